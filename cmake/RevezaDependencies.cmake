@@ -1,0 +1,31 @@
+# Finds what the rooms link to. Debian packages by their CMake files; CUDA from an installed
+# toolkit, or else from NVIDIA's wheels in the private environment that tools/setup.sh makes.
+
+find_package(Threads REQUIRED)
+find_package(GTest REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(tomlplusplus QUIET)
+if(NOT tomlplusplus_FOUND)
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
+  add_library(tomlplusplus::tomlplusplus ALIAS PkgConfig::tomlplusplus)
+endif()
+
+file(GLOB REVEZA_CUDA_WHEELS ${PROJECT_SOURCE_DIR}/build/python/lib/python3*/site-packages/nvidia/cu13)
+find_path(REVEZA_CUDA_INCLUDE cuda.h
+  HINTS $ENV{CUDA_HOME}/include /usr/local/cuda/include ${REVEZA_CUDA_WHEELS}/include
+  NO_DEFAULT_PATH REQUIRED)
+get_filename_component(REVEZA_CUDA_HOME ${REVEZA_CUDA_INCLUDE} DIRECTORY)
+find_program(REVEZA_NVCC nvcc HINTS ${REVEZA_CUDA_HOME}/bin NO_DEFAULT_PATH REQUIRED)
+find_path(REVEZA_NVML_INCLUDE nvml.h
+  HINTS ${REVEZA_CUDA_INCLUDE} ${REVEZA_CUDA_WHEELS}/include NO_DEFAULT_PATH REQUIRED)
+find_library(REVEZA_CUDART_STATIC cudart_static
+  HINTS ${REVEZA_CUDA_HOME}/lib64 ${REVEZA_CUDA_HOME}/lib ${REVEZA_CUDA_WHEELS}/lib NO_DEFAULT_PATH)
+
+# Headers only: nothing here ever links to the driver, which is resolved at run time.
+add_library(reveza_cuda_headers INTERFACE)
+target_include_directories(reveza_cuda_headers SYSTEM INTERFACE
+  ${REVEZA_CUDA_INCLUDE} ${REVEZA_NVML_INCLUDE})
