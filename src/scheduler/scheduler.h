@@ -76,10 +76,15 @@ struct AdmitContext {
   GpuId gpu;
   Bytes credit;  // reserved for it until ContextMade
 };
+// kLater: the job's gate is closed or closing, nothing is given; the client allocates virtually
+// (swappable) or asks again once its gate is open (pinned).
+enum class Growth { kRefused, kGranted, kLater };
 struct AnswerGrowth {
   ClientId client;
   std::uint32_t request;
-  bool granted;
+  GpuId gpu;
+  Growth answer;
+  Bytes credit;  // what was asked for when kGranted, else 0
 };
 struct OpenGate {
   ClientId client;

@@ -217,10 +217,19 @@ struct ContextAdmitted {
   std::uint64_t granule;  // ask for growth in multiples of this, to ask seldom
 };
 
+enum class Growth : std::uint32_t {
+  kRefused = 0,  // out of memory
+  kGranted = 1,  // `credit` more bytes of physical memory may be held
+  kLater = 2,    // the gate is closing: no credit; allocate virtually, or ask again when it is open
+};
+
 struct GrowthAnswer {
   static constexpr Type kType = Type::kGrowthAnswer;
   std::uint32_t request;
-  std::uint32_t granted;  // 0: out of memory
+  Growth answer;
+  std::uint32_t gpu;
+  std::uint32_t reserved;
+  std::uint64_t credit;
 };
 
 struct OpenGate {
