@@ -1,0 +1,80 @@
+// The host arena: pinned host memory that swapped-out pieces are kept in.
+//
+// Chunks of anonymous memory on huge pages, populated by several threads, registered with the
+// driver once and kept until the process ends (pinning runs at a fraction of link speed, so it
+// never happens in a handover if Prepare came first). MADV_DONTFORK: a fork would copy pinned
+// pages. Grows only within HostHeadroom().
+//
+// Thread-safety: all methods may be called from any thread; Prepare and a growing Take run long
+// and hold no lock while they populate.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/bytes.h"
+#include "swap/driver.h"
+#include "swap/free_ranges.h"
+#include "swap/sync.h"
+
+namespace reveza::swap {
+
+class HostArena;
+
+// Where a piece's host copy lives. Move-only; gives the memory back to the arena.
+class HostSlot {
+ public:
+  HostSlot() = default;
+  ~HostSlot() { Reset(); }
+  HostSlot(HostSlot&& other) noexcept { *this = static_cast<HostSlot&&>(other); }
+  HostSlot& operator=(HostSlot&& other) noexcept;
+
+  char* data() const { return data_; }
+  explicit operator bool() const { return data_ != nullptr; }
+  void Reset();
+
+ private:
+  friend class HostArena;
+  HostArena* arena_ = nullptr;
+  char* data_ = nullptr;
+  Bytes size_ = 0;
+};
+
+class HostArena {
+ public:
+  // `limit`: never more than this in all. `headroom_root`: see HostHeadroom.
+  HostArena(const Driver& driver, Bytes limit, const char* headroom_root = "");
+  ~HostArena();
+  HostArena(const HostArena&) = delete;
+  HostArena& operator=(const HostArena&) = delete;
+
+  // Makes at least `size` bytes of pinned memory exist in all (used and unused together). A
+  // context must be current. false: the limit, the headroom or the system forbids it.
+  bool Prepare(Bytes size);
+  // `size` bytes, a multiple of 2 MiB; grows when there is no room. Empty when it cannot.
+  HostSlot Take(Bytes size);
+
+  Bytes pinned() const;
+
+ private:
+  friend class HostSlot;
+  struct Chunk {
+    char* base;
+    FreeRanges ranges;
+  };
+
+  bool Grow(Bytes size);
+  HostSlot TakeFrom(Bytes size);
+  void Give(char* data, Bytes size);
+
+  const Driver& driver_;
+  const Bytes limit_;
+  const char* const headroom_root_;
+  mutable Mutex mutex_;
+  Mutex grow_mutex_;  // one grower at a time
+  std::vector<std::unique_ptr<Chunk>> chunks_;
+  Bytes pinned_ = 0;
+};
+
+}  // namespace reveza::swap

@@ -1,0 +1,239 @@
+#include "swap/mover.h"
+
+#include "swap/physical.h"
+#include "swap/staging.h"
+
+namespace reveza::swap {
+namespace {
+
+bool IsIn(const Block& block, const Piece& piece) {
+  if (!piece.credit) return false;
+  if (block.mappings.empty()) return true;  // comes back when it is mapped
+  return piece.handle != 0 && piece.mapped && !piece.on_host;
+}
+
+}  // namespace
+
+// ---- out ----
+
+// The last piece that still holds credit: what was allocated first stays longest.
+bool Mover::NextOut(DeviceMemory& device, Moving* moving) const {
+  for (std::size_t b = device.blocks.size(); b-- > 0;) {
+    Block& block = *device.blocks[b];
+    if (block.pinned) continue;
+    for (std::size_t p = block.pieces.size(); p-- > 0;) {
+      if (!block.pieces[p].credit || block.pieces[p].moving) continue;
+      *moving = Moving{&device, &block, p, nullptr};
+      return true;
+    }
+  }
+  return false;
+}
+
+EvictFailure Mover::ReleaseOut(Moving& moving, EvictResult* result) {
+  Piece& piece = moving.piece();
+  CUresult released = Dematerialise(driver_, *moving.block, piece);
+  if (released != CUDA_SUCCESS) released = Dematerialise(driver_, *moving.block, piece);
+  if (released != CUDA_SUCCESS) return EvictFailure::kDriver;
+  piece.credit = false;
+  result->freed += piece.size;
+  return EvictFailure::kNone;
+}
+
+EvictFailure Mover::BeginOut(Moving& moving, EvictResult* result, bool* in_flight) {
+  Piece& piece = moving.piece();
+  DeviceMemory& device = *moving.device;
+  const bool has_contents = piece.handle != 0 && moving.block->written && !piece.on_host;
+  if (!has_contents) return ReleaseOut(moving, result);
+  if (!piece.slot) piece.slot = ledger_.arena_.Take(piece.size);
+  if (!piece.slot) return EvictFailure::kHostMemory;
+  if (ledger_.EnsureStream(device) != CUDA_SUCCESS) return EvictFailure::kDriver;
+  Staging staging(driver_, device, *moving.block, piece);
+  if (staging.result() != CUDA_SUCCESS ||
+      driver_.CopyToHost(piece.slot.data(), staging.address(), piece.size, device.stream) !=
+          CUDA_SUCCESS) {
+    return EvictFailure::kDriver;
+  }
+  result->copied += piece.size;
+  if (!staging.is_private() &&
+      driver_.EventCreate(&moving.done, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS) {
+    if (driver_.EventRecord(moving.done, device.stream) == CUDA_SUCCESS) {
+      piece.moving = true;
+      ++moving.block->busy;
+      *in_flight = true;
+      return EvictFailure::kNone;
+    }
+    driver_.EventDestroy(moving.done);
+  }
+  if (driver_.StreamSynchronize(device.stream) != CUDA_SUCCESS) return EvictFailure::kDriver;
+  piece.on_host = true;
+  const EvictFailure failure = ReleaseOut(moving, result);
+  if (failure != EvictFailure::kNone) piece.on_host = false;
+  return failure;
+}
+
+EvictFailure Mover::EndOut(Moving& moving, EvictResult* result) {
+  const bool copied = driver_.EventSynchronize(moving.done) == CUDA_SUCCESS;
+  driver_.EventDestroy(moving.done);
+  MutexLock lock(ledger_.mutex_);
+  Piece& piece = moving.piece();
+  piece.moving = false;
+  --moving.block->busy;
+  EvictFailure failure = EvictFailure::kDriver;
+  if (copied) {
+    piece.on_host = true;
+    failure = ReleaseOut(moving, result);
+    if (failure != EvictFailure::kNone) piece.on_host = false;
+  }
+  ledger_.changed_.NotifyAll();
+  return failure;
+}
+
+EvictResult Mover::Evict(int ordinal, Bytes bytes, FreedFunction freed, void* context) {
+  EndSwapIn();
+  EvictResult result;
+  result.freed = ledger_.TakeSpare(ordinal, 0);
+  Bytes reported = 0;
+  const auto report = [&] {
+    if (result.freed > reported) freed(context, ordinal, result.freed - reported);
+    reported = result.freed;
+  };
+  report();
+  CUcontext device_context = nullptr;
+  {
+    MutexLock lock(ledger_.mutex_);
+    const DeviceMemory* device = ledger_.Device(ordinal);
+    if (device != nullptr) device_context = device->context;
+  }
+  if (device_context == nullptr) {
+    if (result.freed < bytes) result.failure = EvictFailure::kDriver;
+    return result;
+  }
+  CurrentContext current(driver_, device_context);
+  std::vector<Moving> window;  // oldest first
+  Bytes begun = 0;             // in flight
+  for (;;) {
+    while (result.failure == EvictFailure::kNone && window.size() < kWindow &&
+           result.freed + begun < bytes) {
+      MutexLock lock(ledger_.mutex_);
+      Moving moving;
+      bool in_flight = false;
+      if (!NextOut(*ledger_.Device(ordinal), &moving)) break;
+      result.failure = BeginOut(moving, &result, &in_flight);
+      if (in_flight) {
+        begun += moving.piece().size;
+        window.push_back(moving);
+      }
+    }
+    report();
+    if (window.empty()) break;
+    begun -= window.front().piece().size;
+    const EvictFailure failure = EndOut(window.front(), &result);
+    if (result.failure == EvictFailure::kNone) result.failure = failure;
+    window.erase(window.begin());
+    report();
+  }
+  return result;
+}
+
+// ---- in ----
+
+CUresult Mover::PieceIn(DeviceMemory& device, Block& block, std::size_t index) {
+  Piece& piece = block.pieces[index];
+  CUresult result = Materialise(driver_, block, piece);
+  if (result != CUDA_SUCCESS || !piece.on_host) return result;
+  result = ledger_.EnsureStream(device);
+  if (result != CUDA_SUCCESS) return result;
+  Staging staging(driver_, device, block, piece);
+  if (staging.result() != CUDA_SUCCESS) return staging.result();
+  result = driver_.CopyToDevice(staging.address(), piece.slot.data(), piece.size, device.stream);
+  if (result != CUDA_SUCCESS) return result;
+  copied_in_ += piece.size;
+  if (staging.is_private()) {
+    result = driver_.StreamSynchronize(device.stream);
+    if (result == CUDA_SUCCESS) piece.on_host = false;
+    return result;
+  }
+  piece.moving = true;
+  ++block.busy;
+  incoming_.push_back(Moving{&device, &block, index, nullptr});
+  return CUDA_SUCCESS;
+}
+
+SwapInState Mover::DeviceIn(DeviceMemory& device) {
+  if (device.context == nullptr) return SwapInState::kDone;
+  CurrentContext current(driver_, device.context);
+  for (const auto& block : device.blocks) {
+    if (block->pinned) continue;
+    for (std::size_t i = 0; i < block->pieces.size(); ++i) {
+      Piece& piece = block->pieces[i];
+      if (IsIn(*block, piece) || piece.moving) continue;
+      if (!piece.credit) {
+        if (device.spare < piece.size) return SwapInState::kNeedCredit;
+        device.spare -= piece.size;
+        piece.credit = true;
+        if (IsIn(*block, piece)) continue;
+      }
+      if (PieceIn(device, *block, i) != CUDA_SUCCESS) return SwapInState::kRetry;
+    }
+  }
+  return SwapInState::kDone;
+}
+
+bool Mover::FinishCopiesIn() {
+  bool all = true;
+  for (const Moving& moving : incoming_) {
+    CurrentContext current(driver_, moving.device->context);
+    const bool copied = driver_.StreamSynchronize(moving.device->stream) == CUDA_SUCCESS;
+    Piece& piece = moving.piece();
+    piece.moving = false;
+    if (copied) piece.on_host = false;
+    --moving.block->busy;
+    all = all && copied;
+  }
+  if (!incoming_.empty()) ledger_.changed_.NotifyAll();
+  incoming_.clear();
+  return all;
+}
+
+SwapInState Mover::SwapInStep() {
+  MutexLock lock(ledger_.mutex_);
+  SwapInState state = SwapInState::kDone;
+  for (const auto& device : ledger_.devices_) {
+    const SwapInState one = DeviceIn(*device);
+    if (one == SwapInState::kRetry || state == SwapInState::kDone) state = one;
+  }
+  if (state == SwapInState::kDone || ledger_.free_waiters_ > 0) {
+    if (!FinishCopiesIn()) state = SwapInState::kRetry;
+  }
+  if (state == SwapInState::kDone && ledger_.residency_ == Residency::kOut) {
+    ledger_.residency_ = Residency::kSettled;
+    ledger_.changed_.NotifyAll();
+  }
+  return state;
+}
+
+void Mover::EndSwapIn() {
+  MutexLock lock(ledger_.mutex_);
+  FinishCopiesIn();
+  if (ledger_.residency_ == Residency::kSettled) {
+    ledger_.residency_ = Residency::kOut;
+    ledger_.changed_.NotifyAll();
+  }
+}
+
+Bytes Mover::TakeCopiedIn() {
+  const Bytes bytes = copied_in_;
+  copied_in_ = 0;
+  return bytes;
+}
+
+Bytes Mover::MissingCredit(int ordinal) const {
+  MutexLock lock(ledger_.mutex_);
+  const DeviceMemory* device = ledger_.Device(ordinal);
+  if (device == nullptr) return 0;
+  const Books books = device->Count();
+  return books.swapped > books.spare ? books.swapped - books.spare : 0;
+}
+
+}  // namespace reveza::swap
