@@ -262,7 +262,7 @@ def driver_exports(entries):
 #include "interpose/driver_calls.h"
 #include "interpose/driver_hooks.h"
 #include "interpose/gate.h"
-#include "interpose/resolver.h"
+#include "interpose/real_driver.h"
 
 using reveza::interpose::DriverCalls;
 using reveza::interpose::GateScope;

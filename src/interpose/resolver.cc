@@ -1,0 +1,103 @@
+#include "interpose/resolver.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+
+#include "interpose/entries.h"
+#include "interpose/real_driver.h"
+#include "interpose/unknown_calls.h"
+
+// Called by the stub for "cu" and a capital letter, and never with RTLD_NEXT. kAskAsCaller: the
+// stub jumps to the real dlsym.
+extern "C" __attribute__((visibility("hidden"))) void* reveza_dlsym_filter(void* handle,
+                                                                           const char* name);
+
+namespace reveza::interpose {
+namespace {
+
+void* const kAskAsCaller = reinterpret_cast<void*>(-1);
+
+bool IsOurs(const Entry* entry, const void* address) {
+  return entry != nullptr && entry->wrapper != nullptr && entry->wrapper == address;
+}
+
+// A newer version of a call that we only pass is as harmless as the older ones.
+bool IsPassed(std::string_view base) {
+  const auto entries = EntriesOf(base);
+  return !entries.empty() &&
+         std::ranges::all_of(entries, [](const Entry& e) { return e.wrapper == nullptr; });
+}
+
+void* ReplaceUnknown(const char* name, void* answer) {
+  if (IsPassed(BaseOf(name)) || IsKnownElsewhere(name) || !IsInDriver(answer)) return answer;
+  return GateUnknownCall(answer, name);
+}
+
+void* Replace(const char* name, void* answer, bool per_thread) {
+  if (answer == nullptr || !DriverIsLoaded() || IsDisabled()) return answer;
+  if (const Entry* entry = FindEntryAt(answer, BaseOf(name), per_thread)) {
+    return entry->wrapper != nullptr ? entry->wrapper : answer;
+  }
+  return ReplaceUnknown(name, answer);
+}
+
+bool AsksPerThread(cuuint64_t flags) {
+  return (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+}
+
+}  // namespace
+
+void* ReplaceSymbol(const char* name, void* answer) {
+  const Entry* entry = FindEntry(name);
+  if (IsOurs(entry, answer)) return answer;
+  return Replace(name, answer, entry != nullptr && entry->per_thread);
+}
+
+void* ReplaceProcAddress(const char* symbol, void* answer, bool per_thread) {
+  if (symbol == nullptr || !LooksLikeDriverCall(symbol)) return answer;
+  return Replace(symbol, answer, per_thread);
+}
+
+}  // namespace reveza::interpose
+
+void* reveza_dlsym_filter(void* handle, const char* name) {
+  using namespace reveza::interpose;
+  // First, since it may change what dlerror says; the program is to find the real dlsym's word.
+  const bool loaded = DriverIsLoaded();
+  void* answer = RealDlsym()(handle, name);
+  if (answer == nullptr) {
+    // From here RTLD_DEFAULT sees the global scope only, not what the caller was loaded with.
+    return handle == RTLD_DEFAULT ? kAskAsCaller : nullptr;
+  }
+  if (!loaded && IsOurs(FindEntry(name), answer)) {
+    // Found because we are preloaded, in a program that has no driver: what there is without us.
+    return RealDlsym()(RTLD_NEXT, name);
+  }
+  return ReplaceSymbol(name, answer);
+}
+
+extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI
+cuGetProcAddress(const char* symbol, void** function, int version, cuuint64_t flags) {
+  using namespace reveza::interpose;
+  const DriverCalls& real = Real();
+  if (real.cuGetProcAddress == nullptr) return CUDA_ERROR_NOT_FOUND;
+  const CUresult result = real.cuGetProcAddress(symbol, function, version, flags);
+  if (result == CUDA_SUCCESS && function != nullptr) {
+    *function = ReplaceProcAddress(symbol, *function, AsksPerThread(flags));
+  }
+  return result;
+}
+
+extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI
+cuGetProcAddress_v2(const char* symbol, void** function, int version, cuuint64_t flags,
+                    CUdriverProcAddressQueryResult* status) {
+  using namespace reveza::interpose;
+  const DriverCalls& real = Real();
+  if (real.cuGetProcAddress_v2 == nullptr) return CUDA_ERROR_NOT_FOUND;
+  const CUresult result = real.cuGetProcAddress_v2(symbol, function, version, flags, status);
+  if (result == CUDA_SUCCESS && function != nullptr) {
+    *function = ReplaceProcAddress(symbol, *function, AsksPerThread(flags));
+  }
+  return result;
+}

@@ -1,0 +1,49 @@
+// A gate that never closes and a client that only takes notes, for tests of the resolver alone.
+#include <atomic>
+#include <cstring>
+
+#include "interpose/gate.h"
+#include "interpose/unknown_calls.h"
+
+namespace reveza::interpose {
+
+namespace gate_internal {
+
+constinit std::atomic<std::uint32_t> state = kOpen;
+constinit bool fence_on_entry = false;
+constinit thread_local ThreadSlot* slot = nullptr;
+
+namespace {
+constinit thread_local ThreadSlot own_slot;
+}  // namespace
+
+ThreadSlot* TakeSlot() {
+  slot = &own_slot;
+  return slot;
+}
+void EnterSlow(ThreadSlot*, CUstream, StreamKind) {}
+void AfterBoundedCall(CUstream, StreamKind) {}
+
+}  // namespace gate_internal
+
+namespace {
+char last_unknown_call[64];
+}  // namespace
+
+void OnUnknownCall(const char* name) {
+  strncpy(last_unknown_call, name, sizeof last_unknown_call - 1);
+}
+
+}  // namespace reveza::interpose
+
+#define REVEZA_TEST_EXPORT extern "C" __attribute__((visibility("default")))
+
+// How often this thread has passed the gate.
+REVEZA_TEST_EXPORT unsigned long revezaTestSubmissions() {
+  const auto* slot = reveza::interpose::gate_internal::slot;
+  return slot != nullptr ? slot->submissions.load(std::memory_order_relaxed) : 0;
+}
+
+REVEZA_TEST_EXPORT const char* revezaTestLastUnknownCall() {
+  return reveza::interpose::last_unknown_call;
+}
