@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Runs sections of the GPU bench, writes logs and results.json, prints a table.
+
+Called by bench/gpu.sh, which says what is measured and how to call it.
+"""
+
+import argparse
+import glob
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+import more_sections
+import sections
+from harness import Harness
+
+SECTIONS = {
+    "correctness": sections.correctness,
+    "overhead": sections.overhead,
+    "handover": sections.handover,
+    "oversubscribe": sections.oversubscribe,
+    "faults": more_sections.faults,
+    "compare": more_sections.compare,
+    "seed_case": more_sections.seed_case,
+    "multi_gpu": more_sections.multi_gpu,
+}
+# At most eight files come out: these sections write into another one's log.
+LOG_OF = {"multi_gpu": "correctness"}
+
+
+def query(*fields):
+    try:
+        done = subprocess.run(
+            ["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"],
+            capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [[cell.strip() for cell in line.split(",")] for line in done.stdout.splitlines()]
+
+
+def machine(fake):
+    """Names the device and driver; a list of (name, MiB)."""
+    if fake:
+        return "fakecuda", [("fakecuda", 256)] * int(os.environ.get("FAKECUDA_DEVICES", "1"))
+    rows = query("name", "memory.total", "driver_version")
+    if not rows:
+        sys.exit("bench: nvidia-smi shows no GPU (use --fake to rehearse without one)")
+    return f"driver {rows[0][2]}", [(row[0], int(row[1])) for row in rows]
+
+
+def commit(root):
+    done = subprocess.run(["git", "-C", root, "rev-parse", "--short", "HEAD"],
+                          capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def run_section(harness, name, folder, header):
+    report = sections.Report(name)
+    path = os.path.join(folder, f"{LOG_OF.get(name, name)}.log")
+    begin = time.time()
+    with open(path, "a", encoding="utf-8") as log:
+        harness.log_file = log
+        for line in header:
+            harness.log(line)
+        harness.log(f"section {name}")
+        try:
+            if harness.left() < 20:
+                report.check("section", "not run: out of time", False, "run")
+            else:
+                SECTIONS[name](harness, report)
+        except Exception:  # one broken section must not hide the others
+            report.check("section", "broke off", False, "ends")
+            harness.log(traceback.format_exc())
+        finally:
+            harness.close()
+        harness.log(f"section {name} took {time.time() - begin:.1f} s")
+        for line in table([report]):
+            harness.log(line)
+        harness.log_file = None
+    return report, time.time() - begin
+
+
+def table(reports):
+    rows = [("section", "what", "value", "wanted", "")]
+    for report in reports:
+        for what, value, limit, ok in report.rows:
+            mark = "" if ok is None else ("ok" if ok else "NOT OK")
+            rows.append((report.name, str(what), str(value), str(limit or ""), mark))
+    widths = [min(60, max(len(row[i]) for row in rows)) for i in range(5)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+            for row in rows]
+
+
+def parse(argv):
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("sections", nargs="+", choices=[*SECTIONS, "all"])
+    options.add_argument("--build", required=True, help="the build tree with bin, lib and tests")
+    options.add_argument("--out", required=True, help="where logs and results.json go")
+    options.add_argument("--fake", action="store_true", help="rehearse on fakecuda")
+    options.add_argument("--scale", type=float, help="multiplies the steps of every program")
+    options.add_argument("--limit", type=float, default=570, help="seconds for everything")
+    return options.parse_args(argv)
+
+
+def main(argv):
+    options = parse(argv)
+    everything = "all" in options.sections
+    chosen = list(SECTIONS) if everything else options.sections
+    scale = options.scale or (0.3 if everything else 1.0)
+    driver, gpus = machine(options.fake)
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    header = [f"command: bench/gpu.sh {shlex.join(argv)}",
+              f"device: {', '.join(name for name, _ in gpus)}; {driver}",
+              f"commit: {commit(root)}; {time.strftime('%Y-%m-%d %H:%M:%S %Z')}; scale {scale}"]
+    os.makedirs(options.out, exist_ok=True)
+    for old in glob.glob(os.path.join(options.out, "*.log")):
+        os.remove(old)
+    work = tempfile.mkdtemp(prefix="reveza-bench-")
+    harness = Harness(os.path.abspath(options.build), work, options.fake,
+                      time.time() + options.limit, scale)
+    harness.gpus, harness.gpu_gib = len(gpus), gpus[0][1] / 1024
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    reports, seconds = [], {}
+    try:
+        for name in chosen:
+            report, seconds[name] = run_section(harness, name, options.out, header)
+            reports.append(report)
+    finally:
+        harness.close()
+        shutil.rmtree(work, ignore_errors=True)
+        results = {
+            "header": header, "device": gpus[0][0], "gpus": len(gpus), "driver": driver,
+            "scale": scale, "seconds": seconds,
+            "sections": {r.name: {"rows": r.rows, "data": r.data} for r in reports},
+        }
+        with open(os.path.join(options.out, "results.json"), "w", encoding="utf-8") as out:
+            json.dump(results, out, indent=1)
+    print("\n" + "\n".join(header + table(reports)))
+    bad = sum(ok is False for report in reports for _, _, _, ok in report.rows)
+    print(f"\n{bad} checks not ok; logs in {options.out}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

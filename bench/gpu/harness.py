@@ -1,0 +1,266 @@
+"""Starts programs, alone or together, natively, under MPS or under Reveza, and collects results.
+
+Standard library only. Everything has a time limit, and nothing started here outlives the harness.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+
+
+@dataclasses.dataclass
+class Job:
+    name: str
+    argv: list
+    env: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Outcome:
+    name: str
+    status: int | None  # exit status, negative for a signal; None: ran past its limit
+    begin: float
+    end: float
+    result: dict  # the line of JSON that it printed, or {}
+    complaint: str  # the end of its stderr
+
+    @property
+    def wall(self):
+        return self.end - self.begin
+
+    @property
+    def hash(self):
+        return self.result.get("hash") if self.status == 0 else None
+
+
+class Process:
+    """One running job, in a session of its own so that it can be ended with all its children."""
+
+    def __init__(self, job, folder, environment):
+        self.job = job
+        stem = os.path.join(folder, f"{job.name}-{time.monotonic_ns()}")
+        self._paths = (stem + ".out", stem + ".err")
+        with open(self._paths[0], "wb") as out, open(self._paths[1], "wb") as err:
+            self.begin = time.time()
+            self.child = subprocess.Popen(
+                job.argv, stdout=out, stderr=err, stdin=subprocess.DEVNULL,
+                env={**environment, **job.env}, start_new_session=True,
+            )
+        self.end = None
+
+    def poll(self):
+        if self.end is None and self.child.poll() is not None:
+            self.end = time.time()
+        return self.end is not None
+
+    def kill(self):
+        """kill -9 of the job's session; harmless when it has ended."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.child.pid, signal.SIGKILL)
+        self.child.wait()
+        self.poll()
+
+    def outcome(self, in_time=True):
+        with open(self._paths[0], encoding="utf-8", errors="replace") as out:
+            lines = out.read().strip().splitlines()
+        with open(self._paths[1], encoding="utf-8", errors="replace") as err:
+            complaint = err.read()[-1500:]
+        result = {}
+        for line in reversed(lines):
+            with contextlib.suppress(ValueError):
+                parsed = json.loads(line)
+                if isinstance(parsed, dict):
+                    result = parsed
+                    break
+        status = self.child.returncode if in_time else None
+        return Outcome(self.job.name, status, self.begin, self.end or time.time(), result,
+                       complaint)
+
+
+class Harness:
+    """Paths, environment, the deadline of the whole run, and the log of the current section."""
+
+    def __init__(self, build, work, fake, deadline, scale):
+        self.build, self.work, self.fake = build, work, fake
+        self.deadline, self.scale = deadline, scale
+        self.environment = dict(os.environ)
+        self.environment["PYTHONUNBUFFERED"] = "1"
+        self.log_file = None
+        self._running = []
+
+    def client(self, name):
+        return os.path.join(self.build, "tests", "clients", name)
+
+    def limit_program(self, name):
+        return os.path.join(self.build, "tests", "bench", name)
+
+    def reveza_program(self):
+        return os.path.join(self.build, "bin", "reveza")
+
+    def log(self, text):
+        line = f"[{time.strftime('%H:%M:%S')}] {text}"
+        print(line, flush=True)
+        if self.log_file:
+            self.log_file.write(line + "\n")
+            self.log_file.flush()
+
+    def left(self):
+        return max(0.0, self.deadline - time.time())
+
+    def steps(self, count):
+        return max(1, round(count * self.scale))
+
+    def start(self, job, environment=None):
+        process = Process(job, self.work, environment or self.environment)
+        self._running.append(process)
+        return process
+
+    def wait(self, processes, limit):
+        """Outcomes in the order of the processes; what runs past the limit is ended."""
+        limit = min(limit, self.left())
+        until = time.time() + limit
+        while time.time() < until and not all([p.poll() for p in processes]):
+            time.sleep(0.01)
+        outcomes = []
+        for process in processes:
+            in_time = process.poll()
+            process.kill()
+            self._running.remove(process)
+            outcomes.append(process.outcome(in_time))
+            self.log_outcome(outcomes[-1])
+        return outcomes
+
+    def together(self, jobs, limit=240, environment=None):
+        return self.wait([self.start(job, environment) for job in jobs], limit)
+
+    def alone(self, job, limit=240, environment=None):
+        return self.together([job], limit, environment)[0]
+
+    def command(self, argv, limit=30, environment=None):
+        """Runs a short command; (status, stdout), status None when it ran past its limit."""
+        try:
+            done = subprocess.run(
+                argv, capture_output=True, text=True, timeout=limit, check=False,
+                stdin=subprocess.DEVNULL, env=environment or self.environment,
+            )
+            return done.returncode, done.stdout
+        except (subprocess.TimeoutExpired, OSError) as error:
+            return None, str(error)
+
+    def log_outcome(self, outcome):
+        self.log(f"  {outcome.name}: status {outcome.status}, {outcome.wall:.2f} s, "
+                 f"{json.dumps(outcome.result)}")
+        if outcome.status != 0 and outcome.complaint:
+            for line in outcome.complaint.strip().splitlines()[-12:]:
+                self.log(f"    | {line}")
+
+    def close(self):
+        for process in self._running:
+            process.kill()
+        self._running.clear()
+
+
+class Mps:
+    """A multi-process service of our own, on its own pipe; always ended."""
+
+    def __init__(self, harness):
+        self.harness = harness
+        self.pipes = os.path.join(harness.work, "mps")
+        self.environment = {
+            **harness.environment,
+            "CUDA_MPS_PIPE_DIRECTORY": self.pipes,
+            "CUDA_MPS_LOG_DIRECTORY": os.path.join(harness.work, "mps-log"),
+        }
+
+    def __enter__(self):
+        os.makedirs(self.pipes, exist_ok=True)
+        os.makedirs(self.environment["CUDA_MPS_LOG_DIRECTORY"], exist_ok=True)
+        status, text = self.harness.command(["nvidia-cuda-mps-control", "-d"],
+                                            environment=self.environment)
+        if status != 0:
+            raise RuntimeError(f"MPS does not start: {text.strip()}")
+        return self
+
+    def __exit__(self, *_):
+        with contextlib.suppress(subprocess.TimeoutExpired, OSError):
+            subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True, timeout=30,
+                           check=False, capture_output=True, env=self.environment)
+
+
+class Reveza:
+    """A daemon of our own on its own socket, started by the first job and stopped at the end.
+
+    While it is open a thread asks for the status a few times a second; `samples` has the answers.
+    """
+
+    def __init__(self, harness, budget, environment=None, settings=None):
+        self.harness, self.budget = harness, budget
+        folder = os.path.join(harness.work, f"reveza-{time.monotonic_ns()}")
+        os.makedirs(folder, mode=0o700)
+        self.environment = {
+            **(environment or harness.environment),
+            **(settings or {}),
+            "REVEZA_SOCKET": os.path.join(folder, "revezad.sock"),
+        }
+        self.samples = []
+        self._stop = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self):
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._watcher.join()
+        status, text = self.command("stop", "--force")
+        if status != 0:
+            self.harness.log(f"  reveza stop: status {status} {text.strip()}")
+
+    def command(self, *arguments, limit=15):
+        return self.harness.command([self.harness.reveza_program(), *arguments], limit,
+                                    self.environment)
+
+    def wrap(self, job):
+        return dataclasses.replace(job, argv=[
+            self.harness.reveza_program(), "run", "--gpu-budget", self.budget, "--name", job.name,
+            "--", *job.argv])
+
+    def start(self, job):
+        return self.harness.start(self.wrap(job), self.environment)
+
+    def together(self, jobs, limit=300):
+        return self.harness.wait([self.start(job) for job in jobs], limit)
+
+    def status(self):
+        """The daemon's answer, or None when there is no daemon."""
+        code, text = self.command("status", "--json")
+        if code != 0:
+            return None
+        try:
+            answer = json.loads(text)
+        except ValueError:
+            return None
+        return answer if isinstance(answer, dict) else None
+
+    def last_gpu(self):
+        """The first GPU of the last status that had one."""
+        for sample in reversed(self.samples):
+            if sample.get("gpus"):
+                return sample["gpus"][0]
+        return {}
+
+    def handover(self):
+        return self.last_gpu().get("handover", {})
+
+    def _watch(self):
+        while not self._stop.wait(0.3):
+            answer = self.status()
+            if answer is not None:
+                self.samples.append(answer)
+                del self.samples[:-400]

@@ -1,0 +1,196 @@
+"""Sections about faults, other sharers, and old reports."""
+
+import contextlib
+import os
+import signal
+import time
+
+import workloads
+from harness import Mps, Reveza
+from sections import MANY_TURNS, card
+
+
+def _clients(status):
+    return (status or {}).get("clients", [])
+
+
+def _until(limit, condition):
+    """Calls condition until it gives something or the time is over."""
+    until = time.time() + limit
+    while time.time() < until:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    return None
+
+
+def _three_workers(harness):
+    size = "90MiB" if harness.fake else "12GiB"
+    steps = harness.steps(60 if harness.fake else 200)
+    return [workloads.client(harness, f"fault_{i}", "worker", "--bytes", size, "--steps", steps,
+                             "--step-ms", 50, "--seed", i + 1) for i in range(3)]
+
+
+def _budget(harness):
+    return "128MiB" if harness.fake else "14GiB"
+
+
+def _check_results(report, what, outcomes, alone):
+    for outcome in outcomes:
+        same = outcome.hash is not None and outcome.hash == alone[outcome.name].hash
+        report.check(f"{what}: {outcome.name} finishes as alone",
+                     "yes" if same else f"no (status {outcome.status})", same, "yes")
+
+
+def _moving_client(reveza):
+    """The pid of a client whose memory is on its way in or out."""
+    for client in _clients(reveza.status()):
+        if str(client.get("state", "")).lower() in ("leaving", "entering", "evicting"):
+            return client.get("pid")
+    return None
+
+
+def _kill_in_handover(harness, report, jobs, alone):
+    with Reveza(harness, _budget(harness), settings=MANY_TURNS) as reveza:
+        processes = [reveza.start(job) for job in jobs]
+        pid = _until(60, lambda: _moving_client(reveza))
+        victim = next((p for p in processes if p.child.pid == pid), None)
+        report.check("kill -9 in mid-handover: caught one", "yes" if victim else f"no (pid {pid})",
+                     victim, "yes")
+        victim = victim or processes[0]
+        os.kill(victim.child.pid, signal.SIGKILL)
+        outcomes = harness.wait(processes, 200)
+    others = [o for o, p in zip(outcomes, processes) if p is not victim]
+    _check_results(report, "one killed", others, alone)
+
+
+def _daemon_pid(reveza):
+    return _until(20, lambda: (reveza.status() or {}).get("pid"))
+
+
+def _kill_daemon(harness, report, jobs, alone):
+    with Reveza(harness, _budget(harness), settings=MANY_TURNS) as reveza:
+        processes = [reveza.start(job) for job in jobs]
+        swapped = _until(60, lambda: reveza.handover().get("count", 0) > 0)
+        pid = _daemon_pid(reveza)
+        report.check("daemon to kill found, after a handover", f"pid {pid}", pid and swapped, "yes")
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+            time.sleep(2)
+            # Any `reveza run` starts a new daemon, which takes the living clients over.
+            new = reveza.start(workloads.client(harness, "newcomer", "never_cuda"))
+            harness.wait([new], 30)
+            back = _until(30, lambda: len(_clients(reveza.status())))
+            report.note("clients that the new daemon knows", back)
+        outcomes = harness.wait(processes, 200)
+    _check_results(report, "daemon killed and restarted", outcomes, alone)
+
+
+def _outsider(harness, report):
+    """A GPU process that runs outside Reveza is counted and named."""
+    size = 64 << 20 if harness.fake else 4 << 30
+    job = workloads.client(harness, "outsider", "idle", "--bytes", size, "--seconds", 12)
+    inside = workloads.client(harness, "insider", "idle", "--bytes", size, "--seconds", 8)
+    outside = harness.start(job)
+    time.sleep(3)
+    with Reveza(harness, card(harness)) as reveza:
+        process = reveza.start(inside)
+        seen = _until(8, lambda: _external_of(reveza, outside.child.pid))
+        harness.wait([process, outside], 60)
+        harness.log(f"  last status: {reveza.samples[-1:] }")
+    if harness.fake:
+        report.note("process outside Reveza (no NVML on the fake card)", seen)
+    else:
+        report.check("process outside Reveza is counted", seen, seen, "named")
+
+
+def _external_of(reveza, pid):
+    for gpu in (reveza.status() or {}).get("gpus", []):
+        external = gpu.get("external")
+        if external:
+            named = str(pid) in str(gpu.get("outsiders", "")) or "idle" in str(gpu)
+            return f"{external} ({'named' if named else 'not named'})"
+    return None
+
+
+def faults(harness, report):
+    jobs = _three_workers(harness)
+    alone = {job.name: harness.alone(job) for job in jobs}
+    _kill_in_handover(harness, report, jobs, alone)
+    _kill_daemon(harness, report, jobs, alone)
+    _outsider(harness, report)
+
+
+def compare(harness, report):
+    """The add workload natively, under MPS, under Reveza: everything fits on the card."""
+    if harness.fake:
+        report.note("add workload", "needs PyTorch and a real card")
+        return
+    cases = [("busy x 1", True, 1, 2500), ("busy x 4", True, 4, 2500),
+             ("half idle x 1", False, 1, 600), ("half idle x 4", False, 4, 600)]
+
+    def jobs_of(busy, count, steps):
+        return [workloads.addition(harness, f"add_{i}", busy, steps) for i in range(count)]
+
+    def row(what, way, outcomes):
+        loops = [o.result.get("seconds_loop", float("nan")) for o in outcomes]
+        wall = max(o.end for o in outcomes) - min(o.begin for o in outcomes)
+        bad = [o.name for o in outcomes if o.status != 0]
+        report.data.setdefault(what, {})[way] = {"loops": loops, "wall": wall, "failed": bad}
+        report.note(f"{what}, {way}: loop / wall (s)",
+                    f"{max(loops):.2f} / {wall:.2f}" + (f" failed: {bad}" if bad else ""))
+
+    for what, busy, count, steps in cases:
+        row(what, "native", harness.together(jobs_of(busy, count, steps)))
+        with Reveza(harness, f"{int(harness.gpu_gib * 0.9)}GiB") as reveza:
+            row(what, "Reveza", reveza.together(jobs_of(busy, count, steps)))
+    with contextlib.suppress(RuntimeError), Mps(harness) as mps:
+        for what, busy, count, steps in cases[1::2]:
+            row(what, "MPS", harness.together(jobs_of(busy, count, steps),
+                                              environment=mps.environment))
+            with Reveza(harness, f"{int(harness.gpu_gib * 0.9)}GiB", mps.environment) as reveza:
+                row(what, "MPS + Reveza", reveza.together(jobs_of(busy, count, steps)))
+
+
+def multi_gpu(harness, report):
+    if harness.gpus < 2:
+        report.note("two GPUs", "this machine has one")
+        return
+    if harness.fake:
+        jobs = [workloads.client(harness, f"pair_{i}", "multi_gpu", "--bytes", "100MiB", "--steps",
+                                 harness.steps(20), "--step-ms", 20, "--seed", i + 1)
+                for i in range(2)]
+    else:
+        jobs = [workloads.python(f"nccl_{i}", "nccl_pair.py", "--gib", 14, "--steps",
+                                 harness.steps(3000), "--seed", 10 * i + 1) for i in range(2)]
+        jobs.append(workloads.client(harness, "peer_copies", "multi_gpu", "--bytes", "8GiB",
+                                     "--steps", harness.steps(60), "--step-ms", 60))
+    alone = {job.name: harness.alone(job) for job in jobs}
+    with Reveza(harness, card(harness), settings=MANY_TURNS) as reveza:
+        outcomes = reveza.together(jobs)
+        turns = reveza.handover()
+    _check_results(report, "two GPUs, jobs in turns", outcomes, alone)
+    report.check("two GPUs: handovers", turns, turns.get("count", 0) > 0, "> 0")
+
+
+def seed_case(harness, report):
+    """Four programs of 12 GiB on 16 GiB: the report that Reveza answers."""
+    size, budget = ("100MiB", "136MiB") if harness.fake else ("12GiB", "16GiB")
+    steps = harness.steps(40 if harness.fake else 780)
+    jobs = [workloads.client(harness, f"seed_{i}", "worker", "--bytes", size, "--steps", steps,
+                             "--step-ms", 25 if harness.fake else 40, "--seed", i + 1)
+            for i in range(4)]
+    alone = {job.name: harness.alone(job) for job in jobs[:1]}
+    one = alone[jobs[0].name]
+    with Reveza(harness, budget) as reveza:
+        outcomes = reveza.together(jobs, 300)
+        turns = reveza.handover()
+    ended = all(o.status == 0 for o in outcomes)
+    _check_results(report, "seed case", outcomes[:1], alone)
+    makespan = max(o.end for o in outcomes) - min(o.begin for o in outcomes)
+    report.note("one alone (s)", round(one.wall, 1))
+    report.note("four, one after the other (s)", round(4 * one.wall, 1))
+    report.check("four together (s)", round(makespan, 1), ended, "all finish")
+    report.at_most("together / one after the other", round(makespan / (4 * one.wall), 3), 1.15)
+    report.note("handovers", turns)

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Two processes, two GPUs: work and an all-reduce in every step. Prints one hash for both ranks."""
+
+import os
+import tempfile
+
+from workload import Loop, combine, parser
+
+OPTIONS = parser(__doc__)
+OPTIONS.add_argument("--ranks", type=int, default=2)
+
+
+def rank_main(rank, arguments, rendezvous, answers):
+    # Multicast through NVLink may harm a shared host: never switch it on here.
+    os.environ["NCCL_NVLS_ENABLE"] = "0"
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    import torch
+    import torch.distributed as distributed
+
+    from torch_tools import digest_of, set_deterministic
+
+    set_deterministic(arguments.seed + rank)
+    torch.cuda.set_device(rank)
+    distributed.init_process_group(
+        "nccl", init_method=f"file://{rendezvous}", rank=rank, world_size=arguments.ranks
+    )
+    side = 8192
+    count = max(1, round(arguments.gib * 2**30 / (4 * side * side)))
+    held = [torch.randn((side, side), device="cuda") for _ in range(count)]
+    small = torch.randn((side, 256), device="cuda")
+    distributed.all_reduce(small)
+    torch.cuda.synchronize()
+    loop = Loop()
+    for step in range(1, arguments.steps + 1):
+        block = held[step % count]
+        small = torch.tanh(block @ small * 0.01)
+        distributed.all_reduce(small)
+        block.add_(small.mean(), alpha=1e-3)
+        if step % 10 == 0:
+            torch.cuda.synchronize()
+            loop.mark(10)
+    torch.cuda.synchronize()
+    digest = digest_of([*held, small])
+    answers.put((rank, digest, loop.begin, loop.marks))
+    distributed.destroy_process_group()
+
+
+def main():
+    import torch.multiprocessing as multiprocessing
+
+    arguments = OPTIONS.parse_args()
+    context = multiprocessing.get_context("spawn")
+    answers = context.SimpleQueue()
+    with tempfile.TemporaryDirectory() as folder:
+        rendezvous = os.path.join(folder, "rendezvous")
+        ranks = multiprocessing.spawn(
+            rank_main, (arguments, rendezvous, answers), nprocs=arguments.ranks, join=False
+        )
+        got = sorted(answers.get() for _ in range(arguments.ranks))
+        while not ranks.join():
+            pass
+    digest = 0
+    for _, one, _, _ in got:
+        digest = combine(digest, one)
+    loop = Loop()
+    loop.begin, loop.marks = got[0][2], got[0][3]
+    loop.report(arguments, digest, ranks=arguments.ranks)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""What the workloads share: arguments, clocks and the one line of JSON that each prints.
+
+Standard library only, so that a workload can set its environment before it imports a framework.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+
+_BEGIN = time.time()
+
+
+def parser(description):
+    """The options that every workload has."""
+    result = argparse.ArgumentParser(description=description)
+    result.add_argument("--name", default=os.path.basename(sys.argv[0]).removesuffix(".py"))
+    result.add_argument("--gib", type=float, default=12.0, help="GPU memory of the state, in GiB")
+    result.add_argument("--steps", type=int, default=100)
+    result.add_argument("--seed", type=int, default=1)
+    return result
+
+
+class Loop:
+    """Times a loop; `marks` are seconds per step, measured where the workload waits anyway."""
+
+    def __init__(self):
+        self.begin = time.time()
+        self._last = self.begin
+        self.marks = []
+
+    def mark(self, steps):
+        now = time.time()
+        self.marks.append((now - self._last) / steps)
+        self._last = now
+
+    def report(self, arguments, digest, **more):
+        """Prints the result; `digest` is an integer. Call when the GPU has finished."""
+        end = time.time()
+        marks = sorted(self.marks)
+        result = {
+            "name": arguments.name,
+            "hash": f"{digest & (2**64 - 1):016x}",
+            "seconds_loop": round(end - self.begin, 4),
+            "seconds_start": round(self.begin - _BEGIN, 4),
+            "seconds_total": round(end - _BEGIN, 4),
+            "loop_begin": self.begin,
+            "loop_end": end,
+            "steps": arguments.steps,
+        }
+        if marks:
+            result["step_ms_median"] = round(marks[len(marks) // 2] * 1e3, 4)
+            result["step_ms_least"] = round(marks[0] * 1e3, 4)
+        result.update(more)
+        print(json.dumps(result), flush=True)
+
+
+def combine(digest, value):
+    """Mixes an integer into a 64-bit digest; order matters."""
+    mixed = (digest * 0x9E3779B97F4A7C15 + value) & (2**64 - 1)
+    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & (2**64 - 1)
+    return mixed ^ (mixed >> 31)

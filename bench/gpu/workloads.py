@@ -1,0 +1,83 @@
+"""The jobs that the sections start: frameworks on a real card, test clients on fakecuda."""
+
+import os
+import sys
+
+from harness import Job
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def python(name, script, *arguments):
+    return Job(name, [sys.executable, os.path.join(HERE, script), "--name", name,
+                      *[str(a) for a in arguments]])
+
+
+def client(harness, name, program, *arguments):
+    return Job(name, [harness.client(program), "--json", "--name", name,
+                      *[str(a) for a in arguments]])
+
+
+def training(harness, name, gib, steps, *arguments):
+    """A training program of the default kind; a worker of `gib` MiB on fakecuda."""
+    if harness.fake:
+        return client(harness, name, "worker", "--bytes", f"{gib}MiB", "--steps",
+                      harness.steps(steps), "--step-ms", 20, "--small", 20)
+    return python(name, "train_torch.py", "--gib", gib, "--steps", harness.steps(steps),
+                  *arguments)
+
+
+def same_result(harness):
+    """Every kind of program whose result must be the same with and without Reveza, and the GiB
+    that it takes when it runs natively."""
+    if harness.fake:
+        return _same_result_fake(harness)
+    steps = harness.steps
+    jax_pool = ("train_jax.py", "--gib", 12, "--steps", steps(150))
+    return [
+        (python("torch_adam", "train_torch.py", "--gib", 12, "--steps", steps(120)), 15),
+        (python("torch_expandable", "train_torch.py", "--gib", 12, "--steps", steps(120),
+                "--expandable-segments"), 15),
+        (python("torch_async", "train_torch.py", "--gib", 12, "--steps", steps(120),
+                "--async-allocator"), 15),
+        (python("torch_graph", "train_torch.py", "--gib", 12, "--steps", steps(120), "--graph"),
+         16),
+        (python("torch_compile", "train_torch.py", "--gib", 8, "--steps", steps(150),
+                "--compile-reduce-overhead"), 12),
+        (python("torch_dataloader", "train_torch.py", "--gib", 12, "--steps", steps(100),
+                "--dataloader"), 15),
+        (python("jax_default_pool", *jax_pool), 200),
+        (python("jax_growing_pool", *jax_pool, "--no-preallocate"), 18),
+        (python("cupy", "train_cupy.py", "--gib", 12, "--steps", steps(120)), 15),
+        (python("cupy_run_ahead", "train_cupy.py", "--gib", 12, "--steps", steps(120),
+                "--run-ahead"), 15),
+        (python("ipc_events", "ipc_events.py", "--gib", 12, "--steps", steps(1500)), 15),
+        (client(harness, "static_cudart", "static_cudart", "--bytes", "12GiB", "--steps",
+                steps(60), "--step-ms", 100), 13),
+        (client(harness, "worker_direct", "worker_direct", "--bytes", "12GiB", "--steps",
+                steps(60), "--step-ms", 100), 13),
+        (client(harness, "vmm", "vmm", "--bytes", "12GiB", "--steps", steps(60), "--step-ms", 100,
+                "--export", 0), 13),
+        (client(harness, "pools", "pools", "--bytes", "12GiB", "--steps", steps(60), "--step-ms",
+                100), 13),
+    ]
+
+
+def _same_result_fake(harness):
+    size, steps = "120MiB", harness.steps(20)
+    common = ("--bytes", size, "--steps", steps, "--step-ms", 10)
+    programs = ["worker", "worker_direct", "threads", "graph", "vmm", "pools", "alloc_loop",
+                "run_ahead", "ipc_pair", "static_cudart"]
+    jobs = []
+    for program in programs:
+        if os.path.exists(harness.client(program)):
+            more = ("--export", 0) if program == "vmm" else ()
+            share = ("--bytes", "60MiB") if program == "ipc_pair" else ()
+            jobs.append((client(harness, program, program, *common, *more, *share), 0.13))
+    return jobs
+
+
+def addition(harness, name, busy, steps):
+    """The field's add: busy, or half idle."""
+    pause = () if busy else ("--pause-ms", 45)
+    return python(name, "add_torch.py", "--steps", harness.steps(steps), *pause)

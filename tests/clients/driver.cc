@@ -1,0 +1,90 @@
+#include "driver.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace reveza::clients {
+namespace {
+
+#define REVEZA_STRING(text) #text
+#define REVEZA_EXPANDED_STRING(text) REVEZA_STRING(text)
+
+using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t,
+                                    CUdriverProcAddressQueryResult*);
+
+void* OpenDriver() {
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+  if (library == nullptr) Die(std::string("no CUDA driver: ") + dlerror());
+  return library;
+}
+
+template <typename Function>
+void Ask(GetProcAddress ask, cuuint64_t flags, const char* name, Function* function) {
+  void* entry = nullptr;
+  CUdriverProcAddressQueryResult status{};
+  const CUresult result = ask(name, &entry, CUDA_VERSION, flags, &status);
+  if (result != CUDA_SUCCESS || entry == nullptr) {
+    Die(std::string("cuGetProcAddress does not know ") + name);
+  }
+  *function = reinterpret_cast<Function>(entry);
+}
+
+template <typename Function>
+void Find(void* library, const char* name, Function* function) {
+  void* entry = dlsym(library, name);
+  if (entry == nullptr) Die(std::string("the driver has no ") + name);
+  *function = reinterpret_cast<Function>(entry);
+}
+
+}  // namespace
+
+#ifndef REVEZA_CLIENT_DIRECT
+Resolve Driver::Default() { return Resolve::kGetProcAddress; }
+
+Driver LinkedDriver() { Die("this program is not linked to the driver"); }
+#else
+Driver LinkedDriver();
+#endif
+
+Driver Driver::Load(Resolve how) {
+  if (how == Resolve::kDirect) return LinkedDriver();
+  Driver driver;
+  void* library = OpenDriver();
+  if (how == Resolve::kDlsym) {
+#define REVEZA_FIND(name) Find(library, REVEZA_EXPANDED_STRING(name), &driver.name);
+    REVEZA_CLIENT_CALLS(REVEZA_FIND)
+#undef REVEZA_FIND
+    return driver;
+  }
+  GetProcAddress ask = nullptr;
+  Find(library, "cuGetProcAddress_v2", &ask);
+  const cuuint64_t flags = how == Resolve::kPerThread
+                               ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+                               : CU_GET_PROC_ADDRESS_LEGACY_STREAM;
+#define REVEZA_ASK(name) Ask(ask, flags, #name, &driver.name);
+  REVEZA_CLIENT_CALLS(REVEZA_ASK)
+#undef REVEZA_ASK
+  return driver;
+}
+
+void CheckCall(const Driver& driver, CUresult result, const char* what, int line) {
+  if (result == CUDA_SUCCESS) return;
+  const char* name = nullptr;
+  if (driver.cuGetErrorName == nullptr || driver.cuGetErrorName(result, &name) != CUDA_SUCCESS ||
+      name == nullptr) {
+    name = "an unknown error";
+  }
+  Die(std::string(what) + " (line " + std::to_string(line) + ") failed: " + name + " (" +
+      std::to_string(static_cast<int>(result)) + ")");
+}
+
+void Die(const std::string& message) {
+  std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, message.c_str());
+  std::fflush(nullptr);
+  _exit(1);
+}
+
+}  // namespace reveza::clients

@@ -1,0 +1,61 @@
+// Forks in the middle of its work. CUDA is of no use to such a child; it must only be able to
+// leave, by _exit, exit or exec, and the parent must not notice.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "client.h"
+
+namespace reveza::clients {
+namespace {
+
+enum class Child : std::uint64_t { kLeaves, kExits, kExecutes, kCallsCuda };
+
+void ForkAndWait(const Session& session, Child kind) {
+  const pid_t child = fork();
+  if (child < 0) Die("cannot fork");
+  if (child == 0) {
+    switch (kind) {
+      case Child::kLeaves:
+        _exit(0);
+      case Child::kExits:
+        std::exit(0);
+      case Child::kExecutes:
+        execl("/bin/true", "true", static_cast<char*>(nullptr));
+        _exit(1);
+      case Child::kCallsCuda:
+        // The answer is an error, not a hang and not a crash.
+        _exit(session.driver().cuCtxSynchronize() == CUDA_SUCCESS ? 1 : 0);
+    }
+  }
+  int status = 0;
+  if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    Die("a forked child ended with status " + std::to_string(status) + ", kind " +
+        std::to_string(static_cast<std::uint64_t>(kind)));
+  }
+}
+
+int Main(const Options& options) {
+  Session session(options);
+  Run run(options);
+  const std::uint64_t bytes = options.bytes / 4 * 4;
+  const CUdeviceptr memory = session.Allocate(bytes);
+  session.Fill(memory, bytes, options.seed);
+  while (run.Next()) {
+    session.Step(memory, bytes, options.seed);
+    if (options.step_ms > 0) session.Spin(options.step_ms);
+    ForkAndWait(session, static_cast<Child>(run.step() % 4));
+  }
+  const std::uint64_t hash = session.Hash(memory, bytes);
+  session.Free(memory);
+  run.Count("children", run.step());
+  return run.Finish(hash);
+}
+
+}  // namespace
+}  // namespace reveza::clients
+
+int main(int argc, char** argv) {
+  return reveza::clients::Main(reveza::clients::OptionsOrExit(argc, argv, "forker"));
+}
