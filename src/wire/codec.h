@@ -15,12 +15,12 @@ namespace reveza::wire {
 
 enum class DecodeError : std::uint8_t {
   kNone = 0,
-  kShort,      // shorter than a header
-  kMagic,      // not ours
-  kVersion,    // another version of the protocol
-  kType,       // a type that nobody defined
-  kSize,       // not the size of its type
-  kField,      // a field out of its bounds: a GPU number, a byte count, an unterminated string
+  kShort,         // shorter than a header
+  kWrongMagic,    // not ours
+  kWrongVersion,  // another version of the protocol
+  kType,          // a type that nobody defined
+  kSize,          // not the size of its type
+  kField,         // a field out of its bounds: a GPU number, a byte count, an unterminated string
 };
 
 const char* ToText(DecodeError error);

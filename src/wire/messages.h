@@ -17,7 +17,7 @@ namespace reveza::wire {
 
 inline constexpr std::uint32_t kMagic = 0x5a565652;  // "RVVZ"
 // A change of any layout or meaning below raises kVersion. A daemon answers a client of another
-// version with kRefused{kRefusedVersion}; the client then runs on without it.
+// version with Refused{kWrongVersion}; the client then runs on without it.
 inline constexpr std::uint16_t kVersion = 1;
 inline constexpr std::size_t kMaxPacket = 32 * 1024;
 inline constexpr std::uint32_t kMaxGpus = 16;
@@ -116,11 +116,11 @@ struct Account {
   std::uint32_t gpu;
   std::uint32_t reserved;
   std::uint64_t credit_returned;
-  std::uint64_t resident;   // swappable, in physical GPU memory
-  std::uint64_t swapped;    // swappable, not in GPU memory (with or without a host copy)
-  std::uint64_t pinned;     // cannot be moved: pools, arrays, exports, managed memory
-  std::uint64_t context;    // contexts of this client, as measured
-  std::uint64_t arena;      // host memory pinned for swapping, over all GPUs
+  std::uint64_t resident;  // swappable, in physical GPU memory
+  std::uint64_t swapped;   // swappable, not in GPU memory (with or without a host copy)
+  std::uint64_t pinned;    // cannot be moved: pools, arrays, exports, managed memory
+  std::uint64_t context;   // contexts of this client, as measured
+  std::uint64_t arena;     // host memory pinned for swapping, over all GPUs
 };
 
 // A thread has come to the closed gate. Once for each time that the gate closes.
@@ -135,7 +135,7 @@ struct Idle {
 
 struct GateClosed {
   static constexpr Type kType = Type::kGateClosed;
-  std::uint32_t serial;  // of the CloseGate it answers
+  std::uint32_t serial;    // of the CloseGate it answers
   std::uint32_t gate_us;   // until the last thread had left the gate
   std::uint32_t drain_us;  // until the queue was empty
   std::uint32_t reserved;
@@ -173,7 +173,7 @@ struct Evicted {
 struct SwappedIn {
   static constexpr Type kType = Type::kSwappedIn;
   std::uint32_t serial;
-  std::uint32_t in_us;     // from the first credit to the last byte
+  std::uint32_t in_us;  // from the first credit to the last byte
   std::uint64_t copied;
 };
 
@@ -198,7 +198,7 @@ struct Welcome {
   std::uint32_t queue_bound_us;  // GPU work that may be queued while somebody waits
 };
 
-enum class RefusedReason : std::uint32_t { kVersion = 0, kProtocol = 1, kFull = 2, kUser = 3 };
+enum class RefusedReason : std::uint32_t { kWrongVersion = 0, kProtocol = 1, kFull = 2, kUser = 3 };
 
 struct Refused {
   static constexpr Type kType = Type::kRefused;
