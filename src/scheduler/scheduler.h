@@ -34,22 +34,22 @@ using JobId = std::uint64_t;
 using GpuId = std::uint32_t;
 
 struct Config {
-  Bytes host_budget = 0;           // pinned host memory, for all clients together
-  double handover_share = 0.05;    // a handover may take at most this share of a slice
+  Bytes host_budget = 0;         // pinned host memory, for all clients together
+  double handover_share = 0.05;  // a handover may take at most this share of a slice
   Time slice_floor = std::chrono::milliseconds(500);
   Time slice_ceiling = std::chrono::seconds(30);
   Time max_wait = std::chrono::seconds(120);  // beyond it fewer jobs rotate, the others queue
   Time drain_limit = std::chrono::seconds(2);
-  Time drain_retry = std::chrono::seconds(1);   // after a failed drain; doubles up to the ceiling
+  Time drain_retry = std::chrono::seconds(1);     // after a failed drain; doubles up to the ceiling
   Time context_limit = std::chrono::seconds(60);  // a client that is given a context must make it
-  Bytes context_estimate = 640 * kMiB;  // until one was measured on the GPU
-  double link_estimate = 20e9;     // bytes/s, until a handover was measured
+  Bytes context_estimate = 640 * kMiB;            // until one was measured on the GPU
+  double link_estimate = 20e9;                    // bytes/s, until a handover was measured
 };
 
 struct GpuConfig {
-  Bytes total = 0;      // of the card
-  Bytes budget = 0;     // what clients may hold together
-  Bytes granule = 0;    // growth is asked for in multiples of it
+  Bytes total = 0;    // of the card
+  Bytes budget = 0;   // what clients may hold together
+  Bytes granule = 0;  // growth is asked for in multiples of it
 };
 
 // ---- events ----
@@ -135,12 +135,12 @@ enum class JobState {
 
 enum class WaitReason {
   kNone,
-  kTurn,            // others are in the slice
-  kContext,         // another client makes its context, or there is no room for one more
-  kGpuMemory,       // fixed memory of others leaves too little
-  kHostMemory,      // what must leave has nowhere to go
-  kUnpreemptible,   // the job in the slice does not drain
-  kQueue,           // as many jobs rotate as max_wait allows
+  kTurn,           // others are in the slice
+  kContext,        // another client makes its context, or there is no room for one more
+  kGpuMemory,      // fixed memory of others leaves too little
+  kHostMemory,     // what must leave has nowhere to go
+  kUnpreemptible,  // the job in the slice does not drain
+  kQueue,          // as many jobs rotate as max_wait allows
 };
 
 struct ClientView {
@@ -172,9 +172,9 @@ struct JobView {
 struct GpuView {
   GpuId id = 0;
   GpuConfig config;
-  Bytes external = 0;     // held by processes outside Reveza
-  Bytes credit_out = 0;   // sum of all credit
-  Time handover{0};       // measured, moving average; 0: none yet
+  Bytes external = 0;    // held by processes outside Reveza
+  Bytes credit_out = 0;  // sum of all credit
+  Time handover{0};      // measured, moving average; 0: none yet
 };
 
 class Scheduler {
@@ -200,8 +200,8 @@ class Scheduler {
   void ClientLeft(Time now, ClientId client);
   // A client that lived before this scheduler did. May bring credit beyond the budget: nothing is
   // given out until evictions have restored I1.
-  void ClientResumed(Time now, ClientId client, GpuId gpu, const Footprint& footprint,
-                     Bytes credit, bool gate_open);
+  void ClientResumed(Time now, ClientId client, GpuId gpu, const Footprint& footprint, Bytes credit,
+                     bool gate_open);
 
   void ContextWanted(Time now, ClientId client, GpuId gpu);
   // Ends what AdmitContext began; overhead 0: no context was made.

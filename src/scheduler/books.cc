@@ -1,0 +1,260 @@
+#include "scheduler/books.h"
+
+#include <algorithm>
+
+namespace reveza::scheduler {
+
+bool Client::Evicting() const {
+  return std::any_of(gpus.begin(), gpus.end(),
+                     [](const auto& entry) { return entry.second.evict_serial != 0; });
+}
+
+Bytes Client::Swappable() const {
+  Bytes sum = 0;
+  for (const auto& [gpu, holding] : gpus) sum += holding.books.Swappable();
+  return sum;
+}
+
+Bytes Client::Swapped() const {
+  Bytes sum = 0;
+  for (const auto& [gpu, holding] : gpus) sum += holding.books.swapped;
+  return sum;
+}
+
+bool Job::Uses(GpuId gpu) const {
+  return std::any_of(clients.begin(), clients.end(),
+                     [gpu](const auto& entry) { return entry.second.gpus.contains(gpu); });
+}
+
+bool Job::GateOpenSomewhere() const {
+  return std::any_of(clients.begin(), clients.end(),
+                     [](const auto& entry) { return entry.second.gate != Gate::kClosed; });
+}
+
+bool Job::AllIdle() const {
+  return std::all_of(clients.begin(), clients.end(), [](const auto& entry) {
+    return entry.second.idle || entry.second.gpus.empty();
+  });
+}
+
+Client* Books::Find(ClientId id) {
+  const auto job = job_of.find(id);
+  if (job == job_of.end()) return nullptr;
+  return &jobs.at(job->second).clients.at(id);
+}
+
+Holding* Books::Find(ClientId id, GpuId gpu) {
+  Client* client = Find(id);
+  if (client == nullptr) return nullptr;
+  const auto holding = client->gpus.find(gpu);
+  return holding == client->gpus.end() ? nullptr : &holding->second;
+}
+
+Job* Books::FindJob(JobId id) {
+  const auto job = jobs.find(id);
+  return job == jobs.end() ? nullptr : &job->second;
+}
+
+Bytes Books::Claim(const Client& client, GpuId gpu) {
+  const auto entry = client.gpus.find(gpu);
+  if (entry == client.gpus.end()) return 0;
+  const Holding& holding = entry->second;
+  // Credit above the need is growth that the books will show soon.
+  return std::max(holding.books.Need() + holding.context_credit, holding.credit);
+}
+
+Bytes Books::Fixed(const Client& client, GpuId gpu) const {
+  if (client.resident_only) return Claim(client, gpu);
+  const auto entry = client.gpus.find(gpu);
+  if (entry == client.gpus.end()) return 0;
+  const Holding& holding = entry->second;
+  return holding.books.Fixed() + holding.context_credit + holding.pinned_on_the_way;
+}
+
+Bytes Books::Claim(const Job& job, GpuId gpu) const {
+  Bytes sum = 0;
+  for (const auto& [id, client] : job.clients) sum += Claim(client, gpu);
+  return sum;
+}
+
+Bytes Books::Fixed(const Job& job, GpuId gpu) const {
+  Bytes sum = 0;
+  for (const auto& [id, client] : job.clients) sum += Fixed(client, gpu);
+  return sum;
+}
+
+Bytes Books::FixedOfOthers(JobId job, GpuId gpu) const {
+  Bytes sum = 0;
+  for (const auto& [id, other] : jobs) {
+    if (id != job) sum += Fixed(other, gpu);
+  }
+  return sum;
+}
+
+Bytes Books::Entry(const Job& job, GpuId gpu) const {
+  Bytes sum = Claim(job, gpu);
+  for (const PendingGrowth& growth : growths) {
+    if (growth.job != job.id || growth.gpu != gpu) continue;
+    const bool on_entry =
+        job.phase != Phase::kIn && growth.kind == GrowthKind::kPinned && !growth.blocked;
+    if (growth.approved || on_entry) sum += growth.bytes;
+  }
+  return sum;
+}
+
+Bytes Books::Need(const Job& job, GpuId gpu) const {
+  Bytes sum = 0;
+  for (const auto& [id, client] : job.clients) {
+    const auto entry = client.gpus.find(gpu);
+    if (entry != client.gpus.end()) sum += entry->second.books.Need();
+  }
+  return sum;
+}
+
+Bytes Books::ContextEstimate(const Gpu& gpu) const {
+  if (gpu.largest_context > 0) return gpu.largest_context;
+  return std::min(config.context_estimate, gpu.config.budget / 8);
+}
+
+Bytes Books::Demand(GpuId gpu, const JobSet& in) const {
+  Bytes sum = 0;
+  for (const auto& [id, job] : jobs) sum += in.contains(id) ? Entry(job, gpu) : Fixed(job, gpu);
+  const auto entry = gpus.find(gpu);
+  if (entry != gpus.end() && entry->second.context_for) sum += ContextEstimate(entry->second);
+  return sum;
+}
+
+bool Books::Fits(GpuId gpu, const JobSet& in) const {
+  const auto entry = gpus.find(gpu);
+  return entry != gpus.end() && Demand(gpu, in) <= entry->second.Limit();
+}
+
+bool Books::FitsAllGpusOf(const Job& job, const JobSet& in) const {
+  return std::all_of(gpus.begin(), gpus.end(), [&](const auto& entry) {
+    return !job.Uses(entry.first) || Fits(entry.first, in);
+  });
+}
+
+bool Books::CanRunAlone(const Job& job) const { return FitsAllGpusOf(job, JobSet{job.id}); }
+
+bool Books::Wants(const Job& job) const {
+  for (const auto& [id, client] : job.clients) {
+    if (client.wants) return true;
+  }
+  return std::any_of(growths.begin(), growths.end(), [&](const PendingGrowth& growth) {
+    return growth.job == job.id && growth.kind == GrowthKind::kPinned && !growth.blocked;
+  });
+}
+
+Bytes Books::CreditOut(GpuId gpu) const {
+  Bytes sum = 0;
+  for (const auto& [id, job] : jobs) {
+    for (const auto& [client_id, client] : job.clients) {
+      const auto entry = client.gpus.find(gpu);
+      if (entry != client.gpus.end()) sum += entry->second.credit;
+    }
+  }
+  return sum;
+}
+
+std::int64_t Books::Free(GpuId gpu) const {
+  return static_cast<std::int64_t>(gpus.at(gpu).Limit()) -
+         static_cast<std::int64_t>(CreditOut(gpu));
+}
+
+Bytes Books::Returning(GpuId gpu) const {
+  Bytes sum = 0;
+  for (const auto& [id, job] : jobs) {
+    for (const auto& [client_id, client] : job.clients) {
+      const auto entry = client.gpus.find(gpu);
+      if (entry != client.gpus.end()) sum += entry->second.evict_left;
+    }
+  }
+  return sum;
+}
+
+Bytes Books::Deficit(const Client& client, GpuId gpu) const {
+  const auto entry = client.gpus.find(gpu);
+  if (entry == client.gpus.end()) return 0;
+  const Holding& holding = entry->second;
+  const Bytes need = holding.books.Need() + holding.context_credit;
+  return need > holding.credit ? need - holding.credit : 0;
+}
+
+Bytes Books::Deficit(const Job& job, GpuId gpu) const {
+  Bytes sum = 0;
+  for (const auto& [id, client] : job.clients) sum += Deficit(client, gpu);
+  return sum;
+}
+
+bool Books::Resident(const Client& client) {
+  for (const auto& [gpu, holding] : client.gpus) {
+    if (holding.books.swapped > 0 || holding.evict_serial != 0) return false;
+    if (holding.credit < holding.books.Need()) return false;
+  }
+  return true;
+}
+
+Bytes Books::Evictable(const Client& client, GpuId gpu) const {
+  const auto entry = client.gpus.find(gpu);
+  if (entry == client.gpus.end() || client.resident_only) return 0;
+  const Bytes fixed = Fixed(client, gpu);
+  const Bytes credit = entry->second.credit;
+  return credit > fixed ? credit - fixed : 0;
+}
+
+Bytes Books::HostReserved(const Client& client) {
+  return std::max(client.host_reserved, client.arena);
+}
+
+Bytes Books::HostReserved() const {
+  Bytes sum = 0;
+  for (const auto& [id, job] : jobs) {
+    for (const auto& [client_id, client] : job.clients) sum += HostReserved(client);
+  }
+  return sum;
+}
+
+Bytes Books::EvictableWithin(const Client& client, Bytes bytes, Bytes already, Bytes& host_free) {
+  // The host copy of a client never needs more than all that it could swap.
+  const Bytes swapped = client.Swapped() + already;
+  const Bytes most = std::max(client.Swappable(), swapped);
+  const Bytes reserved = HostReserved(client);
+  const Bytes target = std::min(swapped + bytes, most);
+  const Bytes ceiling = reserved + host_free;
+  if (target <= ceiling) {
+    host_free -= target > reserved ? target - reserved : 0;
+    return bytes;
+  }
+  if (swapped >= ceiling) return 0;
+  host_free = 0;
+  return ceiling - swapped;
+}
+
+JobSet Books::InOrEntering() const {
+  JobSet set;
+  for (const auto& [id, job] : jobs) {
+    if (job.phase == Phase::kIn || job.phase == Phase::kEntering) set.insert(id);
+  }
+  return set;
+}
+
+JobSet Books::Leaving() const {
+  JobSet set;
+  for (const auto& [id, job] : jobs) {
+    if (job.phase == Phase::kLeaving) set.insert(id);
+  }
+  return set;
+}
+
+void Books::WakeAt(Time time) {
+  if (time > now && (!wake || time < *wake)) wake = time;
+}
+
+bool Books::Reached(Time time) {
+  if (time <= now) return true;
+  WakeAt(time);
+  return false;
+}
+
+}  // namespace reveza::scheduler

@@ -1,0 +1,15 @@
+// Growth inside a slice: granted when it fits, at the cost of others if need be.
+//
+// Thread-safety: none; part of a Scheduler.
+#pragma once
+
+#include "scheduler/books.h"
+
+namespace reveza::scheduler {
+
+// Looks at every growth that waits: refuses what could never be served, answers kLater where the
+// gate is closed or closing, approves what fits beside the jobs that are in (closing some if it
+// must) and leaves the rest waiting.
+void ConsiderGrowths(Books& books);
+
+}  // namespace reveza::scheduler

@@ -1,0 +1,71 @@
+#include "scheduler/hints.h"
+
+#include <algorithm>
+
+#include "scheduler/slices.h"
+
+namespace reveza::scheduler {
+namespace {
+
+constexpr Bytes kArenaStep = 64 * kMiB;
+
+bool WaitsForRoom(const Books& books, const Job& job) {
+  return job.phase == Phase::kOut && job.why != WaitReason::kGpuMemory && books.Wants(job);
+}
+
+bool EverythingFits(const Books& books) {
+  JobSet all;
+  for (const auto& [id, job] : books.jobs) all.insert(id);
+  return std::all_of(books.gpus.begin(), books.gpus.end(),
+                     [&](const auto& entry) { return books.Fits(entry.first, all); });
+}
+
+}  // namespace
+
+bool Contended(const Books& books, const Job& job) {
+  for (const auto& [id, other] : books.jobs) {
+    if (id == job.id || !WaitsForRoom(books, other)) continue;
+    for (const auto& [gpu, card] : books.gpus) {
+      if (other.Uses(gpu) && job.Uses(gpu)) return true;
+    }
+  }
+  for (const PendingGrowth& growth : books.growths) {
+    if (growth.job != job.id && !growth.blocked && job.Uses(growth.gpu)) return true;
+  }
+  return std::any_of(books.gpus.begin(), books.gpus.end(), [&](const auto& entry) {
+    return entry.second.context_for && job.Uses(entry.first) &&
+           !job.clients.contains(*entry.second.context_for);
+  });
+}
+
+void TellContention(Books& books) {
+  for (auto& [job_id, job] : books.jobs) {
+    if (job.phase != Phase::kIn) continue;
+    const bool contended = Contended(books, job);
+    for (auto& [id, client] : job.clients) {
+      if (client.gpus.empty() || client.contention_sent.value_or(false) == contended) continue;
+      client.contention_sent = contended;
+      client.idle = false;
+      books.decisions.push_back(SetContention{id, contended, IdleAfter(books, job)});
+    }
+  }
+}
+
+void TellArenas(Books& books) {
+  if (EverythingFits(books)) return;
+  Bytes left = books.config.host_budget;
+  for (auto& [job_id, job] : books.jobs) {
+    for (auto& [id, client] : job.clients) {
+      if (client.resident_only) continue;
+      const Bytes held = Books::HostReserved(client);
+      const Bytes wanted = RoundUp(client.Swappable(), kArenaStep);
+      const Bytes bytes = std::min(std::max(wanted, held), left);
+      left -= bytes;
+      if (bytes <= client.arena_asked + client.arena_asked / 8) continue;
+      client.arena_asked = bytes;
+      books.decisions.push_back(PrepareArena{id, bytes});
+    }
+  }
+}
+
+}  // namespace reveza::scheduler

@@ -1,0 +1,266 @@
+#include "scheduler/room.h"
+
+#include <algorithm>
+
+#include "scheduler/admission.h"
+#include "scheduler/gates.h"
+
+namespace reveza::scheduler {
+namespace {
+
+// In the order in which their memory goes: who runs last goes first.
+std::vector<Job*> EvictionOrder(Books& books, const JobSet& in) {
+  std::vector<Job*> order;
+  for (auto& [id, job] : books.jobs) {
+    if (!in.contains(id)) order.push_back(&job);
+  }
+  const auto key = [](const Job* job) {
+    const bool waits = job->waiting_since.has_value();
+    // Idle ones by their last turn, oldest first; waiting ones by their wait, youngest first.
+    const Time::rep age = waits ? -job->waiting_since->count() : job->turn_start.count();
+    return std::make_tuple(waits && !job->queued, age, job->id);
+  };
+  std::sort(order.begin(), order.end(),
+            [&](const Job* a, const Job* b) { return key(a) < key(b); });
+  return order;
+}
+
+Bytes EvictLeft(const Client& client) {
+  Bytes sum = 0;
+  for (const auto& [gpu, holding] : client.gpus) sum += holding.evict_left;
+  return sum;
+}
+
+Bytes HostFree(const Books& books) {
+  const Bytes reserved = books.HostReserved();
+  return books.config.host_budget > reserved ? books.config.host_budget - reserved : 0;
+}
+
+// What the jobs of `in` lack on a GPU beyond what is free or on its way back.
+std::int64_t Shortage(const Books& books, GpuId gpu, const JobSet& in) {
+  std::int64_t shortage = -books.Free(gpu) - static_cast<std::int64_t>(books.Returning(gpu));
+  for (const JobId id : in) {
+    shortage += static_cast<std::int64_t>(books.Deficit(books.jobs.at(id), gpu));
+  }
+  for (const PendingGrowth& growth : books.growths) {
+    if (growth.gpu == gpu && growth.approved) shortage += static_cast<std::int64_t>(growth.bytes);
+  }
+  const Gpu& card = books.gpus.at(gpu);
+  if (card.context_for) shortage += static_cast<std::int64_t>(books.ContextEstimate(card));
+  return shortage;
+}
+
+struct Grant {
+  Books& books;
+  GpuId gpu;
+  std::int64_t left;  // negative: what is lacking so far
+
+  bool Take(Bytes bytes) {
+    const bool enough = left >= static_cast<std::int64_t>(bytes);
+    left -= static_cast<std::int64_t>(bytes);
+    return enough;
+  }
+};
+
+void GrantGrowths(Grant& grant) {
+  Books& books = grant.books;
+  for (auto growth = books.growths.begin(); growth != books.growths.end();) {
+    if (growth->gpu != grant.gpu || !growth->approved || !grant.Take(growth->bytes)) {
+      ++growth;
+      continue;
+    }
+    Holding& holding = *books.Find(growth->client, growth->gpu);
+    holding.credit += growth->bytes;
+    if (growth->kind == GrowthKind::kPinned) holding.pinned_on_the_way += growth->bytes;
+    books.decisions.push_back(AnswerGrowth{growth->client, growth->request, growth->gpu,
+                                           Growth::kGranted, growth->bytes});
+    growth = books.growths.erase(growth);
+  }
+}
+
+void GrantContext(Grant& grant) {
+  Gpu& card = grant.books.gpus.at(grant.gpu);
+  if (!card.context_for) return;
+  const Bytes estimate = grant.books.ContextEstimate(card);
+  if (grant.Take(estimate)) AdmitNow(grant.books, grant.gpu, *card.context_for, estimate);
+}
+
+void GiveToEntering(Grant& grant, Job& job) {
+  for (auto& [id, client] : job.clients) {
+    const Bytes deficit = grant.books.Deficit(client, grant.gpu);
+    if (deficit == 0) continue;
+    if (grant.left > 0 && client.swap_in_serial != 0) {
+      const Bytes give = std::min<Bytes>(deficit, static_cast<Bytes>(grant.left));
+      client.gpus.at(grant.gpu).credit += give;
+      grant.books.decisions.push_back(GiveCredit{id, grant.gpu, give});
+    }
+    grant.left -= static_cast<std::int64_t>(deficit);
+  }
+}
+
+void SendEvictions(Books& books, GpuId gpu, std::int64_t shortage) {
+  Bytes host_free = HostFree(books);
+  const Bytes granule = std::max<Bytes>(books.gpus.at(gpu).config.granule, 1);
+  for (Job* job : EvictionOrder(books, books.InOrEntering())) {
+    if (shortage <= 0) return;
+    if (job->phase != Phase::kOut) continue;
+    if (!books.Reached(job->evictable_at)) continue;
+    for (auto& [id, client] : job->clients) {
+      const Bytes most = books.Evictable(client, gpu);
+      if (most == 0 || shortage <= 0) continue;
+      Holding& holding = client.gpus.at(gpu);
+      if (holding.evict_serial != 0) continue;
+      const Bytes wanted = std::min(most, RoundUp(static_cast<Bytes>(shortage), granule));
+      const Bytes bytes = Books::EvictableWithin(client, wanted, EvictLeft(client), host_free);
+      if (bytes == 0) continue;
+      const Bytes swapped = client.Swapped() + EvictLeft(client);
+      client.host_reserved =
+          std::max(Books::HostReserved(client),
+                   std::min(swapped + bytes, std::max(client.Swappable(), swapped)));
+      client.swap_in_serial = 0;
+      holding.evict_serial = books.NextSerial();
+      holding.evict_asked = holding.evict_left = bytes;
+      books.decisions.push_back(Evict{id, gpu, bytes, holding.evict_serial});
+      shortage -= static_cast<std::int64_t>(bytes);
+    }
+  }
+}
+
+void SendSwapIns(Books& books) {
+  for (auto& [job_id, job] : books.jobs) {
+    if (job.phase != Phase::kEntering) continue;
+    for (auto& [id, client] : job.clients) {
+      if (client.swap_in_serial != 0 || client.Swapped() == 0 || client.Evicting()) continue;
+      client.swap_in_serial = books.NextSerial();
+      books.decisions.push_back(SwapIn{id, client.swap_in_serial});
+    }
+  }
+}
+
+std::vector<Job*> EnteringByAge(Books& books) {
+  std::vector<Job*> entering;
+  for (auto& [id, job] : books.jobs) {
+    if (job.phase == Phase::kEntering) entering.push_back(&job);
+  }
+  std::sort(entering.begin(), entering.end(),
+            [](const Job* a, const Job* b) { return a->entered < b->entered; });
+  return entering;
+}
+
+// Who may be closed to make room, the first to go first. Jobs that come in by right of their turn
+// are not among them unless `all`.
+std::vector<Job*> ClosingOrder(Books& books, GpuId gpu, JobId keep, bool all) {
+  std::vector<Job*> order;
+  for (auto& [id, job] : books.jobs) {
+    if (id == keep || books.Entry(job, gpu) <= books.Fixed(job, gpu)) continue;
+    const bool entering = job.phase == Phase::kEntering;
+    if (job.phase != Phase::kIn && !entering) continue;
+    if (entering && job.displaced_others && !all) continue;
+    if (job.GateOpenSomewhere() && !books.Reached(job.closable_at)) continue;
+    order.push_back(&job);
+  }
+  std::sort(order.begin(), order.end(), [](const Job* a, const Job* b) {
+    return std::make_tuple(a->phase != Phase::kIn, a->turn_start, a->entered) <
+           std::make_tuple(b->phase != Phase::kIn, b->turn_start, b->entered);
+  });
+  return order;
+}
+
+bool FitsWith(const Books& books, GpuId gpu, const JobSet& in, Bytes bytes) {
+  return books.Demand(gpu, in) + bytes <= books.gpus.at(gpu).Limit();
+}
+
+}  // namespace
+
+bool EvictionsSuffice(Books& books, const JobSet& in) {
+  Bytes host_free = HostFree(books);
+  std::map<ClientId, Bytes> planned;
+  for (const auto& [gpu, card] : books.gpus) {
+    std::int64_t shortage = Shortage(books, gpu, in);
+    if (shortage <= 0) continue;
+    for (Job* job : EvictionOrder(books, in)) {
+      if (shortage <= 0) break;
+      if (!job->Uses(gpu) || !books.Reached(job->evictable_at)) continue;
+      for (const auto& [id, client] : job->clients) {
+        const Bytes evictable = books.Evictable(client, gpu);
+        const auto holding = client.gpus.find(gpu);
+        if (evictable == 0 || evictable <= holding->second.evict_left || shortage <= 0) continue;
+        const Bytes most = evictable - holding->second.evict_left;
+        const Bytes bytes =
+            Books::EvictableWithin(client, std::min<Bytes>(most, static_cast<Bytes>(shortage)),
+                                   EvictLeft(client) + planned[id], host_free);
+        planned[id] += bytes;
+        shortage -= static_cast<std::int64_t>(bytes);
+      }
+    }
+    if (shortage > 0) return false;
+  }
+  return true;
+}
+
+Fit MakeFit(Books& books, GpuId gpu, Bytes bytes, JobId keep, bool best_effort) {
+  JobSet in = books.InOrEntering();
+  std::vector<Job*> closing;
+  for (Job* job : ClosingOrder(books, gpu, keep, keep == 0)) {
+    if (FitsWith(books, gpu, in, bytes)) break;
+    in.erase(job->id);
+    closing.push_back(job);
+  }
+  if (!FitsWith(books, gpu, in, bytes) && !best_effort) {
+    JobSet without = books.InOrEntering();
+    without.erase(keep);
+    return keep != 0 && books.Fits(gpu, without) && without.size() > 0 &&
+                   std::any_of(without.begin(), without.end(),
+                               [&](JobId id) {
+                                 const Job& job = books.jobs.at(id);
+                                 return job.phase == Phase::kEntering && job.displaced_others;
+                               })
+               ? Fit::kItself
+               : Fit::kNotNow;
+  }
+  // Those closed first may not have been needed once a larger one was chosen.
+  for (Job* job : closing) {
+    in.insert(job->id);
+    if (FitsWith(books, gpu, in, bytes)) continue;
+    in.erase(job->id);
+    Leave(books, *job);
+  }
+  return FitsWith(books, gpu, in, bytes) ? Fit::kYes : Fit::kNotNow;
+}
+
+void Shrink(Books& books) {
+  for (auto& [gpu, card] : books.gpus) {
+    if (books.Fits(gpu, books.InOrEntering())) continue;
+    card.context_for.reset();
+    for (PendingGrowth& growth : books.growths) {
+      if (growth.gpu == gpu) growth.approved = false;
+    }
+    MakeFit(books, gpu, 0, 0, /*best_effort=*/true);
+  }
+}
+
+void GiveUpHopelessEntries(Books& books) {
+  std::vector<Job*> entering = EnteringByAge(books);
+  while (!entering.empty() && !EvictionsSuffice(books, books.InOrEntering())) {
+    Job& last = *entering.back();
+    entering.pop_back();
+    bool lacks = false;
+    for (const auto& [gpu, card] : books.gpus) lacks = lacks || books.Deficit(last, gpu) > 0;
+    if (lacks && !last.GateOpenSomewhere()) Leave(books, last);
+  }
+}
+
+void MoveMemory(Books& books) {
+  SendSwapIns(books);
+  const std::vector<Job*> entering = EnteringByAge(books);
+  for (auto& [gpu, card] : books.gpus) {
+    Grant grant{books, gpu, books.Free(gpu)};
+    GrantGrowths(grant);
+    GrantContext(grant);
+    for (Job* job : entering) GiveToEntering(grant, *job);
+    const std::int64_t shortage = -grant.left - static_cast<std::int64_t>(books.Returning(gpu));
+    SendEvictions(books, gpu, shortage);
+  }
+}
+
+}  // namespace reveza::scheduler

@@ -1,0 +1,31 @@
+// Room on a GPU: who must leave it, whose memory goes, and who is given what comes free.
+//
+// Thread-safety: none; part of a Scheduler.
+#pragma once
+
+#include "scheduler/books.h"
+
+namespace reveza::scheduler {
+
+// Whether evictions can make the room that the jobs of `in` lack, with the host memory there is.
+// Everything outside `in` counts as evictable, be its gate closed yet or not.
+bool EvictionsSuffice(Books& books, const JobSet& in);
+
+enum class Fit {
+  kYes,     // it fits, at the latest when those that leave have left
+  kNotNow,  // somebody in the way cannot be closed now
+  kItself,  // only if `keep` itself leaves: a job that has waited for its turn is coming in
+};
+// Makes `bytes` more fit beside the jobs that are in, by closing others: those that ran longest
+// in this turn first. Nothing is closed in vain, unless `best_effort`.
+Fit MakeFit(Books& books, GpuId gpu, Bytes bytes, JobId keep, bool best_effort);
+
+// Restores the budget after it was cut: takes approvals back, then closes jobs.
+void Shrink(Books& books);
+// Gives up the entering of jobs whose room cannot be had (no host memory to evict into).
+void GiveUpHopelessEntries(Books& books);
+// Sends SwapIn, hands out free credit in order (growth, contexts, entering jobs by age) and
+// evicts what is lacking from the jobs that are out, who runs last first.
+void MoveMemory(Books& books);
+
+}  // namespace reveza::scheduler
