@@ -12,10 +12,11 @@ namespace wire = reveza::wire;
 
 void EncodeAccount(benchmark::State& state) {
   unsigned char packet[wire::kPacketSize<wire::Account>];
+  benchmark::DoNotOptimize(static_cast<void*>(packet));
   wire::Account account{};
   account.resident = 12ull << 30;
   for (auto _ : state) {
-    account.credit_returned += 64 << 20;
+    benchmark::DoNotOptimize(account.credit_returned += 64 << 20);
     benchmark::DoNotOptimize(wire::Encode(account, packet));
     benchmark::ClobberMemory();
   }
