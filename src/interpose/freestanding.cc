@@ -1,9 +1,11 @@
 // What libreveza.so needs of libstdc++ and libsupc++, so that it links neither: a preloaded library
 // that brings its own C++ runtime needs newer C libraries than its programs have.
 // Only in the preloaded library; programs that link the same code have the real things.
+#include <sched.h>
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -66,4 +68,32 @@ namespace std {
 [[noreturn]] void __throw_system_error(int) { Die("a thread primitive failed"); }
 }  // namespace std
 
-extern "C" [[noreturn]] void __cxa_pure_virtual() { Die("a function of no class was called"); }
+extern "C" {
+
+[[noreturn]] void __cxa_pure_virtual() { Die("a function of no class was called"); }
+
+// Of a function's static variable. By the ABI the first byte says that it is initialised; the
+// second is ours: somebody is at it.
+int __cxa_guard_acquire(std::uint64_t* guard) {
+  char* const done = reinterpret_cast<char*>(guard);
+  for (;;) {
+    if (__atomic_load_n(done, __ATOMIC_ACQUIRE) != 0) return 0;
+    char nobody = 0;
+    if (__atomic_compare_exchange_n(done + 1, &nobody, 1, false, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED)) {
+      // The one before us may have finished between the two.
+      if (__atomic_load_n(done, __ATOMIC_ACQUIRE) == 0) return 1;
+      __atomic_store_n(done + 1, 0, __ATOMIC_RELEASE);
+      return 0;
+    }
+    sched_yield();
+  }
+}
+
+void __cxa_guard_release(std::uint64_t* guard) {
+  char* const done = reinterpret_cast<char*>(guard);
+  __atomic_store_n(done, 1, __ATOMIC_RELEASE);
+  __atomic_store_n(done + 1, 0, __ATOMIC_RELEASE);
+}
+
+}  // extern "C"
