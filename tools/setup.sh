@@ -1,0 +1,155 @@
+#!/usr/bin/env bash
+# Installs what building Reveza needs and this machine has not. Run it as often as you like.
+#
+#   tools/setup.sh [--quiet] [build|check|fuzz|all]...     (default: build)
+#
+#   build   compiler, libraries, and where no CUDA toolkit is installed NVIDIA's wheels, which go
+#           into a private Python environment in the build tree (build/python)
+#   check   what `make check` needs besides
+#   fuzz    what `make fuzz` needs besides
+#
+# Debian 12 and 13 and Ubuntu 24.04 have all of it under the same names. Only root can install
+# packages: anybody else is told the one command to run, and the exit status is 1.
+# --quiet prints only what had to be done.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build_packages=(g++ make cmake ninja-build ccache mold python3-venv libfmt-dev libspdlog-dev
+  libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev)
+check_packages=(git clang-format-19 clang-tidy-19)
+fuzz_packages=(clang-19 libclang-rt-19-dev)
+environment=build/python
+requirements=tools/requirements.txt
+quiet=no
+
+fail() {
+  printf 'setup: %s\n' "$1" >&2
+  exit 1
+}
+
+say() {
+  [[ $quiet == yes ]] || printf 'ok  %s\n' "$1"
+}
+
+# 4:12.2.0-3+b1 is 12.2.0 to a reader.
+upstream_version() {
+  local version=${1#*:}
+  version=${version%-*}
+  printf '%s' "${version%%[+~]*}"
+}
+
+# Sets `missing` to those of the packages that are not installed, and says what there is.
+look_at_packages() {
+  local -A installed=()
+  local name status version
+  while read -r name status version; do
+    [[ $status == ii ]] && installed[$name]=$version
+  done < <(dpkg-query -W -f '${Package} ${db:Status-Abbrev} ${Version}\n' "$@" 2>/dev/null || true)
+  missing=()
+  for name in "$@"; do
+    if [[ -n ${installed[$name]:-} ]]; then
+      say "$name $(upstream_version "${installed[$name]}")"
+    else
+      missing+=("$name")
+    fi
+  done
+}
+
+install_packages() {
+  local log
+  log=$(mktemp)
+  trap 'rm -f "$log"' RETURN
+  printf 'installing %s\n' "$*"
+  export DEBIAN_FRONTEND=noninteractive
+  if ! { apt-get update && apt-get install --yes --no-install-recommends "$@"; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    fail "could not install these packages; the lines above are apt-get's"
+  fi
+}
+
+need_packages() {
+  command -v dpkg-query >/dev/null || fail "this system has no apt. Install what these Debian packages
+are called here, then build with 'make SETUP=no': $*"
+  look_at_packages "$@"
+  ((${#missing[@]})) || return 0
+  if ((EUID != 0)); then
+    printf 'missing: %s\nAs root, run:\n\n  apt-get update && apt-get install --yes --no-install-recommends %s\n\n' \
+      "${missing[*]}" "${missing[*]}" >&2
+    fail "then run this again"
+  fi
+  install_packages "${missing[@]}"
+  local wanted=("${missing[@]}")
+  look_at_packages "${wanted[@]}"
+  ((${#missing[@]} == 0)) || fail "still not installed: ${missing[*]}"
+}
+
+# The folder of an installed toolkit that has all that the build looks for, or nothing.
+installed_toolkit() {
+  local home
+  for home in "${CUDA_HOME:-}" /usr/local/cuda; do
+    if [[ -n $home && -x $home/bin/nvcc && -f $home/include/cuda.h && -f $home/include/nvml.h ]]; then
+      printf '%s' "$home"
+      return
+    fi
+  done
+}
+
+# Each wheel leaves a folder NAME-VERSION.dist-info, and the build looks for these four files.
+wheels_complete() {
+  local name version found file
+  while IFS='=' read -r name _ version; do
+    [[ $name == nvidia-* ]] || continue
+    found=("$environment"/lib/python3*/site-packages/"${name//-/_}-$version".dist-info)
+    [[ -d ${found[0]} ]] || return 1
+  done <"$requirements"
+  for file in bin/nvcc include/cuda.h include/nvml.h lib/libcudart_static.a; do
+    found=("$environment"/lib/python3*/site-packages/nvidia/cu13/"$file")
+    [[ -f ${found[0]} ]] || return 1
+  done
+}
+
+need_cuda() {
+  local home
+  home=$(installed_toolkit)
+  if [[ -n $home ]]; then
+    say "CUDA toolkit in $home"
+    return
+  fi
+  if ! wheels_complete; then
+    printf 'installing NVIDIA'\''s compiler and headers into %s\n' "$environment"
+    # Made anew: a half-installed environment is quicker to replace than to repair.
+    rm -rf "$environment"
+    python3 -m venv "$environment" || fail "could not make a Python environment in $environment"
+    "$environment/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: \
+      --no-deps --requirement "$requirements" || fail "could not install $requirements"
+    wheels_complete || fail "the wheels of $requirements lack a file that the build needs"
+  fi
+  say "CUDA $(sed -n 's/^nvidia-cuda-nvcc==//p' "$requirements") wheels in $environment"
+}
+
+main() {
+  local parts=() part packages=()
+  for part in "$@"; do
+    case $part in
+      --quiet) quiet=yes ;;
+      --help | -h)
+        sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' tools/setup.sh
+        exit 0
+        ;;
+      build | check | fuzz) parts+=("$part") ;;
+      all) parts+=(build check fuzz) ;;
+      *) fail "unknown argument '$part'; tools/setup.sh --help lists them" ;;
+    esac
+  done
+  ((${#parts[@]})) || parts=(build)
+  for part in "${parts[@]}"; do
+    local -n group=${part}_packages
+    packages+=("${group[@]}")
+  done
+  need_packages "${packages[@]}"
+  if [[ " ${parts[*]} " == *" build "* ]]; then
+    need_cuda
+  fi
+}
+
+main "$@"
