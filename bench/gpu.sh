@@ -11,8 +11,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build=${REVEZA_BUILD:-build}
-device=
 fake=
+fake_card=
 for argument in "$@"; do
   if [ "$argument" = --fake ]; then fake=1; fi
 done
@@ -21,14 +21,31 @@ if [ $# -eq 0 ]; then
   exit 2
 fi
 
+# What the run leaves behind if it is broken off: its MPS, its daemons, its files.
+work=$(mktemp -d /tmp/reveza-bench-XXXXXX)
+clean_up() {
+  local socket
+  if [ -e "$work/mps/control" ]; then
+    echo quit | CUDA_MPS_PIPE_DIRECTORY=$work/mps timeout 30 nvidia-cuda-mps-control || true
+  fi
+  for socket in "$work"/reveza-*/revezad.sock; do
+    if [ -S "$socket" ]; then
+      REVEZA_SOCKET=$socket timeout 10 "$build/bin/reveza" stop --force >/dev/null 2>&1 || true
+    fi
+  done
+  rm -rf "$work" ${fake_card:+"$fake_card"}
+}
+trap clean_up EXIT
+
 if [ -n "$fake" ]; then
   device=fakecuda
   fake_card=$(mktemp -d /dev/shm/reveza-bench-XXXXXX)
-  trap 'rm -rf "$fake_card"' EXIT
   export FAKECUDA_DIR=$fake_card FAKECUDA_MEMORY=${FAKECUDA_MEMORY:-256MiB}
   export FAKECUDA_LINK=${FAKECUDA_LINK:-4000000000} FAKECUDA_DEVICES=${FAKECUDA_DEVICES:-2}
-  export LD_LIBRARY_PATH=$PWD/$build/lib/fakecuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-  case $build in /*) export LD_LIBRARY_PATH=$build/lib/fakecuda ;; esac
+  case $build in
+    /*) export LD_LIBRARY_PATH=$build/lib/fakecuda ;;
+    *) export LD_LIBRARY_PATH=$PWD/$build/lib/fakecuda ;;
+  esac
 else
   device=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -1 | tr -cs 'A-Za-z0-9\n' '-')
 fi
@@ -36,5 +53,5 @@ fi
 out=${OUT:-bench/results/$(date +%Y-%m-%d)-${device%-}}
 status=0
 timeout --signal=TERM --kill-after=20 590 \
-  python3 bench/gpu/bench.py --build "$build" --out "$out" "$@" || status=$?
+  python3 bench/gpu/bench.py --build "$build" --out "$out" --work "$work" "$@" || status=$?
 exit "$status"

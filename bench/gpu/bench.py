@@ -8,12 +8,9 @@ import argparse
 import glob
 import json
 import os
-import shlex
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import traceback
 
@@ -103,6 +100,7 @@ def parse(argv):
     options.add_argument("sections", nargs="+", choices=[*SECTIONS, "all"])
     options.add_argument("--build", required=True, help="the build tree with bin, lib and tests")
     options.add_argument("--out", required=True, help="where logs and results.json go")
+    options.add_argument("--work", required=True, help="a folder for what the run needs")
     options.add_argument("--fake", action="store_true", help="rehearse on fakecuda")
     options.add_argument("--scale", type=float, help="multiplies the steps of every program")
     options.add_argument("--limit", type=float, default=570, help="seconds for everything")
@@ -116,15 +114,15 @@ def main(argv):
     scale = options.scale or (0.3 if everything else 1.0)
     driver, gpus = machine(options.fake)
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    header = [f"command: bench/gpu.sh {shlex.join(argv)}",
+    words = [*options.sections, *(["--fake"] if options.fake else []), f"--scale {scale:g}"]
+    header = [f"command: bench/gpu.sh {' '.join(words)}",
               f"device: {', '.join(name for name, _ in gpus)}; {driver}",
-              f"commit: {commit(root)}; {time.strftime('%Y-%m-%d %H:%M:%S %Z')}; scale {scale}"]
+              f"commit: {commit(root)}; {time.strftime('%Y-%m-%d %H:%M:%S %Z')}"]
     os.makedirs(options.out, exist_ok=True)
     for old in glob.glob(os.path.join(options.out, "*.log")):
         os.remove(old)
-    work = tempfile.mkdtemp(prefix="reveza-bench-")
-    harness = Harness(os.path.abspath(options.build), work, options.fake,
-                      time.time() + options.limit, scale)
+    harness = Harness(os.path.abspath(options.build), os.path.abspath(options.work),
+                      options.fake, time.time() + options.limit, scale)
     harness.gpus, harness.gpu_gib = len(gpus), gpus[0][1] / 1024
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     reports, seconds = [], {}
@@ -134,7 +132,6 @@ def main(argv):
             reports.append(report)
     finally:
         harness.close()
-        shutil.rmtree(work, ignore_errors=True)
         results = {
             "header": header, "device": gpus[0][0], "gpus": len(gpus), "driver": driver,
             "scale": scale, "seconds": seconds,

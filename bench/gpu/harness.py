@@ -195,11 +195,11 @@ class Mps:
 class Reveza:
     """A daemon of our own on its own socket, started by the first job and stopped at the end.
 
-    While it is open a thread asks for the status a few times a second; `samples` has the answers.
+    While it is open a thread asks for the status every `every` seconds; `samples` has the answers.
     """
 
-    def __init__(self, harness, budget, environment=None, settings=None):
-        self.harness, self.budget = harness, budget
+    def __init__(self, harness, budget, environment=None, settings=None, every=0.3):
+        self.harness, self.budget, self.every = harness, budget, every
         folder = os.path.join(harness.work, f"reveza-{time.monotonic_ns()}")
         os.makedirs(folder, mode=0o700)
         self.environment = {
@@ -248,18 +248,18 @@ class Reveza:
             return None
         return answer if isinstance(answer, dict) else None
 
-    def last_gpu(self):
-        """The first GPU of the last status that had one."""
-        for sample in reversed(self.samples):
-            if sample.get("gpus"):
-                return sample["gpus"][0]
-        return {}
-
     def handover(self):
-        return self.last_gpu().get("handover", {})
+        """What the daemon says about the handovers of the first GPU; {} before there was one."""
+        found = {}
+        for sample in [*self.samples, self.status() or {}]:
+            for gpu in sample.get("gpus", [])[:1]:
+                answer = gpu.get("handover") or {}
+                if answer.get("count", 0) >= found.get("count", 0):
+                    found = answer
+        return found
 
     def _watch(self):
-        while not self._stop.wait(0.3):
+        while not self._stop.wait(self.every):
             answer = self.status()
             if answer is not None:
                 self.samples.append(answer)

@@ -7,7 +7,7 @@ import time
 
 import workloads
 from harness import Mps, Reveza
-from sections import MANY_TURNS, card
+from sections import MANY_TURNS, brief, card
 
 
 def _clients(status):
@@ -171,7 +171,7 @@ def multi_gpu(harness, report):
         outcomes = reveza.together(jobs)
         turns = reveza.handover()
     _check_results(report, "two GPUs, jobs in turns", outcomes, alone)
-    report.check("two GPUs: handovers", turns, turns.get("count", 0) > 0, "> 0")
+    report.check("two GPUs: handovers", brief(turns), turns.get("count", 0) > 0, "> 0")
 
 
 def seed_case(harness, report):
@@ -193,4 +193,4 @@ def seed_case(harness, report):
     report.note("four, one after the other (s)", round(4 * one.wall, 1))
     report.check("four together (s)", round(makespan, 1), ended, "all finish")
     report.at_most("together / one after the other", round(makespan / (4 * one.wall), 3), 1.15)
-    report.note("handovers", turns)
+    report.note("handovers", brief(turns))

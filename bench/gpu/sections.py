@@ -49,6 +49,12 @@ def groups_that_fit(jobs, room):
         yield group
 
 
+def brief(handover):
+    """The numbers of a handover in a few words."""
+    return ", ".join(f"{key} {round(value, 3) if isinstance(value, float) else value}"
+                     for key, value in handover.items() if not isinstance(value, (dict, list)))
+
+
 def log_handover(harness, report, reveza):
     handover = reveza.handover()
     report.data.setdefault("handovers", []).append(handover)
@@ -82,7 +88,7 @@ def correctness(harness, report):
 def _paired(harness, make, rounds, value):
     """Medians natively and under Reveza, measured in turns."""
     plain, shared = [], []
-    with Reveza(harness, _whole_card(harness)) as reveza:
+    with Reveza(harness, _whole_card(harness), every=5) as reveza:
         for i in range(rounds):
             for with_reveza in ((False, True) if i % 2 == 0 else (True, False)):
                 outcome = (reveza.together([make()])[0] if with_reveza
@@ -161,7 +167,7 @@ def _share_card(harness, report, what, jobs, alone, environment=None, limit=1.15
     report.note(f"{what}: serial / together (s)", f"{serial:.1f} / {makespan:.1f}")
     report.at_most(f"{what}: makespan / serial", round(makespan / serial, 3), limit)
     report.note(f"{what}: loops only, together / serial", round(_loop_span(outcomes) / loops, 3))
-    report.note(f"{what}: handovers", handover)
+    report.note(f"{what}: handovers", brief(handover))
 
 
 def _copies(job, count):
@@ -246,10 +252,12 @@ def handover(harness, report):
         trace = os.path.join(harness.work, "handover-trace.json")
         # The jobs are gone, the daemon is not yet: its events are still there.
         code, text = reveza.command("trace", trace)
-        report.data["trace"] = os.path.getsize(trace) if code == 0 else text.strip()
+        wrote = code == 0 and os.path.exists(trace) and os.path.getsize(trace) > 0
+        report.check("trace written", os.path.getsize(trace) if wrote else text.strip(), wrote,
+                     "yes")
     right = all(o.hash is not None and o.hash == alone[o.name].hash for o in outcomes)
     report.check("both results as alone", "yes" if right else "no", right, "yes")
-    report.note("handovers", measured)
+    report.note("handovers", brief(measured))
     mean = measured.get("mean_ms")
     if harness.fake or mean is None:
         report.note("gate closed to last byte in, mean (ms)", mean)
