@@ -58,13 +58,14 @@ look_at_packages() {
 install_packages() {
   local log
   log=$(mktemp)
-  trap 'rm -f "$log"' RETURN
   printf 'installing %s\n' "$*"
   export DEBIAN_FRONTEND=noninteractive
   if ! { apt-get update && apt-get install --yes --no-install-recommends "$@"; } >"$log" 2>&1; then
     tail -n 20 "$log" >&2
+    rm -f "$log"
     fail "could not install these packages; the lines above are apt-get's"
   fi
+  rm -f "$log"
 }
 
 need_packages() {

@@ -1,0 +1,62 @@
+# The short way for people. `make help` lists what there is; CMake and tools/ do the work.
+
+MAKEFLAGS += --no-print-directory
+SHELL := /bin/bash
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+DESTDIR ?=
+PRESET ?= release
+SETUP ?= yes
+ARGS ?=
+
+BUILD := $(if $(filter release,$(PRESET)),build,build/$(PRESET))
+
+.DEFAULT_GOAL := build
+.PHONY: help setup configure build demo test check bench mutate fuzz install clean
+
+help: ## this list
+	@echo "Reveza: programs take turns on one GPU"
+	@echo
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@echo
+	@echo "  PRESET=debug|asan|tsan   build and test that one instead of release"
+	@echo "  JOBS=N                   at most N compilers or tests at a time (now $(JOBS))"
+	@echo "  SETUP=no                 do not look for missing packages"
+
+setup: ## install what is missing on this machine
+	@tools/setup.sh all
+
+# What `make` itself needs is looked for each time (it takes no time), and only shown if missing.
+configure:
+	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet; fi
+	@tools/configure.sh $(PRESET) $(BUILD)
+
+build: configure ## build everything into build/bin and build/lib (the default)
+	@tools/build.sh $(BUILD) $(JOBS)
+
+demo: build ## show programs that are too large for the card take turns
+	@$(BUILD)/bin/reveza demo $(ARGS)
+
+test: build ## build, then run all tests; ARGS go to ctest (ARGS='-R swap')
+	@tools/run_tests.sh $(BUILD) $(JOBS) $(ARGS)
+
+check: configure ## format, clang-tidy, layers, licences, texts and links
+	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet check; fi
+	@tools/check.sh $(BUILD) $(JOBS)
+
+bench: build ## measure what can be measured without a GPU
+	@bench/run.sh $(BUILD)
+
+mutate: build ## switch off one rule at a time: some test must notice
+	@tests/mutation/run.sh $(ARGS)
+
+fuzz: build ## a minute of libFuzzer for each input that comes from outside
+	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet fuzz; fi
+	@tests/fuzz/run.sh $(ARGS)
+
+install: build ## install to PREFIX (now /usr/local), below DESTDIR if it is set
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)" | sed 's/^-- Up-to-date/-- Installing/' | grep '^-- Inst' | sed 's/^-- Installing: /  /'
+
+clean: ## remove what was built, but keep the compilers that setup fetched
+	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name python -exec rm -rf {} +; fi

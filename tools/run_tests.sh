@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Runs the tests of a built tree with ctest. Shows only what fails, and ends with the line
+#
+#   N passed, N failed
+#
+# The exit status is 0 if at least one test ran and none failed.
+#
+#   tools/run_tests.sh BUILD JOBS [CTEST-ARGUMENT...]
+set -euo pipefail
+
+build=$1
+jobs=$2
+shift 2
+
+report=$(mktemp)
+output=$(mktemp)
+trap 'rm -f "$report" "$output"' EXIT
+
+status=0
+if [[ -t 1 ]]; then
+  ctest --test-dir "$build" --parallel "$jobs" --progress --output-on-failure \
+    --output-junit "$report" "$@" || status=$?
+else
+  ctest --test-dir "$build" --parallel "$jobs" --output-on-failure \
+    --output-junit "$report" "$@" >"$output" 2>&1 || status=$?
+  # Everything but the lines of tests that start and pass, and ctest's own sum.
+  sed -E '/^ +Start +[0-9]+: /d; /^ *[0-9]+\/[0-9]+ Test .* Passed +[0-9.]+ sec$/d;
+    /^Internal ctest changing into/d; /^Test project /d; /^Total Test time/d;
+    /^[0-9]+% tests passed, /d; /^Label Time Summary/,/^$/d; /^$/d' "$output"
+fi
+
+# One attribute of the report's <testsuite>, or 0 when ctest wrote no report.
+attribute() {
+  local value
+  value=$(sed -n "/<testsuite /,/>/s/.*[[:space:]]$1=\"\([0-9]*\)\".*/\1/p" "$report" | head -n 1)
+  printf '%s' "${value:-0}"
+}
+
+total=$(attribute tests)
+failed=$(attribute failures)
+skipped=$(attribute skipped)
+disabled=$(attribute disabled)
+passed=$((total - failed - skipped - disabled))
+
+if ((total == 0)); then
+  echo 'no test was found' >&2
+elif ((passed == 0 && failed == 0)); then
+  echo 'every test was skipped' >&2
+fi
+if ((skipped + disabled > 0)); then
+  printf '%d skipped\n' $((skipped + disabled))
+fi
+# Something is wrong that no test stands for: a broken test program, an unknown argument.
+if ((status != 0 && failed == 0)); then
+  printf 'ctest ended with status %d\n' "$status" >&2
+  failed=1
+fi
+printf '%d passed, %d failed\n' "$passed" "$failed"
+((failed == 0 && passed > 0))
