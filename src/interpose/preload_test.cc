@@ -99,23 +99,40 @@ TEST(LibraryFile, DoesNothingWhenItIsLoaded) {
 
 // ---- programs that have nothing to do with CUDA ----
 
-class AnyProgram : public testing::TestWithParam<const char*> {};
+struct Program {
+  const char* name;
+  const char* command;
+};
+void PrintTo(const Program& program, std::ostream* out) { *out << program.command; }
+
+class AnyProgram : public testing::TestWithParam<Program> {};
 
 TEST_P(AnyProgram, DoesTheSameWithTheLibrary) {
-  const Ran plain = Execute(GetParam());
-  EXPECT_EQ(Execute(GetParam(), "export " + Preload(kLibrary) + ";"), plain);
+  const char* command = GetParam().command;
+  const Ran plain = Execute(command);
+  EXPECT_EQ(Execute(command, "export " + Preload(kLibrary) + ";"), plain);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Preload, AnyProgram,
-    testing::Values("true", "false", "bash -c 'echo $((6*7)) | cat; exit 3'",
-                    "bash -c 'ls /proc/self/task | wc -l; ls -1 /proc/self/fd'", "git --version",
-                    "python3 -c 'import ctypes, json, ssl, subprocess; "
-                    "print(subprocess.run([\"true\"]).returncode)'",
-                    "python3 -c 'import ctypes; c = ctypes.CDLL(None); print(c.abs(-3)); "
-                    "print(hasattr(c, \"cuInit\"), hasattr(c, \"cuMemcpy\"))'",
-                    "python3 -c 'import os, threading; print(threading.active_count(), "
-                    "len(os.listdir(\"/proc/self/task\")), len(os.listdir(\"/proc/self/fd\")))'"));
+    testing::Values(Program{"True", "true"}, Program{"False", "false"},
+                    Program{"Bash", "bash -c 'echo $((6*7)) | cat; exit 3'"},
+                    Program{"ThreadsAndFiles",
+                            "bash -c 'ls /proc/self/task | wc -l; ls -1 /proc/self/fd'"},
+                    Program{"Git", "git --version"},
+                    Program{"PythonModules",
+                            "python3 -c 'import ctypes, json, ssl, subprocess; "
+                            "print(subprocess.run([\"true\"]).returncode)'"},
+                    Program{"PythonAsksForCuda",
+                            "python3 -c 'import ctypes; c = ctypes.CDLL(None); "
+                            "print(c.abs(-3), hasattr(c, \"cuInit\"), "
+                            "hasattr(c, \"cuMemcpy\"))'"},
+                    Program{"PythonThreadsAndFiles",
+                            "python3 -c 'import os, threading; "
+                            "print(threading.active_count(), "
+                            "len(os.listdir(\"/proc/self/task\")), "
+                            "len(os.listdir(\"/proc/self/fd\")))'"}),
+    [](const auto& info) { return info.param.name; });
 
 // ---- dlsym ----
 

@@ -1,0 +1,67 @@
+// freestanding.cc in place of the C++ library's own.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <thread>
+#include <vector>
+
+extern "C" int __cxa_guard_acquire(std::uint64_t* guard);
+extern "C" void __cxa_guard_release(std::uint64_t* guard);
+extern "C" void __cxa_pure_virtual();
+
+namespace {
+
+TEST(FreestandingDeathTest, WhatWouldThrowEndsWithOneLine) {
+  std::vector<int> numbers(3);
+  volatile std::size_t index = 5;
+  EXPECT_DEATH(static_cast<void>(numbers.at(index)), "^reveza: [^\n]*vector[^\n]*\n$");
+  volatile std::size_t size = SIZE_MAX / 2;
+  EXPECT_DEATH(numbers.reserve(size), "^reveza: [^\n]*\n$");
+  EXPECT_DEATH(__cxa_pure_virtual(), "^reveza: a function of no class was called\n$");
+}
+
+TEST(FreestandingDeathTest, NoMemoryEndsWithOneLine) {
+  volatile std::size_t size = SIZE_MAX / 4;
+  EXPECT_DEATH(static_cast<void>(::operator new(size)), "^reveza: out of host memory\n$");
+  EXPECT_DEATH(static_cast<void>(::operator new(size, std::align_val_t(4096))),
+               "^reveza: out of host memory\n$");
+}
+
+TEST(Freestanding, AllocatesAndAligns) {
+  EXPECT_NE(std::unique_ptr<char[]>(new char[0]), nullptr);
+  struct alignas(4096) Page {
+    char bytes[4096];
+  };
+  const auto page = std::make_unique<Page>();
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(page.get()) % 4096, 0u);
+  volatile std::size_t size = SIZE_MAX / 4;
+  EXPECT_EQ(::operator new(size, std::nothrow), nullptr);
+}
+
+TEST(Freestanding, AStaticIsInitialisedByOneThread) {
+  for (int round = 0; round < 100; ++round) {
+    std::uint64_t guard = 0;
+    int value = 0;  // what the guard protects
+    std::atomic<int> initialisers = 0, right = 0;
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        if (__cxa_guard_acquire(&guard) != 0) {
+          ++initialisers;
+          value = 42;
+          __cxa_guard_release(&guard);
+        }
+        if (value == 42) ++right;
+      });
+    }
+    threads.clear();
+    EXPECT_EQ(initialisers, 1);
+    EXPECT_EQ(right, 4);
+  }
+}
+
+}  // namespace

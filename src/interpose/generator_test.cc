@@ -1,0 +1,101 @@
+// tools/generate_driver_calls.py: what it refuses, and that docs/coverage.md is what it says.
+#include <gtest/gtest.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace {
+
+std::string Read(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class GeneratorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "reveza-generator-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    table_ = Read(REVEZA_TEST_TABLE);
+    ASSERT_NE(table_.find("\ncuLaunchKernel "), std::string::npos);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  // Its exit status; output_ has what it said.
+  int Generate(const std::string& table) {
+    std::ofstream(folder_ / "table.txt") << table;
+    const std::string command =
+        std::string(REVEZA_TEST_PYTHON) + " " + REVEZA_TEST_GENERATOR + " --table " +
+        (folder_ / "table.txt").string() + " --header " + REVEZA_TEST_CUDA_HEADER + " --output " +
+        (folder_ / "out").string() + " --compiler " + REVEZA_TEST_COMPILER + " 2>&1";
+    FILE* pipe = popen(command.c_str(), "r");
+    if (pipe == nullptr) return -1;
+    output_.clear();
+    char buffer[1024];
+    for (size_t got; (got = fread(buffer, 1, sizeof buffer, pipe)) > 0;)
+      output_.append(buffer, got);
+    const int status = pclose(pipe);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  std::string WithoutLine(const std::string& beginning) {
+    const size_t at = table_.find("\n" + beginning);
+    EXPECT_NE(at, std::string::npos);
+    return table_.substr(0, at) + table_.substr(table_.find('\n', at + 1));
+  }
+
+  std::filesystem::path folder_;
+  std::string table_;
+  std::string output_;
+};
+
+TEST_F(GeneratorTest, TakesTheTableAsItIs) {
+  EXPECT_EQ(Generate(table_), 0) << output_;
+  EXPECT_NE(Read(folder_ / "out/driver_exports.cc").find("cuLaunchKernel_ptsz("),
+            std::string::npos);
+}
+
+TEST_F(GeneratorTest, RefusesACallWithoutARow) {
+  EXPECT_EQ(Generate(WithoutLine("cuGraphLaunch ")), 1);
+  EXPECT_NE(output_.find("no row for cuGraphLaunch, cuGraphLaunch_ptsz"), std::string::npos)
+      << output_;
+}
+
+TEST_F(GeneratorTest, RefusesARowWithoutACall) {
+  EXPECT_EQ(Generate(table_ + "cuNever gate\n"), 1);
+  EXPECT_NE(output_.find("cuNever names no call of cuda.h"), std::string::npos) << output_;
+  EXPECT_EQ(Generate(table_ + "=cuLaunchKernel_v7 gate\n"), 1);
+  EXPECT_NE(output_.find("=cuLaunchKernel_v7 names no call of cuda.h"), std::string::npos)
+      << output_;
+}
+
+TEST_F(GeneratorTest, RefusesASecondRowForACall) {
+  EXPECT_EQ(Generate(table_ + "cuLaunchKernel pass\n"), 1);
+  EXPECT_NE(output_.find("more than one row: cuLaunchKernel"), std::string::npos) << output_;
+}
+
+TEST_F(GeneratorTest, RefusesAnUnknownPolicy) {
+  EXPECT_EQ(Generate(table_ + "cuInit perhaps\n"), 1);
+  EXPECT_NE(output_.find("expected NAME POLICY"), std::string::npos) << output_;
+}
+
+TEST_F(GeneratorTest, RefusesToCallACallOfTheHeaderForeign) {
+  EXPECT_EQ(Generate(WithoutLine("cuInit ") + "cuInit extern\n"), 1);
+  EXPECT_NE(output_.find("cuInit is in cuda.h"), std::string::npos) << output_;
+}
+
+TEST_F(GeneratorTest, TheCoverageInTheDocsIsUpToDate) {
+  ASSERT_EQ(Generate(table_), 0) << output_;
+  EXPECT_EQ(Read(REVEZA_TEST_COVERAGE), Read(folder_ / "out/coverage.md"))
+      << "bring it up to date with: ninja update_coverage";
+}
+
+}  // namespace
