@@ -127,6 +127,29 @@ bool HostArena::Grow(Bytes size) {
   return true;
 }
 
+void HostArena::RegistrationsEnd() {
+  MutexLock lock(mutex_);
+  for (const auto& chunk : chunks_) {
+    driver_.HostUnregister(chunk->base);
+    chunk->registered = false;
+  }
+  some_unregistered_ = !chunks_.empty();
+}
+
+void HostArena::EnsureRegistered() {
+  MutexLock lock(mutex_);
+  if (!some_unregistered_) return;
+  some_unregistered_ = false;
+  for (const auto& chunk : chunks_) {
+    if (chunk->registered) continue;
+    const CUresult result =
+        driver_.HostRegister(chunk->base, chunk->ranges.size(), CU_MEMHOSTREGISTER_PORTABLE);
+    chunk->registered =
+        result == CUDA_SUCCESS || result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    some_unregistered_ = some_unregistered_ || !chunk->registered;
+  }
+}
+
 HostSlot HostArena::TakeFrom(Bytes size) {
   MutexLock lock(mutex_);
   HostSlot slot;

@@ -57,11 +57,18 @@ class HostArena {
 
   Bytes pinned() const;
 
+  // The context in which memory was registered may have ended, and the registrations with it.
+  void RegistrationsEnd();
+  // Registers again what RegistrationsEnd forgot. A context must be current. Copies to memory that
+  // could not be registered still work, slowly.
+  void EnsureRegistered();
+
  private:
   friend class HostSlot;
   struct Chunk {
     char* base;
     FreeRanges ranges;
+    bool registered = true;
   };
 
   bool Grow(Bytes size);
@@ -75,6 +82,7 @@ class HostArena {
   Mutex grow_mutex_;  // one grower at a time
   std::vector<std::unique_ptr<Chunk>> chunks_;
   Bytes pinned_ = 0;
+  bool some_unregistered_ = false;
 };
 
 }  // namespace reveza::swap

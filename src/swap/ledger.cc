@@ -76,9 +76,16 @@ bool Ledger::HasDevice(int ordinal) const {
 void Ledger::SetContext(int ordinal, CUcontext context) {
   MutexLock lock(mutex_);
   DeviceMemory* device = Device(ordinal);
-  if (device == nullptr || device->context == context) return;
-  device->context = context;
-  device->stream = nullptr;  // it ended with its context
+  if (device != nullptr && device->context == nullptr) device->context = context;
+}
+
+void Ledger::ContextEnds(int ordinal, CUcontext context, CUcontext other) {
+  MutexLock lock(mutex_);
+  DeviceMemory* device = Device(ordinal);
+  if (device == nullptr || device->context != context) return;
+  device->stream = nullptr;  // ends with its context
+  device->context = other;
+  arena_.RegistrationsEnd();
 }
 
 void Ledger::SetContextBytes(int ordinal, Bytes bytes) {
@@ -193,6 +200,15 @@ CUresult Ledger::MaterialiseAll(Block& block) {
   return CUDA_SUCCESS;
 }
 
+// With credit in hand, "out of memory" only means that memory of others is released late.
+Reply Ledger::OfMaking(CUresult result) const {
+  if (result == CUDA_SUCCESS) return {};
+  if (result == CUDA_ERROR_OUT_OF_MEMORY && residency_ != Residency::kUnmanaged) {
+    return {Outcome::kRetry, result, 0};
+  }
+  return Failed(result);
+}
+
 // Unmaps and releases all physical memory of a block that is going away.
 CUresult Ledger::DropPieces(DeviceMemory& device, Block& block) {
   CUresult first = CUDA_SUCCESS;
@@ -233,7 +249,7 @@ Reply Ledger::AllocateBlock(DeviceMemory& device, Block::Kind kind, CUcontext ow
   if (result != CUDA_SUCCESS) {
     DropPieces(device, *block);
     driver_.AddressFree(mapping.address, size);
-    return Failed(result);
+    return OfMaking(result);
   }
   addresses_.Add(mapping.address, size, block.get());
   *out = block.get();
@@ -370,6 +386,11 @@ bool Ledger::Find(CUdeviceptr address, Place* place) const {
   // Any number that is unique to the allocation while it lives will do.
   place->buffer_id = place->base;
   return true;
+}
+
+bool Ledger::IsMapped(CUdeviceptr address, Bytes size) const {
+  MutexLock lock(mutex_);
+  return !addresses_.Within(address, size).empty();
 }
 
 CUresult Ledger::SetPeer(int ordinal, int peer, bool enabled) {

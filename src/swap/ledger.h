@@ -35,6 +35,7 @@ enum class Outcome {
   kForeign,     // not ours: ask the driver
   kNeedCredit,  // `needed` bytes of credit, then again
   kWait,        // the state is about to change: WaitForChange, then again
+  kRetry,       // there is credit, but the driver has no memory yet: somebody's is released late
   kFailed,      // `error`
 };
 
@@ -64,6 +65,8 @@ class Ledger {
   bool HasDevice(int ordinal) const;
   // Any context of the device will do for moving memory; null: the last one ended.
   void SetContext(int ordinal, CUcontext context);
+  // `context` is about to end; `other` lives on (or null). Our stream and registrations in it end.
+  void ContextEnds(int ordinal, CUcontext context, CUcontext other);
   void SetContextBytes(int ordinal, Bytes bytes);
   // Counts memory that only the driver manages. Returns the new total.
   Bytes AddCounted(int ordinal, std::int64_t delta);
@@ -88,6 +91,8 @@ class Ledger {
   // Frees what `owner` allocated with cuMemAlloc.
   void FreeOwned(CUcontext owner);
   bool Find(CUdeviceptr address, Place* place) const;
+  // Whether anything of ours is mapped in the range.
+  bool IsMapped(CUdeviceptr address, Bytes size) const;
   // `peer` gets (or loses) access to all allocations of `ordinal`, now and later.
   CUresult SetPeer(int ordinal, int peer, bool enabled);
 
@@ -122,6 +127,7 @@ class Ledger {
   void TakeCredit(DeviceMemory& device, Block& block);
   void ReturnCredit(DeviceMemory& device, Block& block);
   CUresult MaterialiseAll(Block& block);
+  Reply OfMaking(CUresult result) const;
   Reply AllocateBlock(DeviceMemory& device, Block::Kind kind, CUcontext owner, Bytes requested,
                       Block** block);
   Reply AllocateSmall(DeviceMemory& device, CUcontext owner, Bytes size, CUdeviceptr* address);

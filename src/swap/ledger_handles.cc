@@ -166,7 +166,7 @@ Reply Ledger::MapHandle(CUdeviceptr address, Bytes size, Bytes offset,
   if (block->pinned) return {};
   const CUresult result = BringBack(*DeviceOf(*block), *block);
   if (result != CUDA_SUCCESS) UnmapOne(*addresses_.Find(address));
-  return Of(result);
+  return OfMaking(result);
 }
 
 Reply Ledger::UnmapOne(const AddressMap::Entry& entry_in) {
@@ -300,7 +300,7 @@ Reply Ledger::PinBlock(Block& block, CUmemGenericAllocationHandle* real) {
     result = Migrate(device, block, whole);
     if (result != CUDA_SUCCESS) driver_.Release(whole);
   }
-  if (result != CUDA_SUCCESS) return Failed(result);
+  if (result != CUDA_SUCCESS) return OfMaking(result);
   block.pieces = std::vector<Piece>(1);
   Piece& piece = block.pieces[0];
   piece.size = block.size;

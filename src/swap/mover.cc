@@ -110,6 +110,7 @@ EvictResult Mover::Evict(int ordinal, Bytes bytes, FreedFunction freed, void* co
     return result;
   }
   CurrentContext current(driver_, device_context);
+  ledger_.arena_.EnsureRegistered();
   std::vector<Moving> window;  // oldest first
   Bytes begun = 0;             // in flight
   for (;;) {
@@ -163,6 +164,7 @@ CUresult Mover::PieceIn(DeviceMemory& device, Block& block, std::size_t index) {
 SwapInState Mover::DeviceIn(DeviceMemory& device) {
   if (device.context == nullptr) return SwapInState::kDone;
   CurrentContext current(driver_, device.context);
+  ledger_.arena_.EnsureRegistered();
   for (const auto& block : device.blocks) {
     if (block->pinned) continue;
     for (std::size_t i = 0; i < block->pieces.size(); ++i) {

@@ -1,0 +1,194 @@
+// The application's own virtual memory management (cuMemCreate, cuMemMap and their kin), behind
+// virtual handles. What leaves the process (exports) becomes real and resident.
+#include "interpose/client.h"
+#include "interpose/driver_hooks.h"
+#include "interpose/gate_wait.h"
+#include "interpose/serve.h"
+
+namespace reveza::interpose::hooks {
+namespace {
+
+using swap::Ledger;
+
+// The real handle behind ours, resident from now on; a foreign one is its own.
+CUresult RealHandle(CUmemGenericAllocationHandle handle, CUmemGenericAllocationHandle* real) {
+  *real = handle;
+  Client* client = Client::Get();
+  if (client == nullptr || !Ledger::IsOurHandle(handle)) return CUDA_SUCCESS;
+  CUmemAllocationProp properties{};
+  client->ledger().HandleProperties(handle, &properties);
+  GateScope gate;  // moving it into one piece needs the GPU
+  Real().cuCtxSynchronize();
+  return Serve(*client, properties.location.id, [&] { return client->ledger().Pin(handle, real); })
+      .result;
+}
+
+// Makes the memory at an address of ours resident; foreign memory is as it is.
+CUresult PinAddress(CUdeviceptr address) {
+  Client* client = Client::Get();
+  swap::Place place;
+  if (client == nullptr || !client->ledger().Find(address, &place)) return CUDA_SUCCESS;
+  CUmemGenericAllocationHandle real = 0;
+  GateScope gate;
+  Real().cuCtxSynchronize();
+  return Serve(*client, place.device, [&] { return client->ledger().PinAddress(address, &real); })
+      .result;
+}
+
+}  // namespace
+
+CUresult cuMemCreate(decltype(&::cuMemCreate) real, CUmemGenericAllocationHandle* handle,
+                     size_t size, const CUmemAllocationProp* prop, unsigned long long flags) {
+  Client* client = Client::Get();
+  const bool ours = client != nullptr && handle != nullptr && prop != nullptr && flags == 0 &&
+                    prop->type == CU_MEM_ALLOCATION_TYPE_PINNED &&
+                    prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+                    prop->allocFlags.compressionType == CU_MEM_ALLOCATION_COMP_NONE &&
+                    prop->win32HandleMetaData == nullptr;
+  if (!ours || client->resident()) return real(handle, size, prop, flags);
+  const int ordinal = prop->location.id;
+  const Served served =
+      Serve(*client, ordinal, [&] { return client->ledger().CreateHandle(size, *prop, handle); });
+  return served.ours ? served.result : real(handle, size, prop, flags);
+}
+
+CUresult cuMemRelease(decltype(&::cuMemRelease) real, CUmemGenericAllocationHandle handle) {
+  Client* client = Client::Get();
+  if (client == nullptr || !Ledger::IsOurHandle(handle)) return real(handle);
+  return Serve(*client, 0, [&] { return client->ledger().ReleaseHandle(handle); }).result;
+}
+
+CUresult cuMemMap(decltype(&::cuMemMap) real, CUdeviceptr ptr, size_t size, size_t offset,
+                  CUmemGenericAllocationHandle handle, unsigned long long flags) {
+  Client* client = Client::Get();
+  if (client == nullptr || !Ledger::IsOurHandle(handle)) {
+    return real(ptr, size, offset, handle, flags);
+  }
+  CUmemAllocationProp properties{};
+  client->ledger().HandleProperties(handle, &properties);
+  return Serve(*client, properties.location.id,
+               [&] { return client->ledger().MapHandle(ptr, size, offset, handle, flags); })
+      .result;
+}
+
+CUresult cuMemUnmap(decltype(&::cuMemUnmap) real, CUdeviceptr ptr, size_t size) {
+  Client* client = Client::Get();
+  if (client == nullptr) return real(ptr, size);
+  const Served served = Serve(*client, 0, [&] { return client->ledger().Unmap(ptr, size); });
+  return served.ours ? served.result : real(ptr, size);
+}
+
+CUresult cuMemSetAccess(decltype(&::cuMemSetAccess) real, CUdeviceptr ptr, size_t size,
+                        const CUmemAccessDesc* desc, size_t count) {
+  Client* client = Client::Get();
+  if (client == nullptr || desc == nullptr) return real(ptr, size, desc, count);
+  const Served served =
+      Serve(*client, 0, [&] { return client->ledger().SetAccess(ptr, size, desc, count); });
+  return served.ours ? served.result : real(ptr, size, desc, count);
+}
+
+CUresult cuMemGetAccess(decltype(&::cuMemGetAccess) real, unsigned long long* flags,
+                        const CUmemLocation* location, CUdeviceptr ptr) {
+  Client* client = Client::Get();
+  if (client == nullptr || flags == nullptr || location == nullptr) {
+    return real(flags, location, ptr);
+  }
+  const swap::Reply reply = client->ledger().GetAccess(ptr, *location, flags);
+  return reply.outcome == swap::Outcome::kForeign ? real(flags, location, ptr) : reply.error;
+}
+
+CUresult cuMemRetainAllocationHandle(decltype(&::cuMemRetainAllocationHandle) real,
+                                     CUmemGenericAllocationHandle* handle, void* addr) {
+  Client* client = Client::Get();
+  if (client == nullptr || handle == nullptr) return real(handle, addr);
+  const swap::Reply reply =
+      client->ledger().RetainHandle(reinterpret_cast<CUdeviceptr>(addr), handle);
+  return reply.outcome == swap::Outcome::kForeign ? real(handle, addr) : reply.error;
+}
+
+CUresult cuMemGetAllocationPropertiesFromHandle(
+    decltype(&::cuMemGetAllocationPropertiesFromHandle) real, CUmemAllocationProp* prop,
+    CUmemGenericAllocationHandle handle) {
+  Client* client = Client::Get();
+  if (client == nullptr || prop == nullptr || !Ledger::IsOurHandle(handle)) {
+    return real(prop, handle);
+  }
+  return client->ledger().HandleProperties(handle, prop).error;
+}
+
+CUresult cuMemExportToShareableHandle(decltype(&::cuMemExportToShareableHandle) real,
+                                      void* shareableHandle, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType handleType,
+                                      unsigned long long flags) {
+  CUmemGenericAllocationHandle behind = 0;
+  const CUresult result = RealHandle(handle, &behind);
+  return result == CUDA_SUCCESS ? real(shareableHandle, behind, handleType, flags) : result;
+}
+
+CUresult cuMulticastBindMem(decltype(&::cuMulticastBindMem) real,
+                            CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
+                            CUmemGenericAllocationHandle memHandle, size_t memOffset, size_t size,
+                            unsigned long long flags) {
+  CUmemGenericAllocationHandle behind = 0;
+  const CUresult result = RealHandle(memHandle, &behind);
+  return result == CUDA_SUCCESS ? real(mcHandle, mcOffset, behind, memOffset, size, flags) : result;
+}
+
+CUresult cuMulticastBindAddr(decltype(&::cuMulticastBindAddr) real,
+                             CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
+                             CUdeviceptr memptr, size_t size, unsigned long long flags) {
+  const CUresult result = PinAddress(memptr);
+  return result == CUDA_SUCCESS ? real(mcHandle, mcOffset, memptr, size, flags) : result;
+}
+
+CUresult cuMemGetHandleForAddressRange(decltype(&::cuMemGetHandleForAddressRange) real,
+                                       void* handle, CUdeviceptr dptr, size_t size,
+                                       CUmemRangeHandleType handleType, unsigned long long flags) {
+  const CUresult result = PinAddress(dptr);
+  return result == CUDA_SUCCESS ? real(handle, dptr, size, handleType, flags) : result;
+}
+
+CUresult cuMemMapArrayAsync(decltype(&::cuMemMapArrayAsync) real, CUarrayMapInfo* mapInfoList,
+                            unsigned int count, CUstream hStream, StreamKind kind) {
+  Client* client = Client::Get();
+  for (unsigned int i = 0; client != nullptr && mapInfoList != nullptr && i < count; ++i) {
+    CUmemGenericAllocationHandle& handle = mapInfoList[i].memHandle.memHandle;
+    if (mapInfoList[i].memHandleType != CU_MEM_HANDLE_TYPE_GENERIC ||
+        !Ledger::IsOurHandle(handle)) {
+      continue;
+    }
+    CUmemGenericAllocationHandle behind = 0;
+    const CUresult result = RealHandle(handle, &behind);
+    if (result != CUDA_SUCCESS) return result;
+    handle = behind;
+  }
+  GateScope gate(hStream, kind);
+  return real(mapInfoList, count, hStream);
+}
+
+CUresult cuMemAddressFree(decltype(&::cuMemAddressFree) real, CUdeviceptr ptr, size_t size) {
+  Client* client = Client::Get();
+  // A range with mappings in it cannot be freed; while they are swapped out the driver does not
+  // know of them.
+  if (client != nullptr && client->ledger().IsMapped(ptr, size)) return CUDA_ERROR_INVALID_VALUE;
+  return real(ptr, size);
+}
+
+CUresult cuCtxEnablePeerAccess(decltype(&::cuCtxEnablePeerAccess) real, CUcontext peerContext,
+                               unsigned int Flags) {
+  const CUresult result = real(peerContext, Flags);
+  if (result == CUDA_SUCCESS) {
+    if (Client* client = Client::Get()) client->SetPeerAccess(peerContext, true);
+  }
+  return result;
+}
+
+CUresult cuCtxDisablePeerAccess(decltype(&::cuCtxDisablePeerAccess) real, CUcontext peerContext) {
+  const CUresult result = real(peerContext);
+  if (result == CUDA_SUCCESS) {
+    if (Client* client = Client::Get()) client->SetPeerAccess(peerContext, false);
+  }
+  return result;
+}
+
+}  // namespace reveza::interpose::hooks

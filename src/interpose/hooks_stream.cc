@@ -1,0 +1,60 @@
+// Stream captures: gated like a launch, and remembered, so that no drain disturbs one.
+#include "interpose/client.h"
+#include "interpose/driver_hooks.h"
+
+namespace reveza::interpose::hooks {
+namespace {
+
+bool IsPerThread(CUstream stream, StreamKind kind) {
+  return stream == CU_STREAM_PER_THREAD || (stream == nullptr && kind == StreamKind::kPerThread);
+}
+
+template <typename BeginCall>
+CUresult Begin(CUstream stream, StreamKind kind, BeginCall begin) {
+  GateScope gate(stream, kind);
+  Client* client = Client::Get();
+  const bool per_thread = IsPerThread(stream, kind);
+  const CUresult result = begin();
+  // Still inside the gate: a drain that asked before this line waits for us to leave, and asks
+  // again.
+  if (client != nullptr && result == CUDA_SUCCESS) client->captures().Began(stream, per_thread);
+  return result;
+}
+
+}  // namespace
+
+CUresult cuStreamBeginCapture(decltype(&::cuStreamBeginCapture) real, CUstream hStream,
+                              StreamKind kind) {
+  return Begin(hStream, kind, [&] { return real(hStream); });
+}
+
+CUresult cuStreamBeginCapture(decltype(&::cuStreamBeginCapture_v2) real, CUstream hStream,
+                              CUstreamCaptureMode mode, StreamKind kind) {
+  return Begin(hStream, kind, [&] { return real(hStream, mode); });
+}
+
+CUresult cuStreamBeginCaptureToGraph(decltype(&::cuStreamBeginCaptureToGraph) real,
+                                     CUstream hStream, CUgraph hGraph,
+                                     const CUgraphNode* dependencies,
+                                     const CUgraphEdgeData* dependencyData, size_t numDependencies,
+                                     CUstreamCaptureMode mode, StreamKind kind) {
+  return Begin(hStream, kind, [&] {
+    return real(hStream, hGraph, dependencies, dependencyData, numDependencies, mode);
+  });
+}
+
+CUresult cuStreamEndCapture(decltype(&::cuStreamEndCapture) real, CUstream hStream,
+                            CUgraph* phGraph, StreamKind kind) {
+  const CUresult result = real(hStream, phGraph);
+  if (Client* client = Client::Get()) {
+    client->captures().Ended(hStream, IsPerThread(hStream, kind));
+  }
+  return result;
+}
+
+CUresult cuStreamDestroy(decltype(&::cuStreamDestroy) real, CUstream hStream) {
+  if (Client* client = Client::Get()) client->captures().Destroyed(hStream);
+  return real(hStream);
+}
+
+}  // namespace reveza::interpose::hooks
