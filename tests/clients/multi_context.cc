@@ -41,7 +41,11 @@ std::uint64_t WorkInPrimaryContext(const Driver& driver, CUdevice device, const 
   }
   REVEZA_CHECK(driver, cuCtxSetCurrent(nullptr));
   if (reset) REVEZA_CHECK(driver, cuDevicePrimaryCtxReset(device));
-  REVEZA_CHECK(driver, cuDevicePrimaryCtxRelease(device));
+  const CUresult released = driver.cuDevicePrimaryCtxRelease(device);
+  // After a reset the driver may say that there is no context left to release.
+  if (!reset || released != CUDA_ERROR_INVALID_CONTEXT) {
+    CheckCall(driver, released, "cuDevicePrimaryCtxRelease", __LINE__);
+  }
   return hash;
 }
 
