@@ -1,0 +1,104 @@
+#include "swap/arena.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "swap/testing_driver.h"
+
+namespace reveza::swap {
+namespace {
+
+TEST(ArenaTest, PreparedMemoryIsPinnedOnceAndReused) {
+  testing::TestingDriver gpu(64 * kMiB);
+  HostArena arena(gpu.driver(), kGiB);
+  ASSERT_TRUE(arena.Prepare(64 * kMiB));
+  EXPECT_EQ(arena.pinned(), 64 * kMiB);
+  EXPECT_EQ(gpu.registered, 1);
+  for (int round = 0; round < 3; ++round) {
+    HostSlot first = arena.Take(32 * kMiB);
+    HostSlot second = arena.Take(32 * kMiB);
+    ASSERT_TRUE(first);
+    ASSERT_TRUE(second);
+    memset(first.data(), 1, 32 * kMiB);
+    memset(second.data(), 2, 32 * kMiB);
+    EXPECT_EQ(first.data()[32 * kMiB - 1], 1);
+  }
+  EXPECT_EQ(gpu.registered, 1);
+}
+
+TEST(ArenaTest, GrowsWhenItMustAndStopsAtItsLimit) {
+  testing::TestingDriver gpu(64 * kMiB);
+  HostArena arena(gpu.driver(), 8 * kMiB);
+  HostSlot first = arena.Take(6 * kMiB);
+  EXPECT_TRUE(first);
+  HostSlot second = arena.Take(4 * kMiB);
+  EXPECT_FALSE(second);
+  EXPECT_FALSE(arena.Prepare(16 * kMiB));
+  EXPECT_EQ(arena.pinned(), 6 * kMiB);
+}
+
+TEST(ArenaTest, RefusedRegistrationGivesTheMemoryBack) {
+  testing::TestingDriver gpu(64 * kMiB);
+  HostArena arena(gpu.driver(), kGiB);
+  gpu.FailCall("HostRegister", 1, CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_FALSE(arena.Prepare(4 * kMiB));
+  EXPECT_EQ(arena.pinned(), 0u);
+  EXPECT_TRUE(arena.Prepare(4 * kMiB));
+}
+
+TEST(ArenaTest, TheCgroupsHeadroomIsKept) {
+  char name[] = "/tmp/reveza-arena-XXXXXX";
+  const std::filesystem::path root = mkdtemp(name);
+  std::filesystem::create_directories(root / "proc/self");
+  std::ofstream(root / "proc/meminfo") << "MemAvailable:   200000 kB\n";
+  testing::TestingDriver gpu(64 * kMiB);
+  const std::string root_text = root.string();
+  HostArena arena(gpu.driver(), kGiB, root_text.c_str());
+  EXPECT_FALSE(arena.Prepare(4 * kMiB));
+  std::ofstream(root / "proc/meminfo") << "MemAvailable:   2000000 kB\n";
+  EXPECT_TRUE(arena.Prepare(4 * kMiB));
+  std::filesystem::remove_all(root);
+}
+
+TEST(ArenaTest, RegistrationsAreMadeAnewAfterAContextEnds) {
+  testing::TestingDriver gpu(64 * kMiB);
+  HostArena arena(gpu.driver(), kGiB);
+  ASSERT_TRUE(arena.Prepare(4 * kMiB));
+  arena.RegistrationsEnd();
+  EXPECT_EQ(gpu.registered, 0);
+  arena.EnsureRegistered();
+  EXPECT_EQ(gpu.registered, 1);
+  arena.EnsureRegistered();
+  EXPECT_EQ(gpu.registered, 1);
+}
+
+TEST(ArenaTest, AForkedChildDoesNotInheritIt) {
+  testing::TestingDriver gpu(64 * kMiB);
+  HostArena arena(gpu.driver(), kGiB);
+  HostSlot slot = arena.Take(2 * kMiB);
+  slot.data()[0] = 1;
+  int pipe_fds[2];
+  ASSERT_EQ(pipe(pipe_fds), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    // MADV_DONTFORK: the page is not there, so the kernel cannot read it.
+    const bool gone = write(pipe_fds[1], slot.data(), 1) < 0 && errno == EFAULT;
+    _exit(gone ? 7 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  close(pipe_fds[0]);
+  close(pipe_fds[1]);
+}
+
+}  // namespace
+}  // namespace reveza::swap

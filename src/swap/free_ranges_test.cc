@@ -1,0 +1,42 @@
+#include "swap/free_ranges.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace reveza::swap {
+namespace {
+
+TEST(FreeRangesTest, GivesDisjointRangesAndJoinsThemAgain) {
+  FreeRanges ranges(1024);
+  std::mt19937 random(7);
+  struct Taken {
+    Bytes offset;
+    Bytes size;
+  };
+  std::vector<Taken> taken;
+  for (int i = 0; i < 10'000; ++i) {
+    if (random() % 2 == 0 || taken.empty()) {
+      const Bytes size = 1 + random() % 64;
+      if (const auto offset = ranges.Take(size)) {
+        for (const Taken& other : taken) {
+          ASSERT_TRUE(*offset + size <= other.offset || other.offset + other.size <= *offset);
+        }
+        ASSERT_LE(*offset + size, 1024u);
+        taken.push_back({*offset, size});
+      }
+    } else {
+      const std::size_t which = random() % taken.size();
+      ranges.Give(taken[which].offset, taken[which].size);
+      taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(which));
+    }
+  }
+  for (const Taken& one : taken) ranges.Give(one.offset, one.size);
+  EXPECT_TRUE(ranges.empty());
+  EXPECT_EQ(ranges.Take(1024), 0u) << "all in one piece again";
+  EXPECT_EQ(ranges.Take(1), std::nullopt);
+}
+
+}  // namespace
+}  // namespace reveza::swap

@@ -1,0 +1,60 @@
+#include "swap/headroom.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace reveza::swap {
+namespace {
+
+class HeadroomTest : public ::testing::Test {
+ protected:
+  HeadroomTest() {
+    char name[] = "/tmp/reveza-headroom-XXXXXX";
+    root_ = mkdtemp(name);
+    Write("proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable: 4000000 kB\n");
+  }
+  ~HeadroomTest() override { std::filesystem::remove_all(root_); }
+
+  void Write(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text;
+  }
+  Bytes Headroom() const { return HostHeadroom(root_.c_str()); }
+
+  std::filesystem::path root_;
+};
+
+TEST_F(HeadroomTest, WithoutACgroupItIsWhatIsAvailable) { EXPECT_EQ(Headroom(), 4000000 * kKiB); }
+
+TEST_F(HeadroomTest, ALimitOnAnyLevelAboveCounts) {
+  Write("proc/self/cgroup", "0::/outer/inner\n");
+  Write("sys/fs/cgroup/outer/inner/memory.max", "max\n");
+  Write("sys/fs/cgroup/outer/inner/memory.current", "100\n");
+  EXPECT_EQ(Headroom(), 4000000 * kKiB);
+  Write("sys/fs/cgroup/outer/memory.max", "1048576\n");
+  Write("sys/fs/cgroup/outer/memory.current", "48576\n");
+  EXPECT_EQ(Headroom(), 1000000u);
+  Write("sys/fs/cgroup/outer/inner/memory.max", "600\n");
+  EXPECT_EQ(Headroom(), 500u);
+  Write("sys/fs/cgroup/outer/inner/memory.current", "700\n");
+  EXPECT_EQ(Headroom(), 0u);
+}
+
+TEST_F(HeadroomTest, Version1IsReadToo) {
+  Write("proc/self/cgroup", "5:cpu:/x\n4:memory:/box\n");
+  Write("sys/fs/cgroup/memory/box/memory.limit_in_bytes", "5000\n");
+  Write("sys/fs/cgroup/memory/box/memory.usage_in_bytes", "1000\n");
+  EXPECT_EQ(Headroom(), 4000u);
+}
+
+TEST_F(HeadroomTest, WhatCannotBeReadDoesNotLimit) {
+  std::filesystem::remove_all(root_ / "proc");
+  EXPECT_EQ(Headroom(), ~Bytes{0});
+}
+
+}  // namespace
+}  // namespace reveza::swap

@@ -1,0 +1,210 @@
+#include "swap/mover.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "swap/testing_driver.h"
+
+namespace reveza::swap {
+namespace {
+
+constexpr Bytes kBudget = 512 * kMiB;
+
+class MoverTest : public ::testing::Test {
+ protected:
+  MoverTest() {
+    ledger_.AddDevice(0, gpu_.context(), kBudget, 0);
+    ledger_.SetResidency(Residency::kIn);
+  }
+
+  CUdeviceptr Filled(Bytes size, unsigned seed) {
+    ledger_.AddCredit(0, size);
+    CUdeviceptr address = 0;
+    EXPECT_EQ(ledger_.Allocate(0, gpu_.context(), size, &address).outcome, Outcome::kDone);
+    for (Bytes at = 0; at < size; at += 4096) Word(address, at) = seed + unsigned(at >> 12);
+    return address;
+  }
+
+  static unsigned& Word(CUdeviceptr address, Bytes at) {
+    return *reinterpret_cast<unsigned*>(address + at);
+  }
+
+  static bool Holds(CUdeviceptr address, Bytes size, unsigned seed) {
+    for (Bytes at = 0; at < size; at += 4096) {
+      if (Word(address, at) != seed + unsigned(at >> 12)) return false;
+    }
+    return true;
+  }
+
+  EvictResult Evict(Bytes bytes) {
+    ledger_.SetResidency(Residency::kOut);
+    return mover_.Evict(
+        0, bytes,
+        [](void* context, int, Bytes freed) {
+          static_cast<std::vector<Bytes>*>(context)->push_back(freed);
+        },
+        &reports_);
+  }
+
+  SwapInState SwapInWith(Bytes credit) {
+    ledger_.AddCredit(0, credit);
+    return mover_.SwapInStep();
+  }
+
+  testing::TestingDriver gpu_{kBudget};
+  HostArena arena_{gpu_.driver(), 4 * kGiB};
+  Ledger ledger_{gpu_.driver(), arena_};
+  Mover mover_{gpu_.driver(), ledger_};
+  std::vector<Bytes> reports_;
+};
+
+TEST_F(MoverTest, EverythingGoesOutAndComesBackAtTheSameAddress) {
+  const CUdeviceptr large = Filled(200 * kMiB, 1);
+  const CUdeviceptr other = Filled(10 * kMiB, 7);
+  const EvictResult result = Evict(kBudget);
+  EXPECT_EQ(result.freed, 210 * kMiB);
+  EXPECT_EQ(result.copied, 210 * kMiB);
+  EXPECT_EQ(result.failure, EvictFailure::kNone);
+  EXPECT_EQ(gpu_.in_use(), 0u);
+  EXPECT_EQ(ledger_.GetBooks(0).swapped, 210 * kMiB);
+  EXPECT_EQ(SwapInWith(210 * kMiB), SwapInState::kDone);
+  EXPECT_EQ(ledger_.residency(), Residency::kSettled);
+  EXPECT_TRUE(Holds(large, 200 * kMiB, 1));
+  EXPECT_TRUE(Holds(other, 10 * kMiB, 7));
+  EXPECT_EQ(mover_.TakeCopiedIn(), 210 * kMiB);
+}
+
+TEST_F(MoverTest, EachPieceIsReportedAsSoonAsItIsFree) {
+  Filled(256 * kMiB, 1);
+  Evict(256 * kMiB);
+  EXPECT_EQ(reports_, std::vector<Bytes>(4, 64 * kMiB));
+}
+
+TEST_F(MoverTest, OnlyWhatMustGoGoes) {
+  const CUdeviceptr first = Filled(128 * kMiB, 1);
+  Filled(128 * kMiB, 2);
+  const EvictResult result = Evict(65 * kMiB);
+  EXPECT_EQ(result.freed, 128 * kMiB) << "whole pieces, of what was allocated last";
+  EXPECT_EQ(gpu_.in_use(), 128 * kMiB);
+  EXPECT_TRUE(Holds(first, 128 * kMiB, 1));
+}
+
+TEST_F(MoverTest, SpareCreditGoesFirst) {
+  Filled(64 * kMiB, 1);
+  ledger_.AddCredit(0, 32 * kMiB);
+  const EvictResult result = Evict(32 * kMiB);
+  EXPECT_EQ(result.freed, 32 * kMiB);
+  EXPECT_EQ(result.copied, 0u);
+  EXPECT_EQ(gpu_.in_use(), 64 * kMiB);
+}
+
+TEST_F(MoverTest, MemoryComesInAsCreditCome) {
+  const CUdeviceptr address = Filled(256 * kMiB, 3);
+  Evict(kBudget);
+  EXPECT_EQ(SwapInWith(0), SwapInState::kNeedCredit);
+  EXPECT_EQ(SwapInWith(100 * kMiB), SwapInState::kNeedCredit);
+  EXPECT_EQ(gpu_.in_use(), 64 * kMiB);
+  EXPECT_EQ(mover_.MissingCredit(0), 256 * kMiB - 100 * kMiB);
+  EXPECT_EQ(SwapInWith(156 * kMiB), SwapInState::kDone);
+  EXPECT_TRUE(Holds(address, 256 * kMiB, 3));
+}
+
+TEST_F(MoverTest, AnEvictionEndsASwapInAndLosesNothing) {
+  const CUdeviceptr address = Filled(256 * kMiB, 3);
+  Evict(kBudget);
+  EXPECT_EQ(SwapInWith(130 * kMiB), SwapInState::kNeedCredit);
+  EXPECT_EQ(Evict(kBudget).freed, 130 * kMiB);
+  EXPECT_EQ(gpu_.in_use(), 0u);
+  EXPECT_EQ(SwapInWith(256 * kMiB), SwapInState::kDone);
+  EXPECT_TRUE(Holds(address, 256 * kMiB, 3));
+}
+
+TEST_F(MoverTest, WhatWasAllocatedWhileOutComesInWithoutACopy) {
+  ledger_.SetResidency(Residency::kOut);
+  CUdeviceptr address = 0;
+  ASSERT_EQ(ledger_.Allocate(0, gpu_.context(), 64 * kMiB, &address).outcome, Outcome::kDone);
+  EXPECT_EQ(SwapInWith(64 * kMiB), SwapInState::kDone);
+  EXPECT_EQ(gpu_.bytes_in, 0u);
+  Word(address, 0) = 5;
+  EXPECT_EQ(Word(address, 0), 5u);
+}
+
+TEST_F(MoverTest, WhatWasFreedWhileOutDoesNotComeBack) {
+  const CUdeviceptr keep = Filled(64 * kMiB, 1);
+  const CUdeviceptr drop = Filled(64 * kMiB, 2);
+  Evict(kBudget);
+  EXPECT_EQ(ledger_.Free(drop).outcome, Outcome::kDone);
+  EXPECT_EQ(SwapInWith(64 * kMiB), SwapInState::kDone);
+  EXPECT_EQ(gpu_.bytes_in, 64 * kMiB);
+  EXPECT_TRUE(Holds(keep, 64 * kMiB, 1));
+}
+
+TEST_F(MoverTest, WithoutHostMemoryWhatIsThereStays) {
+  HostArena tight{gpu_.driver(), 64 * kMiB};
+  Ledger ledger{gpu_.driver(), tight};
+  Mover mover{gpu_.driver(), ledger};
+  ledger.AddDevice(0, gpu_.context(), kBudget, 0);
+  ledger.SetResidency(Residency::kIn);
+  ledger.AddCredit(0, 192 * kMiB);
+  CUdeviceptr address = 0;
+  ASSERT_EQ(ledger.Allocate(0, gpu_.context(), 192 * kMiB, &address).outcome, Outcome::kDone);
+  for (Bytes at = 0; at < 192 * kMiB; at += 4096) Word(address, at) = unsigned(at >> 12);
+  ledger.SetResidency(Residency::kOut);
+  const EvictResult result = mover.Evict(0, kBudget, [](void*, int, Bytes) {}, nullptr);
+  EXPECT_EQ(result.failure, EvictFailure::kHostMemory);
+  EXPECT_EQ(result.freed, 64 * kMiB);
+  ledger.AddCredit(0, 64 * kMiB);
+  EXPECT_EQ(mover.SwapInStep(), SwapInState::kDone);
+  EXPECT_TRUE(Holds(address, 192 * kMiB, 0));
+}
+
+TEST_F(MoverTest, AHandleThatIsNotMappedKeepsItsContentsThroughASwap) {
+  ledger_.AddCredit(0, 64 * kMiB);
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CUmemGenericAllocationHandle handle = 0;
+  ASSERT_EQ(ledger_.CreateHandle(64 * kMiB, properties, &handle).outcome, Outcome::kDone);
+  CUdeviceptr address = 0;
+  gpu_.driver().AddressReserve(&address, 64 * kMiB, kGranularity, 0, 0);
+  CUmemAccessDesc access{};
+  access.location = properties.location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  ledger_.MapHandle(address, 64 * kMiB, 0, handle, 0);
+  ledger_.SetAccess(address, 64 * kMiB, &access, 1);
+  for (Bytes at = 0; at < 64 * kMiB; at += 4096) Word(address, at) = 9 + unsigned(at >> 12);
+  ASSERT_EQ(ledger_.Unmap(address, 64 * kMiB).outcome, Outcome::kDone);
+  EXPECT_EQ(Evict(kBudget).copied, 64 * kMiB);
+  EXPECT_EQ(SwapInWith(64 * kMiB), SwapInState::kDone);
+  ledger_.SetResidency(Residency::kIn);
+  ASSERT_EQ(ledger_.MapHandle(address, 64 * kMiB, 0, handle, 0).outcome, Outcome::kDone);
+  ledger_.SetAccess(address, 64 * kMiB, &access, 1);
+  EXPECT_TRUE(Holds(address, 64 * kMiB, 9));
+}
+
+// Every driver call of a whole handover fails once; afterwards everything must be as if it had not.
+TEST_F(MoverTest, AFailureOfAnyCallLosesNothing) {
+  const CUdeviceptr address = Filled(130 * kMiB, 11);
+  for (const char* call :
+       {"CopyToHost", "EventCreate", "EventRecord", "EventSynchronize", "Unmap", "Release",
+        "Create", "Map", "SetAccess", "CopyToDevice", "StreamSynchronize"}) {
+    for (int nth = 1; nth <= 4; ++nth) {
+      gpu_.FailCall(call, nth, CUDA_ERROR_UNKNOWN);
+      Evict(kBudget);
+      const Bytes missing = mover_.MissingCredit(0);
+      ledger_.AddCredit(0, missing);
+      SwapInState state = SwapInState::kRetry;
+      for (int attempt = 0; attempt < 5 && state != SwapInState::kDone; ++attempt) {
+        state = mover_.SwapInStep();
+      }
+      ASSERT_EQ(state, SwapInState::kDone) << call << " " << nth;
+      ASSERT_TRUE(Holds(address, 130 * kMiB, 11)) << call << " " << nth;
+      ASSERT_EQ(gpu_.in_use(), 130 * kMiB) << call << " " << nth;
+      ASSERT_EQ(ledger_.GetBooks(0).resident, 130 * kMiB) << call << " " << nth;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace reveza::swap
