@@ -1,0 +1,161 @@
+#include "platform/gpu_monitor.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <nvml.h>
+
+#include <utility>
+
+namespace reveza::platform {
+namespace {
+
+struct Calls {
+  decltype(&nvmlInit_v2) init = nullptr;
+  decltype(&nvmlShutdown) shutdown = nullptr;
+  decltype(&nvmlDeviceGetCount_v2) count = nullptr;
+  decltype(&nvmlDeviceGetHandleByIndex_v2) handle = nullptr;
+  decltype(&nvmlDeviceGetUUID) uuid = nullptr;
+  decltype(&nvmlDeviceGetName) name = nullptr;
+  decltype(&nvmlDeviceGetMemoryInfo) memory = nullptr;
+  decltype(&nvmlDeviceGetComputeRunningProcesses_v3) processes = nullptr;
+};
+
+template <typename Function>
+void Find(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+}
+
+struct CloseLibrary {
+  void operator()(void* library) const { dlclose(library); }
+};
+using Library = std::unique_ptr<void, CloseLibrary>;
+
+class NvmlMonitor : public GpuMonitor {
+ public:
+  NvmlMonitor(Library library, const Calls& calls) : library_(std::move(library)), calls_(calls) {}
+  ~NvmlMonitor() override { calls_.shutdown(); }
+
+  std::vector<GpuReading> Read() override {
+    std::vector<GpuReading> readings;
+    unsigned count = 0;
+    if (calls_.count(&count) != NVML_SUCCESS) return readings;
+    for (unsigned index = 0; index < count; ++index) {
+      nvmlDevice_t device{};
+      char uuid[96] = {};
+      if (calls_.handle(index, &device) != NVML_SUCCESS ||
+          calls_.uuid(device, uuid, sizeof(uuid)) != NVML_SUCCESS) {
+        continue;
+      }
+      const auto parsed = ParseUuid(uuid);
+      if (parsed) readings.push_back(ReadDevice(device, *parsed));
+    }
+    return readings;
+  }
+
+ private:
+  GpuReading ReadDevice(nvmlDevice_t device, const Uuid& uuid) const {
+    GpuReading reading;
+    reading.uuid = uuid;
+    char name[96] = {};
+    if (calls_.name != nullptr && calls_.name(device, name, sizeof(name)) == NVML_SUCCESS) {
+      reading.name = name;
+    }
+    nvmlMemory_t memory{};
+    if (calls_.memory != nullptr && calls_.memory(device, &memory) == NVML_SUCCESS) {
+      reading.total = memory.total;
+      reading.used = memory.used;
+    }
+    reading.processes = ReadProcesses(device);
+    return reading;
+  }
+
+  std::optional<std::vector<GpuProcess>> ReadProcesses(nvmlDevice_t device) const {
+    if (calls_.processes == nullptr) return std::nullopt;
+    std::vector<nvmlProcessInfo_t> infos(64);
+    for (int attempt = 0; attempt < 4; ++attempt) {
+      auto count = static_cast<unsigned>(infos.size());
+      const nvmlReturn_t result = calls_.processes(device, &count, infos.data());
+      if (result == NVML_ERROR_INSUFFICIENT_SIZE) {
+        infos.resize(count + 64);
+        continue;
+      }
+      if (result != NVML_SUCCESS) return std::nullopt;
+      std::vector<GpuProcess> processes;
+      for (unsigned i = 0; i < count && i < infos.size(); ++i) {
+        GpuProcess process{static_cast<pid_t>(infos[i].pid), std::nullopt};
+        if (infos[i].usedGpuMemory != static_cast<unsigned long long>(NVML_VALUE_NOT_AVAILABLE)) {
+          process.used = infos[i].usedGpuMemory;
+        }
+        processes.push_back(process);
+      }
+      return processes;
+    }
+    return std::nullopt;
+  }
+
+  Library library_;
+  Calls calls_;
+};
+
+}  // namespace
+
+std::string FormatUuid(const Uuid& uuid) {
+  std::string text = "GPU-";
+  for (std::size_t i = 0; i < uuid.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", uuid[i]);
+  }
+  return text;
+}
+
+std::optional<Uuid> ParseUuid(const std::string& text) {
+  const auto begin = text.find('-');
+  if (begin == std::string::npos) return std::nullopt;
+  Uuid uuid{};
+  std::size_t digits = 0;
+  for (std::size_t i = begin + 1; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '-') continue;
+    unsigned value = 0;
+    if (c >= '0' && c <= '9') {
+      value = static_cast<unsigned>(c - '0');
+    } else if (c >= 'a' && c <= 'f') {
+      value = static_cast<unsigned>(c - 'a') + 10;
+    } else {
+      return std::nullopt;
+    }
+    if (digits == 32) return std::nullopt;
+    uuid[digits / 2] = static_cast<std::uint8_t>(uuid[digits / 2] << 4 | value);
+    ++digits;
+  }
+  if (digits != 32) return std::nullopt;
+  return uuid;
+}
+
+Result<std::unique_ptr<GpuMonitor>> LoadNvml(const char* name) {
+  Library library(dlopen(name, RTLD_NOW | RTLD_LOCAL));
+  if (!library) {
+    return Fail(Error::Code::kUnavailable, fmt::format("cannot load {}: {}", name, dlerror()));
+  }
+  Calls calls;
+  Find(library.get(), "nvmlInit_v2", calls.init);
+  Find(library.get(), "nvmlShutdown", calls.shutdown);
+  Find(library.get(), "nvmlDeviceGetCount_v2", calls.count);
+  Find(library.get(), "nvmlDeviceGetHandleByIndex_v2", calls.handle);
+  Find(library.get(), "nvmlDeviceGetUUID", calls.uuid);
+  Find(library.get(), "nvmlDeviceGetName", calls.name);
+  Find(library.get(), "nvmlDeviceGetMemoryInfo", calls.memory);
+  Find(library.get(), "nvmlDeviceGetComputeRunningProcesses_v3", calls.processes);
+  if (calls.init == nullptr || calls.shutdown == nullptr || calls.count == nullptr ||
+      calls.handle == nullptr || calls.uuid == nullptr) {
+    return Fail(Error::Code::kUnavailable, fmt::format("{} is not an NVML that we know", name));
+  }
+  const nvmlReturn_t result = calls.init();
+  if (result != NVML_SUCCESS) {
+    return Fail(Error::Code::kUnavailable,
+                fmt::format("NVML does not start: error {}", static_cast<int>(result)));
+  }
+  return std::make_unique<NvmlMonitor>(std::move(library), calls);
+}
+
+}  // namespace reveza::platform

@@ -1,0 +1,55 @@
+#include "platform/gpu_monitor.h"
+
+#include <gtest/gtest.h>
+
+namespace reveza::platform {
+namespace {
+
+TEST(Uuid, IsWrittenAsNvmlDoes) {
+  const std::string text = "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f";
+  const auto uuid = ParseUuid(text);
+  ASSERT_TRUE(uuid);
+  EXPECT_EQ((*uuid)[15], 15);
+  EXPECT_EQ(FormatUuid(*uuid), text);
+  for (const char* wrong : {"", "GPU", "GPU-", "GPU-0001", "GPU-0001020304050607080x0a0b0c0d0e0f",
+                            "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f00"}) {
+    EXPECT_FALSE(ParseUuid(wrong)) << wrong;
+  }
+}
+
+TEST(Nvml, ReadsWhatIsThere) {
+  auto nvml = LoadNvml(REVEZA_TESTING_NVML);
+  ASSERT_TRUE(nvml) << nvml.error().message;
+  const auto readings = (*nvml)->Read();
+  ASSERT_EQ(readings.size(), 2u);
+  EXPECT_EQ(readings[0].name, "Test GPU");
+  EXPECT_EQ(readings[0].total, 1000u);
+  EXPECT_EQ(readings[0].used, 300u);
+  ASSERT_TRUE(readings[0].processes);
+  ASSERT_EQ(readings[0].processes->size(), 70u);
+  EXPECT_EQ(readings[0].processes->at(0).used, std::nullopt) << "not available is not 0";
+  EXPECT_EQ(readings[0].processes->at(69).used, 69u);
+  EXPECT_EQ(readings[0].processes->at(69).pid, 169);
+}
+
+TEST(Nvml, WhatIsMissingIsNothing) {
+  auto nvml = LoadNvml(REVEZA_TESTING_NVML);
+  ASSERT_TRUE(nvml);
+  const auto readings = (*nvml)->Read();
+  ASSERT_EQ(readings.size(), 2u);
+  EXPECT_EQ(readings[1].total, std::nullopt);
+  EXPECT_EQ(readings[1].used, std::nullopt);
+  EXPECT_EQ(readings[1].processes, std::nullopt);
+}
+
+TEST(Nvml, IsUnavailableWhereThereIsNone) {
+  const auto none = LoadNvml("libno-such-library.so.1");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Error::Code::kUnavailable);
+  const auto other = LoadNvml("libm.so.6");
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().message.find("not an NVML"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace reveza::platform

@@ -1,0 +1,40 @@
+// For tests: a folder of its own that is gone with all it holds when the object is.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace reveza::platform {
+
+class TestingDirectory {
+ public:
+  TestingDirectory() {
+    std::string name = std::filesystem::temp_directory_path() / "reveza-test-XXXXXX";
+    if (mkdtemp(name.data()) == nullptr) std::abort();
+    path_ = name;
+  }
+  ~TestingDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TestingDirectory(const TestingDirectory&) = delete;
+  TestingDirectory& operator=(const TestingDirectory&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+
+  void Write(const std::filesystem::path& name, std::string_view text) const {
+    std::filesystem::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name, std::ios::binary) << text;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace reveza::platform

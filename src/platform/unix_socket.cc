@@ -1,0 +1,82 @@
+#include "platform/unix_socket.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace reveza::platform {
+namespace {
+
+Result<sockaddr_un> AddressOf(const std::filesystem::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string& text = path.native();
+  if (text.empty() || text.size() >= sizeof(address.sun_path)) {
+    return Fail(Error::Code::kInvalidArgument,
+                fmt::format("the socket path '{}' has {} characters; at most {} are possible", text,
+                            text.size(), sizeof(address.sun_path) - 1));
+  }
+  std::memcpy(address.sun_path, text.c_str(), text.size() + 1);
+  return address;
+}
+
+std::unexpected<Error> FailWith(const char* what, const std::filesystem::path& path) {
+  const auto code =
+      errno == EACCES || errno == EPERM ? Error::Code::kPermission : Error::Code::kExhausted;
+  return Fail(code, fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(errno)));
+}
+
+}  // namespace
+
+Result<UniqueFd> LockFile(const std::filesystem::path& path) {
+  UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) return FailWith("open the lock", path);
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (fcntl(fd.get(), F_OFD_SETLK, &lock) == 0) return fd;
+  if (errno == EAGAIN || errno == EACCES) {
+    return Fail(Error::Code::kUnavailable, fmt::format("another daemon holds {}", path.string()));
+  }
+  return FailWith("lock", path);
+}
+
+Result<UniqueFd> ListenAt(const std::filesystem::path& path, std::optional<gid_t> group) {
+  const auto address = AddressOf(path);
+  if (!address) return std::unexpected(address.error());
+  UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return FailWith("make a socket for", path);
+  unlink(path.c_str());
+  // The mode must be right from the first moment: nobody may slip in before a chmod.
+  const mode_t before = umask(group ? 0117 : 0177);
+  const int bound =
+      bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(sockaddr_un));
+  umask(before);
+  if (bound != 0) return FailWith("bind", path);
+  if (group && chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0) {
+    return FailWith("give to its group", path);
+  }
+  if (listen(fd.get(), SOMAXCONN) != 0) return FailWith("listen at", path);
+  return fd;
+}
+
+Result<UniqueFd> ConnectTo(const std::filesystem::path& path) {
+  const auto address = AddressOf(path);
+  if (!address) return std::unexpected(address.error());
+  UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!fd) return FailWith("make a socket for", path);
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(sockaddr_un)) == 0) {
+    return fd;
+  }
+  if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR) {
+    return Fail(Error::Code::kUnavailable, fmt::format("no daemon answers at {}", path.string()));
+  }
+  return FailWith("connect to", path);
+}
+
+}  // namespace reveza::platform
