@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
                             "print(threading.active_count(), "
                             "len(os.listdir(\"/proc/self/task\")), "
                             "len(os.listdir(\"/proc/self/fd\")))'"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& program) { return program.param.name; });
 
 // ---- dlsym ----
 

@@ -9,10 +9,14 @@
 
 #include "interpose/entries.h"
 
-// Read by the assembler stub of dlsym.
+// A sanitizer's runtime asks dlsym before it is ready for code that it has instrumented.
+#define REVEZA_BEFORE_ALL \
+  __attribute__((visibility("hidden"), no_sanitize("address", "thread", "undefined")))
+
 extern "C" {
-__attribute__((visibility("hidden"))) std::atomic<void*> reveza_real_dlsym = nullptr;
-__attribute__((visibility("hidden"))) void* reveza_find_real_dlsym();
+// Read by the assembler stub of dlsym.
+__attribute__((visibility("hidden"))) void* reveza_real_dlsym = nullptr;
+REVEZA_BEFORE_ALL void* reveza_find_real_dlsym();
 }
 
 namespace reveza::interpose {
@@ -74,7 +78,7 @@ const DriverCalls& internal::FindDriver() {
 }
 
 Dlsym RealDlsym() {
-  void* real = reveza_real_dlsym.load(std::memory_order_relaxed);
+  void* real = __atomic_load_n(&reveza_real_dlsym, __ATOMIC_RELAXED);
   if (real == nullptr) real = reveza_find_real_dlsym();
   return reinterpret_cast<Dlsym>(real);
 }
@@ -92,12 +96,10 @@ bool IsInDriver(const void* address) {
 
 // By dlvsym, since dlsym is what we are looking for.
 void* reveza_find_real_dlsym() {
-  void* real = nullptr;
-  for (const char* version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"}) {
-    real = dlvsym(RTLD_NEXT, "dlsym", version);
-    if (real != nullptr) break;
-  }
-  if (real == nullptr) abort();  // no C library that we know: nothing would work
-  reveza_real_dlsym.store(real, std::memory_order_relaxed);
+  void* real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+  if (real == nullptr) real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.17");   // aarch64
+  if (real == nullptr) real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");  // x86-64
+  if (real == nullptr) abort();  // no C library that we could have been loaded with
+  __atomic_store_n(&reveza_real_dlsym, real, __ATOMIC_RELAXED);
   return real;
 }
