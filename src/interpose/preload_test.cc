@@ -176,6 +176,14 @@ TEST(Dlsym, GivesOurFunctionsForADriverOpenedWithDeepBind) {
   EXPECT_EQ(Probe("deepbind", Preload(kPassThrough)), (Ran{0, kWrapped}));
 }
 
+#ifdef REVEZA_TEST_OLD_PROBE
+TEST(Dlsym, GivesOurFunctionsByItsOlderVersionToo) {
+  const std::string command = std::string(REVEZA_TEST_OLD_PROBE) + " handle " + kDriver;
+  EXPECT_EQ(Execute(command), (Ran{0, kUnwrapped}));
+  EXPECT_EQ(Execute(command, Preload(kPassThrough)), (Ran{0, kWrapped}));
+}
+#endif
+
 TEST(Dlsym, GivesTheDriversOwnWhenDisabled) {
   EXPECT_EQ(Probe("handle", "REVEZA_DISABLE=1 " + Preload(kPassThrough)), (Ran{0, kUnwrapped}));
 }

@@ -1,6 +1,7 @@
 // A program that asks for functions as programs do, and prints what it got: one mode a question.
 // It is run with and without libreveza.so, which it knows nothing about. With
-// REVEZA_TEST_LINKED it is linked to the driver (and calls it without asking).
+// REVEZA_TEST_LINKED it is linked to the driver (and calls it without asking); with
+// REVEZA_TEST_OLD_DLSYM it asks by the C library's older version of dlsym.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <sys/wait.h>
@@ -9,6 +10,10 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+
+#ifdef REVEZA_TEST_OLD_DLSYM
+asm(".symver dlsym, dlsym@GLIBC_2.2.5");
+#endif
 
 namespace {
 
