@@ -29,7 +29,7 @@ setup: ## install what is missing on this machine
 
 # What `make` itself needs is looked for each time (it takes no time), and only shown if missing.
 configure:
-	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet; fi
+	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet build; fi
 	@tools/configure.sh $(PRESET) $(BUILD)
 
 build: configure ## build everything into build/bin and build/lib (the default)
@@ -41,7 +41,7 @@ demo: build ## show programs that are too large for the card take turns
 test: build ## build, then run all tests; ARGS go to ctest (ARGS='-R swap')
 	@tools/run_tests.sh $(BUILD) $(JOBS) $(ARGS)
 
-check: configure ## format, clang-tidy, layers, licences, texts and links
+check: build ## format, clang-tidy, layers, licences, texts and links
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet check; fi
 	@tools/check.sh $(BUILD) $(JOBS)
 

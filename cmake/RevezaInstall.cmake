@@ -1,0 +1,41 @@
+# What `make install` puts where. Included last: it installs the targets that exist.
+#
+#   bin/                       reveza, revezad, the program that `reveza demo` starts
+#   lib/reveza/                libreveza.so, preloaded into programs; never a place that ld.so looks
+#   lib/reveza/fakecuda/       the driver that needs no GPU
+#   lib/systemd/{system,user}/ units
+#   share/doc/reveza/          documents
+#
+# The programs find lib/reveza beside their own bin/, so the folder names are fixed and the tree can
+# be moved.
+
+foreach(program IN ITEMS reveza_cli revezad reveza_demo_worker)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION bin)
+  endif()
+endforeach()
+if(TARGET reveza_preload)
+  install(TARGETS reveza_preload LIBRARY DESTINATION lib/reveza NAMELINK_SKIP)
+endif()
+if(TARGET fakecuda_driver)
+  install(TARGETS fakecuda_driver LIBRARY DESTINATION lib/reveza/fakecuda NAMELINK_SKIP)
+endif()
+
+# The units name the program by its full path, which is known only when the prefix is.
+install(CODE "set(REVEZA_UNITS \"${PROJECT_SOURCE_DIR}/deploy/systemd\")
+set(REVEZA_UNITS_MADE \"${PROJECT_BINARY_DIR}/systemd\")")
+install(CODE [[
+  foreach(kind IN ITEMS system user)
+    configure_file("${REVEZA_UNITS}/${kind}/revezad.service.in"
+      "${REVEZA_UNITS_MADE}/${kind}/revezad.service" @ONLY)
+    file(INSTALL "${REVEZA_UNITS_MADE}/${kind}/revezad.service"
+      DESTINATION "${CMAKE_INSTALL_PREFIX}/lib/systemd/${kind}")
+  endforeach()
+]])
+
+foreach(document IN ITEMS README.md README.pt-BR.md CHANGELOG.md LICENSE)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/${document})
+    install(FILES ${document} DESTINATION share/doc/reveza)
+  endif()
+endforeach()
+install(DIRECTORY docs/ DESTINATION share/doc/reveza/docs FILES_MATCHING PATTERN "*.md")

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Fails when a file includes one from a room above its own.
+
+  tools/check_layers.py [ROOT]
+
+The rooms stand in LAYERS from the street to the cellar; an #include only points down the list, or
+stays in its room. tests/ and bench/ span rooms: they may include anything, and nothing else may
+include them but a program of apps/. A room's own tests follow the rule of the room.
+"""
+
+import os.path
+import pathlib
+import re
+import sys
+
+from source_files import report, source_files
+
+LAYERS = [
+    {"apps"},
+    {"interpose"},
+    {"swap"},
+    {"runner"},
+    {"doctor"},
+    {"monitor"},
+    {"daemon"},
+    {"simulator"},
+    {"scheduler"},
+    {"wire"},
+    {"datagen", "phi"},
+    {"platform"},
+    {"base"},
+]
+DEPTH = {room: depth for depth, rooms in enumerate(LAYERS) for room in rooms}
+SPANNING = {"tests", "bench"}
+# It stands in for a foreign library, so it must not know ours.
+FAKECUDA_MAY_INCLUDE = {"fakecuda", "base"}
+CODE = {".cc", ".h", ".cu", ".cuh", ".inc"}
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
+
+
+def room_of(path: pathlib.PurePath) -> str | None:
+    """The room of a file that is given by its path from the root; None for what is outside."""
+    if len(path.parts) < 2:
+        return None
+    if path.parts[0] == "src":
+        return path.parts[1] if len(path.parts) > 2 else None
+    if path.parts[0] in SPANNING | {"apps", "fakecuda"}:
+        return path.parts[0]
+    return None
+
+
+def included_room(root: pathlib.Path, file: pathlib.PurePath, name: str) -> str | None:
+    """The room an include leads to; None where it is nobody's (a generated file, a library)."""
+    beside = pathlib.PurePath(os.path.normpath(file.parent / name))
+    if (root / beside).exists():
+        return room_of(beside)
+    first = pathlib.PurePath(name).parts[0]
+    known = first in DEPTH or first in SPANNING or first == "fakecuda"
+    return first if known and "/" in name else None
+
+
+def allowed(room: str, other: str) -> bool:
+    if room == other or room in SPANNING:
+        return True
+    if room == "fakecuda":
+        return other in FAKECUDA_MAY_INCLUDE
+    if other in SPANNING:
+        return room == "apps"
+    if other == "fakecuda":
+        return False
+    return DEPTH[other] > DEPTH[room]
+
+
+def violations(root: pathlib.Path) -> tuple[list[str], int]:
+    """What breaks the rule, and how many files were looked at."""
+    found = []
+    count = 0
+    for path in source_files(root):
+        file = path.relative_to(root)
+        room = room_of(file)
+        if path.suffix not in CODE or room is None:
+            continue
+        count += 1
+        if room not in DEPTH and room not in SPANNING and room != "fakecuda":
+            found.append(f"{file}: src/{room} is no room that tools/check_layers.py knows")
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for match in INCLUDE.finditer(text):
+            other = included_room(root, file, match.group(1))
+            if other is not None and not allowed(room, other):
+                line = text.count("\n", 0, match.start()) + 1
+                found.append(f'{file}:{line}: {room} may not include {other} ("{match.group(1)}")')
+    return found, count
+
+
+def main() -> int:
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1])
+    found, count = violations(root.resolve())
+    if count == 0:
+        found.append(f"{root}: no source file found")
+    return report(found, f"layers: {count} files include only what is below them")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+"""Which files of a checkout belong to the project."""
+
+import pathlib
+import subprocess
+
+
+def source_files(root: pathlib.Path) -> list[pathlib.Path]:
+    """What git tracks or would track; without git (an unpacked release), all but build/."""
+    if (root / ".git").exists():
+        listed = subprocess.run(
+            ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            check=True, capture_output=True).stdout.decode().split("\0")
+        files = [root / name for name in listed if name]
+    else:
+        files = [file for file in root.rglob("*")
+                 if file.relative_to(root).parts[0] != "build" and "__pycache__" not in file.parts]
+    return sorted(file for file in files if file.is_file() and not file.is_symlink())
+
+
+def report(violations: list[str], what: str) -> int:
+    """Prints them, or one line that all is well; returns the exit status."""
+    for violation in violations:
+        print(violation)
+    if not violations:
+        print(what)
+    return 1 if violations else 0

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Runs clang-tidy on every file of ours that a build tree compiles, each once.
+
+  tools/tidy.py BUILD JOBS
+
+A file that passed is not looked at again until it, a header of ours that it includes, its compiler
+options or .clang-tidy change; BUILD/tidy remembers. (What a file includes is known once the tree
+has been built.)
+"""
+
+import concurrent.futures
+import hashlib
+import json
+import pathlib
+import shlex
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+TIDY = "clang-tidy-19"
+LIMIT_SECONDS = 600
+# GoogleTest's macros make these two take minutes, and find nothing: a test that follows a null
+# pointer fails anyway.
+TEST_CHECKS = "-clang-analyzer-*,-bugprone-unchecked-optional-access"
+# What only GCC knows.
+GCC_ONLY = ("--param=", "-fno-sanitize-recover")
+
+
+def is_test(file: pathlib.Path) -> bool:
+    return file.stem.endswith("_test") or file.is_relative_to(ROOT / "tests")
+
+
+def units(build: pathlib.Path) -> list[dict]:
+    """One entry of the compile commands per source file of ours."""
+    found: dict[pathlib.Path, dict] = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        file = pathlib.Path(entry["file"])
+        ours = file.is_relative_to(ROOT) and not file.is_relative_to(build)
+        if ours and file.suffix == ".cc":
+            found.setdefault(file, entry)
+    return [found[file] for file in sorted(found)]
+
+
+def included(build: pathlib.Path) -> dict[str, list[pathlib.Path]]:
+    """For each object file the headers of ours (and generated ones) it was made from."""
+    listed = subprocess.run(["ninja", "-C", str(build), "-t", "deps"],
+                            capture_output=True, text=True, check=False).stdout
+    found: dict[str, list[pathlib.Path]] = {}
+    current: list[pathlib.Path] = []
+    for line in listed.splitlines():
+        if line and not line.startswith(" "):
+            current = found.setdefault(line.split(":")[0], [])
+        elif line.strip():
+            path = pathlib.Path(build, line.strip())
+            if path.is_relative_to(ROOT) or path.is_relative_to(build):
+                current.append(path)
+    return found
+
+
+def output_of(entry: dict) -> str:
+    words = shlex.split(entry["command"])
+    return words[words.index("-o") + 1] if "-o" in words else ""
+
+
+def fingerprint(entry: dict, headers: list[pathlib.Path] | None) -> str | None:
+    """Of everything that decides the answer; None when that is not known."""
+    if not headers:
+        return None
+    digest = hashlib.sha256(entry["command"].encode() + TEST_CHECKS.encode())
+    for path in [ROOT / ".clang-tidy", pathlib.Path(entry["file"]), *sorted(headers)]:
+        digest.update(str(path).encode())
+        digest.update(path.read_bytes() if path.exists() else b"gone")
+    return digest.hexdigest()
+
+
+def tidy(entry: dict) -> tuple[pathlib.Path, bool, str, float]:
+    file = pathlib.Path(entry["file"])
+    words = shlex.split(entry["command"])
+    while words and not words[0].endswith(("++", "++-12", "++-13", "++-14")):
+        words.pop(0)  # ccache
+    options = [word for word in words[1:] if not word.startswith(GCC_ONLY)]
+    checks = [f"--checks={TEST_CHECKS}"] if is_test(file) else []
+    started = time.monotonic()
+    try:
+        done = subprocess.run(
+            [TIDY, "--quiet", *checks, str(file), "--", *options, "-Wno-unknown-warning-option",
+             "-Wno-unused-command-line-argument", "-Wno-ignored-optimization-argument"],
+            cwd=entry["directory"], capture_output=True, text=True, check=False,
+            timeout=LIMIT_SECONDS)
+        return file, done.returncode == 0, done.stdout, time.monotonic() - started
+    except subprocess.TimeoutExpired:
+        return file, False, f"{file}: took more than {LIMIT_SECONDS} s\n", LIMIT_SECONDS
+
+
+def main() -> int:
+    if len(sys.argv) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    build, jobs = pathlib.Path(sys.argv[1]).resolve(), int(sys.argv[2])
+    memory = build / "tidy"
+    memory.mkdir(exist_ok=True)
+    headers = included(build)
+    work = []
+    for entry in units(build):
+        mark = fingerprint(entry, headers.get(output_of(entry)))
+        if mark is None or not (memory / mark).exists():
+            work.append((entry, mark))
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for (file, passed, output, seconds), (_, mark) in zip(
+                pool.map(tidy, [entry for entry, _ in work]), work):
+            if not passed:
+                failed += 1
+                print(f"{file.relative_to(ROOT)} ({seconds:.0f} s)\n{output}", end="", flush=True)
+            elif mark:
+                (memory / mark).touch()
+    total = len(units(build))
+    if not failed:
+        print(f"clang-tidy: {total} files are clean ({len(work)} looked at)")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
