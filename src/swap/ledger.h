@@ -128,6 +128,7 @@ class Ledger {
   void ReturnCredit(DeviceMemory& device, Block& block);
   CUresult MaterialiseAll(Block& block);
   Reply OfMaking(CUresult result) const;
+  CUresult CheckProperties(const CUmemAllocationProp& properties);
   Reply AllocateBlock(DeviceMemory& device, Block::Kind kind, CUcontext owner, Bytes requested,
                       Block** block);
   Reply AllocateSmall(DeviceMemory& device, CUcontext owner, Bytes size, CUdeviceptr* address);
@@ -151,7 +152,8 @@ class Ledger {
   AddressMap addresses_;
   std::vector<Block*> handles_;  // by id
   unsigned long long next_handle_ = 1;
-  int free_waiters_ = 0;  // threads in WaitIdle
+  std::vector<CUmemAllocationProp> checked_;  // that the driver accepts
+  int free_waiters_ = 0;                      // threads in WaitIdle
 };
 
 }  // namespace reveza::swap

@@ -1,6 +1,7 @@
 // The application's own virtual memory management: its handles are ours (virtual), the physical
 // memory behind them is in our pieces, made when the handle is first mapped.
 #include <algorithm>
+#include <cstring>
 
 #include "swap/ledger.h"
 #include "swap/physical.h"
@@ -58,6 +59,8 @@ Reply Ledger::CreateHandle(Bytes size, const CUmemAllocationProp& properties,
   if (size == 0 || size % kGranularity != 0) return Failed(CUDA_ERROR_INVALID_VALUE);
   const Reply may = MayGrow(*device, size);
   if (may.outcome != Outcome::kDone) return may;
+  const CUresult checked = CheckProperties(properties);
+  if (checked != CUDA_SUCCESS) return Failed(checked);
   auto block = std::make_unique<Block>();
   block->kind = Block::Kind::kHandle;
   block->size = block->requested = size;
@@ -70,6 +73,22 @@ Reply Ledger::CreateHandle(Bytes size, const CUmemAllocationProp& properties,
   handles_.push_back(block.get());
   device->blocks.push_back(std::move(block));
   return {};
+}
+
+// Physical memory is made later, but a program expects a refusal (PyTorch tries fabric handles, and
+// others when they are not permitted) when it creates the handle: the driver is asked once for each
+// kind, with the smallest memory there is.
+CUresult Ledger::CheckProperties(const CUmemAllocationProp& properties) {
+  for (const CUmemAllocationProp& known : checked_) {
+    if (std::memcmp(&known, &properties, sizeof(known)) == 0) return CUDA_SUCCESS;
+  }
+  CUmemGenericAllocationHandle probe = 0;
+  const CUresult result = driver_.Create(&probe, kGranularity, &properties, 0);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) return CUDA_SUCCESS;  // a full card says nothing
+  if (result != CUDA_SUCCESS) return result;
+  driver_.Release(probe);
+  checked_.push_back(properties);
+  return CUDA_SUCCESS;
 }
 
 void Ledger::ForgetIfUnused(DeviceMemory& device, Block& block) {
