@@ -53,9 +53,12 @@ const Entry* FindEntry(std::string_view name) {
 
 const Entry* FindEntryAt(const void* address, std::string_view base, bool per_thread) {
   const Entry* found = nullptr;
+  int best = -1;
   for (const Entry& entry : EntriesOf(base)) {
     if (AddressOf(entry) != address) continue;
-    if (entry.per_thread == per_thread) return &entry;
+    const int fit = (entry.wrapper != nullptr ? 2 : 0) + (entry.per_thread == per_thread ? 1 : 0);
+    if (fit <= best) continue;
+    best = fit;
     found = &entry;
   }
   if (found != nullptr) return found;

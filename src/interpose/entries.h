@@ -26,10 +26,10 @@ std::span<const Entry> Entries();
 std::span<const Entry> EntriesOf(std::string_view base);
 // The entry of exactly this name, or null.
 const Entry* FindEntry(std::string_view name);
-// The wrapped or passed entry whose address in the driver is `address`, or null. Among several
-// with one address, one of `base` goes first, and of these one with `per_thread`.
+// The wrapped or passed entry whose address in the driver is `address`, or null. Several may have
+// one address: one of `base` goes first, of these a wrapped one, of these one with `per_thread`.
 const Entry* FindEntryAt(const void* address, std::string_view base, bool per_thread);
-// Whether the driver's address of `entry` is known, and what it is.
+// The driver's own address of `entry`; null if it has none, or there is no driver.
 void* AddressOf(const Entry& entry);
 // In none of our tables as a typed call, but known to be harmless (cuProfilerStart, cuGL...).
 bool IsKnownElsewhere(std::string_view name);

@@ -51,6 +51,10 @@ bool AsksPerThread(cuuint64_t flags) {
 void* ReplaceSymbol(const char* name, void* answer) {
   const Entry* entry = FindEntry(name);
   if (IsOurs(entry, answer)) return answer;
+  if (entry != nullptr && entry->wrapper != nullptr && AddressOf(*entry) == answer &&
+      !IsDisabled()) {
+    return entry->wrapper;
+  }
   return Replace(name, answer, entry != nullptr && entry->per_thread);
 }
 
@@ -64,14 +68,16 @@ void* ReplaceProcAddress(const char* symbol, void* answer, bool per_thread) {
 void* reveza_dlsym_filter(void* handle, const char* name) {
   using namespace reveza::interpose;
   // First, since it may change what dlerror says; the program is to find the real dlsym's word.
-  const bool loaded = DriverIsLoaded();
+  DriverIsLoaded();
   void* answer = RealDlsym()(handle, name);
   if (answer == nullptr) {
     // From here RTLD_DEFAULT sees the global scope only, not what the caller was loaded with.
     return handle == RTLD_DEFAULT ? kAskAsCaller : nullptr;
   }
-  if (!loaded && IsOurs(FindEntry(name), answer)) {
-    // Found because we are preloaded, in a program that has no driver: what there is without us.
+  const Entry* entry = FindEntry(name);
+  if (IsOurs(entry, answer) && AddressOf(*entry) == nullptr) {
+    // Found only because we are preloaded: there is no driver, or it is too old to have this
+    // call. So what there is without us.
     return RealDlsym()(RTLD_NEXT, name);
   }
   return ReplaceSymbol(name, answer);

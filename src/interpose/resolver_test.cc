@@ -75,6 +75,9 @@ TEST_F(ResolverTest, WhatTheDriverLacksIsMissingAsWithoutUs) {
   ASSERT_NE(error, nullptr);
   EXPECT_NE(std::string(error).find("cuGraphLaunch"), std::string::npos) << error;
   EXPECT_EQ(::cuGraphLaunch(nullptr, nullptr), CUDA_ERROR_NOT_FOUND);
+  // Though RTLD_DEFAULT finds it in us.
+  EXPECT_EQ(dlsym(RTLD_DEFAULT, "cuGraphLaunch"), nullptr);
+  EXPECT_NE(dlerror(), nullptr);
 }
 
 TEST_F(ResolverTest, AFoundSymbolLeavesNoError) {
@@ -105,6 +108,12 @@ TEST_F(ResolverTest, GetProcAddressKeepsVersionAndFlags) {
       Address(&::cuLaunchKernel_ptsz));
   EXPECT_EQ(Ask(driver_, "cuCtxGetCurrent", 12000).function, Real("cuCtxGetCurrent"));
   EXPECT_EQ(Ask(driver_, "cuProfilerStart", 12000).function, Real("cuProfilerStart"));
+}
+
+TEST_F(ResolverTest, OfTwoNamesForOneAddressTheWrappedOneCounts) {
+  ASSERT_EQ(Real("cuMemcpyAtoH"), Real("cuMemcpyAtoH_v2"));
+  EXPECT_EQ(dlsym(driver_, "cuMemcpyAtoH_v2"), Address(&::cuMemcpyAtoH_v2));
+  EXPECT_EQ(Ask(driver_, "cuMemcpyAtoH", 12000).function, Address(&::cuMemcpyAtoH_v2));
 }
 
 TEST_F(ResolverTest, GetProcAddressKeepsStatusAndErrors) {

@@ -31,6 +31,11 @@ MINI_EXPORT CUresult cuMemcpy(CUdeviceptr, CUdeviceptr, size_t) { return Note("c
 MINI_EXPORT CUresult cuMemcpy_ptds(CUdeviceptr, CUdeviceptr, size_t) {
   return Note("cuMemcpy_ptds");
 }
+// Two names, one address: the older one only passes.
+MINI_EXPORT CUresult cuMemcpyAtoH(void*, CUarray, unsigned, unsigned) {
+  return Note("cuMemcpyAtoH");
+}
+asm(".globl cuMemcpyAtoH_v2\n.type cuMemcpyAtoH_v2, %function\n.set cuMemcpyAtoH_v2, cuMemcpyAtoH");
 MINI_EXPORT CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
                                     unsigned, unsigned, CUstream, void**, void**) {
   return Note("cuLaunchKernel");
@@ -95,6 +100,7 @@ CUresult Find(const char* symbol, void** function, int version, cuuint64_t flags
       {"cuMemAlloc", 99000, false, Address(&cuMemAlloc_v9)},
       {"cuMemAlloc", 3020, false, Address(&cuMemAlloc_v2)},
       {"cuMemAlloc", 2000, false, Address(&cuMemAlloc)},
+      {"cuMemcpyAtoH", 3020, false, Address(&cuMemcpyAtoH_v2)},
       {"cuMemcpy", 7000, true, Address(&cuMemcpy_ptds)},
       {"cuMemcpy", 4000, false, Address(&cuMemcpy)},
       {"cuLaunchKernel", 7000, true, Address(&cuLaunchKernel_ptsz)},
