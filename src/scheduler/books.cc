@@ -215,7 +215,8 @@ Bytes Books::HostReserved() const {
   return sum;
 }
 
-Bytes Books::EvictableWithin(const Client& client, Bytes bytes, Bytes already, Bytes& host_free) {
+Bytes Books::EvictableWithin(const Client& client, Bytes bytes, Bytes already, Bytes granule,
+                             Bytes& host_free) {
   // The host copy of a client never needs more than all that it could swap.
   const Bytes swapped = client.Swapped() + already;
   const Bytes most = std::max(client.Swappable(), swapped);
@@ -227,8 +228,10 @@ Bytes Books::EvictableWithin(const Client& client, Bytes bytes, Bytes already, B
     return bytes;
   }
   if (swapped >= ceiling) return 0;
-  host_free = 0;
-  return ceiling - swapped;
+  // Whole pieces: a client that is asked for part of one moves all of it.
+  const Bytes part = (ceiling - swapped) / granule * granule;
+  host_free -= std::min(host_free, swapped + part > reserved ? swapped + part - reserved : 0);
+  return part;
 }
 
 JobSet Books::InOrEntering() const {

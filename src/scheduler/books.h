@@ -174,7 +174,8 @@ class Books {
   static Bytes HostReserved(const Client& client);
   // How much of `bytes` may be evicted from a client with `host_free` bytes left to reserve.
   // Lessens host_free by what that reserves.
-  static Bytes EvictableWithin(const Client& client, Bytes bytes, Bytes already, Bytes& host_free);
+  static Bytes EvictableWithin(const Client& client, Bytes bytes, Bytes already, Bytes granule,
+                               Bytes& host_free);
 
   JobSet InOrEntering() const;
   JobSet Leaving() const;

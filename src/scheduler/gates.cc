@@ -82,6 +82,20 @@ bool DrainHasFailed(Books& books, Client& client, std::uint32_t serial) {
   return true;
 }
 
+void GateFoundOpen(Books& books, Client& client) {
+  Job& job = books.jobs.at(client.job);
+  client.gate = Gate::kOpen;
+  client.wants = false;
+  if (!job.in_turn) {
+    job.in_turn = true;
+    job.turn_start = books.now;
+    ++job.turns;
+  }
+  if (job.phase == Phase::kOut) Enter(books, job);
+  // The rest of its job has been told to leave already.
+  if (job.phase == Phase::kLeaving) Leave(books, job);
+}
+
 void SettleLeaving(Books& books, Job& job) {
   if (job.phase != Phase::kLeaving) return;
   for (const auto& [id, client] : job.clients) {

@@ -20,6 +20,8 @@ void Leave(Books& books, Job& job);
 // Answers of clients. False: the serial is not the one under way.
 bool GateHasClosed(Books& books, Client& client, std::uint32_t serial);
 bool DrainHasFailed(Books& books, Client& client, std::uint32_t serial);
+// A client that lived before the scheduler did has an open gate.
+void GateFoundOpen(Books& books, Client& client);
 // Ends a leaving whose clients have all answered (or died).
 void SettleLeaving(Books& books, Job& job);
 // Opens the gates of jobs whose memory is all there.

@@ -111,7 +111,8 @@ void SendEvictions(Books& books, GpuId gpu, std::int64_t shortage) {
       Holding& holding = client.gpus.at(gpu);
       if (holding.evict_serial != 0) continue;
       const Bytes wanted = std::min(most, RoundUp(static_cast<Bytes>(shortage), granule));
-      const Bytes bytes = Books::EvictableWithin(client, wanted, EvictLeft(client), host_free);
+      const Bytes bytes =
+          Books::EvictableWithin(client, wanted, EvictLeft(client), granule, host_free);
       if (bytes == 0) continue;
       const Bytes swapped = client.Swapped() + EvictLeft(client);
       client.host_reserved =
@@ -186,9 +187,9 @@ bool EvictionsSuffice(Books& books, const JobSet& in) {
         const auto holding = client.gpus.find(gpu);
         if (evictable == 0 || evictable <= holding->second.evict_left || shortage <= 0) continue;
         const Bytes most = evictable - holding->second.evict_left;
-        const Bytes bytes =
-            Books::EvictableWithin(client, std::min<Bytes>(most, static_cast<Bytes>(shortage)),
-                                   EvictLeft(client) + planned[id], host_free);
+        const Bytes bytes = Books::EvictableWithin(
+            client, std::min<Bytes>(most, static_cast<Bytes>(shortage)),
+            EvictLeft(client) + planned[id], std::max<Bytes>(card.config.granule, 1), host_free);
         planned[id] += bytes;
         shortage -= static_cast<std::int64_t>(bytes);
       }

@@ -20,6 +20,12 @@ constexpr Time kEvictRetry = std::chrono::seconds(5);
 // One pass may enable another (a job that comes in may then grow), a few times at most.
 constexpr int kMostPasses = 8;
 
+// A client has memory elsewhere only behind a closed gate: it had when an OpenGate was on its way,
+// which it then ignored.
+void CloseStaleGate(Client& client) {
+  if (client.gate == Gate::kOpen) client.gate = Gate::kClosed;
+}
+
 }  // namespace
 
 // Every event changes the books and then decides anew from what they say (level-triggered): a
@@ -146,19 +152,13 @@ void Scheduler::ClientResumed(Time now, ClientId client, GpuId gpu, const Footpr
   holding->credit = credit;
   Impl::CoverHoldings(*holding);
   Client& resumed = *books.Find(client);
-  Job& job = books.jobs.at(resumed.job);
-  if (!gate_open) {
+  resumed.host_reserved = std::max(resumed.host_reserved, resumed.Swapped());
+  if (footprint.swapped > 0) CloseStaleGate(resumed);
+  if (!gate_open || footprint.swapped > 0) {
     // It may have been at its gate for long, and says so once only.
     resumed.wants = resumed.gate == Gate::kClosed;
   } else if (resumed.gate == Gate::kClosed) {
-    resumed.gate = Gate::kOpen;
-    resumed.wants = false;
-    if (!job.in_turn) {
-      job.in_turn = true;
-      job.turn_start = books.now;
-      ++job.turns;
-    }
-    if (job.phase == Phase::kOut) Enter(books, job);
+    GateFoundOpen(books, resumed);
   }
   impl_->Decide();
 }
@@ -209,9 +209,7 @@ void Scheduler::AccountChanged(Time now, ClientId client, GpuId gpu, const Footp
   Impl::EnterAccount(*holding, footprint, credit_returned);
   Client& account = *books.Find(client);
   account.arena = arena;
-  // A client allocates without credit only behind a closed gate: it did so before an OpenGate
-  // reached it, which it then ignored.
-  if (footprint.swapped > 0 && account.gate == Gate::kOpen) account.gate = Gate::kClosed;
+  if (footprint.swapped > 0) CloseStaleGate(account);
   impl_->Decide();
 }
 
