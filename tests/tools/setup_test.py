@@ -1,0 +1,141 @@
+"""tools/setup.sh on a made-up machine: which packages it finds, asks for and installs."""
+
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+from tree import ROOT, TreeTest
+
+NOBODY = 65534
+# Answers for the packages in installed.txt, as the real one does for those that it knows.
+DPKG_QUERY = """#!/bin/bash
+folder=$(dirname "$0")
+shift 3
+for name in "$@"; do
+  if grep -qx "$name" "$folder/installed.txt"; then echo "$name ii  4:12.2.0-3+b1"; fi
+done
+[[ $# -eq $(wc -l <"$folder/installed.txt") ]]
+"""
+APT_GET = """#!/bin/bash
+folder=$(dirname "$0")
+echo "apt-get $*" >>"$folder/apt.log"
+[[ $1 == install ]] || exit 0
+if [[ -e $folder/apt-fails ]]; then echo 'E: no such package'; exit 100; fi
+for word in "$@"; do
+  case $word in install | --*) ;; *) echo "$word" >>"$folder/installed.txt" ;; esac
+done
+"""
+
+
+class Setup(TreeTest):
+    def setUp(self):
+        super().setUp()
+        self.tree.chmod(0o755)
+        (self.tree / "tools").mkdir()
+        for name in ("setup.sh", "requirements.txt"):
+            shutil.copy(ROOT / "tools" / name, self.tree / "tools" / name)
+        for name, text in (("dpkg-query", DPKG_QUERY), ("apt-get", APT_GET)):
+            self.write(f"bin/{name}", text).chmod(0o755)
+        for file in ("bin/nvcc", "include/cuda.h", "include/nvml.h"):
+            self.write(f"toolkit/{file}").chmod(0o755)
+        groups = re.findall(r"^(\w+)_packages=\(([^)]*)\)",
+                            (ROOT / "tools/setup.sh").read_text(), re.MULTILINE)
+        self.packages = {group: names.split() for group, names in groups}
+        self.install(*self.packages["build"])
+
+    def install(self, *names: str):
+        self.write("bin/installed.txt", "".join(f"{name}\n" for name in names))
+
+    def run_setup(self, *arguments: str, user: int | None = None, toolkit: bool = True):
+        environment = {"PATH": f"{self.tree}/bin:/usr/bin:/bin"}
+        if toolkit:
+            environment["CUDA_HOME"] = str(self.tree / "toolkit")
+        done = subprocess.run(["bash", str(self.tree / "tools/setup.sh"), *arguments],
+                              env=environment, user=user, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout.splitlines(), done.stderr
+
+    def test_all_there_is_one_line_per_thing(self):
+        status, lines, errors = self.run_setup()
+        self.assertEqual((status, errors), (0, ""))
+        self.assertEqual(lines[0], "ok  g++ 12.2.0")
+        self.assertEqual(len(lines), len(self.packages["build"]) + 1)
+        self.assertEqual(lines[-1], f"ok  CUDA toolkit in {self.tree}/toolkit")
+        self.assertFalse((self.tree / "bin/apt.log").exists())
+
+    def test_quiet_says_nothing_when_all_is_there(self):
+        self.assertEqual(self.run_setup("--quiet"), (0, [], ""))
+
+    def test_without_root_the_command_is_printed(self):
+        self.install(*(name for name in self.packages["build"] if name not in ("mold", "cmake")))
+        status, _, errors = self.run_setup(user=NOBODY if os.geteuid() == 0 else None)
+        self.assertEqual(status, 1)
+        self.assertIn("  apt-get update && apt-get install --yes --no-install-recommends "
+                      "cmake mold\n", errors)
+        self.assertFalse((self.tree / "bin/apt.log").exists())
+
+    def test_root_installs_what_is_missing_and_only_that(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        self.install(*(name for name in self.packages["build"] if name != "mold"))
+        status, lines, errors = self.run_setup()
+        self.assertEqual((status, errors), (0, ""))
+        self.assertIn("installing mold", lines)
+        self.assertIn("ok  mold 12.2.0", lines)
+        self.assertEqual((self.tree / "bin/apt.log").read_text().splitlines(),
+                         ["apt-get update", "apt-get install --yes --no-install-recommends mold"])
+
+    def test_what_apt_said_is_shown_when_it_fails(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        self.install()
+        self.write("bin/apt-fails")
+        status, _, errors = self.run_setup()
+        self.assertEqual(status, 1)
+        self.assertIn("E: no such package", errors)
+
+    def test_groups_are_looked_for_when_asked(self):
+        self.install(*self.packages["build"], *self.packages["check"])
+        status, lines, _ = self.run_setup("check")
+        self.assertEqual((status, len(lines)), (0, len(self.packages["check"])))
+
+    def make_wheels(self):
+        site = "build/python/lib/python3.11/site-packages"
+        for line in (self.tree / "tools/requirements.txt").read_text().splitlines():
+            if line.startswith("nvidia"):
+                name, version = line.split("==")
+                self.write(f"{site}/{name.replace('-', '_')}-{version}.dist-info/METADATA")
+        for file in ("bin/nvcc", "include/cuda.h", "include/nvml.h", "lib/libcudart_static.a"):
+            self.write(f"{site}/nvidia/cu13/{file}")
+        return self.tree / site
+
+    def test_complete_wheels_are_left_alone(self):
+        if os.path.exists("/usr/local/cuda/bin/nvcc"):
+            self.skipTest("this machine has a toolkit")
+        self.make_wheels()
+        status, lines, errors = self.run_setup(toolkit=False)
+        self.assertEqual((status, errors), (0, ""))
+        self.assertIn("wheels in build/python", lines[-1])
+
+    def test_a_removed_or_older_wheel_is_noticed(self):
+        if os.path.exists("/usr/local/cuda/bin/nvcc"):
+            self.skipTest("this machine has a toolkit")
+        self.write("bin/python3", "#!/bin/sh\necho no network >&2\nexit 1\n").chmod(0o755)
+        for lost in ("nvidia/cu13/include/nvml.h", "nvidia_nvvm-13.0.88.dist-info"):
+            with self.subTest(lost=lost):
+                path = self.make_wheels() / lost
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                status, lines, errors = self.run_setup(toolkit=False)
+                self.assertEqual(status, 1)
+                self.assertIn("installing NVIDIA's compiler", lines[-1])
+                self.assertIn("could not make a Python environment", errors)
+
+    def test_unknown_argument(self):
+        status, _, errors = self.run_setup("everything")
+        self.assertEqual(status, 1)
+        self.assertIn("unknown argument 'everything'", errors)
+
+
+if __name__ == "__main__":
+    unittest.main()
