@@ -1,0 +1,65 @@
+"""`cmake --install` of a built tree: what lies where, and that the installed programs start.
+
+  install_test.py BUILD
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(sys.argv.pop()) if len(sys.argv) > 1 else pathlib.Path()
+PREFIX = "/opt/reveza"
+
+
+class Install(unittest.TestCase):
+    def setUp(self):
+        for program in ("bin/reveza", "bin/revezad", "lib/libreveza.so"):
+            if not (BUILD / program).exists():
+                self.skipTest(f"{program} is not built")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        done = subprocess.run(["cmake", "--install", str(BUILD), "--prefix", PREFIX],
+                              env={**os.environ, "DESTDIR": folder.name},
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.destination = pathlib.Path(folder.name)
+        self.root = self.destination / PREFIX.lstrip("/")
+
+    def test_everything_is_in_its_place(self):
+        self.assertEqual([path.name for path in self.destination.iterdir()], ["opt"])
+        for file in ("bin/reveza", "bin/revezad", "bin/reveza-demo-worker",
+                     "lib/reveza/libreveza.so", "lib/reveza/fakecuda/libcuda.so.1",
+                     "share/doc/reveza/LICENSE", "share/doc/reveza/docs/dependencies.md"):
+            self.assertTrue((self.root / file).exists(), file)
+
+    def test_units_name_the_program_where_it_will_be(self):
+        for kind in ("system", "user"):
+            unit = (self.root / f"lib/systemd/{kind}/revezad.service").read_text()
+            self.assertIn(f"\nExecStart={PREFIX}/bin/revezad\n", unit)
+            self.assertNotIn("@", unit)
+
+    def test_installed_programs_start(self):
+        for program in ("reveza", "revezad"):
+            done = subprocess.run([str(self.root / "bin" / program), "--help"],
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("Usage", done.stdout + done.stderr)
+
+    def test_the_library_is_found_from_where_it_was_put(self):
+        environment = {**os.environ, "REVEZA_SOCKET": str(self.destination / "run/d.sock"),
+                       "REVEZA_LINGER": "100ms"}
+        reveza = str(self.root / "bin/reveza")
+        done = subprocess.run([reveza, "run", "--", "sh", "-c", "cat /proc/self/maps"],
+                              env=environment, capture_output=True, text=True, check=False,
+                              timeout=60)
+        subprocess.run([reveza, "stop"], env=environment, capture_output=True, check=False,
+                       timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"{self.root}/lib/reveza/libreveza.so", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
