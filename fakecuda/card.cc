@@ -1,0 +1,197 @@
+#include "card.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "card_lock.h"
+
+namespace fakecuda {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x66616b6563756435;  // changes with the layout
+
+// The start time of a living process, which tells it from a later one of the same pid; 0 when
+// there is none, or nothing but its exit status.
+std::uint64_t StartTime(std::int32_t pid) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  char text[1024];
+  const ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  if (length <= 0) return 0;
+  text[length] = '\0';
+  const char* rest = std::strrchr(text, ')');
+  if (rest == nullptr || rest[1] == '\0' || rest[2] == 'Z' || rest[2] == 'X') return 0;
+  rest += 2;
+  for (int field = 3; field < 22 && rest != nullptr; ++field) {
+    rest = std::strchr(rest + 1, ' ');
+  }
+  return rest == nullptr ? 0 : std::strtoull(rest, nullptr, 10);
+}
+
+}  // namespace
+
+std::uint64_t NowNanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::unique_ptr<Card> Card::Open(const Options& options, bool observer) {
+  std::unique_ptr<Card> card(new Card());
+  card->directory_ = options.directory;
+  card->late_release_nanoseconds_ = options.late_release_microseconds * 1000;
+  if (!card->MapState(options, observer)) {
+    if (!observer) {
+      std::fprintf(stderr, "fakecuda: cannot use the folder %s: %s\n", options.directory.c_str(),
+                   std::strerror(errno));
+    }
+    return nullptr;
+  }
+  if (!observer && !card->Register()) {
+    std::fprintf(stderr, "fakecuda: more than %d processes in %s\n", kMostProcesses,
+                 options.directory.c_str());
+    return nullptr;
+  }
+  return card;
+}
+
+Card::~Card() {
+  if (state_ == nullptr) return;
+  if (process_ >= 0) Leave();
+  munmap(state_, sizeof(CardState));
+}
+
+void Card::Leave() {
+  Lock lock(state_);
+  RemoveProcess(process_);
+  Reclaim();
+}
+
+bool Card::MapState(const Options& options, bool observer) {
+  if (!observer && mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) return false;
+  const std::string path = directory_ + "/cards";
+  const int flags = observer ? O_RDWR | O_CLOEXEC : O_RDWR | O_CREAT | O_CLOEXEC;
+  const int file = open(path.c_str(), flags, 0600);
+  if (file < 0) return false;
+  flock(file, LOCK_EX);
+  struct stat status = {};
+  fstat(file, &status);
+  const bool fresh = static_cast<std::size_t>(status.st_size) != sizeof(CardState);
+  if (fresh && (observer || ftruncate(file, 0) != 0 || ftruncate(file, sizeof(CardState)) != 0)) {
+    close(file);
+    return false;
+  }
+  void* memory = mmap(nullptr, sizeof(CardState), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (memory != MAP_FAILED) {
+    state_ = static_cast<CardState*>(memory);
+    if (!observer) Initialise(options, fresh || state_->magic != kMagic);
+  }
+  close(file);  // and unlock
+  return state_ != nullptr;
+}
+
+// Under the file's lock. The first process decides how large the cards are; so does the first
+// after all have gone.
+void Card::Initialise(const Options& options, bool fresh) {
+  if (fresh) {
+    std::memset(static_cast<void*>(state_), 0, sizeof(CardState));
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&state_->mutex, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    state_->next_id = 1;
+    state_->magic = kMagic;
+  }
+  Lock lock(state_);
+  Reclaim();
+  const bool alone =
+      std::ranges::all_of(state_->processes, [](const ProcessSlot& slot) { return slot.pid == 0; });
+  if (!alone) return;
+  for (int i = 0; i < state_->allocations_used; ++i) {
+    if (state_->allocations[i].state != AllocationState::kFree) Free(&state_->allocations[i]);
+  }
+  state_->devices = std::clamp(options.devices, 1, kMostDevices);
+  state_->memory = options.memory;
+  state_->link = options.link;
+}
+
+bool Card::Register() {
+  Lock lock(state_);
+  for (int i = 0; i < kMostProcesses; ++i) {
+    if (state_->processes[i].pid != 0) continue;
+    state_->processes[i] = ProcessSlot{};
+    state_->processes[i].start_time = StartTime(getpid());
+    state_->processes[i].pid = getpid();
+    process_ = i;
+    return true;
+  }
+  return false;
+}
+
+void Card::Reclaim() {
+  for (int i = 0; i < kMostProcesses; ++i) {
+    const ProcessSlot& process = state_->processes[i];
+    if (process.pid == 0 || (i == process_ && process.pid == getpid())) continue;
+    if (StartTime(process.pid) != process.start_time) RemoveProcess(i);
+  }
+  const std::uint64_t now = NowNanoseconds();
+  for (int i = 0; i < state_->allocations_used; ++i) {
+    AllocationSlot& slot = state_->allocations[i];
+    if (slot.state == AllocationState::kReleasing && slot.release_at <= now) Free(&slot);
+    if (slot.state == AllocationState::kExported && !ExportInUse(slot)) Free(&slot);
+  }
+}
+
+void Card::RemoveProcess(int process) {
+  ProcessSlot& gone = state_->processes[process];
+  for (int i = 0; i < state_->allocations_used; ++i) {
+    AllocationSlot& slot = state_->allocations[i];
+    if (slot.state != AllocationState::kHeld || !slot.holders.Has(process)) continue;
+    slot.holders.Remove(process);
+    if (slot.holders.Empty()) Abandon(&slot);
+  }
+  for (EventSlot& event : state_->events) {
+    if (event.id == 0 || !event.holders.Has(process)) continue;
+    event.holders.Remove(process);
+    if (event.holders.Empty()) event.id = 0;
+  }
+  for (int device = 0; device < kMostDevices; ++device) {
+    state_->used[device] -= gone.context_bytes[device];
+    gone.context_bytes[device] = 0;
+  }
+  gone.pid = 0;
+}
+
+ProcessSlot Card::Self() {
+  Lock lock(state_);
+  return process_ < 0 ? ProcessSlot{} : state_->processes[process_];
+}
+
+std::unique_ptr<CardState> Card::Snapshot() {
+  auto copy = std::make_unique<CardState>();
+  Lock lock(state_);
+  Reclaim();
+  // The rest of the table was never used: not to be touched, so that it stays a hole in the file.
+  const std::size_t used =
+      offsetof(CardState, allocations) +
+      sizeof(AllocationSlot) * static_cast<std::size_t>(state_->allocations_used);
+  std::memcpy(static_cast<void*>(copy.get()), state_, used);
+  return copy;
+}
+
+}  // namespace fakecuda

@@ -1,0 +1,247 @@
+#include "executor.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+namespace fakecuda {
+namespace {
+
+constexpr std::chrono::microseconds kPoll(300);
+// Kernels of several streams run at once, also when one waits for another.
+constexpr int kComputeThreads = 4;
+
+// A stream whose first work is allowed to begin, by the order of streams alone.
+bool FirstMayBegin(const Context& context, const Stream& stream) {
+  if (stream.running || stream.queue.empty()) return false;
+  if (!stream.blocking()) return true;
+  const std::uint64_t own = stream.queue.front().sequence;
+  if (!stream.legacy) {
+    // What came before it on the legacy stream comes first...
+    const Stream& legacy = *context.legacy;
+    return legacy.queue.empty() || legacy.queue.front().sequence > own;
+  }
+  // ... and the legacy stream waits for all that was submitted before.
+  return std::ranges::all_of(context.streams, [&](const std::shared_ptr<Stream>& other) {
+    return other.get() == &stream || !other->blocking() || other->queue.empty() ||
+           other->queue.front().sequence > own;
+  });
+}
+
+class Worker {
+ public:
+  explicit Worker(Engine engine) : engine_(engine), state_(State::Get()) {}
+
+  void Loop() {
+    StateLock lock(state_.mutex);
+    while (true) {
+      std::shared_ptr<Stream> stream = Pick();
+      if (stream == nullptr) {
+        if (polled_) {
+          state_.work_changed.wait_for(lock, kPoll);
+        } else {
+          state_.work_changed.wait(lock);
+        }
+        continue;
+      }
+      Run(lock, *stream);
+      if (stream->queue.empty() && !stream->running && stream->handle == nullptr &&
+          !stream->legacy) {
+        stream->context->streams.erase(stream);  // it was destroyed before its work was done
+      }
+      state_.work_changed.notify_all();
+      state_.done_changed.notify_all();
+    }
+  }
+
+ private:
+  std::shared_ptr<Stream> Pick() {
+    polled_ = false;
+    ready_.clear();
+    for (const auto& [number, context] : state_.contexts.all()) {
+      for (const std::shared_ptr<Stream>& stream : context->streams) {
+        if (!FirstMayBegin(*context, *stream)) continue;
+        const Work& work = stream->queue.front();
+        if (work.engine != engine_ && work.engine != Engine::kInstant) continue;
+        const bool dropped = context->failed != CUDA_SUCCESS && !work.even_after_failure;
+        if (!dropped && work.ready && !work.ready()) {
+          polled_ = polled_ || work.polled;
+          continue;
+        }
+        ready_.push_back(stream);
+      }
+    }
+    if (ready_.empty()) return nullptr;
+    return ready_[std::uniform_int_distribution<std::size_t>(0, ready_.size() - 1)(state_.random)];
+  }
+
+  void Run(StateLock& lock, Stream& stream) {
+    // It stays at the head, so that the order of streams sees it, until it is done.
+    stream.running = true;
+    Work& work = stream.queue.front();
+    Context& context = *stream.context;
+    CUresult result = CUDA_SUCCESS;
+    if (work.run && (context.failed == CUDA_SUCCESS || work.even_after_failure)) {
+      Execution execution(&context, context.device, state_.next_id++);
+      if (work.engine == Engine::kInstant) {
+        result = work.run(execution);
+      } else {
+        state_.executions.insert(&execution);
+        const WorkFunction run = std::move(work.run);
+        lock.unlock();
+        result = run(execution);
+        lock.lock();
+        state_.executions.erase(&execution);
+        if (execution.aborted()) result = CUDA_ERROR_ILLEGAL_ADDRESS;
+      }
+    }
+    if (result != CUDA_SUCCESS) Fail(context, result);
+    stream.queue.pop_front();
+    stream.running = false;
+  }
+
+  const Engine engine_;
+  State& state_;
+  bool polled_ = false;
+  std::vector<std::shared_ptr<Stream>> ready_;
+};
+
+void StartWorkers(State& state) {
+  if (state.workers_started) return;
+  state.workers_started = true;
+  // Signals are for the program's own threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const auto start = [](Engine engine) {
+    std::thread([engine] { Worker(engine).Loop(); }).detach();
+  };
+  for (int i = 0; i < kComputeThreads; ++i) start(Engine::kCompute);
+  start(Engine::kToDevice);
+  start(Engine::kFromDevice);
+  start(Engine::kHost);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+bool DoneUpTo(const Stream& stream, std::uint64_t sequence) {
+  return stream.queue.empty() || stream.queue.front().sequence > sequence;
+}
+
+}  // namespace
+
+char* Execution::Range(CUdeviceptr start, std::uint64_t bytes, bool write) {
+  const StateLock lock(State::Get().mutex);
+  return Find(device_, start, bytes, write);
+}
+
+char* Execution::RangeOfOwner(CUdeviceptr start, std::uint64_t bytes, bool write) {
+  State& state = State::Get();
+  const StateLock lock(state.mutex);
+  const Mapping* mapping = state.addresses.FindMapping(start);
+  if (mapping == nullptr || mapping->physical == nullptr) return nullptr;
+  return Find(mapping->physical->info.device, start, bytes, write);
+}
+
+char* Execution::Find(int device, CUdeviceptr start, std::uint64_t bytes, bool write) {
+  if (aborted()) return nullptr;
+  char* memory = State::Get().addresses.Translate(device, start, bytes, write);
+  if (memory != nullptr) uses_.push_back({start, bytes});
+  return memory;
+}
+
+bool Execution::Uses(CUdeviceptr start, std::uint64_t bytes) const {
+  return std::ranges::any_of(uses_, [&](const Use& use) {
+    return use.start < start + bytes && start < use.start + use.bytes;
+  });
+}
+
+CUresult Submit(StateLock& lock, Stream& stream, Work work) {
+  State& state = State::Get();
+  StartWorkers(state);
+  state.done_changed.wait(lock, [&] { return stream.queue.size() < kQueueLength; });
+  if (stream.context->failed != CUDA_SUCCESS) return stream.context->failed;
+  work.sequence = state.next_sequence++;
+  stream.queue.push_back(std::move(work));
+  state.work_changed.notify_all();
+  return CUDA_SUCCESS;
+}
+
+CUresult WaitForStream(StateLock& lock, Stream& stream) {
+  State& state = State::Get();
+  Context& context = *stream.context;
+  const std::uint64_t sequence = state.next_sequence - 1;
+  // The legacy stream stands for all that it waits for.
+  WaitUntil(lock, [&] {
+    if (!DoneUpTo(stream, sequence)) return false;
+    return !stream.legacy ||
+           std::ranges::all_of(context.streams, [&](const std::shared_ptr<Stream>& other) {
+             return !other->blocking() || DoneUpTo(*other, sequence);
+           });
+  });
+  return context.failed;
+}
+
+CUresult WaitForContext(StateLock& lock, Context& context) {
+  const std::uint64_t sequence = State::Get().next_sequence - 1;
+  WaitUntil(lock, [&] {
+    return std::ranges::all_of(context.streams, [&](const std::shared_ptr<Stream>& stream) {
+      return DoneUpTo(*stream, sequence);
+    });
+  });
+  return context.failed;
+}
+
+void WaitForDevice(StateLock& lock, int device) {
+  State& state = State::Get();
+  const std::uint64_t sequence = state.next_sequence - 1;
+  WaitUntil(lock, [&] {
+    for (const auto& [number, context] : state.contexts.all()) {
+      if (context->device != device) continue;
+      for (const std::shared_ptr<Stream>& stream : context->streams) {
+        if (!DoneUpTo(*stream, sequence)) return false;
+      }
+    }
+    return true;
+  });
+}
+
+bool Idle(const Stream& stream) {
+  if (!stream.queue.empty()) return false;
+  return !stream.legacy ||
+         std::ranges::all_of(stream.context->streams, [](const std::shared_ptr<Stream>& other) {
+           return !other->blocking() || other->queue.empty();
+         });
+}
+
+void WaitUntil(StateLock& lock, const std::function<bool()>& condition) {
+  State& state = State::Get();
+  while (!condition()) state.done_changed.wait_for(lock, std::chrono::milliseconds(2));
+}
+
+void Fail(Context& context, CUresult result) {
+  if (context.failed != CUDA_SUCCESS) return;
+  context.failed = result;
+  const State& state = State::Get();
+  if (state.options.verbose) {
+    std::fprintf(stderr, "fakecuda: a context has failed with %d (FAKECUDA_SEED=%llu)\n",
+                 static_cast<int>(result), static_cast<unsigned long long>(state.options.seed));
+  }
+}
+
+void TakeAway(StateLock& lock, CUdeviceptr start, std::uint64_t bytes) {
+  State& state = State::Get();
+  const auto used = [&] {
+    bool any = false;
+    for (Execution* execution : state.executions) {
+      if (!execution->Uses(start, bytes)) continue;
+      execution->Abort();
+      any = true;
+    }
+    return any;
+  };
+  WaitUntil(lock, [&] { return !used(); });
+}
+
+}  // namespace fakecuda

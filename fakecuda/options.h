@@ -1,0 +1,39 @@
+// What the environment says about the fake cards. README.md describes each variable.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fakecuda {
+
+// FAKECUDA_FAIL: the `call`-th call of `name` answers `result`.
+struct Failure {
+  std::string name;  // an entry, with or without its version and suffix, or "any"
+  std::uint64_t call = 0;
+  int result = 0;
+};
+
+struct Options {
+  std::string directory;
+  std::uint64_t memory = 256ull << 20;
+  double link = 2e9;  // bytes a second each way; 0: no limit
+  int devices = 1;
+  std::uint64_t context_bytes = 2ull << 20;
+  std::uint64_t seed = 0;
+  std::vector<Failure> failures;
+  std::uint64_t late_release_microseconds = 0;
+  std::uint64_t lazy_bytes = 0;
+  bool verbose = false;
+
+  static Options FromEnvironment();
+};
+
+// "4096", "64MiB", "2GB", "2GB/s". False when it is no size.
+bool ParseSize(std::string_view text, double* bytes);
+
+// "cuMemCreate:5:2,any:17:700". False when it is no such list.
+bool ParseFailures(std::string_view text, std::vector<Failure>* failures);
+
+}  // namespace fakecuda
