@@ -1,0 +1,70 @@
+""".ci/run on a made-up project whose parts end as the test wants."""
+
+import os
+import shutil
+import subprocess
+import unittest
+
+from tree import ROOT, TreeTest
+
+# Prints and returns what the file named after its arguments says: "status" and then lines.
+MAKE = """#!/bin/bash
+answer=$(dirname "$0")/answers/$(tr ' ' '_' <<<"$*")
+[[ -e $answer ]] || answer=$(dirname "$0")/answers/other
+sed 1d "$answer"
+exit "$(head -n 1 "$answer")"
+"""
+
+
+class Ci(TreeTest):
+    def setUp(self):
+        super().setUp()
+        (self.tree / ".ci").mkdir()
+        shutil.copy(ROOT / ".ci/run", self.tree / ".ci/run")
+        self.write("tools/setup.sh", "#!/bin/sh\n").chmod(0o755)
+        self.write("bin/make", MAKE).chmod(0o755)
+        self.answer("other", 0, "3 passed, 0 failed")
+
+    def answer(self, arguments: str, status: int, *lines: str):
+        self.write(f"bin/answers/{arguments.replace(' ', '_')}", "\n".join([str(status), *lines, ""]))
+
+    def run_ci(self) -> tuple[int, list[str]]:
+        done = subprocess.run(["bash", str(self.tree / ".ci/run")], capture_output=True, text=True,
+                              env={**os.environ, "PATH": f"{self.tree}/bin:/usr/bin:/bin"}, check=False)
+        self.assertEqual(done.stderr, "")
+        lines = done.stdout.splitlines()
+        sums = [line for line in lines if line.endswith(" failed")]
+        self.assertEqual(sums, lines[-1:], "only the last line is a sum")
+        return done.returncode, lines
+
+    def test_sums_the_parts(self):
+        self.answer("check", 0, "layers: fine", "6 passed, 0 failed")
+        status, lines = self.run_ci()
+        self.assertEqual((status, lines[-1]), (0, "15 passed, 0 failed"))
+        self.assertIn("layers: fine", lines)
+
+    def test_goes_on_after_a_failure(self):
+        self.answer("test", 2, "case went wrong", "2 passed, 1 failed")
+        status, lines = self.run_ci()
+        self.assertEqual((status, lines[-1]), (1, "11 passed, 1 failed"))
+        self.assertIn("case went wrong", lines)
+
+    def test_part_that_does_not_build_is_a_failure(self):
+        self.answer("test PRESET=asan", 2, "error: expected ';'")
+        status, lines = self.run_ci()
+        self.assertEqual((status, lines[-1]), (1, "9 passed, 1 failed"))
+
+    def test_setup_that_fails_is_a_failure(self):
+        self.write("tools/setup.sh", "#!/bin/sh\nexit 1\n")
+        status, lines = self.run_ci()
+        self.assertEqual((status, lines[-1]), (1, "12 passed, 1 failed"))
+
+    def test_each_part_says_how_long_it_took(self):
+        _, lines = self.run_ci()
+        for part in ("packages", "release", "address and undefined behaviour", "threads", "check"):
+            self.assertTrue(any(line.startswith(f"--- {part}: ") and " min " in line
+                                for line in lines), part)
+
+
+if __name__ == "__main__":
+    unittest.main()
