@@ -21,6 +21,16 @@ Bytes Client::Swapped() const {
   return sum;
 }
 
+Bytes Client::Backed() const {
+  Bytes sum = 0;
+  for (const auto& [gpu, holding] : gpus) {
+    const Bytes held = holding.books.resident + holding.books.Fixed();
+    const Bytes filling = holding.credit > held ? holding.credit - held : 0;
+    sum += std::min(holding.books.Swappable(), holding.backed + filling);
+  }
+  return sum;
+}
+
 bool Job::Uses(GpuId gpu) const {
   return std::any_of(clients.begin(), clients.end(),
                      [gpu](const auto& entry) { return entry.second.gpus.contains(gpu); });
@@ -217,9 +227,8 @@ Bytes Books::HostReserved() const {
 
 Bytes Books::EvictableWithin(const Client& client, Bytes bytes, Bytes already, Bytes granule,
                              Bytes& host_free) {
-  // The host copy of a client never needs more than all that it could swap.
-  const Bytes swapped = client.Swapped() + already;
-  const Bytes most = std::max(client.Swappable(), swapped);
+  const Bytes most = client.Backed();
+  const Bytes swapped = std::min(client.Swapped() + already, most);
   const Bytes reserved = HostReserved(client);
   const Bytes target = std::min(swapped + bytes, most);
   const Bytes ceiling = reserved + host_free;

@@ -31,6 +31,8 @@ struct Holding {
   Bytes context_before = 0;
   // Credit given for pinned growth that the books do not show yet: it cannot be evicted.
   Bytes pinned_on_the_way = 0;
+  // At most so much of the swappable memory was ever in GPU memory: only that needs a host copy.
+  Bytes backed = 0;
   // An Evict under way (serial 0: none) and how much of it has not come back yet.
   std::uint32_t evict_serial = 0;
   Bytes evict_asked = 0;
@@ -56,6 +58,8 @@ struct Client {
   bool Evicting() const;
   Bytes Swappable() const;  // over all GPUs
   Bytes Swapped() const;
+  // What its host copy can come to need.
+  Bytes Backed() const;
 };
 
 // kOut: all gates closed. kEntering: memory comes in. kIn: gates open. kLeaving: gates close.

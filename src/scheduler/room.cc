@@ -114,10 +114,9 @@ void SendEvictions(Books& books, GpuId gpu, std::int64_t shortage) {
       const Bytes bytes =
           Books::EvictableWithin(client, wanted, EvictLeft(client), granule, host_free);
       if (bytes == 0) continue;
-      const Bytes swapped = client.Swapped() + EvictLeft(client);
       client.host_reserved =
           std::max(Books::HostReserved(client),
-                   std::min(swapped + bytes, std::max(client.Swappable(), swapped)));
+                   std::min(client.Swapped() + EvictLeft(client) + bytes, client.Backed()));
       client.swap_in_serial = 0;
       holding.evict_serial = books.NextSerial();
       holding.evict_asked = holding.evict_left = bytes;
@@ -179,6 +178,7 @@ bool EvictionsSuffice(Books& books, const JobSet& in) {
   for (const auto& [gpu, card] : books.gpus) {
     std::int64_t shortage = Shortage(books, gpu, in);
     if (shortage <= 0) continue;
+    const Bytes granule = std::max<Bytes>(card.config.granule, 1);
     for (Job* job : EvictionOrder(books, in)) {
       if (shortage <= 0) break;
       if (!job->Uses(gpu) || !books.Reached(job->evictable_at)) continue;
@@ -187,9 +187,9 @@ bool EvictionsSuffice(Books& books, const JobSet& in) {
         const auto holding = client.gpus.find(gpu);
         if (evictable == 0 || evictable <= holding->second.evict_left || shortage <= 0) continue;
         const Bytes most = evictable - holding->second.evict_left;
-        const Bytes bytes = Books::EvictableWithin(
-            client, std::min<Bytes>(most, static_cast<Bytes>(shortage)),
-            EvictLeft(client) + planned[id], std::max<Bytes>(card.config.granule, 1), host_free);
+        const Bytes wanted = std::min(most, RoundUp(static_cast<Bytes>(shortage), granule));
+        const Bytes bytes = Books::EvictableWithin(client, wanted, EvictLeft(client) + planned[id],
+                                                   granule, host_free);
         planned[id] += bytes;
         shortage -= static_cast<std::int64_t>(bytes);
       }

@@ -75,6 +75,10 @@ class Scheduler::Impl {
       holding.pinned_on_the_way -=
           std::min(holding.pinned_on_the_way, footprint.pinned - holding.books.pinned);
     }
+    if (footprint.resident > holding.books.resident) {
+      holding.backed += footprint.resident - holding.books.resident;
+    }
+    holding.backed = std::min(holding.backed, footprint.Swappable());
     holding.books = footprint;
     CoverHoldings(holding);
     const Bytes held = footprint.resident + footprint.Fixed() + holding.context_credit;
@@ -149,6 +153,7 @@ void Scheduler::ClientResumed(Time now, ClientId client, GpuId gpu, const Footpr
   Holding* holding = impl_->HoldingOf(client, gpu);
   if (holding == nullptr) return;
   holding->books = footprint;
+  holding->backed = footprint.Swappable();
   holding->credit = credit;
   Impl::CoverHoldings(*holding);
   Client& resumed = *books.Find(client);
@@ -271,6 +276,7 @@ void Scheduler::SwappedIn(Time now, ClientId client, std::uint32_t serial) {
     const Bytes came =
         std::min(holding.books.swapped, holding.credit - std::min(held, holding.credit));
     holding.books.resident += came;
+    holding.backed += came;
     holding.books.swapped -= came;
   }
   impl_->Decide();
