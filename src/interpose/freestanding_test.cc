@@ -1,4 +1,5 @@
 // freestanding.cc in place of the C++ library's own.
+#include <cxxabi.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,19 +10,15 @@
 #include <thread>
 #include <vector>
 
-extern "C" int __cxa_guard_acquire(std::uint64_t* guard);
-extern "C" void __cxa_guard_release(std::uint64_t* guard);
-extern "C" void __cxa_pure_virtual();
-
 namespace {
 
 TEST(FreestandingDeathTest, WhatWouldThrowEndsWithOneLine) {
   std::vector<int> numbers(3);
   volatile std::size_t index = 5;
-  EXPECT_DEATH(static_cast<void>(numbers.at(index)), "^reveza: [^\n]*vector[^\n]*\n$");
+  EXPECT_DEATH(numbers[0] = numbers.at(index), "^reveza: [^\n]*vector[^\n]*\n$");
   volatile std::size_t size = SIZE_MAX / 2;
   EXPECT_DEATH(numbers.reserve(size), "^reveza: [^\n]*\n$");
-  EXPECT_DEATH(__cxa_pure_virtual(), "^reveza: a function of no class was called\n$");
+  EXPECT_DEATH(abi::__cxa_pure_virtual(), "^reveza: a function of no class was called\n$");
 }
 
 TEST(FreestandingDeathTest, NoMemoryEndsWithOneLine) {
@@ -44,16 +41,16 @@ TEST(Freestanding, AllocatesAndAligns) {
 
 TEST(Freestanding, AStaticIsInitialisedByOneThread) {
   for (int round = 0; round < 100; ++round) {
-    std::uint64_t guard = 0;
+    abi::__guard guard = 0;
     int value = 0;  // what the guard protects
     std::atomic<int> initialisers = 0, right = 0;
     std::vector<std::jthread> threads;
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
-        if (__cxa_guard_acquire(&guard) != 0) {
+        if (abi::__cxa_guard_acquire(&guard) != 0) {
           ++initialisers;
           value = 42;
-          __cxa_guard_release(&guard);
+          abi::__cxa_guard_release(&guard);
         }
         if (value == 42) ++right;
       });

@@ -79,16 +79,18 @@ ThreadSlot* TakeSlot() {
   return mine;
 }
 
-void EnterSlow(ThreadSlot* mine, CUstream stream, StreamKind kind) {
+bool EnterSlow(ThreadSlot* mine, CUstream stream, StreamKind kind) {
   for (;;) {
-    if (state.load(std::memory_order_acquire) == kClosed) {
+    const std::uint32_t now = state.load(std::memory_order_acquire);
+    if (now == kOpen) return false;
+    if (now == kClosed) {
       mine->inside.store(0, std::memory_order_release);
       WaitWhileClosed();
-    } else if (QueueBound::MustWait(stream, kind)) {
+    } else if (kind != StreamKind::kNone && QueueBound::MustWait(stream, kind)) {
       mine->inside.store(0, std::memory_order_release);
       QueueBound::Wait(stream, kind);
     } else {
-      return;
+      return true;
     }
     mine->inside.store(1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -20,8 +20,9 @@
 
 namespace reveza::interpose {
 
-// Which stream a null stream handle means.
-enum class StreamKind { kLegacy, kPerThread };
+// Which stream a null stream handle means. kNone: the call has no stream, or ends before it
+// returns; it leaves no queue behind.
+enum class StreamKind { kLegacy, kPerThread, kNone };
 
 // One thread's place at the gate. Lives as long as the process; a thread that ends hands its
 // slot on to a later one.
@@ -47,8 +48,9 @@ extern constinit bool fence_on_entry;  // no membarrier; set before the gate is 
 extern constinit thread_local ThreadSlot* slot;
 
 ThreadSlot* TakeSlot();
-// The gate is not simply open. Returns with the gate passed and the slot inside.
-void EnterSlow(ThreadSlot* slot, CUstream stream, StreamKind kind);
+// The gate is not simply open. Returns with the gate passed and the slot inside; true: the queue is
+// bounded.
+bool EnterSlow(ThreadSlot* slot, CUstream stream, StreamKind kind);
 // After a call under kBounded.
 void AfterBoundedCall(CUstream stream, StreamKind kind);
 
@@ -56,7 +58,7 @@ void AfterBoundedCall(CUstream stream, StreamKind kind);
 
 class GateScope {
  public:
-  explicit GateScope(CUstream stream = nullptr, StreamKind kind = StreamKind::kLegacy)
+  explicit GateScope(CUstream stream = nullptr, StreamKind kind = StreamKind::kNone)
       : stream_(stream), kind_(kind) {
     namespace internal = gate_internal;
     slot_ = internal::slot;
@@ -70,8 +72,7 @@ class GateScope {
       std::atomic_thread_fence(std::memory_order_seq_cst);
     }
     if (internal::state.load(std::memory_order_acquire) != internal::kOpen) [[unlikely]] {
-      internal::EnterSlow(slot_, stream, kind);
-      bounded_ = true;
+      bounded_ = internal::EnterSlow(slot_, stream, kind) && kind != StreamKind::kNone;
     }
     slot_->submissions.store(slot_->submissions.load(std::memory_order_relaxed) + 1,
                              std::memory_order_relaxed);

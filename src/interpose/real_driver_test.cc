@@ -84,15 +84,16 @@ TEST_F(RealDriverTest, IsFoundByManyThreadsAtOnce) {
       {
         std::atomic<int> ready = 0;
         std::atomic<int> wrong = 0;
-        std::vector<std::jthread> threads;
-        for (int i = 0; i < 8; ++i) {
-          threads.emplace_back([&] {
-            ++ready;
-            while (ready < 8) std::this_thread::yield();
-            if (Real().cuInit == nullptr || Real().cuLaunchKernel == nullptr) ++wrong;
-          });
+        {
+          std::vector<std::jthread> threads(8);
+          for (std::jthread& thread : threads) {
+            thread = std::jthread([&] {
+              ++ready;
+              while (ready < 8) std::this_thread::yield();
+              if (Real().cuInit == nullptr || Real().cuLaunchKernel == nullptr) ++wrong;
+            });
+          }
         }
-        threads.clear();
         _exit(wrong);
       },
       testing::ExitedWithCode(0), "");

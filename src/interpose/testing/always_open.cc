@@ -21,7 +21,7 @@ ThreadSlot* TakeSlot() {
   slot = &own_slot;
   return slot;
 }
-void EnterSlow(ThreadSlot*, CUstream, StreamKind) {}
+bool EnterSlow(ThreadSlot*, CUstream, StreamKind) { return false; }
 void AfterBoundedCall(CUstream, StreamKind) {}
 
 }  // namespace gate_internal

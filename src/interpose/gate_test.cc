@@ -1,0 +1,154 @@
+#include "interpose/gate.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace reveza::interpose {
+namespace {
+
+using namespace std::chrono_literals;
+
+class GateTest : public ::testing::Test {
+ protected:
+  GateTest() { Gate::Prepare(); }
+  ~GateTest() override { Gate::Open(false); }
+};
+
+// Threads add to a counter that is not atomic, only inside the gate; the closer, once it has
+// closed, owns it alone. A thread that slipped through would be seen in the counter (and by the
+// thread sanitizer).
+TEST_F(GateTest, NobodyIsInsideAClosedGate) {
+  constexpr int kThreads = 4;
+  std::atomic<bool> stop{false};
+  std::vector<std::uint64_t> counters(kThreads * 16, 0);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      while (!stop.load(std::memory_order_relaxed)) {
+        const GateScope gate;
+        counters[i * 16] = counters[i * 16] + 1;
+      }
+    });
+  }
+  for (int round = 0; round < 300; ++round) {
+    ASSERT_TRUE(Gate::Close(10'000'000));
+    std::vector<std::uint64_t> seen = counters;
+    for (int i = 0; i < 200; ++i) std::this_thread::yield();
+    ASSERT_EQ(seen, counters) << "round " << round;
+    Gate::Open(false);
+    std::this_thread::yield();
+  }
+  stop.store(true);
+  for (std::thread& thread : threads) thread.join();
+  std::uint64_t sum = 0;
+  for (int i = 0; i < kThreads; ++i) sum += counters[i * 16];
+  EXPECT_GT(sum, 0u);
+}
+
+TEST_F(GateTest, CloseWaitsForWhoIsInsideAndGivesUpAtItsLimit) {
+  std::atomic<bool> inside{false};
+  std::atomic<bool> leave{false};
+  std::thread thread([&] {
+    const GateScope gate;
+    inside.store(true);
+    while (!leave.load()) std::this_thread::sleep_for(1ms);
+  });
+  while (!inside.load()) std::this_thread::yield();
+  EXPECT_FALSE(Gate::Close(20'000));
+  EXPECT_TRUE(Gate::IsClosed());
+  leave.store(true);
+  EXPECT_TRUE(Gate::Close(10'000'000));
+  thread.join();
+}
+
+TEST_F(GateTest, AThreadWaitsAtTheClosedGateAndGoesOnWhenItOpens) {
+  ASSERT_TRUE(Gate::Close(1'000'000));
+  std::atomic<bool> passed{false};
+  std::thread thread([&] {
+    const GateScope gate;
+    passed.store(true);
+  });
+  std::this_thread::sleep_for(50ms);
+  EXPECT_FALSE(passed.load());
+  Gate::Open(false);
+  thread.join();
+  EXPECT_TRUE(passed.load());
+}
+
+TEST_F(GateTest, CallsInsideCallsDoNotWaitForThemselves) {
+  std::atomic<int> stage{0};
+  std::thread thread([&] {
+    const GateScope outer;
+    stage.store(1);
+    while (stage.load() != 2) std::this_thread::sleep_for(1ms);
+    const GateScope inner;  // the gate is closing: only the outer call counts
+    stage.store(3);
+  });
+  while (stage.load() != 1) std::this_thread::yield();
+  std::thread closer([] { EXPECT_TRUE(Gate::Close(20'000'000)); });
+  while (!Gate::IsClosed()) std::this_thread::yield();
+  stage.store(2);
+  thread.join();
+  closer.join();
+  EXPECT_EQ(stage.load(), 3);
+}
+
+TEST_F(GateTest, APausedThreadIsNotInsideAndComesBackOnlyThroughAnOpenGate) {
+  std::atomic<int> stage{0};
+  std::thread thread([&] {
+    const GateScope gate;
+    {
+      const GatePause pause;
+      stage.store(1);
+      while (stage.load() != 2) std::this_thread::sleep_for(1ms);
+    }
+    stage.store(3);
+  });
+  while (stage.load() != 1) std::this_thread::yield();
+  EXPECT_TRUE(Gate::Close(10'000'000)) << "the paused thread must not count";
+  stage.store(2);
+  std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(stage.load(), 2);
+  Gate::Open(false);
+  thread.join();
+  EXPECT_EQ(stage.load(), 3);
+}
+
+TEST_F(GateTest, SubmissionsAreCountedOverAllThreadsAlsoThoseThatEnded) {
+  const std::uint64_t before = Gate::Submissions();
+  for (int i = 0; i < 3; ++i) {
+    std::thread([] {
+      for (int k = 0; k < 100; ++k) const GateScope gate;
+    }).join();
+  }
+  EXPECT_EQ(Gate::Submissions(), before + 300);
+}
+
+TEST_F(GateTest, WithoutMembarrierFencesDoTheSame) {
+  gate_internal::fence_on_entry = true;
+  std::atomic<bool> stop{false};
+  std::uint64_t counter = 0;
+  std::thread thread([&] {
+    while (!stop.load(std::memory_order_relaxed)) {
+      const GateScope gate;
+      counter = counter + 1;
+    }
+  });
+  for (int round = 0; round < 200; ++round) {
+    ASSERT_TRUE(Gate::Close(10'000'000));
+    const std::uint64_t seen = counter;
+    for (int i = 0; i < 100; ++i) std::this_thread::yield();
+    ASSERT_EQ(seen, counter);
+    Gate::Open(false);
+  }
+  stop.store(true);
+  thread.join();
+  gate_internal::fence_on_entry = false;
+}
+
+}  // namespace
+}  // namespace reveza::interpose
