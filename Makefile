@@ -2,6 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -56,7 +57,8 @@ fuzz: build ## a minute of libFuzzer for each input that comes from outside
 	@tests/fuzz/run.sh $(ARGS)
 
 install: build ## install to PREFIX (now /usr/local), below DESTDIR if it is set
-	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)" | sed 's/^-- Up-to-date/-- Installing/' | grep '^-- Inst' | sed 's/^-- Installing: /  /'
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)" \
+	  | sed -nE 's/^-- (Installing|Up-to-date): /  /p'
 
 clean: ## remove what was built, but keep the compilers that setup fetched
 	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name python -exec rm -rf {} +; fi
