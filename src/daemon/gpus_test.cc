@@ -1,0 +1,110 @@
+#include "daemon/gpus.h"
+
+#include <gtest/gtest.h>
+
+namespace reveza::daemon {
+namespace {
+
+constexpr Bytes kCard = 24 * kGiB;
+
+Uuid UuidOf(std::uint8_t last) {
+  Uuid uuid{};
+  uuid[15] = last;
+  return uuid;
+}
+
+platform::GpuReading ReadingOf(std::vector<platform::GpuProcess> processes) {
+  platform::GpuReading reading;
+  reading.uuid = UuidOf(1);
+  reading.name = "Test GPU";
+  reading.used = 5 * kGiB;
+  reading.processes = std::move(processes);
+  return reading;
+}
+
+TEST(GpuTable, BudgetIsTheCardLessAReserve) {
+  Settings settings;
+  const auto config = GpuTable::ConfigFor(settings, kCard);
+  EXPECT_EQ(config.total, kCard);
+  EXPECT_EQ(config.budget, kCard - 512 * kMiB) << "at most 512 MiB";
+  EXPECT_EQ(config.granule, 64 * kMiB);
+  const auto small = GpuTable::ConfigFor(settings, 256 * kMiB);
+  EXPECT_EQ(small.budget, 248 * kMiB) << "1/32";
+  EXPECT_EQ(small.granule, 4 * kMiB);
+  settings.gpu_budget = 8 * kGiB;
+  EXPECT_EQ(GpuTable::ConfigFor(settings, kCard).budget, 8 * kGiB);
+  settings.gpu_budget = 100 * kGiB;
+  EXPECT_EQ(GpuTable::ConfigFor(settings, kCard).budget, kCard - 512 * kMiB);
+  settings.gpu_reserve = kGiB;
+  EXPECT_EQ(GpuTable::ConfigFor(settings, kCard).budget, kCard - kGiB);
+}
+
+TEST(GpuTable, NumbersAreGivenInOrder) {
+  Settings settings;
+  GpuTable table(settings);
+  EXPECT_EQ(table.Register(UuidOf(1), kCard), 0u);
+  EXPECT_EQ(table.Register(UuidOf(2), kCard), 1u);
+  EXPECT_EQ(table.Register(UuidOf(1), kCard), 0u);
+  for (std::uint8_t i = 3; i <= 16; ++i) EXPECT_TRUE(table.Register(UuidOf(i), kCard));
+  EXPECT_EQ(table.Register(UuidOf(17), kCard), std::nullopt);
+}
+
+// Looks twice, because once is not enough.
+void Observe(GpuTable& table, const std::vector<platform::GpuReading>& readings,
+             const std::set<pid_t>& clients = {}) {
+  for (int i = 0; i < 2; ++i) table.Observe(readings, clients, {{0, clients}});
+}
+
+TEST(GpuTable, OutsidersLessenTheBudget) {
+  Settings settings;
+  GpuTable table(settings);
+  table.Register(UuidOf(1), kCard);
+  const std::vector readings = {ReadingOf({{10, kGiB}, {11, 2 * kGiB}, {12, std::nullopt}})};
+  Observe(table, readings, {10});
+  EXPECT_EQ(table.at(0).name, "Test GPU");
+  EXPECT_EQ(table.at(0).used, 5 * kGiB);
+  ASSERT_EQ(table.at(0).outsiders.size(), 2u);
+  EXPECT_EQ(table.External(0), 2 * kGiB);
+  table.at(0).lone[11] = kGiB;
+  Observe(table, readings, {10});
+  EXPECT_EQ(table.External(0), kGiB) << "known by its own books, not twice";
+  Observe(table, {});
+  EXPECT_EQ(table.at(0).outsiders.size(), 0u);
+}
+
+TEST(GpuTable, OutsidersThatFitBesideASmallBudgetDoNot) {
+  Settings settings;
+  settings.gpu_budget = 20 * kGiB;
+  GpuTable table(settings);
+  table.Register(UuidOf(1), kCard);
+  Observe(table, {ReadingOf({{11, 3 * kGiB}})});
+  EXPECT_EQ(table.External(0), 0u);
+  Observe(table, {ReadingOf({{11, 5 * kGiB}})});
+  EXPECT_EQ(table.External(0), kGiB + 512 * kMiB) << "what is over the 3.5 GiB beside it";
+}
+
+TEST(GpuTable, AGlimpseOfAStrangerIsNotEnough) {
+  Settings settings;
+  GpuTable table(settings);
+  table.Register(UuidOf(1), kCard);
+  const std::vector readings = {ReadingOf({{11, kGiB}})};
+  table.Observe(readings, {}, {});
+  EXPECT_EQ(table.External(0), 0u);
+  table.Observe(std::vector{ReadingOf({{12, kGiB}})}, {}, {});
+  EXPECT_EQ(table.External(0), 0u);
+  table.Observe(std::vector{ReadingOf({{12, kGiB}})}, {}, {});
+  EXPECT_EQ(table.External(0), kGiB);
+  table.Observe(std::vector{ReadingOf({{12, kGiB}})}, {12}, {});
+  EXPECT_EQ(table.External(0), 0u) << "it came to us, its context is not made yet";
+}
+
+TEST(GpuTable, ForeignProcessNumbersSayNothing) {
+  Settings settings;
+  GpuTable table(settings);
+  table.Register(UuidOf(1), kCard);
+  Observe(table, {ReadingOf({{99, 3 * kGiB}})}, {10});
+  EXPECT_EQ(table.External(0), 0u) << "ours is not in the list: it counts in another namespace";
+}
+
+}  // namespace
+}  // namespace reveza::daemon

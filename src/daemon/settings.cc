@@ -1,0 +1,287 @@
+#include "daemon/settings.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#define TOML_EXCEPTIONS 0
+#define TOML_HEADER_ONLY 1
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+#include <sstream>
+#include <variant>
+#include <vector>
+
+#include "base/units.h"
+
+namespace reveza::daemon {
+namespace {
+
+using Member = std::variant<std::optional<Bytes> Settings::*, double Settings::*,
+                            nanoseconds Settings::*, std::string Settings::*>;
+
+struct Setting {
+  SettingInfo info;
+  Member member;
+};
+
+constexpr std::size_t kSettings = 13;
+
+const std::array<Setting, kSettings>& Table() {
+  static const std::array<Setting, kSettings> table = {{
+      {{"gpu_budget", "REVEZA_GPU_BUDGET", "GPU memory that programs may hold together", "24GiB"},
+       &Settings::gpu_budget},
+      {{"gpu_reserve", "REVEZA_GPU_RESERVE", "GPU memory kept for modules and local memory",
+        "512MiB"},
+       &Settings::gpu_reserve},
+      {{"host_budget", "REVEZA_HOST_BUDGET", "host memory for what is swapped out", "64GiB"},
+       &Settings::host_budget},
+      {{"handover_share", "REVEZA_HANDOVER_SHARE", "share of a slice that its handover may take",
+        "0.05"},
+       &Settings::handover_share},
+      {{"slice_floor", "REVEZA_SLICE_FLOOR", "shortest time slice", "500ms"},
+       &Settings::slice_floor},
+      {{"slice_ceiling", "REVEZA_SLICE_CEILING", "longest time slice", "30s"},
+       &Settings::slice_ceiling},
+      {{"max_wait", "REVEZA_MAX_WAIT", "longest wait for a turn before programs queue", "2min"},
+       &Settings::max_wait},
+      {{"drain_limit", "REVEZA_DRAIN_LIMIT", "time that work on the GPU has to end", "2s"},
+       &Settings::drain_limit},
+      {{"queue_bound", "REVEZA_QUEUE_BOUND", "GPU work queued ahead while somebody waits", "100ms"},
+       &Settings::queue_bound},
+      {{"linger", "REVEZA_LINGER", "how long the daemon stays without programs", "60s"},
+       &Settings::linger},
+      {{"socket", "REVEZA_SOCKET", "the daemon's socket", "/run/user/1000/reveza/revezad.sock"},
+       &Settings::socket},
+      {{"group", "REVEZA_GROUP", "group that may use a system-wide daemon", "video"},
+       &Settings::group},
+      {{"log_level", "REVEZA_LOG_LEVEL", "debug, info, warning, error or off", "info"},
+       &Settings::log_level},
+  }};
+  return table;
+}
+
+std::size_t IndexOf(std::string_view key) {
+  const auto& table = Table();
+  const auto found = std::ranges::find(table, key, [](const Setting& s) { return s.info.key; });
+  return static_cast<std::size_t>(found - table.begin());
+}
+
+std::unexpected<Error> Wrong(std::string message) {
+  return Fail(Error::Code::kInvalidArgument, std::move(message));
+}
+
+Result<double> ParseShare(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value > 0.0 && value <= 0.5)) {
+    return Wrong(fmt::format("'{}' is no share; write a number from 0.001 to 0.5", text));
+  }
+  return value;
+}
+
+Status Parse(Settings& settings, const Setting& setting, std::string_view text) {
+  if (const auto* bytes = std::get_if<std::optional<Bytes> Settings::*>(&setting.member)) {
+    const auto value = ParseBytes(text);
+    if (!value) return std::unexpected(value.error());
+    settings.*(*bytes) = *value;
+  } else if (const auto* share = std::get_if<double Settings::*>(&setting.member)) {
+    const auto value = ParseShare(text);
+    if (!value) return std::unexpected(value.error());
+    settings.*(*share) = *value;
+  } else if (const auto* time = std::get_if<nanoseconds Settings::*>(&setting.member)) {
+    const auto value = ParseDuration(text);
+    if (!value) return std::unexpected(value.error());
+    settings.*(*time) = *value;
+  } else {
+    settings.*std::get<std::string Settings::*>(setting.member) = text;
+  }
+  return {};
+}
+
+std::string Show(const Settings& settings, const Setting& setting) {
+  if (const auto* bytes = std::get_if<std::optional<Bytes> Settings::*>(&setting.member)) {
+    const auto& value = settings.*(*bytes);
+    return value ? FormatBytes(*value) : "automatic";
+  }
+  if (const auto* share = std::get_if<double Settings::*>(&setting.member)) {
+    return fmt::format("{}", settings.*(*share));
+  }
+  if (const auto* time = std::get_if<nanoseconds Settings::*>(&setting.member)) {
+    return FormatDuration(settings.*(*time));
+  }
+  const auto& text = settings.*std::get<std::string Settings::*>(setting.member);
+  return text.empty() ? "automatic" : text;
+}
+
+// A value of the file as it would be typed on the command line.
+std::optional<std::string> AsText(const toml::node& node) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
+  if (const auto* whole = node.as_integer()) return fmt::format("{}", whole->get());
+  return std::nullopt;
+}
+
+std::size_t Distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replace, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::span<const SettingInfo> AllSettings() {
+  static const auto infos = [] {
+    std::array<SettingInfo, kSettings> all;
+    std::ranges::transform(Table(), all.begin(), &Setting::info);
+    return all;
+  }();
+  return infos;
+}
+
+std::optional<std::string_view> Nearest(std::string_view word,
+                                        std::span<const std::string_view> names) {
+  std::optional<std::string_view> best;
+  std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const std::string_view name : names) {
+    const std::size_t distance = Distance(word, name);
+    if (distance < least) {
+      least = distance;
+      best = name;
+    }
+  }
+  return best;
+}
+
+Configuration::Configuration() { origins_.fill("default"); }
+
+Status Configuration::Set(std::string_view key, std::string_view value, std::string origin) {
+  const std::size_t index = IndexOf(key);
+  if (index == kSettings) {
+    std::vector<std::string_view> keys;
+    for (const Setting& setting : Table()) keys.push_back(setting.info.key);
+    const auto nearest = Nearest(key, keys);
+    return Wrong(nearest ? fmt::format("unknown key '{}'; did you mean '{}'?", key, *nearest)
+                         : fmt::format("unknown key '{}'; `reveza config show` lists all", key));
+  }
+  auto parsed = Parse(settings_, Table()[index], value);
+  if (!parsed) return Wrong(fmt::format("{}: {}", key, parsed.error().message));
+  origins_[index] = std::move(origin);
+  return {};
+}
+
+Status Configuration::AddText(std::string_view text, const std::string& name) {
+  const auto parsed = toml::parse(text, name);
+  if (!parsed) {
+    return Wrong(fmt::format("{}:{}: {}", name, parsed.error().source().begin.line,
+                             parsed.error().description()));
+  }
+  for (const auto& [key, node] : parsed.table()) {
+    const std::string place = fmt::format("{}:{}", name, key.source().begin.line);
+    const auto value = AsText(node);
+    const std::size_t index = IndexOf(key.str());
+    if (!value && index < kSettings) {
+      return Wrong(fmt::format("{}: {} is no single value; write: {} = \"{}\"", place, key.str(),
+                               key.str(), Table()[index].info.example));
+    }
+    const auto set = Set(key.str(), value.value_or(""), place);
+    if (!set) return Wrong(fmt::format("{}: {}", place, set.error().message));
+  }
+  return {};
+}
+
+Status Configuration::AddFile(const std::filesystem::path& path, bool must_exist) {
+  std::ifstream file(path);
+  if (!file) {
+    std::error_code error;
+    if (!must_exist && !std::filesystem::exists(path, error)) return {};
+    return Fail(Error::Code::kNotFound,
+                fmt::format("cannot read the configuration {}", path.string()));
+  }
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  return AddText(text, path.string());
+}
+
+Status Configuration::AddEnvironment(const platform::Environment& environment) {
+  for (const Setting& setting : Table()) {
+    const std::string name(setting.info.environment);
+    const auto value = environment(name.c_str());
+    if (!value) continue;
+    // Programs under Reveza are told their budget in plain bytes.
+    const bool is_bytes = std::holds_alternative<std::optional<Bytes> Settings::*>(setting.member);
+    const bool is_plain = value->find_first_not_of("0123456789") == std::string::npos;
+    const auto set = Set(setting.info.key, is_bytes && is_plain ? *value + "B" : *value, name);
+    if (!set) return Wrong(fmt::format("{}: {}", name, set.error().message));
+  }
+  return {};
+}
+
+Status Configuration::AddFlag(std::string_view key, std::string_view value) {
+  std::string flag = fmt::format("--{}", key);
+  std::ranges::replace(flag, '_', '-');
+  const auto set = Set(key, value, flag);
+  if (!set) return Wrong(fmt::format("{}: {}", flag, set.error().message));
+  return {};
+}
+
+Status Configuration::Check() const {
+  const Settings& s = settings_;
+  if (s.slice_floor > s.slice_ceiling) {
+    return Wrong(fmt::format("slice_floor ({}) is above slice_ceiling ({}); see {} and {}",
+                             FormatDuration(s.slice_floor), FormatDuration(s.slice_ceiling),
+                             OriginOf("slice_floor"), OriginOf("slice_ceiling")));
+  }
+  if (s.slice_floor < std::chrono::milliseconds(1) ||
+      s.drain_limit < std::chrono::milliseconds(1) || s.queue_bound.count() <= 0) {
+    return Wrong("slice_floor, drain_limit and queue_bound must be at least 1ms");
+  }
+  if (s.drain_limit > std::chrono::hours(1) || s.queue_bound > std::chrono::hours(1)) {
+    return Wrong("drain_limit and queue_bound must be at most 1h");
+  }
+  if (s.gpu_budget && *s.gpu_budget == 0) return Wrong("gpu_budget must be more than 0");
+  return {};
+}
+
+std::string Configuration::ValueOf(std::string_view key) const {
+  return Show(settings_, Table().at(IndexOf(key)));
+}
+
+const std::string& Configuration::OriginOf(std::string_view key) const {
+  return origins_.at(IndexOf(key));
+}
+
+std::filesystem::path ConfigurationPath(const platform::Environment& environment) {
+  if (const auto named = environment("REVEZA_CONFIG")) return *named;
+  if (const auto home = environment("XDG_CONFIG_HOME")) {
+    return std::filesystem::path(*home) / "reveza" / "config.toml";
+  }
+  const auto home = environment("HOME").value_or("/");
+  return std::filesystem::path(home) / ".config" / "reveza" / "config.toml";
+}
+
+Result<Configuration> LoadConfiguration(const platform::Environment& environment) {
+  Configuration configuration;
+  const bool named = environment("REVEZA_CONFIG").has_value();
+  if (auto file = configuration.AddFile(ConfigurationPath(environment), named); !file) {
+    return std::unexpected(file.error());
+  }
+  if (auto env = configuration.AddEnvironment(environment); !env) {
+    return std::unexpected(env.error());
+  }
+  return configuration;
+}
+
+}  // namespace reveza::daemon

@@ -1,0 +1,119 @@
+#include "daemon/settings.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+#include "platform/testing_directory.h"
+
+namespace reveza::daemon {
+namespace {
+
+platform::Environment With(std::map<std::string, std::string> values) {
+  return [values](const char* name) -> std::optional<std::string> {
+    const auto found = values.find(name);
+    if (found == values.end()) return std::nullopt;
+    return found->second;
+  };
+}
+
+std::string ErrorOf(const Status& status) { return status ? "" : status.error().message; }
+
+TEST(Configuration, LayersLieOverEachOther) {
+  Configuration configuration;
+  EXPECT_EQ(configuration.OriginOf("gpu_budget"), "default");
+  EXPECT_EQ(configuration.ValueOf("gpu_budget"), "automatic");
+  ASSERT_TRUE(configuration.AddText("# mine\ngpu_budget = \"24GiB\"\nlinger = \"5s\"\n", "c.toml"));
+  EXPECT_EQ(configuration.settings().gpu_budget, 24 * kGiB);
+  EXPECT_EQ(configuration.OriginOf("gpu_budget"), "c.toml:2");
+  ASSERT_TRUE(configuration.AddEnvironment(With({{"REVEZA_GPU_BUDGET", "8GiB"}})));
+  EXPECT_EQ(configuration.settings().gpu_budget, 8 * kGiB);
+  EXPECT_EQ(configuration.OriginOf("gpu_budget"), "REVEZA_GPU_BUDGET");
+  ASSERT_TRUE(configuration.AddFlag("gpu_budget", "2GiB"));
+  EXPECT_EQ(configuration.ValueOf("gpu_budget"), "2 GiB");
+  EXPECT_EQ(configuration.OriginOf("gpu_budget"), "--gpu-budget");
+  EXPECT_EQ(configuration.OriginOf("linger"), "c.toml:3");
+  EXPECT_TRUE(configuration.Check());
+}
+
+TEST(Configuration, EveryKeyCanBeSetByItsExample) {
+  for (const SettingInfo& info : AllSettings()) {
+    Configuration configuration;
+    EXPECT_TRUE(configuration.AddFlag(info.key, info.example)) << info.key;
+    EXPECT_NE(configuration.ValueOf(info.key), "automatic") << info.key;
+    Configuration by_environment;
+    EXPECT_TRUE(by_environment.AddEnvironment(
+        With({{std::string(info.environment), std::string(info.example)}})));
+    EXPECT_EQ(by_environment.OriginOf(info.key), info.environment);
+  }
+}
+
+TEST(Configuration, ABudgetInTheEnvironmentMayBePlainBytes) {
+  Configuration configuration;
+  ASSERT_TRUE(configuration.AddEnvironment(With({{"REVEZA_GPU_BUDGET", "1048576"}})));
+  EXPECT_EQ(configuration.settings().gpu_budget, kMiB);
+}
+
+TEST(Configuration, SaysWhereTheMistakeIsAndWhatWouldBeRight) {
+  Configuration c;
+  EXPECT_EQ(ErrorOf(c.AddText("\ngpu_buget = \"1GiB\"", "f")),
+            "f:2: unknown key 'gpu_buget'; did you mean 'gpu_budget'?");
+  EXPECT_EQ(ErrorOf(c.AddText("weather = \"fine\"", "f")),
+            "f:1: unknown key 'weather'; `reveza config show` lists all");
+  EXPECT_EQ(ErrorOf(c.AddText("gpu_budget = 24", "f")),
+            "f:1: gpu_budget: '24' has no unit; write a size such as 24GiB, 2.5GB or 512MiB");
+  EXPECT_EQ(ErrorOf(c.AddText("linger = true", "f")),
+            "f:1: linger is no single value; write: linger = \"60s\"");
+  EXPECT_EQ(ErrorOf(c.AddText("handover_share = 2.0", "f")),
+            "f:1: handover_share: '2' is no share; write a number from 0.001 to 0.5");
+  EXPECT_TRUE(ErrorOf(c.AddText("linger = \"60s\"\nlinger", "f")).starts_with("f:2: "));
+  EXPECT_EQ(ErrorOf(c.AddFlag("linger", "soon")),
+            "--linger: linger: 'soon' does not begin with a number; write a time such as 500ms, "
+            "30s or 2min");
+}
+
+TEST(Configuration, ChecksWhatFitsTogether) {
+  Configuration c;
+  ASSERT_TRUE(c.AddFlag("slice_floor", "40s"));
+  const auto refused = c.Check();
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("slice_ceiling"), std::string::npos);
+  for (const auto& [key, value] : std::map<std::string, std::string>{{"slice_floor", "0s"},
+                                                                     {"drain_limit", "2h"},
+                                                                     {"queue_bound", "0s"},
+                                                                     {"gpu_budget", "0B"}}) {
+    Configuration wrong;
+    ASSERT_TRUE(wrong.AddFlag(key, value)) << key;
+    EXPECT_FALSE(wrong.Check()) << key;
+  }
+}
+
+TEST(Configuration, AFileMayBeMissingUnlessItWasNamed) {
+  platform::TestingDirectory place;
+  Configuration c;
+  EXPECT_TRUE(c.AddFile(place / "none.toml", false));
+  EXPECT_FALSE(c.AddFile(place / "none.toml", true));
+  place.Write("some.toml", "linger = \"7s\"\n");
+  EXPECT_TRUE(c.AddFile(place / "some.toml", false));
+  EXPECT_EQ(c.settings().linger, std::chrono::seconds(7));
+}
+
+TEST(ConfigurationPath, FollowsTheEnvironment) {
+  EXPECT_EQ(ConfigurationPath(With({{"REVEZA_CONFIG", "/a"}, {"HOME", "/h"}})), "/a");
+  EXPECT_EQ(ConfigurationPath(With({{"XDG_CONFIG_HOME", "/x"}})), "/x/reveza/config.toml");
+  EXPECT_EQ(ConfigurationPath(With({{"HOME", "/h"}})), "/h/.config/reveza/config.toml");
+  EXPECT_FALSE(LoadConfiguration(With({{"REVEZA_CONFIG", "/no/such/file"}})));
+  EXPECT_FALSE(LoadConfiguration(With({{"HOME", "/none"}, {"REVEZA_LINGER", "x"}})));
+  EXPECT_TRUE(LoadConfiguration(With({{"HOME", "/none"}})));
+}
+
+TEST(Nearest, ProposesOnlyWhatIsNear) {
+  const std::vector<std::string_view> names = {"status", "stop", "trace"};
+  EXPECT_EQ(Nearest("staus", names), "status");
+  EXPECT_EQ(Nearest("sotp", names), "stop");
+  EXPECT_EQ(Nearest("elephant", names), std::nullopt);
+}
+
+}  // namespace
+}  // namespace reveza::daemon
