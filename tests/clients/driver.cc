@@ -15,6 +15,10 @@ namespace {
 using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t,
                                     CUdriverProcAddressQueryResult*);
 
+// The version whose prototypes the calls of driver.h have: with 13.0, "cuCtxSynchronize" is a call
+// that takes a context.
+constexpr int kVersion = 12050;
+
 void* OpenDriver() {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) Die(std::string("no CUDA driver: ") + dlerror());
@@ -25,7 +29,7 @@ template <typename Function>
 void Ask(GetProcAddress ask, cuuint64_t flags, const char* name, Function* function) {
   void* entry = nullptr;
   CUdriverProcAddressQueryResult status{};
-  const CUresult result = ask(name, &entry, CUDA_VERSION, flags, &status);
+  const CUresult result = ask(name, &entry, kVersion, flags, &status);
   if (result != CUDA_SUCCESS || entry == nullptr) {
     Die(std::string("cuGetProcAddress does not know ") + name);
   }
