@@ -120,7 +120,8 @@ void SettleLeaving(Books& books, Job& job) {
   Enter(books, job);
 }
 
-void OpenGates(Books& books) {
+bool OpenGates(Books& books) {
+  bool changed = false;
   for (auto& [job_id, job] : books.jobs) {
     if (job.phase != Phase::kEntering && job.phase != Phase::kIn) continue;
     const bool resident =
@@ -131,7 +132,9 @@ void OpenGates(Books& books) {
       const bool closed =
           std::any_of(job.clients.begin(), job.clients.end(),
                       [](const auto& entry) { return entry.second.gate != Gate::kOpen; });
-      if (job.phase == Phase::kIn && closed) Enter(books, job);
+      if (job.phase != Phase::kIn || !closed) continue;
+      Enter(books, job);
+      changed = true;
       continue;
     }
     for (auto& [id, client] : job.clients) {
@@ -139,8 +142,10 @@ void OpenGates(Books& books) {
     }
     if (job.phase == Phase::kIn) continue;
     job.phase = Phase::kIn;
+    changed = true;
     if (!job.in_turn) StartTurn(books, job);
   }
+  return changed;
 }
 
 }  // namespace reveza::scheduler

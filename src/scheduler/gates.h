@@ -24,7 +24,7 @@ bool DrainHasFailed(Books& books, Client& client, std::uint32_t serial);
 void GateFoundOpen(Books& books, Client& client);
 // Ends a leaving whose clients have all answered (or died).
 void SettleLeaving(Books& books, Job& job);
-// Opens the gates of jobs whose memory is all there.
-void OpenGates(Books& books);
+// Opens the gates of jobs whose memory is all there. True: some job's phase has changed.
+bool OpenGates(Books& books);
 
 }  // namespace reveza::scheduler

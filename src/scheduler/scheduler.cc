@@ -47,8 +47,8 @@ class Scheduler::Impl {
       UpdateQueue(books);
       ChooseTurns(books);
       MoveMemory(books);
-      OpenGates(books);
-      if (books.decisions.size() == before) break;
+      const bool changed = OpenGates(books);
+      if (!changed && books.decisions.size() == before) break;
     }
     TellContention(books);
     TellArenas(books);

@@ -189,6 +189,12 @@ class Script {
     }
     return {};
   }
+  ClientView ClientOf(ClientId id) const {
+    for (const ClientView& client : scheduler_.Clients()) {
+      if (client.id == id) return client;
+    }
+    return {};
+  }
   GpuView GpuOf(GpuId id = kGpu) const {
     for (const GpuView& gpu : scheduler_.Gpus()) {
       if (gpu.id == id) return gpu;

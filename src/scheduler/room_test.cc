@@ -1,0 +1,194 @@
+#include "scheduler/room.h"
+
+#include <gtest/gtest.h>
+
+#include "scheduler/script.h"
+
+namespace reveza::scheduler {
+namespace {
+
+constexpr Bytes kBig = 12 * kGiB;
+
+TEST(Room, CreditFollowsEachPieceThatLeaves) {
+  Script script;
+  script.Newcomer(1, kBig);
+  script.Newcomer(2, kBig);
+  script.Want(1);
+  script.Want(2);
+  script.hold_evictions = true;
+  script.Wait(seconds(31));
+  ASSERT_TRUE(script.IsEvicting(1));
+  // The free part is given before anything has left.
+  EXPECT_EQ(script.CardOf(2).books.resident, 3 * kGiB);
+  script.EvictHeldPiece(1, kGiB);
+  EXPECT_EQ(script.CardOf(2).books.resident, 4 * kGiB);
+  EXPECT_LE(script.GpuOf().credit_out, 16 * kGiB);
+  EXPECT_FALSE(script.Open(2));
+  script.FinishHeldEviction(1);
+  EXPECT_EQ(script.CardOf(2).books.resident, kBig);
+  EXPECT_TRUE(script.Open(2));
+}
+
+TEST(Room, OnlyWhatTheNextNeedsIsEvicted) {
+  Script script;
+  script.Newcomer(1, kBig);
+  script.Newcomer(2, 6 * kGiB);
+  script.Want(1);
+  script.Want(2);
+  script.Wait(seconds(31));
+  ASSERT_TRUE(script.Open(2));
+  // 16 GiB less two contexts and the 6 GiB of job 2.
+  EXPECT_EQ(script.CardOf(1).books.resident, 9 * kGiB);
+}
+
+TEST(Room, WhoRunsLastIsEvictedFirst) {
+  Script script;
+  for (ClientId client : {1, 2, 3}) script.Newcomer(client, 4 * kGiB);
+  script.Want(1);
+  script.Want(2);
+  script.Want(3);
+  script.Newcomer(4, 10 * kGiB);
+  script.Want(4);
+  script.Idle(3);
+  script.Idle(2);
+  script.Want(3);
+  script.Wait(milliseconds(1));
+  script.Want(2);
+  // 3 has waited for longer and so is next: it stays.
+  EXPECT_GE(script.CardOf(3).books.resident, script.CardOf(2).books.resident);
+  EXPECT_LT(script.CardOf(2).books.resident, 4 * kGiB);
+}
+
+TEST(Room, AResidentOnlyClientIsNeverEvicted) {
+  Script script;
+  script.Join(1, 1, /*resident_only=*/true);
+  script.MakeContext(1);
+  script.Want(1);
+  script.Grow(1, 7, 8 * kGiB, GrowthKind::kPinned);
+  script.Newcomer(2, 10 * kGiB);
+  script.Want(2);
+  script.Wait(seconds(100));
+  EXPECT_TRUE(script.All<Evict>().empty());
+  EXPECT_EQ(script.JobOf(2).why, WaitReason::kGpuMemory);
+  script.Leave(1);
+  EXPECT_TRUE(script.Open(2));
+}
+
+TEST(Room, WithoutHostMemoryNobodyIsClosedInVain) {
+  Config config = Script::DefaultConfig();
+  config.host_budget = 4 * kGiB;
+  Script script(config);
+  script.Newcomer(1, kBig);
+  script.Newcomer(2, kBig);
+  script.Want(1);
+  script.Want(2);
+  script.Wait(seconds(100));
+  EXPECT_TRUE(script.Open(1));
+  EXPECT_TRUE(script.All<CloseGate>().empty());
+  EXPECT_EQ(script.JobOf(2).why, WaitReason::kHostMemory);
+  script.Leave(1);
+  EXPECT_TRUE(script.Open(2));
+}
+
+TEST(Room, HostMemoryIsReservedBeforeItIsNeededAndKeptUntilTheClientLeaves) {
+  Config config = Script::DefaultConfig();
+  config.host_budget = 10 * kGiB;
+  Script script(config);
+  script.Newcomer(1, kBig);
+  script.Newcomer(2, kBig);
+  script.Want(1);
+  script.Want(2);
+  script.Wait(seconds(31));
+  ASSERT_TRUE(script.Open(2));
+  EXPECT_EQ(script.scheduler().HostReserved(), 9 * kGiB);
+  script.Want(1);
+  script.Wait(seconds(100));
+  EXPECT_TRUE(script.Open(2));  // no host memory left to move it into
+  EXPECT_EQ(script.JobOf(1).why, WaitReason::kHostMemory);
+  EXPECT_LE(script.scheduler().HostReserved(), config.host_budget);
+  script.Leave(2);
+  EXPECT_TRUE(script.Open(1));
+}
+
+TEST(Room, AFailedEvictionLetsTheOldJobBackAndIsTriedAgain) {
+  Script script;
+  script.Newcomer(1, kBig);
+  script.Newcomer(2, kBig);
+  script.Want(1);
+  script.Want(2);
+  script.hold_evictions = true;
+  script.Wait(seconds(31));
+  ASSERT_TRUE(script.IsEvicting(1));
+  script.Want(1);
+  script.hold_evictions = false;
+  script.FinishHeldEviction(1, EvictFailure::kHostMemory);
+  EXPECT_TRUE(script.Open(1));
+  EXPECT_FALSE(script.Open(2));
+  EXPECT_EQ(script.JobOf(2).why, WaitReason::kHostMemory);
+  EXPECT_LE(script.GpuOf().credit_out, 16 * kGiB);
+  script.Wait(seconds(60));
+  EXPECT_TRUE(script.Open(2));
+}
+
+TEST(Room, ACutBudgetClosesAndEvicts) {
+  Script script;
+  script.Newcomer(1, 6 * kGiB);
+  script.Newcomer(2, 6 * kGiB);
+  script.Want(1);
+  script.Want(2);
+  script.SetExternal(6 * kGiB);
+  EXPECT_LE(script.GpuOf().credit_out, 10 * kGiB);
+  EXPECT_NE(script.Open(1), script.Open(2));
+  script.SetExternal(0);
+  script.Want(1);
+  script.Want(2);
+  EXPECT_TRUE(script.Open(1));
+  EXPECT_TRUE(script.Open(2));
+}
+
+TEST(Room, WithoutRoomForAnyJobAllWaitAndComeBack) {
+  Script script;
+  script.Newcomer(1, kBig);
+  script.Want(1);
+  script.SetBudget(Script::kGpu, 8 * kGiB);
+  EXPECT_FALSE(script.Open(1));
+  EXPECT_LE(script.GpuOf().credit_out, 8 * kGiB);
+  script.Want(1);
+  EXPECT_EQ(script.JobOf(1).why, WaitReason::kGpuMemory);
+  script.SetBudget(Script::kGpu, 16 * kGiB);
+  EXPECT_TRUE(script.Open(1));
+}
+
+TEST(Room, ADeathInTheMiddleOfAnEvictionFreesItsMemoryAtOnce) {
+  Script script;
+  script.Newcomer(1, kBig);
+  script.Newcomer(2, kBig);
+  script.Want(1);
+  script.Want(2);
+  script.hold_evictions = true;
+  script.Wait(seconds(31));
+  ASSERT_TRUE(script.IsEvicting(1));
+  script.Leave(1);
+  EXPECT_TRUE(script.Open(2));
+  EXPECT_EQ(script.GpuOf().credit_out, kBig + 512 * kMiB);
+}
+
+TEST(Room, ADeathInTheMiddleOfASwapInLetsTheOthersIn) {
+  Script script;
+  script.Newcomer(1, kBig);
+  script.Newcomer(2, kBig);
+  script.Want(1);
+  script.Want(2);
+  script.hold_evictions = true;
+  script.Wait(seconds(31));
+  script.EvictHeldPiece(1, kGiB);
+  script.Want(1);
+  script.Leave(2);
+  script.hold_evictions = false;
+  script.FinishHeldEviction(1);
+  EXPECT_TRUE(script.Open(1));
+  EXPECT_EQ(script.CardOf(1).books.resident, kBig);
+}
+
+}  // namespace
+}  // namespace reveza::scheduler
