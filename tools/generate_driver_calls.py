@@ -26,7 +26,8 @@ POLICIES = ("gate", "own", "count", "resolver", "pass", "extern")
 WRAPPED = ("gate", "own", "count", "resolver")
 # Types that hold 32-bit device addresses.
 NARROW_TYPES = re.compile(
-    r"\b(CUdeviceptr|CUDA_MEMCPY2D|CUDA_MEMCPY3D|CUDA_ARRAY_DESCRIPTOR|CUDA_ARRAY3D_DESCRIPTOR)_v1\b")
+    r"\b(CUdeviceptr|CUDA_MEMCPY2D|CUDA_MEMCPY3D|CUDA_ARRAY_DESCRIPTOR|CUDA_ARRAY3D_DESCRIPTOR)"
+    r"_v1\b")
 # Calls without a stream that leave work in the null stream; and those that end before they return.
 QUEUES_IN_NULL_STREAM = re.compile(r"cu(Memcpy|Memset|Launch)")
 ENDS_BEFORE_RETURN = re.compile(r"cuMemcpy(HtoD|DtoH|AtoH|HtoA)")
@@ -62,14 +63,6 @@ class Entry:
     def kind(self):
         return "StreamKind::kPerThread" if self.per_thread else "StreamKind::kLegacy"
 
-    def gate(self):
-        """The arguments of GateScope: the stream that the call leaves work in, and its kind."""
-        stream = self.stream()
-        queues = stream != "nullptr" or QUEUES_IN_NULL_STREAM.match(self.base)
-        if not queues or ENDS_BEFORE_RETURN.fullmatch(self.base):
-            return "nullptr, StreamKind::kNone"
-        return f"{stream}, {self.kind()}"
-
     def declared(self):
         return ", ".join(f"{kind} {name}" for kind, name in self.parameters)
 
@@ -80,13 +73,17 @@ class Entry:
         return tuple(kind for kind, _ in self.parameters)
 
     def gate_arguments(self):
-        """The stream whose queue the call adds to; none for a call that has no stream."""
+        """The stream whose queue the call adds to; none for a call that adds to no queue."""
+        if self.base.startswith("cuOccupancy"):
+            return ""
         for kind, name in self.parameters:
             if kind == "CUstream":
                 return f"({name}, {self.kind()})"
             if kind == "const CUlaunchConfig*":
                 return f"({name} != nullptr ? {name}->hStream : nullptr, {self.kind()})"
-        return ""
+        ends = ENDS_BEFORE_RETURN.fullmatch(self.base)
+        queues = QUEUES_IN_NULL_STREAM.match(self.base) and not ends
+        return f"(nullptr, {self.kind()})" if queues else ""
 
 
 def fail(message):
@@ -104,7 +101,8 @@ def read_table(path):
             continue
         if len(fields) < 2 or fields[1] not in POLICIES:
             fail(f"{path}:{number}: expected NAME POLICY [REASON], POLICY one of {POLICIES}")
-        rows.append(Row(fields[0], fields[1], fields[2] if len(fields) > 2 else "", number, section))
+        reason = fields[2] if len(fields) > 2 else ""
+        rows.append(Row(fields[0], fields[1], reason, number, section))
     names = [row.name for row in rows]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
