@@ -1,0 +1,66 @@
+"""tools/tidy.py on a made-up project of two files."""
+
+import json
+import shutil
+import subprocess
+import sys
+import unittest
+
+from tree import ROOT, TreeTest
+
+GOOD = '#include "good.h"\nint Good() { return kGood; }\n'
+BAD = "struct Base { virtual ~Base(); virtual int F(); };\nstruct Bad : Base { virtual int F(); };\n"
+
+
+@unittest.skipUnless(shutil.which("clang-tidy-19"), "clang-tidy-19 is not installed")
+class Tidy(TreeTest):
+    def setUp(self):
+        super().setUp()
+        self.write(".clang-tidy", (ROOT / ".clang-tidy").read_text())
+        self.write("tools/tidy.py", (ROOT / "tools/tidy.py").read_text())
+        self.write("src/good.h", "#pragma once\ninline constexpr int kGood = 1;\n")
+        self.write("build/compile_commands.json", "[]")
+
+    def compile_commands(self, **files: str):
+        entries = []
+        for name, text in files.items():
+            source = self.write(f"src/{name}.cc", text)
+            entries.append({"directory": str(self.tree / "build"), "file": str(source),
+                            "command": f"ccache g++ --param=x=1 -std=c++23 -o {name}.o -c {source}"})
+        # Compiled twice, looked at once.
+        self.write("build/compile_commands.json", json.dumps(entries + entries))
+
+    def build(self):
+        """Leaves the list of what each object was made from, as after a real build."""
+        header = self.tree / "src/good.h"
+        self.write("build/build.ninja",
+                   "rule cc\n  command = touch $out && echo 'good.o: "
+                   f"{header}' > good.d\n  depfile = good.d\n  deps = gcc\nbuild good.o: cc\n")
+        subprocess.run(["ninja", "-C", str(self.tree / "build"), "--quiet"], check=True)
+
+    def tidy(self) -> tuple[int, str]:
+        done = subprocess.run(
+            [sys.executable, "-B", str(self.tree / "tools/tidy.py"), str(self.tree / "build"), "1"],
+            capture_output=True, text=True, check=False)
+        self.assertEqual(done.stderr, "")
+        return done.returncode, done.stdout
+
+    def test_finds_what_is_wrong_and_names_the_file(self):
+        self.compile_commands(good=GOOD, bad=BAD)
+        status, output = self.tidy()
+        self.assertEqual(status, 1)
+        self.assertIn("src/bad.cc", output)
+        self.assertIn("modernize-use-override", output)
+        self.assertNotIn("src/good.cc", output)
+
+    def test_remembers_what_passed_until_a_header_changes(self):
+        self.compile_commands(good=GOOD)
+        self.build()
+        self.assertEqual(self.tidy(), (0, "clang-tidy: 1 files are clean (1 looked at)\n"))
+        self.assertEqual(self.tidy(), (0, "clang-tidy: 1 files are clean (0 looked at)\n"))
+        self.write("src/good.h", "#pragma once\ninline constexpr int kGood = 2;\n")
+        self.assertEqual(self.tidy(), (0, "clang-tidy: 1 files are clean (1 looked at)\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
