@@ -7,6 +7,7 @@
 #include "executor.h"
 #include "graph.h"
 #include "memory.h"
+#include "pool.h"
 
 namespace fakecuda {
 
@@ -189,7 +190,34 @@ CUresult cuCtxSynchronize() {
   if (captured != CUDA_SUCCESS) return captured;
   const CUresult unsafe = CheckUnsafeCall(State::Get());
   if (unsafe != CUDA_SUCCESS) return unsafe;
-  return WaitForContext(current.lock, *current.context);
+  const CUresult result = WaitForContext(current.lock, *current.context);
+  TrimPools(current.lock);
+  return result;
+}
+
+CUresult cuCtxSynchronize_v2(CUcontext handle) {
+  if (handle == nullptr) return calls::cuCtxSynchronize();
+  State& state = State::Get();
+  StateLock lock(state.mutex);
+  Context* context = state.FindContext(handle);
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (context->failed != CUDA_SUCCESS) return context->failed;
+  const CUresult captured = CheckNoCapture(state, *context);
+  if (captured != CUDA_SUCCESS) return captured;
+  const CUresult unsafe = CheckUnsafeCall(state);
+  if (unsafe != CUDA_SUCCESS) return unsafe;
+  const CUresult result = WaitForContext(lock, *context);
+  TrimPools(lock);
+  return result;
+}
+
+CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
+  if (handle == nullptr) return calls::cuCtxGetDevice(device);
+  const StateLock lock(State::Get().mutex);
+  const Context* context = State::Get().FindContext(handle);
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *device = context->device;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {

@@ -6,6 +6,7 @@
 #include "calls.h"
 #include "executor.h"
 #include "graph.h"
+#include "pool.h"
 
 namespace fakecuda {
 
@@ -144,6 +145,7 @@ CUresult cuEventSynchronize(CUevent handle) {
   if (askable != CUDA_SUCCESS) return askable;
   const std::shared_ptr<Marker> marker = CurrentMarker(state, *event);
   if (marker != nullptr) WaitUntil(lock, [&] { return IsDone(*marker); });
+  TrimPools(lock);
   return event->context->failed;
 }
 

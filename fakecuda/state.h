@@ -193,7 +193,6 @@ struct Pool {
 
 struct Array {
   CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
-  std::shared_ptr<Physical> physical;
   CUdeviceptr memory = 0;
 };
 

@@ -5,6 +5,7 @@
 #include "event.h"
 #include "executor.h"
 #include "graph.h"
+#include "pool.h"
 
 namespace fakecuda {
 namespace {
@@ -97,7 +98,9 @@ CUresult cuStreamSynchronize(CUstream handle) {
   if (found.result != CUDA_SUCCESS) return found.result;
   const CUresult may = CheckMayWait(*found.stream);
   if (may != CUDA_SUCCESS) return may;
-  return WaitForStream(found.current.lock, *found.stream);
+  const CUresult result = WaitForStream(found.current.lock, *found.stream);
+  TrimPools(found.current.lock);
+  return result;
 }
 
 CUresult cuStreamQuery(CUstream handle) {
