@@ -1,0 +1,72 @@
+#include "scheduler/hints.h"
+
+#include <gtest/gtest.h>
+
+#include "scheduler/script.h"
+
+namespace reveza::scheduler {
+namespace {
+
+TEST(Hints, ContentionIsToldOnChangeOnly) {
+  Script script;
+  script.Newcomer(1, 12 * kGiB);
+  script.Want(1);
+  EXPECT_TRUE(script.All<SetContention>().empty());
+  script.Newcomer(2, 12 * kGiB);
+  script.Want(2);
+  ASSERT_EQ(script.All<SetContention>().size(), 1u);
+  EXPECT_TRUE(script.All<SetContention>()[0].waiting);
+  EXPECT_EQ(script.All<SetContention>()[0].client, 1u);
+  EXPECT_GE(script.All<SetContention>()[0].idle_after, milliseconds(5));
+  script.Newcomer(3, 12 * kGiB);
+  script.Want(3);
+  EXPECT_EQ(script.All<SetContention>().size(), 1u);
+  script.Leave(2);
+  EXPECT_EQ(script.All<SetContention>().size(), 1u);
+  script.Leave(3);
+  ASSERT_EQ(script.All<SetContention>().size(), 2u);
+  EXPECT_FALSE(script.All<SetContention>()[1].waiting);
+}
+
+TEST(Hints, WaitingForAnotherGpuIsNoContention) {
+  Script script;
+  script.SetBudget(1, 16 * kGiB);
+  script.Newcomer(1, 12 * kGiB, 0);
+  script.Newcomer(2, 12 * kGiB, 1);
+  script.Newcomer(3, 12 * kGiB, 1);
+  for (ClientId client : {1, 2, 3}) script.Want(client);
+  ASSERT_EQ(script.All<SetContention>().size(), 1u);
+  EXPECT_EQ(script.All<SetContention>()[0].client, 2u);
+}
+
+TEST(Hints, ArenasAreAskedForOnlyWhenNotEverythingFits) {
+  Script script;
+  script.Newcomer(1, 8 * kGiB);
+  EXPECT_TRUE(script.All<PrepareArena>().empty());
+  script.Newcomer(2, 8 * kGiB);
+  ASSERT_EQ(script.All<PrepareArena>().size(), 2u);
+  EXPECT_EQ(script.All<PrepareArena>()[0].bytes, 8 * kGiB);
+  // Again only when it grows by more than an eighth.
+  script.Allocate(1, kGiB);
+  EXPECT_EQ(script.All<PrepareArena>().size(), 2u);
+  script.Allocate(1, 64 * kMiB);
+  ASSERT_EQ(script.All<PrepareArena>().size(), 3u);
+  EXPECT_EQ(script.All<PrepareArena>()[2].bytes, 9 * kGiB + 64 * kMiB);
+}
+
+TEST(Hints, ArenasStayWithinTheHostBudget) {
+  Config config = Script::DefaultConfig();
+  config.host_budget = 10 * kGiB;
+  Script script(config);
+  script.Newcomer(1, 8 * kGiB);
+  script.Newcomer(2, 8 * kGiB);
+  script.Newcomer(3, 8 * kGiB);
+  std::map<ClientId, Bytes> asked;
+  for (const PrepareArena& arena : script.All<PrepareArena>()) asked[arena.client] = arena.bytes;
+  EXPECT_EQ(asked[1], 8 * kGiB);
+  EXPECT_EQ(asked[2], 2 * kGiB);
+  EXPECT_EQ(asked[3], 0u);
+}
+
+}  // namespace
+}  // namespace reveza::scheduler
