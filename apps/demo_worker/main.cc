@@ -15,7 +15,7 @@ constexpr std::uint64_t kAllocations = 6;
 
 int Main(const Options& options) {
   Session session(options);
-  Run run(options);
+  StepRun run(options);
   struct Block {
     CUdeviceptr memory;
     std::uint64_t bytes;

@@ -10,7 +10,7 @@ namespace {
 
 int Main(const Options& options) {
   Session session(options);
-  Run run(options);
+  StepRun run(options);
   struct Block {
     CUdeviceptr memory;
     std::uint64_t bytes;

@@ -7,7 +7,7 @@ namespace {
 
 int Main(const Options& options) {
   Session session(options);
-  Run run(options);
+  StepRun run(options);
   const Driver& driver = session.driver();
   CUstream stream = nullptr;
   REVEZA_CHECK(driver, cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));

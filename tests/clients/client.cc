@@ -234,16 +234,16 @@ std::uint64_t Session::Mismatches(CUdeviceptr memory, std::uint64_t bytes, std::
 
 void Session::Synchronize() const { REVEZA_CHECK(driver_, cuCtxSynchronize()); }
 
-Run::Run(const Options& options) : options_(options), begin_(SecondsNow()) {}
+StepRun::StepRun(const Options& options) : options_(options), begin_(SecondsNow()) {}
 
-bool Run::Next() {
+bool StepRun::Next() {
   const bool more =
       options_.seconds > 0 ? SecondsNow() - begin_ < options_.seconds : step_ < options_.steps;
   if (more) ++step_;
   return more;
 }
 
-int Run::Finish(std::uint64_t hash) const {
+int StepRun::Finish(std::uint64_t hash) const {
   const double seconds = SecondsNow() - begin_;
   const char* pattern =
       options_.json ? "{\"name\":\"%s\",\"hash\":\"%016" PRIx64 "\",\"bytes\":%" PRIu64

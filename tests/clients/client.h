@@ -95,9 +95,9 @@ class Session {
 };
 
 // Counts steps and time, prints progress for people, and the result line at the end.
-class Run {
+class StepRun {
  public:
-  explicit Run(const Options& options);
+  explicit StepRun(const Options& options);
 
   // True as long as another step is to be made; the step's number is step() - 1.
   bool Next();

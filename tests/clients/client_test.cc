@@ -82,10 +82,10 @@ TEST(HashOfBytes, SeesOneChangedByte) {
   EXPECT_NE(HashOfBytes(data.data(), data.size()), before);
 }
 
-TEST(Run, MakesAsManyStepsAsAsked) {
+TEST(StepRun, MakesAsManyStepsAsAsked) {
   Options options;
   options.steps = 3;
-  Run run(options);
+  StepRun run(options);
   while (run.Next()) {
   }
   EXPECT_EQ(run.step(), 3u);

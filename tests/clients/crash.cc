@@ -9,7 +9,7 @@ namespace {
 
 int Main(const Options& options) {
   Session session(options);
-  Run run(options);
+  StepRun run(options);
   const std::uint64_t bytes = options.bytes / 4 / 4 * 4;
   CUdeviceptr blocks[4];
   for (CUdeviceptr& block : blocks) {

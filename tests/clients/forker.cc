@@ -38,7 +38,7 @@ void ForkAndWait(const Session& session, Child kind) {
 
 int Main(const Options& options) {
   Session session(options);
-  Run run(options);
+  StepRun run(options);
   const std::uint64_t bytes = options.bytes / 4 * 4;
   const CUdeviceptr memory = session.Allocate(bytes);
   session.Fill(memory, bytes, options.seed);

@@ -81,7 +81,7 @@ class Graph {
 int Main(const Options& options) {
   if (options.bytes < (1 << 20)) Die("--bytes must be 1MiB or more");
   Session session(options);
-  Run run(options);
+  StepRun run(options);
   Graph graph(session, options);
   while (run.Next()) {
     graph.Launch();

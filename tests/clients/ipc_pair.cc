@@ -92,7 +92,7 @@ std::uint64_t Play(const Options& options, const Partner& partner, void* shared,
 }
 
 int Main(const Options& options) {
-  Run run(options);
+  StepRun run(options);
   void* shared = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   int sockets[2];
   if (shared == MAP_FAILED || socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) != 0) {

@@ -54,7 +54,7 @@ int Main(const Options& options) {
   REVEZA_CHECK(driver, cuInit(0));
   CUdevice device = 0;
   REVEZA_CHECK(driver, cuDeviceGet(&device, 0));
-  Run run(options);
+  StepRun run(options);
   std::uint64_t hash = 0;
   while (run.Next()) {
     const auto seed = static_cast<std::uint32_t>(options.seed + run.step());

@@ -16,7 +16,7 @@ int Main(const Options& options) {
     return kSkipped;
   }
   Session first(options, 0), second(options, 1);
-  Run run(options);
+  StepRun run(options);
   const std::uint64_t bytes = options.bytes / 4 * 4;
   first.MakeCurrent();
   const CUdeviceptr here = first.Allocate(bytes);

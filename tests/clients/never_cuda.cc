@@ -39,7 +39,7 @@ std::uint64_t MappingsOf(const std::string& library) {
 int Main(const Options& options) {
   // Sockets that came with the process (a shell may hand some down) are not counted.
   const std::uint64_t inherited = options.Extra("inherited-sockets");
-  Run run(options);
+  StepRun run(options);
   const std::uint64_t sockets = CountEntries("/proc/self/fd", true);
   run.Count("threads", CountEntries("/proc/self/task", false));
   run.Count("sockets", sockets > inherited ? sockets - inherited : 0);

@@ -7,7 +7,7 @@ namespace {
 
 int Main(const Options& options) {
   Session session(options);
-  Run run(options);
+  StepRun run(options);
   const Driver& driver = session.driver();
   void* flag = nullptr;
   REVEZA_CHECK(driver, cuMemHostAlloc(&flag, 4096, CU_MEMHOSTALLOC_DEVICEMAP));

@@ -8,7 +8,7 @@ namespace {
 
 int Main(const Options& options) {
   Session session(options);
-  Run run(options);
+  StepRun run(options);
   const Driver& driver = session.driver();
   CUstream streams[2];
   for (CUstream& stream : streams) {

@@ -33,7 +33,7 @@ class EveryProgram : public testing::TestWithParam<Program> {
 };
 
 TEST_P(EveryProgram, SaysTheSameTwiceAndSomethingElseForAnotherSeed) {
-  const FakeCard card({{"FAKECUDA_DEVICES", "2"}});
+  const FakeCard card(Settings{{"FAKECUDA_DEVICES", "2"}});
   const Ended first = RunWith(card, {"--seed", "1"});
   ASSERT_EQ(first.status, 0) << first.complaint;
   ASSERT_EQ(first.Field("name"), "subject") << first.output;
@@ -109,7 +109,7 @@ TEST(Crash, KillsItselfAtItsStep) {
 }
 
 TEST(MultiGpu, SaysThatOneDeviceIsNotEnough) {
-  const FakeCard card({{"FAKECUDA_DEVICES", "1"}});
+  const FakeCard card(Settings{{"FAKECUDA_DEVICES", "1"}});
   EXPECT_EQ(card.Run(ClientPath("multi_gpu"), {}).status, kSkipped);
 }
 

@@ -6,7 +6,7 @@ namespace {
 
 int Main(const Options& options) {
   Session session(options);
-  Run run(options);
+  StepRun run(options);
   const std::uint64_t bytes = options.bytes / 4 * 4;
   const CUdeviceptr memory = session.Allocate(bytes);
   session.Fill(memory, bytes, options.seed);

@@ -42,7 +42,7 @@ std::string Ended::Field(const std::string& key) const {
   return value;
 }
 
-FakeCard::FakeCard(std::map<std::string, std::string> settings) : settings_(std::move(settings)) {
+FakeCard::FakeCard(Settings settings) : settings_(std::move(settings)) {
   char folder[] = "/dev/shm/reveza-clients-XXXXXX";
   if (mkdtemp(folder) == nullptr) throw std::runtime_error("cannot make a folder in /dev/shm");
   folder_ = folder;

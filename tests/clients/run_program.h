@@ -16,11 +16,13 @@ struct Ended {
   std::string Field(const std::string& key) const;
 };
 
+using Settings = std::map<std::string, std::string>;
+
 // A folder for one fake card; removed with everything in it.
 class FakeCard {
  public:
   // `settings`: environment beside the defaults (256 MiB, unlimited link, one device).
-  explicit FakeCard(std::map<std::string, std::string> settings = {});
+  explicit FakeCard(Settings settings = {});
   ~FakeCard();
   FakeCard(const FakeCard&) = delete;
   FakeCard& operator=(const FakeCard&) = delete;
@@ -29,7 +31,7 @@ class FakeCard {
 
  private:
   std::string folder_;
-  std::map<std::string, std::string> settings_;
+  Settings settings_;
 };
 
 // Where a client's binary is.

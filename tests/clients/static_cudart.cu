@@ -31,7 +31,7 @@ std::uint64_t HashOf(const unsigned* memory, std::size_t words) {
 }
 
 int Main(const Options& options) {
-  Run run(options);
+  StepRun run(options);
   const std::size_t words = options.bytes / kAllocations / 4;
   std::vector<unsigned*> blocks(kAllocations, nullptr);
   for (unsigned*& block : blocks) {

@@ -38,7 +38,7 @@ std::uint64_t Work(const Session& session, const Options& options, std::uint64_t
 
 int Main(const Options& options) {
   Session session(options);
-  Run run(options);
+  StepRun run(options);
   const std::uint64_t count = options.Extra("threads");
   const std::uint64_t bytes = options.bytes / count / 16 * 16;
   std::vector<std::uint64_t> hashes(count);

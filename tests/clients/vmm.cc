@@ -192,7 +192,7 @@ class Segments {
 int Main(const Options& options) {
   if (options.bytes < 8 * kGranule) Die("--bytes must be 16MiB or more");
   Session session(options);
-  Run run(options);
+  StepRun run(options);
   const Mapper mapper(session);
   const std::uint64_t big_bytes = options.bytes / 2 / kGranule * kGranule;
   const CUdeviceptr big = mapper.Reserve(big_bytes);

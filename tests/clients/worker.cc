@@ -30,7 +30,7 @@ std::vector<std::uint64_t> Sizes(std::uint64_t bytes, std::uint64_t small_count)
 
 int Main(const Options& options) {
   Session session(options);
-  Run run(options);
+  StepRun run(options);
   std::vector<Block> blocks;
   std::uint64_t allocations = 0;
   for (const std::uint64_t bytes : Sizes(options.bytes, options.Extra("small"))) {
