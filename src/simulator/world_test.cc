@@ -1,0 +1,85 @@
+#include "simulator/world.h"
+
+#include <gtest/gtest.h>
+
+#include "simulator/client.h"
+
+namespace reveza::simulator {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+WorldConfig OneGpu() {
+  WorldConfig config;
+  config.budgets = {4 * kGiB};
+  config.link = 1e9;
+  config.scheduler.host_budget = 64 * kGiB;
+  return config;
+}
+
+TEST(World, RunsActionsInTheOrderOfTime) {
+  World world(OneGpu());
+  std::vector<int> order;
+  world.At(milliseconds(2), [&] { order.push_back(2); });
+  world.At(milliseconds(1), [&] {
+    order.push_back(1);
+    world.At(milliseconds(0), [&] { order.push_back(10); });  // the past is now
+  });
+  world.At(milliseconds(2), [&] { order.push_back(3); });
+  world.Run(seconds(1));
+  EXPECT_EQ(order, (std::vector<int>{1, 10, 2, 3}));
+  EXPECT_EQ(world.now(), milliseconds(2));
+}
+
+TEST(World, OneDirectionOfALinkCopiesOneAfterTheOtherTheTwoAtOnce) {
+  World world(OneGpu());
+  EXPECT_EQ(world.Copy(0, Direction::kOut, 500'000'000), milliseconds(500));
+  EXPECT_EQ(world.Copy(0, Direction::kOut, 500'000'000), milliseconds(1000));
+  EXPECT_EQ(world.Copy(0, Direction::kIn, 100'000'000), milliseconds(100));
+  EXPECT_EQ(world.moved(), 1'100'000'000u);
+}
+
+TEST(World, MessagesOfAClientKeepTheirOrder) {
+  World world(OneGpu());
+  std::vector<int> order;
+  for (int i = 0; i < 20; ++i) {
+    world.Send(1, EventKind::kOther,
+               [&order, i](scheduler::Scheduler&, Time) { order.push_back(i); });
+  }
+  world.Run(seconds(1));
+  ASSERT_EQ(order.size(), 20u);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST(World, ADeadClientDoesNothingMore) {
+  World world(OneGpu());
+  Plan plan;
+  plan.gpus = {0};
+  plan.footprint = plan.most = kGiB;
+  plan.work = seconds(10);
+  world.Start(Time(0), 1, plan);
+  world.KillAt(seconds(1), 1);
+  world.Run(seconds(5));
+  EXPECT_EQ(world.Find(1), nullptr);
+  EXPECT_TRUE(world.scheduler().Jobs().empty());
+  EXPECT_EQ(world.scheduler().Gpus()[0].credit_out, 0u);
+  EXPECT_LT(world.now(), seconds(2));
+}
+
+TEST(World, ARestartedDaemonTakesTheLivingClientsOver) {
+  World world(OneGpu());
+  Plan plan;
+  plan.gpus = {0};
+  plan.footprint = plan.most = 3 * kGiB;
+  plan.work = seconds(8);
+  world.Start(Time(0), 1, plan);
+  world.Start(Time(0), 2, plan);
+  for (int second = 1; second < 20; second += 2) world.RestartDaemonAt(seconds(second));
+  world.Run(seconds(200));
+  EXPECT_TRUE(world.checker().ok()) << world.checker().failure();
+  EXPECT_TRUE(world.clients().empty());
+}
+
+}  // namespace
+}  // namespace reveza::simulator
