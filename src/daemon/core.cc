@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr Time kPollEvery = seconds(1);
+// How often we look at what nobody tells us: memory held outside, silence.
 constexpr Time kLookEvery = seconds(1);
 
 scheduler::Config ConfigFrom(const Settings& settings, Bytes host_budget) {
@@ -156,8 +156,6 @@ void Core::GiveUpOnSilence() {
 
 void Core::PollMonitor() {
   if (monitor_ == nullptr || (clients_.empty() && lone_.empty())) return;
-  if (clock_.Now() < next_poll_) return;
-  next_poll_ = clock_.Now() + kPollEvery;
   std::set<pid_t> ours;
   std::map<GpuId, std::set<pid_t>> holders;
   for (const auto& [id, client] : clients_) {
@@ -175,8 +173,11 @@ void Core::PollMonitor() {
 }
 
 void Core::Tick() {
-  PollMonitor();
-  GiveUpOnSilence();
+  if (clock_.Now() >= next_look_) {
+    next_look_ = clock_.Now() + kLookEvery;
+    PollMonitor();
+    GiveUpOnSilence();
+  }
   scheduler_.Tick(clock_.Now());
   CarryOut();
 }
@@ -184,8 +185,7 @@ void Core::Tick() {
 std::optional<Time> Core::NextWakeup() const {
   std::optional<Time> next = scheduler_.NextWakeup();
   if (!clients_.empty() || !lone_.empty()) {
-    const Time look = clock_.Now() + kLookEvery;
-    next = next ? std::min(*next, look) : look;
+    next = next ? std::min(*next, next_look_) : next_look_;
   }
   return next;
 }

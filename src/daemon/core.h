@@ -52,7 +52,7 @@ class Core {
   void OnLoneDeath(pid_t pid);
 
   void Tick();
-  // When Tick wants to be called, at the latest.
+  // When Tick is to be called next.
   std::optional<Time> NextWakeup() const;
 
   std::size_t clients() const { return clients_.size(); }
@@ -124,7 +124,7 @@ class Core {
   std::map<ClientId, ClientEntry> clients_;
   std::map<pid_t, ClientEntry> lone_;
   std::map<GpuId, HandoverSums> handovers_;
-  Time next_poll_{0};
+  Time next_look_{0};
 };
 
 }  // namespace reveza::daemon
