@@ -64,6 +64,15 @@ TEST(Growth, IsRefusedOnlyWhenTheCardCouldNotServeItAlone) {
   EXPECT_EQ(script.AnswerTo(8), Growth::kRefused);
 }
 
+TEST(Growth, ThatIsImpossibleIsRefusedAtOnceAlthoughOthersAreThere) {
+  Script script;
+  script.Newcomer(1, 4 * kGiB);
+  script.Newcomer(2, kGiB);
+  script.Want(1);
+  script.Grow(1, 7, 13 * kGiB);
+  EXPECT_EQ(script.AnswerTo(7), Growth::kRefused);
+}
+
 TEST(Growth, WaitsForFixedMemoryOfOthersToGo) {
   Script script;
   script.Newcomer(1, 4 * kGiB);
@@ -159,16 +168,17 @@ TEST(Growth, OfAnUnknownGpuIsRefusedAndOfAnUnknownClientIgnored) {
 
 TEST(Growth, DoesNotThrowOutAJobThatComesInByItsTurn) {
   Script script;
-  script.Newcomer(1, 2 * kGiB);
-  script.Want(1);
-  script.Wait(seconds(1));
   script.Newcomer(2, 12 * kGiB);
-  script.Want(2);
-  script.Wait(seconds(1));
+  script.Newcomer(1, 2 * kGiB);
   script.Newcomer(3, 12 * kGiB);
+  script.Want(2);
   script.Want(3);
+  const Time end = script.JobOf(2).slice_ends;
+  script.Wait(end - milliseconds(100));
+  script.Want(1);  // fits beside both, and has hardly run when the turn of 3 comes
+  ASSERT_TRUE(script.Open(1));
   script.hold_evictions = true;
-  script.Wait(seconds(31));
+  script.Wait(milliseconds(100));
   ASSERT_TRUE(script.IsEvicting(2));
   ASSERT_EQ(script.JobOf(3).state, JobState::kEntering);
   script.Grow(1, 7, 2 * kGiB);

@@ -132,6 +132,22 @@ TEST(Turns, AYoungerJobFillsInOnlyWhereTheOlderLosesNothing) {
   EXPECT_FALSE(script.Open(3));
 }
 
+TEST(Turns, AJobThatFillsInIsClosedWithTheOthers) {
+  Script script;
+  script.Newcomer(1, 8 * kGiB);
+  script.Newcomer(2, kBig);
+  script.Newcomer(3, 4 * kGiB);
+  script.Want(1);
+  script.Want(2);
+  const Time end = script.JobOf(1).slice_ends;
+  script.Wait(end / 2);
+  script.Want(3);
+  EXPECT_TRUE(script.Open(3));
+  script.Wait(end - script.now());
+  EXPECT_TRUE(script.Open(2));  // although 3 has had half a slice only
+  EXPECT_FALSE(script.Open(3));
+}
+
 TEST(Turns, AYoungerJobDoesNotFillInJustBeforeTheTurnEnds) {
   Script script;
   script.Newcomer(1, 8 * kGiB);
