@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "daemon/settings.h"
+#include "demo.h"
 #include "exit_status.h"
 #include "platform/runtime_paths.h"
 #include "run.h"
@@ -90,6 +91,8 @@ void AddCommands(CLI::App& app, Arguments& arguments) {
   config->add_subcommand("path", "The configuration file");
   config->require_subcommand(1);
   app.add_subcommand("version", "Show the version");
+  auto* demo = app.add_subcommand("demo", "See three programs share one GPU");
+  demo->add_flag("--json", arguments.json, "the result as JSON");
   app.require_subcommand(1);
 }
 
@@ -97,6 +100,7 @@ int Dispatch(const CLI::App& app, const Arguments& arguments, std::vector<std::s
   if (app.got_subcommand("version")) return ShowVersion();
   const auto* config = app.get_subcommand("config");
   if (config->parsed() && config->got_subcommand("path")) return ShowConfigurationPath();
+  if (app.got_subcommand("demo")) return Demo(arguments.json);
 
   auto configuration = daemon::LoadConfiguration(platform::ProcessEnvironment);
   if (!configuration) return Say(kConfiguration, configuration.error().message);

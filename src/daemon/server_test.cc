@@ -1,0 +1,324 @@
+#include "daemon/server.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "daemon/testing_client.h"
+#include "platform/testing_directory.h"
+
+namespace reveza::daemon {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Bytes kCard = 256 * kMiB;  // 248 MiB are the budget
+constexpr Bytes kContext = 8 * kMiB;
+
+Settings TestSettings() {
+  Settings settings;
+  settings.slice_floor = milliseconds(20);
+  settings.linger = std::chrono::hours(1);
+  return settings;
+}
+
+// A daemon on a thread of its own.
+class RunningServer {
+ public:
+  explicit RunningServer(const std::filesystem::path& socket, Settings settings = TestSettings(),
+                         std::optional<gid_t> group = std::nullopt)
+      : settings_(std::move(settings)) {
+    ServerOptions options;
+    options.socket = socket;
+    options.group = group;
+    options.host_budget = kGiB;
+    options.hello_limit = seconds(2);
+    auto made = Server::Make(settings_, options, clock_, &monitor, MakeSilentLogger());
+    if (!made) {
+      error = made.error();
+      return;
+    }
+    server_ = std::move(*made);
+    thread_ = std::thread([this] { EXPECT_TRUE(server_->Run()); });
+  }
+  ~RunningServer() { End(); }
+
+  void End() {
+    if (thread_.joinable()) {
+      server_->Stop();
+      thread_.join();
+    }
+    server_.reset();
+  }
+  // Waits until it ends by itself.
+  void Join() { thread_.join(); }
+
+  std::optional<Error> error;
+  platform::FakeGpuMonitor monitor;
+
+ private:
+  Settings settings_;
+  platform::MonotonicClock clock_;
+  std::unique_ptr<Server> server_;
+  std::thread thread_;
+};
+
+class ServerTest : public testing::Test {
+ protected:
+  json Status() {
+    TestingClient asker(socket_);
+    asker.Send(wire::StatusRequest{});
+    return json::parse(asker.AwaitText(), nullptr, false);
+  }
+  // Asks until the answer is as wanted; the last answer.
+  template <typename Wanted>
+  json StatusWhen(Wanted wanted) {
+    json status;
+    for (int i = 0; i < 600; ++i) {
+      status = Status();
+      if (wanted(status)) break;
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+    return status;
+  }
+
+  // A client in a process of its own, which lives until it is killed. It has 100 MiB of its own
+  // and its gate is open when the daemon says so.
+  pid_t StartProcess(std::uint64_t job, const char* name, bool close_socket) {
+    int ready[2];
+    EXPECT_EQ(pipe(ready), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      TestingClient client(socket_);
+      client.Start(job, name, 1, kCard, kContext);
+      client.AllocateSwapped(100 * kMiB);
+      const bool entered = client.EnterGate();
+      if (close_socket) client.Close();
+      [[maybe_unused]] const auto written = write(ready[1], entered ? "y" : "n", 1);
+      for (;;) pause();
+    }
+    char answer = '?';
+    close(ready[1]);
+    EXPECT_EQ(read(ready[0], &answer, 1), 1);
+    EXPECT_EQ(answer, 'y');
+    close(ready[0]);
+    return child;
+  }
+  static void Kill(pid_t child) {
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+
+  platform::TestingDirectory place_;
+  std::filesystem::path socket_ = place_ / "revezad.sock";
+};
+
+TEST_F(ServerTest, AnswersStatusAndTrace) {
+  RunningServer server(socket_);
+  const json status = Status();
+  ASSERT_TRUE(status.is_object());
+  EXPECT_EQ(status.at("protocol"), wire::kVersion);
+  EXPECT_EQ(status.at("clients").size(), 0u);
+  EXPECT_EQ(status.at("host").at("budget"), kGiB);
+  TestingClient asker(socket_);
+  asker.Send(wire::TraceRequest{});
+  EXPECT_TRUE(json::parse(asker.AwaitText()).contains("traceEvents"));
+}
+
+TEST_F(ServerTest, AClientRunsAtOnceWhenItIsAlone) {
+  RunningServer server(socket_);
+  TestingClient client(socket_);
+  client.Start(7, "train-a", 1, kCard, kContext);
+  EXPECT_EQ(client.budget(), 248 * kMiB);
+  client.AllocateSwapped(100 * kMiB);
+  ASSERT_TRUE(client.EnterGate());
+  const json status = Status();
+  const json& shown = status.at("clients").at(0);
+  EXPECT_EQ(shown.at("name"), "train-a");
+  EXPECT_EQ(shown.at("pid"), getpid());
+  EXPECT_EQ(shown.at("state"), "running");
+  EXPECT_EQ(shown.at("footprint").at("resident"), 100 * kMiB);
+  EXPECT_EQ(shown.at("footprint").at("context"), kContext);
+  EXPECT_EQ(status.at("gpus").at(0).at("resident"), 108 * kMiB);
+}
+
+TEST_F(ServerTest, DeathFreesWhatTheOtherWaitsFor) {
+  RunningServer server(socket_);
+  const pid_t first = StartProcess(7, "train-a", false);
+  TestingClient second(socket_);
+  second.Start(8, "train-b", 1, kCard, kContext);
+  second.AllocateSwapped(200 * kMiB);
+  second.Send(wire::GateWanted{});
+  const auto why = second.Await<wire::Why>();
+  ASSERT_TRUE(why);
+  Kill(first);
+  ASSERT_TRUE(second.SwapIn()) << "the dead one's memory is free";
+  EXPECT_TRUE(second.Await<wire::OpenGate>());
+  EXPECT_EQ(Status().at("clients").size(), 1u);
+}
+
+TEST_F(ServerTest, WhoClosesItsSocketAndLivesIsCountedAsOutside) {
+  RunningServer server(socket_);
+  const pid_t child = StartProcess(7, "train-a", true);
+  const json status = StatusWhen([](const json& s) { return s.at("clients").empty(); });
+  EXPECT_EQ(status.at("clients").size(), 0u);
+  const json& gpu = status.at("gpus").at(0);
+  EXPECT_EQ(gpu.at("external"), 108 * kMiB);
+  EXPECT_EQ(gpu.at("outside").at(0).at("pid"), child);
+  EXPECT_EQ(gpu.at("outside").at(0).at("lost"), true);
+  Kill(child);
+  const json after =
+      StatusWhen([](const json& s) { return s.at("gpus").at(0).at("external") == 0; });
+  EXPECT_EQ(after.at("gpus").at(0).at("external"), 0u);
+}
+
+TEST_F(ServerTest, NonsenseIsRefusedAndClosed) {
+  RunningServer server(socket_);
+  TestingClient client(socket_);
+  client.SendRaw("good morning, this is no message");
+  const auto refused = client.Await<wire::Refused>();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->reason, wire::RefusedReason::kProtocol);
+  EXPECT_TRUE(client.AwaitEnd());
+  TestingClient silent_first(socket_);
+  silent_first.Send(wire::GateWanted{});
+  ASSERT_TRUE(silent_first.Await<wire::Refused>()) << "nobody before Hello";
+  TestingClient twice(socket_);
+  twice.SayHello(7, "a");
+  ASSERT_TRUE(twice.Await<wire::Welcome>());
+  twice.SayHello(7, "a");
+  EXPECT_TRUE(twice.Await<wire::Refused>()) << "one Hello is enough";
+  TestingClient wrong_gpu(socket_);
+  wrong_gpu.SayHello(7, "a");
+  ASSERT_TRUE(wrong_gpu.Await<wire::Welcome>());
+  wrong_gpu.Send(wire::ContextMade{3, 0, 1});
+  EXPECT_TRUE(wrong_gpu.Await<wire::Refused>()) << "a GPU that it never asked for";
+  EXPECT_TRUE(Status().is_object()) << "the daemon minds none of it";
+}
+
+TEST_F(ServerTest, AnotherVersionIsToldSo) {
+  RunningServer server(socket_);
+  TestingClient client(socket_);
+  wire::Hello hello{};
+  hello.job = 7;
+  std::string packet(wire::kPacketSize<wire::Hello>, '\0');
+  wire::Encode(hello, packet.data());
+  packet[4] = wire::kVersion + 1;
+  client.SendRaw(packet);
+  const auto refused = client.Await<wire::Refused>();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->reason, wire::RefusedReason::kWrongVersion);
+  EXPECT_EQ(refused->version, wire::kVersion);
+}
+
+TEST_F(ServerTest, WhoSaysNothingIsNotKept) {
+  RunningServer server(socket_);
+  TestingClient client(socket_);
+  EXPECT_TRUE(client.AwaitEnd());
+}
+
+TEST_F(ServerTest, ASocketHasOneDaemon) {
+  RunningServer first(socket_);
+  RunningServer second(socket_);
+  ASSERT_TRUE(second.error);
+  EXPECT_EQ(second.error->code, Error::Code::kUnavailable);
+  EXPECT_TRUE(Status().is_object()) << "the first one is still there";
+}
+
+TEST_F(ServerTest, AnotherUserIsRefused) {
+  if (getuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+  RunningServer server(socket_);
+  ASSERT_EQ(chmod(place_.path().c_str(), 0755), 0);
+  ASSERT_EQ(chmod(socket_.c_str(), 0666), 0) << "even if somebody opens the file";
+  const pid_t child = fork();
+  if (child == 0) {
+    if (setgid(65534) != 0 || setuid(65534) != 0) _exit(2);
+    TestingClient client(socket_);
+    client.Send(wire::StatusRequest{});
+    const auto refused = client.Await<wire::Refused>();
+    _exit(refused && refused->reason == wire::RefusedReason::kUser ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(ServerTest, AMemberOfTheGroupIsServed) {
+  if (getuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+  RunningServer server(socket_, TestSettings(), 65534);
+  ASSERT_EQ(chmod(place_.path().c_str(), 0755), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (setgid(65534) != 0 || setuid(65534) != 0) _exit(2);
+    TestingClient client(socket_);
+    client.Send(wire::StatusRequest{});
+    if (client.AwaitText().empty()) _exit(1);
+    TestingClient stopper(socket_);
+    stopper.Send(wire::StopRequest{1, 0});
+    _exit(stopper.AwaitText().find("\"stops\":false") == std::string::npos ? 3 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(ServerTest, StopsWhenAskedUnlessSomebodyIsThere) {
+  RunningServer server(socket_);
+  TestingClient client(socket_);
+  client.SayHello(7, "train-a");
+  ASSERT_TRUE(client.Await<wire::Welcome>());
+  TestingClient stopper(socket_);
+  stopper.Send(wire::StopRequest{0, 0});
+  const json refused = json::parse(stopper.AwaitText());
+  EXPECT_EQ(refused.at("stops"), false);
+  EXPECT_EQ(refused.at("clients"), 1);
+  TestingClient forcer(socket_);
+  forcer.Send(wire::StopRequest{1, 0});
+  EXPECT_EQ(json::parse(forcer.AwaitText()).at("stops"), true);
+  server.Join();
+  EXPECT_TRUE(client.Await<wire::Credit>() == std::nullopt);
+}
+
+TEST_F(ServerTest, EndsByItselfWhenNobodyComes) {
+  Settings settings = TestSettings();
+  settings.linger = milliseconds(10);
+  RunningServer server(socket_, settings);
+  server.Join();
+  server.End();
+  EXPECT_FALSE(std::filesystem::exists(socket_));
+}
+
+TEST_F(ServerTest, ARestartedDaemonTakesLivingClientsOver) {
+  auto server = std::make_unique<RunningServer>(socket_);
+  TestingClient before(socket_);
+  before.Start(7, "train-a", 1, kCard, kContext);
+  server = nullptr;
+  EXPECT_TRUE(before.AwaitEnd());
+  server = std::make_unique<RunningServer>(socket_);
+  TestingClient after(socket_);
+  after.SayHello(7, "train-a", wire::kHelloResuming, true);
+  ASSERT_TRUE(after.Await<wire::Welcome>());
+  wire::Resumed resumed{};
+  resumed.uuid[15] = 1;
+  resumed.total = kCard;
+  resumed.resident = 100 * kMiB;
+  resumed.context = kContext;
+  resumed.credit = 108 * kMiB;
+  after.Send(resumed);
+  const auto admitted = after.Await<wire::ContextAdmitted>();
+  ASSERT_TRUE(admitted);
+  EXPECT_EQ(admitted->budget, 248 * kMiB);
+  const json status = Status();
+  EXPECT_EQ(status.at("clients").at(0).at("state"), "running");
+  EXPECT_EQ(status.at("gpus").at(0).at("resident"), 108 * kMiB);
+}
+
+}  // namespace
+}  // namespace reveza::daemon
