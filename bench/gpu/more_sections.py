@@ -98,7 +98,7 @@ def _outsider(harness, report):
         process = reveza.start(inside)
         seen = _until(8, lambda: _external_of(reveza, outside.child.pid))
         harness.wait([process, outside], 60)
-        harness.log(f"  last status: {reveza.samples[-1:] }")
+        harness.log(f"  last status: {reveza.samples[-1:]}")
     if harness.fake:
         report.note("process outside Reveza (no NVML on the fake card)", seen)
     else:
@@ -106,11 +106,11 @@ def _outsider(harness, report):
 
 
 def _external_of(reveza, pid):
+    """What the status says about a process outside Reveza; None when it does not say anything."""
     for gpu in (reveza.status() or {}).get("gpus", []):
-        external = gpu.get("external")
-        if external:
-            named = str(pid) in str(gpu.get("outsiders", "")) or "idle" in str(gpu)
-            return f"{external} ({'named' if named else 'not named'})"
+        for process in gpu.get("outside", []):
+            if process.get("pid") == pid and gpu.get("external"):
+                return f"{process.get('bytes')} bytes, {process.get('command')}"
     return None
 
 

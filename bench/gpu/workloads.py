@@ -67,7 +67,7 @@ def _same_result_fake(harness):
     size, steps = "120MiB", harness.steps(20)
     common = ("--bytes", size, "--steps", steps, "--step-ms", 10)
     programs = ["worker", "worker_direct", "threads", "graph", "vmm", "pools", "alloc_loop",
-                "run_ahead", "ipc_pair", "static_cudart"]
+                "run_ahead", "ipc_pair"]
     jobs = []
     for program in programs:
         if os.path.exists(harness.client(program)):
