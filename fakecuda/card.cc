@@ -99,7 +99,8 @@ bool Card::MapState(const Options& options, bool observer) {
     state_ = static_cast<CardState*>(memory);
     if (!observer) Initialise(options, fresh || state_->magic != kMagic);
   }
-  close(file);  // and unlock
+  flock(file, LOCK_UN);  // the mapping keeps the file, and so the lock, when it is closed
+  close(file);
   return state_ != nullptr;
 }
 
