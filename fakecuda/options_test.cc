@@ -1,0 +1,30 @@
+#include "options.h"
+
+#include <gtest/gtest.h>
+
+namespace fakecuda {
+namespace {
+
+TEST(ParseSize, KnowsUnits) {
+  double bytes = 0;
+  EXPECT_TRUE(ParseSize("256MiB", &bytes));
+  EXPECT_EQ(bytes, 268435456.);
+  EXPECT_TRUE(ParseSize("2GB/s", &bytes));
+  EXPECT_EQ(bytes, 2e9);
+  EXPECT_FALSE(ParseSize("12 bananas", &bytes));
+  EXPECT_FALSE(ParseSize("-1", &bytes));
+}
+
+TEST(ParseFailures, ReadsAList) {
+  std::vector<Failure> failures;
+  ASSERT_TRUE(ParseFailures("cuMemCreate:5:2,any:17:700", &failures));
+  ASSERT_EQ(failures.size(), 2u);
+  EXPECT_EQ(failures[0].name, "cuMemCreate");
+  EXPECT_EQ(failures[0].call, 5u);
+  EXPECT_EQ(failures[1].result, 700);
+  EXPECT_FALSE(ParseFailures("cuMemCreate:5", &failures));
+  EXPECT_FALSE(ParseFailures("cuMemCreate:x:2", &failures));
+}
+
+}  // namespace
+}  // namespace fakecuda
