@@ -75,6 +75,57 @@ TEST_F(DriverTest, MappedMemoryNeedsAccessAndKeepsItsContents) {
   EXPECT_EQ(DRIVER(cuMemAddressFree)(range, 2 * kGranuleBytes), CUDA_SUCCESS);
 }
 
+TEST_F(DriverTest, AnExportedDescriptorKeepsTheMemory) {
+  const CUmemAllocationProp properties = Properties();
+  const CUmemAccessDesc access = Access();
+  const size_t before = FreeBytes();
+  CUmemGenericAllocationHandle handle = 0, imported = 0;
+  CUdeviceptr range = 0;
+  int file = -1;
+  ASSERT_EQ(DRIVER(cuMemCreate)(&handle, kGranuleBytes, &properties, 0), CUDA_SUCCESS);
+  ASSERT_EQ(DRIVER(cuMemExportToShareableHandle)(&file, handle,
+                                                 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+            CUDA_SUCCESS);
+  ASSERT_EQ(DRIVER(cuMemRelease)(handle), CUDA_SUCCESS);
+  EXPECT_EQ(FreeBytes(), before - kGranuleBytes);
+  ASSERT_EQ(DRIVER(cuMemImportFromShareableHandle)(
+                &imported, reinterpret_cast<void*>(static_cast<intptr_t>(file)),
+                CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+            CUDA_SUCCESS);
+  ASSERT_EQ(close(file), 0);
+  ASSERT_EQ(DRIVER(cuMemAddressReserve)(&range, kGranuleBytes, 0, 0, 0), CUDA_SUCCESS);
+  ASSERT_EQ(DRIVER(cuMemMap)(range, kGranuleBytes, 0, imported, 0), CUDA_SUCCESS);
+  ASSERT_EQ(DRIVER(cuMemSetAccess)(range, kGranuleBytes, &access, 1), CUDA_SUCCESS);
+  EXPECT_EQ(ReadWord(range), 0xDBDBDBDBu);
+  ASSERT_EQ(DRIVER(cuMemUnmap)(range, kGranuleBytes), CUDA_SUCCESS);
+  ASSERT_EQ(DRIVER(cuMemRelease)(imported), CUDA_SUCCESS);
+  EXPECT_EQ(DRIVER(cuMemAddressFree)(range, kGranuleBytes), CUDA_SUCCESS);
+  EXPECT_EQ(FreeBytes(), before);
+}
+
+TEST_F(DriverTest, LegacyWorkSpoilsTheCaptureOfABlockingStream) {
+  CUstream stream = nullptr;
+  CUgraph graph = nullptr;
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(DRIVER(cuMemAlloc)(&memory, 4096), CUDA_SUCCESS);
+  ASSERT_EQ(DRIVER(cuStreamCreate)(&stream, CU_STREAM_DEFAULT), CUDA_SUCCESS);
+  ASSERT_EQ(DRIVER(cuStreamBeginCapture)(stream, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  EXPECT_EQ(DRIVER(cuMemsetD8Async)(memory, 0, 16, nullptr), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  EXPECT_EQ(DRIVER(cuStreamEndCapture)(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
+TEST_F(DriverTest, FreedPoolMemoryComesBackAtASynchronisation) {
+  const size_t before = FreeBytes();
+  CUstream stream = nullptr;
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(DRIVER(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  ASSERT_EQ(DRIVER(cuMemAllocAsync)(&memory, kGranuleBytes, stream), CUDA_SUCCESS);
+  ASSERT_EQ(Fill(memory, 16, 5, stream), CUDA_SUCCESS);
+  ASSERT_EQ(DRIVER(cuMemFreeAsync)(memory, stream), CUDA_SUCCESS);
+  ASSERT_EQ(DRIVER(cuStreamSynchronize)(stream), CUDA_SUCCESS);
+  EXPECT_EQ(FreeBytes(), before);
+}
+
 void SetFlag(void* flag) { static_cast<std::atomic<int>*>(flag)->store(1); }
 
 TEST_F(DriverTest, AStreamIsDoneInItsOrder) {
