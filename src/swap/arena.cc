@@ -75,7 +75,7 @@ HostArena::HostArena(const Driver& driver, Bytes limit, const char* headroom_roo
 
 HostArena::~HostArena() {
   for (const auto& chunk : chunks_) {
-    driver_.HostUnregister(chunk->base);
+    if (chunk->registered) driver_.HostUnregister(chunk->base);
     munmap(chunk->base, chunk->ranges.size());
   }
 }
@@ -130,7 +130,7 @@ bool HostArena::Grow(Bytes size) {
 void HostArena::RegistrationsEnd() {
   MutexLock lock(mutex_);
   for (const auto& chunk : chunks_) {
-    driver_.HostUnregister(chunk->base);
+    if (chunk->registered) driver_.HostUnregister(chunk->base);
     chunk->registered = false;
   }
   some_unregistered_ = !chunks_.empty();

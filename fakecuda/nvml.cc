@@ -1,0 +1,83 @@
+// A libnvidia-ml.so.1 over the fake cards: names, memory in all and of each process. What a daemon
+// needs to see how much a context really took, and who uses the card without asking.
+// Thread-safety: as NVML, any thread; each call looks at the cards' file afresh.
+#include <nvml.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "card.h"
+#include "options.h"
+
+#define FAKECUDA_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace fakecuda {
+namespace {
+
+std::size_t IndexOf(nvmlDevice_t device) { return reinterpret_cast<std::size_t>(device) - 1; }
+
+// The cards, or null while no program has made them.
+std::unique_ptr<Card> Look() { return Card::Open(Options::FromEnvironment(), true); }
+
+}  // namespace
+}  // namespace fakecuda
+
+using fakecuda::Card;
+using fakecuda::CardState;
+using fakecuda::IndexOf;
+using fakecuda::Look;
+
+FAKECUDA_EXPORT nvmlReturn_t nvmlInit_v2() { return NVML_SUCCESS; }
+FAKECUDA_EXPORT nvmlReturn_t nvmlShutdown() { return NVML_SUCCESS; }
+
+FAKECUDA_EXPORT nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = static_cast<unsigned>(fakecuda::Options::FromEnvironment().devices);
+  return NVML_SUCCESS;
+}
+
+FAKECUDA_EXPORT nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device) {
+  *device = reinterpret_cast<nvmlDevice_t>(static_cast<std::size_t>(index) + 1);
+  return NVML_SUCCESS;
+}
+
+FAKECUDA_EXPORT nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* uuid, unsigned length) {
+  // The bytes of cuDeviceGetUuid: "fakecuda-device-" with the device's digit last.
+  std::snprintf(uuid, length, "GPU-66616b65-6375-6461-2d64-6576696365%02x",
+                static_cast<unsigned>('0' + IndexOf(device)));
+  return NVML_SUCCESS;
+}
+
+FAKECUDA_EXPORT nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t, char* name, unsigned length) {
+  std::snprintf(name, length, "fakecuda");
+  return NVML_SUCCESS;
+}
+
+FAKECUDA_EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
+  const std::unique_ptr<Card> card = Look();
+  memory->total = card == nullptr ? fakecuda::Options::FromEnvironment().memory : card->memory();
+  memory->used = card == nullptr ? 0 : card->Used(static_cast<int>(IndexOf(device)));
+  memory->free = memory->total - memory->used;
+  return NVML_SUCCESS;
+}
+
+FAKECUDA_EXPORT nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device,
+                                                                     unsigned* count,
+                                                                     nvmlProcessInfo_t* infos) {
+  const unsigned room = *count;
+  *count = 0;
+  const std::unique_ptr<Card> card = Look();
+  if (card == nullptr) return NVML_SUCCESS;
+  const std::unique_ptr<CardState> state = card->Snapshot();
+  const std::size_t index = IndexOf(device);
+  for (const fakecuda::ProcessSlot& process : state->processes) {
+    const std::uint64_t used = process.allocated[index] + process.context_bytes[index];
+    if (process.pid == 0 || used == 0) continue;
+    if (*count < room) {
+      infos[*count] = {};
+      infos[*count].pid = static_cast<unsigned>(process.pid);
+      infos[*count].usedGpuMemory = used;
+    }
+    ++*count;
+  }
+  return *count <= room ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
+}

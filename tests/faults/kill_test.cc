@@ -1,0 +1,189 @@
+// kill -9 of a client or of the daemon in every phase. What is checked is always the same: the
+// survivors' results are bit-identical, nobody waits for ever, the card is empty in the end.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <random>
+#include <thread>
+
+#include "machine.h"
+
+namespace reveza::testing {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Large programs on a slow link: every phase lasts long enough to be hit.
+Machine::Options Slow() {
+  Machine::Options options;
+  options.link = "1GB";
+  options.daemon_arguments = {"--slice-floor", "100ms", "--slice-ceiling", "200ms"};
+  return options;
+}
+
+std::vector<std::string> Work(int steps, int seed) {
+  return {"--bytes",   "180MiB", "--steps", std::to_string(steps),
+          "--step-ms", "20",     "--seed",  std::to_string(seed)};
+}
+
+std::string StateOf(const json& status, pid_t pid) {
+  const json client = ClientOf(status, pid);
+  return client.is_object() ? client["state"].get<std::string>() : "";
+}
+
+class KillTest : public ::testing::Test {
+ protected:
+  KillTest() : machine_(Slow()) {
+    for (int seed = 1; seed <= 2; ++seed) {
+      const Ended ended = machine_.Native("worker", Work(25, seed));
+      EXPECT_EQ(ended.status, 0) << ended.complaint;
+      hashes_.push_back(ended.Field("hash"));
+    }
+    machine_.StartDaemon();
+  }
+
+  void ExpectRight(Process& process, int seed) {
+    const auto ended = process.Wait(seconds(120));
+    ASSERT_TRUE(ended.has_value()) << "waits for ever; status " << machine_.Status().dump(1);
+    EXPECT_EQ(ended->status, 0) << ended->complaint;
+    EXPECT_EQ(ended->Field("hash"), hashes_[static_cast<std::size_t>(seed - 1)]);
+  }
+
+  // A victim that would run long, and a survivor; the victim dies when `phase` holds of it.
+  void KillVictimWhen(const std::function<bool(const json&, pid_t)>& phase) {
+    Process victim = machine_.Start("worker", Work(100'000, 9));
+    Process survivor = machine_.Start("worker", Work(25, 1));
+    const bool reached =
+        machine_.WaitFor([&](const json& status) { return phase(status, victim.pid()); });
+    EXPECT_TRUE(reached) << machine_.Status().dump(1);
+    victim.Signal(SIGKILL);
+    victim.Wait();
+    ExpectRight(survivor, 1);
+    EXPECT_TRUE(machine_.GpuIsEmpty());
+    EXPECT_TRUE(machine_.WaitFor([](const json& status) {
+      return status["clients"].empty() && status["host"]["reserved"] == 0 &&
+             status["gpus"][0]["credit"] == 0;
+    })) << machine_.Status().dump(1);
+  }
+
+  Machine machine_;
+  std::vector<std::string> hashes_;
+};
+
+TEST_F(KillTest, AClientInTheSlice) {
+  KillVictimWhen([](const json& status, pid_t pid) { return StateOf(status, pid) == "running"; });
+}
+
+TEST_F(KillTest, AClientThatWaitsForItsTurn) {
+  KillVictimWhen([](const json& status, pid_t pid) {
+    const json client = ClientOf(status, pid);
+    return client.is_object() && client["state"] == "waiting" && client["turns"] > 0;
+  });
+}
+
+TEST_F(KillTest, AClientThatDrains) {
+  KillVictimWhen([](const json& status, pid_t pid) { return StateOf(status, pid) == "leaving"; });
+}
+
+TEST_F(KillTest, AClientHalfSwappedOut) {
+  KillVictimWhen([](const json& status, pid_t pid) {
+    const json client = ClientOf(status, pid);
+    return client.is_object() && client["footprint"]["swapped"] > 0 &&
+           client["footprint"]["resident"] > 0 && client["state"] != "entering";
+  });
+}
+
+TEST_F(KillTest, AClientHalfSwappedIn) {
+  KillVictimWhen([](const json& status, pid_t pid) {
+    const json client = ClientOf(status, pid);
+    return client.is_object() && client["state"] == "entering" && client["turns"] > 0;
+  });
+}
+
+// The daemon dies and stays dead: both programs finish by themselves, one after the other.
+TEST_F(KillTest, TheDaemonForGood) {
+  Process first = machine_.Start("worker", Work(25, 1));
+  Process second = machine_.Start("worker", Work(25, 2));
+  EXPECT_TRUE(machine_.WaitFor([](const json& status) {
+    return !status["gpus"].empty() && status["gpus"][0]["handover"]["count"] >= 1;
+  }));
+  machine_.daemon().Signal(SIGKILL);
+  ExpectRight(first, 1);
+  ExpectRight(second, 2);
+  EXPECT_TRUE(machine_.GpuIsEmpty());
+}
+
+class DaemonKillTest : public KillTest, public ::testing::WithParamInterface<const char*> {};
+
+// The daemon dies in a phase of the first program and is started again: it takes both over.
+TEST_P(DaemonKillTest, AndIsStartedAgain) {
+  Process first = machine_.Start("worker", Work(25, 1));
+  Process second = machine_.Start("worker", Work(25, 2));
+  const std::string phase = GetParam();
+  EXPECT_TRUE(machine_.WaitFor([&](const json& status) {
+    return StateOf(status, first.pid()) == phase && status["clients"].size() == 2;
+  })) << machine_.Status().dump(1);
+  machine_.daemon().Signal(SIGKILL);
+  machine_.daemon().Wait();
+  machine_.StartDaemon();
+  EXPECT_TRUE(machine_.WaitFor([](const json& status) { return status["clients"].size() >= 1; }));
+  ExpectRight(first, 1);
+  ExpectRight(second, 2);
+  EXPECT_TRUE(machine_.GpuIsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Phases, DaemonKillTest,
+                         ::testing::Values("running", "waiting", "leaving", "entering"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_F(KillTest, ADaemonAndAClientTogether) {
+  Process victim = machine_.Start("worker", Work(100'000, 9));
+  Process survivor = machine_.Start("worker", Work(25, 1));
+  EXPECT_TRUE(machine_.WaitFor([&](const json& status) {
+    return StateOf(status, victim.pid()) == "entering" ||
+           StateOf(status, victim.pid()) == "leaving";
+  }));
+  machine_.daemon().Signal(SIGKILL);
+  victim.Signal(SIGKILL);
+  victim.Wait();
+  machine_.daemon().Wait();
+  machine_.StartDaemon();
+  ExpectRight(survivor, 1);
+  EXPECT_TRUE(machine_.GpuIsEmpty());
+}
+
+// Programs come, die at random moments, and now and then the daemon does; those that are left to
+// live must be right. REVEZA_STORM_ROUNDS and REVEZA_SEED choose how many and which.
+TEST_F(KillTest, AStormOfKills) {
+  const char* rounds_text = std::getenv("REVEZA_STORM_ROUNDS");
+  const char* seed_text = std::getenv("REVEZA_SEED");
+  const int rounds = rounds_text == nullptr ? 12 : std::atoi(rounds_text);
+  const unsigned seed = seed_text == nullptr ? 20261121u : unsigned(std::atoi(seed_text));
+  std::mt19937 random(seed);
+  const Ended small =
+      machine_.Native("worker", {"--bytes", "150MiB", "--steps", "6", "--step-ms", "5"});
+  for (int round = 0; round < rounds; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round) + " of seed " + std::to_string(seed));
+    Process survivor =
+        machine_.Start("worker", {"--bytes", "150MiB", "--steps", "6", "--step-ms", "5"});
+    Process victim = machine_.Start("worker", Work(100'000, 9));
+    std::this_thread::sleep_for(milliseconds(random() % 700));
+    victim.Signal(SIGKILL);
+    if (random() % 4 == 0) {
+      machine_.daemon().Signal(SIGKILL);
+      machine_.daemon().Wait();
+      machine_.StartDaemon();
+    }
+    const auto ended = survivor.Wait(seconds(120));
+    ASSERT_TRUE(ended.has_value()) << machine_.Status().dump(1);
+    ASSERT_EQ(ended->status, 0) << ended->complaint;
+    ASSERT_EQ(ended->Field("hash"), small.Field("hash"));
+  }
+  EXPECT_TRUE(machine_.GpuIsEmpty());
+}
+
+}  // namespace
+}  // namespace reveza::testing
