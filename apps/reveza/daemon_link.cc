@@ -42,9 +42,21 @@ std::unexpected<Trouble> OtherVersion(const fs::path& socket) {
              socket.string());
 }
 
-// What the daemon wrote last, for an error message.
-std::string LastLine(const fs::path& log) {
+// Where new lines of the log will begin. A log that has become long begins anew.
+std::uintmax_t EndOf(const fs::path& log) {
+  constexpr std::uintmax_t most = 1 << 20;
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(log, error);
+  if (error) return 0;
+  if (size < most) return size;
+  fs::resize_file(log, 0, error);
+  return 0;
+}
+
+// What the daemon wrote last behind `begin`, for an error message.
+std::string LastLine(const fs::path& log, std::uintmax_t begin) {
   std::ifstream file(log);
+  file.seekg(static_cast<std::streamoff>(begin));
   std::string line;
   std::string last;
   while (std::getline(file, line)) {
@@ -58,7 +70,7 @@ std::string LastLine(const fs::path& log) {
                                const std::vector<std::string>& flags, int status_pipe) {
   setsid();
   const int null = open("/dev/null", O_RDONLY);
-  const int out = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const int out = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (null >= 0) dup2(null, STDIN_FILENO);
   if (out >= 0) {
     dup2(out, STDOUT_FILENO);
@@ -133,6 +145,7 @@ Outcome<DaemonLink> DaemonLink::ConnectOrStart(const fs::path& socket,
   }
   const fs::path log = LogOf(socket);
   const fs::path program = platform::ProgramFolder() / "revezad";
+  const std::uintmax_t log_end = EndOf(log);
   std::vector<std::string> all = {"--socket", socket.string()};
   all.insert(all.end(), flags.begin(), flags.end());
   if (auto spawned = Spawn(program, log, all); !spawned) return std::unexpected(spawned.error());
@@ -141,7 +154,7 @@ Outcome<DaemonLink> DaemonLink::ConnectOrStart(const fs::path& socket,
   while (steady_clock::now() < limit) {
     link = Connect(socket);
     if (link || link.error().status != kNoDaemon) return link;
-    const std::string last = LastLine(log);
+    const std::string last = LastLine(log, log_end);
     const bool ended = last.starts_with("revezad: ") && last.find("another daemon") == last.npos;
     if (ended) return Bad(kNotStarted, "the daemon did not start: {}", last);
     std::this_thread::sleep_for(milliseconds(10));

@@ -65,6 +65,8 @@ class Core {
   // ---- messages (core_messages.cc) ----
   bool OnContextWanted(ClientEntry& client, const wire::ContextWanted& message);
   bool OnContextMade(ClientEntry& client, const wire::ContextMade& message);
+  std::optional<Bytes> MeasureContext(const ClientEntry& client, GpuId gpu);
+  void SendAdmitted(ClientId id, GpuId number, Bytes credit);
   bool OnGrowthWanted(ClientEntry& client, const wire::GrowthWanted& message);
   bool OnAccount(ClientEntry& client, const wire::Account& message);
   void OnGateWanted(ClientEntry& client);

@@ -83,9 +83,30 @@ bool Core::OnContextWanted(ClientEntry& client, const wire::ContextWanted& messa
 
 bool Core::OnContextMade(ClientEntry& client, const wire::ContextMade& message) {
   if (!client.admitted.contains(message.gpu)) return false;
-  if (message.overhead != 0) client.with_context.insert(message.gpu);
-  scheduler_.ContextMade(clock_.Now(), client.id, message.gpu, message.overhead);
+  Bytes overhead = message.overhead;
+  if (overhead != 0) {
+    client.with_context.insert(message.gpu);
+    if (const auto measured = MeasureContext(client, message.gpu)) {
+      overhead = *measured;
+      SendAdmitted(client.id, message.gpu, overhead);
+    }
+  }
+  scheduler_.ContextMade(clock_.Now(), client.id, message.gpu, overhead);
   return true;
+}
+
+// A context has just been made and its client holds nothing else yet: what the process uses is it.
+std::optional<Bytes> Core::MeasureContext(const ClientEntry& client, GpuId gpu) {
+  if (monitor_ == nullptr) return std::nullopt;
+  for (const platform::GpuReading& reading : monitor_->Read()) {
+    if (reading.uuid != gpus_.at(gpu).uuid || !reading.processes) continue;
+    for (const platform::GpuProcess& process : *reading.processes) {
+      if (process.pid == client.peer.pid && process.used && *process.used > 0) {
+        return process.used;
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 bool Core::OnGrowthWanted(ClientEntry& client, const wire::GrowthWanted& message) {
@@ -204,13 +225,7 @@ bool Core::OnResumed(ClientEntry& client, const wire::Resumed& message) {
   if (message.context != 0) client.with_context.insert(*gpu);
   const scheduler::Footprint footprint = {message.resident, message.swapped, message.pinned,
                                           message.context};
-  const auto& config = gpus_.at(*gpu).config;
-  wire::ContextAdmitted answer{};
-  std::memcpy(answer.uuid, message.uuid, sizeof(answer.uuid));
-  answer.gpu = *gpu;
-  answer.budget = config.budget;
-  answer.granule = config.granule;
-  Send(client.id, answer);
+  SendAdmitted(client.id, *gpu, 0);
   scheduler_.ClientResumed(clock_.Now(), client.id, *gpu, footprint, message.credit,
                            client.gate_open);
   return true;

@@ -22,14 +22,18 @@ void Core::Do(const scheduler::AdmitContext& decision) {
   if (client == nullptr) return;
   client->admitted.insert(decision.gpu);
   End(*client, EventKind::kWaitContext);
-  const Gpu& gpu = gpus_.at(decision.gpu);
+  SendAdmitted(decision.client, decision.gpu, decision.credit);
+}
+
+void Core::SendAdmitted(ClientId id, GpuId number, Bytes credit) {
+  const Gpu& gpu = gpus_.at(number);
   wire::ContextAdmitted message{};
   std::memcpy(message.uuid, gpu.uuid.data(), sizeof(message.uuid));
-  message.gpu = decision.gpu;
+  message.gpu = number;
   message.budget = gpu.config.budget;
-  message.credit = decision.credit;
+  message.credit = credit;
   message.granule = gpu.config.granule;
-  Send(decision.client, message);
+  Send(id, message);
 }
 
 void Core::Do(const scheduler::AnswerGrowth& decision) {

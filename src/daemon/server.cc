@@ -107,6 +107,7 @@ Status Server::Run() {
   }
   // Last words: what was queued goes out as far as it can without waiting.
   for (auto& [id, connection] : connections_) Flush(connection);
+  connections_.clear();
   logger_->info("ends");
   return {};
 }

@@ -73,6 +73,15 @@ TEST(Configuration, SaysWhereTheMistakeIsAndWhatWouldBeRight) {
             "30s or 2min");
 }
 
+TEST(Configuration, RefusesStrangeTextOutsideOfQuotes) {
+  Configuration c;
+  const std::string marked = "ce_cei\xcd\xaa\n";  // the parser's own check is broken for it
+  EXPECT_TRUE(ErrorOf(c.AddText(marked, "f")).starts_with("f:1: only plain letters"));
+  EXPECT_TRUE(ErrorOf(c.AddText("\ngroup = \"\"\"a\nb\"\"\"", "f")).starts_with("f:2: "));
+  EXPECT_TRUE(c.AddText("group = \"grupo-\xc3\xa9 \\\" x\" # coment\xc3\xa1rio\n", "f"));
+  EXPECT_EQ(c.settings().group, "grupo-\xc3\xa9 \" x");
+}
+
 TEST(Configuration, ChecksWhatFitsTogether) {
   Configuration c;
   ASSERT_TRUE(c.AddFlag("slice_floor", "40s"));
