@@ -138,12 +138,18 @@ TEST(Admission, AgeingLetsAQueuedJobInAlthoughTheOthersNeverEnd) {
   Config config = Script::DefaultConfig();
   config.max_wait = seconds(30);
   Script script(config);
-  for (ClientId client : {1, 2, 3, 4, 5}) script.Newcomer(client, 12 * kGiB);
+  for (ClientId client : {1, 2, 3, 4, 5}) {
+    script.Newcomer(client, 12 * kGiB);
+    script.Want(client);
+  }
+  script.hold_gates = true;
   std::set<ClientId> ran;
-  for (int round = 0; round < 400; ++round) {
+  for (int second = 0; second < 400; ++second) {
     for (ClientId client : {1, 2, 3, 4, 5}) {
       if (script.Open(client)) ran.insert(client);
-      if (!script.Open(client)) script.Want(client);
+      if (!script.IsClosing(client)) continue;
+      script.Want(client);  // a thread comes to the gate before it has closed
+      script.CloseHeldGate(client);
     }
     script.Wait(seconds(1));
   }
