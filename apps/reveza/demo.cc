@@ -106,7 +106,7 @@ Outcome<Stage> SetStage(const fs::path& folder, bool as_json) {
   stage.live = !as_json && isatty(STDOUT_FILENO) != 0;
   stage.daemon_flags = {"--linger", "5s"};
   DemoResult& result = stage.result;
-  Bytes context = 2 * kMiB;
+  Bytes context = 4 * kMiB;
   if (const auto gpu = ProbeGpu()) {
     result.real_gpu = true;
     result.device = gpu->name;
@@ -122,6 +122,8 @@ Outcome<Stage> SetStage(const fs::path& folder, bool as_json) {
     }
     result.device = "fakecuda, a GPU made of software";
     result.card = 248 * kMiB;
+    stage.daemon_flags.insert(stage.daemon_flags.end(),
+                              {"--context-estimate", fmt::format("{}B", context)});
     fs::create_directory(folder / "fakecuda");
     stage.environment = {{"LD_LIBRARY_PATH", *library},
                          {"FAKECUDA_DIR", (folder / "fakecuda").string()},

@@ -24,6 +24,7 @@ scheduler::Config ConfigFrom(const Settings& settings, Bytes host_budget) {
   config.slice_ceiling = settings.slice_ceiling;
   config.max_wait = settings.max_wait;
   config.drain_limit = settings.drain_limit;
+  if (settings.context_estimate) config.context_estimate = *settings.context_estimate;
   return config;
 }
 

@@ -25,12 +25,16 @@ void Core::Do(const scheduler::AdmitContext& decision) {
   SendAdmitted(decision.client, decision.gpu, decision.credit);
 }
 
+// What a client is not told of: the contexts of others stay on the card even while it has its
+// turn. Two clients that each took the whole budget could never run again while both live.
+Bytes ReserveForOthers(Bytes budget) { return std::min<Bytes>(budget / 32, 1280 * kMiB); }
+
 void Core::SendAdmitted(ClientId id, GpuId number, Bytes credit) {
   const Gpu& gpu = gpus_.at(number);
   wire::ContextAdmitted message{};
   std::memcpy(message.uuid, gpu.uuid.data(), sizeof(message.uuid));
   message.gpu = number;
-  message.budget = gpu.config.budget;
+  message.budget = gpu.config.budget - ReserveForOthers(gpu.config.budget);
   message.credit = credit;
   message.granule = gpu.config.granule;
   Send(id, message);
@@ -47,6 +51,10 @@ void Core::Do(const scheduler::AnswerGrowth& decision) {
       events_.Add({EventKind::kWaitMemory, decision.gpu, decision.client, clock_.Now() - waited,
                    waited, decision.credit});
     }
+  }
+  if (decision.answer == scheduler::Growth::kRefused) {
+    logger_->warn("client {} is out of memory on GPU {}: {} (pid {})", client->id, decision.gpu,
+                  client->name, client->peer.pid);
   }
   const auto answer = decision.answer == scheduler::Growth::kGranted   ? wire::Growth::kGranted
                       : decision.answer == scheduler::Growth::kRefused ? wire::Growth::kRefused

@@ -92,6 +92,24 @@ TEST(Core, WhoIsLostKeepsItsMemoryUntilItReturnsOrDies) {
   EXPECT_EQ(desk.core.clients(), 1u);
 }
 
+TEST(Core, ASettingSaysWhatAContextTakes) {
+  TestingDesk desk;
+  Settings settings;
+  settings.context_estimate = 4 * kMiB;
+  Core core(settings, kGiB, desk.clock, nullptr, desk, MakeSilentLogger());
+  wire::Hello hello{};
+  hello.job = 71;
+  core.OnHello(1, Peer{101, 0}, hello);
+  wire::ContextWanted wanted{};
+  wanted.total = 256 * kMiB;
+  char packet[wire::kPacketSize<wire::ContextWanted>];
+  wire::Encode(wanted, packet);
+  ASSERT_TRUE(core.OnMessage(1, wire::Type::kContextWanted, packet));
+  const auto admitted = desk.Take<wire::ContextAdmitted>(1);
+  ASSERT_TRUE(admitted);
+  EXPECT_EQ(admitted->credit, 4 * kMiB);
+}
+
 TEST(Core, OneProcessIsOneClient) {
   TestingDesk desk;
   desk.Hello(1, 71, "a", 101);

@@ -30,7 +30,7 @@ struct Setting {
   Member member;
 };
 
-constexpr std::size_t kSettings = 13;
+constexpr std::size_t kSettings = 14;
 
 const std::array<Setting, kSettings>& Table() {
   static const std::array<Setting, kSettings> table = {{
@@ -39,6 +39,9 @@ const std::array<Setting, kSettings>& Table() {
       {{"gpu_reserve", "REVEZA_GPU_RESERVE", "GPU memory kept for modules and local memory",
         "512MiB"},
        &Settings::gpu_reserve},
+      {{"context_estimate", "REVEZA_CONTEXT_ESTIMATE",
+        "GPU memory that a program's context is taken to need", "640MiB"},
+       &Settings::context_estimate},
       {{"host_budget", "REVEZA_HOST_BUDGET", "host memory for what is swapped out", "64GiB"},
        &Settings::host_budget},
       {{"handover_share", "REVEZA_HANDOVER_SHARE", "share of a slice that its handover may take",

@@ -22,9 +22,10 @@ namespace reveza::daemon {
 using std::chrono::nanoseconds;
 
 struct Settings {
-  std::optional<Bytes> gpu_budget;   // nothing: the card less the reserve
-  std::optional<Bytes> gpu_reserve;  // nothing: 1/32 of the card, at most 512 MiB
-  std::optional<Bytes> host_budget;  // nothing: 80 % of what the machine can give at start
+  std::optional<Bytes> gpu_budget;        // nothing: the card less the reserve
+  std::optional<Bytes> gpu_reserve;       // nothing: 1/32 of the card, at most 512 MiB
+  std::optional<Bytes> context_estimate;  // nothing: 640 MiB
+  std::optional<Bytes> host_budget;       // nothing: 80 % of what the machine can give at start
   double handover_share = 0.05;
   nanoseconds slice_floor = std::chrono::milliseconds(500);
   nanoseconds slice_ceiling = std::chrono::seconds(30);
@@ -71,7 +72,7 @@ class Configuration {
   Status Set(std::string_view key, std::string_view value, std::string origin);
 
   Settings settings_;
-  std::array<std::string, 13> origins_;
+  std::array<std::string, 14> origins_;
 };
 
 // $REVEZA_CONFIG, else $XDG_CONFIG_HOME/reveza/config.toml, else ~/.config/reveza/config.toml.
