@@ -130,32 +130,59 @@ std::optional<std::string> AsText(const toml::node& node) {
   return std::nullopt;
 }
 
-// The parser trips over some characters that no key may have (toml++ 3.3, found by fuzzing). No key
-// or number of ours needs any: outside of quotes and comments they are refused here. 0: none; else
-// the line. Strings over several lines are refused too, so that a line tells what is quoted.
-std::size_t LineWithStrangeText(std::string_view text) {
-  std::size_t line = 1;
-  char quote = 0;
-  bool comment = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\n') {
-      ++line;
-      quote = 0;
-      comment = false;
-    } else if (comment) {
-      continue;
-    } else if (quote != 0) {
-      if (c == '\\' && quote == '"' && i + 1 < text.size() && text[i + 1] != '\n') ++i;
-      if (c == quote) quote = 0;
-    } else if (c == '"' || c == '\'') {
-      if (text.substr(i, 3) == std::string(3, c)) return line;
-      quote = c;
-    } else if (c == '#') {
-      comment = true;
-    } else if (static_cast<unsigned char>(c) >= 0x80) {
-      return line;
+bool IsKeyCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-';
+}
+
+// The length of the value that `text` begins with; 0: none that we take.
+std::size_t ValueLength(std::string_view text) {
+  if (text.empty()) return 0;
+  const char quote = text[0];
+  if (quote != '"' && quote != '\'') {
+    const auto end = std::ranges::find_if_not(
+        text, [](char c) { return IsKeyCharacter(c) || c == '.' || c == '+' || c == ':'; });
+    return static_cast<std::size_t>(end - text.begin());
+  }
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    if (text[i] == '\\' && quote == '"') {
+      ++i;
+    } else if (text[i] == quote) {
+      return i + 1;
     }
+  }
+  return 0;
+}
+
+// Nothing, a comment, or: key = value, and perhaps a comment.
+bool IsPlainLine(std::string_view line) {
+  const auto skip = [&line](auto matches) {
+    const std::size_t before = line.size();
+    while (!line.empty() && matches(line.front())) line.remove_prefix(1);
+    return before != line.size();
+  };
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  skip(blank);
+  if (line.empty() || line.front() == '#') return true;
+  if (!skip(IsKeyCharacter)) return false;
+  skip(blank);
+  if (!line.starts_with('=')) return false;
+  line.remove_prefix(1);
+  skip(blank);
+  const std::size_t length = ValueLength(line);
+  if (length == 0) return false;
+  line.remove_prefix(length);
+  skip(blank);
+  return line.empty() || line.front() == '#';
+}
+
+// The parser trips over some text that is no TOML (toml++ 3.3, found by fuzzing), so it is shown
+// only what settings need: a key and a value a line. 0: all is so; else the first other line.
+std::size_t LineThatIsNotPlain(std::string_view text) {
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (!IsPlainLine(text.substr(0, end))) return number;
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return 0;
 }
@@ -217,11 +244,9 @@ Status Configuration::Set(std::string_view key, std::string_view value, std::str
 }
 
 Status Configuration::AddText(std::string_view text, const std::string& name) {
-  if (const std::size_t line = LineWithStrangeText(text); line != 0) {
-    return Wrong(
-        fmt::format("{}:{}: only plain letters outside of quotes, and each value on one "
-                    "line; write: linger = \"60s\"",
-                    name, line));
+  if (const std::size_t line = LineThatIsNotPlain(text); line != 0) {
+    return Wrong(fmt::format(
+        "{}:{}: this is no setting; write one a line, such as: linger = \"60s\"", name, line));
   }
   const auto parsed = toml::parse(text, name);
   if (!parsed) {

@@ -73,11 +73,17 @@ TEST(Configuration, SaysWhereTheMistakeIsAndWhatWouldBeRight) {
             "30s or 2min");
 }
 
-TEST(Configuration, RefusesStrangeTextOutsideOfQuotes) {
+TEST(Configuration, TakesOneSettingALineAndNothingElse) {
   Configuration c;
   const std::string marked = "ce_cei\xcd\xaa\n";  // the parser's own check is broken for it
-  EXPECT_TRUE(ErrorOf(c.AddText(marked, "f")).starts_with("f:1: only plain letters"));
+  EXPECT_TRUE(ErrorOf(c.AddText(marked, "f")).starts_with("f:1: this is no setting"));
   EXPECT_TRUE(ErrorOf(c.AddText("\ngroup = \"\"\"a\nb\"\"\"", "f")).starts_with("f:2: "));
+  EXPECT_TRUE(ErrorOf(c.AddText("linger = \"9s\"\n[\n[", "f")).starts_with("f:2: "));
+  for (const char* line : {"= \"9s\"", "linger", "linger =", "linger = \"9s", "linger = \"9s\" x",
+                           "a.b = 1", "x = [1, 2]", "x = {}", "linger = \"9s\\\""}) {
+    EXPECT_TRUE(ErrorOf(c.AddText(line, "f")).starts_with("f:1: this is no setting")) << line;
+  }
+  EXPECT_TRUE(c.AddText("  linger\t= '8s'  # eight\r\n\n\t# nothing\nhandover_share = 0.1", "f"));
   EXPECT_TRUE(c.AddText("group = \"grupo-\xc3\xa9 \\\" x\" # coment\xc3\xa1rio\n", "f"));
   EXPECT_EQ(c.settings().group, "grupo-\xc3\xa9 \" x");
 }
