@@ -195,10 +195,6 @@ void Agent::OnGrowthAnswer(const wire::GrowthAnswer& answer) {
   if (Gpu* gpu = FindNumber(answer.gpu); gpu != nullptr && answer.credit > 0) {
     client_.ledger_.AddCredit(gpu->ordinal, answer.credit);
   }
-  if (answer.request == opening_request_) {
-    opening_request_ = 0;
-    return;
-  }
   swap::MutexLock lock(client_.requests_mutex_);
   for (std::size_t i = 0; i < client_.growth_sent_.size(); ++i) {
     GrowthRequest* request = client_.growth_sent_[i];
@@ -240,6 +236,7 @@ void Agent::OnAdmitted(const wire::ContextAdmitted& admitted) {
       client_.answered_.NotifyAll();
       return;
     }
+    if (admitted.credit > 0) client_.ledger_.SetContextBytes(gpu.ordinal, admitted.credit);
     return;
   }
 }
@@ -278,7 +275,6 @@ void Agent::OnCloseGate(const wire::CloseGate& order) {
     return;
   }
   gate_ = GateState::kClosed;
-  opening_request_ = 0;
   gate_wanted_sent_ = false;
   client_.ledger_.SetResidency(swap::Residency::kOut);
   ReportBooks();
@@ -325,35 +321,27 @@ bool Agent::DrainContext(CUcontext context, std::int64_t until_us) {
   return result != CUDA_ERROR_NOT_READY;
 }
 
+// What was allocated since the daemon last heard of our books is not in physical memory yet: the
+// books say so, and the daemon orders a swap-in, and then the gate open again.
 void Agent::OnOpenGate() {
   if (gate_ == GateState::kOpen) return;
-  gate_ = GateState::kOpening;
   swapping_in_ = false;
+  for (const Gpu& gpu : gpus_) {
+    if (client_.ledger_.GetBooks(gpu.ordinal).swapped > 0) return ReportBooks();
+  }
+  gate_ = GateState::kOpening;
 }
 
-// The gate was ordered open. What was allocated since the daemon last heard of our books is not
-// in physical memory yet: it is asked for as growth, and the gate opens when it is there.
+// There is credit for everything; what has no physical memory yet gets it.
 void Agent::ContinueOpening() {
-  if (gate_ != GateState::kOpening || opening_request_ != 0) return;
-  for (Gpu& gpu : gpus_) {
-    const Bytes missing = mover_.MissingCredit(gpu.ordinal);
-    if (missing == 0 || !gpu.admitted) continue;
-    if (!connection_.is_open()) break;
-    wire::GrowthWanted wanted{};
-    {
-      swap::MutexLock lock(client_.requests_mutex_);
-      opening_request_ = client_.next_request_++;
-    }
-    wanted.request = opening_request_;
-    wanted.gpu = gpu.number;
-    wanted.kind = wire::GrowthKind::kSwappable;
-    wanted.bytes = missing;
-    connection_.Send(wanted);
-    return;
-  }
+  if (gate_ != GateState::kOpening) return;
   const swap::SwapInState state = mover_.SwapInStep();
   swapped_in_ += mover_.TakeCopiedIn();
   retry_soon_ = state == swap::SwapInState::kRetry;
+  if (state == swap::SwapInState::kNeedCredit) {
+    gate_ = GateState::kClosed;
+    ReportBooks();
+  }
   if (state == swap::SwapInState::kDone) OpenNow();
 }
 

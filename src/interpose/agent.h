@@ -39,7 +39,7 @@ class Agent {
   enum class GateState {
     kOpen,
     kClosed,
-    kOpening,  // ordered open, but memory that was allocated meanwhile must come in first
+    kOpening,  // ordered open; the last physical memory is being made
   };
 
   // ---- the loop ----
@@ -108,7 +108,6 @@ class Agent {
   std::uint32_t swap_in_serial_ = 0;
   std::int64_t swap_in_began_us_ = 0;  // first credit
   Bytes swapped_in_ = 0;
-  std::uint32_t opening_request_ = 0;  // growth asked for by ourselves while opening
   bool gate_wanted_sent_ = false;
   std::int64_t next_books_us_ = 0;
 };

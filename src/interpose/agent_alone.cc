@@ -105,6 +105,7 @@ void Agent::OnWelcome(const wire::Welcome& welcome) {
     resumed.credit = books.resident + books.pinned + books.context;
     connection_.Send(resumed);
   }
+  client_.BooksChanged();  // the arena is in the books alone
 }
 
 void Agent::LoseDaemon() {
@@ -112,7 +113,6 @@ void Agent::LoseDaemon() {
   const bool knew_it = welcomed_;
   welcomed_ = false;
   swapping_in_ = false;
-  opening_request_ = 0;
   contention_ = false;
   if (!warned_alone_ && !refused_) {
     Say("%s; this program runs on without it", knew_it ? "lost the daemon" : "no daemon answers");

@@ -212,8 +212,10 @@ struct ContextAdmitted {
   std::uint8_t uuid[16];
   std::uint32_t gpu;  // the number that all later messages use
   std::uint32_t reserved;
-  std::uint64_t budget;   // what the client may believe the card to have
-  std::uint64_t credit;   // reserved for the context; ContextMade settles it
+  std::uint64_t budget;  // what the client may believe the card to have
+  // Reserved for the context; ContextMade settles it. Sent again after ContextMade when the daemon
+  // could measure what the context took. 0: nothing new (the answer to Resumed).
+  std::uint64_t credit;
   std::uint64_t granule;  // ask for growth in multiples of this, to ask seldom
 };
 
