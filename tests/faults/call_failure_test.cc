@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, CallFailureTest,
                                            "cuStreamCreate", "cuEventCreate", "cuEventRecord",
                                            "cuEventSynchronize", "cuStreamSynchronize",
                                            "cuCtxRecordEvent", "cuMemAddressReserve"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 }  // namespace
 }  // namespace reveza::testing

@@ -137,7 +137,7 @@ TEST_P(DaemonKillTest, AndIsStartedAgain) {
 
 INSTANTIATE_TEST_SUITE_P(Phases, DaemonKillTest,
                          ::testing::Values("running", "waiting", "leaving", "entering"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST_F(KillTest, ADaemonAndAClientTogether) {
   Process victim = machine_.Start("worker", Work(100'000, 9));
