@@ -21,7 +21,7 @@ std::string ProgramName(const std::string& command) {
   std::istringstream words(command);
   std::string word;
   if (!(words >> word)) return "unnamed";
-  const std::string program = LastPart(word);
+  std::string program = LastPart(word);
   if (!IsInterpreter(program)) return program;
   while (words >> word) {
     if (word == "-m" && words >> word) return word;

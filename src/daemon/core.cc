@@ -140,13 +140,15 @@ void Core::SetExternal(GpuId gpu) {
 // counts as open, others are told why they wait, and it is tried again later.
 void Core::GiveUpOnSilence() {
   const Time limit = 2 * settings_.drain_limit + seconds(5);
-  std::vector<ClientId> silent;
+  std::vector<std::pair<ClientId, std::uint32_t>> silent;
   for (const auto& [id, client] : clients_) {
-    if (client.close && clock_.Now() - client.close->sent > limit) silent.push_back(id);
+    if (client.close && clock_.Now() - client.close->sent > limit) {
+      silent.emplace_back(id, client.close->serial);
+    }
   }
-  for (const ClientId id : silent) {
+  for (const auto& [id, serial] : silent) {
     ClientEntry& client = clients_.at(id);
-    const std::uint32_t serial = std::exchange(client.close, std::nullopt)->serial;
+    client.close.reset();
     logger_->warn("client {} does not answer: {} (pid {})", id, client.name, client.peer.pid);
     client.given_up = serial;
     End(client, EventKind::kDrain, EventKind::kDrainFailed);

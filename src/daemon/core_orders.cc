@@ -7,6 +7,13 @@
 #include "daemon/core.h"
 
 namespace reveza::daemon {
+namespace {
+
+// What a client is not told of: the contexts of others stay on the card even while it has its
+// turn. Two clients that each took the whole budget could never run again while both live.
+Bytes ReserveForOthers(Bytes budget) { return std::min<Bytes>(budget / 32, 1280 * kMiB); }
+
+}  // namespace
 
 void Core::CarryOut() {
   bool any = false;
@@ -24,10 +31,6 @@ void Core::Do(const scheduler::AdmitContext& decision) {
   End(*client, EventKind::kWaitContext);
   SendAdmitted(decision.client, decision.gpu, decision.credit);
 }
-
-// What a client is not told of: the contexts of others stay on the card even while it has its
-// turn. Two clients that each took the whole budget could never run again while both live.
-Bytes ReserveForOthers(Bytes budget) { return std::min<Bytes>(budget / 32, 1280 * kMiB); }
 
 void Core::SendAdmitted(ClientId id, GpuId number, Bytes credit) {
   const Gpu& gpu = gpus_.at(number);

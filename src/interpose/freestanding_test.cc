@@ -29,7 +29,9 @@ TEST(FreestandingDeathTest, NoMemoryEndsWithOneLine) {
 }
 
 TEST(Freestanding, AllocatesAndAligns) {
-  EXPECT_NE(std::unique_ptr<char[]>(new char[0]), nullptr);
+  // Not by a literal zero, which compilers warn of.
+  volatile std::size_t none = 0;
+  EXPECT_NE(std::unique_ptr<char[]>(new char[none]), nullptr);
   struct alignas(4096) Page {
     char bytes[4096];
   };

@@ -93,8 +93,8 @@ bool CapturesGoOn() {
 
 }  // namespace
 
-void Window::BatchTook(std::int64_t batch_us, std::int64_t bound_us, bool waited) {
-  const std::int64_t target = bound_us / 2;
+void Window::BatchTook(std::int64_t batch_us, std::int64_t limit_us, bool waited) {
+  const std::int64_t target = limit_us / 2;
   if (waited && batch_us > target) {
     size_ = std::max<int>(1, static_cast<int>(size_ * target / batch_us));
   } else if (!waited || batch_us < target / 2) {

@@ -33,7 +33,7 @@ class Window {
  public:
   int size() const { return size_; }
   // A batch of `size()` submissions took `batch_us`; it was waited for or not.
-  void BatchTook(std::int64_t batch_us, std::int64_t bound_us, bool waited);
+  void BatchTook(std::int64_t batch_us, std::int64_t limit_us, bool waited);
 
  private:
   static constexpr int kFirst = 32;

@@ -279,9 +279,10 @@ Reply Ledger::AllocateSmall(DeviceMemory& device, CUcontext owner, Bytes size,
   }
   if (reply.outcome != Outcome::kDone) return reply;
   slab->ranges = std::make_unique<FreeRanges>(slab->size);
-  const Bytes offset = *slab->ranges->Take(taken);
-  slab->smalls.push_back(Small{offset, size, taken, owner});
-  *address = slab->mappings[0].address + offset;
+  const auto offset = slab->ranges->Take(taken);
+  if (!offset) return {Outcome::kFailed, CUDA_ERROR_UNKNOWN, 0};  // a small one fits a new slab
+  slab->smalls.push_back(Small{*offset, size, taken, owner});
+  *address = slab->mappings[0].address + *offset;
   return {};
 }
 

@@ -138,8 +138,9 @@ CUresult TestingDriver::Unmap(CUdeviceptr address, size_t size) {
   if (const CUresult failed = Enter("Unmap")) return failed;
   const auto at = the_->mapped_.find(address);
   if (at == the_->mapped_.end() || at->second.size != size) return CUDA_ERROR_INVALID_VALUE;
-  mmap(At(address), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-       0);
+  const void* hidden = mmap(At(address), size, PROT_NONE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (hidden == MAP_FAILED) return CUDA_ERROR_UNKNOWN;
   const CUmemGenericAllocationHandle handle = at->second.handle;
   the_->mapped_.erase(at);
   --the_->physical_[handle].mappings;
