@@ -327,7 +327,9 @@ void Agent::OnOpenGate() {
   if (gate_ == GateState::kOpen) return;
   swapping_in_ = false;
   for (const Gpu& gpu : gpus_) {
-    if (client_.ledger_.GetBooks(gpu.ordinal).swapped > 0) return ReportBooks();
+    if (client_.ledger_.GetBooks(gpu.ordinal).swapped == 0) continue;
+    gate_wanted_sent_ = false;  // what was said before the order no longer counts
+    return ReportBooks();
   }
   gate_ = GateState::kOpening;
 }
@@ -340,6 +342,7 @@ void Agent::ContinueOpening() {
   retry_soon_ = state == swap::SwapInState::kRetry;
   if (state == swap::SwapInState::kNeedCredit) {
     gate_ = GateState::kClosed;
+    gate_wanted_sent_ = false;
     ReportBooks();
   }
   if (state == swap::SwapInState::kDone) OpenNow();

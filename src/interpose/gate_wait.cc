@@ -115,6 +115,8 @@ void GateWait::Interrupted() {
 }
 
 void GateWait::Tick() {
+  // The gate may have opened and closed again before this thread woke up.
+  if (Client* client = Client::Get()) client->AtClosedGate();
   const std::int64_t now = swap::NowMicroseconds();
   if (now < next_line_us_) return;
   next_line_us_ = now + kNextLines;
