@@ -10,11 +10,12 @@ DESTDIR ?=
 PRESET ?= release
 SETUP ?= yes
 ARGS ?=
+TARGETS ?=
 
 BUILD := $(if $(filter release,$(PRESET)),build,build/$(PRESET))
 
 .DEFAULT_GOAL := build
-.PHONY: help setup configure build demo test check bench mutate fuzz install clean
+.PHONY: help setup configure build demo test check tidy bench mutate fuzz install clean
 
 help: ## this list
 	@echo "Reveza: programs take turns on one GPU"
@@ -34,7 +35,7 @@ configure:
 	@tools/configure.sh $(PRESET) $(BUILD)
 
 build: configure ## build everything into build/bin and build/lib (the default)
-	@tools/build.sh $(BUILD) $(JOBS)
+	@tools/build.sh $(BUILD) $(JOBS) $(TARGETS)
 
 demo: build ## show programs that are too large for the card take turns
 	@$(BUILD)/bin/reveza demo $(ARGS)
@@ -45,6 +46,10 @@ test: build ## build, then run all tests; ARGS go to ctest (ARGS='-R swap')
 check: build ## format, clang-tidy, layers, licences, texts and links
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet check; fi
 	@tools/check.sh $(BUILD) $(JOBS)
+
+tidy: build ## clang-tidy on the tests too, and with its analyzer: a quarter of an hour
+	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet check; fi
+	@tools/tidy.py $(BUILD) $(JOBS)
 
 bench: build ## measure what can be measured without a GPU
 	@bench/run.sh $(BUILD)

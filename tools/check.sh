@@ -40,7 +40,8 @@ check layers tools/check_layers.py
 check licences tools/check_licences.py
 check text tools/check_text.py
 check links tools/check_links.py
-check clang-tidy tools/tidy.py "$build" "$jobs"
+# The rest of clang-tidy takes three times as long: `make tidy`.
+check clang-tidy tools/tidy.py "$build" "$jobs" --quick
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 ((failed == 0))

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Runs clang-tidy on every file of ours that a build tree compiles, each once.
 
-  tools/tidy.py BUILD JOBS
+  tools/tidy.py BUILD JOBS [--quick]
+
+--quick leaves out the tests and the analyzer, which take most of the time.
 
 A file that passed is not looked at again until it, a header of ours that it includes, its compiler
 options or .clang-tidy change; BUILD/tidy remembers. (What a file includes is known once the tree
@@ -27,6 +29,7 @@ TEST_CHECKS = ",".join((
     "bugprone-sizeof-expression", "bugprone-string-constructor", "bugprone-unused-raii",
     "bugprone-unused-return-value", "bugprone-use-after-move", "modernize-use-override",
     "performance-for-range-copy", "performance-move-const-arg", "readability-duplicate-include"))
+QUICK_CHECKS = "-clang-analyzer-*"  # of those in .clang-tidy
 # What only GCC knows.
 GCC_ONLY = ("--param=", "-fno-sanitize-recover")
 
@@ -67,28 +70,27 @@ def output_of(entry: dict) -> str:
     return words[words.index("-o") + 1] if "-o" in words else ""
 
 
-def fingerprint(entry: dict, headers: list[pathlib.Path] | None) -> str | None:
+def fingerprint(entry: dict, headers: list[pathlib.Path] | None, checks: str) -> str | None:
     """Of everything that decides the answer; None when that is not known."""
     if not headers:
         return None
-    digest = hashlib.sha256(entry["command"].encode() + TEST_CHECKS.encode())
+    digest = hashlib.sha256(entry["command"].encode() + checks.encode())
     for path in [ROOT / ".clang-tidy", pathlib.Path(entry["file"]), *sorted(headers)]:
         digest.update(str(path).encode())
         digest.update(path.read_bytes() if path.exists() else b"gone")
     return digest.hexdigest()
 
 
-def tidy(entry: dict) -> tuple[pathlib.Path, bool, str, float]:
+def tidy(entry: dict, checks: str) -> tuple[pathlib.Path, bool, str, float]:
     file = pathlib.Path(entry["file"])
     words = shlex.split(entry["command"])
     while words and not words[0].endswith(("++", "++-12", "++-13", "++-14")):
         words.pop(0)  # ccache
     options = [word for word in words[1:] if not word.startswith(GCC_ONLY)]
-    checks = [f"--checks={TEST_CHECKS}"] if is_test(file) else []
     started = time.monotonic()
     try:
         done = subprocess.run(
-            [TIDY, "--quiet", *checks, str(file), "--", *options, "-Wno-unknown-warning-option",
+            [TIDY, "--quiet", f"--checks={checks}", str(file), "--", *options, "-Wno-unknown-warning-option",
              "-Wno-unused-command-line-argument", "-Wno-ignored-optimization-argument"],
             cwd=entry["directory"], capture_output=True, text=True, check=False,
             timeout=LIMIT_SECONDS)
@@ -98,30 +100,36 @@ def tidy(entry: dict) -> tuple[pathlib.Path, bool, str, float]:
 
 
 def main() -> int:
-    if len(sys.argv) != 3:
+    arguments = [word for word in sys.argv[1:] if word != "--quick"]
+    quick = len(arguments) < len(sys.argv) - 1
+    if len(arguments) != 2:
         print(__doc__, file=sys.stderr)
         return 2
-    build, jobs = pathlib.Path(sys.argv[1]).resolve(), int(sys.argv[2])
+    build, jobs = pathlib.Path(arguments[0]).resolve(), int(arguments[1])
     memory = build / "tidy"
     memory.mkdir(exist_ok=True)
     headers = included(build)
     work = []
-    for entry in units(build):
-        mark = fingerprint(entry, headers.get(output_of(entry)))
-        if mark is None or not (memory / mark).exists():
-            work.append((entry, mark))
+    entries = [entry for entry in units(build)
+               if not (quick and is_test(pathlib.Path(entry["file"])))]
+    for entry in entries:
+        # "" adds nothing to .clang-tidy. Who passes all of it passes a part of it.
+        whole = TEST_CHECKS if is_test(pathlib.Path(entry["file"])) else ""
+        marks = [fingerprint(entry, headers.get(output_of(entry)), checks)
+                 for checks in ([QUICK_CHECKS, whole] if quick else [whole])]
+        if not any(mark and (memory / mark).exists() for mark in marks):
+            work.append((entry, QUICK_CHECKS if quick else whole, marks[0]))
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for (file, passed, output, seconds), (_, mark) in zip(
-                pool.map(tidy, [entry for entry, _ in work]), work):
+        for (file, passed, output, seconds), (_, _, mark) in zip(
+                pool.map(lambda job: tidy(job[0], job[1]), work), work):
             if not passed:
                 failed += 1
                 print(f"{file.relative_to(ROOT)} ({seconds:.0f} s)\n{output}", end="", flush=True)
             elif mark:
                 (memory / mark).touch()
-    total = len(units(build))
     if not failed:
-        print(f"clang-tidy: {total} files are clean ({len(work)} looked at)")
+        print(f"clang-tidy: {len(entries)} files are clean ({len(work)} looked at)")
     return 1 if failed else 0
 
 

@@ -38,9 +38,10 @@ class Tidy(TreeTest):
                    f"{header}' > good.d\n  depfile = good.d\n  deps = gcc\nbuild good.o: cc\n")
         subprocess.run(["ninja", "-C", str(self.tree / "build"), "--quiet"], check=True)
 
-    def tidy(self) -> tuple[int, str]:
+    def tidy(self, *more: str) -> tuple[int, str]:
         done = subprocess.run(
-            [sys.executable, "-B", str(self.tree / "tools/tidy.py"), str(self.tree / "build"), "1"],
+            [sys.executable, "-B", str(self.tree / "tools/tidy.py"), str(self.tree / "build"), "1",
+             *more],
             capture_output=True, text=True, check=False)
         self.assertEqual(done.stderr, "")
         return done.returncode, done.stdout
@@ -52,6 +53,17 @@ class Tidy(TreeTest):
         self.assertIn("src/bad.cc", output)
         self.assertIn("modernize-use-override", output)
         self.assertNotIn("src/good.cc", output)
+
+    def test_quick_leaves_out_tests_and_what_passed_all(self):
+        self.compile_commands(good=GOOD, bad_test=BAD)
+        self.build()
+        self.assertEqual(self.tidy("--quick"), (0, "clang-tidy: 1 files are clean (1 looked at)\n"))
+        status, output = self.tidy()
+        self.assertEqual(status, 1)
+        self.assertIn("src/bad_test.cc", output)
+        (self.tree / "src/good.h").write_text("#pragma once\ninline constexpr int kGood = 3;\n")
+        self.tidy()
+        self.assertEqual(self.tidy("--quick"), (0, "clang-tidy: 1 files are clean (0 looked at)\n"))
 
     def test_remembers_what_passed_until_a_header_changes(self):
         self.compile_commands(good=GOOD)
