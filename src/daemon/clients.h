@@ -36,6 +36,9 @@ struct ClientEntry {
   std::set<GpuId> wanted;  // a context is asked for or made
   std::set<GpuId> admitted;
   std::set<GpuId> with_context;
+  // What its contexts took, where that could be measured. The client's own figure is an estimate
+  // until it has heard of this one.
+  std::map<GpuId, Bytes> measured_context;
 
   // The order that it has not answered, and since when.
   struct Order {

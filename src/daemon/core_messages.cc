@@ -88,6 +88,7 @@ bool Core::OnContextMade(ClientEntry& client, const wire::ContextMade& message) 
     client.with_context.insert(message.gpu);
     if (const auto measured = MeasureContext(client, message.gpu)) {
       overhead = *measured;
+      client.measured_context[message.gpu] = overhead;
       SendAdmitted(client.id, message.gpu, overhead);
     }
   }
@@ -126,8 +127,10 @@ bool Core::OnAccount(ClientEntry& client, const wire::Account& message) {
   if (!client.admitted.contains(message.gpu)) return false;
   if (message.context == 0) client.with_context.erase(message.gpu);
   if (message.context != 0) client.with_context.insert(message.gpu);
+  const auto measured = client.measured_context.find(message.gpu);
+  const bool known = message.context != 0 && measured != client.measured_context.end();
   const scheduler::Footprint footprint = {message.resident, message.swapped, message.pinned,
-                                          message.context};
+                                          known ? measured->second : message.context};
   scheduler_.AccountChanged(clock_.Now(), client.id, message.gpu, footprint,
                             message.credit_returned, message.arena);
   return true;
