@@ -214,10 +214,13 @@ void Agent::OnAdmitted(const wire::ContextAdmitted& admitted) {
     if (memcmp(gpu.uuid.bytes, admitted.uuid, sizeof(admitted.uuid)) != 0) continue;
     if (gpus_.size() == 1 && client_.ContextOf(gpu.ordinal) == nullptr &&
         gate_ == GateState::kOpen) {
-      // From here on the daemon says when. Nobody can be inside before the first context.
-      Gate::Close(1'000'000);
-      gate_ = GateState::kClosed;
-      client_.ledger_.SetResidency(swap::Residency::kOut);
+      // From here on the daemon says when; who joins a job that has its turn was told already.
+      // Nobody can be inside before the first context.
+      if (!opened_early_) {
+        Gate::Close(1'000'000);
+        gate_ = GateState::kClosed;
+      }
+      client_.ledger_.SetResidency(opened_early_ ? swap::Residency::kIn : swap::Residency::kOut);
     }
     gpu.number = admitted.gpu;
     gpu.granule = admitted.granule < swap::kGranularity
@@ -248,6 +251,7 @@ bool Agent::CaptureInProgress() {
 }
 
 void Agent::OnCloseGate(const wire::CloseGate& order) {
+  opened_early_ = false;
   const std::int64_t began = swap::NowMicroseconds();
   wire::DrainFailed failed{};
   failed.serial = order.serial;
@@ -324,6 +328,7 @@ bool Agent::DrainContext(CUcontext context, std::int64_t until_us) {
 // What was allocated since the daemon last heard of our books is not in physical memory yet: the
 // books say so, and the daemon orders a swap-in, and then the gate open again.
 void Agent::OnOpenGate() {
+  opened_early_ = true;
   if (gate_ == GateState::kOpen) return;
   swapping_in_ = false;
   for (const Gpu& gpu : gpus_) {
