@@ -249,7 +249,8 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
     if (!state.card->Hold(id, &info)) return CUDA_ERROR_INVALID_VALUE;
     physical = std::make_shared<Physical>(state.card.get(), info);
     physical->properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    physical->properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {info.device}};
+    physical->properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    physical->properties.location.id = info.device;
     physical->properties.requestedHandleTypes =
         static_cast<CUmemAllocationHandleType>(info.handle_types);
   }

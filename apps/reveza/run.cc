@@ -51,7 +51,7 @@ std::optional<Trouble> CheckCommand(const std::string& command) {
 std::optional<fs::path> FindLibrary() {
   const fs::path programs = platform::ProgramFolder();
   for (const char* place : {"lib/libreveza.so", "lib/reveza/libreveza.so"}) {
-    const fs::path library = programs.parent_path() / place;
+    fs::path library = programs.parent_path() / place;
     std::error_code error;
     if (fs::exists(library, error)) return library;
   }
