@@ -210,7 +210,7 @@ Fit MakeFit(Books& books, GpuId gpu, Bytes bytes, JobId keep, bool best_effort) 
   if (!FitsWith(books, gpu, in, bytes) && !best_effort) {
     JobSet without = books.InOrEntering();
     without.erase(keep);
-    return keep != 0 && books.Fits(gpu, without) && without.size() > 0 &&
+    return keep != 0 && books.Fits(gpu, without) && !without.empty() &&
                    std::any_of(without.begin(), without.end(),
                                [&](JobId id) {
                                  const Job& job = books.jobs.at(id);
