@@ -216,11 +216,11 @@ void Agent::OnAdmitted(const wire::ContextAdmitted& admitted) {
         gate_ == GateState::kOpen) {
       // From here on the daemon says when; who joins a job that has its turn was told already.
       // Nobody can be inside before the first context.
-      if (!opened_early_) {
+      if (!told_to_open_) {
         Gate::Close(1'000'000);
         gate_ = GateState::kClosed;
       }
-      client_.ledger_.SetResidency(opened_early_ ? swap::Residency::kIn : swap::Residency::kOut);
+      client_.ledger_.SetResidency(told_to_open_ ? swap::Residency::kIn : swap::Residency::kOut);
     }
     gpu.number = admitted.gpu;
     gpu.granule = admitted.granule < swap::kGranularity
@@ -251,7 +251,6 @@ bool Agent::CaptureInProgress() {
 }
 
 void Agent::OnCloseGate(const wire::CloseGate& order) {
-  opened_early_ = false;
   const std::int64_t began = swap::NowMicroseconds();
   wire::DrainFailed failed{};
   failed.serial = order.serial;
@@ -279,6 +278,7 @@ void Agent::OnCloseGate(const wire::CloseGate& order) {
     return;
   }
   gate_ = GateState::kClosed;
+  told_to_open_ = false;
   gate_wanted_sent_ = false;
   client_.ledger_.SetResidency(swap::Residency::kOut);
   ReportBooks();
@@ -328,7 +328,7 @@ bool Agent::DrainContext(CUcontext context, std::int64_t until_us) {
 // What was allocated since the daemon last heard of our books is not in physical memory yet: the
 // books say so, and the daemon orders a swap-in, and then the gate open again.
 void Agent::OnOpenGate() {
-  opened_early_ = true;
+  told_to_open_ = true;
   if (gate_ == GateState::kOpen) return;
   swapping_in_ = false;
   for (const Gpu& gpu : gpus_) {

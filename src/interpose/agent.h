@@ -104,7 +104,7 @@ class Agent {
   bool idle_reported_ = false;
 
   bool swapping_in_ = false;
-  bool opened_early_ = false;  // by the daemon, before there was a context
+  bool told_to_open_ = false;  // by the daemon, perhaps before there is a context
   bool retry_soon_ = false;    // the driver refused; try again in a moment
   std::uint32_t swap_in_serial_ = 0;
   std::int64_t swap_in_began_us_ = 0;  // first credit

@@ -113,7 +113,7 @@ void Agent::LoseDaemon() {
   const bool knew_it = welcomed_;
   welcomed_ = false;
   swapping_in_ = false;
-  opened_early_ = false;
+  told_to_open_ = false;
   contention_ = false;
   if (!warned_alone_ && !refused_) {
     Say("%s; this program runs on without it", knew_it ? "lost the daemon" : "no daemon answers");
