@@ -67,7 +67,7 @@ void Client::FinishClosing(std::uint32_t serial) {
   world_.Send(id_, EventKind::kOther,
               [id = id_, serial](Scheduler& s, Time now) { s.GateClosed(now, id, serial); });
   if (!growth_deferred_) return;
-  if (growing_->kind == GrowthKind::kSwappable) {
+  if (growing_.kind == GrowthKind::kSwappable) {
     AllocateVirtually();
   } else {
     WaitAtGate();

@@ -190,12 +190,12 @@ void Client::Grow(GrowthKind kind) {
 
 void Client::AskGrowth() {
   growth_deferred_ = false;
-  if (growing_->bytes == 0) {
+  if (growing_.bytes == 0) {
     EndGrowth();
   } else if (gate_ != Gate::kClosed) {
-    growing_->request = ++next_request_;
+    growing_.request = ++next_request_;
     SendGrowth();
-  } else if (growing_->kind == GrowthKind::kSwappable) {
+  } else if (growing_.kind == GrowthKind::kSwappable) {
     AllocateVirtually();
   } else {
     growth_deferred_ = true;
@@ -206,40 +206,40 @@ void Client::AskGrowth() {
 void Client::SendGrowth() {
   Wait(At::kGrowth);
   world_.Send(id_, EventKind::kGrowthWanted,
-              [id = id_, growing = *growing_](Scheduler& s, Time now) {
+              [id = id_, growing = growing_](Scheduler& s, Time now) {
                 s.GrowthWanted(now, id, growing.request, growing.gpu, growing.kind, growing.bytes);
               });
 }
 
 void Client::AllocateVirtually() {
-  Card& card = cards_[growing_->gpu];
-  card.books.swapped += growing_->bytes;
-  card.fresh += growing_->bytes;
-  Account(growing_->gpu, 0, EventKind::kAllocated);
-  SwapInPieces(growing_->gpu);
+  Card& card = cards_[growing_.gpu];
+  card.books.swapped += growing_.bytes;
+  card.fresh += growing_.bytes;
+  Account(growing_.gpu, 0, EventKind::kAllocated);
+  SwapInPieces(growing_.gpu);
   EndGrowth();
 }
 
 void Client::EndGrowth() {
-  growing_.reset();
+  growing_ = {};
   growth_deferred_ = false;
   Proceed();
 }
 
 void Client::Do(const scheduler::AnswerGrowth& order) {
-  if (!growing_ || growing_->request != order.request) return;
+  if (growing_.request != order.request) return;
   Card& card = cards_[order.gpu];
   switch (order.answer) {
     case Growth::kRefused:
-      if (Claim(order.gpu) + growing_->bytes <= plan_.surely_served) {
+      if (Claim(order.gpu) + growing_.bytes <= plan_.surely_served) {
         world_.checker().Fail("growth refused that the card could serve", world_.now());
       }
       EndGrowth();
       return;
     case Growth::kGranted:
       card.credit += order.credit;
-      (growing_->kind == GrowthKind::kPinned ? card.books.pinned : card.books.resident) +=
-          growing_->bytes;
+      (growing_.kind == GrowthKind::kPinned ? card.books.pinned : card.books.resident) +=
+          growing_.bytes;
       Account(order.gpu);
       EndGrowth();
       return;

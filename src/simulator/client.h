@@ -125,7 +125,7 @@ class Client {
   bool told_idle_ = false;
   At at_ = At::kBetween;
   std::size_t contexts_made_ = 0;
-  std::optional<Growing> growing_;
+  Growing growing_{};             // request 0: it asks for nothing
   bool growth_deferred_ = false;  // kLater came while the gate was closing
   std::uint32_t next_request_ = 0;
   std::uint64_t step_ = 0;
