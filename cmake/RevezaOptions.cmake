@@ -29,7 +29,7 @@ endfunction()
 
 # reveza_test(<name> SOURCES ... [LINK ...] [LABELS ...] [TIMEOUT s] [ENVIRONMENT K=V ...] [SERIAL]):
 # one GoogleTest program; ctest runs each of its cases (SERIAL: with nothing beside it).
-# Target threads_tests builds those with the label `threads`.
+# Target threads_tests builds those with the label `threads` and without `processes`.
 include(GoogleTest)
 add_custom_target(threads_tests)
 function(reveza_test name)
@@ -40,7 +40,7 @@ function(reveza_test name)
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE reveza_options ${ARG_LINK} GTest::gtest_main)
-  if("threads" IN_LIST ARG_LABELS)
+  if("threads" IN_LIST ARG_LABELS AND NOT "processes" IN_LIST ARG_LABELS)
     add_dependencies(threads_tests ${name})
   endif()
   set(properties TIMEOUT ${ARG_TIMEOUT})
