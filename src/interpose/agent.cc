@@ -46,7 +46,9 @@ int Agent::Timeout() const {
   if (retry_soon_) return kRetryTimeoutMs;
   if (swapping_in_ || gate_ == GateState::kOpening) return 20;
   if (contention_ && gate_ == GateState::kOpen) return kContentionTimeoutMs;
-  if (!connection_.is_open()) return gate_ == GateState::kClosed ? 100 : kIdleTimeoutMs;
+  if (!connection_.is_open()) {
+    return gate_ == GateState::kClosed || MayReturnSoon() ? 100 : kIdleTimeoutMs;
+  }
   return client_.books_changed_.load(std::memory_order_relaxed) ? int(kBooksIntervalUs / 1000)
                                                                 : kIdleTimeoutMs;
 }
@@ -167,9 +169,14 @@ void Agent::SendContexts() {
 
 void Agent::SendGrowth() {
   swap::MutexLock lock(client_.requests_mutex_);
+  std::vector<GrowthRequest*> later;  // a new daemon has not answered Resumed yet
   for (GrowthRequest* request : client_.growth_wanted_) {
     Gpu* gpu = FindGpu(request->ordinal);
-    if (gpu == nullptr || !gpu->admitted) {
+    if (gpu != nullptr && !gpu->admitted) {
+      later.push_back(request);
+      continue;
+    }
+    if (gpu == nullptr) {
       request->answer = Answer::kRefused;
       request->answered = true;
       client_.answered_.NotifyAll();
@@ -188,7 +195,7 @@ void Agent::SendGrowth() {
     request->sent = connection_.Send(wanted);
     client_.growth_sent_.push_back(request);
   }
-  client_.growth_wanted_.clear();
+  client_.growth_wanted_ = later;
 }
 
 void Agent::OnGrowthAnswer(const wire::GrowthAnswer& answer) {

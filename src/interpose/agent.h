@@ -81,6 +81,7 @@ class Agent {
   // ---- alone ----
   void Connect();
   void LoseDaemon();
+  bool MayReturnSoon() const;
   void TryReconnect();
   void TryComeBack();
   bool BringInAlone();
@@ -95,6 +96,7 @@ class Agent {
   bool refused_ = false;  // never try again
   bool warned_alone_ = false;
   std::int64_t next_try_us_ = 0;
+  std::int64_t alone_from_us_ = 0;  // until then a daemon that was lost may be started again
 
   GateState gate_ = GateState::kOpen;
   bool contention_ = false;

@@ -20,6 +20,9 @@ namespace reveza::interpose {
 namespace {
 
 constexpr std::int64_t kReconnectUs = 1'000'000;
+// A daemon that was lost may be started again at once: for this long nothing is decided alone.
+constexpr std::int64_t kGraceUs = 3'000'000;
+constexpr std::int64_t kReconnectInGraceUs = 100'000;
 // Left free when a client comes back by itself: modules and local memory of whoever runs.
 constexpr Bytes kComeBackReserve = 64 * kMiB;
 
@@ -60,7 +63,7 @@ class GpuLock {
 }  // namespace
 
 void Agent::Connect() {
-  next_try_us_ = swap::NowMicroseconds() + kReconnectUs;
+  next_try_us_ = swap::NowMicroseconds() + (MayReturnSoon() ? kReconnectInGraceUs : kReconnectUs);
   welcomed_ = false;
   if (refused_ || !connection_.Open()) return;
   const bool resuming = !gpus_.empty();
@@ -108,9 +111,15 @@ void Agent::OnWelcome(const wire::Welcome& welcome) {
   client_.BooksChanged();  // the arena is in the books alone
 }
 
+bool Agent::MayReturnSoon() const { return swap::NowMicroseconds() < alone_from_us_; }
+
 void Agent::LoseDaemon() {
   connection_.Close();
   const bool knew_it = welcomed_;
+  if (knew_it) {
+    alone_from_us_ = swap::NowMicroseconds() + kGraceUs;
+    next_try_us_ = 0;
+  }
   welcomed_ = false;
   swapping_in_ = false;
   told_to_open_ = false;
@@ -137,7 +146,7 @@ void Agent::TryReconnect() {
 
 // An open gate stays open, without bounds. A closed one opens when all the memory is back.
 void Agent::TryComeBack() {
-  if (connection_.is_open()) return;
+  if (connection_.is_open() || MayReturnSoon()) return;
   if (gate_ == GateState::kOpen) {
     if (client_.ledger_.residency() != swap::Residency::kUnmanaged) {
       client_.ledger_.SetResidency(swap::Residency::kUnmanaged);
@@ -155,8 +164,13 @@ void Agent::TryComeBack() {
     std::size_t free = 0;
     std::size_t total = 0;
     if (Real().cuMemGetInfo_v2(&free, &total) != CUDA_SUCCESS) return;
-    if (free < missing + kComeBackReserve && free < total / 4 * 3) return;
-    if (free < missing) return;
+    const bool tight = free < missing + kComeBackReserve && free < total / 4 * 3;
+    if (tight || free < missing) {
+      // Two that each hold a part and wait for the rest would wait for ever: all or nothing.
+      const Bytes held = client_.ledger_.GetBooks(gpu.ordinal).resident;
+      if (held > 0) mover_.Evict(gpu.ordinal, held, [](void*, int, Bytes) {}, nullptr);
+      return;
+    }
     client_.ledger_.AddCredit(gpu.ordinal, missing);
     // With the lock held and the memory seen to be free this ends; if somebody outside took it
     // meanwhile, what came in goes back to being out and we try again later.
@@ -181,6 +195,7 @@ bool Agent::BringInAlone() {
 
 // Nobody to ask: everything is granted, as far as the card goes.
 void Agent::AnswerAllAlone() {
+  if (MayReturnSoon()) return;
   swap::MutexLock lock(client_.requests_mutex_);
   for (ContextRequest* request : client_.contexts_wanted_) {
     if (FindGpu(request->ordinal) == nullptr) {

@@ -200,12 +200,11 @@ CUresult Ledger::MaterialiseAll(Block& block) {
   return CUDA_SUCCESS;
 }
 
-// With credit in hand, "out of memory" only means that memory of others is released late.
+// Within the budget, "out of memory" only means that memory of others is released late, or (with
+// no daemon to ask) that others have it for now.
 Reply Ledger::OfMaking(CUresult result) const {
   if (result == CUDA_SUCCESS) return {};
-  if (result == CUDA_ERROR_OUT_OF_MEMORY && residency_ != Residency::kUnmanaged) {
-    return {Outcome::kRetry, result, 0};
-  }
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) return {Outcome::kRetry, result, 0};
   return Failed(result);
 }
 

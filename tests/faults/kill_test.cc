@@ -108,7 +108,8 @@ TEST_F(KillTest, TheDaemonForGood) {
   Process first = machine_.Start("worker", Work(25, 1));
   Process second = machine_.Start("worker", Work(25, 2));
   EXPECT_TRUE(machine_.WaitFor([](const json& status) {
-    return !status["gpus"].empty() && status["gpus"][0]["handover"]["count"] >= 1;
+    // Both have all their memory by then.
+    return !status["gpus"].empty() && status["gpus"][0]["handover"]["count"] >= 6;
   }));
   machine_.daemon().Signal(SIGKILL);
   ExpectRight(first, 1);
