@@ -4,12 +4,9 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -17,6 +14,7 @@
 
 #include "exit_status.h"
 #include "platform/testing_directory.h"
+#include "platform/testing_shell.h"
 #include "platform/unix_socket.h"
 #include "wire/codec.h"
 #include "wire/messages.h"
@@ -24,27 +22,15 @@
 namespace reveza::cli {
 namespace {
 
-struct Ran {
-  int status = -1;
-  std::string output;  // both streams
-};
+using platform::Ran;
 
 class RevezaTest : public testing::Test {
  protected:
   // Through a shell, in an environment of its own: no settings of whoever runs the test.
   Ran Shell(const std::string& line) const {
-    const std::string whole = "env -i PATH=/usr/bin:/bin HOME=" + place_.path().string() +
-                              " XDG_RUNTIME_DIR=" + place_.path().string() + " " + extra_ +
-                              " sh -c '" + line + "' 2>&1 </dev/null";
-    Ran ran;
-    FILE* pipe = popen(whole.c_str(), "r");
-    std::array<char, 4096> part;
-    for (std::size_t got; (got = fread(part.data(), 1, part.size(), pipe)) > 0;) {
-      ran.output.append(part.data(), got);
-    }
-    const int status = pclose(pipe);
-    ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    return ran;
+    return platform::Shell("env -i PATH=/usr/bin:/bin HOME=" + place_.path().string() +
+                           " XDG_RUNTIME_DIR=" + place_.path().string() + " " + extra_ +
+                           " sh -c '" + line + "'");
   }
   Ran Reveza(const std::string& arguments) const { return Shell(REVEZA_PROGRAM " " + arguments); }
   void ExpectError(const std::string& arguments, ExitStatus status, const std::string& part) const {

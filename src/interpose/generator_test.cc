@@ -1,13 +1,14 @@
 // tools/generate_driver_calls.py: what it refuses, and that docs/coverage.md is what it says.
 #include <gtest/gtest.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
+
+#include "platform/testing_directory.h"
+#include "platform/testing_shell.h"
 
 namespace {
 
@@ -21,29 +22,20 @@ std::string Read(const std::filesystem::path& path) {
 class GeneratorTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = testing::TempDir() + "reveza-generator-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     table_ = Read(REVEZA_TEST_TABLE);
     ASSERT_NE(table_.find("\ncuLaunchKernel "), std::string::npos);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   // Its exit status; output_ has what it said.
   int Generate(const std::string& table) {
     std::ofstream(folder_ / "table.txt") << table;
-    const std::string command =
-        std::string(REVEZA_TEST_PYTHON) + " " + REVEZA_TEST_GENERATOR + " --table " +
-        (folder_ / "table.txt").string() + " --header " + REVEZA_TEST_CUDA_HEADER + " --output " +
-        (folder_ / "out").string() + " --compiler " + REVEZA_TEST_COMPILER + " 2>&1";
-    FILE* pipe = popen(command.c_str(), "r");
-    if (pipe == nullptr) return -1;
-    output_.clear();
-    char buffer[1024];
-    for (size_t got; (got = fread(buffer, 1, sizeof buffer, pipe)) > 0;)
-      output_.append(buffer, got);
-    const int status = pclose(pipe);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    const std::string command = std::string(REVEZA_TEST_PYTHON) + " " + REVEZA_TEST_GENERATOR +
+                                " --table " + (folder_ / "table.txt").string() + " --header " +
+                                REVEZA_TEST_CUDA_HEADER + " --output " +
+                                (folder_ / "out").string() + " --compiler " + REVEZA_TEST_COMPILER;
+    reveza::platform::Ran ran = reveza::platform::Shell(command);
+    output_ = std::move(ran.output);
+    return ran.status;
   }
 
   std::string WithoutLine(const std::string& beginning) {
@@ -52,7 +44,7 @@ class GeneratorTest : public testing::Test {
     return table_.substr(0, at) + table_.substr(table_.find('\n', at + 1));
   }
 
-  std::filesystem::path folder_;
+  reveza::platform::TestingDirectory folder_;
   std::string table_;
   std::string output_;
 };

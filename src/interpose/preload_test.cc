@@ -1,8 +1,6 @@
 // The built library as a program meets it: what it needs and exports, and that programs with it
 // do what they do without it.
 #include <gtest/gtest.h>
-#include <stdio.h>
-#include <sys/wait.h>
 
 #include <fstream>
 #include <regex>
@@ -11,7 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "platform/testing_shell.h"
+
 namespace {
+
+using reveza::platform::Ran;
+using reveza::platform::Shell;
 
 constexpr char kLibrary[] = REVEZA_TEST_LIBRARY;           // libreveza.so
 constexpr char kPassThrough[] = REVEZA_TEST_PASS_THROUGH;  // the same resolver, hooks that pass
@@ -19,24 +22,9 @@ constexpr char kDriver[] = REVEZA_TEST_MINI_CUDA;
 constexpr char kProbe[] = REVEZA_TEST_PROBE;
 constexpr char kLinkedProbe[] = REVEZA_TEST_LINKED_PROBE;
 
-struct Ran {
-  int status;
-  std::string output;
-  bool operator==(const Ran&) const = default;
-};
-void PrintTo(const Ran& ran, std::ostream* out) { *out << ran.status << ": " << ran.output; }
-
 // `command` by the shell, with what it writes to both outputs.
 Ran Execute(const std::string& command, const std::string& environment = "") {
-  FILE* pipe = popen((environment + " " + command + " 2>&1").c_str(), "r");
-  Ran ran{-1, ""};
-  if (pipe == nullptr) return ran;
-  char buffer[4096];
-  for (size_t got; (got = fread(buffer, 1, sizeof buffer, pipe)) > 0;)
-    ran.output.append(buffer, got);
-  const int status = pclose(pipe);
-  ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ran;
+  return Shell(environment + " " + command);
 }
 
 std::string Preload(const std::string& libraries) { return "LD_PRELOAD='" + libraries + "'"; }

@@ -10,10 +10,15 @@
 #include <vector>
 
 #include "client.h"
-#include "run_program.h"
+#include "fake_card.h"
 
 namespace reveza::clients {
 namespace {
+
+using reveza::testing::ClientPath;
+using reveza::testing::Ended;
+using reveza::testing::Environment;
+using reveza::testing::FakeCard;
 
 struct Program {
   const char* name;
@@ -22,7 +27,7 @@ struct Program {
 
 void PrintTo(const Program& program, std::ostream* out) { *out << program.name; }
 
-class EveryProgram : public testing::TestWithParam<Program> {
+class EveryProgram : public ::testing::TestWithParam<Program> {
  protected:
   static Ended RunWith(const FakeCard& card, std::vector<std::string> more) {
     std::vector<std::string> arguments = GetParam().arguments;
@@ -33,7 +38,7 @@ class EveryProgram : public testing::TestWithParam<Program> {
 };
 
 TEST_P(EveryProgram, SaysTheSameTwiceAndSomethingElseForAnotherSeed) {
-  const FakeCard card(Settings{{"FAKECUDA_DEVICES", "2"}});
+  const FakeCard card(Environment{{"FAKECUDA_DEVICES", "2"}});
   const Ended first = RunWith(card, {"--seed", "1"});
   ASSERT_EQ(first.status, 0) << first.complaint;
   ASSERT_EQ(first.Field("name"), "subject") << first.output;
@@ -48,22 +53,22 @@ TEST_P(EveryProgram, SaysTheSameTwiceAndSomethingElseForAnotherSeed) {
 
 INSTANTIATE_TEST_SUITE_P(
     Clients, EveryProgram,
-    testing::Values(Program{"worker", {"--bytes", "24MiB", "--steps", "9", "--small", "20"}},
-                    Program{"threads", {"--bytes", "16MiB", "--steps", "17", "--threads", "5"}},
-                    Program{"graph", {"--bytes", "8MiB", "--steps", "12"}},
-                    Program{"vmm", {"--bytes", "64MiB", "--steps", "9"}},
-                    Program{"pools", {"--bytes", "16MiB", "--steps", "6"}},
-                    Program{"pinned_flag", {"--bytes", "8MiB", "--steps", "4", "--hold-ms", "50"}},
-                    Program{"run_ahead", {"--bytes", "4MiB", "--steps", "60"}},
-                    Program{"idle",
-                            {"--bytes", "4MiB", "--steps", "6", "--burst", "2", "--pause-ms", "5"}},
-                    Program{"alloc_loop", {"--bytes", "32MiB", "--steps", "60"}},
-                    Program{"capture_slow", {"--bytes", "4MiB", "--steps", "3", "--hold-ms", "20"}},
-                    Program{"multi_context", {"--bytes", "8MiB", "--steps", "7"}},
-                    Program{"forker", {"--bytes", "4MiB", "--steps", "8"}},
-                    Program{"ipc_pair", {"--bytes", "4MiB", "--steps", "10", "--step-ms", "1"}},
-                    Program{"multi_gpu", {"--bytes", "8MiB", "--steps", "6"}},
-                    Program{"crash", {"--bytes", "8MiB", "--steps", "5"}}),
+    ::testing::Values(
+        Program{"worker", {"--bytes", "24MiB", "--steps", "9", "--small", "20"}},
+        Program{"threads", {"--bytes", "16MiB", "--steps", "17", "--threads", "5"}},
+        Program{"graph", {"--bytes", "8MiB", "--steps", "12"}},
+        Program{"vmm", {"--bytes", "64MiB", "--steps", "9"}},
+        Program{"pools", {"--bytes", "16MiB", "--steps", "6"}},
+        Program{"pinned_flag", {"--bytes", "8MiB", "--steps", "4", "--hold-ms", "50"}},
+        Program{"run_ahead", {"--bytes", "4MiB", "--steps", "60"}},
+        Program{"idle", {"--bytes", "4MiB", "--steps", "6", "--burst", "2", "--pause-ms", "5"}},
+        Program{"alloc_loop", {"--bytes", "32MiB", "--steps", "60"}},
+        Program{"capture_slow", {"--bytes", "4MiB", "--steps", "3", "--hold-ms", "20"}},
+        Program{"multi_context", {"--bytes", "8MiB", "--steps", "7"}},
+        Program{"forker", {"--bytes", "4MiB", "--steps", "8"}},
+        Program{"ipc_pair", {"--bytes", "4MiB", "--steps", "10", "--step-ms", "1"}},
+        Program{"multi_gpu", {"--bytes", "8MiB", "--steps", "6"}},
+        Program{"crash", {"--bytes", "8MiB", "--steps", "5"}}),
     [](const auto& about) { return std::string(about.param.name); });
 
 std::string WorkerHash(const std::string& program, std::vector<std::string> more) {
@@ -109,7 +114,7 @@ TEST(Crash, KillsItselfAtItsStep) {
 }
 
 TEST(MultiGpu, SaysThatOneDeviceIsNotEnough) {
-  const FakeCard card(Settings{{"FAKECUDA_DEVICES", "1"}});
+  const FakeCard card(Environment{{"FAKECUDA_DEVICES", "1"}});
   EXPECT_EQ(card.Run(ClientPath("multi_gpu"), {}).status, kSkipped);
 }
 

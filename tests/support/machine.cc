@@ -6,9 +6,7 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <stdexcept>
 #include <thread>
 
@@ -51,30 +49,23 @@ std::string Ask(const std::string& socket_path) {
   return whole ? text : "";
 }
 
+Environment CardEnvironment(const Machine::Options& options) {
+  Environment environment = options.environment;
+  environment.insert({"FAKECUDA_MEMORY", options.memory});
+  environment.insert({"FAKECUDA_LINK", options.link});
+  environment.insert({"FAKECUDA_DEVICES", std::to_string(options.devices)});
+  return environment;
+}
+
 }  // namespace
 
-Machine::Machine(Options options) : options_(std::move(options)) {
-  char folder[] = "/dev/shm/reveza-machine-XXXXXX";
-  if (mkdtemp(folder) == nullptr) throw std::runtime_error("cannot make a folder in /dev/shm");
-  folder_ = folder;
-}
+Machine::Machine(Options options)
+    : options_(std::move(options)), card_(CardEnvironment(options_)) {}
 
 Machine::~Machine() {
   if (daemon_ != nullptr) daemon_->Signal(SIGTERM);
   if (daemon_ != nullptr) daemon_->Wait(seconds(10));
   daemon_.reset();
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
-
-Environment Machine::ProgramEnvironment() const {
-  Environment environment = options_.environment;
-  environment.insert({"FAKECUDA_DIR", folder_ + "/card"});
-  environment.insert({"FAKECUDA_MEMORY", options_.memory});
-  environment.insert({"FAKECUDA_LINK", options_.link});
-  environment.insert({"FAKECUDA_DEVICES", std::to_string(options_.devices)});
-  environment.insert({"LD_LIBRARY_PATH", REVEZA_FAKECUDA_FOLDER});
-  return environment;
 }
 
 void Machine::StartDaemon() {
@@ -83,7 +74,7 @@ void Machine::StartDaemon() {
   Environment environment = ProgramEnvironment();
   environment["REVEZA_CONFIG"] = "/dev/null";
   daemon_ = std::make_unique<Process>(command, environment,
-                                      folder_ + "/daemon" + std::to_string(started_++));
+                                      folder() + "/daemon" + std::to_string(started_++));
   const auto until = std::chrono::steady_clock::now() + seconds(20);
   while (Ask(socket()).empty()) {
     if (!daemon_->Running() || std::chrono::steady_clock::now() > until) {
@@ -103,10 +94,10 @@ Process Machine::Start(const std::string& program, const std::vector<std::string
   environment.insert({"REVEZA_JOB", job_text});
   if (std::strlen(REVEZA_LIBRARY) > 0) environment.insert({"LD_PRELOAD", REVEZA_LIBRARY});
   for (const auto& [key, value] : more) environment[key] = value;
-  std::vector<std::string> command{std::string(REVEZA_CLIENT_FOLDER) + "/" + program};
+  std::vector<std::string> command{ClientPath(program)};
   command.insert(command.end(), arguments.begin(), arguments.end());
   command.push_back("--json");
-  return Process(command, environment, folder_ + "/client" + std::to_string(number));
+  return Process(command, environment, folder() + "/client" + std::to_string(number));
 }
 
 Ended Machine::Native(const std::string& program, const std::vector<std::string>& arguments) {
@@ -130,7 +121,7 @@ bool Machine::WaitFor(const std::function<bool(const json&)>& condition, seconds
 }
 
 json Machine::CardStatistics() const {
-  Process process({REVEZA_FAKECUDA_STAT, "--json"}, ProgramEnvironment(), folder_ + "/stat");
+  Process process({REVEZA_FAKECUDA_STAT, "--json"}, ProgramEnvironment(), folder() + "/stat");
   const auto ended = process.Wait(seconds(20));
   return ended ? json::parse(ended->output, nullptr, false) : json();
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "fake_card.h"
 #include "process.h"
 
 namespace reveza::testing {
@@ -54,15 +55,15 @@ class Machine {
   // Waits until nothing is in use any more.
   bool GpuIsEmpty(std::chrono::seconds limit = std::chrono::seconds(20)) const;
 
-  const std::string& folder() const { return folder_; }
-  std::string socket() const { return folder_ + "/revezad.sock"; }
-  Environment ProgramEnvironment() const;
+  const std::string& folder() const { return card_.folder(); }
+  std::string socket() const { return folder() + "/revezad.sock"; }
+  const Environment& ProgramEnvironment() const { return card_.environment(); }
 
  private:
   nlohmann::json CardStatistics() const;
 
   Options options_;
-  std::string folder_;
+  FakeCard card_;
   int started_ = 0;
   std::unique_ptr<Process> daemon_;
 };
