@@ -21,6 +21,22 @@ void ToTheEndOfASlice(Script& script) {
   script.Wait(seconds(31));
 }
 
+// The same with job 10 of clients 1 and 2 in its slice, and job 3 waiting.
+void ToTheEndOfASliceOfTwo(Script& script) {
+  for (ClientId client : {1, 2}) {
+    script.Join(client, 10);
+    script.MakeContext(client);
+    script.Allocate(client, 6 * kGiB);
+  }
+  script.Newcomer(3, kBig);
+  script.Want(1);
+  EXPECT_TRUE(script.Open(1));
+  EXPECT_TRUE(script.Open(2));
+  script.Want(3);
+  script.hold_gates = true;
+  script.Wait(seconds(31));
+}
+
 TEST(Gates, NothingIsEvictedBeforeTheGateHasClosed) {
   Script script;
   ToTheEndOfASlice(script);
@@ -35,18 +51,7 @@ TEST(Gates, NothingIsEvictedBeforeTheGateHasClosed) {
 
 TEST(Gates, AllClientsOfAJobCloseBeforeOneIsEvictedAndOpenTogether) {
   Script script;
-  for (ClientId client : {1, 2}) {
-    script.Join(client, 10);
-    script.MakeContext(client);
-    script.Allocate(client, 6 * kGiB);
-  }
-  script.Newcomer(3, kBig);
-  script.Want(1);
-  EXPECT_TRUE(script.Open(1));
-  EXPECT_TRUE(script.Open(2));
-  script.Want(3);
-  script.hold_gates = true;
-  script.Wait(seconds(31));
+  ToTheEndOfASliceOfTwo(script);
   ASSERT_TRUE(script.IsClosing(1));
   ASSERT_TRUE(script.IsClosing(2));
   script.CloseHeldGate(1);
@@ -58,16 +63,7 @@ TEST(Gates, AllClientsOfAJobCloseBeforeOneIsEvictedAndOpenTogether) {
 
 TEST(Gates, AFailedDrainOpensTheJobAgainAndIsTriedAgain) {
   Script script;
-  for (ClientId client : {1, 2}) {
-    script.Join(client, 10);
-    script.MakeContext(client);
-    script.Allocate(client, 6 * kGiB);
-  }
-  script.Newcomer(3, kBig);
-  script.Want(1);
-  script.Want(3);
-  script.hold_gates = true;
-  script.Wait(seconds(31));
+  ToTheEndOfASliceOfTwo(script);
   script.CloseHeldGate(1);
   EXPECT_FALSE(script.Open(1));
   script.FailHeldGate(2);
@@ -116,16 +112,7 @@ TEST(Gates, AStaleAnswerIsIgnored) {
 
 TEST(Gates, TheDeathOfTheLastThatClosesEndsTheLeaving) {
   Script script;
-  for (ClientId client : {1, 2}) {
-    script.Join(client, 10);
-    script.MakeContext(client);
-    script.Allocate(client, 6 * kGiB);
-  }
-  script.Newcomer(3, kBig);
-  script.Want(1);
-  script.Want(3);
-  script.hold_gates = true;
-  script.Wait(seconds(31));
+  ToTheEndOfASliceOfTwo(script);
   script.CloseHeldGate(1);
   script.Leave(2);
   EXPECT_EQ(script.JobOf(10).state, JobState::kIdle);
@@ -134,16 +121,7 @@ TEST(Gates, TheDeathOfTheLastThatClosesEndsTheLeaving) {
 
 TEST(Gates, TheDeathOfTheOneThatDidNotDrainLetsTheJobLeave) {
   Script script;
-  for (ClientId client : {1, 2}) {
-    script.Join(client, 10);
-    script.MakeContext(client);
-    script.Allocate(client, 6 * kGiB);
-  }
-  script.Newcomer(3, kBig);
-  script.Want(1);
-  script.Want(3);
-  script.hold_gates = true;
-  script.Wait(seconds(31));
+  ToTheEndOfASliceOfTwo(script);
   script.FailHeldGate(2);
   script.Leave(2);
   script.CloseHeldGate(1);
