@@ -27,6 +27,7 @@ using std::chrono::steady_clock;
 constexpr int kAnswerLimitMs = 20'000;
 constexpr auto kStartLimit = std::chrono::seconds(20);
 constexpr std::size_t kMostText = 256 << 20;
+constexpr char kNotYours[] = "ask to join its group, or set REVEZA_SOCKET to one of your own";
 
 template <typename... Arguments>
 std::unexpected<Trouble> Bad(ExitStatus status, fmt::format_string<Arguments...> format,
@@ -127,10 +128,8 @@ Outcome<DaemonLink> DaemonLink::Connect(const fs::path& socket) {
     case Error::Code::kUnavailable:
       return Bad(kNoDaemon, "{}; `reveza run` starts one", fd.error().message);
     case Error::Code::kPermission:
-      return Bad(kPermission,
-                 "no permission on {}: it is another user's (ask to join its group, or set "
-                 "REVEZA_SOCKET to one of your own)",
-                 socket.string());
+      return Bad(kPermission, "no permission on {}: it is another user's ({})", socket.string(),
+                 kNotYours);
     default:
       return Bad(kFailed, "{}", fd.error().message);
   }
@@ -186,9 +185,12 @@ Outcome<std::string> DaemonLink::Ask(const void* packet, std::size_t size) {
     if (type == wire::Type::kRefused) {
       const auto refused = wire::View<wire::Refused>(part.data());
       if (refused.reason == wire::RefusedReason::kWrongVersion) return OtherVersion(socket_);
-      const bool user = refused.reason == wire::RefusedReason::kUser;
-      return Bad(user ? kPermission : kFailed, "the daemon refused: {}",
-                 static_cast<const char*>(refused.text));
+      const std::string why = static_cast<const char*>(refused.text);
+      if (refused.reason == wire::RefusedReason::kUser) {
+        return Bad(kPermission, "the daemon at {} refused: {} ({})", socket_.string(), why,
+                   kNotYours);
+      }
+      return Bad(kFailed, "the daemon at {} refused: {}", socket_.string(), why);
     }
     if (type != wire::Type::kText) continue;
     const auto header = wire::View<wire::TextHeader>(part.data());
