@@ -7,8 +7,9 @@ folder of the build tree:
   driver_calls.h       struct DriverCalls: the driver's own entries, typed
   driver_hooks.h       declarations of the hand-written hooks::NAME
   driver_exports.cc    the exported functions
-  hook_defaults.cc     hooks that only call the driver, for tests of the resolver alone
+  hook_defaults.cc     hooks that take a note and call the driver, for tests without the others
   driver_entries.inc   every entry with its wrapper, for the resolver
+  wrapped_calls.inc    what the exported functions do, for the test that calls each
   exported_symbols.txt what libreveza.so exports, for the test that reads it back
   coverage.md          what docs/coverage.md has to be
 
@@ -247,8 +248,9 @@ namespace reveza::interpose::hooks {
 
 def hook_defaults(entries):
     kinds = twins(entries)
-    lines = [NOTICE, """// Hooks that only call the driver: for tests of the resolver alone.
+    lines = [NOTICE, """// Hooks that take a note and call the driver: for tests without the hand-written ones.
 #include "interpose/driver_hooks.h"
+#include "interpose/testing/notes.h"
 
 namespace reveza::interpose::hooks {
 
@@ -257,6 +259,7 @@ namespace reveza::interpose::hooks {
         declaration = hook_declaration(entry, entry.base in kinds).replace(
             "StreamKind kind", "StreamKind")
         lines.append(f"{declaration} {{\n"
+                     f"  testing::NoteHook(\"{entry.base}\");\n"
                      f"  return real({entry.passed()});\n}}\n\n")
     lines.append("}  // namespace reveza::interpose::hooks\n")
     return "".join(lines)
@@ -308,6 +311,17 @@ def driver_entries(rows, entries):
         lines.append(f"{macro}({entry.name}, {entry.base}, {str(entry.per_thread).lower()})\n")
     for row in sorted((row for row in rows if row.policy == "extern"), key=lambda row: row.name):
         lines.append(f"REVEZA_EXTERN({row.name})\n")
+    return "".join(lines)
+
+
+def wrapped_calls(entries):
+    """X-macros: what the wrapper of each entry does."""
+    lines = [NOTICE]
+    for entry in ordered(entries):
+        if entry.policy == "gate":
+            lines.append(f"REVEZA_GATED({entry.name})\n")
+        elif entry.policy in ("own", "count"):
+            lines.append(f"REVEZA_HOOKED({entry.name}, {entry.base})\n")
     return "".join(lines)
 
 
@@ -381,6 +395,7 @@ def main():
             ("driver_exports.cc", driver_exports(entries)),
             ("hook_defaults.cc", hook_defaults(entries)),
             ("driver_entries.inc", driver_entries(rows, entries)),
+            ("wrapped_calls.inc", wrapped_calls(entries)),
             ("exported_symbols.txt", exported_symbols(entries)),
             ("coverage.md", coverage(rows, entries))):
         write(options.output / name, text)

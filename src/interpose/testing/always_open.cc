@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "interpose/gate.h"
+#include "interpose/testing/notes.h"
 #include "interpose/unknown_calls.h"
 
 namespace reveza::interpose {
@@ -25,6 +26,16 @@ bool EnterSlow(ThreadSlot*, CUstream, StreamKind) { return false; }
 void AfterBoundedCall(CUstream, StreamKind) {}
 
 }  // namespace gate_internal
+
+namespace testing {
+namespace {
+constinit thread_local const char* last_hook = "";
+}  // namespace
+
+void NoteHook(const char* name) { last_hook = name; }
+const char* LastHook() { return last_hook; }
+
+}  // namespace testing
 
 namespace {
 char last_unknown_call[64];
