@@ -192,6 +192,7 @@ void Agent::SendGrowth() {
     if (books.Need() + books.spare + wanted.bytes > client_.ledger_.Budget(request->ordinal)) {
       wanted.bytes = request->bytes;
     }
+    request->asked = wanted.bytes;
     request->sent = connection_.Send(wanted);
     client_.growth_sent_.push_back(request);
   }
@@ -209,6 +210,9 @@ void Agent::OnGrowthAnswer(const wire::GrowthAnswer& answer) {
     request->answer = answer.answer == wire::Growth::kGranted   ? Answer::kGranted
                       : answer.answer == wire::Growth::kRefused ? Answer::kRefused
                                                                 : Answer::kLater;
+    if (request->answer == Answer::kLater && request->kind == wire::GrowthKind::kSwappable) {
+      client_.ledger_.Permit(request->ordinal, request->asked);
+    }
     request->answered = true;
     client_.growth_sent_.erase(client_.growth_sent_.begin() + static_cast<std::ptrdiff_t>(i));
     client_.answered_.NotifyAll();

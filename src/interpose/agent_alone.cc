@@ -211,6 +211,7 @@ void Agent::AnswerAllAlone() {
   }
   for (GrowthRequest* request : client_.growth_wanted_) {
     request->answer = gate_ == GateState::kOpen ? Answer::kGranted : Answer::kLater;
+    client_.ledger_.Permit(request->ordinal, request->bytes);
     request->answered = true;
   }
   if (!client_.contexts_wanted_.empty() && !warned_alone_ && !refused_) {

@@ -45,6 +45,7 @@ struct GrowthRequest {
   int ordinal = 0;
   wire::GrowthKind kind = wire::GrowthKind::kSwappable;
   Bytes bytes = 0;
+  Bytes asked = 0;  // of the daemon: a little more
   bool sent = false;
   bool answered = false;
   Answer answer = Answer::kRefused;
@@ -82,7 +83,8 @@ class Client {
   CUresult ReleasePrimary(CUdevice device, CUcontext context, CUresult (*release)(CUdevice));
 
   // ---- memory ----
-  // Asks the daemon for credit and waits. kLater: the gate is closing.
+  // Asks the daemon for credit and waits. kLater: the gate is closed or closing, and the ledger may
+  // give virtual memory instead.
   Answer AskGrowth(int ordinal, wire::GrowthKind kind, Bytes bytes);
   // Counts `bytes` of memory that stays in the card; waits for room. Inside or outside the gate.
   Answer ReservePinned(int ordinal, Bytes bytes);

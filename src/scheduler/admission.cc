@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/host.h"
 #include "scheduler/room.h"
 #include "scheduler/slices.h"
 
@@ -70,6 +71,13 @@ bool ImpossibleEvenAlone(const Books& books, const Job& job, GpuId gpu, Bytes by
   return books.Claim(job, gpu) + bytes > books.gpus.at(gpu).Limit();
 }
 
+Obstacle ObstacleOf(Books& books, const PendingContext& context, Bytes estimate) {
+  const Job& job = books.jobs.at(context.job);
+  if (!AllCouldRunAlone(books, job, context.gpu, estimate)) return Obstacle::kFixedMemory;
+  const Extra extra{context.client, context.gpu, 0, estimate};
+  return HostAllows(books, extra) ? Obstacle::kNone : Obstacle::kHostMemory;
+}
+
 }  // namespace
 
 bool AllCouldRunAlone(const Books& books, const Job& job, GpuId gpu, Bytes bytes) {
@@ -89,7 +97,7 @@ void ConsiderContexts(Books& books) {
     if (card.maker && books.Reached(card.maker_limit)) card.maker.reset();
     if (card.maker || card.context_for) continue;
     const Bytes estimate = books.ContextEstimate(card);
-    for (const PendingContext& context : books.contexts) {
+    for (PendingContext& context : books.contexts) {
       if (context.gpu != gpu) continue;
       const Job& job = books.jobs.at(context.job);
       if (ImpossibleEvenAlone(books, job, gpu, estimate)) {
@@ -98,7 +106,8 @@ void ConsiderContexts(Books& books) {
         AdmitNow(books, gpu, context.client, std::min(estimate, static_cast<Bytes>(free)));
         break;
       }
-      if (!AllCouldRunAlone(books, job, gpu, estimate)) continue;
+      context.obstacle = ObstacleOf(books, context, estimate);
+      if (context.obstacle != Obstacle::kNone) continue;
       if (MakeFit(books, gpu, estimate, 0, /*best_effort=*/false) == Fit::kYes) {
         card.context_for = context.client;
       }

@@ -106,7 +106,7 @@ Bytes Books::Entry(const Job& job, GpuId gpu) const {
   for (const PendingGrowth& growth : growths) {
     if (growth.job != job.id || growth.gpu != gpu) continue;
     const bool on_entry =
-        job.phase != Phase::kIn && growth.kind == GrowthKind::kPinned && !growth.blocked;
+        job.phase != Phase::kIn && growth.kind == GrowthKind::kPinned && !growth.Blocked();
     if (growth.approved || on_entry) sum += growth.bytes;
   }
   return sum;
@@ -152,7 +152,7 @@ bool Books::Wants(const Job& job) const {
     if (client.wants) return true;
   }
   return std::any_of(growths.begin(), growths.end(), [&](const PendingGrowth& growth) {
-    return growth.job == job.id && growth.kind == GrowthKind::kPinned && !growth.blocked;
+    return growth.job == job.id && growth.kind == GrowthKind::kPinned && !growth.Blocked();
   });
 }
 
@@ -214,7 +214,7 @@ Bytes Books::Evictable(const Client& client, GpuId gpu) const {
 }
 
 Bytes Books::HostReserved(const Client& client) {
-  return std::max(client.host_reserved, client.arena);
+  return std::max({client.host_reserved, client.arena, client.arena_asked});
 }
 
 Bytes Books::HostReserved() const {

@@ -33,6 +33,10 @@ struct Holding {
   Bytes pinned_on_the_way = 0;
   // At most so much of the swappable memory was ever in GPU memory: only that needs a host copy.
   Bytes backed = 0;
+  // The most swappable memory that it ever had, and the most that was looked at with regard to host
+  // memory: at most a granule less, because requests are rounded up.
+  Bytes peak = 0;
+  Bytes cleared = 0;
   // An Evict under way (serial 0: none) and how much of it has not come back yet.
   std::uint32_t evict_serial = 0;
   Bytes evict_asked = 0;
@@ -94,10 +98,15 @@ struct Job {
   Time drain_backoff{0};
   Time evictable_at{0};  // host memory failed it
 
+  std::optional<Time> peak_raised;  // when a client last had more memory than ever before
+
   bool Uses(GpuId gpu) const;
   bool GateOpenSomewhere() const;
   bool AllIdle() const;
 };
+
+// What keeps growth from being looked at: it never blocks a handover.
+enum class Obstacle { kNone, kFixedMemory, kHostMemory };
 
 struct PendingGrowth {
   ClientId client = 0;
@@ -107,13 +116,16 @@ struct PendingGrowth {
   GrowthKind kind = GrowthKind::kSwappable;
   Bytes bytes = 0;
   bool approved = false;  // it fits beside all that run: waits only for evictions
-  bool blocked = false;   // fixed memory of others is in the way
+  Obstacle obstacle = Obstacle::kNone;
+
+  bool Blocked() const { return obstacle != Obstacle::kNone; }
 };
 
 struct PendingContext {
   ClientId client = 0;
   JobId job = 0;
   GpuId gpu = 0;
+  Obstacle obstacle = Obstacle::kNone;
 };
 
 struct Gpu {

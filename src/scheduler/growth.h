@@ -12,4 +12,8 @@ namespace reveza::scheduler {
 // must) and leaves the rest waiting.
 void ConsiderGrowths(Books& books);
 
+// When nothing else can be decided: of the growths that block each other, refuses one of the
+// youngest job. False: there are none.
+bool BreakDeadlock(Books& books);
+
 }  // namespace reveza::scheduler

@@ -189,5 +189,35 @@ TEST(Growth, DoesNotThrowOutAJobThatComesInByItsTurn) {
   EXPECT_TRUE(script.Open(3));
 }
 
+// The first growth waits for an eviction that the second must not count on.
+TEST(Growth, WhatIsPromisedToOneIsNotPromisedToAnother) {
+  Script script;
+  for (ClientId client : {1, 2, 3}) script.Newcomer(client, 4 * kGiB);
+  for (ClientId client : {1, 2}) script.Want(client);
+  script.hold_evictions = true;
+  script.Newcomer(4, 6 * kGiB);
+  script.Want(3);
+  ASSERT_TRUE(script.Open(1) && script.Open(2) && script.Open(3));
+  script.Grow(1, 7, 8 * kGiB, GrowthKind::kPinned);
+  script.Grow(2, 8, 8 * kGiB, GrowthKind::kPinned);
+  EXPECT_FALSE(script.Answered(8));
+  EXPECT_EQ(script.JobOf(2).why, WaitReason::kGpuMemory);
+}
+
+TEST(Growth, NothingIsPinnedWhileAContextMayTurnOutLarger) {
+  Script script;
+  script.Newcomer(1, 4 * kGiB);
+  script.Want(1);
+  script.Join(2, 2);
+  script.scheduler().ContextWanted(Time(0), 2, Script::kGpu);
+  script.Obey();
+  script.Grow(1, 7, kGiB, GrowthKind::kPinned);
+  script.Grow(1, 8, kGiB);
+  EXPECT_FALSE(script.Answered(7));
+  EXPECT_EQ(script.AnswerTo(8), Growth::kGranted);
+  script.FinishContext(2);
+  EXPECT_EQ(script.AnswerTo(7), Growth::kGranted);
+}
+
 }  // namespace
 }  // namespace reveza::scheduler

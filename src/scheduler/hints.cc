@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/host.h"
 #include "scheduler/slices.h"
 
 namespace reveza::scheduler {
@@ -30,7 +31,8 @@ bool Contended(const Books& books, const Job& job) {
     }
   }
   for (const PendingGrowth& growth : books.growths) {
-    if (growth.job != job.id && !growth.blocked && job.Uses(growth.gpu)) return true;
+    if (growth.job != job.id && growth.obstacle != Obstacle::kFixedMemory && job.Uses(growth.gpu))
+      return true;
   }
   return std::any_of(books.gpus.begin(), books.gpus.end(), [&](const auto& entry) {
     return entry.second.context_for && job.Uses(entry.first) &&
@@ -53,15 +55,16 @@ void TellContention(Books& books) {
 
 void TellArenas(Books& books) {
   if (EverythingFits(books)) return;
-  Bytes left = books.config.host_budget;
+  const Bytes reserved = books.HostReserved();
+  Bytes left = books.config.host_budget - std::min(books.config.host_budget, reserved);
   for (auto& [job_id, job] : books.jobs) {
     for (auto& [id, client] : job.clients) {
       if (client.resident_only) continue;
       const Bytes held = Books::HostReserved(client);
-      const Bytes wanted = RoundUp(client.Swappable(), kArenaStep);
-      const Bytes bytes = std::min(std::max(wanted, held), left);
-      left -= bytes;
+      const Bytes wanted = RoundUp(HostShare(books, client), kArenaStep);
+      const Bytes bytes = std::min(std::max(wanted, held), held + left);
       if (bytes <= client.arena_asked + client.arena_asked / 8) continue;
+      left -= bytes - held;
       client.arena_asked = bytes;
       books.decisions.push_back(PrepareArena{id, bytes});
     }

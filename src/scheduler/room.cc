@@ -4,6 +4,7 @@
 
 #include "scheduler/admission.h"
 #include "scheduler/gates.h"
+#include "scheduler/host.h"
 
 namespace reveza::scheduler {
 namespace {
@@ -43,7 +44,8 @@ std::int64_t Shortage(const Books& books, GpuId gpu, const JobSet& in) {
     shortage += static_cast<std::int64_t>(books.Deficit(books.jobs.at(id), gpu));
   }
   for (const PendingGrowth& growth : books.growths) {
-    if (growth.gpu == gpu && growth.approved) shortage += static_cast<std::int64_t>(growth.bytes);
+    if (growth.gpu != gpu || !growth.approved || !in.contains(growth.job)) continue;
+    shortage += static_cast<std::int64_t>(growth.bytes);
   }
   const Gpu& card = books.gpus.at(gpu);
   if (card.context_for) shortage += static_cast<std::int64_t>(books.ContextEstimate(card));
@@ -105,6 +107,8 @@ void SendEvictions(Books& books, GpuId gpu, std::int64_t shortage) {
     if (shortage <= 0) return;
     if (job->phase != Phase::kOut) continue;
     if (!books.Reached(job->evictable_at)) continue;
+    Bytes none = 0;
+    Bytes& host_left = KeepsItsPlace(books, *job) ? none : host_free;
     for (auto& [id, client] : job->clients) {
       const Bytes most = books.Evictable(client, gpu);
       if (most == 0 || shortage <= 0) continue;
@@ -112,7 +116,7 @@ void SendEvictions(Books& books, GpuId gpu, std::int64_t shortage) {
       if (holding.evict_serial != 0) continue;
       const Bytes wanted = std::min(most, RoundUp(static_cast<Bytes>(shortage), granule));
       const Bytes bytes =
-          Books::EvictableWithin(client, wanted, EvictLeft(client), granule, host_free);
+          Books::EvictableWithin(client, wanted, EvictLeft(client), granule, host_left);
       if (bytes == 0) continue;
       client.host_reserved =
           std::max(Books::HostReserved(client),
@@ -182,6 +186,8 @@ bool EvictionsSuffice(Books& books, const JobSet& in) {
     for (Job* job : EvictionOrder(books, in)) {
       if (shortage <= 0) break;
       if (!job->Uses(gpu) || !books.Reached(job->evictable_at)) continue;
+      Bytes none = 0;
+      Bytes& host_left = KeepsItsPlace(books, *job) ? none : host_free;
       for (const auto& [id, client] : job->clients) {
         const Bytes evictable = books.Evictable(client, gpu);
         const auto holding = client.gpus.find(gpu);
@@ -189,7 +195,7 @@ bool EvictionsSuffice(Books& books, const JobSet& in) {
         const Bytes most = evictable - holding->second.evict_left;
         const Bytes wanted = std::min(most, RoundUp(static_cast<Bytes>(shortage), granule));
         const Bytes bytes = Books::EvictableWithin(client, wanted, EvictLeft(client) + planned[id],
-                                                   granule, host_free);
+                                                   granule, host_left);
         planned[id] += bytes;
         shortage -= static_cast<std::int64_t>(bytes);
       }

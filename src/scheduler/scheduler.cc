@@ -8,6 +8,7 @@
 #include "scheduler/gates.h"
 #include "scheduler/growth.h"
 #include "scheduler/hints.h"
+#include "scheduler/host.h"
 #include "scheduler/room.h"
 #include "scheduler/turns.h"
 #include "scheduler/view.h"
@@ -48,7 +49,7 @@ class Scheduler::Impl {
       ChooseTurns(books);
       MoveMemory(books);
       const bool changed = OpenGates(books);
-      if (!changed && books.decisions.size() == before) break;
+      if (!changed && books.decisions.size() == before && !BreakDeadlock(books)) break;
     }
     TellContention(books);
     TellArenas(books);
@@ -158,6 +159,7 @@ void Scheduler::ClientResumed(Time now, ClientId client, GpuId gpu, const Footpr
   Impl::CoverHoldings(*holding);
   Client& resumed = *books.Find(client);
   resumed.host_reserved = std::max(resumed.host_reserved, resumed.Swapped());
+  NotePeak(books, gpu, resumed, footprint.Swappable());
   if (footprint.swapped > 0) CloseStaleGate(resumed);
   if (!gate_open || footprint.swapped > 0) {
     // It may have been at its gate for long, and says so once only.
@@ -176,7 +178,7 @@ void Scheduler::ContextWanted(Time now, ClientId client, GpuId gpu) {
   for (const PendingContext& context : books.contexts) {
     if (context.client == client && context.gpu == gpu) return;
   }
-  books.contexts.push_back({client, books.job_of.at(client), gpu});
+  books.contexts.push_back({client, books.job_of.at(client), gpu, Obstacle::kNone});
   impl_->Decide();
 }
 
@@ -198,7 +200,8 @@ void Scheduler::GrowthWanted(Time now, ClientId client, std::uint32_t request, G
   }
   asking->idle = false;
   Job& job = books.jobs.at(asking->job);
-  books.growths.push_back({client, job.id, request, gpu, kind, bytes});
+  books.growths.push_back(
+      {client, job.id, request, gpu, kind, bytes, /*approved=*/false, Obstacle::kNone});
   if (job.phase == Phase::kOut && !job.waiting_since && books.Wants(job)) {
     job.waiting_since = books.now;
   }
@@ -214,6 +217,7 @@ void Scheduler::AccountChanged(Time now, ClientId client, GpuId gpu, const Footp
   Impl::EnterAccount(*holding, footprint, credit_returned);
   Client& account = *books.Find(client);
   account.arena = arena;
+  NotePeak(books, gpu, account, footprint.Swappable());
   if (footprint.swapped > 0) CloseStaleGate(account);
   impl_->Decide();
 }

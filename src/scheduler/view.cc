@@ -33,6 +33,7 @@ JobState StateOf(const Books& books, const Job& job) {
 WaitReason ContextReason(const Books& books, const Job& job) {
   for (const PendingContext& context : books.contexts) {
     if (context.job != job.id) continue;
+    if (context.obstacle == Obstacle::kHostMemory) return WaitReason::kHostMemory;
     const Gpu& gpu = books.gpus.at(context.gpu);
     return gpu.maker || gpu.context_for ? WaitReason::kContext : WaitReason::kGpuMemory;
   }
@@ -43,7 +44,8 @@ WaitReason ContextReason(const Books& books, const Job& job) {
 WaitReason GrowthReason(const Books& books, const Job& job) {
   for (const PendingGrowth& growth : books.growths) {
     if (growth.job != job.id) continue;
-    if (growth.blocked) return WaitReason::kGpuMemory;
+    if (growth.obstacle == Obstacle::kFixedMemory) return WaitReason::kGpuMemory;
+    if (growth.obstacle == Obstacle::kHostMemory) return WaitReason::kHostMemory;
     if (growth.approved && books.Returning(growth.gpu) == 0) return WaitReason::kHostMemory;
     return WaitReason::kTurn;
   }

@@ -119,6 +119,7 @@ void Checker::CheckGates(const Scheduler& scheduler, Time now) {
   const std::vector<ClientView> clients = scheduler.Clients();
   for (const JobView& job : scheduler.Jobs()) {
     if (job.why == scheduler::WaitReason::kQueue) ++seen_.queued;
+    if (job.why == scheduler::WaitReason::kHostMemory) ++seen_.held_for_host_memory;
     for (const scheduler::ClientId id : job.clients) {
       const bool open = Find(clients, id)->gate_open;
       if (job.state == JobState::kRunning && !open) Fail("a running job with a closed gate", now);

@@ -59,6 +59,7 @@ class Checker {
     std::uint64_t growths_refused = 0;
     std::uint64_t contexts = 0;
     std::uint64_t queued = 0;
+    std::uint64_t held_for_host_memory = 0;
   };
   const Seen& seen() const { return seen_; }
 

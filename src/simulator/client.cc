@@ -192,14 +192,12 @@ void Client::AskGrowth() {
   growth_deferred_ = false;
   if (growing_.bytes == 0) {
     EndGrowth();
-  } else if (gate_ != Gate::kClosed) {
-    growing_.request = ++next_request_;
-    SendGrowth();
-  } else if (growing_.kind == GrowthKind::kSwappable) {
-    AllocateVirtually();
-  } else {
+  } else if (gate_ == Gate::kClosed && growing_.kind == GrowthKind::kPinned) {
     growth_deferred_ = true;
     WaitAtGate();
+  } else {
+    growing_.request = ++next_request_;
+    SendGrowth();
   }
 }
 
@@ -244,8 +242,13 @@ void Client::Do(const scheduler::AnswerGrowth& order) {
       EndGrowth();
       return;
     case Growth::kLater:
-      growth_deferred_ = true;
-      if (gate_ != Gate::kClosing) AskGrowth();
+      if (gate_ == Gate::kClosing) {
+        growth_deferred_ = true;
+      } else if (gate_ == Gate::kClosed && growing_.kind == GrowthKind::kSwappable) {
+        AllocateVirtually();
+      } else {
+        AskGrowth();
+      }
       return;
   }
 }

@@ -23,6 +23,10 @@ class Maker {
     for (JobId job = 1; job <= jobs; ++job) MakeJob(job);
     FitContexts();
     if (flavour_ == Flavour::kRough) MakeSurprises();
+    if (flavour_ == Flavour::kShort) {
+      scenario_.world.scheduler.host_budget =
+          Between(0, 16) * scenario_.world.granule + scenario_.world.budgets[0] / Between(1, 16);
+    }
     return scenario_;
   }
 
@@ -91,6 +95,13 @@ class Maker {
     plan.work = Milliseconds(200, 3000);
     plan.step = Milliseconds(2, 40);
     if (flavour_ == Flavour::kPlain) return plan;
+    if (flavour_ == Flavour::kShort) {
+      // No more than it began with: who grows while both card and host are full may be refused.
+      plan.most = plan.footprint;
+      plan.grows = 0.05;
+      plan.frees = 0.05;
+      return plan;
+    }
     plan.grows = static_cast<double>(Between(0, 10)) / 200;
     plan.frees = static_cast<double>(Between(0, 10)) / 200;
     plan.pins = OneIn(3) ? 0.01 : 0;

@@ -49,6 +49,7 @@ enum class Flavour {
   kGrowing,  // growth, pinned memory, frees, sleeps
   kRough,    // all of that, undrainable steps, failing evictions, deaths, cut budgets, a new daemon
   kFitting,  // everything fits at all times
+  kShort,    // busy jobs that free and take again, and little host memory
 };
 
 Scenario RandomScenario(std::uint64_t seed, Flavour flavour);

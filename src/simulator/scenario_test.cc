@@ -39,6 +39,7 @@ struct Total {
     seen.growths_later += outcome.seen.growths_later;
     seen.growths_refused += outcome.seen.growths_refused;
     seen.queued += outcome.seen.queued;
+    seen.held_for_host_memory += outcome.seen.held_for_host_memory;
   }
 };
 
@@ -81,6 +82,16 @@ TEST(EveryWorld, SurvivesDeathsCutBudgetsFailuresAndNewDaemons) {
   EXPECT_GT(total.events, 80'000u);
   EXPECT_GT(total.seen.growths_refused, 10u);
   EXPECT_GT(total.seen.gates_closed, 1000u);
+}
+
+// With too little host memory to swap all of them, some queue; none is refused and all end.
+TEST(EveryWorld, ShortHostMemoryMakesJobsWaitAndNotFail) {
+  const Total total = PlayAll(Flavour::kShort, 400);
+  if (OneSeedOnly()) return;
+  EXPECT_GT(total.events, 40'000u);
+  EXPECT_GT(total.seen.evictions, 100u);
+  EXPECT_GT(total.seen.held_for_host_memory, 100u);
+  EXPECT_EQ(total.seen.growths_refused, 0u);
 }
 
 TEST(EveryWorld, WhatFitsNeverWaitsAndNeverMoves) {

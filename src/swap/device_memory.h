@@ -27,6 +27,8 @@ struct DeviceMemory {
   Bytes context_bytes = 0;
   Bytes counted = 0;  // pools, arrays, managed memory: the driver's own, only counted
   Bytes spare = 0;    // credit
+  // What may be given virtually while the gate is closed: the daemon has seen to host memory.
+  Bytes permitted = 0;
   std::vector<std::unique_ptr<Block>> blocks;
   std::vector<int> peers;     // other GPUs that were given access to our allocations
   CUstream stream = nullptr;  // for moving; made when first needed

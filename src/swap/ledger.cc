@@ -148,9 +148,17 @@ bool Ledger::SpendOnCounted(int ordinal, Bytes bytes) {
   return true;
 }
 
+void Ledger::Permit(int ordinal, Bytes bytes) {
+  MutexLock lock(mutex_);
+  if (DeviceMemory* device = Device(ordinal)) device->permitted += bytes;
+}
+
 void Ledger::SetResidency(Residency residency) {
   MutexLock lock(mutex_);
   residency_ = residency;
+  if (residency == Residency::kIn || residency == Residency::kUnmanaged) {
+    for (const auto& device : devices_) device->permitted = 0;
+  }
   changed_.NotifyAll();
 }
 
@@ -171,11 +179,17 @@ Reply Ledger::MayGrow(const DeviceMemory& device, Bytes size) const {
   if (residency_ == Residency::kIn && device.spare < size) {
     return {Outcome::kNeedCredit, CUDA_SUCCESS, size - device.spare};
   }
+  if (residency_ == Residency::kOut && device.permitted < size) {
+    return {Outcome::kNeedCredit, CUDA_SUCCESS, size - device.permitted};
+  }
   return {};
 }
 
 void Ledger::TakeCredit(DeviceMemory& device, Block& block) {
-  if (residency_ == Residency::kOut) return;
+  if (residency_ == Residency::kOut) {
+    device.permitted -= std::min(device.permitted, block.size);
+    return;
+  }
   for (Piece& piece : block.pieces) {
     if (piece.credit) continue;
     piece.credit = true;

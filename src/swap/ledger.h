@@ -79,6 +79,8 @@ class Ledger {
   Bytes TakeSpare(int ordinal, Bytes keep);
   // Uses `bytes` of spare credit for memory that is counted, not ours. false: not enough.
   bool SpendOnCounted(int ordinal, Bytes bytes);
+  // Lets that much be given while the residency is kOut; forgotten when memory comes back in.
+  void Permit(int ordinal, Bytes bytes);
   void SetResidency(Residency residency);
   Residency residency() const;
   // Until the residency changes, a copy ends or `microseconds` pass.

@@ -113,6 +113,7 @@ TEST_F(LedgerTest, FreeRefusesWhatItDidNotGive) {
 
 TEST_F(LedgerTest, WithAClosedGateMemoryIsVirtual) {
   ledger_.SetResidency(Residency::kOut);
+  ledger_.Permit(0, 200 * kMiB);
   const CUdeviceptr address = MustAllocate(200 * kMiB);
   EXPECT_NE(address, 0u);
   EXPECT_EQ(gpu_.in_use(), 0u);
@@ -121,8 +122,24 @@ TEST_F(LedgerTest, WithAClosedGateMemoryIsVirtual) {
   EXPECT_EQ(ledger_.GetBooks(0).Need(), 0u);
 }
 
+TEST_F(LedgerTest, WithAClosedGateNoMoreIsGivenThanWasPermitted) {
+  ledger_.SetResidency(Residency::kOut);
+  ledger_.Permit(0, 8 * kMiB);
+  CUdeviceptr address = 0;
+  const Reply reply = ledger_.Allocate(0, gpu_.context(), 12 * kMiB, &address);
+  EXPECT_EQ(reply.outcome, Outcome::kNeedCredit);
+  EXPECT_EQ(reply.needed, 4 * kMiB);
+  MustAllocate(6 * kMiB);
+  EXPECT_EQ(ledger_.Allocate(0, gpu_.context(), 4 * kMiB, &address).needed, 2 * kMiB);
+  // A permission does not outlast the closed gate.
+  ledger_.SetResidency(Residency::kIn);
+  ledger_.SetResidency(Residency::kOut);
+  EXPECT_EQ(ledger_.Allocate(0, gpu_.context(), 4 * kMiB, &address).needed, 4 * kMiB);
+}
+
 TEST_F(LedgerTest, MoreThanTheBudgetIsOutOfMemoryWhereverItIs) {
   ledger_.SetResidency(Residency::kOut);
+  ledger_.Permit(0, 512 * kMiB);
   MustAllocate(500 * kMiB);
   CUdeviceptr address = 0;
   const Reply reply = ledger_.Allocate(0, gpu_.context(), 13 * kMiB, &address);

@@ -122,6 +122,7 @@ TEST_F(MoverTest, AnEvictionEndsASwapInAndLosesNothing) {
 
 TEST_F(MoverTest, WhatWasAllocatedWhileOutComesInWithoutACopy) {
   ledger_.SetResidency(Residency::kOut);
+  ledger_.Permit(0, 64 * kMiB);
   CUdeviceptr address = 0;
   ASSERT_EQ(ledger_.Allocate(0, gpu_.context(), 64 * kMiB, &address).outcome, Outcome::kDone);
   EXPECT_EQ(SwapInWith(64 * kMiB), SwapInState::kDone);

@@ -22,7 +22,7 @@ Machine::Options Lively() {
   return options;
 }
 
-TEST(MemoryTest, DISABLED_WithoutRoomOnTheHostTheSecondQueuesAndIsToldWhy) {
+TEST(MemoryTest, WithoutRoomOnTheHostTheSecondQueuesAndIsToldWhy) {
   Machine::Options options = Lively();
   options.daemon_arguments.insert(options.daemon_arguments.end(), {"--host-budget", "32MiB"});
   Machine machine(options);
@@ -47,7 +47,7 @@ TEST(MemoryTest, DISABLED_WithoutRoomOnTheHostTheSecondQueuesAndIsToldWhy) {
   }
 }
 
-TEST(MemoryTest, DISABLED_MoreThanTheCardIsOutOfMemoryAsAlone) {
+TEST(MemoryTest, MoreThanTheCardIsOutOfMemoryAsAlone) {
   Machine machine(Lively());
   machine.StartDaemon();
   Process process = machine.Start("worker", Work("300MiB", 5));
@@ -58,7 +58,7 @@ TEST(MemoryTest, DISABLED_MoreThanTheCardIsOutOfMemoryAsAlone) {
       << ended->complaint;
 }
 
-TEST(MemoryTest, DISABLED_AKernelThatNeverEndsIsShownAndLeftAlone) {
+TEST(MemoryTest, AKernelThatNeverEndsIsShownAndLeftAlone) {
   Machine::Options options = Lively();
   options.daemon_arguments.insert(options.daemon_arguments.end(), {"--drain-limit", "200ms"});
   Machine machine(options);
@@ -85,7 +85,7 @@ TEST(MemoryTest, DISABLED_AKernelThatNeverEndsIsShownAndLeftAlone) {
 
 // A program that submits as fast as it can, against one that waits: from the second drain on its
 // queue is bounded, so it does not fail to drain.
-TEST(MemoryTest, DISABLED_AProgramThatRunsAheadIsBoundedWhileSomebodyWaits) {
+TEST(MemoryTest, AProgramThatRunsAheadIsBoundedWhileSomebodyWaits) {
   Machine::Options options = Lively();
   options.daemon_arguments.insert(options.daemon_arguments.end(), {"--drain-limit", "1s"});
   Machine machine(options);
@@ -102,7 +102,7 @@ TEST(MemoryTest, DISABLED_AProgramThatRunsAheadIsBoundedWhileSomebodyWaits) {
   }
 }
 
-TEST(MemoryTest, DISABLED_AWaitingProgramSaysWhyAfterFiveSecondsAndCanBeInterrupted) {
+TEST(MemoryTest, AWaitingProgramSaysWhyAfterFiveSecondsAndCanBeInterrupted) {
   Machine::Options options;
   options.daemon_arguments = {"--slice-floor", "60s", "--slice-ceiling", "60s"};
   Machine machine(options);
