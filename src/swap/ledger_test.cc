@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "swap/mover.h"
 #include "swap/testing_driver.h"
 
 namespace reveza::swap {
@@ -81,6 +82,7 @@ TEST_F(LedgerTest, SmallAllocationsShareASlabAndKeepTheirAlignment) {
     EXPECT_NE(address, previous);
     previous = address;
   }
+  for (const Bytes size : {1, 100, 256, 700}) EXPECT_EQ(MustAllocate(size) % 512, 0u) << size;
   EXPECT_EQ(gpu_.in_use(), kGranularity);
 }
 
@@ -200,7 +202,55 @@ TEST_F(LedgerTest, AContextTakesItsAllocationsWithItButNotTheHandles) {
   EXPECT_EQ(ledger_.GetBooks(0).resident, 8 * kMiB);
 }
 
+TEST_F(LedgerTest, AStreamForMovingIsMadeAnewWhenItsContextHasEnded) {
+  Mover mover(gpu_.driver(), ledger_);
+  const auto move_out_and_in = [&] {
+    ledger_.SetResidency(Residency::kOut);
+    mover.Evict(0, 4 * kMiB, [](void*, int, Bytes) {}, nullptr);
+    ledger_.AddCredit(0, 4 * kMiB);
+    EXPECT_EQ(mover.SwapInStep(), SwapInState::kDone);
+    mover.EndSwapIn();
+  };
+  ledger_.AddCredit(0, 4 * kMiB);
+  MustAllocate(4 * kMiB);
+  move_out_and_in();
+  move_out_and_in();
+  EXPECT_EQ(gpu_.calls["StreamCreate"], 1);
+  ledger_.ContextEnds(0, gpu_.context(), reinterpret_cast<CUcontext>(0x9000));
+  move_out_and_in();
+  EXPECT_EQ(gpu_.calls["StreamCreate"], 2);
+}
+
 // ---- the application's own handles ----
+
+TEST_F(LedgerTest, AHandleBeyondTheBudgetIsRefusedWhenItIsMade) {
+  ledger_.AddCredit(0, kBudget);
+  CUmemGenericAllocationHandle handle = 0;
+  EXPECT_EQ(ledger_.CreateHandle(kBudget + kGranularity, Properties(), &handle).error,
+            CUDA_ERROR_OUT_OF_MEMORY);
+  MustCreate(kBudget);
+  EXPECT_EQ(ledger_.CreateHandle(kGranularity, Properties(), &handle).error,
+            CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+TEST_F(LedgerTest, AKindOfHandleThatTheDriverRefusesIsRefused) {
+  ledger_.AddCredit(0, 64 * kMiB);
+  gpu_.FailCall("Create", 1, CUDA_ERROR_NOT_PERMITTED);
+  CUmemGenericAllocationHandle handle = 0;
+  EXPECT_EQ(ledger_.CreateHandle(4 * kMiB, Properties(), &handle).error, CUDA_ERROR_NOT_PERMITTED);
+  EXPECT_EQ(ledger_.GetBooks(0).resident, 0u);
+}
+
+TEST_F(LedgerTest, PinningWaitsForTheGateToOpen) {
+  ledger_.AddCredit(0, 64 * kMiB);
+  const auto handle = MustCreate(4 * kMiB);
+  CUmemGenericAllocationHandle real = 0;
+  for (const Residency residency : {Residency::kOut, Residency::kSettled}) {
+    ledger_.SetResidency(residency);
+    EXPECT_EQ(ledger_.Pin(handle, &real).outcome, Outcome::kWait);
+  }
+  EXPECT_EQ(gpu_.in_use(), 0u);
+}
 
 TEST_F(LedgerTest, AHandleTakesTheBudgetWhenCreatedAndMemoryWhenMapped) {
   ledger_.AddCredit(0, 200 * kMiB);

@@ -186,12 +186,12 @@ bool Mover::FinishCopiesIn() {
   bool all = true;
   for (const Moving& moving : incoming_) {
     CurrentContext current(driver_, moving.device->context);
-    const bool copied = driver_.StreamSynchronize(moving.device->stream) == CUDA_SUCCESS;
+    // Where one wait failed nothing is known of the copies after it: the host's stay good.
+    all = driver_.StreamSynchronize(moving.device->stream) == CUDA_SUCCESS && all;
     Piece& piece = moving.piece();
     piece.moving = false;
-    if (copied) piece.on_host = false;
+    if (all) piece.on_host = false;
     --moving.block->busy;
-    all = all && copied;
   }
   if (!incoming_.empty()) ledger_.changed_.NotifyAll();
   incoming_.clear();

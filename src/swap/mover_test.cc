@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "swap/testing_driver.h"
@@ -22,7 +24,37 @@ class MoverTest : public ::testing::Test {
     ledger_.AddCredit(0, size);
     CUdeviceptr address = 0;
     EXPECT_EQ(ledger_.Allocate(0, gpu_.context(), size, &address).outcome, Outcome::kDone);
+    Fill(address, size, seed);
+    return address;
+  }
+
+  static void Fill(CUdeviceptr address, Bytes size, unsigned seed) {
     for (Bytes at = 0; at < size; at += 4096) Word(address, at) = seed + unsigned(at >> 12);
+  }
+
+  static CUmemAccessDesc ReadWrite() {
+    CUmemAccessDesc access{};
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    return access;
+  }
+
+  CUmemGenericAllocationHandle Created(Bytes size) {
+    ledger_.AddCredit(0, size);
+    CUmemAllocationProp properties{};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemGenericAllocationHandle handle = 0;
+    EXPECT_EQ(ledger_.CreateHandle(size, properties, &handle).outcome, Outcome::kDone);
+    return handle;
+  }
+
+  CUdeviceptr Mapped(CUmemGenericAllocationHandle handle, Bytes size) {
+    CUdeviceptr address = 0;
+    gpu_.driver().AddressReserve(&address, size, kGranularity, 0, 0);
+    EXPECT_EQ(ledger_.MapHandle(address, size, 0, handle, 0).outcome, Outcome::kDone);
+    const CUmemAccessDesc access = ReadWrite();
+    EXPECT_EQ(ledger_.SetAccess(address, size, &access, 1).outcome, Outcome::kDone);
     return address;
   }
 
@@ -161,27 +193,116 @@ TEST_F(MoverTest, WithoutHostMemoryWhatIsThereStays) {
 }
 
 TEST_F(MoverTest, AHandleThatIsNotMappedKeepsItsContentsThroughASwap) {
-  ledger_.AddCredit(0, 64 * kMiB);
-  CUmemAllocationProp properties{};
-  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  CUmemGenericAllocationHandle handle = 0;
-  ASSERT_EQ(ledger_.CreateHandle(64 * kMiB, properties, &handle).outcome, Outcome::kDone);
-  CUdeviceptr address = 0;
-  gpu_.driver().AddressReserve(&address, 64 * kMiB, kGranularity, 0, 0);
-  CUmemAccessDesc access{};
-  access.location = properties.location;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  ledger_.MapHandle(address, 64 * kMiB, 0, handle, 0);
-  ledger_.SetAccess(address, 64 * kMiB, &access, 1);
-  for (Bytes at = 0; at < 64 * kMiB; at += 4096) Word(address, at) = 9 + unsigned(at >> 12);
+  const auto handle = Created(64 * kMiB);
+  const CUdeviceptr address = Mapped(handle, 64 * kMiB);
+  Fill(address, 64 * kMiB, 9);
   ASSERT_EQ(ledger_.Unmap(address, 64 * kMiB).outcome, Outcome::kDone);
   EXPECT_EQ(Evict(kBudget).copied, 64 * kMiB);
   EXPECT_EQ(SwapInWith(64 * kMiB), SwapInState::kDone);
   ledger_.SetResidency(Residency::kIn);
   ASSERT_EQ(ledger_.MapHandle(address, 64 * kMiB, 0, handle, 0).outcome, Outcome::kDone);
+  const CUmemAccessDesc access = ReadWrite();
   ledger_.SetAccess(address, 64 * kMiB, &access, 1);
   EXPECT_TRUE(Holds(address, 64 * kMiB, 9));
+}
+
+// One handle mapped at two addresses: both show the same memory, before and after.
+TEST_F(MoverTest, EveryMappingOfAHandleComesBack) {
+  const auto handle = Created(70 * kMiB);
+  const CUdeviceptr first = Mapped(handle, 70 * kMiB);
+  const CUdeviceptr second = Mapped(handle, 70 * kMiB);
+  Fill(first, 70 * kMiB, 4);
+  EXPECT_EQ(Evict(kBudget).freed, 70 * kMiB);
+  EXPECT_EQ(gpu_.in_use(), 0u);
+  EXPECT_EQ(SwapInWith(70 * kMiB), SwapInState::kDone);
+  EXPECT_TRUE(Holds(first, 70 * kMiB, 4));
+  EXPECT_TRUE(Holds(second, 70 * kMiB, 4));
+}
+
+// Mapped where it may only be read, the memory is copied at a private address, piece by piece.
+TEST_F(MoverTest, WhatMayOnlyBeReadMovesThroughAPrivateAddress) {
+  const auto handle = Created(130 * kMiB);
+  const CUdeviceptr address = Mapped(handle, 130 * kMiB);
+  Fill(address, 130 * kMiB, 8);
+  CUmemAccessDesc access = ReadWrite();
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+  ASSERT_EQ(ledger_.SetAccess(address, 130 * kMiB, &access, 1).outcome, Outcome::kDone);
+  EXPECT_EQ(Evict(kBudget).copied, 130 * kMiB);
+  EXPECT_EQ(SwapInWith(130 * kMiB), SwapInState::kDone);
+  EXPECT_TRUE(Holds(address, 130 * kMiB, 8));
+}
+
+TEST_F(MoverTest, WhatNothingCouldHaveWrittenIsNotCopied) {
+  const auto handle = Created(64 * kMiB);
+  CUdeviceptr address = 0;
+  gpu_.driver().AddressReserve(&address, 64 * kMiB, kGranularity, 0, 0);
+  ASSERT_EQ(ledger_.MapHandle(address, 64 * kMiB, 0, handle, 0).outcome, Outcome::kDone);
+  EXPECT_EQ(gpu_.in_use(), 64 * kMiB);
+  const EvictResult result = Evict(kBudget);
+  EXPECT_EQ(result.freed, 64 * kMiB);
+  EXPECT_EQ(result.copied, 0u);
+}
+
+TEST_F(MoverTest, PinnedMemoryStaysWhereItIs) {
+  const CUdeviceptr movable = Filled(64 * kMiB, 1);
+  const auto handle = Created(64 * kMiB);
+  const CUdeviceptr address = Mapped(handle, 64 * kMiB);
+  Fill(address, 64 * kMiB, 2);
+  ledger_.AddCredit(0, 64 * kMiB);
+  CUmemGenericAllocationHandle real = 0;
+  ASSERT_EQ(ledger_.Pin(handle, &real).outcome, Outcome::kDone);
+  ledger_.TakeSpare(0, 0);
+  EXPECT_EQ(Evict(kBudget).freed, 64 * kMiB);
+  EXPECT_EQ(gpu_.in_use(), 64 * kMiB);
+  EXPECT_TRUE(Holds(address, 64 * kMiB, 2));
+  EXPECT_EQ(SwapInWith(64 * kMiB), SwapInState::kDone);
+  EXPECT_TRUE(Holds(movable, 64 * kMiB, 1));
+}
+
+TEST_F(MoverTest, AReleaseThatFailsOnceIsTriedAgain) {
+  Filled(64 * kMiB, 1);
+  for (const char* call : {"Unmap", "Release"}) {
+    gpu_.FailCall(call, 1, CUDA_ERROR_UNKNOWN);
+    EXPECT_EQ(Evict(kBudget).failure, EvictFailure::kNone) << call;
+    EXPECT_EQ(SwapInWith(64 * kMiB), SwapInState::kDone) << call;
+  }
+}
+
+// The piece is still there and the program goes on writing to it: its host copy is worth nothing.
+TEST_F(MoverTest, APieceThatCouldNotBeReleasedIsCopiedAgainLater) {
+  const CUdeviceptr address = Filled(64 * kMiB, 1);
+  gpu_.FailCall("Unmap", 1, CUDA_ERROR_UNKNOWN, 2);
+  EXPECT_EQ(Evict(kBudget).failure, EvictFailure::kDriver);
+  EXPECT_EQ(SwapInWith(0), SwapInState::kDone);
+  Fill(address, 64 * kMiB, 2);
+  EXPECT_EQ(Evict(kBudget).freed, 64 * kMiB);
+  EXPECT_EQ(SwapInWith(64 * kMiB), SwapInState::kDone);
+  EXPECT_TRUE(Holds(address, 64 * kMiB, 2));
+}
+
+// While the first pieces are reported, the copies of the others are under way.
+TEST_F(MoverTest, AFreeWaitsForTheCopiesOfItsMemory) {
+  const CUdeviceptr address = Filled(64 * kMiB, 1);
+  Filled(64 * kMiB, 2);
+  struct Freer {
+    Ledger& ledger;
+    CUdeviceptr address;
+    std::thread thread{};
+    static void Start(void* self, int, Bytes) {
+      auto& freer = *static_cast<Freer*>(self);
+      if (freer.thread.joinable()) return;
+      freer.thread = std::thread(
+          [&freer] { EXPECT_EQ(freer.ledger.Free(freer.address).outcome, Outcome::kDone); });
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // to do what it must not
+    }
+  } freer{ledger_, address};
+  ledger_.SetResidency(Residency::kOut);
+  const EvictResult result = mover_.Evict(0, kBudget, Freer::Start, &freer);
+  freer.thread.join();
+  EXPECT_EQ(result.failure, EvictFailure::kNone);
+  EXPECT_EQ(result.copied, 128 * kMiB);
+  EXPECT_EQ(gpu_.in_use(), 0u);
+  EXPECT_EQ(ledger_.GetBooks(0).swapped, 64 * kMiB);
 }
 
 // Every driver call of a whole handover fails once; afterwards everything must be as if it had not.

@@ -73,5 +73,26 @@ TEST_F(OnePieceTest, AFailureHalfwayLeavesItAsItWas) {
   EXPECT_EQ(gpu_.in_use(), 0u);
 }
 
+TEST_F(OnePieceTest, AFailureAtTheSecondMappingUndoesTheFirst) {
+  SetAccess(0, 4 * kMiB, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  Mapping second = block_.mappings[0];
+  gpu_.driver().AddressReserve(&second.address, block_.size, kGranularity, 0, 0);
+  block_.mappings.push_back(second);
+  Piece& piece = block_.pieces[0];
+  gpu_.FailCall("Map", 2, CUDA_ERROR_UNKNOWN);
+  EXPECT_EQ(Materialise(gpu_.driver(), block_, piece), CUDA_ERROR_UNKNOWN);
+  EXPECT_EQ(gpu_.in_use(), 0u) << "still mapped at the first address";
+  ASSERT_EQ(Materialise(gpu_.driver(), block_, piece), CUDA_SUCCESS);
+  int& at_first = *reinterpret_cast<int*>(block_.mappings[0].address);
+  int& at_second = *reinterpret_cast<int*>(second.address);
+  at_first = 3;
+  EXPECT_EQ(at_second, 3);
+  gpu_.FailCall("Unmap", 2, CUDA_ERROR_UNKNOWN);
+  EXPECT_EQ(Dematerialise(gpu_.driver(), block_, piece), CUDA_ERROR_UNKNOWN);
+  EXPECT_EQ(at_first, 3) << "mapped again";
+  EXPECT_EQ(Dematerialise(gpu_.driver(), block_, piece), CUDA_SUCCESS);
+  EXPECT_EQ(gpu_.in_use(), 0u);
+}
+
 }  // namespace
 }  // namespace reveza::swap

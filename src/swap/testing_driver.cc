@@ -28,14 +28,11 @@ TestingDriver::TestingDriver(Bytes capacity) : capacity_(capacity) {
   driver_.CopyOnDevice = CopyOnDevice;
   driver_.StreamCreate = StreamCreate;
   driver_.StreamDestroy = [](CUstream) { return CUDA_SUCCESS; };
-  driver_.StreamSynchronize = [](CUstream) { return Enter("StreamSynchronize"); };
-  driver_.EventCreate = [](CUevent* event, unsigned int) {
-    *event = reinterpret_cast<CUevent>(0x3000);
-    return Enter("EventCreate");
-  };
-  driver_.EventDestroy = [](CUevent) { return CUDA_SUCCESS; };
-  driver_.EventRecord = [](CUevent, CUstream) { return Enter("EventRecord"); };
-  driver_.EventSynchronize = [](CUevent) { return Enter("EventSynchronize"); };
+  driver_.StreamSynchronize = StreamSynchronize;
+  driver_.EventCreate = EventCreate;
+  driver_.EventDestroy = EventDestroy;
+  driver_.EventRecord = EventRecord;
+  driver_.EventSynchronize = EventSynchronize;
   driver_.HostRegister = HostRegister;
   driver_.HostUnregister = HostUnregister;
   driver_.ContextGetCurrent = [](CUcontext* context) {
@@ -51,8 +48,8 @@ TestingDriver::~TestingDriver() {
   the_ = nullptr;
 }
 
-void TestingDriver::FailCall(const std::string& name, int nth, CUresult error) {
-  failures_[name] = {nth, error};
+void TestingDriver::FailCall(const std::string& name, int nth, CUresult error, int times) {
+  failures_[name] = {nth, error, times};
 }
 
 Bytes TestingDriver::in_use() const {
@@ -64,10 +61,17 @@ Bytes TestingDriver::in_use() const {
 CUresult TestingDriver::Enter(const char* name) {
   ++the_->calls[name];
   const auto failure = the_->failures_.find(name);
-  if (failure == the_->failures_.end() || --failure->second.first > 0) return CUDA_SUCCESS;
-  const CUresult error = failure->second.second;
-  the_->failures_.erase(failure);
+  if (failure == the_->failures_.end() || --failure->second.nth > 0) return CUDA_SUCCESS;
+  const CUresult error = failure->second.error;
+  if (--failure->second.times == 0) the_->failures_.erase(failure);
   return error;
+}
+
+void TestingDriver::Finish(std::size_t mark, bool lose) {
+  for (; done_ < mark; ++done_) {
+    const Copy& copy = copies_[done_];
+    if (!lose) memcpy(copy.to, copy.from, copy.size);
+  }
 }
 
 CUresult TestingDriver::AddressReserve(CUdeviceptr* address, size_t size, size_t alignment,
@@ -164,27 +168,60 @@ CUresult TestingDriver::SetAccess(CUdeviceptr address, size_t size,
 
 CUresult TestingDriver::CopyToHost(void* host, CUdeviceptr device, size_t size, CUstream) {
   if (const CUresult failed = Enter("CopyToHost")) return failed;
-  memcpy(host, At(device), size);
+  the_->copies_.push_back({host, At(device), size});
   the_->bytes_out += size;
   return CUDA_SUCCESS;
 }
 
 CUresult TestingDriver::CopyToDevice(CUdeviceptr device, const void* host, size_t size, CUstream) {
   if (const CUresult failed = Enter("CopyToDevice")) return failed;
-  memcpy(At(device), host, size);
+  the_->copies_.push_back({At(device), host, size});
   the_->bytes_in += size;
   return CUDA_SUCCESS;
 }
 
 CUresult TestingDriver::CopyOnDevice(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream) {
   if (const CUresult failed = Enter("CopyOnDevice")) return failed;
-  memcpy(At(to), At(from), size);
+  the_->copies_.push_back({At(to), At(from), size});
   return CUDA_SUCCESS;
 }
 
 CUresult TestingDriver::StreamCreate(CUstream* stream, unsigned int) {
   *stream = reinterpret_cast<CUstream>(0x2000);
   return Enter("StreamCreate");
+}
+
+CUresult TestingDriver::StreamSynchronize(CUstream) {
+  const CUresult result = Enter("StreamSynchronize");
+  for (auto& [handle, event] : the_->events_) {
+    event.lost = event.lost || (result != CUDA_SUCCESS && event.mark > the_->done_);
+  }
+  the_->Finish(the_->copies_.size(), result != CUDA_SUCCESS);
+  return result;
+}
+
+CUresult TestingDriver::EventCreate(CUevent* event, unsigned int) {
+  if (const CUresult failed = Enter("EventCreate")) return failed;
+  *event = reinterpret_cast<CUevent>(the_->next_event_++);
+  the_->events_[*event] = Event{};
+  return CUDA_SUCCESS;
+}
+
+CUresult TestingDriver::EventDestroy(CUevent event) {
+  return the_->events_.erase(event) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult TestingDriver::EventRecord(CUevent event, CUstream) {
+  if (const CUresult failed = Enter("EventRecord")) return failed;
+  the_->events_.at(event).mark = the_->copies_.size();
+  return CUDA_SUCCESS;
+}
+
+CUresult TestingDriver::EventSynchronize(CUevent event) {
+  const CUresult result = Enter("EventSynchronize");
+  const Event& waited = the_->events_.at(event);
+  the_->Finish(waited.mark, result != CUDA_SUCCESS);
+  return waited.lost ? CUDA_ERROR_UNKNOWN : result;
 }
 
 CUresult TestingDriver::HostRegister(void*, size_t, unsigned int) {

@@ -1,12 +1,14 @@
 // A GPU for the tests of this room: address space is real address space, physical memory is
 // memfds mapped into it, so that a test reads and writes "GPU memory" through the address itself
-// and an unmapped access is a crash. Copies are immediate.
+// and an unmapped access is a crash. Copies are as late as they may be: done when somebody waits
+// for them. A wait that fails has lost the copies that it waited for.
 #pragma once
 
 #include <cuda.h>
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
 #include "swap/driver.h"
@@ -24,8 +26,9 @@ class TestingDriver {
   const Driver& driver() const { return driver_; }
   CUcontext context() const { return reinterpret_cast<CUcontext>(this_context_); }
 
-  // The `nth` call of `name` from now on (1: the next) answers `error`, once.
-  void FailCall(const std::string& name, int nth, CUresult error);
+  // The `nth` call of `name` from now on (1: the next), and as many as `times` in all, answers
+  // `error`.
+  void FailCall(const std::string& name, int nth, CUresult error, int times = 1);
 
   // Physical memory that exists: created, and not both released and unmapped everywhere.
   Bytes in_use() const;
@@ -46,7 +49,24 @@ class TestingDriver {
     CUmemGenericAllocationHandle handle = 0;
   };
 
+  struct Copy {
+    void* to = nullptr;
+    const void* from = nullptr;
+    Bytes size = 0;
+  };
+  struct Event {
+    std::size_t mark = 0;  // the copies before it were submitted before it was recorded
+    bool lost = false;
+  };
+  struct Failure {
+    int nth = 0;
+    CUresult error = CUDA_SUCCESS;
+    int times = 0;
+  };
+
   static CUresult Enter(const char* name);
+  // Does the first `mark` copies, or loses those of them that are not done yet.
+  void Finish(std::size_t mark, bool lose);
   void Drop(CUmemGenericAllocationHandle handle);
 
   static CUresult AddressReserve(CUdeviceptr*, size_t, size_t, CUdeviceptr, unsigned long long);
@@ -62,6 +82,11 @@ class TestingDriver {
   static CUresult CopyToDevice(CUdeviceptr, const void*, size_t, CUstream);
   static CUresult CopyOnDevice(CUdeviceptr, CUdeviceptr, size_t, CUstream);
   static CUresult StreamCreate(CUstream*, unsigned int);
+  static CUresult StreamSynchronize(CUstream);
+  static CUresult EventCreate(CUevent*, unsigned int);
+  static CUresult EventDestroy(CUevent);
+  static CUresult EventRecord(CUevent, CUstream);
+  static CUresult EventSynchronize(CUevent);
   static CUresult HostRegister(void*, size_t, unsigned int);
   static CUresult HostUnregister(void*);
 
@@ -71,7 +96,11 @@ class TestingDriver {
   Driver driver_{};
   std::map<CUmemGenericAllocationHandle, Physical> physical_;
   std::map<CUdeviceptr, Mapped> mapped_;
-  std::map<std::string, std::pair<int, CUresult>> failures_;
+  std::map<std::string, Failure> failures_;
+  std::vector<Copy> copies_;  // in order; one stream is enough for the mover
+  std::size_t done_ = 0;
+  std::map<CUevent, Event> events_;
+  std::uintptr_t next_event_ = 0x3000;
   CUmemGenericAllocationHandle next_handle_ = 1;
   std::uintptr_t this_context_ = 0x1000;
 };
