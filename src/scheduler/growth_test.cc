@@ -54,6 +54,28 @@ TEST(Growth, ClosesWhoRanLongestInThisTurn) {
   EXPECT_TRUE(script.Open(3));
 }
 
+// Neither of the others could be closed for it. What would fit without closing anybody may not
+// overtake: the large one would wait for ever.
+TEST(Growth, OfAGpuIsServedInOrderOfAsking) {
+  Script script;
+  for (ClientId client : {1, 2, 3}) {
+    script.Newcomer(client, 4 * kGiB);
+    script.Want(client);
+  }
+  script.hold_gates = true;
+  script.Grow(1, 7, 4 * kGiB);
+  for (ClientId client : {2, 3}) {
+    ASSERT_TRUE(script.IsClosing(client));
+    script.FailHeldGate(client);
+  }
+  ASSERT_FALSE(script.Answered(7));
+  script.Grow(2, 8, kGiB);
+  EXPECT_FALSE(script.Answered(8));
+  script.hold_gates = false;
+  script.Wait(seconds(10));
+  EXPECT_EQ(script.AnswerTo(7), Growth::kGranted);
+}
+
 TEST(Growth, IsRefusedOnlyWhenTheCardCouldNotServeItAlone) {
   Script script;
   script.Newcomer(1, 4 * kGiB);

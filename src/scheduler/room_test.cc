@@ -120,6 +120,26 @@ TEST(Room, WithHostMemoryForOneOnlyTheEldestStays) {
   EXPECT_TRUE(script.Open(2));
 }
 
+TEST(Room, AnAnswerToAnotherOrderChangesNothing) {
+  Script script;
+  script.Newcomer(1, kBig);
+  script.Newcomer(2, kBig);
+  script.Want(1);
+  script.Want(2);
+  script.hold_evictions = true;
+  script.Wait(seconds(31));
+  ASSERT_TRUE(script.IsEvicting(1));
+  const Evict evict = script.All<Evict>().back();
+  const std::size_t decisions = script.log.size();
+  script.scheduler().Evicted(script.now(), 1, evict.serial + 1000, evict.gpu, evict.bytes,
+                             EvictFailure::kNone);
+  script.scheduler().SwappedIn(script.now(), 2, script.All<SwapIn>().back().serial + 1000);
+  script.Obey();
+  EXPECT_EQ(script.log.size(), decisions);
+  script.FinishHeldEviction(1);
+  EXPECT_TRUE(script.Open(2));
+}
+
 TEST(Room, AFailedEvictionLetsTheOldJobBackAndIsTriedAgain) {
   Script script;
   script.Newcomer(1, kBig);

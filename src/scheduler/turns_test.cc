@@ -85,6 +85,24 @@ TEST(Turns, AnIdleJobYieldsAtOnceButOnlyWhenSomebodyWaits) {
   EXPECT_TRUE(script.Open(2));
 }
 
+// It said that it was idle, could not be closed, and asked for memory before the next attempt.
+TEST(Turns, AJobThatAsksForMemoryIsNotIdleAnyMore) {
+  for (const bool asks : {false, true}) {
+    Script script;
+    script.Newcomer(1, kBig);
+    script.Newcomer(2, kBig);
+    script.Want(1);
+    script.Want(2);
+    script.hold_gates = true;
+    script.Idle(1);
+    ASSERT_TRUE(script.IsClosing(1));
+    script.FailHeldGate(1);
+    if (asks) script.Grow(1, 7, kGiB);
+    script.Wait(Script::DefaultConfig().drain_retry);
+    EXPECT_EQ(script.IsClosing(1), !asks);
+  }
+}
+
 TEST(Turns, AResidentJobThatFitsIsOpenedAtOnce) {
   Script script;
   script.Newcomer(1, 8 * kGiB);
@@ -113,6 +131,22 @@ TEST(Turns, OnlyWhoMustIsClosed) {
   script.Want(3);
   EXPECT_FALSE(script.Open(1));
   EXPECT_TRUE(script.Open(2));
+  EXPECT_TRUE(script.Open(3));
+}
+
+// The one that runs longest would go first, but when the other has to go as well it need not.
+TEST(Turns, WhoWasChosenFirstAndNeedNotGoStays) {
+  Script script;
+  script.Newcomer(1, 2 * kGiB);
+  script.Want(1);
+  script.Wait(seconds(1));
+  script.Newcomer(2, 7 * kGiB);
+  script.Want(2);
+  script.Wait(seconds(100));
+  script.Newcomer(3, 9 * kGiB);
+  script.Want(3);
+  EXPECT_TRUE(script.Open(1));
+  EXPECT_FALSE(script.Open(2));
   EXPECT_TRUE(script.Open(3));
 }
 

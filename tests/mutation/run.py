@@ -77,7 +77,9 @@ class Tree:
                 ["ctest", "--test-dir", "build", "--show-only=json-v1", "-R", regex],
                 cwd=self.root, check=True, stdout=subprocess.PIPE, text=True).stdout
             found = [case for case in json.loads(shown)["tests"] if "command" in case]
-            found = [case for case in found if not case["name"].endswith("NOT_BUILT")]
+            found = [case for case in found
+                     if not any(one["name"] == "DISABLED" and one["value"]
+                                for one in case.get("properties", []))]
             if not found:
                 raise Failure(f"no test is named {test}")
             self.commands[test] = found
