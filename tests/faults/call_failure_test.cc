@@ -45,7 +45,12 @@ TEST_P(CallFailureTest, LosesNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, CallFailureTest,
-                         ::testing::Values("cuMemCreate", "cuMemMap", "cuCtxRecordEvent"),
+                         ::testing::Values("cuMemCreate", "cuMemMap", "cuMemSetAccess",
+                                           "cuMemUnmap", "cuMemRelease", "cuMemAddressReserve",
+                                           "cuMemHostRegister", "cuMemcpyDtoHAsync",
+                                           "cuMemcpyHtoDAsync", "cuStreamCreate",
+                                           "cuStreamSynchronize", "cuEventCreate", "cuEventRecord",
+                                           "cuEventSynchronize", "cuCtxRecordEvent"),
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace

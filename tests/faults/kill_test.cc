@@ -158,7 +158,7 @@ TEST_F(KillTest, ADaemonAndAClientTogether) {
 
 // Programs come, die at random moments, and now and then the daemon does; those that are left to
 // live must be right. REVEZA_STORM_ROUNDS and REVEZA_SEED choose how many and which.
-TEST_F(KillTest, DISABLED_AStormOfKills) {
+TEST_F(KillTest, AStormOfKills) {
   const char* rounds_text = std::getenv("REVEZA_STORM_ROUNDS");
   const char* seed_text = std::getenv("REVEZA_SEED");
   const int rounds = rounds_text == nullptr ? 12 : std::atoi(rounds_text);
