@@ -78,6 +78,8 @@ struct Block {
   bool pinned = false;
   // Copies in flight: nobody may free it.
   int busy = 0;
+  // Freed, as soon as it is not busy any more.
+  bool going = false;
 
   // kHandle
   CUmemGenericAllocationHandle id = 0;  // what the application holds

@@ -44,6 +44,7 @@ struct Reply {
   CUresult error = CUDA_SUCCESS;
   Bytes needed = 0;
 };
+inline Reply Failed(CUresult error) { return {Outcome::kFailed, error, 0}; }
 
 // What is known of an address.
 struct Place {

@@ -14,7 +14,6 @@ namespace {
 constexpr CUmemGenericAllocationHandle kHandleTag = 0x5256'0000'0000'0000;
 constexpr CUmemGenericAllocationHandle kHandleTagMask = 0xffff'0000'0000'0000;
 
-Reply Failed(CUresult error) { return {Outcome::kFailed, error, 0}; }
 Reply Of(CUresult result) { return result == CUDA_SUCCESS ? Reply{} : Failed(result); }
 Reply Foreign() { return {Outcome::kForeign, CUDA_SUCCESS, 0}; }
 

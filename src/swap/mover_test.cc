@@ -173,6 +173,46 @@ TEST_F(MoverTest, WhatWasFreedWhileOutDoesNotComeBack) {
   EXPECT_TRUE(Holds(keep, 64 * kMiB, 1));
 }
 
+// The last small allocation of a slab is freed while the slab is being copied, and another is asked
+// for before that has ended: it must not land in the slab that is about to go.
+TEST_F(MoverTest, ASlabThatIsBeingFreedGivesNothingOut) {
+  ledger_.AddCredit(0, kGranularity - 4096);
+  const CUdeviceptr old = Filled(4096, 1);
+  CUdeviceptr fresh = 0;
+  std::thread freeing;
+  gpu_.while_copying = [&] {
+    freeing = std::thread([&] { EXPECT_EQ(ledger_.Free(old).outcome, Outcome::kDone); });
+    Place place;
+    while (ledger_.Find(old, &place)) std::this_thread::yield();
+    ledger_.Permit(0, kGranularity);
+    EXPECT_EQ(ledger_.Allocate(0, gpu_.context(), 4096, &fresh).outcome, Outcome::kDone);
+  };
+  Evict(kBudget);
+  freeing.join();
+  Place place;
+  ASSERT_TRUE(ledger_.Find(fresh, &place));
+  EXPECT_EQ(SwapInWith(kGranularity), SwapInState::kDone);
+  Word(fresh, 0) = 5;
+  EXPECT_EQ(Word(fresh, 0), 5u);
+  EXPECT_EQ(gpu_.in_use(), kGranularity) << "one slab";
+}
+
+TEST_F(MoverTest, WhatIsBeingFreedIsFreedOnce) {
+  const CUdeviceptr address = Filled(64 * kMiB, 1);
+  std::thread freeing;
+  gpu_.while_copying = [&] {
+    freeing = std::thread([&] { EXPECT_EQ(ledger_.Free(address).outcome, Outcome::kDone); });
+    Place place;
+    while (ledger_.Find(address, &place)) std::this_thread::yield();
+    EXPECT_EQ(ledger_.Free(address).outcome, Outcome::kForeign);
+    ledger_.FreeOwned(gpu_.context());
+  };
+  Evict(kBudget);
+  freeing.join();
+  EXPECT_EQ(gpu_.in_use(), 0u);
+  EXPECT_EQ(ledger_.GetBooks(0).Need(), 0u);
+}
+
 TEST_F(MoverTest, WithoutHostMemoryWhatIsThereStays) {
   HostArena tight{gpu_.driver(), 64 * kMiB};
   Ledger ledger{gpu_.driver(), tight};

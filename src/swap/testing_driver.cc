@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <utility>
 
 namespace reveza::swap::testing {
 namespace {
@@ -218,6 +219,7 @@ CUresult TestingDriver::EventRecord(CUevent event, CUstream) {
 }
 
 CUresult TestingDriver::EventSynchronize(CUevent event) {
+  if (the_->while_copying) std::exchange(the_->while_copying, nullptr)();
   const CUresult result = Enter("EventSynchronize");
   const Event& waited = the_->events_.at(event);
   the_->Finish(waited.mark, result != CUDA_SUCCESS);

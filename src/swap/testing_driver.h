@@ -6,6 +6,7 @@
 
 #include <cuda.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ class TestingDriver {
   // The `nth` call of `name` from now on (1: the next), and as many as `times` in all, answers
   // `error`.
   void FailCall(const std::string& name, int nth, CUresult error, int times = 1);
+
+  // Called when somebody waits for a copy (EventSynchronize), with nobody's lock held.
+  std::function<void()> while_copying;
 
   // Physical memory that exists: created, and not both released and unmapped everywhere.
   Bytes in_use() const;

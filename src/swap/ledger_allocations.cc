@@ -1,0 +1,228 @@
+// cuMemAlloc and its kin: each large allocation is a block of its own, small ones share slabs.
+#include <algorithm>
+
+#include "swap/ledger.h"
+#include "swap/physical.h"
+
+namespace reveza::swap {
+namespace {
+
+// cudaMalloc aligns to 512 bytes in practice; programs rely on it.
+constexpr Bytes kSmallUnit = 512;
+// What is larger gets a block of its own; waste is then at most half.
+constexpr Bytes kSmallLimit = kMiB;
+
+CUmemAllocationProp DeviceProperties(int ordinal) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties.location.id = ordinal;
+  return properties;
+}
+
+Access ReadWrite(int ordinal, Bytes size) {
+  Access access;
+  access.size = size;
+  access.description.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  access.description.location.id = ordinal;
+  access.description.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return access;
+}
+
+std::vector<Small>::iterator FindSmall(Block& slab, Bytes offset) {
+  return std::lower_bound(slab.smalls.begin(), slab.smalls.end(), offset,
+                          [](const Small& small, Bytes at) { return small.offset < at; });
+}
+
+}  // namespace
+
+Reply Ledger::AllocateBlock(DeviceMemory& device, Block::Kind kind, CUcontext owner,
+                            Bytes requested, Block** out) {
+  const Bytes size = RoundUp(requested, kGranularity);
+  const Reply may = MayGrow(device, size);
+  if (may.outcome != Outcome::kDone) return may;
+  auto block = std::make_unique<Block>();
+  block->kind = kind;
+  block->size = size;
+  block->requested = requested;
+  block->properties = DeviceProperties(device.ordinal);
+  block->owner = owner;
+  block->written = true;
+  block->pieces = MakePieces(size);
+  Mapping mapping;
+  CUresult result = driver_.AddressReserve(&mapping.address, size, kGranularity, 0, 0);
+  if (result != CUDA_SUCCESS) return Failed(result);
+  mapping.access.push_back(ReadWrite(device.ordinal, size));
+  for (const int peer : device.peers) mapping.access.push_back(ReadWrite(peer, size));
+  block->mappings.push_back(mapping);
+  TakeCredit(device, *block);
+  result = MaterialiseAll(*block);
+  if (result != CUDA_SUCCESS) {
+    DropPieces(device, *block);
+    driver_.AddressFree(mapping.address, size);
+    return OfMaking(result);
+  }
+  addresses_.Add(mapping.address, size, block.get());
+  *out = block.get();
+  device.blocks.push_back(std::move(block));
+  return {};
+}
+
+Reply Ledger::AllocateSmall(DeviceMemory& device, CUcontext owner, Bytes size,
+                            CUdeviceptr* address) {
+  const Bytes taken = RoundUp(size, kSmallUnit);
+  Bytes in_slabs = 0;
+  for (const auto& block : device.blocks) {
+    if (block->kind != Block::Kind::kSlab || block->going) continue;
+    in_slabs += block->size;
+    const auto offset = block->ranges->Take(taken);
+    if (!offset) continue;
+    block->smalls.insert(FindSmall(*block, *offset), Small{*offset, size, taken, owner});
+    *address = block->mappings[0].address + *offset;
+    return {};
+  }
+  // Slabs double, so that many small allocations still move in large pieces.
+  const Bytes wanted = std::clamp(in_slabs, kGranularity, kPieceSize);
+  Block* slab = nullptr;
+  Reply reply = AllocateBlock(device, Block::Kind::kSlab, nullptr, wanted, &slab);
+  if (reply.outcome == Outcome::kFailed && wanted > kGranularity) {
+    reply = AllocateBlock(device, Block::Kind::kSlab, nullptr, kGranularity, &slab);
+  }
+  if (reply.outcome != Outcome::kDone) return reply;
+  slab->ranges = std::make_unique<FreeRanges>(slab->size);
+  const auto offset = slab->ranges->Take(taken);
+  if (!offset) return {Outcome::kFailed, CUDA_ERROR_UNKNOWN, 0};  // a small one fits a new slab
+  slab->smalls.push_back(Small{*offset, size, taken, owner});
+  *address = slab->mappings[0].address + *offset;
+  return {};
+}
+
+Reply Ledger::Allocate(int ordinal, CUcontext owner, Bytes size, CUdeviceptr* address) {
+  MutexLock lock(mutex_);
+  DeviceMemory* device = Device(ordinal);
+  if (device == nullptr) return {Outcome::kForeign, CUDA_SUCCESS, 0};
+  if (size <= kSmallLimit) return AllocateSmall(*device, owner, size, address);
+  Block* block = nullptr;
+  const Reply reply = AllocateBlock(*device, Block::Kind::kAllocation, owner, size, &block);
+  if (reply.outcome == Outcome::kDone) *address = block->mappings[0].address;
+  return reply;
+}
+
+Reply Ledger::FreeBlock(DeviceMemory& device, Block& block) {
+  // First: others come by while this waits, and must not find it any more.
+  const CUdeviceptr address = block.mappings[0].address;
+  addresses_.Remove(address);
+  block.going = true;
+  WaitIdle(block);
+  const CUresult result = DropPieces(device, block);
+  driver_.AddressFree(address, block.size);
+  std::erase_if(device.blocks, [&](const auto& one) { return one.get() == &block; });
+  return result == CUDA_SUCCESS ? Reply{} : Failed(result);
+}
+
+Reply Ledger::FreeSmall(DeviceMemory& device, Block& block, CUdeviceptr address) {
+  const Bytes offset = address - block.mappings[0].address;
+  const auto small = FindSmall(block, offset);
+  if (small == block.smalls.end() || small->offset != offset) {
+    return Failed(CUDA_ERROR_INVALID_VALUE);
+  }
+  block.ranges->Give(small->offset, small->taken);
+  block.smalls.erase(small);
+  return block.ranges->empty() ? FreeBlock(device, block) : Reply{};
+}
+
+Reply Ledger::Free(CUdeviceptr address) {
+  MutexLock lock(mutex_);
+  const AddressMap::Entry* entry = addresses_.Find(address);
+  if (entry == nullptr || entry->block->kind == Block::Kind::kHandle) {
+    return {Outcome::kForeign, CUDA_SUCCESS, 0};
+  }
+  Block& block = *entry->block;
+  DeviceMemory& device = *DeviceOf(block);
+  if (block.kind == Block::Kind::kSlab) return FreeSmall(device, block, address);
+  if (entry->address != address) return Failed(CUDA_ERROR_INVALID_VALUE);
+  return FreeBlock(device, block);
+}
+
+void Ledger::FreeOwned(CUcontext owner) {
+  MutexLock lock(mutex_);
+  for (const auto& device : devices_) {
+    for (std::size_t i = device->blocks.size(); i-- > 0;) {
+      Block& block = *device->blocks[i];
+      if (block.going) continue;
+      if (block.kind == Block::Kind::kAllocation && block.owner == owner) {
+        FreeBlock(*device, block);
+      } else if (block.kind == Block::Kind::kSlab) {
+        for (std::size_t k = block.smalls.size(); k-- > 0;) {
+          if (block.smalls[k].owner != owner) continue;
+          block.ranges->Give(block.smalls[k].offset, block.smalls[k].taken);
+          block.smalls.erase(block.smalls.begin() + static_cast<std::ptrdiff_t>(k));
+        }
+        if (block.ranges->empty()) FreeBlock(*device, block);
+      }
+      i = std::min(i, device->blocks.size());  // WaitIdle may have let others free
+    }
+  }
+}
+
+bool Ledger::Find(CUdeviceptr address, Place* place) const {
+  MutexLock lock(mutex_);
+  const AddressMap::Entry* entry = addresses_.Find(address);
+  if (entry == nullptr) return false;
+  Block& block = *entry->block;
+  *place = Place{};
+  place->base = entry->address;
+  place->size = block.kind == Block::Kind::kAllocation ? block.requested : entry->size;
+  place->device = block.properties.location.id;
+  place->owner = block.owner;
+  place->kind = block.kind;
+  place->properties = block.properties;
+  if (block.kind == Block::Kind::kSlab) {
+    const Bytes offset = address - entry->address;
+    auto small = FindSmall(block, offset + 1);
+    if (small == block.smalls.begin()) return false;
+    --small;
+    if (offset >= small->offset + small->taken) return false;
+    place->base = entry->address + small->offset;
+    place->size = small->requested;
+    place->owner = small->owner;
+  } else if (block.kind == Block::Kind::kAllocation && address >= place->base + place->size) {
+    return false;
+  }
+  // Any number that is unique to the allocation while it lives will do.
+  place->buffer_id = place->base;
+  return true;
+}
+
+bool Ledger::IsMapped(CUdeviceptr address, Bytes size) const {
+  MutexLock lock(mutex_);
+  return !addresses_.Within(address, size).empty();
+}
+
+CUresult Ledger::SetPeer(int ordinal, int peer, bool enabled) {
+  MutexLock lock(mutex_);
+  DeviceMemory* device = Device(ordinal);
+  if (device == nullptr) return CUDA_SUCCESS;
+  std::erase(device->peers, peer);
+  if (enabled) device->peers.push_back(peer);
+  CUresult first = CUDA_SUCCESS;
+  for (const auto& block : device->blocks) {
+    if (block->kind == Block::Kind::kHandle) continue;
+    Mapping& mapping = block->mappings[0];
+    std::erase_if(mapping.access, [&](const Access& access) {
+      return access.description.location.id == peer && peer != ordinal;
+    });
+    Access access = ReadWrite(peer, block->size);
+    if (!enabled) access.description.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    mapping.access.push_back(access);
+    for (const Piece& piece : block->pieces) {
+      if (!piece.mapped) continue;
+      const CUresult result =
+          driver_.SetAccess(mapping.address + piece.offset, piece.size, &access.description, 1);
+      if (result != CUDA_SUCCESS && first == CUDA_SUCCESS) first = result;
+    }
+  }
+  return first;
+}
+
+}  // namespace reveza::swap
