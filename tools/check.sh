@@ -40,6 +40,7 @@ check layers tools/check_layers.py
 check licences tools/check_licences.py
 check text tools/check_text.py
 check links tools/check_links.py
+check tests-named tools/check_tests_named.py
 # The rest of clang-tidy takes three times as long: `make tidy`.
 check clang-tidy tools/tidy.py "$build" "$jobs" --quick
 
