@@ -1,127 +1,17 @@
 // What each hand-written hook is for, seen on fakecuda: what would be wrong if the call went
-// straight to the driver. The library is linked in, there is no daemon, and the test itself moves
-// the memory.
-#include <dlfcn.h>
+// straight to the driver.
 #include <gtest/gtest.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <numeric>
-#include <string>
 #include <vector>
 
-#include "interpose/client.h"
-#include "interpose/driver_calls.h"
-#include "swap/mover.h"
+#include "interpose/testing/hook_fixture.h"
 
 namespace reveza::interpose {
 namespace {
 
-constexpr Bytes kBudget = 160 * kMiB;  // of a card of 256 MiB
-constexpr Bytes kLarge = 80 * kMiB;    // two pieces
-
-// A card of its own for each process, found before the first call.
-class Card : public ::testing::Environment {
- public:
-  void SetUp() override {
-    char path[] = "/tmp/reveza-hooks-XXXXXX";
-    ASSERT_NE(mkdtemp(path), nullptr);
-    folder_ = path;
-    setenv("FAKECUDA_DIR", path, 1);
-    setenv("FAKECUDA_MEMORY", "256MiB", 1);
-    setenv("FAKECUDA_LINK", "0", 1);
-    setenv("FAKECUDA_DEVICES", "2", 1);
-    setenv("REVEZA_GPU_BUDGET", std::to_string(kBudget).c_str(), 1);
-    setenv("REVEZA_QUIET", "1", 1);
-    unsetenv("REVEZA_SOCKET");
-    ASSERT_NE(dlopen(REVEZA_TEST_FAKECUDA, RTLD_NOW | RTLD_GLOBAL), nullptr) << dlerror();
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
- private:
-  std::string folder_;
-};
-
-const ::testing::Environment* const card = ::testing::AddGlobalTestEnvironment(new Card);
-
-CUmemAllocationProp OnCard(int ordinal) {
-  CUmemAllocationProp properties{};
-  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  properties.location.id = ordinal;
-  properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  return properties;
-}
-
-CUmemAccessDesc ReadWrite(int ordinal) {
-  return {{CU_MEM_LOCATION_TYPE_DEVICE, {ordinal}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-}
-
-class HookEffects : public ::testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_EQ(Real().cuInit(0), CUDA_SUCCESS);
-    ASSERT_EQ(::cuDevicePrimaryCtxRetain(&context_, 0), CUDA_SUCCESS);
-    ASSERT_EQ(Real().cuCtxSetCurrent(context_), CUDA_SUCCESS);
-    ASSERT_NE(Client::Get(), nullptr) << "the first context makes the client";
-  }
-  void TearDown() override { EXPECT_EQ(::cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS); }
-
-  static swap::Ledger& ledger() { return Client::Get()->ledger(); }
-  static swap::Books Books(int ordinal = 0) { return ledger().GetBooks(ordinal); }
-
-  // As the agent does behind a closed gate: all goes, at the same addresses nothing is there.
-  static void SwapOut() {
-    swap::Mover mover(Client::Get()->swap_driver(), ledger());
-    const swap::EvictResult result =
-        mover.Evict(0, ~Bytes{0} / 2, [](void*, int, Bytes) {}, nullptr);
-    ASSERT_EQ(result.failure, swap::EvictFailure::kNone);
-    ASSERT_EQ(Books().resident, 0u);
-  }
-  static void SwapIn() {
-    swap::Mover mover(Client::Get()->swap_driver(), ledger());
-    ledger().AddCredit(0, mover.MissingCredit(0));
-    ASSERT_EQ(mover.SwapInStep(), swap::SwapInState::kDone);
-  }
-
-  static CUdeviceptr Allocate(Bytes bytes) {
-    CUdeviceptr address = 0;
-    EXPECT_EQ(::cuMemAlloc_v2(&address, bytes), CUDA_SUCCESS);
-    return address;
-  }
-  static std::vector<unsigned> Pattern(Bytes bytes) {
-    std::vector<unsigned> words(bytes / sizeof(unsigned));
-    std::iota(words.begin(), words.end(), 17u);
-    return words;
-  }
-  static void Write(CUdeviceptr address, Bytes bytes) {
-    EXPECT_EQ(::cuMemcpyHtoD_v2(address, Pattern(bytes).data(), bytes), CUDA_SUCCESS);
-  }
-  static void ExpectWritten(CUdeviceptr address, Bytes bytes) {
-    std::vector<unsigned> words(bytes / sizeof(unsigned));
-    EXPECT_EQ(::cuMemcpyDtoH_v2(words.data(), address, bytes), CUDA_SUCCESS);
-    EXPECT_TRUE(words == Pattern(bytes)) << "the memory lost its contents";
-  }
-
-  // A handle of `bytes` mapped at an address of its own.
-  struct Mapped {
-    CUmemGenericAllocationHandle handle = 0;
-    CUdeviceptr address = 0;
-  };
-  static Mapped MapOwn(Bytes bytes) {
-    Mapped mapped;
-    const CUmemAllocationProp properties = OnCard(0);
-    const CUmemAccessDesc access = ReadWrite(0);
-    EXPECT_EQ(::cuMemCreate(&mapped.handle, bytes, &properties, 0), CUDA_SUCCESS);
-    EXPECT_EQ(Real().cuMemAddressReserve(&mapped.address, bytes, 0, 0, 0), CUDA_SUCCESS);
-    EXPECT_EQ(::cuMemMap(mapped.address, bytes, 0, mapped.handle, 0), CUDA_SUCCESS);
-    EXPECT_EQ(::cuMemSetAccess(mapped.address, bytes, &access, 1), CUDA_SUCCESS);
-    return mapped;
-  }
-
-  CUcontext context_ = nullptr;
-};
+using testing::HookEffects;
+using testing::kBudget;
+using testing::kLarge;
 
 // ---- cuMemAlloc and its kin ----
 
@@ -340,66 +230,6 @@ TEST_F(HookEffects, AFreeWaitsForWhatWasSubmittedBefore) {
   EXPECT_EQ(::cuMemFree_v2(address), CUDA_SUCCESS);
   EXPECT_EQ(Real().cuStreamSynchronize(stream), CUDA_SUCCESS) << "it wrote into freed memory";
   EXPECT_EQ(::cuStreamDestroy_v2(stream), CUDA_SUCCESS);
-}
-
-// ---- what only the driver can manage ----
-
-TEST_F(HookEffects, PoolsAreCounted) {
-  CUdeviceptr address = 0;
-  ASSERT_EQ(::cuMemAllocAsync(&address, 8 * kMiB, nullptr), CUDA_SUCCESS);
-  EXPECT_EQ(Books().pinned, 8 * kMiB);
-  ASSERT_EQ(::cuMemFreeAsync(address, nullptr), CUDA_SUCCESS);
-  ASSERT_EQ(Real().cuCtxSynchronize(), CUDA_SUCCESS);
-  CUmemoryPool pool = nullptr;
-  ASSERT_EQ(Real().cuDeviceGetDefaultMemPool(&pool, 0), CUDA_SUCCESS);
-  ASSERT_EQ(::cuMemPoolTrimTo(pool, 0), CUDA_SUCCESS);
-  EXPECT_EQ(Books().pinned, 0u);
-}
-
-TEST_F(HookEffects, AProgramsOwnPoolIsCountedUntilItEnds) {
-  CUmemPoolProps properties{};
-  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
-  CUmemoryPool pool = nullptr;
-  CUdeviceptr address = 0;
-  ASSERT_EQ(::cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
-  ASSERT_EQ(::cuMemAllocFromPoolAsync(&address, 8 * kMiB, pool, nullptr), CUDA_SUCCESS);
-  EXPECT_EQ(Books().pinned, 8 * kMiB);
-  ASSERT_EQ(::cuMemFreeAsync(address, nullptr), CUDA_SUCCESS);
-  ASSERT_EQ(Real().cuCtxSynchronize(), CUDA_SUCCESS);
-  ASSERT_EQ(::cuMemPoolDestroy(pool), CUDA_SUCCESS);
-  EXPECT_EQ(Books().pinned, 0u);
-}
-
-TEST_F(HookEffects, AnAllocationMayBeFreedInTheOrderOfAStream) {
-  const CUdeviceptr address = Allocate(kLarge);
-  EXPECT_EQ(::cuMemFreeAsync(address, nullptr), CUDA_SUCCESS);
-  EXPECT_EQ(Books().resident, 0u);
-}
-
-TEST_F(HookEffects, ArraysAndManagedMemoryAreCounted) {
-  CUDA_ARRAY_DESCRIPTOR flat{};
-  flat.Width = flat.Height = 1024;
-  flat.Format = CU_AD_FORMAT_FLOAT;
-  flat.NumChannels = 1;
-  CUarray array = nullptr;
-  ASSERT_EQ(::cuArrayCreate_v2(&array, &flat), CUDA_SUCCESS);
-  EXPECT_EQ(Books().pinned, 4 * kMiB);
-  ASSERT_EQ(::cuArrayDestroy(array), CUDA_SUCCESS);
-  EXPECT_EQ(Books().pinned, 0u);
-  CUDA_ARRAY3D_DESCRIPTOR deep{};
-  deep.Width = deep.Height = 512;
-  deep.Depth = 8;
-  deep.Format = CU_AD_FORMAT_FLOAT;
-  deep.NumChannels = 1;
-  ASSERT_EQ(::cuArray3DCreate_v2(&array, &deep), CUDA_SUCCESS);
-  EXPECT_EQ(Books().pinned, 8 * kMiB);
-  ASSERT_EQ(::cuArrayDestroy(array), CUDA_SUCCESS);
-  CUdeviceptr managed = 0;
-  ASSERT_EQ(::cuMemAllocManaged(&managed, 4 * kMiB, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
-  EXPECT_EQ(Books().pinned, 4 * kMiB);
-  ASSERT_EQ(::cuMemFree_v2(managed), CUDA_SUCCESS);
-  EXPECT_EQ(Books().pinned, 0u);
 }
 
 }  // namespace

@@ -141,6 +141,19 @@ void SettlePool(CUmemoryPool pool) {
   client->pools().Settle(client->ledger(), ordinal, pool, PoolMeter(pool).Reserved());
 }
 
+void CountGraphMemory(int ordinal, Bytes bytes) {
+  Client* client = Client::Get();
+  if (client == nullptr) return;
+  client->ledger().AddCounted(ordinal,
+                              static_cast<std::int64_t>(RoundUp(bytes, swap::kGranularity)));
+  client->BooksChanged();
+}
+
+void CountIfMemoryNode(const CUgraphNodeParams* node) {
+  if (node == nullptr || node->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC) return;
+  CountGraphMemory(node->alloc.poolProps.location.id, node->alloc.bytesize);
+}
+
 }  // namespace
 
 // ---- pools ----
@@ -271,12 +284,8 @@ CUresult cuGraphAddMemAllocNode(decltype(&::cuGraphAddMemAllocNode) real, CUgrap
                                 CUgraph hGraph, const CUgraphNode* dependencies,
                                 size_t numDependencies, CUDA_MEM_ALLOC_NODE_PARAMS* nodeParams) {
   const CUresult result = real(phGraphNode, hGraph, dependencies, numDependencies, nodeParams);
-  Client* client = Client::Get();
-  if (result == CUDA_SUCCESS && client != nullptr && nodeParams != nullptr) {
-    const int ordinal = nodeParams->poolProps.location.id;
-    client->ledger().AddCounted(
-        ordinal, static_cast<std::int64_t>(RoundUp(nodeParams->bytesize, swap::kGranularity)));
-    client->BooksChanged();
+  if (result == CUDA_SUCCESS && nodeParams != nullptr) {
+    CountGraphMemory(nodeParams->poolProps.location.id, nodeParams->bytesize);
   }
   return result;
 }
@@ -284,14 +293,19 @@ CUresult cuGraphAddMemAllocNode(decltype(&::cuGraphAddMemAllocNode) real, CUgrap
 CUresult cuGraphAddNode(decltype(&::cuGraphAddNode) real, CUgraphNode* phGraphNode, CUgraph hGraph,
                         const CUgraphNode* dependencies, size_t numDependencies,
                         CUgraphNodeParams* nodeParams) {
-  return real(phGraphNode, hGraph, dependencies, numDependencies, nodeParams);
+  const CUresult result = real(phGraphNode, hGraph, dependencies, numDependencies, nodeParams);
+  if (result == CUDA_SUCCESS) CountIfMemoryNode(nodeParams);
+  return result;
 }
 
 CUresult cuGraphAddNode(decltype(&::cuGraphAddNode_v2) real, CUgraphNode* phGraphNode,
                         CUgraph hGraph, const CUgraphNode* dependencies,
                         const CUgraphEdgeData* dependencyData, size_t numDependencies,
                         CUgraphNodeParams* nodeParams) {
-  return real(phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams);
+  const CUresult result =
+      real(phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams);
+  if (result == CUDA_SUCCESS) CountIfMemoryNode(nodeParams);
+  return result;
 }
 
 CUresult cuGreenCtxCreate(decltype(&::cuGreenCtxCreate) real, CUgreenCtx* phCtx,
