@@ -195,6 +195,7 @@ class Mps:
 class Reveza:
     """A daemon of our own on its own socket, started by the first job and stopped at the end.
 
+    `budget` is that of an emulated smaller card; None: the whole card.
     While it is open a thread asks for the status every `every` seconds; `samples` has the answers.
     """
 
@@ -227,9 +228,9 @@ class Reveza:
                                     self.environment)
 
     def wrap(self, job):
+        budget = ["--gpu-budget", self.budget] if self.budget else []
         return dataclasses.replace(job, argv=[
-            self.harness.reveza_program(), "run", "--gpu-budget", self.budget, "--name", job.name,
-            "--", *job.argv])
+            self.harness.reveza_program(), "run", *budget, "--name", job.name, "--", *job.argv])
 
     def start(self, job):
         return self.harness.start(self.wrap(job), self.environment)
