@@ -1,6 +1,8 @@
 #include "interpose/gate.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -126,6 +128,51 @@ TEST_F(GateTest, SubmissionsAreCountedOverAllThreadsAlsoThoseThatEnded) {
     }).join();
   }
   EXPECT_EQ(Gate::Submissions(), before + 300);
+}
+
+// Nobody finds out by himself later: who waits for five seconds says so on stderr.
+TEST_F(GateTest, OpeningWakesAllWhoWait) {
+  ASSERT_TRUE(Gate::Close(1'000'000));
+  ::testing::internal::CaptureStderr();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([] { const GateScope gate; });
+  std::this_thread::sleep_for(50ms);
+  Gate::Open(false);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(GateTest, TheSlotOfAThreadThatEndedGoesToALaterOne) {
+  const auto slot_of_a_thread = [] {
+    ThreadSlot* slot = nullptr;
+    std::thread([&slot] {
+      {
+        const GateScope gate;
+      }
+      slot = gate_internal::slot;
+    }).join();
+    return slot;
+  };
+  ThreadSlot* first = slot_of_a_thread();
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(slot_of_a_thread(), first);
+}
+
+TEST_F(GateTest, TheChildOfAForkFindsTheGateOpen) {
+  ASSERT_TRUE(Gate::Close(1'000'000));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);  // ends a child that waits
+    Gate::ResetAfterFork();
+    {
+      const GateScope gate;
+    }
+    _exit(Gate::IsClosed() ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST_F(GateTest, WithoutMembarrierFencesDoTheSame) {

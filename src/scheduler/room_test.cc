@@ -136,6 +136,7 @@ TEST(Room, AnAnswerToAnotherOrderChangesNothing) {
   script.scheduler().SwappedIn(script.now(), 2, script.All<SwapIn>().back().serial + 1000);
   script.Obey();
   EXPECT_EQ(script.log.size(), decisions);
+  EXPECT_EQ(script.JobOf(2).state, JobState::kEntering);
   script.FinishHeldEviction(1);
   EXPECT_TRUE(script.Open(2));
 }
