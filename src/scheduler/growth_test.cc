@@ -179,6 +179,28 @@ TEST(Growth, OfTwoThatBlockEachOtherTheYoungestIsRefused) {
   EXPECT_EQ(script.AnswerTo(11), Growth::kGranted);
 }
 
+TEST(Growth, NobodyIsRefusedWhileMemoryIsOnItsWayBack) {
+  Script script;
+  script.SetBudget(1, 16 * kGiB);
+  for (ClientId client : {4, 5}) {
+    script.Newcomer(client, 12 * kGiB, 1);
+    script.Want(client);
+  }
+  script.hold_evictions = true;
+  script.Wait(seconds(31));
+  ASSERT_TRUE(script.IsEvicting(4));
+  for (ClientId client : {1, 2}) {
+    script.Newcomer(client, kGiB);
+    script.Want(client);
+    script.Grow(client, static_cast<std::uint32_t>(client), 5 * kGiB, GrowthKind::kPinned);
+  }
+  script.Grow(1, 11, 6 * kGiB, GrowthKind::kPinned);
+  script.Grow(2, 12, 6 * kGiB, GrowthKind::kPinned);
+  EXPECT_FALSE(script.Answered(12));
+  script.FinishHeldEviction(4);
+  EXPECT_EQ(script.AnswerTo(12), Growth::kRefused);
+}
+
 TEST(Growth, OfAnUnknownGpuIsRefusedAndOfAnUnknownClientIgnored) {
   Script script;
   script.Join(1, 1);

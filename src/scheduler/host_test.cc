@@ -147,6 +147,14 @@ TEST_F(HostTest, WhatRoundingAddedAddsUpToNoMoreThanAGranule) {
   EXPECT_FALSE(Grow(1, 1));
 }
 
+TEST_F(HostTest, PiecesMoveWhole) {
+  books_.gpus[kGpu].config.granule = 8;
+  Add(1, 80);
+  Add(2, 30);
+  books_.config.host_budget = 1000;
+  EXPECT_EQ(HostShare(books_, books_.jobs[1].clients[1]), 16u) << "10 are too many";
+}
+
 Config Short(Bytes host_budget) {
   Config config = Script::DefaultConfig();
   config.host_budget = host_budget;
@@ -200,6 +208,22 @@ TEST(HostMemory, WhenCardAndHostAreFullTheYoungestIsRefused) {
   EXPECT_FALSE(script.Answered(8));
   script.Leave(2);
   EXPECT_EQ(script.AnswerTo(8), Growth::kGranted);
+}
+
+// A job that has just grown may be about to free memory again.
+TEST(HostMemory, NobodyIsRefusedBeforeAllHaveSettled) {
+  Script script(Short(kGiB));
+  script.Newcomer(1, 7 * kGiB);
+  script.Want(1);
+  script.Wait(seconds(20));
+  script.Newcomer(2, 7 * kGiB);
+  script.Want(2);
+  ASSERT_TRUE(script.Open(1) && script.Open(2));
+  script.Grow(2, 7, 3 * kGiB);
+  script.Grow(1, 8, 3 * kGiB);
+  EXPECT_FALSE(script.Answered(7));
+  script.Wait(Script::DefaultConfig().growth_settles);
+  EXPECT_EQ(script.AnswerTo(7), Growth::kRefused);
 }
 
 TEST(HostMemory, AContextWaitsToo) {
