@@ -57,25 +57,25 @@ CUresult Attribute(const Pointer& pointer, CUpointer_attribute attribute, void* 
                                                   ? pointer.allocation->buffer_id
                                                   : pointer.mapping->physical->info.id);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-      return Answer<unsigned char>(data, 0);
+      return Answer<int>(data, 0);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      return Answer<unsigned char>(data, pointer.managed() ? 1 : 0);
+      return Answer<int>(data, pointer.managed() ? 1 : 0);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
       return Answer<int>(data, pointer.device());
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      return Answer<unsigned char>(
+      return Answer<int>(
           data, pointer.allocation != nullptr && pointer.allocation->kind == MemoryKind::kNative);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       return Answer<CUdeviceptr>(data, pointer.start());
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
       return Answer<std::size_t>(data, pointer.bytes());
     case CU_POINTER_ATTRIBUTE_MAPPED:
-      return Answer<unsigned char>(data, 1);
+      return Answer<int>(data, 1);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
       return Answer<unsigned long long>(
           data, pointer.mapping != nullptr ? pointer.mapping->physical->info.handle_types : 0);
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-      return Answer<unsigned char>(data, 0);
+      return Answer<int>(data, 0);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       return Answer<unsigned>(data, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
@@ -110,7 +110,7 @@ void AnswerNothing(CUpointer_attribute attribute, void* data) {
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_MAPPED:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-      Answer<unsigned char>(data, 0);
+      Answer<int>(data, 0);
       return;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       Answer<unsigned>(data, 0);
@@ -137,7 +137,7 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
     if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE) {
       return Answer<std::size_t>(data, pointer.reservation->bytes);
     }
-    if (attribute == CU_POINTER_ATTRIBUTE_MAPPED) return Answer<unsigned char>(data, 0);
+    if (attribute == CU_POINTER_ATTRIBUTE_MAPPED) return Answer<int>(data, 0);
   }
   if (!pointer.known()) return CUDA_ERROR_INVALID_VALUE;
   return Attribute(pointer, attribute, data);

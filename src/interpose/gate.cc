@@ -50,7 +50,8 @@ void WaitWhileClosed() {
     const timespec timeout = wait.NextTimeout();
     const long result = Futex(FUTEX_WAIT, kClosed, &timeout);
     if (result != 0 && errno == EINTR) wait.Interrupted();
-    wait.Tick();
+    // Who is let in must not ask for another turn.
+    if (state.load(std::memory_order_acquire) == kClosed) wait.Tick();
   }
 }
 

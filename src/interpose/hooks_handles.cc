@@ -35,6 +35,26 @@ CUresult PinAddress(CUdeviceptr address) {
       .result;
 }
 
+// Whether the driver would take these: of memory that is out it cannot be asked, and the access is
+// only recorded.
+CUresult CheckAccess(const CUmemAccessDesc* descriptions, size_t count) {
+  int devices = 0;
+  Real().cuDeviceGetCount(&devices);
+  for (size_t i = 0; i < count; ++i) {
+    const CUmemLocation& location = descriptions[i].location;
+    if (location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+        (location.id < 0 || location.id >= devices)) {
+      return CUDA_ERROR_INVALID_DEVICE;
+    }
+    if (descriptions[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
+        descriptions[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
+        descriptions[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 CUresult cuMemCreate(decltype(&::cuMemCreate) real, CUmemGenericAllocationHandle* handle,
@@ -81,7 +101,11 @@ CUresult cuMemUnmap(decltype(&::cuMemUnmap) real, CUdeviceptr ptr, size_t size) 
 CUresult cuMemSetAccess(decltype(&::cuMemSetAccess) real, CUdeviceptr ptr, size_t size,
                         const CUmemAccessDesc* desc, size_t count) {
   Client* client = Client::Get();
-  if (client == nullptr || desc == nullptr) return real(ptr, size, desc, count);
+  if (client == nullptr || desc == nullptr || !client->ledger().IsMapped(ptr, size)) {
+    return real(ptr, size, desc, count);
+  }
+  const CUresult checked = CheckAccess(desc, count);
+  if (checked != CUDA_SUCCESS) return checked;
   const Served served =
       Serve(*client, 0, [&] { return client->ledger().SetAccess(ptr, size, desc, count); });
   return served.ours ? served.result : real(ptr, size, desc, count);

@@ -132,7 +132,10 @@ CUresult cuMemGetAddressRange(decltype(&::cuMemGetAddressRange_v2) real, CUdevic
                               size_t* psize, CUdeviceptr dptr) {
   Client* client = Client::Get();
   swap::Place place;
-  if (client == nullptr || !client->ledger().Find(dptr, &place)) return real(pbase, psize, dptr);
+  if (client == nullptr) return real(pbase, psize, dptr);
+  if (!client->ledger().Find(dptr, &place)) {
+    return real(pbase, psize, ForTheDriver(*client, dptr));
+  }
   if (pbase != nullptr) *pbase = place.base;
   if (psize != nullptr) *psize = place.size;
   return CUDA_SUCCESS;

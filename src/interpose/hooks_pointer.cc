@@ -5,6 +5,7 @@
 #include "interpose/client.h"
 #include "interpose/driver_hooks.h"
 #include "interpose/gate_wait.h"
+#include "interpose/serve.h"
 
 namespace reveza::interpose::hooks {
 namespace {
@@ -71,8 +72,9 @@ CUresult cuPointerGetAttribute(decltype(&::cuPointerGetAttribute) real, void* da
                                CUpointer_attribute attribute, CUdeviceptr ptr) {
   Client* client = Client::Get();
   swap::Place place;
-  if (client == nullptr || data == nullptr || !client->ledger().Find(ptr, &place)) {
-    return real(data, attribute, ptr);
+  if (client == nullptr || data == nullptr) return real(data, attribute, ptr);
+  if (!client->ledger().Find(ptr, &place)) {
+    return real(data, attribute, ForTheDriver(*client, ptr));
   }
   // The host has no pointer to device memory.
   if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER) return CUDA_ERROR_INVALID_VALUE;
@@ -84,9 +86,11 @@ CUresult cuPointerGetAttributes(decltype(&::cuPointerGetAttributes) real,
                                 void** data, CUdeviceptr ptr) {
   Client* client = Client::Get();
   swap::Place place;
-  if (client == nullptr || attributes == nullptr || data == nullptr ||
-      !client->ledger().Find(ptr, &place)) {
+  if (client == nullptr || attributes == nullptr || data == nullptr) {
     return real(numAttributes, attributes, data, ptr);
+  }
+  if (!client->ledger().Find(ptr, &place)) {
+    return real(numAttributes, attributes, data, ForTheDriver(*client, ptr));
   }
   for (unsigned int i = 0; i < numAttributes; ++i) {
     if (AnswerFromLedger(place, attributes[i], ptr, data[i])) continue;

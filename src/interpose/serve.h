@@ -38,6 +38,10 @@ Served Serve(Client& client, int ordinal, Ask ask) {
         }
         break;
       case swap::Outcome::kWait: {
+        if (client.ledger().residency() == swap::Residency::kOut) {
+          const GateScope ask_for_a_turn;
+          break;
+        }
         GatePause pause;
         client.ledger().WaitForChange(100'000);
         break;
@@ -58,6 +62,12 @@ inline bool CurrentDevice(int* ordinal, CUcontext* context) {
   if (Real().cuCtxGetDevice(&device) != CUDA_SUCCESS) return false;
   *ordinal = device;
   return Real().cuCtxGetCurrent(context) == CUDA_SUCCESS;
+}
+
+// What to ask the driver about an address that is in no allocation. In a hole between ours it has
+// memory, which is nobody's: it is asked about the null address instead.
+inline CUdeviceptr ForTheDriver(Client& client, CUdeviceptr address) {
+  return client.ledger().IsMapped(address, 1) ? 0 : address;
 }
 
 }  // namespace reveza::interpose

@@ -37,6 +37,21 @@ void Record(Mapping& mapping, Bytes mapping_size, const Access& access) {
   mapping.access.push_back(access);
 }
 
+// Does `call` on what lies between the entries, in [address, address + size): the driver's own, or
+// nothing, which it refuses. Before anything is done to ours: a call that fails does nothing.
+template <typename Call>
+Reply ForGaps(const std::vector<AddressMap::Entry>& entries, CUdeviceptr address, Bytes size,
+              Call call) {
+  CUdeviceptr at = address;
+  const CUdeviceptr end = address + size;
+  for (const AddressMap::Entry& entry : entries) {
+    const CUresult result = entry.address > at ? call(at, entry.address - at) : CUDA_SUCCESS;
+    if (result != CUDA_SUCCESS) return Failed(result);
+    at = entry.address + entry.size;
+  }
+  return at < end ? Of(call(at, end - at)) : Reply{};
+}
+
 }  // namespace
 
 bool Ledger::IsOurHandle(CUmemGenericAllocationHandle handle) {
@@ -154,7 +169,11 @@ Reply Ledger::MapHandle(CUdeviceptr address, Bytes size, Bytes offset,
                         CUmemGenericAllocationHandle handle, unsigned long long flags) {
   MutexLock lock(mutex_);
   Block* block = FindHandle(handle);
-  if (block == nullptr || offset != 0) return Failed(CUDA_ERROR_INVALID_VALUE);
+  // The driver's rules: while the memory is out it cannot be asked.
+  if (block == nullptr || offset != 0 || flags != 0 || size == 0 || size > block->size ||
+      size % kGranularity != 0 || address % kGranularity != 0) {
+    return Failed(CUDA_ERROR_INVALID_VALUE);
+  }
   WaitIdle(*block);
   if (!addresses_.Within(address, size).empty()) return Failed(CUDA_ERROR_INVALID_VALUE);
   if (size != block->size && !block->pinned) {
@@ -221,17 +240,13 @@ Reply Ledger::Unmap(CUdeviceptr address, Bytes size) {
     }
     WaitIdle(*entry.block);
   }
-  CUdeviceptr at = address;
-  for (const AddressMap::Entry& entry : addresses_.Within(address, size)) {
-    if (entry.address > at) {  // between ours: the driver's
-      const CUresult result = driver_.Unmap(at, entry.address - at);
-      if (result != CUDA_SUCCESS) return Failed(result);
-    }
-    at = entry.address + entry.size;
+  entries = addresses_.Within(address, size);
+  const Reply others = ForGaps(entries, address, size, driver_.Unmap);
+  if (others.outcome != Outcome::kDone) return others;
+  for (const AddressMap::Entry& entry : entries) {
     const Reply reply = UnmapOne(entry);
     if (reply.outcome != Outcome::kDone) return reply;
   }
-  if (at < address + size) return Of(driver_.Unmap(at, address + size - at));
   return {};
 }
 
@@ -240,21 +255,24 @@ Reply Ledger::SetAccess(CUdeviceptr address, Bytes size, const CUmemAccessDesc* 
   MutexLock lock(mutex_);
   const auto entries = addresses_.Within(address, size);
   if (entries.empty()) return Foreign();
-  const CUdeviceptr end = address + size;
-  CUdeviceptr at = address;
+  // The driver's rules: while the memory is out it cannot be asked, and what is recorded must not
+  // be refused later.
+  if (size == 0 || size % kGranularity != 0 || address % kGranularity != 0 || count == 0) {
+    return Failed(CUDA_ERROR_INVALID_VALUE);
+  }
+  const Reply others = ForGaps(entries, address, size, [&](CUdeviceptr at, Bytes bytes) {
+    return driver_.SetAccess(at, bytes, descriptions, count);
+  });
+  if (others.outcome != Outcome::kDone) return others;
   for (const AddressMap::Entry& entry : entries) {
-    if (entry.address > at) {
-      const CUresult result = driver_.SetAccess(at, entry.address - at, descriptions, count);
-      if (result != CUDA_SUCCESS) return Failed(result);
-    }
     Block& block = *entry.block;
     Mapping& mapping = *FindMapping(block, entry.address);
     const CUdeviceptr begin = std::max(address, entry.address);
-    at = std::min(end, entry.address + entry.size);
+    const CUdeviceptr end = std::min(address + size, entry.address + entry.size);
     for (std::size_t i = 0; i < count; ++i) {
       Mapping only;  // just this change, to apply it to what is mapped now
       only.address = entry.address;
-      only.access.push_back(Access{begin - entry.address, at - begin, descriptions[i]});
+      only.access.push_back(Access{begin - entry.address, end - begin, descriptions[i]});
       for (const Piece& piece : block.pieces) {
         if (!piece.mapped && !block.pinned) continue;
         const CUresult result = ApplyAccess(driver_, only, piece);
@@ -264,7 +282,6 @@ Reply Ledger::SetAccess(CUdeviceptr address, Bytes size, const CUmemAccessDesc* 
       if (descriptions[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE) block.written = true;
     }
   }
-  if (at < end) return Of(driver_.SetAccess(at, end - at, descriptions, count));
   return {};
 }
 

@@ -1,0 +1,156 @@
+#include "interpose/testing/scripted_daemon.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "platform/unix_socket.h"
+
+namespace reveza::interpose::testing {
+namespace {
+
+constexpr Bytes kContextBytes = 2 * kMiB;
+
+}  // namespace
+
+ScriptedDaemon::ScriptedDaemon(Bytes budget) : budget_(budget), stop_(eventfd(0, EFD_CLOEXEC)) {
+  const auto path = place_ / "daemon.sock";
+  auto listener = platform::ListenAt(path, std::nullopt);
+  if (!listener) std::abort();
+  listener_ = std::move(*listener);
+  setenv("REVEZA_SOCKET", path.c_str(), 1);
+  thread_ = std::thread([this] { Run(); });
+}
+
+ScriptedDaemon::~ScriptedDaemon() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = write(stop_.get(), &one, sizeof(one));
+  thread_.join();
+}
+
+void ScriptedDaemon::Run() {
+  pollfd fds[2] = {{listener_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+  while (poll(fds, 2, -1) > 0 && fds[1].revents == 0) {
+    const UniqueFd client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!client) continue;
+    client_ = client.get();
+    Serve(client.get());
+    client_ = -1;
+  }
+}
+
+void ScriptedDaemon::Serve(int client) {
+  pollfd fds[2] = {{client, POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+  while (poll(fds, 2, -1) > 0 && fds[1].revents == 0) {
+    char packet[wire::kMaxPacket];
+    const ssize_t got = recv(client, packet, sizeof(packet), 0);
+    wire::Type type{};
+    if (got <= 0 ||
+        wire::Validate(packet, static_cast<std::size_t>(got), &type) != wire::DecodeError::kNone) {
+      return;
+    }
+    Handle(type, packet);
+    const std::lock_guard lock(mutex_);
+    if (type != wire::Type::kAccount) {
+      kept_.emplace_back(type, std::string(packet, static_cast<std::size_t>(got)));
+    }
+    arrived_.notify_all();
+  }
+}
+
+void ScriptedDaemon::Handle(wire::Type type, const char* packet) {
+  switch (type) {
+    case wire::Type::kHello:
+      return Send(wire::Welcome{1, 2'000'000, 100'000});
+    case wire::Type::kContextWanted: {
+      wire::ContextAdmitted admitted{};
+      const auto wanted = wire::View<wire::ContextWanted>(packet);
+      std::memcpy(admitted.uuid, wanted.uuid, sizeof(admitted.uuid));
+      admitted.budget = budget_;
+      admitted.credit = kContextBytes;
+      admitted.granule = 2 * kMiB;
+      return Send(admitted);
+    }
+    case wire::Type::kGrowthWanted: {
+      const auto wanted = wire::View<wire::GrowthWanted>(packet);
+      const std::lock_guard lock(mutex_);
+      wire::Growth answer = growth_;
+      if (!open_ && answer == wire::Growth::kGranted) answer = wire::Growth::kLater;
+      const Bytes credit = answer == wire::Growth::kGranted ? wanted.bytes : 0;
+      return Send(wire::GrowthAnswer{wanted.request, answer, wanted.gpu, 0, credit});
+    }
+    case wire::Type::kAccount: {
+      const std::lock_guard lock(mutex_);
+      books_ = wire::View<wire::Account>(packet);
+      return;
+    }
+    case wire::Type::kGateWanted: {
+      const std::lock_guard lock(mutex_);
+      at_gate_ = true;
+      if (let_in_) LetInNow();
+      return;
+    }
+    case wire::Type::kSwappedIn: {
+      const std::lock_guard lock(mutex_);
+      if (!letting_in_) return;
+      open_ = true;
+      return Send(wire::OpenGate{++serial_, 0});
+    }
+    default:
+      return;
+  }
+}
+
+void ScriptedDaemon::LetIn(bool let_in) {
+  const std::lock_guard lock(mutex_);
+  let_in_ = let_in;
+  if (let_in_ && at_gate_) LetInNow();
+}
+
+// The lock is held. More credit than is needed does no harm here.
+void ScriptedDaemon::LetInNow() {
+  at_gate_ = false;
+  letting_in_ = true;
+  Send(wire::SwapIn{++serial_, 0});
+  Send(wire::Credit{0, 0, budget_});
+}
+
+std::optional<wire::DrainFailure> ScriptedDaemon::CloseGate() {
+  std::unique_lock lock(mutex_);
+  const std::uint32_t serial = ++serial_;
+  letting_in_ = open_ = false;
+  Send(wire::CloseGate{serial, 2'000'000});
+  std::optional<wire::DrainFailure> failure;
+  bool answered = false;
+  arrived_.wait_for(lock, kLimit, [&] {
+    for (const auto& [type, packet] : kept_) {
+      if (type == wire::Type::kGateClosed) {
+        answered |= wire::View<wire::GateClosed>(packet.data()).serial == serial;
+      } else if (type == wire::Type::kDrainFailed) {
+        const auto failed = wire::View<wire::DrainFailed>(packet.data());
+        if (failed.serial == serial) failure = failed.reason;
+      }
+    }
+    return answered || failure;
+  });
+  open_ = failure.has_value();
+  EXPECT_TRUE(answered || failure) << "no answer to CloseGate";
+  return failure;
+}
+
+wire::Evicted ScriptedDaemon::Evict() {
+  Send(wire::Evict{++serial_, 0, wire::kMaxBytes});
+  const auto evicted = Await<wire::Evicted>();
+  EXPECT_TRUE(evicted) << "no answer to Evict";
+  return evicted.value_or(wire::Evicted{});
+}
+
+void ScriptedDaemon::SendPacket(const char* packet, std::size_t size) {
+  [[maybe_unused]] const auto sent = send(client_, packet, size, MSG_NOSIGNAL);
+}
+
+}  // namespace reveza::interpose::testing

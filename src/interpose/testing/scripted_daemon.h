@@ -1,0 +1,100 @@
+// For tests: a daemon by script, in a thread of the test's own process. It admits every context,
+// grants all growth unless told otherwise, and lets the client in when it comes to the gate; the
+// test orders it out. One client.
+//
+// Thread-safety: the test's thread calls everything; the daemon's thread is inside.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/unique_fd.h"
+#include "platform/testing_directory.h"
+#include "wire/codec.h"
+#include "wire/messages.h"
+
+namespace reveza::interpose::testing {
+
+class ScriptedDaemon {
+ public:
+  // Listens, and puts its socket into the environment as REVEZA_SOCKET.
+  explicit ScriptedDaemon(Bytes budget);
+  ~ScriptedDaemon();
+  ScriptedDaemon(const ScriptedDaemon&) = delete;
+  ScriptedDaemon& operator=(const ScriptedDaemon&) = delete;
+
+  // How requests for growth are answered from now on.
+  void AnswerGrowth(wire::Growth answer) { growth_ = answer; }
+  // Whether who comes to the gate is let in. When it becomes true, who waits already is.
+  void LetIn(bool let_in);
+
+  // Closes the gate and waits for the answer. Nothing: it closed.
+  std::optional<wire::DrainFailure> CloseGate();
+  // Orders all movable memory of GPU 0 out, and waits until that has ended.
+  wire::Evicted Evict();
+  // The last books that came, once they are as `condition` wants them.
+  template <typename Condition>
+  bool AwaitBooks(Condition condition) {
+    std::unique_lock lock(mutex_);
+    return arrived_.wait_for(lock, kLimit, [&] { return condition(books_); });
+  }
+  // The next message of this type that the client sends, or has sent since the last question.
+  template <typename T>
+  std::optional<T> Await() {
+    std::unique_lock lock(mutex_);
+    std::optional<T> found;
+    arrived_.wait_for(lock, kLimit, [&] {
+      for (auto it = kept_.begin(); it != kept_.end() && !found; ++it) {
+        if (it->first != T::kType) continue;
+        found = wire::View<T>(it->second.data());
+        kept_.erase(it);
+        break;
+      }
+      return found.has_value();
+    });
+    return found;
+  }
+  template <typename T>
+  void Send(const T& body) {
+    char packet[wire::kPacketSize<T>];
+    SendPacket(packet, wire::Encode(body, packet));
+  }
+
+ private:
+  static constexpr std::chrono::seconds kLimit{60};
+
+  void Run();
+  void Serve(int client);
+  void Handle(wire::Type type, const char* packet);
+  void LetInNow();
+  void SendPacket(const char* packet, std::size_t size);
+
+  platform::TestingDirectory place_;
+  const Bytes budget_;
+  UniqueFd listener_;
+  UniqueFd stop_;
+  std::atomic<wire::Growth> growth_{wire::Growth::kGranted};
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<std::pair<wire::Type, std::string>> kept_;
+  wire::Account books_{};
+  bool let_in_ = true;
+  bool at_gate_ = false;
+  bool open_ = false;
+  bool letting_in_ = false;  // a CloseGate ends it
+  std::atomic<std::uint32_t> serial_{0};
+  std::atomic<int> client_{-1};
+  std::thread thread_;
+};
+
+}  // namespace reveza::interpose::testing
