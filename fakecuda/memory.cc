@@ -184,7 +184,9 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width, s
   const CUresult unsafe = CheckUnsafeCall(State::Get());
   if (unsafe != CUDA_SUCCESS) return unsafe;
   *pitch = RoundUp(width, kAlignment);
-  return AllocateNative(current.lock, *current.context, *pitch * height, pointer);
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(*pitch, height, &bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  return AllocateNative(current.lock, *current.context, bytes, pointer);
 }
 
 CUresult cuMemFree_v2(CUdeviceptr pointer) {

@@ -287,6 +287,7 @@ Answer Client::AskGrowth(int ordinal, wire::GrowthKind kind, Bytes bytes) {
 }
 
 Answer Client::ReservePinned(int ordinal, Bytes bytes) {
+  if (bytes > ledger_.Budget(ordinal)) return Answer::kRefused;  // nobody could give it
   for (;;) {
     if (ledger_.SpendOnCounted(ordinal, bytes)) {
       BooksChanged();

@@ -63,6 +63,7 @@ TEST_F(HooksHandlesTest, CreateRefusesWhatTheDriverRefuses) {
     create("not in granules", kMiB);
     create("flags", kSize, 1);
     create("more than any card", Bytes{1} << 50);
+    create("-2 MiB", ~Bytes{0} - 2 * kMiB + 1);
     pass.Note("no properties", pass.cuda.cuMemCreate(&handle, kSize, nullptr, 0));
     pass.Note("nowhere to write", pass.cuda.cuMemCreate(nullptr, kSize, &properties, 0));
     properties.location.id = 99;

@@ -69,9 +69,12 @@ CUresult cuMemAllocPitch(decltype(&::cuMemAllocPitch_v2) real, CUdeviceptr* dptr
   const bool plain = client != nullptr && !client->resident() && dptr != nullptr &&
                      pPitch != nullptr && WidthInBytes > 0 && Height > 0 &&
                      (ElementSizeBytes == 4 || ElementSizeBytes == 8 || ElementSizeBytes == 16);
-  if (!plain) return real(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes);
+  std::size_t size = 0;
   const std::size_t pitch = RoundUp(WidthInBytes, kPitch);
-  const CUresult result = Allocate(*client, dptr, pitch * Height, Real().cuMemAlloc_v2);
+  if (!plain || __builtin_mul_overflow(pitch, Height, &size)) {
+    return real(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes);
+  }
+  const CUresult result = Allocate(*client, dptr, size, Real().cuMemAlloc_v2);
   if (result == CUDA_SUCCESS) *pPitch = pitch;
   return result;
 }

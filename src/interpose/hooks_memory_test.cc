@@ -17,6 +17,10 @@ TEST_F(HooksMemoryTest, AllocateRefusesWhatTheDriverRefuses) {
     pass.Note("nowhere to write", pass.cuda.cuMemAlloc_v2(nullptr, 4096));
     pass.Note("nothing at all", pass.cuda.cuMemAlloc_v2(nullptr, 0));
     pass.Note("more than any card", pass.cuda.cuMemAlloc_v2(&address, 1ull << 60));
+    const CUdeviceptr other = pass.Allocate(kLarge);
+    pass.Note("-1 bytes", pass.cuda.cuMemAlloc_v2(&address, ~std::size_t{0}));
+    pass.Note("-3 MiB", pass.cuda.cuMemAlloc_v2(&address, ~std::size_t{0} - 3 * kMiB + 1));
+    pass.cuda.cuMemFree_v2(other);
     pass.NoteAddress("what was written", address);
     CUcontext context = nullptr;
     pass.cuda.cuCtxPopCurrent_v2(&context);
@@ -47,6 +51,8 @@ TEST_F(HooksMemoryTest, PitchFollowsTheDriversRules) {
     for (const unsigned each : {0u, 1u, 2u, 3u, 12u, 32u}) ask("a bad element", 100, 10, each);
     ask("no width", 0, 10, 4);
     ask("no height", 10, 0, 4);
+    ask("more rows than there can be", 512, std::size_t{1} << 55, 4);
+    ask("more than any card", 1 << 20, std::size_t{1} << 30, 4);
     pass.Note("no address", pass.cuda.cuMemAllocPitch_v2(nullptr, &pitch, 100, 10, 4));
     pass.Note("no pitch", pass.cuda.cuMemAllocPitch_v2(&address, nullptr, 100, 10, 4));
   });

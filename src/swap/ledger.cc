@@ -142,7 +142,8 @@ void Ledger::WaitForChange(std::int64_t microseconds) {
 
 // Whether `size` more bytes may be taken now. Beyond the budget nobody can help.
 Reply Ledger::MayGrow(const DeviceMemory& device, Bytes size) const {
-  if (device.Count().Need() + size > device.budget) return Failed(CUDA_ERROR_OUT_OF_MEMORY);
+  const Bytes need = device.Count().Need();
+  if (size > device.budget || need > device.budget - size) return Failed(CUDA_ERROR_OUT_OF_MEMORY);
   if (residency_ == Residency::kSettled) return {Outcome::kWait, CUDA_SUCCESS, 0};
   if (residency_ == Residency::kIn && device.spare < size) {
     return {Outcome::kNeedCredit, CUDA_SUCCESS, size - device.spare};

@@ -38,6 +38,8 @@ std::vector<Small>::iterator FindSmall(Block& slab, Bytes offset) {
 
 Reply Ledger::AllocateBlock(DeviceMemory& device, Block::Kind kind, CUcontext owner,
                             Bytes requested, Block** out) {
+  // Before it is rounded up: what is close to all bytes there are would come out as none.
+  if (requested > device.budget) return Failed(CUDA_ERROR_OUT_OF_MEMORY);
   const Bytes size = RoundUp(requested, kGranularity);
   const Reply may = MayGrow(device, size);
   if (may.outcome != Outcome::kDone) return may;

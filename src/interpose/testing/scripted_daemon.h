@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -63,6 +65,12 @@ class ScriptedDaemon {
       return found.has_value();
     });
     return found;
+  }
+  // Whether such a message has come that nobody has asked for yet.
+  template <typename T>
+  bool Has() {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::any_of(kept_, [](const auto& one) { return one.first == T::kType; });
   }
   template <typename T>
   void Send(const T& body) {

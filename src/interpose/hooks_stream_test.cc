@@ -1,0 +1,101 @@
+// Captures: what the calls answer, with and without the library, and that no drain disturbs one.
+#include <gtest/gtest.h>
+
+#include "interpose/testing/differential.h"
+
+namespace reveza::interpose::testing {
+namespace {
+
+using HooksStreamTest = DifferentialTest;
+
+TEST_F(HooksStreamTest, CapturesFollowTheDriversRules) {
+  Compare([](Pass& pass) {
+    CUstream stream = nullptr;
+    CUstream other = nullptr;
+    EXPECT_EQ(pass.cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    EXPECT_EQ(pass.cuda.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    const auto begin = [&](const char* what, CUstream which) {
+      pass.Note(what, pass.cuda.cuStreamBeginCapture_v2(which, CU_STREAM_CAPTURE_MODE_RELAXED));
+    };
+    CUgraph graph = nullptr;
+    pass.Note("the end of none", pass.cuda.cuStreamEndCapture(stream, &graph));
+    begin("of the legacy stream", nullptr);
+    begin("begin", stream);
+    begin("begin twice", stream);
+    CUstreamCaptureStatus status{};
+    pass.Note("captures", pass.cuda.cuStreamIsCapturing(stream, &status));
+    pass.Note("captures", status);
+    pass.Note("the end of another", pass.cuda.cuStreamEndCapture(other, &graph));
+    pass.Note("nowhere to write", pass.cuda.cuStreamEndCapture(stream, nullptr));
+    begin("again", stream);
+    pass.Note("end", pass.cuda.cuStreamEndCapture(stream, &graph));
+    if (graph != nullptr) pass.Note("the graph", pass.cuda.cuGraphDestroy(graph));
+    pass.Note("destroy", pass.cuda.cuStreamDestroy_v2(stream));
+    pass.Note("destroy", pass.cuda.cuStreamDestroy_v2(other));
+  });
+}
+
+TEST_F(HooksStreamTest, WhatWasCapturedRunsAfterAMove) {
+  Compare([](Pass& pass) {
+    const CUdeviceptr memory = pass.Allocate(4 * kMiB);
+    CUstream stream = nullptr;
+    CUgraph graph = nullptr;
+    CUgraphExec ready = nullptr;
+    EXPECT_EQ(pass.cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    pass.Note("begin", pass.cuda.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    pass.Note("captured", pass.cuda.cuMemsetD32Async(memory, 9, kMiB, stream));
+    pass.Note("end", pass.cuda.cuStreamEndCapture(stream, &graph));
+    pass.Note("instantiate", pass.cuda.cuGraphInstantiateWithFlags(&ready, graph, 0));
+    pass.Fill(memory, 1, kMiB);
+    pass.MoveOut();
+    pass.Note("launch", pass.cuda.cuGraphLaunch(ready, stream));
+    pass.Note("synchronise", pass.cuda.cuStreamSynchronize(stream));
+    pass.NoteWord("the last word", memory + 4 * kMiB - 4);
+    EXPECT_EQ(pass.cuda.cuGraphExecDestroy(ready), CUDA_SUCCESS);
+    EXPECT_EQ(pass.cuda.cuGraphDestroy(graph), CUDA_SUCCESS);
+    EXPECT_EQ(pass.cuda.cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+    EXPECT_EQ(pass.cuda.cuMemFree_v2(memory), CUDA_SUCCESS);
+  });
+}
+
+class HooksStreamDrainTest : public HooksStreamTest {
+ protected:
+  void SetUp() override {
+    HooksStreamTest::SetUp();
+    ASSERT_EQ(Through().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  }
+  void Begin() {
+    ASSERT_EQ(Through().cuStreamBeginCapture_v2(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL),
+              CUDA_SUCCESS);
+  }
+
+  CUstream stream_ = nullptr;
+};
+
+TEST_F(HooksStreamDrainTest, WaitsForTheEndOfACapture) {
+  Begin();
+  EXPECT_EQ(daemon().CloseGate(), wire::DrainFailure::kCapture);
+  CUgraph graph = nullptr;
+  EXPECT_EQ(Through().cuStreamEndCapture(stream_, &graph), CUDA_SUCCESS) << "not disturbed";
+  EXPECT_FALSE(daemon().CloseGate());
+  Through().cuGraphDestroy(graph);
+  EXPECT_EQ(Through().cuStreamDestroy_v2(stream_), CUDA_SUCCESS);
+}
+
+TEST_F(HooksStreamDrainTest, DoesNotWaitForWhatDidNotBegin) {
+  EXPECT_NE(Through().cuStreamBeginCapture_v2(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL),
+            CUDA_SUCCESS);
+  EXPECT_FALSE(client().captures().Any());
+  EXPECT_FALSE(daemon().CloseGate());
+  EXPECT_EQ(Through().cuStreamDestroy_v2(stream_), CUDA_SUCCESS);
+}
+
+TEST_F(HooksStreamDrainTest, DoesNotWaitForADestroyedStream) {
+  Begin();
+  EXPECT_EQ(Through().cuStreamDestroy_v2(stream_), CUDA_SUCCESS);
+  EXPECT_FALSE(client().captures().Any());
+  EXPECT_FALSE(daemon().CloseGate());
+}
+
+}  // namespace
+}  // namespace reveza::interpose::testing
