@@ -37,6 +37,7 @@ configure:
 build: configure ## build everything into build/bin and build/lib (the default)
 	@tools/build.sh $(BUILD) $(JOBS) $(TARGETS)
 
+demo: TARGETS := programs
 demo: build ## show programs that are too large for the card take turns
 	@$(BUILD)/bin/reveza demo $(ARGS)
 

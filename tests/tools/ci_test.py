@@ -40,28 +40,29 @@ class Ci(TreeTest):
     def test_sums_the_parts(self):
         self.answer("check", 0, "layers: fine", "6 passed, 0 failed")
         status, lines = self.run_ci()
-        self.assertEqual((status, lines[-1]), (0, "15 passed, 0 failed"))
+        self.assertEqual((status, lines[-1]), (0, "18 passed, 0 failed"))
         self.assertIn("layers: fine", lines)
 
     def test_goes_on_after_a_failure(self):
         self.answer("test", 2, "case went wrong", "2 passed, 1 failed")
         status, lines = self.run_ci()
-        self.assertEqual((status, lines[-1]), (1, "11 passed, 1 failed"))
+        self.assertEqual((status, lines[-1]), (1, "14 passed, 1 failed"))
         self.assertIn("case went wrong", lines)
 
     def test_part_that_does_not_build_is_a_failure(self):
         self.answer("test PRESET=asan ARGS=-LE processes", 2, "error: expected ';'")
         status, lines = self.run_ci()
-        self.assertEqual((status, lines[-1]), (1, "9 passed, 1 failed"))
+        self.assertEqual((status, lines[-1]), (1, "12 passed, 1 failed"))
 
     def test_setup_that_fails_is_a_failure(self):
         self.write("tools/setup.sh", "#!/bin/sh\nexit 1\n")
         status, lines = self.run_ci()
-        self.assertEqual((status, lines[-1]), (1, "12 passed, 1 failed"))
+        self.assertEqual((status, lines[-1]), (1, "15 passed, 1 failed"))
 
     def test_each_part_says_how_long_it_took(self):
         _, lines = self.run_ci()
-        for part in ("packages", "release", "address and undefined behaviour", "threads", "check"):
+        for part in ("packages", "release", "address and undefined behaviour", "threads", "fuzz",
+                     "check"):
             self.assertTrue(any(line.startswith(f"--- {part}: ") and " min " in line
                                 for line in lines), part)
 
