@@ -47,6 +47,7 @@ TEST_F(HooksStreamTest, WhatWasCapturedRunsAfterAMove) {
     pass.Note("end", pass.cuda.cuStreamEndCapture(stream, &graph));
     pass.Note("instantiate", pass.cuda.cuGraphInstantiateWithFlags(&ready, graph, 0));
     pass.Fill(memory, 1, kMiB);
+    pass.Note("filled", pass.cuda.cuCtxSynchronize());  // the stream does not wait for it
     pass.MoveOut();
     pass.Note("launch", pass.cuda.cuGraphLaunch(ready, stream));
     pass.Note("synchronise", pass.cuda.cuStreamSynchronize(stream));
