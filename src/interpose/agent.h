@@ -5,8 +5,9 @@
 // Orders are carried out one after the other; the daemon's messages wait in the socket meanwhile.
 // A swap-in is done in steps between messages, because credit for it arrives while it goes on.
 //
-// Without a daemon (none, gone, or of another version) the client runs on alone: agent_alone.cc.
-// Thread-safety: everything here runs on the agent's thread.
+// What the threads ask for is in agent_requests.cc, the gate in agent_gate.cc. Without a daemon
+// (none, gone, or of another version) the client runs on alone: agent_alone.cc. Thread-safety:
+// everything here runs on the agent's thread.
 #pragma once
 
 #include <cuda.h>
@@ -34,7 +35,6 @@ class Agent {
     Bytes total = 0;
     Bytes granule = 0;
     bool admitted = false;
-    bool changed = false;  // the daemon's books are behind
   };
   enum class GateState {
     kOpen,
