@@ -1,7 +1,11 @@
 // What each hand-written hook is for, seen on fakecuda: what would be wrong if the call went
 // straight to the driver.
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "interpose/testing/hook_fixture.h"
@@ -138,6 +142,24 @@ TEST_F(HookEffects, WhatIsExportedIsRealAndStays) {
 }
 
 // ---- contexts ----
+
+// Whatever threads there are beside the program's own: a signal is the program's.
+TEST_F(HookEffects, NoThreadOfOursTakesSignals) {
+  int others = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == std::to_string(getpid())) continue;
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);) {
+      if (!line.starts_with("SigBlk:")) continue;
+      const auto blocked = std::stoull(line.substr(7), nullptr, 16);
+      for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGCHLD}) {
+        EXPECT_NE(blocked >> (signal - 1) & 1, 0u) << signal;
+      }
+      ++others;
+    }
+  }
+  EXPECT_GE(others, 1);
+}
 
 TEST_F(HookEffects, AContextTakesItsMemoryWithIt) {
   CUcontext second = nullptr;
