@@ -1,11 +1,18 @@
 #include "interpose/gate.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <cstddef>
 #include <thread>
 #include <vector>
 
@@ -51,6 +58,55 @@ TEST_F(GateTest, NobodyIsInsideAClosedGate) {
   EXPECT_GT(sum, 0u);
 }
 
+// In a child, with membarrier ended by the kernel as `action` says; its exit status, or minus the
+// signal that ended it.
+int WithoutMembarrier(std::uint32_t action, int (*run)()) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, action),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog filter{sizeof(program) / sizeof(program[0]), program};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
+      _exit(99);
+    }
+    _exit(run());
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// Seen from outside: what the barrier itself is for depends on processors and luck.
+TEST_F(GateTest, ClosingMakesEveryThreadExecuteABarrier) {
+  gate_internal::fence_on_entry = false;
+  EXPECT_EQ(WithoutMembarrier(SECCOMP_RET_KILL_PROCESS, [] { return Gate::Close(0) ? 0 : 1; }),
+            -SIGSYS);
+  EXPECT_EQ(WithoutMembarrier(SECCOMP_RET_KILL_PROCESS,
+                              [] {
+                                const GateScope gate;
+                                Gate::Open(true);
+                                return 0;
+                              }),
+            0)
+      << "entering must not cost a system call";
+}
+
+TEST_F(GateTest, WhereTheKernelRefusesMembarrierFencesAreUsed) {
+  gate_internal::fence_on_entry = false;
+  EXPECT_EQ(WithoutMembarrier(SECCOMP_RET_ERRNO | ENOSYS,
+                              [] {
+                                Gate::Prepare();
+                                return gate_internal::fence_on_entry ? 7 : 0;
+                              }),
+            7);
+}
+
 TEST_F(GateTest, CloseWaitsForWhoIsInsideAndGivesUpAtItsLimit) {
   std::atomic<bool> inside{false};
   std::atomic<bool> leave{false};
@@ -65,6 +121,13 @@ TEST_F(GateTest, CloseWaitsForWhoIsInsideAndGivesUpAtItsLimit) {
   leave.store(true);
   EXPECT_TRUE(Gate::Close(10'000'000));
   thread.join();
+}
+
+TEST_F(GateTest, WhoHasLeftAndDoesNotComeAgainIsNotWaitedFor) {
+  {
+    const GateScope gate;
+  }
+  EXPECT_TRUE(Gate::Close(5'000'000));
 }
 
 TEST_F(GateTest, AThreadWaitsAtTheClosedGateAndGoesOnWhenItOpens) {
