@@ -1,0 +1,83 @@
+#include "card.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+namespace fakecuda {
+namespace {
+
+class CardTest : public testing::Test {
+ protected:
+  CardTest() {
+    char folder[] = "/tmp/fakecuda-card-test-XXXXXX";
+    options_.directory = mkdtemp(folder);
+    options_.memory = 8 * kGranule;
+  }
+  ~CardTest() override { std::filesystem::remove_all(options_.directory); }
+
+  std::unique_ptr<Card> Open(std::uint64_t late_release_microseconds = 0) {
+    options_.late_release_microseconds = late_release_microseconds;
+    return Card::Open(options_);
+  }
+
+  Options options_;
+};
+
+constexpr std::uint64_t kAnHour = 3'600'000'000;
+
+TEST_F(CardTest, ReleasedMemoryIsBackAtOnce) {
+  const auto card = Open();
+  AllocationInfo info;
+  ASSERT_TRUE(card->Allocate(0, 8 * kGranule, 0, &info));
+  EXPECT_FALSE(card->Allocate(0, kGranule, 0, &info));
+  card->Drop(info.id);
+  EXPECT_EQ(card->Used(0), 0u);
+}
+
+TEST_F(CardTest, ReleasedMemoryCanComeBackLate) {
+  const auto card = Open(kAnHour);
+  AllocationInfo info, more;
+  ASSERT_TRUE(card->Allocate(0, 8 * kGranule, 0, &info));
+  card->Drop(info.id);
+  EXPECT_EQ(card->Used(0), 8 * kGranule) << "nobody has it, and it is not there";
+  EXPECT_FALSE(card->Allocate(0, kGranule, 0, &more));
+  EXPECT_FALSE(card->Hold(info.id, &more)) << "it cannot be had again";
+}
+
+TEST_F(CardTest, LateMemoryComesBackByItself) {
+  const auto card = Open(1000);
+  AllocationInfo info;
+  ASSERT_TRUE(card->Allocate(0, 8 * kGranule, 0, &info));
+  card->Drop(info.id);
+  for (int i = 0; i < 10'000 && !card->Allocate(0, kGranule, 0, &info); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(card->Used(0), kGranule);
+}
+
+TEST_F(CardTest, MemoryLivesAsLongAsSomebodyHoldsIt) {
+  const auto one = Open();
+  const auto other = Open();
+  AllocationInfo info, same;
+  ASSERT_TRUE(one->Allocate(0, kGranule, 0, &info));
+  ASSERT_TRUE(other->Hold(info.id, &same));
+  EXPECT_EQ(same.bytes, kGranule);
+  one->Drop(info.id);
+  EXPECT_EQ(other->Used(0), kGranule);
+  other->Drop(info.id);
+  EXPECT_EQ(other->Used(0), 0u);
+}
+
+TEST_F(CardTest, TheFirstProcessDecidesTheSize) {
+  const auto one = Open();
+  options_.memory = 100 * kGranule;
+  const auto other = Open();
+  EXPECT_EQ(other->memory(), 8 * kGranule);
+}
+
+}  // namespace
+}  // namespace fakecuda
