@@ -314,6 +314,7 @@ TEST_F(MoverTest, APieceThatCouldNotBeReleasedIsCopiedAgainLater) {
   gpu_.FailCall("Unmap", 1, CUDA_ERROR_UNKNOWN, 2);
   EXPECT_EQ(Evict(kBudget).failure, EvictFailure::kDriver);
   EXPECT_EQ(SwapInWith(0), SwapInState::kDone);
+  EXPECT_EQ(gpu_.bytes_in, 0u) << "it is there already";
   Fill(address, 64 * kMiB, 2);
   EXPECT_EQ(Evict(kBudget).freed, 64 * kMiB);
   EXPECT_EQ(SwapInWith(64 * kMiB), SwapInState::kDone);
@@ -348,10 +349,12 @@ TEST_F(MoverTest, AFreeWaitsForTheCopiesOfItsMemory) {
 // Every driver call of a whole handover fails once; afterwards everything must be as if it had not.
 TEST_F(MoverTest, AFailureOfAnyCallLosesNothing) {
   const CUdeviceptr address = Filled(130 * kMiB, 11);
+  unsigned seed = 11;
   for (const char* call :
        {"CopyToHost", "EventCreate", "EventRecord", "EventSynchronize", "Unmap", "Release",
         "Create", "Map", "SetAccess", "CopyToDevice", "StreamSynchronize"}) {
     for (int nth = 1; nth <= 4; ++nth) {
+      Fill(address, 130 * kMiB, ++seed);  // what the arena still has must not do
       gpu_.FailCall(call, nth, CUDA_ERROR_UNKNOWN);
       Evict(kBudget);
       const Bytes missing = mover_.MissingCredit(0);
@@ -361,7 +364,7 @@ TEST_F(MoverTest, AFailureOfAnyCallLosesNothing) {
         state = mover_.SwapInStep();
       }
       ASSERT_EQ(state, SwapInState::kDone) << call << " " << nth;
-      ASSERT_TRUE(Holds(address, 130 * kMiB, 11)) << call << " " << nth;
+      ASSERT_TRUE(Holds(address, 130 * kMiB, seed)) << call << " " << nth;
       ASSERT_EQ(gpu_.in_use(), 130 * kMiB) << call << " " << nth;
       ASSERT_EQ(ledger_.GetBooks(0).resident, 130 * kMiB) << call << " " << nth;
     }
