@@ -44,11 +44,26 @@ TEST(Hints, ArenasAreAskedForOnlyWhenNotEverythingFits) {
   script.Newcomer(1, 8 * kGiB);
   EXPECT_TRUE(script.All<PrepareArena>().empty());
   script.Newcomer(2, 8 * kGiB);
+  ASSERT_EQ(script.All<PrepareArena>().size(), 2u);
+  EXPECT_EQ(script.All<PrepareArena>()[0].bytes, 8 * kGiB);
+  // Again only when it grows by more than an eighth.
+  script.Allocate(1, kGiB);
+  EXPECT_EQ(script.All<PrepareArena>().size(), 2u);
+  script.Allocate(1, 64 * kMiB);
+  ASSERT_EQ(script.All<PrepareArena>().size(), 3u);
+  EXPECT_EQ(script.All<PrepareArena>()[2].bytes, 9 * kGiB + 64 * kMiB);
+}
+
+TEST(Hints, WithLittleHostMemoryArenasAreNoLargerThanWhatMustLeave) {
+  Config config = Script::DefaultConfig();
+  config.host_budget = 16 * kGiB;
+  Script script(config);
+  script.Newcomer(1, 8 * kGiB);
+  script.Newcomer(2, 8 * kGiB);
   // 17 GiB with the contexts on a card of 16: no more than that can come to be elsewhere.
   ASSERT_EQ(script.All<PrepareArena>().size(), 2u);
   EXPECT_EQ(script.All<PrepareArena>()[0].bytes, kGiB);
   EXPECT_EQ(script.All<PrepareArena>()[1].bytes, kGiB);
-  // Again only when that grows by more than an eighth.
   script.Allocate(1, 128 * kMiB);
   EXPECT_EQ(script.All<PrepareArena>().size(), 2u);
   script.Allocate(1, 64 * kMiB);

@@ -98,6 +98,17 @@ bool Succession(const Books& books, const Claims& claims) {
   return sum <= books.config.host_budget;
 }
 
+// All that all have takes no more than half of what there is.
+bool Ample(const Books& books) {
+  Bytes sum = 0;
+  for (const auto& [job_id, job] : books.jobs) {
+    for (const auto& [id, client] : job.clients) {
+      sum += std::max(client.Swappable(), Books::HostReserved(client));
+    }
+  }
+  return sum <= books.config.host_budget / 2;
+}
+
 bool AnElderStillGrows(Books& books, const Job& asking) {
   bool grows = false;
   for (const auto& [id, job] : books.jobs) {
@@ -131,6 +142,7 @@ bool AllHaveSettled(Books& books) {
 }
 
 Bytes HostShare(const Books& books, const Client& client) {
+  if (Ample(books)) return client.resident_only ? 0 : client.Swappable();
   if (KeepsItsPlace(books, books.jobs.at(client.job))) return 0;
   return Claims(books, Extra{}, /*rounded=*/false).Share(client);
 }

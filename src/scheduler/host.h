@@ -35,7 +35,8 @@ bool HostAllows(Books& books, const Extra& extra);
 // Whether no job has had more memory than ever before for a while. Asks to be woken then.
 bool AllHaveSettled(Books& books);
 
-// What of a client may come to be elsewhere as things are: the host memory to prepare for it.
+// The host memory to prepare for a client: what of it may come to be elsewhere as things are; where
+// host memory is ample all that it has, because preparing it takes longer than growing.
 Bytes HostShare(const Books& books, const Client& client);
 
 // The eldest job gets no host memory where there is too little for a rotation: the others need it

@@ -151,8 +151,16 @@ TEST_F(HostTest, PiecesMoveWhole) {
   books_.gpus[kGpu].config.granule = 8;
   Add(1, 80);
   Add(2, 30);
-  books_.config.host_budget = 1000;
+  books_.config.host_budget = 219;
   EXPECT_EQ(HostShare(books_, books_.jobs[1].clients[1]), 16u) << "10 are too many";
+}
+
+TEST_F(HostTest, WithTwiceAsMuchAsAllHaveEverythingIsPrepared) {
+  Add(1, 80);
+  Add(2, 30);
+  books_.config.host_budget = 220;
+  EXPECT_EQ(HostShare(books_, books_.jobs[1].clients[1]), 80u);
+  EXPECT_EQ(HostShare(books_, books_.jobs[2].clients[2]), 30u);
 }
 
 Config Short(Bytes host_budget) {
