@@ -9,8 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "daemon/testing_client.h"
-#include "platform/testing_directory.h"
+#include "daemon/testing_server.h"
 
 namespace reveza::daemon {
 namespace {
@@ -19,76 +18,8 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr Bytes kCard = 256 * kMiB;  // 248 MiB are the budget
-constexpr Bytes kContext = 8 * kMiB;
-
-Settings TestSettings() {
-  Settings settings;
-  settings.slice_floor = milliseconds(20);
-  settings.linger = std::chrono::hours(1);
-  return settings;
-}
-
-// A daemon on a thread of its own.
-class RunningServer {
- public:
-  explicit RunningServer(const std::filesystem::path& socket, Settings settings = TestSettings(),
-                         std::optional<gid_t> group = std::nullopt)
-      : settings_(std::move(settings)) {
-    ServerOptions options;
-    options.socket = socket;
-    options.group = group;
-    options.host_budget = kGiB;
-    options.hello_limit = seconds(2);
-    auto made = Server::Make(settings_, options, clock_, &monitor, MakeSilentLogger());
-    if (!made) {
-      error = made.error();
-      return;
-    }
-    server_ = std::move(*made);
-    thread_ = std::thread([this] { EXPECT_TRUE(server_->Run()); });
-  }
-  ~RunningServer() { End(); }
-
-  void End() {
-    if (thread_.joinable()) {
-      server_->Stop();
-      thread_.join();
-    }
-    server_.reset();
-  }
-  // Waits until it ends by itself.
-  void Join() { thread_.join(); }
-
-  std::optional<Error> error;
-  platform::FakeGpuMonitor monitor;
-
- private:
-  Settings settings_;
-  platform::MonotonicClock clock_;
-  std::unique_ptr<Server> server_;
-  std::thread thread_;
-};
-
-class ServerTest : public testing::Test {
+class ServerTest : public ServerFixture {
  protected:
-  json Status() {
-    TestingClient asker(socket_);
-    asker.Send(wire::StatusRequest{});
-    return json::parse(asker.AwaitText(), nullptr, false);
-  }
-  // Asks until the answer is as wanted; the last answer.
-  template <typename Wanted>
-  json StatusWhen(Wanted wanted) {
-    json status;
-    for (int i = 0; i < 600; ++i) {
-      status = Status();
-      if (wanted(status)) break;
-      std::this_thread::sleep_for(milliseconds(50));
-    }
-    return status;
-  }
-
   // A client in a process of its own, which lives until it is killed. It has 100 MiB of its own
   // and its gate is open when the daemon says so.
   pid_t StartProcess(std::uint64_t job, const char* name, bool close_socket) {
@@ -115,9 +46,6 @@ class ServerTest : public testing::Test {
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
   }
-
-  platform::TestingDirectory place_;
-  std::filesystem::path socket_ = place_ / "revezad.sock";
 };
 
 TEST_F(ServerTest, AnswersStatusAndTrace) {
