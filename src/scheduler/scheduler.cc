@@ -16,8 +16,6 @@
 namespace reveza::scheduler {
 namespace {
 
-// How long a client that could not evict is left alone.
-constexpr Time kEvictRetry = std::chrono::seconds(5);
 // One pass may enable another (a job that comes in may then grow), a few times at most.
 constexpr int kMostPasses = 8;
 
@@ -264,7 +262,7 @@ void Scheduler::Evicted(Time now, ClientId client, std::uint32_t serial, GpuId g
   holding->evict_asked = holding->evict_left = 0;
   if (failure != EvictFailure::kNone || nothing_came) {
     impl_->books.jobs.at(impl_->books.job_of.at(client)).evictable_at =
-        impl_->books.now + kEvictRetry;
+        impl_->books.now + impl_->books.config.evict_retry;
   }
   impl_->Decide();
 }

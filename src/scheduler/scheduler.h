@@ -41,6 +41,7 @@ struct Config {
   Time max_wait = std::chrono::seconds(120);  // beyond it fewer jobs rotate, the others queue
   Time drain_limit = std::chrono::seconds(2);
   Time drain_retry = std::chrono::seconds(1);     // after a failed drain; doubles up to the ceiling
+  Time evict_retry = std::chrono::seconds(5);     // who could not evict is left alone for so long
   Time context_limit = std::chrono::seconds(60);  // a client that is given a context must make it
   Bytes context_estimate = 640 * kMiB;            // until one was measured on the GPU
   double link_estimate = 20e9;                    // bytes/s, until a handover was measured
