@@ -17,18 +17,15 @@ namespace {
 class World : public ::testing::Environment {
  public:
   void SetUp() override {
-    cards.emplace();
-    setenv("FAKECUDA_DIR", (*cards / "cards").c_str(), 0);
-    daemon.emplace(kBudget);
+    place.emplace();
+    setenv("FAKECUDA_DIR", (*place / "cards").c_str(), 0);
+    // Never destroyed: the client talks to it as long as the process lives.
+    daemon = new ScriptedDaemon(*place / "daemon.sock", kBudget);
   }
-  void TearDown() override {
-    setenv("REVEZA_QUIET", "1", 1);  // the client goes on without a daemon, and need not say so
-    daemon.reset();
-    cards.reset();
-  }
+  void TearDown() override { place.reset(); }
 
-  std::optional<platform::TestingDirectory> cards;
-  std::optional<ScriptedDaemon> daemon;
+  std::optional<platform::TestingDirectory> place;
+  ScriptedDaemon* daemon = nullptr;
 };
 
 void ExpectSame(const Pass& pass, const Pass& direct, const char* way) {

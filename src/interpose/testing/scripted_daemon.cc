@@ -14,15 +14,16 @@ namespace reveza::interpose::testing {
 namespace {
 
 constexpr Bytes kContextBytes = 2 * kMiB;
+constexpr std::uint32_t kDrainLimitUs = 60'000'000;  // slow machines and sanitizers drain, too
 
 }  // namespace
 
-ScriptedDaemon::ScriptedDaemon(Bytes budget) : budget_(budget), stop_(eventfd(0, EFD_CLOEXEC)) {
-  const auto path = place_ / "daemon.sock";
-  auto listener = platform::ListenAt(path, std::nullopt);
+ScriptedDaemon::ScriptedDaemon(const std::filesystem::path& socket, Bytes budget)
+    : budget_(budget), stop_(eventfd(0, EFD_CLOEXEC)) {
+  auto listener = platform::ListenAt(socket, std::nullopt);
   if (!listener) std::abort();
   listener_ = std::move(*listener);
-  setenv("REVEZA_SOCKET", path.c_str(), 1);
+  setenv("REVEZA_SOCKET", socket.c_str(), 1);
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -65,7 +66,7 @@ void ScriptedDaemon::Serve(int client) {
 void ScriptedDaemon::Handle(wire::Type type, const char* packet) {
   switch (type) {
     case wire::Type::kHello:
-      return Send(wire::Welcome{1, 2'000'000, 100'000});
+      return Send(wire::Welcome{1, kDrainLimitUs, 100'000});
     case wire::Type::kContextWanted: {
       wire::ContextAdmitted admitted{};
       const auto wanted = wire::View<wire::ContextWanted>(packet);
@@ -123,7 +124,7 @@ std::optional<wire::DrainFailure> ScriptedDaemon::CloseGate() {
   std::unique_lock lock(mutex_);
   const std::uint32_t serial = ++serial_;
   letting_in_ = open_ = false;
-  Send(wire::CloseGate{serial, 2'000'000});
+  Send(wire::CloseGate{serial, kDrainLimitUs});
   std::optional<wire::DrainFailure> failure;
   bool answered = false;
   arrived_.wait_for(lock, kLimit, [&] {

@@ -13,6 +13,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -21,7 +22,6 @@
 
 #include "base/bytes.h"
 #include "base/unique_fd.h"
-#include "platform/testing_directory.h"
 #include "wire/codec.h"
 #include "wire/messages.h"
 
@@ -29,8 +29,8 @@ namespace reveza::interpose::testing {
 
 class ScriptedDaemon {
  public:
-  // Listens, and puts its socket into the environment as REVEZA_SOCKET.
-  explicit ScriptedDaemon(Bytes budget);
+  // Listens at `socket`, and puts it into the environment as REVEZA_SOCKET.
+  ScriptedDaemon(const std::filesystem::path& socket, Bytes budget);
   ~ScriptedDaemon();
   ScriptedDaemon(const ScriptedDaemon&) = delete;
   ScriptedDaemon& operator=(const ScriptedDaemon&) = delete;
@@ -87,7 +87,6 @@ class ScriptedDaemon {
   void LetInNow();
   void SendPacket(const char* packet, std::size_t size);
 
-  platform::TestingDirectory place_;
   const Bytes budget_;
   UniqueFd listener_;
   UniqueFd stop_;
