@@ -14,7 +14,6 @@ namespace reveza::interpose::testing {
 namespace {
 
 constexpr Bytes kContextBytes = 2 * kMiB;
-constexpr std::uint32_t kDrainLimitUs = 60'000'000;  // slow machines and sanitizers drain, too
 
 }  // namespace
 
@@ -120,11 +119,11 @@ void ScriptedDaemon::LetInNow() {
   Send(wire::Credit{0, 0, budget_});
 }
 
-std::optional<wire::DrainFailure> ScriptedDaemon::CloseGate() {
+std::optional<wire::DrainFailure> ScriptedDaemon::CloseGate(std::uint32_t drain_limit_us) {
   std::unique_lock lock(mutex_);
   const std::uint32_t serial = ++serial_;
   letting_in_ = open_ = false;
-  Send(wire::CloseGate{serial, kDrainLimitUs});
+  Send(wire::CloseGate{serial, drain_limit_us});
   std::optional<wire::DrainFailure> failure;
   bool answered = false;
   arrived_.wait_for(lock, kLimit, [&] {

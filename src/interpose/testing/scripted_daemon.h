@@ -29,6 +29,8 @@ namespace reveza::interpose::testing {
 
 class ScriptedDaemon {
  public:
+  static constexpr std::uint32_t kDrainLimitUs = 60'000'000;  // for slow machines and sanitizers
+
   // Listens at `socket`, and puts it into the environment as REVEZA_SOCKET.
   ScriptedDaemon(const std::filesystem::path& socket, Bytes budget);
   ~ScriptedDaemon();
@@ -41,7 +43,7 @@ class ScriptedDaemon {
   void LetIn(bool let_in);
 
   // Closes the gate and waits for the answer. Nothing: it closed.
-  std::optional<wire::DrainFailure> CloseGate();
+  std::optional<wire::DrainFailure> CloseGate(std::uint32_t drain_limit_us = kDrainLimitUs);
   // Orders all movable memory of GPU 0 out, and waits until that has ended.
   wire::Evicted Evict();
   // The last books that came, once they are as `condition` wants them.
