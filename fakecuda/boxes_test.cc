@@ -86,7 +86,7 @@ TEST_F(BoxesTest, WhatIsNoBoxIsRefused) {
   copy.Height = 2;
   EXPECT_EQ(DRIVER(cuMemcpy2D)(&copy), CUDA_ERROR_INVALID_VALUE);
   copy.srcPitch = 8;
-  copy.dstMemoryType = static_cast<CUmemorytype>(77);
+  copy.dstMemoryType = CUmemorytype{};
   EXPECT_EQ(DRIVER(cuMemcpy2D)(&copy), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(DRIVER(cuMemcpy2D)(nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(DRIVER(cuMemcpy3D)(nullptr), CUDA_ERROR_INVALID_VALUE);

@@ -1,0 +1,94 @@
+#include "interpose/client.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "interpose/testing/differential.h"
+
+namespace reveza::interpose::testing {
+namespace {
+
+TEST(EmulatedTotalTest, IsTheSmallerOfCardAndBudget) {
+  unsetenv("REVEZA_GPU_BUDGET");
+  EXPECT_EQ(Client::EmulatedTotal(kGiB), kGiB);
+  setenv("REVEZA_GPU_BUDGET", "1048576", 1);
+  EXPECT_EQ(Client::EmulatedTotal(kGiB), kMiB);
+  EXPECT_EQ(Client::EmulatedTotal(4096), 4096u);
+  for (const char* nonsense : {"", "0", "much"}) {
+    setenv("REVEZA_GPU_BUDGET", nonsense, 1);
+    EXPECT_EQ(Client::EmulatedTotal(kGiB), kGiB) << nonsense;
+  }
+  unsetenv("REVEZA_GPU_BUDGET");
+}
+
+using ClientTest = DifferentialTest;
+
+TEST_F(ClientTest, IsOneAndStays) {
+  Client* const client = Client::Get();
+  EXPECT_EQ(Client::Start(), client);
+  CUcontext again = nullptr;
+  EXPECT_EQ(Through().cuDevicePrimaryCtxRetain(&again, 0), CUDA_SUCCESS);
+  EXPECT_EQ(Client::Get(), client);
+  EXPECT_EQ(Through().cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);
+}
+
+// The child has no agent and no context: what it asks goes to the driver, which refuses it.
+TEST_F(ClientTest, AForkedChildHasNone) {
+  const DriverCalls& cuda = Through();
+  const pid_t child = fork();
+  if (child == 0) {
+    CUdeviceptr memory = 0;
+    const bool none = Client::Get() == nullptr && Client::Start() == nullptr;
+    const bool refused = cuda.cuMemAlloc_v2(&memory, 4096) == CUDA_ERROR_NOT_INITIALIZED;
+    const bool open = cuda.cuMemsetD8_v2(0, 0, 1) != CUDA_SUCCESS;  // and waits at no gate
+    _exit(none && refused && open ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  CUdeviceptr memory = 0;
+  EXPECT_EQ(Through().cuMemAlloc_v2(&memory, 4096), CUDA_SUCCESS) << "the parent goes on";
+  EXPECT_EQ(Through().cuMemFree_v2(memory), CUDA_SUCCESS);
+}
+
+TEST_F(ClientTest, PinnedMemoryWaitsForTheGateWhereTheDaemonSaysLater) {
+  daemon().LetIn(false);
+  ASSERT_FALSE(daemon().CloseGate());
+  client().ledger().TakeSpare(0, 0);
+  Answer answer = Answer::kRefused;
+  std::thread thread([&] {
+    EXPECT_EQ(Through().cuCtxSetCurrent(context_), CUDA_SUCCESS);
+    answer = client().ReservePinned(0, 4 * kMiB);
+  });
+  const auto asked = daemon().Await<wire::GrowthWanted>();
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(asked->kind, wire::GrowthKind::kPinned);
+  EXPECT_TRUE(daemon().Await<wire::GateWanted>()) << "it waits for its turn";
+  EXPECT_EQ(books().pinned, 0u);
+  daemon().LetIn(true);
+  thread.join();
+  EXPECT_EQ(answer, Answer::kGranted);
+  EXPECT_EQ(books().pinned, 4 * kMiB);
+  client().ReleasePinned(0, 4 * kMiB);
+}
+
+TEST_F(ClientTest, WhatNobodyCouldGiveIsNotAskedFor) {
+  while (daemon().Has<wire::GrowthWanted>()) daemon().Await<wire::GrowthWanted>();
+  EXPECT_EQ(client().ReservePinned(0, kBudget + 1), Answer::kRefused);
+  EXPECT_FALSE(daemon().Has<wire::GrowthWanted>());
+}
+
+TEST_F(ClientTest, TheDaemonHearsWhatTheBooksSay) {
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(Through().cuMemAlloc_v2(&memory, 8 * kMiB), CUDA_SUCCESS);
+  EXPECT_TRUE(
+      daemon().AwaitBooks([](const wire::Account& books) { return books.resident == 8 * kMiB; }));
+  EXPECT_EQ(Through().cuMemFree_v2(memory), CUDA_SUCCESS);
+  EXPECT_TRUE(daemon().AwaitBooks([](const wire::Account& books) { return books.resident == 0; }));
+}
+
+}  // namespace
+}  // namespace reveza::interpose::testing
