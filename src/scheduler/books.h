@@ -55,6 +55,7 @@ struct Client {
   bool idle = false;                 // nothing to do, as it said under contention
   bool unpreemptible = false;        // its last drain failed
   std::optional<bool> contention_sent;
+  Time idle_after_sent{0};
   Bytes arena = 0;          // as reported
   Bytes host_reserved = 0;  // for evictions
   Bytes arena_asked = 0;    // by PrepareArena
@@ -91,6 +92,7 @@ struct Job {
   std::optional<Time> filling_in_for;  // a shorter turn than a slice, beside an older waiter
   std::optional<Time> handover_began;  // the first CloseGate for this job
   bool displaced_others = false;       // gates were closed for it
+  std::map<GpuId, Bytes> coming_in;    // what it lacked when it entered
 
   // Drains that failed.
   bool drain_failed = false;  // in this attempt
@@ -132,6 +134,8 @@ struct Gpu {
   GpuConfig config;
   Bytes external = 0;
   Time handover{0};  // moving average; 0: not measured
+  double handover_byte =
+      0;  // seconds that each byte that came in took, moving average; 0: not measured
   Bytes largest_context = 0;
   // The client that makes its context, and until when it may keep others waiting.
   std::optional<ClientId> maker;

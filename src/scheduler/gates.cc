@@ -13,6 +13,7 @@ void EndTurn(Books& books, Job& job) {
   job.in_turn = false;
   job.filling_in_for.reset();
   job.handover_began.reset();
+  job.coming_in.clear();
   job.displaced_others = false;
   for (auto& [id, client] : job.clients) client.idle = false;
   if (books.Wants(job) && !job.waiting_since) job.waiting_since = books.now;
@@ -28,6 +29,7 @@ void StartTurn(Books& books, Job& job) {
   }
   job.displaced_others = false;
   job.handover_began.reset();
+  job.coming_in.clear();
 }
 
 void OpenGateOf(Books& books, Client& client) {
@@ -45,6 +47,9 @@ void Enter(Books& books, Job& job) {
   job.entered = ++books.next_entered;
   job.why = WaitReason::kNone;
   job.blocked_by = 0;
+  for (const auto& [gpu, card] : books.gpus) {
+    if (job.Uses(gpu)) job.coming_in[gpu] = std::max(job.coming_in[gpu], books.Deficit(job, gpu));
+  }
 }
 
 void Leave(Books& books, Job& job) {

@@ -45,10 +45,14 @@ void TellContention(Books& books) {
     if (job.phase != Phase::kIn) continue;
     const bool contended = Contended(books, job);
     for (auto& [id, client] : job.clients) {
-      if (client.gpus.empty() || client.contention_sent.value_or(false) == contended) continue;
+      const Time idle_after = IdleAfter(books, job);
+      const bool outdated = contended && idle_after > 2 * client.idle_after_sent;
+      if (client.gpus.empty()) continue;
+      if (client.contention_sent.value_or(false) == contended && !outdated) continue;
       client.contention_sent = contended;
+      client.idle_after_sent = idle_after;
       client.idle = false;
-      books.decisions.push_back(SetContention{id, contended, IdleAfter(books, job)});
+      books.decisions.push_back(SetContention{id, contended, idle_after});
     }
   }
 }

@@ -28,6 +28,22 @@ TEST(Hints, ContentionIsToldOnChangeOnly) {
   EXPECT_FALSE(script.All<SetContention>()[1].waiting);
 }
 
+TEST(Hints, HowLongIsIdleIsToldAnewWhenItHasDoubled) {
+  Script script;
+  for (ClientId client : {1, 2, 3}) {
+    script.Newcomer(client, 6 * kGiB);
+    script.Want(client);
+  }
+  ASSERT_EQ(script.All<SetContention>().size(), 2u);  // the third waits
+  const Time before = script.All<SetContention>()[0].idle_after;
+  script.Allocate(3, 6 * kGiB);
+  EXPECT_EQ(script.All<SetContention>().size(), 2u);
+  script.Allocate(3, 2 * kGiB);
+  ASSERT_EQ(script.All<SetContention>().size(), 4u);
+  EXPECT_TRUE(script.All<SetContention>()[2].waiting);
+  EXPECT_GT(script.All<SetContention>()[2].idle_after, 2 * before);
+}
+
 TEST(Hints, WaitingForAnotherGpuIsNoContention) {
   Script script;
   script.SetBudget(1, 16 * kGiB);

@@ -6,6 +6,8 @@ namespace reveza::scheduler {
 namespace {
 
 constexpr double kNewSampleWeight = 0.3;
+// Below this part of the card the time of a handover says little about what a byte takes.
+constexpr Bytes kSmallHandover = 16;
 constexpr Time kShortestIdle = std::chrono::milliseconds(5);
 
 Time Seconds(double seconds) {
@@ -25,16 +27,40 @@ Time LinkTime(const Config& config, Bytes bytes) {
   return Seconds(static_cast<double>(bytes) / std::max(config.link_estimate, 1.0));
 }
 
+double Average(double mean, double sample) {
+  return mean == 0 ? sample : (1 - kNewSampleWeight) * mean + kNewSampleWeight * sample;
+}
+
+// What a handover among those that run or want to may have to bring in, as they are now.
+Bytes AtStake(const Books& books, GpuId gpu) {
+  Bytes sum = 0;
+  Bytes largest = 0;
+  for (const auto& [id, job] : books.jobs) {
+    if (job.phase == Phase::kOut && !books.Wants(job)) continue;
+    const Bytes claim = books.Claim(job, gpu);
+    sum += claim;
+    largest = std::max(largest, claim - std::min(claim, books.Fixed(job, gpu)));
+  }
+  const Bytes limit = books.gpus.at(gpu).Limit();
+  return std::min(largest, sum - std::min(sum, limit));
+}
+
 }  // namespace
 
 Time HandoverCost(const Books& books, GpuId gpu) {
-  const Time measured = books.gpus.at(gpu).handover;
-  if (measured > Time(0)) return measured;
-  Bytes largest = 0;
-  for (const auto& [id, job] : books.jobs) {
-    largest = std::max(largest, books.Need(job, gpu));
+  const Gpu& card = books.gpus.at(gpu);
+  if (card.handover == Time(0)) {
+    Bytes largest = 0;
+    for (const auto& [id, job] : books.jobs) {
+      largest = std::max(largest, books.Need(job, gpu));
+    }
+    return LinkTime(books.config, largest);
   }
-  return LinkTime(books.config, largest);
+  const Bytes bytes = AtStake(books, gpu);
+  const Time as_now = card.handover_byte == 0
+                          ? LinkTime(books.config, bytes)
+                          : Seconds(static_cast<double>(bytes) * card.handover_byte);
+  return std::max(card.handover, as_now);
 }
 
 Time HandoverCost(const Books& books, const Job& job) {
@@ -71,13 +97,13 @@ Time ClosableAt(const Books& books, const Job& job) {
 void RecordHandover(Books& books, const Job& job, Time took) {
   for (auto& [id, gpu] : books.gpus) {
     if (!job.Uses(id)) continue;
-    if (gpu.handover == Time(0)) {
-      gpu.handover = std::max(took, Time(1));
-      continue;
-    }
-    const double mean = (1 - kNewSampleWeight) * static_cast<double>(gpu.handover.count()) +
-                        kNewSampleWeight * static_cast<double>(took.count());
+    const double mean = Average(static_cast<double>(gpu.handover.count()),
+                                static_cast<double>(std::max(took, Time(1)).count()));
     gpu.handover = std::max(Time(static_cast<Time::rep>(mean)), Time(1));
+    const auto bytes = job.coming_in.find(id);
+    if (bytes == job.coming_in.end() || bytes->second < gpu.Limit() / kSmallHandover) continue;
+    gpu.handover_byte = Average(gpu.handover_byte, std::chrono::duration<double>(took).count() /
+                                                       static_cast<double>(bytes->second));
   }
 }
 

@@ -7,7 +7,9 @@
 
 namespace reveza::scheduler {
 
-// What a handover on this GPU costs: a moving average, or bytes over the link until one was seen.
+// What a handover on this GPU costs: a moving average of those seen, and no less than what the jobs
+// that run or want to would have to move now, at the measured time a byte (jobs grow, and the first
+// handovers move little). Until one was seen, the largest need over the link.
 Time HandoverCost(const Books& books, GpuId gpu);
 // The dearest of the job's GPUs.
 Time HandoverCost(const Books& books, const Job& job);

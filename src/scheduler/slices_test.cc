@@ -42,6 +42,31 @@ TEST(Slices, FollowTheMeasuredHandover) {
   EXPECT_EQ(HandoverCost(books, 0), milliseconds(130));
 }
 
+TEST(Slices, FollowWhatIsAtStakeNowWhereTheMeasuredHandoversMovedLittle) {
+  Books books = Example();
+  books.jobs[1].coming_in[0] = kGiB;
+  RecordHandover(books, books.jobs[1], milliseconds(20));
+  EXPECT_EQ(HandoverCost(books, 0), milliseconds(20));  // only one of them runs or wants to
+  books.jobs[2].clients[2].wants = true;
+  // 20 GB less 16 GiB must move, at 20 ms a GiB.
+  const double bytes = 20e9 - 16.0 * kGiB;
+  EXPECT_NEAR(std::chrono::duration<double>(HandoverCost(books, 0)).count(), bytes / kGiB * 0.020,
+              1e-6);
+  // No more than the larger of them has.
+  books.gpus[0].config.budget = 4 * kGiB;
+  EXPECT_NEAR(std::chrono::duration<double>(HandoverCost(books, 0)).count(), 10e9 / kGiB * 0.020,
+              1e-6);
+}
+
+TEST(Slices, TheTimeOfAByteIsThatOfTheLinkUntilALargeHandoverWasMeasured) {
+  Books books = Example();
+  books.jobs[2].clients[2].wants = true;
+  books.jobs[1].coming_in[0] = 256 * kMiB;
+  RecordHandover(books, books.jobs[1], milliseconds(20));
+  EXPECT_NEAR(std::chrono::duration<double>(HandoverCost(books, 0)).count(),
+              (20e9 - 16.0 * kGiB) / 20e9, 1e-6);
+}
+
 TEST(Slices, KeepToFloorAndCeiling) {
   Books books = Example();
   RecordHandover(books, books.jobs[1], milliseconds(1));
