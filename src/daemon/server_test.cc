@@ -152,6 +152,20 @@ TEST_F(ServerTest, WhoSaysNothingIsNotKept) {
   EXPECT_TRUE(client.AwaitEnd());
 }
 
+TEST_F(ServerTest, OneConnectionTooManyIsRefused) {
+  RunningServer server(socket_, TestSettings(), std::nullopt, 2);
+  TestingClient first(socket_);
+  TestingClient second(socket_);
+  for (TestingClient* client : {&first, &second}) {
+    client->Send(wire::StatusRequest{});
+    EXPECT_NE(client->AwaitText(), "");
+  }
+  TestingClient third(socket_);
+  const auto refused = third.Await<wire::Refused>();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->reason, wire::RefusedReason::kFull);
+}
+
 TEST_F(ServerTest, ASocketHasOneDaemon) {
   RunningServer first(socket_);
   RunningServer second(socket_);

@@ -31,11 +31,13 @@ inline Settings TestSettings() {
 class RunningServer {
  public:
   explicit RunningServer(const std::filesystem::path& socket, Settings settings = TestSettings(),
-                         std::optional<gid_t> group = std::nullopt)
+                         std::optional<gid_t> group = std::nullopt,
+                         std::size_t most_connections = ServerOptions{}.most_connections)
       : settings_(std::move(settings)) {
     ServerOptions options;
     options.socket = socket;
     options.group = group;
+    options.most_connections = most_connections;
     options.host_budget = kGiB;
     options.hello_limit = std::chrono::seconds(2);
     auto made = Server::Make(settings_, options, clock_, &monitor, MakeSilentLogger());

@@ -2,6 +2,8 @@
 #include "interpose/agent.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "interpose/gate.h"
 #include "interpose/testing/differential.h"
@@ -54,6 +56,42 @@ TEST_F(AgentTest, WhoHasNothingToDoWhileOthersWaitSaysSo) {
   daemon().Send(wire::Contention{1, 20'000});
   EXPECT_TRUE(daemon().Await<wire::Idle>());
   daemon().Send(wire::Contention{0, 0});
+}
+
+// While somebody waits, a thread that submits without ever waiting is never far ahead: of 2 s of
+// work the first is done when the last is submitted.
+TEST_F(AgentTest, WhileOthersWaitNobodyRunsFarAhead) {
+  daemon().Send(wire::Contention{1, 60'000'000});
+  while (gate_internal::state.load() != gate_internal::kBounded) usleep(1000);
+  CUevent half = nullptr;
+  ASSERT_EQ(Through().cuEventCreate(&half, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  for (int i = 0; i < 400; ++i) {
+    Spin(5);
+    if (i == 199) {
+      ASSERT_EQ(Through().cuEventRecord(half, stream_), CUDA_SUCCESS);
+    }
+  }
+  EXPECT_EQ(Direct().cuEventQuery(half), CUDA_SUCCESS);
+  daemon().Send(wire::Contention{0, 0});
+  EXPECT_EQ(Direct().cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Through().cuEventDestroy_v2(half), CUDA_SUCCESS);
+}
+
+// The child has no agent that could open the gate: the driver answers at once.
+TEST_F(AgentTest, TheChildOfAForkIsNoClient) {
+  daemon().LetIn(false);
+  EXPECT_FALSE(daemon().CloseGate());
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);  // ends a child that waits
+    const CUresult result = Through().cuMemsetD8_v2(0x1000, 0, 1);
+    _exit(result != CUDA_SUCCESS && Client::Get() == nullptr ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  daemon().LetIn(true);
 }
 
 // The last: what was called cannot be taken back.
