@@ -144,6 +144,25 @@ TEST(Core, WhoDoesNotAnswerIsNotWaitedForForEver) {
   EXPECT_EQ(after.at("clients").at(0).at("not_answering"), false);
 }
 
+TEST(Core, AContextTakesWhatTheCardSaysThatItTakes) {
+  platform::FakeGpuMonitor monitor;
+  platform::GpuReading reading;
+  reading.uuid[15] = 1;
+  reading.processes = {{101, 20 * kMiB}};
+  monitor.readings = {reading};
+  TestingDesk desk(&monitor);
+  desk.Hello(1, 71, "train-a", 101);
+  wire::ContextWanted wanted{};
+  wanted.uuid[15] = 1;
+  wanted.total = 256 * kMiB;
+  desk.Say(1, wanted);
+  const auto admitted = desk.Take<wire::ContextAdmitted>(1);
+  ASSERT_TRUE(admitted);
+  desk.Say(1, wire::ContextMade{admitted->gpu, 0, 8 * kMiB});
+  const auto status = nlohmann::json::parse(desk.core.StatusJson());
+  EXPECT_EQ(status.at("clients").at(0).at("footprint").at("context"), 20 * kMiB);
+}
+
 TEST(Core, ProcessesOutsideLessenTheBudget) {
   platform::FakeGpuMonitor monitor;
   TestingDesk desk(&monitor);

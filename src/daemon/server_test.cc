@@ -92,6 +92,31 @@ TEST_F(ServerTest, DeathFreesWhatTheOtherWaitsFor) {
   EXPECT_EQ(Status().at("clients").size(), 1u);
 }
 
+TEST_F(ServerTest, DeathIsSeenAlthoughAForkedChildKeepsTheSocket) {
+  RunningServer server(socket_);
+  int ready[2];
+  int hold[2];
+  ASSERT_EQ(pipe(ready), 0);
+  ASSERT_EQ(pipe(hold), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(hold[1]);
+    char none = 0;
+    TestingClient client(socket_);
+    client.Start(7, "forks", 1, kCard, kContext);
+    if (fork() == 0) _exit(static_cast<int>(read(hold[0], &none, 1)));  // until the test ends
+    [[maybe_unused]] const auto written = write(ready[1], "y", 1);
+    for (;;) pause();
+  }
+  close(hold[0]);
+  char answer = '?';
+  ASSERT_EQ(read(ready[0], &answer, 1), 1);
+  Kill(child);
+  const json status = StatusWhen([](const json& s) { return s.at("clients").empty(); });
+  EXPECT_TRUE(status.at("clients").empty());
+  for (const int fd : {ready[0], ready[1], hold[1]}) close(fd);
+}
+
 TEST_F(ServerTest, WhoClosesItsSocketAndLivesIsCountedAsOutside) {
   RunningServer server(socket_);
   const pid_t child = StartProcess(7, "train-a", true);

@@ -105,7 +105,7 @@ def run_case(case: dict) -> str | None:
     process = subprocess.Popen(case["command"], cwd=properties.get("WORKING_DIRECTORY"),
                                env=environment, stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               start_new_session=True)
+                               start_new_session=True, preexec_fn=take_interrupts)
     try:
         status = process.wait(min(LONGEST_TEST, properties.get("TIMEOUT", LONGEST_TEST)))
     except subprocess.TimeoutExpired:
@@ -115,6 +115,11 @@ def run_case(case: dict) -> str | None:
     if status < 0:
         return f" ({signal.Signals(-status).name})"
     return None if status == 0 else ""
+
+
+def take_interrupts():
+    """As a program on a terminal does: who starts this in the background may ignore them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def kill_group(process: subprocess.Popen):
