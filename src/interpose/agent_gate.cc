@@ -150,6 +150,8 @@ void Agent::CheckIdle() {
   if (idle_reported_ || now - last_submission_us_ < idle_after_us_ || CaptureInProgress()) return;
   const bool idle = Gate::Close(1000) && !CaptureInProgress() && Drain(1000);
   Gate::Open(contention_);
+  // Who met the gate meanwhile does not wait for a turn.
+  client_.at_gate_.store(false, std::memory_order_release);
   if (idle && Gate::Submissions() == submissions) {
     idle_reported_ = connection_.Send(wire::Idle{});
   } else {
