@@ -1,0 +1,98 @@
+#include "datagen/schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+namespace reveza::datagen {
+namespace {
+
+std::string TypeText(const Column& column) {
+  switch (column.type) {
+    case ColumnType::kText:
+      return "text";
+    case ColumnType::kCategory:
+      return "category";
+    case ColumnType::kBoolean:
+      return "boolean";
+    case ColumnType::kInteger:
+      return "integer";
+    case ColumnType::kDecimal:
+      return fmt::format("decimal, {} places", column.decimal_places);
+    case ColumnType::kDate:
+      return "date";
+    case ColumnType::kTimestamp:
+      return "timestamp, µs";
+  }
+  return {};
+}
+
+void AppendColumn(std::string& text, const Column& column) {
+  fmt::format_to(std::back_inserter(text), "| `{}` | {} | {} | {} | {}<br>*{}* | {} |\n",
+                 column.name, TypeText(column), column.unit,
+                 column.nullable == Nullable::kYes ? "yes" : "", column.english, column.portuguese,
+                 column.source);
+}
+
+void AppendValues(std::string& text, const Column& column) {
+  fmt::format_to(std::back_inserter(text), "- `{}`: {}\n", column.name,
+                 fmt::join(column.values, ", "));
+}
+
+}  // namespace
+
+std::span<const Table* const> AllTables() {
+  static constexpr std::array<const Table*, 3> kTables = {&kCustomers, &kDevices, &kTransactions};
+  return kTables;
+}
+
+std::string FlatName(const Column& column) {
+  std::string name(column.name);
+  std::ranges::replace(name, '.', '_');
+  return name;
+}
+
+std::vector<const Column*> CsvColumns(const Table& table) {
+  std::vector<const Column*> columns;
+  columns.reserve(table.columns.size());
+  for (const Column& column : table.columns) columns.push_back(&column);
+  std::ranges::sort(columns, {}, &Column::name);
+  return columns;
+}
+
+std::string CsvHeader(const Table& table) {
+  std::string header;
+  for (const Column* column : CsvColumns(table)) {
+    if (!header.empty()) header += ',';
+    header += column->name;
+  }
+  return header;
+}
+
+std::string SchemaDocument() {
+  std::string text =
+      "# The tables of the fraud data\n\n"
+      "Brazilian bank customers, their devices and their transactions, with labelled fraud. The\n"
+      "columns are laid down before the program that fills them, which is not there yet. This\n"
+      "page is made from the table of columns in `src/datagen/`, which is where to change it;\n"
+      "`ninja -C build fraud_schema` writes it again.\n\n"
+      "Times are Brasilia time without a zone. Money is in Brazilian reais, exact to the cent. A\n"
+      "name with a dot is a member in nested records (`address.city`) and has an underscore in\n"
+      "flat tables (`address_city`). People, numbers and names are made up.\n";
+  for (const Table* table : AllTables()) {
+    fmt::format_to(std::back_inserter(text), "\n## {}\n\n{}\n\n*{}*\n\n", table->name,
+                   table->english, table->portuguese);
+    text += "| column | type | unit | null | meaning | how it is made |\n";
+    text += "|---|---|---|---|---|---|\n";
+    for (const Column& column : table->columns) AppendColumn(text, column);
+    text += "\nCategories:\n\n";
+    for (const Column& column : table->columns) {
+      if (column.type == ColumnType::kCategory) AppendValues(text, column);
+    }
+  }
+  return text;
+}
+
+}  // namespace reveza::datagen

@@ -1,0 +1,75 @@
+#include "datagen/schema.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace reveza::datagen {
+namespace {
+
+TEST(Schema, DocumentIsUpToDate) {
+  std::ifstream file(REVEZA_SCHEMA_DOCUMENT);
+  ASSERT_TRUE(file) << REVEZA_SCHEMA_DOCUMENT;
+  std::ostringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(text.str(), SchemaDocument()) << "`ninja -C build fraud_schema` writes it again";
+}
+
+TEST(Schema, HasTheColumnsThatPipelinesExpect) {
+  EXPECT_EQ(kCustomers.columns.size(), 24u);
+  EXPECT_EQ(kDevices.columns.size(), 10u);
+  EXPECT_EQ(kTransactions.columns.size(), 38u);
+  EXPECT_EQ(CsvHeader(kDevices),
+            "customer_id,device_id,fingerprint,first_use,is_rooted_jailbroken,is_trusted,"
+            "manufacturer,model,operating_system,type");
+  const auto flat = [](const Table& table, size_t index) { return FlatName(table.columns[index]); };
+  EXPECT_EQ(flat(kTransactions, 0), "transaction_id");
+  EXPECT_EQ(flat(kTransactions, 10), "geolocation_lat");
+  EXPECT_EQ(flat(kTransactions, 37), "fraud_type");
+  EXPECT_EQ(flat(kCustomers, 6), "address_street");
+}
+
+TEST(Schema, ClassicCsvIsByTheAlphabetAndHasEachColumnOnce) {
+  for (const Table* table : AllTables()) {
+    const auto columns = CsvColumns(*table);
+    EXPECT_EQ(columns.size(), table->columns.size());
+    for (size_t i = 1; i < columns.size(); ++i) {
+      EXPECT_LT(columns[i - 1]->name, columns[i]->name);
+    }
+  }
+}
+
+TEST(Schema, EachColumnIsWhole) {
+  for (const Table* table : AllTables()) {
+    std::set<std::string> names;
+    for (const Column& column : table->columns) {
+      EXPECT_TRUE(names.insert(FlatName(column)).second) << column.name << " twice";
+      for (const auto text : {column.name, column.english, column.portuguese, column.source}) {
+        EXPECT_FALSE(text.empty()) << table->name << "." << column.name;
+        EXPECT_EQ(text.find('|'), std::string_view::npos) << "ends a cell of the document";
+      }
+      EXPECT_EQ(column.type == ColumnType::kCategory, !column.values.empty()) << column.name;
+      EXPECT_EQ(column.type == ColumnType::kDecimal, column.decimal_places > 0) << column.name;
+      // Arrow silently writes a dictionary with a value twice as plain text.
+      const std::set<std::string_view> values(column.values.begin(), column.values.end());
+      EXPECT_EQ(values.size(), column.values.size()) << column.name << " names a value twice";
+    }
+  }
+}
+
+TEST(Schema, IdentifiersLeadFromTableToTable) {
+  const auto has = [](const Table& table, std::string_view name) {
+    return std::ranges::find(table.columns, name, &Column::name) != table.columns.end();
+  };
+  EXPECT_TRUE(has(kCustomers, "customer_id"));
+  EXPECT_TRUE(has(kDevices, "customer_id"));
+  EXPECT_TRUE(has(kTransactions, "customer_id"));
+  EXPECT_TRUE(has(kDevices, "device_id"));
+  EXPECT_TRUE(has(kTransactions, "device_id"));
+}
+
+}  // namespace
+}  // namespace reveza::datagen
