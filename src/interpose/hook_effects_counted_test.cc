@@ -30,7 +30,7 @@ TEST_F(HookEffects, AProgramsOwnPoolIsCountedUntilItEnds) {
   properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
   CUmemoryPool pool = nullptr;
   CUdeviceptr address = 0;
-  ASSERT_EQ(::cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
+  ASSERT_EQ(Real().cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
   ASSERT_EQ(::cuMemAllocFromPoolAsync(&address, 8 * kMiB, pool, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(Books().pinned, 8 * kMiB);
   ASSERT_EQ(::cuMemFreeAsync(address, nullptr), CUDA_SUCCESS);

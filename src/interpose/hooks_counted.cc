@@ -184,11 +184,6 @@ CUresult cuMemFreeAsync(decltype(&::cuMemFreeAsync) real, CUdeviceptr dptr, CUst
   return real(dptr, hStream);
 }
 
-CUresult cuMemPoolCreate(decltype(&::cuMemPoolCreate) real, CUmemoryPool* pool,
-                         const CUmemPoolProps* poolProps) {
-  return real(pool, poolProps);
-}
-
 CUresult cuMemPoolDestroy(decltype(&::cuMemPoolDestroy) real, CUmemoryPool pool) {
   Client* client = Client::Get();
   int ordinal = 0;
@@ -205,10 +200,6 @@ CUresult cuMemPoolTrimTo(decltype(&::cuMemPoolTrimTo) real, CUmemoryPool pool,
   const CUresult result = real(pool, minBytesToKeep);
   SettlePool(pool);
   return result;
-}
-
-CUresult cuDeviceGraphMemTrim(decltype(&::cuDeviceGraphMemTrim) real, CUdevice device) {
-  return real(device);
 }
 
 // ---- arrays ----
@@ -268,18 +259,6 @@ CUresult cuMemAllocManaged(decltype(&::cuMemAllocManaged) real, CUdeviceptr* dpt
       bytesize, [&] { return real(dptr, bytesize, flags); }, [&] { return Key(*dptr); });
 }
 
-CUresult cuImportExternalMemory(decltype(&::cuImportExternalMemory) real,
-                                CUexternalMemory* extMem_out,
-                                const CUDA_EXTERNAL_MEMORY_HANDLE_DESC* memHandleDesc) {
-  // The exporter holds the memory; here only the handle is new.
-  return real(extMem_out, memHandleDesc);
-}
-
-CUresult cuDestroyExternalMemory(decltype(&::cuDestroyExternalMemory) real,
-                                 CUexternalMemory extMem) {
-  return real(extMem);
-}
-
 CUresult cuGraphAddMemAllocNode(decltype(&::cuGraphAddMemAllocNode) real, CUgraphNode* phGraphNode,
                                 CUgraph hGraph, const CUgraphNode* dependencies,
                                 size_t numDependencies, CUDA_MEM_ALLOC_NODE_PARAMS* nodeParams) {
@@ -306,15 +285,6 @@ CUresult cuGraphAddNode(decltype(&::cuGraphAddNode_v2) real, CUgraphNode* phGrap
       real(phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams);
   if (result == CUDA_SUCCESS) CountIfMemoryNode(nodeParams);
   return result;
-}
-
-CUresult cuGreenCtxCreate(decltype(&::cuGreenCtxCreate) real, CUgreenCtx* phCtx,
-                          CUdevResourceDesc desc, CUdevice dev, unsigned int flags) {
-  return real(phCtx, desc, dev, flags);
-}
-
-CUresult cuGreenCtxDestroy(decltype(&::cuGreenCtxDestroy) real, CUgreenCtx hCtx) {
-  return real(hCtx);
 }
 
 }  // namespace reveza::interpose::hooks
