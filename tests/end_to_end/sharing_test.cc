@@ -116,9 +116,12 @@ TEST(SharingTest, AnIdleProgramLeavesTheCardToTheOther) {
   Machine::Options options = Lively();
   options.daemon_arguments = {"--slice-floor", "5s", "--slice-ceiling", "30s"};
   Machine machine(options);
-  // With slices of at least five seconds only idleness can end one within the programs' lives.
-  const json status = TogetherAsAlone(
-      machine, {{"idle", Steps("150MiB", 20, 10)}, {"worker", Steps("150MiB", 40, 20)}});
+  // With slices of at least five seconds only idleness can end one within the programs' lives; a
+  // pause is longer than a handover, on a busy machine too.
+  std::vector<std::string> idle = Steps("150MiB", 20, 10);
+  idle.insert(idle.end(), {"--pause-ms", "1000"});
+  const json status =
+      TogetherAsAlone(machine, {{"idle", idle}, {"worker", Steps("150MiB", 40, 20)}});
   EXPECT_GE(status["gpus"][0]["handover"]["count"], 1);
 }
 

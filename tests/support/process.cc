@@ -59,8 +59,18 @@ Process::Process(const std::vector<std::string>& command, const Environment& env
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, (log + ".out").c_str(), flags, 0600);
   posix_spawn_file_actions_addopen(&files, STDERR_FILENO, (log + ".err").c_str(), flags, 0600);
-  const int failed = posix_spawn(&pid_, command[0].c_str(), &files, nullptr, Pointers(words).data(),
-                                 Pointers(variables).data());
+  // Shells ignore these for what they start in the background, and so would everything below.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t interrupts;
+  sigemptyset(&interrupts);
+  sigaddset(&interrupts, SIGINT);
+  sigaddset(&interrupts, SIGQUIT);
+  posix_spawnattr_setsigdefault(&attributes, &interrupts);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  const int failed = posix_spawn(&pid_, command[0].c_str(), &files, &attributes,
+                                 Pointers(words).data(), Pointers(variables).data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   if (failed != 0) throw std::runtime_error("cannot start " + command[0]);
 }
