@@ -23,8 +23,7 @@ constexpr int kRetryTimeoutMs = 2;                 // memory that is released la
 Agent::Agent(Client& client) : client_(client), mover_(client.mover_) {}
 
 void Agent::Run() {
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  Real().cuThreadExchangeStreamCaptureMode(&mode);
+  const RelaxedCapture relaxed;
   Connect();
   for (;;) {
     {

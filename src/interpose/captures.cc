@@ -2,7 +2,15 @@
 
 #include <algorithm>
 
+#include "interpose/driver_calls.h"
+
 namespace reveza::interpose {
+
+RelaxedCapture::RelaxedCapture() : before_(CU_STREAM_CAPTURE_MODE_RELAXED) {
+  Real().cuThreadExchangeStreamCaptureMode(&before_);
+}
+
+RelaxedCapture::~RelaxedCapture() { Real().cuThreadExchangeStreamCaptureMode(&before_); }
 
 void Captures::Began(CUstream stream, bool per_thread) {
   swap::MutexLock lock(mutex_);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 namespace reveza::interpose {
@@ -61,6 +63,37 @@ TEST(CapturesTest, ThePerThreadStreamIsAnotherInEachThread) {
   EXPECT_TRUE(captures.InProgress(NoneCaptures)) << "only its own thread can end it";
   captures.Ended(CU_STREAM_PER_THREAD, true);
   EXPECT_FALSE(captures.Any());
+}
+
+TEST(CapturesTest, OnlyWhatBeganIsRemembered) {
+  Captures captures;
+  EXPECT_EQ(captures.Begin(Stream(1), false, [] { return CUDA_ERROR_ILLEGAL_STATE; }),
+            CUDA_ERROR_ILLEGAL_STATE);
+  EXPECT_FALSE(captures.Any());
+  EXPECT_EQ(captures.Begin(Stream(1), false, [] { return CUDA_SUCCESS; }), CUDA_SUCCESS);
+  EXPECT_TRUE(captures.Any());
+}
+
+TEST(CapturesTest, NoneBeginsWhileSomethingNeedsThatNoneDoes) {
+  Captures captures;
+  std::atomic<bool> tries{false};
+  std::atomic<bool> began{false};
+  std::thread thread;
+  EXPECT_TRUE(captures.WhileNone([&] {
+    thread = std::thread([&] {
+      tries = true;
+      captures.Begin(Stream(1), false, [&] {
+        began = true;
+        return CUDA_SUCCESS;
+      });
+    });
+    while (!tries) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(began);
+  }));
+  thread.join();
+  EXPECT_TRUE(began);
+  EXPECT_FALSE(captures.WhileNone([] { ADD_FAILURE() << "one goes on"; }));
 }
 
 }  // namespace

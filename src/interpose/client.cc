@@ -258,6 +258,7 @@ void Client::PrepareArena(Bytes bytes) {
 
 void* Client::PrepareMain(void* argument) {
   Client& client = *static_cast<Client*>(argument);
+  const RelaxedCapture relaxed;
   Bytes done = 0;
   Bytes wanted = 0;
   while ((wanted = client.arena_wanted_.load(std::memory_order_acquire)) > done) {

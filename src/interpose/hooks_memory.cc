@@ -19,7 +19,12 @@ CUresult FreeNow(Client& client, CUdeviceptr address) {
   CUresult synchronised = CUDA_SUCCESS;
   const swap::Residency residency = client.ledger().residency();
   if (residency == swap::Residency::kIn || residency == swap::Residency::kUnmanaged) {
-    synchronised = Real().cuCtxSynchronize();
+    const bool none_captures =
+        client.captures().WhileNone([&] { synchronised = Real().cuCtxSynchronize(); });
+    if (!none_captures) {
+      client.set_aside().Add(address);
+      return CUDA_SUCCESS;
+    }
   }
   const Served served = Serve(client, 0, [&] { return client.ledger().Free(address); });
   return served.result == CUDA_SUCCESS ? synchronised : served.result;
@@ -99,10 +104,6 @@ CUresult cuMemFree(decltype(&::cuMemFree_v2) real, CUdeviceptr dptr) {
   }
   if (place.kind == swap::Block::Kind::kHandle || place.base != dptr) {
     return CUDA_ERROR_INVALID_VALUE;
-  }
-  if (client->captures().Any()) {
-    client->set_aside().Add(dptr);
-    return CUDA_SUCCESS;
   }
   FreeWhatWasSetAside(*client);
   return FreeNow(*client, dptr);

@@ -13,12 +13,10 @@ template <typename BeginCall>
 CUresult Begin(CUstream stream, StreamKind kind, BeginCall begin) {
   GateScope gate(stream, kind);
   Client* client = Client::Get();
-  const bool per_thread = IsPerThread(stream, kind);
-  const CUresult result = begin();
-  // Still inside the gate: a drain that asked before this line waits for us to leave, and asks
+  if (client == nullptr) return begin();
+  // It is remembered inside the gate: a drain that asked before waits for us to leave, and asks
   // again.
-  if (client != nullptr && result == CUDA_SUCCESS) client->captures().Began(stream, per_thread);
-  return result;
+  return client->captures().Begin(stream, IsPerThread(stream, kind), begin);
 }
 
 }  // namespace

@@ -1,6 +1,11 @@
 // Captures: what the calls answer, with and without the library, and that no drain disturbs one.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <thread>
+
+#include "interpose/gate.h"
 #include "interpose/testing/differential.h"
 
 namespace reveza::interpose::testing {
@@ -59,6 +64,17 @@ TEST_F(HooksStreamTest, WhatWasCapturedRunsAfterAMove) {
   });
 }
 
+// How often fakecuda was called.
+unsigned long long CallsOf(const char* name) {
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW);
+  EXPECT_NE(driver, nullptr) << dlerror();
+  using Counter = unsigned long long (*)(const char*);
+  const unsigned long long calls =
+      reinterpret_cast<Counter>(dlsym(driver, "fakecudaCounter"))(name);
+  dlclose(driver);
+  return calls;
+}
+
 class HooksStreamDrainTest : public HooksStreamTest {
  protected:
   void SetUp() override {
@@ -80,6 +96,49 @@ TEST_F(HooksStreamDrainTest, WaitsForTheEndOfACapture) {
   EXPECT_EQ(Through().cuStreamEndCapture(stream_, &graph), CUDA_SUCCESS) << "not disturbed";
   EXPECT_FALSE(daemon().CloseGate());
   Through().cuGraphDestroy(graph);
+  EXPECT_EQ(Through().cuStreamDestroy_v2(stream_), CUDA_SUCCESS);
+}
+
+// Pinning is unsafe for a capture in the global mode, whichever thread does it.
+TEST_F(HooksStreamDrainTest, PreparingTheArenaDoesNotDisturbACapture) {
+  Bytes before = 0;
+  ASSERT_TRUE(daemon().AwaitBooks([&](const wire::Account& books) {
+    before = books.arena;
+    return true;
+  }));
+  Begin();
+  daemon().Send(wire::PrepareArena{before + 8 * kMiB});
+  EXPECT_TRUE(
+      daemon().AwaitBooks([&](const wire::Account& books) { return books.arena > before; }));
+  CUgraph graph = nullptr;
+  EXPECT_EQ(Through().cuStreamEndCapture(stream_, &graph), CUDA_SUCCESS);
+  Through().cuGraphDestroy(graph);
+  EXPECT_EQ(Through().cuStreamDestroy_v2(stream_), CUDA_SUCCESS);
+}
+
+// The library does not know of this capture, as if it began at the worst moment.
+TEST_F(HooksStreamDrainTest, TheBoundOfAQueueDoesNotDisturbACapture) {
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(Through().cuMemAlloc_v2(&memory, kMiB), CUDA_SUCCESS);
+  daemon().Send(wire::Contention{1, 60'000'000});
+  while (gate_internal::state.load() != gate_internal::kBounded) usleep(1000);
+  ASSERT_EQ(Direct().cuStreamBeginCapture_v2(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+  const unsigned long long asked = CallsOf("cuEventQuery");
+  std::thread([&] {
+    ASSERT_EQ(Direct().cuCtxSetCurrent(context_), CUDA_SUCCESS);
+    CUstream stream = nullptr;
+    ASSERT_EQ(Direct().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    for (int i = 0; i < 200; ++i) {
+      ASSERT_EQ(Through().cuMemsetD32Async(memory, 9, kMiB / 4, stream), CUDA_SUCCESS);
+    }
+    EXPECT_EQ(Direct().cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+  }).join();
+  EXPECT_GT(CallsOf("cuEventQuery"), asked) << "the bound was never looked at";
+  CUgraph graph = nullptr;
+  EXPECT_EQ(Direct().cuStreamEndCapture(stream_, &graph), CUDA_SUCCESS);
+  Direct().cuGraphDestroy(graph);
+  daemon().Send(wire::Contention{0, 0});
+  EXPECT_EQ(Through().cuMemFree_v2(memory), CUDA_SUCCESS);
   EXPECT_EQ(Through().cuStreamDestroy_v2(stream_), CUDA_SUCCESS);
 }
 

@@ -109,6 +109,7 @@ void QueueBound::SetBound(std::int64_t microseconds) {
 bool QueueBound::MustWait(CUstream stream, StreamKind kind) {
   StreamQueue* queue = Find(Handle(stream, kind));
   if (queue == nullptr || queue->outstanding < 2 || CapturesGoOn()) return false;
+  const RelaxedCapture relaxed;  // one may begin now
   if (Real().cuEventQuery(queue->batches[0].done) == CUDA_ERROR_NOT_READY) return true;
   PopOldest(*queue, false);
   return false;
@@ -117,6 +118,7 @@ bool QueueBound::MustWait(CUstream stream, StreamKind kind) {
 void QueueBound::Wait(CUstream stream, StreamKind kind) {
   StreamQueue* queue = Find(Handle(stream, kind));
   if (queue == nullptr || queue->outstanding < 2) return;
+  const RelaxedCapture relaxed;
   Real().cuEventSynchronize(queue->batches[0].done);
   PopOldest(*queue, true);
 }
@@ -126,6 +128,7 @@ void QueueBound::Submitted(CUstream stream, StreamKind kind) {
   StreamQueue& queue = *FindOrAdd(Handle(stream, kind));
   if (++queue.since < queue.window.size() || queue.outstanding == 2) return;
   queue.since = 0;
+  const RelaxedCapture relaxed;
   Batch& batch = queue.batches[queue.outstanding];
   if (batch.done == nullptr &&
       Real().cuEventCreate(&batch.done, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC) !=
