@@ -74,6 +74,12 @@ class ScriptedDaemon {
     const std::lock_guard lock(mutex_);
     return std::ranges::any_of(kept_, [](const auto& one) { return one.first == T::kType; });
   }
+  // What has come of it so far was about something else.
+  template <typename T>
+  void Forget() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(kept_, [](const auto& one) { return one.first == T::kType; });
+  }
   template <typename T>
   void Send(const T& body) {
     char packet[wire::kPacketSize<T>];
