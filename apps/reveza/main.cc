@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/nearest.h"
 #include "commands.h"
 #include "daemon/settings.h"
 #include "demo.h"
@@ -44,7 +45,7 @@ std::string Proposal(const CLI::App& app, const std::string& word) {
   }
   for (const auto* command : app.get_subcommands({})) owned.push_back(command->get_name());
   const std::vector<std::string_view> names(owned.begin(), owned.end());
-  const auto nearest = daemon::Nearest(word.substr(0, word.find('=')), names);
+  const auto nearest = Nearest(word.substr(0, word.find('=')), names);
   return nearest ? fmt::format("; did you mean '{}'?", *nearest) : "";
 }
 

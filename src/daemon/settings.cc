@@ -12,11 +12,11 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
-#include <numeric>
 #include <sstream>
 #include <variant>
 #include <vector>
 
+#include "base/nearest.h"
 #include "base/units.h"
 
 namespace reveza::daemon {
@@ -187,20 +187,6 @@ std::size_t LineThatIsNotPlain(std::string_view text) {
   return 0;
 }
 
-std::size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replace, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 std::span<const SettingInfo> AllSettings() {
@@ -210,20 +196,6 @@ std::span<const SettingInfo> AllSettings() {
     return all;
   }();
   return infos;
-}
-
-std::optional<std::string_view> Nearest(std::string_view word,
-                                        std::span<const std::string_view> names) {
-  std::optional<std::string_view> best;
-  std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
-  for (const std::string_view name : names) {
-    const std::size_t distance = Distance(word, name);
-    if (distance < least) {
-      least = distance;
-      best = name;
-    }
-  }
-  return best;
 }
 
 Configuration::Configuration() { origins_.fill("default"); }

@@ -81,8 +81,4 @@ std::filesystem::path ConfigurationPath(const platform::Environment& environment
 // File and environment; the command line is added by the caller.
 Result<Configuration> LoadConfiguration(const platform::Environment& environment);
 
-// The one of `names` that is nearest to `word`, when it is near at all.
-std::optional<std::string_view> Nearest(std::string_view word,
-                                        std::span<const std::string_view> names);
-
 }  // namespace reveza::daemon

@@ -123,12 +123,5 @@ TEST(ConfigurationPath, FollowsTheEnvironment) {
   EXPECT_TRUE(LoadConfiguration(With({{"HOME", "/none"}})));
 }
 
-TEST(Nearest, ProposesOnlyWhatIsNear) {
-  const std::vector<std::string_view> names = {"status", "stop", "trace"};
-  EXPECT_EQ(Nearest("staus", names), "status");
-  EXPECT_EQ(Nearest("sotp", names), "stop");
-  EXPECT_EQ(Nearest("elephant", names), std::nullopt);
-}
-
 }  // namespace
 }  // namespace reveza::daemon
