@@ -1,6 +1,7 @@
 #include "platform/output_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +14,7 @@ namespace reveza::platform {
 namespace {
 
 constexpr int kMostNames = 1000;
+constexpr int kLooksPastGap = 16;
 
 std::unexpected<Error> FailBy(int error, const char* what, const std::filesystem::path& path) {
   Error::Code code = Error::Code::kInternal;
@@ -50,7 +52,41 @@ std::filesystem::path FolderOf(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
+std::filesystem::path PartialOf(const std::filesystem::path& path, int number) {
+  return FolderOf(path) /
+         ("." + path.filename().string() + "." + std::to_string(number) + ".partial");
+}
+
+enum class Lock { kOurs, kTaken, kUnknown };
+
+// Unlike other locks of `fcntl` it is the open file's, not the process's.
+Lock TryLock(int file) {
+  struct flock whole{};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  if (fcntl(file, F_OFD_SETLK, &whole) == 0) return Lock::kOurs;
+  return errno == EAGAIN || errno == EACCES ? Lock::kTaken : Lock::kUnknown;
+}
+
+// Between making the file and locking it, somebody may have taken it for abandoned.
+bool Hold(int file) {
+  struct stat status{};
+  return TryLock(file) != Lock::kTaken && fstat(file, &status) == 0 && status.st_nlink > 0;
+}
+
 }  // namespace
+
+int RemoveAbandoned(const std::filesystem::path& path) {
+  int removed = 0;
+  for (int number = 0; number < kMostNames; ++number) {
+    const std::filesystem::path partial = PartialOf(path, number);
+    const UniqueFd file(open(partial.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    // Names are taken from the first free one on, so a gap is left only by somebody who is done.
+    if (!file && errno == ENOENT && number >= kLooksPastGap) break;
+    if (file && TryLock(file.get()) == Lock::kOurs && unlink(partial.c_str()) == 0) ++removed;
+  }
+  return removed;
+}
 
 OutputFile::OutputFile(std::filesystem::path path, std::filesystem::path partial, UniqueFd file)
     : path_(std::move(path)), partial_(std::move(partial)), file_(std::move(file)) {}
@@ -66,12 +102,13 @@ OutputFile::~OutputFile() {
 
 // Two writers of one file, on two machines even, get two names: each must be new.
 Result<OutputFile> OutputFile::Create(std::filesystem::path path) {
-  const std::string stem = "." + path.filename().string() + ".";
   for (int number = 0; number < kMostNames; ++number) {
-    std::filesystem::path partial = FolderOf(path) / (stem + std::to_string(number) + ".partial");
+    std::filesystem::path partial = PartialOf(path, number);
     UniqueFd file(open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (file) return OutputFile(std::move(path), std::move(partial), std::move(file));
-    if (errno != EEXIST) return FailBy(errno, "create", path);
+    if (file && Hold(file.get())) {
+      return OutputFile(std::move(path), std::move(partial), std::move(file));
+    }
+    if (!file && errno != EEXIST) return FailBy(errno, "create", path);
   }
   return FailBy(EEXIST, "create", path);
 }
@@ -90,7 +127,9 @@ Status OutputFile::Append(std::string_view bytes) {
 
 Status OutputFile::Finish() {
   if (fsync(file_.get()) != 0) return FailBy(errno, "write", path_);
-  // Some file systems tell of a failed write only here.
+  // Some file systems tell of a failed write only when it is closed; the lock is kept for longer.
+  const UniqueFd held(fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
+  if (!held) return FailBy(errno, "write", path_);
   if (close(file_.Release()) != 0) return FailBy(errno, "write", path_);
   if (std::rename(partial_.c_str(), path_.c_str()) != 0) return FailBy(errno, "name", path_);
   partial_.clear();

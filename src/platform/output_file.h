@@ -1,6 +1,7 @@
 // A file that appears under its name only when it is whole and on the disk. Until then it has a
-// name of its own beside it (.NAME.NUMBER.partial), which goes with the object. Not safe from
-// several threads.
+// name of its own beside it (.NAME.NUMBER.partial), which goes with the object. Whoever writes
+// holds a lock on it, so that what a dead process left can be told from what a living one, of
+// another machine even, is about to finish. Not safe from several threads.
 #pragma once
 
 #include <filesystem>
@@ -10,6 +11,10 @@
 #include "base/unique_fd.h"
 
 namespace reveza::platform {
+
+// Removes what writers of `path` left behind that died before they finished. How many there were;
+// what cannot be looked at is left alone.
+int RemoveAbandoned(const std::filesystem::path& path);
 
 class OutputFile {
  public:

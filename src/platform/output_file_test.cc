@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
@@ -79,6 +81,30 @@ TEST(OutputFile, TwoWritersDoNotMeet) {
   ASSERT_TRUE(two->Finish());
   EXPECT_EQ(Read(folder / "rows.csv"), "two");
   EXPECT_EQ(Names(folder), std::set<std::string>{"rows.csv"});
+}
+
+// A process that is killed in the middle leaves its file; one that still writes keeps it.
+TEST(OutputFile, RemovesOnlyWhatTheDeadLeft) {
+  const TestingDirectory folder;
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    auto file = OutputFile::Create(folder / "rows.csv");
+    _exit(file && file->Append("some") ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  auto living = OutputFile::Create(folder / "rows.csv");
+  ASSERT_TRUE(living);
+  ASSERT_EQ(Names(folder), (std::set<std::string>{".rows.csv.0.partial", ".rows.csv.1.partial"}));
+  folder.Write(".other.csv.0.partial", "of another file");
+  EXPECT_EQ(RemoveAbandoned(folder / "rows.csv"), 1);
+  EXPECT_EQ(RemoveAbandoned(folder / "rows.csv"), 0);
+  ASSERT_TRUE(living->Append("all"));
+  ASSERT_TRUE(living->Finish());
+  EXPECT_EQ(Names(folder), (std::set<std::string>{".other.csv.0.partial", "rows.csv"}));
+  EXPECT_EQ(Read(folder / "rows.csv"), "all");
 }
 
 TEST(OutputFile, SaysThatTheFolderIsNotThere) {
