@@ -21,6 +21,9 @@ void Agent::OnCloseGate(const wire::CloseGate& order) {
   std::int64_t inside_us = began;
   bool closed = gate_ != GateState::kOpen;  // nothing was submitted since it was last drained
   if (!closed) {
+    // Nobody waits at an open gate; who came just before it opened may have said so after. Whoever
+    // waits from now on says so, also who still sleeps from the last time.
+    client_.at_gate_.store(false, std::memory_order_release);
     if (CaptureInProgress()) {
       failed.reason = wire::DrainFailure::kCapture;
     } else if (!Gate::Close(order.drain_limit_us)) {
