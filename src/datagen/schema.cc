@@ -6,6 +6,8 @@
 #include <array>
 #include <iterator>
 
+#include "datagen/schema_coherent.h"
+
 namespace reveza::datagen {
 namespace {
 
@@ -39,6 +41,18 @@ void AppendColumn(std::string& text, const Column& column) {
 void AppendValues(std::string& text, const Column& column) {
   fmt::format_to(std::back_inserter(text), "- `{}`: {}\n", column.name,
                  fmt::join(column.values, ", "));
+}
+
+void AppendTable(std::string& text, const Table& table) {
+  fmt::format_to(std::back_inserter(text), "\n### {}\n\n{}\n\n*{}*\n\n", table.name, table.english,
+                 table.portuguese);
+  text += "| column | type | unit | null | meaning | how it is made |\n";
+  text += "|---|---|---|---|---|---|\n";
+  for (const Column& column : table.columns) AppendColumn(text, column);
+  text += "\nCategories:\n\n";
+  for (const Column& column : table.columns) {
+    if (column.type == ColumnType::kCategory) AppendValues(text, column);
+  }
 }
 
 }  // namespace
@@ -81,17 +95,10 @@ std::string SchemaDocument() {
       "Times are Brasilia time without a zone. Money is in Brazilian reais, exact to the cent. A\n"
       "name with a dot is a member in nested records (`address.city`) and has an underscore in\n"
       "flat tables (`address_city`). People, numbers and names are made up.\n";
-  for (const Table* table : AllTables()) {
-    fmt::format_to(std::back_inserter(text), "\n## {}\n\n{}\n\n*{}*\n\n", table->name,
-                   table->english, table->portuguese);
-    text += "| column | type | unit | null | meaning | how it is made |\n";
-    text += "|---|---|---|---|---|---|\n";
-    for (const Column& column : table->columns) AppendColumn(text, column);
-    text += "\nCategories:\n\n";
-    for (const Column& column : table->columns) {
-      if (column.type == ColumnType::kCategory) AppendValues(text, column);
-    }
-  }
+  text += "\n## The classic model\n";
+  for (const Table* table : AllTables()) AppendTable(text, *table);
+  text += "\n## The coherent model\n\nHow its rows come to be: [fraud-model.md](fraud-model.md).\n";
+  for (const Table* table : coherent::Tables()) AppendTable(text, *table);
   return text;
 }
 

@@ -6,9 +6,18 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <vector>
+
+#include "datagen/schema_coherent.h"
 
 namespace reveza::datagen {
 namespace {
+
+std::vector<const Table*> TablesOfAllModels() {
+  std::vector<const Table*> tables(AllTables().begin(), AllTables().end());
+  tables.insert(tables.end(), coherent::Tables().begin(), coherent::Tables().end());
+  return tables;
+}
 
 TEST(Schema, DocumentIsUpToDate) {
   std::ifstream file(REVEZA_SCHEMA_DOCUMENT);
@@ -33,7 +42,7 @@ TEST(Schema, HasTheColumnsThatPipelinesExpect) {
 }
 
 TEST(Schema, ClassicCsvIsByTheAlphabetAndHasEachColumnOnce) {
-  for (const Table* table : AllTables()) {
+  for (const Table* table : TablesOfAllModels()) {
     const auto columns = CsvColumns(*table);
     EXPECT_EQ(columns.size(), table->columns.size());
     for (size_t i = 1; i < columns.size(); ++i) {
@@ -43,7 +52,7 @@ TEST(Schema, ClassicCsvIsByTheAlphabetAndHasEachColumnOnce) {
 }
 
 TEST(Schema, EachColumnIsWhole) {
-  for (const Table* table : AllTables()) {
+  for (const Table* table : TablesOfAllModels()) {
     std::set<std::string> names;
     for (const Column& column : table->columns) {
       EXPECT_TRUE(names.insert(FlatName(column)).second) << column.name << " twice";
@@ -60,6 +69,18 @@ TEST(Schema, EachColumnIsWhole) {
   }
 }
 
+// All that gives the label away is found by its name.
+TEST(Schema, TheTruthOfTheCoherentModelIsNamedSo) {
+  std::vector<std::string_view> truths;
+  for (const Column& column : coherent::kTransactions.columns) {
+    if (column.name == "is_fraud" || column.name.starts_with("fraud_"))
+      truths.push_back(column.name);
+    EXPECT_FALSE(column.name.contains("ring") || column.name.contains("chain")) << column.name;
+  }
+  EXPECT_EQ(truths, (std::vector<std::string_view>{"is_fraud", "fraud_type", "fraud_role",
+                                                   "fraud_reported_at"}));
+}
+
 TEST(Schema, IdentifiersLeadFromTableToTable) {
   const auto has = [](const Table& table, std::string_view name) {
     return std::ranges::find(table.columns, name, &Column::name) != table.columns.end();
@@ -69,6 +90,7 @@ TEST(Schema, IdentifiersLeadFromTableToTable) {
   EXPECT_TRUE(has(kTransactions, "customer_id"));
   EXPECT_TRUE(has(kDevices, "device_id"));
   EXPECT_TRUE(has(kTransactions, "device_id"));
+  for (const Table* table : coherent::Tables()) EXPECT_TRUE(has(*table, "customer_id"));
 }
 
 }  // namespace

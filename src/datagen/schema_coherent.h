@@ -1,0 +1,153 @@
+// The tables of the coherent model, and what their categories may be. Constant data, safe from any
+// thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "datagen/schema.h"
+
+namespace reveza::datagen::coherent {
+
+extern const Table kCustomers;
+extern const Table kAccounts;
+extern const Table kDevices;
+extern const Table kTransactions;
+extern const Table kAlerts;
+extern const Table kDisputes;
+extern const Table kChanges;
+extern const Table kRings;
+// All of them, in this order.
+std::span<const Table* const> Tables();
+
+// The enumerators below are the indices of their names, which are the values of a column.
+
+enum class Profile : uint8_t {
+  kYoungDigital,
+  kTraditionalSenior,
+  kBusinessOwner,
+  kHighSpender,
+  kSubscriptionHeavy,
+  kFamilyProvider
+};
+inline constexpr std::array<std::string_view, 6> kProfileNames = {
+    "young_digital", "traditional_senior", "business_owner",
+    "high_spender",  "subscription_heavy", "family_provider"};
+
+enum class Kind : uint8_t {
+  kPix,
+  kCreditCard,
+  kDebitCard,
+  kBoleto,
+  kAutoDebit,
+  kMobileTopup,
+  kTed,
+  kWithdrawal
+};
+inline constexpr std::array<std::string_view, 8> kKindNames = {
+    "PIX",        "CREDIT_CARD",  "DEBIT_CARD", "BOLETO",
+    "AUTO_DEBIT", "MOBILE_TOPUP", "TED",        "WITHDRAWAL"};
+
+enum class Channel : uint8_t {
+  kMobileApp,
+  kWebBanking,
+  kAtm,
+  kBranch,
+  kWhatsappPay,
+  kPointOfSale,
+  kOnlineShop,
+  kStandingOrder
+};
+inline constexpr std::array<std::string_view, 8> kChannelNames = {
+    "MOBILE_APP",   "WEB_BANKING",   "ATM",         "BRANCH",
+    "WHATSAPP_PAY", "POINT_OF_SALE", "ONLINE_SHOP", "STANDING_ORDER"};
+
+enum class CardEntry : uint8_t { kChip, kContactless, kManual, kMagnetic };
+inline constexpr std::array<std::string_view, 4> kCardEntryNames = {"CHIP", "CONTACTLESS", "MANUAL",
+                                                                    "MAGNETIC"};
+
+enum class KeyType : uint8_t { kCpf, kPhone, kEmail, kRandom, kCnpj };
+inline constexpr std::array<std::string_view, 5> kKeyTypeNames = {"CPF", "TELEFONE", "EMAIL",
+                                                                  "ALEATORIA", "CNPJ"};
+
+enum class PaymentStatus : uint8_t { kApproved, kDeclined, kPending, kBlocked };
+inline constexpr std::array<std::string_view, 4> kStatusNames = {"APPROVED", "DECLINED", "PENDING",
+                                                                 "BLOCKED"};
+
+enum class Refusal : uint8_t {
+  kInsufficientBalance,
+  kFraudSuspect,
+  kLimitExceeded,
+  kCardBlocked,
+  kCvvError,
+  kCardExpired,
+  kInvalidPin,
+  kAccountBlocked
+};
+inline constexpr std::array<std::string_view, 8> kRefusalNames = {
+    "INSUFFICIENT_BALANCE", "FRAUD_SUSPECT", "LIMIT_EXCEEDED", "CARD_BLOCKED", "CVV_ERROR",
+    "CARD_EXPIRED",         "INVALID_PIN",   "ACCOUNT_BLOCKED"};
+
+enum class FraudType : uint8_t {
+  kSocialEngineering,
+  kAccountTakeover,
+  kClonedCard,
+  kFalseIdentity,
+  kFirstPartyFraud,
+  kWhatsappScam,
+  kPhishing,
+  kFriendlyFraud,
+  kMoneyLaundering,
+  kTriangulation,
+  kSimSwap,
+  kFalseBoleto,
+  kFalseQrCode
+};
+inline constexpr std::array<std::string_view, 13> kFraudTypeNames = {
+    "ENGENHARIA_SOCIAL", "CONTA_TOMADA", "CARTAO_CLONADO",  "IDENTIDADE_FALSA", "AUTOFRAUDE",
+    "GOLPE_WHATSAPP",    "PHISHING",     "FRAUDE_AMIGAVEL", "LAVAGEM_DINHEIRO", "TRIANGULACAO",
+    "SIM_SWAP",          "BOLETO_FALSO", "QR_CODE_FALSO"};
+
+enum class FraudRole : uint8_t {
+  kVictim,
+  kTakeover,
+  kTest,
+  kMuleHop,
+  kCashOut,
+  kStructuring,
+  kFirstParty
+};
+inline constexpr std::array<std::string_view, 7> kFraudRoleNames = {
+    "VICTIM", "TAKEOVER", "TEST", "MULE_HOP", "CASH_OUT", "STRUCTURING", "FIRST_PARTY"};
+
+// Merchant categories; two of them share a code.
+inline constexpr std::array<std::string_view, 24> kMccCodes = {
+    "5411", "5812", "5814", "5541", "5499", "4121", "5912", "4131", "4900", "5311", "5651", "4814",
+    "7941", "6011", "5815", "8299", "5995", "8011", "5732", "5977", "5944", "7995", "7011", "4511"};
+
+enum class RingPattern : uint8_t { kMuleChain, kSharedDevice };
+inline constexpr std::array<std::string_view, 2> kRingPatternNames = {"MULE_CHAIN",
+                                                                      "SHARED_DEVICE"};
+enum class RingRole : uint8_t { kVictim, kMule, kCashOut, kMember };
+inline constexpr std::array<std::string_view, 4> kRingRoleNames = {"VICTIM", "MULE", "CASH_OUT",
+                                                                   "MEMBER"};
+
+enum class AlertRule : uint8_t { kNewReceiver, kNewDevice, kFarAway, kManyInADay, kHighAmount };
+inline constexpr std::array<std::string_view, 5> kAlertRuleNames = {
+    "NEW_RECEIVER", "NEW_DEVICE", "FAR_AWAY", "MANY_IN_A_DAY", "HIGH_AMOUNT"};
+inline constexpr std::array<std::string_view, 2> kAlertActionNames = {"REVIEW", "BLOCK"};
+
+enum class DisputeKind : uint8_t { kMed, kChargeback };
+inline constexpr std::array<std::string_view, 2> kDisputeKindNames = {"MED", "CHARGEBACK"};
+enum class DisputeOutcome : uint8_t { kRefunded, kPartlyRefunded, kRefused };
+inline constexpr std::array<std::string_view, 3> kDisputeOutcomeNames = {
+    "REFUNDED", "PARTLY_REFUNDED", "REFUSED"};
+
+enum class ChangeKind : uint8_t { kDeviceAdded, kPhoneChanged };
+inline constexpr std::array<std::string_view, 2> kChangeKindNames = {"DEVICE_ADDED",
+                                                                     "PHONE_CHANGED"};
+inline constexpr std::array<std::string_view, 2> kAccountRoleNames = {"MULE", "FALSE_IDENTITY"};
+
+}  // namespace reveza::datagen::coherent
