@@ -39,6 +39,12 @@ void AppendColumn(std::string& text, const Column& column) {
 }
 
 void AppendValues(std::string& text, const Column& column) {
+  constexpr std::size_t kMostListed = 30;
+  if (column.values.size() > kMostListed) {
+    fmt::format_to(std::back_inserter(text), "- `{}`: {} values, from `src/datagen/lists/`\n",
+                   column.name, column.values.size());
+    return;
+  }
   fmt::format_to(std::back_inserter(text), "- `{}`: {}\n", column.name,
                  fmt::join(column.values, ", "));
 }
@@ -58,7 +64,8 @@ void AppendTable(std::string& text, const Table& table) {
 }  // namespace
 
 std::span<const Table* const> AllTables() {
-  static constexpr std::array<const Table*, 3> kTables = {&kCustomers, &kDevices, &kTransactions};
+  static constexpr std::array<const Table*, 5> kTables = {&kCustomers, &kDevices, &kTransactions,
+                                                          &kDrivers, &kRides};
   return kTables;
 }
 

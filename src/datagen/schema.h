@@ -44,6 +44,8 @@ struct Table {
 extern const Table kCustomers;
 extern const Table kDevices;
 extern const Table kTransactions;
+extern const Table kDrivers;
+extern const Table kRides;
 std::span<const Table* const> AllTables();
 
 // The column's name in a flat table: address_city.

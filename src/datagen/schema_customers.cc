@@ -1,5 +1,8 @@
 #include <array>
 
+#include "datagen/lists/commerce.h"
+#include "datagen/lists/people.h"
+#include "datagen/lists/places.h"
 #include "datagen/schema.h"
 #include "datagen/schema_banks.h"
 
@@ -8,10 +11,8 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-constexpr std::array kAddressState = {"SP"sv, "MG"sv, "RJ"sv, "BA"sv, "RS"sv, "PR"sv, "PE"sv,
-                                      "CE"sv, "PA"sv, "SC"sv, "GO"sv, "MA"sv, "PB"sv, "ES"sv,
-                                      "AM"sv, "RN"sv, "PI"sv, "AL"sv, "MT"sv, "DF"sv, "MS"sv,
-                                      "SE"sv, "RO"sv, "TO"sv, "AC"sv, "AP"sv, "RR"sv};
+constexpr auto kAddressState =
+    lists::MemberOf<std::string_view>(lists::kStates, &lists::State::code);
 constexpr std::array kAccountType = {"CHECKING"sv, "SAVINGS"sv, "DIGITAL"sv};
 constexpr std::array kAccountStatus = {"ACTIVE"sv, "BLOCKED"sv, "INACTIVE"sv};
 constexpr std::array kRiskLevel = {"HIGH"sv, "MEDIUM"sv, "LOW"sv};
@@ -121,15 +122,8 @@ constexpr auto kColumns = std::to_array<Column>({
      "Renda mensal",
      "bracket by weight, uniform in it, times the factor of the profile",
      {}},
-    {"profession",
-     ColumnType::kText,
-     0,
-     "",
-     Nullable::kNo,
-     "Profession",
-     "Profissão",
-     "own list",
-     {}},
+    {"profession", ColumnType::kCategory, 0, "", Nullable::kNo, "Profession", "Profissão",
+     "own list", lists::kProfessions},
     {"account_created_at",
      ColumnType::kTimestamp,
      0,
@@ -165,15 +159,8 @@ constexpr auto kColumns = std::to_array<Column>({
      "by weight, which the age of the account and the profile decide", kRiskLevel},
     {"bank_code", ColumnType::kCategory, 0, "", Nullable::kNo, "Code of the bank",
      "Código do banco", "by weight", kBankCodes},
-    {"bank_name",
-     ColumnType::kText,
-     0,
-     "",
-     Nullable::kNo,
-     "Name of the bank",
-     "Nome do banco",
-     "belongs to `bank_code`",
-     {}},
+    {"bank_name", ColumnType::kCategory, 0, "", Nullable::kNo, "Name of the bank", "Nome do banco",
+     "belongs to `bank_code`", lists::kBankNames},
     {"branch",
      ColumnType::kText,
      0,

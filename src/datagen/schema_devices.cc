@@ -1,13 +1,10 @@
 #include <array>
 
+#include "datagen/lists/devices.h"
 #include "datagen/schema.h"
 
 namespace reveza::datagen {
 namespace {
-
-using std::string_view_literals::operator""sv;
-
-constexpr std::array kType = {"SMARTPHONE"sv, "DESKTOP"sv, "TABLET"sv};
 
 constexpr auto kColumns = std::to_array<Column>({
     {"device_id",
@@ -29,34 +26,13 @@ constexpr auto kColumns = std::to_array<Column>({
      "a row of the customers",
      {}},
     {"type", ColumnType::kCategory, 0, "", Nullable::kNo, "Kind of device", "Tipo de aparelho",
-     "preferred by the profile; by weight without one", kType},
-    {"manufacturer",
-     ColumnType::kText,
-     0,
-     "",
-     Nullable::kNo,
-     "Manufacturer",
-     "Fabricante",
-     "uniform in the list of the type",
-     {}},
-    {"model",
-     ColumnType::kText,
-     0,
-     "",
-     Nullable::kNo,
-     "Model",
-     "Modelo",
-     "uniform in the list of the manufacturer, whatever the type",
-     {}},
-    {"operating_system",
-     ColumnType::kText,
-     0,
-     "",
-     Nullable::kNo,
-     "Operating system",
-     "Sistema operacional",
-     "uniform in the list of the type",
-     {}},
+     "preferred by the profile; by weight without one", lists::kDeviceTypes},
+    {"manufacturer", ColumnType::kCategory, 0, "", Nullable::kNo, "Manufacturer", "Fabricante",
+     "uniform in the list of the type", lists::kManufacturers},
+    {"model", ColumnType::kCategory, 0, "", Nullable::kNo, "Model", "Modelo",
+     "uniform in the list of the manufacturer, whatever the type", lists::kDeviceModelNames},
+    {"operating_system", ColumnType::kCategory, 0, "", Nullable::kNo, "Operating system",
+     "Sistema operacional", "uniform in the list of the type", lists::kOperatingSystems},
     {"fingerprint",
      ColumnType::kText,
      0,

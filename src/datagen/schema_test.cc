@@ -31,6 +31,8 @@ TEST(Schema, HasTheColumnsThatPipelinesExpect) {
   EXPECT_EQ(kCustomers.columns.size(), 24u);
   EXPECT_EQ(kDevices.columns.size(), 10u);
   EXPECT_EQ(kTransactions.columns.size(), 38u);
+  EXPECT_EQ(kDrivers.columns.size(), 21u);
+  EXPECT_EQ(kRides.columns.size(), 30u + 10u) << "two places with six members each";
   EXPECT_EQ(CsvHeader(kDevices),
             "customer_id,device_id,fingerprint,first_use,is_rooted_jailbroken,is_trusted,"
             "manufacturer,model,operating_system,type");

@@ -17,6 +17,7 @@
 #include "datagen/lists/rides.h"
 #include "datagen/lists/weights.h"
 #include "datagen/schema.h"
+#include "datagen/schema_coherent.h"
 
 namespace reveza::datagen::lists {
 namespace {
@@ -132,12 +133,11 @@ TEST(Lists, StandInTheOrderOfTheCategories) {
   };
   std::vector<std::string_view> states;
   for (const State& state : kStates) states.push_back(state.code);
-  expect(CategoriesOf(kCustomers, "address.state"), states);
-  expect(CategoriesOf(kCustomers, "bank_code"), kBankCodes);
+  expect(CategoriesOf(coherent::kCustomers, "address.state"), states);
   std::vector<std::string_view> profiles;
   for (const Profile& profile : Profiles()) profiles.push_back(profile.name);
   expect(CategoriesOf(kCustomers, "behavioral_profile"), profiles);
-  expect(CategoriesOf(kDevices, "type"), kDeviceTypes);
+  expect(CategoriesOf(coherent::kCustomers, "behavioral_profile"), profiles);
 }
 
 TEST(Lists, WeightsBelongToTheCategories) {

@@ -49,6 +49,18 @@ inline constexpr auto kCategoriesOfApp = SlicesOf<kRideApps.size()>(
     kRideCategories,
     [](const RideCategory& category, std::size_t app) { return category.app == app; });
 
+// Each name once: what the category of a ride may be. Where the name of a row of kRideCategories
+// stands in it.
+inline constexpr std::array<std::string_view, 10> kRideCategoryNames = {
+    "UberX", "Comfort", "Black", "Flash", "Pop", "99Comfort", "Lite", "Cabify", "Plus", "Economy"};
+inline constexpr auto kNameOfRideCategory = [] {
+  std::array<uint16_t, kRideCategories.size()> indexes{};
+  for (std::size_t i = 0; i < indexes.size(); ++i) {
+    while (kRideCategoryNames[indexes[i]] != kRideCategories[i].name) ++indexes[i];
+  }
+  return indexes;
+}();
+
 struct Vehicle {
   ComfortLevel level;
   std::string_view brand;
@@ -57,6 +69,16 @@ struct Vehicle {
 inline constexpr auto kVehicles = std::to_array<Vehicle>({
 #include "datagen/lists/vehicles.inc"
 });
+// Each brand once.
+inline constexpr std::array<std::string_view, 7> kVehicleBrands = {
+    "Caturama", "Jangada", "Tapir", "Sagui", "Ocelote", "Harpia", "Montese"};
+inline constexpr auto kBrandOfVehicle = [] {
+  std::array<uint16_t, kVehicles.size()> indexes{};
+  for (std::size_t i = 0; i < indexes.size(); ++i) {
+    while (kVehicleBrands[indexes[i]] != kVehicles[i].brand) ++indexes[i];
+  }
+  return indexes;
+}();
 inline constexpr std::array<std::string_view, 9> kVehicleColors = {
     "PRATA", "BRANCO", "PRETO", "CINZA", "VERMELHO", "AZUL", "MARROM", "BEGE", "VERDE"};
 
