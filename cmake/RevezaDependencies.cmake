@@ -14,6 +14,13 @@ if(NOT tomlplusplus_FOUND)
   add_library(tomlplusplus::tomlplusplus ALIAS PkgConfig::tomlplusplus)
 endif()
 
+# Hashes of what is written. The static library, so that programs need no more than before.
+find_path(REVEZA_XXHASH_INCLUDE xxhash.h REQUIRED)
+find_library(REVEZA_XXHASH libxxhash.a REQUIRED)
+add_library(reveza_xxhash INTERFACE)
+target_include_directories(reveza_xxhash SYSTEM INTERFACE ${REVEZA_XXHASH_INCLUDE})
+target_link_libraries(reveza_xxhash INTERFACE ${REVEZA_XXHASH})
+
 file(GLOB REVEZA_CUDA_WHEELS ${PROJECT_SOURCE_DIR}/build/python/lib/python3*/site-packages/nvidia/cu13)
 find_path(REVEZA_CUDA_INCLUDE cuda.h
   HINTS $ENV{CUDA_HOME}/include /usr/local/cuda/include ${REVEZA_CUDA_WHEELS}/include

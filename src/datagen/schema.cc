@@ -101,7 +101,9 @@ std::string SchemaDocument() {
       "`ninja -C build fraud_schema` writes it again.\n\n"
       "Times are Brasilia time without a zone. Money is in Brazilian reais, exact to the cent. A\n"
       "name with a dot is a member in nested records (`address.city`) and has an underscore in\n"
-      "flat tables (`address_city`). People, numbers and names are made up.\n";
+      "flat tables (`address_city`). People, numbers and names are made up.\n\n"
+      "In JSON each record has each key, and a null is `null`. In CSV and TSV a null is an empty\n"
+      "field, and an empty text is `\"\"`.\n";
   text += "\n## The classic model\n";
   for (const Table* table : AllTables()) AppendTable(text, *table);
   text += "\n## The coherent model\n\nHow its rows come to be: [fraud-model.md](fraud-model.md).\n";

@@ -27,6 +27,7 @@ struct TableOptions {
   Money money = Money::kFloat;       // Parquet and Arrow
   bool nested = false;               // Parquet and Arrow: structs instead of address_city
   bool classic_columns = false;      // CSV and TSV: by the alphabet, with dots (address.city)
+  bool zone = false;                 // JSON: times end in -03:00
   std::string_view created_by = "";  // Parquet: the program and its version
 };
 

@@ -1,0 +1,82 @@
+#include "datagen/output/digits.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+#include "datagen/random.h"
+#include "datagen/text_format.h"
+
+namespace reveza::datagen {
+namespace {
+
+template <typename Write>
+std::string Written(const Write& write) {
+  char room[kMostNumberBytes + 1];
+  std::memset(room, '#', sizeof room);
+  std::string text(room, write(room));
+  EXPECT_EQ(room[kMostNumberBytes], '#') << "wrote beyond";
+  return text;
+}
+
+std::string Integer(int64_t value) {
+  return Written([&](char* out) { return PutInteger(out, value); });
+}
+
+template <int Places>
+void CompareDecimal(int64_t value) {
+  std::string expected;
+  AppendDecimal(expected, value, Places);
+  ASSERT_EQ(Written([&](char* out) { return PutDecimal<Places>(out, value); }), expected);
+}
+
+// Around each power of ten and two, and many between.
+template <typename Check>
+void ForManyNumbers(const Check& check) {
+  for (uint64_t power = 1;; power *= 10) {
+    for (const uint64_t value : {power - 1, power, power + 1, 5 * (power / 4)}) {
+      check(static_cast<int64_t>(value));
+      check(-static_cast<int64_t>(value));
+    }
+    if (power > std::numeric_limits<int64_t>::max() / 10) break;
+  }
+  check(std::numeric_limits<int64_t>::max());
+  check(std::numeric_limits<int64_t>::min());
+  const FieldRandom random(3, 0, 0);
+  for (uint64_t row = 0; row < 100'000; ++row) {
+    check(static_cast<int64_t>(random.Bits(row)) >> random.Below(64, row, 1));
+  }
+}
+
+TEST(Digits, EveryNumberOfFourDigitsInBothHalves) {
+  for (uint64_t value = 0; value < 10'000; ++value) {
+    char expected[9];
+    std::snprintf(expected, sizeof expected, "%04d%04d", static_cast<int>(value),
+                  static_cast<int>(9'999 - value));
+    const uint64_t text = EightDigits(value * 10'000 + 9'999 - value) + kZeros;
+    ASSERT_EQ(std::memcmp(&text, expected, 8), 0) << expected;
+  }
+}
+
+TEST(Digits, IntegersAreThoseOfTheStandardLibrary) {
+  ForManyNumbers([](int64_t value) { ASSERT_EQ(Integer(value), std::to_string(value)); });
+}
+
+TEST(Digits, DecimalsAreThoseOfTextFormat) {
+  ForManyNumbers([](int64_t value) {
+    CompareDecimal<1>(value);
+    CompareDecimal<2>(value);
+    CompareDecimal<6>(value);
+    CompareDecimal<8>(value);
+  });
+}
+
+TEST(Digits, LastDigitsKeepTheirZeros) {
+  EXPECT_EQ(Written([](char* out) { return PutLastDigits(out, 7, 2); }), "07");
+  EXPECT_EQ(Written([](char* out) { return PutLastDigits(out, 0, 6); }), "000000");
+  EXPECT_EQ(Written([](char* out) { return PutLastDigits(out, 12'345'678, 8); }), "12345678");
+}
+
+}  // namespace
+}  // namespace reveza::datagen

@@ -1,0 +1,151 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+
+#include "base/unique_fd.h"
+#include "datagen/output/file_sink.h"
+#include "datagen/output/hashing_sink.h"
+#include "datagen/output/memory_sink.h"
+#include "datagen/output/stdout_sink.h"
+#include "platform/testing_directory.h"
+
+namespace reveza::datagen {
+namespace {
+
+std::string ContentOf(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(FileSink, KeepsTheOrderOfSmallAndLargePieces) {
+  const platform::TestingDirectory folder;
+  auto sink = FileSink::Create(folder / "rows.csv");
+  ASSERT_TRUE(sink) << sink.error().message;
+  std::string expected;
+  const auto append = [&](std::size_t size, char letter) {
+    ASSERT_TRUE(sink->Append(std::string(size, letter)));
+    expected.append(size, letter);
+  };
+  append(3, 'a');
+  append(FileSink::kDirect, 'b');
+  append(FileSink::kDirect - 1, 'c');
+  for (int i = 0; i < 50; ++i) append(100'000, static_cast<char>('d' + i % 20));
+  append(1, 'z');
+  EXPECT_FALSE(std::filesystem::exists(folder / "rows.csv")) << "before it is whole";
+  ASSERT_TRUE(sink->Finish());
+  EXPECT_EQ(ContentOf(folder / "rows.csv"), expected);
+}
+
+TEST(FileSink, WithoutFinishNothingRemains) {
+  const platform::TestingDirectory folder;
+  {
+    auto sink = FileSink::Create(folder / "rows.csv");
+    ASSERT_TRUE(sink);
+    ASSERT_TRUE(sink->Append(std::string(3 * FileSink::kGathered, 'a')));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(FileSink, SaysWhereItCouldNotBeMade) {
+  const auto sink = FileSink::Create("/nonexistent/rows.csv");
+  ASSERT_FALSE(sink);
+  EXPECT_EQ(sink.error().code, Error::Code::kNotFound);
+  EXPECT_NE(sink.error().message.find("/nonexistent/rows.csv"), std::string::npos);
+}
+
+struct Pipe {
+  Pipe() {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    out = UniqueFd(ends[0]);
+    in = UniqueFd(ends[1]);
+  }
+  UniqueFd out;
+  UniqueFd in;
+};
+
+TEST(StdoutSink, WritesAllToASlowReader) {
+  Pipe pipe;
+  ASSERT_EQ(fcntl(pipe.in.get(), F_SETFL, O_NONBLOCK), 0) << "as some parents leave it";
+  const std::string sent(1'000'000, 'x');
+  std::string got;
+  std::thread reader([&] {
+    char some[7'001];
+    for (ssize_t size = 0; (size = read(pipe.out.get(), some, sizeof some)) > 0;) {
+      got.append(some, static_cast<std::size_t>(size));
+    }
+  });
+  StdoutSink sink(pipe.in.get());
+  EXPECT_TRUE(sink.Append(sent));
+  EXPECT_TRUE(sink.Finish());
+  pipe.in = UniqueFd();
+  reader.join();
+  EXPECT_EQ(got, sent);
+  EXPECT_FALSE(sink.reader_gone());
+}
+
+TEST(StdoutSink, AReaderThatGoesAwayIsAnErrorAndNoSignal) {
+  Pipe pipe;
+  pipe.out = UniqueFd();
+  struct sigaction before{};
+  struct sigaction fatal{};
+  fatal.sa_handler = SIG_DFL;
+  sigaction(SIGPIPE, &fatal, &before);
+  StdoutSink sink(pipe.in.get());
+  const auto appended = sink.Append("row\n");
+  sigset_t pending;
+  sigpending(&pending);
+  EXPECT_EQ(sigismember(&pending, SIGPIPE), 0) << "would end the program later";
+  sigaction(SIGPIPE, &before, nullptr);
+  ASSERT_FALSE(appended);
+  EXPECT_EQ(appended.error().code, Error::Code::kUnavailable);
+  EXPECT_TRUE(sink.reader_gone());
+}
+
+TEST(StdoutSink, AFullDeviceIsAFailure) {
+  const UniqueFd full(open("/dev/full", O_WRONLY | O_CLOEXEC));
+  ASSERT_TRUE(full);
+  StdoutSink sink(full.get());
+  const auto appended = sink.Append("row\n");
+  ASSERT_FALSE(appended);
+  EXPECT_EQ(appended.error().code, Error::Code::kExhausted);
+  EXPECT_FALSE(sink.reader_gone());
+}
+
+TEST(HashingSink, CountsAndHashesWhateverThePieces) {
+  // The published value of XXH3-128 of nothing.
+  EXPECT_EQ(HashOf(""), "99aa06d3014798d86001c324468d497f");
+  const std::string text(100'000, 'q');
+  MemorySink memory;
+  HashingSink sink(memory);
+  EXPECT_EQ(sink.Hash(), HashOf(""));
+  for (std::size_t begin = 0, size = 1; begin < text.size(); begin += size, size = 3 * size + 1) {
+    ASSERT_TRUE(sink.Append(std::string_view(text).substr(begin, size)));
+  }
+  EXPECT_EQ(sink.bytes(), text.size());
+  EXPECT_EQ(sink.Hash(), HashOf(text));
+  EXPECT_EQ(memory.bytes(), text);
+  EXPECT_FALSE(memory.finished());
+  EXPECT_TRUE(sink.Finish());
+  EXPECT_TRUE(memory.finished());
+  EXPECT_NE(HashOf(text), HashOf(text + "q"));
+}
+
+TEST(HashingSink, CountsNothingThatWasNotTaken) {
+  const UniqueFd full(open("/dev/full", O_WRONLY | O_CLOEXEC));
+  StdoutSink device(full.get());
+  HashingSink sink(device);
+  EXPECT_FALSE(sink.Append("row\n"));
+  EXPECT_EQ(sink.bytes(), 0u);
+  EXPECT_EQ(sink.Hash(), HashOf(""));
+}
+
+}  // namespace
+}  // namespace reveza::datagen
