@@ -1,0 +1,32 @@
+// A folder as the destination of a run.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "datagen/run/destination.h"
+
+namespace reveza::datagen {
+
+class Folder final : public Destination {
+ public:
+  explicit Folder(std::filesystem::path path) : path_(std::move(path)) {}
+
+  Status Prepare() override;
+  Result<std::vector<std::string>> List() override;
+  Result<std::optional<std::string>> ReadSmall(std::string_view name) override;
+  Result<std::optional<StoredFile>> Look(std::string_view name) override;
+  void Clean(std::string_view name) override;
+  Result<std::unique_ptr<ByteSink>> Create(std::string_view name) override;
+  std::string PathOf(std::string_view name) const override;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace reveza::datagen

@@ -1,0 +1,149 @@
+#include "datagen/run/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <charconv>
+
+#include "datagen/output/format.h"
+
+namespace reveza::datagen {
+namespace {
+
+constexpr uint64_t kMostShards = 1'000'000;
+// A file of fewer rows than this is a mistake, and one for each block is enough to plan for.
+constexpr uint64_t kMostFiles = 10'000'000;
+
+std::optional<uint64_t> WholeNumber(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+Result<Shard> ParseShard(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  const auto index = WholeNumber(text.substr(0, slash));
+  const auto count = slash == text.npos ? std::nullopt : WholeNumber(text.substr(slash + 1));
+  if (!index || !count) {
+    return Fail(Error::Code::kInvalidArgument,
+                fmt::format("'{}' is no shard; write which of how many, such as 3/8", text));
+  }
+  if (*count == 0 || *count > kMostShards) {
+    return Fail(Error::Code::kInvalidArgument,
+                fmt::format("'{}': a run has 1 to {} shards", text, kMostShards));
+  }
+  if (*index == 0 || *index > *count) {
+    return Fail(Error::Code::kInvalidArgument,
+                fmt::format("'{}': there is no shard {} of {}; they are 1 to {}", text, *index,
+                            *count, *count));
+  }
+  return Shard{*index, *count};
+}
+
+uint64_t DefaultFileRows(Format format) {
+  switch (format) {
+    case Format::kJsonLines:
+      return 131'072;
+    case Format::kJson:
+      return 98'304;
+    case Format::kCsv:
+    case Format::kTsv:
+      return 262'144;
+    case Format::kParquet:
+    case Format::kArrow:
+      return 0;
+  }
+  return 0;
+}
+
+Plan::Plan(const Model& model, Format format, uint64_t file_rows, Shard shard)
+    : model_(&model),
+      format_(format),
+      file_rows_(file_rows),
+      shard_(shard),
+      all_blocks_(model.blocks()) {}
+
+Result<Plan> Plan::Make(const Model& model, Format format, uint64_t file_rows, Shard shard) {
+  assert(shard.index >= 1 && shard.index <= shard.count);
+  Plan plan(model, format, file_rows, shard);
+  uint64_t files = 0;
+  for (const Table* table : model.tables()) {
+    std::vector<uint64_t>& numbers = plan.first_numbers_.emplace_back();
+    numbers.reserve(plan.all_blocks_ + 1);
+    numbers.push_back(0);
+    for (uint64_t block = 0; block < plan.all_blocks_; ++block) {
+      numbers.push_back(numbers.back() + plan.PartsOf(*table, block));
+      if (files + numbers.back() > kMostFiles) {
+        return Fail(
+            Error::Code::kInvalidArgument,
+            fmt::format("that would be more than {} files; put more rows into each", kMostFiles));
+      }
+    }
+    files += numbers.back();
+  }
+  return plan;
+}
+
+uint64_t Plan::PartsOf(const Table& table, uint64_t block) const {
+  const uint64_t rows = model_->RowsOf(table, block);
+  if (rows == 0 || file_rows_ == 0) return 1;
+  return (rows + file_rows_ - 1) / file_rows_;
+}
+
+// Round robin, so that shards differ by one block at most.
+uint64_t Plan::blocks() const {
+  return all_blocks_ / shard_.count + (shard_.index <= all_blocks_ % shard_.count ? 1 : 0);
+}
+
+uint64_t Plan::BlockAt(uint64_t n) const { return n * shard_.count + shard_.index - 1; }
+
+std::vector<PlannedFile> Plan::FilesOf(uint64_t block) const {
+  std::vector<PlannedFile> files;
+  for (std::size_t i = 0; i < first_numbers_.size(); ++i) {
+    const Table* table = model_->tables()[i];
+    const uint64_t number = first_numbers_[i][block];
+    const uint64_t parts = first_numbers_[i][block + 1] - number;
+    const uint64_t rows = model_->RowsOf(*table, block);
+    for (uint64_t part = 0; part < parts; ++part) {
+      PlannedFile file{.table = table, .block = block};
+      file.name = fmt::format("{}_{:05}.{}", table->name, number + part, NameOf(format_));
+      if (rows > 0) {
+        const uint64_t most = file_rows_ == 0 ? rows : file_rows_;
+        file.first_row = part * most;
+        file.rows = std::min(most, rows - file.first_row);
+      }
+      files.push_back(std::move(file));
+    }
+  }
+  return files;
+}
+
+uint64_t Plan::all_files() const {
+  uint64_t files = 0;
+  for (const auto& numbers : first_numbers_) files += numbers.back();
+  return files;
+}
+
+uint64_t Plan::files() const {
+  uint64_t files = 0;
+  for (uint64_t n = 0; n < blocks(); ++n) {
+    for (const auto& numbers : first_numbers_) {
+      files += numbers[BlockAt(n) + 1] - numbers[BlockAt(n)];
+    }
+  }
+  return files;
+}
+
+uint64_t Plan::rows() const {
+  uint64_t rows = 0;
+  for (uint64_t n = 0; n < blocks(); ++n) {
+    for (const Table* table : model_->tables()) rows += model_->RowsOf(*table, BlockAt(n));
+  }
+  return rows;
+}
+
+}  // namespace reveza::datagen

@@ -1,0 +1,401 @@
+#include "datagen/run/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "base/nearest.h"
+#include "base/units.h"
+#include "datagen/output/format.h"
+#include "datagen/run/plan.h"
+#include "datagen/run/settings_file.h"
+
+namespace reveza::datagen {
+namespace {
+
+// The default must not depend on when somebody asks.
+constexpr CivilDate kDefaultEnd = {.year = 2025, .month = 12, .day = 31};
+constexpr int64_t kDefaultDays = 365;
+constexpr uint64_t kMostRows = uint64_t{1} << 40;
+constexpr uint64_t kMostCustomers = 1'000'000'000;
+constexpr uint64_t kMostRowGroupRows = 16'777'216;
+
+std::unexpected<Error> Wrong(std::string message) {
+  return Fail(Error::Code::kInvalidArgument, std::move(message));
+}
+
+Result<uint64_t> ParseCount(std::string_view text, uint64_t least, uint64_t most) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+    return Wrong(
+        fmt::format("'{}' is not right; write a whole number from {} to {}", text, least, most));
+  }
+  return value;
+}
+
+Result<bool> ParseFlag(std::string_view text) {
+  if (text == "true" || text == "false") return text == "true";
+  return Wrong(fmt::format("'{}' is neither true nor false", text));
+}
+
+Result<Bytes> ParseSize(std::string_view text) {
+  const auto bytes = ParseBytes(text);
+  if (bytes && *bytes == 0) return Wrong(fmt::format("'{}' is nothing; write 10GB or 500MB", text));
+  return bytes;
+}
+
+// Digits with a point, exactly: what floating point makes of 0.02 is something else.
+Result<Share> ParseShare(std::string_view text) {
+  const auto wrong = [&] {
+    return Wrong(
+        fmt::format("'{}' is no share; write 0.02 or 2%, from 0 to 1 and with at most nine "
+                    "places, or real for that of PIX (7 in 100,000)",
+                    text));
+  };
+  if (text == "real") return Share{.billionths = 70'000};
+  const bool percent = text.ends_with('%');
+  const std::string_view number = text.substr(0, text.size() - (percent ? 1 : 0));
+  uint64_t unit = Share::kWhole / (percent ? 100 : 1);
+  uint64_t whole = 0;
+  uint64_t billionths = 0;
+  bool point = false;
+  bool digits = false;
+  for (const char c : number) {
+    if (c == '.' && !point) {
+      point = true;
+      continue;
+    }
+    if (c < '0' || c > '9' || whole > 100) return wrong();
+    const auto digit = static_cast<uint64_t>(c - '0');
+    digits = true;
+    if (!point) {
+      whole = whole * 10 + digit;
+    } else if (unit > 1) {
+      unit /= 10;
+      billionths += digit * unit;
+    } else if (digit != 0) {
+      return wrong();
+    }
+  }
+  billionths += whole * (Share::kWhole / (percent ? 100 : 1));
+  if (!digits || billionths > Share::kWhole) return wrong();
+  return Share{billionths};
+}
+
+std::string ShowShare(Share share) {
+  std::string text =
+      fmt::format("{}.{:09}", share.billionths / Share::kWhole, share.billionths % Share::kWhole);
+  while (text.ends_with('0')) text.pop_back();
+  if (text.ends_with('.')) text += '0';
+  return text;
+}
+
+// One of several words, by its place among them.
+Result<std::size_t> ParseWord(std::string_view text, std::span<const std::string_view> words) {
+  const auto found = std::ranges::find(words, text);
+  if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
+  const auto nearest = Nearest(text, words);
+  return Wrong(fmt::format("there is no '{}'; {}one of {}", text,
+                           nearest ? fmt::format("did you mean '{}'? It is ", *nearest) : "write ",
+                           fmt::join(words, ", ")));
+}
+
+constexpr std::array<std::string_view, 1> kModels = {"classic"};
+constexpr std::array<std::string_view, 3> kRowKinds = {"transactions", "rides", "all"};
+constexpr std::array<std::string_view, 2> kIdentities = {"valid", "safe"};
+
+std::string Quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
+std::string ShowFlag(bool value) { return value ? "true" : "false"; }
+std::string ShowDate(const std::optional<CivilDate>& date) {
+  if (!date) return "";
+  const DateText text = FormatDate(*date);
+  return std::string(text.data(), text.size());
+}
+
+template <typename T, typename Parsed>
+Status Store(T& to, Parsed parsed) {
+  if (!parsed) return std::unexpected(std::move(parsed.error()));
+  to = *std::move(parsed);
+  return {};
+}
+
+template <typename T>
+Status StoreWord(T& to, std::string_view text, std::span<const std::string_view> words) {
+  const auto index = ParseWord(text, words);
+  if (!index) return std::unexpected(index.error());
+  to = static_cast<T>(*index);
+  return {};
+}
+
+struct Setting {
+  SettingInfo info;
+  Status (*parse)(Settings&, std::string_view);
+  std::string (*show)(const Settings&);  // as in the file; empty: nothing is said
+};
+
+template <typename T>
+std::string ShowOptional(const std::optional<T>& value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
+constexpr SettingKind kValue = SettingKind::kValue;
+constexpr SettingKind kFlag = SettingKind::kFlag;
+
+constexpr auto kWhat = std::to_array<Setting>({
+    {{"model", kValue, "classic: each row drawn for itself", "classic"},
+     [](Settings& s, std::string_view text) -> Status {
+       const auto index = ParseWord(text, kModels);
+       if (!index) return std::unexpected(index.error());
+       s.model = kModels.at(*index);
+       return {};
+     },
+     [](const Settings& s) { return Quoted(s.model); }},
+    {{"type", kValue, "transactions, rides or all", "transactions"},
+     [](Settings& s, std::string_view text) { return StoreWord(s.type, text, kRowKinds); },
+     [](const Settings& s) { return Quoted(kRowKinds.at(static_cast<std::size_t>(s.type))); }},
+    {{"seed", kValue, "another number, other data; the same, the same bytes", "1"},
+     [](Settings& s, std::string_view text) {
+       return Store(s.seed, ParseCount(text, 0, std::numeric_limits<int64_t>::max()));
+     },
+     [](const Settings& s) { return fmt::format("{}", s.seed); }},
+    {{"rows", kValue, "so many transactions (and so many rides)", "1000000"},
+     [](Settings& s, std::string_view text) {
+       return Store(s.rows, ParseCount(text, 1, kMostRows));
+     },
+     [](const Settings& s) { return ShowOptional(s.rows); }},
+    {{"size", kValue, "so many true bytes of all tables: GB is 10^9, GiB 2^30", "10GB"},
+     [](Settings& s, std::string_view text) { return Store(s.size, ParseSize(text)); },
+     [](const Settings& s) { return s.size ? fmt::format("\"{}B\"", *s.size) : ""; }},
+    {{"fraud_rate", kValue, "share of rows that are fraud, exactly; real: 7 in 100,000", "0.02"},
+     [](Settings& s, std::string_view text) { return Store(s.fraud_rate, ParseShare(text)); },
+     [](const Settings& s) { return ShowShare(s.fraud_rate); }},
+    {{"customers", kValue, "how many; else as many as suit the rows", "50000"},
+     [](Settings& s, std::string_view text) {
+       return Store(s.customers, ParseCount(text, 1, kMostCustomers));
+     },
+     [](const Settings& s) { return ShowOptional(s.customers); }},
+    {{"start_date", kValue, "first day; else 365 days before the last", "2025-01-01"},
+     [](Settings& s, std::string_view text) { return Store(s.start_date, ParseDate(text)); },
+     [](const Settings& s) { return ShowDate(s.start_date); }},
+    {{"end_date", kValue, "last day; else 2025-12-31, whatever day it is", "2025-12-31"},
+     [](Settings& s, std::string_view text) { return Store(s.end_date, ParseDate(text)); },
+     [](const Settings& s) { return ShowDate(s.end_date); }},
+    {{"as_of", kValue, "the day that ages are counted to; else the last day", "2025-12-31"},
+     [](Settings& s, std::string_view text) { return Store(s.as_of, ParseDate(text)); },
+     [](const Settings& s) { return ShowDate(s.as_of); }},
+    {{"profiles", kFlag, "whether customers have behavioural profiles", "true"},
+     [](Settings& s, std::string_view text) { return Store(s.profiles, ParseFlag(text)); },
+     [](const Settings& s) { return ShowFlag(s.profiles); }},
+    {{"identities", kValue, "valid, or safe: taxpayer numbers that fail their check", "safe"},
+     [](Settings& s, std::string_view text) {
+       return StoreWord(s.safe_identities, text, kIdentities);
+     },
+     [](const Settings& s) { return Quoted(kIdentities.at(s.safe_identities ? 1 : 0)); }},
+});
+
+constexpr auto kHow = std::to_array<Setting>({
+    {{"format", kValue, "jsonl, json, csv, tsv, parquet or arrow", "parquet"},
+     [](Settings& s, std::string_view text) { return StoreWord(s.format, text, FormatNames()); },
+     [](const Settings& s) { return Quoted(NameOf(s.format)); }},
+    {{"compression", kValue, "zstd, snappy, gzip, brotli or none (Parquet and Arrow)", "zstd"},
+     [](Settings& s, std::string_view text) {
+       return StoreWord(s.compression, text, CodecNames());
+     },
+     [](const Settings& s) { return Quoted(NameOf(s.compression)); }},
+    {{"compression_level", kValue, "of zstd, gzip or brotli", "1"},
+     [](Settings& s, std::string_view text) {
+       return Store(s.compression_level, ParseCount(text, 1, 22));
+     },
+     [](const Settings& s) { return fmt::format("{}", s.compression_level); }},
+    {{"row_group_rows", kValue, "rows of a Parquet row group", "262144"},
+     [](Settings& s, std::string_view text) {
+       return Store(s.row_group_rows, ParseCount(text, 1, kMostRowGroupRows));
+     },
+     [](const Settings& s) { return fmt::format("{}", s.row_group_rows); }},
+    {{"file_rows", kValue, "rows of a file; else text files of about 128 MB", "131072"},
+     [](Settings& s, std::string_view text) {
+       return Store(s.file_rows, ParseCount(text, 1, kMostRows));
+     },
+     [](const Settings& s) { return ShowOptional(s.file_rows); }},
+    {{"money", kValue, "float, decimal or cents (Parquet and Arrow)", "decimal"},
+     [](Settings& s, std::string_view text) { return StoreWord(s.money, text, MoneyNames()); },
+     [](const Settings& s) { return Quoted(NameOf(s.money)); }},
+    {{"nested", kFlag, "structs instead of address_city (Parquet and Arrow)", "false"},
+     [](Settings& s, std::string_view text) { return Store(s.nested, ParseFlag(text)); },
+     [](const Settings& s) { return ShowFlag(s.nested); }},
+});
+
+constexpr auto kTable = [] {
+  std::array<Setting, kWhat.size() + kHow.size()> table = {};
+  std::ranges::copy(kWhat, table.begin());
+  std::ranges::copy(kHow, table.begin() + kWhat.size());
+  return table;
+}();
+
+constexpr auto kInfos = [] {
+  std::array<SettingInfo, kTable.size()> infos = {};
+  std::ranges::transform(kTable, infos.begin(), &Setting::info);
+  return infos;
+}();
+
+std::size_t IndexOf(std::string_view key) {
+  const auto found = std::ranges::find(kInfos, key, &SettingInfo::key);
+  return static_cast<std::size_t>(found - kInfos.begin());
+}
+
+}  // namespace
+
+CivilDate Settings::End() const { return end_date ? *end_date : as_of.value_or(kDefaultEnd); }
+
+CivilDate Settings::Start() const {
+  return start_date ? *start_date : DateOf(DaysOf(End()) - kDefaultDays);
+}
+
+CivilDate Settings::AsOf() const { return as_of.value_or(End()); }
+
+uint64_t Settings::FileRows() const { return file_rows.value_or(DefaultFileRows(format)); }
+
+TableOptions Settings::Options() const {
+  return {.format = format,
+          .codec = compression,
+          .level = compression_level,
+          .row_group_rows = static_cast<int64_t>(row_group_rows),
+          .money = money,
+          .nested = nested,
+          .classic_columns = model == "classic"};
+}
+
+std::span<const SettingInfo> AllSettings() { return kInfos; }
+
+Configuration::Configuration() : layers_(kTable.size(), Layer::kDefault) {}
+
+Configuration::Layer Configuration::LayerOf(std::string_view key) const {
+  return layers_.at(IndexOf(key));
+}
+
+Status Configuration::Set(std::string_view key, std::string_view value, Layer layer) {
+  const std::size_t index = IndexOf(key);
+  if (index == kTable.size()) {
+    std::vector<std::string_view> keys;
+    for (const SettingInfo& info : kInfos) keys.push_back(info.key);
+    const auto nearest = Nearest(key, keys);
+    return Wrong(nearest ? fmt::format("unknown key '{}'; did you mean '{}'?", key, *nearest)
+                         : fmt::format("unknown key '{}'; `fraudgen config` lists all", key));
+  }
+  if (auto parsed = kTable.at(index).parse(settings_, value); !parsed) return parsed;
+  layers_[index] = layer;
+  return {};
+}
+
+Status Configuration::AddText(std::string_view text, const std::string& name) {
+  const auto settings = ReadSettingsFile(text, name);
+  if (!settings) return std::unexpected(settings.error());
+  for (const FileSetting& setting : *settings) {
+    if (auto set = Set(setting.key, setting.value, Layer::kFile); !set) {
+      const bool known = IndexOf(setting.key) < kTable.size();
+      return Wrong(fmt::format("{}:{}: {}{}", name, setting.line, known ? setting.key + ": " : "",
+                               set.error().message));
+    }
+  }
+  if (LayerOf("rows") == Layer::kFile && LayerOf("size") == Layer::kFile) {
+    return Wrong(fmt::format("{}: it has both rows and size; leave one of them", name));
+  }
+  return {};
+}
+
+Status Configuration::AddFlag(std::string_view key, std::string_view value) {
+  if (auto set = Set(key, value, Layer::kCommandLine); !set) {
+    std::string flag(key);
+    std::ranges::replace(flag, '_', '-');
+    return Wrong(fmt::format("--{}: {}", flag, set.error().message));
+  }
+  return {};
+}
+
+Settings Configuration::settings() const {
+  Settings settings = settings_;
+  if (settings.rows && settings.size) {
+    if (LayerOf("rows") > LayerOf("size")) {
+      settings.size.reset();
+    } else {
+      settings.rows.reset();
+    }
+  }
+  if (!settings.rows && !settings.size) settings.size = Settings::kDefaultSize;
+  return settings;
+}
+
+Status Configuration::Check() const {
+  if (settings_.rows && settings_.size && LayerOf("rows") == LayerOf("size")) {
+    return Wrong("--rows and --size are two answers to one question; leave one of them");
+  }
+  if (auto dates = CheckDates(); !dates) return dates;
+  return CheckFormat();
+}
+
+Status Configuration::CheckDates() const {
+  const CivilDate start = settings_.Start();
+  const CivilDate end = settings_.End();
+  const CivilDate as_of = settings_.AsOf();
+  if (DaysOf(start) > DaysOf(end)) {
+    return Wrong(
+        fmt::format("the first day ({}) is after the last ({}); exchange start_date and "
+                    "end_date",
+                    ShowDate(start), ShowDate(end)));
+  }
+  if (DaysOf(as_of) < DaysOf(end)) {
+    return Wrong(fmt::format("as_of ({}) is before the last day ({}); it may not be earlier",
+                             ShowDate(as_of), ShowDate(end)));
+  }
+  if (start.year < 1970 || as_of.year > 2200) {
+    return Wrong(fmt::format("the days from {} to {} should be from 1970 to 2200", ShowDate(start),
+                             ShowDate(as_of)));
+  }
+  return {};
+}
+
+Status Configuration::CheckFormat() const {
+  const bool columnar = settings_.format == Format::kParquet || settings_.format == Format::kArrow;
+  // From a file they may stand beside any format: it is used with several.
+  for (const std::string_view key : {"row_group_rows", "money", "nested"}) {
+    if (columnar || LayerOf(key) != Layer::kCommandLine) continue;
+    std::string flag(key);
+    std::ranges::replace(flag, '_', '-');
+    return Wrong(fmt::format("--{} is for --format parquet or arrow, not for {}", flag,
+                             NameOf(settings_.format)));
+  }
+  const int most = settings_.compression == Codec::kGzip     ? 9
+                   : settings_.compression == Codec::kBrotli ? 11
+                                                             : 22;
+  if (settings_.compression_level > most) {
+    return Wrong(fmt::format("compression_level {} is too high; {} goes to {}",
+                             settings_.compression_level, NameOf(settings_.compression), most));
+  }
+  return {};
+}
+
+std::string ConfigurationText(const Settings& settings, Comments comments) {
+  std::string text;
+  for (const Setting& setting : kTable) {
+    const std::string value = setting.show(settings);
+    if (comments == Comments::kYes) {
+      fmt::format_to(std::back_inserter(text), "# {}\n", setting.info.meaning);
+    }
+    if (!value.empty()) {
+      fmt::format_to(std::back_inserter(text), "{} = {}\n", setting.info.key, value);
+    } else if (comments == Comments::kYes) {
+      fmt::format_to(std::back_inserter(text), "# {} = {}\n", setting.info.key,
+                     setting.info.key == "size" ? Quoted(setting.info.example)
+                                                : std::string(setting.info.example));
+    }
+  }
+  return text;
+}
+
+}  // namespace reveza::datagen

@@ -1,0 +1,101 @@
+// What a data set is, as a person says it: all that decides its bytes, and nothing else (not where
+// it goes, nor how many threads make it).
+//
+// Three layers, each over the one before: defaults, a configuration file, the command line. A value
+// that is wrong is refused with the place where it stands and what would be right. Values, so safe
+// from any thread that owns them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "datagen/blocks.h"
+#include "datagen/civil_time.h"
+#include "datagen/output/table_writer.h"
+
+namespace reveza::datagen {
+
+enum class Rows { kOfTransactions, kOfRides, kOfBoth };
+
+struct Settings {
+  std::string model = "classic";
+  Rows type = Rows::kOfTransactions;
+  uint64_t seed = 1;
+  std::optional<uint64_t> rows;  // one of the two, or neither: kDefaultSize
+  std::optional<Bytes> size;
+  Share fraud_rate{.billionths = 20'000'000};
+  std::optional<uint64_t> customers;  // nothing: as many as suit the rows
+  std::optional<CivilDate> start_date;
+  std::optional<CivilDate> end_date;
+  std::optional<CivilDate> as_of;
+  bool profiles = true;
+  bool safe_identities = false;
+  Format format = Format::kJsonLines;
+  Codec compression = Codec::kZstd;
+  int compression_level = 1;
+  uint64_t row_group_rows = 262'144;
+  std::optional<uint64_t> file_rows;  // nothing: as suits the format
+  Money money = Money::kFloat;
+  bool nested = false;
+
+  static constexpr Bytes kDefaultSize = 1'000'000'000;
+
+  // The days that hold where none were said: a year up to a fixed day, never a clock's.
+  CivilDate End() const;
+  CivilDate Start() const;
+  CivilDate AsOf() const;
+  uint64_t FileRows() const;
+  TableOptions Options() const;
+};
+
+enum class SettingKind { kValue, kFlag };
+
+struct SettingInfo {
+  std::string_view key;  // in the file; on the command line with dashes
+  SettingKind kind = SettingKind::kValue;
+  std::string_view meaning;
+  std::string_view example;
+};
+
+// All settings, in the order in which they are shown.
+std::span<const SettingInfo> AllSettings();
+
+class Configuration {
+ public:
+  Configuration();
+
+  // A configuration file's text; `name` is how messages call the file
+  // ("my.toml:3: unknown key 'fraud_rat'; did you mean 'fraud_rate'?").
+  Status AddText(std::string_view text, const std::string& name);
+  // From the command line. A flag has "true" or "false".
+  Status AddFlag(std::string_view key, std::string_view value);
+  // What fits together only, once all layers are in.
+  Status Check() const;
+
+  // Of rows and size, if both were said in different layers, the later one only.
+  Settings settings() const;
+
+ private:
+  enum class Layer { kDefault, kFile, kCommandLine };
+
+  Status Set(std::string_view key, std::string_view value, Layer layer);
+  Layer LayerOf(std::string_view key) const;
+  Status CheckDates() const;
+  Status CheckFormat() const;
+
+  Settings settings_;
+  std::vector<Layer> layers_;  // by the order of AllSettings
+};
+
+enum class Comments { kNo, kYes };
+
+// As a configuration file that says the same; with what each key means.
+std::string ConfigurationText(const Settings& settings, Comments comments);
+
+}  // namespace reveza::datagen

@@ -1,0 +1,235 @@
+#include "datagen/run/settings.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "datagen/run/settings_file.h"
+
+namespace reveza::datagen {
+namespace {
+
+Settings From(const std::vector<std::pair<std::string, std::string>>& flags) {
+  Configuration configuration;
+  for (const auto& [key, value] : flags) {
+    const auto added = configuration.AddFlag(key, value);
+    EXPECT_TRUE(added) << added.error().message;
+  }
+  const auto checked = configuration.Check();
+  EXPECT_TRUE(checked) << checked.error().message;
+  return configuration.settings();
+}
+
+// What is said about flags that do not hold; empty if they do.
+std::string Refusal(const std::vector<std::pair<std::string, std::string>>& flags) {
+  Configuration configuration;
+  for (const auto& [key, value] : flags) {
+    if (const auto added = configuration.AddFlag(key, value); !added) return added.error().message;
+  }
+  const auto checked = configuration.Check();
+  return checked ? "" : checked.error().message;
+}
+
+testing::AssertionResult Says(const std::string& message, std::string_view part) {
+  if (message.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "'" << message << "' lacks '" << part << "'";
+}
+
+TEST(ReadSettingsFile, TakesAKeyAndAValueALine) {
+  const auto settings = ReadSettingsFile(
+      "# all\n\nseed = 7 # as ever\nformat=\"csv\"\r\nmodel = 'classic'\nrows = 1_000_000\n"
+      "profiles = true\nend_date = 2025-06-30\n[fraud.pix]\nshare = 0.5\nname = \"a \\\"b\\\" #\"",
+      "my.toml");
+  ASSERT_TRUE(settings) << settings.error().message;
+  ASSERT_EQ(settings->size(), 8u);
+  const std::vector<std::pair<std::string, std::string>> expected = {
+      {"seed", "7"},
+      {"format", "csv"},
+      {"model", "classic"},
+      {"rows", "1000000"},
+      {"profiles", "true"},
+      {"end_date", "2025-06-30"},
+      {"fraud.pix.share", "0.5"},
+      {"fraud.pix.name", "a \"b\" #"}};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ((*settings)[i].key, expected[i].first);
+    EXPECT_EQ((*settings)[i].value, expected[i].second);
+  }
+  EXPECT_EQ((*settings)[0].line, 3u);
+  EXPECT_EQ((*settings)[7].line, 11u);
+}
+
+TEST(ReadSettingsFile, RefusesWhatIsNoneAndSaysWhere) {
+  for (const char* text : {"seed", "= 7", "seed = ", "seed = seven", "seed = \"7", "seed = 7 8",
+                           "a b = 1", "[fraud", "[fraud] x", "[]", "a..b = 1", ".a = 1", "a. = 1",
+                           "x = \"a\\n\"", "x = [1, 2]", "x = \"\"\"a\"\"\"", "\x01"}) {
+    const auto settings = ReadSettingsFile("\n" + std::string(text), "my.toml");
+    ASSERT_FALSE(settings) << text;
+    EXPECT_TRUE(settings.error().message.starts_with("my.toml:2: ")) << settings.error().message;
+  }
+  EXPECT_TRUE(ReadSettingsFile("", "my.toml"));
+}
+
+TEST(Configuration, BeginsWithWhatSuitsMost) {
+  const Settings settings = From({});
+  EXPECT_EQ(settings.size, 1'000'000'000u);
+  EXPECT_FALSE(settings.rows);
+  EXPECT_EQ(settings.fraud_rate.billionths, 20'000'000u);
+  EXPECT_EQ(settings.End(), (CivilDate{2025, 12, 31}));
+  EXPECT_EQ(settings.Start(), (CivilDate{2024, 12, 31}));
+  EXPECT_EQ(settings.AsOf(), settings.End());
+  EXPECT_EQ(settings.format, Format::kJsonLines);
+}
+
+TEST(Configuration, TakesEachFlag) {
+  const Settings settings = From({{"type", "all"},
+                                  {"seed", "9"},
+                                  {"rows", "1000"},
+                                  {"fraud_rate", "0.5"},
+                                  {"customers", "12"},
+                                  {"start_date", "2020-01-01"},
+                                  {"end_date", "2020-02-01"},
+                                  {"as_of", "2021-01-01"},
+                                  {"profiles", "false"},
+                                  {"identities", "safe"},
+                                  {"format", "parquet"},
+                                  {"compression", "gzip"},
+                                  {"compression_level", "9"},
+                                  {"row_group_rows", "1000"},
+                                  {"file_rows", "5000"},
+                                  {"money", "cents"},
+                                  {"nested", "true"}});
+  EXPECT_EQ(settings.type, Rows::kOfBoth);
+  EXPECT_EQ(settings.seed, 9u);
+  EXPECT_EQ(settings.rows, 1000u);
+  EXPECT_FALSE(settings.size);
+  EXPECT_EQ(settings.fraud_rate.billionths, 500'000'000u);
+  EXPECT_EQ(settings.customers, 12u);
+  EXPECT_EQ(settings.Start(), (CivilDate{2020, 1, 1}));
+  EXPECT_EQ(settings.End(), (CivilDate{2020, 2, 1}));
+  EXPECT_EQ(settings.AsOf(), (CivilDate{2021, 1, 1}));
+  EXPECT_FALSE(settings.profiles);
+  EXPECT_TRUE(settings.safe_identities);
+  EXPECT_EQ(settings.FileRows(), 5000u);
+  const TableOptions options = settings.Options();
+  EXPECT_EQ(options.format, Format::kParquet);
+  EXPECT_EQ(options.codec, Codec::kGzip);
+  EXPECT_EQ(options.level, 9);
+  EXPECT_EQ(options.row_group_rows, 1000);
+  EXPECT_EQ(options.money, Money::kCents);
+  EXPECT_TRUE(options.nested);
+}
+
+TEST(Configuration, ReadsSharesExactly) {
+  const std::vector<std::pair<std::string, uint64_t>> shares = {{"0", 0},
+                                                                {"1", 1'000'000'000},
+                                                                {"0.02", 20'000'000},
+                                                                {"2%", 20'000'000},
+                                                                {"0.07%", 700'000},
+                                                                {"real", 70'000},
+                                                                {".5", 500'000'000},
+                                                                {"0.000000001", 1},
+                                                                {"100%", 1'000'000'000},
+                                                                {"0.0200000000000", 20'000'000}};
+  for (const auto& [text, billionths] : shares) {
+    EXPECT_EQ(From({{"fraud_rate", text}}).fraud_rate.billionths, billionths) << text;
+  }
+  for (const char* text : {"", ".", "%", "2", "101%", "-0.1", "1.1", "0,02", "1e-3", "0.0000000001",
+                           "0.0.1", "abc", "1.000000001", "99999999999999999999"}) {
+    EXPECT_TRUE(Says(Refusal({{"fraud_rate", text}}), "no share")) << text;
+  }
+}
+
+TEST(Configuration, RefusesSizesNobodyCanMean) {
+  EXPECT_TRUE(Says(Refusal({{"size", "10"}}), "has no unit"));
+  EXPECT_TRUE(Says(Refusal({{"size", "10 parsecs"}}), "is no unit"));
+  EXPECT_TRUE(Says(Refusal({{"size", "-1GB"}}), "--size: "));
+  EXPECT_TRUE(Says(Refusal({{"size", "0GB"}}), "is nothing"));
+  EXPECT_TRUE(Says(Refusal({{"size", "5000TB"}}), "petabyte"));
+  EXPECT_TRUE(Says(Refusal({{"rows", "0"}}), "whole number from 1"));
+  EXPECT_TRUE(Says(Refusal({{"rows", "1e6"}}), "whole number"));
+  EXPECT_TRUE(Says(Refusal({{"rows", "99999999999999999999"}}), "whole number"));
+}
+
+TEST(Configuration, RefusesDatesThatCannotBe) {
+  EXPECT_TRUE(Says(Refusal({{"start_date", "2025-02-01"}, {"end_date", "2025-01-01"}}),
+                   "first day (2025-02-01) is after the last (2025-01-01)"));
+  EXPECT_TRUE(Says(Refusal({{"end_date", "2025-02-30"}}), "--end-date: "));
+  EXPECT_TRUE(Says(Refusal({{"end_date", "2025-06-30"}, {"as_of", "2025-06-29"}}), "as_of"));
+  EXPECT_TRUE(Says(Refusal({{"start_date", "1969-12-31"}}), "1970 to 2200"));
+  EXPECT_EQ(From({{"as_of", "2023-05-01"}}).End(), (CivilDate{2023, 5, 1}));
+  EXPECT_EQ(Refusal({{"start_date", "2025-12-31"}}), "") << "one day is a span";
+}
+
+TEST(Configuration, RefusesWhatDoesNotGoTogether) {
+  EXPECT_TRUE(Says(Refusal({{"rows", "5"}, {"size", "1GB"}}), "--rows and --size"));
+  EXPECT_TRUE(Says(Refusal({{"nested", "true"}, {"format", "csv"}}), "--nested is for"));
+  EXPECT_TRUE(Says(Refusal({{"money", "cents"}}), "not for jsonl"));
+  EXPECT_TRUE(Says(Refusal({{"compression", "gzip"}, {"compression_level", "10"}}), "goes to 9"));
+  EXPECT_EQ(Refusal({{"compression", "snappy"}}), "") << "as it always was: of no effect";
+}
+
+TEST(Configuration, ProposesTheNearestWord) {
+  EXPECT_TRUE(Says(Refusal({{"format", "paquet"}}), "did you mean 'parquet'?"));
+  EXPECT_TRUE(Says(Refusal({{"model", "elephant"}}), "write one of classic"));
+  EXPECT_TRUE(Says(Refusal({{"identities", "save"}}), "'safe'"));
+}
+
+TEST(Configuration, TheCommandLineIsOverTheFile) {
+  Configuration configuration;
+  ASSERT_TRUE(configuration.AddText("size = \"5GB\"\nseed = 3\nmoney = \"cents\"\n", "my.toml"));
+  ASSERT_TRUE(configuration.AddFlag("rows", "77"));
+  ASSERT_TRUE(configuration.Check()) << "money in a file may stand beside any format";
+  const Settings settings = configuration.settings();
+  EXPECT_EQ(settings.rows, 77u);
+  EXPECT_FALSE(settings.size);
+  EXPECT_EQ(settings.seed, 3u);
+}
+
+TEST(Configuration, SaysWhereTheFileIsWrong) {
+  Configuration configuration;
+  const auto unknown = configuration.AddText("seed = 1\nfraud_rat = 0.1\n", "my.toml");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().message,
+            "my.toml:2: unknown key 'fraud_rat'; did you mean 'fraud_rate'?");
+  const auto value = configuration.AddText("fraud_rate = \"much\"\n", "my.toml");
+  ASSERT_FALSE(value);
+  EXPECT_TRUE(value.error().message.starts_with("my.toml:1: fraud_rate: 'much' is no share"));
+  const auto both = configuration.AddText("rows = 1\nsize = \"1GB\"\n", "my.toml");
+  ASSERT_FALSE(both);
+  EXPECT_TRUE(Says(both.error().message, "both rows and size"));
+}
+
+TEST(ConfigurationText, SaysTheSameWhenItIsReadAgain) {
+  const Settings settings = From({{"type", "rides"},
+                                  {"rows", "1000"},
+                                  {"fraud_rate", "0.000000007"},
+                                  {"start_date", "2020-01-01"},
+                                  {"identities", "safe"},
+                                  {"format", "parquet"},
+                                  {"nested", "true"}});
+  const std::string text = ConfigurationText(settings, Comments::kNo);
+  Configuration again;
+  const auto added = again.AddText(text, "my.toml");
+  ASSERT_TRUE(added) << added.error().message;
+  EXPECT_EQ(ConfigurationText(again.settings(), Comments::kNo), text);
+}
+
+// The examples are values too: who removes the sign of the comment has something that holds.
+TEST(ConfigurationText, ExplainsEachKeyWithAnExampleThatHolds) {
+  const std::string text = ConfigurationText(Settings{}, Comments::kYes);
+  for (const SettingInfo& info : AllSettings()) {
+    EXPECT_TRUE(Says(text, info.meaning));
+    EXPECT_TRUE(Says(text, std::string(info.key) + " = "));
+    EXPECT_EQ(Refusal({{std::string(info.key), std::string(info.example)}, {"format", "parquet"}}),
+              "")
+        << info.key;
+  }
+  Configuration again;
+  EXPECT_TRUE(again.AddText(text, "my.toml"));
+}
+
+}  // namespace
+}  // namespace reveza::datagen
