@@ -54,10 +54,10 @@ class Rows {
  public:
   Rows(uint32_t column, TestingTexts texts) : random_(42, 1, column), texts_(texts) {}
 
-  uint64_t Bits(uint64_t row, uint16_t draw) const {
-    return random_.Bits(texts_ == TestingTexts::kConstant ? 7 : row, draw);
+  uint64_t Bits(uint64_t row, uint32_t draw) const {
+    return random_.Bits(texts_ == TestingTexts::kConstant ? 7 : row, static_cast<uint16_t>(draw));
   }
-  uint64_t Below(uint64_t limit, uint64_t row, uint16_t draw) const {
+  uint64_t Below(uint64_t limit, uint64_t row, uint32_t draw) const {
     return UpperProduct(Bits(row, draw), limit);
   }
   bool Null(uint64_t row) const { return Below(10, row, 0) < 3; }
@@ -68,10 +68,10 @@ class Rows {
       text = "CUST_000000000042";
     } else if (texts_ == TestingTexts::kPlain) {
       const uint64_t letters = 1 + Below(20, row, 1);
-      for (uint16_t i = 0; i < letters; ++i) text += kPlain[Below(kPlain.size(), row, 2 + i)];
+      for (uint32_t i = 0; i < letters; ++i) text += kPlain[Below(kPlain.size(), row, 2 + i)];
     } else {
       const uint64_t letters = Below(50, row, 1);
-      for (uint16_t i = 0; i < letters; ++i) text += kAwkward[Below(kAwkward.size(), row, 2 + i)];
+      for (uint32_t i = 0; i < letters; ++i) text += kAwkward[Below(kAwkward.size(), row, 2 + i)];
     }
     values.AppendText(text);
   }
