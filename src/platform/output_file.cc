@@ -14,7 +14,7 @@ namespace reveza::platform {
 namespace {
 
 constexpr int kMostNames = 1000;
-constexpr int kLooksPastGap = 16;
+constexpr int kLooksPastGap = 4;
 
 std::unexpected<Error> FailBy(int error, const char* what, const std::filesystem::path& path) {
   Error::Code code = Error::Code::kInternal;

@@ -109,7 +109,7 @@ std::vector<PlannedFile> Plan::FilesOf(uint64_t block) const {
     const uint64_t parts = first_numbers_[i][block + 1] - number;
     const uint64_t rows = model_->RowsOf(*table, block);
     for (uint64_t part = 0; part < parts; ++part) {
-      PlannedFile file{.table = table, .block = block};
+      PlannedFile file{.table = table, .block = block, .part = part};
       file.name = fmt::format("{}_{:05}.{}", table->name, number + part, NameOf(format_));
       if (rows > 0) {
         const uint64_t most = file_rows_ == 0 ? rows : file_rows_;

@@ -27,6 +27,7 @@ Result<Shard> ParseShard(std::string_view text);
 struct PlannedFile {
   const Table* table = nullptr;
   uint64_t block = 0;
+  uint64_t part = 0;       // of the table's rows in the block
   uint64_t first_row = 0;  // in the rows that the block has of the table
   // Nothing: all of them, however many there are.
   std::optional<uint64_t> rows = std::nullopt;
