@@ -42,6 +42,7 @@ demo: build ## show programs that are too large for the card take turns
 	@$(BUILD)/bin/reveza demo $(ARGS)
 
 test: build ## build, then run all tests; ARGS go to ctest (ARGS='-R swap')
+	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet test; fi
 	@tools/run_tests.sh $(BUILD) $(JOBS) $(ARGS)
 
 check: build ## format, clang-tidy, layers, licences, texts and links

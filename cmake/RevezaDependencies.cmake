@@ -36,3 +36,32 @@ find_library(REVEZA_CUDART_STATIC cudart_static
 add_library(reveza_cuda_headers INTERFACE)
 target_include_directories(reveza_cuda_headers SYSTEM INTERFACE
   ${REVEZA_CUDA_INCLUDE} ${REVEZA_NVML_INCLUDE})
+
+# Arrow and Parquet, from the pyarrow wheel in the same environment, exactly in the version that
+# tools/requirements-arrow.txt names, for it decides the bytes of what fraudgen writes. Without it
+# all is built but what writes columns.
+file(GLOB REVEZA_ARROW CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/build/python/lib/python3*/site-packages/pyarrow/libarrow.so.*[0-9])
+file(STRINGS ${PROJECT_SOURCE_DIR}/tools/requirements-arrow.txt REVEZA_ARROW_VERSION
+  REGEX "^pyarrow==")
+string(REPLACE "pyarrow==" "" REVEZA_ARROW_VERSION "${REVEZA_ARROW_VERSION}")
+set(REVEZA_ARROW_FOUND "")
+if(REVEZA_ARROW)
+  list(GET REVEZA_ARROW 0 REVEZA_ARROW)
+  get_filename_component(REVEZA_ARROW_HOME ${REVEZA_ARROW} DIRECTORY)
+  string(REPLACE libarrow. libparquet. REVEZA_PARQUET ${REVEZA_ARROW})
+  file(STRINGS ${REVEZA_ARROW_HOME}/include/arrow/util/config.h REVEZA_ARROW_FOUND
+    REGEX "ARROW_VERSION_STRING")
+endif()
+if(REVEZA_ARROW_FOUND MATCHES "\"${REVEZA_ARROW_VERSION}\"")
+  file(GLOB REVEZA_ARROW_LICENCES ${REVEZA_ARROW_HOME}-*.dist-info/licenses/*.txt)
+  add_library(reveza_arrow SHARED IMPORTED)
+  set_target_properties(reveza_arrow PROPERTIES IMPORTED_LOCATION ${REVEZA_ARROW}
+    INTERFACE_INCLUDE_DIRECTORIES ${REVEZA_ARROW_HOME}/include)
+  add_library(reveza_parquet SHARED IMPORTED)
+  set_target_properties(reveza_parquet PROPERTIES IMPORTED_LOCATION ${REVEZA_PARQUET}
+    INTERFACE_LINK_LIBRARIES reveza_arrow)
+else()
+  message(STATUS "No Arrow ${REVEZA_ARROW_VERSION} in build/python (tools/setup.sh installs it): "
+    "nothing that is built here writes Parquet or Arrow files")
+endif()

@@ -1,8 +1,9 @@
 # What `make install` puts where. Included last: it installs the targets that exist.
 #
-#   bin/                       reveza, revezad, the program that `reveza demo` starts
+#   bin/                       reveza, revezad, the program that `reveza demo` starts; fraudgen
 #   lib/reveza/                libreveza.so, preloaded into programs; never a place that ld.so looks
 #   lib/reveza/fakecuda/       the driver that needs no GPU
+#   lib/reveza/arrow/          Arrow's libraries, which fraudgen loads from there, and their licence
 #   lib/systemd/{system,user}/ units
 #   share/doc/reveza/          documents
 #
@@ -19,6 +20,15 @@ if(TARGET reveza_preload)
 endif()
 if(TARGET fakecuda_driver)
   install(TARGETS fakecuda_driver LIBRARY DESTINATION lib/reveza/fakecuda NAMELINK_SKIP)
+endif()
+# The wheel stays in the build tree, so what fraudgen needs of it is copied.
+if(TARGET fraudgen)
+  if(TARGET reveza_parquet)
+    set_target_properties(fraudgen PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/reveza/arrow")
+    install(FILES ${REVEZA_ARROW} ${REVEZA_PARQUET} ${REVEZA_ARROW_LICENCES}
+      DESTINATION lib/reveza/arrow)
+  endif()
+  install(TARGETS fraudgen RUNTIME DESTINATION bin OPTIONAL)
 endif()
 
 # The units name the program by its full path, which is known only when the prefix is.

@@ -22,6 +22,7 @@ LICENCE = re.compile(r"^[\w.+-]+( (WITH|AND|OR) [\w.+-]+)*$")
 
 CMAKE_NAME = re.compile(r"\bfind_package\s*\(\s*([\w+.-]+)|\bpkg_check_modules\s*\(\s*([\w+.-]+)")
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<([^>]+)>", re.MULTILINE)
+REQUIREMENTS = re.compile(r"^tools/requirements(-\w+)?\.txt$")
 CODE = {".cc", ".h", ".cu", ".cuh", ".inc"}
 SYSTEM_FOLDERS = ("arpa/", "asm/", "bits/", "linux/", "net/", "netinet/", "sys/")
 # The C library's. The C++ library's have no dot.
@@ -67,7 +68,7 @@ def is_system_header(header: str) -> bool:
 def used_names(path: pathlib.Path, name: str) -> list[tuple[int, str]]:
     """Line and name of each foreign thing that a file asks for."""
     if not (path.suffix in CODE | {".cmake"} or path.name in
-            ("CMakeLists.txt", "setup.sh", "requirements.txt")):
+            ("CMakeLists.txt", "setup.sh") or REQUIREMENTS.match(name)):
         return []
     text = path.read_text("utf-8", errors="replace")
 
@@ -77,7 +78,7 @@ def used_names(path: pathlib.Path, name: str) -> list[tuple[int, str]]:
     if path.suffix in CODE:
         return [(line(match.start()), match.group(1)) for match in INCLUDE.finditer(text)
                 if not is_system_header(match.group(1))]
-    if name == "tools/requirements.txt":
+    if REQUIREMENTS.match(name):
         return [(line(match.start()), match.group(1).lower())
                 for match in re.finditer(r"^([A-Za-z0-9][\w.-]*)", text, re.MULTILINE)]
     if name == "tools/setup.sh":

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs what building Reveza needs and this machine has not. Run it as often as you like.
 #
-#   tools/setup.sh [--quiet] [build|check|fuzz|all]...     (default: build)
+#   tools/setup.sh [--quiet] [build|test|check|fuzz|all]...     (default: build)
 #
-#   build   compiler, libraries, and where no CUDA toolkit is installed NVIDIA's wheels, which go
-#           into a private Python environment in the build tree (build/python)
+#   build   compiler, libraries, Arrow from its wheel, and where no CUDA toolkit is installed NVIDIA's
+#           wheels; wheels go into a private Python environment in the build tree (build/python)
+#   test    readers of data, as wheels, that some of the tests ask what they see
 #   check   what `make check` needs besides
 #   fuzz    what `make fuzz` needs besides
 #
@@ -20,6 +21,8 @@ check_packages=(git clang-format-19 clang-tidy-19)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 environment=build/python
 requirements=tools/requirements.txt
+arrow_requirements=tools/requirements-arrow.txt
+test_requirements=tools/requirements-test.txt
 quiet=no
 
 fail() {
@@ -95,18 +98,34 @@ installed_toolkit() {
   done
 }
 
-# Each wheel leaves a folder NAME-VERSION.dist-info, and the build looks for these four files.
-wheels_complete() {
-  local name version found file
+# Each wheel leaves a folder NAME-VERSION.dist-info.
+wheels_installed() {
+  local name version found
   while IFS='=' read -r name _ version; do
-    [[ $name == nvidia-* ]] || continue
+    [[ $name == [a-z]* ]] || continue
     found=("$environment"/lib/python3*/site-packages/"${name//-/_}-$version".dist-info)
     [[ -d ${found[0]} ]] || return 1
-  done <"$requirements"
+  done <"$1"
+}
+
+# The build looks for these four files.
+cuda_complete() {
+  local file found
+  wheels_installed "$requirements" || return 1
   for file in bin/nvcc include/cuda.h include/nvml.h lib/libcudart_static.a; do
     found=("$environment"/lib/python3*/site-packages/nvidia/cu13/"$file")
     [[ -f ${found[0]} ]] || return 1
   done
+}
+
+# Through the interpreter, for pip's own script names the place where it was installed first.
+install_wheels() {
+  "$environment/bin/python3" -m pip install --quiet --disable-pip-version-check \
+    --only-binary :all: --no-deps --requirement "$1"
+}
+
+need_environment() {
+  [[ -x $environment/bin/python3 ]] || python3 -m venv "$environment"
 }
 
 need_cuda() {
@@ -116,16 +135,27 @@ need_cuda() {
     say "CUDA toolkit in $home"
     return
   fi
-  if ! wheels_complete; then
+  if ! cuda_complete; then
     printf 'installing NVIDIA'\''s compiler and headers into %s\n' "$environment"
     # Made anew: a half-installed environment is quicker to replace than to repair.
     rm -rf "$environment"
-    python3 -m venv "$environment" || fail "could not make a Python environment in $environment"
-    "$environment/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: \
-      --no-deps --requirement "$requirements" || fail "could not install $requirements"
-    wheels_complete || fail "the wheels of $requirements lack a file that the build needs"
+    need_environment || fail "could not make a Python environment in $environment"
+    install_wheels "$requirements" || fail "could not install $requirements"
+    cuda_complete || fail "the wheels of $requirements lack a file that the build needs"
   fi
   say "CUDA $(sed -n 's/^nvidia-cuda-nvcc==//p' "$requirements") wheels in $environment"
+}
+
+# need_wheels WHAT REQUIREMENTS WITHOUT: what can be done without is no reason to stop.
+need_wheels() {
+  if ! wheels_installed "$2"; then
+    printf 'installing %s into %s\n' "$1" "$environment"
+    if ! { need_environment && install_wheels "$2" && wheels_installed "$2"; }; then
+      printf 'setup: could not install %s; without it %s\n' "$2" "$3" >&2
+      return
+    fi
+  fi
+  say "$1: $(sed -n 's/^\([a-z][a-z0-9-]*\)==/\1 /p' "$2" | paste -sd , | sed 's/,/, /g')"
 }
 
 main() {
@@ -137,19 +167,24 @@ main() {
         sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' tools/setup.sh
         exit 0
         ;;
-      build | check | fuzz) parts+=("$part") ;;
-      all) parts+=(build check fuzz) ;;
+      build | test | check | fuzz) parts+=("$part") ;;
+      all) parts+=(build test check fuzz) ;;
       *) fail "unknown argument '$part'; tools/setup.sh --help lists them" ;;
     esac
   done
   ((${#parts[@]})) || parts=(build)
   for part in "${parts[@]}"; do
+    [[ $part != test ]] || continue
     local -n group=${part}_packages
     packages+=("${group[@]}")
   done
-  need_packages "${packages[@]}"
+  ((${#packages[@]} == 0)) || need_packages "${packages[@]}"
   if [[ " ${parts[*]} " == *" build "* ]]; then
     need_cuda
+    need_wheels Arrow "$arrow_requirements" 'fraudgen writes neither Parquet nor Arrow files'
+  fi
+  if [[ " ${parts[*]} " == *" test "* ]]; then
+    need_wheels 'Readers of data' "$test_requirements" 'some tests are skipped'
   fi
 }
 

@@ -27,6 +27,8 @@ for word in "$@"; do
   case $word in install | --*) ;; *) echo "$word" >>"$folder/installed.txt" ;; esac
 done
 """
+REQUIREMENTS = ("requirements.txt", "requirements-arrow.txt", "requirements-test.txt")
+SITE = "build/python/lib/python3.11/site-packages"
 
 
 class Setup(TreeTest):
@@ -34,7 +36,7 @@ class Setup(TreeTest):
         super().setUp()
         self.tree.chmod(0o755)
         (self.tree / "tools").mkdir()
-        for name in ("setup.sh", "requirements.txt"):
+        for name in ("setup.sh", *REQUIREMENTS):
             shutil.copy(ROOT / "tools" / name, self.tree / "tools" / name)
         for name, text in (("dpkg-query", DPKG_QUERY), ("apt-get", APT_GET)):
             self.write(f"bin/{name}", text).chmod(0o755)
@@ -44,6 +46,7 @@ class Setup(TreeTest):
                             (ROOT / "tools/setup.sh").read_text(), re.MULTILINE)
         self.packages = {group: names.split() for group, names in groups}
         self.install(*self.packages["build"])
+        self.make_wheels(*REQUIREMENTS[1:])
 
     def install(self, *names: str):
         self.write("bin/installed.txt", "".join(f"{name}\n" for name in names))
@@ -60,8 +63,9 @@ class Setup(TreeTest):
         status, lines, errors = self.run_setup()
         self.assertEqual((status, errors), (0, ""))
         self.assertEqual(lines[0], "ok  g++ 12.2.0")
-        self.assertEqual(len(lines), len(self.packages["build"]) + 1)
-        self.assertEqual(lines[-1], f"ok  CUDA toolkit in {self.tree}/toolkit")
+        self.assertEqual(len(lines), len(self.packages["build"]) + 2)
+        self.assertEqual(lines[-2], f"ok  CUDA toolkit in {self.tree}/toolkit")
+        self.assertRegex(lines[-1], r"^ok  Arrow: pyarrow \d+\.\d+\.\d+$")
         self.assertFalse((self.tree / "bin/apt.log").exists())
 
     def test_quiet_says_nothing_when_all_is_there(self):
@@ -100,31 +104,62 @@ class Setup(TreeTest):
         status, lines, _ = self.run_setup("check")
         self.assertEqual((status, len(lines)), (0, len(self.packages["check"])))
 
-    def make_wheels(self):
-        site = "build/python/lib/python3.11/site-packages"
-        for line in (self.tree / "tools/requirements.txt").read_text().splitlines():
-            if line.startswith("nvidia"):
-                name, version = line.split("==")
-                self.write(f"{site}/{name.replace('-', '_')}-{version}.dist-info/METADATA")
+    def make_wheels(self, *requirements: str):
+        for file in requirements:
+            for line in (self.tree / "tools" / file).read_text().splitlines():
+                if not line.startswith("#"):
+                    name, version = line.split("==")
+                    self.write(f"{SITE}/{name.replace('-', '_')}-{version}.dist-info/METADATA")
+
+    def make_cuda_wheels(self):
+        self.make_wheels("requirements.txt")
         for file in ("bin/nvcc", "include/cuda.h", "include/nvml.h", "lib/libcudart_static.a"):
-            self.write(f"{site}/nvidia/cu13/{file}")
-        return self.tree / site
+            self.write(f"{SITE}/nvidia/cu13/{file}")
+        return self.tree / SITE
+
+    def break_python(self):
+        self.write("bin/python3", "#!/bin/sh\necho no network >&2\nexit 1\n").chmod(0o755)
+
+    def test_readers_for_tests_are_looked_for_when_asked(self):
+        self.install()
+        status, lines, errors = self.run_setup("test")
+        self.assertEqual((status, errors), (0, ""))
+        self.assertEqual(len(lines), 1)
+        self.assertIn("polars", lines[0])
+
+    def test_what_can_be_done_without_is_said_and_no_reason_to_stop(self):
+        self.break_python()
+        shutil.rmtree(self.tree / "build")
+        status, lines, errors = self.run_setup("build", "test")
+        self.assertEqual(status, 0)
+        self.assertIn("installing Arrow into build/python", lines)
+        self.assertIn("could not install tools/requirements-arrow.txt; without it fraudgen writes "
+                      "neither Parquet nor Arrow files\n", errors)
+        self.assertIn("could not install tools/requirements-test.txt; without it some tests are "
+                      "skipped\n", errors)
+
+    def test_an_older_arrow_is_noticed(self):
+        self.break_python()
+        for folder in (self.tree / SITE).glob("pyarrow-*"):
+            folder.rename(folder.with_name("pyarrow-1.0.0.dist-info"))
+        _, lines, _ = self.run_setup()
+        self.assertEqual(lines[-1], "installing Arrow into build/python")
 
     def test_complete_wheels_are_left_alone(self):
         if os.path.exists("/usr/local/cuda/bin/nvcc"):
             self.skipTest("this machine has a toolkit")
-        self.make_wheels()
+        self.make_cuda_wheels()
         status, lines, errors = self.run_setup(toolkit=False)
         self.assertEqual((status, errors), (0, ""))
-        self.assertIn("wheels in build/python", lines[-1])
+        self.assertIn("wheels in build/python", lines[-2])
 
     def test_a_removed_or_older_wheel_is_noticed(self):
         if os.path.exists("/usr/local/cuda/bin/nvcc"):
             self.skipTest("this machine has a toolkit")
-        self.write("bin/python3", "#!/bin/sh\necho no network >&2\nexit 1\n").chmod(0o755)
+        self.break_python()
         for lost in ("nvidia/cu13/include/nvml.h", "nvidia_nvvm-13.0.88.dist-info"):
             with self.subTest(lost=lost):
-                path = self.make_wheels() / lost
+                path = self.make_cuda_wheels() / lost
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
                 status, lines, errors = self.run_setup(toolkit=False)
                 self.assertEqual(status, 1)
