@@ -81,8 +81,8 @@ TEST(Admission, RoomForAContextIsMadeByEvictionAndByClosing) {
   ASSERT_TRUE(script.Open(2));
   script.Join(3, 3);
   script.MakeContext(3, 600 * kMiB);
-  EXPECT_FALSE(script.Open(1));  // it ran for longer
-  EXPECT_TRUE(script.Open(2));
+  EXPECT_TRUE(script.Open(1));
+  EXPECT_FALSE(script.Open(2));  // of two in their slice, who came in last
   EXPECT_LE(script.GpuOf().credit_out, 16 * kGiB);
   EXPECT_EQ(script.CardOf(3).credit, 600 * kMiB);
 }

@@ -105,8 +105,9 @@ Bytes Books::Entry(const Job& job, GpuId gpu) const {
   Bytes sum = Claim(job, gpu);
   for (const PendingGrowth& growth : growths) {
     if (growth.job != job.id || growth.gpu != gpu) continue;
-    const bool on_entry =
-        job.phase != Phase::kIn && growth.kind == GrowthKind::kPinned && !growth.Blocked();
+    // A turn that goes on after a failed drain has not got it yet.
+    const bool on_entry = job.phase != Phase::kIn && !job.in_turn &&
+                          growth.kind == GrowthKind::kPinned && !growth.Blocked();
     if (growth.approved || on_entry) sum += growth.bytes;
   }
   return sum;

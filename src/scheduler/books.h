@@ -86,13 +86,14 @@ struct Job {
   // The turn: from the first open gate until all gates are closed.
   bool in_turn = false;
   Time turn_start{0};
-  Time ran{0};
+  Time ran{0};  // in the turns before
   std::uint64_t turns = 0;
-  std::uint64_t entered = 0;           // order of entering
-  std::optional<Time> filling_in_for;  // a shorter turn than a slice, beside an older waiter
-  std::optional<Time> handover_began;  // the first CloseGate for this job
-  bool displaced_others = false;       // gates were closed for it
-  std::map<GpuId, Bytes> coming_in;    // what it lacked when it entered
+  std::uint64_t entered = 0;            // order of entering
+  std::optional<Time> filling_in_for;   // a shorter turn than a slice, beside an older waiter
+  std::optional<Time> handover_began;   // the first CloseGate for this job
+  std::optional<Time> held_back_since;  // it fits, beside jobs that may grow on
+  bool displaced_others = false;        // gates were closed for it
+  std::map<GpuId, Bytes> coming_in;     // what it lacked when it entered
 
   // Drains that failed.
   bool drain_failed = false;  // in this attempt
@@ -101,7 +102,10 @@ struct Job {
   Time evictable_at{0};  // host memory failed it
 
   std::optional<Time> peak_raised;  // when a client last had more memory than ever before
+  Time ran_at_peak{0};              // how long the job had run by then
 
+  // All the time that it ran.
+  Time Ran(Time now) const { return ran + (in_turn ? now - turn_start : Time(0)); }
   bool Uses(GpuId gpu) const;
   bool GateOpenSomewhere() const;
   bool AllIdle() const;

@@ -9,7 +9,7 @@ namespace {
 
 void EndTurn(Books& books, Job& job) {
   job.phase = Phase::kOut;
-  if (job.in_turn) job.ran += books.now - job.turn_start;
+  job.ran = job.Ran(books.now);
   job.in_turn = false;
   job.filling_in_for.reset();
   job.handover_began.reset();
@@ -44,7 +44,8 @@ void OpenGateOf(Books& books, Client& client) {
 
 void Enter(Books& books, Job& job) {
   job.phase = Phase::kEntering;
-  job.entered = ++books.next_entered;
+  if (!job.in_turn) job.entered = ++books.next_entered;
+  job.held_back_since.reset();
   job.why = WaitReason::kNone;
   job.blocked_by = 0;
   for (const auto& [gpu, card] : books.gpus) {

@@ -9,7 +9,8 @@ namespace reveza::scheduler {
 
 // Looks at every growth that waits: refuses what could never be served, answers kLater where the
 // gate is closed or closing, approves what fits beside the jobs that are in (closing some if it
-// must) and leaves the rest waiting.
+// must), closes the growing job where those in the way have the better right to stay, and leaves
+// the rest waiting.
 void ConsiderGrowths(Books& books);
 
 // When nothing else can be decided: of the growths that block each other, refuses one of the

@@ -156,7 +156,9 @@ void NotePeak(Books& books, GpuId gpu, Client& client, Bytes swappable) {
   if (swappable <= holding.peak) return;
   holding.peak = swappable;
   if (swappable > holding.cleared + books.gpus.at(gpu).config.granule) holding.cleared = swappable;
-  books.jobs.at(client.job).peak_raised = books.now;
+  Job& job = books.jobs.at(client.job);
+  job.peak_raised = books.now;
+  job.ran_at_peak = job.Ran(books.now);
 }
 
 }  // namespace reveza::scheduler

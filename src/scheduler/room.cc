@@ -5,6 +5,7 @@
 #include "scheduler/admission.h"
 #include "scheduler/gates.h"
 #include "scheduler/host.h"
+#include "scheduler/slices.h"
 
 namespace reveza::scheduler {
 namespace {
@@ -151,22 +152,41 @@ std::vector<Job*> EnteringByAge(Books& books) {
   return entering;
 }
 
-// Who may be closed to make room, the first to go first. Jobs that come in by right of their turn
-// are not among them unless `all`.
-std::vector<Job*> ClosingOrder(Books& books, GpuId gpu, JobId keep, bool all) {
+// Neither while it could not be closed, after a failed drain.
+bool SliceIsOver(Books& books, const Job& job) {
+  return job.phase == Phase::kIn && books.Reached(ClosableAt(books, job));
+}
+
+// Whether a job may lose its place for the growth of another.
+bool GivesWay(Books& books, const Job& job, const Job& grower) {
+  // It comes in by right of its turn; or its memory could go nowhere.
+  if (job.phase == Phase::kEntering && job.displaced_others) return false;
+  if (KeepsItsPlace(books, job)) return false;
+  if (job.phase == Phase::kIn && job.AllIdle()) return true;
+  if (KeepsItsPlace(books, grower)) return true;
+  const bool over = SliceIsOver(books, job);
+  if (over != SliceIsOver(books, grower)) return over;
+  return !over && job.entered > grower.entered;
+}
+
+// Who may be closed to make room, the first to go first: idle ones, then those whose slice is over,
+// those that ran longest first, then those that came in last. `grower` 0: not for growth, but for
+// something that comes before any slice.
+std::vector<Job*> ClosingOrder(Books& books, GpuId gpu, JobId grower) {
   std::vector<Job*> order;
   for (auto& [id, job] : books.jobs) {
-    if (id == keep || books.Entry(job, gpu) <= books.Fixed(job, gpu)) continue;
-    const bool entering = job.phase == Phase::kEntering;
-    if (job.phase != Phase::kIn && !entering) continue;
-    if (entering && job.displaced_others && !all) continue;
-    if (job.GateOpenSomewhere() && !books.Reached(job.closable_at)) continue;
-    order.push_back(&job);
+    if (id == grower || books.Entry(job, gpu) <= books.Fixed(job, gpu)) continue;
+    if (job.phase != Phase::kIn && job.phase != Phase::kEntering) continue;
+    if (grower == 0 || GivesWay(books, job, books.jobs.at(grower))) order.push_back(&job);
   }
-  std::sort(order.begin(), order.end(), [](const Job* a, const Job* b) {
-    return std::make_tuple(a->phase != Phase::kIn, a->turn_start, a->entered) <
-           std::make_tuple(b->phase != Phase::kIn, b->turn_start, b->entered);
-  });
+  const auto key = [&](const Job* job) {
+    const bool over = SliceIsOver(books, *job);
+    return std::make_tuple(job->phase == Phase::kEntering && job->displaced_others,
+                           !(over && job->AllIdle()), !over,
+                           over ? job->turn_start.count() : -static_cast<Time::rep>(job->entered));
+  };
+  std::sort(order.begin(), order.end(),
+            [&](const Job* a, const Job* b) { return key(a) < key(b); });
   return order;
 }
 
@@ -205,25 +225,22 @@ bool EvictionsSuffice(Books& books, const JobSet& in) {
   return true;
 }
 
-Fit MakeFit(Books& books, GpuId gpu, Bytes bytes, JobId keep, bool best_effort) {
+Fit MakeFit(Books& books, GpuId gpu, Bytes bytes, JobId grower, bool best_effort) {
   JobSet in = books.InOrEntering();
+  JobSet in_later = in;  // when also those have left that cannot be closed now
   std::vector<Job*> closing;
-  for (Job* job : ClosingOrder(books, gpu, keep, keep == 0)) {
+  for (Job* job : ClosingOrder(books, gpu, grower)) {
     if (FitsWith(books, gpu, in, bytes)) break;
+    in_later.erase(job->id);
+    if (job->GateOpenSomewhere() && !books.Reached(job->closable_at)) continue;
     in.erase(job->id);
     closing.push_back(job);
   }
   if (!FitsWith(books, gpu, in, bytes) && !best_effort) {
-    JobSet without = books.InOrEntering();
-    without.erase(keep);
-    return keep != 0 && books.Fits(gpu, without) && !without.empty() &&
-                   std::any_of(without.begin(), without.end(),
-                               [&](JobId id) {
-                                 const Job& job = books.jobs.at(id);
-                                 return job.phase == Phase::kEntering && job.displaced_others;
-                               })
-               ? Fit::kItself
-               : Fit::kNotNow;
+    if (grower == 0 || FitsWith(books, gpu, in_later, bytes)) return Fit::kNotNow;
+    JobSet others = books.InOrEntering();
+    others.erase(grower);
+    return books.Fits(gpu, others) && in_later.size() > 1 ? Fit::kItself : Fit::kNotNow;
   }
   // Those closed first may not have been needed once a larger one was chosen.
   for (Job* job : closing) {

@@ -14,11 +14,13 @@ bool EvictionsSuffice(Books& books, const JobSet& in);
 enum class Fit {
   kYes,     // it fits, at the latest when those that leave have left
   kNotNow,  // somebody in the way cannot be closed now
-  kItself,  // only if `keep` itself leaves: a job that has waited for its turn is coming in
+  kItself,  // only if the growing job leaves: those in the way have the better right to stay
 };
-// Makes `bytes` more fit beside the jobs that are in, by closing others: those that ran longest
-// in this turn first. Nothing is closed in vain, unless `best_effort`.
-Fit MakeFit(Books& books, GpuId gpu, Bytes bytes, JobId keep, bool best_effort);
+// Makes `bytes` more fit beside the jobs that are in, by closing others. For the growth of a job
+// (`grower`; 0: for something that comes before any slice) those that are idle, whose slice is over
+// while the grower's is not, or that came in after it. Nothing is closed in vain, unless
+// `best_effort`.
+Fit MakeFit(Books& books, GpuId gpu, Bytes bytes, JobId grower, bool best_effort);
 
 // Restores the budget after it was cut: takes approvals back, then closes jobs.
 void Shrink(Books& books);

@@ -79,6 +79,7 @@ class TurnChoice {
     }
     JobSet closing;
     if (!Suits(books_, job, in_) && !FindVictims(job, closing)) return false;
+    if (closing.empty() && WouldMoveInVain(job)) return false;
     if (!InNobodysWay(job)) {
       Say(job, WaitReason::kTurn, blocked_.front().job->id);
       return false;
@@ -104,6 +105,27 @@ class TurnChoice {
       return;
     }
     Say(job, WaitReason::kTurn, *leaving.begin());
+  }
+
+  // Memory that is moved to let a job in beside others is moved in vain if one of those grows on.
+  // Who has not grown for as long as the job's turn must last will probably not until then. For so
+  // long the job is held back, and no longer, whoever else comes in and grows.
+  bool WouldMoveInVain(Job& job) {
+    if (job.displaced_others || FitsWithoutMoving(job)) return false;
+    const Time turn = ShortestUsefulTurn(books_, job);
+    for (const JobId id : in_) {
+      const Job& other = books_.jobs.at(id);
+      const Time steady = other.Ran(books_.now) - other.ran_at_peak;
+      if (!ShareGpu(books_, job, other) || steady >= turn || End(other) <= books_.now) continue;
+      if (!job.held_back_since && other.in_turn) job.held_back_since = books_.now;
+      const Time expected = std::min(End(other), job.held_back_since.value_or(books_.now) + turn);
+      if (books_.Reached(expected)) return false;
+      books_.WakeAt(books_.now + turn - steady);
+      Say(job, WaitReason::kTurn, id);
+      blocked_.push_back(Blocked{&job, expected, {}});
+      return true;
+    }
+    return false;
   }
 
   // Finds few jobs whose turn is over and whose leaving lets `job` in. Else says why not,

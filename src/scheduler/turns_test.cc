@@ -212,6 +212,56 @@ TEST(Turns, AJobInTheWayOfNobodyFillsInForAFullSlice) {
   EXPECT_TRUE(script.Open(3));
 }
 
+// Of three that wait, the second fits beside the first, but what it would push out has to move.
+class TurnsBesideWhoMayGrow : public ::testing::Test {
+ protected:
+  TurnsBesideWhoMayGrow() {
+    script_.Newcomer(1, kBig);
+    script_.Newcomer(2, 4 * kGiB);
+    script_.Newcomer(3, 4 * kGiB);
+    for (ClientId client : {1, 2, 3}) script_.Want(client);
+    script_.hold_gates = true;
+    script_.Wait(script_.JobOf(1).slice_ends + seconds(1));  // a handover takes a second
+    script_.CloseHeldGate(1);
+    script_.hold_gates = false;
+    for (int i = 0; i < 20; ++i) {  // the shortest turn in which 4 GiB at 20 GB/s are 5 %
+      useful_ += milliseconds(215);
+    }
+  }
+
+  Script script_;
+  Time useful_{0};
+};
+
+TEST_F(TurnsBesideWhoMayGrow, MemoryMovesOnlyWhenTheOtherHasStoppedGrowing) {
+  ASSERT_TRUE(script_.Open(2));
+  EXPECT_FALSE(script_.Open(3));
+  EXPECT_EQ(script_.JobOf(3).why, WaitReason::kTurn);
+  EXPECT_EQ(script_.JobOf(3).blocked_by, 2u);
+  script_.Wait(useful_ - milliseconds(50));
+  EXPECT_FALSE(script_.Open(3));
+  script_.Wait(milliseconds(50));
+  EXPECT_TRUE(script_.Open(2) && script_.Open(3));
+}
+
+TEST_F(TurnsBesideWhoMayGrow, WhoGrowsOnHasNotThrownAnybodyOut) {
+  script_.Wait(seconds(1));
+  script_.Grow(2, 7, 7 * kGiB);
+  script_.Wait(useful_);
+  EXPECT_FALSE(script_.Open(3));
+  EXPECT_EQ(script_.All<CloseGate>().size(), 1u);
+  EXPECT_EQ(script_.CardOf(3).books.resident, 0u);
+}
+
+TEST_F(TurnsBesideWhoMayGrow, NobodyIsHeldBackForEver) {
+  for (std::uint32_t request = 1; request <= 5; ++request) {
+    EXPECT_FALSE(script_.Open(3));
+    script_.Grow(2, request, 64 * kMiB);
+    script_.Wait(seconds(1));
+  }
+  EXPECT_TRUE(script_.Open(3));
+}
+
 TEST(Turns, SeparateGpusHaveSeparateTurns) {
   Script script;
   script.SetBudget(1, 16 * kGiB);

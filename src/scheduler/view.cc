@@ -77,7 +77,7 @@ JobView ViewOf(const Books& books, const Job& job) {
   if (view.why == WaitReason::kNone) view.why = GrowthReason(books, job);
   view.waiting_since = job.waiting_since.value_or(Time(0));
   if (job.phase == Phase::kIn && Contended(books, job)) view.slice_ends = ClosableAt(books, job);
-  view.ran = job.ran + (job.in_turn ? books.now - job.turn_start : Time(0));
+  view.ran = job.Ran(books.now);
   view.turns = job.turns;
   for (const auto& [id, client] : job.clients) view.clients.push_back(id);
   return view;

@@ -112,21 +112,33 @@ void Client::EvictPieces(GpuId gpu) {
   }
   const Bytes piece = std::min(world_.config().granule, card.books.resident);
   card.piece_going_out = true;
-  world_.AtFor(world_.Copy(gpu, Direction::kOut, piece), id_,
-               [gpu, piece, serial = card.evict_serial](Client& self) {
-                 Card& now = self.cards_[gpu];
-                 now.piece_going_out = false;
-                 if (now.evict_serial != serial) {
-                   if (now.evict_serial != 0) self.EvictPieces(gpu);
-                   return;
-                 }
-                 now.books.resident -= piece;
-                 now.books.swapped += piece;
-                 now.credit -= piece;
-                 now.evict_left -= std::min(piece, now.evict_left);
-                 self.Account(gpu, piece);
-                 self.EvictPieces(gpu);
-               });
+  const Bytes needed = HostUsed() + piece;
+  GrowArena(needed);
+  if (needed <= arena_) {
+    SendOut(gpu, piece, card.evict_serial);
+  } else {
+    world_.AtFor(arena_ready_, id_, [gpu, piece, serial = card.evict_serial](Client& self) {
+      self.SendOut(gpu, piece, serial);
+    });
+  }
+}
+
+void Client::SendOut(GpuId gpu, Bytes piece, std::uint32_t serial) {
+  const Time done = world_.Copy(gpu, Direction::kOut, piece);
+  world_.AtFor(done, id_, [gpu, piece, serial](Client& self) {
+    Card& now = self.cards_[gpu];
+    now.piece_going_out = false;
+    if (now.evict_serial != serial) {
+      if (now.evict_serial != 0) self.EvictPieces(gpu);
+      return;
+    }
+    now.books.resident -= piece;
+    now.books.swapped += piece;
+    now.credit -= piece;
+    now.evict_left -= std::min(piece, now.evict_left);
+    self.Account(gpu, piece);
+    self.EvictPieces(gpu);
+  });
 }
 
 void Client::FinishEviction(GpuId gpu, EvictFailure failure) {
@@ -134,7 +146,6 @@ void Client::FinishEviction(GpuId gpu, EvictFailure failure) {
   const std::uint32_t serial = card.evict_serial;
   card.evict_serial = 0;
   card.evict_left = 0;
-  arena_ = std::max(arena_, HostUsed());
   world_.Send(id_, EventKind::kOther, [id = id_, serial, gpu, failure](Scheduler& s, Time now) {
     s.Evicted(now, id, serial, gpu, 0, failure);
   });
@@ -194,9 +205,25 @@ void Client::Do(const scheduler::SetContention& order) {
   WatchIdle();
 }
 
-void Client::Do(const scheduler::PrepareArena&) {}
+void Client::Do(const scheduler::PrepareArena& order) { GrowArena(order.bytes); }
+
+// What is being pinned comes first; nobody can use a part of it before all of it is there.
+void Client::GrowArena(Bytes bytes) {
+  if (bytes <= arena_begun_) return;
+  arena_ready_ = world_.Pin(bytes - arena_begun_);
+  arena_begun_ = bytes;
+  if (arena_ready_ == world_.now()) {
+    arena_ = bytes;
+    return;
+  }
+  world_.AtFor(arena_ready_, id_, [bytes](Client& self) {
+    self.arena_ = std::max(self.arena_, bytes);
+    for (const auto& [gpu, card] : self.cards_) self.Account(gpu);
+  });
+}
 
 void Client::Resume() {
+  if (dead_) return;
   const bool closing = gate_ == Gate::kClosing;
   if (closing) gate_ = Gate::kOpen;
   // Without a GPU it has nothing to resume with: it is like a new one, whose gate is closed.

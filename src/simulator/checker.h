@@ -62,6 +62,11 @@ class Checker {
     std::uint64_t held_for_host_memory = 0;
   };
   const Seen& seen() const { return seen_; }
+  // How often the gates of a job opened, also when it has gone.
+  std::uint64_t TurnsOf(scheduler::JobId job) const {
+    const auto count = turn_counts_.find(job);
+    return count == turn_counts_.end() ? 0 : count->second;
+  }
 
  private:
   struct Turn {

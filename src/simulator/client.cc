@@ -10,7 +10,14 @@ using scheduler::Scheduler;
 
 Client::Client(World& world, ClientId id, JobId job, const Plan& plan)
     : world_(world), id_(id), job_(job), plan_(plan) {
-  for (const GpuId gpu : plan_.gpus) to_allocate_.push_back(gpu);
+  const Bytes piece = plan_.piece == 0 ? plan_.footprint : plan_.piece;
+  for (const GpuId gpu : plan_.gpus) {
+    Bytes left = plan_.footprint;
+    do {
+      to_allocate_.push_back({gpu, std::min(left, piece)});
+      left -= std::min(left, piece);
+    } while (left > 0);
+  }
 }
 
 const char* Client::WaitsFor() const {
@@ -48,6 +55,7 @@ void Client::Begin() {
 }
 
 void Client::Die() {
+  dead_ = true;
   world_.Send(id_, EventKind::kDeath,
               [id = id_](Scheduler& s, Time now) { s.ClientLeft(now, id); });
   world_.At(world_.now(), [&world = world_, id = id_] { world.Gone(id); });
@@ -98,11 +106,16 @@ void Client::Wait(At what) {
 void Client::Proceed() {
   at_ = At::kBetween;
   waiting_since_.reset();
+  if (fills_) {
+    TakeStep();
+    return;
+  }
   if (!to_allocate_.empty()) {
-    const GpuId gpu = to_allocate_.back();
+    const Piece piece = to_allocate_.back();
     to_allocate_.pop_back();
+    fills_ = plan_.piece != 0;
     const auto kind = plan_.resident_only ? GrowthKind::kPinned : GrowthKind::kSwappable;
-    growing_ = Growing{gpu, kind, plan_.footprint, 0};
+    growing_ = Growing{piece.gpu, kind, piece.bytes, 0};
     AskGrowth();
     return;
   }
@@ -129,6 +142,7 @@ void Client::TakeStep() {
 
 void Client::FinishStep(Time length) {
   worked_ += length;
+  fills_ = false;
   at_ = At::kBetween;
   if (gate_ == Gate::kClosing) FinishClosing(close_serial_);
   if (world_.Chance(plan_.frees)) FreeSome();

@@ -16,6 +16,7 @@ namespace reveza::simulator {
 struct Plan {
   std::vector<GpuId> gpus;
   Bytes footprint = 0;      // allocated at the start, on each GPU
+  Bytes piece = 0;          // of the footprint, with a step after each; 0: all at once
   Bytes surely_served = 0;  // growth up to this is never refused
   Bytes most = 0;           // it never asks for more swappable and pinned memory, on each GPU
   Bytes context = 16 * kMiB;
@@ -66,6 +67,10 @@ class Client {
     Bytes evict_left = 0;
     bool piece_going_out = false;
   };
+  struct Piece {
+    GpuId gpu;
+    Bytes bytes;
+  };
   struct Growing {
     GpuId gpu;
     scheduler::GrowthKind kind;
@@ -105,6 +110,8 @@ class Client {
   void FailDrain(std::uint32_t serial);
   void GateIsOpen();
   void EvictPieces(GpuId gpu);
+  void SendOut(GpuId gpu, Bytes piece, std::uint32_t serial);
+  void GrowArena(Bytes bytes);
   void FinishEviction(GpuId gpu, scheduler::EvictFailure failure);
   void SwapInPieces(GpuId gpu);
   void ReportSwappedIn();
@@ -116,6 +123,7 @@ class Client {
   const JobId job_;
   const Plan plan_;
   std::map<GpuId, Card> cards_;
+  bool dead_ = false;  // it goes in this very moment
   Gate gate_ = Gate::kClosed;
   bool told_gate_ = false;  // GateWanted was sent since the gate closed
   std::uint32_t close_serial_ = 0;
@@ -130,8 +138,11 @@ class Client {
   std::uint32_t next_request_ = 0;
   std::uint64_t step_ = 0;
   Time step_ends_{0};
-  std::vector<GpuId> to_allocate_;
-  Bytes arena_ = 0;
+  std::vector<Piece> to_allocate_;  // the last one first
+  bool fills_ = false;              // a step between two pieces is due
+  Bytes arena_ = 0;                 // pinned host memory
+  Bytes arena_begun_ = 0;           // the same, when all pinning under way is done
+  Time arena_ready_{0};             // and when that is
   std::uint64_t drains_failed_ = 0;
   std::optional<Time> waiting_since_;
   Time worked_{0};

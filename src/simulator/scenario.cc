@@ -46,6 +46,7 @@ class Maker {
       world.budgets.push_back(Between(16, 48) * world.granule);
     }
     world.link = static_cast<double>(Between(4, 40)) * 1e9;
+    world.pinning = OneIn(2) ? 0 : static_cast<double>(Between(1, 20)) * 1e9;
     scheduler::Config& config = world.scheduler;
     config.host_budget = 1024 * kGiB;
     config.slice_floor = Milliseconds(50, 400);
@@ -102,6 +103,7 @@ class Maker {
       plan.frees = 0.05;
       return plan;
     }
+    plan.piece = OneIn(2) ? 0 : Between(1, 8) * granule;
     plan.grows = static_cast<double>(Between(0, 10)) / 200;
     plan.frees = static_cast<double>(Between(0, 10)) / 200;
     plan.pins = OneIn(3) ? 0.01 : 0;

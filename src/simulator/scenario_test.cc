@@ -125,6 +125,37 @@ TEST(Efficiency, HandoversCostNoMoreThanTheirShare) {
   }
 }
 
+// Three programs come one after the other, and each grows piece by piece to two thirds of the card,
+// with a step of work after each. Nobody can know how large they will be; but who was first is not
+// thrown out for the growth of the others, and the others do not throw each other out all the time.
+TEST(Efficiency, JobsThatAllGrowLeaveTheFirstInPeace) {
+  constexpr Bytes kCard = 16128 * kMiB;
+  constexpr Bytes kEach = 10752 * kMiB;
+  Scenario scenario;
+  scenario.world.budgets = {kCard};
+  scenario.world.link = 50e9;
+  scenario.world.pinning = 20e9;
+  scenario.world.scheduler.host_budget = 256 * kGiB;
+  Plan plan;
+  plan.gpus = {0};
+  plan.context = 600 * kMiB;
+  plan.footprint = plan.most = kEach;
+  plan.piece = kEach / 6;
+  plan.step = milliseconds(80);
+  plan.work = 30 * plan.step;
+  for (const std::uint64_t seed : Seeds(20)) {
+    scenario.world.seed = seed;
+    World world(scenario.world);
+    for (JobId job = 1; job <= 3; ++job) world.Start(milliseconds(400) * job, job, plan);
+    world.Run(seconds(60));
+    ASSERT_TRUE(world.checker().ok()) << world.checker().failure();
+    ASSERT_TRUE(world.clients().empty());
+    EXPECT_EQ(world.checker().TurnsOf(1), 1u) << "REVEZA_SEED=" << seed;
+    EXPECT_LE(world.checker().seen().turns, 7u) << "REVEZA_SEED=" << seed;
+    EXPECT_LE(world.moved(), kEach / 3 * 4) << "REVEZA_SEED=" << seed;
+  }
+}
+
 // The two directions of the link work at the same time: a handover of 12 + 12 GiB on a full card
 // takes little longer than one way, and not twice as long.
 TEST(Efficiency, AHandoverUsesBothDirectionsAtOnce) {

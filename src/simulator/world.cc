@@ -136,6 +136,14 @@ Time World::Copy(GpuId gpu, Direction direction, Bytes bytes) {
   return busy_until;
 }
 
+Time World::Pin(Bytes bytes) {
+  if (config_.pinning == 0) return now_;
+  const double seconds = static_cast<double>(bytes) / config_.pinning;
+  pins_until_ = std::max(pins_until_, now_) +
+                std::chrono::duration_cast<Time>(std::chrono::duration<double>(seconds));
+  return pins_until_;
+}
+
 std::uint64_t World::Random(std::uint64_t low, std::uint64_t high) {
   return low + random_() % (high - low + 1);
 }

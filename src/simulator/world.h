@@ -32,6 +32,7 @@ struct WorldConfig {
   std::vector<Bytes> budgets;  // one a GPU
   Bytes granule = 64 * kMiB;
   double link = 20e9;  // bytes/s each way
+  double pinning = 0;  // bytes/s of host memory, for all clients together; 0: it takes no time
   Time shortest_latency = std::chrono::microseconds(20);
   Time longest_latency = std::chrono::microseconds(500);
 };
@@ -64,6 +65,8 @@ class World {
   void Gone(ClientId client);
   // When a copy that begins now will be done.
   Time Copy(GpuId gpu, Direction direction, Bytes bytes);
+  // When host memory whose pinning begins now will be ready.
+  Time Pin(Bytes bytes);
   std::uint64_t Random(std::uint64_t low, std::uint64_t high);  // both included
   bool Chance(double probability);
 
@@ -104,6 +107,7 @@ class World {
   std::map<ClientId, std::unique_ptr<Client>> clients_;
   std::map<ClientId, Channel> channels_;
   std::map<std::pair<GpuId, Direction>, Time> links_;
+  Time pins_until_{0};
   std::map<GpuId, Bytes> external_;
   Time now_{0};
   std::uint64_t next_order_ = 0;
