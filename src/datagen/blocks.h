@@ -58,6 +58,8 @@ class FraudRows {
 
   // `offset` of the row in its block.
   bool IsFraud(uint64_t offset) const { return order_.At(offset) < frauds_; }
+  // The row that stands at `place` of an order in which all frauds come first.
+  uint64_t OffsetOf(uint64_t place) const { return order_.IndexOf(place); }
 
  private:
   Permutation order_;

@@ -95,16 +95,22 @@ std::string CsvHeader(const Table& table) {
 std::string SchemaDocument() {
   std::string text =
       "# The tables of the fraud data\n\n"
-      "Brazilian bank customers, their devices and their transactions, with labelled fraud. The\n"
-      "columns are laid down before the program that fills them, which is not there yet. This\n"
-      "page is made from the table of columns in `src/datagen/`, which is where to change it;\n"
-      "`ninja -C build fraud_schema` writes it again.\n\n"
+      "Brazilian bank customers, their devices and their transactions, drivers and their rides, "
+      "with\n"
+      "labelled fraud. The columns of the coherent model are laid down before the program that "
+      "fills\n"
+      "them, which is not there yet. This page is made from the table of columns in "
+      "`src/datagen/`,\n"
+      "which is where to change it; `ninja -C build fraud_schema` writes it again.\n\n"
       "Times are Brasilia time without a zone. Money is in Brazilian reais, exact to the cent. A\n"
       "name with a dot is a member in nested records (`address.city`) and has an underscore in\n"
       "flat tables (`address_city`). People, numbers and names are made up.\n\n"
       "In JSON each record has each key, and a null is `null`. In CSV and TSV a null is an empty\n"
       "field, and an empty text is `\"\"`.\n";
-  text += "\n## The classic model\n";
+  text +=
+      "\n## The classic model\n\nHow its rows come to be, and which defects of the original they "
+      "keep:\n"
+      "[fraud-model.md](fraud-model.md#the-classic-model).\n";
   for (const Table* table : AllTables()) AppendTable(text, *table);
   text += "\n## The coherent model\n\nHow its rows come to be: [fraud-model.md](fraud-model.md).\n";
   for (const Table* table : coherent::Tables()) AppendTable(text, *table);

@@ -1,0 +1,191 @@
+// The columns of transactions that are texts, or null for most kinds of payment.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "datagen/classic/draws.h"
+#include "datagen/classic/transactions.h"
+#include "datagen/fixed_text.h"
+#include "datagen/lists/weights.h"
+
+namespace reveza::datagen::classic {
+namespace {
+
+using Type = lists::TransactionType;
+
+constexpr bool IsPix(uint16_t type) { return type == static_cast<uint16_t>(Type::kPix); }
+constexpr bool HasBank(uint16_t type) {
+  constexpr uint32_t kTypes =
+      1u << static_cast<uint32_t>(Type::kPix) | 1u << static_cast<uint32_t>(Type::kTed) |
+      1u << static_cast<uint32_t>(Type::kBoleto) | 1u << static_cast<uint32_t>(Type::kDoc);
+  return (kTypes >> type & 1) != 0;
+}
+
+// A number of an address with a dot after it, and how long that is.
+struct IpPart {
+  std::array<char, 4> text{};
+  uint8_t size = 0;
+};
+constexpr std::array<IpPart, 256> kIpParts = [] {
+  std::array<IpPart, 256> parts{};
+  for (unsigned i = 0; i < parts.size(); ++i) {
+    IpPart& part = parts[i];
+    if (i >= 100) part.text[part.size++] = static_cast<char>('0' + i / 100);
+    if (i >= 10) part.text[part.size++] = static_cast<char>('0' + i / 10 % 10);
+    part.text[part.size++] = static_cast<char>('0' + i % 10);
+    part.text[part.size++] = '.';
+  }
+  return parts;
+}();
+
+// Writes four bytes and counts those that belong to it.
+char* WriteIpPart(char* to, uint64_t number) {
+  const IpPart& part = kIpParts[number];
+  std::memcpy(to, part.text.data(), part.text.size());
+  return to + part.size;
+}
+
+}  // namespace
+
+void Transactions::FillIdentifiers(uint64_t row, const Scratch& scratch, Batch& batch) const {
+  constexpr Identifier<4, 15> kTransaction = {"TXN_"};
+  constexpr Identifier<5, 15> kSession = {"SESS_"};
+  constexpr Identifier<5, 12> kCustomer = {"CUST_"};
+  constexpr Identifier<4, 12> kDevice = {"DEV_"};
+  constexpr Identifier<6, 6> kMerchant = {"MERCH_"};
+  const std::size_t rows = batch.rows();
+  char* transaction =
+      BeginFixedTexts(Texts(batch, TransactionColumn::kTransactionId), rows, kTransaction.kWidth);
+  char* session =
+      BeginFixedTexts(Texts(batch, TransactionColumn::kSessionId), rows, kSession.kWidth);
+  char* customer =
+      BeginFixedTexts(Texts(batch, TransactionColumn::kCustomerId), rows, kCustomer.kWidth);
+  char* device = BeginFixedTexts(Texts(batch, TransactionColumn::kDeviceId), rows, kDevice.kWidth);
+  char* merchant =
+      BeginFixedTexts(Texts(batch, TransactionColumn::kMerchantId), rows, kMerchant.kWidth);
+  const FieldRandom random = Random(Draw::kMerchantId);
+  SixteenDigits row_digits;
+  SixteenDigits customer_digits;
+  SixteenDigits device_digits;
+  for (std::size_t i = 0; i < rows; ++i) {
+    row_digits.Set(row + i);
+    kTransaction.Write(transaction + i * kTransaction.kWidth, row_digits);
+    kSession.Write(session + i * kSession.kWidth, row_digits);
+    const Owner& owner = scratch.owner[i];
+    customer_digits.Set(owner.customer + 1);
+    kCustomer.Write(customer + i * kCustomer.kWidth, customer_digits);
+    device_digits.Set(World::DeviceNumber(owner.customer, owner.device));
+    kDevice.Write(device + i * kDevice.kWidth, device_digits);
+    kMerchant.Write(merchant + i * kMerchant.kWidth, 1 + random.Below(100'000, row + i));
+  }
+}
+
+void Transactions::FillIp(uint64_t row, Batch& batch) const {
+  constexpr std::size_t kLongest = sizeof("255.255.255.255.") - 1;
+  ColumnValues& column = Texts(batch, TransactionColumn::kIpAddress);
+  const std::size_t rows = batch.rows();
+  column.bytes.resize(rows * kLongest);
+  column.ends.resize(rows);
+  const FieldRandom random = Random(Draw::kIp);
+  char* const begin = column.bytes.data();
+  char* at = begin;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const uint64_t bits = random.Bits(row + i);
+    at = WriteIpPart(at, lists::kIpFirstNumbers[UpperProduct(bits, lists::kIpFirstNumbers.size())]);
+    at = WriteIpPart(at, bits >> 16 & 0xff);
+    at = WriteIpPart(at, bits >> 8 & 0xff);
+    at = WriteIpPart(at, bits & 0xff) - 1;
+    column.ends[i] = static_cast<int32_t>(at - begin);
+  }
+  column.bytes.resize(static_cast<std::size_t>(at - begin));
+}
+
+// Makes room for one text of `width` bytes in each row of the list; the others are null.
+char* Transactions::BeginTextsOf(const RowList& list, std::size_t width, ColumnValues& column) {
+  const std::size_t rows = column.present.size();
+  column.bytes.resize(list.count * width);
+  column.ends.resize(rows);
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    column.present[i] = list.is_in[i];
+    end += list.is_in[i] != 0 ? width : 0;
+    column.ends[i] = static_cast<int32_t>(end);
+  }
+  return column.bytes.data();
+}
+
+void Transactions::FillCard(uint64_t row, const RowList& cards, Batch& batch) const {
+  const std::size_t rows = batch.rows();
+  const uint16_t* const types = Codes(batch, TransactionColumn::kType);
+  const auto brands = Codes(batch, TransactionColumn::kCardBrand);
+  const auto card_types = Codes(batch, TransactionColumn::kCardType);
+  const auto installments = Numbers(batch, TransactionColumn::kInstallments);
+  const auto entries = Codes(batch, TransactionColumn::kCardEntry);
+  const auto validated = Flags(batch, TransactionColumn::kCvvValidated);
+  const auto secured = Flags(batch, TransactionColumn::kAuth3ds);
+  for (const TransactionColumn column :
+       {TransactionColumn::kCardBrand, TransactionColumn::kCardType,
+        TransactionColumn::kInstallments, TransactionColumn::kCardEntry,
+        TransactionColumn::kCvvValidated, TransactionColumn::kAuth3ds}) {
+    std::copy_n(cards.is_in.data(), rows, Present(batch, column));
+  }
+  for (uint16_t* const codes : {brands, card_types, entries}) std::fill_n(codes, rows, 0);
+  for (uint8_t* const flags : {validated, secured}) std::fill_n(flags, rows, 0);
+  std::fill_n(installments, rows, 0);
+
+  const FieldRandom card_random = Random(Draw::kCard);
+  const FieldRandom use_random = Random(Draw::kCardUse);
+  for (std::size_t k = 0; k < cards.count; ++k) {
+    const std::size_t i = cards.rows[k];
+    const bool debit = types[i] == static_cast<uint16_t>(Type::kDebitCard);
+    uint64_t bits = card_random.Bits(row + i);
+    brands[i] = static_cast<uint16_t>(brands_.Of(bits));
+    entries[i] = static_cast<uint16_t>(entries_.Of(LowerHalf(bits)));
+    card_types[i] = debit;
+    bits = use_random.Bits(row + i);
+    installments[i] = debit ? 1 : lists::kInstallments[installments_.Of(bits)];
+    validated[i] = Percent(bits << 24) < 95;
+    secured[i] = Percent(bits << 44) < 70;
+  }
+}
+
+void Transactions::FillCardHash(uint64_t row, const RowList& cards, Batch& batch) const {
+  constexpr std::size_t kWidth = 16;
+  ColumnValues& column = Texts(batch, TransactionColumn::kCardNumberHash);
+  char* const to = BeginTextsOf(cards, kWidth, column);
+  const FieldRandom random = Random(Draw::kCardHash);
+  for (std::size_t k = 0; k < cards.count; ++k) {
+    WriteHex(to + k * kWidth, random.Bits(row + cards.rows[k]));
+  }
+}
+
+void Transactions::FillReceiver(uint64_t row, Batch& batch) const {
+  const uint16_t* const types = Codes(batch, TransactionColumn::kType);
+  const auto keys = Codes(batch, TransactionColumn::kPixKeyType);
+  const auto key_present = Present(batch, TransactionColumn::kPixKeyType);
+  const auto banks = Codes(batch, TransactionColumn::kDestinationBank);
+  const auto bank_present = Present(batch, TransactionColumn::kDestinationBank);
+  const FieldRandom random = Random(Draw::kReceiver);
+  for (std::size_t i = 0; i < batch.rows(); ++i) {
+    const uint64_t bits = random.Bits(row + i);
+    key_present[i] = IsPix(types[i]);
+    keys[i] = key_present[i] != 0 ? static_cast<uint16_t>(pix_key_types_.Of(bits)) : uint16_t{0};
+    bank_present[i] = HasBank(types[i]);
+    banks[i] =
+        bank_present[i] != 0 ? static_cast<uint16_t>(banks_.Of(LowerHalf(bits))) : uint16_t{0};
+  }
+}
+
+void Transactions::FillPixKey(uint64_t row, const RowList& pixes, Batch& batch) const {
+  constexpr std::size_t kWidth = 32;
+  ColumnValues& column = Texts(batch, TransactionColumn::kPixKeyDestination);
+  char* const to = BeginTextsOf(pixes, kWidth, column);
+  const FieldRandom upper = Random(Draw::kPixKeyUpper);
+  const FieldRandom lower = Random(Draw::kPixKeyLower);
+  for (std::size_t k = 0; k < pixes.count; ++k) {
+    WriteHex(to + k * kWidth, upper.Bits(row + pixes.rows[k]));
+    WriteHex(to + k * kWidth + kWidth / 2, lower.Bits(row + pixes.rows[k]));
+  }
+}
+
+}  // namespace reveza::datagen::classic

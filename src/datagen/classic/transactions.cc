@@ -1,0 +1,291 @@
+#include "datagen/classic/transactions.h"
+
+#include <algorithm>
+
+#include "datagen/civil_time.h"
+#include "datagen/classic/draws.h"
+#include "datagen/lists/commerce.h"
+#include "datagen/lists/places.h"
+#include "datagen/lists/weights.h"
+#include "datagen/normal.h"
+
+namespace reveza::datagen::classic {
+namespace {
+
+constexpr uint64_t kMicrosecondsPerHour = 3'600 * uint64_t{kMicrosecondsPerSecond};
+
+using ProfileWeights = std::array<std::vector<uint32_t>, World::kProfileRows>;
+
+template <typename Member, typename Default>
+std::vector<WeightedChoice> Choices(Member member, const Default& without_profile) {
+  ProfileWeights weights;
+  const auto profiles = lists::Profiles();
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    const auto& of_profile = profiles[i].*member;
+    weights[i].assign(of_profile.begin(), of_profile.end());
+  }
+  weights[World::kNoProfile].assign(without_profile.begin(), without_profile.end());
+  return ChoicesOfProfiles(weights);
+}
+
+WeightedChoice ChoiceOfStates() {
+  return lists::ChoiceOf(lists::MemberOf<uint32_t>(lists::kStates, &lists::State::weight));
+}
+
+WeightedChoice ChoiceOfBanks() {
+  return lists::ChoiceOf(lists::MemberOf<uint32_t>(lists::kBanks, &lists::Bank::weight));
+}
+
+}  // namespace
+
+Transactions::Transactions(const World& world)
+    : world_(world),
+      hours_(lists::ChoiceOf(lists::kTransactionHourWeights)),
+      types_(Choices(&lists::Profile::transaction_types, lists::kTransactionTypeWeights)),
+      channels_(Choices(&lists::Profile::channels, lists::kChannelWeights)),
+      states_(ChoiceOfStates()),
+      brands_(lists::ChoiceOf(lists::kCardBrandWeights)),
+      entries_(lists::ChoiceOf(lists::kCardEntryWeights)),
+      installments_(lists::ChoiceOf(lists::kInstallmentWeights)),
+      pix_key_types_(lists::ChoiceOf(lists::kPixKeyTypeWeights)),
+      banks_(ChoiceOfBanks()),
+      honest_statuses_(lists::ChoiceOf(lists::kHonestStatusWeights)),
+      fraud_statuses_(lists::ChoiceOf(lists::kFraudStatusWeights)),
+      fraud_types_(lists::ChoiceOf(lists::kFraudTypeWeights)) {
+  for (uint32_t draw = 0; draw < kDraws; ++draw) {
+    draws_.push_back(world.Random(TableKey::kTransactions, draw));
+  }
+  MakeMerchantTables();
+}
+
+// Amounts: what both the profile and the category allow, or, where that is nothing, what the
+// category allows; normal around a third of the sum of both ends.
+void Transactions::MakeMerchantTables() {
+  constexpr int64_t kCents = 100;
+  const auto& all = lists::kMerchantCategories;
+  const auto profiles = lists::Profiles();
+  ProfileWeights weights;
+  for (uint32_t profile = 0; profile < World::kProfileRows; ++profile) {
+    if (profile == World::kNoProfile) {
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        categories_[profile][i] = static_cast<uint8_t>(i);
+        weights[profile].push_back(all[i].weight);
+      }
+    } else {
+      for (const lists::CategoryWeight& category : profiles[profile].merchant_categories) {
+        categories_[profile][weights[profile].size()] = category.category;
+        weights[profile].push_back(category.weight);
+      }
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      int64_t least = all[i].least * kCents;
+      int64_t most = all[i].most * kCents;
+      if (profile != World::kNoProfile) {
+        const int64_t both_least = std::max(profiles[profile].least_amount * kCents, least / 2);
+        const int64_t both_most = std::min(profiles[profile].most_amount * kCents, most * 3 / 2);
+        if (both_least < both_most) {
+          least = both_least;
+          most = both_most;
+        }
+      }
+      const int64_t mean = (least + most) / 3;
+      amounts_[profile][i] = {.least = least, .most = most, .mean = mean, .deviation = mean / 2};
+    }
+  }
+  category_choices_ = ChoicesOfProfiles(weights);
+}
+
+void Transactions::Fill(uint64_t row, uint64_t offset, const FraudMarks& frauds,
+                        Batch& batch) const {
+  Scratch scratch;
+  FillWho(row, offset, frauds, scratch, batch);
+  FillIdentifiers(row, scratch, batch);
+  FillTime(row, batch);
+  FillMerchant(row, scratch, batch);
+  FillPlace(row, scratch, batch);
+  FillIp(row, batch);
+  FillAmount(row, scratch, batch);
+  FillCard(row, scratch.cards, batch);
+  FillCardHash(row, scratch.cards, batch);
+  FillReceiver(row, batch);
+  FillPixKey(row, scratch.pixes, batch);
+  FillHistory(row, scratch, batch);
+  FillOutcome(row, scratch, batch);
+}
+
+// Customer, device, label, and what the customer's profile decides.
+void Transactions::FillWho(uint64_t row, uint64_t offset, const FraudMarks& frauds,
+                           Scratch& scratch, Batch& batch) const {
+  const auto types = Codes(batch, TransactionColumn::kType);
+  const auto channels = Codes(batch, TransactionColumn::kChannel);
+  const auto currencies = Codes(batch, TransactionColumn::kCurrency);
+  const auto labels = Flags(batch, TransactionColumn::kIsFraud);
+  const auto fraud_types = Codes(batch, TransactionColumn::kFraudType);
+  const auto fraud_type_present = Present(batch, TransactionColumn::kFraudType);
+  world_.DrawOwners(Random(Draw::kOwner), row, std::span(scratch.owner).first(batch.rows()));
+  const FieldRandom type_random = Random(Draw::kTypeAndChannel);
+  for (std::size_t i = 0; i < batch.rows(); ++i) {
+    const Owner& owner = scratch.owner[i];
+    scratch.state[i] = static_cast<uint8_t>(owner.traits.state);
+    scratch.profile[i] = static_cast<uint8_t>(owner.traits.profile);
+
+    const uint64_t bits = type_random.Bits(row + i);
+    types[i] = static_cast<uint16_t>(types_[owner.traits.profile].Of(bits));
+    channels[i] = static_cast<uint16_t>(channels_[owner.traits.profile].Of(LowerHalf(bits)));
+    currencies[i] = 0;
+    const auto type = static_cast<lists::TransactionType>(types[i]);
+    scratch.cards.Append(i, type == lists::TransactionType::kCreditCard ||
+                                type == lists::TransactionType::kDebitCard);
+    scratch.pixes.Append(i, type == lists::TransactionType::kPix);
+
+    const bool fraud = frauds.IsFraud(offset + i);
+    scratch.fraud[i] = fraud;
+    labels[i] = fraud;
+    scratch.fraud_type[i] = 0;
+    if (fraud) {
+      scratch.fraud_type[i] =
+          static_cast<uint8_t>(fraud_types_.Of(Random(Draw::kFraudType).Bits(row + i)));
+    }
+    fraud_types[i] = scratch.fraud_type[i];
+    fraud_type_present[i] = fraud;
+  }
+}
+
+void Transactions::FillTime(uint64_t row, Batch& batch) const {
+  const auto times = Numbers(batch, TransactionColumn::kTimestamp);
+  const auto nights = Flags(batch, TransactionColumn::kUnusualTime);
+  const FieldRandom day_random = Random(Draw::kDayAndHour);
+  const FieldRandom moment_random = Random(Draw::kMoment);
+  for (std::size_t i = 0; i < batch.rows(); ++i) {
+    const uint64_t bits = day_random.Bits(row + i);
+    const auto day = static_cast<int64_t>(UpperProduct(bits, world_.days()));
+    const uint32_t hour = hours_.Of(LowerHalf(bits));
+    const uint64_t moment = moment_random.Below(kMicrosecondsPerHour, row + i);
+    times[i] = (world_.first_day() + day) * kMicrosecondsPerDay +
+               static_cast<int64_t>(hour * kMicrosecondsPerHour + moment);
+    nights[i] = hour < 6;
+  }
+}
+
+void Transactions::FillMerchant(uint64_t row, Scratch& scratch, Batch& batch) const {
+  const auto names = Codes(batch, TransactionColumn::kMerchantName);
+  const auto categories = Codes(batch, TransactionColumn::kMerchantCategory);
+  const auto codes = Codes(batch, TransactionColumn::kMccCode);
+  const auto risks = Codes(batch, TransactionColumn::kMccRiskLevel);
+  const FieldRandom random = Random(Draw::kMerchant);
+  for (std::size_t i = 0; i < batch.rows(); ++i) {
+    const uint64_t bits = random.Bits(row + i);
+    const uint8_t profile = scratch.profile[i];
+    const uint8_t category = categories_[profile][category_choices_[profile].Of(bits)];
+    const lists::Slice slice = lists::kMerchantsOfCategory[category];
+    scratch.category[i] = category;
+    categories[i] = category;
+    codes[i] = category;
+    risks[i] = static_cast<uint16_t>(lists::kMerchantCategories[category].risk);
+    names[i] = static_cast<uint16_t>(slice.first + UpperProduct(LowerHalf(bits), slice.count));
+  }
+}
+
+void Transactions::FillPlace(uint64_t row, const Scratch& scratch, Batch& batch) const {
+  constexpr uint64_t kHalfDegree = 500'000;
+  const auto latitudes = Numbers(batch, TransactionColumn::kLatitude);
+  const auto longitudes = Numbers(batch, TransactionColumn::kLongitude);
+  const FieldRandom random = Random(Draw::kPlace);
+  for (std::size_t i = 0; i < batch.rows(); ++i) {
+    uint32_t state = scratch.state[i];
+    if (scratch.fraud[i] != 0) {
+      const uint64_t bits = Random(Draw::kPlaceOfFraud).Bits(row + i);
+      if (Percent(bits) < 30) state = states_.Of(LowerHalf(bits));
+    }
+    const uint64_t bits = random.Bits(row + i);
+    const auto north = static_cast<int64_t>(UpperProduct(bits, 2 * kHalfDegree + 1));
+    const auto east = static_cast<int64_t>(UpperProduct(LowerHalf(bits), 2 * kHalfDegree + 1));
+    constexpr auto kSouthWest = static_cast<int64_t>(kHalfDegree);
+    latitudes[i] = lists::kStates[state].latitude - kSouthWest + north;
+    longitudes[i] = lists::kStates[state].longitude - kSouthWest + east;
+  }
+}
+
+// Frauds of the dear kinds, of the kinds that use somebody's card or account, and the others.
+void Transactions::FillAmount(uint64_t row, const Scratch& scratch, Batch& batch) const {
+  struct Range {
+    int64_t least;
+    int64_t most;
+  };
+  const auto range_of = [](uint8_t type) -> Range {
+    switch (static_cast<lists::FraudType>(type)) {
+      case lists::FraudType::kMoneyLaundering:
+      case lists::FraudType::kTriangulation:
+        return {500'000, 5'000'000};
+      case lists::FraudType::kClonedCard:
+      case lists::FraudType::kAccountTakeover:
+        return {50'000, 1'000'000};
+      default:
+        return {20'000, 500'000};
+    }
+  };
+  const auto amounts = Numbers(batch, TransactionColumn::kAmount);
+  const FieldRandom random = Random(Draw::kAmount);
+  for (std::size_t i = 0; i < batch.rows(); ++i) {
+    if (scratch.fraud[i] != 0) {
+      const Range range = range_of(scratch.fraud_type[i]);
+      amounts[i] = random.Between(range.least, range.most, row + i);
+    } else {
+      const AmountRange& range = amounts_[scratch.profile[i]][scratch.category[i]];
+      amounts[i] =
+          ClampedNormal(random.Bits(row + i), range.mean, range.deviation, range.least, range.most);
+    }
+  }
+}
+
+void Transactions::FillHistory(uint64_t row, const Scratch& scratch, Batch& batch) const {
+  const auto distances = Numbers(batch, TransactionColumn::kDistanceFromLast);
+  const auto distance_present = Present(batch, TransactionColumn::kDistanceFromLast);
+  const auto since = Numbers(batch, TransactionColumn::kTimeSinceLast);
+  const auto since_present = Present(batch, TransactionColumn::kTimeSinceLast);
+  const auto counts = Numbers(batch, TransactionColumn::kTransactionsLast24h);
+  const auto sums = Numbers(batch, TransactionColumn::kAccumulatedAmount24h);
+  const FieldRandom distance_random = Random(Draw::kDistance);
+  const FieldRandom since_random = Random(Draw::kSinceLast);
+  const FieldRandom last_random = Random(Draw::kLast24Hours);
+  for (std::size_t i = 0; i < batch.rows(); ++i) {
+    uint64_t bits = distance_random.Bits(row + i);
+    distance_present[i] = bits >> 63 != 0;
+    distances[i] = static_cast<int64_t>(UpperProduct(bits << 1, 10'001));
+    bits = since_random.Bits(row + i);
+    since_present[i] = Percent(bits) < 70;
+    since[i] = 1 + static_cast<int64_t>(UpperProduct(LowerHalf(bits), 1'440));
+    bits = last_random.Bits(row + i);
+    const bool fraud = scratch.fraud[i] != 0;
+    counts[i] = (fraud ? 5 : 1) + static_cast<int64_t>(UpperProduct(bits, fraud ? 46 : 15));
+    sums[i] = (fraud ? 200'000 : 5'000) +
+              static_cast<int64_t>(UpperProduct(LowerHalf(bits), fraud ? 4'800'001 : 495'001));
+  }
+}
+
+void Transactions::FillOutcome(uint64_t row, const Scratch& scratch, Batch& batch) const {
+  constexpr uint16_t kDeclined = 1;
+  constexpr uint64_t kReasons = 8;
+  const auto beneficiaries = Flags(batch, TransactionColumn::kNewBeneficiary);
+  const auto statuses = Codes(batch, TransactionColumn::kStatus);
+  const auto reasons = Codes(batch, TransactionColumn::kRefusalReason);
+  const auto reason_present = Present(batch, TransactionColumn::kRefusalReason);
+  const auto scores = Numbers(batch, TransactionColumn::kFraudScore);
+  const FieldRandom random = Random(Draw::kOutcome);
+  const FieldRandom score_random = Random(Draw::kScore);
+  for (std::size_t i = 0; i < batch.rows(); ++i) {
+    const bool fraud = scratch.fraud[i] != 0;
+    const uint64_t bits = random.Bits(row + i);
+    beneficiaries[i] = Percent(bits) < (fraud ? 70u : 15u);
+    const WeightedChoice& choice = fraud ? fraud_statuses_ : honest_statuses_;
+    statuses[i] = static_cast<uint16_t>(choice.Of(LowerHalf(bits)));
+    const bool declined = statuses[i] == kDeclined;
+    reason_present[i] = declined;
+    reasons[i] = declined ? static_cast<uint16_t>(Random(Draw::kRefusal).Below(kReasons, row + i))
+                          : uint16_t{0};
+    const uint64_t score = score_random.Below(3'501, row + i);
+    scores[i] = static_cast<int64_t>(fraud ? 6'500 + score : score);
+  }
+}
+
+}  // namespace reveza::datagen::classic
