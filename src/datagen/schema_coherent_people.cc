@@ -1,6 +1,9 @@
 #include <array>
 
-#include "datagen/schema_banks.h"
+#include "datagen/lists/commerce.h"
+#include "datagen/lists/devices.h"
+#include "datagen/lists/people.h"
+#include "datagen/lists/places.h"
 #include "datagen/schema_coherent.h"
 #include "datagen/schema_column.h"
 
@@ -9,13 +12,9 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-constexpr std::array kStates = {"SP"sv, "MG"sv, "RJ"sv, "BA"sv, "RS"sv, "PR"sv, "PE"sv,
-                                "CE"sv, "PA"sv, "SC"sv, "GO"sv, "MA"sv, "PB"sv, "ES"sv,
-                                "AM"sv, "RN"sv, "PI"sv, "AL"sv, "MT"sv, "DF"sv, "MS"sv,
-                                "SE"sv, "RO"sv, "TO"sv, "AC"sv, "AP"sv, "RR"sv};
+constexpr auto kStateCodes = lists::MemberOf<std::string_view>(lists::kStates, &lists::State::code);
 constexpr std::array kAccountTypes = {"CHECKING"sv, "SAVINGS"sv, "DIGITAL"sv};
 constexpr std::array kRiskLevels = {"HIGH"sv, "MEDIUM"sv, "LOW"sv};
-constexpr std::array kDeviceTypes = {"SMARTPHONE"sv, "DESKTOP"sv, "TABLET"sv};
 
 constexpr auto kCustomerColumns = std::to_array<Column>({
     TextColumn("customer_id", kNeverNull, "Identifier", "Identificador",
@@ -33,11 +32,12 @@ constexpr auto kCustomerColumns = std::to_array<Column>({
     TextColumn("address.street", kNeverNull, "Street and number", "Rua e número", "own list"),
     TextColumn("address.neighborhood", kNeverNull, "Neighbourhood", "Bairro", "own list"),
     TextColumn("address.city", kNeverNull, "City", "Cidade", "a city of the state"),
-    CategoryColumn("address.state", kNeverNull, kStates, "State", "Estado (UF)", "by weight"),
+    CategoryColumn("address.state", kNeverNull, kStateCodes, "State", "Estado (UF)", "by weight"),
     TextColumn("address.postal_code", kNeverNull, "Postal code", "CEP", "in the range of the city"),
     MoneyColumn("monthly_income", kNeverNull, "Income a month", "Renda mensal",
                 "bracket by weight, times the factor of the profile"),
-    TextColumn("profession", kNeverNull, "Profession", "Profissão", "own list"),
+    CategoryColumn("profession", kNeverNull, lists::kProfessions, "Profession", "Profissão",
+                   "own list"),
     CountColumn("credit_score", kNeverNull, "", "Credit score, 300 to 900",
                 "Score de crédito, 300 a 900", "from the age of the account and the income"),
     CategoryColumn("risk_level", kNeverNull, kRiskLevels, "Risk level", "Nível de risco",
@@ -50,8 +50,8 @@ constexpr auto kAccountColumns = std::to_array<Column>({
     TextColumn("account_id", kNeverNull, "Identifier", "Identificador",
                "`ACC_` and 15 digits, as in `transactions.counterparty_account`"),
     TextColumn("customer_id", kNeverNull, "Owner", "Titular", "one account each"),
-    CategoryColumn("bank_code", kNeverNull, kBankCodes, "Code of the bank", "Código do banco",
-                   "by weight"),
+    CategoryColumn("bank_code", kNeverNull, lists::kBankCodes, "Code of the bank",
+                   "Código do banco", "by weight"),
     TextColumn("branch", kNeverNull, "Branch", "Agência", "four digits"),
     TextColumn("account_number", kNeverNull, "Account number", "Número da conta",
                "eight digits, a dash and a digit; unique"),
@@ -74,12 +74,14 @@ constexpr auto kDeviceColumns = std::to_array<Column>({
                "`DEV_` and 15 digits; in several rows if several customers use it"),
     TextColumn("customer_id", kNeverNull, "Whose account it is used for",
                "Cliente em cuja conta é usado", "every pair that occurs in `transactions` is here"),
-    CategoryColumn("type", kNeverNull, kDeviceTypes, "Kind of device", "Tipo de aparelho",
+    CategoryColumn("type", kNeverNull, lists::kDeviceTypes, "Kind of device", "Tipo de aparelho",
                    "by the profile"),
-    TextColumn("manufacturer", kNeverNull, "Manufacturer", "Fabricante", "own list"),
-    TextColumn("model", kNeverNull, "Model", "Modelo", "own list, of the manufacturer"),
-    TextColumn("operating_system", kNeverNull, "Operating system", "Sistema operacional",
-               "of the kind of device"),
+    CategoryColumn("manufacturer", kNeverNull, lists::kManufacturers, "Manufacturer", "Fabricante",
+                   "own list"),
+    CategoryColumn("model", kNeverNull, lists::kDeviceModelNames, "Model", "Modelo",
+                   "own list, of the manufacturer"),
+    CategoryColumn("operating_system", kNeverNull, lists::kOperatingSystems, "Operating system",
+                   "Sistema operacional", "of the kind of device"),
     TextColumn("fingerprint", kNeverNull, "Fingerprint", "Impressão digital do aparelho",
                "32 hexadecimal digits of the device"),
     TimeColumn("first_use", kNeverNull, "First use with this account", "Primeiro uso nesta conta",

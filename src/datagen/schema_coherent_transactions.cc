@@ -1,6 +1,6 @@
 #include <array>
 
-#include "datagen/schema_banks.h"
+#include "datagen/lists/commerce.h"
 #include "datagen/schema_coherent.h"
 #include "datagen/schema_column.h"
 
@@ -21,8 +21,9 @@ constexpr auto kColumns = std::to_array<Column>({
                "`SESS_` and 15 digits, the same for rows of one device less than 15 minutes apart"),
     TextColumn("customer_id", kNeverNull, "Who pays", "Quem paga",
                "`CUST_` and 12 digits, a permutation of the customers' numbers"),
-    TextColumn("device_id", kMayBeNull, "With which device", "Aparelho usado",
-               "the one in use; null at terminals, machines, branches and for standing orders"),
+    TextColumn(
+        "device_id", kMayBeNull, "With which device", "Aparelho usado",
+        "the one in use; null at terminals, shops, machines, branches and for standing orders"),
     TimeColumn("timestamp", kNeverNull, "When", "Data e hora",
                "the customer's days, paydays and hours; rows of a block are in this order"),
     CategoryColumn("type", kNeverNull, kKindNames, "Kind of payment", "Tipo de transação",
@@ -33,7 +34,7 @@ constexpr auto kColumns = std::to_array<Column>({
     CategoryColumn("channel", kNeverNull, kChannelNames, "Channel", "Canal",
                    "belongs to the kind of payment, then by the profile"),
     TextColumn("ip_address", kMayBeNull, "IP address", "Endereço IP",
-               "at home or of the mobile network; null without device"),
+               "at home or of the mobile network; null at terminals and without device"),
     DecimalColumn("geolocation_lat", kMayBeNull, 6, "degree", "Latitude", "Latitude",
                   "the merchant's, or where the customer is; null in flight and for standing "
                   "orders"),
@@ -41,10 +42,10 @@ constexpr auto kColumns = std::to_array<Column>({
                   "as the latitude"),
     TextColumn("merchant_id", kMayBeNull, "Merchant", "Estabelecimento",
                "`MERCH_` and eight digits; null where nobody sells anything"),
-    TextColumn("merchant_name", kMayBeNull, "Name of the merchant", "Nome do estabelecimento",
-               "belongs to `merchant_id`"),
-    TextColumn("merchant_category", kMayBeNull, "Merchant category", "Categoria do estabelecimento",
-               "belongs to `merchant_id`"),
+    CategoryColumn("merchant_name", kMayBeNull, lists::kMerchantNames, "Name of the merchant",
+                   "Nome do estabelecimento", "belongs to `merchant_id`"),
+    CategoryColumn("merchant_category", kMayBeNull, lists::kMerchantCategoryNames,
+                   "Merchant category", "Categoria do estabelecimento", "belongs to `merchant_id`"),
     CategoryColumn("mcc_code", kMayBeNull, kMccCodes, "Merchant category code", "Código MCC",
                    "by the profile"),
     CategoryColumn("mcc_risk_level", kMayBeNull, kMccRisk, "Risk of the category",
@@ -67,7 +68,7 @@ constexpr auto kColumns = std::to_array<Column>({
                    "Tipo de chave PIX", "only for PIX; the receiver's choice"),
     TextColumn("pix_key_destination", kMayBeNull, "PIX key of the receiver", "Chave PIX de destino",
                "only for PIX; belongs to the receiver"),
-    CategoryColumn("destination_bank", kMayBeNull, kBankCodes, "Bank of the receiver",
+    CategoryColumn("destination_bank", kMayBeNull, lists::kBankCodes, "Bank of the receiver",
                    "Banco de destino", "only for PIX, TED and BOLETO; belongs to the receiver"),
     TextColumn("counterparty_account", kMayBeNull, "Account of the receiver", "Conta de destino",
                "only for PIX and TED; `ACC_` and 15 digits, as in `accounts`"),

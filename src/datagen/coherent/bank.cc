@@ -1,0 +1,155 @@
+#include "datagen/coherent/bank.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "datagen/normal.h"
+
+namespace reveza::datagen::coherent {
+namespace {
+
+constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+constexpr uint32_t kRowsUntilUsual = 30;
+constexpr int64_t kFarKilometres = 150;
+constexpr uint32_t kBusyRows = 6;
+
+bool IsNight(int64_t time) {
+  const int64_t hour = time % kDay / kHour;
+  return hour >= 20 || hour < 6;
+}
+// The night belongs to the day on which it began.
+int64_t NightOf(int64_t time) { return (time - 6 * kHour) / kDay; }
+
+void Decline(Row& row, Refusal refusal) {
+  row.status = PaymentStatus::kDeclined;
+  row.refusal = refusal;
+}
+
+}  // namespace
+
+void Bank::Derive(const CustomerState& customer, Row& row) const {
+  if (customer.last_time != kNever) row.minutes = (row.time - customer.last_time) / kMinute;
+  if (customer.has_last_place && row.has_place) {
+    row.distance = DistanceBetween(customer.last_place, row.place);
+  }
+  row.count = customer.recent_rows;
+  row.accumulated = customer.recent_amount;
+  const uint32_t in_this_hour = customer.hours[static_cast<std::size_t>(row.time % kDay / kHour)];
+  row.unusual_time = customer.rows >= kRowsUntilUsual && in_this_hour * 50 < customer.rows;
+  row.new_beneficiary = HasReceiver(row.kind) && !customer.HasPaid(row);
+  const bool same_session = row.device != kNoDevice && row.device == customer.session_device &&
+                            row.time - customer.session_time < 15 * kMinute;
+  row.session = same_session ? customer.session : row.number;
+}
+
+bool Bank::IsUntrusted(const CustomerState& customer, const Row& row) const {
+  if (row.device == kNoDevice) return false;
+  const KnownDevice* known = customer.Find(row.device);
+  return known == nullptr || (!known->registered && row.time - known->since < kTrustAfter);
+}
+
+// The most that a PIX may be now.
+int64_t Bank::Allowed(const CustomerState& customer, const Row& row) const {
+  if (row.kind != Kind::kPix) return kNoLimit;
+  int64_t allowed = kNoLimit;
+  if (IsNight(row.time)) {
+    const int64_t used = customer.night == NightOf(row.time) ? customer.night_amount : 0;
+    allowed = kNightLimit - used;
+  }
+  if (IsUntrusted(customer, row)) {
+    const int64_t used = customer.untrusted_day == row.time / kDay ? customer.untrusted_amount : 0;
+    allowed = std::min({allowed, kUntrustedLimit, kUntrustedDayLimit - used});
+  }
+  return allowed;
+}
+
+void Bank::StayBelowLimits(const CustomerState& customer, Draws& draws, Row& row) const {
+  const int64_t allowed = Allowed(customer, row);
+  if (row.amount <= allowed || allowed < 1'000 || !draws.Chance(900'000)) return;
+  row.amount = allowed * draws.Between(300, 1'000) / 1'000;
+  if (row.amount > 1'000) row.amount -= row.amount % 500;
+}
+
+int64_t Bank::Score(const CustomerState& customer, Draws& draws, Row& row) const {
+  const RiskWeights& risk = world_->parameters().risk;
+  const int64_t more =
+      Log2(static_cast<uint64_t>(std::max<int64_t>(row.amount, 1))) - customer.usual_amount;
+  const int64_t fast = row.minutes >= 0 && row.distance > kFarKilometres * 100 ? risk.far_away : 0;
+  const std::array<int64_t, 5> parts = {
+      row.new_beneficiary ? risk.new_beneficiary : 0,
+      IsUntrusted(customer, row) ? risk.new_device : 0, fast,
+      row.count > kBusyRows ? static_cast<int64_t>(row.count - kBusyRows) * risk.busy_day : 0,
+      customer.rows < kRowsUntilUsual ? 0 : std::max<int64_t>(more, 0) * risk.doubling / kOne};
+  int64_t score = risk.base + (row.unusual_time ? risk.unusual_time : 0);
+  for (const int64_t part : parts) score += std::min<int64_t>(part, 25'000);
+  score += std::abs(NormalOf(draws.Bits())) * risk.noise / kOne;
+  row.rule = static_cast<AlertRule>(std::ranges::max_element(parts) - parts.begin());
+  return std::clamp<int64_t>(score, 0, 99'990);
+}
+
+// What is wrong with a payment: limits, cards, the balance, the score, in this order.
+void Bank::Judge(const CustomerState& customer, Draws& draws, Row& row) const {
+  const RiskWeights& risk = world_->parameters().risk;
+  const uint64_t chance = draws.Below(100'000);
+  const bool terminal = IsCard(row.kind) && !IsTyped(row);
+  const int64_t owned = row.kind == Kind::kCreditCard
+                            ? customer.person.credit_limit - customer.credit_used
+                            : customer.balance;
+  if (row.amount > Allowed(customer, row)) return Decline(row, Refusal::kLimitExceeded);
+  if (IsTyped(row) && !row.cvv_validated && chance < 70'000) {
+    return Decline(row, Refusal::kCvvError);
+  }
+  if (terminal && chance < 500) return Decline(row, Refusal::kInvalidPin);
+  if (IsCard(row.kind) && chance >= 99'800) return Decline(row, Refusal::kCardExpired);
+  if (IsCard(row.kind) && chance >= 99'700) return Decline(row, Refusal::kCardBlocked);
+  if (row.amount > owned) {
+    return Decline(row, row.kind == Kind::kCreditCard ? Refusal::kLimitExceeded
+                                                      : Refusal::kInsufficientBalance);
+  }
+  if (row.score * 10 > risk.block_above && chance < risk.blocked_thousandths * 100) {
+    if (chance % 3 == 0) {
+      row.status = PaymentStatus::kBlocked;
+    } else {
+      Decline(row, Refusal::kFraudSuspect);
+    }
+    return;
+  }
+  const bool slow = row.kind == Kind::kBoleto || row.kind == Kind::kTed;
+  if (slow && chance < 6'000) row.status = PaymentStatus::kPending;
+}
+
+void Bank::Decide(const CustomerState& customer, bool certain, Draws& draws, Row& row) const {
+  row.score = static_cast<int32_t>(Score(customer, draws, row) / 10);
+  row.alert = row.score * 10 > world_->parameters().risk.alert_above;
+  row.status = PaymentStatus::kApproved;
+  if (!certain) Judge(customer, draws, row);
+}
+
+void Bank::Book(CustomerState& customer, Row& row) const {
+  if (row.device != kNoDevice) {
+    customer.session = row.session;
+    customer.session_device = row.device;
+    customer.session_time = row.time;
+  }
+  if (IsPaid(row)) {
+    if (row.kind == Kind::kPix) {
+      if (IsNight(row.time)) {
+        const bool same = customer.night == NightOf(row.time);
+        customer.night_amount = (same ? customer.night_amount : 0) + row.amount;
+        customer.night = NightOf(row.time);
+      }
+      if (IsUntrusted(customer, row)) {
+        const bool same = customer.untrusted_day == row.time / kDay;
+        customer.untrusted_amount = (same ? customer.untrusted_amount : 0) + row.amount;
+        customer.untrusted_day = row.time / kDay;
+      }
+    }
+    (row.kind == Kind::kCreditCard ? customer.credit_used : customer.balance) +=
+        row.kind == Kind::kCreditCard ? row.amount : -row.amount;
+  }
+  row.balance = customer.balance;
+  customer.Remember(row);
+}
+
+}  // namespace reveza::datagen::coherent

@@ -1,0 +1,35 @@
+// The coherent model: customers who live, banks that judge, thieves who steal. How its rows come to
+// be: docs/fraud-model.md. Immutable, so safe from any thread.
+#pragma once
+
+#include <memory>
+
+#include "datagen/coherent/chains.h"
+#include "datagen/coherent/identity.h"
+#include "datagen/coherent/parameters.h"
+#include "datagen/coherent/world.h"
+#include "datagen/model.h"
+
+namespace reveza::datagen::coherent {
+
+class CoherentModel : public Model {
+ public:
+  static Result<std::unique_ptr<CoherentModel>> Make(const Parameters& parameters);
+
+  std::span<const Table* const> tables() const override;
+  uint64_t blocks() const override { return world_.blocks(); }
+  // Of transactions, customers and accounts.
+  uint64_t RowsOf(const Table& table, uint64_t block) const override;
+  Status Make(uint64_t block, std::span<const Table* const> wanted, BatchSink& sink) const override;
+
+  const World& world() const { return world_; }
+
+ private:
+  explicit CoherentModel(const Parameters& parameters);
+
+  World world_;
+  Chains chains_;
+  Identity identity_;
+};
+
+}  // namespace reveza::datagen::coherent

@@ -1,0 +1,167 @@
+#include "datagen/coherent/customer_state.h"
+
+#include <algorithm>
+
+#include "datagen/lists/profiles.h"
+
+namespace reveza::datagen::coherent {
+namespace {
+
+constexpr int64_t kDaysOfBusinessIncome = 4;
+constexpr int64_t kMostIncomes = 3;  // on the account; the rest is saved
+// Thousandths of the income that are spent, and what a row costs on average, in cents.
+constexpr int64_t kSpentThousandths = 850;
+constexpr std::array<int64_t, kProfiles> kMeanAmount = {9'000,   22'000, 90'000,
+                                                        150'000, 9'000,  26'000};
+
+}  // namespace
+
+CustomerState::CustomerState(const World& world, uint64_t number, uint64_t block,
+                             uint64_t rows_a_month)
+    : person(world.PersonOf(number)) {
+  Draws draws(person.key ^ 1);
+  opening_balance = person.income * draws.Between(200, 1'500) / 1'000;
+  balance = opening_balance;
+  const int64_t wanted = kMeanAmount[static_cast<std::size_t>(person.profile)] *
+                         static_cast<int64_t>(std::max<uint64_t>(rows_a_month, 16)) / 16;
+  scale = std::clamp(person.income * kSpentThousandths / 1'000 * kOne / wanted, kOne / 4, 3 * kOne);
+  goods_scale = Exp2((Log2(static_cast<uint64_t>(scale)) - 16 * kOne) / 2);
+  const bool business = person.profile == Profile::kBusinessOwner;
+  income_part_ = business ? person.income * kDaysOfBusinessIncome / 30 : person.income;
+  next_income_ = std::max(world.begin(), person.opened_at) / kDay * kDay;
+  NextIncome();
+  MakeContacts(world, block);
+  MakeDevices(world);
+}
+
+void CustomerState::MakeContacts(const World& world, uint64_t block) {
+  static constexpr std::array<uint32_t, kProfiles> kLeast = {10, 6, 16, 10, 8, 10};
+  Draws draws(world.keys().Of(Purpose::kContacts, person.number));
+  const uint32_t least = kLeast[static_cast<std::size_t>(person.profile)];
+  const auto count = static_cast<std::size_t>(draws.Between(least, least + 20));
+  const uint64_t first = world.FirstCustomer(block);
+  old_ = person.opened_at < world.begin();
+  while (contacts.size() < std::min<std::size_t>(count, kMostContacts)) {
+    AccountNumber account = world.ContactAccount(draws.Bits());
+    if (draws.Chance(350'000)) account = first + draws.Below(world.Customers(block));
+    if (account == person.number) account = world.ContactAccount(draws.Bits());
+    // Those paid most often are known of old.
+    const bool known = old_ && draws.Below(count + 6) >= contacts.size();
+    if (std::ranges::find(contacts, account) != contacts.end()) continue;
+    if (known) known_contacts |= uint64_t{1} << contacts.size();
+    contacts.push_back(account);
+  }
+}
+
+void CustomerState::MakeDevices(const World& world) {
+  const lists::Profile& profile = lists::Profiles()[static_cast<std::size_t>(person.profile)];
+  Draws draws(person.key ^ 2);
+  const auto count =
+      static_cast<uint32_t>(draws.Between(profile.least_devices, profile.most_devices));
+  for (uint32_t slot = 0; slot < count; ++slot) {
+    const int64_t latest = std::max(person.opened_at, world.begin() - 3 * kDay);
+    const int64_t earliest = std::max(person.opened_at, world.begin() - 2 * 365 * kDay);
+    devices.push_back(
+        {world.CustomersDevice(person.number, slot), draws.Between(earliest, latest)});
+    // A new account begins with all of them.
+    if (person.opened_at >= world.begin()) devices.back().since = person.opened_at;
+  }
+  second_device = count > 1 ? 1 : 0;
+  next_slot = count;
+}
+
+void CustomerState::NextIncome() {
+  if (person.profile == Profile::kBusinessOwner) {
+    next_income_ += kDaysOfBusinessIncome * kDay;
+    return;
+  }
+  const CivilDate now = DateOf(next_income_ / kDay);
+  const auto payday = [this](CivilDate date) {
+    const int32_t day = std::min(kPaydays[person.payday], DaysInMonth(date.year, date.month));
+    return DaysOf({date.year, date.month, day}) * kDay + 5 * kHour;
+  };
+  const int64_t next = payday(now);
+  next_income_ = next > next_income_ ? next : payday(AddMonths({now.year, now.month, 1}, 1));
+}
+
+void CustomerState::Begin(int64_t time) {
+  CatchUp(time);
+  Expire(time);
+  if (month.new_phone_at == kNever || time < month.new_phone_at) return;
+  const auto bought = std::ranges::find(devices, month.new_phone_at, &KnownDevice::since);
+  if (bought != devices.end()) {
+    main_device = static_cast<std::size_t>(bought - devices.begin());
+    if (second_device == 0) second_device = main_device;
+  }
+  month.new_phone_at = kNever;
+}
+
+void CustomerState::CatchUp(int64_t time) {
+  while (next_income_ <= time) {
+    const bool december = DateOf(next_income_ / kDay).month == 12;
+    balance +=
+        december && person.profile != Profile::kBusinessOwner ? 2 * income_part_ : income_part_;
+    const int64_t bill = std::min(credit_used, balance * 9 / 10);
+    balance -= bill;
+    credit_used -= bill;
+    balance = std::min(balance, kMostIncomes * person.income);
+    NextIncome();
+  }
+}
+
+void CustomerState::Expire(int64_t time) {
+  while (recent_head_ < recent_.size() && recent_[recent_head_].time <= time - kDay) {
+    recent_amount -= recent_[recent_head_].amount;
+    --recent_rows;
+    ++recent_head_;
+  }
+  if (recent_head_ >= 64 && recent_head_ * 2 >= recent_.size()) {
+    recent_.erase(recent_.begin(), recent_.begin() + static_cast<std::ptrdiff_t>(recent_head_));
+    recent_head_ = 0;
+  }
+}
+
+bool CustomerState::HasPaid(const Row& row) const {
+  if (row.stranger) return false;
+  // Most shops around the corner are known of old.
+  if (row.receiver_is_shop && old_ && Mix(person.key ^ row.receiver) % 100 < 85) return true;
+  for (std::size_t i = 0; i < contacts.size(); ++i) {
+    if (contacts[i] == row.receiver) return (known_contacts >> i & 1) != 0;
+  }
+  return std::ranges::find(others_, row.receiver) != others_.end();
+}
+
+void CustomerState::RememberPaid(const Row& row) {
+  if (row.stranger) return;
+  for (std::size_t i = 0; i < contacts.size(); ++i) {
+    if (contacts[i] == row.receiver) {
+      known_contacts |= uint64_t{1} << i;
+      return;
+    }
+  }
+  others_.push_back(row.receiver);
+}
+
+const KnownDevice* CustomerState::Find(DeviceNumber device) const {
+  const auto found = std::ranges::find(devices, device, &KnownDevice::device);
+  return found == devices.end() ? nullptr : &*found;
+}
+
+void CustomerState::Remember(const Row& row) {
+  last_time = row.time;
+  if (row.has_place) {
+    last_place = row.place;
+    has_last_place = true;
+  }
+  ++hours[static_cast<std::size_t>(row.time % kDay / kHour)];
+  ++rows;
+  const int64_t amount = Log2(static_cast<uint64_t>(std::max<int64_t>(row.amount, 1)));
+  usual_amount = rows == 1 ? amount : usual_amount + (amount - usual_amount) / 16;
+  const bool paid = row.status == PaymentStatus::kApproved;
+  recent_.push_back({row.time, paid ? row.amount : 0});
+  recent_amount += recent_.back().amount;
+  ++recent_rows;
+  if (row.new_beneficiary && IsPaid(row)) RememberPaid(row);
+}
+
+}  // namespace reveza::datagen::coherent

@@ -1,0 +1,108 @@
+// What changes about a customer from row to row: money, devices, habits, whom they have paid. Made
+// in the order of time. Not safe from several threads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "datagen/coherent/row.h"
+#include "datagen/coherent/world.h"
+
+namespace reveza::datagen::coherent {
+
+// How many of each kind a customer may have.
+inline constexpr uint32_t kMostContacts = 40;
+inline constexpr uint32_t kFavourites = 3;  // shops of each category
+
+struct KnownDevice {
+  DeviceNumber device = kNoDevice;
+  int64_t since = 0;
+  bool registered = false;  // with the customer's number, so trusted at once
+};
+
+// A month's plan.
+struct Month {
+  uint64_t key = 0;
+  uint32_t rows = 0;             // honest ones
+  uint32_t standing_orders = 0;  // the first of them
+  int64_t journey_begin = kNever;
+  int64_t journey_end = kNever;
+  uint32_t journey_city = 0;
+  int64_t new_phone_at = kNever;
+  int64_t spree_day = kNever;
+};
+
+class CustomerState {
+ public:
+  // `local` is the customer's place in the block, of `customers`; `rows_a_month` the expected rows
+  // in sixteenths.
+  CustomerState(const World& world, uint64_t number, uint64_t block, uint64_t rows_a_month);
+
+  // What has happened until `time` without a row: salary, savings and the card's bill; what is
+  // older than 24 hours is forgotten; a new phone is taken into use.
+  void Begin(int64_t time);
+  // This account was paid before, or known of old.
+  bool HasPaid(const Row& row) const;
+  void RememberPaid(const Row& row);
+  // None if it was not used yet.
+  const KnownDevice* Find(DeviceNumber device) const;
+  DeviceNumber MainDevice() const { return devices[main_device].device; }
+  // What becomes part of the history when a row is done.
+  void Remember(const Row& row);
+
+  Person person;
+  Month month;
+
+  int64_t opening_balance = 0;
+  int64_t balance = 0;
+  int64_t credit_used = 0;
+  int64_t scale = kOne;        // of payments to people, so that the income lasts
+  int64_t goods_scale = kOne;  // of purchases
+
+  std::vector<KnownDevice> devices;
+  std::size_t main_device = 0;
+  std::size_t second_device = 0;  // the main one where there is no other
+  uint32_t next_slot = 0;
+
+  int64_t last_time = kNever;
+  Place last_place;
+  bool has_last_place = false;
+  uint64_t session = 0;
+  int64_t session_time = kNever;
+  DeviceNumber session_device = kNoDevice;
+  std::array<uint32_t, 24> hours{};
+  uint32_t rows = 0;
+  int64_t usual_amount = 0;  // its logarithm, a moving mean
+
+  int64_t night = kNever;  // the last one with a PIX, and how much
+  int64_t night_amount = 0;
+  int64_t untrusted_day = kNever;
+  int64_t untrusted_amount = 0;
+
+  uint32_t recent_rows = 0;  // of 24 hours
+  int64_t recent_amount = 0;
+
+  std::vector<AccountNumber> contacts;
+  uint64_t known_contacts = 0;  // bits
+
+ private:
+  void CatchUp(int64_t time);
+  void Expire(int64_t time);
+  struct Recent {
+    int64_t time;
+    int64_t amount;
+  };
+  void MakeContacts(const World& world, uint64_t block);
+  void MakeDevices(const World& world);
+  void NextIncome();
+
+  std::vector<Recent> recent_;
+  std::size_t recent_head_ = 0;
+  bool old_ = false;                   // the account was there before the data begin
+  std::vector<AccountNumber> others_;  // that were paid, beside contacts
+  int64_t next_income_ = 0;
+  int64_t income_part_ = 0;
+};
+
+}  // namespace reveza::datagen::coherent

@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <array>
+
+#include "datagen/coherent/bank.h"
+#include "datagen/coherent/fill.h"
+#include "datagen/coherent/fill_columns.h"
+#include "datagen/lists/devices.h"
+#include "datagen/lists/people.h"
+#include "datagen/lists/places.h"
+#include "datagen/lists/profiles.h"
+#include "datagen/normal.h"
+#include "datagen/text_format.h"
+
+namespace reveza::datagen::coherent {
+namespace {
+
+int64_t CreditScore(const Person& person, int64_t begin) {
+  const int64_t months = std::max<int64_t>(0, (begin - person.opened_at) / (30 * kDay));
+  const int64_t rich = person.income > 1'000'000 ? 100 : person.income > 500'000 ? 50 : 0;
+  const int64_t luck = 100 + NormalOf(Mix(person.key + 5)) * 50 / kOne;
+  return std::clamp<int64_t>(300 + 5 * months + rich + luck, 300, 900);
+}
+
+// HIGH, MEDIUM, LOW, by the age of the account.
+int RiskLevel(const Person& person, int64_t begin) {
+  const uint64_t percent = Mix(person.key + 6) % 100;
+  const bool young = begin - person.opened_at < 180 * kDay;
+  if (percent < (young ? 10 : 5)) return 0;
+  return percent < (young ? 50 : 30) ? 1 : 2;
+}
+
+template <typename List>
+std::string_view OneOf(const List& list, uint64_t bits) {
+  return list[bits % list.size()];
+}
+
+// What a device is, by its number.
+struct DeviceTraits {
+  lists::DeviceKind kind = lists::DeviceKind::kAndroidPhone;
+  uint64_t bits = 0;
+  uint16_t manufacturer = 0;
+};
+DeviceTraits TraitsOf(const DeviceUseRow& row) {
+  DeviceTraits traits;
+  traits.bits = Mix(row.device ^ 0x646576696365u);
+  const auto& kinds = lists::Profiles()[static_cast<std::size_t>(row.profile)].devices;
+  // The first is what the profile prefers, the second is for the browser, and later ones replace
+  // the first. A thief has a telephone.
+  const bool own = row.device / kDevicesOfCustomer == row.customer;
+  const bool second = row.device % kDevicesOfCustomer == 1 && kinds.size() > 1;
+  if (own) traits.kind = kinds[second ? 1 : 0];
+  const auto makers = lists::ManufacturersOf(traits.kind);
+  traits.manufacturer = makers[traits.bits % makers.size()];
+  return traits;
+}
+
+}  // namespace
+
+void FillCustomers(const Identity& identity, const World& world, std::span<const AccountRow> rows,
+                   Batch& batch) {
+  ColumnFiller<AccountRow> fill(rows, batch);
+  using Text = std::string;
+  const int64_t begin = world.begin();
+  fill.Text("customer_id", [&](Text& text, const AccountRow& row) {
+    identity.AppendCustomer(text, row.person.number);
+  });
+  fill.Text("name", [&](Text& text, const AccountRow& row) {
+    identity.AppendName(text, identity.OwnerOf(row.person));
+  });
+  fill.Text("cpf", [&](Text& text, const AccountRow& row) {
+    identity.AppendCpf(text, identity.OwnerOf(row.person));
+  });
+  fill.Text("email", [&](Text& text, const AccountRow& row) {
+    identity.AppendEmail(text, identity.OwnerOf(row.person));
+  });
+  fill.Text("phone", [&](Text& text, const AccountRow& row) {
+    identity.AppendPhone(text, identity.OwnerOf(row.person));
+  });
+  fill.Number("birth_date", [](const AccountRow& row) { return row.person.birth_day; });
+  fill.Text("address.street", [](Text& text, const AccountRow& row) {
+    text += OneOf(lists::kStreets, Mix(row.person.key + 7));
+    text += ", ";
+    AppendInteger(text, static_cast<int64_t>(Mix(row.person.key + 8) % 1'999 + 1));
+  });
+  fill.Text("address.neighborhood", [](Text& text, const AccountRow& row) {
+    text += OneOf(lists::kNeighborhoods, Mix(row.person.key + 9));
+  });
+  fill.Text("address.city", [](Text& text, const AccountRow& row) {
+    text += lists::kCities[row.person.city].name;
+  });
+  fill.Code("address.state", [](const AccountRow& row) { return row.person.state; });
+  fill.Text("address.postal_code", [](Text& text, const AccountRow& row) {
+    const lists::City& city = lists::kCities[row.person.city];
+    const uint64_t bits = Mix(row.person.key + 10);
+    AppendDigits(
+        text, city.first_postal_area + bits % (city.last_postal_area - city.first_postal_area + 1),
+        5);
+    text += '-';
+    AppendDigits(text, (bits >> 32) % 1'000, 3);
+  });
+  fill.Number("monthly_income", [](const AccountRow& row) { return row.person.income; });
+  fill.Code("profession", [](const AccountRow& row) {
+    return Mix(row.person.key + 11) % lists::kProfessions.size();
+  });
+  fill.Number("credit_score",
+              [&](const AccountRow& row) { return CreditScore(row.person, begin); });
+  fill.Code("risk_level", [&](const AccountRow& row) { return RiskLevel(row.person, begin); });
+  fill.Code("behavioral_profile", [](const AccountRow& row) { return row.person.profile; });
+}
+
+void FillAccounts(const Identity& identity, std::span<const AccountRow> rows, Batch& batch) {
+  ColumnFiller<AccountRow> fill(rows, batch);
+  fill.Text("account_id", [&](std::string& text, const AccountRow& row) {
+    identity.AppendAccount(text, row.person.number);
+  });
+  fill.Text("customer_id", [&](std::string& text, const AccountRow& row) {
+    identity.AppendCustomer(text, row.person.number);
+  });
+  fill.Code("bank_code", [](const AccountRow& row) { return row.person.bank; });
+  fill.Text("branch", [](std::string& text, const AccountRow& row) {
+    AppendDigits(text, Mix(row.person.key + 12) % 9'999 + 1, 4);
+  });
+  fill.Text("account_number", [&](std::string& text, const AccountRow& row) {
+    identity.AppendAccountNumber(text, row.person.number);
+  });
+  fill.Code("account_type", [](const AccountRow& row) { return row.person.account_type; });
+  fill.Number("opened_at", [](const AccountRow& row) { return row.person.opened_at; });
+  fill.Number("opening_balance", [](const AccountRow& row) { return row.opening_balance; });
+  fill.Number("credit_limit", [](const AccountRow& row) { return row.person.credit_limit; });
+  fill.Number("pix_night_limit", [](const AccountRow&) { return kNightLimit; });
+  fill.CodeIf(
+      "fraud_role", [](const AccountRow& row) { return row.role != AccountRole::kHonest; },
+      [](const AccountRow& row) { return row.role == AccountRole::kMule ? 0 : 1; });
+}
+
+void FillDevices(const Identity& identity, std::span<const DeviceUseRow> rows, Batch& batch) {
+  ColumnFiller<DeviceUseRow> fill(rows, batch);
+  fill.Text("device_id", [&](std::string& text, const DeviceUseRow& row) {
+    identity.AppendDevice(text, row.device);
+  });
+  fill.Text("customer_id", [&](std::string& text, const DeviceUseRow& row) {
+    identity.AppendCustomer(text, row.customer);
+  });
+  fill.Code("type", [](const DeviceUseRow& row) {
+    return lists::kTypeOfDeviceKind[static_cast<std::size_t>(TraitsOf(row).kind)];
+  });
+  fill.Code("manufacturer", [](const DeviceUseRow& row) { return TraitsOf(row).manufacturer; });
+  fill.Code("model", [](const DeviceUseRow& row) {
+    const DeviceTraits traits = TraitsOf(row);
+    const lists::Slice models = lists::kModelsOfManufacturer[traits.manufacturer];
+    return models.first + (traits.bits >> 16) % models.count;
+  });
+  fill.Code("operating_system", [](const DeviceUseRow& row) {
+    const DeviceTraits traits = TraitsOf(row);
+    const lists::Slice systems =
+        lists::kOperatingSystemsOfKind[static_cast<std::size_t>(traits.kind)];
+    return systems.first + (traits.bits >> 32) % systems.count;
+  });
+  fill.Text("fingerprint", [](std::string& text, const DeviceUseRow& row) {
+    const uint64_t bits = Mix(row.device ^ 0x7072696e74u);
+    AppendHexadecimal(text, bits, 16);
+    AppendHexadecimal(text, Mix(bits), 16);
+  });
+  fill.Number("first_use", [](const DeviceUseRow& row) { return row.since; });
+  fill.Flag("is_rooted_jailbroken",
+            [](const DeviceUseRow& row) { return Mix(row.device + 13) % 100 < 3; });
+}
+
+}  // namespace reveza::datagen::coherent

@@ -1,0 +1,406 @@
+#include "datagen/coherent/honest.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "datagen/lists/commerce.h"
+#include "datagen/lists/profiles.h"
+#include "datagen/lists/weights.h"
+
+namespace reveza::datagen::coherent {
+namespace {
+
+constexpr std::size_t kCategories = lists::kMerchantCategories.size();
+
+consteval uint32_t Category(std::string_view code) {
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    if (lists::kMerchantCategories[i].code == code) return static_cast<uint32_t>(i);
+  }
+  throw "no such merchant category";
+}
+
+constexpr std::array kBills = {Category("4900"), Category("4814"), Category("8299"),
+                               Category("8011"), Category("7941")};
+constexpr std::array kStandingOrders = {Category("5815"), Category("4814"), Category("4900"),
+                                        Category("7941"), Category("8299")};
+constexpr std::array kJourney = {Category("7011"), Category("5812"), Category("4121"),
+                                 Category("5541")};
+constexpr std::array kSellable = {Category("5732"), Category("5651"), Category("5311"),
+                                  Category("5944"), Category("5977")};
+
+struct OnlineShare {
+  uint32_t category;
+  uint32_t percent;
+};
+constexpr std::array<OnlineShare, 14> kOnline = {{{Category("5812_delivery"), 100},
+                                                  {Category("5815"), 100},
+                                                  {Category("4511"), 90},
+                                                  {Category("7011"), 55},
+                                                  {Category("5732"), 45},
+                                                  {Category("5651"), 35},
+                                                  {Category("5977"), 35},
+                                                  {Category("5944"), 15},
+                                                  {Category("5311"), 35},
+                                                  {Category("8299"), 60},
+                                                  {Category("4814"), 60},
+                                                  {Category("4121"), 85},
+                                                  {Category("7995"), 100},
+                                                  {Category("5995"), 20}}};
+
+constexpr std::array<int64_t, 7> kTopUps = {1'500, 2'000, 2'500, 3'000, 4'000, 5'000, 10'000};
+constexpr int64_t kFlight = 4 * kHour;
+
+// Prices end in .90 or .99, or are what they are.
+int64_t Price(int64_t amount, uint64_t bits) {
+  amount = std::max<int64_t>(amount, 100);
+  switch (bits % 8) {
+    case 0:
+    case 1:
+      return amount - amount % 100 + 90;
+    case 2:
+      return amount - amount % 100 + 99;
+    default:
+      return amount;
+  }
+}
+
+// Who pays a person pays round sums.
+int64_t RoundSum(int64_t amount, uint64_t bits) {
+  amount = std::max<int64_t>(amount, 200);
+  if (bits % 100 < 30 && amount > 5'000) return amount - amount % 5'000;
+  if (bits % 100 < 55 && amount > 1'000) return amount - amount % 1'000;
+  if (bits % 100 < 70 && amount > 500) return amount - amount % 500;
+  return amount;
+}
+
+// At home mostly the same address, elsewhere that of the mobile network.
+uint32_t OwnAddress(const CustomerState& customer, int64_t time, Draws& draws) {
+  const bool home = draws.Chance(500'000);
+  const auto period = static_cast<uint64_t>(time / (home ? 40 * kDay : 3 * kHour));
+  return static_cast<uint32_t>(Mix(customer.person.key + period * 2 + (home ? 1 : 0)));
+}
+
+bool OnJourney(const Month& month, int64_t time) {
+  return time >= month.journey_begin && time < month.journey_end;
+}
+
+}  // namespace
+
+HonestLife::HonestLife(const World& world) : world_(&world) {
+  for (std::size_t i = 0; i < kProfiles; ++i) {
+    const lists::Profile& profile = lists::Profiles()[i];
+    std::array<uint32_t, kKinds> kinds{};
+    for (std::size_t kind = 0; kind < kKinds; ++kind) {
+      kinds[kind] = profile.transaction_types[kind] * 10;
+    }
+    kinds[static_cast<std::size_t>(Kind::kAutoDebit)] = 0;  // planned by the month
+    kinds[static_cast<std::size_t>(Kind::kMobileTopup)] += 15;
+    kinds[static_cast<std::size_t>(Kind::kWithdrawal)] += 10;
+    kinds[static_cast<std::size_t>(Kind::kBoleto)] += 15;
+    kinds_.push_back(lists::ChoiceOf(kinds));
+    std::array<uint32_t, kCategories> categories{};
+    for (std::size_t category = 0; category < kCategories; ++category) {
+      categories[category] = lists::kMerchantCategories[category].weight;
+    }
+    // Mostly what the profile prefers, sometimes anything.
+    for (const lists::CategoryWeight& usual : profile.merchant_categories) {
+      categories[usual.category] += usual.weight * 6;
+    }
+    categories[Category("6011")] = 0;  // a withdrawal is a kind of its own
+    categories_.push_back(lists::ChoiceOf(categories));
+    const auto low = static_cast<uint64_t>(profile.least_amount);
+    const auto high = static_cast<uint64_t>(profile.most_amount);
+    person_medians_[i] = static_cast<int64_t>(SquareRoot(low * high * 10'000));
+  }
+  for (std::size_t category = 0; category < kCategories; ++category) {
+    const auto least = static_cast<uint64_t>(lists::kMerchantCategories[category].least);
+    const auto most = static_cast<uint64_t>(lists::kMerchantCategories[category].most);
+    medians_[category] = static_cast<int64_t>(SquareRoot(least * most * 10'000)) * 8 / 10;
+    deviations_[category] = (Log2(most) - Log2(least)) / 5;
+  }
+  for (const OnlineShare& share : kOnline) online_[share.category] = share.percent;
+}
+
+uint32_t HonestLife::GoodsThatSell(uint64_t bits) const {
+  return kSellable[UpperProduct(bits, kSellable.size())];
+}
+
+uint32_t HonestLife::DigitalGoods() const { return Category("5815"); }
+
+uint32_t HonestLife::StandingOrders(Profile profile, uint32_t rows) const {
+  const auto& types = lists::Profiles()[static_cast<std::size_t>(profile)].transaction_types;
+  return rows * types[static_cast<std::size_t>(Kind::kAutoDebit)] / 100;
+}
+
+Month HonestLife::PlanMonth(const CustomerState& customer, const Slice& slice,
+                            uint32_t rows) const {
+  const Parameters& parameters = world_->parameters();
+  Month month;
+  month.key = world_->keys().Of(Purpose::kMonth, customer.person.number,
+                                static_cast<uint16_t>(slice.index));
+  month.rows = rows;
+  month.standing_orders = StandingOrders(customer.person.profile, rows);
+  Draws draws(month.key);
+  const uint64_t factor = parameters.LookalikeFactor();
+  const auto day = [&] {
+    return slice.first_day + static_cast<int64_t>(draws.Below(static_cast<uint64_t>(slice.days)));
+  };
+  if (draws.Chance(parameters.lookalikes.journey_a_month * factor / 1000)) {
+    month.journey_begin = day() * kDay + 5 * kHour;
+    month.journey_end = std::min(month.journey_begin + draws.Between(2, 9) * kDay, slice.end());
+    month.journey_city = world_->AnyCity(draws.Bits());
+  }
+  if (draws.Chance(parameters.lookalikes.new_phone_a_month * factor / 1000)) {
+    month.new_phone_at = day() * kDay + draws.Between(9, 21) * kHour;
+  }
+  if (draws.Chance(parameters.lookalikes.spree_a_month * factor / 1000)) {
+    month.spree_day = day();
+  }
+  return month;
+}
+
+int64_t HonestLife::TimeOf(const CustomerState& customer, const Slice& slice,
+                           const PaymentTimes& times, uint32_t index) const {
+  const Person& person = customer.person;
+  if (index < customer.month.standing_orders) {
+    // The same day each month, early.
+    const uint64_t bits = Mix(person.key + index * 7 + 3);
+    const auto day = static_cast<int64_t>(bits % 28);
+    const int64_t time = (slice.first_day + std::min(day, slice.days - 1)) * kDay + 2 * kHour +
+                         static_cast<int64_t>(UpperProduct(Mix(bits + slice.index), 4 * kHour));
+    if (time >= person.opened_at) return time;
+  }
+  const Parameters& parameters = world_->parameters();
+  const uint64_t odd =
+      uint64_t{parameters.lookalikes.odd_hour} * parameters.LookalikeFactor() / 1000;
+  Draws draws(Mix(customer.month.key + index) ^ static_cast<uint64_t>(Purpose::kTimes));
+  return times.Of(person, static_cast<uint32_t>(odd), draws);
+}
+
+bool HonestLife::WhereIs(const CustomerState& customer, int64_t time, Place& place) const {
+  const Month& month = customer.month;
+  const Person& person = customer.person;
+  const bool journey = OnJourney(month, time);
+  if (journey) {
+    if (time < month.journey_begin + kFlight || time >= month.journey_end - kFlight) return false;
+    place = world_->PlaceOfCity(month.journey_city);
+  } else {
+    const int64_t hour = time % kDay / kHour;
+    const bool weekday = WeekdayOf(time / kDay) < Weekday::kSaturday;
+    place = weekday && hour >= 9 && hour < 18 ? person.work : person.home;
+  }
+  // As exactly as a phone knows it.
+  const uint64_t bits = Mix(person.key ^ static_cast<uint64_t>(time));
+  const int32_t reach = journey ? 40'000 : 1'500;
+  place.latitude += static_cast<int32_t>(UpperProduct(bits, 2 * reach)) - reach;
+  place.longitude += static_cast<int32_t>(UpperProduct(Mix(bits), 2 * reach)) - reach;
+  return true;
+}
+
+Kind HonestLife::KindOf(const CustomerState& customer, int64_t time, Draws& draws) const {
+  const auto profile = static_cast<std::size_t>(customer.person.profile);
+  const auto kind = static_cast<Kind>(kinds_[profile].Of(draws.Bits()));
+  const int64_t hour = time % kDay / kHour;
+  const bool banking_hours = hour >= 7 && hour < 17 && WeekdayOf(time / kDay) < Weekday::kSaturday;
+  return kind == Kind::kTed && !banking_hours ? Kind::kPix : kind;
+}
+
+void HonestLife::Pay(const CustomerState& customer, uint32_t index, Row& row) const {
+  if (index < customer.month.standing_orders) return PayStandingOrder(customer, index, row);
+  Draws draws(Mix(customer.month.key + index) ^ static_cast<uint64_t>(Purpose::kPayments));
+  PayBy(customer, KindOf(customer, row.time, draws), draws, row);
+  if (row.time / kDay == customer.month.spree_day) row.amount = row.amount * 5 / 2;
+  // Who has little spends little.
+  const int64_t comfort = customer.person.income / 4;
+  if (row.kind != Kind::kCreditCard && customer.balance < comfort) {
+    const int64_t share =
+        std::max(kOne / 8, customer.balance * kOne / std::max<int64_t>(comfort, 1));
+    row.amount = std::max<int64_t>(row.amount * share / kOne, 200);
+  }
+}
+
+void HonestLife::PayBy(const CustomerState& customer, Kind kind, Draws& draws, Row& row) const {
+  row.kind = kind;
+  row.has_place = WhereIs(customer, row.time, row.place);
+  switch (kind) {
+    case Kind::kPix:
+      return PayPix(customer, draws, row);
+    case Kind::kTed:
+      PayPerson(customer, draws, row);
+      row.amount *= 3;
+      return;
+    case Kind::kCreditCard:
+    case Kind::kDebitCard:
+      return PayWithCard(customer, draws, row);
+    case Kind::kBoleto:
+      return PayBill(customer, draws, row);
+    case Kind::kMobileTopup:
+      return TopUp(customer, draws, row);
+    case Kind::kWithdrawal:
+      return Withdraw(customer, draws, row);
+    case Kind::kAutoDebit:
+      return PayStandingOrder(customer, static_cast<uint32_t>(draws.Below(8)), row);
+  }
+}
+
+// With one of the own devices.
+void HonestLife::ByDevice(const CustomerState& customer, Draws& draws, Row& row) const {
+  const auto& channels =
+      lists::Profiles()[static_cast<std::size_t>(customer.person.profile)].channels;
+  const uint64_t web = channels[1];
+  const uint64_t whatsapp = channels[4];
+  const uint64_t percent = draws.Below(100);
+  row.channel = Channel::kMobileApp;
+  row.device = customer.MainDevice();
+  if (percent < web) {
+    row.channel = Channel::kWebBanking;
+    row.device = customer.devices[customer.second_device].device;
+  } else if (percent < web + whatsapp && row.kind == Kind::kPix) {
+    row.channel = Channel::kWhatsappPay;
+  }
+  row.ip = OwnAddress(customer, row.time, draws);
+  row.has_ip = true;
+}
+
+void HonestLife::PayPix(const CustomerState& customer, Draws& draws, Row& row) const {
+  const bool shop = draws.Chance(380'000) && !OnJourney(customer.month, row.time);
+  if (!shop) return PayPerson(customer, draws, row);
+  ByDevice(customer, draws, row);
+  const auto profile = static_cast<std::size_t>(customer.person.profile);
+  const uint32_t category = categories_[profile].Of(draws.Bits());
+  Shop(customer, category, customer.person.city, draws, row);
+  row.receiver = world_->MerchantAccount(row.merchant);
+  row.receiver_is_shop = true;
+}
+
+void HonestLife::PayPerson(const CustomerState& customer, Draws& draws, Row& row) const {
+  const Parameters& parameters = world_->parameters();
+  ByDevice(customer, draws, row);
+  const auto median = person_medians_[static_cast<std::size_t>(customer.person.profile)];
+  const int64_t amount = LogNormal(draws.Bits(), median * customer.scale / kOne, 85'000);
+  row.amount = RoundSum(amount, draws.Bits());
+  const uint64_t strange =
+      uint64_t{parameters.lookalikes.stranger_paid} * parameters.LookalikeFactor() / 1000;
+  if (draws.Chance(strange)) {
+    row.receiver = world_->StrangerAccount(row.number);
+    row.stranger = true;
+    return;
+  }
+  // Few are paid often: the square of an even number is mostly small.
+  const uint64_t even = draws.Below(uint64_t{1} << 32);
+  const uint64_t index = UpperProduct(even * even, customer.contacts.size());
+  row.receiver = customer.contacts[index];
+}
+
+void HonestLife::PayWithCard(const CustomerState& customer, Draws& draws, Row& row) const {
+  const auto profile = static_cast<std::size_t>(customer.person.profile);
+  uint32_t category = categories_[profile].Of(draws.Bits());
+  uint32_t city = customer.person.city;
+  if (OnJourney(customer.month, row.time)) {
+    city = customer.month.journey_city;
+    if (draws.Chance(600'000)) category = kJourney[draws.Below(kJourney.size())];
+  }
+  Shop(customer, category, city, draws, row);
+}
+
+int64_t HonestLife::GoodsAmount(const CustomerState& customer, uint32_t category,
+                                Draws& draws) const {
+  const int64_t median = medians_[category] * customer.goods_scale / kOne;
+  const int64_t amount = LogNormal(draws.Bits(), median, deviations_[category]);
+  const int64_t most = lists::kMerchantCategories[category].most * 150;
+  const int64_t least = lists::kMerchantCategories[category].least * 50;
+  return Price(std::clamp(amount, least, most), draws.Bits());
+}
+
+void HonestLife::Shop(const CustomerState& customer, uint32_t category, uint32_t city, Draws& draws,
+                      Row& row) const {
+  const uint64_t favourite = draws.Below(4);
+  uint64_t bits = draws.Bits();
+  // A PIX by QR code is at a favourite one: so what is new is known.
+  if (favourite < kFavourites || row.kind == Kind::kPix) {
+    bits = Mix(customer.person.key + category * kFavourites + favourite % kFavourites + 1);
+  }
+  const uint64_t even = bits >> 32;
+  const auto position = static_cast<uint32_t>(UpperProduct(even * even, kMerchantsOfCity));
+  row.merchant = MerchantOf(city, category, position);
+  row.has_merchant = true;
+  row.amount = GoodsAmount(customer, category, draws);
+  if (!IsCard(row.kind)) return;
+  row.card = Mix(customer.person.key ^ (row.kind == Kind::kCreditCard ? 0x63u : 0x64u));
+  const uint64_t brand = Mix(row.card) % 100;
+  row.brand = brand < 40 ? 0 : brand < 80 ? 1 : brand < 95 ? 2 : brand < 98 ? 3 : 4;
+  const uint64_t entry = draws.Below(1'000);
+  if (draws.Below(100) < online_[category]) {
+    row.entry = CardEntry::kManual;
+    row.channel = Channel::kOnlineShop;
+    // The shop tells the address, but not which device it was.
+    row.ip = OwnAddress(customer, row.time, draws);
+    row.has_ip = true;
+    row.cvv_validated = draws.Chance(970'000);
+    row.auth_3ds = draws.Chance(600'000);
+  } else {
+    row.channel = Channel::kPointOfSale;
+    row.entry = entry < 430   ? CardEntry::kChip
+                : entry < 975 ? CardEntry::kContactless
+                              : CardEntry::kMagnetic;
+    if (row.has_place) row.place = world_->PlaceOfMerchant(row.merchant);
+  }
+  if (row.kind == Kind::kCreditCard && row.amount > 10'000) {
+    static const WeightedChoice kCounts = lists::ChoiceOf(lists::kInstallmentWeights);
+    row.installments = static_cast<uint8_t>(lists::kInstallments[kCounts.Of(draws.Bits())]);
+  }
+}
+
+// The same billers each month, about the same amounts.
+void HonestLife::PayBill(const CustomerState& customer, Draws& draws, Row& row) const {
+  const uint64_t which = draws.Below(kBills.size());
+  const uint32_t category = kBills[which];
+  const uint64_t bits = Mix(customer.person.key + 0xb111 + which);
+  row.merchant = MerchantOf(customer.person.city, category,
+                            static_cast<uint32_t>(bits % (kMerchantsOfCity / 64)));
+  row.has_merchant = true;
+  const int64_t usual =
+      LogNormal(bits, medians_[category] * customer.goods_scale / kOne, deviations_[category]);
+  row.amount = std::max<int64_t>(usual * draws.Between(850, 1'150) / 1000, 1'000);
+  const bool branch =
+      customer.person.profile == Profile::kTraditionalSenior && draws.Chance(350'000);
+  if (branch) {
+    row.channel = Channel::kBranch;
+  } else {
+    ByDevice(customer, draws, row);
+  }
+}
+
+void HonestLife::PayStandingOrder(const CustomerState& customer, uint32_t index, Row& row) const {
+  const uint64_t bits = Mix(customer.person.key + 0x57a4d + index);
+  const uint32_t category = kStandingOrders[bits % kStandingOrders.size()];
+  row.kind = Kind::kAutoDebit;
+  row.channel = Channel::kStandingOrder;
+  row.has_place = false;
+  row.merchant = MerchantOf(customer.person.city, category,
+                            static_cast<uint32_t>((bits >> 8) % (kMerchantsOfCity / 64)));
+  row.has_merchant = true;
+  row.amount = Price(LogNormal(Mix(bits), medians_[category] * customer.goods_scale / kOne,
+                               deviations_[category] / 2),
+                     bits >> 20);
+}
+
+void HonestLife::TopUp(const CustomerState& customer, Draws& draws, Row& row) const {
+  ByDevice(customer, draws, row);
+  row.amount = kTopUps[draws.Below(kTopUps.size())];
+  row.merchant = MerchantOf(customer.person.city, Category("4814"),
+                            static_cast<uint32_t>(customer.person.key % 4));
+  row.has_merchant = true;
+}
+
+void HonestLife::Withdraw(const CustomerState& customer, Draws& draws, Row& row) const {
+  row.channel = Channel::kAtm;
+  const int64_t amount = LogNormal(draws.Bits(), 15'000 * customer.goods_scale / kOne, 70'000);
+  row.amount = std::clamp<int64_t>(amount - amount % 1'000, 2'000, 200'000);
+  if (row.has_place) {
+    row.place.latitude += static_cast<int32_t>(draws.Between(-9'000, 9'000));
+    row.place.longitude += static_cast<int32_t>(draws.Between(-9'000, 9'000));
+  }
+}
+
+}  // namespace reveza::datagen::coherent

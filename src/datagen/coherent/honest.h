@@ -1,0 +1,61 @@
+// What an honest customer does next: everything of a payment but what the bank makes of it.
+// Immutable, so safe from any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "datagen/coherent/calendar.h"
+#include "datagen/coherent/customer_state.h"
+#include "datagen/coherent/row.h"
+
+namespace reveza::datagen::coherent {
+
+class HonestLife {
+ public:
+  explicit HonestLife(const World& world);
+
+  // How many of so many rows are standing orders.
+  uint32_t StandingOrders(Profile profile, uint32_t rows) const;
+  // Journeys, new phones and the like of a month; `rows` honest ones are planned.
+  Month PlanMonth(const CustomerState& customer, const Slice& slice, uint32_t rows) const;
+  // When row `index` of the month takes place.
+  int64_t TimeOf(const CustomerState& customer, const Slice& slice, const PaymentTimes& times,
+                 uint32_t index) const;
+
+  // The payment with this index of the customer's month.
+  void Pay(const CustomerState& customer, uint32_t index, Row& row) const;
+  // One of a given kind; `row` has its time and number.
+  void PayBy(const CustomerState& customer, Kind kind, Draws& draws, Row& row) const;
+  // A card's or a shop's payment in a category, at a shop of `city`.
+  void Shop(const CustomerState& customer, uint32_t category, uint32_t city, Draws& draws,
+            Row& row) const;
+
+  // Where somebody is; without a value in flight.
+  bool WhereIs(const CustomerState& customer, int64_t time, Place& place) const;
+  uint32_t GoodsThatSell(uint64_t bits) const;
+  uint32_t DigitalGoods() const;
+
+ private:
+  Kind KindOf(const CustomerState& customer, int64_t time, Draws& draws) const;
+  void PayPix(const CustomerState& customer, Draws& draws, Row& row) const;
+  void PayPerson(const CustomerState& customer, Draws& draws, Row& row) const;
+  void PayWithCard(const CustomerState& customer, Draws& draws, Row& row) const;
+  void PayBill(const CustomerState& customer, Draws& draws, Row& row) const;
+  void PayStandingOrder(const CustomerState& customer, uint32_t index, Row& row) const;
+  void TopUp(const CustomerState& customer, Draws& draws, Row& row) const;
+  void Withdraw(const CustomerState& customer, Draws& draws, Row& row) const;
+  void ByDevice(const CustomerState& customer, Draws& draws, Row& row) const;
+  int64_t GoodsAmount(const CustomerState& customer, uint32_t category, Draws& draws) const;
+
+  const World* world_;
+  std::vector<WeightedChoice> kinds_;       // by profile
+  std::vector<WeightedChoice> categories_;  // by profile
+  std::array<int64_t, 32> medians_{};       // of a purchase, by category
+  std::array<int64_t, 32> deviations_{};
+  std::array<uint32_t, 32> online_{};  // percent
+  std::array<int64_t, kProfiles> person_medians_{};
+};
+
+}  // namespace reveza::datagen::coherent

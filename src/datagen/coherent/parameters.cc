@@ -1,0 +1,233 @@
+#include "datagen/coherent/parameters.h"
+
+#include <string>
+
+#include "datagen/civil_time.h"
+
+namespace reveza::datagen::coherent {
+namespace {
+
+using enum DeviceUse;
+using enum HourUse;
+using enum Goods;
+
+// Weights of PIX, credit, debit, boleto, standing order, top-up, TED, withdrawal.
+constexpr std::array<uint32_t, kKinds> kOnlyPix = {1, 0, 0, 0, 0, 0, 0, 0};
+constexpr std::array<uint32_t, kKinds> kCards = {0, 3, 1, 0, 0, 0, 0, 0};
+constexpr std::array<uint32_t, kKinds> kCredit = {0, 1, 0, 0, 0, 0, 0, 0};
+constexpr std::array<uint32_t, kKinds> kBoletos = {0, 0, 0, 1, 0, 0, 0, 0};
+
+// The members in the order of the struct: weight, rows, tests, gap, kinds, role, device, hours,
+// goods, far, web, chains, income, amount, report.
+constexpr std::array<Typology, kFraudTypes> kDefaults = {{
+    {20,   1,  3,   0, 4, 35, kOnlyPix, FraudRole::kVictim, kOwn, kOffice, kUsual, false, false,
+     true, 80, 450, 0, 0, 8,  900},
+    {15,     3,      6,      0,     2,     20,   kOnlyPix, FraudRole::kTakeover,
+     kThief, kAny,   kUsual, false, false, true, 0,        0,
+     12'000, 19'990, 14,     950},
+    {14,    3,  7,   2, 3, 90, kCards, FraudRole::kTakeover, kOwn, kAny, kSellable, true, false,
+     false, 30, 250, 0, 0, 60, 950},
+    {10,
+     4,
+     8,
+     0,
+     20,
+     300,
+     {2, 6, 0, 1, 0, 0, 0, 1},
+     FraudRole::kFirstParty,
+     kThief,
+     kAny,
+     kSellable,
+     false,
+     false,
+     false,
+     60,
+     350,
+     0,
+     0,
+     700,
+     800},
+    {8,
+     1,
+     3,
+     0,
+     30,
+     400,
+     {2, 6, 1, 0, 0, 0, 0, 0},
+     FraudRole::kFirstParty,
+     kOwn,
+     kAny,
+     kSellable,
+     false,
+     false,
+     false,
+     60,
+     300,
+     0,
+     0,
+     300,
+     700},
+    {8,      1,       3,      0,     10,    120,  kOnlyPix, FraudRole::kVictim,
+     kOwn,   kAny,    kUsual, false, false, true, 0,        0,
+     30'000, 300'000, 10,     900},
+    {6,
+     1,
+     3,
+     0,
+     3,
+     40,
+     {5, 0, 0, 2, 0, 1, 0, 0},
+     FraudRole::kTakeover,
+     kThief,
+     kAny,
+     kUsual,
+     false,
+     true,
+     true,
+     40,
+     250,
+     0,
+     0,
+     24,
+     900},
+    {5,     1,      2,        0,     60,    2'000, kCredit, FraudRole::kFirstParty,
+     kOwn,  kAny,   kDigital, false, false, false, 0,       0,
+     3'000, 60'000, 400,      900},
+    {4,
+     4,
+     9,
+     0,
+     900,
+     1'800,
+     {6, 0, 0, 0, 0, 0, 0, 2},
+     FraudRole::kStructuring,
+     kOwn,
+     kAny,
+     kUsual,
+     false,
+     false,
+     false,
+     0,
+     0,
+     90'000,
+     99'900,
+     900,
+     500},
+    {3,      3,    6,         0,     5,     60,    kCredit, FraudRole::kTakeover,
+     kThief, kAny, kSellable, false, false, false, 40,      300,
+     0,      0,    200,       900},
+    {3,
+     2,
+     5,
+     0,
+     3,
+     30,
+     {4, 0, 0, 0, 0, 0, 1, 0},
+     FraudRole::kTakeover,
+     kThief,
+     kNight,
+     kUsual,
+     false,
+     false,
+     true,
+     60,
+     400,
+     0,
+     0,
+     12,
+     950},
+    {2,     1,  1,   0, 1, 1,   kBoletos, FraudRole::kVictim, kOwn, kAny, kUsual, false, false,
+     false, 20, 180, 0, 0, 400, 850},
+    {2,     1,      1,      0,     1,     1,     kOnlyPix, FraudRole::kVictim,
+     kOwn,  kAny,   kUsual, false, false, false, 0,        0,
+     1'500, 25'000, 100,    600},
+}};
+
+Status Invalid(std::string message) {
+  return Fail(Error::Code::kInvalidArgument, std::move(message));
+}
+
+Status CheckTypology(const Typology& typology, std::string_view name) {
+  const std::string of = " of " + std::string(name);
+  if (typology.least_rows < 1 || typology.most_rows < typology.least_rows ||
+      typology.most_rows > 16) {
+    return Invalid("least_rows and most_rows" + of + " should be in order, from 1 to 16");
+  }
+  if (typology.most_gap_minutes < typology.least_gap_minutes || typology.least_gap_minutes < 1 ||
+      typology.most_gap_minutes > 10'000) {
+    return Invalid("least_gap_minutes and most_gap_minutes" + of +
+                   " should be in order, from 1 to 10000");
+  }
+  if (typology.test_rows >= typology.least_rows) {
+    return Invalid("test_rows" + of + " should be below least_rows");
+  }
+  uint64_t kinds = 0;
+  for (const uint32_t weight : typology.kinds) kinds += weight;
+  if (kinds == 0 || kinds >= uint64_t{1} << 32) {
+    return Invalid("kinds" + of + " should have a weight above 0, and a sum below 2^32");
+  }
+  if (typology.chains && (typology.kinds[0] == 0 || typology.least_rows > 3)) {
+    return Invalid("chains" + of + " need PIX among its kinds and least_rows up to 3");
+  }
+  if (typology.most_income_thousandths < typology.least_income_thousandths ||
+      typology.most_amount < typology.least_amount || typology.least_amount < 0 ||
+      (typology.most_amount == 0 && typology.most_income_thousandths == 0)) {
+    return Invalid("the amounts" + of + " should be in order and not all 0");
+  }
+  if (typology.report_hours < 1 || typology.reported_thousandths > 1000) {
+    return Invalid("report_hours" + of +
+                   " should be at least 1, reported_thousandths at most 1000");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::array<Typology, kFraudTypes> Parameters::DefaultTypologies() { return kDefaults; }
+
+Status Check(const Parameters& parameters) {
+  if (parameters.rows > BlockPlan::kMaxRows) {
+    return Invalid(std::to_string(parameters.rows) + " rows are more than " +
+                   std::to_string(BlockPlan::kMaxRows));
+  }
+  if (parameters.rows_per_block < 1 || parameters.rows_per_block > 4'000'000) {
+    return Invalid("a block should have 1 to 4000000 rows");
+  }
+  if (parameters.last_day < parameters.first_day) {
+    return Invalid("the last day is before the first; swap them");
+  }
+  if (parameters.first_day < DaysOf({1950, 1, 1}) || parameters.last_day >= DaysOf({2150, 1, 1}) ||
+      parameters.last_day - parameters.first_day > 366 * 20) {
+    return Invalid("the days should be from 1950 to 2149 and span at most 20 years");
+  }
+  if (parameters.customers > 50'000'000) return Invalid("there are at most 50000000 customers");
+  if (parameters.frauds.billionths > Share::kWhole / 2) {
+    return Invalid("at most half of the rows can be frauds");
+  }
+  if (parameters.difficulty > 1000) return Invalid("difficulty is from 0 to 1");
+  uint64_t weights = 0;
+  for (std::size_t i = 0; i < kFraudTypes; ++i) {
+    if (const Status status = CheckTypology(parameters.typologies[i], kFraudTypeNames[i]);
+        !status) {
+      return status;
+    }
+    weights += parameters.typologies[i].weight;
+  }
+  if (weights == 0 || weights >= uint64_t{1} << 32) {
+    return Invalid("the weights of the kinds of fraud should not all be 0");
+  }
+  const ChainParameters& chains = parameters.chains;
+  if (chains.least_hops < 1 || chains.most_hops < chains.least_hops || chains.most_hops > 6 ||
+      chains.most_delay_minutes < chains.least_delay_minutes || chains.most_delay_minutes > 30 ||
+      chains.most_fee_thousandths < chains.least_fee_thousandths ||
+      chains.most_fee_thousandths > 200 || chains.mules_thousandths > 90 ||
+      chains.most_share_thousandths > 800 || chains.hops_of_a_mule < 1 ||
+      chains.mules_of_a_ring < 1) {
+    return Invalid(
+        "chains should have 1 to 6 hops, delays up to 30 minutes, fees up to 0.2, mules up to 0.09 "
+        "of the customers and most_share up to 0.8");
+  }
+  return {};
+}
+
+}  // namespace reveza::datagen::coherent

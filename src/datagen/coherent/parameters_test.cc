@@ -1,0 +1,67 @@
+#include "datagen/coherent/parameters.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace reveza::datagen::coherent {
+namespace {
+
+TEST(CoherentParameters, DefaultsAreRight) {
+  const Status status = Check(Parameters());
+  EXPECT_TRUE(status) << status.error().message;
+}
+
+TEST(CoherentParameters, WhatIsWrongIsNamed) {
+  struct Case {
+    std::string_view named;
+    std::function<void(Parameters&)> spoil;
+  };
+  const std::vector<Case> cases = {
+      {"last day", [](Parameters& p) { p.last_day = p.first_day - 1; }},
+      {"20 years", [](Parameters& p) { p.last_day = p.first_day + 366 * 30; }},
+      {"4000000", [](Parameters& p) { p.rows_per_block = 4'000'001; }},
+      {"4000000", [](Parameters& p) { p.rows_per_block = 0; }},
+      {"half", [](Parameters& p) { p.frauds.billionths = Share::kWhole; }},
+      {"difficulty", [](Parameters& p) { p.difficulty = 1'001; }},
+      {"customers", [](Parameters& p) { p.customers = 50'000'001; }},
+      {"least_rows and most_rows of SIM_SWAP",
+       [](Parameters& p) { p.typologies[10].most_rows = 0; }},
+      {"test_rows of CARTAO_CLONADO", [](Parameters& p) { p.typologies[2].test_rows = 3; }},
+      {"kinds of PHISHING", [](Parameters& p) { p.typologies[6].kinds = {}; }},
+      {"chains of CONTA_TOMADA", [](Parameters& p) { p.typologies[1].kinds = {0, 1}; }},
+      {"amounts of QR_CODE_FALSO", [](Parameters& p) { p.typologies[12].most_amount = 1; }},
+      {"report_hours of AUTOFRAUDE", [](Parameters& p) { p.typologies[4].report_hours = 0; }},
+      {"least_gap_minutes", [](Parameters& p) { p.typologies[0].least_gap_minutes = 0; }},
+      {"chains", [](Parameters& p) { p.chains.most_hops = 7; }},
+      {"weights",
+       [](Parameters& p) {
+         for (Typology& t : p.typologies) t.weight = 0;
+       }},
+  };
+  for (const Case& one : cases) {
+    Parameters parameters;
+    one.spoil(parameters);
+    const Status status = Check(parameters);
+    ASSERT_FALSE(status) << one.named;
+    EXPECT_EQ(status.error().code, Error::Code::kInvalidArgument);
+    EXPECT_TRUE(status.error().message.contains(one.named)) << status.error().message;
+  }
+}
+
+TEST(CoherentParameters, DifficultyRaisesOverlapAndNoise) {
+  Parameters easy;
+  easy.difficulty = kEasy;
+  Parameters hard;
+  hard.difficulty = kHard;
+  EXPECT_LT(easy.Overlap(), hard.Overlap());
+  EXPECT_LT(easy.LookalikeFactor(), hard.LookalikeFactor());
+  EXPECT_LT(easy.Missed(), hard.Missed());
+  EXPECT_LT(easy.FalselyReported(), hard.FalselyReported());
+  Parameters hardest;
+  hardest.difficulty = 1'000;
+  EXPECT_LE(hardest.Overlap(), 1'000u) << "it is a chance";
+}
+
+}  // namespace
+}  // namespace reveza::datagen::coherent

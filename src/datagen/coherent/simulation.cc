@@ -1,0 +1,223 @@
+#include "datagen/coherent/simulation.h"
+
+#include <algorithm>
+
+namespace reveza::datagen::coherent {
+
+Simulation::Simulation(const World& world, const Chains& chains, uint64_t block,
+                       TableBatches& tables)
+    : world_(&world),
+      block_(block),
+      tables_(&tables),
+      planner_(world, chains, block),
+      honest_(world),
+      fraud_(world, honest_),
+      bank_(world),
+      slices_(SlicesOf(world)) {}
+
+void Simulation::MakeCustomers() {
+  const uint64_t first = world_->FirstCustomer(block_);
+  const uint64_t count = world_->Customers(block_);
+  const uint64_t honest_rows = world_->Rows(block_) - world_->Frauds(block_);
+  std::vector<uint64_t> weights(count);
+  for (uint64_t i = 0; i < count; ++i) {
+    const Person person = world_->PersonOf(first + i);
+    for (const Slice& slice : slices_) weights[i] += Activity(person, slice);
+    weight_ += weights[i];
+  }
+  customers_.reserve(count);
+  for (uint64_t i = 0; i < count; ++i) {
+    // What a month of 730 hours would have, in sixteenths.
+    const Person person = world_->PersonOf(first + i);
+    const unsigned __int128 month =
+        static_cast<unsigned __int128>(person.monthly_rows) * 73'000 * honest_rows * 16;
+    customers_.emplace_back(*world_, first + i, block_,
+                            static_cast<uint64_t>(month / std::max<uint64_t>(weight_, 1)));
+  }
+}
+
+Status Simulation::PutCustomers() {
+  for (uint64_t i = 0; i < customers_.size(); ++i) {
+    const CustomerState& customer = customers_[i];
+    AccountRow account = {.person = customer.person, .opening_balance = customer.opening_balance};
+    account.role = planner_.mules().RoleOf(i);
+    if (const Status status = tables_->Put(account); !status) return status;
+    for (const KnownDevice& device : customer.devices) {
+      const Status status = tables_->Put(DeviceUseRow{.device = device.device,
+                                                      .customer = customer.person.number,
+                                                      .since = device.since,
+                                                      .profile = customer.person.profile});
+      if (!status) return status;
+    }
+  }
+  return {};
+}
+
+Status Simulation::PutRings() {
+  const Mules& mules = planner_.mules();
+  for (uint64_t i = 0; i < planner_.BusyMules(); ++i) {
+    const RingRow member = {.ring = planner_.RingNumber(i),
+                            .customer = world_->FirstCustomer(block_) + mules.Mule(i),
+                            .pattern = RingPattern::kSharedDevice,
+                            .role = RingRole::kMember};
+    if (const Status status = tables_->Put(member); !status) return status;
+  }
+  return {};
+}
+
+Status Simulation::Run() {
+  MakeCustomers();
+  Status status = PutCustomers();
+  if (!status || !tables_->WantsRows()) return status ? tables_->Flush() : status;
+  status = PutRings();
+  plans_ = planner_.Plan();
+  for (const Slice& slice : slices_) {
+    if (status) status = RunSlice(slice);
+  }
+  return status ? tables_->Flush() : status;
+}
+
+// How many rows each customer has this month, what else happens, and when.
+void Simulation::PlanSlice(const Slice& slice) {
+  const unsigned __int128 honest_rows = world_->Rows(block_) - world_->Frauds(block_);
+  const PaymentTimes times(slice);
+  order_.Begin(slice.begin());
+  uint64_t done = weight_ == 0 ? 0 : static_cast<uint64_t>(honest_rows * weight_before_ / weight_);
+  for (uint32_t i = 0; i < customers_.size(); ++i) {
+    CustomerState& customer = customers_[i];
+    weight_before_ += Activity(customer.person, slice);
+    // Rounding what is before, not the part itself, leaves nothing over.
+    const auto until = static_cast<uint64_t>(honest_rows * weight_before_ / weight_);
+    customer.month = honest_.PlanMonth(customer, slice, static_cast<uint32_t>(until - done));
+    done = until;
+    if (customer.month.new_phone_at > std::max(customer.person.opened_at, slice.begin())) {
+      BuyPhone(customer, customer.month.new_phone_at);
+    }
+    for (uint32_t k = 0; k < customer.month.rows; ++k) {
+      order_.Add(honest_.TimeOf(customer, slice, times, k), {.customer = i, .index = k});
+    }
+  }
+  for (; next_plan_ < plans_.size() && plans_[next_plan_].time < slice.end(); ++next_plan_) {
+    order_.Add(plans_[next_plan_].time,
+               {.index = static_cast<uint32_t>(next_plan_), .fraud = true});
+  }
+  order_.Sort();
+}
+
+Status Simulation::RunSlice(const Slice& slice) {
+  changes_.clear();
+  new_devices_.clear();
+  PlanSlice(slice);
+  for (std::size_t i = 0; i < order_.size(); ++i) {
+    const Event& event = order_.At(i);
+    const Status status =
+        event.fraud ? MakeFraud(plans_[event.index]) : MakeHonest(order_.TimeAt(i), event);
+    if (!status) return status;
+  }
+  return PutNews();
+}
+
+Status Simulation::PutNews() {
+  std::ranges::stable_sort(changes_, {}, &ChangeRow::time);
+  for (const ChangeRow& change : changes_) {
+    if (const Status status = tables_->Put(change); !status) return status;
+  }
+  for (const DeviceUseRow& device : new_devices_) {
+    if (const Status status = tables_->Put(device); !status) return status;
+  }
+  return {};
+}
+
+void Simulation::AddDevice(CustomerState& customer, KnownDevice device) {
+  customer.devices.push_back(device);
+  new_devices_.push_back({.device = device.device,
+                          .customer = customer.person.number,
+                          .since = device.since,
+                          .profile = customer.person.profile});
+  changes_.push_back(
+      {.time = device.since, .customer = customer.person.number, .device = device.device});
+}
+
+void Simulation::BuyPhone(CustomerState& customer, int64_t time) {
+  if (customer.next_slot >= kDevicesOfCustomer) return;
+  AddDevice(customer,
+            {.device = world_->CustomersDevice(customer.person.number, customer.next_slot++),
+             .since = time});
+}
+
+Row Simulation::NewRow(const CustomerState& customer, int64_t time) {
+  Row row;
+  row.number = world_->FirstRow(block_) + rows_done_++;
+  row.customer = customer.person.number;
+  row.time = time;
+  return row;
+}
+
+Status Simulation::MakeHonest(int64_t time, const Event& event) {
+  CustomerState& customer = customers_[event.customer];
+  customer.Begin(time);
+  Row row = NewRow(customer, time);
+  honest_.Pay(customer, event.index, row);
+  const uint64_t first = world_->FirstCustomer(block_);
+  // Nobody pays an account that is not there yet.
+  if (row.receiver >= first && row.receiver < first + customers_.size() &&
+      customers_[row.receiver - first].person.opened_at > time) {
+    row.receiver = world_->StrangerAccount(row.number);
+    row.stranger = true;
+  }
+  Draws draws(Mix(customer.month.key + event.index) ^ static_cast<uint64_t>(Purpose::kEnd));
+  return Finish(customer, false, draws, row);
+}
+
+Status Simulation::MakeFraud(const FraudPlan& plan) {
+  CustomerState& customer = customers_[plan.customer];
+  customer.Begin(plan.time);
+  customer.balance += plan.credit;
+  // A chain is there because its victim's savings were.
+  if (plan.certain) customer.balance = std::max(customer.balance, plan.amount);
+  Row row = NewRow(customer, plan.time);
+  fraud_.Pay(customer, plan, block_, row);
+  if (row.device != kNoDevice && customer.Find(row.device) == nullptr) {
+    const bool registered = plan.type == FraudType::kSimSwap;
+    AddDevice(customer, {.device = row.device, .since = plan.time, .registered = registered});
+    if (registered) {
+      changes_.push_back({.time = plan.time,
+                          .customer = customer.person.number,
+                          .kind = ChangeKind::kPhoneChanged});
+    }
+  }
+  Draws draws(Mix(plan.key) ^ static_cast<uint64_t>(Purpose::kEnd));
+  if (const Status status = Finish(customer, plan.certain, draws, row); !status) return status;
+  return plan.ring == kNoRing ? Status{} : PutRingRow(plan, row);
+}
+
+Status Simulation::Finish(CustomerState& customer, bool certain, Draws& draws, Row& row) {
+  bank_.Derive(customer, row);
+  if (!certain) bank_.StayBelowLimits(customer, draws, row);
+  bank_.Decide(customer, certain, draws, row);
+  bank_.Book(customer, row);
+  if (IsPaid(row)) PayReceiver(row);
+  row.reported_at = fraud_.ReportedAt(row);
+  return tables_->Put(row);
+}
+
+// Inside the block money arrives at once. What a chain brings comes with the next hop.
+void Simulation::PayReceiver(const Row& row) {
+  const uint64_t first = world_->FirstCustomer(block_);
+  if (row.is_fraud || row.receiver < first || row.receiver >= first + customers_.size()) return;
+  customers_[row.receiver - first].balance += row.amount;
+}
+
+Status Simulation::PutRingRow(const FraudPlan& plan, const Row& row) {
+  RingRow member = {.ring = plan.ring,
+                    .customer = row.customer,
+                    .row = row.number,
+                    .time = row.time,
+                    .hop = plan.hop,
+                    .pattern = RingPattern::kMuleChain,
+                    .role = plan.hop == 0 ? RingRole::kVictim : RingRole::kMule};
+  if (row.fraud_role == FraudRole::kCashOut) member.role = RingRole::kCashOut;
+  return tables_->Put(member);
+}
+
+}  // namespace reveza::datagen::coherent

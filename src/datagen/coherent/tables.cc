@@ -1,0 +1,131 @@
+#include "datagen/coherent/tables.h"
+
+#include <algorithm>
+
+#include "datagen/coherent/fill.h"
+
+namespace reveza::datagen::coherent {
+
+TableBatches::TableBatches(const World& world, const Identity& identity,
+                           std::span<const Table* const> wanted, BatchSink& sink)
+    : world_(&world),
+      identity_(&identity),
+      wanted_(wanted.begin(), wanted.end()),
+      sink_(&sink),
+      transactions_(kTransactions),
+      alerts_(kAlerts),
+      disputes_(kDisputes),
+      customers_(kCustomers),
+      accounts_(kAccounts),
+      devices_(kDevices),
+      changes_(kChanges),
+      rings_(kRings) {
+  rows_.reserve(Batch::kMaxRows);
+}
+
+bool TableBatches::Wants(const Table& table) const {
+  return std::ranges::find(wanted_, &table) != wanted_.end();
+}
+
+// The other tables do not need a simulation.
+bool TableBatches::WantsRows() const {
+  return std::ranges::any_of(
+      wanted_, [](const Table* table) { return table != &kCustomers && table != &kAccounts; });
+}
+
+Status TableBatches::Put(const Row& row) {
+  rows_.push_back(row);
+  return rows_.size() < Batch::kMaxRows ? Status{} : FlushRows();
+}
+
+Status TableBatches::Put(const DeviceUseRow& device) {
+  device_rows_.push_back(device);
+  return device_rows_.size() < Batch::kMaxRows ? Status{} : FlushDevices();
+}
+
+Status TableBatches::Put(const ChangeRow& change) {
+  change_rows_.push_back(change);
+  return change_rows_.size() < Batch::kMaxRows ? Status{} : FlushChanges();
+}
+
+Status TableBatches::Put(const RingRow& member) {
+  ring_rows_.push_back(member);
+  return ring_rows_.size() < Batch::kMaxRows ? Status{} : FlushRings();
+}
+
+Status TableBatches::Put(const AccountRow& account) {
+  account_rows_.push_back(account);
+  return account_rows_.size() < Batch::kMaxRows ? Status{} : FlushAccounts();
+}
+
+Status TableBatches::FlushRows() {
+  if (rows_.empty()) return {};
+  if (Wants(kTransactions)) {
+    FillTransactions(*identity_, rows_, transactions_);
+    if (const Status status = Send(transactions_); !status) return status;
+  }
+  std::vector<Row> chosen;
+  if (Wants(kAlerts)) {
+    std::ranges::copy_if(rows_, std::back_inserter(chosen), &Row::alert);
+    if (!chosen.empty()) {
+      FillAlerts(*identity_, chosen, alerts_);
+      if (const Status status = Send(alerts_); !status) return status;
+    }
+  }
+  if (Wants(kDisputes)) {
+    chosen.clear();
+    std::ranges::copy_if(rows_, std::back_inserter(chosen), IsDisputed);
+    if (!chosen.empty()) {
+      FillDisputes(*identity_, world_->keys(), chosen, disputes_);
+      if (const Status status = Send(disputes_); !status) return status;
+    }
+  }
+  rows_.clear();
+  return {};
+}
+
+Status TableBatches::FlushAccounts() {
+  if (account_rows_.empty()) return {};
+  if (Wants(kCustomers)) {
+    FillCustomers(*identity_, *world_, account_rows_, customers_);
+    if (const Status status = Send(customers_); !status) return status;
+  }
+  if (Wants(kAccounts)) {
+    FillAccounts(*identity_, account_rows_, accounts_);
+    if (const Status status = Send(accounts_); !status) return status;
+  }
+  account_rows_.clear();
+  return {};
+}
+
+Status TableBatches::FlushDevices() {
+  if (device_rows_.empty() || !Wants(kDevices)) return device_rows_.clear(), Status{};
+  FillDevices(*identity_, device_rows_, devices_);
+  device_rows_.clear();
+  return Send(devices_);
+}
+
+Status TableBatches::FlushChanges() {
+  if (change_rows_.empty() || !Wants(kChanges)) return change_rows_.clear(), Status{};
+  FillChanges(*identity_, change_rows_, changes_);
+  change_rows_.clear();
+  return Send(changes_);
+}
+
+Status TableBatches::FlushRings() {
+  if (ring_rows_.empty() || !Wants(kRings)) return ring_rows_.clear(), Status{};
+  FillRings(*identity_, ring_rows_, rings_);
+  ring_rows_.clear();
+  return Send(rings_);
+}
+
+Status TableBatches::Flush() {
+  Status status = FlushAccounts();
+  if (status) status = FlushDevices();
+  if (status) status = FlushRows();
+  if (status) status = FlushChanges();
+  if (status) status = FlushRings();
+  return status;
+}
+
+}  // namespace reveza::datagen::coherent

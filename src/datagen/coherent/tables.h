@@ -1,0 +1,92 @@
+// Writes what a block is made of into batches, table by table. Not safe from several threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "datagen/batch.h"
+#include "datagen/coherent/chains.h"
+#include "datagen/coherent/customer_state.h"
+#include "datagen/coherent/identity.h"
+#include "datagen/coherent/row.h"
+#include "datagen/model.h"
+#include "datagen/schema_coherent.h"
+
+namespace reveza::datagen::coherent {
+
+struct DeviceUseRow {
+  DeviceNumber device = 0;
+  uint64_t customer = 0;
+  int64_t since = 0;
+  Profile profile = Profile::kYoungDigital;
+};
+
+struct ChangeRow {
+  int64_t time = 0;
+  uint64_t customer = 0;
+  DeviceNumber device = kNoDevice;
+  ChangeKind kind = ChangeKind::kDeviceAdded;
+};
+
+struct RingRow {
+  uint64_t ring = 0;
+  uint64_t customer = 0;
+  uint64_t row = 0;  // of the payment, where there is one
+  int64_t time = kNever;
+  int hop = -1;
+  RingPattern pattern = RingPattern::kMuleChain;
+  RingRole role = RingRole::kVictim;
+};
+
+struct AccountRow {
+  Person person;
+  int64_t opening_balance = 0;
+  AccountRole role = AccountRole::kHonest;
+};
+
+class TableBatches {
+ public:
+  TableBatches(const World& world, const Identity& identity, std::span<const Table* const> wanted,
+               BatchSink& sink);
+
+  bool Wants(const Table& table) const;
+  bool WantsRows() const;
+
+  // An error of the sink comes back at once.
+  Status Put(const Row& row);
+  Status Put(const DeviceUseRow& device);
+  Status Put(const ChangeRow& change);
+  Status Put(const RingRow& member);
+  Status Put(const AccountRow& account);
+  Status Flush();
+
+ private:
+  Status FlushRows();
+  Status FlushAccounts();
+  Status FlushDevices();
+  Status FlushChanges();
+  Status FlushRings();
+  Status Send(Batch& batch) { return sink_->Put(batch); }
+
+  const World* world_;
+  const Identity* identity_;
+  std::vector<const Table*> wanted_;
+  BatchSink* sink_;
+  Batch transactions_;
+  Batch alerts_;
+  Batch disputes_;
+  Batch customers_;
+  Batch accounts_;
+  Batch devices_;
+  Batch changes_;
+  Batch rings_;
+  std::vector<Row> rows_;
+  std::vector<AccountRow> account_rows_;
+  std::vector<DeviceUseRow> device_rows_;
+  std::vector<ChangeRow> change_rows_;
+  std::vector<RingRow> ring_rows_;
+};
+
+}  // namespace reveza::datagen::coherent

@@ -1,0 +1,135 @@
+#include "datagen/coherent/world.h"
+
+#include <algorithm>
+
+#include "datagen/lists/commerce.h"
+#include "datagen/lists/places.h"
+#include "datagen/lists/profiles.h"
+#include "datagen/lists/weights.h"
+
+namespace reveza::datagen::coherent {
+namespace {
+
+// A mean customer's rows a month, by the profiles' shares and the middle of their ranges.
+constexpr uint64_t kMeanMonthlyRows = 66;
+constexpr uint64_t kLeastCustomers = 1'000;
+constexpr uint64_t kMostCustomers = 50'000'000;
+
+template <typename Rows>
+WeightedChoice ChoiceOf(const Rows& rows) {
+  std::vector<uint32_t> weights;
+  for (const auto& row : rows) weights.push_back(row.weight);
+  return lists::ChoiceOf(weights);
+}
+
+// Cities of a state stand around its capital: our list has no positions of the others.
+std::vector<Place> MakeCities(const Keys& keys) {
+  std::vector<Place> places;
+  for (std::size_t state = 0; state < lists::kStates.size(); ++state) {
+    const Place capital = {lists::kStates[state].latitude, lists::kStates[state].longitude};
+    for (std::size_t i = 0; i < lists::kCitiesOfState[state].count; ++i) {
+      Draws draws(keys.Of(Purpose::kMerchant, places.size(), 1));
+      const int64_t reach = i == 0 ? 0 : 400'000;
+      const auto north = static_cast<int32_t>(draws.Between(-reach, reach));
+      const auto east = static_cast<int32_t>(draws.Between(-reach, reach));
+      places.push_back({capital.latitude + north, capital.longitude + east});
+    }
+  }
+  return places;
+}
+
+Place Near(Place place, int64_t reach, Draws& draws) {
+  // The sum of two draws: more in the middle than at the edge.
+  const int64_t north = draws.Between(-reach, reach) + draws.Between(-reach, reach);
+  const int64_t east = draws.Between(-reach, reach) + draws.Between(-reach, reach);
+  return {place.latitude + static_cast<int32_t>(north / 2),
+          place.longitude + static_cast<int32_t>(east / 2)};
+}
+
+uint64_t CustomersFor(const Parameters& parameters) {
+  if (parameters.customers != 0) return parameters.customers;
+  const auto days = static_cast<uint64_t>(parameters.last_day - parameters.first_day + 1);
+  const unsigned __int128 rows = static_cast<unsigned __int128>(parameters.rows) * 30;
+  const auto fitting = static_cast<uint64_t>(rows / (days * kMeanMonthlyRows));
+  return std::clamp(fitting, kLeastCustomers, kMostCustomers);
+}
+
+}  // namespace
+
+World::World(const Parameters& parameters)
+    : parameters_(parameters),
+      keys_(parameters.seed),
+      customers_(CustomersFor(parameters)),
+      cities_(MakeCities(keys_)),
+      city_choice_(ChoiceOf(lists::kCities)),
+      profile_choice_(ChoiceOf(lists::Profiles())),
+      state_choice_(ChoiceOf(lists::kStates)),
+      income_choice_(lists::ChoiceOf(lists::kIncomeBracketWeights)),
+      bank_choice_(ChoiceOf(lists::kBanks)) {
+  const uint64_t rows = parameters.rows;
+  const uint64_t wanted = (rows + parameters.rows_per_block - 1) / parameters.rows_per_block;
+  blocks_ = std::max<uint64_t>(1, std::min(wanted, customers_));
+  const auto exact = static_cast<unsigned __int128>(rows) * parameters.frauds.billionths;
+  frauds_ = static_cast<uint64_t>((exact + Share::kWhole / 2) / Share::kWhole);
+  for (std::size_t state = 0; state < lists::kStates.size(); ++state) {
+    city_of_state_.push_back(ChoiceOf(lists::CitiesOf(state)));
+  }
+}
+
+uint64_t World::BlockOf(uint64_t customer) const {
+  // Part rounds down, so the quotient is the block or the one before it.
+  auto block =
+      static_cast<uint64_t>(static_cast<unsigned __int128>(customer) * blocks_ / customers_);
+  while (block + 1 < blocks_ && FirstCustomer(block + 1) <= customer) ++block;
+  while (FirstCustomer(block) > customer) --block;
+  return block;
+}
+
+Person World::PersonOf(uint64_t number) const {
+  Person person;
+  person.number = number;
+  Draws draws(keys_.Of(Purpose::kPerson, number));
+  person.key = draws.Bits();
+  const uint32_t index = profile_choice_.Of(draws.Bits());
+  const lists::Profile& profile = lists::Profiles()[index];
+  person.profile = static_cast<Profile>(index);
+  person.state = static_cast<uint8_t>(state_choice_.Of(draws.Bits()));
+  person.city = static_cast<uint16_t>(lists::kCitiesOfState[person.state].first +
+                                      city_of_state_[person.state].Of(draws.Bits()));
+  person.home = Near(cities_[person.city], 90'000, draws);
+  person.work = Near(cities_[person.city], 60'000, draws);
+  const lists::IncomeBracket& bracket = lists::kIncomeBrackets[income_choice_.Of(draws.Bits())];
+  const int64_t base = draws.Between(bracket.least * 100, bracket.most * 100);
+  person.income =
+      base * draws.Between(profile.least_income_percent, profile.most_income_percent) / 100;
+  person.credit_limit = person.income * draws.Between(20, 80) / 10;
+  person.bank = static_cast<uint8_t>(bank_choice_.Of(draws.Bits()));
+  person.payday = static_cast<uint8_t>(draws.Below(kPaydays.size()));
+  const bool digital =
+      person.profile == Profile::kYoungDigital || person.profile == Profile::kSubscriptionHeavy;
+  const uint64_t type = draws.Below(100);
+  if (digital) {
+    person.account_type = type < 70 ? 2 : type < 95 ? 0 : 1;
+  } else {
+    person.account_type = type < 40 ? 0 : type < 60 ? 1 : 2;
+  }
+  const int64_t years = draws.Between(profile.least_age, profile.most_age);
+  person.birth_day = parameters_.last_day + 1 - years * 36'525 / 100 - draws.Between(1, 364);
+  person.monthly_rows = static_cast<uint32_t>(draws.Between(
+      profile.least_monthly_transactions * 16, profile.most_monthly_transactions * 16));
+  // One in ten joins while we watch, in the first year; the others in the years before.
+  const int64_t first_year = std::min(end(), begin() + 365 * kDay);
+  const bool joins = person.profile != Profile::kTraditionalSenior && draws.Chance(120'000);
+  const int64_t latest_age = 16 * 365 * kDay;
+  person.opened_at = joins ? draws.Between(begin(), first_year - 1)
+                           : begin() - draws.Between(30 * kDay, 5 * 365 * kDay);
+  person.opened_at = std::max(person.opened_at, person.birth_day * kDay + latest_age);
+  return person;
+}
+
+Place World::PlaceOfMerchant(MerchantNumber merchant) const {
+  Draws draws(keys_.Of(Purpose::kMerchant, merchant));
+  return Near(cities_[CityOf(merchant)], 110'000, draws);
+}
+
+}  // namespace reveza::datagen::coherent

@@ -1,0 +1,133 @@
+// The world of one data set: who and what there is, as functions of numbers. Immutable, so safe
+// from any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "datagen/civil_time.h"
+#include "datagen/coherent/draws.h"
+#include "datagen/coherent/fixed_point.h"
+#include "datagen/coherent/parameters.h"
+#include "datagen/permutation.h"
+#include "datagen/random.h"
+
+namespace reveza::datagen::coherent {
+
+inline constexpr int64_t kMinute = 60 * kMicrosecondsPerSecond;
+inline constexpr int64_t kHour = 60 * kMinute;
+inline constexpr int64_t kDay = kMicrosecondsPerDay;
+
+// What does not change about a customer.
+struct Person {
+  uint64_t number = 0;
+  uint64_t key = 0;  // for what else depends on the person
+  Profile profile = Profile::kYoungDigital;
+  uint8_t state = 0;
+  uint8_t bank = 0;
+  uint8_t account_type = 0;
+  uint8_t payday = 0;  // index into kPaydays
+  uint16_t city = 0;   // index into lists::kCities
+  Place home;
+  Place work;
+  int64_t income = 0;  // cents a month
+  int64_t credit_limit = 0;
+  int64_t opened_at = 0;
+  int64_t birth_day = 0;
+  uint32_t monthly_rows = 0;  // how active, in sixteenths of a row
+};
+
+inline constexpr std::array<int32_t, 6> kPaydays = {5, 7, 10, 15, 20, 30};
+
+// A shop: its category (lists::kMerchantCategories), city and place in it, in one number.
+using MerchantNumber = uint32_t;
+inline constexpr uint32_t kMerchantsOfCity = 1024;  // of each category
+constexpr MerchantNumber MerchantOf(uint32_t city, uint32_t category, uint32_t position) {
+  return (city * 32 + category) * kMerchantsOfCity + position;
+}
+constexpr uint32_t CategoryOf(MerchantNumber merchant) { return merchant / kMerchantsOfCity % 32; }
+constexpr uint32_t CityOf(MerchantNumber merchant) { return merchant / kMerchantsOfCity / 32; }
+
+// An account, the customers' ones first. Nobody makes two kinds of others the same.
+using AccountNumber = uint64_t;
+inline constexpr AccountNumber kNoAccount = ~uint64_t{0};
+
+// A device: those of a customer, then those of thieves and rings.
+using DeviceNumber = uint64_t;
+inline constexpr DeviceNumber kNoDevice = ~uint64_t{0};
+inline constexpr uint32_t kDevicesOfCustomer = 64;
+
+class World {
+ public:
+  // Parameters that Check accepts.
+  explicit World(const Parameters& parameters);
+
+  const Parameters& parameters() const { return parameters_; }
+  const Keys& keys() const { return keys_; }
+  int64_t begin() const { return parameters_.first_day * kDay; }
+  int64_t end() const { return (parameters_.last_day + 1) * kDay; }
+
+  // Blocks are even: from one to the next, rows, frauds and customers differ by one at most.
+  uint64_t customers() const { return customers_; }
+  uint64_t blocks() const { return blocks_; }
+  uint64_t FirstRow(uint64_t block) const { return Part(parameters_.rows, block); }
+  uint64_t Rows(uint64_t block) const { return FirstRow(block + 1) - FirstRow(block); }
+  uint64_t Frauds(uint64_t block) const { return Part(frauds_, block + 1) - Part(frauds_, block); }
+  uint64_t FirstCustomer(uint64_t block) const { return Part(customers_, block); }
+  uint64_t Customers(uint64_t block) const {
+    return FirstCustomer(block + 1) - FirstCustomer(block);
+  }
+  uint64_t BlockOf(uint64_t customer) const;
+  uint64_t total_frauds() const { return frauds_; }
+
+  Person PersonOf(uint64_t number) const;
+  Place PlaceOfCity(uint32_t city) const { return cities_[city]; }
+  Place PlaceOfMerchant(MerchantNumber merchant) const;
+  // One city of the whole country, by its inhabitants.
+  uint32_t AnyCity(uint64_t bits) const { return city_choice_.Of(bits); }
+
+  // Accounts of others than customers.
+  AccountNumber ContactAccount(uint64_t bits) const { return customers_ + (bits >> 28); }
+  AccountNumber StrangerAccount(uint64_t row) const { return customers_ + kStrangers + row; }
+  AccountNumber ThiefAccount(uint64_t block, uint64_t index) const {
+    return customers_ + kThieves + block * kThievesOfBlock + index;
+  }
+  AccountNumber MerchantAccount(MerchantNumber merchant) const {
+    return customers_ + kMerchantAccounts + merchant;
+  }
+  static constexpr uint64_t kThievesOfBlock = uint64_t{1} << 22;
+
+  DeviceNumber CustomersDevice(uint64_t customer, uint32_t slot) const {
+    return customer * kDevicesOfCustomer + slot;
+  }
+  DeviceNumber ThiefDevice(uint64_t block, uint64_t index) const {
+    return kThiefDevices + block * kThievesOfBlock + index;
+  }
+
+ private:
+  static constexpr uint64_t kStrangers = uint64_t{1} << 37;
+  static constexpr uint64_t kMerchantAccounts = uint64_t{1} << 49;
+  static constexpr uint64_t kThieves = kMerchantAccounts + (uint64_t{1} << 32);
+  static constexpr uint64_t kThiefDevices = uint64_t{1} << 49;
+
+  uint64_t Part(uint64_t whole, uint64_t block) const {
+    return static_cast<uint64_t>(static_cast<unsigned __int128>(whole) * block / blocks_);
+  }
+
+  Parameters parameters_;
+  Keys keys_;
+  uint64_t customers_ = 0;
+  uint64_t blocks_ = 0;
+  uint64_t frauds_ = 0;
+  std::vector<Place> cities_;
+  WeightedChoice city_choice_;
+  WeightedChoice profile_choice_;
+  WeightedChoice state_choice_;
+  WeightedChoice income_choice_;
+  WeightedChoice bank_choice_;
+  std::vector<WeightedChoice> city_of_state_;
+};
+
+}  // namespace reveza::datagen::coherent

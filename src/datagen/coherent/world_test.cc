@@ -1,0 +1,141 @@
+#include "datagen/coherent/world.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "datagen/coherent/calendar.h"
+#include "datagen/coherent/identity.h"
+#include "datagen/lists/places.h"
+#include "datagen/lists/profiles.h"
+
+namespace reveza::datagen::coherent {
+namespace {
+
+Parameters Small(uint64_t rows, uint64_t customers, uint64_t rows_per_block) {
+  Parameters parameters;
+  parameters.rows = rows;
+  parameters.customers = customers;
+  parameters.rows_per_block = rows_per_block;
+  return parameters;
+}
+
+TEST(CoherentWorld, BlocksAddUpAndAreEven) {
+  for (const auto& [rows, customers, per_block] :
+       {std::tuple{10'007u, 1'003u, 1'000u}, {5u, 3u, 1u}, {0u, 7u, 10u}, {999u, 1u, 10u}}) {
+    const World world(Small(rows, customers, per_block));
+    uint64_t sum_rows = 0;
+    uint64_t sum_frauds = 0;
+    for (uint64_t block = 0; block < world.blocks(); ++block) {
+      EXPECT_EQ(world.FirstRow(block), sum_rows);
+      sum_rows += world.Rows(block);
+      sum_frauds += world.Frauds(block);
+      EXPECT_LE(world.Rows(block), world.Rows(0) + 1);
+      EXPECT_GE(world.Rows(block) + 1, world.Rows(0));
+      for (uint64_t i = 0; i < world.Customers(block); ++i) {
+        ASSERT_EQ(world.BlockOf(world.FirstCustomer(block) + i), block);
+      }
+    }
+    EXPECT_EQ(sum_rows, rows);
+    EXPECT_EQ(sum_frauds, world.total_frauds());
+    EXPECT_EQ(world.FirstCustomer(world.blocks()), customers);
+  }
+}
+
+TEST(CoherentWorld, CustomersFollowFromTheRows) {
+  EXPECT_EQ(World(Small(1'000, 0, 1'000)).customers(), 1'000u);
+  const World large(Small(100'000'000, 0, 2'000'000));
+  // 366 days of 66 payments a month.
+  EXPECT_NEAR(static_cast<double>(large.customers()), 124'193, 10);
+  EXPECT_EQ(large.blocks(), 50u);
+}
+
+TEST(CoherentWorld, PeopleAreWhole) {
+  const World world(Small(100'000, 2'000, 100'000));
+  std::array<int, kProfiles> profiles{};
+  int joining = 0;
+  for (uint64_t number = 0; number < 2'000; ++number) {
+    const Person person = world.PersonOf(number);
+    ++profiles[static_cast<std::size_t>(person.profile)];
+    EXPECT_EQ(lists::kCities[person.city].state, lists::kStates[person.state].code);
+    EXPECT_LT(DistanceBetween(person.home, world.PlaceOfCity(person.city)), 2'000);
+    const lists::Profile& profile = lists::Profiles()[static_cast<std::size_t>(person.profile)];
+    const int64_t age = (world.parameters().last_day + 1 - person.birth_day) * 100 / 36'525;
+    EXPECT_GE(age, profile.least_age);
+    EXPECT_LE(age, profile.most_age);
+    EXPECT_GE(person.income, 75'000);
+    EXPECT_GE(person.credit_limit, person.income * 2);
+    EXPECT_LT(person.opened_at, world.end());
+    joining += person.opened_at >= world.begin() ? 1 : 0;
+  }
+  // A quarter is young, within four deviations; about one in ten joins.
+  EXPECT_NEAR(profiles[0], 500, 78);
+  EXPECT_NEAR(joining, 204, 60);
+}
+
+TEST(CoherentWorld, PeopleKeepTheirGoldenValues) {
+  const World world(Small(100'000, 2'000, 100'000));
+  const Identity identity(world);
+  std::string text;
+  const Owner owner = identity.OwnerOf(world.PersonOf(7));
+  identity.AppendCustomer(text, 7);
+  for (const auto append : {&Identity::AppendName, &Identity::AppendCpf, &Identity::AppendEmail,
+                            &Identity::AppendPhone}) {
+    text += ' ';
+    (identity.*append)(text, owner);
+  }
+  EXPECT_EQ(text,
+            "CUST_266364937359 Manoel Santos Muniz 453.530.573-09 "
+            "manoel.muniz00000007@example.net +5586940522386");
+}
+
+TEST(CoherentWorld, AccountsOfDifferentKindsAreNeverTheSame) {
+  const World world(Small(100'000'000'000, 0, 2'000'000));
+  std::set<AccountNumber> seen;
+  const uint64_t last_block = world.blocks() - 1;
+  for (const AccountNumber account :
+       {world.customers() - 1, world.ContactAccount(0), world.ContactAccount(~uint64_t{0}),
+        world.StrangerAccount(0), world.StrangerAccount(99'999'999'999), world.MerchantAccount(0),
+        world.MerchantAccount(MerchantOf(255, 31, 1'023)), world.ThiefAccount(0, 0),
+        world.ThiefAccount(last_block, World::kThievesOfBlock - 1)}) {
+    EXPECT_TRUE(seen.insert(account).second);
+    EXPECT_EQ(*seen.rbegin(), account) << "kinds are in order, so ranges do not meet";
+    EXPECT_LT(account, 1'000'000'000'000'000u) << "has 15 digits";
+  }
+  EXPECT_LT(world.ThiefDevice(last_block, World::kThievesOfBlock - 1), 1'000'000'000'000'000u);
+}
+
+TEST(CoherentWorld, MonthsCoverTheDays) {
+  Parameters parameters = Small(100, 10, 100);
+  parameters.first_day = DaysOf({2024, 1, 20});
+  parameters.last_day = DaysOf({2024, 3, 1});
+  const World world(parameters);
+  const std::vector<Slice> slices = SlicesOf(world);
+  ASSERT_EQ(slices.size(), 3u);
+  EXPECT_EQ(slices[0].days, 12);
+  EXPECT_EQ(slices[1].days, 29);
+  EXPECT_EQ(slices[2].days, 1);
+  EXPECT_EQ(slices[0].begin(), world.begin());
+  EXPECT_EQ(slices[2].end(), world.end());
+}
+
+TEST(CoherentWorld, PaymentsComeInTheMonthAndNotBeforeTheAccount) {
+  const World world(Small(100'000, 500, 100'000));
+  Draws draws(1);
+  for (const Slice& slice : SlicesOf(world)) {
+    const PaymentTimes times(slice);
+    for (uint64_t number = 0; number < 500; ++number) {
+      const Person person = world.PersonOf(number);
+      if (Activity(person, slice) == 0) {
+        EXPECT_GE(person.opened_at, slice.end());
+        continue;
+      }
+      const int64_t time = times.Of(person, 50'000, draws);
+      EXPECT_GE(time, std::max(slice.begin(), person.opened_at));
+      EXPECT_LT(time, slice.end());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace reveza::datagen::coherent
