@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <tuple>
 
 #include "datagen/lists/commerce.h"
 #include "datagen/lists/weights.h"
@@ -53,7 +54,9 @@ std::vector<FraudPlan> FraudPlanner::Plan() {
   PlanOwnChains();
   PlanLandingHops();
   PlanKinds();
-  std::ranges::stable_sort(plans_, {}, &FraudPlan::time);
+  std::ranges::sort(plans_, {}, [](const FraudPlan& plan) {
+    return std::tuple(plan.time, plan.customer, plan.key);
+  });
   return std::move(plans_);
 }
 

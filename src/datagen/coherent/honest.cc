@@ -25,8 +25,9 @@ constexpr std::array kStandingOrders = {Category("5815"), Category("4814"), Cate
                                         Category("7941"), Category("8299")};
 constexpr std::array kJourney = {Category("7011"), Category("5812"), Category("4121"),
                                  Category("5541")};
-constexpr std::array kSellable = {Category("5732"), Category("5651"), Category("5311"),
-                                  Category("5944"), Category("5977")};
+constexpr std::array kSellable = {Category("5732"),         Category("5651"), Category("5311"),
+                                  Category("5977"),         Category("5411"), Category("5541"),
+                                  Category("5812_delivery")};
 
 struct OnlineShare {
   uint32_t category;

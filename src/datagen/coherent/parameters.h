@@ -21,26 +21,26 @@ enum class Goods : uint8_t { kUsual, kSellable, kDigital };  // what a card buys
 
 // How one kind of fraud behaves.
 struct Typology {
-  uint32_t weight;      // its share of the fraud rows
-  uint32_t least_rows;  // of one episode
-  uint32_t most_rows;
-  uint32_t test_rows;  // how many of them, at the beginning, try out a card with a few reais
-  uint32_t least_gap_minutes;  // between two rows of an episode
-  uint32_t most_gap_minutes;
-  std::array<uint32_t, kKinds> kinds;  // weights of the kinds of payment
-  FraudRole role;
-  DeviceUse device;
-  HourUse hours;
-  Goods goods;
-  bool far_away;                      // a card is used in another city
-  bool web;                           // in the browser
-  bool chains;                        // some episodes begin a mule chain
-  uint32_t least_income_thousandths;  // of an amount, where it is a part of a month's income
-  uint32_t most_income_thousandths;
-  int64_t least_amount;  // cents, where it is not (most_amount is not 0)
-  int64_t most_amount;
-  uint32_t report_hours;          // until it is reported, the median
-  uint32_t reported_thousandths;  // how many would be at difficulty 0
+  uint32_t weight = 0;      // its share of the fraud rows
+  uint32_t least_rows = 1;  // of one episode
+  uint32_t most_rows = 1;
+  uint32_t test_rows = 0;          // at the beginning, to try a card with a few reais
+  uint32_t least_gap_minutes = 1;  // between two rows of an episode
+  uint32_t most_gap_minutes = 1;
+  std::array<uint32_t, kKinds> kinds = {1};  // weights of the kinds of payment; only PIX
+  FraudRole role = FraudRole::kVictim;
+  DeviceUse device = DeviceUse::kOwn;
+  HourUse hours = HourUse::kAny;
+  Goods goods = Goods::kUsual;
+  bool far_away = false;                  // a card is used in another city
+  bool web = false;                       // in the browser
+  bool chains = false;                    // some episodes begin a mule chain
+  uint32_t least_income_thousandths = 0;  // an amount is a part of a month's income
+  uint32_t most_income_thousandths = 0;
+  int64_t least_amount = 0;  // or, where most_amount is not 0, in this range of cents
+  int64_t most_amount = 0;
+  uint32_t report_hours = 1;          // until it is reported, the median
+  uint32_t reported_thousandths = 0;  // how many would be at difficulty 0
 };
 
 struct ChainParameters {

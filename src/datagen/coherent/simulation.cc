@@ -1,6 +1,7 @@
 #include "datagen/coherent/simulation.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace reveza::datagen::coherent {
 
@@ -118,7 +119,9 @@ Status Simulation::RunSlice(const Slice& slice) {
 }
 
 Status Simulation::PutNews() {
-  std::ranges::stable_sort(changes_, {}, &ChangeRow::time);
+  std::ranges::sort(changes_, {}, [](const ChangeRow& change) {
+    return std::tuple(change.time, change.customer, change.kind);
+  });
   for (const ChangeRow& change : changes_) {
     if (const Status status = tables_->Put(change); !status) return status;
   }
