@@ -86,6 +86,17 @@ TEST(FraudRows, AreAsManyAsTheBlockSays) {
   EXPECT_NE(blocks[0], blocks[1]) << "each block has them elsewhere";
 }
 
+TEST(FraudRows, ComeFirstInAnOrderOfAllRows) {
+  const FraudRows rows(7, {.index = 1, .first_row = 500, .rows = 500, .frauds = 30});
+  std::vector<int> seen(500, 0);
+  for (uint64_t place = 0; place < 500; ++place) {
+    const uint64_t offset = rows.OffsetOf(place);
+    ++seen.at(offset);
+    EXPECT_EQ(rows.IsFraud(offset), place < 30);
+  }
+  EXPECT_EQ(seen, std::vector<int>(500, 1));
+}
+
 TEST(FraudRows, AllOrNone) {
   for (uint64_t frauds : {0, 5}) {
     const FraudRows rows(1, {.index = 3, .first_row = 0, .rows = 5, .frauds = frauds});
