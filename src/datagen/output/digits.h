@@ -78,6 +78,54 @@ inline char* PutDecimal(char* out, int64_t value) {
   return PutLastDigits(out, size % kWhole, Places);
 }
 
+// A day of the calendar as yyyy-mm-dd and a time as yyyy-mm-ddThh:mm:ss.ffffff, as civil_time.h has
+// them; years 0 to 9999.
+inline char* PutDay(char* out, int64_t days) {
+  // Years begin in March, so that a leap day is a year's last; then each of the divisions is that
+  // of a straight line (Neri and Schneider, "Euclidean affine functions and their application to
+  // calendar algorithms", 2023).
+  constexpr int64_t kToMarchOfYearZero = 719'468;
+  constexpr uint64_t kDaysOfFourCenturies = 146'097;
+  constexpr uint64_t kYear = 2'939'745;  // 2^32 / 1461, as days are counted in quarters
+  constexpr uint64_t kMonth = 2'141;     // 2^16 / 30.6
+  constexpr uint64_t kJanuary = 306;     // its first day, counted from March
+  // Four centuries more, for January and February of year 0 lie before its March.
+  const auto since = static_cast<uint64_t>(days + kToMarchOfYearZero) + kDaysOfFourCenturies;
+  const uint64_t century = (4 * since + 3) / kDaysOfFourCenturies;
+  const uint64_t quarters = ((4 * since + 3) % kDaysOfFourCenturies) | 3;
+  const uint64_t years = kYear * quarters;
+  const uint64_t day_of_year = (years & 0xffff'ffffu) / kYear / 4;
+  const uint64_t months = kMonth * day_of_year + 197'913;
+  const bool next_year = day_of_year >= kJanuary;
+  const uint64_t year = 100 * century + (years >> 32) + (next_year ? 1 : 0) - 400;
+  const uint64_t month = (months >> 16) - (next_year ? 12 : 0);
+  const uint64_t day = (months & 0xffffu) / kMonth + 1;
+  out = PutLastDigits(out, year, 4);
+  // 0mm0dd, of which the zeros become lines.
+  const uint64_t text = ((EightDigits(month * 1000 + day) + kZeros) >> 16) ^ 0x1d00'001du;
+  std::memcpy(out, &text, sizeof text);
+  return out + 6;
+}
+
+inline char* PutTime(char* out, int64_t microseconds) {
+  constexpr int64_t kSecond = 1'000'000;
+  constexpr int64_t kDay = 86'400 * kSecond;
+  // Counted from the year 0, and so never negative.
+  constexpr int64_t kToYearZero = 719'528;
+  const auto since = static_cast<uint64_t>(microseconds + kToYearZero * kDay);
+  out = PutDay(out, static_cast<int64_t>(since / kDay) - kToYearZero);
+  *out++ = 'T';
+  const uint64_t of_day = since % kDay;
+  const uint64_t second = of_day / kSecond;
+  // hh0mm0ss and 00ffffff, of which some zeros become points.
+  const uint64_t clock = second / 3600 * 1'000'000 + second / 60 % 60 * 1000 + second % 60;
+  const uint64_t text = (EightDigits(clock) + kZeros) ^ 0x0000'0a00'000a'0000u;
+  std::memcpy(out, &text, sizeof text);
+  const uint64_t rest = ((EightDigits(of_day % kSecond) + kZeros) ^ 0x1e00u) >> 8;
+  std::memcpy(out + 8, &rest, sizeof rest);
+  return out + 15;
+}
+
 // The longest of them: a sign, 20 digits, a point, and what overwrites beyond.
 inline constexpr int kMostNumberBytes = 32;
 

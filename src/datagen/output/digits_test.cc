@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "datagen/civil_time.h"
 #include "datagen/random.h"
 #include "datagen/text_format.h"
 
@@ -70,6 +71,40 @@ TEST(Digits, DecimalsAreThoseOfTextFormat) {
     CompareDecimal<6>(value);
     CompareDecimal<8>(value);
   });
+}
+
+std::string Day(int64_t days) {
+  return Written([&](char* out) { return PutDay(out, days); });
+}
+
+std::string Time(int64_t microseconds) {
+  return Written([&](char* out) { return PutTime(out, microseconds); });
+}
+
+TEST(Digits, EachDayOfTheYears0To9999) {
+  const int64_t last = DaysOf({.year = 9999, .month = 12, .day = 31});
+  for (int64_t days = DaysOf({.year = 0, .month = 1, .day = 1}); days <= last; ++days) {
+    const DateText expected = FormatDate(DateOf(days));
+    char room[kMostNumberBytes];
+    ASSERT_EQ(PutDay(room, days), room + expected.size());
+    ASSERT_EQ(std::memcmp(room, expected.data(), expected.size()), 0) << Day(days);
+  }
+}
+
+TEST(Digits, TimesAreThoseOfCivilTime) {
+  EXPECT_EQ(Time(0), "1970-01-01T00:00:00.000000");
+  EXPECT_EQ(Time(-1), "1969-12-31T23:59:59.999999");
+  const int64_t first = DaysOf({.year = 0, .month = 1, .day = 1}) * kMicrosecondsPerDay;
+  const int64_t last = DaysOf({.year = 9999, .month = 12, .day = 31}) * kMicrosecondsPerDay +
+                       kMicrosecondsPerDay - 1;
+  EXPECT_EQ(Time(first), "0000-01-01T00:00:00.000000");
+  EXPECT_EQ(Time(last), "9999-12-31T23:59:59.999999");
+  const FieldRandom random(4, 0, 0);
+  for (uint64_t row = 0; row < 100'000; ++row) {
+    const int64_t time = random.Between(first, last, row);
+    const TimeText expected = FormatTime(time);
+    ASSERT_EQ(Time(time), std::string_view(expected.data(), expected.size()));
+  }
 }
 
 TEST(Digits, LastDigitsKeepTheirZeros) {

@@ -38,45 +38,50 @@ inline char* Put(char* out, const char* from, std::size_t size, const char* read
   return out + size;
 }
 
-inline char* PutDay(char* out, int64_t days) {
-  const DateText text = FormatDate(DateOf(days));
-  std::memcpy(out, text.data(), text.size());
-  return out + text.size();
-}
+// Sixteen bytes that are looked at together.
+using Bytes = uint8_t __attribute__((vector_size(16)));
 
-inline char* PutTime(char* out, int64_t microseconds) {
-  const TimeText text = FormatTime(microseconds);
-  std::memcpy(out, text.data(), text.size());
-  return out + text.size();
-}
-
-// Whether any of the bytes must be escaped in a JSON string. Without an early end, so that the
-// compiler looks at many bytes at once.
-bool JsonNeedsEscape(std::string_view bytes) {
-  uint8_t found = 0;
-  for (const char byte : bytes) {
-    const auto code = static_cast<uint8_t>(byte);
-    found |= static_cast<uint8_t>((code < 0x20) | (code == '"') | (code == '\\'));
+// Whether `is_special` is so for any of the bytes; it takes and gives sixteen, 255 for yes. Without
+// an early end: there hardly ever is one.
+template <typename IsSpecial>
+bool HasSpecial(std::string_view text, const IsSpecial& is_special) {
+  Bytes found{};
+  std::size_t i = 0;
+  for (; i + sizeof(Bytes) <= text.size(); i += sizeof(Bytes)) {
+    Bytes bytes;
+    std::memcpy(&bytes, text.data() + i, sizeof bytes);
+    found |= is_special(bytes);
   }
-  return found != 0;
+  // A letter where the text has ended is not special.
+  Bytes bytes = Bytes{} + 'a';
+  std::memcpy(&bytes, text.data() + i, text.size() - i);
+  found |= is_special(bytes);
+  uint64_t halves[2];
+  std::memcpy(halves, &found, sizeof halves);
+  return (halves[0] | halves[1]) != 0;
 }
 
-bool CsvNeedsQuotes(std::string_view bytes, char separator) {
-  uint8_t found = 0;
-  for (const char byte : bytes) {
-    found |=
-        static_cast<uint8_t>((byte == separator) | (byte == '"') | (byte == '\n') | (byte == '\r'));
-  }
-  return found != 0;
+bool JsonNeedsEscape(std::string_view text) {
+  return HasSpecial(text, [](Bytes bytes) {
+    return static_cast<Bytes>((bytes < 0x20) | (bytes == '"') | (bytes == '\\'));
+  });
 }
 
-bool HasEmpty(const ColumnValues& values) {
-  int32_t before = 0;
-  for (const int32_t end : values.ends) {
-    if (end == before) return true;
-    before = end;
+bool CsvNeedsQuotes(std::string_view text, char separator) {
+  return HasSpecial(text, [separator](Bytes bytes) {
+    return static_cast<Bytes>((bytes == static_cast<uint8_t>(separator)) | (bytes == '"') |
+                              (bytes == '\n') | (bytes == '\r'));
+  });
+}
+
+// Whether a text that is no null is empty. All nulls are empty texts.
+bool HasEmpty(const ColumnValues& values, bool nullable) {
+  std::size_t empty = values.ends.empty() || values.ends[0] != 0 ? 0 : 1;
+  for (std::size_t row = 1; row < values.ends.size(); ++row) {
+    empty += values.ends[row] == values.ends[row - 1] ? 1 : 0;
   }
-  return false;
+  if (!nullable) return empty != 0;
+  return empty != static_cast<std::size_t>(std::ranges::count(values.present, uint8_t{0}));
 }
 
 }  // namespace
@@ -85,9 +90,9 @@ RowText::Way RowText::WayOf(const TextColumn& column, const ColumnValues& values
   switch (column.type) {
     case ColumnType::kText: {
       const std::string_view bytes = values.bytes;
-      const bool escape = plan_.json()
-                              ? JsonNeedsEscape(bytes)
-                              : CsvNeedsQuotes(bytes, plan_.separator()) || HasEmpty(values);
+      const bool escape = plan_.json() ? JsonNeedsEscape(bytes)
+                                       : CsvNeedsQuotes(bytes, plan_.separator()) ||
+                                             HasEmpty(values, column.nullable);
       return escape ? Way::kTextToEscape : Way::kText;
     }
     case ColumnType::kCategory:
@@ -112,7 +117,12 @@ void RowText::Begin(const Batch& batch) {
   for (const TextColumn& column : plan_.columns()) {
     const ColumnValues& values = batch.column(column.index);
     sources_.push_back({.way = WayOf(column, values),
-                        .column = &column,
+                        .places = column.places,
+                        .lead = column.lead,
+                        .tail = column.tail,
+                        .null = column.null,
+                        .choices = column.choices.data(),
+                        .null_choice = column.choices.size() - 1,
                         .present = column.nullable ? values.present.data() : nullptr,
                         .numbers = values.numbers.data(),
                         .codes = values.codes.data(),
@@ -126,7 +136,7 @@ void RowText::Begin(const Batch& batch) {
 std::size_t RowText::MostBytes(std::size_t first, std::size_t last) const {
   std::size_t most = (last - first) * plan_.most_row_bytes();
   for (const Source& source : sources_) {
-    if (source.column->type != ColumnType::kText) continue;
+    if (source.way != Way::kText && source.way != Way::kTextToEscape) continue;
     const int32_t begin = first == 0 ? 0 : source.ends[first - 1];
     const auto bytes = static_cast<std::size_t>(source.ends[last - 1] - begin);
     most += source.way == Way::kText ? bytes : kMostEscape * bytes;
@@ -148,27 +158,26 @@ char* RowText::PutEscaped(char* out, std::string_view value) const {
 }
 
 inline char* RowText::PutValue(char* out, const Source& source, std::size_t row) const {
-  const TextColumn& column = *source.column;
   switch (source.way) {
     case Way::kCategory:
-      assert(source.codes[row] + 1u < column.choices.size());
-      return Put(out, column.choices[source.codes[row]]);
+      assert(source.codes[row] < source.null_choice);
+      return Put(out, source.choices[source.codes[row]]);
     case Way::kCategoryOrNull: {
-      const std::size_t null = column.choices.size() - 1;
-      const std::size_t choice = source.present[row] != 0 ? source.codes[row] : null;
-      assert(source.present[row] == 0 || choice < null);
-      return Put(out, column.choices[choice]);
+      const bool present = source.present[row] != 0;
+      assert(!present || source.codes[row] < source.null_choice);
+      return Put(out, source.choices[present ? source.codes[row] : source.null_choice]);
     }
     case Way::kBoolean:
-      return Put(out, column.choices[source.flags[row] != 0 ? 1 : 0]);
-    case Way::kBooleanOrNull:
-      return Put(out,
-                 column.choices[source.present[row] != 0 ? (source.flags[row] != 0 ? 1 : 0) : 2]);
+      return Put(out, source.choices[source.flags[row] != 0 ? 1 : 0]);
+    case Way::kBooleanOrNull: {
+      const std::size_t flag = source.flags[row] != 0 ? 1 : 0;
+      return Put(out, source.choices[source.present[row] != 0 ? flag : source.null_choice]);
+    }
     default:
       break;
   }
-  if (source.present != nullptr && source.present[row] == 0) return Put(out, column.null);
-  out = Put(out, column.lead);
+  if (source.present != nullptr && source.present[row] == 0) return Put(out, source.null);
+  out = Put(out, source.lead);
   switch (source.way) {
     case Way::kText:
     case Way::kTextToEscape: {
@@ -187,7 +196,7 @@ inline char* RowText::PutValue(char* out, const Source& source, std::size_t row)
       return PutDecimal<6>(out, source.numbers[row]);
     case Way::kDecimal: {
       std::string text;
-      AppendDecimal(text, source.numbers[row], column.places);
+      AppendDecimal(text, source.numbers[row], source.places);
       std::ranges::copy(text, out);
       return out + text.size();
     }
@@ -199,8 +208,8 @@ inline char* RowText::PutValue(char* out, const Source& source, std::size_t row)
       break;
   }
   // A quote, or a zone and a quote; nothing in CSV.
-  std::memcpy(out, column.tail.data, sizeof(uint64_t));
-  return out + column.tail.size;
+  std::memcpy(out, source.tail.data, sizeof(uint64_t));
+  return out + source.tail.size;
 }
 
 void RowText::Append(std::size_t first, std::size_t last, TextBuffer& text) const {

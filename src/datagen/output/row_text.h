@@ -38,10 +38,15 @@ class RowText {
     kDate,
     kTimestamp,
   };
-  // A column of the plan with the values of the batch.
+  // A column of the plan with the values of the batch, all that a row needs side by side.
   struct Source {
     Way way;
-    const TextColumn* column;
+    int places;
+    Fragment lead;
+    Fragment tail;
+    Fragment null;
+    const Fragment* choices;
+    std::size_t null_choice;
     const uint8_t* present;  // of a column that may be null
     const int64_t* numbers;
     const uint16_t* codes;

@@ -12,6 +12,7 @@ namespace reveza::datagen {
 namespace {
 
 constexpr std::string_view kZone = "-03:00";
+constexpr std::size_t kPageBytes = std::size_t{1} << 15;
 
 std::vector<std::string_view> Segments(std::string_view name) {
   std::vector<std::string_view> segments;
@@ -111,14 +112,22 @@ Result<TextPlan> TextPlan::Make(const TableOptions& options, const Table& table)
   return plan;
 }
 
-Fragment TextPlan::Keep(std::string text) {
-  const std::size_t size = text.size();
-  text.resize(std::max(size, Fragment::kReadable));
-  return {texts_.emplace_back(std::move(text)).data(), size};
+Fragment TextPlan::Keep(std::string_view text) {
+  const std::size_t needed = text.size() + Fragment::kReadable;
+  if (page_left_ < needed) {
+    page_left_ = std::max(kPageBytes, needed);
+    pages_.push_back(std::make_unique<char[]>(page_left_));
+    page_begin_ = pages_.back().get();
+  }
+  std::ranges::copy(text, page_begin_);
+  const Fragment kept = {page_begin_, text.size()};
+  page_begin_ += text.size();
+  page_left_ -= text.size();
+  return kept;
 }
 
 void TextPlan::AddColumn(const TableOptions& options, const Column& column, std::size_t index,
-                         std::string lead) {
+                         const std::string& lead) {
   const std::string null = lead + (json_ ? "null" : "");
   TextColumn& added = columns_.emplace_back();
   added.index = index;
@@ -138,13 +147,13 @@ void TextPlan::AddColumn(const TableOptions& options, const Column& column, std:
     } else {
       AppendCsvText(choice, value, separator_);
     }
-    added.choices.push_back(Keep(std::move(choice)));
+    added.choices.push_back(Keep(choice));
   }
   added.choices.push_back(added.null);
   const bool quoted = json_ && IsQuoted(column.type);
   const bool zone = json_ && options.zone && column.type == ColumnType::kTimestamp;
   added.tail = Keep(std::string(zone ? kZone : "") + (quoted ? "\"" : ""));
-  added.lead = Keep(std::move(lead) + (quoted ? "\"" : ""));
+  added.lead = Keep(lead + (quoted ? "\"" : ""));
 }
 
 Status TextPlan::PlanJson(const TableOptions& options, const Table& table) {
@@ -154,7 +163,7 @@ Status TextPlan::PlanJson(const TableOptions& options, const Table& table) {
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     auto lead = leads.Next(table.columns[i].name);
     if (!lead) return std::unexpected(std::move(lead).error());
-    AddColumn(options, table.columns[i], i, *std::move(lead));
+    AddColumn(options, table.columns[i], i, *lead);
   }
   row_tail_ = Keep(leads.End());
   return {};

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,8 +16,8 @@
 
 namespace reveza::datagen {
 
-// Bytes that may be read up to kReadable, or their size if that is more, so that a copy of a fixed
-// size will do.
+// Bytes behind which so many may be read that a copy of a fixed size will do: kReadable from their
+// begin, or their size if that is more.
 struct Fragment {
   static constexpr std::size_t kReadable = 64;
   const char* data = nullptr;
@@ -58,13 +58,15 @@ class TextPlan {
  private:
   TextPlan() = default;
 
-  Fragment Keep(std::string text);
+  Fragment Keep(std::string_view text);
   void AddColumn(const TableOptions& options, const Column& column, std::size_t index,
-                 std::string lead);
+                 const std::string& lead);
   Status PlanJson(const TableOptions& options, const Table& table);
   void PlanSeparated(const TableOptions& options, const Table& table);
 
-  std::deque<std::string> texts_;  // never moves what it has
+  std::vector<std::unique_ptr<char[]>> pages_;  // what fragments point at, side by side
+  char* page_begin_ = nullptr;
+  std::size_t page_left_ = 0;
   std::vector<TextColumn> columns_;
   std::string file_head_;
   Fragment row_tail_;

@@ -1,0 +1,116 @@
+// The writers alone, on columns that are ready, into nothing: the limit that generating and writing
+// together are divided by. `Ready`: transactions of the classic model, 262,144 of them. `Constant`:
+// the same 4096 rows again and again, which stay in the cache. Items are rows.
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "datagen/classic/classic_model.h"
+#include "datagen/output/arrow_writer.h"
+#include "datagen/output/byte_sink.h"
+#include "datagen/output/table_writer.h"
+
+namespace {
+
+namespace datagen = reveza::datagen;
+using datagen::Batch;
+using datagen::Codec;
+using datagen::Format;
+using datagen::Money;
+using datagen::TableOptions;
+using reveza::Status;
+
+constexpr uint64_t kRows = 262'144;
+
+class CountingSink final : public datagen::ByteSink {
+ public:
+  Status Append(std::string_view bytes) override {
+    bytes_ += bytes.size();
+    return {};
+  }
+  Status Finish() override { return {}; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  uint64_t bytes_ = 0;
+};
+
+class Keep final : public datagen::BatchSink {
+ public:
+  Status Put(const Batch& batch) override {
+    batches.push_back(batch);
+    return {};
+  }
+  std::deque<Batch> batches;
+};
+
+const std::deque<Batch>& ReadyBatches() {
+  static const std::deque<Batch> kBatches = [] {
+    datagen::classic::Options options;
+    options.seed = 1;
+    options.transactions = kRows;
+    options.start = {.year = 2025, .month = 1, .day = 1};
+    options.end = {.year = 2025, .month = 12, .day = 31};
+    options.as_of = {.year = 2026, .month = 1, .day = 1};
+    const auto model = datagen::classic::ClassicModel::Make(options);
+    Keep keep;
+    const datagen::Table* const wanted[] = {&datagen::kTransactions};
+    if (!model || !(*model)->Make(0, wanted, keep)) keep.batches.clear();
+    return std::move(keep.batches);
+  }();
+  return kBatches;
+}
+
+void Write(benchmark::State& state, const TableOptions& options, bool constant) {
+  const auto& batches = ReadyBatches();
+  if (batches.empty()) return state.SkipWithError("no rows");
+  if (const bool columns = options.format == Format::kParquet || options.format == Format::kArrow;
+      columns && !datagen::HaveArrow()) {
+    return state.SkipWithError("built without Arrow");
+  }
+  uint64_t rows = 0;
+  uint64_t bytes = 0;
+  for (auto _ : state) {
+    CountingSink sink;
+    auto writer = datagen::MakeTableWriter(options, datagen::kTransactions, sink);
+    bool right = writer.has_value();
+    for (std::size_t i = 0; right && i < batches.size(); ++i) {
+      const Batch& batch = constant ? batches.front() : batches[i];
+      right = (*writer)->Write(batch).has_value();
+      rows += batch.rows();
+    }
+    if (!right || !(*writer)->Finish()) return state.SkipWithError("could not write");
+    bytes += sink.bytes();
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(rows));
+  state.SetBytesProcessed(static_cast<int64_t>(bytes));
+  state.counters["bytes_a_row"] = static_cast<double>(bytes) / static_cast<double>(rows);
+}
+
+void Ready(benchmark::State& state, const TableOptions& options) { Write(state, options, false); }
+void Constant(benchmark::State& state, const TableOptions& options) { Write(state, options, true); }
+
+#define REVEZA_WRITER(kind, name, ...) \
+  BENCHMARK_CAPTURE(kind, name, TableOptions{__VA_ARGS__})->Unit(benchmark::kMillisecond)
+
+REVEZA_WRITER(Ready, parquet, .format = Format::kParquet);
+REVEZA_WRITER(Ready, parquet_zstd3, .format = Format::kParquet, .level = 3);
+REVEZA_WRITER(Ready, parquet_snappy, .format = Format::kParquet, .codec = Codec::kSnappy);
+REVEZA_WRITER(Ready, parquet_uncompressed, .format = Format::kParquet, .codec = Codec::kNone);
+REVEZA_WRITER(Ready, parquet_decimal, .format = Format::kParquet, .money = Money::kDecimal);
+REVEZA_WRITER(Ready, parquet_cents, .format = Format::kParquet, .money = Money::kCents);
+REVEZA_WRITER(Ready, parquet_groups_of_65536, .format = Format::kParquet, .row_group_rows = 65'536);
+REVEZA_WRITER(Ready, arrow, .format = Format::kArrow);
+REVEZA_WRITER(Ready, jsonl, .format = Format::kJsonLines);
+REVEZA_WRITER(Ready, json, .format = Format::kJson);
+REVEZA_WRITER(Ready, csv, .format = Format::kCsv);
+REVEZA_WRITER(Constant, parquet, .format = Format::kParquet);
+REVEZA_WRITER(Constant, jsonl, .format = Format::kJsonLines);
+REVEZA_WRITER(Constant, csv, .format = Format::kCsv);
+
+}  // namespace
+
+BENCHMARK_MAIN();
