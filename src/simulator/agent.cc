@@ -12,6 +12,7 @@ using scheduler::Scheduler;
 namespace {
 
 constexpr Time kInstant = std::chrono::microseconds(10);
+constexpr Bytes kChunk = 512 * kMiB;
 
 }  // namespace
 
@@ -117,9 +118,10 @@ void Client::EvictPieces(GpuId gpu) {
   if (needed <= arena_) {
     SendOut(gpu, piece, card.evict_serial);
   } else {
-    world_.AtFor(arena_ready_, id_, [gpu, piece, serial = card.evict_serial](Client& self) {
-      self.SendOut(gpu, piece, serial);
-    });
+    world_.AtFor(arena_chunks_.lower_bound(needed)->second, id_,
+                 [gpu, piece, serial = card.evict_serial](Client& self) {
+                   self.SendOut(gpu, piece, serial);
+                 });
   }
 }
 
@@ -207,16 +209,21 @@ void Client::Do(const scheduler::SetContention& order) {
 
 void Client::Do(const scheduler::PrepareArena& order) { GrowArena(order.bytes); }
 
-// What is being pinned comes first; nobody can use a part of it before all of it is there.
+// What is being pinned comes first; each chunk can be used as soon as it is there.
 void Client::GrowArena(Bytes bytes) {
-  if (bytes <= arena_begun_) return;
-  arena_ready_ = world_.Pin(bytes - arena_begun_);
-  arena_begun_ = bytes;
-  if (arena_ready_ == world_.now()) {
+  Bytes begun = arena_chunks_.empty() ? 0 : arena_chunks_.rbegin()->first;
+  if (bytes <= begun) return;
+  while (begun < bytes) {
+    const Bytes chunk = std::min(bytes - begun, kChunk);
+    begun += chunk;
+    arena_chunks_[begun] = world_.Pin(chunk);
+  }
+  const Time ready = arena_chunks_.rbegin()->second;
+  if (ready == world_.now()) {
     arena_ = bytes;
     return;
   }
-  world_.AtFor(arena_ready_, id_, [bytes](Client& self) {
+  world_.AtFor(ready, id_, [bytes](Client& self) {
     self.arena_ = std::max(self.arena_, bytes);
     for (const auto& [gpu, card] : self.cards_) self.Account(gpu);
   });

@@ -141,8 +141,8 @@ class Client {
   std::vector<Piece> to_allocate_;  // the last one first
   bool fills_ = false;              // a step between two pieces is due
   Bytes arena_ = 0;                 // pinned host memory
-  Bytes arena_begun_ = 0;           // the same, when all pinning under way is done
-  Time arena_ready_{0};             // and when that is
+  std::map<Bytes, Time>
+      arena_chunks_;  // how much there is at which time, pinning under way included
   std::uint64_t drains_failed_ = 0;
   std::optional<Time> waiting_since_;
   Time worked_{0};

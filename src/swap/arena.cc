@@ -70,8 +70,8 @@ void HostSlot::Reset() {
   data_ = nullptr;
 }
 
-HostArena::HostArena(const Driver& driver, Bytes limit, const char* headroom_root)
-    : driver_(driver), limit_(limit), headroom_root_(headroom_root) {}
+HostArena::HostArena(const Driver& driver, Bytes limit, const char* headroom_root, Bytes chunk)
+    : driver_(driver), limit_(limit), headroom_root_(headroom_root), chunk_(chunk) {}
 
 HostArena::~HostArena() {
   for (const auto& chunk : chunks_) {
@@ -81,18 +81,28 @@ HostArena::~HostArena() {
 }
 
 bool HostArena::Prepare(Bytes size) {
-  MutexLock growing(grow_mutex_);
   const Bytes have = pinned();
-  return have >= size || Grow(RoundUp(size - have, kHugePage));
+  if (have < size && !MayGrow(RoundUp(size - have, kHugePage))) return false;
+  for (;;) {
+    MutexLock lock(mutex_);
+    while (growing_) grown_.Wait(mutex_);
+    if (pinned_ >= size) return true;
+    const Bytes missing = RoundUp(size - pinned_, kHugePage);
+    if (!GrowAlone(missing < chunk_ ? missing : chunk_)) return false;
+  }
 }
 
 HostSlot HostArena::Take(Bytes size) {
-  HostSlot slot = TakeFrom(size);
-  if (slot) return slot;
-  MutexLock growing(grow_mutex_);
-  slot = TakeFrom(size);  // somebody may have grown it meanwhile
-  if (!slot && Grow(RoundUp(size, kHugePage))) slot = TakeFrom(size);
-  return slot;
+  for (;;) {
+    MutexLock lock(mutex_);
+    HostSlot slot = TakeFrom(size);
+    if (slot) return slot;
+    if (growing_) {
+      grown_.Wait(mutex_);
+    } else if (!GrowAlone(RoundUp(size, kHugePage))) {
+      return slot;
+    }
+  }
 }
 
 Bytes HostArena::pinned() const {
@@ -100,9 +110,24 @@ Bytes HostArena::pinned() const {
   return pinned_;
 }
 
-bool HostArena::Grow(Bytes size) {
+bool HostArena::MayGrow(Bytes size) const {
   const Bytes headroom = HostHeadroom(headroom_root_);
-  if (pinned() + size > limit_ || headroom < size + kHeadroomReserve) return false;
+  return pinned() + size <= limit_ && headroom >= size + kHeadroomReserve;
+}
+
+// Under the lock, which it gives up meanwhile.
+bool HostArena::GrowAlone(Bytes size) {
+  growing_ = true;
+  mutex_.Unlock();
+  const bool grown = Grow(size);
+  mutex_.Lock();
+  growing_ = false;
+  grown_.NotifyAll();
+  return grown;
+}
+
+bool HostArena::Grow(Bytes size) {
+  if (!MayGrow(size)) return false;
   const Bytes reserved = size + kHugePage;
   char* reservation = static_cast<char*>(mmap(nullptr, reserved, PROT_READ | PROT_WRITE,
                                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
@@ -151,7 +176,6 @@ void HostArena::EnsureRegistered() {
 }
 
 HostSlot HostArena::TakeFrom(Bytes size) {
-  MutexLock lock(mutex_);
   HostSlot slot;
   for (const auto& chunk : chunks_) {
     if (const auto offset = chunk->ranges.Take(size)) {

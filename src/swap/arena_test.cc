@@ -9,6 +9,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include "swap/testing_driver.h"
 
@@ -31,6 +33,32 @@ TEST(ArenaTest, PreparedMemoryIsPinnedOnceAndReused) {
     EXPECT_EQ(first.data()[32 * kMiB - 1], 1);
   }
   EXPECT_EQ(gpu.registered, 1);
+}
+
+TEST(ArenaTest, EachChunkCanBeUsedBeforeTheNextIsThere) {
+  testing::TestingDriver gpu(64 * kMiB);
+  HostArena arena(gpu.driver(), kGiB, "", 4 * kMiB);
+  gpu.FailCall("HostRegister", 3, CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_FALSE(arena.Prepare(10 * kMiB));
+  EXPECT_EQ(arena.pinned(), 8 * kMiB);
+  HostSlot first = arena.Take(4 * kMiB);
+  HostSlot second = arena.Take(4 * kMiB);
+  EXPECT_TRUE(first && second);
+  EXPECT_EQ(gpu.registered, 2);
+  EXPECT_TRUE(arena.Prepare(10 * kMiB));
+  EXPECT_EQ(arena.pinned(), 10 * kMiB);
+}
+
+TEST(ArenaTest, TakesWhileItIsPreparedWaitForNoMoreThanTheyNeed) {
+  testing::TestingDriver gpu(64 * kMiB);
+  HostArena arena(gpu.driver(), kGiB, "", 2 * kMiB);
+  std::thread preparing([&] { EXPECT_TRUE(arena.Prepare(64 * kMiB)); });
+  std::vector<HostSlot> slots;
+  for (int i = 0; i < 32; ++i) slots.push_back(arena.Take(2 * kMiB));
+  preparing.join();
+  for (const HostSlot& slot : slots) EXPECT_TRUE(slot);
+  // Whoever came first grew it, and nobody grew what was there.
+  EXPECT_EQ(arena.pinned(), 64 * kMiB);
 }
 
 TEST(ArenaTest, GrowsWhenItMustAndStopsAtItsLimit) {
