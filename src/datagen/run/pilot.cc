@@ -79,7 +79,6 @@ Result<SizeEstimate> EstimateSize(const Model& model, const TableOptions& option
   };
   calls.finish = [&](const WrittenFile& file) -> Status {
     TableSize& table = estimate.tables[file.planned.table->name];
-    ++table.files;
     table.rows += file.rows;
     table.bytes += file.bytes;
     return {};
@@ -94,11 +93,15 @@ Result<SizeEstimate> EstimateSize(const Model& model, const TableOptions& option
 
   estimate.block_rows = KnownRows(model, 0);
   for (uint64_t i = 0; i < plan->all_blocks(); ++i) estimate.rows += KnownRows(model, i);
-  for (auto& [name, table] : estimate.tables) {
-    table.files = Scale(table.files, estimate.rows, estimate.block_rows);
-    table.rows = Scale(table.rows, estimate.rows, estimate.block_rows);
-    table.bytes = Scale(table.bytes, estimate.rows, estimate.block_rows);
-    estimate.bytes += table.bytes;
+  for (const Table* table : model.tables()) {
+    TableSize& size = estimate.tables[table->name];
+    size.files = plan->FilesIn(*table);
+    size.rows = Scale(size.rows, estimate.rows, estimate.block_rows);
+    size.bytes = Scale(size.bytes, estimate.rows, estimate.block_rows);
+    estimate.bytes += size.bytes;
+    if (model.RowsOf(*table, 0) == 0) continue;
+    size.rows = 0;  // these are known
+    for (uint64_t i = 0; i < plan->all_blocks(); ++i) size.rows += model.RowsOf(*table, i);
   }
   return estimate;
 }

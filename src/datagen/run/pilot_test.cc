@@ -54,6 +54,18 @@ TEST(EstimateSize, OfOneBlockIsExact) {
   EXPECT_EQ(estimate->tables.at("people").rows, 7u);
 }
 
+// What the model knows is not estimated.
+TEST(EstimateSize, OfSeveralBlocksHasTheirFilesAndRows) {
+  const TestingModel model(1, 34'567, 10'000);
+  const auto estimate = EstimateSize(model, {.format = Format::kCsv}, kFileRows, GoOn);
+  ASSERT_TRUE(estimate);
+  EXPECT_EQ(estimate->tables.at("payments").rows, 34'567u);
+  EXPECT_EQ(estimate->tables.at("payments").files, 11u);
+  EXPECT_EQ(estimate->tables.at("people").files, 4u);
+  EXPECT_NEAR(static_cast<double>(estimate->bytes),
+              static_cast<double>(TrueBytes(model, {.format = Format::kCsv})), 2e4);
+}
+
 TEST(EstimateSize, OfNothingIsNothing) {
   const TestingModel model(1, 0, 10'000);
   const auto estimate = EstimateSize(model, {.format = Format::kCsv}, kFileRows, GoOn);

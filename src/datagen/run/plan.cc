@@ -52,7 +52,7 @@ uint64_t DefaultFileRows(Format format) {
       return 98'304;
     case Format::kCsv:
     case Format::kTsv:
-      return 262'144;
+      return 393'216;
     case Format::kParquet:
     case Format::kArrow:
       return 0;
@@ -126,6 +126,12 @@ uint64_t Plan::all_files() const {
   uint64_t files = 0;
   for (const auto& numbers : first_numbers_) files += numbers.back();
   return files;
+}
+
+uint64_t Plan::FilesIn(const Table& table) const {
+  const auto found = std::ranges::find(model_->tables(), &table);
+  assert(found != model_->tables().end());
+  return first_numbers_[static_cast<std::size_t>(found - model_->tables().begin())].back();
 }
 
 uint64_t Plan::files() const {

@@ -52,6 +52,7 @@ class Plan {
   // Of all shards together.
   uint64_t all_blocks() const { return all_blocks_; }
   uint64_t all_files() const;
+  uint64_t FilesIn(const Table& table) const;
   // Of this shard: its files, and the rows of those tables whose count is known.
   uint64_t files() const;
   uint64_t rows() const;

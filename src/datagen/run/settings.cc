@@ -4,16 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <limits>
 #include <utility>
 
 #include "base/nearest.h"
-#include "base/units.h"
 #include "datagen/output/format.h"
 #include "datagen/run/plan.h"
 #include "datagen/run/settings_file.h"
+#include "datagen/run/settings_values.h"
 
 namespace reveza::datagen {
 namespace {
@@ -21,89 +20,12 @@ namespace {
 // The default must not depend on when somebody asks.
 constexpr CivilDate kDefaultEnd = {.year = 2025, .month = 12, .day = 31};
 constexpr int64_t kDefaultDays = 365;
-constexpr uint64_t kMostRows = uint64_t{1} << 40;
+constexpr uint64_t kMostRows = 1'000'000'000'000;
 constexpr uint64_t kMostCustomers = 1'000'000'000;
 constexpr uint64_t kMostRowGroupRows = 16'777'216;
 
 std::unexpected<Error> Wrong(std::string message) {
   return Fail(Error::Code::kInvalidArgument, std::move(message));
-}
-
-Result<uint64_t> ParseCount(std::string_view text, uint64_t least, uint64_t most) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
-    return Wrong(
-        fmt::format("'{}' is not right; write a whole number from {} to {}", text, least, most));
-  }
-  return value;
-}
-
-Result<bool> ParseFlag(std::string_view text) {
-  if (text == "true" || text == "false") return text == "true";
-  return Wrong(fmt::format("'{}' is neither true nor false", text));
-}
-
-Result<Bytes> ParseSize(std::string_view text) {
-  const auto bytes = ParseBytes(text);
-  if (bytes && *bytes == 0) return Wrong(fmt::format("'{}' is nothing; write 10GB or 500MB", text));
-  return bytes;
-}
-
-// Digits with a point, exactly: what floating point makes of 0.02 is something else.
-Result<Share> ParseShare(std::string_view text) {
-  const auto wrong = [&] {
-    return Wrong(
-        fmt::format("'{}' is no share; write 0.02 or 2%, from 0 to 1 and with at most nine "
-                    "places, or real for that of PIX (7 in 100,000)",
-                    text));
-  };
-  if (text == "real") return Share{.billionths = 70'000};
-  const bool percent = text.ends_with('%');
-  const std::string_view number = text.substr(0, text.size() - (percent ? 1 : 0));
-  uint64_t unit = Share::kWhole / (percent ? 100 : 1);
-  uint64_t whole = 0;
-  uint64_t billionths = 0;
-  bool point = false;
-  bool digits = false;
-  for (const char c : number) {
-    if (c == '.' && !point) {
-      point = true;
-      continue;
-    }
-    if (c < '0' || c > '9' || whole > 100) return wrong();
-    const auto digit = static_cast<uint64_t>(c - '0');
-    digits = true;
-    if (!point) {
-      whole = whole * 10 + digit;
-    } else if (unit > 1) {
-      unit /= 10;
-      billionths += digit * unit;
-    } else if (digit != 0) {
-      return wrong();
-    }
-  }
-  billionths += whole * (Share::kWhole / (percent ? 100 : 1));
-  if (!digits || billionths > Share::kWhole) return wrong();
-  return Share{billionths};
-}
-
-std::string ShowShare(Share share) {
-  std::string text =
-      fmt::format("{}.{:09}", share.billionths / Share::kWhole, share.billionths % Share::kWhole);
-  while (text.ends_with('0')) text.pop_back();
-  if (text.ends_with('.')) text += '0';
-  return text;
-}
-
-// One of several words, by its place among them.
-Result<std::size_t> ParseWord(std::string_view text, std::span<const std::string_view> words) {
-  const auto found = std::ranges::find(words, text);
-  if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  const auto nearest = Nearest(text, words);
-  return Wrong(fmt::format("there is no '{}'; {}one of {}", text,
-                           nearest ? fmt::format("did you mean '{}'? It is ", *nearest) : "write ",
-                           fmt::join(words, ", ")));
 }
 
 constexpr std::array<std::string_view, 1> kModels = {"classic"};
@@ -112,12 +34,6 @@ constexpr std::array<std::string_view, 2> kIdentities = {"valid", "safe"};
 
 std::string Quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
 std::string ShowFlag(bool value) { return value ? "true" : "false"; }
-std::string ShowDate(const std::optional<CivilDate>& date) {
-  if (!date) return "";
-  const DateText text = FormatDate(*date);
-  return std::string(text.data(), text.size());
-}
-
 template <typename T, typename Parsed>
 Status Store(T& to, Parsed parsed) {
   if (!parsed) return std::unexpected(std::move(parsed.error()));
@@ -218,9 +134,10 @@ constexpr auto kHow = std::to_array<Setting>({
        return Store(s.row_group_rows, ParseCount(text, 1, kMostRowGroupRows));
      },
      [](const Settings& s) { return fmt::format("{}", s.row_group_rows); }},
-    {{"file_rows", kValue, "rows of a file; else text files of about 128 MB", "131072"},
+    {{"file_rows", kValue, "rows of a file; 0: a whole block; else text files of about 128 MB",
+      "131072"},
      [](Settings& s, std::string_view text) {
-       return Store(s.file_rows, ParseCount(text, 1, kMostRows));
+       return Store(s.file_rows, ParseCount(text, 0, kMostRows));
      },
      [](const Settings& s) { return ShowOptional(s.file_rows); }},
     {{"money", kValue, "float, decimal or cents (Parquet and Arrow)", "decimal"},
@@ -269,6 +186,28 @@ TableOptions Settings::Options() const {
           .money = money,
           .nested = nested,
           .classic_columns = model == "classic"};
+}
+
+Settings Settings::Resolved(uint64_t its_rows) const {
+  Settings resolved = *this;
+  resolved.rows = its_rows;
+  resolved.size.reset();
+  resolved.start_date = Start();
+  resolved.end_date = End();
+  resolved.as_of = AsOf();
+  resolved.file_rows = FileRows();
+  const Settings plain;
+  const bool columnar = format == Format::kParquet || format == Format::kArrow;
+  if (!columnar) {
+    resolved.compression = plain.compression;
+    resolved.money = plain.money;
+    resolved.nested = plain.nested;
+  }
+  if (!columnar || compression == Codec::kNone || compression == Codec::kSnappy) {
+    resolved.compression_level = plain.compression_level;
+  }
+  if (format != Format::kParquet) resolved.row_group_rows = plain.row_group_rows;
+  return resolved;
 }
 
 std::span<const SettingInfo> AllSettings() { return kInfos; }
@@ -394,6 +333,20 @@ std::string ConfigurationText(const Settings& settings, Comments comments) {
                      setting.info.key == "size" ? Quoted(setting.info.example)
                                                 : std::string(setting.info.example));
     }
+  }
+  return text;
+}
+
+std::string HashedText(const Settings& settings) {
+  std::string text;
+  const auto add = [&](const Setting& setting) {
+    fmt::format_to(std::back_inserter(text), "{} = {}\n", setting.info.key, setting.show(settings));
+  };
+  for (const Setting& setting : kWhat) {
+    if (setting.info.key != "model" && setting.info.key != "seed") add(setting);
+  }
+  for (const Setting& setting : kHow) {
+    if (setting.info.key == "file_rows") add(setting);
   }
   return text;
 }

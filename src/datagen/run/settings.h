@@ -52,6 +52,10 @@ struct Settings {
   CivilDate AsOf() const;
   uint64_t FileRows() const;
   TableOptions Options() const;
+
+  // The same with nothing left open, and without what has no effect: two that come to the same data
+  // are equal in each value.
+  Settings Resolved(uint64_t its_rows) const;
 };
 
 enum class SettingKind { kValue, kFlag };
@@ -97,5 +101,8 @@ enum class Comments { kNo, kYes };
 
 // As a configuration file that says the same; with what each key means.
 std::string ConfigurationText(const Settings& settings, Comments comments);
+
+// Of what is resolved: the part that a manifest knows by its hash (the rest it says in words).
+std::string HashedText(const Settings& settings);
 
 }  // namespace reveza::datagen

@@ -217,6 +217,52 @@ TEST(ConfigurationText, SaysTheSameWhenItIsReadAgain) {
   EXPECT_EQ(ConfigurationText(again.settings(), Comments::kNo), text);
 }
 
+TEST(Settings, ResolvedLeaveNothingOpen) {
+  const Settings asked = From({{"size", "2GB"}, {"compression", "gzip"}});
+  const Settings resolved = asked.Resolved(5000);
+  EXPECT_EQ(resolved.rows, 5000u);
+  EXPECT_FALSE(resolved.size);
+  EXPECT_EQ(resolved.as_of, (CivilDate{2025, 12, 31}));
+  EXPECT_EQ(resolved.file_rows, 131'072u);
+  EXPECT_EQ(ConfigurationText(resolved, Comments::kNo),
+            ConfigurationText(From({{"rows", "5000"},
+                                    {"start_date", "2024-12-31"},
+                                    {"end_date", "2025-12-31"},
+                                    {"as_of", "2025-12-31"},
+                                    {"file_rows", "131072"}}),
+                              Comments::kNo))
+      << "a codec has no effect on text";
+  const Settings columnar =
+      From({{"format", "parquet"}, {"compression", "gzip"}, {"money", "cents"}}).Resolved(1);
+  EXPECT_EQ(columnar.compression, Codec::kGzip);
+  EXPECT_EQ(columnar.money, Money::kCents);
+  EXPECT_EQ(columnar.file_rows, 0u);
+}
+
+// What a manifest says in words must not hide behind the hash.
+TEST(HashedText, HasWhatDecidesTheRowsAndNoMore) {
+  const Settings settings = From({{"rows", "10"}}).Resolved(10);
+  const std::string text = HashedText(settings);
+  const auto other = [&](const std::string& key, const std::string& value) {
+    return HashedText(From({{key, value}}).Resolved(10));
+  };
+  for (const auto& [key, value] :
+       std::vector<std::pair<std::string, std::string>>{{"type", "rides"},
+                                                        {"fraud_rate", "0.03"},
+                                                        {"customers", "7"},
+                                                        {"start_date", "2025-01-01"},
+                                                        {"end_date", "2026-01-01"},
+                                                        {"as_of", "2026-01-01"},
+                                                        {"profiles", "false"},
+                                                        {"identities", "safe"},
+                                                        {"file_rows", "99"}}) {
+    EXPECT_NE(other(key, value), text) << key;
+  }
+  EXPECT_EQ(other("seed", "2"), text);
+  EXPECT_EQ(other("compression", "gzip"), text);
+  EXPECT_NE(HashedText(From({}).Resolved(11)), text);
+}
+
 // The examples are values too: who removes the sign of the comment has something that holds.
 TEST(ConfigurationText, ExplainsEachKeyWithAnExampleThatHolds) {
   const std::string text = ConfigurationText(Settings{}, Comments::kYes);

@@ -1,0 +1,104 @@
+#include "datagen/run/settings_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/nearest.h"
+#include "base/units.h"
+
+namespace reveza::datagen {
+namespace {
+
+std::unexpected<Error> Wrong(std::string message) {
+  return Fail(Error::Code::kInvalidArgument, std::move(message));
+}
+
+}  // namespace
+
+Result<uint64_t> ParseCount(std::string_view text, uint64_t least, uint64_t most) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+    return Wrong(
+        fmt::format("'{}' is not right; write a whole number from {} to {}", text, least, most));
+  }
+  return value;
+}
+
+Result<bool> ParseFlag(std::string_view text) {
+  if (text == "true" || text == "false") return text == "true";
+  return Wrong(fmt::format("'{}' is neither true nor false", text));
+}
+
+Result<Bytes> ParseSize(std::string_view text) {
+  const auto bytes = ParseBytes(text);
+  if (bytes && *bytes == 0) return Wrong(fmt::format("'{}' is nothing; write 10GB or 500MB", text));
+  return bytes;
+}
+
+// Digits with a point, exactly: what floating point makes of 0.02 is something else.
+Result<Share> ParseShare(std::string_view text) {
+  const auto wrong = [&] {
+    return Wrong(
+        fmt::format("'{}' is no share; write 0.02 or 2%, from 0 to 1 and with at most nine "
+                    "places, or real for that of PIX (7 in 100,000)",
+                    text));
+  };
+  if (text == "real") return Share{.billionths = 70'000};
+  const bool percent = text.ends_with('%');
+  const std::string_view number = text.substr(0, text.size() - (percent ? 1 : 0));
+  uint64_t unit = Share::kWhole / (percent ? 100 : 1);
+  uint64_t whole = 0;
+  uint64_t billionths = 0;
+  bool point = false;
+  bool digits = false;
+  for (const char c : number) {
+    if (c == '.' && !point) {
+      point = true;
+      continue;
+    }
+    if (c < '0' || c > '9' || whole > 100) return wrong();
+    const auto digit = static_cast<uint64_t>(c - '0');
+    digits = true;
+    if (!point) {
+      whole = whole * 10 + digit;
+    } else if (unit > 1) {
+      unit /= 10;
+      billionths += digit * unit;
+    } else if (digit != 0) {
+      return wrong();
+    }
+  }
+  billionths += whole * (Share::kWhole / (percent ? 100 : 1));
+  if (!digits || billionths > Share::kWhole) return wrong();
+  return Share{billionths};
+}
+
+std::string ShowShare(Share share) {
+  std::string text =
+      fmt::format("{}.{:09}", share.billionths / Share::kWhole, share.billionths % Share::kWhole);
+  while (text.ends_with('0')) text.pop_back();
+  if (text.ends_with('.')) text += '0';
+  return text;
+}
+
+// One of several words, by its place among them.
+Result<std::size_t> ParseWord(std::string_view text, std::span<const std::string_view> words) {
+  const auto found = std::ranges::find(words, text);
+  if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
+  const auto nearest = Nearest(text, words);
+  return Wrong(fmt::format("there is no '{}'; {}one of {}", text,
+                           nearest ? fmt::format("did you mean '{}'? It is ", *nearest) : "write ",
+                           fmt::join(words, ", ")));
+}
+
+std::string ShowDate(const std::optional<CivilDate>& date) {
+  if (!date) return "";
+  const DateText text = FormatDate(*date);
+  return std::string(text.data(), text.size());
+}
+
+}  // namespace reveza::datagen

@@ -1,0 +1,33 @@
+// The values of settings as people write them. Each refusal says what would be right. Pure
+// functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "datagen/blocks.h"
+#include "datagen/civil_time.h"
+
+namespace reveza::datagen {
+
+Result<uint64_t> ParseCount(std::string_view text, uint64_t least, uint64_t most);
+// true or false
+Result<bool> ParseFlag(std::string_view text);
+// As base/units.h has it, but not nothing.
+Result<Bytes> ParseSize(std::string_view text);
+// 0.02, 2% or real, the share of fraud among PIX payments.
+Result<Share> ParseShare(std::string_view text);
+// One of several words, by its place among them.
+Result<std::size_t> ParseWord(std::string_view text, std::span<const std::string_view> words);
+
+std::string ShowShare(Share share);
+// Empty if there is none.
+std::string ShowDate(const std::optional<CivilDate>& date);
+
+}  // namespace reveza::datagen
