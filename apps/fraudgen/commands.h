@@ -1,0 +1,28 @@
+// What `fraudgen` does, once its command line is read. Each returns an exit status.
+#pragma once
+
+#include <string>
+
+#include "datagen/run/plan.h"
+#include "datagen/run/settings.h"
+
+namespace reveza::fraudgen {
+
+struct RunArguments {
+  datagen::Settings settings;
+  std::string output = "output";
+  std::string table;  // the one that goes to standard output; empty: that of the payments or rides
+  datagen::Shard shard;
+  int threads = 1;
+  bool quiet = false;
+  bool json = false;
+};
+
+int Generate(const RunArguments& arguments);
+int ShowPlan(const RunArguments& arguments);
+int ShowSample(const RunArguments& arguments);
+int ShowConfiguration(const RunArguments& arguments);
+int ShowSchema();
+int ShowVersion();
+
+}  // namespace reveza::fraudgen

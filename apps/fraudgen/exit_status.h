@@ -1,0 +1,53 @@
+// How `fraudgen` ends. docs/errors.md has the same table.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+
+#include "base/error.h"
+
+namespace reveza::fraudgen {
+
+enum ExitStatus : int {
+  kDone = 0,
+  kFailed = 1,         // something of ours went wrong
+  kUsage = 2,          // the command line is wrong
+  kConfiguration = 3,  // the configuration file is wrong or cannot be read
+  kPermission = 5,     // the folder cannot be written to
+  kOutput = 12,        // a file cannot be written for another reason
+  kOtherData = 15,     // the folder holds data that was made otherwise
+  kNoRoom = 16,        // the disk is full
+  kInterrupted = 130,  // Ctrl-C; SIGTERM gives 143
+  kTerminated = 143,
+};
+
+// One line on standard error.
+inline int Say(ExitStatus status, const std::string& message) {
+  fmt::print(stderr, "fraudgen: {}\n", message);
+  return status;
+}
+
+inline ExitStatus StatusOf(Error::Code code) {
+  switch (code) {
+    case Error::Code::kInvalidArgument:
+      return kUsage;
+    case Error::Code::kNotFound:
+    case Error::Code::kUnavailable:
+      return kOutput;
+    case Error::Code::kPermission:
+      return kPermission;
+    case Error::Code::kIncompatible:
+      return kOtherData;
+    case Error::Code::kExhausted:
+      return kNoRoom;
+    case Error::Code::kInternal:
+      return kFailed;
+  }
+  return kFailed;
+}
+
+inline int Say(const Error& error) { return Say(StatusOf(error.code), error.message); }
+
+}  // namespace reveza::fraudgen

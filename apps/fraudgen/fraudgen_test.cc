@@ -1,0 +1,294 @@
+// The program as people meet it: each error has its one line, its fix and its status.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "exit_status.h"
+#include "platform/testing_directory.h"
+#include "platform/testing_shell.h"
+
+namespace reveza::fraudgen {
+namespace {
+
+using nlohmann::json;
+using platform::Ran;
+
+class FraudgenTest : public testing::Test {
+ protected:
+  // In a folder of its own; what `before` says stands before the program.
+  Ran Fraudgen(const std::string& arguments, const std::string& before = "") const {
+    return platform::Shell("cd " + place_.path().string() + " && " + before +
+                           " " REVEZA_FRAUDGEN " " + arguments);
+  }
+  void ExpectError(const std::string& arguments, ExitStatus status, const std::string& part,
+                   const std::string& before = "") const {
+    const Ran ran = Fraudgen(arguments, before);
+    EXPECT_EQ(ran.status, status) << arguments << ": " << ran.output;
+    EXPECT_TRUE(ran.output.starts_with("fraudgen: ")) << arguments << ": " << ran.output;
+    EXPECT_NE(ran.output.find(part), std::string::npos) << ran.output;
+    EXPECT_EQ(std::ranges::count(ran.output, '\n'), 1) << "one line: " << ran.output;
+  }
+  std::map<std::string, std::string> Contents(const std::string& folder) const {
+    std::map<std::string, std::string> contents;
+    for (const auto& entry : std::filesystem::directory_iterator(place_ / folder)) {
+      if (!entry.is_regular_file()) continue;
+      std::ifstream file(entry.path(), std::ios::binary);
+      contents[entry.path().filename()] = std::string(std::istreambuf_iterator<char>(file), {});
+    }
+    return contents;
+  }
+  bool Exists(const std::string& name) const { return std::filesystem::exists(place_ / name); }
+
+  platform::TestingDirectory place_;
+};
+
+TEST_F(FraudgenTest, UnknownWordsGetAProposal) {
+  ExpectError("--sise 1GB", kUsage, "did you mean '--size'?");
+  ExpectError("smaple", kUsage, "did you mean 'sample'?");
+  ExpectError("elephant", kUsage, "unknown command 'elephant'");
+  ExpectError("plan --fromat csv", kUsage, "did you mean '--format'?");
+  ExpectError("--format paquet", kUsage, "did you mean 'parquet'?");
+  ExpectError("--model kohaerent", kUsage, "--model: there is no 'kohaerent'");
+  EXPECT_FALSE(Exists("output"));
+}
+
+TEST_F(FraudgenTest, HelpIsEverywhere) {
+  for (const char* command : {"", "plan", "sample", "config", "schema", "version"}) {
+    const Ran ran = Fraudgen(std::string(command) + " --help");
+    EXPECT_EQ(ran.status, kDone) << command;
+    EXPECT_NE(ran.output.find("Usage: "), std::string::npos) << ran.output;
+  }
+  const Ran ran = Fraudgen("--help");
+  for (const char* option :
+       {"-t,", "-s,", "-o,", "-f,", "-r,", "-w,", "-c,", "-v,", "--seed", "--start-date",
+        "--end-date", "--no-profiles", "--compression", "true bytes", "--shard"}) {
+    EXPECT_NE(ran.output.find(option), std::string::npos) << option;
+  }
+}
+
+TEST_F(FraudgenTest, SizesNobodyCanMean) {
+  ExpectError("--size 10", kUsage, "has no unit; write a size such as");
+  ExpectError("--size=-5GB", kUsage, "--size: ");
+  ExpectError("--size 0MB", kUsage, "is nothing");
+  ExpectError("--size 9999TB", kUsage, "more than a petabyte");
+  ExpectError("--size 1kB --format csv", kUsage, "too small");
+  ExpectError("--rows 0", kUsage, "--rows: '0' is not right; write a whole number from 1");
+  ExpectError("--rows many", kUsage, "whole number");
+  ExpectError("--fraud-rate 2", kUsage, "no share; write 0.02 or 2%");
+  ExpectError("--customers 0", kUsage, "whole number from 1");
+}
+
+TEST_F(FraudgenTest, DatesReversed) {
+  ExpectError("--start-date 2025-03-01 --end-date 2025-02-01", kUsage,
+              "the first day (2025-03-01) is after the last (2025-02-01); exchange");
+  ExpectError("--start-date 2025-13-01", kUsage, "--start-date: ");
+  ExpectError("--end-date 2025-03-01 --as-of 2025-02-01", kUsage, "as_of (2025-02-01) is before");
+}
+
+TEST_F(FraudgenTest, FlagsThatDoNotGoTogether) {
+  ExpectError("--rows 5 --size 1GB", kUsage, "leave one of them");
+  ExpectError("--format csv --nested", kUsage, "--nested is for --format parquet or arrow");
+  ExpectError("--output - --json --rows 5", kUsage, "leave one");
+  ExpectError("--table customers --rows 5", kUsage, "--table is for --output -");
+  ExpectError("--output - --table riders --rows 5", kUsage, "it is one of customers, devices");
+  ExpectError("--threads 0 --rows 5", kUsage, "write a number from 1 to");
+  ExpectError("--threads some --rows 5", kUsage, "--workers = some");
+}
+
+TEST_F(FraudgenTest, ShardsThatAreNone) {
+  ExpectError("--shard 4/3", kUsage, "--shard: '4/3': there is no shard 4 of 3; they are 1 to 3");
+  ExpectError("--shard 0/3", kUsage, "they are 1 to 3");
+  ExpectError("--shard 3", kUsage, "write which of how many, such as 3/8");
+}
+
+TEST_F(FraudgenTest, FoldersThatCannotBeWrittenTo) {
+  place_.Write("file", "text");
+  ExpectError("--rows 5 --output file", kUsage, "name a folder");
+  ExpectError("--rows 5 --output file/below", kUsage, "name a folder");
+  if (geteuid() != 0) {
+    std::filesystem::create_directory(place_ / "locked");
+    std::filesystem::permissions(
+        place_ / "locked", std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+    ExpectError("--rows 5 --output locked", kPermission, "name a folder that you may write to");
+  }
+}
+
+// Root may write to any folder but one of the kernel's.
+TEST_F(FraudgenTest, AReadOnlyPlace) {
+  const Ran ran = Fraudgen("--rows 5 --output /proc/self/data");
+  EXPECT_TRUE(ran.status == kPermission || ran.status == kOutput || ran.status == kFailed)
+      << ran.status;
+  EXPECT_TRUE(ran.output.starts_with("fraudgen: could not make the folder")) << ran.output;
+}
+
+TEST_F(FraudgenTest, AFullDiskSaysSoAndTheSameCommandGoesOn) {
+  const std::string command = "--rows 20000 --format csv --file-rows 5000 --quiet --output ";
+  ASSERT_EQ(Fraudgen(command + "whole").status, kDone);
+  ExpectError(command + "data", kNoRoom, "make room, or name another folder",
+              "trap \"\" XFSZ; ulimit -f 1000;");
+  for (const auto& [name, content] : Contents("data")) EXPECT_FALSE(name.ends_with(".partial"));
+  const Ran again = Fraudgen(command + "data");
+  ASSERT_EQ(again.status, kDone) << again.output;
+  EXPECT_EQ(Contents("data"), Contents("whole"));
+}
+
+TEST_F(FraudgenTest, OtherDataInTheFolder) {
+  ASSERT_EQ(Fraudgen("--rows 3000 --seed 4").status, kDone);
+  const auto before = Contents("output");
+  ExpectError("--rows 3000 --seed 5", kOtherData, "the seed is 4 there and 5 here");
+  ExpectError("--rows 3000 --seed 4 --fraud-rate 5%", kOtherData,
+              "fraud_rate is 0.02 there and 0.05 here");
+  ExpectError("--rows 4000 --seed 4", kOtherData, "rows is 3000 there and 4000 here");
+  ExpectError("--rows 3000 --seed 4 --format csv", kOtherData,
+              "format is jsonl there and csv here");
+  EXPECT_EQ(Contents("output"), before);
+}
+
+TEST_F(FraudgenTest, ABadConfigurationIsNamedByLine) {
+  place_.Write("my.toml", "seed = 3\nfraud_rat = 0.1\n");
+  ExpectError("--config my.toml", kConfiguration,
+              "my.toml:2: unknown key 'fraud_rat'; did you mean 'fraud_rate'?");
+  place_.Write("my.toml", "seed = \"x\"\n");
+  ExpectError("--config my.toml", kConfiguration, "my.toml:1: seed: 'x' is not right");
+  place_.Write("my.toml", "seed\n");
+  ExpectError("--config my.toml", kConfiguration, "write: key = value");
+  ExpectError("--config none.toml", kConfiguration, "fraudgen config > none.toml");
+}
+
+TEST_F(FraudgenTest, WritesWhatItSaysAndSaysWhatItWrote) {
+  const Ran ran = Fraudgen("--rows 3000 --json --output data");
+  ASSERT_EQ(ran.status, kDone) << ran.output;
+  const json summary = json::parse(ran.output, nullptr, false);
+  ASSERT_TRUE(summary.is_object()) << ran.output;
+  EXPECT_EQ(summary["complete"], true);
+  EXPECT_EQ(summary["tables"]["transactions"]["rows"], 3000);
+  EXPECT_EQ(summary["tables"]["customers"]["rows"], 1000);
+  const auto contents = Contents("data");
+  for (const char* name :
+       {"transactions_00000.jsonl", "customers_00000.jsonl", "devices_00000.jsonl",
+        "manifest-transactions_00000.jsonl.json", "manifest.json", "fraudgen.toml"}) {
+    EXPECT_TRUE(contents.contains(name)) << name;
+  }
+  EXPECT_EQ(std::ranges::count(contents.at("transactions_00000.jsonl"), '\n'), 3000);
+  const Ran again = Fraudgen("--rows 3000 --output data");
+  EXPECT_NE(again.output.find("were there already"), std::string::npos) << again.output;
+  EXPECT_EQ(Fraudgen("--rows 3000 --output data --quiet").output, "");
+}
+
+TEST_F(FraudgenTest, WhatItLeavesInTheFolderMakesTheSameAgain) {
+  ASSERT_EQ(Fraudgen("--rows 3000 --seed 9 --type all --no-profiles --identities safe "
+                     "--customers 50 --format tsv --output one")
+                .status,
+            kDone);
+  ASSERT_EQ(Fraudgen("--config one/fraudgen.toml --output two").status, kDone);
+  EXPECT_EQ(Contents("one"), Contents("two"));
+}
+
+TEST_F(FraudgenTest, ShardsMakeOneDataSet) {
+  ASSERT_EQ(Fraudgen("--rows 3000 --output whole").status, kDone);
+  const Ran second = Fraudgen("--rows 3000 --output data --shard 2/2");
+  ASSERT_EQ(second.status, kDone);
+  EXPECT_NE(second.output.find("part 2 of 2"), std::string::npos) << second.output;
+  EXPECT_FALSE(Exists("data/manifest.json"));
+  ASSERT_EQ(Fraudgen("--rows 3000 --output data --shard 1/2").status, kDone);
+  EXPECT_EQ(Contents("data"), Contents("whole"));
+}
+
+TEST_F(FraudgenTest, OneTableToStandardOutput) {
+  ASSERT_EQ(Fraudgen("--rows 3000 --format csv --output data").status, kDone);
+  const auto files = Contents("data");
+  EXPECT_EQ(Fraudgen("--rows 3000 --format csv --output -").output,
+            files.at("transactions_00000.csv"));
+  EXPECT_EQ(Fraudgen("--rows 3000 --format csv --output - --table customers").output,
+            files.at("customers_00000.csv"));
+  EXPECT_FALSE(Exists("-"));
+  // Whoever reads has enough.
+  const Ran piped =
+      platform::Shell("cd " + place_.path().string() + " && bash -c '" + REVEZA_FRAUDGEN +
+                      " --rows 300000 --output - 2>errors | head -n 1 >/dev/null; "
+                      "echo ${PIPESTATUS[0]}'");
+  EXPECT_EQ(piped.output, "0\n");
+  EXPECT_EQ(Contents(".").at("errors"), "");
+}
+
+TEST_F(FraudgenTest, TheSizeIsThatOfTheFiles) {
+  const Ran ran = Fraudgen("--size 20MB --format csv --json --output data");
+  ASSERT_EQ(ran.status, kDone) << ran.output;
+  uint64_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(place_ / "data")) {
+    if (entry.path().extension() == ".csv") bytes += entry.file_size();
+  }
+  EXPECT_NEAR(static_cast<double>(bytes) / 20e6, 1.0, 0.01);
+}
+
+TEST_F(FraudgenTest, PlanSaysWhatWouldBeWritten) {
+  const Ran plan = Fraudgen("plan --rows 300000 --format csv --threads 1");
+  ASSERT_EQ(plan.status, kDone) << plan.output;
+  EXPECT_NE(plan.output.find("transactions      1  300,000"), std::string::npos) << plan.output;
+  EXPECT_NE(plan.output.find("with 1 thread,"), std::string::npos) << plan.output;
+  EXPECT_FALSE(Exists("output"));
+}
+
+TEST_F(FraudgenTest, SampleShowsTenRowsOfEachTable) {
+  const Ran sample = Fraudgen("sample --type all");
+  ASSERT_EQ(sample.status, kDone) << sample.output;
+  for (const char* table : {"customers\n", "devices\n", "transactions\n", "drivers\n", "rides\n"}) {
+    EXPECT_NE(sample.output.find(table), std::string::npos) << table;
+  }
+  EXPECT_EQ(std::ranges::count(sample.output, '\n'), 5 * 12 + 4);
+}
+
+TEST_F(FraudgenTest, ConfigCanBeGivenBack) {
+  const Ran config = Fraudgen("config --seed 77 --format parquet --nested");
+  ASSERT_EQ(config.status, kDone);
+  place_.Write("my.toml", config.output);
+  EXPECT_EQ(Fraudgen("config --config my.toml").output, config.output);
+  EXPECT_NE(config.output.find("\nseed = 77\n"), std::string::npos);
+}
+
+TEST_F(FraudgenTest, SchemaAndVersionAreSaid) {
+  EXPECT_NE(Fraudgen("schema").output.find("| `is_fraud` | boolean |"), std::string::npos);
+  EXPECT_TRUE(Fraudgen("version").output.starts_with("fraudgen "));
+  EXPECT_TRUE(Fraudgen("--version").output.starts_with("fraudgen "));
+}
+
+// More rows than anybody waits for; a signal comes once the first file is there.
+TEST_F(FraudgenTest, SignalsEndItCleanly) {
+  for (const auto& [signal, status] : {std::pair{SIGINT, kInterrupted}, {SIGTERM, kTerminated}}) {
+    const std::string name = "data" + std::to_string(signal);
+    const std::string folder = place_ / name;
+    const std::string errors = place_ / "errors";
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      const int file = open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      dup2(file, STDERR_FILENO);
+      execl(REVEZA_FRAUDGEN, "fraudgen", "--rows", "900000000", "--format", "csv", "--file-rows",
+            "5000", "--threads", "2", "--output", folder.c_str(), nullptr);
+      _exit(99);
+    }
+    while (!Exists(name + "/manifest-transactions_00000.csv.json")) usleep(10'000);
+    kill(child, signal);
+    int ended = 0;
+    ASSERT_EQ(waitpid(child, &ended, 0), child);
+    ASSERT_TRUE(WIFEXITED(ended));
+    EXPECT_EQ(WEXITSTATUS(ended), status);
+    EXPECT_EQ(Contents(".").at("errors"),
+              "fraudgen: stopped; what is finished stays, the same command goes on from there\n");
+    for (const auto& [file, content] : Contents(name)) EXPECT_FALSE(file.ends_with(".partial"));
+  }
+}
+
+}  // namespace
+}  // namespace reveza::fraudgen

@@ -1,0 +1,214 @@
+// The files of a run, or one table on standard output.
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "datagen/output/stdout_sink.h"
+#include "datagen/run/folder.h"
+#include "datagen/run/one_file.h"
+#include "datagen/run/runner.h"
+#include "exit_status.h"
+#include "models.h"
+#include "progress_display.h"
+#include "stop_signals.h"
+#include "text.h"
+
+namespace reveza::fraudgen {
+namespace {
+
+using datagen::Format;
+using datagen::Plan;
+using datagen::RunResult;
+using Clock = std::chrono::steady_clock;
+
+int Stopped(int signal, const RunArguments& arguments, const char* what) {
+  if (!arguments.quiet) fmt::print(stderr, "fraudgen: {}\n", what);
+  return signal == SIGTERM ? kTerminated : kInterrupted;
+}
+
+constexpr const char* kGoOn =
+    "stopped; what is finished stays, the same command goes on from there";
+
+// A model and its files, once the count of rows is known.
+struct Prepared {
+  uint64_t rows = 0;
+  datagen::Settings settings;  // with rows, whatever was asked for
+  std::unique_ptr<datagen::Model> model;
+  std::optional<Plan> plan;
+};
+
+Result<Prepared> Prepare(const RunArguments& arguments, StopSignals& signals) {
+  Prepared prepared;
+  {
+    const Moments finding(arguments.quiet || arguments.settings.rows.has_value(),
+                          "finding out how large a row is");
+    const auto rows = RowsOf(arguments.settings, [&] { return signals.Came() == 0; });
+    if (!rows) return std::unexpected(rows.error());
+    prepared.rows = *rows;
+    prepared.settings = arguments.settings.Resolved(*rows);
+  }
+  auto model = MakeModel(prepared.settings, prepared.rows);
+  if (!model) return std::unexpected(model.error());
+  prepared.model = *std::move(model);
+  auto plan = Plan::Make(*prepared.model, prepared.settings.format, prepared.settings.FileRows(),
+                         arguments.shard);
+  if (!plan) return std::unexpected(plan.error());
+  prepared.plan = *std::move(plan);
+  return prepared;
+}
+
+std::string JsonSummary(const RunArguments& arguments, const Prepared& prepared,
+                        const RunResult& result, double seconds) {
+  nlohmann::ordered_json summary = {
+      {"output", arguments.output},
+      {"complete", result.complete},
+      {"stopped", result.stopped},
+      {"shard", fmt::format("{}/{}", arguments.shard.index, arguments.shard.count)},
+      {"rows", prepared.rows},
+      {"files_made", result.progress.files_made},
+      {"files_kept", result.progress.files_kept},
+      {"rows_made", result.progress.rows_made},
+      {"bytes_made", result.progress.bytes_made},
+      {"seconds", seconds},
+      {"tables", nlohmann::ordered_json::object()}};
+  for (const auto& [name, total] : result.tables) {
+    summary["tables"][std::string(name)] = {
+        {"files", total.files}, {"rows", total.rows}, {"bytes", total.bytes}};
+  }
+  return summary.dump(2);
+}
+
+std::string Summary(const RunArguments& arguments, const RunResult& result, double seconds) {
+  TextTable table{.head = {"table", "files", "rows", "size"},
+                  .align = {Align::kLeft, Align::kRight, Align::kRight, Align::kRight}};
+  Bytes bytes = 0;
+  for (const auto& [name, total] : result.tables) {
+    table.rows.push_back({std::string(name), FormatCount(total.files), FormatCount(total.rows),
+                          FormatSize(total.bytes)});
+    bytes += total.bytes;
+  }
+  std::string text =
+      fmt::format("{}: {} in all\n{}", arguments.output, FormatSize(bytes), Render(table, 2));
+  if (result.progress.files_made > 0) {
+    text += fmt::format(
+        "made in {:.1f} s: {} rows/s, {}/s with {} thread{}\n", seconds,
+        FormatRate(static_cast<double>(result.progress.rows_made) / seconds),
+        FormatSize(static_cast<Bytes>(static_cast<double>(result.progress.bytes_made) / seconds)),
+        arguments.threads, arguments.threads == 1 ? "" : "s");
+  }
+  if (result.progress.files_kept > 0) {
+    text += fmt::format("{} of the files were there already\n",
+                        FormatCount(result.progress.files_kept));
+  }
+  if (!result.complete) {
+    text += fmt::format("part {} of {}; manifest.json comes with the last of the others\n",
+                        arguments.shard.index, arguments.shard.count);
+  }
+  return text;
+}
+
+int GenerateFolder(const RunArguments& arguments) {
+  StopSignals signals;
+  datagen::Folder folder(arguments.output);
+  if (auto prepared = folder.Prepare(); !prepared) return Say(prepared.error());
+  const auto prepared = Prepare(arguments, signals);
+  if (!prepared) {
+    if (const int signal = signals.Came()) return Stopped(signal, arguments, kGoOn);
+    return Say(prepared.error());
+  }
+  datagen::RunOptions options{
+      .table = prepared->settings.Options(),
+      .made_by = MadeByOf(prepared->settings),
+      .configuration = ConfigurationText(prepared->settings, datagen::Comments::kYes),
+      .threads = arguments.threads};
+  options.table.created_by = CreatedBy();
+  const auto begin = Clock::now();
+  const auto result = [&] {
+    ProgressDisplay display(arguments.quiet, prepared->plan->rows());
+    return datagen::Run(*prepared->model, *prepared->plan, options, folder,
+                        [&](const datagen::Progress& now) {
+                          display.Show(now.rows, now.rows_made, now.bytes_made);
+                          return signals.Came() == 0;
+                        });
+  }();
+  if (!result) return Say(result.error());
+  const double seconds =
+      std::max(1e-3, std::chrono::duration<double>(Clock::now() - begin).count());
+  if (arguments.json) {
+    fmt::print("{}\n", JsonSummary(arguments, *prepared, *result, seconds));
+  }
+  if (result->stopped) return Stopped(signals.Came(), arguments, kGoOn);
+  if (!arguments.json && !arguments.quiet) {
+    fmt::print("{}", Summary(arguments, *result, seconds));
+  }
+  return kDone;
+}
+
+// The table of that name; or, having said why not, nothing.
+const datagen::Table* FindTable(const datagen::Model& model, const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const datagen::Table* table : model.tables()) {
+    if (table->name == name) return table;
+    names.push_back(table->name);
+  }
+  Say(kUsage, fmt::format("--table: there is no table '{}'; it is one of {}", name,
+                          fmt::join(names, ", ")));
+  return nullptr;
+}
+
+int GenerateStream(const RunArguments& arguments) {
+  const Format format = arguments.settings.format;
+  if (arguments.json) {
+    return Say(kUsage, "--json and --output - would both write to standard output; leave one");
+  }
+  if ((format == Format::kParquet || format == Format::kArrow) && isatty(STDOUT_FILENO) == 1) {
+    return Say(kUsage,
+               "a terminal cannot show this format; send it to a file or a program, or "
+               "write --format csv");
+  }
+  StopSignals signals;
+  const auto prepared = Prepare(arguments, signals);
+  if (!prepared) {
+    if (const int signal = signals.Came()) return Stopped(signal, arguments, "stopped");
+    return Say(prepared.error());
+  }
+  const std::string name =
+      arguments.table.empty() ? std::string(MainTable(prepared->settings).name) : arguments.table;
+  const datagen::Table* table = FindTable(*prepared->model, name);
+  if (table == nullptr) return kUsage;
+  datagen::TableOptions options = prepared->settings.Options();
+  options.created_by = CreatedBy();
+  datagen::StdoutSink sink;
+  ProgressDisplay display(arguments.quiet, prepared->plan->rows());
+  const auto written = datagen::WriteOneFile(*prepared->model, *prepared->plan, *table, options,
+                                             sink, [&](const datagen::OneFileProgress& now) {
+                                               display.Show(now.rows, now.rows, now.bytes);
+                                               return signals.Came() == 0;
+                                             });
+  if (const int signal = signals.Came()) return Stopped(signal, arguments, "stopped");
+  // Whoever reads has enough: `fraudgen ... | head`.
+  if (!written && sink.reader_gone()) return kDone;
+  if (!written) return Say(written.error());
+  return kDone;
+}
+
+}  // namespace
+
+int Generate(const RunArguments& arguments) {
+  if (arguments.output == "-") return GenerateStream(arguments);
+  if (!arguments.table.empty()) {
+    return Say(kUsage, "--table is for --output -; a folder gets all tables");
+  }
+  return GenerateFolder(arguments);
+}
+
+}  // namespace reveza::fraudgen

@@ -1,0 +1,191 @@
+// `fraudgen`: made-up Brazilian bank and ride data with labelled fraud. This file is its command
+// line only.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/nearest.h"
+#include "commands.h"
+#include "exit_status.h"
+
+namespace reveza::fraudgen {
+namespace {
+
+using datagen::AllSettings;
+using datagen::Configuration;
+using datagen::SettingInfo;
+using datagen::SettingKind;
+
+constexpr int kMostThreads = 1024;
+
+struct Typed {
+  std::map<std::string_view, std::string> settings;  // by key
+  std::string config, shard, output = "output", table;
+  int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  bool quiet = false, json = false;
+};
+
+constexpr std::string_view kFooter =
+    "For example:  fraudgen --size 10GB --format parquet --output data/\n\n"
+    "What is finished stays: after Ctrl-C, a crash or a full disk the same command goes on "
+    "there.\n\n"
+    "Where the Brazilian Fraud Data Generator meant something else:\n"
+    "  --size        true bytes of all files (it counted 500 a row), and GB is 10^9 (it was 2^30)\n"
+    "  --seed        1 unless given (it drew one)\n"
+    "  --end-date    a fixed day unless given (it took today)\n"
+    "  --fraud-rate  exactly that share of the rows (it tossed a coin for each)\n"
+    "  --workers     threads, which change no byte (they were processes)\n"
+    "  --compression also for local files";
+
+std::string FlagOf(std::string_view key) {
+  std::string flag(key);
+  std::ranges::replace(flag, '_', '-');
+  return flag;
+}
+
+void AddSettings(CLI::App& app, Typed& typed) {
+  const std::map<std::string_view, std::string> letters = {
+      {"type", "-t,"},       {"size", "-s,"},      {"format", "-f,"},
+      {"fraud_rate", "-r,"}, {"customers", "-c,"},
+  };
+  for (const SettingInfo& info : AllSettings()) {
+    const auto letter = letters.find(info.key);
+    const std::string name =
+        (letter == letters.end() ? "" : letter->second) + "--" + FlagOf(info.key);
+    std::string& value = typed.settings[info.key];
+    if (info.kind == SettingKind::kValue) {
+      app.add_option(name, value, std::string(info.meaning))->type_name("VALUE");
+    } else if (info.key == "profiles") {
+      app.add_flag_callback(
+          "--no-profiles", [&value] { value = "false"; }, "customers without behavioural profiles");
+    } else {
+      app.add_flag_callback(name, [&value] { value = "true"; }, std::string(info.meaning));
+    }
+  }
+}
+
+void AddAll(CLI::App& app, Typed& typed) {
+  app.add_option("-o,--output", typed.output, "folder, or - for standard output (one table)")
+      ->type_name("FOLDER");
+  app.add_option("--table", typed.table, "with --output -: which table")->type_name("NAME");
+  AddSettings(app, typed);
+  app.add_option("-w,--workers,--threads", typed.threads, "threads; each takes about 80 MB")
+      ->type_name("N");
+  app.add_option("--shard", typed.shard, "make part I of N only, such as 3/8; all into one folder")
+      ->type_name("I/N");
+  app.add_option("--config", typed.config, "a file of settings; see `fraudgen config`")
+      ->type_name("FILE");
+  app.add_flag("-q,--quiet", typed.quiet, "say nothing but errors");
+  app.add_flag("--json", typed.json, "the summary as JSON");
+  app.add_subcommand("plan", "Say what would be written: files, rows, bytes, time");
+  app.add_subcommand("sample", "Show ten rows of each table");
+  app.add_subcommand("config", "Show all settings as a file for --config");
+  app.add_subcommand("schema", "Show what each column means");
+  app.add_subcommand("version", "Show the version");
+  for (CLI::App* command : app.get_subcommands({})) {
+    command->fallthrough();
+    command->footer("It takes the options of fraudgen; see fraudgen --help");
+  }
+  app.require_subcommand(0, 1);
+}
+
+// "did you mean ...?", from the options and commands there are.
+std::string Proposal(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> owned;
+  for (const auto* option : app.get_options()) {
+    for (const auto& name : option->get_lnames()) owned.push_back("--" + name);
+  }
+  for (const auto* command : app.get_subcommands({})) owned.push_back(command->get_name());
+  const std::vector<std::string_view> names(owned.begin(), owned.end());
+  const auto nearest = Nearest(word.substr(0, word.find('=')), names);
+  return nearest ? fmt::format("; did you mean '{}'?", *nearest) : "";
+}
+
+int SayParseError(const CLI::App& app, const CLI::ParseError& error) {
+  const auto words = app.remaining(true);
+  if (words.empty()) return Say(kUsage, fmt::format("{}; see fraudgen --help", error.what()));
+  const bool option = words.front().starts_with('-');
+  return Say(kUsage,
+             fmt::format("unknown {} '{}'{}; see fraudgen --help", option ? "option" : "command",
+                         words.front(), Proposal(app, words.front())));
+}
+
+// The settings of all layers; or, having said why not, the exit status.
+std::optional<int> ReadSettings(const Typed& typed, datagen::Settings& settings) {
+  Configuration configuration;
+  if (!typed.config.empty()) {
+    std::ifstream file(typed.config, std::ios::binary);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    if (!file.is_open() || file.bad()) {
+      return Say(kConfiguration, fmt::format("cannot read the configuration {}; `fraudgen config > "
+                                             "{}` writes one",
+                                             typed.config, typed.config));
+    }
+    if (auto added = configuration.AddText(text, typed.config); !added) {
+      return Say(kConfiguration, added.error().message);
+    }
+  }
+  for (const auto& [key, value] : typed.settings) {
+    if (value.empty()) continue;
+    if (auto added = configuration.AddFlag(key, value); !added) {
+      return Say(kUsage, added.error().message);
+    }
+  }
+  if (auto checked = configuration.Check(); !checked) return Say(kUsage, checked.error().message);
+  settings = configuration.settings();
+  return std::nullopt;
+}
+
+int Dispatch(const CLI::App& app, const Typed& typed) {
+  if (app.got_subcommand("version")) return ShowVersion();
+  if (app.got_subcommand("schema")) return ShowSchema();
+  RunArguments arguments;
+  if (const auto wrong = ReadSettings(typed, arguments.settings)) return *wrong;
+  if (!typed.shard.empty()) {
+    const auto shard = datagen::ParseShard(typed.shard);
+    if (!shard) return Say(kUsage, "--shard: " + shard.error().message);
+    arguments.shard = *shard;
+  }
+  if (typed.threads < 1 || typed.threads > kMostThreads) {
+    return Say(kUsage, fmt::format("--threads: {} is not right; write a number from 1 to {}",
+                                   typed.threads, kMostThreads));
+  }
+  arguments.output = typed.output;
+  arguments.table = typed.table;
+  arguments.threads = typed.threads;
+  arguments.quiet = typed.quiet;
+  arguments.json = typed.json;
+  if (app.got_subcommand("config")) return ShowConfiguration(arguments);
+  if (app.got_subcommand("plan")) return ShowPlan(arguments);
+  if (app.got_subcommand("sample")) return ShowSample(arguments);
+  return Generate(arguments);
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Made-up Brazilian bank and ride data with labelled fraud, as fast as the disk.",
+               "fraudgen");
+  app.set_version_flag("-v,--version", "fraudgen " REVEZA_VERSION);
+  app.footer(std::string(kFooter));
+  Typed typed;
+  AddAll(app, typed);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return SayParseError(app, error);
+  }
+  return Dispatch(app, typed);
+}
+
+}  // namespace
+}  // namespace reveza::fraudgen
+
+int main(int argc, char** argv) { return reveza::fraudgen::Main(argc, argv); }

@@ -1,0 +1,71 @@
+#include "models.h"
+
+#include <utility>
+
+#include "datagen/classic/classic_model.h"
+#include "datagen/output/hashing_sink.h"
+#include "datagen/run/pilot.h"
+
+namespace reveza::fraudgen {
+namespace {
+
+using datagen::Rows;
+using datagen::Settings;
+
+datagen::classic::Options ClassicOptions(const Settings& settings, uint64_t rows) {
+  datagen::classic::Options options{.seed = settings.seed,
+                                    .customers = settings.customers,
+                                    .frauds = settings.fraud_rate,
+                                    .start = settings.Start(),
+                                    .end = settings.End(),
+                                    .as_of = settings.AsOf(),
+                                    .profiles = settings.profiles};
+  options.identities =
+      settings.safe_identities ? datagen::Identities::kSafe : datagen::Identities::kValid;
+  switch (settings.type) {
+    case Rows::kOfTransactions:
+      options.kind = datagen::classic::Kind::kTransactions;
+      break;
+    case Rows::kOfRides:
+      options.kind = datagen::classic::Kind::kRides;
+      break;
+    case Rows::kOfBoth:
+      options.kind = datagen::classic::Kind::kAll;
+      break;
+  }
+  if (settings.type != Rows::kOfRides) options.transactions = rows;
+  if (settings.type != Rows::kOfTransactions) options.rides = rows;
+  return options;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<datagen::Model>> MakeModel(const Settings& settings, uint64_t rows) {
+  return datagen::classic::ClassicModel::Make(ClassicOptions(settings, rows));
+}
+
+Result<uint64_t> RowsOf(const Settings& settings, const std::function<bool()>& on_batch) {
+  if (settings.rows) return *settings.rows;
+  return datagen::RowsForSize(
+      settings.size.value_or(Settings::kDefaultSize),
+      [&](uint64_t rows) { return MakeModel(settings, rows); }, settings.Options(),
+      settings.FileRows(), on_batch);
+}
+
+datagen::MadeBy MadeByOf(const Settings& settings) {
+  datagen::MadeBy made_by;
+  made_by.program = "fraudgen " REVEZA_VERSION;
+  made_by.model = settings.model;
+  made_by.seed = settings.seed;
+  made_by.configuration = datagen::HashOf(datagen::HashedText(settings));
+  made_by.SetOptions(settings.Options());
+  return made_by;
+}
+
+std::string_view CreatedBy() { return "fraudgen version " REVEZA_VERSION " (build reveza)"; }
+
+const datagen::Table& MainTable(const Settings& settings) {
+  return settings.type == Rows::kOfRides ? datagen::kRides : datagen::kTransactions;
+}
+
+}  // namespace reveza::fraudgen

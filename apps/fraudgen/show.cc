@@ -1,0 +1,125 @@
+// What is shown and not written: the plan, a sample, the settings, the schema, the version.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "base/units.h"
+#include "commands.h"
+#include "datagen/output/arrow_writer.h"
+#include "datagen/output/format.h"
+#include "datagen/run/pilot.h"
+#include "datagen/run/sample.h"
+#include "datagen/schema.h"
+#include "exit_status.h"
+#include "models.h"
+#include "progress_display.h"
+#include "text.h"
+
+namespace reveza::fraudgen {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kSampleRows = 10;
+// Customers are as many as suit the rows; for a look this many are enough.
+constexpr uint64_t kRowsToSampleFrom = 100'000;
+
+bool GoOn() { return true; }
+
+std::string TimeText(double seconds) {
+  return FormatDuration(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000)));
+}
+
+}  // namespace
+
+int ShowPlan(const RunArguments& arguments) {
+  const datagen::Settings& settings = arguments.settings;
+  const Moments finding(arguments.quiet, "making one block to find out");
+  const auto rows = RowsOf(settings, GoOn);
+  if (!rows) return Say(rows.error());
+  const auto model = MakeModel(settings, *rows);
+  if (!model) return Say(model.error());
+  const auto plan =
+      datagen::Plan::Make(**model, settings.format, settings.FileRows(), arguments.shard);
+  if (!plan) return Say(plan.error());
+  const auto begin = Clock::now();
+  const auto estimate =
+      datagen::EstimateSize(**model, settings.Options(), settings.FileRows(), GoOn);
+  if (!estimate) return Say(estimate.error());
+  const double block_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+
+  TextTable table{.head = {"table", "files", "rows", "size"},
+                  .align = {Align::kLeft, Align::kRight, Align::kRight, Align::kRight}};
+  for (const datagen::Table* each : (*model)->tables()) {
+    const datagen::TableSize& size = estimate->tables.at(each->name);
+    table.rows.push_back({std::string(each->name), FormatCount(size.files), FormatCount(size.rows),
+                          FormatSize(size.bytes)});
+  }
+  const auto busy = static_cast<uint64_t>(arguments.threads);
+  const uint64_t rounds = (plan->blocks() + busy - 1) / busy;
+  const double share = static_cast<double>(plan->blocks()) /
+                       static_cast<double>(std::max<uint64_t>(1, plan->all_blocks()));
+  const double seconds =
+      plan->blocks() <= busy ? block_seconds : block_seconds * static_cast<double>(rounds);
+  fmt::print("{} as {}, about {} in {} files, {} block{}\n{}", arguments.output,
+             datagen::NameOf(settings.format), FormatSize(estimate->bytes),
+             FormatCount(plan->all_files()), FormatCount(plan->all_blocks()),
+             plan->all_blocks() == 1 ? "" : "s", Render(table, 2));
+  if (arguments.shard.count > 1) {
+    fmt::print("part {} of {}: {} files\n", arguments.shard.index, arguments.shard.count,
+               FormatCount(plan->files()));
+  }
+  if (plan->blocks() > 0) {
+    fmt::print("about {} here with {} thread{}, if the disk takes {}/s\n", TimeText(seconds),
+               arguments.threads, arguments.threads == 1 ? "" : "s",
+               FormatSize(static_cast<Bytes>(static_cast<double>(estimate->bytes) * share /
+                                             std::max(seconds, 1e-3))));
+  }
+  return kDone;
+}
+
+int ShowSample(const RunArguments& arguments) {
+  const uint64_t rows = arguments.settings.rows.value_or(kRowsToSampleFrom);
+  const auto model = MakeModel(arguments.settings, rows);
+  if (!model) return Say(model.error());
+  const auto samples = datagen::Sample(**model, kSampleRows);
+  if (!samples) return Say(samples.error());
+  bool first = true;
+  for (const datagen::TableSample& sample : *samples) {
+    TextTable table;
+    for (const datagen::Column& column : sample.table->columns) {
+      table.head.emplace_back(column.name);
+      const bool number = column.type == datagen::ColumnType::kInteger ||
+                          column.type == datagen::ColumnType::kDecimal;
+      table.align.push_back(number ? Align::kRight : Align::kLeft);
+    }
+    table.rows = sample.rows;
+    fmt::print("{}{}\n{}", first ? "" : "\n", sample.table->name, Render(table, 2));
+    first = false;
+  }
+  return kDone;
+}
+
+int ShowConfiguration(const RunArguments& arguments) {
+  fmt::print("{}", datagen::ConfigurationText(arguments.settings, datagen::Comments::kYes));
+  return kDone;
+}
+
+int ShowSchema() {
+  fmt::print("{}", datagen::SchemaDocument());
+  return kDone;
+}
+
+int ShowVersion() {
+  fmt::print("fraudgen {}\n", REVEZA_VERSION);
+  if (datagen::HaveArrow()) {
+    fmt::print("Arrow {}, zstd {}\n", datagen::ArrowVersion(), datagen::ZstdVersion());
+  } else {
+    fmt::print("built without Arrow: no Parquet, no Arrow files\n");
+  }
+  return kDone;
+}
+
+}  // namespace reveza::fraudgen
