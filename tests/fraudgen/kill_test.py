@@ -1,0 +1,61 @@
+"""The same bytes whatever happens: threads, shards, processes side by side, kills.
+
+  kill_test.py FRAUDGEN
+"""
+
+import random
+import signal
+import time
+import unittest
+
+import fraudgen
+
+# Files of several parts, so that a kill finds some of them whole.
+ASKED = ("--rows", 60_000, "--format", "jsonl", "--file-rows", 2_000, "--seed", 11)
+KILLS = 50
+
+
+class SameBytes(fraudgen.Case):
+    def setUp(self) -> None:
+        super().setUp()
+        begin = time.monotonic()
+        self.whole = fraudgen.hashes(self.make("whole", *ASKED, "--threads", 1))
+        self.took = time.monotonic() - begin
+
+    def test_whatever_the_threads(self) -> None:
+        for threads in (2, 3):
+            made = self.make(f"threads{threads}", *ASKED, "--threads", threads)
+            self.assertEqual(fraudgen.hashes(made), self.whole)
+
+    def test_shards_side_by_side(self) -> None:
+        folder = self.place / "shards"
+        processes = [fraudgen.start(folder, *ASKED, "--shard", f"{index}/7")
+                     for index in range(1, 8)]
+        for process in processes:
+            errors = process.communicate()[1]
+            self.assertEqual(process.returncode, 0, errors)
+        self.assertEqual(fraudgen.hashes(folder), self.whole)
+
+    def test_killed_again_and_again(self) -> None:
+        folder = self.place / "killed"
+        whens = random.Random(50)
+        ended = 0
+        for _ in range(KILLS):
+            process = fraudgen.start(folder, *ASKED)
+            time.sleep(whens.uniform(0, self.took / 2))
+            process.send_signal(signal.SIGKILL)
+            errors = process.communicate()[1]
+            self.assertIn(process.returncode, (0, -signal.SIGKILL), errors)
+            if process.returncode != 0:
+                continue
+            self.assertEqual(fraudgen.hashes(folder), self.whole)
+            ended += 1
+            folder = self.place / f"killed{ended}"
+        process = fraudgen.start(folder, *ASKED)
+        errors = process.communicate()[1]
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertEqual(fraudgen.hashes(folder), self.whole)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,162 @@
+"""What other people's programs see in each format: the same rows, in the types that are meant.
+
+  readers_test.py FRAUDGEN
+"""
+
+import csv
+import datetime
+import importlib.util
+import json
+import unittest
+
+import fraudgen
+
+ROWS = 5_000
+ASKED = ("--rows", ROWS, "--seed", 3, "--type", "all")
+TABLES = ("customers", "devices", "transactions", "drivers", "rides")
+
+
+def have(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+def flat(record: dict, prefix: str = "") -> dict:
+    """{"address": {"city": ...}} as {"address_city": ...}."""
+    found = {}
+    for key, value in record.items():
+        if isinstance(value, dict):
+            found.update(flat(value, f"{prefix}{key}_"))
+        else:
+            found[prefix + key] = value
+    return found
+
+
+def lines(file) -> list[dict]:
+    return [flat(json.loads(line)) for line in file.read_text("utf-8").splitlines()]
+
+
+def as_text(value: object) -> str:
+    """As the text formats have it; numbers are compared as numbers."""
+    if value is None or value == "":
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(timespec="microseconds")
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    text = str(value)
+    if text in ("True", "False"):  # a text format's
+        return text.lower()
+    try:
+        return repr(float(text)) if text[0] in "-0123456789" else text
+    except ValueError:
+        return text
+
+
+class Readers(fraudgen.Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.jsonl = self.make("jsonl", *ASKED, "--format", "jsonl")
+        self.rows = {table: lines(self.jsonl / f"{table}_00000.jsonl") for table in TABLES}
+
+    def expect_same(self, table: str, records: list[dict]) -> None:
+        self.assertEqual(len(records), len(self.rows[table]), table)
+        for wanted, seen in zip(self.rows[table], records, strict=True):
+            self.assertEqual({key: as_text(value) for key, value in wanted.items()},
+                             {key: as_text(value) for key, value in seen.items()}, table)
+
+    def need_parquet(self) -> None:
+        if not fraudgen.writes_parquet():
+            self.skipTest("built without Arrow")
+
+    def test_rows_are_as_many_as_asked_for(self) -> None:
+        self.assertEqual(len(self.rows["transactions"]), ROWS)
+        self.assertEqual(len(self.rows["rides"]), ROWS)
+        frauds = sum(row["is_fraud"] for row in self.rows["transactions"])
+        self.assertEqual(frauds, ROWS // 50)
+
+    def test_json_is_one_array(self) -> None:
+        made = self.make("json", *ASKED, "--format", "json")
+        for table in TABLES:
+            records = json.loads((made / f"{table}_00000.json").read_text("utf-8"))
+            self.expect_same(table, [flat(record) for record in records])
+
+    def test_separated_values(self) -> None:
+        for name, separator in (("csv", ","), ("tsv", "\t")):
+            made = self.make(name, *ASKED, "--format", name)
+            for table in TABLES:
+                with (made / f"{table}_00000.{name}").open(encoding="utf-8", newline="") as file:
+                    records = list(csv.DictReader(file, delimiter=separator))
+                self.expect_same(table, [{key.replace(".", "_"): value
+                                          for key, value in record.items()}
+                                         for record in records])
+
+    def test_duckdb_reads_text(self) -> None:
+        if not have("duckdb"):
+            self.skipTest("no duckdb")
+        import duckdb
+        made = self.make("csv", *ASKED, "--format", "csv")
+        for file in (made / "transactions_*.csv", self.jsonl / "transactions_*.jsonl"):
+            count, frauds, amount = duckdb.sql(
+                "SELECT count(*), count(*) FILTER (is_fraud), "
+                f"round(sum(amount) * 100)::BIGINT FROM '{file}'").fetchall()[0]
+            self.assertEqual((count, frauds), (ROWS, ROWS // 50))
+            self.assertEqual(amount, round(sum(round(row["amount"] * 100)
+                                               for row in self.rows["transactions"])))
+
+    def test_parquet(self) -> None:
+        self.need_parquet()
+        made = self.make("parquet", *ASKED, "--format", "parquet")
+        for table in TABLES:
+            file = made / f"{table}_00000.parquet"
+            if have("duckdb"):
+                import duckdb
+                relation = duckdb.sql(f"SELECT * FROM '{file}'")
+                self.expect_same(table, [dict(zip(relation.columns, row, strict=True))
+                                         for row in relation.fetchall()])
+            if have("pyarrow"):
+                import pyarrow.parquet
+                self.expect_same(table, pyarrow.parquet.read_table(file).to_pylist())
+            if have("polars"):
+                import polars
+                self.expect_same(table, polars.read_parquet(file).to_dicts())
+
+    def test_arrow(self) -> None:
+        self.need_parquet()
+        made = self.make("arrow", *ASKED, "--format", "arrow")
+        for table in TABLES:
+            file = made / f"{table}_00000.arrow"
+            if have("pyarrow"):
+                import pyarrow.ipc
+                with pyarrow.ipc.open_file(file) as reader:
+                    self.expect_same(table, reader.read_all().to_pylist())
+            if have("polars"):
+                import polars
+                self.expect_same(table, polars.read_ipc(file).to_dicts())
+
+    def test_parquet_has_structs_when_asked(self) -> None:
+        self.need_parquet()
+        if not have("pyarrow"):
+            self.skipTest("no pyarrow")
+        import pyarrow.parquet
+        made = self.make("nested", *ASKED, "--format", "parquet", "--nested", "--money", "decimal")
+        for table in TABLES:
+            records = pyarrow.parquet.read_table(made / f"{table}_00000.parquet").to_pylist()
+            self.expect_same(table, [flat(record) for record in records])
+
+    def test_keys_lead_somewhere(self) -> None:
+        customers = {row["customer_id"] for row in self.rows["customers"]}
+        devices = {row["device_id"]: row["customer_id"] for row in self.rows["devices"]}
+        drivers = {row["driver_id"] for row in self.rows["drivers"]}
+        self.assertEqual(len(customers), len(self.rows["customers"]))
+        self.assertEqual(len({row["cpf"] for row in self.rows["customers"]}), len(customers))
+        for row in self.rows["transactions"]:
+            self.assertEqual(devices[row["device_id"]], row["customer_id"])
+        for row in self.rows["rides"]:
+            self.assertIn(row["passenger_id"], customers)
+            self.assertIn(row["driver_id"], drivers)
+
+
+if __name__ == "__main__":
+    unittest.main()
