@@ -101,6 +101,8 @@ TEST_F(AgentTest, WhoStaysResidentIsNotMoved) {
     EXPECT_EQ(Through().cuMemAlloc_v2(&address, 8 * kMiB), CUDA_SUCCESS);
     return address;
   }();
+  EXPECT_TRUE(
+      daemon().AwaitBooks([](const wire::Account& books) { return books.resident == 8 * kMiB; }));
   OnUnknownCall("cuFutureCall");
   EXPECT_TRUE(daemon().AwaitBooks(
       [](const wire::Account& books) { return books.pinned == 8 * kMiB && books.resident == 0; }));

@@ -323,7 +323,7 @@ void Client::BooksChanged() {
 void Client::StayResident(const char* why) {
   if (!stays_resident_.exchange(true, std::memory_order_acq_rel)) {
     Say("%s is not known to this version: this program keeps its GPU memory from now on", why);
-    Wake();
+    BooksChanged();  // what could move is pinned now
   }
 }
 
