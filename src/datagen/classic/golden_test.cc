@@ -22,12 +22,12 @@ std::string Find(const Table& table, std::string_view text) {
 TEST(ClassicGolden, Customers) {
   EXPECT_EQ(Find(kCustomers, "CUST_000000000001"),
             "CUST_000000000001|Hélio Vaz|416.198.118-04|fabioconceicao85@example.net|"
-            "+55 037 7516 3917|1998-01-12|Rua Primeiro de Maio, 2969|Setor Bueno|"
+            "(037) 7516 3917|1998-01-12|Rua Primeiro de Maio, 2969|Setor Bueno|"
             "Cavalcanti Verde|SP|95171-104|2484.55|Ourives|2022-07-17T15:42:58.688522|DIGITAL|"
             "ACTIVE|11397.62|640|MEDIUM|237|Bradesco|1626|837014-8|young_digital");
   EXPECT_EQ(Find(kCustomers, "CUST_000000000777"),
             "CUST_000000000777|Felipe Veloso|295.971.948-48|ciroqueiroz85@example.com|"
-            "+55 052 3228 3809|1991-07-09|Avenida Santos Dumont, 2440|Lagoinha|Santos da Praia|"
+            "052 3228 3809|1991-07-09|Avenida Santos Dumont, 2440|Lagoinha|Santos da Praia|"
             "SP|69532758|2529.84|Esteticista|2025-09-25T22:50:35.287287|CHECKING|ACTIVE|5771.58|"
             "330|MEDIUM|001|Banco do Brasil|2546|864828-1|family_provider");
 }
@@ -69,11 +69,11 @@ TEST(ClassicGolden, Transactions) {
 
 TEST(ClassicGolden, Drivers) {
   EXPECT_EQ(Find(kDrivers, "DRV_0000000001"),
-            "DRV_0000000001|Stella Pires|+55 (044) 3341 1221|angela.lacerda45@example.net|"
+            "DRV_0000000001|Stella Pires|0500 374 4952|angela.lacerda45@example.net|"
             "987.953.192-20|24909879101|AB|2028-12-31|HLB-7813|Tapir|Trilha|2018|AZUL|4.90|97|"
             "2025-09-06|CABIFY|MG|Belo Horizonte|Lite|1");
   EXPECT_EQ(Find(kDrivers, "DRV_0000000400"),
-            "DRV_0000000400|Daniel Nascimento|067 1178 7351|renatonascimento45@example.org|"
+            "DRV_0000000400|Daniel Nascimento|+55 (067) 1178 7351|renatonascimento45@example.org|"
             "939.547.932-96|32534431061|B|2027-01-01|BLQ9R48|Jangada|Vela|2019|BEGE|5.00|605|"
             "2025-02-15|CABIFY|SP|São Paulo|Lite|1");
 }

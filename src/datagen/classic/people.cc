@@ -15,10 +15,11 @@ constexpr std::array<std::string_view, 2> kTitlesMale = {"Dr. ", "Sr. "};
 constexpr std::array<std::string_view, 3> kDomains = {"@example.com", "@example.net",
                                                       "@example.org"};
 // A stands for a digit of an area code, # for any other.
-constexpr std::array<std::string_view, 12> kPhoneFormats = {
+constexpr std::array<std::string_view, 8> kPhoneFormats = {
     "+55 (0AA) #### ####", "+55 (AA) #### ####", "+55 0AA #### ####", "+55 AA #### ####",
-    "+55 AA ####-####",    "(0AA) #### ####",    "(0AA) ####-####",   "(AA) ####-####",
-    "0AA #### ####",       "0300 ### ####",      "0500 ### ####",     "0900 ### ####"};
+    "(0AA) #### ####",     "(0AA) ####-####",    "(AA) ####-####",    "0AA #### ####"};
+constexpr std::array<std::string_view, 4> kServiceFormats = {"0300 ### ####", "0500 ### ####",
+                                                             "0800 ### ####", "0900 ### ####"};
 
 template <typename List>
 std::string_view OneOf(const List& list, uint64_t bits) {
@@ -80,7 +81,9 @@ void People::AppendEmail(std::string& text, uint64_t bits) const {
 }
 
 void People::AppendPhone(std::string& text, uint64_t format_bits, uint64_t digit_bits) {
-  for (const char sign : OneOf(kPhoneFormats, format_bits)) {
+  const bool service = UpperProduct(format_bits, 10) == 0;
+  for (const char sign : service ? OneOf(kServiceFormats, LowerHalf(format_bits))
+                                 : OneOf(kPhoneFormats, LowerHalf(format_bits))) {
     if (sign != '#' && sign != 'A') {
       text += sign;
       continue;

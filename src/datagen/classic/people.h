@@ -16,7 +16,7 @@ class People {
   static void AppendName(std::string& text, uint64_t bits);
   // At an example domain.
   void AppendEmail(std::string& text, uint64_t bits) const;
-  // In one of several formats, with any area code; now and then a service number.
+  // In one of several formats, with any area code; one in ten is a service number.
   static void AppendPhone(std::string& text, uint64_t format_bits, uint64_t digit_bits);
 
  private:

@@ -182,6 +182,7 @@ TEST(ClassicCustomers, TextsHaveTheirForms) {
   };
   std::size_t titled = 0;
   std::size_t dashes = 0;
+  std::size_t services = 0;
   for (std::size_t row = 0; row < Persons().size(); ++row) {
     titled += Persons()[CustomerColumn::kName].texts[row].find(". ") != std::string::npos ? 1 : 0;
     const std::string& email = Persons()[CustomerColumn::kEmail].texts[row];
@@ -195,6 +196,7 @@ TEST(ClassicCustomers, TextsHaveTheirForms) {
     ASSERT_GE(digits(phone), 10) << phone;
     ASSERT_LE(digits(phone), 13) << phone;
     ASSERT_EQ(phone.find_first_of("#A"), std::string::npos) << phone;
+    services += phone.size() == 13 && phone[4] == ' ' && phone[8] == ' ' ? 1 : 0;
     const std::string& postal = Persons()[CustomerColumn::kPostalCode].texts[row];
     ASSERT_EQ(digits(postal), 8) << postal;
     dashes += postal.size() == 9 && postal[5] == '-' ? 1 : 0;
@@ -207,6 +209,7 @@ TEST(ClassicCustomers, TextsHaveTheirForms) {
   }
   ExpectShare(titled, Persons().size(), 100.0 / 6);
   ExpectShare(dashes, Persons().size(), 50);
+  ExpectShare(services, Persons().size(), 10);
 }
 
 TEST(ClassicDevices, AreAsManyAndOfTheKindsThatTheProfileSays) {
