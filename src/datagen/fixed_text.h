@@ -6,25 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string_view>
 
 #include "datagen/batch.h"
+#include "datagen/digits.h"
 
 namespace reveza::datagen {
 
-static_assert(std::endian::native == std::endian::little, "digits are stored eight at a time");
-
 namespace internal {
-
-// The first of the eight digits of `value`, below 10^8, in the lowest byte.
-constexpr uint64_t EightDigits(uint64_t value) {
-  const uint64_t upper = value / 10'000;
-  uint64_t pairs = upper | (value - upper * 10'000) << 32;
-  const uint64_t hundreds = ((pairs * 10'486) >> 20) & 0x0000007f0000007fu;
-  pairs = hundreds | (pairs - hundreds * 100) << 16;
-  const uint64_t tens = ((pairs * 103) >> 10) & 0x000f000f000f000fu;
-  return (tens | (pairs - tens * 10) << 8) | 0x3030303030303030u;
-}
 
 // Eight hexadecimal digits of the upper half of `bits`.
 constexpr uint64_t EightHexDigits(uint64_t bits) {
@@ -46,17 +34,20 @@ inline void WriteHex(char* to, uint64_t bits) {
   std::memcpy(to + sizeof(first), &second, sizeof(second));
 }
 
+// The eight digits of a number below 10^8 as text, the first one in the lowest byte.
+constexpr uint64_t EightText(uint64_t value) { return EightDigits(value) + kZeros; }
+
 // A number below 10^16 as 16 digits, for one identifier after the other: their upper halves are
 // mostly the same.
 class SixteenDigits {
  public:
   void Set(uint64_t number) {
-    const uint64_t upper = number / 100'000'000;
+    const uint64_t upper = number / kEightDigits;
     if (upper != upper_) {
       upper_ = upper;
-      first_ = internal::EightDigits(upper);
+      first_ = EightText(upper);
     }
-    second_ = internal::EightDigits(number - upper * 100'000'000);
+    second_ = EightText(number - upper * kEightDigits);
   }
   void Write(char* to) const {
     std::memcpy(to, &first_, sizeof(first_));
@@ -65,8 +56,8 @@ class SixteenDigits {
 
  private:
   uint64_t upper_ = 0;
-  uint64_t first_ = internal::EightDigits(0);
-  uint64_t second_ = internal::EightDigits(0);
+  uint64_t first_ = kZeros;
+  uint64_t second_ = kZeros;
 };
 
 // `value` in kDigits digits, zeros before it; at most 16 of them, and `value` has no more.
@@ -99,7 +90,7 @@ struct Identifier {
   }
   void Write(char* to, uint64_t number) const {
     if constexpr (kDigits <= 8 && kWidth >= 8) {
-      const uint64_t digits = internal::EightDigits(number);
+      const uint64_t digits = EightText(number);
       std::memcpy(to + kWidth - 8, &digits, sizeof(digits));
       std::memcpy(to, prefix, kPrefix);
     } else {

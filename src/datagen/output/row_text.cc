@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "datagen/civil_time.h"
-#include "datagen/output/digits.h"
+#include "datagen/digits.h"
 #include "datagen/text_format.h"
 
 namespace reveza::datagen {

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "datagen/output/digits.h"
+#include "datagen/digits.h"
 #include "datagen/text_format.h"
 
 namespace reveza::datagen {

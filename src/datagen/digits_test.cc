@@ -1,4 +1,4 @@
-#include "datagen/output/digits.h"
+#include "datagen/digits.h"
 
 #include <gtest/gtest.h>
 
