@@ -4,8 +4,8 @@
 #include <arrow/buffer.h>
 #include <arrow/type.h>
 
+#include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <limits>
 #include <span>
@@ -30,13 +30,12 @@ constexpr std::array<int64_t, 19> kPowersOfTen = [] {
 int64_t Pack(std::vector<uint8_t>& bytes, std::size_t rows, std::vector<uint8_t>& bits) {
   bytes.resize((rows + 7) / 8 * 8);  // zeros at the end
   bits.resize(bytes.size() / 8);
-  int64_t ones = 0;
+  const auto ones = std::ranges::count(bytes, uint8_t{1});
   for (std::size_t i = 0; i < bits.size(); ++i) {
     uint64_t eight = 0;
     std::memcpy(&eight, bytes.data() + 8 * i, sizeof eight);
     // Each bit of the product's highest byte is one of the eight, without a carry.
     bits[i] = static_cast<uint8_t>((eight * 0x0102'0408'1020'4080u) >> 56);
-    ones += std::popcount(bits[i]);
   }
   return static_cast<int64_t>(rows) - ones;
 }

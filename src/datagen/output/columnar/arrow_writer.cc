@@ -104,7 +104,7 @@ class ParquetWriter final : public ColumnarWriter {
       const auto arrow_properties =
           parquet::ArrowWriterProperties::Builder().store_schema()->build();
       ARROW_ASSIGN_OR_RAISE(writer_, parquet::arrow::FileWriter::Open(
-                                         *layout().schema, arrow::default_memory_pool(), sink(),
+                                         *layout().schema, WriterMemory(), sink(),
                                          ParquetProperties(options, layout()), arrow_properties));
       return arrow::Status::OK();
     });
@@ -138,6 +138,7 @@ class ArrowFileWriter final : public ColumnarWriter {
     return Guarded([&]() -> arrow::Status {
       auto ipc = arrow::ipc::IpcWriteOptions::Defaults();
       ipc.use_threads = false;
+      ipc.memory_pool = WriterMemory();
       if (options.codec == Codec::kZstd) {
         ARROW_ASSIGN_OR_RAISE(ipc.codec,
                               arrow::util::Codec::Create(arrow::Compression::ZSTD, options.level));

@@ -1,6 +1,7 @@
 // How tables are written as Parquet: what was measured to be quick and small. Safe from any thread.
 #pragma once
 
+#include <arrow/memory_pool.h>
 #include <parquet/properties.h>
 
 #include <memory>
@@ -13,6 +14,9 @@ namespace reveza::datagen {
 
 // So many rows are encoded at a time.
 inline constexpr int64_t kParquetBatchRows = 16'384;
+
+// Where Arrow takes its memory: what keeps least of it, which is not its default.
+arrow::MemoryPool* WriterMemory();
 
 // Refuses a level that the codec does not have, and row groups of no rows.
 Status CheckParquetOptions(const TableOptions& options);
