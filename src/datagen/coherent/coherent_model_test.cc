@@ -356,5 +356,50 @@ TEST(CoherentModel, TheSinksErrorEndsTheBlock) {
   }
 }
 
+TEST(CoherentModel, HonestPeopleAreSuspectedAndChangeTheirThings) {
+  const Collected& rows = SmallRows()[kTransactions];
+  int suspected = 0;
+  for (std::size_t row = 0; row < rows.rows; ++row) {
+    if (rows.Number("is_fraud", row) != 0) continue;
+    const auto status = static_cast<PaymentStatus>(rows.Number("status", row));
+    suspected += status == PaymentStatus::kBlocked ? 1 : 0;
+    if (status == PaymentStatus::kDeclined) {
+      const auto reason = static_cast<Refusal>(rows.Number("refusal_reason", row));
+      suspected += reason == Refusal::kFraudSuspect ? 1 : 0;
+    }
+  }
+  EXPECT_GT(suspected, 50);
+  EXPECT_LT(suspected, 600);
+  const Collected& changes = SmallRows()[kChanges];
+  int numbers = 0;
+  for (std::size_t row = 0; row < changes.rows; ++row) {
+    const auto kind = static_cast<ChangeKind>(changes.Number("change", row));
+    numbers += kind == ChangeKind::kPhoneChanged ? 1 : 0;
+    EXPECT_EQ(changes.Has("device_id", row), kind == ChangeKind::kDeviceAdded);
+  }
+  EXPECT_GT(numbers, 20);
+}
+
+// What a seed stands for: these may only change together with the data of every seed.
+TEST(CoherentModel, KeepsItsGoldenRows) {
+  uint64_t hash = 0;
+  std::map<std::string_view, uint64_t> hashes;
+  for (const Table* table : Tables()) {
+    const Collected& rows = SmallRows()[*table];
+    for (const Collected::Values& values : rows.columns) {
+      hash = Mix(hash + values.present.size());
+      for (const uint8_t present : values.present) hash = Mix(hash ^ present);
+      for (const int64_t number : values.numbers) hash = Mix(hash ^ static_cast<uint64_t>(number));
+      for (const std::string& text : values.texts) {
+        for (const char letter : text) hash = Mix(hash ^ static_cast<unsigned char>(letter));
+      }
+    }
+    hashes[table->name] = hash;
+  }
+  EXPECT_EQ(hashes["customers"], 12592208982233577835u);
+  EXPECT_EQ(hashes["transactions"], 4549930286361487159u);
+  EXPECT_EQ(hashes["rings"], 2382196542431084295u) << "and all tables before it";
+}
+
 }  // namespace
 }  // namespace reveza::datagen::coherent

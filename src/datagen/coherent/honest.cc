@@ -157,6 +157,9 @@ Month HonestLife::PlanMonth(const CustomerState& customer, const Slice& slice,
   if (draws.Chance(parameters.lookalikes.spree_a_month * factor / 1000)) {
     month.spree_day = day();
   }
+  if (draws.Chance(parameters.lookalikes.new_number_a_month * factor / 1000)) {
+    month.new_number_at = day() * kDay + draws.Between(9, 21) * kHour;
+  }
   return month;
 }
 

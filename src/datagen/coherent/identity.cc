@@ -1,6 +1,7 @@
 #include "datagen/coherent/identity.h"
 
 #include <array>
+#include <cstring>
 #include <vector>
 
 #include "datagen/lists/commerce.h"
@@ -21,6 +22,16 @@ WeightedChoice ChoiceOf(const Rows& rows) {
   for (const auto& row : rows) weights.push_back(row.weight);
   return lists::ChoiceOf(weights);
 }
+
+// 00 to 99, one after the other.
+constexpr std::array<char, 200> kPairs = [] {
+  std::array<char, 200> pairs{};
+  for (std::size_t i = 0; i < 100; ++i) {
+    pairs[2 * i] = static_cast<char>('0' + i / 10);
+    pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
+  }
+  return pairs;
+}();
 
 KeyType PersonsKeyType(uint64_t bits) {
   const uint64_t percent = UpperProduct(bits, 100);
@@ -90,9 +101,13 @@ void AppendCnpj(std::string& text, uint64_t number, Identities identities) {
 
 void AppendDigits(std::string& text, uint64_t value, int digits) {
   std::array<char, 20> buffer{};
-  for (int i = digits - 1; i >= 0; --i, value /= 10) {
-    buffer[static_cast<std::size_t>(i)] = static_cast<char>('0' + value % 10);
+  int place = digits;
+  while (place >= 2) {
+    place -= 2;
+    std::memcpy(buffer.data() + place, kPairs.data() + value % 100 * 2, 2);
+    value /= 100;
   }
+  if (place == 1) buffer[0] = static_cast<char>('0' + value % 10);
   text.append(buffer.data(), static_cast<std::size_t>(digits));
 }
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "datagen/coherent/scramble.h"
 #include "datagen/coherent/world.h"
 #include "datagen/cpf.h"
-#include "datagen/permutation.h"
 
 namespace reveza::datagen::coherent {
 
@@ -53,14 +53,14 @@ class Identity {
  private:
   const World* world_;
   CpfSequence cpfs_;
-  Permutation customers_;
-  Permutation accounts_;
-  Permutation transactions_;
-  Permutation sessions_;
-  Permutation devices_;
-  Permutation merchants_;
-  Permutation rings_;
-  Permutation account_numbers_;
+  Scramble customers_;
+  Scramble accounts_;
+  Scramble transactions_;
+  Scramble sessions_;
+  Scramble devices_;
+  Scramble merchants_;
+  Scramble rings_;
+  Scramble account_numbers_;
   WeightedChoice banks_;
   WeightedChoice states_;
 };

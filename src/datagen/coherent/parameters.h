@@ -76,8 +76,8 @@ struct RiskWeights {
   int32_t unusual_time = 6'000;
   int32_t doubling = 3'500;  // for each doubling of the customer's usual amount
   int32_t busy_day = 700;    // for each row of the last day above six
-  int32_t alert_above = 62'000;
-  int32_t block_above = 70'000;
+  int32_t alert_above = 48'000;
+  int32_t block_above = 53'000;
   uint32_t blocked_thousandths = 300;  // of those above
 };
 

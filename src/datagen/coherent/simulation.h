@@ -27,6 +27,7 @@ class Simulation {
   Status PutRings();
   void PlanSlice(const Slice& slice);
   Status RunSlice(const Slice& slice);
+  void Prefetch(std::size_t place) const;
   Status PutNews();
   Status MakeHonest(int64_t time, const Event& event);
   Status MakeFraud(const FraudPlan& plan);

@@ -5,6 +5,12 @@
 #include "datagen/coherent/fill.h"
 
 namespace reveza::datagen::coherent {
+namespace {
+
+// Each column passes over all of them, so they should stay near the processor.
+constexpr std::size_t kRowsAtOnce = 1'024;
+
+}  // namespace
 
 TableBatches::TableBatches(const World& world, const Identity& identity,
                            std::span<const Table* const> wanted, BatchSink& sink)
@@ -20,7 +26,7 @@ TableBatches::TableBatches(const World& world, const Identity& identity,
       devices_(kDevices),
       changes_(kChanges),
       rings_(kRings) {
-  rows_.reserve(Batch::kMaxRows);
+  rows_.reserve(kRowsAtOnce);
 }
 
 bool TableBatches::Wants(const Table& table) const {
@@ -35,7 +41,7 @@ bool TableBatches::WantsRows() const {
 
 Status TableBatches::Put(const Row& row) {
   rows_.push_back(row);
-  return rows_.size() < Batch::kMaxRows ? Status{} : FlushRows();
+  return rows_.size() < kRowsAtOnce ? Status{} : FlushRows();
 }
 
 Status TableBatches::Put(const DeviceUseRow& device) {

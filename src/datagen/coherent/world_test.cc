@@ -85,7 +85,7 @@ TEST(CoherentWorld, PeopleKeepTheirGoldenValues) {
     (identity.*append)(text, owner);
   }
   EXPECT_EQ(text,
-            "CUST_266364937359 Manoel Santos Muniz 453.530.573-09 "
+            "CUST_947442198396 Manoel Santos Muniz 453.530.573-09 "
             "manoel.muniz00000007@example.net +5586940522386");
 }
 

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""How hard the frauds of the coherent model are to find, by a learner and by single columns.
+
+  bench/fraud_ml.py BUILD [--rows N] [--seeds 1,2,...] [--difficulties 150,500,850] [--check]
+
+Makes data with BUILD/bin/fraud_dump and cuts them by time: the first 70 % to learn from, the rest to
+be judged. Prints the area under the ROC curve (AUC) of a gradient-boosted tree, of the same tree
+with features of the graph of accounts, of the tree on the delayed labels that a bank would have, and
+of each column alone (identifiers and categories encoded by their share of frauds in the first part).
+--check ends with 1 unless, at 500, no column alone reaches 0.75, and AUC falls as difficulty rises.
+
+Needs the wheels of tools/requirements-ml.txt.
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import duckdb
+import lightgbm
+import numpy as np
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+LEARN_SHARE = 0.7
+MOST_ALONE = 0.75
+TRUTH = ("is_fraud", "fraud_type", "fraud_role", "fraud_reported_at")
+CATEGORIES = ("type", "channel", "mcc_code", "card_entry", "card_brand", "card_type", "pix_key_type",
+              "destination_bank", "status", "refusal_reason", "mcc_risk_level")
+NUMBERS = ("amount", "installments", "distance_from_last_txn_km", "time_since_last_txn_min",
+           "transactions_last_24h", "accumulated_amount_24h", "risk_score", "balance_after",
+           "geolocation_lat", "geolocation_lon")
+FLAGS = ("cvv_validated", "auth_3ds", "unusual_time", "new_beneficiary")
+# What the graph of payments knew at each row: how often receiver and device were seen, by how many
+# customers, and how often this customer had been paid.
+GRAPH = """
+  with firsts as (
+    select t.rowid as place, t.*, a.customer_id as owner,
+      row_number() over (partition by counterparty_account, t.customer_id order by t.rowid) = 1 as payer,
+      row_number() over (partition by device_id, t.customer_id order by t.rowid) = 1 as user
+    from t left join accounts a on a.account_id = t.counterparty_account)
+  select count(*) over r as receiver_rows, sum(payer::int) over r as receiver_payers,
+    count(*) over d as device_rows, sum(user::int) over d as device_customers,
+    f.place - lag(f.place) over r as since_receiver, coalesce(p.times, 0) as was_paid
+  from firsts f asof left join (
+    select owner, place, row_number() over (partition by owner order by place) as times
+    from firsts where owner is not null) p on f.customer_id = p.owner and f.place > p.place
+  window r as (partition by counterparty_account order by f.place),
+    d as (partition by device_id order by f.place)
+  order by f.place
+"""
+
+
+def dump(build: pathlib.Path, folder: str, rows: int, seed: int, difficulty: int) -> None:
+    program = build / "bin" / "fraud_dump"
+    subprocess.run([program, folder, str(rows), str(seed), str(difficulty)], check=True)
+
+
+def load(folder: str) -> tuple[duckdb.DuckDBPyConnection, list[str]]:
+    base = duckdb.connect(config={"threads": 1})
+    base.sql(f"create table t as select * from read_csv('{folder}/transactions.csv', "
+             "sample_size=-1) order by timestamp, transaction_id")
+    base.sql(f"create table accounts as select * from read_csv('{folder}/accounts.csv')")
+    return base, [name for name, *_ in base.sql("describe t").fetchall()]
+
+
+def smoothed(frauds, count, mean):
+    """A value's share of frauds among the rows to learn from, drawn to the mean where few."""
+    return (frauds + 10 * mean) / (count + 10)
+
+
+def either_way(label: np.ndarray, score: np.ndarray) -> float:
+    area = roc_auc_score(label, score)
+    return max(area, 1 - area)
+
+
+def alone_as_number(values: np.ndarray, label: np.ndarray, learn: np.ndarray) -> float:
+    present = ~np.isnan(values)
+    filled = np.where(present, values, np.nanmin(values) - 1)
+    # Not only a rising line: also thirty bins.
+    edges = np.unique(np.nanquantile(values[learn], np.linspace(0, 1, 31)))
+    bins = np.where(present, np.digitize(values, edges) + 1, 0)
+    count = np.bincount(bins[learn], minlength=bins.max() + 1)
+    frauds = np.bincount(bins[learn], weights=label[learn], minlength=bins.max() + 1)
+    score = smoothed(frauds, count, label[learn].mean())[bins]
+    return max(either_way(label[~learn], filled[~learn]), roc_auc_score(label[~learn], score[~learn]))
+
+
+def alone_as_text(base: duckdb.DuckDBPyConnection, column: str, label: np.ndarray,
+                  learn: np.ndarray) -> float:
+    value = "hour(timestamp)" if column == "timestamp" else f"coalesce({column}::varchar, '')"
+    found = base.sql(f"""
+        select coalesce(k.n, 0) as n, coalesce(k.f, 0) as f from (select rowid as place, {value} as v
+          from t) left join (select {value} as v, count(*) as n, sum(is_fraud::int) as f from t
+          where rowid < {learn.sum()} group by 1) k using (v) order by place""").fetchnumpy()
+    score = smoothed(found["f"].astype(float), found["n"].astype(float), label[learn].mean())
+    return roc_auc_score(label[~learn], score[~learn])
+
+
+def features(base: duckdb.DuckDBPyConnection) -> np.ndarray:
+    """Numbers and flags as they are, categories by their place among their values, the hour."""
+    wanted = [f"{name}::double as {name}" for name in NUMBERS + FLAGS]
+    for name in CATEGORIES:
+        values = base.sql(f"select list(distinct {name} order by {name}) from t").fetchall()[0][0]
+        listed = ", ".join(f"'{value}'" for value in values or [])
+        wanted.append(f"list_position([{listed}], {name}::varchar)::double as {name}")
+    found = base.sql(f"select {', '.join(wanted)}, hour(timestamp)::double as hour from t "
+                     "order by rowid").fetchnumpy()
+    return np.column_stack([np.ma.filled(np.ma.asarray(found[name]), np.nan) for name in found])
+
+
+def learner() -> lightgbm.LGBMClassifier:
+    # One thread: the sum of floating-point numbers, and so the tree, is the same each time.
+    return lightgbm.LGBMClassifier(n_estimators=150, learning_rate=0.07, num_leaves=31,
+                                   min_child_samples=40, n_jobs=1, deterministic=True,
+                                   force_col_wise=True, random_state=0, verbose=-1)
+
+
+def judge_one(build: pathlib.Path, rows: int, seed: int, difficulty: int) -> dict:
+    with tempfile.TemporaryDirectory() as folder:
+        dump(build, folder, rows, seed, difficulty)
+        base, columns = load(folder)
+    table = features(base)
+    graph = base.sql(GRAPH).fetchnumpy()
+    wide = np.column_stack([table, *(np.ma.filled(np.ma.asarray(graph[name]).astype(float), np.nan)
+                                     for name in graph)])
+    truth = base.sql(f"""select is_fraud::int as label, coalesce(fraud_reported_at <
+        (select timestamp from t where rowid = {int(rows * LEARN_SHARE)}), false)::int as known
+        from t order by rowid""").fetchnumpy()
+    label, known = truth["label"], truth["known"]
+    learn = np.arange(len(label)) < int(rows * LEARN_SHARE)
+    names = NUMBERS + FLAGS + CATEGORIES
+    where = [i for i, name in enumerate(names) if name in CATEGORIES]
+    singles = {}
+    for column in columns:
+        if column in NUMBERS + FLAGS:
+            singles[column] = alone_as_number(table[:, names.index(column)], label, learn)
+        elif column not in TRUTH:
+            singles[column] = alone_as_text(base, column, label, learn)
+
+    def area(data: np.ndarray, taught: np.ndarray) -> tuple[float, float]:
+        tree = learner().fit(data[learn], taught[learn], categorical_feature=where)
+        score = tree.predict_proba(data[~learn])[:, 1]
+        return (roc_auc_score(label[~learn], score), average_precision_score(label[~learn], score))
+
+    tree, precision = area(table, label)
+    with_graph, graph_precision = area(wide, label)
+    delayed, _ = area(table, known)
+    return {"tree": tree, "precision": precision, "graph": with_graph,
+            "graph_precision": graph_precision, "delayed": delayed, "singles": singles}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--rows", type=int, default=150_000)
+    parser.add_argument("--seeds", default="1")
+    parser.add_argument("--difficulties", default="150,500,850")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--all", action="store_true", help="print every column, not the best five")
+    arguments = parser.parse_args()
+    wrong = []
+    print("seed difficulty  tree  precision  graph  precision  delayed labels  best columns alone")
+    for seed in map(int, arguments.seeds.split(",")):
+        before = 1.0
+        for difficulty in sorted(map(int, arguments.difficulties.split(","))):
+            found = judge_one(arguments.build, arguments.rows, seed, difficulty)
+            ranked = sorted(found["singles"].items(), key=lambda item: -item[1])
+            shown = ranked if arguments.all else ranked[:5]
+            print(f"{seed:4} {difficulty:10} {found['tree']:.3f} {found['precision']:9.3f} "
+                  f"{found['graph']:7.3f} {found['graph_precision']:9.3f} {found['delayed']:10.3f}"
+                  "         " + ", ".join(f"{name} {area:.3f}" for name, area in shown), flush=True)
+            if difficulty == 500 and ranked[0][1] >= MOST_ALONE:
+                wrong.append(f"seed {seed}: {ranked[0][0]} alone has {ranked[0][1]:.3f}")
+            if found["tree"] >= before:
+                wrong.append(f"seed {seed}: {difficulty} is not harder than the one before")
+            before = found["tree"]
+    for line in wrong:
+        print(line)
+    return 1 if arguments.check and wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
