@@ -106,7 +106,14 @@ std::string SchemaDocument() {
       "name with a dot is a member in nested records (`address.city`) and has an underscore in\n"
       "flat tables (`address_city`). People, numbers and names are made up.\n\n"
       "In JSON each record has each key, and a null is `null`. In CSV and TSV a null is an empty\n"
-      "field, and an empty text is `\"\"`.\n";
+      "field, and an empty text is `\"\"`; those of the classic model are as the original's:\n"
+      "columns by the alphabet, dots in their names, `True` and `False`.\n\n"
+      "In Parquet and Arrow files a category is a dictionary, a day a `date32`, a time a "
+      "timestamp\n"
+      "in microseconds, an integer has 64 bits, and a decimal number is a double; with\n"
+      "`--money decimal` or `--money cents` money is exact. The unit is in the metadata of the\n"
+      "field. Parquet says the least and the greatest value of keys, times, amounts and the label\n"
+      "only, by which rows are looked for.\n";
   text +=
       "\n## The classic model\n\nHow its rows come to be, and which defects of the original they "
       "keep:\n"

@@ -48,6 +48,21 @@ class Install(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("Usage", done.stdout + done.stderr)
 
+    def test_fraudgen_finds_arrow_where_it_was_put(self):
+        fraudgen = self.root / "bin/fraudgen"
+        if not fraudgen.exists():
+            self.skipTest("fraudgen is not built")
+        done = subprocess.run([str(fraudgen), "--help"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        folder = self.root / "lib/reveza/arrow"
+        if not folder.exists():
+            self.skipTest("built without Arrow")
+        self.assertTrue((folder / "LICENSE.txt").exists())
+        needed = subprocess.run(["ldd", str(fraudgen)], capture_output=True, text=True,
+                                check=True).stdout
+        for library in ("libarrow", "libparquet"):
+            self.assertRegex(needed, rf"{library}\.so\S* => {self.root}/\S*lib/reveza/arrow/")
+
     def test_the_library_is_found_from_where_it_was_put(self):
         environment = {**os.environ, "REVEZA_SOCKET": str(self.destination / "run/d.sock"),
                        "REVEZA_LINGER": "100ms"}
