@@ -59,7 +59,7 @@ TEST_F(FraudgenTest, UnknownWordsGetAProposal) {
   ExpectError("elephant", kUsage, "unknown command 'elephant'");
   ExpectError("plan --fromat csv", kUsage, "did you mean '--format'?");
   ExpectError("--format paquet", kUsage, "did you mean 'parquet'?");
-  ExpectError("--model kohaerent", kUsage, "--model: there is no 'kohaerent'");
+  ExpectError("--model kohaerent", kUsage, "did you mean 'coherent'?");
   EXPECT_FALSE(Exists("output"));
 }
 
@@ -93,15 +93,19 @@ TEST_F(FraudgenTest, DatesReversed) {
   ExpectError("--start-date 2025-03-01 --end-date 2025-02-01", kUsage,
               "the first day (2025-03-01) is after the last (2025-02-01); exchange");
   ExpectError("--start-date 2025-13-01", kUsage, "--start-date: ");
-  ExpectError("--end-date 2025-03-01 --as-of 2025-02-01", kUsage, "as_of (2025-02-01) is before");
+  ExpectError("--model classic --end-date 2025-03-01 --as-of 2025-02-01", kUsage,
+              "as_of (2025-02-01) is before");
 }
 
 TEST_F(FraudgenTest, FlagsThatDoNotGoTogether) {
   ExpectError("--rows 5 --size 1GB", kUsage, "leave one of them");
   ExpectError("--format csv --nested", kUsage, "--nested is for --format parquet or arrow");
+  ExpectError("--type rides", kUsage, "write --model classic");
+  ExpectError("--model classic --difficulty hard", kUsage, "--difficulty is for --model coherent");
+  ExpectError("--no-profiles", kUsage, "--no-profiles is for --model classic");
   ExpectError("--output - --json --rows 5", kUsage, "leave one");
   ExpectError("--table customers --rows 5", kUsage, "--table is for --output -");
-  ExpectError("--output - --table riders --rows 5", kUsage, "it is one of customers, devices");
+  ExpectError("--output - --table riders --rows 5", kUsage, "it is one of customers, accounts");
   ExpectError("--threads 0 --rows 5", kUsage, "write a number from 1 to");
   ExpectError("--threads some --rows 5", kUsage, "--workers = some");
 }
@@ -133,7 +137,8 @@ TEST_F(FraudgenTest, AReadOnlyPlace) {
 }
 
 TEST_F(FraudgenTest, AFullDiskSaysSoAndTheSameCommandGoesOn) {
-  const std::string command = "--rows 20000 --format csv --file-rows 5000 --quiet --output ";
+  const std::string command =
+      "--model classic --rows 20000 --format csv --file-rows 5000 --quiet --output ";
   ASSERT_EQ(Fraudgen(command + "whole").status, kDone);
   ExpectError(command + "data", kNoRoom, "make room, or name another folder",
               "trap \"\" XFSZ; ulimit -f 1000;");
@@ -187,12 +192,19 @@ TEST_F(FraudgenTest, WritesWhatItSaysAndSaysWhatItWrote) {
 }
 
 TEST_F(FraudgenTest, WhatItLeavesInTheFolderMakesTheSameAgain) {
-  ASSERT_EQ(Fraudgen("--rows 3000 --seed 9 --type all --no-profiles --identities safe "
-                     "--customers 50 --format tsv --output one")
-                .status,
-            kDone);
+  ASSERT_EQ(
+      Fraudgen("--model classic --rows 3000 --seed 9 --type all --no-profiles --identities safe "
+               "--customers 50 --format tsv --output one")
+          .status,
+      kDone);
   ASSERT_EQ(Fraudgen("--config one/fraudgen.toml --output two").status, kDone);
   EXPECT_EQ(Contents("one"), Contents("two"));
+}
+
+TEST_F(FraudgenTest, TheModelIsKept) {
+  ASSERT_EQ(Fraudgen("--rows 3000 --difficulty hard").status, kDone);
+  ExpectError("--rows 3000 --model classic", kOtherData, "the model is 'coherent' there");
+  ExpectError("--rows 3000", kOtherData, "difficulty is 0.85 there and 0.5 here");
 }
 
 TEST_F(FraudgenTest, ShardsMakeOneDataSet) {
@@ -223,17 +235,20 @@ TEST_F(FraudgenTest, OneTableToStandardOutput) {
 }
 
 TEST_F(FraudgenTest, TheSizeIsThatOfTheFiles) {
-  const Ran ran = Fraudgen("--size 20MB --format csv --json --output data");
-  ASSERT_EQ(ran.status, kDone) << ran.output;
-  uint64_t bytes = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(place_ / "data")) {
-    if (entry.path().extension() == ".csv") bytes += entry.file_size();
+  for (const std::string model : {"classic", "coherent"}) {
+    const Ran ran =
+        Fraudgen("--size 20MB --format csv --quiet --output " + model + " --model " + model);
+    ASSERT_EQ(ran.status, kDone) << ran.output;
+    uint64_t bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(place_ / model)) {
+      if (entry.path().extension() == ".csv") bytes += entry.file_size();
+    }
+    EXPECT_NEAR(static_cast<double>(bytes) / 20e6, 1.0, 0.01) << model;
   }
-  EXPECT_NEAR(static_cast<double>(bytes) / 20e6, 1.0, 0.01);
 }
 
 TEST_F(FraudgenTest, PlanSaysWhatWouldBeWritten) {
-  const Ran plan = Fraudgen("plan --rows 300000 --format csv --threads 1");
+  const Ran plan = Fraudgen("plan --model classic --rows 300000 --format csv --threads 1");
   ASSERT_EQ(plan.status, kDone) << plan.output;
   EXPECT_NE(plan.output.find("transactions      1  300,000"), std::string::npos) << plan.output;
   EXPECT_NE(plan.output.find("with 1 thread,"), std::string::npos) << plan.output;
@@ -241,7 +256,7 @@ TEST_F(FraudgenTest, PlanSaysWhatWouldBeWritten) {
 }
 
 TEST_F(FraudgenTest, SampleShowsTenRowsOfEachTable) {
-  const Ran sample = Fraudgen("sample --type all");
+  const Ran sample = Fraudgen("sample --model classic --type all");
   ASSERT_EQ(sample.status, kDone) << sample.output;
   for (const char* table : {"customers\n", "devices\n", "transactions\n", "drivers\n", "rides\n"}) {
     EXPECT_NE(sample.output.find(table), std::string::npos) << table;
@@ -275,7 +290,7 @@ TEST_F(FraudgenTest, SignalsEndItCleanly) {
       const int file = open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
       dup2(file, STDERR_FILENO);
       execl(REVEZA_FRAUDGEN, "fraudgen", "--rows", "900000000", "--format", "csv", "--file-rows",
-            "5000", "--threads", "2", "--output", folder.c_str(), nullptr);
+            "5000", "--model", "classic", "--threads", "2", "--output", folder.c_str(), nullptr);
       _exit(99);
     }
     while (!Exists(name + "/manifest-transactions_00000.csv.json")) usleep(10'000);

@@ -87,13 +87,17 @@ std::string JsonSummary(const RunArguments& arguments, const Prepared& prepared,
   return summary.dump(2);
 }
 
-std::string Summary(const RunArguments& arguments, const RunResult& result, double seconds) {
+std::string Summary(const RunArguments& arguments, const Prepared& prepared,
+                    const RunResult& result, double seconds) {
   TextTable table{.head = {"table", "files", "rows", "size"},
                   .align = {Align::kLeft, Align::kRight, Align::kRight, Align::kRight}};
   Bytes bytes = 0;
-  for (const auto& [name, total] : result.tables) {
-    table.rows.push_back({std::string(name), FormatCount(total.files), FormatCount(total.rows),
-                          FormatSize(total.bytes)});
+  for (const datagen::Table* each : prepared.model->tables()) {
+    const auto found = result.tables.find(each->name);
+    if (found == result.tables.end()) continue;
+    const datagen::TableTotal& total = found->second;
+    table.rows.push_back({std::string(each->name), FormatCount(total.files),
+                          FormatCount(total.rows), FormatSize(total.bytes)});
     bytes += total.bytes;
   }
   std::string text =
@@ -148,7 +152,7 @@ int GenerateFolder(const RunArguments& arguments) {
   }
   if (result->stopped) return Stopped(signals.Came(), arguments, kGoOn);
   if (!arguments.json && !arguments.quiet) {
-    fmt::print("{}", Summary(arguments, *result, seconds));
+    fmt::print("{}", Summary(arguments, *prepared, *result, seconds));
   }
   return kDone;
 }
@@ -182,7 +186,7 @@ int GenerateStream(const RunArguments& arguments) {
     return Say(prepared.error());
   }
   const std::string name =
-      arguments.table.empty() ? std::string(MainTable(prepared->settings).name) : arguments.table;
+      arguments.table.empty() ? std::string(MainTable(prepared->settings)) : arguments.table;
   const datagen::Table* table = FindTable(*prepared->model, name);
   if (table == nullptr) return kUsage;
   datagen::TableOptions options = prepared->settings.Options();

@@ -38,6 +38,7 @@ constexpr std::string_view kFooter =
     "What is finished stays: after Ctrl-C, a crash or a full disk the same command goes on "
     "there.\n\n"
     "Where the Brazilian Fraud Data Generator meant something else:\n"
+    "  (all)         --model classic has its tables and distributions\n"
     "  --size        true bytes of all files (it counted 500 a row), and GB is 10^9 (it was 2^30)\n"
     "  --seed        1 unless given (it drew one)\n"
     "  --end-date    a fixed day unless given (it took today)\n"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "datagen/classic/classic_model.h"
+#include "datagen/coherent/coherent_model.h"
 #include "datagen/output/hashing_sink.h"
 #include "datagen/run/pilot.h"
 
@@ -38,9 +39,26 @@ datagen::classic::Options ClassicOptions(const Settings& settings, uint64_t rows
   return options;
 }
 
+datagen::coherent::Parameters CoherentParameters(const Settings& settings, uint64_t rows) {
+  datagen::coherent::Parameters parameters;
+  parameters.seed = settings.seed;
+  parameters.rows = rows;
+  parameters.customers = settings.customers.value_or(0);
+  parameters.first_day = DaysOf(settings.Start());
+  parameters.last_day = DaysOf(settings.End());
+  parameters.frauds = settings.fraud_rate;
+  parameters.identities =
+      settings.safe_identities ? datagen::Identities::kSafe : datagen::Identities::kValid;
+  parameters.difficulty = settings.difficulty;
+  return parameters;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<datagen::Model>> MakeModel(const Settings& settings, uint64_t rows) {
+  if (settings.model == "coherent") {
+    return datagen::coherent::CoherentModel::Make(CoherentParameters(settings, rows));
+  }
   return datagen::classic::ClassicModel::Make(ClassicOptions(settings, rows));
 }
 
@@ -64,8 +82,8 @@ datagen::MadeBy MadeByOf(const Settings& settings) {
 
 std::string_view CreatedBy() { return "fraudgen version " REVEZA_VERSION " (build reveza)"; }
 
-const datagen::Table& MainTable(const Settings& settings) {
-  return settings.type == Rows::kOfRides ? datagen::kRides : datagen::kTransactions;
+std::string_view MainTable(const Settings& settings) {
+  return settings.type == Rows::kOfRides ? "rides" : "transactions";
 }
 
 }  // namespace reveza::fraudgen

@@ -27,6 +27,6 @@ datagen::MadeBy MadeByOf(const datagen::Settings& settings);
 std::string_view CreatedBy();
 
 // The one table that is most of it: transactions, or rides where there are only those.
-const datagen::Table& MainTable(const datagen::Settings& settings);
+std::string_view MainTable(const datagen::Settings& settings);
 
 }  // namespace reveza::fraudgen

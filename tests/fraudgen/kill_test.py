@@ -11,7 +11,8 @@ import unittest
 import fraudgen
 
 # Files of several parts, so that a kill finds some of them whole.
-ASKED = ("--rows", 60_000, "--format", "jsonl", "--file-rows", 2_000, "--seed", 11)
+ASKED = ("--model", "classic", "--rows", 60_000, "--format", "jsonl", "--file-rows", 2_000,
+         "--seed", 11)
 KILLS = 50
 
 

@@ -28,7 +28,7 @@ std::unexpected<Error> Wrong(std::string message) {
   return Fail(Error::Code::kInvalidArgument, std::move(message));
 }
 
-constexpr std::array<std::string_view, 1> kModels = {"classic"};
+constexpr std::array<std::string_view, 2> kModels = {"coherent", "classic"};
 constexpr std::array<std::string_view, 3> kRowKinds = {"transactions", "rides", "all"};
 constexpr std::array<std::string_view, 2> kIdentities = {"valid", "safe"};
 
@@ -64,7 +64,7 @@ constexpr SettingKind kValue = SettingKind::kValue;
 constexpr SettingKind kFlag = SettingKind::kFlag;
 
 constexpr auto kWhat = std::to_array<Setting>({
-    {{"model", kValue, "classic: each row drawn for itself", "classic"},
+    {{"model", kValue, "coherent: lives over time; classic: each row for itself", "classic"},
      [](Settings& s, std::string_view text) -> Status {
        const auto index = ParseWord(text, kModels);
        if (!index) return std::unexpected(index.error());
@@ -72,7 +72,7 @@ constexpr auto kWhat = std::to_array<Setting>({
        return {};
      },
      [](const Settings& s) { return Quoted(s.model); }},
-    {{"type", kValue, "transactions, rides or all", "transactions"},
+    {{"type", kValue, "transactions; with the classic model also rides or all", "transactions"},
      [](Settings& s, std::string_view text) { return StoreWord(s.type, text, kRowKinds); },
      [](const Settings& s) { return Quoted(kRowKinds.at(static_cast<std::size_t>(s.type))); }},
     {{"seed", kValue, "another number, other data; the same, the same bytes", "1"},
@@ -91,6 +91,9 @@ constexpr auto kWhat = std::to_array<Setting>({
     {{"fraud_rate", kValue, "share of rows that are fraud, exactly; real: 7 in 100,000", "0.02"},
      [](Settings& s, std::string_view text) { return Store(s.fraud_rate, ParseShare(text)); },
      [](const Settings& s) { return ShowShare(s.fraud_rate); }},
+    {{"difficulty", kValue, "easy, medium, hard or 0 to 1 (coherent)", "0.5"},
+     [](Settings& s, std::string_view text) { return Store(s.difficulty, ParseDifficulty(text)); },
+     [](const Settings& s) { return ShowDifficulty(s.difficulty); }},
     {{"customers", kValue, "how many; else as many as suit the rows", "50000"},
      [](Settings& s, std::string_view text) {
        return Store(s.customers, ParseCount(text, 1, kMostCustomers));
@@ -102,10 +105,11 @@ constexpr auto kWhat = std::to_array<Setting>({
     {{"end_date", kValue, "last day; else 2025-12-31, whatever day it is", "2025-12-31"},
      [](Settings& s, std::string_view text) { return Store(s.end_date, ParseDate(text)); },
      [](const Settings& s) { return ShowDate(s.end_date); }},
-    {{"as_of", kValue, "the day that ages are counted to; else the last day", "2025-12-31"},
+    {{"as_of", kValue, "the day that ages are counted to; else the last day (classic)",
+      "2025-12-31"},
      [](Settings& s, std::string_view text) { return Store(s.as_of, ParseDate(text)); },
      [](const Settings& s) { return ShowDate(s.as_of); }},
-    {{"profiles", kFlag, "whether customers have behavioural profiles", "true"},
+    {{"profiles", kFlag, "whether customers have behavioural profiles (classic)", "true"},
      [](Settings& s, std::string_view text) { return Store(s.profiles, ParseFlag(text)); },
      [](const Settings& s) { return ShowFlag(s.profiles); }},
     {{"identities", kValue, "valid, or safe: taxpayer numbers that fail their check", "safe"},
@@ -185,7 +189,8 @@ TableOptions Settings::Options() const {
           .row_group_rows = static_cast<int64_t>(row_group_rows),
           .money = money,
           .nested = nested,
-          .classic_columns = model == "classic"};
+          .classic_columns = model == "classic",
+          .zone = model == "coherent"};
 }
 
 Settings Settings::Resolved(uint64_t its_rows) const {
@@ -197,6 +202,12 @@ Settings Settings::Resolved(uint64_t its_rows) const {
   resolved.as_of = AsOf();
   resolved.file_rows = FileRows();
   const Settings plain;
+  if (model == "classic") {
+    resolved.difficulty = plain.difficulty;
+  } else {
+    resolved.as_of = End();
+    resolved.profiles = plain.profiles;
+  }
   const bool columnar = format == Format::kParquet || format == Format::kArrow;
   if (!columnar) {
     resolved.compression = plain.compression;
@@ -274,8 +285,27 @@ Status Configuration::Check() const {
   if (settings_.rows && settings_.size && LayerOf("rows") == LayerOf("size")) {
     return Wrong("--rows and --size are two answers to one question; leave one of them");
   }
+  if (auto model = CheckModel(); !model) return model;
   if (auto dates = CheckDates(); !dates) return dates;
   return CheckFormat();
+}
+
+Status Configuration::CheckModel() const {
+  const bool classic = settings_.model == "classic";
+  if (!classic && settings_.type != Rows::kOfTransactions) {
+    return Wrong("the coherent model has no rides; write --model classic, or --type transactions");
+  }
+  // From a file they may stand beside any model: it is used with both.
+  if (classic && LayerOf("difficulty") == Layer::kCommandLine) {
+    return Wrong("--difficulty is for --model coherent, not for classic");
+  }
+  if (!classic && LayerOf("as_of") == Layer::kCommandLine) {
+    return Wrong("--as-of is for --model classic; write --end-date");
+  }
+  if (!classic && LayerOf("profiles") == Layer::kCommandLine) {
+    return Wrong("--no-profiles is for --model classic: lives over time come from profiles");
+  }
+  return {};
 }
 
 Status Configuration::CheckDates() const {
@@ -292,8 +322,8 @@ Status Configuration::CheckDates() const {
     return Wrong(fmt::format("as_of ({}) is before the last day ({}); it may not be earlier",
                              ShowDate(as_of), ShowDate(end)));
   }
-  if (start.year < 1970 || as_of.year > 2200) {
-    return Wrong(fmt::format("the days from {} to {} should be from 1970 to 2200", ShowDate(start),
+  if (start.year < 1970 || as_of.year > 2149) {
+    return Wrong(fmt::format("the days from {} to {} should be from 1970 to 2149", ShowDate(start),
                              ShowDate(as_of)));
   }
   return {};

@@ -24,12 +24,13 @@ namespace reveza::datagen {
 enum class Rows { kOfTransactions, kOfRides, kOfBoth };
 
 struct Settings {
-  std::string model = "classic";
+  std::string model = "coherent";
   Rows type = Rows::kOfTransactions;
   uint64_t seed = 1;
   std::optional<uint64_t> rows;  // one of the two, or neither: kDefaultSize
   std::optional<Bytes> size;
   Share fraud_rate{.billionths = 20'000'000};
+  uint32_t difficulty = 500;          // thousandths; of the coherent model
   std::optional<uint64_t> customers;  // nothing: as many as suit the rows
   std::optional<CivilDate> start_date;
   std::optional<CivilDate> end_date;
@@ -90,6 +91,7 @@ class Configuration {
 
   Status Set(std::string_view key, std::string_view value, Layer layer);
   Layer LayerOf(std::string_view key) const;
+  Status CheckModel() const;
   Status CheckDates() const;
   Status CheckFormat() const;
 

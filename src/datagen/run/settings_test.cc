@@ -84,7 +84,8 @@ TEST(Configuration, BeginsWithWhatSuitsMost) {
 }
 
 TEST(Configuration, TakesEachFlag) {
-  const Settings settings = From({{"type", "all"},
+  const Settings settings = From({{"model", "classic"},
+                                  {"type", "all"},
                                   {"seed", "9"},
                                   {"rows", "1000"},
                                   {"fraud_rate", "0.5"},
@@ -157,10 +158,30 @@ TEST(Configuration, RefusesDatesThatCannotBe) {
   EXPECT_TRUE(Says(Refusal({{"start_date", "2025-02-01"}, {"end_date", "2025-01-01"}}),
                    "first day (2025-02-01) is after the last (2025-01-01)"));
   EXPECT_TRUE(Says(Refusal({{"end_date", "2025-02-30"}}), "--end-date: "));
-  EXPECT_TRUE(Says(Refusal({{"end_date", "2025-06-30"}, {"as_of", "2025-06-29"}}), "as_of"));
-  EXPECT_TRUE(Says(Refusal({{"start_date", "1969-12-31"}}), "1970 to 2200"));
-  EXPECT_EQ(From({{"as_of", "2023-05-01"}}).End(), (CivilDate{2023, 5, 1}));
+  EXPECT_TRUE(
+      Says(Refusal({{"model", "classic"}, {"end_date", "2025-06-30"}, {"as_of", "2025-06-29"}}),
+           "as_of"));
+  EXPECT_TRUE(Says(Refusal({{"start_date", "1969-12-31"}}), "1970 to 2149"));
+  EXPECT_EQ(From({{"model", "classic"}, {"as_of", "2023-05-01"}}).End(), (CivilDate{2023, 5, 1}));
   EXPECT_EQ(Refusal({{"start_date", "2025-12-31"}}), "") << "one day is a span";
+}
+
+TEST(Configuration, ReadsDifficulties) {
+  EXPECT_EQ(From({}).difficulty, 500u);
+  EXPECT_EQ(From({{"difficulty", "easy"}}).difficulty, 150u);
+  EXPECT_EQ(From({{"difficulty", "hard"}}).difficulty, 850u);
+  EXPECT_EQ(From({{"difficulty", "0.375"}}).difficulty, 375u);
+  EXPECT_EQ(From({{"difficulty", "1"}}).difficulty, 1000u);
+  for (const char* text : {"", "harder", "1.1", "0.0005", "real", "-1"}) {
+    EXPECT_TRUE(Says(Refusal({{"difficulty", text}}), "no difficulty")) << text;
+  }
+}
+
+TEST(Configuration, RefusesWhatAModelDoesNotHave) {
+  EXPECT_TRUE(Says(Refusal({{"type", "rides"}}), "write --model classic"));
+  EXPECT_TRUE(Says(Refusal({{"model", "classic"}, {"difficulty", "hard"}}), "--model coherent"));
+  EXPECT_TRUE(Says(Refusal({{"profiles", "false"}}), "--no-profiles is for --model classic"));
+  EXPECT_TRUE(Says(Refusal({{"as_of", "2026-01-01"}}), "write --end-date"));
 }
 
 TEST(Configuration, RefusesWhatDoesNotGoTogether) {
@@ -173,7 +194,7 @@ TEST(Configuration, RefusesWhatDoesNotGoTogether) {
 
 TEST(Configuration, ProposesTheNearestWord) {
   EXPECT_TRUE(Says(Refusal({{"format", "paquet"}}), "did you mean 'parquet'?"));
-  EXPECT_TRUE(Says(Refusal({{"model", "elephant"}}), "write one of classic"));
+  EXPECT_TRUE(Says(Refusal({{"model", "elephant"}}), "write one of coherent, classic"));
   EXPECT_TRUE(Says(Refusal({{"identities", "save"}}), "'safe'"));
 }
 
@@ -203,7 +224,8 @@ TEST(Configuration, SaysWhereTheFileIsWrong) {
 }
 
 TEST(ConfigurationText, SaysTheSameWhenItIsReadAgain) {
-  const Settings settings = From({{"type", "rides"},
+  const Settings settings = From({{"model", "classic"},
+                                  {"type", "rides"},
                                   {"rows", "1000"},
                                   {"fraud_rate", "0.000000007"},
                                   {"start_date", "2020-01-01"},
@@ -228,8 +250,8 @@ TEST(Settings, ResolvedLeaveNothingOpen) {
             ConfigurationText(From({{"rows", "5000"},
                                     {"start_date", "2024-12-31"},
                                     {"end_date", "2025-12-31"},
-                                    {"as_of", "2025-12-31"},
-                                    {"file_rows", "131072"}}),
+                                    {"file_rows", "131072"}})
+                                  .Resolved(5000),
                               Comments::kNo))
       << "a codec has no effect on text";
   const Settings columnar =
@@ -241,10 +263,9 @@ TEST(Settings, ResolvedLeaveNothingOpen) {
 
 // What a manifest says in words must not hide behind the hash.
 TEST(HashedText, HasWhatDecidesTheRowsAndNoMore) {
-  const Settings settings = From({{"rows", "10"}}).Resolved(10);
-  const std::string text = HashedText(settings);
+  const std::string text = HashedText(From({{"model", "classic"}}).Resolved(10));
   const auto other = [&](const std::string& key, const std::string& value) {
-    return HashedText(From({{key, value}}).Resolved(10));
+    return HashedText(From({{"model", "classic"}, {key, value}}).Resolved(10));
   };
   for (const auto& [key, value] :
        std::vector<std::pair<std::string, std::string>>{{"type", "rides"},
@@ -260,7 +281,9 @@ TEST(HashedText, HasWhatDecidesTheRowsAndNoMore) {
   }
   EXPECT_EQ(other("seed", "2"), text);
   EXPECT_EQ(other("compression", "gzip"), text);
-  EXPECT_NE(HashedText(From({}).Resolved(11)), text);
+  EXPECT_NE(HashedText(From({{"model", "classic"}}).Resolved(11)), text);
+  EXPECT_NE(HashedText(From({{"difficulty", "hard"}}).Resolved(10)),
+            HashedText(From({}).Resolved(10)));
 }
 
 // The examples are values too: who removes the sign of the comment has something that holds.
@@ -269,7 +292,10 @@ TEST(ConfigurationText, ExplainsEachKeyWithAnExampleThatHolds) {
   for (const SettingInfo& info : AllSettings()) {
     EXPECT_TRUE(Says(text, info.meaning));
     EXPECT_TRUE(Says(text, std::string(info.key) + " = "));
-    EXPECT_EQ(Refusal({{std::string(info.key), std::string(info.example)}, {"format", "parquet"}}),
+    const std::string model = info.key == "difficulty" ? "coherent" : "classic";
+    EXPECT_EQ(Refusal({{"model", model},
+                       {std::string(info.key), std::string(info.example)},
+                       {"format", "parquet"}}),
               "")
         << info.key;
   }

@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "base/units.h"
+#include "datagen/coherent/parameters.h"
 
 namespace reveza::datagen {
 namespace {
@@ -75,6 +76,25 @@ Result<Share> ParseShare(std::string_view text) {
   billionths += whole * (Share::kWhole / (percent ? 100 : 1));
   if (!digits || billionths > Share::kWhole) return wrong();
   return Share{billionths};
+}
+
+Result<uint32_t> ParseDifficulty(std::string_view text) {
+  if (text == "easy") return coherent::kEasy;
+  if (text == "medium") return coherent::kMedium;
+  if (text == "hard") return coherent::kHard;
+  constexpr uint64_t kThousandth = Share::kWhole / 1000;
+  const auto share = ParseShare(text);
+  if (!share || text == "real" || share->billionths % kThousandth != 0) {
+    return Wrong(
+        fmt::format("'{}' is no difficulty; write easy, medium, hard or a number from 0 to "
+                    "1 with at most three places",
+                    text));
+  }
+  return static_cast<uint32_t>(share->billionths / kThousandth);
+}
+
+std::string ShowDifficulty(uint32_t thousandths) {
+  return ShowShare(Share{uint64_t{thousandths} * (Share::kWhole / 1000)});
 }
 
 std::string ShowShare(Share share) {

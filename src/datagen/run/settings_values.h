@@ -23,10 +23,13 @@ Result<bool> ParseFlag(std::string_view text);
 Result<Bytes> ParseSize(std::string_view text);
 // 0.02, 2% or real, the share of fraud among PIX payments.
 Result<Share> ParseShare(std::string_view text);
+// easy, medium, hard or a number from 0 to 1 with three places; in thousandths.
+Result<uint32_t> ParseDifficulty(std::string_view text);
 // One of several words, by its place among them.
 Result<std::size_t> ParseWord(std::string_view text, std::span<const std::string_view> words);
 
 std::string ShowShare(Share share);
+std::string ShowDifficulty(uint32_t thousandths);
 // Empty if there is none.
 std::string ShowDate(const std::optional<CivilDate>& date);
 
