@@ -32,10 +32,11 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 const std::vector<std::string> kNames = {"ana", "bia", "caio"};
-constexpr int kSteps = 24;
 constexpr int kStepMs = 80;
-// A large card is made smaller, so that three programs' memory finds its place in the host's.
-constexpr Bytes kLargestCard = 16 * kGiB;
+// A large card is made smaller, so that three programs' memory finds its place in the host's, and
+// so that a handover and the slices, which follow its cost, are short enough to be watched.
+constexpr Bytes kLargestCard = 8 * kGiB;
+constexpr const char* kShareOnALargeCard = "0.1";
 
 // A signal handler can reach nothing else.
 std::atomic<bool> interrupted{false};
@@ -82,6 +83,7 @@ class Folder {
 struct Stage {
   DemoResult result;
   fs::path worker;
+  std::uint64_t steps = 0;  // of each program
   std::map<std::string, std::string> environment;
   std::vector<std::string> daemon_flags;
   fs::path socket;
@@ -107,14 +109,17 @@ Outcome<Stage> SetStage(const fs::path& folder, bool as_json) {
   stage.daemon_flags = {"--linger", "5s"};
   DemoResult& result = stage.result;
   Bytes context = 4 * kMiB;
+  stage.steps = 24;
   if (const auto gpu = ProbeGpu()) {
     result.real_gpu = true;
     result.device = gpu->name;
     context = 700 * kMiB;
+    stage.steps = 40;
     const Bytes host = platform::MemoryHeadroom().value_or(4 * kGiB);
     result.card = std::min({gpu->total / 4 * 3, kLargestCard, host / 3});
-    stage.daemon_flags.insert(stage.daemon_flags.end(),
-                              {"--gpu-budget", fmt::format("{}B", result.card)});
+    stage.daemon_flags.insert(
+        stage.daemon_flags.end(),
+        {"--gpu-budget", fmt::format("{}B", result.card), "--handover-share", kShareOnALargeCard});
   } else {
     const auto library = FakecudaFolder();
     if (!library) {
@@ -149,21 +154,21 @@ std::vector<std::string> WorkerCommand(const Stage& stage, const std::string& na
   }
   command.insert(command.end(),
                  {stage.worker.string(), "--bytes", fmt::format("{}", stage.result.each), "--steps",
-                  fmt::format("{}", kSteps), "--step-ms", fmt::format("{}", kStepMs), "--name",
+                  fmt::format("{}", stage.steps), "--step-ms", fmt::format("{}", kStepMs), "--name",
                   name, "--json"});
   return command;
 }
 
 // ---- what is drawn ----
 
-std::vector<DemoRow> RowsOf(const std::vector<DemoProgram>& programs,
+std::vector<DemoRow> RowsOf(const Stage& stage, const std::vector<DemoProgram>& programs,
                             const nlohmann::json& status) {
   std::vector<DemoRow> rows;
   for (const DemoProgram& program : programs) {
     DemoRow row;
     row.name = program.name();
     row.step = program.step();
-    row.steps = std::max<std::uint64_t>(program.steps(), kSteps);
+    row.steps = std::max(program.steps(), stage.steps);
     row.state = program.running() ? "starts" : "done";
     for (const auto& client : status.value("clients", nlohmann::json::array())) {
       if (client.value("name", "") != row.name || !program.running()) continue;
@@ -230,7 +235,7 @@ Outcome<std::vector<std::string>> PlayAlone(Stage& stage) {
     programs.emplace_back(name, WorkerCommand(stage, name, false), stage.environment);
     while (programs[0].running() && !interrupted) {
       DemoProgram::Listen(programs, milliseconds(100));
-      auto rows = RowsOf(programs, nlohmann::json::object());
+      auto rows = RowsOf(stage, programs, nlohmann::json::object());
       rows[0].state = programs[0].running() ? "alone" : "done";
       rows[0].resident = programs[0].running() ? stage.result.each : 0;
       screen.Show(rows, SecondsSince(began));
@@ -258,7 +263,8 @@ std::optional<Trouble> PlayTogether(Stage& stage, const std::vector<std::string>
     if (steady_clock::now() < next_picture) continue;
     next_picture = steady_clock::now() + milliseconds(200);
     const auto status = link.Status();
-    screen.Show(RowsOf(programs, status.value_or(nlohmann::json::object())), SecondsSince(began));
+    screen.Show(RowsOf(stage, programs, status.value_or(nlohmann::json::object())),
+                SecondsSince(began));
   }
   stage.result.all_together = SecondsSince(began);
   if (const auto trouble = CheckEnd(programs)) return trouble;
@@ -286,6 +292,10 @@ constexpr const char* kMeaning =
     R"(What it means: three programs that do not fit together shared one card. While
 one worked, the memory of the others waited in the host's; it moved out and in
 at the same addresses, so the programs noticed nothing, and none ran out.)";
+constexpr const char* kMeaningWithoutMoves =
+    R"(What it means: three programs that do not fit together shared one card. Each was
+done within its first time slice, so nothing had to move: the others waited
+before they took their memory, and none ran out.)";
 constexpr const char* kOwn = R"(With your own program:
   reveza run -- python train.py       in as many terminals as you like
   reveza status --watch               who is in the card, who waits, and why)";
@@ -314,7 +324,7 @@ Outcome<DemoResult> Play(Stage& stage) {
   }
   if (trouble) return std::unexpected(*trouble);
   Tell(stage, "\n" + ResultTable(stage.result));
-  Tell(stage, kMeaning);
+  Tell(stage, result.moved_out > 0 ? kMeaning : kMeaningWithoutMoves);
   Tell(stage, "");
   Tell(stage, kOwn);
   return stage.result;
