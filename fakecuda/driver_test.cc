@@ -52,6 +52,7 @@ TEST_F(DriverTest, MappedMemoryNeedsAccessAndKeepsItsContents) {
   ASSERT_EQ(DRIVER(cuMemCreate)(&b, kGranuleBytes, &properties, 0), CUDA_SUCCESS);
   ASSERT_EQ(DRIVER(cuMemAddressReserve)(&range, 2 * kGranuleBytes, 0, 0, 0), CUDA_SUCCESS);
   EXPECT_EQ(DRIVER(cuMemMap)(range, kGranuleBytes, 4096, a, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(DRIVER(cuMemMap)(range, kGranuleBytes, kGranuleBytes, a, 0), CUDA_ERROR_NOT_SUPPORTED);
   ASSERT_EQ(DRIVER(cuMemMap)(range, kGranuleBytes, 0, a, 0), CUDA_SUCCESS);
   EXPECT_EQ(DRIVER(cuMemMap)(range, kGranuleBytes, 0, b, 0), CUDA_ERROR_INVALID_VALUE);
   ASSERT_EQ(DRIVER(cuMemMap)(range + kGranuleBytes, kGranuleBytes, 0, b, 0), CUDA_SUCCESS);

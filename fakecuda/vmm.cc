@@ -126,8 +126,12 @@ CUresult cuMemMap(CUdeviceptr pointer, size_t bytes, size_t offset,
   const std::shared_ptr<Physical> physical = FindHandle(state, handle);
   const Reservation* where = state.addresses.FindReservation(pointer);
   if (physical == nullptr || where == nullptr || where->kind != MemoryKind::kReserved ||
-      offset != 0 || flags != 0 || pointer % kGranule != 0 || bytes != physical->info.bytes ||
-      bytes > where->start + where->bytes - pointer || !state.addresses.Empty(pointer, bytes)) {
+      flags != 0 || (pointer | offset) % kGranule != 0 || bytes == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (offset != 0 || bytes > physical->info.bytes) return CUDA_ERROR_NOT_SUPPORTED;
+  if (bytes != physical->info.bytes || bytes > where->start + where->bytes - pointer ||
+      !state.addresses.Empty(pointer, bytes)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   return state.addresses.Map(*where, pointer, physical) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;

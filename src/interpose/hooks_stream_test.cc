@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <optional>
 #include <thread>
 
 #include "interpose/gate.h"
@@ -64,15 +65,15 @@ TEST_F(HooksStreamTest, WhatWasCapturedRunsAfterAMove) {
   });
 }
 
-// How often fakecuda was called.
-unsigned long long CallsOf(const char* name) {
+// How often fakecuda was called; a real driver does not tell.
+std::optional<unsigned long long> CallsOf(const char* name) {
   void* driver = dlopen("libcuda.so.1", RTLD_NOW);
   EXPECT_NE(driver, nullptr) << dlerror();
   using Counter = unsigned long long (*)(const char*);
-  const unsigned long long calls =
-      reinterpret_cast<Counter>(dlsym(driver, "fakecudaCounter"))(name);
-  dlclose(driver);
-  return calls;
+  const auto counter = reinterpret_cast<Counter>(dlsym(driver, "fakecudaCounter"));
+  dlclose(driver);  // this program keeps it
+  if (counter == nullptr) return std::nullopt;
+  return counter(name);
 }
 
 class HooksStreamDrainTest : public HooksStreamTest {
@@ -123,7 +124,7 @@ TEST_F(HooksStreamDrainTest, TheBoundOfAQueueDoesNotDisturbACapture) {
   daemon().Send(wire::Contention{1, 60'000'000});
   while (gate_internal::state.load() != gate_internal::kBounded) usleep(1000);
   ASSERT_EQ(Direct().cuStreamBeginCapture_v2(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
-  const unsigned long long asked = CallsOf("cuEventQuery");
+  const auto asked = CallsOf("cuEventQuery");
   std::thread([&] {
     ASSERT_EQ(Direct().cuCtxSetCurrent(context_), CUDA_SUCCESS);
     CUstream stream = nullptr;
@@ -133,7 +134,7 @@ TEST_F(HooksStreamDrainTest, TheBoundOfAQueueDoesNotDisturbACapture) {
     }
     EXPECT_EQ(Direct().cuStreamDestroy_v2(stream), CUDA_SUCCESS);
   }).join();
-  EXPECT_GT(CallsOf("cuEventQuery"), asked) << "the bound was never looked at";
+  EXPECT_TRUE(!asked || CallsOf("cuEventQuery") > asked) << "the bound was never looked at";
   CUgraph graph = nullptr;
   EXPECT_EQ(Direct().cuStreamEndCapture(stream_, &graph), CUDA_SUCCESS);
   Direct().cuGraphDestroy(graph);

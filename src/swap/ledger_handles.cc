@@ -170,10 +170,11 @@ Reply Ledger::MapHandle(CUdeviceptr address, Bytes size, Bytes offset,
   MutexLock lock(mutex_);
   Block* block = FindHandle(handle);
   // The driver's rules: while the memory is out it cannot be asked.
-  if (block == nullptr || offset != 0 || flags != 0 || size == 0 || size > block->size ||
-      size % kGranularity != 0 || address % kGranularity != 0) {
+  if (block == nullptr || flags != 0 || size == 0 || (size | offset) % kGranularity != 0 ||
+      address % kGranularity != 0) {
     return Failed(CUDA_ERROR_INVALID_VALUE);
   }
+  if (offset != 0 || size > block->size) return Failed(CUDA_ERROR_NOT_SUPPORTED);
   WaitIdle(*block);
   if (!addresses_.Within(address, size).empty()) return Failed(CUDA_ERROR_INVALID_VALUE);
   if (size != block->size && !block->pinned) {
