@@ -179,8 +179,8 @@ void Chains::Pay(Chain& chain, int64_t day, Draws& draws) const {
   for (uint32_t i = 0; i < chain.victim_rows; ++i) {
     chain.paid[i] = {.time = time, .amount = StolenAmount(typology, victim, draws)};
     // A thief's device may pay 1,000 BRL a day until it is trusted.
-    if (typology.device == DeviceUse::kThief) {
-      chain.paid[i].amount = std::min<int64_t>(chain.paid[i].amount, 19'990);
+    if (typology.device == DeviceUse::kThief && chain.paid[i].amount > 20'000) {
+      chain.paid[i].amount = draws.Between(9'000, 20'000);
     }
     time += draws.Between(kMinute, 12 * kMinute);
   }

@@ -85,8 +85,8 @@ void CustomerState::NextIncome() {
 }
 
 void CustomerState::Begin(int64_t time) {
-  CatchUp(time);
-  Expire(time);
+  if (next_income_ <= time) CatchUp(time);
+  if (oldest_ <= time - kDay) Expire(time);
   if (month.new_phone_at == kNever || time < month.new_phone_at) return;
   const auto bought = std::ranges::find(devices, month.new_phone_at, &KnownDevice::since);
   if (bought != devices.end()) {
@@ -115,6 +115,7 @@ void CustomerState::Expire(int64_t time) {
     --recent_rows;
     ++recent_head_;
   }
+  oldest_ = recent_head_ < recent_.size() ? recent_[recent_head_].time : kNothing;
   if (recent_head_ >= 64 && recent_head_ * 2 >= recent_.size()) {
     recent_.erase(recent_.begin(), recent_.begin() + static_cast<std::ptrdiff_t>(recent_head_));
     recent_head_ = 0;
@@ -158,6 +159,7 @@ void CustomerState::Remember(const Row& row) {
   const int64_t amount = Log2(static_cast<uint64_t>(std::max<int64_t>(row.amount, 1)));
   usual_amount = rows == 1 ? amount : usual_amount + (amount - usual_amount) / 16;
   const bool paid = row.status == PaymentStatus::kApproved;
+  if (oldest_ == kNothing) oldest_ = row.time;
   recent_.push_back({row.time, paid ? row.amount : 0});
   recent_amount += recent_.back().amount;
   ++recent_rows;

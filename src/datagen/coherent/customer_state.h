@@ -108,6 +108,9 @@ class CustomerState {
 
   std::vector<Recent> recent_;
   std::size_t recent_head_ = 0;
+  // The time of the one at the head.
+  static constexpr int64_t kNothing = INT64_MAX;
+  int64_t oldest_ = kNothing;
   bool old_ = false;                   // the account was there before the data begin
   std::vector<AccountNumber> others_;  // that were paid, beside contacts
   int64_t next_income_ = 0;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "datagen/random.h"
 
@@ -59,16 +61,22 @@ enum class Purpose : uint32_t {
 // The keys of a seed. Immutable, so safe from any thread.
 class Keys {
  public:
-  explicit constexpr Keys(uint64_t seed) : seed_(seed) {}
+  explicit constexpr Keys(uint64_t seed)
+      : Keys(seed, std::make_index_sequence<static_cast<std::size_t>(Purpose::kEnd) + 1>()) {}
 
   // `row` is below 2^48.
   constexpr uint64_t Of(Purpose purpose, uint64_t row, uint16_t draw = 0) const {
-    return FieldRandom(seed_, kTable, static_cast<uint32_t>(purpose)).Bits(row, draw);
+    return fields_[static_cast<std::size_t>(purpose)].Bits(row, draw);
   }
 
  private:
   static constexpr uint32_t kTable = 64;  // the classic model has those below
-  uint64_t seed_;
+
+  template <std::size_t... kFields>
+  constexpr Keys(uint64_t seed, std::index_sequence<kFields...>)
+      : fields_{FieldRandom(seed, kTable, static_cast<uint32_t>(kFields))...} {}
+
+  std::array<FieldRandom, static_cast<std::size_t>(Purpose::kEnd) + 1> fields_;
 };
 
 }  // namespace reveza::datagen::coherent

@@ -2,9 +2,9 @@
 
 #include "datagen/coherent/fill.h"
 #include "datagen/coherent/fill_columns.h"
+#include "datagen/digits.h"
 #include "datagen/lists/commerce.h"
 #include "datagen/lists/weights.h"
-#include "datagen/text_format.h"
 
 namespace reveza::datagen::coherent {
 namespace {
@@ -20,11 +20,14 @@ constexpr auto kCodeOfCategory = [] {
 }();
 
 void AppendIp(std::string& text, uint32_t ip) {
-  AppendInteger(text, lists::kIpFirstNumbers[(ip >> 24) % lists::kIpFirstNumbers.size()]);
+  std::array<char, 2 * kMostNumberBytes> buffer;
+  char* end = PutUnsigned(buffer.data(),
+                          lists::kIpFirstNumbers[(ip >> 24) % lists::kIpFirstNumbers.size()]);
   for (const int shift : {16, 8, 0}) {
-    text += '.';
-    AppendInteger(text, ip >> shift & 255);
+    *end++ = '.';
+    end = PutUnsigned(end, ip >> shift & 255);
   }
+  text.append(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
 }
 
 Owner ReceiverOf(const Identity& identity, const Row& row) {

@@ -28,6 +28,19 @@ Place FraudLife::ThiefsPlace(uint64_t thief) const {
   return place;
 }
 
+// A thief cannot pay what nobody could: machines give notes up to a limit, top-ups have fixed
+// prices, and no shop of the category sells anything so dear.
+int64_t FraudLife::Fitting(const Row& row, int64_t amount, Draws& draws) const {
+  if (row.kind == Kind::kMobileTopup) return row.amount;
+  if (row.kind == Kind::kWithdrawal) return Cash(amount);
+  // Nobody is billed for a round sum.
+  if (row.kind == Kind::kBoleto) return amount + draws.Between(1, 4'999);
+  if (!IsCard(row.kind)) return amount;
+  const int64_t most = HonestLife::MostAmount(CategoryOf(row.merchant));
+  if (amount > most) amount = draws.Between(most / 3, most);
+  return Price(amount + draws.Between(0, 4'999), draws.Bits());
+}
+
 void FraudLife::BuyGoods(const CustomerState& customer, const FraudPlan& plan, uint64_t block,
                          const Typology& typology, Draws& draws, Row& row) const {
   const bool test = plan.role == FraudRole::kTest;
@@ -39,7 +52,7 @@ void FraudLife::BuyGoods(const CustomerState& customer, const FraudPlan& plan, u
   if (Shows(draws)) honest_->Shop(customer, category, city, draws, row);
   if (plan.has_merchant) {
     const uint64_t shop = Mix(block * 64 + plan.merchant);
-    row.merchant = MerchantOf(world_->AnyCity(shop), honest_->GoodsThatSell(Mix(shop)),
+    row.merchant = MerchantOf(world_->AnyCity(shop), honest_->GoodsThatSellOnline(Mix(shop)),
                               static_cast<uint32_t>(shop % kMerchantsOfCity));
     row.entry = CardEntry::kManual;
     row.channel = Channel::kOnlineShop;
@@ -74,7 +87,7 @@ void FraudLife::Pay(const CustomerState& customer, const FraudPlan& plan, uint64
   row.fraud_type = plan.type;
   row.fraud_role = plan.role;
   if (IsCard(row.kind)) BuyGoods(customer, plan, block, typology, draws, row);
-  if (plan.certain || Shows(draws)) row.amount = plan.amount;
+  if (plan.certain || Shows(draws)) row.amount = Fitting(row, plan.amount, draws);
   if (plan.receiver != kNoAccount) {
     row.receiver = plan.receiver;
     row.has_merchant = row.receiver_is_shop = row.stranger = false;

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "datagen/lists/commerce.h"
+#include "datagen/coherent/honest.h"
 #include "datagen/lists/weights.h"
 
 namespace reveza::datagen::coherent {
@@ -117,9 +117,9 @@ void FraudPlanner::PlanHop(ChainId id, const Chain& chain, uint32_t hop) {
   } else {
     plan.role = FraudRole::kCashOut;
     // A machine gives 2,000 BRL at most.
-    if (plan.amount >= 2'000 && plan.amount <= 200'000 && plan.key % 3 != 0) {
+    if (plan.amount >= 2'000 && Cash(plan.amount) + 1'000 > plan.amount && plan.key % 3 != 0) {
       plan.kind = Kind::kWithdrawal;
-      plan.amount -= plan.amount % 1'000;
+      plan.amount = Cash(plan.amount);
     } else {
       plan.receiver = world_->ThiefAccount(block_, kRingAccounts + chains_->RingOf(mule_index));
     }
@@ -228,7 +228,7 @@ void FraudPlanner::PlanEpisode(FraudType type, uint64_t rows, uint64_t number) {
     plan.role = typology.role;
     if (i < typology.test_rows) {
       plan.role = FraudRole::kTest;
-      plan.amount = draws.Between(100, 1'200);
+      plan.amount = draws.Between(500, 1'500);
     }
     if (HasReceiver(plan.kind)) plan.receiver = ThiefAccount(time, account_bits);
     if (typology.device == DeviceUse::kThief) {

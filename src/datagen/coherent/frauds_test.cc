@@ -70,7 +70,7 @@ TEST(FraudPlanner, TakeoversHaveOneNewDeviceAndTestsComeFirst) {
     const Typology& typology = world.parameters().typologies[static_cast<std::size_t>(plan.type)];
     if (plan.role == FraudRole::kTest) {
       ++tests;
-      EXPECT_LE(plan.amount, 1'200);
+      EXPECT_LE(plan.amount, 1'500);
     }
     if (plan.role == FraudRole::kTakeover && typology.device == DeviceUse::kThief) {
       EXPECT_NE(plan.device, kNoDevice);

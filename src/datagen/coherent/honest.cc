@@ -25,9 +25,11 @@ constexpr std::array kStandingOrders = {Category("5815"), Category("4814"), Cate
                                         Category("7941"), Category("8299")};
 constexpr std::array kJourney = {Category("7011"), Category("5812"), Category("4121"),
                                  Category("5541")};
-constexpr std::array kSellable = {Category("5732"),         Category("5651"), Category("5311"),
-                                  Category("5977"),         Category("5411"), Category("5541"),
-                                  Category("5812_delivery")};
+// The first four are sold online, too.
+constexpr std::array kSellable = {Category("5732"), Category("5651"), Category("5311"),
+                                  Category("5977"), Category("5411"), Category("5541"),
+                                  Category("5812")};
+constexpr std::size_t kSellableOnline = 4;
 
 struct OnlineShare {
   uint32_t category;
@@ -51,20 +53,6 @@ constexpr std::array<OnlineShare, 14> kOnline = {{{Category("5812_delivery"), 10
 constexpr std::array<int64_t, 7> kTopUps = {1'500, 2'000, 2'500, 3'000, 4'000, 5'000, 10'000};
 constexpr int64_t kFlight = 4 * kHour;
 
-// Prices end in .90 or .99, or are what they are.
-int64_t Price(int64_t amount, uint64_t bits) {
-  amount = std::max<int64_t>(amount, 100);
-  switch (bits % 8) {
-    case 0:
-    case 1:
-      return amount - amount % 100 + 90;
-    case 2:
-      return amount - amount % 100 + 99;
-    default:
-      return amount;
-  }
-}
-
 // Who pays a person pays round sums.
 int64_t RoundSum(int64_t amount, uint64_t bits) {
   amount = std::max<int64_t>(amount, 200);
@@ -77,7 +65,7 @@ int64_t RoundSum(int64_t amount, uint64_t bits) {
 // At home mostly the same address, elsewhere that of the mobile network.
 uint32_t OwnAddress(const CustomerState& customer, int64_t time, Draws& draws) {
   const bool home = draws.Chance(500'000);
-  const auto period = static_cast<uint64_t>(time / (home ? 40 * kDay : 3 * kHour));
+  const auto period = static_cast<uint64_t>(home ? time / (40 * kDay) : time / (3 * kHour));
   return static_cast<uint32_t>(Mix(customer.person.key + period * 2 + (home ? 1 : 0)));
 }
 
@@ -86,6 +74,19 @@ bool OnJourney(const Month& month, int64_t time) {
 }
 
 }  // namespace
+
+int64_t Price(int64_t amount, uint64_t bits) {
+  amount = std::max<int64_t>(amount, 100);
+  switch (bits % 8) {
+    case 0:
+    case 1:
+      return amount - amount % 100 + 90;
+    case 2:
+      return amount - amount % 100 + 99;
+    default:
+      return amount;
+  }
+}
 
 HonestLife::HonestLife(const World& world) : world_(&world) {
   for (std::size_t i = 0; i < kProfiles; ++i) {
@@ -126,7 +127,15 @@ uint32_t HonestLife::GoodsThatSell(uint64_t bits) const {
   return kSellable[UpperProduct(bits, kSellable.size())];
 }
 
+uint32_t HonestLife::GoodsThatSellOnline(uint64_t bits) const {
+  return kSellable[UpperProduct(bits, kSellableOnline)];
+}
+
 uint32_t HonestLife::DigitalGoods() const { return Category("5815"); }
+
+int64_t HonestLife::MostAmount(uint32_t category) {
+  return lists::kMerchantCategories[category].most * 150;
+}
 
 uint32_t HonestLife::StandingOrders(Profile profile, uint32_t rows) const {
   const auto& types = lists::Profiles()[static_cast<std::size_t>(profile)].transaction_types;
@@ -213,6 +222,7 @@ void HonestLife::Pay(const CustomerState& customer, uint32_t index, Row& row) co
   if (index < customer.month.standing_orders) return PayStandingOrder(customer, index, row);
   Draws draws(Mix(customer.month.key + index) ^ static_cast<uint64_t>(Purpose::kPayments));
   PayBy(customer, KindOf(customer, row.time, draws), draws, row);
+  if (row.kind == Kind::kMobileTopup) return;  // at fixed prices
   if (row.time / kDay == customer.month.spree_day) row.amount = row.amount * 5 / 2;
   // Who has little spends little.
   const int64_t comfort = customer.person.income / 4;
@@ -221,6 +231,7 @@ void HonestLife::Pay(const CustomerState& customer, uint32_t index, Row& row) co
         std::max(kOne / 8, customer.balance * kOne / std::max<int64_t>(comfort, 1));
     row.amount = std::max<int64_t>(row.amount * share / kOne, 200);
   }
+  if (row.kind == Kind::kWithdrawal) row.amount = Cash(row.amount);
 }
 
 void HonestLife::PayBy(const CustomerState& customer, Kind kind, Draws& draws, Row& row) const {
@@ -311,7 +322,7 @@ int64_t HonestLife::GoodsAmount(const CustomerState& customer, uint32_t category
                                 Draws& draws) const {
   const int64_t median = medians_[category] * customer.goods_scale / kOne;
   const int64_t amount = LogNormal(draws.Bits(), median, deviations_[category]);
-  const int64_t most = lists::kMerchantCategories[category].most * 150;
+  const int64_t most = MostAmount(category);
   const int64_t least = lists::kMerchantCategories[category].least * 50;
   return Price(std::clamp(amount, least, most), draws.Bits());
 }
@@ -330,6 +341,7 @@ void HonestLife::Shop(const CustomerState& customer, uint32_t category, uint32_t
   row.has_merchant = true;
   row.amount = GoodsAmount(customer, category, draws);
   if (!IsCard(row.kind)) return;
+  row.has_ip = false;
   row.card = Mix(customer.person.key ^ (row.kind == Kind::kCreditCard ? 0x63u : 0x64u));
   const uint64_t brand = Mix(row.card) % 100;
   row.brand = brand < 40 ? 0 : brand < 80 ? 1 : brand < 95 ? 2 : brand < 98 ? 3 : 4;
@@ -349,7 +361,7 @@ void HonestLife::Shop(const CustomerState& customer, uint32_t category, uint32_t
                               : CardEntry::kMagnetic;
     if (row.has_place) row.place = world_->PlaceOfMerchant(row.merchant);
   }
-  if (row.kind == Kind::kCreditCard && row.amount > 10'000) {
+  if (row.kind == Kind::kCreditCard && row.amount > kNoInstallments) {
     static const WeightedChoice kCounts = lists::ChoiceOf(lists::kInstallmentWeights);
     row.installments = static_cast<uint8_t>(lists::kInstallments[kCounts.Of(draws.Bits())]);
   }
@@ -400,7 +412,7 @@ void HonestLife::TopUp(const CustomerState& customer, Draws& draws, Row& row) co
 void HonestLife::Withdraw(const CustomerState& customer, Draws& draws, Row& row) const {
   row.channel = Channel::kAtm;
   const int64_t amount = LogNormal(draws.Bits(), 15'000 * customer.goods_scale / kOne, 70'000);
-  row.amount = std::clamp<int64_t>(amount - amount % 1'000, 2'000, 200'000);
+  row.amount = Cash(amount);
   if (row.has_place) {
     row.place.latitude += static_cast<int32_t>(draws.Between(-9'000, 9'000));
     row.place.longitude += static_cast<int32_t>(draws.Between(-9'000, 9'000));

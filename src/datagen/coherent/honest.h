@@ -2,6 +2,7 @@
 // Immutable, so safe from any thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -11,6 +12,16 @@
 #include "datagen/coherent/row.h"
 
 namespace reveza::datagen::coherent {
+
+// Cents that a machine gives: whole notes of 10 BRL, 20 BRL to 2,000 BRL.
+constexpr int64_t Cash(int64_t amount) {
+  const int64_t possible = std::clamp<int64_t>(amount, 2'000, 200'000);
+  return possible - possible % 1'000;
+}
+// A price as shops write it: many end in 90 or 99 cents.
+int64_t Price(int64_t amount, uint64_t bits);
+// Cheaper purchases are not paid in instalments.
+inline constexpr int64_t kNoInstallments = 10'000;
 
 class HonestLife {
  public:
@@ -35,7 +46,11 @@ class HonestLife {
   // Where somebody is; without a value in flight.
   bool WhereIs(const CustomerState& customer, int64_t time, Place& place) const;
   uint32_t GoodsThatSell(uint64_t bits) const;
+  // Those of them that are sold online.
+  uint32_t GoodsThatSellOnline(uint64_t bits) const;
   uint32_t DigitalGoods() const;
+  // Of one purchase in a category.
+  static int64_t MostAmount(uint32_t category);
 
  private:
   Kind KindOf(const CustomerState& customer, int64_t time, Draws& draws) const;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "datagen/digits.h"
 #include "datagen/lists/commerce.h"
 #include "datagen/lists/people.h"
 #include "datagen/lists/places.h"
@@ -14,7 +15,6 @@ namespace {
 
 constexpr uint64_t kFifteenDigits = 1'000'000'000'000'000;
 constexpr uint64_t kTwelveDigits = 1'000'000'000'000;
-constexpr uint64_t kEightDigits = 100'000'000;
 
 template <typename Rows>
 WeightedChoice ChoiceOf(const Rows& rows) {
@@ -23,15 +23,19 @@ WeightedChoice ChoiceOf(const Rows& rows) {
   return lists::ChoiceOf(weights);
 }
 
-// 00 to 99, one after the other.
-constexpr std::array<char, 200> kPairs = [] {
-  std::array<char, 200> pairs{};
-  for (std::size_t i = 0; i < 100; ++i) {
-    pairs[2 * i] = static_cast<char>('0' + i / 10);
-    pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
+// In one piece: most columns of text are identifiers.
+void AppendIdentifier(std::string& text, std::string_view prefix, uint64_t value, int digits) {
+  std::array<char, 2 * kMostNumberBytes> buffer;
+  std::memcpy(buffer.data(), prefix.data(), prefix.size());
+  char* end = buffer.data() + prefix.size();
+  if (digits > 8) {
+    end = PutLastDigits(end, value / kEightDigits, digits - 8);
+    end = PutLastDigits(end, value % kEightDigits, 8);
+  } else {
+    end = PutLastDigits(end, value, digits);
   }
-  return pairs;
-}();
+  text.append(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
+}
 
 KeyType PersonsKeyType(uint64_t bits) {
   const uint64_t percent = UpperProduct(bits, 100);
@@ -100,15 +104,7 @@ void AppendCnpj(std::string& text, uint64_t number, Identities identities) {
 }  // namespace
 
 void AppendDigits(std::string& text, uint64_t value, int digits) {
-  std::array<char, 20> buffer{};
-  int place = digits;
-  while (place >= 2) {
-    place -= 2;
-    std::memcpy(buffer.data() + place, kPairs.data() + value % 100 * 2, 2);
-    value /= 100;
-  }
-  if (place == 1) buffer[0] = static_cast<char>('0' + value % 10);
-  text.append(buffer.data(), static_cast<std::size_t>(digits));
+  AppendIdentifier(text, "", value, digits);
 }
 
 void AppendHexadecimal(std::string& text, uint64_t value, int digits) {
@@ -165,13 +161,11 @@ Owner Identity::OwnerOfShop(AccountNumber account, uint32_t city) const {
 }
 
 void Identity::AppendCustomer(std::string& text, uint64_t number) const {
-  text += "CUST_";
-  AppendDigits(text, customers_.At(number), 12);
+  AppendIdentifier(text, "CUST_", customers_.At(number), 12);
 }
 
 void Identity::AppendAccount(std::string& text, AccountNumber account) const {
-  text += "ACC_";
-  AppendDigits(text, accounts_.At(account), 15);
+  AppendIdentifier(text, "ACC_", accounts_.At(account), 15);
 }
 
 void Identity::AppendAccountNumber(std::string& text, uint64_t customer) const {
@@ -186,28 +180,23 @@ void Identity::AppendTransaction(std::string& text, uint64_t row) const {
 }
 
 void Identity::AppendSession(std::string& text, uint64_t row) const {
-  text += "SESS_";
-  AppendDigits(text, sessions_.At(row), 15);
+  AppendIdentifier(text, "SESS_", sessions_.At(row), 15);
 }
 
 void Identity::AppendDevice(std::string& text, DeviceNumber device) const {
-  text += "DEV_";
-  AppendDigits(text, devices_.At(device), 15);
+  AppendIdentifier(text, "DEV_", devices_.At(device), 15);
 }
 
 void Identity::AppendMerchant(std::string& text, MerchantNumber merchant) const {
-  text += "MERCH_";
-  AppendDigits(text, merchants_.At(merchant), 8);
+  AppendIdentifier(text, "MERCH_", merchants_.At(merchant), 8);
 }
 
 void Identity::AppendRing(std::string& text, uint64_t ring) const {
-  text += "RING_";
-  AppendDigits(text, rings_.At(ring), 15);
+  AppendIdentifier(text, "RING_", rings_.At(ring), 15);
 }
 
 void Identity::AppendOfTransaction(std::string& text, std::string_view prefix, uint64_t row) const {
-  text += prefix;
-  AppendDigits(text, transactions_.At(row), 15);
+  AppendIdentifier(text, prefix, transactions_.At(row), 15);
 }
 
 uint16_t Identity::MerchantName(MerchantNumber merchant) const {

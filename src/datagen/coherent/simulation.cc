@@ -216,6 +216,7 @@ Status Simulation::MakeFraud(const FraudPlan& plan) {
 }
 
 Status Simulation::Finish(CustomerState& customer, bool certain, Draws& draws, Row& row) {
+  if (row.amount <= kNoInstallments) row.installments = 1;
   bank_.Derive(customer, row);
   if (!certain) bank_.StayBelowLimits(customer, draws, row);
   bank_.Decide(customer, certain, draws, row);
