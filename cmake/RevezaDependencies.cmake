@@ -50,6 +50,7 @@ if(REVEZA_ARROW)
   list(GET REVEZA_ARROW 0 REVEZA_ARROW)
   get_filename_component(REVEZA_ARROW_HOME ${REVEZA_ARROW} DIRECTORY)
   string(REPLACE libarrow. libparquet. REVEZA_PARQUET ${REVEZA_ARROW})
+  string(REPLACE libarrow. libarrow_s3. REVEZA_ARROW_S3 ${REVEZA_ARROW})
   file(STRINGS ${REVEZA_ARROW_HOME}/include/arrow/util/config.h REVEZA_ARROW_FOUND
     REGEX "ARROW_VERSION_STRING")
 endif()
@@ -61,7 +62,15 @@ if(REVEZA_ARROW_FOUND MATCHES "\"${REVEZA_ARROW_VERSION}\"")
   add_library(reveza_parquet SHARED IMPORTED)
   set_target_properties(reveza_parquet PROPERTIES IMPORTED_LOCATION ${REVEZA_PARQUET}
     INTERFACE_LINK_LIBRARIES reveza_arrow)
+  add_library(reveza_arrow_s3 SHARED IMPORTED)
+  set_target_properties(reveza_arrow_s3 PROPERTIES IMPORTED_LOCATION ${REVEZA_ARROW_S3}
+    INTERFACE_LINK_LIBRARIES reveza_arrow)
 else()
   message(STATUS "No Arrow ${REVEZA_ARROW_VERSION} in build/python (tools/setup.sh installs it): "
     "nothing that is built here writes Parquet or Arrow files")
 endif()
+
+# What tools/setup.sh builds for tests, which look for it when they run.
+file(STRINGS ${PROJECT_SOURCE_DIR}/tools/requirements-go.txt REVEZA_S3_SERVER REGEX "^versitygw ")
+string(REGEX REPLACE ".*@" "" REVEZA_S3_SERVER "${REVEZA_S3_SERVER}")
+set(REVEZA_S3_SERVER ${PROJECT_SOURCE_DIR}/build/servers/versitygw-${REVEZA_S3_SERVER}/versitygw)

@@ -25,7 +25,7 @@ endif()
 if(TARGET fraudgen)
   if(TARGET reveza_parquet)
     set_target_properties(fraudgen PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/reveza/arrow")
-    install(FILES ${REVEZA_ARROW} ${REVEZA_PARQUET} ${REVEZA_ARROW_LICENCES}
+    install(FILES ${REVEZA_ARROW} ${REVEZA_PARQUET} ${REVEZA_ARROW_S3} ${REVEZA_ARROW_LICENCES}
       DESTINATION lib/reveza/arrow)
   endif()
   install(TARGETS fraudgen RUNTIME DESTINATION bin OPTIONAL)

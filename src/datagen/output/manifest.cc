@@ -84,6 +84,10 @@ class Members {
     value = member.get<std::string>();
   }
 
+  void TakeIfThere(const char* key, std::string& value) {
+    if (!error_ && object_.contains(key)) Take(key, value);
+  }
+
   void TakeHash(const char* key, std::string& value) {
     Take(key, value);
     if (!error_ && !IsHash(value)) RefuseMember(key, "is no hash of 32 hexadecimal digits");
@@ -251,6 +255,7 @@ std::string ManifestNameOf(std::string_view file) { return fmt::format("manifest
 std::string WriteFileManifest(const FileManifest& manifest) {
   Json json = {{"manifest", kVersion}};
   json.update(JsonOf(manifest));
+  if (!manifest.etag.empty()) json["etag"] = manifest.etag;
   json["made_by"] = JsonOf(manifest.made_by);
   return TextOf(json);
 }
@@ -264,6 +269,7 @@ Result<FileManifest> ReadFileManifest(std::string_view text, std::string_view na
   }
   FileManifest manifest;
   TakeFile(members, manifest);
+  members.TakeIfThere("etag", manifest.etag);
   const Json& made_by_json = members.Get("made_by");
   if (auto ended = members.End(); !ended) return std::unexpected(std::move(ended).error());
   auto made_by = MadeByOf(made_by_json, fmt::format("{}: 'made_by'", name));

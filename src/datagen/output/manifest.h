@@ -50,6 +50,9 @@ struct FileManifest {
   uint64_t rows = 0;
   uint64_t bytes = 0;
   std::string xxh3_128;  // as HashingSink has it
+  // What the store calls these bytes, where the file is an object. It stands only beside the file,
+  // not in the whole, which is the same everywhere.
+  std::string etag = {};
   MadeBy made_by;
 
   friend bool operator==(const FileManifest&, const FileManifest&) = default;

@@ -1,4 +1,4 @@
-// Where a run's files go: a folder, later a bucket. Safe from several threads, as long as no two
+// Where a run's files go: a folder, or a bucket. Safe from several threads, as long as no two
 // make the same file.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace reveza::datagen {
 
 struct StoredFile {
   uint64_t bytes = 0;
-  std::string hash;  // as of HashingSink
+  std::string etag = {};  // what a store calls these bytes; empty in a folder
 };
 
 class Destination {
@@ -30,6 +30,8 @@ class Destination {
   // A file that is not there is nothing.
   virtual Result<std::optional<std::string>> ReadSmall(std::string_view name) = 0;
   virtual Result<std::optional<StoredFile>> Look(std::string_view name) = 0;
+  // Of all its bytes, as of HashingSink. The file is there.
+  virtual Result<std::string> HashOf(std::string_view name) = 0;
   // Removes what dead runs left half-written of this file.
   virtual void Clean(std::string_view name) = 0;
   virtual Result<std::unique_ptr<ByteSink>> Create(std::string_view name) = 0;

@@ -21,6 +21,7 @@ class Folder final : public Destination {
   Result<std::vector<std::string>> List() override;
   Result<std::optional<std::string>> ReadSmall(std::string_view name) override;
   Result<std::optional<StoredFile>> Look(std::string_view name) override;
+  Result<std::string> HashOf(std::string_view name) override;
   void Clean(std::string_view name) override;
   Result<std::unique_ptr<ByteSink>> Create(std::string_view name) override;
   std::string PathOf(std::string_view name) const override;

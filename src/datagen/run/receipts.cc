@@ -139,11 +139,17 @@ Result<std::optional<FileManifest>> Receipts::Find(const PlannedFile& planned) c
                     "and it is made again",
                     path, (*stored)->bytes, there.bytes));
   }
-  if ((*stored)->hash != there.xxh3_128) {
+  // A store's own name for the bytes spares reading them.
+  const bool named = !(*stored)->etag.empty() && !there.etag.empty();
+  const auto hash =
+      named ? Result<std::string>((*stored)->etag) : destination_.HashOf(planned.name);
+  if (!hash) return std::unexpected(hash.error());
+  const std::string& wanted = named ? there.etag : there.xxh3_128;
+  if (*hash != wanted) {
     return Differs(
-        fmt::format("{} was changed: its hash is {}, its manifest says {}; remove it, "
+        fmt::format("{} was changed: its {} is {}, its manifest says {}; remove it, "
                     "and it is made again",
-                    path, (*stored)->hash, there.xxh3_128));
+                    path, named ? "ETag" : "hash", *hash, wanted));
   }
   return manifest;
 }
@@ -151,8 +157,13 @@ Result<std::optional<FileManifest>> Receipts::Find(const PlannedFile& planned) c
 Status Receipts::MayReplace(const WrittenFile& file) const {
   const auto stored = destination_.Look(file.planned.name);
   if (!stored) return std::unexpected(stored.error());
+  if (!*stored) return {};
   // Whoever was ended between the file and its manifest left the same bytes.
-  if (!*stored || (*stored)->hash == file.hash) return {};
+  if ((*stored)->bytes == file.bytes) {
+    const auto hash = destination_.HashOf(file.planned.name);
+    if (!hash) return std::unexpected(hash.error());
+    if (*hash == file.hash) return {};
+  }
   return Differs(
       fmt::format("{} is there already, and not from this run; move it away, or write "
                   "to another folder",
@@ -160,6 +171,14 @@ Status Receipts::MayReplace(const WrittenFile& file) const {
 }
 
 Status Receipts::Write(const WrittenFile& file) const {
+  const auto stored = destination_.Look(file.planned.name);
+  if (!stored) return std::unexpected(stored.error());
+  const uint64_t bytes = *stored ? (*stored)->bytes : 0;
+  if (!*stored || bytes != file.bytes) {
+    return Fail(Error::Code::kUnavailable,
+                fmt::format("{} has {} bytes after {} were written; run the same command again",
+                            destination_.PathOf(file.planned.name), bytes, file.bytes));
+  }
   const FileManifest manifest{.file = file.planned.name,
                               .table = std::string(file.planned.table->name),
                               .block = file.planned.block,
@@ -167,6 +186,7 @@ Status Receipts::Write(const WrittenFile& file) const {
                               .rows = file.rows,
                               .bytes = file.bytes,
                               .xxh3_128 = file.hash,
+                              .etag = (*stored)->etag,
                               .made_by = made_by_};
   return WriteSmall(destination_, ManifestNameOf(file.planned.name), WriteFileManifest(manifest));
 }

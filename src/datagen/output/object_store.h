@@ -1,0 +1,58 @@
+// Buckets of objects that speak Amazon's S3, as fraudgen uses them. The library that does it may be
+// missing from a build: then Begin gives an error that says so.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "datagen/output/byte_sink.h"
+#include "datagen/output/store_address.h"
+
+namespace reveza::datagen {
+
+struct StoredObject {
+  uint64_t bytes = 0;
+  std::string etag;  // the store's name for these bytes, without quotes
+};
+
+// Safe from several threads; the sinks it gives are not, and must be gone before it.
+class ObjectStore {
+ public:
+  // Parts of one size, as some stores want them, and of that size because Arrow has it.
+  static constexpr std::size_t kPartBytes = std::size_t{10} << 20;
+  static constexpr std::size_t kParts = 3;
+
+  virtual ~ObjectStore() = default;
+
+  // Of the names that begin with PREFIX/ what follows, up to the next slash. An error if there is
+  // no such bucket, nobody answers, or the keys are wrong.
+  virtual Result<std::vector<std::string>> List(std::string_view prefix) = 0;
+  // An object that is not there is nothing.
+  virtual Result<std::optional<StoredObject>> Head(std::string_view key) = 0;
+  // Passes all its bytes on; false: it is not there.
+  virtual Result<bool> Read(std::string_view key, ByteSink& to) = 0;
+  // Bytes that become an object when they are whole, in place of what had its name. At most kParts
+  // of kPartBytes are in memory.
+  virtual Result<std::unique_ptr<ByteSink>> Create(std::string_view key) = 0;
+};
+
+// The library below can be begun once in a process, and must be ended before the process is: so
+// only one of these is ever made, by main, and goes after all that uses it.
+class StoreSession {
+ public:
+  // Sets what the library reads from the environment, so it comes before other threads do.
+  static Result<std::unique_ptr<StoreSession>> Begin(const StoreAddress& address);
+
+  virtual ~StoreSession() = default;
+
+  virtual Result<std::unique_ptr<ObjectStore>> Connect(const StoreAddress& address,
+                                                       StorePatience patience) = 0;
+};
+
+}  // namespace reveza::datagen

@@ -1,0 +1,139 @@
+#include "datagen/output/queued_sink.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace reveza::datagen {
+namespace {
+
+constexpr std::size_t kPart = 10;
+
+struct Seen {
+  std::mutex mutex;
+  std::vector<std::string> parts;
+  bool finished = false;
+  bool gone = false;
+};
+
+// Takes a part only when it may, and fails from a certain one on.
+class SlowSink final : public ByteSink {
+ public:
+  SlowSink(Seen& seen, std::shared_future<void> may, std::size_t good)
+      : seen_(seen), may_(std::move(may)), good_(good) {}
+  ~SlowSink() override { seen_.gone = true; }
+
+  Status Append(std::string_view bytes) override {
+    may_.wait();
+    const std::scoped_lock lock(seen_.mutex);
+    if (seen_.parts.size() == good_) return Fail(Error::Code::kUnavailable, "the line was cut");
+    seen_.parts.emplace_back(bytes);
+    return {};
+  }
+  Status Finish() override {
+    seen_.finished = true;
+    return {};
+  }
+
+ private:
+  Seen& seen_;
+  std::shared_future<void> may_;
+  std::size_t good_;
+};
+
+class QueuedSinkTest : public testing::Test {
+ protected:
+  std::unique_ptr<QueuedSink> Make(std::size_t good = 1000) {
+    return std::make_unique<QueuedSink>(
+        std::make_unique<SlowSink>(seen_, may_.get_future().share(), good), kPart, 3);
+  }
+
+  Seen seen_;
+  std::promise<void> may_;
+};
+
+TEST_F(QueuedSinkTest, HandsOnEqualPartsAndTheRestAtTheEnd) {
+  may_.set_value();
+  const auto sink = Make();
+  std::string all;
+  for (int i = 0; i < 25; ++i) {
+    const std::string piece(static_cast<std::size_t>(i % 7), static_cast<char>('a' + i));
+    ASSERT_TRUE(sink->Append(piece));
+    all += piece;
+  }
+  ASSERT_TRUE(sink->Finish());
+  EXPECT_TRUE(seen_.finished);
+  std::string joined;
+  for (std::size_t i = 0; i < seen_.parts.size(); ++i) {
+    if (i + 1 < seen_.parts.size()) {
+      EXPECT_EQ(seen_.parts[i].size(), kPart) << i;
+    }
+    joined += seen_.parts[i];
+  }
+  EXPECT_EQ(joined, all);
+}
+
+TEST_F(QueuedSinkTest, CutsWhatComesInOnePiece) {
+  may_.set_value();
+  const auto sink = Make();
+  ASSERT_TRUE(sink->Append(std::string(25, 'x')));
+  ASSERT_TRUE(sink->Finish());
+  EXPECT_EQ(seen_.parts, (std::vector<std::string>{std::string(10, 'x'), std::string(10, 'x'),
+                                                   std::string(5, 'x')}));
+}
+
+TEST_F(QueuedSinkTest, WhatFitsIntoOnePartIsHandedOnByFinish) {
+  may_.set_value();
+  const auto sink = Make();
+  ASSERT_TRUE(sink->Append("0123456789"));
+  EXPECT_TRUE(seen_.parts.empty());
+  ASSERT_TRUE(sink->Finish());
+  EXPECT_EQ(seen_.parts, std::vector<std::string>{"0123456789"});
+}
+
+TEST_F(QueuedSinkTest, WhoeverMakesMoreThanThePartsHoldWaits) {
+  const auto sink = Make();
+  ASSERT_TRUE(sink->Append(std::string(3 * kPart, 'x')));
+  auto more = std::async(std::launch::async, [&] { return sink->Append("y"); });
+  EXPECT_EQ(more.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  may_.set_value();
+  EXPECT_TRUE(more.get());
+  ASSERT_TRUE(sink->Finish());
+  EXPECT_EQ(seen_.parts.size(), 4U);
+}
+
+TEST_F(QueuedSinkTest, AnErrorReachesWhoeverAppendsNext) {
+  may_.set_value();
+  const auto sink = Make(1);
+  Status appended;
+  for (int i = 0; i < 10 && appended; ++i) appended = sink->Append(std::string(kPart, 'x'));
+  ASSERT_FALSE(appended);
+  EXPECT_EQ(appended.error().message, "the line was cut");
+  EXPECT_EQ(seen_.parts.size(), 1U);
+  EXPECT_FALSE(seen_.finished);
+}
+
+TEST_F(QueuedSinkTest, AnErrorOfTheLastPartIsThatOfFinish) {
+  may_.set_value();
+  const auto sink = Make(1);
+  ASSERT_TRUE(sink->Append(std::string(2 * kPart, 'x')));
+  const auto finished = sink->Finish();
+  ASSERT_FALSE(finished);
+  EXPECT_FALSE(seen_.finished);
+}
+
+TEST_F(QueuedSinkTest, WithoutFinishNothingIsFinished) {
+  auto sink = Make();
+  ASSERT_TRUE(sink->Append(std::string(3 * kPart, 'x')));
+  may_.set_value();
+  sink.reset();
+  EXPECT_TRUE(seen_.gone);
+  EXPECT_FALSE(seen_.finished);
+}
+
+}  // namespace
+}  // namespace reveza::datagen

@@ -1,0 +1,41 @@
+// A bucket as the destination of a run: what a folder's files would be called, behind a prefix.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "datagen/civil_time.h"
+#include "datagen/output/object_store.h"
+#include "datagen/run/destination.h"
+
+namespace reveza::datagen {
+
+// The prefix with a day behind it: PREFIX/YYYY/MM/DD.
+std::string PrefixOfDay(std::string_view prefix, CivilDate day);
+
+class Bucket final : public Destination {
+ public:
+  // `store` must outlive it. `address.prefix` is what stands before the names.
+  Bucket(ObjectStore& store, StoreAddress address);
+
+  Status Prepare() override;
+  Result<std::vector<std::string>> List() override;
+  Result<std::optional<std::string>> ReadSmall(std::string_view name) override;
+  Result<std::optional<StoredFile>> Look(std::string_view name) override;
+  Result<std::string> HashOf(std::string_view name) override;
+  // Nothing that is unfinished has a name in a bucket.
+  void Clean(std::string_view) override {}
+  Result<std::unique_ptr<ByteSink>> Create(std::string_view name) override;
+  std::string PathOf(std::string_view name) const override;
+
+ private:
+  std::string KeyOf(std::string_view name) const;
+
+  ObjectStore& store_;
+  const StoreAddress address_;
+};
+
+}  // namespace reveza::datagen
