@@ -67,5 +67,5 @@ install: build ## install to PREFIX (now /usr/local), below DESTDIR if it is set
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)" \
 	  | sed -nE 's/^-- (Installing|Up-to-date): /  /p'
 
-clean: ## remove what was built, but keep the compilers that setup fetched
-	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name python -exec rm -rf {} +; fi
+clean: ## remove what was built, but keep what setup fetched
+	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name python ! -name servers -exec rm -rf {} +; fi

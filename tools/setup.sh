@@ -5,7 +5,8 @@
 #
 #   build   compiler, libraries, Arrow from its wheel, and where no CUDA toolkit is installed NVIDIA's
 #           wheels; wheels go into a private Python environment in the build tree (build/python)
-#   test    readers of data, as wheels, that some of the tests ask what they see
+#   test    readers of data, as wheels, that some of the tests ask what they see; where there is Go,
+#           the servers that tests talk to, built into build/servers
 #   check   what `make check` needs besides
 #   fuzz    what `make fuzz` needs besides
 #
@@ -23,6 +24,8 @@ environment=build/python
 requirements=tools/requirements.txt
 arrow_requirements=tools/requirements-arrow.txt
 test_requirements=tools/requirements-test.txt
+servers=build/servers
+server_requirements=tools/requirements-go.txt
 quiet=no
 
 fail() {
@@ -158,6 +161,43 @@ need_wheels() {
   say "$1: $(sed -n 's/^\([a-z][a-z0-9-]*\)==/\1 /p' "$2" | paste -sd , | sed 's/,/, /g')"
 }
 
+# need_server NAME PACKAGE@VERSION WITHOUT: it is built once, for the version is part of its folder.
+need_server() {
+  local name=$1 version=${2##*@} go log
+  local folder=$servers/$name-$version
+  if [[ ! -x $folder/$name ]]; then
+    go=$(command -v go || true)
+    [[ -n $go || ! -x /usr/local/go/bin/go ]] || go=/usr/local/go/bin/go
+    if [[ -z $go ]]; then
+      printf 'setup: no Go to build %s with (1.21 or later fetches the one that it needs); without it %s\n' \
+        "$name" "$3" >&2
+      return
+    fi
+    printf 'building %s %s into %s\n' "$name" "$version" "$servers"
+    log=$(mktemp)
+    rm -rf "$folder.partial"
+    mkdir -p "$folder.partial"
+    if ! GOBIN=$PWD/$folder.partial GOTOOLCHAIN=auto GOFLAGS='-trimpath -modcacherw' \
+      "$go" install -ldflags='-s -w' "$2" >"$log" 2>&1; then
+      tail -n 3 "$log" >&2
+      printf 'setup: could not build %s; without it %s\n' "$name" "$3" >&2
+      rm -rf "$log" "$folder.partial"
+      return
+    fi
+    rm -rf "$log" "$folder"
+    mv "$folder.partial" "$folder"
+  fi
+  say "$name $version in $servers"
+}
+
+need_servers() {
+  local name package
+  while read -r name package; do
+    [[ $name == [a-z]* ]] || continue
+    need_server "$name" "$package" "$1"
+  done <"$server_requirements"
+}
+
 main() {
   local parts=() part packages=()
   for part in "$@"; do
@@ -185,6 +225,7 @@ main() {
   fi
   if [[ " ${parts[*]} " == *" test "* ]]; then
     need_wheels 'Readers of data' "$test_requirements" 'some tests are skipped'
+    need_servers 'the tests that write to buckets are skipped'
   fi
 }
 

@@ -27,7 +27,18 @@ for word in "$@"; do
   case $word in install | --*) ;; *) echo "$word" >>"$folder/installed.txt" ;; esac
 done
 """
+# Builds what it is told to, unless the network is gone.
+GO = """#!/bin/bash
+folder=$(dirname "$0")
+if [[ -e $folder/go-fails ]]; then echo 'dial tcp: no such host'; exit 1; fi
+echo "go $*" >>"$folder/go.log"
+program=${!#}
+program=${program##*/}
+echo program >"$GOBIN/${program%@*}"
+chmod +x "$GOBIN/${program%@*}"
+"""
 REQUIREMENTS = ("requirements.txt", "requirements-arrow.txt", "requirements-test.txt")
+SERVERS = "requirements-go.txt"
 SITE = "build/python/lib/python3.11/site-packages"
 
 
@@ -36,9 +47,9 @@ class Setup(TreeTest):
         super().setUp()
         self.tree.chmod(0o755)
         (self.tree / "tools").mkdir()
-        for name in ("setup.sh", *REQUIREMENTS):
+        for name in ("setup.sh", *REQUIREMENTS, SERVERS):
             shutil.copy(ROOT / "tools" / name, self.tree / "tools" / name)
-        for name, text in (("dpkg-query", DPKG_QUERY), ("apt-get", APT_GET)):
+        for name, text in (("dpkg-query", DPKG_QUERY), ("apt-get", APT_GET), ("go", GO)):
             self.write(f"bin/{name}", text).chmod(0o755)
         for file in ("bin/nvcc", "include/cuda.h", "include/nvml.h"):
             self.write(f"toolkit/{file}").chmod(0o755)
@@ -124,8 +135,27 @@ class Setup(TreeTest):
         self.install()
         status, lines, errors = self.run_setup("test")
         self.assertEqual((status, errors), (0, ""))
-        self.assertEqual(len(lines), 1)
         self.assertIn("polars", lines[0])
+        self.assertRegex(lines[-1], r"^ok  versitygw v\d+\.\d+\.\d+ in build/servers$")
+
+    def test_servers_are_built_once_for_each_version(self):
+        for _ in range(2):
+            self.assertEqual(self.run_setup("test")[0], 0)
+        log = self.tree / "bin/go.log"
+        self.assertRegex(log.read_text(), r"^go install .*/versitygw@v[\d.]+\n$")
+        requirements = self.tree / "tools" / SERVERS
+        requirements.write_text(requirements.read_text().replace("@v", "@v9."))
+        self.assertIn("ok  versitygw v9.", self.run_setup("test")[1][-1])
+        self.assertEqual(len(log.read_text().splitlines()), 2)
+
+    def test_without_a_server_it_is_said_what_is_not_tested(self):
+        self.write("bin/go-fails")
+        status, lines, errors = self.run_setup("test")
+        self.assertEqual(status, 0)
+        self.assertIn("building versitygw", lines[-1])
+        self.assertIn("dial tcp: no such host\nsetup: could not build versitygw; without it the "
+                      "tests that write to buckets are skipped\n", errors)
+        self.assertEqual(list((self.tree / "build/servers").iterdir()), [])
 
     def test_what_can_be_done_without_is_said_and_no_reason_to_stop(self):
         self.break_python()
