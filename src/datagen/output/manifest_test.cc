@@ -87,6 +87,17 @@ TEST(FileManifest, IsReadAsItWasWritten) {
   }
 }
 
+TEST(FileManifest, AStoresNameForTheBytesStandsBesideTheFileOnly) {
+  FileManifest file = Sample();
+  file.etag = "bccb8986cc6b395e4f045d410c776698-2";
+  const std::string text = WriteFileManifest(file);
+  EXPECT_TRUE(text.contains("\n  \"etag\": \"bccb8986cc6b395e4f045d410c776698-2\",\n")) << text;
+  const auto read = ReadFileManifest(text, "m");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, file);
+  EXPECT_EQ(*WriteManifest({file}), *WriteManifest({Sample()}));
+}
+
 TEST(FileManifest, ErrorsNameTheFileAndWhatIsWrong) {
   const std::string right = WriteFileManifest(Sample());
   const auto error = [](const std::string& text) {
