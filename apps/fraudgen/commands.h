@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "datagen/output/store_address.h"
 #include "datagen/run/plan.h"
 #include "datagen/run/settings.h"
 
@@ -10,7 +11,9 @@ namespace reveza::fraudgen {
 
 struct RunArguments {
   datagen::Settings settings;
-  std::string output = "output";
+  std::string output = "output";  // a folder, an address of a bucket, or -
+  datagen::StoreFlags store;
+  bool date_partition = true;  // in a bucket the last day stands behind the prefix
   std::string table;  // the one that goes to standard output; empty: that of the payments or rides
   datagen::Shard shard;
   int threads = 1;

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "commands.h"
+#include "datagen/output/object_store.h"
 #include "datagen/output/stdout_sink.h"
+#include "datagen/run/bucket.h"
 #include "datagen/run/folder.h"
 #include "datagen/run/one_file.h"
 #include "datagen/run/runner.h"
@@ -66,10 +68,10 @@ Result<Prepared> Prepare(const RunArguments& arguments, StopSignals& signals) {
   return prepared;
 }
 
-std::string JsonSummary(const RunArguments& arguments, const Prepared& prepared,
-                        const RunResult& result, double seconds) {
+std::string JsonSummary(const RunArguments& arguments, const std::string& place,
+                        const Prepared& prepared, const RunResult& result, double seconds) {
   nlohmann::ordered_json summary = {
-      {"output", arguments.output},
+      {"output", place},
       {"complete", result.complete},
       {"stopped", result.stopped},
       {"shard", fmt::format("{}/{}", arguments.shard.index, arguments.shard.count)},
@@ -87,8 +89,8 @@ std::string JsonSummary(const RunArguments& arguments, const Prepared& prepared,
   return summary.dump(2);
 }
 
-std::string Summary(const RunArguments& arguments, const Prepared& prepared,
-                    const RunResult& result, double seconds) {
+std::string Summary(const RunArguments& arguments, const std::string& place,
+                    const Prepared& prepared, const RunResult& result, double seconds) {
   TextTable table{.head = {"table", "files", "rows", "size"},
                   .align = {Align::kLeft, Align::kRight, Align::kRight, Align::kRight}};
   Bytes bytes = 0;
@@ -100,8 +102,7 @@ std::string Summary(const RunArguments& arguments, const Prepared& prepared,
                           FormatCount(total.rows), FormatSize(total.bytes)});
     bytes += total.bytes;
   }
-  std::string text =
-      fmt::format("{}: {} in all\n{}", arguments.output, FormatSize(bytes), Render(table, 2));
+  std::string text = fmt::format("{}: {} in all\n{}", place, FormatSize(bytes), Render(table, 2));
   if (result.progress.files_made > 0) {
     text += fmt::format(
         "made in {:.1f} s: {} rows/s, {}/s with {} thread{}\n", seconds,
@@ -120,10 +121,9 @@ std::string Summary(const RunArguments& arguments, const Prepared& prepared,
   return text;
 }
 
-int GenerateFolder(const RunArguments& arguments) {
-  StopSignals signals;
-  datagen::Folder folder(arguments.output);
-  if (auto prepared = folder.Prepare(); !prepared) return Say(prepared.error());
+int GenerateInto(datagen::Destination& destination, const RunArguments& arguments,
+                 StopSignals& signals) {
+  if (auto ready = destination.Prepare(); !ready) return Say(ready.error());
   const auto prepared = Prepare(arguments, signals);
   if (!prepared) {
     if (const int signal = signals.Came()) return Stopped(signal, arguments, kGoOn);
@@ -138,7 +138,7 @@ int GenerateFolder(const RunArguments& arguments) {
   const auto begin = Clock::now();
   const auto result = [&] {
     ProgressDisplay display(arguments.quiet, prepared->plan->rows());
-    return datagen::Run(*prepared->model, *prepared->plan, options, folder,
+    return datagen::Run(*prepared->model, *prepared->plan, options, destination,
                         [&](const datagen::Progress& now) {
                           display.Show(now.rows, now.rows_made, now.bytes_made);
                           return signals.Came() == 0;
@@ -147,14 +147,38 @@ int GenerateFolder(const RunArguments& arguments) {
   if (!result) return Say(result.error());
   const double seconds =
       std::max(1e-3, std::chrono::duration<double>(Clock::now() - begin).count());
+  const std::string place = destination.PathOf("");
   if (arguments.json) {
-    fmt::print("{}\n", JsonSummary(arguments, *prepared, *result, seconds));
+    fmt::print("{}\n", JsonSummary(arguments, place, *prepared, *result, seconds));
   }
   if (result->stopped) return Stopped(signals.Came(), arguments, kGoOn);
   if (!arguments.json && !arguments.quiet) {
-    fmt::print("{}", Summary(arguments, *prepared, *result, seconds));
+    fmt::print("{}", Summary(arguments, place, *prepared, *result, seconds));
   }
   return kDone;
+}
+
+int GenerateFolder(const RunArguments& arguments) {
+  StopSignals signals;
+  datagen::Folder folder(arguments.output);
+  return GenerateInto(folder, arguments, signals);
+}
+
+int GenerateBucket(const RunArguments& arguments) {
+  auto address =
+      datagen::ParseStoreAddress(arguments.output, arguments.store, datagen::ProcessEnvironment);
+  if (!address) return Say(address.error());
+  if (arguments.date_partition) {
+    address->prefix = datagen::PrefixOfDay(address->prefix, arguments.settings.End());
+  }
+  StopSignals signals;
+  // Ends what it began on every way out of here.
+  const auto session = datagen::StoreSession::Begin(*address);
+  if (!session) return Say(session.error());
+  const auto store = (*session)->Connect(*address, {});
+  if (!store) return Say(store.error());
+  datagen::Bucket bucket(**store, *address);
+  return GenerateInto(bucket, arguments, signals);
 }
 
 // The table of that name; or, having said why not, nothing.
@@ -211,6 +235,16 @@ int Generate(const RunArguments& arguments) {
   if (arguments.output == "-") return GenerateStream(arguments);
   if (!arguments.table.empty()) {
     return Say(kUsage, "--table is for --output -; a folder gets all tables");
+  }
+  if (datagen::IsStoreUrl(arguments.output)) return GenerateBucket(arguments);
+  if (!(arguments.store == datagen::StoreFlags())) {
+    return Say(kUsage, "--s3-... and --minio-... are for --output s3://bucket/prefix");
+  }
+  if (arguments.output.contains("://")) {
+    return Say(kUsage,
+               fmt::format("'{}' is no place to write to; name a folder, s3://bucket/prefix "
+                           "or minio://bucket/prefix",
+                           arguments.output));
   }
   return GenerateFolder(arguments);
 }

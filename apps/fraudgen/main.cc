@@ -30,7 +30,8 @@ struct Typed {
   std::map<std::string_view, std::string> settings;  // by key
   std::string config, shard, output = "output", table;
   int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  bool quiet = false, json = false;
+  bool quiet = false, json = false, no_date_partition = false;
+  datagen::StoreFlags store;
 };
 
 constexpr std::string_view kFooter =
@@ -44,7 +45,8 @@ constexpr std::string_view kFooter =
     "  --end-date    a fixed day unless given (it took today)\n"
     "  --fraud-rate  exactly that share of the rows (it tossed a coin for each)\n"
     "  --workers     threads, which change no byte (they were processes)\n"
-    "  --compression also for local files";
+    "  --compression also for local files\n"
+    "  --no-date-partition  the day in a bucket's keys is the last of the data (it was today)";
 
 std::string FlagOf(std::string_view key) {
   std::string flag(key);
@@ -73,11 +75,31 @@ void AddSettings(CLI::App& app, Typed& typed) {
   }
 }
 
+void AddStore(CLI::App& app, datagen::StoreFlags& store) {
+  app.add_option("--s3-endpoint,--minio-endpoint", store.endpoint,
+                 "of a bucket: http://host:port; else AWS_ENDPOINT_URL, MINIO_ENDPOINT or Amazon")
+      ->type_name("URL");
+  app.add_option("--s3-region", store.region, "of a bucket; else AWS_REGION")->type_name("NAME");
+  app.add_option("--s3-access-key,--minio-access-key", store.access_key,
+                 "else AWS_ACCESS_KEY_ID, MINIO_ACCESS_KEY, or what a profile has")
+      ->type_name("KEY");
+  app.add_option("--s3-secret-key,--minio-secret-key", store.secret_key,
+                 "else AWS_SECRET_ACCESS_KEY or MINIO_SECRET_KEY, which others do not see")
+      ->type_name("KEY");
+  app.add_option("--s3-profile", store.profile, "whose keys to take from ~/.aws")
+      ->type_name("NAME");
+}
+
 void AddAll(CLI::App& app, Typed& typed) {
-  app.add_option("-o,--output", typed.output, "folder, or - for standard output (one table)")
-      ->type_name("FOLDER");
+  app.add_option("-o,--output", typed.output,
+                 "folder, s3://bucket/prefix, minio://bucket/prefix, or - for standard output (one "
+                 "table)")
+      ->type_name("PLACE");
   app.add_option("--table", typed.table, "with --output -: which table")->type_name("NAME");
   AddSettings(app, typed);
+  AddStore(app, typed.store);
+  app.add_flag("--no-date-partition", typed.no_date_partition,
+               "in a bucket: no YYYY/MM/DD behind the prefix");
   app.add_option("-w,--workers,--threads", typed.threads, "threads; each takes about 80 MB")
       ->type_name("N");
   app.add_option("--shard", typed.shard, "make part I of N only, such as 3/8; all into one folder")
@@ -161,6 +183,8 @@ int Dispatch(const CLI::App& app, const Typed& typed) {
   }
   arguments.output = typed.output;
   arguments.table = typed.table;
+  arguments.store = typed.store;
+  arguments.date_partition = !typed.no_date_partition;
   arguments.threads = typed.threads;
   arguments.quiet = typed.quiet;
   arguments.json = typed.json;

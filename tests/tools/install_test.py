@@ -60,7 +60,7 @@ class Install(unittest.TestCase):
         self.assertTrue((folder / "LICENSE.txt").exists())
         needed = subprocess.run(["ldd", str(fraudgen)], capture_output=True, text=True,
                                 check=True).stdout
-        for library in ("libarrow", "libparquet"):
+        for library in ("libarrow", "libparquet", "libarrow_s3"):
             self.assertRegex(needed, rf"{library}\.so\S* => {self.root}/\S*lib/reveza/arrow/")
 
     def test_the_library_is_found_from_where_it_was_put(self):

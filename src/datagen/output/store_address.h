@@ -43,6 +43,8 @@ struct StoreFlags {
   std::string access_key = {};
   std::string secret_key = {};
   std::string profile = {};
+
+  friend bool operator==(const StoreFlags&, const StoreFlags&) = default;
 };
 
 // Whether an output is meant as a bucket.

@@ -1,0 +1,216 @@
+"""fraudgen and a bucket of a real S3 server, which checks signatures; pyarrow's own client reads.
+
+  bucket_test.py SERVER PROGRAM     (versitygw, which tools/setup.sh builds, and fraudgen)
+"""
+
+import collections.abc
+import hashlib
+import json
+import os
+import pathlib
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from fraudgen import ENVIRONMENT, PROGRAM, Case, hashes, start, writes_parquet
+
+try:
+    import pyarrow.fs
+    import pyarrow.parquet
+except ImportError:
+    MISSING = "pyarrow is not installed; tools/setup.sh does it"
+else:
+    MISSING = ""
+
+SERVER = pathlib.Path(sys.argv.pop() if len(sys.argv) > 1 else "versitygw")
+if not SERVER.exists():
+    MISSING = f"no S3 server at {SERVER}; `tools/setup.sh test` builds it where there is Go"
+elif not MISSING and not writes_parquet():
+    MISSING = "fraudgen was built without Arrow"
+KEYS = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing-secret"}
+OTHERS = ("AWS_", "MINIO_")
+KILLS = 15
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def start_server(folder: pathlib.Path) -> tuple[subprocess.Popen, str]:
+    """On a port that is free: somebody else may take it in between."""
+    (folder / "buckets/bucket").mkdir(parents=True)
+    (folder / "metadata").mkdir()
+    while True:
+        endpoint = f"127.0.0.1:{free_port()}"
+        server = subprocess.Popen(
+            [SERVER, "--quiet", "--port", endpoint, "posix", "--sidecar", folder / "metadata",
+             folder / "buckets"], env={**os.environ, "ROOT_ACCESS_KEY": "testing",
+                                       "ROOT_SECRET_KEY": "testing-secret"},
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        host, port = endpoint.split(":")
+        while server.poll() is None:
+            try:
+                socket.create_connection((host, int(port))).close()
+                return server, endpoint
+            except OSError:
+                time.sleep(0.02)
+
+
+def without_etags(files: dict[str, bytes]) -> dict[str, str]:
+    hashed = {}
+    for name, content in files.items():
+        if name.startswith("manifest-"):
+            content = b"".join(line for line in content.splitlines(keepends=True)
+                               if not line.startswith(b'  "etag": '))
+        hashed[name] = hashlib.sha256(content).hexdigest()
+    return hashed
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Bucket(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        server, self.endpoint = start_server(pathlib.Path(folder.name))
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        self.environment = {name: value for name, value in ENVIRONMENT.items()
+                            if not name.startswith(OTHERS)}
+        self.environment |= KEYS | {"AWS_ENDPOINT_URL": f"http://{self.endpoint}"}
+        self.client = pyarrow.fs.S3FileSystem(
+            access_key="testing", secret_key="testing-secret", region="us-east-1",
+            endpoint_override=self.endpoint, scheme="http")
+
+    def fraudgen(self, *arguments: object,
+                 environment: collections.abc.Mapping[str, str] | None = None
+                 ) -> subprocess.CompletedProcess:
+        return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True,
+                              env=self.environment if environment is None else environment,
+                              check=False)
+
+    def objects(self, prefix: str) -> dict[str, bytes]:
+        selector = pyarrow.fs.FileSelector(f"bucket/{prefix}", recursive=True)
+        found = {}
+        for info in self.client.get_file_info(selector):
+            if info.type == pyarrow.fs.FileType.File:
+                with self.client.open_input_stream(info.path) as stream:
+                    found[info.path.removeprefix(f"bucket/{prefix}/")] = stream.read()
+        return found
+
+    def assert_error(self, done: subprocess.CompletedProcess, status: int, *parts: str) -> None:
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("fraudgen: "), done.stderr)
+        for part in parts:
+            self.assertIn(part, done.stderr)
+
+    def test_has_the_bytes_of_a_folder(self) -> None:
+        for arguments in (("--rows", 30000, "--format", "csv", "--file-rows", 7000),
+                          ("--rows", 200000, "--format", "parquet")):
+            with self.subTest(arguments):
+                name = arguments[3]
+                folder = self.make(name, *arguments)
+                done = self.fraudgen("--output", f"s3://bucket/{name}", "--no-date-partition",
+                                     *arguments)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn(f"s3://bucket/{name}: ", done.stdout)
+                self.assertEqual(without_etags(self.objects(name)), hashes(folder))
+        rows = pyarrow.parquet.read_table("bucket/parquet/transactions_00000.parquet",
+                                          filesystem=self.client)
+        self.assertEqual(rows.num_rows, 200000)
+
+    def test_keys_have_the_last_day_of_the_data(self) -> None:
+        for _ in range(2):
+            done = self.fraudgen("--output", f"minio://bucket/lake", "--rows", 100, "--end-date",
+                                 "2024-02-29", "--json", "--minio-endpoint",
+                                 f"http://{self.endpoint}/")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+        summary = json.loads(done.stdout)
+        self.assertEqual(summary["output"], "s3://bucket/lake/2024/02/29")
+        self.assertEqual((summary["files_made"], summary["files_kept"]), (0, 3))
+        self.assertIn("2024/02/29/transactions_00000.jsonl", self.objects("lake"))
+
+    def test_a_killed_run_goes_on(self) -> None:
+        arguments = ("--rows", 60000, "--format", "jsonl", "--file-rows", 15000, "--threads", 2)
+        folder = self.make("whole", *arguments)
+        begin = time.monotonic()
+        self.assertEqual(self.fraudgen("--output", "s3://bucket/undisturbed", *arguments).returncode,
+                         0)
+        took = time.monotonic() - begin
+        chance = random.Random(20261121)
+        command = [PROGRAM, "--output", "s3://bucket/data", "--no-date-partition", "--quiet",
+                   *map(str, arguments)]
+        for _ in range(KILLS):
+            run = subprocess.Popen(command, env=self.environment, stderr=subprocess.PIPE)
+            time.sleep(chance.uniform(0, took))
+            run.kill()
+            errors = run.communicate()[1]
+            self.assertIn(run.returncode, (0, -signal.SIGKILL), errors)
+        done = self.fraudgen(*command[1:])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(without_etags(self.objects("data")), hashes(folder))
+
+    def test_shards_at_the_same_time_are_one_data_set(self) -> None:
+        arguments = ("--rows", 30000, "--format", "csv", "--file-rows", 7000)
+        folder = self.make("whole", *arguments)
+        command = [PROGRAM, "--output", "s3://bucket/data", "--no-date-partition", "--quiet",
+                   *map(str, arguments)]
+        runs = [subprocess.Popen([*command, "--shard", f"{index}/3"], env=self.environment)
+                for index in (1, 2, 3)]
+        self.assertEqual([run.wait() for run in runs], [0, 0, 0])
+        self.assertEqual(self.fraudgen(*command[1:]).returncode, 0)
+        self.assertEqual(without_etags(self.objects("data")), hashes(folder))
+
+    def test_ctrl_c_ends_it_cleanly(self) -> None:
+        run = subprocess.Popen([PROGRAM, "--output", "s3://bucket/data", "--no-date-partition",
+                                "--rows", "900000000", "--format", "csv", "--file-rows", "5000"],
+                               env=self.environment, stderr=subprocess.PIPE, text=True)
+        while not self.client.get_file_info(
+                "bucket/data/manifest-transactions_00000.csv.json").is_file:
+            time.sleep(0.02)
+        run.send_signal(signal.SIGINT)
+        errors = run.communicate()[1]
+        self.assertEqual((run.returncode, errors.splitlines()[-1]), (
+            130, "fraudgen: stopped; what is finished stays, the same command goes on from there"))
+
+    def test_each_error_is_one_line_with_its_fix(self) -> None:
+        rows = ("--rows", 100)
+        self.assert_error(self.fraudgen("--output", "s3://nowhere/data", *rows), 12,
+                          f"http://{self.endpoint} has no bucket 'nowhere'; check its name")
+        for wrong in ({"AWS_SECRET_ACCESS_KEY": "wrong"}, {"AWS_ACCESS_KEY_ID": "nobody"}):
+            self.assert_error(
+                self.fraudgen("--output", "s3://bucket/data", *rows,
+                              environment=self.environment | wrong), 5,
+                "does not know these keys; check --s3-access-key")
+        nobody = f"http://127.0.0.1:{free_port()}"
+        self.assert_error(self.fraudgen("--output", "s3://bucket/data", "--s3-endpoint", nobody,
+                                        *rows), 12,
+                          f"{nobody} does not answer; check --s3-endpoint")
+        self.assert_error(self.fraudgen("--output", "s3://Bucket", *rows), 2, "names no bucket")
+        self.assert_error(self.fraudgen("--output", "s3://bucket", "--s3-access-key", "a", *rows), 2,
+                          "give both, or neither")
+        self.assert_error(self.fraudgen("--output", "s3://bucket", "--s3-endpoint", "http://", *rows),
+                          2, "is no endpoint; write http://host:port")
+        self.assert_error(self.fraudgen("--output", self.place / "data", "--s3-endpoint", nobody,
+                                        *rows), 2, "are for --output s3://bucket/prefix")
+        self.assert_error(self.fraudgen("--output", "gs://bucket", *rows), 2, "no place to write to")
+        self.assertFalse((self.place / "data").exists())
+
+    def test_another_seed_is_refused(self) -> None:
+        command = ("--output", "s3://bucket/data", "--rows", 100)
+        self.assertEqual(self.fraudgen(*command).returncode, 0)
+        self.assert_error(self.fraudgen(*command, "--seed", 2), 15, "the seed is 1 there and 2 here")
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False).result
+    # ctest shows what was skipped.
+    sys.exit(1 if not result.wasSuccessful() else 77 if result.skipped else 0)
