@@ -17,7 +17,7 @@ import tempfile
 import time
 import unittest
 
-from fraudgen import ENVIRONMENT, PROGRAM, Case, hashes, start, writes_parquet
+from fraudgen import ENVIRONMENT, PROGRAM, Case, hashes, writes_parquet
 
 try:
     import pyarrow.fs
@@ -128,14 +128,16 @@ class Bucket(Case):
         self.assertEqual(rows.num_rows, 200000)
 
     def test_keys_have_the_last_day_of_the_data(self) -> None:
+        summaries = []
         for _ in range(2):
-            done = self.fraudgen("--output", f"minio://bucket/lake", "--rows", 100, "--end-date",
+            done = self.fraudgen("--output", "minio://bucket/lake", "--rows", 100, "--end-date",
                                  "2024-02-29", "--json", "--minio-endpoint",
                                  f"http://{self.endpoint}/")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-        summary = json.loads(done.stdout)
-        self.assertEqual(summary["output"], "s3://bucket/lake/2024/02/29")
-        self.assertEqual((summary["files_made"], summary["files_kept"]), (0, 3))
+            summaries.append(json.loads(done.stdout))
+        first, second = summaries
+        self.assertEqual(second["output"], "s3://bucket/lake/2024/02/29")
+        self.assertEqual((second["files_made"], second["files_kept"]), (0, first["files_made"]))
         self.assertIn("2024/02/29/transactions_00000.jsonl", self.objects("lake"))
 
     def test_a_killed_run_goes_on(self) -> None:
