@@ -43,6 +43,14 @@ class FieldRandom {
     return Mix(outer_ ^ Mix(inner_ + counter * kStep));
   }
 
+  // The same for many rows, which is much faster where the processor has wide vectors: from `row`
+  // on, as many as `bits`; at these offsets from `row`; at these rows. The latter two need room in
+  // `bits` for each, which may not overlap them.
+  void Fill(uint64_t row, std::span<uint64_t> bits, uint16_t draw = 0) const;
+  void FillAt(uint64_t row, std::span<const uint16_t> offsets, std::span<uint64_t> bits,
+              uint16_t draw = 0) const;
+  void FillAt(std::span<const uint64_t> rows, std::span<uint64_t> bits, uint16_t draw = 0) const;
+
   // Below `limit`, which is at least 1. Uneven by at most limit / 2^64.
   constexpr uint64_t Below(uint64_t limit, uint64_t row, uint16_t draw = 0) const {
     return UpperProduct(Bits(row, draw), limit);

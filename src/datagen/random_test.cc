@@ -4,6 +4,7 @@
 
 #include <array>
 #include <set>
+#include <span>
 #include <vector>
 
 namespace reveza::datagen {
@@ -136,6 +137,35 @@ TEST(WeightedChoice, RefusesWeightsThatAreNone) {
   }
   EXPECT_FALSE(WeightedChoice::Make(std::vector<uint32_t>(65'536, 1)));
   EXPECT_TRUE(WeightedChoice::Make(std::vector<uint32_t>(65'535, 1)));
+}
+
+TEST(FieldRandom, FillsManyRowsWithTheSameBits) {
+  const FieldRandom random(42, 3, 9);
+  constexpr uint64_t kFirst = 4'000'000'000;
+  for (const std::size_t count : {0u, 1u, 7u, 8u, 1'001u}) {
+    for (const uint16_t draw : {0, 5}) {
+      std::vector<uint64_t> bits(count + 1, 77);
+      random.Fill(kFirst, std::span(bits).first(count), draw);
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(bits[i], random.Bits(kFirst + i, draw)) << i;
+      }
+      EXPECT_EQ(bits[count], 77u);
+
+      std::vector<uint16_t> offsets;
+      std::vector<uint64_t> rows;
+      for (std::size_t i = 0; i < count; ++i) {
+        offsets.push_back(static_cast<uint16_t>(i * 61));
+        rows.push_back(i * i * i * 1'000);
+      }
+      random.FillAt(kFirst, offsets, bits, draw);
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(bits[i], random.Bits(kFirst + offsets[i], draw)) << i;
+      }
+      random.FillAt(rows, bits, draw);
+      for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(bits[i], random.Bits(rows[i], draw)) << i;
+      EXPECT_EQ(bits[count], 77u);
+    }
+  }
 }
 
 }  // namespace

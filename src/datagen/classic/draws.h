@@ -2,8 +2,10 @@
 // batch.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "datagen/batch.h"
 #include "datagen/random.h"
@@ -15,6 +17,21 @@ constexpr uint64_t LowerHalf(uint64_t bits) { return bits << 32; }
 
 // Uniform from 0 to 99.
 constexpr uint64_t Percent(uint64_t bits) { return UpperProduct(bits, 100); }
+
+// The bits of one field for all rows of a batch, or for some of them.
+class Drawn {
+ public:
+  Drawn(const FieldRandom& random, uint64_t row, std::size_t rows) {
+    random.Fill(row, std::span(bits_).first(rows));
+  }
+  Drawn(const FieldRandom& random, uint64_t row, std::span<const uint16_t> offsets) {
+    random.FillAt(row, offsets, bits_);
+  }
+  uint64_t operator[](std::size_t index) const { return bits_[index]; }
+
+ private:
+  std::array<uint64_t, Batch::kMaxRows> bits_;
+};
 
 template <typename ColumnIndex>
 int64_t* Numbers(Batch& batch, ColumnIndex column) {

@@ -63,7 +63,7 @@ void Transactions::FillIdentifiers(uint64_t row, const Scratch& scratch, Batch& 
   char* device = BeginFixedTexts(Texts(batch, TransactionColumn::kDeviceId), rows, kDevice.kWidth);
   char* merchant =
       BeginFixedTexts(Texts(batch, TransactionColumn::kMerchantId), rows, kMerchant.kWidth);
-  const FieldRandom random = Random(Draw::kMerchantId);
+  const Drawn drawn(Random(Draw::kMerchantId), row, batch.rows());
   SixteenDigits row_digits;
   SixteenDigits customer_digits;
   SixteenDigits device_digits;
@@ -76,7 +76,7 @@ void Transactions::FillIdentifiers(uint64_t row, const Scratch& scratch, Batch& 
     kCustomer.Write(customer + i * kCustomer.kWidth, customer_digits);
     device_digits.Set(World::DeviceNumber(owner.customer, owner.device));
     kDevice.Write(device + i * kDevice.kWidth, device_digits);
-    kMerchant.Write(merchant + i * kMerchant.kWidth, 1 + random.Below(100'000, row + i));
+    kMerchant.Write(merchant + i * kMerchant.kWidth, 1 + UpperProduct(drawn[i], 100'000));
   }
 }
 
@@ -86,11 +86,11 @@ void Transactions::FillIp(uint64_t row, Batch& batch) const {
   const std::size_t rows = batch.rows();
   column.bytes.resize(rows * kLongest);
   column.ends.resize(rows);
-  const FieldRandom random = Random(Draw::kIp);
+  const Drawn drawn(Random(Draw::kIp), row, batch.rows());
   char* const begin = column.bytes.data();
   char* at = begin;
   for (std::size_t i = 0; i < rows; ++i) {
-    const uint64_t bits = random.Bits(row + i);
+    const uint64_t bits = drawn[i];
     at = WriteIpPart(at, lists::kIpFirstNumbers[UpperProduct(bits, lists::kIpFirstNumbers.size())]);
     at = WriteIpPart(at, bits >> 16 & 0xff);
     at = WriteIpPart(at, bits >> 8 & 0xff);
@@ -133,16 +133,16 @@ void Transactions::FillCard(uint64_t row, const RowList& cards, Batch& batch) co
   for (uint8_t* const flags : {validated, secured}) std::fill_n(flags, rows, 0);
   std::fill_n(installments, rows, 0);
 
-  const FieldRandom card_random = Random(Draw::kCard);
-  const FieldRandom use_random = Random(Draw::kCardUse);
+  const Drawn card_drawn(Random(Draw::kCard), row, std::span(cards.rows).first(cards.count));
+  const Drawn use_drawn(Random(Draw::kCardUse), row, std::span(cards.rows).first(cards.count));
   for (std::size_t k = 0; k < cards.count; ++k) {
     const std::size_t i = cards.rows[k];
     const bool debit = types[i] == static_cast<uint16_t>(Type::kDebitCard);
-    uint64_t bits = card_random.Bits(row + i);
+    uint64_t bits = card_drawn[k];
     brands[i] = static_cast<uint16_t>(brands_.Of(bits));
     entries[i] = static_cast<uint16_t>(entries_.Of(LowerHalf(bits)));
     card_types[i] = debit;
-    bits = use_random.Bits(row + i);
+    bits = use_drawn[k];
     installments[i] = debit ? 1 : lists::kInstallments[installments_.Of(bits)];
     validated[i] = Percent(bits << 24) < 95;
     secured[i] = Percent(bits << 44) < 70;
@@ -153,9 +153,9 @@ void Transactions::FillCardHash(uint64_t row, const RowList& cards, Batch& batch
   constexpr std::size_t kWidth = 16;
   ColumnValues& column = Texts(batch, TransactionColumn::kCardNumberHash);
   char* const to = BeginTextsOf(cards, kWidth, column);
-  const FieldRandom random = Random(Draw::kCardHash);
+  const Drawn drawn(Random(Draw::kCardHash), row, std::span(cards.rows).first(cards.count));
   for (std::size_t k = 0; k < cards.count; ++k) {
-    WriteHex(to + k * kWidth, random.Bits(row + cards.rows[k]));
+    WriteHex(to + k * kWidth, drawn[k]);
   }
 }
 
@@ -165,9 +165,9 @@ void Transactions::FillReceiver(uint64_t row, Batch& batch) const {
   const auto key_present = Present(batch, TransactionColumn::kPixKeyType);
   const auto banks = Codes(batch, TransactionColumn::kDestinationBank);
   const auto bank_present = Present(batch, TransactionColumn::kDestinationBank);
-  const FieldRandom random = Random(Draw::kReceiver);
+  const Drawn drawn(Random(Draw::kReceiver), row, batch.rows());
   for (std::size_t i = 0; i < batch.rows(); ++i) {
-    const uint64_t bits = random.Bits(row + i);
+    const uint64_t bits = drawn[i];
     key_present[i] = IsPix(types[i]);
     keys[i] = key_present[i] != 0 ? static_cast<uint16_t>(pix_key_types_.Of(bits)) : uint16_t{0};
     bank_present[i] = HasBank(types[i]);
@@ -180,11 +180,11 @@ void Transactions::FillPixKey(uint64_t row, const RowList& pixes, Batch& batch) 
   constexpr std::size_t kWidth = 32;
   ColumnValues& column = Texts(batch, TransactionColumn::kPixKeyDestination);
   char* const to = BeginTextsOf(pixes, kWidth, column);
-  const FieldRandom upper = Random(Draw::kPixKeyUpper);
-  const FieldRandom lower = Random(Draw::kPixKeyLower);
+  const Drawn upper(Random(Draw::kPixKeyUpper), row, std::span(pixes.rows).first(pixes.count));
+  const Drawn lower(Random(Draw::kPixKeyLower), row, std::span(pixes.rows).first(pixes.count));
   for (std::size_t k = 0; k < pixes.count; ++k) {
-    WriteHex(to + k * kWidth, upper.Bits(row + pixes.rows[k]));
-    WriteHex(to + k * kWidth + kWidth / 2, lower.Bits(row + pixes.rows[k]));
+    WriteHex(to + k * kWidth, upper[k]);
+    WriteHex(to + k * kWidth + kWidth / 2, lower[k]);
   }
 }
 

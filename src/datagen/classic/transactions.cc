@@ -123,13 +123,13 @@ void Transactions::FillWho(uint64_t row, uint64_t offset, const FraudMarks& frau
   const auto fraud_types = Codes(batch, TransactionColumn::kFraudType);
   const auto fraud_type_present = Present(batch, TransactionColumn::kFraudType);
   world_.DrawOwners(Random(Draw::kOwner), row, std::span(scratch.owner).first(batch.rows()));
-  const FieldRandom type_random = Random(Draw::kTypeAndChannel);
+  const Drawn type_drawn(Random(Draw::kTypeAndChannel), row, batch.rows());
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     const Owner& owner = scratch.owner[i];
     scratch.state[i] = static_cast<uint8_t>(owner.traits.state);
     scratch.profile[i] = static_cast<uint8_t>(owner.traits.profile);
 
-    const uint64_t bits = type_random.Bits(row + i);
+    const uint64_t bits = type_drawn[i];
     types[i] = static_cast<uint16_t>(types_[owner.traits.profile].Of(bits));
     channels[i] = static_cast<uint16_t>(channels_[owner.traits.profile].Of(LowerHalf(bits)));
     currencies[i] = 0;
@@ -154,13 +154,13 @@ void Transactions::FillWho(uint64_t row, uint64_t offset, const FraudMarks& frau
 void Transactions::FillTime(uint64_t row, Batch& batch) const {
   const auto times = Numbers(batch, TransactionColumn::kTimestamp);
   const auto nights = Flags(batch, TransactionColumn::kUnusualTime);
-  const FieldRandom day_random = Random(Draw::kDayAndHour);
-  const FieldRandom moment_random = Random(Draw::kMoment);
+  const Drawn day_drawn(Random(Draw::kDayAndHour), row, batch.rows());
+  const Drawn moment_drawn(Random(Draw::kMoment), row, batch.rows());
   for (std::size_t i = 0; i < batch.rows(); ++i) {
-    const uint64_t bits = day_random.Bits(row + i);
+    const uint64_t bits = day_drawn[i];
     const auto day = static_cast<int64_t>(UpperProduct(bits, world_.days()));
     const uint32_t hour = hours_.Of(LowerHalf(bits));
-    const uint64_t moment = moment_random.Below(kMicrosecondsPerHour, row + i);
+    const uint64_t moment = UpperProduct(moment_drawn[i], kMicrosecondsPerHour);
     times[i] = (world_.first_day() + day) * kMicrosecondsPerDay +
                static_cast<int64_t>(hour * kMicrosecondsPerHour + moment);
     nights[i] = hour < 6;
@@ -172,9 +172,9 @@ void Transactions::FillMerchant(uint64_t row, Scratch& scratch, Batch& batch) co
   const auto categories = Codes(batch, TransactionColumn::kMerchantCategory);
   const auto codes = Codes(batch, TransactionColumn::kMccCode);
   const auto risks = Codes(batch, TransactionColumn::kMccRiskLevel);
-  const FieldRandom random = Random(Draw::kMerchant);
+  const Drawn drawn(Random(Draw::kMerchant), row, batch.rows());
   for (std::size_t i = 0; i < batch.rows(); ++i) {
-    const uint64_t bits = random.Bits(row + i);
+    const uint64_t bits = drawn[i];
     const uint8_t profile = scratch.profile[i];
     const uint8_t category = categories_[profile][category_choices_[profile].Of(bits)];
     const lists::Slice slice = lists::kMerchantsOfCategory[category];
@@ -190,14 +190,14 @@ void Transactions::FillPlace(uint64_t row, const Scratch& scratch, Batch& batch)
   constexpr uint64_t kHalfDegree = 500'000;
   const auto latitudes = Numbers(batch, TransactionColumn::kLatitude);
   const auto longitudes = Numbers(batch, TransactionColumn::kLongitude);
-  const FieldRandom random = Random(Draw::kPlace);
+  const Drawn drawn(Random(Draw::kPlace), row, batch.rows());
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     uint32_t state = scratch.state[i];
     if (scratch.fraud[i] != 0) {
       const uint64_t bits = Random(Draw::kPlaceOfFraud).Bits(row + i);
       if (Percent(bits) < 30) state = states_.Of(LowerHalf(bits));
     }
-    const uint64_t bits = random.Bits(row + i);
+    const uint64_t bits = drawn[i];
     const auto north = static_cast<int64_t>(UpperProduct(bits, 2 * kHalfDegree + 1));
     const auto east = static_cast<int64_t>(UpperProduct(LowerHalf(bits), 2 * kHalfDegree + 1));
     constexpr auto kSouthWest = static_cast<int64_t>(kHalfDegree);
@@ -225,15 +225,15 @@ void Transactions::FillAmount(uint64_t row, const Scratch& scratch, Batch& batch
     }
   };
   const auto amounts = Numbers(batch, TransactionColumn::kAmount);
-  const FieldRandom random = Random(Draw::kAmount);
+  const Drawn drawn(Random(Draw::kAmount), row, batch.rows());
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     if (scratch.fraud[i] != 0) {
       const Range range = range_of(scratch.fraud_type[i]);
-      amounts[i] = random.Between(range.least, range.most, row + i);
+      const auto width = static_cast<uint64_t>(range.most - range.least + 1);
+      amounts[i] = range.least + static_cast<int64_t>(UpperProduct(drawn[i], width));
     } else {
       const AmountRange& range = amounts_[scratch.profile[i]][scratch.category[i]];
-      amounts[i] =
-          ClampedNormal(random.Bits(row + i), range.mean, range.deviation, range.least, range.most);
+      amounts[i] = ClampedNormal(drawn[i], range.mean, range.deviation, range.least, range.most);
     }
   }
 }
@@ -245,17 +245,17 @@ void Transactions::FillHistory(uint64_t row, const Scratch& scratch, Batch& batc
   const auto since_present = Present(batch, TransactionColumn::kTimeSinceLast);
   const auto counts = Numbers(batch, TransactionColumn::kTransactionsLast24h);
   const auto sums = Numbers(batch, TransactionColumn::kAccumulatedAmount24h);
-  const FieldRandom distance_random = Random(Draw::kDistance);
-  const FieldRandom since_random = Random(Draw::kSinceLast);
-  const FieldRandom last_random = Random(Draw::kLast24Hours);
+  const Drawn distance_drawn(Random(Draw::kDistance), row, batch.rows());
+  const Drawn since_drawn(Random(Draw::kSinceLast), row, batch.rows());
+  const Drawn last_drawn(Random(Draw::kLast24Hours), row, batch.rows());
   for (std::size_t i = 0; i < batch.rows(); ++i) {
-    uint64_t bits = distance_random.Bits(row + i);
+    uint64_t bits = distance_drawn[i];
     distance_present[i] = bits >> 63 != 0;
     distances[i] = static_cast<int64_t>(UpperProduct(bits << 1, 10'001));
-    bits = since_random.Bits(row + i);
+    bits = since_drawn[i];
     since_present[i] = Percent(bits) < 70;
     since[i] = 1 + static_cast<int64_t>(UpperProduct(LowerHalf(bits), 1'440));
-    bits = last_random.Bits(row + i);
+    bits = last_drawn[i];
     const bool fraud = scratch.fraud[i] != 0;
     counts[i] = (fraud ? 5 : 1) + static_cast<int64_t>(UpperProduct(bits, fraud ? 46 : 15));
     sums[i] = (fraud ? 200'000 : 5'000) +
@@ -271,11 +271,11 @@ void Transactions::FillOutcome(uint64_t row, const Scratch& scratch, Batch& batc
   const auto reasons = Codes(batch, TransactionColumn::kRefusalReason);
   const auto reason_present = Present(batch, TransactionColumn::kRefusalReason);
   const auto scores = Numbers(batch, TransactionColumn::kFraudScore);
-  const FieldRandom random = Random(Draw::kOutcome);
-  const FieldRandom score_random = Random(Draw::kScore);
+  const Drawn drawn(Random(Draw::kOutcome), row, batch.rows());
+  const Drawn score_drawn(Random(Draw::kScore), row, batch.rows());
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     const bool fraud = scratch.fraud[i] != 0;
-    const uint64_t bits = random.Bits(row + i);
+    const uint64_t bits = drawn[i];
     beneficiaries[i] = Percent(bits) < (fraud ? 70u : 15u);
     const WeightedChoice& choice = fraud ? fraud_statuses_ : honest_statuses_;
     statuses[i] = static_cast<uint16_t>(choice.Of(LowerHalf(bits)));
@@ -283,7 +283,7 @@ void Transactions::FillOutcome(uint64_t row, const Scratch& scratch, Batch& batc
     reason_present[i] = declined;
     reasons[i] = declined ? static_cast<uint16_t>(Random(Draw::kRefusal).Below(kReasons, row + i))
                           : uint16_t{0};
-    const uint64_t score = score_random.Below(3'501, row + i);
+    const uint64_t score = UpperProduct(score_drawn[i], 3'501);
     scores[i] = static_cast<int64_t>(fraud ? 6'500 + score : score);
   }
 }

@@ -51,18 +51,25 @@ World::World(const Options& options, uint64_t customers, uint64_t drivers)
 void World::DrawOwners(const FieldRandom& random, uint64_t row, std::span<Owner> owners) const {
   constexpr uint16_t kMostDraws = 64;  // reached in one of 10^30 rows
   std::array<uint16_t, Batch::kMaxRows> waiting;
+  std::array<uint64_t, Batch::kMaxRows> bits;
+  std::array<uint64_t, Batch::kMaxRows> customers;
   assert(owners.size() <= waiting.size());
   std::iota(waiting.begin(), waiting.begin() + owners.size(), uint16_t{0});
   std::size_t count = owners.size();
   for (uint16_t draw = 0; draw < kMostDraws && count > 0; ++draw) {
+    random.FillAt(row, std::span(waiting).first(count), bits, draw);
+    for (std::size_t i = 0; i < count; ++i) {
+      const uint64_t number = UpperProduct(bits[i], customers_ * kMostDevices);
+      customers[i] = number / kMostDevices;
+      owners[waiting[i]].device = static_cast<uint32_t>(number % kMostDevices);
+    }
+    traits_.FillAt(std::span(customers).first(count), bits);
     std::size_t again = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const uint16_t index = waiting[i];
       Owner& owner = owners[index];
-      const uint64_t number = random.Below(customers_ * kMostDevices, row + index, draw);
-      owner.customer = number / kMostDevices;
-      owner.device = static_cast<uint32_t>(number % kMostDevices);
-      owner.traits = TraitsOf(owner.customer);
+      owner.customer = customers[i];
+      owner.traits = TraitsFrom(bits[i]);
       waiting[again] = index;
       again += owner.device >= owner.traits.devices ? 1 : 0;
     }

@@ -53,16 +53,7 @@ class World {
     return FieldRandom(seed_, static_cast<uint32_t>(table), field);
   }
 
-  Traits TraitsOf(uint64_t customer) const {
-    const uint64_t bits = traits_.Bits(customer);
-    Traits traits;
-    traits.state = states_.Of(bits);
-    traits.profile = profiles_ ? profile_choice_.Of(bits << kStateBits) : kNoProfile;
-    const DeviceCount& count = device_counts_[traits.profile];
-    traits.devices = count.least + static_cast<uint32_t>(UpperProduct(
-                                       bits << (kStateBits + kProfileBits), count.range));
-    return traits;
-  }
+  Traits TraitsOf(uint64_t customer) const { return TraitsFrom(traits_.Bits(customer)); }
 
   // Of each row from `row` on, as many as `owners`: one of all devices of all customers, uniform.
   // Draws again where the customer that was drawn does not have so many devices. `random`: the
@@ -81,6 +72,17 @@ class World {
     uint32_t least = 1;
     uint32_t range = 3;
   };
+
+  // What these random bits of a customer stand for.
+  Traits TraitsFrom(uint64_t bits) const {
+    Traits traits;
+    traits.state = states_.Of(bits);
+    traits.profile = profiles_ ? profile_choice_.Of(bits << kStateBits) : kNoProfile;
+    const DeviceCount& count = device_counts_[traits.profile];
+    traits.devices = count.least + static_cast<uint32_t>(UpperProduct(
+                                       bits << (kStateBits + kProfileBits), count.range));
+    return traits;
+  }
 
   uint64_t seed_;
   uint64_t customers_;
