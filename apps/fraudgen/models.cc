@@ -40,7 +40,7 @@ datagen::classic::Options ClassicOptions(const Settings& settings, uint64_t rows
 }
 
 datagen::coherent::Parameters CoherentParameters(const Settings& settings, uint64_t rows) {
-  datagen::coherent::Parameters parameters;
+  datagen::coherent::Parameters parameters = settings.behaviour;
   parameters.seed = settings.seed;
   parameters.rows = rows;
   parameters.customers = settings.customers.value_or(0);

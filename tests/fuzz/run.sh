@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes each input that comes from outside: messages, the configuration, manifests.
+# Fuzzes each input that comes from outside: messages, configurations, manifests.
 # Usage: tests/fuzz/run.sh [seconds for each, default 60]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -30,7 +30,11 @@ run_target() {
 }
 
 run_target wire src/wire/codec.cc
-run_target configuration src/daemon/settings.cc src/base/units.cc src/platform/runtime_paths.cc
+words=(src/base/nearest.cc src/base/units.cc)
+run_target configuration src/daemon/settings.cc "${words[@]}" src/platform/runtime_paths.cc
 manifest=src/datagen/output
 run_target manifest "$manifest/manifest.cc" "$manifest/format.cc" "$manifest/arrow_absent.cc"
-echo '3 passed, 0 failed'
+run=src/datagen/run
+run_target data_settings "$run"/settings{,_file,_values}.cc "$run"/{behaviour,plan}.cc \
+  src/datagen/coherent/typologies.cc src/datagen/civil_time.cc "$manifest/format.cc" "${words[@]}"
+echo '4 passed, 0 failed'

@@ -10,6 +10,7 @@
 
 #include "base/nearest.h"
 #include "datagen/output/format.h"
+#include "datagen/run/behaviour.h"
 #include "datagen/run/plan.h"
 #include "datagen/run/settings_file.h"
 #include "datagen/run/settings_values.h"
@@ -204,6 +205,7 @@ Settings Settings::Resolved(uint64_t its_rows) const {
   const Settings plain;
   if (model == "classic") {
     resolved.difficulty = plain.difficulty;
+    resolved.behaviour = plain.behaviour;
   } else {
     resolved.as_of = End();
     resolved.profiles = plain.profiles;
@@ -230,6 +232,7 @@ Configuration::Layer Configuration::LayerOf(std::string_view key) const {
 }
 
 Status Configuration::Set(std::string_view key, std::string_view value, Layer layer) {
+  if (key.find('.') != key.npos) return SetBehaviour(settings_.behaviour, key, value);
   const std::size_t index = IndexOf(key);
   if (index == kTable.size()) {
     std::vector<std::string_view> keys;
@@ -248,7 +251,7 @@ Status Configuration::AddText(std::string_view text, const std::string& name) {
   if (!settings) return std::unexpected(settings.error());
   for (const FileSetting& setting : *settings) {
     if (auto set = Set(setting.key, setting.value, Layer::kFile); !set) {
-      const bool known = IndexOf(setting.key) < kTable.size();
+      const bool known = !set.error().message.starts_with("unknown key");
       return Wrong(fmt::format("{}:{}: {}{}", name, setting.line, known ? setting.key + ": " : "",
                                set.error().message));
     }
@@ -364,7 +367,11 @@ std::string ConfigurationText(const Settings& settings, Comments comments) {
                                                 : std::string(setting.info.example));
     }
   }
-  return text;
+  if (settings.model != "coherent") return text;
+  if (comments == Comments::kYes) {
+    text += "\n# How people and thieves behave; docs/fraud-model.md says what each number means.\n";
+  }
+  return text + BehaviourText(settings.behaviour);
 }
 
 std::string HashedText(const Settings& settings) {
@@ -378,6 +385,7 @@ std::string HashedText(const Settings& settings) {
   for (const Setting& setting : kHow) {
     if (setting.info.key == "file_rows") add(setting);
   }
+  if (settings.model == "coherent") text += BehaviourText(settings.behaviour);
   return text;
 }
 

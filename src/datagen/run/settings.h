@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "datagen/blocks.h"
 #include "datagen/civil_time.h"
+#include "datagen/coherent/parameters.h"
 #include "datagen/output/table_writer.h"
 
 namespace reveza::datagen {
@@ -44,6 +45,7 @@ struct Settings {
   std::optional<uint64_t> file_rows;  // nothing: as suits the format
   Money money = Money::kFloat;
   bool nested = false;
+  coherent::Parameters behaviour;  // its typologies, chains, lookalikes and risk, and no more
 
   static constexpr Bytes kDefaultSize = 1'000'000'000;
 

@@ -1,0 +1,83 @@
+#include "datagen/run/behaviour.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "datagen/run/settings.h"
+
+namespace reveza::datagen {
+namespace {
+
+using coherent::Parameters;
+
+TEST(Behaviour, IsSetByItsName) {
+  Parameters parameters;
+  ASSERT_TRUE(SetBehaviour(parameters, "chains.most_hops", "6"));
+  EXPECT_EQ(parameters.chains.most_hops, 6u);
+  ASSERT_TRUE(SetBehaviour(parameters, "risk.base", "-5"));
+  EXPECT_EQ(parameters.risk.base, -5);
+  ASSERT_TRUE(SetBehaviour(parameters, "lookalikes.odd_hour", "7"));
+  EXPECT_EQ(parameters.lookalikes.odd_hour, 7u);
+  ASSERT_TRUE(SetBehaviour(parameters, "typologies.CONTA_TOMADA.device", "own"));
+  EXPECT_EQ(parameters.typologies[1].device, coherent::DeviceUse::kOwn);
+  ASSERT_TRUE(SetBehaviour(parameters, "typologies.CONTA_TOMADA.web", "true"));
+  EXPECT_TRUE(parameters.typologies[1].web);
+  ASSERT_TRUE(SetBehaviour(parameters, "typologies.CONTA_TOMADA.kinds.TED", "9"));
+  EXPECT_EQ(parameters.typologies[1].kinds[6], 9u);
+  ASSERT_TRUE(SetBehaviour(parameters, "typologies.CONTA_TOMADA.most_amount", "20000"));
+  EXPECT_EQ(parameters.typologies[1].most_amount, 20'000);
+}
+
+TEST(Behaviour, RefusesWhatIsNone) {
+  Parameters parameters;
+  const auto message = [&](std::string_view key, std::string_view value) {
+    const auto set = SetBehaviour(parameters, key, value);
+    return set ? std::string() : set.error().message;
+  };
+  EXPECT_NE(message("chains.most_hop", "6").find("did you mean 'chains.most_hops'?"),
+            std::string::npos);
+  EXPECT_NE(message("elephants.in.the.room.today", "6").find("lists all"), std::string::npos);
+  EXPECT_NE(message("chains.most_hops", "-1").find("from 0 to"), std::string::npos);
+  EXPECT_NE(message("chains.most_hops", "many").find("whole number"), std::string::npos);
+  EXPECT_NE(message("typologies.PHISHING.web", "yes").find("true nor false"), std::string::npos);
+  EXPECT_NE(message("typologies.PHISHING.hours", "offices").find("'office'"), std::string::npos);
+}
+
+// Every value is there, goes out and comes back.
+TEST(Behaviour, IsTheSameWhenItIsReadAgain) {
+  Configuration configuration;
+  std::string text = BehaviourText(Parameters());
+  ASSERT_TRUE(configuration.AddText(text, "my.toml"));
+  EXPECT_EQ(BehaviourText(configuration.settings().behaviour), text);
+  EXPECT_EQ(std::ranges::count(text, '='), 10 + 6 + 11 + 13 * (18 + 8));
+  for (const char* part : {"\n[chains]\n", "\n[typologies.PHISHING]\nweight = 6\n",
+                           "\n[typologies.PHISHING.kinds]\nPIX = ", "\nhours = \"any\"\n"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  }
+}
+
+TEST(Behaviour, DecidesTheDataOfTheCoherentModelOnly) {
+  const auto hash_of = [](const std::string& model, const std::string& text) {
+    Configuration configuration;
+    EXPECT_TRUE(configuration.AddText(text, "my.toml"));
+    EXPECT_TRUE(configuration.AddFlag("model", model));
+    return HashedText(configuration.settings().Resolved(10));
+  };
+  const std::string other = "[chains]\nmost_hops = 6\n";
+  EXPECT_NE(hash_of("coherent", other), hash_of("coherent", ""));
+  EXPECT_EQ(hash_of("classic", other), hash_of("classic", ""));
+}
+
+TEST(Behaviour, ErrorsSayTheLine) {
+  Configuration configuration;
+  const auto added = configuration.AddText("seed = 1\n[chains]\nmost_hops = \"x\"\n", "my.toml");
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().message,
+            "my.toml:3: chains.most_hops: 'x' is not right; write a whole number from 0 to "
+            "1000000000");
+}
+
+}  // namespace
+}  // namespace reveza::datagen
