@@ -128,6 +128,21 @@ TEST_F(FraudgenTest, FoldersThatCannotBeWrittenTo) {
   }
 }
 
+// Root may write anywhere, so root becomes somebody else.
+TEST_F(FraudgenTest, AFolderOfAnotherUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+  std::filesystem::create_directory(place_ / "mine");
+  std::filesystem::permissions(place_.path(), std::filesystem::perms(0755));
+  const Ran ran =
+      Fraudgen("--rows 5 --output mine", "setpriv --reuid 65534 --regid 65534 --clear-groups");
+  if (ran.output.find("setpriv") != std::string::npos || ran.status == 126 || ran.status == 127) {
+    GTEST_SKIP() << "this user cannot reach the build: " << ran.output;
+  }
+  EXPECT_EQ(ran.status, kPermission) << ran.output;
+  EXPECT_NE(ran.output.find("name a folder that you may write to"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_empty(place_ / "mine"));
+}
+
 // Root may write to any folder but one of the kernel's.
 TEST_F(FraudgenTest, AReadOnlyPlace) {
   const Ran ran = Fraudgen("--rows 5 --output /proc/self/data");

@@ -1,0 +1,89 @@
+// Runs of the real models, in small blocks: threads and shards change no byte of them.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "datagen/classic/classic_model.h"
+#include "datagen/coherent/coherent_model.h"
+#include "datagen/output/hashing_sink.h"
+#include "datagen/run/folder.h"
+#include "datagen/run/runner.h"
+#include "platform/testing_directory.h"
+
+namespace reveza::datagen {
+namespace {
+
+// Every file by name, as its hash.
+using Hashes = std::map<std::string, std::string>;
+
+Hashes HashesIn(const std::filesystem::path& path) {
+  Hashes hashes;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    hashes[entry.path().filename()] = HashOf(std::string(std::istreambuf_iterator<char>(file), {}));
+  }
+  return hashes;
+}
+
+// What the shards make together, each with so many threads.
+Hashes RunIn(const Model& model, Format format, int threads, uint64_t shards) {
+  const platform::TestingDirectory place;
+  RunOptions options;
+  options.table.format = format;
+  options.table.row_group_rows = 1'000;
+  options.threads = threads;
+  options.made_by.configuration = HashOf("");
+  options.made_by.SetOptions(options.table);
+  for (uint64_t index = 1; index <= shards; ++index) {
+    const auto plan = Plan::Make(model, format, 1'300, Shard{index, shards});
+    Folder folder(place / "data");
+    const auto result = Run(model, *plan, options, folder, [](const Progress&) { return true; });
+    EXPECT_TRUE(result) << result.error().message;
+    EXPECT_TRUE(index < shards || (result && result->complete));
+  }
+  return HashesIn(place / "data");
+}
+
+void ExpectSameBytes(const Model& model) {
+  ASSERT_GE(model.blocks(), 3u);
+  for (const Format format : {Format::kJsonLines, Format::kCsv}) {
+    const Hashes whole = RunIn(model, format, 1, 1);
+    EXPECT_TRUE(whole.contains("manifest.json"));
+    EXPECT_EQ(RunIn(model, format, 2, 1), whole);
+    EXPECT_EQ(RunIn(model, format, 3, 1), whole);
+    EXPECT_EQ(RunIn(model, format, 2, 7), whole);
+  }
+}
+
+TEST(RunOfModels, ClassicIsTheSameForAnyThreadsAndShards) {
+  classic::Options options{.kind = classic::Kind::kAll,
+                           .seed = 5,
+                           .transactions = 9'500,
+                           .rides = 4'000,
+                           .customers = 700,
+                           .start = {2025, 1, 1},
+                           .end = {2025, 12, 31},
+                           .as_of = {2025, 12, 31},
+                           .rows_per_block = 2'000};
+  const auto model = classic::ClassicModel::Make(options);
+  ASSERT_TRUE(model) << model.error().message;
+  ExpectSameBytes(**model);
+}
+
+TEST(RunOfModels, CoherentIsTheSameForAnyThreadsAndShards) {
+  coherent::Parameters parameters;
+  parameters.rows = 9'500;
+  parameters.customers = 100;
+  parameters.rows_per_block = 2'500;
+  const auto model = coherent::CoherentModel::Make(parameters);
+  ASSERT_TRUE(model) << model.error().message;
+  ExpectSameBytes(**model);
+}
+
+}  // namespace
+}  // namespace reveza::datagen
