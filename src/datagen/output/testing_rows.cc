@@ -161,4 +161,13 @@ std::string WriteTestingRows(const TableOptions& options, const Table& table, ui
   return sink.bytes();
 }
 
+std::string DifferenceOf(std::string_view left, std::string_view right) {
+  if (left == right) return {};
+  constexpr std::size_t kShown = 60;
+  const auto first = std::ranges::mismatch(left, right).in1 - left.begin();
+  const std::size_t at = static_cast<std::size_t>(first);
+  return "from byte " + std::to_string(at) + " on: '" + std::string(left.substr(at, kShown)) +
+         "' and '" + std::string(right.substr(at, kShown)) + "'";
+}
+
 }  // namespace reveza::datagen

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "datagen/batch.h"
@@ -27,5 +28,9 @@ void FillTestingRows(Batch& batch, uint64_t first, std::size_t rows, TestingText
 // What a writer makes of `rows` rows that come in batches of `batch_rows`.
 std::string WriteTestingRows(const TableOptions& options, const Table& table, uint64_t rows,
                              std::size_t batch_rows, TestingTexts texts);
+
+// Where two files first differ, in words; empty if they are the same. (GoogleTest would compare
+// each of their lines with each other.)
+std::string DifferenceOf(std::string_view left, std::string_view right);
 
 }  // namespace reveza::datagen

@@ -165,9 +165,9 @@ TEST(TextWriter, TheCutIntoBatchesDoesNotShow) {
         return WriteTestingRows({.format = format}, kTestingTable, 5'000, batch_rows, texts);
       };
       const std::string whole = bytes(Batch::kMaxRows);
-      EXPECT_EQ(whole, bytes(1));
-      EXPECT_EQ(whole, bytes(255));
-      EXPECT_EQ(whole, bytes(257));
+      EXPECT_EQ(DifferenceOf(whole, bytes(1)), "");
+      EXPECT_EQ(DifferenceOf(whole, bytes(255)), "");
+      EXPECT_EQ(DifferenceOf(whole, bytes(257)), "");
     }
   }
 }
@@ -244,12 +244,11 @@ TEST(TextWriter, AgreesWithASlowWriter) {
       lines += line + "\n";
       csv += "\n";
     }
-    EXPECT_EQ(WriteTestingRows({.format = Format::kJsonLines}, *table, kRows, 100,
-                               TestingTexts::kAwkward),
-              lines);
-    EXPECT_EQ(
-        WriteTestingRows({.format = Format::kCsv}, *table, kRows, 100, TestingTexts::kAwkward),
-        csv);
+    const auto written = [&](Format format) {
+      return WriteTestingRows({.format = format}, *table, kRows, 100, TestingTexts::kAwkward);
+    };
+    EXPECT_EQ(DifferenceOf(written(Format::kJsonLines), lines), "");
+    EXPECT_EQ(DifferenceOf(written(Format::kCsv), csv), "");
   }
 }
 

@@ -66,10 +66,10 @@ TEST(ArrowWriter, TheCutIntoBatchesDoesNotShow) {
   }
   for (const TableOptions& options : all) {
     const std::string whole = Bytes(options);
-    EXPECT_EQ(whole, Bytes(options, kTestingTable, 1'000));
-    EXPECT_EQ(whole, Bytes(options, kTestingTable, 4'095));
+    EXPECT_EQ(DifferenceOf(whole, Bytes(options, kTestingTable, 1'000)), "");
+    EXPECT_EQ(DifferenceOf(whole, Bytes(options, kTestingTable, 4'095)), "");
   }
-  EXPECT_EQ(Bytes(all[0]), Bytes(all[0], kTestingTable, 7)) << "the same again";
+  EXPECT_EQ(DifferenceOf(Bytes(all[0]), Bytes(all[0], kTestingTable, 7)), "");
 }
 
 TEST(ArrowWriter, EachRowGroupHasItsRows) {
