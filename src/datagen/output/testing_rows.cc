@@ -67,7 +67,7 @@ class Rows {
     if (texts_ == TestingTexts::kConstant) {
       text = "CUST_000000000042";
     } else if (texts_ == TestingTexts::kPlain) {
-      const uint64_t letters = 1 + Below(20, row, 1);
+      const uint64_t letters = 1 + Below(50, row, 1);
       for (uint32_t i = 0; i < letters; ++i) text += kPlain[Below(kPlain.size(), row, 2 + i)];
     } else {
       const uint64_t letters = Below(50, row, 1);

@@ -14,7 +14,7 @@
 namespace reveza::datagen {
 
 enum class TestingTexts {
-  kPlain,     // letters of many languages and digits, 1 to 40 bytes
+  kPlain,     // letters of many languages and digits, 1 to 100 bytes
   kAwkward,   // also empty, with quotes, separators, ends of lines and control characters
   kConstant,  // always the same, and so is every other value: to measure a writer alone
 };

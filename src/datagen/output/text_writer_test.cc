@@ -217,13 +217,13 @@ std::string Value(const Batch& batch, std::size_t index, std::size_t row, bool j
 
 // The tables of the schema with a slow writer, which is written another way: JSON by setting
 // members and dumping them (numbers as text, so that their places are compared too).
-TEST(TextWriter, AgreesWithASlowWriter) {
+void CompareWithASlowWriter(TestingTexts texts) {
   constexpr std::size_t kRows = 700;
   std::vector<const Table*> tables(AllTables().begin(), AllTables().end());
   tables.push_back(&kTestingTable);
   for (const Table* table : tables) {
     Batch batch(*table);
-    FillTestingRows(batch, 0, kRows, TestingTexts::kAwkward);
+    FillTestingRows(batch, 0, kRows, texts);
     std::string lines;
     std::string csv = WriteTestingRows({.format = Format::kCsv}, *table, 0, 1, {});
     for (std::size_t row = 0; row < kRows; ++row) {
@@ -245,11 +245,18 @@ TEST(TextWriter, AgreesWithASlowWriter) {
       csv += "\n";
     }
     const auto written = [&](Format format) {
-      return WriteTestingRows({.format = format}, *table, kRows, 100, TestingTexts::kAwkward);
+      return WriteTestingRows({.format = format}, *table, kRows, 100, texts);
     };
     EXPECT_EQ(DifferenceOf(written(Format::kJsonLines), lines), "");
     EXPECT_EQ(DifferenceOf(written(Format::kCsv), csv), "");
   }
+}
+
+TEST(TextWriter, AgreesWithASlowWriter) { CompareWithASlowWriter(TestingTexts::kAwkward); }
+
+// Texts in which nothing must be escaped are copied in one piece.
+TEST(TextWriter, AgreesWithASlowWriterOnPlainTexts) {
+  CompareWithASlowWriter(TestingTexts::kPlain);
 }
 
 TEST(TextWriter, EveryRowOfJsonLinesIsReadBackByAnotherReader) {
