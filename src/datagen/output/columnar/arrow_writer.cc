@@ -29,10 +29,10 @@ class ColumnarWriter : public TableWriter {
  public:
   Status Write(const Batch& batch) final {
     for (std::size_t first = 0; first < batch.rows();) {
-      const std::size_t count = std::min(batch.rows() - first, wanted_rows_ - columns_.rows());
+      const std::size_t count = std::min(batch.rows() - first, rows_at_once_ - columns_.rows());
       columns_.Append(batch, first, count);
       first += count;
-      if (columns_.rows() == wanted_rows_) {
+      if (columns_.rows() == rows_at_once_) {
         if (auto flushed = Flush(); !flushed) return flushed;
       }
     }
@@ -47,9 +47,11 @@ class ColumnarWriter : public TableWriter {
   }
 
  protected:
-  ColumnarWriter(const TableOptions& options, const Table& table, ByteSink& sink, int64_t most_rows)
+  ColumnarWriter(const TableOptions& options, const Table& table, ByteSink& sink,
+                 int64_t rows_at_once)
       : layout_(options, table),
-        columns_(layout_, static_cast<std::size_t>(most_rows)),
+        rows_at_once_(static_cast<std::size_t>(rows_at_once)),
+        columns_(layout_, rows_at_once_),
         sink_(std::make_shared<ArrowSink>(sink)) {}
 
   const ArrowLayout& layout() const { return layout_; }
@@ -68,34 +70,26 @@ class ColumnarWriter : public TableWriter {
     return std::unexpected(sink_->ErrorOf(status));
   }
 
-  // How many rows the next batch is to have.
-  virtual std::size_t NextRows() = 0;
   virtual arrow::Status WriteRows(const arrow::RecordBatch& rows) = 0;
   virtual arrow::Status Close() = 0;
-
-  void Prepare() { wanted_rows_ = NextRows(); }
 
  private:
   Status Flush() {
     auto written = Guarded([this] { return WriteRows(*columns_.Finish()); });
     columns_.Clear();
-    Prepare();
     return written;
   }
 
   ArrowLayout layout_;
+  std::size_t rows_at_once_;
   ArrowColumns columns_;
   std::shared_ptr<ArrowSink> sink_;
-  std::size_t wanted_rows_ = 0;
 };
 
 class ParquetWriter final : public ColumnarWriter {
  public:
   ParquetWriter(const TableOptions& options, const Table& table, ByteSink& sink)
-      : ColumnarWriter(options, table, sink, std::min(kParquetBatchRows, options.row_group_rows)),
-        group_rows_(options.row_group_rows) {
-    Prepare();
-  }
+      : ColumnarWriter(options, table, sink, std::min(kParquetBatchRows, options.row_group_rows)) {}
   // An unfinished Parquet writer writes its footer when it goes.
   ~ParquetWriter() override { sink()->Abandon(); }
 
@@ -111,27 +105,19 @@ class ParquetWriter final : public ColumnarWriter {
   }
 
  private:
-  std::size_t NextRows() override {
-    return static_cast<std::size_t>(std::min(kParquetBatchRows, group_rows_ - rows_in_group_));
-  }
+  // A row group that is full is ended in the middle of a batch, and the next one begun.
   arrow::Status WriteRows(const arrow::RecordBatch& rows) override {
-    if (rows_in_group_ == 0) ARROW_RETURN_NOT_OK(writer_->NewBufferedRowGroup());
-    rows_in_group_ = (rows_in_group_ + rows.num_rows()) % group_rows_;
     return writer_->WriteRecordBatch(rows);
   }
   arrow::Status Close() override { return writer_->Close(); }
 
-  int64_t group_rows_;
-  int64_t rows_in_group_ = 0;
   std::unique_ptr<parquet::arrow::FileWriter> writer_;
 };
 
 class ArrowFileWriter final : public ColumnarWriter {
  public:
   ArrowFileWriter(const TableOptions& options, const Table& table, ByteSink& sink)
-      : ColumnarWriter(options, table, sink, kArrowBatchRows) {
-    Prepare();
-  }
+      : ColumnarWriter(options, table, sink, kArrowBatchRows) {}
   ~ArrowFileWriter() override { sink()->Abandon(); }
 
   Status Open(const TableOptions& options) {
@@ -149,7 +135,6 @@ class ArrowFileWriter final : public ColumnarWriter {
   }
 
  private:
-  std::size_t NextRows() override { return kArrowBatchRows; }
   arrow::Status WriteRows(const arrow::RecordBatch& rows) override {
     return writer_->WriteRecordBatch(rows);
   }

@@ -72,6 +72,32 @@ TEST(ArrowWriter, TheCutIntoBatchesDoesNotShow) {
   EXPECT_EQ(DifferenceOf(Bytes(all[0]), Bytes(all[0], kTestingTable, 7)), "");
 }
 
+TEST(ArrowWriter, WhatStandsWhereANullIsDoesNotShow) {
+  const auto bytes = [](const TableOptions& options, bool changed) {
+    Batch batch(kTestingTable);
+    FillTestingRows(batch, 0, 1'000, TestingTexts::kPlain);
+    for (std::size_t i = 0; changed && i < kTestingTable.columns.size(); ++i) {
+      ColumnValues& values = batch.column(i);
+      for (std::size_t row = 0; row < batch.rows(); ++row) {
+        if (!batch.IsNull(i, row)) continue;
+        if (!values.numbers.empty()) values.numbers[row] = 4'711;
+        if (!values.codes.empty()) values.codes[row] = 1;
+        if (!values.flags.empty()) values.flags[row] ^= 1;
+      }
+    }
+    MemorySink sink;
+    auto writer = MakeTableWriter(options, kTestingTable, sink);
+    EXPECT_TRUE(writer && (*writer)->Write(batch) && (*writer)->Finish());
+    return sink.bytes();
+  };
+  for (const Format format : {Format::kParquet, Format::kArrow}) {
+    for (const Money money : {Money::kFloat, Money::kDecimal, Money::kCents}) {
+      const TableOptions options = {.format = format, .money = money};
+      EXPECT_EQ(DifferenceOf(bytes(options, false), bytes(options, true)), "");
+    }
+  }
+}
+
 TEST(ArrowWriter, EachRowGroupHasItsRows) {
   const auto groups = [](int64_t row_group_rows, uint64_t rows) {
     const std::string bytes = Bytes({.format = Format::kParquet, .row_group_rows = row_group_rows},
@@ -274,12 +300,15 @@ TEST(ArrowWriter, RefusesWhatCannotBe) {
             "Arrow files are compressed by zstd or not at all; take zstd or none");
 }
 
-TEST(ArrowWriter, EveryCodecIsReadBack) {
+TEST(ArrowWriter, EveryCodecAndEveryCutIsReadBack) {
   const auto plain = ReadParquet(Bytes({.format = Format::kParquet, .codec = Codec::kNone}));
   for (const Codec codec : {Codec::kSnappy, Codec::kZstd, Codec::kGzip, Codec::kBrotli}) {
     const std::string bytes = Bytes({.format = Format::kParquet, .codec = codec, .level = 3});
     EXPECT_TRUE(ReadParquet(bytes)->Equals(*plain));
   }
+  // The same rows in row groups that end in the middle of a batch.
+  EXPECT_TRUE(
+      ReadParquet(Bytes({.format = Format::kParquet, .row_group_rows = 20'000}))->Equals(*plain));
   EXPECT_TRUE(ReadArrow(Bytes({.format = Format::kArrow, .codec = Codec::kNone}))
                   ->Equals(*ReadArrow(Bytes({.format = Format::kArrow}))));
 }
