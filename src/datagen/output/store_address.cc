@@ -36,8 +36,8 @@ std::string FirstOf(const Environment& environment, std::initializer_list<const 
   return {};
 }
 
-std::string Either(const std::string& one, std::string other) {
-  return one.empty() ? std::move(other) : one;
+std::string Either(const std::string& one, const std::string& other) {
+  return one.empty() ? other : one;
 }
 
 struct Keys {

@@ -330,6 +330,18 @@ TEST_F(BucketTest, ASlowNetworkOnlyTakesLonger) {
   ExpectWhole();
 }
 
+TEST_F(BucketTest, WhoeverWatchesIsAskedUntilTheLastByteIsThere) {
+  server_->proxy().Slow(8 * kMiB);
+  bool asked = false;
+  const auto result = RunOnce(1, [&](const Progress& now) {
+    asked |= now.rows == kRows && now.files_made < 4;
+    return true;
+  });
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->progress.files_made, 4U);
+  EXPECT_TRUE(asked);
+}
+
 TEST_F(BucketTest, WhatIsGivenUpLeavesNothing) {
   const auto store = Connect();
   auto sink = store->Create("data/large");

@@ -41,6 +41,11 @@ class Work {
       if (n >= plan_.blocks()) break;
       if (auto made = MakeBlock(plan_.BlockAt(n)); !made) Fails(std::move(made.error()));
     }
+    // What is made has to last too, which may take longer than making it: meanwhile whoever watches
+    // goes on watching.
+    if (++looped_ == options_.threads) {
+      if (auto drained = finisher_.Drain(); !drained) Fails(std::move(drained.error()));
+    }
     const std::scoped_lock lock(mutex_);
     ++ended_;
     changed_.notify_all();
@@ -61,7 +66,6 @@ class Work {
   }
 
   Result<RunResult> End() {
-    if (auto drained = finisher_.Drain(); !drained) Fails(std::move(drained.error()));
     if (error_) return std::unexpected(*error_);
     RunResult result{.progress = Now(), .tables = std::move(tables_), .stopped = stopped_};
     if (stopped_) return result;
@@ -147,6 +151,7 @@ class Work {
   Destination& destination_;
 
   std::atomic<uint64_t> next_ = 0;
+  std::atomic<int> looped_ = 0;
   std::atomic<bool> stop_ = false;
   std::atomic<bool> stopped_ = false;  // by whoever watches
   std::atomic<uint64_t> rows_ = 0;

@@ -23,6 +23,8 @@ namespace {
 using Stream = std::shared_ptr<arrow::io::OutputStream>;
 
 constexpr int64_t kReadAtATime = int64_t{4} << 20;
+// No store takes more parts of an object.
+constexpr uint64_t kMostBytes = 10'000 * uint64_t{ObjectStore::kPartBytes};
 
 // Streams that could not be aborted. Their destructor would make an object of what they have, so
 // they are kept until nothing can be sent any more.
@@ -134,6 +136,13 @@ class ObjectSink final : public ByteSink {
   ObjectSink& operator=(const ObjectSink&) = delete;
 
   Status Append(std::string_view bytes) override {
+    if (bytes_ + bytes.size() > kMostBytes) {
+      return Fail(
+          Error::Code::kExhausted,
+          fmt::format("s3://{} would be larger than the {} GB that an object may have; take "
+                      "fewer rows of a file (--file-rows)",
+                      connection_.PathOf(key_), kMostBytes / 1'000'000'000));
+    }
     const auto written = stream_->Write(bytes.data(), static_cast<int64_t>(bytes.size()));
     if (!written.ok()) return connection_.Failed("write", key_, written);
     bytes_ += bytes.size();
