@@ -66,7 +66,8 @@ void CustomerState::MakeDevices(const World& world) {
     // A new account begins with all of them.
     if (person.opened_at >= world.begin()) devices.back().since = person.opened_at;
   }
-  second_device = count > 1 ? 1 : 0;
+  main_device = devices[0];
+  second_device = devices[count > 1 ? 1 : 0];
   next_slot = count;
 }
 
@@ -90,8 +91,8 @@ void CustomerState::Begin(int64_t time) {
   if (month.new_phone_at == kNever || time < month.new_phone_at) return;
   const auto bought = std::ranges::find(devices, month.new_phone_at, &KnownDevice::since);
   if (bought != devices.end()) {
-    main_device = static_cast<std::size_t>(bought - devices.begin());
-    if (second_device == 0) second_device = main_device;
+    if (second_device.device == main_device.device) second_device = *bought;
+    main_device = *bought;
   }
   month.new_phone_at = kNever;
 }
@@ -116,7 +117,8 @@ void CustomerState::Expire(int64_t time) {
     ++recent_head_;
   }
   oldest_ = recent_head_ < recent_.size() ? recent_[recent_head_].time : kNothing;
-  if (recent_head_ >= 64 && recent_head_ * 2 >= recent_.size()) {
+  // Few rows fall into a day: those done are dropped soon, so that the rest stays in one place.
+  if (recent_head_ >= 8 && recent_head_ * 2 >= recent_.size()) {
     recent_.erase(recent_.begin(), recent_.begin() + static_cast<std::ptrdiff_t>(recent_head_));
     recent_head_ = 0;
   }
@@ -124,6 +126,7 @@ void CustomerState::Expire(int64_t time) {
 
 bool CustomerState::HasPaid(const Row& row) const {
   if (row.stranger) return false;
+  if (row.contact >= 0) return (known_contacts >> row.contact & 1) != 0;
   // Most shops around the corner are known of old.
   if (row.receiver_is_shop && old_ && Mix(person.key ^ row.receiver) % 100 < 85) return true;
   for (std::size_t i = 0; i < contacts.size(); ++i) {
@@ -134,6 +137,10 @@ bool CustomerState::HasPaid(const Row& row) const {
 
 void CustomerState::RememberPaid(const Row& row) {
   if (row.stranger) return;
+  if (row.contact >= 0) {
+    known_contacts |= uint64_t{1} << row.contact;
+    return;
+  }
   for (std::size_t i = 0; i < contacts.size(); ++i) {
     if (contacts[i] == row.receiver) {
       known_contacts |= uint64_t{1} << i;
@@ -143,7 +150,7 @@ void CustomerState::RememberPaid(const Row& row) {
   others_.push_back(row.receiver);
 }
 
-const KnownDevice* CustomerState::Find(DeviceNumber device) const {
+const KnownDevice* CustomerState::FindAmongAll(DeviceNumber device) const {
   const auto found = std::ranges::find(devices, device, &KnownDevice::device);
   return found == devices.end() ? nullptr : &*found;
 }

@@ -47,8 +47,10 @@ class CustomerState {
   bool HasPaid(const Row& row) const;
   void RememberPaid(const Row& row);
   // None if it was not used yet.
-  const KnownDevice* Find(DeviceNumber device) const;
-  DeviceNumber MainDevice() const { return devices[main_device].device; }
+  const KnownDevice* Find(DeviceNumber device) const {
+    if (device == main_device.device) return &main_device;
+    return device == second_device.device ? &second_device : FindAmongAll(device);
+  }
   // Brings what the next row needs nearer to the processor.
   void Prefetch() const {
     __builtin_prefetch(recent_.data() + recent_head_);
@@ -70,8 +72,8 @@ class CustomerState {
   int64_t goods_scale = kOne;  // of purchases
 
   std::vector<KnownDevice> devices;
-  std::size_t main_device = 0;
-  std::size_t second_device = 0;  // the main one where there is no other
+  KnownDevice main_device;
+  KnownDevice second_device;  // the main one where there is no other
   uint32_t next_slot = 0;
 
   int64_t last_time = kNever;
@@ -96,6 +98,7 @@ class CustomerState {
   uint64_t known_contacts = 0;  // bits
 
  private:
+  const KnownDevice* FindAmongAll(DeviceNumber device) const;
   void CatchUp(int64_t time);
   void Expire(int64_t time);
   struct Recent {

@@ -90,6 +90,7 @@ void FraudLife::Pay(const CustomerState& customer, const FraudPlan& plan, uint64
   if (plan.certain || Shows(draws)) row.amount = Fitting(row, plan.amount, draws);
   if (plan.receiver != kNoAccount) {
     row.receiver = plan.receiver;
+    row.contact = -1;
     row.has_merchant = row.receiver_is_shop = row.stranger = false;
   }
   if (row.kind == Kind::kBoleto) {

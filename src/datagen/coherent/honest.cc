@@ -266,10 +266,10 @@ void HonestLife::ByDevice(const CustomerState& customer, Draws& draws, Row& row)
   const uint64_t whatsapp = channels[4];
   const uint64_t percent = draws.Below(100);
   row.channel = Channel::kMobileApp;
-  row.device = customer.MainDevice();
+  row.device = customer.main_device.device;
   if (percent < web) {
     row.channel = Channel::kWebBanking;
-    row.device = customer.devices[customer.second_device].device;
+    row.device = customer.second_device.device;
   } else if (percent < web + whatsapp && row.kind == Kind::kPix) {
     row.channel = Channel::kWhatsappPay;
   }
@@ -305,6 +305,7 @@ void HonestLife::PayPerson(const CustomerState& customer, Draws& draws, Row& row
   const uint64_t even = draws.Below(uint64_t{1} << 32);
   const uint64_t index = UpperProduct(even * even, customer.contacts.size());
   row.receiver = customer.contacts[index];
+  row.contact = static_cast<int8_t>(index);
 }
 
 void HonestLife::PayWithCard(const CustomerState& customer, Draws& draws, Row& row) const {

@@ -25,8 +25,9 @@ struct Row {
   MerchantNumber merchant = 0;
   Place place;
   uint32_t ip = 0;
-  uint32_t count = 0;  // of the 24 hours before
-  int32_t score = 0;   // hundredths
+  uint32_t count = 0;   // of the 24 hours before
+  int32_t score = 0;    // hundredths
+  int8_t contact = -1;  // which of the customer's contacts the receiver is
   uint8_t installments = 1;
   uint8_t brand = 0;
   Kind kind = Kind::kPix;

@@ -187,6 +187,7 @@ Status Simulation::MakeHonest(int64_t time, const Event& event) {
   if (row.receiver >= first && row.receiver < first + customers_.size() &&
       customers_[row.receiver - first].person.opened_at > time) {
     row.receiver = world_->StrangerAccount(row.number);
+    row.contact = -1;
     row.stranger = true;
   }
   Draws draws(Mix(customer.month.key + event.index) ^ static_cast<uint64_t>(Purpose::kEnd));
