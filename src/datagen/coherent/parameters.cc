@@ -7,6 +7,9 @@
 namespace reveza::datagen::coherent {
 namespace {
 
+// So many rows may fall into one month.
+constexpr uint64_t kMostRowsOfBlock = 4'000'000;
+
 Status Invalid(std::string message) {
   return Fail(Error::Code::kInvalidArgument, std::move(message));
 }
@@ -52,8 +55,13 @@ Status Check(const Parameters& parameters) {
     return Invalid(std::to_string(parameters.rows) + " rows are more than " +
                    std::to_string(BlockPlan::kMaxRows));
   }
-  if (parameters.rows_per_block < 1 || parameters.rows_per_block > 4'000'000) {
+  if (parameters.rows_per_block < 1 || parameters.rows_per_block > kMostRowsOfBlock) {
     return Invalid("a block should have 1 to 4000000 rows");
+  }
+  // A block has at least one customer.
+  if (parameters.customers != 0 && parameters.rows / parameters.customers >= kMostRowsOfBlock) {
+    return Invalid(std::to_string(parameters.rows) + " rows need at least " +
+                   std::to_string(parameters.rows / kMostRowsOfBlock + 1) + " customers");
   }
   if (parameters.last_day < parameters.first_day) {
     return Invalid("the last day is before the first; swap them");

@@ -22,6 +22,11 @@ TEST(CoherentParameters, WhatIsWrongIsNamed) {
       {"20 years", [](Parameters& p) { p.last_day = p.first_day + 366 * 30; }},
       {"4000000", [](Parameters& p) { p.rows_per_block = 4'000'001; }},
       {"4000000", [](Parameters& p) { p.rows_per_block = 0; }},
+      {"at least 3 customers",
+       [](Parameters& p) {
+         p.rows = 10'000'000;
+         p.customers = 2;
+       }},
       {"half", [](Parameters& p) { p.frauds.billionths = Share::kWhole; }},
       {"difficulty", [](Parameters& p) { p.difficulty = 1'001; }},
       {"customers", [](Parameters& p) { p.customers = 50'000'001; }},
