@@ -104,11 +104,15 @@ std::string Summary(const RunArguments& arguments, const std::string& place,
   }
   std::string text = fmt::format("{}: {} in all\n{}", place, FormatSize(bytes), Render(table, 2));
   if (result.progress.files_made > 0) {
+    // A block is one thread's work.
+    const uint64_t blocks = prepared.plan ? prepared.plan->blocks() : 0;
+    const uint64_t threads =
+        std::clamp<uint64_t>(blocks, 1, static_cast<uint64_t>(arguments.threads));
     text += fmt::format(
         "made in {:.1f} s: {} rows/s, {}/s with {} thread{}\n", seconds,
         FormatRate(static_cast<double>(result.progress.rows_made) / seconds),
         FormatSize(static_cast<Bytes>(static_cast<double>(result.progress.bytes_made) / seconds)),
-        arguments.threads, arguments.threads == 1 ? "" : "s");
+        threads, threads == 1 ? "" : "s");
   }
   if (result.progress.files_kept > 0) {
     text += fmt::format("{} of the files were there already\n",
