@@ -47,6 +47,8 @@ class Batch {
   // Begins anew with `rows` rows: numbers, codes and flags have room for them and hold anything,
   // texts are empty and are to be appended row by row, every value is present.
   void Begin(std::size_t rows);
+  // Leaves the first `rows` of those it has: for who did not know before how many come.
+  void Shorten(std::size_t rows) { rows_ = rows; }
 
   ColumnValues& column(std::size_t index) { return columns_[index]; }
   const ColumnValues& column(std::size_t index) const { return columns_[index]; }

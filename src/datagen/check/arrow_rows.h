@@ -1,0 +1,13 @@
+// Rows of Parquet and Arrow files. As OpenRows, for these formats; an error in a build without
+// Arrow.
+#pragma once
+
+#include "datagen/check/row_source.h"
+
+namespace reveza::datagen::check {
+
+Result<std::unique_ptr<RowSource>> OpenArrowRows(const std::filesystem::path& path,
+                                                 const TableOptions& options, const Table& table,
+                                                 const std::string& file, ReadFaults& faults);
+
+}  // namespace reveza::datagen::check

@@ -1,0 +1,35 @@
+// A folder of a data set, as its manifests say. Values, safe from any thread that owns them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "datagen/check/outcome.h"
+#include "datagen/output/manifest.h"
+#include "datagen/schema.h"
+
+namespace reveza::datagen::check {
+
+struct DataSet {
+  std::filesystem::path folder;
+  std::vector<FileManifest> files;  // those that are there, by block, then table, then part
+  MadeBy made_by;
+
+  bool coherent() const { return made_by.model == "coherent"; }
+  // Those that its model may have.
+  std::span<const Table* const> tables() const;
+  // Null where the model has no such table.
+  const Table* Find(std::string_view table) const;
+  uint64_t RowsOf(std::string_view table) const;
+  // How its files were written, as far as reading needs it.
+  TableOptions options() const;
+};
+
+// Reads the manifests and adds what they, and the files' sizes and hashes, say to `outcomes`. An
+// error where there is no manifest that can be read, or of a model that is not known.
+Result<DataSet> OpenDataSet(const std::filesystem::path& folder, std::vector<Outcome>& outcomes);
+
+}  // namespace reveza::datagen::check

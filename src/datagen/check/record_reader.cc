@@ -1,0 +1,64 @@
+#include "datagen/check/record_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace reveza::datagen::check {
+namespace {
+
+constexpr std::size_t kReadAtOnce = std::size_t{1} << 16;
+// No record of ours comes near it: a file that has one is of another kind.
+constexpr std::size_t kMostRecordBytes = std::size_t{16} << 20;
+
+}  // namespace
+
+Result<RecordReader> RecordReader::Open(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file.is_open()) {
+    return Fail(Error::Code::kNotFound, fmt::format("cannot open {}", path.string()));
+  }
+  return RecordReader(std::move(file));
+}
+
+Status RecordReader::Fill() {
+  text_.erase(0, begin_);
+  begin_ = 0;
+  if (text_.size() > kMostRecordBytes) {
+    return Fail(Error::Code::kInvalidArgument, "a record has no end");
+  }
+  const std::size_t before = text_.size();
+  text_.resize(before + kReadAtOnce);
+  file_.read(text_.data() + before, static_cast<std::streamsize>(kReadAtOnce));
+  text_.resize(before + static_cast<std::size_t>(file_.gcount()));
+  if (file_.bad()) return Fail(Error::Code::kUnavailable, "cannot be read");
+  last_ = file_.eof();
+  return {};
+}
+
+Status RecordReader::Skip(std::string_view bytes) {
+  while (true) {
+    begin_ = std::min(text_.find_first_not_of(bytes, begin_), text_.size());
+    if (begin_ < text_.size() || last_) return {};
+    if (auto filled = Fill(); !filled) return filled;
+  }
+}
+
+Result<std::string_view> RecordReader::Next(FindEnd find_end) {
+  while (true) {
+    const std::string_view text = std::string_view(text_).substr(begin_);
+    const std::size_t end = text.empty() ? std::string_view::npos : find_end(text, last_);
+    if (end != std::string_view::npos) {
+      begin_ += end;
+      return text.substr(0, end);
+    }
+    if (last_) {
+      if (text.empty()) return text;
+      return Fail(Error::Code::kInvalidArgument, "ends in the middle of a record");
+    }
+    if (auto filled = Fill(); !filled) return std::unexpected(std::move(filled).error());
+  }
+}
+
+}  // namespace reveza::datagen::check

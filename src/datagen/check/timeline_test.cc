@@ -1,0 +1,161 @@
+#include "datagen/check/timeline.h"
+
+#include <gtest/gtest.h>
+
+#include "datagen/check/testing_data_set.h"
+
+namespace reveza::datagen::check {
+namespace {
+
+// One more than the first such line says.
+std::function<void(Lines&)> Increase(const std::string& part, const std::string& key) {
+  return [=](Lines& lines) {
+    std::string& line = LineWith(lines, part, lines.size() / 2);
+    const double value = std::stod(MemberOf(line, key)) + 1;
+    const bool whole = MemberOf(line, key).find('.') == std::string::npos;
+    SetMember(
+        line, key,
+        whole ? fmt::format("{}", static_cast<int64_t>(value)) : fmt::format("{:.2f}", value));
+  };
+}
+
+TEST(Timeline, DerivedColumnsAreTrue) {
+  const std::string payments = "transactions_00001.jsonl";
+  ExpectFound(
+      "coherent",
+      {
+          {payments,
+           Increase("", "transactions_last_24h"),
+           {"timeline: transactions_last_24h is true"}},
+          {payments,
+           Increase("", "accumulated_amount_24h"),
+           {"timeline: accumulated_amount_24h is true"}},
+          {payments,
+           Increase("", "time_since_last_txn_min"),
+           {"timeline: time_since_last_txn_min is true"}},
+          {payments,
+           [](Lines& lines) {
+             for (std::string& line : lines) {
+               const std::string distance = MemberOf(line, "distance_from_last_txn_km");
+               if (distance == "null") continue;
+               SetMember(line, "distance_from_last_txn_km",
+                         fmt::format("{:.2f}", std::stod(distance) * 1.1 + 1));
+               return;
+             }
+           },
+           {"timeline: distance_from_last_txn_km is true"}},
+          {payments,
+           Set("\"unusual_time\":false", "unusual_time", "true"),
+           {"timeline: unusual_time is true"}},
+          {payments,
+           Set("\"type\":\"CREDIT_CARD\"", "new_beneficiary", "true"),
+           {"timeline: new_beneficiary was never paid before"}},
+          // Nearly every balance; those that nothing can be said of are the first of a day.
+          {payments,
+           [](Lines& lines) {
+             for (std::size_t i = 0; i < lines.size(); i += 2) {
+               SetMember(
+                   lines[i], "balance_after",
+                   fmt::format("{:.2f}", std::stod(MemberOf(lines[i], "balance_after")) + 0.01));
+             }
+           },
+           {"timeline: balance_after follows from the row before"}},
+          {payments,
+           [](Lines& lines) { std::swap(lines[100], lines[101]); },
+           {"timeline: rows of a block are in order of time"}},
+          {payments,
+           [](Lines& lines) {
+             std::string& line = LineWith(lines, "\"card_type\":\"DEBIT\"");
+             for (const std::string& other : lines) {
+               if (MemberOf(other, "card_number_hash") == "null" ||
+                   MemberOf(other, "customer_id") == MemberOf(line, "customer_id")) {
+                 continue;
+               }
+               return SetMember(line, "card_number_hash", MemberOf(other, "card_number_hash"));
+             }
+           },
+           {"timeline: a card belongs to one customer"}},
+          {"accounts_00001.jsonl",
+           [](Lines& lines) {
+             for (std::string& line : lines) {
+               SetMember(line, "opened_at", "\"2025-06-30T00:00:00.000000\"");
+             }
+           },
+           {"timeline: nothing before the account was opened",
+            "timeline: nobody pays an account that is not open yet"}},
+          {"accounts_00001.jsonl",
+           [](Lines& lines) {
+             for (std::string& line : lines) SetMember(line, "pix_night_limit", "1.00");
+           },
+           {"timeline: PIX of a night stay within the limit"}},
+          {"alerts_00001.jsonl",
+           Set("", "risk_score", "1.00"),
+           {"alerts: are of a payment of their block and say what it says"}},
+          {"alerts_00001.jsonl",
+           Set("", "transaction_id", "\"TXN_999999999999999\""),
+           {"alerts: are of a payment of their block and say what it says"}},
+          {"disputes_00001.jsonl",
+           Increase("REFUSED", "claimed_amount"),
+           {"disputes: are of a payment of their block and say what it says"}},
+          {"rings_00001.jsonl",
+           Set("MULE_CHAIN", "at", "\"2025-06-30T00:00:00.000000\""),
+           {"rings: are of a payment of their block and say what it says"}},
+          {"changes_00001.jsonl",
+           [](Lines& lines) { std::reverse(lines.begin(), lines.end()); },
+           {"changes: are in order, and new devices are in devices"}},
+          {"devices_00001.jsonl",
+           [](Lines& lines) {
+             for (std::string& line : lines) {
+               if (MemberOf(line, "first_use") < "\"2025") {
+                 SetMember(line, "first_use", "\"2025-06-30T00:00:00.000000\"");
+               }
+             }
+           },
+           {"timeline: no device is used before its first use",
+            "changes: are in order, and new devices are in devices"}},
+      });
+}
+
+TEST(Timeline, RowsOfTheCoherentModelKeepTheirRules) {
+  const std::string payments = "transactions_00000.jsonl";
+  ExpectFound(
+      "coherent",
+      {
+          {payments,
+           Set("\"status\":\"APPROVED\"", "refusal_reason", "\"CVV_ERROR\""),
+           {"transactions: refusal_reason is there if declined only"}},
+          {payments,
+           Set("\"is_fraud\":false", "fraud_role", "\"VICTIM\""),
+           {"transactions: fraud_type and fraud_role are there for frauds only"}},
+          {payments,
+           Set("\"type\":\"CREDIT_CARD\"", "channel", "\"BRANCH\""),
+           {"transactions: channels belong to the kind of payment"}},
+          {payments,
+           Set("\"type\":\"BOLETO\"", "destination_bank", "null"),
+           {"transactions: destination_bank is there for PIX, TED and BOLETO only"}},
+          {payments, Set("", "risk_score", "100.01"), {"transactions: risk_score is 0 to 100"}},
+          {payments,
+           [](Lines& lines) {
+             std::string& line = LineWith(lines, "\"fraud_reported_at\":\"");
+             SetMember(line, "fraud_reported_at", MemberOf(line, "timestamp"));
+           },
+           {"transactions: fraud_reported_at is later than the payment"}},
+          {"customers_00000.jsonl",
+           Set("", "postal_code", "\"99999-999\""),
+           {"customers: city, postal code and area code agree"}},
+          {"disputes_00000.jsonl",
+           Set("REFUSED", "outcome", "\"REFUNDED\""),
+           {"disputes: decided later, refunded at most what was claimed"}},
+          {"changes_00000.jsonl",
+           Set("PHONE_CHANGED", "device_id", "\"DEV_000000000000001\""),
+           {"changes: device_id is there for DEVICE_ADDED only",
+            "changes: are in order, and new devices are in devices",
+            "keys: changes.device_id with customer_id is in devices"}},
+          {"rings_00000.jsonl",
+           Set("MULE_CHAIN", "hop", "null"),
+           {"rings: hop, payment and time are there for chains only"}},
+      });
+}
+
+}  // namespace
+}  // namespace reveza::datagen::check
