@@ -25,6 +25,8 @@ int Generate(const RunArguments& arguments);
 int ShowPlan(const RunArguments& arguments);
 int ShowSample(const RunArguments& arguments);
 int ShowConfiguration(const RunArguments& arguments);
+// One line a check on standard output.
+int CheckData(const RunArguments& arguments, const std::string& folder);
 int ShowSchema();
 int ShowVersion();
 

@@ -13,7 +13,9 @@ namespace reveza::fraudgen {
 enum ExitStatus : int {
   kDone = 0,
   kFailed = 1,         // something of ours went wrong
+  kFindings = 1,       // `fraudgen check` found something wrong
   kUsage = 2,          // the command line is wrong
+  kUnreadable = 2,     // there is no data set to check
   kConfiguration = 3,  // the configuration file is wrong or cannot be read
   kPermission = 5,     // the folder cannot be written to
   kOutput = 12,        // a file cannot be written for another reason

@@ -64,7 +64,7 @@ TEST_F(FraudgenTest, UnknownWordsGetAProposal) {
 }
 
 TEST_F(FraudgenTest, HelpIsEverywhere) {
-  for (const char* command : {"", "plan", "sample", "config", "schema", "version"}) {
+  for (const char* command : {"", "plan", "sample", "config", "schema", "version", "check"}) {
     const Ran ran = Fraudgen(std::string(command) + " --help");
     EXPECT_EQ(ran.status, kDone) << command;
     EXPECT_NE(ran.output.find("Usage: "), std::string::npos) << ran.output;
@@ -75,6 +75,31 @@ TEST_F(FraudgenTest, HelpIsEverywhere) {
         "--end-date", "--no-profiles", "--compression", "true bytes", "--shard"}) {
     EXPECT_NE(ran.output.find(option), std::string::npos) << option;
   }
+}
+
+TEST_F(FraudgenTest, CheckLooksAtWhatWasWritten) {
+  for (const char* model : {"classic", "coherent"}) {
+    const std::string folder = model;
+    ASSERT_EQ(Fraudgen("--rows 3000 --quiet --output " + folder + " --model " + model).status,
+              kDone);
+    const Ran fine = Fraudgen("check " + folder);
+    EXPECT_EQ(fine.status, kDone) << fine.output;
+    EXPECT_NE(fine.output.find("all fine"), std::string::npos);
+    EXPECT_EQ(Fraudgen("check --quiet " + folder).output, "");
+
+    std::filesystem::remove(place_ / folder / "manifest.json");
+    const Ran wrong = Fraudgen("check --quiet " + folder);
+    EXPECT_EQ(wrong.status, kFindings);
+    EXPECT_TRUE(wrong.output.starts_with("WRONG   manifests: ")) << wrong.output;
+    EXPECT_EQ(std::ranges::count(wrong.output, '\n'), 1);
+    const json all = json::parse(Fraudgen("check --json --quiet " + folder).output);
+    EXPECT_EQ(all["findings"], 1);
+    EXPECT_GT(all["checks"].size(), 50u);
+  }
+  ExpectError("check nothing", kUnreadable, "cannot read the folder nothing");
+  place_.Write("empty/file", "");
+  ExpectError("check empty", kUnreadable, "no data set");
+  ExpectError("check", kUsage, "FOLDER");
 }
 
 TEST_F(FraudgenTest, SizesNobodyCanMean) {

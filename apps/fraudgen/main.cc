@@ -28,7 +28,7 @@ constexpr int kMostThreads = 1024;
 
 struct Typed {
   std::map<std::string_view, std::string> settings;  // by key
-  std::string config, shard, output = "output", table;
+  std::string config, shard, output = "output", table, checked;
   int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   bool quiet = false, json = false, no_date_partition = false;
   datagen::StoreFlags store;
@@ -113,6 +113,9 @@ void AddAll(CLI::App& app, Typed& typed) {
   app.add_subcommand("config", "Show all settings as a file for --config");
   app.add_subcommand("schema", "Show what each column means");
   app.add_subcommand("version", "Show the version");
+  app.add_subcommand("check", "Look at a data set: is it whole, is it true")
+      ->add_option("FOLDER", typed.checked, "where it is")
+      ->required();
   for (CLI::App* command : app.get_subcommands({})) {
     command->fallthrough();
     command->footer("It takes the options of fraudgen; see fraudgen --help");
@@ -188,6 +191,7 @@ int Dispatch(const CLI::App& app, const Typed& typed) {
   arguments.threads = typed.threads;
   arguments.quiet = typed.quiet;
   arguments.json = typed.json;
+  if (app.got_subcommand("check")) return CheckData(arguments, typed.checked);
   if (app.got_subcommand("config")) return ShowConfiguration(arguments);
   if (app.got_subcommand("plan")) return ShowPlan(arguments);
   if (app.got_subcommand("sample")) return ShowSample(arguments);

@@ -1,0 +1,76 @@
+// `fraudgen check FOLDER`: one line for each thing that a data set should have.
+#include "datagen/check/check.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "commands.h"
+#include "exit_status.h"
+#include "progress_display.h"
+#include "stop_signals.h"
+
+namespace reveza::fraudgen {
+namespace {
+
+using datagen::check::CheckResult;
+using datagen::check::Outcome;
+
+std::string_view WordOf(Outcome::Verdict verdict) {
+  switch (verdict) {
+    case Outcome::Verdict::kFine:
+      return "fine";
+    case Outcome::Verdict::kFinding:
+      return "WRONG";
+    case Outcome::Verdict::kSkipped:
+      return "skipped";
+  }
+  return "";
+}
+
+void PrintJson(const CheckResult& result) {
+  nlohmann::ordered_json checks = nlohmann::ordered_json::array();
+  for (const Outcome& outcome : result.outcomes) {
+    checks.push_back({{"verdict", WordOf(outcome.verdict)},
+                      {"check", outcome.name},
+                      {"detail", outcome.detail}});
+  }
+  const nlohmann::ordered_json all = {{"findings", result.findings}, {"checks", checks}};
+  // Damaged files may hold what is no UTF-8.
+  fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+void PrintLines(const CheckResult& result, bool quiet) {
+  for (const Outcome& outcome : result.outcomes) {
+    if (quiet && outcome.verdict != Outcome::Verdict::kFinding) continue;
+    fmt::print("{:<8}{:<68} {}\n", WordOf(outcome.verdict), outcome.name, outcome.detail);
+  }
+  if (quiet) return;
+  fmt::print("{} checks, {}\n", result.outcomes.size(),
+             result.findings == 0 ? "all fine" : fmt::format("{} wrong", result.findings));
+}
+
+}  // namespace
+
+int CheckData(const RunArguments& arguments, const std::string& folder) {
+  StopSignals signals;
+  const auto result = [&] {
+    const Moments checking(arguments.quiet, "looking at every row");
+    return datagen::check::CheckFolder(folder, [&](uint64_t) { return signals.Came() == 0; });
+  }();
+  if (!result) return Say(kUnreadable, result.error().message);
+  if (result->stopped) {
+    return Say(signals.Came() == SIGTERM ? kTerminated : kInterrupted,
+               "stopped before all rows were looked at");
+  }
+  if (arguments.json) {
+    PrintJson(*result);
+  } else {
+    PrintLines(*result, arguments.quiet);
+  }
+  return result->findings == 0 ? kDone : kFindings;
+}
+
+}  // namespace reveza::fraudgen
