@@ -46,7 +46,7 @@ class Reading {
     for (const Table* table : data.tables()) faults_.emplace(table->name, *table);
     // What is referred to comes before what refers to it. Where people live in one block, that is
     // read block by block; the payments, which are most of it, last.
-    std::ranges::stable_sort(data.files, {}, [&](const FileManifest& file) {
+    std::ranges::sort(data.files, {}, [&](const FileManifest& file) {
       const auto table = static_cast<uint64_t>(
           std::ranges::find(data.tables(), file.table, &Table::name) - data.tables().begin());
       const uint64_t last = file.table == "transactions" ? data.tables().size() : table;
@@ -56,7 +56,7 @@ class Reading {
   }
 
   // Every row goes by every check. False if it was told to stop.
-  bool Go(std::vector<TableCheck*> checks, bool first_pass) {
+  bool Go(const std::vector<TableCheck*>& checks, bool first_pass) {
     for (std::size_t i = 0; i < data_.files.size(); ++i) {
       if (!ReadFile(data_.files[i], checks, first_pass)) return false;
       const bool ends =
@@ -142,7 +142,7 @@ Result<CheckResult> CheckFolder(const std::filesystem::path& folder, const OnRow
     if (pass == 0) {
       for (const auto& check : checks) now.push_back(check.get());
     }
-    result.stopped = !reading.Go(std::move(now), pass == 0);
+    result.stopped = !reading.Go(now, pass == 0);
   }
   if (result.stopped) return result;
   reading.Report(result.outcomes);

@@ -89,7 +89,8 @@ Result<Manifests> ReadManifests(const fs::path& folder, Tally& readable) {
       } else if (ManifestNameOf(file->file) != name) {
         readable.Bad(fmt::format("{} is about {}", name, file->file));
       } else {
-        manifests.files.emplace(file->file, *std::move(file));
+        const std::string about = file->file;
+        manifests.files.emplace(about, *std::move(file));
       }
     } else if (auto all = ReadManifest(*text, name); all) {
       manifests.all = *std::move(all);

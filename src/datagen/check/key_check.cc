@@ -103,13 +103,13 @@ KeyCheck::KeyCheck(const DataSet& data)
                               : fmt::format("keys: {}.{} is in {}", rule.table, key,
                                             rule.set == "pairs" ? "devices" : rule.set));
     const uint64_t dense = DenseNumbers(data, rule.set);
-    sets_[rule.set] = {.dense = dense != 0, .expected = dense};
+    sets_[rule.set] = {.dense = dense != 0, .expected = dense, .numbers = {false, 0, {}}};
   }
 }
 
 void KeyCheck::BeginPass(Pass pass) {
   pass_ = pass;
-  for (auto& [name, set] : sets_) set.numbers.emplace(set.dense, set.expected, pass);
+  for (auto& [name, set] : sets_) set.numbers = NumberSet(set.dense, set.expected, pass);
 }
 
 void KeyCheck::Look(const Batch& batch, const Position& position) {
@@ -122,7 +122,7 @@ void KeyCheck::Look(const KeyRule& rule, const Batch& batch, const Position& pos
                     Tally& tally) {
   const Field field(batch, rule.column);
   const Field second(batch, rule.with.empty() ? rule.column : rule.with);
-  NumberSet& numbers = *sets_.at(rule.set).numbers;
+  NumberSet& numbers = sets_.at(rule.set).numbers;
   for (std::size_t row = 0; row < batch.rows(); ++row) {
     if (!field.Has(row) || !second.Has(row)) continue;
     const std::string_view text = field.Text(row);

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -40,7 +39,7 @@ class KeyCheck final : public TableCheck {
   struct Set {
     bool dense = false;
     uint64_t expected = 0;
-    std::optional<NumberSet> numbers = std::nullopt;
+    NumberSet numbers{false, 0, {}};
   };
   void Look(const KeyRule& rule, const Batch& batch, const Position& position, Tally& tally);
 
