@@ -1,5 +1,7 @@
 #include "interpose/queue_bound.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 
@@ -28,13 +30,43 @@ struct StreamQueue {
   Window window;
 };
 
+// Lives as long as the process; a thread that ends hands it, with its events, on to a later one.
 struct ThreadQueues {
   StreamQueue queues[kStreamsPerThread];
   int used = 0;
   int next_victim = 0;
+  std::atomic<bool> taken{true};
+  ThreadQueues* next = nullptr;  // set once, before it is published
 };
 
+constinit std::atomic<ThreadQueues*> all_queues{nullptr};
 constinit thread_local ThreadQueues* thread_queues = nullptr;
+pthread_key_t queues_key;
+pthread_once_t queues_key_once = PTHREAD_ONCE_INIT;
+
+void GiveQueues(void* value) {
+  thread_queues = nullptr;
+  static_cast<ThreadQueues*>(value)->taken.store(false, std::memory_order_release);
+}
+
+void MakeQueuesKey() { pthread_key_create(&queues_key, GiveQueues); }
+
+ThreadQueues& TakeQueues() {
+  pthread_once(&queues_key_once, MakeQueuesKey);
+  ThreadQueues* mine = all_queues.load(std::memory_order_acquire);
+  for (bool taken = false; mine != nullptr; mine = mine->next, taken = false) {
+    if (mine->taken.compare_exchange_strong(taken, true, std::memory_order_acq_rel)) break;
+  }
+  if (mine == nullptr) {
+    mine = new ThreadQueues;
+    mine->next = all_queues.load(std::memory_order_relaxed);
+    while (!all_queues.compare_exchange_weak(mine->next, mine, std::memory_order_acq_rel)) {
+    }
+  }
+  pthread_setspecific(queues_key, mine);
+  thread_queues = mine;
+  return *mine;
+}
 
 CUstream Handle(CUstream stream, StreamKind kind) {
   return stream == nullptr && kind == StreamKind::kPerThread ? CU_STREAM_PER_THREAD : stream;
@@ -62,9 +94,8 @@ void Clear(StreamQueue& queue) {
 }
 
 StreamQueue* FindOrAdd(CUstream stream) {
+  ThreadQueues& all = thread_queues != nullptr ? *thread_queues : TakeQueues();
   if (StreamQueue* found = Find(stream)) return found;
-  if (thread_queues == nullptr) thread_queues = new ThreadQueues;
-  ThreadQueues& all = *thread_queues;
   StreamQueue* queue = nullptr;
   if (all.used < kStreamsPerThread) {
     queue = &all.queues[all.used++];
