@@ -35,11 +35,12 @@ Status WriteAll(const std::filesystem::path& folder) {
                      texts);
   };
   for (const std::string_view name : FormatNames()) {
-    const Format format = *FormatOf(name);
-    const auto things = write("things", {.format = format}, kTestingTable, TestingTexts::kAwkward);
+    const auto format = FormatOf(name);
+    if (!format) return Fail(Error::Code::kInternal, "a format without a name of its own");
+    const auto things = write("things", {.format = *format}, kTestingTable, TestingTexts::kAwkward);
     if (!things) return things;
     const auto transactions =
-        write("transactions", {.format = format}, kTransactions, TestingTexts::kPlain);
+        write("transactions", {.format = *format}, kTransactions, TestingTexts::kPlain);
     if (!transactions) return transactions;
   }
   for (const Format format : {Format::kParquet, Format::kArrow}) {
