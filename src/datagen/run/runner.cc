@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "datagen/output/memory_sink.h"
 #include "datagen/run/block_files.h"
 #include "datagen/run/finisher.h"
 #include "datagen/run/receipts.h"
@@ -173,6 +174,11 @@ class Work {
 
 Result<RunResult> Run(const Model& model, const Plan& plan, const RunOptions& options,
                       Destination& destination, const OnProgress& on_progress) {
+  // Before anything is written: this build and these options can write such a file.
+  MemorySink nowhere;
+  if (auto writer = MakeTableWriter(options.table, *model.tables().front(), nowhere); !writer) {
+    return std::unexpected(writer.error());
+  }
   if (auto prepared = destination.Prepare(); !prepared) return std::unexpected(prepared.error());
   Work work(model, plan, options, destination);
   if (auto begun = work.Begin(); !begun) return std::unexpected(begun.error());

@@ -28,6 +28,7 @@ constexpr uint64_t kFileRows = 1'100;
 
 struct Asked {
   uint64_t seed = 1;
+  TableOptions table = {.format = Format::kCsv};
   std::string program = "fraudgen 1";
   std::string configuration = "rows = 25000\nfraud_rate = 0.02\n";
   int threads = 1;
@@ -37,7 +38,7 @@ struct Asked {
 
 RunOptions OptionsOf(const Asked& asked) {
   RunOptions options;
-  options.table.format = Format::kCsv;
+  options.table = asked.table;
   options.configuration = asked.configuration;
   options.threads = asked.threads;
   options.made_by.program = asked.program;
@@ -317,6 +318,15 @@ TEST(Run, OnAFullDiskSaysSoAndGoesOnLater) {
   }
   ASSERT_TRUE(RunIn(place / "data"));
   EXPECT_EQ(Contents(place / "data"), Whole());
+}
+
+// With Arrow the level is refused, without it the format.
+TEST(Run, WhatNoFileCanBeMadeWithLeavesNoFolder) {
+  const TestingDirectory place;
+  Asked asked;
+  asked.table = {.format = Format::kParquet, .codec = Codec::kZstd, .level = 99};
+  EXPECT_FALSE(RunIn(place / "data", asked));
+  EXPECT_FALSE(std::filesystem::exists(place / "data"));
 }
 
 TEST(Run, SaysThatTheFolderIsAFile) {
