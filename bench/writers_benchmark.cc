@@ -1,6 +1,7 @@
 // The writers alone, on columns that are ready, into nothing: the limit that generating and writing
-// together are divided by. `Ready`: transactions of the classic model, 262,144 of them. `Constant`:
-// the same 4096 rows again and again, which stay in the cache. Items are rows.
+// together are divided by. `Ready`: transactions of the classic model, 262,144 of them. `Coherent`:
+// as many of the coherent model. `Constant`: the same 4096 rows of the classic model again and
+// again, which stay in the cache. Items are rows.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "datagen/classic/classic_model.h"
+#include "datagen/coherent/coherent_model.h"
 #include "datagen/output/arrow_writer.h"
 #include "datagen/output/byte_sink.h"
 #include "datagen/output/table_writer.h"
@@ -64,8 +66,22 @@ const std::deque<Batch>& ReadyBatches() {
   return kBatches;
 }
 
-void Write(benchmark::State& state, const TableOptions& options, bool constant) {
-  const auto& batches = ReadyBatches();
+const std::deque<Batch>& CoherentBatches() {
+  static const std::deque<Batch> kBatches = [] {
+    datagen::coherent::Parameters parameters;
+    parameters.seed = 1;
+    parameters.rows = kRows;
+    const auto model = datagen::coherent::CoherentModel::Make(parameters);
+    Keep keep;
+    const datagen::Table* const wanted[] = {&datagen::coherent::kTransactions};
+    if (!model || !(*model)->Make(0, wanted, keep)) keep.batches.clear();
+    return std::move(keep.batches);
+  }();
+  return kBatches;
+}
+
+void Write(benchmark::State& state, const TableOptions& options, bool constant,
+           const std::deque<Batch>& batches) {
   if (batches.empty()) return state.SkipWithError("no rows");
   if (const bool columns = options.format == Format::kParquet || options.format == Format::kArrow;
       columns && !datagen::HaveArrow()) {
@@ -75,7 +91,7 @@ void Write(benchmark::State& state, const TableOptions& options, bool constant) 
   uint64_t bytes = 0;
   for (auto _ : state) {
     CountingSink sink;
-    auto writer = datagen::MakeTableWriter(options, datagen::kTransactions, sink);
+    auto writer = datagen::MakeTableWriter(options, batches.front().table(), sink);
     bool right = writer.has_value();
     for (std::size_t i = 0; right && i < batches.size(); ++i) {
       const Batch& batch = constant ? batches.front() : batches[i];
@@ -90,8 +106,15 @@ void Write(benchmark::State& state, const TableOptions& options, bool constant) 
   state.counters["bytes_a_row"] = static_cast<double>(bytes) / static_cast<double>(rows);
 }
 
-void Ready(benchmark::State& state, const TableOptions& options) { Write(state, options, false); }
-void Constant(benchmark::State& state, const TableOptions& options) { Write(state, options, true); }
+void Ready(benchmark::State& state, const TableOptions& options) {
+  Write(state, options, false, ReadyBatches());
+}
+void Coherent(benchmark::State& state, const TableOptions& options) {
+  Write(state, options, false, CoherentBatches());
+}
+void Constant(benchmark::State& state, const TableOptions& options) {
+  Write(state, options, true, ReadyBatches());
+}
 
 #define REVEZA_WRITER(kind, name, ...) \
   BENCHMARK_CAPTURE(kind, name, TableOptions{__VA_ARGS__})->Unit(benchmark::kMillisecond)
@@ -107,6 +130,10 @@ REVEZA_WRITER(Ready, arrow, .format = Format::kArrow);
 REVEZA_WRITER(Ready, jsonl, .format = Format::kJsonLines);
 REVEZA_WRITER(Ready, json, .format = Format::kJson);
 REVEZA_WRITER(Ready, csv, .format = Format::kCsv);
+REVEZA_WRITER(Coherent, parquet, .format = Format::kParquet);
+REVEZA_WRITER(Coherent, parquet_uncompressed, .format = Format::kParquet, .codec = Codec::kNone);
+REVEZA_WRITER(Coherent, jsonl, .format = Format::kJsonLines);
+REVEZA_WRITER(Coherent, csv, .format = Format::kCsv);
 REVEZA_WRITER(Constant, parquet, .format = Format::kParquet);
 REVEZA_WRITER(Constant, jsonl, .format = Format::kJsonLines);
 REVEZA_WRITER(Constant, csv, .format = Format::kCsv);

@@ -19,6 +19,8 @@ class Draws {
     state_ += kStep;
     return Mix(state_);
   }
+  // As if so many had been drawn.
+  constexpr void Skip(uint64_t count) { state_ += count * kStep; }
   // Below `limit`, which is at least 1.
   constexpr uint64_t Below(uint64_t limit) { return UpperProduct(Bits(), limit); }
   // From `least` to `most`, both possible.

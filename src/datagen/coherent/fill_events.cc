@@ -46,15 +46,10 @@ bool IsDisputed(const Row& row) {
 
 void FillAlerts(const Identity& identity, std::span<const Row> rows, Batch& batch) {
   ColumnFiller<Row> fill(rows, batch);
-  fill.Text("alert_id", [&](std::string& text, const Row& row) {
-    identity.AppendOfTransaction(text, "ALERT_", row.number);
-  });
-  fill.Text("transaction_id", [&](std::string& text, const Row& row) {
-    identity.AppendTransaction(text, row.number);
-  });
-  fill.Text("customer_id", [&](std::string& text, const Row& row) {
-    identity.AppendCustomer(text, row.customer);
-  });
+  fill.Identifier("alert_id", identity.alerts(), [](const Row& row) { return row.number; });
+  fill.Identifier("transaction_id", identity.transactions(),
+                  [](const Row& row) { return row.number; });
+  fill.Identifier("customer_id", identity.customers(), [](const Row& row) { return row.customer; });
   fill.Number("alerted_at", [](const Row& row) { return row.time; });
   fill.Code("rule", [](const Row& row) { return row.rule; });
   fill.Number("risk_score", [](const Row& row) { return row.score; });
@@ -68,15 +63,10 @@ void FillAlerts(const Identity& identity, std::span<const Row> rows, Batch& batc
 void FillDisputes(const Identity& identity, const Keys& keys, std::span<const Row> rows,
                   Batch& batch) {
   ColumnFiller<Row> fill(rows, batch);
-  fill.Text("dispute_id", [&](std::string& text, const Row& row) {
-    identity.AppendOfTransaction(text, "DISP_", row.number);
-  });
-  fill.Text("transaction_id", [&](std::string& text, const Row& row) {
-    identity.AppendTransaction(text, row.number);
-  });
-  fill.Text("customer_id", [&](std::string& text, const Row& row) {
-    identity.AppendCustomer(text, row.customer);
-  });
+  fill.Identifier("dispute_id", identity.disputes(), [](const Row& row) { return row.number; });
+  fill.Identifier("transaction_id", identity.transactions(),
+                  [](const Row& row) { return row.number; });
+  fill.Identifier("customer_id", identity.customers(), [](const Row& row) { return row.customer; });
   fill.Code("kind", [](const Row& row) {
     return row.kind == Kind::kPix ? DisputeKind::kMed : DisputeKind::kChargeback;
   });
@@ -90,29 +80,26 @@ void FillDisputes(const Identity& identity, const Keys& keys, std::span<const Ro
 void FillChanges(const Identity& identity, std::span<const ChangeRow> rows, Batch& batch) {
   ColumnFiller<ChangeRow> fill(rows, batch);
   fill.Number("changed_at", [](const ChangeRow& row) { return row.time; });
-  fill.Text("customer_id", [&](std::string& text, const ChangeRow& row) {
-    identity.AppendCustomer(text, row.customer);
-  });
+  fill.Identifier("customer_id", identity.customers(),
+                  [](const ChangeRow& row) { return row.customer; });
   fill.Code("change", [](const ChangeRow& row) { return row.kind; });
-  fill.TextIf(
-      "device_id", [](const ChangeRow& row) { return row.device != kNoDevice; },
-      [&](std::string& text, const ChangeRow& row) { identity.AppendDevice(text, row.device); });
+  fill.IdentifierIf("device_id", identity.devices(),
+                    fill.Where([](const ChangeRow& row) { return row.device != kNoDevice; }),
+                    [](const ChangeRow& row) { return row.device; });
 }
 
 void FillRings(const Identity& identity, std::span<const RingRow> rows, Batch& batch) {
   ColumnFiller<RingRow> fill(rows, batch);
-  const auto is_chain = [](const RingRow& row) { return row.pattern == RingPattern::kMuleChain; };
-  fill.Text("ring_id",
-            [&](std::string& text, const RingRow& row) { identity.AppendRing(text, row.ring); });
+  const Presence is_chain =
+      fill.Where([](const RingRow& row) { return row.pattern == RingPattern::kMuleChain; });
+  fill.Identifier("ring_id", identity.rings(), [](const RingRow& row) { return row.ring; });
   fill.Code("pattern", [](const RingRow& row) { return row.pattern; });
   fill.Code("role", [](const RingRow& row) { return row.role; });
   fill.NumberIf("hop", is_chain, [](const RingRow& row) { return row.hop; });
-  fill.Text("customer_id", [&](std::string& text, const RingRow& row) {
-    identity.AppendCustomer(text, row.customer);
-  });
-  fill.TextIf("transaction_id", is_chain, [&](std::string& text, const RingRow& row) {
-    identity.AppendTransaction(text, row.row);
-  });
+  fill.Identifier("customer_id", identity.customers(),
+                  [](const RingRow& row) { return row.customer; });
+  fill.IdentifierIf("transaction_id", identity.transactions(), is_chain,
+                    [](const RingRow& row) { return row.row; });
   fill.NumberIf("at", is_chain, [](const RingRow& row) { return row.time; });
 }
 

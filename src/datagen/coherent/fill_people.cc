@@ -4,6 +4,8 @@
 #include "datagen/coherent/bank.h"
 #include "datagen/coherent/fill.h"
 #include "datagen/coherent/fill_columns.h"
+#include "datagen/digits.h"
+#include "datagen/fixed_text.h"
 #include "datagen/lists/devices.h"
 #include "datagen/lists/people.h"
 #include "datagen/lists/places.h"
@@ -59,44 +61,41 @@ DeviceTraits TraitsOf(const DeviceUseRow& row) {
 void FillCustomers(const Identity& identity, const World& world, std::span<const AccountRow> rows,
                    Batch& batch) {
   ColumnFiller<AccountRow> fill(rows, batch);
-  using Text = std::string;
   const int64_t begin = world.begin();
-  fill.Text("customer_id", [&](Text& text, const AccountRow& row) {
-    identity.AppendCustomer(text, row.person.number);
+  fill.Identifier("customer_id", identity.customers(),
+                  [](const AccountRow& row) { return row.person.number; });
+  fill.Text("name", [&](char* out, const AccountRow& row) {
+    return identity.PutName(out, identity.OwnerOf(row.person));
   });
-  fill.Text("name", [&](Text& text, const AccountRow& row) {
-    identity.AppendName(text, identity.OwnerOf(row.person));
+  fill.Text("cpf", [&](char* out, const AccountRow& row) {
+    return identity.PutCpf(out, identity.OwnerOf(row.person));
   });
-  fill.Text("cpf", [&](Text& text, const AccountRow& row) {
-    identity.AppendCpf(text, identity.OwnerOf(row.person));
+  fill.Text("email", [&](char* out, const AccountRow& row) {
+    return identity.PutEmail(out, identity.OwnerOf(row.person));
   });
-  fill.Text("email", [&](Text& text, const AccountRow& row) {
-    identity.AppendEmail(text, identity.OwnerOf(row.person));
-  });
-  fill.Text("phone", [&](Text& text, const AccountRow& row) {
-    identity.AppendPhone(text, identity.OwnerOf(row.person));
+  fill.Text("phone", [&](char* out, const AccountRow& row) {
+    return identity.PutPhone(out, identity.OwnerOf(row.person));
   });
   fill.Number("birth_date", [](const AccountRow& row) { return row.person.birth_day; });
-  fill.Text("address.street", [](Text& text, const AccountRow& row) {
+  fill.LongText("address.street", [](std::string& text, const AccountRow& row) {
     text += OneOf(lists::kStreets, Mix(row.person.key + 7));
     text += ", ";
     AppendInteger(text, static_cast<int64_t>(Mix(row.person.key + 8) % 1'999 + 1));
   });
-  fill.Text("address.neighborhood", [](Text& text, const AccountRow& row) {
+  fill.LongText("address.neighborhood", [](std::string& text, const AccountRow& row) {
     text += OneOf(lists::kNeighborhoods, Mix(row.person.key + 9));
   });
-  fill.Text("address.city", [](Text& text, const AccountRow& row) {
+  fill.LongText("address.city", [](std::string& text, const AccountRow& row) {
     text += lists::kCities[row.person.city].name;
   });
   fill.Code("address.state", [](const AccountRow& row) { return row.person.state; });
-  fill.Text("address.postal_code", [](Text& text, const AccountRow& row) {
+  fill.Text("address.postal_code", [](char* out, const AccountRow& row) {
     const lists::City& city = lists::kCities[row.person.city];
     const uint64_t bits = Mix(row.person.key + 10);
-    AppendDigits(
-        text, city.first_postal_area + bits % (city.last_postal_area - city.first_postal_area + 1),
-        5);
-    text += '-';
-    AppendDigits(text, (bits >> 32) % 1'000, 3);
+    const uint64_t areas = city.last_postal_area - city.first_postal_area + 1;
+    out = PutLastDigits(out, city.first_postal_area + bits % areas, 5);
+    *out++ = '-';
+    return PutLastDigits(out, (bits >> 32) % 1'000, 3);
   });
   fill.Number("monthly_income", [](const AccountRow& row) { return row.person.income; });
   fill.Code("profession", [](const AccountRow& row) {
@@ -110,37 +109,33 @@ void FillCustomers(const Identity& identity, const World& world, std::span<const
 
 void FillAccounts(const Identity& identity, std::span<const AccountRow> rows, Batch& batch) {
   ColumnFiller<AccountRow> fill(rows, batch);
-  fill.Text("account_id", [&](std::string& text, const AccountRow& row) {
-    identity.AppendAccount(text, row.person.number);
-  });
-  fill.Text("customer_id", [&](std::string& text, const AccountRow& row) {
-    identity.AppendCustomer(text, row.person.number);
-  });
+  fill.Identifier("account_id", identity.accounts(),
+                  [](const AccountRow& row) { return row.person.number; });
+  fill.Identifier("customer_id", identity.customers(),
+                  [](const AccountRow& row) { return row.person.number; });
   fill.Code("bank_code", [](const AccountRow& row) { return row.person.bank; });
-  fill.Text("branch", [](std::string& text, const AccountRow& row) {
-    AppendDigits(text, Mix(row.person.key + 12) % 9'999 + 1, 4);
+  fill.Text("branch", [](char* out, const AccountRow& row) {
+    return PutLastDigits(out, Mix(row.person.key + 12) % 9'999 + 1, 4);
   });
-  fill.Text("account_number", [&](std::string& text, const AccountRow& row) {
-    identity.AppendAccountNumber(text, row.person.number);
+  fill.Text("account_number", [&](char* out, const AccountRow& row) {
+    return identity.PutAccountNumber(out, row.person.number);
   });
   fill.Code("account_type", [](const AccountRow& row) { return row.person.account_type; });
   fill.Number("opened_at", [](const AccountRow& row) { return row.person.opened_at; });
   fill.Number("opening_balance", [](const AccountRow& row) { return row.opening_balance; });
   fill.Number("credit_limit", [](const AccountRow& row) { return row.person.credit_limit; });
   fill.Number("pix_night_limit", [](const AccountRow&) { return kNightLimit; });
-  fill.CodeIf(
-      "fraud_role", [](const AccountRow& row) { return row.role != AccountRole::kHonest; },
-      [](const AccountRow& row) { return row.role == AccountRole::kMule ? 0 : 1; });
+  fill.CodeIf("fraud_role",
+              fill.Where([](const AccountRow& row) { return row.role != AccountRole::kHonest; }),
+              [](const AccountRow& row) { return row.role == AccountRole::kMule ? 0 : 1; });
 }
 
 void FillDevices(const Identity& identity, std::span<const DeviceUseRow> rows, Batch& batch) {
   ColumnFiller<DeviceUseRow> fill(rows, batch);
-  fill.Text("device_id", [&](std::string& text, const DeviceUseRow& row) {
-    identity.AppendDevice(text, row.device);
-  });
-  fill.Text("customer_id", [&](std::string& text, const DeviceUseRow& row) {
-    identity.AppendCustomer(text, row.customer);
-  });
+  fill.Identifier("device_id", identity.devices(),
+                  [](const DeviceUseRow& row) { return row.device; });
+  fill.Identifier("customer_id", identity.customers(),
+                  [](const DeviceUseRow& row) { return row.customer; });
   fill.Code("type", [](const DeviceUseRow& row) {
     return lists::kTypeOfDeviceKind[static_cast<std::size_t>(TraitsOf(row).kind)];
   });
@@ -156,10 +151,11 @@ void FillDevices(const Identity& identity, std::span<const DeviceUseRow> rows, B
         lists::kOperatingSystemsOfKind[static_cast<std::size_t>(traits.kind)];
     return systems.first + (traits.bits >> 32) % systems.count;
   });
-  fill.Text("fingerprint", [](std::string& text, const DeviceUseRow& row) {
+  fill.Text("fingerprint", [](char* out, const DeviceUseRow& row) {
     const uint64_t bits = Mix(row.device ^ 0x7072696e74u);
-    AppendHexadecimal(text, bits, 16);
-    AppendHexadecimal(text, Mix(bits), 16);
+    WriteHex(out, bits);
+    WriteHex(out + 16, Mix(bits));
+    return out + 32;
   });
   fill.Number("first_use", [](const DeviceUseRow& row) { return row.since; });
   fill.Flag("is_rooted_jailbroken",

@@ -1,8 +1,9 @@
 #include <array>
+#include <cstring>
 
 #include "datagen/coherent/fill.h"
 #include "datagen/coherent/fill_columns.h"
-#include "datagen/digits.h"
+#include "datagen/fixed_text.h"
 #include "datagen/lists/commerce.h"
 #include "datagen/lists/weights.h"
 
@@ -19,15 +20,33 @@ constexpr auto kCodeOfCategory = [] {
   return codes;
 }();
 
-void AppendIp(std::string& text, uint32_t ip) {
-  std::array<char, 2 * kMostNumberBytes> buffer;
-  char* end = PutUnsigned(buffer.data(),
-                          lists::kIpFirstNumbers[(ip >> 24) % lists::kIpFirstNumbers.size()]);
-  for (const int shift : {16, 8, 0}) {
-    *end++ = '.';
-    end = PutUnsigned(end, ip >> shift & 255);
+// A number of an address and the point behind it.
+struct AddressPart {
+  std::array<char, 4> text;
+  uint32_t length;
+};
+constexpr auto kAddressParts = [] {
+  std::array<AddressPart, 256> parts{};
+  for (uint32_t i = 0; i < parts.size(); ++i) {
+    AddressPart& part = parts[i];
+    for (uint32_t unit = 100; unit > 0; unit /= 10) {
+      if (i >= unit || unit == 1) {
+        part.text[part.length++] = static_cast<char>('0' + i / unit % 10);
+      }
+    }
+    part.text[part.length++] = '.';
   }
-  text.append(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
+  return parts;
+}();
+
+char* PutIp(char* out, uint32_t ip) {
+  const auto put = [&out](uint32_t number) {
+    std::memcpy(out, kAddressParts[number].text.data(), sizeof(AddressPart::text));
+    out += kAddressParts[number].length;
+  };
+  put(static_cast<uint32_t>(lists::kIpFirstNumbers[(ip >> 24) % lists::kIpFirstNumbers.size()]));
+  for (const int shift : {16, 8, 0}) put(ip >> shift & 255);
+  return out - 1;
 }
 
 Owner ReceiverOf(const Identity& identity, const Row& row) {
@@ -35,11 +54,7 @@ Owner ReceiverOf(const Identity& identity, const Row& row) {
                               : identity.OwnerOf(row.receiver);
 }
 
-bool IsPix(const Row& row) { return row.kind == Kind::kPix; }
-bool HasMerchant(const Row& row) { return row.has_merchant; }
 bool HasDevice(const Row& row) { return row.device != kNoDevice; }
-bool HasPlace(const Row& row) { return row.has_place; }
-bool HasCard(const Row& row) { return IsCard(row.kind); }
 bool HasAccount(const Row& row) { return HasReceiver(row.kind); }
 bool HasBank(const Row& row) { return HasReceiver(row.kind) || row.kind == Kind::kBoleto; }
 bool IsFraud(const Row& row) { return row.is_fraud; }
@@ -47,87 +62,87 @@ bool IsFraud(const Row& row) { return row.is_fraud; }
 using Filler = ColumnFiller<Row>;
 
 void FillPayment(const Identity& identity, Filler& fill) {
-  fill.Text("transaction_id", [&](std::string& text, const Row& row) {
-    identity.AppendTransaction(text, row.number);
-  });
-  fill.Text("session_id",
-            [&](std::string& text, const Row& row) { identity.AppendSession(text, row.session); });
-  fill.Text("customer_id", [&](std::string& text, const Row& row) {
-    identity.AppendCustomer(text, row.customer);
-  });
-  fill.TextIf("device_id", HasDevice,
-              [&](std::string& text, const Row& row) { identity.AppendDevice(text, row.device); });
+  fill.Identifier("transaction_id", identity.transactions(),
+                  [](const Row& row) { return row.number; });
+  fill.Identifier("session_id", identity.sessions(), [](const Row& row) { return row.session; });
+  fill.Identifier("customer_id", identity.customers(), [](const Row& row) { return row.customer; });
+  fill.IdentifierIf("device_id", identity.devices(), fill.Where(HasDevice),
+                    [](const Row& row) { return row.device; });
   fill.Number("timestamp", [](const Row& row) { return row.time; });
   fill.Code("type", [](const Row& row) { return row.kind; });
   fill.Number("amount", [](const Row& row) { return row.amount; });
   fill.Code("currency", [](const Row&) { return 0; });
   fill.Code("channel", [](const Row& row) { return row.channel; });
-  fill.TextIf(
-      "ip_address", [](const Row& row) { return row.has_ip; },
-      [](std::string& text, const Row& row) { AppendIp(text, row.ip); });
-  fill.NumberIf("geolocation_lat", HasPlace, [](const Row& row) { return row.place.latitude; });
-  fill.NumberIf("geolocation_lon", HasPlace, [](const Row& row) { return row.place.longitude; });
+  fill.ShortTextIf("ip_address", fill.Where([](const Row& row) { return row.has_ip; }),
+                   [](char* out, const Row& row) { return PutIp(out, row.ip); });
+  const Presence has_place = fill.Where([](const Row& row) { return row.has_place; });
+  fill.NumberIf("geolocation_lat", has_place, [](const Row& row) { return row.place.latitude; });
+  fill.NumberIf("geolocation_lon", has_place, [](const Row& row) { return row.place.longitude; });
 }
 
 void FillMerchantAndCard(const Identity& identity, Filler& fill) {
-  fill.TextIf("merchant_id", HasMerchant, [&](std::string& text, const Row& row) {
-    identity.AppendMerchant(text, row.merchant);
-  });
-  fill.CodeIf("merchant_name", HasMerchant,
+  const Presence has_merchant = fill.Where([](const Row& row) { return row.has_merchant; });
+  const Presence has_card = fill.Where([](const Row& row) { return IsCard(row.kind); });
+  const Presence is_typed = fill.Where(IsTyped);
+  fill.IdentifierIf("merchant_id", identity.merchants(), has_merchant,
+                    [](const Row& row) { return row.merchant; });
+  fill.CodeIf("merchant_name", has_merchant,
               [&](const Row& row) { return identity.MerchantName(row.merchant); });
-  fill.CodeIf("merchant_category", HasMerchant,
+  fill.CodeIf("merchant_category", has_merchant,
               [](const Row& row) { return CategoryOf(row.merchant); });
-  fill.CodeIf("mcc_code", HasMerchant,
+  fill.CodeIf("mcc_code", has_merchant,
               [](const Row& row) { return kCodeOfCategory[CategoryOf(row.merchant)]; });
-  fill.CodeIf("mcc_risk_level", HasMerchant, [](const Row& row) {
+  fill.CodeIf("mcc_risk_level", has_merchant, [](const Row& row) {
     return lists::kMerchantCategories[CategoryOf(row.merchant)].risk;
   });
-  fill.TextIf("card_number_hash", HasCard,
-              [](std::string& text, const Row& row) { AppendHexadecimal(text, row.card, 16); });
-  fill.CodeIf("card_brand", HasCard, [](const Row& row) { return row.brand; });
-  fill.CodeIf("card_type", HasCard,
+  fill.ShortTextIf("card_number_hash", has_card, [](char* out, const Row& row) {
+    WriteHex(out, row.card);
+    return out + 16;
+  });
+  fill.CodeIf("card_brand", has_card, [](const Row& row) { return row.brand; });
+  fill.CodeIf("card_type", has_card,
               [](const Row& row) { return row.kind == Kind::kCreditCard ? 0 : 1; });
-  fill.NumberIf("installments", HasCard, [](const Row& row) { return row.installments; });
-  fill.CodeIf("card_entry", HasCard, [](const Row& row) { return row.entry; });
-  fill.FlagIf("cvv_validated", IsTyped, [](const Row& row) { return row.cvv_validated; });
-  fill.FlagIf("auth_3ds", IsTyped, [](const Row& row) { return row.auth_3ds; });
+  fill.NumberIf("installments", has_card, [](const Row& row) { return row.installments; });
+  fill.CodeIf("card_entry", has_card, [](const Row& row) { return row.entry; });
+  fill.FlagIf("cvv_validated", is_typed, [](const Row& row) { return row.cvv_validated; });
+  fill.FlagIf("auth_3ds", is_typed, [](const Row& row) { return row.auth_3ds; });
 }
 
 void FillReceiver(const Identity& identity, std::span<const Row> rows, Filler& fill) {
-  std::array<Owner, Batch::kMaxRows> owners;
+  std::array<Owner, Batch::kMaxRows> owners;  // as many as there are rows are written below
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
-    if (HasReceiver(row.kind)) {
-      owners[i] = ReceiverOf(identity, row);
-    } else if (row.kind == Kind::kBoleto) {
+    owners[i] = HasReceiver(row.kind) ? ReceiverOf(identity, row) : Owner{};
+    if (row.kind == Kind::kBoleto) {
       owners[i].bank = static_cast<uint8_t>(Mix(row.merchant) % lists::kBanks.size());
     }
   }
   const auto owner = [&](const Row& row) -> const Owner& { return owners[&row - rows.data()]; };
-  fill.CodeIf("pix_key_type", IsPix, [&](const Row& row) { return owner(row).key_type; });
-  fill.TextIf("pix_key_destination", IsPix,
-              [&](std::string& text, const Row& row) { identity.AppendPixKey(text, owner(row)); });
-  fill.CodeIf("destination_bank", HasBank, [&](const Row& row) { return owner(row).bank; });
-  fill.TextIf("counterparty_account", HasAccount, [&](std::string& text, const Row& row) {
-    identity.AppendAccount(text, row.receiver);
-  });
+  const Presence is_pix = fill.Where([](const Row& row) { return row.kind == Kind::kPix; });
+  fill.CodeIf("pix_key_type", is_pix, [&](const Row& row) { return owner(row).key_type; });
+  fill.TextIf("pix_key_destination", is_pix,
+              [&](char* out, const Row& row) { return identity.PutPixKey(out, owner(row)); });
+  fill.CodeIf("destination_bank", fill.Where(HasBank),
+              [&](const Row& row) { return owner(row).bank; });
+  fill.IdentifierIf("counterparty_account", identity.accounts(), fill.Where(HasAccount),
+                    [](const Row& row) { return row.receiver; });
 }
 
 void FillHistory(Filler& fill) {
-  fill.NumberIf(
-      "distance_from_last_txn_km", [](const Row& row) { return row.distance >= 0; },
-      [](const Row& row) { return row.distance; });
-  fill.NumberIf(
-      "time_since_last_txn_min", [](const Row& row) { return row.minutes >= 0; },
-      [](const Row& row) { return row.minutes; });
+  fill.NumberIf("distance_from_last_txn_km",
+                fill.Where([](const Row& row) { return row.distance >= 0; }),
+                [](const Row& row) { return row.distance; });
+  fill.NumberIf("time_since_last_txn_min",
+                fill.Where([](const Row& row) { return row.minutes >= 0; }),
+                [](const Row& row) { return row.minutes; });
   fill.Number("transactions_last_24h", [](const Row& row) { return row.count; });
   fill.Number("accumulated_amount_24h", [](const Row& row) { return row.accumulated; });
   fill.Flag("unusual_time", [](const Row& row) { return row.unusual_time; });
   fill.Flag("new_beneficiary", [](const Row& row) { return row.new_beneficiary; });
   fill.Code("status", [](const Row& row) { return row.status; });
-  fill.CodeIf(
-      "refusal_reason", [](const Row& row) { return row.status == PaymentStatus::kDeclined; },
-      [](const Row& row) { return row.refusal; });
+  fill.CodeIf("refusal_reason",
+              fill.Where([](const Row& row) { return row.status == PaymentStatus::kDeclined; }),
+              [](const Row& row) { return row.refusal; });
   fill.Number("risk_score", [](const Row& row) { return row.score; });
   fill.Number("balance_after", [](const Row& row) { return row.balance; });
 }
@@ -141,11 +156,12 @@ void FillTransactions(const Identity& identity, std::span<const Row> rows, Batch
   FillReceiver(identity, rows, fill);
   FillHistory(fill);
   fill.Flag("is_fraud", IsFraud);
-  fill.CodeIf("fraud_type", IsFraud, [](const Row& row) { return row.fraud_type; });
-  fill.CodeIf("fraud_role", IsFraud, [](const Row& row) { return row.fraud_role; });
-  fill.NumberIf(
-      "fraud_reported_at", [](const Row& row) { return row.reported_at != kNever; },
-      [](const Row& row) { return row.reported_at; });
+  const Presence is_fraud = fill.Where(IsFraud);
+  fill.CodeIf("fraud_type", is_fraud, [](const Row& row) { return row.fraud_type; });
+  fill.CodeIf("fraud_role", is_fraud, [](const Row& row) { return row.fraud_role; });
+  fill.NumberIf("fraud_reported_at",
+                fill.Where([](const Row& row) { return row.reported_at != kNever; }),
+                [](const Row& row) { return row.reported_at; });
 }
 
 }  // namespace reveza::datagen::coherent

@@ -1,10 +1,13 @@
 #include "datagen/coherent/identity.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "datagen/digits.h"
+#include "datagen/fixed_text.h"
 #include "datagen/lists/commerce.h"
 #include "datagen/lists/people.h"
 #include "datagen/lists/places.h"
@@ -13,9 +16,6 @@
 namespace reveza::datagen::coherent {
 namespace {
 
-constexpr uint64_t kFifteenDigits = 1'000'000'000'000'000;
-constexpr uint64_t kTwelveDigits = 1'000'000'000'000;
-
 template <typename Rows>
 WeightedChoice ChoiceOf(const Rows& rows) {
   std::vector<uint32_t> weights;
@@ -23,18 +23,9 @@ WeightedChoice ChoiceOf(const Rows& rows) {
   return lists::ChoiceOf(weights);
 }
 
-// In one piece: most columns of text are identifiers.
-void AppendIdentifier(std::string& text, std::string_view prefix, uint64_t value, int digits) {
-  std::array<char, 2 * kMostNumberBytes> buffer;
-  std::memcpy(buffer.data(), prefix.data(), prefix.size());
-  char* end = buffer.data() + prefix.size();
-  if (digits > 8) {
-    end = PutLastDigits(end, value / kEightDigits, digits - 8);
-    end = PutLastDigits(end, value % kEightDigits, 8);
-  } else {
-    end = PutLastDigits(end, value, digits);
-  }
-  text.append(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
+char* PutText(char* out, std::string_view text) {
+  std::memcpy(out, text.data(), text.size());
+  return out + text.size();
 }
 
 KeyType PersonsKeyType(uint64_t bits) {
@@ -61,24 +52,36 @@ Names NamesOf(uint64_t key) {
 }
 
 // Lower case without accents: letters of Portuguese have two bytes, the first of them C3.
-void AppendPlain(std::string& text, std::string_view name) {
+char* PutPlain(char* out, std::string_view name) {
   static constexpr std::string_view kPlain =
       "aaaaaaaceeeeiiiidnooooo.ouuuuyts"   // C3 80 to C3 9F
       "aaaaaaaceeeeiiiidnooooo.ouuuuyty";  // C3 A0 to C3 BF
   for (std::size_t i = 0; i < name.size(); ++i) {
     const auto byte = static_cast<unsigned char>(name[i]);
     if (byte == 0xC3 && i + 1 < name.size()) {
-      text += kPlain[static_cast<unsigned char>(name[++i]) - 0x80u];
+      *out++ = kPlain[static_cast<unsigned char>(name[++i]) - 0x80u];
     } else if (byte >= 'A' && byte <= 'Z') {
-      text += static_cast<char>(byte - 'A' + 'a');
+      *out++ = static_cast<char>(byte - 'A' + 'a');
     } else if (byte >= 'a' && byte <= 'z') {
-      text += static_cast<char>(byte);
+      *out++ = static_cast<char>(byte);
     }
   }
+  return out;
 }
 
+// Three names with two spaces are shorter than the room there is.
+consteval bool NamesAreShort() {
+  std::size_t first = 0;
+  std::size_t last = 0;
+  for (const std::string_view name : lists::kFirstNamesFemale) first = std::max(first, name.size());
+  for (const std::string_view name : lists::kFirstNamesMale) first = std::max(first, name.size());
+  for (const std::string_view name : lists::kSurnames) last = std::max(last, name.size());
+  return first + 2 * last + 2 <= Identity::kMostText;
+}
+static_assert(NamesAreShort());
+
 // dd.ddd.ddd/0001-dd with the check digits of a CNPJ.
-void AppendCnpj(std::string& text, uint64_t number, Identities identities) {
+char* PutCnpj(char* out, uint64_t number, Identities identities) {
   std::array<uint32_t, 14> digits{};
   for (int i = 7; i >= 0; --i, number /= 10) digits[static_cast<std::size_t>(i)] = number % 10;
   digits[11] = 1;
@@ -94,37 +97,28 @@ void AppendCnpj(std::string& text, uint64_t number, Identities identities) {
     digits[13] = (digits[13] + 1) % 10;
   }
   for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i == 2 || i == 5) text += '.';
-    if (i == 8) text += '/';
-    if (i == 12) text += '-';
-    text += static_cast<char>('0' + digits[i]);
+    if (i == 2 || i == 5) *out++ = '.';
+    if (i == 8) *out++ = '/';
+    if (i == 12) *out++ = '-';
+    *out++ = static_cast<char>('0' + digits[i]);
   }
+  return out;
 }
 
 }  // namespace
 
-void AppendDigits(std::string& text, uint64_t value, int digits) {
-  AppendIdentifier(text, "", value, digits);
-}
-
-void AppendHexadecimal(std::string& text, uint64_t value, int digits) {
-  std::array<char, 16> buffer{};
-  for (int i = digits - 1; i >= 0; --i, value >>= 4) {
-    buffer[static_cast<std::size_t>(i)] = "0123456789abcdef"[value & 15];
-  }
-  text.append(buffer.data(), static_cast<std::size_t>(digits));
-}
-
 Identity::Identity(const World& world)
     : world_(&world),
       cpfs_(world.keys().Of(Purpose::kCpf, 0), world.parameters().identities),
-      customers_(world.keys().Of(Purpose::kCustomerIds, 0), kTwelveDigits),
-      accounts_(world.keys().Of(Purpose::kAccountIds, 0), kFifteenDigits),
-      transactions_(world.keys().Of(Purpose::kTransactionIds, 0), kFifteenDigits),
-      sessions_(world.keys().Of(Purpose::kSessionIds, 0), kFifteenDigits),
-      devices_(world.keys().Of(Purpose::kDeviceIds, 0), kFifteenDigits),
-      merchants_(world.keys().Of(Purpose::kMerchantIds, 0), kEightDigits),
-      rings_(world.keys().Of(Purpose::kRingIds, 0), kFifteenDigits),
+      customers_({"CUST_"}, world.keys().Of(Purpose::kCustomerIds, 0)),
+      accounts_({"ACC_"}, world.keys().Of(Purpose::kAccountIds, 0)),
+      transactions_({"TXN_"}, world.keys().Of(Purpose::kTransactionIds, 0)),
+      sessions_({"SESS_"}, world.keys().Of(Purpose::kSessionIds, 0)),
+      devices_({"DEV_"}, world.keys().Of(Purpose::kDeviceIds, 0)),
+      merchants_({"MERCH_"}, world.keys().Of(Purpose::kMerchantIds, 0)),
+      rings_({"RING_"}, world.keys().Of(Purpose::kRingIds, 0)),
+      alerts_({"ALERT_"}, world.keys().Of(Purpose::kTransactionIds, 0)),
+      disputes_({"DISP_"}, world.keys().Of(Purpose::kTransactionIds, 0)),
       account_numbers_(world.keys().Of(Purpose::kAccountIds, 1), kEightDigits),
       banks_(ChoiceOf(lists::kBanks)),
       states_(ChoiceOf(lists::kStates)) {}
@@ -139,8 +133,8 @@ Owner Identity::OwnerOf(const Person& person) const {
 }
 
 Owner Identity::OwnerOf(AccountNumber account) const {
-  if (account < world_->customers()) return OwnerOf(world_->PersonOf(account));
-  Owner owner;
+  if (account < world_->customers()) return OwnerOf(world_->BriefPersonOf(account));
+  Owner owner{};
   Draws draws(world_->keys().Of(Purpose::kAccount, account & 0xffffffffffff,
                                 static_cast<uint16_t>(account >> 48)));
   owner.key = draws.Bits();
@@ -160,43 +154,11 @@ Owner Identity::OwnerOfShop(AccountNumber account, uint32_t city) const {
   return owner;
 }
 
-void Identity::AppendCustomer(std::string& text, uint64_t number) const {
-  AppendIdentifier(text, "CUST_", customers_.At(number), 12);
-}
-
-void Identity::AppendAccount(std::string& text, AccountNumber account) const {
-  AppendIdentifier(text, "ACC_", accounts_.At(account), 15);
-}
-
-void Identity::AppendAccountNumber(std::string& text, uint64_t customer) const {
+char* Identity::PutAccountNumber(char* out, uint64_t customer) const {
   const uint64_t number = account_numbers_.At(customer);
-  AppendDigits(text, number, 8);
-  text += '-';
-  AppendDigits(text, Mix(number) % 10, 1);
-}
-
-void Identity::AppendTransaction(std::string& text, uint64_t row) const {
-  AppendOfTransaction(text, "TXN_", row);
-}
-
-void Identity::AppendSession(std::string& text, uint64_t row) const {
-  AppendIdentifier(text, "SESS_", sessions_.At(row), 15);
-}
-
-void Identity::AppendDevice(std::string& text, DeviceNumber device) const {
-  AppendIdentifier(text, "DEV_", devices_.At(device), 15);
-}
-
-void Identity::AppendMerchant(std::string& text, MerchantNumber merchant) const {
-  AppendIdentifier(text, "MERCH_", merchants_.At(merchant), 8);
-}
-
-void Identity::AppendRing(std::string& text, uint64_t ring) const {
-  AppendIdentifier(text, "RING_", rings_.At(ring), 15);
-}
-
-void Identity::AppendOfTransaction(std::string& text, std::string_view prefix, uint64_t row) const {
-  AppendIdentifier(text, prefix, transactions_.At(row), 15);
+  out = PutLastDigits(out, number, 8);
+  *out++ = '-';
+  return PutLastDigits(out, Mix(number) % 10, 1);
 }
 
 uint16_t Identity::MerchantName(MerchantNumber merchant) const {
@@ -204,58 +166,63 @@ uint16_t Identity::MerchantName(MerchantNumber merchant) const {
   return static_cast<uint16_t>(names.first + Mix(merchant) % names.count);
 }
 
-void Identity::AppendName(std::string& text, const Owner& owner) const {
+char* Identity::PutName(char* out, const Owner& owner) const {
   const Names names = NamesOf(owner.key);
-  text.append(names.first).append(1, ' ').append(names.middle);
-  text.append(1, ' ').append(names.last);
+  out = PutText(out, names.first);
+  *out++ = ' ';
+  out = PutText(out, names.middle);
+  *out++ = ' ';
+  return PutText(out, names.last);
 }
 
-void Identity::AppendEmail(std::string& text, const Owner& owner) const {
+char* Identity::PutEmail(char* out, const Owner& owner) const {
   static constexpr std::array<std::string_view, 3> kDomains = {"@example.com", "@example.net",
                                                                "@example.org"};
   const Names names = NamesOf(owner.key);
-  AppendPlain(text, names.first);
-  text += '.';
-  AppendPlain(text, names.last);
-  AppendDigits(text, owner.cpf_number % 100'000'000, 8);
-  text += kDomains[owner.key % kDomains.size()];
+  out = PutPlain(out, names.first);
+  *out++ = '.';
+  out = PutPlain(out, names.last);
+  out = PutLastDigits(out, owner.cpf_number % kEightDigits, 8);
+  return PutText(out, kDomains[owner.key % kDomains.size()]);
 }
 
-void Identity::AppendPhone(std::string& text, const Owner& owner) const {
-  text += "+55";
-  AppendDigits(text, lists::kCities[owner.city].area_code, 2);
-  text += '9';
-  AppendDigits(text, Mix(owner.key ^ 0x70686f6e65u) % kEightDigits, 8);
+char* Identity::PutPhone(char* out, const Owner& owner) const {
+  out = PutText(out, "+55");
+  out = PutLastDigits(out, lists::kCities[owner.city].area_code, 2);
+  *out++ = '9';
+  return PutLastDigits(out, Mix(owner.key ^ 0x70686f6e65u) % kEightDigits, 8);
 }
 
-void Identity::AppendCpf(std::string& text, const Owner& owner) const {
-  text += View(cpfs_.At(owner.cpf_number, lists::kStates[owner.state].fiscal_region));
+char* Identity::PutCpf(char* out, const Owner& owner) const {
+  return PutText(out, View(cpfs_.At(owner.cpf_number, lists::kStates[owner.state].fiscal_region)));
 }
 
-void Identity::AppendPixKey(std::string& text, const Owner& owner) const {
+char* Identity::PutPixKey(char* out, const Owner& owner) const {
   switch (owner.key_type) {
     case KeyType::kCpf:
-      return AppendCpf(text, owner);
+      return PutCpf(out, owner);
     case KeyType::kPhone:
-      return AppendPhone(text, owner);
+      return PutPhone(out, owner);
     case KeyType::kEmail:
-      return AppendEmail(text, owner);
+      return PutEmail(out, owner);
     case KeyType::kCnpj:
-      return AppendCnpj(text, Mix(owner.key) % kEightDigits, world_->parameters().identities);
+      return PutCnpj(out, Mix(owner.key) % kEightDigits, world_->parameters().identities);
     case KeyType::kRandom:
       break;
   }
+  // xxxxxxxx-xxxx-4xxx-axxx-xxxxxxxxxxxx of 32 hexadecimal digits, two of which are given.
   const uint64_t high = Mix(owner.key ^ 0x6b6579u);
   const uint64_t low = Mix(high);
-  AppendHexadecimal(text, high >> 32, 8);
-  text += '-';
-  AppendHexadecimal(text, high >> 16, 4);
-  text += "-4";
-  AppendHexadecimal(text, high, 3);
-  text += "-a";
-  AppendHexadecimal(text, low >> 48, 3);
-  text += '-';
-  AppendHexadecimal(text, low, 12);
+  char digits[32];
+  WriteHex(digits, (high & ~uint64_t{0xf000}) | 0x4000);
+  WriteHex(digits + 16, (low & ~uint64_t{0} >> 4) | uint64_t{0xa} << 60);
+  std::memcpy(out, digits, 8);
+  std::memcpy(out + 9, digits + 8, 4);
+  std::memcpy(out + 14, digits + 12, 4);
+  std::memcpy(out + 19, digits + 16, 4);
+  std::memcpy(out + 24, digits + 20, 12);
+  out[8] = out[13] = out[18] = out[23] = '-';
+  return out + 36;
 }
 
 }  // namespace reveza::datagen::coherent

@@ -2,10 +2,10 @@
 // asks gets the same. Immutable, so safe from any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <string>
-#include <string_view>
 
+#include "datagen/coherent/naming.h"
 #include "datagen/coherent/scramble.h"
 #include "datagen/coherent/world.h"
 #include "datagen/cpf.h"
@@ -14,12 +14,12 @@ namespace reveza::datagen::coherent {
 
 // Who has an account, whether simulated or not.
 struct Owner {
-  uint64_t key = 0;
-  uint64_t cpf_number = 0;
-  uint8_t state = 0;
-  uint8_t bank = 0;
-  uint16_t city = 0;
-  KeyType key_type = KeyType::kCpf;
+  uint64_t key;
+  uint64_t cpf_number;
+  uint8_t state;
+  uint8_t bank;
+  uint16_t city;
+  KeyType key_type;
 };
 
 class Identity {
@@ -30,42 +30,44 @@ class Identity {
   Owner OwnerOf(AccountNumber account) const;
   Owner OwnerOfShop(AccountNumber account, uint32_t city) const;
 
-  // Each appends to `text`.
-  void AppendCustomer(std::string& text, uint64_t number) const;
-  void AppendAccount(std::string& text, AccountNumber account) const;
-  void AppendAccountNumber(std::string& text, uint64_t customer) const;
-  void AppendTransaction(std::string& text, uint64_t row) const;
-  void AppendSession(std::string& text, uint64_t row) const;
-  void AppendDevice(std::string& text, DeviceNumber device) const;
-  void AppendMerchant(std::string& text, MerchantNumber merchant) const;
-  void AppendRing(std::string& text, uint64_t ring) const;
-  // An identifier with the digits of a transaction.
-  void AppendOfTransaction(std::string& text, std::string_view prefix, uint64_t row) const;
+  const Naming<5, 12>& customers() const { return customers_; }
+  const Naming<4, 15>& accounts() const { return accounts_; }
+  const Naming<4, 15>& transactions() const { return transactions_; }
+  const Naming<5, 15>& sessions() const { return sessions_; }
+  const Naming<4, 15>& devices() const { return devices_; }
+  const Naming<6, 8>& merchants() const { return merchants_; }
+  const Naming<5, 15>& rings() const { return rings_; }
+  // With the digits of the transaction that they are about.
+  const Naming<6, 15>& alerts() const { return alerts_; }
+  const Naming<5, 15>& disputes() const { return disputes_; }
 
   // Its index in the list of names.
   uint16_t MerchantName(MerchantNumber merchant) const;
-  void AppendName(std::string& text, const Owner& owner) const;
-  void AppendEmail(std::string& text, const Owner& owner) const;
-  void AppendPhone(std::string& text, const Owner& owner) const;
-  void AppendCpf(std::string& text, const Owner& owner) const;
-  void AppendPixKey(std::string& text, const Owner& owner) const;
+  // Each writes at `out`, where there must be room for kMostText bytes, and returns where its text
+  // ends; what is behind it there may be overwritten.
+  static constexpr std::size_t kMostText = 96;
+  char* PutAccountNumber(char* out, uint64_t customer) const;
+  char* PutName(char* out, const Owner& owner) const;
+  char* PutEmail(char* out, const Owner& owner) const;
+  char* PutPhone(char* out, const Owner& owner) const;
+  char* PutCpf(char* out, const Owner& owner) const;
+  char* PutPixKey(char* out, const Owner& owner) const;
 
  private:
   const World* world_;
   CpfSequence cpfs_;
-  Scramble customers_;
-  Scramble accounts_;
-  Scramble transactions_;
-  Scramble sessions_;
-  Scramble devices_;
-  Scramble merchants_;
-  Scramble rings_;
+  Naming<5, 12> customers_;
+  Naming<4, 15> accounts_;
+  Naming<4, 15> transactions_;
+  Naming<5, 15> sessions_;
+  Naming<4, 15> devices_;
+  Naming<6, 8> merchants_;
+  Naming<5, 15> rings_;
+  Naming<6, 15> alerts_;
+  Naming<5, 15> disputes_;
   Scramble account_numbers_;
   WeightedChoice banks_;
   WeightedChoice states_;
 };
-
-void AppendDigits(std::string& text, uint64_t value, int digits);
-void AppendHexadecimal(std::string& text, uint64_t value, int digits);
 
 }  // namespace reveza::datagen::coherent

@@ -55,7 +55,7 @@ struct Row {
 constexpr bool IsCard(Kind kind) { return kind == Kind::kCreditCard || kind == Kind::kDebitCard; }
 constexpr bool HasReceiver(Kind kind) { return kind == Kind::kPix || kind == Kind::kTed; }
 // Online: the card's number is typed in.
-inline bool IsTyped(const Row& row) { return IsCard(row.kind) && row.entry == CardEntry::kManual; }
+inline bool IsTyped(const Row& row) { return IsCard(row.kind) & (row.entry == CardEntry::kManual); }
 // It moved money, or will.
 inline bool IsPaid(const Row& row) {
   return row.status == PaymentStatus::kApproved || row.status == PaymentStatus::kPending;

@@ -23,16 +23,19 @@ class Scramble {
   // Multiplying by an odd number and folding the upper half into the lower one can both be undone;
   // what is led out of the range is led on until it is back in it.
   constexpr uint64_t At(uint64_t index) const {
-    uint64_t value = index;
-    do {
-      value = ((value + offset_) * first_) & mask_;
-      value ^= value >> (bits_ / 2 + 1);
-      value = (value * second_) & mask_;
-      value ^= value >> (bits_ / 2 + 1);
-      value = (value * first_) & mask_;
-      value ^= value >> (bits_ / 2);
-    } while (value >= size_);
+    uint64_t value = Step(index);
+    while (value >= size_) value = Step(value);
     return value;
+  }
+  constexpr uint64_t size() const { return size_; }
+  // A permutation of the numbers of as many bits as the range needs.
+  [[gnu::always_inline]] constexpr uint64_t Step(uint64_t value) const {
+    value = ((value + offset_) * first_) & mask_;
+    value ^= value >> (bits_ / 2 + 1);
+    value = (value * second_) & mask_;
+    value ^= value >> (bits_ / 2 + 1);
+    value = (value * first_) & mask_;
+    return value ^ value >> (bits_ / 2);
   }
 
  private:

@@ -8,7 +8,7 @@ namespace reveza::datagen::coherent {
 namespace {
 
 // Each column passes over all of them, so they should stay near the processor.
-constexpr std::size_t kRowsAtOnce = 1'024;
+constexpr std::size_t kRowsAtOnce = 256;
 
 }  // namespace
 

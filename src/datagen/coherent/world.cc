@@ -85,17 +85,30 @@ uint64_t World::BlockOf(uint64_t customer) const {
   return block;
 }
 
-Person World::PersonOf(uint64_t number) const {
+Person World::OriginOf(uint64_t number, Draws& draws) const {
   Person person;
   person.number = number;
-  Draws draws(keys_.Of(Purpose::kPerson, number));
   person.key = draws.Bits();
-  const uint32_t index = profile_choice_.Of(draws.Bits());
-  const lists::Profile& profile = lists::Profiles()[index];
-  person.profile = static_cast<Profile>(index);
+  person.profile = static_cast<Profile>(profile_choice_.Of(draws.Bits()));
   person.state = static_cast<uint8_t>(state_choice_.Of(draws.Bits()));
   person.city = static_cast<uint16_t>(lists::kCitiesOfState[person.state].first +
                                       city_of_state_[person.state].Of(draws.Bits()));
+  return person;
+}
+
+Person World::BriefPersonOf(uint64_t number) const {
+  constexpr uint64_t kDrawsBeforeBank = 12;  // see PersonOf
+  Draws draws(keys_.Of(Purpose::kPerson, number));
+  Person person = OriginOf(number, draws);
+  draws.Skip(kDrawsBeforeBank);
+  person.bank = static_cast<uint8_t>(bank_choice_.Of(draws.Bits()));
+  return person;
+}
+
+Person World::PersonOf(uint64_t number) const {
+  Draws draws(keys_.Of(Purpose::kPerson, number));
+  Person person = OriginOf(number, draws);
+  const lists::Profile& profile = lists::Profiles()[static_cast<std::size_t>(person.profile)];
   person.home = Near(cities_[person.city], 90'000, draws);
   person.work = Near(cities_[person.city], 60'000, draws);
   const lists::IncomeBracket& bracket = lists::kIncomeBrackets[income_choice_.Of(draws.Bits())];

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 
 #include "datagen/coherent/calendar.h"
@@ -76,17 +77,30 @@ TEST(CoherentWorld, PeopleAreWhole) {
 TEST(CoherentWorld, PeopleKeepTheirGoldenValues) {
   const World world(Small(100'000, 2'000, 100'000));
   const Identity identity(world);
-  std::string text;
   const Owner owner = identity.OwnerOf(world.PersonOf(7));
-  identity.AppendCustomer(text, 7);
-  for (const auto append : {&Identity::AppendName, &Identity::AppendCpf, &Identity::AppendEmail,
-                            &Identity::AppendPhone}) {
-    text += ' ';
-    (identity.*append)(text, owner);
+  std::array<char, 5 * Identity::kMostText> text{};
+  char* end = identity.customers().Put(text.data(), 7);
+  for (const auto put :
+       {&Identity::PutName, &Identity::PutCpf, &Identity::PutEmail, &Identity::PutPhone}) {
+    *end++ = ' ';
+    end = (identity.*put)(end, owner);
   }
-  EXPECT_EQ(text,
+  EXPECT_EQ(std::string_view(text.data(), static_cast<std::size_t>(end - text.data())),
             "CUST_947442198396 Manoel Santos Muniz 453.530.573-09 "
             "manoel.muniz00000007@example.net +5586940522386");
+}
+
+TEST(CoherentWorld, WhoIsKnownBrieflyIsTheSamePerson) {
+  const World world(Small(100'000, 2'000, 100'000));
+  for (uint64_t number = 0; number < 2'000; ++number) {
+    const Person person = world.PersonOf(number);
+    const Person brief = world.BriefPersonOf(number);
+    ASSERT_EQ(brief.key, person.key);
+    ASSERT_EQ(brief.profile, person.profile);
+    ASSERT_EQ(brief.state, person.state);
+    ASSERT_EQ(brief.city, person.city);
+    ASSERT_EQ(brief.bank, person.bank) << "PersonOf draws other than BriefPersonOf skips";
+  }
 }
 
 TEST(CoherentWorld, AccountsOfDifferentKindsAreNeverTheSame) {
