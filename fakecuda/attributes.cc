@@ -19,6 +19,12 @@ struct Pointer {
   bool known() const { return allocation != nullptr || mapping != nullptr; }
   CUdeviceptr start() const { return allocation != nullptr ? allocation->start : mapping->start; }
   std::uint64_t bytes() const { return allocation != nullptr ? allocation->bytes : mapping->bytes; }
+  // The driver maps whole granules, and puts small allocations into one.
+  CUdeviceptr mapped_start() const { return start() - start() % kGranule; }
+  std::uint64_t mapped_bytes() const {
+    const CUdeviceptr end = start() + bytes();
+    return (end + kGranule - 1) / kGranule * kGranule - mapped_start();
+  }
   int device() const {
     return allocation != nullptr ? allocation->device : mapping->physical->info.device;
   }
@@ -50,7 +56,10 @@ CUresult Attribute(const Pointer& pointer, CUpointer_attribute attribute, void* 
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
       return Answer<CUdeviceptr>(data, pointer.address);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      if (!pointer.host() && !pointer.managed()) return CUDA_ERROR_INVALID_VALUE;
+      if (!pointer.host() && !pointer.managed()) {
+        Answer<CUdeviceptr>(data, 0);
+        return CUDA_ERROR_INVALID_VALUE;
+      }
       return Answer<CUdeviceptr>(data, pointer.address);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
       return Answer<unsigned long long>(data, pointer.allocation != nullptr
@@ -66,9 +75,11 @@ CUresult Attribute(const Pointer& pointer, CUpointer_attribute attribute, void* 
       return Answer<int>(
           data, pointer.allocation != nullptr && pointer.allocation->kind == MemoryKind::kNative);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      return Answer<CUdeviceptr>(data, pointer.start());
+      return Answer<CUdeviceptr>(
+          data, pointer.mapping != nullptr ? pointer.reservation->start : pointer.start());
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      return Answer<std::size_t>(data, pointer.bytes());
+      return Answer<std::size_t>(
+          data, pointer.mapping != nullptr ? pointer.reservation->bytes : pointer.bytes());
     case CU_POINTER_ATTRIBUTE_MAPPED:
       return Answer<int>(data, 1);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
@@ -82,11 +93,9 @@ CUresult Attribute(const Pointer& pointer, CUpointer_attribute attribute, void* 
       return Answer<CUmemoryPool>(
           data, pointer.allocation == nullptr ? nullptr : pointer.allocation->pool);
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
-      return Answer<std::size_t>(
-          data, pointer.mapping != nullptr ? pointer.mapping->bytes : pointer.bytes());
+      return Answer<std::size_t>(data, pointer.mapped_bytes());
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-      return Answer<CUdeviceptr>(
-          data, pointer.mapping != nullptr ? pointer.mapping->start : pointer.start());
+      return Answer<CUdeviceptr>(data, pointer.mapped_start());
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
       return Answer<unsigned long long>(data, pointer.mapping != nullptr
                                                   ? pointer.mapping->physical->info.id
@@ -129,16 +138,6 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
   const StateLock lock(state.mutex);
   if (data == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const Pointer pointer = Find(state, address);
-  // A range that is reserved and has nothing mapped in it is known for what it is.
-  if (!pointer.known() && pointer.reservation != nullptr) {
-    if (attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) {
-      return Answer<CUdeviceptr>(data, pointer.reservation->start);
-    }
-    if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE) {
-      return Answer<std::size_t>(data, pointer.reservation->bytes);
-    }
-    if (attribute == CU_POINTER_ATTRIBUTE_MAPPED) return Answer<int>(data, 0);
-  }
   if (!pointer.known()) return CUDA_ERROR_INVALID_VALUE;
   return Attribute(pointer, attribute, data);
 }
@@ -147,7 +146,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
                                 CUdeviceptr address) {
   State& state = State::Get();
   const StateLock lock(state.mutex);
-  if (attributes == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (count == 0 || attributes == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const Pointer pointer = Find(state, address);
   for (unsigned i = 0; i < count; ++i) {
     if (!pointer.known() || Attribute(pointer, attributes[i], data[i]) != CUDA_SUCCESS) {

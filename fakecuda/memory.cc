@@ -212,11 +212,11 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
 CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
   Current current = EnterContext();
   if (!current.ok()) return current.result;
-  if (free == nullptr || total == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const State& state = State::Get();
   const std::uint64_t used = state.card->Used(current.context->device);
-  *total = state.card->memory();
-  *free = *total - std::min<std::uint64_t>(*total, used);
+  const std::uint64_t memory = state.card->memory();
+  if (total != nullptr) *total = memory;
+  if (free != nullptr) *free = memory - std::min<std::uint64_t>(memory, used);
   return CUDA_SUCCESS;
 }
 

@@ -163,7 +163,7 @@ CUresult cuMemSetAccess(CUdeviceptr pointer, size_t bytes, const CUmemAccessDesc
     return CUDA_ERROR_INVALID_VALUE;
   }
   for (std::size_t i = 0; i < count; ++i) {
-    if (!IsDevice(state, descriptions[i].location)) return CUDA_ERROR_INVALID_DEVICE;
+    if (!IsDevice(state, descriptions[i].location)) return CUDA_ERROR_INVALID_VALUE;
     // Nothing can be write-only, and read-only does not exist for a device's memory.
     if (descriptions[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
         descriptions[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&

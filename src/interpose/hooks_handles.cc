@@ -44,7 +44,7 @@ CUresult CheckAccess(const CUmemAccessDesc* descriptions, size_t count) {
     const CUmemLocation& location = descriptions[i].location;
     if (location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
         (location.id < 0 || location.id >= devices)) {
-      return CUDA_ERROR_INVALID_DEVICE;
+      return CUDA_ERROR_INVALID_VALUE;
     }
     if (descriptions[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
         descriptions[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
@@ -190,12 +190,24 @@ CUresult cuMemMapArrayAsync(decltype(&::cuMemMapArrayAsync) real, CUarrayMapInfo
   return real(mapInfoList, count, hStream);
 }
 
+CUresult cuMemAddressReserve(decltype(&::cuMemAddressReserve) real, CUdeviceptr* ptr, size_t size,
+                             size_t alignment, CUdeviceptr addr, unsigned long long flags) {
+  const CUresult result = real(ptr, size, alignment, addr, flags);
+  Client* client = Client::Get();
+  if (result == CUDA_SUCCESS && client != nullptr) client->ledger().NoteReserved(*ptr, size);
+  return result;
+}
+
 CUresult cuMemAddressFree(decltype(&::cuMemAddressFree) real, CUdeviceptr ptr, size_t size) {
   Client* client = Client::Get();
   // A range with mappings in it cannot be freed; while they are swapped out the driver does not
   // know of them.
   if (client != nullptr && client->ledger().IsMapped(ptr, size)) return CUDA_ERROR_INVALID_VALUE;
-  return real(ptr, size);
+  // Before the driver gives them to another thread.
+  const Bytes noted = client != nullptr ? client->ledger().ForgetReserved(ptr) : 0;
+  const CUresult result = real(ptr, size);
+  if (result != CUDA_SUCCESS && noted > 0) client->ledger().NoteReserved(ptr, noted);
+  return result;
 }
 
 CUresult cuCtxEnablePeerAccess(decltype(&::cuCtxEnablePeerAccess) real, CUcontext peerContext,

@@ -110,7 +110,11 @@ CUresult cuMemFree(decltype(&::cuMemFree_v2) real, CUdeviceptr dptr) {
 }
 
 CUresult cuMemGetInfo(decltype(&::cuMemGetInfo_v2) real, size_t* free, size_t* total) {
-  const CUresult result = real(free, total);
+  std::size_t real_free = 0, real_total = 0;
+  // The driver takes a null for what the program does not want to know.
+  const CUresult result = real(&real_free, &real_total);
+  if (result == CUDA_SUCCESS && free != nullptr) *free = real_free;
+  if (result == CUDA_SUCCESS && total != nullptr) *total = real_total;
   Client* client = Client::Get();
   int ordinal = 0;
   CUcontext context = nullptr;
@@ -121,8 +125,9 @@ CUresult cuMemGetInfo(decltype(&::cuMemGetInfo_v2) real, size_t* free, size_t* t
   // As if this program were alone on the card: some programs stop when free memory grows.
   const Bytes budget = client->ledger().Budget(ordinal);
   const Bytes need = client->ledger().GetBooks(ordinal).Need();
-  *total = Client::EmulatedTotal(*total);
-  *free = budget > need ? std::min<Bytes>(budget - need, *total) : 0;
+  const Bytes whole = Client::EmulatedTotal(real_total);
+  if (total != nullptr) *total = whole;
+  if (free != nullptr) *free = budget > need ? std::min<Bytes>(budget - need, whole) : 0;
   return CUDA_SUCCESS;
 }
 

@@ -10,6 +10,9 @@
 namespace reveza::interpose::hooks {
 namespace {
 
+// The driver maps whole granules, and puts small allocations into one.
+Bytes RoundDown(Bytes value) { return value - value % swap::kGranularity; }
+
 template <typename T>
 bool Put(void* data, T value) {
   std::memcpy(data, &value, sizeof(value));
@@ -35,9 +38,12 @@ bool AnswerFromLedger(const swap::Place& place, CUpointer_attribute attribute, C
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
       return Put<unsigned long long>(data, place.buffer_id);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      return Put<CUdeviceptr>(data, place.base);
+      // The range of a mapping is its reservation.
+      if (handle && place.range_size == 0) return false;
+      return Put<CUdeviceptr>(data, handle ? place.range_base : place.base);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      return Put<std::size_t>(data, place.size);
+      if (handle && place.range_size == 0) return false;
+      return Put<std::size_t>(data, handle ? place.range_size : place.size);
     case CU_POINTER_ATTRIBUTE_MAPPED:
       return Put<int>(data, 1);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
@@ -56,9 +62,10 @@ bool AnswerFromLedger(const swap::Place& place, CUpointer_attribute attribute, C
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
       return Put<int>(data, 0);
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
-      return Put<std::size_t>(data, place.size);
+      return Put<std::size_t>(
+          data, RoundUp(place.base + place.size, swap::kGranularity) - RoundDown(place.base));
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-      return Put<CUdeviceptr>(data, place.base);
+      return Put<CUdeviceptr>(data, RoundDown(place.base));
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
       return Put<unsigned long long>(data, place.buffer_id);
     default:
@@ -76,8 +83,11 @@ CUresult cuPointerGetAttribute(decltype(&::cuPointerGetAttribute) real, void* da
   if (!client->ledger().Find(ptr, &place)) {
     return real(data, attribute, ForTheDriver(*client, ptr));
   }
-  // The host has no pointer to device memory.
-  if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER) return CUDA_ERROR_INVALID_VALUE;
+  if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER) {
+    // The host has no pointer to device memory.
+    Put<void*>(data, nullptr);
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   return AnswerFromLedger(place, attribute, ptr, data) ? CUDA_SUCCESS : real(data, attribute, ptr);
 }
 
@@ -86,7 +96,7 @@ CUresult cuPointerGetAttributes(decltype(&::cuPointerGetAttributes) real,
                                 void** data, CUdeviceptr ptr) {
   Client* client = Client::Get();
   swap::Place place;
-  if (client == nullptr || attributes == nullptr || data == nullptr) {
+  if (client == nullptr || numAttributes == 0 || attributes == nullptr || data == nullptr) {
     return real(numAttributes, attributes, data, ptr);
   }
   if (!client->ledger().Find(ptr, &place)) {

@@ -33,7 +33,8 @@ constexpr Question kQuestions[] = {
     {CU_POINTER_ATTRIBUTE_RANGE_SIZE, "range size", Question::kNumber},
     {CU_POINTER_ATTRIBUTE_MAPPED, "mapped", Question::kNumber},
     {CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, "handle types", Question::kNumber},
-    {CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, "rdma capable", Question::kNumber},
+    // Ours is not: what another device reads directly cannot move.
+    {CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, "rdma capable", Question::kAny},
     {CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, "access flags", Question::kNumber},
     {CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, "pool", Question::kNumber},
     {CU_POINTER_ATTRIBUTE_MAPPING_SIZE, "mapping size", Question::kNumber},
@@ -165,6 +166,17 @@ TEST_F(HooksPointerTest, RefusesWhatTheDriverRefuses) {
     pass.Note("no places", pass.cuda.cuPointerGetAttributes(1, attributes, nullptr, address));
     EXPECT_EQ(pass.cuda.cuMemFree_v2(address), CUDA_SUCCESS);
   });
+}
+
+TEST_F(HooksPointerTest, NoOtherDeviceReadsWhatMoves) {
+  CUdeviceptr address = 0;
+  ASSERT_EQ(Through().cuMemAlloc_v2(&address, 1000), CUDA_SUCCESS);
+  int capable = 7;
+  EXPECT_EQ(Through().cuPointerGetAttribute(
+                &capable, CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, address),
+            CUDA_SUCCESS);
+  EXPECT_EQ(capable, 0);
+  EXPECT_EQ(Through().cuMemFree_v2(address), CUDA_SUCCESS);
 }
 
 TEST_F(HooksPointerTest, BufferIdsAreThoseOfTheAllocation) {

@@ -55,6 +55,9 @@ struct Place {
   Block::Kind kind = Block::Kind::kAllocation;
   unsigned long long buffer_id = 0;
   CUmemAllocationProp properties{};
+  // Of a mapped handle: the reservation that it lies in. Size 0: made before we could note it.
+  CUdeviceptr range_base = 0;
+  Bytes range_size = 0;
 };
 
 class Ledger {
@@ -116,6 +119,10 @@ class Ledger {
   // and idle; kNeedCredit when a second copy needs room for a moment.
   Reply Pin(CUmemGenericAllocationHandle handle, CUmemGenericAllocationHandle* real);
   Reply PinAddress(CUdeviceptr address, CUmemGenericAllocationHandle* real);
+  // The application reserved addresses.
+  void NoteReserved(CUdeviceptr address, Bytes size);
+  // It gives back those that begin at `address`. Returns how many were noted.
+  Bytes ForgetReserved(CUdeviceptr address);
 
  private:
   friend class Mover;
@@ -153,6 +160,7 @@ class Ledger {
   Residency residency_ = Residency::kUnmanaged;
   std::vector<std::unique_ptr<DeviceMemory>> devices_;
   AddressMap addresses_;
+  AddressMap reserved_;          // by the application; without blocks
   std::vector<Block*> handles_;  // by id
   unsigned long long next_handle_ = 1;
   std::vector<CUmemAllocationProp> checked_;  // that the driver accepts

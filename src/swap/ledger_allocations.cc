@@ -191,6 +191,12 @@ bool Ledger::Find(CUdeviceptr address, Place* place) const {
   } else if (block.kind == Block::Kind::kAllocation && address >= place->base + place->size) {
     return false;
   }
+  if (block.kind == Block::Kind::kHandle) {
+    if (const AddressMap::Entry* range = reserved_.Find(address)) {
+      place->range_base = range->address;
+      place->range_size = range->size;
+    }
+  }
   // Any number that is unique to the allocation while it lives will do.
   place->buffer_id = place->base;
   return true;
@@ -199,6 +205,20 @@ bool Ledger::Find(CUdeviceptr address, Place* place) const {
 bool Ledger::IsMapped(CUdeviceptr address, Bytes size) const {
   MutexLock lock(mutex_);
   return !addresses_.Within(address, size).empty();
+}
+
+void Ledger::NoteReserved(CUdeviceptr address, Bytes size) {
+  MutexLock lock(mutex_);
+  reserved_.Add(address, size, nullptr);
+}
+
+Bytes Ledger::ForgetReserved(CUdeviceptr address) {
+  MutexLock lock(mutex_);
+  const AddressMap::Entry* range = reserved_.Find(address);
+  if (range == nullptr || range->address != address) return 0;
+  const Bytes size = range->size;
+  reserved_.Remove(address);
+  return size;
 }
 
 CUresult Ledger::SetPeer(int ordinal, int peer, bool enabled) {
