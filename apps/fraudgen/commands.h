@@ -1,6 +1,8 @@
 // What `fraudgen` does, once its command line is read. Each returns an exit status.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "datagen/output/store_address.h"
@@ -21,7 +23,18 @@ struct RunArguments {
   bool json = false;
 };
 
+// Of `fraudgen stream`, beside those of the data.
+struct StreamArguments {
+  std::string target;
+  std::string rate;
+  std::string pace;
+  std::optional<uint64_t> max_events;
+  bool pretty = false;
+  bool says_how_much = false;  // rows or a size, in the settings
+};
+
 int Generate(const RunArguments& arguments);
+int Stream(const RunArguments& arguments, const StreamArguments& stream);
 int ShowPlan(const RunArguments& arguments);
 int ShowSample(const RunArguments& arguments);
 int ShowConfiguration(const RunArguments& arguments);

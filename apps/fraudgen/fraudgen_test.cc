@@ -15,43 +15,13 @@
 #include <utility>
 
 #include "exit_status.h"
-#include "platform/testing_directory.h"
-#include "platform/testing_shell.h"
+#include "testing_fraudgen.h"
 
 namespace reveza::fraudgen {
 namespace {
 
 using nlohmann::json;
 using platform::Ran;
-
-class FraudgenTest : public testing::Test {
- protected:
-  // In a folder of its own; what `before` says stands before the program.
-  Ran Fraudgen(const std::string& arguments, const std::string& before = "") const {
-    return platform::Shell("cd " + place_.path().string() + " && " + before +
-                           " " REVEZA_FRAUDGEN " " + arguments);
-  }
-  void ExpectError(const std::string& arguments, ExitStatus status, const std::string& part,
-                   const std::string& before = "") const {
-    const Ran ran = Fraudgen(arguments, before);
-    EXPECT_EQ(ran.status, status) << arguments << ": " << ran.output;
-    EXPECT_TRUE(ran.output.starts_with("fraudgen: ")) << arguments << ": " << ran.output;
-    EXPECT_NE(ran.output.find(part), std::string::npos) << ran.output;
-    EXPECT_EQ(std::ranges::count(ran.output, '\n'), 1) << "one line: " << ran.output;
-  }
-  std::map<std::string, std::string> Contents(const std::string& folder) const {
-    std::map<std::string, std::string> contents;
-    for (const auto& entry : std::filesystem::directory_iterator(place_ / folder)) {
-      if (!entry.is_regular_file()) continue;
-      std::ifstream file(entry.path(), std::ios::binary);
-      contents[entry.path().filename()] = std::string(std::istreambuf_iterator<char>(file), {});
-    }
-    return contents;
-  }
-  bool Exists(const std::string& name) const { return std::filesystem::exists(place_ / name); }
-
-  platform::TestingDirectory place_;
-};
 
 TEST_F(FraudgenTest, UnknownWordsGetAProposal) {
   ExpectError("--sise 1GB", kUsage, "did you mean '--size'?");
@@ -64,7 +34,8 @@ TEST_F(FraudgenTest, UnknownWordsGetAProposal) {
 }
 
 TEST_F(FraudgenTest, HelpIsEverywhere) {
-  for (const char* command : {"", "plan", "sample", "config", "schema", "version", "check"}) {
+  for (const char* command :
+       {"", "plan", "sample", "config", "schema", "version", "check", "stream"}) {
     const Ran ran = Fraudgen(std::string(command) + " --help");
     EXPECT_EQ(ran.status, kDone) << command;
     EXPECT_NE(ran.output.find("Usage: "), std::string::npos) << ran.output;

@@ -32,6 +32,7 @@ struct Typed {
   int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   bool quiet = false, json = false, no_date_partition = false;
   datagen::StoreFlags store;
+  StreamArguments stream;
 };
 
 constexpr std::string_view kFooter =
@@ -90,6 +91,20 @@ void AddStore(CLI::App& app, datagen::StoreFlags& store) {
       ->type_name("NAME");
 }
 
+void AddStream(CLI::App& command, StreamArguments& stream) {
+  command.add_option("-t,--target", stream.target, "where the events go: stdout")
+      ->type_name("NAME")
+      ->required();
+  command.add_option("-r,--rate", stream.rate, "events a second; 10 unless --pace is given")
+      ->type_name("R");
+  command
+      .add_option("--pace", stream.pace,
+                  "as the timeline's own clock: real, x60 for sixty times as fast, or max")
+      ->type_name("PACE");
+  command.add_option("-n,--max-events", stream.max_events, "no more than so many")->type_name("N");
+  command.add_flag("--pretty", stream.pretty, "stdout: each event over many lines");
+}
+
 void AddAll(CLI::App& app, Typed& typed) {
   app.add_option("-o,--output", typed.output,
                  "folder, s3://bucket/prefix, minio://bucket/prefix, or - for standard output (one "
@@ -116,6 +131,8 @@ void AddAll(CLI::App& app, Typed& typed) {
   app.add_subcommand("check", "Look at a data set: is it whole, is it true")
       ->add_option("FOLDER", typed.checked, "where it is")
       ->required();
+  AddStream(*app.add_subcommand("stream", "Send the timeline, event by event, to whoever listens"),
+            typed.stream);
   for (CLI::App* command : app.get_subcommands({})) {
     command->fallthrough();
     command->footer("It takes the options of fraudgen; see fraudgen --help");
@@ -145,7 +162,8 @@ int SayParseError(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 // The settings of all layers; or, having said why not, the exit status.
-std::optional<int> ReadSettings(const Typed& typed, datagen::Settings& settings) {
+std::optional<int> ReadSettings(const Typed& typed, datagen::Settings& settings,
+                                bool& says_how_much) {
   Configuration configuration;
   if (!typed.config.empty()) {
     std::ifstream file(typed.config, std::ios::binary);
@@ -167,6 +185,7 @@ std::optional<int> ReadSettings(const Typed& typed, datagen::Settings& settings)
   }
   if (auto checked = configuration.Check(); !checked) return Say(kUsage, checked.error().message);
   settings = configuration.settings();
+  says_how_much = configuration.SaysHowMuch();
   return std::nullopt;
 }
 
@@ -174,7 +193,10 @@ int Dispatch(const CLI::App& app, const Typed& typed) {
   if (app.got_subcommand("version")) return ShowVersion();
   if (app.got_subcommand("schema")) return ShowSchema();
   RunArguments arguments;
-  if (const auto wrong = ReadSettings(typed, arguments.settings)) return *wrong;
+  StreamArguments stream = typed.stream;
+  if (const auto wrong = ReadSettings(typed, arguments.settings, stream.says_how_much)) {
+    return *wrong;
+  }
   if (!typed.shard.empty()) {
     const auto shard = datagen::ParseShard(typed.shard);
     if (!shard) return Say(kUsage, "--shard: " + shard.error().message);
@@ -195,6 +217,7 @@ int Dispatch(const CLI::App& app, const Typed& typed) {
   if (app.got_subcommand("config")) return ShowConfiguration(arguments);
   if (app.got_subcommand("plan")) return ShowPlan(arguments);
   if (app.got_subcommand("sample")) return ShowSample(arguments);
+  if (app.got_subcommand("stream")) return Stream(arguments, stream);
   return Generate(arguments);
 }
 

@@ -17,6 +17,8 @@ class StopSignals {
 
   // The signal that came, or 0. After the first one a second ends the program at once.
   int Came();
+  // Can be read from as soon as one came, until Came has said so.
+  int file() const { return arrivals_.get(); }
 
  private:
   sigset_t signals_ = {};

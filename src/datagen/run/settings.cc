@@ -284,6 +284,10 @@ Settings Configuration::settings() const {
   return settings;
 }
 
+bool Configuration::SaysHowMuch() const {
+  return LayerOf("rows") != Layer::kDefault || LayerOf("size") != Layer::kDefault;
+}
+
 Status Configuration::Check() const {
   if (settings_.rows && settings_.size && LayerOf("rows") == LayerOf("size")) {
     return Wrong("--rows and --size are two answers to one question; leave one of them");

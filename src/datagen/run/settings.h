@@ -87,6 +87,8 @@ class Configuration {
 
   // Of rows and size, if both were said in different layers, the later one only.
   Settings settings() const;
+  // Whether a file or the command line says how much: rows or a size.
+  bool SaysHowMuch() const;
 
  private:
   enum class Layer { kDefault, kFile, kCommandLine };
