@@ -68,4 +68,4 @@ install: build ## install to PREFIX (now /usr/local), below DESTDIR if it is set
 	  | sed -nE 's/^-- (Installing|Up-to-date): /  /p'
 
 clean: ## remove what was built, but keep what setup fetched
-	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name python ! -name servers -exec rm -rf {} +; fi
+	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name python ! -name servers ! -name charts -exec rm -rf {} +; fi

@@ -80,7 +80,7 @@ def used_names(path: pathlib.Path, name: str) -> list[tuple[int, str]]:
                 if not is_system_header(match.group(1))]
     if REQUIREMENTS.match(name):
         return [(line(match.start()), match.group(1).lower())
-                for match in re.finditer(r"^([A-Za-z0-9][\w.-]*)", text, re.MULTILINE)]
+                for match in re.finditer(r"^(@?[A-Za-z0-9][\w./-]*)", text, re.MULTILINE)]
     if name == "tools/setup.sh":
         return [(line(group.start()), package)
                 for group in re.finditer(r"^\w+_packages=\(([^)]*)\)", text, re.MULTILINE)

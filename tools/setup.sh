@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Installs what building Reveza needs and this machine has not. Run it as often as you like.
 #
-#   tools/setup.sh [--quiet] [build|test|check|fuzz|all]...     (default: build)
+#   tools/setup.sh [--quiet] [build|test|check|fuzz|browser|all]...     (default: build)
 #
-#   build   compiler, libraries, Arrow from its wheel, and where no CUDA toolkit is installed NVIDIA's
-#           wheels; wheels go into a private Python environment in the build tree (build/python)
+#   build   compiler, libraries, Arrow from its wheel, the chart library of reports from npm (into
+#           build/charts), and where no CUDA toolkit is installed NVIDIA's wheels; wheels go into a
+#           private Python environment in the build tree (build/python)
 #   test    readers of data, as wheels, that some of the tests ask what they see; where there is Go,
-#           the servers that tests talk to, built into build/servers
+#           the servers that tests talk to, built into build/servers; for root, the browser too
 #   check   what `make check` needs besides
 #   fuzz    what `make fuzz` needs besides
+#   browser Chromium, in which a test opens reports: 124 MB to fetch
 #
 # Debian 12 and 13 and Ubuntu 24.04 have all of it under the same names. Only root can install
 # packages: anybody else is told the one command to run, and the exit status is 1.
@@ -20,10 +22,14 @@ build_packages=(g++ make cmake ninja-build ccache mold python3-venv libfmt-dev l
   libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev libgtest-dev libbenchmark-dev)
 check_packages=(git clang-format-19 clang-tidy-19)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
+browser_packages=(chromium)
 environment=build/python
 requirements=tools/requirements.txt
 arrow_requirements=tools/requirements-arrow.txt
 test_requirements=tools/requirements-test.txt
+npm_requirements=tools/requirements-npm.txt
+charts=build/charts
+chart_requirements=tools/requirements-charts.txt
 servers=build/servers
 server_requirements=tools/requirements-go.txt
 quiet=no
@@ -161,6 +167,79 @@ need_wheels() {
   say "$1: $(sed -n 's/^\([a-z][a-z0-9-]*\)==/\1 /p' "$2" | paste -sd , | sed 's/,/, /g')"
 }
 
+chart_folder() {
+  printf '%s/%s-%s' "$charts" "${1##*/}" "$2"
+}
+
+# chart_complete FOLDER FILE SHA256
+chart_complete() {
+  [[ -f $1/LICENSE ]] && sha256sum --check --status <<<"$3  $1/${2##*/}" 2>/dev/null
+}
+
+charts_complete() {
+  local name version file sum
+  while read -r name version file sum; do
+    [[ $name == [@a-z]* ]] || continue
+    chart_complete "$(chart_folder "$name" "$version")" "$file" "$sum" || return 1
+  done <"$chart_requirements"
+}
+
+# fetch_charts FOLDER: with this machine's npm, or with one that is installed below FOLDER for the
+# moment.
+fetch_charts() {
+  local name version file sum folder npm
+  npm=$(command -v npm || true)
+  if [[ -z $npm ]]; then
+    python3 -m venv "$1/npm" && "$1/npm/bin/python3" -m pip install --quiet \
+      --disable-pip-version-check --only-binary :all: --no-deps --requirement "$npm_requirements" ||
+      return 1
+    npm=$1/npm/bin/npm
+  fi
+  while read -r name version file sum; do
+    [[ $name == [@a-z]* ]] || continue
+    folder=$(chart_folder "$name" "$version")
+    mkdir -p "$1/pack" "$folder.partial"
+    (cd "$1/pack" && PATH=${npm%/*}:$PATH "$npm" pack --silent "$name@$version") || return 1
+    tar -xzf "$1"/pack/*.tgz -C "$1/pack" || return 1
+    mv "$1/pack/package/$file" "$1/pack/package/LICENSE" "$folder.partial" || return 1
+    rm -rf "$1/pack" "$folder"
+    if ! chart_complete "$folder.partial" "$file" "$sum"; then
+      printf '%s %s is not what %s names\n' "$name" "$version" "$chart_requirements" >&2
+      return 1
+    fi
+    mv "$folder.partial" "$folder" || return 1
+  done <"$chart_requirements"
+}
+
+# need_charts WITHOUT
+need_charts() {
+  local folder
+  if ! charts_complete; then
+    printf 'fetching the chart library of reports into %s\n' "$charts"
+    folder=$(mktemp -d)
+    if ! fetch_charts "$folder" >"$folder/log" 2>&1; then
+      tail -n 3 "$folder/log" >&2
+      printf 'setup: could not fetch %s; without it %s\n' "$chart_requirements" "$1" >&2
+      rm -rf "$folder" "$charts"/*.partial
+      return
+    fi
+    rm -rf "$folder"
+  fi
+  say "charts: $(sed -n 's/^\([@a-z][^ ]* [^ ]*\) .*/\1/p' "$chart_requirements" | paste -sd , | sed 's/,/, /g')"
+}
+
+# Only root can, so nobody else is kept from the other tests.
+want_browser() {
+  look_at_packages "${browser_packages[@]}"
+  ((${#missing[@]})) || return 0
+  if ((EUID == 0)); then
+    need_packages "${browser_packages[@]}"
+  else
+    printf 'setup: no %s; without it no test opens reports (as root: tools/setup.sh browser)\n' \
+      "${missing[*]}" >&2
+  fi
+}
+
 # need_server NAME PACKAGE@VERSION WITHOUT: it is built once, for the version is part of its folder.
 need_server() {
   local name=$1 version=${2##*@} go log
@@ -207,8 +286,8 @@ main() {
         sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' tools/setup.sh
         exit 0
         ;;
-      build | test | check | fuzz) parts+=("$part") ;;
-      all) parts+=(build test check fuzz) ;;
+      build | test | check | fuzz | browser) parts+=("$part") ;;
+      all) parts+=(build test check fuzz browser) ;;
       *) fail "unknown argument '$part'; tools/setup.sh --help lists them" ;;
     esac
   done
@@ -222,10 +301,12 @@ main() {
   if [[ " ${parts[*]} " == *" build "* ]]; then
     need_cuda
     need_wheels Arrow "$arrow_requirements" 'fraudgen writes neither Parquet nor Arrow files'
+    need_charts 'fraudgen report writes no pages'
   fi
   if [[ " ${parts[*]} " == *" test "* ]]; then
     need_wheels 'Readers of data' "$test_requirements" 'some tests are skipped'
     need_servers 'the tests that write to buckets are skipped'
+    want_browser
   fi
 }
 

@@ -40,6 +40,9 @@ int ShowSample(const RunArguments& arguments);
 int ShowConfiguration(const RunArguments& arguments);
 // One line a check on standard output.
 int CheckData(const RunArguments& arguments, const std::string& folder);
+// One page about the data set in the folder, at arguments.output.
+int WriteReport(const RunArguments& arguments, const std::string& folder,
+                const std::string& language);
 int ShowSchema();
 int ShowVersion();
 

@@ -25,9 +25,9 @@ enum ExitStatus : int {
   kTerminated = 143,
 };
 
-// One line on standard error.
+// One line on standard error; who cannot be told still gets the status.
 inline int Say(ExitStatus status, const std::string& message) {
-  fmt::print(stderr, "fraudgen: {}\n", message);
+  std::fputs(fmt::format("fraudgen: {}\n", message).c_str(), stderr);
   return status;
 }
 

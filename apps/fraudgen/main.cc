@@ -28,7 +28,7 @@ constexpr int kMostThreads = 1024;
 
 struct Typed {
   std::map<std::string_view, std::string> settings;  // by key
-  std::string config, shard, output = "output", table, checked;
+  std::string config, shard, output, table, checked, reported, language = "en";
   int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   bool quiet = false, json = false, no_date_partition = false;
   datagen::StoreFlags store;
@@ -105,10 +105,17 @@ void AddStream(CLI::App& command, StreamArguments& stream) {
   command.add_flag("--pretty", stream.pretty, "stdout: each event over many lines");
 }
 
+void AddReport(CLI::App& app, Typed& typed) {
+  CLI::App* report = app.add_subcommand("report", "Write one page of pictures about a data set");
+  report->add_option("FOLDER", typed.reported, "where it is")->required();
+  report->add_option("--language", typed.language, "en or pt; the page can change it too")
+      ->type_name("NAME");
+}
+
 void AddAll(CLI::App& app, Typed& typed) {
   app.add_option("-o,--output", typed.output,
                  "folder, s3://bucket/prefix, minio://bucket/prefix, or - for standard output (one "
-                 "table)")
+                 "table); `output` unless given")
       ->type_name("PLACE");
   app.add_option("--table", typed.table, "with --output -: which table")->type_name("NAME");
   AddSettings(app, typed);
@@ -133,9 +140,12 @@ void AddAll(CLI::App& app, Typed& typed) {
       ->required();
   AddStream(*app.add_subcommand("stream", "Send the timeline, event by event, to whoever listens"),
             typed.stream);
+  AddReport(app, typed);
   for (CLI::App* command : app.get_subcommands({})) {
     command->fallthrough();
-    command->footer("It takes the options of fraudgen; see fraudgen --help");
+    command->footer(command->get_name() == "report"
+                        ? "-o FILE says where the page goes: report.html unless given"
+                        : "It takes the options of fraudgen; see fraudgen --help");
   }
   app.require_subcommand(0, 1);
 }
@@ -206,7 +216,8 @@ int Dispatch(const CLI::App& app, const Typed& typed) {
     return Say(kUsage, fmt::format("--threads: {} is not right; write a number from 1 to {}",
                                    typed.threads, kMostThreads));
   }
-  arguments.output = typed.output;
+  const std::string usual = app.got_subcommand("report") ? "report.html" : "output";
+  arguments.output = typed.output.empty() ? usual : typed.output;
   arguments.table = typed.table;
   arguments.store = typed.store;
   arguments.date_partition = !typed.no_date_partition;
@@ -214,6 +225,9 @@ int Dispatch(const CLI::App& app, const Typed& typed) {
   arguments.quiet = typed.quiet;
   arguments.json = typed.json;
   if (app.got_subcommand("check")) return CheckData(arguments, typed.checked);
+  if (app.got_subcommand("report")) {
+    return WriteReport(arguments, typed.reported, typed.language);
+  }
   if (app.got_subcommand("config")) return ShowConfiguration(arguments);
   if (app.got_subcommand("plan")) return ShowPlan(arguments);
   if (app.got_subcommand("sample")) return ShowSample(arguments);

@@ -1,5 +1,6 @@
 """tools/setup.sh on a made-up machine: which packages it finds, asks for and installs."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -37,6 +38,19 @@ program=${program##*/}
 echo program >"$GOBIN/${program%@*}"
 chmod +x "$GOBIN/${program%@*}"
 """
+# Packs the script and the licence that charts.txt has for a package.
+NPM = """#!/bin/bash
+folder=$(dirname "$0")
+echo "npm $*" >>"$folder/npm.log"
+if [[ -e $folder/npm-fails ]]; then echo 'npm: no such host' >&2; exit 1; fi
+mkdir -p package/dist
+echo "draw()" >package/dist/draw.min.js
+echo "as you like" >package/LICENSE
+tar -czf draw.tgz package
+rm -r package
+"""
+CHART = "@somebody/draw 2.1.0 dist/draw.min.js " + hashlib.sha256(b"draw()\n").hexdigest()
+CHARTS = "requirements-charts.txt"
 REQUIREMENTS = ("requirements.txt", "requirements-arrow.txt", "requirements-test.txt")
 SERVERS = "requirements-go.txt"
 SITE = "build/python/lib/python3.11/site-packages"
@@ -49,15 +63,19 @@ class Setup(TreeTest):
         (self.tree / "tools").mkdir()
         for name in ("setup.sh", *REQUIREMENTS, SERVERS):
             shutil.copy(ROOT / "tools" / name, self.tree / "tools" / name)
-        for name, text in (("dpkg-query", DPKG_QUERY), ("apt-get", APT_GET), ("go", GO)):
+        for name, text in (("dpkg-query", DPKG_QUERY), ("apt-get", APT_GET), ("go", GO),
+                           ("npm", NPM)):
             self.write(f"bin/{name}", text).chmod(0o755)
         for file in ("bin/nvcc", "include/cuda.h", "include/nvml.h"):
             self.write(f"toolkit/{file}").chmod(0o755)
         groups = re.findall(r"^(\w+)_packages=\(([^)]*)\)",
                             (ROOT / "tools/setup.sh").read_text(), re.MULTILINE)
         self.packages = {group: names.split() for group, names in groups}
-        self.install(*self.packages["build"])
+        self.install(*self.packages["build"], *self.packages["browser"])
         self.make_wheels(*REQUIREMENTS[1:])
+        self.write(f"tools/{CHARTS}", f"# charts\n{CHART}\n")
+        self.write("build/charts/draw-2.1.0/draw.min.js", "draw()\n")
+        self.write("build/charts/draw-2.1.0/LICENSE", "as you like\n")
 
     def install(self, *names: str):
         self.write("bin/installed.txt", "".join(f"{name}\n" for name in names))
@@ -74,9 +92,10 @@ class Setup(TreeTest):
         status, lines, errors = self.run_setup()
         self.assertEqual((status, errors), (0, ""))
         self.assertEqual(lines[0], "ok  g++ 12.2.0")
-        self.assertEqual(len(lines), len(self.packages["build"]) + 2)
-        self.assertEqual(lines[-2], f"ok  CUDA toolkit in {self.tree}/toolkit")
-        self.assertRegex(lines[-1], r"^ok  Arrow: pyarrow \d+\.\d+\.\d+$")
+        self.assertEqual(len(lines), len(self.packages["build"]) + 3)
+        self.assertEqual(lines[-3], f"ok  CUDA toolkit in {self.tree}/toolkit")
+        self.assertRegex(lines[-2], r"^ok  Arrow: pyarrow \d+\.\d+\.\d+$")
+        self.assertEqual(lines[-1], "ok  charts: @somebody/draw 2.1.0")
         self.assertFalse((self.tree / "bin/apt.log").exists())
 
     def test_quiet_says_nothing_when_all_is_there(self):
@@ -132,11 +151,12 @@ class Setup(TreeTest):
         self.write("bin/python3", "#!/bin/sh\necho no network >&2\nexit 1\n").chmod(0o755)
 
     def test_readers_for_tests_are_looked_for_when_asked(self):
-        self.install()
+        self.install(*self.packages["browser"])
         status, lines, errors = self.run_setup("test")
         self.assertEqual((status, errors), (0, ""))
         self.assertIn("polars", lines[0])
-        self.assertRegex(lines[-1], r"^ok  versitygw v\d+\.\d+\.\d+ in build/servers$")
+        self.assertRegex(lines[-2], r"^ok  versitygw v\d+\.\d+\.\d+ in build/servers$")
+        self.assertEqual(lines[-1], "ok  chromium 12.2.0")
 
     def test_servers_are_built_once_for_each_version(self):
         for _ in range(2):
@@ -145,14 +165,14 @@ class Setup(TreeTest):
         self.assertRegex(log.read_text(), r"^go install .*/versitygw@v[\d.]+\n$")
         requirements = self.tree / "tools" / SERVERS
         requirements.write_text(requirements.read_text().replace("@v", "@v9."))
-        self.assertIn("ok  versitygw v9.", self.run_setup("test")[1][-1])
+        self.assertIn("ok  versitygw v9.", self.run_setup("test")[1][-2])
         self.assertEqual(len(log.read_text().splitlines()), 2)
 
     def test_without_a_server_it_is_said_what_is_not_tested(self):
         self.write("bin/go-fails")
         status, lines, errors = self.run_setup("test")
         self.assertEqual(status, 0)
-        self.assertIn("building versitygw", lines[-1])
+        self.assertIn("building versitygw", lines[-2])
         self.assertIn("dial tcp: no such host\nsetup: could not build versitygw; without it the "
                       "tests that write to buckets are skipped\n", errors)
         self.assertEqual(list((self.tree / "build/servers").iterdir()), [])
@@ -168,12 +188,51 @@ class Setup(TreeTest):
         self.assertIn("could not install tools/requirements-test.txt; without it some tests are "
                       "skipped\n", errors)
 
+    def test_charts_are_fetched_once_and_when_they_are_not_what_is_named(self):
+        script = self.tree / "build/charts/draw-2.1.0/draw.min.js"
+        log = self.tree / "bin/npm.log"
+        self.assertEqual(self.run_setup()[0], 0)
+        self.assertFalse(log.exists())
+        script.write_text("mine()\n")
+        status, lines, errors = self.run_setup()
+        self.assertEqual((status, errors), (0, ""))
+        self.assertEqual(lines[-2:], ["fetching the chart library of reports into build/charts",
+                                      "ok  charts: @somebody/draw 2.1.0"])
+        self.assertEqual(script.read_text(), "draw()\n")
+        self.assertEqual(log.read_text(), "npm pack --silent @somebody/draw@2.1.0\n")
+
+    def test_without_charts_it_is_said_what_there_is_not(self):
+        for what, wrong in (("no such host", lambda: self.write("bin/npm-fails")),
+                            ("is not what tools/requirements-charts.txt names", lambda: self.write(
+                                f"tools/{CHARTS}", CHART.replace("2.1.0", "2.2.0")[:-1] + "x\n"))):
+            with self.subTest(what=what):
+                shutil.rmtree(self.tree / "build/charts", ignore_errors=True)
+                (self.tree / "bin/npm-fails").unlink(missing_ok=True)
+                wrong()
+                status, _, errors = self.run_setup()
+                self.assertEqual(status, 0)
+                self.assertIn(what, errors)
+                self.assertIn("without it fraudgen report writes no pages\n", errors)
+                self.assertEqual(list((self.tree / "build/charts").glob("*")), [])
+
+    def test_the_browser_is_for_root_to_install(self):
+        self.install()
+        if os.geteuid() == 0:
+            status, lines, _ = self.run_setup("test")
+            self.assertEqual((status, lines[-1]), (0, "ok  chromium 12.2.0"))
+            self.install()
+            os.chown(self.tree / "build", NOBODY, NOBODY)
+        status, _, errors = self.run_setup("test", user=NOBODY if os.geteuid() == 0 else None)
+        self.assertEqual(status, 0)
+        self.assertIn("no chromium; without it no test opens reports", errors)
+        self.assertEqual(self.run_setup("browser", user=NOBODY if os.geteuid() == 0 else None)[0], 1)
+
     def test_an_older_arrow_is_noticed(self):
         self.break_python()
         for folder in (self.tree / SITE).glob("pyarrow-*"):
             folder.rename(folder.with_name("pyarrow-1.0.0.dist-info"))
         _, lines, _ = self.run_setup()
-        self.assertEqual(lines[-1], "installing Arrow into build/python")
+        self.assertEqual(lines[-2], "installing Arrow into build/python")
 
     def test_complete_wheels_are_left_alone(self):
         if os.path.exists("/usr/local/cuda/bin/nvcc"):
@@ -181,7 +240,7 @@ class Setup(TreeTest):
         self.make_cuda_wheels()
         status, lines, errors = self.run_setup(toolkit=False)
         self.assertEqual((status, errors), (0, ""))
-        self.assertIn("wheels in build/python", lines[-2])
+        self.assertIn("wheels in build/python", lines[-3])
 
     def test_a_removed_or_older_wheel_is_noticed(self):
         if os.path.exists("/usr/local/cuda/bin/nvcc"):

@@ -188,7 +188,8 @@ TableOptions DataSet::options() const {
           .zone = made_by.zone};
 }
 
-Result<DataSet> OpenDataSet(const fs::path& folder, std::vector<Outcome>& outcomes) {
+Result<DataSet> OpenDataSet(const fs::path& folder, std::vector<Outcome>& outcomes,
+                            Contents contents) {
   Tally readable("manifests: can be read");
   Tally agree("manifests: manifest.json and those of the files agree");
   Tally known("manifests: every data file is in them");
@@ -224,7 +225,11 @@ Result<DataSet> OpenDataSet(const fs::path& folder, std::vector<Outcome>& outcom
                               file.table));
     }
   }
-  data.files = Hash(folder, std::move(manifests->files), there, bytes, hashes);
+  if (contents == Contents::kHashed) {
+    data.files = Hash(folder, std::move(manifests->files), there, bytes, hashes);
+  } else {
+    for (auto& [name, file] : manifests->files) data.files.push_back(std::move(file));
+  }
   std::ranges::sort(data.files, {}, [&](const FileManifest& file) {
     const auto table = std::ranges::find(data.tables(), file.table, &Table::name);
     return std::tuple(file.block, table - data.tables().begin(), file.part);

@@ -28,8 +28,12 @@ struct DataSet {
   TableOptions options() const;
 };
 
+// Whether the files' bytes are looked at; if not, all files of the manifests are taken as there.
+enum class Contents { kHashed, kTrusted };
+
 // Reads the manifests and adds what they, and the files' sizes and hashes, say to `outcomes`. An
 // error where there is no manifest that can be read, or of a model that is not known.
-Result<DataSet> OpenDataSet(const std::filesystem::path& folder, std::vector<Outcome>& outcomes);
+Result<DataSet> OpenDataSet(const std::filesystem::path& folder, std::vector<Outcome>& outcomes,
+                            Contents contents = Contents::kHashed);
 
 }  // namespace reveza::datagen::check
