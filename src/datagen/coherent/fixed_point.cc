@@ -6,16 +6,11 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "datagen/normal.h"
-
 namespace reveza::datagen::coherent {
 namespace {
 
-constexpr int kSteps = 256;
-constexpr int kTableBits = 30;
-
 // The k-th is 2^(k/256) in units of 2^-30: the root of 2, taken eight times, multiplied up.
-constexpr std::array<uint64_t, kSteps + 1> MakePowers() {
+constexpr std::array<uint64_t, internal::kPowerSteps + 1> MakePowers() {
   using Wide = unsigned __int128;
   constexpr int kBits = 60;
   uint64_t root = uint64_t{2} << kBits;
@@ -29,16 +24,14 @@ constexpr std::array<uint64_t, kSteps + 1> MakePowers() {
     }
     root = static_cast<uint64_t>(low);
   }
-  std::array<uint64_t, kSteps + 1> powers{};
+  std::array<uint64_t, internal::kPowerSteps + 1> powers{};
   Wide power = Wide{1} << kBits;
-  for (int i = 0; i <= kSteps; ++i) {
-    powers[i] = static_cast<uint64_t>(power >> (kBits - kTableBits));
+  for (int i = 0; i <= internal::kPowerSteps; ++i) {
+    powers[i] = static_cast<uint64_t>(power >> (kBits - internal::kPowerBits));
     power = (power * root) >> kBits;
   }
   return powers;
 }
-constexpr std::array<uint64_t, kSteps + 1> kPowers = MakePowers();
-
 // round(65536 * cos(k degrees)).
 constexpr std::array<int64_t, 47> kCosines = {
     65536, 65526, 65496, 65446, 65376, 65287, 65177, 65048, 64898, 64729, 64540, 64332,
@@ -48,24 +41,7 @@ constexpr std::array<int64_t, 47> kCosines = {
 
 }  // namespace
 
-int64_t Exp2(int64_t exponent) {
-  exponent = std::clamp<int64_t>(exponent, -16 * kOne, 30 * kOne);
-  const int64_t whole = exponent >> 16;
-  const auto fraction = static_cast<uint64_t>(exponent & (kOne - 1));
-  const uint64_t step = fraction >> 8;
-  const uint64_t rest = fraction & 255;
-  const uint64_t power = kPowers[step] + (((kPowers[step + 1] - kPowers[step]) * rest) >> 8);
-  const int64_t shift = kTableBits - 16 - whole;
-  return static_cast<int64_t>(shift >= 0 ? power >> shift : power << -shift);
-}
-
-int64_t Log2(uint64_t value) {
-  const int whole = 63 - std::countl_zero(value);
-  // Between powers of two, a straight line.
-  const uint64_t fraction =
-      whole >= 16 ? (value >> (whole - 16)) - kOne : (value << (16 - whole)) - kOne;
-  return whole * kOne + static_cast<int64_t>(fraction);
-}
+constexpr std::array<uint64_t, internal::kPowerSteps + 1> internal::kPowers = MakePowers();
 
 // The processor's root is only a first guess, so what comes out does not depend on its rounding.
 uint64_t SquareRoot(uint64_t value) {
@@ -74,11 +50,6 @@ uint64_t SquareRoot(uint64_t value) {
   while (root * root > value) --root;
   while (root < 0xffffffffu && (root + 1) * (root + 1) <= value) ++root;
   return root;
-}
-
-int64_t LogNormal(uint64_t bits, int64_t median, int64_t deviation) {
-  const int64_t exponent = NormalOf(bits) * deviation / kOne;
-  return static_cast<int64_t>((static_cast<__int128>(median) * Exp2(exponent)) >> 16);
 }
 
 int64_t DistanceBetween(Place a, Place b) {

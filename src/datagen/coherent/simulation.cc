@@ -9,15 +9,17 @@ Simulation::Simulation(const World& world, const Chains& chains, uint64_t block,
                        TableBatches& tables)
     : world_(&world),
       block_(block),
+      first_customer_(world.FirstCustomer(block)),
       tables_(&tables),
       planner_(world, chains, block),
       honest_(world),
       fraud_(world, honest_),
       bank_(world),
-      slices_(SlicesOf(world)) {}
+      slices_(SlicesOf(world)),
+      next_row_(world.FirstRow(block)) {}
 
 void Simulation::MakeCustomers() {
-  const uint64_t first = world_->FirstCustomer(block_);
+  const uint64_t first = first_customer_;
   const uint64_t count = world_->Customers(block_);
   const uint64_t honest_rows = world_->Rows(block_) - world_->Frauds(block_);
   std::vector<uint64_t> weights(count);
@@ -58,7 +60,7 @@ Status Simulation::PutRings() {
   const Mules& mules = planner_.mules();
   for (uint64_t i = 0; i < planner_.BusyMules(); ++i) {
     const RingRow member = {.ring = planner_.RingNumber(i),
-                            .customer = world_->FirstCustomer(block_) + mules.Mule(i),
+                            .customer = first_customer_ + mules.Mule(i),
                             .pattern = RingPattern::kSharedDevice,
                             .role = RingRole::kMember};
     if (const Status status = tables_->Put(member); !status) return status;
@@ -127,10 +129,11 @@ Status Simulation::RunSlice(const Slice& slice) {
 // The customers' states together are larger than a cache: those of later rows are fetched in time,
 // first they themselves, then what they point to.
 void Simulation::Prefetch(std::size_t place) const {
-  constexpr std::size_t kFar = 16;
-  constexpr std::size_t kNear = 6;
+  constexpr std::size_t kFar = 12;
+  constexpr std::size_t kNear = 5;
   constexpr std::size_t kLine = 64;
-  if (place + kFar >= order_.size()) return;
+  if (place + 2 * kFar >= order_.size()) return;
+  order_.Prefetch(place + 2 * kFar);
   const auto* const far =
       reinterpret_cast<const char*>(&customers_[order_.At(place + kFar).customer]);
   for (std::size_t line = 0; line < sizeof(CustomerState); line += kLine) {
@@ -169,9 +172,9 @@ void Simulation::BuyPhone(CustomerState& customer, int64_t time) {
              .since = time});
 }
 
-Row Simulation::NewRow(const CustomerState& customer, int64_t time) {
-  Row row;
-  row.number = world_->FirstRow(block_) + rows_done_++;
+Row& Simulation::NewRow(const CustomerState& customer, int64_t time) {
+  Row& row = tables_->NewRow();
+  row.number = next_row_++;
   row.customer = customer.person.number;
   row.time = time;
   return row;
@@ -180,12 +183,11 @@ Row Simulation::NewRow(const CustomerState& customer, int64_t time) {
 Status Simulation::MakeHonest(int64_t time, const Event& event) {
   CustomerState& customer = customers_[event.customer];
   customer.Begin(time);
-  Row row = NewRow(customer, time);
+  Row& row = NewRow(customer, time);
   honest_.Pay(customer, event.index, row);
-  const uint64_t first = world_->FirstCustomer(block_);
   // Nobody pays an account that is not there yet.
-  if (row.receiver >= first && row.receiver < first + customers_.size() &&
-      customers_[row.receiver - first].person.opened_at > time) {
+  if (const uint64_t local = row.receiver - first_customer_;
+      local < customers_.size() && customers_[local].person.opened_at > time) {
     row.receiver = world_->StrangerAccount(row.number);
     row.contact = -1;
     row.stranger = true;
@@ -200,7 +202,7 @@ Status Simulation::MakeFraud(const FraudPlan& plan) {
   customer.balance += plan.credit;
   // A chain is there because its victim's savings were.
   if (plan.certain) customer.balance = std::max(customer.balance, plan.amount);
-  Row row = NewRow(customer, plan.time);
+  Row& row = NewRow(customer, plan.time);
   fraud_.Pay(customer, plan, block_, row);
   if (row.device != kNoDevice && customer.Find(row.device) == nullptr) {
     const bool registered = plan.type == FraudType::kSimSwap;
@@ -212,8 +214,10 @@ Status Simulation::MakeFraud(const FraudPlan& plan) {
     }
   }
   Draws draws(Mix(plan.key) ^ static_cast<uint64_t>(Purpose::kEnd));
-  if (const Status status = Finish(customer, plan.certain, draws, row); !status) return status;
-  return plan.ring == kNoRing ? Status{} : PutRingRow(plan, row);
+  if (plan.ring != kNoRing) {
+    if (const Status status = PutRingRow(plan, row); !status) return status;
+  }
+  return Finish(customer, plan.certain, draws, row);
 }
 
 Status Simulation::Finish(CustomerState& customer, bool certain, Draws& draws, Row& row) {
@@ -224,14 +228,13 @@ Status Simulation::Finish(CustomerState& customer, bool certain, Draws& draws, R
   bank_.Book(customer, row);
   if (IsPaid(row)) PayReceiver(row);
   row.reported_at = fraud_.ReportedAt(row);
-  return tables_->Put(row);
+  return tables_->PutRow();
 }
 
 // Inside the block money arrives at once. What a chain brings comes with the next hop.
 void Simulation::PayReceiver(const Row& row) {
-  const uint64_t first = world_->FirstCustomer(block_);
-  if (row.is_fraud || row.receiver < first || row.receiver >= first + customers_.size()) return;
-  customers_[row.receiver - first].balance += row.amount;
+  const uint64_t local = row.receiver - first_customer_;
+  if (!row.is_fraud && local < customers_.size()) customers_[local].balance += row.amount;
 }
 
 Status Simulation::PutRingRow(const FraudPlan& plan, const Row& row) {

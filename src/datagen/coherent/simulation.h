@@ -35,11 +35,12 @@ class Simulation {
   void AddDevice(CustomerState& customer, KnownDevice device);
   void BuyPhone(CustomerState& customer, int64_t time);
   void PayReceiver(const Row& row);
-  Row NewRow(const CustomerState& customer, int64_t time);
+  Row& NewRow(const CustomerState& customer, int64_t time);
   Status Finish(CustomerState& customer, bool certain, Draws& draws, Row& row);
 
   const World* world_;
   uint64_t block_;
+  uint64_t first_customer_;
   TableBatches* tables_;
   FraudPlanner planner_;
   HonestLife honest_;
@@ -54,7 +55,7 @@ class Simulation {
   uint64_t weight_ = 0;         // of all months and customers
   uint64_t weight_before_ = 0;  // of those done
   std::size_t next_plan_ = 0;
-  uint64_t rows_done_ = 0;
+  uint64_t next_row_;
 };
 
 }  // namespace reveza::datagen::coherent

@@ -5,13 +5,6 @@
 #include "datagen/coherent/fill.h"
 
 namespace reveza::datagen::coherent {
-namespace {
-
-// Each column passes over all of them, so they should stay near the processor.
-constexpr std::size_t kRowsAtOnce = 256;
-
-}  // namespace
-
 TableBatches::TableBatches(const World& world, const Identity& identity,
                            std::span<const Table* const> wanted, BatchSink& sink)
     : world_(&world),
@@ -37,11 +30,6 @@ bool TableBatches::Wants(const Table& table) const {
 bool TableBatches::WantsRows() const {
   return std::ranges::any_of(
       wanted_, [](const Table* table) { return table != &kCustomers && table != &kAccounts; });
-}
-
-Status TableBatches::Put(const Row& row) {
-  rows_.push_back(row);
-  return rows_.size() < kRowsAtOnce ? Status{} : FlushRows();
 }
 
 Status TableBatches::Put(const DeviceUseRow& device) {

@@ -55,7 +55,9 @@ class TableBatches {
   bool WantsRows() const;
 
   // An error of the sink comes back at once.
-  Status Put(const Row& row);
+  // The next payment, to be made in place; it stays where it is until PutRow.
+  Row& NewRow() { return rows_.emplace_back(); }
+  Status PutRow() { return rows_.size() < kRowsAtOnce ? Status{} : FlushRows(); }
   Status Put(const DeviceUseRow& device);
   Status Put(const ChangeRow& change);
   Status Put(const RingRow& member);
@@ -63,6 +65,9 @@ class TableBatches {
   Status Flush();
 
  private:
+  // Each column passes over all of them, so they should stay near the processor.
+  static constexpr std::size_t kRowsAtOnce = 256;
+
   Status FlushRows();
   Status FlushAccounts();
   Status FlushDevices();

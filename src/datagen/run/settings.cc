@@ -134,7 +134,7 @@ constexpr auto kHow = std::to_array<Setting>({
        return Store(s.compression_level, ParseCount(text, 1, 22));
      },
      [](const Settings& s) { return fmt::format("{}", s.compression_level); }},
-    {{"row_group_rows", kValue, "rows of a Parquet row group", "262144"},
+    {{"row_group_rows", kValue, "rows of a Parquet row group", "131072"},
      [](Settings& s, std::string_view text) {
        return Store(s.row_group_rows, ParseCount(text, 1, kMostRowGroupRows));
      },

@@ -41,7 +41,7 @@ struct Settings {
   Format format = Format::kJsonLines;
   Codec compression = Codec::kZstd;
   int compression_level = 1;
-  uint64_t row_group_rows = 262'144;
+  uint64_t row_group_rows = 131'072;
   std::optional<uint64_t> file_rows;  // nothing: as suits the format
   Money money = Money::kFloat;
   bool nested = false;

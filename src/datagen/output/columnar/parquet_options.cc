@@ -19,8 +19,8 @@ constexpr std::array kStatistics = {"account_id"sv, "amount"sv,        "customer
                                     "driver_id"sv,  "is_fraud"sv,      "ride_id"sv,
                                     "timestamp"sv,  "transaction_id"sv};
 
-constexpr int64_t kPageRows = 65'536;
-constexpr int64_t kPageBytes = int64_t{1} << 19;
+constexpr int64_t kPageRows = 32'768;
+constexpr int64_t kPageBytes = int64_t{1} << 18;
 
 struct Levels {
   int least;

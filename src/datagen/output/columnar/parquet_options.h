@@ -13,7 +13,7 @@
 namespace reveza::datagen {
 
 // So many rows are encoded at a time.
-inline constexpr int64_t kParquetBatchRows = 16'384;
+inline constexpr int64_t kParquetBatchRows = 8'192;
 
 // Where Arrow takes its memory: what keeps least of it, which is not its default.
 arrow::MemoryPool* WriterMemory();
