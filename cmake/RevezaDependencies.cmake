@@ -70,6 +70,25 @@ else()
     "nothing that is built here writes Parquet or Arrow files")
 endif()
 
+# What events are sent with, beside standard output. Without one of them all else is built.
+find_package(PkgConfig QUIET)
+foreach(library IN ITEMS rdkafka httplib)
+  set(package ${library})
+  if(library STREQUAL httplib)
+    set(package cpp-httplib)
+  endif()
+  if(PkgConfig_FOUND)
+    pkg_check_modules(${library} QUIET IMPORTED_TARGET ${package})
+  endif()
+  if(TARGET PkgConfig::${library})
+    add_library(reveza_${library} INTERFACE)
+    target_link_libraries(reveza_${library} INTERFACE PkgConfig::${library})
+  else()
+    message(STATUS "No ${package} (tools/setup.sh installs it): "
+      "`fraudgen stream` is built without what it sends to")
+  endif()
+endforeach()
+
 # What tools/setup.sh builds for tests, which look for it when they run.
 file(STRINGS ${PROJECT_SOURCE_DIR}/tools/requirements-go.txt REVEZA_S3_SERVER REGEX "^versitygw ")
 string(REGEX REPLACE ".*@" "" REVEZA_S3_SERVER "${REVEZA_S3_SERVER}")

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "datagen/output/store_address.h"
 #include "datagen/run/plan.h"
@@ -30,7 +31,15 @@ struct StreamArguments {
   std::string pace;
   std::optional<uint64_t> max_events;
   bool pretty = false;
-  bool says_how_much = false;  // rows or a size, in the settings
+  std::string key = "customer";  // whose events stay in order: customer, event or none
+  std::string kafka_server = "localhost:9092";
+  std::string kafka_topic;                 // empty: as the table is called
+  std::vector<std::string> kafka_options;  // name=value
+  std::string webhook_url;
+  std::string webhook_method = "POST";
+  uint64_t webhook_batch = 1;
+  std::vector<std::string> webhook_headers;  // "Name: value"
+  bool says_how_much = false;                // rows or a size, in the settings
 };
 
 int Generate(const RunArguments& arguments);

@@ -92,7 +92,7 @@ void AddStore(CLI::App& app, datagen::StoreFlags& store) {
 }
 
 void AddStream(CLI::App& command, StreamArguments& stream) {
-  command.add_option("-t,--target", stream.target, "where the events go: stdout")
+  command.add_option("-t,--target", stream.target, "where the events go: stdout, kafka or webhook")
       ->type_name("NAME")
       ->required();
   command.add_option("-r,--rate", stream.rate, "events a second; 10 unless --pace is given")
@@ -103,6 +103,37 @@ void AddStream(CLI::App& command, StreamArguments& stream) {
       ->type_name("PACE");
   command.add_option("-n,--max-events", stream.max_events, "no more than so many")->type_name("N");
   command.add_flag("--pretty", stream.pretty, "stdout: each event over many lines");
+  command
+      .add_option("--kafka-server", stream.kafka_server,
+                  "kafka: host:port of some of its servers, with commas; else localhost:9092")
+      ->type_name("SERVERS");
+  command.add_option("--kafka-topic", stream.kafka_topic, "kafka: else transactions, or rides")
+      ->type_name("NAME");
+  command
+      .add_option("--kafka-key", stream.key,
+                  "kafka: whose events stay in order: customer (the default), event or none")
+      ->type_name("KEY");
+  command
+      .add_option("--kafka-option", stream.kafka_options,
+                  "kafka: any setting of librdkafka, such as compression.type=lz4; again for more")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->take_all();
+  command.add_option("--webhook-url", stream.webhook_url, "webhook: the address")->type_name("URL");
+  command
+      .add_option("--webhook-method", stream.webhook_method,
+                  "webhook: POST (the default), PUT or PATCH")
+      ->type_name("METHOD");
+  command
+      .add_option("--webhook-batch", stream.webhook_batch,
+                  "webhook: up to so many events in a request, as a JSON array; else one, alone")
+      ->type_name("N");
+  command
+      .add_option("--webhook-header", stream.webhook_headers,
+                  "webhook: in each request, such as 'Authorization: Bearer x'; again for more")
+      ->type_name("TEXT")
+      ->expected(1)
+      ->take_all();
 }
 
 void AddReport(CLI::App& app, Typed& typed) {

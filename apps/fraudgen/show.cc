@@ -12,6 +12,8 @@
 #include "datagen/run/pilot.h"
 #include "datagen/run/sample.h"
 #include "datagen/schema.h"
+#include "datagen/stream/kafka/kafka_sink.h"
+#include "datagen/stream/webhook/webhook_sink.h"
 #include "exit_status.h"
 #include "models.h"
 #include "progress_display.h"
@@ -119,6 +121,8 @@ int ShowVersion() {
   } else {
     fmt::print("built without Arrow: no Parquet, no Arrow files\n");
   }
+  if (!datagen::HaveKafka()) fmt::print("built without librdkafka: no streams to Kafka\n");
+  if (!datagen::HaveWebhook()) fmt::print("built without cpp-httplib: no streams to webhooks\n");
   return kDone;
 }
 

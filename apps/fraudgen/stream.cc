@@ -1,12 +1,10 @@
 // `fraudgen stream`: the timeline of a data set, event by event, to whoever listens.
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -17,13 +15,16 @@
 #include "datagen/civil_time.h"
 #include "datagen/stream/block_source.h"
 #include "datagen/stream/event_table.h"
+#include "datagen/stream/kafka/kafka_sink.h"
 #include "datagen/stream/pipe_sink.h"
-#include "datagen/stream/schedule.h"
+#include "datagen/stream/real_clock.h"
 #include "datagen/stream/streamer.h"
+#include "datagen/stream/webhook/webhook_sink.h"
 #include "exit_status.h"
 #include "models.h"
 #include "progress_display.h"
 #include "stop_signals.h"
+#include "stream_plan.h"
 #include "text.h"
 
 namespace reveza::fraudgen {
@@ -32,8 +33,6 @@ namespace {
 using datagen::StreamProgress;
 using std::chrono::nanoseconds;
 
-// As the original.
-constexpr std::string_view kDefaultRate = "10";
 // Where nobody says how many: a stream begins at once, so nothing is measured first.
 constexpr uint64_t kDefaultRows = 1'000'000;
 
@@ -46,31 +45,6 @@ class StopBySignal final : public datagen::Stop {
  private:
   StopSignals signals_;
 };
-
-class RealClock final : public datagen::StreamClock {
- public:
-  explicit RealClock(datagen::Stop& stop) : stop_(stop) {}
-  nanoseconds Now() override { return std::chrono::steady_clock::now().time_since_epoch(); }
-  void WaitUntil(nanoseconds time) override {
-    constexpr int64_t kSecond = 1'000'000'000;
-    const int64_t wait = std::max<int64_t>(0, (time - Now()).count());
-    const timespec pause = {.tv_sec = wait / kSecond, .tv_nsec = wait % kSecond};
-    pollfd come = {.fd = stop_.file(), .events = POLLIN, .revents = 0};
-    ppoll(&come, 1, &pause, nullptr);
-  }
-
- private:
-  datagen::Stop& stop_;
-};
-
-Result<datagen::Schedule> ScheduleOf(const StreamArguments& stream) {
-  if (!stream.rate.empty() && !stream.pace.empty()) {
-    return Fail(Error::Code::kInvalidArgument,
-                "--rate and --pace both say how fast; leave one of them");
-  }
-  if (!stream.pace.empty()) return datagen::Schedule::ParsePace(stream.pace);
-  return datagen::Schedule::ParseRate(stream.rate.empty() ? kDefaultRate : stream.rate);
-}
 
 // A model whose rows are a timeline, and its blocks.
 struct Timeline {
@@ -88,7 +62,7 @@ struct Timeline {
 };
 
 Result<Timeline> MakeTimeline(const RunArguments& arguments, const StreamArguments& stream,
-                              datagen::Stop& stop) {
+                              datagen::EventKey key, datagen::Stop& stop) {
   datagen::Settings asked = arguments.settings;
   if (!stream.says_how_much) asked.rows = kDefaultRows;
   const auto rows = RowsOf(asked, [&stop] { return !stop.Came(); });
@@ -105,7 +79,7 @@ Result<Timeline> MakeTimeline(const RunArguments& arguments, const StreamArgumen
     return Fail(Error::Code::kInvalidArgument,
                 fmt::format("the {} model has no {}", settings.model, MainTable(settings)));
   }
-  const auto event_table = datagen::EventTable::Of(**table, datagen::EventKey::kCustomer);
+  const auto event_table = datagen::EventTable::Of(**table, key);
   if (!event_table) return std::unexpected(event_table.error());
   timeline.table = *event_table;
   timeline.turns = std::make_unique<datagen::Turns>(arguments.threads);
@@ -116,27 +90,6 @@ Result<Timeline> MakeTimeline(const RunArguments& arguments, const StreamArgumen
         *timeline.model, block, *std::move(writer), **table, *timeline.turns));
   }
   return timeline;
-}
-
-Status CheckArguments(const RunArguments& arguments, const StreamArguments& stream) {
-  const auto fail = [](std::string message) {
-    return Fail(Error::Code::kInvalidArgument, std::move(message));
-  };
-  const datagen::Settings& settings = arguments.settings;
-  if (stream.target != "stdout") {
-    return fail(fmt::format("--target: '{}' is not right; write stdout", stream.target));
-  }
-  if (settings.model == "classic") {
-    return fail("the rows of the classic model have no order in time; write --model coherent");
-  }
-  if (settings.type == datagen::Rows::kOfBoth) {
-    return fail("a stream is of one table: --type transactions or --type rides");
-  }
-  if (settings.format != datagen::Format::kJsonLines) {
-    return fail("events are lines of JSON; leave --format away");
-  }
-  if (arguments.shard.count > 1) return fail("--shard is for files; a stream is whole");
-  return {};
 }
 
 double Seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
@@ -182,14 +135,15 @@ std::string SummaryJson(const StreamProgress& progress, const datagen::EventSink
   return summary.dump();
 }
 
+int Stopped(StopBySignal& stop) { return stop.signal() == SIGTERM ? kTerminated : kInterrupted; }
+
 // Everything but the data goes to standard error, where it mixes with nothing.
-int Run(const RunArguments& arguments, const StreamArguments& stream,
-        const datagen::Schedule& schedule, StopBySignal& stop, datagen::EventSink& sink,
-        const bool* reader_gone) {
-  const auto timeline = MakeTimeline(arguments, stream, stop);
-  if (!timeline && stop.signal() != 0) return stop.signal() == SIGTERM ? kTerminated : kInterrupted;
+int Run(const RunArguments& arguments, const StreamArguments& stream, const StreamPlan& plan,
+        StopBySignal& stop, datagen::EventSink& sink, const bool* reader_gone) {
+  const auto timeline = MakeTimeline(arguments, stream, plan.key, stop);
+  if (!timeline && stop.Came()) return Stopped(stop);
   if (!timeline) return Say(timeline.error());
-  RealClock clock(stop);
+  datagen::RealClock clock(stop);
   datagen::Merge merge(timeline->Sources());
   const uint64_t all = std::min(stream.max_events.value_or(UINT64_MAX), timeline->rows);
   StreamProgress progress;
@@ -197,8 +151,8 @@ int Run(const RunArguments& arguments, const StreamArguments& stream,
   {
     ProgressDisplay display(arguments.quiet, all);
     status = RunStream(
-        merge, sink, schedule, {.most_events = stream.max_events.value_or(UINT64_MAX)}, clock, stop,
-        [&](const StreamProgress& now) { display.Show(now.events, now.events, now.bytes); },
+        merge, sink, plan.schedule, {.most_events = stream.max_events.value_or(UINT64_MAX)}, clock,
+        stop, [&](const StreamProgress& now) { display.Show(now.events, now.events, now.bytes); },
         progress);
     if (status) status = sink.Flush();
   }
@@ -209,23 +163,30 @@ int Run(const RunArguments& arguments, const StreamArguments& stream,
     fmt::print(stderr, "fraudgen: {}\n", SummaryText(progress, sink));
   }
   if (!status && !enough) return Say(status.error());
-  if (progress.stopped) return stop.signal() == SIGTERM ? kTerminated : kInterrupted;
+  if (progress.stopped) return Stopped(stop);
   return kDone;
 }
 
 }  // namespace
 
 int Stream(const RunArguments& arguments, const StreamArguments& stream) {
-  if (const Status checked = CheckArguments(arguments, stream); !checked)
-    return Say(checked.error());
-  const auto schedule = ScheduleOf(stream);
-  if (!schedule) return Say(schedule.error());
+  const auto plan = PlanOf(arguments, stream);
+  if (!plan) return Say(plan.error());
   // A reader that goes away is told by the write.
   signal(SIGPIPE, SIG_IGN);
   StopBySignal stop;
-  datagen::PipeSink sink(STDOUT_FILENO,
-                         stream.pretty ? datagen::Look::kPretty : datagen::Look::kCompact, stop);
-  return Run(arguments, stream, *schedule, stop, sink, &sink.reader_gone());
+  if (plan->target == StreamTarget::kStdout) {
+    datagen::PipeSink sink(STDOUT_FILENO,
+                           stream.pretty ? datagen::Look::kPretty : datagen::Look::kCompact, stop);
+    return Run(arguments, stream, *plan, stop, sink, &sink.reader_gone());
+  }
+  datagen::RealClock clock(stop);
+  const auto sink = plan->target == StreamTarget::kKafka
+                        ? datagen::MakeKafkaSink(plan->kafka, stop)
+                        : datagen::MakeWebhookSink(plan->webhook, clock, stop);
+  if (!sink && stop.Came()) return Stopped(stop);
+  if (!sink) return Say(sink.error());
+  return Run(arguments, stream, *plan, stop, **sink, nullptr);
 }
 
 }  // namespace reveza::fraudgen

@@ -75,5 +75,17 @@ TEST_F(FraudgenStreamTest, WrongStreams) {
       << full.output;
 }
 
+TEST_F(FraudgenStreamTest, WrongTargets) {
+  const std::string hook = " --target webhook --webhook-url http://localhost:9/";
+  ExpectError("stream --pretty" + hook, kUsage, "--pretty is for --target stdout");
+  ExpectError("stream --target webhook", kUsage, "needs --webhook-url");
+  ExpectError("stream --webhook-method GET" + hook, kUsage, "write POST, PUT or PATCH");
+  ExpectError("stream --webhook-batch 0" + hook, kUsage, "write a number from 1 to 1000");
+  ExpectError("stream --webhook-header secret" + hook, kUsage, "Authorization: Bearer x");
+  ExpectError("stream --target webhook --webhook-url localhost", kUsage, "http://localhost:8080/");
+  ExpectError("stream --target kafka --kafka-key month", kUsage, "write customer, event or none");
+  ExpectError("stream --target kafka --kafka-option lz4", kUsage, "write NAME=VALUE");
+}
+
 }  // namespace
 }  // namespace reveza::fraudgen

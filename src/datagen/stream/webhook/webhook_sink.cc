@@ -1,0 +1,165 @@
+#include "datagen/stream/webhook/webhook_sink.h"
+
+#include <fmt/format.h>
+#include <httplib.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "datagen/stream/webhook/webhook_url.h"
+
+namespace reveza::datagen {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr std::size_t kMostShownOfAnswer = 200;
+
+// The beginning of what a server says, on one line.
+std::string Shown(std::string_view body) {
+  std::string text(body.substr(0, kMostShownOfAnswer));
+  std::ranges::replace_if(
+      text, [](char byte) { return static_cast<unsigned char>(byte) < ' '; }, ' ');
+  return text;
+}
+
+class WebhookSink final : public EventSink {
+ public:
+  WebhookSink(const WebhookOptions& options, const WebhookUrl& url, StreamClock& clock, Stop& stop)
+      : options_(options), url_(url), clock_(clock), stop_(stop), client_(url.server) {
+    client_.set_keep_alive(true);
+    client_.set_tcp_nodelay(true);
+    client_.set_connection_timeout(options.timeout);
+    client_.set_read_timeout(options.timeout);
+    client_.set_write_timeout(options.timeout);
+    for (const auto& [name, value] : options.headers) headers_.emplace(name, value);
+  }
+
+  Result<std::size_t> Send(std::span<const Event> events) override;
+  Status Flush() override { return {}; }
+  uint64_t confirmed() const override { return confirmed_; }
+  uint64_t repeated() const override { return repeated_; }
+  bool is_valid() const { return client_.is_valid(); }
+
+ private:
+  // What an attempt came to: taken, or why not and whether later may be better.
+  struct Answer {
+    bool taken = false;
+    bool passing = true;
+    std::string reason = {};
+    std::string retry_after = {};
+  };
+
+  // False: Stop came first.
+  Result<bool> SendOne(std::span<const Event> events);
+  Answer Attempt();
+  void WriteRequest(std::span<const Event> events);
+
+  WebhookOptions options_;
+  WebhookUrl url_;
+  StreamClock& clock_;
+  Stop& stop_;
+  httplib::Client client_;
+  httplib::Headers headers_;
+  httplib::Request request_;
+  uint64_t confirmed_ = 0;
+  uint64_t repeated_ = 0;
+};
+
+void WebhookSink::WriteRequest(std::span<const Event> events) {
+  request_ = {};
+  request_.method = options_.method;
+  request_.path = url_.path;
+  request_.headers = headers_;
+  request_.set_header("Content-Type", "application/json");
+  std::string key(events.front().id);
+  if (options_.events_at_once == 1) {
+    request_.body = events.front().record();
+  } else {
+    key += fmt::format(":{}", events.size());
+    for (const Event& event : events) {
+      request_.body += request_.body.empty() ? '[' : ',';
+      request_.body += event.record();
+    }
+    request_.body += ']';
+  }
+  request_.set_header("Idempotency-Key", key);
+}
+
+WebhookSink::Answer WebhookSink::Attempt() {
+  // The client adds to it what it needs.
+  httplib::Request request = request_;
+  const httplib::Result result = client_.send(request);
+  if (!result) return {.reason = httplib::to_string(result.error())};
+  const int status = result->status;
+  if (status >= 200 && status < 300) return {.taken = true};
+  if (status >= 300 && status < 400) {
+    return {.passing = false,
+            .reason = fmt::format("it answers {} and points to '{}'; name that address", status,
+                                  result->get_header_value("Location"))};
+  }
+  return {.passing = IsPassing(status),
+          .reason = fmt::format("it answers {} {}", status, Shown(result->body)),
+          .retry_after = result->get_header_value("Retry-After")};
+}
+
+Result<bool> WebhookSink::SendOne(std::span<const Event> events) {
+  WriteRequest(events);
+  const nanoseconds begin = clock_.Now();
+  for (int repetition = 1;; ++repetition) {
+    const Answer answer = Attempt();
+    if (answer.taken) {
+      confirmed_ += events.size();
+      return true;
+    }
+    if (!answer.passing) {
+      return Fail(Error::Code::kInvalidArgument,
+                  fmt::format("{} does not take event {}: {}", options_.url, events.front().id,
+                              answer.reason));
+    }
+    const nanoseconds now = clock_.Now();
+    const auto pause = PauseBefore(repetition, answer.retry_after);
+    if (now + pause - begin > options_.patience) {
+      return Fail(
+          Error::Code::kUnavailable,
+          fmt::format("{} did not take event {} for {} s: {}", options_.url, events.front().id,
+                      std::chrono::duration_cast<std::chrono::seconds>(options_.patience).count(),
+                      answer.reason));
+    }
+    while (!stop_.Came() && clock_.Now() < now + pause) clock_.WaitUntil(now + pause);
+    if (stop_.Came()) return false;
+    repeated_ += events.size();
+  }
+}
+
+Result<std::size_t> WebhookSink::Send(std::span<const Event> events) {
+  std::size_t sent = 0;
+  while (sent < events.size() && !stop_.Came()) {
+    const std::size_t count = std::min(options_.events_at_once, events.size() - sent);
+    const auto taken = SendOne(events.subspan(sent, count));
+    if (!taken) return std::unexpected(taken.error());
+    if (!*taken) break;
+    sent += count;
+  }
+  return sent;
+}
+
+}  // namespace
+
+bool HaveWebhook() { return true; }
+
+Result<std::unique_ptr<EventSink>> MakeWebhookSink(const WebhookOptions& options,
+                                                   StreamClock& clock, Stop& stop) {
+  const auto url = ParseWebhookUrl(options.url);
+  if (!url) return std::unexpected(url.error());
+  auto sink = std::make_unique<WebhookSink>(options, *url, clock, stop);
+  if (!sink->is_valid()) {
+    return Fail(Error::Code::kInvalidArgument,
+                fmt::format("--webhook-url: no way to reach '{}'; is it https, for which this "
+                            "program was not built?",
+                            options.url));
+  }
+  return sink;
+}
+
+}  // namespace reveza::datagen
