@@ -38,8 +38,10 @@ build: configure ## build everything into build/bin and build/lib (the default)
 	@tools/build.sh $(BUILD) $(JOBS) $(TARGETS)
 
 demo: TARGETS := programs
-demo: build ## show programs that are too large for the card take turns
+demo: build ## show programs take turns on a card, and fraud data made
 	@$(BUILD)/bin/reveza demo $(ARGS)
+	@echo
+	@$(BUILD)/bin/fraudgen demo --output $(BUILD)/fraud-report.html
 
 test: build ## build, then run all tests; ARGS go to ctest (ARGS='-R swap')
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet test; fi

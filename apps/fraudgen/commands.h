@@ -52,6 +52,9 @@ int CheckData(const RunArguments& arguments, const std::string& folder);
 // One page about the data set in the folder, at arguments.output.
 int WriteReport(const RunArguments& arguments, const std::string& folder,
                 const std::string& language);
+// Makes, checks, asks and draws a data set that goes away again; its page stays, at
+// arguments.output.
+int Demo(const RunArguments& arguments);
 int ShowSchema();
 int ShowVersion();
 

@@ -35,7 +35,7 @@ TEST_F(FraudgenTest, UnknownWordsGetAProposal) {
 
 TEST_F(FraudgenTest, HelpIsEverywhere) {
   for (const char* command :
-       {"", "plan", "sample", "config", "schema", "version", "check", "stream", "report"}) {
+       {"", "plan", "sample", "config", "schema", "version", "check", "stream", "report", "demo"}) {
     const Ran ran = Fraudgen(std::string(command) + " --help");
     EXPECT_EQ(ran.status, kDone) << command;
     EXPECT_NE(ran.output.find("Usage: "), std::string::npos) << ran.output;

@@ -172,9 +172,10 @@ void AddAll(CLI::App& app, Typed& typed) {
   AddStream(*app.add_subcommand("stream", "Send the timeline, event by event, to whoever listens"),
             typed.stream);
   AddReport(app, typed);
+  app.add_subcommand("demo", "See a data set made, checked, asked and drawn, in fifteen seconds");
   for (CLI::App* command : app.get_subcommands({})) {
     command->fallthrough();
-    command->footer(command->get_name() == "report"
+    command->footer(command->get_name() == "report" || command->get_name() == "demo"
                         ? "-o FILE says where the page goes: report.html unless given"
                         : "It takes the options of fraudgen; see fraudgen --help");
   }
@@ -247,7 +248,8 @@ int Dispatch(const CLI::App& app, const Typed& typed) {
     return Say(kUsage, fmt::format("--threads: {} is not right; write a number from 1 to {}",
                                    typed.threads, kMostThreads));
   }
-  const std::string usual = app.got_subcommand("report") ? "report.html" : "output";
+  const bool page = app.got_subcommand("report") || app.got_subcommand("demo");
+  const std::string usual = page ? "report.html" : "output";
   arguments.output = typed.output.empty() ? usual : typed.output;
   arguments.table = typed.table;
   arguments.store = typed.store;
@@ -259,6 +261,7 @@ int Dispatch(const CLI::App& app, const Typed& typed) {
   if (app.got_subcommand("report")) {
     return WriteReport(arguments, typed.reported, typed.language);
   }
+  if (app.got_subcommand("demo")) return Demo(arguments);
   if (app.got_subcommand("config")) return ShowConfiguration(arguments);
   if (app.got_subcommand("plan")) return ShowPlan(arguments);
   if (app.got_subcommand("sample")) return ShowSample(arguments);

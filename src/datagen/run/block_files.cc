@@ -91,13 +91,17 @@ Status BlockFiles::OpenFile(Stream& stream) {
   auto writer = MakeTableWriter(options_, *stream.table, stream.open->hashing);
   if (!writer) return std::unexpected(writer.error());
   stream.open->writer = *std::move(writer);
+  stream.bytes += stream.open->hashing.bytes();
   return {};
 }
 
 Status BlockFiles::CloseFile(Stream& stream) {
   const std::unique_ptr<Open> open = std::move(stream.open);
+  // A writer of columns may keep most of its bytes until now.
+  const uint64_t before = open->hashing.bytes();
   if (auto finished = open->writer->Finish(); !finished) return finished;
   open->writer.reset();
+  stream.bytes += open->hashing.bytes() - before;
   return calls_.finish({.planned = stream.files[stream.current].planned,
                         .rows = open->rows,
                         .bytes = open->hashing.bytes(),
@@ -112,11 +116,13 @@ Status BlockFiles::End() {
     const BlockFile& file = stream.files[stream.current];
     if (file.planned.rows) return WrongCount(file.planned, stream.row);
     if (file.kept) continue;
+    stream.bytes = 0;
     // A file without rows is still a file.
     if (!stream.open) {
       if (auto opened = OpenFile(stream); !opened) return opened;
     }
     if (auto closed = CloseFile(stream); !closed) return closed;
+    if (auto counted = calls_.progress(0, stream.bytes); !counted) return counted;
   }
   return {};
 }

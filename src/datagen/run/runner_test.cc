@@ -118,6 +118,8 @@ TEST(Run, SaysWhatItMade) {
   EXPECT_EQ(result->tables.at("payments").rows, kRows);
   EXPECT_EQ(result->tables.at("payments").files, 25u);
   EXPECT_EQ(result->tables.at("people").files, 9u);
+  EXPECT_EQ(result->progress.bytes_made,
+            result->tables.at("payments").bytes + result->tables.at("people").bytes);
   EXPECT_GT(result->tables.at("people").bytes, 0u);
   EXPECT_FALSE(result->stopped);
 }
