@@ -286,6 +286,7 @@ TEST_F(FraudgenTest, ConfigCanBeGivenBack) {
 TEST_F(FraudgenTest, SchemaAndVersionAreSaid) {
   EXPECT_NE(Fraudgen("schema").output.find("| `is_fraud` | boolean |"), std::string::npos);
   EXPECT_TRUE(Fraudgen("version").output.starts_with("fraudgen "));
+  EXPECT_TRUE(Fraudgen("version").output.ends_with(" at once on this processor\n"));
   EXPECT_TRUE(Fraudgen("--version").output.starts_with("fraudgen "));
 }
 

@@ -14,6 +14,7 @@
 #include "datagen/schema.h"
 #include "datagen/stream/kafka/kafka_sink.h"
 #include "datagen/stream/webhook/webhook_sink.h"
+#include "datagen/vectors.h"
 #include "exit_status.h"
 #include "models.h"
 #include "progress_display.h"
@@ -123,6 +124,8 @@ int ShowVersion() {
   }
   if (!datagen::HaveKafka()) fmt::print("built without librdkafka: no streams to Kafka\n");
   if (!datagen::HaveWebhook()) fmt::print("built without cpp-httplib: no streams to webhooks\n");
+  fmt::print("{} numbers of 64 bits at once on this processor\n",
+             static_cast<int>(datagen::VectorsOfProcessor()));
   return kDone;
 }
 

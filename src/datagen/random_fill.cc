@@ -5,23 +5,10 @@
 #include <cstddef>
 
 #include "datagen/random.h"
+#include "datagen/vectors.h"
 
 namespace reveza::datagen {
 namespace {
-
-#if defined(__x86_64__)
-enum class Vectors { kNarrow, kFour, kEight };
-
-Vectors VectorsOfProcessor() {
-  static const Vectors vectors = [] {
-    if (__builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0) {
-      return Vectors::kEight;
-    }
-    return __builtin_cpu_supports("avx2") != 0 ? Vectors::kFour : Vectors::kNarrow;
-  }();
-  return vectors;
-}
-#endif
 
 // `rows(i)`: the row of the i-th number. By value, so that the compiler sees that nothing changes
 // it.

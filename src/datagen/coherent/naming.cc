@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "datagen/vectors.h"
+
 namespace reveza::datagen::coherent {
 namespace {
 
@@ -35,18 +37,6 @@ namespace {
 }
 
 #if defined(__x86_64__)
-enum class Vectors { kNarrow, kFour, kEight };
-
-Vectors VectorsOfProcessor() {
-  static const Vectors vectors = [] {
-    if (__builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0) {
-      return Vectors::kEight;
-    }
-    return __builtin_cpu_supports("avx2") != 0 ? Vectors::kFour : Vectors::kNarrow;
-  }();
-  return vectors;
-}
-
 [[gnu::target("avx512dq,avx512vl")]] void StepByEight(const Scramble& order, const uint64_t* from,
                                                       uint64_t* to, std::size_t count) {
   StepLoop(order, from, to, count);
