@@ -14,6 +14,10 @@ function picture(width, options) {
   });
 }
 
+// What is said of the thing under the pointer.
+const tip = (data, options) =>
+  Plot.tip(data, { lineHeight: 1.35, textPadding: 9, stroke: "var(--never)", ...options });
+
 // The step of a value between nothing and the largest one.
 const stepOf = (value, least, most) =>
   most > least ? Math.min(kSteps - 1, Math.floor(((value - least) / (most - least)) * kSteps)) : 0;
@@ -44,7 +48,7 @@ function overTime(events, width) {
           fontSize: 12.5,
         }),
         Plot.ruleY([0], { stroke: "var(--line)" }),
-        Plot.tip(rows, Plot.pointerX({
+        tip(rows, Plot.pointerX({
           x: "at", y: side, title: (each) => `${day(each.at)}\n${count(each[side])}`,
         })),
       ],
@@ -90,7 +94,7 @@ function week(cells, color, value, describe, width) {
         x: "hour", y: "day", rx: 3,
         fill: (each) => `var(--${color}-${stepOf(value(each), least, most)})`,
       }),
-      Plot.tip(cells, Plot.pointer({ x: "hour", y: "day", title: describe })),
+      tip(cells, Plot.pointer({ x: "hour", y: "day", title: describe })),
     ],
   });
 }
@@ -148,7 +152,7 @@ function amounts(events, width) {
       Plot.ruleX(medians, { x: "at", stroke: "color", strokeDasharray: "4,3", insetTop: -26 }),
       ...medians.map((each, i) => label(each, i === 0 && medians.length > 1 ? "end" : "start")),
       Plot.ruleY([0], { stroke: "var(--line)" }),
-      Plot.tip(shown, Plot.pointerX({
+      tip(shown, Plot.pointerX({
         x: (bin) => Math.sqrt(bin.low * bin.high), y: (bin) => Math.max(bin.honest, bin.fraud),
         title: (bin) => `${money(bin.low)} – ${money(bin.high)}\n${text("honest")}: `
           + `${percent(bin.honest)}\n${text("fraud")}: ${percent(bin.fraud)}`,
@@ -191,7 +195,7 @@ function dumbbells(category, most, width) {
       }),
       Plot.dot(rows, { x: "honest", y: "value", fill: honestColor, r: 5 }),
       Plot.dot(rows, { x: "fraud", y: "value", fill: fraudColor, r: 5, symbol: "diamond2" }),
-      Plot.tip(rows, Plot.pointerY({
+      tip(rows, Plot.pointerY({
         x: (each) => Math.max(each.honest, each.fraud), y: "value",
         title: (each) => `${each.value}\n${text("honest")}: ${percent(each.honest)}\n`
           + `${text("fraud")}: ${percent(each.fraud)}`,
@@ -240,7 +244,7 @@ function map(states, color, value, words, width) {
       Plot.text(states, {
         x: "column", y: "row", text: words, fill: ink, fontSize: 11, dy: 10, fillOpacity: 0.9,
       }),
-      Plot.tip(states, Plot.pointer({
+      tip(states, Plot.pointer({
         x: "column", y: "row",
         title: (each) => `${each.name}\n${text("map_customers")}: ${count(each.customers)}\n`
           + `${text("rows")}: ${count(each.all)}\n${text("frauds")}: ${count(each.fraud)} `

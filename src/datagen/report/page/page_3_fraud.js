@@ -58,7 +58,7 @@ function delays(events, width) {
       Plot.rect(parts.filter((part) => part.share > 0), {
         x1: "low", x2: "high", y: "type", fill: (part) => delayColors[part.step], insetRight: 1,
       }),
-      Plot.tip(parts.filter((part) => part.share > 0), Plot.pointer({
+      tip(parts.filter((part) => part.share > 0), Plot.pointer({
         x: (part) => (part.low + part.high) / 2, y: "type",
         title: (part) => `${part.type}\n${delayNames()[part.step]}: ${percent(part.share)}`,
       })),
@@ -90,7 +90,7 @@ function separation(events, width) {
         x: "area", y: "name", text: (each) => decimal(each.area, 2), textAnchor: "start", dx: 6,
         fill: "var(--ink)", fontWeight: 600,
       }),
-      Plot.tip(rows, Plot.pointerY({
+      tip(rows, Plot.pointerY({
         x: "area", y: "name", title: (each) => (each.column === "" ? each.name : meaning(each)),
       })),
     ],
@@ -189,7 +189,7 @@ function chain(hops, width) {
         x: "at", y: "lane", dy: 32, dx: 12, textAnchor: "start", fill: "var(--ink)",
         fontWeight: 600, fontSize: 12, text: "words", stroke: "var(--card)", strokeWidth: 4,
       }),
-      Plot.tip(arrows, Plot.pointer({
+      tip(arrows, Plot.pointer({
         x: "at", y: (arrow) => arrow.from.key,
         title: (arrow) => `${day(arrow.at)}, ${clock(arrow.at)}\n${arrow.type} · ${arrow.role}\n`
           + money(arrow.amount),
