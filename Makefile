@@ -41,6 +41,8 @@ demo: TARGETS := programs
 demo: build ## show programs take turns on a card, and fraud data made
 	@$(BUILD)/bin/reveza demo $(ARGS)
 	@echo
+	@tools/build.sh $(BUILD) $(JOBS) fraudgen
+	@echo
 	@$(BUILD)/bin/fraudgen demo --output $(BUILD)/fraud-report.html
 
 test: build ## build, then run all tests; ARGS go to ctest (ARGS='-R swap')
