@@ -103,8 +103,8 @@ Result<Bytes> WriteTheSame() {
   return bytes;
 }
 
-int Make(const RunArguments& arguments) {
-  Tell(fmt::format("$ fraudgen --rows {} --format {} --output {}", *arguments.settings.rows,
+int Make(const RunArguments& arguments, uint64_t rows) {
+  Tell(fmt::format("$ fraudgen --rows {} --format {} --output {}", rows,
                    datagen::NameOf(arguments.settings.format), kData));
   const auto made_at = Clock::now();
   if (const int status = Generate(arguments); status != kDone) return status;
@@ -214,7 +214,8 @@ With your own numbers:
 
 int Play(RunArguments arguments, const std::string& page) {
   const bool columns = datagen::HaveArrow();
-  if (!arguments.settings.rows) arguments.settings.rows = columns ? kRows : kRowsOfText;
+  const uint64_t rows = arguments.settings.rows.value_or(columns ? kRows : kRowsOfText);
+  arguments.settings.rows = rows;
   arguments.settings.size.reset();
   arguments.settings.format = columns ? datagen::Format::kParquet : datagen::Format::kJsonLines;
   arguments.output = kData;
@@ -224,7 +225,7 @@ int Play(RunArguments arguments, const std::string& page) {
   if (!columns) {
     Tell("This fraudgen was built without Arrow, so: lines of JSON, and fewer rows.\n");
   }
-  if (const int status = Make(arguments); status != kDone) return status;
+  if (const int status = Make(arguments, rows); status != kDone) return status;
   if (const int status = Check(arguments); status != kDone) return status;
   Ask(arguments);
   if (const int status = Draw(arguments, page); status != kDone) return status;
