@@ -37,8 +37,8 @@ class BlockFiles final : public BatchSink {
   struct Calls {
     std::function<Result<std::unique_ptr<ByteSink>>(const PlannedFile&)> create;
     std::function<Status(WrittenFile)> finish;
-    // After each batch, and after the last file: what it brought into files, in rows of tables whose count is known, and in
-    // bytes. An error ends the block.
+    // After each batch, and after the last file: what it brought into files, in rows of tables
+    // whose count is known, and in bytes. An error ends the block.
     std::function<Status(uint64_t rows, uint64_t bytes)> progress;
   };
 
