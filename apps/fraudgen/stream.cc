@@ -8,7 +8,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "commands.h"
@@ -35,6 +37,9 @@ using std::chrono::nanoseconds;
 
 // Where nobody says how many: a stream begins at once, so nothing is measured first.
 constexpr uint64_t kDefaultRows = 1'000'000;
+// A block is a thread and about 13 MB.
+constexpr uint64_t kMostBlocks = 2'000;
+constexpr uint64_t kMostRows = 4'000'000'000;
 
 class StopBySignal final : public datagen::Stop {
  public:
@@ -83,11 +88,34 @@ Result<Timeline> MakeTimeline(const RunArguments& arguments, const StreamArgumen
   if (!event_table) return std::unexpected(event_table.error());
   timeline.table = *event_table;
   timeline.turns = std::make_unique<datagen::Turns>(arguments.threads);
-  for (uint64_t block = 0; block < timeline.model->blocks(); ++block) {
+  const auto add = [&](datagen::BlockSource::MakeRows make) -> Status {
     auto writer = datagen::EventWriter::Make(settings.Options(), timeline.table);
     if (!writer) return std::unexpected(writer.error());
     timeline.sources.push_back(std::make_unique<datagen::BlockSource>(
-        *timeline.model, block, *std::move(writer), **table, *timeline.turns));
+        std::move(make), *std::move(writer), *timeline.turns));
+    return {};
+  };
+  const datagen::Model& rows_of = *timeline.model;
+  const datagen::Table* wanted = *table;
+  if (!rows_of.IsInOrder()) {
+    const Status added = add([&rows_of, wanted](datagen::BatchSink& sink) {
+      return rows_of.MakeInOrder(*wanted, sink);
+    });
+    if (!added) return std::unexpected(added.error());
+    return timeline;
+  }
+  if (rows_of.blocks() > kMostBlocks) {
+    return Fail(
+        Error::Code::kInvalidArgument,
+        fmt::format("a stream of {} rows would keep too many customers in memory; ask for a "
+                    "shorter period and at most {} rows",
+                    FormatCount(*rows), FormatCount(kMostRows)));
+  }
+  for (uint64_t block = 0; block < rows_of.blocks(); ++block) {
+    const Status added = add([&rows_of, wanted, block](datagen::BatchSink& sink) {
+      return rows_of.Make(block, std::span(&wanted, 1), sink);
+    });
+    if (!added) return std::unexpected(added.error());
   }
   return timeline;
 }

@@ -21,9 +21,6 @@ std::unexpected<Error> Wrong(std::string message) {
 
 Status CheckData(const RunArguments& arguments) {
   const datagen::Settings& settings = arguments.settings;
-  if (settings.model == "classic") {
-    return Wrong("the rows of the classic model have no order in time; write --model coherent");
-  }
   if (settings.type == datagen::Rows::kOfBoth) {
     return Wrong("a stream is of one table: --type transactions or --type rides");
   }

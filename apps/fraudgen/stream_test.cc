@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "exit_status.h"
 #include "testing_fraudgen.h"
@@ -31,6 +33,29 @@ TEST_F(FraudgenStreamTest, ItIsTheRowsOfTheFilesInOrderOfTime) {
   const Ran part = Fraudgen("stream -t stdout --rows 3000 --rate 100000 -n 7 --quiet");
   EXPECT_EQ(std::ranges::count(part.output, '\n'), 7);
   EXPECT_TRUE(stream.output.starts_with(part.output));
+}
+
+// The rows of the files, though those are in no order.
+TEST_F(FraudgenStreamTest, TheClassicModelHasATimelineToo) {
+  for (const std::string table : {"transactions", "rides"}) {
+    const std::string what = " --model classic --rows 3000 --type " + table;
+    ASSERT_EQ(Fraudgen("--quiet --output " + table + what).status, kDone);
+    const Ran stream = Fraudgen("stream --target stdout --pace max --quiet" + what);
+    EXPECT_EQ(stream.status, kDone);
+    const auto lines_of = [](const std::string& text) {
+      std::vector<std::string> lines;
+      std::istringstream in(text);
+      for (std::string line; std::getline(in, line);) lines.push_back(line);
+      return lines;
+    };
+    std::vector<std::string> wanted = lines_of(Contents(table).at(table + "_00000.jsonl"));
+    ASSERT_EQ(wanted.size(), 3000u);
+    // A file has its rows in the order of their identifiers.
+    std::ranges::stable_sort(wanted, {}, [](const std::string& line) {
+      return json::parse(line)["timestamp"].get<std::string>();
+    });
+    EXPECT_TRUE(lines_of(stream.output) == wanted) << table;
+  }
 }
 
 TEST_F(FraudgenStreamTest, SaysOnStandardErrorHowItWent) {
@@ -66,9 +91,10 @@ TEST_F(FraudgenStreamTest, WrongStreams) {
   ExpectError("stream --rate 0" + out, kUsage, "--rate: '0' is not right; write events a second");
   ExpectError("stream --pace 60" + out, kUsage, "--pace: '60' is not right; write real, max, or");
   ExpectError("stream --max-events many" + out, kUsage, "--max-events");
-  ExpectError("stream --type all --model classic" + out, kUsage, "classic");
+  ExpectError("stream --type all --model classic" + out, kUsage, "a stream is of one table");
   ExpectError("stream --format csv" + out, kUsage, "events are lines of JSON");
   ExpectError("stream --shard 1/2" + out, kUsage, "a stream is whole");
+  ExpectError("stream --pace max --rows 900000000000" + out, kUsage, "at most 4,000,000,000 rows");
   const Ran full = StandardErrorOf("--pace max --rows 3000 --quiet > /dev/full" + out);
   EXPECT_EQ(full.status, kNoRoom);
   EXPECT_TRUE(full.output.starts_with("fraudgen: could not write to standard output: "))

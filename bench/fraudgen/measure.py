@@ -99,6 +99,16 @@ class Bench:
             return self.rows, 0, *run_all([command], None)
         return self.best(what, once)
 
+    def stream(self, model: str, limit: Figure) -> None:
+        """The same rows as a timeline, all of it on one processor."""
+        core = str(min(os.sched_getaffinity(0)))
+
+        def once():
+            command = ["taskset", "-c", core, self.program, "stream", "--target", "stdout", "--pace",
+                       "max", "--quiet", "--rows", str(self.rows), "--model", model]
+            return self.rows, 0, *run_all([command], None)
+        self.keep(self.best(f"{model} stream, one processor, to null", once), limit)
+
     def to_disk(self, what: str, processes: list[list[str]]) -> Figure:
         target = self.folder / "data"
 
@@ -130,7 +140,9 @@ class Bench:
     def text(self, model: str) -> None:
         for name in ("jsonl", "csv"):
             form = ("--model", model, "--format", name, "--threads", "1")
-            self.keep(self.to_null(f"{model} {name}, one thread, to null", *form))
+            figure = self.keep(self.to_null(f"{model} {name}, one thread, to null", *form))
+            if name == "jsonl":
+                self.stream(model, figure)
         many = ["--model", model, "--format", "jsonl", "--threads", "2"]
         written = self.to_disk(f"{model} jsonl, two threads, to disk", [many])
         disk = self.keep(self.disk(written.bytes))

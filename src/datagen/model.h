@@ -35,6 +35,13 @@ class Model {
   // Makes those of the block's tables that are `wanted` (pointers out of tables()).
   virtual Status Make(uint64_t block, std::span<const Table* const> wanted,
                       BatchSink& sink) const = 0;
+
+  // Whether the rows of a table with times come in order of time, block by block.
+  virtual bool IsInOrder() const { return true; }
+  // Where they do not: makes all rows of all blocks, in order of time and then identifier.
+  virtual Status MakeInOrder(const Table& /*table*/, BatchSink& /*sink*/) const {
+    return Fail(Error::Code::kInternal, "the blocks are in order themselves");
+  }
 };
 
 }  // namespace reveza::datagen

@@ -130,18 +130,32 @@ Status ClassicModel::Make(uint64_t block, std::span<const Table* const> wanted,
   return {};
 }
 
+// Of a block of transactions or rides; no other table has frauds.
+FraudMarks ClassicModel::MarksOf(const Table& table, const Block& block) const {
+  if (&table == &kRides) return {rides_.fraud_key(), block};
+  return {transactions_.fraud_key(), &table == &kTransactions ? block : Block{}};
+}
+
+void ClassicModel::Fill(const Table& table, const BatchRows& rows, Batch& batch) const {
+  if (&table == &kRides) {
+    rides_.Fill(rows, batch);
+  } else {
+    transactions_.Fill(rows, batch);
+  }
+}
+
 Status ClassicModel::MakeTable(const Table& table, const Block& block, BatchSink& sink) const {
-  const bool rides = &table == &kRides;
-  const FraudMarks frauds(rides ? rides_.fraud_key() : transactions_.fraud_key(),
-                          rides || &table == &kTransactions ? block : Block{});
+  const FraudMarks marks = MarksOf(table, block);
+  const bool has_frauds = &table == &kRides || &table == &kTransactions;
+  std::vector<uint8_t> frauds;
   Batch batch(table);
   for (uint64_t offset = 0; offset < block.rows; offset += batch.rows()) {
     batch.Begin(std::min<uint64_t>(Batch::kMaxRows, block.rows - offset));
     const uint64_t row = block.first_row + offset;
-    if (rides) {
-      rides_.Fill(row, offset, frauds, batch);
-    } else if (&table == &kTransactions) {
-      transactions_.Fill(row, offset, frauds, batch);
+    if (has_frauds) {
+      frauds.resize(batch.rows());
+      for (std::size_t i = 0; i < frauds.size(); ++i) frauds[i] = marks.IsFraud(offset + i);
+      Fill(table, BatchRows(row, frauds), batch);
     } else if (&table == &kDrivers) {
       drivers_.Fill(row, batch);
     } else {

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "datagen/batch.h"
+#include "datagen/classic/batch_rows.h"
 #include "datagen/random.h"
 
 namespace reveza::datagen::classic {
@@ -21,11 +22,9 @@ constexpr uint64_t Percent(uint64_t bits) { return UpperProduct(bits, 100); }
 // The bits of one field for all rows of a batch, or for some of them.
 class Drawn {
  public:
-  Drawn(const FieldRandom& random, uint64_t row, std::size_t rows) {
-    random.Fill(row, std::span(bits_).first(rows));
-  }
-  Drawn(const FieldRandom& random, uint64_t row, std::span<const uint16_t> offsets) {
-    random.FillAt(row, offsets, bits_);
+  Drawn(const FieldRandom& random, const BatchRows& rows) { rows.Draw(random, bits_); }
+  Drawn(const FieldRandom& random, const BatchRows& rows, std::span<const uint16_t> places) {
+    rows.DrawAt(random, places, bits_);
   }
   uint64_t operator[](std::size_t index) const { return bits_[index]; }
 

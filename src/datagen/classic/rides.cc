@@ -66,70 +66,80 @@ Rides::Rides(const World& world, const Fleet& fleet)
   }
 }
 
-void Rides::Fill(uint64_t row, uint64_t offset, const FraudMarks& frauds, Batch& batch) const {
+void Rides::Fill(const BatchRows& rows, Batch& batch) const {
   Scratch scratch;
-  FillWho(row, offset, frauds, scratch, batch);
-  FillTime(row, scratch, batch);
-  FillWeather(row, scratch, batch);
-  FillPlaces(row, scratch, batch);
-  FillOutcome(row, batch);
-  FillFare(row, scratch, batch);
+  FillWho(rows, scratch, batch);
+  FillTime(rows, scratch, batch);
+  FillWeather(rows, scratch, batch);
+  FillPlaces(rows, scratch, batch);
+  FillOutcome(rows, batch);
+  FillFare(rows, scratch, batch);
 }
 
-void Rides::FillWho(uint64_t row, uint64_t offset, const FraudMarks& frauds, Scratch& scratch,
-                    Batch& batch) const {
+void Rides::FillWho(const BatchRows& rows, Scratch& scratch, Batch& batch) const {
   constexpr Identifier<5, 12> kRide = {"RIDE_"};
   constexpr Identifier<4, 10> kDriver = {"DRV_"};
   constexpr Identifier<5, 12> kPassenger = {"CUST_"};
-  const std::size_t rows = batch.rows();
-  char* ride = BeginFixedTexts(Texts(batch, RideColumn::kRideId), rows, kRide.kWidth);
-  char* driver = BeginFixedTexts(Texts(batch, RideColumn::kDriverId), rows, kDriver.kWidth);
+  const std::size_t count = rows.size();
+  char* ride = BeginFixedTexts(Texts(batch, RideColumn::kRideId), count, kRide.kWidth);
+  char* driver = BeginFixedTexts(Texts(batch, RideColumn::kDriverId), count, kDriver.kWidth);
   char* passenger =
-      BeginFixedTexts(Texts(batch, RideColumn::kPassengerId), rows, kPassenger.kWidth);
+      BeginFixedTexts(Texts(batch, RideColumn::kPassengerId), count, kPassenger.kWidth);
   const auto apps = Codes(batch, RideColumn::kApp);
   const auto categories = Codes(batch, RideColumn::kCategory);
   const auto labels = Flags(batch, RideColumn::kIsFraud);
   const auto fraud_types = Codes(batch, RideColumn::kFraudType);
   const auto fraud_present = Present(batch, RideColumn::kFraudType);
-  for (std::size_t i = 0; i < rows; ++i) {
-    kRide.Write(ride + i * kRide.kWidth, row + i);
-    const uint64_t customer = Random(Draw::kPassenger).Below(world_.customers(), row + i);
+  for (std::size_t i = 0; i < count; ++i) {
+    kRide.Write(ride + i * kRide.kWidth, rows[i]);
+    const uint64_t customer = Random(Draw::kPassenger).Below(world_.customers(), rows[i]);
     const uint32_t state = world_.TraitsOf(customer).state;
     kPassenger.Write(passenger + i * kPassenger.kWidth, customer + 1);
     kDriver.Write(driver + i * kDriver.kWidth,
-                  fleet_.DriverIn(state, Random(Draw::kDriver).Bits(row + i)) + 1);
+                  fleet_.DriverIn(state, Random(Draw::kDriver).Bits(rows[i])) + 1);
     scratch.state[i] = static_cast<uint8_t>(state);
 
-    const uint64_t bits = Random(Draw::kApp).Bits(row + i);
+    const uint64_t bits = Random(Draw::kApp).Bits(rows[i]);
     apps[i] = static_cast<uint16_t>(apps_.Of(bits));
     const lists::Slice offered = lists::kCategoriesOfApp[apps[i]];
     const uint64_t category = offered.first + UpperProduct(LowerHalf(bits), offered.count);
     scratch.category[i] = static_cast<uint8_t>(category);
     categories[i] = lists::kNameOfRideCategory[category];
 
-    const bool fraud = frauds.IsFraud(offset + i);
+    const bool fraud = rows.IsFraud(i);
     labels[i] = fraud;
     fraud_present[i] = fraud;
     fraud_types[i] =
-        fraud ? static_cast<uint16_t>(fraud_types_.Of(Random(Draw::kFraudType).Bits(row + i)))
+        fraud ? static_cast<uint16_t>(fraud_types_.Of(Random(Draw::kFraudType).Bits(rows[i])))
               : uint16_t{0};
   }
 }
 
-void Rides::FillTime(uint64_t row, Scratch& scratch, Batch& batch) const {
+Rides::Moment Rides::MomentOf(uint64_t row) const {
+  const uint64_t bits = Random(Draw::kDayAndHour).Bits(row);
+  const auto day = static_cast<int64_t>(UpperProduct(bits, world_.days()));
+  const uint32_t hour = hours_.Of(LowerHalf(bits));
+  const uint64_t moment = Random(Draw::kMoment).Below(kMicrosecondsPerHour, row);
+  return {.time = (world_.first_day() + day) * kMicrosecondsPerDay +
+                  static_cast<int64_t>(hour * kMicrosecondsPerHour + moment),
+          .hour = hour};
+}
+
+void Rides::FillTime(const BatchRows& rows, Scratch& scratch, Batch& batch) const {
   const auto times = Numbers(batch, RideColumn::kTimestamp);
   const auto requests = Numbers(batch, RideColumn::kRequestTime);
-  for (std::size_t i = 0; i < batch.rows(); ++i) {
-    const uint64_t bits = Random(Draw::kDayAndHour).Bits(row + i);
-    const auto day = static_cast<int64_t>(UpperProduct(bits, world_.days()));
-    scratch.hour[i] = static_cast<uint8_t>(hours_.Of(LowerHalf(bits)));
-    const uint64_t moment = Random(Draw::kMoment).Below(kMicrosecondsPerHour, row + i);
-    times[i] = requests[i] = (world_.first_day() + day) * kMicrosecondsPerDay +
-                             static_cast<int64_t>(scratch.hour[i] * kMicrosecondsPerHour + moment);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Moment moment = MomentOf(rows[i]);
+    scratch.hour[i] = static_cast<uint8_t>(moment.hour);
+    times[i] = requests[i] = moment.time;
   }
 }
 
-void Rides::FillWeather(uint64_t row, const Scratch& scratch, Batch& batch) const {
+void Rides::DrawTimes(uint64_t first, std::span<int64_t> times) const {
+  for (std::size_t i = 0; i < times.size(); ++i) times[i] = MomentOf(first + i).time;
+}
+
+void Rides::FillWeather(const BatchRows& rows, const Scratch& scratch, Batch& batch) const {
   const int64_t* const times = Numbers(batch, RideColumn::kTimestamp);
   const auto weathers = Codes(batch, RideColumn::kWeather);
   const auto temperatures = Numbers(batch, RideColumn::kTemperature);
@@ -140,7 +150,7 @@ void Rides::FillWeather(uint64_t row, const Scratch& scratch, Batch& batch) cons
     // Timestamps are not before 1970-01-01 less a year, see ClassicModel.
     const int32_t month = DateOf(times[i] / kMicrosecondsPerDay).month;
 
-    const uint64_t bits = Random(Draw::kRain).Bits(row + i);
+    const uint64_t bits = Random(Draw::kRain).Bits(rows[i]);
     uint64_t chance = 10 * static_cast<uint64_t>(lists::kRainPercent[region][month - 1]);
     if (hour >= 14 && hour <= 18) chance = chance * 13 / 10;
     if (hour <= 6) chance = chance * 7 / 10;
@@ -150,10 +160,10 @@ void Rides::FillWeather(uint64_t row, const Scratch& scratch, Batch& batch) cons
     // In tenths of a degree.
     const lists::TemperatureRange& range = lists::kTemperatures[region][SeasonOf(month)];
     int64_t degrees =
-        Random(Draw::kTemperature).Between(range.least * 10, range.most * 10, row + i);
+        Random(Draw::kTemperature).Between(range.least * 10, range.most * 10, rows[i]);
     degrees = std::clamp<int64_t>((degrees * TemperaturePercent(hour) + 50) / 100,
                                   (range.least - 5) * 10, (range.most + 5) * 10);
-    if (IsWet(weathers[i])) degrees -= Random(Draw::kCooling).Between(20, 50, row + i);
+    if (IsWet(weathers[i])) degrees -= Random(Draw::kCooling).Between(20, 50, rows[i]);
     temperatures[i] = degrees;
 
     // 0.6 of the hour's, 0.4 of the weather's, and 0.2 of what both together are above 1.
@@ -174,7 +184,7 @@ int64_t Rides::SpeedOf(uint64_t row, uint32_t hour) const {
   return random.Between(2'500, 3'500, row);
 }
 
-void Rides::FillPlaces(uint64_t row, const Scratch& scratch, Batch& batch) const {
+void Rides::FillPlaces(const BatchRows& rows, const Scratch& scratch, Batch& batch) const {
   struct Columns {
     int64_t* latitude;
     int64_t* longitude;
@@ -203,7 +213,7 @@ void Rides::FillPlaces(uint64_t row, const Scratch& scratch, Batch& batch) const
   };
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     const lists::Slice places = PlacesOf(scratch.state[i]);
-    const uint64_t bits = Random(Draw::kPlaces).Bits(row + i);
+    const uint64_t bits = Random(Draw::kPlaces).Bits(rows[i]);
     const uint64_t from = UpperProduct(bits, places.count);
     // Another place is one of another kind: a state has one place of each.
     const uint64_t other = UpperProduct(LowerHalf(bits), places.count - 1u);
@@ -212,15 +222,15 @@ void Rides::FillPlaces(uint64_t row, const Scratch& scratch, Batch& batch) const
     put(dropoff, i, places.first + to, scratch.state[i]);
 
     // In hundredths of a kilometre.
-    const int64_t detour = Random(Draw::kDetour).Between(1'300, 1'500, row + i);
+    const int64_t detour = Random(Draw::kDetour).Between(1'300, 1'500, rows[i]);
     distances[i] =
         std::max<int64_t>(100, (metres_[places.first + from][to] * detour + 5'000) / 10'000);
-    const int64_t minutes = distances[i] * 60 / SpeedOf(row + i, scratch.hour[i]);
+    const int64_t minutes = distances[i] * 60 / SpeedOf(rows[i], scratch.hour[i]);
     durations[i] = std::max<int64_t>(5, minutes);
   }
 }
 
-void Rides::FillOutcome(uint64_t row, Batch& batch) const {
+void Rides::FillOutcome(const BatchRows& rows, Batch& batch) const {
   const int64_t* const requests = Numbers(batch, RideColumn::kRequestTime);
   const int64_t* const durations = Numbers(batch, RideColumn::kDuration);
   const auto statuses = Codes(batch, RideColumn::kStatus);
@@ -240,19 +250,19 @@ void Rides::FillOutcome(uint64_t row, Batch& batch) const {
   constexpr uint16_t kCompleted = 0;
   constexpr uint16_t kByDriver = 2;
   for (std::size_t i = 0; i < batch.rows(); ++i) {
-    uint64_t bits = Random(Draw::kOutcome).Bits(row + i);
+    uint64_t bits = Random(Draw::kOutcome).Bits(rows[i]);
     const auto status = static_cast<uint16_t>(statuses_.Of(bits));
     statuses[i] = status;
     payments[i] = static_cast<uint16_t>(payments_.Of(LowerHalf(bits)));
     for (uint8_t* column : present) column[i] = status == kCompleted;
 
-    bits = Random(Draw::kTimes).Bits(row + i);
+    bits = Random(Draw::kTimes).Bits(rows[i]);
     accepts[i] =
         requests[i] + static_cast<int64_t>(10 + UpperProduct(bits, 51)) * kMicrosecondsPerSecond;
     waits[i] = 2 + static_cast<int64_t>(UpperProduct(LowerHalf(bits), 14));
     pickups[i] = accepts[i] + waits[i] * kMicrosecondsPerMinute;
     dropoffs[i] = pickups[i] + durations[i] * kMicrosecondsPerMinute;
-    bits = Random(Draw::kRatings).Bits(row + i);
+    bits = Random(Draw::kRatings).Bits(rows[i]);
     driver_ratings[i] = 5 - static_cast<int64_t>(driver_ratings_.Of(bits));
     passenger_ratings[i] = 5 - static_cast<int64_t>(passenger_ratings_.Of(LowerHalf(bits)));
 
@@ -260,7 +270,7 @@ void Rides::FillOutcome(uint64_t row, Batch& batch) const {
     reason_present[i] = cancelled;
     reasons[i] = 0;
     if (cancelled) {
-      const uint64_t reason = Random(Draw::kReason).Below(lists::kCancellationReasonsEach, row + i);
+      const uint64_t reason = Random(Draw::kReason).Below(lists::kCancellationReasonsEach, rows[i]);
       reasons[i] = static_cast<uint16_t>(
           reason + (status == kByDriver ? lists::kCancellationReasonsEach : 0));
     }
@@ -268,7 +278,7 @@ void Rides::FillOutcome(uint64_t row, Batch& batch) const {
 }
 
 // All in cents, halves rounded up. What is not completed costs nothing.
-void Rides::FillFare(uint64_t row, const Scratch& scratch, Batch& batch) const {
+void Rides::FillFare(const BatchRows& rows, const Scratch& scratch, Batch& batch) const {
   constexpr int64_t kLeastFare = 800;
   const int64_t* const distances = Numbers(batch, RideColumn::kDistance);
   const int64_t* const durations = Numbers(batch, RideColumn::kDuration);
@@ -291,7 +301,7 @@ void Rides::FillFare(uint64_t row, const Scratch& scratch, Batch& batch) const {
     fares[i] = std::max(kLeastFare, (bases[i] * surges[i] + 50) / 100);
     fees[i] = (fares[i] * lists::kRideApps[apps[i]].fee_percent + 50) / 100;
     pays[i] = fares[i] - fees[i];
-    const uint64_t bits = Random(Draw::kTip).Bits(row + i);
+    const uint64_t bits = Random(Draw::kTip).Bits(rows[i]);
     const auto thousandths = static_cast<int64_t>(100 + UpperProduct(LowerHalf(bits), 151));
     tips[i] = Percent(bits) < 20 ? (fares[i] * thousandths + 500) / 1'000 : 0;
   }

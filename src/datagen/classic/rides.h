@@ -3,11 +3,12 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "datagen/batch.h"
+#include "datagen/classic/batch_rows.h"
 #include "datagen/classic/drivers.h"
-#include "datagen/classic/fraud_marks.h"
 #include "datagen/classic/world.h"
 #include "datagen/lists/rides.h"
 
@@ -64,9 +65,10 @@ class Rides {
 
   uint64_t fraud_key() const { return world_.Random(TableKey::kRides, 0).Bits(0); }
 
-  // Rows from `row` on, which is the one at `offset` in its block; as many as the batch, which is
-  // of kRides and has begun, has.
-  void Fill(uint64_t row, uint64_t offset, const FraudMarks& frauds, Batch& batch) const;
+  // As many rows as the batch, which is of kRides and has begun, has.
+  void Fill(const BatchRows& rows, Batch& batch) const;
+  // When rows are that follow each other, as many as `times`.
+  void DrawTimes(uint64_t first, std::span<int64_t> times) const;
 
  private:
   // Each a field of random numbers. What is drawn together shares the bits of one number.
@@ -99,14 +101,19 @@ class Rides {
     std::array<uint8_t, Batch::kMaxRows> category;  // index into lists::kRideCategories
   };
 
+  struct Moment {
+    int64_t time;
+    uint32_t hour;
+  };
+
   const FieldRandom& Random(Draw draw) const { return draws_[static_cast<std::size_t>(draw)]; }
-  void FillWho(uint64_t row, uint64_t offset, const FraudMarks& frauds, Scratch& scratch,
-               Batch& batch) const;
-  void FillTime(uint64_t row, Scratch& scratch, Batch& batch) const;
-  void FillWeather(uint64_t row, const Scratch& scratch, Batch& batch) const;
-  void FillPlaces(uint64_t row, const Scratch& scratch, Batch& batch) const;
-  void FillOutcome(uint64_t row, Batch& batch) const;
-  void FillFare(uint64_t row, const Scratch& scratch, Batch& batch) const;
+  void FillWho(const BatchRows& rows, Scratch& scratch, Batch& batch) const;
+  void FillTime(const BatchRows& rows, Scratch& scratch, Batch& batch) const;
+  void FillWeather(const BatchRows& rows, const Scratch& scratch, Batch& batch) const;
+  void FillPlaces(const BatchRows& rows, const Scratch& scratch, Batch& batch) const;
+  void FillOutcome(const BatchRows& rows, Batch& batch) const;
+  void FillFare(const BatchRows& rows, const Scratch& scratch, Batch& batch) const;
+  Moment MomentOf(uint64_t row) const;
   int64_t SpeedOf(uint64_t row, uint32_t hour) const;
 
   const World& world_;

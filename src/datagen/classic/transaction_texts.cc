@@ -47,28 +47,29 @@ char* WriteIpPart(char* to, uint64_t number) {
 
 }  // namespace
 
-void Transactions::FillIdentifiers(uint64_t row, const Scratch& scratch, Batch& batch) const {
+void Transactions::FillIdentifiers(const BatchRows& rows, const Scratch& scratch,
+                                   Batch& batch) const {
   constexpr Identifier<4, 15> kTransaction = {"TXN_"};
   constexpr Identifier<5, 15> kSession = {"SESS_"};
   constexpr Identifier<5, 12> kCustomer = {"CUST_"};
   constexpr Identifier<4, 12> kDevice = {"DEV_"};
   constexpr Identifier<6, 6> kMerchant = {"MERCH_"};
-  const std::size_t rows = batch.rows();
+  const std::size_t count = rows.size();
   char* transaction =
-      BeginFixedTexts(Texts(batch, TransactionColumn::kTransactionId), rows, kTransaction.kWidth);
+      BeginFixedTexts(Texts(batch, TransactionColumn::kTransactionId), count, kTransaction.kWidth);
   char* session =
-      BeginFixedTexts(Texts(batch, TransactionColumn::kSessionId), rows, kSession.kWidth);
+      BeginFixedTexts(Texts(batch, TransactionColumn::kSessionId), count, kSession.kWidth);
   char* customer =
-      BeginFixedTexts(Texts(batch, TransactionColumn::kCustomerId), rows, kCustomer.kWidth);
-  char* device = BeginFixedTexts(Texts(batch, TransactionColumn::kDeviceId), rows, kDevice.kWidth);
+      BeginFixedTexts(Texts(batch, TransactionColumn::kCustomerId), count, kCustomer.kWidth);
+  char* device = BeginFixedTexts(Texts(batch, TransactionColumn::kDeviceId), count, kDevice.kWidth);
   char* merchant =
-      BeginFixedTexts(Texts(batch, TransactionColumn::kMerchantId), rows, kMerchant.kWidth);
-  const Drawn drawn(Random(Draw::kMerchantId), row, batch.rows());
+      BeginFixedTexts(Texts(batch, TransactionColumn::kMerchantId), count, kMerchant.kWidth);
+  const Drawn drawn(Random(Draw::kMerchantId), rows);
   SixteenDigits row_digits;
   SixteenDigits customer_digits;
   SixteenDigits device_digits;
-  for (std::size_t i = 0; i < rows; ++i) {
-    row_digits.Set(row + i);
+  for (std::size_t i = 0; i < count; ++i) {
+    row_digits.Set(rows[i]);
     kTransaction.Write(transaction + i * kTransaction.kWidth, row_digits);
     kSession.Write(session + i * kSession.kWidth, row_digits);
     const Owner& owner = scratch.owner[i];
@@ -80,16 +81,16 @@ void Transactions::FillIdentifiers(uint64_t row, const Scratch& scratch, Batch& 
   }
 }
 
-void Transactions::FillIp(uint64_t row, Batch& batch) const {
+void Transactions::FillIp(const BatchRows& rows, Batch& batch) const {
   constexpr std::size_t kLongest = sizeof("255.255.255.255.") - 1;
   ColumnValues& column = Texts(batch, TransactionColumn::kIpAddress);
-  const std::size_t rows = batch.rows();
-  column.bytes.resize(rows * kLongest);
-  column.ends.resize(rows);
-  const Drawn drawn(Random(Draw::kIp), row, batch.rows());
+  const std::size_t count = rows.size();
+  column.bytes.resize(count * kLongest);
+  column.ends.resize(count);
+  const Drawn drawn(Random(Draw::kIp), rows);
   char* const begin = column.bytes.data();
   char* at = begin;
-  for (std::size_t i = 0; i < rows; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     const uint64_t bits = drawn[i];
     at = WriteIpPart(at, lists::kIpFirstNumbers[UpperProduct(bits, lists::kIpFirstNumbers.size())]);
     at = WriteIpPart(at, bits >> 16 & 0xff);
@@ -114,8 +115,8 @@ char* Transactions::BeginTextsOf(const RowList& list, std::size_t width, ColumnV
   return column.bytes.data();
 }
 
-void Transactions::FillCard(uint64_t row, const RowList& cards, Batch& batch) const {
-  const std::size_t rows = batch.rows();
+void Transactions::FillCard(const BatchRows& rows, const RowList& cards, Batch& batch) const {
+  const std::size_t count = rows.size();
   const uint16_t* const types = Codes(batch, TransactionColumn::kType);
   const auto brands = Codes(batch, TransactionColumn::kCardBrand);
   const auto card_types = Codes(batch, TransactionColumn::kCardType);
@@ -127,14 +128,14 @@ void Transactions::FillCard(uint64_t row, const RowList& cards, Batch& batch) co
        {TransactionColumn::kCardBrand, TransactionColumn::kCardType,
         TransactionColumn::kInstallments, TransactionColumn::kCardEntry,
         TransactionColumn::kCvvValidated, TransactionColumn::kAuth3ds}) {
-    std::copy_n(cards.is_in.data(), rows, Present(batch, column));
+    std::copy_n(cards.is_in.data(), count, Present(batch, column));
   }
-  for (uint16_t* const codes : {brands, card_types, entries}) std::fill_n(codes, rows, 0);
-  for (uint8_t* const flags : {validated, secured}) std::fill_n(flags, rows, 0);
-  std::fill_n(installments, rows, 0);
+  for (uint16_t* const codes : {brands, card_types, entries}) std::fill_n(codes, count, 0);
+  for (uint8_t* const flags : {validated, secured}) std::fill_n(flags, count, 0);
+  std::fill_n(installments, count, 0);
 
-  const Drawn card_drawn(Random(Draw::kCard), row, std::span(cards.rows).first(cards.count));
-  const Drawn use_drawn(Random(Draw::kCardUse), row, std::span(cards.rows).first(cards.count));
+  const Drawn card_drawn(Random(Draw::kCard), rows, std::span(cards.rows).first(cards.count));
+  const Drawn use_drawn(Random(Draw::kCardUse), rows, std::span(cards.rows).first(cards.count));
   for (std::size_t k = 0; k < cards.count; ++k) {
     const std::size_t i = cards.rows[k];
     const bool debit = types[i] == static_cast<uint16_t>(Type::kDebitCard);
@@ -149,23 +150,23 @@ void Transactions::FillCard(uint64_t row, const RowList& cards, Batch& batch) co
   }
 }
 
-void Transactions::FillCardHash(uint64_t row, const RowList& cards, Batch& batch) const {
+void Transactions::FillCardHash(const BatchRows& rows, const RowList& cards, Batch& batch) const {
   constexpr std::size_t kWidth = 16;
   ColumnValues& column = Texts(batch, TransactionColumn::kCardNumberHash);
   char* const to = BeginTextsOf(cards, kWidth, column);
-  const Drawn drawn(Random(Draw::kCardHash), row, std::span(cards.rows).first(cards.count));
+  const Drawn drawn(Random(Draw::kCardHash), rows, std::span(cards.rows).first(cards.count));
   for (std::size_t k = 0; k < cards.count; ++k) {
     WriteHex(to + k * kWidth, drawn[k]);
   }
 }
 
-void Transactions::FillReceiver(uint64_t row, Batch& batch) const {
+void Transactions::FillReceiver(const BatchRows& rows, Batch& batch) const {
   const uint16_t* const types = Codes(batch, TransactionColumn::kType);
   const auto keys = Codes(batch, TransactionColumn::kPixKeyType);
   const auto key_present = Present(batch, TransactionColumn::kPixKeyType);
   const auto banks = Codes(batch, TransactionColumn::kDestinationBank);
   const auto bank_present = Present(batch, TransactionColumn::kDestinationBank);
-  const Drawn drawn(Random(Draw::kReceiver), row, batch.rows());
+  const Drawn drawn(Random(Draw::kReceiver), rows);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     const uint64_t bits = drawn[i];
     key_present[i] = IsPix(types[i]);
@@ -176,12 +177,12 @@ void Transactions::FillReceiver(uint64_t row, Batch& batch) const {
   }
 }
 
-void Transactions::FillPixKey(uint64_t row, const RowList& pixes, Batch& batch) const {
+void Transactions::FillPixKey(const BatchRows& rows, const RowList& pixes, Batch& batch) const {
   constexpr std::size_t kWidth = 32;
   ColumnValues& column = Texts(batch, TransactionColumn::kPixKeyDestination);
   char* const to = BeginTextsOf(pixes, kWidth, column);
-  const Drawn upper(Random(Draw::kPixKeyUpper), row, std::span(pixes.rows).first(pixes.count));
-  const Drawn lower(Random(Draw::kPixKeyLower), row, std::span(pixes.rows).first(pixes.count));
+  const Drawn upper(Random(Draw::kPixKeyUpper), rows, std::span(pixes.rows).first(pixes.count));
+  const Drawn lower(Random(Draw::kPixKeyLower), rows, std::span(pixes.rows).first(pixes.count));
   for (std::size_t k = 0; k < pixes.count; ++k) {
     WriteHex(to + k * kWidth, upper[k]);
     WriteHex(to + k * kWidth + kWidth / 2, lower[k]);

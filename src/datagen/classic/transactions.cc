@@ -95,35 +95,33 @@ void Transactions::MakeMerchantTables() {
   category_choices_ = ChoicesOfProfiles(weights);
 }
 
-void Transactions::Fill(uint64_t row, uint64_t offset, const FraudMarks& frauds,
-                        Batch& batch) const {
+void Transactions::Fill(const BatchRows& rows, Batch& batch) const {
   Scratch scratch;
-  FillWho(row, offset, frauds, scratch, batch);
-  FillIdentifiers(row, scratch, batch);
-  FillTime(row, batch);
-  FillMerchant(row, scratch, batch);
-  FillPlace(row, scratch, batch);
-  FillIp(row, batch);
-  FillAmount(row, scratch, batch);
-  FillCard(row, scratch.cards, batch);
-  FillCardHash(row, scratch.cards, batch);
-  FillReceiver(row, batch);
-  FillPixKey(row, scratch.pixes, batch);
-  FillHistory(row, scratch, batch);
-  FillOutcome(row, scratch, batch);
+  FillWho(rows, scratch, batch);
+  FillIdentifiers(rows, scratch, batch);
+  FillTime(rows, batch);
+  FillMerchant(rows, scratch, batch);
+  FillPlace(rows, scratch, batch);
+  FillIp(rows, batch);
+  FillAmount(rows, scratch, batch);
+  FillCard(rows, scratch.cards, batch);
+  FillCardHash(rows, scratch.cards, batch);
+  FillReceiver(rows, batch);
+  FillPixKey(rows, scratch.pixes, batch);
+  FillHistory(rows, scratch, batch);
+  FillOutcome(rows, scratch, batch);
 }
 
 // Customer, device, label, and what the customer's profile decides.
-void Transactions::FillWho(uint64_t row, uint64_t offset, const FraudMarks& frauds,
-                           Scratch& scratch, Batch& batch) const {
+void Transactions::FillWho(const BatchRows& rows, Scratch& scratch, Batch& batch) const {
   const auto types = Codes(batch, TransactionColumn::kType);
   const auto channels = Codes(batch, TransactionColumn::kChannel);
   const auto currencies = Codes(batch, TransactionColumn::kCurrency);
   const auto labels = Flags(batch, TransactionColumn::kIsFraud);
   const auto fraud_types = Codes(batch, TransactionColumn::kFraudType);
   const auto fraud_type_present = Present(batch, TransactionColumn::kFraudType);
-  world_.DrawOwners(Random(Draw::kOwner), row, std::span(scratch.owner).first(batch.rows()));
-  const Drawn type_drawn(Random(Draw::kTypeAndChannel), row, batch.rows());
+  world_.DrawOwners(Random(Draw::kOwner), rows, std::span(scratch.owner).first(batch.rows()));
+  const Drawn type_drawn(Random(Draw::kTypeAndChannel), rows);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     const Owner& owner = scratch.owner[i];
     scratch.state[i] = static_cast<uint8_t>(owner.traits.state);
@@ -138,41 +136,54 @@ void Transactions::FillWho(uint64_t row, uint64_t offset, const FraudMarks& frau
                                 type == lists::TransactionType::kDebitCard);
     scratch.pixes.Append(i, type == lists::TransactionType::kPix);
 
-    const bool fraud = frauds.IsFraud(offset + i);
+    const bool fraud = rows.IsFraud(i);
     scratch.fraud[i] = fraud;
     labels[i] = fraud;
     scratch.fraud_type[i] = 0;
     if (fraud) {
       scratch.fraud_type[i] =
-          static_cast<uint8_t>(fraud_types_.Of(Random(Draw::kFraudType).Bits(row + i)));
+          static_cast<uint8_t>(fraud_types_.Of(Random(Draw::kFraudType).Bits(rows[i])));
     }
     fraud_types[i] = scratch.fraud_type[i];
     fraud_type_present[i] = fraud;
   }
 }
 
-void Transactions::FillTime(uint64_t row, Batch& batch) const {
+Transactions::Moment Transactions::MomentOf(uint64_t day_bits, uint64_t moment_bits) const {
+  const auto day = static_cast<int64_t>(UpperProduct(day_bits, world_.days()));
+  const uint32_t hour = hours_.Of(LowerHalf(day_bits));
+  const uint64_t moment = UpperProduct(moment_bits, kMicrosecondsPerHour);
+  return {.time = (world_.first_day() + day) * kMicrosecondsPerDay +
+                  static_cast<int64_t>(hour * kMicrosecondsPerHour + moment),
+          .hour = hour};
+}
+
+void Transactions::FillTime(const BatchRows& rows, Batch& batch) const {
   const auto times = Numbers(batch, TransactionColumn::kTimestamp);
   const auto nights = Flags(batch, TransactionColumn::kUnusualTime);
-  const Drawn day_drawn(Random(Draw::kDayAndHour), row, batch.rows());
-  const Drawn moment_drawn(Random(Draw::kMoment), row, batch.rows());
-  for (std::size_t i = 0; i < batch.rows(); ++i) {
-    const uint64_t bits = day_drawn[i];
-    const auto day = static_cast<int64_t>(UpperProduct(bits, world_.days()));
-    const uint32_t hour = hours_.Of(LowerHalf(bits));
-    const uint64_t moment = UpperProduct(moment_drawn[i], kMicrosecondsPerHour);
-    times[i] = (world_.first_day() + day) * kMicrosecondsPerDay +
-               static_cast<int64_t>(hour * kMicrosecondsPerHour + moment);
-    nights[i] = hour < 6;
+  const Drawn day_drawn(Random(Draw::kDayAndHour), rows);
+  const Drawn moment_drawn(Random(Draw::kMoment), rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Moment moment = MomentOf(day_drawn[i], moment_drawn[i]);
+    times[i] = moment.time;
+    nights[i] = moment.hour < 6;
   }
 }
 
-void Transactions::FillMerchant(uint64_t row, Scratch& scratch, Batch& batch) const {
+void Transactions::DrawTimes(uint64_t first, std::span<int64_t> times) const {
+  const FieldRandom& days = Random(Draw::kDayAndHour);
+  const FieldRandom& moments = Random(Draw::kMoment);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    times[i] = MomentOf(days.Bits(first + i), moments.Bits(first + i)).time;
+  }
+}
+
+void Transactions::FillMerchant(const BatchRows& rows, Scratch& scratch, Batch& batch) const {
   const auto names = Codes(batch, TransactionColumn::kMerchantName);
   const auto categories = Codes(batch, TransactionColumn::kMerchantCategory);
   const auto codes = Codes(batch, TransactionColumn::kMccCode);
   const auto risks = Codes(batch, TransactionColumn::kMccRiskLevel);
-  const Drawn drawn(Random(Draw::kMerchant), row, batch.rows());
+  const Drawn drawn(Random(Draw::kMerchant), rows);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     const uint64_t bits = drawn[i];
     const uint8_t profile = scratch.profile[i];
@@ -186,15 +197,15 @@ void Transactions::FillMerchant(uint64_t row, Scratch& scratch, Batch& batch) co
   }
 }
 
-void Transactions::FillPlace(uint64_t row, const Scratch& scratch, Batch& batch) const {
+void Transactions::FillPlace(const BatchRows& rows, const Scratch& scratch, Batch& batch) const {
   constexpr uint64_t kHalfDegree = 500'000;
   const auto latitudes = Numbers(batch, TransactionColumn::kLatitude);
   const auto longitudes = Numbers(batch, TransactionColumn::kLongitude);
-  const Drawn drawn(Random(Draw::kPlace), row, batch.rows());
+  const Drawn drawn(Random(Draw::kPlace), rows);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     uint32_t state = scratch.state[i];
     if (scratch.fraud[i] != 0) {
-      const uint64_t bits = Random(Draw::kPlaceOfFraud).Bits(row + i);
+      const uint64_t bits = Random(Draw::kPlaceOfFraud).Bits(rows[i]);
       if (Percent(bits) < 30) state = states_.Of(LowerHalf(bits));
     }
     const uint64_t bits = drawn[i];
@@ -207,7 +218,7 @@ void Transactions::FillPlace(uint64_t row, const Scratch& scratch, Batch& batch)
 }
 
 // Frauds of the dear kinds, of the kinds that use somebody's card or account, and the others.
-void Transactions::FillAmount(uint64_t row, const Scratch& scratch, Batch& batch) const {
+void Transactions::FillAmount(const BatchRows& rows, const Scratch& scratch, Batch& batch) const {
   struct Range {
     int64_t least;
     int64_t most;
@@ -225,7 +236,7 @@ void Transactions::FillAmount(uint64_t row, const Scratch& scratch, Batch& batch
     }
   };
   const auto amounts = Numbers(batch, TransactionColumn::kAmount);
-  const Drawn drawn(Random(Draw::kAmount), row, batch.rows());
+  const Drawn drawn(Random(Draw::kAmount), rows);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     if (scratch.fraud[i] != 0) {
       const Range range = range_of(scratch.fraud_type[i]);
@@ -238,16 +249,16 @@ void Transactions::FillAmount(uint64_t row, const Scratch& scratch, Batch& batch
   }
 }
 
-void Transactions::FillHistory(uint64_t row, const Scratch& scratch, Batch& batch) const {
+void Transactions::FillHistory(const BatchRows& rows, const Scratch& scratch, Batch& batch) const {
   const auto distances = Numbers(batch, TransactionColumn::kDistanceFromLast);
   const auto distance_present = Present(batch, TransactionColumn::kDistanceFromLast);
   const auto since = Numbers(batch, TransactionColumn::kTimeSinceLast);
   const auto since_present = Present(batch, TransactionColumn::kTimeSinceLast);
   const auto counts = Numbers(batch, TransactionColumn::kTransactionsLast24h);
   const auto sums = Numbers(batch, TransactionColumn::kAccumulatedAmount24h);
-  const Drawn distance_drawn(Random(Draw::kDistance), row, batch.rows());
-  const Drawn since_drawn(Random(Draw::kSinceLast), row, batch.rows());
-  const Drawn last_drawn(Random(Draw::kLast24Hours), row, batch.rows());
+  const Drawn distance_drawn(Random(Draw::kDistance), rows);
+  const Drawn since_drawn(Random(Draw::kSinceLast), rows);
+  const Drawn last_drawn(Random(Draw::kLast24Hours), rows);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     uint64_t bits = distance_drawn[i];
     distance_present[i] = bits >> 63 != 0;
@@ -263,7 +274,7 @@ void Transactions::FillHistory(uint64_t row, const Scratch& scratch, Batch& batc
   }
 }
 
-void Transactions::FillOutcome(uint64_t row, const Scratch& scratch, Batch& batch) const {
+void Transactions::FillOutcome(const BatchRows& rows, const Scratch& scratch, Batch& batch) const {
   constexpr uint16_t kDeclined = 1;
   constexpr uint64_t kReasons = 8;
   const auto beneficiaries = Flags(batch, TransactionColumn::kNewBeneficiary);
@@ -271,8 +282,8 @@ void Transactions::FillOutcome(uint64_t row, const Scratch& scratch, Batch& batc
   const auto reasons = Codes(batch, TransactionColumn::kRefusalReason);
   const auto reason_present = Present(batch, TransactionColumn::kRefusalReason);
   const auto scores = Numbers(batch, TransactionColumn::kFraudScore);
-  const Drawn drawn(Random(Draw::kOutcome), row, batch.rows());
-  const Drawn score_drawn(Random(Draw::kScore), row, batch.rows());
+  const Drawn drawn(Random(Draw::kOutcome), rows);
+  const Drawn score_drawn(Random(Draw::kScore), rows);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     const bool fraud = scratch.fraud[i] != 0;
     const uint64_t bits = drawn[i];
@@ -281,7 +292,7 @@ void Transactions::FillOutcome(uint64_t row, const Scratch& scratch, Batch& batc
     statuses[i] = static_cast<uint16_t>(choice.Of(LowerHalf(bits)));
     const bool declined = statuses[i] == kDeclined;
     reason_present[i] = declined;
-    reasons[i] = declined ? static_cast<uint16_t>(Random(Draw::kRefusal).Below(kReasons, row + i))
+    reasons[i] = declined ? static_cast<uint16_t>(Random(Draw::kRefusal).Below(kReasons, rows[i]))
                           : uint16_t{0};
     const uint64_t score = UpperProduct(score_drawn[i], 3'501);
     scores[i] = static_cast<int64_t>(fraud ? 6'500 + score : score);

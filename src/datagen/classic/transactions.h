@@ -3,10 +3,11 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "datagen/batch.h"
-#include "datagen/classic/fraud_marks.h"
+#include "datagen/classic/batch_rows.h"
 #include "datagen/classic/world.h"
 
 namespace reveza::datagen::classic {
@@ -60,9 +61,10 @@ class Transactions {
 
   uint64_t fraud_key() const { return world_.Random(TableKey::kTransactions, 0).Bits(0); }
 
-  // Rows from `row` on, which is the one at `offset` in its block; as many as the batch, which is
-  // of kTransactions and has begun, has.
-  void Fill(uint64_t row, uint64_t offset, const FraudMarks& frauds, Batch& batch) const;
+  // As many rows as the batch, which is of kTransactions and has begun, has.
+  void Fill(const BatchRows& rows, Batch& batch) const;
+  // When rows are that follow each other, as many as `times`.
+  void DrawTimes(uint64_t first, std::span<int64_t> times) const;
 
  private:
   // Each a field of random numbers. What is drawn together shares the bits of one number.
@@ -127,24 +129,29 @@ class Transactions {
   };
   using Categories = std::array<uint8_t, 32>;  // what an index of a profile's choice stands for
 
+  struct Moment {
+    int64_t time;
+    uint32_t hour;
+  };
+
   const FieldRandom& Random(Draw draw) const { return draws_[static_cast<std::size_t>(draw)]; }
   void MakeMerchantTables();
+  Moment MomentOf(uint64_t day_bits, uint64_t moment_bits) const;
 
-  void FillWho(uint64_t row, uint64_t offset, const FraudMarks& frauds, Scratch& scratch,
-               Batch& batch) const;
-  void FillIdentifiers(uint64_t row, const Scratch& scratch, Batch& batch) const;
-  void FillTime(uint64_t row, Batch& batch) const;
-  void FillMerchant(uint64_t row, Scratch& scratch, Batch& batch) const;
-  void FillPlace(uint64_t row, const Scratch& scratch, Batch& batch) const;
-  void FillIp(uint64_t row, Batch& batch) const;
-  void FillAmount(uint64_t row, const Scratch& scratch, Batch& batch) const;
+  void FillWho(const BatchRows& rows, Scratch& scratch, Batch& batch) const;
+  void FillIdentifiers(const BatchRows& rows, const Scratch& scratch, Batch& batch) const;
+  void FillTime(const BatchRows& rows, Batch& batch) const;
+  void FillMerchant(const BatchRows& rows, Scratch& scratch, Batch& batch) const;
+  void FillPlace(const BatchRows& rows, const Scratch& scratch, Batch& batch) const;
+  void FillIp(const BatchRows& rows, Batch& batch) const;
+  void FillAmount(const BatchRows& rows, const Scratch& scratch, Batch& batch) const;
   static char* BeginTextsOf(const RowList& list, std::size_t width, ColumnValues& column);
-  void FillCard(uint64_t row, const RowList& cards, Batch& batch) const;
-  void FillCardHash(uint64_t row, const RowList& cards, Batch& batch) const;
-  void FillReceiver(uint64_t row, Batch& batch) const;
-  void FillPixKey(uint64_t row, const RowList& pixes, Batch& batch) const;
-  void FillHistory(uint64_t row, const Scratch& scratch, Batch& batch) const;
-  void FillOutcome(uint64_t row, const Scratch& scratch, Batch& batch) const;
+  void FillCard(const BatchRows& rows, const RowList& cards, Batch& batch) const;
+  void FillCardHash(const BatchRows& rows, const RowList& cards, Batch& batch) const;
+  void FillReceiver(const BatchRows& rows, Batch& batch) const;
+  void FillPixKey(const BatchRows& rows, const RowList& pixes, Batch& batch) const;
+  void FillHistory(const BatchRows& rows, const Scratch& scratch, Batch& batch) const;
+  void FillOutcome(const BatchRows& rows, const Scratch& scratch, Batch& batch) const;
 
   const World& world_;
   std::vector<FieldRandom> draws_;

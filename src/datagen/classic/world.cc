@@ -48,7 +48,8 @@ World::World(const Options& options, uint64_t customers, uint64_t drivers)
 
 // Those who have to draw again are kept in a list: whether a row is one of them cannot be foreseen
 // by the processor, and a wrong guess would cost as much as several draws.
-void World::DrawOwners(const FieldRandom& random, uint64_t row, std::span<Owner> owners) const {
+void World::DrawOwners(const FieldRandom& random, const BatchRows& rows,
+                       std::span<Owner> owners) const {
   constexpr uint16_t kMostDraws = 64;  // reached in one of 10^30 rows
   std::array<uint16_t, Batch::kMaxRows> waiting;
   std::array<uint64_t, Batch::kMaxRows> bits;
@@ -57,7 +58,7 @@ void World::DrawOwners(const FieldRandom& random, uint64_t row, std::span<Owner>
   std::iota(waiting.begin(), waiting.begin() + owners.size(), uint16_t{0});
   std::size_t count = owners.size();
   for (uint16_t draw = 0; draw < kMostDraws && count > 0; ++draw) {
-    random.FillAt(row, std::span(waiting).first(count), bits, draw);
+    rows.DrawAt(random, std::span(waiting).first(count), bits, draw);
     for (std::size_t i = 0; i < count; ++i) {
       const uint64_t number = UpperProduct(bits[i], customers_ * kMostDevices);
       customers[i] = number / kMostDevices;

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "datagen/classic/batch_rows.h"
 #include "datagen/classic/options.h"
 #include "datagen/lists/profiles.h"
 #include "datagen/random.h"
@@ -55,10 +56,10 @@ class World {
 
   Traits TraitsOf(uint64_t customer) const { return TraitsFrom(traits_.Bits(customer)); }
 
-  // Of each row from `row` on, as many as `owners`: one of all devices of all customers, uniform.
-  // Draws again where the customer that was drawn does not have so many devices. `random`: the
-  // field that they are drawn for. No more than a batch has rows.
-  void DrawOwners(const FieldRandom& random, uint64_t row, std::span<Owner> owners) const;
+  // Of each of the rows, which are as many as `owners`: one of all devices of all customers,
+  // uniform. Draws again where the customer that was drawn does not have so many devices. `random`:
+  // the field that they are drawn for. No more than a batch has rows.
+  void DrawOwners(const FieldRandom& random, const BatchRows& rows, std::span<Owner> owners) const;
 
   // The number in the identifier of a device, unique and from 1; not every number is given.
   static uint64_t DeviceNumber(uint64_t customer, uint64_t device) {

@@ -1,7 +1,6 @@
 #include "datagen/stream/block_source.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace reveza::datagen {
@@ -58,11 +57,10 @@ class BlockSource::Rows final : public BatchSink {
   std::unique_ptr<EventBatch> events_;
 };
 
-BlockSource::BlockSource(const Model& model, uint64_t block, EventWriter writer, const Table& table,
-                         Turns& turns)
+BlockSource::BlockSource(MakeRows make, EventWriter writer, Turns& turns)
     : writer_(std::move(writer)),
       turns_(turns),
-      thread_([this, &model, block, &table] { Make(model, block, table); }) {}
+      thread_([this, make = std::move(make)] { Make(make); }) {}
 
 BlockSource::~BlockSource() {
   {
@@ -72,11 +70,10 @@ BlockSource::~BlockSource() {
   taken_.notify_one();
 }
 
-void BlockSource::Make(const Model& model, uint64_t block, const Table& table) {
+void BlockSource::Make(const MakeRows& make) {
   turns_.Take();
   Rows rows(*this);
-  const std::array<const Table*, 1> wanted = {&table};
-  Status status = model.Make(block, wanted, rows);
+  Status status = make(rows);
   if (status) status = rows.Finish();
   turns_.GiveBack();
   const std::scoped_lock lock(mutex_);

@@ -1,11 +1,12 @@
-// The events of a block whose rows a model makes in order of time. A thread makes them and stops a
-// few hundred events ahead of who takes them, so that many blocks can be made at the same pace and
-// none has to be kept.
+// The events of rows that are made in order of time, such as those of a model's block. A thread
+// makes them and stops a few hundred events ahead of who takes them, so that many blocks can be
+// made at the same pace and none has to be kept.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -36,9 +37,11 @@ class Turns {
 // Used by one thread.
 class BlockSource final : public EventSource {
  public:
-  // The model and the turns must outlive it.
-  BlockSource(const Model& model, uint64_t block, EventWriter writer, const Table& table,
-              Turns& turns);
+  // Makes all rows. An error of the sink ends it, and is its own.
+  using MakeRows = std::function<Status(BatchSink&)>;
+
+  // The turns must outlive it.
+  BlockSource(MakeRows make, EventWriter writer, Turns& turns);
   // Ends the thread, wherever it is.
   ~BlockSource() override;
   BlockSource(const BlockSource&) = delete;
@@ -50,7 +53,7 @@ class BlockSource final : public EventSource {
  private:
   class Rows;
 
-  void Make(const Model& model, uint64_t block, const Table& table);
+  void Make(const MakeRows& make);
   // What is full is handed over, and an empty one comes back; false: nobody wants more.
   bool HandOver(std::unique_ptr<EventBatch>& events);
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,7 +34,11 @@ struct Sources {
     for (uint64_t block = 0; block < model.blocks(); ++block) {
       auto writer = EventWriter::Make({.format = Format::kJsonLines},
                                       *EventTable::Of(table, EventKey::kCustomer));
-      made.push_back(std::make_unique<BlockSource>(model, block, *std::move(writer), table, turns));
+      const auto make = [&model, block](BatchSink& sink) {
+        const std::array<const Table*, 1> wanted = {&coherent::kTransactions};
+        return model.Make(block, wanted, sink);
+      };
+      made.push_back(std::make_unique<BlockSource>(make, *std::move(writer), turns));
     }
   }
   std::vector<EventSource*> Pointers() const {
