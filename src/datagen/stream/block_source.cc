@@ -107,7 +107,8 @@ Result<EventBatch*> BlockSource::Next() {
   std::unique_lock lock(mutex_);
   made_.wait(lock, [this] { return !ready_.empty() || ended_; });
   if (ready_.empty()) {
-    if (!*ended_) return std::unexpected(ended_->error());
+    const Status ended = ended_.value_or(Status());
+    if (!ended) return std::unexpected(ended.error());
     return nullptr;
   }
   lent_.push_back(std::move(ready_.front()));

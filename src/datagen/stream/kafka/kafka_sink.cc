@@ -119,13 +119,14 @@ Status KafkaSink::Connect() {
   auto conf = MakeConf();
   if (!conf) return std::unexpected(conf.error());
   std::array<char, 512> text{};
-  producer_.reset(rd_kafka_new(RD_KAFKA_PRODUCER, conf->get(), text.data(), text.size()));
+  // The producer's from then on, if there is one.
+  rd_kafka_conf_t* const given = conf->release();
+  producer_.reset(rd_kafka_new(RD_KAFKA_PRODUCER, given, text.data(), text.size()));
   if (producer_ == nullptr) {
+    rd_kafka_conf_destroy(given);
     return Fail(Error::Code::kInvalidArgument,
                 fmt::format("Kafka's settings do not go together: {}", text.data()));
   }
-  // It has become the producer's.
-  static_cast<void>(conf->release());
   topic_.reset(rd_kafka_topic_new(producer_.get(), options_.topic.c_str(), nullptr));
   if (topic_ == nullptr) {
     return Fail(Error::Code::kInvalidArgument,
