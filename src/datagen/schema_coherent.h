@@ -15,6 +15,7 @@ extern const Table kCustomers;
 extern const Table kAccounts;
 extern const Table kDevices;
 extern const Table kTransactions;
+extern const Table kSettlements;
 extern const Table kAlerts;
 extern const Table kDisputes;
 extern const Table kChanges;
@@ -138,6 +139,19 @@ enum class AlertRule : uint8_t { kNewReceiver, kNewDevice, kFarAway, kManyInADay
 inline constexpr std::array<std::string_view, 5> kAlertRuleNames = {
     "NEW_RECEIVER", "NEW_DEVICE", "FAR_AWAY", "MANY_IN_A_DAY", "HIGH_AMOUNT"};
 inline constexpr std::array<std::string_view, 2> kAlertActionNames = {"REVIEW", "BLOCK"};
+
+enum class SettlementOutcome : uint8_t { kSettled, kReturned, kReversed };
+inline constexpr std::array<std::string_view, 3> kSettlementOutcomeNames = {"SETTLED", "RETURNED",
+                                                                            "REVERSED"};
+enum class SettlementReason : uint8_t {
+  kReceiverNotFound,
+  kNotCleared,
+  kShopCancelled,
+  kDuplicateCharge,
+  kReceiverReturned
+};
+inline constexpr std::array<std::string_view, 5> kSettlementReasonNames = {
+    "RECEIVER_NOT_FOUND", "NOT_CLEARED", "SHOP_CANCELLED", "DUPLICATE_CHARGE", "RECEIVER_RETURNED"};
 
 enum class DisputeKind : uint8_t { kMed, kChargeback };
 inline constexpr std::array<std::string_view, 2> kDisputeKindNames = {"MED", "CHARGEBACK"};

@@ -6,6 +6,26 @@
 namespace reveza::datagen::coherent {
 namespace {
 
+constexpr auto kSettlementColumns = std::to_array<Column>({
+    TextColumn("settlement_id", kNeverNull, "Identifier", "Identificador",
+               "`STL_` and the digits of the transaction"),
+    TextColumn("transaction_id", kNeverNull, "Which payment", "Transação",
+               "one that was PENDING, or APPROVED and given back later; one row each at most"),
+    TextColumn("customer_id", kNeverNull, "Who pays", "Quem paga", "of the transaction"),
+    CategoryColumn("outcome", kNeverNull, kSettlementOutcomeNames, "What became of it",
+                   "O que aconteceu",
+                   "SETTLED or RETURNED if it was PENDING, REVERSED if it was APPROVED"),
+    CategoryColumn("reason", kMayBeNull, kSettlementReasonNames, "Why it came back",
+                   "Motivo da devolução", "null if SETTLED"),
+    TimeColumn("settled_at", kNeverNull, "When", "Data e hora",
+               "later than the payment, perhaps than the last day; on the next banking day for a "
+               "BOLETO"),
+    MoneyColumn("amount", kNeverNull, "Amount of the payment", "Valor da transação",
+                "of the transaction"),
+    MoneyColumn("returned_amount", kNeverNull, "Given back", "Valor devolvido",
+                "to the account at `settled_at`, or to the credit card; 0 if SETTLED"),
+});
+
 constexpr auto kAlertColumns = std::to_array<Column>({
     TextColumn("alert_id", kNeverNull, "Identifier", "Identificador",
                "`ALERT_` and the digits of the transaction"),
@@ -35,7 +55,7 @@ constexpr auto kDisputeColumns = std::to_array<Column>({
                "3 to 11 days later (MED), 20 to 60 (chargeback)"),
     MoneyColumn("claimed_amount", kNeverNull, "Claimed", "Valor contestado", "all of the payment"),
     MoneyColumn("refunded_amount", kNeverNull, "Given back", "Valor devolvido",
-                "MED: mostly nothing, for the account is empty"),
+                "at `decided_at`; MED: mostly nothing, for the thief's account is empty"),
     CategoryColumn("outcome", kNeverNull, kDisputeOutcomeNames, "Outcome", "Resultado",
                    "by what was given back"),
 });
@@ -64,6 +84,11 @@ constexpr auto kRingColumns = std::to_array<Column>({
 
 }  // namespace
 
+const Table kSettlements = {
+    "settlements",
+    "One row a payment that was not final at once or was given back, in order of the payments.",
+    "Uma linha por transação liquidada depois ou estornada, na ordem das transações.",
+    kSettlementColumns};
 const Table kAlerts = {"alerts", "One row a payment that the bank looked at.",
                        "Uma linha por transação que o banco examinou.", kAlertColumns};
 const Table kDisputes = {"disputes", "One row a claim after a payment, in order of the payments.",
@@ -74,8 +99,9 @@ const Table kRings = {"rings", "Truth: who took part in a mule chain or a ring."
                       "Verdade: quem participou de cadeia de laranjas ou quadrilha.", kRingColumns};
 
 std::span<const Table* const> Tables() {
-  static constexpr std::array<const Table*, 8> kTables = {
-      &kCustomers, &kAccounts, &kDevices, &kTransactions, &kAlerts, &kDisputes, &kChanges, &kRings};
+  static constexpr std::array<const Table*, 9> kTables = {&kCustomers,    &kAccounts,    &kDevices,
+                                                          &kTransactions, &kSettlements, &kAlerts,
+                                                          &kDisputes,     &kChanges,     &kRings};
   return kTables;
 }
 

@@ -176,8 +176,8 @@ class Classic(Readers, fraudgen.Case):
 
 class Coherent(Readers, fraudgen.Case):
     asked = ("--rows", ROWS, "--seed", 3)
-    tables = ("customers", "accounts", "devices", "transactions", "alerts", "disputes", "changes",
-              "rings")
+    tables = ("customers", "accounts", "devices", "transactions", "settlements", "alerts",
+              "disputes", "changes", "rings")
 
     def test_keys_lead_somewhere(self) -> None:
         customers = {row["customer_id"] for row in self.rows["customers"]}
@@ -185,7 +185,7 @@ class Coherent(Readers, fraudgen.Case):
         for table in ("accounts", "devices", "transactions"):
             for row in self.rows[table]:
                 self.assertIn(row["customer_id"], customers)
-        for table in ("alerts", "disputes"):
+        for table in ("settlements", "alerts", "disputes"):
             for row in self.rows[table]:
                 self.assertIn(row["transaction_id"], transactions)
 

@@ -94,6 +94,18 @@ bool DecidedLater(Fields fields, std::size_t row) {
          fields[4].Is(row, outcome);
 }
 
+// What settled keeps nothing back, what is returned comes back whole.
+bool ComesBack(Fields fields, std::size_t row) {
+  const int64_t amount = fields[2].Number(row);
+  const int64_t returned = fields[3].Number(row);
+  if (fields[0].Is(row, "SETTLED")) return !fields[1].Has(row) && returned == 0;
+  const bool whole = fields[0].Is(row, "RETURNED");
+  const bool of_pending =
+      fields[1].Is(row, "RECEIVER_NOT_FOUND") || fields[1].Is(row, "NOT_CLEARED");
+  return fields[1].Has(row) && of_pending == whole && returned > 0 &&
+         (whole ? returned == amount : returned <= amount);
+}
+
 bool ChainsHavePayments(Fields fields, std::size_t row) {
   return AllAre(fields[0].Is(row, "MULE_CHAIN"), fields, row);
 }
@@ -162,6 +174,10 @@ std::vector<RowRule> CoherentRules() {
        "fraud_reported_at is later than the payment",
        {"timestamp", "fraud_reported_at"},
        ReportedLater},
+      {"settlements",
+       "outcome, reason and returned_amount agree",
+       {"outcome", "reason", "amount", "returned_amount"},
+       ComesBack},
       {"disputes",
        "decided later, refunded at most what was claimed",
        {"opened_at", "decided_at", "claimed_amount", "refunded_amount", "outcome"},

@@ -42,6 +42,7 @@ const std::vector<KeyRule>& RulesOf(const DataSet& data) {
       {"transactions", "transaction_id", "", Role::kUnique, "transactions", "TXN_", 15},
       {"transactions", "customer_id", "", Role::kReference, "customers", "CUST_", 12},
       {"transactions", "device_id", "customer_id", Role::kReference, "pairs", "", 0},
+      {"settlements", "settlement_id", "", Role::kUnique, "settlements", "STL_", 15},
       {"alerts", "alert_id", "", Role::kUnique, "alerts", "ALERT_", 15},
       {"disputes", "dispute_id", "", Role::kUnique, "disputes", "DISP_", 15},
       {"changes", "customer_id", "", Role::kReference, "customers", "CUST_", 12},

@@ -85,6 +85,8 @@ void TimelineCheck::Look(const Batch& batch, const Position& position) {
   const std::string_view table = batch.table().name;
   if (table == "accounts") AddAccounts(batch);
   if (table == "devices") AddDevices(batch);
+  if (table == "settlements") AddSettlements(batch);
+  if (table == "disputes") AddRefunds(batch);
   if (table == "alerts") AddMentions(batch, "alerted_at", "risk_score", alerts_);
   if (table == "disputes") AddMentions(batch, "opened_at", "claimed_amount", disputes_);
   if (table == "rings") AddMentions(batch, "at", "", rings_);
@@ -130,6 +132,69 @@ void TimelineCheck::AddMentions(const Batch& batch, std::string_view time, std::
                                         .time = when.Number(row),
                                         .number = number.empty() ? 0 : value.Number(row)};
   }
+}
+
+void TimelineCheck::AddSettlements(const Batch& batch) {
+  const Field id(batch, "transaction_id");
+  const Field customer(batch, "customer_id");
+  const Field outcome(batch, "outcome");
+  const Field time(batch, "settled_at");
+  const Field amount(batch, "amount");
+  const Field returned(batch, "returned_amount");
+  for (std::size_t row = 0; row < batch.rows(); ++row) {
+    if (!id.Has(row) || !customer.Has(row) || !outcome.Has(row) || !time.Has(row) ||
+        !amount.Has(row) || !returned.Has(row)) {
+      continue;
+    }
+    settlements_[NumberOf(id.Text(row))] = {.customer = NumberOf(customer.Text(row)),
+                                            .time = time.Number(row),
+                                            .amount = amount.Number(row),
+                                            .returned = returned.Number(row),
+                                            .settled = outcome.Is(row, "SETTLED"),
+                                            .reversed = outcome.Is(row, "REVERSED")};
+  }
+}
+
+void TimelineCheck::AddRefunds(const Batch& batch) {
+  const Field id(batch, "transaction_id");
+  const Field time(batch, "decided_at");
+  const Field returned(batch, "refunded_amount");
+  for (std::size_t row = 0; row < batch.rows(); ++row) {
+    if (!id.Has(row) || !time.Has(row) || !returned.Has(row)) continue;
+    Aftermath& refund = refunds_[NumberOf(id.Text(row))];
+    refund.time = time.Number(row);
+    refund.returned = returned.Number(row);
+  }
+}
+
+// Money that comes later: back to who paid, or on to the receiver of a payment that settles.
+void TimelineCheck::LookAtAftermath(const Payments& rows, const Position& position, std::size_t row,
+                                    uint64_t id, Account& account) {
+  const bool card = rows.type.Is(row, "CREDIT_CARD");
+  if (const auto refund = refunds_.find(id); refund != refunds_.end() && !card) {
+    account.coming.push_back({refund->second.time, refund->second.returned});
+  }
+  const bool pending = rows.status.Is(row, "PENDING");
+  const auto found = settlements_.find(id);
+  if (found == settlements_.end() && !pending) return;
+  settlement_.Look();
+  const auto describe = [&] { return std::string(rows.id.Text(row)); };
+  if (found == settlements_.end()) return settlement_.Bad(position, row, describe);
+  Aftermath& settlement = found->second;
+  settlement.found = true;
+  const bool fits =
+      pending ? !settlement.reversed : settlement.reversed && rows.status.Is(row, "APPROVED");
+  if (!fits || settlement.customer != NumberOf(rows.customer.Text(row)) ||
+      settlement.amount != rows.amount.Number(row) || settlement.time <= rows.time.Number(row)) {
+    settlement_.Bad(position, row, describe);
+  }
+  if (!card) account.coming.push_back({settlement.time, settlement.returned});
+  if (!pending || !settlement.settled || !rows.receiver.Has(row) || rows.is_fraud.Flag(row)) {
+    return;
+  }
+  const auto owner = owners_.find(NumberOf(rows.receiver.Text(row)));
+  if (owner == owners_.end()) return;
+  accounts_.at(owner->second).coming.push_back({settlement.time, settlement.amount});
 }
 
 void TimelineCheck::LookAtChanges(const Batch& batch, const Position& position) {
@@ -187,6 +252,7 @@ void TimelineCheck::LookAtPayments(const Batch& batch, const Position& position)
     LookAtHistory(rows, position, row, account->second);
     LookAtMoney(rows, position, row, account->second);
     LookAtReceiver(rows, position, row, customer);
+    LookAtAftermath(rows, position, row, id, account->second);
   }
 }
 
@@ -256,6 +322,11 @@ void TimelineCheck::LookAtMoney(const Payments& rows, const Position& position, 
   const int64_t amount = rows.amount.Number(row);
   const bool paid = rows.IsPaid(row);
   const int64_t spent = paid && !rows.type.Is(row, "CREDIT_CARD") ? amount : 0;
+  std::erase_if(account.coming, [&](const Account::Recent& coming) {
+    if (coming.time > time) return false;
+    account.credited += coming.amount;
+    return true;
+  });
   const bool same_day = account.has_row && account.last_time / kDay == time / kDay &&
                         account.last_time % kDay >= kAfterSalary;
   if (same_day && !rows.is_fraud.Flag(row)) {
@@ -301,8 +372,9 @@ void TimelineCheck::LookAtReceiver(const Payments& rows, const Position& positio
   Account& account = accounts_.at(owner->second);
   receiver_opened_.Look();
   if (rows.time.Number(row) < account.opened_at) receiver_opened_.Bad(position, row, describe);
-  // What a fraud moves is there with the next hop.
-  if (rows.IsPaid(row) && !rows.is_fraud.Flag(row)) account.credited += rows.amount.Number(row);
+  // What a fraud moves is there with the next hop, what is pending when it settles.
+  if (rows.status.Is(row, "APPROVED") && !rows.is_fraud.Flag(row))
+    account.credited += rows.amount.Number(row);
 }
 
 void TimelineCheck::LookAtMention(const Position& position, std::size_t row, const Mention& payment,
@@ -326,6 +398,13 @@ void TimelineCheck::EndBlock() {
     }
     mentions->clear();
   }
+  for (const auto& [id, settlement] : settlements_) {
+    if (!settlement.found) {
+      settlement_.Bad(fmt::format("TXN_{:015} is not in transactions", id));
+    }
+  }
+  settlements_.clear();
+  refunds_.clear();
   accounts_.clear();
   owners_.clear();
   first_uses_.clear();
@@ -338,7 +417,7 @@ void TimelineCheck::EndBlock() {
 void TimelineCheck::Report(std::vector<Outcome>& outcomes) const {
   for (const Tally* tally : {&order_, &opened_, &receiver_opened_, &device_, &minutes_, &distance_,
                              &count_, &accumulated_, &unusual_, &beneficiary_, &balance_, &night_,
-                             &card_, &changes_, &alert_, &dispute_, &ring_}) {
+                             &card_, &changes_, &settlement_, &alert_, &dispute_, &ring_}) {
     outcomes.push_back(tally->outcome());
   }
 }

@@ -15,8 +15,8 @@
 
 namespace reveza::datagen::check {
 
-// Its tables come in this order: customers, accounts, devices, alerts, disputes, changes and rings
-// before transactions.
+// Its tables come in this order: customers, accounts, devices, settlements, alerts, disputes,
+// changes and rings before transactions.
 class TimelineCheck final : public TableCheck {
  public:
   void Look(const Batch& batch, const Position& position) override;
@@ -44,6 +44,7 @@ class TimelineCheck final : public TableCheck {
       int64_t amount;
     };
     std::deque<Recent> recent;
+    std::vector<Recent> coming;  // money that is given back or settles later
   };
   // What another table says of a payment.
   struct Mention {
@@ -52,6 +53,17 @@ class TimelineCheck final : public TableCheck {
     int64_t number = 0;  // score or amount
     bool found = false;
   };
+  // What comes back of a payment, and what `settlements` says of it.
+  struct Aftermath {
+    uint64_t customer = 0;
+    int64_t time = 0;
+    int64_t amount = 0;
+    int64_t returned = 0;
+    bool settled = false;  // of `settlements`
+    bool reversed = false;
+    bool found = false;
+  };
+  using Aftermaths = std::unordered_map<uint64_t, Aftermath>;
   using Mentions = std::unordered_map<uint64_t, Mention>;
   struct Payments;
 
@@ -59,6 +71,10 @@ class TimelineCheck final : public TableCheck {
   void AddDevices(const Batch& batch);
   void AddMentions(const Batch& batch, std::string_view time, std::string_view number,
                    Mentions& mentions) const;
+  void AddSettlements(const Batch& batch);
+  void AddRefunds(const Batch& batch);
+  void LookAtAftermath(const Payments& rows, const Position& position, std::size_t row, uint64_t id,
+                       Account& account);
   void LookAtChanges(const Batch& batch, const Position& position);
   void LookAtPayments(const Batch& batch, const Position& position);
   void LookAtHistory(const Payments& rows, const Position& position, std::size_t row,
@@ -78,6 +94,8 @@ class TimelineCheck final : public TableCheck {
   Mentions alerts_;
   Mentions disputes_;
   Mentions rings_;
+  Aftermaths settlements_;
+  Aftermaths refunds_;
   int64_t last_time_ = INT64_MIN;
   int64_t last_change_ = INT64_MIN;
 
@@ -95,6 +113,8 @@ class TimelineCheck final : public TableCheck {
   Tally night_{"timeline: PIX of a night stay within the limit"};
   Tally card_{"timeline: a card belongs to one customer"};
   Tally changes_{"changes: are in order, and new devices are in devices"};
+  Tally settlement_{
+      "settlements: are of a payment of their block, one of each that is pending, and fit it"};
   Tally alert_{"alerts: are of a payment of their block and say what it says"};
   Tally dispute_{"disputes: are of a payment of their block and say what it says"};
   Tally ring_{"rings: are of a payment of their block and say what it says"};

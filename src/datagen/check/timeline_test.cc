@@ -116,6 +116,23 @@ TEST(Timeline, DerivedColumnsAreTrue) {
       });
 }
 
+TEST(Timeline, WhatBecomesOfPaymentsIsTrue) {
+  const std::string settlements = "settlements_00001.jsonl";
+  const std::string agree = "settlements: outcome, reason and returned_amount agree";
+  const std::string fit =
+      "settlements: are of a payment of their block, one of each that is pending, and fit it";
+  ExpectFound(
+      "coherent",
+      {
+          {settlements, Set("\"outcome\":\"SETTLED\"", "amount", "0.01"), {fit}},
+          {settlements,
+           Set("\"outcome\":\"SETTLED\"", "settled_at", "\"2023-01-01T00:00:00.000000-03:00\""),
+           {fit}},
+          {settlements, Set("\"outcome\":\"SETTLED\"", "returned_amount", "1.00"), {agree}},
+          {settlements, Set("\"outcome\":\"SETTLED\"", "reason", "\"SHOP_CANCELLED\""), {agree}},
+      });
+}
+
 TEST(Timeline, RowsOfTheCoherentModelKeepTheirRules) {
   const std::string payments = "transactions_00000.jsonl";
   ExpectFound(

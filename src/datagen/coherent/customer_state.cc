@@ -86,6 +86,7 @@ void CustomerState::NextIncome() {
 }
 
 void CustomerState::Begin(int64_t time) {
+  if (next_credit_ <= time) TakeCredits(time);
   if (next_income_ <= time) CatchUp(time);
   if (oldest_ <= time - kDay) Expire(time);
   if (month.new_phone_at == kNever || time < month.new_phone_at) return;
@@ -97,12 +98,30 @@ void CustomerState::Begin(int64_t time) {
   month.new_phone_at = kNever;
 }
 
+void CustomerState::Expect(int64_t time, int64_t amount, bool card) {
+  credits_.push_back({time, amount, card});
+  next_credit_ = std::min(next_credit_, time);
+}
+
+void CustomerState::TakeCredits(int64_t time) {
+  next_credit_ = kNothing;
+  std::erase_if(credits_, [&](const Credit& credit) {
+    if (credit.time > time) {
+      next_credit_ = std::min(next_credit_, credit.time);
+      return false;
+    }
+    // More than was bought since the last bill: it is less next time.
+    (credit.card ? credit_used : balance) += credit.card ? -credit.amount : credit.amount;
+    return true;
+  });
+}
+
 void CustomerState::CatchUp(int64_t time) {
   while (next_income_ <= time) {
     const bool december = DateOf(next_income_ / kDay).month == 12;
     balance +=
         december && person.profile != Profile::kBusinessOwner ? 2 * income_part_ : income_part_;
-    const int64_t bill = std::min(credit_used, balance * 9 / 10);
+    const int64_t bill = std::max<int64_t>(0, std::min(credit_used, balance * 9 / 10));
     balance -= bill;
     credit_used -= bill;
     balance = std::min(balance, kMostIncomes * person.income);

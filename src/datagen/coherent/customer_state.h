@@ -43,6 +43,8 @@ class CustomerState {
   // What has happened until `time` without a row: salary, savings and the card's bill; what is
   // older than 24 hours is forgotten; a new phone is taken into use.
   void Begin(int64_t time);
+  // Money that will come to the account, or to the credit card.
+  void Expect(int64_t time, int64_t amount, bool card);
   // This account was paid before, or known of old.
   bool HasPaid(const Row& row) const;
   void RememberPaid(const Row& row);
@@ -100,6 +102,7 @@ class CustomerState {
  private:
   const KnownDevice* FindAmongAll(DeviceNumber device) const;
   void CatchUp(int64_t time);
+  void TakeCredits(int64_t time);
   void Expire(int64_t time);
   struct Recent {
     int64_t time;
@@ -116,6 +119,13 @@ class CustomerState {
   int64_t oldest_ = kNothing;
   bool old_ = false;                   // the account was there before the data begin
   std::vector<AccountNumber> others_;  // that were paid, beside contacts
+  struct Credit {
+    int64_t time;
+    int64_t amount;
+    bool card;
+  };
+  std::vector<Credit> credits_;     // that are expected: few
+  int64_t next_credit_ = kNothing;  // when the first of them comes
   int64_t next_income_ = 0;
   int64_t income_part_ = 0;
 };

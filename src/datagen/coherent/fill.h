@@ -12,6 +12,7 @@ namespace reveza::datagen::coherent {
 
 // Each begins the batch anew with a row for each element, at most Batch::kMaxRows.
 void FillTransactions(const Identity& identity, std::span<const Row> rows, Batch& batch);
+void FillSettlements(const Identity& identity, std::span<const SettlementRow> rows, Batch& batch);
 void FillAlerts(const Identity& identity, std::span<const Row> rows, Batch& batch);
 void FillDisputes(const Identity& identity, const Keys& keys, std::span<const Row> rows,
                   Batch& batch);
@@ -21,8 +22,5 @@ void FillAccounts(const Identity& identity, std::span<const AccountRow> rows, Ba
 void FillDevices(const Identity& identity, std::span<const DeviceUseRow> rows, Batch& batch);
 void FillChanges(const Identity& identity, std::span<const ChangeRow> rows, Batch& batch);
 void FillRings(const Identity& identity, std::span<const RingRow> rows, Batch& batch);
-
-// Whether the payment becomes a row of `disputes`.
-bool IsDisputed(const Row& row);
 
 }  // namespace reveza::datagen::coherent

@@ -6,28 +6,6 @@
 namespace reveza::datagen::coherent {
 namespace {
 
-struct Decision {
-  int64_t decided_at = 0;
-  int64_t refunded = 0;
-};
-
-// MED gives little back: the account is mostly empty by then. Shops lose most chargebacks.
-Decision Decide(const Keys& keys, const Row& row) {
-  Draws draws(keys.Of(Purpose::kEnd, row.number, 1));
-  Decision decision;
-  const bool med = row.kind == Kind::kPix;
-  const int64_t days = med ? draws.Between(3, 11) : draws.Between(20, 60);
-  decision.decided_at = row.reported_at + days * kDay + static_cast<int64_t>(draws.Below(kDay));
-  const uint64_t percent = draws.Below(100);
-  if (med) {
-    if (percent < 5) decision.refunded = row.amount;
-    if (percent >= 5 && percent < 15) decision.refunded = row.amount * draws.Between(5, 70) / 100;
-  } else if (percent < (row.fraud_role == FraudRole::kFirstParty && row.is_fraud ? 60u : 85u)) {
-    decision.refunded = row.amount;
-  }
-  return decision;
-}
-
 DisputeOutcome OutcomeOf(const Decision& decision, const Row& row) {
   if (decision.refunded == 0) return DisputeOutcome::kRefused;
   return decision.refunded == row.amount ? DisputeOutcome::kRefunded
@@ -36,12 +14,22 @@ DisputeOutcome OutcomeOf(const Decision& decision, const Row& row) {
 
 }  // namespace
 
-bool IsDisputed(const Row& row) {
-  if (row.reported_at == kNever || row.status != PaymentStatus::kApproved) return false;
-  if (row.kind != Kind::kPix && !IsCard(row.kind)) return false;
-  return !row.is_fraud ||
-         (row.fraud_role != FraudRole::kMuleHop && row.fraud_role != FraudRole::kCashOut &&
-          row.fraud_role != FraudRole::kStructuring);
+void FillSettlements(const Identity& identity, std::span<const SettlementRow> rows, Batch& batch) {
+  ColumnFiller<SettlementRow> fill(rows, batch);
+  fill.Identifier("settlement_id", identity.settlements(),
+                  [](const SettlementRow& row) { return row.row; });
+  fill.Identifier("transaction_id", identity.transactions(),
+                  [](const SettlementRow& row) { return row.row; });
+  fill.Identifier("customer_id", identity.customers(),
+                  [](const SettlementRow& row) { return row.customer; });
+  fill.Code("outcome", [](const SettlementRow& row) { return row.outcome; });
+  fill.CodeIf("reason", fill.Where([](const SettlementRow& row) {
+    return row.outcome != SettlementOutcome::kSettled;
+  }),
+              [](const SettlementRow& row) { return row.reason; });
+  fill.Number("settled_at", [](const SettlementRow& row) { return row.time; });
+  fill.Number("amount", [](const SettlementRow& row) { return row.amount; });
+  fill.Number("returned_amount", [](const SettlementRow& row) { return row.returned; });
 }
 
 void FillAlerts(const Identity& identity, std::span<const Row> rows, Batch& batch) {
@@ -71,10 +59,10 @@ void FillDisputes(const Identity& identity, const Keys& keys, std::span<const Ro
     return row.kind == Kind::kPix ? DisputeKind::kMed : DisputeKind::kChargeback;
   });
   fill.Number("opened_at", [](const Row& row) { return row.reported_at; });
-  fill.Number("decided_at", [&](const Row& row) { return Decide(keys, row).decided_at; });
+  fill.Number("decided_at", [&](const Row& row) { return DecisionOf(keys, row).decided_at; });
   fill.Number("claimed_amount", [](const Row& row) { return row.amount; });
-  fill.Number("refunded_amount", [&](const Row& row) { return Decide(keys, row).refunded; });
-  fill.Code("outcome", [&](const Row& row) { return OutcomeOf(Decide(keys, row), row); });
+  fill.Number("refunded_amount", [&](const Row& row) { return DecisionOf(keys, row).refunded; });
+  fill.Code("outcome", [&](const Row& row) { return OutcomeOf(DecisionOf(keys, row), row); });
 }
 
 void FillChanges(const Identity& identity, std::span<const ChangeRow> rows, Batch& batch) {

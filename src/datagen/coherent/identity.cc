@@ -117,6 +117,7 @@ Identity::Identity(const World& world)
       devices_({"DEV_"}, world.keys().Of(Purpose::kDeviceIds, 0)),
       merchants_({"MERCH_"}, world.keys().Of(Purpose::kMerchantIds, 0)),
       rings_({"RING_"}, world.keys().Of(Purpose::kRingIds, 0)),
+      settlements_({"STL_"}, world.keys().Of(Purpose::kTransactionIds, 0)),
       alerts_({"ALERT_"}, world.keys().Of(Purpose::kTransactionIds, 0)),
       disputes_({"DISP_"}, world.keys().Of(Purpose::kTransactionIds, 0)),
       account_numbers_(world.keys().Of(Purpose::kAccountIds, 1), kEightDigits),

@@ -38,6 +38,7 @@ class Identity {
   const Naming<6, 8>& merchants() const { return merchants_; }
   const Naming<5, 15>& rings() const { return rings_; }
   // With the digits of the transaction that they are about.
+  const Naming<4, 15>& settlements() const { return settlements_; }
   const Naming<6, 15>& alerts() const { return alerts_; }
   const Naming<5, 15>& disputes() const { return disputes_; }
 
@@ -63,6 +64,7 @@ class Identity {
   Naming<4, 15> devices_;
   Naming<6, 8> merchants_;
   Naming<5, 15> rings_;
+  Naming<4, 15> settlements_;
   Naming<6, 15> alerts_;
   Naming<5, 15> disputes_;
   Scramble account_numbers_;

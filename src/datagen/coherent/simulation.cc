@@ -226,15 +226,33 @@ Status Simulation::Finish(CustomerState& customer, bool certain, Draws& draws, R
   if (!certain) bank_.StayBelowLimits(customer, draws, row);
   bank_.Decide(customer, certain, draws, row);
   bank_.Book(customer, row);
-  if (IsPaid(row)) PayReceiver(row);
   row.reported_at = fraud_.ReportedAt(row);
+  if (const Status status = Settle(customer, certain, draws, row); !status) return status;
   return tables_->PutRow();
 }
 
-// Inside the block money arrives at once. What a chain brings comes with the next hop.
-void Simulation::PayReceiver(const Row& row) {
-  const uint64_t local = row.receiver - first_customer_;
-  if (!row.is_fraud && local < customers_.size()) customers_[local].balance += row.amount;
+// Inside the block money arrives at once, or when a pending payment settles. What a chain brings
+// comes with the next hop.
+Status Simulation::Settle(CustomerState& customer, bool certain, Draws& draws, const Row& row) {
+  if (!IsPaid(row)) return {};
+  const bool inside = IsInside(row);
+  const bool pending = row.status == PaymentStatus::kPending;
+  if (inside && !pending && !row.is_fraud) {
+    customers_[row.receiver - first_customer_].balance += row.amount;
+  }
+  const bool card = row.kind == Kind::kCreditCard;
+  if (IsDisputed(row)) {
+    const Decision decision = DecisionOf(world_->keys(), row);
+    if (decision.refunded > 0) customer.Expect(decision.decided_at, decision.refunded, card);
+  }
+  if (certain) return {};
+  const auto settlement = SettlementOf(row, inside, draws);
+  if (!settlement) return {};
+  if (settlement->returned > 0) customer.Expect(settlement->time, settlement->returned, card);
+  if (inside && !row.is_fraud) {
+    customers_[row.receiver - first_customer_].Expect(settlement->time, row.amount, false);
+  }
+  return tables_->Put(*settlement);
 }
 
 Status Simulation::PutRingRow(const FraudPlan& plan, const Row& row) {

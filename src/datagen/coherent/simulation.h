@@ -34,7 +34,8 @@ class Simulation {
   Status PutRingRow(const FraudPlan& plan, const Row& row);
   void AddDevice(CustomerState& customer, KnownDevice device);
   void BuyPhone(CustomerState& customer, int64_t time);
-  void PayReceiver(const Row& row);
+  bool IsInside(const Row& row) const { return row.receiver - first_customer_ < customers_.size(); }
+  Status Settle(CustomerState& customer, bool certain, Draws& draws, const Row& row);
   Row& NewRow(const CustomerState& customer, int64_t time);
   Status Finish(CustomerState& customer, bool certain, Draws& draws, Row& row);
 

@@ -12,6 +12,7 @@ TableBatches::TableBatches(const World& world, const Identity& identity,
       wanted_(wanted.begin(), wanted.end()),
       sink_(&sink),
       transactions_(kTransactions),
+      settlements_(kSettlements),
       alerts_(kAlerts),
       disputes_(kDisputes),
       customers_(kCustomers),
@@ -30,6 +31,11 @@ bool TableBatches::Wants(const Table& table) const {
 bool TableBatches::WantsRows() const {
   return std::ranges::any_of(
       wanted_, [](const Table* table) { return table != &kCustomers && table != &kAccounts; });
+}
+
+Status TableBatches::Put(const SettlementRow& settlement) {
+  settlement_rows_.push_back(settlement);
+  return settlement_rows_.size() < Batch::kMaxRows ? Status{} : FlushSettlements();
 }
 
 Status TableBatches::Put(const DeviceUseRow& device) {
@@ -78,6 +84,13 @@ Status TableBatches::FlushRows() {
   return {};
 }
 
+Status TableBatches::FlushSettlements() {
+  if (settlement_rows_.empty() || !Wants(kSettlements)) return settlement_rows_.clear(), Status{};
+  FillSettlements(*identity_, settlement_rows_, settlements_);
+  settlement_rows_.clear();
+  return Send(settlements_);
+}
+
 Status TableBatches::FlushAccounts() {
   if (account_rows_.empty()) return {};
   if (Wants(kCustomers)) {
@@ -117,6 +130,7 @@ Status TableBatches::Flush() {
   Status status = FlushAccounts();
   if (status) status = FlushDevices();
   if (status) status = FlushRows();
+  if (status) status = FlushSettlements();
   if (status) status = FlushChanges();
   if (status) status = FlushRings();
   return status;

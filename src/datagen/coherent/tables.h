@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "datagen/batch.h"
+#include "datagen/coherent/aftermath.h"
 #include "datagen/coherent/chains.h"
 #include "datagen/coherent/customer_state.h"
 #include "datagen/coherent/identity.h"
@@ -58,6 +59,7 @@ class TableBatches {
   // The next payment, to be made in place; it stays where it is until PutRow.
   Row& NewRow() { return rows_.emplace_back(); }
   Status PutRow() { return rows_.size() < kRowsAtOnce ? Status{} : FlushRows(); }
+  Status Put(const SettlementRow& settlement);
   Status Put(const DeviceUseRow& device);
   Status Put(const ChangeRow& change);
   Status Put(const RingRow& member);
@@ -69,6 +71,7 @@ class TableBatches {
   static constexpr std::size_t kRowsAtOnce = 256;
 
   Status FlushRows();
+  Status FlushSettlements();
   Status FlushAccounts();
   Status FlushDevices();
   Status FlushChanges();
@@ -80,6 +83,7 @@ class TableBatches {
   std::vector<const Table*> wanted_;
   BatchSink* sink_;
   Batch transactions_;
+  Batch settlements_;
   Batch alerts_;
   Batch disputes_;
   Batch customers_;
@@ -88,6 +92,7 @@ class TableBatches {
   Batch changes_;
   Batch rings_;
   std::vector<Row> rows_;
+  std::vector<SettlementRow> settlement_rows_;
   std::vector<AccountRow> account_rows_;
   std::vector<DeviceUseRow> device_rows_;
   std::vector<ChangeRow> change_rows_;
