@@ -134,8 +134,8 @@ std::string TimeOf(int64_t time) {
 }
 
 std::string SummaryText(const StreamProgress& progress, const datagen::EventSink& sink) {
-  std::string text =
-      fmt::format("{} events, {}", FormatCount(progress.events), FormatSize(progress.bytes));
+  std::string text = fmt::format("{} event{}, {}", FormatCount(progress.events),
+                                 progress.events == 1 ? "" : "s", FormatSize(progress.bytes));
   if (progress.events > 0) {
     text += fmt::format(" in {:.1f} s: {:.1f}/s; from {} to {}", Seconds(progress.elapsed),
                         RateOf(progress), TimeOf(progress.first_time), TimeOf(progress.last_time));
