@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what building Reveza needs and this machine has not. Run it as often as you like.
 #
-#   tools/setup.sh [--quiet] [build|test|check|fuzz|browser|all]...     (default: build)
+#   tools/setup.sh [--quiet] [build|test|check|fuzz|bench|browser|all]...     (default: build)
 #
 #   build   compiler, libraries, Arrow from its wheel, the chart library of reports from npm (into
 #           build/charts), and where no CUDA toolkit is installed NVIDIA's wheels; wheels go into a
@@ -10,6 +10,7 @@
 #           the servers that tests talk to, built into build/servers; for root, the browser too
 #   check   what `make check` needs besides
 #   fuzz    what `make fuzz` needs besides
+#   bench   the wheels of other generators, that bench/fraudgen.sh measures beside ours; not in `all`
 #   browser Chromium, in which a test opens reports: 124 MB to fetch
 #
 # Debian 12 and 13 and Ubuntu 24.04 have all of it under the same names. Only root can install
@@ -28,6 +29,7 @@ environment=build/python
 requirements=tools/requirements.txt
 arrow_requirements=tools/requirements-arrow.txt
 test_requirements=tools/requirements-test.txt
+bench_requirements=tools/requirements-bench.txt
 npm_requirements=tools/requirements-npm.txt
 charts=build/charts
 chart_requirements=tools/requirements-charts.txt
@@ -287,14 +289,14 @@ main() {
         sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' tools/setup.sh
         exit 0
         ;;
-      build | test | check | fuzz | browser) parts+=("$part") ;;
+      build | test | check | fuzz | bench | browser) parts+=("$part") ;;
       all) parts+=(build test check fuzz browser) ;;
       *) fail "unknown argument '$part'; tools/setup.sh --help lists them" ;;
     esac
   done
   ((${#parts[@]})) || parts=(build)
   for part in "${parts[@]}"; do
-    [[ $part != test ]] || continue
+    [[ $part != test && $part != bench ]] || continue
     local -n group=${part}_packages
     packages+=("${group[@]}")
   done
@@ -308,6 +310,9 @@ main() {
     need_wheels 'Readers of data' "$test_requirements" 'some tests are skipped'
     need_servers 'the tests that write to buckets are skipped'
     want_browser
+  fi
+  if [[ " ${parts[*]} " == *" bench "* ]]; then
+    need_wheels 'Other generators' "$bench_requirements" 'bench/fraudgen.sh leaves them out'
   fi
 }
 

@@ -1,4 +1,4 @@
-"""Measures fraudgen: rows a second and memory, beside the disk, one writer's threads and DuckDB.
+"""Measures fraudgen: rows a second and memory, beside the disk, one writer's threads and others.
 
   measure.py --build BUILD --json FILE [--rows N] [--folder DIR] [--rounds N]
 
@@ -8,6 +8,7 @@ finds the processor time beside the wall time: where they differ, others used th
 
 import argparse
 import dataclasses
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -185,6 +186,43 @@ class Bench:
         target.unlink()
 
 
+    def tpchgen(self) -> None:
+        """The 16 columns of TPC-H's largest table, which it makes for databases to be measured with."""
+        program = pathlib.Path(sys.executable).with_name("tpchgen-cli")
+        if not program.exists():
+            print("no tpchgen-cli: it is left out (tools/setup.sh bench)")
+            return
+        version = importlib.metadata.version("tpchgen-cli")
+        target = self.folder / "tpch"
+        scale = max(self.rows / 6_000_000, 0.01)
+
+        def once():
+            shutil.rmtree(target, ignore_errors=True)
+            os.sync()
+            seconds, processor, memory = run_all(
+                [[str(program), "parquet", "--scale-factor", f"{scale:.2f}", "--tables=lineitem",
+                  "--compression=ZSTD(1)", "--num-threads=1", "--quiet",
+                  f"--output-dir={target}"]], None)
+            size = sum(file.stat().st_size for file in target.rglob("*.parquet"))
+            return round(scale, 2) * 6_000_000, size, seconds, processor, memory
+        self.keep(self.best(f"tpchgen-cli {version} lineitem, ZSTD-1, one thread", once))
+        shutil.rmtree(target)
+
+    def faker(self) -> None:
+        if importlib.util.find_spec("faker") is None:
+            print("no Faker: it is left out (tools/setup.sh bench)")
+            return
+        script = pathlib.Path(__file__).with_name("faker_rows.py")
+        version = importlib.metadata.version("faker")
+        rows = 20_000
+
+        def once():
+            seconds, processor, memory = run_all([[sys.executable, "-B", str(script), str(rows)]],
+                                                 str(self.folder / "faker.jsonl"))
+            return rows, (self.folder / "faker.jsonl").stat().st_size, seconds, processor, memory
+        self.keep(self.best(f"Faker {version}, 10 fields, JSON lines", once))
+
+
 def models(program: str) -> list[str]:
     """Those that the program knows; it names them when it is asked for another."""
     said = subprocess.run([program, "--model", "?"], capture_output=True, text=True, check=False)
@@ -213,6 +251,8 @@ def main() -> None:
             if any(line.startswith("Arrow ") for line in version):
                 bench.columns(model)
         bench.duckdb()
+        bench.tpchgen()
+        bench.faker()
         print(f"load {os.getloadavg()[0]:.1f} at the end")
     pathlib.Path(options.json).write_text(json.dumps(
         [dataclasses.asdict(figure) for figure in bench.figures], indent=2) + "\n", "utf-8")

@@ -52,6 +52,7 @@ rm -r package
 CHART = "@somebody/draw 2.1.0 dist/draw.min.js " + hashlib.sha256(b"draw()\n").hexdigest()
 CHARTS = "requirements-charts.txt"
 REQUIREMENTS = ("requirements.txt", "requirements-arrow.txt", "requirements-test.txt")
+BENCH = "requirements-bench.txt"
 SERVERS = "requirements-go.txt"
 SITE = "build/python/lib/python3.11/site-packages"
 
@@ -61,7 +62,7 @@ class Setup(TreeTest):
         super().setUp()
         self.tree.chmod(0o755)
         (self.tree / "tools").mkdir()
-        for name in ("setup.sh", *REQUIREMENTS, SERVERS):
+        for name in ("setup.sh", *REQUIREMENTS, BENCH, SERVERS):
             shutil.copy(ROOT / "tools" / name, self.tree / "tools" / name)
         for name, text in (("dpkg-query", DPKG_QUERY), ("apt-get", APT_GET), ("go", GO),
                            ("npm", NPM)):
@@ -157,6 +158,16 @@ class Setup(TreeTest):
         self.assertIn("polars", lines[0])
         self.assertRegex(lines[-2], r"^ok  versitygw v\d+\.\d+\.\d+ in build/servers$")
         self.assertEqual(lines[-1], "ok  chromium 12.2.0")
+
+    def test_other_generators_are_only_looked_for_when_asked(self):
+        self.install(*sum(self.packages.values(), []))
+        status, lines, errors = self.run_setup("all")
+        self.assertEqual((status, errors), (0, ""))
+        self.assertNotIn("generators", "".join(lines))
+        self.make_wheels(BENCH)
+        status, lines, errors = self.run_setup("bench")
+        self.assertEqual((status, errors, len(lines)), (0, "", 1))
+        self.assertRegex(lines[0], "^ok  Other generators: tpchgen-cli .*, faker ")
 
     def test_servers_are_built_once_for_each_version(self):
         for _ in range(2):
