@@ -93,6 +93,7 @@ bool AllCouldRunAlone(const Books& books, const Job& job, GpuId gpu, Bytes bytes
 }
 
 void ConsiderContexts(Books& books) {
+  if (!books.AllAreKnown()) return;
   for (auto& [gpu, card] : books.gpus) {
     if (card.maker && books.Reached(card.maker_limit)) card.maker.reset();
     if (card.maker || card.context_for) continue;
@@ -108,10 +109,11 @@ void ConsiderContexts(Books& books) {
       }
       context.obstacle = ObstacleOf(books, context, estimate);
       if (context.obstacle != Obstacle::kNone) continue;
-      if (MakeFit(books, gpu, estimate, 0, /*best_effort=*/false) == Fit::kYes) {
-        card.context_for = context.client;
-      }
-      break;
+      card.context_for = context.client;
+      const Fit fit = MakeFit(books, gpu, 0);
+      if (fit != Fit::kYes) card.context_for.reset();
+      if (fit != Fit::kNoHostMemory) break;
+      context.obstacle = Obstacle::kHostMemory;
     }
   }
 }

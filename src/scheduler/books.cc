@@ -96,21 +96,48 @@ Bytes Books::Fixed(const Job& job, GpuId gpu) const {
 Bytes Books::FixedOfOthers(JobId job, GpuId gpu) const {
   Bytes sum = 0;
   for (const auto& [id, other] : jobs) {
-    if (id != job) sum += Fixed(other, gpu);
+    if (id == job) continue;
+    for (const auto& [client_id, client] : other.clients) {
+      sum += Fixed(client, gpu) + ApprovedFixed(client, gpu);
+    }
   }
   return sum;
+}
+
+Bytes Books::ApprovedSwappable(const Client& client, GpuId gpu) const {
+  Bytes sum = 0;
+  for (const PendingGrowth& growth : growths) {
+    if (!growth.approved || growth.client != client.id || growth.gpu != gpu) continue;
+    if (growth.kind == GrowthKind::kSwappable && !client.resident_only) sum += growth.bytes;
+  }
+  return sum;
+}
+
+Bytes Books::ApprovedFixed(const Client& client, GpuId gpu) const {
+  Bytes sum = 0;
+  for (const PendingGrowth& growth : growths) {
+    if (!growth.approved || growth.client != client.id || growth.gpu != gpu) continue;
+    if (growth.kind == GrowthKind::kPinned || client.resident_only) sum += growth.bytes;
+  }
+  const auto card = gpus.find(gpu);
+  const bool context = card != gpus.end() && card->second.context_for == client.id;
+  return sum + (context ? ContextEstimate(card->second) : 0);
 }
 
 Bytes Books::Entry(const Job& job, GpuId gpu) const {
   Bytes sum = Claim(job, gpu);
   for (const PendingGrowth& growth : growths) {
-    if (growth.job != job.id || growth.gpu != gpu) continue;
-    // A turn that goes on after a failed drain has not got it yet.
-    const bool on_entry = job.phase != Phase::kIn && !job.in_turn &&
-                          growth.kind == GrowthKind::kPinned && !growth.Blocked();
-    if (growth.approved || on_entry) sum += growth.bytes;
+    if (growth.job == job.id && growth.gpu == gpu && ComesWithEntry(growth)) sum += growth.bytes;
   }
   return sum;
+}
+
+bool Books::ComesWithEntry(const PendingGrowth& growth) const {
+  if (growth.approved) return true;
+  const Job& job = jobs.at(growth.job);
+  // A turn that goes on after a failed drain has not got it yet.
+  return job.phase != Phase::kIn && !job.in_turn && growth.kind == GrowthKind::kPinned &&
+         !growth.Blocked();
 }
 
 Bytes Books::Need(const Job& job, GpuId gpu) const {

@@ -168,9 +168,15 @@ class Books {
   Bytes Fixed(const Client& client, GpuId gpu) const;
   Bytes Claim(const Job& job, GpuId gpu) const;
   Bytes Fixed(const Job& job, GpuId gpu) const;
+  // What of others stays; what is as good as given to them, and not in their books yet, included.
   Bytes FixedOfOthers(JobId job, GpuId gpu) const;
+  // Approved for a client and not given yet: growth that can move, or growth and a context that
+  // cannot.
+  Bytes ApprovedSwappable(const Client& client, GpuId gpu) const;
+  Bytes ApprovedFixed(const Client& client, GpuId gpu) const;
   // What a job needs to be in: its claim, and growth that it waits for and that counts by then.
   Bytes Entry(const Job& job, GpuId gpu) const;
+  bool ComesWithEntry(const PendingGrowth& growth) const;
   Bytes Need(const Job& job, GpuId gpu) const;
   // The credit that the next context of a GPU gets.
   Bytes ContextEstimate(const Gpu& gpu) const;
@@ -209,8 +215,12 @@ class Books {
   // A condition on time; asks to be woken when it becomes true.
   bool Reached(Time time);
 
+  // No client of an earlier daemon is expected any more; else asks to be woken then.
+  bool AllAreKnown() { return Reached(all_known_at); }
+
   Config config;
   Time now{0};
+  Time all_known_at{0};
   std::optional<Time> wake;
   std::map<JobId, Job> jobs;
   std::map<ClientId, JobId> job_of;

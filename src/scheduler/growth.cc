@@ -20,16 +20,19 @@ bool Impossible(const Books& books, const PendingGrowth& growth) {
          books.gpus.at(growth.gpu).Limit();
 }
 
-// Fixed memory that is as good as given, and not in the books of others yet.
-Bytes PromisedToOthers(const Books& books, const PendingGrowth& growth) {
+// What others of the same job will have by then: what is approved, and what was asked for earlier
+// and comes with the entry of the job.
+Bytes OfTheSameJob(const Books& books, const PendingGrowth& growth) {
   Bytes sum = 0;
+  bool earlier = true;
   for (const PendingGrowth& other : books.growths) {
-    const bool promised = other.approved && other.kind == GrowthKind::kPinned;
-    if (promised && other.gpu == growth.gpu && other.job != growth.job) sum += other.bytes;
+    if (&other == &growth) {
+      earlier = false;
+    } else if (other.job == growth.job && other.gpu == growth.gpu) {
+      sum += other.approved || (earlier && books.ComesWithEntry(other)) ? other.bytes : 0;
+    }
   }
-  const Gpu& gpu = books.gpus.at(growth.gpu);
-  const bool context = gpu.context_for && books.job_of.at(*gpu.context_for) != growth.job;
-  return sum + (context ? books.ContextEstimate(gpu) : 0);
+  return sum;
 }
 
 Obstacle ObstacleOf(Books& books, const PendingGrowth& growth) {
@@ -37,8 +40,8 @@ Obstacle ObstacleOf(Books& books, const PendingGrowth& growth) {
   const Job& job = books.jobs.at(growth.job);
   const bool swappable =
       growth.kind == GrowthKind::kSwappable && !books.Find(growth.client)->resident_only;
-  if (books.Claim(job, growth.gpu) + growth.bytes + books.FixedOfOthers(job.id, growth.gpu) +
-          PromisedToOthers(books, growth) >
+  if (books.Claim(job, growth.gpu) + OfTheSameJob(books, growth) + growth.bytes +
+          books.FixedOfOthers(job.id, growth.gpu) >
       books.gpus.at(growth.gpu).Limit()) {
     return Obstacle::kFixedMemory;
   }
@@ -95,18 +98,21 @@ bool Deadlocked(const Books& books, const PendingGrowth& growth) {
   });
 }
 
+// What has no room on the host now has none later either: nobody grows on, and no eviction that
+// failed is to be tried again.
+bool HostMemoryIsAllThereIs(Books& books) {
+  bool rests = false;
+  for (const auto& [id, job] : books.jobs) rests = !books.Reached(job.evictable_at) || rests;
+  return AllHaveSettled(books) && !rests;
+}
+
 void Approve(Books& books, PendingGrowth& growth) {
   Job& job = books.jobs.at(growth.job);
-  switch (MakeFit(books, growth.gpu, growth.bytes, growth.job, /*best_effort=*/false)) {
-    case Fit::kYes:
-      growth.approved = true;
-      break;
-    case Fit::kItself:
-      if (books.Reached(job.closable_at)) Leave(books, job);
-      break;
-    case Fit::kNotNow:
-      break;
-  }
+  growth.approved = true;
+  const Fit fit = MakeFit(books, growth.gpu, growth.job);
+  growth.approved = fit == Fit::kYes;
+  if (fit == Fit::kNoHostMemory) growth.obstacle = Obstacle::kHostMemory;
+  if (fit == Fit::kItself && books.Reached(job.closable_at)) Leave(books, job);
 }
 
 // Growths that need no wait are answered; true: this one is.
@@ -126,24 +132,37 @@ bool Settle(Books& books, PendingGrowth& growth) {
   return true;
 }
 
+bool MayBeApproved(const Books& books, const PendingGrowth& growth) {
+  if (growth.Blocked() || growth.approved) return false;
+  // A context that is being made may turn out larger than thought; what is pinned stays.
+  const std::optional<ClientId>& maker = books.gpus.at(growth.gpu).maker;
+  if (growth.kind == GrowthKind::kPinned && maker && *maker != growth.client) return false;
+  const Job& job = books.jobs.at(growth.job);
+  const bool is_in = job.phase == Phase::kIn || job.phase == Phase::kEntering;
+  return is_in && job.clients.at(growth.client).gate == Gate::kOpen;
+}
+
 }  // namespace
 
 void ConsiderGrowths(Books& books) {
-  std::erase_if(books.growths, [&](PendingGrowth& growth) { return Settle(books, growth); });
+  if (!books.AllAreKnown()) return;
   std::set<GpuId> waiting;  // in order of asking, on each GPU
-  for (PendingGrowth& growth : books.growths) {
-    if (growth.Blocked() || growth.approved || waiting.contains(growth.gpu)) continue;
-    // A context that is being made may turn out larger than thought; what is pinned stays.
-    const std::optional<ClientId>& maker = books.gpus.at(growth.gpu).maker;
-    if (growth.kind == GrowthKind::kPinned && maker && *maker != growth.client) continue;
-    const Client& client = *books.Find(growth.client);
-    const Phase phase = books.jobs.at(growth.job).phase;
-    if (client.gate != Gate::kOpen || (phase != Phase::kIn && phase != Phase::kEntering)) continue;
-    Approve(books, growth);
-    if (!growth.approved) waiting.insert(growth.gpu);
+  // One after the other: what one is given or promised is not there for the next.
+  for (auto growth = books.growths.begin(); growth != books.growths.end();) {
+    if (Settle(books, *growth)) {
+      growth = books.growths.erase(growth);
+      continue;
+    }
+    if (MayBeApproved(books, *growth) && !waiting.contains(growth->gpu)) {
+      Approve(books, *growth);
+      if (!growth->approved && !growth->Blocked()) waiting.insert(growth->gpu);
+    }
+    ++growth;
   }
   // A job that has just begun to leave needs no memory for its swappable growths.
-  std::erase_if(books.growths, [&](PendingGrowth& growth) { return Settle(books, growth); });
+  std::erase_if(books.growths, [&](PendingGrowth& growth) {
+    return books.Find(growth.client)->gate != Gate::kOpen && Settle(books, growth);
+  });
 }
 
 bool BreakDeadlock(Books& books) {
@@ -153,7 +172,7 @@ bool BreakDeadlock(Books& books) {
   auto youngest = books.growths.end();
   for (auto growth = books.growths.begin(); growth != books.growths.end(); ++growth) {
     if (!growth->Blocked() || !Deadlocked(books, *growth)) continue;
-    if (growth->obstacle == Obstacle::kHostMemory && !AllHaveSettled(books)) continue;
+    if (growth->obstacle == Obstacle::kHostMemory && !HostMemoryIsAllThereIs(books)) continue;
     if (youngest == books.growths.end() ||
         books.jobs.at(growth->job).joined > books.jobs.at(youngest->job).joined) {
       youngest = growth;

@@ -58,7 +58,7 @@ void TellContention(Books& books) {
 }
 
 void TellArenas(Books& books) {
-  if (EverythingFits(books)) return;
+  if (EverythingFits(books) || !books.AllAreKnown()) return;
   const Bytes reserved = books.HostReserved();
   Bytes left = books.config.host_budget - std::min(books.config.host_budget, reserved);
   for (auto& [job_id, job] : books.jobs) {

@@ -5,13 +5,15 @@
 namespace reveza::scheduler {
 namespace {
 
-// What a client has of swappable memory, credit for more included: the books show that only later.
+// What a client has of swappable memory, what is given or approved included: the books show that
+// only later.
 Bytes Held(const Books& books, const Client& client, GpuId gpu) {
   const auto entry = client.gpus.find(gpu);
   if (client.resident_only || entry == client.gpus.end()) return 0;
   const Bytes claim = Books::Claim(client, gpu);
   const Bytes fixed = books.Fixed(client, gpu);
-  return std::max(entry->second.books.Swappable(), claim > fixed ? claim - fixed : 0);
+  return std::max(entry->second.books.Swappable(), claim > fixed ? claim - fixed : 0) +
+         books.ApprovedSwappable(client, gpu);
 }
 
 // The jobs' claims with one more wish. `rounded`: each may be a granule larger than what is known
@@ -61,7 +63,7 @@ class Claims {
   }
 
   Bytes Claim(const Client& client, GpuId gpu) const {
-    return books_.Fixed(client, gpu) + Swappable(client, gpu) +
+    return books_.Fixed(client, gpu) + books_.ApprovedFixed(client, gpu) + Swappable(client, gpu) +
            (IsExtra(client, gpu) ? extra_.fixed : 0);
   }
 

@@ -38,19 +38,22 @@ Bytes HostFree(const Books& books) {
   return books.config.host_budget > reserved ? books.config.host_budget - reserved : 0;
 }
 
-// What the jobs of `in` lack on a GPU beyond what is free or on its way back.
-std::int64_t Shortage(const Books& books, GpuId gpu, const JobSet& in) {
-  std::int64_t shortage = -books.Free(gpu) - static_cast<std::int64_t>(books.Returning(gpu));
-  for (const JobId id : in) {
-    shortage += static_cast<std::int64_t>(books.Deficit(books.jobs.at(id), gpu));
-  }
+// What the jobs of `in`, and an approved context, lack on a GPU.
+Bytes Lacking(const Books& books, GpuId gpu, const JobSet& in) {
+  Bytes sum = 0;
+  for (const JobId id : in) sum += books.Deficit(books.jobs.at(id), gpu);
   for (const PendingGrowth& growth : books.growths) {
-    if (growth.gpu != gpu || !growth.approved || !in.contains(growth.job)) continue;
-    shortage += static_cast<std::int64_t>(growth.bytes);
+    if (growth.gpu != gpu || !in.contains(growth.job) || !books.ComesWithEntry(growth)) continue;
+    sum += growth.bytes;
   }
   const Gpu& card = books.gpus.at(gpu);
-  if (card.context_for) shortage += static_cast<std::int64_t>(books.ContextEstimate(card));
-  return shortage;
+  return sum + (card.context_for ? books.ContextEstimate(card) : 0);
+}
+
+// The same beyond what is free or on its way back.
+std::int64_t Shortage(const Books& books, GpuId gpu, const JobSet& in) {
+  return static_cast<std::int64_t>(Lacking(books, gpu, in)) - books.Free(gpu) -
+         static_cast<std::int64_t>(books.Returning(gpu));
 }
 
 struct Grant {
@@ -170,28 +173,48 @@ bool GivesWay(Books& books, const Job& job, const Job& grower) {
 }
 
 // Who may be closed to make room, the first to go first: idle ones, then those whose slice is over,
-// those that ran longest first, then those that came in last. `grower` 0: not for growth, but for
-// something that comes before any slice.
+// those that ran longest first, then those that came in last; at the very end who has nowhere to
+// go. `grower` 0: not for growth, but for something that comes before any slice.
 std::vector<Job*> ClosingOrder(Books& books, GpuId gpu, JobId grower) {
-  std::vector<Job*> order;
+  const auto key = [&](const Job& job) {
+    const bool over = SliceIsOver(books, job);
+    return std::make_tuple(
+        KeepsItsPlace(books, job), job.phase == Phase::kEntering && job.displaced_others,
+        !(over && job.AllIdle()), !over,
+        over ? job.turn_start.count() : -static_cast<Time::rep>(job.entered), job.id);
+  };
+  std::vector<std::pair<decltype(key(Job{})), Job*>> order;
   for (auto& [id, job] : books.jobs) {
     if (id == grower || books.Entry(job, gpu) <= books.Fixed(job, gpu)) continue;
     if (job.phase != Phase::kIn && job.phase != Phase::kEntering) continue;
-    if (grower == 0 || GivesWay(books, job, books.jobs.at(grower))) order.push_back(&job);
+    if (grower == 0 || GivesWay(books, job, books.jobs.at(grower))) {
+      order.emplace_back(key(job), &job);
+    }
   }
-  const auto key = [&](const Job* job) {
-    const bool over = SliceIsOver(books, *job);
-    return std::make_tuple(job->phase == Phase::kEntering && job->displaced_others,
-                           !(over && job->AllIdle()), !over,
-                           over ? job->turn_start.count() : -static_cast<Time::rep>(job->entered));
-  };
-  std::sort(order.begin(), order.end(),
-            [&](const Job* a, const Job* b) { return key(a) < key(b); });
-  return order;
+  std::sort(order.begin(), order.end());
+  std::vector<Job*> jobs;
+  for (const auto& [position, job] : order) jobs.push_back(job);
+  return jobs;
 }
 
-bool FitsWith(const Books& books, GpuId gpu, const JobSet& in, Bytes bytes) {
-  return books.Demand(gpu, in) + bytes <= books.gpus.at(gpu).Limit();
+bool HasRoom(Books& books, GpuId gpu, const JobSet& in) {
+  return books.Fits(gpu, in) && EvictionsSuffice(books, in);
+}
+
+// Whether the job could have what is approved for it with nobody else in.
+bool HasRoomAlone(Books& books, const Job& job) {
+  return books.CanRunAlone(job) && EvictionsSuffice(books, JobSet{job.id});
+}
+
+// Those closed first may not have been needed once a larger one was chosen.
+template <typename Enough>
+void LeaveWhoMust(Books& books, const std::vector<Job*>& closing, JobSet in, Enough enough) {
+  for (Job* job : closing) {
+    in.insert(job->id);
+    if (enough(in)) continue;
+    in.erase(job->id);
+    Leave(books, *job);
+  }
 }
 
 }  // namespace
@@ -201,7 +224,8 @@ bool EvictionsSuffice(Books& books, const JobSet& in) {
   std::map<ClientId, Bytes> planned;
   for (const auto& [gpu, card] : books.gpus) {
     std::int64_t shortage = Shortage(books, gpu, in);
-    if (shortage <= 0) continue;
+    // What a card is beyond its budget keeps nobody waiting who lacks nothing there.
+    if (shortage <= 0 || Lacking(books, gpu, in) == 0) continue;
     const Bytes granule = std::max<Bytes>(card.config.granule, 1);
     for (Job* job : EvictionOrder(books, in)) {
       if (shortage <= 0) break;
@@ -225,45 +249,53 @@ bool EvictionsSuffice(Books& books, const JobSet& in) {
   return true;
 }
 
-Fit MakeFit(Books& books, GpuId gpu, Bytes bytes, JobId grower, bool best_effort) {
+Fit MakeFit(Books& books, GpuId gpu, JobId grower) {
   JobSet in = books.InOrEntering();
   JobSet in_later = in;  // when also those have left that cannot be closed now
   std::vector<Job*> closing;
   for (Job* job : ClosingOrder(books, gpu, grower)) {
-    if (FitsWith(books, gpu, in, bytes)) break;
+    if (HasRoom(books, gpu, in)) break;
     in_later.erase(job->id);
     if (job->GateOpenSomewhere() && !books.Reached(job->closable_at)) continue;
     in.erase(job->id);
     closing.push_back(job);
   }
-  if (!FitsWith(books, gpu, in, bytes) && !best_effort) {
-    if (grower == 0 || FitsWith(books, gpu, in_later, bytes)) return Fit::kNotNow;
+  if (HasRoom(books, gpu, in)) {
+    LeaveWhoMust(books, closing, in,
+                 [&](const JobSet& fewer) { return HasRoom(books, gpu, fewer); });
+    return Fit::kYes;
+  }
+  if (HasRoom(books, gpu, in_later)) return Fit::kNotNow;
+  const bool lacks_host_memory = books.Fits(gpu, in_later);
+  if (grower != 0 && in_later.size() > 1) {
     JobSet others = books.InOrEntering();
     others.erase(grower);
-    return books.Fits(gpu, others) && in_later.size() > 1 ? Fit::kItself : Fit::kNotNow;
+    const bool its_turn_will_do = !lacks_host_memory || HasRoomAlone(books, books.jobs.at(grower));
+    if (its_turn_will_do && books.Fits(gpu, others)) return Fit::kItself;
   }
-  // Those closed first may not have been needed once a larger one was chosen.
-  for (Job* job : closing) {
-    in.insert(job->id);
-    if (FitsWith(books, gpu, in, bytes)) continue;
-    in.erase(job->id);
-    Leave(books, *job);
-  }
-  return FitsWith(books, gpu, in, bytes) ? Fit::kYes : Fit::kNotNow;
+  return lacks_host_memory ? Fit::kNoHostMemory : Fit::kNotNow;
 }
 
 void Shrink(Books& books) {
   for (auto& [gpu, card] : books.gpus) {
-    if (books.Fits(gpu, books.InOrEntering())) continue;
+    JobSet in = books.InOrEntering();
+    if (books.Fits(gpu, in)) continue;
     card.context_for.reset();
     for (PendingGrowth& growth : books.growths) {
       if (growth.gpu == gpu) growth.approved = false;
     }
-    MakeFit(books, gpu, 0, 0, /*best_effort=*/true);
+    std::vector<Job*> closing;
+    for (Job* job : ClosingOrder(books, gpu, 0)) {
+      if (books.Fits(gpu, in)) break;
+      if (job->GateOpenSomewhere() && !books.Reached(job->closable_at)) continue;
+      in.erase(job->id);
+      closing.push_back(job);
+    }
+    LeaveWhoMust(books, closing, in, [&](const JobSet& fewer) { return books.Fits(gpu, fewer); });
   }
 }
 
-void GiveUpHopelessEntries(Books& books) {
+void GiveUpWhatIsHopeless(Books& books) {
   std::vector<Job*> entering = EnteringByAge(books);
   while (!entering.empty() && !EvictionsSuffice(books, books.InOrEntering())) {
     Job& last = *entering.back();
@@ -271,6 +303,14 @@ void GiveUpHopelessEntries(Books& books) {
     bool lacks = false;
     for (const auto& [gpu, card] : books.gpus) lacks = lacks || books.Deficit(last, gpu) > 0;
     if (lacks && !last.GateOpenSomewhere()) Leave(books, last);
+  }
+  for (auto& [gpu, card] : books.gpus) {
+    if (!card.context_for || EvictionsSuffice(books, books.InOrEntering())) continue;
+    card.context_for.reset();
+  }
+  for (auto growth = books.growths.rbegin(); growth != books.growths.rend(); ++growth) {
+    if (!growth->approved || EvictionsSuffice(books, books.InOrEntering())) continue;
+    growth->approved = false;
   }
 }
 

@@ -221,5 +221,19 @@ TEST(Room, ADeathInTheMiddleOfASwapInLetsTheOthersIn) {
   EXPECT_EQ(script.CardOf(1).books.resident, kBig);
 }
 
+// What one card is beyond its budget for good is nothing to those who use another.
+TEST(Room, ACardBeyondItsBudgetHoldsUpNoOther) {
+  Script script;
+  script.SetBudget(1, 16 * kGiB);
+  script.Newcomer(1, 0);
+  script.SetExternal(16 * kGiB);
+  for (ClientId client : {2, 3}) {
+    script.Newcomer(client, 12 * kGiB, 1);
+    script.Want(client);
+  }
+  script.Wait(seconds(31));
+  EXPECT_TRUE(script.Open(3));
+}
+
 }  // namespace
 }  // namespace reveza::scheduler

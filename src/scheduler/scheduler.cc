@@ -40,7 +40,7 @@ class Scheduler::Impl {
       const std::size_t before = books.decisions.size();
       books.wake.reset();
       Shrink(books);
-      GiveUpHopelessEntries(books);
+      GiveUpWhatIsHopeless(books);
       ConsiderGrowths(books);
       ConsiderContexts(books);
       UpdateQueue(books);
@@ -151,6 +151,7 @@ void Scheduler::ClientResumed(Time now, ClientId client, GpuId gpu, const Footpr
   Books& books = impl_->books;
   Holding* holding = impl_->HoldingOf(client, gpu);
   if (holding == nullptr) return;
+  books.all_known_at = books.now + books.config.takeover_settles;
   holding->books = footprint;
   holding->backed = footprint.Swappable();
   holding->credit = credit;

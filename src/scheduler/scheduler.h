@@ -45,6 +45,9 @@ struct Config {
   Time context_limit = std::chrono::seconds(60);  // a client that is given a context must make it
   Bytes context_estimate = 640 * kMiB;            // until one was measured on the GPU
   double link_estimate = 20e9;                    // bytes/s, until a handover was measured
+  // After a client of an earlier daemon came, others may still come: nothing new is given for so
+  // long.
+  Time takeover_settles = std::chrono::seconds(1);
   // A job whose largest footprint did not rise for so long is taken to have all that it wants.
   Time growth_settles = std::chrono::seconds(10);
 };

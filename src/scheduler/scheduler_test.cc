@@ -71,6 +71,47 @@ TEST(Scheduler, ANewDaemonTakesTheLivingOver) {
   EXPECT_EQ(script.GpuOf().credit_out, 14 * kGiB);
 }
 
+// What the first to come back asks for may be what the next one holds.
+TEST(Scheduler, ANewDaemonGivesNothingNewUntilAllHaveComeBack) {
+  Script script;
+  Scheduler& scheduler = script.scheduler();
+  for (ClientId client : {1, 2, 3}) script.Join(client, client);
+  const Footprint books{0, 0, 6 * kGiB, kGiB};
+  scheduler.ClientResumed(script.now(), 1, Script::kGpu, books, 7 * kGiB, true);
+  scheduler.GrowthWanted(script.now(), 1, 7, Script::kGpu, GrowthKind::kPinned, 6 * kGiB);
+  scheduler.ContextWanted(script.now(), 3, Script::kGpu);
+  scheduler.Tick(milliseconds(500));
+  scheduler.ClientResumed(milliseconds(500), 2, Script::kGpu, books, 7 * kGiB, true);
+  const Time settled = milliseconds(500) + Script::DefaultConfig().takeover_settles;
+  EXPECT_EQ(scheduler.NextWakeup(), settled);
+  scheduler.Tick(settled - milliseconds(1));
+  for (const Decision& decision : scheduler.TakeDecisions()) {
+    EXPECT_FALSE(std::holds_alternative<AnswerGrowth>(decision));
+    EXPECT_FALSE(std::holds_alternative<AdmitContext>(decision));
+  }
+  scheduler.Tick(settled);
+  bool admitted = false;
+  for (const Decision& decision : scheduler.TakeDecisions()) {
+    EXPECT_FALSE(std::holds_alternative<AnswerGrowth>(decision));  // 2 holds what 1 asks for
+    admitted = admitted || std::holds_alternative<AdmitContext>(decision);
+  }
+  EXPECT_TRUE(admitted);
+}
+
+// What a client that has not come back yet has reserved already may not be given away.
+TEST(Scheduler, ANewDaemonAsksForNoArenasUntilAllHaveComeBack) {
+  Script script;
+  script.Join(1, 1);
+  Scheduler& scheduler = script.scheduler();
+  scheduler.ClientResumed(script.now(), 1, Script::kGpu, Footprint{0, 17 * kGiB, 0, kGiB}, kGiB,
+                          false);
+  EXPECT_TRUE(scheduler.TakeDecisions().empty());
+  scheduler.Tick(Script::DefaultConfig().takeover_settles);
+  const std::vector<Decision> decisions = scheduler.TakeDecisions();
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<PrepareArena>(decisions[0]));
+}
+
 TEST(Scheduler, MoreThanTheBudgetAfterATakeoverIsEvictedBeforeAnythingIsGiven) {
   Script script;
   script.Join(1, 1);

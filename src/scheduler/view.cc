@@ -46,7 +46,6 @@ WaitReason GrowthReason(const Books& books, const Job& job) {
     if (growth.job != job.id) continue;
     if (growth.obstacle == Obstacle::kFixedMemory) return WaitReason::kGpuMemory;
     if (growth.obstacle == Obstacle::kHostMemory) return WaitReason::kHostMemory;
-    if (growth.approved && books.Returning(growth.gpu) == 0) return WaitReason::kHostMemory;
     return WaitReason::kTurn;
   }
   return WaitReason::kNone;
