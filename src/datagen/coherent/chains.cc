@@ -202,12 +202,26 @@ void Chains::PassOn(Chain& chain, Draws& draws) const {
   }
 }
 
+// A kind that rises is refused more often at first, one that falls at the end.
+FraudType Chains::TypeOf(ChainId id, Draws& draws) const {
+  constexpr int kTries = 16;
+  uint32_t type = types_[type_choice_.Of(draws.Bits())];
+  const auto progress = static_cast<int64_t>(id.stratum * 1'000 / of_block_);
+  for (int i = 0; i < kTries; ++i) {
+    const int64_t drift = world_->parameters().typologies[type].drift_thousandths;
+    const int64_t share = 1'000'000 + drift * (2 * progress - 1'000);
+    if (drift == 0 || static_cast<int64_t>(draws.Below(2'000'000)) < share) break;
+    type = types_[type_choice_.Of(draws.Bits())];
+  }
+  return static_cast<FraudType>(type);
+}
+
 Chain Chains::At(ChainId id) const {
   Chain chain;
   Draws draws(Key(id));
   const ChainParameters& chains = world_->parameters().chains;
   chain.hops = static_cast<uint32_t>(draws.Between(chains.least_hops, chains.most_hops));
-  chain.type = static_cast<FraudType>(types_[type_choice_.Of(draws.Bits())]);
+  chain.type = TypeOf(id, draws);
   chain.victim = VictimOf(id, draws);
   const int64_t length =
       std::max<int64_t>(1, StratumBegin(id.stratum + 1) - StratumBegin(id.stratum));

@@ -95,6 +95,7 @@ class Chains {
   uint64_t Key(ChainId id) const;
   int64_t StratumBegin(uint64_t stratum) const;
   uint64_t VictimOf(ChainId id, Draws& draws) const;
+  FraudType TypeOf(ChainId id, Draws& draws) const;
   void Pay(Chain& chain, int64_t day, Draws& draws) const;
   void PassOn(Chain& chain, Draws& draws) const;
 

@@ -119,8 +119,8 @@ void CustomerState::TakeCredits(int64_t time) {
 void CustomerState::CatchUp(int64_t time) {
   while (next_income_ <= time) {
     const bool december = DateOf(next_income_ / kDay).month == 12;
-    balance +=
-        december && person.profile != Profile::kBusinessOwner ? 2 * income_part_ : income_part_;
+    const int64_t income = income_part_ * month.income_thousandths / 1'000;
+    balance += december && person.profile != Profile::kBusinessOwner ? 2 * income : income;
     const int64_t bill = std::max<int64_t>(0, std::min(credit_used, balance * 9 / 10));
     balance -= bill;
     credit_used -= bill;

@@ -32,6 +32,7 @@ struct Month {
   int64_t new_phone_at = kNever;
   int64_t new_number_at = kNever;
   int64_t spree_day = kNever;
+  int64_t income_thousandths = 1'000;  // of what it was at first
 };
 
 class CustomerState {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <numeric>
 #include <tuple>
 
@@ -192,7 +193,13 @@ uint32_t FraudPlanner::Victim(FraudType type, Draws& draws, int64_t& from, int64
 // When an episode begins: as the victim lives, or when the thief likes.
 int64_t FraudPlanner::FirstTime(const Typology& typology, Profile profile, int64_t from,
                                 int64_t until, Draws& draws) const {
-  const int64_t moment = draws.Between(from, until - 1);
+  int64_t moment = draws.Between(from, until - 1);
+  // The later of two moments is as often late as it is not early, so it is a share that rises.
+  const int32_t drift = typology.drift_thousandths;
+  if (drift != 0 && draws.Below(1'000) < static_cast<uint64_t>(std::abs(drift))) {
+    const int64_t other = draws.Between(from, until - 1);
+    moment = drift > 0 ? std::max(moment, other) : std::min(moment, other);
+  }
   int64_t hour = PaymentTimes::UsualHour(profile, draws);
   if (!draws.Chance(uint64_t{world_->parameters().Overlap()} * 1000)) {
     if (typology.hours == HourUse::kOffice) hour = draws.Between(9, 17);

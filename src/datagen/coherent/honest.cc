@@ -149,6 +149,7 @@ Month HonestLife::PlanMonth(const CustomerState& customer, const Slice& slice,
   month.key = world_->keys().Of(Purpose::kMonth, customer.person.number,
                                 static_cast<uint16_t>(slice.index));
   month.rows = rows;
+  month.income_thousandths = Scaled(1'000, slice.begin());
   month.standing_orders = StandingOrders(customer.person.profile, rows);
   Draws draws(month.key);
   const uint64_t factor = parameters.LookalikeFactor();
@@ -210,12 +211,26 @@ bool HonestLife::WhereIs(const CustomerState& customer, int64_t time, Place& pla
   return true;
 }
 
+int64_t HonestLife::Scaled(int64_t scale, int64_t time) const {
+  const int64_t growth = world_->parameters().drift.amounts_thousandths;
+  return growth == 0 ? scale : scale * (1'000'000 + growth * world_->Progress(time)) / 1'000'000;
+}
+
+bool HonestLife::HasMoved(uint32_t thousandths, int64_t time, Draws& draws) const {
+  return thousandths != 0 &&
+         draws.Chance(thousandths * static_cast<uint64_t>(world_->Progress(time)));
+}
+
 Kind HonestLife::KindOf(const CustomerState& customer, int64_t time, Draws& draws) const {
   const auto profile = static_cast<std::size_t>(customer.person.profile);
   const auto kind = static_cast<Kind>(kinds_[profile].Of(draws.Bits()));
   const int64_t hour = time % kDay / kHour;
   const bool banking_hours = hour >= 7 && hour < 17 && WeekdayOf(time / kDay) < Weekday::kSaturday;
-  return kind == Kind::kTed && !banking_hours ? Kind::kPix : kind;
+  if (kind == Kind::kTed && !banking_hours) return Kind::kPix;
+  const bool replaceable = kind == Kind::kTed || kind == Kind::kDebitCard ||
+                           kind == Kind::kBoleto || kind == Kind::kWithdrawal;
+  const uint32_t to_pix = world_->parameters().drift.to_pix_thousandths;
+  return replaceable && HasMoved(to_pix, time, draws) ? Kind::kPix : kind;
 }
 
 void HonestLife::Pay(const CustomerState& customer, uint32_t index, Row& row) const {
@@ -267,10 +282,11 @@ void HonestLife::ByDevice(const CustomerState& customer, Draws& draws, Row& row)
   const uint64_t percent = draws.Below(100);
   row.channel = Channel::kMobileApp;
   row.device = customer.main_device.device;
-  if (percent < web) {
+  const uint32_t to_mobile = world_->parameters().drift.to_mobile_thousandths;
+  if (percent < web && !HasMoved(to_mobile, row.time, draws)) {
     row.channel = Channel::kWebBanking;
     row.device = customer.second_device.device;
-  } else if (percent < web + whatsapp && row.kind == Kind::kPix) {
+  } else if (percent >= web && percent < web + whatsapp && row.kind == Kind::kPix) {
     row.channel = Channel::kWhatsappPay;
   }
   row.ip = OwnAddress(customer, row.time, draws);
@@ -292,7 +308,8 @@ void HonestLife::PayPerson(const CustomerState& customer, Draws& draws, Row& row
   const Parameters& parameters = world_->parameters();
   ByDevice(customer, draws, row);
   const auto median = person_medians_[static_cast<std::size_t>(customer.person.profile)];
-  const int64_t amount = LogNormal(draws.Bits(), median * customer.scale / kOne, 85'000);
+  const int64_t amount =
+      LogNormal(draws.Bits(), median * Scaled(customer.scale, row.time) / kOne, 85'000);
   row.amount = RoundSum(amount, draws.Bits());
   const uint64_t strange =
       uint64_t{parameters.lookalikes.stranger_paid} * parameters.LookalikeFactor() / 1000;
@@ -319,9 +336,9 @@ void HonestLife::PayWithCard(const CustomerState& customer, Draws& draws, Row& r
   Shop(customer, category, city, draws, row);
 }
 
-int64_t HonestLife::GoodsAmount(const CustomerState& customer, uint32_t category,
+int64_t HonestLife::GoodsAmount(const CustomerState& customer, uint32_t category, int64_t time,
                                 Draws& draws) const {
-  const int64_t median = medians_[category] * customer.goods_scale / kOne;
+  const int64_t median = medians_[category] * Scaled(customer.goods_scale, time) / kOne;
   const int64_t amount = LogNormal(draws.Bits(), median, deviations_[category]);
   const int64_t most = MostAmount(category);
   const int64_t least = lists::kMerchantCategories[category].least * 50;
@@ -340,7 +357,7 @@ void HonestLife::Shop(const CustomerState& customer, uint32_t category, uint32_t
   const auto position = static_cast<uint32_t>(UpperProduct(even * even, kMerchantsOfCity));
   row.merchant = MerchantOf(city, category, position);
   row.has_merchant = true;
-  row.amount = GoodsAmount(customer, category, draws);
+  row.amount = GoodsAmount(customer, category, row.time, draws);
   if (!IsCard(row.kind)) return;
   row.has_ip = false;
   row.card = Mix(customer.person.key ^ (row.kind == Kind::kCreditCard ? 0x63u : 0x64u));
@@ -377,10 +394,12 @@ void HonestLife::PayBill(const CustomerState& customer, Draws& draws, Row& row) 
                             static_cast<uint32_t>(bits % (kMerchantsOfCity / 64)));
   row.has_merchant = true;
   const int64_t usual =
-      LogNormal(bits, medians_[category] * customer.goods_scale / kOne, deviations_[category]);
+      LogNormal(bits, medians_[category] * Scaled(customer.goods_scale, row.time) / kOne,
+                deviations_[category]);
   row.amount = std::max<int64_t>(usual * draws.Between(850, 1'150) / 1000, 1'000);
-  const bool branch =
-      customer.person.profile == Profile::kTraditionalSenior && draws.Chance(350'000);
+  const bool branch = customer.person.profile == Profile::kTraditionalSenior &&
+                      draws.Chance(350'000) &&
+                      !HasMoved(world_->parameters().drift.to_mobile_thousandths, row.time, draws);
   if (branch) {
     row.channel = Channel::kBranch;
   } else {
@@ -397,9 +416,10 @@ void HonestLife::PayStandingOrder(const CustomerState& customer, uint32_t index,
   row.merchant = MerchantOf(customer.person.city, category,
                             static_cast<uint32_t>((bits >> 8) % (kMerchantsOfCity / 64)));
   row.has_merchant = true;
-  row.amount = Price(LogNormal(Mix(bits), medians_[category] * customer.goods_scale / kOne,
-                               deviations_[category] / 2),
-                     bits >> 20);
+  row.amount =
+      Price(LogNormal(Mix(bits), medians_[category] * Scaled(customer.goods_scale, row.time) / kOne,
+                      deviations_[category] / 2),
+            bits >> 20);
 }
 
 void HonestLife::TopUp(const CustomerState& customer, Draws& draws, Row& row) const {
@@ -412,7 +432,8 @@ void HonestLife::TopUp(const CustomerState& customer, Draws& draws, Row& row) co
 
 void HonestLife::Withdraw(const CustomerState& customer, Draws& draws, Row& row) const {
   row.channel = Channel::kAtm;
-  const int64_t amount = LogNormal(draws.Bits(), 15'000 * customer.goods_scale / kOne, 70'000);
+  const int64_t amount =
+      LogNormal(draws.Bits(), 15'000 * Scaled(customer.goods_scale, row.time) / kOne, 70'000);
   row.amount = Cash(amount);
   if (row.has_place) {
     row.place.latitude += static_cast<int32_t>(draws.Between(-9'000, 9'000));

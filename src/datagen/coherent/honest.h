@@ -62,7 +62,11 @@ class HonestLife {
   void TopUp(const CustomerState& customer, Draws& draws, Row& row) const;
   void Withdraw(const CustomerState& customer, Draws& draws, Row& row) const;
   void ByDevice(const CustomerState& customer, Draws& draws, Row& row) const;
-  int64_t GoodsAmount(const CustomerState& customer, uint32_t category, Draws& draws) const;
+  int64_t GoodsAmount(const CustomerState& customer, uint32_t category, int64_t time,
+                      Draws& draws) const;
+  // What drifts: a scale of amounts at a time, and whether a payment is of the new way already.
+  int64_t Scaled(int64_t scale, int64_t time) const;
+  bool HasMoved(uint32_t thousandths, int64_t time, Draws& draws) const;
 
   const World* world_;
   std::vector<WeightedChoice> kinds_;       // by profile

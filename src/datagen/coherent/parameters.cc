@@ -45,6 +45,19 @@ Status CheckTypology(const Typology& typology, std::string_view name) {
     return Invalid("report_hours" + of +
                    " should be at least 1, reported_thousandths at most 1000");
   }
+  if (typology.drift_thousandths < -1000 || typology.drift_thousandths > 1000) {
+    return Invalid("drift_thousandths" + of + " should be from -1000 to 1000");
+  }
+  return {};
+}
+
+Status CheckDrift(const Drift& drift) {
+  if (drift.amounts_thousandths < -900 || drift.amounts_thousandths > 10'000) {
+    return Invalid("amounts_thousandths of the drift should be from -900 to 10000");
+  }
+  if (drift.to_pix_thousandths > 1000 || drift.to_mobile_thousandths > 1000) {
+    return Invalid("to_pix_thousandths and to_mobile_thousandths should be from 0 to 1000");
+  }
   return {};
 }
 
@@ -97,7 +110,7 @@ Status Check(const Parameters& parameters) {
         "chains should have 1 to 6 hops, delays up to 30 minutes, fees up to 0.2, mules up to 0.09 "
         "of the customers and most_share up to 0.8");
   }
-  return {};
+  return CheckDrift(parameters.drift);
 }
 
 }  // namespace reveza::datagen::coherent

@@ -41,6 +41,7 @@ struct Typology {
   int64_t most_amount = 0;
   uint32_t report_hours = 1;          // until it is reported, the median
   uint32_t reported_thousandths = 0;  // how many would be at difficulty 0
+  int32_t drift_thousandths = 0;      // -1000 to 1000: how much more common it becomes, see Drift
 };
 
 struct ChainParameters {
@@ -81,6 +82,15 @@ struct RiskWeights {
   uint32_t blocked_thousandths = 300;  // of those above
 };
 
+// What changes from the first day to the end, evenly: thousandths, none unless asked for. A kind of
+// fraud has its own: at 1000 there is none of it at the beginning and twice its mean at the end, at
+// -1000 the reverse; its rows in all remain.
+struct Drift {
+  int32_t amounts_thousandths = 0;     // incomes and honest amounts grow by so much
+  uint32_t to_pix_thousandths = 0;     // of other payments that a PIX can replace, become one
+  uint32_t to_mobile_thousandths = 0;  // of payments in the browser or a branch, are by telephone
+};
+
 struct Parameters {
   uint64_t seed = 42;
   uint64_t rows = 1'000'000;
@@ -96,6 +106,7 @@ struct Parameters {
   ChainParameters chains;
   Lookalikes lookalikes;
   RiskWeights risk;
+  Drift drift;
 
   static std::array<Typology, kFraudTypes> DefaultTypologies();
 

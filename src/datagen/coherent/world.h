@@ -68,6 +68,8 @@ class World {
   const Keys& keys() const { return keys_; }
   int64_t begin() const { return parameters_.first_day * kDay; }
   int64_t end() const { return (parameters_.last_day + 1) * kDay; }
+  // How much of the period is over at a time in it, in thousandths.
+  int64_t Progress(int64_t time) const { return (time - begin()) * 1'000 / (end() - begin()); }
 
   // Blocks are even: from one to the next, rows, frauds and customers differ by one at most.
   uint64_t customers() const { return customers_; }

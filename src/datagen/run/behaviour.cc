@@ -62,7 +62,8 @@ void AddTypology(std::vector<Entry>& entries, std::string_view name, Typology& t
       {"least_amount", &typology.least_amount},
       {"most_amount", &typology.most_amount},
       {"report_hours", &typology.report_hours},
-      {"reported_thousandths", &typology.reported_thousandths}};
+      {"reported_thousandths", &typology.reported_thousandths},
+      {"drift_thousandths", &typology.drift_thousandths}};
   for (const auto& [key, place] : places) entries.push_back({section, key, place});
   for (std::size_t i = 0; i < typology.kinds.size(); ++i) {
     entries.push_back({section + ".kinds", coherent::kKindNames.at(i), &typology.kinds.at(i)});
@@ -105,6 +106,10 @@ std::vector<Entry> EntriesOf(Parameters& parameters) {
                {"alert_above", &risk.alert_above},
                {"block_above", &risk.block_above},
                {"blocked_thousandths", &risk.blocked_thousandths}});
+  coherent::Drift& drift = parameters.drift;
+  add("drift", {{"amounts_thousandths", &drift.amounts_thousandths},
+                {"to_pix_thousandths", &drift.to_pix_thousandths},
+                {"to_mobile_thousandths", &drift.to_mobile_thousandths}});
   for (std::size_t i = 0; i < parameters.typologies.size(); ++i) {
     AddTypology(entries, coherent::kFraudTypeNames.at(i), parameters.typologies.at(i));
   }
