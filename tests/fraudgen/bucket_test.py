@@ -79,6 +79,7 @@ class Bucket(Case):
         super().setUp()
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
+        self.server_folder = pathlib.Path(folder.name, "buckets/bucket")
         server, self.endpoint = start_server(pathlib.Path(folder.name))
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
@@ -159,6 +160,35 @@ class Bucket(Case):
         done = self.fraudgen(*command[1:])
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(without_etags(self.objects("data")), hashes(folder))
+
+    def parts_under_way(self) -> set[str]:
+        """This server keeps the parts of an upload that is not finished in a folder of its own."""
+        return {str(part.parent) for part in self.server_folder.glob(".sgwtmp/multipart/*/*/*")
+                if part.name.isdigit()}
+
+    def test_what_a_killed_run_had_under_way_is_aborted(self) -> None:
+        if "without cpp-httplib" in self.fraudgen("version").stdout:
+            self.skipTest("built without cpp-httplib")
+        somebody_elses = self.client.open_output_stream("bucket/data/other.bin")
+        somebody_elses.write(bytes(11 << 20))
+        while not (others := self.parts_under_way()):
+            time.sleep(0.02)
+        # One file of more than a part, by a run that is ended once a part is there.
+        command = ("--output", "s3://bucket/data", "--no-date-partition", "--quiet", "--rows", 60000,
+                   "--format", "jsonl", "--file-rows", 0)
+        run = subprocess.Popen([PROGRAM, *map(str, command)], env=self.environment)
+        while self.parts_under_way() == others and run.poll() is None:
+            time.sleep(0.005)
+        run.kill()
+        self.assertEqual(run.wait(), -signal.SIGKILL)
+        self.assertGreater(self.parts_under_way(), others)
+        # Another part of the data has other files: it is none of its business.
+        self.assertEqual(self.fraudgen(*command, "--shard", "2/2").returncode, 0)
+        self.assertGreater(self.parts_under_way(), others)
+        done = self.fraudgen(*command)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.parts_under_way(), others)
+        somebody_elses.close()
 
     def test_shards_at_the_same_time_are_one_data_set(self) -> None:
         arguments = ("--rows", 30000, "--format", "csv", "--file-rows", 7000)

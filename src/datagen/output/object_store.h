@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "datagen/output/byte_sink.h"
 #include "datagen/output/store_address.h"
+#include "datagen/output/unfinished_uploads.h"
 
 namespace reveza::datagen {
 
@@ -40,6 +41,11 @@ class ObjectStore {
   // Bytes that become an object when they are whole, in place of what had its name. At most kParts
   // of kPartBytes are in memory.
   virtual Result<std::unique_ptr<ByteSink>> Create(std::string_view key) = 0;
+
+  // Uploads to keys that begin with PREFIX/ which are under way, or were when whoever made them
+  // died.
+  virtual Result<std::vector<UnfinishedUpload>> Unfinished(std::string_view prefix) = 0;
+  virtual Status Abort(const UnfinishedUpload& upload) = 0;
 };
 
 // The library below can be begun once in a process, and must be ended before the process is: so

@@ -27,7 +27,18 @@ std::string Bucket::PathOf(std::string_view name) const {
 
 Status Bucket::Prepare() {
   if (auto names = List(); !names) return std::unexpected(names.error());
+  // Who may not list them can still write.
+  unfinished_ = store_.Unfinished(address_.prefix).value_or(std::vector<UnfinishedUpload>());
   return {};
+}
+
+void Bucket::Clean(std::string_view name) {
+  const std::string key = KeyOf(name);
+  for (const UnfinishedUpload& upload : unfinished_) {
+    if (upload.key != key) continue;
+    const Status aborted = store_.Abort(upload);
+    static_cast<void>(aborted);
+  }
 }
 
 Result<std::vector<std::string>> Bucket::List() { return store_.List(address_.prefix); }

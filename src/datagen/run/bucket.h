@@ -26,8 +26,9 @@ class Bucket final : public Destination {
   Result<std::optional<std::string>> ReadSmall(std::string_view name) override;
   Result<std::optional<StoredFile>> Look(std::string_view name) override;
   Result<std::string> HashOf(std::string_view name) override;
-  // Nothing that is unfinished has a name in a bucket.
-  void Clean(std::string_view) override {}
+  // Aborts the uploads of this file that were under way when Prepare looked. What cannot be aborted
+  // stays: it is in nobody's way, and the bucket's life cycle may take it.
+  void Clean(std::string_view name) override;
   Result<std::unique_ptr<ByteSink>> Create(std::string_view name) override;
   std::string PathOf(std::string_view name) const override;
 
@@ -36,6 +37,7 @@ class Bucket final : public Destination {
 
   ObjectStore& store_;
   const StoreAddress address_;
+  std::vector<UnfinishedUpload> unfinished_;  // only Prepare writes it
 };
 
 }  // namespace reveza::datagen

@@ -222,7 +222,30 @@ class S3Store final : public ObjectStore {
         std::make_unique<ObjectSink>(connection_, key, *std::move(stream)), kPartBytes, kParts);
   }
 
+  // Arrow has no call for these two.
+  Result<std::vector<UnfinishedUpload>> Unfinished(std::string_view prefix) override {
+    return ListUnfinished(Server(), fmt::format("{}{}", prefix, prefix.empty() ? "" : "/"));
+  }
+
+  Status Abort(const UnfinishedUpload& upload) override {
+    return AbortUnfinished(Server(), upload);
+  }
+
  private:
+  // Keys of a role change, so they are asked for each time.
+  StoreServer Server() const {
+    const arrow::fs::S3Options& options = connection_.files->options();
+    return {.host = options.endpoint_override.empty()
+                        ? fmt::format("s3.{}.amazonaws.com", options.region)
+                        : options.endpoint_override,
+            .tls = options.scheme == "https",
+            .region = options.region,
+            .bucket = connection_.address.bucket,
+            .keys = {.access_key = options.GetAccessKey(),
+                     .secret_key = options.GetSecretKey(),
+                     .session_token = options.GetSessionToken()}};
+  }
+
   const Connection connection_;
 };
 
