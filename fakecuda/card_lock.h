@@ -22,6 +22,13 @@ class Card::Lock {
 
  private:
   static void Repair(CardState* state) {
+    // What it was about to free when it died is held by nobody.
+    for (int i = 0; i < state->allocations_used; ++i) {
+      AllocationSlot& slot = state->allocations[i];
+      if (slot.state != AllocationState::kHeld || !slot.holders.Empty()) continue;
+      slot.state = AllocationState::kReleasing;
+      slot.release_at = 0;
+    }
     for (int device = 0; device < kMostDevices; ++device) state->used[device] = 0;
     for (int i = 0; i < state->allocations_used; ++i) {
       const AllocationSlot& slot = state->allocations[i];

@@ -1,7 +1,10 @@
 #include "card.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -70,6 +73,24 @@ TEST_F(CardTest, MemoryLivesAsLongAsSomebodyHoldsIt) {
   EXPECT_EQ(other->Used(0), kGranule);
   other->Drop(info.id);
   EXPECT_EQ(other->Used(0), 0u);
+}
+
+// A process that is killed between giving its hold up and freeing what nobody holds any more.
+TEST_F(CardTest, WhatAProcessWasFreeingWhenItDiedIsFreed) {
+  const auto card = Open();
+  AllocationInfo info;
+  ASSERT_TRUE(card->Allocate(0, 3 * kGranule, 0, &info));
+  const pid_t child = fork();
+  if (child == 0) {
+    const int file = open((options_.directory + "/cards").c_str(), O_RDWR);
+    auto* state = static_cast<CardState*>(
+        mmap(nullptr, sizeof(CardState), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+    pthread_mutex_lock(&state->mutex);
+    state->allocations[0].holders = {};
+    _exit(0);
+  }
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(card->Used(0), 0u);
 }
 
 TEST_F(CardTest, TheFirstProcessDecidesTheSize) {
