@@ -66,6 +66,14 @@ TEST_F(ContextsOfTwo, ADeadMakerPassesTheTurnOn) {
   EXPECT_EQ(Admitted(), 2u);
 }
 
+TEST_F(ContextsOfTwo, WhatIsToBePinnedWaitsForNoDeadMaker) {
+  script_.Leave(2);
+  script_.Grow(8, 7, 64 * kMiB, GrowthKind::kPinned);
+  EXPECT_FALSE(script_.Answered(7));
+  script_.Leave(1);
+  EXPECT_EQ(script_.AnswerTo(7), Growth::kGranted);
+}
+
 TEST(Admission, TheLargestContextSeenIsTheEstimate) {
   Script script;
   script.Join(1, 1);
