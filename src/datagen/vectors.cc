@@ -1,6 +1,7 @@
 #include "datagen/vectors.h"
 
-#if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
+// That header is C to clang in its strict mode, which we only check with.
+#if defined(__x86_64__) && !defined(__clang__) && __has_include(<sys/platform/x86.h>)
 #include <sys/platform/x86.h>
 #define REVEZA_HAS(c_library, compiler) CPU_FEATURE_ACTIVE(c_library)
 #elif defined(__x86_64__)
