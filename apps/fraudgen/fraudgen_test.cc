@@ -106,6 +106,19 @@ TEST_F(FraudgenTest, FlagsThatDoNotGoTogether) {
   ExpectError("--threads some --rows 5", kUsage, "--workers = some");
 }
 
+TEST_F(FraudgenTest, FoldersThatCannotBe) {
+  ExpectError("--partition yeer --rows 5", kUsage,
+              "--partition: there is no column 'yeer'; did you");
+  ExpectError("--partition amount --rows 5", kUsage, "too many values for a folder each");
+  ExpectError("--partition type,year --rows 5", kUsage, "come before other keys");
+  ExpectError("--partition year --output - --rows 5", kUsage, "leave one");
+  ExpectError("--partition month --rows 5", kUsage, "begin with year,month");
+  ExpectError("--partition profession --rows 5", kUsage, "64 are the most");
+  ExpectError("--partition operating_state --rows 5", kUsage, "no table of this model has");
+  ExpectError("--model classic --partition year,month,day --rows 5000", kUsage,
+              "in no order of time");
+}
+
 TEST_F(FraudgenTest, ShardsThatAreNone) {
   ExpectError("--shard 4/3", kUsage, "--shard: '4/3': there is no shard 4 of 3; they are 1 to 3");
   ExpectError("--shard 0/3", kUsage, "they are 1 to 3");

@@ -62,7 +62,7 @@ Result<Prepared> Prepare(const RunArguments& arguments, StopSignals& signals) {
   if (!model) return std::unexpected(model.error());
   prepared.model = *std::move(model);
   auto plan = Plan::Make(*prepared.model, prepared.settings.format, prepared.settings.FileRows(),
-                         arguments.shard);
+                         arguments.shard, prepared.settings.Partition());
   if (!plan) return std::unexpected(plan.error());
   prepared.plan = *std::move(plan);
   return prepared;
@@ -199,6 +199,9 @@ const datagen::Table* FindTable(const datagen::Model& model, const std::string& 
 
 int GenerateStream(const RunArguments& arguments) {
   const Format format = arguments.settings.format;
+  if (!arguments.settings.partition.empty()) {
+    return Say(kUsage, "--partition makes folders, and --output - has none; leave one");
+  }
   if (arguments.json) {
     return Say(kUsage, "--json and --output - would both write to standard output; leave one");
   }

@@ -67,7 +67,7 @@ Result<uint64_t> RowsOf(const Settings& settings, const std::function<bool()>& o
   return datagen::RowsForSize(
       settings.size.value_or(Settings::kDefaultSize),
       [&](uint64_t rows) { return MakeModel(settings, rows); }, settings.Options(),
-      settings.FileRows(), on_batch);
+      settings.FileRows(), on_batch, settings.Partition());
 }
 
 datagen::MadeBy MadeByOf(const Settings& settings) {

@@ -44,12 +44,12 @@ int ShowPlan(const RunArguments& arguments) {
   if (!rows) return Say(rows.error());
   const auto model = MakeModel(settings, *rows);
   if (!model) return Say(model.error());
-  const auto plan =
-      datagen::Plan::Make(**model, settings.format, settings.FileRows(), arguments.shard);
+  const auto plan = datagen::Plan::Make(**model, settings.format, settings.FileRows(),
+                                        arguments.shard, settings.Partition());
   if (!plan) return Say(plan.error());
   const auto begin = Clock::now();
-  const auto estimate =
-      datagen::EstimateSize(**model, settings.Options(), settings.FileRows(), GoOn);
+  const auto estimate = datagen::EstimateSize(**model, settings.Options(), settings.FileRows(),
+                                              GoOn, settings.Partition());
   if (!estimate) return Say(estimate.error());
   const double block_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
 

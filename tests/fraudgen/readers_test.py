@@ -126,6 +126,38 @@ class Readers:
                 import polars
                 self.expect_same(table, polars.read_parquet(file).to_dicts())
 
+    def test_folders_are_columns(self) -> None:
+        self.need_parquet()
+        asked = (*self.asked, "--format", "parquet")
+        months = self.make("months", *asked, "--partition", "year,month") / "transactions"
+        types = self.make("types", *asked, "--partition", "type,is_fraud") / "transactions"
+        fraudgen.output_of("check", self.place / "months", "--quiet")
+        fraudgen.output_of("check", self.place / "types", "--quiet")
+        keys = [(row["transaction_id"], row["type"], row["is_fraud"],
+                 int(row["timestamp"][:4]), int(row["timestamp"][5:7]))
+                for row in self.rows["transactions"]]
+        if have("duckdb"):
+            import duckdb
+            seen = duckdb.sql("SELECT transaction_id, year::INT, month::INT FROM read_parquet("
+                              f"'{months}/*/*/*.parquet', hive_partitioning = true)").fetchall()
+            self.assertEqual(sorted(seen), sorted((key[0], *key[3:]) for key in keys))
+            seen = duckdb.sql("SELECT transaction_id, type, is_fraud::BOOLEAN FROM read_parquet("
+                              f"'{types}/*/*/*.parquet', hive_partitioning = true)").fetchall()
+            self.assertEqual(sorted(seen), sorted(key[:3] for key in keys))
+        if have("pyarrow"):
+            import pyarrow.dataset
+            import pyarrow.parquet
+            data = pyarrow.dataset.dataset(months, format="parquet", partitioning="hive")
+            seen = data.to_table(columns=["transaction_id", "year", "month"]).to_pylist()
+            self.assertEqual(sorted(tuple(row.values()) for row in seen),
+                             sorted((key[0], *key[3:]) for key in keys))
+            file = next(types.rglob("*.parquet"))
+            names = pyarrow.parquet.ParquetFile(file).schema_arrow.names
+            self.assertNotIn("type", names)
+            self.assertNotIn("is_fraud", names)
+            data = pyarrow.dataset.dataset(types, format="parquet", partitioning="hive")
+            self.assertEqual(data.count_rows(), ROWS)
+
     def test_arrow(self) -> None:
         self.need_parquet()
         made = self.make("arrow", *self.asked, "--format", "arrow")

@@ -128,7 +128,13 @@ Result<CheckResult> CheckFolder(const std::filesystem::path& folder, const OnRow
   checks.push_back(std::make_unique<LabelCheck>(ReadSettings(*data, result.outcomes)));
   if (data->coherent()) {
     checks.push_back(CheckRules(CoherentRules()));
-    checks.push_back(std::make_unique<TimelineCheck>());
+    if (data->DividedByValues()) {
+      result.outcomes.push_back({Outcome::Verdict::kSkipped,
+                                 "timeline: what rows say of each other",
+                                 "the rows are divided by their values, not in order of time"});
+    } else {
+      checks.push_back(std::make_unique<TimelineCheck>());
+    }
     checks.push_back(CheckShares(CoherentShares(), {}, /*by_profile=*/false));
   } else {
     checks.push_back(CheckRules(ClassicRules()));

@@ -52,6 +52,25 @@ TEST(Check, OptionsOfTheFormatsMakeNoDifference) {
   }
 }
 
+TEST(Check, FoldersArePartOfTheRows) {
+  const std::string skipped = "timeline: what rows say of each other";
+  for (const std::string keys : {"year,month", "type"}) {
+    const TestingDataSet data("coherent", {.format = Format::kCsv}, *ParsePartition(keys));
+    EXPECT_EQ(data.Findings(), NoFindings()) << keys;
+    const auto outcomes = data.Check().outcomes;
+    EXPECT_EQ(std::ranges::count(outcomes, skipped, &Outcome::name), keys == "type" ? 1 : 0);
+  }
+  const TestingDataSet data("classic", {.format = Format::kCsv}, {"type", "is_fraud"});
+  EXPECT_EQ(data.Findings(), NoFindings());
+  const std::string name = "transactions/type=PIX/is_fraud=false/transactions_00000.csv";
+  data.Write("transactions/type=PIX/stray.csv", data.Read(name));
+  EXPECT_EQ(data.Wrong(), Names{"manifests: every data file is in them"});
+  fs::remove(data.path() / "transactions/type=PIX/stray.csv");
+  // Honest rows in the folder of frauds say that they are frauds.
+  data.WriteAsMade("transactions/type=PIX/is_fraud=true/transactions_00000.csv", data.Read(name));
+  EXPECT_TRUE(data.Wrong().contains("files: rows are those of the manifests"));
+}
+
 TEST(Check, WhatIsNoDataSetIsAnError) {
   const platform::TestingDirectory empty;
   const auto go_on = [](uint64_t) { return true; };

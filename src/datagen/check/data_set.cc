@@ -62,9 +62,10 @@ struct Manifests {
 Result<Manifests> ReadManifests(const fs::path& folder, Tally& readable) {
   std::error_code error;
   std::vector<std::string> names;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    names.push_back(entry->path().filename().string());
+    // Where rows are divided, their files are in folders.
+    if (!entry->is_directory()) names.push_back(entry->path().lexically_relative(folder).string());
   }
   if (error) {
     return Fail(Error::Code::kNotFound,
@@ -178,6 +179,18 @@ uint64_t DataSet::RowsOf(std::string_view table) const {
   uint64_t rows = 0;
   for (const FileManifest& file : files) rows += file.table == table ? file.rows : 0;
   return rows;
+}
+
+bool DataSet::DividedByValues() const {
+  return std::ranges::any_of(files, [](const FileManifest& file) {
+    for (std::size_t slash = 0; (slash = file.file.find('/', slash)) != std::string::npos;) {
+      const std::string_view key = std::string_view(file.file).substr(++slash);
+      const std::string_view name = key.substr(0, key.find_first_of("=/"));
+      if (key.find('/') == key.npos) break;
+      if (name != "year" && name != "month" && name != "day") return true;
+    }
+    return false;
+  });
 }
 
 TableOptions DataSet::options() const {

@@ -69,7 +69,8 @@ class TestingDataSet {
  public:
   // In lines of JSON unless `table` says otherwise.
   explicit TestingDataSet(const std::string& model,
-                          TableOptions table = {.format = Format::kJsonLines}) {
+                          TableOptions table = {.format = Format::kJsonLines},
+                          std::vector<std::string> partition = {}) {
     const Settings settings = TestingSettings(model);
     const auto made = TestingModelOf(settings);
     RunOptions options;
@@ -80,7 +81,9 @@ class TestingDataSet {
     options.made_by.seed = settings.seed;
     options.made_by.configuration = HashOf(options.configuration);
     options.made_by.SetOptions(options.table);
-    const auto plan = Plan::Make(*made, table.format, 0, {});
+    PartitionKeys keys = settings.Partition();
+    keys.names = std::move(partition);
+    const auto plan = Plan::Make(*made, table.format, 0, {}, keys);
     Folder folder(path());
     EXPECT_TRUE(folder.Prepare());
     const auto result = Run(*made, *plan, options, folder, [](const Progress&) { return true; });

@@ -27,9 +27,18 @@ bool IsHash(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-bool IsFileName(std::string_view text) {
+bool IsOneName(std::string_view text) {
   return !text.empty() && text.size() <= kMostNameBytes && text != "." && text != ".." &&
-         text.find_first_of(std::string_view("/\0", 2)) == std::string_view::npos;
+         !text.contains('\0');
+}
+
+// Perhaps with folders before it.
+bool IsFileName(std::string_view text) {
+  for (std::size_t slash = text.find('/'); slash != text.npos; slash = text.find('/')) {
+    if (!IsOneName(text.substr(0, slash))) return false;
+    text.remove_prefix(slash + 1);
+  }
+  return IsOneName(text);
 }
 
 // One object of the text, member by member. After the first wrong one the rest is not looked at.
@@ -250,7 +259,11 @@ std::string DifferenceOf(const MadeBy& there, const MadeBy& here) {
   return {};
 }
 
-std::string ManifestNameOf(std::string_view file) { return fmt::format("manifest-{}.json", file); }
+std::string ManifestNameOf(std::string_view file) {
+  std::string name = fmt::format("manifest-{}.json", file);
+  std::ranges::replace(name, '/', '.');
+  return name;
+}
 
 std::string WriteFileManifest(const FileManifest& manifest) {
   Json json = {{"manifest", kVersion}};

@@ -43,7 +43,7 @@ struct MadeBy {
 std::string DifferenceOf(const MadeBy& there, const MadeBy& here);
 
 struct FileManifest {
-  std::string file;  // its name, without a folder
+  std::string file;  // its name, with the folders of its rows: type=PIX/transactions_00000.parquet
   std::string table;
   uint64_t block = 0;
   uint64_t part = 0;  // of the block, where it has several files
@@ -59,7 +59,8 @@ struct FileManifest {
 };
 
 inline constexpr std::string_view kManifestName = "manifest.json";
-// manifest-FILE.json
+// manifest-FILE.json, with dots for the slashes of FILE: manifests lie where the folders do, for
+// who reads a folder takes all in it for data.
 std::string ManifestNameOf(std::string_view file);
 
 std::string WriteFileManifest(const FileManifest& manifest);

@@ -68,6 +68,8 @@ TEST(FileManifest, IsWrittenAsAlways) {
                HashOf("configuration"));
   EXPECT_EQ(WriteFileManifest(Sample()), golden);
   EXPECT_EQ(ManifestNameOf("rides_00000.parquet"), "manifest-rides_00000.parquet.json");
+  EXPECT_EQ(ManifestNameOf("rides/year=2025/rides_00000.parquet"),
+            "manifest-rides.year=2025.rides_00000.parquet.json");
 }
 
 TEST(FileManifest, IsReadAsItWasWritten) {
@@ -119,7 +121,8 @@ TEST(FileManifest, ErrorsNameTheFileAndWhatIsWrong) {
   EXPECT_EQ(replaced("2000000", "2.5"), "manifest-x.json: 'rows' is no whole number from 0");
   EXPECT_EQ(replaced("\"table\": \"transactions\"", "\"table\": 5"),
             "manifest-x.json: 'table' is no text");
-  for (const char* name : {"", "a/b", ".."}) {
+  EXPECT_EQ(replaced("transactions_00003.csv", "type=PIX/a.csv"), "none");
+  for (const char* name : {"", "/a", "a/", "a//b", "a/../b", ".."}) {
     EXPECT_EQ(replaced("transactions_00003.csv", name),
               "manifest-x.json: 'file' is no file's name");
   }

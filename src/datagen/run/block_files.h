@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -59,6 +61,20 @@ class BlockFiles final : public BatchSink {
     std::unique_ptr<TableWriter> writer;
     uint64_t rows = 0;
   };
+  // A batch's rows by folder, and the folders' files.
+  struct FolderRows {
+    explicit FolderRows(std::shared_ptr<const TablePartition> its)
+        : partition(std::move(its)), slice(partition->stored()) {}
+    std::shared_ptr<const TablePartition> partition;
+    std::vector<uint32_t> of_rows;   // the folder of each row of the batch
+    std::vector<std::size_t> order;  // its rows by folder
+    std::vector<std::size_t> rows;   // those of the folder in work
+    std::map<std::size_t, std::unique_ptr<Open>> open;
+    std::vector<bool> done;  // files that are written
+    bool ordered = true;     // rows come in order of time
+    std::size_t span = 0;    // if so, folders of earlier days are closed
+    Batch slice;
+  };
   // One table's rows on their way into its files.
   struct Stream {
     explicit Stream(const Table& its_table) : table(&its_table), slice(its_table) {}
@@ -70,11 +86,17 @@ class BlockFiles final : public BatchSink {
     uint64_t bytes = 0;
     std::unique_ptr<Open> open;
     Batch slice;
+    std::unique_ptr<FolderRows> folders;  // where it has folders; then a file for each is open
   };
 
+  Status PutIntoFolders(Stream& stream, const Batch& batch);
+  Status WriteFolder(Stream& stream, std::size_t folder);
+  Status CloseFolders(Stream& stream, std::size_t span);
+  Status EndFolders(Stream& stream);
+  Status EndLast(Stream& stream);
   Status Write(Stream& stream, const Batch& batch, std::size_t first, std::size_t count);
-  Status OpenFile(Stream& stream);
-  Status CloseFile(Stream& stream);
+  Result<std::unique_ptr<Open>> OpenFile(Stream& stream, const PlannedFile& file);
+  Status CloseFile(Stream& stream, const PlannedFile& file, std::unique_ptr<Open> open);
 
   TableOptions options_;
   Calls calls_;

@@ -1,6 +1,7 @@
 #include "datagen/run/folder.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -108,7 +109,27 @@ Result<std::string> Folder::HashOf(std::string_view name) {
 
 void Folder::Clean(std::string_view name) { platform::RemoveAbandoned(path_ / name); }
 
+// That the folders last as the files in them do, their names are written out too.
+Status Folder::MakeFolderOf(std::string_view name) {
+  std::filesystem::path place = path_;
+  const std::filesystem::path folders = std::filesystem::path(name).parent_path();
+  for (const auto& part : folders) {
+    const std::filesystem::path above = place;
+    place /= part;
+    if (mkdir(place.c_str(), 0777) != 0) {
+      if (errno == EEXIST && std::filesystem::is_directory(place)) continue;
+      return FailBy(errno, "make the folder", place.string());
+    }
+    const UniqueFd folder(open(above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder || fsync(folder.get()) != 0) return FailBy(errno, "write", above.string());
+  }
+  return {};
+}
+
 Result<std::unique_ptr<ByteSink>> Folder::Create(std::string_view name) {
+  if (name.contains('/')) {
+    if (auto made = MakeFolderOf(name); !made) return std::unexpected(made.error());
+  }
   auto sink = FileSink::Create(path_ / name);
   if (!sink) return std::unexpected(sink.error());
   return std::make_unique<FileSink>(*std::move(sink));

@@ -27,6 +27,8 @@ class Folder final : public Destination {
   std::string PathOf(std::string_view name) const override;
 
  private:
+  Status MakeFolderOf(std::string_view name);
+
   std::filesystem::path path_;
 };
 

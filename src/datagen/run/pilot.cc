@@ -66,9 +66,10 @@ uint64_t RowsAt(Bytes size, const Point& last, const std::optional<Point>& befor
 }  // namespace
 
 Result<SizeEstimate> EstimateSize(const Model& model, const TableOptions& options,
-                                  uint64_t file_rows, const OnBatch& on_batch) {
+                                  uint64_t file_rows, const OnBatch& on_batch,
+                                  const PartitionKeys& partition) {
   SizeEstimate estimate;
-  const auto plan = Plan::Make(model, options.format, file_rows, Shard{});
+  const auto plan = Plan::Make(model, options.format, file_rows, Shard{}, partition);
   if (!plan) return std::unexpected(plan.error());
   if (plan->all_blocks() == 0) return estimate;
   std::vector<BlockFile> files;
@@ -110,13 +111,14 @@ Result<SizeEstimate> EstimateSize(const Model& model, const TableOptions& option
 // other customers: so it is tried until it fits, or until there are so many blocks that one more
 // block would find out nothing new.
 Result<uint64_t> RowsForSize(Bytes size, const ModelOfRows& model_of, const TableOptions& options,
-                             uint64_t file_rows, const OnBatch& on_batch) {
+                             uint64_t file_rows, const OnBatch& on_batch,
+                             const PartitionKeys& partition) {
   std::optional<Point> before;
   uint64_t rows = std::max<uint64_t>(1, size / GuessedRowBytes(options.format));
   for (int i = 0; i < kMostTries; ++i) {
     const auto model = model_of(rows);
     if (!model) return std::unexpected(model.error());
-    const auto estimate = EstimateSize(**model, options, file_rows, on_batch);
+    const auto estimate = EstimateSize(**model, options, file_rows, on_batch, partition);
     if (!estimate) return std::unexpected(estimate.error());
     const Point last{rows, estimate->bytes};
     const Bytes off = last.bytes > size ? last.bytes - size : size - last.bytes;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "datagen/model.h"
 #include "datagen/output/table_writer.h"
+#include "datagen/run/partition.h"
 
 namespace reveza::datagen {
 
@@ -33,12 +34,14 @@ using OnBatch = std::function<bool()>;
 
 // Makes the first block and takes the others to be like it.
 Result<SizeEstimate> EstimateSize(const Model& model, const TableOptions& options,
-                                  uint64_t file_rows, const OnBatch& on_batch);
+                                  uint64_t file_rows, const OnBatch& on_batch,
+                                  const PartitionKeys& partition = {});
 
 using ModelOfRows = std::function<Result<std::unique_ptr<Model>>(uint64_t rows)>;
 
 // How many rows to ask for, so that the files of all tables are together as large as `size`.
 Result<uint64_t> RowsForSize(Bytes size, const ModelOfRows& model_of, const TableOptions& options,
-                             uint64_t file_rows, const OnBatch& on_batch);
+                             uint64_t file_rows, const OnBatch& on_batch,
+                             const PartitionKeys& partition = {});
 
 }  // namespace reveza::datagen

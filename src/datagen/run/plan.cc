@@ -67,16 +67,33 @@ Plan::Plan(const Model& model, Format format, uint64_t file_rows, Shard shard)
       shard_(shard),
       all_blocks_(model.blocks()) {}
 
-Result<Plan> Plan::Make(const Model& model, Format format, uint64_t file_rows, Shard shard) {
+Status Plan::AddPartitions(const PartitionKeys& keys) {
+  for (const Table* table : model_->tables()) {
+    auto partition = TablePartition::Make(*table, keys);
+    if (!partition) return std::unexpected(std::move(partition).error());
+    partitions_.push_back(*std::move(partition));
+  }
+  if (keys.names.empty() ||
+      std::ranges::any_of(partitions_, [](const auto& each) { return each != nullptr; })) {
+    return {};
+  }
+  return Fail(Error::Code::kInvalidArgument,
+              fmt::format("partition: no table of this model has {}; see `fraudgen schema`",
+                          fmt::join(keys.names, " and ")));
+}
+
+Result<Plan> Plan::Make(const Model& model, Format format, uint64_t file_rows, Shard shard,
+                        const PartitionKeys& partition) {
   assert(shard.index >= 1 && shard.index <= shard.count);
   Plan plan(model, format, file_rows, shard);
+  if (auto added = plan.AddPartitions(partition); !added) return std::unexpected(added.error());
   uint64_t files = 0;
-  for (const Table* table : model.tables()) {
+  for (std::size_t table = 0; table < model.tables().size(); ++table) {
     std::vector<uint64_t>& numbers = plan.first_numbers_.emplace_back();
     numbers.reserve(plan.all_blocks_ + 1);
     numbers.push_back(0);
     for (uint64_t block = 0; block < plan.all_blocks_; ++block) {
-      numbers.push_back(numbers.back() + plan.PartsOf(*table, block));
+      numbers.push_back(numbers.back() + plan.PartsOf(table, block));
       if (files + numbers.back() > kMostFiles) {
         return Fail(
             Error::Code::kInvalidArgument,
@@ -88,8 +105,9 @@ Result<Plan> Plan::Make(const Model& model, Format format, uint64_t file_rows, S
   return plan;
 }
 
-uint64_t Plan::PartsOf(const Table& table, uint64_t block) const {
-  const uint64_t rows = model_->RowsOf(table, block);
+uint64_t Plan::PartsOf(std::size_t table, uint64_t block) const {
+  if (partitions_[table]) return partitions_[table]->folders();
+  const uint64_t rows = model_->RowsOf(*model_->tables()[table], block);
   if (rows == 0 || file_rows_ == 0) return 1;
   return (rows + file_rows_ - 1) / file_rows_;
 }
@@ -110,6 +128,14 @@ std::vector<PlannedFile> Plan::FilesOf(uint64_t block) const {
     const uint64_t rows = model_->RowsOf(*table, block);
     for (uint64_t part = 0; part < parts; ++part) {
       PlannedFile file{.table = table, .block = block, .part = part};
+      if (partitions_[i]) {
+        file.name = fmt::format("{}/{}_{:05}.{}", partitions_[i]->NameOf(part), table->name, block,
+                                NameOf(format_));
+        file.partition = partitions_[i];
+        file.block_rows = rows;
+        files.push_back(std::move(file));
+        continue;
+      }
       file.name = fmt::format("{}_{:05}.{}", table->name, number + part, NameOf(format_));
       if (rows > 0) {
         const uint64_t most = file_rows_ == 0 ? rows : file_rows_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "base/error.h"
 #include "datagen/model.h"
 #include "datagen/output/table_writer.h"
+#include "datagen/run/partition.h"
 
 namespace reveza::datagen {
 
@@ -27,11 +29,14 @@ Result<Shard> ParseShard(std::string_view text);
 struct PlannedFile {
   const Table* table = nullptr;
   uint64_t block = 0;
-  uint64_t part = 0;       // of the table's rows in the block
+  uint64_t part = 0;       // of the table's rows in the block; the folder, where it has folders
   uint64_t first_row = 0;  // in the rows that the block has of the table
   // Nothing: all of them, however many there are.
   std::optional<uint64_t> rows = std::nullopt;
-  std::string name = {};  // transactions_00012.jsonl
+  std::string name = {};  // transactions_00012.jsonl, perhaps in a folder
+  // Not null: the rows of one folder, of as many as the block has in all (0: nobody knows).
+  std::shared_ptr<const TablePartition> partition = nullptr;
+  uint64_t block_rows = 0;
 };
 
 // As many rows as make a text file of about 128 MB; other formats have a file for each block.
@@ -40,9 +45,10 @@ uint64_t DefaultFileRows(Format format);
 class Plan {
  public:
   // A block's rows of a table whose count the model knows are cut into files of `file_rows` (0: one
-  // file); a table whose count it does not know has one file for each block. The model must outlive
-  // the plan.
-  static Result<Plan> Make(const Model& model, Format format, uint64_t file_rows, Shard shard);
+  // file); a table whose count it does not know has one file for each block. A table with all keys
+  // of `partition` has one for each block and folder instead. The model must outlive the plan.
+  static Result<Plan> Make(const Model& model, Format format, uint64_t file_rows, Shard shard,
+                           const PartitionKeys& partition = {});
 
   // Blocks of this shard, and which the n-th of them is.
   uint64_t blocks() const;
@@ -60,13 +66,15 @@ class Plan {
  private:
   Plan(const Model& model, Format format, uint64_t file_rows, Shard shard);
 
-  uint64_t PartsOf(const Table& table, uint64_t block) const;
+  Status AddPartitions(const PartitionKeys& keys);
+  uint64_t PartsOf(std::size_t table, uint64_t block) const;
 
   const Model* model_;
   Format format_;
   uint64_t file_rows_;
   Shard shard_;
   uint64_t all_blocks_;
+  std::vector<std::shared_ptr<const TablePartition>> partitions_;  // of each table, null mostly
   // For each table the number of its first file in each block, and at the end how many there are.
   std::vector<std::vector<uint64_t>> first_numbers_;
 };

@@ -94,6 +94,7 @@ class Work {
       if (*receipt) {
         Count(*planned.table, (*receipt)->rows, (*receipt)->bytes);
         if (planned.rows) rows_ += *planned.rows;
+        if (planned.block_rows > 0) rows_ += (*receipt)->rows;
         ++files_kept_;
       }
       files.push_back({.planned = std::move(planned), .kept = receipt->has_value()});

@@ -122,7 +122,12 @@ constexpr auto kWhat = std::to_array<Setting>({
 
 constexpr auto kHow = std::to_array<Setting>({
     {{"format", kValue, "jsonl, json, csv, tsv, parquet or arrow", "parquet"},
-     [](Settings& s, std::string_view text) { return StoreWord(s.format, text, FormatNames()); },
+     [](Settings& s, std::string_view text) -> Status {
+       // As the original called it.
+       const bool folders = text == "parquet_partitioned";
+       if (folders && s.partition.empty()) s.partition = {"year", "month"};
+       return StoreWord(s.format, folders ? "parquet" : text, FormatNames());
+     },
      [](const Settings& s) { return Quoted(NameOf(s.format)); }},
     {{"compression", kValue, "zstd, snappy, gzip, brotli or none (Parquet and Arrow)", "zstd"},
      [](Settings& s, std::string_view text) {
@@ -151,6 +156,12 @@ constexpr auto kHow = std::to_array<Setting>({
     {{"nested", kFlag, "structs instead of address_city (Parquet and Arrow)", "false"},
      [](Settings& s, std::string_view text) { return Store(s.nested, ParseFlag(text)); },
      [](const Settings& s) { return ShowFlag(s.nested); }},
+    {{"partition", kValue, "folders by year,month,day or a category such as address_state",
+      "year,month"},
+     [](Settings& s, std::string_view text) { return Store(s.partition, ParsePartition(text)); },
+     [](const Settings& s) {
+       return s.partition.empty() ? "" : Quoted(fmt::format("{}", fmt::join(s.partition, ",")));
+     }},
 });
 
 constexpr auto kTable = [] {
@@ -192,6 +203,10 @@ TableOptions Settings::Options() const {
           .nested = nested,
           .classic_columns = model == "classic",
           .zone = model == "coherent"};
+}
+
+PartitionKeys Settings::Partition() const {
+  return {.names = partition, .first_day = DaysOf(Start()), .last_day = DaysOf(End())};
 }
 
 Settings Settings::Resolved(uint64_t its_rows) const {
@@ -388,6 +403,7 @@ std::string HashedText(const Settings& settings) {
   }
   for (const Setting& setting : kHow) {
     if (setting.info.key == "file_rows") add(setting);
+    if (setting.info.key == "partition" && !settings.partition.empty()) add(setting);
   }
   if (settings.model == "coherent") text += BehaviourText(settings.behaviour);
   return text;

@@ -19,6 +19,7 @@
 #include "datagen/civil_time.h"
 #include "datagen/coherent/parameters.h"
 #include "datagen/output/table_writer.h"
+#include "datagen/run/partition.h"
 
 namespace reveza::datagen {
 
@@ -45,7 +46,8 @@ struct Settings {
   std::optional<uint64_t> file_rows;  // nothing: as suits the format
   Money money = Money::kFloat;
   bool nested = false;
-  coherent::Parameters behaviour;  // its typologies, chains, lookalikes and risk, and no more
+  std::vector<std::string> partition;  // names of PartitionKeys
+  coherent::Parameters behaviour;      // its typologies, chains, lookalikes and risk, and no more
 
   static constexpr Bytes kDefaultSize = 1'000'000'000;
 
@@ -55,6 +57,7 @@ struct Settings {
   CivilDate AsOf() const;
   uint64_t FileRows() const;
   TableOptions Options() const;
+  PartitionKeys Partition() const;
 
   // The same with nothing left open, and without what has no effect: two that come to the same data
   // are equal in each value.

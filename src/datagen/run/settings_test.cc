@@ -101,7 +101,8 @@ TEST(Configuration, TakesEachFlag) {
                                   {"row_group_rows", "1000"},
                                   {"file_rows", "5000"},
                                   {"money", "cents"},
-                                  {"nested", "true"}});
+                                  {"nested", "true"},
+                                  {"partition", "year,type"}});
   EXPECT_EQ(settings.type, Rows::kOfBoth);
   EXPECT_EQ(settings.seed, 9u);
   EXPECT_EQ(settings.rows, 1000u);
@@ -121,6 +122,18 @@ TEST(Configuration, TakesEachFlag) {
   EXPECT_EQ(options.row_group_rows, 1000);
   EXPECT_EQ(options.money, Money::kCents);
   EXPECT_TRUE(options.nested);
+  const PartitionKeys partition = settings.Partition();
+  EXPECT_EQ(partition.names, (std::vector<std::string>{"year", "type"}));
+  EXPECT_EQ(partition.first_day, DaysOf({2020, 1, 1}));
+  EXPECT_EQ(partition.last_day, DaysOf({2020, 2, 1}));
+}
+
+TEST(Configuration, TakesTheOriginalsNameForFolders) {
+  const Settings settings = From({{"format", "parquet_partitioned"}});
+  EXPECT_EQ(settings.format, Format::kParquet);
+  EXPECT_EQ(settings.partition, (std::vector<std::string>{"year", "month"}));
+  EXPECT_EQ(From({{"partition", "type"}, {"format", "parquet_partitioned"}}).partition,
+            std::vector<std::string>{"type"});
 }
 
 TEST(Configuration, ReadsSharesExactly) {
@@ -231,7 +244,8 @@ TEST(ConfigurationText, SaysTheSameWhenItIsReadAgain) {
                                   {"start_date", "2020-01-01"},
                                   {"identities", "safe"},
                                   {"format", "parquet"},
-                                  {"nested", "true"}});
+                                  {"nested", "true"},
+                                  {"partition", "year,type"}});
   const std::string text = ConfigurationText(settings, Comments::kNo);
   Configuration again;
   const auto added = again.AddText(text, "my.toml");
@@ -276,7 +290,8 @@ TEST(HashedText, HasWhatDecidesTheRowsAndNoMore) {
                                                         {"as_of", "2026-01-01"},
                                                         {"profiles", "false"},
                                                         {"identities", "safe"},
-                                                        {"file_rows", "99"}}) {
+                                                        {"file_rows", "99"},
+                                                        {"partition", "type"}}) {
     EXPECT_NE(other(key, value), text) << key;
   }
   EXPECT_EQ(other("seed", "2"), text);
