@@ -1,13 +1,18 @@
-// `fraudgen check FOLDER`: one line for each thing that a data set should have.
+// `fraudgen check PLACE`: one line for each thing that a data set should have.
 #include "datagen/check/check.h"
 
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "commands.h"
+#include "datagen/output/object_store.h"
+#include "datagen/run/bucket.h"
+#include "datagen/run/folder.h"
 #include "exit_status.h"
 #include "progress_display.h"
 #include "stop_signals.h"
@@ -52,13 +57,12 @@ void PrintLines(const CheckResult& result, bool quiet) {
              result.findings == 0 ? "all fine" : fmt::format("{} wrong", result.findings));
 }
 
-}  // namespace
-
-int CheckData(const RunArguments& arguments, const std::string& folder) {
-  StopSignals signals;
+int CheckPlace(const RunArguments& arguments, std::shared_ptr<datagen::Destination> place,
+               StopSignals& signals) {
   const auto result = [&] {
     const Moments checking(arguments.quiet, "looking at every row");
-    return datagen::check::CheckFolder(folder, [&](uint64_t) { return signals.Came() == 0; });
+    return datagen::check::CheckData(std::move(place),
+                                     [&](uint64_t) { return signals.Came() == 0; });
   }();
   if (!result) return Say(kUnreadable, result.error().message);
   if (result->stopped) {
@@ -71,6 +75,30 @@ int CheckData(const RunArguments& arguments, const std::string& folder) {
     PrintLines(*result, arguments.quiet);
   }
   return result->findings == 0 ? kDone : kFindings;
+}
+
+int CheckBucket(const RunArguments& arguments, const std::string& url) {
+  const auto address =
+      datagen::ParseStoreAddress(url, arguments.store, datagen::ProcessEnvironment);
+  if (!address) return Say(address.error());
+  StopSignals signals;
+  // Ends what it began on every way out of here.
+  const auto session = datagen::StoreSession::Begin(*address);
+  if (!session) return Say(session.error());
+  const auto store = (*session)->Connect(*address, {});
+  if (!store) return Say(store.error());
+  return CheckPlace(arguments, std::make_shared<datagen::Bucket>(**store, *address), signals);
+}
+
+}  // namespace
+
+int CheckData(const RunArguments& arguments, const std::string& place) {
+  if (datagen::IsStoreUrl(place)) return CheckBucket(arguments, place);
+  if (!(arguments.store == datagen::StoreFlags())) {
+    return Say(kUsage, "--s3-... and --minio-... are for s3://bucket/prefix");
+  }
+  StopSignals signals;
+  return CheckPlace(arguments, std::make_shared<datagen::Folder>(place), signals);
 }
 
 }  // namespace reveza::fraudgen

@@ -48,7 +48,7 @@ int ShowPlan(const RunArguments& arguments);
 int ShowSample(const RunArguments& arguments);
 int ShowConfiguration(const RunArguments& arguments);
 // One line a check on standard output.
-int CheckData(const RunArguments& arguments, const std::string& folder);
+int CheckData(const RunArguments& arguments, const std::string& place);
 // One page about the data set in the folder, at arguments.output.
 int WriteReport(const RunArguments& arguments, const std::string& folder,
                 const std::string& language);

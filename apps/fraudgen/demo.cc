@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -23,6 +24,7 @@
 #include "datagen/output/file_sink.h"
 #include "datagen/output/format.h"
 #include "datagen/report/page.h"
+#include "datagen/run/folder.h"
 #include "exit_status.h"
 #include "platform/runtime_paths.h"
 #include "progress_display.h"
@@ -128,7 +130,8 @@ int Check(const RunArguments& arguments) {
   StopSignals signals;
   const auto result = [&] {
     const Moments checking(arguments.quiet, "looking at every row");
-    return datagen::check::CheckFolder(kData, [&](uint64_t) { return signals.Came() == 0; });
+    return datagen::check::CheckData(std::make_shared<datagen::Folder>(kData),
+                                     [&](uint64_t) { return signals.Came() == 0; });
   }();
   if (!result) return Say(kUnreadable, result.error().message);
   if (result->stopped) return Say(kInterrupted, "stopped before all rows were looked at");

@@ -67,10 +67,11 @@ TEST_F(FraudgenTest, CheckLooksAtWhatWasWritten) {
     EXPECT_EQ(all["findings"], 1);
     EXPECT_GT(all["checks"].size(), 50u);
   }
-  ExpectError("check nothing", kUnreadable, "cannot read the folder nothing");
+  ExpectError("check nothing", kUnreadable, "could not read the folder nothing");
   place_.Write("empty/file", "");
   ExpectError("check empty", kUnreadable, "no data set");
-  ExpectError("check", kUsage, "FOLDER");
+  ExpectError("check", kUsage, "PLACE");
+  ExpectError("check nothing --s3-region here", kUsage, "are for s3://bucket/prefix");
 }
 
 TEST_F(FraudgenTest, SizesNobodyCanMean) {

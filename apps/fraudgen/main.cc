@@ -167,7 +167,8 @@ void AddAll(CLI::App& app, Typed& typed) {
   app.add_subcommand("schema", "Show what each column means");
   app.add_subcommand("version", "Show the version");
   app.add_subcommand("check", "Look at a data set: is it whole, is it true")
-      ->add_option("FOLDER", typed.checked, "where it is")
+      ->add_option("PLACE", typed.checked,
+                   "the folder, s3://bucket/prefix or minio://bucket/prefix")
       ->required();
   AddStream(*app.add_subcommand("stream", "Send the timeline, event by event, to whoever listens"),
             typed.stream);

@@ -42,7 +42,7 @@ TEST_F(FraudgenTest, ReportsThatCannotBeWritten) {
   place_.Write("before.html", "before");
   ExpectError("report", kUsage, "FOLDER");
   ExpectError("report data --language de", kUsage, "write en or pt");
-  ExpectError("report nothing -o before.html", kUnreadable, "cannot read the folder nothing");
+  ExpectError("report nothing -o before.html", kUnreadable, "could not read the folder nothing");
   place_.Write("empty/file", "");
   ExpectError("report empty -o before.html", kUnreadable, "no data set");
   ExpectError("report s3://bucket/data", kUnreadable, "copy the data set first");

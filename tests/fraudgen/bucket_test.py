@@ -236,6 +236,48 @@ class Bucket(Case):
         self.assert_error(self.fraudgen("--output", "gs://bucket", *rows), 2, "no place to write to")
         self.assertFalse((self.place / "data").exists())
 
+    def test_check_reads_it_there(self) -> None:
+        for arguments in (("--format", "csv", "--file-rows", 7000),
+                          ("--format", "parquet"),
+                          ("--format", "jsonl", "--model", "classic", "--partition", "type")):
+            with self.subTest(arguments):
+                asked = ("--rows", 30000, *arguments)
+                name = arguments[1]
+                folder = self.make(name, *asked)
+                done = self.fraudgen("--output", f"s3://bucket/{name}", "--no-date-partition",
+                                     *asked)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                there = self.fraudgen("check", f"s3://bucket/{name}", "--json", "--quiet")
+                here = self.fraudgen("check", folder, "--json", "--quiet")
+                self.assertEqual((there.returncode, there.stderr), (0, ""), there.stdout)
+                self.assertEqual(there.stdout, here.stdout)
+
+    def test_check_finds_what_is_wrong_there(self) -> None:
+        done = self.fraudgen("--output", "s3://bucket/data", "--no-date-partition", "--rows", 3000,
+                             "--format", "csv")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with self.client.open_input_stream("bucket/data/transactions_00000.csv") as stream:
+            whole = stream.read()
+        with self.client.open_output_stream("bucket/data/transactions_00000.csv") as stream:
+            stream.write(whole[:whole.rindex(b"\n", 0, -1) + 1])
+        self.client.delete_file("bucket/data/accounts_00000.csv")
+        wrong = self.fraudgen("check", "s3://bucket/data", "--quiet")
+        self.assertEqual(wrong.returncode, 1, wrong.stderr)
+        for name in ("files: all are there", "files: sizes are", "files: hashes are",
+                     "files: rows are"):
+            self.assertIn(name, wrong.stdout)
+
+    def test_check_says_why_it_cannot(self) -> None:
+        self.assert_error(self.fraudgen("check", "s3://bucket/none", "--quiet"), 2,
+                          "s3://bucket/none has no manifests")
+        self.assert_error(self.fraudgen("check", "s3://nowhere/data", "--quiet"), 2,
+                          "has no bucket 'nowhere'; check its name")
+        self.assert_error(self.fraudgen("check", "s3://bucket/data", "--quiet",
+                                        environment=self.environment
+                                        | {"AWS_SECRET_ACCESS_KEY": "wrong"}), 2,
+                          "does not know these keys")
+        self.assert_error(self.fraudgen("check", "s3://Bucket", "--quiet"), 2, "names no bucket")
+
     def test_another_seed_is_refused(self) -> None:
         command = ("--output", "s3://bucket/data", "--rows", 100)
         self.assertEqual(self.fraudgen(*command).returncode, 0)

@@ -6,7 +6,7 @@
 
 namespace reveza::datagen::check {
 
-Result<std::unique_ptr<RowSource>> OpenArrowRows(const std::filesystem::path& path,
+Result<std::unique_ptr<RowSource>> OpenArrowRows(std::unique_ptr<ByteSource> bytes,
                                                  const TableOptions& options, const Table& table,
                                                  const std::string& file, ReadFaults& faults);
 

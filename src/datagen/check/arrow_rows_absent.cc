@@ -2,7 +2,7 @@
 
 namespace reveza::datagen::check {
 
-Result<std::unique_ptr<RowSource>> OpenArrowRows(const std::filesystem::path&, const TableOptions&,
+Result<std::unique_ptr<RowSource>> OpenArrowRows(std::unique_ptr<ByteSource>, const TableOptions&,
                                                  const Table&, const std::string& file,
                                                  ReadFaults&) {
   return Fail(Error::Code::kUnavailable,

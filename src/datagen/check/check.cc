@@ -1,8 +1,6 @@
 #include "datagen/check/check.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -24,15 +22,14 @@ namespace {
 // What was asked for, if the folder has it and it can be read.
 std::optional<Settings> ReadSettings(const DataSet& data, std::vector<Outcome>& outcomes) {
   const std::string name(kConfigurationName);
-  std::ifstream file(data.folder / name, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const auto text = data.place->ReadSmall(name);
   const std::string what = "settings: " + name + " can be read";
-  if (!file.is_open() || file.bad()) {
+  if (!text || !*text) {
     outcomes.push_back({Outcome::Verdict::kSkipped, what, "it is not there"});
     return std::nullopt;
   }
   Configuration configuration;
-  if (auto added = configuration.AddText(text, name); !added) {
+  if (auto added = configuration.AddText(**text, name); !added) {
     outcomes.push_back({Outcome::Verdict::kFinding, what, added.error().message});
     return std::nullopt;
   }
@@ -86,7 +83,9 @@ class Reading {
     ReadFaults& faults = first_pass ? faults_.at(table.name) : unused;
     Position position{.file = file.file, .block = file.block};
     Batch batch(table);
-    auto source = OpenRows(data_.folder / file.file, data_.options(), table, file.file, faults);
+    auto bytes = data_.place->Open(file.file);
+    auto source = bytes ? OpenRows(*std::move(bytes), data_.options(), table, file.file, faults)
+                        : std::unexpected(bytes.error());
     Result<bool> more = source ? Result<bool>(true) : std::unexpected(source.error());
     while (more && *more) {
       more = (*source)->Next(batch);
@@ -118,9 +117,9 @@ class Reading {
 
 }  // namespace
 
-Result<CheckResult> CheckFolder(const std::filesystem::path& folder, const OnRows& on_rows) {
+Result<CheckResult> CheckData(std::shared_ptr<Destination> place, const OnRows& on_rows) {
   CheckResult result;
-  auto data = OpenDataSet(folder, result.outcomes);
+  auto data = OpenDataSet(std::move(place), result.outcomes);
   if (!data) return std::unexpected(std::move(data).error());
   std::vector<std::unique_ptr<TableCheck>> checks;
   KeyCheck keys(*data);

@@ -1,13 +1,15 @@
-// Looks at a data set in a folder: is it whole, is it true, is it what its model promises?
+// Looks at a data set in a folder or bucket: is it whole, is it true, is it what its model
+// promises?
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "base/error.h"
 #include "datagen/check/outcome.h"
+#include "datagen/run/destination.h"
 
 namespace reveza::datagen::check {
 
@@ -21,6 +23,6 @@ struct CheckResult {
 using OnRows = std::function<bool(uint64_t rows)>;
 
 // An error where there is no data set, or none that this program knows.
-Result<CheckResult> CheckFolder(const std::filesystem::path& folder, const OnRows& on_rows);
+Result<CheckResult> CheckData(std::shared_ptr<Destination> place, const OnRows& on_rows);
 
 }  // namespace reveza::datagen::check

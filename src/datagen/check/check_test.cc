@@ -74,10 +74,13 @@ TEST(Check, FoldersArePartOfTheRows) {
 TEST(Check, WhatIsNoDataSetIsAnError) {
   const platform::TestingDirectory empty;
   const auto go_on = [](uint64_t) { return true; };
-  EXPECT_EQ(CheckFolder(empty.path(), go_on).error().code, Error::Code::kNotFound);
-  EXPECT_EQ(CheckFolder(empty / "nothing", go_on).error().code, Error::Code::kNotFound);
+  EXPECT_EQ(CheckData(std::make_shared<Folder>(empty.path()), go_on).error().code,
+            Error::Code::kNotFound);
+  EXPECT_EQ(CheckData(std::make_shared<Folder>(empty / "nothing"), go_on).error().code,
+            Error::Code::kNotFound);
   const TestingDataSet data("classic");
-  const auto stopped = CheckFolder(data.path(), [](uint64_t) { return false; });
+  const auto stopped =
+      CheckData(std::make_shared<Folder>(data.path()), [](uint64_t) { return false; });
   ASSERT_TRUE(stopped);
   EXPECT_TRUE(stopped->stopped);
 }

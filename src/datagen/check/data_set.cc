@@ -4,53 +4,17 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <map>
+#include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "datagen/output/format.h"
-#include "datagen/output/hashing_sink.h"
-#include "datagen/output/memory_sink.h"
 #include "datagen/schema_coherent.h"
 
 namespace reveza::datagen::check {
 namespace {
-
-namespace fs = std::filesystem;
-
-Result<std::string> ReadWhole(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file.is_open() || file.bad()) {
-    return Fail(Error::Code::kNotFound, fmt::format("cannot read {}", path.string()));
-  }
-  return text;
-}
-
-struct Seen {
-  uint64_t bytes = 0;
-  std::string hash;
-};
-
-Result<Seen> HashFile(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  NullSink nowhere;
-  HashingSink hashing(nowhere);
-  std::vector<char> buffer(std::size_t{1} << 16);
-  while (file) {
-    file.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-    const std::string_view bytes(buffer.data(), static_cast<std::size_t>(file.gcount()));
-    if (auto appended = hashing.Append(bytes); !appended) {
-      return std::unexpected(std::move(appended).error());
-    }
-  }
-  if (!file.eof()) {
-    return Fail(Error::Code::kNotFound, fmt::format("cannot read {}", path.string()));
-  }
-  return Seen{.bytes = hashing.bytes(), .hash = hashing.Hash()};
-}
 
 // What the folder says of itself: the manifests of the files, and the one of all.
 struct Manifests {
@@ -59,30 +23,23 @@ struct Manifests {
   std::vector<std::string> others;  // names of files that are no manifests
 };
 
-Result<Manifests> ReadManifests(const fs::path& folder, Tally& readable) {
-  std::error_code error;
-  std::vector<std::string> names;
-  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    // Where rows are divided, their files are in folders.
-    if (!entry->is_directory()) names.push_back(entry->path().lexically_relative(folder).string());
-  }
-  if (error) {
-    return Fail(Error::Code::kNotFound,
-                fmt::format("cannot read the folder {}: {}", folder.string(), error.message()));
-  }
-  std::ranges::sort(names);
+Result<Manifests> ReadManifests(Destination& place, Tally& readable) {
+  auto names = place.List("");
+  if (!names) return std::unexpected(std::move(names).error());
+  std::ranges::sort(*names);
   Manifests manifests;
-  for (const std::string& name : names) {
+  for (const std::string& name : *names) {
     const bool one = name.starts_with("manifest-") && name.ends_with(".json");
     if (!one && name != kManifestName) {
       manifests.others.push_back(name);
       continue;
     }
     readable.Look();
-    const auto text = ReadWhole(folder / name);
+    const auto read = place.ReadSmall(name);
+    if (!read) return std::unexpected(read.error());
+    const std::optional<std::string>& text = *read;
     if (!text) {
-      readable.Bad(text.error().message);
+      readable.Bad(name + " went away meanwhile");
     } else if (one) {
       auto file = ReadFileManifest(*text, name);
       if (!file) {
@@ -102,6 +59,12 @@ Result<Manifests> ReadManifests(const fs::path& folder, Tally& readable) {
   return manifests;
 }
 
+// What a store calls the bytes is said of a file only.
+FileManifest WithoutEtag(FileManifest file) {
+  file.etag.clear();
+  return file;
+}
+
 // Each file of manifest.json has a manifest of its own that says the same, and the other way round.
 void Compare(const Manifests& manifests, Tally& agree) {
   if (!manifests.all) {
@@ -115,13 +78,30 @@ void Compare(const Manifests& manifests, Tally& agree) {
     const auto own = manifests.files.find(name);
     if (own == manifests.files.end()) {
       agree.Bad(fmt::format("{} has no manifest of its own", name));
-    } else if (own->second != file) {
+    } else if (WithoutEtag(own->second) != file) {
       agree.Bad(fmt::format("manifest.json and {} differ about {}", ManifestNameOf(name), name));
     }
   }
   for (const auto& [name, file] : manifests.files) {
     if (!listed.contains(name)) agree.Bad(fmt::format("{} is not in manifest.json", name));
   }
+}
+
+// Where rows are divided, their files are in folders: those that the manifests know.
+Status AddNamesInFolders(Destination& place, Manifests& manifests) {
+  std::set<std::string> folders;
+  for (const auto& [name, file] : manifests.files) {
+    for (auto slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1)) {
+      folders.insert(name.substr(0, slash));
+    }
+  }
+  for (const std::string& folder : folders) {
+    const auto names = place.List(folder);
+    if (!names && names.error().code == Error::Code::kNotFound) continue;
+    if (!names) return std::unexpected(names.error());
+    for (const std::string& name : *names) manifests.others.push_back(folder + "/" + name);
+  }
+  return {};
 }
 
 // The files that nothing says anything of, but look like ours.
@@ -140,24 +120,28 @@ void FindStrays(const Manifests& manifests, Tally& known) {
 }
 
 // Which of the files are there, with the size and the hash that the manifest has.
-std::vector<FileManifest> Hash(const fs::path& folder, std::map<std::string, FileManifest> files,
-                               Tally& there, Tally& bytes, Tally& hashes) {
+Result<std::vector<FileManifest>> Hash(Destination& place,
+                                       std::map<std::string, FileManifest> files, Tally& there,
+                                       Tally& bytes, Tally& hashes) {
   std::vector<FileManifest> found;
   for (auto& [name, file] : files) {
     there.Look();
-    const auto seen = HashFile(folder / name);
-    if (!seen) {
+    const auto stored = place.Look(name);
+    if (!stored) return std::unexpected(stored.error());
+    if (!*stored) {
       there.Bad(name + " is missing");
       continue;
     }
     bytes.Look();
     hashes.Look();
-    if (seen->bytes != file.bytes) {
+    if ((*stored)->bytes != file.bytes) {
       bytes.Bad(
-          fmt::format("{} has {} bytes, its manifest says {}", name, seen->bytes, file.bytes));
+          fmt::format("{} has {} bytes, its manifest says {}", name, (*stored)->bytes, file.bytes));
     }
-    if (seen->hash != file.xxh3_128) {
-      hashes.Bad(fmt::format("{} has {}, its manifest says {}", name, seen->hash, file.xxh3_128));
+    const auto hash = place.HashOf(name);
+    if (!hash) return std::unexpected(hash.error());
+    if (*hash != file.xxh3_128) {
+      hashes.Bad(fmt::format("{} has {}, its manifest says {}", name, *hash, file.xxh3_128));
     }
     found.push_back(std::move(file));
   }
@@ -201,7 +185,7 @@ TableOptions DataSet::options() const {
           .zone = made_by.zone};
 }
 
-Result<DataSet> OpenDataSet(const fs::path& folder, std::vector<Outcome>& outcomes,
+Result<DataSet> OpenDataSet(std::shared_ptr<Destination> place, std::vector<Outcome>& outcomes,
                             Contents contents) {
   Tally readable("manifests: can be read");
   Tally agree("manifests: manifest.json and those of the files agree");
@@ -209,9 +193,12 @@ Result<DataSet> OpenDataSet(const fs::path& folder, std::vector<Outcome>& outcom
   Tally there("files: all are there");
   Tally bytes("files: sizes are those of the manifests");
   Tally hashes("files: hashes are those of the manifests");
-  auto manifests = ReadManifests(folder, readable);
+  auto manifests = ReadManifests(*place, readable);
   if (!manifests) return std::unexpected(std::move(manifests).error());
   Compare(*manifests, agree);
+  if (auto added = AddNamesInFolders(*place, *manifests); !added) {
+    return std::unexpected(added.error());
+  }
   FindStrays(*manifests, known);
   // Where a file's own manifest is gone, that of all still knows the file.
   if (manifests->all) {
@@ -220,16 +207,16 @@ Result<DataSet> OpenDataSet(const fs::path& folder, std::vector<Outcome>& outcom
   if (manifests->files.empty()) {
     return Fail(Error::Code::kNotFound,
                 readable.bad() != 0
-                    ? fmt::format("no manifest of {} can be read: {}", folder.string(),
+                    ? fmt::format("no manifest of {} can be read: {}", place->PathOf(""),
                                   readable.outcome().detail)
                     : fmt::format("{} has no manifests, so it is no data set that fraudgen wrote",
-                                  folder.string()));
+                                  place->PathOf("")));
   }
-  DataSet data{.folder = folder, .files = {}, .made_by = manifests->files.begin()->second.made_by};
+  DataSet data{.place = place, .files = {}, .made_by = manifests->files.begin()->second.made_by};
   if (data.made_by.model != "classic" && !data.coherent()) {
     return Fail(Error::Code::kIncompatible,
                 fmt::format("{} was made by the model '{}', which this program does not know",
-                            folder.string(), data.made_by.model));
+                            place->PathOf(""), data.made_by.model));
   }
   for (const auto& [name, file] : manifests->files) {
     if (data.Find(file.table) == nullptr) {
@@ -239,7 +226,9 @@ Result<DataSet> OpenDataSet(const fs::path& folder, std::vector<Outcome>& outcom
     }
   }
   if (contents == Contents::kHashed) {
-    data.files = Hash(folder, std::move(manifests->files), there, bytes, hashes);
+    auto found = Hash(*place, std::move(manifests->files), there, bytes, hashes);
+    if (!found) return std::unexpected(std::move(found).error());
+    data.files = *std::move(found);
   } else {
     for (auto& [name, file] : manifests->files) data.files.push_back(std::move(file));
   }

@@ -1,7 +1,8 @@
-// A folder of a data set, as its manifests say. Values, safe from any thread that owns them.
+// A folder or bucket with a data set, as its manifests say. Values, safe from any thread that owns
+// them.
 #pragma once
 
-#include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -9,12 +10,13 @@
 #include "base/error.h"
 #include "datagen/check/outcome.h"
 #include "datagen/output/manifest.h"
+#include "datagen/run/destination.h"
 #include "datagen/schema.h"
 
 namespace reveza::datagen::check {
 
 struct DataSet {
-  std::filesystem::path folder;
+  std::shared_ptr<Destination> place;
   std::vector<FileManifest> files;  // those that are there, by block, then table, then part
   MadeBy made_by;
 
@@ -35,7 +37,7 @@ enum class Contents { kHashed, kTrusted };
 
 // Reads the manifests and adds what they, and the files' sizes and hashes, say to `outcomes`. An
 // error where there is no manifest that can be read, or of a model that is not known.
-Result<DataSet> OpenDataSet(const std::filesystem::path& folder, std::vector<Outcome>& outcomes,
+Result<DataSet> OpenDataSet(std::shared_ptr<Destination> place, std::vector<Outcome>& outcomes,
                             Contents contents = Contents::kHashed);
 
 }  // namespace reveza::datagen::check

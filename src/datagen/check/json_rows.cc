@@ -218,12 +218,10 @@ class JsonRows final : public RowSource {
 
 }  // namespace
 
-Result<std::unique_ptr<RowSource>> OpenJsonRows(const std::filesystem::path& path,
+Result<std::unique_ptr<RowSource>> OpenJsonRows(std::unique_ptr<ByteSource> bytes,
                                                 const Table& table, const std::string& file,
                                                 ReadFaults& faults) {
-  auto reader = RecordReader::Open(path);
-  if (!reader) return std::unexpected(std::move(reader).error());
-  return std::make_unique<JsonRows>(*std::move(reader), table, file, faults);
+  return std::make_unique<JsonRows>(RecordReader(std::move(bytes)), table, file, faults);
 }
 
 }  // namespace reveza::datagen::check

@@ -3,24 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace reveza::datagen::check {
 namespace {
 
-constexpr std::size_t kReadAtOnce = std::size_t{1} << 16;
 // No record of ours comes near it: a file that has one is of another kind.
 constexpr std::size_t kMostRecordBytes = std::size_t{16} << 20;
 
 }  // namespace
-
-Result<RecordReader> RecordReader::Open(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file.is_open()) {
-    return Fail(Error::Code::kNotFound, fmt::format("cannot open {}", path.string()));
-  }
-  return RecordReader(std::move(file));
-}
 
 Status RecordReader::Fill() {
   text_.erase(0, begin_);
@@ -29,11 +21,13 @@ Status RecordReader::Fill() {
     return Fail(Error::Code::kInvalidArgument, "a record has no end");
   }
   const std::size_t before = text_.size();
-  text_.resize(before + kReadAtOnce);
-  file_.read(text_.data() + before, static_cast<std::streamsize>(kReadAtOnce));
-  text_.resize(before + static_cast<std::size_t>(file_.gcount()));
-  if (file_.bad()) return Fail(Error::Code::kUnavailable, "cannot be read");
-  last_ = file_.eof();
+  const std::size_t step = bytes_->step();
+  text_.resize(before + step);
+  const auto got = bytes_->ReadAt(position_, std::span(text_).subspan(before));
+  if (!got) return std::unexpected(got.error());
+  text_.resize(before + *got);
+  position_ += *got;
+  last_ = *got < step;
   return {};
 }
 

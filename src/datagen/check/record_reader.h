@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
-#include <fstream>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
+#include "datagen/output/byte_source.h"
 
 namespace reveza::datagen::check {
 
@@ -18,7 +20,7 @@ class RecordReader {
   // `last`: no more text will come.
   using FindEnd = std::size_t (*)(std::string_view text, bool last);
 
-  static Result<RecordReader> Open(const std::filesystem::path& path);
+  explicit RecordReader(std::unique_ptr<ByteSource> bytes) : bytes_(std::move(bytes)) {}
 
   // The next record, valid until the next call; empty after the last one.
   Result<std::string_view> Next(FindEnd find_end);
@@ -26,10 +28,10 @@ class RecordReader {
   Status Skip(std::string_view bytes);
 
  private:
-  explicit RecordReader(std::ifstream file) : file_(std::move(file)) {}
   Status Fill();
 
-  std::ifstream file_;
+  std::unique_ptr<ByteSource> bytes_;
+  uint64_t position_ = 0;  // behind what was read
   std::string text_;
   std::size_t begin_ = 0;
   bool last_ = false;

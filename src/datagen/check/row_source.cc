@@ -14,20 +14,20 @@
 namespace reveza::datagen::check {
 namespace {
 
-Result<std::unique_ptr<RowSource>> OpenFile(const std::filesystem::path& path,
+Result<std::unique_ptr<RowSource>> OpenFile(std::unique_ptr<ByteSource> bytes,
                                             const TableOptions& options, const Table& table,
                                             const std::string& file, ReadFaults& faults) {
   switch (options.format) {
     case Format::kJsonLines:
     case Format::kJson:
-      return OpenJsonRows(path, table, file, faults);
+      return OpenJsonRows(std::move(bytes), table, file, faults);
     case Format::kCsv:
-      return OpenSeparatedRows(path, ',', table, file, faults);
+      return OpenSeparatedRows(std::move(bytes), ',', table, file, faults);
     case Format::kTsv:
-      return OpenSeparatedRows(path, '\t', table, file, faults);
+      return OpenSeparatedRows(std::move(bytes), '\t', table, file, faults);
     case Format::kParquet:
     case Format::kArrow:
-      return OpenArrowRows(path, options, table, file, faults);
+      return OpenArrowRows(std::move(bytes), options, table, file, faults);
   }
   return Fail(Error::Code::kInternal, "a format that is not known");
 }
@@ -89,9 +89,9 @@ class FolderSource final : public RowSource {
     batch_.emplace(stored_);
   }
 
-  Status Open(const std::filesystem::path& path, const TableOptions& options,
+  Status Open(std::unique_ptr<ByteSource> bytes, const TableOptions& options,
               const std::string& file, ReadFaults& faults) {
-    auto opened = OpenFile(path, options, stored_, file, faults);
+    auto opened = OpenFile(std::move(bytes), options, stored_, file, faults);
     if (!opened) return std::unexpected(std::move(opened).error());
     source_ = *std::move(opened);
     return {};
@@ -126,14 +126,14 @@ class FolderSource final : public RowSource {
 
 }  // namespace
 
-Result<std::unique_ptr<RowSource>> OpenRows(const std::filesystem::path& path,
+Result<std::unique_ptr<RowSource>> OpenRows(std::unique_ptr<ByteSource> bytes,
                                             const TableOptions& options, const Table& table,
                                             const std::string& file, ReadFaults& faults) {
   auto fixed = FixedOf(table, file);
   if (!fixed) return std::unexpected(std::move(fixed).error());
-  if (fixed->empty()) return OpenFile(path, options, table, file, faults);
+  if (fixed->empty()) return OpenFile(std::move(bytes), options, table, file, faults);
   auto source = std::make_unique<FolderSource>(table, *std::move(fixed));
-  if (auto opened = source->Open(path, options, file, faults); !opened) {
+  if (auto opened = source->Open(std::move(bytes), options, file, faults); !opened) {
     return std::unexpected(std::move(opened).error());
   }
   return source;

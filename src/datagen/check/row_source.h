@@ -3,13 +3,13 @@
 // threads.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "base/error.h"
 #include "datagen/batch.h"
 #include "datagen/check/outcome.h"
+#include "datagen/output/byte_source.h"
 #include "datagen/output/table_writer.h"
 #include "datagen/schema.h"
 
@@ -35,7 +35,7 @@ class RowSource {
 
 // `options` as the file was written with. `faults` must outlive the source. `file` is how messages
 // call it.
-Result<std::unique_ptr<RowSource>> OpenRows(const std::filesystem::path& path,
+Result<std::unique_ptr<RowSource>> OpenRows(std::unique_ptr<ByteSource> bytes,
                                             const TableOptions& options, const Table& table,
                                             const std::string& file, ReadFaults& faults);
 

@@ -143,12 +143,11 @@ class SeparatedRows final : public RowSource {
 
 }  // namespace
 
-Result<std::unique_ptr<RowSource>> OpenSeparatedRows(const std::filesystem::path& path,
+Result<std::unique_ptr<RowSource>> OpenSeparatedRows(std::unique_ptr<ByteSource> bytes,
                                                      char separator, const Table& table,
                                                      const std::string& file, ReadFaults& faults) {
-  auto reader = RecordReader::Open(path);
-  if (!reader) return std::unexpected(std::move(reader).error());
-  return std::make_unique<SeparatedRows>(*std::move(reader), separator, table, file, faults);
+  return std::make_unique<SeparatedRows>(RecordReader(std::move(bytes)), separator, table, file,
+                                         faults);
 }
 
 }  // namespace reveza::datagen::check

@@ -114,7 +114,7 @@ class TestingDataSet {
   }
 
   CheckResult Check() const {
-    auto result = CheckFolder(path(), [](uint64_t) { return true; });
+    auto result = CheckData(std::make_shared<Folder>(path()), [](uint64_t) { return true; });
     EXPECT_TRUE(result) << result.error().message;
     return result ? *std::move(result) : CheckResult();
   }

@@ -5,10 +5,10 @@
 
 namespace reveza::datagen::check {
 
-Result<std::unique_ptr<RowSource>> OpenJsonRows(const std::filesystem::path& path,
+Result<std::unique_ptr<RowSource>> OpenJsonRows(std::unique_ptr<ByteSource> bytes,
                                                 const Table& table, const std::string& file,
                                                 ReadFaults& faults);
-Result<std::unique_ptr<RowSource>> OpenSeparatedRows(const std::filesystem::path& path,
+Result<std::unique_ptr<RowSource>> OpenSeparatedRows(std::unique_ptr<ByteSource> bytes,
                                                      char separator, const Table& table,
                                                      const std::string& file, ReadFaults& faults);
 

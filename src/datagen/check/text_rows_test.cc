@@ -6,6 +6,7 @@
 #include <string>
 
 #include "datagen/civil_time.h"
+#include "datagen/output/file_source.h"
 #include "datagen/run/sample.h"
 #include "datagen/schema_column.h"
 #include "platform/testing_directory.h"
@@ -33,7 +34,8 @@ Read ReadText(const std::string& text, Format format) {
   const platform::TestingDirectory place;
   place.Write("things", text);
   Read read;
-  auto source = OpenRows(place / "things", {.format = format}, kTable, "things", read.faults);
+  auto source = OpenRows(*FileSource::Open(place / "things"), {.format = format}, kTable, "things",
+                         read.faults);
   EXPECT_TRUE(source);
   Batch batch(kTable);
   while (true) {

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "datagen/output/byte_sink.h"
+#include "datagen/output/byte_source.h"
 #include "datagen/output/store_address.h"
 #include "datagen/output/unfinished_uploads.h"
 
@@ -22,7 +23,8 @@ struct StoredObject {
   std::string etag;  // the store's name for these bytes, without quotes
 };
 
-// Safe from several threads; the sinks it gives are not, and must be gone before it.
+// Safe from several threads; the sinks it gives are not. They and the sources must be gone before
+// it.
 class ObjectStore {
  public:
   // Parts of one size, as some stores want them, and of that size because Arrow has it.
@@ -38,6 +40,8 @@ class ObjectStore {
   virtual Result<std::optional<StoredObject>> Head(std::string_view key) = 0;
   // Passes all its bytes on; false: it is not there.
   virtual Result<bool> Read(std::string_view key, ByteSink& to) = 0;
+  // Its bytes, asked for as they are needed; kNotFound where it is not there.
+  virtual Result<std::unique_ptr<ByteSource>> Open(std::string_view key) = 0;
   // Bytes that become an object when they are whole, in place of what had its name. At most kParts
   // of kPartBytes are in memory.
   virtual Result<std::unique_ptr<ByteSink>> Create(std::string_view key) = 0;

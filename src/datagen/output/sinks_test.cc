@@ -11,6 +11,7 @@
 
 #include "base/unique_fd.h"
 #include "datagen/output/file_sink.h"
+#include "datagen/output/file_source.h"
 #include "datagen/output/hashing_sink.h"
 #include "datagen/output/memory_sink.h"
 #include "datagen/output/stdout_sink.h"
@@ -41,6 +42,24 @@ TEST(FileSink, KeepsTheOrderOfSmallAndLargePieces) {
   EXPECT_FALSE(std::filesystem::exists(folder / "rows.csv")) << "before it is whole";
   ASSERT_TRUE(sink->Finish());
   EXPECT_TRUE(ContentOf(folder / "rows.csv") == expected);
+}
+
+TEST(FileSource, GivesAnyPiece) {
+  const platform::TestingDirectory folder;
+  std::ofstream(folder / "rows") << "0123456789";
+  const auto source = FileSource::Open(folder / "rows");
+  ASSERT_TRUE(source) << source.error().message;
+  EXPECT_EQ((*source)->size(), 10u);
+  std::string piece(4, ' ');
+  EXPECT_EQ((*source)->ReadAt(3, piece), 4u);
+  EXPECT_EQ(piece, "3456");
+  EXPECT_EQ((*source)->ReadAt(8, piece), 2u);
+  EXPECT_TRUE(piece.starts_with("89"));
+  EXPECT_EQ((*source)->ReadAt(10, piece), 0u);
+  EXPECT_EQ((*source)->ReadAt(99, piece), 0u);
+  const auto nothing = FileSource::Open(folder / "nothing");
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().code, Error::Code::kNotFound);
 }
 
 TEST(FileSink, WithoutFinishNothingRemains) {

@@ -1,13 +1,14 @@
 #include "datagen/report/facts.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "datagen/check/data_set.h"
 #include "datagen/check/row_source.h"
+#include "datagen/run/folder.h"
 #include "datagen/run/receipts.h"
 #include "datagen/run/settings.h"
 
@@ -21,11 +22,10 @@ constexpr std::array<std::string_view, 5> kOrder = {"rings", "customers", "accou
                                                     "transactions", "rides"};
 
 std::optional<uint32_t> ReadDifficulty(const check::DataSet& data) {
-  std::ifstream file(data.folder / kConfigurationName, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const auto text = data.place->ReadSmall(kConfigurationName);
   Configuration configuration;
-  if (!data.coherent() || !file.is_open() || file.bad() ||
-      !configuration.AddText(text, std::string(kConfigurationName))) {
+  if (!data.coherent() || !text || !*text ||
+      !configuration.AddText(**text, std::string(kConfigurationName))) {
     return std::nullopt;
   }
   return configuration.settings().difficulty;
@@ -87,8 +87,9 @@ class Collecting {
  private:
   // False if it was told to stop.
   Result<bool> ReadFile(const FileManifest& file, const Table& table, check::ReadFaults& faults) {
-    auto source =
-        check::OpenRows(data_.folder / file.file, data_.options(), table, file.file, faults);
+    auto bytes = data_.place->Open(file.file);
+    if (!bytes) return std::unexpected(std::move(bytes).error());
+    auto source = check::OpenRows(*std::move(bytes), data_.options(), table, file.file, faults);
     if (!source) return std::unexpected(std::move(source).error());
     Batch batch(table);
     for (;;) {
@@ -122,7 +123,8 @@ class Collecting {
 
 Result<Facts> CollectFacts(const fs::path& folder, const OnRows& on_rows) {
   std::vector<check::Outcome> outcomes;
-  const auto data = check::OpenDataSet(folder, outcomes, check::Contents::kTrusted);
+  const auto data =
+      check::OpenDataSet(std::make_shared<Folder>(folder), outcomes, check::Contents::kTrusted);
   if (!data) return std::unexpected(data.error());
   Facts facts;
   std::error_code error;

@@ -26,7 +26,7 @@ std::string Bucket::PathOf(std::string_view name) const {
 }
 
 Status Bucket::Prepare() {
-  if (auto names = List(); !names) return std::unexpected(names.error());
+  if (auto names = List(""); !names) return std::unexpected(names.error());
   // Who may not list them can still write.
   unfinished_ = store_.Unfinished(address_.prefix).value_or(std::vector<UnfinishedUpload>());
   return {};
@@ -41,7 +41,9 @@ void Bucket::Clean(std::string_view name) {
   }
 }
 
-Result<std::vector<std::string>> Bucket::List() { return store_.List(address_.prefix); }
+Result<std::vector<std::string>> Bucket::List(std::string_view folder) {
+  return store_.List(folder.empty() ? address_.prefix : KeyOf(folder));
+}
 
 Result<std::optional<std::string>> Bucket::ReadSmall(std::string_view name) {
   MemorySink bytes;
@@ -65,6 +67,10 @@ Result<std::string> Bucket::HashOf(std::string_view name) {
   if (!there) return std::unexpected(there.error());
   if (!*there) return Fail(Error::Code::kNotFound, PathOf(name) + " went away meanwhile");
   return hashing.Hash();
+}
+
+Result<std::unique_ptr<ByteSource>> Bucket::Open(std::string_view name) {
+  return store_.Open(KeyOf(name));
 }
 
 Result<std::unique_ptr<ByteSink>> Bucket::Create(std::string_view name) {

@@ -22,10 +22,11 @@ class Bucket final : public Destination {
   Bucket(ObjectStore& store, StoreAddress address);
 
   Status Prepare() override;
-  Result<std::vector<std::string>> List() override;
+  Result<std::vector<std::string>> List(std::string_view folder) override;
   Result<std::optional<std::string>> ReadSmall(std::string_view name) override;
   Result<std::optional<StoredFile>> Look(std::string_view name) override;
   Result<std::string> HashOf(std::string_view name) override;
+  Result<std::unique_ptr<ByteSource>> Open(std::string_view name) override;
   // Aborts the uploads of this file that were under way when Prepare looked. What cannot be aborted
   // stays: it is in nobody's way, and the bucket's life cycle may take it.
   void Clean(std::string_view name) override;

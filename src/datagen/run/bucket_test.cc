@@ -172,6 +172,27 @@ class BucketTest : public testing::Test {
   std::unique_ptr<TestingS3Server> server_;
 };
 
+TEST_F(BucketTest, PartsOfAnObjectAreAskedForAlone) {
+  const auto store = Connect();
+  const std::string bytes = std::string(3 * kMiB, 'a') + "the end";
+  auto sink = store->Create("data/object");
+  ASSERT_TRUE(sink && (*sink)->Append(bytes) && (*sink)->Finish());
+  sink->reset();
+  const int before = server_->proxy().CountOf("GET /bucket/data/object");
+  // The connection breaks once on the way, and it is asked for again.
+  server_->proxy().Add({.kind = Kind::kLoseAnswer, .request = "GET /bucket/data/object"});
+  const auto source = store->Open("data/object");
+  ASSERT_TRUE(source) << source.error().message;
+  EXPECT_EQ((*source)->size(), bytes.size());
+  std::string piece(4, ' ');
+  EXPECT_EQ((*source)->ReadAt(3 * kMiB - 1, piece), 4u);
+  EXPECT_EQ(piece, "athe");
+  EXPECT_EQ((*source)->ReadAt(bytes.size() - 2, piece), 2u);
+  EXPECT_EQ(server_->proxy().left(), 0);
+  EXPECT_EQ(server_->proxy().CountOf("GET /bucket/data/object"), before + 3);
+  EXPECT_EQ(store->Open("data/nothing").error().code, Error::Code::kNotFound);
+}
+
 TEST_F(BucketTest, HasTheSameBytesAsAFolder) {
   const auto result = RunOnce();
   ASSERT_TRUE(result) << result.error().message;

@@ -1,5 +1,5 @@
-// Where a run's files go: a folder, or a bucket. Safe from several threads, as long as no two
-// make the same file.
+// Where a run's files go, and are read again: a folder, or a bucket. Safe from several threads, as
+// long as no two make the same file.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "datagen/output/byte_sink.h"
+#include "datagen/output/byte_source.h"
 
 namespace reveza::datagen {
 
@@ -25,13 +26,16 @@ class Destination {
 
   // Makes it if it is not there, and says early if nothing can be written.
   virtual Status Prepare() = 0;
-  // What has its final name, in any order.
-  virtual Result<std::vector<std::string>> List() = 0;
+  // What has its final name in it, or in a folder of it (type=PIX), in any order; without what is
+  // in folders further below.
+  virtual Result<std::vector<std::string>> List(std::string_view folder) = 0;
   // A file that is not there is nothing.
   virtual Result<std::optional<std::string>> ReadSmall(std::string_view name) = 0;
   virtual Result<std::optional<StoredFile>> Look(std::string_view name) = 0;
   // Of all its bytes, as of HashingSink. The file is there.
   virtual Result<std::string> HashOf(std::string_view name) = 0;
+  // kNotFound where it is not there.
+  virtual Result<std::unique_ptr<ByteSource>> Open(std::string_view name) = 0;
   // Removes what dead runs left half-written of this file.
   virtual void Clean(std::string_view name) = 0;
   virtual Result<std::unique_ptr<ByteSink>> Create(std::string_view name) = 0;

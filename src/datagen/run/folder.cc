@@ -9,6 +9,7 @@
 
 #include "base/unique_fd.h"
 #include "datagen/output/file_sink.h"
+#include "datagen/output/file_source.h"
 #include "datagen/output/hashing_sink.h"
 #include "datagen/output/memory_sink.h"
 #include "platform/output_file.h"
@@ -25,6 +26,8 @@ std::unexpected<Error> FailBy(int error, const char* what, const std::string& pa
   if (error == EACCES || error == EPERM || error == EROFS) {
     code = Error::Code::kPermission;
     fix = "; name a folder that you may write to";
+  } else if (error == ENOENT) {
+    code = Error::Code::kNotFound;
   } else if (error == ENOTDIR || error == EEXIST) {
     code = Error::Code::kInvalidArgument;
     fix = "; it is a file: name a folder";
@@ -69,15 +72,15 @@ Status Folder::Prepare() {
   return {};
 }
 
-Result<std::vector<std::string>> Folder::List() {
+Result<std::vector<std::string>> Folder::List(std::string_view folder) {
   std::vector<std::string> names;
   std::error_code error;
-  std::filesystem::directory_iterator entry(path_, error);
+  std::filesystem::directory_iterator entry(path_ / folder, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     std::string name = entry->path().filename().string();
     if (!name.starts_with('.')) names.push_back(std::move(name));
   }
-  if (error) return FailBy(error.value(), "read the folder", path_.string());
+  if (error) return FailBy(error.value(), "read the folder", PathOf(folder));
   return names;
 }
 
@@ -105,6 +108,10 @@ Result<std::string> Folder::HashOf(std::string_view name) {
   const int error = file ? ReadAll(file.get(), UINT64_MAX - 1, hashing) : errno;
   if (error != 0) return FailBy(error, "read", PathOf(name));
   return hashing.Hash();
+}
+
+Result<std::unique_ptr<ByteSource>> Folder::Open(std::string_view name) {
+  return FileSource::Open(path_ / name);
 }
 
 void Folder::Clean(std::string_view name) { platform::RemoveAbandoned(path_ / name); }

@@ -18,10 +18,11 @@ class Folder final : public Destination {
   explicit Folder(std::filesystem::path path) : path_(std::move(path)) {}
 
   Status Prepare() override;
-  Result<std::vector<std::string>> List() override;
+  Result<std::vector<std::string>> List(std::string_view folder) override;
   Result<std::optional<std::string>> ReadSmall(std::string_view name) override;
   Result<std::optional<StoredFile>> Look(std::string_view name) override;
   Result<std::string> HashOf(std::string_view name) override;
+  Result<std::unique_ptr<ByteSource>> Open(std::string_view name) override;
   void Clean(std::string_view name) override;
   Result<std::unique_ptr<ByteSink>> Create(std::string_view name) override;
   std::string PathOf(std::string_view name) const override;

@@ -76,7 +76,7 @@ Result<std::optional<FileManifest>> Receipts::Read(const std::string& file) cons
 Status Receipts::Begin(const Plan& plan) const {
   destination_.Clean(kConfigurationName);
   destination_.Clean(kManifestName);
-  const auto names = destination_.List();
+  const auto names = destination_.List("");
   if (!names) return std::unexpected(names.error());
   std::unordered_set<std::string> manifests;
   for (const std::string& name : *names) {

@@ -1,7 +1,8 @@
 #include "datagen/check/arrow_rows.h"
 
 #include <arrow/array.h>
-#include <arrow/io/file.h>
+#include <arrow/buffer.h>
+#include <arrow/io/interfaces.h>
 #include <arrow/ipc/reader.h>
 #include <arrow/record_batch.h>
 #include <arrow/scalar.h>
@@ -30,6 +31,59 @@ constexpr std::array<double, 10> kPowersOfTen = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6
 std::unexpected<Error> Wrong(const std::string& file, const arrow::Status& status) {
   return Fail(Error::Code::kInvalidArgument, fmt::format("{}: {}", file, status.message()));
 }
+
+// A ByteSource as Arrow wants to read from it.
+class SourceFile final : public arrow::io::RandomAccessFile {
+ public:
+  explicit SourceFile(std::unique_ptr<ByteSource> bytes) : bytes_(std::move(bytes)) {
+    set_mode(arrow::io::FileMode::READ);
+  }
+
+  arrow::Status Close() override {
+    closed_ = true;
+    return arrow::Status::OK();
+  }
+  bool closed() const override { return closed_; }
+  arrow::Result<int64_t> Tell() const override { return position_; }
+  arrow::Status Seek(int64_t position) override {
+    position_ = position;
+    return arrow::Status::OK();
+  }
+  arrow::Result<int64_t> GetSize() override { return static_cast<int64_t>(bytes_->size()); }
+
+  arrow::Result<int64_t> ReadAt(int64_t position, int64_t count, void* to) override {
+    if (position < 0 || count < 0) return arrow::Status::Invalid("it asks for bytes before it");
+    const auto got =
+        bytes_->ReadAt(static_cast<uint64_t>(position),
+                       std::span(static_cast<char*>(to), static_cast<std::size_t>(count)));
+    if (!got) return arrow::Status::IOError(got.error().message);
+    return static_cast<int64_t>(*got);
+  }
+  arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t count) override {
+    // A file that is damaged may ask for more than there is.
+    const auto size = static_cast<int64_t>(bytes_->size());
+    const int64_t most = std::clamp<int64_t>(size - position, 0, std::max<int64_t>(count, 0));
+    ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(most));
+    ARROW_ASSIGN_OR_RAISE(const int64_t got, ReadAt(position, most, buffer->mutable_data()));
+    ARROW_RETURN_NOT_OK(buffer->Resize(got));
+    return std::shared_ptr<arrow::Buffer>(std::move(buffer));
+  }
+  arrow::Result<int64_t> Read(int64_t count, void* to) override {
+    ARROW_ASSIGN_OR_RAISE(const int64_t got, ReadAt(position_, count, to));
+    position_ += got;
+    return got;
+  }
+  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(int64_t count) override {
+    ARROW_ASSIGN_OR_RAISE(auto buffer, ReadAt(position_, count));
+    position_ += buffer->size();
+    return buffer;
+  }
+
+ private:
+  const std::unique_ptr<ByteSource> bytes_;
+  int64_t position_ = 0;
+  bool closed_ = false;
+};
 
 using Leaves = std::map<std::string, std::shared_ptr<arrow::Array>>;
 
@@ -270,12 +324,12 @@ class ArrowRows final : public RowSource {
 
 }  // namespace
 
-Result<std::unique_ptr<RowSource>> OpenArrowRows(const std::filesystem::path& path,
+Result<std::unique_ptr<RowSource>> OpenArrowRows(std::unique_ptr<ByteSource> bytes,
                                                  const TableOptions& options, const Table& table,
                                                  const std::string& file, ReadFaults& faults) {
   constexpr int64_t kRowsAtOnce = 65'536;
-  auto opened = arrow::io::ReadableFile::Open(path.string());
-  if (!opened.ok()) return Wrong(file, opened.status());
+  const auto step = static_cast<int64_t>(bytes->step());
+  const auto opened = std::make_shared<SourceFile>(std::move(bytes));
   std::unique_ptr<parquet::arrow::FileReader> parquet_reader;
   std::shared_ptr<arrow::ipc::RecordBatchFileReader> ipc;
   if (options.format == Format::kParquet) {
@@ -283,7 +337,8 @@ Result<std::unique_ptr<RowSource>> OpenArrowRows(const std::filesystem::path& pa
     // Without a buffer a whole row group of each column would be in memory.
     parquet::ReaderProperties properties;
     properties.enable_buffered_stream();
-    if (auto status = builder.Open(*opened, properties); !status.ok()) return Wrong(file, status);
+    properties.set_buffer_size(std::max(step, properties.buffer_size()));
+    if (auto status = builder.Open(opened, properties); !status.ok()) return Wrong(file, status);
     parquet::ArrowReaderProperties arrow_properties;
     arrow_properties.set_batch_size(kRowsAtOnce);
     arrow_properties.set_pre_buffer(false);
@@ -291,7 +346,7 @@ Result<std::unique_ptr<RowSource>> OpenArrowRows(const std::filesystem::path& pa
     if (!built.ok()) return Wrong(file, built.status());
     parquet_reader = *std::move(built);
   } else {
-    auto reader = arrow::ipc::RecordBatchFileReader::Open(*opened);
+    auto reader = arrow::ipc::RecordBatchFileReader::Open(opened);
     if (!reader.ok()) return Wrong(file, reader.status());
     ipc = *std::move(reader);
   }

@@ -168,6 +168,30 @@ class ObjectSink final : public ByteSink {
   uint64_t bytes_ = 0;
 };
 
+// A request for each piece that is read.
+class ObjectSource final : public ByteSource {
+ public:
+  ObjectSource(const Connection& connection, std::string_view key,
+               std::shared_ptr<arrow::io::RandomAccessFile> file, uint64_t size)
+      : connection_(connection), key_(key), file_(std::move(file)), size_(size) {}
+
+  uint64_t size() const override { return size_; }
+  std::size_t step() const override { return std::size_t{1} << 20; }
+
+  Result<std::size_t> ReadAt(uint64_t position, std::span<char> to) override {
+    const auto got =
+        file_->ReadAt(static_cast<int64_t>(position), static_cast<int64_t>(to.size()), to.data());
+    if (!got.ok()) return connection_.Failed("read", key_, got.status());
+    return static_cast<std::size_t>(*got);
+  }
+
+ private:
+  const Connection& connection_;
+  const std::string key_;
+  const std::shared_ptr<arrow::io::RandomAccessFile> file_;
+  const uint64_t size_;
+};
+
 class S3Store final : public ObjectStore {
  public:
   explicit S3Store(Connection connection) : connection_(std::move(connection)) {}
@@ -213,6 +237,21 @@ class S3Store final : public ObjectStore {
         return std::unexpected(taken.error());
       }
     }
+  }
+
+  Result<std::unique_ptr<ByteSource>> Open(std::string_view key) override {
+    auto file = connection_.files->OpenInputFile(connection_.PathOf(key));
+    if (!file.ok()) {
+      if (arrow::internal::ErrnoFromStatus(file.status()) != ENOENT) {
+        return connection_.Failed("read", key, file.status());
+      }
+      return Fail(Error::Code::kNotFound,
+                  fmt::format("s3://{} is not there", connection_.PathOf(key)));
+    }
+    const auto size = (*file)->GetSize();
+    if (!size.ok()) return connection_.Failed("look at", key, size.status());
+    return std::make_unique<ObjectSource>(connection_, key, *std::move(file),
+                                          static_cast<uint64_t>(*size));
   }
 
   Result<std::unique_ptr<ByteSink>> Create(std::string_view key) override {
