@@ -165,6 +165,21 @@ TEST(Growth, NobodyIsRefusedWhileAnEvictionRests) {
   EXPECT_EQ(script.AnswerTo(7), Growth::kGranted);
 }
 
+// One eviction there would be room for, but then the two could no longer take turns.
+TEST(Contexts, WaitWhereHostMemoryAllowsNoTurns) {
+  Config config = Script::DefaultConfig();
+  config.host_budget = 256 * kMiB;
+  Script script(config);
+  script.Newcomer(1, 9 * kGiB);
+  script.Newcomer(2, 5 * kGiB + 768 * kMiB);
+  for (ClientId client : {1, 2}) script.Want(client);
+  script.Join(3, 3);
+  script.scheduler().ContextWanted(script.now(), 3, Script::kGpu);
+  script.Obey();
+  EXPECT_EQ(script.JobOf(3).why, WaitReason::kHostMemory);
+  EXPECT_TRUE(script.Open(1) && script.Open(2));
+}
+
 TEST(Contexts, WhoseRoomCannotBeMovedWaitForHostMemory) {
   Script script;
   for (ClientId client : {1, 2}) {

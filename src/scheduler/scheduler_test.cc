@@ -98,6 +98,23 @@ TEST(Scheduler, ANewDaemonGivesNothingNewUntilAllHaveComeBack) {
   EXPECT_TRUE(admitted);
 }
 
+// Also where no arena was asked for yet, what is evicted has its place.
+TEST(Scheduler, ANewDaemonReservesHostMemoryForWhatItEvicts) {
+  Script script;
+  for (ClientId client : {1, 2}) script.Join(client, client);
+  Scheduler& scheduler = script.scheduler();
+  for (ClientId client : {1, 2}) {
+    scheduler.ClientResumed(script.now(), client, Script::kGpu, Footprint{9 * kGiB, 0, 0, kGiB},
+                            10 * kGiB, true);
+  }
+  for (const Decision& decision : scheduler.TakeDecisions()) {
+    if (const auto* close = std::get_if<CloseGate>(&decision)) {
+      scheduler.GateClosed(script.now(), close->client, close->serial);
+    }
+  }
+  EXPECT_EQ(scheduler.HostReserved(), 4 * kGiB);
+}
+
 // What a client that has not come back yet has reserved already may not be given away.
 TEST(Scheduler, ANewDaemonAsksForNoArenasUntilAllHaveComeBack) {
   Script script;
