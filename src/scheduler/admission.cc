@@ -78,35 +78,6 @@ Obstacle ObstacleOf(Books& books, const PendingContext& context, Bytes estimate)
   return HostAllows(books, extra) ? Obstacle::kNone : Obstacle::kHostMemory;
 }
 
-// All for which there is room as things are, together; where room has to be made, one after the
-// other, because nobody knows how large a context becomes.
-void ConsiderContextsOf(Books& books, GpuId gpu, Gpu& card) {
-  const Bytes estimate = books.ContextEstimate(card);
-  for (auto next = books.contexts.begin(); next != books.contexts.end();) {
-    PendingContext& context = *next++;  // which is gone when it is admitted
-    if (context.gpu != gpu) continue;
-    if (ImpossibleEvenAlone(books, books.jobs.at(context.job), gpu, estimate)) {
-      if (!card.makers.empty()) return;
-      // No waiting will make room: let the driver say what it says to a full card.
-      const std::int64_t free = std::max<std::int64_t>(books.Free(gpu), 0);
-      AdmitNow(books, gpu, context.client, std::min(estimate, static_cast<Bytes>(free)));
-      return;
-    }
-    context.obstacle = ObstacleOf(books, context, estimate);
-    if (context.obstacle != Obstacle::kNone) continue;
-    if (IsFree(books, gpu, estimate)) {
-      AdmitNow(books, gpu, context.client, estimate);
-      continue;
-    }
-    if (!card.makers.empty()) return;
-    card.context_for = context.client;
-    const Fit fit = MakeFit(books, gpu, 0);
-    if (fit != Fit::kYes) card.context_for.reset();
-    if (fit != Fit::kNoHostMemory) return;
-    context.obstacle = Obstacle::kHostMemory;
-  }
-}
-
 }  // namespace
 
 bool AllCouldRunAlone(const Books& books, const Job& job, GpuId gpu, Bytes bytes) {
@@ -124,15 +95,34 @@ bool AllCouldRunAlone(const Books& books, const Job& job, GpuId gpu, Bytes bytes
 void ConsiderContexts(Books& books) {
   if (!books.AllAreKnown()) return;
   for (auto& [gpu, card] : books.gpus) {
-    std::erase_if(card.makers, [&](const auto& maker) { return books.Reached(maker.second); });
-    if (!card.context_for) ConsiderContextsOf(books, gpu, card);
+    if (card.maker && books.Reached(card.maker_limit)) card.maker.reset();
+    if (card.maker || card.context_for) continue;
+    const Bytes estimate = books.ContextEstimate(card);
+    for (PendingContext& context : books.contexts) {
+      if (context.gpu != gpu) continue;
+      const Job& job = books.jobs.at(context.job);
+      if (ImpossibleEvenAlone(books, job, gpu, estimate)) {
+        // No waiting will make room: let the driver say what it says to a full card.
+        const std::int64_t free = std::max<std::int64_t>(books.Free(gpu), 0);
+        AdmitNow(books, gpu, context.client, std::min(estimate, static_cast<Bytes>(free)));
+        break;
+      }
+      context.obstacle = ObstacleOf(books, context, estimate);
+      if (context.obstacle != Obstacle::kNone) continue;
+      card.context_for = context.client;
+      const Fit fit = MakeFit(books, gpu, 0);
+      if (fit != Fit::kYes) card.context_for.reset();
+      if (fit != Fit::kNoHostMemory) break;
+      context.obstacle = Obstacle::kHostMemory;
+    }
   }
 }
 
 void AdmitNow(Books& books, GpuId gpu, ClientId client, Bytes credit) {
   Gpu& card = books.gpus.at(gpu);
   card.context_for.reset();
-  card.makers[client] = books.now + books.config.context_limit;
+  card.maker = client;
+  card.maker_limit = books.now + books.config.context_limit;
   Holding& holding = books.Find(client)->gpus[gpu];
   holding.making_context = true;
   holding.context_credit += credit;
@@ -148,7 +138,7 @@ void ContextHasEnded(Books& books, ClientId client, GpuId gpu, Bytes overhead) {
   Holding* holding = books.Find(client, gpu);
   if (holding == nullptr || !holding->making_context) return;
   Gpu& card = books.gpus.at(gpu);
-  card.makers.erase(client);
+  if (card.maker == client) card.maker.reset();
   card.largest_context = std::max(card.largest_context, overhead);
   holding->credit -= std::min(holding->credit, holding->context_credit);
   holding->context_credit = 0;

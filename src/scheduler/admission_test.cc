@@ -9,69 +9,57 @@
 namespace reveza::scheduler {
 namespace {
 
-// Nobody waits for another's context where all of them fit.
-TEST(Admission, NewcomersThatFitMakeTheirContextsTogether) {
+TEST(Admission, OneClientAtATimeMakesItsContext) {
   Script script;
-  for (ClientId client : {1, 2, 3}) {
-    script.Join(client, client);
-    script.scheduler().ContextWanted(script.now(), client, Script::kGpu);
-    script.Obey();
-    EXPECT_EQ(script.All<AdmitContext>().size(), client);
-    EXPECT_NE(script.JobOf(client).why, WaitReason::kContext);
-  }
-  EXPECT_EQ(script.GpuOf().credit_out, 3 * Script::DefaultConfig().context_estimate);
+  script.Join(1, 1);
+  script.Join(2, 2);
+  script.scheduler().ContextWanted(script.now(), 1, Script::kGpu);
+  script.scheduler().ContextWanted(script.now(), 2, Script::kGpu);
+  script.Obey();
+  ASSERT_EQ(script.All<AdmitContext>().size(), 1u);
+  EXPECT_EQ(script.All<AdmitContext>()[0].client, 1u);
+  EXPECT_EQ(script.JobOf(2).state, JobState::kQueued);
+  EXPECT_EQ(script.JobOf(2).why, WaitReason::kContext);
+  script.FinishContext(1);
+  EXPECT_EQ(script.All<AdmitContext>().size(), 2u);
 }
 
-// Two that have memory leave room for one context and a half.
-class ContextsOfTwo : public ::testing::Test {
- protected:
-  ContextsOfTwo() {
-    for (ClientId client : {8, 9}) {
-      script_.Newcomer(client, 7 * kGiB + 128 * kMiB);
-      script_.Want(client);
-    }
-    for (ClientId client : {1, 2}) {
-      script_.Join(client, client);
-      script_.scheduler().ContextWanted(script_.now(), client, Script::kGpu);
-      script_.Obey();
-    }
-  }
-  std::size_t Admitted() { return script_.All<AdmitContext>().size() - 2; }
-
-  Script script_;
-};
-
-TEST_F(ContextsOfTwo, WhereRoomHasToBeMadeOneMakesItsContextAtATime) {
-  ASSERT_EQ(Admitted(), 1u);
-  EXPECT_EQ(script_.All<AdmitContext>()[2].client, 1u);
-  EXPECT_EQ(script_.JobOf(2).state, JobState::kQueued);
-  EXPECT_EQ(script_.JobOf(2).why, WaitReason::kContext);
-  EXPECT_TRUE(script_.All<CloseGate>().empty());
-  script_.FinishContext(1);
-  EXPECT_EQ(Admitted(), 2u);
+TEST(Admission, ASlowMakerPassesTheTurnOn) {
+  Script script;
+  script.Join(1, 1);
+  script.Join(2, 2);
+  script.scheduler().ContextWanted(script.now(), 1, Script::kGpu);
+  script.scheduler().ContextWanted(script.now(), 2, Script::kGpu);
+  script.Obey();
+  script.Wait(Script::DefaultConfig().context_limit - milliseconds(1));
+  EXPECT_EQ(script.All<AdmitContext>().size(), 1u);
+  script.Wait(milliseconds(1));
+  EXPECT_EQ(script.All<AdmitContext>().size(), 2u);
+  // It keeps its credit, for it may still make its context.
+  EXPECT_EQ(script.GpuOf().credit_out, 2 * Script::DefaultConfig().context_estimate);
 }
 
-TEST_F(ContextsOfTwo, ASlowMakerPassesTheTurnOn) {
-  const Bytes before = script_.GpuOf().credit_out;
-  script_.Wait(Script::DefaultConfig().context_limit - milliseconds(1));
-  EXPECT_EQ(Admitted(), 1u);
-  script_.Wait(milliseconds(1));
-  EXPECT_EQ(Admitted(), 2u);
-  // It keeps its credit, for it may still make its context; the other evicted what it lacked.
-  EXPECT_GT(script_.GpuOf().credit_out, before);
+TEST(Admission, ADeadMakerPassesTheTurnOn) {
+  Script script;
+  script.Join(1, 1);
+  script.Join(2, 2);
+  script.scheduler().ContextWanted(script.now(), 1, Script::kGpu);
+  script.scheduler().ContextWanted(script.now(), 2, Script::kGpu);
+  script.Leave(1);
+  EXPECT_EQ(script.All<AdmitContext>().size(), 2u);
 }
 
-TEST_F(ContextsOfTwo, ADeadMakerPassesTheTurnOn) {
-  script_.Leave(1);
-  EXPECT_EQ(Admitted(), 2u);
-}
-
-TEST_F(ContextsOfTwo, WhatIsToBePinnedWaitsForNoDeadMaker) {
-  script_.Leave(2);
-  script_.Grow(8, 7, 64 * kMiB, GrowthKind::kPinned);
-  EXPECT_FALSE(script_.Answered(7));
-  script_.Leave(1);
-  EXPECT_EQ(script_.AnswerTo(7), Growth::kGranted);
+TEST(Admission, WhatIsToBePinnedWaitsForNoDeadMaker) {
+  Script script;
+  script.Newcomer(1, kGiB);
+  script.Want(1);
+  script.Join(2, 2);
+  script.scheduler().ContextWanted(script.now(), 2, Script::kGpu);
+  script.Obey();
+  script.Grow(1, 7, 64 * kMiB, GrowthKind::kPinned);
+  EXPECT_FALSE(script.Answered(7));
+  script.Leave(2);
+  EXPECT_EQ(script.AnswerTo(7), Growth::kGranted);
 }
 
 TEST(Admission, TheLargestContextSeenIsTheEstimate) {

@@ -141,8 +141,9 @@ struct Gpu {
   double handover_byte =
       0;  // seconds that each byte that came in took, moving average; 0: not measured
   Bytes largest_context = 0;
-  // The clients that make their contexts, and until when each may keep others waiting.
-  std::map<ClientId, Time> makers;
+  // The client that makes its context, and until when it may keep others waiting.
+  std::optional<ClientId> maker;
+  Time maker_limit{0};
   std::optional<ClientId> context_for;  // its context fits: waits only for evictions
 
   Bytes Limit() const {

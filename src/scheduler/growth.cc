@@ -135,9 +135,8 @@ bool Settle(Books& books, PendingGrowth& growth) {
 bool MayBeApproved(const Books& books, const PendingGrowth& growth) {
   if (growth.Blocked() || growth.approved) return false;
   // A context that is being made may turn out larger than thought; what is pinned stays.
-  const std::map<ClientId, Time>& makers = books.gpus.at(growth.gpu).makers;
-  const bool others_make = makers.size() > makers.count(growth.client);
-  if (growth.kind == GrowthKind::kPinned && others_make) return false;
+  const std::optional<ClientId>& maker = books.gpus.at(growth.gpu).maker;
+  if (growth.kind == GrowthKind::kPinned && maker && *maker != growth.client) return false;
   const Job& job = books.jobs.at(growth.job);
   const bool is_in = job.phase == Phase::kIn || job.phase == Phase::kEntering;
   return is_in && job.clients.at(growth.client).gate == Gate::kOpen;

@@ -276,12 +276,6 @@ Fit MakeFit(Books& books, GpuId gpu, JobId grower) {
   return lacks_host_memory ? Fit::kNoHostMemory : Fit::kNotNow;
 }
 
-bool IsFree(const Books& books, GpuId gpu, Bytes bytes) {
-  const JobSet in = books.InOrEntering();
-  return books.Demand(gpu, in) + bytes <= books.gpus.at(gpu).Limit() &&
-         static_cast<std::int64_t>(Lacking(books, gpu, in) + bytes) <= books.Free(gpu);
-}
-
 void Shrink(Books& books) {
   for (auto& [gpu, card] : books.gpus) {
     JobSet in = books.InOrEntering();

@@ -23,10 +23,6 @@ enum class Fit {
 // vain.
 Fit MakeFit(Books& books, GpuId gpu, JobId grower);
 
-// Whether the jobs that are in, or come in, with what is approved for them, leave `bytes` free as
-// things are: nobody has to be closed or evicted.
-bool IsFree(const Books& books, GpuId gpu, Bytes bytes);
-
 // Restores the budget after it was cut: takes approvals back, then closes jobs.
 void Shrink(Books& books);
 // Gives up the entering of jobs whose room cannot be had any more (no host memory to evict into),

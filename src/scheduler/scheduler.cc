@@ -131,7 +131,7 @@ void Scheduler::ClientLeft(Time now, ClientId client) {
   books.growths.remove_if([&](const auto& growth) { return growth.client == client; });
   books.contexts.remove_if([&](const auto& context) { return context.client == client; });
   for (auto& [id, gpu] : books.gpus) {
-    gpu.makers.erase(client);
+    if (gpu.maker == client) gpu.maker.reset();
     if (gpu.context_for == client) gpu.context_for.reset();
   }
   Job& job = books.jobs.at(books.job_of.at(client));

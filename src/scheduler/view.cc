@@ -35,7 +35,7 @@ WaitReason ContextReason(const Books& books, const Job& job) {
     if (context.job != job.id) continue;
     if (context.obstacle == Obstacle::kHostMemory) return WaitReason::kHostMemory;
     const Gpu& gpu = books.gpus.at(context.gpu);
-    return !gpu.makers.empty() || gpu.context_for ? WaitReason::kContext : WaitReason::kGpuMemory;
+    return gpu.maker || gpu.context_for ? WaitReason::kContext : WaitReason::kGpuMemory;
   }
   return WaitReason::kNone;
 }
