@@ -117,9 +117,9 @@ class Reading {
 
 }  // namespace
 
-Result<CheckResult> CheckData(std::shared_ptr<Destination> place, const OnRows& on_rows) {
+Result<CheckResult> CheckData(const std::shared_ptr<Destination>& place, const OnRows& on_rows) {
   CheckResult result;
-  auto data = OpenDataSet(std::move(place), result.outcomes);
+  auto data = OpenDataSet(place, result.outcomes);
   if (!data) return std::unexpected(std::move(data).error());
   std::vector<std::unique_ptr<TableCheck>> checks;
   KeyCheck keys(*data);

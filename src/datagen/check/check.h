@@ -23,6 +23,6 @@ struct CheckResult {
 using OnRows = std::function<bool(uint64_t rows)>;
 
 // An error where there is no data set, or none that this program knows.
-Result<CheckResult> CheckData(std::shared_ptr<Destination> place, const OnRows& on_rows);
+Result<CheckResult> CheckData(const std::shared_ptr<Destination>& place, const OnRows& on_rows);
 
 }  // namespace reveza::datagen::check

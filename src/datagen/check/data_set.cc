@@ -99,7 +99,8 @@ Status AddNamesInFolders(Destination& place, Manifests& manifests) {
     const auto names = place.List(folder);
     if (!names && names.error().code == Error::Code::kNotFound) continue;
     if (!names) return std::unexpected(names.error());
-    for (const std::string& name : *names) manifests.others.push_back(folder + "/" + name);
+    for (const std::string& name : *names)
+      manifests.others.push_back(fmt::format("{}/{}", folder, name));
   }
   return {};
 }
@@ -185,8 +186,8 @@ TableOptions DataSet::options() const {
           .zone = made_by.zone};
 }
 
-Result<DataSet> OpenDataSet(std::shared_ptr<Destination> place, std::vector<Outcome>& outcomes,
-                            Contents contents) {
+Result<DataSet> OpenDataSet(const std::shared_ptr<Destination>& place,
+                            std::vector<Outcome>& outcomes, Contents contents) {
   Tally readable("manifests: can be read");
   Tally agree("manifests: manifest.json and those of the files agree");
   Tally known("manifests: every data file is in them");

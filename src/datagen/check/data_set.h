@@ -37,7 +37,7 @@ enum class Contents { kHashed, kTrusted };
 
 // Reads the manifests and adds what they, and the files' sizes and hashes, say to `outcomes`. An
 // error where there is no manifest that can be read, or of a model that is not known.
-Result<DataSet> OpenDataSet(std::shared_ptr<Destination> place, std::vector<Outcome>& outcomes,
-                            Contents contents = Contents::kHashed);
+Result<DataSet> OpenDataSet(const std::shared_ptr<Destination>& place,
+                            std::vector<Outcome>& outcomes, Contents contents = Contents::kHashed);
 
 }  // namespace reveza::datagen::check

@@ -86,7 +86,7 @@ class FolderSource final : public RowSource {
       places_.push_back(i);
     }
     stored_.columns = columns_;
-    batch_.emplace(stored_);
+    batch_ = std::make_unique<Batch>(stored_);
   }
 
   Status Open(std::unique_ptr<ByteSource> bytes, const TableOptions& options,
@@ -120,7 +120,7 @@ class FolderSource final : public RowSource {
   std::vector<Column> columns_;
   std::vector<std::size_t> places_;
   Table stored_;
-  std::optional<Batch> batch_;
+  std::unique_ptr<Batch> batch_;  // of what is in the file
   std::unique_ptr<RowSource> source_;
 };
 
