@@ -136,8 +136,9 @@ Status BlockFiles::PutIntoFolders(Stream& stream, const Batch& batch) {
   if (stream.row == 0) folders.ordered = std::ranges::is_sorted(folders.of_rows, {}, span_of);
   folders.order.resize(batch.rows());
   std::iota(folders.order.begin(), folders.order.end(), std::size_t{0});
-  std::ranges::stable_sort(folders.order, {},
-                           [&](std::size_t row) { return folders.of_rows[row]; });
+  // Within a folder the rows stay in order.
+  std::ranges::sort(folders.order, {},
+                    [&](std::size_t row) { return std::pair(folders.of_rows[row], row); });
   for (auto row = folders.order.begin(); row != folders.order.end();) {
     const std::size_t folder = folders.of_rows[*row];
     const auto end = std::find_if(row, folders.order.end(), [&](std::size_t each) {

@@ -105,7 +105,7 @@ Result<std::shared_ptr<const TablePartition>> TablePartition::Make(const Table& 
     if (!column) return nullptr;
     made->keys_.push_back(name);
     if (IsDayKey(name)) {
-      made->time_column_ = *column;
+      made->time_column_ = column;
     } else if (MayBeKey(table.columns[*column])) {
       made->AddValue(*column);
     } else {
