@@ -46,7 +46,7 @@ TEST(Separation, IsTheShareOfPairsInOrder) {
 }
 
 TEST(Separation, BinsKeepLargeNumbersApartByThreeInAHundred) {
-  for (int64_t value = 64; value < (int64_t{1} << 61); value = value * 7 / 3) {
+  for (int64_t value = 64; value < (int64_t{1} << 61); value += value / 3 * 4) {
     const int64_t more = value + value / 31 + 1;
     EXPECT_DOUBLE_EQ(AreaOfNumbers({{value, false}, {more, true}}), 1) << value;
     EXPECT_DOUBLE_EQ(AreaOfNumbers({{-value, false}, {-more, true}}), 1) << value;
