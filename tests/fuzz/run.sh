@@ -35,6 +35,7 @@ run_target configuration src/daemon/settings.cc "${words[@]}" src/platform/runti
 manifest=src/datagen/output
 run_target manifest "$manifest/manifest.cc" "$manifest/format.cc" "$manifest/arrow_absent.cc"
 run=src/datagen/run
-run_target data_settings "$run"/settings{,_file,_values}.cc "$run"/{behaviour,plan}.cc \
+schema=(src/datagen/schema*.cc)
+run_target data_settings "${schema[@]//*_test.cc/}" "$run"/settings{,_file,_values}.cc "$run"/{behaviour,partition,plan}.cc \
   src/datagen/coherent/typologies.cc src/datagen/civil_time.cc "$manifest/format.cc" "${words[@]}"
 echo '4 passed, 0 failed'
