@@ -63,9 +63,9 @@ bench: build ## measure what can be measured without a GPU
 mutate: build ## switch off one rule at a time: some test must notice
 	@tests/mutation/run.sh $(ARGS)
 
-fuzz: build ## a minute of libFuzzer for each input that comes from outside
-	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet fuzz; fi
-	@tests/fuzz/run.sh $(ARGS)
+fuzz: ## a minute of libFuzzer for each input that comes from outside
+	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet build fuzz; fi
+	@JOBS=$(JOBS) tests/fuzz/run.sh $(ARGS)
 
 install: build ## install to PREFIX (now /usr/local), below DESTDIR if it is set
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)" \

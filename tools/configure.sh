@@ -2,19 +2,20 @@
 # Configures a preset, quietly. Does nothing when that has been done: ninja notices by itself when a
 # CMakeLists.txt has changed.
 #
-#   tools/configure.sh PRESET BUILD
+#   tools/configure.sh PRESET BUILD [CMAKE-ARGUMENT...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 preset=$1
 build=$2
+shift 2
 
 if [[ -f $build/build.ninja ]]; then
   exit 0
 fi
 mkdir -p "$build"
 log=$build/configure.log
-if ! cmake --preset "$preset" >"$log" 2>&1; then
+if ! cmake --preset "$preset" "$@" >"$log" 2>&1; then
   cat "$log" >&2
   printf '\nCould not configure. A package that is missing can be installed with tools/setup.sh.\n' >&2
   exit 1

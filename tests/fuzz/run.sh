@@ -1,41 +1,55 @@
 #!/usr/bin/env bash
-# Fuzzes each input that comes from outside: messages, configurations, manifests.
+# Builds the targets of CMakeLists.txt in build/fuzz and lets them run, JOBS at a time (default: one
+# for each core). The last line is
+#
+#   N passed, N failed
+#
 # Usage: tests/fuzz/run.sh [seconds for each, default 60]
+# The compiler is the one of the preset `fuzz`, or FUZZ_CXX where build/fuzz is made.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-seconds=${1:-60}
-compiler=${FUZZ_CXX:-clang++-19}
 build=build/fuzz
-mkdir -p "$build"
+seconds=${1:-60}
+jobs=${JOBS:-$(nproc)}
 
-# run_target NAME SOURCES...: builds tests/fuzz/NAME_fuzz.cc with the sources and lets it run. What
-# it finds new is kept for this run only; what is in NAME_corpus was chosen to stay.
-run_target() {
-  local name=$1
-  shift
-  "$compiler" -std=c++23 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-    -DFMT_HEADER_ONLY=1 -Isrc "tests/fuzz/${name}_fuzz.cc" "$@" -o "$build/${name}_fuzz"
-  local found
+# fuzz PROGRAM: what it finds new is kept for this run only; what is in NAME_corpus was chosen to
+# stay.
+fuzz() {
+  local name log found status=0
+  name=$(basename "$1" _fuzz)
+  log=$build/$name.log
   found=$(mktemp -d)
-  "$build/${name}_fuzz" -max_total_time="$seconds" -max_len=40000 -timeout=10 \
-    -artifact_prefix="$build/" -print_final_stats=1 "$found" "tests/fuzz/${name}_corpus" \
-    >"$build/${name}.log" 2>&1 || {
-    tail -40 "$build/${name}.log"
-    echo "$name: FAILED (see $build/${name}.log)"
-    rm -rf "$found"
-    return 1
-  }
+  "$1" -max_total_time="$seconds" -max_len=40000 -timeout=10 -artifact_prefix="$build/$name-" \
+    -print_final_stats=1 "$found" "tests/fuzz/${name}_corpus" >"$log" 2>&1 || status=$?
   rm -rf "$found"
-  echo "$name: clean after $(sed -n 's/^stat::number_of_executed_units: *//p' "$build/${name}.log") inputs"
+  if ((status != 0)); then
+    tail -n 40 "$log"
+    printf '%s: FAILED (see %s)\n' "$name" "$log"
+    return 1
+  fi
+  printf '%s: clean after %s inputs\n' "$name" \
+    "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
 }
 
-run_target wire src/wire/codec.cc
-words=(src/base/nearest.cc src/base/units.cc)
-run_target configuration src/daemon/settings.cc "${words[@]}" src/platform/runtime_paths.cc
-manifest=src/datagen/output
-run_target manifest "$manifest/manifest.cc" "$manifest/format.cc" "$manifest/arrow_absent.cc"
-run=src/datagen/run
-schema=(src/datagen/schema*.cc)
-run_target data_settings "${schema[@]//*_test.cc/}" "$run"/settings{,_file,_values}.cc "$run"/{behaviour,partition,plan}.cc \
-  src/datagen/coherent/typologies.cc src/datagen/civil_time.cc "$manifest/format.cc" "${words[@]}"
-echo '4 passed, 0 failed'
+tools/configure.sh fuzz "$build" ${FUZZ_CXX:+"-DCMAKE_CXX_COMPILER=$FUZZ_CXX"}
+tools/build.sh "$build" "$jobs" fuzz
+
+running=()
+for program in "$build"/fuzzers/*_fuzz; do
+  while (($(jobs -rp | wc -l) >= jobs)); do
+    wait -n || true
+  done
+  fuzz "$program" &
+  running+=($!)
+done
+passed=0
+failed=0
+for process in "${running[@]}"; do
+  if wait "$process"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
+done
+printf '%d passed, %d failed\n' "$passed" "$failed"
+((failed == 0))
