@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "datagen/coherent/prefetch.h"
 #include "datagen/coherent/row.h"
 #include "datagen/coherent/world.h"
 
@@ -56,11 +57,11 @@ class CustomerState {
   }
   // Brings what the next row needs nearer to the processor.
   void Prefetch() const {
-    __builtin_prefetch(recent_.data() + recent_head_);
-    __builtin_prefetch(recent_.data() + recent_.size());
-    __builtin_prefetch(devices.data());
-    __builtin_prefetch(contacts.data());
-    __builtin_prefetch(others_.data());
+    PrefetchLine(recent_.data() + recent_head_);
+    PrefetchLine(recent_.data() + recent_.size());
+    PrefetchLine(devices.data());
+    PrefetchLine(contacts.data());
+    PrefetchLine(others_.data());
   }
   // What becomes part of the history when a row is done.
   void Remember(const Row& row);

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "datagen/coherent/prefetch.h"
+
 namespace reveza::datagen::coherent {
 
 struct Event {
@@ -28,9 +30,7 @@ class EventOrder {
   int64_t TimeAt(std::size_t place) const {
     return begin_ + static_cast<int64_t>(keys_[place] >> kIndexBits);
   }
-  void Prefetch(std::size_t place) const {
-    __builtin_prefetch(&events_[keys_[place] & kIndexMask]);
-  }
+  void Prefetch(std::size_t place) const { PrefetchLine(&events_[keys_[place] & kIndexMask]); }
   const Event& At(std::size_t place) const { return events_[keys_[place] & kIndexMask]; }
 
  private:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "datagen/coherent/prefetch.h"
+
 namespace reveza::datagen::coherent {
 
 Simulation::Simulation(const World& world, const Chains& chains, uint64_t block,
@@ -137,7 +139,7 @@ void Simulation::Prefetch(std::size_t place) const {
   const auto* const far =
       reinterpret_cast<const char*>(&customers_[order_.At(place + kFar).customer]);
   for (std::size_t line = 0; line < sizeof(CustomerState); line += kLine) {
-    __builtin_prefetch(far + line);
+    PrefetchLine(far + line);
   }
   customers_[order_.At(place + kNear).customer].Prefetch();
 }
