@@ -41,6 +41,7 @@ demo: TARGETS := programs
 demo: build ## show programs take turns on a card, and fraud data made
 	@$(BUILD)/bin/reveza demo $(ARGS)
 	@echo
+	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet demo; fi
 	@tools/build.sh $(BUILD) $(JOBS) fraudgen
 	@echo
 	@$(BUILD)/bin/fraudgen demo --output $(BUILD)/fraud-report.html

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Installs what building Reveza needs and this machine has not. Run it as often as you like.
 #
-#   tools/setup.sh [--quiet] [build|test|check|fuzz|bench|browser|all]...     (default: build)
+#   tools/setup.sh [--quiet] [build|demo|test|check|fuzz|bench|browser|all]...     (default: build)
 #
 #   build   compiler, libraries, Arrow from its wheel, the chart library of reports from npm (into
 #           build/charts), and where no CUDA toolkit is installed NVIDIA's wheels; wheels go into a
 #           private Python environment in the build tree (build/python)
-#   test    readers of data, as wheels, that some of the tests ask what they see; where there is Go,
-#           the servers that tests talk to, built into build/servers; for root, the browser too
+#   demo    what the demo of fraud data asks its question with, as a wheel
+#   test    that too; more readers of data, as wheels, that some of the tests ask what they see; where
+#           there is Go, the servers that tests talk to, built into build/servers; for root, the
+#           browser too
 #   check   what `make check` needs besides
 #   fuzz    what `make fuzz` needs besides
 #   bench   the wheels of other generators, that bench/fraudgen.sh measures beside ours; not in `all`
@@ -28,6 +30,7 @@ browser_packages=(chromium)
 environment=build/python
 requirements=tools/requirements.txt
 arrow_requirements=tools/requirements-arrow.txt
+demo_requirements=tools/requirements-demo.txt
 test_requirements=tools/requirements-test.txt
 bench_requirements=tools/requirements-bench.txt
 npm_requirements=tools/requirements-npm.txt
@@ -289,14 +292,14 @@ main() {
         sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' tools/setup.sh
         exit 0
         ;;
-      build | test | check | fuzz | bench | browser) parts+=("$part") ;;
+      build | demo | test | check | fuzz | bench | browser) parts+=("$part") ;;
       all) parts+=(build test check fuzz browser) ;;
       *) fail "unknown argument '$part'; tools/setup.sh --help lists them" ;;
     esac
   done
   ((${#parts[@]})) || parts=(build)
   for part in "${parts[@]}"; do
-    [[ $part != test && $part != bench ]] || continue
+    [[ $part != demo && $part != test && $part != bench ]] || continue
     local -n group=${part}_packages
     packages+=("${group[@]}")
   done
@@ -305,6 +308,9 @@ main() {
     need_cuda
     need_wheels Arrow "$arrow_requirements" 'fraudgen writes neither Parquet nor Arrow files'
     need_charts 'fraudgen report writes no pages'
+  fi
+  if [[ " ${parts[*]} " == *" demo "* || " ${parts[*]} " == *" test "* ]]; then
+    need_wheels DuckDB "$demo_requirements" 'the demo of fraud data gets no answer'
   fi
   if [[ " ${parts[*]} " == *" test "* ]]; then
     need_wheels 'Readers of data' "$test_requirements" 'some tests are skipped'

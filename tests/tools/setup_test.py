@@ -51,7 +51,8 @@ rm -r package
 """
 CHART = "@somebody/draw 2.1.0 dist/draw.min.js " + hashlib.sha256(b"draw()\n").hexdigest()
 CHARTS = "requirements-charts.txt"
-REQUIREMENTS = ("requirements.txt", "requirements-arrow.txt", "requirements-test.txt")
+REQUIREMENTS = ("requirements.txt", "requirements-arrow.txt", "requirements-demo.txt",
+                "requirements-test.txt")
 BENCH = "requirements-bench.txt"
 SERVERS = "requirements-go.txt"
 SITE = "build/python/lib/python3.11/site-packages"
@@ -155,9 +156,22 @@ class Setup(TreeTest):
         self.install(*self.packages["browser"])
         status, lines, errors = self.run_setup("test")
         self.assertEqual((status, errors), (0, ""))
-        self.assertIn("polars", lines[0])
+        self.assertIn("duckdb", lines[0])
+        self.assertIn("polars", lines[1])
         self.assertRegex(lines[-2], r"^ok  versitygw v\d+\.\d+\.\d+ in build/servers$")
         self.assertEqual(lines[-1], "ok  chromium 12.2.0")
+
+    def test_the_demo_needs_one_reader_only(self):
+        self.install()
+        status, lines, errors = self.run_setup("demo")
+        self.assertEqual((status, errors, len(lines)), (0, "", 1))
+        self.assertIn("duckdb", lines[0])
+        self.break_python()
+        shutil.rmtree(self.tree / "build")
+        status, _, errors = self.run_setup("demo")
+        self.assertEqual(status, 0)
+        self.assertIn("could not install tools/requirements-demo.txt; without it the demo of fraud "
+                      "data gets no answer\n", errors)
 
     def test_other_generators_are_only_looked_for_when_asked(self):
         self.install(*sum(self.packages.values(), []))
