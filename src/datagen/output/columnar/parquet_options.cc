@@ -108,6 +108,9 @@ std::shared_ptr<parquet::WriterProperties> ParquetProperties(const TableOptions&
     if (column.column->type == ColumnType::kCategory) builder.enable_dictionary(column.path);
     if (SplitsBytes(*column.column)) {
       builder.encoding(column.path, parquet::Encoding::BYTE_STREAM_SPLIT);
+    } else if (column.column->type == ColumnType::kInteger) {
+      // Small numbers take a few bits each, which leaves zstd little to do.
+      builder.encoding(column.path, parquet::Encoding::DELTA_BINARY_PACKED);
     }
     if (std::ranges::find(kStatistics, column.column->name) != kStatistics.end()) {
       builder.enable_statistics(column.path);
