@@ -148,6 +148,9 @@ TEST(ArrowWriter, OnlyCategoriesHaveDictionariesAndOnlySomeColumnsStatistics) {
     if (column.type == ColumnType::kTimestamp || column.type == ColumnType::kDecimal) {
       EXPECT_TRUE(encodings.contains(parquet::Encoding::BYTE_STREAM_SPLIT)) << column.name;
     }
+    if (column.type == ColumnType::kInteger) {
+      EXPECT_TRUE(encodings.contains(parquet::Encoding::DELTA_BINARY_PACKED)) << column.name;
+    }
     EXPECT_EQ(chunk->compression(), parquet::Compression::ZSTD);
     if (chunk->is_stats_set()) with_statistics.insert(std::string(column.name));
   }
