@@ -1,5 +1,6 @@
 #include "datagen/check/people_rules.h"
 #include "datagen/check/row_rules.h"
+#include "datagen/lists/devices.h"
 #include "datagen/lists/places.h"
 
 namespace reveza::datagen::check {
@@ -106,6 +107,17 @@ bool ComesBack(Fields fields, std::size_t row) {
          (whole ? returned == amount : returned <= amount);
 }
 
+// A maker's model of this type, under a system that runs on it.
+bool IsDevice(Fields fields, std::size_t row) {
+  const lists::DeviceModel& model = lists::kDeviceModels.at(fields[2].Code(row));
+  const auto kind = static_cast<std::size_t>(model.kind);
+  const lists::Slice systems = lists::kOperatingSystemsOfKind.at(kind);
+  const std::size_t system = fields[3].Code(row);
+  return lists::kTypeOfDeviceKind.at(kind) == fields[0].Code(row) &&
+         lists::kManufacturers.at(fields[1].Code(row)) == model.manufacturer &&
+         system >= systems.first && system < systems.first + systems.count;
+}
+
 bool ChainsHavePayments(Fields fields, std::size_t row) {
   return AllAre(fields[0].Is(row, "MULE_CHAIN"), fields, row);
 }
@@ -123,6 +135,10 @@ std::vector<RowRule> CoherentRules() {
        "city, postal code and area code agree",
        {"address.city", "address.state", "address.postal_code", "phone"},
        AddressAgrees},
+      {"devices",
+       "model and operating system are of the type and the manufacturer",
+       {"type", "manufacturer", "model", "operating_system"},
+       IsDevice},
       {"transactions", "amounts are positive", {"amount"}, IsPositive},
       {"transactions", "channels belong to the kind of payment", {"type", "channel"}, ChannelFits},
       {"transactions",

@@ -84,7 +84,7 @@ struct TimelineCheck::Payments {
 void TimelineCheck::Look(const Batch& batch, const Position& position) {
   const std::string_view table = batch.table().name;
   if (table == "accounts") AddAccounts(batch);
-  if (table == "devices") AddDevices(batch);
+  if (table == "devices") AddDevices(batch, position);
   if (table == "settlements") AddSettlements(batch);
   if (table == "disputes") AddRefunds(batch);
   if (table == "alerts") AddMentions(batch, "alerted_at", "risk_score", alerts_);
@@ -109,14 +109,25 @@ void TimelineCheck::AddAccounts(const Batch& batch) {
   }
 }
 
-void TimelineCheck::AddDevices(const Batch& batch) {
+void TimelineCheck::AddDevices(const Batch& batch, const Position& position) {
   const Field device(batch, "device_id");
   const Field customer(batch, "customer_id");
   const Field first_use(batch, "first_use");
+  const Field fingerprint(batch, "fingerprint");
+  const Field type(batch, "type");
+  const Field model(batch, "model");
+  const Field system(batch, "operating_system");
   for (std::size_t row = 0; row < batch.rows(); ++row) {
     if (!device.Has(row) || !customer.Has(row) || !first_use.Has(row)) continue;
     first_uses_.emplace(PairOf(NumberOf(device.Text(row)), NumberOf(customer.Text(row))),
                         first_use.Number(row));
+    if (!fingerprint.Has(row) || !type.Has(row) || !model.Has(row) || !system.Has(row)) continue;
+    uint64_t thing = HexadecimalOf(fingerprint.Text(row).substr(0, 16));
+    for (const Field* field : {&type, &model, &system}) thing = PairOf(thing, field->Code(row));
+    thing_.Look();
+    if (things_.emplace(NumberOf(device.Text(row)), thing).first->second != thing) {
+      thing_.Bad(position, row, [&] { return std::string(device.Text(row)); });
+    }
   }
 }
 
@@ -408,6 +419,7 @@ void TimelineCheck::EndBlock() {
   accounts_.clear();
   owners_.clear();
   first_uses_.clear();
+  things_.clear();
   cards_.clear();
   paid_.clear();
   last_time_ = INT64_MIN;
@@ -415,9 +427,10 @@ void TimelineCheck::EndBlock() {
 }
 
 void TimelineCheck::Report(std::vector<Outcome>& outcomes) const {
-  for (const Tally* tally : {&order_, &opened_, &receiver_opened_, &device_, &minutes_, &distance_,
-                             &count_, &accumulated_, &unusual_, &beneficiary_, &balance_, &night_,
-                             &card_, &changes_, &settlement_, &alert_, &dispute_, &ring_}) {
+  for (const Tally* tally :
+       {&order_, &opened_, &receiver_opened_, &device_, &minutes_, &distance_, &count_,
+        &accumulated_, &unusual_, &beneficiary_, &balance_, &night_, &card_, &thing_, &changes_,
+        &settlement_, &alert_, &dispute_, &ring_}) {
     outcomes.push_back(tally->outcome());
   }
 }

@@ -68,7 +68,7 @@ class TimelineCheck final : public TableCheck {
   struct Payments;
 
   void AddAccounts(const Batch& batch);
-  void AddDevices(const Batch& batch);
+  void AddDevices(const Batch& batch, const Position& position);
   void AddMentions(const Batch& batch, std::string_view time, std::string_view number,
                    Mentions& mentions) const;
   void AddSettlements(const Batch& batch);
@@ -89,6 +89,7 @@ class TimelineCheck final : public TableCheck {
   std::unordered_map<uint64_t, Account> accounts_;    // by the customer's number
   std::unordered_map<uint64_t, uint64_t> owners_;     // of accounts: their customers
   std::unordered_map<uint64_t, int64_t> first_uses_;  // of a device with a customer
+  std::unordered_map<uint64_t, uint64_t> things_;     // what a device is
   std::unordered_map<uint64_t, uint64_t> cards_;      // a card's customer
   std::unordered_set<uint64_t> paid_;                 // customer and receiver
   Mentions alerts_;
@@ -112,6 +113,7 @@ class TimelineCheck final : public TableCheck {
   Tally balance_{"timeline: balance_after follows from the row before"};
   Tally night_{"timeline: PIX of a night stay within the limit"};
   Tally card_{"timeline: a card belongs to one customer"};
+  Tally thing_{"devices: a device is the same for all who use it"};
   Tally changes_{"changes: are in order, and new devices are in devices"};
   Tally settlement_{
       "settlements: are of a payment of their block, one of each that is pending, and fit it"};

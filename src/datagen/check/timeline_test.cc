@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "datagen/check/testing_data_set.h"
 
 namespace reveza::datagen::check {
@@ -160,6 +162,19 @@ TEST(Timeline, RowsOfTheCoherentModelKeepTheirRules) {
           {"customers_00000.jsonl",
            Set("", "postal_code", "\"99999-999\""),
            {"customers: city, postal code and area code agree"}},
+          {"devices_00000.jsonl",
+           Set("\"manufacturer\":\"Apple\"", "model", "\"Notebook Air 13\""),
+           {"devices: model and operating system are of the type and the manufacturer"}},
+          {"devices_00000.jsonl",
+           [](Lines& lines) {
+             std::map<std::string, std::string*> seen;
+             for (std::string& line : lines) {
+               const auto [other, is_new] = seen.emplace(MemberOf(line, "device_id"), &line);
+               if (!is_new)
+                 return SetMember(line, "fingerprint", "\"" + std::string(32, '0') + "\"");
+             }
+           },
+           {"devices: a device is the same for all who use it"}},
           {"disputes_00000.jsonl",
            Set("REFUSED", "outcome", "\"REFUNDED\""),
            {"disputes: decided later, refunded at most what was claimed"}},

@@ -80,7 +80,7 @@ bool IsDisputed(const Row& row) {
 
 // MED gives little back: the account is mostly empty by then. Shops lose most chargebacks.
 Decision DecisionOf(const Keys& keys, const Row& row) {
-  Draws draws(keys.Of(Purpose::kEnd, row.number, 1));
+  Draws draws(keys.Of(Purpose::kAftermath, row.number, 1));
   Decision decision;
   const bool med = row.kind == Kind::kPix;
   const int64_t days = med ? draws.Between(3, 11) : draws.Between(20, 60);

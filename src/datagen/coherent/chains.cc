@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "datagen/coherent/spending.h"
 #include "datagen/lists/profiles.h"
 #include "datagen/lists/weights.h"
 
@@ -174,10 +175,16 @@ void Chains::Pay(Chain& chain, int64_t day, Draws& draws) const {
   const Person victim = world_->PersonOf(chain.victim);
   const auto most = std::min(typology.most_rows, kMostVictimRows);
   chain.victim_rows = static_cast<uint32_t>(draws.Between(typology.least_rows, most));
+  // Some take what the victim's friends would get.
+  const bool modest = draws.Chance(uint64_t{world_->parameters().Overlap()} * 1'000);
+  const int64_t usual =
+      PersonsMedian(victim.profile) * SpendingScale(victim, world_->RowsAMonth(victim)) / kOne;
   int64_t time = day * kDay + draws.Between(kEarliestHour, kLatestHour) * kHour +
                  static_cast<int64_t>(draws.Below(kHour));
   for (uint32_t i = 0; i < chain.victim_rows; ++i) {
-    chain.paid[i] = {.time = time, .amount = StolenAmount(typology, victim, draws)};
+    const int64_t amount = modest ? std::max<int64_t>(PersonsAmount(usual, draws), 1'000)
+                                  : StolenAmount(typology, victim, draws);
+    chain.paid[i] = {.time = time, .amount = amount};
     // A thief's device may pay 1,000 BRL a day until it is trusted.
     if (typology.device == DeviceUse::kThief && chain.paid[i].amount > 20'000) {
       chain.paid[i].amount = draws.Between(9'000, 20'000);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "datagen/coherent/spending.h"
 #include "datagen/lists/profiles.h"
 
 namespace reveza::datagen::coherent {
@@ -9,10 +10,11 @@ namespace {
 
 constexpr int64_t kDaysOfBusinessIncome = 4;
 constexpr int64_t kMostIncomes = 3;  // on the account; the rest is saved
-// Thousandths of the income that are spent, and what a row costs on average, in cents.
-constexpr int64_t kSpentThousandths = 850;
-constexpr std::array<int64_t, kProfiles> kMeanAmount = {9'000,   22'000, 90'000,
-                                                        150'000, 9'000,  26'000};
+
+// The first that is drawn of a customer's devices.
+uint32_t DevicesOf(const lists::Profile& profile, Draws& draws) {
+  return static_cast<uint32_t>(draws.Between(profile.least_devices, profile.most_devices));
+}
 
 }  // namespace
 
@@ -22,9 +24,7 @@ CustomerState::CustomerState(const World& world, uint64_t number, uint64_t block
   Draws draws(person.key ^ 1);
   opening_balance = person.income * draws.Between(200, 1'500) / 1'000;
   balance = opening_balance;
-  const int64_t wanted = kMeanAmount[static_cast<std::size_t>(person.profile)] *
-                         static_cast<int64_t>(std::max<uint64_t>(rows_a_month, 16)) / 16;
-  scale = std::clamp(person.income * kSpentThousandths / 1'000 * kOne / wanted, kOne / 4, 3 * kOne);
+  scale = SpendingScale(person, rows_a_month);
   goods_scale = Exp2((Log2(static_cast<uint64_t>(scale)) - 16 * kOne) / 2);
   const bool business = person.profile == Profile::kBusinessOwner;
   income_part_ = business ? person.income * kDaysOfBusinessIncome / 30 : person.income;
@@ -56,19 +56,28 @@ void CustomerState::MakeContacts(const World& world, uint64_t block) {
 void CustomerState::MakeDevices(const World& world) {
   const lists::Profile& profile = lists::Profiles()[static_cast<std::size_t>(person.profile)];
   Draws draws(person.key ^ 2);
-  const auto count =
-      static_cast<uint32_t>(draws.Between(profile.least_devices, profile.most_devices));
-  for (uint32_t slot = 0; slot < count; ++slot) {
+  const uint32_t count = DevicesOf(profile, draws);
+  const auto add = [&](DeviceNumber device) {
     const int64_t latest = std::max(person.opened_at, world.begin() - 3 * kDay);
     const int64_t earliest = std::max(person.opened_at, world.begin() - 2 * 365 * kDay);
-    devices.push_back(
-        {world.CustomersDevice(person.number, slot), draws.Between(earliest, latest)});
+    devices.push_back({device, draws.Between(earliest, latest)});
     // A new account begins with all of them.
     if (person.opened_at >= world.begin()) devices.back().since = person.opened_at;
-  }
+  };
+  for (uint32_t slot = 0; slot < count; ++slot) add(world.CustomersDevice(person.number, slot));
   main_device = devices[0];
   second_device = devices[count > 1 ? 1 : 0];
   next_slot = count;
+  if (person.home_key == person.key) return;
+  // The telephone of somebody at home, or the computer of all.
+  const uint64_t head = world.HeadOfHousehold(person.number);
+  const Person owner = world.BriefPersonOf(head);
+  Draws theirs(owner.key ^ 2);
+  const uint32_t most =
+      DevicesOf(lists::Profiles()[static_cast<std::size_t>(owner.profile)], theirs);
+  const uint32_t slot = most > 1 && owner.key % 2 != 0 ? 1 : 0;
+  add(world.CustomersDevice(head, slot));
+  (slot == 0 ? main_device : second_device) = devices.back();
 }
 
 void CustomerState::NextIncome() {

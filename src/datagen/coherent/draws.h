@@ -57,6 +57,8 @@ enum class Purpose : uint32_t {
   kMerchantIds,
   kRingIds,
   kCpf,
+  kAftermath,
+  kHousehold,
   kEnd
 };
 
@@ -64,7 +66,7 @@ enum class Purpose : uint32_t {
 class Keys {
  public:
   explicit constexpr Keys(uint64_t seed)
-      : Keys(seed, std::make_index_sequence<static_cast<std::size_t>(Purpose::kEnd) + 1>()) {}
+      : Keys(seed, std::make_index_sequence<static_cast<std::size_t>(Purpose::kEnd)>()) {}
 
   // `row` is below 2^48.
   constexpr uint64_t Of(Purpose purpose, uint64_t row, uint16_t draw = 0) const {
@@ -78,7 +80,7 @@ class Keys {
   constexpr Keys(uint64_t seed, std::index_sequence<kFields...>)
       : fields_{FieldRandom(seed, kTable, static_cast<uint32_t>(kFields))...} {}
 
-  std::array<FieldRandom, static_cast<std::size_t>(Purpose::kEnd) + 1> fields_;
+  std::array<FieldRandom, static_cast<std::size_t>(Purpose::kEnd)> fields_;
 };
 
 }  // namespace reveza::datagen::coherent

@@ -48,9 +48,8 @@ DeviceTraits TraitsOf(const DeviceUseRow& row) {
   const auto& kinds = lists::Profiles()[static_cast<std::size_t>(row.profile)].devices;
   // The first is what the profile prefers, the second is for the browser, and later ones replace
   // the first. A thief has a telephone.
-  const bool own = row.device / kDevicesOfCustomer == row.customer;
   const bool second = row.device % kDevicesOfCustomer == 1 && kinds.size() > 1;
-  if (own) traits.kind = kinds[second ? 1 : 0];
+  if (!World::IsThiefs(row.device)) traits.kind = kinds[second ? 1 : 0];
   const auto makers = lists::ManufacturersOf(traits.kind);
   traits.manufacturer = makers[traits.bits % makers.size()];
   return traits;
@@ -78,12 +77,12 @@ void FillCustomers(const Identity& identity, const World& world, std::span<const
   });
   fill.Number("birth_date", [](const AccountRow& row) { return row.person.birth_day; });
   fill.LongText("address.street", [](std::string& text, const AccountRow& row) {
-    text += OneOf(lists::kStreets, Mix(row.person.key + 7));
+    text += OneOf(lists::kStreets, Mix(row.person.home_key + 7));
     text += ", ";
-    AppendInteger(text, static_cast<int64_t>(Mix(row.person.key + 8) % 1'999 + 1));
+    AppendInteger(text, static_cast<int64_t>(Mix(row.person.home_key + 8) % 1'999 + 1));
   });
   fill.LongText("address.neighborhood", [](std::string& text, const AccountRow& row) {
-    text += OneOf(lists::kNeighborhoods, Mix(row.person.key + 9));
+    text += OneOf(lists::kNeighborhoods, Mix(row.person.home_key + 9));
   });
   fill.LongText("address.city", [](std::string& text, const AccountRow& row) {
     text += lists::kCities[row.person.city].name;
@@ -91,7 +90,7 @@ void FillCustomers(const Identity& identity, const World& world, std::span<const
   fill.Code("address.state", [](const AccountRow& row) { return row.person.state; });
   fill.Text("address.postal_code", [](char* out, const AccountRow& row) {
     const lists::City& city = lists::kCities[row.person.city];
-    const uint64_t bits = Mix(row.person.key + 10);
+    const uint64_t bits = Mix(row.person.home_key + 10);
     const uint64_t areas = city.last_postal_area - city.first_postal_area + 1;
     out = PutLastDigits(out, city.first_postal_area + bits % areas, 5);
     *out++ = '-';
@@ -142,7 +141,7 @@ void FillDevices(const Identity& identity, std::span<const DeviceUseRow> rows, B
   fill.Code("manufacturer", [](const DeviceUseRow& row) { return TraitsOf(row).manufacturer; });
   fill.Code("model", [](const DeviceUseRow& row) {
     const DeviceTraits traits = TraitsOf(row);
-    const lists::Slice models = lists::kModelsOfManufacturer[traits.manufacturer];
+    const lists::Slice models = lists::ModelsOf(traits.manufacturer, traits.kind);
     return models.first + (traits.bits >> 16) % models.count;
   });
   fill.Code("operating_system", [](const DeviceUseRow& row) {

@@ -104,7 +104,7 @@ void FraudLife::Pay(const CustomerState& customer, const FraudPlan& plan, uint64
 
 int64_t FraudLife::ReportedAt(const Row& row) const {
   const Parameters& parameters = world_->parameters();
-  Draws draws(world_->keys().Of(Purpose::kEnd, row.number));
+  Draws draws(world_->keys().Of(Purpose::kAftermath, row.number));
   int64_t hours = kHonestReportHours;
   if (row.is_fraud) {
     const Typology& typology = parameters.typologies[static_cast<std::size_t>(row.fraud_type)];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "datagen/coherent/spending.h"
 #include "datagen/lists/commerce.h"
 #include "datagen/lists/profiles.h"
 #include "datagen/lists/weights.h"
@@ -53,15 +54,6 @@ constexpr std::array<OnlineShare, 14> kOnline = {{{Category("5812_delivery"), 10
 constexpr std::array<int64_t, 7> kTopUps = {1'500, 2'000, 2'500, 3'000, 4'000, 5'000, 10'000};
 constexpr int64_t kFlight = 4 * kHour;
 
-// Who pays a person pays round sums.
-int64_t RoundSum(int64_t amount, uint64_t bits) {
-  amount = std::max<int64_t>(amount, 200);
-  if (bits % 100 < 30 && amount > 5'000) return amount - amount % 5'000;
-  if (bits % 100 < 55 && amount > 1'000) return amount - amount % 1'000;
-  if (bits % 100 < 70 && amount > 500) return amount - amount % 500;
-  return amount;
-}
-
 // At home mostly the same address, elsewhere that of the mobile network.
 uint32_t OwnAddress(const CustomerState& customer, int64_t time, Draws& draws) {
   const bool home = draws.Chance(500'000);
@@ -110,9 +102,7 @@ HonestLife::HonestLife(const World& world) : world_(&world) {
     }
     categories[Category("6011")] = 0;  // a withdrawal is a kind of its own
     categories_.push_back(lists::ChoiceOf(categories));
-    const auto low = static_cast<uint64_t>(profile.least_amount);
-    const auto high = static_cast<uint64_t>(profile.most_amount);
-    person_medians_[i] = static_cast<int64_t>(SquareRoot(low * high * 10'000));
+    person_medians_[i] = PersonsMedian(static_cast<Profile>(i));
   }
   for (std::size_t category = 0; category < kCategories; ++category) {
     const auto least = static_cast<uint64_t>(lists::kMerchantCategories[category].least);
@@ -308,9 +298,7 @@ void HonestLife::PayPerson(const CustomerState& customer, Draws& draws, Row& row
   const Parameters& parameters = world_->parameters();
   ByDevice(customer, draws, row);
   const auto median = person_medians_[static_cast<std::size_t>(customer.person.profile)];
-  const int64_t amount =
-      LogNormal(draws.Bits(), median * Scaled(customer.scale, row.time) / kOne, 85'000);
-  row.amount = RoundSum(amount, draws.Bits());
+  row.amount = PersonsAmount(median * Scaled(customer.scale, row.time) / kOne, draws);
   const uint64_t strange =
       uint64_t{parameters.lookalikes.stranger_paid} * parameters.LookalikeFactor() / 1000;
   if (draws.Chance(strange)) {

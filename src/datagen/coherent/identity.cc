@@ -40,14 +40,18 @@ struct Names {
   std::string_view middle;
   std::string_view last;
 };
-Names NamesOf(uint64_t key) {
-  Draws draws(key ^ 0x6e616d6573u);
+Names NamesOf(const Owner& owner) {
+  constexpr uint64_t kNames = 0x6e616d6573u;
+  constexpr uint64_t kDrawsBeforeLast = 3;
+  Draws draws(owner.key ^ kNames);
   const bool female = draws.Chance(510'000);
   Names names;
   names.first = female ? lists::kFirstNamesFemale[draws.Below(lists::kFirstNamesFemale.size())]
                        : lists::kFirstNamesMale[draws.Below(lists::kFirstNamesMale.size())];
   names.middle = lists::kSurnames[draws.Below(lists::kSurnames.size())];
-  names.last = lists::kSurnames[draws.Below(lists::kSurnames.size())];
+  Draws family(owner.family ^ kNames);
+  family.Skip(kDrawsBeforeLast);
+  names.last = lists::kSurnames[family.Below(lists::kSurnames.size())];
   return names;
 }
 
@@ -126,6 +130,7 @@ Identity::Identity(const World& world)
 
 Owner Identity::OwnerOf(const Person& person) const {
   return {.key = person.key,
+          .family = person.home_key,
           .cpf_number = person.number,
           .state = person.state,
           .bank = person.bank,
@@ -138,7 +143,7 @@ Owner Identity::OwnerOf(AccountNumber account) const {
   Owner owner{};
   Draws draws(world_->keys().Of(Purpose::kAccount, account & 0xffffffffffff,
                                 static_cast<uint16_t>(account >> 48)));
-  owner.key = draws.Bits();
+  owner.key = owner.family = draws.Bits();
   owner.state = static_cast<uint8_t>(states_.Of(draws.Bits()));
   owner.bank = static_cast<uint8_t>(banks_.Of(draws.Bits()));
   const lists::Slice cities = lists::kCitiesOfState[owner.state];
@@ -168,7 +173,7 @@ uint16_t Identity::MerchantName(MerchantNumber merchant) const {
 }
 
 char* Identity::PutName(char* out, const Owner& owner) const {
-  const Names names = NamesOf(owner.key);
+  const Names names = NamesOf(owner);
   out = PutText(out, names.first);
   *out++ = ' ';
   out = PutText(out, names.middle);
@@ -179,7 +184,7 @@ char* Identity::PutName(char* out, const Owner& owner) const {
 char* Identity::PutEmail(char* out, const Owner& owner) const {
   static constexpr std::array<std::string_view, 3> kDomains = {"@example.com", "@example.net",
                                                                "@example.org"};
-  const Names names = NamesOf(owner.key);
+  const Names names = NamesOf(owner);
   out = PutPlain(out, names.first);
   *out++ = '.';
   out = PutPlain(out, names.last);

@@ -15,6 +15,7 @@ namespace reveza::datagen::coherent {
 // Who has an account, whether simulated or not.
 struct Owner {
   uint64_t key;
+  uint64_t family;  // who have the same have the same last name
   uint64_t cpf_number;
   uint8_t state;
   uint8_t bank;

@@ -110,6 +110,9 @@ Status Check(const Parameters& parameters) {
         "chains should have 1 to 6 hops, delays up to 30 minutes, fees up to 0.2, mules up to 0.09 "
         "of the customers and most_share up to 0.8");
   }
+  if (parameters.lookalikes.shared_device > 750'000) {
+    return Invalid("shared_device should be at most 750000");
+  }
   return CheckDrift(parameters.drift);
 }
 

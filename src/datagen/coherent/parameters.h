@@ -65,6 +65,7 @@ struct Lookalikes {
   uint32_t spree_a_month = 100'000;
   uint32_t stranger_paid = 160'000;  // of the PIX
   uint32_t odd_hour = 60'000;        // of all payments
+  uint32_t shared_device = 40'000;   // of the customers, at any difficulty
 };
 
 // What the bank thinks: thousandths of a point.

@@ -39,6 +39,7 @@ TEST(CoherentParameters, WhatIsWrongIsNamed) {
       {"report_hours of AUTOFRAUDE", [](Parameters& p) { p.typologies[4].report_hours = 0; }},
       {"least_gap_minutes", [](Parameters& p) { p.typologies[0].least_gap_minutes = 0; }},
       {"chains", [](Parameters& p) { p.chains.most_hops = 7; }},
+      {"shared_device", [](Parameters& p) { p.lookalikes.shared_device = 750'001; }},
       {"weights",
        [](Parameters& p) {
          for (Typology& t : p.typologies) t.weight = 0;

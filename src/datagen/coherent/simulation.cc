@@ -41,6 +41,12 @@ void Simulation::MakeCustomers() {
   }
 }
 
+Profile Simulation::ProfileOf(const KnownDevice& device, const CustomerState& customer) const {
+  const uint64_t owner = World::OwnerOf(device.device);
+  return owner == customer.person.number ? customer.person.profile
+                                         : world_->BriefPersonOf(owner).profile;
+}
+
 Status Simulation::PutCustomers() {
   for (uint64_t i = 0; i < customers_.size(); ++i) {
     const CustomerState& customer = customers_[i];
@@ -51,7 +57,7 @@ Status Simulation::PutCustomers() {
       const Status status = tables_->Put(DeviceUseRow{.device = device.device,
                                                       .customer = customer.person.number,
                                                       .since = device.since,
-                                                      .profile = customer.person.profile});
+                                                      .profile = ProfileOf(device, customer)});
       if (!status) return status;
     }
   }
@@ -194,7 +200,7 @@ Status Simulation::MakeHonest(int64_t time, const Event& event) {
     row.contact = -1;
     row.stranger = true;
   }
-  Draws draws(Mix(customer.month.key + event.index) ^ static_cast<uint64_t>(Purpose::kEnd));
+  Draws draws(Mix(customer.month.key + event.index) ^ static_cast<uint64_t>(Purpose::kAftermath));
   return Finish(customer, false, draws, row);
 }
 
@@ -215,7 +221,7 @@ Status Simulation::MakeFraud(const FraudPlan& plan) {
                           .kind = ChangeKind::kPhoneChanged});
     }
   }
-  Draws draws(Mix(plan.key) ^ static_cast<uint64_t>(Purpose::kEnd));
+  Draws draws(Mix(plan.key) ^ static_cast<uint64_t>(Purpose::kAftermath));
   if (plan.ring != kNoRing) {
     if (const Status status = PutRingRow(plan, row); !status) return status;
   }

@@ -23,6 +23,8 @@ class Simulation {
 
  private:
   void MakeCustomers();
+  // Of the owner of a device that is not a thief's.
+  Profile ProfileOf(const KnownDevice& device, const CustomerState& customer) const;
   Status PutCustomers();
   Status PutRings();
   void PlanSlice(const Slice& slice);

@@ -21,7 +21,7 @@ struct DeviceUseRow {
   DeviceNumber device = 0;
   uint64_t customer = 0;
   int64_t since = 0;
-  Profile profile = Profile::kYoungDigital;
+  Profile profile = Profile::kYoungDigital;  // of whose device it is
 };
 
 struct ChangeRow {

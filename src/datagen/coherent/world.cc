@@ -15,6 +15,8 @@ constexpr uint64_t kMeanMonthlyRows = 66;
 constexpr uint64_t kLeastCustomers = 1'000;
 constexpr uint64_t kMostCustomers = 50'000'000;
 
+constexpr uint64_t kDrawsOfOrigin = 4;
+
 template <typename Rows>
 WeightedChoice ChoiceOf(const Rows& rows) {
   std::vector<uint32_t> weights;
@@ -85,6 +87,26 @@ uint64_t World::BlockOf(uint64_t customer) const {
   return block;
 }
 
+uint64_t World::RowsAMonth(const Person& person) const {
+  const auto days = static_cast<uint64_t>(parameters_.last_day - parameters_.first_day + 1);
+  const unsigned __int128 rows = static_cast<unsigned __int128>(parameters_.rows) * 30;
+  return static_cast<uint64_t>(
+      person.monthly_rows * rows /
+      (static_cast<unsigned __int128>(days) * kMeanMonthlyRows * customers_));
+}
+
+// Of four neighbours in number, the first two to four.
+uint64_t World::HeadOfHousehold(uint64_t number) const {
+  const uint64_t head = number / kHousehold * kHousehold;
+  if (head == number) return number;
+  Draws draws(keys_.Of(Purpose::kHousehold, head));
+  constexpr uint64_t kMeanSize = 3;
+  if (!draws.Chance(uint64_t{parameters_.lookalikes.shared_device} * kHousehold / kMeanSize)) {
+    return number;
+  }
+  return number - head < 2 + draws.Below(kHousehold - 1) ? head : number;
+}
+
 Person World::OriginOf(uint64_t number, Draws& draws) const {
   Person person;
   person.number = number;
@@ -93,6 +115,14 @@ Person World::OriginOf(uint64_t number, Draws& draws) const {
   person.state = static_cast<uint8_t>(state_choice_.Of(draws.Bits()));
   person.city = static_cast<uint16_t>(lists::kCitiesOfState[person.state].first +
                                       city_of_state_[person.state].Of(draws.Bits()));
+  person.home_key = person.key;
+  if (const uint64_t head = HeadOfHousehold(number); head != number) {
+    Draws theirs(keys_.Of(Purpose::kPerson, head));
+    const Person other = OriginOf(head, theirs);
+    person.home_key = other.key;
+    person.state = other.state;
+    person.city = other.city;
+  }
   return person;
 }
 
@@ -110,6 +140,11 @@ Person World::PersonOf(uint64_t number) const {
   Person person = OriginOf(number, draws);
   const lists::Profile& profile = lists::Profiles()[static_cast<std::size_t>(person.profile)];
   person.home = Near(cities_[person.city], 90'000, draws);
+  if (person.home_key != person.key) {
+    Draws theirs(keys_.Of(Purpose::kPerson, HeadOfHousehold(number)));
+    theirs.Skip(kDrawsOfOrigin);
+    person.home = Near(cities_[person.city], 90'000, theirs);
+  }
   person.work = Near(cities_[person.city], 60'000, draws);
   const lists::IncomeBracket& bracket = lists::kIncomeBrackets[income_choice_.Of(draws.Bits())];
   const int64_t base = draws.Between(bracket.least * 100, bracket.most * 100);

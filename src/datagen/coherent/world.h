@@ -23,7 +23,8 @@ inline constexpr int64_t kDay = kMicrosecondsPerDay;
 // What does not change about a customer.
 struct Person {
   uint64_t number = 0;
-  uint64_t key = 0;  // for what else depends on the person
+  uint64_t key = 0;       // for what else depends on the person
+  uint64_t home_key = 0;  // the same for all of a household
   Profile profile = Profile::kYoungDigital;
   uint8_t state = 0;
   uint8_t bank = 0;
@@ -85,8 +86,13 @@ class World {
   uint64_t total_frauds() const { return frauds_; }
 
   Person PersonOf(uint64_t number) const;
-  // Its number, key, profile, state, city and bank only, in a third of the time.
+  // Its number, keys, profile, state, city and bank only, in a third of the time.
   Person BriefPersonOf(uint64_t number) const;
+  // About how many rows a month a customer has, in sixteenths.
+  uint64_t RowsAMonth(const Person& person) const;
+  // Some live together, under one name and address, and share a device: one who has it, and up to
+  // three who use it. Who shares nothing is the head of a household of one.
+  uint64_t HeadOfHousehold(uint64_t number) const;
   Place PlaceOfCity(uint32_t city) const { return cities_[city]; }
   Place PlaceOfMerchant(MerchantNumber merchant) const;
   // One city of the whole country, by its inhabitants.
@@ -102,6 +108,7 @@ class World {
     return customers_ + kMerchantAccounts + merchant;
   }
   static constexpr uint64_t kThievesOfBlock = uint64_t{1} << 22;
+  static constexpr uint64_t kHousehold = 4;  // at most so many in one
 
   DeviceNumber CustomersDevice(uint64_t customer, uint32_t slot) const {
     return customer * kDevicesOfCustomer + slot;
@@ -109,6 +116,9 @@ class World {
   DeviceNumber ThiefDevice(uint64_t block, uint64_t index) const {
     return kThiefDevices + block * kThievesOfBlock + index;
   }
+  // Of a device that is not a thief's: the customer who has it.
+  static constexpr bool IsThiefs(DeviceNumber device) { return device >= kThiefDevices; }
+  static constexpr uint64_t OwnerOf(DeviceNumber device) { return device / kDevicesOfCustomer; }
 
  private:
   static constexpr uint64_t kStrangers = uint64_t{1} << 37;

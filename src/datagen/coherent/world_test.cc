@@ -90,12 +90,50 @@ TEST(CoherentWorld, PeopleKeepTheirGoldenValues) {
             "manoel.muniz00000007@example.net +5586940522386");
 }
 
+TEST(CoherentWorld, HouseholdsHaveOneNameAndAddress) {
+  Parameters parameters = Small(100'000, 8'002, 100'000);
+  const World world(parameters);
+  const Identity identity(world);
+  const auto last_name = [&](uint64_t number) {
+    std::array<char, Identity::kMostText> text{};
+    char* const end = identity.PutName(text.data(), identity.OwnerOf(world.PersonOf(number)));
+    const std::string_view name(text.data(), static_cast<std::size_t>(end - text.data()));
+    return std::string(name.substr(name.rfind(' ') + 1));
+  };
+  int sharing = 0;
+  for (uint64_t number = 0; number < 8'002; ++number) {
+    const Person person = world.PersonOf(number);
+    const uint64_t head = world.HeadOfHousehold(number);
+    ASSERT_EQ(world.HeadOfHousehold(head), head);
+    if (head == number) {
+      ASSERT_EQ(person.home_key, person.key);
+      continue;
+    }
+    sharing += world.HeadOfHousehold(number - 1) == number - 1 ? 2 : 1;
+    const Person other = world.PersonOf(head);
+    EXPECT_EQ(person.home_key, other.key);
+    EXPECT_EQ(person.home, other.home);
+    EXPECT_EQ(person.city, other.city);
+    EXPECT_EQ(person.state, other.state);
+    EXPECT_NE(person.key, other.key);
+    EXPECT_EQ(last_name(number), last_name(head));
+  }
+  // Four in a hundred, within four deviations of households of three.
+  EXPECT_NEAR(sharing, 320, 130);
+  parameters.lookalikes.shared_device = 0;
+  const World alone(parameters);
+  for (uint64_t number = 0; number < 8'002; ++number) {
+    ASSERT_EQ(alone.HeadOfHousehold(number), number);
+  }
+}
+
 TEST(CoherentWorld, WhoIsKnownBrieflyIsTheSamePerson) {
   const World world(Small(100'000, 2'000, 100'000));
   for (uint64_t number = 0; number < 2'000; ++number) {
     const Person person = world.PersonOf(number);
     const Person brief = world.BriefPersonOf(number);
     ASSERT_EQ(brief.key, person.key);
+    ASSERT_EQ(brief.home_key, person.home_key);
     ASSERT_EQ(brief.profile, person.profile);
     ASSERT_EQ(brief.state, person.state);
     ASSERT_EQ(brief.city, person.city);

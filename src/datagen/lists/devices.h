@@ -38,6 +38,7 @@ inline constexpr auto kKindManufacturers = std::to_array<KindManufacturer>({
 }  // namespace internal
 
 struct DeviceModel {
+  DeviceKind kind;
   std::string_view manufacturer;
   std::string_view name;
 };
@@ -84,6 +85,18 @@ inline constexpr auto kManufacturersOfKind = SlicesOf<kDeviceKinds>(
     });
 constexpr std::span<const uint16_t> ManufacturersOf(DeviceKind kind) {
   return Part(kManufacturerOfKind, kManufacturersOfKind[static_cast<std::size_t>(kind)]);
+}
+
+// A manufacturer's models of one kind, of which there must be some.
+constexpr Slice ModelsOf(std::size_t manufacturer, DeviceKind kind) {
+  Slice slice = kModelsOfManufacturer[manufacturer];
+  while (kDeviceModels[slice.first].kind != kind) {
+    ++slice.first;
+    --slice.count;
+  }
+  uint16_t count = 0;
+  while (count < slice.count && kDeviceModels[slice.first + count].kind == kind) ++count;
+  return {slice.first, count};
 }
 
 // Each operating system once; those of a kind stand together.

@@ -259,6 +259,19 @@ TEST(Lists, DevicesOfAKindAreMadeAndRunBySomebody) {
   EXPECT_EQ(first(DeviceKind::kWindowsDesktop), "Windows 10");
   EXPECT_EQ(first(DeviceKind::kMacDesktop), "macOS Sonoma");
   EXPECT_EQ(first(DeviceKind::kIosTablet), "iPadOS 16");
+  std::size_t models = 0;
+  for (std::size_t kind = 0; kind < kDeviceKinds; ++kind) {
+    for (const uint16_t maker : ManufacturersOf(static_cast<DeviceKind>(kind))) {
+      const Slice slice = ModelsOf(maker, static_cast<DeviceKind>(kind));
+      ASSERT_GT(slice.count, 0u) << kManufacturers[maker] << " makes none";
+      models += slice.count;
+      for (const DeviceModel& model : Part(kDeviceModels, slice)) {
+        EXPECT_EQ(model.kind, static_cast<DeviceKind>(kind)) << model.name;
+        EXPECT_EQ(model.manufacturer, kManufacturers[maker]) << model.name;
+      }
+    }
+  }
+  EXPECT_EQ(models, kDeviceModels.size()) << "each model is of one kind, made by its maker";
 }
 
 TEST(Lists, RidesHaveCarsForEachLevel) {

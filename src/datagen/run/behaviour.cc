@@ -93,7 +93,8 @@ std::vector<Entry> EntriesOf(Parameters& parameters) {
                      {"new_number_a_month", &lookalikes.new_number_a_month},
                      {"spree_a_month", &lookalikes.spree_a_month},
                      {"stranger_paid", &lookalikes.stranger_paid},
-                     {"odd_hour", &lookalikes.odd_hour}});
+                     {"odd_hour", &lookalikes.odd_hour},
+                     {"shared_device", &lookalikes.shared_device}});
   coherent::RiskWeights& risk = parameters.risk;
   add("risk", {{"base", &risk.base},
                {"noise", &risk.noise},
