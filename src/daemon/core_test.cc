@@ -92,6 +92,23 @@ TEST(Core, WhoIsLostKeepsItsMemoryUntilItReturnsOrDies) {
   EXPECT_EQ(desk.core.clients(), 1u);
 }
 
+// A program that ends closes its socket long before the driver has freed its memory.
+TEST(Core, NobodyIsToldOutOfMemoryWhileAnotherEnds) {
+  TestingDesk desk;
+  desk.Start(1, 71, "train-a", 101, 160 * kMiB);
+  desk.Say(1, wire::GateWanted{});
+  ASSERT_TRUE(desk.SwapIn(1, 160 * kMiB));
+  desk.Start(2, 72, "train-b", 102, 100 * kMiB);
+  desk.core.OnLost(1);
+  desk.Say(2, wire::GrowthWanted{7, 0, wire::GrowthKind::kSwappable, 0, 60 * kMiB});
+  desk.Advance(seconds(5));
+  EXPECT_FALSE(desk.Take<wire::GrowthAnswer>(2));
+  desk.core.OnLoneDeath(101);
+  const auto answer = desk.Take<wire::GrowthAnswer>(2);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->answer, wire::Growth::kLater);
+}
+
 TEST(Core, ASettingSaysWhatAContextTakes) {
   TestingDesk desk;
   Settings settings;

@@ -67,8 +67,11 @@ bool PassOnePlace(Books& books, const std::vector<Job*>& active) {
   return false;
 }
 
-bool ImpossibleEvenAlone(const Books& books, const Job& job, GpuId gpu, Bytes bytes) {
-  return books.Claim(job, gpu) + bytes > books.gpus.at(gpu).Limit();
+bool ImpossibleEvenAlone(Books& books, const PendingContext& context, Bytes estimate) {
+  const Gpu& card = books.gpus.at(context.gpu);
+  const Bytes wanted = books.Claim(books.jobs.at(context.job), context.gpu) + estimate;
+  return wanted > card.Whole() ||
+         (wanted > card.Limit() && books.OutsideStays(card, context.asked_at));
 }
 
 Obstacle ObstacleOf(Books& books, const PendingContext& context, Bytes estimate) {
@@ -100,8 +103,7 @@ void ConsiderContexts(Books& books) {
     const Bytes estimate = books.ContextEstimate(card);
     for (PendingContext& context : books.contexts) {
       if (context.gpu != gpu) continue;
-      const Job& job = books.jobs.at(context.job);
-      if (ImpossibleEvenAlone(books, job, gpu, estimate)) {
+      if (ImpossibleEvenAlone(books, context, estimate)) {
         // No waiting will make room: let the driver say what it says to a full card.
         const std::int64_t free = std::max<std::int64_t>(books.Free(gpu), 0);
         AdmitNow(books, gpu, context.client, std::min(estimate, static_cast<Bytes>(free)));

@@ -169,5 +169,28 @@ TEST(Admission, AgeingLetsAQueuedJobInAlthoughTheOthersNeverEnd) {
   EXPECT_EQ(ran.size(), 5u);
 }
 
+// The driver would refuse what a program that is about to end still holds.
+TEST(Admission, AContextWaitsForMemoryOfAProcessThatEnds) {
+  Script script;
+  script.SetExternal(16 * kGiB - 64 * kMiB);
+  script.Join(1, 1);
+  script.scheduler().ContextWanted(script.now(), 1, Script::kGpu);
+  script.Wait(seconds(20));
+  EXPECT_TRUE(script.All<AdmitContext>().empty());
+  script.SetExternal(0);
+  ASSERT_EQ(script.All<AdmitContext>().size(), 1u);
+  EXPECT_EQ(script.All<AdmitContext>()[0].credit, Script::DefaultConfig().context_estimate);
+}
+
+TEST(Admission, AContextDoesNotWaitForAProcessOutsideThatStays) {
+  Script script;
+  script.SetExternal(16 * kGiB - 64 * kMiB);
+  script.Join(1, 1);
+  script.scheduler().ContextWanted(script.now(), 1, Script::kGpu);
+  script.Wait(seconds(31));
+  ASSERT_EQ(script.All<AdmitContext>().size(), 1u);
+  EXPECT_EQ(script.All<AdmitContext>()[0].credit, 64 * kMiB);
+}
+
 }  // namespace
 }  // namespace reveza::scheduler

@@ -121,6 +121,7 @@ struct PendingGrowth {
   GpuId gpu = 0;
   GrowthKind kind = GrowthKind::kSwappable;
   Bytes bytes = 0;
+  Time asked_at{0};
   bool approved = false;  // it fits beside all that run: waits only for evictions
   Obstacle obstacle = Obstacle::kNone;
 
@@ -131,12 +132,14 @@ struct PendingContext {
   ClientId client = 0;
   JobId job = 0;
   GpuId gpu = 0;
+  Time asked_at{0};
   Obstacle obstacle = Obstacle::kNone;
 };
 
 struct Gpu {
   GpuConfig config;
   Bytes external = 0;
+  Time external_changed{0};
   Time handover{0};  // moving average; 0: not measured
   double handover_byte =
       0;  // seconds that each byte that came in took, moving average; 0: not measured
@@ -146,8 +149,12 @@ struct Gpu {
   Time maker_limit{0};
   std::optional<ClientId> context_for;  // its context fits: waits only for evictions
 
+  // With no process outside.
+  Bytes Whole() const {
+    return std::min(config.budget, config.total == 0 ? config.budget : config.total);
+  }
   Bytes Limit() const {
-    const Bytes budget = std::min(config.budget, config.total == 0 ? config.budget : config.total);
+    const Bytes budget = Whole();
     return budget > external ? budget - external : 0;
   }
 };
@@ -214,6 +221,12 @@ class Books {
   void WakeAt(Time time);
   // A condition on time; asks to be woken when it becomes true.
   bool Reached(Time time);
+
+  // Who asked then and has no room because of processes outside has waited for them long enough;
+  // else asks to be woken then. What they have had for long, they are taken to keep.
+  bool OutsideStays(const Gpu& gpu, Time asked_at) {
+    return Reached(std::min(asked_at, gpu.external_changed) + config.outside_patience);
+  }
 
   // No client of an earlier daemon is expected any more; else asks to be woken then.
   bool AllAreKnown() { return Reached(all_known_at); }

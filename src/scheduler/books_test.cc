@@ -65,7 +65,7 @@ TEST_F(BooksTest, DemandCountsAllOfWhoIsInAndTheFixedPartOfTheOthers) {
 }
 
 TEST_F(BooksTest, PinnedGrowthThatWaitsCountsForEntering) {
-  books_.growths.push_back({1, 1, 1, 0, GrowthKind::kPinned, 60, false, Obstacle::kNone});
+  books_.growths.push_back({1, 1, 1, 0, GrowthKind::kPinned, 60, Time(0), false, Obstacle::kNone});
   EXPECT_EQ(books_.Entry(books_.jobs[1], 0), 510u);
   EXPECT_TRUE(books_.Wants(books_.jobs[1]));
   books_.growths.back().obstacle = Obstacle::kFixedMemory;

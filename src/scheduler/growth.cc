@@ -15,9 +15,11 @@ void Answer(Books& books, const PendingGrowth& growth, Growth answer) {
 }
 
 // The card could not serve it with nobody else on it.
-bool Impossible(const Books& books, const PendingGrowth& growth) {
-  return books.Claim(books.jobs.at(growth.job), growth.gpu) + growth.bytes >
-         books.gpus.at(growth.gpu).Limit();
+bool Impossible(Books& books, const PendingGrowth& growth) {
+  const Gpu& card = books.gpus.at(growth.gpu);
+  const Bytes wanted = books.Claim(books.jobs.at(growth.job), growth.gpu) + growth.bytes;
+  return wanted > card.Whole() ||
+         (wanted > card.Limit() && books.OutsideStays(card, growth.asked_at));
 }
 
 // What others of the same job will have by then: what is approved, and what was asked for earlier
@@ -35,14 +37,17 @@ Bytes OfTheSameJob(const Books& books, const PendingGrowth& growth) {
   return sum;
 }
 
+// What it takes to have it with nobody else in.
+Bytes TakenByThen(const Books& books, const PendingGrowth& growth) {
+  return books.Claim(books.jobs.at(growth.job), growth.gpu) + OfTheSameJob(books, growth) +
+         growth.bytes + books.FixedOfOthers(growth.job, growth.gpu);
+}
+
 Obstacle ObstacleOf(Books& books, const PendingGrowth& growth) {
   if (growth.approved) return Obstacle::kNone;
-  const Job& job = books.jobs.at(growth.job);
   const bool swappable =
       growth.kind == GrowthKind::kSwappable && !books.Find(growth.client)->resident_only;
-  if (books.Claim(job, growth.gpu) + OfTheSameJob(books, growth) + growth.bytes +
-          books.FixedOfOthers(job.id, growth.gpu) >
-      books.gpus.at(growth.gpu).Limit()) {
+  if (TakenByThen(books, growth) > books.gpus.at(growth.gpu).Limit()) {
     return Obstacle::kFixedMemory;
   }
   const Extra extra{growth.client, growth.gpu, swappable ? growth.bytes : 0,
@@ -96,6 +101,19 @@ bool Deadlocked(const Books& books, const PendingGrowth& growth) {
                                 : books.Fixed(job, growth.gpu) > 0;
     return job.id == growth.job || !in_the_way || Stuck(books, job);
   });
+}
+
+// What is in its way is in part memory of processes outside, which may yet make room.
+bool OutsideMayYield(Books& books, const PendingGrowth& growth) {
+  const Gpu& card = books.gpus.at(growth.gpu);
+  if (growth.obstacle == Obstacle::kFixedMemory) {
+    return TakenByThen(books, growth) <= card.Whole() && !books.OutsideStays(card, growth.asked_at);
+  }
+  bool may = false;  // they also add to what has to find room on the host
+  for (const auto& [gpu, other] : books.gpus) {
+    may = (other.external > 0 && !books.OutsideStays(other, growth.asked_at)) || may;
+  }
+  return may;
 }
 
 // What has no room on the host now has none later either: nobody grows on, and no eviction that
@@ -172,6 +190,7 @@ bool BreakDeadlock(Books& books) {
   auto youngest = books.growths.end();
   for (auto growth = books.growths.begin(); growth != books.growths.end(); ++growth) {
     if (!growth->Blocked() || !Deadlocked(books, *growth)) continue;
+    if (OutsideMayYield(books, *growth)) continue;
     if (growth->obstacle == Obstacle::kHostMemory && !HostMemoryIsAllThereIs(books)) continue;
     if (youngest == books.growths.end() ||
         books.jobs.at(growth->job).joined > books.jobs.at(youngest->job).joined) {

@@ -103,6 +103,56 @@ TEST(Growth, OfTwoThatComeWithTheEntryOfAJobTheSecondWaits) {
   EXPECT_EQ(script.AnswerTo(2), Growth::kGranted);
 }
 
+// A program that ends is outside, with all its memory, until the driver has freed it. Whoever grows
+// at that moment waits.
+TEST(Growth, WaitsForMemoryOfAProcessThatEnds) {
+  Script script;
+  script.Newcomer(1, 6 * kGiB);
+  script.Want(1);
+  script.SetExternal(8 * kGiB);
+  script.Grow(1, 7, 4 * kGiB);
+  EXPECT_FALSE(script.Answered(7));
+  EXPECT_EQ(script.JobOf(1).why, WaitReason::kGpuMemory);
+  script.Wait(seconds(20));
+  EXPECT_FALSE(script.Answered(7));
+  script.SetExternal(0);
+  EXPECT_EQ(script.AnswerTo(7), Growth::kGranted);
+}
+
+TEST(Growth, IsRefusedForAProcessOutsideThatStays) {
+  Script script;
+  script.Newcomer(1, 6 * kGiB);
+  script.Want(1);
+  script.Newcomer(2, 0);
+  script.Want(2);  // it runs on, and its end would not help
+  script.SetExternal(8 * kGiB);
+  script.Grow(1, 7, 4 * kGiB);
+  script.Wait(seconds(31));
+  EXPECT_EQ(script.AnswerTo(7), Growth::kRefused);
+  script.Grow(1, 8, 4 * kGiB);
+  EXPECT_EQ(script.AnswerTo(8), Growth::kRefused);
+}
+
+// One after the other they would be refused for each other's pinned memory; here it is the process
+// outside that leaves too little.
+TEST(Growth, NobodyIsRefusedForOthersWhileAProcessOutsideMayEnd) {
+  Script script;
+  for (ClientId client : {1, 2}) {
+    script.Newcomer(client, 0);
+    script.Want(client);
+    script.Grow(client, static_cast<std::uint32_t>(client), 3 * kGiB, GrowthKind::kPinned);
+    ASSERT_EQ(script.AnswerTo(static_cast<std::uint32_t>(client)), Growth::kGranted);
+  }
+  script.SetExternal(6 * kGiB);
+  for (ClientId client : {1, 2})
+    script.Grow(client, static_cast<std::uint32_t>(10 + client), 4 * kGiB);
+  EXPECT_FALSE(script.Answered(11));
+  EXPECT_FALSE(script.Answered(12));
+  script.SetExternal(0);
+  EXPECT_EQ(script.AnswerTo(11), Growth::kGranted);
+  EXPECT_EQ(script.AnswerTo(12), Growth::kGranted);
+}
+
 // A growth for which another was closed, whose memory then cannot be moved for a while.
 class GrowthBesideAFailedEviction : public ::testing::Test {
  protected:

@@ -103,6 +103,7 @@ void Scheduler::SetExternal(Time now, GpuId gpu, Bytes bytes) {
   impl_->At(now);
   const auto entry = impl_->books.gpus.find(gpu);
   if (entry == impl_->books.gpus.end()) return;
+  if (entry->second.external != bytes) entry->second.external_changed = now;
   entry->second.external = bytes;
   impl_->Decide();
 }
@@ -177,7 +178,7 @@ void Scheduler::ContextWanted(Time now, ClientId client, GpuId gpu) {
   for (const PendingContext& context : books.contexts) {
     if (context.client == client && context.gpu == gpu) return;
   }
-  books.contexts.push_back({client, books.job_of.at(client), gpu, Obstacle::kNone});
+  books.contexts.push_back({client, books.job_of.at(client), gpu, now, Obstacle::kNone});
   impl_->Decide();
 }
 
@@ -200,7 +201,7 @@ void Scheduler::GrowthWanted(Time now, ClientId client, std::uint32_t request, G
   asking->idle = false;
   Job& job = books.jobs.at(asking->job);
   books.growths.push_back(
-      {client, job.id, request, gpu, kind, bytes, /*approved=*/false, Obstacle::kNone});
+      {client, job.id, request, gpu, kind, bytes, now, /*approved=*/false, Obstacle::kNone});
   if (job.phase == Phase::kOut && !job.waiting_since && books.Wants(job)) {
     job.waiting_since = books.now;
   }

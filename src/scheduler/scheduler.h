@@ -48,6 +48,9 @@ struct Config {
   // After a client of an earlier daemon came, others may still come: nothing new is given for so
   // long.
   Time takeover_settles = std::chrono::seconds(1);
+  // Processes outside come and go, and a client that ends is one until its memory is free: nobody
+  // is told "out of memory" because of them before so long.
+  Time outside_patience = std::chrono::seconds(30);
   // A job whose largest footprint did not rise for so long is taken to have all that it wants.
   Time growth_settles = std::chrono::seconds(10);
 };

@@ -138,7 +138,6 @@ class Maker {
       if (OneIn(3)) scenario_.deaths.push_back({Milliseconds(1, 8000), client});
     }
     if (OneIn(2)) {
-      MayBeRefused();
       for (GpuId gpu = 0; gpu < scenario_.world.budgets.size(); ++gpu) {
         const Time when = Milliseconds(1, 3000);
         const Bytes bytes = scenario_.world.budgets[gpu] / Between(2, 16);
