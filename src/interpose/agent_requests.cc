@@ -75,6 +75,9 @@ void Agent::SendGrowth() {
       wanted.bytes = request->bytes;
     }
     request->asked = wanted.bytes;
+    // What was freed before counts: the daemon may refuse by what it knows. Spare credit is kept,
+    // for the request is for what it lacks beyond it.
+    if (client_.books_changed_.load(std::memory_order_acquire)) SendAccount(*gpu, 0);
     request->sent = connection_.Send(wanted);
     client_.growth_sent_.push_back(request);
   }

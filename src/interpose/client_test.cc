@@ -82,6 +82,28 @@ TEST_F(ClientTest, WhatNobodyCouldGiveIsNotAskedFor) {
   EXPECT_FALSE(daemon().Has<wire::GrowthWanted>());
 }
 
+// A program that was refused frees what it can, and asks again at once, in or out of the card.
+TEST_F(ClientTest, TheDaemonKnowsWhatWasFreedBeforeMoreIsAskedFor) {
+  const DriverCalls& cuda = Through();
+  daemon().LetIn(false);
+  ASSERT_FALSE(daemon().CloseGate());
+  CUdeviceptr kept = 0;
+  ASSERT_EQ(cuda.cuMemAlloc_v2(&kept, 16 * kMiB), CUDA_SUCCESS);
+  for (int round = 0; round < 5; ++round) {
+    CUdeviceptr memory = 0;
+    ASSERT_EQ(cuda.cuMemAlloc_v2(&memory, 48 * kMiB), CUDA_SUCCESS);
+    ASSERT_TRUE(
+        daemon().AwaitBooks([](const wire::Account& books) { return books.swapped == 64 * kMiB; }));
+    ASSERT_EQ(cuda.cuMemFree_v2(memory), CUDA_SUCCESS);
+    daemon().AnswerGrowth(wire::Growth::kRefused);
+    EXPECT_EQ(cuda.cuMemAlloc_v2(&memory, 64 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(daemon().BooksWhenAsked().swapped, 16 * kMiB);
+    daemon().AnswerGrowth(wire::Growth::kGranted);
+  }
+  EXPECT_EQ(cuda.cuMemFree_v2(kept), CUDA_SUCCESS);
+  daemon().LetIn(true);
+}
+
 TEST_F(ClientTest, TheDaemonHearsWhatTheBooksSay) {
   CUdeviceptr memory = 0;
   ASSERT_EQ(Through().cuMemAlloc_v2(&memory, 8 * kMiB), CUDA_SUCCESS);

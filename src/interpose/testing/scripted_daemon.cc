@@ -78,6 +78,7 @@ void ScriptedDaemon::Handle(wire::Type type, const char* packet) {
     case wire::Type::kGrowthWanted: {
       const auto wanted = wire::View<wire::GrowthWanted>(packet);
       const std::lock_guard lock(mutex_);
+      books_when_asked_ = books_;
       wire::Growth answer = growth_;
       if (!open_ && answer == wire::Growth::kGranted) answer = wire::Growth::kLater;
       const Bytes credit = answer == wire::Growth::kGranted ? wanted.bytes : 0;

@@ -52,6 +52,11 @@ class ScriptedDaemon {
     std::unique_lock lock(mutex_);
     return arrived_.wait_for(lock, kLimit, [&] { return condition(books_); });
   }
+  // The last books that had come when growth was last asked for.
+  wire::Account BooksWhenAsked() {
+    const std::lock_guard lock(mutex_);
+    return books_when_asked_;
+  }
   // The next message of this type that the client sends, or has sent since the last question.
   template <typename T>
   std::optional<T> Await() {
@@ -103,6 +108,7 @@ class ScriptedDaemon {
   std::condition_variable arrived_;
   std::deque<std::pair<wire::Type, std::string>> kept_;
   wire::Account books_{};
+  wire::Account books_when_asked_{};
   bool let_in_ = true;
   bool at_gate_ = false;
   bool open_ = false;
