@@ -73,13 +73,26 @@ inline char* PutDecimal(char* out, int64_t value) {
   }();
   uint64_t size = 0;
   out = PutSign(out, value, size);
+  if constexpr (Places < 8) {
+    if (size < kEightDigits) [[likely]] {
+      // All digits at once, at least one of them before the point.
+      const uint64_t digits = EightDigits(size);
+      const int zeros = std::countr_zero(digits | uint64_t{1} << (8 * (7 - Places))) / 8;
+      const uint64_t text = (digits + kZeros) >> (8 * zeros);
+      const uint64_t places = (digits + kZeros) >> (64 - 8 * Places);
+      std::memcpy(out, &text, sizeof text);
+      out += 8 - Places - zeros;
+      *out++ = '.';
+      std::memcpy(out, &places, sizeof places);
+      return out + Places;
+    }
+  }
   out = PutUnsigned(out, size / kWhole);
   *out++ = '.';
   return PutLastDigits(out, size % kWhole, Places);
 }
 
-// A day of the calendar as yyyy-mm-dd and a time as yyyy-mm-ddThh:mm:ss.ffffff, as civil_time.h has
-// them; years 0 to 9999.
+// A day of the calendar as yyyy-mm-dd, as civil_time.h has it; years 0 to 9999.
 inline char* PutDay(char* out, int64_t days) {
   // Years begin in March, so that a leap day is a year's last; then each of the divisions is that
   // of a straight line (Neri and Schneider, "Euclidean affine functions and their application to
@@ -107,24 +120,38 @@ inline char* PutDay(char* out, int64_t days) {
   return out + 6;
 }
 
-inline char* PutTime(char* out, int64_t microseconds) {
-  constexpr int64_t kSecond = 1'000'000;
-  constexpr int64_t kDay = 86'400 * kSecond;
-  // Counted from the year 0, and so never negative.
-  constexpr int64_t kToYearZero = 719'528;
-  const auto since = static_cast<uint64_t>(microseconds + kToYearZero * kDay);
-  out = PutDay(out, static_cast<int64_t>(since / kDay) - kToYearZero);
-  *out++ = 'T';
-  const uint64_t of_day = since % kDay;
-  const uint64_t second = of_day / kSecond;
-  // hh0mm0ss and 00ffffff, of which some zeros become points.
-  const uint64_t clock = second / 3600 * 1'000'000 + second / 60 % 60 * 1000 + second % 60;
-  const uint64_t text = (EightDigits(clock) + kZeros) ^ 0x0000'0a00'000a'0000u;
-  std::memcpy(out, &text, sizeof text);
-  const uint64_t rest = ((EightDigits(of_day % kSecond) + kZeros) ^ 0x1e00u) >> 8;
-  std::memcpy(out + 8, &rest, sizeof rest);
-  return out + 15;
-}
+// A time as yyyy-mm-ddThh:mm:ss.ffffff; years 0 to 9999. Those that come one after the other are
+// mostly of the same day, which is kept. Not safe from several threads.
+class TimeWriter {
+ public:
+  char* Put(char* out, int64_t microseconds) {
+    constexpr int64_t kSecond = 1'000'000;
+    constexpr int64_t kDay = 86'400 * kSecond;
+    // Counted from the year 0, and so never negative.
+    constexpr int64_t kToYearZero = 719'528;
+    const auto since = static_cast<uint64_t>(microseconds + kToYearZero * kDay);
+    const uint64_t day = since / kDay;
+    if (day != day_) {
+      day_ = day;
+      *PutDay(text_, static_cast<int64_t>(day) - kToYearZero) = 'T';
+    }
+    std::memcpy(out, text_, sizeof text_);
+    out += 11;
+    const uint64_t of_day = since % kDay;
+    const uint64_t second = of_day / kSecond;
+    // hh0mm0ss and 00ffffff, of which some zeros become points.
+    const uint64_t clock = second / 3600 * 1'000'000 + second / 60 % 60 * 1000 + second % 60;
+    const uint64_t text = (EightDigits(clock) + kZeros) ^ 0x0000'0a00'000a'0000u;
+    std::memcpy(out, &text, sizeof text);
+    const uint64_t rest = ((EightDigits(of_day % kSecond) + kZeros) ^ 0x1e00u) >> 8;
+    std::memcpy(out + 8, &rest, sizeof rest);
+    return out + 15;
+  }
+
+ private:
+  uint64_t day_ = ~uint64_t{0};
+  char text_[16] = {};  // yyyy-mm-ddT of it
+};
 
 // The longest of them: a sign, 20 digits, a point, and what overwrites beyond.
 inline constexpr int kMostNumberBytes = 32;

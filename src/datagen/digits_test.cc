@@ -78,7 +78,15 @@ std::string Day(int64_t days) {
 }
 
 std::string Time(int64_t microseconds) {
-  return Written([&](char* out) { return PutTime(out, microseconds); });
+  return Written([&](char* out) { return TimeWriter().Put(out, microseconds); });
+}
+
+TEST(Digits, TimesOfTheSameAndOfAnotherDay) {
+  TimeWriter times;
+  const int64_t day = kMicrosecondsPerDay;
+  for (const int64_t time : {int64_t{0}, day - 1, day, 3 * day + 7, 3 * day + 8, -day, -day + 1}) {
+    EXPECT_EQ(Written([&](char* out) { return times.Put(out, time); }), Time(time));
+  }
 }
 
 TEST(Digits, EachDayOfTheYears0To9999) {
