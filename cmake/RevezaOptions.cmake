@@ -19,8 +19,12 @@ if(REVEZA_MOLD)
 endif()
 find_program(REVEZA_CCACHE ccache)
 if(REVEZA_CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${REVEZA_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${REVEZA_CCACHE})
+  # What one clone has compiled is there for the next. So no file is given a path of this clone but
+  # the one that needs it.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    ${REVEZA_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
 # reveza_library(<room> SOURCES ... [LINK ...]): the static library of one room.

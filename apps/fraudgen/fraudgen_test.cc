@@ -252,7 +252,7 @@ TEST_F(FraudgenTest, OneTableToStandardOutput) {
   EXPECT_FALSE(Exists("-"));
   // Whoever reads has enough.
   const Ran piped =
-      platform::Shell("cd " + place_.path().string() + " && bash -c '" + REVEZA_FRAUDGEN +
+      platform::Shell("cd " + place_.path().string() + " && bash -c '" + FraudgenPath() +
                       " --rows 300000 --output - 2>errors | head -n 1 >/dev/null; "
                       "echo ${PIPESTATUS[0]}'");
   EXPECT_EQ(piped.output, "0\n");
@@ -315,7 +315,7 @@ TEST_F(FraudgenTest, SignalsEndItCleanly) {
     if (child == 0) {
       const int file = open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
       dup2(file, STDERR_FILENO);
-      execl(REVEZA_FRAUDGEN, "fraudgen", "--rows", "900000000", "--format", "csv", "--file-rows",
+      execl(FraudgenPath(), "fraudgen", "--rows", "900000000", "--format", "csv", "--file-rows",
             "5000", "--model", "classic", "--threads", "2", "--output", folder.c_str(), nullptr);
       _exit(99);
     }

@@ -18,12 +18,15 @@ namespace reveza::fraudgen {
 
 using platform::Ran;
 
+// Where the program is.
+const char* FraudgenPath();
+
 class FraudgenTest : public testing::Test {
  protected:
   // In a folder of its own; what `before` says stands before the program.
   Ran Fraudgen(const std::string& arguments, const std::string& before = "") const {
-    return platform::Shell("cd " + place_.path().string() + " && " + before +
-                           " " REVEZA_FRAUDGEN " " + arguments);
+    return platform::Shell("cd " + place_.path().string() + " && " + before + " " + FraudgenPath() +
+                           " " + arguments);
   }
   void ExpectError(const std::string& arguments, ExitStatus status, const std::string& part,
                    const std::string& before = "") const {

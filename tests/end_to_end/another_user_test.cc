@@ -70,7 +70,7 @@ class AnotherUser : public ::testing::Test {
     Environment environment = cards.environment();
     environment.insert({"REVEZA_SOCKET", machine_->socket()});
     environment.insert({"REVEZA_JOB", "00000000000000aa"});
-    if (std::string(REVEZA_LIBRARY) != "") environment.insert({"LD_PRELOAD", REVEZA_LIBRARY});
+    environment.merge(Preload());
     return Process(CommandAs(user, {ClientPath("worker"), "--bytes", "8MiB", "--steps", "20",
                                     "--step-ms", "5", "--json"}),
                    environment, machine_->folder() + "/program");

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstring>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 
 #include "wire/codec.h"
@@ -92,7 +92,7 @@ Process Machine::Start(const std::string& program, const std::vector<std::string
   Environment environment = ProgramEnvironment();
   environment.insert({"REVEZA_SOCKET", socket()});
   environment.insert({"REVEZA_JOB", job_text});
-  if (std::strlen(REVEZA_LIBRARY) > 0) environment.insert({"LD_PRELOAD", REVEZA_LIBRARY});
+  environment.merge(Preload());
   for (const auto& [key, value] : more) environment[key] = value;
   std::vector<std::string> command{ClientPath(program)};
   command.insert(command.end(), arguments.begin(), arguments.end());
@@ -146,6 +146,11 @@ bool Machine::GpuIsEmpty(seconds limit) const {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return true;
+}
+
+Environment Preload() {
+  if constexpr (std::string_view(REVEZA_LIBRARY).empty()) return {};
+  return {{"LD_PRELOAD", REVEZA_LIBRARY}};
 }
 
 json ClientOf(const json& status, pid_t pid) {

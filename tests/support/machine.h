@@ -68,6 +68,9 @@ class Machine {
   std::unique_ptr<Process> daemon_;
 };
 
+// What programs that take turns are preloaded with; nothing where they have it linked in.
+Environment Preload();
+
 // The client of `pid` in a status, or null.
 nlohmann::json ClientOf(const nlohmann::json& status, pid_t pid);
 
