@@ -25,7 +25,8 @@ TEST_F(HooksContextTest, FollowTheDriversRules) {
     pass.Note("primary of no device", pass.cuda.cuDevicePrimaryCtxRetain(&context, 99));
     pass.Note("good", pass.cuda.cuCtxCreate_v2(&context, 0, 0));
     pass.Note("destroy", pass.cuda.cuCtxDestroy_v2(context));
-    pass.Note("twice", pass.cuda.cuCtxDestroy_v2(context));
+    // Which error it is, a real driver says at random.
+    EXPECT_NE(pass.cuda.cuCtxDestroy_v2(context), CUDA_SUCCESS);
     pass.Note("none", pass.cuda.cuCtxDestroy_v2(nullptr));
     pass.Note("release of no device", pass.cuda.cuDevicePrimaryCtxRelease_v2(99));
     pass.Note("reset of no device", pass.cuda.cuDevicePrimaryCtxReset_v2(99));
