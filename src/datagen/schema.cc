@@ -7,6 +7,8 @@
 #include <iterator>
 
 #include "datagen/schema_coherent.h"
+#include "datagen/schema_defects.h"
+#include "datagen/schema_graph.h"
 
 namespace reveza::datagen {
 namespace {
@@ -119,6 +121,12 @@ std::string SchemaDocument() {
   for (const Table* table : AllTables()) AppendTable(text, *table);
   text += "\n## The coherent model\n\nHow its rows come to be: [fraud-model.md](fraud-model.md).\n";
   for (const Table* table : coherent::Tables()) AppendTable(text, *table);
+  text +=
+      "\n## Only where asked for\n\n`--graph` adds the coherent model's "
+      "[graph](fraud-graph.md), and `--defects` breaks rows of\neither model and says "
+      "[which](fraud-defects.md).\n";
+  for (const Table* table : GraphTables()) AppendTable(text, *table);
+  AppendTable(text, kDefects);
   return text;
 }
 

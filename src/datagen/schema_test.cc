@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "datagen/schema_coherent.h"
+#include "datagen/schema_defects.h"
+#include "datagen/schema_graph.h"
 
 namespace reveza::datagen {
 namespace {
@@ -16,6 +18,8 @@ namespace {
 std::vector<const Table*> TablesOfAllModels() {
   std::vector<const Table*> tables(AllTables().begin(), AllTables().end());
   tables.insert(tables.end(), coherent::Tables().begin(), coherent::Tables().end());
+  tables.insert(tables.end(), GraphTables().begin(), GraphTables().end());
+  tables.push_back(&kDefects);
   return tables;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "datagen/run/sample.h"
+#include "datagen/value_text.h"
 
 namespace reveza::datagen::check {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "datagen/civil_time.h"
 #include "datagen/output/file_source.h"
-#include "datagen/run/sample.h"
 #include "datagen/schema_column.h"
+#include "datagen/value_text.h"
 #include "platform/testing_directory.h"
 
 namespace reveza::datagen::check {

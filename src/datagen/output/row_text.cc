@@ -110,6 +110,10 @@ RowText::Way RowText::WayOf(const TextColumn& column, const ColumnValues& values
     case ColumnType::kInteger:
       return either(Way::kInteger, Way::kIntegerOrNull);
     case ColumnType::kDecimal:
+      if (column.nullable &&
+          std::ranges::find(values.present, ColumnValues::kAsText) != values.present.end()) {
+        return Way::kOther;
+      }
       if (column.places == 2) return either(Way::kHundredths, Way::kHundredthsOrNull);
       if (column.places == 6) return either(Way::kMillionths, Way::kMillionthsOrNull);
       return Way::kOther;
@@ -167,8 +171,25 @@ char* RowText::PutEscaped(char* out, std::string_view value) const {
   return out + text.size();
 }
 
+// As people in Brazil write it, which nobody reads as a number.
+char* RowText::PutAsText(char* out, const Source& source, std::size_t row) const {
+  std::string text;
+  AppendDecimal(text, source.numbers[row], source.places);
+  std::ranges::replace(text, '.', ',');
+  std::string whole;
+  if (plan_.json()) {
+    AppendJsonText(whole, text);
+  } else {
+    AppendCsvText(whole, text, plan_.separator());
+  }
+  return std::ranges::copy(whole, Put<kStartBytes>(out, source.starts[1])).out;
+}
+
 char* RowText::PutOther(char* out, const Source& source, std::size_t row) const {
   if (!source.IsPresent(row)) return Put<kStartBytes>(out, source.starts[0]);
+  if (source.present != nullptr && source.present[row] == ColumnValues::kAsText) {
+    return PutAsText(out, source, row);
+  }
   out = Put<kStartBytes>(out, source.starts[1]);
   if (source.type == ColumnType::kText) {
     out = PutEscaped(out, source.TextAt(row));

@@ -79,6 +79,7 @@ class RowText {
   char* PutValue(char* out, const Source& source, std::size_t row, TimeWriter& times) const;
   char* PutOther(char* out, const Source& source, std::size_t row) const;
   char* PutEscaped(char* out, std::string_view value) const;
+  char* PutAsText(char* out, const Source& source, std::size_t row) const;
 
   TextPlan plan_;
   std::vector<Source> sources_;

@@ -103,7 +103,8 @@ Result<TextPlan> TextPlan::Make(const TableOptions& options, const Table& table)
     plan.PlanSeparated(options, table);
   }
   for (const TextColumn& column : plan.columns_) {
-    std::size_t most = column.lead.size + column.tail.size + kMostNumberBytes;
+    // With the quotes of a number that is written as a text.
+    std::size_t most = column.lead.size + column.tail.size + kMostNumberBytes + 2;
     for (const Fragment& choice : column.choices) most = std::max(most, choice.size);
     plan.most_row_bytes_ += std::max(most, column.null.size);
   }

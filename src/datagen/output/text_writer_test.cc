@@ -148,6 +148,22 @@ TEST(TextWriter, AZoneStandsOnlyBehindTimesAndOnlyInJson) {
   EXPECT_EQ(ThreeRows({.format = Format::kCsv, .zone = true}), ThreeRows({.format = Format::kCsv}));
 }
 
+// What `--defects schema` makes of a number.
+TEST(TextWriter, ANumberMayBeATextWithAComma) {
+  const auto written = [](Format format) {
+    Batch batch(kTestingTable);
+    FillThreeRows(batch);
+    batch.column(batch.IndexOf("fee")).present[0] = ColumnValues::kAsText;
+    MemorySink sink;
+    auto writer = MakeTableWriter({.format = format}, kTestingTable, sink);
+    EXPECT_TRUE(writer && (*writer)->Write(batch) && (*writer)->Finish());
+    return sink.bytes();
+  };
+  EXPECT_TRUE(written(Format::kJsonLines).contains("\"fee\":\"1234567890,12\","));
+  EXPECT_TRUE(written(Format::kCsv).contains(",\"1234567890,12\","));
+  EXPECT_TRUE(written(Format::kTsv).contains("\t1234567890,12\t"));
+}
+
 TEST(TextWriter, NoRows) {
   const auto none = [](Format format) {
     return WriteTestingRows({.format = format}, kDevices, 0, 1, TestingTexts::kPlain);

@@ -10,6 +10,8 @@
 
 #include "datagen/classic/classic_model.h"
 #include "datagen/coherent/coherent_model.h"
+#include "datagen/defects/defective_model.h"
+#include "datagen/graph/graph_model.h"
 #include "datagen/output/hashing_sink.h"
 #include "datagen/run/folder.h"
 #include "datagen/run/runner.h"
@@ -31,8 +33,8 @@ Hashes HashesIn(const std::filesystem::path& path) {
 }
 
 // What the shards make together, each with so many threads.
-Hashes RunIn(const Model& model, Format format, int threads, uint64_t shards) {
-  const platform::TestingDirectory place;
+void RunInto(const std::filesystem::path& place, const Model& model, Format format, int threads,
+             uint64_t shards) {
   RunOptions options;
   options.table.format = format;
   options.table.row_group_rows = 1'000;
@@ -41,11 +43,16 @@ Hashes RunIn(const Model& model, Format format, int threads, uint64_t shards) {
   options.made_by.SetOptions(options.table);
   for (uint64_t index = 1; index <= shards; ++index) {
     const auto plan = Plan::Make(model, format, 1'300, Shard{index, shards});
-    Folder folder(place / "data");
+    Folder folder(place);
     const auto result = Run(model, *plan, options, folder, [](const Progress&) { return true; });
     EXPECT_TRUE(result) << result.error().message;
     EXPECT_TRUE(index < shards || (result && result->complete));
   }
+}
+
+Hashes RunIn(const Model& model, Format format, int threads, uint64_t shards) {
+  const platform::TestingDirectory place;
+  RunInto(place / "data", model, format, threads, shards);
   return HashesIn(place / "data");
 }
 
@@ -58,6 +65,53 @@ void ExpectSameBytes(const Model& model) {
     EXPECT_EQ(RunIn(model, format, 3, 1), whole);
     EXPECT_EQ(RunIn(model, format, 2, 7), whole);
   }
+}
+
+// As after a crash: each file of a block in turn is made again, alone.
+void ExpectSameAfterLoss(const Model& model) {
+  const platform::TestingDirectory place;
+  const auto folder = place / "data";
+  RunInto(folder, model, Format::kCsv, 1, 1);
+  const Hashes whole = HashesIn(folder);
+  for (const auto& [name, hash] : whole) {
+    if (name.starts_with("manifest") || !name.contains("_00001.")) continue;
+    for (const std::string& lost :
+         {name, "manifest-" + name + ".json", std::string("manifest.json")})
+      std::filesystem::remove(folder / lost);
+    RunInto(folder, model, Format::kCsv, 1, 1);
+    EXPECT_EQ(HashesIn(folder), whole) << name;
+  }
+}
+
+std::unique_ptr<Model> SmallCoherent() {
+  coherent::Parameters parameters;
+  parameters.rows = 6'000;
+  parameters.customers = 60;
+  parameters.rows_per_block = 2'000;
+  return *coherent::CoherentModel::Make(parameters);
+}
+
+DefectOptions SomeDefects() {
+  DefectOptions options{.seed = 3, .rates = {}, .numbers_as_text = true};
+  for (Share& share : options.rates.of) share = {.billionths = 30'000'000};
+  return options;
+}
+
+TEST(RunOfModels, BrokenRowsAreTheSameForAnyThreadsAndShardsAndAfterALoss) {
+  const DefectiveModel model(SmallCoherent(), SomeDefects());
+  ExpectSameBytes(model);
+  ExpectSameAfterLoss(model);
+}
+
+TEST(RunOfModels, AGraphIsTheSameForAnyThreadsAndShardsAndAfterALoss) {
+  const GraphModel model(SmallCoherent());
+  ExpectSameBytes(model);
+  ExpectSameAfterLoss(model);
+}
+
+TEST(RunOfModels, BrokenRowsWithTheirGraphAreTheSameToo) {
+  const DefectiveModel model(std::make_unique<GraphModel>(SmallCoherent()), SomeDefects());
+  ExpectSameAfterLoss(model);
 }
 
 TEST(RunOfModels, ClassicIsTheSameForAnyThreadsAndShards) {

@@ -18,7 +18,4 @@ struct TableSample {
 // At most `rows` of the first block of each table.
 Result<std::vector<TableSample>> Sample(const Model& model, std::size_t rows);
 
-// A value that is not null, as text formats have it.
-std::string ValueText(const Batch& batch, std::size_t column, std::size_t row);
-
 }  // namespace reveza::datagen
