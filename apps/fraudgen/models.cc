@@ -4,6 +4,8 @@
 
 #include "datagen/classic/classic_model.h"
 #include "datagen/coherent/coherent_model.h"
+#include "datagen/defects/defective_model.h"
+#include "datagen/graph/graph_model.h"
 #include "datagen/output/hashing_sink.h"
 #include "datagen/run/pilot.h"
 
@@ -53,13 +55,27 @@ datagen::coherent::Parameters CoherentParameters(const Settings& settings, uint6
   return parameters;
 }
 
-}  // namespace
-
-Result<std::unique_ptr<datagen::Model>> MakeModel(const Settings& settings, uint64_t rows) {
+Result<std::unique_ptr<datagen::Model>> MakeSoundModel(const Settings& settings, uint64_t rows) {
   if (settings.model == "coherent") {
     return datagen::coherent::CoherentModel::Make(CoherentParameters(settings, rows));
   }
   return datagen::classic::ClassicModel::Make(ClassicOptions(settings, rows));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<datagen::Model>> MakeModel(const Settings& settings, uint64_t rows) {
+  auto model = MakeSoundModel(settings, rows);
+  if (model && settings.graph && settings.model == "coherent") {
+    model = std::make_unique<datagen::GraphModel>(*std::move(model));
+  }
+  if (!model || !settings.defects.Any()) return model;
+  const bool columnar =
+      settings.format == datagen::Format::kParquet || settings.format == datagen::Format::kArrow;
+  return std::make_unique<datagen::DefectiveModel>(
+      *std::move(model),
+      datagen::DefectOptions{
+          .seed = settings.seed, .rates = settings.defects, .numbers_as_text = !columnar});
 }
 
 Result<uint64_t> RowsOf(const Settings& settings, const std::function<bool()>& on_batch) {

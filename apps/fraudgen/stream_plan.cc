@@ -27,6 +27,9 @@ Status CheckData(const RunArguments& arguments) {
   if (settings.format != datagen::Format::kJsonLines) {
     return Wrong("events are lines of JSON; leave --format away");
   }
+  if (settings.defects.Any()) {
+    return Wrong("a stream is in order and whole; --defects is for files");
+  }
   if (arguments.shard.count > 1) return Wrong("--shard is for files; a stream is whole");
   return {};
 }

@@ -8,8 +8,10 @@
 
 #include "datagen/check/cpf_check.h"
 #include "datagen/check/data_set.h"
+#include "datagen/check/graph_check.h"
 #include "datagen/check/key_check.h"
 #include "datagen/check/label_check.h"
+#include "datagen/check/mender.h"
 #include "datagen/check/row_rules.h"
 #include "datagen/check/row_source.h"
 #include "datagen/check/shares.h"
@@ -43,21 +45,29 @@ class Reading {
     for (const Table* table : data.tables()) faults_.emplace(table->name, *table);
     // What is referred to comes before what refers to it. Where people live in one block, that is
     // read block by block; the payments, which are most of it, last.
+    const uint64_t broken = PlaceOf(data.RowsOf("transactions") > 0 ? "transactions" : "rides");
     std::ranges::sort(data.files, {}, [&](const FileManifest& file) {
-      const auto table = static_cast<uint64_t>(
-          std::ranges::find(data.tables(), file.table, &Table::name) - data.tables().begin());
+      const uint64_t table = PlaceOf(file.table);
       const uint64_t last = file.table == "transactions" ? data.tables().size() : table;
-      return data.coherent() ? std::tuple(file.block, last, file.part)
-                             : std::tuple(table, file.block, file.part);
+      if (data.coherent()) return std::tuple(file.block, last, uint64_t{0}, file.part);
+      // The answer key goes along with the rows that it is about, so that not all of it is kept.
+      const bool key = file.table == kDefects.name;
+      return std::tuple(key ? broken : table, file.block, uint64_t{key ? 0U : 1U}, file.part);
     });
   }
 
   // Every row goes by every check. False if it was told to stop.
   bool Go(const std::vector<TableCheck*>& checks, bool first_pass) {
+    BeginMending();
     for (std::size_t i = 0; i < data_.files.size(); ++i) {
-      if (!ReadFile(data_.files[i], checks, first_pass)) return false;
-      const bool ends =
-          i + 1 == data_.files.size() || data_.files[i + 1].block != data_.files[i].block;
+      const FileManifest& file = data_.files[i];
+      if (!ReadFile(file, checks, first_pass)) return false;
+      const FileManifest* next = i + 1 == data_.files.size() ? nullptr : &data_.files[i + 1];
+      const bool ends = next == nullptr || next->block != file.block;
+      const auto mender = menders_.find(file.table);
+      if (mender != menders_.end() && (ends || next->table != file.table)) {
+        mender->second.EndBlock({.file = file.file, .block = file.block}, ShowTo(checks));
+      }
       if (!data_.coherent() || !ends) continue;
       for (TableCheck* check : checks) check->EndBlock();
     }
@@ -69,30 +79,47 @@ class Reading {
     outcomes.push_back(rows_.outcome());
     for (const auto& [name, faults] : faults_) {
       if (data_.RowsOf(name) == 0) continue;
-      for (const Tally* tally :
-           {&faults.columns, &faults.nulls, &faults.categories, &faults.values}) {
-        outcomes.push_back(tally->outcome());
-      }
+      const auto mender = menders_.find(name);
+      const bool broken = mender != menders_.end();
+      outcomes.push_back(faults.columns.outcome());
+      outcomes.push_back(faults.nulls.OutcomeBut(broken ? mender->second.nulls() : 0));
+      outcomes.push_back(faults.categories.OutcomeBut(broken ? mender->second.categories() : 0));
+      outcomes.push_back(faults.values.OutcomeBut(broken ? mender->second.texts() : 0));
+      if (broken) mender->second.Report(outcomes);
     }
   }
 
  private:
+  uint64_t PlaceOf(std::string_view table) const {
+    const auto found = std::ranges::find(data_.tables(), table, &Table::name);
+    return static_cast<uint64_t>(found - data_.tables().begin());
+  }
+
   bool ReadFile(const FileManifest& file, const std::vector<TableCheck*>& checks, bool first_pass) {
     const Table& table = *data_.Find(file.table);
     ReadFaults unused(table);
     ReadFaults& faults = first_pass ? faults_.at(table.name) : unused;
     Position position{.file = file.file, .block = file.block};
-    Batch batch(table);
+    const auto mender = menders_.find(table.name);
+    auto batch = std::make_shared<Batch>(table);
     auto bytes = data_.place->Open(file.file);
     auto source = bytes ? OpenRows(*std::move(bytes), data_.options(), table, file.file, faults)
                         : std::unexpected(bytes.error());
     Result<bool> more = source ? Result<bool>(true) : std::unexpected(source.error());
     while (more && *more) {
-      more = (*source)->Next(batch);
+      more = (*source)->Next(*batch);
       if (!more || !*more) break;
-      for (TableCheck* check : checks) check->Look(batch, position);
-      position.first_row += batch.rows();
-      rows_gone_by_ += batch.rows();
+      const std::size_t rows = batch->rows();
+      if (mender == menders_.end()) {
+        ShowTo(checks)(*batch, position);
+        if (&table == &kDefects) Expect(*batch);
+      } else {
+        // It keeps the rows until their turn has come.
+        mender->second.Take(std::exchange(batch, std::make_shared<Batch>(table)), position,
+                            ShowTo(checks));
+      }
+      position.first_row += rows;
+      rows_gone_by_ += rows;
       if (!on_rows_(rows_gone_by_)) return false;
     }
     if (!first_pass) return true;
@@ -107,8 +134,29 @@ class Reading {
     return true;
   }
 
+  static Mender::Emit ShowTo(const std::vector<TableCheck*>& checks) {
+    return [&checks](const Batch& batch, const Position& position) {
+      for (TableCheck* check : checks) check->Look(batch, position);
+    };
+  }
+
+  // Of rows that are broken on purpose, the checks see what they would be without it.
+  void BeginMending() {
+    menders_.clear();
+    if (!data_.defective()) return;
+    for (const std::string_view name : kBreakableTables) {
+      const Table* table = data_.Find(name);
+      if (table != nullptr) menders_.emplace(name, Mender(*table, !data_.coherent()));
+    }
+  }
+
+  void Expect(const Batch& key) {
+    for (auto& [name, mender] : menders_) mender.Expect(key);
+  }
+
   DataSet& data_;
   const OnRows& on_rows_;
+  std::map<std::string_view, Mender> menders_;
   std::map<std::string_view, ReadFaults> faults_;
   Tally readable_{"files: can be read to the end"};
   Tally rows_{"files: rows are those of the manifests"};
@@ -135,6 +183,7 @@ Result<CheckResult> CheckData(const std::shared_ptr<Destination>& place, const O
       checks.push_back(std::make_unique<TimelineCheck>());
     }
     checks.push_back(CheckShares(CoherentShares(), {}, /*by_profile=*/false));
+    if (data->Find("edges") != nullptr) checks.push_back(std::make_unique<GraphCheck>());
   } else {
     checks.push_back(CheckRules(ClassicRules()));
     checks.push_back(CheckShares(ClassicShares(), ClassicCurves(), /*by_profile=*/true));

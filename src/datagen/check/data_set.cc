@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,6 +13,8 @@
 
 #include "datagen/output/format.h"
 #include "datagen/schema_coherent.h"
+#include "datagen/schema_defects.h"
+#include "datagen/schema_graph.h"
 
 namespace reveza::datagen::check {
 namespace {
@@ -120,6 +123,20 @@ void FindStrays(const Manifests& manifests, Tally& known) {
   }
 }
 
+// What was asked for beside the model's tables shows in the manifests. The answer key comes first,
+// for it is needed to read the others.
+std::vector<const Table*> KnownTables(bool coherent, const Manifests& manifests) {
+  const auto tables = coherent ? coherent::Tables() : AllTables();
+  std::vector<const Table*> known(tables.begin(), tables.end());
+  const auto has = [&](const Table* table) {
+    return std::ranges::any_of(manifests.files,
+                               [&](const auto& file) { return file.second.table == table->name; });
+  };
+  if (coherent) std::ranges::copy_if(GraphTables(), std::back_inserter(known), has);
+  if (has(&kDefects)) known.insert(known.begin(), &kDefects);
+  return known;
+}
+
 // Which of the files are there, with the size and the hash that the manifest has.
 Result<std::vector<FileManifest>> Hash(Destination& place,
                                        std::map<std::string, FileManifest> files, Tally& there,
@@ -151,9 +168,7 @@ Result<std::vector<FileManifest>> Hash(Destination& place,
 
 }  // namespace
 
-std::span<const Table* const> DataSet::tables() const {
-  return coherent() ? coherent::Tables() : AllTables();
-}
+bool DataSet::defective() const { return Find(kDefects.name) != nullptr; }
 
 const Table* DataSet::Find(std::string_view table) const {
   const auto found = std::ranges::find(tables(), table, &Table::name);
@@ -213,12 +228,16 @@ Result<DataSet> OpenDataSet(const std::shared_ptr<Destination>& place,
                     : fmt::format("{} has no manifests, so it is no data set that fraudgen wrote",
                                   place->PathOf("")));
   }
-  DataSet data{.place = place, .files = {}, .made_by = manifests->files.begin()->second.made_by};
+  DataSet data{.place = place,
+               .files = {},
+               .made_by = manifests->files.begin()->second.made_by,
+               .known = {}};
   if (data.made_by.model != "classic" && !data.coherent()) {
     return Fail(Error::Code::kIncompatible,
                 fmt::format("{} was made by the model '{}', which this program does not know",
                             place->PathOf(""), data.made_by.model));
   }
+  data.known = KnownTables(data.coherent(), *manifests);
   for (const auto& [name, file] : manifests->files) {
     if (data.Find(file.table) == nullptr) {
       return Fail(Error::Code::kIncompatible,

@@ -19,10 +19,12 @@ struct DataSet {
   std::shared_ptr<Destination> place;
   std::vector<FileManifest> files;  // those that are there, by block, then table, then part
   MadeBy made_by;
+  std::vector<const Table*> known;  // tables that it may have, by its model and its manifests
 
   bool coherent() const { return made_by.model == "coherent"; }
-  // Those that its model may have.
-  std::span<const Table* const> tables() const;
+  std::span<const Table* const> tables() const { return known; }
+  // Whether there is an answer key, so rows are broken on purpose.
+  bool defective() const;
   // Null where the model has no such table.
   const Table* Find(std::string_view table) const;
   uint64_t RowsOf(std::string_view table) const;

@@ -48,6 +48,7 @@ const std::vector<KeyRule>& RulesOf(const DataSet& data) {
       {"changes", "customer_id", "", Role::kReference, "customers", "CUST_", 12},
       {"changes", "device_id", "customer_id", Role::kReference, "pairs", "", 0},
       {"rings", "customer_id", "", Role::kReference, "customers", "CUST_", 12},
+      {"edges", "transaction_id", "", Role::kUnique, "edges", "TXN_", 15},
   };
   return data.coherent() ? kCoherent : kClassic;
 }

@@ -49,6 +49,17 @@ class Tally {
   uint64_t looked() const { return looked_; }
   uint64_t bad() const { return bad_; }
 
+  // Where so many were made wrong on purpose: fine with them, and only with them.
+  Outcome OutcomeBut(uint64_t meant) const {
+    if (meant == 0) return outcome();
+    if (bad_ == meant) {
+      return {Outcome::Verdict::kFine, name_,
+              fmt::format("{} looked at, {} broken on purpose", looked_, meant)};
+    }
+    return {Outcome::Verdict::kFinding, name_,
+            fmt::format("{} wrong, {} of them on purpose; first {}", bad_, meant, first_)};
+  }
+
   Outcome outcome() const {
     if (bad_ != 0) {
       return {Outcome::Verdict::kFinding, name_, fmt::format("{} wrong; first {}", bad_, first_)};

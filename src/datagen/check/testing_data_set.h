@@ -17,6 +17,8 @@
 #include "datagen/check/check.h"
 #include "datagen/classic/classic_model.h"
 #include "datagen/coherent/coherent_model.h"
+#include "datagen/defects/defective_model.h"
+#include "datagen/graph/graph_model.h"
 #include "datagen/output/hashing_sink.h"
 #include "datagen/output/manifest.h"
 #include "datagen/run/folder.h"
@@ -65,14 +67,29 @@ inline std::unique_ptr<Model> TestingModelOf(const Settings& settings) {
   return *coherent::CoherentModel::Make(parameters);
 }
 
+// What a data set has only where it is asked for.
+struct Added {
+  bool graph = false;
+  DefectRates defects = {};
+};
+
 class TestingDataSet {
  public:
   // In lines of JSON unless `table` says otherwise.
   explicit TestingDataSet(const std::string& model,
                           TableOptions table = {.format = Format::kJsonLines},
-                          std::vector<std::string> partition = {}) {
-    const Settings settings = TestingSettings(model);
-    const auto made = TestingModelOf(settings);
+                          std::vector<std::string> partition = {}, Added added = {}) {
+    Settings settings = TestingSettings(model);
+    settings.defects = added.defects;
+    settings.graph = added.graph;
+    auto made = TestingModelOf(settings);
+    if (added.graph) made = std::make_unique<GraphModel>(std::move(made));
+    if (added.defects.Any()) {
+      const bool text = table.format != Format::kParquet && table.format != Format::kArrow;
+      made = std::make_unique<DefectiveModel>(
+          std::move(made),
+          DefectOptions{.seed = settings.seed, .rates = added.defects, .numbers_as_text = text});
+    }
     RunOptions options;
     options.table = table;
     options.configuration = ConfigurationText(settings, Comments::kNo);

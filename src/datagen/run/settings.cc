@@ -61,6 +61,11 @@ std::string ShowOptional(const std::optional<T>& value) {
   return value ? fmt::format("{}", *value) : "";
 }
 
+// Whether an example of it needs quotes in a file.
+bool IsText(std::string_view key) {
+  return key == "size" || key == "partition" || key == "defects";
+}
+
 constexpr SettingKind kValue = SettingKind::kValue;
 constexpr SettingKind kFlag = SettingKind::kFlag;
 
@@ -118,6 +123,14 @@ constexpr auto kWhat = std::to_array<Setting>({
        return StoreWord(s.safe_identities, text, kIdentities);
      },
      [](const Settings& s) { return Quoted(kIdentities.at(s.safe_identities ? 1 : 0)); }},
+    {{"graph", kFlag, "tables of nodes and edges for graph tools, too (coherent)", "true"},
+     [](Settings& s, std::string_view text) { return Store(s.graph, ParseFlag(text)); },
+     [](const Settings& s) { return ShowFlag(s.graph); }},
+    {{"defects", kValue,
+      "rows broken on purpose: late, duplicate, outoforder, null, schema, each with its share",
+      "late=0.01,duplicate"},
+     [](Settings& s, std::string_view text) { return Store(s.defects, ParseDefects(text)); },
+     [](const Settings& s) { return s.defects.Any() ? Quoted(ShowDefects(s.defects)) : ""; }},
 });
 
 constexpr auto kHow = std::to_array<Setting>({
@@ -220,6 +233,7 @@ Settings Settings::Resolved(uint64_t its_rows) const {
   const Settings plain;
   if (model == "classic") {
     resolved.difficulty = plain.difficulty;
+    resolved.graph = plain.graph;
     resolved.behaviour = plain.behaviour;
   } else {
     resolved.as_of = End();
@@ -321,6 +335,9 @@ Status Configuration::CheckModel() const {
   if (classic && LayerOf("difficulty") == Layer::kCommandLine) {
     return Wrong("--difficulty is for --model coherent, not for classic");
   }
+  if (classic && LayerOf("graph") == Layer::kCommandLine) {
+    return Wrong("--graph is for --model coherent: the rows of classic have no accounts");
+  }
   if (!classic && LayerOf("as_of") == Layer::kCommandLine) {
     return Wrong("--as-of is for --model classic; write --end-date");
   }
@@ -361,6 +378,11 @@ Status Configuration::CheckFormat() const {
     return Wrong(fmt::format("--{} is for --format parquet or arrow, not for {}", flag,
                              NameOf(settings_.format)));
   }
+  if (settings_.defects.Any() && !settings_.partition.empty()) {
+    return Wrong(
+        "--defects says where in its files a row stands, and --partition divides them into "
+        "folders; leave one");
+  }
   const int most = settings_.compression == Codec::kGzip     ? 9
                    : settings_.compression == Codec::kBrotli ? 11
                                                              : 22;
@@ -382,8 +404,8 @@ std::string ConfigurationText(const Settings& settings, Comments comments) {
       fmt::format_to(std::back_inserter(text), "{} = {}\n", setting.info.key, value);
     } else if (comments == Comments::kYes) {
       fmt::format_to(std::back_inserter(text), "# {} = {}\n", setting.info.key,
-                     setting.info.key == "size" ? Quoted(setting.info.example)
-                                                : std::string(setting.info.example));
+                     IsText(setting.info.key) ? Quoted(setting.info.example)
+                                              : std::string(setting.info.example));
     }
   }
   if (settings.model != "coherent") return text;
@@ -399,6 +421,9 @@ std::string HashedText(const Settings& settings) {
     fmt::format_to(std::back_inserter(text), "{} = {}\n", setting.info.key, setting.show(settings));
   };
   for (const Setting& setting : kWhat) {
+    // What came later says nothing where it is not used: data sets from before stay the same.
+    if (setting.info.key == "graph" && !settings.graph) continue;
+    if (setting.info.key == "defects" && !settings.defects.Any()) continue;
     if (setting.info.key != "model" && setting.info.key != "seed") add(setting);
   }
   for (const Setting& setting : kHow) {

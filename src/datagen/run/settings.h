@@ -18,6 +18,7 @@
 #include "datagen/blocks.h"
 #include "datagen/civil_time.h"
 #include "datagen/coherent/parameters.h"
+#include "datagen/defects/defect_rates.h"
 #include "datagen/output/table_writer.h"
 #include "datagen/run/partition.h"
 
@@ -47,6 +48,8 @@ struct Settings {
   Money money = Money::kFloat;
   bool nested = false;
   std::vector<std::string> partition;  // names of PartitionKeys
+  bool graph = false;                  // of the coherent model: nodes and edges too
+  DefectRates defects;                 // of transactions and rides
   coherent::Parameters behaviour;      // its typologies, chains, lookalikes and risk, and no more
 
   static constexpr Bytes kDefaultSize = 1'000'000'000;

@@ -205,6 +205,27 @@ TEST(Configuration, RefusesWhatDoesNotGoTogether) {
   EXPECT_EQ(Refusal({{"compression", "snappy"}}), "") << "as it always was: of no effect";
 }
 
+TEST(Configuration, ReadsDefectsWithTheirShares) {
+  const auto shares = [](const std::string& text) {
+    std::vector<uint64_t> found;
+    for (const Share share : From({{"defects", text}}).defects.of) {
+      found.push_back(share.billionths);
+    }
+    return found;
+  };
+  EXPECT_EQ(shares("late=0.02,null"), (std::vector<uint64_t>{20'000'000, 0, 0, 10'000'000, 0}));
+  EXPECT_EQ(shares("schema=20%,duplicate,outoforder=0.000000001"),
+            (std::vector<uint64_t>{0, 10'000'000, 1, 0, 200'000'000}));
+  EXPECT_EQ(shares("none"), std::vector<uint64_t>(5, 0));
+  EXPECT_TRUE(Says(Refusal({{"defects", "lat"}}), "did you mean 'late'?"));
+  EXPECT_TRUE(Says(Refusal({{"defects", "late,,null"}}), "there is no ''"));
+  EXPECT_TRUE(Says(Refusal({{"defects", "late,late=0.1"}}), "'late=0.1' is there twice"));
+  for (const std::string share : {"0", "0.3", "real", "x", ""}) {
+    EXPECT_EQ(Refusal({{"defects", "late=" + share}}).empty(), share == "real") << share;
+  }
+  EXPECT_TRUE(Says(Refusal({{"defects", "null"}, {"partition", "year"}}), "leave one"));
+}
+
 TEST(Configuration, ProposesTheNearestWord) {
   EXPECT_TRUE(Says(Refusal({{"format", "paquet"}}), "did you mean 'parquet'?"));
   EXPECT_TRUE(Says(Refusal({{"model", "elephant"}}), "write one of coherent, classic"));
@@ -291,7 +312,8 @@ TEST(HashedText, HasWhatDecidesTheRowsAndNoMore) {
                                                         {"profiles", "false"},
                                                         {"identities", "safe"},
                                                         {"file_rows", "99"},
-                                                        {"partition", "type"}}) {
+                                                        {"partition", "type"},
+                                                        {"defects", "late"}}) {
     EXPECT_NE(other(key, value), text) << key;
   }
   EXPECT_EQ(other("seed", "2"), text);
@@ -299,6 +321,7 @@ TEST(HashedText, HasWhatDecidesTheRowsAndNoMore) {
   EXPECT_NE(HashedText(From({{"model", "classic"}}).Resolved(11)), text);
   EXPECT_NE(HashedText(From({{"difficulty", "hard"}}).Resolved(10)),
             HashedText(From({}).Resolved(10)));
+  EXPECT_NE(HashedText(From({{"graph", "true"}}).Resolved(10)), HashedText(From({}).Resolved(10)));
 }
 
 // The examples are values too: who removes the sign of the comment has something that holds.
@@ -307,8 +330,8 @@ TEST(ConfigurationText, ExplainsEachKeyWithAnExampleThatHolds) {
   for (const SettingInfo& info : AllSettings()) {
     EXPECT_TRUE(Says(text, info.meaning));
     EXPECT_TRUE(Says(text, std::string(info.key) + " = "));
-    const std::string model = info.key == "difficulty" ? "coherent" : "classic";
-    EXPECT_EQ(Refusal({{"model", model},
+    const bool lives = info.key == "difficulty" || info.key == "graph";
+    EXPECT_EQ(Refusal({{"model", lives ? "coherent" : "classic"},
                        {std::string(info.key), std::string(info.example)},
                        {"format", "parquet"}}),
               "")

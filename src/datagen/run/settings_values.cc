@@ -105,6 +105,41 @@ std::string ShowShare(Share share) {
   return text;
 }
 
+Result<DefectRates> ParseDefects(std::string_view text) {
+  DefectRates rates;
+  if (text == "none") return rates;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    const std::size_t equals = part.find('=');
+    const auto kind = ParseWord(part.substr(0, equals), kDefectKindNames);
+    if (!kind) return std::unexpected(kind.error());
+    Share& rate = rates.of.at(*kind);
+    if (rate.billionths > 0) return Wrong(fmt::format("'{}' is there twice", part));
+    rate = DefectRates::kUsual;
+    if (equals == part.npos) continue;
+    const auto share = ParseShare(part.substr(equals + 1));
+    if (!share || share->billionths == 0 || share->billionths > DefectRates::kMost.billionths) {
+      return Wrong(
+          fmt::format("'{}': write a share of the rows above 0 and at most {}, such as "
+                      "late=0.01",
+                      part, ShowShare(DefectRates::kMost)));
+    }
+    rate = *share;
+  }
+  return rates;
+}
+
+std::string ShowDefects(const DefectRates& rates) {
+  std::string text;
+  for (std::size_t i = 0; i < rates.of.size(); ++i) {
+    if (rates.of.at(i).billionths == 0) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", kDefectKindNames.at(i),
+                        ShowShare(rates.of.at(i)));
+  }
+  return text;
+}
+
 // One of several words, by its place among them.
 Result<std::size_t> ParseWord(std::string_view text, std::span<const std::string_view> words) {
   const auto found = std::ranges::find(words, text);

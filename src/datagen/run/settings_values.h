@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "datagen/blocks.h"
 #include "datagen/civil_time.h"
+#include "datagen/defects/defect_rates.h"
 
 namespace reveza::datagen {
 
@@ -25,11 +26,16 @@ Result<Bytes> ParseSize(std::string_view text);
 Result<Share> ParseShare(std::string_view text);
 // easy, medium, hard or a number from 0 to 1 with three places; in thousandths.
 Result<uint32_t> ParseDifficulty(std::string_view text);
+// late=0.01,duplicate: kinds and, where it is not the usual one, the share of rows of each. Or
+// none.
+Result<DefectRates> ParseDefects(std::string_view text);
 // One of several words, by its place among them.
 Result<std::size_t> ParseWord(std::string_view text, std::span<const std::string_view> words);
 
 std::string ShowShare(Share share);
 std::string ShowDifficulty(uint32_t thousandths);
+// Empty if there are none.
+std::string ShowDefects(const DefectRates& rates);
 // Empty if there is none.
 std::string ShowDate(const std::optional<CivilDate>& date);
 

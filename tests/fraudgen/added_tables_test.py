@@ -1,0 +1,197 @@
+"""What is there only where it is asked for: broken rows with their answer key, and graphs.
+
+  added_tables_test.py FRAUDGEN
+"""
+
+import collections
+import csv
+import json
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import fraudgen
+from readers_test import have
+
+KINDS = "late,duplicate,outoforder,null,schema"
+ROWS = 20_000
+ASKED = ("--rows", ROWS, "--seed", 3)
+KILLS = 8
+EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples/fraudgen/graph.py"
+
+
+def records(folder, table: str) -> list[dict]:
+    return [json.loads(line) for file in sorted(folder.glob(f"{table}_*.jsonl"))
+            for line in file.read_text("utf-8").splitlines()]
+
+
+def refusal(*arguments: object) -> tuple[int, str]:
+    done = subprocess.run([fraudgen.PROGRAM, *map(str, arguments)], env=fraudgen.ENVIRONMENT,
+                          capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+class Defects(fraudgen.Case):
+    def test_are_as_many_as_asked_for_and_what_the_key_says(self) -> None:
+        for model in ("coherent", "classic"):
+            broken = self.make(f"{model}-broken", *ASKED, "--model", model, "--defects",
+                               KINDS.replace("late", "late=0.02"))
+            sound = records(self.make(f"{model}-sound", *ASKED, "--model", model), "transactions")
+            rows = records(broken, "transactions")
+            key = records(broken, "defects")
+            counts = collections.Counter(entry["kind"] for entry in key)
+            self.assertEqual(counts, {"late": ROWS // 50} | dict.fromkeys(
+                ("duplicate", "outoforder", "null", "schema"), ROWS // 100))
+            self.assertEqual(len(rows), ROWS + ROWS // 100)
+            for entry in key:
+                row = rows[entry["position"] - 1]
+                right = sound[entry["original_position"] - 1]
+                self.assertEqual(row["transaction_id"], entry["row_id"])
+                self.assertEqual(right["transaction_id"], entry["row_id"])
+                column = entry["column_name"]
+                if column is None:
+                    self.assertEqual(row, right)
+                    continue
+                self.assertEqual(row | {column: right[column]}, right)
+                if entry["kind"] == "null":
+                    self.assertIsNone(row[column])
+                elif isinstance(right[column], str):
+                    self.assertEqual(row[column], "N/A")
+                else:
+                    self.assertEqual(float(row[column].replace(",", ".")), right[column])
+            fraudgen.output_of("check", broken, "--quiet")
+
+    def test_readers_see_them(self) -> None:
+        formats = ["csv"] + ["parquet"] * fraudgen.writes_parquet()
+        for format in formats:
+            made = self.make(format, *ASKED, "--defects", KINDS, "--format", format)
+            if not have("duckdb"):
+                self.skipTest("no duckdb")
+            import duckdb
+            options = ", all_varchar = true" if format == "csv" else ""
+            rows = (f"read_{format}('{made}/transactions_*.{format}'{options})")
+            key = f"'{made}/defects_*.{format}'"
+            def count(condition: str) -> int:
+                return duckdb.sql(f"SELECT count(*) FROM {rows} WHERE {condition}").fetchall()[0][0]
+            def defects(condition: str) -> int:
+                return duckdb.sql(f"SELECT count(*) FROM {key} WHERE {condition}").fetchall()[0][0]
+            self.assertEqual(duckdb.sql(f"SELECT count(*) - count(DISTINCT transaction_id) "
+                                        f"FROM {rows}").fetchall()[0][0], ROWS // 100)
+            self.assertGreater(defects("kind = 'null' AND column_name = 'channel'"), 0)
+            self.assertEqual(count("channel IS NULL"),
+                             defects("kind = 'null' AND column_name = 'channel'"))
+            self.assertEqual(count("status = 'N/A'"),
+                             defects("kind = 'schema' AND column_name = 'status'"))
+            texts = defects("kind = 'schema' AND column_name = 'amount'")
+            if format == "csv":
+                self.assertGreater(texts, 0)
+                self.assertEqual(count("amount LIKE '%,%'"), texts)
+            else:
+                self.assertEqual(texts, 0)
+                fraudgen.output_of("check", made, "--quiet")
+
+    def test_pyarrow_reads_every_column(self) -> None:
+        if not fraudgen.writes_parquet() or not have("pyarrow"):
+            self.skipTest("no Arrow")
+        import pyarrow.parquet
+        made = self.make("parquet", *ASKED, "--defects", KINDS, "--format", "parquet")
+        table = pyarrow.parquet.read_table(made / "transactions_00000.parquet")
+        self.assertEqual(len(table), ROWS + ROWS // 100)
+        self.assertGreater(table["amount"].null_count + table["channel"].null_count, 0)
+        self.assertEqual(table["transaction_id"].null_count, 0)
+
+    def test_size_counts_them(self) -> None:
+        made = self.make("sized", "--size", "20MB", "--defects", "duplicate=0.2,null,schema",
+                         "--graph")
+        size = sum(file.stat().st_size for file in made.glob("*.jsonl"))
+        self.assertLess(abs(size - 20_000_000), 200_000)
+
+    def test_a_killed_run_goes_on_to_the_same_bytes(self) -> None:
+        asked = (*ASKED, "--defects", KINDS, "--graph", "--file-rows", 2_000)
+        begin = time.monotonic()
+        whole = fraudgen.hashes(self.make("whole", *asked))
+        took = time.monotonic() - begin
+        folder = self.place / "killed"
+        whens = random.Random(9)
+        for _ in range(KILLS):
+            process = fraudgen.start(folder, *asked)
+            time.sleep(whens.uniform(0, took))
+            process.send_signal(signal.SIGKILL)
+            self.assertIn(process.wait(), (0, -signal.SIGKILL))
+            process.communicate()
+        self.make("killed", *asked)
+        self.assertEqual(fraudgen.hashes(folder), whole)
+
+    def test_what_is_wrong_is_said(self) -> None:
+        for arguments, said in (
+                (("--defects", "lat"), "--defects: there is no 'lat'; did you mean 'late'?"),
+                (("--defects", "late=0.5"), "--defects: 'late=0.5': write a share of the rows above "
+                                            "0 and at most 0.2, such as late=0.01"),
+                (("--defects", "late,late"), "--defects: 'late' is there twice"),
+                (("--defects", "null", "--partition", "year"), "--defects says where in its files"),
+                (("--graph", "--model", "classic"), "--graph is for --model coherent")):
+            status, text = refusal("--output", self.place / "none", *arguments)
+            self.assertEqual(status, 2, text)
+            self.assertIn(said, text)
+            self.assertEqual(text.count("\n"), 1)
+        status, text = refusal("stream", "--target", "stdout", "--defects", "null")
+        self.assertEqual(status, 2, text)
+        self.assertIn("--defects is for files", text)
+
+    def test_another_configuration_does_not_go_on(self) -> None:
+        folder = self.make("data", *ASKED)
+        status, text = refusal("--output", folder, *ASKED, "--defects", "null")
+        self.assertNotEqual(status, 0)
+        self.assertIn("defects is not set there and null=0.01 here", text)
+
+    def test_plan_sample_and_configuration_know_them(self) -> None:
+        asked = (*ASKED, "--defects", "null=0.05", "--graph")
+        plan = fraudgen.output_of("plan", *asked)
+        self.assertRegex(plan, r"defects +1 +1,000 ")
+        self.assertRegex(plan, r"edges +1 ")
+        self.assertIn("right_value", fraudgen.output_of("sample", *asked))
+        configuration = self.place / "my.toml"
+        configuration.write_text(fraudgen.output_of("config", *asked), "utf-8")
+        again = fraudgen.output_of("plan", "--config", configuration)
+        self.assertEqual(again.splitlines()[:-1], plan.splitlines()[:-1])  # the last has the time
+
+
+class Graph(fraudgen.Case):
+    def test_the_example_finds_rings_and_chains(self) -> None:
+        if not fraudgen.writes_parquet() or not have("duckdb"):
+            self.skipTest("no Arrow or no duckdb")
+        data = self.make("data", "--rows", 100_000, "--seed", 3, "--graph", "--format", "parquet")
+        fraudgen.output_of("check", data, "--quiet")
+        done = subprocess.run([sys.executable, "-B", EXAMPLE, data], capture_output=True, text=True,
+                              check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        rings, members, mules, all_mules, robbed = map(int, re.search(
+            r"rings: (\d+) with (\d+) customers: (\d+) mules, of (\d+) in all, and (\d+) who",
+            done.stdout).groups())
+        self.assertGreater(rings, 0)
+        self.assertGreater(mules, 0.7 * all_mules)
+        self.assertGreater(mules + robbed, 0.9 * members)
+        hops, true = map(int, re.search(r"moves on (\d+) times, (\d+) of them",
+                                        done.stdout).groups())
+        self.assertGreater(true, 0.8 * hops)
+
+    def test_neo4j_gets_the_lines_that_it_wants(self) -> None:
+        for table, wanted in (("nodes", ["node_id", "kind"]),
+                              ("edges", ["source", "target", "kind", "at", "transaction_id",
+                                         "amount", "payment_type", "is_fraud", "fraud_role",
+                                         "fraud_ring"])):
+            text = fraudgen.output_of(*ASKED, "--graph", "--format", "csv", "--table", table,
+                                      "--output", "-", "--quiet")
+            lines = list(csv.reader(text.splitlines()))
+            self.assertEqual(lines[0], wanted)
+            self.assertGreater(len(lines), 1_000)
+            self.assertEqual({len(line) for line in lines}, {len(wanted)})
+
+
+if __name__ == "__main__":
+    unittest.main()
