@@ -60,7 +60,8 @@ class AnotherUser : public ::testing::Test {
     ExpectRefused(user, by, {"stop"});
     ExpectRefused(user, by, {"stop", "--force"});
     ExpectRefused(user, by, {"trace", "-"});
-    ExpectRefused(user, by, {"run", "--", "true"});
+    // Where there is no library to preload, `run` ends before it asks.
+    if (!Preload().empty()) ExpectRefused(user, by, {"run", "--", "true"});
     EXPECT_TRUE(machine_->DaemonRuns());
   }
 
