@@ -11,6 +11,8 @@
 #include <span>
 #include <utility>
 
+#include "datagen/vectors.h"
+
 namespace reveza::datagen {
 namespace {
 
@@ -44,6 +46,29 @@ template <typename T>
 std::shared_ptr<arrow::Buffer> Wrap(const std::vector<T>& values) {
   return std::make_shared<arrow::Buffer>(reinterpret_cast<const uint8_t*>(values.data()),
                                          static_cast<int64_t>(values.size() * sizeof(T)));
+}
+
+// The nearest number there is to each, as a reader of 12.50 has it: below 2^53 both are exact, and
+// their quotient is rounded once, whichever way it is computed.
+[[gnu::always_inline]] inline void DivideLoop(const int64_t* const numbers, const double units,
+                                              double* const to, const std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<double>(numbers[i]) / units;
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx512dq,avx512vl")]] void DivideByEight(const int64_t* numbers, double units,
+                                                        double* to, std::size_t count) {
+  DivideLoop(numbers, units, to, count);
+}
+#endif
+
+void Divide(std::span<const int64_t> numbers, double units, double* to) {
+#if defined(__x86_64__)
+  if (VectorsOfProcessor() == Vectors::kEight) {
+    return DivideByEight(numbers.data(), units, to, numbers.size());
+  }
+#endif
+  DivideLoop(numbers.data(), units, to, numbers.size());
 }
 
 template <typename T>
@@ -150,15 +175,11 @@ void ArrowColumns::AppendNumbers(const ArrowColumn& column, Gathered& gathered,
       for (const int64_t number : numbers) gathered.days.push_back(static_cast<int32_t>(number));
       break;
     default: {
-      // The nearest number there is, as a reader of 12.50 has it: below 2^53 both are exact, and
-      // their quotient is rounded once.
       const auto units = static_cast<double>(
           kPowersOfTen[static_cast<std::size_t>(column.column->decimal_places)]);
       const std::size_t before = gathered.floats.size();
       gathered.floats.resize(before + count);
-      for (std::size_t i = 0; i < count; ++i) {
-        gathered.floats[before + i] = static_cast<double>(numbers[i]) / units;
-      }
+      Divide(numbers, units, gathered.floats.data() + before);
       break;
     }
   }
