@@ -67,6 +67,9 @@ class TimelineCheck final : public TableCheck {
   using Mentions = std::unordered_map<uint64_t, Mention>;
   struct Payments;
 
+  static uint64_t PairOf(uint64_t one, uint64_t other);
+  static uint64_t HexadecimalOf(std::string_view text);
+
   void AddAccounts(const Batch& batch);
   void AddDevices(const Batch& batch, const Position& position);
   void AddMentions(const Batch& batch, std::string_view time, std::string_view number,
