@@ -15,8 +15,8 @@ namespace reveza::datagen {
 // The values of one column. Which of the vectors is in use depends on the column's type; it has one
 // entry for each row, also where the value is null.
 struct ColumnValues {
-  // In `present`, of a kDecimal: text formats write the number as a text with a comma. Other formats
-  // cannot, and write the number.
+  // In `present`, of a kDecimal: text formats write the number as a text with a comma. Other
+  // formats cannot, and write the number.
   static constexpr uint8_t kAsText = 2;
 
   std::vector<uint8_t> present;  // 0 where the value is null; only in a column that may be

@@ -108,7 +108,8 @@ uint64_t Mender::NextInTurn() {
   return in_turn_;
 }
 
-void Mender::Take(std::shared_ptr<const Batch> batch, const Position& position, const Emit& emit) {
+void Mender::Take(const std::shared_ptr<const Batch>& batch, const Position& position,
+                  const Emit& emit) {
   Run run{.batch = batch};
   uint64_t original = 0;  // of its first row
   for (std::size_t row = 0; row < batch->rows(); ++row) {

@@ -29,7 +29,7 @@ class Mender {
   void Expect(const Batch& key);
   // The next rows of the table, with room for nulls in every column. Those whose turn it is are
   // emitted.
-  void Take(std::shared_ptr<const Batch> batch, const Position& position, const Emit& emit);
+  void Take(const std::shared_ptr<const Batch>& batch, const Position& position, const Emit& emit);
   // After the last row of a block, which stood at `position`.
   void EndBlock(const Position& position, const Emit& emit);
 

@@ -34,7 +34,7 @@ DefectPlan::DefectPlan(uint64_t key, const DefectRates& rates, uint64_t first_ro
 }
 
 std::optional<Defect> DefectPlan::At(uint64_t offset) const {
-  if (all_ == 0 || offset + 1 >= rows_) return std::nullopt;
+  if (!order_ || all_ == 0 || offset + 1 >= rows_) return std::nullopt;
   uint64_t place = order_->At(offset);
   if (place >= all_) return std::nullopt;
   std::size_t kind = 0;
