@@ -97,7 +97,6 @@ TEST_F(FraudgenTest, DatesReversed) {
 TEST_F(FraudgenTest, FlagsThatDoNotGoTogether) {
   ExpectError("--rows 5 --size 1GB", kUsage, "leave one of them");
   ExpectError("--format csv --nested", kUsage, "--nested is for --format parquet or arrow");
-  ExpectError("--type rides", kUsage, "write --model classic");
   ExpectError("--model classic --difficulty hard", kUsage, "--difficulty is for --model coherent");
   ExpectError("--no-profiles", kUsage, "--no-profiles is for --model classic");
   ExpectError("--output - --json --rows 5", kUsage, "leave one");

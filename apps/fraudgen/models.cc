@@ -44,7 +44,8 @@ datagen::classic::Options ClassicOptions(const Settings& settings, uint64_t rows
 datagen::coherent::Parameters CoherentParameters(const Settings& settings, uint64_t rows) {
   datagen::coherent::Parameters parameters = settings.behaviour;
   parameters.seed = settings.seed;
-  parameters.rows = rows;
+  parameters.rows = settings.type == Rows::kOfRides ? 0 : rows;
+  parameters.rides = settings.type == Rows::kOfTransactions ? 0 : rows;
   parameters.customers = settings.customers.value_or(0);
   parameters.first_day = DaysOf(settings.Start());
   parameters.last_day = DaysOf(settings.End());

@@ -20,6 +20,9 @@ extern const Table kAlerts;
 extern const Table kDisputes;
 extern const Table kChanges;
 extern const Table kRings;
+extern const Table kDrivers;  // these three only where rides are asked for
+extern const Table kRides;
+extern const Table kRideAlerts;
 // All of them, in this order.
 std::span<const Table* const> Tables();
 
@@ -163,5 +166,40 @@ enum class ChangeKind : uint8_t { kDeviceAdded, kPhoneChanged };
 inline constexpr std::array<std::string_view, 2> kChangeKindNames = {"DEVICE_ADDED",
                                                                      "PHONE_CHANGED"};
 inline constexpr std::array<std::string_view, 2> kAccountRoleNames = {"MULE", "FALSE_IDENTITY"};
+
+enum class Shift : uint8_t { kDay, kEvening, kNight };
+inline constexpr std::array<std::string_view, 3> kShiftNames = {"DAY", "EVENING", "NIGHT"};
+enum class RidePlaceKind : uint8_t { kHome, kWork, kAirport, kHotel, kNightlife, kShop, kStreet };
+inline constexpr std::array<std::string_view, 7> kRidePlaceNames = {
+    "HOME", "WORK", "AIRPORT", "HOTEL", "NIGHTLIFE", "SHOP", "STREET"};
+enum class RideStatus : uint8_t {
+  kCompleted,
+  kCancelledByPassenger,
+  kCancelledByDriver,
+  kNoDriver
+};
+enum class RideFraudType : uint8_t {
+  kGpsSpoofing,
+  kPromoAbuse,
+  kGhostRide,
+  kSurgeAbuse,
+  kMultiAccountDriver,
+  kRatingFraud,
+  kSplitFareFraud
+};
+enum class RideFraudRole : uint8_t { kDriver, kPassenger, kBoth };
+inline constexpr std::array<std::string_view, 3> kRideFraudRoleNames = {"DRIVER", "PASSENGER",
+                                                                        "BOTH"};
+enum class RideRule : uint8_t {
+  kLongWay,
+  kSamePair,
+  kDiscount,
+  kSurge,
+  kNewDevice,
+  kNotPaid,
+  kOverlap
+};
+inline constexpr std::array<std::string_view, 7> kRideRuleNames = {
+    "LONG_WAY", "SAME_PAIR", "DISCOUNT", "SURGE", "NEW_DEVICE", "NOT_PAID", "OVERLAP"};
 
 }  // namespace reveza::datagen::coherent

@@ -99,9 +99,9 @@ const Table kRings = {"rings", "Truth: who took part in a mule chain or a ring."
                       "Verdade: quem participou de cadeia de laranjas ou quadrilha.", kRingColumns};
 
 std::span<const Table* const> Tables() {
-  static constexpr std::array<const Table*, 9> kTables = {&kCustomers,    &kAccounts,    &kDevices,
-                                                          &kTransactions, &kSettlements, &kAlerts,
-                                                          &kDisputes,     &kChanges,     &kRings};
+  static constexpr std::array<const Table*, 12> kTables = {
+      &kCustomers, &kAccounts, &kDevices, &kTransactions, &kSettlements, &kAlerts,
+      &kDisputes,  &kChanges,  &kRings,   &kDrivers,      &kRides,       &kRideAlerts};
   return kTables;
 }
 

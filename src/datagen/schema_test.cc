@@ -78,13 +78,17 @@ TEST(Schema, EachColumnIsWhole) {
 // All that gives the label away is found by its name.
 TEST(Schema, TheTruthOfTheCoherentModelIsNamedSo) {
   std::vector<std::string_view> truths;
-  for (const Column& column : coherent::kTransactions.columns) {
-    if (column.name == "is_fraud" || column.name.starts_with("fraud_"))
-      truths.push_back(column.name);
-    EXPECT_FALSE(column.name.contains("ring") || column.name.contains("chain")) << column.name;
+  for (const Table* table : {&coherent::kTransactions, &coherent::kRides}) {
+    truths.clear();
+    for (const Column& column : table->columns) {
+      if (column.name == "is_fraud" || column.name.starts_with("fraud_")) {
+        truths.push_back(column.name);
+      }
+      EXPECT_FALSE(column.name.starts_with("ring") || column.name.contains("chain")) << column.name;
+    }
+    EXPECT_EQ(truths, (std::vector<std::string_view>{"is_fraud", "fraud_type", "fraud_role",
+                                                     "fraud_reported_at"}));
   }
-  EXPECT_EQ(truths, (std::vector<std::string_view>{"is_fraud", "fraud_type", "fraud_role",
-                                                   "fraud_reported_at"}));
 }
 
 TEST(Schema, IdentifiersLeadFromTableToTable) {
@@ -96,7 +100,14 @@ TEST(Schema, IdentifiersLeadFromTableToTable) {
   EXPECT_TRUE(has(kTransactions, "customer_id"));
   EXPECT_TRUE(has(kDevices, "device_id"));
   EXPECT_TRUE(has(kTransactions, "device_id"));
-  for (const Table* table : coherent::Tables()) EXPECT_TRUE(has(*table, "customer_id"));
+  for (const Table* table : coherent::Tables()) {
+    const bool of_rides = table == &coherent::kDrivers || table == &coherent::kRides ||
+                          table == &coherent::kRideAlerts;
+    EXPECT_EQ(has(*table, "customer_id"), !of_rides) << table->name;
+  }
+  for (const auto name : {"passenger_id", "driver_id", "device_id"}) {
+    EXPECT_TRUE(has(coherent::kRides, name)) << name;
+  }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "datagen/check/key_check.h"
 #include "datagen/check/label_check.h"
 #include "datagen/check/mender.h"
+#include "datagen/check/ride_timeline.h"
 #include "datagen/check/row_rules.h"
 #include "datagen/check/row_source.h"
 #include "datagen/check/shares.h"
@@ -48,7 +49,9 @@ class Reading {
     const uint64_t broken = PlaceOf(data.RowsOf("transactions") > 0 ? "transactions" : "rides");
     std::ranges::sort(data.files, {}, [&](const FileManifest& file) {
       const uint64_t table = PlaceOf(file.table);
-      const uint64_t last = file.table == "transactions" ? data.tables().size() : table;
+      uint64_t last = table;
+      if (file.table == "transactions") last = data.tables().size();
+      if (file.table == "rides") last = data.tables().size() + 1;
       if (data.coherent()) return std::tuple(file.block, last, uint64_t{0}, file.part);
       // The answer key goes along with the rows that it is about, so that not all of it is kept.
       const bool key = file.table == kDefects.name;
@@ -175,12 +178,14 @@ Result<CheckResult> CheckData(const std::shared_ptr<Destination>& place, const O
   checks.push_back(std::make_unique<LabelCheck>(ReadSettings(*data, result.outcomes)));
   if (data->coherent()) {
     checks.push_back(CheckRules(CoherentRules()));
+    checks.push_back(CheckRules(CoherentRideRules()));
     if (data->DividedByValues()) {
       result.outcomes.push_back({Outcome::Verdict::kSkipped,
                                  "timeline: what rows say of each other",
                                  "the rows are divided by their values, not in order of time"});
     } else {
       checks.push_back(std::make_unique<TimelineCheck>());
+      checks.push_back(std::make_unique<RideTimelineCheck>());
     }
     checks.push_back(CheckShares(CoherentShares(), {}, /*by_profile=*/false));
     if (data->Find("edges") != nullptr) checks.push_back(std::make_unique<GraphCheck>());

@@ -49,6 +49,13 @@ const std::vector<KeyRule>& RulesOf(const DataSet& data) {
       {"changes", "device_id", "customer_id", Role::kReference, "pairs", "", 0},
       {"rings", "customer_id", "", Role::kReference, "customers", "CUST_", 12},
       {"edges", "transaction_id", "", Role::kUnique, "edges", "TXN_", 15},
+      {"drivers", "driver_id", "", Role::kUnique, "drivers", "DRV_", 10},
+      {"drivers", "cpf", "", Role::kUnique, "cpfs", "", 11},
+      {"rides", "ride_id", "", Role::kUnique, "rides", "RIDE_", 12},
+      {"rides", "driver_id", "", Role::kReference, "drivers", "DRV_", 10},
+      {"rides", "passenger_id", "", Role::kReference, "customers", "CUST_", 12},
+      {"rides", "device_id", "passenger_id", Role::kReference, "pairs", "", 0},
+      {"ride_alerts", "alert_id", "", Role::kUnique, "ride_alerts", "RALERT_", 12},
   };
   return data.coherent() ? kCoherent : kClassic;
 }

@@ -21,6 +21,7 @@ struct RowRule {
 
 std::vector<RowRule> ClassicRules();
 std::vector<RowRule> CoherentRules();
+std::vector<RowRule> CoherentRideRules();
 
 std::unique_ptr<TableCheck> CheckRules(std::vector<RowRule> rules);
 

@@ -30,10 +30,13 @@ namespace reveza::datagen::check {
 
 inline constexpr uint64_t kTestingRows = 9'000;
 
-inline Settings TestingSettings(const std::string& model) {
+// Of both models, and "rides": those of the coherent model.
+inline Settings TestingSettings(const std::string& name) {
   Settings settings;
-  settings.model = model;
-  settings.type = model == "classic" ? Rows::kOfBoth : Rows::kOfTransactions;
+  settings.model = name == "rides" ? "coherent" : name;
+  settings.type = name == "classic" ? Rows::kOfBoth
+                  : name == "rides" ? Rows::kOfRides
+                                    : Rows::kOfTransactions;
   settings.seed = 5;
   settings.rows = kTestingRows;
   settings.fraud_rate = {.billionths = 40'000'000};
@@ -58,7 +61,8 @@ inline std::unique_ptr<Model> TestingModelOf(const Settings& settings) {
   }
   coherent::Parameters parameters;
   parameters.seed = settings.seed;
-  parameters.rows = *settings.rows;
+  (settings.type == Rows::kOfRides ? parameters.rides : parameters.rows) = *settings.rows;
+  if (settings.type == Rows::kOfRides) parameters.rows = 0;
   parameters.customers = *settings.customers;
   parameters.first_day = DaysOf(settings.Start());
   parameters.last_day = DaysOf(settings.End());
@@ -94,7 +98,7 @@ class TestingDataSet {
     options.table = table;
     options.configuration = ConfigurationText(settings, Comments::kNo);
     options.made_by.program = "fraudgen 1";
-    options.made_by.model = model;
+    options.made_by.model = settings.model;
     options.made_by.seed = settings.seed;
     options.made_by.configuration = HashOf(options.configuration);
     options.made_by.SetOptions(options.table);

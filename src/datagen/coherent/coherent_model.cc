@@ -1,5 +1,6 @@
 #include "datagen/coherent/coherent_model.h"
 
+#include "datagen/coherent/ride_simulation.h"
 #include "datagen/coherent/simulation.h"
 #include "datagen/coherent/tables.h"
 #include "datagen/schema_coherent.h"
@@ -7,17 +8,23 @@
 namespace reveza::datagen::coherent {
 
 CoherentModel::CoherentModel(const Parameters& parameters)
-    : world_(parameters), chains_(world_), identity_(world_) {}
+    : world_(parameters), chains_(world_), identity_(world_), fleet_(world_) {
+  for (const Table* table : Tables()) {
+    const bool of_rides = table == &kDrivers || table == &kRides || table == &kRideAlerts;
+    const bool of_both = table == &kCustomers || table == &kDevices;
+    if (of_both || (of_rides ? parameters.rides : parameters.rows) != 0) tables_.push_back(table);
+  }
+}
 
 Result<std::unique_ptr<CoherentModel>> CoherentModel::Make(const Parameters& parameters) {
   if (const Status status = Check(parameters); !status) return std::unexpected(status.error());
   return std::unique_ptr<CoherentModel>(new CoherentModel(parameters));
 }
 
-std::span<const Table* const> CoherentModel::tables() const { return Tables(); }
-
 uint64_t CoherentModel::RowsOf(const Table& table, uint64_t block) const {
   if (&table == &kTransactions) return world_.Rows(block);
+  if (&table == &kRides) return world_.Rides(block);
+  if (&table == &kDrivers) return fleet_.OfBlock();
   if (&table == &kCustomers || &table == &kAccounts) return world_.Customers(block);
   return 0;
 }
@@ -25,7 +32,12 @@ uint64_t CoherentModel::RowsOf(const Table& table, uint64_t block) const {
 Status CoherentModel::Make(uint64_t block, std::span<const Table* const> wanted,
                            BatchSink& sink) const {
   TableBatches tables(world_, identity_, wanted, sink);
-  return Simulation(world_, chains_, block, tables).Run();
+  // One after the other, so that only one is in memory.
+  if (tables.Wants(kCustomers) || tables.Wants(kAccounts) || tables.WantsRows()) {
+    const Status status = Simulation(world_, chains_, block, tables).Run();
+    if (!status) return status;
+  }
+  return RideSimulation(world_, fleet_, block, tables).Run();
 }
 
 }  // namespace reveza::datagen::coherent

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "datagen/coherent/chains.h"
+#include "datagen/coherent/fleet.h"
 #include "datagen/coherent/identity.h"
 #include "datagen/coherent/parameters.h"
 #include "datagen/coherent/world.h"
@@ -16,9 +18,10 @@ class CoherentModel : public Model {
  public:
   static Result<std::unique_ptr<CoherentModel>> Make(const Parameters& parameters);
 
-  std::span<const Table* const> tables() const override;
+  // Those of payments, of rides, or of both.
+  std::span<const Table* const> tables() const override { return tables_; }
   uint64_t blocks() const override { return world_.blocks(); }
-  // Of transactions, customers and accounts.
+  // Of transactions, rides, customers, accounts and drivers.
   uint64_t RowsOf(const Table& table, uint64_t block) const override;
   Status Make(uint64_t block, std::span<const Table* const> wanted, BatchSink& sink) const override;
 
@@ -30,6 +33,8 @@ class CoherentModel : public Model {
   World world_;
   Chains chains_;
   Identity identity_;
+  Fleet fleet_;
+  std::vector<const Table*> tables_;
 };
 
 }  // namespace reveza::datagen::coherent

@@ -59,6 +59,12 @@ enum class Purpose : uint32_t {
   kCpf,
   kAftermath,
   kHousehold,
+  kDriver,
+  kDriverIds,
+  kRide,
+  kRideIds,
+  kRideFrauds,
+  kWeather,
   kEnd
 };
 

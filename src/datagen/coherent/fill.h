@@ -22,5 +22,9 @@ void FillAccounts(const Identity& identity, std::span<const AccountRow> rows, Ba
 void FillDevices(const Identity& identity, std::span<const DeviceUseRow> rows, Batch& batch);
 void FillChanges(const Identity& identity, std::span<const ChangeRow> rows, Batch& batch);
 void FillRings(const Identity& identity, std::span<const RingRow> rows, Batch& batch);
+void FillDrivers(const Identity& identity, const World& world, std::span<const Driver> rows,
+                 Batch& batch);
+void FillRides(const Identity& identity, std::span<const Ride> rows, Batch& batch);
+void FillRideAlerts(const Identity& identity, std::span<const Ride> rows, Batch& batch);
 
 }  // namespace reveza::datagen::coherent

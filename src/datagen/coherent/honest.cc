@@ -132,15 +132,13 @@ uint32_t HonestLife::StandingOrders(Profile profile, uint32_t rows) const {
   return rows * types[static_cast<std::size_t>(Kind::kAutoDebit)] / 100;
 }
 
-Month HonestLife::PlanMonth(const CustomerState& customer, const Slice& slice,
-                            uint32_t rows) const {
+Month HonestLife::PlanMonth(const Person& person, const Slice& slice, uint32_t rows) const {
   const Parameters& parameters = world_->parameters();
   Month month;
-  month.key = world_->keys().Of(Purpose::kMonth, customer.person.number,
-                                static_cast<uint16_t>(slice.index));
+  month.key = world_->keys().Of(Purpose::kMonth, person.number, static_cast<uint16_t>(slice.index));
   month.rows = rows;
   month.income_thousandths = Scaled(1'000, slice.begin());
-  month.standing_orders = StandingOrders(customer.person.profile, rows);
+  month.standing_orders = StandingOrders(person.profile, rows);
   Draws draws(month.key);
   const uint64_t factor = parameters.LookalikeFactor();
   const auto day = [&] {

@@ -30,7 +30,7 @@ class HonestLife {
   // How many of so many rows are standing orders.
   uint32_t StandingOrders(Profile profile, uint32_t rows) const;
   // Journeys, new phones and the like of a month; `rows` honest ones are planned.
-  Month PlanMonth(const CustomerState& customer, const Slice& slice, uint32_t rows) const;
+  Month PlanMonth(const Person& person, const Slice& slice, uint32_t rows) const;
   // When row `index` of the month takes place.
   int64_t TimeOf(const CustomerState& customer, const Slice& slice, const PaymentTimes& times,
                  uint32_t index) const;

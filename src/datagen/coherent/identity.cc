@@ -124,6 +124,9 @@ Identity::Identity(const World& world)
       settlements_({"STL_"}, world.keys().Of(Purpose::kTransactionIds, 0)),
       alerts_({"ALERT_"}, world.keys().Of(Purpose::kTransactionIds, 0)),
       disputes_({"DISP_"}, world.keys().Of(Purpose::kTransactionIds, 0)),
+      drivers_({"DRV_"}, world.keys().Of(Purpose::kDriverIds, 0)),
+      rides_({"RIDE_"}, world.keys().Of(Purpose::kRideIds, 0)),
+      ride_alerts_({"RALERT_"}, world.keys().Of(Purpose::kRideIds, 0)),
       account_numbers_(world.keys().Of(Purpose::kAccountIds, 1), kEightDigits),
       banks_(ChoiceOf(lists::kBanks)),
       states_(ChoiceOf(lists::kStates)) {}
@@ -151,6 +154,17 @@ Owner Identity::OwnerOf(AccountNumber account) const {
   owner.cpf_number = world_->customers() + draws.Below(CpfSequence::kPeople - world_->customers());
   owner.key_type = PersonsKeyType(draws.Bits());
   return owner;
+}
+
+Owner Identity::OwnerOf(const Driver& driver) const {
+  const uint64_t others = CpfSequence::kPeople - world_->customers();
+  return {.key = driver.key,
+          .family = driver.key,
+          .cpf_number = CpfSequence::kPeople - 1 - driver.number % others,
+          .state = driver.state,
+          .bank = 0,
+          .city = driver.city,
+          .key_type = KeyType::kCpf};
 }
 
 Owner Identity::OwnerOfShop(AccountNumber account, uint32_t city) const {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "datagen/coherent/fleet.h"
 #include "datagen/coherent/naming.h"
 #include "datagen/coherent/scramble.h"
 #include "datagen/coherent/world.h"
@@ -29,6 +30,8 @@ class Identity {
 
   Owner OwnerOf(const Person& person) const;
   Owner OwnerOf(AccountNumber account) const;
+  // Their numbers of taxpayers are the last ones.
+  Owner OwnerOf(const Driver& driver) const;
   Owner OwnerOfShop(AccountNumber account, uint32_t city) const;
 
   const Naming<5, 12>& customers() const { return customers_; }
@@ -42,6 +45,9 @@ class Identity {
   const Naming<4, 15>& settlements() const { return settlements_; }
   const Naming<6, 15>& alerts() const { return alerts_; }
   const Naming<5, 15>& disputes() const { return disputes_; }
+  const Naming<4, 10>& drivers() const { return drivers_; }
+  const Naming<5, 12>& rides() const { return rides_; }
+  const Naming<7, 12>& ride_alerts() const { return ride_alerts_; }
 
   // Its index in the list of names.
   uint16_t MerchantName(MerchantNumber merchant) const;
@@ -68,6 +74,9 @@ class Identity {
   Naming<4, 15> settlements_;
   Naming<6, 15> alerts_;
   Naming<5, 15> disputes_;
+  Naming<4, 10> drivers_;
+  Naming<5, 12> rides_;
+  Naming<7, 12> ride_alerts_;
   Scramble account_numbers_;
   WeightedChoice banks_;
   WeightedChoice states_;

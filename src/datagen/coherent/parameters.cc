@@ -1,5 +1,7 @@
 #include "datagen/coherent/parameters.h"
 
+#include <numeric>
+#include <span>
 #include <string>
 
 #include "datagen/civil_time.h"
@@ -9,6 +11,8 @@ namespace {
 
 // So many rows may fall into one month.
 constexpr uint64_t kMostRowsOfBlock = 4'000'000;
+// Their drivers must have numbers of taxpayers beside the customers.
+constexpr uint64_t kMostRides = 10'000'000'000;
 
 Status Invalid(std::string message) {
   return Fail(Error::Code::kInvalidArgument, std::move(message));
@@ -49,6 +53,10 @@ Status CheckTypology(const Typology& typology, std::string_view name) {
     return Invalid("drift_thousandths" + of + " should be from -1000 to 1000");
   }
   return {};
+}
+
+uint64_t Sum(std::span<const uint32_t> weights) {
+  return std::accumulate(weights.begin(), weights.end(), uint64_t{0});
 }
 
 Status CheckDrift(const Drift& drift) {
@@ -109,6 +117,17 @@ Status Check(const Parameters& parameters) {
     return Invalid(
         "chains should have 1 to 6 hops, delays up to 30 minutes, fees up to 0.2, mules up to 0.09 "
         "of the customers and most_share up to 0.8");
+  }
+  if (parameters.rides > kMostRides) {
+    return Invalid(std::to_string(parameters.rides) + " rides are more than " +
+                   std::to_string(kMostRides));
+  }
+  if (parameters.customers != 0 && parameters.rides / parameters.customers >= kMostRowsOfBlock) {
+    return Invalid(std::to_string(parameters.rides) + " rides need at least " +
+                   std::to_string(parameters.rides / kMostRowsOfBlock + 1) + " customers");
+  }
+  if (Sum(parameters.ride_frauds) == 0 || Sum(parameters.ride_frauds) >= uint64_t{1} << 32) {
+    return Invalid("the weights of the kinds of ride_frauds should not all be 0");
   }
   if (parameters.lookalikes.shared_device > 750'000) {
     return Invalid("shared_device should be at most 750000");

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "datagen/blocks.h"
 #include "datagen/cpf.h"
+#include "datagen/lists/rides.h"
 #include "datagen/schema_coherent.h"
 
 namespace reveza::datagen::coherent {
@@ -14,6 +15,7 @@ namespace reveza::datagen::coherent {
 inline constexpr std::size_t kProfiles = kProfileNames.size();
 inline constexpr std::size_t kKinds = kKindNames.size();
 inline constexpr std::size_t kFraudTypes = kFraudTypeNames.size();
+inline constexpr std::size_t kRideFraudTypes = lists::kRideFraudTypeNames.size();
 
 enum class DeviceUse : uint8_t { kOwn, kThief };  // with whose device it is paid
 enum class HourUse : uint8_t { kAny, kOffice, kNight };
@@ -95,6 +97,7 @@ struct Drift {
 struct Parameters {
   uint64_t seed = 42;
   uint64_t rows = 1'000'000;
+  uint64_t rides = 0;          // rows of rides, beside payments or with rows 0
   uint64_t customers = 0;      // 0: as many as fit to the rows
   int64_t first_day = 19'723;  // days as in civil_time.h, both are part of it
   int64_t last_day = 20'088;
@@ -108,6 +111,7 @@ struct Parameters {
   Lookalikes lookalikes;
   RiskWeights risk;
   Drift drift;
+  std::array<uint32_t, kRideFraudTypes> ride_frauds = lists::kRideFraudTypeWeights;
 
   static std::array<Typology, kFraudTypes> DefaultTypologies();
 

@@ -99,7 +99,7 @@ void Simulation::PlanSlice(const Slice& slice) {
     weight_before_ += Activity(customer.person, slice);
     // Rounding what is before, not the part itself, leaves nothing over.
     const auto until = static_cast<uint64_t>(honest_rows * weight_before_ / weight_);
-    customer.month = honest_.PlanMonth(customer, slice, static_cast<uint32_t>(until - done));
+    customer.month = honest_.PlanMonth(customer.person, slice, static_cast<uint32_t>(until - done));
     done = until;
     if (customer.month.new_phone_at > std::max(customer.person.opened_at, slice.begin())) {
       BuyPhone(customer, customer.month.new_phone_at);

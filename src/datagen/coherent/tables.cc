@@ -19,7 +19,10 @@ TableBatches::TableBatches(const World& world, const Identity& identity,
       accounts_(kAccounts),
       devices_(kDevices),
       changes_(kChanges),
-      rings_(kRings) {
+      rings_(kRings),
+      drivers_(kDrivers),
+      rides_(kRides),
+      ride_alerts_(kRideAlerts) {
   rows_.reserve(kRowsAtOnce);
 }
 
@@ -27,10 +30,16 @@ bool TableBatches::Wants(const Table& table) const {
   return std::ranges::find(wanted_, &table) != wanted_.end();
 }
 
-// The other tables do not need a simulation.
+// The other tables do not need a simulation of payments.
 bool TableBatches::WantsRows() const {
-  return std::ranges::any_of(
-      wanted_, [](const Table* table) { return table != &kCustomers && table != &kAccounts; });
+  return std::ranges::any_of(wanted_, [](const Table* table) {
+    return table != &kCustomers && table != &kAccounts && table != &kDrivers && table != &kRides &&
+           table != &kRideAlerts;
+  });
+}
+
+bool TableBatches::WantsRides() const {
+  return Wants(kRides) || Wants(kRideAlerts) || Wants(kDevices);
 }
 
 Status TableBatches::Put(const SettlementRow& settlement) {
@@ -56,6 +65,38 @@ Status TableBatches::Put(const RingRow& member) {
 Status TableBatches::Put(const AccountRow& account) {
   account_rows_.push_back(account);
   return account_rows_.size() < Batch::kMaxRows ? Status{} : FlushAccounts();
+}
+
+Status TableBatches::Put(const Driver& driver) {
+  driver_rows_.push_back(driver);
+  return driver_rows_.size() < Batch::kMaxRows ? Status{} : FlushDrivers();
+}
+
+Status TableBatches::Put(const Ride& ride) {
+  ride_rows_.push_back(ride);
+  return ride_rows_.size() < kRowsAtOnce ? Status{} : FlushRides();
+}
+
+Status TableBatches::FlushDrivers() {
+  if (driver_rows_.empty() || !Wants(kDrivers)) return driver_rows_.clear(), Status{};
+  FillDrivers(*identity_, *world_, driver_rows_, drivers_);
+  driver_rows_.clear();
+  return Send(drivers_);
+}
+
+Status TableBatches::FlushRides() {
+  if (ride_rows_.empty()) return {};
+  if (Wants(kRides)) {
+    FillRides(*identity_, ride_rows_, rides_);
+    if (const Status status = Send(rides_); !status) return status;
+  }
+  std::erase_if(ride_rows_, [](const Ride& ride) { return !ride.alert; });
+  if (Wants(kRideAlerts) && !ride_rows_.empty()) {
+    FillRideAlerts(*identity_, ride_rows_, ride_alerts_);
+    if (const Status status = Send(ride_alerts_); !status) return status;
+  }
+  ride_rows_.clear();
+  return {};
 }
 
 Status TableBatches::FlushRows() {
@@ -133,6 +174,8 @@ Status TableBatches::Flush() {
   if (status) status = FlushSettlements();
   if (status) status = FlushChanges();
   if (status) status = FlushRings();
+  if (status) status = FlushDrivers();
+  if (status) status = FlushRides();
   return status;
 }
 

@@ -11,6 +11,7 @@
 #include "datagen/coherent/chains.h"
 #include "datagen/coherent/customer_state.h"
 #include "datagen/coherent/identity.h"
+#include "datagen/coherent/ride.h"
 #include "datagen/coherent/row.h"
 #include "datagen/model.h"
 #include "datagen/schema_coherent.h"
@@ -54,6 +55,7 @@ class TableBatches {
 
   bool Wants(const Table& table) const;
   bool WantsRows() const;
+  bool WantsRides() const;
 
   // An error of the sink comes back at once.
   // The next payment, to be made in place; it stays where it is until PutRow.
@@ -64,6 +66,8 @@ class TableBatches {
   Status Put(const ChangeRow& change);
   Status Put(const RingRow& member);
   Status Put(const AccountRow& account);
+  Status Put(const Driver& driver);
+  Status Put(const Ride& ride);
   Status Flush();
 
  private:
@@ -76,6 +80,8 @@ class TableBatches {
   Status FlushDevices();
   Status FlushChanges();
   Status FlushRings();
+  Status FlushDrivers();
+  Status FlushRides();
   Status Send(Batch& batch) { return sink_->Put(batch); }
 
   const World* world_;
@@ -91,12 +97,17 @@ class TableBatches {
   Batch devices_;
   Batch changes_;
   Batch rings_;
+  Batch drivers_;
+  Batch rides_;
+  Batch ride_alerts_;
   std::vector<Row> rows_;
   std::vector<SettlementRow> settlement_rows_;
   std::vector<AccountRow> account_rows_;
   std::vector<DeviceUseRow> device_rows_;
   std::vector<ChangeRow> change_rows_;
   std::vector<RingRow> ring_rows_;
+  std::vector<Driver> driver_rows_;
+  std::vector<Ride> ride_rows_;
 };
 
 }  // namespace reveza::datagen::coherent

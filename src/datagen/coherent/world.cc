@@ -12,6 +12,7 @@ namespace {
 
 // A mean customer's rows a month, by the profiles' shares and the middle of their ranges.
 constexpr uint64_t kMeanMonthlyRows = 66;
+constexpr uint64_t kMeanMonthlyRides = 9;
 constexpr uint64_t kLeastCustomers = 1'000;
 constexpr uint64_t kMostCustomers = 50'000'000;
 
@@ -51,8 +52,11 @@ Place Near(Place place, int64_t reach, Draws& draws) {
 uint64_t CustomersFor(const Parameters& parameters) {
   if (parameters.customers != 0) return parameters.customers;
   const auto days = static_cast<uint64_t>(parameters.last_day - parameters.first_day + 1);
-  const unsigned __int128 rows = static_cast<unsigned __int128>(parameters.rows) * 30;
-  const auto fitting = static_cast<uint64_t>(rows / (days * kMeanMonthlyRows));
+  const unsigned __int128 rows =
+      (static_cast<unsigned __int128>(parameters.rows) + parameters.rides) * 30;
+  const uint64_t a_month = (parameters.rows != 0 ? kMeanMonthlyRows : 0) +
+                           (parameters.rides != 0 ? kMeanMonthlyRides : 0);
+  const auto fitting = static_cast<uint64_t>(rows / (days * std::max<uint64_t>(a_month, 1)));
   return std::clamp(fitting, kLeastCustomers, kMostCustomers);
 }
 
@@ -68,11 +72,15 @@ World::World(const Parameters& parameters)
       state_choice_(ChoiceOf(lists::kStates)),
       income_choice_(lists::ChoiceOf(lists::kIncomeBracketWeights)),
       bank_choice_(ChoiceOf(lists::kBanks)) {
-  const uint64_t rows = parameters.rows;
+  const uint64_t rows = std::max(parameters.rows, parameters.rides);
   const uint64_t wanted = (rows + parameters.rows_per_block - 1) / parameters.rows_per_block;
   blocks_ = std::max<uint64_t>(1, std::min(wanted, customers_));
-  const auto exact = static_cast<unsigned __int128>(rows) * parameters.frauds.billionths;
-  frauds_ = static_cast<uint64_t>((exact + Share::kWhole / 2) / Share::kWhole);
+  const auto share = [&](uint64_t whole) {
+    const auto exact = static_cast<unsigned __int128>(whole) * parameters.frauds.billionths;
+    return static_cast<uint64_t>((exact + Share::kWhole / 2) / Share::kWhole);
+  };
+  frauds_ = share(parameters.rows);
+  ride_frauds_ = share(parameters.rides);
   for (std::size_t state = 0; state < lists::kStates.size(); ++state) {
     city_of_state_.push_back(ChoiceOf(lists::CitiesOf(state)));
   }

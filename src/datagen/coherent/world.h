@@ -84,6 +84,11 @@ class World {
   }
   uint64_t BlockOf(uint64_t customer) const;
   uint64_t total_frauds() const { return frauds_; }
+  uint64_t FirstRide(uint64_t block) const { return Part(parameters_.rides, block); }
+  uint64_t Rides(uint64_t block) const { return FirstRide(block + 1) - FirstRide(block); }
+  uint64_t RideFrauds(uint64_t block) const {
+    return Part(ride_frauds_, block + 1) - Part(ride_frauds_, block);
+  }
 
   Person PersonOf(uint64_t number) const;
   // Its number, keys, profile, state, city and bank only, in a third of the time.
@@ -136,6 +141,7 @@ class World {
   uint64_t customers_ = 0;
   uint64_t blocks_ = 0;
   uint64_t frauds_ = 0;
+  uint64_t ride_frauds_ = 0;
   std::vector<Place> cities_;
   WeightedChoice city_choice_;
   WeightedChoice profile_choice_;

@@ -111,6 +111,10 @@ std::vector<Entry> EntriesOf(Parameters& parameters) {
   add("drift", {{"amounts_thousandths", &drift.amounts_thousandths},
                 {"to_pix_thousandths", &drift.to_pix_thousandths},
                 {"to_mobile_thousandths", &drift.to_mobile_thousandths}});
+  for (std::size_t i = 0; i < parameters.ride_frauds.size(); ++i) {
+    entries.push_back(
+        {"ride_frauds", lists::kRideFraudTypeNames.at(i), &parameters.ride_frauds.at(i)});
+  }
   for (std::size_t i = 0; i < parameters.typologies.size(); ++i) {
     AddTypology(entries, coherent::kFraudTypeNames.at(i), parameters.typologies.at(i));
   }

@@ -139,5 +139,16 @@ TEST(RunOfModels, CoherentIsTheSameForAnyThreadsAndShards) {
   ExpectSameBytes(**model);
 }
 
+TEST(RunOfModels, CoherentRidesAreTheSameForAnyThreadsAndShards) {
+  coherent::Parameters parameters;
+  parameters.rows = 5'000;
+  parameters.rides = 7'500;
+  parameters.customers = 300;
+  parameters.rows_per_block = 2'000;
+  const auto model = coherent::CoherentModel::Make(parameters);
+  ASSERT_TRUE(model) << model.error().message;
+  ExpectSameBytes(**model);
+}
+
 }  // namespace
 }  // namespace reveza::datagen

@@ -78,7 +78,7 @@ constexpr auto kWhat = std::to_array<Setting>({
        return {};
      },
      [](const Settings& s) { return Quoted(s.model); }},
-    {{"type", kValue, "transactions; with the classic model also rides or all", "transactions"},
+    {{"type", kValue, "transactions, rides (with their drivers) or all", "transactions"},
      [](Settings& s, std::string_view text) { return StoreWord(s.type, text, kRowKinds); },
      [](const Settings& s) { return Quoted(kRowKinds.at(static_cast<std::size_t>(s.type))); }},
     {{"seed", kValue, "another number, other data; the same, the same bytes", "1"},

@@ -31,15 +31,15 @@ Status Configuration::Check() const {
 
 Status Configuration::CheckModel() const {
   const bool classic = settings_.model == "classic";
-  if (!classic && settings_.type != Rows::kOfTransactions) {
-    return Wrong("the coherent model has no rides; write --model classic, or --type transactions");
-  }
   // From a file they may stand beside any model: it is used with both.
   if (classic && LayerOf("difficulty") == Layer::kCommandLine) {
     return Wrong("--difficulty is for --model coherent, not for classic");
   }
   if (classic && LayerOf("graph") == Layer::kCommandLine) {
     return Wrong("--graph is for --model coherent: the rows of classic have no accounts");
+  }
+  if (settings_.graph && settings_.type == Rows::kOfRides) {
+    return Wrong("--graph is about payments; write --type transactions or all");
   }
   if (!classic && LayerOf("as_of") == Layer::kCommandLine) {
     return Wrong("--as-of is for --model classic; write --end-date");

@@ -191,7 +191,6 @@ TEST(Configuration, ReadsDifficulties) {
 }
 
 TEST(Configuration, RefusesWhatAModelDoesNotHave) {
-  EXPECT_TRUE(Says(Refusal({{"type", "rides"}}), "write --model classic"));
   EXPECT_TRUE(Says(Refusal({{"model", "classic"}, {"difficulty", "hard"}}), "--model coherent"));
   EXPECT_TRUE(Says(Refusal({{"profiles", "false"}}), "--no-profiles is for --model classic"));
   EXPECT_TRUE(Says(Refusal({{"as_of", "2026-01-01"}}), "write --end-date"));
