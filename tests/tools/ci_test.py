@@ -50,7 +50,7 @@ class Ci(TreeTest):
         self.assertIn("case went wrong", lines)
 
     def test_part_that_does_not_build_is_a_failure(self):
-        self.answer("test PRESET=asan ARGS=-LE processes", 2, "error: expected ';'")
+        self.answer("test PRESET=asan ARGS=-LE slow", 2, "error: expected ';'")
         status, lines = self.run_ci()
         self.assertEqual((status, lines[-1]), (1, "12 passed, 1 failed"))
 
