@@ -49,6 +49,7 @@ class Agent {
   void Handle(wire::Type type);
   void ServeRequests();
   void SendContexts();
+  Bytes WorthAsking(const GrowthRequest& request, const Gpu& gpu) const;
   void SendGrowth();
   void Periodic();
 

@@ -49,6 +49,13 @@ void Agent::SendContexts() {
   client_.made_.clear();
 }
 
+// A little more than was asked for, so that small allocations do not each ask.
+Bytes Agent::WorthAsking(const GrowthRequest& request, const Gpu& gpu) const {
+  const swap::Books books = client_.ledger_.GetBooks(request.ordinal);
+  const bool room = books.Need() + books.spare + gpu.granule <= client_.ledger_.Budget(gpu.ordinal);
+  return request.bytes < gpu.granule && room && !request.exact ? gpu.granule : request.bytes;
+}
+
 void Agent::SendGrowth() {
   swap::MutexLock lock(client_.requests_mutex_);
   std::vector<GrowthRequest*> later;  // a new daemon has not answered Resumed yet
@@ -68,13 +75,7 @@ void Agent::SendGrowth() {
     wanted.request = request->number;
     wanted.gpu = gpu->number;
     wanted.kind = request->kind;
-    // A little more than was asked for, so that small allocations do not each ask.
-    wanted.bytes = RoundUp(request->bytes, gpu->granule);
-    const swap::Books books = client_.ledger_.GetBooks(request->ordinal);
-    if (books.Need() + books.spare + wanted.bytes > client_.ledger_.Budget(request->ordinal)) {
-      wanted.bytes = request->bytes;
-    }
-    request->asked = wanted.bytes;
+    request->asked = wanted.bytes = WorthAsking(*request, *gpu);
     // What was freed before counts: the daemon may refuse by what it knows. Spare credit is kept,
     // for the request is for what it lacks beyond it.
     if (client_.books_changed_.load(std::memory_order_acquire)) SendAccount(*gpu, 0);
@@ -92,6 +93,12 @@ void Agent::OnGrowthAnswer(const wire::GrowthAnswer& answer) {
   for (std::size_t i = 0; i < client_.growth_sent_.size(); ++i) {
     GrowthRequest* request = client_.growth_sent_[i];
     if (request->number != answer.request) continue;
+    client_.growth_sent_.erase(client_.growth_sent_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (answer.answer == wire::Growth::kRefused && request->asked > request->bytes) {
+      request->exact = true;
+      client_.growth_wanted_.push_back(request);
+      return client_.Wake();
+    }
     request->answer = answer.answer == wire::Growth::kGranted   ? Answer::kGranted
                       : answer.answer == wire::Growth::kRefused ? Answer::kRefused
                                                                 : Answer::kLater;
@@ -99,7 +106,6 @@ void Agent::OnGrowthAnswer(const wire::GrowthAnswer& answer) {
       client_.ledger_.Permit(request->ordinal, request->asked);
     }
     request->answered = true;
-    client_.growth_sent_.erase(client_.growth_sent_.begin() + static_cast<std::ptrdiff_t>(i));
     client_.answered_.NotifyAll();
     return;
   }

@@ -45,7 +45,8 @@ struct GrowthRequest {
   int ordinal = 0;
   wire::GrowthKind kind = wire::GrowthKind::kSwappable;
   Bytes bytes = 0;
-  Bytes asked = 0;  // of the daemon: a little more
+  Bytes asked = 0;     // of the daemon: a little more
+  bool exact = false;  // a little more was refused
   bool sent = false;
   bool answered = false;
   Answer answer = Answer::kRefused;

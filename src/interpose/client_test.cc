@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <thread>
 
 #include "interpose/testing/differential.h"
@@ -102,6 +103,26 @@ TEST_F(ClientTest, TheDaemonKnowsWhatWasFreedBeforeMoreIsAskedFor) {
   }
   EXPECT_EQ(cuda.cuMemFree_v2(kept), CUDA_SUCCESS);
   daemon().LetIn(true);
+}
+
+// It asks for more than it needs, so as to ask seldom. The last of the card is given as well.
+TEST_F(ClientTest, WhoIsRefusedALittleMoreAsksForWhatItNeeds) {
+  wire::ContextAdmitted admitted{};
+  CUuuid uuid{};
+  ASSERT_EQ(Direct().cuDeviceGetUuid(&uuid, 0), CUDA_SUCCESS);
+  std::memcpy(admitted.uuid, uuid.bytes, sizeof(admitted.uuid));
+  admitted.granule = 8 * kMiB;
+  daemon().Send(admitted);
+  client().ledger().TakeSpare(0, 0);
+  daemon().Forget<wire::GrowthWanted>();
+  daemon().RefuseMoreThan(4 * kMiB);
+  EXPECT_EQ(client().ReservePinned(0, 4 * kMiB), Answer::kGranted);
+  daemon().RefuseMoreThan(~Bytes{0});
+  EXPECT_EQ(daemon().Await<wire::GrowthWanted>()->bytes, 8 * kMiB);
+  EXPECT_EQ(daemon().Await<wire::GrowthWanted>()->bytes, 4 * kMiB);
+  client().ReleasePinned(0, 4 * kMiB);
+  admitted.granule = 2 * kMiB;
+  daemon().Send(admitted);
 }
 
 TEST_F(ClientTest, TheDaemonHearsWhatTheBooksSay) {

@@ -58,7 +58,7 @@ struct Config {
 struct GpuConfig {
   Bytes total = 0;    // of the card
   Bytes budget = 0;   // what clients may hold together
-  Bytes granule = 0;  // growth is asked for in multiples of it
+  Bytes granule = 0;  // growth is asked for in no less than it, if it can be had
 };
 
 // ---- events ----

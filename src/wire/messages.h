@@ -216,7 +216,7 @@ struct ContextAdmitted {
   // Reserved for the context; ContextMade settles it. Sent again after ContextMade when the daemon
   // could measure what the context took. 0: nothing new (the answer to Resumed).
   std::uint64_t credit;
-  std::uint64_t granule;  // ask for growth in multiples of this, to ask seldom
+  std::uint64_t granule;  // ask for no less than this at a time, to ask seldom
 };
 
 enum class Growth : std::uint32_t {

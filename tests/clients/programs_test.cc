@@ -63,6 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
         Program{"run_ahead", {"--bytes", "4MiB", "--steps", "60"}},
         Program{"idle", {"--bytes", "4MiB", "--steps", "6", "--burst", "2", "--pause-ms", "5"}},
         Program{"alloc_loop", {"--bytes", "32MiB", "--steps", "60"}},
+        Program{"caching", {"--bytes", "32MiB", "--steps", "12"}},
         Program{"capture_slow", {"--bytes", "4MiB", "--steps", "3", "--hold-ms", "20"}},
         Program{"multi_context", {"--bytes", "8MiB", "--steps", "7"}},
         Program{"forker", {"--bytes", "4MiB", "--steps", "8"}},

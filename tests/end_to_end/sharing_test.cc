@@ -106,6 +106,31 @@ TEST(SharingTest, ForksInMidSliceGoUnnoticed) {
                   {{"forker", Steps("150MiB", 20, 10)}, {"worker", Steps("180MiB", 20, 20)}});
 }
 
+// Each fits the card, and beside the contexts of the others once it has given back its caches. With
+// them, no two of three could ever go on: one is refused, and then has what it needs.
+TEST(SharingTest, WhoIsRefusedFreesItsCachesAndGoesOn) {
+  Machine::Options options = Lively();
+  options.environment = {{"FAKECUDA_CONTEXT", "16MiB"}};
+  Machine machine(options);
+  const std::vector<std::string> arguments = Steps("160MiB", 24, 20);
+  const Ended alone = machine.Native("caching", arguments);
+  ASSERT_EQ(alone.status, 0) << alone.complaint;
+  EXPECT_EQ(alone.Field("retries"), "0");
+  machine.StartDaemon();
+  std::vector<Process> processes;
+  for (int i = 0; i < 3; ++i) processes.push_back(machine.Start("caching", arguments));
+  int retries = 0;
+  for (Process& process : processes) {
+    const auto ended = process.Wait();
+    ASSERT_TRUE(ended.has_value());
+    ASSERT_EQ(ended->status, 0) << ended->complaint;
+    EXPECT_EQ(ended->Field("hash"), alone.Field("hash"));
+    retries += std::stoi(ended->Field("retries"));
+  }
+  EXPECT_GT(retries, 0) << "nobody was refused: the test tests nothing";
+  EXPECT_TRUE(machine.GpuIsEmpty());
+}
+
 TEST(SharingTest, ALongCaptureIsNeverDisturbed) {
   Machine machine(Lively());
   TogetherAsAlone(machine,

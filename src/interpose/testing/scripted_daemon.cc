@@ -79,7 +79,7 @@ void ScriptedDaemon::Handle(wire::Type type, const char* packet) {
       const auto wanted = wire::View<wire::GrowthWanted>(packet);
       const std::lock_guard lock(mutex_);
       books_when_asked_ = books_;
-      wire::Growth answer = growth_;
+      wire::Growth answer = wanted.bytes > most_ ? wire::Growth::kRefused : growth_.load();
       if (!open_ && answer == wire::Growth::kGranted) answer = wire::Growth::kLater;
       const Bytes credit = answer == wire::Growth::kGranted ? wanted.bytes : 0;
       return Send(wire::GrowthAnswer{wanted.request, answer, wanted.gpu, 0, credit});

@@ -39,6 +39,8 @@ class ScriptedDaemon {
 
   // How requests for growth are answered from now on.
   void AnswerGrowth(wire::Growth answer) { growth_ = answer; }
+  // A request for more at once than this is refused.
+  void RefuseMoreThan(Bytes bytes) { most_ = bytes; }
   // Whether who comes to the gate is let in. When it becomes true, who waits already is.
   void LetIn(bool let_in);
 
@@ -104,6 +106,7 @@ class ScriptedDaemon {
   UniqueFd listener_;
   UniqueFd stop_;
   std::atomic<wire::Growth> growth_{wire::Growth::kGranted};
+  std::atomic<Bytes> most_{~Bytes{0}};
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<std::pair<wire::Type, std::string>> kept_;
