@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Measures the generator of fraud data beside its limits and its peers, in one run.
 #
-#   bench/fraudgen.sh [--rows N] [--folder DIR] [--rounds N]
+#   bench/fraudgen.sh [--rows N] [--folder DIR] [--rounds N] [--minutes N]
 #
-# Its peers, tpchgen-cli and Faker, are installed by `tools/setup.sh bench`; what is not there is left
-# out, and that is said. Needs a built tree (REVEZA_BUILD names it, default: build) and an idle
-# machine: each figure is the best of the rounds (default 3), and the log says how busy the machine
-# was. --rows (default 4,194,304, two blocks) and --folder (default: a new one in the build tree) say
-# how much is written, and where. The log and results.json go to $OUT, or else to
-# bench/results/<date>-fraudgen.
+# The limits are the writers alone (`ninja -C build reveza_benchmarks`), a synced dd and an S3 server
+# (`tools/setup.sh test`); the peers, tpchgen-cli and Faker, are installed by `tools/setup.sh bench`.
+# What is not there is left out, and that is said. Needs a built tree (REVEZA_BUILD names it, default:
+# build) and an idle machine: each figure is the best of the rounds (default 3), and the log says how
+# busy the machine was. When half of the minutes (default 15) are over there is one round of each,
+# and after all of them what is left is left out. --rows (default 4,194,304, two blocks) and --folder
+# (default: a new one in the build tree) say how much is written, and where. The log and results.json
+# go to $OUT, or else to bench/results/<date>-fraudgen.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,9 +1,11 @@
-"""Measures fraudgen: rows a second and memory, beside the disk, one writer's threads and others.
+"""Measures fraudgen: rows a second and memory, beside its limits (the writers alone, the disk, an S3
+server) and others.
 
-  measure.py --build BUILD --json FILE [--rows N] [--folder DIR] [--rounds N]
+  measure.py --build BUILD --json FILE [--rows N] [--folder DIR] [--rounds N] [--minutes N]
 
-Each figure is the best of the rounds, for what disturbs a run only makes it slower. Whoever reads it
-finds the processor time beside the wall time: where they differ, others used the machine.
+Each figure is the best of the rounds, for what disturbs a run only makes it slower; once half of the
+minutes are over there is one round of each, and once all are over what is left is left out. Whoever
+reads it finds the processor time beside the wall time: where they differ, others used the machine.
 """
 
 import argparse
@@ -15,12 +17,17 @@ import os
 import pathlib
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
+from bucket import Bucket, server_of
+
 MEGABYTE = 1_000_000
+MOST_MEMORY = 200 * MEGABYTE  # of two threads
+ONE_BLOCK = 1 << 21  # rows
 
 
 @dataclasses.dataclass
@@ -47,7 +54,10 @@ HEAD = (f"{'what':44} {'k rows/s':>10} {'MB/s':>8} {'s':>8} {'cpu s':>8} {'MB':>
 
 
 def run_all(commands: list[list[str]], output: str | None) -> tuple[float, float, int]:
-    """Wall seconds until all have ended, their processor seconds, the most memory of one."""
+    """Wall seconds until all have ended, their processor seconds, the most memory of one.
+
+    That of this process counts as theirs until they are their own programs: so it has to stay small.
+    """
     sink = open(output or os.devnull, "wb")
     with sink:
         begin = time.monotonic()
@@ -76,6 +86,10 @@ class Bench:
         self.rows = options.rows
         self.rounds = options.rounds
         self.folder = pathlib.Path(options.folder)
+        self.build = options.build
+        self.end_at = time.monotonic() + options.minutes * 60
+        self.hurry_at = self.end_at - options.minutes * 60 / 2
+        self.limits: dict[str, Figure] = {}
         self.figures: list[Figure] = []
 
     def keep(self, figure: Figure, limit: Figure | None = None, by: str = "rows") -> Figure:
@@ -88,11 +102,40 @@ class Bench:
         return figure
 
     def best(self, what: str, once) -> Figure:
-        tries = [once() for _ in range(self.rounds)]
+        tries = [once()]
+        while len(tries) < self.rounds and time.monotonic() < self.hurry_at:
+            tries.append(once())
         return min((Figure(what, *each) for each in tries), key=lambda figure: figure.seconds)
 
     def arguments(self, *more: str) -> list[str]:
         return [self.program, "--quiet", "--rows", str(self.rows), *more]
+
+    def writers_alone(self) -> None:
+        """What generating and writing together are divided by: each writer on columns that are ready.
+
+        Their seconds are those of the processor.
+        """
+        program = pathlib.Path(self.build, "bench/writers_benchmark")
+        if not program.exists():
+            print("no writers_benchmark: the writers alone are left out (ninja reveza_benchmarks)")
+            return
+        names = {"Ready/parquet": "classic parquet", "Coherent/parquet": "coherent parquet",
+                 "Constant/jsonl": "jsonl", "Constant/csv": "csv"}
+        said = subprocess.run(
+            [program, f"--benchmark_filter=^({'|'.join(names)})$", "--benchmark_format=json",
+             f"--benchmark_repetitions={self.rounds}"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+        for line in json.loads(said)["benchmarks"]:
+            if line["run_type"] != "iteration" or "error_occurred" in line:
+                continue
+            name = names[line["run_name"]]
+            ready = "the same rows" if name in ("jsonl", "csv") else "ready columns"
+            rate = line["items_per_second"]
+            if name not in self.limits or rate > self.limits[name].rows:
+                self.limits[name] = Figure(f"{name} writer alone, {ready}", int(rate),
+                                           int(line["bytes_per_second"]), 1, 1, 0)
+        for figure in self.limits.values():
+            self.keep(figure)
 
     def to_null(self, what: str, *more: str) -> Figure:
         def once():
@@ -141,7 +184,8 @@ class Bench:
     def text(self, model: str) -> None:
         for name in ("jsonl", "csv"):
             form = ("--model", model, "--format", name, "--threads", "1")
-            figure = self.keep(self.to_null(f"{model} {name}, one thread, to null", *form))
+            figure = self.keep(self.to_null(f"{model} {name}, one thread, to null", *form),
+                               self.limits.get(name))
             if name == "jsonl":
                 self.stream(model, figure)
         many = ["--model", model, "--format", "jsonl", "--threads", "2"]
@@ -151,7 +195,8 @@ class Bench:
 
     def columns(self, model: str) -> None:
         form = ["--model", model, "--format", "parquet"]
-        self.keep(self.to_null(f"{model} parquet, one thread, to null", *form, "--threads", "1"))
+        null = self.to_null(f"{model} parquet, one thread, to null", *form, "--threads", "1")
+        self.limits[f"{model} null"] = self.keep(null, self.limits.get(f"{model} parquet"))
         one = self.keep(self.to_disk(f"{model} parquet, one thread, to disk",
                                      [[*form, "--threads", "1"]]))
         halves = [[*form, "--threads", "1", "--shard", f"{half}/2"] for half in (1, 2)]
@@ -160,7 +205,59 @@ class Bench:
                                [[*form, "--threads", "2"]])
         self.keep(threads, pair)
 
+    def memory(self) -> None:
+        """Two threads, a data set that is made whole and the first seconds of one that is large."""
+        seconds = 20
+
+        def keep(what: str, figure: Figure) -> None:
+            figure.limit, figure.share_of_limit = what, figure.memory / MOST_MEMORY
+            self.keep(figure)
+        for form in ("parquet", "jsonl"):
+            target = self.folder / "data"
+            flags = ["--quiet", "--format", form, "--threads", "2", "--output", str(target)]
+            used = run_all([[self.program, *flags, "--size", "1GB"]], None)
+            keep("200 MB", Figure(f"1 GB of {form}, two threads", 0, size_of(target), *used))
+            shutil.rmtree(target)
+            begin = time.monotonic()
+            child = subprocess.Popen([self.program, *flags, "--size", "100GB"])
+            time.sleep(seconds)
+            child.send_signal(signal.SIGINT)
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            keep("200 MB", Figure(f"100 GB of {form}, ended after {seconds} s", 0, size_of(target),
+                                  time.monotonic() - begin, usage.ru_utime + usage.ru_stime,
+                                  usage.ru_maxrss * 1024))
+            shutil.rmtree(target)
+
+    def bucket(self) -> None:
+        """To an S3 server of this machine, which shares its processors and its disk."""
+        server = server_of(self.build)
+        if server is None or importlib.util.find_spec("pyarrow") is None:
+            print("no S3 server or no pyarrow: S3 is left out (tools/setup.sh test)")
+            return
+        rows = min(self.rows, ONE_BLOCK)
+        with Bucket(server, self.folder / "s3") as bucket:
+            def put(size: int):
+                used = run_all([bucket.put(size)], None)
+                bucket.empty()
+                return 0, size, *used
+
+            def make(form: str):
+                command = [self.program, "--quiet", "--rows", str(rows), "--format", form,
+                           "--threads", "1", *bucket.flags(), "--output", f"s3://{bucket.NAME}/data"]
+                seconds, processor, memory = run_all([command], None)
+                size = sum(file.stat().st_size for file in (bucket.folder / "buckets").rglob("*.*"))
+                bucket.empty()
+                return rows, size, seconds, processor, memory
+            text = self.best("coherent jsonl, one thread, to S3", lambda: make("jsonl"))
+            limit = self.keep(self.best("S3 server, one object of as many bytes",
+                                        lambda: put(text.bytes)))
+            self.keep(text, limit, "bytes")
+            self.keep(self.best("coherent parquet, one thread, to S3", lambda: make("parquet")),
+                      self.limits.get("coherent null"))
+
     def duckdb(self) -> None:
+        """The last one: from here on this process is large."""
         if importlib.util.find_spec("duckdb") is None:
             print("no duckdb wheel: its COPY is left out")
             return
@@ -184,7 +281,6 @@ class Bench:
         connection.close()
         shutil.rmtree(source)
         target.unlink()
-
 
     def tpchgen(self) -> None:
         """The 16 columns of TPC-H's largest table, which it makes for databases to be measured with."""
@@ -235,6 +331,7 @@ def main() -> None:
     parser.add_argument("--json", required=True)
     parser.add_argument("--rows", type=int, default=2 << 21)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--minutes", type=float, default=15)
     parser.add_argument("--folder")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder or options.build) as folder:
@@ -246,13 +343,18 @@ def main() -> None:
               f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the beginning")
         print(f"{options.rows:,} transactions, the best of {options.rounds}")
         print(HEAD)
+        sections = [("the writers alone", bench.writers_alone)]
         for model in models(bench.program):
-            bench.text(model)
+            sections.append((f"{model} text", lambda model=model: bench.text(model)))
             if any(line.startswith("Arrow ") for line in version):
-                bench.columns(model)
-        bench.duckdb()
-        bench.tpchgen()
-        bench.faker()
+                sections.append((f"{model} parquet", lambda model=model: bench.columns(model)))
+        sections += [("S3", bench.bucket), ("memory", bench.memory), ("tpchgen-cli", bench.tpchgen),
+                     ("Faker", bench.faker), ("DuckDB", bench.duckdb)]
+        for name, section in sections:
+            if time.monotonic() < bench.end_at:
+                section()
+            else:
+                print(f"the {options.minutes:g} minutes are over: {name} is left out")
         print(f"load {os.getloadavg()[0]:.1f} at the end")
     pathlib.Path(options.json).write_text(json.dumps(
         [dataclasses.asdict(figure) for figure in bench.figures], indent=2) + "\n", "utf-8")
