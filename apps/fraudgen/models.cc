@@ -1,11 +1,14 @@
 #include "models.h"
 
+#include <malloc.h>
+
 #include <utility>
 
 #include "datagen/classic/classic_model.h"
 #include "datagen/coherent/coherent_model.h"
 #include "datagen/defects/defective_model.h"
 #include "datagen/graph/graph_model.h"
+#include "datagen/output/arrow_writer.h"
 #include "datagen/output/hashing_sink.h"
 #include "datagen/run/pilot.h"
 
@@ -81,10 +84,14 @@ Result<std::unique_ptr<datagen::Model>> MakeModel(const Settings& settings, uint
 
 Result<uint64_t> RowsOf(const Settings& settings, const std::function<bool()>& on_batch) {
   if (settings.rows) return *settings.rows;
-  return datagen::RowsForSize(
+  auto rows = datagen::RowsForSize(
       settings.size.value_or(Settings::kDefaultSize),
-      [&](uint64_t rows) { return MakeModel(settings, rows); }, settings.Options(),
+      [&](uint64_t count) { return MakeModel(settings, count); }, settings.Options(),
       settings.FileRows(), on_batch, settings.Partition());
+  // What trying has left would stay beside what the threads need.
+  datagen::ReleaseWriterMemory();
+  malloc_trim(0);
+  return rows;
 }
 
 datagen::MadeBy MadeByOf(const Settings& settings) {

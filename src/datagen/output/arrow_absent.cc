@@ -13,6 +13,8 @@ Result<std::unique_ptr<TableWriter>> MakeArrowWriter(const TableOptions&, const 
               "take jsonl, json, csv or tsv, or build it again after tools/setup.sh");
 }
 
+void ReleaseWriterMemory() {}
+
 Result<std::unique_ptr<StoreSession>> StoreSession::Begin(const StoreAddress&) {
   return Fail(Error::Code::kUnavailable,
               "this program was built without Arrow, so it writes to no bucket; write to a folder, "

@@ -21,4 +21,7 @@ std::string_view ZstdVersion();
 Result<std::unique_ptr<TableWriter>> MakeArrowWriter(const TableOptions& options,
                                                      const Table& table, ByteSink& sink);
 
+// Gives back the memory that writers which are gone have left for the next ones.
+void ReleaseWriterMemory();
+
 }  // namespace reveza::datagen

@@ -172,4 +172,6 @@ Result<std::unique_ptr<TableWriter>> MakeArrowWriter(const TableOptions& options
   return Open<ArrowFileWriter>(options, table, sink);
 }
 
+void ReleaseWriterMemory() { WriterMemory()->ReleaseUnused(); }
+
 }  // namespace reveza::datagen
