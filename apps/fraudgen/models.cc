@@ -50,6 +50,7 @@ datagen::coherent::Parameters CoherentParameters(const Settings& settings, uint6
   parameters.rows = settings.type == Rows::kOfRides ? 0 : rows;
   parameters.rides = settings.type == Rows::kOfTransactions ? 0 : rows;
   parameters.customers = settings.customers.value_or(0);
+  parameters.growing = settings.Growing();
   parameters.first_day = DaysOf(settings.Start());
   parameters.last_day = DaysOf(settings.End());
   parameters.frauds = settings.fraud_rate;
@@ -84,6 +85,16 @@ Result<std::unique_ptr<datagen::Model>> MakeModel(const Settings& settings, uint
 
 Result<uint64_t> RowsOf(const Settings& settings, const std::function<bool()>& on_batch) {
   if (settings.rows) return *settings.rows;
+  if (settings.Growing()) {
+    const auto model = MakeSoundModel(settings, 0);
+    if (!model) return std::unexpected(model.error());
+    uint64_t count = 0;
+    for (uint64_t block = 0; block < (*model)->blocks(); ++block) {
+      if (!on_batch()) return Fail(Error::Code::kUnavailable, "stopped");
+      count += (*model)->RowsOf(datagen::coherent::kTransactions, block);
+    }
+    return count;
+  }
   auto rows = datagen::RowsForSize(
       settings.size.value_or(Settings::kDefaultSize),
       [&](uint64_t count) { return MakeModel(settings, count); }, settings.Options(),

@@ -2,6 +2,7 @@
 // be: docs/fraud-model.md. Immutable, so safe from any thread.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -29,12 +30,15 @@ class CoherentModel : public Model {
 
  private:
   explicit CoherentModel(const Parameters& parameters);
+  uint64_t Payments(uint64_t block) const;
 
   World world_;
   Chains chains_;
   Identity identity_;
   Fleet fleet_;
   std::vector<const Table*> tables_;
+  // Of blocks that grow, once they are known: whoever asks twice finds the same.
+  std::unique_ptr<std::atomic<uint64_t>[]> counts_;
 };
 
 }  // namespace reveza::datagen::coherent

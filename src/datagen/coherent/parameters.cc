@@ -91,6 +91,13 @@ Status Check(const Parameters& parameters) {
       parameters.last_day - parameters.first_day > 366 * 20) {
     return Invalid("the days should be from 1950 to 2149 and span at most 20 years");
   }
+  if (parameters.growing && (parameters.customers == 0 || parameters.rides != 0)) {
+    return Invalid("rows follow from the customers only where those are said, and not for rides");
+  }
+  if (parameters.growing && parameters.last_day - parameters.first_day >= kGrowingDays) {
+    return Invalid("customers without rows are for at most " + std::to_string(kGrowingDays) +
+                   " days; say the rows, too");
+  }
   if (parameters.customers > 50'000'000) return Invalid("there are at most 50000000 customers");
   if (parameters.frauds.billionths > Share::kWhole / 2) {
     return Invalid("at most half of the rows can be frauds");

@@ -97,7 +97,9 @@ struct Drift {
 struct Parameters {
   uint64_t seed = 42;
   uint64_t rows = 1'000'000;
-  uint64_t rides = 0;          // rows of rides, beside payments or with rows 0
+  uint64_t rides = 0;  // rows of rides, beside payments or with rows 0
+  // The rows follow from the customers and the days: a later last day appends, and changes nothing.
+  bool growing = false;
   uint64_t customers = 0;      // 0: as many as fit to the rows
   int64_t first_day = 19'723;  // days as in civil_time.h, both are part of it
   int64_t last_day = 20'088;
@@ -123,6 +125,9 @@ struct Parameters {
   uint32_t Missed() const { return 20'000 + difficulty * 280; }
   uint32_t FalselyReported() const { return 100 + difficulty * 9 / 10; }
 };
+
+// What grows is the beginning of so many days.
+inline constexpr int64_t kGrowingDays = 5 * 365;
 
 // Easy, medium and hard, in thousandths.
 inline constexpr uint32_t kEasy = 150;

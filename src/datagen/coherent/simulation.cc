@@ -83,9 +83,33 @@ Status Simulation::Run() {
   status = PutRings();
   plans_ = planner_.Plan();
   for (const Slice& slice : slices_) {
-    if (status) status = RunSlice(slice);
+    if (status && slice.begin() < world_->written_end()) status = RunSlice(slice);
   }
   return status ? tables_->Flush() : status;
+}
+
+uint64_t Simulation::CountRows() {
+  const int64_t end = world_->written_end();
+  if (end == world_->end()) return world_->Rows(block_);
+  MakeCustomers();
+  plans_ = planner_.Plan();
+  const auto later = std::ranges::lower_bound(plans_, end, {}, &FraudPlan::time);
+  auto rows = static_cast<uint64_t>(later - plans_.begin());
+  next_plan_ = plans_.size();
+  const unsigned __int128 honest_rows = world_->Rows(block_) - world_->Frauds(block_);
+  for (const Slice& slice : slices_) {
+    if (slice.end() > end) {
+      if (weight_ != 0) rows += static_cast<uint64_t>(honest_rows * weight_before_ / weight_);
+      // Of the month that is cut, the times say it.
+      if (slice.begin() < end) PlanSlice(slice);
+      for (std::size_t i = 0; i < order_.size() && order_.TimeAt(i) < end; ++i) ++rows;
+      break;
+    }
+    for (const CustomerState& customer : customers_) {
+      weight_before_ += Activity(customer.person, slice);
+    }
+  }
+  return rows;
 }
 
 // How many rows each customer has this month, what else happens, and when.
@@ -125,6 +149,7 @@ Status Simulation::RunSlice(const Slice& slice) {
   new_devices_.clear();
   PlanSlice(slice);
   for (std::size_t i = 0; i < order_.size(); ++i) {
+    if (order_.TimeAt(i) >= world_->written_end()) break;
     Prefetch(i);
     const Event& event = order_.At(i);
     const Status status =
@@ -151,6 +176,13 @@ void Simulation::Prefetch(std::size_t place) const {
 }
 
 Status Simulation::PutNews() {
+  if (world_->written_end() != world_->end()) {
+    // In order of time, so that a later end appends.
+    const int64_t end = world_->written_end();
+    std::erase_if(changes_, [end](const ChangeRow& change) { return change.time >= end; });
+    std::erase_if(new_devices_, [end](const DeviceUseRow& device) { return device.since >= end; });
+    std::ranges::stable_sort(new_devices_, {}, &DeviceUseRow::since);
+  }
   std::ranges::sort(changes_, {}, [](const ChangeRow& change) {
     return std::tuple(change.time, change.customer, change.kind);
   });

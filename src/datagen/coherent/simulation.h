@@ -20,6 +20,8 @@ class Simulation {
 
   // Everything of the block, in order.
   Status Run();
+  // How many payments that would be, without making them.
+  uint64_t CountRows();
 
  private:
   void MakeCustomers();

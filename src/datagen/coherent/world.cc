@@ -17,6 +17,8 @@ constexpr uint64_t kLeastCustomers = 1'000;
 constexpr uint64_t kMostCustomers = 50'000'000;
 
 constexpr uint64_t kDrawsOfOrigin = 4;
+// Rows of a block that grows, for each customer.
+constexpr uint64_t kBlockOfGrowing = 2'000;
 
 template <typename Rows>
 WeightedChoice ChoiceOf(const Rows& rows) {
@@ -49,6 +51,13 @@ Place Near(Place place, int64_t reach, Draws& draws) {
           place.longitude + static_cast<int32_t>(east / 2)};
 }
 
+Parameters Grown(Parameters parameters) {
+  if (!parameters.growing) return parameters;
+  parameters.last_day = parameters.first_day + kGrowingDays - 1;
+  parameters.rows = parameters.customers * kMeanMonthlyRows * kGrowingDays / 30;
+  return parameters;
+}
+
 uint64_t CustomersFor(const Parameters& parameters) {
   if (parameters.customers != 0) return parameters.customers;
   const auto days = static_cast<uint64_t>(parameters.last_day - parameters.first_day + 1);
@@ -63,7 +72,8 @@ uint64_t CustomersFor(const Parameters& parameters) {
 }  // namespace
 
 World::World(const Parameters& parameters)
-    : parameters_(parameters),
+    : parameters_(Grown(parameters)),
+      written_end_((parameters.last_day + 1) * kDay),
       keys_(parameters.seed),
       customers_(CustomersFor(parameters)),
       cities_(MakeCities(keys_)),
@@ -72,14 +82,18 @@ World::World(const Parameters& parameters)
       state_choice_(ChoiceOf(lists::kStates)),
       income_choice_(lists::ChoiceOf(lists::kIncomeBracketWeights)),
       bank_choice_(ChoiceOf(lists::kBanks)) {
-  const uint64_t rows = std::max(parameters.rows, parameters.rides);
-  const uint64_t wanted = (rows + parameters.rows_per_block - 1) / parameters.rows_per_block;
+  const uint64_t rows = std::max(parameters_.rows, parameters_.rides);
+  uint64_t wanted = (rows + parameters.rows_per_block - 1) / parameters.rows_per_block;
+  if (parameters.growing) {
+    const uint64_t each = std::max<uint64_t>(1, parameters.rows_per_block / kBlockOfGrowing);
+    wanted = (customers_ + each - 1) / each;
+  }
   blocks_ = std::max<uint64_t>(1, std::min(wanted, customers_));
   const auto share = [&](uint64_t whole) {
     const auto exact = static_cast<unsigned __int128>(whole) * parameters.frauds.billionths;
     return static_cast<uint64_t>((exact + Share::kWhole / 2) / Share::kWhole);
   };
-  frauds_ = share(parameters.rows);
+  frauds_ = share(parameters_.rows);
   ride_frauds_ = share(parameters.rides);
   for (std::size_t state = 0; state < lists::kStates.size(); ++state) {
     city_of_state_.push_back(ChoiceOf(lists::CitiesOf(state)));
@@ -170,7 +184,9 @@ Person World::PersonOf(uint64_t number) const {
     person.account_type = type < 40 ? 0 : type < 60 ? 1 : 2;
   }
   const int64_t years = draws.Between(profile.least_age, profile.most_age);
-  person.birth_day = parameters_.last_day + 1 - years * 36'525 / 100 - draws.Between(1, 364);
+  const int64_t today =
+      parameters_.growing ? parameters_.first_day + 365 : parameters_.last_day + 1;
+  person.birth_day = today - years * 36'525 / 100 - draws.Between(1, 364);
   person.monthly_rows = static_cast<uint32_t>(draws.Between(
       profile.least_monthly_transactions * 16, profile.most_monthly_transactions * 16));
   // One in ten joins while we watch, in the first year; the others in the years before.

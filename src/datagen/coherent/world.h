@@ -69,6 +69,9 @@ class World {
   const Keys& keys() const { return keys_; }
   int64_t begin() const { return parameters_.first_day * kDay; }
   int64_t end() const { return (parameters_.last_day + 1) * kDay; }
+  // What happens from here on is not written. Before end() only where the data grow: their world is
+  // the same whatever day was asked for.
+  int64_t written_end() const { return written_end_; }
   // How much of the period is over at a time in it, in thousandths.
   int64_t Progress(int64_t time) const { return (time - begin()) * 1'000 / (end() - begin()); }
 
@@ -137,6 +140,7 @@ class World {
   }
 
   Parameters parameters_;
+  int64_t written_end_;
   Keys keys_;
   uint64_t customers_ = 0;
   uint64_t blocks_ = 0;

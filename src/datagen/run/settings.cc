@@ -100,7 +100,8 @@ constexpr auto kWhat = std::to_array<Setting>({
     {{"difficulty", kValue, "easy, medium, hard or 0 to 1 (coherent)", "0.5"},
      [](Settings& s, std::string_view text) { return Store(s.difficulty, ParseDifficulty(text)); },
      [](const Settings& s) { return ShowDifficulty(s.difficulty); }},
-    {{"customers", kValue, "how many; else as many as suit the rows", "50000"},
+    {{"customers", kValue,
+      "how many, else as suits the rows; alone (coherent): a later end date appends rows", "50000"},
      [](Settings& s, std::string_view text) {
        return Store(s.customers, ParseCount(text, 1, kMostCustomers));
      },
@@ -222,9 +223,13 @@ PartitionKeys Settings::Partition() const {
   return {.names = partition, .first_day = DaysOf(Start()), .last_day = DaysOf(End())};
 }
 
+bool Settings::Growing() const {
+  return model == "coherent" && type == Rows::kOfTransactions && customers && !rows && !size;
+}
+
 Settings Settings::Resolved(uint64_t its_rows) const {
   Settings resolved = *this;
-  resolved.rows = its_rows;
+  if (!Growing()) resolved.rows = its_rows;
   resolved.size.reset();
   resolved.start_date = Start();
   resolved.end_date = End();
@@ -309,7 +314,9 @@ Settings Configuration::settings() const {
       settings.rows.reset();
     }
   }
-  if (!settings.rows && !settings.size) settings.size = Settings::kDefaultSize;
+  if (!settings.rows && !settings.size && !settings.Growing()) {
+    settings.size = Settings::kDefaultSize;
+  }
   return settings;
 }
 

@@ -62,6 +62,10 @@ struct Settings {
   TableOptions Options() const;
   PartitionKeys Partition() const;
 
+  // Customers and days are said, and neither rows nor a size: the rows follow, and a later end date
+  // appends some.
+  bool Growing() const;
+
   // The same with nothing left open, and without what has no effect: two that come to the same data
   // are equal in each value.
   Settings Resolved(uint64_t its_rows) const;

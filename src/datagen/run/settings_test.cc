@@ -196,6 +196,16 @@ TEST(Configuration, RefusesWhatAModelDoesNotHave) {
   EXPECT_TRUE(Says(Refusal({{"as_of", "2026-01-01"}}), "write --end-date"));
 }
 
+TEST(Configuration, CustomersAloneGrow) {
+  EXPECT_TRUE(From({{"customers", "50"}}).Growing());
+  EXPECT_TRUE(From({{"customers", "50"}}).Resolved(123).Growing());
+  EXPECT_FALSE(From({}).Growing());
+  EXPECT_FALSE(From({{"customers", "50"}, {"rows", "9"}}).Growing());
+  EXPECT_FALSE(From({{"customers", "50"}, {"size", "9MB"}}).Growing());
+  EXPECT_FALSE(From({{"customers", "50"}, {"model", "classic"}}).Growing());
+  EXPECT_FALSE(From({{"customers", "50"}, {"type", "rides"}}).Growing());
+}
+
 TEST(Configuration, RefusesWhatDoesNotGoTogether) {
   EXPECT_TRUE(Says(Refusal({{"rows", "5"}, {"size", "1GB"}}), "--rows and --size"));
   EXPECT_TRUE(Says(Refusal({{"nested", "true"}, {"format", "csv"}}), "--nested is for"));
