@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "datagen/lists/places.h"
 
@@ -56,7 +57,8 @@ RideFrauds::RideFrauds(const World& world, const Fleet& fleet, uint64_t block,
       by_city_(people.size()),
       first_of_city_(lists::kCities.size() + 1) {
   std::iota(by_city_.begin(), by_city_.end(), 0u);
-  std::ranges::stable_sort(by_city_, {}, [&](uint32_t person) { return people[person].city; });
+  std::ranges::sort(by_city_, {},
+                    [&](uint32_t person) { return std::pair(people[person].city, person); });
   for (const Person& person : people) ++first_of_city_[person.city + 1u];
   std::partial_sum(first_of_city_.begin(), first_of_city_.end(), first_of_city_.begin());
 }
