@@ -34,6 +34,10 @@ struct Month {
   int64_t new_number_at = kNever;
   int64_t spree_day = kNever;
   int64_t income_thousandths = 1'000;  // of what it was at first
+
+  // The first and the last hours of a journey are in the air.
+  static constexpr int64_t kFlight = 4 * kHour;
+  bool OnJourney(int64_t time) const { return time >= journey_begin && time < journey_end; }
 };
 
 class CustomerState {

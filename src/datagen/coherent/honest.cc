@@ -52,17 +52,12 @@ constexpr std::array<OnlineShare, 14> kOnline = {{{Category("5812_delivery"), 10
                                                   {Category("5995"), 20}}};
 
 constexpr std::array<int64_t, 7> kTopUps = {1'500, 2'000, 2'500, 3'000, 4'000, 5'000, 10'000};
-constexpr int64_t kFlight = 4 * kHour;
 
 // At home mostly the same address, elsewhere that of the mobile network.
 uint32_t OwnAddress(const CustomerState& customer, int64_t time, Draws& draws) {
   const bool home = draws.Chance(500'000);
   const auto period = static_cast<uint64_t>(home ? time / (40 * kDay) : time / (3 * kHour));
   return static_cast<uint32_t>(Mix(customer.person.key + period * 2 + (home ? 1 : 0)));
-}
-
-bool OnJourney(const Month& month, int64_t time) {
-  return time >= month.journey_begin && time < month.journey_end;
 }
 
 }  // namespace
@@ -125,83 +120,6 @@ uint32_t HonestLife::DigitalGoods() const { return Category("5815"); }
 
 int64_t HonestLife::MostAmount(uint32_t category) {
   return lists::kMerchantCategories[category].most * 150;
-}
-
-uint32_t HonestLife::StandingOrders(Profile profile, uint32_t rows) const {
-  const auto& types = lists::Profiles()[static_cast<std::size_t>(profile)].transaction_types;
-  return rows * types[static_cast<std::size_t>(Kind::kAutoDebit)] / 100;
-}
-
-Month HonestLife::PlanMonth(const Person& person, const Slice& slice, uint32_t rows) const {
-  const Parameters& parameters = world_->parameters();
-  Month month;
-  month.key = world_->keys().Of(Purpose::kMonth, person.number, static_cast<uint16_t>(slice.index));
-  month.rows = rows;
-  month.income_thousandths = Scaled(1'000, slice.begin());
-  month.standing_orders = StandingOrders(person.profile, rows);
-  Draws draws(month.key);
-  const uint64_t factor = parameters.LookalikeFactor();
-  const auto day = [&] {
-    return slice.first_day + static_cast<int64_t>(draws.Below(static_cast<uint64_t>(slice.days)));
-  };
-  if (draws.Chance(parameters.lookalikes.journey_a_month * factor / 1000)) {
-    month.journey_begin = day() * kDay + 5 * kHour;
-    month.journey_end = std::min(month.journey_begin + draws.Between(2, 9) * kDay, slice.end());
-    month.journey_city = world_->AnyCity(draws.Bits());
-  }
-  if (draws.Chance(parameters.lookalikes.new_phone_a_month * factor / 1000)) {
-    month.new_phone_at = day() * kDay + draws.Between(9, 21) * kHour;
-  }
-  if (draws.Chance(parameters.lookalikes.spree_a_month * factor / 1000)) {
-    month.spree_day = day();
-  }
-  if (draws.Chance(parameters.lookalikes.new_number_a_month * factor / 1000)) {
-    month.new_number_at = day() * kDay + draws.Between(9, 21) * kHour;
-  }
-  return month;
-}
-
-int64_t HonestLife::TimeOf(const CustomerState& customer, const Slice& slice,
-                           const PaymentTimes& times, uint32_t index) const {
-  const Person& person = customer.person;
-  if (index < customer.month.standing_orders) {
-    // The same day each month, early.
-    const uint64_t bits = Mix(person.key + index * 7 + 3);
-    const auto day = static_cast<int64_t>(bits % 28);
-    const int64_t time = (slice.first_day + std::min(day, slice.days - 1)) * kDay + 2 * kHour +
-                         static_cast<int64_t>(UpperProduct(Mix(bits + slice.index), 4 * kHour));
-    if (time >= person.opened_at) return time;
-  }
-  const Parameters& parameters = world_->parameters();
-  const uint64_t odd =
-      uint64_t{parameters.lookalikes.odd_hour} * parameters.LookalikeFactor() / 1000;
-  Draws draws(Mix(customer.month.key + index) ^ static_cast<uint64_t>(Purpose::kTimes));
-  return times.Of(person, static_cast<uint32_t>(odd), draws);
-}
-
-bool HonestLife::WhereIs(const CustomerState& customer, int64_t time, Place& place) const {
-  const Month& month = customer.month;
-  const Person& person = customer.person;
-  const bool journey = OnJourney(month, time);
-  if (journey) {
-    if (time < month.journey_begin + kFlight || time >= month.journey_end - kFlight) return false;
-    place = world_->PlaceOfCity(month.journey_city);
-  } else {
-    const int64_t hour = time % kDay / kHour;
-    const bool weekday = WeekdayOf(time / kDay) < Weekday::kSaturday;
-    place = weekday && hour >= 9 && hour < 18 ? person.work : person.home;
-  }
-  // As exactly as a phone knows it.
-  const uint64_t bits = Mix(person.key ^ static_cast<uint64_t>(time));
-  const int32_t reach = journey ? 40'000 : 1'500;
-  place.latitude += static_cast<int32_t>(UpperProduct(bits, 2 * reach)) - reach;
-  place.longitude += static_cast<int32_t>(UpperProduct(Mix(bits), 2 * reach)) - reach;
-  return true;
-}
-
-int64_t HonestLife::Scaled(int64_t scale, int64_t time) const {
-  const int64_t growth = world_->parameters().drift.amounts_thousandths;
-  return growth == 0 ? scale : scale * (1'000'000 + growth * world_->Progress(time)) / 1'000'000;
 }
 
 bool HonestLife::HasMoved(uint32_t thousandths, int64_t time, Draws& draws) const {
@@ -282,7 +200,7 @@ void HonestLife::ByDevice(const CustomerState& customer, Draws& draws, Row& row)
 }
 
 void HonestLife::PayPix(const CustomerState& customer, Draws& draws, Row& row) const {
-  const bool shop = draws.Chance(380'000) && !OnJourney(customer.month, row.time);
+  const bool shop = draws.Chance(380'000) && !customer.month.OnJourney(row.time);
   if (!shop) return PayPerson(customer, draws, row);
   ByDevice(customer, draws, row);
   const auto profile = static_cast<std::size_t>(customer.person.profile);
@@ -315,7 +233,7 @@ void HonestLife::PayWithCard(const CustomerState& customer, Draws& draws, Row& r
   const auto profile = static_cast<std::size_t>(customer.person.profile);
   uint32_t category = categories_[profile].Of(draws.Bits());
   uint32_t city = customer.person.city;
-  if (OnJourney(customer.month, row.time)) {
+  if (customer.month.OnJourney(row.time)) {
     city = customer.month.journey_city;
     if (draws.Chance(600'000)) category = kJourney[draws.Below(kJourney.size())];
   }

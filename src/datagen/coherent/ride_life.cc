@@ -20,7 +20,6 @@ constexpr std::array<std::array<uint32_t, 4>, kProfiles> kHabits = {{{25, 25, 20
                                                                      {30, 30, 20, 20},
                                                                      {20, 20, 50, 10}}};
 constexpr uint32_t kJourneyTrips = 4;
-constexpr int64_t kFlight = 4 * kHour;
 constexpr int64_t kLeastFare = 800;
 constexpr int64_t kWeatherHours = 3;
 
@@ -47,8 +46,8 @@ int64_t TemperaturePercent(int64_t hour) {
 }
 
 bool IsAway(const Month& month, int64_t time) {
-  return month.journey_begin != kNever && time >= month.journey_begin + kFlight &&
-         time < month.journey_end - kFlight;
+  return month.journey_begin != kNever && time >= month.journey_begin + Month::kFlight &&
+         time < month.journey_end - Month::kFlight;
 }
 
 }  // namespace
@@ -123,12 +122,12 @@ bool RideLife::JourneyTrip(const Person& person, const Month& month, uint32_t in
               .to = Airport(person.city)};
       return true;
     case 1:
-      trip = {.time = month.journey_begin + kFlight + draws.Between(20 * kMinute, kHour),
+      trip = {.time = month.journey_begin + Month::kFlight + draws.Between(20 * kMinute, kHour),
               .from = Airport(month.journey_city),
               .to = hotel};
       return true;
     case 2:
-      trip = {.time = month.journey_end - kFlight - draws.Between(90 * kMinute, 3 * kHour),
+      trip = {.time = month.journey_end - Month::kFlight - draws.Between(90 * kMinute, 3 * kHour),
               .from = hotel,
               .to = Airport(month.journey_city)};
       return true;

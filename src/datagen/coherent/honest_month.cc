@@ -1,0 +1,88 @@
+// A month of an honest customer: what happens in it besides payments, when, and where the customer
+// is.
+#include <algorithm>
+
+#include "datagen/coherent/honest.h"
+#include "datagen/lists/profiles.h"
+
+namespace reveza::datagen::coherent {
+
+uint32_t HonestLife::StandingOrders(Profile profile, uint32_t rows) const {
+  const auto& types = lists::Profiles()[static_cast<std::size_t>(profile)].transaction_types;
+  return rows * types[static_cast<std::size_t>(Kind::kAutoDebit)] / 100;
+}
+
+Month HonestLife::PlanMonth(const Person& person, const Slice& slice, uint32_t rows) const {
+  const Parameters& parameters = world_->parameters();
+  Month month;
+  month.key = world_->keys().Of(Purpose::kMonth, person.number, static_cast<uint16_t>(slice.index));
+  month.rows = rows;
+  month.income_thousandths = Scaled(1'000, slice.begin());
+  month.standing_orders = StandingOrders(person.profile, rows);
+  Draws draws(month.key);
+  const uint64_t factor = parameters.LookalikeFactor();
+  const auto day = [&] {
+    return slice.first_day + static_cast<int64_t>(draws.Below(static_cast<uint64_t>(slice.days)));
+  };
+  if (draws.Chance(parameters.lookalikes.journey_a_month * factor / 1000)) {
+    month.journey_begin = day() * kDay + 5 * kHour;
+    month.journey_end = std::min(month.journey_begin + draws.Between(2, 9) * kDay, slice.end());
+    month.journey_city = world_->AnyCity(draws.Bits());
+  }
+  if (draws.Chance(parameters.lookalikes.new_phone_a_month * factor / 1000)) {
+    month.new_phone_at = day() * kDay + draws.Between(9, 21) * kHour;
+  }
+  if (draws.Chance(parameters.lookalikes.spree_a_month * factor / 1000)) {
+    month.spree_day = day();
+  }
+  if (draws.Chance(parameters.lookalikes.new_number_a_month * factor / 1000)) {
+    month.new_number_at = day() * kDay + draws.Between(9, 21) * kHour;
+  }
+  return month;
+}
+
+int64_t HonestLife::TimeOf(const CustomerState& customer, const Slice& slice,
+                           const PaymentTimes& times, uint32_t index) const {
+  const Person& person = customer.person;
+  if (index < customer.month.standing_orders) {
+    // The same day each month, early.
+    const uint64_t bits = Mix(person.key + index * 7 + 3);
+    const auto day = static_cast<int64_t>(bits % 28);
+    const int64_t time = (slice.first_day + std::min(day, slice.days - 1)) * kDay + 2 * kHour +
+                         static_cast<int64_t>(UpperProduct(Mix(bits + slice.index), 4 * kHour));
+    if (time >= person.opened_at) return time;
+  }
+  const Parameters& parameters = world_->parameters();
+  const uint64_t odd =
+      uint64_t{parameters.lookalikes.odd_hour} * parameters.LookalikeFactor() / 1000;
+  Draws draws(Mix(customer.month.key + index) ^ static_cast<uint64_t>(Purpose::kTimes));
+  return times.Of(person, static_cast<uint32_t>(odd), draws);
+}
+
+bool HonestLife::WhereIs(const CustomerState& customer, int64_t time, Place& place) const {
+  const Month& month = customer.month;
+  const Person& person = customer.person;
+  const bool journey = month.OnJourney(time);
+  if (journey) {
+    if (time < month.journey_begin + Month::kFlight || time >= month.journey_end - Month::kFlight)
+      return false;
+    place = world_->PlaceOfCity(month.journey_city);
+  } else {
+    const int64_t hour = time % kDay / kHour;
+    const bool weekday = WeekdayOf(time / kDay) < Weekday::kSaturday;
+    place = weekday && hour >= 9 && hour < 18 ? person.work : person.home;
+  }
+  // As exactly as a phone knows it.
+  const uint64_t bits = Mix(person.key ^ static_cast<uint64_t>(time));
+  const int32_t reach = journey ? 40'000 : 1'500;
+  place.latitude += static_cast<int32_t>(UpperProduct(bits, 2 * reach)) - reach;
+  place.longitude += static_cast<int32_t>(UpperProduct(Mix(bits), 2 * reach)) - reach;
+  return true;
+}
+
+int64_t HonestLife::Scaled(int64_t scale, int64_t time) const {
+  const int64_t growth = world_->parameters().drift.amounts_thousandths;
+  return growth == 0 ? scale : scale * (1'000'000 + growth * world_->Progress(time)) / 1'000'000;
+}
+
+}  // namespace reveza::datagen::coherent
