@@ -57,12 +57,11 @@ void PrintLines(const CheckResult& result, bool quiet) {
              result.findings == 0 ? "all fine" : fmt::format("{} wrong", result.findings));
 }
 
-int CheckPlace(const RunArguments& arguments, std::shared_ptr<datagen::Destination> place,
+int CheckPlace(const RunArguments& arguments, const std::shared_ptr<datagen::Destination>& place,
                StopSignals& signals) {
   const auto result = [&] {
     const Moments checking(arguments.quiet, "looking at every row");
-    return datagen::check::CheckData(std::move(place),
-                                     [&](uint64_t) { return signals.Came() == 0; });
+    return datagen::check::CheckData(place, [&](uint64_t) { return signals.Came() == 0; });
   }();
   if (!result) return Say(kUnreadable, result.error().message);
   if (result->stopped) {

@@ -55,7 +55,7 @@ Status RideSimulation::Run() {
   }
   if (!tables_->WantsRides()) return tables_->Flush();
   MakePassengers();
-  frauds_.emplace(*world_, *fleet_, block_, people_);
+  frauds_ = std::make_unique<RideFrauds>(*world_, *fleet_, block_, people_);
   plans_ = frauds_->Plan();
   for (const Slice& slice : slices_) {
     PlanSlice(slice);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -57,7 +57,7 @@ class RideSimulation {
   std::vector<Passenger> passengers_;
   std::vector<AtWork> drivers_;
   std::vector<RideFraudPlan> plans_;
-  std::optional<RideFrauds> frauds_;
+  std::unique_ptr<RideFrauds> frauds_;  // once there are people
   EventOrder order_;
   std::unordered_map<uint64_t, uint32_t> pairs_;         // rides of two, of the month
   std::set<std::pair<DeviceNumber, uint32_t>> strange_;  // devices of thieves with their victims

@@ -181,7 +181,9 @@ Status Simulation::PutNews() {
     const int64_t end = world_->written_end();
     std::erase_if(changes_, [end](const ChangeRow& change) { return change.time >= end; });
     std::erase_if(new_devices_, [end](const DeviceUseRow& device) { return device.since >= end; });
-    std::ranges::stable_sort(new_devices_, {}, &DeviceUseRow::since);
+    std::ranges::sort(new_devices_, {}, [](const DeviceUseRow& device) {
+      return std::tuple(device.since, device.customer, device.device);
+    });
   }
   std::ranges::sort(changes_, {}, [](const ChangeRow& change) {
     return std::tuple(change.time, change.customer, change.kind);
