@@ -37,6 +37,8 @@ constexpr int kStepMs = 80;
 // so that a handover and the slices, which follow its cost, are short enough to be watched.
 constexpr Bytes kLargestCard = 8 * kGiB;
 constexpr const char* kShareOnALargeCard = "0.1";
+// On a busy machine fakecuda's copies are slow, and slices as long as a whole program would follow.
+constexpr const char* kLongestSliceOnFakecuda = "2s";
 
 // A signal handler can reach nothing else.
 std::atomic<bool> interrupted{false};
@@ -128,7 +130,8 @@ Outcome<Stage> SetStage(const fs::path& folder, bool as_json) {
     result.device = "fakecuda, a GPU made of software";
     result.card = 248 * kMiB;
     stage.daemon_flags.insert(stage.daemon_flags.end(),
-                              {"--context-estimate", fmt::format("{}B", context)});
+                              {"--context-estimate", fmt::format("{}B", context), "--slice-ceiling",
+                               kLongestSliceOnFakecuda});
     fs::create_directory(folder / "fakecuda");
     stage.environment = {{"LD_LIBRARY_PATH", *library},
                          {"FAKECUDA_DIR", (folder / "fakecuda").string()},
