@@ -205,7 +205,7 @@ fetch_charts() {
     [[ $name == [@a-z]* ]] || continue
     folder=$(chart_folder "$name" "$version")
     mkdir -p "$1/pack" "$folder.partial"
-    (cd "$1/pack" && PATH=${npm%/*}:$PATH "$npm" pack --silent "$name@$version") || return 1
+    (cd "$1/pack" && PATH=${npm%/*}:$PATH "$npm" pack --silent --fetch-retries=1 "$name@$version") || return 1
     tar -xzf "$1"/pack/*.tgz -C "$1/pack" || return 1
     mv "$1/pack/package/$file" "$1/pack/package/LICENSE" "$folder.partial" || return 1
     rm -rf "$1/pack" "$folder"

@@ -98,6 +98,10 @@ class ReportTest(unittest.TestCase):
         jobs = [("a", 4), ("b", 4), ("c", 4), ("d", 20), ("e", 1)]
         self.assertEqual(list(sections.groups_that_fit(jobs, 9)), [["a", "b"], ["c"], ["d"], ["e"]])
 
+    def test_spreads_neighbours_over_groups_of_three(self):
+        self.assertEqual(sections.threes(list("abcdefg")),
+                         [["a", "d", "g"], ["b", "e"], ["c", "f"]])
+
     def test_a_missing_value_is_not_within_its_limit(self):
         report = sections.Report("x")
         report.at_most("a", None, 1)

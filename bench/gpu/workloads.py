@@ -56,10 +56,10 @@ def same_result(harness):
         (client(harness, "static_cudart", "static_cudart", "--bytes", "12GiB", "--steps",
                 steps(300), "--step-ms", 100), 13),
         (client(harness, "worker_direct", "worker_direct", "--bytes", "12GiB", "--steps",
-                steps(60), "--step-ms", 100), 13),
-        (client(harness, "vmm", "vmm", "--bytes", "12GiB", "--steps", steps(60), "--step-ms", 100,
+                steps(240), "--step-ms", 100), 13),
+        (client(harness, "vmm", "vmm", "--bytes", "12GiB", "--steps", steps(240), "--step-ms", 100,
                 "--export", 0), 13),
-        (client(harness, "pools", "pools", "--bytes", "12GiB", "--steps", steps(60), "--step-ms",
+        (client(harness, "pools", "pools", "--bytes", "12GiB", "--steps", steps(240), "--step-ms",
                 100), 13),
     ]
 
