@@ -3,8 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/nearest.h"
@@ -67,6 +69,14 @@ int SayParseError(const CLI::App& app, const CLI::ParseError& error) {
   return Say(kUsage, fmt::format("{}; see reveza --help", error.what()));
 }
 
+// The commands that have a command line of their own: what follows their name is theirs to read.
+struct OwnCommandLine {
+  const char* name;
+  const char* description;
+  int (*run)(int argc, char** argv);
+};
+constexpr std::array<OwnCommandLine, 0> kOwnCommandLines = {};
+
 void AddCommands(CLI::App& app, Arguments& arguments) {
   app.add_option("--socket", arguments.socket, "the daemon's socket");
   auto* run = app.add_subcommand(
@@ -94,6 +104,7 @@ void AddCommands(CLI::App& app, Arguments& arguments) {
   app.add_subcommand("version", "Show the version");
   auto* demo = app.add_subcommand("demo", "See three programs share one GPU");
   demo->add_flag("--json", arguments.json, "the result as JSON");
+  for (const auto& other : kOwnCommandLines) app.add_subcommand(other.name, other.description);
   app.require_subcommand(1);
 }
 
@@ -128,6 +139,11 @@ int Dispatch(const CLI::App& app, const Arguments& arguments, std::vector<std::s
 }
 
 int Main(int argc, char** argv) {
+  for (const auto& command : kOwnCommandLines) {
+    if (argc > 1 && std::string_view(argv[1]) == command.name) {
+      return command.run(argc - 1, argv + 1);
+    }
+  }
   std::vector<std::string> command;
   int ours = argc;
   if (argc > 1 && std::string(argv[1]) == "run") {
