@@ -4,7 +4,9 @@
 #   lib/reveza/                libreveza.so, preloaded into programs; never a place that ld.so looks
 #   lib/reveza/fakecuda/       the driver that needs no GPU
 #   lib/reveza/arrow/          Arrow's libraries, which fraudgen loads from there, and their licence
+#   lib/reveza/python/         reveza.py, with which programs report their steps
 #   lib/systemd/{system,user}/ units
+#   include/                   reveza_step.h, the same for C and C++
 #   share/doc/reveza/          documents
 #
 # The programs find lib/reveza beside their own bin/, so the folder names are fixed and the tree can
@@ -30,6 +32,9 @@ if(TARGET fraudgen)
   endif()
   install(TARGETS fraudgen RUNTIME DESTINATION bin OPTIONAL)
 endif()
+
+install(FILES include/reveza_step.h DESTINATION include)
+install(FILES python/reveza.py DESTINATION lib/reveza/python)
 
 # The units name the program by its full path, which is known only when the prefix is.
 install(CODE "set(REVEZA_UNITS \"${PROJECT_SOURCE_DIR}/deploy/systemd\")
