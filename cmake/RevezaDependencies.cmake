@@ -22,6 +22,13 @@ target_include_directories(reveza_xxhash SYSTEM INTERFACE ${REVEZA_XXHASH_INCLUD
 target_link_libraries(reveza_xxhash INTERFACE ${REVEZA_XXHASH})
 
 file(GLOB REVEZA_CUDA_WHEELS ${PROJECT_SOURCE_DIR}/build/python/lib/python3*/site-packages/nvidia/cu13)
+# The journal of jobs; static for the same reason.
+find_path(REVEZA_SQLITE_INCLUDE sqlite3.h REQUIRED)
+find_library(REVEZA_SQLITE libsqlite3.a REQUIRED)
+add_library(reveza_sqlite INTERFACE)
+target_include_directories(reveza_sqlite SYSTEM INTERFACE ${REVEZA_SQLITE_INCLUDE})
+target_link_libraries(reveza_sqlite INTERFACE ${REVEZA_SQLITE} Threads::Threads ${CMAKE_DL_LIBS} m)
+
 find_path(REVEZA_CUDA_INCLUDE cuda.h
   HINTS $ENV{CUDA_HOME}/include /usr/local/cuda/include ${REVEZA_CUDA_WHEELS}/include
   NO_DEFAULT_PATH REQUIRED)

@@ -2,6 +2,7 @@
 #
 #   bin/                       reveza, revezad, the program that `reveza demo` starts; fraudgen
 #   lib/reveza/                libreveza.so, preloaded into programs; never a place that ld.so looks
+#   lib/reveza/reveza-supervisor   what `reveza jobs` starts beside each of its workers
 #   lib/reveza/fakecuda/       the driver that needs no GPU
 #   lib/reveza/arrow/          Arrow's libraries, which fraudgen loads from there, and their licence
 #   lib/reveza/python/         reveza.py, with which programs report their steps
@@ -19,6 +20,9 @@ foreach(program IN ITEMS reveza_cli revezad reveza_demo_worker)
 endforeach()
 if(TARGET reveza_preload)
   install(TARGETS reveza_preload LIBRARY DESTINATION lib/reveza NAMELINK_SKIP)
+endif()
+if(TARGET reveza_supervisor)
+  install(TARGETS reveza_supervisor RUNTIME DESTINATION lib/reveza)
 endif()
 if(TARGET fakecuda_driver)
   install(TARGETS fakecuda_driver LIBRARY DESTINATION lib/reveza/fakecuda NAMELINK_SKIP)

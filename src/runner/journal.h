@@ -1,0 +1,127 @@
+// What is known of a job, kept in SQLite: which steps it has, every attempt and what came of it,
+// every cycle. docs/journal-format.md describes the file.
+//
+// Each row that says what happened carries a checksum of itself. A file that is no journal, is one
+// of another version or is damaged is refused when it is opened (kIncompatible), never believed;
+// RebuildJournal makes a new one from the supervisors' records. Writes are gathered in a
+// transaction until Commit. Thread-safety: none.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "runner/attempt.h"
+#include "runner/record.h"
+#include "runner/sqlite.h"
+
+namespace reveza::runner {
+
+enum class StepState : std::uint8_t {
+  kWaiting = 0,  // no attempt has finished it, none failed for good
+  kDone = 1,
+  kFailed = 2,
+  kUnknown = 3,  // its last attempt may have finished or not
+};
+const char* ToText(StepState state);
+
+struct StepEntry {
+  std::int64_t id = 0;  // from 1; never given again
+  Identity identity{};
+  StepState state = StepState::kWaiting;
+  std::uint32_t attempts = 0;  // the number of the last one
+  std::string label;
+  std::string files;  // "000/57": its outputs are there, with ".out" and ".err" behind it
+};
+
+// What the runner knows of an attempt beside what its supervisor wrote.
+struct AttemptExtra {
+  std::optional<Bytes> peak;  // largest sum over all its processes that was seen
+  std::uint64_t output_hash = 0;
+  BootId boot{};
+};
+
+struct AttemptEntry {
+  AttemptResult result;
+  AttemptExtra extra;
+  std::int64_t sequence = 0;  // in the order in which they were noted
+};
+
+struct ListedStep {
+  Identity identity{};
+  std::string label;
+};
+
+class Journal {
+ public:
+  // How sure a commit is.
+  enum class Durability {
+    kProcess,  // outlives the runner
+    kPower,    // and a power cut: one synchronisation a commit
+  };
+
+  // Creates the file when it is not there.
+  static Result<Journal> Open(const std::filesystem::path& file,
+                              Durability durability = Durability::kProcess);
+
+  // Makes `steps`, in this order, the list of the job. Steps that are known keep what was done;
+  // those that are in it no more are kept, unlisted.
+  Status SetList(const std::vector<ListedStep>& steps);
+  // The list, in its order. kIncompatible when a row is not what its checksum says.
+  Result<std::vector<StepEntry>> List();
+  // The listed and the unlisted step with this identity.
+  Result<std::optional<StepEntry>> Find(const Identity& identity);
+
+  // An attempt has an end. Noted once: false when it was known already. A success is never
+  // replaced by what another attempt says.
+  Result<bool> Note(const AttemptResult& result, const AttemptExtra& extra);
+  Result<bool> Note(const CycleResult& cycle);
+  // A step that no list has named yet; for rebuilding.
+  Status Adopt(const AttemptStarted& started);
+  // Back to waiting: it will be run again.
+  Status Forget(const Identity& identity);
+
+  Result<std::vector<AttemptEntry>> Attempts(const Identity& identity);
+  // All that were noted after `sequence`, in that order.
+  Result<std::vector<AttemptEntry>> AttemptsAfter(std::int64_t sequence);
+  // The cycles of a step in the order of their numbers.
+  Result<std::vector<CycleResult>> CyclesOf(const Identity& identity);
+  // The first of 1..count that is not there; count + 1 when all are.
+  Result<std::uint64_t> FirstMissingCycle(const Identity& identity, std::uint64_t count);
+
+  // What else is to be remembered, by name.
+  Status Set(std::string_view key, std::string_view value);
+  Result<std::optional<std::string>> Get(std::string_view key);
+
+  // Something is noted that is not committed.
+  bool dirty() const { return in_transaction_; }
+  Status Commit();
+  // Writes the log back into the database and to the disk.
+  Status Checkpoint();
+
+ private:
+  struct Statements {
+    Statement insert_step, update_step, list, find, insert_attempt, attempts, attempts_after;
+    Statement insert_cycle, cycles, set, get;
+  };
+
+  explicit Journal(Database database) : database_(std::move(database)) {}
+
+  Status Prepare();
+  Status Begin();
+  Result<StepEntry> Read(const Statement& row) const;
+  Status Write(const StepEntry& step);
+  Result<std::vector<AttemptEntry>> ReadAttempts(Statement& rows);
+
+  Database database_;
+  Statements statements_;
+  bool in_transaction_ = false;
+  std::int64_t next_sequence_ = 1;
+};
+
+}  // namespace reveza::runner
