@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -21,7 +22,23 @@
 namespace reveza::runner {
 namespace {
 
-Identity From(XXH128_hash_t hash) { return {.high = hash.high64, .low = hash.low64}; }
+Identity From(XXH128_hash_t hash) {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, hash);
+  static_assert(sizeof(canonical.digest) == std::tuple_size_v<Identity>);
+  Identity identity;
+  std::ranges::copy(canonical.digest, identity.begin());
+  return identity;
+}
+
+// For tables in memory: it is a hash already.
+struct ByLastBytes {
+  std::size_t operator()(const Identity& identity) const {
+    std::size_t last = 0;
+    std::memcpy(&last, identity.data() + identity.size() - sizeof(last), sizeof(last));
+    return last;
+  }
+};
 
 // Collects fields so that no two different lists of fields give the same bytes: each has its length
 // before it.
@@ -37,8 +54,7 @@ class Fields {
     }
   }
   void Add(const Identity& identity) {
-    Add(identity.high);
-    Add(identity.low);
+    for (const std::uint8_t byte : identity) bytes_ += static_cast<char>(byte);
   }
   void Clear() { bytes_.clear(); }
   Identity Hash() const { return From(XXH3_128bits(bytes_.data(), bytes_.size())); }
@@ -155,16 +171,19 @@ Result<FileContent> Read(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::string Identity::Text() const { return fmt::format("{:016x}{:016x}", high, low); }
+std::string IdentityText(const Identity& identity) {
+  std::string text;
+  for (const std::uint8_t byte : identity) fmt::format_to(std::back_inserter(text), "{:02x}", byte);
+  return text;
+}
 
-std::optional<Identity> Identity::FromText(std::string_view text) {
-  Identity identity;
-  if (text.size() != 32) return std::nullopt;
-  const auto read = [&](std::size_t from, std::uint64_t& to) {
-    const char* end = text.data() + from + 16;
-    return std::from_chars(text.data() + from, end, to, 16).ptr == end;
-  };
-  if (!read(0, identity.high) || !read(16, identity.low)) return std::nullopt;
+std::optional<Identity> ParseIdentity(std::string_view text) {
+  Identity identity{};
+  if (text.size() != 2 * identity.size()) return std::nullopt;
+  for (std::size_t i = 0; i < identity.size(); ++i) {
+    const char* begin = text.data() + 2 * i;
+    if (std::from_chars(begin, begin + 2, identity[i], 16).ptr != begin + 2) return std::nullopt;
+  }
   return identity;
 }
 
@@ -183,7 +202,7 @@ Result<std::vector<Identity>> IdentitiesOf(const Job& job, FileHashes& files,
   for (const Command& command : job.commands) commands.push_back(HashOf(command, environment));
   std::vector<Identity> identities;
   identities.reserve(job.steps.size());
-  std::unordered_map<Identity, std::uint64_t> seen;
+  std::unordered_map<Identity, std::uint64_t, ByLastBytes> seen;
   seen.reserve(job.steps.size());
   Fields fields;
   std::vector<const Parameter*> sorted;
@@ -290,7 +309,7 @@ std::string DefaultName(const Job& job) {
     while (slug.ends_with('-')) slug.pop_back();
   }
   if (slug.empty()) slug = "job";
-  return fmt::format("{}-{:08x}", slug, static_cast<std::uint32_t>(fields.Hash().high >> 32));
+  return fmt::format("{}-{}", slug, IdentityText(fields.Hash()).substr(0, 8));
 }
 
 }  // namespace reveza::runner

@@ -16,10 +16,8 @@
 // thread.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,27 +27,21 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "platform/runtime_paths.h"
+#include "runner/attempt.h"
 #include "runner/job.h"
 
 namespace reveza::runner {
 
-struct Identity {
-  std::uint64_t high = 0;
-  std::uint64_t low = 0;
-
-  auto operator<=>(const Identity&) const = default;
-
-  // 32 hexadecimal digits, and back. Nothing: something else.
-  std::string Text() const;
-  static std::optional<Identity> FromText(std::string_view text);
-};
+// 32 hexadecimal digits, and back. Nothing: something else.
+std::string IdentityText(const Identity& identity);
+std::optional<Identity> ParseIdentity(std::string_view text);
 
 // A file as it was when it was read.
 struct FileContent {
   std::filesystem::path path;
   Bytes size = 0;
   std::int64_t modified = 0;  // nanoseconds since 1970
-  Identity hash;
+  Identity hash{};
 
   bool operator==(const FileContent&) const = default;
 };
@@ -89,10 +81,3 @@ Result<FileContent> ProgramIdentity(std::string_view word, const std::filesystem
 std::string DefaultName(const Job& job);
 
 }  // namespace reveza::runner
-
-template <>
-struct std::hash<reveza::runner::Identity> {
-  std::size_t operator()(const reveza::runner::Identity& identity) const noexcept {
-    return static_cast<std::size_t>(identity.low);
-  }
-};
