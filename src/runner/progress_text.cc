@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <iterator>
 #include <string_view>
-#include <utility>
 
 #include "base/units.h"
 
@@ -182,15 +180,16 @@ std::string ProgressLine(const Progress& progress) {
   return line;
 }
 
-std::string FormatRate(double steps_per_second) {
-  constexpr std::array<std::pair<double, std::string_view>, 2> kUnits = {
-      {{1, "steps/s"}, {60, "steps/min"}}};
-  for (const auto& [factor, unit] : kUnits) {
-    if (steps_per_second * factor >= 1) {
-      return fmt::format("{} {}", Short(steps_per_second * factor), unit);
-    }
+RateUnit RateUnitFor(double per_second) {
+  for (const RateUnit unit : {RateUnit{1, "s"}, RateUnit{60, "min"}}) {
+    if (per_second * unit.seconds >= 1) return unit;
   }
-  return fmt::format("{} steps/h", Short(steps_per_second * 3600));
+  return {3600, "h"};
+}
+
+std::string FormatRate(double per_second, std::string_view unit) {
+  const auto [seconds, time] = RateUnitFor(per_second);
+  return fmt::format("{} {}/{}", Short(per_second * seconds), unit, time);
 }
 
 }  // namespace reveza::runner

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runner/metrics.h"
@@ -46,7 +47,14 @@ std::vector<std::string> ProgressLines(const Progress& progress);
 // The same in one line for a log, however long. Without an end.
 std::string ProgressLine(const Progress& progress);
 
+// The time for which a rate is at least 1, up to an hour.
+struct RateUnit {
+  double seconds = 1;
+  std::string_view name = "s";
+};
+RateUnit RateUnitFor(double per_second);
+
 // "5.9 steps/s", "12 steps/min", "3.1 steps/h".
-std::string FormatRate(double steps_per_second);
+std::string FormatRate(double per_second, std::string_view unit = "steps");
 
 }  // namespace reveza::runner
