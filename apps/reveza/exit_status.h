@@ -23,6 +23,7 @@ enum ExitStatus : int {
   kNoLibrary = 11,     // libreveza.so is not where it should be
   kOutput = 12,        // a file cannot be written
   kResults = 14,       // `demo`: the results are not the same (13 is revezad's)
+  kDoctorUsage = 64,   // `doctor`: the command line is wrong; 1 and 2 are its verdicts
   kCannotExecute = 126,
   kNoCommand = 127,
 };

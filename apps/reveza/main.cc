@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "daemon/settings.h"
 #include "demo.h"
+#include "doctor_command.h"
 #include "exit_status.h"
 #include "platform/runtime_paths.h"
 #include "run.h"
@@ -75,7 +76,9 @@ struct OwnCommandLine {
   const char* description;
   int (*run)(int argc, char** argv);
 };
-constexpr std::array<OwnCommandLine, 0> kOwnCommandLines = {};
+constexpr std::array<OwnCommandLine, 1> kOwnCommandLines = {{
+    {"doctor", "Say why a process or this machine cannot run more in parallel", DoctorCommand},
+}};
 
 void AddCommands(CLI::App& app, Arguments& arguments) {
   app.add_option("--socket", arguments.socket, "the daemon's socket");

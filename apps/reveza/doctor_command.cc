@@ -1,0 +1,89 @@
+#include "doctor_command.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/nearest.h"
+#include "doctor/checks.h"
+#include "doctor/pages.h"
+#include "doctor/report.h"
+#include "exit_status.h"
+
+namespace reveza::cli {
+namespace {
+
+struct Options {
+  pid_t pid = 0;
+  bool all = false;
+  bool json = false;
+  bool deep = false;
+  std::string page;
+};
+
+int Explain(const std::string& id) {
+  if (const auto page = doctor::FindPage(id)) {
+    fmt::print("{}", *page);
+    return kDone;
+  }
+  std::vector<std::string_view> names;
+  for (const doctor::Page& page : doctor::AllPages()) names.push_back(page.id);
+  const auto nearest = Nearest(id, names);
+  return Say(kDoctorUsage, fmt::format("no finding is called '{}'{}; all: {}", id,
+                                       nearest ? fmt::format("; did you mean '{}'?", *nearest) : "",
+                                       fmt::join(names, ", ")));
+}
+
+int Examine(const doctor::Subject& subject, const std::string& called, const Options& options) {
+  doctor::Report report{called, {}, doctor::AllChecks().size()};
+  for (const doctor::Check& check : doctor::AllChecks()) {
+    auto found = doctor::RunIsolated(check.name, check.limit, [&] { return check.run(subject); });
+    std::ranges::move(found, std::back_inserter(report.findings));
+  }
+  report.findings = doctor::Merged(std::move(report.findings));
+  if (options.json) {
+    fmt::print("{}\n", doctor::ReportJson(report).dump(2));
+  } else {
+    fmt::print("{}", doctor::ReportText(report, options.all));
+  }
+  return doctor::ExitStatusOf(report.findings);
+}
+
+}  // namespace
+
+int DoctorCommand(int argc, char** argv) {
+  CLI::App app("Say why a process, or this machine, cannot run more in parallel", "reveza doctor");
+  Options options;
+  auto* pid = app.add_option("--pid", options.pid, "look at this process and those below it")
+                  ->check(CLI::PositiveNumber);
+  app.add_flag("-v,--verbose", options.all, "also what is fine");
+  app.add_flag("--json", options.json, "as JSON, with all findings");
+  app.add_flag("--deep", options.deep, "try more: up to 32,768 threads");
+  auto* explain = app.add_subcommand("explain", "Show the page of a finding");
+  explain->add_option("ID", options.page, "such as address-space")->required();
+  app.footer("Exit status: 0 fine, 1 warnings, 2 fatal, 64 a mistake in the command line.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return Say(kDoctorUsage, fmt::format("{}; see reveza doctor --help", error.what()));
+  }
+  if (explain->parsed()) return Explain(options.page);
+  doctor::Subject subject;
+  subject.deep = options.deep;
+  if (pid->count() == 0) return Examine(subject, "this machine", options);
+  if (kill(options.pid, 0) != 0 && errno == ESRCH) {
+    return Say(kDoctorUsage, fmt::format("there is no process {}", options.pid));
+  }
+  subject.pid = options.pid;
+  return Examine(subject, fmt::format("process {}", options.pid), options);
+}
+
+}  // namespace reveza::cli

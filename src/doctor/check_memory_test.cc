@@ -1,0 +1,96 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "doctor/checks.h"
+#include "platform/testing_directory.h"
+
+namespace reveza::doctor {
+namespace {
+
+using platform::TestingDirectory;
+
+std::optional<Finding> Of(const Findings& findings, Id id) {
+  const auto found = std::ranges::find(findings, id, &Finding::id);
+  if (found == findings.end()) return std::nullopt;
+  return *found;
+}
+
+std::optional<Severity> SeverityOf(const Findings& findings, Id id) {
+  const auto found = Of(findings, id);
+  if (!found) return std::nullopt;
+  return found->severity;
+}
+
+Subject At(const TestingDirectory& root) {
+  Subject subject;
+  subject.root = root.path();
+  return subject;
+}
+
+TEST(Overcommit, MattersOnlyWhenNothingMayBePromisedTwice) {
+  const TestingDirectory root;
+  root.Write("proc/sys/vm/overcommit_memory", "0\n");
+  root.Write("proc/meminfo", "CommitLimit: 1000 kB\nCommitted_AS: 990 kB\n");
+  EXPECT_EQ(SeverityOf(CheckMemory(At(root)), Id::kOvercommit), Severity::kFine);
+  root.Write("proc/sys/vm/overcommit_memory", "2\n");
+  EXPECT_EQ(SeverityOf(CheckMemory(At(root)), Id::kOvercommit), Severity::kFatal);
+  root.Write("proc/meminfo", "CommitLimit: 1000 kB\nCommitted_AS: 100 kB\n");
+  EXPECT_EQ(SeverityOf(CheckMemory(At(root)), Id::kOvercommit), Severity::kWarning);
+}
+
+TEST(Swap, NoneIsANoteAndFullAWarning) {
+  const TestingDirectory root;
+  root.Write("proc/meminfo", "SwapTotal: 0 kB\nSwapFree: 0 kB\n");
+  EXPECT_EQ(SeverityOf(CheckMemory(At(root)), Id::kSwap), Severity::kNote);
+  root.Write("proc/meminfo", "SwapTotal: 1000 kB\nSwapFree: 20 kB\n");
+  EXPECT_EQ(SeverityOf(CheckMemory(At(root)), Id::kSwap), Severity::kWarning);
+  root.Write("proc/meminfo", "SwapTotal: 1000 kB\nSwapFree: 900 kB\n");
+  EXPECT_EQ(SeverityOf(CheckMemory(At(root)), Id::kSwap), Severity::kFine);
+  const TestingDirectory empty;
+  EXPECT_EQ(SeverityOf(CheckMemory(At(empty)), Id::kSwap), std::nullopt) << "not known is not none";
+}
+
+TEST(Cgroups, AreJudgedByWhatIsLeft) {
+  const TestingDirectory root;
+  root.Write("proc/self/cgroup", "0::/\n");
+  root.Write("proc/self/status", "Cpus_allowed_list:\t0-7\n");
+  root.Write("sys/devices/system/cpu/online", "0-7\n");
+  root.Write("sys/fs/cgroup/memory.max", "10737418240\n");
+  root.Write("sys/fs/cgroup/memory.current", "1073741824\n");
+  root.Write("sys/fs/cgroup/pids.max", "5000\n");
+  root.Write("sys/fs/cgroup/pids.current", "10\n");
+  root.Write("sys/fs/cgroup/cpu.max", "200000 100000\n");
+  auto found = CheckCgroups(At(root));
+  EXPECT_EQ(SeverityOf(found, Id::kCgroupMemory), Severity::kFine);
+  EXPECT_EQ(SeverityOf(found, Id::kCgroupPids), Severity::kFine);
+  EXPECT_EQ(SeverityOf(found, Id::kCgroupCpu), Severity::kNote) << "less than seen, but enough";
+  EXPECT_EQ(SeverityOf(found, Id::kCpuset), Severity::kFine);
+
+  root.Write("sys/fs/cgroup/memory.current", "10700000000\n");
+  root.Write("sys/fs/cgroup/pids.max", "40\n");
+  root.Write("sys/fs/cgroup/cpu.stat", "nr_periods 100\nnr_throttled 60\n");
+  root.Write("proc/self/status", "Cpus_allowed_list:\t0-1\n");
+  found = CheckCgroups(At(root));
+  EXPECT_EQ(SeverityOf(found, Id::kCgroupMemory), Severity::kFatal);
+  EXPECT_EQ(SeverityOf(found, Id::kCgroupPids), Severity::kWarning);
+  EXPECT_EQ(SeverityOf(found, Id::kCgroupCpu), Severity::kWarning);
+  EXPECT_EQ(Of(found, Id::kCgroupCpu)->fix.substr(0, 17), "OMP_NUM_THREADS=2");
+  EXPECT_EQ(SeverityOf(found, Id::kCpuset), Severity::kNote);
+}
+
+TEST(CpuShare, IsTheLeastOfAll) {
+  const TestingDirectory root;
+  EXPECT_EQ(CpuShare(At(root)), std::nullopt);
+  root.Write("sys/devices/system/cpu/online", "0-7\n");
+  EXPECT_EQ(CpuShare(At(root)), 8.0);
+  root.Write("proc/self/status", "Cpus_allowed_list:\t0-3\n");
+  EXPECT_EQ(CpuShare(At(root)), 4.0);
+  root.Write("proc/self/cgroup", "0::/\n");
+  root.Write("sys/fs/cgroup/cpu.max", "150000 100000\n");
+  EXPECT_EQ(CpuShare(At(root)), 1.5);
+}
+
+}  // namespace
+}  // namespace reveza::doctor

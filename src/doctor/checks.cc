@@ -1,0 +1,23 @@
+#include "doctor/checks.h"
+
+#include <array>
+
+namespace reveza::doctor {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::array kChecks = {
+    Check{"address space", seconds(10), CheckAddressSpace},
+    Check{"mappings", seconds(10), CheckMapCount},
+    Check{"limits of the process", seconds(10), CheckProcessLimits},
+    Check{"threads of the machine", seconds(10), CheckThreadCeiling},
+    Check{"memory of the machine", seconds(10), CheckMemory},
+    Check{"control groups", seconds(10), CheckCgroups},
+};
+
+}  // namespace
+
+std::span<const Check> AllChecks() { return kChecks; }
+
+}  // namespace reveza::doctor

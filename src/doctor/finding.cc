@@ -1,0 +1,132 @@
+#include "doctor/finding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace reveza::doctor {
+namespace {
+
+constexpr std::array<std::string_view, kIds> kIdNames = {
+    "address-space",
+    "allocator-settings",
+    "blas-runtimes",
+    "check-failed",
+    "cgroup-cpu",
+    "cgroup-memory",
+    "cgroup-pids",
+    "command-failed",
+    "cpuset",
+    "data-limit",
+    "gil-bound",
+    "gpu-compute-mode",
+    "gpu-driver",
+    "gpu-link",
+    "gpu-memory",
+    "gpu-mig",
+    "gpu-mps",
+    "gpu-peers",
+    "gpu-persistence",
+    "gpu-utilisation",
+    "gpu-visible",
+    "huge-pages",
+    "launch-blocking",
+    "locked-memory",
+    "map-count",
+    "open-files",
+    "openmp-runtimes",
+    "out-of-memory-kill",
+    "overcommit",
+    "oversubscribed",
+    "partial-cores",
+    "pressure",
+    "process-limit",
+    "stack-limit",
+    "swap",
+    "thread-ceiling",
+    "thread-local-data",
+    "thread-probe",
+    "thread-variables",
+    "uvm-faults",
+};
+static_assert(!kIdNames.back().empty(), "each id has a name");
+
+constexpr std::array<std::string_view, 4> kSeverities = {"fine", "note", "warning", "fatal"};
+constexpr std::array<std::string_view, 3> kSurenesses = {"measured", "read", "likely"};
+
+template <typename Enumeration, std::size_t kNames>
+std::optional<Enumeration> ByName(const std::array<std::string_view, kNames>& names,
+                                  std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Enumeration>(found - names.begin());
+}
+
+}  // namespace
+
+std::string_view IdName(Id id) { return kIdNames.at(static_cast<std::size_t>(id)); }
+std::optional<Id> IdByName(std::string_view name) { return ByName<Id>(kIdNames, name); }
+
+std::string_view SeverityName(Severity severity) {
+  return kSeverities.at(static_cast<std::size_t>(severity));
+}
+std::string_view SurenessName(Sureness sure) {
+  return kSurenesses.at(static_cast<std::size_t>(sure));
+}
+
+nlohmann::json ToJson(const Finding& finding) {
+  nlohmann::json json = {{"id", IdName(finding.id)},
+                         {"severity", SeverityName(finding.severity)},
+                         {"sure", SurenessName(finding.sure)},
+                         {"observed", finding.observed},
+                         {"limit", nullptr},
+                         {"why", finding.why},
+                         {"fix", finding.fix}};
+  if (!finding.limit.empty()) json["limit"] = finding.limit;
+  return json;
+}
+
+std::optional<Finding> FindingFromJson(const nlohmann::json& json) {
+  if (!json.is_object()) return std::nullopt;
+  const auto text = [&](const char* key) -> std::string {
+    const auto value = json.find(key);
+    return value != json.end() && value->is_string() ? value->get<std::string>() : std::string();
+  };
+  const auto id = IdByName(text("id"));
+  const auto severity = ByName<Severity>(kSeverities, text("severity"));
+  const auto sure = ByName<Sureness>(kSurenesses, text("sure"));
+  if (!id || !severity || !sure) return std::nullopt;
+  return Finding{*id, *severity, *sure, text("observed"), text("limit"), text("why"), text("fix")};
+}
+
+std::vector<Finding> Merged(std::vector<Finding> findings) {
+  std::ranges::stable_sort(findings, std::ranges::greater(), &Finding::severity);
+  std::vector<Finding> merged;
+  std::array<std::size_t, kIds> others{};
+  for (Finding& finding : findings) {
+    const auto same = [&](const Finding& kept) { return kept.id == finding.id; };
+    const auto kept = std::ranges::find_if(merged, same);
+    if (kept == merged.end()) {
+      merged.push_back(std::move(finding));
+    } else if (kept->severity == finding.severity && *kept != finding) {
+      ++others.at(static_cast<std::size_t>(finding.id));
+    }
+  }
+  for (Finding& finding : merged) {
+    const std::size_t count = others.at(static_cast<std::size_t>(finding.id));
+    if (count > 0) finding.observed += fmt::format(" (and {} more like it)", count);
+  }
+  return merged;
+}
+
+int ExitStatusOf(const std::vector<Finding>& findings) {
+  int status = 0;
+  for (const Finding& finding : findings) {
+    if (finding.severity == Severity::kFatal) return 2;
+    if (finding.severity == Severity::kWarning) status = 1;
+  }
+  return status;
+}
+
+}  // namespace reveza::doctor

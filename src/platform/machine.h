@@ -1,0 +1,46 @@
+// What this machine has and what its kernel allows to all: cores, memory, system-wide limits.
+// Nothing where a file does not say, never 0.
+// Thread-safety: pure functions of the files.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+
+namespace reveza::platform {
+
+struct MachineCores {
+  std::optional<unsigned> online;       // of the machine
+  std::optional<unsigned> allowed;      // that the process may run on (Cpus_allowed_list)
+  std::optional<unsigned> per_core_id;  // hardware threads of CPU 0's core
+};
+MachineCores ReadMachineCores(pid_t pid = 0, const std::filesystem::path& root = "/");
+
+// From /proc/meminfo.
+struct CommitState {
+  std::optional<Bytes> total;
+  std::optional<Bytes> available;
+  std::optional<Bytes> committed;     // Committed_AS: promised to all processes
+  std::optional<Bytes> commit_limit;  // CommitLimit: holds with overcommit 2 only
+  std::optional<Bytes> swap_total;
+  std::optional<Bytes> swap_free;
+};
+CommitState ReadCommitState(const std::filesystem::path& root = "/");
+
+// From /proc/sys and /sys.
+struct KernelLimits {
+  std::optional<std::uint64_t> max_map_count;  // mappings of one process
+  std::optional<std::uint64_t> threads_max;    // threads of the machine
+  std::optional<std::uint64_t> pid_max;        // numbers for threads
+  std::optional<std::uint64_t> overcommit;     // 0 guess, 1 always, 2 never
+  std::optional<std::uint64_t> threads_now;    // of the machine, from /proc/loadavg
+  std::optional<std::string> huge_pages;       // "always", "madvise", "never"
+};
+KernelLimits ReadKernelLimits(const std::filesystem::path& root = "/");
+
+}  // namespace reveza::platform
