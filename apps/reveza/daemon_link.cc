@@ -12,6 +12,7 @@
 #include <fstream>
 #include <thread>
 
+#include "platform/process.h"
 #include "platform/runtime_paths.h"
 #include "platform/unix_socket.h"
 #include "wire/codec.h"
@@ -120,6 +121,11 @@ Outcome<void> Spawn(const fs::path& program, const fs::path& log,
 }  // namespace
 
 fs::path LogOf(const fs::path& socket) { return socket.parent_path() / "revezad.log"; }
+
+pid_t DaemonLink::Peer() const {
+  const auto peer = platform::PeerCredentials(fd_.get());
+  return peer ? peer->pid : 0;
+}
 
 Outcome<DaemonLink> DaemonLink::Connect(const fs::path& socket) {
   auto fd = platform::ConnectTo(socket);

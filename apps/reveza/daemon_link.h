@@ -2,6 +2,8 @@
 // Thread-safety: none.
 #pragma once
 
+#include <sys/types.h>
+
 #include <expected>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -32,6 +34,8 @@ class DaemonLink {
                                             const std::vector<std::string>& flags);
 
   Outcome<nlohmann::json> Status();
+  // Who listens, as this process counts processes; 0 when it cannot be seen from here.
+  pid_t Peer() const;
   Outcome<std::string> Trace();
   Outcome<nlohmann::json> Stop(bool force);
 

@@ -17,6 +17,7 @@
 #include "exit_status.h"
 #include "platform/runtime_paths.h"
 #include "run.h"
+#include "top_command.h"
 
 namespace reveza::cli {
 namespace {
@@ -76,9 +77,10 @@ struct OwnCommandLine {
   const char* description;
   int (*run)(int argc, char** argv);
 };
-constexpr std::array<OwnCommandLine, 1> kOwnCommandLines = {{
+constexpr auto kOwnCommandLines = std::to_array<OwnCommandLine>({
     {"doctor", "Say why a process or this machine cannot run more in parallel", DoctorCommand},
-}};
+    {"top", "Show machine, GPUs, programs and jobs, live", Top},
+});
 
 void AddCommands(CLI::App& app, Arguments& arguments) {
   app.add_option("--socket", arguments.socket, "the daemon's socket");

@@ -1,0 +1,64 @@
+#include "live_sources.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "monitor/job_sockets.h"
+#include "platform/runtime_paths.h"
+#include "run.h"
+
+namespace reveza::cli {
+namespace {
+
+Error ErrorOf(const Trouble& trouble) {
+  const auto code =
+      trouble.status == kNoDaemon ? Error::Code::kNotFound : Error::Code::kUnavailable;
+  return {code, trouble.message};
+}
+
+}  // namespace
+
+LiveSources::LiveSources(const daemon::Settings& settings)
+    : socket_(SocketOf(settings)),
+      jobs_(platform::UserSocket(platform::ProcessEnvironment, getuid()).parent_path() / "jobs") {
+  if (auto gpus = platform::LoadNvml()) gpus_ = *std::move(gpus);
+  if (auto activity = platform::LoadGpuActivity()) activity_ = *std::move(activity);
+}
+
+monitor::Sources LiveSources::sources() {
+  monitor::Sources sources;
+  sources.daemon = [this] { return AskDaemon(); };
+  sources.jobs = [this] { return AskJobs(); };
+  sources.gpus = gpus_.get();
+  sources.activity = activity_.get();
+  sources.clock = &clock_;
+  sources.wall_time = [] {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  };
+  return sources;
+}
+
+// The connection is kept; one that broke is made anew the next time.
+Result<monitor::DaemonAnswer> LiveSources::AskDaemon() {
+  if (!link_) {
+    auto link = DaemonLink::Connect(socket_);
+    if (!link) return std::unexpected(ErrorOf(link.error()));
+    link_.emplace(*std::move(link));
+  }
+  auto status = link_->Status();
+  if (!status) {
+    link_.reset();
+    return std::unexpected(ErrorOf(status.error()));
+  }
+  return monitor::DaemonAnswer{*std::move(status), link_->Peer()};
+}
+
+std::vector<monitor::JobAnswer> LiveSources::AskJobs() const {
+  const auto sockets = monitor::JobSockets(jobs_);
+  return monitor::AskJobs(sockets, "status");
+}
+
+}  // namespace reveza::cli

@@ -1,0 +1,285 @@
+#include "monitor/collector.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "monitor/daemon_status.h"
+#include "monitor/json_fields.h"
+#include "platform/host_memory.h"
+
+namespace reveza::monitor {
+namespace {
+
+template <typename T>
+void AddTo(std::optional<T>& sum, const std::optional<T>& part) {
+  if (part) sum = sum.value_or(T{}) + *part;
+}
+
+// Each field that all of them know.
+Use Sum(const std::vector<Step>& steps) {
+  Use sum;
+  const auto add = [&](auto field) {
+    if (std::ranges::all_of(steps,
+                            [&](const Step& step) { return (step.use.*field).has_value(); })) {
+      for (const Step& step : steps) AddTo(sum.*field, step.use.*field);
+    }
+  };
+  add(&Use::cpu);
+  add(&Use::threads);
+  add(&Use::processes);
+  add(&Use::resident);
+  add(&Use::proportional);
+  return sum;
+}
+
+}  // namespace
+
+Collector::Collector(Sources sources) : sources_(std::move(sources)), reader_(sources_.root) {}
+
+Snapshot Collector::Collect() {
+  Snapshot snapshot;
+  const std::uint64_t files_before = reader_.files_read();
+  now_ = sources_.clock->Now();
+  seconds_ = time_before_ ? std::chrono::duration<double>(now_ - *time_before_).count() : 0;
+  snapshot.time = sources_.wall_time ? sources_.wall_time() : 0;
+  LookAtMachine(snapshot);
+  LookAtDaemon(snapshot);
+  LookAtGpus(snapshot);
+  LookAtJobs(snapshot);
+  LookAtProcesses(snapshot);
+  time_before_ = now_;
+  snapshot.process_files_read = reader_.files_read() - files_before;
+  return snapshot;
+}
+
+std::optional<double> Collector::Rate(Bytes before, Bytes now) const {
+  // Less than before: whoever counts has begun anew.
+  if (seconds_ <= 0 || now < before) return std::nullopt;
+  return static_cast<double>(now - before) / seconds_;
+}
+
+void Collector::LookAtMachine(Snapshot& snapshot) {
+  Machine& machine = snapshot.machine;
+  const auto cpu = platform::ReadCpuTicks(sources_.root);
+  if (cpu) machine.cores = cpu->cores;
+  if (cpu && cpu_before_ && cpu->busy >= cpu_before_->busy && cpu->idle >= cpu_before_->idle) {
+    const auto busy = static_cast<double>(cpu->busy - cpu_before_->busy);
+    const auto all = busy + static_cast<double>(cpu->idle - cpu_before_->idle);
+    if (all > 0) machine.cpu = busy / all;
+  }
+  cpu_before_ = cpu;
+  machine.load = platform::ReadLoad(sources_.root);
+  machine.memory = platform::ReadMachineMemory(sources_.root);
+  machine.cgroup_headroom = platform::CgroupHeadroom(sources_.root);
+  machine.pressure = platform::MachinePressure(sources_.root);
+  machine.cgroup_pressure = platform::CgroupPressure(0, sources_.root);
+}
+
+void Collector::LookAtDaemon(Snapshot& snapshot) {
+  if (!sources_.daemon) return;
+  const auto answer = sources_.daemon();
+  if (!answer) {
+    // No daemon is no trouble: nobody uses a GPU through it.
+    if (answer.error().code != Error::Code::kNotFound) {
+      snapshot.notes.push_back(answer.error().message);
+    }
+    return;
+  }
+  const pid_t says = PidAt(answer->status, "pid");
+  const bool ours = says != 0 && says == answer->peer;
+  ReadDaemonStatus(answer->status, ours, snapshot);
+  if (!ours) {
+    snapshot.notes.emplace_back(
+        "the daemon counts processes otherwise than here (another process namespace): "
+        "CPU and memory of its programs are not known");
+  }
+  std::map<std::string, Copied> copied;
+  for (Gpu& gpu : snapshot.gpus) {
+    if (!gpu.swapped_out_all || !gpu.swapped_in_all || !gpu.handovers) continue;
+    const Copied now{*gpu.swapped_out_all, *gpu.swapped_in_all, gpu.handovers->count};
+    if (const auto before = copied_before_.find(gpu.uuid); before != copied_before_.end()) {
+      gpu.swap_out = Rate(before->second.out, now.out);
+      gpu.swap_in = Rate(before->second.in, now.in);
+      gpu.handovers->rate = Rate(before->second.handovers, now.handovers);
+    }
+    copied[gpu.uuid] = now;
+  }
+  for (Client& client : snapshot.clients) {
+    if (!client.copied_out || !client.copied_in || client.pid == 0) continue;
+    const std::string key = fmt::format("{} {}", client.job, client.pid);
+    const Copied now{*client.copied_out, *client.copied_in, 0};
+    if (const auto before = copied_before_.find(key); before != copied_before_.end()) {
+      client.swap_out = Rate(before->second.out, now.out);
+      client.swap_in = Rate(before->second.in, now.in);
+    }
+    copied[key] = now;
+  }
+  copied_before_ = std::move(copied);
+}
+
+void Collector::LookAtGpus(Snapshot& snapshot) {
+  const auto gpu_of = [&](const platform::Uuid& uuid) -> Gpu& {
+    const std::string text = platform::FormatUuid(uuid);
+    const auto found = std::ranges::find(snapshot.gpus, text, &Gpu::uuid);
+    if (found != snapshot.gpus.end()) return *found;
+    Gpu gpu;
+    gpu.uuid = text;
+    return snapshot.gpus.emplace_back(std::move(gpu));
+  };
+  if (sources_.gpus != nullptr) {
+    std::uint64_t index = 0;
+    for (const auto& reading : sources_.gpus->Read()) {
+      Gpu& gpu = gpu_of(reading.uuid);
+      if (!gpu.index && !snapshot.daemon) gpu.index = index;
+      ++index;
+      if (gpu.name.empty()) gpu.name = reading.name;
+      if (reading.total) gpu.total = reading.total;
+      if (reading.used) gpu.used = reading.used;
+      // The daemon names who is outside; without one, everybody is.
+      if (snapshot.daemon || !reading.processes) continue;
+      for (const auto& process : *reading.processes) {
+        Outside outside;
+        outside.pid = process.pid;
+        outside.gpu = gpu.uuid;
+        outside.command = reader_.Command(process.pid);
+        outside.used = process.used;
+        snapshot.outside.push_back(std::move(outside));
+      }
+    }
+  }
+  if (sources_.activity == nullptr) return;
+  for (const auto& reading : sources_.activity->Read()) {
+    Gpu& gpu = gpu_of(reading.uuid);
+    gpu.sm_active = reading.sm_active;
+    gpu.some_resident = reading.some_resident;
+    gpu.link_out = reading.link_out;
+    gpu.link_in = reading.link_in;
+  }
+}
+
+void Collector::LookAtJobs(Snapshot& snapshot) {
+  if (!sources_.jobs) return;
+  for (const JobAnswer& answer : sources_.jobs()) {
+    auto job = ParseJobStatus(answer);
+    if (job) {
+      if (job->pid == 0) {
+        snapshot.notes.push_back(
+            fmt::format("job {} runs in another process namespace: CPU and memory of its steps are "
+                        "what its runner says, or not known",
+                        job->id));
+      }
+      snapshot.jobs.push_back(*std::move(job));
+    } else if (job.error().code != Error::Code::kNotFound) {
+      snapshot.notes.push_back(job.error().message);
+    }
+  }
+}
+
+void Collector::LookAtProcesses(Snapshot& snapshot) {
+  table_before_ = std::exchange(table_, platform::ProcessTable::Read(reader_));
+  if (!table_.processes().empty()) snapshot.machine.processes = table_.processes().size();
+
+  std::vector<pid_t> own;
+  std::vector<std::vector<pid_t>> families;
+  std::map<pid_t, std::string> step_of;
+  for (const Client& client : snapshot.clients) own.push_back(client.pid);
+  for (const Outside& outside : snapshot.outside) own.push_back(outside.pid);
+  for (const Job& job : snapshot.jobs) {
+    for (const Step& step : job.running) {
+      families.push_back(step.pid == 0 ? std::vector<pid_t>{} : table_.Descendants(step.pid));
+      own.insert(own.end(), families.back().begin(), families.back().end());
+      for (const pid_t pid : families.back()) {
+        step_of[pid] = fmt::format("{}/{}", job.id, step.number);
+      }
+    }
+  }
+  std::ranges::sort(own);
+  own.erase(std::unique(own.begin(), own.end()), own.end());
+  std::erase_if(own, [&](pid_t pid) { return table_.Find(pid) == nullptr; });
+  if (!dear_at_ || now_ - *dear_at_ >= kDearPeriod) LookDearly(own);
+
+  const auto alone = [&](pid_t pid) { return UseOf(std::span(&pid, 1)); };
+  for (Client& client : snapshot.clients) {
+    client.use = alone(client.pid);
+    if (const auto step = step_of.find(client.pid); step != step_of.end()) {
+      client.step = step->second;
+    }
+  }
+  for (Outside& outside : snapshot.outside) outside.use = alone(outside.pid);
+  std::set<pid_t> roots;
+  std::size_t family = 0;
+  for (Job& job : snapshot.jobs) {
+    for (Step& step : job.running) {
+      step.use = RememberPeak(step.pid, UseOf(families[family++]));
+      roots.insert(step.pid);
+    }
+    if (!job.running.empty()) job.use = Sum(job.running);
+  }
+  std::erase_if(peaks_, [&](const auto& entry) { return !roots.contains(entry.first); });
+}
+
+void Collector::LookDearly(const std::vector<pid_t>& own) {
+  dear_at_ = now_;
+  dear_.clear();
+  for (const pid_t pid : own) {
+    const auto* process = table_.Find(pid);
+    const auto memory = reader_.Memory(pid);
+    dear_[pid] = {process->start_ticks, reader_.ProportionalMemory(pid),
+                  memory ? memory->peak : std::nullopt};
+  }
+}
+
+// In cores, since the call before. A process that has begun since then: all that it used.
+std::optional<double> Collector::CpuOf(const platform::ProcessStat& now) const {
+  if (seconds_ <= 0) return std::nullopt;
+  const std::uint64_t ticks = now.user_ticks + now.system_ticks;
+  const auto* before = table_before_.Find(now.pid);
+  std::uint64_t ticks_before = 0;
+  if (before != nullptr && before->start_ticks == now.start_ticks) {
+    ticks_before = before->user_ticks + before->system_ticks;
+  }
+  const auto used = static_cast<double>(ticks - std::min(ticks, ticks_before));
+  return used / static_cast<double>(platform::TicksPerSecond()) / seconds_;
+}
+
+Use Collector::UseOf(std::span<const pid_t> pids) {
+  Use use;
+  bool all_dear = true;
+  Bytes proportional = 0;
+  for (const pid_t pid : pids) {
+    const auto* process = table_.Find(pid);
+    if (process == nullptr) continue;
+    AddTo(use.cpu, CpuOf(*process));
+    AddTo(use.threads, std::optional(process->threads));
+    AddTo(use.processes, std::optional<std::uint64_t>(1));
+    AddTo(use.resident, std::optional(process->resident));
+    const auto dear = dear_.find(pid);
+    const bool known = dear != dear_.end() && dear->second.start_ticks == process->start_ticks;
+    if (known && dear->second.proportional) {
+      proportional += *dear->second.proportional;
+    } else {
+      all_dear = false;
+    }
+    if (known && pids.size() == 1) use.peak = dear->second.peak;
+  }
+  if (all_dear && use.processes) use.proportional = proportional;
+  return use;
+}
+
+Use Collector::RememberPeak(pid_t root, Use use) {
+  const auto* process = table_.Find(root);
+  const auto memory = use.Memory();
+  if (process == nullptr || !memory) return use;
+  auto& [start, largest] = peaks_[root];
+  if (start != process->start_ticks) largest = 0;
+  start = process->start_ticks;
+  largest = std::max({largest, *memory, use.peak.value_or(0)});
+  use.peak = largest;
+  return use;
+}
+
+}  // namespace reveza::monitor

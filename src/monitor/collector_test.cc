@@ -1,0 +1,301 @@
+#include "monitor/collector.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "platform/testing_directory.h"
+
+namespace reveza::monitor {
+namespace {
+
+using nlohmann::json;
+using platform::TestingDirectory;
+using std::chrono::seconds;
+
+// A recorded machine whose time only passes when a test says so.
+class CollectorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    Machine(0, 0);
+    root_.Write("proc/loadavg", "1.00 0.50 0.25 1/99 123\n");
+    root_.Write("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 600 kB\n");
+    Process(1, 0, 0);
+    sources_.clock = &clock_;
+    sources_.root = root_.path();
+    sources_.wall_time = [] { return 1790000000.0; };
+  }
+
+  void Machine(int busy, int idle) {
+    root_.Write("proc/stat",
+                fmt::format("cpu {} 0 0 {} 0 0 0 0 0 0\ncpu0 1\ncpu1 1\n", busy, idle));
+  }
+  // `ticks` of CPU time, 10 pages resident, 3 threads.
+  void Process(pid_t pid, pid_t parent, int ticks, int start = 100) {
+    root_.Write(fmt::format("proc/{}/stat", pid),
+                fmt::format("{} (p{}) S {} 1 1 0 -1 0 0 0 0 0 {} 0 0 0 20 0 3 0 {} 4096 10 0\n",
+                            pid, pid, parent, ticks, start));
+  }
+  void Memory(pid_t pid, int pss, int peak) {
+    root_.Write(fmt::format("proc/{}/smaps_rollup", pid),
+                fmt::format("0-f ---p 0 0 0 [rollup]\nRss: 99 kB\nPss: {} kB\n", pss));
+    root_.Write(fmt::format("proc/{}/status", pid),
+                fmt::format("Name: x\nVmHWM: {} kB\nVmRSS: 40 kB\n", peak));
+  }
+  void Daemon(json status, pid_t peer = 7) {
+    status["pid"] = 7;
+    sources_.daemon = [status, peer]() -> Result<DaemonAnswer> {
+      return DaemonAnswer{status, peer};
+    };
+  }
+  void Runner(const std::string& running, pid_t peer = 8) {
+    sources_.jobs = [running, peer] {
+      std::vector<JobAnswer> answers;
+      answers.push_back({"/jobs/a.sock",
+                         fmt::format(R"({{"version":1,"id":"a","pid":8,"running":[{}]}})", running),
+                         peer});
+      return answers;
+    };
+  }
+
+  std::uint64_t Ticks() const { return platform::TicksPerSecond(); }
+  const Bytes page_ = static_cast<Bytes>(sysconf(_SC_PAGESIZE));
+
+  TestingDirectory root_;
+  platform::FakeClock clock_;
+  Sources sources_;
+};
+
+TEST_F(CollectorTest, ABareMachineHasNeitherGpuNorDaemon) {
+  Collector collector(sources_);
+  const auto snapshot = collector.Collect();
+  EXPECT_EQ(snapshot.time, 1790000000.0);
+  EXPECT_EQ(snapshot.machine.cores, 2u);
+  EXPECT_EQ(snapshot.machine.cpu, std::nullopt) << "seen once";
+  EXPECT_EQ(snapshot.machine.memory->available, 600 * kKiB);
+  EXPECT_EQ(snapshot.machine.pressure, platform::Pressures{});
+  EXPECT_EQ(snapshot.machine.processes, 1u);
+  EXPECT_FALSE(snapshot.daemon);
+  EXPECT_TRUE(snapshot.gpus.empty());
+  EXPECT_TRUE(snapshot.jobs.empty());
+  EXPECT_TRUE(snapshot.notes.empty());
+}
+
+TEST_F(CollectorTest, WithoutProcEvenThatIsNothing) {
+  TestingDirectory empty;
+  sources_.root = empty.path();
+  Collector collector(sources_);
+  const auto snapshot = collector.Collect();
+  EXPECT_EQ(snapshot.machine.cores, std::nullopt);
+  EXPECT_EQ(snapshot.machine.processes, std::nullopt);
+  EXPECT_FALSE(snapshot.machine.memory);
+}
+
+TEST_F(CollectorTest, CpuIsOfTheTimeBetweenTwoLooks) {
+  Daemon({{"clients", {{{"pid", 50}, {"name", "ana"}}}}});
+  Process(50, 1, 1000);
+  Collector collector(sources_);
+  EXPECT_EQ(collector.Collect().clients[0].use.cpu, std::nullopt);
+  clock_.Advance(seconds(2));
+  Machine(300, 100);
+  Process(50, 1, 1000 + static_cast<int>(Ticks()) * 3);
+  const auto snapshot = collector.Collect();
+  EXPECT_DOUBLE_EQ(snapshot.machine.cpu.value_or(-1), 0.75);
+  EXPECT_DOUBLE_EQ(snapshot.clients[0].use.cpu.value_or(-1), 1.5);
+  EXPECT_EQ(snapshot.clients[0].use.threads, 3u);
+  EXPECT_EQ(snapshot.clients[0].use.resident, 10 * page_);
+}
+
+TEST_F(CollectorTest, AReusedNumberIsAnotherProcess) {
+  Daemon({{"clients", {{{"pid", 50}, {"name", "ana"}}}}});
+  Process(50, 1, 1'000'000, 100);
+  Collector collector(sources_);
+  collector.Collect();
+  clock_.Advance(seconds(1));
+  Process(50, 1, static_cast<int>(Ticks()) / 2, 900);
+  EXPECT_DOUBLE_EQ(collector.Collect().clients[0].use.cpu.value_or(-1), 0.5);
+}
+
+TEST_F(CollectorTest, AStepIsItsWholeFamily) {
+  Runner(R"({"step":1,"label":"x","pid":60})");
+  Process(60, 1, 0);
+  Process(61, 60, 0);
+  Process(62, 61, 0);
+  Process(63, 1, 0);
+  for (const pid_t pid : {60, 61, 62}) Memory(pid, 20, 30);
+  Collector collector(sources_);
+  collector.Collect();
+  clock_.Advance(seconds(1));
+  Process(61, 60, static_cast<int>(Ticks()));
+  Process(62, 61, static_cast<int>(Ticks()));
+  Process(63, 1, static_cast<int>(Ticks()));
+  const auto snapshot = collector.Collect();
+  const Use& use = snapshot.jobs[0].running[0].use;
+  EXPECT_EQ(use.processes, 3u);
+  EXPECT_EQ(use.threads, 9u);
+  EXPECT_DOUBLE_EQ(use.cpu.value_or(-1), 2.0);
+  EXPECT_EQ(use.resident, 30 * page_);
+  EXPECT_EQ(use.proportional, 60 * kKiB);
+  EXPECT_EQ(use.peak, 60 * kKiB) << "of several the largest seen";
+  EXPECT_EQ(snapshot.jobs[0].use.cpu, use.cpu);
+}
+
+TEST_F(CollectorTest, TheSumOfAJobIsNotOfThoseStepsAloneThatAreKnown) {
+  Runner(R"({"step":1,"pid":60},{"step":2,"pid":99})");
+  Process(60, 1, 0);
+  Collector collector(sources_);
+  const auto snapshot = collector.Collect();
+  EXPECT_EQ(snapshot.jobs[0].running[1].use, Use{}) << "it has just ended";
+  EXPECT_EQ(snapshot.jobs[0].use.resident, std::nullopt);
+}
+
+TEST_F(CollectorTest, AProgramBelowAStepIsKnownAsIts) {
+  Runner(R"({"step":4,"pid":60})");
+  Daemon({{"clients", {{{"pid", 61}, {"name", "ana"}}, {{"pid", 70}, {"name", "bia"}}}}});
+  Process(60, 1, 0);
+  Process(61, 60, 0);
+  Process(70, 1, 0);
+  Collector collector(sources_);
+  const auto snapshot = collector.Collect();
+  EXPECT_EQ(snapshot.clients[0].step, "a/4");
+  EXPECT_EQ(snapshot.clients[1].step, "");
+}
+
+TEST_F(CollectorTest, OtherNamespacesAreNotGuessedAt) {
+  Process(50, 1, 0);
+  Process(60, 1, 0);
+  Daemon({{"clients", {{{"pid", 50}, {"name", "ana"}}}}}, 0);
+  Runner(R"({"step":1,"pid":60,"memory":5})", 0);
+  Collector collector(sources_);
+  const auto snapshot = collector.Collect();
+  EXPECT_EQ(snapshot.clients[0].use, Use{});
+  EXPECT_EQ(snapshot.jobs[0].running[0].use, Use{});
+  EXPECT_EQ(snapshot.jobs[0].running[0].memory, 5u);
+  EXPECT_EQ(snapshot.notes.size(), 2u);
+}
+
+// The cost: one file for each process a look, two more for each of our own every ten seconds.
+TEST_F(CollectorTest, ReadsOneFileAProcessAndDearOnesEveryTenSeconds) {
+  constexpr pid_t others = 100;
+  for (pid_t pid = 1000; pid < 1000 + others; ++pid) {
+    Process(pid, 1, 0);
+    Memory(pid, 20, 30);
+  }
+  Process(60, 1, 0);
+  Process(61, 60, 0);
+  Memory(60, 20, 30);
+  Memory(61, 20, 30);
+  Runner(R"({"step":1,"pid":60})");
+  Collector collector(sources_);
+  constexpr std::uint64_t all = others + 3;
+  constexpr std::uint64_t dear = 2 * 2;
+  EXPECT_EQ(collector.Collect().process_files_read, all + dear);
+  for (int second = 1; second < 10; ++second) {
+    clock_.Advance(seconds(1));
+    EXPECT_EQ(collector.Collect().process_files_read, all) << second;
+  }
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(collector.Collect().process_files_read, all + dear);
+}
+
+TEST_F(CollectorTest, ProportionalMemoryOfANewProcessWaitsForItsTurn) {
+  Runner(R"({"step":1,"pid":60})");
+  Collector collector(sources_);
+  collector.Collect();
+  Process(60, 1, 0);
+  Memory(60, 20, 30);
+  clock_.Advance(seconds(1));
+  auto use = collector.Collect().jobs[0].running[0].use;
+  EXPECT_EQ(use.proportional, std::nullopt);
+  EXPECT_EQ(use.Memory(), 10 * page_);
+  clock_.Advance(seconds(9));
+  use = collector.Collect().jobs[0].running[0].use;
+  EXPECT_EQ(use.Memory(), 20 * kKiB);
+}
+
+TEST_F(CollectorTest, TrafficIsWhatCameSinceTheLookBefore) {
+  const auto daemon = [&](int out, int in, int count) {
+    Daemon({{"gpus",
+             {{{"uuid", "GPU-1"},
+               {"handover", {{"count", count}, {"bytes_out", out}, {"bytes_in", in}}}}}},
+            {"clients", {{{"pid", 50}, {"job", "x"}, {"copied_out", out}, {"copied_in", in}}}}});
+  };
+  // The sources are the collector's: what they answer is looked up when they are asked.
+  Sources sources = sources_;
+  sources.daemon = [&] { return sources_.daemon(); };
+  daemon(1000, 500, 3);
+  Collector collector(sources);
+  EXPECT_EQ(collector.Collect().gpus[0].swap_out, std::nullopt);
+  clock_.Advance(seconds(2));
+  daemon(5000, 700, 4);
+  auto snapshot = collector.Collect();
+  EXPECT_EQ(snapshot.gpus[0].swap_out, 2000.0);
+  EXPECT_EQ(snapshot.gpus[0].swap_in, 100.0);
+  EXPECT_EQ(snapshot.gpus[0].handovers->rate, 0.5);
+  EXPECT_EQ(snapshot.clients[0].swap_out, 2000.0);
+  clock_.Advance(seconds(2));
+  daemon(10, 10, 1);
+  snapshot = collector.Collect();
+  EXPECT_EQ(snapshot.gpus[0].swap_out, std::nullopt) << "a new daemon counts from nothing";
+}
+
+TEST_F(CollectorTest, GpusAreThoseOfTheDriverAndOfTheDaemon) {
+  platform::FakeGpuMonitor monitor;
+  platform::FakeGpuActivity activity;
+  platform::GpuReading reading;
+  reading.uuid = {1};
+  reading.name = "Test GPU";
+  reading.total = 100;
+  reading.used = 30;
+  reading.processes = std::vector<platform::GpuProcess>{{70, Bytes{20}}, {71, std::nullopt}};
+  monitor.readings = {reading};
+  platform::GpuActivityReading busy;
+  busy.uuid = reading.uuid;
+  busy.some_resident = 1.0;
+  activity.readings = {busy};
+  sources_.gpus = &monitor;
+  sources_.activity = &activity;
+  Process(70, 1, 0);
+  root_.Write("proc/70/cmdline", std::string("/bin/train\0--fast\0", 18));
+  Collector alone(sources_);
+  auto snapshot = alone.Collect();
+  ASSERT_EQ(snapshot.gpus.size(), 1u);
+  EXPECT_EQ(snapshot.gpus[0].index, 0u);
+  EXPECT_EQ(snapshot.gpus[0].used, 30u);
+  EXPECT_EQ(snapshot.gpus[0].some_resident, 1.0);
+  EXPECT_EQ(snapshot.gpus[0].sm_active, std::nullopt) << "one never stands in for the other";
+  ASSERT_EQ(snapshot.outside.size(), 2u);
+  EXPECT_EQ(snapshot.outside[0].command, "/bin/train --fast");
+  EXPECT_EQ(snapshot.outside[1].used, std::nullopt);
+
+  Daemon(
+      {{"gpus", {{{"index", 0}, {"uuid", platform::FormatUuid(reading.uuid)}, {"budget", 90}}}}});
+  Collector both(sources_);
+  snapshot = both.Collect();
+  ASSERT_EQ(snapshot.gpus.size(), 1u) << "one GPU, known from two";
+  EXPECT_EQ(snapshot.gpus[0].budget, 90u);
+  EXPECT_EQ(snapshot.gpus[0].name, "Test GPU");
+  EXPECT_TRUE(snapshot.outside.empty()) << "the daemon knows who is outside";
+}
+
+TEST_F(CollectorTest, TroubleIsSaidAndNobodyIsNoTrouble) {
+  sources_.daemon = [] { return Fail(Error::Code::kNotFound, "no daemon"); };
+  sources_.jobs = [] {
+    std::vector<JobAnswer> answers;
+    answers.push_back({"/jobs/a.sock", Fail(Error::Code::kNotFound, "dead"), 0});
+    answers.push_back({"/jobs/b.sock", std::string("nonsense"), 0});
+    return answers;
+  };
+  Collector collector(sources_);
+  auto snapshot = collector.Collect();
+  EXPECT_TRUE(snapshot.jobs.empty());
+  ASSERT_EQ(snapshot.notes.size(), 1u);
+  EXPECT_NE(snapshot.notes[0].find("/jobs/b.sock"), std::string::npos);
+  sources_.daemon = [] { return Fail(Error::Code::kUnavailable, "no permission"); };
+  sources_.jobs = nullptr;
+  Collector other(sources_);
+  EXPECT_EQ(other.Collect().notes, std::vector<std::string>{"no permission"});
+}
+
+}  // namespace
+}  // namespace reveza::monitor

@@ -1,0 +1,170 @@
+#include "monitor/job_sockets.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "monitor/testing_runner.h"
+#include "platform/testing_directory.h"
+
+namespace reveza::monitor {
+namespace {
+
+using platform::TestingDirectory;
+
+// Generous: nothing here waits for it, but where a test says so.
+constexpr std::chrono::milliseconds kLong{60'000};
+
+std::string WholeStatus(pid_t pid) {
+  return fmt::format(
+      R"({{"version":1,"id":"sweep-3f2a","name":"sweep","pid":{},"state":"running",)"
+      R"("began":1790000000,"folder":"/home/ana","command":"./simulate --seed {{seed}}",)"
+      R"("steps":{{"all":500,"done":56,"running":2,"waiting":440,"failed":2,"held":0}},)"
+      R"("workers":{{"now":2,"best":2,"settled":false,"reason":"why"}},"rate":1.25,)"
+      R"("eta":{{"p50":400.0,"p90":520.0}},"waiting":"memory: 2.1 GiB are free",)"
+      R"("running":[{{"step":57,"label":"seed=57","attempt":1,"pid":4321,"state":"running",)"
+      R"("since":1790000100,"memory":1000,"peak":2000,"claim":3000,"gpu_memory":null,)"
+      R"("cycle":{{"done":3,"all":10}},"new":1}}],)"
+      R"("metrics":{{"phi":{{"count":56,"min":0.2,"mean":0.5,"max":0.9,"final":0.6}}}},)"
+      R"("added_later":[1,2]}})"
+      "\n",
+      pid);
+}
+
+std::vector<JobAnswer> Ask(const TestingDirectory& folder,
+                           std::chrono::milliseconds limit = kLong) {
+  return AskJobs(JobSockets(folder.path()), "status", limit);
+}
+
+TEST(JobSockets, AreThoseOfTheFolderByName) {
+  TestingDirectory folder;
+  EXPECT_TRUE(JobSockets(folder / "none").empty());
+  folder.Write("b.sock", "");
+  folder.Write("a.sock", "");
+  folder.Write("a.log", "");
+  EXPECT_EQ(JobSockets(folder.path()),
+            (std::vector<std::filesystem::path>{folder / "a.sock", folder / "b.sock"}));
+}
+
+TEST(AskJobs, BringsAWholeStatus) {
+  TestingDirectory folder;
+  std::string asked;
+  const TestingRunner runner(folder / "a.sock", [&](const std::string& request) {
+    asked = request;
+    return WholeStatus(getpid());
+  });
+  const auto answers = Ask(folder);
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(asked, R"({"request":"status"})");
+  const auto job = ParseJobStatus(answers[0]);
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->socket, (folder / "a.sock").string());
+  EXPECT_EQ(job->id, "sweep-3f2a");
+  EXPECT_EQ(job->pid, getpid());
+  EXPECT_EQ(job->steps, (StepCounts{500, 56, 2, 440, 2, 0}));
+  EXPECT_EQ(job->workers, 2u);
+  EXPECT_EQ(job->workers_settled, false);
+  EXPECT_EQ(job->rate, 1.25);
+  EXPECT_EQ(job->eta_p90_seconds, 520.0);
+  EXPECT_EQ(job->waiting, "memory: 2.1 GiB are free");
+  ASSERT_EQ(job->running.size(), 1u);
+  EXPECT_EQ(job->running[0].pid, 4321);
+  EXPECT_EQ(job->running[0].claim, 3000u);
+  EXPECT_EQ(job->running[0].gpu_memory, std::nullopt) << "null is not 0";
+  EXPECT_EQ(job->running[0].cycle, (CycleCount{3, 10}));
+  EXPECT_EQ(job->metrics.at("phi").last, 0.6);
+}
+
+TEST(AskJobs, ADeadSocketIsNobody) {
+  TestingDirectory folder;
+  {
+    const TestingRunner gone(folder / "a.sock", nullptr);
+  }
+  const auto answers = Ask(folder);
+  ASSERT_EQ(answers.size(), 1u);
+  ASSERT_FALSE(answers[0].line);
+  EXPECT_EQ(answers[0].line.error().code, Error::Code::kNotFound);
+}
+
+TEST(AskJobs, OneThatHangsDoesNotHideTheOthers) {
+  TestingDirectory folder;
+  const TestingRunner hangs(folder / "a.sock", nullptr);
+  const TestingRunner speaks(folder / "b.sock",
+                             [](const std::string&) { return WholeStatus(getpid()); });
+  const TestingRunner hangs_up(folder / "c.sock", [](const std::string&) { return ""; });
+  const TestingRunner half(folder / "d.sock", [](const std::string&) { return "{\"version\""; });
+  const auto answers = Ask(folder, std::chrono::milliseconds(2000));
+  ASSERT_EQ(answers.size(), 4u);
+  ASSERT_FALSE(answers[0].line);
+  EXPECT_NE(answers[0].line.error().message.find("does not answer within"), std::string::npos);
+  EXPECT_TRUE(ParseJobStatus(answers[1]));
+  ASSERT_FALSE(answers[2].line);
+  EXPECT_NE(answers[2].line.error().message.find("hung up"), std::string::npos);
+  EXPECT_FALSE(answers[3].line);
+}
+
+TEST(AskJobs, OneThatSpeaksForEverIsCutShort) {
+  TestingDirectory folder;
+  const TestingRunner runner(folder / "a.sock", [](const std::string&) {
+    return std::string(kMostJobAnswer + (1 << 17), 'x');
+  });
+  const auto answers = Ask(folder);
+  ASSERT_FALSE(answers[0].line);
+  EXPECT_EQ(answers[0].line.error().code, Error::Code::kIncompatible);
+}
+
+TEST(ParseJobStatus, DoesNotBelieveNonsense) {
+  const auto parse = [](const char* line) {
+    return ParseJobStatus({"/jobs/a.sock", std::string(line), 5});
+  };
+  for (const char* line :
+       {"", "hello", "[]", "7", "{\"version\":1}", "{\"id\":\"a\"}", "{\"version\":2,\"id\":\"a\"}",
+        "{\"version\":\"1\",\"id\":\"a\"}", "{\"error\":\"no such request\"}"}) {
+    const auto job = parse(line);
+    ASSERT_FALSE(job) << line;
+    EXPECT_NE(job.error().message.find("/jobs/a.sock"), std::string::npos) << line;
+  }
+  const auto job = parse(
+      "{\"version\":1,\"id\":\"a\",\"pid\":5,\"rate\":\"fast\",\"steps\":[1],\"workers\":7,"
+      "\"running\":[3,{\"step\":-1,\"pid\":\"x\",\"memory\":-5,\"peak\":1.5}],\"metrics\":3}");
+  ASSERT_TRUE(job) << "one field that is wrong is not available";
+  EXPECT_EQ(job->rate, std::nullopt);
+  EXPECT_EQ(job->steps, StepCounts{});
+  ASSERT_EQ(job->running.size(), 1u);
+  EXPECT_EQ(job->running[0].memory, std::nullopt);
+  EXPECT_EQ(job->running[0].peak, std::nullopt);
+}
+
+TEST(ParseJobStatus, LeavesOutProcessNumbersOfAnotherNamespace) {
+  const auto ours = ParseJobStatus({"/jobs/a.sock", WholeStatus(70), 70});
+  ASSERT_TRUE(ours);
+  EXPECT_EQ(ours->pid, 70);
+  EXPECT_EQ(ours->running[0].pid, 4321);
+  for (const pid_t peer : {0, 4711}) {
+    const auto other = ParseJobStatus({"/jobs/a.sock", WholeStatus(70), peer});
+    ASSERT_TRUE(other);
+    EXPECT_EQ(other->pid, 0);
+    EXPECT_EQ(other->running[0].pid, 0);
+    EXPECT_EQ(other->running[0].memory, 1000u) << "what the runner measured is true anywhere";
+  }
+}
+
+TEST(TellJob, BringsTheRunnersOwnWords) {
+  TestingDirectory folder;
+  const TestingRunner runner(folder / "a.sock", [](const std::string& request) -> std::string {
+    if (request == R"({"request":"pause"})") return "{\"ok\":true}\n";
+    if (request == R"({"request":"resume"})") return "{\"error\":\"it is not paused\"}\n";
+    return "what?\n";
+  });
+  EXPECT_TRUE(TellJob(folder / "a.sock", "pause", kLong));
+  const auto resumed = TellJob(folder / "a.sock", "resume", kLong);
+  ASSERT_FALSE(resumed);
+  EXPECT_EQ(resumed.error().message, "it is not paused");
+  const auto cancelled = TellJob(folder / "a.sock", "cancel", kLong);
+  ASSERT_FALSE(cancelled);
+  EXPECT_NE(cancelled.error().message.find("does not say whether it will cancel"),
+            std::string::npos);
+  EXPECT_FALSE(TellJob(folder / "none.sock", "pause", kLong));
+}
+
+}  // namespace
+}  // namespace reveza::monitor
