@@ -1,0 +1,187 @@
+#include "doctor/trial.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "doctor/checks.h"
+#include "platform/testing_directory.h"
+
+namespace reveza::doctor {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const std::string kProgram = REVEZA_LIMITED_PROGRAM;
+const std::string kLibrary = REVEZA_LATE_LIBRARY;
+// Under the sanitizers address space is taken in terabytes, and no limit on it can be met.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+Trial Try(const std::vector<std::string>& command, milliseconds limit = seconds(60)) {
+  auto trial = RunTrial(command, limit);
+  EXPECT_TRUE(trial) << trial.error().message;
+  return trial ? std::move(*trial) : Trial{};
+}
+
+std::optional<Finding> EndOf(const Trial& trial) {
+  auto findings = JudgeEnd(trial);
+  if (findings.empty()) return std::nullopt;
+  return findings.front();
+}
+
+Findings Ask(const Trial& trial, Findings (*check)(const Subject&)) {
+  Subject subject;
+  subject.seen = trial.seen;
+  return Merged(check(subject));
+}
+
+TEST(Trial, OfWhatEndsWellFindsNothing) {
+  const Trial trial = Try({"true"});
+  EXPECT_TRUE(trial.ended);
+  EXPECT_EQ(trial.death.exit_status, 0);
+  EXPECT_FALSE(EndOf(trial));
+}
+
+TEST(Trial, KeepsWhatItSaidLast) {
+  const Trial trial = Try({"sh", "-c", "seq 1 100000; echo the end >&2; exit 9"});
+  const auto finding = EndOf(trial);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->id, Id::kCommandFailed);
+  EXPECT_NE(finding->observed.find("status 9"), std::string::npos) << finding->observed;
+  EXPECT_TRUE(finding->observed.ends_with("the end\n")) << finding->observed;
+  EXPECT_LE(trial.death.last_lines.size(), 4096u);
+}
+
+TEST(Trial, OfWhatIsNotThereFails) {
+  const auto none = RunTrial({"/no/such/program"}, seconds(1));
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Error::Code::kNotFound);
+  const auto folder = RunTrial({"/"}, seconds(1));
+  ASSERT_FALSE(folder);
+  EXPECT_EQ(folder.error().code, Error::Code::kPermission);
+}
+
+TEST(Trial, LeavesNothingRunning) {
+  const platform::TestingDirectory folder;
+  const std::string file = folder / "pids";
+  // One that goes away from its parent and its group, and one that does not listen to SIGTERM.
+  const Trial trial = Try({"sh", "-c",
+                           "setsid sleep 1000 & echo $! >" + file +
+                               "; (trap '' TERM; exec sleep "
+                               "1000) & echo $! >>" +
+                               file + "; wait"},
+                          milliseconds(4000));
+  EXPECT_FALSE(trial.ended);
+  EXPECT_FALSE(EndOf(trial));
+  std::ifstream pids(file);
+  int count = 0;
+  for (pid_t pid = 0; pids >> pid; ++count) EXPECT_NE(kill(pid, 0), 0) << pid;
+  EXPECT_EQ(count, 2);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "no child is left";
+}
+
+TEST(ThreadLocalData, IsReproducedByALimitOnAddressSpace) {
+  if (kSanitized) GTEST_SKIP() << "no limit on address space under sanitizers";
+  const Trial trial = Try({kProgram, "address-space", kLibrary});
+  const auto finding = EndOf(trial);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(trial.death.exit_status, 127) << trial.death.last_lines;
+  EXPECT_EQ(finding->id, Id::kThreadLocalData) << trial.death.last_lines;
+  EXPECT_EQ(finding->sure, Sureness::kMeasured);
+  EXPECT_TRUE(finding->limit.starts_with("RLIMIT_AS")) << finding->limit;
+}
+
+TEST(ThreadLocalData, IsReproducedBehindAShell) {
+  if (kSanitized) GTEST_SKIP() << "no limit on address space under sanitizers";
+  const Trial trial =
+      Try({"sh", "-c", kProgram + " address-space " + kLibrary + "; echo gone; exit 1"});
+  const auto finding = EndOf(trial);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->id, Id::kThreadLocalData) << trial.death.last_lines;
+  EXPECT_TRUE(finding->limit.starts_with("RLIMIT_AS")) << finding->limit;
+}
+
+TEST(ThreadLocalData, IsReproducedByALimitOnData) {
+  if (kSanitized) GTEST_SKIP() << "no limit on memory under sanitizers";
+  const Trial trial = Try({kProgram, "data", kLibrary});
+  const auto finding = EndOf(trial);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->id, Id::kThreadLocalData) << trial.death.last_lines;
+  EXPECT_TRUE(finding->limit.starts_with("RLIMIT_DATA")) << finding->limit;
+}
+
+TEST(ThreadLocalData, IsReproducedByTooManyMappings) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers need mappings themselves";
+  const auto limit = platform::ReadKernelLimits().max_map_count;
+  if (!limit || *limit > 300'000) GTEST_SKIP() << "too many mappings are allowed to fill them";
+  const Trial trial = Try({kProgram, "mappings", kLibrary});
+  const auto finding = EndOf(trial);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->id, Id::kThreadLocalData) << trial.death.last_lines;
+  EXPECT_EQ(finding->sure, Sureness::kMeasured);
+  EXPECT_TRUE(finding->limit.starts_with("vm.max_map_count")) << finding->limit;
+}
+
+TEST(ThreadLocalData, IsSeenComing) {
+  if (kSanitized) GTEST_SKIP() << "no limit on address space under sanitizers";
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t pid = fork();
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    execl(kProgram.c_str(), kProgram.c_str(), "near-address-space", kLibrary.c_str(), nullptr);
+    _exit(1);
+  }
+  char byte = 0;
+  EXPECT_EQ(read(ends[0], &byte, 1), 1);
+  Subject subject;
+  subject.pid = pid;
+  const auto found = Merged(CheckAddressSpace(subject));
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  close(ends[0]);
+  close(ends[1]);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].severity, Severity::kFatal);
+  EXPECT_NE(found[0].why.find("thread-local data"), std::string::npos);
+}
+
+TEST(NoThread, IsReproducedByALimitOnProcesses) {
+  const Trial trial = Try({kProgram, "threads", "20"});
+  if (trial.death.exit_status == 99) GTEST_SKIP() << "root may not become another user here";
+  const auto finding = EndOf(trial);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->id, Id::kProcessLimit) << trial.death.last_lines;
+  EXPECT_EQ(finding->limit, "RLIMIT_NPROC = 20");
+}
+
+// The scripts that this project began with set a limit on their address space and died of it an
+// hour later. A trial of a few seconds names it.
+TEST(Scenario, AScriptThatLimitsItsAddressSpaceIsNamedBeforeTheRun) {
+  if (kSanitized) GTEST_SKIP() << "no limit on address space under sanitizers";
+  const platform::TestingDirectory folder;
+  folder.Write("cycles.sh", "ulimit -v 8388608\nexec " + kProgram + " load " + REVEZA_FAKE_DRIVER +
+                                " 8589934592\n");
+  const Trial trial = Try({"sh", folder / "cycles.sh"}, seconds(5));
+  EXPECT_FALSE(trial.ended) << trial.death.last_lines;
+  const auto found = Ask(trial, CheckAddressSpace);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].severity, Severity::kFatal);
+  EXPECT_NE(found[0].observed.find("CUDA's driver"), std::string::npos) << found[0].observed;
+  EXPECT_NE(found[0].limit.find("8 GiB"), std::string::npos) << found[0].limit;
+}
+
+}  // namespace
+}  // namespace reveza::doctor
