@@ -1,0 +1,228 @@
+#include "runner/admission.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/units.h"
+
+namespace reveza::runner {
+namespace {
+
+constexpr double kCpuTolerance = 1e-6;
+
+Verdict Wait(std::string reason) { return {Verdict::Kind::kWait, std::move(reason)}; }
+Verdict Never(std::string reason) { return {Verdict::Kind::kNever, std::move(reason)}; }
+
+Bytes Less(Bytes from, Bytes what) { return from > what ? from - what : 0; }
+
+// What a step was promised and does not have yet.
+Bytes Promised(Bytes claimed, KnownBy by, std::optional<Bytes> has, bool grace_over) {
+  if (grace_over && (by == KnownBy::kGuess || !has)) return 0;
+  return Less(claimed, has.value_or(0));
+}
+
+bool GraceOver(const Admitted& step, const Reading& reading, const Budget& budget) {
+  return reading.now - step.since >= budget.grace;
+}
+
+Bytes PromisedMemory(const Reading& reading, std::span<const Admitted> running,
+                     const Budget& budget) {
+  Bytes promised = 0;
+  for (const Admitted& step : running) {
+    promised += Promised(step.need.memory, step.need.memory_by, step.memory,
+                         GraceOver(step, reading, budget));
+  }
+  return promised;
+}
+
+std::optional<Bytes> Available(const Reading& reading) {
+  if (!reading.memory_available) return reading.cgroup_headroom;
+  return std::min(*reading.memory_available,
+                  reading.cgroup_headroom.value_or(*reading.memory_available));
+}
+
+// "2.1 GiB are free, 512 MiB kept back, 1 GiB promised to others, a step takes 3 GiB"
+std::string AmountsText(Bytes free, Bytes reserve, Bytes promised, Bytes need) {
+  std::string text = FormatBytes(free) + " are free";
+  if (reserve > 0) text += fmt::format(", {} kept back", FormatBytes(reserve));
+  if (promised > 0) text += fmt::format(", {} promised to others", FormatBytes(promised));
+  return text + fmt::format(", a step takes {}", FormatBytes(need));
+}
+
+std::optional<Verdict> ConsiderPressure(const Reading& reading, std::span<const Admitted> running,
+                                        const Budget& budget) {
+  // When nothing of ours runs the pressure is not ours, and waiting would not end it.
+  if (running.empty()) return std::nullopt;
+  const auto over = [](std::optional<double> share, double most) { return share && *share > most; };
+  if (over(reading.memory_full, budget.memory_full_most)) {
+    return Wait(
+        fmt::format("memory pressure: all waited for memory {:.0f} % of the last 10 s, at "
+                    "most {:.0f} % to start more",
+                    *reading.memory_full, budget.memory_full_most));
+  }
+  if (over(reading.memory_some, budget.memory_some_most)) {
+    return Wait(
+        fmt::format("memory pressure: some waited for memory {:.0f} % of the last 10 s, at "
+                    "most {:.0f} % to start more",
+                    *reading.memory_some, budget.memory_some_most));
+  }
+  return std::nullopt;
+}
+
+std::optional<Verdict> ConsiderCpus(const Need& need, const Reading& reading,
+                                    std::span<const Admitted> running, const Budget& budget) {
+  if (need.cpus <= 0) return std::nullopt;
+  if (need.cpus > budget.cpus + kCpuTolerance) {
+    return Never(fmt::format("the CPU: a step takes {:.3g} cores, {:.3g} may be used", need.cpus,
+                             budget.cpus));
+  }
+  double taken = 0;
+  for (const Admitted& step : running) taken += step.paused ? 0 : step.need.cpus;
+  if (taken + need.cpus > budget.cpus + kCpuTolerance) {
+    return Wait(fmt::format("the CPU: {:.3g} of {:.3g} cores are taken, a step takes {:.3g}", taken,
+                            budget.cpus, need.cpus));
+  }
+  const double others = reading.others_cpus.value_or(0);
+  if (!running.empty() && taken + others + need.cpus > budget.cpus + kCpuTolerance) {
+    return Wait(
+        fmt::format("the CPU: {:.3g} of {:.3g} cores are taken, {:.3g} by others, a step "
+                    "takes {:.3g}",
+                    taken + others, budget.cpus, others, need.cpus));
+  }
+  return std::nullopt;
+}
+
+// The share of the steps, whatever is free.
+std::optional<Verdict> ConsiderMemoryBudget(const Need& need, std::span<const Admitted> running,
+                                            const Budget& budget) {
+  if (!budget.memory) return std::nullopt;
+  if (need.memory > *budget.memory && need.memory_by == KnownBy::kDeclared) {
+    return Never(fmt::format("memory: a step takes {}, steps may have {} together",
+                             FormatBytes(need.memory), FormatBytes(*budget.memory)));
+  }
+  if (running.empty()) return std::nullopt;
+  Bytes taken = 0;
+  for (const Admitted& step : running) {
+    taken += std::max(step.need.memory, step.memory.value_or(0));
+  }
+  if (taken + need.memory <= *budget.memory) return std::nullopt;
+  return Wait(fmt::format("memory: {} of {} are taken, a step takes {}", FormatBytes(taken),
+                          FormatBytes(*budget.memory), FormatBytes(need.memory)));
+}
+
+std::optional<Verdict> ConsiderMemory(const Need& need, const Reading& reading,
+                                      std::span<const Admitted> running, const Budget& budget) {
+  if (auto verdict = ConsiderMemoryBudget(need, running, budget)) return verdict;
+  const bool too_large =
+      reading.memory_total && need.memory > Less(*reading.memory_total, budget.memory_reserve);
+  if (too_large && need.memory_by == KnownBy::kDeclared) {
+    return Never(fmt::format("memory: a step takes {}, there are {}, {} kept back",
+                             FormatBytes(need.memory), FormatBytes(*reading.memory_total),
+                             FormatBytes(budget.memory_reserve)));
+  }
+  // What nobody is sure of is tried alone.
+  if (running.empty() && (too_large || need.memory_by == KnownBy::kGuess)) return std::nullopt;
+  const auto free = FreeMemory(reading, running, budget);
+  if (!free || need.memory <= *free) return std::nullopt;
+  return Wait("memory: " + AmountsText(*Available(reading), budget.memory_reserve,
+                                       PromisedMemory(reading, running, budget), need.memory));
+}
+
+struct GpuRoom {
+  const GpuMemory* gpu = nullptr;
+  Bytes promised = 0;
+  Bytes free = 0;       // less kept back and promised
+  bool in_use = false;  // by steps of ours
+};
+
+GpuRoom RoomOn(const GpuMemory& gpu, const Reading& reading, std::span<const Admitted> running,
+               const Budget& budget) {
+  GpuRoom room{.gpu = &gpu};
+  for (const Admitted& step : running) {
+    if (step.gpu != gpu.uuid) continue;
+    room.in_use = true;
+    room.promised += Promised(step.need.gpu_memory, step.need.gpu_memory_by, step.gpu_memory,
+                              GraceOver(step, reading, budget));
+  }
+  room.free = Less(Less(gpu.total, gpu.used), budget.gpu_memory_reserve + room.promised);
+  return room;
+}
+
+// Admits with the GPU, or says why not.
+Verdict ConsiderGpu(const Need& need, const Reading& reading, std::span<const Admitted> running,
+                    const Budget& budget) {
+  if (need.gpu_memory == 0) return {};
+  if (!reading.gpus) return Wait("GPU memory: no GPU can be read now");
+  if (reading.gpus->empty()) return Never("GPU memory: no GPU is known");
+  std::optional<GpuRoom> best;
+  Bytes largest = 0;
+  for (const GpuMemory& gpu : *reading.gpus) {
+    largest = std::max(largest, Less(gpu.total, budget.gpu_memory_reserve));
+    const GpuRoom room = RoomOn(gpu, reading, running, budget);
+    if (!best || room.free > best->free) best = room;
+  }
+  Verdict admitted;
+  admitted.gpu = best->gpu->uuid;
+  if (need.gpu_memory <= best->free) return admitted;
+  if (need.gpu_memory > largest) {
+    if (need.gpu_memory_by == KnownBy::kDeclared) {
+      return Never(fmt::format("GPU memory: a step takes {}, the largest GPU has {} to give",
+                               FormatBytes(need.gpu_memory), FormatBytes(largest)));
+    }
+    if (!best->in_use) return admitted;
+  }
+  return Wait("GPU memory: " + AmountsText(Less(best->gpu->total, best->gpu->used),
+                                           budget.gpu_memory_reserve, best->promised,
+                                           need.gpu_memory));
+}
+
+}  // namespace
+
+std::optional<Bytes> FreeMemory(const Reading& reading, std::span<const Admitted> running,
+                                const Budget& budget) {
+  const auto available = Available(reading);
+  if (!available) return std::nullopt;
+  return Less(*available, budget.memory_reserve + PromisedMemory(reading, running, budget));
+}
+
+Verdict Consider(const Need& need, const Reading& reading, std::span<const Admitted> running,
+                 const Budget& budget) {
+  auto verdict = ConsiderPressure(reading, running, budget);
+  const auto cpus = ConsiderCpus(need, reading, running, budget);
+  const auto memory = ConsiderMemory(need, reading, running, budget);
+  const Verdict gpu = ConsiderGpu(need, reading, running, budget);
+  // What can never be is said at once.
+  for (const auto& one : {cpus, memory, std::optional(gpu)}) {
+    if (one && one->kind == Verdict::Kind::kNever) return *one;
+  }
+  if (!verdict) verdict = cpus;
+  if (!verdict) verdict = memory;
+  return verdict.value_or(gpu);
+}
+
+Admission::Choice Admission::Next(const Reading& reading, std::span<const Waiting> queue,
+                                  std::span<const Admitted> running, const Budget& budget) {
+  if (queue.empty()) return {};
+  if (first_ != queue.front().step) {
+    first_ = queue.front().step;
+    passed_ = 0;
+  }
+  Choice first;
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    Verdict verdict = Consider(queue[i].need, reading, running, budget);
+    if (verdict.kind != Verdict::Kind::kWait) {
+      if (i > 0 && verdict.kind == Verdict::Kind::kAdmit) ++passed_;
+      return {i, std::move(verdict)};
+    }
+    if (i > 0) continue;
+    first.verdict = std::move(verdict);
+    if (passed_ < kMostPassed) continue;
+    first.verdict.reason += "; nothing passes it any more";
+    break;
+  }
+  return first;
+}
+
+}  // namespace reveza::runner
