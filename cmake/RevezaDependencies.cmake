@@ -21,6 +21,14 @@ add_library(reveza_xxhash INTERFACE)
 target_include_directories(reveza_xxhash SYSTEM INTERFACE ${REVEZA_XXHASH_INCLUDE})
 target_link_libraries(reveza_xxhash INTERFACE ${REVEZA_XXHASH})
 
+# The live page of `reveza top`. Static, so that programs need no more than before.
+find_path(REVEZA_NCURSES_INCLUDE ncurses.h REQUIRED)
+find_library(REVEZA_NCURSES libncursesw.a REQUIRED)
+find_library(REVEZA_TINFO libtinfo.a REQUIRED)
+add_library(reveza_ncurses INTERFACE)
+target_include_directories(reveza_ncurses SYSTEM INTERFACE ${REVEZA_NCURSES_INCLUDE})
+target_link_libraries(reveza_ncurses INTERFACE ${REVEZA_NCURSES} ${REVEZA_TINFO})
+
 file(GLOB REVEZA_CUDA_WHEELS ${PROJECT_SOURCE_DIR}/build/python/lib/python3*/site-packages/nvidia/cu13)
 # The journal of jobs; static for the same reason.
 find_path(REVEZA_SQLITE_INCLUDE sqlite3.h REQUIRED)

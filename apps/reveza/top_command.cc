@@ -23,6 +23,7 @@
 #include "monitor/json_view.h"
 #include "monitor/screen.h"
 #include "platform/runtime_paths.h"
+#include "top_terminal.h"
 
 namespace reveza::cli {
 namespace {
@@ -158,6 +159,13 @@ int Show(const TopArguments& arguments, const daemon::Settings& settings) {
   LiveSources live(settings);
   monitor::Collector collector(live.sources());
   if (arguments.loop) return Loop(collector, arguments);
+  const bool for_people = !arguments.once && !arguments.json && !arguments.csv;
+  if (for_people && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) {
+    const std::chrono::duration<double> interval(arguments.interval);
+    return ShowLive(collector, state,
+                    std::chrono::duration_cast<std::chrono::milliseconds>(interval),
+                    arguments.ascii);
+  }
   return Once(collector, arguments, state);
 }
 

@@ -1,0 +1,188 @@
+// `reveza top` as it is typed: with a runner that a test plays, in a pipe and in a terminal.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/unique_fd.h"
+#include "monitor/testing_runner.h"
+#include "platform/testing_directory.h"
+#include "platform/testing_shell.h"
+
+namespace reveza::cli {
+namespace {
+
+using nlohmann::json;
+using platform::Ran;
+using platform::Shell;
+
+// A user's folder of their own, with a job in it.
+class Top : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(folder_ / "reveza" / "jobs");
+    socket_ = folder_ / "reveza" / "jobs" / "sweep.sock";
+  }
+  monitor::TestingRunner::Answer Answer() {
+    return [this](const std::string& request) -> std::string {
+      const auto asked = json::parse(request).value("request", "");
+      if (asked == "pause") paused_ = true;
+      if (asked != "status") return "{\"ok\":true}\n";
+      return fmt::format(R"({{"version":1,"id":"sweep-1","name":"sweep","pid":{0},"state":"{1}",)"
+                         R"("steps":{{"all":5,"done":2,"running":1}},)"
+                         R"("running":[{{"step":3,"label":"seed=3","pid":{0},"state":"running",)"
+                         R"("claim":1073741824}}]}})",
+                         getpid(), paused_ ? "paused" : "running") +
+             "\n";
+    };
+  }
+  std::string Command(const std::string& arguments) const {
+    return fmt::format(
+        "env -u REVEZA_SOCKET XDG_RUNTIME_DIR={0} XDG_CONFIG_HOME={0} LC_ALL=C.UTF-8 "
+        "TERM=xterm {1} top {2}",
+        folder_.path().string(), REVEZA_PROGRAM, arguments);
+  }
+  Ran Reveza(const std::string& arguments) const { return Shell(Command(arguments)); }
+
+  platform::TestingDirectory folder_;
+  std::filesystem::path socket_;
+  std::atomic<bool> paused_ = false;
+};
+
+TEST_F(Top, WithoutADaemonAndJobsShowsTheMachine) {
+  const Ran ran = Reveza("--once");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_NE(ran.output.find("no daemon, 0 jobs"), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find("no programs and no jobs"), std::string::npos) << ran.output;
+  EXPECT_EQ(Reveza("").status, 0) << "in a pipe it shows one picture";
+}
+
+TEST_F(Top, ShowsAJobWithWhatItsStepUses) {
+  const monitor::TestingRunner runner(socket_, Answer());
+  const Ran ran = Reveza("--once --width 80");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_NE(ran.output.find("no daemon, 1 job"), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find("2 of 5 done, 1 running"), std::string::npos) << ran.output;
+  const Ran as_json = Reveza("--json");
+  const json snapshot = json::parse(as_json.output, nullptr, false);
+  ASSERT_TRUE(snapshot.is_object()) << as_json.output;
+  const json step = snapshot.at("jobs").at(0).at("running").at(0);
+  EXPECT_EQ(step.at("pid"), getpid());
+  EXPECT_TRUE(step.at("use").at("cpu").is_number());
+  EXPECT_GT(step.at("use").at("proportional").get<double>(), 0);
+  EXPECT_TRUE(step.at("gpu_memory").is_null());
+}
+
+TEST_F(Top, LoopsAsLinesOfJsonOrRowsOfCsv) {
+  const monitor::TestingRunner runner(socket_, Answer());
+  const Ran lines = Reveza("--loop --count 2 --interval 0.1");
+  EXPECT_EQ(lines.status, 0);
+  EXPECT_EQ(std::ranges::count(lines.output, '\n'), 2);
+  EXPECT_TRUE(
+      json::parse(lines.output.substr(0, lines.output.find('\n')), nullptr, false).is_object());
+  const Ran rows = Reveza("--csv --loop --count 2 --interval 0.1");
+  EXPECT_EQ(std::ranges::count(rows.output, '\n'), 1 + 2 * 2) << rows.output;
+}
+
+TEST_F(Top, SaysWhatIsWrongWithItsOptions) {
+  EXPECT_EQ(Reveza("--onse"),
+            (Ran{2,
+                 "reveza: unknown option '--onse'; did you mean '--once'?; see reveza top "
+                 "--help\n"}));
+  EXPECT_EQ(Reveza("--json --csv").status, 2);
+  EXPECT_EQ(Reveza("--sort colour").status, 2);
+  EXPECT_EQ(Reveza("--interval 0").status, 2);
+  EXPECT_EQ(Reveza("--help").status, 0);
+}
+
+// A program in a terminal of 80 by 24.
+class Terminal {
+ public:
+  explicit Terminal(const std::string& command) {
+    winsize size{};
+    size.ws_col = 80;
+    size.ws_row = 24;
+    int master = -1;
+    pid_ = forkpty(&master, nullptr, nullptr, &size);
+    if (pid_ == 0) {
+      execl("/bin/sh", "sh", "-c", ("exec " + command).c_str(), nullptr);
+      _exit(127);
+    }
+    fd_.Reset(master);
+  }
+  ~Terminal() {
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
+  }
+  void Type(std::string_view keys) {
+    EXPECT_EQ(write(fd_.get(), keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
+  }
+  // Reads until `text` has been written, or the program has ended.
+  bool WaitFor(std::string_view text) {
+    while (written_.find(text) == std::string::npos) {
+      if (!ReadSome()) return false;
+    }
+    return true;
+  }
+  int WaitForEnd() {
+    while (ReadSome()) {
+    }
+    int status = 0;
+    waitpid(std::exchange(pid_, 0), &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  const std::string& written() const { return written_; }
+
+ private:
+  bool ReadSome() {
+    pollfd readable{fd_.get(), POLLIN, 0};
+    if (poll(&readable, 1, 60'000) <= 0) return false;
+    char part[4096];
+    const ssize_t got = read(fd_.get(), part, sizeof part);
+    if (got <= 0) return false;
+    written_.append(part, static_cast<std::size_t>(got));
+    return true;
+  }
+
+  pid_t pid_ = 0;
+  UniqueFd fd_;
+  std::string written_;
+};
+
+TEST_F(Top, IsLiveInATerminalAndPausesAJobFromThere) {
+  const monitor::TestingRunner runner(socket_, Answer());
+  Terminal terminal(Command("--interval 0.2"));
+  ASSERT_TRUE(terminal.WaitFor("sweep")) << terminal.written();
+  EXPECT_FALSE(paused_);
+  terminal.Type("p");
+  ASSERT_TRUE(terminal.WaitFor("pause: done")) << terminal.written();
+  EXPECT_TRUE(paused_);
+  terminal.Type("?");
+  ASSERT_TRUE(terminal.WaitFor("choose a line")) << terminal.written();
+  terminal.Type("q");
+  EXPECT_EQ(terminal.WaitForEnd(), 0);
+}
+
+TEST_F(Top, ATerminalThatNobodyKnowsIsSaid) {
+  std::string command = Command("");
+  command.replace(command.find("TERM=xterm"), 10, "TERM=there-is-none");
+  Terminal terminal(command);
+  EXPECT_EQ(terminal.WaitForEnd(), 1);
+  EXPECT_NE(terminal.written().find("reveza top --once"), std::string::npos) << terminal.written();
+}
+
+}  // namespace
+}  // namespace reveza::cli
