@@ -50,10 +50,10 @@ struct Decision {
 
 struct TunerRow {
   unsigned workers = 0;
-  double rate = 0;              // steps per second, newer measurements weigh more
-  double gain = 0;              // over the first row: 0.5 is half as much again
-  std::uint64_t steps = 0;      // that were measured
-  std::optional<Bytes> memory;  // the most that all running steps had together
+  double rate = 0;                // steps per second, newer measurements weigh more
+  double gain = 0;                // over the first row: 0.5 is half as much again
+  std::uint64_t steps = 0;        // that were measured
+  std::optional<Bytes> memory{};  // the most that all running steps had together
 };
 
 class Tuner {
