@@ -20,6 +20,7 @@
 #include "platform/machine_load.h"
 #include "runner/expander.h"
 #include "runner/identity.h"
+#include "runner/job_file.h"
 #include "runner/parameters.h"
 #include "runner/text_file.h"
 
@@ -108,13 +109,21 @@ Result<ParameterRows> ReadRows(const JobOptions& options, std::span<const std::s
 
 Result<runner::Job> ReadJob(const JobOptions& options, std::vector<std::string> arguments,
                             const Surroundings& surroundings) {
+  if (!options.job_file.empty()) {
+    if (!arguments.empty()) {
+      return Wrong(fmt::format("either --job {} or a command, not both: '{}'", options.job_file,
+                               arguments.front()));
+    }
+    if (auto alone = CheckNoneOfACommand(options); !alone) return std::unexpected(alone.error());
+    return runner::ReadJobFile(surroundings.folder / options.job_file);
+  }
   const auto axis = std::ranges::find_if(
       arguments, [](const std::string& word) { return word.starts_with(":::"); });
   const std::vector<std::string> axis_words(axis, arguments.end());
   arguments.erase(axis, arguments.end());
   if (arguments.empty()) {
     return Wrong(
-        "run what? write: reveza jobs run -- COMMAND... ::: NAME VALUES...");
+        "run what? write: reveza jobs run -- COMMAND... ::: NAME VALUES..., or --job FILE");
   }
   auto command = ReadCommand(options, std::move(arguments), surroundings.folder);
   if (!command) return std::unexpected(command.error());

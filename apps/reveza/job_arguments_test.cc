@@ -172,9 +172,31 @@ TEST(ParseRun, ReadsTablesAndLines) {
   EXPECT_NE(Refusal({"--csv", "absent.csv", "true"}, here).find("cannot read"), std::string::npos);
 }
 
+TEST(ParseRun, ReadsAJobFile) {
+  platform::TestingDirectory folder;
+  folder.Write("job.toml", "run = 'echo {a}'\nparameters = { a = '1..3' }\nname = 'three'\n");
+  folder.Write("wrong.toml", "run = 'echo {b}'\nparameters = { a = '1..3' }\n");
+  folder.Write("huge.toml", "run = 'true'\nmemory = '1TiB'\n");
+  Surroundings here = Here();
+  here.folder = folder.path();
+  const auto run = Good({"--job", "job.toml", "--workers", "2"}, here);
+  EXPECT_EQ(run.job.name, "three");
+  EXPECT_EQ(run.job.steps.size(), 3u);
+  EXPECT_EQ(run.request.workers, 2u);
+  EXPECT_EQ(Good({"--job", "job.toml", "--name", "other"}, here).job.name, "other");
+  EXPECT_EQ(
+      Refusal({"--job", "wrong.toml"}, here).find((folder / "wrong.toml").string() + ":1:7: "), 0u);
+  EXPECT_NE(Refusal({"--job", "none.toml"}, here).find("cannot read"), std::string::npos);
+  EXPECT_EQ(Refusal({"--job", "huge.toml"}, here).find("a step that needs 1 TiB of memory"), 0u);
+  EXPECT_EQ(Refusal({"--job", "job.toml", "--", "true"}, here),
+            "either --job job.toml or a command, not both: 'true'");
+  EXPECT_EQ(Refusal({"--job", "job.toml", "--cpus", "1"}, here),
+            "--cpus goes with a command; write it in the job file instead");
+}
+
 TEST(ParseRun, SaysWhatIsMissing) {
   const std::string what =
-      "run what? write: reveza jobs run -- COMMAND... ::: NAME VALUES...";
+      "run what? write: reveza jobs run -- COMMAND... ::: NAME VALUES..., or --job FILE";
   EXPECT_EQ(Refusal({}), what);
   EXPECT_EQ(Refusal({"--"}), what);
   EXPECT_EQ(Refusal({"--", ":::", "seed", "1"}), what);

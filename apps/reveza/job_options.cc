@@ -22,6 +22,8 @@ std::unexpected<Error> Wrong(std::string message) {
 }
 
 void AddWhat(CLI::App& app, JobOptions& options) {
+  app.add_option("--job", options.job_file, "a job file instead of a command: TOML, or JSON")
+      ->group("What is run");
   app.add_option("--csv", options.csv, "parameters from a table, names in its first line")
       ->group("What is run");
   app.add_flag("--stdin", options.lines, "a step for each line of standard input: {line}")
