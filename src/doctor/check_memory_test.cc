@@ -80,6 +80,25 @@ TEST(Cgroups, AreJudgedByWhatIsLeft) {
   EXPECT_EQ(SeverityOf(found, Id::kCpuset), Severity::kNote);
 }
 
+TEST(Pressure, IsJudgedByTheLastMinute) {
+  const TestingDirectory root;
+  EXPECT_EQ(SeverityOf(CheckPressure(At(root)), Id::kPressure), Severity::kNote) << "none is known";
+  const auto write = [&](const char* name, const char* some, const char* full) {
+    root.Write(std::string("proc/pressure/") + name,
+               std::string("some avg10=1.00 avg60=") + some + " avg300=0.00 total=5\nfull " +
+                   "avg10=1.00 avg60=" + full + " avg300=0.00 total=5\n");
+  };
+  write("cpu", "20.00", "0.00");
+  write("memory", "30.00", "1.00");
+  EXPECT_EQ(Merged(CheckPressure(At(root))).at(0).severity, Severity::kFine);
+  write("cpu", "80.00", "0.00");
+  EXPECT_EQ(Merged(CheckPressure(At(root))).at(0).severity, Severity::kWarning);
+  write("memory", "70.00", "50.00");
+  const auto worst = Merged(CheckPressure(At(root))).at(0);
+  EXPECT_EQ(worst.severity, Severity::kFatal);
+  EXPECT_NE(worst.observed.find("memory in 50.0 %"), std::string::npos) << worst.observed;
+}
+
 TEST(CpuShare, IsTheLeastOfAll) {
   const TestingDirectory root;
   EXPECT_EQ(CpuShare(At(root)), std::nullopt);

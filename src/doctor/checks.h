@@ -27,7 +27,18 @@ Findings CheckProcessLimits(const Subject& subject);
 Findings CheckThreadCeiling(const Subject& subject);
 Findings CheckMemory(const Subject& subject);
 
-// Control groups.
+// Control groups, and who waits for CPU, memory or storage.
 Findings CheckCgroups(const Subject& subject);
+Findings CheckPressure(const Subject& subject);
+
+// Threads: how many can exist, how much two CPUs do, which libraries start them, what they do.
+Findings CheckThreads(const Subject& subject);
+Findings CheckCores(const Subject& subject);
+Findings CheckRuntimes(const Subject& subject);
+Findings CheckThreadVariables(const Subject& subject);
+Findings CheckActivity(const Subject& subject);
+
+// CUDA: what the environment asks of it.
+Findings CheckCudaEnvironment(const Subject& subject);
 
 }  // namespace reveza::doctor

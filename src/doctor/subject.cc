@@ -99,6 +99,7 @@ void Merge(ProcessView& into, ProcessView newer) {
   } else if (newer.maps) {
     into.maps = std::move(newer.maps);
   }
+  if (newer.activity) into.activity = newer.activity;
   if (!newer.environment.empty()) into.environment = std::move(newer.environment);
 }
 

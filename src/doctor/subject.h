@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "doctor/activity.h"
 #include "platform/cgroup.h"
 #include "platform/machine.h"
 #include "platform/process_limits.h"
@@ -25,6 +26,7 @@ struct ProcessView {
   std::optional<platform::ProcessLimits> limits;  // nothing: hidden from this user
   platform::ProcessUse use;
   std::optional<platform::ProcessMaps> maps;
+  std::optional<Activity> activity;                // where it was watched for a while
   std::map<std::string, std::string> environment;  // as it was when the program began
 };
 

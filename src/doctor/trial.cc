@@ -70,6 +70,9 @@ class Watch {
     for (const pid_t pid : Descendants()) {
       auto view = Look(pid);
       if (!view || !view->maps) continue;  // dead, not yet waited for
+      if (view->use.threads.value_or(1) > 1) {
+        samplers_[pid].Add(platform::ReadThreads(pid, true), Clock::now().time_since_epoch());
+      }
       const auto known = views_.find(pid);
       if (known == views_.end()) {
         views_.emplace(pid, std::move(*view));
@@ -143,6 +146,9 @@ class Watch {
     }
     ProcessView all;
     for (auto& [pid, view] : views_) {
+      if (const auto sampler = samplers_.find(pid); sampler != samplers_.end()) {
+        view.activity = sampler->second.Result();
+      }
       Merge(all, view);
       trial_.seen.push_back(std::move(view));
     }
@@ -155,6 +161,7 @@ class Watch {
   UniqueFd output_;
   platform::ProcessReader processes_;
   std::map<pid_t, ProcessView> views_;
+  std::map<pid_t, ActivitySampler> samplers_;
   std::string said_;
   bool ending_ = false;
   Trial trial_;
