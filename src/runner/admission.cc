@@ -51,24 +51,23 @@ std::string AmountsText(Bytes free, Bytes reserve, Bytes promised, Bytes need) {
   return text + fmt::format(", a step takes {}", FormatBytes(need));
 }
 
+std::optional<Verdict> ConsiderStall(std::string_view who, std::optional<double> share,
+                                     double most) {
+  if (!share || *share <= most) return std::nullopt;
+  return Wait(
+      fmt::format("memory pressure: {} waited for memory {:.0f} % of the last 10 s, at most "
+                  "{:.0f} % to start more",
+                  who, *share, most));
+}
+
 std::optional<Verdict> ConsiderPressure(const Reading& reading, std::span<const Admitted> running,
                                         const Budget& budget) {
   // When nothing of ours runs the pressure is not ours, and waiting would not end it.
   if (running.empty()) return std::nullopt;
-  const auto over = [](std::optional<double> share, double most) { return share && *share > most; };
-  if (over(reading.memory_full, budget.memory_full_most)) {
-    return Wait(
-        fmt::format("memory pressure: all waited for memory {:.0f} % of the last 10 s, at "
-                    "most {:.0f} % to start more",
-                    *reading.memory_full, budget.memory_full_most));
+  if (auto verdict = ConsiderStall("all", reading.memory_full, budget.memory_full_most)) {
+    return verdict;
   }
-  if (over(reading.memory_some, budget.memory_some_most)) {
-    return Wait(
-        fmt::format("memory pressure: some waited for memory {:.0f} % of the last 10 s, at "
-                    "most {:.0f} % to start more",
-                    *reading.memory_some, budget.memory_some_most));
-  }
-  return std::nullopt;
+  return ConsiderStall("some", reading.memory_some, budget.memory_some_most);
 }
 
 std::optional<Verdict> ConsiderCpus(const Need& need, const Reading& reading,
@@ -124,10 +123,11 @@ std::optional<Verdict> ConsiderMemory(const Need& need, const Reading& reading,
   }
   // What nobody is sure of is tried alone.
   if (running.empty() && (too_large || need.memory_by == KnownBy::kGuess)) return std::nullopt;
-  const auto free = FreeMemory(reading, running, budget);
-  if (!free || need.memory <= *free) return std::nullopt;
-  return Wait("memory: " + AmountsText(*Available(reading), budget.memory_reserve,
-                                       PromisedMemory(reading, running, budget), need.memory));
+  const auto available = Available(reading);
+  if (!available) return std::nullopt;
+  const Bytes promised = PromisedMemory(reading, running, budget);
+  if (need.memory <= Less(*available, budget.memory_reserve + promised)) return std::nullopt;
+  return Wait("memory: " + AmountsText(*available, budget.memory_reserve, promised, need.memory));
 }
 
 struct GpuRoom {
@@ -156,25 +156,25 @@ Verdict ConsiderGpu(const Need& need, const Reading& reading, std::span<const Ad
   if (need.gpu_memory == 0) return {};
   if (!reading.gpus) return Wait("GPU memory: no GPU can be read now");
   if (reading.gpus->empty()) return Never("GPU memory: no GPU is known");
-  std::optional<GpuRoom> best;
+  GpuRoom best;
   Bytes largest = 0;
   for (const GpuMemory& gpu : *reading.gpus) {
     largest = std::max(largest, Less(gpu.total, budget.gpu_memory_reserve));
     const GpuRoom room = RoomOn(gpu, reading, running, budget);
-    if (!best || room.free > best->free) best = room;
+    if (best.gpu == nullptr || room.free > best.free) best = room;
   }
   Verdict admitted;
-  admitted.gpu = best->gpu->uuid;
-  if (need.gpu_memory <= best->free) return admitted;
+  admitted.gpu = best.gpu->uuid;
+  if (need.gpu_memory <= best.free) return admitted;
   if (need.gpu_memory > largest) {
     if (need.gpu_memory_by == KnownBy::kDeclared) {
       return Never(fmt::format("GPU memory: a step takes {}, the largest GPU has {} to give",
                                FormatBytes(need.gpu_memory), FormatBytes(largest)));
     }
-    if (!best->in_use) return admitted;
+    if (!best.in_use) return admitted;
   }
-  return Wait("GPU memory: " + AmountsText(Less(best->gpu->total, best->gpu->used),
-                                           budget.gpu_memory_reserve, best->promised,
+  return Wait("GPU memory: " + AmountsText(Less(best.gpu->total, best.gpu->used),
+                                           budget.gpu_memory_reserve, best.promised,
                                            need.gpu_memory));
 }
 

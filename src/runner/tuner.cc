@@ -97,8 +97,8 @@ void Tuner::Hard(nanoseconds now, HardSignal signal) {
   hard_count_ = std::min(hard_count_ + 1, kMostDoublings);
   base_workers_ = std::min(base_workers_, Ceiling());
   goal_ = base_workers_;
-  base_.reset();
-  tried_.reset();
+  base_ = {};
+  tried_ = {};
   doubling_ = up_failed_ = down_failed_ = frozen_ = false;
   Move(now, std::max(options_.least, before / 2), Phase::kRecover);
   Say(now, before,
@@ -123,8 +123,8 @@ void Tuner::Pass(nanoseconds now, std::uint64_t remaining, unsigned running) {
     if (StillOld(now, running)) return;
     measurement_.emplace(now, workers_, options_.shortest_window);
     measurement_->Running(now, running);
-  } else if (LongEnough(now)) {
-    OnMeasured(now);
+  } else if (const auto seen = Measured(now, *measurement_)) {
+    OnMeasured(now, *seen, measurement_->filled());
   }
 }
 
@@ -148,25 +148,28 @@ bool Tuner::StillOld(nanoseconds now, unsigned running) {
          std::max(typical_.median().value_or(nanoseconds(0)), options_.shortest_window);
 }
 
-bool Tuner::LongEnough(nanoseconds now) const {
-  const auto seen = measurement_->Result();
-  if (!seen || seen->steps < kFewestSteps) return false;
-  if (now - measurement_->begun() < 2 * typical_.median().value_or(nanoseconds(0))) return false;
+// What was measured, once that is long enough.
+std::optional<Throughput> Tuner::Measured(nanoseconds now, const Measurement& measurement) const {
+  auto seen = measurement.Result();
+  if (!seen || seen->steps < kFewestSteps) return std::nullopt;
+  if (now - measurement.begun() < 2 * typical_.median().value_or(nanoseconds(0))) {
+    return std::nullopt;
+  }
   const std::uint64_t enough =
       std::clamp<std::uint64_t>(remaining_ / kShareOfRest, std::uint64_t{3} * workers_,
                                 std::max<std::uint64_t>(kMostSteps, std::uint64_t{3} * workers_));
-  if (seen->steps >= enough) return true;
-  if (phase_ == Phase::kTry && base_) {
-    const LogRate gain = GainBetween(*base_, *seen);
-    return std::abs(gain.value) > kClearErrors * gain.error && std::abs(gain.value) > kLeastGain;
+  if (seen->steps >= enough) return seen;
+  bool sure =
+      std::min(seen->counted.error, seen->little.error) < (doubling_ ? kSureToDouble : kSure);
+  if (phase_ == Phase::kTry && base_.workers > 0) {
+    const LogRate gain = GainBetween(base_, *seen);
+    sure = std::abs(gain.value) > std::max(kClearErrors * gain.error, kLeastGain);
   }
-  const double error = std::min(seen->counted.error, seen->little.error);
-  return error < (doubling_ ? kSureToDouble : kSure);
+  if (!sure) return std::nullopt;
+  return seen;
 }
 
-void Tuner::OnMeasured(nanoseconds now) {
-  const Throughput seen = *measurement_->Result();
-  const bool filled = measurement_->filled();
+void Tuner::OnMeasured(nanoseconds now, const Throughput& seen, bool filled) {
   Remember(seen);
   switch (phase_) {
     case Phase::kBase:
@@ -193,16 +196,16 @@ void Tuner::OnMeasured(nanoseconds now) {
 }
 
 void Tuner::Judge(nanoseconds now, const Throughput& tried) {
-  const LogRate gain = GainBetween(*base_, tried);
+  const LogRate gain = GainBetween(base_, tried);
   const bool weak = gain.value < kWeak * std::log(1.0 * tried.workers / base_workers_);
   const bool fewer = tried.workers < base_workers_ && IsAsGood(gain);
-  if (fewer || (IsBetter(gain) && !weak)) return Accept(now, tried, *base_, gain.value);
+  if (fewer || (IsBetter(gain) && !weak)) return Accept(now, tried, base_, gain.value);
   std::string_view verdict = "no clear gain, ";
   if (IsBetter(gain)) verdict = "to be sure, ";
   if (gain.value < -kErrors * gain.error) verdict = "";
   tried_ = tried;
   Say(now, workers_,
-      fmt::format("{}: {}: {}back to {}", WorkersText(workers_), Comparison(*base_, gain.value),
+      fmt::format("{}: {}: {}back to {}", WorkersText(workers_), Comparison(base_, gain.value),
                   verdict, base_workers_));
   GoBack(now, Phase::kAgain);
 }
@@ -214,10 +217,10 @@ void Tuner::GoBack(nanoseconds now, Phase phase) {
 
 void Tuner::JudgeAgain(nanoseconds now, const Throughput& again) {
   Throughput middle = again;
-  middle.counted = Between(base_->counted, again.counted);
-  middle.little = Between(base_->little, again.little);
-  const Throughput tried = *tried_;
-  tried_.reset();
+  middle.counted = Between(base_.counted, again.counted);
+  middle.little = Between(base_.little, again.little);
+  const Throughput tried = tried_;
+  tried_ = {};
   const LogRate gain = GainBetween(middle, tried);
   base_ = again;
   if (IsBetter(gain)) {
@@ -270,13 +273,13 @@ void Tuner::Settle(nanoseconds now) {
   wait_ = std::uniform_int_distribution<unsigned>(4, 10)(random_) << std::min(fruitless_, 4u);
   Say(now, before,
       fmt::format("{}: {}, nothing better beside it: stay", WorkersText(base_workers_),
-                  RateText(base_->rate)));
+                  RateText(base_.rate)));
 }
 
 void Tuner::WatchSettled(nanoseconds now, const Throughput& seen) {
-  const LogRate change = GainBetween(*base_, seen);
+  const LogRate change = GainBetween(base_, seen);
   const bool other = std::abs(change.value) > std::max(kChanged, kChangedErrors * change.error);
-  const std::string text = Comparison(*base_, change.value);
+  const std::string text = Comparison(base_, change.value);
   base_ = seen;
   if (!other && wait_ > 0) {
     --wait_;
@@ -296,13 +299,13 @@ void Tuner::WatchSettled(nanoseconds now, const Throughput& seen) {
 void Tuner::Freeze(nanoseconds now) {
   const unsigned before = workers_;
   bool keep = phase_ != Phase::kTry;
-  if (!keep && base_ && measurement_) {
+  if (!keep && base_.workers > 0 && measurement_) {
     const auto seen = measurement_->Result();
-    keep = seen && GainBetween(*base_, *seen).value > 0;
+    keep = seen && GainBetween(base_, *seen).value > 0;
   }
   if (keep) base_workers_ = workers_;
   frozen_ = true;
-  tried_.reset();
+  tried_ = {};
   Move(now, base_workers_, Phase::kBase);
   Say(now, before,
       fmt::format("{}: fewer than {} {} are left for each: nothing is changed any more",

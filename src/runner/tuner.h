@@ -110,8 +110,8 @@ class Tuner {
 
   void Move(nanoseconds now, unsigned workers, Phase phase);
   bool StillOld(nanoseconds now, unsigned running);
-  bool LongEnough(nanoseconds now) const;
-  void OnMeasured(nanoseconds now);
+  std::optional<Throughput> Measured(nanoseconds now, const Measurement& measurement) const;
+  void OnMeasured(nanoseconds now, const Throughput& seen, bool filled);
   void Judge(nanoseconds now, const Throughput& tried);
   void JudgeAgain(nanoseconds now, const Throughput& again);
   void TryNext(nanoseconds now);
@@ -143,8 +143,8 @@ class Tuner {
   std::optional<Measurement> measurement_;  // none while steps of before the change run
   std::optional<nanoseconds> changed_;
   unsigned base_workers_ = 1;
-  std::optional<Throughput> base_;
-  std::optional<Throughput> tried_;  // that failed, to be judged again
+  Throughput base_;   // of no workers: not measured
+  Throughput tried_;  // that failed, to be judged again
   bool doubling_ = true;
   bool up_failed_ = false;
   bool down_failed_ = false;
