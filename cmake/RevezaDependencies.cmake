@@ -104,6 +104,17 @@ foreach(library IN ITEMS rdkafka httplib)
   endif()
 endforeach()
 
+# What serves figures to Prometheus. Without it all but `reveza metrics` is built.
+if(PkgConfig_FOUND)
+  pkg_check_modules(prometheus-cpp QUIET IMPORTED_TARGET prometheus-cpp-pull prometheus-cpp-core)
+endif()
+if(TARGET PkgConfig::prometheus-cpp)
+  add_library(reveza_prometheus INTERFACE)
+  target_link_libraries(reveza_prometheus INTERFACE PkgConfig::prometheus-cpp)
+else()
+  message(STATUS "No prometheus-cpp (tools/setup.sh installs it): `reveza metrics` is not built")
+endif()
+
 # What signs the few requests to buckets that Arrow has no call for; cpp-httplib needs it as well.
 find_package(OpenSSL QUIET COMPONENTS Crypto)
 

@@ -1,6 +1,7 @@
 # What `make install` puts where. Included last: it installs the targets that exist.
 #
-#   bin/                       reveza, revezad, the program that `reveza demo` starts; fraudgen
+#   bin/                       reveza, reveza-metrics, revezad, the program that `reveza demo` starts;
+#                              fraudgen
 #   lib/reveza/                libreveza.so, preloaded into programs; never a place that ld.so looks
 #   lib/reveza/reveza-supervisor   what `reveza jobs` starts beside each of its workers
 #   lib/reveza/fakecuda/       the driver that needs no GPU
@@ -13,7 +14,7 @@
 # The programs find lib/reveza beside their own bin/, so the folder names are fixed and the tree can
 # be moved.
 
-foreach(program IN ITEMS reveza_cli revezad reveza_demo_worker)
+foreach(program IN ITEMS reveza_cli revezad reveza_demo_worker reveza_metrics)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION bin)
   endif()

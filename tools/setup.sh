@@ -23,7 +23,8 @@ cd "$(dirname "$0")/.."
 
 build_packages=(g++ make cmake ninja-build ccache mold python3-venv libfmt-dev libspdlog-dev
   libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev libsqlite3-dev libgtest-dev
-  libbenchmark-dev pkgconf librdkafka-dev libcpp-httplib-dev libncurses-dev)
+  libbenchmark-dev pkgconf librdkafka-dev libcpp-httplib-dev libncurses-dev
+  prometheus-cpp-dev)
 check_packages=(git clang-format-19 clang-tidy-19)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 browser_packages=(chromium)

@@ -15,6 +15,7 @@
 #include "demo.h"
 #include "doctor_command.h"
 #include "exit_status.h"
+#include "metrics_command.h"
 #include "platform/runtime_paths.h"
 #include "run.h"
 #include "top_command.h"
@@ -79,6 +80,7 @@ struct OwnCommandLine {
 };
 constexpr auto kOwnCommandLines = std::to_array<OwnCommandLine>({
     {"doctor", "Say why a process or this machine cannot run more in parallel", DoctorCommand},
+    {"metrics", "Serve figures of all that to Prometheus", MetricsCommand},
     {"top", "Show machine, GPUs, programs and jobs, live", Top},
 });
 

@@ -49,7 +49,7 @@ class Top : public testing::Test {
   }
   std::string Command(const std::string& arguments) const {
     return fmt::format(
-        "env -u REVEZA_SOCKET XDG_RUNTIME_DIR={0} XDG_CONFIG_HOME={0} LC_ALL=C.UTF-8 "
+        "env REVEZA_SOCKET={0}/none.sock XDG_RUNTIME_DIR={0} XDG_CONFIG_HOME={0} LC_ALL=C.UTF-8 "
         "TERM=xterm {1} top {2}",
         folder_.path().string(), REVEZA_PROGRAM, arguments);
   }

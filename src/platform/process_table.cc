@@ -18,6 +18,7 @@ namespace reveza::platform {
 namespace {
 
 constexpr std::size_t kMostText = 64 * 1024;
+constexpr std::size_t kOnePiece = 2048;
 
 struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }
@@ -148,6 +149,8 @@ std::optional<std::string_view> ProcessReader::Read(pid_t pid, const char* name)
     if (got < 0) return std::nullopt;
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
+    // What is much less than a page comes in one piece: no need to ask for the end.
+    if (size < kOnePiece && size < buffer_.size()) break;
   }
   return std::string_view(buffer_.data(), size);
 }

@@ -1,0 +1,109 @@
+"""What `reveza top` costs; started by bench/top.sh.
+
+  top.py REVEZA PROCESSES SECONDS
+"""
+
+import json
+import os
+import pathlib
+import resource
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+
+def cpu_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def serve_job(path: pathlib.Path, pids: list[int]) -> None:
+    """Plays a runner whose steps are `pids`."""
+    running = [{"step": i, "label": f"n={i}", "pid": pid, "state": "running"}
+               for i, pid in enumerate(pids)]
+    answer = json.dumps({"version": 1, "id": "sleepers", "name": "sleepers", "pid": os.getpid(),
+                         "state": "running", "steps": {"all": len(pids), "running": len(pids)},
+                         "running": running}).encode() + b"\n"
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen(16)
+
+    def serve() -> None:
+        while True:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(answer)
+
+    threading.Thread(target=serve, daemon=True).start()
+
+
+def run_top(program: str, seconds: int, folder: str, *options: str) -> tuple[float, dict]:
+    """The share of a core that it took, its start included, and the last snapshot."""
+    environment = os.environ | {"XDG_RUNTIME_DIR": folder,
+                                "REVEZA_SOCKET": os.path.join(folder, "none.sock")}
+    before = cpu_of_children()
+    output = subprocess.run([program, "top", "--loop", "--count", str(seconds), *options],
+                            check=True, env=environment, stdout=subprocess.PIPE).stdout
+    share = (cpu_of_children() - before) / seconds
+    return share, {} if "--csv" in options else json.loads(output.splitlines()[-1])
+
+
+def read_alone(files: list[str], pids: list[str]) -> float:
+    """CPU seconds of opening and reading these files of these processes once."""
+    begin = time.process_time()
+    for pid in pids:
+        for name in files:
+            try:
+                fd = os.open(f"/proc/{pid}/{name}", os.O_RDONLY)
+            except OSError:
+                continue
+            try:
+                os.read(fd, 8192)
+            except OSError:
+                pass
+            os.close(fd)
+    return time.process_time() - begin
+
+
+def main() -> int:
+    program, count, seconds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    sleepers = [subprocess.Popen(["sleep", "600"]) for _ in range(count)]
+    try:
+        time.sleep(1)
+        pids = [entry for entry in os.listdir("/proc") if entry.isdigit()]
+        stat = min(read_alone(["stat"], pids) for _ in range(5))
+        own = [str(sleeper.pid) for sleeper in sleepers]
+        dear = min(read_alone(["smaps_rollup", "status"], own) for _ in range(3))
+        print(f"{len(pids)} processes; from Python, reading stat of all takes {stat * 1e3:.1f} ms, "
+              f"smaps_rollup and status of the {count} takes {dear * 1e3:.1f} ms")
+        with tempfile.TemporaryDirectory() as folder:
+            share, snapshot = run_top(program, seconds, folder)
+            print(f"they are nobody's: {share:.2%} of a core "
+                  f"({snapshot['process_files_read']} files a look); "
+                  f"reading stat alone: {stat:.2%}")
+            jobs = pathlib.Path(folder, "reveza", "jobs")
+            jobs.mkdir(parents=True)
+            serve_job(jobs / "sleepers.sock", [sleeper.pid for sleeper in sleepers])
+            share, snapshot = run_top(program, seconds, folder)
+            known = sum(step["use"]["proportional"] is not None
+                        for step in snapshot["jobs"][0]["running"])
+            as_rows, _ = run_top(program, seconds, folder, "--csv")
+            print(f"the same with --csv: {as_rows:.2%} of a core")
+            alone = stat + dear / 10
+            print(f"they are the steps of a job: {share:.2%} of a core ({known} with PSS, "
+                  f"{snapshot['process_files_read']} files the last look); "
+                  f"reading the same files alone: {alone:.2%}")
+    finally:
+        for sleeper in sleepers:
+            sleeper.kill()
+        for sleeper in sleepers:
+            sleeper.wait()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
