@@ -1,0 +1,99 @@
+#include "dry_run.h"
+
+#include <gtest/gtest.h>
+
+namespace reveza::cli {
+namespace {
+
+DryRunView View() {
+  return {.topology = {{.number = 0, .cores = {0, 1, 2, 3}}},
+          .cores = 4,
+          .environment = [](const char* name) -> std::optional<std::string> {
+            if (std::string_view(name) == "MKL_NUM_THREADS") return "3";
+            if (std::string_view(name) == "TOKEN") return "a secret";
+            return std::nullopt;
+          }};
+}
+
+ParsedRun Seeds(int count) {
+  ParsedRun run;
+  run.job.name = "sweep";
+  run.named = true;
+  auto& command = run.job.commands.emplace_back();
+  command.arguments = {"./simulate", "--seed", "{seed}", "{from}-{to}"};
+  command.folder = "/here";
+  command.environment = {{"A", "x {seed}"}};
+  command.identity_variables = {"TOKEN"};
+  command.claim.memory = 2 * kGiB;
+  command.cycles = runner::Cycles{.count = 500, .chain = 50};
+  for (int i = 1; i <= count; ++i) {
+    run.job.steps.emplace_back().parameters = {{"seed", std::to_string(i)}};
+  }
+  run.request.workers = 2;
+  return run;
+}
+
+TEST(DryRunText, ShowsWhatWouldRun) {
+  EXPECT_EQ(DryRunText(Seeds(5), View()), R"(job sweep: 5 steps, 1 command
+  workers    2
+
+  command    ./simulate --seed {seed} {from}-{to}
+  folder     /here
+  claims     cores learned, memory 2 GiB, GPU memory learned
+  cycles     500, 50 in each process
+
+  step 1     A='x 1' ./simulate --seed 1 1-50
+  step 2     A='x 2' ./simulate --seed 2 1-50
+  step 3     A='x 3' ./simulate --seed 3 1-50
+  ...        2 more
+
+environment
+  OMP_NUM_THREADS=2            threads of OpenMP for a share of 2 cores
+  OPENBLAS_NUM_THREADS=2       threads of OpenBLAS for a share of 2 cores
+  NUMEXPR_NUM_THREADS=2        threads of NumExpr for a share of 2 cores
+  RAYON_NUM_THREADS=2          threads of Rayon for a share of 2 cores
+  MALLOC_ARENA_MAX=2           glibc would make up to 8 pools of memory for each core of the machine, in each worker
+  MKL_NUM_THREADS=3            set by you; more than its share of 2 cores: 2 workers will have more threads than there are cores
+  A=x {seed}                   of the job
+  TOKEN=...                    part of each step's identity
+  cores                        any core: there is one NUMA node, and the kernel places it best
+
+nothing was run
+)");
+}
+
+TEST(DryRunText, NeverShowsTheValueOfAnIdentityVariable) {
+  EXPECT_EQ(DryRunText(Seeds(1), View()).find("a secret"), std::string::npos);
+}
+
+TEST(DryRunText, SaysWhatIsFoundLater) {
+  ParsedRun run = Seeds(1);
+  run.request.workers.reset();
+  run.request.max_workers = 3;
+  run.named = false;
+  run.notes = {"something"};
+  const std::string text = DryRunText(run, View());
+  EXPECT_NE(text.find("1 step, 1 command; named after its command"), std::string::npos) << text;
+  EXPECT_NE(text.find("found while it runs, at most 3"), std::string::npos);
+  EXPECT_NE(text.find("OMP_NUM_THREADS=4"), std::string::npos) << "the first worker has all";
+  EXPECT_NE(text.find("note: something\n"), std::string::npos);
+  EXPECT_EQ(text.find(" more\n"), std::string::npos) << "no more steps than there are";
+}
+
+TEST(DryRunText, ShowsShellsAndWhatWaits) {
+  ParsedRun run = Seeds(2);
+  run.job.commands[0] = {};
+  run.job.commands[0].shell = true;
+  run.job.commands[0].arguments = {"echo {seed} | wc"};
+  run.job.steps[1].after = {0};
+  const std::string text = DryRunText(run, View());
+  EXPECT_NE(text.find("command    /bin/sh -c 'echo {seed} | wc'"), std::string::npos) << text;
+  EXPECT_NE(text.find("step 2     /bin/sh -c 'echo 2 | wc'   (after 1 step)"), std::string::npos);
+}
+
+TEST(DryRunText, OfThisMachineIsThere) {
+  EXPECT_NE(DryRunText(Seeds(1)).find("nothing was run"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace reveza::cli
