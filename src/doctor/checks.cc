@@ -21,6 +21,7 @@ constexpr std::array kChecks = {
     Check{"variables for threads", seconds(10), CheckThreadVariables},
     Check{"what threads do", seconds(30), CheckActivity},
     Check{"variables for CUDA", seconds(10), CheckCudaEnvironment},
+    Check{"GPUs", seconds(20), CheckGpus},
 };
 
 }  // namespace

@@ -38,7 +38,8 @@ Findings CheckRuntimes(const Subject& subject);
 Findings CheckThreadVariables(const Subject& subject);
 Findings CheckActivity(const Subject& subject);
 
-// CUDA: what the environment asks of it.
+// CUDA: what the environment asks of it, and the GPUs.
 Findings CheckCudaEnvironment(const Subject& subject);
+Findings CheckGpus(const Subject& subject);
 
 }  // namespace reveza::doctor
