@@ -39,13 +39,28 @@ Json ToJson(const platform::Pressures& pressures) {
           {"io", ToJson(pressures.io)}};
 }
 
+// An initializer list copies all that is in it: too dear for the thousands of steps of a job.
+class Fields {
+ public:
+  Fields& Add(const char* key, Json value) {
+    object_.get_ref<Json::object_t&>().emplace_back(key, std::move(value));
+    return *this;
+  }
+  Json Take() { return std::move(object_); }
+
+ private:
+  Json object_ = Json::object();
+};
+
 Json ToJson(const Use& use) {
-  return {{"cpu", OrNull(use.cpu)},
-          {"threads", OrNull(use.threads)},
-          {"processes", OrNull(use.processes)},
-          {"resident", OrNull(use.resident)},
-          {"proportional", OrNull(use.proportional)},
-          {"peak", OrNull(use.peak)}};
+  return Fields()
+      .Add("cpu", OrNull(use.cpu))
+      .Add("threads", OrNull(use.threads))
+      .Add("processes", OrNull(use.processes))
+      .Add("resident", OrNull(use.resident))
+      .Add("proportional", OrNull(use.proportional))
+      .Add("peak", OrNull(use.peak))
+      .Take();
 }
 
 Json ToJson(const Machine& machine) {
@@ -117,18 +132,20 @@ Json ToJson(const Client& client) {
 Json ToJson(const Step& step) {
   Json cycle = nullptr;
   if (step.cycle) cycle = {{"done", step.cycle->done}, {"all", step.cycle->all}};
-  return {{"step", step.number},
-          {"label", step.label},
-          {"attempt", OrNull(step.attempt)},
-          {"pid", PidOrNull(step.pid)},
-          {"state", step.state},
-          {"since", OrNull(step.since)},
-          {"memory", OrNull(step.memory)},
-          {"peak", OrNull(step.peak)},
-          {"claim", OrNull(step.claim)},
-          {"gpu_memory", OrNull(step.gpu_memory)},
-          {"cycle", std::move(cycle)},
-          {"use", ToJson(step.use)}};
+  return Fields()
+      .Add("step", step.number)
+      .Add("label", step.label)
+      .Add("attempt", OrNull(step.attempt))
+      .Add("pid", PidOrNull(step.pid))
+      .Add("state", step.state)
+      .Add("since", OrNull(step.since))
+      .Add("memory", OrNull(step.memory))
+      .Add("peak", OrNull(step.peak))
+      .Add("claim", OrNull(step.claim))
+      .Add("gpu_memory", OrNull(step.gpu_memory))
+      .Add("cycle", std::move(cycle))
+      .Add("use", ToJson(step.use))
+      .Take();
 }
 
 Json ToJson(const Job& job) {

@@ -160,7 +160,7 @@ void DrawGpu(Page& page, const Gpu& gpu, bool both_lines) {
   const auto full = gpu.resident ? gpu.resident : gpu.used;
   const bool known = whole && full && *whole > 0;
   page.canvas.Put(kBarAt, Bar(Value(full), gpu.resident ? Value(gpu.external) : 0, Value(whole)),
-                  known ? StyleOf(Value(full) / Value(whole)) : Style::kDim);
+                  known ? Style::kGood : Style::kDim);  // a full card is what it is for
   std::string text = fmt::format("{} of {}", ShortBytes(full), ShortBytes(whole));
   if (gpu.swapped) text += fmt::format(", {} swapped", ShortBytes(gpu.swapped));
   text += "  SM " + Percent(gpu.sm_active);
@@ -172,7 +172,8 @@ void DrawGpu(Page& page, const Gpu& gpu, bool both_lines) {
   text = fmt::format("link out {}, in {}; swaps {} + {}", ShortRate(gpu.link_out),
                      ShortRate(gpu.link_in), ShortRate(gpu.swap_out), ShortRate(gpu.swap_in));
   if (gpu.handovers && gpu.handovers->count > 0) {
-    text += fmt::format("; {} handovers, {}", gpu.handovers->count,
+    const auto count = gpu.handovers->count;
+    text += fmt::format("; {} handover{}, {}", count, count == 1 ? "" : "s",
                         Seconds(gpu.handovers->mean_seconds));
   }
   page.canvas.Put(kBarAt, text);
