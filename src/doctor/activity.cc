@@ -65,7 +65,9 @@ std::optional<Activity> WatchThreads(pid_t pid, const std::filesystem::path& roo
 }
 
 Finding JudgeLock(const std::string& called, const Activity& activity, double share) {
-  const bool one = activity.runnable >= 0.6 && activity.runnable < 1.6 && activity.cpus < 1.4;
+  // Those that wake to look for the lock wait for a CPU where others are busy: not quite one.
+  const double few = std::max(1.6, 0.5 * activity.busy);
+  const bool one = activity.runnable >= 0.6 && activity.runnable < few && activity.cpus < 1.4;
   const bool many = activity.waiting >= 2;
   const bool bound = one && many && share >= 1.9 && activity.samples >= kEnoughSamples;
   return {

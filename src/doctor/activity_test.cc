@@ -34,6 +34,11 @@ TEST(GilBound, IsOneThatRunsAndManyThatWait) {
   const Activity bound{.samples = 50, .runnable = 1.1, .busy = 4, .waiting = 4, .cpus = 1.0};
   EXPECT_EQ(JudgeLock("x", bound, 8).severity, Severity::kWarning);
   EXPECT_EQ(JudgeLock("x", bound, 1).severity, Severity::kFine) << "there is one CPU only";
+  Activity crowded = bound;  // on a machine where others are busy
+  crowded.busy = 9;
+  crowded.runnable = 2.5;
+  crowded.cpus = 0.4;
+  EXPECT_EQ(JudgeLock("x", crowded, 8).severity, Severity::kWarning);
   Activity parallel = bound;
   parallel.runnable = 3.9;
   parallel.cpus = 3.9;
@@ -68,7 +73,7 @@ TEST(GilBound, IsSeenInAPythonProgramWithThreads) {
            "def work():\n"
            "    x = 0\n"
            "    while True: x += 1\n"
-           "for i in range(4): threading.Thread(target=work, daemon=True).start()\n"
+           "for i in range(8): threading.Thread(target=work, daemon=True).start()\n"
            "sys.stdout.write('go'); sys.stdout.flush()\n"
            "work()\n",
            nullptr);

@@ -42,10 +42,10 @@ Finding AddressSpace(const ProcessView& process, std::uint64_t limit, bool gpu_h
           "systemd-run --user --scope -p MemoryMax=8G -- COMMAND"};
   const std::uint64_t used =
       process.use.address_peak.value_or(process.use.address_space.value_or(0));
-  if (used > 0) finding.observed += fmt::format(", and has used {}", FormatBytes(used));
+  if (used > 0) finding.observed += fmt::format(", has used {}", FormatBytes(used));
   if (UsesCuda(process)) {
     finding.severity = Severity::kFatal;
-    finding.observed += ", and has CUDA's driver loaded";
+    finding.observed += ", and has loaded CUDA's driver";
     finding.why = fmt::format(
         "CUDA reserves far more address space than it uses (64 GiB and more "
         "for a small program); {}",

@@ -105,6 +105,15 @@ TEST(AddressSpace, ChildrenAreLookedAtToo) {
   EXPECT_EQ(SeverityOf(CheckAddressSpace(subject), Id::kAddressSpace), Severity::kWarning);
 }
 
+TEST(Look, CallsAProgramByItsNameAndArguments) {
+  const TestingDirectory root;
+  root.Write("proc/5/cmdline", std::string("/usr/bin/python3\0/data/train.py\0", 34));
+  const auto view = Look(5, root.path());
+  ASSERT_TRUE(view);
+  EXPECT_EQ(Called(*view), "python3 /data/train.py (pid 5)");
+  EXPECT_FALSE(Look(6, root.path()));
+}
+
 TEST(MapCount, IsComparedWithTheKernels) {
   const TestingDirectory root;
   for (const auto& [maps, severity] :

@@ -84,7 +84,11 @@ std::size_t StackOf(const ProcessView& process) {
 Findings CheckThreads(const Subject& subject) {
   const auto processes = Processes(subject);
   if (processes.empty()) return {};
-  const ProcessView& process = processes.front();
+  // One with a limit has more to say than the shell that started it.
+  const auto limited = std::ranges::find_if(processes, [](const ProcessView& view) {
+    return view.limits && (view.limits->address_space.soft || view.limits->data.soft);
+  });
+  const ProcessView& process = limited == processes.end() ? processes.front() : *limited;
   const std::uint64_t wanted = subject.deep ? kDeepTries : kTries;
   const Room room = RoomFor(wanted, subject);
   pthread_attr_t attributes;

@@ -62,6 +62,9 @@ std::optional<ProcessView> Look(pid_t pid, const fs::path& root) {
   ProcessView view;
   view.pid = pid;
   view.name = pid == 0 ? "" : platform::ProcessCommand(pid, root);
+  // The program without its folder: what is behind it says more.
+  const auto folder_end = view.name.substr(0, view.name.find(' ')).rfind('/');
+  if (folder_end != std::string::npos) view.name.erase(0, folder_end + 1);
   if (view.name.size() > kLongestName) view.name = view.name.substr(0, kLongestName - 3) + "...";
   if (auto limits = platform::ReadProcessLimits(pid, root)) view.limits = *limits;
   view.use = platform::ReadProcessUse(pid, root);
