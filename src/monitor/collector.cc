@@ -259,11 +259,9 @@ Use Collector::UseOf(std::span<const pid_t> pids) {
     AddTo(use.resident, std::optional(process->resident));
     const auto dear = dear_.find(pid);
     const bool known = dear != dear_.end() && dear->second.start_ticks == process->start_ticks;
-    if (known && dear->second.proportional) {
-      proportional += *dear->second.proportional;
-    } else {
-      all_dear = false;
-    }
+    const auto share = known ? dear->second.proportional : std::nullopt;
+    proportional += share.value_or(0);
+    all_dear = all_dear && share;
     if (known && pids.size() == 1) use.peak = dear->second.peak;
   }
   if (all_dear && use.processes) use.proportional = proportional;

@@ -55,7 +55,10 @@ class Talk {
                                                     socket_.string(), limit.count())));
   }
 
-  JobAnswer Take() && { return {std::move(socket_), *std::move(answer_), peer_}; }
+  JobAnswer Take() && {
+    auto line = std::move(answer_).value_or(Fail(Error::Code::kInternal, "nobody was asked"));
+    return {std::move(socket_), std::move(line), peer_};
+  }
 
  private:
   void End(Result<std::string> answer) {

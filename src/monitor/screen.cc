@@ -148,8 +148,11 @@ void DrawPressure(Page& page) {
   page.canvas.AddLine();
   page.canvas.Put(0, "PSI", Style::kBold);
   const int at = page.canvas.Put(kBarAt, "waiting for " + PressureTexts(machine.pressure));
-  if (machine.cgroup_pressure != platform::Pressures{}) {
-    page.canvas.Put(at + 2, "cgroup: " + PressureTexts(machine.cgroup_pressure), Style::kDim);
+  if (machine.cgroup_pressure == platform::Pressures{}) return;
+  const std::string cgroup = "cgroup: " + PressureTexts(machine.cgroup_pressure);
+  // Half of it would mislead.
+  if (at + 2 + static_cast<int>(cgroup.size()) <= page.canvas.width()) {
+    page.canvas.Put(at + 2, cgroup, Style::kDim);
   }
 }
 
