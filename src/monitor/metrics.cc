@@ -210,7 +210,9 @@ void AddJob(Samples& samples, const Job& job) {
   }
   samples.Add("reveza_job_memory_bytes", job.use.Memory() ? job.use.Memory() : measured, labels);
   samples.Add("reveza_job_memory_claim_bytes", claims, labels);
-  for (const auto& [name, metric] : job.metrics) {
+  for (const auto& entry : job.metrics) {
+    const std::string& name = entry.first;
+    const MetricSummary& metric = entry.second;
     const auto add = [&](const char* statistic, const std::optional<double>& value) {
       Labels more = with("metric", name);
       more.emplace_back("statistic", statistic);

@@ -16,6 +16,7 @@ namespace {
 struct Node {
   Row row;
   std::vector<Node> below;
+  std::size_t place = 0;  // among its siblings, before they were sorted
 };
 
 std::string Progress(const Job& job) {
@@ -217,16 +218,21 @@ void Sort(std::vector<Node>& nodes, const Arrangement& how) {
     if (how.reverse) std::ranges::reverse(nodes);
     return;
   }
-  std::ranges::stable_sort(nodes, [&](const Node& left, const Node& right) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i].place = i;
+  std::ranges::sort(nodes, [&](const Node& left, const Node& right) {
+    const bool first = left.place < right.place;
     if (how.sort == Column::kName || how.sort == Column::kState) {
       const auto text = [&](const Node& node) -> const std::string& {
         return how.sort == Column::kName ? node.row.name : node.row.state;
       };
-      return how.reverse ? text(right) < text(left) : text(left) < text(right);
+      const int order = text(left).compare(text(right));
+      if (order == 0) return first;
+      return how.reverse ? order > 0 : order < 0;
     }
     const auto a = Number(left.row, how.sort);
     const auto b = Number(right.row, how.sort);
-    if (!a || !b) return a.has_value() && !b;
+    if (a == b) return first;
+    if (!a || !b) return a.has_value();
     return how.reverse ? *a < *b : *b < *a;
   });
 }
