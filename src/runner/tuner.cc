@@ -12,10 +12,11 @@ namespace {
 
 constexpr double kErrors = 2;        // what is better is so by more than so many standard errors,
 constexpr double kLeastGain = 0.02;  // and by more than this
+constexpr unsigned kMostRounds = 2;  // of measuring both again, while it looks better
 constexpr double kNoLoss = 0.01;
 constexpr double kClearErrors = 3;  // ends a measurement early
 constexpr double kSure = 0.01;      // an error that needs no more measuring
-constexpr double kSureToDouble = 0.05;
+constexpr double kSureToDouble = 0.12;
 constexpr double kPaysToDouble = 0.6;  // of the gain that as many more workers could bring
 constexpr double kWeak = 0.25;         // of it: a gain that is believed only when seen twice
 constexpr double kChanged = 0.15;      // a throughput that differs so much is another one
@@ -54,6 +55,12 @@ LogRate Between(const LogRate& first, const LogRate& second) {
   }
   return {weight * first.value + (1 - weight) * second.value,
           std::hypot(weight * first.error, (1 - weight) * second.error)};
+}
+
+Throughput Middle(const Throughput& first, Throughput second) {
+  second.counted = Between(first.counted, second.counted);
+  second.little = Between(first.little, second.little);
+  return second;
 }
 
 bool IsBetter(const LogRate& gain) {
@@ -195,7 +202,8 @@ void Tuner::OnMeasured(nanoseconds now, const Throughput& seen, bool filled) {
   }
 }
 
-void Tuner::Judge(nanoseconds now, const Throughput& tried) {
+void Tuner::Judge(nanoseconds now, const Throughput& seen) {
+  const Throughput tried = tried_.workers == seen.workers ? Middle(tried_, seen) : seen;
   const LogRate gain = GainBetween(base_, tried);
   const bool weak = gain.value < kWeak * std::log(1.0 * tried.workers / base_workers_);
   const bool fewer = tried.workers < base_workers_ && IsAsGood(gain);
@@ -216,17 +224,20 @@ void Tuner::GoBack(nanoseconds now, Phase phase) {
 }
 
 void Tuner::JudgeAgain(nanoseconds now, const Throughput& again) {
-  Throughput middle = again;
-  middle.counted = Between(base_.counted, again.counted);
-  middle.little = Between(base_.little, again.little);
+  const Throughput middle = Middle(base_, again);
   const Throughput tried = tried_;
-  tried_ = {};
   const LogRate gain = GainBetween(middle, tried);
-  base_ = again;
   if (IsBetter(gain)) {
     Move(now, tried.workers, Phase::kTry);
     return Accept(now, tried, middle, gain.value);
   }
+  if (gain.value > std::max(gain.error, kLeastGain) && rounds_ < kMostRounds) {
+    ++rounds_;
+    base_ = middle;
+    Move(now, tried.workers, Phase::kTry);
+    return Say(now, base_workers_, fmt::format("{}: tried once more", WorkersText(workers_)));
+  }
+  base_ = again;
   const bool near = tried.workers == Up().value_or(0) || tried.workers == Down().value_or(0);
   if (near && tried.workers > base_workers_) up_failed_ = true;
   if (near && tried.workers < base_workers_) down_failed_ = true;
@@ -239,10 +250,12 @@ void Tuner::Accept(nanoseconds now, const Throughput& tried, const Throughput& b
   const unsigned old = base_workers_;
   Say(now, old, fmt::format("{}: {}: kept", WorkersText(tried.workers), Comparison(before, gain)));
   const bool up = tried.workers > old;
-  const bool leap = tried.workers != old + StepAt(old) && tried.workers + StepAt(old) != old;
+  const unsigned far = up ? tried.workers - old : old - tried.workers;
+  const bool leap = far > StepAt(old);  // what is between was not measured
   base_workers_ = tried.workers;
   base_ = tried;
   fruitless_ = 0;
+  reach_ = 1;
   if (doubling_) doubling_ = gain > kPaysToDouble * std::log(1.0 * tried.workers / old);
   up_failed_ = !up && !leap;
   down_failed_ = up && !leap;
@@ -251,6 +264,8 @@ void Tuner::Accept(nanoseconds now, const Throughput& tried, const Throughput& b
 }
 
 void Tuner::TryNext(nanoseconds now) {
+  tried_ = {};
+  rounds_ = 0;
   const unsigned ceiling = Ceiling();
   std::optional<unsigned> next;
   if (doubling_ && base_workers_ < ceiling) {
@@ -270,7 +285,7 @@ void Tuner::TryNext(nanoseconds now) {
 void Tuner::Settle(nanoseconds now) {
   const unsigned before = workers_;
   Move(now, base_workers_, Phase::kSettled);
-  wait_ = std::uniform_int_distribution<unsigned>(4, 10)(random_) << std::min(fruitless_, 4u);
+  wait_ = std::uniform_int_distribution<unsigned>(2, 5)(random_) << std::min(fruitless_, 4u);
   Say(now, before,
       fmt::format("{}: {}, nothing better beside it: stay", WorkersText(base_workers_),
                   RateText(base_.rate)));
@@ -292,6 +307,8 @@ void Tuner::WatchSettled(nanoseconds now, const Throughput& seen) {
     ++fruitless_;
   }
   up_failed_ = down_failed_ = false;
+  // A small step brings too little to be seen, perhaps.
+  reach_ = 1 + fruitless_ % 2;
   prefer_up_ = (random_() & 1) == 0;
   TryNext(now);
 }
@@ -342,14 +359,15 @@ unsigned Tuner::Ceiling() const {
 }
 
 std::optional<unsigned> Tuner::Up() const {
-  const unsigned up = std::min(base_workers_ + StepAt(base_workers_), Ceiling());
+  const unsigned up = std::min(base_workers_ + reach_ * StepAt(base_workers_), Ceiling());
   if (up <= base_workers_) return std::nullopt;
   return up;
 }
 
 std::optional<unsigned> Tuner::Down() const {
   if (base_workers_ <= options_.least) return std::nullopt;
-  return std::max(options_.least, base_workers_ - StepAt(base_workers_));
+  const unsigned far = std::min(reach_ * StepAt(base_workers_), base_workers_);
+  return std::max(options_.least, base_workers_ - far);
 }
 
 void Tuner::Remember(const Throughput& seen) {

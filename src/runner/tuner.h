@@ -4,9 +4,9 @@
 // and 2 %, or fewer and as good, else given up. From the first number it doubles while that pays
 // nearly in full; then it goes by one, above eight by an eighth. A try that failed is judged again
 // when the old number has been measured once more after it, so that steps that grow longer or
-// shorter mislead nobody. When neither more nor fewer workers are better it is settled, and tries
-// again now and then, at random times, ever more seldom; soon when the throughput changes by
-// itself.
+// shorter mislead nobody; what looks better and is not sure is measured up to twice more. When
+// neither more nor fewer workers are better it is settled, and tries again now and then, at random
+// times, ever more seldom; soon when the throughput changes by itself.
 //
 // A measurement has at least three windows and lasts two median steps; where steps differ much it
 // goes on for a while (throughput.h). It begins when steps of before the change are through.
@@ -112,7 +112,7 @@ class Tuner {
   bool StillOld(nanoseconds now, unsigned running);
   std::optional<Throughput> Measured(nanoseconds now, const Measurement& measurement) const;
   void OnMeasured(nanoseconds now, const Throughput& seen, bool filled);
-  void Judge(nanoseconds now, const Throughput& tried);
+  void Judge(nanoseconds now, const Throughput& seen);
   void JudgeAgain(nanoseconds now, const Throughput& again);
   void TryNext(nanoseconds now);
   void Accept(nanoseconds now, const Throughput& tried, const Throughput& before, double gain);
@@ -143,8 +143,9 @@ class Tuner {
   std::optional<Measurement> measurement_;  // none while steps of before the change run
   std::optional<nanoseconds> changed_;
   unsigned base_workers_ = 1;
-  Throughput base_;   // of no workers: not measured
-  Throughput tried_;  // that failed, to be judged again
+  Throughput base_;      // of no workers: not measured
+  Throughput tried_;     // that failed, to be judged again
+  unsigned rounds_ = 0;  // in which it was
   bool doubling_ = true;
   bool up_failed_ = false;
   bool down_failed_ = false;
@@ -156,6 +157,7 @@ class Tuner {
   // Settled: measurements until the next try.
   unsigned wait_ = 0;
   unsigned fruitless_ = 0;
+  unsigned reach_ = 1;  // steps that a try goes
 
   // The guard.
   std::optional<unsigned> failed_at_;  // workers with which the last hard signal came

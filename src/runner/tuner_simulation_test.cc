@@ -197,6 +197,12 @@ TEST(TunerSimulation, FindsTheBestOfManyCores) {
   ExpectFound(machine, {.most = 64, .steps = 6000, .settled_after = 3000, .seeds = 10});
 }
 
+TEST(TunerSimulation, FindsAPeakAtTenAmongMany) {
+  const Machine machine{.speed = Scalability(0.02, 0.0098), .step = Lognormal(0.2)};
+  ASSERT_EQ(Best(machine.speed, 32), 10);
+  ExpectFound(machine, {.most = 32, .steps = 3000, .settled_after = 2000, .may_miss = 2});
+}
+
 TEST(TunerSimulation, IsNotMisledByAnUnsteadyMachine) {
   std::vector<double> factors;
   std::mt19937_64 random(3);
