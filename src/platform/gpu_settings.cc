@@ -19,16 +19,17 @@ class Nvml {
  public:
   explicit Nvml(void* library) : library_(library) {}
 
-  // The function of that name, with the type of the declared one.
+  // The function of that name. Only the type of the declared one is used, never its address: there
+  // is no library to link to.
   template <typename Function>
-  Function* Find(const char* name, Function*) const {
+  Function* Find(const char* name) const {
     return reinterpret_cast<Function*>(dlsym(library_, name));
   }
 
   // What the function writes behind its first argument; nothing when it fails.
   template <typename Value, typename Function>
-  std::optional<Value> Get(const char* name, Function* declared, nvmlDevice_t device) const {
-    Function* function = Find(name, declared);
+  std::optional<Value> Get(const char* name, nvmlDevice_t device) const {
+    Function* function = Find<Function>(name);
     Value value{};
     if (function == nullptr || function(device, &value) != NVML_SUCCESS) return std::nullopt;
     return value;
@@ -56,33 +57,30 @@ GpuSettings ReadOne(const Nvml& nvml, nvmlDevice_t device, const Uuid& uuid) {
   GpuSettings gpu;
   gpu.uuid = uuid;
   char name[96] = {};
-  auto* get_name = nvml.Find("nvmlDeviceGetName", &nvmlDeviceGetName);
+  auto* get_name = nvml.Find<decltype(nvmlDeviceGetName)>("nvmlDeviceGetName");
   if (get_name != nullptr && get_name(device, name, sizeof(name)) == NVML_SUCCESS) gpu.name = name;
-  gpu.compute_mode = ModeOf(
-      nvml.Get<nvmlComputeMode_t>("nvmlDeviceGetComputeMode", &nvmlDeviceGetComputeMode, device));
-  const auto persistence = nvml.Get<nvmlEnableState_t>("nvmlDeviceGetPersistenceMode",
-                                                       &nvmlDeviceGetPersistenceMode, device);
+  gpu.compute_mode = ModeOf(nvml.Get<nvmlComputeMode_t, decltype(nvmlDeviceGetComputeMode)>(
+      "nvmlDeviceGetComputeMode", device));
+  const auto persistence = nvml.Get<nvmlEnableState_t, decltype(nvmlDeviceGetPersistenceMode)>(
+      "nvmlDeviceGetPersistenceMode", device);
   if (persistence) gpu.persistent = *persistence == NVML_FEATURE_ENABLED;
-  auto* get_division = nvml.Find("nvmlDeviceGetMigMode", &nvmlDeviceGetMigMode);
+  auto* get_division = nvml.Find<decltype(nvmlDeviceGetMigMode)>("nvmlDeviceGetMigMode");
   unsigned now = 0;
   unsigned later = 0;
   if (get_division != nullptr && get_division(device, &now, &later) == NVML_SUCCESS) {
     gpu.divided = now == NVML_DEVICE_MIG_ENABLE;
   }
-  const auto number = [&](const char* call, auto* declared) {
-    return nvml.Get<unsigned>(call, declared, device);
-  };
-  gpu.link_generation =
-      number("nvmlDeviceGetCurrPcieLinkGeneration", &nvmlDeviceGetCurrPcieLinkGeneration);
-  gpu.best_link_generation =
-      number("nvmlDeviceGetMaxPcieLinkGeneration", &nvmlDeviceGetMaxPcieLinkGeneration);
-  gpu.link_lanes = number("nvmlDeviceGetCurrPcieLinkWidth", &nvmlDeviceGetCurrPcieLinkWidth);
-  gpu.best_link_lanes = number("nvmlDeviceGetMaxPcieLinkWidth", &nvmlDeviceGetMaxPcieLinkWidth);
+  using Number = nvmlReturn_t(nvmlDevice_t, unsigned*);
+  const auto number = [&](const char* call) { return nvml.Get<unsigned, Number>(call, device); };
+  gpu.link_generation = number("nvmlDeviceGetCurrPcieLinkGeneration");
+  gpu.best_link_generation = number("nvmlDeviceGetMaxPcieLinkGeneration");
+  gpu.link_lanes = number("nvmlDeviceGetCurrPcieLinkWidth");
+  gpu.best_link_lanes = number("nvmlDeviceGetMaxPcieLinkWidth");
   return gpu;
 }
 
 void ReadPeers(const Nvml& nvml, const std::vector<nvmlDevice_t>& devices, GpusSetUp& all) {
-  auto* peers = nvml.Find("nvmlDeviceGetP2PStatus", &nvmlDeviceGetP2PStatus);
+  auto* peers = nvml.Find<decltype(nvmlDeviceGetP2PStatus)>("nvmlDeviceGetP2PStatus");
   if (peers == nullptr) return;
   for (std::size_t a = 0; a < devices.size(); ++a) {
     for (std::size_t b = a + 1; b < devices.size(); ++b) {
@@ -98,16 +96,18 @@ void ReadPeers(const Nvml& nvml, const std::vector<nvmlDevice_t>& devices, GpusS
 GpusSetUp ReadAll(const Nvml& nvml) {
   GpusSetUp all;
   char version[96] = {};
-  auto* driver = nvml.Find("nvmlSystemGetDriverVersion", &nvmlSystemGetDriverVersion);
+  auto* driver = nvml.Find<decltype(nvmlSystemGetDriverVersion)>("nvmlSystemGetDriverVersion");
   if (driver != nullptr && driver(version, sizeof(version)) == NVML_SUCCESS) all.driver = version;
-  auto* cuda = nvml.Find("nvmlSystemGetCudaDriverVersion_v2", &nvmlSystemGetCudaDriverVersion_v2);
+  auto* cuda =
+      nvml.Find<decltype(nvmlSystemGetCudaDriverVersion_v2)>("nvmlSystemGetCudaDriverVersion_v2");
   int number = 0;
   if (cuda != nullptr && cuda(&number) == NVML_SUCCESS && number > 0) {
     all.cuda = static_cast<unsigned>(number);
   }
-  auto* count = nvml.Find("nvmlDeviceGetCount_v2", &nvmlDeviceGetCount_v2);
-  auto* handle = nvml.Find("nvmlDeviceGetHandleByIndex_v2", &nvmlDeviceGetHandleByIndex_v2);
-  auto* get_uuid = nvml.Find("nvmlDeviceGetUUID", &nvmlDeviceGetUUID);
+  auto* count = nvml.Find<decltype(nvmlDeviceGetCount_v2)>("nvmlDeviceGetCount_v2");
+  auto* handle =
+      nvml.Find<decltype(nvmlDeviceGetHandleByIndex_v2)>("nvmlDeviceGetHandleByIndex_v2");
+  auto* get_uuid = nvml.Find<decltype(nvmlDeviceGetUUID)>("nvmlDeviceGetUUID");
   unsigned gpus = 0;
   if (count == nullptr || handle == nullptr || get_uuid == nullptr ||
       count(&gpus) != NVML_SUCCESS) {
@@ -138,8 +138,8 @@ Result<GpusSetUp> ReadGpuSettings(const char* name) {
     return Fail(Error::Code::kUnavailable, fmt::format("cannot load {}: {}", name, dlerror()));
   }
   const Nvml nvml(library.get());
-  auto* init = nvml.Find("nvmlInit_v2", &nvmlInit_v2);
-  auto* shutdown = nvml.Find("nvmlShutdown", &nvmlShutdown);
+  auto* init = nvml.Find<decltype(nvmlInit_v2)>("nvmlInit_v2");
+  auto* shutdown = nvml.Find<decltype(nvmlShutdown)>("nvmlShutdown");
   if (init == nullptr || shutdown == nullptr) {
     return Fail(Error::Code::kUnavailable, fmt::format("{} is not an NVML that we know", name));
   }
