@@ -86,8 +86,9 @@ std::string Amount(const platform::Limit& limit) {
   return limit.soft ? FormatBytes(*limit.soft) : "unlimited";
 }
 
-void CheckStack(const ProcessView& process, Findings& findings) {
-  const auto& stack = process.limits->stack;
+void CheckStack(const ProcessView& process, const platform::ProcessLimits& limits,
+                Findings& findings) {
+  const auto& stack = limits.stack;
   const auto threads = process.use.threads.value_or(0);
   if (stack.soft && *stack.soft > kLargeStack) {
     findings.push_back(
@@ -109,8 +110,9 @@ void CheckStack(const ProcessView& process, Findings& findings) {
                                                                   : "2 MiB (unlimited is set)")));
 }
 
-void CheckThreads(const ProcessView& process, Findings& findings) {
-  const auto& limit = process.limits->processes;
+void CheckThreads(const ProcessView& process, const platform::ProcessLimits& limits,
+                  Findings& findings) {
+  const auto& limit = limits.processes;
   if (!limit.soft || *limit.soft >= kFewThreads) {
     findings.push_back(
         Fine(Id::kProcessLimit,
@@ -132,8 +134,9 @@ void CheckThreads(const ProcessView& process, Findings& findings) {
                           limit.hard ? std::to_string(*limit.hard) : "unlimited")});
 }
 
-void CheckFiles(const ProcessView& process, Findings& findings) {
-  const auto& limit = process.limits->open_files;
+void CheckFiles(const ProcessView& process, const platform::ProcessLimits& limits,
+                Findings& findings) {
+  const auto& limit = limits.open_files;
   const auto used = process.use.open_files;
   const bool few = limit.soft && *limit.soft < kFewFiles;
   const bool near = limit.soft && used && Near(*used, *limit.soft);
@@ -157,8 +160,9 @@ void CheckFiles(const ProcessView& process, Findings& findings) {
                           limit.hard ? std::to_string(*limit.hard) : std::string("1048576"))});
 }
 
-void CheckLocked(const ProcessView& process, Findings& findings) {
-  const auto& limit = process.limits->locked_memory;
+void CheckLocked(const ProcessView& process, const platform::ProcessLimits& limits,
+                 Findings& findings) {
+  const auto& limit = limits.locked_memory;
   const bool remote =
       process.maps && platform::FindLibrary(*process.maps, "libibverbs.so").has_value();
   if (!limit.soft || !remote) {
@@ -180,8 +184,9 @@ void CheckLocked(const ProcessView& process, Findings& findings) {
        .fix = "ulimit -l unlimited; in containers --ulimit memlock=-1"});
 }
 
-void CheckData(const ProcessView& process, Findings& findings) {
-  const auto& limit = process.limits->data;
+void CheckData(const ProcessView& process, const platform::ProcessLimits& limits,
+               Findings& findings) {
+  const auto& limit = limits.data;
   if (!limit.soft) {
     findings.push_back(Fine(Id::kDataLimit, fmt::format("data of {}: unlimited", Called(process))));
     return;
@@ -251,11 +256,11 @@ Findings CheckProcessLimits(const Subject& subject) {
   Findings findings;
   for (const ProcessView& process : Processes(subject)) {
     if (!process.limits) continue;
-    CheckData(process, findings);
-    CheckStack(process, findings);
-    CheckThreads(process, findings);
-    CheckFiles(process, findings);
-    CheckLocked(process, findings);
+    CheckData(process, *process.limits, findings);
+    CheckStack(process, *process.limits, findings);
+    CheckThreads(process, *process.limits, findings);
+    CheckFiles(process, *process.limits, findings);
+    CheckLocked(process, *process.limits, findings);
   }
   return findings;
 }

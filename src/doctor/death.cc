@@ -106,7 +106,7 @@ Finding ThreadLocalData(const Death& death, const std::filesystem::path& root) {
 }
 
 Finding OutOfMemory(const Death& death, const std::filesystem::path& root) {
-  const auto memory = platform::ReadCgroupMemory(0, root);
+  const auto memory = death.memory ? death.memory : platform::ReadCgroupMemory(0, root);
   const std::uint64_t kills = *death.kills_after - *death.kills_before;
   return {.id = Id::kOutOfMemoryKill,
           .severity = Severity::kFatal,
@@ -132,7 +132,7 @@ Finding NoThread(const Death& death, const std::filesystem::path& root) {
                   .limit = "",
                   .why = "the kernel, or the C library for a thread's stack, said EAGAIN",
                   .fix = "fewer threads: OMP_NUM_THREADS; see reveza doctor -v for the limits"};
-  const auto tasks = platform::ReadCgroupTasks(0, root);
+  const auto tasks = death.tasks ? death.tasks : platform::ReadCgroupTasks(0, root);
   if (tasks && (Near(tasks->used, tasks->limit) || Near(death.use.threads, tasks->limit))) {
     finding.id = Id::kCgroupPids;
     finding.limit = fmt::format("pids.max = {} in {}", tasks->limit, tasks->folder);

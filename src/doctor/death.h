@@ -8,6 +8,7 @@
 #include <string>
 
 #include "doctor/finding.h"
+#include "platform/cgroup.h"
 #include "platform/process_limits.h"
 
 namespace reveza::doctor {
@@ -24,6 +25,9 @@ struct Death {
   std::optional<std::uint64_t> maps;          // the most mappings that were seen
   std::optional<std::uint64_t> kills_before;  // of its control group for memory
   std::optional<std::uint64_t> kills_after;
+  // The limits of its control group as they were; else those of this process are taken.
+  std::optional<platform::CgroupMemory> memory;
+  std::optional<platform::CgroupTasks> tasks;
 };
 
 // What ended it:

@@ -33,9 +33,7 @@ constexpr milliseconds kGrace(2000);
 // A running command, the pipe that it writes to, and what was seen so far.
 class Watch {
  public:
-  Watch(pid_t pid, UniqueFd output) : pid_(pid), output_(std::move(output)) {
-    trial_.death.kills_before = platform::ReadCgroupOutOfMemoryKills();
-  }
+  Watch(pid_t pid, UniqueFd output) : pid_(pid), output_(std::move(output)) {}
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
   ~Watch() { EndAll(); }
@@ -70,6 +68,7 @@ class Watch {
     for (const pid_t pid : Descendants()) {
       auto view = Look(pid);
       if (!view || !view->maps) continue;  // dead, not yet waited for
+      LookAtGroup(pid);
       if (view->use.threads.value_or(1) > 1) {
         samplers_[pid].Add(platform::ReadThreads(pid, true), Clock::now().time_since_epoch());
       }
@@ -80,6 +79,22 @@ class Watch {
         Merge(known->second, std::move(*view));
       }
     }
+  }
+
+  // A command may put itself into a group of its own.
+  void LookAtGroup(pid_t pid) {
+    const auto place = platform::FindCgroup("memory", pid);
+    if (place) {
+      const auto kills = platform::OutOfMemoryKillsOf(*place);
+      if (kills) groups_.try_emplace((place->mount / place->group).string(), Group{*place, *kills});
+      if (auto memory = platform::ReadCgroupMemory(pid)) trial_.death.memory = std::move(memory);
+    }
+    auto tasks = platform::ReadCgroupTasks(pid);
+    const auto left = [](const platform::CgroupTasks& of) {
+      return of.limit - std::min(of.limit, of.used);
+    };
+    auto& tightest = trial_.death.tasks;
+    if (tasks && (!tightest || left(*tasks) <= left(*tightest))) tightest = std::move(tasks);
   }
 
   // Until the command says something or `pause` is over.
@@ -139,7 +154,12 @@ class Watch {
   // Of what died the tightest limits and the largest use are what tells.
   void Finish() {
     Death& death = trial_.death;
-    death.kills_after = platform::ReadCgroupOutOfMemoryKills();
+    for (const auto& [folder, group] : groups_) {
+      const auto kills = platform::OutOfMemoryKillsOf(group.place);
+      if (!kills) continue;
+      death.kills_before = death.kills_before.value_or(0) + group.kills_before;
+      death.kills_after = death.kills_after.value_or(0) + *kills;
+    }
     death.last_lines = std::move(said_);
     if (death.last_lines.size() > kKeptOutput) {
       death.last_lines.erase(0, death.last_lines.size() - kKeptOutput);
@@ -157,8 +177,14 @@ class Watch {
     if (all.maps) death.maps = all.maps->count;
   }
 
+  struct Group {
+    platform::CgroupPlace place;
+    std::uint64_t kills_before = 0;
+  };
+
   pid_t pid_;
   UniqueFd output_;
+  std::map<std::string, Group> groups_;  // of memory, by folder
   platform::ProcessReader processes_;
   std::map<pid_t, ProcessView> views_;
   std::map<pid_t, ActivitySampler> samplers_;

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -165,6 +167,57 @@ TEST(NoThread, IsReproducedByALimitOnProcesses) {
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->id, Id::kProcessLimit) << trial.death.last_lines;
   EXPECT_EQ(finding->limit, "RLIMIT_NPROC = 20");
+}
+
+// A group below this process's own in the hierarchy of version 1, where the test may make one.
+class OwnGroup {
+ public:
+  explicit OwnGroup(const char* controller) {
+    const auto place = platform::FindCgroup(controller);
+    if (!place || place->version != 1) return;
+    const auto folder = place->mount / place->group / ("reveza-test-" + std::to_string(getpid()));
+    std::error_code error;
+    if (std::filesystem::create_directory(folder, error)) folder_ = folder;
+  }
+  ~OwnGroup() {
+    if (!folder_.empty()) rmdir(folder_.c_str());
+  }
+  OwnGroup(const OwnGroup&) = delete;
+  OwnGroup& operator=(const OwnGroup&) = delete;
+
+  bool Set(const char* name, const std::string& value) const {
+    if (folder_.empty()) return false;
+    std::ofstream file(folder_ / name);
+    file << value << std::flush;
+    return file.good();
+  }
+  std::string Enter() const { return "echo $$ >" + (folder_ / "cgroup.procs").string() + " && "; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+TEST(Killed, IsReproducedByAControlGroupAndIsAnotherDeath) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
+  const OwnGroup group("memory");
+  if (!group.Set("memory.limit_in_bytes", "67108864")) GTEST_SKIP() << "no group may be made here";
+  const Trial trial = Try({"sh", "-c", group.Enter() + "exec " + kProgram + " allocate 268435456"});
+  const auto finding = EndOf(trial);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(trial.death.signal, SIGKILL) << trial.death.last_lines;
+  EXPECT_EQ(finding->id, Id::kOutOfMemoryKill) << finding->observed;
+  EXPECT_TRUE(finding->limit.starts_with("64 MiB in ")) << finding->limit;
+}
+
+TEST(NoThread, IsReproducedByAControlGroup) {
+  const OwnGroup group("pids");
+  if (!group.Set("pids.max", "20")) GTEST_SKIP() << "no group may be made here";
+  const Trial trial = Try({"sh", "-c", group.Enter() + "exec " + kProgram + " threads 100000"});
+  if (trial.death.exit_status == 99) GTEST_SKIP() << "root may not become another user here";
+  const auto finding = EndOf(trial);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->id, Id::kCgroupPids) << finding->observed << trial.death.last_lines;
+  EXPECT_TRUE(finding->limit.starts_with("pids.max = 20 in ")) << finding->limit;
 }
 
 // The scripts that this project began with set a limit on their address space and died of it an

@@ -132,13 +132,16 @@ std::optional<CgroupMemory> ReadCgroupMemory(pid_t pid, const fs::path& root) {
   return least;
 }
 
-std::optional<std::uint64_t> ReadCgroupOutOfMemoryKills(pid_t pid, const fs::path& root) {
-  const auto place = FindCgroup("memory", pid, root);
-  if (!place) return std::nullopt;
-  const fs::path folder = place->group.empty() ? place->mount : place->mount / place->group;
-  if (place->version == 1) return KeyIn(folder / "memory.oom_control", "oom_kill");
+std::optional<std::uint64_t> OutOfMemoryKillsOf(const CgroupPlace& place) {
+  const fs::path folder = place.group.empty() ? place.mount : place.mount / place.group;
+  if (place.version == 1) return KeyIn(folder / "memory.oom_control", "oom_kill");
   const auto local = KeyIn(folder / "memory.events.local", "oom_kill");
   return local ? local : KeyIn(folder / "memory.events", "oom_kill");
+}
+
+std::optional<std::uint64_t> ReadCgroupOutOfMemoryKills(pid_t pid, const fs::path& root) {
+  const auto place = FindCgroup("memory", pid, root);
+  return place ? OutOfMemoryKillsOf(*place) : std::nullopt;
 }
 
 std::optional<CgroupTasks> ReadCgroupTasks(pid_t pid, const fs::path& root) {

@@ -39,6 +39,8 @@ std::optional<CgroupMemory> ReadCgroupMemory(pid_t pid = 0,
 // How often the kernel killed something in the process's own group for memory.
 std::optional<std::uint64_t> ReadCgroupOutOfMemoryKills(pid_t pid = 0,
                                                         const std::filesystem::path& root = "/");
+// The same of a place of the controller "memory", when who was there is gone.
+std::optional<std::uint64_t> OutOfMemoryKillsOf(const CgroupPlace& place);
 
 struct CgroupTasks {
   std::uint64_t limit = 0;

@@ -2,6 +2,7 @@
 //   limited_program address-space|data|mappings  LIBRARY   the library's first use in a thread
 //   fails limited_program near-address-space           LIBRARY   is close to it, says so, and waits
 //   limited_program threads LIMIT                          starts threads until no more may be
+//   limited_program allocate BYTES                         touches so much memory, bit by bit
 //   limited_program load LIBRARY BYTES                     limits its address space, loads, waits
 #include <dlfcn.h>
 #include <pthread.h>
@@ -104,6 +105,17 @@ int Threads(rlim_t limit) {
   _exit(0);
 }
 
+int Allocate(std::size_t bytes) {
+  BeSeen();
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  for (std::size_t done = 0; done < bytes; done += kPiece) {
+    auto* piece = static_cast<char*>(std::malloc(kPiece));
+    if (piece == nullptr) return 3;
+    std::memset(piece, 1, kPiece);
+  }
+  return 0;
+}
+
 int Load(const char* library, const char* bytes) {
   Limit(RLIMIT_AS, std::strtoull(bytes, nullptr, 10));
   if (dlopen(library, RTLD_NOW) == nullptr) {
@@ -120,6 +132,7 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const std::string mode = argv[1];
   if (mode == "threads") return Threads(std::strtoull(argv[2], nullptr, 10));
+  if (mode == "allocate") return Allocate(std::strtoull(argv[2], nullptr, 10));
   if (mode == "load" && argc > 3) return Load(argv[2], argv[3]);
   return Late127(mode, argv[2]);
 }
