@@ -43,8 +43,15 @@ TEST(ParseToml, KeepsPlacesAndOrder) {
 TEST(ParseToml, SaysWhereItIsWrong) {
   EXPECT_EQ(Toml("a = \n").find("f:1:5: "), 0u) << Toml("a = \n");
   EXPECT_EQ(Toml("a = 1\na = 2\n").find("f:2:"), 0u) << Toml("a = 1\na = 2\n");
-  EXPECT_EQ(Toml("\n[\n[\n").find("f:"), 0u);
+  EXPECT_EQ(Toml("a = 1\n[\n[\n"), "f:2:1: this is no TOML; write: key = value, or [[steps]]");
   EXPECT_EQ(Toml("a = \"\\u0000\""), "f:1:5: a zero byte cannot be part of a command");
+}
+
+TEST(ParseToml, KeepsOtherLettersToQuotes) {
+  EXPECT_EQ(Toml("# é\n\"é\" = 'ü' # ä\nb = \"\"\"\né\"\"\"\"\" # ö"),
+            "@1:1{é@2:1=tü@2:7,b@3:1=té\"\"@3:5}");
+  EXPECT_EQ(Toml("a = \"x\"\nrum ä"),
+            "f:2:5: this cannot stand here; write texts in quotes, as a whole");
 }
 
 TEST(ParseJson, KeepsPlacesAndOrder) {
