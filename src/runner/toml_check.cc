@@ -6,6 +6,8 @@
 namespace reveza::runner {
 namespace {
 
+constexpr char kHeader = 'h';
+
 bool IsAscii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 bool IsQuote(char c) { return c == '"' || c == '\''; }
 
@@ -35,6 +37,12 @@ class Scanner {
     return true;
   }
 
+  // Whether a text that begins here is a key, or a part of one.
+  bool InKey() const {
+    if (open_.ends_with(kHeader)) return true;
+    return !equals_ && !open_.ends_with('[');
+  }
+
   // Outside of texts and comments. False: this cannot be here.
   bool Plain() {
     const char c = text_[at_];
@@ -42,15 +50,20 @@ class Scanner {
     if (c == ' ' || c == '\t' || c == '\r') return Skip(1);
     const bool begins = std::string_view("=[,{\n").contains(before_);
     if ((IsQuote(c) || c == '[' || c == '{') && !begins) return false;
-    if (c == '=' && (equals_ || open_.ends_with('['))) return false;
+    if (c == '=' && (equals_ || open_.ends_with('[') || open_.ends_with(kHeader))) return false;
+    const bool is_long = IsQuote(c) && rest().starts_with(std::string(3, c));
+    if (is_long && InKey()) return false;
+    if (c == '[' && (open_.empty() ? before_ == '\n' : open_.ends_with(kHeader))) {
+      open_ += kHeader;
+    } else if (c == '[' || c == '{') {
+      open_ += c;
+    }
     before_ = c;
     if (c == '=') equals_ = true;
     if (c == ',' || c == '{' || c == '\n') equals_ = false;
-    if (c == '[' || c == '{') open_ += c;
     if ((c == ']' || c == '}') && !open_.empty()) open_.pop_back();
     if (c == '#') end_ = "\n";
     if (!IsQuote(c)) return Skip(1);
-    const bool is_long = rest().size() >= 3 && rest()[1] == c && rest()[2] == c;
     end_ = rest().substr(0, is_long ? 3 : 1);
     return Skip(end_.size());
   }
@@ -80,7 +93,7 @@ class Scanner {
   std::string_view end_;  // of what is open: its quotes; of a comment: the end of the line
   char before_ = '\n';    // the last character of no text that is no blank
   bool equals_ = false;   // the key has its = already
-  std::string open_;      // brackets
+  std::string open_;      // brackets: { of a table, [ of a list, kHeader of [table] and [[table]]
 };
 
 }  // namespace

@@ -9,6 +9,7 @@ TEST(StrangePlace, IsNowhereInWhatPeopleWrite) {
   for (const std::string_view text :
        {"", "a = 1", "# é = \"\n\"é\" = 'ü' # ä\n", "a = \"\\\"é\"\nb = '\\'\nc = '''é''é'''",
         "a = \"\"\"\né\n\\\"\"\"\"\"\" # ö", "[[steps]]\nrun = [\"a\", 1,\n 'b' # c\n]\n[ b ]\n",
+        "a = [\"\"\"é\"\"\", \"\"\"ü\"\"\"]\nb = { c = \"\"\"é\"\"\" }",
         "a = { b = 1, 'c' = [ { d = 2, e = \"\" } ] }\n", "a.b = 1\r\nc = ''\r\n"}) {
     EXPECT_EQ(StrangePlace(text), std::nullopt) << text;
   }
@@ -24,6 +25,9 @@ TEST(StrangePlace, IsWhereNoTomlCanBe) {
   EXPECT_EQ(StrangePlace("a = 0[\"é\"]"), (Place{1, 6}));
   EXPECT_EQ(StrangePlace("a = 0=\"é\""), (Place{1, 6}));
   EXPECT_EQ(StrangePlace("a = [1, 0=\"é\"]"), (Place{1, 10}));
+  EXPECT_EQ(StrangePlace("\"\"\"p 'é"), (Place{1, 1}));
+  EXPECT_EQ(StrangePlace("[\"\"\"é\"\"\"]"), (Place{1, 2}));
+  EXPECT_EQ(StrangePlace("a = {b = 1, '''é''' = 2}"), (Place{1, 13}));
   EXPECT_EQ(StrangePlace("a = 0.\"é\""), (Place{1, 7}));
 }
 
