@@ -29,7 +29,9 @@ std::string Progress(const Job& job) {
   add(steps.waiting, "waiting");
   add(steps.failed, "failed");
   add(steps.held, "held");
-  if (job.workers) text += fmt::format("; {} workers", *job.workers);
+  if (job.workers) {
+    text += fmt::format("; {} worker{}", *job.workers, *job.workers == 1 ? "" : "s");
+  }
   if (job.rate) text += fmt::format("; {:.3g} steps/s", *job.rate);
   if (job.eta_p50_seconds && job.eta_p90_seconds) {
     text +=
