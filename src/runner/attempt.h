@@ -31,9 +31,9 @@ struct StartRequest {
   std::string output;  // files for standard output and error; replaced
   std::string errors;
   std::vector<std::uint32_t> processors;  // to run on; empty: any
-  std::uint8_t cycles = 0;                // 1: look for cycle lines in its output
-  std::int64_t time_limit = 0;            // ns of running, pauses not counted; 0: none
-  std::int64_t grace = 0;                 // ns between SIGTERM and SIGKILL
+  std::uint64_t cycles = 0;     // the last cycle of all, looked for in its output; 0: it has none
+  std::int64_t time_limit = 0;  // ns of running, pauses not counted; 0: none
+  std::int64_t grace = 0;       // ns between SIGTERM and SIGKILL
 };
 
 enum class Outcome : std::uint8_t {
@@ -45,7 +45,9 @@ enum class Outcome : std::uint8_t {
   kCancelled = 5,   // ended because the user wanted it, or to be tried again
   kUnknown = 6,     // nobody saw the end: the supervisor died too, or the power failed
   kMemory = 7,      // killed for memory
+  kPartial = 8,     // exit status 0, and not all of its cycles are made
 };
+inline constexpr Outcome kLastOutcome = Outcome::kPartial;
 const char* ToText(Outcome outcome);
 
 struct AttemptResult {

@@ -57,7 +57,7 @@ std::string PackResult(const AttemptResult& result) {
 std::optional<AttemptResult> UnpackResult(std::string_view body) {
   Unpacker unpacker(body);
   const AttemptResult result = TakeResult(unpacker);
-  if (!unpacker.whole() || result.outcome > Outcome::kMemory) return std::nullopt;
+  if (!unpacker.whole() || result.outcome > kLastOutcome) return std::nullopt;
   return result;
 }
 

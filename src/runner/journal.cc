@@ -38,6 +38,7 @@ StepState After(const AttemptResult& result, StepState before) {
     case Outcome::kUnknown:
       return StepState::kUnknown;
     case Outcome::kCancelled:
+    case Outcome::kPartial:
       return StepState::kWaiting;
     default:
       return StepState::kFailed;
@@ -115,6 +116,7 @@ Status Journal::Prepare() {
 }
 
 Status Journal::Begin() {
+  if (in_transaction_ && !database_.InTransaction()) return Commit();
   if (in_transaction_) return {};
   auto begun = database_.Execute("BEGIN IMMEDIATE");
   in_transaction_ = begun.has_value();
@@ -123,7 +125,11 @@ Status Journal::Begin() {
 
 Status Journal::Commit() {
   if (!in_transaction_) return {};
-  // What could not be committed stays in the transaction, to be tried again.
+  // A full disk may have undone the transaction when something was noted.
+  if (!database_.InTransaction()) {
+    in_transaction_ = false;
+    return Fail(Error::Code::kExhausted, "what was noted was undone, for lack of room");
+  }
   auto committed = database_.Execute("COMMIT");
   in_transaction_ = !committed.has_value();
   return committed;

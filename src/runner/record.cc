@@ -54,7 +54,7 @@ bool TakeEntry(std::string_view body, std::vector<RecordEntry>& entries) {
       break;
     case Kind::kResult:
       entry = TakeResult(unpacker);
-      if (std::get<AttemptResult>(entry).outcome > Outcome::kMemory) return false;
+      if (std::get<AttemptResult>(entry).outcome > kLastOutcome) return false;
       break;
     default:
       return false;
@@ -117,6 +117,8 @@ const char* ToText(Outcome outcome) {
       return "unknown";
     case Outcome::kMemory:
       return "out of memory";
+    case Outcome::kPartial:
+      return "part done";
   }
   return "unknown";
 }

@@ -137,6 +137,8 @@ Result<std::int64_t> Database::Number(const std::string& sql) {
 
 std::int64_t Database::Changes() const { return sqlite3_changes64(get()); }
 
+bool Database::InTransaction() const { return sqlite3_get_autocommit(get()) == 0; }
+
 Result<std::string> Database::Text(const std::string& sql) {
   auto statement = Prepare(sql);
   if (!statement) return std::unexpected(statement.error());

@@ -65,6 +65,8 @@ class Database {
   // Rows that the last statement has changed.
   std::int64_t Changes() const;
 
+  bool InTransaction() const;
+
   sqlite3* get() const { return database_.get(); }
 
  private:

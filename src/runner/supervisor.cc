@@ -59,7 +59,8 @@ struct Running {
   std::int64_t paused_since = 0;  // 0: it is not
   std::int64_t kill_at = 0;       // 0: not asked to end
   std::optional<Outcome> ended_by_us;
-  bool ended = false;  // the program itself; what it left behind may live
+  std::uint64_t last_cycle = 0;  // the highest that it has said
+  bool ended = false;            // the program itself; what it left behind may live
 };
 
 class Supervisor {
@@ -200,6 +201,7 @@ void Supervisor::Reap() {
 void Supervisor::TakeCycles() {
   if (!running_) return;
   for (auto& cycle : cycles_.Read()) {
+    running_->last_cycle = std::max(running_->last_cycle, cycle.number);
     unrecorded_.push_back(
         CycleResult{running_->result.name, cycle.number, Clock(CLOCK_REALTIME), cycle.metrics});
   }
@@ -222,6 +224,9 @@ void Supervisor::TryToFinish() {
   }
   TakeCycles();
   auto& result = running_->result;
+  if (result.outcome == Outcome::kSuccess && running_->last_cycle < running_->request.cycles) {
+    result.outcome = Outcome::kPartial;
+  }
   result.output_bytes = SizeOrRemove(running_->request.output);
   result.error_bytes = SizeOrRemove(running_->request.errors);
   const auto written = unrecorded_.empty() ? record_.Append(result)

@@ -233,7 +233,7 @@ TEST_F(SupervisorTest, PausesWhatChangedItsProcessGroup) {
 
 TEST_F(SupervisorTest, SaysCyclesAsTheyCome) {
   auto request = Shell("echo before; echo 'reveza step 1 phi=0.5'; echo 'reveza step 2 phi=0.25'");
-  request.cycles = 1;
+  request.cycles = 2;
   const auto result = Run(request);
   EXPECT_EQ(result.outcome, Outcome::kSuccess);
   EXPECT_EQ(Text("out"), "before\nreveza step 1 phi=0.5\nreveza step 2 phi=0.25\n");
@@ -241,6 +241,14 @@ TEST_F(SupervisorTest, SaysCyclesAsTheyCome) {
   ASSERT_EQ(record.entries.size(), 4u);
   EXPECT_EQ(std::get<CycleResult>(record.entries[1]).number, 1u);
   EXPECT_EQ(std::get<CycleResult>(record.entries[2]).metrics, "phi=0.25");
+}
+
+TEST_F(SupervisorTest, AnEndBeforeTheLastCycleIsAPart) {
+  auto request = Shell("echo 'reveza step 1'; echo 'reveza step 2'");
+  request.cycles = 3;
+  EXPECT_EQ(Run(request).outcome, Outcome::kPartial);
+  request.cycles = 2;
+  EXPECT_EQ(Run(request).outcome, Outcome::kSuccess);
 }
 
 TEST_F(SupervisorTest, OutlivesTheRunnerUntilItsStepHasEnded) {

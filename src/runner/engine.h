@@ -1,0 +1,134 @@
+// The runner itself: one loop that starts steps, hears how they end, writes that into the journal
+// and decides what is next. Thread-safety: none; one thread, which `Run` takes over.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "base/unique_fd.h"
+#include "runner/control.h"
+#include "runner/expander.h"
+#include "runner/import_records.h"
+#include "runner/job.h"
+#include "runner/job_folder.h"
+#include "runner/journal.h"
+#include "runner/metrics.h"
+#include "runner/observer.h"
+#include "runner/run_request.h"
+#include "runner/schedule.h"
+#include "runner/worker_pool.h"
+
+namespace reveza::runner {
+
+struct EngineParts {
+  const Job* job = nullptr;            // outlives the engine
+  const Expander* expander = nullptr;  // of that job; outlives it too
+  std::vector<Identity> identities;    // of its steps, in their order
+  RunRequest request;
+  JobFolder folder;  // locked by the caller
+  Journal journal;   // with the records in it and the list set
+  std::vector<LiveAttempt> live;
+  std::filesystem::path supervisor;      // the program beside each worker
+  std::vector<std::string> environment;  // "NAME=value", of every step
+};
+
+class Engine {
+ public:
+  enum class End {
+    kDone,         // all steps are
+    kFailed,       // some failed, or were skipped because of that
+    kHeld,         // nobody knows of some whether they ran
+    kInterrupted,  // somebody wanted it to stop before
+  };
+  struct Summary {
+    End end = End::kDone;
+    Schedule::Counts counts;
+    std::uint64_t earlier = 0;  // done before this run
+    std::uint64_t attempts = 0;
+    std::vector<NamedSummary> metrics;
+  };
+
+  Engine(EngineParts parts, Observer& observer);
+
+  // Until nothing is left to do, or somebody ends it (SIGINT, SIGTERM, the control socket). An
+  // error: it could not begin, or its journal cannot be written any more.
+  Result<Summary> Run();
+
+ private:
+  using Nanoseconds = std::chrono::nanoseconds;
+  enum class Mode { kRunning, kPaused, kDraining, kEnding };
+
+  Status Prepare();
+  void TakeStates(const std::vector<StepEntry>& entries);
+  Status TakeSignals();
+  bool Over() const;
+  void Poll();
+  void HandleSignals();
+  void HandleNews(WorkerPool::News news);
+  void Handle(std::size_t slot, const Frame& frame);
+
+  void Fill();
+  unsigned Wanted() const;
+  std::filesystem::path Outputs() const;
+  Status Start(std::uint32_t step);
+  Result<StartRequest> RequestFor(std::uint32_t step, std::size_t slot, Active& active);
+
+  void OnResult(std::size_t slot, const AttemptResult& result);
+  // What is done with a step whose attempt has ended; true: it has another turn.
+  bool Settle(std::uint32_t step, const AttemptResult& result, std::uint64_t first_cycle);
+  bool TryAgain(std::uint32_t step, const AttemptResult& result, std::uint64_t first_cycle);
+  void OnGone(std::size_t slot);
+  void WatchLive();
+  void CheckHalt();
+  void Drain();
+  void EndAll();
+
+  void Sample();
+  void Commit(bool now);
+  void BeInTrouble(const Error& error);
+  void ShowProgress();
+  Progress MakeProgress() const;
+  nlohmann::json Answer(const nlohmann::json& request);
+  nlohmann::json StatusJson() const;
+  StepReport ReportOf(std::uint32_t step, std::uint32_t attempt) const;
+  Nanoseconds Now() const;
+
+  EngineParts parts_;
+  Observer& observer_;
+  const Job& job_;
+  Schedule schedule_;
+  WorkerPool pool_;
+  std::optional<Control> control_;
+  UniqueFd signals_;
+  Mode mode_ = Mode::kRunning;
+
+  std::vector<StepEntry> entries_;
+  std::unordered_map<std::string, std::uint32_t> by_identity_;
+  std::vector<LiveAttempt> live_;
+  std::unordered_map<std::uint32_t, std::uint32_t> failures_;  // of steps, in this run
+  std::set<std::string> folders_;                              // of outputs, that are there
+  Metrics metrics_;
+  Summary summary_;
+  std::optional<Error> trouble_;  // the journal or a record cannot be written
+  bool reimport_ = false;         // the journal lacks what the records have
+  std::string waiting_reason_;
+  std::uint64_t ended_here_ = 0;
+
+  Nanoseconds began_{0};
+  Nanoseconds dirty_since_{0};
+  Nanoseconds next_commit_{0};
+  Nanoseconds next_sample_{0};
+  Nanoseconds next_progress_{0};
+  Nanoseconds next_look_{0};  // at attempts of a runner that is gone
+  Nanoseconds no_start_before_{0};
+};
+
+}  // namespace reveza::runner

@@ -1,0 +1,40 @@
+// What supervisors wrote down and the journal does not know yet: after a runner was killed, or
+// after the journal was lost. Thread-safety: none.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "runner/job_folder.h"
+#include "runner/journal.h"
+
+namespace reveza::runner {
+
+// An attempt that still runs, under a supervisor whose runner is gone.
+struct LiveAttempt {
+  AttemptName name;
+  WallTime began = 0;
+  std::filesystem::path record;
+};
+
+struct Imported {
+  std::uint64_t attempts = 0;  // that the journal did not know
+  std::uint64_t unknown = 0;   // of those: nobody saw how they ended
+  std::vector<LiveAttempt> live;
+};
+
+// Brings all records of the job into the journal, and commits. A step that the journal does not
+// know is adopted.
+Result<Imported> ImportRecords(const JobFolder& folder, Journal& journal);
+// The same for one record.
+Status ImportRecord(const std::filesystem::path& record, Journal& journal, Imported& imported);
+
+// Moves what is at the journal's place out of the way (journal.db.damaged-N) and makes a new
+// journal from the records. What it holds is what the supervisors saw: the list comes with the next
+// run.
+Result<Journal> RebuildJournal(const JobFolder& folder, Imported& imported);
+
+}  // namespace reveza::runner

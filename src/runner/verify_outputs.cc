@@ -1,0 +1,114 @@
+#include "runner/verify_outputs.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+
+#include "base/unique_fd.h"
+
+namespace reveza::runner {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kBarrier = "barrier";  // the sequence of the last attempt before it
+
+Result<std::int64_t> Barrier(Journal& journal) {
+  const auto text = journal.Get(kBarrier);
+  if (!text) return std::unexpected(text.error());
+  std::int64_t sequence = 0;
+  if (*text) std::from_chars((*text)->data(), (*text)->data() + (*text)->size(), sequence);
+  return sequence;
+}
+
+bool IsAsItWas(const fs::path& file, std::uint64_t size, std::optional<std::uint64_t> hash) {
+  struct stat info{};
+  // An empty output is removed by the supervisor.
+  if (stat(file.c_str(), &info) != 0) return size == 0;
+  if (static_cast<std::uint64_t>(info.st_size) != size) return false;
+  return !hash || HashOfOutput(file, size) == *hash;
+}
+
+void Synchronize(const fs::path& path) {
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file) fsync(file.get());
+}
+
+}  // namespace
+
+std::uint64_t HashOfOutput(const fs::path& file, std::uint64_t size) {
+  constexpr std::uint64_t kMost = 1u << 20;
+  if (size == 0) return 0;
+  const UniqueFd descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!descriptor) return 0;
+  std::string bytes(std::min(size, kMost), '\0');
+  const ssize_t got =
+      pread(descriptor.get(), bytes.data(), bytes.size(), static_cast<off_t>(size - bytes.size()));
+  return got > 0 ? XXH3_64bits(bytes.data(), static_cast<std::size_t>(got)) : 0;
+}
+
+Result<Verified> VerifyOutputs(Journal& journal, const fs::path& outputs, const BootId& now) {
+  const auto barrier = Barrier(journal);
+  if (!barrier) return std::unexpected(barrier.error());
+  const auto attempts = journal.AttemptsAfter(*barrier);
+  if (!attempts) return std::unexpected(attempts.error());
+  Verified verified;
+  std::int64_t last = *barrier;
+  for (const auto& attempt : *attempts) {
+    if (attempt.extra.boot == now) continue;
+    last = std::max(last, attempt.sequence);
+    if (attempt.result.outcome != Outcome::kSuccess) continue;
+    const auto step = journal.Find(attempt.result.name.identity);
+    if (!step) return std::unexpected(step.error());
+    if (!*step || (*step)->state != StepState::kDone) continue;
+    ++verified.looked_at;
+    const std::string files = (outputs / (*step)->files).string();
+    // A hash of 0 for something with bytes: noted by one who did not read them.
+    const auto hash =
+        attempt.extra.output_hash == 0 ? std::nullopt : std::optional(attempt.extra.output_hash);
+    if (IsAsItWas(files + ".out", attempt.result.output_bytes, hash) &&
+        IsAsItWas(files + ".err", attempt.result.error_bytes, std::nullopt)) {
+      continue;
+    }
+    ++verified.lost;
+    if (auto forgotten = journal.Forget(attempt.result.name.identity); !forgotten) {
+      return std::unexpected(forgotten.error());
+    }
+  }
+  if (last != *barrier) {
+    if (auto set = journal.Set(kBarrier, std::to_string(last)); !set) {
+      return std::unexpected(set.error());
+    }
+  }
+  return verified;
+}
+
+Status SetBarrier(Journal& journal, const fs::path& outputs) {
+  const auto barrier = Barrier(journal);
+  if (!barrier) return std::unexpected(barrier.error());
+  const auto attempts = journal.AttemptsAfter(*barrier);
+  if (!attempts) return std::unexpected(attempts.error());
+  if (attempts->empty()) return {};
+  std::set<fs::path> folders = {outputs};
+  for (const auto& attempt : *attempts) {
+    const auto step = journal.Find(attempt.result.name.identity);
+    if (!step) return std::unexpected(step.error());
+    if (!*step) continue;
+    const fs::path files = outputs / (*step)->files;
+    if (attempt.result.output_bytes > 0) Synchronize(files.string() + ".out");
+    if (attempt.result.error_bytes > 0) Synchronize(files.string() + ".err");
+    folders.insert(files.parent_path());
+  }
+  for (const auto& folder : folders) Synchronize(folder);
+  if (auto set = journal.Set(kBarrier, std::to_string(attempts->back().sequence)); !set) return set;
+  return journal.Commit();
+}
+
+}  // namespace reveza::runner

@@ -1,0 +1,68 @@
+#include "runner/worker_pool.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace reveza::runner {
+
+std::size_t WorkerPool::FreeSlot() {
+  const auto free = std::ranges::find_if(slots_, [](const Slot& slot) { return !slot.active; });
+  if (free != slots_.end()) return static_cast<std::size_t>(free - slots_.begin());
+  slots_.emplace_back();
+  return slots_.size() - 1;
+}
+
+Status WorkerPool::Start(std::size_t slot, const StartRequest& request, Active active) {
+  auto& one = slots_[slot];
+  if (!one.worker) {
+    auto worker = Worker::Start(supervisor_, folder_.NewRecord());
+    if (!worker) return std::unexpected(worker.error());
+    one.worker = std::move(*worker);
+  }
+  one.active = std::move(active);
+  one.worker->Send(PackStart(request));
+  return {};
+}
+
+void WorkerPool::Tell(std::size_t slot, FrameKind what) {
+  if (slots_[slot].worker) slots_[slot].worker->Send(PackFrame(what));
+}
+
+std::filesystem::path WorkerPool::Bury(std::size_t slot) {
+  auto& one = slots_[slot];
+  std::filesystem::path record = one.worker->record();
+  const pid_t pid = one.worker->pid();
+  one.worker.reset();
+  one.active.reset();
+  // It has closed its socket, so it is ending or dead; a zombie is of no use to anybody.
+  waitpid(pid, nullptr, WNOHANG);
+  return record;
+}
+
+void WorkerPool::AddTo(std::vector<pollfd>& descriptors) const {
+  for (const auto& slot : slots_) {
+    const short events = slot.worker && slot.worker->wants_to_write() ? POLLIN | POLLOUT : POLLIN;
+    descriptors.push_back({slot.worker ? slot.worker->descriptor() : -1, events, 0});
+  }
+}
+
+std::vector<WorkerPool::News> WorkerPool::Handle(const pollfd* first) {
+  std::vector<News> all;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (first[i].revents == 0 || !slots_[i].worker) continue;
+    if ((first[i].revents & POLLOUT) != 0) slots_[i].worker->Flush();
+    News news{i, {}, false};
+    news.gone = !slots_[i].worker->Receive(news.frames);
+    if (news.gone || !news.frames.empty()) all.push_back(std::move(news));
+  }
+  return all;
+}
+
+unsigned WorkerPool::active() const {
+  return static_cast<unsigned>(
+      std::ranges::count_if(slots_, [](const Slot& slot) { return slot.active.has_value(); }));
+}
+
+}  // namespace reveza::runner
