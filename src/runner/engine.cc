@@ -237,6 +237,15 @@ void Engine::OnGone(std::size_t slot) {
   const auto active = pool_.slots()[slot].active;
   const auto record = pool_.Bury(slot);
   if (!active) return;
+  std::error_code error;
+  if (!std::filesystem::exists(record, error)) {
+    observer_.OnNote(
+        fmt::format("a supervisor could not make its record {}; is there room, and "
+                    "may files be made there?",
+                    record.string()));
+    no_start_before_ = Now() + kRetryCommit;
+    return schedule_.Requeue(active->step);
+  }
   observer_.OnNote(fmt::format("the supervisor of step {} was killed", active->label));
   live_.push_back({active->name, active->since, record});
   next_look_ = Nanoseconds{0};

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "platform/testing_directory.h"
 #include "runner/open_job.h"
@@ -177,7 +178,9 @@ TEST_F(EngineTest, IsGivenUpWhenEnoughHasFailed) {
 }
 
 TEST_F(EngineTest, TheFirstInterruptLetsWhatRunsEnd) {
-  listener_.on_end = [](const AttemptResult&) { kill(getpid(), SIGINT); };
+  listener_.on_end = [told = false](const AttemptResult&) mutable {
+    if (!std::exchange(told, true)) kill(getpid(), SIGINT);
+  };
   const auto summary = Run(Shell("sleep 0.05; echo {n} >> ran", 50), Workers(2));
   EXPECT_EQ(summary.end, Engine::End::kInterrupted);
   EXPECT_LE(Lines("ran"), 4);
@@ -189,8 +192,8 @@ TEST_F(EngineTest, TheFirstInterruptLetsWhatRunsEnd) {
 
 TEST_F(EngineTest, TerminationEndsWhatRunsAndItWaitsForTheNextRun) {
   const Job job = Shell("echo {n} >> ran; [ -e go ] || exec sleep 600", 2);
-  listener_.on_progress = [&] {
-    if (Lines("ran") == 2) kill(getpid(), SIGTERM);
+  listener_.on_progress = [&, told = false]() mutable {
+    if (Lines("ran") == 2 && !std::exchange(told, true)) kill(getpid(), SIGTERM);
   };
   const auto summary = Run(job, Workers(2));
   EXPECT_EQ(summary.end, Engine::End::kInterrupted);

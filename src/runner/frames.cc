@@ -41,7 +41,7 @@ std::optional<StartRequest> UnpackStart(std::string_view body) {
   for (std::uint32_t i = 0; i < count && unpacker.ok(); ++i) {
     request.processors.push_back(unpacker.Take<std::uint32_t>());
   }
-  request.cycles = unpacker.Take<std::uint8_t>();
+  request.cycles = unpacker.Take<std::uint64_t>();
   request.time_limit = unpacker.Take<std::int64_t>();
   request.grace = unpacker.Take<std::int64_t>();
   if (!unpacker.whole() || request.arguments.empty()) return std::nullopt;

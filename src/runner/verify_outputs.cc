@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 #include <set>
 
 #include "base/unique_fd.h"
@@ -28,12 +27,13 @@ Result<std::int64_t> Barrier(Journal& journal) {
   return sequence;
 }
 
-bool IsAsItWas(const fs::path& file, std::uint64_t size, std::optional<std::uint64_t> hash) {
+// A hash of 0: nobody knows it.
+bool IsAsItWas(const fs::path& file, std::uint64_t size, std::uint64_t hash) {
   struct stat info{};
   // An empty output is removed by the supervisor.
   if (stat(file.c_str(), &info) != 0) return size == 0;
   if (static_cast<std::uint64_t>(info.st_size) != size) return false;
-  return !hash || HashOfOutput(file, size) == *hash;
+  return hash == 0 || HashOfOutput(file, size) == hash;
 }
 
 void Synchronize(const fs::path& path) {
@@ -70,11 +70,8 @@ Result<Verified> VerifyOutputs(Journal& journal, const fs::path& outputs, const 
     if (!*step || (*step)->state != StepState::kDone) continue;
     ++verified.looked_at;
     const std::string files = (outputs / (*step)->files).string();
-    // A hash of 0 for something with bytes: noted by one who did not read them.
-    const auto hash =
-        attempt.extra.output_hash == 0 ? std::nullopt : std::optional(attempt.extra.output_hash);
-    if (IsAsItWas(files + ".out", attempt.result.output_bytes, hash) &&
-        IsAsItWas(files + ".err", attempt.result.error_bytes, std::nullopt)) {
+    if (IsAsItWas(files + ".out", attempt.result.output_bytes, attempt.extra.output_hash) &&
+        IsAsItWas(files + ".err", attempt.result.error_bytes, 0)) {
       continue;
     }
     ++verified.lost;

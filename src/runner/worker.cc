@@ -48,6 +48,9 @@ Result<Worker> Worker::Start(const std::filesystem::path& program,
   const UniqueFd theirs(ends[1]);
   SpawnActions actions;
   posix_spawn_file_actions_addopen(&actions.value, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  // Whoever reads what the runner prints must not wait for a supervisor that outlives it.
+  posix_spawn_file_actions_addopen(&actions.value, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions.value, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&actions.value, theirs.get(), kSocketThere);
   SpawnAttributes attributes;
   sigset_t none;
