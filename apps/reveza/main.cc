@@ -15,6 +15,7 @@
 #include "demo.h"
 #include "doctor_command.h"
 #include "exit_status.h"
+#include "jobs_command.h"
 #include "metrics_command.h"
 #include "platform/runtime_paths.h"
 #include "run.h"
@@ -80,6 +81,7 @@ struct OwnCommandLine {
 };
 constexpr auto kOwnCommandLines = std::to_array<OwnCommandLine>({
     {"doctor", "Say why a process or this machine cannot run more in parallel", DoctorCommand},
+    {"jobs", "Work off lists of steps, and resume them after a crash", JobsCommand},
     {"metrics", "Serve figures of all that to Prometheus", MetricsCommand},
     {"top", "Show machine, GPUs, programs and jobs, live", Top},
 });

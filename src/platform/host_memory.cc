@@ -88,6 +88,10 @@ std::optional<Bytes> AvailableMemory(const fs::path& root) {
   return kibibytes ? std::optional<Bytes>(*kibibytes * kKiB) : std::nullopt;
 }
 
+std::optional<std::uint64_t> OutOfMemoryKills(const fs::path& root) {
+  return ReadKey(root / "proc/vmstat", "oom_kill");
+}
+
 std::optional<Bytes> CgroupHeadroom(const fs::path& root) {
   const auto groups = ReadFile(root / "proc/self/cgroup");
   if (!groups) return std::nullopt;

@@ -4,6 +4,7 @@
 // Thread-safety: pure functions of the files.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 
@@ -21,5 +22,9 @@ std::optional<Bytes> CgroupHeadroom(const std::filesystem::path& root = "/");
 
 // The smaller of the two, of those that are known.
 std::optional<Bytes> MemoryHeadroom(const std::filesystem::path& root = "/");
+
+// How many processes the kernel has killed for memory since boot (/proc/vmstat; its own cgroups'
+// limits included). Nothing where it does not count.
+std::optional<std::uint64_t> OutOfMemoryKills(const std::filesystem::path& root = "/");
 
 }  // namespace reveza::platform

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "runner/journal_format.h"
+#include "runner/tuning_text.h"
 #include "runner/verify_outputs.h"
 
 namespace reveza::runner {
@@ -21,7 +22,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kGatherCommits = 50ms;
 constexpr auto kRetryCommit = 500ms;
-constexpr auto kSampleEvery = 1s;
+constexpr const char* kLearned = "learned";  // in the journal: what steps need
 constexpr auto kProgressEvery = 250ms;
 constexpr auto kLookEvery = 100ms;
 
@@ -33,6 +34,7 @@ Engine::Engine(EngineParts parts, Observer& observer)
       job_(*parts_.job),
       schedule_(job_),
       pool_(parts_.supervisor, parts_.folder),
+      governor_(job_, parts_.request, parts_.cores),
       live_(std::move(parts_.live)) {}
 
 Engine::Nanoseconds Engine::Now() const {
@@ -54,6 +56,9 @@ Status Engine::Prepare() {
     by_identity_.emplace(AsText((*entries)[step].identity), step);
   }
   entries_ = std::move(*entries);
+  if (const auto learned = parts_.journal.Get(kLearned); learned && *learned) {
+    governor_.Restore(**learned);
+  }
   TakeStates(entries_);
   for (const auto& live : live_) {
     const auto known = by_identity_.find(std::string(AsText(live.name.identity)));
@@ -70,8 +75,7 @@ Status Engine::Prepare() {
 void Engine::TakeStates(const std::vector<StepEntry>& entries) {
   const auto& request = parts_.request;
   for (std::uint32_t step = 0; step < entries.size(); ++step) {
-    const auto state = request.force ? StepState::kWaiting : entries[step].state;
-    switch (state) {
+    switch (entries[step].state) {
       case StepState::kWaiting:
         break;
       case StepState::kDone:
@@ -121,12 +125,18 @@ Result<Engine::Summary> Engine::Run() {
     Commit(false);
     ShowProgress();
   }
+  if (!trouble_) parts_.journal.Set(kLearned, governor_.Learned());
   Commit(true);
   // What cannot be written now is still in the records: the next run finds it there.
   if (trouble_) return std::unexpected(*trouble_);
   if (auto barrier = SetBarrier(parts_.journal, Outputs()); barrier) parts_.journal.Checkpoint();
   observer_.OnProgress(MakeProgress());
   summary_.counts = schedule_.counts();
+  const auto& tuner = governor_.tuner();
+  if (governor_.tunes() && tuner.Table().size() > 1) {
+    summary_.tuning = TuningTable(tuner.Table(), tuner.workers(), governor_.most()) + "\n" +
+                      TuningLog(tuner.log(), began_);
+  }
   summary_.metrics.assign(metrics_.all().begin(), metrics_.all().end());
   const auto& counts = summary_.counts;
   if (counts.ready + counts.blocked + counts.running > 0) {

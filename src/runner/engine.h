@@ -16,6 +16,7 @@
 #include "base/unique_fd.h"
 #include "runner/control.h"
 #include "runner/expander.h"
+#include "runner/governor.h"
 #include "runner/import_records.h"
 #include "runner/job.h"
 #include "runner/job_folder.h"
@@ -24,6 +25,7 @@
 #include "runner/observer.h"
 #include "runner/run_request.h"
 #include "runner/schedule.h"
+#include "runner/thread_environment.h"
 #include "runner/worker_pool.h"
 
 namespace reveza::runner {
@@ -38,6 +40,7 @@ struct EngineParts {
   std::vector<LiveAttempt> live;
   std::filesystem::path supervisor;      // the program beside each worker
   std::vector<std::string> environment;  // "NAME=value", of every step
+  double cores = 1;                      // that steps may use together
 };
 
 class Engine {
@@ -54,6 +57,7 @@ class Engine {
     std::uint64_t earlier = 0;  // done before this run
     std::uint64_t attempts = 0;
     std::vector<NamedSummary> metrics;
+    std::string tuning;  // the table and the decisions, where there was a choice
   };
 
   Engine(EngineParts parts, Observer& observer);
@@ -76,12 +80,19 @@ class Engine {
   void Handle(std::size_t slot, const Frame& frame);
 
   void Fill();
-  unsigned Wanted() const;
+  std::vector<Admitted> Running() const;
+  // Starts what may be started; false: nothing more now.
+  bool StartNext();
+  void Reject(std::uint32_t step, const std::string& reason);
+  void Relieve();
   std::filesystem::path Outputs() const;
-  Status Start(std::uint32_t step);
+  Status Start(std::uint32_t step, const Need& need, const std::optional<platform::Uuid>& gpu);
   Result<StartRequest> RequestFor(std::uint32_t step, std::size_t slot, Active& active);
 
-  void OnResult(std::size_t slot, const AttemptResult& result);
+  void AddThreadSettings(const Command& command, std::size_t slot, StartRequest& request) const;
+  void OnResult(std::size_t slot, AttemptResult result);
+  // What is to be said of an end, and what it really was.
+  std::string Explain(const Active& active, AttemptResult& result) const;
   // What is done with a step whose attempt has ended; true: it has another turn.
   bool Settle(std::uint32_t step, const AttemptResult& result, std::uint64_t first_cycle);
   bool TryAgain(std::uint32_t step, const AttemptResult& result, std::uint64_t first_cycle);
@@ -98,6 +109,7 @@ class Engine {
   Progress MakeProgress() const;
   nlohmann::json Answer(const nlohmann::json& request);
   nlohmann::json StatusJson() const;
+  nlohmann::json WorkersJson() const;
   StepReport ReportOf(std::uint32_t step, std::uint32_t attempt) const;
   Nanoseconds Now() const;
 
@@ -106,6 +118,7 @@ class Engine {
   const Job& job_;
   Schedule schedule_;
   WorkerPool pool_;
+  Governor governor_;
   std::optional<Control> control_;
   UniqueFd signals_;
   Mode mode_ = Mode::kRunning;
@@ -114,7 +127,9 @@ class Engine {
   std::unordered_map<std::string, std::uint32_t> by_identity_;
   std::vector<LiveAttempt> live_;
   std::unordered_map<std::uint32_t, std::uint32_t> failures_;  // of steps, in this run
-  std::set<std::string> folders_;                              // of outputs, that are there
+  std::unordered_map<std::uint32_t, std::uint32_t> memory_deaths_;
+  Topology topology_ = ReadTopology();
+  std::set<std::string> folders_;  // of outputs, that are there
   Metrics metrics_;
   Summary summary_;
   std::optional<Error> trouble_;  // the journal or a record cannot be written

@@ -36,7 +36,9 @@ void Engine::Sample() {
     if (memory.counted == 0) continue;
     slot.active->memory = memory.bytes;
     slot.active->peak = std::max(slot.active->peak.value_or(0), memory.bytes);
+    governor_.Seen(slot.active->step, *slot.active->peak);
   }
+  Relieve();
 }
 
 Progress Engine::MakeProgress() const {
@@ -50,13 +52,26 @@ Progress Engine::MakeProgress() const {
   progress.running = counts.running;
   progress.waiting = counts.ready + counts.blocked;
   progress.waiting_reason = waiting_reason_;
-  progress.workers = Wanted();
+  progress.workers = governor_.Workers();
   progress.elapsed = Now() - began_;
   if (ended_here_ > 0) {
     progress.rate = static_cast<double>(ended_here_) / std::max(1e-3, Seconds(progress.elapsed));
   }
+  const auto running = Running();
+  progress.remaining =
+      governor_.Remaining(schedule_.Ready(1), counts.ready + counts.blocked, Now(), running);
+  progress.drift = governor_.Drift();
   progress.metrics.assign(metrics_.all().begin(), metrics_.all().end());
   return progress;
+}
+
+nlohmann::json Engine::WorkersJson() const {
+  const auto& tuner = governor_.tuner();
+  const auto& log = tuner.log();
+  return {{"now", pool_.active()},
+          {"best", tuner.workers()},
+          {"settled", governor_.tunes() ? nlohmann::json(tuner.settled()) : nlohmann::json(true)},
+          {"reason", log.empty() ? nlohmann::json() : nlohmann::json(log.back().sentence)}};
 }
 
 nlohmann::json Engine::StatusJson() const {
@@ -79,7 +94,8 @@ nlohmann::json Engine::StatusJson() const {
          {"since", static_cast<double>(active.since) / 1e9},
          {"memory", OrNull(active.memory)},
          {"peak", OrNull(active.peak)},
-         {"claim", OrNull(active.claim)},
+         {"claim", active.need.memory_by == KnownBy::kGuess ? nlohmann::json()
+                                                            : nlohmann::json(active.need.memory)},
          {"cycle", cycles ? nlohmann::json{{"done", active.last_cycle}, {"all", cycles->count}}
                           : nlohmann::json()}});
   }
@@ -113,8 +129,7 @@ nlohmann::json Engine::StatusJson() const {
         {"waiting", counts.ready + counts.blocked},
         {"failed", counts.failed + counts.skipped},
         {"held", counts.held}}},
-      {"workers",
-       {{"now", pool_.active()}, {"best", nullptr}, {"settled", nullptr}, {"reason", nullptr}}},
+      {"workers", WorkersJson()},
       {"rate", OrNull(progress.rate)},
       {"eta", eta},
       {"waiting", waiting_reason_.empty() ? nlohmann::json() : nlohmann::json(waiting_reason_)},

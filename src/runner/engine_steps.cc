@@ -1,10 +1,15 @@
 // Starting steps, and what is done when they end.
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <system_error>
 #include <thread>
 
+#include "doctor/death.h"
+#include "platform/host_memory.h"
 #include "runner/engine.h"
 #include "runner/verify_outputs.h"
 
@@ -14,6 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::int64_t kGrace = 10'000'000'000;  // ns between SIGTERM and SIGKILL
+constexpr int kStatusOfAborts = 127;             // of the GNU C library, when it gives a program up
 constexpr auto kPauseAfterFailure = 500ms;       // when a supervisor could not be started
 
 // A later one of the same name takes the place of the one before.
@@ -24,6 +30,15 @@ void SetVariable(std::vector<std::string>& environment, const std::string& name,
   environment.push_back(begin + value);
 }
 
+// What a program said before it ended.
+std::string LastLines(const std::string& path) {
+  constexpr std::streamoff kMost = 4096;
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return {};
+  file.seekg(std::max<std::streamoff>(0, file.tellg() - std::streamoff{kMost}));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 }  // namespace
 
 std::filesystem::path Engine::Outputs() const {
@@ -31,11 +46,15 @@ std::filesystem::path Engine::Outputs() const {
   return folder.empty() ? parts_.folder.outputs() : folder;
 }
 
-unsigned Engine::Wanted() const {
-  const auto& request = parts_.request;
-  unsigned wanted = request.workers.value_or(std::max(1u, std::thread::hardware_concurrency()));
-  if (request.max_workers) wanted = std::min(wanted, *request.max_workers);
-  return std::max(1u, wanted);
+std::vector<Admitted> Engine::Running() const {
+  std::vector<Admitted> running;
+  for (const auto& slot : pool_.slots()) {
+    if (!slot.active) continue;
+    const auto& active = *slot.active;
+    running.push_back({active.step, active.need, active.began, active.memory, std::nullopt,
+                       active.gpu, active.paused});
+  }
+  return running;
 }
 
 void Engine::Fill() {
@@ -45,15 +64,87 @@ void Engine::Fill() {
     waiting_reason_ = trouble_->message;
     return;
   }
-  while (pool_.active() + live_.size() < Wanted() && Now() >= no_start_before_) {
-    const auto step = schedule_.Next();
-    if (!step) return;
-    if (auto started = Start(*step); !started) {
-      observer_.OnNote(started.error().message);
-      no_start_before_ = Now() + kPauseAfterFailure;
-      return;
+  while (pool_.active() + live_.size() < governor_.Workers() && Now() >= no_start_before_) {
+    if (!StartNext()) return;
+  }
+}
+
+bool Engine::StartNext() {
+  constexpr std::size_t kMostLookedAt = 32;
+  const auto queue = schedule_.Ready(kMostLookedAt);
+  if (queue.empty()) return false;
+  const auto choice = governor_.Next(Now(), queue, Running());
+  if (!choice.index) {
+    waiting_reason_ = choice.verdict.reason;
+    return false;
+  }
+  const auto step = queue[*choice.index];
+  if (choice.verdict.kind == Verdict::Kind::kNever) {
+    Reject(step, choice.verdict.reason);
+    return true;
+  }
+  Need need = governor_.NeedOf(step);
+  if (auto started = Start(step, need, choice.verdict.gpu); !started) {
+    observer_.OnNote(started.error().message);
+    no_start_before_ = Now() + kPauseAfterFailure;
+    return false;
+  }
+  governor_.Pass(Now(), schedule_.counts().ready + schedule_.counts().blocked, Running());
+  return true;
+}
+
+// What never fits here would wait for ever.
+void Engine::Reject(std::uint32_t step, const std::string& reason) {
+  observer_.OnNote(fmt::format("step {} never runs here: {}", entries_[step].label, reason));
+  schedule_.Start(step);
+  schedule_.Fail(step);
+  CheckHalt();
+}
+
+void Engine::Relieve() {
+  const auto action = governor_.Relieve(Now(), Running());
+  if (!action) return;
+  for (std::size_t slot = 0; slot < pool_.slots().size(); ++slot) {
+    auto& active = pool_.slots()[slot].active;
+    if (!active || active->step != action->step) continue;
+    observer_.OnNote(fmt::format("step {}: {}", active->label, action->reason));
+    switch (action->kind) {
+      case PressureAction::Kind::kPause:
+        active->paused = true;
+        return pool_.Tell(slot, FrameKind::kPause);
+      case PressureAction::Kind::kResume:
+        active->paused = false;
+        return pool_.Tell(slot, FrameKind::kContinue);
+      case PressureAction::Kind::kEnd:
+        active->ending = true;
+        active->ended_for_memory = true;
+        return pool_.Tell(slot, FrameKind::kEnd);
     }
   }
+}
+
+// As large as its share of the cores, for those variables that nobody has set.
+void Engine::AddThreadSettings(const Command& command, std::size_t slot,
+                               StartRequest& request) const {
+  ThreadRequest wish;
+  wish.workers = governor_.Workers();
+  wish.share = command.claim.cpus.value_or(parts_.cores / std::max(1u, wish.workers));
+  wish.slot = static_cast<unsigned>(slot) + 1;
+  wish.topology = topology_;
+  wish.gpu = command.claim.gpu_memory.value_or(0) > 0;
+  const auto& environment = request.environment;
+  const auto find = [&](const char* name) -> std::optional<std::string> {
+    const std::string begin = std::string(name) + "=";
+    for (const auto& one : environment) {
+      if (one.starts_with(begin)) return one.substr(begin.size());
+    }
+    return std::nullopt;
+  };
+  auto made = MakeThreadEnvironment(wish, find);
+  for (const auto& setting : made.settings) {
+    request.environment.push_back(setting.name + "=" + setting.value);
+  }
+  request.processors = std::move(made.cores);
 }
 
 Result<StartRequest> Engine::RequestFor(std::uint32_t step, std::size_t slot, Active& active) {
@@ -82,6 +173,9 @@ Result<StartRequest> Engine::RequestFor(std::uint32_t step, std::size_t slot, Ac
   for (const auto& [name, value] : expanded->environment) {
     SetVariable(request.environment, name, value);
   }
+  AddThreadSettings(command, slot, request);
+  if (active.gpu)
+    SetVariable(request.environment, "CUDA_VISIBLE_DEVICES", platform::FormatUuid(*active.gpu));
   request.folder = expanded->folder;
   const auto outputs =
       parts_.request.output_folder.empty() ? parts_.folder.outputs() : parts_.request.output_folder;
@@ -97,7 +191,8 @@ Result<StartRequest> Engine::RequestFor(std::uint32_t step, std::size_t slot, Ac
   return request;
 }
 
-Status Engine::Start(std::uint32_t step) {
+Status Engine::Start(std::uint32_t step, const Need& need,
+                     const std::optional<platform::Uuid>& gpu) {
   StepEntry& entry = entries_[step];
   Active active;
   active.step = step;
@@ -105,7 +200,9 @@ Status Engine::Start(std::uint32_t step) {
   active.label = entry.label;
   active.began = Now();
   active.since = std::chrono::system_clock::now().time_since_epoch().count();
-  active.claim = job_.commands[job_.steps[step].command].claim.memory;
+  active.need = need;
+  active.kills_before = platform::OutOfMemoryKills();
+  active.gpu = gpu;
   const std::size_t slot = pool_.FreeSlot();
   const auto request = RequestFor(step, slot, active);
   if (!request) return std::unexpected(request.error());
@@ -117,10 +214,11 @@ Status Engine::Start(std::uint32_t step) {
   return {};
 }
 
-void Engine::OnResult(std::size_t slot, const AttemptResult& result) {
+void Engine::OnResult(std::size_t slot, AttemptResult result) {
   const Active active = *pool_.slots()[slot].active;
   if (result.name != active.name) return;
   pool_.Clear(slot);
+  const std::string explanation = Explain(active, result);
   AttemptExtra extra;
   extra.boot = ReadBootId();
   extra.peak = std::max(active.peak.value_or(0), Bytes{result.largest_resident});
@@ -131,8 +229,10 @@ void Engine::OnResult(std::size_t slot, const AttemptResult& result) {
   const auto noted = parts_.journal.Note(result, extra);
   if (!noted) BeInTrouble(noted.error());
   ++ended_here_;
+  governor_.Ended(Now(), active.step, result, active.need, extra.peak.value_or(0));
   const bool again = Settle(active.step, result, active.first_cycle);
-  observer_.OnEnd(ReportOf(active.step, result.name.attempt), result, again, "");
+  observer_.OnEnd(ReportOf(active.step, result.name.attempt), result, again, explanation);
+  governor_.Pass(Now(), schedule_.counts().ready + schedule_.counts().blocked, Running());
 }
 
 bool Engine::TryAgain(std::uint32_t step, const AttemptResult& result, std::uint64_t first_cycle) {
@@ -143,7 +243,32 @@ bool Engine::TryAgain(std::uint32_t step, const AttemptResult& result, std::uint
     if (first && *first > first_cycle && *first <= cycles->count) return true;
   }
   if (result.outcome == Outcome::kCancelled) return true;
+  // With a larger claim, as often as that may help.
+  constexpr std::uint32_t kMostForMemory = 3;
+  if (result.outcome == Outcome::kMemory) return memory_deaths_[step]++ < kMostForMemory;
   return failures_[step]++ < parts_.request.retries;
+}
+
+// Tells a death for memory from other kills, by what the kernel counted meanwhile, and asks the
+// doctor about those that have a name.
+std::string Engine::Explain(const Active& active, AttemptResult& result) const {
+  if (active.ended_for_memory && result.outcome == Outcome::kCancelled) {
+    result.outcome = Outcome::kMemory;
+    return "ended to free memory, and to be run again with a larger claim";
+  }
+  if (result.outcome == Outcome::kFailure && result.code == kStatusOfAborts) {
+    doctor::Death death;
+    death.command = entries_[active.step].label;
+    death.exit_status = result.code;
+    death.last_lines = LastLines((Outputs() / entries_[active.step].files).string() + ".err");
+    const auto finding = doctor::ExplainDeath(death);
+    return finding ? fmt::format("{}; {}", finding->observed, finding->fix) : std::string();
+  }
+  if (result.outcome != Outcome::kSignal || result.code != SIGKILL || active.ending) return {};
+  const auto kills = platform::OutOfMemoryKills();
+  if (!kills || !active.kills_before || *kills <= *active.kills_before) return {};
+  result.outcome = Outcome::kMemory;
+  return "the kernel killed it for memory";
 }
 
 bool Engine::Settle(std::uint32_t step, const AttemptResult& result, std::uint64_t first_cycle) {

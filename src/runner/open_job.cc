@@ -7,6 +7,7 @@
 #include <ranges>
 #include <utility>
 
+#include "platform/machine.h"
 #include "platform/runtime_paths.h"
 #include "runner/identity.h"
 #include "runner/verify_outputs.h"
@@ -49,6 +50,24 @@ Status BringListUpToDate(Journal& journal, const Job& job,
   return journal.SetList(steps);
 }
 
+// With --force, and where a finished job is to begin anew.
+Status ForgetWhatIsDone(Journal& journal, const RunRequest& request, Finished finished) {
+  const auto list = journal.List();
+  if (!list) return std::unexpected(list.error());
+  const bool all_done = std::ranges::all_of(
+      *list, [](const StepEntry& step) { return step.state == StepState::kDone; });
+  if (!request.force && !(all_done && finished == Finished::kBeginsAnew)) return {};
+  for (const auto& step : *list) {
+    if (step.state == StepState::kWaiting) continue;
+    if (auto forgotten = journal.Forget(step.identity); !forgotten) return forgotten;
+  }
+  return {};
+}
+
+double CoresOf(const platform::MachineCores& cores) {
+  return std::max(1u, cores.allowed.value_or(cores.online.value_or(1)));
+}
+
 }  // namespace
 
 std::string LabelOf(const Job& job, std::uint32_t step) {
@@ -63,7 +82,8 @@ std::string LabelOf(const Job& job, std::uint32_t step) {
 }
 
 Result<OpenedJob> OpenJob(const fs::path& state, const Job& job, const Expander& expander,
-                          const RunRequest& request, const fs::path& supervisor) {
+                          const RunRequest& request, const fs::path& supervisor,
+                          Finished finished) {
   auto identities = IdentitiesOf(job);
   if (!identities) return std::unexpected(identities.error());
   auto folder = JobFolder::Make(state, job.name.empty() ? DefaultName(job) : job.name);
@@ -80,14 +100,35 @@ Result<OpenedJob> OpenJob(const fs::path& state, const Job& job, const Expander&
   if (auto listed = BringListUpToDate(*journal, job, *identities); !listed) {
     return std::unexpected(listed.error());
   }
+  if (auto begun = ForgetWhatIsDone(*journal, request, finished); !begun) {
+    return std::unexpected(begun.error());
+  }
   if (auto committed = journal->Commit(); !committed) return std::unexpected(committed.error());
   OpenedJob opened{std::move(*lock),
                    EngineParts{&job, &expander, std::move(*identities), request, *folder,
-                               std::move(*journal), imported->live, supervisor, OwnEnvironment()},
+                               std::move(*journal), imported->live, supervisor, OwnEnvironment(),
+                               CoresOf(platform::ReadMachineCores())},
                    *imported,
                    verified->looked_at,
                    verified->lost,
                    {}};
+  if (imported->unknown > 0) {
+    opened.notes.push_back(fmt::format(
+        "of {} attempts nobody saw how they ended: a supervisor was killed, or the power failed",
+        imported->unknown));
+  }
+  if (!imported->live.empty()) {
+    opened.notes.push_back(
+        fmt::format("{} steps of the runner before still run; they are waited "
+                    "for",
+                    imported->live.size()));
+  }
+  if (verified->lost > 0) {
+    opened.notes.push_back(
+        fmt::format("the outputs of {} steps did not survive the power cut; they "
+                    "run again",
+                    verified->lost));
+  }
   return opened;
 }
 

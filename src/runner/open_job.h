@@ -21,11 +21,18 @@ struct OpenedJob {
   std::vector<std::string> notes;  // what somebody should know before it begins, a line each
 };
 
+// What becomes of a job that is finished when it is asked for again.
+enum class Finished {
+  kStays,       // there is nothing to do
+  kBeginsAnew,  // all its steps run again
+};
+
 // `job` and `expander` must outlive what is returned. kUnavailable: another runner works on it.
 // kIncompatible: its journal is damaged; the message says how it is mended.
 Result<OpenedJob> OpenJob(const std::filesystem::path& state, const Job& job,
                           const Expander& expander, const RunRequest& request,
-                          const std::filesystem::path& supervisor);
+                          const std::filesystem::path& supervisor,
+                          Finished finished = Finished::kStays);
 
 // How a step is called: "seed=57 rate=0.1", or its number where it has no parameters.
 std::string LabelOf(const Job& job, std::uint32_t step);

@@ -62,6 +62,15 @@ std::optional<std::uint32_t> Schedule::Next() const {
   return ready_.begin()->second;
 }
 
+std::vector<std::uint32_t> Schedule::Ready(std::size_t most) const {
+  std::vector<std::uint32_t> steps;
+  for (const auto& [priority, step] : ready_) {
+    if (steps.size() == most) break;
+    steps.push_back(step);
+  }
+  return steps;
+}
+
 void Schedule::Start(std::uint32_t step) { Move(step, State::kRunning); }
 
 void Schedule::Finish(std::uint32_t step) {

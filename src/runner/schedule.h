@@ -32,6 +32,8 @@ class Schedule {
 
   // The ready step that goes first: larger priority, then smaller number.
   std::optional<std::uint32_t> Next() const;
+  // The first `most` of those that are ready, in their order.
+  std::vector<std::uint32_t> Ready(std::size_t most) const;
 
   void Start(std::uint32_t step);  // from ready or held
   void Finish(std::uint32_t step);

@@ -13,6 +13,8 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "platform/gpu_monitor.h"
+#include "runner/claims.h"
 #include "runner/job_folder.h"
 #include "runner/worker.h"
 
@@ -30,7 +32,10 @@ struct Active {
   bool ending = false;
   std::optional<Bytes> memory;  // when last looked
   std::optional<Bytes> peak;
-  std::optional<Bytes> claim;
+  Need need;  // with which it was admitted
+  std::optional<platform::Uuid> gpu;
+  std::optional<std::uint64_t> kills_before;  // by the kernel, for memory, when it began
+  bool ended_for_memory = false;
   std::uint64_t first_cycle = 0;  // that it was to make; 0: it has none
   std::uint64_t last_cycle = 0;
 };

@@ -1,0 +1,206 @@
+#include "jobs_display.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/units.h"
+#include "runner/expander.h"
+#include "runner/template.h"
+
+namespace reveza::cli {
+namespace {
+
+using runner::AttemptResult;
+using runner::Outcome;
+using runner::StepReport;
+
+constexpr auto kLogEvery = std::chrono::seconds(10);
+
+std::size_t TerminalColumns() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+std::string HowItEnded(const AttemptResult& result) {
+  switch (result.outcome) {
+    case Outcome::kFailure:
+      return fmt::format("failed with status {}", result.code);
+    case Outcome::kSignal:
+      return fmt::format("was killed by signal {}", result.code);
+    case Outcome::kNotStarted:
+      return fmt::format("could not be started: {}",
+                         std::error_code(result.code, std::generic_category()).message());
+    case Outcome::kTimeLimit:
+      return "ran out of time";
+    case Outcome::kCancelled:
+      return "was ended";
+    case Outcome::kUnknown:
+      return "may have finished or not: nobody saw it end";
+    case Outcome::kMemory:
+      return "ran out of memory";
+    case Outcome::kPartial:
+      return "ended before its last cycle";
+    case Outcome::kSuccess:
+      break;
+  }
+  return "is done";
+}
+
+void PrintJson(const nlohmann::json& json) {
+  fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+JobsDisplay::JobsDisplay(const runner::Job& job, const runner::RunRequest& request,
+                         std::filesystem::path outputs)
+    : job_(job),
+      request_(request),
+      outputs_(std::move(outputs)),
+      live_(!request.json && !request.quiet && isatty(STDERR_FILENO) != 0) {
+  if (request.keep_order) ended_.resize(job.steps.size());
+  if (request.joblog.empty()) return;
+  std::error_code error;
+  const bool begun = std::filesystem::exists(request.joblog, error);
+  joblog_ = std::fopen(request.joblog.c_str(), "a");
+  if (joblog_ != nullptr && !begun) fmt::print(joblog_, "{}", runner::JoblogHeader());
+}
+
+JobsDisplay::~JobsDisplay() {
+  if (joblog_ != nullptr) std::fclose(joblog_);
+}
+
+void JobsDisplay::Wipe() {
+  if (drawn_ == 0) return;
+  // Up to the first of them, and everything below away.
+  fmt::print(stderr, "\x1b[{}F\x1b[J", drawn_);
+  drawn_ = 0;
+}
+
+void JobsDisplay::Draw(const runner::Progress& progress) {
+  Wipe();
+  runner::Progress wide = progress;
+  wide.columns = TerminalColumns();
+  wide.colour = true;
+  for (const auto& line : runner::ProgressLines(wide)) {
+    fmt::print(stderr, "{}\n", line);
+    ++drawn_;
+  }
+  std::fflush(stderr);
+}
+
+void JobsDisplay::Line(const std::string& line) {
+  Wipe();
+  fmt::print(stderr, "{}\n", line);
+  if (live_ && last_) Draw(*last_);
+}
+
+void JobsDisplay::OnStart(const StepReport& report) {
+  if (!request_.json) return;
+  PrintJson({{"event", "start"},
+             {"step", report.step + 1},
+             {"label", report.label},
+             {"attempt", report.attempt}});
+}
+
+void JobsDisplay::OnEnd(const StepReport& report, const AttemptResult& result, bool again,
+                        std::string_view explanation) {
+  if (joblog_ != nullptr) {
+    runner::JoblogEntry entry;
+    entry.number = report.step + 1;
+    entry.start = std::chrono::system_clock::time_point(std::chrono::nanoseconds(result.began));
+    entry.duration = std::chrono::nanoseconds(result.ended - result.began);
+    entry.received = result.output_bytes + result.error_bytes;
+    entry.exit_status = result.outcome == Outcome::kSignal ? 0 : result.code;
+    entry.signal = result.outcome == Outcome::kSignal ? result.code : 0;
+    const auto& step = job_.steps[report.step];
+    const auto expanded =
+        runner::Expand(job_.commands[step.command], step, {1, report.step + 1, 1, 1});
+    if (expanded) entry.command = runner::CommandLine(expanded->arguments);
+    fmt::print(joblog_, "{}", runner::JoblogLine(entry));
+    std::fflush(joblog_);
+  }
+  if (request_.json) {
+    PrintJson({{"event", "end"},
+               {"step", report.step + 1},
+               {"label", report.label},
+               {"attempt", report.attempt},
+               {"outcome", ToText(result.outcome)},
+               {"code", result.code},
+               {"seconds", static_cast<double>(result.ended - result.began) / 1e9},
+               {"again", again},
+               {"explanation", explanation}});
+  } else if (result.outcome != Outcome::kSuccess && result.outcome != Outcome::kPartial) {
+    const std::string why = explanation.empty() ? "" : fmt::format(" ({})", explanation);
+    const std::string errors = (outputs_ / report.files).string() + ".err";
+    std::error_code error;
+    const bool said = std::filesystem::exists(errors, error);
+    Line(fmt::format("step {} {}{}{}{}", report.label, HowItEnded(result), why,
+                     again ? "; it has another attempt" : "",
+                     said && !again ? fmt::format("; it said: {}", errors) : ""));
+  }
+  if (!request_.keep_order || again) return;
+  ended_[report.step] = report.files;
+  PrintInOrder();
+}
+
+void JobsDisplay::PrintInOrder() {
+  for (; printed_ < ended_.size() && !ended_[printed_].empty(); ++printed_) {
+    std::ifstream file(outputs_ / (ended_[printed_] + ".out"), std::ios::binary);
+    if (!file || file.peek() == std::ifstream::traits_type::eof()) continue;
+    Wipe();
+    std::string text(std::istreambuf_iterator<char>(file), {});
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+  }
+}
+
+void JobsDisplay::OnCycle(const StepReport& report, const runner::CycleResult& cycle) {
+  if (!request_.json) return;
+  PrintJson({{"event", "cycle"},
+             {"step", report.step + 1},
+             {"label", report.label},
+             {"number", cycle.number},
+             {"metrics", cycle.metrics}});
+}
+
+void JobsDisplay::OnProgress(const runner::Progress& progress) {
+  last_ = progress;
+  if (request_.quiet) return;
+  if (live_) return Draw(progress);
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_line_) return;
+  const bool first = next_line_ == std::chrono::steady_clock::time_point{};
+  next_line_ = now + kLogEvery;
+  if (first) return;
+  if (request_.json) {
+    return PrintJson({{"event", "progress"},
+                      {"done", progress.done},
+                      {"failed", progress.failed},
+                      {"running", progress.running},
+                      {"waiting", progress.waiting},
+                      {"reason", progress.waiting_reason}});
+  }
+  fmt::print(stderr, "{}\n", runner::ProgressLine(progress));
+}
+
+void JobsDisplay::OnNote(std::string_view line) {
+  if (request_.json) return PrintJson({{"event", "note"}, {"text", line}});
+  Line(fmt::format("reveza: {}", line));
+}
+
+void JobsDisplay::Finish() {
+  if (!live_ && !request_.quiet && !request_.json && last_) {
+    fmt::print(stderr, "{}\n", runner::ProgressLine(*last_));
+  }
+  drawn_ = 0;
+}
+
+}  // namespace reveza::cli

@@ -1,0 +1,55 @@
+// How `reveza jobs run` shows what happens: on a terminal, in a log, or as lines of JSON.
+// Thread-safety: none.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runner/job.h"
+#include "runner/joblog.h"
+#include "runner/observer.h"
+#include "runner/run_request.h"
+
+namespace reveza::cli {
+
+// What every way of showing does too: the joblog, and outputs in the order of the steps.
+class JobsDisplay : public runner::Observer {
+ public:
+  JobsDisplay(const runner::Job& job, const runner::RunRequest& request,
+              std::filesystem::path outputs);
+  ~JobsDisplay() override;
+
+  void OnStart(const runner::StepReport& report) override;
+  void OnEnd(const runner::StepReport& report, const runner::AttemptResult& result, bool again,
+             std::string_view explanation) override;
+  void OnCycle(const runner::StepReport& report, const runner::CycleResult& cycle) override;
+  void OnProgress(const runner::Progress& progress) override;
+  void OnNote(std::string_view line) override;
+
+  // The live lines stay as they are; what follows is printed below.
+  void Finish();
+
+ private:
+  void Draw(const runner::Progress& progress);
+  void Wipe();
+  void Line(const std::string& line);
+  void PrintInOrder();
+
+  const runner::Job& job_;
+  const runner::RunRequest& request_;
+  std::filesystem::path outputs_;
+  bool live_;
+  std::size_t drawn_ = 0;  // lines on the terminal that belong to the display
+  std::optional<runner::Progress> last_;
+  std::chrono::steady_clock::time_point next_line_{};
+  std::FILE* joblog_ = nullptr;
+  std::vector<std::string> ended_;  // with --keep-order: files of steps that are over, by step
+  std::size_t printed_ = 0;
+};
+
+}  // namespace reveza::cli
