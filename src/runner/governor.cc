@@ -7,9 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "platform/host_memory.h"
 #include "platform/machine.h"
-#include "platform/pressure.h"
+#include "runner/machine_reading.h"
 
 namespace reveza::runner {
 namespace {
@@ -67,20 +66,8 @@ void Governor::Read(Nanoseconds now) {
     return;
   }
   read_at_ = now;
-  reading_ = {};
-  reading_.now = now;
-  reading_.memory_total = platform::ReadCommitState().total;
-  reading_.memory_available = platform::AvailableMemory();
-  reading_.cgroup_headroom = platform::CgroupHeadroom();
-  if (const auto pressure = platform::MachinePressure().memory) {
-    reading_.memory_some = pressure->some.average_10s;
-    if (pressure->full) reading_.memory_full = pressure->full->average_10s;
-  }
-  if (!gpus_) return;
-  reading_.gpus.emplace();
-  for (const auto& gpu : gpus_->Read()) {
-    if (gpu.total && gpu.used) reading_.gpus->push_back({gpu.uuid, *gpu.total, *gpu.used});
-  }
+  reading_ = ReadMachine(now);
+  if (gpus_) reading_.gpus = GpuMemoryOf(gpus_->Read());
 }
 
 Need Governor::NeedOf(std::uint32_t step) const {

@@ -7,9 +7,9 @@
 #include <ranges>
 #include <utility>
 
-#include "platform/machine.h"
 #include "platform/runtime_paths.h"
 #include "runner/identity.h"
+#include "runner/machine_reading.h"
 #include "runner/verify_outputs.h"
 
 extern char** environ;
@@ -64,10 +64,6 @@ Status ForgetWhatIsDone(Journal& journal, const RunRequest& request, Finished fi
   return {};
 }
 
-double CoresOf(const platform::MachineCores& cores) {
-  return std::max(1u, cores.allowed.value_or(cores.online.value_or(1)));
-}
-
 }  // namespace
 
 std::string LabelOf(const Job& job, std::uint32_t step) {
@@ -104,14 +100,14 @@ Result<OpenedJob> OpenJob(const fs::path& state, const Job& job, const Expander&
     return std::unexpected(begun.error());
   }
   if (auto committed = journal->Commit(); !committed) return std::unexpected(committed.error());
-  OpenedJob opened{std::move(*lock),
-                   EngineParts{&job, &expander, std::move(*identities), request, *folder,
-                               std::move(*journal), imported->live, supervisor, OwnEnvironment(),
-                               CoresOf(platform::ReadMachineCores())},
-                   *imported,
-                   verified->looked_at,
-                   verified->lost,
-                   {}};
+  OpenedJob opened{
+      std::move(*lock),
+      EngineParts{&job, &expander, std::move(*identities), request, *folder, std::move(*journal),
+                  imported->live, supervisor, OwnEnvironment(), UsableCores()},
+      *imported,
+      verified->looked_at,
+      verified->lost,
+      {}};
   if (imported->unknown > 0) {
     opened.notes.push_back(fmt::format(
         "of {} attempts nobody saw how they ended: a supervisor was killed, or the power failed",
