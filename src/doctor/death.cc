@@ -105,9 +105,8 @@ Finding ThreadLocalData(const Death& death, const std::filesystem::path& root) {
   return finding;
 }
 
-Finding OutOfMemory(const Death& death, const std::filesystem::path& root) {
+Finding OutOfMemory(const Death& death, std::uint64_t kills, const std::filesystem::path& root) {
   const auto memory = death.memory ? death.memory : platform::ReadCgroupMemory(0, root);
-  const std::uint64_t kills = *death.kills_after - *death.kills_before;
   return {.id = Id::kOutOfMemoryKill,
           .severity = Severity::kFatal,
           .sure = Sureness::kMeasured,
@@ -159,7 +158,7 @@ std::optional<Finding> ExplainDeath(const Death& death, const std::filesystem::p
   }
   if (WasKilled(death) && death.kills_before && death.kills_after &&
       *death.kills_after > *death.kills_before) {
-    return OutOfMemory(death, root);
+    return OutOfMemory(death, *death.kills_after - *death.kills_before, root);
   }
   const bool failed = death.signal || death.exit_status.value_or(0) != 0;
   for (const char* text : {"Resource temporarily unavailable", "can't start new thread",

@@ -101,16 +101,20 @@ std::optional<Finding> FindingFromJson(const nlohmann::json& json) {
 }
 
 std::vector<Finding> Merged(std::vector<Finding> findings) {
-  std::ranges::stable_sort(findings, std::ranges::greater(), &Finding::severity);
   std::vector<Finding> merged;
   std::array<std::size_t, kIds> others{};
-  for (Finding& finding : findings) {
-    const auto same = [&](const Finding& kept) { return kept.id == finding.id; };
-    const auto kept = std::ranges::find_if(merged, same);
+  const auto add = [&](Finding& finding) {
+    const auto kept = std::ranges::find(merged, finding.id, &Finding::id);
     if (kept == merged.end()) {
       merged.push_back(std::move(finding));
     } else if (kept->severity == finding.severity && *kept != finding) {
       ++others.at(static_cast<std::size_t>(finding.id));
+    }
+  };
+  for (const Severity severity :
+       {Severity::kFatal, Severity::kWarning, Severity::kNote, Severity::kFine}) {
+    for (Finding& finding : findings) {
+      if (finding.severity == severity) add(finding);
     }
   }
   for (Finding& finding : merged) {

@@ -82,10 +82,11 @@ void JudgeLink(const std::string& name, const GpuSettings& gpu, Findings& findin
 
 void JudgeMemory(const std::string& name, const GpuReading& gpu, bool mps, Findings& findings) {
   std::vector<std::string> holders;
-  const std::size_t processes = gpu.processes ? gpu.processes->size() : 0;
+  const auto all = gpu.processes.value_or(std::vector<platform::GpuProcess>());
+  const std::size_t processes = all.size();
   constexpr std::size_t kNamed = 6;
   for (std::size_t i = 0; i < std::min(processes, kNamed); ++i) {
-    const platform::GpuProcess& process = (*gpu.processes)[i];
+    const platform::GpuProcess& process = all[i];
     holders.push_back(fmt::format("pid {} {}", process.pid,
                                   process.used ? FormatBytes(*process.used) : "(not said)"));
   }
