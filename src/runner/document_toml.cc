@@ -66,7 +66,7 @@ Result<Node> Convert(const toml::node& from, std::string_view name, unsigned dep
                               .value = *std::move(converted)});
     }
     // The library sorts keys by their names.
-    std::ranges::stable_sort(node.members, {}, &Member::place);
+    std::ranges::sort(node.members, {}, &Member::place);
   }
   return node;
 }

@@ -76,7 +76,8 @@ Identity HashOf(const Command& command, const platform::Environment& environment
   fields.Add("reveza step 1");
   AddCommand(fields, command);
   auto set = command.environment;
-  std::ranges::stable_sort(set, {}, &std::pair<std::string, std::string>::first);
+  // Nothing sets a variable twice, so there is no order to keep among equals.
+  std::ranges::sort(set);
   fields.Add(static_cast<std::uint64_t>(set.size()));
   for (const auto& [name, value] : set) {
     fields.Add(name);
@@ -236,7 +237,7 @@ Result<std::filesystem::path> FindProgram(std::string_view word,
            access(path.c_str(), X_OK) == 0;
   };
   if (word.contains('/')) {
-    const auto path = folder / word;
+    auto path = folder / word;
     if (can_run(path)) return path;
     std::error_code ignored;
     const bool exists = std::filesystem::exists(path, ignored);
@@ -247,7 +248,7 @@ Result<std::filesystem::path> FindProgram(std::string_view word,
   }
   for (;;) {
     const std::size_t colon = search_path.find(':');
-    const std::filesystem::path candidate = folder / search_path.substr(0, colon) / word;
+    std::filesystem::path candidate = folder / search_path.substr(0, colon) / word;
     if (!word.empty() && can_run(candidate)) return candidate;
     if (colon == search_path.npos) break;
     search_path.remove_prefix(colon + 1);
@@ -280,7 +281,7 @@ std::string Telling(const Command& command) {
   if (words.empty()) return {};
   static constexpr std::array<std::string_view, 10> kInterpreters = {
       "python", "bash", "sh", "dash", "perl", "ruby", "node", "julia", "Rscript", "php"};
-  const std::string program = std::filesystem::path(words.front()).filename();
+  std::string program = std::filesystem::path(words.front()).filename();
   const bool interpreter = std::ranges::any_of(kInterpreters, [&](std::string_view name) {
     return program.starts_with(name) &&
            program.find_first_not_of("0123456789.", name.size()) == program.npos;

@@ -197,7 +197,8 @@ Result<std::vector<Axis>> ParseAxes(std::span<const std::string> words,
       return Wrong(
           "':::+' links with the parameter before it, but there is none; write ::: for the first");
     }
-    if (++i == words.size() || IsSeparator(words[i])) {
+    ++i;
+    if (i == words.size() || IsSeparator(words[i])) {
       return Wrong(fmt::format("'{0}' without a parameter; write {0} NAME VALUES...", separator));
     }
     if (auto named = CheckName(words[i], separator); !named) return std::unexpected(named.error());
