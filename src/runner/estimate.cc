@@ -17,7 +17,25 @@ constexpr std::uint64_t kPlayed = 200;   // last steps, one by one; those before
 constexpr std::size_t kPlays = 41;       // how often
 constexpr std::size_t kMedianPlay = 20;  // of them in order of length
 constexpr std::size_t kLongPlay = 36;
+constexpr std::size_t kBatches = 8;
+constexpr std::size_t kFewestInBatch = 4;
 constexpr double kOverdue = 0.1;  // of its time, that a step which takes longest goes on
+
+// The variance of the times when a machine is quick and when it is slow: by how much means of
+// consecutive steps differ more than chance would have it.
+double VarianceBetween(std::span<const double> values, double deviation) {
+  const std::size_t each = values.size() / kBatches;
+  if (each < kFewestInBatch) return 0;
+  std::vector<double> means;
+  for (std::size_t i = 0; i < kBatches; ++i) {
+    const auto batch = values.subspan(i * each, each);
+    means.push_back(std::accumulate(batch.begin(), batch.end(), 0.0) / static_cast<double>(each));
+  }
+  const double mean = std::accumulate(means.begin(), means.end(), 0.0) / kBatches;
+  double variance = 0;
+  for (const double one : means) variance += (one - mean) * (one - mean) / (kBatches - 1);
+  return std::max(0.0, variance - deviation * deviation / static_cast<double>(each));
+}
 
 std::chrono::nanoseconds Nanoseconds(double seconds) {
   constexpr double kMost = 100.0 * 365 * 24 * 3600;
@@ -82,6 +100,9 @@ Estimator::Model Estimator::ModelOf(WorkClass step_class, unsigned workers) cons
   for (const double rest : model.rests) {
     model.deviation += (rest - model.mean) * (rest - model.mean) / count;
   }
+  const double between =
+      found == classes_.end() ? 0 : VarianceBetween(model.rests, std::sqrt(model.deviation));
+  model.unsure = std::sqrt(model.deviation / count + between);
   model.deviation = std::sqrt(model.deviation);
   return model;
 }
@@ -124,7 +145,7 @@ struct Estimator::Play {
     std::vector<double> last;
     for (const auto& [model, steps] : left) {
       // How far the mean of all is from that of those that were seen.
-      const double shift = Normal() * model.deviation / std::sqrt(model.rests.size());
+      const double shift = Normal() * model.unsure;
       const auto total = static_cast<double>(steps);
       const double played =
           all <= kPlayed

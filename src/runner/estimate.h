@@ -1,7 +1,8 @@
 // How long the rest of a job will take, from what its steps took. The rest is played through a few
 // dozen times with durations drawn from those that were seen of the same class, at the same number
-// of workers where there are enough; how sure their mean is plays a part. Steps that grow longer
-// (drift.h) are expected to go on so; after a sudden change only what came later counts.
+// of workers where there are enough; how sure their mean is plays a part, and how much it went up
+// and down meanwhile. Steps that grow longer (drift.h) are expected to go on so; after a sudden
+// change only what came later counts.
 //
 // What was seen is bounded: the last 256 steps of a class. The same is always answered to the same.
 // Pure values; no clock. Thread-safety: none.
@@ -62,6 +63,7 @@ class Estimator {
     double last = 0;  // index
     double mean = 0;  // of `rests`
     double deviation = 0;
+    double unsure = 0;  // how far the mean of those to come may be from it: standard deviation
 
     // The `ahead`-th step from now, that was drawn as `rest`.
     double At(double ahead, double rest) const;

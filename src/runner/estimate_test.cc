@@ -184,6 +184,17 @@ TEST(Estimator, CoversWhatReallyHappens) {
   EXPECT_NEAR(below_long, 0.9 * kJobs, 0.08 * kJobs);
 }
 
+TEST(Estimator, IsLessSureOnAMachineWithQuickAndSlowTimes) {
+  const WorkLeft left{.steps = 200};
+  const auto width = [&](int period) {
+    Estimator estimator;
+    for (int i = 0; i < 240; ++i) estimator.Finished(i, Of(i / period % 2 == 0 ? 1 : 2), 1);
+    const auto remaining = estimator.Remaining({&left, 1}, {}, 1);
+    return InSeconds(remaining->p90 - remaining->p50);
+  };
+  EXPECT_GT(width(30), 5 * width(1));
+}
+
 TEST(Estimator, IsQuickForManySteps) {
   Estimator estimator;
   for (int i = 0; i < 100; ++i) estimator.Finished(i, Of(1 + 0.1 * (i % 3)), 64);
