@@ -25,7 +25,6 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr int kAnswerLimitMs = 20'000;
 constexpr auto kStartLimit = std::chrono::seconds(20);
 constexpr std::size_t kMostText = 256 << 20;
 constexpr char kNotYours[] = "ask to join its group, or set REVEZA_SOCKET to one of your own";
@@ -176,7 +175,7 @@ Outcome<std::string> DaemonLink::Ask(const void* packet, std::size_t size) {
   std::vector<char> part(wire::kMaxPacket + 1);
   for (;;) {
     pollfd readable{fd_.get(), POLLIN, 0};
-    if (poll(&readable, 1, kAnswerLimitMs) == 0) {
+    if (poll(&readable, 1, static_cast<int>(answer_limit_.count())) == 0) {
       return Bad(kFailed, "the daemon at {} does not answer", socket_.string());
     }
     const ssize_t got = recv(fd_.get(), part.data(), part.size(), 0);

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <expected>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -34,6 +35,8 @@ class DaemonLink {
                                             const std::vector<std::string>& flags);
 
   Outcome<nlohmann::json> Status();
+  // How long a daemon that hangs may keep us waiting: 20 s when not said.
+  void LimitAnswers(std::chrono::milliseconds limit) { answer_limit_ = limit; }
   // Who listens, as this process counts processes; 0 when it cannot be seen from here.
   pid_t Peer() const;
   Outcome<std::string> Trace();
@@ -47,6 +50,7 @@ class DaemonLink {
 
   UniqueFd fd_;
   std::filesystem::path socket_;
+  std::chrono::milliseconds answer_limit_{20'000};
 };
 
 // The file that a daemon started from here writes to.

@@ -12,6 +12,9 @@
 namespace reveza::cli {
 namespace {
 
+// A page that stands still tells less than one that says who does not answer.
+constexpr std::chrono::milliseconds kDaemonLimit{1000};
+
 Error ErrorOf(const Trouble& trouble) {
   const auto code =
       trouble.status == kNoDaemon ? Error::Code::kNotFound : Error::Code::kUnavailable;
@@ -47,6 +50,7 @@ Result<monitor::DaemonAnswer> LiveSources::AskDaemon() {
     auto link = DaemonLink::Connect(socket_);
     if (!link) return std::unexpected(ErrorOf(link.error()));
     link_.emplace(*std::move(link));
+    link_->LimitAnswers(kDaemonLimit);
   }
   auto status = link_->Status();
   if (!status) {

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "monitor/testing_runner.h"
 #include "platform/testing_directory.h"
 #include "platform/testing_shell.h"
+#include "platform/unix_socket.h"
 
 namespace reveza::cli {
 namespace {
@@ -82,6 +84,16 @@ TEST_F(Top, ShowsAJobWithWhatItsStepUses) {
   EXPECT_TRUE(step.at("use").at("cpu").is_number());
   EXPECT_GT(step.at("use").at("proportional").get<double>(), 0);
   EXPECT_TRUE(step.at("gpu_memory").is_null());
+}
+
+TEST_F(Top, ADaemonThatHangsIsNamedAndHidesNothing) {
+  const auto silent = platform::ListenAt(folder_ / "none.sock", std::nullopt);
+  ASSERT_TRUE(silent) << silent.error().message;
+  const monitor::TestingRunner runner(socket_, Answer());
+  const Ran ran = Reveza("--once");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_NE(ran.output.find("does not answer"), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find("2 of 5 done"), std::string::npos) << ran.output;
 }
 
 TEST_F(Top, LoopsAsLinesOfJsonOrRowsOfCsv) {
