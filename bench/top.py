@@ -91,12 +91,12 @@ def main() -> int:
             share, snapshot = run_top(program, seconds, folder)
             known = sum(step["use"]["proportional"] is not None
                         for step in snapshot["jobs"][0]["running"])
-            as_rows, _ = run_top(program, seconds, folder, "--csv")
-            print(f"the same with --csv: {as_rows:.2%} of a core")
             alone = stat + dear / 10
             print(f"they are the steps of a job: {share:.2%} of a core ({known} with PSS, "
                   f"{snapshot['process_files_read']} files the last look); "
                   f"reading the same files alone: {alone:.2%}")
+            as_rows, _ = run_top(program, seconds, folder, "--csv")
+            print(f"the same with --csv: {as_rows:.2%} of a core")
     finally:
         for sleeper in sleepers:
             sleeper.kill()
