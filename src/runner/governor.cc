@@ -67,7 +67,11 @@ void Governor::Read(Nanoseconds now) {
   }
   read_at_ = now;
   reading_ = ReadMachine(now);
-  if (gpus_) reading_.gpus = GpuMemoryOf(gpus_->Read());
+  if (gpus_) {
+    reading_.gpus = GpuMemoryOf(gpus_->Read());
+  } else if (wants_gpu_) {
+    reading_.gpus.emplace();  // none will ever be seen: to say so is better than to wait for ever
+  }
 }
 
 Need Governor::NeedOf(std::uint32_t step) const {
