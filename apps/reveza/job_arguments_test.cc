@@ -5,6 +5,7 @@
 #include <chrono>
 #include <initializer_list>
 
+#include "daemon/settings.h"
 #include "platform/testing_directory.h"
 
 namespace reveza::cli {
@@ -192,6 +193,17 @@ TEST(ParseRun, ReadsAJobFile) {
             "either --job job.toml or a command, not both: 'true'");
   EXPECT_EQ(Refusal({"--job", "job.toml", "--cpus", "1"}, here),
             "--cpus goes with a command; write it in the job file instead");
+}
+
+TEST(ParseRun, ReadsAJobFileBesideTheConfiguration) {
+  // Both are read with the same library, in two ways of its own.
+  daemon::Configuration configuration;
+  EXPECT_TRUE(configuration.AddText("linger = \"60s\"\n", "config"));
+  platform::TestingDirectory folder;
+  folder.Write("job.toml", "[[steps]]\nname = 'a'\nrun = 'x'\n[[steps]]\nrun = 'y'\nafter = 'a'\n");
+  Surroundings here = Here();
+  here.folder = folder.path();
+  EXPECT_EQ(Good({"--job", "job.toml"}, here).job.steps.size(), 2u);
 }
 
 TEST(ParseRun, SaysWhatIsMissing) {

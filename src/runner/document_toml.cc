@@ -1,6 +1,7 @@
 // toml++ 3.3 trips over some text that is no TOML: it asserts where it should refuse, as fuzzing
 // found, and without asserts it goes on with what cannot be. So here its asserts throw, in every
-// build, and errors do; both end in this file.
+// build, and errors do; both end in this file. Where the library is used otherwise its functions
+// have the same names, and the linker would take either: so here they have another.
 #undef NDEBUG
 namespace reveza::runner {
 struct NotUnderstood {};
@@ -10,6 +11,7 @@ struct NotUnderstood {};
   (static_cast<bool>(expression) ? static_cast<void>(0) : reveza::runner::GiveUp())
 #define TOML_EXCEPTIONS 1
 #define TOML_HEADER_ONLY 1
+#define toml toml_that_throws
 #include <fmt/format.h>
 #include <toml++/toml.h>
 

@@ -213,7 +213,7 @@ Status JobEntryReader::Folder(JobEntry& entry, const Member& member) const {
 Status JobEntryReader::TimeLimit(JobEntry& entry, const Member& member) const {
   Command& command = entry.command;
   if (auto read = Measure(member, &ParseDuration, command.time_limit, "90s"); !read) return read;
-  if (command.time_limit->count() > 0) return {};
+  if (command.time_limit.value_or(std::chrono::nanoseconds(0)).count() > 0) return {};
   return WrongAt(name_, member.value.place, "time_limit is more than 0");
 }
 

@@ -194,12 +194,13 @@ class JobReader {
         return std::ranges::find(all, member.key) != all.end();
       });
       const auto g = static_cast<std::size_t>(group - groups->begin());
-      if (group == groups->end() || !axis_of[g]) {
-        if (group != groups->end()) axis_of[g] = axes.size();
-        axes.push_back({*std::move(column)});
-      } else if (auto linked = Link(axes[*axis_of[g]], *std::move(column)); !linked) {
-        return Wrong(member.value.place, linked.error().message);
+      if (group != groups->end() && axis_of[g]) {
+        auto linked = Link(axes[*axis_of[g]], *std::move(column));
+        if (!linked) return Wrong(member.value.place, linked.error().message);
+        continue;
       }
+      if (group != groups->end()) axis_of[g] = axes.size();
+      axes.push_back({*std::move(column)});
     }
     for (const auto& group : *groups) {
       for (const std::string& name : group) {
