@@ -193,14 +193,18 @@ class JobReader {
       const auto group = std::ranges::find_if(*groups, [&](const auto& all) {
         return std::ranges::find(all, member.key) != all.end();
       });
-      const auto g = static_cast<std::size_t>(group - groups->begin());
-      if (group != groups->end() && axis_of[g]) {
-        auto linked = Link(axes[*axis_of[g]], *std::move(column));
-        if (!linked) return Wrong(member.value.place, linked.error().message);
+      if (group == groups->end()) {
+        axes.push_back({*std::move(column)});
         continue;
       }
-      if (group != groups->end()) axis_of[g] = axes.size();
-      axes.push_back({*std::move(column)});
+      auto& axis = axis_of[static_cast<std::size_t>(group - groups->begin())];
+      if (axis) {
+        auto linked = Link(axes[*axis], *std::move(column));
+        if (!linked) return Wrong(member.value.place, linked.error().message);
+      } else {
+        axis = axes.size();
+        axes.push_back({*std::move(column)});
+      }
     }
     for (const auto& group : *groups) {
       for (const std::string& name : group) {
