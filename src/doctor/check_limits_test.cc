@@ -107,7 +107,7 @@ TEST(AddressSpace, ChildrenAreLookedAtToo) {
 
 TEST(Look, CallsAProgramByItsNameAndArguments) {
   const TestingDirectory root;
-  root.Write("proc/5/cmdline", std::string("/usr/bin/python3\0/data/train.py\0", 34));
+  root.Write("proc/5/cmdline", std::string("/usr/bin/python3\0/data/train.py\0", 32));
   const auto view = Look(5, root.path());
   ASSERT_TRUE(view);
   EXPECT_EQ(Called(*view), "python3 /data/train.py (pid 5)");

@@ -257,9 +257,10 @@ std::vector<Finding> JudgeEnd(const Trial& trial) {
   if (!trial.ended) return {};
   const Death& death = trial.death;
   if (auto finding = ExplainDeath(death)) return {std::move(*finding)};
-  if (!death.signal && death.exit_status.value_or(0) == 0) return {};
+  const int status = death.exit_status.value_or(0);
+  if (!death.signal && status == 0) return {};
   const std::string how = death.signal ? fmt::format("by signal {}", *death.signal)
-                                       : fmt::format("with status {}", *death.exit_status);
+                                       : fmt::format("with status {}", status);
   std::string last = death.last_lines;
   constexpr std::size_t kShown = 400;
   if (last.size() > kShown) last = "..." + last.substr(last.size() - kShown);
