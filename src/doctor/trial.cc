@@ -52,7 +52,8 @@ class Watch {
     }
     trial_.ran = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
     EndAll();
-    ReadOutput(milliseconds(0));
+    while (ReadSome(0)) {
+    }
     Finish();
     return std::move(trial_);
   }
@@ -97,23 +98,34 @@ class Watch {
     if (tasks && (!tightest || left(*tasks) <= left(*tightest))) tightest = std::move(tasks);
   }
 
-  // Until the command says something or `pause` is over.
-  void ReadOutput(milliseconds pause) {
+  // False when there was nothing within `wait_ms`, or no more can come.
+  bool ReadSome(int wait_ms) {
+    if (output_.get() < 0) return false;
     pollfd wait{output_.get(), POLLIN, 0};
+    if (poll(&wait, 1, wait_ms) <= 0) return false;
+    char part[4096];
+    const ssize_t got = read(output_.get(), part, sizeof(part));
+    if (got <= 0) {
+      output_ = UniqueFd();
+      return false;
+    }
+    said_.append(part, static_cast<std::size_t>(got));
+    if (said_.size() > 2 * kKeptOutput) said_.erase(0, said_.size() - kKeptOutput);
+    return true;
+  }
+
+  // What the command says until `pause` is over.
+  void ReadOutput(milliseconds pause) {
     const auto end = Clock::now() + pause;
-    do {
-      const auto left = std::chrono::ceil<milliseconds>(end - Clock::now());
+    for (auto left = pause; left.count() > 0;
+         left = std::chrono::ceil<milliseconds>(end - Clock::now())) {
+      const int wait_ms = static_cast<int>(left.count());
       if (output_.get() < 0) {
-        poll(nullptr, 0, static_cast<int>(std::max(left, milliseconds(0)).count()));
-        return;
+        poll(nullptr, 0, wait_ms);
+      } else {
+        ReadSome(wait_ms);
       }
-      if (poll(&wait, 1, static_cast<int>(std::max(left, milliseconds(0)).count())) <= 0) continue;
-      char part[4096];
-      const ssize_t got = read(output_.get(), part, sizeof(part));
-      if (got == 0) output_ = UniqueFd();
-      if (got > 0) said_.append(part, static_cast<std::size_t>(got));
-      if (said_.size() > 2 * kKeptOutput) said_.erase(0, said_.size() - kKeptOutput);
-    } while (Clock::now() < end);
+    }
   }
 
   // The limits of a dead process can be read until it has been waited for.
