@@ -84,7 +84,11 @@ struct Counts {
 Counts Count(const std::vector<runner::StepEntry>& steps) {
   Counts counts;
   counts.all = steps.size();
-  for (const auto& step : steps) ++counts.of[step.state];
+  for (const auto& step : steps) {
+    // Nobody runs it now, and it has failed: what else would a reader call it?
+    const bool undecided = step.state == StepState::kUndecided;
+    ++counts.of[undecided ? StepState::kFailed : step.state];
+  }
   return counts;
 }
 
@@ -185,7 +189,7 @@ int ShowJob(int argc, char** argv) {
   std::size_t number = 0;
   for (const auto& step : *list) {
     ++number;
-    if (step.state != StepState::kFailed && step.state != StepState::kUnknown) continue;
+    if (step.state == StepState::kWaiting || step.state == StepState::kDone) continue;
     const auto attempts = journal->Attempts(step.identity);
     if (!attempts || attempts->empty()) continue;
     const auto& last = attempts->back().result;

@@ -88,6 +88,15 @@ void Engine::TakeStates(const std::vector<StepEntry>& entries) {
         schedule_.Start(step);
         schedule_.Fail(step);
         break;
+      case StepState::kUndecided:
+        if (request.retries > 0 || request.retry_failed) {
+          failures_[step] = 1;
+          break;
+        }
+        parts_.journal.GiveUp(entries[step].identity);
+        schedule_.Start(step);
+        schedule_.Fail(step);
+        break;
       case StepState::kUnknown:
         if (request.on_unknown == OnUnknown::kRetry) break;
         schedule_.Start(step);
@@ -307,7 +316,7 @@ void Engine::Commit(bool now) {
       parts_.request.durable && !reimport_ ? SetBarrier(journal, Outputs()) : Status{};
   if (committed) committed = journal.Commit();
   if (committed && reimport_) {
-    const auto imported = ImportRecords(parts_.folder, journal);
+    const auto imported = ImportRecords(parts_.folder, journal, Supervisors::kOwn);
     if (!imported) committed = std::unexpected(imported.error());
   }
   if (!committed) return BeInTrouble(committed.error());

@@ -288,6 +288,9 @@ bool Engine::Settle(std::uint32_t step, const AttemptResult& result, std::uint64
     if (parts_.journal.Forget(entries_[step].identity)) schedule_.Requeue(step);
     return true;
   }
+  if (auto given_up = parts_.journal.GiveUp(entries_[step].identity); !given_up) {
+    BeInTrouble(given_up.error());
+  }
   schedule_.Fail(step);
   CheckHalt();
   return false;

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <system_error>
+#include <thread>
 #include <variant>
 
 #include "runner/record.h"
@@ -56,6 +58,27 @@ Status NoteUnknown(Journal& journal, const AttemptStarted& started, const BootId
   return {};
 }
 
+// A supervisor whose runner is gone, and that runs nothing, may still have a start to read: whoever
+// looked at its record now would start the same step a second time. It reads that, or ends, at
+// once.
+Status AwaitIdleSupervisor(const fs::path& record) {
+  constexpr auto kStep = std::chrono::milliseconds(2);
+  constexpr int kMost = 15'000;
+  for (int i = 0; i < kMost; ++i) {
+    if (!IsHeld(record.string())) return {};
+    const auto read = ReadRecord(record.string());
+    if (read && !read->entries.empty() &&
+        !std::holds_alternative<AttemptResult>(read->entries.back())) {
+      return {};
+    }
+    std::this_thread::sleep_for(kStep);
+  }
+  return Fail(Error::Code::kUnavailable,
+              fmt::format("a supervisor of the runner before neither works nor ends; who holds {} "
+                          "is to be ended",
+                          record.string()));
+}
+
 }  // namespace
 
 Status ImportRecord(const fs::path& path, Journal& journal, Imported& imported) {
@@ -95,9 +118,14 @@ Status ImportRecord(const fs::path& path, Journal& journal, Imported& imported) 
   return {};
 }
 
-Result<Imported> ImportRecords(const JobFolder& folder, Journal& journal) {
+Result<Imported> ImportRecords(const JobFolder& folder, Journal& journal, Supervisors supervisors) {
   Imported imported;
   for (const auto& record : RecordsOf(folder)) {
+    if (supervisors == Supervisors::kOrphans) {
+      if (auto settled = AwaitIdleSupervisor(record); !settled) {
+        return std::unexpected(settled.error());
+      }
+    }
     if (auto done = ImportRecord(record, journal, imported); !done) {
       return std::unexpected(done.error());
     }
@@ -124,7 +152,7 @@ Result<Journal> RebuildJournal(const JobFolder& folder, Imported& imported) {
   }
   auto journal = Journal::Open(folder.journal());
   if (!journal) return journal;
-  auto all = ImportRecords(folder, *journal);
+  auto all = ImportRecords(folder, *journal, Supervisors::kOrphans);
   if (!all) return std::unexpected(all.error());
   imported = std::move(*all);
   return journal;

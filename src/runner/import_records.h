@@ -26,9 +26,15 @@ struct Imported {
   std::vector<LiveAttempt> live;
 };
 
+// Whose the supervisors are that still live.
+enum class Supervisors {
+  kOrphans,  // of a runner that is gone: what they have been told is waited for
+  kOwn,      // of the caller
+};
+
 // Brings all records of the job into the journal, and commits. A step that the journal does not
-// know is adopted.
-Result<Imported> ImportRecords(const JobFolder& folder, Journal& journal);
+// know is adopted. kUnavailable: an orphan neither works nor ends.
+Result<Imported> ImportRecords(const JobFolder& folder, Journal& journal, Supervisors supervisors);
 // The same for one record.
 Status ImportRecord(const std::filesystem::path& record, Journal& journal, Imported& imported);
 

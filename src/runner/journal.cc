@@ -41,7 +41,7 @@ StepState After(const AttemptResult& result, StepState before) {
     case Outcome::kPartial:
       return StepState::kWaiting;
     default:
-      return StepState::kFailed;
+      return StepState::kUndecided;
   }
 }
 
@@ -59,6 +59,8 @@ const char* ToText(StepState state) {
       return "failed";
     case StepState::kUnknown:
       return "unknown";
+    case StepState::kUndecided:
+      return "failed";
   }
   return "unknown";
 }
@@ -268,14 +270,18 @@ Status Journal::Adopt(const AttemptStarted& started) {
   return insert.Run();
 }
 
-Status Journal::Forget(const Identity& identity) {
+Status Journal::SetState(const Identity& identity, StepState state) {
   if (auto begun = Begin(); !begun) return begun;
   auto step = Find(identity);
   if (!step) return std::unexpected(step.error());
   if (!*step) return Fail(Error::Code::kNotFound, "the journal has no such step");
-  (*step)->state = StepState::kWaiting;
+  (*step)->state = state;
   return Write(**step);
 }
+
+Status Journal::Forget(const Identity& identity) { return SetState(identity, StepState::kWaiting); }
+
+Status Journal::GiveUp(const Identity& identity) { return SetState(identity, StepState::kFailed); }
 
 Result<std::vector<AttemptEntry>> Journal::ReadAttempts(Statement& rows) {
   std::vector<AttemptEntry> attempts;

@@ -25,8 +25,9 @@ namespace reveza::runner {
 enum class StepState : std::uint8_t {
   kWaiting = 0,  // no attempt has finished it, none failed for good
   kDone = 1,
-  kFailed = 2,
-  kUnknown = 3,  // its last attempt may have finished or not
+  kFailed = 2,     // for good, as a runner has decided
+  kUnknown = 3,    // its last attempt may have finished or not
+  kUndecided = 4,  // its last attempt failed; no runner has said yet whether there is another
 };
 const char* ToText(StepState state);
 
@@ -83,6 +84,8 @@ class Journal {
   Result<bool> Note(const CycleResult& cycle);
   // A step that no list has named yet; for rebuilding.
   Status Adopt(const AttemptStarted& started);
+  // An undecided step has failed for good.
+  Status GiveUp(const Identity& identity);
   // Back to waiting: it will be run again.
   Status Forget(const Identity& identity);
 
@@ -116,6 +119,7 @@ class Journal {
   Status Begin();
   Result<StepEntry> Read(const Statement& row) const;
   Status Write(const StepEntry& step);
+  Status SetState(const Identity& identity, StepState state);
   Result<std::vector<AttemptEntry>> ReadAttempts(Statement& rows);
 
   Database database_;

@@ -56,8 +56,10 @@ TEST_F(JournalTest, KeepsAListAndWhatBecameOfIt) {
   ASSERT_TRUE(list) << list.error().message;
   ASSERT_EQ(list->size(), 3u);
   EXPECT_EQ((*list)[0].state, StepState::kDone);
-  EXPECT_EQ((*list)[1].state, StepState::kFailed);
+  EXPECT_EQ((*list)[1].state, StepState::kUndecided);
   EXPECT_EQ((*list)[1].attempts, 1u);
+  ASSERT_TRUE(journal.GiveUp(Name(2)));
+  EXPECT_EQ(journal.List()->at(1).state, StepState::kFailed);
   EXPECT_EQ((*list)[2].state, StepState::kWaiting);
   EXPECT_EQ((*list)[2].label, "seed=3");
   EXPECT_EQ((*list)[2].files, "000/3");

@@ -88,7 +88,7 @@ Result<OpenedJob> OpenJob(const fs::path& state, const Job& job, const Expander&
   if (!lock) return std::unexpected(lock.error());
   auto journal = OpenJournal(*folder, request);
   if (!journal) return std::unexpected(journal.error());
-  auto imported = ImportRecords(*folder, *journal);
+  auto imported = ImportRecords(*folder, *journal, Supervisors::kOrphans);
   if (!imported) return std::unexpected(imported.error());
   const auto outputs = request.output_folder.empty() ? folder->outputs() : request.output_folder;
   const auto verified = VerifyOutputs(*journal, outputs, ReadBootId());

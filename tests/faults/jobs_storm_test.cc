@@ -1,0 +1,160 @@
+// What the runner promises, while runners, supervisors and steps are killed at random: at most one
+// live attempt of a step, one recorded success, nothing lost; and where only runners are killed,
+// nothing is done twice.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "platform/process_table.h"
+#include "platform/testing_directory.h"
+#include "runner/job_folder.h"
+#include "runner/journal.h"
+
+extern char** environ;
+
+namespace reveza {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kSteps = 400;
+
+class JobsStormTest : public testing::Test {
+ protected:
+  JobsStormTest() {
+    setenv("REVEZA_STATE", (folder_.path() / "state").c_str(), 1);
+    setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1);
+  }
+  ~JobsStormTest() override {
+    for (const pid_t pid : Ours()) kill(pid, SIGKILL);
+  }
+
+  pid_t StartRunner() {
+    std::vector<std::string> words = {REVEZA_PROGRAM,
+                                      "jobs",
+                                      "run",
+                                      "--name",
+                                      "storm",
+                                      "--workers",
+                                      "3",
+                                      "--quiet",
+                                      "--retries",
+                                      "1000000",
+                                      "--",
+                                      REVEZA_STEP,
+                                      folder_.path().string(),
+                                      "{n}",
+                                      "4",
+                                      ":::",
+                                      "n",
+                                      "1.." + std::to_string(kSteps)};
+    std::vector<char*> arguments;
+    for (auto& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    pid_t pid = 0;
+    EXPECT_EQ(posix_spawn(&pid, REVEZA_PROGRAM, nullptr, nullptr, arguments.data(), environ), 0);
+    return pid;
+  }
+
+  // Supervisors and steps of this test, by their arguments.
+  std::vector<pid_t> Ours() {
+    std::vector<pid_t> found;
+    for (const pid_t pid : reader_.List()) {
+      const std::string command = reader_.Command(pid);
+      const bool ours = command.starts_with(REVEZA_SUPERVISOR) || command.starts_with(REVEZA_STEP);
+      if (ours && command.find(folder_.path().string()) != std::string::npos) found.push_back(pid);
+    }
+    return found;
+  }
+
+  // Until the job is done; false when it does not get there.
+  bool RunToTheEnd() {
+    for (int i = 0; i < 50; ++i) {
+      const pid_t pid = StartRunner();
+      int status = 0;
+      waitpid(pid, &status, 0);
+      if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
+    }
+    return false;
+  }
+
+  std::map<std::string, int> Lines(const char* name) {
+    std::map<std::string, int> lines;
+    std::ifstream file(folder_ / name);
+    for (std::string line; std::getline(file, line);) ++lines[line];
+    return lines;
+  }
+
+  void ExpectTheGuarantee() {
+    EXPECT_TRUE(Lines("overlaps").empty());
+    EXPECT_EQ(Lines("finished").size(), static_cast<std::size_t>(kSteps));
+    const auto folder = runner::JobFolder::Find(folder_.path() / "state", "storm");
+    ASSERT_TRUE(folder);
+    auto journal = runner::Journal::Open(folder->journal());
+    ASSERT_TRUE(journal) << journal.error().message;
+    const auto list = journal->List();
+    ASSERT_TRUE(list) << list.error().message;
+    for (const auto& step : *list) {
+      EXPECT_EQ(step.state, runner::StepState::kDone) << step.label;
+      const auto attempts = journal->Attempts(step.identity);
+      ASSERT_TRUE(attempts);
+      EXPECT_EQ(std::ranges::count(*attempts, runner::Outcome::kSuccess,
+                                   [](const auto& entry) { return entry.result.outcome; }),
+                1)
+          << step.label;
+    }
+  }
+
+  platform::TestingDirectory folder_;
+  platform::ProcessReader reader_;
+};
+
+TEST_F(JobsStormTest, KillingRunnersAloneRepeatsNothing) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 60; ++round) {
+    const pid_t pid = StartRunner();
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 80));
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+  }
+  ASSERT_TRUE(RunToTheEnd());
+  ExpectTheGuarantee();
+  for (const auto& [number, times] : Lines("begun")) EXPECT_EQ(times, 1) << number;
+}
+
+TEST_F(JobsStormTest, WhoeverIsKilledTheGuaranteeHolds) {
+  std::mt19937 random(2);
+  int killed = 0;
+  pid_t runner = StartRunner();
+  for (int round = 0; round < 300; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 12));
+    const auto ours = Ours();
+    if (random() % 4 == 0) {
+      kill(runner, SIGKILL);
+    } else if (!ours.empty()) {
+      kill(ours[random() % ours.size()], SIGKILL);
+      ++killed;
+    }
+    if (waitpid(runner, nullptr, WNOHANG) == runner) runner = StartRunner();
+  }
+  kill(runner, SIGKILL);
+  waitpid(runner, nullptr, 0);
+  EXPECT_GT(killed, 0);
+  ASSERT_TRUE(RunToTheEnd());
+  ExpectTheGuarantee();
+}
+
+}  // namespace
+}  // namespace reveza
