@@ -75,7 +75,8 @@ class Scanner {
       return true;
     }
     if (c == '\\' && end_.starts_with('"')) {
-      return Skip(rest().size() > 1 && IsAscii(rest()[1]) && rest()[1] != '\n' ? 2 : 1);
+      if (rest().size() > 1 && !IsAscii(rest()[1])) return false;  // no escape sequence
+      return Skip(rest().size() > 1 && rest()[1] != '\n' ? 2 : 1);
     }
     if (end_ == "\n" || !rest().starts_with(end_)) return Skip(1);
     std::size_t length = end_.size();

@@ -28,6 +28,8 @@ TEST(StrangePlace, IsWhereNoTomlCanBe) {
   EXPECT_EQ(StrangePlace("\"\"\"p 'é"), (Place{1, 1}));
   EXPECT_EQ(StrangePlace("[\"\"\"é\"\"\"]"), (Place{1, 2}));
   EXPECT_EQ(StrangePlace("a = {b = 1, '''é''' = 2}"), (Place{1, 13}));
+  EXPECT_EQ(StrangePlace("a = \"b\\é\""), (Place{1, 7}));
+  EXPECT_EQ(StrangePlace("a = 'b\\é'"), std::nullopt) << "no escape sequences there";
   EXPECT_EQ(StrangePlace("a = 0.\"é\""), (Place{1, 7}));
 }
 
