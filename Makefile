@@ -38,8 +38,10 @@ build: configure ## build everything into build/bin and build/lib (the default)
 	@tools/build.sh $(BUILD) $(JOBS) $(TARGETS)
 
 demo: TARGETS := programs
-demo: build ## show programs take turns on a card, and fraud data made
+demo: build ## show programs take turns on a card, steps survive a kill, and fraud data made
 	@$(BUILD)/bin/reveza demo $(ARGS)
+	@echo
+	@$(BUILD)/bin/reveza jobs demo
 	@echo
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet demo; fi
 	@tools/build.sh $(BUILD) $(JOBS) fraudgen

@@ -17,6 +17,7 @@
 #include "dry_run.h"
 #include "exit_status.h"
 #include "job_arguments.h"
+#include "jobs_demo.h"
 #include "jobs_display.h"
 #include "jobs_show.h"
 #include "platform/runtime_paths.h"
@@ -189,6 +190,7 @@ constexpr auto kSubcommands = std::to_array<Subcommand>({
     {"stop", "no further steps; those that run end by themselves", StopJob},
     {"cancel", "end what runs too", CancelJob},
     {"repair", "make a damaged journal anew from what the supervisors wrote down", RepairJob},
+    {"demo", "see a list of steps killed, and go on", JobsDemo},
     {"prune", "remove a job with all that is kept of it", PruneJob},
 });
 
