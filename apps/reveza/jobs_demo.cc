@@ -37,7 +37,7 @@ constexpr std::uint64_t kKillAfter = 30;  // steps that are done
 // overlooked.
 constexpr std::string_view kStep =
     "echo {n} >> begun; "
-    "awk 'BEGIN { for (i = 0; i < 800000; i++) s += sin(i); print s }'";
+    "awk 'BEGIN { for (i = 0; i < 3000000; i++) s += sin(i); print s }'";
 
 void Tell(std::string_view text) {
   fmt::print("{}\n", text);

@@ -113,11 +113,11 @@ Result<OpenedJob> OpenJob(const fs::path& state, const Job& job, const Expander&
         "of {} attempts nobody saw how they ended: a supervisor was killed, or the power failed",
         imported->unknown));
   }
-  if (!imported->live.empty()) {
-    opened.notes.push_back(
-        fmt::format("{} steps of the runner before still run; they are waited "
-                    "for",
-                    imported->live.size()));
+  if (const auto live = imported->live.size(); live > 0) {
+    opened.notes.push_back(fmt::format(
+        "{} of the runner before still {}; what comes of that is "
+        "waited for, and not done again",
+        live == 1 ? "a step" : fmt::format("{} steps", live), live == 1 ? "runs" : "run"));
   }
   if (verified->lost > 0) {
     opened.notes.push_back(

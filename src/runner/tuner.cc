@@ -418,6 +418,8 @@ std::string Tuner::WorkersText(unsigned workers) {
 }
 
 void Tuner::Say(nanoseconds now, unsigned before, std::string sentence) {
+  // Once is enough.
+  if (before == workers_ && !log_.empty() && log_.back().sentence == sentence) return;
   if (log_.size() >= kLongestLog) log_.erase(log_.begin());
   log_.push_back({now, before, workers_, std::move(sentence)});
 }
