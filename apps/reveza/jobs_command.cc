@@ -163,6 +163,13 @@ int RunJob(int argc, char** argv) {
                                                           : run->request.output_folder;
   const std::string id = opened->parts.folder.id();
   JobsDisplay display(run->job, run->request, outputs);
+  if (run->request.keep_order) {
+    const auto list = opened->parts.journal.List();
+    if (!list) return Say(StatusOf(list.error()), list.error().message);
+    for (std::uint32_t step = 0; step < list->size(); ++step) {
+      if ((*list)[step].state == runner::StepState::kDone) display.Skip(step);
+    }
+  }
   runner::Engine engine(std::move(opened->parts), display);
   const auto summary = engine.Run();
   display.Finish();

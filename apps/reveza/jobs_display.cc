@@ -147,13 +147,18 @@ void JobsDisplay::OnEnd(const StepReport& report, const AttemptResult& result, b
                      said && !again ? fmt::format("; it said: {}", errors) : ""));
   }
   if (!request_.keep_order || again) return;
-  ended_[report.step] = report.files;
+  ended_[report.step] = {true, std::string(report.files)};
   PrintInOrder();
 }
 
+void JobsDisplay::Skip(std::uint32_t step) {
+  if (request_.keep_order) ended_[step] = {true, {}};
+}
+
 void JobsDisplay::PrintInOrder() {
-  for (; printed_ < ended_.size() && !ended_[printed_].empty(); ++printed_) {
-    std::ifstream file(outputs_ / (ended_[printed_] + ".out"), std::ios::binary);
+  for (; printed_ < ended_.size() && ended_[printed_].over; ++printed_) {
+    if (ended_[printed_].files.empty()) continue;
+    std::ifstream file(outputs_ / (ended_[printed_].files + ".out"), std::ios::binary);
     if (!file || file.peek() == std::ifstream::traits_type::eof()) continue;
     Wipe();
     std::string text(std::istreambuf_iterator<char>(file), {});

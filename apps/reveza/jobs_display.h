@@ -31,6 +31,9 @@ class JobsDisplay : public runner::Observer {
   void OnProgress(const runner::Progress& progress) override;
   void OnNote(std::string_view line) override;
 
+  // With --keep-order: a step that an earlier run has finished, and printed.
+  void Skip(std::uint32_t step);
+
   // The live lines stay as they are; what follows is printed below.
   void Finish();
 
@@ -48,7 +51,11 @@ class JobsDisplay : public runner::Observer {
   std::optional<runner::Progress> last_;
   std::chrono::steady_clock::time_point next_line_{};
   std::FILE* joblog_ = nullptr;
-  std::vector<std::string> ended_;  // with --keep-order: files of steps that are over, by step
+  struct Ended {
+    bool over = false;
+    std::string files;  // empty: nothing to print
+  };
+  std::vector<Ended> ended_;  // with --keep-order, by step
   std::size_t printed_ = 0;
 };
 
