@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# One GPU workload of small kernels with 1 to 4 workers, as threads, processes, processes under MPS and
+# under Reveza, with CUDA graphs and in batches: throughput beside what the multiprocessors really do;
+# then what the runner's tuner finds by itself, and what the doctor says of the machine.
+#
+#   bench/gpu_runner.sh          about four minutes; needs CuPy; nothing is built
+#
+# REVEZA_BUILD names the build tree (default: build). The log goes to $OUT, or else to
+# bench/results/<date>-<device>-runner.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=$(realpath "${REVEZA_BUILD:-build}")
+device=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -1 | tr -cs 'A-Za-z0-9\n' '-')
+out=${OUT:-bench/results/$(date +%Y-%m-%d)-${device%-}-runner}
+mkdir -p "$out"
+work=$(mktemp -d /tmp/reveza-bench-XXXXXX)
+clean_up() {
+  XDG_RUNTIME_DIR=$work timeout 10 "$build/bin/reveza" stop --force >/dev/null 2>&1 || true
+  if [ -e "$work/mps/control" ]; then
+    echo quit | CUDA_MPS_PIPE_DIRECTORY=$work/mps timeout 30 nvidia-cuda-mps-control || true
+  fi
+  rm -rf "$work"
+}
+trap clean_up EXIT
+
+{
+  echo "command: bench/gpu_runner.sh"
+  echo "device: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader); $(nproc) cores"
+  echo "commit: $(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
+  echo
+  python3 bench/gpu/runner_bench.py --build "$build" --work "$work" --out "$out"
+} 2>&1 | tee "$out/gpu_runner.log"
