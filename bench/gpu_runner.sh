@@ -18,7 +18,8 @@ work=$(mktemp -d /tmp/reveza-bench-XXXXXX)
 clean_up() {
   XDG_RUNTIME_DIR=$work timeout 10 "$build/bin/reveza" stop --force >/dev/null 2>&1 || true
   if [ -e "$work/mps/control" ]; then
-    echo quit | CUDA_MPS_PIPE_DIRECTORY=$work/mps timeout 30 nvidia-cuda-mps-control || true
+    echo quit | CUDA_MPS_PIPE_DIRECTORY=$work/mps timeout 30 nvidia-cuda-mps-control \
+      >/dev/null 2>&1 || true
   fi
   rm -rf "$work"
 }

@@ -108,11 +108,11 @@ def compare(machine):
     return table.rows
 
 
-def tune(machine, how, words):
-    print(f"\n$ reveza jobs run --name {how} --max-workers 6 -- small_kernels.py --cycles "
-          f"{CYCLES_OF_A_STEP} ::: n 1..40", flush=True)
-    command = [machine.reveza, "jobs", "run", "--name", how, "--max-workers", "6", "--", *words,
-               *PROGRAM, "--cycles", str(CYCLES_OF_A_STEP), ":::", "n", "1..40"]
+def tune(machine, how):
+    print(f"\n$ reveza jobs run --name {how} --max-workers 6 -- small_kernels.py --cycles {{cycles}} "
+          f"::: cycles {CYCLES_OF_A_STEP} (40 times)", flush=True)
+    command = [machine.reveza, "jobs", "run", "--name", how, "--max-workers", "6", "--", *PROGRAM,
+               "--cycles", "{cycles}", ":::", "cycles", *[str(CYCLES_OF_A_STEP)] * 40]
     subprocess.run(command, env=machine.environment, check=False, stderr=sys.stdout.fileno(),
                    timeout=240)
 
@@ -127,7 +127,7 @@ def main():
     machine = Machine(options.build, options.work)
     os.makedirs(options.out, exist_ok=True)
     rows = compare(machine)
-    tune(machine, "processes", [])
+    tune(machine, "processes")
     with open(os.path.join(options.out, "gpu_runner.json"), "w", encoding="utf-8") as file:
         json.dump(rows, file, indent=1)
     print("\n$ reveza doctor -v", flush=True)

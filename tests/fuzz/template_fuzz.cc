@@ -1,5 +1,5 @@
-// Any text as a template, and as a line for the shell: taken, or refused with a reason. Where nothing
-// needs quotes, both uses give the same text.
+// Any text as a template, and as a line for the shell: taken, or refused with a reason. Where
+// nothing needs quotes, both uses give the same text.
 #include <array>
 #include <cstdint>
 #include <cstdlib>
