@@ -41,8 +41,8 @@ std::string FindProgram(const StartRequest& request) {
   for (;;) {
     const std::size_t end = path.find(':');
     const std::string folder(path.substr(0, end));
-    std::string program = (folder.empty() ? "." : folder) + "/" + name;
-    if (!program.starts_with('/')) program = request.folder + "/" + program;
+    std::string program = folder.starts_with('/') ? "" : request.folder + "/";
+    program.append(folder).append("/").append(name);
     if (IsProgram(program)) return program;
     if (end == std::string_view::npos) return {};
     path.remove_prefix(end + 1);
@@ -109,7 +109,8 @@ Child StartChild(const StartRequest& request, const ChildDescriptors& descriptor
                   request.processors.empty() ? nullptr : &processors};
   // The child writes it before it is gone, and only then does the parent go on.
   volatile int error = 0;
-  const pid_t pid = vfork();
+  // posix_spawn has no affinity, and does not say which of its steps failed.
+  const pid_t pid = vfork();  // NOLINT(bugprone-unsafe-functions)
   if (pid == 0) {
     error = BecomeProgram(plan);
     _exit(127);

@@ -93,7 +93,9 @@ void Engine::TakeStates(const std::vector<StepEntry>& entries) {
           failures_[step] = 1;
           break;
         }
-        parts_.journal.GiveUp(entries[step].identity);
+        if (auto given_up = parts_.journal.GiveUp(entries[step].identity); !given_up) {
+          BeInTrouble(given_up.error());
+        }
         schedule_.Start(step);
         schedule_.Fail(step);
         break;
@@ -134,11 +136,19 @@ Result<Engine::Summary> Engine::Run() {
     Commit(false);
     ShowProgress();
   }
-  if (!trouble_) parts_.journal.Set(kLearned, governor_.Learned());
+  if (!trouble_) {
+    if (auto kept = parts_.journal.Set(kLearned, governor_.Learned()); !kept) {
+      BeInTrouble(kept.error());
+    }
+  }
   Commit(true);
   // What cannot be written now is still in the records: the next run finds it there.
   if (trouble_) return std::unexpected(*trouble_);
-  if (auto barrier = SetBarrier(parts_.journal, Outputs()); barrier) parts_.journal.Checkpoint();
+  // Without them the next run looks at more outputs, and reads a longer log: no harm is done.
+  Status tidied = SetBarrier(parts_.journal, Outputs());
+  if (tidied) tidied = parts_.journal.Checkpoint();
+  if (!tidied)
+    observer_.OnNote(fmt::format("the journal is not tidied: {}", tidied.error().message));
   observer_.OnProgress(MakeProgress());
   summary_.counts = schedule_.counts();
   const auto& tuner = governor_.tuner();
@@ -162,18 +172,18 @@ void Engine::Poll() {
   std::vector<pollfd> descriptors = {{signals_.get(), POLLIN, 0}};
   pool_.AddTo(descriptors);
   const std::size_t control = descriptors.size();
-  control_->AddTo(descriptors);
+  if (control_) control_->AddTo(descriptors);
   Nanoseconds until = next_progress_;
-  if (parts_.journal.dirty())
+  if (parts_.journal.dirty() || reimport_)
     until = std::min(until, std::max(next_commit_, dirty_since_ + kGatherCommits));
   if (!live_.empty()) until = std::min(until, next_look_);
   const auto wait =
       std::chrono::ceil<std::chrono::milliseconds>(std::max(Nanoseconds{0}, until - Now()));
   if (poll(descriptors.data(), descriptors.size(), static_cast<int>(wait.count())) < 0) return;
   // First the workers: what the others ask for is then answered as it is now.
-  for (auto& news : pool_.Handle(descriptors.data() + 1)) HandleNews(std::move(news));
+  for (const auto& news : pool_.Handle(descriptors.data() + 1)) HandleNews(news);
   if (descriptors[0].revents != 0) HandleSignals();
-  control_->Handle(descriptors.data() + control);
+  if (control_) control_->Handle(descriptors.data() + control);
 }
 
 void Engine::HandleSignals() {
@@ -209,7 +219,7 @@ void Engine::EndAll() {
   live_.clear();
 }
 
-void Engine::HandleNews(WorkerPool::News news) {
+void Engine::HandleNews(const WorkerPool::News& news) {
   for (const auto& frame : news.frames) Handle(news.slot, frame);
   if (news.gone) OnGone(news.slot);
 }

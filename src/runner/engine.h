@@ -76,7 +76,7 @@ class Engine {
   bool Over() const;
   void Poll();
   void HandleSignals();
-  void HandleNews(WorkerPool::News news);
+  void HandleNews(const WorkerPool::News& news);
   void Handle(std::size_t slot, const Frame& frame);
 
   void Fill();

@@ -141,7 +141,7 @@ nlohmann::json Engine::Answer(const nlohmann::json& request) {
   const auto found = request.find("request");
   const std::string what =
       found != request.end() && found->is_string() ? found->get<std::string>() : "";
-  const nlohmann::json ok = {{"ok", true}};
+  nlohmann::json ok = {{"ok", true}};
   if (what == "status") return StatusJson();
   if (what == "cancel") {
     EndAll();

@@ -177,8 +177,6 @@ Result<StartRequest> Engine::RequestFor(std::uint32_t step, std::size_t slot, Ac
   if (active.gpu)
     SetVariable(request.environment, "CUDA_VISIBLE_DEVICES", platform::FormatUuid(*active.gpu));
   request.folder = expanded->folder;
-  const auto outputs =
-      parts_.request.output_folder.empty() ? parts_.folder.outputs() : parts_.request.output_folder;
   const auto files = Outputs() / entry.files;
   if (folders_.insert(files.parent_path().string()).second) {
     std::error_code error;
@@ -215,15 +213,15 @@ Status Engine::Start(std::uint32_t step, const Need& need,
 }
 
 void Engine::OnResult(std::size_t slot, AttemptResult result) {
-  const Active active = *pool_.slots()[slot].active;
+  const auto& running = pool_.slots()[slot].active;
+  if (!running) return;
+  const Active active = *running;
   if (result.name != active.name) return;
   pool_.Clear(slot);
   const std::string explanation = Explain(active, result);
   AttemptExtra extra;
   extra.boot = ReadBootId();
   extra.peak = std::max(active.peak.value_or(0), Bytes{result.largest_resident});
-  const auto outputs =
-      parts_.request.output_folder.empty() ? parts_.folder.outputs() : parts_.request.output_folder;
   extra.output_hash = HashOfOutput((Outputs() / entries_[active.step].files).string() + ".out",
                                    result.output_bytes);
   const auto noted = parts_.journal.Note(result, extra);

@@ -166,8 +166,10 @@ void Supervisor::End(Outcome outcome, std::int64_t grace) {
 
 void Supervisor::NoteEnd(int status, const rusage& usage) {
   Continue();
-  auto& result = running_->result;
-  running_->ended = true;
+  if (!running_) return;
+  Running& one = *running_;
+  auto& result = one.result;
+  one.ended = true;
   if (WIFEXITED(status)) {
     result.outcome = WEXITSTATUS(status) == 0 ? Outcome::kSuccess : Outcome::kFailure;
     result.code = WEXITSTATUS(status);
@@ -176,14 +178,12 @@ void Supervisor::NoteEnd(int status, const rusage& usage) {
     result.code = WTERMSIG(status);
   }
   // Who was asked to end, and did its work to the end nevertheless, has done it.
-  if (running_->ended_by_us && result.outcome != Outcome::kSuccess) {
-    result.outcome = *running_->ended_by_us;
-  }
+  if (one.ended_by_us && result.outcome != Outcome::kSuccess) result.outcome = *one.ended_by_us;
   result.user_time = Nanoseconds(usage.ru_utime);
   result.system_time = Nanoseconds(usage.ru_stime);
   result.largest_resident = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
   // By the monotonic clock: the other one may be set while a step runs.
-  result.ended = result.began + (Now() - running_->began);
+  result.ended = result.began + (Now() - one.began);
   TakeCycles();
 }
 

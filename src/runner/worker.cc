@@ -71,7 +71,7 @@ Result<Worker> Worker::Start(const std::filesystem::path& program,
   return Worker(std::move(ours), pid, record);
 }
 
-void Worker::Send(std::string frame) {
+void Worker::Send(std::string_view frame) {
   unsent_ += frame;
   Flush();
 }

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -26,7 +27,7 @@ class Worker {
   ~Worker() = default;
 
   // What cannot be sent now is kept, and sent by Flush when `descriptor` can be written to.
-  void Send(std::string frame);
+  void Send(std::string_view frame);
   void Flush();
   bool wants_to_write() const { return !unsent_.empty(); }
 

@@ -22,20 +22,22 @@ Status WorkerPool::Start(std::size_t slot, const StartRequest& request, Active a
     one.worker = std::move(*worker);
   }
   one.active = std::move(active);
-  one.worker->Send(PackStart(request));
+  if (one.worker) one.worker->Send(PackStart(request));
   return {};
 }
 
 void WorkerPool::Tell(std::size_t slot, FrameKind what) {
-  if (slots_[slot].worker) slots_[slot].worker->Send(PackFrame(what));
+  auto& worker = slots_[slot].worker;
+  if (worker) worker->Send(PackFrame(what));
 }
 
 std::filesystem::path WorkerPool::Bury(std::size_t slot) {
   auto& one = slots_[slot];
+  one.active.reset();
+  if (!one.worker) return {};
   std::filesystem::path record = one.worker->record();
   const pid_t pid = one.worker->pid();
   one.worker.reset();
-  one.active.reset();
   // It has closed its socket, so it is ending or dead; a zombie is of no use to anybody.
   waitpid(pid, nullptr, WNOHANG);
   return record;
@@ -51,10 +53,11 @@ void WorkerPool::AddTo(std::vector<pollfd>& descriptors) const {
 std::vector<WorkerPool::News> WorkerPool::Handle(const pollfd* first) {
   std::vector<News> all;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (first[i].revents == 0 || !slots_[i].worker) continue;
-    if ((first[i].revents & POLLOUT) != 0) slots_[i].worker->Flush();
+    auto& worker = slots_[i].worker;
+    if (first[i].revents == 0 || !worker) continue;
+    if ((first[i].revents & POLLOUT) != 0) worker->Flush();
     News news{i, {}, false};
-    news.gone = !slots_[i].worker->Receive(news.frames);
+    news.gone = !worker->Receive(news.frames);
     if (news.gone || !news.frames.empty()) all.push_back(std::move(news));
   }
   return all;
