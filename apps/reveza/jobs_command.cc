@@ -163,6 +163,7 @@ int RunJob(int argc, char** argv) {
                                                           : run->request.output_folder;
   const std::string id = opened->parts.folder.id();
   JobsDisplay display(run->job, run->request, outputs);
+  opened->parts.gpu_prefix = {platform::ProgramFolder() / "reveza", "run", "--quiet", "--"};
   if (run->request.keep_order) {
     const auto list = opened->parts.journal.List();
     if (!list) return Say(StatusOf(list.error()), list.error().message);
@@ -190,6 +191,7 @@ constexpr auto kSubcommands = std::to_array<Subcommand>({
     {"show", "one job: what is done, what failed", ShowJob},
     {"logs", "what a step printed: reveza jobs logs JOB STEP", ShowLogs},
     {"why", "why it is not faster: what waits, and for what", WhyJob},
+    {"tune", "how many workers were tried, and what each number gave", TuneJob},
     {"follow", "watch a job that runs", FollowJob},
     {"wait", "until a job that runs has ended", WaitForJob},
     {"pause", "stop what runs, start nothing", PauseJob},

@@ -18,6 +18,7 @@
 #include "exit_status.h"
 #include "platform/runtime_paths.h"
 #include "runner/control.h"
+#include "runner/engine.h"
 #include "runner/import_records.h"
 #include "runner/job_folder.h"
 #include "runner/journal.h"
@@ -273,6 +274,26 @@ int WhyJob(int argc, char** argv) {
   if (!waiting.is_string() && !reason.is_string()) {
     fmt::print("nothing waits but for a worker to be free\n");
   }
+  return kDone;
+}
+
+int TuneJob(int argc, char** argv) {
+  const auto words = Read(argc, argv, 1, 1, "tune JOB");
+  if (!words) return SayError(words.error());
+  const auto folder = Find(words->names[0]);
+  if (!folder) return SayError(folder.error());
+  std::string text;
+  if (const auto answer = runner::AskRunner(folder->id(), {{"request", "tune"}})) {
+    text = answer->value("text", "");
+  } else {
+    auto journal = runner::Journal::Open(folder->journal());
+    if (!journal) return SayError(journal.error());
+    const auto kept = journal->Get(runner::kTuning);
+    if (!kept) return SayError(kept.error());
+    text = kept->value_or("");
+  }
+  if (text.empty()) text = "only one number of workers was tried\n";
+  fmt::print("{}", text);
   return kDone;
 }
 

@@ -8,6 +8,7 @@ int ListJobs(int argc, char** argv);
 int ShowJob(int argc, char** argv);
 int ShowLogs(int argc, char** argv);
 int WhyJob(int argc, char** argv);
+int TuneJob(int argc, char** argv);
 int FollowJob(int argc, char** argv);
 int WaitForJob(int argc, char** argv);
 int PauseJob(int argc, char** argv);

@@ -136,11 +136,8 @@ Result<Engine::Summary> Engine::Run() {
     Commit(false);
     ShowProgress();
   }
-  if (!trouble_) {
-    if (auto kept = parts_.journal.Set(kLearned, governor_.Learned()); !kept) {
-      BeInTrouble(kept.error());
-    }
-  }
+  summary_.tuning = TuningText();
+  KeepWhatWasLearned();
   Commit(true);
   // What cannot be written now is still in the records: the next run finds it there.
   if (trouble_) return std::unexpected(*trouble_);
@@ -151,11 +148,6 @@ Result<Engine::Summary> Engine::Run() {
     observer_.OnNote(fmt::format("the journal is not tidied: {}", tidied.error().message));
   observer_.OnProgress(MakeProgress());
   summary_.counts = schedule_.counts();
-  const auto& tuner = governor_.tuner();
-  if (governor_.tunes() && tuner.Table().size() > 1) {
-    summary_.tuning = TuningTable(tuner.Table(), tuner.workers(), governor_.most()) + "\n" +
-                      TuningLog(tuner.log(), began_);
-  }
   summary_.metrics.assign(metrics_.all().begin(), metrics_.all().end());
   const auto& counts = summary_.counts;
   if (counts.ready + counts.blocked + counts.running > 0) {
@@ -166,6 +158,21 @@ Result<Engine::Summary> Engine::Run() {
     summary_.end = counts.held > 0 ? End::kHeld : End::kDone;
   }
   return summary_;
+}
+
+std::string Engine::TuningText() const {
+  const auto& tuner = governor_.tuner();
+  const auto table = tuner.Table();
+  if (!governor_.tunes() || table.size() < 2) return {};
+  return TuningTable(table, tuner.workers(), governor_.most()) + "\n" +
+         TuningLog(tuner.log(), began_);
+}
+
+void Engine::KeepWhatWasLearned() {
+  if (trouble_) return;
+  Status kept = parts_.journal.Set(kLearned, governor_.Learned());
+  if (kept && !summary_.tuning.empty()) kept = parts_.journal.Set(kTuning, summary_.tuning);
+  if (!kept) BeInTrouble(kept.error());
 }
 
 void Engine::Poll() {
@@ -238,6 +245,9 @@ void Engine::Handle(std::size_t slot, const Frame& frame) {
       const auto cycle = UnpackCycle(frame.body);
       if (!cycle) return;
       active->last_cycle = std::max(active->last_cycle, cycle->number);
+      if (const auto before = std::exchange(active->last_cycle_at, cycle->at); before != 0) {
+        governor_.CycleEnded(cycle->number, Nanoseconds(cycle->at - before));
+      }
       const auto noted = parts_.journal.Note(*cycle);
       if (!noted) BeInTrouble(noted.error());
       if (const auto line =

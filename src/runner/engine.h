@@ -30,6 +30,9 @@
 
 namespace reveza::runner {
 
+// In the journal: the table and the decisions of the last run, as text.
+inline constexpr const char* kTuning = "tuning";
+
 struct EngineParts {
   const Job* job = nullptr;            // outlives the engine
   const Expander* expander = nullptr;  // of that job; outlives it too
@@ -41,6 +44,8 @@ struct EngineParts {
   std::filesystem::path supervisor;      // the program beside each worker
   std::vector<std::string> environment;  // "NAME=value", of every step
   double cores = 1;                      // that steps may use together
+  // Before the command of a step that claims GPU memory, so that it shares the GPU; may be empty.
+  std::vector<std::string> gpu_prefix{};
 };
 
 class Engine {
@@ -105,6 +110,8 @@ class Engine {
   void Sample();
   void Commit(bool now);
   void BeInTrouble(const Error& error);
+  std::string TuningText() const;
+  void KeepWhatWasLearned();
   void ShowProgress();
   Progress MakeProgress() const;
   nlohmann::json Answer(const nlohmann::json& request);

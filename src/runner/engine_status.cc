@@ -60,6 +60,14 @@ Progress Engine::MakeProgress() const {
   const auto running = Running();
   progress.remaining =
       governor_.Remaining(schedule_.Ready(1), counts.ready + counts.blocked, Now(), running);
+  // One program of many cycles has no steps to reckon with.
+  if (!progress.remaining && job_.steps.size() == 1 && job_.commands[0].cycles) {
+    for (const auto& slot : pool_.slots()) {
+      if (!slot.active || slot.active->last_cycle == 0) continue;
+      progress.remaining =
+          governor_.RemainingCycles(job_.commands[0].cycles->count - slot.active->last_cycle);
+    }
+  }
   progress.drift = governor_.Drift();
   progress.metrics.assign(metrics_.all().begin(), metrics_.all().end());
   return progress;
@@ -143,6 +151,7 @@ nlohmann::json Engine::Answer(const nlohmann::json& request) {
       found != request.end() && found->is_string() ? found->get<std::string>() : "";
   nlohmann::json ok = {{"ok", true}};
   if (what == "status") return StatusJson();
+  if (what == "tune") return {{"text", TuningText()}};
   if (what == "cancel") {
     EndAll();
     return ok;

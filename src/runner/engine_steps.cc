@@ -168,7 +168,9 @@ Result<StartRequest> Engine::RequestFor(std::uint32_t step, std::size_t slot, Ac
   if (!expanded) return std::unexpected(expanded.error());
   request.name = active.name;
   request.label = entry.label;
-  request.arguments = std::move(expanded->arguments);
+  if (command.claim.gpu_memory.value_or(0) > 0) request.arguments = parts_.gpu_prefix;
+  request.arguments.insert(request.arguments.end(), expanded->arguments.begin(),
+                           expanded->arguments.end());
   request.environment = parts_.environment;
   for (const auto& [name, value] : expanded->environment) {
     SetVariable(request.environment, name, value);

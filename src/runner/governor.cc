@@ -142,8 +142,18 @@ std::optional<RemainingTime> Governor::Remaining(std::span<const std::uint32_t> 
   return estimator_.Remaining(work, flight, Workers());
 }
 
+void Governor::CycleEnded(std::uint64_t number, Nanoseconds duration) {
+  cycles_.Finished(number, duration, 1);
+}
+
+std::optional<RemainingTime> Governor::RemainingCycles(std::uint64_t left) const {
+  const WorkLeft work{0, left};
+  return cycles_.Remaining({&work, 1}, {}, 1);
+}
+
 std::optional<double> Governor::Drift() const {
-  const auto drift = estimator_.MainDrift();
+  auto drift = cycles_.MainDrift();
+  if (!drift) drift = estimator_.MainDrift();
   return drift ? std::optional(drift->slope) : std::nullopt;
 }
 

@@ -51,6 +51,10 @@ class Governor {
   std::optional<RemainingTime> Remaining(std::span<const std::uint32_t> first_ready,
                                          std::uint64_t left, Nanoseconds now,
                                          std::span<const Admitted> running) const;
+  // Cycle `number` of a program took so long. Where there are cycles, they are what grows longer.
+  void CycleEnded(std::uint64_t number, Nanoseconds duration);
+  // The same for one program with `left` cycles to make; nothing before some were seen.
+  std::optional<RemainingTime> RemainingCycles(std::uint64_t left) const;
   std::optional<double> Drift() const;
 
   // What was learned, to be kept for the next run, and back.
@@ -78,6 +82,7 @@ class Governor {
   Claims claims_;
   PressureGuard guard_;
   Estimator estimator_;
+  Estimator cycles_;
 };
 
 }  // namespace reveza::runner

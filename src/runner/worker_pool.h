@@ -38,6 +38,7 @@ struct Active {
   bool ended_for_memory = false;
   std::uint64_t first_cycle = 0;  // that it was to make; 0: it has none
   std::uint64_t last_cycle = 0;
+  WallTime last_cycle_at = 0;  // 0: none was said yet
 };
 
 class WorkerPool {
