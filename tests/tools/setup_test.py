@@ -224,7 +224,7 @@ class Setup(TreeTest):
         self.assertEqual(lines[-2:], ["fetching the chart library of reports into build/charts",
                                       "ok  charts: @somebody/draw 2.1.0"])
         self.assertEqual(script.read_text(), "draw()\n")
-        self.assertEqual(log.read_text(), "npm pack --silent @somebody/draw@2.1.0\n")
+        self.assertEqual(log.read_text(), "npm pack --silent --fetch-retries=1 @somebody/draw@2.1.0\n")
 
     def test_without_charts_it_is_said_what_there_is_not(self):
         for what, wrong in (("no such host", lambda: self.write("bin/npm-fails")),
