@@ -73,7 +73,8 @@ bool Engine::StartNext() {
   constexpr std::size_t kMostLookedAt = 32;
   const auto queue = schedule_.Ready(kMostLookedAt);
   if (queue.empty()) return false;
-  const auto choice = governor_.Next(Now(), queue, Running());
+  const auto running = Running();
+  const auto choice = governor_.Next(Now(), queue, running);
   if (!choice.index) {
     waiting_reason_ = choice.verdict.reason;
     return false;
@@ -83,7 +84,7 @@ bool Engine::StartNext() {
     Reject(step, choice.verdict.reason);
     return true;
   }
-  Need need = governor_.NeedOf(step);
+  const Need need = governor_.NeedOf(step, running);
   if (auto started = Start(step, need, choice.verdict.gpu); !started) {
     observer_.OnNote(started.error().message);
     no_start_before_ = Now() + kPauseAfterFailure;

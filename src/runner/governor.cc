@@ -74,8 +74,8 @@ void Governor::Read(Nanoseconds now) {
   }
 }
 
-Need Governor::NeedOf(std::uint32_t step) const {
-  const Bytes free = FreeMemory(reading_, {}, budget_).value_or(0);
+Need Governor::NeedOf(std::uint32_t step, std::span<const Admitted> running) const {
+  const Bytes free = FreeMemory(reading_, running, budget_).value_or(0);
   return claims_.For(ShapeOf(step), job_.commands[job_.steps[step].command].claim, free);
 }
 
@@ -89,7 +89,7 @@ Admission::Choice Governor::Next(Nanoseconds now, std::span<const std::uint32_t>
   }
   std::vector<Waiting> waiting;
   waiting.reserve(queue.size());
-  for (const auto step : queue) waiting.push_back({step, NeedOf(step)});
+  for (const auto step : queue) waiting.push_back({step, NeedOf(step, running)});
   return admission_.Next(reading_, waiting, running, budget_);
 }
 
@@ -172,12 +172,16 @@ std::string Governor::Learned() const {
 void Governor::Restore(const std::string& learned) {
   const auto all = nlohmann::json::parse(learned, nullptr, false);
   if (!all.is_array()) return;
+  const auto number = [](const nlohmann::json& object, const char* key) -> std::uint64_t {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+  };
   for (const auto& one : all) {
+    if (!one.is_object()) continue;
     LearnedShape known;
-    known.shape = one.value("shape", Shape{0});
-    const Bytes memory = one.value("memory", Bytes{0});
-    if (memory > 0) known.memory = memory;
-    known.memory_floor = one.value("memory_floor", Bytes{0});
+    known.shape = number(one, "shape");
+    if (const Bytes memory = number(one, "memory"); memory > 0) known.memory = memory;
+    known.memory_floor = number(one, "memory_floor");
     claims_.Restore(known);
   }
 }

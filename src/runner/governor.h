@@ -34,7 +34,7 @@ class Governor {
   bool tunes() const { return tunes_; }
 
   // What is known of a step's needs now.
-  Need NeedOf(std::uint32_t step) const;
+  Need NeedOf(std::uint32_t step, std::span<const Admitted> running) const;
   // Which of `queue` may start, or why none.
   Admission::Choice Next(Nanoseconds now, std::span<const std::uint32_t> queue,
                          std::span<const Admitted> running);
