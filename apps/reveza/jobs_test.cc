@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -140,6 +142,39 @@ TEST_F(JobsTest, TellsWhatItTriedAndWhatAnAbortMeans) {
       "run --name a -- sh -c 'echo \"cannot allocate memory for thread-local data: "
       "ABORT\" >&2; exit 127' {n} ::: n 1");
   EXPECT_NE(run.output.find("step n=1 failed with status 127 ("), std::string::npos) << run.output;
+}
+
+// On a disk of 16 MiB that is all but full, until somebody makes room.
+TEST_F(JobsTest, AFullDiskStopsWhatIsNewAndLosesNothing) {
+  const std::string disk = (folder_ / "disk").string();
+  std::filesystem::create_directory(disk);
+  const std::string mount = "unshare --mount sh -c 'mount -t tmpfs -o size=16m tmpfs " + disk + "'";
+  if (platform::Shell(mount).status != 0) GTEST_SKIP() << "needs a mount of its own: root only";
+  const std::string begun = (folder_ / "begun").string();
+  const std::string said = (folder_ / "said").string();
+  std::ofstream(folder_ / "script")
+      << "mount -t tmpfs -o size=16m tmpfs " << disk << "\n"
+      << "export REVEZA_STATE=" << disk << "\n"
+      << "head -c 16500000 /dev/zero > " << disk << "/filler\n"
+      << REVEZA_PROGRAM " jobs run --name full --workers 2 -- sh -c 'echo {n} >> " << begun
+      << "' ::: n 1..400 2> " << said
+      << " &\n"
+      // Until it has said so; then there is room.
+      << "i=0; while [ $i -lt 600 ] && ! grep -q 'nothing new is started\\|was not begun' " << said
+      << "; do sleep 0.05; i=$((i+1)); done\n"
+      << "rm " << disk << "/filler; wait $!\n";
+  const auto ran = platform::Shell("unshare --mount sh " + (folder_ / "script").string());
+  EXPECT_EQ(ran.status, kDone) << Text("said");
+  EXPECT_TRUE(Text("said").contains("nothing new is started") ||
+              Text("said").contains("was not begun"))
+      << Text("said");
+  // Each once: what was not begun for want of room was not begun at all.
+  std::istringstream lines(Text("begun"));
+  std::set<std::string> steps;
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) steps.insert(line);
+  EXPECT_EQ(count, 400);
+  EXPECT_EQ(steps.size(), 400u);
 }
 
 TEST_F(JobsTest, MistakesHaveTheirLineAndStatus) {

@@ -140,7 +140,12 @@ Result<Engine::Summary> Engine::Run() {
   KeepWhatWasLearned();
   Commit(true);
   // What cannot be written now is still in the records: the next run finds it there.
-  if (trouble_) return std::unexpected(*trouble_);
+  if (trouble_) {
+    return Fail(trouble_->code,
+                fmt::format("{}; what was done is in the records: make room, and the same command "
+                            "goes on from there",
+                            trouble_->message));
+  }
   // Without them the next run looks at more outputs, and reads a longer log: no harm is done.
   Status tidied = SetBarrier(parts_.journal, Outputs());
   if (tidied) tidied = parts_.journal.Checkpoint();
