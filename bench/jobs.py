@@ -1,0 +1,108 @@
+"""What a step costs under `reveza jobs run`, beside GNU parallel, xargs and a shell loop in the same
+run, and what a list of 100,000 steps takes. bench/jobs.sh starts it."""
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+STEPS = 10_000
+LONG = 100_000
+
+
+def timed(command, environment, folder, stdin=None):
+    """Seconds and peak memory in MiB of a command with all that it waited for."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    begin = time.monotonic()
+    status = subprocess.run(command, env=environment, cwd=folder, stdin=stdin, check=False,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+    seconds = time.monotonic() - begin
+    after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return seconds, status, max(before, after) / 1024
+
+
+def spawn_alone(folder, environment):
+    """Seconds for STEPS of vfork and exec with two output files, in one process, one at a time."""
+    begin = time.monotonic()
+    for i in range(STEPS):
+        with open(os.path.join(folder, "o"), "wb") as out:
+            with open(os.path.join(folder, "e"), "wb") as err:
+                pid = os.posix_spawn("/bin/true", ["true", str(i)], environment, file_actions=[
+                    (os.POSIX_SPAWN_DUP2, out.fileno(), 1),
+                    (os.POSIX_SPAWN_DUP2, err.fileno(), 2)])
+        os.waitpid(pid, 0)
+    return time.monotonic() - begin
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--reveza", required=True)
+    parser.add_argument("--out", required=True)
+    options = parser.parse_args()
+    folder = tempfile.mkdtemp()
+    environment = {**os.environ, "REVEZA_STATE": os.path.join(folder, "state"),
+                   "XDG_RUNTIME_DIR": folder}
+    runs = [("posix_spawn, one at a time", None)]
+    for workers in (1, 2):
+        runs.append((f"reveza jobs run --workers {workers}",
+                     [options.reveza, "jobs", "run", "--quiet", "--force", "--name", f"w{workers}",
+                      "--workers", str(workers), "--", "true", "{n}", ":::", "n", f"1..{STEPS}"]))
+    for workers in (1, 2):
+        runs.append((f"xargs -P {workers}",
+                     ["sh", "-c", f"seq {STEPS} | xargs -P {workers} -n 1 true"]))
+    runs.append(("shell loop", ["sh", "-c", f"i=0; while [ $i -lt {STEPS} ]; do /bin/true $i; "
+                                            "i=$((i+1)); done"]))
+    if shutil.which("parallel"):
+        for workers in (1, 2):
+            runs.append((f"GNU parallel -j {workers} --joblog",
+                         ["sh", "-c", f"seq {STEPS} | parallel -j {workers} --joblog log true"]))
+    rows = {}
+    for round_number in range(3):
+        for what, command in runs:
+            if "parallel" in what and round_number > 0:
+                continue
+            seconds = (spawn_alone(folder, environment) if command is None
+                       else timed(command, environment, folder)[0])
+            rows.setdefault(what, []).append(seconds)
+    print(f"{STEPS} steps of `true`, outputs captured; median of three rounds in turns")
+    base = statistics.median(rows[runs[0][0]]) / STEPS * 1e6
+    print(f"{'':<34}{'us/step':>9}{'over spawning':>15}")
+    for what, seconds in rows.items():
+        each = statistics.median(seconds) / STEPS * 1e6
+        print(f"{what:<34}{each:>9.0f}{each - base:>15.0f}")
+
+    # The time from the start of the runner to the first step, and its memory with all in the queue.
+    mark = os.path.join(folder, "first")
+    command = [options.reveza, "jobs", "run", "--quiet", "--name", "long", "--workers", "1",
+               "--halt", "now,fail=1", "--", "sh", "-c", f"date +%s.%N > {mark}; exit 1", "{n}",
+               ":::", "n", f"1..{LONG}"]
+    begin = time.time()
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    _, _, usage = os.wait4(process.pid, 0)
+    with open(mark, encoding="ascii") as file:
+        first = float(file.read()) - begin
+    print(f"\nlist of {LONG} steps: first step after {first:.2f} s, "
+          f"peak memory of the runner {usage.ru_maxrss / 1024:.0f} MiB")
+    begin = time.time()
+    os.remove(mark)
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    _, _, usage = os.wait4(process.pid, 0)
+    with open(mark, encoding="ascii") as file:
+        first = float(file.read()) - begin
+    print(f"the same list resumed: first step after {first:.2f} s, "
+          f"{usage.ru_maxrss / 1024:.0f} MiB")
+    with open(os.path.join(options.out, "results.json"), "w", encoding="utf-8") as file:
+        json.dump(rows, file, indent=1)
+    shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
