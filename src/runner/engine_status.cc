@@ -62,10 +62,11 @@ Progress Engine::MakeProgress() const {
       governor_.Remaining(schedule_.Ready(1), counts.ready + counts.blocked, Now(), running);
   // One program of many cycles has no steps to reckon with.
   if (!progress.remaining && job_.steps.size() == 1 && job_.commands[0].cycles) {
+    const std::uint64_t count = job_.commands[0].cycles->count;
     for (const auto& slot : pool_.slots()) {
-      if (!slot.active || slot.active->last_cycle == 0) continue;
-      progress.remaining =
-          governor_.RemainingCycles(job_.commands[0].cycles->count - slot.active->last_cycle);
+      const auto& active = slot.active;
+      if (!active || active->last_cycle == 0) continue;
+      progress.remaining = governor_.RemainingCycles(count - std::min(count, active->last_cycle));
     }
   }
   progress.drift = governor_.Drift();
