@@ -61,8 +61,9 @@ Progress Engine::MakeProgress() const {
   progress.remaining =
       governor_.Remaining(schedule_.Ready(1), counts.ready + counts.blocked, Now(), running);
   // One program of many cycles has no steps to reckon with.
-  if (!progress.remaining && job_.steps.size() == 1 && job_.commands[0].cycles) {
-    const std::uint64_t count = job_.commands[0].cycles->count;
+  const auto& cycles = job_.commands.front().cycles;
+  if (!progress.remaining && job_.steps.size() == 1 && cycles) {
+    const std::uint64_t count = cycles->count;
     for (const auto& slot : pool_.slots()) {
       const auto& active = slot.active;
       if (!active || active->last_cycle == 0) continue;
