@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
@@ -80,7 +81,29 @@ int SayError(const Error& error) {
 struct Counts {
   std::map<StepState, std::uint64_t> of;
   std::uint64_t all = 0;
+
+  std::uint64_t Of(StepState state) const {
+    const auto found = of.find(state);
+    return found == of.end() ? 0 : found->second;
+  }
 };
+
+// A job as it stands: its folder, its journal and the steps in it.
+struct OpenedJournal {
+  JobFolder folder;
+  runner::Journal journal;
+  std::vector<runner::StepEntry> steps;
+};
+
+Result<OpenedJournal> OpenJournal(const std::string& name) {
+  auto folder = Find(name);
+  if (!folder) return std::unexpected(folder.error());
+  auto journal = runner::Journal::Open(folder->journal());
+  if (!journal) return std::unexpected(journal.error());
+  auto steps = journal->List();
+  if (!steps) return std::unexpected(steps.error());
+  return OpenedJournal{std::move(*folder), std::move(*journal), std::move(*steps)};
+}
 
 Counts Count(const std::vector<runner::StepEntry>& steps) {
   Counts counts;
@@ -94,15 +117,14 @@ Counts Count(const std::vector<runner::StepEntry>& steps) {
 }
 
 json ToJson(const std::string& id, const Counts& counts, bool runs) {
-  auto& of = const_cast<Counts&>(counts).of;
   return {{"id", id},
           {"running", runs},
           {"steps",
            {{"all", counts.all},
-            {"done", of[StepState::kDone]},
-            {"failed", of[StepState::kFailed]},
-            {"unknown", of[StepState::kUnknown]},
-            {"waiting", of[StepState::kWaiting]}}}};
+            {"done", counts.Of(StepState::kDone)},
+            {"failed", counts.Of(StepState::kFailed)},
+            {"unknown", counts.Of(StepState::kUnknown)},
+            {"waiting", counts.Of(StepState::kWaiting)}}}};
 }
 
 std::string TimeText(runner::WallTime at) {
@@ -178,20 +200,17 @@ int ListJobs(int argc, char** argv) {
 int ShowJob(int argc, char** argv) {
   const auto words = Read(argc, argv, 1, 1, "show JOB [--json]");
   if (!words) return SayError(words.error());
-  const auto folder = Find(words->names[0]);
-  if (!folder) return SayError(folder.error());
-  auto journal = runner::Journal::Open(folder->journal());
-  if (!journal) return SayError(journal.error());
-  const auto list = journal->List();
-  if (!list) return SayError(list.error());
-  const Counts counts = Count(*list);
-  json shown = ToJson(folder->id(), counts, folder->IsLocked());
+  auto job = OpenJournal(words->names[0]);
+  if (!job) return SayError(job.error());
+  auto& [folder, journal, list] = *job;
+  const Counts counts = Count(list);
+  json shown = ToJson(folder.id(), counts, folder.IsLocked());
   json failed = json::array();
   std::size_t number = 0;
-  for (const auto& step : *list) {
+  for (const auto& step : list) {
     ++number;
     if (step.state == StepState::kWaiting || step.state == StepState::kDone) continue;
-    const auto attempts = journal->Attempts(step.identity);
+    const auto attempts = journal.Attempts(step.identity);
     if (!attempts || attempts->empty()) continue;
     const auto& last = attempts->back().result;
     failed.push_back({{"step", number},
@@ -200,20 +219,20 @@ int ShowJob(int argc, char** argv) {
                       {"code", last.code},
                       {"attempts", attempts->size()},
                       {"ended", last.ended},
-                      {"errors", (folder->outputs() / step.files).string() + ".err"}});
+                      {"errors", (folder.outputs() / step.files).string() + ".err"}});
   }
   shown["failed"] = failed;
-  shown["outputs"] = folder->outputs().string();
+  shown["outputs"] = folder.outputs().string();
   if (words->json) {
     fmt::print("{}\n", shown.dump(2, ' ', false, json::error_handler_t::replace));
     return kDone;
   }
   const auto& steps = shown["steps"];
-  fmt::print("{}: {} of {} steps done, {} failed, {} unknown, {} waiting{}\n", folder->id(),
+  fmt::print("{}: {} of {} steps done, {} failed, {} unknown, {} waiting{}\n", folder.id(),
              steps["done"].get<std::uint64_t>(), counts.all, steps["failed"].get<std::uint64_t>(),
              steps["unknown"].get<std::uint64_t>(), steps["waiting"].get<std::uint64_t>(),
-             folder->IsLocked() ? "; a runner works on it" : "");
-  fmt::print("outputs: {}\n", folder->outputs().string());
+             folder.IsLocked() ? "; a runner works on it" : "");
+  fmt::print("outputs: {}\n", folder.outputs().string());
   constexpr std::size_t kMostShown = 20;
   for (std::size_t i = 0; i < failed.size() && i < kMostShown; ++i) {
     const auto& one = failed[i];
@@ -231,26 +250,23 @@ int ShowJob(int argc, char** argv) {
 int ShowLogs(int argc, char** argv) {
   const auto words = Read(argc, argv, 2, 2, "logs JOB STEP");
   if (!words) return SayError(words.error());
-  const auto folder = Find(words->names[0]);
-  if (!folder) return SayError(folder.error());
-  auto journal = runner::Journal::Open(folder->journal());
-  if (!journal) return SayError(journal.error());
-  const auto list = journal->List();
-  if (!list) return SayError(list.error());
+  auto job = OpenJournal(words->names[0]);
+  if (!job) return SayError(job.error());
+  auto& [folder, journal, list] = *job;
   // By its number, or as it is called.
   std::optional<runner::StepEntry> step;
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    if (words->names[1] == std::to_string(i + 1) || words->names[1] == (*list)[i].label) {
-      step = (*list)[i];
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (words->names[1] == std::to_string(i + 1) || words->names[1] == list[i].label) {
+      step = list[i];
       break;
     }
   }
   if (!step) {
-    return Say(kUsage, fmt::format("job {} has no step '{}'; there are 1 to {}", folder->id(),
-                                   words->names[1], list->size()));
+    return Say(kUsage, fmt::format("job {} has no step '{}'; there are 1 to {}", folder.id(),
+                                   words->names[1], list.size()));
   }
   for (const auto& [suffix, stream] : {std::pair{".out", stdout}, std::pair{".err", stderr}}) {
-    std::ifstream file((folder->outputs() / step->files).string() + suffix, std::ios::binary);
+    std::ifstream file((folder.outputs() / step->files).string() + suffix, std::ios::binary);
     char part[65536];
     while (file.read(part, sizeof(part)) || file.gcount() > 0) {
       std::fwrite(part, 1, static_cast<std::size_t>(file.gcount()), stream);
@@ -323,12 +339,10 @@ int WaitForJob(int argc, char** argv) {
   const auto folder = Find(words->names[0]);
   if (!folder) return SayError(folder.error());
   while (folder->IsLocked()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  auto journal = runner::Journal::Open(folder->journal());
-  if (!journal) return SayError(journal.error());
-  const auto list = journal->List();
-  if (!list) return SayError(list.error());
-  Counts counts = Count(*list);
-  return counts.of[StepState::kDone] == counts.all ? kDone : kFailedSteps;
+  const auto job = OpenJournal(words->names[0]);
+  if (!job) return SayError(job.error());
+  const Counts counts = Count(job->steps);
+  return counts.Of(StepState::kDone) == counts.all ? kDone : kFailedSteps;
 }
 
 int PauseJob(int argc, char** argv) { return Tell(argc, argv, "pause"); }
