@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "platform/testing_directory.h"
+#include "runner/import_records.h"
 #include "runner/record.h"
 #include "runner/worker.h"
 
@@ -289,6 +290,37 @@ TEST_F(SupervisorTest, AKilledSupervisorLeavesAHeldRecordWhileItsStepLives) {
   for (int i = 0; i < 6000 && IsHeld(record); ++i) std::this_thread::sleep_for(10ms);
   EXPECT_FALSE(IsHeld(record));
   EXPECT_EQ(TheRecord().entries.size(), 1u);
+}
+
+// The runner was killed after it had sent a start that its supervisor has not read yet: whoever
+// asks the records now hears of that start, and does not make a second one.
+TEST_F(SupervisorTest, AStartOnItsWayIsWaitedFor) {
+  const auto state = folder_.path() / "state";
+  const auto folder = JobFolder::Make(state, "orphan");
+  ASSERT_TRUE(folder);
+  auto orphan = Worker::Start(REVEZA_SUPERVISOR, folder->NewRecord());
+  ASSERT_TRUE(orphan);
+  const std::string record = orphan->record();
+  for (int i = 0; i < 6000 && !IsHeld(record); ++i) std::this_thread::sleep_for(10ms);
+  const pid_t pid = orphan->pid();
+  kill(pid, SIGSTOP);
+  orphan->Send(PackStart(Shell("while [ ! -e go ]; do sleep 0.01; done")));
+  {
+    const Worker gone = std::move(*orphan);
+  }
+  std::thread later([pid] {
+    std::this_thread::sleep_for(300ms);
+    kill(pid, SIGCONT);
+  });
+  auto journal = Journal::Open(folder->journal());
+  ASSERT_TRUE(journal);
+  const auto imported = ImportRecords(*folder, *journal, Supervisors::kOrphans);
+  later.join();
+  ASSERT_TRUE(imported) << imported.error().message;
+  ASSERT_EQ(imported->live.size(), 1u);
+  EXPECT_EQ(imported->live[0].name, Shell("").name);
+  std::ofstream(folder_.path() / "go");
+  waitpid(pid, nullptr, 0);
 }
 
 TEST_F(SupervisorTest, RefusesASecondStepWhileOneRuns) {
