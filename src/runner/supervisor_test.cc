@@ -316,11 +316,11 @@ TEST_F(SupervisorTest, AStartOnItsWayIsWaitedFor) {
   ASSERT_TRUE(journal);
   const auto imported = ImportRecords(*folder, *journal, Supervisors::kOrphans);
   later.join();
+  std::ofstream(folder_.path() / "go");
+  waitpid(pid, nullptr, 0);
   ASSERT_TRUE(imported) << imported.error().message;
   ASSERT_EQ(imported->live.size(), 1u);
   EXPECT_EQ(imported->live[0].name, Shell("").name);
-  std::ofstream(folder_.path() / "go");
-  waitpid(pid, nullptr, 0);
 }
 
 TEST_F(SupervisorTest, RefusesASecondStepWhileOneRuns) {
