@@ -1,7 +1,5 @@
 #include "platform/gpu_activity.h"
 
-#include <dlfcn.h>
-#include <fmt/format.h>
 #include <nvml.h>
 
 #include <array>
@@ -9,15 +7,12 @@
 #include <map>
 #include <utility>
 
+#include "platform/nvml_library.h"
+
 namespace reveza::platform {
 namespace {
 
 struct Calls {
-  decltype(&nvmlInit_v2) init = nullptr;
-  decltype(&nvmlShutdown) shutdown = nullptr;
-  decltype(&nvmlDeviceGetCount_v2) count = nullptr;
-  decltype(&nvmlDeviceGetHandleByIndex_v2) handle = nullptr;
-  decltype(&nvmlDeviceGetUUID) uuid = nullptr;
   decltype(&nvmlDeviceGetUtilizationRates) rates = nullptr;
   decltype(&nvmlGpmQueryDeviceSupport) support = nullptr;
   decltype(&nvmlGpmSampleAlloc) sample_new = nullptr;
@@ -30,16 +25,6 @@ struct Calls {
            sample_take != nullptr && metrics != nullptr;
   }
 };
-
-template <typename Function>
-void Find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-}
-
-struct CloseLibrary {
-  void operator()(void* library) const { dlclose(library); }
-};
-using Library = std::unique_ptr<void, CloseLibrary>;
 
 struct FreeSample {
   decltype(&nvmlGpmSampleFree) free = nullptr;
@@ -54,35 +39,23 @@ std::optional<double> Value(const nvmlGpmMetric_t& metric, double scale) {
 
 class NvmlActivity : public GpuActivity {
  public:
-  NvmlActivity(Library library, const Calls& calls)
+  NvmlActivity(NvmlLibrary library, const Calls& calls)
       : library_(std::move(library)),
         calls_(calls),
         request_(std::make_unique<nvmlGpmMetricsGet_t>()) {}
-  ~NvmlActivity() override {
-    before_.clear();
-    calls_.shutdown();
-  }
 
   std::vector<GpuActivityReading> Read() override {
     std::vector<GpuActivityReading> readings;
-    unsigned count = 0;
-    if (calls_.count(&count) != NVML_SUCCESS) return readings;
-    for (unsigned index = 0; index < count; ++index) {
-      nvmlDevice_t device{};
-      char uuid[96] = {};
-      if (calls_.handle(index, &device) != NVML_SUCCESS ||
-          calls_.uuid(device, uuid, sizeof(uuid)) != NVML_SUCCESS) {
-        continue;
-      }
-      const auto parsed = ParseUuid(uuid);
-      if (!parsed) continue;
+    const auto devices = library_.Devices();
+    if (!devices) return readings;
+    for (const NvmlDevice& device : *devices) {
       GpuActivityReading reading;
-      reading.uuid = *parsed;
+      reading.uuid = device.uuid;
       nvmlUtilization_t rates{};
-      if (calls_.rates != nullptr && calls_.rates(device, &rates) == NVML_SUCCESS) {
+      if (calls_.rates != nullptr && calls_.rates(device.handle, &rates) == NVML_SUCCESS) {
         reading.some_resident = rates.gpu / 100.0;
       }
-      if (calls_.HasGpm()) ReadGpm(device, reading);
+      if (calls_.HasGpm()) ReadGpm(device.handle, reading);
       readings.push_back(reading);
     }
     return readings;
@@ -118,7 +91,8 @@ class NvmlActivity : public GpuActivity {
     reading.link_in = Value(request_->metrics[2], mebibyte);
   }
 
-  Library library_;
+  // The samples are given back before the library goes.
+  NvmlLibrary library_;
   Calls calls_;
   std::map<Uuid, Sample> before_;
   std::unique_ptr<nvmlGpmMetricsGet_t> request_;  // large: kept, not on the stack
@@ -127,32 +101,17 @@ class NvmlActivity : public GpuActivity {
 }  // namespace
 
 Result<std::unique_ptr<GpuActivity>> LoadGpuActivity(const char* name) {
-  Library library(dlopen(name, RTLD_NOW | RTLD_LOCAL));
-  if (!library) {
-    return Fail(Error::Code::kUnavailable, fmt::format("cannot load {}: {}", name, dlerror()));
-  }
+  auto library = NvmlLibrary::Load(name);
+  if (!library) return std::unexpected(library.error());
   Calls calls;
-  Find(library.get(), "nvmlInit_v2", calls.init);
-  Find(library.get(), "nvmlShutdown", calls.shutdown);
-  Find(library.get(), "nvmlDeviceGetCount_v2", calls.count);
-  Find(library.get(), "nvmlDeviceGetHandleByIndex_v2", calls.handle);
-  Find(library.get(), "nvmlDeviceGetUUID", calls.uuid);
-  Find(library.get(), "nvmlDeviceGetUtilizationRates", calls.rates);
-  Find(library.get(), "nvmlGpmQueryDeviceSupport", calls.support);
-  Find(library.get(), "nvmlGpmSampleAlloc", calls.sample_new);
-  Find(library.get(), "nvmlGpmSampleFree", calls.sample_free);
-  Find(library.get(), "nvmlGpmSampleGet", calls.sample_take);
-  Find(library.get(), "nvmlGpmMetricsGet", calls.metrics);
-  if (calls.init == nullptr || calls.shutdown == nullptr || calls.count == nullptr ||
-      calls.handle == nullptr || calls.uuid == nullptr) {
-    return Fail(Error::Code::kUnavailable, fmt::format("{} is not an NVML that we know", name));
-  }
-  const nvmlReturn_t result = calls.init();
-  if (result != NVML_SUCCESS) {
-    return Fail(Error::Code::kUnavailable,
-                fmt::format("NVML does not start: error {}", static_cast<int>(result)));
-  }
-  return std::make_unique<NvmlActivity>(std::move(library), calls);
+  calls.rates =
+      library->Find<decltype(nvmlDeviceGetUtilizationRates)>("nvmlDeviceGetUtilizationRates");
+  calls.support = library->Find<decltype(nvmlGpmQueryDeviceSupport)>("nvmlGpmQueryDeviceSupport");
+  calls.sample_new = library->Find<decltype(nvmlGpmSampleAlloc)>("nvmlGpmSampleAlloc");
+  calls.sample_free = library->Find<decltype(nvmlGpmSampleFree)>("nvmlGpmSampleFree");
+  calls.sample_take = library->Find<decltype(nvmlGpmSampleGet)>("nvmlGpmSampleGet");
+  calls.metrics = library->Find<decltype(nvmlGpmMetricsGet)>("nvmlGpmMetricsGet");
+  return std::make_unique<NvmlActivity>(std::move(*library), calls);
 }
 
 }  // namespace reveza::platform

@@ -1,53 +1,32 @@
 #include "platform/gpu_monitor.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <nvml.h>
 
 #include <utility>
 
+#include "platform/nvml_library.h"
+
 namespace reveza::platform {
 namespace {
 
 struct Calls {
-  decltype(&nvmlInit_v2) init = nullptr;
-  decltype(&nvmlShutdown) shutdown = nullptr;
-  decltype(&nvmlDeviceGetCount_v2) count = nullptr;
-  decltype(&nvmlDeviceGetHandleByIndex_v2) handle = nullptr;
-  decltype(&nvmlDeviceGetUUID) uuid = nullptr;
   decltype(&nvmlDeviceGetName) name = nullptr;
   decltype(&nvmlDeviceGetMemoryInfo) memory = nullptr;
   decltype(&nvmlDeviceGetComputeRunningProcesses_v3) processes = nullptr;
 };
 
-template <typename Function>
-void Find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-}
-
-struct CloseLibrary {
-  void operator()(void* library) const { dlclose(library); }
-};
-using Library = std::unique_ptr<void, CloseLibrary>;
-
 class NvmlMonitor : public GpuMonitor {
  public:
-  NvmlMonitor(Library library, const Calls& calls) : library_(std::move(library)), calls_(calls) {}
-  ~NvmlMonitor() override { calls_.shutdown(); }
+  NvmlMonitor(NvmlLibrary library, const Calls& calls)
+      : library_(std::move(library)), calls_(calls) {}
 
   std::vector<GpuReading> Read() override {
     std::vector<GpuReading> readings;
-    unsigned count = 0;
-    if (calls_.count(&count) != NVML_SUCCESS) return readings;
-    for (unsigned index = 0; index < count; ++index) {
-      nvmlDevice_t device{};
-      char uuid[96] = {};
-      if (calls_.handle(index, &device) != NVML_SUCCESS ||
-          calls_.uuid(device, uuid, sizeof(uuid)) != NVML_SUCCESS) {
-        continue;
-      }
-      const auto parsed = ParseUuid(uuid);
-      if (parsed) readings.push_back(ReadDevice(device, *parsed));
+    const auto devices = library_.Devices();
+    if (!devices) return readings;
+    for (const NvmlDevice& device : *devices) {
+      readings.push_back(ReadDevice(device.handle, device.uuid));
     }
     return readings;
   }
@@ -93,7 +72,7 @@ class NvmlMonitor : public GpuMonitor {
     return std::nullopt;
   }
 
-  Library library_;
+  NvmlLibrary library_;
   Calls calls_;
 };
 
@@ -133,29 +112,14 @@ std::optional<Uuid> ParseUuid(const std::string& text) {
 }
 
 Result<std::unique_ptr<GpuMonitor>> LoadNvml(const char* name) {
-  Library library(dlopen(name, RTLD_NOW | RTLD_LOCAL));
-  if (!library) {
-    return Fail(Error::Code::kUnavailable, fmt::format("cannot load {}: {}", name, dlerror()));
-  }
+  auto library = NvmlLibrary::Load(name);
+  if (!library) return std::unexpected(library.error());
   Calls calls;
-  Find(library.get(), "nvmlInit_v2", calls.init);
-  Find(library.get(), "nvmlShutdown", calls.shutdown);
-  Find(library.get(), "nvmlDeviceGetCount_v2", calls.count);
-  Find(library.get(), "nvmlDeviceGetHandleByIndex_v2", calls.handle);
-  Find(library.get(), "nvmlDeviceGetUUID", calls.uuid);
-  Find(library.get(), "nvmlDeviceGetName", calls.name);
-  Find(library.get(), "nvmlDeviceGetMemoryInfo", calls.memory);
-  Find(library.get(), "nvmlDeviceGetComputeRunningProcesses_v3", calls.processes);
-  if (calls.init == nullptr || calls.shutdown == nullptr || calls.count == nullptr ||
-      calls.handle == nullptr || calls.uuid == nullptr) {
-    return Fail(Error::Code::kUnavailable, fmt::format("{} is not an NVML that we know", name));
-  }
-  const nvmlReturn_t result = calls.init();
-  if (result != NVML_SUCCESS) {
-    return Fail(Error::Code::kUnavailable,
-                fmt::format("NVML does not start: error {}", static_cast<int>(result)));
-  }
-  return std::make_unique<NvmlMonitor>(std::move(library), calls);
+  calls.name = library->Find<decltype(nvmlDeviceGetName)>("nvmlDeviceGetName");
+  calls.memory = library->Find<decltype(nvmlDeviceGetMemoryInfo)>("nvmlDeviceGetMemoryInfo");
+  calls.processes = library->Find<decltype(nvmlDeviceGetComputeRunningProcesses_v3)>(
+      "nvmlDeviceGetComputeRunningProcesses_v3");
+  return std::make_unique<NvmlMonitor>(std::move(*library), calls);
 }
 
 }  // namespace reveza::platform

@@ -1,43 +1,11 @@
 #include "platform/gpu_settings.h"
 
-#include <dlfcn.h>
-#include <fmt/format.h>
 #include <nvml.h>
 
-#include <memory>
+#include "platform/nvml_library.h"
 
 namespace reveza::platform {
 namespace {
-
-struct CloseLibrary {
-  void operator()(void* library) const { dlclose(library); }
-};
-using Library = std::unique_ptr<void, CloseLibrary>;
-
-// Calls by name what an older library may not have.
-class Nvml {
- public:
-  explicit Nvml(void* library) : library_(library) {}
-
-  // The function of that name. Only the type of the declared one is used, never its address: there
-  // is no library to link to.
-  template <typename Function>
-  Function* Find(const char* name) const {
-    return reinterpret_cast<Function*>(dlsym(library_, name));
-  }
-
-  // What the function writes behind its first argument; nothing when it fails.
-  template <typename Value, typename Function>
-  std::optional<Value> Get(const char* name, nvmlDevice_t device) const {
-    Function* function = Find<Function>(name);
-    Value value{};
-    if (function == nullptr || function(device, &value) != NVML_SUCCESS) return std::nullopt;
-    return value;
-  }
-
- private:
-  void* library_;
-};
 
 std::optional<ComputeMode> ModeOf(const std::optional<nvmlComputeMode_t>& mode) {
   if (!mode) return std::nullopt;
@@ -53,7 +21,7 @@ std::optional<ComputeMode> ModeOf(const std::optional<nvmlComputeMode_t>& mode) 
   }
 }
 
-GpuSettings ReadOne(const Nvml& nvml, nvmlDevice_t device, const Uuid& uuid) {
+GpuSettings ReadOne(const NvmlLibrary& nvml, nvmlDevice_t device, const Uuid& uuid) {
   GpuSettings gpu;
   gpu.uuid = uuid;
   char name[96] = {};
@@ -79,13 +47,14 @@ GpuSettings ReadOne(const Nvml& nvml, nvmlDevice_t device, const Uuid& uuid) {
   return gpu;
 }
 
-void ReadPeers(const Nvml& nvml, const std::vector<nvmlDevice_t>& devices, GpusSetUp& all) {
+void ReadPeers(const NvmlLibrary& nvml, const std::vector<NvmlDevice>& devices, GpusSetUp& all) {
   auto* peers = nvml.Find<decltype(nvmlDeviceGetP2PStatus)>("nvmlDeviceGetP2PStatus");
   if (peers == nullptr) return;
   for (std::size_t a = 0; a < devices.size(); ++a) {
     for (std::size_t b = a + 1; b < devices.size(); ++b) {
       nvmlGpuP2PStatus_t status{};
-      if (peers(devices[a], devices[b], NVML_P2P_CAPS_INDEX_READ, &status) != NVML_SUCCESS) {
+      if (peers(devices[a].handle, devices[b].handle, NVML_P2P_CAPS_INDEX_READ, &status) !=
+          NVML_SUCCESS) {
         continue;
       }
       if (status != NVML_P2P_STATUS_OK) all.strangers.emplace_back(a, b);
@@ -93,7 +62,7 @@ void ReadPeers(const Nvml& nvml, const std::vector<nvmlDevice_t>& devices, GpusS
   }
 }
 
-GpusSetUp ReadAll(const Nvml& nvml) {
+GpusSetUp ReadAll(const NvmlLibrary& nvml) {
   GpusSetUp all;
   char version[96] = {};
   auto* driver = nvml.Find<decltype(nvmlSystemGetDriverVersion)>("nvmlSystemGetDriverVersion");
@@ -104,53 +73,21 @@ GpusSetUp ReadAll(const Nvml& nvml) {
   if (cuda != nullptr && cuda(&number) == NVML_SUCCESS && number > 0) {
     all.cuda = static_cast<unsigned>(number);
   }
-  auto* count = nvml.Find<decltype(nvmlDeviceGetCount_v2)>("nvmlDeviceGetCount_v2");
-  auto* handle =
-      nvml.Find<decltype(nvmlDeviceGetHandleByIndex_v2)>("nvmlDeviceGetHandleByIndex_v2");
-  auto* get_uuid = nvml.Find<decltype(nvmlDeviceGetUUID)>("nvmlDeviceGetUUID");
-  unsigned gpus = 0;
-  if (count == nullptr || handle == nullptr || get_uuid == nullptr ||
-      count(&gpus) != NVML_SUCCESS) {
-    return all;
+  const auto devices = nvml.Devices();
+  if (!devices) return all;
+  for (const NvmlDevice& device : *devices) {
+    all.gpus.push_back(ReadOne(nvml, device.handle, device.uuid));
   }
-  std::vector<nvmlDevice_t> devices;
-  for (unsigned i = 0; i < gpus; ++i) {
-    nvmlDevice_t device{};
-    char text[96] = {};
-    if (handle(i, &device) != NVML_SUCCESS ||
-        get_uuid(device, text, sizeof(text)) != NVML_SUCCESS) {
-      continue;
-    }
-    const auto uuid = ParseUuid(text);
-    if (!uuid) continue;
-    devices.push_back(device);
-    all.gpus.push_back(ReadOne(nvml, device, *uuid));
-  }
-  ReadPeers(nvml, devices, all);
+  ReadPeers(nvml, *devices, all);
   return all;
 }
 
 }  // namespace
 
 Result<GpusSetUp> ReadGpuSettings(const char* name) {
-  const Library library(dlopen(name, RTLD_NOW | RTLD_LOCAL));
-  if (!library) {
-    return Fail(Error::Code::kUnavailable, fmt::format("cannot load {}: {}", name, dlerror()));
-  }
-  const Nvml nvml(library.get());
-  auto* init = nvml.Find<decltype(nvmlInit_v2)>("nvmlInit_v2");
-  auto* shutdown = nvml.Find<decltype(nvmlShutdown)>("nvmlShutdown");
-  if (init == nullptr || shutdown == nullptr) {
-    return Fail(Error::Code::kUnavailable, fmt::format("{} is not an NVML that we know", name));
-  }
-  const nvmlReturn_t result = init();
-  if (result != NVML_SUCCESS) {
-    return Fail(Error::Code::kUnavailable,
-                fmt::format("NVML does not start: error {}", static_cast<int>(result)));
-  }
-  GpusSetUp all = ReadAll(nvml);
-  shutdown();
-  return all;
+  const auto nvml = NvmlLibrary::Load(name);
+  if (!nvml) return std::unexpected(nvml.error());
+  return ReadAll(*nvml);
 }
 
 }  // namespace reveza::platform

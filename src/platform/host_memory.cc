@@ -1,13 +1,11 @@
 #include "platform/host_memory.h"
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <system_error>
+
+#include "platform/text_file.h"
 
 namespace reveza::platform {
 namespace {
@@ -17,28 +15,9 @@ namespace fs = std::filesystem;
 // Version 1 says "no limit" by a number close to 2^63.
 constexpr Bytes kNoLimit = Bytes{1} << 60;
 
-std::optional<std::string> ReadFile(const fs::path& path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-// "max" is no number, and so nothing.
-std::optional<Bytes> ToNumber(std::string_view text) {
-  Bytes value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end == text.data()) return std::nullopt;
-  return value;
-}
-
-std::optional<Bytes> ReadNumber(const fs::path& path) {
-  const auto text = ReadFile(path);
-  return text ? ToNumber(*text) : std::nullopt;
-}
-
 // The value behind "<key> " at the beginning of a line.
 std::optional<Bytes> ReadKey(const fs::path& path, std::string_view key) {
-  const auto text = ReadFile(path);
+  const auto text = ReadText(path);
   if (!text) return std::nullopt;
   std::istringstream lines(*text);
   std::string name;
@@ -93,7 +72,7 @@ std::optional<std::uint64_t> OutOfMemoryKills(const fs::path& root) {
 }
 
 std::optional<Bytes> CgroupHeadroom(const fs::path& root) {
-  const auto groups = ReadFile(root / "proc/self/cgroup");
+  const auto groups = ReadText(root / "proc/self/cgroup");
   if (!groups) return std::nullopt;
   const fs::path base = root / "sys/fs/cgroup";
   std::optional<Bytes> least;

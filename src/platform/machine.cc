@@ -1,11 +1,43 @@
 #include "platform/machine.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "platform/cgroup.h"
 #include "platform/text_file.h"
 
 namespace reveza::platform {
+namespace {
+
+// "always [madvise] never": the one in brackets.
+std::optional<std::string> Chosen(const std::filesystem::path& path) {
+  const auto text = ReadText(path);
+  if (!text) return std::nullopt;
+  const auto begin = text->find('[');
+  const auto end = text->find(']');
+  if (begin == std::string::npos || end == std::string::npos || begin > end) return std::nullopt;
+  return text->substr(begin + 1, end - begin - 1);
+}
+
+// What is left of the memory when all that the kernel has counted somewhere is taken away.
+std::optional<Bytes> DriverPages(std::string_view text) {
+  const auto total = NumberOfKey(text, "MemTotal:");
+  if (!total) return std::nullopt;
+  std::uint64_t counted = 0;
+  for (const char* key : {"MemFree:", "Active:", "Inactive:", "Unevictable:", "Slab:",
+                          "KernelStack:", "PageTables:"}) {
+    const auto kibibytes = NumberOfKey(text, key);
+    if (!kibibytes) return std::nullopt;
+    counted += *kibibytes;
+  }
+  // Older kernels lack some of these, and then have none of it.
+  for (const char* key : {"SecPageTables:", "Percpu:", "Hugetlb:", "VmallocUsed:"}) {
+    counted += NumberOfKey(text, key).value_or(0);
+  }
+  return (*total - std::min(*total, counted)) * kKiB;
+}
+
+}  // namespace
 
 MachineCores ReadMachineCores(pid_t pid, const std::filesystem::path& root) {
   MachineCores cores;
@@ -40,6 +72,12 @@ CommitState ReadCommitState(const std::filesystem::path& root) {
   state.commit_limit = bytes("CommitLimit:");
   state.swap_total = bytes("SwapTotal:");
   state.swap_free = bytes("SwapFree:");
+  state.unevictable = bytes("Unevictable:");
+  state.driver_pages = DriverPages(*text);
+  state.huge_pages = bytes("AnonHugePages:");
+  state.huge_page_size = bytes("Hugepagesize:");
+  const auto reserved = NumberOfKey(*text, "HugePages_Free:");
+  if (reserved && state.huge_page_size) state.reserved_free = *reserved * *state.huge_page_size;
   return state;
 }
 
@@ -57,13 +95,9 @@ KernelLimits ReadKernelLimits(const std::filesystem::path& root) {
       limits.threads_now = ToNumber(std::string_view(*text).substr(slash + 1));
     }
   }
-  if (const auto text = ReadText(root / "sys/kernel/mm/transparent_hugepage/enabled")) {
-    const auto begin = text->find('[');
-    const auto end = text->find(']');
-    if (begin != std::string::npos && end != std::string::npos && begin < end) {
-      limits.huge_pages = text->substr(begin + 1, end - begin - 1);
-    }
-  }
+  const auto huge_pages = root / "sys/kernel/mm/transparent_hugepage";
+  limits.huge_pages = Chosen(huge_pages / "enabled");
+  limits.huge_page_wait = Chosen(huge_pages / "defrag");
   return limits;
 }
 

@@ -29,6 +29,11 @@ struct CommitState {
   std::optional<Bytes> commit_limit;  // CommitLimit: holds with overcommit 2 only
   std::optional<Bytes> swap_total;
   std::optional<Bytes> swap_free;
+  std::optional<Bytes> unevictable;     // locked by programs: never written to swap
+  std::optional<Bytes> driver_pages;    // in no list of the kernel: what drivers have taken whole
+  std::optional<Bytes> huge_pages;      // AnonHugePages: transparent ones that programs have
+  std::optional<Bytes> reserved_free;   // huge pages set aside by hand (hugetlbfs), not in use
+  std::optional<Bytes> huge_page_size;  // of those
 };
 CommitState ReadCommitState(const std::filesystem::path& root = "/");
 
@@ -40,6 +45,8 @@ struct KernelLimits {
   std::optional<std::uint64_t> overcommit;     // 0 guess, 1 always, 2 never
   std::optional<std::uint64_t> threads_now;    // of the machine, from /proc/loadavg
   std::optional<std::string> huge_pages;       // "always", "madvise", "never"
+  std::optional<std::string>
+      huge_page_wait;  // "always", "defer", "madvise", ...: who waits for one
 };
 KernelLimits ReadKernelLimits(const std::filesystem::path& root = "/");
 

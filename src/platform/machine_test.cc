@@ -28,12 +28,14 @@ TEST(Machine, IsReadFromARecordedTree) {
   EXPECT_EQ(memory.commit_limit, 500 * kKiB);
   EXPECT_EQ(memory.swap_total, 0u) << "said to be 0";
   EXPECT_EQ(memory.swap_free, std::nullopt) << "not said";
+  EXPECT_EQ(memory.driver_pages, std::nullopt) << "half of what is counted is not said";
 
   root.Write("proc/sys/vm/max_map_count", "65530\n");
   root.Write("proc/sys/vm/overcommit_memory", "2\n");
   root.Write("proc/sys/kernel/threads-max", "100\n");
   root.Write("proc/loadavg", "0.10 0.20 0.30 2/345 6789\n");
   root.Write("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+  root.Write("sys/kernel/mm/transparent_hugepage/defrag", "always defer [defer+madvise] never\n");
   const KernelLimits kernel = ReadKernelLimits(root.path());
   EXPECT_EQ(kernel.max_map_count, 65530u);
   EXPECT_EQ(kernel.overcommit, 2u);
@@ -41,6 +43,22 @@ TEST(Machine, IsReadFromARecordedTree) {
   EXPECT_EQ(kernel.pid_max, std::nullopt);
   EXPECT_EQ(kernel.threads_now, 345u);
   EXPECT_EQ(kernel.huge_pages, "madvise");
+  EXPECT_EQ(kernel.huge_page_wait, "defer+madvise");
+}
+
+TEST(Machine, KnowsWhatDriversHaveTakenAndWhatIsSetAside) {
+  const TestingDirectory root;
+  root.Write("proc/meminfo",
+             "MemTotal: 9000 kB\nMemFree: 1000 kB\nActive: 500 kB\nInactive: 500 kB\n"
+             "Active(anon): 77 kB\nUnevictable: 300 kB\nAnonHugePages: 64 kB\nSlab: 100 kB\n"
+             "KernelStack: 50 kB\nPageTables: 50 kB\nPercpu: 10 kB\nHugePages_Total: 3\n"
+             "HugePages_Free: 2\nHugepagesize: 2048 kB\nHugetlb: 6144 kB\n");
+  const CommitState memory = ReadCommitState(root.path());
+  EXPECT_EQ(memory.driver_pages, 346 * kKiB);
+  EXPECT_EQ(memory.unevictable, 300 * kKiB);
+  EXPECT_EQ(memory.huge_pages, 64 * kKiB);
+  EXPECT_EQ(memory.huge_page_size, 2048 * kKiB);
+  EXPECT_EQ(memory.reserved_free, 4096 * kKiB);
 }
 
 TEST(Machine, IsNothingWhereNothingIsSaid) {
@@ -48,6 +66,16 @@ TEST(Machine, IsNothingWhereNothingIsSaid) {
   EXPECT_EQ(ReadMachineCores(0, root.path()).online, std::nullopt);
   EXPECT_EQ(ReadCommitState(root.path()).total, std::nullopt);
   EXPECT_EQ(ReadKernelLimits(root.path()).threads_now, std::nullopt);
+}
+
+// What opens and cannot be read: a folder, and the memory of a process at address 0.
+TEST(TextFile, ThatCannotBeReadIsNothing) {
+  EXPECT_EQ(ReadText("/"), std::nullopt);
+  EXPECT_EQ(ReadText("/proc/self/mem"), std::nullopt);
+  const TestingDirectory folder;
+  EXPECT_EQ(ReadText(folder / "none"), std::nullopt);
+  folder.Write("long", std::string(10'000, 'x'));
+  EXPECT_EQ(ReadText(folder / "long"), std::string(10'000, 'x'));
 }
 
 TEST(TextFile, FindsNumbersByWholeKeys) {

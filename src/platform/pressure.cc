@@ -2,11 +2,11 @@
 
 #include <charconv>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <system_error>
+
+#include "platform/text_file.h"
 
 namespace reveza::platform {
 namespace {
@@ -14,11 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 
 std::optional<std::string> ReadFile(const fs::path& path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
   // A kernel that was started with psi=0 has the file, but does not let it be read.
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (file.bad() || text.empty()) return std::nullopt;
+  auto text = ReadText(path);
+  if (text && text->empty()) text.reset();
   return text;
 }
 

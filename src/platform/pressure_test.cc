@@ -20,6 +20,13 @@ TEST(Pressure, HasBothLines) {
   EXPECT_EQ(pressure->full, (PressureLine{0.5, 0.25, 0, microseconds(170206333)}));
 }
 
+// As with a kernel that was started with psi=0.
+TEST(Pressure, ThatTheKernelRefusesToReadIsNone) {
+  const TestingDirectory root;
+  std::filesystem::create_directories(root / "proc/pressure/memory");
+  EXPECT_FALSE(MachinePressure(root.path()).memory);
+}
+
 TEST(Pressure, OfCpuMayHaveNoFull) {
   const auto pressure = ParsePressure("some avg10=1.00 avg60=0.00 avg300=0.00 total=5\n");
   ASSERT_TRUE(pressure);

@@ -55,6 +55,10 @@ ProcessUse ReadProcessUse(pid_t pid, const std::filesystem::path& root) {
     use.address_peak = bytes("VmPeak:");
     use.data = bytes("VmData:");
     use.locked = bytes("VmLck:");
+    use.pinned = bytes("VmPin:");
+    if (const auto allowed = NumberOfKey(*text, "THP_enabled:")) {
+      use.huge_pages_allowed = *allowed != 0;
+    }
     use.threads = NumberOfKey(*text, "Threads:");
   }
   std::error_code error;
@@ -65,6 +69,15 @@ ProcessUse ReadProcessUse(pid_t pid, const std::filesystem::path& root) {
   }
   if (!error && files > 0) use.open_files = files;
   return use;
+}
+
+ProcessPages ReadProcessPages(pid_t pid, const std::filesystem::path& root) {
+  ProcessPages pages;
+  const auto text = ReadText(ProcessFolder(pid, root) / "smaps_rollup");
+  if (!text) return pages;
+  if (const auto kibibytes = NumberOfKey(*text, "Rss:")) pages.resident = *kibibytes * kKiB;
+  if (const auto kibibytes = NumberOfKey(*text, "AnonHugePages:")) pages.huge = *kibibytes * kKiB;
+  return pages;
 }
 
 }  // namespace reveza::platform

@@ -43,11 +43,22 @@ struct ProcessUse {
   std::optional<std::uint64_t> address_space;  // VmSize
   std::optional<std::uint64_t> address_peak;   // VmPeak
   std::optional<std::uint64_t> data;           // VmData
-  std::optional<std::uint64_t> locked;         // VmLck
+  std::optional<std::uint64_t> locked;         // VmLck: by mlock
+  std::optional<std::uint64_t> pinned;         // VmPin: by a device's driver that says so
+  std::optional<bool> huge_pages_allowed;      // THP_enabled; prctl turns it off
   std::optional<std::uint64_t> threads;
   std::optional<std::uint64_t> open_files;  // entries of /proc/PID/fd, where they may be seen
   bool operator==(const ProcessUse&) const = default;
 };
 ProcessUse ReadProcessUse(pid_t pid, const std::filesystem::path& root = "/");
+
+// From /proc/PID/smaps_rollup; bytes. For one's own processes only, and dear: the kernel walks all
+// their pages.
+struct ProcessPages {
+  std::optional<std::uint64_t> resident;  // Rss
+  std::optional<std::uint64_t> huge;      // AnonHugePages: of it in transparent huge pages
+  bool operator==(const ProcessPages&) const = default;
+};
+ProcessPages ReadProcessPages(pid_t pid, const std::filesystem::path& root = "/");
 
 }  // namespace reveza::platform

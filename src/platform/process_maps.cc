@@ -1,10 +1,26 @@
 #include "platform/process_maps.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include "platform/text_file.h"
 
 namespace reveza::platform {
+namespace {
+
+// "7f00-7f01 rw-s ...": the difference.
+std::uint64_t SizeOf(std::string_view line) {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  const char* const last = line.data() + line.size();
+  const auto first = std::from_chars(line.data(), last, begin, 16);
+  if (first.ec != std::errc() || first.ptr == last || *first.ptr != '-') return 0;
+  const auto second = std::from_chars(first.ptr + 1, last, end, 16);
+  return second.ec == std::errc() && end > begin ? end - begin : 0;
+}
+
+}  // namespace
 
 ProcessMaps ParseProcessMaps(std::string_view text) {
   ProcessMaps maps;
@@ -14,7 +30,10 @@ ProcessMaps ParseProcessMaps(std::string_view text) {
     const auto path = line.find('/');
     if (path == std::string_view::npos) continue;
     const std::string_view file = line.substr(path);
-    if (file.starts_with("/dev/nvidia-uvm")) ++maps.uvm;
+    if (file.starts_with("/dev/nvidia-uvm")) {
+      ++maps.uvm;
+      maps.uvm_bytes += SizeOf(line);
+    }
     const auto rights = line.find(' ');
     if (line.size() < rights + 4 || line[rights + 3] != 'x') continue;
     if (std::ranges::find(maps.libraries, file) == maps.libraries.end()) {

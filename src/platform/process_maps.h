@@ -16,7 +16,8 @@ namespace reveza::platform {
 struct ProcessMaps {
   std::uint64_t count = 0;
   std::vector<std::string> libraries;  // files of which something may be executed, each once
-  std::uint64_t uvm = 0;               // mappings of /dev/nvidia-uvm: managed GPU memory
+  std::uint64_t uvm = 0;               // mappings of /dev/nvidia-uvm
+  std::uint64_t uvm_bytes = 0;         // their size: CUDA's managed memory, and some MiB of its own
   bool operator==(const ProcessMaps&) const = default;
 };
 

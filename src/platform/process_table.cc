@@ -96,8 +96,10 @@ std::optional<ProcessStat> ParseStat(pid_t pid, std::string_view text) {
   }
   const auto at = [&](int number) { return fields[static_cast<std::size_t>(number - first)]; };
   stat.parent = static_cast<pid_t>(at(4));
+  stat.faults = at(10) + at(12);
   stat.user_ticks = at(14);
   stat.system_ticks = at(15);
+  stat.reaped_ticks = at(16) + at(17);
   stat.threads = at(20);
   stat.start_ticks = at(22);
   stat.resident = at(24) * page_size;
@@ -130,12 +132,16 @@ std::vector<pid_t> ProcessReader::List() {
   return pids;
 }
 
-std::optional<std::string_view> ProcessReader::Read(pid_t pid, const char* name) {
-  if (!proc_) return std::nullopt;
+UniqueFd ProcessReader::Open(pid_t pid, const char* name) {
+  if (!proc_) return {};
   std::array<char, 64> path{};
   fmt::format_to_n(path.data(), path.size() - 1, "{}/{}", pid, name);
-  const UniqueFd file(openat(proc_.get(), path.data(), O_RDONLY | O_CLOEXEC));
-  if (!file) return std::nullopt;
+  UniqueFd file(openat(proc_.get(), path.data(), O_RDONLY | O_CLOEXEC));
+  if (file) ++files_opened_;
+  return file;
+}
+
+std::optional<std::string_view> ProcessReader::Read(const UniqueFd& file) {
   ++files_read_;
   std::size_t size = 0;
   for (;;) {
@@ -143,7 +149,8 @@ std::optional<std::string_view> ProcessReader::Read(pid_t pid, const char* name)
       if (size >= kMostText) break;
       buffer_.resize(size * 2);
     }
-    const ssize_t got = read(file.get(), buffer_.data() + size, buffer_.size() - size);
+    const ssize_t got =
+        pread(file.get(), buffer_.data() + size, buffer_.size() - size, static_cast<off_t>(size));
     if (got < 0 && errno == EINTR) continue;
     // Opened, but ended before it was read.
     if (got < 0) return std::nullopt;
@@ -155,9 +162,34 @@ std::optional<std::string_view> ProcessReader::Read(pid_t pid, const char* name)
   return std::string_view(buffer_.data(), size);
 }
 
+std::optional<std::string_view> ProcessReader::Read(pid_t pid, const char* name) {
+  const UniqueFd file = Open(pid, name);
+  return file ? Read(file) : std::nullopt;
+}
+
 std::optional<ProcessStat> ProcessReader::Stat(pid_t pid) {
   const auto text = Read(pid, "stat");
   return text ? ParseStat(pid, *text) : std::nullopt;
+}
+
+std::optional<ProcessStat> ProcessReader::StatAgain(pid_t pid) {
+  if (const auto kept = open_.find(pid); kept != open_.end()) {
+    if (const auto text = Read(kept->second)) return ParseStat(pid, *text);
+    // The file is of a process that has ended; another one may have its number now.
+    open_.erase(kept);
+  }
+  UniqueFd file = Open(pid, "stat");
+  if (!file) return std::nullopt;
+  const auto text = Read(file);
+  if (!text) return std::nullopt;
+  auto stat = ParseStat(pid, *text);
+  if (open_.size() < most_open_) open_.emplace(pid, std::move(file));
+  return stat;
+}
+
+void ProcessReader::CloseOthers(std::span<const pid_t> sorted) {
+  std::erase_if(open_,
+                [&](const auto& kept) { return !std::ranges::binary_search(sorted, kept.first); });
 }
 
 std::optional<ProcessMemory> ProcessReader::Memory(pid_t pid) {
@@ -185,6 +217,17 @@ std::optional<ProcessTraffic> ProcessReader::Traffic(pid_t pid) {
 std::optional<Bytes> ProcessReader::ProportionalMemory(pid_t pid) {
   const auto text = Read(pid, "smaps_rollup");
   return text ? KibibytesOf(*text, "Pss") : std::nullopt;
+}
+
+std::optional<Bytes> ProcessReader::ProgramMemory(pid_t pid) {
+  if (const auto text = Read(pid, "smaps_rollup")) {
+    const auto anonymous = KibibytesOf(*text, "Pss_Anon");
+    const auto shared = KibibytesOf(*text, "Pss_Shmem");
+    if (anonymous && shared) return *anonymous + *shared;
+  }
+  const auto memory = Memory(pid);
+  if (!memory || !memory->anonymous) return std::nullopt;
+  return *memory->anonymous + memory->shared.value_or(0);
 }
 
 std::string ProcessReader::Cgroups(pid_t pid) {
@@ -245,10 +288,22 @@ std::vector<pid_t> ProcessReader::Descendants(pid_t pid) {
   return found;
 }
 
-SummedMemory ProcessReader::SumProportional(std::span<const pid_t> pids) {
+std::uint64_t ProcessReader::SumTicks(std::span<const pid_t> pids) {
+  std::uint64_t ticks = 0;
+  for (const pid_t pid : pids) {
+    const auto stat = Stat(pid);
+    if (stat) ticks += stat->user_ticks + stat->system_ticks + stat->reaped_ticks;
+  }
+  return ticks;
+}
+
+namespace {
+
+template <typename Read>
+SummedMemory SumOf(std::span<const pid_t> pids, const Read& read) {
   SummedMemory sum;
   for (const pid_t pid : pids) {
-    if (const auto bytes = ProportionalMemory(pid)) {
+    if (const std::optional<Bytes> bytes = read(pid)) {
       sum.bytes += *bytes;
       ++sum.counted;
     } else {
@@ -256,6 +311,16 @@ SummedMemory ProcessReader::SumProportional(std::span<const pid_t> pids) {
     }
   }
   return sum;
+}
+
+}  // namespace
+
+SummedMemory ProcessReader::SumProportional(std::span<const pid_t> pids) {
+  return SumOf(pids, [this](pid_t pid) { return ProportionalMemory(pid); });
+}
+
+SummedMemory ProcessReader::SumProgram(std::span<const pid_t> pids) {
+  return SumOf(pids, [this](pid_t pid) { return ProgramMemory(pid); });
 }
 
 ProcessTable::ProcessTable(std::vector<ProcessStat> processes) : processes_(std::move(processes)) {

@@ -2,7 +2,7 @@
 //
 // A process may end between any two of these calls, and /proc may hide those of other users: both
 // read as nothing, never as an error and never as 0.
-// Thread-safety: a ProcessReader none, it keeps a buffer; the rest are values.
+// Thread-safety: a ProcessReader none, it keeps a buffer and files; the rest are values.
 #pragma once
 
 #include <sys/types.h>
@@ -30,8 +30,10 @@ struct ProcessStat {
   std::uint64_t user_ticks = 0;
   std::uint64_t system_ticks = 0;
   std::uint64_t threads = 0;
-  std::uint64_t start_ticks = 0;  // since boot; with the pid, a name that no later process has
-  Bytes resident = 0;             // shared pages counted whole
+  std::uint64_t start_ticks = 0;   // since boot; with the pid, a name that no later process has
+  Bytes resident = 0;              // shared pages counted whole
+  std::uint64_t faults = 0;        // pages that it has been given: none, and it has no more memory
+  std::uint64_t reaped_ticks = 0;  // user and system ticks of children that have ended, and theirs
   bool operator==(const ProcessStat&) const = default;
 };
 
@@ -68,11 +70,21 @@ class ProcessReader {
   std::vector<pid_t> List();
 
   std::optional<ProcessStat> Stat(pid_t pid);
+  // The same for who asks again and again: the files of at most so many stay open, which saves two
+  // thirds of the work. None do until KeepOpen is called.
+  void KeepOpen(std::size_t most) { most_open_ = most; }
+  std::optional<ProcessStat> StatAgain(pid_t pid);
+  // Closes what stays open but for these, which are sorted.
+  void CloseOthers(std::span<const pid_t> sorted);
   std::optional<ProcessMemory> Memory(pid_t pid);
   std::optional<ProcessTraffic> Traffic(pid_t pid);
   // Its share of memory: shared pages divided among those that share them (Pss of smaps_rollup).
   // Dear: the kernel walks all its pages.
   std::optional<Bytes> ProportionalMemory(pid_t pid);
+  // What it has itself: anonymous and shared memory, of files that it has mapped nothing, because
+  // their pages are the kernel's to drop. Shared pages divided among those that share them where
+  // the kernel says so (smaps_rollup since Linux 5.9), else counted whole (status).
+  std::optional<Bytes> ProgramMemory(pid_t pid);
   // The lines of /proc/PID/cgroup; empty when it cannot be read.
   std::string Cgroups(pid_t pid);
   // Arguments with blanks between them; empty when it cannot be read.
@@ -82,20 +94,33 @@ class ProcessReader {
   // threads, which few kernels lack; with those, all of /proc once.
   std::vector<pid_t> Descendants(pid_t pid);
 
+  // CPU time of all of them, in ticks: with that of what they started and what has ended since.
+  std::uint64_t SumTicks(std::span<const pid_t> pids);
+
   // Proportional memory of all of them: what they would free if they ended together.
   SummedMemory SumProportional(std::span<const pid_t> pids);
 
-  // Files opened so far: what a refresh costs, without a clock.
+  // Program memory of all of them.
+  SummedMemory SumProgram(std::span<const pid_t> pids);
+
+  // Files read and files opened so far: what a refresh costs, without a clock.
   std::uint64_t files_read() const { return files_read_; }
+  std::uint64_t files_opened() const { return files_opened_; }
 
  private:
-  // What is in /proc/PID/<name>, valid until the next read; nothing when it cannot be read.
+  UniqueFd Open(pid_t pid, const char* name);
+  // What is in it, valid until the next read; nothing when it cannot be read.
+  std::optional<std::string_view> Read(const UniqueFd& file);
+  // What is in /proc/PID/<name>.
   std::optional<std::string_view> Read(pid_t pid, const char* name);
   bool ReadChildren(pid_t pid, std::vector<pid_t>& children);
 
   UniqueFd proc_;
   std::string buffer_;
+  std::unordered_map<pid_t, UniqueFd> open_;  // /proc/PID/stat
+  std::size_t most_open_ = 0;
   std::uint64_t files_read_ = 0;
+  std::uint64_t files_opened_ = 0;
 };
 
 // All processes of one moment.

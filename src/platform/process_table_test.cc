@@ -15,7 +15,7 @@ namespace {
 
 std::string StatLine(pid_t pid, const std::string& name, pid_t parent) {
   return fmt::format(
-      "{} ({}) S {} 1 1 0 -1 4194368 133 69 0 0 25 7 0 0 20 0 3 0 6658481 4595712 10 "
+      "{} ({}) S {} 1 1 0 -1 4194368 133 69 5 0 25 7 5 2 20 0 3 0 6658481 4595712 10 "
       "18446744073709551615 1 1 0 0\n",
       pid, name, parent);
 }
@@ -43,8 +43,16 @@ TEST(ProcessReader, ReadsOneLineOfStat) {
   const auto stat = reader.Stat(42);
   ASSERT_TRUE(stat);
   EXPECT_EQ(*stat, (ProcessStat{42, 7, "a) S (b", 'S', 25, 7, 3, 6658481,
-                                10 * static_cast<Bytes>(sysconf(_SC_PAGESIZE))}));
+                                10 * static_cast<Bytes>(sysconf(_SC_PAGESIZE)), 138, 7}));
   EXPECT_EQ(reader.files_read(), 1u);
+}
+
+TEST(ProcessReader, WorkOfChildrenThatHaveEndedIsTheirParentsOne) {
+  TestingDirectory root;
+  WriteFamily(root);
+  ProcessReader reader(root.path());
+  const pid_t some[] = {10, 11, 99};
+  EXPECT_EQ(reader.SumTicks(some), 2u * (25 + 7 + 5 + 2));
 }
 
 TEST(ProcessReader, TakesNonsenseForNothing) {
@@ -121,6 +129,27 @@ TEST(ProcessReader, SumsWhatMayBeReadAndSaysHowManyMayNot) {
   const auto sum = reader.SumProportional(pids);
   EXPECT_EQ(sum.bytes, 42 * kKiB);
   EXPECT_EQ(sum.counted, 2u);
+  EXPECT_EQ(sum.vanished, 2u);
+}
+
+TEST(ProcessReader, SumsWhatProgramsHaveWithoutTheFilesThatTheyMapped) {
+  TestingDirectory root;
+  root.Write("proc/10/smaps_rollup",
+             "00-ff ---p 0 0 0 [rollup]\nRss: 99 kB\nPss: 90 kB\nPss_Anon: 20 kB\n"
+             "Pss_File: 67 kB\nPss_Shmem: 3 kB\n");
+  // Before Linux 5.9, and where smaps_rollup may not be read.
+  root.Write("proc/11/smaps_rollup", "00-ff ---p 0 0 0 [rollup]\nRss: 99 kB\nPss: 90 kB\n");
+  for (const char* status : {"proc/11/status", "proc/12/status"}) {
+    root.Write(status, "VmRSS: 99 kB\nRssAnon: 30 kB\nRssFile: 62 kB\nRssShmem: 7 kB\n");
+  }
+  root.Write("proc/13/status", "VmRSS: 99 kB\n");
+  ProcessReader reader(root.path());
+  EXPECT_EQ(reader.ProgramMemory(10), 23 * kKiB);
+  EXPECT_EQ(reader.ProgramMemory(11), 37 * kKiB);
+  EXPECT_EQ(reader.ProgramMemory(13), std::nullopt) << "not available is not 0";
+  const auto sum = reader.SumProgram(std::vector<pid_t>{10, 11, 12, 13, 14});
+  EXPECT_EQ(sum.bytes, 97 * kKiB);
+  EXPECT_EQ(sum.counted, 3u);
   EXPECT_EQ(sum.vanished, 2u);
 }
 

@@ -13,8 +13,10 @@ namespace reveza::platform {
 
 class TestingDirectory {
  public:
-  TestingDirectory() {
-    std::string name = std::filesystem::temp_directory_path() / "reveza-test-XXXXXX";
+  // `in`: a folder that is there.
+  explicit TestingDirectory(
+      const std::filesystem::path& in = std::filesystem::temp_directory_path()) {
+    std::string name = in / "reveza-test-XXXXXX";
     if (mkdtemp(name.data()) == nullptr) std::abort();
     path_ = name;
   }

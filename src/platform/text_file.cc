@@ -1,19 +1,32 @@
 #include "platform/text_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <system_error>
+
+#include "base/bytes.h"
+#include "base/unique_fd.h"
 
 namespace reveza::platform {
 
 std::optional<std::string> ReadText(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
+  // No stream: a read that fails, as of a process that has just ended, makes it throw.
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return std::nullopt;
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (file.bad()) return std::nullopt;
-  return text;
+  std::string text;
+  std::array<char, 4 * kKiB> part;
+  for (;;) {
+    const ssize_t got = read(file.get(), part.data(), part.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::nullopt;
+    if (got == 0) return text;
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
 }
 
 std::optional<std::uint64_t> ToNumber(std::string_view text) {

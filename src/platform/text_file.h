@@ -13,6 +13,7 @@
 
 namespace reveza::platform {
 
+// The whole file; nothing also where reading it fails on the way.
 std::optional<std::string> ReadText(const std::filesystem::path& path);
 
 // The number with which the text begins; "max" and "unlimited" are none, and so nothing.

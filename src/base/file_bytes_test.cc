@@ -1,0 +1,53 @@
+#include "base/file_bytes.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace reveza {
+namespace {
+
+class FileBytesTest : public testing::Test {
+ protected:
+  FileBytesTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "reveza-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+  }
+  ~FileBytesTest() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(FileBytesTest, AreAllThatIsThere) {
+  for (const std::size_t size : {0U, 1U, 65535U, 65536U, 65537U, 300000U}) {
+    std::string text(size, 'x');
+    for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>(i % 251);
+    std::ofstream(folder_ / "file", std::ios::binary) << text;
+    const auto bytes = FileBytes(folder_ / "file");
+    ASSERT_TRUE(bytes);
+    EXPECT_EQ(*bytes, text) << size;
+  }
+}
+
+TEST_F(FileBytesTest, AreReadWhereNoSizeIsSaid) {
+  const auto bytes = FileBytes("/proc/self/status");
+  ASSERT_TRUE(bytes);
+  EXPECT_NE(bytes->find("Pid:"), std::string::npos);
+}
+
+TEST_F(FileBytesTest, SayWhyThereAreNone) {
+  const auto missing = FileBytes(folder_ / "missing");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, Error::Code::kNotFound);
+  EXPECT_TRUE(missing.error().message.ends_with("missing: No such file or directory"));
+  const auto directory = FileBytes(folder_);
+  ASSERT_FALSE(directory);
+  EXPECT_EQ(directory.error().code, Error::Code::kInvalidArgument);
+  EXPECT_TRUE(directory.error().message.ends_with(": Is a directory"));
+}
+
+}  // namespace
+}  // namespace reveza
