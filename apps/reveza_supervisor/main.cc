@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "runner/supervisor.h"
+#include "runner/supervisor/supervisor.h"
 
 int main(int argc, char** argv) {
   if (argc != 3) {

@@ -46,6 +46,13 @@ struct Command {
   std::optional<Cycles> cycles;
 };
 
+// Work on CPUs and on GPUs has numbers of workers of its own.
+enum class Lane : std::uint8_t { kCpu = 0, kGpu = 1 };
+inline constexpr std::size_t kLanes = 2;
+inline Lane LaneOf(const Command& command) {
+  return command.claim.gpu_memory.value_or(0) > 0 ? Lane::kGpu : Lane::kCpu;
+}
+
 struct Parameter {
   std::string name;
   std::string value;

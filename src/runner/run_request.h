@@ -30,6 +30,15 @@ enum class OnUnknown {
   kHold,   // left alone until somebody decides
 };
 
+// How a step is kept from taking more memory than it may.
+enum class Limits {
+  kAuto,     // the first of these that there is
+  kCgroup,   // a control group of its own
+  kSystemd,  // a scope of systemd's user manager
+  kWatch,    // looked at once a second, and ended
+  kNone,     // it is not
+};
+
 struct RunRequest {
   std::optional<unsigned> workers;      // exactly so many, at least 1; absent: found by throughput
   std::optional<unsigned> max_workers;  // never more, at least 1
@@ -43,6 +52,7 @@ struct RunRequest {
 
   std::optional<Bytes> memory_reserve;  // host memory that is left to others
   std::optional<double> cpu_budget;     // cores that steps may use together, above 0
+  Limits limits = Limits::kAuto;
 
   bool keep_order = false;  // outputs are printed in the order of the steps
   bool detach = false;      // runs on without a terminal
@@ -52,6 +62,8 @@ struct RunRequest {
   bool quiet = false;       // no progress
   std::filesystem::path joblog;         // a table of what ran; empty: none. Absolute
   std::filesystem::path output_folder;  // outputs of steps are kept here; empty: with the journal
+
+  bool operator==(const RunRequest&) const = default;
 };
 
 }  // namespace reveza::runner

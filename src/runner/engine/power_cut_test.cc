@@ -1,0 +1,224 @@
+// The power fails while a job runs: what the journal then says is done has the outputs that it had,
+// or runs again; with --durable nothing is lost that was committed.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <fstream>
+#include <random>
+#include <set>
+
+#include "platform/testing_directory.h"
+#include "runner/engine/engine.h"
+#include "runner/engine/open_job.h"
+#include "runner/engine/testing_listener.h"
+#include "runner/engine/testing_machine.h"
+#include "runner/journal/journal.h"
+#include "runner/journal/verify_outputs.h"
+
+namespace reveza::runner {
+namespace {
+
+namespace fs = std::filesystem;
+using reveza::testing::CutPower;
+using reveza::testing::Survives;
+
+constexpr int kSteps = 24;
+
+class PowerCutTest : public ::testing::Test {
+ protected:
+  PowerCutTest() { setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1); }
+  ~PowerCutTest() override { reveza::testing::OnSynchronised(nullptr); }
+
+  // Steps that note that they ran, and print as much as makes several pieces of a disk. The last
+  // one waits for the file "go" where `last_waits_`.
+  Job TheJob() const {
+    Job job;
+    job.name = "test";
+    Command command;
+    const std::string wait = last_waits_ ? "while [ {n} = " + std::to_string(kSteps) +
+                                               " ] && [ ! -e go ]; do sleep 0.01; done; "
+                                         : "";
+    command.arguments = {
+        wait + "echo {n} >> ran; for i in 1 2 3 4 5 6 7 8; do printf '%0200d\n' {n}; done"};
+    command.shell = true;
+    command.folder = folder_.path();
+    job.commands.push_back(command);
+    for (int n = 1; n <= kSteps; ++n) job.steps.push_back({0, {{"n", std::to_string(n)}}, {}});
+    return job;
+  }
+  static std::string OutputOf(int number) {
+    std::string line = std::to_string(number);
+    line.insert(0, 200 - line.size(), '0');
+    std::string text;
+    for (int i = 0; i < 8; ++i) text += line + "\n";
+    return text;
+  }
+  static std::string Text(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::multiset<std::string> Ran() const {
+    std::multiset<std::string> ran;
+    std::ifstream file(folder_ / "ran");
+    for (std::string line; std::getline(file, line);) ran.insert(line);
+    return ran;
+  }
+
+  Engine::Summary Run(const fs::path& state, bool durable) {
+    Job job = TheJob();
+    auto expander = Expander::Make(job);
+    RunRequest request;
+    request.workers = 2;
+    request.durable = durable;
+    auto opened = OpenJob(state, job, *expander, request, REVEZA_SUPERVISOR);
+    EXPECT_TRUE(opened) << opened.error().message;
+    if (!opened) return {};
+    Engine engine(std::move(opened->parts), listener_);
+    auto summary = engine.Run();
+    EXPECT_TRUE(summary) << summary.error().message;
+    return summary.value_or(Engine::Summary{});
+  }
+
+  // What opening a job does after the machine was booted again: how many are done for good.
+  std::set<std::string> Boot(const fs::path& state) {
+    const auto folder = JobFolder::Make(state, "test");
+    auto journal = Journal::Open(folder->journal());
+    if (!journal) {
+      EXPECT_EQ(journal.error().code, Error::Code::kIncompatible) << journal.error().message;
+      auto rebuilt = RebuildJournal(*folder);
+      EXPECT_TRUE(rebuilt) << rebuilt.error().message;
+      journal = std::move(rebuilt->journal);
+    }
+    const auto imported = ImportRecords(*folder, *journal, Supervisors::kOrphans);
+    EXPECT_TRUE(imported) << imported.error().message;
+    BootId other{};
+    other[0] = 1;
+    const auto verified = VerifyOutputs(*journal, folder->outputs(), other);
+    EXPECT_TRUE(verified) << verified.error().message;
+    EXPECT_TRUE(journal->Commit());
+    std::set<std::string> done;
+    const auto list = journal->List();
+    EXPECT_TRUE(list) << list.error().message;
+    for (const auto& step : list.value_or(std::vector<StepEntry>{})) {
+      if (step.state != StepState::kDone) continue;
+      const std::string number = step.label.substr(2);
+      done.insert(number);
+      EXPECT_EQ(Text(folder->outputs() / (step.files + ".out")), OutputOf(std::stoi(number)))
+          << "step " << number << " is done, and its output is not what it was";
+    }
+    return done;
+  }
+
+  platform::TestingDirectory folder_;
+  reveza::testing::TestingListener listener_;
+  bool last_waits_ = false;
+};
+
+TEST_F(PowerCutTest, WhatIsCommittedForPowerOutlivesItAndWhatIsNotMayGo) {
+  std::mt19937 random(5);
+  for (const auto durability : {Journal::Durability::kPower, Journal::Durability::kProcess}) {
+    const auto name = durability == Journal::Durability::kPower ? "power" : "process";
+    const auto folder = JobFolder::Make(folder_ / name, "test");
+    auto journal = Journal::Open(folder->journal(), durability);
+    ASSERT_TRUE(journal);
+    std::vector<ListedStep> steps;
+    for (std::uint8_t i = 1; i <= 8; ++i) {
+      Identity identity{};
+      identity.fill(i);
+      steps.push_back({identity, "n"});
+    }
+    ASSERT_TRUE(journal->SetList(steps));
+    ASSERT_TRUE(journal->Checkpoint());
+    for (std::uint8_t i = 1; i <= 8; ++i) {
+      AttemptResult result;
+      result.name = {steps[i - 1u].identity, 1};
+      result.outcome = Outcome::kSuccess;
+      ASSERT_TRUE(journal->Note(result, {}));
+      ASSERT_TRUE(journal->Commit());
+      for (const auto survives : {Survives::kNothing, Survives::kSome}) {
+        const fs::path after = folder_ / "after";
+        CutPower(folder_ / name, after, survives, random);
+        auto found = Journal::Open(after / "jobs/test/journal.db", durability);
+        ASSERT_TRUE(found) << found.error().message;
+        const auto list = found->List();
+        ASSERT_TRUE(list) << list.error().message;
+        ASSERT_EQ(list->size(), 8u) << "the list was written back to the disk";
+        const auto done = std::ranges::count(*list, StepState::kDone, &StepEntry::state);
+        if (durability == Journal::Durability::kPower) {
+          EXPECT_EQ(done, i);
+        } else if (survives == Survives::kNothing) {
+          EXPECT_EQ(done, 0) << "nothing was synchronised: this test would notice nothing";
+        }
+        for (std::size_t step = 0; step < list->size(); ++step) {
+          EXPECT_EQ((*list)[step].state == StepState::kDone, static_cast<int>(step) < done);
+        }
+        fs::remove_all(after);
+      }
+    }
+  }
+}
+
+class PowerCutJobTest : public PowerCutTest, public ::testing::WithParamInterface<Survives> {};
+
+// At the end of each step, and all of those machines go on.
+TEST_P(PowerCutJobTest, WhatIsDoneHasItsOutputsAndTheRestRunsAgain) {
+  std::mt19937 random(6);
+  int cuts = 0;
+  listener_.on_end = [&] {
+    CutPower(folder_ / "state", folder_ / ("cut-" + std::to_string(++cuts)), GetParam(), random);
+  };
+  EXPECT_EQ(Run(folder_ / "state", false).end, Engine::End::kDone);
+  listener_.on_end = nullptr;
+  ASSERT_EQ(cuts, kSteps);
+  for (int cut = 1; cut <= cuts; cut += 3) {
+    SCOPED_TRACE("after " + std::to_string(cut) + " steps");
+    const auto state = folder_ / ("cut-" + std::to_string(cut));
+    const auto done = Boot(state);
+    fs::remove(folder_ / "ran");
+    EXPECT_EQ(Run(state, false).counts.done, static_cast<std::uint64_t>(kSteps));
+    const auto ran = Ran();
+    for (int n = 1; n <= kSteps; ++n) {
+      const std::string number = std::to_string(n);
+      EXPECT_EQ(ran.count(number), done.contains(number) ? 0u : 1u) << "step " << number;
+    }
+    EXPECT_EQ(Boot(state).size(), static_cast<std::size_t>(kSteps));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OfTheRest, PowerCutJobTest,
+                         ::testing::Values(Survives::kNothing, Survives::kSome));
+
+TEST_F(PowerCutTest, DurableLosesNothingThatWasCommitted) {
+  std::mt19937 random(7);
+  // When the log reaches the disk, so does the end of every step that was heard of by then. The
+  // last one ends later, however fast they are.
+  last_waits_ = true;
+  std::size_t committed = 0;
+  reveza::testing::OnSynchronised([&](const std::string& path) {
+    if (!path.ends_with("journal.db-wal")) return;
+    committed = listener_.ended.size();
+    if (committed > 0) std::ofstream(folder_ / "go");
+  });
+  int cuts = 0;
+  std::vector<std::size_t> sure;
+  listener_.on_end = [&] {
+    const fs::path to = folder_ / ("cut-" + std::to_string(++cuts));
+    CutPower(folder_ / "state", to, Survives::kNothing, random);
+    sure.push_back(committed);
+  };
+  EXPECT_EQ(Run(folder_ / "state", true).end, Engine::End::kDone);
+  listener_.on_end = nullptr;
+  const auto heard = listener_.ended;
+  ASSERT_EQ(heard.size(), static_cast<std::size_t>(kSteps));
+  EXPECT_GT(sure.back(), 0u);
+  for (int cut = 1; cut <= cuts; ++cut) {
+    const auto done = Boot(folder_ / ("cut-" + std::to_string(cut)));
+    for (std::size_t i = 0; i < sure[static_cast<std::size_t>(cut - 1)]; ++i) {
+      EXPECT_TRUE(done.contains(heard[i].label.substr(2))) << heard[i].label;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace reveza::runner

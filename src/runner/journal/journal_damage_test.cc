@@ -1,0 +1,262 @@
+// What becomes of the journal when its log is cut and its file is damaged: what it says is what was
+// written, or it is refused and made anew from the records.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <random>
+#include <string>
+
+#include "platform/testing_directory.h"
+#include "platform/testing_memory.h"
+#include "runner/journal/import_records.h"
+#include "runner/journal/job_folder.h"
+#include "runner/journal/journal.h"
+
+namespace reveza::runner {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint8_t kListed = 6;
+
+Identity Name(std::uint8_t number) {
+  Identity identity{};
+  identity.fill(number);
+  return identity;
+}
+
+std::string Label(std::uint8_t number) { return "seed=" + std::to_string(number); }
+
+AttemptResult Success(std::uint8_t number) {
+  AttemptResult result;
+  result.name = {Name(number), 1};
+  result.outcome = Outcome::kSuccess;
+  result.began = number;
+  result.ended = 1000 + number;
+  result.output_bytes = number;
+  return result;
+}
+
+std::string Bytes(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class JournalDamageTest : public testing::Test {
+ protected:
+  JournalDamageTest() : folder_(*JobFolder::Make(root_.path(), "job")) {}
+
+  void Put(const std::string& database, const std::string& log) const {
+    fs::remove(folder_.journal().string() + "-shm");
+    std::ofstream(folder_.journal(), std::ios::binary) << database;
+    std::ofstream(folder_.journal().string() + "-wal", std::ios::binary) << log;
+  }
+
+  // A journal of small pages, so that a log has few bytes for many of them.
+  Journal OpenSmall() const {
+    {
+      auto database = Database::Open(folder_.journal());
+      EXPECT_TRUE(database && database->Execute("PRAGMA page_size=512; VACUUM"));
+    }
+    auto journal = Journal::Open(folder_.journal());
+    EXPECT_TRUE(journal) << journal.error().message;
+    return std::move(*journal);
+  }
+
+  static std::vector<ListedStep> Steps() {
+    std::vector<ListedStep> steps;
+    for (std::uint8_t i = 1; i <= kListed; ++i) steps.push_back({Name(i), Label(i)});
+    return steps;
+  }
+
+  // The records of supervisors that have made steps 1..count, for a journal to be made of.
+  void WriteRecord(std::uint8_t count) const {
+    auto record = RecordWriter::Create(folder_.NewRecord());
+    ASSERT_TRUE(record) << record.error().message;
+    for (std::uint8_t i = 1; i <= count; ++i) {
+      ASSERT_TRUE(record->Append(AttemptStarted{{Name(i), 1}, i, Label(i), "000/1.out", ""}));
+      ASSERT_TRUE(record->Append(Success(i)));
+    }
+  }
+
+  // How many of the first steps are done, as everything that reads the journal finds it; or why it
+  // is refused. What is neither fails the test.
+  Result<int> DoneOf() const {
+    auto journal = Journal::Open(folder_.journal());
+    if (!journal) return std::unexpected(journal.error());
+    const auto list = journal->List();
+    if (!list) return std::unexpected(list.error());
+    // Their order is compared with that of the job at each run, and no checksum has it.
+    int done = 0;
+    int last = 0;
+    for (std::uint8_t number = 1; number <= kListed && !list->empty(); ++number) {
+      const auto step = journal->Find(Name(number));
+      if (!step) return std::unexpected(step.error());
+      EXPECT_TRUE(*step) << "step " << int{number} << " cannot be found";
+      if (!*step) continue;
+      EXPECT_EQ((*step)->label, Label(number));
+      const bool is_done = (*step)->state == StepState::kDone;
+      EXPECT_TRUE(is_done || (*step)->state == StepState::kWaiting);
+      done += is_done ? 1 : 0;
+      if (is_done) last = number;
+      const auto attempts = journal->Attempts(Name(number));
+      if (!attempts) return std::unexpected(attempts.error());
+      EXPECT_EQ(attempts->size(), is_done ? 1u : 0u) << "step " << int{number};
+      for (const auto& attempt : *attempts) {
+        EXPECT_EQ(attempt.result.output_bytes, number);
+        EXPECT_EQ(attempt.result.ended, 1000 + number);
+      }
+    }
+    EXPECT_EQ(last, done) << "a hole among those that are done";
+    const auto after = journal->AttemptsAfter(0);
+    if (!after) return std::unexpected(after.error());
+    EXPECT_EQ(after->size(), static_cast<std::size_t>(done));
+    return done;
+  }
+
+  platform::TestingDirectory root_{platform::FolderInMemory()};
+  JobFolder folder_;
+};
+
+// The list in the database, then one commit a step in the log.
+TEST_F(JournalDamageTest, ALogThatIsCutAtAnyByteGivesTheCommitsBeforeTheCut) {
+  std::string database;
+  std::string log;
+  {
+    Journal journal = OpenSmall();
+    ASSERT_TRUE(journal.SetList(Steps()));
+    ASSERT_TRUE(journal.Checkpoint());
+    constexpr std::uint8_t kCommits = 2;
+    for (std::uint8_t i = 1; i <= kCommits; ++i) {
+      ASSERT_TRUE(journal.Note(Success(i), {}));
+      ASSERT_TRUE(journal.Commit());
+    }
+    database = Bytes(folder_.journal());
+    log = Bytes(folder_.journal().string() + "-wal");
+  }
+  ASSERT_LT(log.size(), 20'000u);
+  int before = 0;
+  for (std::size_t size = 0; size <= log.size() && !HasFailure(); ++size) {
+    SCOPED_TRACE("the first " + std::to_string(size) + " bytes of the log");
+    Put(database, log.substr(0, size));
+    const auto done = DoneOf();
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_GE(*done, before);
+    before = *done;
+  }
+  EXPECT_EQ(before, 2);
+}
+
+TEST_F(JournalDamageTest, ALogThatIsDamagedGivesTheCommitsBeforeTheDamage) {
+  std::string database;
+  std::string log;
+  {
+    Journal journal = OpenSmall();
+    ASSERT_TRUE(journal.SetList(Steps()));
+    ASSERT_TRUE(journal.Checkpoint());
+    for (std::uint8_t i = 1; i <= kListed; ++i) {
+      ASSERT_TRUE(journal.Note(Success(i), {}));
+      ASSERT_TRUE(journal.Commit());
+    }
+    database = Bytes(folder_.journal());
+    log = Bytes(folder_.journal().string() + "-wal");
+  }
+  std::mt19937 random(3);
+  int shorter = 0;
+  for (int round = 0; round < 300 && !HasFailure(); ++round) {
+    std::string bad = log;
+    const std::size_t at = random() % bad.size();
+    bad[at] = static_cast<char>(bad[at] ^ (1 << random() % 8));
+    SCOPED_TRACE("a bit of byte " + std::to_string(at));
+    Put(database, bad);
+    const auto done = DoneOf();
+    ASSERT_TRUE(done) << done.error().message;
+    shorter += *done < kListed ? 1 : 0;
+  }
+  EXPECT_GT(shorter, 200);
+}
+
+enum class Harm { kBit, kBytes, kPageOfZeros, kPageElsewhere, kCut };
+
+class DamagedFileTest : public JournalDamageTest, public testing::WithParamInterface<Harm> {
+ protected:
+  static std::string Damaged(std::string bytes, std::mt19937& random) {
+    constexpr std::size_t kPage = 512;
+    const std::size_t pages = bytes.size() / kPage;
+    const std::size_t at = random() % bytes.size();
+    const std::size_t page = random() % pages * kPage;
+    switch (GetParam()) {
+      case Harm::kBit:
+        bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
+        return bytes;
+      case Harm::kBytes:
+        for (std::size_t i = at; i < std::min(at + 16, bytes.size()); ++i) {
+          bytes[i] = static_cast<char>(random());
+        }
+        return bytes;
+      case Harm::kPageOfZeros:
+        return bytes.replace(page, kPage, kPage, '\0');
+      case Harm::kPageElsewhere:
+        return bytes.replace(page, kPage, bytes.substr(random() % pages * kPage, kPage));
+      case Harm::kCut:
+        return bytes.substr(0, at);
+    }
+    return bytes;
+  }
+};
+
+TEST_P(DamagedFileTest, IsRefusedAndMadeAnewOrSaysWhatWasWritten) {
+  constexpr std::uint8_t kDone = 4;
+  WriteRecord(kDone);
+  std::string good;
+  {
+    Journal journal = OpenSmall();
+    ASSERT_TRUE(journal.SetList(Steps()));
+    for (std::uint8_t i = 1; i <= kDone; ++i) ASSERT_TRUE(journal.Note(Success(i), {}));
+    for (const char* key : {"learned", "anew"}) ASSERT_TRUE(journal.Set(key, key));
+    ASSERT_TRUE(journal.Set("barrier", "4"));
+    ASSERT_TRUE(journal.Checkpoint());
+    good = Bytes(folder_.journal());
+  }
+  std::mt19937 random(11);
+  int refused = 0;
+  int notes = 0;
+  for (int round = 0; round < 200 && !HasFailure(); ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    Put(Damaged(good, random), "");
+    const auto done = DoneOf();
+    if (done) {
+      // An empty file is a journal that nothing was written to.
+      const bool empty = fs::file_size(folder_.journal()) == 0 || *done == 0;
+      EXPECT_TRUE(*done == kDone || (GetParam() == Harm::kCut && empty)) << *done;
+      continue;
+    }
+    ++refused;
+    EXPECT_EQ(done.error().code, Error::Code::kIncompatible) << done.error().message;
+    auto rebuilt = RebuildJournal(folder_);
+    ASSERT_TRUE(rebuilt) << rebuilt.error().message;
+    Journal& journal = rebuilt->journal;
+    ASSERT_TRUE(journal.SetList(Steps()));
+    EXPECT_EQ(rebuilt->imported.attempts, kDone);
+    // What was kept is what was noted, or nothing.
+    for (const char* key : {"learned", "anew"}) {
+      const auto note = journal.Get(key);
+      ASSERT_TRUE(note) << note.error().message;
+      EXPECT_EQ(note->value_or(key), key);
+      notes += *note ? 1 : 0;
+    }
+    EXPECT_FALSE(*journal.Get("barrier"));
+    EXPECT_EQ(std::ranges::count(*journal.List(), StepState::kDone, &StepEntry::state), kDone);
+    fs::remove_all(root_ / "damaged");
+  }
+  EXPECT_GT(refused, 20);
+  EXPECT_GT(notes, refused / 4) << "most of it is read in spite of the damage";
+}
+
+INSTANTIATE_TEST_SUITE_P(Harms, DamagedFileTest,
+                         testing::Values(Harm::kBit, Harm::kBytes, Harm::kPageOfZeros,
+                                         Harm::kPageElsewhere, Harm::kCut));
+
+}  // namespace
+}  // namespace reveza::runner

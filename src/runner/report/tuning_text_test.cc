@@ -1,0 +1,66 @@
+#include "runner/report/tuning_text.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace reveza::runner {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+TunerRow Row(unsigned workers, double rate, double gain, std::optional<Bytes> memory = {}) {
+  return {.workers = workers, .rate = rate, .gain = gain, .steps = 100, .memory = memory};
+}
+
+TEST(TuningTable, ShowsWhatWasMeasured) {
+  EXPECT_EQ(TuningTable({}, 1, 8), "");
+  const std::vector<TunerRow> rows = {Row(1, 3.04, 0, 512 * kMiB), Row(2, 5.51, 0.81, kGiB),
+                                      Row(3, 6.1, 1.007), Row(4, 2.9, -0.046)};
+  EXPECT_EQ("\n" + TuningTable(rows, 3, 8), R"(
+  workers      steps/s     gain     memory
+        1         3.04             512 MiB
+        2         5.51    +81 %      1 GiB
+>       3          6.1   +101 %          -
+        4          2.9     -5 %          -
+)");
+}
+
+TEST(TuningTable, UsesOneUnitForAllRows) {
+  const std::vector<TunerRow> rows = {Row(1, 0.5, 0), Row(2, 1.5, 2)};
+  EXPECT_EQ("\n" + TuningTable(rows, 9, 8, "cycles"), R"(
+  workers     cycles/s     gain     memory
+        1          0.5                   -
+        2          1.5   +200 %          -
+)");
+}
+
+TEST(TuningTable, ExplainsThePeakFromSixNumbersOn) {
+  std::vector<TunerRow> rows;
+  for (unsigned n = 1; n <= 6; ++n) {
+    rows.push_back(Row(n, n / (1 + 0.1 * (n - 1) + 0.1 * n * (n - 1)), 0));
+    const std::string text = TuningTable(rows, 3, 6);
+    EXPECT_EQ(text.find("peak at 3, because") != std::string::npos, n == 6) << text;
+  }
+}
+
+TEST(TuningTable, OfOneNumberIsALine) {
+  EXPECT_EQ(OneNumberText(Row(2, 3.04, 0), "no more than 2 may run at once"),
+            "one number of workers was measured, 2 (3 steps/s); no other, because no more than 2 "
+            "may run at once\n");
+}
+
+TEST(TuningLog, SaysEachDecisionWithItsTime) {
+  const std::vector<Decision> log = {
+      {seconds(11), 1, 2, "2 workers: tried"},
+      {seconds(75) + milliseconds(300), 2, 2, "2 workers: 5.5 steps/s, 1 gave 3: kept"}};
+  EXPECT_EQ("\n" + TuningLog(log, seconds(10)), R"(
+         1 s  2 workers: tried
+   1 min 5 s  2 workers: 5.5 steps/s, 1 gave 3: kept
+)");
+  EXPECT_EQ(TuningLog({}, seconds(10)), "");
+}
+
+}  // namespace
+}  // namespace reveza::runner
