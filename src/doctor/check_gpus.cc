@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 #include <poll.h>
 
-#include <string_view>
+#include <map>
 
 #include "doctor/checks.h"
 #include "doctor/gpus.h"
+#include "platform/process_maps.h"
 #include "platform/process_table.h"
-#include "platform/text_file.h"
 
 namespace reveza::doctor {
 namespace {
@@ -39,27 +39,28 @@ Finding NoDriver(const std::string& message, bool there) {
                        : "on a machine with a GPU: install its driver"};
 }
 
-// A program that was built with a newer CUDA than the driver knows.
-void CompareRuntimes(const Subject& subject, const platform::GpusSetUp& all, Findings& findings) {
-  if (!all.cuda) return;
-  constexpr std::string_view kPrefix = "libcudart.so.";
+// Who has mapped managed memory, among the subject and those that the driver names, as far as this
+// user may look.
+std::vector<Managed> ManagedOf(const Subject& subject,
+                               const std::vector<platform::GpuReading>& readings) {
+  std::map<pid_t, Managed> found;
   for (const ProcessView& process : Processes(subject)) {
-    if (!process.maps) continue;
-    const auto library = platform::FindLibrary(*process.maps, kPrefix);
-    if (!library) continue;
-    const auto name = library->find(kPrefix);
-    const auto major = platform::ToNumber(std::string_view(*library).substr(name + kPrefix.size()));
-    if (!major || *major <= *all.cuda / 1000) continue;
-    findings.push_back({.id = Id::kGpuDriver,
-                        .severity = Severity::kFatal,
-                        .sure = Sureness::kRead,
-                        .observed = fmt::format("{} uses CUDA {}", Called(process), *major),
-                        .limit = fmt::format("the driver knows CUDA up to {}.{}", *all.cuda / 1000,
-                                             *all.cuda % 1000 / 10),
-                        .why = "it fails with 'CUDA driver version is insufficient for CUDA "
-                               "runtime version'",
-                        .fix = "a newer driver, or the program built for an older CUDA"});
+    if (process.maps && process.maps->uvm > 0) {
+      found[process.pid] = {Called(process), process.maps->uvm_bytes};
+    }
   }
+  for (const platform::GpuReading& gpu : readings) {
+    if (!gpu.processes) continue;
+    for (const platform::GpuProcess& process : *gpu.processes) {
+      if (found.contains(process.pid)) continue;
+      const auto maps = platform::ReadProcessMaps(process.pid, subject.root);
+      if (!maps || maps->uvm == 0) continue;
+      found[process.pid] = {fmt::format("pid {}", process.pid), maps->uvm_bytes};
+    }
+  }
+  std::vector<Managed> managed;
+  for (auto& [pid, one] : found) managed.push_back(std::move(one));
+  return managed;
 }
 
 }  // namespace
@@ -81,9 +82,8 @@ Findings CheckGpus(const Subject& subject) {
     seen.fault_cpus = ticks / static_cast<double>(platform::TicksPerSecond()) / (kWindow / 1000.0);
   }
   seen.mps = MpsRuns(subject.root);
-  Findings findings = JudgeGpus(seen);
-  CompareRuntimes(subject, seen.set_up, findings);
-  return findings;
+  seen.managed = ManagedOf(subject, seen.readings);
+  return JudgeGpus(seen);
 }
 
 }  // namespace reveza::doctor

@@ -160,28 +160,48 @@ void CheckFiles(const ProcessView& process, const platform::ProcessLimits& limit
                           limit.hard ? std::to_string(*limit.hard) : std::string("1048576"))});
 }
 
+// "3 MiB locked and 1 GiB pinned"; what is not known is not said.
+std::string LockedNow(const platform::ProcessUse& use) {
+  std::string text;
+  if (use.locked) text = fmt::format("{} locked", FormatBytes(*use.locked));
+  if (!use.pinned) return text;
+  return fmt::format("{}{}{} pinned", text, text.empty() ? "" : " and ", FormatBytes(*use.pinned));
+}
+
 void CheckLocked(const ProcessView& process, const platform::ProcessLimits& limits,
                  Findings& findings) {
   const auto& limit = limits.locked_memory;
+  const std::string now = LockedNow(process.use);
   const bool remote =
       process.maps && platform::FindLibrary(*process.maps, "libibverbs.so").has_value();
-  if (!limit.soft || !remote) {
-    findings.push_back(
-        Fine(Id::kLockedMemory, fmt::format("locked memory of {}: {} (CUDA's pinned memory is not "
-                                            "bound by it)",
-                                            Called(process), Amount(limit))));
+  // Which of the two the kernel counts against the limit depends on who pins.
+  const std::uint64_t used =
+      std::max(process.use.locked.value_or(0), process.use.pinned.value_or(0));
+  const bool near = limit.soft && *limit.soft > 0 && Near(used, *limit.soft);
+  if (!limit.soft || (!remote && !near)) {
+    findings.push_back(Fine(
+        Id::kLockedMemory,
+        fmt::format("locked memory of {}: {}{}{} (CUDA's pinned memory is in neither of these, "
+                    "and not bound by the limit)",
+                    Called(process), now, now.empty() ? "" : ", ",
+                    limit.soft ? fmt::format("at most {}", Amount(limit)) : "unlimited")));
     return;
   }
   findings.push_back(
       {.id = Id::kLockedMemory,
        .severity = Severity::kWarning,
        .sure = Sureness::kRead,
-       .observed = fmt::format("{} uses InfiniBand or RoCE and may lock {}", Called(process),
-                               FormatBytes(*limit.soft)),
-       .limit = fmt::format("RLIMIT_MEMLOCK = {}", FormatBytes(*limit.soft)),
-       .why = "memory that is registered for the network counts as locked; registration fails with "
-              "ENOMEM, and NCCL falls back to sockets or stops",
-       .fix = "ulimit -l unlimited; in containers --ulimit memlock=-1"});
+       .observed = fmt::format("{}{} may lock {}{}", Called(process),
+                               remote ? " uses InfiniBand or RoCE and" : "",
+                               FormatBytes(*limit.soft), now.empty() ? "" : "; it has " + now),
+       .limit = fmt::format("RLIMIT_MEMLOCK = {} (ulimit -l {})", FormatBytes(*limit.soft),
+                            *limit.soft / kKiB),
+       .why = remote ? "memory that is registered for the network counts as locked; registration "
+                       "fails with ENOMEM, and NCCL falls back to sockets or stops"
+                     : "the next mlock fails with ENOMEM or EAGAIN; so do buffers registered for "
+                       "io_uring or the network",
+       .fix = "ulimit -l unlimited; in containers --ulimit memlock=-1; for always: a line "
+              "'* - memlock unlimited' in /etc/security/limits.conf"});
 }
 
 void CheckData(const ProcessView& process, const platform::ProcessLimits& limits,
@@ -228,8 +248,11 @@ Findings CheckMapCount(const Subject& subject) {
   for (const ProcessView& process : Processes(subject)) {
     if (!limit) break;
     if (!process.maps) {
+      const std::string of = process.pid == 0
+                                 ? std::string("a process")
+                                 : fmt::format("{}, which cannot be counted", Called(process));
       findings.push_back(
-          Fine(Id::kMapCount, fmt::format("mappings of a process: at most {}", *limit)));
+          Fine(Id::kMapCount, fmt::format("mappings of {}: at most {}", of, *limit)));
       continue;
     }
     const std::uint64_t count = process.maps->count;

@@ -141,6 +141,27 @@ TEST(ProcessLimits, EachIsJudged) {
   }
 }
 
+TEST(LockedMemory, IsToldWithWhatIsLockedAndPinnedNow) {
+  const TestingDirectory root;
+  const Subject subject = Recorded(root, {});  // 64 KiB allowed
+  const auto told = [&] {
+    const auto found = CheckProcessLimits(subject);
+    return *std::ranges::find(found, Id::kLockedMemory, &Finding::id);
+  };
+  EXPECT_TRUE(told().observed.starts_with("locked memory of train (pid 5): at most 64 KiB"))
+      << told().observed;
+  root.Write("proc/5/status", "VmLck: 4 kB\nVmPin: 2048 kB\nVmSize: 9 kB\n");
+  EXPECT_EQ(told().severity, Severity::kWarning) << "more is pinned than may be";
+  EXPECT_NE(told().observed.find("4 KiB locked and 2 MiB pinned"), std::string::npos)
+      << told().observed;
+  EXPECT_EQ(told().limit, "RLIMIT_MEMLOCK = 64 KiB (ulimit -l 64)");
+  EXPECT_NE(told().fix.find("ulimit -l unlimited"), std::string::npos);
+  root.Write("proc/5/status", "VmLck: 58 kB\nVmPin: 0 kB\nVmSize: 9 kB\n");
+  EXPECT_EQ(told().severity, Severity::kWarning) << "nearly all of it";
+  root.Write("proc/5/status", "VmLck: 16 kB\nVmPin: 0 kB\nVmSize: 9 kB\n");
+  EXPECT_EQ(told().severity, Severity::kFine);
+}
+
 TEST(ThreadCeiling, IsTheLeastOfTheKernelsLimits) {
   const TestingDirectory root;
   root.Write("proc/sys/kernel/threads-max", "1000\n");

@@ -1,4 +1,5 @@
-// What bounds memory, tasks and CPU time of a group of processes, and of the machine.
+// What bounds memory, tasks and CPU time of a group of processes, and of the machine. (Huge pages:
+// check_huge_pages.cc.)
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@ constexpr double kNearly = 0.9;
 constexpr double kTooTight = 0.98;
 // Below this much a single framework's import may be killed.
 constexpr Bytes kLittle = 2 * kGiB;
+constexpr double kMuchKept = 0.5;
 
 double Part(std::uint64_t used, std::uint64_t limit) {
   return limit == 0 ? 1.0 : static_cast<double>(used) / static_cast<double>(limit);
@@ -75,17 +77,27 @@ Finding Swap(const platform::CommitState& memory) {
   return finding;
 }
 
-Finding HugePages(const std::string& mode) {
-  const bool always = mode == "always";
-  return {.id = Id::kHugePages,
-          .severity = always ? Severity::kNote : Severity::kFine,
-          .sure = Sureness::kRead,
-          .observed = fmt::format("transparent huge pages: {}", mode),
-          .limit = "",
-          .why = always ? "sparse heaps and many stacks may hold more memory than they use" : "",
-          .fix = always ? "nothing while memory is enough; else: echo madvise | sudo tee "
-                          "/sys/kernel/mm/transparent_hugepage/enabled"
-                        : ""};
+// Memory that can neither be dropped nor written to swap: programs have locked it, or drivers have
+// pinned it for their devices.
+std::optional<Finding> Kept(const platform::CommitState& memory) {
+  if (!memory.total || !memory.unevictable || !memory.driver_pages) return std::nullopt;
+  const Bytes all = *memory.unevictable + *memory.driver_pages;
+  const bool much = Part(all, *memory.total) >= kMuchKept;
+  return Finding{
+      .id = Id::kPinnedMemory,
+      .severity = much ? Severity::kWarning : Severity::kFine,
+      .sure = Sureness::kLikely,
+      .observed = fmt::format("of the machine's memory {} are locked by programs and about {} are "
+                              "taken by drivers, memory pinned for GPUs included",
+                              FormatBytes(*memory.unevictable), FormatBytes(*memory.driver_pages)),
+      .limit = fmt::format("{} of memory", FormatBytes(*memory.total)),
+      .why = much ? "none of it can be reclaimed or swapped, and no limit of a process counts what "
+                    "CUDA pins: the rest runs out first, and the kernel kills"
+                  : "",
+      .fix = much ? "fewer workers with pinned buffers (cudaMallocHost, pin_memory=True of a "
+                    "DataLoader), or smaller ones; for Reveza a smaller host budget "
+                    "(REVEZA_HOST_BUDGET)"
+                  : ""};
 }
 
 Finding CgroupMemory(const platform::CgroupMemory& memory, const std::optional<Bytes>& machine) {
@@ -159,7 +171,7 @@ Findings CheckMemory(const Subject& subject) {
   const platform::KernelLimits kernel = platform::ReadKernelLimits(subject.root);
   if (kernel.overcommit) findings.push_back(Overcommit(memory, *kernel.overcommit));
   if (memory.swap_total) findings.push_back(Swap(memory));
-  if (kernel.huge_pages) findings.push_back(HugePages(*kernel.huge_pages));
+  if (const auto kept = Kept(memory)) findings.push_back(*kept);
   return findings;
 }
 

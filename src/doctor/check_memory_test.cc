@@ -52,6 +52,28 @@ TEST(Swap, NoneIsANoteAndFullAWarning) {
   EXPECT_EQ(SeverityOf(CheckMemory(At(empty)), Id::kSwap), std::nullopt) << "not known is not none";
 }
 
+TEST(PinnedMemory, IsAWarningFromHalfOfTheMachinesOn) {
+  const TestingDirectory root;
+  const auto memory = [&](const char* free, const char* unevictable) {
+    root.Write("proc/meminfo",
+               std::string("MemTotal: 8388608 kB\nActive: 0 kB\nInactive: 0 kB\nSlab: 0 kB\n"
+                           "KernelStack: 0 kB\nPageTables: 0 kB\nMemFree: ") +
+                   free + "\nUnevictable: " + unevictable + "\n");
+    return Of(CheckMemory(At(root)), Id::kPinnedMemory);
+  };
+  EXPECT_EQ(memory("6291456 kB", "1048576 kB")->severity, Severity::kFine);
+  const auto much = memory("3145728 kB", "1048576 kB");
+  ASSERT_TRUE(much);
+  EXPECT_EQ(much->severity, Severity::kWarning);
+  EXPECT_EQ(much->sure, Sureness::kLikely);
+  EXPECT_EQ(much->observed,
+            "of the machine's memory 1 GiB are locked by programs and about 4 GiB are taken by "
+            "drivers, memory pinned for GPUs included");
+  EXPECT_EQ(much->limit, "8 GiB of memory");
+  root.Write("proc/meminfo", "MemTotal: 8388608 kB\nMemFree: 1 kB\n");
+  EXPECT_EQ(Of(CheckMemory(At(root)), Id::kPinnedMemory), std::nullopt) << "not known is not 0";
+}
+
 TEST(Cgroups, AreJudgedByWhatIsLeft) {
   const TestingDirectory root;
   root.Write("proc/self/cgroup", "0::/\n");

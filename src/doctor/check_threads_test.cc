@@ -36,6 +36,24 @@ TEST(ThreadProbe, HoldsThemAllAtOnce) {
   EXPECT_EQ(found[0].observed, "1024 threads with stacks of 256 KiB existed at once");
 }
 
+// More than the 1,024 of everyday, up to half of what the kernel's count leaves.
+TEST(ThreadProbe, TriesMoreWhenAsked) {
+  const TestingDirectory root;
+  root.Write("proc/sys/kernel/threads-max", "2700\n");
+  root.Write("proc/loadavg", "0 0 0 1/100 7\n");
+  Subject subject;
+  subject.root = root.path();
+  subject.seen = {Some()};
+  EXPECT_TRUE(Probe(subject)[0].observed.starts_with("1024 threads"));
+  subject.deep = true;
+  const auto found = Probe(subject);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].severity, Severity::kFine) << found[0].observed;
+  EXPECT_EQ(found[0].observed,
+            "1300 threads with stacks of 256 KiB existed at once; more were not tried, to leave "
+            "half of the machine's count of threads to others");
+}
+
 TEST(ThreadProbe, LeavesHalfToOthers) {
   const TestingDirectory root;
   root.Write("proc/self/cgroup", "0::/\n");

@@ -17,8 +17,15 @@ struct Check {
   Findings (*run)(const Subject& subject);
 };
 
-// All of them, in the order of what most often is the reason.
-std::span<const Check> AllChecks();
+// All of them, in the order of what most often is the reason. With `gpu_probe` also those that make
+// contexts on the GPUs and start a kernel there.
+std::span<const Check> AllChecks(bool gpu_probe = false);
+
+// What they find, one after the other. One that crashes or hangs is a finding; the others run.
+Findings RunAll(std::span<const Check> checks, const Subject& subject);
+
+// Whether this user may look at the processes at all: what is hidden is said, not taken for fine.
+Findings CheckVisible(const Subject& subject);
 
 // Resource limits of the processes against what they use, and what the kernel allows to all.
 Findings CheckAddressSpace(const Subject& subject);
@@ -26,6 +33,7 @@ Findings CheckMapCount(const Subject& subject);
 Findings CheckProcessLimits(const Subject& subject);
 Findings CheckThreadCeiling(const Subject& subject);
 Findings CheckMemory(const Subject& subject);
+Findings CheckHugePages(const Subject& subject);
 
 // Control groups, and who waits for CPU, memory or storage.
 Findings CheckCgroups(const Subject& subject);
@@ -40,6 +48,9 @@ Findings CheckActivity(const Subject& subject);
 
 // CUDA: what the environment asks of it, and the GPUs.
 Findings CheckCudaEnvironment(const Subject& subject);
+Findings CheckCudaRuntime(const Subject& subject);
 Findings CheckGpus(const Subject& subject);
+Findings CheckGpuContexts(const Subject& subject);
+Findings CheckGpuTurns(const Subject& subject);
 
 }  // namespace reveza::doctor

@@ -55,6 +55,10 @@ std::array<Cause, 4> CausesOfNoMemory(const Death& death, const std::filesystem:
   const auto address = death.limits ? death.limits->address_space.soft : std::nullopt;
   const auto data = death.limits ? death.limits->data.soft : std::nullopt;
   const auto space = death.use.address_peak ? death.use.address_peak : death.use.address_space;
+  const bool many_maps = Near(death.maps, kernel.max_map_count);
+  // Where nothing else can refuse a little memory, only that is left.
+  const bool nothing_else = death.limits && !address && !data && kernel.overcommit &&
+                            *kernel.overcommit != 2 && kernel.max_map_count;
   return {{
       {Id::kAddressSpace, address.has_value(), Near(space, address),
        fmt::format("its address space was limited{}", Used(space)),
@@ -66,9 +70,9 @@ std::array<Cause, 4> CausesOfNoMemory(const Death& death, const std::filesystem:
        fmt::format("its private memory was limited{}", Used(death.use.data)),
        data ? fmt::format("RLIMIT_DATA = {}", FormatBytes(*data)) : "",
        "ulimit -d unlimited; to bound memory use memory.max of a control group"},
-      {Id::kMapCount, Near(death.maps, kernel.max_map_count),
-       Near(death.maps, kernel.max_map_count),
-       fmt::format("it had {} mappings", death.maps.value_or(0)),
+      {Id::kMapCount, many_maps || nothing_else, many_maps,
+       many_maps ? fmt::format("it had {} mappings", *death.maps)
+                 : "no other limit was set, so it had too many mappings, or the machine no memory",
        kernel.max_map_count ? fmt::format("vm.max_map_count = {}", *kernel.max_map_count) : "",
        "sudo sysctl vm.max_map_count=1048576, or fewer threads"},
       {Id::kOvercommit, kernel.overcommit == 2,

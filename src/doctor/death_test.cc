@@ -58,6 +58,22 @@ TEST(ThreadLocalData, ComesOfPromisesThatAreUsedUp) {
   EXPECT_NE(finding->observed.find("(overcommit)"), std::string::npos);
 }
 
+TEST(ThreadLocalData, ComesOfTheMappingsWhereNothingElseIsLimited) {
+  const TestingDirectory root;
+  root.Write("proc/sys/vm/max_map_count", "65530\n");
+  root.Write("proc/sys/vm/overcommit_memory", "0\n");
+  Death death = Abort();
+  auto finding = ExplainDeath(death, root.path());
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->sure, Sureness::kLikely) << "nobody has counted them";
+  EXPECT_EQ(finding->limit, "vm.max_map_count = 65530");
+  EXPECT_NE(finding->observed.find("no other limit was set"), std::string::npos);
+  death.limits.reset();
+  EXPECT_TRUE(ExplainDeath(death, root.path())->limit.empty()) << "who knows what was limited";
+  death.limits.emplace().data.soft = kGiB;
+  EXPECT_EQ(ExplainDeath(death, root.path())->limit, "RLIMIT_DATA = 1 GiB");
+}
+
 TEST(ThreadLocalData, WithoutALimitNamesThemAll) {
   const TestingDirectory root;
   const auto finding = ExplainDeath(Abort(), root.path());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <system_error>
 
@@ -17,7 +18,6 @@ using platform::GpuReading;
 using platform::GpuSettings;
 
 constexpr double kFull = 0.95;
-constexpr double kManyFaults = 0.1;
 constexpr double kLooksBusy = 0.8;
 constexpr double kMostlyEmpty = 0.3;
 
@@ -149,16 +149,21 @@ void JudgeUse(const std::string& name, const platform::GpuActivityReading& gpu,
   findings.push_back(std::move(finding));
 }
 
-void JudgeFaults(const GpusSeen& seen, Findings& findings) {
-  if (!seen.fault_cpus) return;
-  const bool many = *seen.fault_cpus >= kManyFaults;
-  findings.push_back(
-      Make(Id::kUvmFaults, many ? Severity::kWarning : Severity::kFine,
-           fmt::format("the driver's threads for page faults of the GPU use {:.0f} % of a CPU",
-                       100 * *seen.fault_cpus),
-           many ? "10 %" : "",
-           many ? "managed memory goes back and forth page by page, far slower than a copy" : "",
-           many ? "cudaMemPrefetchAsync and cudaMemAdvise, or less memory than the card has" : ""));
+// What each process pays before it allocates, as far as it shows from outside.
+void JudgeContexts(const std::string& name, const GpuReading& gpu, Findings& findings) {
+  if (!gpu.processes || gpu.processes->empty()) return;
+  std::optional<Bytes> least;
+  for (const platform::GpuProcess& process : *gpu.processes) {
+    if (process.used && (!least || *process.used < *least)) least = process.used;
+  }
+  if (!least) return;
+  findings.push_back(Make(
+      Id::kGpuContexts, Severity::kFine,
+      fmt::format("{}: {} process{} with a context of {} own; the smallest holds {} in all, so "
+                  "a context is no more than that",
+                  name, gpu.processes->size(), gpu.processes->size() == 1 ? "" : "es",
+                  gpu.processes->size() == 1 ? "its" : "their", FormatBytes(*least)),
+      "", "", ""));
 }
 
 std::string NameOf(const platform::GpusSetUp& all, const platform::Uuid& uuid) {
@@ -187,9 +192,10 @@ Findings JudgeGpus(const GpusSeen& seen) {
   }
   for (const GpuReading& gpu : seen.readings) {
     JudgeMemory(NameOf(all, gpu.uuid), gpu, seen.mps, findings);
+    JudgeContexts(NameOf(all, gpu.uuid), gpu, findings);
   }
   for (const auto& gpu : seen.activities) JudgeUse(NameOf(all, gpu.uuid), gpu, findings);
-  JudgeFaults(seen, findings);
+  std::ranges::move(JudgeFaults(seen), std::back_inserter(findings));
   for (const auto& [a, b] : all.strangers) {
     findings.push_back(Make(Id::kGpuPeers, Severity::kNote,
                             fmt::format("GPU {} and GPU {} cannot read each other's memory", a, b),

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "doctor/isolate.h"
@@ -13,6 +14,12 @@
 
 namespace reveza::doctor {
 
+// A process with managed memory, which the driver moves page by page.
+struct Managed {
+  std::string called;
+  Bytes mapped = 0;
+};
+
 struct GpusSeen {
   platform::GpusSetUp set_up;
   std::vector<platform::GpuReading> readings;
@@ -21,9 +28,13 @@ struct GpusSeen {
   // CPU time per time of the driver's threads that serve page faults of the GPUs; nothing where
   // they cannot be seen.
   std::optional<double> fault_cpus;
+  std::vector<Managed> managed;
 };
 
 Findings JudgeGpus(const GpusSeen& seen);
+
+// Whether managed memory goes back and forth. One finding; none without a GPU.
+Findings JudgeFaults(const GpusSeen& seen);
 
 // Whether MPS runs: its processes, or the socket of its control.
 bool MpsRuns(const std::filesystem::path& root = "/");

@@ -39,7 +39,11 @@ GpusSeen One() {
 
 TEST(Gpus, OfWhichNothingIsSaidGiveNoFindings) {
   const GpusSeen seen = One();
-  EXPECT_EQ(JudgeGpus(seen).size(), 1u) << "the driver only";
+  const auto found = JudgeGpus(seen);
+  ASSERT_EQ(found.size(), 2u) << "the driver, and that page faults are not known";
+  EXPECT_EQ(found[0].id, Id::kGpuDriver);
+  EXPECT_EQ(found[1].id, Id::kUvmFaults);
+  EXPECT_EQ(found[1].severity, Severity::kNote);
 }
 
 TEST(Gpus, ComputeModeMattersToTheSecondWorker) {
@@ -97,18 +101,26 @@ TEST(Gpus, UtilisationIsNotWork) {
   EXPECT_EQ(Severe(seen, Id::kGpuUtilisation), Severity::kFine);
 }
 
-TEST(Gpus, ModesFaultsAndPeers) {
+TEST(Gpus, ModesAndPeers) {
   GpusSeen seen = One();
   seen.set_up.gpus[0].divided = true;
   seen.set_up.gpus[0].persistent = false;
-  seen.fault_cpus = 0.4;
   seen.set_up.strangers = {{0, 1}};
   EXPECT_EQ(Severe(seen, Id::kGpuMig), Severity::kNote);
   EXPECT_EQ(Severe(seen, Id::kGpuPersistence), Severity::kNote);
-  EXPECT_EQ(Severe(seen, Id::kUvmFaults), Severity::kWarning);
   EXPECT_EQ(Severe(seen, Id::kGpuPeers), Severity::kNote);
-  seen.fault_cpus = 0.0;
-  EXPECT_EQ(Severe(seen, Id::kUvmFaults), Severity::kFine);
+}
+
+TEST(Gpus, AContextIsNoMoreThanTheSmallestHolds) {
+  GpusSeen seen = One();
+  seen.readings[0].processes = {{1, std::nullopt}};
+  EXPECT_EQ(Severe(seen, Id::kGpuContexts), std::nullopt) << "nobody says how much";
+  seen.readings[0].processes = {{1, 4 * kGiB}, {2, 612 * kMiB}, {3, std::nullopt}};
+  const auto found = Of(JudgeGpus(seen), Id::kGpuContexts);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->severity, Severity::kFine) << "an upper bound is no trouble";
+  EXPECT_NE(found->observed.find("3 processes"), std::string::npos) << found->observed;
+  EXPECT_NE(found->observed.find("612 MiB"), std::string::npos) << found->observed;
 }
 
 TEST(Mps, IsFoundByItsProcessOrItsSocket) {
@@ -127,19 +139,15 @@ TEST(CheckGpus, AsksNvml) {
   Subject subject;
   subject.root = root.path();
   subject.nvml = REVEZA_TESTING_NVML;
-  ProcessView process;
-  process.pid = 5;
-  process.maps.emplace();
-  process.maps->libraries.push_back("/usr/lib/libcudart.so.13");
-  subject.seen = {process};
   const auto found = CheckGpus(subject);
   EXPECT_EQ(Of(found, Id::kGpuComputeMode)->severity, Severity::kWarning);
   EXPECT_EQ(Of(found, Id::kGpuLink)->severity, Severity::kWarning);
   EXPECT_EQ(Of(found, Id::kGpuMps)->severity, Severity::kWarning) << "seventy processes";
   EXPECT_EQ(Of(found, Id::kGpuUtilisation)->severity, Severity::kWarning);
-  const auto driver = Of(found, Id::kGpuDriver);
-  EXPECT_EQ(driver->severity, Severity::kFatal);
-  EXPECT_EQ(driver->limit, "the driver knows CUDA up to 12.2");
+  EXPECT_EQ(Of(found, Id::kGpuContexts)->observed,
+            "GPU 0 (Test GPU): 70 processes with a context of their own; the smallest holds 1 B in "
+            "all, so a context is no more than that");
+  EXPECT_EQ(Of(found, Id::kUvmFaults)->severity, Severity::kNote) << "nobody sees the threads";
 }
 
 TEST(CheckGpus, WithoutNvmlIsANoteUnlessTheDriverIsHere) {

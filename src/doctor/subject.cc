@@ -44,7 +44,7 @@ std::optional<pid_t> ParentOf(const fs::path& folder) {
   return static_cast<pid_t>(*parent);
 }
 
-void Tighten(platform::Limit& limit, const platform::Limit& other) {
+void TightenOne(platform::Limit& limit, const platform::Limit& other) {
   if (other.soft && (!limit.soft || *other.soft < *limit.soft)) limit = other;
 }
 
@@ -73,15 +73,19 @@ std::optional<ProcessView> Look(pid_t pid, const fs::path& root) {
   return view;
 }
 
+void Tighten(platform::ProcessLimits& limits, const platform::ProcessLimits& other) {
+  TightenOne(limits.address_space, other.address_space);
+  TightenOne(limits.data, other.data);
+  TightenOne(limits.stack, other.stack);
+  TightenOne(limits.processes, other.processes);
+  TightenOne(limits.open_files, other.open_files);
+  TightenOne(limits.locked_memory, other.locked_memory);
+}
+
 void Merge(ProcessView& into, ProcessView newer) {
   if (!newer.name.empty()) into.name = std::move(newer.name);
   if (newer.limits && into.limits) {
-    Tighten(into.limits->address_space, newer.limits->address_space);
-    Tighten(into.limits->data, newer.limits->data);
-    Tighten(into.limits->stack, newer.limits->stack);
-    Tighten(into.limits->processes, newer.limits->processes);
-    Tighten(into.limits->open_files, newer.limits->open_files);
-    Tighten(into.limits->locked_memory, newer.limits->locked_memory);
+    Tighten(*into.limits, *newer.limits);
   } else if (newer.limits) {
     into.limits = newer.limits;
   }
@@ -89,11 +93,13 @@ void Merge(ProcessView& into, ProcessView newer) {
   Largest(into.use.address_peak, newer.use.address_peak);
   Largest(into.use.data, newer.use.data);
   Largest(into.use.locked, newer.use.locked);
+  Largest(into.use.pinned, newer.use.pinned);
   Largest(into.use.threads, newer.use.threads);
   Largest(into.use.open_files, newer.use.open_files);
   if (newer.maps && into.maps) {
     into.maps->count = std::max(into.maps->count, newer.maps->count);
     into.maps->uvm = std::max(into.maps->uvm, newer.maps->uvm);
+    into.maps->uvm_bytes = std::max(into.maps->uvm_bytes, newer.maps->uvm_bytes);
     for (std::string& library : newer.maps->libraries) {
       if (std::ranges::find(into.maps->libraries, library) == into.maps->libraries.end()) {
         into.maps->libraries.push_back(std::move(library));

@@ -33,6 +33,8 @@ struct ProcessView {
 // 0: this process. Nothing when there is no such process.
 std::optional<ProcessView> Look(pid_t pid, const std::filesystem::path& root = "/");
 
+// Takes what is tighter in `other`.
+void Tighten(platform::ProcessLimits& limits, const platform::ProcessLimits& other);
 // The tighter of the limits, the larger of the uses, the union of the libraries.
 void Merge(ProcessView& into, ProcessView newer);
 
@@ -47,6 +49,7 @@ struct Subject {
   pid_t pid = 0;  // 0: the machine, as a process started here finds it
   std::optional<std::vector<ProcessView>> seen;  // of a command that has run
   std::string nvml = "libnvidia-ml.so.1";
+  std::string cuda = "libcuda.so.1";
   bool deep = false;
 };
 

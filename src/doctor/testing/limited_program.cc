@@ -1,6 +1,8 @@
 // A program that meets one limit, for the doctor's tests:
 //   limited_program address-space|data|mappings  LIBRARY   the library's first use in a thread
 //   fails limited_program near-address-space           LIBRARY   is close to it, says so, and waits
+//   limited_program promises LIBRARY                       the same, when all is promised that
+//   the kernel promises, and none of it used (vm.overcommit_memory is 2)
 //   limited_program threads LIMIT                          starts threads until no more may be
 //   limited_program allocate BYTES                         touches so much memory, bit by bit
 //   limited_program load LIBRARY BYTES                     limits its address space, loads, waits
@@ -61,6 +63,15 @@ void FillMappings() {
   }
 }
 
+// Until not even a page more is promised.
+void TakeAllPromises() {
+  for (std::size_t size = std::size_t{1} << 30; size >= 4096; size /= 2) {
+    while (mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+           MAP_FAILED) {
+    }
+  }
+}
+
 // Time for whoever watches to see how near it is.
 void BeSeen() { usleep(1500 * 1000); }
 
@@ -79,6 +90,7 @@ int Late127(const std::string& mode, const char* library) {
   if (mode.ends_with("address-space")) Limit(RLIMIT_AS, (KibibytesOf("VmSize:") + kLittle) << 10);
   if (mode == "data") Limit(RLIMIT_DATA, (KibibytesOf("VmData:") + kLittle) << 10);
   if (mode == "mappings") FillMappings();
+  if (mode == "promises") TakeAllPromises();
   if (mode.starts_with("near")) {
     if (write(STDOUT_FILENO, "near\n", 5) != 5) return 3;
     WaitForEver(nullptr);
