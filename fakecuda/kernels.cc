@@ -115,6 +115,18 @@ CUresult Spin(Execution&, const Arguments& arguments) {
   return CUDA_SUCCESS;
 }
 
+// The doctor's kernel, on a card that nobody has to wait for.
+CUresult Watch(Execution& execution, const Arguments& arguments) {
+  const Words<std::uint64_t> out(execution, arguments.Get<CUdeviceptr>(0), 3, true);
+  if (out.result != CUDA_SUCCESS) return out.result;
+  const auto nanoseconds = arguments.Get<std::uint64_t>(1);
+  Sleep(nanoseconds);
+  out.data[0] = nanoseconds;
+  out.data[1] = 0;
+  out.data[2] = 0;
+  return CUDA_SUCCESS;
+}
+
 CUresult WriteUntil(Execution& execution, const Arguments& arguments) {
   const auto count = arguments.Get<std::size_t>(1);
   const Words<unsigned> words(execution, arguments.Get<CUdeviceptr>(0), count, true);
@@ -171,13 +183,10 @@ Arguments::Arguments(const Kernel& kernel, const void* buffer, std::size_t bytes
 
 const std::vector<Kernel>& AllKernels() {
   static const auto* kernels = new std::vector<Kernel>{
-      {"reveza_fill", {8, 8, 4}, Fill},
-      {"reveza_add", {8, 8, 4}, Add},
-      {"reveza_step", {8, 8, 4}, Step},
-      {"reveza_verify", {8, 8, 4, 8}, Verify},
-      {"reveza_hash", {8, 8, 8}, Hash},
-      {"reveza_spin", {8}, Spin},
-      {"reveza_write_until", {8, 8, 8}, WriteUntil},
+      {"reveza_fill", {8, 8, 4}, Fill},   {"reveza_add", {8, 8, 4}, Add},
+      {"reveza_step", {8, 8, 4}, Step},   {"reveza_verify", {8, 8, 4, 8}, Verify},
+      {"reveza_hash", {8, 8, 8}, Hash},   {"reveza_spin", {8}, Spin},
+      {"reveza_watch", {8, 8, 8}, Watch}, {"reveza_write_until", {8, 8, 8}, WriteUntil},
       {"reveza_copy", {8, 8, 8}, Copy},
   };
   return *kernels;

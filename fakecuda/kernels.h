@@ -1,4 +1,5 @@
-// The kernels that the fake card knows, by name: tests/kernels/kernels.cu as host functions.
+// The kernels that the fake card knows, by name: tests/kernels/kernels.cu, and the doctor's
+// own, as host functions.
 #pragma once
 
 #include <cstddef>

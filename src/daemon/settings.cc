@@ -10,14 +10,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <variant>
 #include <vector>
 
 #include "base/nearest.h"
 #include "base/units.h"
+#include "platform/text_file.h"
 
 namespace reveza::daemon {
 namespace {
@@ -240,15 +239,14 @@ Status Configuration::AddText(std::string_view text, const std::string& name) {
 }
 
 Status Configuration::AddFile(const std::filesystem::path& path, bool must_exist) {
-  std::ifstream file(path);
-  if (!file) {
+  const auto text = platform::ReadText(path);
+  if (!text) {
     std::error_code error;
     if (!must_exist && !std::filesystem::exists(path, error)) return {};
     return Fail(Error::Code::kNotFound,
                 fmt::format("cannot read the configuration {}", path.string()));
   }
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  return AddText(text, path.string());
+  return AddText(*text, path.string());
 }
 
 Status Configuration::AddEnvironment(const platform::Environment& environment) {

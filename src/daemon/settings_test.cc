@@ -109,6 +109,7 @@ TEST(Configuration, AFileMayBeMissingUnlessItWasNamed) {
   Configuration c;
   EXPECT_TRUE(c.AddFile(place / "none.toml", false));
   EXPECT_FALSE(c.AddFile(place / "none.toml", true));
+  EXPECT_FALSE(c.AddFile(place.path(), false)) << "a folder is no file";
   place.Write("some.toml", "linger = \"7s\"\n");
   EXPECT_TRUE(c.AddFile(place / "some.toml", false));
   EXPECT_EQ(c.settings().linger, std::chrono::seconds(7));

@@ -34,7 +34,8 @@ class Agent {
     CUuuid uuid{};
     Bytes total = 0;
     Bytes granule = 0;
-    bool admitted = false;
+    bool admitted = false;  // by the daemon that is connected
+    bool granted = false;   // a context, by some daemon or alone
   };
   enum class GateState {
     kOpen,

@@ -91,7 +91,8 @@ void Agent::OnWelcome(const wire::Welcome& welcome) {
   if (warned_alone_) Say("a daemon is there again: the GPU is shared");
   warned_alone_ = false;
   if (gpus_.empty()) return;
-  // The daemon is newer than we are: it takes us as we stand.
+  // The daemon is newer than we are: it takes us as we stand. An open gate is one that it lets be.
+  told_to_open_ = gate_ == GateState::kOpen;
   client_.ledger_.SetResidency(gate_ == GateState::kOpen ? swap::Residency::kIn
                                                          : swap::Residency::kOut);
   gate_wanted_sent_ = false;
@@ -122,13 +123,19 @@ void Agent::LoseDaemon() {
   }
   welcomed_ = false;
   swapping_in_ = false;
+  retry_soon_ = false;
   told_to_open_ = false;
   contention_ = false;
+  // The next daemon hears how the gate stands when it is greeted, and that must not change
+  // meanwhile.
+  if (gate_ == GateState::kOpening) gate_ = GateState::kClosed;
   if (!warned_alone_ && !refused_) {
     Say("%s; this program runs on without it", knew_it ? "lost the daemon" : "no daemon answers");
     warned_alone_ = true;
   }
   for (Gpu& gpu : gpus_) gpu.admitted = false;
+  // Where a context was only asked for nothing can be resumed: it is asked for anew.
+  std::erase_if(gpus_, [](const Gpu& gpu) { return !gpu.granted; });
   swap::MutexLock lock(client_.requests_mutex_);
   for (GrowthRequest* request : client_.growth_sent_) client_.growth_wanted_.push_back(request);
   client_.growth_sent_.clear();
@@ -204,6 +211,7 @@ void Agent::AnswerAllAlone() {
       gpu.uuid = request->uuid;
       gpu.total = request->total;
       gpu.granule = swap::kGranularity;
+      gpu.granted = true;
       gpus_.push_back(gpu);
     }
     request->budget = Client::EmulatedTotal(request->total);

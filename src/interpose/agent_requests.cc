@@ -26,6 +26,8 @@ void Agent::SendContexts() {
   for (ContextRequest* request : client_.contexts_wanted_) {
     if (request->sent) continue;
     Gpu* gpu = FindGpu(request->ordinal);
+    // A new daemon that has not answered Resumed yet: that answer is not for this request.
+    if (gpu != nullptr && gpu->granted && !gpu->admitted) continue;
     if (gpu == nullptr) {
       gpus_.push_back(Gpu{});
       gpu = &gpus_.back();
@@ -128,11 +130,11 @@ void Agent::OnAdmitted(const wire::ContextAdmitted& admitted) {
     gpu.granule = admitted.granule < swap::kGranularity
                       ? swap::kGranularity
                       : RoundUp(admitted.granule, swap::kGranularity);
-    gpu.admitted = true;
+    gpu.admitted = gpu.granted = true;
     swap::MutexLock lock(client_.requests_mutex_);
     for (std::size_t i = 0; i < client_.contexts_wanted_.size(); ++i) {
       ContextRequest* request = client_.contexts_wanted_[i];
-      if (request->ordinal != gpu.ordinal) continue;
+      if (request->ordinal != gpu.ordinal || !request->sent) continue;
       request->budget = admitted.budget;
       request->credit = admitted.credit;
       request->answered = true;

@@ -15,7 +15,8 @@ namespace {
 
 constexpr Bytes kHugePage = 2 * kMiB;
 constexpr int kMaxPopulators = 8;  // measured: 8 threads populate at 42 GB/s, pinning then at 59
-// Left to the rest of the machine whatever the limits say.
+// Left to the rest of the machine whatever the limits say. The runner's limits have room for it:
+// kLeftFree of runner/decide/memory_limit.cc.
 constexpr Bytes kHeadroomReserve = 256 * kMiB;
 
 struct Share {

@@ -64,9 +64,22 @@ void ScriptedDaemon::Serve(int client) {
 
 void ScriptedDaemon::Handle(wire::Type type, const char* packet) {
   switch (type) {
-    case wire::Type::kHello:
+    case wire::Type::kHello: {
+      const std::lock_guard lock(mutex_);
+      const auto hello = wire::View<wire::Hello>(packet);
+      open_ = (hello.flags & wire::kHelloResuming) != 0 && hello.gate_open != 0;
       return Send(wire::Welcome{1, kDrainLimitUs, 100'000});
+    }
+    case wire::Type::kResumed: {
+      wire::ContextAdmitted admitted{};
+      const auto resumed = wire::View<wire::Resumed>(packet);
+      std::memcpy(admitted.uuid, resumed.uuid, sizeof(admitted.uuid));
+      admitted.budget = budget_;
+      admitted.granule = 2 * kMiB;
+      return Send(admitted);
+    }
     case wire::Type::kContextWanted: {
+      if (hold_contexts_) return;
       wire::ContextAdmitted admitted{};
       const auto wanted = wire::View<wire::ContextWanted>(packet);
       std::memcpy(admitted.uuid, wanted.uuid, sizeof(admitted.uuid));
@@ -142,6 +155,8 @@ std::optional<wire::DrainFailure> ScriptedDaemon::CloseGate(std::uint32_t drain_
   EXPECT_TRUE(answered || failure) << "no answer to CloseGate";
   return failure;
 }
+
+void ScriptedDaemon::HangUp() { shutdown(client_, SHUT_RDWR); }
 
 wire::Evicted ScriptedDaemon::Evict() {
   Send(wire::Evict{++serial_, 0, wire::kMaxBytes});

@@ -41,6 +41,10 @@ class ScriptedDaemon {
   void AnswerGrowth(wire::Growth answer) { growth_ = answer; }
   // A request for more at once than this is refused.
   void RefuseMoreThan(Bytes bytes) { most_ = bytes; }
+  // Whether who asks for a context gets no answer from now on.
+  void HoldContexts(bool hold) { hold_contexts_ = hold; }
+  // The connection ends. Who connects then finds a daemon that knows of nobody.
+  void HangUp();
   // Whether who comes to the gate is let in. When it becomes true, who waits already is.
   void LetIn(bool let_in);
 
@@ -107,6 +111,7 @@ class ScriptedDaemon {
   UniqueFd stop_;
   std::atomic<wire::Growth> growth_{wire::Growth::kGranted};
   std::atomic<Bytes> most_{~Bytes{0}};
+  std::atomic<bool> hold_contexts_{false};
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<std::pair<wire::Type, std::string>> kept_;
