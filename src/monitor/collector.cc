@@ -38,11 +38,13 @@ Use Sum(const std::vector<Step>& steps) {
 
 }  // namespace
 
-Collector::Collector(Sources sources) : sources_(std::move(sources)), reader_(sources_.root) {}
+Collector::Collector(Sources sources)
+    : sources_(std::move(sources)), watch_(sources_.root, sources_.most_open) {}
 
 Snapshot Collector::Collect() {
   Snapshot snapshot;
-  const std::uint64_t files_before = reader_.files_read();
+  const std::uint64_t read_before = watch_.reader().files_read();
+  const std::uint64_t opened_before = watch_.reader().files_opened();
   now_ = sources_.clock->Now();
   seconds_ = time_before_ ? std::chrono::duration<double>(now_ - *time_before_).count() : 0;
   snapshot.time = sources_.wall_time ? sources_.wall_time() : 0;
@@ -52,7 +54,8 @@ Snapshot Collector::Collect() {
   LookAtJobs(snapshot);
   LookAtProcesses(snapshot);
   time_before_ = now_;
-  snapshot.process_files_read = reader_.files_read() - files_before;
+  snapshot.process_files_read = watch_.reader().files_read() - read_before;
+  snapshot.process_files_opened = watch_.reader().files_opened() - opened_before;
   return snapshot;
 }
 
@@ -145,7 +148,7 @@ void Collector::LookAtGpus(Snapshot& snapshot) {
         Outside outside;
         outside.pid = process.pid;
         outside.gpu = gpu.uuid;
-        outside.command = reader_.Command(process.pid);
+        outside.command = watch_.reader().Command(process.pid);
         outside.used = process.used;
         snapshot.outside.push_back(std::move(outside));
       }
@@ -179,29 +182,49 @@ void Collector::LookAtJobs(Snapshot& snapshot) {
   }
 }
 
-void Collector::LookAtProcesses(Snapshot& snapshot) {
-  table_before_ = std::exchange(table_, platform::ProcessTable::Read(reader_));
-  if (!table_.processes().empty()) snapshot.machine.processes = table_.processes().size();
-
-  std::vector<pid_t> own;
+std::vector<std::vector<pid_t>> Collector::FamiliesOf(const Snapshot& snapshot) const {
   std::vector<std::vector<pid_t>> families;
-  std::map<pid_t, std::string> step_of;
-  for (const Client& client : snapshot.clients) own.push_back(client.pid);
-  for (const Outside& outside : snapshot.outside) own.push_back(outside.pid);
   for (const Job& job : snapshot.jobs) {
     for (const Step& step : job.running) {
-      families.push_back(step.pid == 0 ? std::vector<pid_t>{} : table_.Descendants(step.pid));
-      own.insert(own.end(), families.back().begin(), families.back().end());
-      for (const pid_t pid : families.back()) {
-        step_of[pid] = fmt::format("{}/{}", job.id, step.number);
-      }
+      families.push_back(step.pid == 0 ? std::vector<pid_t>{} : watch_.Descendants(step.pid));
     }
   }
+  return families;
+}
+
+// Sorted, each once, and only those that are there.
+std::vector<pid_t> Collector::OwnOf(const Snapshot& snapshot,
+                                    const std::vector<std::vector<pid_t>>& families) const {
+  std::vector<pid_t> own;
+  for (const Client& client : snapshot.clients) own.push_back(client.pid);
+  for (const Outside& outside : snapshot.outside) own.push_back(outside.pid);
+  for (const auto& family : families) own.insert(own.end(), family.begin(), family.end());
   std::ranges::sort(own);
   own.erase(std::unique(own.begin(), own.end()), own.end());
-  std::erase_if(own, [&](pid_t pid) { return table_.Find(pid) == nullptr; });
-  if (!dear_at_ || now_ - *dear_at_ >= kDearPeriod) LookDearly(own);
+  std::erase_if(own, [this](pid_t pid) { return watch_.Find(pid) == nullptr; });
+  return own;
+}
 
+void Collector::LookAtProcesses(Snapshot& snapshot) {
+  watch_.Look(now_);
+  auto families = FamiliesOf(snapshot);
+  auto own = OwnOf(snapshot, families);
+  if (!watch_.Read(own)) {
+    families = FamiliesOf(snapshot);
+    own = OwnOf(snapshot, families);
+  }
+  if (watch_.size() > 0) snapshot.machine.processes = watch_.size();
+  LookDearly(own);
+
+  std::map<pid_t, std::string> step_of;
+  auto next = families.begin();
+  for (const Job& job : snapshot.jobs) {
+    for (const Step& step : job.running) {
+      const auto& family = *next++;
+      if (snapshot.clients.empty()) continue;  // nobody asks
+      for (const pid_t pid : family) step_of[pid] = fmt::format("{}/{}", job.id, step.number);
+    }
+  }
   const auto alone = [&](pid_t pid) { return UseOf(std::span(&pid, 1)); };
   for (Client& client : snapshot.clients) {
     client.use = alone(client.pid);
@@ -223,27 +246,28 @@ void Collector::LookAtProcesses(Snapshot& snapshot) {
 }
 
 void Collector::LookDearly(const std::vector<pid_t>& own) {
-  dear_at_ = now_;
-  dear_.clear();
-  for (const pid_t pid : own) {
-    const auto* process = table_.Find(pid);
-    const auto memory = reader_.Memory(pid);
-    dear_[pid] = {process->start_ticks, reader_.ProportionalMemory(pid),
-                  memory ? memory->peak : std::nullopt};
+  std::erase_if(dear_,
+                [&](const auto& entry) { return !std::ranges::binary_search(own, entry.first); });
+  const auto elapsed = std::chrono::nanoseconds(now_ - time_before_.value_or(now_));
+  const auto turn = dear_turns_.Take(own, elapsed);
+  for (const pid_t pid : time_before_ ? turn : own) {
+    const auto& stat = *watch_.Find(pid);
+    const auto before = dear_.find(pid);
+    if (before != dear_.end() && IsAsBefore(before->second, stat)) continue;
+    const auto memory = watch_.reader().Memory(pid);
+    dear_[pid] = {.start_ticks = stat.start_ticks,
+                  .faults = stat.faults,
+                  .resident = stat.resident,
+                  .read_at = now_,
+                  .proportional = watch_.reader().ProportionalMemory(pid),
+                  .peak = memory ? memory->peak : std::nullopt};
   }
 }
 
-// In cores, since the call before. A process that has begun since then: all that it used.
-std::optional<double> Collector::CpuOf(const platform::ProcessStat& now) const {
-  if (seconds_ <= 0) return std::nullopt;
-  const std::uint64_t ticks = now.user_ticks + now.system_ticks;
-  const auto* before = table_before_.Find(now.pid);
-  std::uint64_t ticks_before = 0;
-  if (before != nullptr && before->start_ticks == now.start_ticks) {
-    ticks_before = before->user_ticks + before->system_ticks;
-  }
-  const auto used = static_cast<double>(ticks - std::min(ticks, ticks_before));
-  return used / static_cast<double>(platform::TicksPerSecond()) / seconds_;
+// Nobody has more memory than before without a page that was given to them.
+bool Collector::IsAsBefore(const Dear& dear, const platform::ProcessStat& stat) const {
+  return dear.start_ticks == stat.start_ticks && dear.faults == stat.faults &&
+         dear.resident == stat.resident && now_ - dear.read_at < kStillPeriod;
 }
 
 Use Collector::UseOf(std::span<const pid_t> pids) {
@@ -251,9 +275,9 @@ Use Collector::UseOf(std::span<const pid_t> pids) {
   bool all_dear = true;
   Bytes proportional = 0;
   for (const pid_t pid : pids) {
-    const auto* process = table_.Find(pid);
+    const auto* process = watch_.Find(pid);
     if (process == nullptr) continue;
-    AddTo(use.cpu, CpuOf(*process));
+    AddTo(use.cpu, watch_.Cpu(pid));
     AddTo(use.threads, std::optional(process->threads));
     AddTo(use.processes, std::optional<std::uint64_t>(1));
     AddTo(use.resident, std::optional(process->resident));
@@ -269,7 +293,7 @@ Use Collector::UseOf(std::span<const pid_t> pids) {
 }
 
 Use Collector::RememberPeak(pid_t root, Use use) {
-  const auto* process = table_.Find(root);
+  const auto* process = watch_.Find(root);
   const auto memory = use.Memory();
   if (process == nullptr || !memory) return use;
   auto& [start, largest] = peaks_[root];

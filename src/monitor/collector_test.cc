@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "platform/testing_directory.h"
 
 namespace reveza::monitor {
@@ -30,11 +32,12 @@ class CollectorTest : public testing::Test {
     root_.Write("proc/stat",
                 fmt::format("cpu {} 0 0 {} 0 0 0 0 0 0\ncpu0 1\ncpu1 1\n", busy, idle));
   }
-  // `ticks` of CPU time, 10 pages resident, 3 threads.
-  void Process(pid_t pid, pid_t parent, int ticks, int start = 100) {
+  // `ticks` of CPU time, 3 threads.
+  void Process(pid_t pid, pid_t parent, int ticks, int start = 100, int faults = 7,
+               int pages = 10) {
     root_.Write(fmt::format("proc/{}/stat", pid),
-                fmt::format("{} (p{}) S {} 1 1 0 -1 0 0 0 0 0 {} 0 0 0 20 0 3 0 {} 4096 10 0\n",
-                            pid, pid, parent, ticks, start));
+                fmt::format("{} (p{}) S {} 1 1 0 -1 0 {} 0 1 0 {} 0 0 0 20 0 3 0 {} 4096 {} 0\n",
+                            pid, pid, parent, faults, ticks, start, pages));
   }
   void Memory(pid_t pid, int pss, int peak) {
     root_.Write(fmt::format("proc/{}/smaps_rollup", pid),
@@ -174,28 +177,115 @@ TEST_F(CollectorTest, OtherNamespacesAreNotGuessedAt) {
   EXPECT_EQ(snapshot.notes.size(), 2u);
 }
 
-// The cost: one file for each process a look, two more for each of our own every ten seconds.
-TEST_F(CollectorTest, ReadsOneFileAProcessAndDearOnesEveryTenSeconds) {
-  constexpr pid_t others = 100;
-  for (pid_t pid = 1000; pid < 1000 + others; ++pid) {
-    Process(pid, 1, 0);
-    Memory(pid, 20, 30);
+// The cost: one file for each of our own a look, which stays open; and in ten seconds, spread over
+// the looks, one for each of the others, and two more for each of our own whose memory changes.
+class CostTest : public CollectorTest {
+ protected:
+  static constexpr int kOthers = 40;
+  static constexpr int kOwn = 20;
+  static constexpr pid_t kFirstOwn = 1000 + kOthers;
+
+  void SetUp() override {
+    CollectorTest::SetUp();
+    std::string running;
+    for (pid_t pid = 1000; pid < kFirstOwn + kOwn; ++pid) {
+      Process(pid, 1, 0);
+      Memory(pid, 20, 30);
+      if (pid < kFirstOwn) continue;
+      running += fmt::format(R"({}{{"step":{},"pid":{}}})", running.empty() ? "" : ",", pid, pid);
+    }
+    Runner(running);
   }
-  Process(60, 1, 0);
-  Process(61, 60, 0);
-  Memory(60, 20, 30);
-  Memory(61, 20, 30);
-  Runner(R"({"step":1,"pid":60})");
+};
+
+TEST_F(CostTest, EachLookReadsOurOwnAndATenthOfTheRest) {
   Collector collector(sources_);
-  constexpr std::uint64_t all = others + 3;
-  constexpr std::uint64_t dear = 2 * 2;
-  EXPECT_EQ(collector.Collect().process_files_read, all + dear);
-  for (int second = 1; second < 10; ++second) {
+  auto snapshot = collector.Collect();
+  constexpr std::uint64_t all = kOthers + kOwn + 1;
+  EXPECT_EQ(snapshot.process_files_read, all + 2 * kOwn) << "the first look looks at everything";
+  EXPECT_EQ(snapshot.machine.processes, all);
+  std::uint64_t read = 0;
+  std::uint64_t opened = 0;
+  for (int second = 1; second <= 10; ++second) {
     clock_.Advance(seconds(1));
-    EXPECT_EQ(collector.Collect().process_files_read, all) << second;
+    // Each of ours takes more memory all the time.
+    for (pid_t pid = kFirstOwn; pid < kFirstOwn + kOwn; ++pid) Process(pid, 1, 0, 100, second);
+    snapshot = collector.Collect();
+    EXPECT_EQ(snapshot.machine.processes, all) << second;
+    EXPECT_GE(snapshot.process_files_read, kOwn) << second;
+    EXPECT_LE(snapshot.process_files_read, kOwn + kOthers / 10 + 2 * kOwn / 10 + 3) << second;
+    read += snapshot.process_files_read;
+    // The first look opens what stays open from then on.
+    if (second > 1) {
+      EXPECT_LE(snapshot.process_files_opened, kOthers / 10 + 2 * kOwn / 10 + 3u) << second;
+    }
+    opened += snapshot.process_files_opened;
   }
+  EXPECT_LE(read, 10 * kOwn + kOthers + 2 * kOwn + 10u);
+  EXPECT_LE(opened, kOwn + kOthers + 2 * kOwn + 10u) << "not ten times our own";
+  for (const Step& step : snapshot.jobs[0].running) {
+    EXPECT_EQ(step.use.proportional, 20 * kKiB);
+    EXPECT_EQ(step.use.peak, 30 * kKiB);
+  }
+}
+
+// Without a page that was given to it, a process has no more memory than it had.
+TEST_F(CostTest, SharesOfThoseThatStandStillAreReadOnceAMinute) {
+  Collector collector(sources_);
+  collector.Collect();
   clock_.Advance(seconds(1));
-  EXPECT_EQ(collector.Collect().process_files_read, all + dear);
+  collector.Collect();
+  for (int second = 2; second < 60; ++second) {
+    clock_.Advance(seconds(1));
+    const auto snapshot = collector.Collect();
+    EXPECT_LE(snapshot.process_files_read, kOwn + kOthers / 10 + 1u) << second;
+    EXPECT_LE(snapshot.process_files_opened, kOthers / 10 + 1u) << second;
+  }
+  for (pid_t pid = kFirstOwn; pid < kFirstOwn + kOwn; ++pid) Memory(pid, 70, 90);
+  Snapshot snapshot;
+  for (int second = 60; second <= 70; ++second) {
+    clock_.Advance(seconds(1));
+    snapshot = collector.Collect();
+    EXPECT_LE(snapshot.process_files_opened, kOthers / 10 + 2 * kOwn / 10 + 3u) << second;
+  }
+  for (const Step& step : snapshot.jobs[0].running) {
+    EXPECT_EQ(step.use.proportional, 70 * kKiB) << "others may share less with it";
+  }
+}
+
+TEST_F(CostTest, WithFewFilesAllowedOpenTheRestIsOpenedEachTime) {
+  sources_.most_open = 10;
+  Collector collector(sources_);
+  collector.Collect();
+  for (int look = 0; look < 3; ++look) {
+    clock_.Advance(std::chrono::milliseconds(1));
+    const auto snapshot = collector.Collect();
+    EXPECT_EQ(snapshot.process_files_read, kOwn);
+    EXPECT_EQ(snapshot.process_files_opened, look == 0 ? kOwn : kOwn - 10u) << look;
+    EXPECT_EQ(snapshot.jobs[0].running.back().use.threads, 3u);
+  }
+}
+
+// Each of ours has its turn: what it has is at most ten seconds old, whether it was given pages or
+// has given some back.
+TEST_F(CostTest, SharesOfMemoryAreReadAgainWithinTenSeconds) {
+  Collector collector(sources_);
+  collector.Collect();
+  for (pid_t pid = kFirstOwn; pid < kFirstOwn + kOwn; ++pid) {
+    Process(pid, 1, 0, 100, pid % 2 == 0 ? 8 : 7, pid % 2 == 0 ? 10 : 9);
+    Memory(pid, 70, 90);
+  }
+  std::size_t anew = 0;
+  for (int second = 1; second <= 10; ++second) {
+    clock_.Advance(seconds(1));
+    const auto snapshot = collector.Collect();
+    const std::size_t before = std::exchange(anew, 0);
+    for (const Step& step : snapshot.jobs[0].running) {
+      if (step.use.proportional == 70 * kKiB) ++anew;
+    }
+    EXPECT_LE(anew - before, static_cast<std::size_t>(kOwn / 10 + 1)) << "spread: " << second;
+  }
+  EXPECT_EQ(anew, static_cast<std::size_t>(kOwn));
 }
 
 TEST_F(CollectorTest, ProportionalMemoryOfANewProcessWaitsForItsTurn) {

@@ -237,7 +237,8 @@ Json ToJson(const Snapshot& snapshot) {
           {"outside", ListOf(snapshot.outside)},
           {"jobs", ListOf(snapshot.jobs)},
           {"notes", snapshot.notes},
-          {"process_files_read", snapshot.process_files_read}};
+          {"process_files_read", snapshot.process_files_read},
+          {"process_files_opened", snapshot.process_files_opened}};
 }
 
 std::string CsvHeading() {

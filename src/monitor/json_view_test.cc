@@ -46,7 +46,7 @@ TEST(JsonView, NotAvailableIsNullNeverZero) {
   std::vector<std::string> found;
   FindNumbers(ToJson(snapshot), "", found);
   EXPECT_EQ(found, (std::vector<std::string>{"/version", "/time", "/jobs/0/running/0/step",
-                                             "/process_files_read"}));
+                                             "/process_files_read", "/process_files_opened"}));
 }
 
 TEST(CsvView, HasARowForEachLineAndEmptyFields) {

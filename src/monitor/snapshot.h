@@ -175,8 +175,10 @@ struct Snapshot {
   std::vector<Client> clients;
   std::vector<Outside> outside;
   std::vector<Job> jobs;
-  std::vector<std::string> notes;        // what could not be looked at, and why
-  std::uint64_t process_files_read = 0;  // of /proc/PID, for this snapshot
+  std::vector<std::string> notes;  // what could not be looked at, and why
+  // Files of /proc/PID that were read, and opened, for this snapshot: what it cost.
+  std::uint64_t process_files_read = 0;
+  std::uint64_t process_files_opened = 0;
 };
 
 }  // namespace reveza::monitor

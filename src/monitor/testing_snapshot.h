@@ -126,6 +126,7 @@ inline Snapshot TestingSnapshot() {
   snapshot.outside.push_back(outside);
   snapshot.jobs.push_back(TestingJob());
   snapshot.process_files_read = 412;
+  snapshot.process_files_opened = 12;
   return snapshot;
 }
 
