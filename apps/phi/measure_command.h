@@ -1,0 +1,11 @@
+// `phi measure`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace reveza::phi {
+
+std::function<int()> AddMeasureCommand(CLI::App& options);
+
+}  // namespace reveza::phi

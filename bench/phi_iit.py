@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Integrated information of the same networks by `phi iit` and by PyPhi 1.2.0, one after the other.
+
+  bench/phi_iit.py [--phi build/bin/phi] [--python build/python/bin/python3] [--most-nodes 4]
+                   [--alone N]
+
+Networks of 3 nodes and more: each node is the OR, the COPY or the XOR of its two neighbours on a
+ring, with probability 0.9. PyPhi runs in one process on one core with its caches empty, and its
+start is not counted; `phi iit` is a new process each time, start and all, on one core. Five nodes take
+PyPhi minutes. With --alone, phi iit goes on to that many nodes without it.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+ORACLE = ROOT / "tests/phi/pyphi_oracle.py"
+
+
+def ring(nodes: int) -> dict:
+    rules = [lambda a, b: a | b, lambda a, b: b, lambda a, b: a ^ b]
+    tpm = []
+    for state in range(2 ** nodes):
+        bits = [state >> node & 1 for node in range(nodes)]
+        tpm.append([0.9 if rules[node % 3](bits[node - 1], bits[(node + 1) % nodes]) else 0.1
+                    for node in range(nodes)])
+    return {"tpm": tpm, "state": [1] + [0] * (nodes - 1)}
+
+
+def ours(phi: str, folder: str, network: dict) -> tuple[float, float]:
+    path = pathlib.Path(folder) / "network.json"
+    path.write_text(json.dumps(network))
+    begin = time.perf_counter()
+    done = subprocess.run([phi, "iit", str(path), "--json", "--threads", "1"], capture_output=True,
+                          text=True, check=True)
+    return time.perf_counter() - begin, json.loads(done.stdout)["phi"]
+
+
+def theirs(python: str, folder: str, network: dict) -> tuple[float, float]:
+    done = subprocess.run([python, "-B", str(ORACLE)], input=json.dumps(network) + "\n", cwd=folder,
+                          capture_output=True, text=True, check=True)
+    answer = json.loads(done.stdout)
+    return answer["seconds"], answer["phi"]
+
+
+def is_pyphi_there(python: str) -> bool:
+    look = "from importlib.metadata import version; print(version('pyphi'))"
+    try:
+        done = subprocess.run([python, "-c", look], capture_output=True, text=True, check=False)
+    except OSError:
+        return False
+    return done.stdout.strip() == "1.2.0"
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--phi", default=str(ROOT / "build/bin/phi"))
+    parser.add_argument("--python", default=str(ROOT / "build/python/bin/python3"))
+    parser.add_argument("--most-nodes", type=int, default=4)
+    parser.add_argument("--alone", type=int, default=0)
+    given = parser.parse_args(arguments)
+    phi, python = os.path.abspath(given.phi), os.path.abspath(given.python)
+    if not is_pyphi_there(python):
+        print(f"{python} has no PyPhi 1.2.0: tools/setup.sh test puts it there, or name another with "
+              "--python", file=sys.stderr)
+        return 1
+    print(f"{'nodes':>5} {'Phi':>10} {'phi iit':>10} {'PyPhi':>10} {'times':>8}")
+    with tempfile.TemporaryDirectory(prefix="phi-iit-") as folder:
+        for nodes in range(3, max(given.most_nodes, given.alone) + 1):
+            network = ring(nodes)
+            seconds, value = min(ours(phi, folder, network) for _ in range(3 if nodes < 6 else 1))
+            if nodes > given.most_nodes:
+                print(f"{nodes:>5} {value:>10} {seconds:>8.3f} s {'-':>10}", flush=True)
+                continue
+            other_seconds, other = theirs(python, folder, network)
+            if abs(value - other) > 5e-6:
+                print(f"{nodes} nodes: Phi {value}, and PyPhi's {other}", file=sys.stderr)
+                return 1
+            print(f"{nodes:>5} {value:>10} {seconds:>8.3f} s {other_seconds:>8.2f} s "
+                  f"{other_seconds / seconds:>8.0f}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Minimum information partitions of 16 variables: phi beside NumPy, one core each, in turns.
+
+  bench/phi_measures.py [BUILD]        build/python/bin/python3, after ninja phi_measures_benchmark phi
+
+NumPy's way is the best that its batched determinants allow: all subsets of one size at once. Both
+look at the same windows, and must find the same partitions.
+"""
+
+import itertools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+import numpy  # noqa: E402
+
+VARIABLES, ROWS, STEP, WINDOWS, TURNS = 16, 500, 1, 1000, 3
+
+
+def subset_determinants(matrix, group, subsets):
+    """log-determinants of all subsets of variables, by bits."""
+    result = numpy.zeros(1 << VARIABLES)
+    for members, masks in subsets:
+        rows = (members[:, :, None] * group + numpy.arange(group)).reshape(len(members), -1)
+        blocks = matrix[rows[:, :, None], rows[:, None, :]]
+        result[masks] = numpy.linalg.slogdet(blocks)[1]
+    return result
+
+
+def minimum_by_numpy(window, subsets):
+    past, present = window[:-1], window[1:]
+    joint = numpy.stack([past, present], axis=2).reshape(len(past), -1)
+    covariance = numpy.cov(joint.T, bias=True)
+    both = subset_determinants(covariance, 2, subsets)
+    alone = subset_determinants(covariance[::2, ::2], 1, subsets)
+    own = 0.5 * (both - alone)
+    half = 1 << (VARIABLES - 1)
+    masks = numpy.arange(1, half)
+    values = own[masks] + own[2 * half - 1 - masks] - own[2 * half - 1]
+    best = int(numpy.argmin(values))
+    return values[best], int(masks[best])
+
+
+def main():
+    build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build")
+    draw = numpy.random.default_rng(1)
+    coupling = draw.normal(size=(VARIABLES, VARIABLES))
+    coupling *= 0.7 / abs(numpy.linalg.eigvals(coupling)).max()
+    rows = numpy.zeros((ROWS + STEP * (WINDOWS - 1), VARIABLES))
+    for t in range(1, len(rows)):
+        rows[t] = coupling @ rows[t - 1] + draw.normal(size=VARIABLES)
+    subsets = []
+    for size in range(1, VARIABLES + 1):
+        members = numpy.array(list(itertools.combinations(range(VARIABLES), size)))
+        subsets.append((members, (1 << members).sum(axis=1)))
+    subprocess.run([build / "bench/phi_measures_benchmark", "--benchmark_min_time=0.5"], check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "rows.npy"
+        numpy.save(file, rows)
+        for turn in range(TURNS):
+            start = time.perf_counter()
+            answer = json.loads(subprocess.check_output(
+                [build / "bin/phi", "measure", file, "-m", "si", "--mip", "exhaustive",
+                 "--window", str(ROWS), "--step", str(STEP), "--threads", "1", "--json"]))
+            ours = (time.perf_counter() - start) / WINDOWS
+            some = range(turn, WINDOWS, WINDOWS // 4)
+            start = time.perf_counter()
+            found = [minimum_by_numpy(rows[i * STEP:i * STEP + ROWS], subsets) for i in some]
+            theirs = (time.perf_counter() - start) / len(found)
+            for i, (value, mask) in zip(some, found):
+                row = answer["windows"][i]["measures"][0]
+                part = row["partition"].split("|")
+                bits = {sum(1 << int(v) for v in p.split(",")) for p in part}
+                assert abs(row["nats"] - value) < 1e-9 and mask in bits, (i, row, value, mask)
+            print(f"si, exhaustive, {VARIABLES} variables, {ROWS} rows: phi {ours * 1e3:.3f} ms a "
+                  f"window ({WINDOWS} windows, reading and printing included), NumPy "
+                  f"{theirs * 1e3:.0f} ms a window ({len(found)} windows): {theirs / ours:.0f} times")
+
+
+if __name__ == "__main__":
+    main()

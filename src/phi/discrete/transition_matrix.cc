@@ -1,0 +1,130 @@
+#include "phi/discrete/transition_matrix.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+
+namespace reveza::phi {
+namespace {
+
+// As PyPhi compares: what files hold are rounded decimals.
+constexpr double kTolerance = 1e-6;
+
+Status CheckProbabilities(const std::vector<std::vector<double>>& rows) {
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (rows[row].size() != rows.front().size()) {
+      return Fail(Error::Code::kInvalidArgument,
+                  fmt::format("row {} of the transition matrix has {} numbers and row 1 has {}",
+                              row + 1, rows[row].size(), rows.front().size()));
+    }
+    for (std::size_t column = 0; column < rows[row].size(); ++column) {
+      const double value = rows[row][column];
+      if (!(value >= -kTolerance && value <= 1 + kTolerance)) {
+        return Fail(Error::Code::kInvalidArgument,
+                    fmt::format("row {}, column {} of the transition matrix is {}; a probability "
+                                "is a number from 0 to 1",
+                                row + 1, column + 1, value));
+      }
+    }
+  }
+  return {};
+}
+
+Result<TransitionMatrix> FromStateByNode(const std::vector<std::vector<double>>& rows) {
+  TransitionMatrix matrix;
+  matrix.nodes = static_cast<int>(rows.front().size());
+  for (const auto& row : rows) {
+    for (const double value : row) matrix.on.push_back(std::min(1.0, std::max(0.0, value)));
+  }
+  return matrix;
+}
+
+Result<TransitionMatrix> FromStateByState(const std::vector<std::vector<double>>& rows) {
+  const std::size_t states = rows.size();
+  TransitionMatrix matrix;
+  matrix.nodes = std::countr_zero(states);
+  for (std::size_t state = 0; state < states; ++state) {
+    double sum = 0;
+    std::vector<double> on(static_cast<std::size_t>(matrix.nodes), 0.0);
+    for (std::size_t next = 0; next < states; ++next) {
+      sum += rows[state][next];
+      for (std::size_t node = 0; node < on.size(); ++node) {
+        if ((next >> node & 1) != 0) on[node] += rows[state][next];
+      }
+    }
+    if (std::abs(sum - 1) > kTolerance) {
+      return Fail(Error::Code::kInvalidArgument,
+                  fmt::format("row {} of the transition matrix sums to {}; a row of a "
+                              "state-by-state matrix sums to 1",
+                              state + 1, sum));
+    }
+    for (std::size_t next = 0; next < states; ++next) {
+      double product = 1;
+      for (std::size_t node = 0; node < on.size(); ++node) {
+        product *= (next >> node & 1) != 0 ? on[node] : 1 - on[node];
+      }
+      if (std::abs(product - rows[state][next]) > kTolerance) {
+        return Fail(
+            Error::Code::kInvalidArgument,
+            fmt::format("row {} of the transition matrix is not conditionally independent: the "
+                        "nodes' own probabilities give {:.6g} for column {}, and it has {:.6g}. "
+                        "Nodes that depend on each other within one step have no such measure; "
+                        "add a node for what they share",
+                        state + 1, product, next + 1, rows[state][next]));
+      }
+    }
+    for (const double value : on) matrix.on.push_back(std::min(1.0, std::max(0.0, value)));
+  }
+  return matrix;
+}
+
+}  // namespace
+
+Result<TransitionMatrix> ToTransitionMatrix(const std::vector<std::vector<double>>& rows) {
+  if (rows.empty() || rows.front().empty()) {
+    return Fail(Error::Code::kInvalidArgument, "the transition matrix is empty");
+  }
+  if (auto checked = CheckProbabilities(rows); !checked) {
+    return std::unexpected(checked.error());
+  }
+  const std::size_t states = rows.size();
+  const std::size_t width = rows.front().size();
+  const int nodes = std::countr_zero(states);
+  if (!std::has_single_bit(states) || nodes < 1) {
+    return Fail(Error::Code::kInvalidArgument,
+                fmt::format("the transition matrix has {} rows; n binary nodes have 2^n states, so "
+                            "2, 4, 8, ... rows",
+                            states));
+  }
+  if (nodes > kMostNetworkNodes) {
+    return Fail(Error::Code::kInvalidArgument,
+                fmt::format("the transition matrix has {} nodes; at most {} are read", nodes,
+                            kMostNetworkNodes));
+  }
+  if (width == states && width != static_cast<std::size_t>(nodes)) return FromStateByState(rows);
+  if (width == static_cast<std::size_t>(nodes)) return FromStateByNode(rows);
+  return Fail(
+      Error::Code::kInvalidArgument,
+      fmt::format("the transition matrix has {} rows of {} numbers; for {} states a row has "
+                  "{} (state by node) or {} (state by state)",
+                  states, width, states, nodes, states));
+}
+
+std::vector<Nodes> InputsOf(const TransitionMatrix& matrix) {
+  std::vector<Nodes> inputs(static_cast<std::size_t>(matrix.nodes), 0);
+  const std::size_t states = std::size_t{1} << matrix.nodes;
+  for (int node = 0; node < matrix.nodes; ++node) {
+    for (int input = 0; input < matrix.nodes; ++input) {
+      const std::size_t bit = std::size_t{1} << input;
+      for (std::size_t state = 0; state < states; ++state) {
+        if (matrix.On(state, node) == matrix.On(state ^ bit, node)) continue;
+        inputs[static_cast<std::size_t>(node)] |= static_cast<Nodes>(bit);
+        break;
+      }
+    }
+  }
+  return inputs;
+}
+
+}  // namespace reveza::phi

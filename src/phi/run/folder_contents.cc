@@ -1,0 +1,50 @@
+#include "phi/run/folder_contents.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "phi/output/rows.h"
+#include "phi/run/legacy_json.h"
+#include "phi/run/outcome.h"
+
+namespace reveza::phi {
+namespace {
+
+std::optional<std::filesystem::path> FindSomething(
+    const RunSettings& settings, const std::array<std::filesystem::path, 2>& files) {
+  if (auto rows = FindRows(settings.folder)) return rows;
+  for (const std::filesystem::path& file : files) {
+    std::error_code ignored;
+    if (std::filesystem::exists(file, ignored)) return file;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Status ClearFolder(const RunSettings& settings) {
+  const std::array files = {SummaryPath(settings), LegacyRecordsPath(settings)};
+  if (!settings.fresh) {
+    const auto found = FindSomething(settings, files);
+    if (!found) return {};
+    return Fail(Error::Code::kIncompatible,
+                fmt::format("{} lies there without a checkpoint to go on from, and would be lost; "
+                            "give another --output, or --fresh to begin anew in its place",
+                            found->string()));
+  }
+  if (auto removed = RemoveRows(settings.folder); !removed) return removed;
+  for (const std::filesystem::path& file : files) {
+    std::error_code error;
+    std::filesystem::remove(file, error);
+    if (!error) continue;
+    return Fail(Error::Code::kPermission,
+                fmt::format("cannot remove {}: {}", file.string(), error.message()));
+  }
+  return {};
+}
+
+}  // namespace reveza::phi

@@ -1,0 +1,31 @@
+#include "phi/run/folder_lock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace reveza::phi {
+
+Result<UniqueFd> LockFolder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  UniqueFd file(open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!file) {
+    const int reason = errno;
+    const bool refused = reason == EACCES || reason == EPERM || reason == EROFS;
+    return Fail(
+        refused ? Error::Code::kPermission : Error::Code::kUnavailable,
+        fmt::format("cannot write to the folder {}: {}", folder.string(), std::strerror(reason)));
+  }
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Fail(Error::Code::kUnavailable,
+                fmt::format("another phi works in {}; wait for it, or give another --output",
+                            folder.string()));
+  }
+  return file;
+}
+
+}  // namespace reveza::phi
