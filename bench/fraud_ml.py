@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """How hard the frauds of the coherent model are to find, by a learner and by single columns.
 
-  bench/fraud_ml.py BUILD [--rows N] [--seeds 1,2,...] [--difficulties 150,500,850] [--check]
+  bench/fraud_ml.py BUILD [--rides] [--rows N] [--seeds 1,2,...] [--difficulties 150,500,850] [--check]
 
 Makes data with BUILD/bin/fraud_dump and cuts them by time: the first 70 % to learn from, the rest to
 be judged. Prints the area under the ROC curve (AUC) of a gradient-boosted tree, of the same tree
 with features of the graph of accounts, of the tree on the delayed labels that a bank would have, and
 of each column alone (identifiers and categories encoded by their share of frauds in the first part).
+--rides judges rides instead, made with BUILD/bin/fraudgen, without graph and delayed labels.
 --check ends with 1 unless, at 500, no column alone reaches 0.75, and AUC falls as difficulty rises.
 
 Needs the wheels of tools/requirements-ml.txt.
@@ -31,6 +32,7 @@ CATEGORIES = ("type", "channel", "mcc_code", "card_entry", "card_brand", "card_t
 NUMBERS = ("amount", "installments", "distance_from_last_txn_km", "time_since_last_txn_min",
            "transactions_last_24h", "accumulated_amount_24h", "risk_score", "balance_after",
            "geolocation_lat", "geolocation_lon")
+MOST_VALUES = 64  # of a text that is a category of rides
 FLAGS = ("cvv_validated", "auth_3ds", "unusual_time", "new_beneficiary")
 # What the graph of payments knew at each row: how often receiver and device were seen, by how many
 # customers, and how often this customer had been paid.
@@ -151,10 +153,46 @@ def judge_one(build: pathlib.Path, rows: int, seed: int, difficulty: int) -> dic
             "graph_precision": graph_precision, "delayed": delayed, "singles": singles}
 
 
+def judge_rides(build: pathlib.Path, rows: int, seed: int, difficulty: int) -> dict:
+    """A tree on numbers, flags, the hour and texts of few values; every column alone."""
+    base = duckdb.connect(config={"threads": 1})
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([build / "bin" / "fraudgen", "--quiet", "--type", "rides", "--rows", str(rows),
+                        "--seed", str(seed), "--difficulty", f"{difficulty / 1000}", "--format", "csv",
+                        "--file-rows", "0", "--output", folder], check=True)
+        base.sql(f"create table t as select * from read_csv('{folder}/rides_*.csv', sample_size=-1) "
+                 "order by timestamp, ride_id")
+    label = base.sql("select is_fraud::int as f from t order by rowid").fetchnumpy()["f"]
+    learn = np.arange(rows) < int(rows * LEARN_SHARE)
+    table, where, singles = [], [], {}
+    for column, kind, *_ in base.sql("describe t").fetchall():
+        if column in TRUTH:
+            continue
+        if kind in ("BIGINT", "DOUBLE", "BOOLEAN"):
+            found = base.sql(f"select {column}::double as v from t order by rowid").fetchnumpy()["v"]
+            values = np.ma.filled(np.ma.asarray(found), np.nan)
+            singles[column] = alone_as_number(values, label, learn)
+            table.append(values)
+            continue
+        singles[column] = alone_as_text(base, column, label, learn)
+        value = "hour(timestamp)" if column == "timestamp" else f"coalesce({column}::varchar, '')"
+        codes = base.sql(f"select dense_rank() over (order by {value}) as v from t "
+                         "order by rowid").fetchnumpy()["v"]
+        if codes.max() <= MOST_VALUES:
+            where.append(len(table))
+            table.append(codes.astype(float))
+    data = np.column_stack(table)
+    tree = learner().fit(data[learn], label[learn], categorical_feature=where)
+    score = tree.predict_proba(data[~learn])[:, 1]
+    return {"tree": roc_auc_score(label[~learn], score),
+            "precision": average_precision_score(label[~learn], score), "singles": singles}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--rides", action="store_true", help="judge rides instead of payments")
     parser.add_argument("--rows", type=int, default=150_000)
     parser.add_argument("--seeds", default="1")
     parser.add_argument("--difficulties", default="150,500,850")
@@ -162,15 +200,18 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="print every column, not the best five")
     arguments = parser.parse_args()
     wrong = []
-    print("seed difficulty  tree  precision  graph  precision  delayed labels  best columns alone")
+    judge = judge_rides if arguments.rides else judge_one
+    more = "" if arguments.rides else "  graph  precision  delayed labels"
+    print(f"seed difficulty  tree  precision{more}  best columns alone")
     for seed in map(int, arguments.seeds.split(",")):
         before = 1.0
         for difficulty in sorted(map(int, arguments.difficulties.split(","))):
-            found = judge_one(arguments.build, arguments.rows, seed, difficulty)
+            found = judge(arguments.build, arguments.rows, seed, difficulty)
             ranked = sorted(found["singles"].items(), key=lambda item: -item[1])
             shown = ranked if arguments.all else ranked[:5]
-            print(f"{seed:4} {difficulty:10} {found['tree']:.3f} {found['precision']:9.3f} "
-                  f"{found['graph']:7.3f} {found['graph_precision']:9.3f} {found['delayed']:10.3f}"
+            more = "" if arguments.rides else (
+                f" {found['graph']:7.3f} {found['graph_precision']:9.3f} {found['delayed']:10.3f}")
+            print(f"{seed:4} {difficulty:10} {found['tree']:.3f} {found['precision']:9.3f}{more}"
                   "         " + ", ".join(f"{name} {area:.3f}" for name, area in shown), flush=True)
             if difficulty == 500 and ranked[0][1] >= MOST_ALONE:
                 wrong.append(f"seed {seed}: {ranked[0][0]} alone has {ranked[0][1]:.3f}")

@@ -14,8 +14,8 @@
 #include "datagen/run/bucket.h"
 #include "datagen/run/folder.h"
 #include "exit_status.h"
+#include "platform/stop_signals.h"
 #include "progress_display.h"
-#include "stop_signals.h"
 
 namespace reveza::fraudgen {
 namespace {
@@ -58,7 +58,7 @@ void PrintLines(const CheckResult& result, bool quiet) {
 }
 
 int CheckPlace(const RunArguments& arguments, const std::shared_ptr<datagen::Destination>& place,
-               StopSignals& signals) {
+               platform::StopSignals& signals) {
   const auto result = [&] {
     const Moments checking(arguments.quiet, "looking at every row");
     return datagen::check::CheckData(place, [&](uint64_t) { return signals.Came() == 0; });
@@ -80,7 +80,7 @@ int CheckBucket(const RunArguments& arguments, const std::string& url) {
   const auto address =
       datagen::ParseStoreAddress(url, arguments.store, datagen::ProcessEnvironment);
   if (!address) return Say(address.error());
-  StopSignals signals;
+  platform::StopSignals signals;
   // Ends what it began on every way out of here.
   const auto session = datagen::StoreSession::Begin(*address);
   if (!session) return Say(session.error());
@@ -96,7 +96,7 @@ int CheckData(const RunArguments& arguments, const std::string& place) {
   if (!(arguments.store == datagen::StoreFlags())) {
     return Say(kUsage, "--s3-... and --minio-... are for s3://bucket/prefix");
   }
-  StopSignals signals;
+  platform::StopSignals signals;
   return CheckPlace(arguments, std::make_shared<datagen::Folder>(place), signals);
 }
 

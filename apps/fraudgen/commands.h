@@ -29,7 +29,7 @@ struct StreamArguments {
   std::string target;
   std::string rate;
   std::string pace;
-  std::optional<uint64_t> max_events;
+  std::optional<int64_t> max_events;
   bool pretty = false;
   std::string key = "customer";  // whose events stay in order: customer, event or none
   std::string kafka_server = "localhost:9092";
@@ -37,8 +37,9 @@ struct StreamArguments {
   std::vector<std::string> kafka_options;  // name=value
   std::string webhook_url;
   std::string webhook_method = "POST";
-  uint64_t webhook_batch = 1;
+  int64_t webhook_batch = 1;
   std::vector<std::string> webhook_headers;  // "Name: value"
+  std::string defects_key;                   // a file for the answer key of --defects
   bool says_how_much = false;                // rows or a size, in the settings
 };
 

@@ -27,8 +27,8 @@
 #include "datagen/run/folder.h"
 #include "exit_status.h"
 #include "platform/runtime_paths.h"
+#include "platform/stop_signals.h"
 #include "progress_display.h"
-#include "stop_signals.h"
 #include "text.h"
 
 namespace reveza::fraudgen {
@@ -127,7 +127,7 @@ int Make(const RunArguments& arguments, uint64_t rows) {
 
 int Check(const RunArguments& arguments) {
   Tell(fmt::format("$ fraudgen check {}", kData));
-  StopSignals signals;
+  platform::StopSignals signals;
   const auto result = [&] {
     const Moments checking(arguments.quiet, "looking at every row");
     return datagen::check::CheckData(std::make_shared<datagen::Folder>(kData),

@@ -1,4 +1,4 @@
-// How `fraudgen` ends. docs/errors.md has the same table.
+// How `fraudgen` ends, and what it says then. docs/errors.md has the table.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,47 +7,21 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 
 namespace reveza::fraudgen {
 
-enum ExitStatus : int {
-  kDone = 0,
-  kFailed = 1,         // something of ours went wrong
-  kFindings = 1,       // `fraudgen check` found something wrong
-  kUsage = 2,          // the command line is wrong
-  kUnreadable = 2,     // there is no data set to check
-  kConfiguration = 3,  // the configuration file is wrong or cannot be read
-  kPermission = 5,     // the folder cannot be written to
-  kOutput = 12,        // a file cannot be written for another reason
-  kOtherData = 15,     // the folder holds data that was made otherwise
-  kNoRoom = 16,        // the disk is full
-  kInterrupted = 130,  // Ctrl-C; SIGTERM gives 143
-  kTerminated = 143,
-};
+inline constexpr ExitStatus kFindings{1};       // `fraudgen check` found something wrong
+inline constexpr ExitStatus kUnreadable{2};     // there is no data set to check
+inline constexpr ExitStatus kConfiguration{3};  // the configuration file is wrong or cannot be read
+
+// To standard error, as it is; that nobody can be told ends nothing.
+inline void Remark(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 // One line on standard error; who cannot be told still gets the status.
 inline int Say(ExitStatus status, const std::string& message) {
-  std::fputs(fmt::format("fraudgen: {}\n", message).c_str(), stderr);
+  Remark(fmt::format("fraudgen: {}\n", message));
   return status;
-}
-
-inline ExitStatus StatusOf(Error::Code code) {
-  switch (code) {
-    case Error::Code::kInvalidArgument:
-      return kUsage;
-    case Error::Code::kNotFound:
-    case Error::Code::kUnavailable:
-      return kOutput;
-    case Error::Code::kPermission:
-      return kPermission;
-    case Error::Code::kIncompatible:
-      return kOtherData;
-    case Error::Code::kExhausted:
-      return kNoRoom;
-    case Error::Code::kInternal:
-      return kFailed;
-  }
-  return kFailed;
 }
 
 inline int Say(const Error& error) { return Say(StatusOf(error.code), error.message); }

@@ -98,12 +98,26 @@ TEST_F(FraudgenTest, FlagsThatDoNotGoTogether) {
   ExpectError("--rows 5 --size 1GB", kUsage, "leave one of them");
   ExpectError("--format csv --nested", kUsage, "--nested is for --format parquet or arrow");
   ExpectError("--model classic --difficulty hard", kUsage, "--difficulty is for --model coherent");
+  ExpectError("--fraud-rate 0.6 --rows 5", kUsage,
+              "a fraud_rate above 0.5 is for the classic model");
   ExpectError("--no-profiles", kUsage, "--no-profiles is for --model classic");
   ExpectError("--output - --json --rows 5", kUsage, "leave one");
   ExpectError("--table customers --rows 5", kUsage, "--table is for --output -");
   ExpectError("--output - --table riders --rows 5", kUsage, "it is one of customers, accounts");
   ExpectError("--threads 0 --rows 5", kUsage, "write a number from 1 to");
-  ExpectError("--threads some --rows 5", kUsage, "--workers = some");
+  ExpectError("--threads some --rows 5", kUsage, "--workers = some; write a whole number");
+  ExpectError("--output - --shard 1/2 --rows 5", kUsage, "--shard is for files");
+  ExpectError("sample plan", kUsage, "'plan' is a second command; write one");
+}
+
+TEST_F(FraudgenTest, OptionsThatWouldChangeNothing) {
+  ExpectError("--size \"$NOT_SET\"", kUsage, "--size: its value is empty; write one, or leave it");
+  ExpectError("--rows 5 --output \"\"", kUsage, "--output: its value is empty");
+  ExpectError("report x --language \"\"", kUsage, "--language: its value is empty");
+  ExpectError("check data --seed 2", kUsage, "--seed changes nothing in a check");
+  ExpectError("check data --output x", kUsage, "--output changes nothing in a check");
+  ExpectError("report data --config my.toml", kUsage, "--config changes nothing in a report");
+  EXPECT_FALSE(Exists("output"));
 }
 
 TEST_F(FraudgenTest, FoldersThatCannotBe) {
@@ -129,6 +143,8 @@ TEST_F(FraudgenTest, FoldersThatCannotBeWrittenTo) {
   place_.Write("file", "text");
   ExpectError("--rows 5 --output file", kUsage, "name a folder");
   ExpectError("--rows 5 --output file/below", kUsage, "name a folder");
+  ExpectError("--rows 5 --output s3:/bucket/x", kUsage,
+              "is no place to write to; name a folder, s3");
   if (geteuid() != 0) {
     std::filesystem::create_directory(place_ / "locked");
     std::filesystem::permissions(
@@ -170,6 +186,11 @@ TEST_F(FraudgenTest, AFullDiskSaysSoAndTheSameCommandGoesOn) {
   const Ran again = Fraudgen(command + "data");
   ASSERT_EQ(again.status, kDone) << again.output;
   EXPECT_EQ(Contents("data"), Contents("whole"));
+}
+
+TEST_F(FraudgenTest, AFileBeyondTheLimitOfTheUserSaysSo) {
+  ExpectError("--rows 5 --output data", kNoRoom, "File too large; make room", "ulimit -f 100 &&");
+  EXPECT_EQ(Fraudgen("--rows 5 --output data --quiet"), (Ran{kDone, ""}));
 }
 
 TEST_F(FraudgenTest, OtherDataInTheFolder) {
@@ -279,6 +300,19 @@ TEST_F(FraudgenTest, PlanSaysWhatWouldBeWritten) {
   EXPECT_FALSE(Exists("output"));
 }
 
+TEST_F(FraudgenTest, PlanAsJsonIsForPrograms) {
+  const std::string plan = "plan --model classic --rows 3000 --customers 10 --json";
+  const Ran ran = Fraudgen(plan + " --shard 2/3");
+  ASSERT_EQ(ran.status, kDone) << ran.output;
+  const auto all = nlohmann::json::parse(ran.output, nullptr, false);
+  ASSERT_TRUE(all.is_object()) << ran.output;
+  EXPECT_EQ(all["tables"]["transactions"]["rows"], 3000);
+  EXPECT_EQ(all["shard"], "2/3");
+  EXPECT_EQ(all["files"], 3);
+  EXPECT_EQ(all["files_of_shard"], 0);
+  EXPECT_GT(all["bytes"], 0);
+}
+
 TEST_F(FraudgenTest, SampleShowsTenRowsOfEachTable) {
   const Ran sample = Fraudgen("sample --model classic --type all");
   ASSERT_EQ(sample.status, kDone) << sample.output;
@@ -286,6 +320,11 @@ TEST_F(FraudgenTest, SampleShowsTenRowsOfEachTable) {
     EXPECT_NE(sample.output.find(table), std::string::npos) << table;
   }
   EXPECT_EQ(std::ranges::count(sample.output, '\n'), 5 * 12 + 4);
+}
+
+TEST_F(FraudgenTest, AConfigurationThatIsNoFileIsSaid) {
+  ExpectError("config --config none.toml", kConfiguration, "cannot read the configuration");
+  ExpectError("config --config .", kConfiguration, "the configuration . is a folder; name a file");
 }
 
 TEST_F(FraudgenTest, ConfigCanBeGivenBack) {

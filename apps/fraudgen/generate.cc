@@ -20,8 +20,8 @@
 #include "datagen/run/runner.h"
 #include "exit_status.h"
 #include "models.h"
+#include "platform/stop_signals.h"
 #include "progress_display.h"
-#include "stop_signals.h"
 #include "text.h"
 
 namespace reveza::fraudgen {
@@ -33,34 +33,30 @@ using datagen::RunResult;
 using Clock = std::chrono::steady_clock;
 
 int Stopped(int signal, const RunArguments& arguments, const char* what) {
-  if (!arguments.quiet) fmt::print(stderr, "fraudgen: {}\n", what);
+  if (!arguments.quiet) Remark(fmt::format("fraudgen: {}\n", what));
   return signal == SIGTERM ? kTerminated : kInterrupted;
 }
 
 constexpr const char* kGoOn =
     "stopped; what is finished stays, the same command goes on from there";
 
-// A model and its files, once the count of rows is known.
-struct Prepared {
-  uint64_t rows = 0;
-  datagen::Settings settings;  // with rows, whatever was asked for
-  std::unique_ptr<datagen::Model> model;
+// A model and its files.
+struct Prepared : PreparedModel {
   std::optional<Plan> plan;
 };
 
-Result<Prepared> Prepare(const RunArguments& arguments, StopSignals& signals) {
-  Prepared prepared;
-  {
-    const Moments finding(arguments.quiet || arguments.settings.rows.has_value(),
-                          "finding out how large a row is");
-    const auto rows = RowsOf(arguments.settings, [&] { return signals.Came() == 0; });
-    if (!rows) return std::unexpected(rows.error());
-    prepared.rows = *rows;
-    prepared.settings = arguments.settings.Resolved(*rows);
-  }
-  auto model = MakeModel(prepared.settings, prepared.rows);
+Result<Prepared> Prepare(const RunArguments& arguments, platform::StopSignals& signals) {
+  const datagen::Settings& settings = arguments.settings;
+  auto model = [&] {
+    Moments finding(arguments.quiet || settings.rows.has_value(),
+                    settings.Growing() ? "counting rows" : "finding out how large a row is");
+    return PrepareModel(settings, arguments.threads, [&](uint64_t done, uint64_t all) {
+      finding.Show(done, all);
+      return signals.Came() == 0;
+    });
+  }();
   if (!model) return std::unexpected(model.error());
-  prepared.model = *std::move(model);
+  Prepared prepared{*std::move(model), std::nullopt};
   auto plan = Plan::Make(*prepared.model, prepared.settings.format, prepared.settings.FileRows(),
                          arguments.shard, prepared.settings.Partition());
   if (!plan) return std::unexpected(plan.error());
@@ -126,7 +122,7 @@ std::string Summary(const RunArguments& arguments, const std::string& place,
 }
 
 int GenerateInto(datagen::Destination& destination, const RunArguments& arguments,
-                 StopSignals& signals) {
+                 platform::StopSignals& signals) {
   if (auto ready = destination.Prepare(); !ready) return Say(ready.error());
   const auto prepared = Prepare(arguments, signals);
   if (!prepared) {
@@ -163,7 +159,7 @@ int GenerateInto(datagen::Destination& destination, const RunArguments& argument
 }
 
 int GenerateFolder(const RunArguments& arguments) {
-  StopSignals signals;
+  platform::StopSignals signals;
   datagen::Folder folder(arguments.output);
   return GenerateInto(folder, arguments, signals);
 }
@@ -175,7 +171,7 @@ int GenerateBucket(const RunArguments& arguments) {
   if (arguments.date_partition) {
     address->prefix = datagen::PrefixOfDay(address->prefix, arguments.settings.End());
   }
-  StopSignals signals;
+  platform::StopSignals signals;
   // Ends what it began on every way out of here.
   const auto session = datagen::StoreSession::Begin(*address);
   if (!session) return Say(session.error());
@@ -202,6 +198,9 @@ int GenerateStream(const RunArguments& arguments) {
   if (!arguments.settings.partition.empty()) {
     return Say(kUsage, "--partition makes folders, and --output - has none; leave one");
   }
+  if (arguments.shard.count > 1) {
+    return Say(kUsage, "--shard is for files, and --output - is one table, whole; leave one");
+  }
   if (arguments.json) {
     return Say(kUsage, "--json and --output - would both write to standard output; leave one");
   }
@@ -210,7 +209,7 @@ int GenerateStream(const RunArguments& arguments) {
                "a terminal cannot show this format; send it to a file or a program, or "
                "write --format csv");
   }
-  StopSignals signals;
+  platform::StopSignals signals;
   const auto prepared = Prepare(arguments, signals);
   if (!prepared) {
     if (const int signal = signals.Came()) return Stopped(signal, arguments, "stopped");
@@ -223,12 +222,15 @@ int GenerateStream(const RunArguments& arguments) {
   datagen::TableOptions options = prepared->settings.Options();
   options.created_by = CreatedBy();
   datagen::StdoutSink sink;
-  ProgressDisplay display(arguments.quiet, prepared->plan->rows());
-  const auto written = datagen::WriteOneFile(*prepared->model, *prepared->plan, *table, options,
-                                             sink, [&](const datagen::OneFileProgress& now) {
-                                               display.Show(now.rows, now.rows, now.bytes);
-                                               return signals.Came() == 0;
-                                             });
+  // Its line is gone before anything else is said.
+  const auto written = [&] {
+    ProgressDisplay display(arguments.quiet, prepared->plan->rows());
+    return datagen::WriteOneFile(*prepared->model, *prepared->plan, *table, options, sink,
+                                 [&](const datagen::OneFileProgress& now) {
+                                   display.Show(now.rows, now.rows, now.bytes);
+                                   return signals.Came() == 0;
+                                 });
+  }();
   if (const int signal = signals.Came()) return Stopped(signal, arguments, "stopped");
   // Whoever reads has enough: `fraudgen ... | head`.
   if (!written && sink.reader_gone()) return kDone;
@@ -247,7 +249,9 @@ int Generate(const RunArguments& arguments) {
   if (!(arguments.store == datagen::StoreFlags())) {
     return Say(kUsage, "--s3-... and --minio-... are for --output s3://bucket/prefix");
   }
-  if (arguments.output.contains("://")) {
+  // With a slash too few it would be a folder of that name.
+  if (arguments.output.contains("://") || arguments.output.starts_with("s3:/") ||
+      arguments.output.starts_with("minio:/")) {
     return Say(kUsage,
                fmt::format("'{}' is no place to write to; name a folder, s3://bucket/prefix "
                            "or minio://bucket/prefix",

@@ -4,17 +4,26 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <functional>
 #include <map>
+#include <new>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "base/nearest.h"
 #include "commands.h"
 #include "exit_status.h"
+#include "platform/standard_output.h"
+#include "platform/text_file.h"
+#include "typed_options.h"
 
 namespace reveza::fraudgen {
 namespace {
@@ -69,7 +78,8 @@ void AddSettings(CLI::App& app, Typed& typed) {
       app.add_option(name, value, std::string(info.meaning))->type_name("VALUE");
     } else if (info.key == "profiles") {
       app.add_flag_callback(
-          "--no-profiles", [&value] { value = "false"; }, "customers without behavioural profiles");
+          "--no-profiles", [&value] { value = "false"; },
+          "customers without behavioural profiles (classic)");
     } else {
       app.add_flag_callback(name, [&value] { value = "true"; }, std::string(info.meaning));
     }
@@ -103,6 +113,10 @@ void AddStream(CLI::App& command, StreamArguments& stream) {
       ->type_name("PACE");
   command.add_option("-n,--max-events", stream.max_events, "no more than so many")->type_name("N");
   command.add_flag("--pretty", stream.pretty, "stdout: each event over many lines");
+  command
+      .add_option("--defects-key", stream.defects_key,
+                  "with --defects: the file for what is wrong with which event")
+      ->type_name("FILE");
   command
       .add_option("--kafka-server", stream.kafka_server,
                   "kafka: host:port of some of its servers, with commas; else localhost:9092")
@@ -160,7 +174,7 @@ void AddAll(CLI::App& app, Typed& typed) {
   app.add_option("--config", typed.config, "a file of settings; see `fraudgen config`")
       ->type_name("FILE");
   app.add_flag("-q,--quiet", typed.quiet, "say nothing but errors");
-  app.add_flag("--json", typed.json, "the summary as JSON");
+  app.add_flag("--json", typed.json, "the summary, a plan or a check as JSON");
   app.add_subcommand("plan", "Say what would be written: files, rows, bytes, time");
   app.add_subcommand("sample", "Show ten rows of each table");
   app.add_subcommand("config", "Show all settings as a file for --config");
@@ -176,8 +190,11 @@ void AddAll(CLI::App& app, Typed& typed) {
   app.add_subcommand("demo", "See a data set made, checked, asked and drawn, in fifteen seconds");
   for (CLI::App* command : app.get_subcommands({})) {
     command->fallthrough();
-    command->footer(command->get_name() == "report" || command->get_name() == "demo"
+    const std::string name = command->get_name();
+    command->footer(name == "report" || name == "demo"
                         ? "-o FILE says where the page goes: report.html unless given"
+                    : name == "check"
+                        ? "It takes --json, --quiet and the --s3-... of fraudgen --help"
                         : "It takes the options of fraudgen; see fraudgen --help");
   }
   app.require_subcommand(0, 1);
@@ -197,7 +214,16 @@ std::string Proposal(const CLI::App& app, const std::string& word) {
 
 int SayParseError(const CLI::App& app, const CLI::ParseError& error) {
   const auto words = app.remaining(true);
-  if (words.empty()) return Say(kUsage, fmt::format("{}; see fraudgen --help", error.what()));
+  if (words.empty()) {
+    // All that is converted here are counts.
+    const bool count = dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;
+    return Say(kUsage, fmt::format("{}{}; see fraudgen --help", error.what(),
+                                   count ? "; write a whole number" : ""));
+  }
+  for (const CLI::App* other : app.get_subcommands({})) {
+    if (other->get_name() != words.front()) continue;
+    return Say(kUsage, fmt::format("'{}' is a second command; write one", words.front()));
+  }
   const bool option = words.front().starts_with('-');
   return Say(kUsage,
              fmt::format("unknown {} '{}'{}; see fraudgen --help", option ? "option" : "command",
@@ -209,14 +235,17 @@ std::optional<int> ReadSettings(const Typed& typed, datagen::Settings& settings,
                                 bool& says_how_much) {
   Configuration configuration;
   if (!typed.config.empty()) {
-    std::ifstream file(typed.config, std::ios::binary);
-    const std::string text(std::istreambuf_iterator<char>(file), {});
-    if (!file.is_open() || file.bad()) {
-      return Say(kConfiguration, fmt::format("cannot read the configuration {}; `fraudgen config > "
-                                             "{}` writes one",
-                                             typed.config, typed.config));
+    const auto text = platform::ReadText(typed.config);
+    if (!text) {
+      std::error_code unknown;
+      const bool folder = std::filesystem::is_directory(typed.config, unknown);
+      return Say(kConfiguration,
+                 folder ? fmt::format("the configuration {} is a folder; name a file", typed.config)
+                        : fmt::format("cannot read the configuration {0}; `fraudgen config > {0}` "
+                                      "writes one",
+                                      typed.config));
     }
-    if (auto added = configuration.AddText(text, typed.config); !added) {
+    if (auto added = configuration.AddText(*text, typed.config); !added) {
       return Say(kConfiguration, added.error().message);
     }
   }
@@ -233,6 +262,7 @@ std::optional<int> ReadSettings(const Typed& typed, datagen::Settings& settings,
 }
 
 int Dispatch(const CLI::App& app, const Typed& typed) {
+  if (auto checked = CheckTyped(app); !checked) return Say(checked.error());
   if (app.got_subcommand("version")) return ShowVersion();
   if (app.got_subcommand("schema")) return ShowSchema();
   RunArguments arguments;
@@ -270,6 +300,27 @@ int Dispatch(const CLI::App& app, const Typed& typed) {
   return Generate(arguments);
 }
 
+// What was printed must arrive; a command that failed has said why already.
+int Flushed(int status) {
+  const auto flushed = platform::FlushStandardOutput();
+  return flushed || status != kDone ? status : Say(flushed.error());
+}
+
+// Our own code returns its errors; libraries throw some.
+int Guarded(const std::function<int()>& command) {
+  try {
+    return Flushed(command());
+  } catch (const std::bad_alloc&) {
+    return Say(kNoRoom, "not enough memory; take fewer --threads");
+  } catch (const std::system_error& error) {
+    // So printing says that it failed.
+    if (std::ferror(stdout) != 0) return Say(platform::StandardOutputError(error.code().value()));
+    return Say(kFailed, error.what());
+  } catch (const std::exception& error) {
+    return Say(kFailed, error.what());
+  }
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("Made-up Brazilian bank and ride data with labelled fraud, as fast as the disk.",
                "fraudgen");
@@ -280,13 +331,23 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
+    if (error.get_exit_code() == 0) {
+      std::ostringstream shown;
+      app.exit(error, shown);
+      const auto written = platform::WriteStandardOutput(shown.str());
+      return written ? Flushed(kDone) : Say(written.error());
+    }
     return SayParseError(app, error);
   }
-  return Dispatch(app, typed);
+  return Guarded([&] { return Dispatch(app, typed); });
 }
 
 }  // namespace
 }  // namespace reveza::fraudgen
 
-int main(int argc, char** argv) { return reveza::fraudgen::Main(argc, argv); }
+int main(int argc, char** argv) {
+  reveza::platform::HoldStandardPlaces();
+  // A file beyond the limit of this user is told by the write.
+  std::signal(SIGXFSZ, SIG_IGN);
+  return reveza::fraudgen::Main(argc, argv);
+}

@@ -2,7 +2,13 @@
 
 #include <malloc.h>
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "datagen/classic/classic_model.h"
 #include "datagen/coherent/coherent_model.h"
@@ -54,11 +60,14 @@ datagen::coherent::Parameters CoherentParameters(const Settings& settings, uint6
   parameters.first_day = DaysOf(settings.Start());
   parameters.last_day = DaysOf(settings.End());
   parameters.frauds = settings.fraud_rate;
+  parameters.frauds_of_pix = settings.real_frauds;
   parameters.identities =
       settings.safe_identities ? datagen::Identities::kSafe : datagen::Identities::kValid;
   parameters.difficulty = settings.difficulty;
   return parameters;
 }
+
+}  // namespace
 
 Result<std::unique_ptr<datagen::Model>> MakeSoundModel(const Settings& settings, uint64_t rows) {
   if (settings.model == "coherent") {
@@ -67,42 +76,97 @@ Result<std::unique_ptr<datagen::Model>> MakeSoundModel(const Settings& settings,
   return datagen::classic::ClassicModel::Make(ClassicOptions(settings, rows));
 }
 
+datagen::DefectOptions DefectsOf(const Settings& settings) {
+  const bool columnar =
+      settings.format == datagen::Format::kParquet || settings.format == datagen::Format::kArrow;
+  return {.seed = settings.seed, .rates = settings.defects, .numbers_as_text = !columnar};
+}
+
+namespace {
+
+// What is asked for beside the model's own rows.
+std::unique_ptr<datagen::Model> WithAdded(const Settings& settings,
+                                          std::unique_ptr<datagen::Model> model) {
+  if (settings.graph && settings.model == "coherent") {
+    model = std::make_unique<datagen::GraphModel>(std::move(model));
+  }
+  if (!settings.defects.Any()) return model;
+  return std::make_unique<datagen::DefectiveModel>(std::move(model), DefectsOf(settings));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<datagen::Model>> MakeModel(const Settings& settings, uint64_t rows) {
   auto model = MakeSoundModel(settings, rows);
-  if (model && settings.graph && settings.model == "coherent") {
-    model = std::make_unique<datagen::GraphModel>(*std::move(model));
-  }
-  if (!model || !settings.defects.Any()) return model;
-  const bool columnar =
-      settings.format == datagen::Format::kParquet || settings.format == datagen::Format::kArrow;
-  return std::make_unique<datagen::DefectiveModel>(
-      *std::move(model),
-      datagen::DefectOptions{
-          .seed = settings.seed, .rates = settings.defects, .numbers_as_text = !columnar});
+  if (!model) return model;
+  return WithAdded(settings, *std::move(model));
 }
 
-Result<uint64_t> RowsOf(const Settings& settings, const std::function<bool()>& on_batch) {
-  if (settings.rows) return *settings.rows;
-  if (settings.Growing()) {
-    const auto model = MakeSoundModel(settings, 0);
-    if (!model) return std::unexpected(model.error());
-    uint64_t count = 0;
-    for (uint64_t block = 0; block < (*model)->blocks(); ++block) {
-      if (!on_batch()) return Fail(Error::Code::kUnavailable, "stopped");
-      count += (*model)->RowsOf(datagen::coherent::kTransactions, block);
+Result<uint64_t> CountRows(const datagen::Model& model, int threads,
+                           const OnPreparing& on_preparing) {
+  constexpr std::chrono::milliseconds kLook(50);
+  const uint64_t blocks = model.blocks();
+  std::atomic<uint64_t> next = 0;
+  std::atomic<uint64_t> rows = 0;
+  std::mutex mutex;
+  std::condition_variable changed;
+  uint64_t done = 0;
+  const auto count = [&] {
+    for (uint64_t block = next++; block < blocks; block = next++) {
+      rows += model.RowsOf(datagen::coherent::kTransactions, block);
+      const std::scoped_lock lock(mutex);
+      ++done;
+      changed.notify_one();
     }
-    return count;
+  };
+  std::vector<std::jthread> workers;
+  for (int i = 0; i < threads && static_cast<uint64_t>(i) < blocks; ++i)
+    workers.emplace_back(count);
+  for (;;) {
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, kLook, [&] { return done == blocks; });
+    const uint64_t now = done;
+    lock.unlock();
+    if (now == blocks) return rows;
+    if (on_preparing(now, blocks)) continue;
+    next = blocks;
+    return Fail(Error::Code::kUnavailable, "stopped");
   }
-  auto rows = datagen::RowsForSize(
-      settings.size.value_or(Settings::kDefaultSize),
-      [&](uint64_t count) { return MakeModel(settings, count); }, settings.Options(),
-      settings.FileRows(), on_batch, settings.Partition());
-  // What trying has left would stay beside what the threads need.
+}
+
+Result<uint64_t> RowsOf(const Settings& settings, const OnPreparing& on_preparing) {
+  if (settings.rows) return *settings.rows;
+  Result<uint64_t> rows = 0;
+  // In a thread that ends: the next ones use its memory again, instead of memory beside it.
+  std::jthread([&] {
+    rows = datagen::RowsForSize(
+        settings.size.value_or(Settings::kDefaultSize),
+        [&](uint64_t count) { return MakeModel(settings, count); }, settings.Options(),
+        settings.FileRows(), [&] { return on_preparing(0, 0); }, settings.Partition());
+  }).join();
   datagen::ReleaseWriterMemory();
   malloc_trim(0);
   return rows;
+}
+
+Result<PreparedModel> PrepareModel(const Settings& settings, int threads,
+                                   const OnPreparing& on_preparing) {
+  PreparedModel prepared;
+  if (!settings.Growing()) {
+    const auto rows = RowsOf(settings, on_preparing);
+    if (!rows) return std::unexpected(rows.error());
+    prepared.rows = *rows;
+  }
+  auto model = MakeSoundModel(settings, prepared.rows);
+  if (!model) return std::unexpected(model.error());
+  if (settings.Growing()) {
+    const auto rows = CountRows(**model, threads, on_preparing);
+    if (!rows) return std::unexpected(rows.error());
+    prepared.rows = *rows;
+  }
+  prepared.settings = settings.Resolved(prepared.rows);
+  prepared.model = WithAdded(prepared.settings, *std::move(model));
+  return prepared;
 }
 
 datagen::MadeBy MadeByOf(const Settings& settings) {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "exit_status.h"
 #include "text.h"
 
 namespace reveza::fraudgen {
@@ -44,7 +45,7 @@ ProgressDisplay::ProgressDisplay(bool quiet, uint64_t all_rows)
       next_(terminal_ ? begin_ : begin_ + kElsewhere) {}
 
 ProgressDisplay::~ProgressDisplay() {
-  if (shown_ && terminal_) fmt::print(stderr, "{}", kClear);
+  if (shown_ && terminal_) Remark(std::string(kClear));
 }
 
 void ProgressDisplay::Show(uint64_t rows, uint64_t rows_made, Bytes bytes_made) {
@@ -58,22 +59,28 @@ void ProgressDisplay::Show(uint64_t rows, uint64_t rows_made, Bytes bytes_made) 
                       .elapsed = now - begin_,
                       .memory = ResidentMemory()};
   if (terminal_) {
-    fmt::print(stderr, "{}{}", kClear, ProgressBar(moment, Columns()));
+    Remark(fmt::format("{}{}", kClear, ProgressBar(moment, Columns())));
     std::fflush(stderr);
   } else {
-    fmt::print(stderr, "{}\n", ProgressText(moment));
+    Remark(fmt::format("{}\n", ProgressText(moment)));
   }
   shown_ = true;
 }
 
-Moments::Moments(bool quiet, std::string_view what) : shown_(!quiet && IsTerminal()) {
+Moments::Moments(bool quiet, std::string_view what) : shown_(!quiet && IsTerminal()), what_(what) {
   if (!shown_) return;
-  fmt::print(stderr, "{} ...", what);
+  Remark(fmt::format("{} ...", what_));
+  std::fflush(stderr);
+}
+
+void Moments::Show(uint64_t done, uint64_t all) {
+  if (!shown_ || all == 0) return;
+  Remark(fmt::format("{}{} ... {} %", kClear, what_, 100 * done / all));
   std::fflush(stderr);
 }
 
 Moments::~Moments() {
-  if (shown_) fmt::print(stderr, "{}", kClear);
+  if (shown_) Remark(std::string(kClear));
 }
 
 }  // namespace reveza::fraudgen

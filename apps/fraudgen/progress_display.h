@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/bytes.h"
@@ -40,8 +41,12 @@ class Moments {
   Moments(const Moments&) = delete;
   Moments& operator=(const Moments&) = delete;
 
+  // So much of it is done, where anybody knows how much it is (`all` not 0).
+  void Show(uint64_t done, uint64_t all);
+
  private:
   bool shown_;
+  std::string what_;
 };
 
 }  // namespace reveza::fraudgen

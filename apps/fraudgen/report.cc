@@ -15,8 +15,8 @@
 #include "datagen/report/island.h"
 #include "datagen/report/page.h"
 #include "exit_status.h"
+#include "platform/stop_signals.h"
 #include "progress_display.h"
-#include "stop_signals.h"
 #include "text.h"
 
 namespace reveza::fraudgen {
@@ -75,7 +75,7 @@ int WriteReport(const RunArguments& arguments, const std::string& folder,
   }
   auto sink = OpenOutput(arguments.output);
   if (!sink) return Say(sink.error());
-  StopSignals signals;
+  platform::StopSignals signals;
   const auto facts = [&] {
     const Moments reading(arguments.quiet, "looking at every row");
     return datagen::report::CollectFacts(folder, [&](uint64_t) { return signals.Came() == 0; });

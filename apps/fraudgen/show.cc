@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/units.h"
@@ -29,43 +30,69 @@ constexpr std::size_t kSampleRows = 10;
 // Customers are as many as suit the rows; for a look this many are enough.
 constexpr uint64_t kRowsToSampleFrom = 100'000;
 
-bool GoOn() { return true; }
-
 std::string TimeText(double seconds) {
   return FormatDuration(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000)));
+}
+
+std::string JsonPlan(const RunArguments& arguments, const datagen::Model& model,
+                     const datagen::Plan& plan, const datagen::SizeEstimate& estimate,
+                     double seconds) {
+  nlohmann::ordered_json all = {
+      {"output", arguments.output},
+      {"format", datagen::NameOf(arguments.settings.format)},
+      {"bytes", estimate.bytes},
+      {"files", plan.all_files()},
+      {"blocks", plan.all_blocks()},
+      {"shard", fmt::format("{}/{}", arguments.shard.index, arguments.shard.count)},
+      {"files_of_shard", plan.files()},
+      {"seconds", seconds},
+      {"tables", nlohmann::ordered_json::object()}};
+  for (const datagen::Table* each : model.tables()) {
+    const datagen::TableSize& size = estimate.tables.at(each->name);
+    all["tables"][std::string(each->name)] = {
+        {"files", size.files}, {"rows", size.rows}, {"bytes", size.bytes}};
+  }
+  return all.dump(2);
 }
 
 }  // namespace
 
 int ShowPlan(const RunArguments& arguments) {
   const datagen::Settings& settings = arguments.settings;
-  const Moments finding(arguments.quiet, "making one block to find out");
-  const auto rows = RowsOf(settings, GoOn);
-  if (!rows) return Say(rows.error());
-  const auto model = MakeModel(settings, *rows);
-  if (!model) return Say(model.error());
-  const auto plan = datagen::Plan::Make(**model, settings.format, settings.FileRows(),
+  Moments finding(arguments.quiet,
+                  settings.Growing() ? "counting rows" : "making one block to find out");
+  const auto prepared = PrepareModel(settings, arguments.threads, [&](uint64_t done, uint64_t all) {
+    finding.Show(done, all);
+    return true;
+  });
+  if (!prepared) return Say(prepared.error());
+  const datagen::Model& model = *prepared->model;
+  const auto plan = datagen::Plan::Make(model, settings.format, settings.FileRows(),
                                         arguments.shard, settings.Partition());
   if (!plan) return Say(plan.error());
   const auto begin = Clock::now();
-  const auto estimate = datagen::EstimateSize(**model, settings.Options(), settings.FileRows(),
-                                              GoOn, settings.Partition());
+  const auto estimate = datagen::EstimateSize(
+      model, settings.Options(), settings.FileRows(), [] { return true; }, settings.Partition());
   if (!estimate) return Say(estimate.error());
   const double block_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
 
-  TextTable table{.head = {"table", "files", "rows", "size"},
-                  .align = {Align::kLeft, Align::kRight, Align::kRight, Align::kRight}};
-  for (const datagen::Table* each : (*model)->tables()) {
-    const datagen::TableSize& size = estimate->tables.at(each->name);
-    table.rows.push_back({std::string(each->name), FormatCount(size.files), FormatCount(size.rows),
-                          FormatSize(size.bytes)});
-  }
   const auto busy = static_cast<uint64_t>(arguments.threads);
   const uint64_t rounds = (plan->blocks() + busy - 1) / busy;
   const double share = static_cast<double>(plan->blocks()) /
                        static_cast<double>(std::max<uint64_t>(1, plan->all_blocks()));
   const double seconds =
       plan->blocks() <= busy ? block_seconds : block_seconds * static_cast<double>(rounds);
+  if (arguments.json) {
+    fmt::print("{}\n", JsonPlan(arguments, model, *plan, *estimate, seconds));
+    return kDone;
+  }
+  TextTable table{.head = {"table", "files", "rows", "size"},
+                  .align = {Align::kLeft, Align::kRight, Align::kRight, Align::kRight}};
+  for (const datagen::Table* each : model.tables()) {
+    const datagen::TableSize& size = estimate->tables.at(each->name);
+    table.rows.push_back({std::string(each->name), FormatCount(size.files), FormatCount(size.rows),
+                          FormatSize(size.bytes)});
+  }
   fmt::print("{} as {}, about {} in {} files, {} block{}\n{}", arguments.output,
              datagen::NameOf(settings.format), FormatSize(estimate->bytes),
              FormatCount(plan->all_files()), FormatCount(plan->all_blocks()),

@@ -1,31 +1,42 @@
 // `fraudgen stream`: the timeline of a data set, event by event, to whoever listens.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "commands.h"
 #include "datagen/civil_time.h"
+#include "datagen/defects/row_defects.h"
+#include "datagen/output/stdout_sink.h"
+#include "datagen/schema_coherent.h"
 #include "datagen/stream/block_source.h"
+#include "datagen/stream/displaced_events.h"
+#include "datagen/stream/event_key_sink.h"
+#include "datagen/stream/event_spoiler.h"
 #include "datagen/stream/event_table.h"
 #include "datagen/stream/kafka/kafka_sink.h"
+#include "datagen/stream/merge.h"
 #include "datagen/stream/pipe_sink.h"
 #include "datagen/stream/real_clock.h"
 #include "datagen/stream/streamer.h"
 #include "datagen/stream/webhook/webhook_sink.h"
 #include "exit_status.h"
 #include "models.h"
+#include "platform/stop_signals.h"
 #include "progress_display.h"
-#include "stop_signals.h"
 #include "stream_plan.h"
 #include "text.h"
 
@@ -48,14 +59,15 @@ class StopBySignal final : public datagen::Stop {
   int signal() { return signals_.Came(); }
 
  private:
-  StopSignals signals_;
+  platform::StopSignals signals_;
 };
 
 // A model whose rows are a timeline, and its blocks.
 struct Timeline {
-  uint64_t rows = 0;
+  uint64_t rows = 0;  // where nobody counts them, about as many
   std::unique_ptr<datagen::Model> model;
   datagen::EventTable table;
+  std::unique_ptr<datagen::RowDefects> defects;  // null: all rows are sound
   std::unique_ptr<datagen::Turns> turns;
   std::vector<std::unique_ptr<datagen::EventSource>> sources;
 
@@ -64,20 +76,67 @@ struct Timeline {
     for (const auto& source : sources) all.push_back(source.get());
     return all;
   }
+  uint64_t events() const { return rows + (defects ? defects->duplicates() : 0); }
 };
+
+// The sound model, whose rows are broken on their way. Rows that follow from customers and days are
+// counted only where the breaking needs it: a stream begins at once.
+Result<PreparedModel> PrepareSound(const RunArguments& arguments, const StreamArguments& stream,
+                                   datagen::Stop& stop) {
+  datagen::Settings asked = arguments.settings;
+  if (!stream.says_how_much && !asked.Growing()) asked.rows = kDefaultRows;
+  const OnPreparing go_on = [&stop](uint64_t, uint64_t) { return !stop.Came(); };
+  PreparedModel prepared;
+  if (!asked.Growing()) {
+    const auto rows = RowsOf(asked, go_on);
+    if (!rows) return std::unexpected(rows.error());
+    prepared.rows = *rows;
+  }
+  prepared.settings = asked.Resolved(prepared.rows);
+  auto model = MakeSoundModel(prepared.settings, prepared.rows);
+  if (!model) return std::unexpected(model.error());
+  prepared.model = *std::move(model);
+  if (prepared.model->IsInOrder() && prepared.model->blocks() > kMostBlocks) {
+    return Fail(Error::Code::kInvalidArgument,
+                fmt::format("a stream of {} rows would keep too many customers in memory; ask for "
+                            "a shorter period and at most {} rows",
+                            FormatCount(prepared.rows), FormatCount(kMostRows)));
+  }
+  if (!asked.Growing()) return prepared;
+  if (!asked.defects.Any()) {
+    prepared.rows =
+        prepared.model->RowsOf(datagen::coherent::kTransactions, 0) * prepared.model->blocks();
+    return prepared;
+  }
+  const auto counted = CountRows(*prepared.model, arguments.threads, go_on);
+  if (!counted) return std::unexpected(counted.error());
+  prepared.rows = *counted;
+  return prepared;
+}
+
+Status AddSource(Timeline& timeline, const datagen::TableOptions& options,
+                 std::optional<uint64_t> first_row, datagen::BlockSource::MakeRows make) {
+  std::unique_ptr<datagen::EventSpoiler> spoiler;
+  if (timeline.defects) {
+    auto made = datagen::EventSpoiler::Make(options, *timeline.defects, first_row);
+    if (!made) return std::unexpected(made.error());
+    spoiler = *std::move(made);
+  }
+  auto writer = datagen::EventWriter::Make(options, timeline.table, std::move(spoiler));
+  if (!writer) return std::unexpected(writer.error());
+  timeline.sources.push_back(
+      std::make_unique<datagen::BlockSource>(std::move(make), *std::move(writer), *timeline.turns));
+  return {};
+}
 
 Result<Timeline> MakeTimeline(const RunArguments& arguments, const StreamArguments& stream,
                               datagen::EventKey key, datagen::Stop& stop) {
-  datagen::Settings asked = arguments.settings;
-  if (!stream.says_how_much) asked.rows = kDefaultRows;
-  const auto rows = RowsOf(asked, [&stop] { return !stop.Came(); });
-  if (!rows) return std::unexpected(rows.error());
-  const datagen::Settings settings = asked.Resolved(*rows);
-  auto model = MakeModel(settings, *rows);
-  if (!model) return std::unexpected(model.error());
+  auto prepared = PrepareSound(arguments, stream, stop);
+  if (!prepared) return std::unexpected(prepared.error());
+  const datagen::Settings& settings = prepared->settings;
   Timeline timeline;
-  timeline.rows = *rows;
-  timeline.model = *std::move(model);
+  timeline.rows = prepared->rows;
+  timeline.model = std::move(prepared->model);
   const auto tables = timeline.model->tables();
   const auto table = std::ranges::find(tables, MainTable(settings), &datagen::Table::name);
   if (table == tables.end()) {
@@ -88,33 +147,25 @@ Result<Timeline> MakeTimeline(const RunArguments& arguments, const StreamArgumen
   if (!event_table) return std::unexpected(event_table.error());
   timeline.table = *event_table;
   timeline.turns = std::make_unique<datagen::Turns>(arguments.threads);
-  const auto add = [&](datagen::BlockSource::MakeRows make) -> Status {
-    auto writer = datagen::EventWriter::Make(settings.Options(), timeline.table);
-    if (!writer) return std::unexpected(writer.error());
-    timeline.sources.push_back(std::make_unique<datagen::BlockSource>(
-        std::move(make), *std::move(writer), *timeline.turns));
-    return {};
-  };
   const datagen::Model& rows_of = *timeline.model;
   const datagen::Table* wanted = *table;
+  if (settings.defects.Any()) {
+    timeline.defects = std::make_unique<datagen::RowDefects>(rows_of, *wanted, DefectsOf(settings));
+  }
   if (!rows_of.IsInOrder()) {
-    const Status added = add([&rows_of, wanted](datagen::BatchSink& sink) {
-      return rows_of.MakeInOrder(*wanted, sink);
-    });
+    const Status added = AddSource(timeline, settings.Options(), std::nullopt,
+                                   [&rows_of, wanted](datagen::BatchSink& sink) {
+                                     return rows_of.MakeInOrder(*wanted, sink);
+                                   });
     if (!added) return std::unexpected(added.error());
     return timeline;
   }
-  if (rows_of.blocks() > kMostBlocks) {
-    return Fail(
-        Error::Code::kInvalidArgument,
-        fmt::format("a stream of {} rows would keep too many customers in memory; ask for a "
-                    "shorter period and at most {} rows",
-                    FormatCount(*rows), FormatCount(kMostRows)));
-  }
   for (uint64_t block = 0; block < rows_of.blocks(); ++block) {
-    const Status added = add([&rows_of, wanted, block](datagen::BatchSink& sink) {
-      return rows_of.Make(block, std::span(&wanted, 1), sink);
-    });
+    const uint64_t first = timeline.defects ? timeline.defects->FirstRow(block) : 0;
+    const Status added = AddSource(timeline, settings.Options(), first,
+                                   [&rows_of, wanted, block](datagen::BatchSink& sink) {
+                                     return rows_of.Make(block, std::span(&wanted, 1), sink);
+                                   });
     if (!added) return std::unexpected(added.error());
   }
   return timeline;
@@ -165,30 +216,64 @@ std::string SummaryJson(const StreamProgress& progress, const datagen::EventSink
 
 int Stopped(StopBySignal& stop) { return stop.signal() == SIGTERM ? kTerminated : kInterrupted; }
 
+// The file that the answer key goes into as the events go, so that it can be followed.
+struct KeyFile {
+  UniqueFd file;
+  datagen::StdoutSink sink;
+};
+
+Result<KeyFile> BeginKey(const std::string& path) {
+  constexpr mode_t kForAll = 0666;
+  if (path.empty()) return KeyFile{.file = {}, .sink = datagen::StdoutSink()};
+  UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kForAll));
+  if (!file) {
+    const int error = errno;
+    const bool refused = error == EACCES || error == EPERM || error == EROFS;
+    return Fail(refused ? Error::Code::kPermission : Error::Code::kNotFound,
+                fmt::format("--defects-key: could not write {}: {}", path,
+                            std::generic_category().message(error)));
+  }
+  datagen::StdoutSink sink(file.get(), path);
+  return KeyFile{.file = std::move(file), .sink = std::move(sink)};
+}
+
 // Everything but the data goes to standard error, where it mixes with nothing.
 int Run(const RunArguments& arguments, const StreamArguments& stream, const StreamPlan& plan,
         StopBySignal& stop, datagen::EventSink& sink, const bool* reader_gone) {
   const auto timeline = MakeTimeline(arguments, stream, plan.key, stop);
   if (!timeline && stop.Came()) return Stopped(stop);
   if (!timeline) return Say(timeline.error());
+  auto key = BeginKey(stream.defects_key);
+  if (!key) return Say(key.error());
+  std::unique_ptr<datagen::EventKeySink> noting;
+  if (timeline->defects) {
+    auto made = datagen::EventKeySink::Make(sink, timeline->table.table->name, key->sink);
+    if (!made) return Say(made.error());
+    noting = *std::move(made);
+  }
+  datagen::EventSink& taker = noting ? *noting : sink;
   datagen::RealClock clock(stop);
   datagen::Merge merge(timeline->Sources());
-  const uint64_t all = std::min(stream.max_events.value_or(UINT64_MAX), timeline->rows);
+  datagen::DisplacedEvents displaced(merge);
+  datagen::EventFeed& feed = noting ? static_cast<datagen::EventFeed&>(displaced)
+                                    : static_cast<datagen::EventFeed&>(merge);
+  const auto most = stream.max_events ? static_cast<uint64_t>(*stream.max_events) : UINT64_MAX;
+  const uint64_t all = std::min(most, timeline->events());
   StreamProgress progress;
   Status status;
   {
     ProgressDisplay display(arguments.quiet, all);
     status = RunStream(
-        merge, sink, plan.schedule, {.most_events = stream.max_events.value_or(UINT64_MAX)}, clock,
-        stop, [&](const StreamProgress& now) { display.Show(now.events, now.events, now.bytes); },
+        feed, taker, plan.schedule, {.most_events = most}, clock, stop,
+        [&](const StreamProgress& now) { display.Show(now.events, now.events, now.bytes); },
         progress);
     if (status) status = sink.Flush();
   }
   const bool enough = reader_gone != nullptr && *reader_gone;
   if (arguments.json) {
-    fmt::print(stderr, "{}\n", SummaryJson(progress, sink));
+    Remark(fmt::format("{}\n", SummaryJson(progress, sink)));
   } else if (!arguments.quiet) {
-    fmt::print(stderr, "fraudgen: {}\n", SummaryText(progress, sink));
+    Remark(fmt::format("fraudgen: {}\n", SummaryText(progress, sink)));
   }
   if (!status && !enough) return Say(status.error());
   if (progress.stopped) return Stopped(stop);

@@ -19,7 +19,7 @@ std::unexpected<Error> Wrong(std::string message) {
   return Fail(Error::Code::kInvalidArgument, std::move(message));
 }
 
-Status CheckData(const RunArguments& arguments) {
+Status CheckRows(const RunArguments& arguments, const std::string& defects_key) {
   const datagen::Settings& settings = arguments.settings;
   if (settings.type == datagen::Rows::kOfBoth) {
     return Wrong("a stream is of one table: --type transactions or --type rides");
@@ -27,8 +27,12 @@ Status CheckData(const RunArguments& arguments) {
   if (settings.format != datagen::Format::kJsonLines) {
     return Wrong("events are lines of JSON; leave --format away");
   }
-  if (settings.defects.Any()) {
-    return Wrong("a stream is in order and whole; --defects is for files");
+  if (settings.defects.Any() && defects_key.empty()) {
+    return Wrong(
+        "--defects needs --defects-key FILE: where to write what is wrong with which event");
+  }
+  if (!settings.defects.Any() && !defects_key.empty()) {
+    return Wrong("--defects-key is for --defects");
   }
   if (arguments.shard.count > 1) return Wrong("--shard is for files; a stream is whole");
   return {};
@@ -40,6 +44,14 @@ Result<datagen::Schedule> ScheduleOf(const StreamArguments& stream) {
   }
   if (!stream.pace.empty()) return datagen::Schedule::ParsePace(stream.pace);
   return datagen::Schedule::ParseRate(stream.rate.empty() ? kDefaultRate : stream.rate);
+}
+
+Status CheckEvents(const StreamArguments& stream) {
+  const int64_t most = stream.max_events.value_or(0);
+  if (most >= 0) return {};
+  return Wrong(fmt::format(
+      "--max-events: {} is not right; write a whole number from 0, or leave it away for all",
+      most));
 }
 
 Result<StreamTarget> TargetOf(const StreamArguments& stream) {
@@ -83,7 +95,7 @@ Result<datagen::KafkaOptions> KafkaOf(const RunArguments& arguments,
 }
 
 Result<datagen::WebhookOptions> WebhookOf(const StreamArguments& stream) {
-  constexpr uint64_t kMostEventsAtOnce = 1'000;
+  constexpr int64_t kMostEventsAtOnce = 1'000;
   datagen::WebhookOptions options{.url = stream.webhook_url,
                                   .method = stream.webhook_method,
                                   .events_at_once = static_cast<std::size_t>(stream.webhook_batch)};
@@ -115,9 +127,10 @@ Result<datagen::WebhookOptions> WebhookOf(const StreamArguments& stream) {
 }  // namespace
 
 Result<StreamPlan> PlanOf(const RunArguments& arguments, const StreamArguments& stream) {
-  if (const Status checked = CheckData(arguments); !checked) {
+  if (const Status checked = CheckRows(arguments, stream.defects_key); !checked) {
     return std::unexpected(checked.error());
   }
+  if (const Status events = CheckEvents(stream); !events) return std::unexpected(events.error());
   StreamPlan plan;
   const auto target = TargetOf(stream);
   if (!target) return std::unexpected(target.error());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -15,7 +16,14 @@
 namespace reveza::fraudgen {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;  // whose first member is the identifier
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
 
 class FraudgenStreamTest : public FraudgenTest {
  protected:
@@ -42,20 +50,99 @@ TEST_F(FraudgenStreamTest, TheClassicModelHasATimelineToo) {
     ASSERT_EQ(Fraudgen("--quiet --output " + table + what).status, kDone);
     const Ran stream = Fraudgen("stream --target stdout --pace max --quiet" + what);
     EXPECT_EQ(stream.status, kDone);
-    const auto lines_of = [](const std::string& text) {
-      std::vector<std::string> lines;
-      std::istringstream in(text);
-      for (std::string line; std::getline(in, line);) lines.push_back(line);
-      return lines;
-    };
-    std::vector<std::string> wanted = lines_of(Contents(table).at(table + "_00000.jsonl"));
+    std::vector<std::string> wanted = Lines(Contents(table).at(table + "_00000.jsonl"));
     ASSERT_EQ(wanted.size(), 3000u);
-    // A file has its rows in the order of their identifiers.
-    std::ranges::stable_sort(wanted, {}, [](const std::string& line) {
-      return json::parse(line)["timestamp"].get<std::string>();
+    // By time and, where that is equal, by identifier.
+    std::ranges::sort(wanted, {}, [](const std::string& line) {
+      const json row = json::parse(line);
+      return std::pair(row["timestamp"].get<std::string>(), row.front().get<std::string>());
     });
-    EXPECT_TRUE(lines_of(stream.output) == wanted) << table;
+    EXPECT_TRUE(Lines(stream.output) == wanted) << table;
   }
+}
+
+// Of one block a stream is broken as its files are, byte for byte, and so is the answer key.
+TEST_F(FraudgenStreamTest, DefectsAreThoseOfTheFiles) {
+  const std::string what =
+      " --rows 3000 --quiet --defects late=0.1,duplicate,outoforder,null,schema";
+  ASSERT_EQ(Fraudgen("--output data" + what).status, kDone);
+  const Ran stream = Fraudgen("stream -t stdout --pace max --defects-key key" + what);
+  EXPECT_EQ(stream.status, kDone);
+  const auto files = Contents("data");
+  EXPECT_TRUE(stream.output == files.at("transactions_00000.jsonl"));
+  EXPECT_TRUE(Contents(".").at("key") == files.at("defects_00000.jsonl"));
+}
+
+// Undoes what the key says.
+std::vector<std::string> Mended(std::vector<std::string> events, const std::vector<json>& key) {
+  std::map<std::size_t, std::string> moved;
+  for (const json& defect : key) {
+    const std::size_t place = defect["position"].get<std::size_t>() - 1;
+    EXPECT_EQ(json::parse(events.at(place)).front(), defect["row_id"]);
+    const std::string kind = defect["kind"];
+    if (kind == "late" || kind == "outoforder") {
+      moved[defect["original_position"].get<std::size_t>() - 1] = events[place];
+    }
+    if (kind != "null" && kind != "schema") events[place].clear();
+  }
+  std::erase(events, "");
+  for (const auto& [place, event] : moved) {
+    events.insert(events.begin() + static_cast<std::ptrdiff_t>(place), event);
+  }
+  return events;
+}
+
+// Three blocks side by side, of which each has its own timeline; and the other model, whose rows
+// are in no order.
+TEST_F(FraudgenStreamTest, TheKeyUndoesTheDefectsOfAnyStream) {
+  for (const std::string what :
+       {"--customers 3000 --start-date 2025-01-01 --end-date 2025-01-05",
+        "--model classic --rows 5000", "--model classic --rows 5000 --type rides"}) {
+    const std::string stream = "stream -t stdout --pace max --quiet " + what;
+    const std::string broken = stream + " --defects late,duplicate,outoforder,null,schema";
+    const std::vector<std::string> sound = Lines(Fraudgen(stream).output);
+    ASSERT_GT(sound.size(), 4'000u);
+    const Ran ran = Fraudgen(broken + " --threads 1 --defects-key key");
+    EXPECT_TRUE(Fraudgen(broken + " --threads 3 --defects-key key3").output == ran.output) << what;
+    EXPECT_TRUE(Contents(".").at("key") == Contents(".").at("key3")) << what;
+    std::vector<json> key;
+    for (const std::string& line : Lines(Contents(".").at("key"))) key.push_back(json::parse(line));
+    EXPECT_GT(key.size(), sound.size() / 25) << "five kinds, a hundredth each";
+    const std::vector<std::string> mended = Mended(Lines(ran.output), key);
+    ASSERT_EQ(mended.size(), sound.size());
+    std::map<std::string, json> damaged;
+    for (const json& defect : key) {
+      if (defect["column_name"].is_string()) damaged[defect["row_id"]] = defect;
+    }
+    std::size_t different = 0;
+    for (std::size_t i = 0; i < sound.size(); ++i) {
+      const std::string id = json::parse(sound[i]).front();
+      EXPECT_EQ(json::parse(mended[i]).front(), id) << what << " row " << i;
+      EXPECT_EQ(mended[i] != sound[i], damaged.contains(id)) << mended[i];
+      if (mended[i] != sound[i]) ++different;
+    }
+    EXPECT_EQ(different, damaged.size());
+  }
+}
+
+TEST_F(FraudgenStreamTest, TheKeyEndsWithTheEvents) {
+  const std::string what = "stream -t stdout --rows 3000 --pace max --defects duplicate --quiet";
+  EXPECT_EQ(Fraudgen(what + " -n 700 --defects-key part").status, kDone);
+  EXPECT_EQ(Fraudgen(what + " --defects-key all").status, kDone);
+  const auto files = Contents(".");
+  EXPECT_TRUE(files.at("all").starts_with(files.at("part")));
+  EXPECT_LE(json::parse(Lines(files.at("part")).back())["position"], 700);
+  EXPECT_GT(json::parse(Lines(files.at("all")).back())["position"], 700);
+}
+
+TEST_F(FraudgenStreamTest, CustomersAloneSayHowMuch) {
+  const std::string days = " --start-date 2025-01-01 --end-date 2025-01-";
+  const std::string stream = "stream -t stdout --pace max --quiet --customers 1000" + days;
+  const Ran week = Fraudgen(stream + "07");
+  EXPECT_EQ(week.status, kDone);
+  EXPECT_TRUE(Fraudgen(stream + "09").output.starts_with(week.output)) << "a later end appends";
+  ASSERT_EQ(Fraudgen("--quiet --output data --customers 1000" + days + "07").status, kDone);
+  EXPECT_TRUE(week.output == Contents("data").at("transactions_00000.jsonl"));
 }
 
 TEST_F(FraudgenStreamTest, SaysOnStandardErrorHowItWent) {
@@ -91,13 +178,20 @@ TEST_F(FraudgenStreamTest, WrongStreams) {
   ExpectError("stream --rate 0" + out, kUsage, "--rate: '0' is not right; write events a second");
   ExpectError("stream --pace 60" + out, kUsage, "--pace: '60' is not right; write real, max, or");
   ExpectError("stream --max-events many" + out, kUsage, "--max-events");
+  ExpectError("stream --max-events=-1" + out, kUsage, "--max-events: -1 is not right");
+  ExpectError("stream --output data" + out, kUsage, "--output is for files; a stream goes to its");
+  ExpectError("stream --partition year" + out, kUsage, "--partition is for files");
   ExpectError("stream --type all --model classic" + out, kUsage, "a stream is of one table");
   ExpectError("stream --format csv" + out, kUsage, "events are lines of JSON");
   ExpectError("stream --shard 1/2" + out, kUsage, "a stream is whole");
   ExpectError("stream --pace max --rows 900000000000" + out, kUsage, "at most 4,000,000,000 rows");
+  ExpectError("stream --defects null --pace max" + out, kUsage, "--defects needs --defects-key");
+  ExpectError("stream --defects-key key" + out, kUsage, "--defects-key is for --defects");
+  ExpectError("stream --rows 3000 --defects null --defects-key no/key" + out, kOutput,
+              "--defects-key: could not write no/key: No such file");
   const Ran full = StandardErrorOf("--pace max --rows 3000 --quiet > /dev/full" + out);
   EXPECT_EQ(full.status, kNoRoom);
-  EXPECT_TRUE(full.output.starts_with("fraudgen: could not write to standard output: "))
+  EXPECT_TRUE(full.output.starts_with("fraudgen: cannot write to standard output: "))
       << full.output;
 }
 
@@ -107,6 +201,7 @@ TEST_F(FraudgenStreamTest, WrongTargets) {
   ExpectError("stream --target webhook", kUsage, "needs --webhook-url");
   ExpectError("stream --webhook-method GET" + hook, kUsage, "write POST, PUT or PATCH");
   ExpectError("stream --webhook-batch 0" + hook, kUsage, "write a number from 1 to 1000");
+  ExpectError("stream --webhook-batch=-1" + hook, kUsage, "--webhook-batch: -1 is not right");
   ExpectError("stream --webhook-header secret" + hook, kUsage, "Authorization: Bearer x");
   ExpectError("stream --target webhook --webhook-url localhost", kUsage, "http://localhost:8080/");
   ExpectError("stream --target kafka --kafka-key month", kUsage, "write customer, event or none");

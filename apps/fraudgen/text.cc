@@ -95,7 +95,13 @@ std::string ProgressText(const Moment& moment) {
 }
 
 std::string ProgressBar(const Moment& moment, std::size_t width) {
-  const std::string text = ProgressText(moment);
+  std::string text = ProgressText(moment);
+  // In a usual terminal the bar says more than the memory.
+  if (width < text.size() + 4 + kLeastBar) {
+    Moment less = moment;
+    less.memory = 0;
+    text = ProgressText(less);
+  }
   const std::size_t around = text.size() + 4;
   if (width < around + kLeastBar) return text.substr(0, width);
   const std::size_t length = std::min(kMostBar, width - around);

@@ -40,7 +40,8 @@ struct Moment {
 
 // "45 %  7.2 M rows  1.1 M rows/s  70 MB/s  12 s left  149 MB of memory"
 std::string ProgressText(const Moment& moment);
-// The same behind a bar, not wider than so many characters.
+// The same behind a bar, not wider than so many characters; where there is little room without the
+// memory, then without the bar.
 std::string ProgressBar(const Moment& moment, std::size_t width);
 
 }  // namespace reveza::fraudgen

@@ -58,6 +58,10 @@ TEST(Progress, TheBarFitsItsWidth) {
     EXPECT_LE(ProgressBar(Half(), width).size(), width);
   }
   EXPECT_TRUE(ProgressBar(Half(), 200).starts_with("[#############.................]  "));
+  EXPECT_TRUE(ProgressBar(Half(), 200).ends_with(" of memory"));
+  const std::string usual = ProgressBar(Half(), 79);
+  EXPECT_TRUE(usual.starts_with("[")) << usual;
+  EXPECT_TRUE(usual.ends_with(" left")) << usual;
   EXPECT_EQ(ProgressBar(Half(), 40).find('['), std::string::npos);
 }
 

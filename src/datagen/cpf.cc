@@ -40,9 +40,9 @@ bool IsValidCpf(std::string_view text) {
          digits[9] == CheckDigit(all.first(9)) && digits[10] == CheckDigit(all.first(10));
 }
 
-Cpf CpfSequence::At(uint64_t person, uint32_t region) const {
-  assert(person < kPeople && region < 10);
-  uint64_t base = order_.At(person);
+Cpf CpfOf(uint64_t number, uint32_t region, Identities identities) {
+  assert(number < kMostCpfs && region < 10);
+  uint64_t base = number;
   // The number whose nine digits would be the same is left out: those from it on move up by one.
   // It depends on the region; two people's numbers still differ, for within a region no number is
   // given twice, and between regions the ninth digit differs.
@@ -56,7 +56,7 @@ Cpf CpfSequence::At(uint64_t person, uint32_t region) const {
   const std::span<const uint32_t> all(digits);
   digits[9] = CheckDigit(all.first(9));
   digits[10] = CheckDigit(all.first(10));
-  if (identities_ == Identities::kSafe) {
+  if (identities == Identities::kSafe) {
     digits[9] = (digits[9] + 5) % 10;
     digits[10] = (digits[10] + 5) % 10;
   }

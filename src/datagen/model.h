@@ -38,6 +38,9 @@ class Model {
 
   // Whether the rows of a table with times come in order of time, block by block.
   virtual bool IsInOrder() const { return true; }
+  // How many rows of the table, at most, come between the place of a row in that order and the row,
+  // where some are late on purpose.
+  virtual uint64_t MostLate(const Table& /*table*/) const { return 0; }
   // Where they do not: makes all rows of all blocks, in order of time and then identifier.
   virtual Status MakeInOrder(const Table& /*table*/, BatchSink& /*sink*/) const {
     return Fail(Error::Code::kInternal, "the blocks are in order themselves");

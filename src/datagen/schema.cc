@@ -113,7 +113,13 @@ std::string SchemaDocument() {
       "in microseconds, an integer has 64 bits, and a decimal number is a double; with\n"
       "`--money decimal` or `--money cents` money is exact. The unit is in the metadata of the\n"
       "field. Parquet says the least and the greatest value of keys, times, amounts and the label\n"
-      "only, by which rows are looked for.\n";
+      "only, by which rows are looked for. Categories, integers and booleans take a few bits each "
+      "and\n"
+      "are not compressed further: that would be a tenth slower, and a sixtieth smaller. Texts "
+      "that\n"
+      "recur within a block (who pays, with which device and card) are dictionaries within the "
+      "file,\n"
+      "and texts to who reads it.\n";
   text +=
       "\n## The classic model\n\nHow its rows come to be, and which defects of the original they "
       "keep:\n"

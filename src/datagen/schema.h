@@ -31,6 +31,7 @@ struct Column {
   std::string_view portuguese;
   std::string_view source;                   // how the value comes to be
   std::span<const std::string_view> values;  // all that a kCategory may be
+  bool recurs = false;  // of a kText: the rows of a block have few values, and each many times
 };
 
 struct Table {

@@ -162,9 +162,26 @@ enum class DisputeOutcome : uint8_t { kRefunded, kPartlyRefunded, kRefused };
 inline constexpr std::array<std::string_view, 3> kDisputeOutcomeNames = {
     "REFUNDED", "PARTLY_REFUNDED", "REFUSED"};
 
-enum class ChangeKind : uint8_t { kDeviceAdded, kPhoneChanged };
-inline constexpr std::array<std::string_view, 2> kChangeKindNames = {"DEVICE_ADDED",
-                                                                     "PHONE_CHANGED"};
+// In the order of what happens at the same time.
+enum class ChangeKind : uint8_t {
+  kAccountOpened,
+  kAddressChanged,
+  kPhoneChanged,
+  kEmailChanged,
+  kIncomeChanged,
+  kLimitChanged,
+  kSimChanged,
+  kPixKeyRemoved,
+  kPixKeyAdded,
+  kDeviceRemoved,
+  kDeviceReplaced,
+  kDeviceAdded,
+  kAccountClosed
+};
+inline constexpr std::array<std::string_view, 13> kChangeKindNames = {
+    "ACCOUNT_OPENED",  "ADDRESS_CHANGED", "PHONE_CHANGED",   "EMAIL_CHANGED", "INCOME_CHANGED",
+    "LIMIT_CHANGED",   "SIM_CHANGED",     "PIX_KEY_REMOVED", "PIX_KEY_ADDED", "DEVICE_REMOVED",
+    "DEVICE_REPLACED", "DEVICE_ADDED",    "ACCOUNT_CLOSED"};
 inline constexpr std::array<std::string_view, 2> kAccountRoleNames = {"MULE", "FALSE_IDENTITY"};
 
 enum class Shift : uint8_t { kDay, kEvening, kNight };

@@ -65,8 +65,14 @@ constexpr auto kChangeColumns = std::to_array<Column>({
     TextColumn("customer_id", kNeverNull, "Whose", "Cliente", "as in `customers`"),
     CategoryColumn("change", kNeverNull, kChangeKindNames, "What changed", "Mudança",
                    "honest ones and those that thieves make"),
-    TextColumn("device_id", kMayBeNull, "Device that was added", "Aparelho novo",
-               "only for DEVICE_ADDED"),
+    TextColumn("device_id", kMayBeNull, "Device that was added or removed", "Aparelho",
+               "only for DEVICE_ADDED, DEVICE_REPLACED (the new one) and DEVICE_REMOVED"),
+    TextColumn("old_value", kMayBeNull, "What was there until then", "Valor anterior",
+               "`customers` and `accounts` have the first ones; null where there was none and for "
+               "SIM_CHANGED"),
+    TextColumn("new_value", kMayBeNull, "What is there from then on", "Valor novo",
+               "address in one line, money as 1234.50, identifiers; null where there is none and "
+               "for SIM_CHANGED"),
 });
 
 constexpr auto kRingColumns = std::to_array<Column>({
@@ -93,8 +99,10 @@ const Table kAlerts = {"alerts", "One row a payment that the bank looked at.",
                        "Uma linha por transação que o banco examinou.", kAlertColumns};
 const Table kDisputes = {"disputes", "One row a claim after a payment, in order of the payments.",
                          "Uma linha por contestação, na ordem das transações.", kDisputeColumns};
-const Table kChanges = {"changes", "One row a change of a customer's devices or number.",
-                        "Uma linha por mudança de aparelho ou número do cliente.", kChangeColumns};
+const Table kChanges = {
+    "changes", "One row a change of a customer, the account or the devices, in order of time.",
+    "Uma linha por mudança do cliente, da conta ou dos aparelhos, em ordem de tempo.",
+    kChangeColumns};
 const Table kRings = {"rings", "Truth: who took part in a mule chain or a ring.",
                       "Verdade: quem participou de cadeia de laranjas ou quadrilha.", kRingColumns};
 

@@ -19,9 +19,9 @@ constexpr auto kColumns = std::to_array<Column>({
                "`TXN_` and 15 digits, a permutation of the rows' numbers"),
     TextColumn("session_id", kNeverNull, "Session", "Sessão",
                "`SESS_` and 15 digits, the same for rows of one device less than 15 minutes apart"),
-    TextColumn("customer_id", kNeverNull, "Who pays", "Quem paga",
-               "`CUST_` and 12 digits, a permutation of the customers' numbers"),
-    TextColumn(
+    RecurringColumn("customer_id", kNeverNull, "Who pays", "Quem paga",
+                    "`CUST_` and 12 digits, a permutation of the customers' numbers"),
+    RecurringColumn(
         "device_id", kMayBeNull, "With which device", "Aparelho usado",
         "the one in use; null at terminals, shops, machines, branches and for standing orders"),
     TimeColumn("timestamp", kNeverNull, "When", "Data e hora",
@@ -50,8 +50,8 @@ constexpr auto kColumns = std::to_array<Column>({
                    "by the profile"),
     CategoryColumn("mcc_risk_level", kMayBeNull, kMccRisk, "Risk of the category",
                    "Risco da categoria", "belongs to the category"),
-    TextColumn("card_number_hash", kMayBeNull, "Hash of the card number", "Hash do cartão",
-               "only for cards; the customer's debit or credit card"),
+    RecurringColumn("card_number_hash", kMayBeNull, "Hash of the card number", "Hash do cartão",
+                    "only for cards; the customer's debit or credit card"),
     CategoryColumn("card_brand", kMayBeNull, kCardBrand, "Brand of the card", "Bandeira",
                    "belongs to the card"),
     CategoryColumn("card_type", kMayBeNull, kCardType, "Credit or debit", "Crédito ou débito",

@@ -15,6 +15,10 @@ constexpr Column TextColumn(std::string_view name, Nullable nullable, std::strin
                             std::string_view portuguese, std::string_view source) {
   return {name, ColumnType::kText, 0, "", nullable, english, portuguese, source, {}};
 }
+constexpr Column RecurringColumn(std::string_view name, Nullable nullable, std::string_view english,
+                                 std::string_view portuguese, std::string_view source) {
+  return {name, ColumnType::kText, 0, "", nullable, english, portuguese, source, {}, true};
+}
 constexpr Column CategoryColumn(std::string_view name, Nullable nullable,
                                 std::span<const std::string_view> values, std::string_view english,
                                 std::string_view portuguese, std::string_view source) {

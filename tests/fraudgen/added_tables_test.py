@@ -133,7 +133,6 @@ class Defects(fraudgen.Case):
                 (("--defects", "late=0.5"), "--defects: 'late=0.5': write a share of the rows above "
                                             "0 and at most 0.2, such as late=0.01"),
                 (("--defects", "late,late"), "--defects: 'late' is there twice"),
-                (("--defects", "null", "--partition", "year"), "--defects says where in its files"),
                 (("--graph", "--model", "classic"), "--graph is for --model coherent")):
             status, text = refusal("--output", self.place / "none", *arguments)
             self.assertEqual(status, 2, text)
@@ -141,7 +140,7 @@ class Defects(fraudgen.Case):
             self.assertEqual(text.count("\n"), 1)
         status, text = refusal("stream", "--target", "stdout", "--defects", "null")
         self.assertEqual(status, 2, text)
-        self.assertIn("--defects is for files", text)
+        self.assertIn("--defects needs --defects-key FILE", text)
 
     def test_another_configuration_does_not_go_on(self) -> None:
         folder = self.make("data", *ASKED)

@@ -10,27 +10,28 @@ import unittest
 
 import fraudgen
 
-# Files of several parts, so that a kill finds some of them whole.
-ASKED = ("--model", "classic", "--rows", 60_000, "--format", "jsonl", "--file-rows", 2_000,
-         "--seed", 11)
 KILLS = 50
 
 
 class SameBytes(fraudgen.Case):
+    # Files of several parts, so that a kill finds some of them whole.
+    ASKED = ("--model", "classic", "--rows", 60_000, "--format", "jsonl", "--file-rows", 2_000,
+             "--seed", 11)
+
     def setUp(self) -> None:
         super().setUp()
         begin = time.monotonic()
-        self.whole = fraudgen.hashes(self.make("whole", *ASKED, "--threads", 1))
+        self.whole = fraudgen.hashes(self.make("whole", *self.ASKED, "--threads", 1))
         self.took = time.monotonic() - begin
 
     def test_whatever_the_threads(self) -> None:
         for threads in (2, 3):
-            made = self.make(f"threads{threads}", *ASKED, "--threads", threads)
+            made = self.make(f"threads{threads}", *self.ASKED, "--threads", threads)
             self.assertEqual(fraudgen.hashes(made), self.whole)
 
     def test_shards_side_by_side(self) -> None:
         folder = self.place / "shards"
-        processes = [fraudgen.start(folder, *ASKED, "--shard", f"{index}/7")
+        processes = [fraudgen.start(folder, *self.ASKED, "--shard", f"{index}/7")
                      for index in range(1, 8)]
         for process in processes:
             errors = process.communicate()[1]
@@ -42,7 +43,7 @@ class SameBytes(fraudgen.Case):
         whens = random.Random(50)
         ended = 0
         for _ in range(KILLS):
-            process = fraudgen.start(folder, *ASKED)
+            process = fraudgen.start(folder, *self.ASKED)
             time.sleep(whens.uniform(0, self.took / 2))
             process.send_signal(signal.SIGKILL)
             errors = process.communicate()[1]
@@ -52,10 +53,23 @@ class SameBytes(fraudgen.Case):
             self.assertEqual(fraudgen.hashes(folder), self.whole)
             ended += 1
             folder = self.place / f"killed{ended}"
-        process = fraudgen.start(folder, *ASKED)
+        process = fraudgen.start(folder, *self.ASKED)
         errors = process.communicate()[1]
         self.assertEqual(process.returncode, 0, errors)
         self.assertEqual(fraudgen.hashes(folder), self.whole)
+
+
+class SameColumns(SameBytes):
+    # Lives over time, in several blocks: each thousand customers are one, and its tables a file each.
+    ASKED = ("--model", "coherent", "--customers", 7_000, "--start-date", "2025-01-01",
+             "--end-date", "2025-01-05", "--format", "parquet", "--row-group-rows", 3_000, "--seed", 11)
+
+    def setUp(self) -> None:
+        if not fraudgen.writes_parquet():
+            self.skipTest("this build does not write Parquet")
+        super().setUp()
+        blocks = [name for name in self.whole if name.startswith("transactions_")]
+        self.assertEqual(len(blocks), 7)
 
 
 if __name__ == "__main__":

@@ -72,6 +72,46 @@ TEST(CheckOfDefects, WithTheirAnswerKeyTheyAreFineInEveryFormat) {
   }
 }
 
+// The rows of a data set without folders, only divided: so the key is the same.
+TEST(CheckOfDefects, InFoldersTheyAreTheSameRows) {
+  const TestingDataSet flat("coherent", {.format = Format::kJsonLines}, {}, AllDefects());
+  for (const std::vector<std::string>& keys :
+       {std::vector<std::string>{"year", "month"}, {"year", "month", "day"}, {"channel"}}) {
+    const TestingDataSet data("coherent", {.format = Format::kJsonLines}, keys, AllDefects());
+    EXPECT_EQ(data.Findings(), NoFindings()) << keys.back();
+    for (const std::string key : {"defects_00000.jsonl", "defects_00001.jsonl"}) {
+      EXPECT_TRUE(data.Read(key) == flat.Read(key)) << keys.back();
+    }
+  }
+  for (const std::vector<std::string>& keys :
+       {std::vector<std::string>{"year", "month"}, {"status"}}) {
+    const TestingDataSet data("classic", {.format = Format::kCsv}, keys, AllDefects());
+    EXPECT_EQ(data.Findings(), NoFindings()) << keys.back();
+  }
+}
+
+TEST(CheckOfDefects, InFoldersAKeyThatIsNotTrueIsFound) {
+  const std::string there = "defects: those of transactions in the answer key are there";
+  const auto wrong_after = [](const std::string& file, const auto& change) {
+    const TestingDataSet data("coherent", {.format = Format::kJsonLines}, {"year"}, AllDefects());
+    auto lines = Lines(data.Read(file));
+    change(lines);
+    data.WriteAsMade(file, Text(lines));
+    return data.Wrong();
+  };
+  const std::string key = "defects_00000.jsonl";
+  EXPECT_TRUE(wrong_after(key, [](auto& lines) {
+                Replace(lines[Find(lines, "\"kind\":\"late\"")], "TXN_", "TXN_9");
+              }).contains(there));
+  EXPECT_TRUE(wrong_after(key, [](auto& lines) {
+                Replace(lines[Find(lines, "\"column_name\":\"channel\"")], "channel", "status");
+              }).contains(there));
+  EXPECT_TRUE(wrong_after(key, [](auto& lines) {
+                lines.erase(lines.begin() +
+                            static_cast<std::ptrdiff_t>(Find(lines, "\"kind\":\"duplicate\"")));
+              }).contains("keys: transactions.transaction_id is there once"));
+}
+
 TEST(CheckOfDefects, OneKindAloneIsFineToo) {
   for (std::size_t kind = 0; kind < kDefectKindNames.size(); ++kind) {
     for (const std::string model : {"classic", "coherent"}) {

@@ -149,7 +149,11 @@ class Reading {
     if (!data_.defective()) return;
     for (const std::string_view name : kBreakableTables) {
       const Table* table = data_.Find(name);
-      if (table != nullptr) menders_.emplace(name, Mender(*table, !data_.coherent()));
+      if (table == nullptr) continue;
+      const auto rows = data_.InFolders(name) ? Mender::Rows::kInFolders
+                        : data_.coherent()    ? Mender::Rows::kOrdered
+                                              : Mender::Rows::kNumbered;
+      menders_.emplace(name, Mender(*table, rows));
     }
   }
 
@@ -175,19 +179,25 @@ Result<CheckResult> CheckData(const std::shared_ptr<Destination>& place, const O
   std::vector<std::unique_ptr<TableCheck>> checks;
   KeyCheck keys(*data);
   checks.push_back(std::make_unique<CpfCheck>());
-  checks.push_back(std::make_unique<LabelCheck>(ReadSettings(*data, result.outcomes)));
+  const std::optional<Settings> settings = ReadSettings(*data, result.outcomes);
+  checks.push_back(std::make_unique<LabelCheck>(settings));
   if (data->coherent()) {
     checks.push_back(CheckRules(CoherentRules()));
     checks.push_back(CheckRules(CoherentRideRules()));
-    if (data->DividedByValues()) {
-      result.outcomes.push_back({Outcome::Verdict::kSkipped,
-                                 "timeline: what rows say of each other",
-                                 "the rows are divided by their values, not in order of time"});
+    const bool broken =
+        data->defective() && (data->InFolders("transactions") || data->InFolders("rides"));
+    if (broken || data->DividedByValues()) {
+      result.outcomes.push_back(
+          {Outcome::Verdict::kSkipped, "timeline: what rows say of each other",
+           broken ? "in folders the places of rows that are late on purpose are not known"
+                  : "the rows are divided by their values, not in order of time"});
     } else {
       checks.push_back(std::make_unique<TimelineCheck>());
       checks.push_back(std::make_unique<RideTimelineCheck>());
     }
-    checks.push_back(CheckShares(CoherentShares(), {}, /*by_profile=*/false));
+    checks.push_back(
+        CheckShares(CoherentShares(settings ? settings->behaviour : coherent::Parameters()), {},
+                    /*by_profile=*/false));
     if (data->Find("edges") != nullptr) checks.push_back(std::make_unique<GraphCheck>());
   } else {
     checks.push_back(CheckRules(ClassicRules()));

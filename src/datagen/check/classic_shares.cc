@@ -315,14 +315,13 @@ std::vector<CurveTest> ClassicCurves() {
   };
 }
 
-std::vector<ShareTest> CoherentShares() {
+std::vector<ShareTest> CoherentShares(const coherent::Parameters& parameters) {
+  Weights profiles;
+  for (const coherent::ProfileHabits& profile : parameters.profiles) {
+    profiles.push_back(profile.weight);
+  }
   return {
-      {"customers",
-       "behavioral_profile",
-       {"behavioral_profile"},
-       {ProfileWeights()},
-       Always,
-       CodeOf},
+      {"customers", "behavioral_profile", {"behavioral_profile"}, {profiles}, Always, CodeOf},
       {"customers", "address.state", {"address.state"}, {StateWeights()}, Always, CodeOf},
       {"accounts", "bank_code", {"bank_code"}, {BankWeights()}, Always, CodeOf},
   };

@@ -121,8 +121,13 @@ bool IsDevice(Fields fields, std::size_t row) {
 bool ChainsHavePayments(Fields fields, std::size_t row) {
   return AllAre(fields[0].Is(row, "MULE_CHAIN"), fields, row);
 }
-bool AddsDevice(Fields fields, std::size_t row) {
-  return AllAre(fields[0].Is(row, "DEVICE_ADDED"), fields, row);
+bool ChangeHasItsValues(Fields fields, std::size_t row) {
+  const std::string_view change = fields[0].Value(row);
+  const bool sim = change == "SIM_CHANGED";
+  const bool added = change == "ACCOUNT_OPENED" || change.ends_with("_ADDED");
+  const bool removed = change == "ACCOUNT_CLOSED" || change.ends_with("_REMOVED");
+  return fields[1].Has(row) == change.starts_with("DEVICE_") &&
+         fields[2].Has(row) == (!sim && !added) && fields[3].Has(row) == (!sim && !removed);
 }
 
 }  // namespace
@@ -198,7 +203,10 @@ std::vector<RowRule> CoherentRules() {
        "decided later, refunded at most what was claimed",
        {"opened_at", "decided_at", "claimed_amount", "refunded_amount", "outcome"},
        DecidedLater},
-      {"changes", "device_id is there for DEVICE_ADDED only", {"change", "device_id"}, AddsDevice},
+      {"changes",
+       "device_id, old_value and new_value are there where the change has them",
+       {"change", "device_id", "old_value", "new_value"},
+       ChangeHasItsValues},
       {"rings",
        "hop, payment and time are there for chains only",
        {"pattern", "hop", "transaction_id", "at"},

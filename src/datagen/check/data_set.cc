@@ -181,6 +181,12 @@ uint64_t DataSet::RowsOf(std::string_view table) const {
   return rows;
 }
 
+bool DataSet::InFolders(std::string_view table) const {
+  return std::ranges::any_of(files, [&](const FileManifest& file) {
+    return file.table == table && file.file.find('/') != std::string::npos;
+  });
+}
+
 bool DataSet::DividedByValues() const {
   return std::ranges::any_of(files, [](const FileManifest& file) {
     for (std::size_t slash = 0; (slash = file.file.find('/', slash)) != std::string::npos;) {

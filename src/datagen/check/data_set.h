@@ -28,6 +28,8 @@ struct DataSet {
   // Null where the model has no such table.
   const Table* Find(std::string_view table) const;
   uint64_t RowsOf(std::string_view table) const;
+  // Whether the table's rows are divided into folders.
+  bool InFolders(std::string_view table) const;
   // Whether a table's rows are not in order of time, because those of equal values share a folder.
   bool DividedByValues() const;
   // How its files were written, as far as reading needs it.

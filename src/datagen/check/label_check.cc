@@ -12,10 +12,16 @@ void LabelCheck::Look(const Batch& batch, const Position& position) {
   if (table != "transactions" && table != "rides") return;
   const Field label(batch, "is_fraud");
   const Field time(batch, "timestamp");
+  const Field type(batch, table == "rides" ? "is_fraud" : "type");
   Count& count = counts_[table][position.block];
   count.rows += batch.rows();
   for (std::size_t row = 0; row < batch.rows(); ++row) {
-    count.frauds += label.Has(row) && label.Flag(row) ? 1 : 0;
+    const bool fraud = label.Has(row) && label.Flag(row);
+    count.frauds += fraud ? 1 : 0;
+    if (table != "rides" && type.Has(row) && type.Is(row, "PIX")) {
+      ++count.pix;
+      count.pix_frauds += fraud ? 1 : 0;
+    }
     if (!settings_ || !time.Has(row)) continue;
     days_.Look();
     if (time.Number(row) < DaysOf(settings_->Start()) * kMicrosecondsPerDay ||
@@ -28,12 +34,35 @@ void LabelCheck::Look(const Batch& batch, const Position& position) {
   }
 }
 
+void LabelCheck::CheckCount(const Settings& settings, const Count& all, Tally& frauds) {
+  const bool of_pix = settings.real_frauds && settings.model == "coherent" && all.pix > 0;
+  if (of_pix) {
+    // How many rows are PIX is known only when they are made, so it is right to a quarter, or to
+    // what chance allows where there are few.
+    const double expected = static_cast<double>(all.pix) *
+                            static_cast<double>(settings.fraud_rate.billionths) /
+                            static_cast<double>(Share::kWhole);
+    const double off = std::abs(static_cast<double>(all.pix_frauds) - expected);
+    if (off > expected / 4 + 4 * std::sqrt(expected) + 1) {
+      frauds.Bad(fmt::format("{} frauds in {} PIX, {:.1f} were asked for", all.pix_frauds, all.pix,
+                             expected));
+    }
+    return;
+  }
+  const auto plan = BlockPlan::Make(all.rows, BlockPlan::kMaxRows, settings.fraud_rate);
+  if (plan && plan->frauds() != all.frauds) {
+    frauds.Bad(fmt::format("{} frauds, {} were asked for", all.frauds, plan->frauds()));
+  }
+}
+
 void LabelCheck::Report(std::vector<Outcome>& outcomes) const {
   for (const auto& [table, blocks] : counts_) {
     Count all;
     for (const auto& [block, count] : blocks) {
       all.rows += count.rows;
       all.frauds += count.frauds;
+      all.pix += count.pix;
+      all.pix_frauds += count.pix_frauds;
     }
     Tally even(fmt::format("labels: each block of {} has its part of the frauds", table));
     // What grows has its part of all days, not of those written so far.
@@ -57,10 +86,7 @@ void LabelCheck::Report(std::vector<Outcome>& outcomes) const {
     }
     Tally frauds(fmt::format("settings: {} has the frauds that were asked for", table));
     frauds.Look();
-    const auto plan = BlockPlan::Make(all.rows, BlockPlan::kMaxRows, settings_->fraud_rate);
-    if (plan && plan->frauds() != all.frauds) {
-      frauds.Bad(fmt::format("{} frauds, {} were asked for", all.frauds, plan->frauds()));
-    }
+    CheckCount(*settings_, all, frauds);
     outcomes.push_back(rows.outcome());
     outcomes.push_back(frauds.outcome());
   }

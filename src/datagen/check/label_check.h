@@ -23,7 +23,11 @@ class LabelCheck final : public TableCheck {
   struct Count {
     uint64_t rows = 0;
     uint64_t frauds = 0;
+    uint64_t pix = 0;
+    uint64_t pix_frauds = 0;
   };
+  static void CheckCount(const Settings& settings, const Count& all, Tally& frauds);
+
   std::optional<Settings> settings_;
   std::map<std::string_view, std::map<uint64_t, Count>> counts_;  // of each table and block
   Tally days_{"settings: all rows are in the days that were asked for"};

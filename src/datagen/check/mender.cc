@@ -58,9 +58,9 @@ bool SetValue(const Column& column, ColumnValues& values, std::string_view text)
 
 }  // namespace
 
-Mender::Mender(const Table& table, bool numbered)
+Mender::Mender(const Table& table, Rows rows)
     : table_(&table),
-      numbered_(numbered),
+      order_of_rows_(rows),
       name_(fmt::format("{} without its defects,", table.name)),
       out_(table),
       key_(fmt::format("defects: those of {} in the answer key are there", table.name)),
@@ -95,10 +95,61 @@ void Mender::Add(const Batch& key, std::size_t row) {
   if (entry.kind == DefectKind::kSchema) {
     ++(found->type == ColumnType::kCategory ? categories_ : texts_);
   }
-  if (entry.kind == DefectKind::kLate || entry.kind == DefectKind::kOutOfOrder) {
+  const bool displaced = entry.kind == DefectKind::kLate || entry.kind == DefectKind::kOutOfOrder;
+  if (displaced && order_of_rows_ != Rows::kInFolders) {
     displaced_.insert(entry.original);
   }
+  if (order_of_rows_ == Rows::kInFolders) {
+    const uint64_t id = entry.id;
+    if (!expected_.emplace(id, std::move(entry)).second) {
+      key_.Bad("a row has two defects");
+    }
+    return;
+  }
   entries_.push_back(std::move(entry));
+}
+
+// A row of which the key knows is put right, or left out where it is there again.
+void Mender::TakeInFolder(const std::shared_ptr<const Batch>& batch, const Position& position,
+                          const Emit& emit) {
+  const auto put = [&](const Batch& from, std::size_t row) {
+    AppendRows(from, row, 1, out_, rows_++);
+    ++released_;
+    if (rows_ == Batch::kMaxRows) Send(position, emit);
+  };
+  for (std::size_t row = 0; row < batch->rows(); ++row) {
+    const auto found = expected_.find(HashOf(batch->column(0).TextAt(row)));
+    if (found == expected_.end()) {
+      put(*batch, row);
+      continue;
+    }
+    const Entry entry = found->second;
+    if (entry.kind == DefectKind::kDuplicate && !found->second.seen) {
+      found->second.seen = true;
+      put(*batch, row);
+      continue;
+    }
+    expected_.erase(found);
+    switch (entry.kind) {
+      case DefectKind::kDuplicate:
+        continue;
+      case DefectKind::kLate:
+      case DefectKind::kOutOfOrder:
+        put(*batch, row);
+        continue;
+      case DefectKind::kNull:
+      case DefectKind::kSchema:
+        break;
+    }
+    if (batch->IsNull(entry.column, row)) {
+      put(*Repaired(entry, *batch, row), 0);
+      continue;
+    }
+    key_.Bad(position, row,
+             [&] { return fmt::format("{} is not damaged", table_->columns[entry.column].name); });
+    put(*batch, row);
+  }
+  Send(position, emit);
 }
 
 uint64_t Mender::NextInTurn() {
@@ -110,6 +161,7 @@ uint64_t Mender::NextInTurn() {
 
 void Mender::Take(const std::shared_ptr<const Batch>& batch, const Position& position,
                   const Emit& emit) {
+  if (order_of_rows_ == Rows::kInFolders) return TakeInFolder(batch, position, emit);
   Run run{.batch = batch};
   uint64_t original = 0;  // of its first row
   for (std::size_t row = 0; row < batch->rows(); ++row) {
@@ -193,7 +245,7 @@ void Mender::Release(const Position& position, const Emit& emit) {
   while (!kept_.empty() && kept_.begin()->first <= released_ + 1) {
     const Run run = std::move(kept_.begin()->second);
     kept_.erase(kept_.begin());
-    for (std::size_t row = 0; numbered_ && row < run.count; ++row) {
+    for (std::size_t row = 0; order_of_rows_ == Rows::kNumbered && row < run.count; ++row) {
       const uint64_t number = NumberOf(run.batch->column(0).TextAt(run.first + row));
       order_.Look();
       if (number < std::exchange(last_number_, number)) {
@@ -222,6 +274,7 @@ void Mender::Send(const Position& position, const Emit& emit) {
 }
 
 void Mender::EndBlock(const Position& position, const Emit& emit) {
+  if (order_of_rows_ == Rows::kInFolders) return;  // those that never come are reported
   while (!kept_.empty()) {
     key_.Bad(fmt::format("no row for the original position {}", released_ + 1));
     released_ = kept_.begin()->first - 1;
@@ -234,8 +287,12 @@ void Mender::Report(std::vector<Outcome>& outcomes) const {
   for (const Entry& entry : entries_) {
     all.Bad(fmt::format("there is no position {}", entry.position));
   }
+  for (const auto& [id, entry] : expected_) {
+    all.Bad(fmt::format("the row of position {} is not there{}", entry.position,
+                        entry.seen ? " twice" : ""));
+  }
   outcomes.push_back(all.outcome());
-  if (numbered_) outcomes.push_back(order_.outcome());
+  if (order_of_rows_ == Rows::kNumbered) outcomes.push_back(order_.outcome());
 }
 
 }  // namespace reveza::datagen::check

@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "datagen/batch.h"
@@ -22,8 +23,13 @@ class Mender {
  public:
   using Emit = std::function<void(const Batch&, const Position&)>;
 
-  // `numbered`: the identifiers of the sound rows ascend.
-  Mender(const Table& table, bool numbered);
+  enum class Rows {
+    kNumbered,   // one after the other over all files; the identifiers of the sound rows ascend
+    kOrdered,    // one after the other
+    kInFolders,  // in no order that the key knows: what it has is found by the identifiers
+  };
+
+  Mender(const Table& table, Rows rows);
 
   // Rows of kDefects, in the order of their files. Those of a block come before its rows.
   void Expect(const Batch& key);
@@ -47,6 +53,7 @@ class Mender {
     DefectKind kind = DefectKind::kLate;
     std::size_t column = 0;
     std::string right_value;
+    bool seen = false;  // in folders: the first of two equal rows has come
   };
   // Rows that stand side by side, in the broken table and in the sound one.
   struct Run {
@@ -56,6 +63,8 @@ class Mender {
   };
 
   void Add(const Batch& key, std::size_t row);
+  void TakeInFolder(const std::shared_ptr<const Batch>& batch, const Position& position,
+                    const Emit& emit);
   // What is to be done with a row that is in the key.
   void Mend(const Entry& entry, const std::shared_ptr<const Batch>& batch, std::size_t row,
             const Position& position);
@@ -66,11 +75,12 @@ class Mender {
   void Send(const Position& position, const Emit& emit);
 
   const Table* table_;
-  bool numbered_;
+  Rows order_of_rows_;
   std::string name_;  // as what positions call the rows
   std::deque<Entry> entries_;
-  std::set<uint64_t> displaced_;  // original positions of rows that come later
-  std::map<uint64_t, Run> kept_;  // by the original position of their first row
+  std::unordered_map<uint64_t, Entry> expected_;  // in folders, by the identifier
+  std::set<uint64_t> displaced_;                  // original positions of rows that come later
+  std::map<uint64_t, Run> kept_;                  // by the original position of their first row
   Batch out_;
   std::size_t rows_ = 0;      // in `out_`
   uint64_t position_ = 0;     // of the last row that came

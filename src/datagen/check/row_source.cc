@@ -9,6 +9,7 @@
 
 #include "datagen/check/arrow_rows.h"
 #include "datagen/check/text_rows.h"
+#include "datagen/defects/broken_table.h"
 #include "datagen/run/partition.h"
 
 namespace reveza::datagen::check {
@@ -36,16 +37,20 @@ Result<std::unique_ptr<RowSource>> OpenFile(std::unique_ptr<ByteSource> bytes,
 struct Fixed {
   std::size_t column = 0;
   std::optional<uint16_t> value;  // a category's code, a boolean's 0 or 1; nothing: null
+  bool unknown = false;           // what stands where a value should that nobody knows
 };
 
 // Nothing where the column cannot have this value.
 std::optional<Fixed> FixedOf(const Table& table, std::size_t index, const std::string& value) {
   const Column& column = table.columns[index];
-  if (value == kNullPartition && column.nullable == Nullable::kYes) return Fixed{index, {}};
+  if (value == kNullPartition) return Fixed{index, {}};
   if (column.type == ColumnType::kBoolean && (value == "true" || value == "false")) {
     return Fixed{index, static_cast<uint16_t>(value == "true")};
   }
   const auto found = std::ranges::find(column.values, value);
+  if (column.type == ColumnType::kCategory && value == kUnknownValue) {
+    return Fixed{.column = index, .value = {}, .unknown = true};
+  }
   if (column.type != ColumnType::kCategory || found == column.values.end()) return std::nullopt;
   return Fixed{index, static_cast<uint16_t>(found - column.values.begin())};
 }
@@ -94,6 +99,8 @@ class FolderSource final : public RowSource {
     auto opened = OpenFile(std::move(bytes), options, stored_, file, faults);
     if (!opened) return std::unexpected(std::move(opened).error());
     source_ = *std::move(opened);
+    file_ = file;
+    faults_ = &faults;
     return {};
   }
 
@@ -108,14 +115,32 @@ class FolderSource final : public RowSource {
     for (const Fixed& fixed : fixed_) {
       ColumnValues& column = batch.column(fixed.column);
       column.present.assign(batch.rows(), fixed.value ? 1 : 0);
+      if (!fixed.value) Count(batch, fixed);
       const uint16_t value = fixed.value.value_or(0);
       column.codes.assign(column.codes.empty() ? 0 : batch.rows(), value);
       column.flags.assign(column.flags.empty() ? 0 : batch.rows(), static_cast<uint8_t>(value));
     }
+    rows_before_ += batch.rows();
     return true;
   }
 
  private:
+  // A folder that only rows can be in that are wrong.
+  void Count(const Batch& batch, const Fixed& fixed) {
+    const Column& column = batch.table().columns[fixed.column];
+    if (!fixed.unknown && column.nullable == Nullable::kYes) return;
+    Tally& tally = fixed.unknown ? faults_->categories : faults_->nulls;
+    const Position position{.file = file_, .first_row = rows_before_};
+    for (std::size_t row = 0; row < batch.rows(); ++row) {
+      tally.Bad(position, row, [&] {
+        return fmt::format("{} is {}", column.name, fixed.unknown ? kUnknownValue : "null");
+      });
+    }
+  }
+
+  std::string file_;
+  ReadFaults* faults_ = nullptr;
+  uint64_t rows_before_ = 0;
   std::vector<Fixed> fixed_;
   std::vector<Column> columns_;
   std::vector<std::size_t> places_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "datagen/check/table_check.h"
+#include "datagen/coherent/parameters.h"
 
 namespace reveza::datagen::check {
 
@@ -61,7 +62,7 @@ struct CurveTest {
 
 std::vector<ShareTest> ClassicShares();
 std::vector<CurveTest> ClassicCurves();
-std::vector<ShareTest> CoherentShares();
+std::vector<ShareTest> CoherentShares(const coherent::Parameters& parameters);
 
 // `by_profile`: whether some ask for the profile of a customer, which takes memory.
 std::unique_ptr<TableCheck> CheckShares(std::vector<ShareTest> shares,

@@ -5,53 +5,9 @@
 #include <numbers>
 #include <numeric>
 
+#include "base/chi_square.h"
+
 namespace reveza::datagen::check {
-namespace {
-
-constexpr int kMostTerms = 10'000;
-constexpr double kTiny = 1e-300;
-constexpr double kPrecision = 1e-14;
-
-// The lower part of the gamma function with `a`, as a share: a series that is good for x < a + 1.
-double LowerGammaSeries(double a, double x) {
-  double term = 1 / a;
-  double sum = term;
-  for (int n = 1; n < kMostTerms && term > sum * kPrecision; ++n) {
-    term *= x / (a + n);
-    sum += term;
-  }
-  return sum * std::exp(a * std::log(x) - x - std::lgamma(a));
-}
-
-// The upper part: Lentz's continued fraction, good for the others.
-double UpperGammaFraction(double a, double x) {
-  double b = x + 1 - a;
-  double c = 1 / kTiny;
-  double d = 1 / b;
-  double product = d;
-  for (int n = 1; n < kMostTerms; ++n) {
-    const double factor = -n * (n - a);
-    b += 2;
-    d = factor * d + b;
-    if (std::abs(d) < kTiny) d = kTiny;
-    c = b + factor / c;
-    if (std::abs(c) < kTiny) c = kTiny;
-    d = 1 / d;
-    product *= d * c;
-    if (std::abs(d * c - 1) < kPrecision) break;
-  }
-  return product * std::exp(a * std::log(x) - x - std::lgamma(a));
-}
-
-}  // namespace
-
-double ChiSquareTail(double value, double degrees) {
-  if (degrees <= 0 || value <= 0) return 1;
-  const double a = degrees / 2;
-  const double x = value / 2;
-  return x < a + 1 ? 1 - LowerGammaSeries(a, x) : UpperGammaFraction(a, x);
-}
-
 Goodness ChiSquare(std::span<const uint64_t> counts, std::span<const uint32_t> weights) {
   constexpr double kLeastExpected = 5;
   const auto count =

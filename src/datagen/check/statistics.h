@@ -8,9 +8,6 @@
 
 namespace reveza::datagen::check {
 
-// The chance that a chi-square variable with so many degrees of freedom is at least `value`.
-double ChiSquareTail(double value, double degrees);
-
 struct Goodness {
   double statistic = 0;
   double degrees = 0;  // of freedom; 0 where there was too little to judge

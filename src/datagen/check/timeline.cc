@@ -83,6 +83,7 @@ struct TimelineCheck::Payments {
 
 void TimelineCheck::Look(const Batch& batch, const Position& position) {
   const std::string_view table = batch.table().name;
+  if (table == "customers") AddCustomers(batch);
   if (table == "accounts") AddAccounts(batch);
   if (table == "devices") AddDevices(batch, position);
   if (table == "settlements") AddSettlements(batch);
@@ -124,6 +125,26 @@ void TimelineCheck::LookAtAftermath(const Payments& rows, const Position& positi
   accounts_.at(owner->second).coming.push_back({settlement.time, settlement.amount});
 }
 
+// Neither a closed account nor a removed device pays.
+void TimelineCheck::LookAtEnds(const Payments& rows, const Position& position, std::size_t row) {
+  const int64_t time = rows.time.Number(row);
+  const uint64_t customer = NumberOf(rows.customer.Text(row));
+  const auto describe = [&] { return std::string(rows.id.Text(row)); };
+  closed_.Look();
+  const auto closing = closings_.find(customer);
+  bool closed = closing != closings_.end() && time >= closing->second;
+  if (rows.receiver.Has(row)) {
+    const auto owner = owners_.find(NumberOf(rows.receiver.Text(row)));
+    const auto theirs = owner == owners_.end() ? closings_.end() : closings_.find(owner->second);
+    closed = closed || (theirs != closings_.end() && time >= theirs->second);
+  }
+  if (closed) closed_.Bad(position, row, describe);
+  if (!rows.device.Has(row)) return;
+  removed_.Look();
+  const auto removal = removals_.find(PairOf(NumberOf(rows.device.Text(row)), customer));
+  if (removal != removals_.end() && time >= removal->second) removed_.Bad(position, row, describe);
+}
+
 void TimelineCheck::LookAtPayments(const Batch& batch, const Position& position) {
   const Payments rows(batch);
   for (std::size_t row = 0; row < batch.rows(); ++row) {
@@ -135,6 +156,7 @@ void TimelineCheck::LookAtPayments(const Batch& batch, const Position& position)
     last_time_ = time;
     const uint64_t id = NumberOf(rows.id.Text(row));
     const uint64_t customer = NumberOf(rows.customer.Text(row));
+    LookAtEnds(rows, position, row);
     Mention payment{.customer = customer, .time = time, .number = rows.score.Number(row)};
     LookAtMention(position, row, payment, id, alerts_, alert_);
     payment.number = 0;
@@ -317,6 +339,9 @@ void TimelineCheck::EndBlock() {
   accounts_.clear();
   owners_.clear();
   first_uses_.clear();
+  removals_.clear();
+  closings_.clear();
+  values_.clear();
   things_.clear();
   cards_.clear();
   paid_.clear();
@@ -326,9 +351,10 @@ void TimelineCheck::EndBlock() {
 
 void TimelineCheck::Report(std::vector<Outcome>& outcomes) const {
   for (const Tally* tally :
-       {&order_, &opened_, &receiver_opened_, &device_, &minutes_, &distance_, &count_,
-        &accumulated_, &unusual_, &beneficiary_, &balance_, &night_, &card_, &thing_, &changes_,
-        &settlement_, &alert_, &dispute_, &ring_}) {
+       {&order_,      &opened_,      &receiver_opened_, &device_,      &minutes_,  &distance_,
+        &count_,      &accumulated_, &unusual_,         &beneficiary_, &balance_,  &night_,
+        &card_,       &thing_,       &closed_,          &removed_,     &followed_, &changes_,
+        &settlement_, &alert_,       &dispute_,         &ring_}) {
     outcomes.push_back(tally->outcome());
   }
 }

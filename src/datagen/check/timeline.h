@@ -70,6 +70,7 @@ class TimelineCheck final : public TableCheck {
   static uint64_t PairOf(uint64_t one, uint64_t other);
   static uint64_t HexadecimalOf(std::string_view text);
 
+  void AddCustomers(const Batch& batch);
   void AddAccounts(const Batch& batch);
   void AddDevices(const Batch& batch, const Position& position);
   void AddMentions(const Batch& batch, std::string_view time, std::string_view number,
@@ -79,6 +80,9 @@ class TimelineCheck final : public TableCheck {
   void LookAtAftermath(const Payments& rows, const Position& position, std::size_t row, uint64_t id,
                        Account& account);
   void LookAtChanges(const Batch& batch, const Position& position);
+  void LookAtChange(const Position& position, std::size_t row, uint64_t customer,
+                    std::string_view kind, std::string_view before, std::string_view after);
+  void LookAtEnds(const Payments& rows, const Position& position, std::size_t row);
   void LookAtPayments(const Batch& batch, const Position& position);
   void LookAtHistory(const Payments& rows, const Position& position, std::size_t row,
                      Account& account);
@@ -92,6 +96,9 @@ class TimelineCheck final : public TableCheck {
   std::unordered_map<uint64_t, Account> accounts_;    // by the customer's number
   std::unordered_map<uint64_t, uint64_t> owners_;     // of accounts: their customers
   std::unordered_map<uint64_t, int64_t> first_uses_;  // of a device with a customer
+  std::unordered_map<uint64_t, int64_t> removals_;    // likewise
+  std::unordered_map<uint64_t, int64_t> closings_;    // by the customer's number
+  std::unordered_map<uint64_t, uint64_t> values_;     // of a customer and a kind of change
   std::unordered_map<uint64_t, uint64_t> things_;     // what a device is
   std::unordered_map<uint64_t, uint64_t> cards_;      // a card's customer
   std::unordered_set<uint64_t> paid_;                 // customer and receiver
@@ -117,6 +124,9 @@ class TimelineCheck final : public TableCheck {
   Tally night_{"timeline: PIX of a night stay within the limit"};
   Tally card_{"timeline: a card belongs to one customer"};
   Tally thing_{"devices: a device is the same for all who use it"};
+  Tally closed_{"timeline: nothing after the account was closed"};
+  Tally removed_{"timeline: no device is used after it was removed"};
+  Tally followed_{"changes: what was there before is what the change before left"};
   Tally changes_{"changes: are in order, and new devices are in devices"};
   Tally settlement_{
       "settlements: are of a payment of their block, one of each that is pending, and fit it"};

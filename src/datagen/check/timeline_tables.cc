@@ -1,15 +1,42 @@
 // What the tables beside the payments say.
+#include <fmt/format.h>
+
+#include <functional>
 #include <string>
 
 #include "datagen/check/timeline.h"
 
 namespace reveza::datagen::check {
+namespace {
+
+uint64_t HashOfText(std::string_view text) { return std::hash<std::string_view>()(text); }
+
+// What changes is compared as text: money as it stands there.
+std::string TextOfMoney(int64_t cents) { return fmt::format("{}.{:02}", cents / 100, cents % 100); }
+
+}  // namespace
+
+void TimelineCheck::AddCustomers(const Batch& batch) {
+  const Field customer(batch, "customer_id");
+  const Field email(batch, "email");
+  const Field phone(batch, "phone");
+  const Field income(batch, "monthly_income");
+  for (std::size_t row = 0; row < batch.rows(); ++row) {
+    if (!customer.Has(row) || !email.Has(row) || !phone.Has(row) || !income.Has(row)) continue;
+    const uint64_t number = NumberOf(customer.Text(row));
+    values_[PairOf(number, HashOfText("EMAIL_CHANGED"))] = HashOfText(email.Text(row));
+    values_[PairOf(number, HashOfText("PHONE_CHANGED"))] = HashOfText(phone.Text(row));
+    values_[PairOf(number, HashOfText("INCOME_CHANGED"))] =
+        HashOfText(TextOfMoney(income.Number(row)));
+  }
+}
 
 void TimelineCheck::AddAccounts(const Batch& batch) {
   const Field customer(batch, "customer_id");
   const Field account(batch, "account_id");
   const Field opened(batch, "opened_at");
   const Field limit(batch, "pix_night_limit");
+  const Field credit(batch, "credit_limit");
   for (std::size_t row = 0; row < batch.rows(); ++row) {
     if (!customer.Has(row) || !account.Has(row) || !opened.Has(row) || !limit.Has(row)) continue;
     const uint64_t number = NumberOf(customer.Text(row));
@@ -17,6 +44,9 @@ void TimelineCheck::AddAccounts(const Batch& batch) {
     added.opened_at = opened.Number(row);
     added.night_limit = limit.Number(row);
     owners_[NumberOf(account.Text(row))] = number;
+    if (!credit.Has(row)) continue;
+    values_[PairOf(number, HashOfText("LIMIT_CHANGED"))] =
+        HashOfText(TextOfMoney(credit.Number(row)));
   }
 }
 
@@ -89,21 +119,55 @@ void TimelineCheck::AddRefunds(const Batch& batch) {
   }
 }
 
+// A value is what the last change of its kind made of it, a PIX key what was added last.
+void TimelineCheck::LookAtChange(const Position& position, std::size_t row, uint64_t customer,
+                                 std::string_view kind, std::string_view before,
+                                 std::string_view after) {
+  const bool removed = kind == "PIX_KEY_REMOVED";
+  const uint64_t key = PairOf(customer, HashOfText(removed ? "PIX_KEY_ADDED" : kind));
+  if (kind != "PIX_KEY_ADDED") {
+    followed_.Look();
+    const auto known = values_.find(key);
+    if (before.empty() || before == after ||
+        (known != values_.end() && known->second != HashOfText(before))) {
+      followed_.Bad(position, row, [&] { return std::string(before); });
+    }
+  }
+  if (!removed) values_[key] = HashOfText(after);
+}
+
 void TimelineCheck::LookAtChanges(const Batch& batch, const Position& position) {
   const Field time(batch, "changed_at");
   const Field customer(batch, "customer_id");
+  const Field change(batch, "change");
   const Field device(batch, "device_id");
+  const Field before(batch, "old_value");
+  const Field after(batch, "new_value");
   for (std::size_t row = 0; row < batch.rows(); ++row) {
-    if (!time.Has(row) || !customer.Has(row)) continue;
+    if (!time.Has(row) || !customer.Has(row) || !change.Has(row)) continue;
     changes_.Look();
-    const auto use = first_uses_.find(
-        device.Has(row) ? PairOf(NumberOf(device.Text(row)), NumberOf(customer.Text(row))) : 0);
-    const bool known =
-        !device.Has(row) || (use != first_uses_.end() && use->second == time.Number(row));
-    if (time.Number(row) < last_change_ || !known) {
+    const int64_t when = time.Number(row);
+    const uint64_t number = NumberOf(customer.Text(row));
+    const std::string_view kind = change.Value(row);
+    const uint64_t pair = device.Has(row) ? PairOf(NumberOf(device.Text(row)), number) : 0;
+    const auto use = first_uses_.find(pair);
+    const bool removed = kind == "DEVICE_REMOVED";
+    const bool known = !device.Has(row) || (use != first_uses_.end() &&
+                                            (removed ? use->second < when : use->second == when));
+    if (when < last_change_ || !known) {
       changes_.Bad(position, row, [&] { return std::string(customer.Text(row)); });
     }
-    last_change_ = time.Number(row);
+    last_change_ = when;
+    if (removed) removals_[pair] = when;
+    if (kind == "DEVICE_REPLACED" && before.Has(row)) {
+      removals_[PairOf(NumberOf(before.Text(row)), number)] = when;
+    }
+    if (kind == "ACCOUNT_CLOSED") closings_[number] = when;
+    if (kind.starts_with("DEVICE_") || kind.starts_with("ACCOUNT_") || kind == "SIM_CHANGED") {
+      continue;
+    }
+    LookAtChange(position, row, number, kind, before.Has(row) ? before.Text(row) : "",
+                 after.Has(row) ? after.Text(row) : "");
   }
 }
 

@@ -5,13 +5,6 @@
 namespace reveza::datagen::coherent {
 namespace {
 
-// Of a million.
-constexpr uint64_t kNotSettled = 40'000;
-constexpr uint64_t kTypedCardReversed = 14'000;
-constexpr uint64_t kCardReversed = 5'000;
-constexpr uint64_t kShopsPixReversed = 7'000;
-constexpr uint64_t kPersonsPixReversed = 3'000;
-
 // A boleto clears on the next banking day.
 int64_t NextBankingDay(int64_t time) {
   int64_t day = time / kDay + 1;
@@ -19,21 +12,22 @@ int64_t NextBankingDay(int64_t time) {
   return day;
 }
 
-void SettleLater(const Row& row, bool inside, Draws& draws, SettlementRow& settlement) {
+void SettleLater(const Outcomes& outcomes, const Row& row, bool inside, Draws& draws,
+                 SettlementRow& settlement) {
   const bool boleto = row.kind == Kind::kBoleto;
   settlement.time = boleto ? NextBankingDay(row.time) * kDay + draws.Between(6 * kHour, 18 * kHour)
                            : row.time + draws.Between(20 * kMinute, 240 * kMinute);
-  if (inside || !draws.Chance(kNotSettled)) return;
+  if (inside || !draws.Chance(outcomes.returned)) return;
   settlement.outcome = SettlementOutcome::kReturned;
   settlement.reason = boleto ? SettlementReason::kNotCleared : SettlementReason::kReceiverNotFound;
   settlement.returned = row.amount;
 }
 
-uint64_t ReversalChance(const Row& row) {
-  if (IsTyped(row)) return kTypedCardReversed;
-  if (IsCard(row.kind)) return kCardReversed;
+uint64_t ReversalChance(const Outcomes& outcomes, const Row& row) {
+  if (IsTyped(row)) return outcomes.typed_card_reversed;
+  if (IsCard(row.kind)) return outcomes.card_reversed;
   if (row.kind != Kind::kPix) return 0;
-  return row.receiver_is_shop ? kShopsPixReversed : kPersonsPixReversed;
+  return row.receiver_is_shop ? outcomes.shop_pix_reversed : outcomes.person_pix_reversed;
 }
 
 void Reverse(const Row& row, Draws& draws, SettlementRow& settlement) {
@@ -57,15 +51,16 @@ void Reverse(const Row& row, Draws& draws, SettlementRow& settlement) {
 
 }  // namespace
 
-std::optional<SettlementRow> SettlementOf(const Row& row, bool inside, Draws& draws) {
+std::optional<SettlementRow> SettlementOf(const Outcomes& outcomes, const Row& row, bool inside,
+                                          Draws& draws) {
   SettlementRow settlement = {.row = row.number, .customer = row.customer, .amount = row.amount};
   if (row.status == PaymentStatus::kPending) {
-    SettleLater(row, inside, draws, settlement);
+    SettleLater(outcomes, row, inside, draws, settlement);
     return settlement;
   }
   // What is claimed back is not given back as well.
   if (row.status != PaymentStatus::kApproved || row.reported_at != kNever || inside) return {};
-  if (!draws.Chance(ReversalChance(row))) return {};
+  if (!draws.Chance(ReversalChance(outcomes, row))) return {};
   Reverse(row, draws, settlement);
   return settlement;
 }
@@ -79,17 +74,24 @@ bool IsDisputed(const Row& row) {
 }
 
 // MED gives little back: the account is mostly empty by then. Shops lose most chargebacks.
-Decision DecisionOf(const Keys& keys, const Row& row) {
-  Draws draws(keys.Of(Purpose::kAftermath, row.number, 1));
+Decision DecisionOf(const World& world, const Row& row) {
+  const Outcomes& outcomes = world.parameters().outcomes;
+  Draws draws(world.keys().Of(Purpose::kAftermath, row.number, 1));
   Decision decision;
   const bool med = row.kind == Kind::kPix;
   const int64_t days = med ? draws.Between(3, 11) : draws.Between(20, 60);
   decision.decided_at = row.reported_at + days * kDay + static_cast<int64_t>(draws.Below(kDay));
   const uint64_t percent = draws.Below(100);
   if (med) {
-    if (percent < 5) decision.refunded = row.amount;
-    if (percent >= 5 && percent < 15) decision.refunded = row.amount * draws.Between(5, 70) / 100;
-  } else if (percent < (row.fraud_role == FraudRole::kFirstParty && row.is_fraud ? 60u : 85u)) {
+    const uint64_t whole = outcomes.med_refunded_percent;
+    if (percent < whole) {
+      decision.refunded = row.amount;
+    } else if (percent < whole + outcomes.med_partly_refunded_percent) {
+      decision.refunded = row.amount * draws.Between(5, 70) / 100;
+    }
+  } else if (percent < (row.fraud_role == FraudRole::kFirstParty && row.is_fraud
+                            ? outcomes.first_party_refunded_percent
+                            : outcomes.chargeback_refunded_percent)) {
     decision.refunded = row.amount;
   }
   return decision;

@@ -24,7 +24,8 @@ struct SettlementRow {
 // Of a payment that is decided and of which it is known whether it is reported: nothing if it was
 // final at once and stays so. `inside`: the receiver is a customer of the same block, who is there
 // and gives nothing back.
-std::optional<SettlementRow> SettlementOf(const Row& row, bool inside, Draws& draws);
+std::optional<SettlementRow> SettlementOf(const Outcomes& outcomes, const Row& row, bool inside,
+                                          Draws& draws);
 
 // Whether the payment becomes a row of `disputes`.
 bool IsDisputed(const Row& row);
@@ -33,6 +34,6 @@ struct Decision {
   int64_t refunded = 0;
 };
 // Of a disputed one.
-Decision DecisionOf(const Keys& keys, const Row& row);
+Decision DecisionOf(const World& world, const Row& row);
 
 }  // namespace reveza::datagen::coherent

@@ -29,7 +29,7 @@ std::map<SettlementReason, int> ReasonsOf(const Row& row, bool inside, int rows)
   std::map<SettlementReason, int> reasons;
   for (int i = 0; i < rows; ++i) {
     Draws draws(Mix(static_cast<uint64_t>(i)));
-    const auto settlement = SettlementOf(row, inside, draws);
+    const auto settlement = SettlementOf(Outcomes(), row, inside, draws);
     if (!settlement) continue;
     EXPECT_GT(settlement->time, row.time);
     EXPECT_GE(settlement->returned, 0);
@@ -48,10 +48,12 @@ TEST(Aftermath, BoletosClearOnTheNextBankingDay) {
   ASSERT_EQ(WeekdayOf(kFriday), Weekday::kFriday);
   for (uint64_t i = 0; i < 200; ++i) {
     Draws draws(Mix(i));
-    const auto boleto = SettlementOf(Paid(Kind::kBoleto, PaymentStatus::kPending), false, draws);
+    const auto boleto =
+        SettlementOf(Outcomes(), Paid(Kind::kBoleto, PaymentStatus::kPending), false, draws);
     ASSERT_TRUE(boleto);
     EXPECT_EQ(boleto->time / kDay, kFriday + 3) << "on Monday";
-    const auto transfer = SettlementOf(Paid(Kind::kTed, PaymentStatus::kPending), false, draws);
+    const auto transfer =
+        SettlementOf(Outcomes(), Paid(Kind::kTed, PaymentStatus::kPending), false, draws);
     ASSERT_TRUE(transfer);
     EXPECT_EQ(transfer->time / kDay, kFriday);
   }

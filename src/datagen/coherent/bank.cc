@@ -46,20 +46,23 @@ void Bank::Derive(const CustomerState& customer, Row& row) const {
 bool Bank::IsUntrusted(const CustomerState& customer, const Row& row) const {
   if (row.device == kNoDevice) return false;
   const KnownDevice* known = customer.Find(row.device);
-  return known == nullptr || (!known->registered && row.time - known->since < kTrustAfter);
+  return known == nullptr ||
+         (!known->registered &&
+          row.time - known->since < world_->parameters().limits.trusted_after_hours * kHour);
 }
 
 // The most that a PIX may be now.
 int64_t Bank::Allowed(const CustomerState& customer, const Row& row) const {
   if (row.kind != Kind::kPix) return kNoLimit;
+  const Limits& limits = world_->parameters().limits;
   int64_t allowed = kNoLimit;
   if (IsNight(row.time)) {
     const int64_t used = customer.night == NightOf(row.time) ? customer.night_amount : 0;
-    allowed = kNightLimit - used;
+    allowed = limits.pix_night - used;
   }
   if (IsUntrusted(customer, row)) {
     const int64_t used = customer.untrusted_day == row.time / kDay ? customer.untrusted_amount : 0;
-    allowed = std::min({allowed, kUntrustedLimit, kUntrustedDayLimit - used});
+    allowed = std::min({allowed, limits.untrusted_pix, limits.untrusted_pix_day - used});
   }
   return allowed;
 }
@@ -116,7 +119,8 @@ void Bank::Judge(const CustomerState& customer, Draws& draws, Row& row) const {
     return;
   }
   const bool slow = row.kind == Kind::kBoleto || row.kind == Kind::kTed;
-  if (slow && chance < 6'000) row.status = PaymentStatus::kPending;
+  if (slow && chance < world_->parameters().outcomes.pending / 10)
+    row.status = PaymentStatus::kPending;
 }
 
 void Bank::Decide(const CustomerState& customer, bool certain, Draws& draws, Row& row) const {

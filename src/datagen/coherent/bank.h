@@ -9,13 +9,6 @@
 
 namespace reveza::datagen::coherent {
 
-// PIX from 20:00 to 06:00, in cents.
-inline constexpr int64_t kNightLimit = 100'000;
-// PIX from a device that is not trusted yet: of one payment, of a day.
-inline constexpr int64_t kUntrustedLimit = 20'000;
-inline constexpr int64_t kUntrustedDayLimit = 100'000;
-inline constexpr int64_t kTrustAfter = 3 * kDay;
-
 class Bank {
  public:
   explicit Bank(const World& world) : world_(&world) {}

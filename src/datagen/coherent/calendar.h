@@ -23,20 +23,23 @@ struct Slice {
 
 std::vector<Slice> SlicesOf(const World& world);
 
-// How busy a customer is in a slice, as a weight: 0 if the account is opened after it.
+// How busy a customer is in a slice, as a weight: 0 if there is no account in it.
 uint64_t Activity(const Person& person, const Slice& slice);
+
+// The hours in which banks take a TED.
+inline constexpr int64_t kBankOpens = 7;
+inline constexpr int64_t kBankCloses = 17;
 
 // When somebody pays.
 class PaymentTimes {
  public:
-  explicit PaymentTimes(const Slice& slice);
+  PaymentTimes(const World& world, const Slice& slice);
 
-  // In the slice, and not before the account was opened.
+  // In the slice, while there is an account.
   int64_t Of(const Person& person, uint32_t odd_hour_millionths, Draws& draws) const;
-  // An hour in which a customer of this profile usually is active.
-  static int64_t UsualHour(Profile profile, Draws& draws);
 
  private:
+  const World* world_;
   Slice slice_;
   std::vector<WeightedChoice> days_;  // by profile and payday
 };

@@ -3,15 +3,22 @@
 #include <algorithm>
 
 #include "datagen/coherent/spending.h"
-#include "datagen/lists/profiles.h"
+#include "datagen/coherent/victims.h"
 #include "datagen/lists/weights.h"
 
 namespace reveza::datagen::coherent {
 namespace {
 
-// The night limit of PIX does not bind between these hours, whatever a mule has to wait.
+// When a victim begins to pay.
 constexpr int64_t kEarliestHour = 7;
 constexpr int64_t kLatestHour = 16;
+
+// By night a limit would hold the money back: who waited into it goes on in the morning.
+int64_t ByDay(int64_t time) {
+  const int64_t hour = time % kDay / kHour;
+  if (hour < 6) return time + 2 * kHour;
+  return hour < 20 ? time : time + 11 * kHour;
+}
 
 // Chains end before the data do: what they may take in all.
 constexpr int64_t kReserveDays = 8;
@@ -58,10 +65,9 @@ int64_t StolenAmount(const Typology& typology, const Person& person, Draws& draw
   return std::max<int64_t>(amount, 1'000);
 }
 
-bool Susceptible(Profile profile, Draws& draws) {
-  const auto percent = static_cast<uint64_t>(
-      lists::Profiles()[static_cast<std::size_t>(profile)].susceptibility_percent);
-  return draws.Below(150) < percent;
+bool Susceptible(const World& world, Profile profile, Draws& draws) {
+  constexpr uint64_t kMost = 150;
+  return draws.Below(kMost) < world.parameters().HabitsOf(profile).susceptibility_percent;
 }
 
 // The same count in each block, though some have a customer more.
@@ -156,16 +162,20 @@ ChainId Chains::Landing(uint64_t block, uint64_t stratum, uint32_t hop) const {
   return {.block = Places(stratum, hop).IndexOf(block), .stratum = stratum};
 }
 
-uint64_t Chains::VictimOf(ChainId id, Draws& draws) const {
+uint64_t Chains::VictimOf(ChainId id, int64_t day, Draws& draws) const {
   const Mules mules(*world_, id.block);
   const uint64_t first = world_->FirstCustomer(id.block);
+  const Victims victims(*world_, mules, id.block);
+  if (const auto burst = victims.Covering(day * kDay, (day + 1) * kDay, draws)) {
+    return first + burst->local;
+  }
   // Few are refused, so the last try is as good as any.
   uint64_t local = 0;
   for (int i = 0; i < 64; ++i) {
     local = draws.Below(world_->Customers(id.block));
     if (mules.Has(local)) continue;
     const Person person = world_->PersonOf(first + local);
-    if (person.opened_at < world_->begin() && Susceptible(person.profile, draws)) break;
+    if (person.opened_at < world_->begin() && Susceptible(*world_, person.profile, draws)) break;
   }
   return first + local;
 }
@@ -177,8 +187,8 @@ void Chains::Pay(Chain& chain, int64_t day, Draws& draws) const {
   chain.victim_rows = static_cast<uint32_t>(draws.Between(typology.least_rows, most));
   // Some take what the victim's friends would get.
   const bool modest = draws.Chance(uint64_t{world_->parameters().Overlap()} * 1'000);
-  const int64_t usual =
-      PersonsMedian(victim.profile) * SpendingScale(victim, world_->RowsAMonth(victim)) / kOne;
+  const int64_t usual = PersonsMedian(world_->parameters().HabitsOf(victim.profile)) *
+                        SpendingScale(*world_, victim, world_->RowsAMonth(victim)) / kOne;
   int64_t time = day * kDay + draws.Between(kEarliestHour, kLatestHour) * kHour +
                  static_cast<int64_t>(draws.Below(kHour));
   for (uint32_t i = 0; i < chain.victim_rows; ++i) {
@@ -202,6 +212,7 @@ void Chains::PassOn(Chain& chain, Draws& draws) const {
         draws.Between(chains.least_delay_minutes * kMinute, chains.most_delay_minutes * kMinute);
     // The careful wait until the next day.
     if (draws.Chance(world_->parameters().Overlap() * 500)) time += kDay - 30 * kMinute;
+    time = ByDay(time);
     amount -=
         amount * draws.Between(chains.least_fee_thousandths, chains.most_fee_thousandths) / 1000;
     if (draws.Chance(400'000) && amount > 20'000) amount -= amount % 1'000;
@@ -229,11 +240,11 @@ Chain Chains::At(ChainId id) const {
   const ChainParameters& chains = world_->parameters().chains;
   chain.hops = static_cast<uint32_t>(draws.Between(chains.least_hops, chains.most_hops));
   chain.type = TypeOf(id, draws);
-  chain.victim = VictimOf(id, draws);
   const int64_t length =
       std::max<int64_t>(1, StratumBegin(id.stratum + 1) - StratumBegin(id.stratum));
   const int64_t moment =
       StratumBegin(id.stratum) + static_cast<int64_t>(draws.Below(static_cast<uint64_t>(length)));
+  chain.victim = VictimOf(id, moment / kDay, draws);
   Pay(chain, moment / kDay, draws);
   PassOn(chain, draws);
   for (uint32_t hop = 0; hop < chain.hops; ++hop) {

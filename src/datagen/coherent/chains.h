@@ -94,7 +94,7 @@ class Chains {
   Permutation Places(uint64_t stratum, uint32_t hop) const;
   uint64_t Key(ChainId id) const;
   int64_t StratumBegin(uint64_t stratum) const;
-  uint64_t VictimOf(ChainId id, Draws& draws) const;
+  uint64_t VictimOf(ChainId id, int64_t day, Draws& draws) const;
   FraudType TypeOf(ChainId id, Draws& draws) const;
   void Pay(Chain& chain, int64_t day, Draws& draws) const;
   void PassOn(Chain& chain, Draws& draws) const;
@@ -113,6 +113,6 @@ class Chains {
 int64_t StolenAmount(const Typology& typology, const Person& person, Draws& draws);
 
 // Whether somebody of this profile is robbed rather than somebody else.
-bool Susceptible(Profile profile, Draws& draws);
+bool Susceptible(const World& world, Profile profile, Draws& draws);
 
 }  // namespace reveza::datagen::coherent

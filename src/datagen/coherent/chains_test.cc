@@ -62,6 +62,28 @@ TEST(Chains, MoneyAndTimeRunOneWay) {
   }
 }
 
+// Those who wait until the next day come ever earlier, those who do not ever later.
+TEST(Chains, NobodyPassesOnByNight) {
+  Parameters parameters = FourBlocks();
+  parameters.difficulty = 1'000;
+  parameters.frauds = {.billionths = 500'000'000};
+  parameters.chains.least_hops = 6;
+  parameters.chains.most_hops = 6;
+  for (const uint32_t delay : {2U, 30U}) {
+    parameters.chains.least_delay_minutes = delay;
+    parameters.chains.most_delay_minutes = delay;
+    const World world(parameters);
+    const Chains chains(world);
+    ASSERT_GT(chains.OfBlock(), 100u);
+    for (uint64_t chain = 0; chain < 4 * chains.OfBlock(); ++chain) {
+      for (const auto& payment : chains.At({.block = chain % 4, .stratum = chain / 4}).passed_on) {
+        const int64_t hour = payment.time % kDay / kHour;
+        EXPECT_TRUE(hour >= 6 && hour < 20) << hour << " o'clock";
+      }
+    }
+  }
+}
+
 TEST(Chains, VictimsAreOldCustomersWhoAreNoMules) {
   const World world(FourBlocks());
   const Chains chains(world);

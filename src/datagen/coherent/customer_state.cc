@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "datagen/coherent/spending.h"
-#include "datagen/lists/profiles.h"
 
 namespace reveza::datagen::coherent {
 namespace {
@@ -12,7 +11,7 @@ constexpr int64_t kDaysOfBusinessIncome = 4;
 constexpr int64_t kMostIncomes = 3;  // on the account; the rest is saved
 
 // The first that is drawn of a customer's devices.
-uint32_t DevicesOf(const lists::Profile& profile, Draws& draws) {
+uint32_t DevicesOf(const ProfileHabits& profile, Draws& draws) {
   return static_cast<uint32_t>(draws.Between(profile.least_devices, profile.most_devices));
 }
 
@@ -20,11 +19,11 @@ uint32_t DevicesOf(const lists::Profile& profile, Draws& draws) {
 
 CustomerState::CustomerState(const World& world, uint64_t number, uint64_t block,
                              uint64_t rows_a_month)
-    : person(world.PersonOf(number)) {
+    : person(world.PersonOf(number)), world_(&world) {
   Draws draws(person.key ^ 1);
   opening_balance = person.income * draws.Between(200, 1'500) / 1'000;
   balance = opening_balance;
-  scale = SpendingScale(person, rows_a_month);
+  scale = SpendingScale(world, person, rows_a_month);
   goods_scale = Exp2((Log2(static_cast<uint64_t>(scale)) - 16 * kOne) / 2);
   const bool business = person.profile == Profile::kBusinessOwner;
   income_part_ = business ? person.income * kDaysOfBusinessIncome / 30 : person.income;
@@ -41,9 +40,12 @@ void CustomerState::MakeContacts(const World& world, uint64_t block) {
   const auto count = static_cast<std::size_t>(draws.Between(least, least + 20));
   const uint64_t first = world.FirstCustomer(block);
   old_ = person.opened_at < world.begin();
-  while (contacts.size() < std::min<std::size_t>(count, kMostContacts)) {
+  const std::size_t most = std::min<std::size_t>(count, kMostContacts);
+  contacts.reserve(most);
+  while (contacts.size() < most) {
     AccountNumber account = world.ContactAccount(draws.Bits());
-    if (draws.Chance(350'000)) account = first + draws.Below(world.Customers(block));
+    if (draws.Chance(world.parameters().population.contacts_inside))
+      account = first + draws.Below(world.Customers(block));
     if (account == person.number) account = world.ContactAccount(draws.Bits());
     // Those paid most often are known of old.
     const bool known = old_ && draws.Below(count + 6) >= contacts.size();
@@ -54,7 +56,7 @@ void CustomerState::MakeContacts(const World& world, uint64_t block) {
 }
 
 void CustomerState::MakeDevices(const World& world) {
-  const lists::Profile& profile = lists::Profiles()[static_cast<std::size_t>(person.profile)];
+  const ProfileHabits& profile = world.parameters().HabitsOf(person.profile);
   Draws draws(person.key ^ 2);
   const uint32_t count = DevicesOf(profile, draws);
   const auto add = [&](DeviceNumber device) {
@@ -73,8 +75,7 @@ void CustomerState::MakeDevices(const World& world) {
   const uint64_t head = world.HeadOfHousehold(person.number);
   const Person owner = world.BriefPersonOf(head);
   Draws theirs(owner.key ^ 2);
-  const uint32_t most =
-      DevicesOf(lists::Profiles()[static_cast<std::size_t>(owner.profile)], theirs);
+  const uint32_t most = DevicesOf(world.parameters().HabitsOf(owner.profile), theirs);
   const uint32_t slot = most > 1 && owner.key % 2 != 0 ? 1 : 0;
   add(world.CustomersDevice(head, slot));
   (slot == 0 ? main_device : second_device) = devices.back();
@@ -87,7 +88,8 @@ void CustomerState::NextIncome() {
   }
   const CivilDate now = DateOf(next_income_ / kDay);
   const auto payday = [this](CivilDate date) {
-    const int32_t day = std::min(kPaydays[person.payday], DaysInMonth(date.year, date.month));
+    const auto paid = static_cast<int32_t>(world_->parameters().calendar.paydays[person.payday]);
+    const int32_t day = std::min(paid, DaysInMonth(date.year, date.month));
     return DaysOf({date.year, date.month, day}) * kDay + 5 * kHour;
   };
   const int64_t next = payday(now);
@@ -97,6 +99,7 @@ void CustomerState::NextIncome() {
 void CustomerState::Begin(int64_t time) {
   if (next_credit_ <= time) TakeCredits(time);
   if (next_income_ <= time) CatchUp(time);
+  if (!news_.empty() && news_.front().time <= time) TakeNews(time);
   if (oldest_ <= time - kDay) Expire(time);
   if (month.new_phone_at == kNever || time < month.new_phone_at) return;
   const auto bought = std::ranges::find(devices, month.new_phone_at, &KnownDevice::since);
@@ -125,8 +128,37 @@ void CustomerState::TakeCredits(int64_t time) {
   });
 }
 
+int64_t CustomerState::Planned(LifeChange kind) const {
+  int64_t value = kind == LifeChange::kIncome ? person.income : person.credit_limit;
+  for (const News& news : news_) {
+    if (news.kind == kind) value = news.value;
+  }
+  return value;
+}
+
+void CustomerState::TakeNews(int64_t time) {
+  const auto later =
+      std::ranges::find_if(news_, [time](const News& news) { return news.time > time; });
+  for (auto news = news_.begin(); news != later; ++news) {
+    switch (news->kind) {
+      case LifeChange::kAddress:
+        person.home = world_->HomeAfter(person, static_cast<uint32_t>(news->value));
+        break;
+      case LifeChange::kIncome:
+        income_part_ = income_part_ * news->value / person.income;
+        scale = std::clamp(scale * news->value / person.income, kOne / 4, 3 * kOne);
+        person.income = news->value;
+        break;
+      default:
+        person.credit_limit = news->value;
+    }
+  }
+  news_.erase(news_.begin(), later);
+}
+
 void CustomerState::CatchUp(int64_t time) {
   while (next_income_ <= time) {
+    TakeNews(next_income_);
     const bool december = DateOf(next_income_ / kDay).month == 12;
     const int64_t income = income_part_ * month.income_thousandths / 1'000;
     balance += december && person.profile != Profile::kBusinessOwner ? 2 * income : income;
@@ -145,11 +177,14 @@ void CustomerState::Expire(int64_t time) {
     ++recent_head_;
   }
   oldest_ = recent_head_ < recent_.size() ? recent_[recent_head_].time : kNothing;
-  // Few rows fall into a day: those done are dropped soon, so that the rest stays in one place.
-  if (recent_head_ >= 8 && recent_head_ * 2 >= recent_.size()) {
-    recent_.erase(recent_.begin(), recent_.begin() + static_cast<std::ptrdiff_t>(recent_head_));
-    recent_head_ = 0;
-  }
+}
+
+// Few rows fall into a day: those done are dropped rather than that more memory is taken, unless
+// many would have to move for it.
+void CustomerState::DropOldRows() {
+  if (recent_.size() < recent_.capacity() || recent_head_ * 4 < recent_.size()) return;
+  recent_.erase(recent_.begin(), recent_.begin() + static_cast<std::ptrdiff_t>(recent_head_));
+  recent_head_ = 0;
 }
 
 bool CustomerState::HasPaid(const Row& row) const {
@@ -195,6 +230,7 @@ void CustomerState::Remember(const Row& row) {
   usual_amount = rows == 1 ? amount : usual_amount + (amount - usual_amount) / 16;
   const bool paid = row.status == PaymentStatus::kApproved;
   if (oldest_ == kNothing) oldest_ = row.time;
+  DropOldRows();
   recent_.push_back({row.time, paid ? row.amount : 0});
   recent_amount += recent_.back().amount;
   ++recent_rows;

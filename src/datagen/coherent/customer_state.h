@@ -2,6 +2,7 @@
 // in the order of time. Not safe from several threads.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -31,7 +32,6 @@ struct Month {
   int64_t journey_end = kNever;
   uint32_t journey_city = 0;
   int64_t new_phone_at = kNever;
-  int64_t new_number_at = kNever;
   int64_t spree_day = kNever;
   int64_t income_thousandths = 1'000;  // of what it was at first
 
@@ -49,6 +49,16 @@ class CustomerState {
   // What has happened until `time` without a row: salary, savings and the card's bill; what is
   // older than 24 hours is forgotten; a new phone is taken into use.
   void Begin(int64_t time);
+  // Something of the person's that is other from a time on.
+  struct News {
+    int64_t time;
+    LifeChange kind;  // kAddress, kIncome or kCreditLimit
+    int64_t value;    // cents, or how often the customer has moved
+  };
+  void Plan(const News& news) { news_.push_back(news); }
+  void SortNews() { std::ranges::sort(news_, {}, &News::time); }
+  // What it will be after all that is planned: the income of a month, or the credit card's limit.
+  int64_t Planned(LifeChange kind) const;
   // Money that will come to the account, or to the credit card.
   void Expect(int64_t time, int64_t amount, bool card);
   // This account was paid before, or known of old.
@@ -108,8 +118,10 @@ class CustomerState {
  private:
   const KnownDevice* FindAmongAll(DeviceNumber device) const;
   void CatchUp(int64_t time);
+  void TakeNews(int64_t time);
   void TakeCredits(int64_t time);
   void Expire(int64_t time);
+  void DropOldRows();
   struct Recent {
     int64_t time;
     int64_t amount;
@@ -125,6 +137,8 @@ class CustomerState {
   int64_t oldest_ = kNothing;
   bool old_ = false;                   // the account was there before the data begin
   std::vector<AccountNumber> others_;  // that were paid, beside contacts
+  std::vector<News> news_;             // to come, in order: few
+  const World* world_;
   struct Credit {
     int64_t time;
     int64_t amount;

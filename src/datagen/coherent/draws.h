@@ -65,6 +65,10 @@ enum class Purpose : uint32_t {
   kRideIds,
   kRideFrauds,
   kWeather,
+  kLife,
+  kVictims,
+  kCnpj,
+  kPhone,
   kEnd
 };
 

@@ -14,13 +14,15 @@ namespace reveza::datagen::coherent {
 void FillTransactions(const Identity& identity, std::span<const Row> rows, Batch& batch);
 void FillSettlements(const Identity& identity, std::span<const SettlementRow> rows, Batch& batch);
 void FillAlerts(const Identity& identity, std::span<const Row> rows, Batch& batch);
-void FillDisputes(const Identity& identity, const Keys& keys, std::span<const Row> rows,
+void FillDisputes(const Identity& identity, const World& world, std::span<const Row> rows,
                   Batch& batch);
 void FillCustomers(const Identity& identity, const World& world, std::span<const AccountRow> rows,
                    Batch& batch);
-void FillAccounts(const Identity& identity, std::span<const AccountRow> rows, Batch& batch);
+void FillAccounts(const Identity& identity, const Limits& limits, std::span<const AccountRow> rows,
+                  Batch& batch);
 void FillDevices(const Identity& identity, std::span<const DeviceUseRow> rows, Batch& batch);
-void FillChanges(const Identity& identity, std::span<const ChangeRow> rows, Batch& batch);
+void FillChanges(const Identity& identity, const World& world, std::span<const ChangeRow> rows,
+                 Batch& batch);
 void FillRings(const Identity& identity, std::span<const RingRow> rows, Batch& batch);
 void FillDrivers(const Identity& identity, const World& world, std::span<const Driver> rows,
                  Batch& batch);

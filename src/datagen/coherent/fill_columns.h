@@ -69,25 +69,25 @@ class ColumnFiller {
           [=](char* out, std::size_t i) { return present[i] != 0 ? put(out, rows[i]) : out; });
   }
   // `number(row)` is what the identifier is made from, of many rows at once.
-  template <std::size_t kPrefix, std::size_t kDigits, typename Number>
-  void Identifier(std::string_view name, const Naming<kPrefix, kDigits>& naming, Number number) {
+  template <typename Names, typename Number>
+  void Identifier(std::string_view name, const Names& naming, Number number) {
     ColumnValues& values = Next(name);
     MakeDigits(naming, number);
     const uint64_t* const upper = upper_.data();
     const uint64_t* const lower = lower_.data();
-    const Naming<kPrefix, kDigits> put = naming;
+    const Names put = naming;
     Write(values, [=](char* out, std::size_t i) { return put.Put(out, upper[i], lower[i]); });
   }
   // `number` must do with a row without it, as `get` below.
-  template <std::size_t kPrefix, std::size_t kDigits, typename Number>
-  void IdentifierIf(std::string_view name, const Naming<kPrefix, kDigits>& naming,
-                    const Presence& there, Number number) {
+  template <typename Names, typename Number>
+  void IdentifierIf(std::string_view name, const Names& naming, const Presence& there,
+                    Number number) {
     ColumnValues& values = Next(name);
     const uint8_t* const present = Mark(values, there);
     MakeDigits(naming, number, present);
     const uint64_t* const upper = upper_.data();
     const uint64_t* const lower = lower_.data();
-    const Naming<kPrefix, kDigits> put = naming;
+    const Names put = naming;
     Write(values, [=](char* out, std::size_t i) {
       put.Put(out, upper[i], lower[i]);
       return out + put.kWidth * present[i];
@@ -156,14 +156,14 @@ class ColumnFiller {
     return there.data();
   }
 
-  template <typename Naming, typename Number>
-  void MakeDigits(const Naming& naming, Number number, const uint8_t* present = nullptr) {
+  template <typename Names, typename Number>
+  void MakeDigits(const Names& naming, Number number, const uint8_t* present = nullptr) {
     const Row* const rows = rows_.data();
     const std::size_t count = rows_.size();
     for (std::size_t i = 0; i < count; ++i) {
       lower_[i] = present == nullptr ? number(rows[i]) : number(rows[i]) * present[i];
     }
-    ScrambledDigits(naming.order(), std::span(lower_).first(count), {upper_, lower_});
+    naming.Digits(std::span(lower_).first(count), {upper_, lower_});
   }
 
   // `write(out, i)` writes the text of row `i` and returns its end.

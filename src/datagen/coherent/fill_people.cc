@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 
-#include "datagen/coherent/bank.h"
 #include "datagen/coherent/fill.h"
 #include "datagen/coherent/fill_columns.h"
 #include "datagen/digits.h"
@@ -31,11 +30,6 @@ int RiskLevel(const Person& person, int64_t begin) {
   return percent < (young ? 50 : 30) ? 1 : 2;
 }
 
-template <typename List>
-std::string_view OneOf(const List& list, uint64_t bits) {
-  return list[bits % list.size()];
-}
-
 // What a device is, by its number.
 struct DeviceTraits {
   lists::DeviceKind kind = lists::DeviceKind::kAndroidPhone;
@@ -61,40 +55,32 @@ void FillCustomers(const Identity& identity, const World& world, std::span<const
                    Batch& batch) {
   ColumnFiller<AccountRow> fill(rows, batch);
   const int64_t begin = world.begin();
+  const auto owner = [&](const AccountRow& row) {
+    return identity.OwnerOf(row.person, std::max(begin - 1, row.person.opened_at));
+  };
   fill.Identifier("customer_id", identity.customers(),
                   [](const AccountRow& row) { return row.person.number; });
-  fill.Text("name", [&](char* out, const AccountRow& row) {
-    return identity.PutName(out, identity.OwnerOf(row.person));
-  });
-  fill.Text("cpf", [&](char* out, const AccountRow& row) {
-    return identity.PutCpf(out, identity.OwnerOf(row.person));
-  });
-  fill.Text("email", [&](char* out, const AccountRow& row) {
-    return identity.PutEmail(out, identity.OwnerOf(row.person));
-  });
-  fill.Text("phone", [&](char* out, const AccountRow& row) {
-    return identity.PutPhone(out, identity.OwnerOf(row.person));
-  });
+  fill.Text("name",
+            [&](char* out, const AccountRow& row) { return identity.PutName(out, owner(row)); });
+  fill.Text("cpf",
+            [&](char* out, const AccountRow& row) { return identity.PutCpf(out, owner(row)); });
+  fill.Text("email",
+            [&](char* out, const AccountRow& row) { return identity.PutEmail(out, owner(row)); });
+  fill.Text("phone",
+            [&](char* out, const AccountRow& row) { return identity.PutPhone(out, owner(row)); });
   fill.Number("birth_date", [](const AccountRow& row) { return row.person.birth_day; });
   fill.LongText("address.street", [](std::string& text, const AccountRow& row) {
-    text += OneOf(lists::kStreets, Mix(row.person.home_key + 7));
-    text += ", ";
-    AppendInteger(text, static_cast<int64_t>(Mix(row.person.home_key + 8) % 1'999 + 1));
+    Identity::AppendStreet(text, row.person.home_key);
   });
   fill.LongText("address.neighborhood", [](std::string& text, const AccountRow& row) {
-    text += OneOf(lists::kNeighborhoods, Mix(row.person.home_key + 9));
+    text += Identity::NeighborhoodOf(row.person.home_key);
   });
   fill.LongText("address.city", [](std::string& text, const AccountRow& row) {
     text += lists::kCities[row.person.city].name;
   });
   fill.Code("address.state", [](const AccountRow& row) { return row.person.state; });
   fill.Text("address.postal_code", [](char* out, const AccountRow& row) {
-    const lists::City& city = lists::kCities[row.person.city];
-    const uint64_t bits = Mix(row.person.home_key + 10);
-    const uint64_t areas = city.last_postal_area - city.first_postal_area + 1;
-    out = PutLastDigits(out, city.first_postal_area + bits % areas, 5);
-    *out++ = '-';
-    return PutLastDigits(out, (bits >> 32) % 1'000, 3);
+    return Identity::PutPostalCode(out, row.person.city, row.person.home_key);
   });
   fill.Number("monthly_income", [](const AccountRow& row) { return row.person.income; });
   fill.Code("profession", [](const AccountRow& row) {
@@ -106,7 +92,8 @@ void FillCustomers(const Identity& identity, const World& world, std::span<const
   fill.Code("behavioral_profile", [](const AccountRow& row) { return row.person.profile; });
 }
 
-void FillAccounts(const Identity& identity, std::span<const AccountRow> rows, Batch& batch) {
+void FillAccounts(const Identity& identity, const Limits& limits, std::span<const AccountRow> rows,
+                  Batch& batch) {
   ColumnFiller<AccountRow> fill(rows, batch);
   fill.Identifier("account_id", identity.accounts(),
                   [](const AccountRow& row) { return row.person.number; });
@@ -123,7 +110,7 @@ void FillAccounts(const Identity& identity, std::span<const AccountRow> rows, Ba
   fill.Number("opened_at", [](const AccountRow& row) { return row.person.opened_at; });
   fill.Number("opening_balance", [](const AccountRow& row) { return row.opening_balance; });
   fill.Number("credit_limit", [](const AccountRow& row) { return row.person.credit_limit; });
-  fill.Number("pix_night_limit", [](const AccountRow&) { return kNightLimit; });
+  fill.Number("pix_night_limit", [&](const AccountRow&) { return limits.pix_night; });
   fill.CodeIf("fraud_role",
               fill.Where([](const AccountRow& row) { return row.role != AccountRole::kHonest; }),
               [](const AccountRow& row) { return row.role == AccountRole::kMule ? 0 : 1; });

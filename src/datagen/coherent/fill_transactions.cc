@@ -50,8 +50,8 @@ char* PutIp(char* out, uint32_t ip) {
 }
 
 Owner ReceiverOf(const Identity& identity, const Row& row) {
-  return row.receiver_is_shop ? identity.OwnerOfShop(row.receiver, CityOf(row.merchant))
-                              : identity.OwnerOf(row.receiver);
+  return row.receiver_is_shop ? identity.OwnerOfShop(row.merchant)
+                              : identity.OwnerOf(row.receiver, row.time);
 }
 
 bool HasDevice(const Row& row) { return row.device != kNoDevice; }

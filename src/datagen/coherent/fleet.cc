@@ -89,11 +89,16 @@ Fleet::Fleet(const World& world) : world_(&world) {
   const auto fitting = static_cast<uint64_t>(rides / (world.blocks() * days * kRidesOfDriver));
   const uint64_t spread = world.parameters().rides == 0 ? 0 : std::min(fitting, kMostDrivers);
   const uint64_t one = world.parameters().rides == 0 ? 0 : 1;
-  uint64_t weights = 0;
-  for (const lists::City& city : lists::kCities) weights += city.weight;
+  constexpr uint64_t kWeights = [] {
+    uint64_t weights = 0;
+    for (const lists::City& city : lists::kCities) weights += city.weight;
+    return weights;
+  }();
   uint64_t before = 0;
   for (std::size_t city = 0; city < lists::kCities.size(); ++city) {
-    first_of_city_.push_back(static_cast<uint32_t>(one * city + spread * before / weights));
+    // The analyzer does not see that a sum of weights is not 0.
+    first_of_city_.push_back(
+        static_cast<uint32_t>(one * city + spread * before / std::max<uint64_t>(1, kWeights)));
     before += lists::kCities[city].weight;
   }
   first_of_city_.push_back(static_cast<uint32_t>(one * lists::kCities.size() + spread));

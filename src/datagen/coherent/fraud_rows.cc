@@ -38,20 +38,23 @@ int64_t FraudLife::Fitting(const Row& row, int64_t amount, Draws& draws) const {
   if (!IsCard(row.kind)) return amount;
   const int64_t most = HonestLife::MostAmount(CategoryOf(row.merchant));
   if (amount > most) amount = draws.Between(most / 3, most);
-  return Price(amount + draws.Between(0, 4'999), draws.Bits());
+  // Who only tries a card takes little.
+  const int64_t more = row.fraud_role == FraudRole::kTest ? 199 : 4'999;
+  return Price(amount + draws.Between(0, more), draws.Bits());
 }
 
 void FraudLife::BuyGoods(const CustomerState& customer, const FraudPlan& plan, uint64_t block,
                          const Typology& typology, Draws& draws, Row& row) const {
   const bool test = plan.role == FraudRole::kTest;
   uint32_t category = honest_->GoodsThatSell(draws.Bits());
+  if (typology.goods == Goods::kUsual) category = CategoryOf(row.merchant);
   if (typology.goods == Goods::kDigital || test) category = honest_->DigitalGoods();
   uint32_t city = customer.person.city;
   const bool far = typology.far_away && Shows(draws);
   if (far) city = world_->AnyCity(Mix(plan.key));
   if (Shows(draws)) honest_->Shop(customer, category, city, draws, row);
-  if (plan.has_merchant) {
-    const uint64_t shop = Mix(block * 64 + plan.merchant);
+  if (plan.false_shop != FraudPlan::kNoShop) {
+    const uint64_t shop = Mix(block * 64 + plan.false_shop);
     row.merchant = MerchantOf(world_->AnyCity(shop), honest_->GoodsThatSellOnline(Mix(shop)),
                               static_cast<uint32_t>(shop % kMerchantsOfCity));
     row.entry = CardEntry::kManual;
@@ -69,12 +72,12 @@ void FraudLife::BuyGoods(const CustomerState& customer, const FraudPlan& plan, u
   }
 }
 
-void FraudLife::FromThiefsDevice(const FraudPlan& plan, const Typology& typology, Row& row) const {
-  row.device = plan.device;
+void FraudLife::FromThiefsDevice(DeviceNumber device, const Typology& typology, Row& row) const {
+  row.device = device;
   row.channel = typology.web ? Channel::kWebBanking : Channel::kMobileApp;
-  row.ip = static_cast<uint32_t>(Mix(plan.device + static_cast<uint64_t>(row.time / kDay)));
+  row.ip = static_cast<uint32_t>(Mix(device + static_cast<uint64_t>(row.time / kDay)));
   row.has_ip = true;
-  row.place = ThiefsPlace(plan.device);
+  row.place = ThiefsPlace(device);
   row.has_place = true;
 }
 
@@ -87,7 +90,7 @@ void FraudLife::Pay(const CustomerState& customer, const FraudPlan& plan, uint64
   row.fraud_type = plan.type;
   row.fraud_role = plan.role;
   if (IsCard(row.kind)) BuyGoods(customer, plan, block, typology, draws, row);
-  if (plan.certain || Shows(draws)) row.amount = Fitting(row, plan.amount, draws);
+  if (plan.IsCertain() || Shows(draws)) row.amount = Fitting(row, plan.amount, draws);
   if (plan.receiver != kNoAccount) {
     row.receiver = plan.receiver;
     row.contact = -1;
@@ -99,7 +102,9 @@ void FraudLife::Pay(const CustomerState& customer, const FraudPlan& plan, uint64
                               static_cast<uint32_t>(plan.key % kMerchantsOfCity));
   }
   const bool by_device = row.device != kNoDevice;
-  if (by_device && plan.device != kNoDevice && Shows(draws)) FromThiefsDevice(plan, typology, row);
+  if (by_device && plan.HasDevice() && Shows(draws)) {
+    FromThiefsDevice(world_->ThiefDevice(block, plan.thief), typology, row);
+  }
 }
 
 int64_t FraudLife::ReportedAt(const Row& row) const {

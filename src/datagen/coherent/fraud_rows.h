@@ -19,7 +19,7 @@ class FraudLife {
  private:
   void BuyGoods(const CustomerState& customer, const FraudPlan& plan, uint64_t block,
                 const Typology& typology, Draws& draws, Row& row) const;
-  void FromThiefsDevice(const FraudPlan& plan, const Typology& typology, Row& row) const;
+  void FromThiefsDevice(DeviceNumber device, const Typology& typology, Row& row) const;
   int64_t Fitting(const Row& row, int64_t amount, Draws& draws) const;
   Place ThiefsPlace(uint64_t thief) const;
   bool Shows(Draws& draws) const;

@@ -19,6 +19,7 @@ constexpr uint64_t kRingAccounts = uint64_t{1} << 21;
 constexpr uint64_t kRingDevices = uint64_t{1} << 21;
 constexpr uint64_t kEpisodesOfDevice = 3;
 constexpr uint32_t kShopsOfTriangulation = 24;
+static_assert(kShopsOfTriangulation <= FraudPlan::kNoShop);
 
 }  // namespace
 
@@ -28,15 +29,21 @@ FraudPlanner::FraudPlanner(const World& world, const Chains& chains, uint64_t bl
       block_(block),
       first_customer_(world.FirstCustomer(block)),
       customers_(world.Customers(block)),
-      mules_(world, block) {}
+      mules_(world, block),
+      victims_(world, mules_, block) {}
 
 uint64_t FraudPlanner::RingNumber(uint64_t mule_index) const {
   // Beyond the numbers of chains.
   return (uint64_t{1} << 48) + block_ * World::kThievesOfBlock + chains_->RingOf(mule_index);
 }
 
-DeviceNumber FraudPlanner::RingDevice(uint64_t mule_index, uint64_t bits) const {
-  return world_->ThiefDevice(block_, kRingDevices + chains_->RingOf(mule_index) * 2 + bits % 2);
+uint32_t FraudPlanner::RingDevice(uint64_t mule_index, uint64_t bits) const {
+  return static_cast<uint32_t>(kRingDevices + chains_->RingOf(mule_index) * 2 + bits % 2);
+}
+
+uint32_t FraudPlanner::Add(const ChainLink& link) {
+  links_.push_back(link);
+  return static_cast<uint32_t>(links_.size() - 1);
 }
 
 AccountNumber FraudPlanner::ThiefAccount(int64_t time, uint64_t bits) const {
@@ -52,8 +59,10 @@ AccountNumber FraudPlanner::ThiefAccount(int64_t time, uint64_t bits) const {
 std::vector<FraudPlan> FraudPlanner::Plan() {
   plans_.clear();
   plans_.reserve(world_->Frauds(block_));
+  links_.clear();
   PlanOwnChains();
   PlanLandingHops();
+  links_.shrink_to_fit();
   PlanKinds();
   std::ranges::sort(plans_, {}, [](const FraudPlan& plan) {
     return std::tuple(plan.time, plan.customer, plan.key);
@@ -75,13 +84,12 @@ void FraudPlanner::PlanOwnChains() {
       plan.key = world_->keys().Of(Purpose::kFraudPayments, plans_.size(),
                                    static_cast<uint16_t>(block_ & 0xffff)) ^
                  block_;
-      plan.ring = block_ * chains_->OfBlock() + stratum;
+      plan.link = Add({.ring = block_ * chains_->OfBlock() + stratum});
       plan.customer = static_cast<uint32_t>(Local(chain.victim));
-      plan.certain = true;
       plan.type = chain.type;
       plan.role = typology.role;
       if (typology.device == DeviceUse::kThief) {
-        plan.device = world_->ThiefDevice(block_, stratum / kEpisodesOfDevice);
+        plan.thief = static_cast<uint32_t>(stratum / kEpisodesOfDevice);
       }
       plans_.push_back(plan);
     }
@@ -102,14 +110,13 @@ void FraudPlanner::PlanHop(ChainId id, const Chain& chain, uint32_t hop) {
   FraudPlan plan;
   plan.time = chain.passed_on[hop].time;
   plan.amount = chain.passed_on[hop].amount;
-  plan.credit = hop == 0 ? chain.Stolen() : chain.passed_on[hop - 1].amount;
   plan.key = world_->keys().Of(Purpose::kFraudPayments, plans_.size(),
                                static_cast<uint16_t>(block_ & 0xffff)) ^
              block_;
-  plan.ring = id.block * chains_->OfBlock() + id.stratum;
+  plan.link = Add({.ring = id.block * chains_->OfBlock() + id.stratum,
+                   .credit = hop == 0 ? chain.Stolen() : chain.passed_on[hop - 1].amount,
+                   .hop = static_cast<uint8_t>(hop + 1)});
   plan.customer = static_cast<uint32_t>(Local(chain.mules[hop]));
-  plan.certain = true;
-  plan.hop = static_cast<uint8_t>(hop + 1);
   plan.type = chain.type;
   plan.role = FraudRole::kMuleHop;
   const uint64_t mule_index = chains_->MuleIndex(id.stratum, hop);
@@ -125,7 +132,7 @@ void FraudPlanner::PlanHop(ChainId id, const Chain& chain, uint32_t hop) {
       plan.receiver = world_->ThiefAccount(block_, kRingAccounts + chains_->RingOf(mule_index));
     }
   }
-  if (plan.kind == Kind::kPix) plan.device = RingDevice(mule_index, plan.key >> 8);
+  if (plan.kind == Kind::kPix) plan.thief = RingDevice(mule_index, plan.key >> 8);
   plans_.push_back(plan);
 }
 
@@ -137,6 +144,7 @@ void FraudPlanner::PlanKinds() {
   for (const FraudPlan& plan : plans_) ++done[static_cast<std::size_t>(plan.type)];
   uint64_t weights = 0;
   for (const Typology& typology : parameters.typologies) weights += typology.weight;
+  if (weights == 0) return;  // parameters like that are refused
   std::array<uint64_t, kFraudTypes> missing{};
   for (std::size_t i = 0; i < kFraudTypes; ++i) {
     const uint64_t wanted = frauds * parameters.typologies[i].weight / weights;
@@ -164,30 +172,25 @@ void FraudPlanner::PlanKinds() {
   }
 }
 
-uint32_t FraudPlanner::Victim(FraudType type, Draws& draws, int64_t& from, int64_t& until) const {
-  from = world_->begin();
-  until = world_->end();
+// Mules and invented people act as long as they are there.
+Burst FraudPlanner::VictimOf(FraudType type, Draws& draws) const {
   if (type == FraudType::kMoneyLaundering && mules_.mules() != 0) {
     const uint64_t busy = chains_->BusyMules();
     const uint64_t index = draws.Below(busy != 0 ? busy : mules_.mules());
+    Burst burst = {.local = mules_.Mule(index), .from = world_->begin(), .until = world_->end()};
     if (busy != 0) {
-      from = chains_->BusyFrom(index);
-      until = std::min(until, chains_->BusyUntil(index));
+      burst.from = chains_->BusyFrom(index);
+      burst.until = std::min(burst.until, chains_->BusyUntil(index));
     }
-    return static_cast<uint32_t>(mules_.Mule(index));
+    return burst;
   }
   if (type == FraudType::kFalseIdentity && mules_.invented() != 0) {
-    return static_cast<uint32_t>(mules_.Invented(draws.Below(mules_.invented())));
+    return {.local = mules_.Invented(draws.Below(mules_.invented())),
+            .from = world_->begin(),
+            .until = world_->end()};
   }
-  uint64_t local = 0;
-  for (int i = 0; i < 64; ++i) {
-    local = draws.Below(customers_);
-    const Person person = world_->PersonOf(first_customer_ + local);
-    from = std::max(world_->begin(), person.opened_at);
-    if (from < world_->end() - kDay && Susceptible(person.profile, draws)) break;
-  }
-  if (from >= until) from = until - 1;
-  return static_cast<uint32_t>(local);
+  const Typology& typology = world_->parameters().typologies[static_cast<std::size_t>(type)];
+  return victims_.Any(typology.drift_thousandths, draws);
 }
 
 // When an episode begins: as the victim lives, or when the thief likes.
@@ -200,7 +203,7 @@ int64_t FraudPlanner::FirstTime(const Typology& typology, Profile profile, int64
     const int64_t other = draws.Between(from, until - 1);
     moment = drift > 0 ? std::max(moment, other) : std::min(moment, other);
   }
-  int64_t hour = PaymentTimes::UsualHour(profile, draws);
+  int64_t hour = world_->UsualHour(profile, draws);
   if (!draws.Chance(uint64_t{world_->parameters().Overlap()} * 1000)) {
     if (typology.hours == HourUse::kOffice) hour = draws.Between(9, 17);
     if (typology.hours == HourUse::kNight) hour = draws.Between(20, 29) % 24;
@@ -215,21 +218,21 @@ void FraudPlanner::PlanEpisode(FraudType type, uint64_t rows, uint64_t number) {
   const Parameters& parameters = world_->parameters();
   const Typology& typology = parameters.typologies[static_cast<std::size_t>(type)];
   Draws draws(world_->keys().Of(Purpose::kFrauds, number, 0x8000) ^ Mix(block_));
-  int64_t from = 0;
-  int64_t until = 0;
-  uint32_t victim = Victim(type, draws, from, until);
-  Person person = world_->PersonOf(first_customer_ + victim);
-  int64_t time = FirstTime(typology, person.profile, from, until, draws);
+  Burst burst = VictimOf(type, draws);
+  Person person = world_->PersonOf(first_customer_ + burst.local);
+  int64_t time = FirstTime(typology, person.profile, burst.from, burst.until, draws);
   const WeightedChoice kinds = lists::ChoiceOf(typology.kinds);
   const uint64_t account_bits = draws.Bits();
   const uint64_t shop = draws.Below(kShopsOfTriangulation);
   for (uint64_t i = 0; i < rows; ++i) {
     FraudPlan plan;
-    if (time >= world_->end()) time = draws.Between(from, world_->end() - 1);
+    if (time >= std::min(world_->end(), person.closes_at)) {
+      time = draws.Between(burst.from, burst.until - 1);
+    }
     plan.time = time;
     plan.amount = StolenAmount(typology, person, draws);
     plan.key = draws.Bits();
-    plan.customer = victim;
+    plan.customer = static_cast<uint32_t>(burst.local);
     plan.kind = static_cast<Kind>(kinds.Of(draws.Bits()));
     plan.type = type;
     plan.role = typology.role;
@@ -239,19 +242,15 @@ void FraudPlanner::PlanEpisode(FraudType type, uint64_t rows, uint64_t number) {
     }
     if (HasReceiver(plan.kind)) plan.receiver = ThiefAccount(time, account_bits);
     if (typology.device == DeviceUse::kThief) {
-      plan.device = world_->ThiefDevice(
-          block_, chains_->OfBlock() / kEpisodesOfDevice + 1 + number / kEpisodesOfDevice);
+      plan.thief = static_cast<uint32_t>(chains_->OfBlock() / kEpisodesOfDevice + 1 +
+                                         number / kEpisodesOfDevice);
     }
     plans_.push_back(plan);
     if (type == FraudType::kTriangulation) {
       // The same false shop, the cards of others.
-      plans_.back().has_merchant = true;
-      plans_.back().merchant = static_cast<MerchantNumber>(shop);
-      int64_t earliest = 0;
-      victim = Victim(type, draws, earliest, until);
-      person = world_->PersonOf(first_customer_ + victim);
-      from = std::max(from, earliest);
-      time = std::max(time, from);
+      plans_.back().false_shop = static_cast<uint8_t>(shop);
+      if (const auto other = victims_.Covering(time, time + kHour, draws)) burst = *other;
+      person = world_->PersonOf(first_customer_ + burst.local);
     }
     time +=
         draws.Between(typology.least_gap_minutes * kMinute, typology.most_gap_minutes * kMinute);

@@ -53,7 +53,7 @@ TEST(FraudPlanner, KindsHaveTheirShares) {
   uint64_t chained = 0;
   for (const FraudPlan& plan : plans) {
     ++counts[static_cast<std::size_t>(plan.type)];
-    chained += plan.ring != kNoRing ? 1 : 0;
+    chained += plan.IsCertain() ? 1 : 0;
   }
   EXPECT_GT(chained, 1'500u);
   EXPECT_LE(chained, 5'000u) << "chains are at most half";
@@ -73,10 +73,10 @@ TEST(FraudPlanner, TakeoversHaveOneNewDeviceAndTestsComeFirst) {
       EXPECT_LE(plan.amount, 1'500);
     }
     if (plan.role == FraudRole::kTakeover && typology.device == DeviceUse::kThief) {
-      EXPECT_NE(plan.device, kNoDevice);
+      EXPECT_TRUE(plan.HasDevice());
     }
     if (plan.role == FraudRole::kVictim) {
-      EXPECT_EQ(plan.device, kNoDevice);
+      EXPECT_FALSE(plan.HasDevice());
     }
   }
   EXPECT_GT(tests, 300);

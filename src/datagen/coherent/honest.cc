@@ -78,15 +78,7 @@ int64_t Price(int64_t amount, uint64_t bits) {
 HonestLife::HonestLife(const World& world) : world_(&world) {
   for (std::size_t i = 0; i < kProfiles; ++i) {
     const lists::Profile& profile = lists::Profiles()[i];
-    std::array<uint32_t, kKinds> kinds{};
-    for (std::size_t kind = 0; kind < kKinds; ++kind) {
-      kinds[kind] = profile.transaction_types[kind] * 10;
-    }
-    kinds[static_cast<std::size_t>(Kind::kAutoDebit)] = 0;  // planned by the month
-    kinds[static_cast<std::size_t>(Kind::kMobileTopup)] += 15;
-    kinds[static_cast<std::size_t>(Kind::kWithdrawal)] += 10;
-    kinds[static_cast<std::size_t>(Kind::kBoleto)] += 15;
-    kinds_.push_back(lists::ChoiceOf(kinds));
+    kinds_.push_back(lists::ChoiceOf(world.parameters().profiles[i].kinds));
     std::array<uint32_t, kCategories> categories{};
     for (std::size_t category = 0; category < kCategories; ++category) {
       categories[category] = lists::kMerchantCategories[category].weight;
@@ -97,7 +89,7 @@ HonestLife::HonestLife(const World& world) : world_(&world) {
     }
     categories[Category("6011")] = 0;  // a withdrawal is a kind of its own
     categories_.push_back(lists::ChoiceOf(categories));
-    person_medians_[i] = PersonsMedian(static_cast<Profile>(i));
+    person_medians_[i] = PersonsMedian(world.parameters().profiles[i]);
   }
   for (std::size_t category = 0; category < kCategories; ++category) {
     const auto least = static_cast<uint64_t>(lists::kMerchantCategories[category].least);
@@ -131,7 +123,8 @@ Kind HonestLife::KindOf(const CustomerState& customer, int64_t time, Draws& draw
   const auto profile = static_cast<std::size_t>(customer.person.profile);
   const auto kind = static_cast<Kind>(kinds_[profile].Of(draws.Bits()));
   const int64_t hour = time % kDay / kHour;
-  const bool banking_hours = hour >= 7 && hour < 17 && WeekdayOf(time / kDay) < Weekday::kSaturday;
+  const bool banking_hours =
+      hour >= kBankOpens && hour < kBankCloses && WeekdayOf(time / kDay) < Weekday::kSaturday;
   if (kind == Kind::kTed && !banking_hours) return Kind::kPix;
   const bool replaceable = kind == Kind::kTed || kind == Kind::kDebitCard ||
                            kind == Kind::kBoleto || kind == Kind::kWithdrawal;
@@ -144,7 +137,9 @@ void HonestLife::Pay(const CustomerState& customer, uint32_t index, Row& row) co
   Draws draws(Mix(customer.month.key + index) ^ static_cast<uint64_t>(Purpose::kPayments));
   PayBy(customer, KindOf(customer, row.time, draws), draws, row);
   if (row.kind == Kind::kMobileTopup) return;  // at fixed prices
-  if (row.time / kDay == customer.month.spree_day) row.amount = row.amount * 5 / 2;
+  if (row.time / kDay == customer.month.spree_day) {
+    row.amount = row.amount * world_->parameters().calendar.spree_percent / 100;
+  }
   // Who has little spends little.
   const int64_t comfort = customer.person.income / 4;
   if (row.kind != Kind::kCreditCard && customer.balance < comfort) {
@@ -181,10 +176,9 @@ void HonestLife::PayBy(const CustomerState& customer, Kind kind, Draws& draws, R
 
 // With one of the own devices.
 void HonestLife::ByDevice(const CustomerState& customer, Draws& draws, Row& row) const {
-  const auto& channels =
-      lists::Profiles()[static_cast<std::size_t>(customer.person.profile)].channels;
-  const uint64_t web = channels[1];
-  const uint64_t whatsapp = channels[4];
+  const ProfileHabits& habits = world_->parameters().HabitsOf(customer.person.profile);
+  const uint64_t web = habits.web_percent;
+  const uint64_t whatsapp = habits.whatsapp_percent;
   const uint64_t percent = draws.Below(100);
   row.channel = Channel::kMobileApp;
   row.device = customer.main_device.device;
@@ -200,7 +194,8 @@ void HonestLife::ByDevice(const CustomerState& customer, Draws& draws, Row& row)
 }
 
 void HonestLife::PayPix(const CustomerState& customer, Draws& draws, Row& row) const {
-  const bool shop = draws.Chance(380'000) && !customer.month.OnJourney(row.time);
+  const bool shop = draws.Chance(world_->parameters().population.pix_to_shops) &&
+                    !customer.month.OnJourney(row.time);
   if (!shop) return PayPerson(customer, draws, row);
   ByDevice(customer, draws, row);
   const auto profile = static_cast<std::size_t>(customer.person.profile);
@@ -235,7 +230,9 @@ void HonestLife::PayWithCard(const CustomerState& customer, Draws& draws, Row& r
   uint32_t city = customer.person.city;
   if (customer.month.OnJourney(row.time)) {
     city = customer.month.journey_city;
-    if (draws.Chance(600'000)) category = kJourney[draws.Below(kJourney.size())];
+    if (draws.Chance(world_->parameters().population.travel_goods)) {
+      category = kJourney[draws.Below(kJourney.size())];
+    }
   }
   Shop(customer, category, city, draws, row);
 }
@@ -301,8 +298,8 @@ void HonestLife::PayBill(const CustomerState& customer, Draws& draws, Row& row) 
       LogNormal(bits, medians_[category] * Scaled(customer.goods_scale, row.time) / kOne,
                 deviations_[category]);
   row.amount = std::max<int64_t>(usual * draws.Between(850, 1'150) / 1000, 1'000);
-  const bool branch = customer.person.profile == Profile::kTraditionalSenior &&
-                      draws.Chance(350'000) &&
+  const uint64_t percent = world_->parameters().HabitsOf(customer.person.profile).branch_percent;
+  const bool branch = percent != 0 && draws.Chance(percent * 10'000) &&
                       !HasMoved(world_->parameters().drift.to_mobile_thousandths, row.time, draws);
   if (branch) {
     row.channel = Channel::kBranch;

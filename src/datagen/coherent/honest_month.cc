@@ -3,13 +3,11 @@
 #include <algorithm>
 
 #include "datagen/coherent/honest.h"
-#include "datagen/lists/profiles.h"
 
 namespace reveza::datagen::coherent {
 
 uint32_t HonestLife::StandingOrders(Profile profile, uint32_t rows) const {
-  const auto& types = lists::Profiles()[static_cast<std::size_t>(profile)].transaction_types;
-  return rows * types[static_cast<std::size_t>(Kind::kAutoDebit)] / 100;
+  return rows * world_->parameters().HabitsOf(profile).standing_orders_percent / 100;
 }
 
 Month HonestLife::PlanMonth(const Person& person, const Slice& slice, uint32_t rows) const {
@@ -30,13 +28,10 @@ Month HonestLife::PlanMonth(const Person& person, const Slice& slice, uint32_t r
     month.journey_city = world_->AnyCity(draws.Bits());
   }
   if (draws.Chance(parameters.lookalikes.new_phone_a_month * factor / 1000)) {
-    month.new_phone_at = day() * kDay + draws.Between(9, 21) * kHour;
+    month.new_phone_at = day() * kDay + draws.Between(9 * kHour, 21 * kHour);
   }
   if (draws.Chance(parameters.lookalikes.spree_a_month * factor / 1000)) {
     month.spree_day = day();
-  }
-  if (draws.Chance(parameters.lookalikes.new_number_a_month * factor / 1000)) {
-    month.new_number_at = day() * kDay + draws.Between(9, 21) * kHour;
   }
   return month;
 }
@@ -50,7 +45,7 @@ int64_t HonestLife::TimeOf(const CustomerState& customer, const Slice& slice,
     const auto day = static_cast<int64_t>(bits % 28);
     const int64_t time = (slice.first_day + std::min(day, slice.days - 1)) * kDay + 2 * kHour +
                          static_cast<int64_t>(UpperProduct(Mix(bits + slice.index), 4 * kHour));
-    if (time >= person.opened_at) return time;
+    if (time >= person.opened_at && time < person.closes_at) return time;
   }
   const Parameters& parameters = world_->parameters();
   const uint64_t odd =

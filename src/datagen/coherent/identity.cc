@@ -12,6 +12,7 @@
 #include "datagen/lists/people.h"
 #include "datagen/lists/places.h"
 #include "datagen/lists/weights.h"
+#include "datagen/text_format.h"
 
 namespace reveza::datagen::coherent {
 namespace {
@@ -26,13 +27,6 @@ WeightedChoice ChoiceOf(const Rows& rows) {
 char* PutText(char* out, std::string_view text) {
   std::memcpy(out, text.data(), text.size());
   return out + text.size();
-}
-
-KeyType PersonsKeyType(uint64_t bits) {
-  const uint64_t percent = UpperProduct(bits, 100);
-  if (percent < 38) return KeyType::kCpf;
-  if (percent < 70) return KeyType::kPhone;
-  return percent < 90 ? KeyType::kEmail : KeyType::kRandom;
 }
 
 struct Names {
@@ -113,7 +107,7 @@ char* PutCnpj(char* out, uint64_t number, Identities identities) {
 
 Identity::Identity(const World& world)
     : world_(&world),
-      cpfs_(world.keys().Of(Purpose::kCpf, 0), world.parameters().identities),
+      cpfs_(world.keys().Of(Purpose::kCpf, 0), kMostCpfs),
       customers_({"CUST_"}, world.keys().Of(Purpose::kCustomerIds, 0)),
       accounts_({"ACC_"}, world.keys().Of(Purpose::kAccountIds, 0)),
       transactions_({"TXN_"}, world.keys().Of(Purpose::kTransactionIds, 0)),
@@ -128,21 +122,50 @@ Identity::Identity(const World& world)
       rides_({"RIDE_"}, world.keys().Of(Purpose::kRideIds, 0)),
       ride_alerts_({"RALERT_"}, world.keys().Of(Purpose::kRideIds, 0)),
       account_numbers_(world.keys().Of(Purpose::kAccountIds, 1), kEightDigits),
+      cnpjs_(world.keys().Of(Purpose::kCnpj, 0), kEightDigits),
+      phones_(world.keys().Of(Purpose::kPhone, 0), kEightDigits),
+      key_types_(lists::ChoiceOf(world.parameters().population.pix_keys)),
       banks_(ChoiceOf(lists::kBanks)),
       states_(ChoiceOf(lists::kStates)) {}
 
-Owner Identity::OwnerOf(const Person& person) const {
+Owner Identity::PlainOwnerOf(const Person& person) const {
   return {.key = person.key,
           .family = person.home_key,
           .cpf_number = person.number,
           .state = person.state,
           .bank = person.bank,
           .city = person.city,
-          .key_type = PersonsKeyType(Mix(person.key))};
+          .key_type = static_cast<KeyType>(key_types_.Of(Mix(person.key)))};
 }
 
-Owner Identity::OwnerOf(AccountNumber account) const {
-  if (account < world_->customers()) return OwnerOf(world_->BriefPersonOf(account));
+// Who replaces a key takes a random one, and at the next time the first one again.
+Owner Identity::OwnerOf(const Person& person, int64_t time) const {
+  Owner owner = PlainOwnerOf(person);
+  const auto count = [&](LifeChange kind) {
+    return static_cast<uint8_t>(
+        world_->CountChanges(person.number, kind, world_->begin() - 1, time));
+  };
+  owner.phones = count(LifeChange::kPhone);
+  owner.emails = count(LifeChange::kEmail);
+  owner.keys = count(LifeChange::kPixKey);
+  if (owner.keys % 2 != 0) owner.key_type = KeyType::kRandom;
+  return owner;
+}
+
+Owner Identity::OwnerOf(AccountNumber account, int64_t time) const {
+  if (account >= world_->customers()) return OtherOwnerOf(account);
+  Owner owner = PlainOwnerOf(world_->BriefPersonOf(account));
+  const auto count = [&](LifeChange kind) {
+    return static_cast<uint8_t>(world_->CountChanges(account, kind, world_->begin() - 1, time));
+  };
+  owner.keys = count(LifeChange::kPixKey);
+  if (owner.keys % 2 != 0) owner.key_type = KeyType::kRandom;
+  if (owner.key_type == KeyType::kPhone) owner.phones = count(LifeChange::kPhone);
+  if (owner.key_type == KeyType::kEmail) owner.emails = count(LifeChange::kEmail);
+  return owner;
+}
+
+Owner Identity::OtherOwnerOf(AccountNumber account) const {
   Owner owner{};
   Draws draws(world_->keys().Of(Purpose::kAccount, account & 0xffffffffffff,
                                 static_cast<uint16_t>(account >> 48)));
@@ -151,25 +174,26 @@ Owner Identity::OwnerOf(AccountNumber account) const {
   owner.bank = static_cast<uint8_t>(banks_.Of(draws.Bits()));
   const lists::Slice cities = lists::kCitiesOfState[owner.state];
   owner.city = static_cast<uint16_t>(cities.first + draws.Below(cities.count));
-  owner.cpf_number = world_->customers() + draws.Below(CpfSequence::kPeople - world_->customers());
-  owner.key_type = PersonsKeyType(draws.Bits());
+  owner.cpf_number = world_->customers() + draws.Below(kMostCpfs - world_->customers());
+  owner.key_type = static_cast<KeyType>(key_types_.Of(draws.Bits()));
   return owner;
 }
 
 Owner Identity::OwnerOf(const Driver& driver) const {
-  const uint64_t others = CpfSequence::kPeople - world_->customers();
+  const uint64_t others = kMostCpfs - world_->customers();
   return {.key = driver.key,
           .family = driver.key,
-          .cpf_number = CpfSequence::kPeople - 1 - driver.number % others,
+          .cpf_number = kMostCpfs - 1 - driver.number % others,
           .state = driver.state,
           .bank = 0,
           .city = driver.city,
           .key_type = KeyType::kCpf};
 }
 
-Owner Identity::OwnerOfShop(AccountNumber account, uint32_t city) const {
-  Owner owner = OwnerOf(account);
-  owner.city = static_cast<uint16_t>(city);
+Owner Identity::OwnerOfShop(MerchantNumber merchant) const {
+  Owner owner = OtherOwnerOf(world_->MerchantAccount(merchant));
+  owner.cpf_number = merchant;
+  owner.city = static_cast<uint16_t>(CityOf(merchant));
   owner.key_type = owner.key % 10 < 7 ? KeyType::kCnpj : KeyType::kRandom;
   return owner;
 }
@@ -199,22 +223,27 @@ char* Identity::PutEmail(char* out, const Owner& owner) const {
   static constexpr std::array<std::string_view, 3> kDomains = {"@example.com", "@example.net",
                                                                "@example.org"};
   const Names names = NamesOf(owner);
-  out = PutPlain(out, names.first);
+  const bool last_first = owner.emails % 2 != 0;
+  out = PutPlain(out, last_first ? names.last : names.first);
   *out++ = '.';
-  out = PutPlain(out, names.last);
+  out = PutPlain(out, last_first ? names.first : names.last);
   out = PutLastDigits(out, owner.cpf_number % kEightDigits, 8);
-  return PutText(out, kDomains[owner.key % kDomains.size()]);
+  return PutText(out, kDomains[(owner.key + owner.emails) % kDomains.size()]);
 }
 
 char* Identity::PutPhone(char* out, const Owner& owner) const {
   out = PutText(out, "+55");
   out = PutLastDigits(out, lists::kCities[owner.city].area_code, 2);
   *out++ = '9';
-  return PutLastDigits(out, Mix(owner.key ^ 0x70686f6e65u) % kEightDigits, 8);
+  const uint64_t number = owner.phones == 0 ? phones_.At(owner.cpf_number % kEightDigits)
+                                            : Mix(owner.key + owner.phones) % kEightDigits;
+  return PutLastDigits(out, number, 8);
 }
 
 char* Identity::PutCpf(char* out, const Owner& owner) const {
-  return PutText(out, View(cpfs_.At(owner.cpf_number, lists::kStates[owner.state].fiscal_region)));
+  const Cpf cpf = CpfOf(cpfs_.At(owner.cpf_number), lists::kStates[owner.state].fiscal_region,
+                        world_->parameters().identities);
+  return PutText(out, View(cpf));
 }
 
 char* Identity::PutPixKey(char* out, const Owner& owner) const {
@@ -226,12 +255,12 @@ char* Identity::PutPixKey(char* out, const Owner& owner) const {
     case KeyType::kEmail:
       return PutEmail(out, owner);
     case KeyType::kCnpj:
-      return PutCnpj(out, Mix(owner.key) % kEightDigits, world_->parameters().identities);
+      return PutCnpj(out, cnpjs_.At(owner.cpf_number), world_->parameters().identities);
     case KeyType::kRandom:
       break;
   }
   // xxxxxxxx-xxxx-4xxx-axxx-xxxxxxxxxxxx of 32 hexadecimal digits, two of which are given.
-  const uint64_t high = Mix(owner.key ^ 0x6b6579u);
+  const uint64_t high = Mix(owner.key ^ 0x6b6579u ^ uint64_t{owner.keys} << 32);
   const uint64_t low = Mix(high);
   char digits[32];
   WriteHex(digits, (high & ~uint64_t{0xf000}) | 0x4000);
@@ -243,6 +272,38 @@ char* Identity::PutPixKey(char* out, const Owner& owner) const {
   std::memcpy(out + 24, digits + 20, 12);
   out[8] = out[13] = out[18] = out[23] = '-';
   return out + 36;
+}
+
+void Identity::AppendStreet(std::string& text, uint64_t home_key) {
+  text += lists::kStreets[Mix(home_key + 7) % lists::kStreets.size()];
+  text += ", ";
+  AppendInteger(text, static_cast<int64_t>(Mix(home_key + 8) % 1'999 + 1));
+}
+
+std::string_view Identity::NeighborhoodOf(uint64_t home_key) {
+  return lists::kNeighborhoods[Mix(home_key + 9) % lists::kNeighborhoods.size()];
+}
+
+char* Identity::PutPostalCode(char* out, uint32_t city, uint64_t home_key) {
+  const lists::City& of = lists::kCities[city];
+  const uint64_t bits = Mix(home_key + 10);
+  const uint64_t areas = of.last_postal_area - of.first_postal_area + 1;
+  out = PutLastDigits(out, of.first_postal_area + bits % areas, 5);
+  *out++ = '-';
+  return PutLastDigits(out, (bits >> 32) % 1'000, 3);
+}
+
+std::string Identity::AddressOf(const Person& person, uint32_t moves) const {
+  const uint64_t home_key =
+      moves == 0 ? person.home_key : Mix(person.home_key + uint64_t{moves} * 16);
+  std::string text;
+  AppendStreet(text, home_key);
+  text += " - ";
+  text += NeighborhoodOf(home_key);
+  text += " - ";
+  std::array<char, kMostText> code;
+  text.append(code.data(), PutPostalCode(code.data(), person.city, home_key));
+  return text;
 }
 
 }  // namespace reveza::datagen::coherent

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "datagen/coherent/fleet.h"
 #include "datagen/coherent/naming.h"
@@ -16,38 +18,43 @@ namespace reveza::datagen::coherent {
 // Who has an account, whether simulated or not.
 struct Owner {
   uint64_t key;
-  uint64_t family;  // who have the same have the same last name
-  uint64_t cpf_number;
+  uint64_t family;      // who have the same have the same last name
+  uint64_t cpf_number;  // or of a shop, from which its CNPJ is made
   uint8_t state;
   uint8_t bank;
   uint16_t city;
   KeyType key_type;
+  uint8_t phones = 0;  // how many the owner had before, and so on
+  uint8_t emails = 0;
+  uint8_t keys = 0;
 };
 
 class Identity {
  public:
   explicit Identity(const World& world);
 
-  Owner OwnerOf(const Person& person) const;
-  Owner OwnerOf(AccountNumber account) const;
+  // As they are at a time.
+  Owner OwnerOf(const Person& person, int64_t time) const;
+  // What its PIX key is made from; telephone and e-mail are right only where they are the key.
+  Owner OwnerOf(AccountNumber account, int64_t time) const;
   // Their numbers of taxpayers are the last ones.
   Owner OwnerOf(const Driver& driver) const;
-  Owner OwnerOfShop(AccountNumber account, uint32_t city) const;
+  Owner OwnerOfShop(MerchantNumber merchant) const;
 
   const Naming<5, 12>& customers() const { return customers_; }
   const Naming<4, 15>& accounts() const { return accounts_; }
-  const Naming<4, 15>& transactions() const { return transactions_; }
-  const Naming<5, 15>& sessions() const { return sessions_; }
+  const RowNaming<4, 15>& transactions() const { return transactions_; }
+  const RowNaming<5, 15>& sessions() const { return sessions_; }
   const Naming<4, 15>& devices() const { return devices_; }
   const Naming<6, 8>& merchants() const { return merchants_; }
   const Naming<5, 15>& rings() const { return rings_; }
   // With the digits of the transaction that they are about.
-  const Naming<4, 15>& settlements() const { return settlements_; }
-  const Naming<6, 15>& alerts() const { return alerts_; }
-  const Naming<5, 15>& disputes() const { return disputes_; }
+  const RowNaming<4, 15>& settlements() const { return settlements_; }
+  const RowNaming<6, 15>& alerts() const { return alerts_; }
+  const RowNaming<5, 15>& disputes() const { return disputes_; }
   const Naming<4, 10>& drivers() const { return drivers_; }
-  const Naming<5, 12>& rides() const { return rides_; }
-  const Naming<7, 12>& ride_alerts() const { return ride_alerts_; }
+  const RowNaming<5, 12>& rides() const { return rides_; }
+  const RowNaming<7, 12>& ride_alerts() const { return ride_alerts_; }
 
   // Its index in the list of names.
   uint16_t MerchantName(MerchantNumber merchant) const;
@@ -60,24 +67,35 @@ class Identity {
   char* PutPhone(char* out, const Owner& owner) const;
   char* PutCpf(char* out, const Owner& owner) const;
   char* PutPixKey(char* out, const Owner& owner) const;
+  // Street, number, neighbourhood and postal code of somebody who has moved so often.
+  std::string AddressOf(const Person& person, uint32_t moves) const;
+  static void AppendStreet(std::string& text, uint64_t home_key);
+  static std::string_view NeighborhoodOf(uint64_t home_key);
+  static char* PutPostalCode(char* out, uint32_t city, uint64_t home_key);
 
  private:
   const World* world_;
-  CpfSequence cpfs_;
+  Scramble cpfs_;
   Naming<5, 12> customers_;
   Naming<4, 15> accounts_;
-  Naming<4, 15> transactions_;
-  Naming<5, 15> sessions_;
+  RowNaming<4, 15> transactions_;
+  RowNaming<5, 15> sessions_;
   Naming<4, 15> devices_;
   Naming<6, 8> merchants_;
   Naming<5, 15> rings_;
-  Naming<4, 15> settlements_;
-  Naming<6, 15> alerts_;
-  Naming<5, 15> disputes_;
+  RowNaming<4, 15> settlements_;
+  RowNaming<6, 15> alerts_;
+  RowNaming<5, 15> disputes_;
   Naming<4, 10> drivers_;
-  Naming<5, 12> rides_;
-  Naming<7, 12> ride_alerts_;
+  RowNaming<5, 12> rides_;
+  RowNaming<7, 12> ride_alerts_;
+  Owner PlainOwnerOf(const Person& person) const;
+  Owner OtherOwnerOf(AccountNumber account) const;
+
   Scramble account_numbers_;
+  Scramble cnpjs_;
+  Scramble phones_;
+  WeightedChoice key_types_;
   WeightedChoice banks_;
   WeightedChoice states_;
 };

@@ -24,6 +24,20 @@ namespace {
   for (std::size_t i = 0; i < count; ++i) values[i] = order.Step(indices[i]);
 }
 
+// Those of a group, from the one that stands first on.
+[[gnu::always_inline]] inline void RowLoop(const Scramble order, const uint64_t first,
+                                           const uint64_t begin, const uint64_t* const rows,
+                                           uint64_t* const values, const std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const uint64_t place = rows[i] - first + begin;
+    values[i] = order.Step(place - (place >= kEightDigits ? kEightDigits : 0));
+  }
+}
+
+[[gnu::always_inline]] inline void EightLoop(uint64_t* const values, const std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) values[i] = TextOfEight(values[i]);
+}
+
 [[gnu::always_inline]] inline void TextLoop(uint64_t* const upper, uint64_t* const lower,
                                             const std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -44,6 +58,21 @@ namespace {
 [[gnu::target("avx2")]] void StepByFour(const Scramble& order, const uint64_t* from, uint64_t* to,
                                         std::size_t count) {
   StepLoop(order, from, to, count);
+}
+[[gnu::target("avx512dq,avx512vl")]] void RowsByEight(const Scramble& order, uint64_t first,
+                                                      uint64_t begin, const uint64_t* rows,
+                                                      uint64_t* values, std::size_t count) {
+  RowLoop(order, first, begin, rows, values, count);
+}
+[[gnu::target("avx2")]] void RowsByFour(const Scramble& order, uint64_t first, uint64_t begin,
+                                        const uint64_t* rows, uint64_t* values, std::size_t count) {
+  RowLoop(order, first, begin, rows, values, count);
+}
+[[gnu::target("avx512dq,avx512vl")]] void EightsByEight(uint64_t* values, std::size_t count) {
+  EightLoop(values, count);
+}
+[[gnu::target("avx2")]] void EightsByFour(uint64_t* values, std::size_t count) {
+  EightLoop(values, count);
 }
 [[gnu::target("avx512dq,avx512vl")]] void TextByEight(uint64_t* upper, uint64_t* lower,
                                                       std::size_t count) {
@@ -70,16 +99,73 @@ void Text(uint64_t* upper, uint64_t* lower, std::size_t count) {
   TextLoop(upper, lower, count);
 }
 
+void StepRows(const Scramble& order, uint64_t first, uint64_t begin, const uint64_t* rows,
+              uint64_t* values, std::size_t count) {
+#if defined(__x86_64__)
+  if (VectorsOfProcessor() == Vectors::kEight) {
+    return RowsByEight(order, first, begin, rows, values, count);
+  }
+  if (VectorsOfProcessor() == Vectors::kFour) {
+    return RowsByFour(order, first, begin, rows, values, count);
+  }
+#endif
+  RowLoop(order, first, begin, rows, values, count);
+}
+
+void Eights(uint64_t* values, std::size_t count) {
+#if defined(__x86_64__)
+  if (VectorsOfProcessor() == Vectors::kEight) return EightsByEight(values, count);
+  if (VectorsOfProcessor() == Vectors::kFour) return EightsByFour(values, count);
+#endif
+  EightLoop(values, count);
+}
+
+// What was led out of the range is led on.
+void LeadBack(const Scramble& order, std::span<uint64_t> values) {
+  for (uint64_t& value : values) {
+    while (value >= order.size()) value = order.Step(value);
+  }
+}
+
+constexpr uint64_t PowerOfTen(int digits) { return digits == 0 ? 1 : 10 * PowerOfTen(digits - 1); }
+
 }  // namespace
+
+RowOrder::RowOrder(uint64_t key, int digits)
+    : key_(key), groups_(key, PowerOfTen(digits - 8)), rows_(Mix(key), kEightDigits) {}
+
+uint64_t RowOrder::BeginOf(uint64_t group) const { return Mix(key_ ^ group) % kEightDigits; }
+
+uint64_t RowOrder::At(uint64_t row) const {
+  const uint64_t group = row / kEightDigits;
+  const uint64_t place = (row - group * kEightDigits + BeginOf(group)) % kEightDigits;
+  return groups_.At(group) * kEightDigits + rows_.At(place);
+}
+
+void RowOrder::Digits(std::span<const uint64_t> rows, DigitTexts digits) const {
+  const std::size_t count = rows.size();
+  assert(digits.upper.size() >= count && digits.lower.size() >= count);
+  if (count == 0) return;
+  const uint64_t group = rows.front() / kEightDigits;
+  const uint64_t first = group * kEightDigits;
+  bool together = true;
+  for (const uint64_t row : rows) together &= row - first < kEightDigits;
+  if (together) {
+    StepRows(rows_, first, BeginOf(group), rows.data(), digits.lower.data(), count);
+    LeadBack(rows_, digits.lower.first(count));
+    Eights(digits.lower.data(), count);
+    std::ranges::fill(digits.upper.first(count), TextOfEight(groups_.At(group)));
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) digits.lower[i] = At(rows[i]);
+  Text(digits.upper.data(), digits.lower.data(), count);
+}
 
 void ScrambledDigits(const Scramble& order, std::span<const uint64_t> indices, DigitTexts digits) {
   const std::size_t count = indices.size();
   assert(digits.upper.size() >= count && digits.lower.size() >= count);
   Step(order, indices.data(), digits.lower.data(), count);
-  // Few are led out of the range.
-  for (uint64_t& value : digits.lower.first(count)) {
-    while (value >= order.size()) value = order.Step(value);
-  }
+  LeadBack(order, digits.lower.first(count));
   Text(digits.upper.data(), digits.lower.data(), count);
 }
 

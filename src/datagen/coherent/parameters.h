@@ -59,11 +59,111 @@ struct ChainParameters {
   uint32_t mules_of_a_ring = 6;
 };
 
+// How the customers of a profile live.
+struct ProfileHabits {
+  uint32_t weight = 0;  // how many of the customers have it
+  uint32_t least_age = 18;
+  uint32_t most_age = 18;
+  uint32_t least_income_percent = 100;  // the factor of the income
+  uint32_t most_income_percent = 100;
+  uint32_t least_rows_a_month = 0;  // payments
+  uint32_t most_rows_a_month = 0;
+  uint32_t weekend_percent = 100;         // activity of a weekend day, a weekday's being 100
+  uint32_t susceptibility_percent = 100;  // how readily fraud succeeds
+  int64_t least_amount = 0;               // of one payment to a person, in cents
+  int64_t most_amount = 0;
+  int64_t mean_amount = 0;               // of all payments, in cents: income decides how many times
+  uint32_t standing_orders_percent = 0;  // of the payments
+  uint32_t web_percent = 0;              // of what is paid with a device; the rest by telephone,
+  uint32_t whatsapp_percent = 0;         // or as a PIX by WhatsApp
+  uint32_t branch_percent = 0;           // of the boletos
+  uint32_t least_devices = 1;
+  uint32_t most_devices = 1;
+  std::array<uint32_t, kKinds> kinds = {};  // weights of the other payments
+  std::array<uint32_t, 24> hours = {};      // how active in each hour, from midnight
+};
+
+// On which days people pay.
+struct CalendarParameters {
+  std::array<uint32_t, 12> months = {92, 88, 98, 97, 103, 99, 100, 98, 97, 101, 108, 127};
+  std::array<uint32_t, 6> paydays = {5, 7, 10, 15, 20, 30};  // each is as common
+  uint32_t payday_percent = 150;  // activity of so many days from payday on
+  uint32_t payday_days = 4;
+  uint32_t christmas_percent = 140;  // of 12 to 24 December
+  uint32_t spree_percent = 250;      // of the amounts on a day of a spree
+};
+
+// What difficulty 0 and 1 are; in between it is a straight line.
+struct DifficultyScale {
+  uint32_t least_overlap_thousandths = 100;  // traits of frauds that are as honest rows have them
+  uint32_t most_overlap_thousandths = 900;
+  uint32_t least_lookalikes_thousandths = 500;  // of the rates of lookalikes
+  uint32_t most_lookalikes_thousandths = 2'000;
+  uint32_t least_missed = 20'000;  // millionths of the frauds that are never reported
+  uint32_t most_missed = 300'000;
+  uint32_t least_falsely_reported = 100;  // millionths of the honest rows that are
+  uint32_t most_falsely_reported = 1'000;
+};
+
+// What the bank allows, in cents.
+struct Limits {
+  int64_t pix_night = 100'000;     // from 20:00 to 06:00
+  int64_t untrusted_pix = 20'000;  // from a device that is not trusted yet
+  int64_t untrusted_pix_day = 100'000;
+  uint32_t trusted_after_hours = 72;
+};
+
+// What becomes of payments later: millionths.
+struct Outcomes {
+  uint32_t pending = 60'000;   // of boletos and TEDs
+  uint32_t returned = 40'000;  // of those
+  uint32_t typed_card_reversed = 14'000;
+  uint32_t card_reversed = 5'000;
+  uint32_t shop_pix_reversed = 7'000;
+  uint32_t person_pix_reversed = 3'000;
+  uint32_t med_refunded_percent = 5;  // of the claims
+  uint32_t med_partly_refunded_percent = 10;
+  uint32_t chargeback_refunded_percent = 85;
+  uint32_t first_party_refunded_percent = 60;  // chargebacks of those who deceive
+};
+
+// Who the customers are, and what they choose: millionths.
+struct Population {
+  uint32_t joining = 120'000;  // open their account in the first year of the data
+  uint32_t pix_to_shops = 380'000;
+  uint32_t contacts_inside = 350'000;  // of whom people pay, customers of the same block
+  uint32_t travel_goods = 600'000;     // on a journey, what travellers buy
+  std::array<uint32_t, 4> pix_keys = {380'000, 320'000, 200'000, 100'000};  // CPF to random
+};
+
+// Whose accounts are compromised: few bear most of it, each for some days or weeks. What chains
+// pass on and what mules and invented people do is not theirs.
+struct VictimParameters {
+  // Accounts that are struck hard, and others that are struck: of the customers, each year.
+  uint32_t few_thousandths = 70;
+  uint32_t others_thousandths = 230;
+  uint32_t share_of_few_thousandths = 650;  // of the frauds
+  uint32_t least_days = 7;                  // for which an account stays compromised
+  uint32_t most_days = 42;
+};
+
+// What changes in the lives of customers, and is in the table of changes: millionths of them a
+// year.
+struct LifeChanges {
+  uint32_t address = 70'000;
+  uint32_t email = 50'000;
+  uint32_t income = 400'000;
+  uint32_t credit_limit = 250'000;
+  uint32_t pix_key = 80'000;
+  uint32_t closed_thousandths = 250;  // of the accounts that are opened while we watch
+};
+
 // Honest behaviour that looks like fraud: millionths, at difficulty 0.5.
 struct Lookalikes {
   uint32_t journey_a_month = 80'000;
   uint32_t new_phone_a_month = 40'000;
   uint32_t new_number_a_month = 8'000;
+  uint32_t new_sim_a_month = 8'000;
   uint32_t spree_a_month = 100'000;
   uint32_t stranger_paid = 160'000;  // of the PIX
   uint32_t odd_hour = 60'000;        // of all payments
@@ -104,26 +204,54 @@ struct Parameters {
   int64_t first_day = 19'723;  // days as in civil_time.h, both are part of it
   int64_t last_day = 20'088;
   Share frauds{20'000'000};
+  bool frauds_of_pix = false;  // of the PIX among the payments: how many those are is estimated
   Identities identities = Identities::kValid;
   uint32_t difficulty = 500;  // thousandths
   uint64_t rows_per_block = 2'000'000;
 
   std::array<Typology, kFraudTypes> typologies = DefaultTypologies();
+  std::array<ProfileHabits, kProfiles> profiles = DefaultProfiles();
+  CalendarParameters calendar;
+  DifficultyScale difficulty_scale;
+  Limits limits;
+  Outcomes outcomes;
+  Population population;
   ChainParameters chains;
+  VictimParameters victims;
+  LifeChanges changes;
   Lookalikes lookalikes;
   RiskWeights risk;
   Drift drift;
   std::array<uint32_t, kRideFraudTypes> ride_frauds = lists::kRideFraudTypeWeights;
 
   static std::array<Typology, kFraudTypes> DefaultTypologies();
+  static std::array<ProfileHabits, kProfiles> DefaultProfiles();
 
+  const ProfileHabits& HabitsOf(Profile profile) const {
+    return profiles[static_cast<std::size_t>(profile)];
+  }
   // Thousandths: how often a trait of a fraud is as the customer's honest rows.
-  uint32_t Overlap() const { return 100 + difficulty * 8 / 10; }
+  uint32_t Overlap() const {
+    return Between(difficulty_scale.least_overlap_thousandths,
+                   difficulty_scale.most_overlap_thousandths);
+  }
   // How many lookalikes there are, in thousandths of their rates.
-  uint32_t LookalikeFactor() const { return 500 + difficulty * 3 / 2; }
+  uint32_t LookalikeFactor() const {
+    return Between(difficulty_scale.least_lookalikes_thousandths,
+                   difficulty_scale.most_lookalikes_thousandths);
+  }
   // Millionths: frauds that are never reported though they would be, honest rows that are.
-  uint32_t Missed() const { return 20'000 + difficulty * 280; }
-  uint32_t FalselyReported() const { return 100 + difficulty * 9 / 10; }
+  uint32_t Missed() const {
+    return Between(difficulty_scale.least_missed, difficulty_scale.most_missed);
+  }
+  uint32_t FalselyReported() const {
+    return Between(difficulty_scale.least_falsely_reported, difficulty_scale.most_falsely_reported);
+  }
+
+ private:
+  uint32_t Between(uint32_t least, uint32_t most) const {
+    return least + static_cast<uint32_t>(uint64_t{most - least} * difficulty / 1'000);
+  }
 };
 
 // What grows is the beginning of so many days.

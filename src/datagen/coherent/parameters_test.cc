@@ -40,6 +40,25 @@ TEST(CoherentParameters, WhatIsWrongIsNamed) {
       {"least_gap_minutes", [](Parameters& p) { p.typologies[0].least_gap_minutes = 0; }},
       {"chains", [](Parameters& p) { p.chains.most_hops = 7; }},
       {"shared_device", [](Parameters& p) { p.lookalikes.shared_device = 750'001; }},
+      {"least_age and most_age of young_digital",
+       [](Parameters& p) { p.profiles[0].least_age = 5; }},
+      {"hours of family_provider", [](Parameters& p) { p.profiles[5].hours = {}; }},
+      {"weights of the profiles (habits)",
+       [](Parameters& p) {
+         for (ProfileHabits& profile : p.profiles) profile.weight = 0;
+       }},
+      {"month", [](Parameters& p) { p.calendar.months[3] = 0; }},
+      {"payday", [](Parameters& p) { p.calendar.paydays[0] = 32; }},
+      {"pix_keys", [](Parameters& p) { p.population.pix_keys = {}; }},
+      {"joining", [](Parameters& p) { p.population.joining = 1'000'001; }},
+      {"pix_night", [](Parameters& p) { p.limits.pix_night = -1; }},
+      {"pending", [](Parameters& p) { p.outcomes.pending = 1'000'001; }},
+      {"least_missed and most_missed", [](Parameters& p) { p.difficulty_scale.most_missed = 3; }},
+      {"few_thousandths", [](Parameters& p) { p.victims.few_thousandths = 0; }},
+      {"least_days and most_days", [](Parameters& p) { p.victims.most_days = 3; }},
+      {"address", [](Parameters& p) { p.changes.address = 1'000'001; }},
+      {"not both", [](Parameters& p) { p.typologies[0].most_amount = 100; }},
+      {"device thief", [](Parameters& p) { p.typologies[0].web = true; }},
       {"weights",
        [](Parameters& p) {
          for (Typology& t : p.typologies) t.weight = 0;

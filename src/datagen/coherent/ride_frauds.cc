@@ -81,6 +81,7 @@ std::vector<RideFraudPlan> RideFrauds::Plan() {
   const std::span<const uint32_t> weights = world_->parameters().ride_frauds;
   const uint64_t sum = std::accumulate(weights.begin(), weights.end(), uint64_t{0});
   const uint64_t frauds = world_->RideFrauds(block_);
+  if (frauds == 0 || sum == 0) return {};
   uint64_t number = 0;
   uint64_t before = 0;
   uint64_t weight = 0;

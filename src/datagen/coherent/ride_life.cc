@@ -112,7 +112,8 @@ RidePlace RideLife::Airport(uint32_t city) const {
 bool RideLife::JourneyTrip(const Person& person, const Month& month, uint32_t index, Draws& draws,
                            Trip& trip) const {
   if (month.journey_begin == kNever || month.journey_city == person.city) return false;
-  const RidePlace home = {.place = person.home, .city = person.city};
+  const RidePlace home = {.place = world_->HomeAt(person, month.journey_begin),
+                          .city = person.city};
   const RidePlace hotel =
       Shop(person, month.journey_city, RidePlaceKind::kHotel, month.journey_city);
   switch (index) {
@@ -157,7 +158,7 @@ int64_t RideLife::DayOf(Habit habit, const Slice& slice, Draws& draws) const {
 Trip RideLife::Errand(const Person& person, const Month& month, int64_t time, Draws& draws) const {
   const bool away = IsAway(month, time);
   const uint32_t city = away ? month.journey_city : person.city;
-  RidePlace base = {.place = person.home, .city = person.city};
+  RidePlace base = {.place = world_->HomeAt(person, time), .city = person.city};
   if (away) base = Shop(person, city, RidePlaceKind::kHotel, city);
   const RidePlace shop = Shop(person, city, RidePlaceKind::kShop, draws.Bits());
   if (draws.Chance(500'000)) return {.time = time, .from = base, .to = shop};
@@ -214,7 +215,7 @@ Trip RideLife::TripAt(const Person& person, const Month& month, int64_t time, Dr
 
 Trip RideLife::Usual(const Person& person, Habit habit, bool back, int64_t time,
                      Draws& draws) const {
-  const RidePlace home = {.place = person.home, .city = person.city};
+  const RidePlace home = {.place = world_->HomeAt(person, time), .city = person.city};
   RidePlace other = {.place = person.work, .city = person.city, .kind = RidePlaceKind::kWork};
   if (habit == Habit::kNight) {
     other = Shop(person, person.city, RidePlaceKind::kNightlife, draws.Bits());

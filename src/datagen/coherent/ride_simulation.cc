@@ -60,7 +60,7 @@ Status RideSimulation::Run() {
   for (const Slice& slice : slices_) {
     PlanSlice(slice);
     for (std::size_t i = 0; i < order_.size(); ++i) {
-      const Event& event = order_.At(i);
+      const Event event = order_.At(i);
       const Status status = event.fraud
                                 ? MakeFraud(plans_[event.index])
                                 : Make(event.customer, event.index, slice, order_.TimeAt(i));
@@ -84,18 +84,19 @@ void RideSimulation::PlanSlice(const Slice& slice) {
     DeviceOf(i, slice.begin());
     passenger.month = honest_.PlanMonth(people_[i], slice, static_cast<uint32_t>(until - done));
     if (passenger.month.new_phone_at <= std::max(people_[i].opened_at, slice.begin()) ||
+        passenger.month.new_phone_at >= people_[i].closes_at ||
         passenger.next_slot >= kDevicesOfCustomer) {
       passenger.month.new_phone_at = kNever;
     }
     done = until;
+    order_.BeginCustomer(i);
     for (uint32_t k = 0; k < passenger.month.rows; ++k) {
-      order_.Add(life_.TripOf(people_[i], passenger.month, slice, k).time,
-                 {.customer = i, .index = k});
+      order_.Add(life_.TripOf(people_[i], passenger.month, slice, k).time);
     }
   }
+  order_.BeginFrauds(static_cast<uint32_t>(next_plan_));
   for (; next_plan_ < plans_.size() && plans_[next_plan_].time < slice.end(); ++next_plan_) {
-    order_.Add(plans_[next_plan_].time,
-               {.index = static_cast<uint32_t>(next_plan_), .fraud = true});
+    order_.Add(plans_[next_plan_].time);
   }
   order_.Sort();
 }

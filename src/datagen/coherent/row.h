@@ -7,8 +7,6 @@
 
 namespace reveza::datagen::coherent {
 
-inline constexpr int64_t kNever = INT64_MIN;
-
 struct Row {
   uint64_t number = 0;   // of all rows, which the identifiers are made from
   uint64_t session = 0;  // the number of its first row

@@ -1,6 +1,7 @@
 #include "datagen/coherent/simulation.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "datagen/coherent/prefetch.h"
@@ -18,18 +19,19 @@ Simulation::Simulation(const World& world, const Chains& chains, uint64_t block,
       fraud_(world, honest_),
       bank_(world),
       slices_(SlicesOf(world)),
+      changes_(world, tables.identity()),
       next_row_(world.FirstRow(block)) {}
 
 void Simulation::MakeCustomers() {
   const uint64_t first = first_customer_;
   const uint64_t count = world_->Customers(block_);
   const uint64_t honest_rows = world_->Rows(block_) - world_->Frauds(block_);
-  std::vector<uint64_t> weights(count);
+  weights_.assign(slices_.size(), 0);
   for (uint64_t i = 0; i < count; ++i) {
     const Person person = world_->PersonOf(first + i);
-    for (const Slice& slice : slices_) weights[i] += Activity(person, slice);
-    weight_ += weights[i];
+    for (std::size_t k = 0; k < slices_.size(); ++k) weights_[k] += Activity(person, slices_[k]);
   }
+  weight_ = std::accumulate(weights_.begin(), weights_.end(), uint64_t{0});
   customers_.reserve(count);
   for (uint64_t i = 0; i < count; ++i) {
     // What a month of 730 hours would have, in sixteenths.
@@ -82,10 +84,29 @@ Status Simulation::Run() {
   if (!status || !tables_->WantsRows()) return status ? tables_->Flush() : status;
   status = PutRings();
   plans_ = planner_.Plan();
+  OrderByDevice();
+  order_.Reserve(MostEvents());
   for (const Slice& slice : slices_) {
     if (status && slice.begin() < world_->written_end()) status = RunSlice(slice);
   }
   return status ? tables_->Flush() : status;
+}
+
+// Of the month that has the most.
+uint64_t Simulation::MostEvents() const {
+  const unsigned __int128 honest_rows = world_->Rows(block_) - world_->Frauds(block_);
+  uint64_t most = 0;
+  auto plan = plans_.begin();
+  for (std::size_t k = 0; k < slices_.size(); ++k) {
+    const auto after =
+        std::ranges::lower_bound(plan, plans_.end(), slices_[k].end(), {}, &FraudPlan::time);
+    // One more, for what is rounded.
+    const auto honest =
+        static_cast<uint64_t>(weight_ == 0 ? 0 : honest_rows * weights_[k] / weight_ + 1);
+    most = std::max(most, honest + static_cast<uint64_t>(after - plan));
+    plan = after;
+  }
+  return most;
 }
 
 uint64_t Simulation::CountRows() {
@@ -115,103 +136,85 @@ uint64_t Simulation::CountRows() {
 // How many rows each customer has this month, what else happens, and when.
 void Simulation::PlanSlice(const Slice& slice) {
   const unsigned __int128 honest_rows = world_->Rows(block_) - world_->Frauds(block_);
-  const PaymentTimes times(slice);
+  const PaymentTimes times(*world_, slice);
   order_.Begin(slice.begin());
+  changes_.Begin(slice);
   uint64_t done = weight_ == 0 ? 0 : static_cast<uint64_t>(honest_rows * weight_before_ / weight_);
   for (uint32_t i = 0; i < customers_.size(); ++i) {
     CustomerState& customer = customers_[i];
+    customer.Begin(slice.begin());
     weight_before_ += Activity(customer.person, slice);
     // Rounding what is before, not the part itself, leaves nothing over.
     const auto until = static_cast<uint64_t>(honest_rows * weight_before_ / weight_);
     customer.month = honest_.PlanMonth(customer.person, slice, static_cast<uint32_t>(until - done));
     done = until;
-    if (customer.month.new_phone_at > std::max(customer.person.opened_at, slice.begin())) {
-      BuyPhone(customer, customer.month.new_phone_at);
+    changes_.Live(customer, slice);
+    const int64_t phone = customer.month.new_phone_at;
+    if (phone > std::max(customer.person.opened_at, slice.begin()) &&
+        phone < customer.person.closes_at) {
+      changes_.BuyPhone(customer, phone);
+    } else {
+      customer.month.new_phone_at = kNever;
     }
-    if (customer.month.new_number_at > std::max(customer.person.opened_at, slice.begin())) {
-      changes_.push_back({.time = customer.month.new_number_at,
-                          .customer = customer.person.number,
-                          .kind = ChangeKind::kPhoneChanged});
-    }
+    order_.BeginCustomer(i);
     for (uint32_t k = 0; k < customer.month.rows; ++k) {
-      order_.Add(honest_.TimeOf(customer, slice, times, k), {.customer = i, .index = k});
+      order_.Add(honest_.TimeOf(customer, slice, times, k));
     }
   }
+  order_.BeginFrauds(static_cast<uint32_t>(next_plan_));
   for (; next_plan_ < plans_.size() && plans_[next_plan_].time < slice.end(); ++next_plan_) {
-    order_.Add(plans_[next_plan_].time,
-               {.index = static_cast<uint32_t>(next_plan_), .fraud = true});
+    order_.Add(plans_[next_plan_].time);
   }
   order_.Sort();
 }
 
 Status Simulation::RunSlice(const Slice& slice) {
-  changes_.clear();
-  new_devices_.clear();
   PlanSlice(slice);
+  for (std::size_t i = 0; i < std::min(kFar, order_.size()); ++i) upcoming_[i] = order_.At(i);
   for (std::size_t i = 0; i < order_.size(); ++i) {
     if (order_.TimeAt(i) >= world_->written_end()) break;
-    Prefetch(i);
-    const Event& event = order_.At(i);
+    const Event event = Next(i);
     const Status status =
         event.fraud ? MakeFraud(plans_[event.index]) : MakeHonest(order_.TimeAt(i), event);
     if (!status) return status;
   }
-  return PutNews();
+  return changes_.Put(*tables_);
 }
 
 // The customers' states together are larger than a cache: those of later rows are fetched in time,
 // first they themselves, then what they point to.
-void Simulation::Prefetch(std::size_t place) const {
-  constexpr std::size_t kFar = 12;
+Event Simulation::Next(std::size_t place) {
   constexpr std::size_t kNear = 5;
   constexpr std::size_t kLine = 64;
-  if (place + 2 * kFar >= order_.size()) return;
-  order_.Prefetch(place + 2 * kFar);
-  const auto* const far =
-      reinterpret_cast<const char*>(&customers_[order_.At(place + kFar).customer]);
-  for (std::size_t line = 0; line < sizeof(CustomerState); line += kLine) {
-    PrefetchLine(far + line);
+  if (const std::size_t far = place + kFar; far < order_.size()) {
+    Event& event = upcoming_[far % upcoming_.size()];
+    event = order_.At(far);
+    const auto* const state = reinterpret_cast<const char*>(&customers_[event.customer]);
+    for (std::size_t line = 0; line < sizeof(CustomerState); line += kLine) {
+      PrefetchLine(state + line);
+    }
+    customers_[upcoming_[(place + kNear) % upcoming_.size()].customer].Prefetch();
   }
-  customers_[order_.At(place + kNear).customer].Prefetch();
+  return upcoming_[place % upcoming_.size()];
 }
 
-Status Simulation::PutNews() {
-  if (world_->written_end() != world_->end()) {
-    // In order of time, so that a later end appends.
-    const int64_t end = world_->written_end();
-    std::erase_if(changes_, [end](const ChangeRow& change) { return change.time >= end; });
-    std::erase_if(new_devices_, [end](const DeviceUseRow& device) { return device.since >= end; });
-    std::ranges::sort(new_devices_, {}, [](const DeviceUseRow& device) {
-      return std::tuple(device.since, device.customer, device.device);
-    });
+void Simulation::OrderByDevice() {
+  for (uint32_t i = 0; i < plans_.size(); ++i) {
+    if (plans_[i].HasDevice()) by_device_.push_back(i);
   }
-  std::ranges::sort(changes_, {}, [](const ChangeRow& change) {
-    return std::tuple(change.time, change.customer, change.kind);
+  std::ranges::sort(by_device_, {}, [this](uint32_t i) {
+    return std::tuple(plans_[i].customer, plans_[i].thief, plans_[i].time);
   });
-  for (const ChangeRow& change : changes_) {
-    if (const Status status = tables_->Put(change); !status) return status;
-  }
-  for (const DeviceUseRow& device : new_devices_) {
-    if (const Status status = tables_->Put(device); !status) return status;
-  }
-  return {};
 }
 
-void Simulation::AddDevice(CustomerState& customer, KnownDevice device) {
-  customer.devices.push_back(device);
-  new_devices_.push_back({.device = device.device,
-                          .customer = customer.person.number,
-                          .since = device.since,
-                          .profile = customer.person.profile});
-  changes_.push_back(
-      {.time = device.since, .customer = customer.person.number, .device = device.device});
-}
-
-void Simulation::BuyPhone(CustomerState& customer, int64_t time) {
-  if (customer.next_slot >= kDevicesOfCustomer) return;
-  AddDevice(customer,
-            {.device = world_->CustomersDevice(customer.person.number, customer.next_slot++),
-             .since = time});
+// When a device of others is used with this account for the last time.
+int64_t Simulation::LastUse(const FraudPlan& plan) const {
+  const auto of_both = [this](uint32_t i) {
+    return std::pair(plans_[i].customer, plans_[i].thief);
+  };
+  const auto after =
+      std::ranges::upper_bound(by_device_, std::pair(plan.customer, plan.thief), {}, of_both);
+  return after == by_device_.begin() ? plan.time : plans_[*std::prev(after)].time;
 }
 
 Row& Simulation::NewRow(const CustomerState& customer, int64_t time) {
@@ -227,9 +230,10 @@ Status Simulation::MakeHonest(int64_t time, const Event& event) {
   customer.Begin(time);
   Row& row = NewRow(customer, time);
   honest_.Pay(customer, event.index, row);
-  // Nobody pays an account that is not there yet.
+  // Nobody pays an account that is not there.
   if (const uint64_t local = row.receiver - first_customer_;
-      local < customers_.size() && customers_[local].person.opened_at > time) {
+      local < customers_.size() &&
+      (customers_[local].person.opened_at > time || customers_[local].person.closes_at <= time)) {
     row.receiver = world_->StrangerAccount(row.number);
     row.contact = -1;
     row.stranger = true;
@@ -241,25 +245,30 @@ Status Simulation::MakeHonest(int64_t time, const Event& event) {
 Status Simulation::MakeFraud(const FraudPlan& plan) {
   CustomerState& customer = customers_[plan.customer];
   customer.Begin(plan.time);
-  customer.balance += plan.credit;
-  // A chain is there because its victim's savings were.
-  if (plan.certain) customer.balance = std::max(customer.balance, plan.amount);
+  if (plan.IsCertain()) {
+    // A chain is there because its victim's savings were.
+    customer.balance = std::max(customer.balance + planner_.LinkOf(plan).credit, plan.amount);
+  }
   Row& row = NewRow(customer, plan.time);
   fraud_.Pay(customer, plan, block_, row);
-  if (row.device != kNoDevice && customer.Find(row.device) == nullptr) {
+  const DeviceNumber device = row.device;
+  const bool added = device != kNoDevice && customer.Find(device) == nullptr;
+  if (added) {
     const bool registered = plan.type == FraudType::kSimSwap;
-    AddDevice(customer, {.device = row.device, .since = plan.time, .registered = registered});
-    if (registered) {
-      changes_.push_back({.time = plan.time,
-                          .customer = customer.person.number,
-                          .kind = ChangeKind::kPhoneChanged});
-    }
+    changes_.AddDevice(customer, {.device = device, .since = plan.time, .registered = registered});
+    if (registered) changes_.MoveNumber(customer, plan.time);
   }
   Draws draws(Mix(plan.key) ^ static_cast<uint64_t>(Purpose::kAftermath));
-  if (plan.ring != kNoRing) {
+  if (plan.IsCertain()) {
     if (const Status status = PutRingRow(plan, row); !status) return status;
   }
-  return Finish(customer, plan.certain, draws, row);
+  const Status finished = Finish(customer, plan.IsCertain(), draws, row);
+  if (added && reported_at_ != kNever && plan.role == FraudRole::kTakeover) {
+    Draws removal(Mix(plan.key) ^ static_cast<uint64_t>(Purpose::kDevice));
+    changes_.RemoveDevice(customer, device,
+                          std::max(LastUse(plan), reported_at_) + removal.Between(kHour, 3 * kDay));
+  }
+  return finished;
 }
 
 Status Simulation::Finish(CustomerState& customer, bool certain, Draws& draws, Row& row) {
@@ -268,7 +277,7 @@ Status Simulation::Finish(CustomerState& customer, bool certain, Draws& draws, R
   if (!certain) bank_.StayBelowLimits(customer, draws, row);
   bank_.Decide(customer, certain, draws, row);
   bank_.Book(customer, row);
-  row.reported_at = fraud_.ReportedAt(row);
+  row.reported_at = reported_at_ = fraud_.ReportedAt(row);
   if (const Status status = Settle(customer, certain, draws, row); !status) return status;
   return tables_->PutRow();
 }
@@ -284,11 +293,11 @@ Status Simulation::Settle(CustomerState& customer, bool certain, Draws& draws, c
   }
   const bool card = row.kind == Kind::kCreditCard;
   if (IsDisputed(row)) {
-    const Decision decision = DecisionOf(world_->keys(), row);
+    const Decision decision = DecisionOf(*world_, row);
     if (decision.refunded > 0) customer.Expect(decision.decided_at, decision.refunded, card);
   }
   if (certain) return {};
-  const auto settlement = SettlementOf(row, inside, draws);
+  const auto settlement = SettlementOf(world_->parameters().outcomes, row, inside, draws);
   if (!settlement) return {};
   if (settlement->returned > 0) customer.Expect(settlement->time, settlement->returned, card);
   if (inside && !row.is_fraud) {
@@ -298,13 +307,14 @@ Status Simulation::Settle(CustomerState& customer, bool certain, Draws& draws, c
 }
 
 Status Simulation::PutRingRow(const FraudPlan& plan, const Row& row) {
-  RingRow member = {.ring = plan.ring,
+  const ChainLink& link = planner_.LinkOf(plan);
+  RingRow member = {.ring = link.ring,
                     .customer = row.customer,
                     .row = row.number,
                     .time = row.time,
-                    .hop = plan.hop,
+                    .hop = link.hop,
                     .pattern = RingPattern::kMuleChain,
-                    .role = plan.hop == 0 ? RingRole::kVictim : RingRole::kMule};
+                    .role = link.hop == 0 ? RingRole::kVictim : RingRole::kMule};
   if (row.fraud_role == FraudRole::kCashOut) member.role = RingRole::kCashOut;
   return tables_->Put(member);
 }

@@ -1,18 +1,14 @@
 #include "datagen/coherent/spending.h"
 
 #include <algorithm>
-#include <array>
 
 #include "datagen/coherent/fixed_point.h"
-#include "datagen/lists/profiles.h"
 
 namespace reveza::datagen::coherent {
 namespace {
 
-// Thousandths of the income that are spent, and what a row costs on average, in cents.
+// Thousandths of the income that are spent.
 constexpr int64_t kSpentThousandths = 850;
-constexpr std::array<int64_t, kProfiles> kMeanAmount = {9'000,   22'000, 90'000,
-                                                        150'000, 9'000,  26'000};
 constexpr int64_t kDeviation = 85'000;
 
 // Who pays a person pays round sums.
@@ -26,17 +22,15 @@ int64_t RoundSum(int64_t amount, uint64_t bits) {
 
 }  // namespace
 
-int64_t SpendingScale(const Person& person, uint64_t rows_a_month) {
-  const int64_t wanted = kMeanAmount[static_cast<std::size_t>(person.profile)] *
+int64_t SpendingScale(const World& world, const Person& person, uint64_t rows_a_month) {
+  const int64_t wanted = world.parameters().HabitsOf(person.profile).mean_amount *
                          static_cast<int64_t>(std::max<uint64_t>(rows_a_month, 16)) / 16;
   return std::clamp(person.income * kSpentThousandths / 1'000 * kOne / wanted, kOne / 4, 3 * kOne);
 }
 
-int64_t PersonsMedian(Profile profile) {
-  const lists::Profile& habits = lists::Profiles()[static_cast<std::size_t>(profile)];
-  const auto low = static_cast<uint64_t>(habits.least_amount);
-  const auto high = static_cast<uint64_t>(habits.most_amount);
-  return static_cast<int64_t>(SquareRoot(low * high * 10'000));
+int64_t PersonsMedian(const ProfileHabits& habits) {
+  return static_cast<int64_t>(
+      SquareRoot(static_cast<uint64_t>(habits.least_amount * habits.most_amount)));
 }
 
 int64_t PersonsAmount(int64_t median, Draws& draws) {

@@ -10,9 +10,9 @@ namespace reveza::datagen::coherent {
 
 // What a customer's payments to people are multiplied by, in units of kOne; `rows_a_month` is in
 // sixteenths.
-int64_t SpendingScale(const Person& person, uint64_t rows_a_month);
+int64_t SpendingScale(const World& world, const Person& person, uint64_t rows_a_month);
 // Of a payment to a person, before the scale, in cents.
-int64_t PersonsMedian(Profile profile);
+int64_t PersonsMedian(const ProfileHabits& habits);
 // One payment to a person, around `median`: mostly a round sum.
 int64_t PersonsAmount(int64_t median, Draws& draws);
 

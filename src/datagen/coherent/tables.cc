@@ -42,34 +42,41 @@ bool TableBatches::WantsRides() const {
   return Wants(kRides) || Wants(kRideAlerts) || Wants(kDevices);
 }
 
+// What nobody wants is not kept: a stream's block lives as long as the stream.
 Status TableBatches::Put(const SettlementRow& settlement) {
+  if (!Wants(kSettlements)) return {};
   settlement_rows_.push_back(settlement);
-  return settlement_rows_.size() < Batch::kMaxRows ? Status{} : FlushSettlements();
+  return settlement_rows_.size() < kFewRows ? Status{} : FlushSettlements();
 }
 
 Status TableBatches::Put(const DeviceUseRow& device) {
+  if (!Wants(kDevices)) return {};
   device_rows_.push_back(device);
   return device_rows_.size() < Batch::kMaxRows ? Status{} : FlushDevices();
 }
 
 Status TableBatches::Put(const ChangeRow& change) {
+  if (!Wants(kChanges)) return {};
   change_rows_.push_back(change);
-  return change_rows_.size() < Batch::kMaxRows ? Status{} : FlushChanges();
+  return change_rows_.size() < kFewRows ? Status{} : FlushChanges();
 }
 
 Status TableBatches::Put(const RingRow& member) {
+  if (!Wants(kRings)) return {};
   ring_rows_.push_back(member);
-  return ring_rows_.size() < Batch::kMaxRows ? Status{} : FlushRings();
+  return ring_rows_.size() < kFewRows ? Status{} : FlushRings();
 }
 
 Status TableBatches::Put(const AccountRow& account) {
+  if (!Wants(kCustomers) && !Wants(kAccounts)) return {};
   account_rows_.push_back(account);
   return account_rows_.size() < Batch::kMaxRows ? Status{} : FlushAccounts();
 }
 
 Status TableBatches::Put(const Driver& driver) {
+  if (!Wants(kDrivers)) return {};
   driver_rows_.push_back(driver);
-  return driver_rows_.size() < Batch::kMaxRows ? Status{} : FlushDrivers();
+  return driver_rows_.size() < kFewRows ? Status{} : FlushDrivers();
 }
 
 Status TableBatches::Put(const Ride& ride) {
@@ -78,7 +85,7 @@ Status TableBatches::Put(const Ride& ride) {
 }
 
 Status TableBatches::FlushDrivers() {
-  if (driver_rows_.empty() || !Wants(kDrivers)) return driver_rows_.clear(), Status{};
+  if (driver_rows_.empty()) return {};
   FillDrivers(*identity_, *world_, driver_rows_, drivers_);
   driver_rows_.clear();
   return Send(drivers_);
@@ -117,7 +124,7 @@ Status TableBatches::FlushRows() {
     chosen.clear();
     std::ranges::copy_if(rows_, std::back_inserter(chosen), IsDisputed);
     if (!chosen.empty()) {
-      FillDisputes(*identity_, world_->keys(), chosen, disputes_);
+      FillDisputes(*identity_, *world_, chosen, disputes_);
       if (const Status status = Send(disputes_); !status) return status;
     }
   }
@@ -126,7 +133,7 @@ Status TableBatches::FlushRows() {
 }
 
 Status TableBatches::FlushSettlements() {
-  if (settlement_rows_.empty() || !Wants(kSettlements)) return settlement_rows_.clear(), Status{};
+  if (settlement_rows_.empty()) return {};
   FillSettlements(*identity_, settlement_rows_, settlements_);
   settlement_rows_.clear();
   return Send(settlements_);
@@ -139,7 +146,7 @@ Status TableBatches::FlushAccounts() {
     if (const Status status = Send(customers_); !status) return status;
   }
   if (Wants(kAccounts)) {
-    FillAccounts(*identity_, account_rows_, accounts_);
+    FillAccounts(*identity_, world_->parameters().limits, account_rows_, accounts_);
     if (const Status status = Send(accounts_); !status) return status;
   }
   account_rows_.clear();
@@ -147,21 +154,21 @@ Status TableBatches::FlushAccounts() {
 }
 
 Status TableBatches::FlushDevices() {
-  if (device_rows_.empty() || !Wants(kDevices)) return device_rows_.clear(), Status{};
+  if (device_rows_.empty()) return {};
   FillDevices(*identity_, device_rows_, devices_);
   device_rows_.clear();
   return Send(devices_);
 }
 
 Status TableBatches::FlushChanges() {
-  if (change_rows_.empty() || !Wants(kChanges)) return change_rows_.clear(), Status{};
-  FillChanges(*identity_, change_rows_, changes_);
+  if (change_rows_.empty()) return {};
+  FillChanges(*identity_, *world_, change_rows_, changes_);
   change_rows_.clear();
   return Send(changes_);
 }
 
 Status TableBatches::FlushRings() {
-  if (ring_rows_.empty() || !Wants(kRings)) return ring_rows_.clear(), Status{};
+  if (ring_rows_.empty()) return {};
   FillRings(*identity_, ring_rows_, rings_);
   ring_rows_.clear();
   return Send(rings_);

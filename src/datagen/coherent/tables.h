@@ -28,7 +28,10 @@ struct DeviceUseRow {
 struct ChangeRow {
   int64_t time = 0;
   uint64_t customer = 0;
-  DeviceNumber device = kNoDevice;
+  DeviceNumber device = kNoDevice;      // that is used from now on
+  DeviceNumber old_device = kNoDevice;  // that is not any more
+  int64_t before = 0;                   // cents, or how often the customer had moved
+  int64_t after = 0;
   ChangeKind kind = ChangeKind::kDeviceAdded;
 };
 
@@ -53,6 +56,7 @@ class TableBatches {
   TableBatches(const World& world, const Identity& identity, std::span<const Table* const> wanted,
                BatchSink& sink);
 
+  const Identity& identity() const { return *identity_; }
   bool Wants(const Table& table) const;
   bool WantsRows() const;
   bool WantsRides() const;
@@ -73,6 +77,9 @@ class TableBatches {
  private:
   // Each column passes over all of them, so they should stay near the processor.
   static constexpr std::size_t kRowsAtOnce = 256;
+  // Of tables with few rows: their texts would else be much of the memory. Accounts and devices
+  // come in whole batches, for the order of a graph follows from how they alternate.
+  static constexpr std::size_t kFewRows = 512;
 
   Status FlushRows();
   Status FlushSettlements();

@@ -2,16 +2,24 @@
 
 #include <algorithm>
 
+#include "datagen/coherent/pix_share.h"
 #include "datagen/lists/commerce.h"
 #include "datagen/lists/places.h"
-#include "datagen/lists/profiles.h"
 #include "datagen/lists/weights.h"
 
 namespace reveza::datagen::coherent {
 namespace {
 
 // A mean customer's rows a month, by the profiles' shares and the middle of their ranges.
-constexpr uint64_t kMeanMonthlyRows = 66;
+uint64_t MeanMonthlyRows(const Parameters& parameters) {
+  uint64_t rows = 0;
+  uint64_t weights = 0;
+  for (const ProfileHabits& profile : parameters.profiles) {
+    rows += uint64_t{profile.weight} * (profile.least_rows_a_month + profile.most_rows_a_month);
+    weights += profile.weight;
+  }
+  return std::max<uint64_t>(1, rows / 2 / std::max<uint64_t>(1, weights));
+}
 constexpr uint64_t kMeanMonthlyRides = 9;
 constexpr uint64_t kLeastCustomers = 1'000;
 constexpr uint64_t kMostCustomers = 50'000'000;
@@ -54,7 +62,7 @@ Place Near(Place place, int64_t reach, Draws& draws) {
 Parameters Grown(Parameters parameters) {
   if (!parameters.growing) return parameters;
   parameters.last_day = parameters.first_day + kGrowingDays - 1;
-  parameters.rows = parameters.customers * kMeanMonthlyRows * kGrowingDays / 30;
+  parameters.rows = parameters.customers * MeanMonthlyRows(parameters) * kGrowingDays / 30;
   return parameters;
 }
 
@@ -63,7 +71,7 @@ uint64_t CustomersFor(const Parameters& parameters) {
   const auto days = static_cast<uint64_t>(parameters.last_day - parameters.first_day + 1);
   const unsigned __int128 rows =
       (static_cast<unsigned __int128>(parameters.rows) + parameters.rides) * 30;
-  const uint64_t a_month = (parameters.rows != 0 ? kMeanMonthlyRows : 0) +
+  const uint64_t a_month = (parameters.rows != 0 ? MeanMonthlyRows(parameters) : 0) +
                            (parameters.rides != 0 ? kMeanMonthlyRides : 0);
   const auto fitting = static_cast<uint64_t>(rows / (days * std::max<uint64_t>(a_month, 1)));
   return std::clamp(fitting, kLeastCustomers, kMostCustomers);
@@ -78,7 +86,7 @@ World::World(const Parameters& parameters)
       customers_(CustomersFor(parameters)),
       cities_(MakeCities(keys_)),
       city_choice_(ChoiceOf(lists::kCities)),
-      profile_choice_(ChoiceOf(lists::Profiles())),
+      profile_choice_(ChoiceOf(parameters.profiles)),
       state_choice_(ChoiceOf(lists::kStates)),
       income_choice_(lists::ChoiceOf(lists::kIncomeBracketWeights)),
       bank_choice_(ChoiceOf(lists::kBanks)) {
@@ -94,7 +102,29 @@ World::World(const Parameters& parameters)
     return static_cast<uint64_t>((exact + Share::kWhole / 2) / Share::kWhole);
   };
   frauds_ = share(parameters_.rows);
+  if (parameters.frauds_of_pix) {
+    const auto of_pix = static_cast<unsigned __int128>(parameters_.rows) *
+                        parameters.frauds.billionths * HonestPixMillionths(parameters) /
+                        FraudPixMillionths(parameters);
+    frauds_ = static_cast<uint64_t>(std::min<unsigned __int128>(
+        (of_pix + Share::kWhole / 2) / Share::kWhole, parameters_.rows / 2));
+  }
   ride_frauds_ = share(parameters.rides);
+  const auto more = [&](uint32_t a_month) {
+    const uint64_t a_year = uint64_t{a_month} * 12 * parameters.LookalikeFactor() / 1'000;
+    return static_cast<uint32_t>(std::min<uint64_t>(a_year, 1'000'000));
+  };
+  for (const ProfileHabits& profile : parameters.profiles) {
+    hour_choice_.push_back(lists::ChoiceOf(profile.hours));
+  }
+  const LifeChanges& changes = parameters.changes;
+  changes_a_year_ = {changes.address,
+                     more(parameters.lookalikes.new_number_a_month),
+                     changes.email,
+                     changes.income,
+                     changes.credit_limit,
+                     changes.pix_key,
+                     more(parameters.lookalikes.new_sim_a_month)};
   for (std::size_t state = 0; state < lists::kStates.size(); ++state) {
     city_of_state_.push_back(ChoiceOf(lists::CitiesOf(state)));
   }
@@ -114,19 +144,54 @@ uint64_t World::RowsAMonth(const Person& person) const {
   const unsigned __int128 rows = static_cast<unsigned __int128>(parameters_.rows) * 30;
   return static_cast<uint64_t>(
       person.monthly_rows * rows /
-      (static_cast<unsigned __int128>(days) * kMeanMonthlyRows * customers_));
+      (static_cast<unsigned __int128>(days) * MeanMonthlyRows(parameters_) * customers_));
 }
 
 // Of four neighbours in number, the first two to four.
 uint64_t World::HeadOfHousehold(uint64_t number) const {
   const uint64_t head = number / kHousehold * kHousehold;
-  if (head == number) return number;
+  return head != number && number - head < HouseholdOf(head) ? head : number;
+}
+
+// How many live with the first of four: 1 if there is nobody.
+uint64_t World::HouseholdOf(uint64_t head) const {
   Draws draws(keys_.Of(Purpose::kHousehold, head));
   constexpr uint64_t kMeanSize = 3;
   if (!draws.Chance(uint64_t{parameters_.lookalikes.shared_device} * kHousehold / kMeanSize)) {
-    return number;
+    return 1;
   }
-  return number - head < 2 + draws.Below(kHousehold - 1) ? head : number;
+  return 2 + draws.Below(kHousehold - 1);
+}
+
+bool World::SharesHome(uint64_t number) const {
+  const uint64_t head = number / kHousehold * kHousehold;
+  const uint64_t size = HouseholdOf(head);
+  return size > 1 && number - head < size;
+}
+
+int64_t World::ChangeIn(uint64_t number, LifeChange kind, uint32_t year) const {
+  const auto place = static_cast<std::size_t>(kind);
+  Draws draws(keys_.Of(Purpose::kLife, number, static_cast<uint16_t>(place << 8 | year)));
+  if (!draws.Chance(changes_a_year_[place])) return kNever;
+  if (kind == LifeChange::kAddress && SharesHome(number)) return kNever;
+  const int64_t day = static_cast<int64_t>(year) * 365 + draws.Between(0, 364);
+  return begin() + day * kDay + draws.Between(8 * kHour, 21 * kHour);
+}
+
+uint32_t World::CountChanges(uint64_t number, LifeChange kind, int64_t from, int64_t time) const {
+  if (changes_a_year_[static_cast<std::size_t>(kind)] == 0 || time < begin()) return 0;
+  uint32_t count = 0;
+  for (uint32_t year = YearOf(from); year <= YearOf(time); ++year) {
+    const int64_t when = ChangeIn(number, kind, year);
+    if (when != kNever && when > from && when <= time) ++count;
+  }
+  return count;
+}
+
+Place World::HomeAfter(const Person& person, uint32_t moves) const {
+  if (moves == 0) return person.home;
+  Draws draws(keys_.Of(Purpose::kLife, person.number, static_cast<uint16_t>(0x8000 | moves)));
+  return Near(cities_[person.city], 90'000, draws);
 }
 
 Person World::OriginOf(uint64_t number, Draws& draws) const {
@@ -160,7 +225,7 @@ Person World::BriefPersonOf(uint64_t number) const {
 Person World::PersonOf(uint64_t number) const {
   Draws draws(keys_.Of(Purpose::kPerson, number));
   Person person = OriginOf(number, draws);
-  const lists::Profile& profile = lists::Profiles()[static_cast<std::size_t>(person.profile)];
+  const ProfileHabits& profile = parameters_.HabitsOf(person.profile);
   person.home = Near(cities_[person.city], 90'000, draws);
   if (person.home_key != person.key) {
     Draws theirs(keys_.Of(Purpose::kPerson, HeadOfHousehold(number)));
@@ -174,7 +239,7 @@ Person World::PersonOf(uint64_t number) const {
       base * draws.Between(profile.least_income_percent, profile.most_income_percent) / 100;
   person.credit_limit = person.income * draws.Between(20, 80) / 10;
   person.bank = static_cast<uint8_t>(bank_choice_.Of(draws.Bits()));
-  person.payday = static_cast<uint8_t>(draws.Below(kPaydays.size()));
+  person.payday = static_cast<uint8_t>(draws.Below(parameters_.calendar.paydays.size()));
   const bool digital =
       person.profile == Profile::kYoungDigital || person.profile == Profile::kSubscriptionHeavy;
   const uint64_t type = draws.Below(100);
@@ -188,14 +253,22 @@ Person World::PersonOf(uint64_t number) const {
       parameters_.growing ? parameters_.first_day + 365 : parameters_.last_day + 1;
   person.birth_day = today - years * 36'525 / 100 - draws.Between(1, 364);
   person.monthly_rows = static_cast<uint32_t>(draws.Between(
-      profile.least_monthly_transactions * 16, profile.most_monthly_transactions * 16));
+      int64_t{profile.least_rows_a_month} * 16, int64_t{profile.most_rows_a_month} * 16));
   // One in ten joins while we watch, in the first year; the others in the years before.
   const int64_t first_year = std::min(end(), begin() + 365 * kDay);
-  const bool joins = person.profile != Profile::kTraditionalSenior && draws.Chance(120'000);
+  const bool joins =
+      person.profile != Profile::kTraditionalSenior && draws.Chance(parameters_.population.joining);
   const int64_t latest_age = 16 * 365 * kDay;
   person.opened_at = joins ? draws.Between(begin(), first_year - 1)
                            : begin() - draws.Between(30 * kDay, 5 * 365 * kDay);
   person.opened_at = std::max(person.opened_at, person.birth_day * kDay + latest_age);
+  // Some of those who join leave again.
+  if (person.opened_at >= begin()) {
+    Draws leaving(keys_.Of(Purpose::kLife, number, 0xffff));
+    const bool leaves = leaving.Chance(uint64_t{parameters_.changes.closed_thousandths} * 1'000);
+    const int64_t when = person.opened_at + leaving.Between(60 * kDay, 400 * kDay);
+    if (leaves && when < end()) person.closes_at = when;
+  }
   return person;
 }
 

@@ -2,6 +2,7 @@
 // from any thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -20,7 +21,10 @@ inline constexpr int64_t kMinute = 60 * kMicrosecondsPerSecond;
 inline constexpr int64_t kHour = 60 * kMinute;
 inline constexpr int64_t kDay = kMicrosecondsPerDay;
 
-// What does not change about a customer.
+inline constexpr int64_t kNever = INT64_MIN;
+inline constexpr int64_t kForever = INT64_MAX;
+
+// A customer at the beginning of the data, or of the account where that is later.
 struct Person {
   uint64_t number = 0;
   uint64_t key = 0;       // for what else depends on the person
@@ -29,18 +33,21 @@ struct Person {
   uint8_t state = 0;
   uint8_t bank = 0;
   uint8_t account_type = 0;
-  uint8_t payday = 0;  // index into kPaydays
+  uint8_t payday = 0;  // index into CalendarParameters::paydays
   uint16_t city = 0;   // index into lists::kCities
   Place home;
   Place work;
   int64_t income = 0;  // cents a month
   int64_t credit_limit = 0;
   int64_t opened_at = 0;
+  int64_t closes_at = kForever;
   int64_t birth_day = 0;
   uint32_t monthly_rows = 0;  // how active, in sixteenths of a row
 };
 
-inline constexpr std::array<int32_t, 6> kPaydays = {5, 7, 10, 15, 20, 30};
+// What changes in the life of a customer, at most once a year each.
+enum class LifeChange : uint8_t { kAddress, kPhone, kEmail, kIncome, kCreditLimit, kPixKey, kSim };
+inline constexpr std::size_t kLifeChanges = 7;
 
 // A shop: its category (lists::kMerchantCategories), city and place in it, in one number.
 using MerchantNumber = uint32_t;
@@ -101,7 +108,29 @@ class World {
   // Some live together, under one name and address, and share a device: one who has it, and up to
   // three who use it. Who shares nothing is the head of a household of one.
   uint64_t HeadOfHousehold(uint64_t number) const;
+  // Whether others have the same home; who shares it stays there.
+  bool SharesHome(uint64_t number) const;
+
+  // When something changes in a year of the customer, counted from begin(); kNever if it does not.
+  // Whether there is an account then is the caller's business.
+  int64_t ChangeIn(uint64_t number, LifeChange kind, uint32_t year) const;
+  // How often it changed after `from` until `time`, both of them times of the data.
+  uint32_t CountChanges(uint64_t number, LifeChange kind, int64_t from, int64_t time) const;
+  uint32_t YearOf(int64_t time) const {
+    return static_cast<uint32_t>(std::max<int64_t>(0, time - begin()) / (365 * kDay));
+  }
+  // Where a customer lives, who has moved so often since the account was opened.
+  Place HomeAfter(const Person& person, uint32_t moves) const;
+  Place HomeAt(const Person& person, int64_t time) const {
+    return HomeAfter(person,
+                     CountChanges(person.number, LifeChange::kAddress, person.opened_at, time));
+  }
+
   Place PlaceOfCity(uint32_t city) const { return cities_[city]; }
+  // An hour in which a customer of this profile usually is active.
+  int64_t UsualHour(Profile profile, Draws& draws) const {
+    return hour_choice_[static_cast<std::size_t>(profile)].Of(draws.Bits());
+  }
   Place PlaceOfMerchant(MerchantNumber merchant) const;
   // One city of the whole country, by its inhabitants.
   uint32_t AnyCity(uint64_t bits) const { return city_choice_.Of(bits); }
@@ -135,6 +164,7 @@ class World {
   static constexpr uint64_t kThiefDevices = uint64_t{1} << 49;
 
   Person OriginOf(uint64_t number, Draws& draws) const;
+  uint64_t HouseholdOf(uint64_t head) const;
   uint64_t Part(uint64_t whole, uint64_t block) const {
     return static_cast<uint64_t>(static_cast<unsigned __int128>(whole) * block / blocks_);
   }
@@ -153,6 +183,8 @@ class World {
   WeightedChoice income_choice_;
   WeightedChoice bank_choice_;
   std::vector<WeightedChoice> city_of_state_;
+  std::vector<WeightedChoice> hour_choice_;              // by profile
+  std::array<uint32_t, kLifeChanges> changes_a_year_{};  // millionths
 };
 
 }  // namespace reveza::datagen::coherent

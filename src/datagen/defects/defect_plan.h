@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "datagen/defects/defect_rates.h"
 #include "datagen/permutation.h"
@@ -18,10 +19,16 @@ struct Defect {
   uint64_t bits = 0;        // null, schema: for the choice of the column
 };
 
+// Of one of kBreakableTables: differs from table to table and from seed to seed.
+uint64_t DefectKey(uint64_t seed, std::string_view table);
+
 class DefectPlan {
  public:
   // Of a block's rows from `first_row` on, of all rows of the table.
   DefectPlan(uint64_t key, const DefectRates& rates, uint64_t first_row, uint64_t rows);
+
+  // How many rows may be written, at most, between the place of a row and the row.
+  static uint64_t MostLate(const DefectRates& rates);
 
   std::optional<Defect> At(uint64_t offset) const;
   uint64_t Count(DefectKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }

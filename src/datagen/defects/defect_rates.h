@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "datagen/blocks.h"
 #include "datagen/schema_defects.h"
@@ -21,6 +22,12 @@ struct DefectRates {
   bool Any() const {
     return std::ranges::any_of(of, [](Share share) { return share.billionths > 0; });
   }
+};
+
+struct DefectOptions {
+  uint64_t seed = 0;
+  DefectRates rates;
+  bool numbers_as_text = false;  // the format can hold a text where a number should be
 };
 
 }  // namespace reveza::datagen

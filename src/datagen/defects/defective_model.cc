@@ -10,8 +10,6 @@
 namespace reveza::datagen {
 namespace {
 
-constexpr uint64_t kDefectsKey = 0x6465666563747321u;
-
 bool IsIn(std::span<const Table* const> tables, const Table* table) {
   return std::ranges::find(tables, table) != tables.end();
 }
@@ -71,15 +69,13 @@ class DefectiveModel::Sorter final : public BatchSink {
 DefectiveModel::DefectiveModel(std::unique_ptr<Model> sound, const DefectOptions& options)
     : sound_(std::move(sound)), options_(options) {
   for (const Table* table : sound_->tables()) {
-    const auto index = std::ranges::find(kBreakableTables, table->name);
-    if (index == kBreakableTables.end()) {
+    if (std::ranges::find(kBreakableTables, table->name) == kBreakableTables.end()) {
       tables_.push_back(table);
       continue;
     }
     Broken& broken = broken_.emplace_back();
     broken.table = std::make_unique<BrokenTable>(*table, options.rates, options.numbers_as_text);
-    broken.key = Mix(Mix(options.seed ^ kDefectsKey) +
-                     static_cast<uint64_t>(index - kBreakableTables.begin()));
+    broken.key = DefectKey(options.seed, table->name);
     uint64_t row = 0;
     uint64_t written = 0;
     for (uint64_t block = 0; block < sound_->blocks(); ++block) {
@@ -107,6 +103,12 @@ uint64_t DefectiveModel::RowsOf(const Table& table, uint64_t block) const {
            PlanOf(broken, block).Count(DefectKind::kDuplicate);
   }
   return &table == &kDefects ? defects : sound_->RowsOf(table, block);
+}
+
+uint64_t DefectiveModel::MostLate(const Table& table) const {
+  const auto broken = std::ranges::find_if(
+      broken_, [&](const Broken& each) { return &each.table->table() == &table; });
+  return broken == broken_.end() || !IsInOrder() ? 0 : DefectPlan::MostLate(options_.rates);
 }
 
 Status DefectiveModel::Make(uint64_t block, std::span<const Table* const> wanted,

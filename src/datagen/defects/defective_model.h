@@ -9,15 +9,10 @@
 
 #include "datagen/defects/broken_table.h"
 #include "datagen/defects/defect_plan.h"
+#include "datagen/defects/defect_rates.h"
 #include "datagen/model.h"
 
 namespace reveza::datagen {
-
-struct DefectOptions {
-  uint64_t seed = 0;
-  DefectRates rates;
-  bool numbers_as_text = false;  // the format can hold a text where a number should be
-};
 
 class DefectiveModel final : public Model {
  public:
@@ -29,6 +24,7 @@ class DefectiveModel final : public Model {
   uint64_t RowsOf(const Table& table, uint64_t block) const override;
   Status Make(uint64_t block, std::span<const Table* const> wanted, BatchSink& sink) const override;
   bool IsInOrder() const override { return sound_->IsInOrder(); }
+  uint64_t MostLate(const Table& table) const override;
 
  private:
   // A table that is broken, and its rows before each block.

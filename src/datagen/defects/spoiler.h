@@ -5,39 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "datagen/batch.h"
+#include "datagen/defects/answer_key.h"
 #include "datagen/defects/broken_table.h"
 #include "datagen/defects/defect_plan.h"
 #include "datagen/model.h"
 
 namespace reveza::datagen {
-
-// The rows of the answer key, on their way to a sink. Not safe from several threads.
-class AnswerKey {
- public:
-  struct Entry {
-    std::size_t table = 0;  // of kBreakableTables
-    std::string_view row_id = {};
-    DefectKind kind = DefectKind::kLate;
-    uint64_t position = 0;  // from 0
-    uint64_t original_position = 0;
-    std::string_view column = {};  // empty: none
-    std::string_view right_value = {};
-  };
-
-  // Null: nobody wants them.
-  explicit AnswerKey(BatchSink* sink);
-  Status Put(const Entry& entry);
-  Status Flush();
-
- private:
-  BatchSink* sink_;
-  Batch batch_;
-  std::size_t rows_ = 0;
-};
 
 class Spoiler {
  public:

@@ -94,7 +94,7 @@ constexpr Slice ModelsOf(std::size_t manufacturer, DeviceKind kind) {
     ++slice.first;
     --slice.count;
   }
-  uint16_t count = 0;
+  uint16_t count = 1;
   while (count < slice.count && kDeviceModels[slice.first + count].kind == kind) ++count;
   return {slice.first, count};
 }

@@ -2,12 +2,14 @@
 // missing from a build: then Begin gives an error that says so.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "base/error.h"
@@ -27,9 +29,18 @@ struct StoredObject {
 // it.
 class ObjectStore {
  public:
-  // Parts of one size, as some stores want them, and of that size because Arrow has it.
+  // Parts of one size, as some stores want them, and of that size because Arrow has it. Arrow puts
+  // each together and sends it.
   static constexpr std::size_t kPartBytes = std::size_t{10} << 20;
-  static constexpr std::size_t kParts = 3;
+  // Meanwhile the pieces of the next one wait: as many as make a part, and one that is being
+  // filled.
+  static constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+  static constexpr std::size_t kPieces = kPartBytes / kPieceBytes + 1;
+  // How many of all objects wait, beside the one of each that is being filled: no fewer than those
+  // of a single object may.
+  static std::size_t PiecesInAll() {
+    return std::max<std::size_t>(kPieces - 1, 5 * std::thread::hardware_concurrency());
+  }
 
   virtual ~ObjectStore() = default;
 
@@ -42,8 +53,9 @@ class ObjectStore {
   virtual Result<bool> Read(std::string_view key, ByteSink& to) = 0;
   // Its bytes, asked for as they are needed; kNotFound where it is not there.
   virtual Result<std::unique_ptr<ByteSource>> Open(std::string_view key) = 0;
-  // Bytes that become an object when they are whole, in place of what had its name. At most kParts
-  // of kPartBytes are in memory.
+  // Bytes that become an object when they are whole, in place of what had its name. In memory
+  // are at most a part and kPieces of it, and of all objects together a part and a piece of each
+  // and PiecesInAll.
   virtual Result<std::unique_ptr<ByteSink>> Create(std::string_view key) = 0;
 
   // Uploads to keys that begin with PREFIX/ which are under way, or were when whoever made them

@@ -5,14 +5,18 @@
 
 namespace reveza::datagen {
 
-QueuedSink::QueuedSink(std::unique_ptr<ByteSink> next, std::size_t part_bytes, std::size_t parts)
-    : next_(std::move(next)), part_bytes_(part_bytes), parts_(parts) {}
+QueuedSink::QueuedSink(std::unique_ptr<ByteSink> next, std::size_t part_bytes, std::size_t parts,
+                       std::shared_ptr<PartBudget> budget)
+    : next_(std::move(next)),
+      part_bytes_(part_bytes),
+      parts_(parts),
+      budget_(budget != nullptr ? std::move(budget) : std::make_shared<PartBudget>(parts)) {}
 
 QueuedSink::~QueuedSink() {
   if (!thread_.joinable()) return;
   {
     const std::scoped_lock lock(mutex_);
-    waiting_.clear();
+    DropWaiting();
     ended_ = true;
     changed_.notify_all();
   }
@@ -26,6 +30,8 @@ Status QueuedSink::Append(std::string_view bytes) {
       if (auto sent = SendFilling(); !sent) return sent;
     }
     const std::string_view piece = bytes.substr(0, part_bytes_ - filling_.size());
+    // All at once from here on: pages that are not written to cost nothing, and a copy does.
+    if (filling_.size() + piece.size() > part_bytes_ / 8) filling_.reserve(part_bytes_);
     filling_ += piece;
     bytes.remove_prefix(piece.size());
   }
@@ -34,19 +40,17 @@ Status QueuedSink::Append(std::string_view bytes) {
 
 Status QueuedSink::SendFilling() {
   if (!thread_.joinable()) thread_ = std::thread([this] { Loop(); });
+  std::string next = budget_->Take();
   std::unique_lock lock(mutex_);
+  if (error_) {
+    budget_->Give(std::move(next));
+    return std::unexpected(*error_);
+  }
   waiting_.push_back(std::move(filling_));
   changed_.notify_all();
-  changed_.wait(lock, [this] { return error_ || !free_.empty() || made_ < parts_; });
+  changed_.wait(lock, [this] { return error_ || waiting_.size() + (sending_ ? 1 : 0) < parts_; });
   if (error_) return std::unexpected(*error_);
-  if (free_.empty()) {
-    filling_ = std::string();
-    filling_.reserve(part_bytes_);
-    ++made_;
-  } else {
-    filling_ = std::move(free_.front());
-    free_.pop_front();
-  }
+  filling_ = std::move(next);
   return {};
 }
 
@@ -66,6 +70,11 @@ Status QueuedSink::Finish() {
   return next_->Finish();
 }
 
+void QueuedSink::DropWaiting() {
+  for (std::string& part : waiting_) budget_->Give(std::move(part));
+  waiting_.clear();
+}
+
 void QueuedSink::Loop() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -73,17 +82,18 @@ void QueuedSink::Loop() {
     if (waiting_.empty()) return;
     std::string part = std::move(waiting_.front());
     waiting_.pop_front();
+    sending_ = true;
     lock.unlock();
     Status appended = next_->Append(part);
-    part.clear();
+    budget_->Give(std::move(part));
     lock.lock();
+    sending_ = false;
     if (!appended) {
       error_ = std::move(appended.error());
-      waiting_.clear();
+      DropWaiting();
       changed_.notify_all();
       return;
     }
-    free_.push_back(std::move(part));
     changed_.notify_all();
   }
 }

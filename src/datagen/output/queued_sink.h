@@ -14,14 +14,17 @@
 #include <thread>
 
 #include "datagen/output/byte_sink.h"
+#include "datagen/output/part_budget.h"
 
 namespace reveza::datagen {
 
 class QueuedSink final : public ByteSink {
  public:
   // At most `parts` (two or more) of `part_bytes` are there at a time: the one that is being
-  // filled, the one on its way and those that wait.
-  QueuedSink(std::unique_ptr<ByteSink> next, std::size_t part_bytes, std::size_t parts);
+  // filled, the one on its way and those that wait. All but the one that is being filled are of
+  // `budget`, which others may share, if there is one.
+  QueuedSink(std::unique_ptr<ByteSink> next, std::size_t part_bytes, std::size_t parts,
+             std::shared_ptr<PartBudget> budget = nullptr);
   // Waits for the part on its way; those that wait are dropped.
   ~QueuedSink() override;
   QueuedSink(const QueuedSink&) = delete;
@@ -34,17 +37,19 @@ class QueuedSink final : public ByteSink {
  private:
   Status SendFilling();
   void Loop();
+  // With the lock held: those that wait are not sent.
+  void DropWaiting();
 
   const std::unique_ptr<ByteSink> next_;
   const std::size_t part_bytes_;
   const std::size_t parts_;
+  const std::shared_ptr<PartBudget> budget_;
   std::string filling_;
-  std::size_t made_ = 1;  // parts that have memory
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::string> waiting_;
-  std::deque<std::string> free_;  // empty again
+  bool sending_ = false;
   bool ended_ = false;
   std::optional<Error> error_;
 

@@ -126,6 +126,67 @@ TEST_F(QueuedSinkTest, AnErrorOfTheLastPartIsThatOfFinish) {
   EXPECT_FALSE(seen_.finished);
 }
 
+// Files that share a budget: what one has under way, the others have not.
+TEST_F(QueuedSinkTest, TogetherTheyHaveNoMorePartsThanTheBudget) {
+  const auto budget = std::make_shared<PartBudget>(1);
+  const std::shared_future<void> may = may_.get_future().share();
+  Seen other;
+  QueuedSink one(std::make_unique<SlowSink>(seen_, may, 1000), kPart, 3, budget);
+  QueuedSink two(std::make_unique<SlowSink>(other, may, 1000), kPart, 3, budget);
+  // The first part of one is under way, so the first of two has to wait for it.
+  ASSERT_TRUE(one.Append(std::string(kPart + 1, 'x')));
+  auto more =
+      std::async(std::launch::async, [&] { return two.Append(std::string(kPart + 1, 'y')); });
+  EXPECT_EQ(more.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  {
+    const std::scoped_lock lock(other.mutex);
+    EXPECT_TRUE(other.parts.empty());
+  }
+  may_.set_value();
+  EXPECT_TRUE(more.get());
+  ASSERT_TRUE(one.Finish());
+  ASSERT_TRUE(two.Finish());
+  EXPECT_EQ(seen_.parts.size(), 2U);
+  EXPECT_EQ(other.parts.size(), 2U);
+}
+
+// A line that was cut gives back what it had, as does a file that is given up.
+TEST_F(QueuedSinkTest, WhatIsNotSentIsGivenBackToTheBudget) {
+  const auto budget = std::make_shared<PartBudget>(2);
+  may_.set_value();
+  const std::shared_future<void> may = may_.get_future().share();
+  for (int i = 0; i < 5; ++i) {
+    Seen seen;
+    QueuedSink sink(std::make_unique<SlowSink>(seen, may, 1), kPart, 3, budget);
+    Status appended;
+    for (int part = 0; part < 10 && appended; ++part) {
+      appended = sink.Append(std::string(kPart, 'x'));
+    }
+    ASSERT_FALSE(appended);
+  }
+  budget->Take();
+  budget->Take();
+}
+
+// What has been sent is the memory of a later part, of whichever file.
+TEST_F(QueuedSinkTest, PartsAreUsedAgain) {
+  constexpr std::size_t kLargePart = 1'000;
+  const auto budget = std::make_shared<PartBudget>(1);
+  may_.set_value();
+  const std::shared_future<void> may = may_.get_future().share();
+  {
+    QueuedSink sink(std::make_unique<SlowSink>(seen_, may, 1000), kLargePart, 3, budget);
+    for (int part = 0; part < 5; ++part) ASSERT_TRUE(sink.Append(std::string(kLargePart, 'x')));
+    ASSERT_TRUE(sink.Finish());
+  }
+  EXPECT_EQ(seen_.parts, std::vector<std::string>(5, std::string(kLargePart, 'x')));
+  std::string part = budget->Take();
+  EXPECT_EQ(part, "");
+  EXPECT_GE(part.capacity(), kLargePart);
+  budget->Give(std::move(part));
+  EXPECT_GE(budget->Take().capacity(), kLargePart);
+}
+
 TEST_F(QueuedSinkTest, WithoutFinishNothingIsFinished) {
   auto sink = Make();
   ASSERT_TRUE(sink->Append(std::string(3 * kPart, 'x')));

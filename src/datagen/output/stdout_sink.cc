@@ -9,6 +9,8 @@
 #include <string>
 #include <system_error>
 
+#include "platform/standard_output.h"
+
 namespace reveza::datagen {
 namespace {
 
@@ -41,12 +43,12 @@ class WithoutPipeSignal {
   bool was_pending_ = false;
 };
 
-Status FailBy(int error) {
+Status FailBy(int error, int file, const std::string& name) {
+  if (file == STDOUT_FILENO) return std::unexpected(platform::StandardOutputError(error));
   const Error::Code code = error == ENOSPC || error == EDQUOT || error == EFBIG
                                ? Error::Code::kExhausted
                                : Error::Code::kInternal;
-  return Fail(code,
-              "could not write to standard output: " + std::generic_category().message(error));
+  return Fail(code, "could not write to " + name + ": " + std::generic_category().message(error));
 }
 
 }  // namespace
@@ -62,14 +64,14 @@ Status StdoutSink::Append(std::string_view bytes) {
     const int error = errno;
     if (error == EPIPE) {
       reader_gone_ = true;
-      return Fail(Error::Code::kUnavailable, "nobody reads standard output any more");
+      return Fail(Error::Code::kUnavailable, "nobody reads " + name_ + " any more");
     }
     if (error == EAGAIN) {
       // Whoever gave us the descriptor made it non-blocking.
       pollfd wait{.fd = file_, .events = POLLOUT, .revents = 0};
       poll(&wait, 1, -1);
     } else if (error != EINTR) {
-      return FailBy(error);
+      return FailBy(error, file_, name_);
     }
   }
   return {};

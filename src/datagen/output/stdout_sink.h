@@ -5,7 +5,9 @@
 
 #include <unistd.h>
 
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "datagen/output/byte_sink.h"
 
@@ -14,7 +16,8 @@ namespace reveza::datagen {
 class StdoutSink final : public ByteSink {
  public:
   // The descriptor stays the caller's, and open.
-  explicit StdoutSink(int file = STDOUT_FILENO) : file_(file) {}
+  explicit StdoutSink(int file = STDOUT_FILENO, std::string name = "standard output")
+      : file_(file), name_(std::move(name)) {}
 
   Status Append(std::string_view bytes) override;
   // Nothing is left to do: what was appended has been written.
@@ -24,6 +27,7 @@ class StdoutSink final : public ByteSink {
 
  private:
   int file_;
+  std::string name_;  // as messages say it
   bool reader_gone_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "datagen/run/behaviour_entries.h"
 #include "datagen/run/settings.h"
 
 namespace reveza::datagen {
@@ -14,26 +15,26 @@ using coherent::Parameters;
 
 TEST(Behaviour, IsSetByItsName) {
   Parameters parameters;
-  ASSERT_TRUE(SetBehaviour(parameters, "chains.most_hops", "6"));
+  ASSERT_TRUE(BehaviourKeys(parameters).Set("chains.most_hops", "6"));
   EXPECT_EQ(parameters.chains.most_hops, 6u);
-  ASSERT_TRUE(SetBehaviour(parameters, "risk.base", "-5"));
+  ASSERT_TRUE(BehaviourKeys(parameters).Set("risk.base", "-5"));
   EXPECT_EQ(parameters.risk.base, -5);
-  ASSERT_TRUE(SetBehaviour(parameters, "lookalikes.odd_hour", "7"));
+  ASSERT_TRUE(BehaviourKeys(parameters).Set("lookalikes.odd_hour", "7"));
   EXPECT_EQ(parameters.lookalikes.odd_hour, 7u);
-  ASSERT_TRUE(SetBehaviour(parameters, "typologies.CONTA_TOMADA.device", "own"));
+  ASSERT_TRUE(BehaviourKeys(parameters).Set("typologies.CONTA_TOMADA.device", "own"));
   EXPECT_EQ(parameters.typologies[1].device, coherent::DeviceUse::kOwn);
-  ASSERT_TRUE(SetBehaviour(parameters, "typologies.CONTA_TOMADA.web", "true"));
+  ASSERT_TRUE(BehaviourKeys(parameters).Set("typologies.CONTA_TOMADA.web", "true"));
   EXPECT_TRUE(parameters.typologies[1].web);
-  ASSERT_TRUE(SetBehaviour(parameters, "typologies.CONTA_TOMADA.kinds.TED", "9"));
+  ASSERT_TRUE(BehaviourKeys(parameters).Set("typologies.CONTA_TOMADA.kinds.TED", "9"));
   EXPECT_EQ(parameters.typologies[1].kinds[6], 9u);
-  ASSERT_TRUE(SetBehaviour(parameters, "typologies.CONTA_TOMADA.most_amount", "20000"));
+  ASSERT_TRUE(BehaviourKeys(parameters).Set("typologies.CONTA_TOMADA.most_amount", "20000"));
   EXPECT_EQ(parameters.typologies[1].most_amount, 20'000);
 }
 
 TEST(Behaviour, RefusesWhatIsNone) {
   Parameters parameters;
   const auto message = [&](std::string_view key, std::string_view value) {
-    const auto set = SetBehaviour(parameters, key, value);
+    const auto set = BehaviourKeys(parameters).Set(key, value);
     return set ? std::string() : set.error().message;
   };
   EXPECT_NE(message("chains.most_hop", "6").find("did you mean 'chains.most_hops'?"),
@@ -51,10 +52,20 @@ TEST(Behaviour, IsTheSameWhenItIsReadAgain) {
   std::string text = BehaviourText(Parameters());
   ASSERT_TRUE(configuration.AddText(text, "my.toml"));
   EXPECT_EQ(BehaviourText(configuration.settings().behaviour), text);
-  EXPECT_EQ(std::ranges::count(text, '='), 10 + 7 + 11 + 3 + 7 + 13 * (19 + 8));
+  EXPECT_EQ(std::ranges::count(text, '='),
+            6 * (18 + 8 + 24) + 22 + 8 + 6 + 4 + 10 + 8 + 10 + 5 + 8 + 11 + 3 + 7 + 13 * (19 + 8));
   for (const char* part : {"\n[chains]\n", "\n[typologies.PHISHING]\nweight = 6\n",
                            "\n[typologies.PHISHING.kinds]\nPIX = ", "\nhours = \"any\"\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
+  }
+}
+
+// Else it would be no TOML: a key is a value or a section.
+TEST(Behaviour, NoSectionHasTheNameOfASetting) {
+  Parameters parameters;
+  for (const BehaviourEntry& entry : BehaviourEntries(parameters)) {
+    const std::string first = entry.section.substr(0, entry.section.find('.'));
+    EXPECT_EQ(std::ranges::count(AllSettings(), first, &SettingInfo::key), 0) << first;
   }
 }
 

@@ -132,8 +132,11 @@ Status BlockFiles::PutIntoFolders(Stream& stream, const Batch& batch) {
   FolderRows& folders = *stream.folders;
   if (auto found = folders.partition->FoldersOf(batch, folders.of_rows); !found) return found;
   const auto span_of = [&](std::size_t folder) { return folders.partition->SpanOf(folder); };
+  const bool late = stream.files.front().planned.most_late > 0;
   // The first rows show it: a model makes them in order of time, or in none.
-  if (stream.row == 0) folders.ordered = std::ranges::is_sorted(folders.of_rows, {}, span_of);
+  if (stream.row == 0) {
+    folders.ordered = late || std::ranges::is_sorted(folders.of_rows, {}, span_of);
+  }
   folders.order.resize(batch.rows());
   std::iota(folders.order.begin(), folders.order.end(), std::size_t{0});
   // Within a folder the rows stay in order.
@@ -151,7 +154,8 @@ Status BlockFiles::PutIntoFolders(Stream& stream, const Batch& batch) {
       return Fail(Error::Code::kInternal,
                   fmt::format("the rows of {} are not in order of time", stream.table->name));
     }
-    if (span > folders.span) {
+    folders.newest = std::max(folders.newest, span);
+    if (span > folders.span && !late) {
       if (auto closed = CloseFolders(stream, span); !closed) return closed;
     }
     if (stream.files[folder].kept) continue;
@@ -159,6 +163,20 @@ Status BlockFiles::PutIntoFolders(Stream& stream, const Batch& batch) {
     if (auto written = WriteFolder(stream, folder); !written) return written;
   }
   stream.row += batch.rows();
+  return late ? CloseLateFolders(stream) : Status();
+}
+
+// Where rows are late, folders stay open until none can come any more.
+Status BlockFiles::CloseLateFolders(Stream& stream) {
+  FolderRows& folders = *stream.folders;
+  const std::size_t before = folders.begun.empty() ? folders.span : folders.begun.back().first;
+  if (folders.newest > before) {
+    folders.begun.emplace_back(folders.newest, stream.row + stream.files.front().planned.most_late);
+  }
+  while (!folders.begun.empty() && folders.begun.front().second <= stream.row) {
+    if (auto closed = CloseFolders(stream, folders.begun.front().first); !closed) return closed;
+    folders.begun.pop_front();
+  }
   return {};
 }
 
@@ -167,11 +185,15 @@ Status BlockFiles::WriteFolder(Stream& stream, std::size_t folder) {
   const PlannedFile& planned = stream.files[folder].planned;
   std::unique_ptr<Open>& open = folders.open[folder];
   if (!open) {
-    if (folders.open.size() > TablePartition::kMostOpen) {
-      return Fail(Error::Code::kInvalidArgument,
-                  fmt::format("partition: {} would have more than {} folders in work, as its rows "
-                              "are in no order of time; leave a key, or take a shorter time",
-                              stream.table->name, TablePartition::kMostOpen));
+    const bool late = planned.most_late > 0;
+    const std::size_t most = late ? TablePartition::kMostOpenLate : TablePartition::kMostOpen;
+    if (folders.open.size() > most) {
+      return Fail(
+          Error::Code::kInvalidArgument,
+          fmt::format("partition: {} would have more than {} folders in work, as its rows "
+                      "are {}; leave a key, or {}",
+                      stream.table->name, most, late ? "late on purpose" : "in no order of time",
+                      late ? "--defects late" : "take a shorter time"));
     }
     auto opened = OpenFile(stream, planned);
     if (!opened) return std::unexpected(opened.error());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -73,6 +74,9 @@ class BlockFiles final : public BatchSink {
     std::vector<bool> done;  // files that are written
     bool ordered = true;     // rows come in order of time
     std::size_t span = 0;    // if so, folders of earlier days are closed
+    std::size_t newest = 0;  // the days of the latest row so far
+    // Days that have begun, and after how many rows the ones before can have no more.
+    std::deque<std::pair<std::size_t, uint64_t>> begun;
     Batch slice;
   };
   // One table's rows on their way into its files.
@@ -91,6 +95,7 @@ class BlockFiles final : public BatchSink {
 
   Status PutIntoFolders(Stream& stream, const Batch& batch);
   Status WriteFolder(Stream& stream, std::size_t folder);
+  Status CloseLateFolders(Stream& stream);
   Status CloseFolders(Stream& stream, std::size_t span);
   Status EndFolders(Stream& stream);
   Status EndLast(Stream& stream);

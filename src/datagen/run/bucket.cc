@@ -26,9 +26,11 @@ std::string Bucket::PathOf(std::string_view name) const {
 }
 
 Status Bucket::Prepare() {
+  if (prepared_) return {};
   if (auto names = List(""); !names) return std::unexpected(names.error());
   // Who may not list them can still write.
   unfinished_ = store_.Unfinished(address_.prefix).value_or(std::vector<UnfinishedUpload>());
+  prepared_ = true;
   return {};
 }
 

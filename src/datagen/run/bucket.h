@@ -1,6 +1,8 @@
 // A bucket as the destination of a run: what a folder's files would be called, behind a prefix.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +23,7 @@ class Bucket final : public Destination {
   // `store` must outlive it. `address.prefix` is what stands before the names.
   Bucket(ObjectStore& store, StoreAddress address);
 
+  // Asks the first time only.
   Status Prepare() override;
   Result<std::vector<std::string>> List(std::string_view folder) override;
   Result<std::optional<std::string>> ReadSmall(std::string_view name) override;
@@ -31,6 +34,11 @@ class Bucket final : public Destination {
   // stays: it is in nobody's way, and the bucket's life cycle may take it.
   void Clean(std::string_view name) override;
   Result<std::unique_ptr<ByteSink>> Create(std::string_view name) override;
+  // Each takes four requests at least, one after another, and a part's memory; beside one that is
+  // large the small ones go on.
+  std::size_t FinishedAtATime(std::size_t threads) const override {
+    return std::max<std::size_t>(2, threads);
+  }
   std::string PathOf(std::string_view name) const override;
 
  private:
@@ -38,7 +46,9 @@ class Bucket final : public Destination {
 
   ObjectStore& store_;
   const StoreAddress address_;
-  std::vector<UnfinishedUpload> unfinished_;  // only Prepare writes it
+  // Only Prepare writes these two.
+  bool prepared_ = false;
+  std::vector<UnfinishedUpload> unfinished_;
 };
 
 }  // namespace reveza::datagen

@@ -56,7 +56,8 @@ TEST_F(BucketTest, WhileNothingMovesThreePartsAreInMemoryAndNoMore) {
     }
     return (*sink)->Finish();
   });
-  constexpr std::size_t kMost = ObjectStore::kParts * ObjectStore::kPartBytes;
+  constexpr std::size_t kMost =
+      ObjectStore::kPartBytes + (ObjectStore::kPieces - 1) * ObjectStore::kPieceBytes;
   while (taken < kMost &&
          maker.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready) {
   }
@@ -69,6 +70,25 @@ TEST_F(BucketTest, WhileNothingMovesThreePartsAreInMemoryAndNoMore) {
   const auto made = maker.get();
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ((*store->Head("data/large"))->bytes, 64 * kMiB);
+}
+
+TEST_F(BucketTest, AFileThatTakesItsTimeHoldsNoOther) {
+  FaultProxy& proxy = server_->proxy();
+  const std::string last_request = "POST /bucket/data/payments_00000.jsonl?uploadId";
+  proxy.Add({.kind = Kind::kSilence, .request = last_request});
+  int tried = 0;
+  const auto result = RunOnce(1, [&](const Progress& now) {
+    if (now.files_made < 3 || proxy.left() > 0 || tried > 0) return true;
+    tried = proxy.CountOf(last_request);
+    // The silent connection breaks, and it is tried again.
+    proxy.SetDown(true);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    proxy.SetDown(false);
+    return true;
+  });
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(tried, 1);
+  ExpectWhole();
 }
 
 TEST_F(BucketTest, ASlowNetworkOnlyTakesLonger) {

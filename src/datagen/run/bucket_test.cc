@@ -42,6 +42,22 @@ TEST_F(BucketTest, HasTheSameBytesAsAFolder) {
   EXPECT_EQ(Unfinished(), 0);
 }
 
+// Each question costs a journey: what a run can know it does not ask.
+TEST_F(BucketTest, AFreshRunAsksNoMoreThanItMust) {
+  const auto store = Connect();
+  FaultProxy& proxy = server_->proxy();
+  const int gets = proxy.CountOf("GET ");
+  const int heads = proxy.CountOf("HEAD ");
+  Bucket bucket(*store, server_->Address("data"));
+  ASSERT_TRUE(bucket.Prepare());
+  ASSERT_TRUE(RunInto(bucket));
+  // What there is, twice, and which uploads are under way.
+  EXPECT_EQ(proxy.CountOf("GET ") - gets, 3);
+  // Each file before it gets its name and after, and the manifest of the whole.
+  EXPECT_EQ(proxy.CountOf("HEAD ") - heads, 2 * 4 + 1);
+  EXPECT_EQ(proxy.CountOf("HEAD /bucket/data/manifest-"), 0);
+}
+
 TEST_F(BucketTest, IsReadBackAsItWasWritten) {
   ASSERT_TRUE(RunOnce());
   const auto store = Connect();

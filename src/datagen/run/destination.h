@@ -2,6 +2,7 @@
 // long as no two make the same file.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -39,6 +40,9 @@ class Destination {
   // Removes what dead runs left half-written of this file.
   virtual void Clean(std::string_view name) = 0;
   virtual Result<std::unique_ptr<ByteSink>> Create(std::string_view name) = 0;
+  // How many files are best finished at the same time where so many threads make them: more than
+  // one where answers take their time.
+  virtual std::size_t FinishedAtATime(std::size_t threads) const = 0;
   // What a person calls the file, or, without a name, all of it.
   virtual std::string PathOf(std::string_view name) const = 0;
 };

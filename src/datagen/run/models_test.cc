@@ -1,6 +1,7 @@
 // Runs of the real models, in small blocks: threads and shards change no byte of them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -12,8 +13,11 @@
 #include "datagen/coherent/coherent_model.h"
 #include "datagen/defects/defective_model.h"
 #include "datagen/graph/graph_model.h"
+#include "datagen/output/arrow_writer.h"
+#include "datagen/output/format.h"
 #include "datagen/output/hashing_sink.h"
 #include "datagen/run/folder.h"
+#include "datagen/run/pilot.h"
 #include "datagen/run/runner.h"
 #include "platform/testing_directory.h"
 
@@ -34,15 +38,15 @@ Hashes HashesIn(const std::filesystem::path& path) {
 
 // What the shards make together, each with so many threads.
 void RunInto(const std::filesystem::path& place, const Model& model, Format format, int threads,
-             uint64_t shards) {
+             uint64_t shards, uint64_t file_rows = 1'300, int64_t row_group_rows = 1'000) {
   RunOptions options;
   options.table.format = format;
-  options.table.row_group_rows = 1'000;
+  options.table.row_group_rows = row_group_rows;
   options.threads = threads;
   options.made_by.configuration = HashOf("");
   options.made_by.SetOptions(options.table);
   for (uint64_t index = 1; index <= shards; ++index) {
-    const auto plan = Plan::Make(model, format, 1'300, Shard{index, shards});
+    const auto plan = Plan::Make(model, format, file_rows, Shard{index, shards});
     Folder folder(place);
     const auto result = Run(model, *plan, options, folder, [](const Progress&) { return true; });
     EXPECT_TRUE(result) << result.error().message;
@@ -148,6 +152,50 @@ TEST(RunOfModels, CoherentRidesAreTheSameForAnyThreadsAndShards) {
   const auto model = coherent::CoherentModel::Make(parameters);
   ASSERT_TRUE(model) << model.error().message;
   ExpectSameBytes(**model);
+}
+
+// What all files of a run are together, manifests not counted.
+Bytes BytesOf(const Model& model, const TableOptions& options, uint64_t file_rows) {
+  const platform::TestingDirectory place;
+  RunInto(place / "data", model, options.format, 1, 1, file_rows, options.row_group_rows);
+  Bytes bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(place / "data")) {
+    if (!entry.path().filename().string().starts_with("manifest")) bytes += entry.file_size();
+  }
+  return bytes;
+}
+
+// The size that was asked for, of a model that is not the same in each block.
+TEST(RunOfModels, CoherentHasTheSizeThatWasAskedForInSeveralBlocks) {
+  int tries = 0;
+  const auto model_of = [&tries](uint64_t rows) -> Result<std::unique_ptr<Model>> {
+    ++tries;
+    coherent::Parameters parameters;
+    parameters.rows = rows;
+    parameters.customers = std::max<uint64_t>(1, rows / 100);
+    parameters.rows_per_block = 20'000;
+    return coherent::CoherentModel::Make(parameters);
+  };
+  for (const auto& [format, size] : {std::pair{Format::kJsonLines, Bytes{80'000'000}},
+                                     {Format::kCsv, 50'000'000},
+                                     {Format::kParquet, 12'000'000}}) {
+    if (format == Format::kParquet && !HaveArrow()) continue;
+    TableOptions options;
+    options.format = format;
+    options.row_group_rows = 10'000;
+    const uint64_t file_rows = format == Format::kParquet ? 0 : 7'000;
+    tries = 0;
+    const auto rows = RowsForSize(size, model_of, options, file_rows, [] { return true; });
+    ASSERT_TRUE(rows) << rows.error().message;
+    // A block of text is enough to find out; of columns, small ones are larger than usual.
+    EXPECT_LE(tries, format == Format::kParquet ? 2 : 1) << NameOf(format);
+    const auto model = model_of(*rows);
+    EXPECT_GE((*model)->blocks(), 3u);
+    EXPECT_NEAR(
+        static_cast<double>(BytesOf(**model, options, file_rows)) / static_cast<double>(size), 1.0,
+        0.01)
+        << *rows;
+  }
 }
 
 }  // namespace

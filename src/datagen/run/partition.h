@@ -36,6 +36,8 @@ class TablePartition {
   static constexpr std::size_t kMostFolders = 10'000;
   // Of one day, or where days are no key: so many files are written at a time.
   static constexpr std::size_t kMostOpen = 64;
+  // Where rows are late on purpose: of few rows each, for only thousands are waited for.
+  static constexpr std::size_t kMostOpenLate = 512;
 
   // Null where the table lacks one of the keys.
   static Result<std::shared_ptr<const TablePartition>> Make(const Table& table,

@@ -108,7 +108,7 @@ TEST(TablePartition, RefusesWhatMakesTooManyFolders) {
 
 // Rows at these days, a batch each, into folders of days; the rows of each file, or what is wrong.
 Result<std::map<std::string, uint64_t>> Write(const std::vector<std::vector<int64_t>>& batches,
-                                              int64_t days) {
+                                              int64_t days, uint64_t most_late = 0) {
   const PartitionKeys keys{.names = {"year", "month", "day"}, .first_day = 0, .last_day = days - 1};
   const auto partition = *TablePartition::Make(kTestingPayments, keys);
   std::vector<BlockFile> files;
@@ -116,7 +116,8 @@ Result<std::map<std::string, uint64_t>> Write(const std::vector<std::vector<int6
     files.push_back({.planned = {.table = &kTestingPayments,
                                  .part = folder,
                                  .name = partition->NameOf(folder),
-                                 .partition = partition}});
+                                 .partition = partition,
+                                 .most_late = most_late}});
   }
   std::map<std::string, uint64_t> rows;
   BlockFiles::Calls calls;
@@ -152,6 +153,24 @@ TEST(BlockFiles, RowsInOrderOfTimeNeedFewOpenFiles) {
   EXPECT_EQ(rows->at("payments/year=1970/month=01/day=01"), 2u);
   EXPECT_EQ(rows->at("payments/year=1970/month=01/day=02"), 3u);
   EXPECT_EQ(rows->at("payments/year=1970/month=07/day=21"), 0u);
+}
+
+TEST(BlockFiles, WhereRowsAreLateTheirFoldersWait) {
+  const auto rows = Write({{0, 0, 2}, {1, 3}, {0, 4}, {4, 4}, {2, 4}}, 5, 6);
+  ASSERT_TRUE(rows) << rows.error().message;
+  EXPECT_EQ(rows->at("payments/year=1970/month=01/day=01"), 3u);
+  EXPECT_EQ(rows->at("payments/year=1970/month=01/day=03"), 2u);
+  const auto refused = Write({{0, 0, 2}, {1, 3}, {1, 4}, {4, 4}, {0, 4}}, 5, 6);
+  ASSERT_FALSE(refused) << "later than the model said";
+  EXPECT_EQ(refused.error().code, Error::Code::kInternal);
+  std::vector<std::vector<int64_t>> days;
+  for (int64_t day = 0; day < 600; ++day) days.push_back({day});
+  EXPECT_TRUE(Write(days, 600, 500));
+  const auto many = Write(days, 600, 5'000);
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error().message,
+            "partition: payments would have more than 512 folders in work, as its rows are late "
+            "on purpose; leave a key, or --defects late");
 }
 
 TEST(BlockFiles, RowsInNoOrderGoIntoAFewFoldersOnly) {

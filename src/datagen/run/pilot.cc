@@ -29,21 +29,21 @@ uint64_t KnownRows(const Model& model, uint64_t block) {
   return rows;
 }
 
-// To begin with; what is found out does not depend on it much.
+// To begin with, as the models' rows mostly are: right to a tenth, a block need not be made twice.
 uint64_t GuessedRowBytes(Format format) {
   switch (format) {
     case Format::kJsonLines:
     case Format::kJson:
-      return 1000;
+      return 1'050;
     case Format::kCsv:
     case Format::kTsv:
-      return 450;
+      return 325;
     case Format::kParquet:
-      return 65;
+      return 82;
     case Format::kArrow:
-      return 300;
+      return 100;
   }
-  return 500;
+  return 300;
 }
 
 struct Point {

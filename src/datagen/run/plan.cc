@@ -133,6 +133,7 @@ std::vector<PlannedFile> Plan::FilesOf(uint64_t block) const {
                                 NameOf(format_));
         file.partition = partitions_[i];
         file.block_rows = rows;
+        file.most_late = model_->MostLate(*table);
         files.push_back(std::move(file));
         continue;
       }

@@ -37,6 +37,7 @@ struct PlannedFile {
   // Not null: the rows of one folder, of as many as the block has in all (0: nobody knows).
   std::shared_ptr<const TablePartition> partition = nullptr;
   uint64_t block_rows = 0;
+  uint64_t most_late = 0;  // as Model::MostLate
 };
 
 // As many rows as make a text file of about 128 MB; other formats have a file for each block.

@@ -73,15 +73,16 @@ Result<std::optional<FileManifest>> Receipts::Read(const std::string& file) cons
   return *std::move(manifest);
 }
 
-Status Receipts::Begin(const Plan& plan) const {
+Status Receipts::Begin(const Plan& plan) {
   destination_.Clean(kConfigurationName);
   destination_.Clean(kManifestName);
   const auto names = destination_.List("");
   if (!names) return std::unexpected(names.error());
-  std::unordered_set<std::string> manifests;
   for (const std::string& name : *names) {
-    if (IsManifestName(name)) manifests.insert(name);
+    if (IsManifestName(name) || name == kConfigurationName) there_.insert(name);
   }
+  std::unordered_set<std::string> manifests = there_;
+  manifests.erase(std::string(kConfigurationName));
   if (manifests.empty()) return WriteConfiguration();
   std::string planned_one;
   for (uint64_t block = 0; block < plan.all_blocks() && !manifests.empty(); ++block) {
@@ -110,14 +111,32 @@ Status Receipts::Begin(const Plan& plan) const {
 }
 
 Status Receipts::WriteConfiguration() const {
-  const auto there = destination_.ReadSmall(kConfigurationName);
-  if (!there) return std::unexpected(there.error());
-  if (*there && **there == configuration_) return {};
+  if (there_.contains(std::string(kConfigurationName))) {
+    const auto there = destination_.ReadSmall(kConfigurationName);
+    if (!there) return std::unexpected(there.error());
+    if (*there && **there == configuration_) return {};
+  }
   return WriteSmall(destination_, kConfigurationName, configuration_);
 }
 
-Result<std::optional<FileManifest>> Receipts::Find(const PlannedFile& planned) const {
+void Receipts::Keep(FileManifest manifest) {
+  manifest.made_by = {};
+  std::string file = manifest.file;
+  const std::scoped_lock lock(mutex_);
+  kept_.insert_or_assign(std::move(file), std::move(manifest));
+}
+
+std::optional<FileManifest> Receipts::TakeKept(const std::string& file) {
+  const std::scoped_lock lock(mutex_);
+  auto kept = kept_.extract(file);
+  if (kept.empty()) return std::nullopt;
+  kept.mapped().made_by = made_by_;
+  return std::move(kept.mapped());
+}
+
+Result<std::optional<FileManifest>> Receipts::Find(const PlannedFile& planned) {
   destination_.Clean(ManifestNameOf(planned.name));
+  if (!there_.contains(ManifestNameOf(planned.name))) return std::nullopt;
   auto manifest = Read(planned.name);
   if (!manifest || !*manifest) return manifest;
   const FileManifest& there = **manifest;
@@ -151,6 +170,7 @@ Result<std::optional<FileManifest>> Receipts::Find(const PlannedFile& planned) c
                     "and it is made again",
                     path, named ? "ETag" : "hash", *hash, wanted));
   }
+  Keep(there);
   return manifest;
 }
 
@@ -170,7 +190,7 @@ Status Receipts::MayReplace(const WrittenFile& file) const {
                   destination_.PathOf(file.planned.name)));
 }
 
-Status Receipts::Write(const WrittenFile& file) const {
+Status Receipts::Write(const WrittenFile& file) {
   const auto stored = destination_.Look(file.planned.name);
   if (!stored) return std::unexpected(stored.error());
   const uint64_t bytes = *stored ? (*stored)->bytes : 0;
@@ -188,14 +208,21 @@ Status Receipts::Write(const WrittenFile& file) const {
                               .xxh3_128 = file.hash,
                               .etag = (*stored)->etag,
                               .made_by = made_by_};
-  return WriteSmall(destination_, ManifestNameOf(file.planned.name), WriteFileManifest(manifest));
+  auto written =
+      WriteSmall(destination_, ManifestNameOf(file.planned.name), WriteFileManifest(manifest));
+  if (written) Keep(manifest);
+  return written;
 }
 
-Result<bool> Receipts::WriteWhole(const Plan& plan) const {
+Result<bool> Receipts::WriteWhole(const Plan& plan) {
   std::vector<FileManifest> all;
   all.reserve(plan.all_files());
   for (uint64_t block = 0; block < plan.all_blocks(); ++block) {
     for (const PlannedFile& planned : plan.FilesOf(block)) {
+      if (auto kept = TakeKept(planned.name)) {
+        all.push_back(*std::move(kept));
+        continue;
+      }
       auto manifest = Read(planned.name);
       if (!manifest) return std::unexpected(manifest.error());
       if (!*manifest) return false;

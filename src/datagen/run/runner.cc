@@ -1,7 +1,9 @@
 #include "datagen/run/runner.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -12,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "datagen/output/arrow_writer.h"
 #include "datagen/output/memory_sink.h"
 #include "datagen/run/block_files.h"
 #include "datagen/run/finisher.h"
@@ -21,6 +24,16 @@ namespace reveza::datagen {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenReports(200);
+// What a file may hold in memory until it is finished: a part of an upload.
+constexpr uint64_t kMostHeld = uint64_t{10} << 20;
+
+// So that the small files of a block need not wait for its large one, and two large ones of each
+// thread at most are under way.
+Finisher::Limits LimitsFor(std::size_t threads, const Destination& destination) {
+  return {.at_a_time = destination.FinishedAtATime(threads),
+          .pieces = 16 * threads,
+          .bytes = 2 * threads * kMostHeld};
+}
 
 // What the threads of a run share.
 class Work {
@@ -31,9 +44,9 @@ class Work {
         options_(options),
         receipts_(destination, options.made_by, options.configuration),
         destination_(destination),
-        finisher_(static_cast<std::size_t>(2 * options.threads)) {}
+        finisher_(LimitsFor(static_cast<std::size_t>(options.threads), destination)) {}
 
-  Status Begin() const { return receipts_.Begin(plan_); }
+  Status Begin() { return receipts_.Begin(plan_); }
 
   // Makes blocks until there are none left, or until somebody says so.
   void Loop() {
@@ -41,6 +54,9 @@ class Work {
       const uint64_t n = next_++;
       if (n >= plan_.blocks()) break;
       if (auto made = MakeBlock(plan_.BlockAt(n)); !made) Fails(std::move(made.error()));
+      // What a block leaves is in pieces that the next one does not fit into: it would add up.
+      ReleaseWriterMemory();
+      malloc_trim(0);
     }
     // What is made has to last too, which may take longer than making it: meanwhile whoever watches
     // goes on watching.
@@ -120,7 +136,8 @@ class Work {
   }
 
   Status Finish(WrittenFile file) {
-    return finisher_.Bring([this, file = std::move(file)]() -> Status {
+    const uint64_t held = std::min(file.bytes, kMostHeld);
+    return finisher_.Bring(held, [this, file = std::move(file)]() -> Status {
       if (auto mine = receipts_.MayReplace(file); !mine) return mine;
       if (auto finished = file.sink->Finish(); !finished) return finished;
       if (auto written = receipts_.Write(file); !written) return written;

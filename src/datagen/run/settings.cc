@@ -93,15 +93,22 @@ constexpr auto kWhat = std::to_array<Setting>({
      [](const Settings& s) { return ShowOptional(s.rows); }},
     {{"size", kValue, "so many true bytes of all tables: GB is 10^9, GiB 2^30", "10GB"},
      [](Settings& s, std::string_view text) { return Store(s.size, ParseSize(text)); },
-     [](const Settings& s) { return s.size ? fmt::format("\"{}B\"", *s.size) : ""; }},
-    {{"fraud_rate", kValue, "share of rows that are fraud, exactly; real: 7 in 100,000", "0.02"},
-     [](Settings& s, std::string_view text) { return Store(s.fraud_rate, ParseShare(text)); },
-     [](const Settings& s) { return ShowShare(s.fraud_rate); }},
+     [](const Settings& s) { return s.size ? Quoted(ShowSize(*s.size)) : ""; }},
+    {{"fraud_rate", kValue, "share of rows that are fraud, exactly; real: 7 in 100,000 PIX",
+      "0.02"},
+     [](Settings& s, std::string_view text) -> Status {
+       s.real_frauds = text == "real";
+       if (!s.real_frauds) return Store(s.fraud_rate, ParseShare(text));
+       s.fraud_rate = Settings::kRealFrauds;
+       return {};
+     },
+     [](const Settings& s) { return s.real_frauds ? Quoted("real") : ShowShare(s.fraud_rate); }},
     {{"difficulty", kValue, "easy, medium, hard or 0 to 1 (coherent)", "0.5"},
      [](Settings& s, std::string_view text) { return Store(s.difficulty, ParseDifficulty(text)); },
      [](const Settings& s) { return ShowDifficulty(s.difficulty); }},
     {{"customers", kValue,
-      "how many, else as suits the rows; alone (coherent): a later end date appends rows", "50000"},
+      "how many, else as suits the rows; alone (coherent payments): a later end date appends rows",
+      "50000"},
      [](Settings& s, std::string_view text) {
        return Store(s.customers, ParseCount(text, 1, kMostCustomers));
      },
@@ -153,7 +160,7 @@ constexpr auto kHow = std::to_array<Setting>({
        return Store(s.compression_level, ParseCount(text, 1, 22));
      },
      [](const Settings& s) { return fmt::format("{}", s.compression_level); }},
-    {{"row_group_rows", kValue, "rows of a Parquet row group", "131072"},
+    {{"row_group_rows", kValue, "rows of a Parquet row group", "65536"},
      [](Settings& s, std::string_view text) {
        return Store(s.row_group_rows, ParseCount(text, 1, kMostRowGroupRows));
      },
@@ -266,7 +273,6 @@ Configuration::Layer Configuration::LayerOf(std::string_view key) const {
 }
 
 Status Configuration::Set(std::string_view key, std::string_view value, Layer layer) {
-  if (key.find('.') != key.npos) return SetBehaviour(settings_.behaviour, key, value);
   const std::size_t index = IndexOf(key);
   if (index == kTable.size()) {
     std::vector<std::string_view> keys;
@@ -283,8 +289,13 @@ Status Configuration::Set(std::string_view key, std::string_view value, Layer la
 Status Configuration::AddText(std::string_view text, const std::string& name) {
   const auto settings = ReadSettingsFile(text, name);
   if (!settings) return std::unexpected(settings.error());
+  std::optional<BehaviourKeys> behaviour;  // for files that have any
   for (const FileSetting& setting : *settings) {
-    if (auto set = Set(setting.key, setting.value, Layer::kFile); !set) {
+    const bool of_behaviour = setting.key.contains('.');
+    if (of_behaviour && !behaviour) behaviour.emplace(settings_.behaviour);
+    if (auto set = of_behaviour ? behaviour->Set(setting.key, setting.value)
+                                : Set(setting.key, setting.value, Layer::kFile);
+        !set) {
       const bool known = !set.error().message.starts_with("unknown key");
       return Wrong(fmt::format("{}:{}: {}{}", name, setting.line, known ? setting.key + ": " : "",
                                set.error().message));

@@ -74,17 +74,18 @@ Status Configuration::CheckDates() const {
 Status Configuration::CheckFormat() const {
   const bool columnar = settings_.format == Format::kParquet || settings_.format == Format::kArrow;
   // From a file they may stand beside any format: it is used with several.
-  for (const std::string_view key : {"row_group_rows", "money", "nested"}) {
+  for (const std::string_view key : {"compression_level", "row_group_rows", "money", "nested"}) {
     if (columnar || LayerOf(key) != Layer::kCommandLine) continue;
     std::string flag(key);
     std::ranges::replace(flag, '_', '-');
     return Wrong(fmt::format("--{} is for --format parquet or arrow, not for {}", flag,
                              NameOf(settings_.format)));
   }
-  if (settings_.defects.Any() && !settings_.partition.empty()) {
-    return Wrong(
-        "--defects says where in its files a row stands, and --partition divides them into "
-        "folders; leave one");
+  const bool leveled =
+      settings_.compression != Codec::kNone && settings_.compression != Codec::kSnappy;
+  if (!leveled && LayerOf("compression_level") == Layer::kCommandLine) {
+    return Wrong(fmt::format("--compression-level is for zstd, gzip or brotli, not for {}",
+                             NameOf(settings_.compression)));
   }
   const int most = settings_.compression == Codec::kGzip     ? 9
                    : settings_.compression == Codec::kBrotli ? 11

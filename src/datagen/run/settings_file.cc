@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <string>
+#include <unordered_map>
 #include <utility>
 
 namespace reveza::datagen {
@@ -67,12 +69,16 @@ std::optional<std::string> ReadValue(std::string_view text) {
 
 Result<std::vector<FileSetting>> ReadSettingsFile(std::string_view text, std::string_view name) {
   std::vector<FileSetting> settings;
+  std::unordered_map<std::string, std::size_t> lines;  // where each key stands
   std::string section;
+  // Some editors put a byte order mark in front.
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     const std::string_view line = Trim(text.substr(0, end));
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
-    const auto wrong = [&](const char* what) {
+    const auto wrong = [&](const std::string& what) {
       return Fail(Error::Code::kInvalidArgument, fmt::format("{}:{}: {}", name, number, what));
     };
     if (IsEnd(line)) continue;
@@ -94,7 +100,11 @@ Result<std::vector<FileSetting>> ReadSettingsFile(std::string_view text, std::st
     if (!value) {
       return wrong("not understood; a value is a number, true, false or text in \"quotes\"");
     }
-    settings.push_back({number, section + std::string(key), *std::move(value)});
+    const std::string whole = section + std::string(key);
+    if (const auto [at, added] = lines.emplace(whole, number); !added) {
+      return wrong(fmt::format("line {} has {} already; leave one of them", at->second, whole));
+    }
+    settings.push_back({number, whole, *std::move(value)});
   }
   return settings;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -45,10 +46,9 @@ Result<Share> ParseShare(std::string_view text) {
   const auto wrong = [&] {
     return Wrong(
         fmt::format("'{}' is no share; write 0.02 or 2%, from 0 to 1 and with at most nine "
-                    "places, or real for that of PIX (7 in 100,000)",
+                    "places (a fraud_rate may be real: 7 in 100,000 PIX)",
                     text));
   };
-  if (text == "real") return Share{.billionths = 70'000};
   const bool percent = text.ends_with('%');
   const std::string_view number = text.substr(0, text.size() - (percent ? 1 : 0));
   uint64_t unit = Share::kWhole / (percent ? 100 : 1);
@@ -84,7 +84,7 @@ Result<uint32_t> ParseDifficulty(std::string_view text) {
   if (text == "hard") return coherent::kHard;
   constexpr uint64_t kThousandth = Share::kWhole / 1000;
   const auto share = ParseShare(text);
-  if (!share || text == "real" || share->billionths % kThousandth != 0) {
+  if (!share || share->billionths % kThousandth != 0) {
     return Wrong(
         fmt::format("'{}' is no difficulty; write easy, medium, hard or a number from 0 to "
                     "1 with at most three places",
@@ -103,6 +103,13 @@ std::string ShowShare(Share share) {
   while (text.ends_with('0')) text.pop_back();
   if (text.ends_with('.')) text += '0';
   return text;
+}
+
+std::string ShowSize(Bytes bytes) {
+  constexpr std::array<std::string_view, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
+  std::size_t unit = 0;
+  for (; bytes != 0 && bytes % 1000 == 0 && unit + 1 < kUnits.size(); ++unit) bytes /= 1000;
+  return fmt::format("{}{}", bytes, kUnits.at(unit));
 }
 
 Result<DefectRates> ParseDefects(std::string_view text) {

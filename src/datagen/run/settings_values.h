@@ -22,7 +22,7 @@ Result<uint64_t> ParseCount(std::string_view text, uint64_t least, uint64_t most
 Result<bool> ParseFlag(std::string_view text);
 // As base/units.h has it, but not nothing.
 Result<Bytes> ParseSize(std::string_view text);
-// 0.02, 2% or real, the share of fraud among PIX payments.
+// 0.02 or 2%.
 Result<Share> ParseShare(std::string_view text);
 // easy, medium, hard or a number from 0 to 1 with three places; in thousandths.
 Result<uint32_t> ParseDifficulty(std::string_view text);
@@ -33,6 +33,8 @@ Result<DefectRates> ParseDefects(std::string_view text);
 Result<std::size_t> ParseWord(std::string_view text, std::span<const std::string_view> words);
 
 std::string ShowShare(Share share);
+// As ParseSize reads it, in the largest unit that has no fraction: "10GB", "1234B".
+std::string ShowSize(Bytes bytes);
 std::string ShowDifficulty(uint32_t thousandths);
 // Empty if there are none.
 std::string ShowDefects(const DefectRates& rates);

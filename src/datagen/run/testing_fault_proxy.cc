@@ -131,7 +131,10 @@ void FaultProxy::Relay(UniqueFd client) {
         pollfd{.fd = conversation.client.get(), .events = POLLIN, .revents = 0},
         pollfd{.fd = conversation.server.get(), .events = POLLIN, .revents = 0}};
     const bool silent = conversation.fault && conversation.fault->kind == Fault::Kind::kSilence;
-    if (silent) waiting[0].events = waiting[1].events = 0;
+    if (silent) {
+      waiting[0].events = 0;
+      waiting[1].fd = -1;  // that the server is done shows nothing to the client either
+    }
     if (poll(waiting.data(), waiting.size(), kLookAroundMs) <= 0) continue;
     if (silent) return;  // the client has had enough
     if (waiting[1].revents != 0 && !PassAnswer(conversation)) return;

@@ -6,8 +6,8 @@
 namespace reveza::datagen {
 namespace {
 
-// Together as much as stays in a processor's cache.
-constexpr std::size_t kRowsAtOnce = 256;
+// The text of three times as many is kept for each block. Fewer would change threads more often.
+constexpr std::size_t kRowsAtOnce = 128;
 constexpr std::size_t kMostReady = 2;
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "datagen/stream/event.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace reveza::datagen {
 
@@ -8,12 +9,19 @@ void EventBatch::Clear() {
   entries_.clear();
   names_.Clear();
   lines_.Clear();
+  defects_.clear();
 }
 
 void EventBatch::Add(const Event& event) {
   const std::size_t line = lines_.size();
   lines_.Append(event.line);
   AddLine(event.time, event.id, event.key, line, event.line.size());
+  if (event.defect != nullptr) SetDefect(*event.defect);
+}
+
+void EventBatch::SetDefect(EventDefect defect) {
+  defects_.push_back(std::move(defect));
+  entries_.back().defect = static_cast<uint32_t>(defects_.size());
 }
 
 void EventBatch::AddLine(int64_t time, std::string_view id, std::string_view key, std::size_t line,
@@ -23,7 +31,8 @@ void EventBatch::AddLine(int64_t time, std::string_view id, std::string_view key
                       .line = static_cast<uint32_t>(line),
                       .line_size = static_cast<uint32_t>(line_size),
                       .id_size = static_cast<uint16_t>(id.size()),
-                      .key_size = static_cast<uint16_t>(key.size())});
+                      .key_size = static_cast<uint16_t>(key.size()),
+                      .defect = 0});
   names_.Append(id);
   names_.Append(key);
 }

@@ -4,19 +4,31 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "datagen/output/text_buffer.h"
+#include "datagen/schema_defects.h"
 
 namespace reveza::datagen {
 
+// What is wrong with an event, where that is asked for.
+struct EventDefect {
+  DefectKind kind = DefectKind::kLate;
+  uint32_t rows_later = 0;         // late, outoforder, duplicate: as in Defect
+  std::string_view column = {};    // null, schema: the damaged one
+  std::string right_value = {};    // and what was right
+  uint64_t original_position = 0;  // from 0; known once all timelines are one
+};
+
 // Points into an EventBatch.
 struct Event {
-  int64_t time = 0;       // microseconds, as in civil_time.h
-  std::string_view id;    // of the row; nobody else has it
-  std::string_view key;   // whose events stay in order: the customer's
-  std::string_view line;  // one record, with the end of line
+  int64_t time = 0;                     // microseconds, as in civil_time.h
+  std::string_view id;                  // of the row; nobody else has it
+  std::string_view key;                 // whose events stay in order: the customer's
+  std::string_view line;                // one record, with the end of line
+  const EventDefect* defect = nullptr;  // of a row that is broken on purpose
 
   std::string_view record() const { return line.substr(0, line.size() - 1); }
   // The order of a timeline.
@@ -36,7 +48,8 @@ class EventBatch {
     return {.time = entry.time,
             .id = names.substr(entry.name, entry.id_size),
             .key = names.substr(entry.name + entry.id_size, entry.key_size),
-            .line = lines.substr(entry.line, entry.line_size)};
+            .line = lines.substr(entry.line, entry.line_size),
+            .defect = entry.defect == 0 ? nullptr : &defects_[entry.defect - 1]};
   }
   int64_t TimeAt(std::size_t index) const { return entries_[index].time; }
 
@@ -47,6 +60,8 @@ class EventBatch {
   TextBuffer& lines() { return lines_; }
   void AddLine(int64_t time, std::string_view id, std::string_view key, std::size_t line,
                std::size_t line_size);
+  // Of the event that was added last.
+  void SetDefect(EventDefect defect);
   void Sort();
   // Leaves the first `size` of them.
   void Shorten(std::size_t size) { entries_.resize(size); }
@@ -59,11 +74,13 @@ class EventBatch {
     uint32_t line_size;
     uint16_t id_size;
     uint16_t key_size;
+    uint32_t defect;  // the place in `defects_`, from 1; 0: none
   };
 
   std::vector<Entry> entries_;
   TextBuffer names_;
   TextBuffer lines_;
+  std::vector<EventDefect> defects_;
 };
 
 }  // namespace reveza::datagen

@@ -1,6 +1,9 @@
 // Where events come from, in order of time and identifier. Not safe from several threads.
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "base/error.h"
 #include "datagen/stream/event.h"
 
@@ -15,6 +18,16 @@ class EventSource {
   virtual Result<EventBatch*> Next() = 0;
   // Done with a batch that Next gave; in the order in which they came.
   virtual void GiveBack(EventBatch* batch) = 0;
+};
+
+// A whole timeline. Not safe from several threads.
+class EventFeed {
+ public:
+  virtual ~EventFeed() = default;
+
+  // Up to `most` events in `events`; none of them when there are no more. What it gave before is
+  // gone then.
+  virtual Status Next(std::size_t most, std::vector<Event>& events) = 0;
 };
 
 }  // namespace reveza::datagen

@@ -2,14 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 namespace reveza::datagen {
 
-Result<EventWriter> EventWriter::Make(const TableOptions& options, const EventTable& table) {
+Result<EventWriter> EventWriter::Make(const TableOptions& options, const EventTable& table,
+                                      std::unique_ptr<EventSpoiler> spoiler) {
   auto plan = TextPlan::Make(options, *table.table);
   if (!plan) return std::unexpected(std::move(plan).error());
-  return EventWriter(*std::move(plan), table);
+  return EventWriter(*std::move(plan), table, std::move(spoiler));
 }
 
 void EventWriter::Begin(const Batch& batch) {
@@ -32,9 +34,12 @@ Status EventWriter::Write(std::size_t first, std::size_t last, EventBatch& event
     }
     latest = time;
     const std::size_t line = events.lines().size();
-    text_.Append(row, row + 1, events.lines());
+    std::optional<EventDefect> defect;
+    if (spoiler_) defect = spoiler_->Next(*batch_, row, events.lines());
+    if (events.lines().size() == line) text_.Append(row, row + 1, events.lines());
     events.AddLine(time, ids.TextAt(row), table_.has_key ? keys.TextAt(row) : std::string_view(),
                    line, events.lines().size() - line);
+    if (defect) events.SetDefect(*std::move(defect));
   }
   events.Sort();
   std::size_t certain = events.size();

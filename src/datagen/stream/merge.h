@@ -12,16 +12,14 @@
 
 namespace reveza::datagen {
 
-class Merge {
+class Merge final : public EventFeed {
  public:
   // The sources must outlive it.
   explicit Merge(std::vector<EventSource*> sources) : sources_(std::move(sources)) {}
   Merge(const Merge&) = delete;
   Merge& operator=(const Merge&) = delete;
 
-  // Up to `most` events in `events`; none of them when there are no more. What it gave before is
-  // gone then.
-  Status Next(std::size_t most, std::vector<Event>& events);
+  Status Next(std::size_t most, std::vector<Event>& events) override;
 
  private:
   // A source's next event.

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include "datagen/stream/pretty_json.h"
+#include "platform/standard_output.h"
 
 namespace reveza::datagen {
 namespace {
@@ -71,13 +71,8 @@ Result<std::size_t> PipeSink::Drain() {
 }
 
 std::unexpected<Error> PipeSink::FailBy(int error) {
-  if (error == EPIPE) {
-    reader_gone_ = true;
-    return Fail(Error::Code::kUnavailable, "nobody reads standard output any more");
-  }
-  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  return Fail(full ? Error::Code::kExhausted : Error::Code::kInternal,
-              "could not write to standard output: " + std::generic_category().message(error));
+  if (error == EPIPE) reader_gone_ = true;
+  return std::unexpected(platform::StandardOutputError(error));
 }
 
 Result<std::size_t> PipeSink::Send(std::span<const Event> events) {

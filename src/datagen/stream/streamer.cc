@@ -73,14 +73,14 @@ class Streamer {
 
 }  // namespace
 
-Status RunStream(Merge& merge, EventSink& sink, const Schedule& schedule,
+Status RunStream(EventFeed& feed, EventSink& sink, const Schedule& schedule,
                  const StreamLimits& limits, StreamClock& clock, Stop& stop,
                  const OnStreamProgress& on_progress, StreamProgress& progress) {
   Streamer streamer(sink, schedule, clock, progress);
   while (progress.events < limits.most_events) {
     const uint64_t left = limits.most_events - progress.events;
     const auto most = static_cast<std::size_t>(std::min<uint64_t>(left, kMostAtOnce));
-    if (const Status status = merge.Next(most, streamer.events()); !status) return status;
+    if (const Status status = feed.Next(most, streamer.events()); !status) return status;
     if (streamer.events().empty()) {
       progress.whole = true;
       return {};

@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "datagen/stream/event_sink.h"
-#include "datagen/stream/merge.h"
+#include "datagen/stream/event_source.h"
 #include "datagen/stream/schedule.h"
 
 namespace reveza::datagen {
@@ -41,7 +41,7 @@ using OnStreamProgress = std::function<void(const StreamProgress&)>;
 
 // Until the timeline's end, the limit, or Stop. `progress` is true also after an error. Does not
 // flush the sink.
-Status RunStream(Merge& merge, EventSink& sink, const Schedule& schedule,
+Status RunStream(EventFeed& feed, EventSink& sink, const Schedule& schedule,
                  const StreamLimits& limits, StreamClock& clock, Stop& stop,
                  const OnStreamProgress& on_progress, StreamProgress& progress);
 

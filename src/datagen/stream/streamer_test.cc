@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "datagen/stream/merge.h"
 #include "datagen/stream/testing_events.h"
 
 namespace reveza::datagen {

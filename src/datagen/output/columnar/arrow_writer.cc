@@ -98,7 +98,7 @@ class ParquetWriter final : public ColumnarWriter {
       const auto arrow_properties =
           parquet::ArrowWriterProperties::Builder().store_schema()->build();
       ARROW_ASSIGN_OR_RAISE(writer_, parquet::arrow::FileWriter::Open(
-                                         *layout().schema, WriterMemory(), sink(),
+                                         *layout().schema, MemoryOfWriters(), sink(),
                                          ParquetProperties(options, layout()), arrow_properties));
       return arrow::Status::OK();
     });
@@ -124,7 +124,7 @@ class ArrowFileWriter final : public ColumnarWriter {
     return Guarded([&]() -> arrow::Status {
       auto ipc = arrow::ipc::IpcWriteOptions::Defaults();
       ipc.use_threads = false;
-      ipc.memory_pool = WriterMemory();
+      ipc.memory_pool = MemoryOfWriters();
       if (options.codec == Codec::kZstd) {
         ARROW_ASSIGN_OR_RAISE(ipc.codec,
                               arrow::util::Codec::Create(arrow::Compression::ZSTD, options.level));
@@ -172,6 +172,6 @@ Result<std::unique_ptr<TableWriter>> MakeArrowWriter(const TableOptions& options
   return Open<ArrowFileWriter>(options, table, sink);
 }
 
-void ReleaseWriterMemory() { WriterMemory()->ReleaseUnused(); }
+void ReleaseWriterMemory() { MemoryOfWriters()->ReleaseUnused(); }
 
 }  // namespace reveza::datagen

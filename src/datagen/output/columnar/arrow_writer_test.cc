@@ -17,6 +17,7 @@
 
 #include "datagen/output/memory_sink.h"
 #include "datagen/output/testing_rows.h"
+#include "datagen/schema_coherent.h"
 
 namespace reveza::datagen {
 namespace {
@@ -116,7 +117,7 @@ TEST(ArrowWriter, EachRowGroupHasItsRows) {
   EXPECT_EQ(groups(1'000, 0), std::vector<int64_t>());
 }
 
-TEST(ArrowWriter, OnlyCategoriesHaveDictionariesAndOnlySomeColumnsStatistics) {
+TEST(ArrowWriter, EachColumnIsEncodedAsSuitsItsTypeAndOnlySomeHaveStatistics) {
   const std::string bytes =
       Bytes({.format = Format::kParquet, .created_by = "fraudgen version 0.1.0 (build test)"},
             kTransactions);
@@ -151,11 +152,30 @@ TEST(ArrowWriter, OnlyCategoriesHaveDictionariesAndOnlySomeColumnsStatistics) {
     if (column.type == ColumnType::kInteger) {
       EXPECT_TRUE(encodings.contains(parquet::Encoding::DELTA_BINARY_PACKED)) << column.name;
     }
-    EXPECT_EQ(chunk->compression(), parquet::Compression::ZSTD);
+    const bool packed =
+        category || column.type == ColumnType::kInteger || column.type == ColumnType::kBoolean;
+    EXPECT_EQ(chunk->compression(),
+              packed ? parquet::Compression::UNCOMPRESSED : parquet::Compression::ZSTD)
+        << column.name;
     if (chunk->is_stats_set()) with_statistics.insert(std::string(column.name));
   }
   EXPECT_EQ(with_statistics, (std::set<std::string>{"amount", "customer_id", "is_fraud",
                                                     "timestamp", "transaction_id"}));
+}
+
+TEST(ArrowWriter, EachValueOfAColumnWhereTheyRecurIsWrittenOnce) {
+  const auto metadata = MetadataOf(Bytes({.format = Format::kParquet}, coherent::kTransactions));
+  const auto group = metadata->RowGroup(0);
+  std::set<std::string> with_dictionary;
+  for (int i = 0; i < group->num_columns(); ++i) {
+    const Column& column = coherent::kTransactions.columns[static_cast<std::size_t>(i)];
+    if (column.type != ColumnType::kText) continue;
+    const auto chunk = group->ColumnChunk(i);
+    if (chunk->has_dictionary_page()) with_dictionary.emplace(column.name);
+    EXPECT_EQ(chunk->compression(), parquet::Compression::ZSTD) << column.name;
+  }
+  EXPECT_EQ(with_dictionary,
+            (std::set<std::string>{"card_number_hash", "customer_id", "device_id"}));
 }
 
 // The first rows once more, value by value.

@@ -16,7 +16,7 @@ namespace reveza::datagen {
 inline constexpr int64_t kParquetBatchRows = 8'192;
 
 // Where Arrow takes its memory: what keeps least of it, which is not its default.
-arrow::MemoryPool* WriterMemory();
+arrow::MemoryPool* MemoryOfWriters();
 
 // Refuses a level that the codec does not have, and row groups of no rows.
 Status CheckParquetOptions(const TableOptions& options);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <mutex>
@@ -207,13 +208,14 @@ class S3Store final : public ObjectStore {
       if (info.type() == arrow::fs::FileType::File) names.push_back(info.base_name());
     }
     // Nothing there: or not even a bucket.
-    if (names.empty()) {
+    if (names.empty() && !bucket_seen_) {
       const auto bucket = connection_.files->GetFileInfo(connection_.address.bucket);
       if (!bucket.ok()) return connection_.Failed("list", prefix, bucket.status());
       if (bucket->type() == arrow::fs::FileType::NotFound) {
         return connection_.Failed("list", prefix, arrow::Status::IOError("NO_SUCH_BUCKET"));
       }
     }
+    bucket_seen_ = true;
     connection_.retries->Answered();
     return names;
   }
@@ -258,7 +260,8 @@ class S3Store final : public ObjectStore {
     auto stream = connection_.files->OpenOutputStream(connection_.PathOf(key), nullptr);
     if (!stream.ok()) return connection_.Failed("write", key, stream.status());
     return std::make_unique<QueuedSink>(
-        std::make_unique<ObjectSink>(connection_, key, *std::move(stream)), kPartBytes, kParts);
+        std::make_unique<ObjectSink>(connection_, key, *std::move(stream)), kPieceBytes, kPieces,
+        budget_);
   }
 
   // Arrow has no call for these two.
@@ -286,6 +289,8 @@ class S3Store final : public ObjectStore {
   }
 
   const Connection connection_;
+  std::atomic<bool> bucket_seen_ = false;
+  const std::shared_ptr<PartBudget> budget_ = std::make_shared<PartBudget>(PiecesInAll());
 };
 
 class S3Session final : public StoreSession {
