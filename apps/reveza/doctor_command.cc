@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,7 @@ struct Options {
   bool all = false;
   bool json = false;
   bool deep = false;
+  bool gpu_probe = false;
   std::string page;
   std::string duration = "10s";
   std::vector<std::string> command;
@@ -48,14 +50,13 @@ int Explain(const std::string& id) {
 // `known`: what was found before.
 int Examine(const doctor::Subject& subject, const std::string& called, const Options& options,
             doctor::Findings known = {}) {
-  doctor::Report report{called, std::move(known), doctor::AllChecks().size()};
-  for (const doctor::Check& check : doctor::AllChecks()) {
-    auto found = doctor::RunIsolated(check.name, check.limit, [&] { return check.run(subject); });
-    std::ranges::move(found, std::back_inserter(report.findings));
-  }
+  const auto checks = doctor::AllChecks(options.gpu_probe);
+  doctor::Report report{called, std::move(known), checks.size()};
+  std::ranges::move(doctor::RunAll(checks, subject), std::back_inserter(report.findings));
   report.findings = doctor::Merged(std::move(report.findings));
   if (options.json) {
-    fmt::print("{}\n", doctor::ReportJson(report).dump(2));
+    fmt::print("{}\n", doctor::ReportJson(report).dump(2, ' ', false,
+                                                       nlohmann::json::error_handler_t::replace));
   } else {
     fmt::print("{}", doctor::ReportText(report, options.all));
   }
@@ -99,6 +100,9 @@ int DoctorCommand(int argc, char** argv) {
   app.add_flag("-v,--verbose", options.all, "also what is fine");
   app.add_flag("--json", options.json, "as JSON, with all findings");
   app.add_flag("--deep", options.deep, "try more: up to 32,768 threads");
+  app.add_flag("--gpu-probe", options.gpu_probe,
+               "make contexts and start a small kernel on each GPU: what a context takes, and "
+               "how often others have it");
   app.add_option("--for", options.duration, "how long the command runs, such as 10s");
   auto* explain = app.add_subcommand("explain", "Show the page of a finding");
   explain->add_option("ID", options.page, "such as address-space")->required();
@@ -117,6 +121,7 @@ int DoctorCommand(int argc, char** argv) {
   if (explain->parsed()) return Explain(options.page);
   doctor::Subject subject;
   subject.deep = options.deep;
+
   if (ours < argc) {
     if (options.command.empty() || pid->count() > 0) {
       return Say(kDoctorUsage,

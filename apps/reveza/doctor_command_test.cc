@@ -1,8 +1,14 @@
 // `reveza doctor` as people meet it.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <string>
 
 #include "platform/testing_directory.h"
@@ -62,8 +68,114 @@ TEST(DoctorCommand, LooksAtAProcess) {
   EXPECT_NE(ran.output.find("RLIMIT_NOFILE = 64"), std::string::npos) << ran.output;
 }
 
+TEST(DoctorCommand, NamesTheRuntimeAndHugePagesWithAll) {
+  const auto ran = Doctor("--json");
+  const auto report = nlohmann::json::parse(ran.output, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << ran.output;
+  EXPECT_NE(Find(report, "gpu-runtime"), nullptr) << ran.output;
+  EXPECT_NE(Find(report, "huge-pages"), nullptr) << ran.output;
+  EXPECT_NE(Find(report, "locked-memory"), nullptr) << ran.output;
+  EXPECT_NE(Find(report, "pinned-memory"), nullptr) << ran.output;
+}
+
+// A process that belongs to another user: to root, if this is not root, else to nobody.
+class OfAnotherUser : public testing::Test {
+ protected:
+  // As somebody who may not look into `pid_`.
+  platform::Ran Look(const std::string& arguments) {
+    std::string command;
+    if (geteuid() == 0) {
+      if (platform::Shell("setpriv --reuid 65534 --clear-groups true").status != 0) {
+        return {.status = -1, .output = "no setpriv here"};
+      }
+      // Where others may read: a checkout is often below a folder that they may not enter.
+      std::filesystem::permissions(folder_.path(), std::filesystem::perms::all);
+      std::filesystem::copy_file(REVEZA_PROGRAM, folder_ / "reveza");
+      sleeper_ = fork();
+      if (sleeper_ == 0) {
+        for (;;) pause();
+      }
+      pid_ = sleeper_;
+      command = "cd / && setpriv --reuid 65534 --clear-groups " + (folder_ / "reveza").string();
+    } else {
+      command = REVEZA_PROGRAM;
+    }
+    return platform::Shell(command + " doctor " + arguments + " --pid " + std::to_string(pid_));
+  }
+  ~OfAnotherUser() override {
+    if (sleeper_ <= 0) return;
+    kill(sleeper_, SIGKILL);
+    waitpid(sleeper_, nullptr, 0);
+  }
+
+  pid_t pid_ = 1;
+  pid_t sleeper_ = 0;
+  platform::TestingDirectory folder_;
+};
+
+TEST_F(OfAnotherUser, SaysWhatMayNotBeSeen) {
+  const auto ran = Look("--json");
+  if (ran.status == -1) GTEST_SKIP() << ran.output;
+  const auto report = nlohmann::json::parse(ran.output, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << ran.output;
+  const auto* hidden = Find(report, "not-visible");
+  ASSERT_NE(hidden, nullptr) << ran.output;
+  EXPECT_EQ(hidden->at("severity"), "warning");
+  EXPECT_NE(hidden->at("fix").get<std::string>().find("sudo reveza doctor --pid"),
+            std::string::npos);
+  EXPECT_GE(ran.status, 1) << "what was not seen is not fine";
+  EXPECT_LE(ran.status, 2) << ran.output;
+  EXPECT_EQ(report.at("verdict"), ran.status == 1 ? "warnings" : "fatal");
+  EXPECT_EQ(Find(report, "check-failed"), nullptr) << "no check crashed over it: " << ran.output;
+  // What is not known is not told as a number.
+  for (const char* id : {"map-count", "open-files", "blas-runtimes", "openmp-runtimes"}) {
+    const auto* finding = Find(report, id);
+    if (finding == nullptr) continue;
+    const std::string observed = finding->at("observed");
+    EXPECT_EQ(observed.find(" 0 "), std::string::npos) << observed;
+    EXPECT_EQ(observed.find("has 0"), std::string::npos) << observed;
+  }
+}
+
+TEST_F(OfAnotherUser, SaysSoWithoutBeingAskedForAll) {
+  const auto ran = Look("");
+  if (ran.status == -1) GTEST_SKIP() << ran.output;
+  EXPECT_NE(ran.output.find("warning [not-visible]"), std::string::npos) << ran.output;
+  // Lines are broken by the length of the process's name and number.
+  const std::string unbroken = std::regex_replace(ran.output, std::regex("\\s+"), " ");
+  EXPECT_NE(unbroken.find("its mappings and libraries"), std::string::npos) << ran.output;
+}
+
+// A network namespace of its own has no way out, and not even an address of its own.
+TEST(DoctorCommand, NeedsNoNetwork) {
+  const std::string alone = geteuid() == 0 ? "unshare --net " : "unshare --user --net ";
+  if (platform::Shell(alone + "true").status != 0) GTEST_SKIP() << "no network namespaces here";
+  const auto ran = platform::Shell(alone + REVEZA_PROGRAM + " doctor --json");
+  const auto report = nlohmann::json::parse(ran.output, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << ran.output;
+  EXPECT_LE(ran.status, 2) << ran.output;
+  EXPECT_EQ(Find(report, "check-failed"), nullptr) << ran.output;
+  EXPECT_NE(Find(report, "thread-probe"), nullptr) << ran.output;
+}
+
 // Under the sanitizers address space is taken in terabytes, and no limit on it can be set.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// In 500 MB of address space more than 1,024 stacks of 256 KiB fit, and not 32,768.
+TEST(DoctorCommand, TriesMoreThreadsWithDeep) {
+  const auto probe = [](const std::string& option) -> std::string {
+    const auto ran = platform::Shell(std::string("ulimit -s 256; ulimit -v 500000; exec ") +
+                                     REVEZA_PROGRAM + " doctor --json " + option);
+    const auto report = nlohmann::json::parse(ran.output, nullptr, false);
+    const auto* finding = report.is_object() ? Find(report, "thread-probe") : nullptr;
+    return finding == nullptr ? ran.output : finding->at("observed").get<std::string>();
+  };
+  const std::string few = probe("");
+  const std::string many = probe("--deep");
+  EXPECT_TRUE(few.starts_with("1024 threads")) << few;
+  EXPECT_GT(std::strtoul(many.c_str(), nullptr, 10), 1024u) << many;
+  EXPECT_NE(many.find("could not be started"), std::string::npos) << many;
+}
+
 TEST(DoctorCommand, NamesALimitThatAScriptSetsForItself) {
   const platform::TestingDirectory folder;
   folder.Write("train.py",

@@ -10,9 +10,12 @@
 #include <vector>
 
 #include "base/units.h"
-#include "runner/expander.h"
-#include "runner/identity.h"
-#include "runner/template.h"
+#include "runner/decide/memory_limit.h"
+#include "runner/decide/tuner.h"
+#include "runner/definition/expander.h"
+#include "runner/definition/identity.h"
+#include "runner/definition/template.h"
+#include "runner/engine/step_limits.h"
 
 namespace reveza::cli {
 namespace {
@@ -56,10 +59,17 @@ std::string Written(const runner::Command& command) {
   return command.shell ? "/bin/sh -c " + line : line;
 }
 
-void AddCommand(std::string& text, const runner::Command& command) {
+void AddCommand(std::string& text, const runner::Command& command, bool limited) {
   AddRow(text, "command", Written(command));
   AddRow(text, "folder", command.folder.string());
   AddRow(text, "claims", ClaimText(command.claim));
+  runner::Need need;
+  need.memory = command.claim.memory.value_or(0);
+  need.memory_by = runner::KnownBy::kDeclared;
+  need.gpu_memory = command.claim.gpu_memory.value_or(0);
+  if (const auto most = runner::MemoryLimitFor(need); most && limited) {
+    AddRow(text, "memory", "at most " + FormatBytes(*most) + " for each step");
+  }
   if (command.time_limit) {
     AddRow(text, "limit", FormatDuration(*command.time_limit) + " for each step");
   }
@@ -118,9 +128,56 @@ std::optional<runner::TorchVersion> TorchOf(const runner::Command& command,
   return runner::FindTorch(*program);
 }
 
+// With how many the job begins.
+unsigned FirstWorkersOf(const runner::Command& command, const runner::RunRequest& request,
+                        const DryRunView& view) {
+  if (request.workers) return *request.workers;
+  const unsigned first = runner::LaneOf(command) == runner::Lane::kGpu
+                             ? runner::kFirstOnGpu
+                             : runner::FirstWorkers(view.cores.value_or(1));
+  return std::min(first, request.max_workers.value_or(first));
+}
+
+// Where each worker runs; neighbours that run in the same place share a line.
+void AddCores(std::string& text, runner::ThreadRequest request,
+              const platform::Environment& environment) {
+  struct Place {
+    unsigned first = 1;
+    unsigned last = 1;
+    std::string reason;
+  };
+  std::vector<Place> places;
+  for (request.slot = 1; request.slot <= request.workers; ++request.slot) {
+    auto reason = runner::MakeThreadEnvironment(request, environment).cores_reason;
+    if (!places.empty() && places.back().reason == reason) {
+      places.back().last = request.slot;
+    } else {
+      places.push_back({request.slot, request.slot, std::move(reason)});
+    }
+  }
+  for (const Place& place : places) {
+    std::string who;
+    if (places.size() > 1) {
+      who = place.first == place.last ? fmt::format("worker {}: ", place.first)
+                                      : fmt::format("workers {} to {}: ", place.first, place.last);
+    }
+    fmt::format_to(std::back_inserter(text), "  {:<28} {}{}\n", "cores", who, place.reason);
+  }
+}
+
+// Which GPU a step sees, where the job itself does not say it.
+void AddDevices(std::string& text, const runner::Command& command, const DryRunView& view) {
+  constexpr const char* kName = "CUDA_VISIBLE_DEVICES";
+  const auto is_it = [&](const auto& one) { return one.first == kName; };
+  if (std::ranges::any_of(command.environment, is_it)) return;
+  const auto set = view.environment(kName);
+  AddVariable(text, {kName, set.value_or("..."),
+                     set ? "set by you" : "the GPU with most memory free when the step starts"});
+}
+
 void AddEnvironment(std::string& text, const runner::Command& command,
                     const runner::RunRequest& request, const DryRunView& view) {
-  const unsigned workers = request.workers.value_or(1);
+  const unsigned workers = FirstWorkersOf(command, request, view);
   const auto seen = [&](const char* name) -> std::optional<std::string> {
     for (const auto& [set, value] : command.environment) {
       if (set == name) return value;
@@ -131,14 +188,16 @@ void AddEnvironment(std::string& text, const runner::Command& command,
   threads.share = command.claim.cpus.value_or(view.cores.value_or(1) / workers);
   threads.workers = workers;
   threads.topology = view.topology;
-  threads.gpu = command.claim.gpu_memory.value_or(0) > 0;
+  threads.gpu = runner::LaneOf(command) == runner::Lane::kGpu;
   threads.torch = TorchOf(command, view.environment);
   const auto made = runner::MakeThreadEnvironment(threads, seen);
   text += request.workers
               ? "\nenvironment\n"
-              : "\nenvironment of the first worker (more workers have smaller shares)\n";
+              : fmt::format("\nenvironment of the first {} (more have smaller shares)\n",
+                            Count(workers, "worker"));
   for (const auto& setting : made.settings) AddVariable(text, setting);
   for (const auto& kept : made.kept) AddVariable(text, kept);
+  if (threads.gpu) AddDevices(text, command, view);
   for (const auto& [name, value] : command.environment) {
     AddVariable(text, {name, value, "of the job"});
   }
@@ -149,7 +208,7 @@ void AddEnvironment(std::string& text, const runner::Command& command,
                 {name, value ? "..." : "",
                  value ? "part of each step's identity" : "not set; part of each step's identity"});
   }
-  fmt::format_to(std::back_inserter(text), "  {:<28} {}\n", "cores", made.cores_reason);
+  AddCores(text, threads, seen);
 }
 
 }  // namespace
@@ -168,9 +227,11 @@ std::string DryRunText(const ParsedRun& run, const DryRunView& view) {
                                  Count(job.commands.size(), "command"),
                                  run.named ? "" : "; named after its command");
   AddRow(text, "workers", WorkersText(run.request));
+  const auto limits = runner::ChooseLimits(run.request.limits, view.environment, view.root);
+  AddRow(text, "limits", limits ? limits->words : limits.error().message);
   for (const runner::Command& command : job.commands) {
     text += '\n';
-    AddCommand(text, command);
+    AddCommand(text, command, run.request.limits != runner::Limits::kNone);
   }
   text += '\n';
   AddSteps(text, job);

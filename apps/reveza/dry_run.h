@@ -1,12 +1,13 @@
 // `reveza jobs run --dry-run`: what would run, in words. Thread-safety: pure functions.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
 #include "job_arguments.h"
 #include "platform/runtime_paths.h"
-#include "runner/thread_environment.h"
+#include "runner/definition/thread_environment.h"
 
 namespace reveza::cli {
 
@@ -15,6 +16,7 @@ struct DryRunView {
   runner::Topology topology;
   std::optional<double> cores;
   platform::Environment environment;
+  std::filesystem::path root = "/";  // of the machine whose control groups are looked at
 };
 DryRunView ThisMachinesView();
 

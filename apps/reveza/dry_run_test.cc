@@ -12,7 +12,8 @@ DryRunView View() {
             if (std::string_view(name) == "MKL_NUM_THREADS") return "3";
             if (std::string_view(name) == "TOKEN") return "a secret";
             return std::nullopt;
-          }};
+          },
+          .root = "/no machine"};
 }
 
 ParsedRun Seeds(int count) {
@@ -30,16 +31,19 @@ ParsedRun Seeds(int count) {
     run.job.steps.emplace_back().parameters = {{"seed", std::to_string(i)}};
   }
   run.request.workers = 2;
+  run.request.limits = runner::Limits::kWatch;
   return run;
 }
 
 TEST(DryRunText, ShowsWhatWouldRun) {
   EXPECT_EQ(DryRunText(Seeds(5), View()), R"(job sweep: 5 steps, 1 command
   workers    2
+  limits     watched once a second
 
   command    ./simulate --seed {seed} {from}-{to}
   folder     /here
   claims     cores learned, memory 2 GiB, GPU memory learned
+  memory     at most 2.2 GiB for each step
   cycles     500, 50 in each process
 
   step 1     A='x 1' ./simulate --seed 1 1-50
@@ -75,9 +79,68 @@ TEST(DryRunText, SaysWhatIsFoundLater) {
   const std::string text = DryRunText(run, View());
   EXPECT_NE(text.find("1 step, 1 command; named after its command"), std::string::npos) << text;
   EXPECT_NE(text.find("found while it runs, at most 3"), std::string::npos);
-  EXPECT_NE(text.find("OMP_NUM_THREADS=4"), std::string::npos) << "the first worker has all";
+  EXPECT_NE(text.find("environment of the first 2 workers (more have smaller shares)"),
+            std::string::npos);
+  EXPECT_NE(text.find("OMP_NUM_THREADS=2"), std::string::npos) << "half of the cores to begin with";
   EXPECT_NE(text.find("note: something\n"), std::string::npos);
   EXPECT_EQ(text.find(" more\n"), std::string::npos) << "no more steps than there are";
+}
+
+TEST(DryRunText, SaysOnWhichNodeEachWorkerRuns) {
+  DryRunView view = View();
+  view.topology = {{.number = 0, .cores = {0, 1, 2, 3}}, {.number = 1, .cores = {4, 5, 6, 7}}};
+  view.cores = 8;
+  ParsedRun run = Seeds(1);
+  run.request.workers = 3;
+  EXPECT_NE(DryRunText(run, view).find(
+                "  cores                        workers 1 to 2: the 4 cores of NUMA node 0, "
+                "so that its memory is near\n"
+                "  cores                        worker 3: the 4 cores of NUMA node 1, "),
+            std::string::npos)
+      << DryRunText(run, view);
+  run.request.workers.reset();  // half of the cores: two on each
+  EXPECT_NE(DryRunText(run, view).find("workers 3 to 4: the 4 cores of NUMA node 1"),
+            std::string::npos);
+  // On a GPU it begins with two, whatever the cores.
+  run.job.commands[0].claim.gpu_memory = kGiB;
+  EXPECT_NE(DryRunText(run, view).find(" worker 2: the 4 cores of NUMA node 1"), std::string::npos)
+      << DryRunText(run, view);
+}
+
+TEST(DryRunText, SaysWhichGpuAStepSeesAndWhy) {
+  ParsedRun run = Seeds(1);
+  EXPECT_EQ(DryRunText(run, View()).find("CUDA_VISIBLE_DEVICES"), std::string::npos);
+  run.job.commands[0].claim.gpu_memory = kGiB;
+  EXPECT_NE(DryRunText(run, View())
+                .find("  CUDA_VISIBLE_DEVICES=...     the GPU with most memory free when the step "
+                      "starts\n"),
+            std::string::npos);
+  DryRunView view = View();
+  view.environment = [](const char* name) -> std::optional<std::string> {
+    if (std::string_view(name) == "CUDA_VISIBLE_DEVICES") return "MIG-1";
+    return std::nullopt;
+  };
+  EXPECT_NE(DryRunText(run, view).find("  CUDA_VISIBLE_DEVICES=MIG-1   set by you\n"),
+            std::string::npos)
+      << DryRunText(run, view);
+  run.job.commands[0].environment = {{"CUDA_VISIBLE_DEVICES", "2,3"}};
+  const std::string text = DryRunText(run, view);
+  EXPECT_NE(text.find("  CUDA_VISIBLE_DEVICES=2,3     of the job\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("MIG"), std::string::npos) << text;
+}
+
+TEST(DryRunText, SaysHowMemoryIsLimitedOrWhyNot) {
+  ParsedRun run = Seeds(1);
+  run.request.limits = runner::Limits::kAuto;
+  EXPECT_NE(DryRunText(run, View()).find("(no control groups: none are mounted; "),
+            std::string::npos);
+  run.request.limits = runner::Limits::kCgroup;
+  EXPECT_NE(DryRunText(run, View()).find("--limits cgroup: none are mounted; --limits auto"),
+            std::string::npos);
+  run.request.limits = runner::Limits::kNone;
+  const std::string text = DryRunText(run, View());
+  EXPECT_NE(text.find("limits     none\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("at most"), std::string::npos) << text;
 }
 
 TEST(DryRunText, ShowsShellsAndWhatWaits) {

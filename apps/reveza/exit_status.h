@@ -21,7 +21,7 @@ enum ExitStatus : int {
   kNotStarted = 9,       // the daemon could not be started
   kClients = 10,         // `stop`: programs are connected
   kNoLibrary = 11,       // libreveza.so is not where it should be
-  kOutput = 12,          // a file cannot be written
+  kOutput = 12,          // a file or standard output cannot be written
   kResults = 14,         // `demo`: the results are not the same (13 is revezad's)
   kFailedSteps = 20,     // `jobs run`: steps failed, or nobody knows whether they ran
   kBusyJob = 21,         // `jobs`: another runner works on it, or none where one is needed

@@ -18,10 +18,10 @@
 #include "job_options.h"
 #include "platform/gpu_monitor.h"
 #include "platform/machine_load.h"
-#include "runner/expander.h"
-#include "runner/identity.h"
-#include "runner/job_file.h"
-#include "runner/parameters.h"
+#include "runner/definition/expander.h"
+#include "runner/definition/identity.h"
+#include "runner/definition/job_file.h"
+#include "runner/definition/parameters.h"
 #include "runner/text_file.h"
 
 namespace reveza::cli {

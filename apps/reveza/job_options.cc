@@ -87,6 +87,9 @@ void AddClaimsAndOutput(CLI::App& app, JobOptions& options) {
       ->group("Claims (learned when absent)");
   app.add_option("--cpu-budget", options.cpu_budget, "cores that steps may use together")
       ->group("Claims (learned when absent)");
+  app.add_option("--limits", options.limits,
+                 "keep a step within its memory by: auto, cgroup, systemd, watch, none")
+      ->group("Claims (learned when absent)");
   app.add_flag("--keep-order", options.keep_order, "print outputs in the order of the steps")
       ->group("Output");
   app.add_option("--output-folder", options.output_folder, "keep outputs of steps there")
@@ -200,6 +203,20 @@ Result<runner::OnUnknown> ParseOnUnknown(std::string_view text) {
   return Wrong(fmt::format("--on-unknown: '{}' is neither retry nor hold", text));
 }
 
+Result<runner::Limits> ParseLimits(std::string_view text) {
+  using enum runner::Limits;
+  constexpr std::pair<std::string_view, runner::Limits> kNames[] = {{"auto", kAuto},
+                                                                    {"cgroup", kCgroup},
+                                                                    {"systemd", kSystemd},
+                                                                    {"watch", kWatch},
+                                                                    {"none", kNone}};
+  for (const auto& [name, limits] : kNames) {
+    if (name == text) return limits;
+  }
+  return Wrong(
+      fmt::format("--limits: '{}' is none of auto, cgroup, systemd, watch and none", text));
+}
+
 }  // namespace
 
 void AddJobOptions(CLI::App& app, JobOptions& options) {
@@ -221,6 +238,7 @@ Result<runner::RunRequest> ReadRequest(const JobOptions& options,
   request.retries = static_cast<unsigned>(std::min<std::uint64_t>(retries, 1'000'000));
   reader.Read("--memory-reserve", options.memory_reserve, ParseBytes, request.memory_reserve);
   reader.ReadAbove0("--cpu-budget", options.cpu_budget, request.cpu_budget);
+  reader.Read("--limits", options.limits, ParseLimits, request.limits);
   if (!reader.status()) return std::unexpected(reader.status().error());
   if (request.workers && request.max_workers && *request.workers > *request.max_workers) {
     return Wrong(fmt::format("--workers {} is more than --max-workers {}; leave one of them away",

@@ -17,7 +17,7 @@ namespace reveza::cli {
 struct JobOptions {
   std::string name, workers, max_workers, job_file, csv, folder, time_limit, priority, cpus, memory;
   std::string gpu_memory, cycles, chain, halt, on_unknown, retries, memory_reserve, cpu_budget;
-  std::string joblog, output_folder;
+  std::string joblog, output_folder, limits;
   std::vector<std::string> environment, identity_variables, inputs;
   bool lines = false, shell = false, keep_order = false, detach = false, durable = false;
   bool retry_failed = false, force = false, rerun_if_program_changed = false, dry_run = false;

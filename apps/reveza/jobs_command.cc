@@ -9,20 +9,27 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/nearest.h"
+#include "daemon/settings.h"
+#include "daemon_books.h"
 #include "dry_run.h"
 #include "exit_status.h"
 #include "job_arguments.h"
+#include "jobs_change.h"
 #include "jobs_demo.h"
 #include "jobs_display.h"
 #include "jobs_show.h"
 #include "platform/runtime_paths.h"
-#include "runner/engine.h"
-#include "runner/open_job.h"
+#include "run.h"
+#include "runner/engine/engine.h"
+#include "runner/engine/open_job.h"
 
 extern char** environ;
 
@@ -130,6 +137,15 @@ int Detach(int argc, char** argv, const runner::JobFolder& folder) {
   return kDone;
 }
 
+// The daemon that `reveza run` uses. One that cannot be found for a mistake in the settings is for
+// that to complain of.
+std::function<std::optional<runner::GpuBooks>()> AskDaemon() {
+  const auto configuration = daemon::LoadConfiguration(platform::ProcessEnvironment);
+  if (!configuration) return {};
+  const auto books = std::make_shared<DaemonBooks>(SocketOf(configuration->settings()));
+  return [books] { return books->Ask(); };
+}
+
 int RunJob(int argc, char** argv) {
   auto run = ParseRun(argc, argv);
   if (!run) return Say(StatusOf(run.error()), run.error().message);
@@ -144,6 +160,9 @@ int RunJob(int argc, char** argv) {
   }
   const auto state = runner::StateHome(platform::ProcessEnvironment);
   if (!state) return Say(StatusOf(state.error()), state.error().message);
+  if (const auto made = MakePlaces(run->request); !made) {
+    return Say(StatusOf(made.error()), made.error().message);
+  }
   const auto supervisor = FindSupervisor();
   if (!supervisor) return Say(kNoLibrary, supervisor.error().message);
   if (run->request.detach) {
@@ -152,7 +171,7 @@ int RunJob(int argc, char** argv) {
     return Detach(argc, argv, *folder);
   }
   // Without a name, what is finished begins anew.
-  const auto expander = runner::Expander::Make(run->job);
+  auto expander = runner::Expander::Make(run->job);
   if (!expander) return Say(kUsage, expander.error().message);
   auto opened =
       runner::OpenJob(*state, run->job, *expander, run->request, *supervisor,
@@ -163,7 +182,11 @@ int RunJob(int argc, char** argv) {
                                                           : run->request.output_folder;
   const std::string id = opened->parts.folder.id();
   JobsDisplay display(run->job, run->request, outputs);
-  opened->parts.gpu_prefix = {platform::ProgramFolder() / "reveza", "run", "--quiet", "--"};
+  // Without Reveza they wait for each other instead.
+  if (platform::ProcessEnvironment("REVEZA_DISABLE") != "1") {
+    opened->parts.gpu_prefix = {platform::ProgramFolder() / "reveza", "run", "--quiet", "--"};
+    opened->parts.gpu_books = AskDaemon();
+  }
   if (run->request.keep_order) {
     const auto list = opened->parts.journal.List();
     if (!list) return Say(StatusOf(list.error()), list.error().message);
@@ -196,6 +219,8 @@ constexpr auto kSubcommands = std::to_array<Subcommand>({
     {"wait", "until a job that runs has ended", WaitForJob},
     {"pause", "stop what runs, start nothing", PauseJob},
     {"resume", "go on after a pause", ResumeJob},
+    {"retry", "another turn for what failed: reveza jobs retry JOB [STEP...]", RetryJob},
+    {"add", "further steps: reveza jobs add JOB [OPTIONS] -- COMMAND ::: NAME VALUES", AddToJob},
     {"stop", "no further steps; those that run end by themselves", StopJob},
     {"cancel", "end what runs too", CancelJob},
     {"repair", "make a damaged journal anew from what the supervisors wrote down", RepairJob},

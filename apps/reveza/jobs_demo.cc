@@ -20,8 +20,8 @@
 
 #include "exit_status.h"
 #include "platform/runtime_paths.h"
-#include "runner/control.h"
-#include "runner/template.h"
+#include "runner/definition/template.h"
+#include "runner/engine/control.h"
 
 extern char** environ;
 
@@ -33,11 +33,26 @@ using namespace std::chrono_literals;
 
 constexpr int kSteps = 120;
 constexpr std::uint64_t kKillAfter = 30;  // steps that are done
-// A tenth of a second of one core, or so; it notes that it began, so that nothing done twice is
-// overlooked.
-constexpr std::string_view kStep =
-    "echo {n} >> begun; "
-    "awk 'BEGIN { for (i = 0; i < 3000000; i++) s += sin(i); print s }'";
+constexpr int kCycles = 60;               // of each step, with phi
+
+// A tenth of a second of one core, or so: cycles of phi, each reported with its figure; where phi
+// is not beside us, a loop. It notes that it began, so that nothing done twice is overlooked.
+struct Work {
+  bool phi;
+  std::string step;
+};
+Work WorkHere() {
+  const std::string begun = "echo {n} >> begun; ";
+  const fs::path phi = platform::ProgramFolder() / "phi";
+  std::error_code error;
+  if (!fs::exists(phi, error)) {
+    return {false, begun + "awk 'BEGIN { for (i = 0; i < 3000000; i++) s += sin(i); print s }'"};
+  }
+  return {true, begun + runner::QuotedForShell(phi.string()) +
+                    fmt::format(" run --seed {{n}} --runs 6 --cycles {} --quiet --steps --from "
+                                "{{from}}",
+                                kCycles)};
+}
 
 void Tell(std::string_view text) {
   fmt::print("{}\n", text);
@@ -89,9 +104,12 @@ int Wait(pid_t pid) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-std::vector<std::string> RunWords(const fs::path& folder) {
-  return {"jobs",    "run", "--name",           "demo", "--folder", folder.string(),
-          "--shell", "--",  std::string(kStep), ":::",  "n",        fmt::format("1..{}", kSteps)};
+std::vector<std::string> RunWords(const fs::path& folder, const Work& work) {
+  std::vector<std::string> words = {"jobs",     "run",           "--name", "demo",
+                                    "--folder", folder.string(), "--shell"};
+  if (work.phi) words.insert(words.end(), {"--cycles", std::to_string(kCycles)});
+  words.insert(words.end(), {"--", work.step, ":::", "n", fmt::format("1..{}", kSteps)});
+  return words;
 }
 
 // Until so many steps are done; how many are. 0: it ended before.
@@ -129,13 +147,15 @@ int JobsDemo(int argc, char** /*argv*/) {
   const Stage stage;
   if (stage.path().empty()) return Say(kOutput, "no folder for the demo can be made in TMPDIR");
   Tell(TitleLine("A list of steps that is killed, and goes on"));
-  Tell(
-      fmt::format("{} steps, each a tenth of a second of work. How many at once is best? Nobody "
-                  "says:\nthe runner tries.\n",
-                  kSteps));
-  const std::vector<std::string> words = RunWords(stage.path());
-  Tell(fmt::format("$ reveza jobs run --name demo --shell -- {} ::: n 1..{}",
-                   runner::QuotedForShell(kStep), kSteps));
+  const Work work = WorkHere();
+  Tell(fmt::format("{} steps, {}. How many at once is best? Nobody says:\nthe runner tries.\n",
+                   kSteps,
+                   work.phi ? fmt::format("each 6 runs of {} cycles of phi", kCycles)
+                            : "each a tenth of a second of work"));
+  const std::vector<std::string> words = RunWords(stage.path(), work);
+  Tell(fmt::format("$ reveza jobs run --name demo{} --shell -- {} ::: n 1..{}",
+                   work.phi ? fmt::format(" --cycles {}", kCycles) : "",
+                   runner::QuotedForShell(work.step), kSteps));
   const pid_t first = Spawn(words);
   if (first < 0) return Say(kNotStarted, "cannot start a runner");
   const auto done = AwaitSteps(kKillAfter);

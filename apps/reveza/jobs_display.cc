@@ -4,13 +4,17 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/bytes.h"
 #include "base/units.h"
-#include "runner/expander.h"
-#include "runner/template.h"
+#include "runner/definition/expander.h"
+#include "runner/definition/template.h"
+#include "runner/report/progress_json.h"
 
 namespace reveza::cli {
 namespace {
@@ -21,10 +25,21 @@ using runner::StepReport;
 
 constexpr auto kLogEvery = std::chrono::seconds(10);
 
-std::size_t TerminalColumns() {
+// A bar in less than this says nothing.
+constexpr std::size_t kNarrowest = 20;
+
+struct TerminalSize {
+  std::size_t columns = 80;
+  std::size_t rows = 24;
+};
+
+TerminalSize SizeOfTerminal() {
   winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
+  TerminalSize known;
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) return known;
+  if (size.ws_col > 0) known.columns = size.ws_col;
+  if (size.ws_row > 0) known.rows = size.ws_row;
+  return known;
 }
 
 std::string HowItEnded(const AttemptResult& result) {
@@ -57,7 +72,37 @@ void PrintJson(const nlohmann::json& json) {
   std::fflush(stdout);
 }
 
+void PrintProgress(const runner::Progress& progress) {
+  nlohmann::json event = runner::ProgressJson(progress);
+  event["event"] = "progress";
+  PrintJson(event);
+}
+
 }  // namespace
+
+Status MakePlaces(const runner::RunRequest& request) {
+  const auto refuse = [](const char* option, const std::filesystem::path& path, int error) {
+    return Fail(Error::Code::kPermission,
+                fmt::format("{}: cannot write {}: {}; name a place in a folder of your own", option,
+                            path.string(), std::generic_category().message(error)));
+  };
+  std::error_code ignored;
+  // Whoever reads a pipe would take the first end for the last.
+  if (!request.joblog.empty() && !std::filesystem::is_fifo(request.joblog, ignored)) {
+    std::FILE* file = std::fopen(request.joblog.c_str(), "ae");
+    if (file == nullptr) return refuse("--joblog", request.joblog, errno);
+    std::fclose(file);
+  }
+  if (!request.output_folder.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(request.output_folder, error);
+    if (error) return refuse("--output-folder", request.output_folder, error.value());
+    if (access(request.output_folder.c_str(), W_OK | X_OK) != 0) {
+      return refuse("--output-folder", request.output_folder, errno);
+    }
+  }
+  return {};
+}
 
 JobsDisplay::JobsDisplay(const runner::Job& job, const runner::RunRequest& request,
                          std::filesystem::path outputs)
@@ -67,14 +112,26 @@ JobsDisplay::JobsDisplay(const runner::Job& job, const runner::RunRequest& reque
       live_(!request.json && !request.quiet && isatty(STDERR_FILENO) != 0) {
   if (request.keep_order) ended_.resize(job.steps.size());
   if (request.joblog.empty()) return;
+  joblog_ = std::fopen(request.joblog.c_str(), "ae");
   std::error_code error;
-  const bool begun = std::filesystem::exists(request.joblog, error);
-  joblog_ = std::fopen(request.joblog.c_str(), "a");
-  if (joblog_ != nullptr && !begun) fmt::print(joblog_, "{}", runner::JoblogHeader());
+  const auto size = std::filesystem::file_size(request.joblog, error);
+  const bool begun = !error && size > 0;
+  WriteToJoblog(begun ? std::string() : runner::JoblogHeader());
 }
 
 JobsDisplay::~JobsDisplay() {
   if (joblog_ != nullptr) std::fclose(joblog_);
+}
+
+void JobsDisplay::WriteToJoblog(std::string_view text) {
+  const bool written = joblog_ != nullptr &&
+                       std::fwrite(text.data(), 1, text.size(), joblog_) == text.size() &&
+                       std::fflush(joblog_) == 0;
+  const int error = errno;
+  if (written || joblog_failed_) return;
+  joblog_failed_ = true;
+  JobsDisplay::OnNote(fmt::format("the joblog {} lacks lines: {}", request_.joblog.string(),
+                                  std::generic_category().message(error)));
 }
 
 void JobsDisplay::Wipe() {
@@ -86,10 +143,14 @@ void JobsDisplay::Wipe() {
 
 void JobsDisplay::Draw(const runner::Progress& progress) {
   Wipe();
+  const TerminalSize size = SizeOfTerminal();
   runner::Progress wide = progress;
-  wide.columns = TerminalColumns();
+  wide.columns = size.columns;
   wide.colour = true;
+  // What is folded, or scrolled away, could not be taken back. The last line is the cursor's.
+  const std::size_t most = size.columns < kNarrowest ? 0 : size.rows - 1;
   for (const auto& line : runner::ProgressLines(wide)) {
+    if (drawn_ == most) break;
     fmt::print(stderr, "{}\n", line);
     ++drawn_;
   }
@@ -124,8 +185,7 @@ void JobsDisplay::OnEnd(const StepReport& report, const AttemptResult& result, b
     const auto expanded =
         runner::Expand(job_.commands[step.command], step, {1, report.step + 1, 1, 1});
     if (expanded) entry.command = runner::CommandLine(expanded->arguments);
-    fmt::print(joblog_, "{}", runner::JoblogLine(entry));
-    std::fflush(joblog_);
+    WriteToJoblog(runner::JoblogLine(entry));
   }
   if (request_.json) {
     PrintJson({{"event", "end"},
@@ -147,12 +207,14 @@ void JobsDisplay::OnEnd(const StepReport& report, const AttemptResult& result, b
                      said && !again ? fmt::format("; it said: {}", errors) : ""));
   }
   if (!request_.keep_order || again) return;
+  // Steps may have been added since.
+  if (report.step >= ended_.size()) ended_.resize(job_.steps.size());
   ended_[report.step] = {true, std::string(report.files)};
   PrintInOrder();
 }
 
 void JobsDisplay::Skip(std::uint32_t step) {
-  if (request_.keep_order) ended_[step] = {true, {}};
+  if (request_.keep_order && step < ended_.size()) ended_[step] = {true, {}};
 }
 
 void JobsDisplay::PrintInOrder() {
@@ -161,8 +223,11 @@ void JobsDisplay::PrintInOrder() {
     std::ifstream file(outputs_ / (ended_[printed_].files + ".out"), std::ios::binary);
     if (!file || file.peek() == std::ifstream::traits_type::eof()) continue;
     Wipe();
-    std::string text(std::istreambuf_iterator<char>(file), {});
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    // Piece by piece: it may be larger than the memory.
+    std::array<char, 64 * kKiB> piece;
+    while (file.read(piece.data(), piece.size()) || file.gcount() > 0) {
+      std::fwrite(piece.data(), 1, static_cast<std::size_t>(file.gcount()), stdout);
+    }
     std::fflush(stdout);
   }
 }
@@ -186,12 +251,7 @@ void JobsDisplay::OnProgress(const runner::Progress& progress) {
   next_line_ = now + kLogEvery;
   if (first) return;
   if (request_.json) {
-    return PrintJson({{"event", "progress"},
-                      {"done", progress.done},
-                      {"failed", progress.failed},
-                      {"running", progress.running},
-                      {"waiting", progress.waiting},
-                      {"reason", progress.waiting_reason}});
+    return PrintProgress(progress);
   }
   fmt::print(stderr, "{}\n", runner::ProgressLine(progress));
 }
@@ -202,8 +262,12 @@ void JobsDisplay::OnNote(std::string_view line) {
 }
 
 void JobsDisplay::Finish() {
-  if (!live_ && !request_.quiet && !request_.json && last_) {
-    fmt::print(stderr, "{}\n", runner::ProgressLine(*last_));
+  if (!live_ && !request_.quiet && last_) {
+    if (request_.json) {
+      PrintProgress(*last_);
+    } else {
+      fmt::print(stderr, "{}\n", runner::ProgressLine(*last_));
+    }
   }
   drawn_ = 0;
 }

@@ -8,14 +8,20 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/error.h"
+#include "runner/engine/observer.h"
 #include "runner/job.h"
-#include "runner/joblog.h"
-#include "runner/observer.h"
+#include "runner/report/joblog.h"
 #include "runner/run_request.h"
 
 namespace reveza::cli {
+
+// Whether the joblog and the outputs can be written where the request wants them; makes both.
+// kPermission: a line that says which cannot, and why.
+Status MakePlaces(const runner::RunRequest& request);
 
 // What every way of showing does too: the joblog, and outputs in the order of the steps.
 class JobsDisplay : public runner::Observer {
@@ -50,7 +56,10 @@ class JobsDisplay : public runner::Observer {
   std::size_t drawn_ = 0;  // lines on the terminal that belong to the display
   std::optional<runner::Progress> last_;
   std::chrono::steady_clock::time_point next_line_{};
+  void WriteToJoblog(std::string_view text);
+
   std::FILE* joblog_ = nullptr;
+  bool joblog_failed_ = false;  // and that was said
   struct Ended {
     bool over = false;
     std::string files;  // empty: nothing to print

@@ -17,12 +17,16 @@
 
 #include "base/units.h"
 #include "exit_status.h"
+#include "jobs_words.h"
 #include "platform/runtime_paths.h"
-#include "runner/control.h"
-#include "runner/engine.h"
-#include "runner/import_records.h"
-#include "runner/job_folder.h"
-#include "runner/journal.h"
+#include "runner/engine/control.h"
+#include "runner/engine/engine.h"
+#include "runner/engine/repair_job.h"
+#include "runner/engine/step_limits.h"
+#include "runner/journal/job_folder.h"
+#include "runner/journal/journal.h"
+#include "runner/report/journal_metrics.h"
+#include "runner/report/progress_json.h"
 
 namespace reveza::cli {
 namespace {
@@ -31,52 +35,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using runner::JobFolder;
 using runner::StepState;
-
-struct Words {
-  std::vector<std::string> names;
-  bool json = false;
-};
-
-// Names and --json; anything else is refused.
-Result<Words> Read(int argc, char** argv, std::size_t least, std::size_t most,
-                   std::string_view usage) {
-  Words words;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word == "--json") {
-      words.json = true;
-    } else if (word.starts_with('-')) {
-      return Fail(Error::Code::kInvalidArgument,
-                  fmt::format("unknown option '{}'; write: reveza jobs {}", word, usage));
-    } else {
-      words.names.emplace_back(word);
-    }
-  }
-  if (words.names.size() < least || words.names.size() > most) {
-    return Fail(Error::Code::kInvalidArgument, fmt::format("write: reveza jobs {}", usage));
-  }
-  return words;
-}
-
-Result<JobFolder> Find(const std::string& name) {
-  const auto state = runner::StateHome(platform::ProcessEnvironment);
-  if (!state) return std::unexpected(state.error());
-  return JobFolder::Find(*state, name);
-}
-
-int SayError(const Error& error) {
-  switch (error.code) {
-    case Error::Code::kUnavailable:
-      return Say(kBusyJob, error.message);
-    case Error::Code::kIncompatible:
-      return Say(kDamagedJournal, error.message);
-    case Error::Code::kInvalidArgument:
-    case Error::Code::kNotFound:
-      return Say(kUsage, error.message);
-    default:
-      return Say(kFailed, error.message);
-  }
-}
 
 struct Counts {
   std::map<StepState, std::uint64_t> of;
@@ -96,13 +54,19 @@ struct OpenedJournal {
 };
 
 Result<OpenedJournal> OpenJournal(const std::string& name) {
-  auto folder = Find(name);
+  auto folder = FindJob(name);
   if (!folder) return std::unexpected(folder.error());
   auto journal = runner::Journal::Open(folder->journal());
   if (!journal) return std::unexpected(journal.error());
   auto steps = journal->List();
   if (!steps) return std::unexpected(steps.error());
   return OpenedJournal{std::move(*folder), std::move(*journal), std::move(*steps)};
+}
+
+// Where the last run has put what steps print.
+fs::path OutputsOf(const JobFolder& folder, runner::Journal& journal) {
+  const auto kept = journal.Get(runner::kOutputs);
+  return kept && *kept ? fs::path(**kept) : folder.outputs();
 }
 
 Counts Count(const std::vector<runner::StepEntry>& steps) {
@@ -137,14 +101,25 @@ std::string TimeText(runner::WallTime at) {
 }
 
 int Tell(int argc, char** argv, const char* request) {
-  const auto words = Read(argc, argv, 1, 1, fmt::format("{} JOB", argv[0]));
-  if (!words) return SayError(words.error());
-  const auto folder = Find(words->names[0]);
-  if (!folder) return SayError(folder.error());
+  const auto words = ReadJobWords(argc, argv, 1, 1, fmt::format("{} JOB", argv[0]));
+  if (!words) return SayJobError(words.error());
+  const auto folder = FindJob(words->names[0]);
+  if (!folder) return SayJobError(folder.error());
   const auto answer = runner::AskRunner(folder->id(), {{"request", request}});
-  if (!answer) return SayError(answer.error());
+  if (!answer) return SayJobError(answer.error());
   if (answer->contains("error")) return Say(kFailed, (*answer)["error"].get<std::string>());
+  if (const auto note = answer->value("note", ""); !note.empty()) fmt::print("{}\n", note);
   return kDone;
+}
+
+// Of a job that is paused: what that means for its steps.
+std::optional<std::string> PauseOf(const JobFolder& folder) {
+  if (!folder.IsLocked()) return std::nullopt;
+  const auto status = runner::AskRunner(folder.id(), {{"request", "status"}});
+  if (!status || status->value("state", "") != "paused") return std::nullopt;
+  const auto waiting = status->find("waiting");
+  return waiting != status->end() && waiting->is_string() ? waiting->get<std::string>()
+                                                          : "the job is paused";
 }
 
 void PrintStatus(const json& status) {
@@ -159,10 +134,10 @@ void PrintStatus(const json& status) {
 }  // namespace
 
 int ListJobs(int argc, char** argv) {
-  const auto words = Read(argc, argv, 0, 0, "list [--json]");
-  if (!words) return SayError(words.error());
+  const auto words = ReadJobWords(argc, argv, 0, 0, "list [--json]");
+  if (!words) return SayJobError(words.error());
   const auto state = runner::StateHome(platform::ProcessEnvironment);
-  if (!state) return SayError(state.error());
+  if (!state) return SayJobError(state.error());
   json all = json::array();
   for (const auto& name : JobFolder::All(*state)) {
     const auto folder = JobFolder::Find(*state, name);
@@ -176,7 +151,7 @@ int ListJobs(int argc, char** argv) {
     all.push_back(ToJson(name, Count(*list), folder->IsLocked()));
   }
   if (words->json) {
-    fmt::print("{}\n", all.dump(2));
+    fmt::print("{}\n", all.dump(2, ' ', false, json::error_handler_t::replace));
     return kDone;
   }
   if (all.empty()) fmt::print("no jobs; reveza jobs run makes one\n");
@@ -198,12 +173,13 @@ int ListJobs(int argc, char** argv) {
 }
 
 int ShowJob(int argc, char** argv) {
-  const auto words = Read(argc, argv, 1, 1, "show JOB [--json]");
-  if (!words) return SayError(words.error());
+  const auto words = ReadJobWords(argc, argv, 1, 1, "show JOB [--json]");
+  if (!words) return SayJobError(words.error());
   auto job = OpenJournal(words->names[0]);
-  if (!job) return SayError(job.error());
+  if (!job) return SayJobError(job.error());
   auto& [folder, journal, list] = *job;
   const Counts counts = Count(list);
+  const fs::path outputs = OutputsOf(folder, journal);
   json shown = ToJson(folder.id(), counts, folder.IsLocked());
   json failed = json::array();
   std::size_t number = 0;
@@ -219,10 +195,17 @@ int ShowJob(int argc, char** argv) {
                       {"code", last.code},
                       {"attempts", attempts->size()},
                       {"ended", last.ended},
-                      {"errors", (folder.outputs() / step.files).string() + ".err"}});
+                      {"errors", (outputs / step.files).string() + ".err"}});
   }
   shown["failed"] = failed;
-  shown["outputs"] = folder.outputs().string();
+  shown["outputs"] = outputs.string();
+  const auto limits = journal.Get(runner::kLimits);
+  if (limits && *limits) shown["limits"] = **limits;
+  const auto pause = PauseOf(folder);
+  if (pause) shown["paused"] = *pause;
+  const auto metrics = runner::ReadMetrics(journal, list);
+  if (!metrics) return SayJobError(metrics.error());
+  shown["metrics"] = runner::MetricsJson(metrics->all());
   if (words->json) {
     fmt::print("{}\n", shown.dump(2, ' ', false, json::error_handler_t::replace));
     return kDone;
@@ -232,7 +215,10 @@ int ShowJob(int argc, char** argv) {
              steps["done"].get<std::uint64_t>(), counts.all, steps["failed"].get<std::uint64_t>(),
              steps["unknown"].get<std::uint64_t>(), steps["waiting"].get<std::uint64_t>(),
              folder.IsLocked() ? "; a runner works on it" : "");
-  fmt::print("outputs: {}\n", folder.outputs().string());
+  if (pause) fmt::print("{}\n", *pause);
+  fmt::print("outputs: {}\n", outputs.string());
+  if (limits && *limits) fmt::print("limits: {}\n", **limits);
+  for (const auto& metric : metrics->all()) fmt::print("{}\n", runner::MetricText(metric));
   constexpr std::size_t kMostShown = 20;
   for (std::size_t i = 0; i < failed.size() && i < kMostShown; ++i) {
     const auto& one = failed[i];
@@ -248,10 +234,10 @@ int ShowJob(int argc, char** argv) {
 }
 
 int ShowLogs(int argc, char** argv) {
-  const auto words = Read(argc, argv, 2, 2, "logs JOB STEP");
-  if (!words) return SayError(words.error());
+  const auto words = ReadJobWords(argc, argv, 2, 2, "logs JOB STEP");
+  if (!words) return SayJobError(words.error());
   auto job = OpenJournal(words->names[0]);
-  if (!job) return SayError(job.error());
+  if (!job) return SayJobError(job.error());
   auto& [folder, journal, list] = *job;
   // By its number, or as it is called.
   std::optional<runner::StepEntry> step;
@@ -265,8 +251,9 @@ int ShowLogs(int argc, char** argv) {
     return Say(kUsage, fmt::format("job {} has no step '{}'; there are 1 to {}", folder.id(),
                                    words->names[1], list.size()));
   }
+  const fs::path outputs = OutputsOf(folder, journal);
   for (const auto& [suffix, stream] : {std::pair{".out", stdout}, std::pair{".err", stderr}}) {
-    std::ifstream file((folder.outputs() / step->files).string() + suffix, std::ios::binary);
+    std::ifstream file((outputs / step->files).string() + suffix, std::ios::binary);
     char part[65536];
     while (file.read(part, sizeof(part)) || file.gcount() > 0) {
       std::fwrite(part, 1, static_cast<std::size_t>(file.gcount()), stream);
@@ -276,12 +263,12 @@ int ShowLogs(int argc, char** argv) {
 }
 
 int WhyJob(int argc, char** argv) {
-  const auto words = Read(argc, argv, 1, 1, "why JOB");
-  if (!words) return SayError(words.error());
-  const auto folder = Find(words->names[0]);
-  if (!folder) return SayError(folder.error());
+  const auto words = ReadJobWords(argc, argv, 1, 1, "why JOB");
+  if (!words) return SayJobError(words.error());
+  const auto folder = FindJob(words->names[0]);
+  if (!folder) return SayJobError(folder.error());
   const auto status = runner::AskRunner(folder->id(), {{"request", "status"}});
-  if (!status) return SayError(status.error());
+  if (!status) return SayJobError(status.error());
   PrintStatus(*status);
   const auto& waiting = (*status)["waiting"];
   const auto& reason = (*status)["workers"]["reason"];
@@ -294,35 +281,37 @@ int WhyJob(int argc, char** argv) {
 }
 
 int TuneJob(int argc, char** argv) {
-  const auto words = Read(argc, argv, 1, 1, "tune JOB");
-  if (!words) return SayError(words.error());
-  const auto folder = Find(words->names[0]);
-  if (!folder) return SayError(folder.error());
+  const auto words = ReadJobWords(argc, argv, 1, 1, "tune JOB");
+  if (!words) return SayJobError(words.error());
+  const auto folder = FindJob(words->names[0]);
+  if (!folder) return SayJobError(folder.error());
   std::string text;
   if (const auto answer = runner::AskRunner(folder->id(), {{"request", "tune"}})) {
     text = answer->value("text", "");
   } else {
     auto journal = runner::Journal::Open(folder->journal());
-    if (!journal) return SayError(journal.error());
+    if (!journal) return SayJobError(journal.error());
     const auto kept = journal->Get(runner::kTuning);
-    if (!kept) return SayError(kept.error());
+    if (!kept) return SayJobError(kept.error());
     text = kept->value_or("");
   }
-  if (text.empty()) text = "only one number of workers was tried\n";
+  if (text.empty()) {
+    text = "no number of workers was measured: it was given, or the job was too short for that\n";
+  }
   fmt::print("{}", text);
   return kDone;
 }
 
 int FollowJob(int argc, char** argv) {
-  const auto words = Read(argc, argv, 1, 1, "follow JOB");
-  if (!words) return SayError(words.error());
-  const auto folder = Find(words->names[0]);
-  if (!folder) return SayError(folder.error());
+  const auto words = ReadJobWords(argc, argv, 1, 1, "follow JOB");
+  if (!words) return SayJobError(words.error());
+  const auto folder = FindJob(words->names[0]);
+  if (!folder) return SayJobError(folder.error());
   bool seen = false;
   for (;;) {
     const auto status = runner::AskRunner(folder->id(), {{"request", "status"}});
     if (!status) {
-      if (!seen) return SayError(status.error());
+      if (!seen) return SayJobError(status.error());
       fmt::print("the runner has ended\n");
       return kDone;
     }
@@ -334,13 +323,13 @@ int FollowJob(int argc, char** argv) {
 }
 
 int WaitForJob(int argc, char** argv) {
-  const auto words = Read(argc, argv, 1, 1, "wait JOB");
-  if (!words) return SayError(words.error());
-  const auto folder = Find(words->names[0]);
-  if (!folder) return SayError(folder.error());
+  const auto words = ReadJobWords(argc, argv, 1, 1, "wait JOB");
+  if (!words) return SayJobError(words.error());
+  const auto folder = FindJob(words->names[0]);
+  if (!folder) return SayJobError(folder.error());
   while (folder->IsLocked()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   const auto job = OpenJournal(words->names[0]);
-  if (!job) return SayError(job.error());
+  if (!job) return SayJobError(job.error());
   const Counts counts = Count(job->steps);
   return counts.Of(StepState::kDone) == counts.all ? kDone : kFailedSteps;
 }
@@ -351,29 +340,36 @@ int StopJob(int argc, char** argv) { return Tell(argc, argv, "stop"); }
 int CancelJob(int argc, char** argv) { return Tell(argc, argv, "cancel"); }
 
 int RepairJob(int argc, char** argv) {
-  const auto words = Read(argc, argv, 1, 1, "repair JOB");
-  if (!words) return SayError(words.error());
-  const auto folder = Find(words->names[0]);
-  if (!folder) return SayError(folder.error());
+  const auto words = ReadJobWords(argc, argv, 1, 1, "repair JOB");
+  if (!words) return SayJobError(words.error());
+  const auto folder = FindJob(words->names[0]);
+  if (!folder) return SayJobError(folder.error());
   const auto lock = folder->Lock();
-  if (!lock) return SayError(lock.error());
-  runner::Imported imported;
-  const auto journal = runner::RebuildJournal(*folder, imported);
-  if (!journal) return SayError(journal.error());
+  if (!lock) return SayJobError(lock.error());
+  const auto repaired = runner::RepairJob(*folder);
+  if (!repaired) return SayJobError(repaired.error());
   fmt::print(
       "{} attempts are known again, of {} nobody saw the end; the same reveza jobs run goes "
       "on from here\n",
-      imported.attempts, imported.unknown);
+      repaired->attempts, repaired->unknown);
+  if (!repaired->kept.empty())
+    fmt::print("kept of what else was remembered: {}\n", fmt::join(repaired->kept, ", "));
+  if (repaired->added_lost) {
+    fmt::print(
+        "steps that were added to it are lost; reveza jobs add adds them again, and what of them "
+        "is done stays so\n");
+  }
   return kDone;
 }
 
 int PruneJob(int argc, char** argv) {
-  const auto words = Read(argc, argv, 1, 1, "prune JOB");
-  if (!words) return SayError(words.error());
-  const auto folder = Find(words->names[0]);
-  if (!folder) return SayError(folder.error());
+  const auto words = ReadJobWords(argc, argv, 1, 1, "prune JOB");
+  if (!words) return SayJobError(words.error());
+  const auto folder = FindJob(words->names[0]);
+  if (!folder) return SayJobError(folder.error());
   const auto lock = folder->Lock();
-  if (!lock) return SayError(lock.error());
+  if (!lock) return SayJobError(lock.error());
+  runner::RemoveLeftGroups(*folder);
   std::error_code error;
   fs::remove_all(folder->path(), error);
   if (error)

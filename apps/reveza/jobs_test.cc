@@ -1,48 +1,16 @@
 // `reveza jobs` as people type it.
-#include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <string>
-#include <thread>
 
 #include "exit_status.h"
-#include "platform/testing_directory.h"
-#include "platform/testing_shell.h"
+#include "testing_jobs.h"
 
 namespace reveza::cli {
 namespace {
-
-using namespace std::chrono_literals;
-
-class JobsTest : public testing::Test {
- protected:
-  JobsTest() {
-    setenv("REVEZA_STATE", (folder_ / "state").c_str(), 1);
-    setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1);
-  }
-
-  platform::Ran Jobs(const std::string& words) {
-    return platform::Shell("cd " + folder_.path().string() + " && " REVEZA_PROGRAM " jobs " +
-                           words);
-  }
-  std::string Text(const std::string& name) {
-    std::ifstream file(folder_ / name);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  void Await(const std::string& name) {
-    for (int i = 0; i < 6000 && !std::filesystem::exists(folder_ / name); ++i) {
-      std::this_thread::sleep_for(10ms);
-    }
-  }
-
-  platform::TestingDirectory folder_;
-};
 
 TEST_F(JobsTest, RunsListsShowsAndPrintsWhatStepsSaid) {
   const auto run = Jobs("run --name sweep -- sh -c 'echo out {n}; [ {n} != 2 ]' ::: n 1..3");
@@ -72,6 +40,46 @@ TEST_F(JobsTest, WithoutANameWhatIsFinishedBeginsAnewAndWhatIsNotGoesOn) {
   EXPECT_EQ(Text("ran"), "1\n2\n2\n");
   EXPECT_EQ(Jobs(again).status, kDone);
   EXPECT_EQ(Text("ran").size(), 10u);
+}
+
+TEST_F(JobsTest, AtRestWhatFailedWaitsAgainAndFurtherStepsCome) {
+  const std::string run =
+      "run --name r --quiet -- sh -c 'echo {n} >> ran; [ {n} = 1 ] || [ -e go ]' ::: n 1..3";
+  EXPECT_EQ(Jobs(run).status, kFailedSteps);
+  EXPECT_NE(Jobs("retry r 1").output.find("nothing of job r has failed"), std::string::npos);
+  EXPECT_EQ(Jobs("retry r 4").status, kUsage);
+  EXPECT_NE(Jobs("retry r n=2").output.find("1 step of job r waits again"), std::string::npos);
+  EXPECT_NE(Jobs("list").output.find("1 of 3 done, 1 failed"), std::string::npos);
+  EXPECT_NE(Jobs("retry r").output.find("1 step of job r waits again"), std::string::npos);
+  const std::string more = "add r -- sh -c 'echo {n} >> ran; [ {n} = 1 ] || [ -e go ]' ::: n 3..5";
+  EXPECT_NE(Jobs(more).output.find("2 steps new, 1 known already"), std::string::npos);
+  EXPECT_NE(Jobs(more).output.find("0 steps new, 3 known already"), std::string::npos);
+  platform::Shell("touch " + (folder_ / "go").string());
+  EXPECT_EQ(Jobs(run).status, kDone);
+  EXPECT_NE(Jobs("list").output.find("5 of 5 done"), std::string::npos);
+  EXPECT_EQ(Text("ran"), "1\n2\n3\n2\n3\n4\n5\n");
+  EXPECT_EQ(Jobs("add r --workers 2 -- true").status, kUsage);
+  EXPECT_EQ(Jobs("add nobody -- true").status, kUsage);
+  EXPECT_EQ(Jobs("add").status, kUsage);
+}
+
+TEST_F(JobsTest, NoValueOfAVariableIsKeptWithStepsThatAreAdded) {
+  const std::string run = "run --name s --quiet -- sh -c 'echo {n} $WORD >> ran' ::: n 1";
+  ASSERT_EQ(Jobs(run).status, kDone);
+  const std::string more = "-- sh -c 'echo {n} $WORD >> ran' ::: n 2";
+  const auto refused = Jobs("add s --env WORD=hush5e " + more);
+  EXPECT_EQ(refused.status, kUsage);
+  EXPECT_NE(refused.output.find("set WORD where reveza jobs run is started"), std::string::npos);
+  EXPECT_EQ(refused.output.find("hush5e"), std::string::npos) << refused.output;
+  std::ofstream(folder_ / "job.toml") << "run = 'true'\nenvironment = { WORD = 'hush5e' }\n";
+  EXPECT_EQ(Jobs("add s --job job.toml").status, kUsage);
+  setenv("WORD", "hush5e", 1);
+  EXPECT_EQ(Jobs("add s --identity-env WORD " + more).output,
+            "1 step new; the same reveza jobs run works on them\n");
+  EXPECT_EQ(Jobs(run).status, kDone);
+  unsetenv("WORD");
+  EXPECT_EQ(Text("ran"), "1\n2 hush5e\n");
+  EXPECT_NE(platform::Shell("grep -r hush5e " + (folder_ / "state").string()).status, 0);
 }
 
 TEST_F(JobsTest, KeepsTheOrderOfOutputsAlsoBehindWhatIsDone) {
@@ -104,6 +112,28 @@ TEST_F(JobsTest, SaysEventsAsJsonAndWritesAJoblog) {
   EXPECT_NE(log.find("true 2\n"), std::string::npos) << log;
 }
 
+TEST_F(JobsTest, SaysWhatStepsMeasuredInItsLastEventAndWhenItIsShown) {
+  std::ofstream(folder_ / "cycles.sh") << "for i in 1 2 4; do echo reveza step $i phi=0.$i; done\n";
+  const auto run = Jobs("run --name m --json --cycles 4 -- sh cycles.sh {from}");
+  EXPECT_EQ(run.status, kDone) << run.output;
+  nlohmann::json last;
+  std::istringstream lines(run.output);
+  for (std::string line; std::getline(lines, line);) last = nlohmann::json::parse(line);
+  ASSERT_EQ(last["event"], "progress") << run.output;
+  EXPECT_EQ(last["done"], 1);
+  EXPECT_EQ(last["waiting"], 0);
+  EXPECT_GT(last["rate"].get<double>(), 0);
+  for (const char* key : {"eta", "drift", "reason"}) EXPECT_TRUE(last.contains(key)) << last;
+  EXPECT_EQ(last["metrics"]["phi"]["count"], 3) << last;
+  const auto shown = nlohmann::json::parse(Jobs("show m --json").output);
+  EXPECT_EQ(shown["metrics"], last["metrics"]);
+  EXPECT_DOUBLE_EQ(shown["metrics"]["phi"]["min"], 0.1);
+  EXPECT_DOUBLE_EQ(shown["metrics"]["phi"]["final"], 0.4);
+  EXPECT_NE(Jobs("show m").output.find("\nphi 0.4 (min 0.1, mean 0.2333, max 0.4)\n"),
+            std::string::npos)
+      << Jobs("show m").output;
+}
+
 TEST_F(JobsTest, ADetachedJobIsWatchedPausedAndCancelled) {
   const auto run = Jobs(
       "run --name d --workers 2 --detach -- "
@@ -117,9 +147,27 @@ TEST_F(JobsTest, ADetachedJobIsWatchedPausedAndCancelled) {
   EXPECT_EQ(Jobs("pause d").status, kDone);
   EXPECT_EQ(Jobs("resume d").status, kDone);
   EXPECT_EQ(Jobs("prune d").status, kBusyJob);
+  const auto added = Jobs("add d -- true {n} ::: n 1..2");
+  EXPECT_EQ(added.output, "2 steps new\n");
+  EXPECT_NE(Jobs("why d").output.find("0 of 5 done"), std::string::npos);
+  EXPECT_EQ(Jobs("retry d").output, "nothing of job d has failed\n");
   EXPECT_EQ(Jobs("cancel d").status, kDone);
   EXPECT_EQ(Jobs("wait d").status, kFailedSteps);
   EXPECT_EQ(Jobs("pause d").status, kBusyJob);
+}
+
+TEST_F(JobsTest, PausingSaysThatAStepOnAGpuRunsToItsEnd) {
+  const auto run = Jobs(
+      "run --name g --workers 1 --detach --shell -- "
+      "': reveza run; touch begun; while [ ! -e go ]; do sleep 0.02; done' ::: n 1..2");
+  ASSERT_EQ(run.status, kDone) << run.output;
+  Await("begun");
+  const std::string said = "the job is paused; a step on a GPU runs to its end\n";
+  EXPECT_EQ(Jobs("pause g").output, said);
+  EXPECT_NE(Jobs("why g").output.find(said), std::string::npos);
+  EXPECT_NE(Jobs("show g").output.find(said), std::string::npos);
+  EXPECT_EQ(Jobs("cancel g").status, kDone);
+  EXPECT_EQ(Jobs("wait g").status, kFailedSteps);
 }
 
 TEST_F(JobsTest, ADamagedJournalIsRefusedAndRepaired) {

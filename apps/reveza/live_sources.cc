@@ -1,7 +1,9 @@
 #include "live_sources.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -14,6 +16,23 @@ namespace {
 
 // A page that stands still tells less than one that says who does not answer.
 constexpr std::chrono::milliseconds kDaemonLimit{1000};
+
+// The kernel keeps some KiB for each file of a process that stays open.
+constexpr rlim_t kMostOpen = 4096;
+// For sockets, the terminal, libraries of the driver.
+constexpr rlim_t kOtherFiles = 256;
+
+// How many files may stay open, once the limit is as high as this process may set it itself.
+std::size_t RoomForFiles() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  const rlim_t wanted = std::min(limit.rlim_max, kMostOpen + kOtherFiles);
+  if (limit.rlim_cur < wanted) {
+    const rlimit higher{wanted, limit.rlim_max};
+    if (setrlimit(RLIMIT_NOFILE, &higher) == 0) limit.rlim_cur = wanted;
+  }
+  return std::min(limit.rlim_cur - std::min(limit.rlim_cur, kOtherFiles), kMostOpen);
+}
 
 Error ErrorOf(const Trouble& trouble) {
   const auto code =
@@ -37,6 +56,7 @@ monitor::Sources LiveSources::sources() {
   sources.gpus = gpus_.get();
   sources.activity = activity_.get();
   sources.clock = &clock_;
+  sources.most_open = RoomForFiles();
   sources.wall_time = [] {
     return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
         .count();

@@ -4,9 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/nearest.h"
@@ -18,6 +20,7 @@
 #include "jobs_command.h"
 #include "metrics_command.h"
 #include "platform/runtime_paths.h"
+#include "platform/standard_output.h"
 #include "run.h"
 #include "top_command.h"
 
@@ -177,7 +180,19 @@ int Main(int argc, char** argv) {
   return Dispatch(app, arguments, std::move(command));
 }
 
+// What was printed and did not arrive is a failure of a command that had none.
+int Printed(int argc, char** argv) {
+  try {
+    const int status = Main(argc, argv);
+    const auto flushed = platform::FlushStandardOutput();
+    return flushed || status != kDone ? status : Say(kOutput, flushed.error().message);
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) == 0) throw;
+    return Say(kOutput, platform::StandardOutputError(error.code().value()).message);
+  }
+}
+
 }  // namespace
 }  // namespace reveza::cli
 
-int main(int argc, char** argv) { return reveza::cli::Main(argc, argv); }
+int main(int argc, char** argv) { return reveza::cli::Printed(argc, argv); }

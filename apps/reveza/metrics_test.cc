@@ -96,6 +96,22 @@ TEST_F(Metrics, AreServedToThisMachineAlone) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
+// Where the port is taken the line that says so names the address as well.
+TEST_F(Metrics, AreServedAtTheLoopbackAddressUnlessSomebodySaysOtherwise) {
+  const auto ran = Shell("timeout -k 20 20 " + Command("") + " > " + (folder_ / "said").string() +
+                         " 2>&1 & i=0; until grep -q http " + (folder_ / "said").string() +
+                         " || ! kill -0 $! || [ $i = 300 ]; do sleep 0.05; i=$((i+1)); done; "
+                         "grep -h ' 0A ' /proc/net/tcp /proc/net/tcp6; kill $!; wait $!; cat " +
+                         (folder_ / "said").string());
+  EXPECT_TRUE(ran.output.contains("metrics at http://127.0.0.1:9787") ||
+              ran.output.contains("cannot serve metrics at 127.0.0.1:9787"))
+      << ran.output;
+  if (!ran.output.contains("cannot serve")) {
+    EXPECT_TRUE(ran.output.contains(" 0100007F:263B ")) << ran.output;
+    EXPECT_FALSE(ran.output.contains(" 00000000:263B ")) << ran.output;
+  }
+}
+
 TEST_F(Metrics, SayWhatIsWrong) {
   EXPECT_EQ(Shell(Command("--listen nowhere")).status, 2);
   EXPECT_EQ(Shell(Command("--lisen 127.0.0.1:0")).status, 2);

@@ -102,6 +102,14 @@ TEST_F(RevezaTest, VersionIsSaid) {
   EXPECT_EQ(Reveza("--version").status, kDone);
 }
 
+TEST_F(RevezaTest, WhatIsPrintedAndDoesNotArriveIsAFailure) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  for (const std::string command :
+       {"version", "--version", "--help", "config show", "jobs list", "jobs list --json"}) {
+    ExpectError(command + " > /dev/full", kOutput, "standard output");
+  }
+}
+
 TEST_F(RevezaTest, NoPermissionOnTheSocket) {
   if (getuid() != 0) GTEST_SKIP() << "only root can become somebody else";
   std::filesystem::create_directory(place_ / "reveza");

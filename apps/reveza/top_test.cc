@@ -1,25 +1,19 @@
 // `reveza top` as it is typed: with a runner that a test plays, in a pipe and in a terminal.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <pty.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
 
-#include "base/unique_fd.h"
 #include "monitor/testing_runner.h"
 #include "platform/testing_directory.h"
 #include "platform/testing_shell.h"
+#include "platform/testing_terminal.h"
 #include "platform/unix_socket.h"
 
 namespace reveza::cli {
@@ -118,65 +112,9 @@ TEST_F(Top, SaysWhatIsWrongWithItsOptions) {
   EXPECT_EQ(Reveza("--help").status, 0);
 }
 
-// A program in a terminal of 80 by 24.
-class Terminal {
- public:
-  explicit Terminal(const std::string& command) {
-    winsize size{};
-    size.ws_col = 80;
-    size.ws_row = 24;
-    int master = -1;
-    pid_ = forkpty(&master, nullptr, nullptr, &size);
-    if (pid_ == 0) {
-      execl("/bin/sh", "sh", "-c", ("exec " + command).c_str(), nullptr);
-      _exit(127);
-    }
-    fd_.Reset(master);
-  }
-  ~Terminal() {
-    if (pid_ > 0) {
-      kill(pid_, SIGKILL);
-      waitpid(pid_, nullptr, 0);
-    }
-  }
-  void Type(std::string_view keys) {
-    EXPECT_EQ(write(fd_.get(), keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
-  }
-  // Reads until `text` has been written, or the program has ended.
-  bool WaitFor(std::string_view text) {
-    while (written_.find(text) == std::string::npos) {
-      if (!ReadSome()) return false;
-    }
-    return true;
-  }
-  int WaitForEnd() {
-    while (ReadSome()) {
-    }
-    int status = 0;
-    waitpid(std::exchange(pid_, 0), &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-  const std::string& written() const { return written_; }
-
- private:
-  bool ReadSome() {
-    pollfd readable{fd_.get(), POLLIN, 0};
-    if (poll(&readable, 1, 60'000) <= 0) return false;
-    char part[4096];
-    const ssize_t got = read(fd_.get(), part, sizeof part);
-    if (got <= 0) return false;
-    written_.append(part, static_cast<std::size_t>(got));
-    return true;
-  }
-
-  pid_t pid_ = 0;
-  UniqueFd fd_;
-  std::string written_;
-};
-
 TEST_F(Top, IsLiveInATerminalAndPausesAJobFromThere) {
   const monitor::TestingRunner runner(socket_, Answer());
-  Terminal terminal(Command("--interval 0.2"));
+  platform::TestingTerminal terminal(Command("--interval 0.2"));
   ASSERT_TRUE(terminal.WaitFor("sweep")) << terminal.written();
   EXPECT_FALSE(paused_);
   terminal.Type("p");
@@ -191,7 +129,7 @@ TEST_F(Top, IsLiveInATerminalAndPausesAJobFromThere) {
 TEST_F(Top, ATerminalThatNobodyKnowsIsSaid) {
   std::string command = Command("");
   command.replace(command.find("TERM=xterm"), 10, "TERM=there-is-none");
-  Terminal terminal(command);
+  platform::TestingTerminal terminal(command);
   EXPECT_EQ(terminal.WaitForEnd(), 1);
   EXPECT_NE(terminal.written().find("reveza top --once"), std::string::npos) << terminal.written();
 }
