@@ -19,8 +19,8 @@
 
 #include "platform/process_table.h"
 #include "platform/testing_directory.h"
-#include "runner/job_folder.h"
-#include "runner/journal.h"
+#include "runner/journal/job_folder.h"
+#include "runner/journal/journal.h"
 
 extern char** environ;
 
