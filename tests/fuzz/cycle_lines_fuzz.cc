@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runner/cycle_lines.h"
+#include "runner/supervisor/cycle_lines.h"
 
 namespace {
 

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "runner/dependencies.h"
-#include "runner/expander.h"
-#include "runner/job_file.h"
+#include "runner/definition/dependencies.h"
+#include "runner/definition/expander.h"
+#include "runner/definition/job_file.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "runner/template.h"
+#include "runner/definition/template.h"
 
 namespace {
 
