@@ -41,6 +41,7 @@ demo: TARGETS := programs
 demo: build ## show programs take turns on a card, steps survive a kill, and fraud data made
 	@$(BUILD)/bin/reveza demo $(ARGS)
 	@echo
+	@tools/build.sh $(BUILD) $(JOBS) phi
 	@$(BUILD)/bin/reveza jobs demo
 	@echo
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet demo; fi
@@ -54,7 +55,7 @@ test: build ## build, then run all tests; ARGS go to ctest (ARGS='-R swap')
 
 check: build ## format, clang-tidy, layers, licences, texts and links
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet check; fi
-	@tools/check.sh $(BUILD) $(JOBS)
+	@tools/check.sh $(BUILD) $(JOBS) $(ARGS)
 
 tidy: build ## clang-tidy on the tests too, and with its analyzer: a quarter of an hour
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet check; fi

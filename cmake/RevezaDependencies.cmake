@@ -52,6 +52,10 @@ add_library(reveza_cuda_headers INTERFACE)
 target_include_directories(reveza_cuda_headers SYSTEM INTERFACE
   ${REVEZA_CUDA_INCLUDE} ${REVEZA_NVML_INCLUDE})
 
+# To see that all else is built where one of these is missing (tools/check_without.sh): any of
+# arrow, charts, httplib and rdkafka.
+set(REVEZA_WITHOUT "" CACHE STRING "Libraries to build without, though they are here")
+
 # Arrow and Parquet, from the pyarrow wheel in the same environment, exactly in the version that
 # tools/requirements-arrow.txt names, for it decides the bytes of what fraudgen writes. Without it
 # all is built but what writes columns.
@@ -68,6 +72,9 @@ if(REVEZA_ARROW)
   string(REPLACE libarrow. libarrow_s3. REVEZA_ARROW_S3 ${REVEZA_ARROW})
   file(STRINGS ${REVEZA_ARROW_HOME}/include/arrow/util/config.h REVEZA_ARROW_FOUND
     REGEX "ARROW_VERSION_STRING")
+endif()
+if("arrow" IN_LIST REVEZA_WITHOUT)
+  set(REVEZA_ARROW_FOUND "")
 endif()
 if(REVEZA_ARROW_FOUND MATCHES "\"${REVEZA_ARROW_VERSION}\"")
   file(GLOB REVEZA_ARROW_LICENCES ${REVEZA_ARROW_HOME}-*.dist-info/licenses/*.txt)
@@ -92,10 +99,10 @@ foreach(library IN ITEMS rdkafka httplib)
   if(library STREQUAL httplib)
     set(package cpp-httplib)
   endif()
-  if(PkgConfig_FOUND)
+  if(PkgConfig_FOUND AND NOT library IN_LIST REVEZA_WITHOUT)
     pkg_check_modules(${library} QUIET IMPORTED_TARGET ${package})
   endif()
-  if(TARGET PkgConfig::${library})
+  if(TARGET PkgConfig::${library} AND NOT library IN_LIST REVEZA_WITHOUT)
     add_library(reveza_${library} INTERFACE)
     target_link_libraries(reveza_${library} INTERFACE PkgConfig::${library})
   else()

@@ -1,7 +1,7 @@
 # What `make install` puts where. Included last: it installs the targets that exist.
 #
 #   bin/                       reveza, reveza-metrics, revezad, the program that `reveza demo` starts;
-#                              fraudgen
+#                              fraudgen; phi
 #   lib/reveza/                libreveza.so, preloaded into programs; never a place that ld.so looks
 #   lib/reveza/reveza-supervisor   what `reveza jobs` starts beside each of its workers
 #   lib/reveza/fakecuda/       the driver that needs no GPU
@@ -36,6 +36,12 @@ if(TARGET fraudgen)
       DESTINATION lib/reveza/arrow)
   endif()
   install(TARGETS fraudgen RUNTIME DESTINATION bin OPTIONAL)
+endif()
+if(TARGET phi)
+  if(TARGET reveza_parquet)
+    set_target_properties(phi PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/reveza/arrow")
+  endif()
+  install(TARGETS phi RUNTIME DESTINATION bin OPTIONAL)
 endif()
 
 install(FILES include/reveza_step.h DESTINATION include)

@@ -35,13 +35,14 @@ function(reveza_library name)
   target_link_libraries(reveza_${name} PUBLIC reveza_options ${ARG_LINK})
 endfunction()
 
-# reveza_test(<name> SOURCES ... [LINK ...] [LABELS ...] [TIMEOUT s] [ENVIRONMENT K=V ...] [SERIAL]):
-# one GoogleTest program; ctest runs each of its cases (SERIAL: with nothing beside it).
+# reveza_test(<name> SOURCES ... [LINK ...] [LABELS ...] [TIMEOUT s] [ENVIRONMENT K=V ...] [SERIAL | HEAVY]):
+# one GoogleTest program; ctest runs each of its cases (SERIAL: with nothing beside it; HEAVY, for
+# those that fill the machine with programs of their own: one of them at a time, and those first).
 # Target threads_tests builds those with the label `threads` and without `processes`.
 include(GoogleTest)
 add_custom_target(threads_tests)
 function(reveza_test name)
-  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;HEAVY" "TIMEOUT" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -54,6 +55,8 @@ function(reveza_test name)
   set(properties TIMEOUT ${ARG_TIMEOUT})
   if(ARG_SERIAL)
     list(APPEND properties RUN_SERIAL ON)
+  elseif(ARG_HEAVY)
+    list(APPEND properties RESOURCE_LOCK machine COST 1000)
   endif()
   gtest_discover_tests(${name} TEST_PREFIX "${name}/" TEST_LIST ${name}_cases
     PROPERTIES ${properties} DISCOVERY_TIMEOUT 60 DISCOVERY_MODE PRE_TEST)

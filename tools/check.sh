@@ -3,12 +3,13 @@
 #
 #   N passed, N failed
 #
-#   tools/check.sh BUILD JOBS
+#   tools/check.sh BUILD JOBS [SECONDS]     (SECONDS: clang-tidy begins with no file after that)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build=$1
 jobs=$2
+seconds=${3:-}
 passed=0
 failed=0
 
@@ -42,7 +43,7 @@ check text tools/check_text.py
 check links tools/check_links.py
 check tests-named tools/check_tests_named.py
 # The rest of clang-tidy takes three times as long: `make tidy`.
-check clang-tidy tools/tidy.py "$build" "$jobs" --quick
+check clang-tidy tools/tidy.py "$build" "$jobs" --quick ${seconds:+--for "$seconds"}
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 ((failed == 0))

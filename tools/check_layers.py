@@ -4,8 +4,9 @@
   tools/check_layers.py [ROOT]
 
 The rooms stand in LAYERS from the street to the cellar; an #include only points down the list, or
-stays in its room. tests/ and bench/ span rooms: they may include anything, and nothing else may
-include them but a program of apps/. A room's own tests follow the rule of the room.
+stays in its room. Folders inside a room of INSIDE have an order of their own; what lies in the room
+itself is below them all. tests/ and bench/ span rooms: they may include anything, and nothing else
+may include them but a program of apps/. A room's own tests follow the rule of the room.
 """
 
 import os.path
@@ -31,6 +32,24 @@ LAYERS = [
     {"base"},
 ]
 DEPTH = {room: depth for depth, rooms in enumerate(LAYERS) for room in rooms}
+# From the top of a room to its bottom.
+INSIDE = {
+    "runner": [{"engine"}, {"report"}, {"decide", "journal"}, {"definition"}, {"supervisor"}],
+    "phi": [
+        {"run"},
+        {"gpu"},
+        {"output", "plot", "cycles"},
+        {"series"},
+        {"measures", "discrete"},
+        {"arithmetic"},
+    ],
+}
+FLOOR = {
+    f"{room}/{folder}": floor
+    for room, floors in INSIDE.items()
+    for floor, folders in enumerate(floors)
+    for folder in folders
+}
 SPANNING = {"tests", "bench"}
 # It stands in for a foreign library, so it must not know ours.
 FAKECUDA_MAY_INCLUDE = {"fakecuda", "base"}
@@ -71,6 +90,29 @@ def allowed(room: str, other: str) -> bool:
     return DEPTH[other] > DEPTH[room]
 
 
+def folder_of(path: pathlib.PurePath) -> str | None:
+    """The folder inside a room of INSIDE, as "room/folder"; None for all else."""
+    if len(path.parts) < 4 or path.parts[0] != "src" or path.parts[1] not in INSIDE:
+        return None
+    return "/".join(path.parts[1:3])
+
+
+def climbs(root: pathlib.Path, file: pathlib.PurePath, name: str) -> str | None:
+    """What is wrong with an include inside of a room, if anything is."""
+    room = room_of(file)
+    beside = pathlib.PurePath(os.path.normpath(file.parent / name))
+    other = beside if (root / beside).exists() else pathlib.PurePath("src", name)
+    if room not in INSIDE or room_of(other) != room:
+        return None
+    own, theirs = folder_of(file), folder_of(other)
+    for folder in (own, theirs):
+        if folder is not None and folder not in FLOOR:
+            return f"src/{folder} is no folder that tools/check_layers.py knows"
+    if theirs is None or own == theirs or (own and FLOOR[own] < FLOOR[theirs]):
+        return None
+    return f'{own or room} may not include {theirs} ("{name}")'
+
+
 def violations(root: pathlib.Path) -> tuple[list[str], int]:
     """What breaks the rule, and how many files were looked at."""
     found = []
@@ -88,8 +130,12 @@ def violations(root: pathlib.Path) -> tuple[list[str], int]:
         for match in INCLUDE.finditer(text):
             other = included_room(root, file, match.group(1))
             if other is not None and not allowed(room, other):
+                said = f'{room} may not include {other} ("{match.group(1)}")'
+            else:
+                said = climbs(root, file, match.group(1))
+            if said is not None:
                 line = text.count("\n", 0, match.start()) + 1
-                found.append(f'{file}:{line}: {room} may not include {other} ("{match.group(1)}")')
+                found.append(f"{file}:{line}: {said}")
     return found, count
 
 

@@ -7,9 +7,9 @@
 #           build/charts), and where no CUDA toolkit is installed NVIDIA's wheels; wheels go into a
 #           private Python environment in the build tree (build/python)
 #   demo    what the demo of fraud data asks its question with, as a wheel
-#   test    that too; more readers of data, as wheels, that some of the tests ask what they see; where
-#           there is Go, the servers that tests talk to, built into build/servers; for root, the
-#           browser too
+#   test    that too; more readers of data and PyPhi, as wheels, that some of the tests ask what they
+#           see; where there is Go, the servers that tests talk to, built into build/servers; for
+#           root, the browser too, and a kernel that runs as a program, where it can be had
 #   check   what `make check` needs besides
 #   fuzz    what `make fuzz` needs besides
 #   bench   the wheels of other generators, that bench/fraudgen.sh measures beside ours; not in `all`
@@ -28,11 +28,13 @@ build_packages=(g++ make cmake ninja-build ccache mold python3-venv libfmt-dev l
 check_packages=(git clang-format-19 clang-tidy-19)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 browser_packages=(chromium)
+kernel_packages=(user-mode-linux)
 environment=build/python
 requirements=tools/requirements.txt
 arrow_requirements=tools/requirements-arrow.txt
 demo_requirements=tools/requirements-demo.txt
 test_requirements=tools/requirements-test.txt
+pyphi_requirements=tools/requirements-pyphi.txt
 bench_requirements=tools/requirements-bench.txt
 npm_requirements=tools/requirements-npm.txt
 charts=build/charts
@@ -247,6 +249,16 @@ want_browser() {
   fi
 }
 
+# The same. Not every system has it, so that it cannot be had is no reason to stop either.
+want_kernel() {
+  look_at_packages "${kernel_packages[@]}"
+  ((${#missing[@]})) || return 0
+  if ((EUID != 0)) || ! (need_packages "${kernel_packages[@]}"); then
+    printf 'setup: no %s; without it no test has a kernel of its own (as root: apt-get install)\n' \
+      "${missing[*]}" >&2
+  fi
+}
+
 # need_server NAME PACKAGE@VERSION WITHOUT: it is built once, for the version is part of its folder.
 need_server() {
   local name=$1 version=${2##*@} go log
@@ -315,7 +327,9 @@ main() {
   fi
   if [[ " ${parts[*]} " == *" test "* ]]; then
     need_wheels 'Readers of data' "$test_requirements" 'some tests are skipped'
+    need_wheels PyPhi "$pyphi_requirements" 'phi iit is not compared with it'
     need_servers 'the tests that write to buckets are skipped'
+    want_kernel
     want_browser
   fi
   if [[ " ${parts[*]} " == *" bench "* ]]; then

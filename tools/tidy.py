@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Runs clang-tidy on every file of ours that a build tree compiles, each once.
 
-  tools/tidy.py BUILD JOBS [--quick]
+  tools/tidy.py BUILD JOBS [--quick] [--for SECONDS]
 
 --quick leaves out the tests and the analyzer, which take most of the time.
+--for begins with no further file after so many seconds; those that were changed last come first.
 
 A file that passed is not looked at again until it, a header of ours that it includes, its compiler
 options or .clang-tidy change; BUILD/tidy remembers. (What a file includes is known once the tree
 has been built.)
 """
 
+import argparse
 import concurrent.futures
 import hashlib
 import json
@@ -81,8 +83,11 @@ def fingerprint(entry: dict, headers: list[pathlib.Path] | None, checks: str) ->
     return digest.hexdigest()
 
 
-def tidy(entry: dict, checks: str) -> tuple[pathlib.Path, bool, str, float]:
+def tidy(entry: dict, checks: str, until: float | None) -> tuple[pathlib.Path, bool | None, str, float]:
+    """The file, whether it passed (None: it was too late to begin), what was said, seconds."""
     file = pathlib.Path(entry["file"])
+    if until is not None and time.monotonic() > until:
+        return file, None, "", 0
     words = shlex.split(entry["command"])
     while words and not words[0].endswith(("++", "++-12", "++-13", "++-14")):
         words.pop(0)  # ccache
@@ -99,13 +104,22 @@ def tidy(entry: dict, checks: str) -> tuple[pathlib.Path, bool, str, float]:
         return file, False, f"{file}: took more than {LIMIT_SECONDS} s\n", LIMIT_SECONDS
 
 
+def changed_last() -> list[pathlib.Path]:
+    """The files that git knows, those first that were committed last."""
+    listed = subprocess.run(["git", "-C", str(ROOT), "log", "--format=", "--name-only"],
+                            capture_output=True, text=True, check=False).stdout
+    return [ROOT / line for line in dict.fromkeys(listed.splitlines()) if line]
+
+
 def main() -> int:
-    arguments = [word for word in sys.argv[1:] if word != "--quick"]
-    quick = len(arguments) < len(sys.argv) - 1
-    if len(arguments) != 2:
-        print(__doc__, file=sys.stderr)
-        return 2
-    build, jobs = pathlib.Path(arguments[0]).resolve(), int(arguments[1])
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("jobs", type=int)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--for", dest="seconds", type=float)
+    arguments = parser.parse_args()
+    build, jobs, quick = arguments.build.resolve(), arguments.jobs, arguments.quick
     memory = build / "tidy"
     memory.mkdir(exist_ok=True)
     headers = included(build)
@@ -119,17 +133,25 @@ def main() -> int:
                  for checks in ([QUICK_CHECKS, whole] if quick else [whole])]
         if not any(mark and (memory / mark).exists() for mark in marks):
             work.append((entry, QUICK_CHECKS if quick else whole, marks[0]))
-    failed = 0
+    until = None
+    if arguments.seconds is not None:
+        until = time.monotonic() + arguments.seconds
+        place = {file: i for i, file in enumerate(changed_last())}
+        work.sort(key=lambda job: place.get(pathlib.Path(job[0]["file"]), -1))
+    failed = left = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for (file, passed, output, seconds), (_, _, mark) in zip(
-                pool.map(lambda job: tidy(job[0], job[1]), work), work):
-            if not passed:
+                pool.map(lambda job: tidy(job[0], job[1], until), work), work):
+            if passed is None:
+                left += 1
+            elif not passed:
                 failed += 1
                 print(f"{file.relative_to(ROOT)} ({seconds:.0f} s)\n{output}", end="", flush=True)
             elif mark:
                 (memory / mark).touch()
     if not failed:
-        print(f"clang-tidy: {len(entries)} files are clean ({len(work)} looked at)")
+        print(f"clang-tidy: {len(entries) - left} files are clean ({len(work) - left} looked at"
+              + (f", time for {left} more was not given)" if left else ")"))
     return 1 if failed else 0
 
 

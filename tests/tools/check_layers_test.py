@@ -39,6 +39,39 @@ class CheckLayers(TreeTest):
         self.include("src/datagen/schema.cc", "phi/cycle.h")
         self.assert_found(TOOL, "datagen may not include phi", "phi may not include datagen")
 
+    def test_rooms_inside_phi_are_ordered(self):
+        order = ["run", "cycles", "series", "measures", "arithmetic"]
+        wanted = []
+        for above, below in zip(order, order[1:]):
+            self.include(f"src/phi/{above}/down.cc", f"phi/{below}/x.h")
+            self.include(f"src/phi/{below}/up.cc", f"phi/{above}/x.h")
+            wanted.append(f"src/phi/{below}/up.cc:1: phi/{below} may not include phi/{above}")
+        self.assert_found(TOOL, *sorted(wanted))
+
+    def test_rooms_of_one_floor_inside_phi_do_not_know_each_other(self):
+        self.include("src/phi/measures/series.h", "phi/discrete/network.h")
+        self.include("src/phi/output/rows.h", "phi/cycles/model.h")
+        self.assert_found(TOOL, "phi/measures may not include phi/discrete",
+                          "phi/output may not include phi/cycles")
+
+    def test_unknown_room_inside_phi_is_named(self):
+        self.include("src/phi/attic/box.cc", "phi/arithmetic/x.h")
+        self.assert_found(TOOL, "src/phi/attic is no folder")
+
+    def test_folders_inside_a_room_have_their_order(self):
+        self.include("src/runner/engine/engine.cc", "runner/journal/journal.h", "runner/job.h")
+        self.assert_clean(TOOL)
+        self.include("src/runner/journal/journal.cc", "runner/decide/tuner.h")
+        self.include("src/runner/supervisor/child.cc", "runner/definition/identity.h")
+        self.include("src/runner/text_file.cc", "runner/engine/engine.h")
+        self.include("src/runner/attic/old.cc", "runner/job.h")
+        self.assert_found(
+            TOOL,
+            "src/runner/attic is no folder",
+            "src/runner/journal/journal.cc:1: runner/journal may not include runner/decide",
+            "runner/supervisor may not include runner/definition",
+            "runner may not include runner/engine")
+
     def test_a_rooms_tests_follow_its_rule(self):
         self.include("src/wire/codec_test.cc", "daemon/daemon.h")
         self.assert_found(TOOL, "wire may not include daemon")

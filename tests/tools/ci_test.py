@@ -38,7 +38,7 @@ class Ci(TreeTest):
         return done.returncode, lines
 
     def test_sums_the_parts(self):
-        self.answer("check", 0, "layers: fine", "6 passed, 0 failed")
+        self.answer("check ARGS=300", 0, "layers: fine", "6 passed, 0 failed")
         status, lines = self.run_ci()
         self.assertEqual((status, lines[-1]), (0, "18 passed, 0 failed"))
         self.assertIn("layers: fine", lines)

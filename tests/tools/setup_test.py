@@ -52,7 +52,7 @@ rm -r package
 CHART = "@somebody/draw 2.1.0 dist/draw.min.js " + hashlib.sha256(b"draw()\n").hexdigest()
 CHARTS = "requirements-charts.txt"
 REQUIREMENTS = ("requirements.txt", "requirements-arrow.txt", "requirements-demo.txt",
-                "requirements-test.txt")
+                "requirements-test.txt", "requirements-pyphi.txt")
 BENCH = "requirements-bench.txt"
 SERVERS = "requirements-go.txt"
 SITE = "build/python/lib/python3.11/site-packages"
@@ -73,7 +73,7 @@ class Setup(TreeTest):
         groups = re.findall(r"^(\w+)_packages=\(([^)]*)\)",
                             (ROOT / "tools/setup.sh").read_text(), re.MULTILINE)
         self.packages = {group: names.split() for group, names in groups}
-        self.install(*self.packages["build"], *self.packages["browser"])
+        self.install(*self.packages["build"], *self.packages["browser"], *self.packages["kernel"])
         self.make_wheels(*REQUIREMENTS[1:])
         self.write(f"tools/{CHARTS}", f"# charts\n{CHART}\n")
         self.write("build/charts/draw-2.1.0/draw.min.js", "draw()\n")
@@ -153,12 +153,13 @@ class Setup(TreeTest):
         self.write("bin/python3", "#!/bin/sh\necho no network >&2\nexit 1\n").chmod(0o755)
 
     def test_readers_for_tests_are_looked_for_when_asked(self):
-        self.install(*self.packages["browser"])
+        self.install(*self.packages["browser"], *self.packages["kernel"])
         status, lines, errors = self.run_setup("test")
         self.assertEqual((status, errors), (0, ""))
         self.assertIn("duckdb", lines[0])
         self.assertIn("polars", lines[1])
-        self.assertRegex(lines[-2], r"^ok  versitygw v\d+\.\d+\.\d+ in build/servers$")
+        self.assertEqual(lines[-2], "ok  user-mode-linux 12.2.0")
+        self.assertRegex(lines[-3], r"^ok  versitygw v\d+\.\d+\.\d+ in build/servers$")
         self.assertEqual(lines[-1], "ok  chromium 12.2.0")
 
     def test_the_demo_needs_one_reader_only(self):
@@ -190,14 +191,14 @@ class Setup(TreeTest):
         self.assertRegex(log.read_text(), r"^go install .*/versitygw@v[\d.]+\n$")
         requirements = self.tree / "tools" / SERVERS
         requirements.write_text(requirements.read_text().replace("@v", "@v9."))
-        self.assertIn("ok  versitygw v9.", self.run_setup("test")[1][-2])
+        self.assertIn("ok  versitygw v9.", self.run_setup("test")[1][-3])
         self.assertEqual(len(log.read_text().splitlines()), 2)
 
     def test_without_a_server_it_is_said_what_is_not_tested(self):
         self.write("bin/go-fails")
         status, lines, errors = self.run_setup("test")
         self.assertEqual(status, 0)
-        self.assertIn("building versitygw", lines[-2])
+        self.assertIn("building versitygw", lines[-3])
         self.assertIn("dial tcp: no such host\nsetup: could not build versitygw; without it the "
                       "tests that write to buckets are skipped\n", errors)
         self.assertEqual(list((self.tree / "build/servers").iterdir()), [])
@@ -250,7 +251,16 @@ class Setup(TreeTest):
         status, _, errors = self.run_setup("test", user=NOBODY if os.geteuid() == 0 else None)
         self.assertEqual(status, 0)
         self.assertIn("no chromium; without it no test opens reports", errors)
+        self.assertIn("no user-mode-linux; without it no test has a kernel of its own", errors)
         self.assertEqual(self.run_setup("browser", user=NOBODY if os.geteuid() == 0 else None)[0], 1)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root installs packages")
+    def test_a_kernel_that_cannot_be_had_is_done_without(self):
+        self.install(*self.packages["browser"])
+        self.write("bin/apt-fails", "")
+        status, lines, errors = self.run_setup("test")
+        self.assertEqual((status, lines[-1]), (0, "ok  chromium 12.2.0"))
+        self.assertIn("no user-mode-linux; without it no test has a kernel of its own", errors)
 
     def test_an_older_arrow_is_noticed(self):
         self.break_python()

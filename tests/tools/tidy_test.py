@@ -73,6 +73,25 @@ class Tidy(TreeTest):
         self.write("src/good.h", "#pragma once\ninline constexpr int kGood = 2;\n")
         self.assertEqual(self.tidy(), (0, "clang-tidy: 1 files are clean (1 looked at)\n"))
 
+    def test_begins_with_nothing_when_the_time_is_over(self):
+        self.compile_commands(bad=BAD)
+        self.assertEqual(
+            self.tidy("--for", "-1"),
+            (0, "clang-tidy: 0 files are clean (0 looked at, time for 1 more was not given)\n"))
+        self.assertEqual(self.tidy("--for", "600")[0], 1)
+
+    def test_those_that_were_changed_last_come_first(self):
+        git = ["git", "-C", str(self.tree), "-c", "user.name=a", "-c", "user.email=a@example.com"]
+        subprocess.run([*git, "init", "--quiet"], check=True)
+        for number, name in enumerate(("first", "second", "first")):
+            self.write(f"src/{name}.cc", f"// {number}\n")
+            subprocess.run([*git, "add", f"src/{name}.cc"], check=True)
+            subprocess.run([*git, "commit", "--quiet", "-m", name], check=True)
+        code = "import tidy; print(*(file.name for file in tidy.changed_last()))"
+        listed = subprocess.run([sys.executable, "-B", "-c", code], check=True, text=True,
+                                capture_output=True, cwd=self.tree / "tools").stdout
+        self.assertEqual(listed, "first.cc second.cc\n")
+
 
 if __name__ == "__main__":
     unittest.main()
