@@ -1,5 +1,5 @@
-"""What a step costs under `reveza jobs run`, beside GNU parallel, xargs and a shell loop in the same
-run, and what a list of 100,000 steps takes. bench/jobs.sh starts it."""
+"""What a step costs under `reveza jobs run`, beside GNU parallel, HyperQueue, xargs and a shell loop
+in the same run, and what a list of 100,000 steps takes. bench/jobs.sh starts it."""
 
 import argparse
 import json
@@ -40,10 +40,19 @@ def spawn_alone(folder, environment):
     return time.monotonic() - begin
 
 
+def hyperqueue(python, workers):
+    """Seconds for STEPS with a server and a worker that run already; see jobs_hyperqueue.py."""
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "jobs_hyperqueue.py")
+    ran = subprocess.run([python, program, str(STEPS), str(workers)], check=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return float(ran.stdout.splitlines()[-1])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--reveza", required=True)
     parser.add_argument("--out", required=True)
+    parser.add_argument("--hyperqueue", help="a Python with the package hyperqueue")
     options = parser.parse_args()
     folder = tempfile.mkdtemp()
     environment = {**os.environ, "REVEZA_STATE": os.path.join(folder, "state"),
@@ -62,13 +71,20 @@ def main():
         for workers in (1, 2):
             runs.append((f"GNU parallel -j {workers} --joblog",
                          ["sh", "-c", f"seq {STEPS} | parallel -j {workers} --joblog log true"]))
+    if options.hyperqueue:
+        for workers in (1, 2):
+            runs.append((f"HyperQueue, {workers} cores", workers))
     rows = {}
     for round_number in range(3):
         for what, command in runs:
-            if "parallel" in what and round_number > 0:
+            if ("parallel" in what or "HyperQueue" in what) and round_number > 0:
                 continue
-            seconds = (spawn_alone(folder, environment) if command is None
-                       else timed(command, environment, folder)[0])
+            if command is None:
+                seconds = spawn_alone(folder, environment)
+            elif isinstance(command, int):
+                seconds = hyperqueue(options.hyperqueue, command)
+            else:
+                seconds = timed(command, environment, folder)[0]
             rows.setdefault(what, []).append(seconds)
     print(f"{STEPS} steps of `true`, outputs captured; median of three rounds in turns")
     base = statistics.median(rows[runs[0][0]]) / STEPS * 1e6

@@ -52,6 +52,11 @@ def run_top(program: str, seconds: int, folder: str, *options: str) -> tuple[flo
     return share, {} if "--csv" in options else json.loads(output.splitlines()[-1])
 
 
+def files_of(snapshot: dict) -> str:
+    return (f"{snapshot['process_files_read']} files read, "
+            f"{snapshot['process_files_opened']} of them opened")
+
+
 def read_alone(files: list[str], pids: list[str]) -> float:
     """CPU seconds of opening and reading these files of these processes once."""
     begin = time.process_time()
@@ -83,7 +88,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             share, snapshot = run_top(program, seconds, folder)
             print(f"they are nobody's: {share:.2%} of a core "
-                  f"({snapshot['process_files_read']} files a look); "
+                  f"({files_of(snapshot)} the last look); "
                   f"reading stat alone: {stat:.2%}")
             jobs = pathlib.Path(folder, "reveza", "jobs")
             jobs.mkdir(parents=True)
@@ -91,10 +96,10 @@ def main() -> int:
             share, snapshot = run_top(program, seconds, folder)
             known = sum(step["use"]["proportional"] is not None
                         for step in snapshot["jobs"][0]["running"])
-            alone = stat + dear / 10
+            alone = stat + dear / 60  # they stand still
             print(f"they are the steps of a job: {share:.2%} of a core ({known} with PSS, "
-                  f"{snapshot['process_files_read']} files the last look); "
-                  f"reading the same files alone: {alone:.2%}")
+                  f"{files_of(snapshot)} the last look); "
+                  f"reading the same files as often alone: {alone:.2%}")
             as_rows, _ = run_top(program, seconds, folder, "--csv")
             print(f"the same with --csv: {as_rows:.2%} of a core")
     finally:

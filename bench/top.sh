@@ -5,7 +5,7 @@
 #   bench/top.sh [--processes N] [--seconds N] [--log FOLDER]
 #
 # Twice: the processes belong to nobody it knows, then they are the running steps of a job, whose
-# memory it looks at too, every ten seconds. The last lines are the result.
+# memory it looks at too, once a minute as they stand still. The last lines are the result.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

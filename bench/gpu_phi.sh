@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# The cycles of phi on a GPU: that it gives the processor's bits, how many run-cycles a second against
+# the number of runs and the length of the graphs beside what that GPU does at best, four programs on
+# one card, and a run that is killed ten times.
+#
+#   bench/gpu_phi.sh          about four minutes; nothing is built
+#
+# REVEZA_BUILD names the build tree (default: build). The log goes to $OUT, or else to
+# bench/results/<date>-<device>-phi.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=$(realpath "${REVEZA_BUILD:-build}")
+device=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -1 | tr -cs 'A-Za-z0-9\n' '-')
+out=${OUT:-bench/results/$(date +%Y-%m-%d)-${device%-}-phi}
+mkdir -p "$out"
+work=$(mktemp -d /tmp/reveza-bench-XXXXXX)
+trap 'rm -rf "$work"' EXIT
+
+{
+  echo "command: bench/gpu_phi.sh"
+  echo "device: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader); $(nproc) cores"
+  echo "commit: $(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
+  echo
+  "$build/tests/phi_gpu_test" --gtest_brief=1
+  echo
+  "$build/bin/phi" bench --device gpu --batches 1,16,64,256,1024,4096,16384 --graphs 0,1,16,64
+  python3 bench/gpu/phi_bench.py --build "$build" --work "$work"
+} 2>&1 | tee "$out/gpu_phi.log"
