@@ -86,7 +86,8 @@ std::string SomeOf(const std::string& synchronised, const std::string& now, std:
 
 void CutPower(const fs::path& from, const fs::path& to, Survives survives, std::mt19937& random) {
   for (const auto& entry : fs::recursive_directory_iterator(from)) {
-    const auto target = to / fs::relative(entry.path(), from);
+    // By their names alone: supervisors go on, and remove what they need no longer.
+    const auto target = to / entry.path().lexically_relative(from);
     if (entry.is_directory()) fs::create_directories(target);
     // Memory that processes share is nowhere on a disk.
     if (!entry.is_regular_file() || entry.path().native().ends_with("-shm")) continue;
