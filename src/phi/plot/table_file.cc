@@ -10,6 +10,7 @@
 
 #include "base/file_bytes.h"
 #include "phi/series/series_table.h"
+#include "platform/list_folder.h"
 
 namespace reveza::phi {
 namespace {
@@ -59,15 +60,12 @@ Result<PlotTable> FromSeries(const std::string& path) {
 }
 
 Result<PlotTable> FromParts(const std::filesystem::path& folder) {
-  std::vector<std::string> parts;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    if (entry.path().extension() == ".parquet") parts.push_back(entry.path().string());
-  }
-  std::ranges::sort(parts);
+  const auto parts = platform::ListFolder(folder);
+  if (!parts) return std::unexpected(parts.error());
   PlotTable whole;
-  for (const std::string& part : parts) {
-    auto table = FromSeries(part);
+  for (const std::filesystem::path& part : *parts) {
+    if (part.extension() != ".parquet") continue;
+    auto table = FromSeries(part.string());
     if (!table) return table;
     if (whole.names.empty()) {
       whole = std::move(*table);
@@ -75,7 +73,7 @@ Result<PlotTable> FromParts(const std::filesystem::path& folder) {
     }
     if (table->names != whole.names) {
       return Fail(Error::Code::kInvalidArgument,
-                  fmt::format("{} has other columns than the parts before it", part));
+                  fmt::format("{} has other columns than the parts before it", part.string()));
     }
     for (std::size_t i = 0; i < whole.columns.size(); ++i) {
       whole.columns[i].insert(whole.columns[i].end(), table->columns[i].begin(),

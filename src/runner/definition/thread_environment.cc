@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "platform/list_folder.h"
 #include "runner/text_file.h"
 
 namespace reveza::runner {
@@ -210,15 +211,15 @@ Topology ReadTopology(const std::filesystem::path& root) {
     }
     if (!cores->empty()) topology.push_back({.number = number, .cores = *std::move(cores)});
   };
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(system / "node", ignored)) {
-    const std::string name = entry.path().filename();
+  const auto nodes = platform::ListFolder(system / "node");
+  for (const auto& path : nodes.value_or(std::vector<std::filesystem::path>{})) {
+    const std::string name = path.filename();
     unsigned number = 0;
     const char* end = name.data() + name.size();
     if (!name.starts_with("node")) continue;
     const auto parsed = std::from_chars(name.data() + 4, end, number);
     if (parsed.ec != std::errc() || parsed.ptr != end) continue;
-    add(number, FirstLine(entry.path() / "cpulist"));
+    add(number, FirstLine(path / "cpulist"));
   }
   if (topology.empty()) add(0, FirstLine(system / "cpu/online"));
   std::ranges::sort(topology, {}, &NumaNode::number);
@@ -227,14 +228,14 @@ Topology ReadTopology(const std::filesystem::path& root) {
 
 std::optional<TorchVersion> FindTorch(const std::filesystem::path& interpreter) {
   if (!interpreter.filename().string().starts_with("python")) return std::nullopt;
-  std::error_code ignored;
-  const auto library = interpreter.parent_path().parent_path() / "lib";
-  for (const auto& python : std::filesystem::directory_iterator(library, ignored)) {
-    if (!python.path().filename().string().starts_with("python")) continue;
+  const auto list = [](const std::filesystem::path& folder) {
+    return platform::ListFolder(folder).value_or(std::vector<std::filesystem::path>{});
+  };
+  for (const auto& python : list(interpreter.parent_path().parent_path() / "lib")) {
+    if (!python.filename().string().starts_with("python")) continue;
     for (const char* packages : {"site-packages", "dist-packages"}) {
-      std::filesystem::directory_iterator all(python.path() / packages, ignored);
-      for (const auto& package : all) {
-        const std::string name = package.path().filename();
+      for (const auto& package : list(python / packages)) {
+        const std::string name = package.filename();
         if (!name.starts_with("torch-") || !name.ends_with(".dist-info")) continue;
         TorchVersion version;
         const char* end = name.data() + name.size();

@@ -158,7 +158,7 @@ Result<Engine::Summary> Engine::Run() {
                             trouble_->message));
   }
   // Without them the next run looks at more outputs, and reads a longer log: no harm is done.
-  Status tidied = SetBarrier(parts_.journal, Outputs());
+  Status tidied = MakeOutputsLast();
   if (tidied) tidied = parts_.journal.Checkpoint();
   if (!tidied)
     observer_.OnNote(fmt::format("the journal is not tidied: {}", tidied.error().message));
@@ -302,7 +302,7 @@ void Engine::OnGone(std::size_t slot) {
   const auto remains = pool_.Bury(slot);
   if (!active) return;
   std::error_code error;
-  if (!std::filesystem::exists(remains.record, error)) {
+  if (!std::filesystem::exists(remains.record, error) && !error) {
     observer_.OnNote(fmt::format(
         "the supervisor of step {} {} before it had said anything; the step was not begun, and "
         "has another turn",
@@ -321,7 +321,8 @@ void Engine::WatchLive() {
   std::vector<LiveAttempt> left;
   for (auto& live : std::exchange(live_, {})) {
     Imported imported;
-    if (IsHeld(live.record.string())) {
+    // While nobody can tell, it lives.
+    if (IsHeld(live.record.string()).value_or(true)) {
       left.push_back(std::move(live));
       continue;
     }
@@ -357,8 +358,7 @@ void Engine::Commit(bool now) {
   if (dirty_since_ == Nanoseconds{0}) dirty_since_ = Now();
   if (!now && (Now() < next_commit_ || Now() - dirty_since_ < kGatherCommits)) return;
   // Outputs first: what is recorded as done is there to be read.
-  Status committed =
-      parts_.request.durable && !reimport_ ? SetBarrier(journal, Outputs()) : Status{};
+  Status committed = parts_.request.durable && !reimport_ ? MakeOutputsLast() : Status{};
   if (committed) committed = journal.Commit();
   if (committed && reimport_) {
     const auto imported = ImportRecords(parts_.folder, journal, Supervisors::kOwn);

@@ -135,6 +135,8 @@ class Engine {
   std::optional<Bytes> MemoryOf(const Active& active, platform::ProcessReader& reader) const;
   void HoldToLimit(std::size_t slot);
   void Commit(bool now);
+  // An error is one of the journal.
+  Status MakeOutputsLast();
   void BeInTrouble(const Error& error);
   std::string TuningText() const;
   void KeepWhatWasLearned();
@@ -178,6 +180,7 @@ class Engine {
   Metrics metrics_;
   Summary summary_;
   std::optional<Error> trouble_;  // the journal or a record cannot be written
+  bool outputs_last_ = true;      // none was refused by its disk
   bool reimport_ = false;         // the journal lacks what the records have
   std::string waiting_reason_;
   std::string said_not_started_;  // why the last step could not be started

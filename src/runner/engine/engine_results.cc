@@ -45,7 +45,8 @@ void Engine::OnResult(std::size_t slot, AttemptResult result) {
   AttemptExtra extra;
   extra.boot = ReadBootId();
   extra.peak = PeakOf(active, result);
-  extra.output_hash = HashOfOutputs(Outputs() / entries_[active.step].files, result);
+  // Where it cannot be had now, the step runs again after a power cut.
+  extra.output_hash = HashOfOutputs(Outputs() / entries_[active.step].files, result).value_or(0);
   const auto noted = parts_.journal.Note(result, extra);
   if (!noted) BeInTrouble(noted.error());
   ++ended_here_;
@@ -212,6 +213,21 @@ void Engine::CheckHalt() {
   } else {
     mode_ = Mode::kDraining;
   }
+}
+
+Status Engine::MakeOutputsLast() {
+  if (!outputs_last_) return {};
+  const auto set = SetBarrier(parts_.journal, Outputs());
+  if (!set) return std::unexpected(set.error());
+  if (!set->refused) return {};
+  // What its disk has lost it says once. Without the barrier those outputs are compared with what
+  // they were when a power cut has been.
+  outputs_last_ = false;
+  observer_.OnNote(
+      fmt::format("{}; what was done since is looked at after a power cut, and runs again if its "
+                  "output is gone",
+                  set->refused->message));
+  return {};
 }
 
 }  // namespace reveza::runner

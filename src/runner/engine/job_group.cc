@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/unique_fd.h"
+#include "platform/list_folder.h"
 #include "platform/text_file.h"
 
 namespace reveza::runner {
@@ -96,9 +97,8 @@ fs::path JobGroup::ForStep(const AttemptName& name) const {
 
 bool RemoveJobGroup(const fs::path& folder) {
   if (!folder.filename().string().starts_with(kOurs)) return false;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().filename().string().starts_with(kStep)) rmdir(entry.path().c_str());
+  for (const fs::path& path : platform::ListFolder(folder).value_or(std::vector<fs::path>{})) {
+    if (path.filename().string().starts_with(kStep)) rmdir(path.c_str());
   }
   return rmdir(folder.c_str()) == 0 || errno == ENOENT;
 }
@@ -108,8 +108,8 @@ bool RemoveLeaf(const fs::path& leaf) {
   if (rmdir(leaf.c_str()) != 0) return errno == ENOENT;
   const fs::path ground = leaf.parent_path();
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(ground, error)) {
-    if (entry.is_directory(error)) return true;
+  for (const fs::path& path : platform::ListFolder(ground).value_or(std::vector<fs::path>{})) {
+    if (fs::is_directory(path, error)) return true;
   }
   // Where that fails the kernel has a use for it.
   static_cast<void>(WriteTo(ground / "cgroup.subtree_control", "-memory"));

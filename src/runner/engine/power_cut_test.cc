@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "platform/testing_descriptors.h"
 #include "platform/testing_directory.h"
 #include "runner/engine/engine.h"
 #include "runner/engine/open_job.h"
@@ -218,6 +219,47 @@ TEST_F(PowerCutTest, DurableLosesNothingThatWasCommitted) {
       EXPECT_TRUE(done.contains(heard[i].label.substr(2))) << heard[i].label;
     }
   }
+}
+
+// A disk says once that it has lost what was written; the next time it says that all is well.
+TEST_F(PowerCutTest, AnOutputThatItsDiskRefusedIsLookedAtAfterwards) {
+  std::mt19937 random(8);
+  const fs::path cut = folder_ / "cut";
+  reveza::testing::RefuseToSynchronise("/000/7.out");
+  EXPECT_EQ(Run(folder_ / "state", true).end, Engine::End::kDone);
+  EXPECT_EQ(std::ranges::count_if(listener_.notes,
+                                  [](const std::string& note) {
+                                    return note.find("Input/output error") != std::string::npos;
+                                  }),
+            1);
+  CutPower(folder_ / "state", cut, Survives::kNothing, random);
+  const auto done = Boot(cut);
+  EXPECT_LT(done.size(), static_cast<std::size_t>(kSteps));
+  EXPECT_EQ(Run(cut, true).counts.done, static_cast<std::uint64_t>(kSteps));
+  EXPECT_EQ(Boot(cut).size(), static_cast<std::size_t>(kSteps));
+}
+
+TEST_F(PowerCutTest, WhatNobodyCanLookAtNowIsNotRunAgain) {
+  EXPECT_EQ(Run(folder_ / "state", false).end, Engine::End::kDone);
+  const auto folder = JobFolder::Make(folder_ / "state", "test");
+  auto journal = Journal::Open(folder->journal());
+  ASSERT_TRUE(journal);
+  ASSERT_TRUE(journal->Set(kBarrier, "0"));
+  BootId other{};
+  other[0] = 1;
+  {
+    const platform::NoDescriptors none;
+    const auto verified = VerifyOutputs(*journal, folder->outputs(), other);
+    ASSERT_FALSE(verified);
+    EXPECT_EQ(verified.error().code, Error::Code::kExhausted) << verified.error().message;
+    const auto imported = ImportRecords(*folder, *journal, Supervisors::kOrphans);
+    ASSERT_FALSE(imported);
+    EXPECT_EQ(imported.error().code, Error::Code::kExhausted) << imported.error().message;
+  }
+  const auto verified = VerifyOutputs(*journal, folder->outputs(), other);
+  ASSERT_TRUE(verified) << verified.error().message;
+  EXPECT_EQ(verified->looked_at, static_cast<std::uint64_t>(kSteps));
+  EXPECT_EQ(verified->lost, 0u);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -29,6 +30,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 struct Machine {
   std::map<std::string, std::string> disk;  // what was synchronised
   std::function<void(const std::string&)> listener;
+  std::string refused;  // an ending; empty: none
   std::uint32_t file_system = 0;
 };
 
@@ -65,6 +67,11 @@ int Synchronise(int descriptor) {
   const auto path = fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor), error);
   if (error || !fs::is_regular_file(path, error)) return 0;
   auto& machine = TheMachine();
+  if (!machine.refused.empty() && path.native().ends_with(machine.refused)) {
+    machine.refused.clear();
+    errno = EIO;
+    return -1;
+  }
   machine.disk[path] = Bytes(path);
   if (machine.listener) machine.listener(path);
   return 0;
@@ -106,6 +113,8 @@ void CutPower(const fs::path& from, const fs::path& to, Survives survives, std::
 void OnSynchronised(std::function<void(const std::string&)> listener) {
   TheMachine().listener = std::move(listener);
 }
+
+void RefuseToSynchronise(std::string ending) { TheMachine().refused = std::move(ending); }
 
 void SetClock(std::int64_t ahead) {
   if (TheClock() != nullptr) TheClock()->store(ahead);

@@ -25,6 +25,9 @@ void CutPower(const std::filesystem::path& from, const std::filesystem::path& to
 // Called when a file has been synchronised, with its path; empty: nobody is told.
 void OnSynchronised(std::function<void(const std::string& path)> listener);
 
+// The next time that a file of such an ending is synchronised, its disk refuses (EIO).
+void RefuseToSynchronise(std::string ending);
+
 // Nanoseconds that the clock of the day is ahead, here and in children that have the same main.
 void SetClock(std::int64_t ahead);
 

@@ -160,12 +160,12 @@ TEST_F(SupervisorTest, OutlivesTheRunnerUntilItsStepHasEnded) {
   AwaitFile("begun");
   const pid_t pid = worker_->pid();
   worker_.reset();
-  EXPECT_TRUE(IsHeld((folder_.path() / "record").string()));
+  EXPECT_EQ(IsHeld((folder_.path() / "record").string()), true);
   std::ofstream(folder_.path() / "go");
   int status = 0;
   ASSERT_EQ(waitpid(pid, &status, 0), pid);
   EXPECT_EQ(status, 0);
-  EXPECT_FALSE(IsHeld((folder_.path() / "record").string()));
+  EXPECT_EQ(IsHeld((folder_.path() / "record").string()), false);
   EXPECT_EQ(Text("out"), "late\n");
   EXPECT_EQ(std::get<AttemptResult>(TheRecord().entries.at(1)).outcome, Outcome::kSuccess);
 }
@@ -188,10 +188,10 @@ TEST_F(SupervisorTest, AKilledSupervisorLeavesAHeldRecordWhileItsStepLives) {
   waitpid(worker_->pid(), nullptr, 0);
   worker_.reset();
   const std::string record = folder_.path() / "record";
-  EXPECT_TRUE(IsHeld(record));
+  EXPECT_EQ(IsHeld(record), true);
   std::ofstream(folder_.path() / "go");
-  for (int i = 0; i < 6000 && IsHeld(record); ++i) std::this_thread::sleep_for(10ms);
-  EXPECT_FALSE(IsHeld(record));
+  for (int i = 0; i < 6000 && IsHeld(record) != false; ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_EQ(IsHeld(record), false);
   EXPECT_EQ(TheRecord().entries.size(), 1u);
 }
 
@@ -204,7 +204,7 @@ TEST_F(SupervisorTest, AStartOnItsWayIsWaitedFor) {
   auto orphan = Worker::Start(REVEZA_SUPERVISOR, folder->NewRecord());
   ASSERT_TRUE(orphan);
   const std::string record = orphan->record();
-  for (int i = 0; i < 6000 && !IsHeld(record); ++i) std::this_thread::sleep_for(10ms);
+  for (int i = 0; i < 6000 && IsHeld(record) != true; ++i) std::this_thread::sleep_for(10ms);
   const pid_t pid = orphan->pid();
   kill(pid, SIGSTOP);
   orphan->Send(PackStart(Shell("while [ ! -e go ]; do sleep 0.01; done")));

@@ -10,7 +10,9 @@
 #include <thread>
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "platform/list_folder.h"
 #include "runner/journal/salvage.h"
 #include "runner/journal/verify_outputs.h"
 #include "runner/supervisor/record.h"
@@ -25,14 +27,15 @@ struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
 
-std::vector<fs::path> RecordsOf(const JobFolder& folder) {
-  std::vector<fs::path> records;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder.records(), error)) {
-    if (entry.path().extension() == ".record") records.push_back(entry.path());
+// By their names, which begin with the time.
+Result<std::vector<fs::path>> RecordsOf(const JobFolder& folder) {
+  auto records = platform::ListFolder(folder.records());
+  if (!records) {
+    // One that is there and cannot be read may hold what was done.
+    if (records.error().code == Error::Code::kNotFound) return std::vector<fs::path>{};
+    return records;
   }
-  // By their names, which begin with the time.
-  std::ranges::sort(records);
+  std::erase_if(*records, [](const fs::path& path) { return path.extension() != ".record"; });
   return records;
 }
 
@@ -69,7 +72,9 @@ Status AwaitIdleSupervisor(const fs::path& record) {
   constexpr auto kStep = std::chrono::milliseconds(2);
   constexpr int kMost = 15'000;
   for (int i = 0; i < kMost; ++i) {
-    if (!IsHeld(record.string())) return {};
+    const auto held = IsHeld(record.string());
+    if (!held) return std::unexpected(held.error());
+    if (!*held) return {};
     const auto read = ReadRecord(record.string());
     if (read && !read->entries.empty() &&
         !std::holds_alternative<AttemptResult>(read->entries.back())) {
@@ -85,7 +90,9 @@ Status AwaitIdleSupervisor(const fs::path& record) {
 
 // The steps that records name, and that the journal does not know.
 Status AdoptAll(const JobFolder& folder, Journal& journal) {
-  for (const auto& path : RecordsOf(folder)) {
+  const auto records = RecordsOf(folder);
+  if (!records) return std::unexpected(records.error());
+  for (const auto& path : *records) {
     const auto record = ReadRecord(path.string());
     if (!record) continue;
     for (const auto& entry : record->entries) {
@@ -124,14 +131,15 @@ Result<fs::path> MoveAway(const fs::path& journal) {
 
 Status ImportRecord(const fs::path& path, Journal& journal, Imported& imported) {
   // Asked before it is read: whoever lets go in between has written all by then.
-  const bool held = IsHeld(path.string());
+  const auto held = IsHeld(path.string());
+  if (!held) return std::unexpected(held.error());
   const auto record = ReadRecord(path.string());
   if (!record) {
     // The supervisor was killed before it had written the head: it has started nothing.
     std::error_code error;
     constexpr std::uintmax_t kHeadSize = 24;
     if (fs::file_size(path, error) < kHeadSize && !error) return {};
-    if (held || record.error().code != Error::Code::kIncompatible) {
+    if (*held || record.error().code != Error::Code::kIncompatible) {
       return std::unexpected(record.error());
     }
     // A power cut may leave a file of zeros. What it said nobody knows; it is kept beside the
@@ -161,14 +169,16 @@ Status ImportRecord(const fs::path& path, Journal& journal, Imported& imported) 
     if (!status) return status;
   }
   if (!open) return {};
-  if (!held) return NoteUnknown(journal, *open, record->boot, imported);
+  if (!*held) return NoteUnknown(journal, *open, record->boot, imported);
   imported.live.push_back({open->name, open->at, path});
   return {};
 }
 
 Result<Imported> ImportRecords(const JobFolder& folder, Journal& journal, Supervisors supervisors) {
   Imported imported;
-  for (const auto& record : RecordsOf(folder)) {
+  const auto records = RecordsOf(folder);
+  if (!records) return std::unexpected(records.error());
+  for (const auto& record : *records) {
     if (supervisors == Supervisors::kOrphans) {
       if (auto settled = AwaitIdleSupervisor(record); !settled) {
         return std::unexpected(settled.error());

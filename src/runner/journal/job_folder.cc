@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "base/nearest.h"
+#include "platform/list_folder.h"
 #include "platform/unix_socket.h"
 
 namespace reveza::runner {
@@ -86,10 +87,10 @@ Result<JobFolder> JobFolder::Find(const fs::path& state, const std::string& id) 
 std::vector<std::string> JobFolder::All(const fs::path& state) {
   std::vector<std::string> names;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(state / "jobs", error)) {
-    if (fs::exists(entry.path() / "journal.db", error)) names.push_back(entry.path().filename());
+  for (const fs::path& path :
+       platform::ListFolder(state / "jobs").value_or(std::vector<fs::path>{})) {
+    if (fs::exists(path / "journal.db", error)) names.push_back(path.filename());
   }
-  std::ranges::sort(names);
   return names;
 }
 

@@ -7,9 +7,11 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <set>
 
+#include "base/system_error.h"
 #include "base/unique_fd.h"
 
 namespace reveza::runner {
@@ -25,31 +27,52 @@ Result<std::int64_t> Barrier(Journal& journal) {
   return sequence;
 }
 
-bool HasSize(const fs::path& file, std::uint64_t size) {
+// An error of whoever looks, not of the file: what is done is not run again for that.
+bool IsOfTheReader(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == EACCES || error == EPERM;
+}
+
+std::unexpected<Error> CannotLook(const fs::path& file, int error) {
+  return std::unexpected(SystemError("cannot look at the output " + file.string(), error));
+}
+
+Result<bool> HasSize(const fs::path& file, std::uint64_t size) {
   struct stat info{};
-  // An empty output is removed by the supervisor.
-  if (stat(file.c_str(), &info) != 0) return size == 0;
+  if (stat(file.c_str(), &info) != 0) {
+    if (IsOfTheReader(errno)) return CannotLook(file, errno);
+    // An empty output is removed by the supervisor.
+    return size == 0;
+  }
   return static_cast<std::uint64_t>(info.st_size) == size;
 }
 
 // What a runner has not looked at when it ended (it comes from a record) has no hash: nobody knows
 // whether it is as it was.
-bool AreAsTheyWere(const std::string& files, const AttemptEntry& attempt) {
-  return HasSize(files + ".out", attempt.result.output_bytes) &&
-         HasSize(files + ".err", attempt.result.error_bytes) &&
-         HashOfOutputs(files, attempt.result) == attempt.extra.output_hash;
+Result<bool> AreAsTheyWere(const std::string& files, const AttemptEntry& attempt) {
+  const auto output = HasSize(files + ".out", attempt.result.output_bytes);
+  if (!output || !*output) return output;
+  const auto error = HasSize(files + ".err", attempt.result.error_bytes);
+  if (!error || !*error) return error;
+  const auto hash = HashOfOutputs(files, attempt.result);
+  if (!hash) return std::unexpected(hash.error());
+  return *hash == attempt.extra.output_hash;
 }
 
-void Synchronize(const fs::path& path) {
+// What is not there needs no disk; who took it away knows.
+Status Synchronize(const fs::path& path) {
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file) fsync(file.get());
+  if (!file && errno == ENOENT) return {};
+  // Some file systems have nothing to do for a folder, and say so.
+  if (file && (fsync(file.get()) == 0 || errno == EINVAL || errno == ENOTSUP)) return {};
+  return std::unexpected(SystemError("cannot make " + path.string() + " last", errno));
 }
 
 // 0 for an empty file or none.
-std::uint64_t HashOf(const fs::path& file, std::uint64_t size) {
+Result<std::uint64_t> HashOf(const fs::path& file, std::uint64_t size) {
   constexpr std::uint64_t kMost = 1u << 20;
   if (size == 0) return 0;
   const UniqueFd descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!descriptor && IsOfTheReader(errno)) return CannotLook(file, errno);
   if (!descriptor) return 0;
   std::string bytes(std::min(size, kMost), '\0');
   const ssize_t got =
@@ -59,9 +82,12 @@ std::uint64_t HashOf(const fs::path& file, std::uint64_t size) {
 
 }  // namespace
 
-std::uint64_t HashOfOutputs(const fs::path& files, const AttemptResult& result) {
-  const std::uint64_t hashes[] = {HashOf(files.string() + ".out", result.output_bytes),
-                                  HashOf(files.string() + ".err", result.error_bytes)};
+Result<std::uint64_t> HashOfOutputs(const fs::path& files, const AttemptResult& result) {
+  const auto output = HashOf(files.string() + ".out", result.output_bytes);
+  if (!output) return output;
+  const auto error = HashOf(files.string() + ".err", result.error_bytes);
+  if (!error) return error;
+  const std::uint64_t hashes[] = {*output, *error};
   if (hashes[0] == 0 && hashes[1] == 0) return 0;
   return XXH3_64bits(hashes, sizeof(hashes));
 }
@@ -82,7 +108,9 @@ Result<Verified> VerifyOutputs(Journal& journal, const fs::path& outputs, const 
     if (!*step || (*step)->state != StepState::kDone) continue;
     ++verified.looked_at;
     const std::string files = (outputs / (*step)->files).string();
-    if (AreAsTheyWere(files, attempt)) continue;
+    const auto same = AreAsTheyWere(files, attempt);
+    if (!same) return std::unexpected(same.error());
+    if (*same) continue;
     ++verified.lost;
     if (auto forgotten = journal.Forget(attempt.result.name.identity); !forgotten) {
       return std::unexpected(forgotten.error());
@@ -96,25 +124,32 @@ Result<Verified> VerifyOutputs(Journal& journal, const fs::path& outputs, const 
   return verified;
 }
 
-Status SetBarrier(Journal& journal, const fs::path& outputs) {
+Result<Lasting> SetBarrier(Journal& journal, const fs::path& outputs) {
   const auto barrier = Barrier(journal);
   if (!barrier) return std::unexpected(barrier.error());
   const auto attempts = journal.AttemptsAfter(*barrier);
   if (!attempts) return std::unexpected(attempts.error());
-  if (attempts->empty()) return {};
+  if (attempts->empty()) return Lasting{};
   std::set<fs::path> folders = {outputs};
   for (const auto& attempt : *attempts) {
     const auto step = journal.Find(attempt.result.name.identity);
     if (!step) return std::unexpected(step.error());
     if (!*step) continue;
     const fs::path files = outputs / (*step)->files;
-    if (attempt.result.output_bytes > 0) Synchronize(files.string() + ".out");
-    if (attempt.result.error_bytes > 0) Synchronize(files.string() + ".err");
+    Status done;
+    if (attempt.result.output_bytes > 0) done = Synchronize(files.string() + ".out");
+    if (done && attempt.result.error_bytes > 0) done = Synchronize(files.string() + ".err");
+    if (!done) return Lasting{done.error()};
     folders.insert(files.parent_path());
   }
-  for (const auto& folder : folders) Synchronize(folder);
-  if (auto set = journal.Set(kBarrier, std::to_string(attempts->back().sequence)); !set) return set;
-  return journal.Commit();
+  for (const auto& folder : folders) {
+    if (auto done = Synchronize(folder); !done) return Lasting{done.error()};
+  }
+  if (auto set = journal.Set(kBarrier, std::to_string(attempts->back().sequence)); !set) {
+    return std::unexpected(set.error());
+  }
+  if (auto committed = journal.Commit(); !committed) return std::unexpected(committed.error());
+  return Lasting{};
 }
 
 }  // namespace reveza::runner

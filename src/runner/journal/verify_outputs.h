@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -21,16 +22,25 @@ struct Verified {
   std::uint64_t lost = 0;  // their steps wait again
 };
 
-// Looks at what was noted after the barrier in an earlier boot, and sets the barrier.
+// Looks at what was noted after the barrier in an earlier boot, and sets the barrier. An error also
+// where an output cannot be looked at for a reason that somebody can mend (kPermission,
+// kExhausted): its step does not run again for that.
 Result<Verified> VerifyOutputs(Journal& journal, const std::filesystem::path& outputs,
                                const BootId& now);
 
+// Whether outputs are where a power cut leaves them; else why not, and the barrier is where it was.
+struct Lasting {
+  std::optional<Error> refused = {};
+};
+
 // Makes all outputs that were noted after the barrier last, and sets it: what is before it needs
-// no look after a power cut.
-Status SetBarrier(Journal& journal, const std::filesystem::path& outputs);
+// no look after a power cut. An error is one of the journal. Once refused it is not to be asked
+// again: a second call says nothing of what the first has lost.
+Result<Lasting> SetBarrier(Journal& journal, const std::filesystem::path& outputs);
 
 // Of the last megabyte of each of the two outputs of an attempt, `files` with ".out" and ".err"
-// behind it; 0 where both are empty.
-std::uint64_t HashOfOutputs(const std::filesystem::path& files, const AttemptResult& result);
+// behind it; 0 where both are empty or gone. An error as VerifyOutputs has it.
+Result<std::uint64_t> HashOfOutputs(const std::filesystem::path& files,
+                                    const AttemptResult& result);
 
 }  // namespace reveza::runner

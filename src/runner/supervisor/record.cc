@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/system_error.h"
+#include "base/unique_fd.h"
 #include "runner/supervisor/attempt_packing.h"
 
 namespace reveza::runner {
@@ -62,13 +64,6 @@ bool TakeEntry(std::string_view body, std::vector<RecordEntry>& entries) {
   if (!unpacker.whole()) return false;
   entries.push_back(std::move(entry));
   return true;
-}
-
-Error SystemError(const std::string& what, int error) {
-  const auto code = error == ENOSPC || error == EDQUOT  ? Error::Code::kExhausted
-                    : error == EACCES || error == EROFS ? Error::Code::kPermission
-                                                        : Error::Code::kInternal;
-  return Error{code, what + ": " + std::strerror(error)};
 }
 
 bool WriteAll(int file, std::string_view bytes) {
@@ -221,9 +216,12 @@ Result<Record> ReadRecord(const std::string& path) {
   return record;
 }
 
-bool IsHeld(const std::string& path) {
+Result<bool> IsHeld(const std::string& path) {
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  return file && flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (!file && errno == ENOENT) return false;
+  if (file && flock(file.get(), LOCK_SH | LOCK_NB) == 0) return false;
+  if (file && errno == EWOULDBLOCK) return true;
+  return std::unexpected(SystemError("cannot see who holds " + path, errno));
 }
 
 }  // namespace reveza::runner

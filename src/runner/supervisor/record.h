@@ -67,7 +67,8 @@ struct Record {
 Result<Record> ReadRecord(const std::string& path);
 Result<Record> ParseRecord(std::string_view bytes);
 
-// Whether a supervisor, or a step that it has started, still lives.
-bool IsHeld(const std::string& path);
+// Whether a supervisor, or a step that it has started, still lives. An error where that cannot be
+// seen now: then nobody may take them for ended.
+Result<bool> IsHeld(const std::string& path);
 
 }  // namespace reveza::runner

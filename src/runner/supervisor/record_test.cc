@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "platform/testing_descriptors.h"
 #include "platform/testing_directory.h"
 
 namespace reveza::runner {
@@ -126,12 +127,26 @@ TEST_F(RecordTest, IsHeldWhileAChildOfTheWriterLives) {
       _exit(read(ends[0], &byte, 1) == 0 ? 0 : 1);
     }
   }
-  EXPECT_TRUE(IsHeld(path_));
+  EXPECT_EQ(IsHeld(path_), true);
   close(ends[1]);
   int status = 0;
   waitpid(child, &status, 0);
   close(ends[0]);
-  EXPECT_FALSE(IsHeld(path_));
+  EXPECT_EQ(IsHeld(path_), false);
+}
+
+TEST_F(RecordTest, IsNotTakenForFreeWhereNobodyCanLook) {
+  auto writer = RecordWriter::Create(path_);
+  ASSERT_TRUE(writer);
+  {
+    const platform::NoDescriptors none;
+    const auto held = IsHeld(path_);
+    ASSERT_FALSE(held);
+    EXPECT_EQ(held.error().code, Error::Code::kExhausted);
+    EXPECT_NE(held.error().message.find(path_), std::string::npos) << held.error().message;
+  }
+  EXPECT_EQ(IsHeld(path_), true);
+  EXPECT_EQ(IsHeld(path_ + "-that-is-not-there"), false);
 }
 
 TEST(BootIdTest, IsTheSameEachTimeAndReadsHexadecimal) {
