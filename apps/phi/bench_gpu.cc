@@ -33,6 +33,13 @@ double LeastSeconds(const EngineSettings& settings, const GpuLimits& limits) {
          NormalsOf(settings.constants.dimension) / limits.normals + 2 * state / limits.copied;
 }
 
+// How many run-cycles a second there are at most: what the arithmetic of all runs takes, or, where
+// that is less, what starting the kernels of a cycle one after the other takes.
+double Limit(const GpuLimits& limits, double best, int runs, int graph) {
+  const double starts = graph > 0 ? limits.graph_nodes : limits.launches;
+  return std::min(best, starts / kGpuKernelsOfACycle * runs);
+}
+
 struct Figure {
   int runs;
   int graph;
@@ -70,20 +77,21 @@ void Show(const GpuBench& bench, const GpuLimits& limits, double best,
           const std::vector<Figure>& figures) {
   fmt::print(
       "limits: {:.1f} T multiply-adds/s, {:.0f} G normals/s, {:.0f} GB/s of its memory, "
-      "{:.1f} us a launch\n",
-      limits.multiply_adds / 1e12, limits.normals / 1e9, limits.copied / 1e9,
-      1e6 / limits.launches);
+      "{:.1f} us a launch, {:.1f} us in a graph\n",
+      limits.multiply_adds / 1e12, limits.normals / 1e9, limits.copied / 1e9, 1e6 / limits.launches,
+      1e6 / limits.graph_nodes);
   fmt::print(
       "a run's cycle: {:.2f} M multiply-adds, {:.1f} k normals: at best {:.2f} M "
-      "run-cycles/s; medians of {} rounds\n",
+      "run-cycles/s;\na cycle of all runs: {} kernels, one after the other; medians of {} rounds\n",
       MultiplyAddsOf(bench.dimension) / 1e6, NormalsOf(bench.dimension) / 1e3, best / 1e6,
-      bench.rounds);
-  fmt::print("{:>6} {:>6} {:>14} {:>10} {:>9}\n", "runs", "graph", "run-cycles/s", "us/cycle",
-             "of limit");
+      kGpuKernelsOfACycle, bench.rounds);
+  fmt::print("{:>6} {:>6} {:>14} {:>10} {:>9}  {}\n", "runs", "graph", "run-cycles/s", "us/cycle",
+             "of limit", "which is");
   for (const Figure& figure : figures) {
     const double rate = figure.Median();
-    fmt::print("{:>6} {:>6} {:>14.0f} {:>10.1f} {:>9.3f}\n", figure.runs, figure.graph, rate,
-               1e6 * figure.runs / rate, rate / best);
+    const double limit = Limit(limits, best, figure.runs, figure.graph);
+    fmt::print("{:>6} {:>6} {:>14.0f} {:>10.1f} {:>9.3f}  {}\n", figure.runs, figure.graph, rate,
+               1e6 * figure.runs / rate, rate / limit, limit < best ? "launches" : "arithmetic");
   }
 }
 
@@ -92,12 +100,14 @@ void ShowJson(const GpuLimits& limits, double best, const std::vector<Figure>& f
                                 {"normals_per_second", limits.normals},
                                 {"bytes_per_second", limits.copied},
                                 {"launches_per_second", limits.launches},
+                                {"graph_nodes_per_second", limits.graph_nodes},
                                 {"run_cycles_per_second_at_best", best}};
   auto& list = all["figures"] = nlohmann::ordered_json::array();
   for (const Figure& figure : figures) {
     list.push_back({{"runs", figure.runs},
                     {"graph", figure.graph},
-                    {"run_cycles_per_second", figure.Median()}});
+                    {"run_cycles_per_second", figure.Median()},
+                    {"limit", Limit(limits, best, figure.runs, figure.graph)}});
   }
   fmt::print("{}\n", all.dump(2));
 }

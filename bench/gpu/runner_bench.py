@@ -16,7 +16,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = [sys.executable, os.path.join(HERE, "small_kernels.py")]
 SECONDS = 4.0
 READY = 7.0  # until all have started
-CYCLES_OF_A_STEP = 60_000
+CYCLES_OF_A_STEP = 20_000
+STEPS = 240
 
 
 class Machine:
@@ -110,11 +111,14 @@ def compare(machine):
 
 def tune(machine, how):
     print(f"\n$ reveza jobs run --name {how} --max-workers 6 -- small_kernels.py --cycles {{cycles}} "
-          f"::: cycles {CYCLES_OF_A_STEP} (40 times)", flush=True)
+          f"::: cycles {CYCLES_OF_A_STEP} ({STEPS} times)", flush=True)
     command = [machine.reveza, "jobs", "run", "--name", how, "--max-workers", "6", "--", *PROGRAM,
-               "--cycles", "{cycles}", ":::", "cycles", *[str(CYCLES_OF_A_STEP)] * 40]
+               "--cycles", "{cycles}", ":::", "cycles", *[str(CYCLES_OF_A_STEP)] * STEPS]
     subprocess.run(command, env=machine.environment, check=False, stderr=sys.stdout.fileno(),
-                   timeout=240)
+                   timeout=300)
+    print(f"\n$ reveza jobs tune {how}", flush=True)
+    subprocess.run([machine.reveza, "jobs", "tune", how], env=machine.environment, check=False,
+                   stderr=sys.stdout.fileno(), timeout=60)
 
 
 def main():

@@ -27,12 +27,16 @@ Bytes GpuHostBytes(const EngineSettings& settings, const GpuOptions& options);
 Result<std::unique_ptr<CycleEngine>> MakeGpuEngine(const EngineSettings& settings,
                                                    const GpuOptions& options);
 
+// One after the other, each of which waits for what the one before has written.
+inline constexpr int kGpuKernelsOfACycle = 7;
+
 // What the GPU does at best of what a cycle consists of, measured now.
 struct GpuLimits {
   double multiply_adds = 0;  // a second, of floats, in registers
   double normals = 0;        // a second
   double copied = 0;         // bytes a second, read and written in its own memory
   double launches = 0;       // a second, of empty kernels one after the other
+  double graph_nodes = 0;    // the same, all in one graph
 };
 Result<GpuLimits> MeasureGpuLimits(const GpuOptions& options);
 

@@ -47,19 +47,25 @@ Result<GpuLimits> MeasureGpuLimits(const GpuOptions& options) {
   const auto normals = Least(launcher, [&] { return launcher.Limit(true, blocks, out, kRounds); });
   const auto copies =
       Least(launcher, [&] { return launcher.CopyDevice(out, from->as<float>(), kCopied); });
-  const auto launches = Least(launcher, [&] {
+  const auto launch_all = [&] {
     for (int i = 0; i < kLaunches; ++i) {
       if (auto done = launcher.Count(count->as<std::uint64_t>(), 1); !done) return done;
     }
     return Status{};
-  });
-  for (const auto* measured : {&products, &normals, &copies, &launches}) {
+  };
+  const auto launches = Least(launcher, launch_all);
+  if (auto captured = launcher.Capture(launch_all); !captured) {
+    return std::unexpected(captured.error());
+  }
+  const auto graph = Least(launcher, [&] { return launcher.Replay(); });
+  for (const auto* measured : {&products, &normals, &copies, &launches, &graph}) {
     if (!*measured) return std::unexpected(measured->error());
   }
   return GpuLimits{.multiply_adds = threads * kRounds * 16 / *products,
                    .normals = threads * kRounds * 4 / *normals,
                    .copied = 2.0 * kCopied / *copies,
-                   .launches = kLaunches / *launches};
+                   .launches = kLaunches / *launches,
+                   .graph_nodes = kLaunches / *graph};
 }
 
 }  // namespace reveza::phi
