@@ -5,12 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <new>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -18,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/nearest.h"
+#include "command_line/command_line.h"
 #include "commands.h"
 #include "exit_status.h"
 #include "platform/standard_output.h"
@@ -200,18 +197,6 @@ void AddAll(CLI::App& app, Typed& typed) {
   app.require_subcommand(0, 1);
 }
 
-// "did you mean ...?", from the options and commands there are.
-std::string Proposal(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> owned;
-  for (const auto* option : app.get_options()) {
-    for (const auto& name : option->get_lnames()) owned.push_back("--" + name);
-  }
-  for (const auto* command : app.get_subcommands({})) owned.push_back(command->get_name());
-  const std::vector<std::string_view> names(owned.begin(), owned.end());
-  const auto nearest = Nearest(word.substr(0, word.find('=')), names);
-  return nearest ? fmt::format("; did you mean '{}'?", *nearest) : "";
-}
-
 int SayParseError(const CLI::App& app, const CLI::ParseError& error) {
   const auto words = app.remaining(true);
   if (words.empty()) {
@@ -227,7 +212,7 @@ int SayParseError(const CLI::App& app, const CLI::ParseError& error) {
   const bool option = words.front().starts_with('-');
   return Say(kUsage,
              fmt::format("unknown {} '{}'{}; see fraudgen --help", option ? "option" : "command",
-                         words.front(), Proposal(app, words.front())));
+                         words.front(), command_line::DidYouMean(words.front(), app)));
 }
 
 // The settings of all layers; or, having said why not, the exit status.
@@ -300,25 +285,9 @@ int Dispatch(const CLI::App& app, const Typed& typed) {
   return Generate(arguments);
 }
 
-// What was printed must arrive; a command that failed has said why already.
-int Flushed(int status) {
-  const auto flushed = platform::FlushStandardOutput();
-  return flushed || status != kDone ? status : Say(flushed.error());
-}
-
-// Our own code returns its errors; libraries throw some.
-int Guarded(const std::function<int()>& command) {
-  try {
-    return Flushed(command());
-  } catch (const std::bad_alloc&) {
-    return Say(kNoRoom, "not enough memory; take fewer --threads");
-  } catch (const std::system_error& error) {
-    // So printing says that it failed.
-    if (std::ferror(stdout) != 0) return Say(platform::StandardOutputError(error.code().value()));
-    return Say(kFailed, error.what());
-  } catch (const std::exception& error) {
-    return Say(kFailed, error.what());
-  }
+int Ended(const std::function<int()>& command) {
+  const auto status = command_line::Guarded(command, "take fewer --threads");
+  return status ? *status : Say(status.error());
 }
 
 int Main(int argc, char** argv) {
@@ -334,12 +303,14 @@ int Main(int argc, char** argv) {
     if (error.get_exit_code() == 0) {
       std::ostringstream shown;
       app.exit(error, shown);
-      const auto written = platform::WriteStandardOutput(shown.str());
-      return written ? Flushed(kDone) : Say(written.error());
+      return Ended([&] {
+        const auto written = platform::WriteStandardOutput(shown.str());
+        return written ? static_cast<int>(kDone) : Say(written.error());
+      });
     }
     return SayParseError(app, error);
   }
-  return Guarded([&] { return Dispatch(app, typed); });
+  return Ended([&] { return Dispatch(app, typed); });
 }
 
 }  // namespace

@@ -4,18 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <cstdio>
-#include <exception>
 #include <functional>
-#include <new>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
-#include "base/nearest.h"
 #include "bench_command.h"
 #include "command.h"
+#include "command_line/command_line.h"
 #include "exit_status.h"
 #include "iit_command.h"
 #include "measure_command.h"
@@ -42,52 +38,20 @@ constexpr std::array<Command, 8> kCommands = {{
     {"version", "Show the version and what this machine is computed on", AddVersionCommand},
 }};
 
-// "did you mean ...?", from the commands and the options of the command that was named.
-std::string Proposal(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> owned;
-  for (const auto* option : app.get_options()) {
-    for (const auto& name : option->get_lnames()) owned.push_back("--" + name);
-  }
-  for (const auto* command : app.get_subcommands()) {
-    for (const auto* option : command->get_options()) {
-      for (const auto& name : option->get_lnames()) owned.push_back("--" + name);
-    }
-  }
-  if (app.get_subcommands().empty()) {
-    for (const Command& command : kCommands) owned.emplace_back(command.name);
-  }
-  const std::vector<std::string_view> names(owned.begin(), owned.end());
-  const auto nearest = Nearest(word.substr(0, word.find('=')), names);
-  return nearest ? fmt::format("; did you mean '{}'?", *nearest) : "";
-}
-
 int SayParseError(const CLI::App& app, const CLI::ParseError& error) {
   const auto words = app.remaining(true);
   if (words.empty()) return Say(kUsage, fmt::format("{}; see phi --help", error.what()));
   const bool option = words.front().starts_with('-');
+  std::vector<const CLI::App*> places = {&app};
+  if (!app.get_subcommands().empty()) places = {app.get_subcommands().front()};
   return Say(kUsage, fmt::format("unknown {} '{}'{}; see phi --help", option ? "option" : "command",
-                                 words.front(), Proposal(app, words.front())));
+                                 words.front(), command_line::DidYouMean(words.front(), places)));
 }
 
-// What was printed must arrive; a command that failed has said why already.
-int Flushed(int status) {
-  const auto flushed = platform::FlushStandardOutput();
-  return flushed || status != kDone ? status : Say(flushed.error());
-}
-
-// Our own code returns its errors; libraries throw some.
-int Guarded(const std::function<int()>& command) {
-  try {
-    return Flushed(command());
-  } catch (const std::bad_alloc&) {
-    return Say(kNoRoom, "not enough memory; take less at once: fewer --threads, runs or variables");
-  } catch (const std::system_error& error) {
-    // So printing says that it failed.
-    if (std::ferror(stdout) != 0) return Say(platform::StandardOutputError(error.code().value()));
-    return Say(kFailed, error.what());
-  } catch (const std::exception& error) {
-    return Say(kFailed, error.what());
-  }
+int Ended(const std::function<int()>& command) {
+  const auto status =
+      command_line::Guarded(command, "take less at once: fewer --threads, runs or variables");
+  return status ? *status : Say(status.error());
 }
 
 int Main(int argc, char** argv) {
@@ -102,11 +66,11 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return Flushed(app.exit(error));
+    if (error.get_exit_code() == 0) return Ended([&] { return app.exit(error); });
     return SayParseError(app, error);
   }
   for (std::size_t i = 0; i < kCommands.size(); ++i) {
-    if (app.got_subcommand(std::string(kCommands[i].name))) return Guarded(runs[i]);
+    if (app.got_subcommand(std::string(kCommands[i].name))) return Ended(runs[i]);
   }
   return kUsage;
 }

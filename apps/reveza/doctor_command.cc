@@ -41,10 +41,8 @@ int Explain(const std::string& id) {
   }
   std::vector<std::string_view> names;
   for (const doctor::Page& page : doctor::AllPages()) names.push_back(page.id);
-  const auto nearest = Nearest(id, names);
   return Say(kDoctorUsage, fmt::format("no finding is called '{}'{}; all: {}", id,
-                                       nearest ? fmt::format("; did you mean '{}'?", *nearest) : "",
-                                       fmt::join(names, ", ")));
+                                       DidYouMean(id, names), fmt::join(names, ", ")));
 }
 
 // `known`: what was found before.

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/nearest.h"
 #include "base/units.h"
+#include "command_line/command_line.h"
 #include "job_options.h"
 #include "platform/gpu_monitor.h"
 #include "platform/machine_load.h"
@@ -51,14 +51,8 @@ Split SplitWords(const CLI::App& app, int argc, char** argv) {
 }
 
 std::string UnknownOption(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> owned;
-  for (const auto* option : app.get_options()) {
-    for (const auto& name : option->get_lnames()) owned.push_back("--" + name);
-  }
-  const std::vector<std::string_view> names(owned.begin(), owned.end());
-  const auto nearest = Nearest(word.substr(0, word.find('=')), names);
   return fmt::format("unknown option '{}'{}; see reveza jobs run --help", word,
-                     nearest ? fmt::format("; did you mean '{}'?", *nearest) : "");
+                     command_line::DidYouMean(word, app));
 }
 
 // Each row of the one with each row of the other.

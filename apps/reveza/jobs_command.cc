@@ -252,9 +252,8 @@ int JobsCommand(int argc, char** argv) {
     if (word == command.name) return command.run(argc - 1, argv + 1);
     names.push_back(command.name);
   }
-  const auto nearest = Nearest(word, names);
   return Say(kUsage, fmt::format("unknown command '{}'{}; see reveza jobs --help", word,
-                                 nearest ? fmt::format("; did you mean '{}'?", *nearest) : ""));
+                                 DidYouMean(word, names)));
 }
 
 }  // namespace reveza::cli

@@ -8,10 +8,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
-#include "base/nearest.h"
+#include "command_line/command_line.h"
 #include "commands.h"
 #include "daemon/settings.h"
 #include "demo.h"
@@ -20,7 +19,6 @@
 #include "jobs_command.h"
 #include "metrics_command.h"
 #include "platform/runtime_paths.h"
-#include "platform/standard_output.h"
 #include "run.h"
 #include "top_command.h"
 
@@ -46,18 +44,6 @@ int CommandBegin(int argc, char** argv) {
   return argc;
 }
 
-// "did you mean ...?", from what the place where it stands knows.
-std::string Proposal(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> owned;
-  for (const auto* option : app.get_options()) {
-    for (const auto& name : option->get_lnames()) owned.push_back("--" + name);
-  }
-  for (const auto* command : app.get_subcommands({})) owned.push_back(command->get_name());
-  const std::vector<std::string_view> names(owned.begin(), owned.end());
-  const auto nearest = Nearest(word.substr(0, word.find('=')), names);
-  return nearest ? fmt::format("; did you mean '{}'?", *nearest) : "";
-}
-
 // The first word that nobody knew, and who should have.
 std::optional<std::string> UnknownWord(const CLI::App& app) {
   for (const auto* command : app.get_subcommands()) {
@@ -67,7 +53,7 @@ std::optional<std::string> UnknownWord(const CLI::App& app) {
   if (words.empty()) return std::nullopt;
   const bool option = words.front().starts_with('-');
   return fmt::format("unknown {} '{}'{}; see {} --help", option ? "option" : "command",
-                     words.front(), Proposal(app, words.front()),
+                     words.front(), command_line::DidYouMean(words.front(), app),
                      app.get_parent() == nullptr ? "reveza" : "reveza " + app.get_name());
 }
 
@@ -182,14 +168,9 @@ int Main(int argc, char** argv) {
 
 // What was printed and did not arrive is a failure of a command that had none.
 int Printed(int argc, char** argv) {
-  try {
-    const int status = Main(argc, argv);
-    const auto flushed = platform::FlushStandardOutput();
-    return flushed || status != kDone ? status : Say(kOutput, flushed.error().message);
-  } catch (const std::system_error& error) {
-    if (std::ferror(stdout) == 0) throw;
-    return Say(kOutput, platform::StandardOutputError(error.code().value()).message);
-  }
+  const auto status = command_line::Guarded([&] { return Main(argc, argv); }, "free some");
+  if (status) return *status;
+  return Say(std::ferror(stdout) != 0 ? kOutput : kFailed, status.error().message);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/nearest.h"
+#include "command_line/command_line.h"
 #include "daemon/settings.h"
 #include "exit_status.h"
 #include "live_sources.h"
@@ -134,17 +134,6 @@ int Once(monitor::Collector& collector, const TopArguments& arguments,
   return Print(Picture(snapshot, arguments, state));
 }
 
-// The option that somebody may have meant.
-std::string Proposal(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> owned;
-  for (const auto* option : app.get_options()) {
-    for (const auto& name : option->get_lnames()) owned.push_back("--" + name);
-  }
-  const std::vector<std::string_view> names(owned.begin(), owned.end());
-  const auto nearest = Nearest(word.substr(0, word.find('=')), names);
-  return nearest ? fmt::format("; did you mean '{}'?", *nearest) : "";
-}
-
 int Show(const TopArguments& arguments, const daemon::Settings& settings) {
   monitor::ViewState state;
   state.arrangement.filter = arguments.filter;
@@ -184,7 +173,7 @@ int Top(int argc, char** argv) {
   }
   if (const auto words = app.remaining(); !words.empty()) {
     return Say(kUsage, fmt::format("unknown option '{}'{}; see reveza top --help", words.front(),
-                                   Proposal(app, words.front())));
+                                   command_line::DidYouMean(words.front(), app)));
   }
   if (arguments.json && arguments.csv) {
     return Say(kUsage, "--json and --csv do not go together; choose one");

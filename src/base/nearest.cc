@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <string>
 #include <vector>
 
 namespace reveza {
@@ -36,6 +37,11 @@ std::optional<std::string_view> Nearest(std::string_view word,
     }
   }
   return best;
+}
+
+std::string DidYouMean(std::string_view word, std::span<const std::string_view> names) {
+  const auto nearest = Nearest(word, names);
+  return nearest ? "; did you mean '" + std::string(*nearest) + "'?" : "";
 }
 
 }  // namespace reveza

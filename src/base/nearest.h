@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace reveza {
@@ -10,5 +11,8 @@ namespace reveza {
 // The one of `names` that is nearest to `word`, when it is near at all.
 std::optional<std::string_view> Nearest(std::string_view word,
                                         std::span<const std::string_view> names);
+
+// "; did you mean 'size'?", to be put behind what is wrong; empty where none is near.
+std::string DidYouMean(std::string_view word, std::span<const std::string_view> names);
 
 }  // namespace reveza

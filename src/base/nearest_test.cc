@@ -16,5 +16,11 @@ TEST(Nearest, ProposesOnlyWhatIsNear) {
   EXPECT_EQ(Nearest("elephant", names), std::nullopt);
 }
 
+TEST(DidYouMean, IsTheEndOfASentence) {
+  const std::vector<std::string_view> names = {"status", "stop"};
+  EXPECT_EQ(DidYouMean("staus", names), "; did you mean 'status'?");
+  EXPECT_EQ(DidYouMean("elephant", names), "");
+}
+
 }  // namespace
 }  // namespace reveza

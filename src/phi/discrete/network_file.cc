@@ -198,10 +198,8 @@ Result<Network> NetworkOf(std::string_view name) {
   }
   std::vector<std::string_view> names;
   for (const KnownNetwork& known : KnownNetworks()) names.push_back(known.name);
-  const auto nearest = Nearest(name, names);
   return Wrong(fmt::format("no network is called '{}'{}; there are {}", name,
-                           nearest ? fmt::format("; did you mean '{}'?", *nearest) : "",
-                           fmt::join(names, ", ")));
+                           DidYouMean(name, names), fmt::join(names, ", ")));
 }
 
 Result<Nodes> ParseState(std::string_view text, int nodes) {

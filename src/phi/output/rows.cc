@@ -102,10 +102,9 @@ Result<RowFormat> RowFormatOf(std::string_view name) {
     }
     return kFormats[i];
   }
-  const auto nearest = Nearest(name, names);
   return Fail(Error::Code::kInvalidArgument,
               fmt::format("there is no format '{}'{}; take csv, jsonl or parquet", name,
-                          nearest ? fmt::format("; did you mean '{}'?", *nearest) : ""));
+                          DidYouMean(name, names)));
 }
 
 Result<std::unique_ptr<RowWriter>> OpenRows(const std::filesystem::path& folder, RowFormat format,

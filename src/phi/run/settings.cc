@@ -20,10 +20,9 @@ Status UnknownMeasure(std::string_view name) {
     names.push_back(NameOf(measure));
     list += fmt::format(", {}", NameOf(measure));
   }
-  const auto nearest = Nearest(name, names);
   return Fail(Error::Code::kInvalidArgument,
               fmt::format("there is no measure '{}' here{}; take some of {}, or all, or none", name,
-                          nearest ? fmt::format("; did you mean '{}'?", *nearest) : "", list));
+                          DidYouMean(name, names), list));
 }
 
 Status AddMeasure(std::string_view name, RunSettings& settings) {

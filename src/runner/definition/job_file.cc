@@ -209,10 +209,8 @@ class JobReader {
     for (const auto& group : *groups) {
       for (const std::string& name : group) {
         if (std::ranges::find(names, name) != names.end()) continue;
-        const auto nearest = Nearest(name, names);
-        return Wrong(entry.linked->place,
-                     fmt::format("linked: there is no parameter '{}'{}", name,
-                                 nearest ? fmt::format("; did you mean '{}'?", *nearest) : ""));
+        return Wrong(entry.linked->place, fmt::format("linked: there is no parameter '{}'{}", name,
+                                                      DidYouMean(name, names)));
       }
     }
     return axes;
@@ -253,10 +251,8 @@ class JobReader {
     for (const std::string& name : *names) {
       const auto found = std::ranges::find(entries_, name, &JobEntry::name);
       if (name.empty() || found == entries_.end()) {
-        const auto nearest = Nearest(name, known);
         return Wrong(entry.after->place,
-                     fmt::format("after: no step is called '{}'{}", name,
-                                 nearest ? fmt::format("; did you mean '{}'?", *nearest) : ""));
+                     fmt::format("after: no step is called '{}'{}", name, DidYouMean(name, known)));
       }
       entry.waits_for.push_back(static_cast<std::uint32_t>(found - entries_.begin()));
     }
