@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures the generator of fraud data beside its limits and its peers, in one run.
 #
-#   bench/fraudgen.sh [--rows N] [--folder DIR] [--rounds N] [--minutes N]
+#   bench/fraudgen.sh [--rows N] [--folder DIR] [--rounds N] [--minutes N] [--only SECTION,...]
 #
 # The limits are the writers alone (`ninja -C build reveza_benchmarks`), a synced dd and an S3 server
 # (`tools/setup.sh test`); the peers, tpchgen-cli and Faker, are installed by `tools/setup.sh bench`.

@@ -1,7 +1,7 @@
 """Measures fraudgen: rows a second and memory, beside its limits (the writers alone, the disk, an S3
 server) and others.
 
-  measure.py --build BUILD --json FILE [--rows N] [--folder DIR] [--rounds N] [--minutes N]
+  measure.py --build BUILD --json FILE [--rows N] [--folder DIR] [--rounds N] [--minutes N] [--only NAMES]
 
 Each figure is the best of the rounds, for what disturbs a run only makes it slower; once half of the
 minutes are over there is one round of each, and once all are over what is left is left out. Whoever
@@ -333,6 +333,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=15)
     parser.add_argument("--folder")
+    parser.add_argument("--only", help="sections, with commas, such as 'classic text,memory'")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder or options.build) as folder:
         options.folder = folder
@@ -350,7 +351,13 @@ def main() -> None:
                 sections.append((f"{model} parquet", lambda model=model: bench.columns(model)))
         sections += [("S3", bench.bucket), ("memory", bench.memory), ("tpchgen-cli", bench.tpchgen),
                      ("Faker", bench.faker), ("DuckDB", bench.duckdb)]
+        names = [name for name, _ in sections]
+        chosen = options.only.split(",") if options.only else names
+        if unknown := set(chosen) - set(names):
+            sys.exit(f"no section is called {', '.join(sorted(unknown))}; there are {', '.join(names)}")
         for name, section in sections:
+            if name not in chosen:
+                continue
             if time.monotonic() < bench.end_at:
                 section()
             else:
