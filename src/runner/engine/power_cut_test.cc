@@ -255,6 +255,10 @@ TEST_F(PowerCutTest, WhatNobodyCanLookAtNowIsNotRunAgain) {
     const auto imported = ImportRecords(*folder, *journal, Supervisors::kOrphans);
     ASSERT_FALSE(imported);
     EXPECT_EQ(imported.error().code, Error::Code::kExhausted) << imported.error().message;
+    const auto rebuilt = RebuildJournal(*folder);
+    ASSERT_FALSE(rebuilt);
+    EXPECT_EQ(rebuilt.error().code, Error::Code::kExhausted) << rebuilt.error().message;
+    EXPECT_TRUE(fs::exists(folder->journal())) << "nothing was moved away";
   }
   const auto verified = VerifyOutputs(*journal, folder->outputs(), other);
   ASSERT_TRUE(verified) << verified.error().message;

@@ -88,13 +88,27 @@ Status AwaitIdleSupervisor(const fs::path& record) {
                           record.string()));
 }
 
+// Before anything is moved away: who cannot read the records now could only rebuild a part.
+Status CheckRecords(const JobFolder& folder) {
+  const auto records = RecordsOf(folder);
+  if (!records) return std::unexpected(records.error());
+  for (const auto& path : *records) {
+    const auto record = ReadRecord(path.string());
+    if (!record && record.error().code != Error::Code::kIncompatible) {
+      return std::unexpected(record.error());
+    }
+  }
+  return {};
+}
+
 // The steps that records name, and that the journal does not know.
 Status AdoptAll(const JobFolder& folder, Journal& journal) {
   const auto records = RecordsOf(folder);
   if (!records) return std::unexpected(records.error());
   for (const auto& path : *records) {
     const auto record = ReadRecord(path.string());
-    if (!record) continue;
+    if (!record && record.error().code == Error::Code::kIncompatible) continue;
+    if (!record) return std::unexpected(record.error());
     for (const auto& entry : record->entries) {
       const auto* started = std::get_if<AttemptStarted>(&entry);
       if (started == nullptr) continue;
@@ -193,6 +207,7 @@ Result<Imported> ImportRecords(const JobFolder& folder, Journal& journal, Superv
 }
 
 Result<Rebuilt> RebuildJournal(const JobFolder& folder) {
+  if (auto readable = CheckRecords(folder); !readable) return std::unexpected(readable.error());
   const auto damaged = MoveAway(folder.journal());
   if (!damaged) return std::unexpected(damaged.error());
   const Salvaged salvaged = Salvage(*damaged);

@@ -48,7 +48,8 @@ struct Rebuilt {
 // Moves what is at the journal's place out of the way (journal.db.damaged-N) and makes a new
 // journal: of what the damaged one still says, row by row, where a row is what its checksum says,
 // and of the records. The list comes with the next run. Up to where outputs were synchronised is
-// forgotten: after a reboot all are looked at.
+// forgotten: after a reboot all are looked at. Where a record cannot be read now (permission,
+// descriptors) nothing is moved.
 Result<Rebuilt> RebuildJournal(const JobFolder& folder);
 
 }  // namespace reveza::runner
