@@ -80,8 +80,9 @@ TEST_F(EngineGpuTest, WhoWasAloneFromTheFirstIsNotTriedAgain) {
 // Whoever was beside it may have gone before it says what it was refused.
 TEST_F(EngineGpuTest, WhoWasBesideOthersForAWhileIsTriedAgain) {
   const auto job = OnTheGpu(
-      "if [ {n} = 2 ]; then touch two; elif [ ! -e two ]; then while [ ! -e over ]; do "
-      "sleep 0.01; done; echo 'CUDA out of memory' >&2; false; fi",
+      "if [ {n} = 2 ]; then while [ ! -e tried ]; do sleep 0.01; done; "
+      "elif [ ! -e tried ]; then touch tried; while [ ! -e over ]; do sleep 0.01; done; "
+      "echo 'CUDA out of memory' >&2; false; fi",
       2);
   listener_.on_end = [&](const AttemptResult&) { folder_.Write("over", ""); };
   EXPECT_EQ(Run(job, Request(2)).end, Engine::End::kDone);
