@@ -167,7 +167,8 @@ void Core::PollMonitor() {
   }
   std::vector<Bytes> before;
   for (GpuId gpu = 0; gpu < gpus_.size(); ++gpu) before.push_back(gpus_.External(gpu));
-  gpus_.Observe(monitor_->Read(), ours, holders);
+  const auto readings = monitor_->Read();
+  gpus_.Observe(readings.value_or(std::vector<platform::GpuReading>()), ours, holders);
   for (GpuId gpu = 0; gpu < gpus_.size(); ++gpu) {
     if (gpus_.External(gpu) == before[gpu]) continue;
     logger_->info("GPU {}: {} are held outside", gpu, FormatBytes(gpus_.External(gpu)));

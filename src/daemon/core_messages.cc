@@ -99,7 +99,9 @@ bool Core::OnContextMade(ClientEntry& client, const wire::ContextMade& message) 
 // A context has just been made and its client holds nothing else yet: what the process uses is it.
 std::optional<Bytes> Core::MeasureContext(const ClientEntry& client, GpuId gpu) {
   if (monitor_ == nullptr) return std::nullopt;
-  for (const platform::GpuReading& reading : monitor_->Read()) {
+  const auto readings = monitor_->Read();
+  if (!readings) return std::nullopt;
+  for (const platform::GpuReading& reading : *readings) {
     if (reading.uuid != gpus_.at(gpu).uuid || !reading.processes) continue;
     for (const platform::GpuProcess& process : *reading.processes) {
       if (process.pid == client.peer.pid && process.used && *process.used > 0) {

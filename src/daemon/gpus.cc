@@ -43,13 +43,14 @@ void GpuTable::Observe(std::span<const platform::GpuReading> readings,
   for (GpuId id = 0; id < gpus_.size(); ++id) {
     Gpu& gpu = gpus_[id];
     const auto reading = std::ranges::find(readings, gpu.uuid, &platform::GpuReading::uuid);
-    const std::set<pid_t> seen_before = std::exchange(gpu.seen_once, {});
-    gpu.outsiders.clear();
     gpu.used.reset();
     if (reading == readings.end()) continue;
     if (!reading->name.empty()) gpu.name = reading->name;
     gpu.used = reading->used;
+    // Who cannot be looked at holds what was seen last.
     if (!reading->processes) continue;
+    const std::set<pid_t> seen_before = std::exchange(gpu.seen_once, {});
+    gpu.outsiders.clear();
     std::set<pid_t> unseen;
     if (const auto entry = holders.find(id); entry != holders.end()) unseen = entry->second;
     for (const auto& process : *reading->processes) unseen.erase(process.pid);

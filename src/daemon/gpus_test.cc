@@ -68,8 +68,24 @@ TEST(GpuTable, OutsidersLessenTheBudget) {
   table.at(0).lone[11] = kGiB;
   Observe(table, readings, {10});
   EXPECT_EQ(table.External(0), kGiB) << "known by its own books, not twice";
-  Observe(table, {});
+  Observe(table, {ReadingOf({})});
   EXPECT_EQ(table.at(0).outsiders.size(), 0u);
+}
+
+TEST(GpuTable, OutsidersStayWhereNothingCanBeRead) {
+  Settings settings;
+  GpuTable table(settings);
+  table.Register(UuidOf(1), kCard);
+  Observe(table, {ReadingOf({{11, 2 * kGiB}})});
+  Observe(table, {});
+  EXPECT_EQ(table.External(0), 2 * kGiB);
+  EXPECT_FALSE(table.at(0).used) << "a figure of before is not shown as one of now";
+  auto silent = ReadingOf({});
+  silent.processes.reset();
+  Observe(table, {silent});
+  EXPECT_EQ(table.External(0), 2 * kGiB);
+  table.Observe(std::vector{ReadingOf({{11, 3 * kGiB}})}, {}, {});
+  EXPECT_EQ(table.External(0), 3 * kGiB) << "it was seen before";
 }
 
 TEST(GpuTable, OutsidersThatFitBesideASmallBudgetDoNot) {

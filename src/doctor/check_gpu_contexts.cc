@@ -27,16 +27,18 @@ Finding NotTried(const std::string& why) {
 Findings CheckGpuContexts(const Subject& subject) {
   std::vector<std::optional<std::size_t>> processes;
   if (auto monitor = platform::LoadNvml(subject.nvml.c_str())) {
-    for (const platform::GpuReading& gpu : (*monitor)->Read()) {
+    const auto gpus = (*monitor)->Read();
+    if (!gpus) return {NotTried("it cannot be read how much of its memory is free")};
+    for (const platform::GpuReading& gpu : *gpus) {
       if (gpu.total && gpu.used && *gpu.total - std::min(*gpu.used, *gpu.total) < kNeeded) {
         return {NotTried("less than " + FormatBytes(kNeeded) + " of its memory is free")};
       }
       processes.push_back(gpu.processes ? std::optional(gpu.processes->size()) : std::nullopt);
     }
   }
-  const auto gpus = MeasureContexts(subject.cuda.c_str());
-  if (!gpus) return {NotTried(gpus.error().message)};
-  return JudgeContexts(*gpus, processes);
+  const auto contexts = MeasureContexts(subject.cuda.c_str());
+  if (!contexts) return {NotTried(contexts.error().message)};
+  return JudgeContexts(*contexts, processes);
 }
 
 }  // namespace reveza::doctor

@@ -28,7 +28,9 @@ Finding NotTried(std::string why) {
 
 Findings CheckGpuTurns(const Subject& subject) {
   if (auto monitor = platform::LoadNvml(subject.nvml.c_str())) {
-    for (const platform::GpuReading& gpu : (*monitor)->Read()) {
+    const auto gpus = (*monitor)->Read();
+    if (!gpus) return {NotTried("it cannot be read how much of its memory is free")};
+    for (const platform::GpuReading& gpu : *gpus) {
       if (gpu.total && gpu.used && *gpu.total - std::min(*gpu.used, *gpu.total) < kNeeded) {
         return {NotTried("less than " + FormatBytes(kNeeded) + " of its memory is free")};
       }

@@ -71,7 +71,9 @@ Findings CheckGpus(const Subject& subject) {
   if (!set_up) return {NoDriver(set_up.error().message, HasNvidiaDriver(subject.root))};
   GpusSeen seen;
   seen.set_up = std::move(*set_up);
-  if (auto monitor = platform::LoadNvml(library)) seen.readings = (*monitor)->Read();
+  if (auto monitor = platform::LoadNvml(library)) {
+    seen.readings = (*monitor)->Read().value_or(std::vector<platform::GpuReading>());
+  }
   const auto faults = FaultTicks(subject.root);
   auto activity = platform::LoadGpuActivity(library);
   if (activity) (*activity)->Read();

@@ -133,9 +133,9 @@ void Collector::LookAtGpus(Snapshot& snapshot) {
     gpu.uuid = text;
     return snapshot.gpus.emplace_back(std::move(gpu));
   };
-  if (sources_.gpus != nullptr) {
+  if (const auto readings = sources_.gpus != nullptr ? sources_.gpus->Read() : std::nullopt) {
     std::uint64_t index = 0;
-    for (const auto& reading : sources_.gpus->Read()) {
+    for (const auto& reading : *readings) {
       Gpu& gpu = gpu_of(reading.uuid);
       if (!gpu.index && !snapshot.daemon) gpu.index = index;
       ++index;

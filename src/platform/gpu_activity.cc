@@ -48,14 +48,15 @@ class NvmlActivity : public GpuActivity {
     std::vector<GpuActivityReading> readings;
     const auto devices = library_.Devices();
     if (!devices) return readings;
-    for (const NvmlDevice& device : *devices) {
+    for (const auto& device : *devices) {
+      if (!device) continue;
       GpuActivityReading reading;
-      reading.uuid = device.uuid;
+      reading.uuid = device->uuid;
       nvmlUtilization_t rates{};
-      if (calls_.rates != nullptr && calls_.rates(device.handle, &rates) == NVML_SUCCESS) {
+      if (calls_.rates != nullptr && calls_.rates(device->handle, &rates) == NVML_SUCCESS) {
         reading.some_resident = rates.gpu / 100.0;
       }
-      if (calls_.HasGpm()) ReadGpm(device.handle, reading);
+      if (calls_.HasGpm()) ReadGpm(device->handle, reading);
       readings.push_back(reading);
     }
     return readings;

@@ -21,12 +21,12 @@ class NvmlMonitor : public GpuMonitor {
   NvmlMonitor(NvmlLibrary library, const Calls& calls)
       : library_(std::move(library)), calls_(calls) {}
 
-  std::vector<GpuReading> Read() override {
-    std::vector<GpuReading> readings;
+  std::optional<std::vector<GpuReading>> Read() override {
     const auto devices = library_.Devices();
-    if (!devices) return readings;
-    for (const NvmlDevice& device : *devices) {
-      readings.push_back(ReadDevice(device.handle, device.uuid));
+    if (!devices) return std::nullopt;
+    std::vector<GpuReading> readings;
+    for (const auto& device : *devices) {
+      readings.push_back(device ? ReadDevice(device->handle, device->uuid) : GpuReading{});
     }
     return readings;
   }

@@ -29,7 +29,7 @@ struct GpuProcess {
 };
 
 struct GpuReading {
-  Uuid uuid{};
+  Uuid uuid{};  // all zero: it does not say who it is, nor anything else
   std::string name;
   std::optional<Bytes> total;
   std::optional<Bytes> used;
@@ -39,8 +39,8 @@ struct GpuReading {
 class GpuMonitor {
  public:
   virtual ~GpuMonitor() = default;
-  // All GPUs as they are now; empty when nothing can be read.
-  virtual std::vector<GpuReading> Read() = 0;
+  // All GPUs as they are now, in NVML's order; nothing where it cannot be read how many there are.
+  virtual std::optional<std::vector<GpuReading>> Read() = 0;
 };
 
 // Loads `library`; kUnavailable where there is none or it does not start.
@@ -49,8 +49,12 @@ Result<std::unique_ptr<GpuMonitor>> LoadNvml(const char* library = "libnvidia-ml
 // Says what it was told.
 class FakeGpuMonitor : public GpuMonitor {
  public:
-  std::vector<GpuReading> Read() override { return readings; }
+  std::optional<std::vector<GpuReading>> Read() override {
+    if (broken) return std::nullopt;
+    return readings;
+  }
   std::vector<GpuReading> readings;
+  bool broken = false;
 };
 
 }  // namespace reveza::platform

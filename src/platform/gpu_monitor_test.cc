@@ -20,7 +20,9 @@ TEST(Uuid, IsWrittenAsNvmlDoes) {
 TEST(Nvml, ReadsWhatIsThere) {
   auto nvml = LoadNvml(REVEZA_TESTING_NVML);
   ASSERT_TRUE(nvml) << nvml.error().message;
-  const auto readings = (*nvml)->Read();
+  const auto read = (*nvml)->Read();
+  ASSERT_TRUE(read);
+  const auto& readings = *read;
   ASSERT_EQ(readings.size(), 2u);
   EXPECT_EQ(readings[0].name, "Test GPU");
   EXPECT_EQ(readings[0].total, 1000u);
@@ -35,11 +37,35 @@ TEST(Nvml, ReadsWhatIsThere) {
 TEST(Nvml, WhatIsMissingIsNothing) {
   auto nvml = LoadNvml(REVEZA_TESTING_NVML);
   ASSERT_TRUE(nvml);
-  const auto readings = (*nvml)->Read();
+  const auto read = (*nvml)->Read();
+  ASSERT_TRUE(read);
+  const auto& readings = *read;
   ASSERT_EQ(readings.size(), 2u);
   EXPECT_EQ(readings[1].total, std::nullopt);
   EXPECT_EQ(readings[1].used, std::nullopt);
   EXPECT_EQ(readings[1].processes, std::nullopt);
+}
+
+TEST(Nvml, OneThatIsLostKeepsItsPlace) {
+  auto nvml = LoadNvml(REVEZA_TESTING_NVML);
+  ASSERT_TRUE(nvml);
+  setenv("REVEZA_TESTING_NVML_LOST", "1", 1);
+  const auto readings = (*nvml)->Read();
+  unsetenv("REVEZA_TESTING_NVML_LOST");
+  ASSERT_TRUE(readings);
+  ASSERT_EQ(readings->size(), 2u);
+  EXPECT_EQ(readings->at(0).uuid, Uuid{});
+  EXPECT_EQ(readings->at(0).total, std::nullopt);
+  EXPECT_EQ(readings->at(1).name, "Test GPU");
+}
+
+TEST(Nvml, ThatCannotCountIsNotOneWithoutGpus) {
+  auto nvml = LoadNvml(REVEZA_TESTING_NVML);
+  ASSERT_TRUE(nvml);
+  setenv("REVEZA_TESTING_NVML_BROKEN", "1", 1);
+  EXPECT_FALSE((*nvml)->Read());
+  unsetenv("REVEZA_TESTING_NVML_BROKEN");
+  EXPECT_TRUE((*nvml)->Read());
 }
 
 TEST(Nvml, IsUnavailableWhereThereIsNone) {

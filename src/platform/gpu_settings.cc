@@ -75,10 +75,13 @@ GpusSetUp ReadAll(const NvmlLibrary& nvml) {
   }
   const auto devices = nvml.Devices();
   if (!devices) return all;
-  for (const NvmlDevice& device : *devices) {
-    all.gpus.push_back(ReadOne(nvml, device.handle, device.uuid));
+  std::vector<NvmlDevice> known;
+  for (const auto& device : *devices) {
+    if (!device) continue;
+    known.push_back(*device);
+    all.gpus.push_back(ReadOne(nvml, device->handle, device->uuid));
   }
-  ReadPeers(nvml, *devices, all);
+  ReadPeers(nvml, known, all);
   return all;
 }
 

@@ -34,10 +34,10 @@ Result<NvmlLibrary> NvmlLibrary::Load(const char* name) {
   return nvml;
 }
 
-std::optional<std::vector<NvmlDevice>> NvmlLibrary::Devices() const {
+std::optional<std::vector<std::optional<NvmlDevice>>> NvmlLibrary::Devices() const {
   unsigned count = 0;
   if (count_(&count) != NVML_SUCCESS) return std::nullopt;
-  std::vector<NvmlDevice> devices;
+  std::vector<std::optional<NvmlDevice>> devices(count);
   for (unsigned index = 0; index < count; ++index) {
     nvmlDevice_t handle{};
     char text[96] = {};
@@ -45,7 +45,7 @@ std::optional<std::vector<NvmlDevice>> NvmlLibrary::Devices() const {
         uuid_(handle, text, sizeof(text)) != NVML_SUCCESS) {
       continue;
     }
-    if (const auto uuid = ParseUuid(text)) devices.push_back({handle, *uuid});
+    if (const auto uuid = ParseUuid(text)) devices[index] = NvmlDevice{handle, *uuid};
   }
   return devices;
 }

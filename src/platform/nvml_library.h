@@ -45,8 +45,9 @@ class NvmlLibrary {
     return value;
   }
 
-  // All devices that say who they are; nothing where even their number is not known.
-  std::optional<std::vector<NvmlDevice>> Devices() const;
+  // All devices in NVML's order, nothing in the place of one that does not say who it is (lost, or
+  // forbidden). Nothing at all where even their number is not known.
+  std::optional<std::vector<std::optional<NvmlDevice>>> Devices() const;
 
  private:
   std::unique_ptr<void, EndNvml> begun_;

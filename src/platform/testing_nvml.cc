@@ -1,7 +1,10 @@
 // A libnvidia-ml of two GPUs for the test of the loader: one that answers all, one that answers
-// little. Seventy processes use the first, so that the caller's first buffer is too small.
+// little. Seventy processes use the first, so that the caller's first buffer is too small. With
+// REVEZA_TESTING_NVML_BROKEN set nothing is counted; with REVEZA_TESTING_NVML_LOST the first is
+// lost.
 #include <nvml.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -15,11 +18,15 @@ EXPORT nvmlReturn_t nvmlInit_v2() { return NVML_SUCCESS; }
 EXPORT nvmlReturn_t nvmlShutdown() { return NVML_SUCCESS; }
 
 EXPORT nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) {
+  if (std::getenv("REVEZA_TESTING_NVML_BROKEN") != nullptr) return NVML_ERROR_UNKNOWN;
   *count = 2;
   return NVML_SUCCESS;
 }
 
 EXPORT nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device) {
+  if (index == 0 && std::getenv("REVEZA_TESTING_NVML_LOST") != nullptr) {
+    return NVML_ERROR_GPU_IS_LOST;
+  }
   *device = reinterpret_cast<nvmlDevice_t>(static_cast<std::size_t>(index) + 1);
   return NVML_SUCCESS;
 }

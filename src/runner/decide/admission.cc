@@ -170,7 +170,7 @@ Verdict ConsiderGpu(const Need& need, const Reading& reading, std::span<const Ad
                     const Budget& budget, const std::vector<platform::Uuid>* named) {
   if (need.gpu_memory == 0) return {};
   if (!reading.gpus) return Wait("GPU memory: no GPU can be read now");
-  if (reading.gpus->empty()) return Never("GPU memory: no GPU is known");
+  if (reading.gpus->empty() && reading.all_gpus) return Never("GPU memory: no GPU is known");
   if (named != nullptr && named->empty()) {
     return Never("GPU memory: CUDA_VISIBLE_DEVICES hides all GPUs from a step that claims some");
   }
@@ -196,6 +196,12 @@ Verdict ConsiderGpu(const Need& need, const Reading& reading, std::span<const Ad
   const Bytes alone = Less(best.gpu->total, budget.gpu_memory_reserve);
   if (reading.gpu_is_shared && need.gpu_memory <= alone) return admitted;
   if (need.gpu_memory > largest) {
+    if (need.gpu_memory_by == KnownBy::kDeclared && !reading.all_gpus) {
+      return Wait(
+          fmt::format("GPU memory: a step takes {}, the largest GPU that can be read now "
+                      "has {} to give",
+                      FormatBytes(need.gpu_memory), FormatBytes(largest)));
+    }
     if (need.gpu_memory_by == KnownBy::kDeclared) {
       return Never(fmt::format("GPU memory: a step takes {}, the largest GPU has {} to give",
                                FormatBytes(need.gpu_memory), FormatBytes(largest)));

@@ -41,6 +41,7 @@ struct Reading {
   std::optional<double> memory_some;           // PSI avg10 in percent
   std::optional<double> memory_full;           // the same
   std::optional<std::vector<GpuMemory>> gpus;  // empty: there are none
+  bool all_gpus = true;                        // false: there are others, which cannot be read
   bool gpu_is_shared = false;                  // steps take turns on it: each fits that fits alone
 };
 

@@ -113,6 +113,10 @@ TEST(Consider, SaysWhatCanNeverBe) {
   reading.gpus->push_back({Card(1), 4 * kGiB, 0});
   EXPECT_EQ(ReasonOf(Consider({.gpu_memory = 5 * kGiB}, reading, {}, {}), Kind::kNever),
             "GPU memory: a step takes 5 GiB, the largest GPU has 4 GiB to give");
+  reading.all_gpus = false;
+  EXPECT_EQ(
+      ReasonOf(Consider({.gpu_memory = 5 * kGiB}, reading, {}, {}), Kind::kWait),
+      "GPU memory: a step takes 5 GiB, the largest GPU that can be read now has 4 GiB to give");
 }
 
 TEST(Consider, TriesAloneWhatNobodyIsSureOf) {

@@ -125,8 +125,10 @@ void Governor::Read(Nanoseconds now) {
 
 void Governor::ReadGpus() {
   if (sources_.gpus) {
-    gpus_ = sources_.gpus->Read();
-    reading_.gpus = GpuMemoryOf(gpus_);
+    auto seen = sources_.gpus->Read();
+    reading_.gpus = seen ? GpuMemoryOf(*seen) : std::nullopt;
+    reading_.all_gpus = reading_.gpus && reading_.gpus->size() == seen->size();
+    gpus_ = std::move(seen).value_or(std::vector<platform::GpuReading>());
   } else {
     reading_.gpus.emplace();  // none will ever be seen: to say so is better than to wait for ever
   }

@@ -148,6 +148,30 @@ TEST(GovernorTest, TheBooksOfADaemonDecideWhatIsFreeOnAGpu) {
   EXPECT_TRUE(choice().index) << "the daemon has ended";
 }
 
+TEST(GovernorTest, WhatCannotBeReadNowIsWaitedFor) {
+  const Job job = OneOnTheGpu(2 * kGiB);
+  const std::uint32_t step = 1;
+  auto cards = std::make_unique<platform::FakeGpuMonitor>();
+  platform::FakeGpuMonitor& nvml = *cards;
+  platform::GpuReading large;
+  large.total = 4 * kGiB;
+  large.used = 0;
+  nvml.readings.resize(2);
+  nvml.readings[1].total = kGiB;
+  nvml.readings[1].used = 0;
+  Governor governor(job, {}, 2, {.gpus = std::move(cards)});
+  int second = 0;
+  const auto choice = [&] { return governor.Next(std::chrono::seconds(++second), {&step, 1}, {}); };
+  EXPECT_EQ(choice().verdict.kind, Verdict::Kind::kWait) << "the large one says nothing now";
+  nvml.broken = true;
+  EXPECT_EQ(choice().verdict.kind, Verdict::Kind::kWait);
+  nvml.broken = false;
+  nvml.readings[0] = large;
+  EXPECT_TRUE(choice().index);
+  nvml.readings.erase(nvml.readings.begin());
+  EXPECT_EQ(choice().verdict.kind, Verdict::Kind::kNever) << "all are known, and all too small";
+}
+
 TEST(GovernorTest, OnlyTheGpusThatTheUserNamesAreLookedAt) {
   const Job job = OneOnTheGpu(2 * kGiB);
   const std::uint32_t step = 1;
