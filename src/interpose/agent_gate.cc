@@ -64,6 +64,15 @@ bool Agent::Drain(std::int64_t limit_us) {
   return true;
 }
 
+namespace {
+
+// Without a limit. False where it may not wait: a capture that began behind our back.
+bool AwaitContext(const DriverCalls& real) {
+  return real.cuCtxSynchronize() != CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+}  // namespace
+
 // An error of the context (the program's kernel failed) counts as drained: nothing runs there.
 bool Agent::DrainContext(CUcontext context, std::int64_t until_us) {
   const DriverCalls& real = Real();
@@ -72,8 +81,7 @@ bool Agent::DrainContext(CUcontext context, std::int64_t until_us) {
   CUevent done = nullptr;
   if (real.cuCtxRecordEvent == nullptr ||
       real.cuEventCreate(&done, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
-    real.cuCtxSynchronize();  // drivers before 12.5: without a limit
-    return true;
+    return AwaitContext(real);  // drivers before 12.5
   }
   CUresult result = real.cuCtxRecordEvent(context, done);
   if (result == CUDA_SUCCESS) {
@@ -84,9 +92,9 @@ bool Agent::DrainContext(CUcontext context, std::int64_t until_us) {
       if (pause < 200) pause += pause / 2;
     }
   } else if (result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
-    result = CUDA_ERROR_NOT_READY;  // a capture that began behind our back
-  } else {
-    real.cuCtxSynchronize();
+    result = CUDA_ERROR_NOT_READY;
+  } else if (!AwaitContext(real)) {
+    result = CUDA_ERROR_NOT_READY;
   }
   real.cuEventDestroy_v2(done);
   return result != CUDA_ERROR_NOT_READY;

@@ -132,8 +132,11 @@ bool Gate::Close(std::int64_t limit_us) {
   internal::state.store(internal::kClosed, std::memory_order_seq_cst);
   if (internal::fence_on_entry) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-  } else {
-    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  } else if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
+    // Somebody may be inside and not be seen (no memory, or a filter of calls that came later).
+    // From now on all say so when they come in, and the next time they are seen.
+    internal::fence_on_entry = true;
+    return false;
   }
   for (ThreadSlot* one = internal::all_slots.load(std::memory_order_acquire); one != nullptr;
        one = one->next) {

@@ -32,7 +32,12 @@ struct DeviceMemory {
   std::vector<std::unique_ptr<Block>> blocks;
   std::vector<int> peers;     // other GPUs that were given access to our allocations
   CUstream stream = nullptr;  // for moving; made when first needed
-  CUdeviceptr staging = 0;    // kPieceSize of address space for pieces that are not mapped
+  // The times in a row that it has refused to wait for its stream, and whether that is taken for
+  // the end of its context: what is not in it does not come any more, and the program is told by
+  // its own calls.
+  int refusals = 0;
+  bool dead = false;
+  CUdeviceptr staging = 0;  // kPieceSize of address space for pieces that are not mapped
 
   Books Count() const {
     Books books;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,10 +14,16 @@ namespace {
 constexpr Bytes kUnlimited = ~Bytes{0};
 constexpr std::size_t kPathCapacity = 4096;
 
-// Reads at most capacity - 1 bytes and ends with NUL; false when the file cannot be read.
-bool ReadFile(const char* path, char* out, std::size_t capacity) {
+// kUnseen: it may be there, and there is no descriptor or no memory to read it with.
+enum class Read { kDone, kNothing, kUnseen };
+
+// Reads at most capacity - 1 bytes and ends with NUL.
+Read ReadFile(const char* path, char* out, std::size_t capacity) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
+  if (fd < 0) {
+    const bool exhausted = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+    return exhausted ? Read::kUnseen : Read::kNothing;
+  }
   std::size_t size = 0;
   while (size + 1 < capacity) {
     const ssize_t got = read(fd, out + size, capacity - 1 - size);
@@ -25,13 +32,18 @@ bool ReadFile(const char* path, char* out, std::size_t capacity) {
   }
   close(fd);
   out[size] = '\0';
-  return size > 0;
+  return size > 0 ? Read::kDone : Read::kNothing;
 }
 
-// The number in a cgroup file; "max" and anything unreadable is unlimited.
+// What stands for a number that was not read: nobody may count on memory that he cannot see.
+Bytes Without(Read read) { return read == Read::kUnseen ? 0 : kUnlimited; }
+
+// The number in a cgroup file; "max" and what is not there is unlimited.
 Bytes ReadNumber(const char* path) {
   char text[64];
-  if (!ReadFile(path, text, sizeof(text))) return kUnlimited;
+  if (const Read read = ReadFile(path, text, sizeof(text)); read != Read::kDone) {
+    return Without(read);
+  }
   char* end = nullptr;
   const unsigned long long value = strtoull(text, &end, 10);
   return end == text ? kUnlimited : value;
@@ -41,7 +53,9 @@ Bytes Available(const char* root) {
   char path[kPathCapacity];
   snprintf(path, sizeof(path), "%s/proc/meminfo", root);
   char text[4096];
-  if (!ReadFile(path, text, sizeof(text))) return kUnlimited;
+  if (const Read read = ReadFile(path, text, sizeof(text)); read != Read::kDone) {
+    return Without(read);
+  }
   const char* line = strstr(text, "MemAvailable:");
   if (line == nullptr) return kUnlimited;
   return strtoull(line + strlen("MemAvailable:"), nullptr, 10) * kKiB;
@@ -76,7 +90,9 @@ Bytes HostHeadroom(const char* root) {
   char path[kPathCapacity];
   snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
   char groups[8192];
-  if (!ReadFile(path, groups, sizeof(groups))) return smallest;
+  if (const Read read = ReadFile(path, groups, sizeof(groups)); read != Read::kDone) {
+    return read == Read::kUnseen ? 0 : smallest;
+  }
   char* save = nullptr;
   for (char* line = strtok_r(groups, "\n", &save); line != nullptr;
        line = strtok_r(nullptr, "\n", &save)) {

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <string>
 
+#include "platform/testing_descriptors.h"
+
 namespace reveza::swap {
 namespace {
 
@@ -54,6 +56,11 @@ TEST_F(HeadroomTest, Version1IsReadToo) {
 TEST_F(HeadroomTest, WhatCannotBeReadDoesNotLimit) {
   std::filesystem::remove_all(root_ / "proc");
   EXPECT_EQ(Headroom(), ~Bytes{0});
+}
+
+TEST_F(HeadroomTest, WhatCannotBeLookedAtIsNotThere) {
+  const platform::NoDescriptors none;
+  EXPECT_EQ(Headroom(), 0u) << "a limit may be there";
 }
 
 }  // namespace

@@ -149,6 +149,7 @@ class Ledger {
   CUresult BringBack(DeviceMemory& device, Block& block);
   Reply UnmapOne(const AddressMap::Entry& entry);
   Reply PinBlock(Block& block, CUmemGenericAllocationHandle* real);
+  CUresult Replace(Block& block, CUmemGenericAllocationHandle whole);
   CUresult Migrate(DeviceMemory& device, Block& block, CUmemGenericAllocationHandle real);
   CUresult EnsureStream(DeviceMemory& device);
   void WaitIdle(Block& block);

@@ -374,18 +374,34 @@ CUresult Ledger::Migrate(DeviceMemory& device, Block& block, CUmemGenericAllocat
       const CUresult done = driver_.StreamSynchronize(device.stream);
       if (result == CUDA_SUCCESS) result = done;
     }
-    driver_.Unmap(target, block.size);
+    if (driver_.Unmap(target, block.size) != CUDA_SUCCESS) driver_.Unmap(target, block.size);
   }
   driver_.AddressFree(target, block.size);
-  if (result != CUDA_SUCCESS) return result;
-  for (Piece& piece : block.pieces) {
-    result = Dematerialise(driver_, block, piece);
-    if (result != CUDA_SUCCESS) return result;
-  }
+  return result == CUDA_SUCCESS ? Replace(block, whole) : result;
+}
+
+// Puts `whole` in the place of all pieces at every mapping. They are released when it is there:
+// until then they are what the block holds.
+CUresult Ledger::Replace(Block& block, CUmemGenericAllocationHandle whole) {
   Piece all;
   all.size = block.size;
   all.handle = whole;
-  return block.mappings.empty() ? CUDA_SUCCESS : Materialise(driver_, block, all);
+  CUresult result = CUDA_SUCCESS;
+  for (Piece& piece : block.pieces) {
+    if (result == CUDA_SUCCESS) result = UnmapEverywhere(driver_, block, piece);
+  }
+  if (result == CUDA_SUCCESS) result = Materialise(driver_, block, all);
+  if (result != CUDA_SUCCESS) {
+    // One that cannot be mapped again now keeps its contents, and is when it is needed.
+    for (Piece& piece : block.pieces) {
+      if (piece.handle != 0) Materialise(driver_, block, piece);
+    }
+    return result;
+  }
+  for (Piece& piece : block.pieces) {
+    if (Dematerialise(driver_, block, piece) != CUDA_SUCCESS) Dematerialise(driver_, block, piece);
+  }
+  return CUDA_SUCCESS;
 }
 
 }  // namespace reveza::swap

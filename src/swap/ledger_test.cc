@@ -345,6 +345,41 @@ TEST_F(LedgerTest, PinningKeepsTheContentsAndNeedsRoomForACopy) {
   EXPECT_EQ(same, real);
 }
 
+// Whatever call fails, and whenever: the next try finds all that was written.
+TEST_F(LedgerTest, PinningThatFailsLosesNothing) {
+  constexpr Bytes kSize = 66 * kMiB;  // two pieces
+  constexpr int kNever = 1'000'000;
+  ledger_.AddCredit(0, 2 * kSize);
+  int failed = 0;
+  for (const char* call : {"Create", "AddressReserve", "Map", "SetAccess", "CopyOnDevice",
+                           "StreamSynchronize", "Unmap", "Release"}) {
+    for (int nth = 1; nth <= 4; ++nth) {
+      SCOPED_TRACE(std::string(call) + " " + std::to_string(nth));
+      const CUresult error = nth % 2 == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_UNKNOWN;
+      const auto handle = MustCreate(kSize);
+      const CUdeviceptr address = Reserve(kSize);
+      ASSERT_EQ(ledger_.MapHandle(address, kSize, 0, handle, 0).outcome, Outcome::kDone);
+      Allow(address, kSize, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+      for (Bytes at = 0; at < kSize; at += kMiB) *reinterpret_cast<Bytes*>(address + at) = at * 7;
+      gpu_.FailCall(call, nth, error);
+      CUmemGenericAllocationHandle real = 0;
+      if (ledger_.Pin(handle, &real).outcome != Outcome::kDone) {
+        ++failed;
+        EXPECT_EQ(gpu_.in_use(), kSize) << "nothing of a try is left";
+        ASSERT_EQ(ledger_.Pin(handle, &real).outcome, Outcome::kDone);
+      }
+      gpu_.FailCall(call, kNever, error);
+      for (Bytes at = 0; at < kSize; at += kMiB) {
+        ASSERT_EQ(*reinterpret_cast<Bytes*>(address + at), at * 7);
+      }
+      ASSERT_EQ(ledger_.Unmap(address, kSize).outcome, Outcome::kDone);
+      ASSERT_EQ(ledger_.ReleaseHandle(handle).outcome, Outcome::kDone);
+      ASSERT_EQ(gpu_.in_use(), 0u);
+    }
+  }
+  EXPECT_GT(failed, 10);
+}
+
 TEST_F(LedgerTest, AHandleThatWasNeverMappedIsPinnedWithoutACopy) {
   ledger_.AddCredit(0, 100 * kMiB);
   const auto handle = MustCreate(100 * kMiB);

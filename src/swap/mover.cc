@@ -176,26 +176,53 @@ SwapInState Mover::DeviceIn(DeviceMemory& device) {
         piece.credit = true;
         if (IsIn(*block, piece)) continue;
       }
-      if (PieceIn(device, *block, i) != CUDA_SUCCESS) return SwapInState::kRetry;
+      if (device.dead) continue;
+      const CUresult result = PieceIn(device, *block, i);
+      if (result == CUDA_SUCCESS) continue;
+      if (result != CUDA_ERROR_OUT_OF_MEMORY) {
+        FinishCopiesIn(device);
+        CheckIsAlive(device);
+      }
+      return SwapInState::kRetry;
     }
   }
   return SwapInState::kDone;
 }
 
-bool Mover::FinishCopiesIn() {
+// An error of a context stays: it answers every call with it.
+bool Mover::CheckIsAlive(DeviceMemory& device) {
+  constexpr int kSure = 50;
+  const CUresult result = driver_.StreamSynchronize(device.stream);
+  if (result == CUDA_SUCCESS) {
+    device.refusals = 0;
+    return true;
+  }
+  if (result != CUDA_ERROR_OUT_OF_MEMORY && ++device.refusals >= kSure) device.dead = true;
+  return false;
+}
+
+// Whether nothing is left to wait for.
+bool Mover::FinishCopiesIn(DeviceMemory& device) {
+  CurrentContext current(driver_, device.context);
   bool all = true;
-  for (const Moving& moving : incoming_) {
-    CurrentContext current(driver_, moving.device->context);
+  const auto ended = std::erase_if(incoming_, [&](const Moving& moving) {
+    if (moving.device != &device) return false;
     // Where one wait failed nothing is known of the copies after it: the host's stay good.
-    all = driver_.StreamSynchronize(moving.device->stream) == CUDA_SUCCESS && all;
+    all = CheckIsAlive(device) && all;
     Piece& piece = moving.piece();
     piece.moving = false;
     if (all) piece.on_host = false;
     --moving.block->busy;
-  }
-  if (!incoming_.empty()) ledger_.changed_.NotifyAll();
-  incoming_.clear();
-  return all;
+    return true;
+  });
+  if (ended > 0) ledger_.changed_.NotifyAll();
+  return all || device.dead;
+}
+
+bool Mover::FinishCopiesIn() {
+  bool none_waits = true;
+  for (const auto& device : ledger_.devices_) none_waits = FinishCopiesIn(*device) && none_waits;
+  return none_waits;
 }
 
 SwapInState Mover::SwapInStep() {

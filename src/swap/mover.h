@@ -68,6 +68,8 @@ class Mover {
   EvictFailure ReleaseOut(Moving& moving, EvictResult* result);
   CUresult PieceIn(DeviceMemory& device, Block& block, std::size_t index);
   SwapInState DeviceIn(DeviceMemory& device);
+  bool CheckIsAlive(DeviceMemory& device);
+  bool FinishCopiesIn(DeviceMemory& device);
   bool FinishCopiesIn();
 
   const Driver& driver_;

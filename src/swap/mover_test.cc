@@ -346,6 +346,29 @@ TEST_F(MoverTest, AFreeWaitsForTheCopiesOfItsMemory) {
   EXPECT_EQ(ledger_.GetBooks(0).swapped, 64 * kMiB);
 }
 
+// After an error that stays, no call of the context succeeds: what is out cannot come in, and the
+// program hears of it from its own calls, which it can only make when the gate is open.
+TEST_F(MoverTest, ADeadContextIsNotWaitedForForEver) {
+  constexpr int kForEver = 1'000'000;
+  Filled(130 * kMiB, 5);
+  Evict(kBudget);
+  for (const char* call : {"CopyToDevice", "StreamSynchronize"}) {
+    gpu_.FailCall(call, 1, CUDA_ERROR_ECC_UNCORRECTABLE, kForEver);
+  }
+  ledger_.AddCredit(0, mover_.MissingCredit(0));
+  SwapInState state = SwapInState::kRetry;
+  int steps = 0;
+  while (state != SwapInState::kDone && steps < 1000) {
+    state = mover_.SwapInStep();
+    ++steps;
+  }
+  EXPECT_EQ(state, SwapInState::kDone);
+  EXPECT_GT(steps, 10) << "and not at the first refusal either";
+  EXPECT_EQ(ledger_.GetBooks(0).swapped, 0u);
+  EXPECT_EQ(Evict(kBudget).failure, EvictFailure::kNone);
+  EXPECT_EQ(gpu_.in_use(), 0u) << "and its memory is there for others";
+}
+
 // Every driver call of a whole handover fails once; afterwards everything must be as if it had not.
 TEST_F(MoverTest, AFailureOfAnyCallLosesNothing) {
   const CUdeviceptr address = Filled(130 * kMiB, 11);

@@ -56,18 +56,23 @@ CUresult Materialise(const Driver& driver, const Block& block, Piece& piece) {
   return CUDA_SUCCESS;
 }
 
+CUresult UnmapEverywhere(const Driver& driver, const Block& block, Piece& piece) {
+  if (!piece.mapped) return CUDA_SUCCESS;
+  for (std::size_t i = 0; i < block.mappings.size(); ++i) {
+    const CUresult result = driver.Unmap(block.mappings[i].address + piece.offset, piece.size);
+    if (result == CUDA_SUCCESS) continue;
+    while (i-- > 0) MapOnce(driver, block.mappings[i], piece);
+    return result;
+  }
+  piece.mapped = false;
+  return CUDA_SUCCESS;
+}
+
 CUresult Dematerialise(const Driver& driver, const Block& block, Piece& piece) {
   if (piece.handle == 0) return CUDA_SUCCESS;
-  if (piece.mapped) {
-    for (std::size_t i = 0; i < block.mappings.size(); ++i) {
-      const CUresult result = driver.Unmap(block.mappings[i].address + piece.offset, piece.size);
-      if (result == CUDA_SUCCESS) continue;
-      while (i-- > 0) MapOnce(driver, block.mappings[i], piece);
-      return result;
-    }
-    piece.mapped = false;
-  }
-  const CUresult result = driver.Release(piece.handle);
+  CUresult result = UnmapEverywhere(driver, block, piece);
+  if (result != CUDA_SUCCESS) return result;
+  result = driver.Release(piece.handle);
   if (result == CUDA_SUCCESS) piece.handle = 0;
   return result;
 }

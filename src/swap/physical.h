@@ -11,6 +11,9 @@ namespace reveza::swap {
 // the block. On failure nothing has changed.
 CUresult Materialise(const Driver& driver, const Block& block, Piece& piece);
 
+// Unmaps at every mapping; the memory stays. On failure nothing has changed.
+CUresult UnmapEverywhere(const Driver& driver, const Block& block, Piece& piece);
+
 // Unmaps and releases. When unmapping fails the piece is as before. When only the release fails
 // the piece keeps its handle (and its contents) unmapped; Materialise maps it again.
 CUresult Dematerialise(const Driver& driver, const Block& block, Piece& piece);
