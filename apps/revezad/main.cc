@@ -1,5 +1,6 @@
 // The daemon: reads its settings, takes its socket, and lets the loop run.
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -38,14 +39,24 @@ std::string FlagOf(std::string_view key) {
 // The largest card that can be seen; nothing where none can.
 std::optional<Bytes> LargestCard(platform::GpuMonitor* monitor) {
   std::optional<Bytes> largest;
-  if (monitor == nullptr) return largest;
-  for (const auto& reading : monitor->Read()) {
+  const auto readings = monitor != nullptr ? monitor->Read() : std::nullopt;
+  if (!readings) return largest;
+  for (const auto& reading : *readings) {
     if (reading.total) largest = std::max(largest.value_or(0), *reading.total);
   }
   return largest;
 }
 
+// Each program takes two descriptors, and the usual limit is for programs that use select.
+void AllowManyDescriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int Serve(const daemon::Settings& settings) {
+  AllowManyDescriptors();
   auto logger = MakeLogger(settings.log_level);
   if (!logger) return Say(kConfiguration, logger.error().message);
   daemon::ServerOptions options;

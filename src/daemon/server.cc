@@ -81,12 +81,22 @@ Status Server::Open() {
   return {};
 }
 
-Status Server::Watch(int fd, Source source, std::uint64_t id, std::uint32_t events) {
+epoll_event Server::EventOf(Source source, std::uint64_t id, std::uint32_t events) {
   epoll_event event{};
   event.events = events;
   event.data.u64 = (static_cast<std::uint64_t>(source) << kIdBits) | id;
+  return event;
+}
+
+Status Server::Watch(int fd, Source source, std::uint64_t id, std::uint32_t events) {
+  epoll_event event = EventOf(source, id, events);
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return {};
   return FailWith("watch a descriptor");
+}
+
+void Server::Rewatch(int fd, Source source, std::uint64_t id, std::uint32_t events) {
+  epoll_event event = EventOf(source, id, events);
+  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
 }
 
 void Server::Stop() {
@@ -154,7 +164,9 @@ bool Server::MayConnect(const platform::Credentials& peer) const {
 void Server::Accept() {
   for (int i = 0; i < kEventsAtOnce; ++i) {
     UniqueFd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd) return;
+    if (!fd && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (!fd && errno == ECONNABORTED) continue;
+    if (!fd) return BeDeaf();
     const auto peer = platform::PeerCredentials(fd.get());
     if (!peer) continue;
     const std::uint64_t id = next_id_++;
@@ -175,6 +187,17 @@ void Server::Accept() {
              fmt::format("{} connections are open already", options_.most_connections));
     }
   }
+}
+
+// Whoever knocks and cannot be let in now would wake us again and again.
+void Server::BeDeaf() {
+  constexpr auto kPause = std::chrono::milliseconds(100);
+  if (!std::exchange(said_deaf_, true)) {
+    logger_->warn("cannot let programs in: {}; they wait until others have ended",
+                  std::strerror(errno));
+  }
+  Rewatch(listener_.get(), Source::kListener, 0, 0);
+  listen_again_ = clock_.Now() + kPause;
 }
 
 void Server::OnProcessEnd(std::uint64_t id) {
@@ -200,14 +223,9 @@ void Server::MakeOrphan(Connection& connection) {
   const std::uint64_t id = connection.id;
   if (!core_.HasClient(id)) return;
   if (!connection.process) return core_.OnDeath(id);
-  const int process = connection.process.get();
-  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, process, nullptr);
+  Rewatch(connection.process.get(), Source::kOrphan, id, EPOLLIN);
   orphans_[id] =
       Orphan{std::move(connection.process), connection.peer.pid, id, clock_.Now(), false};
-  if (!Watch(process, Source::kOrphan, id, EPOLLIN)) {
-    core_.OnDeath(id);
-    orphans_.erase(id);
-  }
 }
 
 void Server::Drop(std::uint64_t id) {
@@ -230,6 +248,10 @@ void Server::DropBroken() {
 
 void Server::CheckTimes() {
   const Time now = clock_.Now();
+  if (listen_again_ && *listen_again_ <= now) {
+    listen_again_.reset();
+    Rewatch(listener_.get(), Source::kListener, 0, EPOLLIN);
+  }
   for (auto& [id, connection] : connections_) {
     if ((connection.role == Role::kUnknown || connection.role == Role::kLeaving) &&
         now - connection.since >= options_.hello_limit) {
@@ -257,6 +279,7 @@ void Server::CheckTimes() {
 std::optional<Time> Server::NextTime() const {
   std::optional<Time> next = core_.NextWakeup();
   const auto consider = [&next](Time time) { next = next ? std::min(*next, time) : time; };
+  if (listen_again_) consider(*listen_again_);
   for (const auto& [id, connection] : connections_) {
     if (connection.role == Role::kUnknown || connection.role == Role::kLeaving) {
       consider(connection.since + options_.hello_limit);

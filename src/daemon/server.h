@@ -86,14 +86,19 @@ class Server : private Outbox {
   Server(const Settings& settings, ServerOptions options, const platform::Clock& clock,
          platform::GpuMonitor* monitor, Logger logger);
   Status Open();
+  static epoll_event EventOf(Source source, std::uint64_t id, std::uint32_t events);
   Status Watch(int fd, Source source, std::uint64_t id, std::uint32_t events);
+  // Of one that is watched already: this needs no memory, so it cannot fail for want of it.
+  void Rewatch(int fd, Source source, std::uint64_t id, std::uint32_t events);
   void Handle(const epoll_event& event);
   void Accept();
+  void BeDeaf();
   bool MayConnect(const platform::Credentials& peer) const;
   void OnReadable(std::uint64_t id);
   void OnPacket(Connection& connection, const char* packet, std::size_t size);
   void OnFirst(Connection& connection, wire::Type type, const char* packet);
   void OnStopRequest(Connection& connection, const wire::StopRequest& request);
+  bool WatchProcess(Connection& connection);
   void Answer(Connection& connection, std::string text);
   void Refuse(Connection& connection, wire::RefusedReason reason, const std::string& text);
   void OnProcessEnd(std::uint64_t id);
@@ -125,7 +130,9 @@ class Server : private Outbox {
   std::uint64_t next_id_ = 1;
   std::map<std::uint64_t, Connection> connections_;
   std::map<std::uint64_t, Orphan> orphans_;
-  Time lonely_since_{0};  // since when there are no clients
+  Time lonely_since_{0};              // since when there are no clients
+  std::optional<Time> listen_again_;  // until then there is no descriptor for who knocks
+  bool said_deaf_ = false;
   Core core_;
 };
 

@@ -63,13 +63,11 @@ void Server::OnFirst(Connection& connection, wire::Type type, const char* packet
   switch (type) {
     case wire::Type::kHello: {
       if (connection.role == Role::kCommandLine) break;
-      connection.role = Role::kClient;
-      if (auto process = platform::OpenProcess(connection.peer.pid)) {
-        connection.process = std::move(*process);
-        if (!Watch(connection.process.get(), Source::kProcess, connection.id, EPOLLIN)) {
-          connection.process.Reset();
-        }
+      if (!WatchProcess(connection)) {
+        return Refuse(connection, wire::RefusedReason::kFull,
+                      "the daemon has no descriptor left to watch this process with");
       }
+      connection.role = Role::kClient;
       core_.OnHello(connection.id, Peer{connection.peer.pid, connection.peer.uid},
                     wire::View<wire::Hello>(packet));
       return;
@@ -87,6 +85,15 @@ void Server::OnFirst(Connection& connection, wire::Type type, const char* packet
       break;
   }
   Refuse(connection, wire::RefusedReason::kProtocol, "that message was out of place");
+}
+
+// False where there is no room for that now. Whoever cannot be watched at all (in a process
+// namespace that we do not see) is watched by its connection alone.
+bool Server::WatchProcess(Connection& connection) {
+  auto process = platform::OpenProcess(connection.peer.pid);
+  if (!process) return process.error().code != Error::Code::kExhausted;
+  connection.process = std::move(*process);
+  return Watch(connection.process.get(), Source::kProcess, connection.id, EPOLLIN).has_value();
 }
 
 void Server::OnStopRequest(Connection& connection, const wire::StopRequest& request) {

@@ -3,13 +3,17 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "daemon/testing_server.h"
+#include "platform/testing_descriptors.h"
 
 namespace reveza::daemon {
 namespace {
@@ -47,6 +51,56 @@ class ServerTest : public ServerFixture {
     waitpid(child, nullptr, 0);
   }
 };
+
+// Whoever comes when no descriptor is left waits until there is one, and the daemon does not turn
+// round and round meanwhile.
+TEST_F(ServerTest, WithoutDescriptorsProgramsWaitAtTheDoor) {
+  RunningServer server(socket_);
+  TestingClient early(socket_);
+  early.SayHello(1, "early");
+  StatusWhen([](const json& status) { return status.at("clients").size() == 1; });
+  UniqueFd late(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  ASSERT_TRUE(late);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, socket_.c_str(), sizeof(address.sun_path) - 1);
+  {
+    const platform::NoDescriptors none;
+    ASSERT_EQ(connect(late.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    timespec before{};
+    timespec after{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    std::this_thread::sleep_for(seconds(1));
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+    EXPECT_LT(static_cast<double>(after.tv_sec - before.tv_sec) +
+                  1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec),
+              0.5);
+  }
+  TestingClient asker(std::move(late));
+  asker.Send(wire::StatusRequest{});
+  EXPECT_EQ(json::parse(asker.AwaitText(), nullptr, false).at("clients").size(), 1u);
+}
+
+// It could not be told when it ends.
+TEST_F(ServerTest, WhoCannotBeWatchedIsRefused) {
+  RunningServer server(socket_);
+  TestingClient client(socket_);
+  StatusWhen([](const json&) { return true; });  // it has been let in
+  char packet[wire::kPacketSize<wire::Refused>];
+  {
+    // poll takes no descriptors then, so this waits without it.
+    const platform::NoDescriptors none;
+    const timeval limit{60, 0};
+    setsockopt(client.fd(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    client.SayHello(1, "unwatched");
+    ASSERT_EQ(recv(client.fd(), packet, sizeof(packet), 0), static_cast<ssize_t>(sizeof(packet)));
+  }
+  wire::Type type{};
+  ASSERT_EQ(wire::Validate(packet, sizeof(packet), &type), wire::DecodeError::kNone);
+  ASSERT_EQ(type, wire::Type::kRefused);
+  EXPECT_EQ(wire::View<wire::Refused>(packet).reason,
+            static_cast<decltype(wire::Refused::reason)>(wire::RefusedReason::kFull));
+}
 
 TEST_F(ServerTest, AnswersStatusAndTrace) {
   RunningServer server(socket_);

@@ -15,6 +15,8 @@
 #include <sstream>
 #include <vector>
 
+#include "base/system_error.h"
+
 namespace reveza::platform {
 namespace {
 
@@ -37,8 +39,9 @@ std::filesystem::path ProcOf(pid_t pid, const std::filesystem::path& root) {
 Result<UniqueFd> OpenProcess(pid_t pid) {
   UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (fd) return fd;
-  const auto code = errno == ESRCH ? Error::Code::kNotFound : Error::Code::kExhausted;
-  return Fail(code, fmt::format("cannot watch process {}: {}", pid, std::strerror(errno)));
+  auto error = SystemError(fmt::format("cannot watch process {}", pid), errno);
+  if (errno == ESRCH) error.code = Error::Code::kNotFound;
+  return std::unexpected(std::move(error));
 }
 
 Result<Credentials> PeerCredentials(int socket) {

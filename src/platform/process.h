@@ -14,7 +14,8 @@
 
 namespace reveza::platform {
 
-// A descriptor that becomes readable when the process ends.
+// A descriptor that becomes readable when the process ends. kNotFound: it has ended. kExhausted:
+// there is none left.
 Result<UniqueFd> OpenProcess(pid_t pid);
 
 struct Credentials {
