@@ -40,7 +40,11 @@ Result<std::optional<std::uint64_t>> Ask(const runner::JobFolder& folder, const 
       return Fail(Error::Code::kUnavailable, (*answer)["error"].get<std::string>());
     }
     if (answer) return answer->value("steps", std::uint64_t{0});
-    if (!folder.IsLocked()) return std::nullopt;
+    // It may have heard and not answered: asked again it would do it twice.
+    if (answer.error().code != Error::Code::kUnavailable) return std::unexpected(answer.error());
+    const auto locked = folder.IsLocked();
+    if (!locked) return std::unexpected(locked.error());
+    if (!*locked) return std::nullopt;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   return Fail(Error::Code::kUnavailable,

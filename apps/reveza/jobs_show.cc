@@ -114,7 +114,6 @@ int Tell(int argc, char** argv, const char* request) {
 
 // Of a job that is paused: what that means for its steps.
 std::optional<std::string> PauseOf(const JobFolder& folder) {
-  if (!folder.IsLocked()) return std::nullopt;
   const auto status = runner::AskRunner(folder.id(), {{"request", "status"}});
   if (!status || status->value("state", "") != "paused") return std::nullopt;
   const auto waiting = status->find("waiting");
@@ -148,7 +147,9 @@ int ListJobs(int argc, char** argv) {
       all.push_back({{"id", name}, {"error", list.error().message}});
       continue;
     }
-    all.push_back(ToJson(name, Count(*list), folder->IsLocked()));
+    const auto locked = folder->IsLocked();
+    if (!locked) return SayJobError(locked.error());
+    all.push_back(ToJson(name, Count(*list), *locked));
   }
   if (words->json) {
     fmt::print("{}\n", all.dump(2, ' ', false, json::error_handler_t::replace));
@@ -180,7 +181,9 @@ int ShowJob(int argc, char** argv) {
   auto& [folder, journal, list] = *job;
   const Counts counts = Count(list);
   const fs::path outputs = OutputsOf(folder, journal);
-  json shown = ToJson(folder.id(), counts, folder.IsLocked());
+  const auto locked = folder.IsLocked();
+  if (!locked) return SayJobError(locked.error());
+  json shown = ToJson(folder.id(), counts, *locked);
   json failed = json::array();
   std::size_t number = 0;
   for (const auto& step : list) {
@@ -201,7 +204,7 @@ int ShowJob(int argc, char** argv) {
   shown["outputs"] = outputs.string();
   const auto limits = journal.Get(runner::kLimits);
   if (limits && *limits) shown["limits"] = **limits;
-  const auto pause = PauseOf(folder);
+  const auto pause = *locked ? PauseOf(folder) : std::nullopt;
   if (pause) shown["paused"] = *pause;
   const auto metrics = runner::ReadMetrics(journal, list);
   if (!metrics) return SayJobError(metrics.error());
@@ -214,7 +217,7 @@ int ShowJob(int argc, char** argv) {
   fmt::print("{}: {} of {} steps done, {} failed, {} unknown, {} waiting{}\n", folder.id(),
              steps["done"].get<std::uint64_t>(), counts.all, steps["failed"].get<std::uint64_t>(),
              steps["unknown"].get<std::uint64_t>(), steps["waiting"].get<std::uint64_t>(),
-             folder.IsLocked() ? "; a runner works on it" : "");
+             *locked ? "; a runner works on it" : "");
   if (pause) fmt::print("{}\n", *pause);
   fmt::print("outputs: {}\n", outputs.string());
   if (limits && *limits) fmt::print("limits: {}\n", **limits);
@@ -310,8 +313,9 @@ int FollowJob(int argc, char** argv) {
   bool seen = false;
   for (;;) {
     const auto status = runner::AskRunner(folder->id(), {{"request", "status"}});
+    const bool ended = !status && status.error().code == Error::Code::kUnavailable;
+    if (!status && (!seen || !ended)) return SayJobError(status.error());
     if (!status) {
-      if (!seen) return SayJobError(status.error());
       fmt::print("the runner has ended\n");
       return kDone;
     }
@@ -327,7 +331,15 @@ int WaitForJob(int argc, char** argv) {
   if (!words) return SayJobError(words.error());
   const auto folder = FindJob(words->names[0]);
   if (!folder) return SayJobError(folder.error());
-  while (folder->IsLocked()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  for (;;) {
+    const auto locked = folder->IsLocked();
+    // Without a descriptor now there may be one later.
+    if (!locked && locked.error().code != Error::Code::kExhausted) {
+      return SayJobError(locked.error());
+    }
+    if (!locked.value_or(true)) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
   const auto job = OpenJournal(words->names[0]);
   if (!job) return SayJobError(job.error());
   const Counts counts = Count(job->steps);

@@ -46,6 +46,17 @@ Result<UniqueFd> LockFile(const std::filesystem::path& path) {
   return FailWith("lock", path);
 }
 
+Result<bool> IsLocked(const std::filesystem::path& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd && errno == ENOENT) return false;
+  if (!fd) return FailWith("open the lock", path);
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (fcntl(fd.get(), F_OFD_GETLK, &lock) != 0) return FailWith("look at the lock", path);
+  return lock.l_type != F_UNLCK;
+}
+
 Result<UniqueFd> ListenAt(const std::filesystem::path& path, std::optional<gid_t> group) {
   const auto address = AddressOf(path);
   if (!address) return std::unexpected(address.error());

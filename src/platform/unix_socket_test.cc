@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "platform/testing_descriptors.h"
 #include "platform/testing_directory.h"
 
 namespace reveza::platform {
@@ -17,9 +18,22 @@ TEST(LockFile, HasOneHolder) {
   const auto second = LockFile(place / "lock");
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Error::Code::kUnavailable);
+  EXPECT_EQ(IsLocked(place / "lock"), true);
   first->Reset();
+  EXPECT_EQ(IsLocked(place / "lock"), false);
   EXPECT_TRUE(LockFile(place / "lock"));
   EXPECT_FALSE(LockFile(place / "no/such/folder"));
+}
+
+TEST(LockFile, IsLookedAtWithoutBeingTaken) {
+  TestingDirectory place;
+  EXPECT_EQ(IsLocked(place / "lock"), false) << "there is none";
+  const auto holder = LockFile(place / "lock");
+  ASSERT_TRUE(holder);
+  const NoDescriptors none;
+  const auto unseen = IsLocked(place / "lock");
+  ASSERT_FALSE(unseen) << "nobody may take it for free";
+  EXPECT_EQ(unseen.error().code, Error::Code::kExhausted);
 }
 
 TEST(UnixSocket, IsForItsOwnerAlone) {

@@ -14,10 +14,13 @@
 #include <system_error>
 #include <utility>
 
+#include "base/system_error.h"
 #include "platform/runtime_paths.h"
 
 namespace reveza::runner {
 namespace {
+
+constexpr int kLongestAnswer = 30;  // seconds: a runner may wait for its disk
 
 std::optional<sockaddr_un> AddressOf(const std::filesystem::path& path) {
   sockaddr_un address{};
@@ -74,8 +77,10 @@ Control::~Control() {
   if (listener_) unlink(path_.c_str());
 }
 
-void Control::AddTo(std::vector<pollfd>& descriptors) const {
-  descriptors.push_back({listener_.get(), POLLIN, 0});
+void Control::AddTo(std::vector<pollfd>& descriptors) {
+  // Who knocks and cannot be let in would wake us again and again.
+  const bool deaf = std::exchange(deaf_, false);
+  descriptors.push_back({listener_.get(), static_cast<short>(deaf ? 0 : POLLIN), 0});
   for (const auto& client : clients_) {
     const short events = client.unsent.empty() ? POLLIN : POLLOUT;
     descriptors.push_back({client.socket.get(), events, 0});
@@ -98,7 +103,10 @@ void Control::Handle(const pollfd* first) {
 void Control::Accept() {
   for (;;) {
     UniqueFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket) return;
+    if (!socket) {
+      deaf_ = errno != EAGAIN && errno != EINTR;
+      return;
+    }
     if (clients_.size() < kMostClients) clients_.push_back({std::move(socket), {}, {}});
   }
 }
@@ -137,13 +145,19 @@ Result<nlohmann::json> AskRunner(const std::string& id, const nlohmann::json& re
     return Fail(Error::Code::kUnavailable, fmt::format("no runner works on job '{}'", id));
   };
   const auto address = AddressOf(path);
+  if (!address) return none();
+  const auto failed = [&](int error) {
+    return std::unexpected(
+        SystemError(fmt::format("cannot ask the runner of job '{}'", id), error));
+  };
   const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!address || !socket) return none();
-  const timeval limit{5, 0};
+  if (!socket) return failed(errno);
+  const timeval limit{kLongestAnswer, 0};
   setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
   if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(sockaddr_un)) !=
       0) {
-    return none();
+    if (errno == ENOENT || errno == ENOTDIR || errno == ECONNREFUSED) return none();
+    return failed(errno);
   }
   const std::string line = Dump(request);
   if (send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL) !=
@@ -155,6 +169,13 @@ Result<nlohmann::json> AskRunner(const std::string& id, const nlohmann::json& re
   while (!answer.ends_with('\n')) {
     const ssize_t size = recv(socket.get(), bytes, sizeof(bytes), 0);
     if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) {
+      return Fail(
+          Error::Code::kInternal,
+          fmt::format("the runner of job '{}' has not answered for {} s; what it was told it "
+                      "may still do",
+                      id, kLongestAnswer));
+    }
     if (size <= 0) return none();
     answer.append(bytes, static_cast<std::size_t>(size));
   }

@@ -30,7 +30,7 @@ class Control {
   ~Control();
 
   // To poll, and then to handle: of those that were added, from `first` on.
-  void AddTo(std::vector<pollfd>& descriptors) const;
+  void AddTo(std::vector<pollfd>& descriptors);
   void Handle(const pollfd* first);
 
  private:
@@ -52,9 +52,11 @@ class Control {
   std::filesystem::path path_;
   Answer answer_;
   std::vector<Client> clients_;
+  bool deaf_ = false;  // for one wait: there is no descriptor for who knocks
 };
 
-// For those who ask: the answer of the runner of a job. kUnavailable: none works on it.
+// For those who ask: the answer of the runner of a job. kUnavailable: none works on it. kInternal:
+// it does not answer, and may still do what it was told.
 Result<nlohmann::json> AskRunner(const std::string& id, const nlohmann::json& request);
 
 }  // namespace reveza::runner

@@ -247,6 +247,8 @@ void Engine::Handle(std::size_t slot, const Frame& frame) {
       std::uint32_t pid = 0;
       if (frame.body.size() == sizeof(pid)) std::memcpy(&pid, frame.body.data(), sizeof(pid));
       active->pid = static_cast<pid_t>(pid);
+      said_not_started_.clear();
+      pause_before_start_ = {};
       return;
     }
     case FrameKind::kCycle: {
@@ -321,20 +323,28 @@ void Engine::WatchLive() {
   std::vector<LiveAttempt> left;
   for (auto& live : std::exchange(live_, {})) {
     Imported imported;
+    const auto held = IsHeld(live.record.string());
+    if (!held && std::exchange(said_not_seen_, held.error().message) != held.error().message) {
+      observer_.OnNote(held.error().message);
+    }
     // While nobody can tell, it lives.
-    if (IsHeld(live.record.string()).value_or(true)) {
+    if (held.value_or(true)) {
       left.push_back(std::move(live));
       continue;
     }
     if (auto done = ImportRecord(live.record, parts_.journal, imported); !done) {
-      trouble_ = done.error();
+      BeInTrouble(done.error());
       left.push_back(std::move(live));
       continue;
     }
     const auto known = by_identity_.find(std::string(AsText(live.name.identity)));
     if (known == by_identity_.end()) continue;
     const auto attempts = parts_.journal.Attempts(live.name.identity);
-    if (!attempts) continue;
+    if (!attempts) {
+      BeInTrouble(attempts.error());
+      left.push_back(std::move(live));
+      continue;
+    }
     const auto same = std::ranges::find_if(
         *attempts, [&](const AttemptEntry& entry) { return entry.result.name == live.name; });
     AttemptResult result;

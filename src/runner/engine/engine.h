@@ -138,6 +138,7 @@ class Engine {
   // An error is one of the journal.
   Status MakeOutputsLast();
   void BeInTrouble(const Error& error);
+  void WaitForRoom(const Active& active, int error);
   std::string TuningText() const;
   void KeepWhatWasLearned();
   void ShowProgress();
@@ -183,7 +184,9 @@ class Engine {
   bool outputs_last_ = true;      // none was refused by its disk
   bool reimport_ = false;         // the journal lacks what the records have
   std::string waiting_reason_;
-  std::string said_not_started_;  // why the last step could not be started
+  std::string said_not_started_;       // why the last step could not be started
+  Nanoseconds pause_before_start_{0};  // the last one, while none can be started
+  std::string said_not_seen_;          // why it cannot be told whether one still lives
   std::uint64_t ended_here_ = 0;
   Nanoseconds cpu_of_ended_{0};  // CPU time of attempts that have ended
 

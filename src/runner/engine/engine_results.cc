@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <utility>
 
+#include "base/system_error.h"
 #include "doctor/death.h"
 #include "platform/host_memory.h"
 #include "runner/decide/gpu_refusal.h"
@@ -31,6 +33,11 @@ std::string LastLines(const std::string& path) {
   return text;
 }
 
+// For want of something that may be there later: `code` says of what.
+bool WasNotBegun(const AttemptResult& result) {
+  return result.outcome == Outcome::kCancelled && result.pid == 0 && result.code != 0;
+}
+
 }  // namespace
 
 void Engine::OnResult(std::size_t slot, AttemptResult result) {
@@ -54,9 +61,22 @@ void Engine::OnResult(std::size_t slot, AttemptResult result) {
   governor_.Ended(Now(), active.step, result, active.need,
                   {extra.peak.value_or(0), active.gpu_peak.value_or(0), no_gpu_memory,
                    active.ended_at_limit || (active.limit && active.group_end.at_limit)});
+  if (WasNotBegun(result)) WaitForRoom(active, result.code);
   const bool again = Settle(active.step, result, active.first_cycle);
   observer_.OnEnd(ReportOf(active.step, result.name.attempt), result, again, explanation);
   governor_.Pass(Now(), WaitingByLane(), Running());
+}
+
+// Each try is written down, so they become rare.
+void Engine::WaitForRoom(const Active& active, int error) {
+  constexpr Nanoseconds kFirst = 500ms;
+  constexpr Nanoseconds kLast = 10s;
+  const std::string why = SystemError("steps cannot be begun now", error).message;
+  if (std::exchange(said_not_started_, why) != why) {
+    observer_.OnNote(fmt::format("{} (step {}); they are tried again", why, active.label));
+  }
+  pause_before_start_ = std::clamp(2 * pause_before_start_, kFirst, kLast);
+  no_start_before_ = Now() + pause_before_start_;
 }
 
 // Of a step that died of memory as often as another claim may help, and for which nobody has said
@@ -188,7 +208,11 @@ bool Engine::Settle(std::uint32_t step, const AttemptResult& result, std::uint64
     return false;
   }
   if (TryAgain(step, result, first_cycle)) {
-    if (parts_.journal.Forget(entries_[step].identity)) schedule_.Requeue(step);
+    // Where it cannot be written now, the next runner decides anew.
+    if (auto forgotten = parts_.journal.Forget(entries_[step].identity); !forgotten) {
+      BeInTrouble(forgotten.error());
+    }
+    schedule_.Requeue(step);
     return true;
   }
   if (auto given_up = parts_.journal.GiveUp(entries_[step].identity); !given_up) {

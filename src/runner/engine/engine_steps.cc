@@ -135,7 +135,6 @@ bool Engine::StartNext() {
     no_start_before_ = Now() + kPauseAfterFailure;
     return false;
   }
-  said_not_started_.clear();
   governor_.Pass(Now(), WaitingByLane(), Running());
   return true;
 }

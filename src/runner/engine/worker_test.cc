@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -84,6 +87,41 @@ TEST_F(SupervisorTest, TellsFailuresApart) {
   EXPECT_EQ(Run(request).outcome, Outcome::kNotStarted);
   // And it is as good as before.
   EXPECT_EQ(Run(Shell("true")).outcome, Outcome::kSuccess);
+}
+
+// Nothing is wrong with the step: it can be begun when there is room.
+TEST_F(SupervisorTest, WithoutRoomAStepIsNotBegunAndHasNotFailed) {
+  EXPECT_EQ(Run(Shell("true")).outcome, Outcome::kSuccess);
+  rlimit before{};
+  ASSERT_EQ(prlimit(worker_->pid(), RLIMIT_NOFILE, nullptr, &before), 0);
+  const rlimit none{.rlim_cur = 3, .rlim_max = before.rlim_max};
+  ASSERT_EQ(prlimit(worker_->pid(), RLIMIT_NOFILE, &none, nullptr), 0);
+  const auto result = Run(Shell("true"));
+  EXPECT_EQ(result.outcome, Outcome::kCancelled);
+  EXPECT_EQ(result.code, EMFILE);
+  EXPECT_EQ(result.pid, 0);
+  ASSERT_EQ(prlimit(worker_->pid(), RLIMIT_NOFILE, &before, nullptr), 0);
+  EXPECT_EQ(Run(Shell("true")).outcome, Outcome::kSuccess);
+}
+
+// Without a descriptor it cannot read who its descendants are, and knows that there are some.
+TEST_F(SupervisorTest, WithoutDescriptorsItStillWaitsForWhatAStepLeavesBehind) {
+  worker_->Send(PackStart(
+      Shell("trap '' TERM; (trap '' TERM; while [ ! -e go ]; do sleep 0.01; done; touch late) & "
+            "touch begun; while [ ! -e on ]; do sleep 0.01; done")));
+  AwaitFile("begun");
+  rlimit before{};
+  ASSERT_EQ(prlimit(worker_->pid(), RLIMIT_NOFILE, nullptr, &before), 0);
+  const rlimit none{.rlim_cur = 3, .rlim_max = before.rlim_max};
+  ASSERT_EQ(prlimit(worker_->pid(), RLIMIT_NOFILE, &none, nullptr), 0);
+  std::ofstream(folder_.path() / "on");
+  std::thread later([&] {
+    std::this_thread::sleep_for(500ms);
+    std::ofstream(folder_.path() / "go");
+  });
+  EXPECT_EQ(AwaitResult().outcome, Outcome::kSuccess);
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "late")) << "nobody lives who could write";
+  later.join();
 }
 
 TEST_F(SupervisorTest, ReadsNothingOfAGroupThatTheStepIsNotIn) {

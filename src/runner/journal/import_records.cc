@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/system_error.h"
 #include "platform/list_folder.h"
 #include "runner/journal/salvage.h"
 #include "runner/journal/verify_outputs.h"
@@ -120,9 +121,15 @@ Status AdoptAll(const JobFolder& folder, Journal& journal) {
 
 Outcome OutcomeOf(const AttemptEntry& attempt) { return attempt.result.outcome; }
 
-// A database is known by its name to the files beside it, so all go to the same number.
-Result<fs::path> MoveAway(const fs::path& journal) {
-  constexpr std::array kParts = {"-wal", "-shm", ""};
+constexpr std::array kParts = {"-wal", "-shm", ""};
+
+Error CannotReplace(const fs::path& path, const std::error_code& error) {
+  return SystemError("cannot put a new journal in the place of " + path.string(), error.value());
+}
+
+// Under another name beside it, as well. A database is known by its name to the files beside it, so
+// all go to the same number.
+Status Keep(const fs::path& journal) {
   std::error_code error;
   for (int number = 1;; ++number) {
     const std::string to = fmt::format("{}.damaged-{}", journal.string(), number);
@@ -131,14 +138,73 @@ Result<fs::path> MoveAway(const fs::path& journal) {
     for (const char* part : kParts) {
       const fs::path from = journal.string() + part;
       if (!fs::exists(from, error)) continue;
-      fs::rename(from, to + part, error);
-      if (error) {
-        return Fail(Error::Code::kPermission,
-                    fmt::format("cannot move {} away: {}", from.string(), error.message()));
-      }
+      fs::create_hard_link(from, to + part, error);
+      if (error) fs::copy_file(from, to + part, error);  // a file system without such links
+      if (error) return std::unexpected(CannotReplace(from, error));
     }
-    return fs::path(to);
+    return {};
   }
+}
+
+// The damaged one is there under its name until the new one is, whole.
+Status PutInPlace(const fs::path& fresh, const fs::path& journal) {
+  std::error_code error;
+  const fs::path log = fresh.string() + "-wal";
+  if (fs::exists(log, error) && fs::file_size(log, error) > 0) {
+    return Fail(Error::Code::kUnavailable, "somebody else has opened " + fresh.string());
+  }
+  if (auto kept = Keep(journal); !kept) return kept;
+  for (const char* part : {"-wal", "-shm"}) {
+    fs::remove(journal.string() + part, error);
+    if (error) return std::unexpected(CannotReplace(journal, error));
+  }
+  fs::rename(fresh, journal, error);
+  if (error) return std::unexpected(CannotReplace(journal, error));
+  return {};
+}
+
+struct Restored {
+  Imported imported;
+  std::vector<std::string> kept;
+  std::vector<AttemptName> from_record;
+};
+
+// A journal in `fresh`, where there is none, of what was salvaged and of the records.
+Result<Restored> Restore(const JobFolder& folder, const fs::path& fresh, const Salvaged& salvaged) {
+  Restored restored;
+  {
+    auto journal = Journal::Open(fresh);
+    if (!journal) return std::unexpected(journal.error());
+    for (const auto& [key, value] : salvaged.notes) {
+      // Attempts that the damaged journal has lost may have been behind it.
+      if (key == kBarrier) continue;
+      if (auto set = journal->Set(key, value); !set) return std::unexpected(set.error());
+      restored.kept.push_back(key);
+    }
+    if (auto committed = journal->Commit(); !committed) return std::unexpected(committed.error());
+  }
+  // Some of these decide which cycles are taken from the records, from the beginning.
+  auto journal = Journal::Open(fresh);
+  if (!journal) return std::unexpected(journal.error());
+  Status status = journal->RestoreSteps(salvaged.steps);
+  // An attempt may be readable where its step is not.
+  if (status) status = AdoptAll(folder, *journal);
+  if (status) status = journal->RestoreAttempts(salvaged.attempts);
+  if (!status) return std::unexpected(status.error());
+  const std::int64_t before = journal->last_sequence();
+  auto imported = ImportRecords(folder, *journal, Supervisors::kOrphans);
+  if (!imported) return std::unexpected(imported.error());
+  const auto all = journal->AttemptsAfter(0);
+  if (!all) return std::unexpected(all.error());
+  restored.imported = *std::move(imported);
+  restored.imported.attempts = all->size();
+  restored.imported.unknown += static_cast<std::uint64_t>(
+      std::ranges::count(salvaged.attempts, Outcome::kUnknown, OutcomeOf));
+  for (const auto& attempt : *all) {
+    if (attempt.sequence > before) restored.from_record.push_back(attempt.result.name);
+  }
+  if (auto written = journal->Checkpoint(); !written) return std::unexpected(written.error());
+  return restored;
 }
 
 }  // namespace
@@ -208,42 +274,24 @@ Result<Imported> ImportRecords(const JobFolder& folder, Journal& journal, Superv
 
 Result<Rebuilt> RebuildJournal(const JobFolder& folder) {
   if (auto readable = CheckRecords(folder); !readable) return std::unexpected(readable.error());
-  const auto damaged = MoveAway(folder.journal());
-  if (!damaged) return std::unexpected(damaged.error());
-  const Salvaged salvaged = Salvage(*damaged);
-  std::vector<std::string> kept;
-  {
-    auto journal = Journal::Open(folder.journal());
-    if (!journal) return std::unexpected(journal.error());
-    for (const auto& [key, value] : salvaged.notes) {
-      // Attempts that the damaged journal has lost may have been behind it.
-      if (key == kBarrier) continue;
-      if (auto set = journal->Set(key, value); !set) return std::unexpected(set.error());
-      kept.push_back(key);
-    }
-    if (auto committed = journal->Commit(); !committed) return std::unexpected(committed.error());
+  const auto salvaged = Salvage(folder.journal());
+  if (!salvaged) return std::unexpected(salvaged.error());
+  const fs::path fresh = folder.journal().string() + ".new";
+  std::error_code error;
+  // Of one that was killed before it was done.
+  for (const char* part : kParts) {
+    fs::remove(fresh.string() + part, error);
+    if (error) return std::unexpected(CannotReplace(folder.journal(), error));
   }
-  // Some of these decide which cycles are taken from the records, from the beginning.
+  auto restored = Restore(folder, fresh, *salvaged);
+  if (!restored) return std::unexpected(restored.error());
+  if (auto placed = PutInPlace(fresh, folder.journal()); !placed) {
+    return std::unexpected(placed.error());
+  }
   auto journal = Journal::Open(folder.journal());
   if (!journal) return std::unexpected(journal.error());
-  Status restored = journal->RestoreSteps(salvaged.steps);
-  // An attempt may be readable where its step is not.
-  if (restored) restored = AdoptAll(folder, *journal);
-  if (restored) restored = journal->RestoreAttempts(salvaged.attempts);
-  if (!restored) return std::unexpected(restored.error());
-  const std::int64_t before = journal->last_sequence();
-  auto imported = ImportRecords(folder, *journal, Supervisors::kOrphans);
-  if (!imported) return std::unexpected(imported.error());
-  const auto all = journal->AttemptsAfter(0);
-  if (!all) return std::unexpected(all.error());
-  imported->attempts = all->size();
-  imported->unknown += static_cast<std::uint64_t>(
-      std::ranges::count(salvaged.attempts, Outcome::kUnknown, OutcomeOf));
-  Rebuilt rebuilt{std::move(*journal), std::move(*imported), std::move(kept), {}};
-  for (const auto& attempt : *all) {
-    if (attempt.sequence > before) rebuilt.from_record.push_back(attempt.result.name);
-  }
-  return rebuilt;
+  return Rebuilt{std::move(*journal), std::move(restored->imported), std::move(restored->kept),
+                 std::move(restored->from_record)};
 }
 
 }  // namespace reveza::runner

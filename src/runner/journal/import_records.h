@@ -45,11 +45,11 @@ struct Rebuilt {
   std::vector<AttemptName> from_record;  // of these only a record knew: their sequences are new
 };
 
-// Moves what is at the journal's place out of the way (journal.db.damaged-N) and makes a new
-// journal: of what the damaged one still says, row by row, where a row is what its checksum says,
-// and of the records. The list comes with the next run. Up to where outputs were synchronised is
-// forgotten: after a reboot all are looked at. Where a record cannot be read now (permission,
-// descriptors) nothing is moved.
+// Puts a new journal in the place of what is there, which stays beside it (journal.db.damaged-N):
+// made of what the damaged one still says, row by row, where a row is what its checksum says, and
+// of the records. The list comes with the next run. Up to where outputs were synchronised is
+// forgotten: after a reboot all are looked at. All or nothing: where something cannot be read now
+// (permission, descriptors), there is no room, or the caller is killed, all is as it was.
 Result<Rebuilt> RebuildJournal(const JobFolder& folder);
 
 }  // namespace reveza::runner

@@ -102,10 +102,7 @@ Result<UniqueFd> JobFolder::Lock() const {
       fmt::format("another runner works on job '{}'; reveza jobs follow {} shows it", id_, id_));
 }
 
-bool JobFolder::IsLocked() const {
-  const auto lock = platform::LockFile(path_ / "lock");
-  return !lock && lock.error().code == Error::Code::kUnavailable;
-}
+Result<bool> JobFolder::IsLocked() const { return platform::IsLocked(path_ / "lock"); }
 
 fs::path JobFolder::NewRecord() const {
   std::uint64_t random = 0;

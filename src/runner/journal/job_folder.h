@@ -37,7 +37,7 @@ class JobFolder {
 
   // Held until the descriptor is closed; kUnavailable when another runner works on the job.
   Result<UniqueFd> Lock() const;
-  bool IsLocked() const;
+  Result<bool> IsLocked() const;
 
   const std::string& id() const { return id_; }
   const std::filesystem::path& path() const { return path_; }

@@ -70,7 +70,10 @@ Status Journal::Prepare() {
   const auto prepare = [this](Statement& statement, const std::string& sql) -> Status {
     auto prepared = database_.Prepare(sql);
     // A table is not what it was made as.
-    if (!prepared) return Fail(Error::Code::kIncompatible, prepared.error().message);
+    if (!prepared && !IsOfTheReader(prepared.error())) {
+      return Fail(Error::Code::kIncompatible, prepared.error().message);
+    }
+    if (!prepared) return std::unexpected(prepared.error());
     statement = std::move(*prepared);
     return {};
   };

@@ -35,6 +35,11 @@ std::unexpected<Error> Refuse(const std::filesystem::path& file, std::string_vie
   return Fail(Error::Code::kIncompatible, fmt::format("{}: {}", file.string(), why));
 }
 
+std::unexpected<Error> Refuse(const std::filesystem::path& file, const Error& error) {
+  if (!IsOfTheReader(error)) return Refuse(file, error.message);
+  return Fail(error.code, fmt::format("cannot read {}: {}", file.string(), error.message));
+}
+
 Status Create(Database& database) {
   return database.Execute(
       fmt::format("BEGIN IMMEDIATE;{}PRAGMA application_id={};"
@@ -46,10 +51,11 @@ Status Create(Database& database) {
 
 Status PrepareFormat(Database& database, const std::filesystem::path& file) {
   const auto tables = database.Number("SELECT count(*) FROM sqlite_master");
-  if (!tables) return Refuse(file, tables.error().message);
+  if (!tables) return Refuse(file, tables.error());
   const auto application = database.Number("PRAGMA application_id");
+  if (!application) return Refuse(file, application.error());
   const auto version = database.Number("PRAGMA user_version");
-  if (!application || !version) return Refuse(file, "it cannot be read");
+  if (!version) return Refuse(file, version.error());
   if (*tables == 0 && *application == 0) return Create(database);
   if (*application != kJournalApplication) {
     return Refuse(file, "it is a database, and no journal of jobs");
@@ -60,7 +66,7 @@ Status PrepareFormat(Database& database, const std::filesystem::path& file) {
   }
   // The quick one does not look whether what is in a table is in its indexes.
   const auto check = database.Text("PRAGMA integrity_check(1)");
-  if (!check) return Refuse(file, check.error().message);
+  if (!check) return Refuse(file, check.error());
   if (*check != "ok") return Refuse(file, *check);
   return {};
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "runner/journal/journal.h"
 
 namespace reveza::runner {
@@ -17,7 +18,7 @@ struct Salvaged {
 };
 
 // All rows that can be read and are what their checksums say, in whatever state the rest is.
-// Nothing is changed.
-Salvaged Salvage(const std::filesystem::path& database);
+// Nothing is changed. kExhausted, kPermission, kUnavailable: it cannot be read now, damaged or not.
+Result<Salvaged> Salvage(const std::filesystem::path& database);
 
 }  // namespace reveza::runner

@@ -10,7 +10,7 @@ namespace {
 
 std::unexpected<Error> FailWith(sqlite3* database) {
   const int code = sqlite3_errcode(database) & 0xff;
-  const auto kind = code == SQLITE_FULL ? Error::Code::kExhausted
+  const auto kind = code == SQLITE_FULL || code == SQLITE_NOMEM ? Error::Code::kExhausted
                     : code == SQLITE_READONLY || code == SQLITE_PERM || code == SQLITE_CANTOPEN
                         ? Error::Code::kPermission
                     : code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? Error::Code::kIncompatible
@@ -20,6 +20,11 @@ std::unexpected<Error> FailWith(sqlite3* database) {
 }
 
 }  // namespace
+
+bool IsOfTheReader(const Error& error) {
+  return error.code == Error::Code::kExhausted || error.code == Error::Code::kPermission ||
+         error.code == Error::Code::kUnavailable;
+}
 
 void FinalizeStatement::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 void CloseDatabase::operator()(sqlite3* database) const { sqlite3_close_v2(database); }

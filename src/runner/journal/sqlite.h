@@ -51,6 +51,10 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, FinalizeStatement> statement_;
 };
 
+// An error of whoever reads (no descriptor, no memory, no right to it, somebody else's lock): what
+// is in the file it does not say.
+bool IsOfTheReader(const Error& error);
+
 class Database {
  public:
   // Creates the file when it is not there.

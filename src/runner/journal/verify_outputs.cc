@@ -27,10 +27,9 @@ Result<std::int64_t> Barrier(Journal& journal) {
   return sequence;
 }
 
-// An error of whoever looks, not of the file: what is done is not run again for that.
-bool IsOfTheReader(int error) {
-  return error == EMFILE || error == ENFILE || error == ENOMEM || error == EACCES || error == EPERM;
-}
+// All others are of whoever looks, or of a disk that is away: what is done is not run again for
+// that.
+bool IsGone(int error) { return error == ENOENT || error == ENOTDIR; }
 
 std::unexpected<Error> CannotLook(const fs::path& file, int error) {
   return std::unexpected(SystemError("cannot look at the output " + file.string(), error));
@@ -39,7 +38,7 @@ std::unexpected<Error> CannotLook(const fs::path& file, int error) {
 Result<bool> HasSize(const fs::path& file, std::uint64_t size) {
   struct stat info{};
   if (stat(file.c_str(), &info) != 0) {
-    if (IsOfTheReader(errno)) return CannotLook(file, errno);
+    if (!IsGone(errno)) return CannotLook(file, errno);
     // An empty output is removed by the supervisor.
     return size == 0;
   }
@@ -72,11 +71,12 @@ Result<std::uint64_t> HashOf(const fs::path& file, std::uint64_t size) {
   constexpr std::uint64_t kMost = 1u << 20;
   if (size == 0) return 0;
   const UniqueFd descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!descriptor && IsOfTheReader(errno)) return CannotLook(file, errno);
+  if (!descriptor && !IsGone(errno)) return CannotLook(file, errno);
   if (!descriptor) return 0;
   std::string bytes(std::min(size, kMost), '\0');
   const ssize_t got =
       pread(descriptor.get(), bytes.data(), bytes.size(), static_cast<off_t>(size - bytes.size()));
+  if (got < 0) return CannotLook(file, errno);
   return got > 0 ? XXH3_64bits(bytes.data(), static_cast<std::size_t>(got)) : 0;
 }
 

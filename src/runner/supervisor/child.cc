@@ -110,7 +110,7 @@ Child ByVfork(const Plan& plan) {
     _exit(127);
   }
   if (pid < 0) return Child{0, errno, 0};
-  return Child{note.error == 0 ? pid : 0, note.error, note.group_error};
+  return Child{note.error == 0 ? pid : 0, note.error, note.group_error, true};
 }
 
 // The child has a copy of this process's memory: the C library cannot start one that shares it in
@@ -130,7 +130,8 @@ Child IntoGroup(const Plan& plan, int folder) {
     note.error = BecomeProgram(plan, note);
     _exit(127);
   }
-  const Child child{pid > 0 && note.error == 0 ? pid : 0, note.error, pid < 0 ? not_cloned : 0};
+  const Child child{pid > 0 && note.error == 0 ? pid : 0, note.error, pid < 0 ? not_cloned : 0,
+                    pid > 0};
   munmap(page, sizeof(Note));
   return child;
 }

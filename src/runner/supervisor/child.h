@@ -18,6 +18,7 @@ struct Child {
   pid_t pid = 0;        // 0: it was not started, see `error`
   int error = 0;        // errno
   int group_error = 0;  // errno: it runs, and not in its control group
+  bool made = false;    // a process was: `error` is of its folder or its program
 };
 
 // In a session of its own, with standard input empty, all signals as a program expects them, and

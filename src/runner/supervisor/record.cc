@@ -158,8 +158,10 @@ Result<RecordWriter> RecordWriter::Create(const std::string& path) {
   if (!file) return std::unexpected(SystemError("cannot create " + path, errno));
   // Not closed on exec: this is what a child holds.
   UniqueFd lock(open(path.c_str(), O_RDONLY));
-  if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return std::unexpected(SystemError("cannot lock " + path, errno));
+  if (!lock) return std::unexpected(SystemError("cannot lock " + path, errno));
+  // Whoever asks just now who holds it has it for a moment, and nobody has it for longer.
+  while (flock(lock.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) return std::unexpected(SystemError("cannot lock " + path, errno));
   }
   RecordWriter writer(std::move(file), std::move(lock));
   Packer head;
@@ -173,14 +175,22 @@ Result<RecordWriter> RecordWriter::Create(const std::string& path) {
   return writer;
 }
 
+// Half an entry would hide all that come after it.
+Status RecordWriter::CutOff() {
+  if (torn_ && ftruncate(file_.get(), size_) != 0) {
+    return std::unexpected(SystemError("cannot write the record, nor mend it", errno));
+  }
+  torn_ = false;
+  return {};
+}
+
 Status RecordWriter::Append(const RecordEntry& entry) {
+  if (auto mended = CutOff(); !mended) return mended;
   const std::string bytes = PackEntry(entry);
   if (!WriteAll(file_.get(), bytes)) {
     const int error = errno;
-    // Half an entry would hide all that come after it.
-    if (ftruncate(file_.get(), size_) != 0) {
-      return std::unexpected(SystemError("cannot write the record, nor mend it", errno));
-    }
+    torn_ = true;
+    if (auto mended = CutOff(); !mended) return mended;
     return std::unexpected(SystemError("cannot write the record", error));
   }
   size_ += static_cast<std::int64_t>(bytes.size());

@@ -44,7 +44,8 @@ class RecordWriter {
   // children inherit, so it is held for as long as one of them lives.
   static Result<RecordWriter> Create(const std::string& path);
 
-  // One write. An error (a full disk) leaves what was there; a torn entry is cut off again.
+  // One write. An error (a full disk) leaves what was there; a torn entry is cut off again, now or
+  // before the next one.
   Status Append(const RecordEntry& entry);
 
   int lock_descriptor() const { return lock_.get(); }
@@ -52,9 +53,12 @@ class RecordWriter {
  private:
   RecordWriter(UniqueFd file, UniqueFd lock) : file_(std::move(file)), lock_(std::move(lock)) {}
 
+  Status CutOff();
+
   UniqueFd file_;
   UniqueFd lock_;
-  std::int64_t size_ = 0;
+  std::int64_t size_ = 0;  // of whole entries
+  bool torn_ = false;      // half an entry is behind them
 };
 
 struct Record {

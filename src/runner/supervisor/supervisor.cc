@@ -17,6 +17,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/system_error.h"
 #include "runner/supervisor/child.h"
 #include "runner/supervisor/cycle_tap.h"
 #include "runner/supervisor/descendants.h"
@@ -40,9 +41,41 @@ std::uint64_t SizeOrRemove(const std::string& path) {
   return static_cast<std::uint64_t>(info.st_size);
 }
 
+// What is missing now, and may be there later: a process, memory, a descriptor, room on a disk.
+// That a program is refused memory by its own limits stays so.
+bool MayBeThereLater(const Child& child) {
+  switch (child.error) {
+    case EAGAIN:
+    case EMFILE:
+    case ENFILE:
+      return true;
+    case ENOMEM:
+    case ENOSPC:
+    case EDQUOT:
+      return !child.made;
+    case ETXTBSY:
+      return child.made;
+    default:
+      return false;
+  }
+}
+
+// Whether anybody is left, and whether somebody waits to be reaped. A subreaper without children
+// has no descendants, and asking needs no descriptor.
+struct Left {
+  bool anybody = false;
+  bool dead = false;
+};
+Left WhoIsLeft() {
+  siginfo_t info{};
+  const int asked = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
+  return {asked == 0 || errno != ECHILD, asked == 0 && info.si_pid != 0};
+}
+
 class Supervisor {
  public:
-  Supervisor(int socket, RecordWriter record) : socket_(socket), record_(std::move(record)) {}
+  Supervisor(int socket, RecordWriter record, UniqueFd children)
+      : socket_(socket), record_(std::move(record)), children_(std::move(children)) {}
 
   void Run();
 
@@ -121,7 +154,7 @@ void Supervisor::Start(StartRequest request) {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC;
   const UniqueFd output(open(request.output.c_str(), kFlags, 0600));
   const UniqueFd errors(open(request.errors.c_str(), kFlags, 0600));
-  Child child{0, errno, 0};
+  Child child{.error = errno};
   if (output && errors) {
     int shown = output.get();
     if (request.cycles != 0) shown = cycles_.Open(output.get());
@@ -138,7 +171,7 @@ void Supervisor::Start(StartRequest request) {
   now.request = std::move(request);
   now.result.pid = child.pid;
   if (child.pid == 0) {
-    now.result.outcome = Outcome::kNotStarted;
+    now.result.outcome = MayBeThereLater(child) ? Outcome::kCancelled : Outcome::kNotStarted;
     now.result.code = child.error;
     now.ended = true;
   }
@@ -243,13 +276,14 @@ void Supervisor::TakeCycles() {
     Tell(PackCycle(unrecorded_.front()));
     unrecorded_.erase(unrecorded_.begin());
   }
+  if (!running_->ended) retry_at_ = 0;
 }
 
 // When the program has ended: first what it left behind, then the record, then the runner.
 void Supervisor::TryToFinish() {
   if (!running_ || !running_->ended || Now() < retry_at_) return;
-  if (!Descendants(getpid()).empty()) {
-    if (running_->kill_at == 0) End(Outcome::kCancelled, kLeftBehindGrace);
+  if (const Left left = WhoIsLeft(); left.anybody) {
+    if (!left.dead && running_->kill_at == 0) End(Outcome::kCancelled, kLeftBehindGrace);
     return;
   }
   TakeCycles();
@@ -345,11 +379,6 @@ void Supervisor::HandleSocket() {
 }
 
 void Supervisor::Run() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGCHLD);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  children_ = UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   while (!runner_gone_ || running_) {
     pollfd descriptors[] = {{runner_gone_ ? -1 : socket_, POLLIN, 0},
                             {children_.get(), POLLIN, 0},
@@ -367,6 +396,21 @@ void Supervisor::Run() {
   }
 }
 
+// Hears of children that have ended.
+UniqueFd ListenForChildren() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+int Refuse(int socket, const std::string& why) {
+  const std::string frame = PackFrame(FrameKind::kRefused, why);
+  send(socket, frame.data(), frame.size(), MSG_NOSIGNAL);
+  return 1;
+}
+
 }  // namespace
 
 int Supervise(int socket, const std::string& path) {
@@ -376,14 +420,12 @@ int Supervise(int socket, const std::string& path) {
   fcntl(socket, F_SETFD, FD_CLOEXEC);
   auto record = RecordWriter::Create(path);
   if (!record) {
-    const std::string frame =
-        PackFrame(FrameKind::kRefused,
-                  record.error().message + "; is there room, and may files be made there?");
-    send(socket, frame.data(), frame.size(), MSG_NOSIGNAL);
-    return 1;
+    return Refuse(socket, record.error().message + "; is there room, and may files be made there?");
   }
+  auto children = ListenForChildren();
+  if (!children) return Refuse(socket, SystemError("cannot hear of children", errno).message);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  Supervisor(socket, std::move(*record)).Run();
+  Supervisor(socket, std::move(*record), std::move(children)).Run();
   return 0;
 }
 
