@@ -46,4 +46,11 @@ Result<std::string> FileBytes(const std::filesystem::path& path) {
   return bytes;
 }
 
+Result<bool> IsThere(const std::filesystem::path& path) {
+  struct stat status = {};
+  if (stat(path.c_str(), &status) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return FailBy(errno, path);
+}
+
 }  // namespace reveza

@@ -32,6 +32,18 @@ TEST_F(FileBytesTest, AreAllThatIsThere) {
   }
 }
 
+TEST_F(FileBytesTest, AreThereOrNotOrCannotBeSeen) {
+  std::ofstream(folder_ / "file") << "x";
+  std::filesystem::create_symlink("loop", folder_ / "loop");
+  EXPECT_EQ(IsThere(folder_ / "file"), true);
+  EXPECT_EQ(IsThere(folder_), true);
+  EXPECT_EQ(IsThere(folder_ / "other"), false);
+  EXPECT_EQ(IsThere(folder_ / "file/below"), false);
+  const auto unseen = IsThere(folder_ / "loop");
+  ASSERT_FALSE(unseen);
+  EXPECT_EQ(unseen.error().code, Error::Code::kUnavailable);
+}
+
 TEST_F(FileBytesTest, AreReadWhereNoSizeIsSaid) {
   const auto bytes = FileBytes("/proc/self/status");
   ASSERT_TRUE(bytes);

@@ -4,6 +4,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/file_bytes.h"
 #include "phi/output/rows.h"
 
 namespace reveza::phi {
@@ -47,11 +48,12 @@ std::filesystem::path RowsPath(const std::filesystem::path& folder, RowFormat fo
   return folder / fmt::format("rows.{}", NameOf(format));
 }
 
-std::optional<std::filesystem::path> FindRows(const std::filesystem::path& folder) {
+Result<std::optional<std::filesystem::path>> FindRows(const std::filesystem::path& folder) {
   for (const RowFormat format : kFormats) {
-    std::error_code ignored;
     std::filesystem::path path = RowsPath(folder, format);
-    if (std::filesystem::exists(path, ignored)) return path;
+    const auto is_there = IsThere(path);
+    if (!is_there) return std::unexpected(is_there.error());
+    if (*is_there) return path;
   }
   return std::nullopt;
 }

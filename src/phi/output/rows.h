@@ -71,7 +71,8 @@ Result<std::unique_ptr<RowWriter>> OpenRows(const std::filesystem::path& folder,
 // `folder`/rows.csv, rows.jsonl, or the folder rows.parquet.
 std::filesystem::path RowsPath(const std::filesystem::path& folder, RowFormat format);
 // The rows that lie in `folder` in any format, if there are some: a file, or the folder of Parquet.
-std::optional<std::filesystem::path> FindRows(const std::filesystem::path& folder);
+// An error where that cannot be seen.
+Result<std::optional<std::filesystem::path>> FindRows(const std::filesystem::path& folder);
 // Removes rows of every format, with what a writer that was killed left half-written. Other files
 // stay, also among the parts of Parquet. Error: something cannot be removed.
 Status RemoveRows(const std::filesystem::path& folder);

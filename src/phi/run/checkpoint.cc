@@ -220,9 +220,8 @@ std::filesystem::path CheckpointPath(const std::filesystem::path& folder) {
 
 Result<std::optional<Checkpoint>> LoadCheckpoint(const RunSettings& settings) {
   const std::filesystem::path path = CheckpointPath(settings.folder);
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::nullopt;
   const auto bytes = FileBytes(path);
+  if (!bytes && bytes.error().code == Error::Code::kNotFound) return std::nullopt;
   if (!bytes) return std::unexpected(bytes.error());
   return Parse(settings, path, *bytes);
 }

@@ -147,6 +147,13 @@ TEST_F(Checkpoints, ThatAreDamagedAreRefused) {
   EXPECT_NE(folder.error().message.find("Is a directory"), std::string::npos);
 }
 
+TEST_F(Checkpoints, ThatCannotBeSeenAreNotTakenForNone) {
+  const auto path = CheckpointPath(settings_.folder);
+  EXPECT_FALSE(LoadCheckpoint(settings_).value()) << "there is none";
+  std::filesystem::create_symlink(path.filename(), path);
+  EXPECT_FALSE(LoadCheckpoint(settings_)) << "a link to itself";
+}
+
 TEST_F(Checkpoints, AreReplacedAsAWhole) {
   ASSERT_TRUE(SaveCheckpoint(settings_, Made()));
   Checkpoint later = Made();

@@ -7,6 +7,7 @@
 #include <optional>
 #include <system_error>
 
+#include "base/file_bytes.h"
 #include "phi/output/rows.h"
 #include "phi/run/legacy_json.h"
 #include "phi/run/outcome.h"
@@ -14,12 +15,14 @@
 namespace reveza::phi {
 namespace {
 
-std::optional<std::filesystem::path> FindSomething(
+Result<std::optional<std::filesystem::path>> FindSomething(
     const RunSettings& settings, const std::array<std::filesystem::path, 2>& files) {
-  if (auto rows = FindRows(settings.folder)) return rows;
+  auto rows = FindRows(settings.folder);
+  if (!rows || *rows) return rows;
   for (const std::filesystem::path& file : files) {
-    std::error_code ignored;
-    if (std::filesystem::exists(file, ignored)) return file;
+    const auto is_there = IsThere(file);
+    if (!is_there) return std::unexpected(is_there.error());
+    if (*is_there) return file;
   }
   return std::nullopt;
 }
@@ -30,11 +33,12 @@ Status ClearFolder(const RunSettings& settings) {
   const std::array files = {SummaryPath(settings), LegacyRecordsPath(settings)};
   if (!settings.fresh) {
     const auto found = FindSomething(settings, files);
-    if (!found) return {};
+    if (!found) return std::unexpected(found.error());
+    if (!*found) return {};
     return Fail(Error::Code::kIncompatible,
                 fmt::format("{} lies there without a checkpoint to go on from, and would be lost; "
                             "give another --output, or --fresh to begin anew in its place",
-                            found->string()));
+                            (*found)->string()));
   }
   if (auto removed = RemoveRows(settings.folder); !removed) return removed;
   for (const std::filesystem::path& file : files) {

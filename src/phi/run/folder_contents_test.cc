@@ -54,10 +54,21 @@ TEST_F(FolderContents, OfEveryFormatGoWhereItBeginsAnew) {
   settings_.fresh = true;
   const auto cleared = ClearFolder(settings_);
   ASSERT_TRUE(cleared) << cleared.error().message;
-  EXPECT_FALSE(FindRows(settings_.folder));
+  EXPECT_FALSE(FindRows(settings_.folder).value());
   EXPECT_FALSE(IsThere("summary.json"));
   EXPECT_FALSE(IsThere("legacy-records.jsonl"));
   EXPECT_TRUE(IsThere("notes.txt"));
+}
+
+// What nobody can look at now may be all of a run.
+TEST_F(FolderContents, ThatCannotBeSeenAreNotTakenForNone) {
+  for (const char* name : {"rows.jsonl", "summary.json"}) {
+    std::filesystem::create_symlink(name, place_ / name);
+    const auto unseen = ClearFolder(settings_);
+    ASSERT_FALSE(unseen) << name;
+    EXPECT_EQ(unseen.error().code, Error::Code::kUnavailable) << unseen.error().message;
+    std::filesystem::remove(place_ / name);
+  }
 }
 
 TEST_F(FolderContents, OfOthersAmongThePartsStay) {

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/system_error.h"
+
 namespace reveza::phi {
 
 Result<UniqueFd> LockFolder(const std::filesystem::path& folder) {
@@ -20,7 +22,15 @@ Result<UniqueFd> LockFolder(const std::filesystem::path& folder) {
         refused ? Error::Code::kPermission : Error::Code::kUnavailable,
         fmt::format("cannot write to the folder {}: {}", folder.string(), std::strerror(reason)));
   }
-  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+  int reason = 0;
+  do {
+    reason = flock(file.get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+  } while (reason == EINTR);
+  if (reason != 0 && reason != EWOULDBLOCK) {
+    return std::unexpected(SystemError(
+        fmt::format("cannot lock {}, so that no other phi works there", folder.string()), reason));
+  }
+  if (reason != 0) {
     return Fail(Error::Code::kUnavailable,
                 fmt::format("another phi works in {}; wait for it, or give another --output",
                             folder.string()));

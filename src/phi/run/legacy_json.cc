@@ -1,10 +1,13 @@
 #include "phi/run/legacy_json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "base/file_bytes.h"
 #include "platform/output_file.h"
 
 namespace reveza::phi {
@@ -82,22 +85,28 @@ std::string LegacyRecordText(const RunSettings& settings, std::uint64_t cycle,
 
 Status WriteLegacyJson(const RunSettings& settings, const std::string& started,
                        const std::string& ended) {
+  const auto path = LegacyRecordsPath(settings);
+  const auto records = FileBytes(path);
+  if (!records) return std::unexpected(records.error());
   std::vector<double> phi;
-  {
-    std::ifstream records(LegacyRecordsPath(settings));
-    for (std::string line; std::getline(records, line);) {
-      const auto record = ordered_json::parse(line, nullptr, false);
-      if (record.is_object()) phi.push_back(record.value("phi", 0.0));
-    }
+  std::istringstream lines(*records);
+  for (std::string line; std::getline(lines, line);) {
+    const auto record = ordered_json::parse(line, nullptr, false);
+    if (record.is_object()) phi.push_back(record.value("phi", 0.0));
+  }
+  if (phi.size() != settings.cycles) {
+    return Fail(Error::Code::kIncompatible,
+                fmt::format("{} has {} records of {} cycles; begin anew with --fresh",
+                            path.string(), phi.size(), settings.cycles));
   }
   auto file = platform::OutputFile::Create(*settings.legacy_json);
   if (!file) return std::unexpected(std::move(file).error());
   std::string head = Head(settings, started, ended, phi).dump(1);
   head.resize(head.size() - 2);  // the end of the object and the line before it
   if (auto wrote = file->Append(head + ",\n \"metrics\": ["); !wrote) return wrote;
-  std::ifstream records(LegacyRecordsPath(settings));
   bool first = true;
-  for (std::string line; std::getline(records, line); first = false) {
+  lines = std::istringstream(*records);
+  for (std::string line; std::getline(lines, line); first = false) {
     if (auto wrote = file->Append((first ? "\n  " : ",\n  ") + line); !wrote) return wrote;
   }
   if (auto wrote = file->Append("\n ]\n}\n"); !wrote) return wrote;

@@ -247,6 +247,22 @@ TEST(Runner, WritesTheOriginalsLayout) {
   EXPECT_EQ(made["metrics"][0]["modules_executed"].size(), 6U);
 }
 
+TEST(Runner, OfRecordsThatAreGoneMakesNoWhole) {
+  const platform::TestingDirectory folder;
+  RunSettings settings = Settings(folder / "runs");
+  settings.legacy_json = folder / "legacy.json";
+  std::uint64_t seen = 0;
+  // The records are open, so that phi itself goes on writing them.
+  RunEvents events = StopAfter(1'000'000, seen);
+  events.progress = [&](const RunProgress&) {
+    std::filesystem::remove(settings.folder / "legacy-records.jsonl");
+  };
+  const auto outcome = RunWith(settings, 1, events);
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, Error::Code::kNotFound) << outcome.error().message;
+  EXPECT_FALSE(std::filesystem::exists(*settings.legacy_json));
+}
+
 TEST(Runner, OneProgramAtATimeWorksInAFolder) {
   const platform::TestingDirectory folder;
   const RunSettings settings = Settings(folder.path());

@@ -10,6 +10,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/file_bytes.h"
 #include "platform/output_file.h"
 
 namespace reveza::phi {
@@ -131,7 +132,9 @@ Result<std::unique_ptr<RowWriter>> OpenParquetRows(const std::filesystem::path& 
   std::error_code error;
   std::filesystem::create_directories(parts, error);
   for (std::uint64_t i = 0; i < place.parts; ++i) {
-    if (std::filesystem::exists(PartOf(parts, i), error)) continue;
+    const auto is_there = IsThere(PartOf(parts, i));
+    if (!is_there) return std::unexpected(is_there.error());
+    if (*is_there) continue;
     return Fail(
         Error::Code::kIncompatible,
         fmt::format("{} is not there, and its checkpoint says it is; begin anew with --fresh",
