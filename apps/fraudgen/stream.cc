@@ -276,7 +276,14 @@ int Run(const RunArguments& arguments, const StreamArguments& stream, const Stre
     Remark(fmt::format("fraudgen: {}\n", SummaryText(progress, sink)));
   }
   if (!status && !enough) return Say(status.error());
-  if (progress.stopped) return Stopped(stop);
+  if (auto ended = key->file.Close(); !ended) {
+    return Say({Error::Code::kExhausted,
+                fmt::format("--defects-key: could not write {}: {}", stream.defects_key,
+                            std::generic_category().message(ended.error()))});
+  }
+  // Also where all had been sent, and those who had them were not heard of any more.
+  const bool unconfirmed = stop.Came() && sink.confirmed() < progress.events;
+  if (progress.stopped || unconfirmed) return Stopped(stop);
   return kDone;
 }
 

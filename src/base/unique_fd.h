@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <expected>
 #include <utility>
 
 namespace reveza {
@@ -21,6 +23,11 @@ class UniqueFd {
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
   int Release() { return std::exchange(fd_, -1); }
+  // Some file systems say only then that something was not written. The error is an errno.
+  std::expected<void, int> Close() {
+    if (fd_ < 0 || close(Release()) == 0) return {};
+    return std::unexpected(errno);
+  }
   void Reset(int fd = -1) {
     if (fd_ >= 0) close(fd_);
     fd_ = fd;

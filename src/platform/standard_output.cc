@@ -8,6 +8,8 @@
 #include <string>
 #include <system_error>
 
+#include "base/unique_fd.h"
+
 namespace reveza::platform {
 
 Error StandardOutputError(int error) {
@@ -42,6 +44,12 @@ Status FlushStandardOutput() {
   errno = 0;
   if (std::fflush(stdout) != 0) return std::unexpected(StandardOutputError(errno));
   if (lost) return Fail(Error::Code::kUnavailable, "not all reached standard output");
+  // Some file systems say only when it is closed that something was not written; to close a copy is
+  // enough.
+  UniqueFd copy(dup(STDOUT_FILENO));
+  if (auto closed = copy.Close(); !closed) {
+    return std::unexpected(StandardOutputError(closed.error()));
+  }
   return {};
 }
 

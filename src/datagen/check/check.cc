@@ -22,12 +22,14 @@
 namespace reveza::datagen::check {
 namespace {
 
-// What was asked for, if the folder has it and it can be read.
-std::optional<Settings> ReadSettings(const DataSet& data, std::vector<Outcome>& outcomes) {
+// What was asked for, if the folder has it and it makes sense. An error where it cannot be read:
+// who judged by other settings would judge wrongly.
+Result<std::optional<Settings>> ReadSettings(const DataSet& data, std::vector<Outcome>& outcomes) {
   const std::string name(kConfigurationName);
   const auto text = data.place->ReadSmall(name);
   const std::string what = "settings: " + name + " can be read";
-  if (!text || !*text) {
+  if (!text) return std::unexpected(text.error());
+  if (!*text) {
     outcomes.push_back({Outcome::Verdict::kSkipped, what, "it is not there"});
     return std::nullopt;
   }
@@ -125,12 +127,11 @@ class Reading {
       rows_gone_by_ += rows;
       if (!on_rows_(rows_gone_by_)) return false;
     }
+    if (!more) readable_.Bad(more.error().message);
     if (!first_pass) return true;
     readable_.Look();
     rows_.Look();
-    if (!more) {
-      readable_.Bad(more.error().message);
-    } else if (position.first_row != file.rows) {
+    if (more && position.first_row != file.rows) {
       rows_.Bad(fmt::format("{} has {} rows, its manifest says {}", file.file, position.first_row,
                             file.rows));
     }
@@ -179,7 +180,9 @@ Result<CheckResult> CheckData(const std::shared_ptr<Destination>& place, const O
   std::vector<std::unique_ptr<TableCheck>> checks;
   KeyCheck keys(*data);
   checks.push_back(std::make_unique<CpfCheck>());
-  const std::optional<Settings> settings = ReadSettings(*data, result.outcomes);
+  const auto read = ReadSettings(*data, result.outcomes);
+  if (!read) return std::unexpected(read.error());
+  const std::optional<Settings>& settings = *read;
   checks.push_back(std::make_unique<LabelCheck>(settings));
   if (data->coherent()) {
     checks.push_back(CheckRules(CoherentRules()));

@@ -21,10 +21,11 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 5> kOrder = {"rings", "customers", "accounts",
                                                     "transactions", "rides"};
 
-std::optional<uint32_t> ReadDifficulty(const check::DataSet& data) {
+Result<std::optional<uint32_t>> ReadDifficulty(const check::DataSet& data) {
   const auto text = data.place->ReadSmall(kConfigurationName);
+  if (!text) return std::unexpected(text.error());
   Configuration configuration;
-  if (!data.coherent() || !text || !*text ||
+  if (!data.coherent() || !*text ||
       !configuration.AddText(**text, std::string(kConfigurationName))) {
     return std::nullopt;
   }
@@ -132,7 +133,9 @@ Result<Facts> CollectFacts(const fs::path& folder, const OnRows& on_rows) {
   facts.name = (error || whole.filename().empty() ? folder : whole.filename()).string();
   facts.made_by = data->made_by;
   facts.whole = fs::exists(folder / kManifestName, error);
-  facts.difficulty = ReadDifficulty(*data);
+  const auto difficulty = ReadDifficulty(*data);
+  if (!difficulty) return std::unexpected(difficulty.error());
+  facts.difficulty = *difficulty;
   facts.tables = TablesOf(*data);
   if (auto gone = Collecting(*data, on_rows).Go(facts); !gone) {
     return std::unexpected(std::move(gone).error());

@@ -25,7 +25,8 @@ class EventSink {
   virtual ~EventSink() = default;
 
   // Takes the events in this order, and waits while the other side takes no more. How many were
-  // taken: all, or fewer when Stop came. They need not stay.
+  // taken: all, or fewer when Stop came or one failed; the next call then says why. They need not
+  // stay.
   virtual Result<std::size_t> Send(std::span<const Event> events) = 0;
   // Waits until all is confirmed that was sent, or an error.
   virtual Status Flush() = 0;

@@ -76,6 +76,7 @@ std::unexpected<Error> PipeSink::FailBy(int error) {
 }
 
 Result<std::size_t> PipeSink::Send(std::span<const Event> events) {
+  if (failure_) return std::unexpected(*failure_);
   std::size_t sent = 0;
   while (sent < events.size()) {
     text_.Clear();
@@ -91,7 +92,10 @@ Result<std::size_t> PipeSink::Send(std::span<const Event> events) {
       ends_.push_back(text_.size());
     }
     const auto done = Drain();
-    if (!done) return std::unexpected(done.error());
+    if (!done) {
+      failure_ = done.error();
+      return sent > 0 ? Result<std::size_t>(sent) : std::unexpected(*failure_);
+    }
     const auto whole =
         static_cast<std::size_t>(std::ranges::upper_bound(ends_, *done) - ends_.begin());
     sent += whole;

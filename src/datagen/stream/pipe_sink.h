@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,7 +25,7 @@ class PipeSink final : public EventSink {
   PipeSink(int file, Look look, Stop& stop);
 
   Result<std::size_t> Send(std::span<const Event> events) override;
-  Status Flush() override { return {}; }
+  Status Flush() override { return failure_ ? Status(std::unexpected(*failure_)) : Status(); }
   uint64_t confirmed() const override { return confirmed_; }
 
   const bool& reader_gone() const { return reader_gone_; }
@@ -41,6 +42,7 @@ class PipeSink final : public EventSink {
   std::vector<std::size_t> ends_;  // of the events in it
   uint64_t confirmed_ = 0;
   bool reader_gone_ = false;
+  std::optional<Error> failure_;
 };
 
 }  // namespace reveza::datagen

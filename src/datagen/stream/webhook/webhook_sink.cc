@@ -4,6 +4,7 @@
 #include <httplib.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "datagen/stream/webhook/webhook_url.h"
@@ -36,7 +37,7 @@ class WebhookSink final : public EventSink {
   }
 
   Result<std::size_t> Send(std::span<const Event> events) override;
-  Status Flush() override { return {}; }
+  Status Flush() override { return failure_ ? Status(std::unexpected(*failure_)) : Status(); }
   uint64_t confirmed() const override { return confirmed_; }
   uint64_t repeated() const override { return repeated_; }
   bool is_valid() const { return client_.is_valid(); }
@@ -64,6 +65,7 @@ class WebhookSink final : public EventSink {
   httplib::Request request_;
   uint64_t confirmed_ = 0;
   uint64_t repeated_ = 0;
+  std::optional<Error> failure_;
 };
 
 void WebhookSink::WriteRequest(std::span<const Event> events) {
@@ -133,11 +135,15 @@ Result<bool> WebhookSink::SendOne(std::span<const Event> events) {
 }
 
 Result<std::size_t> WebhookSink::Send(std::span<const Event> events) {
+  if (failure_) return std::unexpected(*failure_);
   std::size_t sent = 0;
   while (sent < events.size() && !stop_.Came()) {
     const std::size_t count = std::min(options_.events_at_once, events.size() - sent);
     const auto taken = SendOne(events.subspan(sent, count));
-    if (!taken) return std::unexpected(taken.error());
+    if (!taken) {
+      failure_ = taken.error();
+      return sent > 0 ? Result<std::size_t>(sent) : std::unexpected(*failure_);
+    }
     if (!*taken) break;
     sent += count;
   }

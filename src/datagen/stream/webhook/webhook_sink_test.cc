@@ -221,11 +221,14 @@ TEST_F(WebhookSinkTest, WhatTheServerWillNeverTakeIsAnError) {
   });
   const auto batch = Many(3);
   const auto sink = Sink({.url = server.Url()});
+  ASSERT_EQ(sink->Send(EventsOf(*batch)), 1u) << "the first was taken";
   const auto sent = sink->Send(EventsOf(*batch));
   ASSERT_FALSE(sent);
   EXPECT_EQ(sent.error().message,
             server.Url() + " does not take event T101: it answers 422 amount is missing");
   EXPECT_EQ(sink->confirmed(), 1u);
+  EXPECT_FALSE(sink->Flush());
+  EXPECT_EQ(server.requests().size(), 2u) << "nothing goes behind what was refused";
   EXPECT_TRUE(clock_.pauses.empty());
 }
 
