@@ -220,6 +220,18 @@ Result<std::string> AllOfStandardInput() {
 
 }  // namespace
 
+// Nothing where one of them does not say how much it has: it may be the largest.
+std::optional<Bytes> LargestCard(platform::GpuMonitor& nvml) {
+  std::optional<Bytes> largest;
+  const auto gpus = nvml.Read();
+  if (!gpus) return largest;
+  for (const auto& gpu : *gpus) {
+    if (!gpu.total) return std::nullopt;
+    largest = std::max(largest, gpu.total);
+  }
+  return largest;
+}
+
 Surroundings ThisMachine() {
   Surroundings here;
   std::error_code ignored;
@@ -228,9 +240,7 @@ Surroundings ThisMachine() {
   cpu_set_t cores;
   if (sched_getaffinity(0, sizeof(cores), &cores) == 0) here.cores = CPU_COUNT(&cores);
   if (const auto memory = platform::ReadMachineMemory()) here.memory = memory->total;
-  if (const auto nvml = platform::LoadNvml()) {
-    for (const auto& gpu : (*nvml)->Read()) here.gpu_memory = std::max(here.gpu_memory, gpu.total);
-  }
+  if (const auto nvml = platform::LoadNvml()) here.gpu_memory = LargestCard(**nvml);
   return here;
 }
 

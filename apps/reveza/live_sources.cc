@@ -82,7 +82,8 @@ Result<monitor::DaemonAnswer> LiveSources::AskDaemon() {
 
 std::vector<monitor::JobAnswer> LiveSources::AskJobs() const {
   const auto sockets = monitor::JobSockets(jobs_);
-  return monitor::AskJobs(sockets, "status");
+  if (!sockets) return {{jobs_, std::unexpected(sockets.error()), 0}};
+  return monitor::AskJobs(*sockets, "status");
 }
 
 }  // namespace reveza::cli

@@ -36,13 +36,14 @@ std::string FlagOf(std::string_view key) {
   return flag;
 }
 
-// The largest card that can be seen; nothing where none can.
+// The largest card; nothing where there is none, or one does not say how much it has.
 std::optional<Bytes> LargestCard(platform::GpuMonitor* monitor) {
   std::optional<Bytes> largest;
   const auto readings = monitor != nullptr ? monitor->Read() : std::nullopt;
   if (!readings) return largest;
   for (const auto& reading : *readings) {
-    if (reading.total) largest = std::max(largest.value_or(0), *reading.total);
+    if (!reading.total) return std::nullopt;
+    largest = std::max(largest, reading.total);
   }
   return largest;
 }

@@ -158,7 +158,10 @@ void Server::Handle(const epoll_event& event) {
 
 bool Server::MayConnect(const platform::Credentials& peer) const {
   if (peer.uid == 0 || peer.uid == getuid()) return true;
-  return options_.group && platform::IsInGroup(peer.uid, peer.gid, *options_.group);
+  if (!options_.group) return false;
+  const auto member = platform::IsInGroup(peer.uid, peer.gid, *options_.group);
+  if (!member) logger_->warn("{}; so it is turned away", member.error().message);
+  return member.value_or(false);
 }
 
 void Server::Accept() {

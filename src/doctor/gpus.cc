@@ -167,8 +167,8 @@ void JudgeContexts(const std::string& name, const GpuReading& gpu, Findings& fin
 }
 
 std::string NameOf(const platform::GpusSetUp& all, const platform::Uuid& uuid) {
-  for (std::size_t i = 0; i < all.gpus.size(); ++i) {
-    if (all.gpus[i].uuid == uuid) return fmt::format("GPU {} ({})", i, all.gpus[i].name);
+  for (const GpuSettings& gpu : all.gpus) {
+    if (gpu.uuid == uuid) return fmt::format("GPU {} ({})", gpu.index, gpu.name);
   }
   return platform::FormatUuid(uuid);
 }
@@ -185,6 +185,14 @@ Findings JudgeGpus(const GpusSeen& seen) {
                       ? fmt::format("CUDA up to {}.{}", *all.cuda / 1000, *all.cuda % 1000 / 10)
                       : std::string("CUDA of unknown version"),
                   all.gpus.size(), all.gpus.size() == 1 ? "" : "s")));
+  for (const unsigned index : all.silent) {
+    findings.push_back(Make(Id::kGpuDriver, Severity::kFatal,
+                            fmt::format("GPU {} does not answer", index), "",
+                            "who chooses it fails, and on some machines so does every CUDA program "
+                            "when it starts",
+                            "dmesg | grep Xid says what became of it; hide it with "
+                            "CUDA_VISIBLE_DEVICES until it is reset or the machine is restarted"));
+  }
   for (const GpuSettings& gpu : all.gpus) {
     const std::string name = NameOf(all, gpu.uuid);
     JudgeSettings(name, gpu, seen.mps, findings);
@@ -198,7 +206,8 @@ Findings JudgeGpus(const GpusSeen& seen) {
   std::ranges::move(JudgeFaults(seen), std::back_inserter(findings));
   for (const auto& [a, b] : all.strangers) {
     findings.push_back(Make(Id::kGpuPeers, Severity::kNote,
-                            fmt::format("GPU {} and GPU {} cannot read each other's memory", a, b),
+                            fmt::format("GPU {} and GPU {} cannot read each other's memory",
+                                        all.gpus[a].index, all.gpus[b].index),
                             "", "copies between them go through the host's memory",
                             "nvidia-smi topo -p2p r shows which pairs can; IOMMU and ACS settings "
                             "often forbid it"));

@@ -150,6 +150,23 @@ TEST(CheckGpus, AsksNvml) {
   EXPECT_EQ(Of(found, Id::kUvmFaults)->severity, Severity::kNote) << "nobody sees the threads";
 }
 
+TEST(CheckGpus, OneThatDoesNotAnswerIsSaid) {
+  const TestingDirectory root;
+  Subject subject;
+  subject.root = root.path();
+  subject.nvml = REVEZA_TESTING_NVML;
+  setenv("REVEZA_TESTING_NVML_LOST", "1", 1);
+  const auto found = CheckGpus(subject);
+  unsetenv("REVEZA_TESTING_NVML_LOST");
+  const auto silent = std::ranges::find_if(
+      found, [](const Finding& one) { return one.observed == "GPU 0 does not answer"; });
+  ASSERT_NE(silent, found.end());
+  EXPECT_EQ(silent->severity, Severity::kFatal);
+  EXPECT_TRUE(std::ranges::none_of(found, [](const Finding& one) {
+    return one.observed.starts_with("GPU 0 (");
+  })) << "nobody else has its number";
+}
+
 TEST(CheckGpus, WithoutNvmlIsANoteUnlessTheDriverIsHere) {
   const TestingDirectory root;
   Subject subject;

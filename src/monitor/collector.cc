@@ -140,6 +140,7 @@ void Collector::LookAtGpus(Snapshot& snapshot) {
       if (!gpu.index && !snapshot.daemon) gpu.index = index;
       ++index;
       if (gpu.name.empty()) gpu.name = reading.name;
+      if (reading.uuid == platform::Uuid{}) gpu.name = "does not answer";
       if (reading.total) gpu.total = reading.total;
       if (reading.used) gpu.used = reading.used;
       // The daemon names who is outside; without one, everybody is.

@@ -16,6 +16,7 @@
 
 #include "base/unique_fd.h"
 #include "monitor/json_fields.h"
+#include "platform/list_folder.h"
 #include "platform/process.h"
 
 namespace reveza::monitor {
@@ -208,14 +209,11 @@ Job ParseJob(const json& status, bool pids_are_ours) {
 
 }  // namespace
 
-std::vector<fs::path> JobSockets(const fs::path& folder) {
-  std::vector<fs::path> sockets;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() == ".sock") sockets.push_back(entry->path());
-  }
-  std::ranges::sort(sockets);
+Result<std::vector<fs::path>> JobSockets(const fs::path& folder) {
+  auto sockets = platform::ListFolder(folder);
+  if (!sockets && sockets.error().code == Error::Code::kNotFound) return std::vector<fs::path>();
+  if (!sockets) return sockets;
+  std::erase_if(*sockets, [](const fs::path& path) { return path.extension() != ".sock"; });
   return sockets;
 }
 

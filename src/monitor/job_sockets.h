@@ -24,7 +24,7 @@ inline constexpr std::chrono::milliseconds kJobAnswerLimit{200};
 inline constexpr std::size_t kMostJobAnswer = 1 << 20;
 
 // Every *.sock in `folder`, by name; empty when there is no such folder.
-std::vector<std::filesystem::path> JobSockets(const std::filesystem::path& folder);
+Result<std::vector<std::filesystem::path>> JobSockets(const std::filesystem::path& folder);
 
 // One line from a runner.
 struct JobAnswer {

@@ -32,16 +32,18 @@ std::string WholeStatus(pid_t pid) {
 
 std::vector<JobAnswer> Ask(const TestingDirectory& folder,
                            std::chrono::milliseconds limit = kLong) {
-  return AskJobs(JobSockets(folder.path()), "status", limit);
+  return AskJobs(JobSockets(folder.path()).value(), "status", limit);
 }
 
 TEST(JobSockets, AreThoseOfTheFolderByName) {
   TestingDirectory folder;
-  EXPECT_TRUE(JobSockets(folder / "none").empty());
+  EXPECT_TRUE(JobSockets(folder / "none").value().empty());
+  folder.Write("file", "");
+  EXPECT_FALSE(JobSockets(folder / "file")) << "what cannot be read is not empty";
   folder.Write("b.sock", "");
   folder.Write("a.sock", "");
   folder.Write("a.log", "");
-  EXPECT_EQ(JobSockets(folder.path()),
+  EXPECT_EQ(JobSockets(folder.path()).value(),
             (std::vector<std::filesystem::path>{folder / "a.sock", folder / "b.sock"}));
 }
 

@@ -1,6 +1,7 @@
 #include "platform/gpu_monitor.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 namespace reveza::platform {
 namespace {

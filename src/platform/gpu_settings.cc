@@ -62,7 +62,7 @@ void ReadPeers(const NvmlLibrary& nvml, const std::vector<NvmlDevice>& devices, 
   }
 }
 
-GpusSetUp ReadAll(const NvmlLibrary& nvml) {
+Result<GpusSetUp> ReadAll(const NvmlLibrary& nvml) {
   GpusSetUp all;
   char version[96] = {};
   auto* driver = nvml.Find<decltype(nvmlSystemGetDriverVersion)>("nvmlSystemGetDriverVersion");
@@ -74,12 +74,17 @@ GpusSetUp ReadAll(const NvmlLibrary& nvml) {
     all.cuda = static_cast<unsigned>(number);
   }
   const auto devices = nvml.Devices();
-  if (!devices) return all;
+  if (!devices) return Fail(Error::Code::kUnavailable, "NVML cannot count its GPUs");
   std::vector<NvmlDevice> known;
-  for (const auto& device : *devices) {
-    if (!device) continue;
-    known.push_back(*device);
-    all.gpus.push_back(ReadOne(nvml, device->handle, device->uuid));
+  for (unsigned index = 0; index < devices->size(); ++index) {
+    const auto& device = (*devices)[index];
+    if (device) {
+      known.push_back(*device);
+      all.gpus.push_back(ReadOne(nvml, device->handle, device->uuid));
+      all.gpus.back().index = index;
+    } else if (device.error() != NVML_ERROR_NO_PERMISSION) {
+      all.silent.push_back(index);
+    }
   }
   ReadPeers(nvml, known, all);
   return all;

@@ -21,6 +21,7 @@ enum class ComputeMode {
 
 struct GpuSettings {
   Uuid uuid{};
+  unsigned index = 0;  // NVML's
   std::string name;
   std::optional<ComputeMode> compute_mode;
   std::optional<bool> divided;     // MIG is on; nothing where the GPU has none
@@ -36,11 +37,12 @@ struct GpusSetUp {
   std::optional<std::string> driver;  // "535.104.05"
   std::optional<unsigned> cuda;       // newest CUDA that it knows: 12020 is 12.2
   std::vector<GpuSettings> gpus;
+  std::vector<unsigned> silent;  // NVML's indices of those that are there and do not answer
   // Indices into `gpus` of pairs that cannot read each other's memory.
   std::vector<std::pair<std::size_t, std::size_t>> strangers;
 };
 
-// kUnavailable where there is no such library or it does not start.
+// kUnavailable where there is no such library, or it does not start or cannot count its GPUs.
 Result<GpusSetUp> ReadGpuSettings(const char* library = "libnvidia-ml.so.1");
 
 }  // namespace reveza::platform

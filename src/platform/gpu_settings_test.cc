@@ -1,6 +1,7 @@
 #include "platform/gpu_settings.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 namespace reveza::platform {
 namespace {
@@ -26,6 +27,25 @@ TEST(GpuSettings, AreReadWhereTheyAreThere) {
   EXPECT_EQ(second.divided, std::nullopt);
   EXPECT_EQ(second.link_lanes, std::nullopt);
   EXPECT_EQ(all->strangers, (std::vector<std::pair<std::size_t, std::size_t>>{{0, 1}}));
+}
+
+TEST(GpuSettings, OneThatDoesNotAnswerKeepsItsNumber) {
+  setenv("REVEZA_TESTING_NVML_LOST", "1", 1);
+  const auto all = ReadGpuSettings(REVEZA_TESTING_NVML);
+  unsetenv("REVEZA_TESTING_NVML_LOST");
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(all->silent, std::vector<unsigned>{0});
+  ASSERT_EQ(all->gpus.size(), 1u);
+  EXPECT_EQ(all->gpus[0].index, 1u);
+  EXPECT_TRUE(all->strangers.empty());
+}
+
+TEST(GpuSettings, AreUnavailableWhereTheyCannotBeCounted) {
+  setenv("REVEZA_TESTING_NVML_BROKEN", "1", 1);
+  const auto none = ReadGpuSettings(REVEZA_TESTING_NVML);
+  unsetenv("REVEZA_TESTING_NVML_BROKEN");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Error::Code::kUnavailable);
 }
 
 TEST(GpuSettings, AreUnavailableWithoutNvml) {

@@ -34,18 +34,21 @@ Result<NvmlLibrary> NvmlLibrary::Load(const char* name) {
   return nvml;
 }
 
-std::optional<std::vector<std::optional<NvmlDevice>>> NvmlLibrary::Devices() const {
+std::optional<std::vector<std::expected<NvmlDevice, nvmlReturn_t>>> NvmlLibrary::Devices() const {
   unsigned count = 0;
   if (count_(&count) != NVML_SUCCESS) return std::nullopt;
-  std::vector<std::optional<NvmlDevice>> devices(count);
+  std::vector<std::expected<NvmlDevice, nvmlReturn_t>> devices;
   for (unsigned index = 0; index < count; ++index) {
     nvmlDevice_t handle{};
     char text[96] = {};
-    if (handle_(index, &handle) != NVML_SUCCESS ||
-        uuid_(handle, text, sizeof(text)) != NVML_SUCCESS) {
-      continue;
+    nvmlReturn_t result = handle_(index, &handle);
+    if (result == NVML_SUCCESS) result = uuid_(handle, text, sizeof(text));
+    const auto uuid = result == NVML_SUCCESS ? ParseUuid(text) : std::nullopt;
+    if (uuid) {
+      devices.emplace_back(NvmlDevice{handle, *uuid});
+    } else {
+      devices.emplace_back(std::unexpected(result == NVML_SUCCESS ? NVML_ERROR_UNKNOWN : result));
     }
-    if (const auto uuid = ParseUuid(text)) devices[index] = NvmlDevice{handle, *uuid};
   }
   return devices;
 }

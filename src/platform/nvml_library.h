@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <nvml.h>
 
+#include <expected>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -45,9 +46,9 @@ class NvmlLibrary {
     return value;
   }
 
-  // All devices in NVML's order, nothing in the place of one that does not say who it is (lost, or
-  // forbidden). Nothing at all where even their number is not known.
-  std::optional<std::vector<std::optional<NvmlDevice>>> Devices() const;
+  // All devices in NVML's order; in the place of one that does not say who it is, why (it is lost,
+  // or forbidden). Nothing at all where even their number is not known.
+  std::optional<std::vector<std::expected<NvmlDevice, nvmlReturn_t>>> Devices() const;
 
  private:
   std::unique_ptr<void, EndNvml> begun_;

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/system_error.h"
 
 namespace reveza::platform {
@@ -28,6 +29,21 @@ std::string ReadSome(const std::filesystem::path& path, std::size_t most) {
   file.read(text.data(), static_cast<std::streamsize>(most));
   text.resize(static_cast<std::size_t>(file.gcount()));
   return text;
+}
+
+// Again with a larger buffer where an entry has no room: a group may have thousands of members.
+template <typename LookUp>
+int WithRoom(std::vector<char>& buffer, LookUp look_up) {
+  constexpr std::size_t kFirst = 16 * kKiB;
+  constexpr std::size_t kLast = 64 * kMiB;
+  int error = 0;
+  for (std::size_t size = kFirst; size <= kLast; size *= 4) {
+    buffer.resize(size);
+    error = look_up();
+    if (error != ERANGE && error != EINTR) break;
+  }
+  // So some libraries say that there is no such entry.
+  return error == ENOENT || error == ESRCH ? 0 : error;
 }
 
 std::filesystem::path ProcOf(pid_t pid, const std::filesystem::path& root) {
@@ -54,14 +70,17 @@ Result<Credentials> PeerCredentials(int socket) {
   return Credentials{peer.pid, peer.uid, peer.gid};
 }
 
-bool IsInGroup(uid_t uid, gid_t primary, gid_t group) {
+Result<bool> IsInGroup(uid_t uid, gid_t primary, gid_t group) {
   if (primary == group) return true;
-  std::vector<char> buffer(16 * 1024);
+  std::vector<char> buffer;
   passwd entry{};
   passwd* found = nullptr;
-  if (getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) {
-    return false;
+  const int error = WithRoom(
+      buffer, [&] { return getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found); });
+  if (error != 0) {
+    return std::unexpected(SystemError(fmt::format("cannot look up user {}", uid), error));
   }
+  if (found == nullptr) return false;
   std::vector<gid_t> groups(64);
   int count = static_cast<int>(groups.size());
   if (getgrouplist(found->pw_name, found->pw_gid, groups.data(), &count) < 0) {
@@ -73,11 +92,16 @@ bool IsInGroup(uid_t uid, gid_t primary, gid_t group) {
 }
 
 Result<gid_t> GroupByName(const std::string& name) {
-  std::vector<char> buffer(64 * 1024);
+  std::vector<char> buffer;
   group entry{};
   group* found = nullptr;
-  if (getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 ||
-      found == nullptr) {
+  const int error = WithRoom(buffer, [&] {
+    return getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
+  });
+  if (error != 0) {
+    return std::unexpected(SystemError(fmt::format("cannot look up the group '{}'", name), error));
+  }
+  if (found == nullptr) {
     return Fail(Error::Code::kNotFound, fmt::format("there is no group '{}'", name));
   }
   return found->gr_gid;

@@ -26,7 +26,9 @@ struct Credentials {
 Result<Credentials> PeerCredentials(int socket);
 
 // Whether the user has the group as its own or among its further ones.
-bool IsInGroup(uid_t uid, gid_t primary, gid_t group);
+// An error where that cannot be looked up now.
+Result<bool> IsInGroup(uid_t uid, gid_t primary, gid_t group);
+// kNotFound: there is none. Any other error: that cannot be looked up now.
 Result<gid_t> GroupByName(const std::string& name);
 
 // Clock ticks since boot at which the process began: with the pid, a name for one process that no

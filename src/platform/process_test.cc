@@ -51,8 +51,8 @@ TEST(Groups, AreFoundByNameAndMember) {
   ASSERT_TRUE(root);
   EXPECT_EQ(*root, 0u);
   EXPECT_FALSE(GroupByName("no-such-group-anywhere"));
-  EXPECT_TRUE(IsInGroup(12345, 77, 77)) << "its own group";
-  EXPECT_FALSE(IsInGroup(65534, 65534, 0)) << "nobody is not in root's";
+  EXPECT_EQ(IsInGroup(12345, 77, 77), true) << "its own group";
+  EXPECT_EQ(IsInGroup(65534, 65534, 0), false) << "nobody is not in root's";
 }
 
 TEST(ProcessStartTime, IsTheTwentySecondField) {

@@ -64,6 +64,7 @@ void ProcessWatch::Look(nanoseconds now) {
     return !std::ranges::binary_search(listed, entry.first);
   });
   for (const pid_t pid : Changed(listed, now_ - before_)) Take(pid, reader_.Stat(pid));
+  for (const auto& [pid, entry] : entries_) newest_ = std::max(newest_, entry.stat.start_ticks);
   FindFamilies();
 }
 
@@ -97,7 +98,10 @@ bool ProcessWatch::Take(pid_t pid, const std::optional<ProcessStat>& stat) {
   }
   const std::uint64_t used = stat->user_ticks + stat->system_ticks;
   entry.cpu.reset();
-  if (now_ > since) {
+  // One that is older than who was there before could not be read then: what it has used since,
+  // nobody knows.
+  const bool came_back = (fresh || other) && stat->start_ticks < newest_;
+  if (now_ > since && !came_back) {
     const double seconds = std::chrono::duration<double>(now_ - since).count();
     entry.cpu = static_cast<double>(used - std::min(used, before)) /
                 static_cast<double>(TicksPerSecond()) / seconds;

@@ -61,7 +61,8 @@ class ProcessWatch {
   // `pid` and all below it, itself first; empty when it is not there.
   std::vector<pid_t> Descendants(pid_t pid) const;
   // In cores, between the last reading and the one before. One that began between the last two
-  // looks: all that it used since. Nothing before it was seen twice.
+  // looks: all that it used since. Nothing before it was seen twice, also when it could not be read
+  // for a while.
   std::optional<double> Cpu(pid_t pid) const;
 
   ProcessReader& reader() { return reader_; }
@@ -86,6 +87,7 @@ class ProcessWatch {
   InTurn turns_{kPeriod};
   std::uint64_t look_ = 0;              // how many there have been
   std::chrono::nanoseconds now_{0};     // of this one
+  std::uint64_t newest_ = 0;            // the latest start of all that were seen, in ticks
   std::chrono::nanoseconds before_{0};  // of the one before
 };
 

@@ -184,6 +184,27 @@ TEST_F(WatchTest, CpuIsOfTheTimeSinceItWasReadBefore) {
   EXPECT_EQ(watch.Cpu(99), std::nullopt);
 }
 
+// What it has used in ten hours it has not used in the second in which nobody could read it.
+TEST_F(WatchTest, WhoCouldNotBeReadForAWhileIsNotNew) {
+  const auto second = TicksPerSecond();
+  Process(1, 0, 0, 1);
+  Process(10, 1, 36'000 * second, 50);
+  Process(11, 1, 0, 100);
+  ProcessWatch watch(root_.path());
+  Look(watch, milliseconds(0), {10});
+  Look(watch, seconds(1), {10});
+  EXPECT_DOUBLE_EQ(watch.Cpu(10).value_or(-1), 0);
+  root_.Write("proc/10/stat", "");
+  Look(watch, seconds(1), {10});
+  EXPECT_EQ(watch.Find(10), nullptr);
+  Process(10, 1, 36'001 * second, 50);
+  Look(watch, seconds(1), {10});
+  EXPECT_EQ(watch.Cpu(10), std::nullopt) << "nobody knows";
+  Process(10, 1, 36'002 * second, 50);
+  Look(watch, seconds(1), {10});
+  EXPECT_DOUBLE_EQ(watch.Cpu(10).value_or(-1), 1);
+}
+
 TEST_F(WatchTest, ARingOfParentsEnds) {
   Process(5, 6);
   Process(6, 5);
