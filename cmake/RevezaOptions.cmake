@@ -6,7 +6,10 @@ target_compile_options(reveza_options INTERFACE -Wall -Wextra -Wshadow -Wnon-vir
 
 if(REVEZA_SANITIZE)
   target_compile_options(reveza_options INTERFACE
-    -fsanitize=${REVEZA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    -fsanitize=${REVEZA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
+    # What the tests are about is checked for undefined behaviour, not they themselves: a third of
+    # the time that their compilers take.
+    $<$<BOOL:$<TARGET_PROPERTY:REVEZA_IS_TEST>>:-fno-sanitize=undefined>)
   target_link_options(reveza_options INTERFACE -fsanitize=${REVEZA_SANITIZE})
 endif()
 if(REVEZA_FUZZ)
@@ -49,6 +52,7 @@ function(reveza_test name)
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE reveza_options ${ARG_LINK} GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES REVEZA_IS_TEST ON)
   if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND NOT REVEZA_SANITIZE)
     # The tests' own code: half of the time that compilers take, and nobody waits for it to run.
     target_compile_options(${name} PRIVATE -O1)

@@ -28,9 +28,10 @@ class Ci(TreeTest):
     def answer(self, arguments: str, status: int, *lines: str):
         self.write(f"bin/answers/{arguments.replace(' ', '_')}", "\n".join([str(status), *lines, ""]))
 
-    def run_ci(self) -> tuple[int, list[str]]:
+    def run_ci(self, elapsed: int = 0) -> tuple[int, list[str]]:
         done = subprocess.run(["bash", str(self.tree / ".ci/run")], capture_output=True, text=True,
-                              env={**os.environ, "PATH": f"{self.tree}/bin:/usr/bin:/bin"}, check=False)
+                              env={**os.environ, "PATH": f"{self.tree}/bin:/usr/bin:/bin",
+                                   "SECONDS": str(elapsed)}, check=False)
         self.assertEqual(done.stderr, "")
         lines = done.stdout.splitlines()
         sums = [line for line in lines if line.endswith(" failed")]
@@ -38,10 +39,17 @@ class Ci(TreeTest):
         return done.returncode, lines
 
     def test_sums_the_parts(self):
+        self.answer("fuzz ARGS=30", 0, "3 passed, 0 failed")
         self.answer("check ARGS=300", 0, "layers: fine", "6 passed, 0 failed")
         status, lines = self.run_ci()
         self.assertEqual((status, lines[-1]), (0, "18 passed, 0 failed"))
         self.assertIn("layers: fine", lines)
+
+    def test_who_is_late_takes_least(self):
+        self.answer("check ARGS=60", 0, "6 passed, 0 failed")
+        self.answer("fuzz ARGS=5", 0, "8 passed, 0 failed")
+        status, lines = self.run_ci(elapsed=9000)
+        self.assertEqual((status, lines[-1]), (0, "23 passed, 0 failed"))
 
     def test_goes_on_after_a_failure(self):
         self.answer("test", 2, "case went wrong", "2 passed, 1 failed")
