@@ -226,7 +226,7 @@ TEST_F(ServerTest, AnotherVersionIsToldSo) {
 }
 
 TEST_F(ServerTest, WhoSaysNothingIsNotKept) {
-  RunningServer server(socket_);
+  RunningServer server(socket_, TestSettings(), std::nullopt, 16, seconds(1));
   TestingClient client(socket_);
   EXPECT_TRUE(client.AwaitEnd());
 }

@@ -32,14 +32,15 @@ class RunningServer {
  public:
   explicit RunningServer(const std::filesystem::path& socket, Settings settings = TestSettings(),
                          std::optional<gid_t> group = std::nullopt,
-                         std::size_t most_connections = ServerOptions{}.most_connections)
+                         std::size_t most_connections = ServerOptions{}.most_connections,
+                         std::chrono::seconds hello_limit = std::chrono::minutes(1))
       : settings_(std::move(settings)) {
     ServerOptions options;
     options.socket = socket;
     options.group = group;
     options.most_connections = most_connections;
     options.host_budget = kGiB;
-    options.hello_limit = std::chrono::seconds(2);
+    options.hello_limit = hello_limit;
     auto made = Server::Make(settings_, options, clock_, &monitor, MakeSilentLogger());
     if (!made) {
       error = made.error();

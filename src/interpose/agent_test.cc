@@ -38,14 +38,14 @@ class AgentTest : public DifferentialTest {
 };
 
 TEST_F(AgentTest, TheGateCountsAsClosedWhenTheGpuHasDoneAll) {
-  Spin(500);
+  Spin(2000);
   EXPECT_EQ(Direct().cuStreamQuery(stream_), CUDA_ERROR_NOT_READY);
   EXPECT_FALSE(daemon().CloseGate());
   EXPECT_EQ(Direct().cuStreamQuery(stream_), CUDA_SUCCESS);
 }
 
 TEST_F(AgentTest, AQueueThatDoesNotDrainInTimeOpensTheGateAgain) {
-  Spin(3000);
+  Spin(6000);
   EXPECT_EQ(daemon().CloseGate(200'000), wire::DrainFailure::kLimit);
   EXPECT_FALSE(Gate::IsClosed());
   EXPECT_EQ(Direct().cuStreamSynchronize(stream_), CUDA_SUCCESS);

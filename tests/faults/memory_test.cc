@@ -26,14 +26,14 @@ TEST(MemoryTest, WithoutRoomOnTheHostTheSecondQueuesAndIsToldWhy) {
   Machine::Options options = Lively();
   options.daemon_arguments.insert(options.daemon_arguments.end(), {"--host-budget", "32MiB"});
   Machine machine(options);
-  const Ended native = machine.Native("worker", Work("180MiB", 30));
+  const Ended native = machine.Native("worker", Work("180MiB", 80));
   machine.StartDaemon();
-  Process first = machine.Start("worker", Work("180MiB", 30));
+  Process first = machine.Start("worker", Work("180MiB", 80));
   ASSERT_TRUE(machine.WaitFor([&](const json& status) {
     const json client = ClientOf(status, first.pid());
     return client.is_object() && client["footprint"]["resident"] > (100 << 20);
   }));
-  Process second = machine.Start("worker", Work("180MiB", 30));
+  Process second = machine.Start("worker", Work("180MiB", 80));
   EXPECT_TRUE(machine.WaitFor([&](const json& status) {
     const json client = ClientOf(status, second.pid());
     return client.is_object() &&
@@ -64,7 +64,7 @@ TEST(MemoryTest, AKernelThatNeverEndsIsShownAndLeftAlone) {
   Machine machine(options);
   const Ended native = machine.Native("worker", Work("150MiB", 5));
   machine.StartDaemon();
-  Process stuck = machine.Start("pinned_flag", {"--bytes", "150MiB", "--seconds", "4"});
+  Process stuck = machine.Start("pinned_flag", {"--bytes", "150MiB", "--seconds", "10"});
   ASSERT_TRUE(machine.WaitFor([&](const json& status) {
     const json client = ClientOf(status, stuck.pid());
     return client.is_object() && client["state"] == "running" &&

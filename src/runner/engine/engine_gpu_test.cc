@@ -48,11 +48,15 @@ class EngineGpuTest : public EngineTest {
 
 constexpr const char* kTooLarge =
     "if [ {n} = 1 ]; then while [ ! -e other ]; do sleep 0.01; done; "
-    "echo 'CUDA out of memory. Tried to allocate 9 TiB' >&2; false; else touch other; fi";
+    "echo 'CUDA out of memory. Tried to allocate 9 TiB' >&2; false; else touch other; "
+    "[ {n} = 2 ] || while [ ! -e ended ]; do sleep 0.01; done; fi";
 
 // More would not help: there is nothing left that it could be given.
 TEST_F(EngineGpuTest, WhoIsLargerThanTheCardIsTriedOnceMoreAndAlone) {
   constexpr int kSteps = 24;  // more than may pass one that waits
+  listener_.on_end = [&](const AttemptResult&) {
+    if (listener_.ended.back() == "n=1") folder_.Write("ended", "");
+  };
   const auto summary = Run(OnTheGpu(kTooLarge, kSteps), Request(2));
   EXPECT_EQ(summary.counts.failed, 1u);
   EXPECT_EQ(summary.counts.done, kSteps - 1u);

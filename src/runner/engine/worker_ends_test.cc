@@ -72,8 +72,9 @@ TEST_F(SupervisorTest, EndsWhatAStepLeavesBehind) {
 
 TEST_F(SupervisorTest, EndsWhatIgnoresSigtermAndWhatHasLeftItsGroup) {
   auto request = Shell(
-      "trap '' TERM; setsid sh -c \"trap '' TERM; echo \\$\\$ > other; exec sleep 600\" & "
-      "while [ ! -s other ]; do sleep 0.01; done; sleep 600 & sleep 600");
+      "trap '' TERM; setsid sh -c \"trap '' TERM; echo \\$\\$ > new; mv new other; exec sleep "
+      "600\" & "
+      "while [ ! -e other ]; do sleep 0.01; done; sleep 600 & sleep 600");
   request.grace = 200'000'000;
   worker_->Send(PackStart(request));
   AwaitFile("other");
