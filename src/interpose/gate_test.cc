@@ -108,6 +108,20 @@ TEST_F(GateTest, WhereTheKernelRefusesMembarrierFencesAreUsed) {
             7);
 }
 
+// A program may forbid itself calls when it has begun: whoever went in before is then not seen for
+// certain, and the next time all are.
+TEST_F(GateTest, ABarrierThatIsRefusedLaterClosesNothingOnce) {
+  gate_internal::fence_on_entry = false;
+  EXPECT_EQ(WithoutMembarrier(SECCOMP_RET_ERRNO | EPERM,
+                              [] {
+                                if (Gate::Close(10'000'000)) return 1;
+                                if (!gate_internal::fence_on_entry) return 2;
+                                Gate::Open(true);
+                                return Gate::Close(10'000'000) ? 7 : 3;
+                              }),
+            7);
+}
+
 TEST_F(GateTest, CloseWaitsForWhoIsInsideAndGivesUpAtItsLimit) {
   std::atomic<bool> inside{false};
   std::atomic<bool> leave{false};

@@ -1,12 +1,16 @@
 // What becomes of the journal when its log is cut and its file is damaged: what it says is what was
 // written, or it is refused and made anew from the records.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
 
+#include "platform/testing_descriptors.h"
 #include "platform/testing_directory.h"
 #include "platform/testing_memory.h"
 #include "runner/journal/import_records.h"
@@ -175,6 +179,59 @@ TEST_F(JournalDamageTest, ALogThatIsDamagedGivesTheCommitsBeforeTheDamage) {
     shorter += *done < kListed ? 1 : 0;
   }
   EXPECT_GT(shorter, 200);
+}
+
+// However far it comes: the damaged one is there, and the next repair finds in it what this one
+// did.
+TEST_F(JournalDamageTest, ARepairThatHasNoRoomChangesNothing) {
+  constexpr std::uint8_t kDone = 4;
+  WriteRecord(kDone);
+  {
+    Journal journal = OpenSmall();
+    ASSERT_TRUE(journal.SetList(Steps()));
+    ASSERT_TRUE(journal.Set("learned", "much"));
+    ASSERT_TRUE(journal.Checkpoint());
+  }
+  std::string damaged = Bytes(folder_.journal());
+  damaged.at(damaged.find(Label(3))) = 'x';
+  Put(damaged, "");
+  ASSERT_FALSE(DoneOf());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = signal(SIGXFSZ, SIG_IGN);
+  for (const rlim_t room : {rlim_t{0}, rlim_t{3000}, rlim_t{16'000}}) {
+    SCOPED_TRACE(room);
+    const rlimit little{.rlim_cur = room, .rlim_max = before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+    const auto rebuilt = RebuildJournal(folder_);
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_FALSE(rebuilt);
+    EXPECT_TRUE(Bytes(folder_.journal()) == damaged);
+    EXPECT_FALSE(fs::exists(folder_.journal().string() + ".damaged-1"));
+  }
+  signal(SIGXFSZ, handler);
+  auto rebuilt = RebuildJournal(folder_);
+  ASSERT_TRUE(rebuilt) << rebuilt.error().message;
+  EXPECT_EQ(rebuilt->imported.attempts, kDone);
+  EXPECT_EQ(rebuilt->journal.Get("learned").value(), "much");
+  EXPECT_TRUE(Bytes(folder_.journal().string() + ".damaged-1") == damaged);
+  EXPECT_FALSE(fs::exists(folder_.journal().string() + ".new"));
+}
+
+// Nobody may call it damaged, and advise to make it anew, who only has no descriptor.
+TEST_F(JournalDamageTest, WhatCannotBeOpenedNowIsNotDamaged) {
+  {
+    Journal journal = OpenSmall();
+    ASSERT_TRUE(journal.SetList(Steps()));
+  }
+  {
+    const platform::NoDescriptors none;
+    const auto journal = Journal::Open(folder_.journal());
+    ASSERT_FALSE(journal);
+    EXPECT_NE(journal.error().code, Error::Code::kIncompatible) << journal.error().message;
+    EXPECT_FALSE(RebuildJournal(folder_));
+  }
+  EXPECT_EQ(DoneOf(), 0);
 }
 
 enum class Harm { kBit, kBytes, kPageOfZeros, kPageElsewhere, kCut };
