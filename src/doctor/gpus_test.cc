@@ -105,7 +105,11 @@ TEST(Gpus, ModesAndPeers) {
   GpusSeen seen = One();
   seen.set_up.gpus[0].divided = true;
   seen.set_up.gpus[0].persistent = false;
+  seen.set_up.gpus.resize(2);
+  seen.set_up.gpus[1].index = 2;
   seen.set_up.strangers = {{0, 1}};
+  EXPECT_EQ(Of(JudgeGpus(seen), Id::kGpuPeers)->observed,
+            "GPU 0 and GPU 2 cannot read each other's memory");
   EXPECT_EQ(Severe(seen, Id::kGpuMig), Severity::kNote);
   EXPECT_EQ(Severe(seen, Id::kGpuPersistence), Severity::kNote);
   EXPECT_EQ(Severe(seen, Id::kGpuPeers), Severity::kNote);
