@@ -170,7 +170,7 @@ Verdict ConsiderGpu(const Need& need, const Reading& reading, std::span<const Ad
                     const Budget& budget, const std::vector<platform::Uuid>* named) {
   if (need.gpu_memory == 0) return {};
   if (!reading.gpus) return Wait("GPU memory: no GPU can be read now");
-  if (reading.gpus->empty() && reading.all_gpus) return Never("GPU memory: no GPU is known");
+  if (reading.gpus->empty()) return Never("GPU memory: no GPU is known");
   if (named != nullptr && named->empty()) {
     return Never("GPU memory: CUDA_VISIBLE_DEVICES hides all GPUs from a step that claims some");
   }

@@ -127,7 +127,7 @@ void Governor::ReadGpus() {
   if (sources_.gpus) {
     auto seen = sources_.gpus->Read();
     reading_.gpus = seen ? GpuMemoryOf(*seen) : std::nullopt;
-    reading_.all_gpus = reading_.gpus && reading_.gpus->size() == seen->size();
+    reading_.all_gpus = seen && reading_.gpus && reading_.gpus->size() == seen->size();
     gpus_ = std::move(seen).value_or(std::vector<platform::GpuReading>());
   } else {
     reading_.gpus.emplace();  // none will ever be seen: to say so is better than to wait for ever
