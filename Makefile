@@ -1,4 +1,4 @@
-# The short way for people. `make help` lists what there is; CMake and tools/ do the work.
+# Shortcuts; `make help` lists them. CMake and tools/ do the work.
 
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
@@ -10,38 +10,38 @@ DESTDIR ?=
 PRESET ?= release
 SETUP ?= yes
 ARGS ?=
+EXCLUDE ?= slow
 TARGETS ?=
 
 BUILD := $(if $(filter release,$(PRESET)),build,build/$(PRESET))
 
 .DEFAULT_GOAL := build
-.PHONY: help setup configure build demo test check tidy bench mutate fuzz install clean
+.PHONY: help setup configure build demo test test-all check tidy bench mutate fuzz install clean
 
-help: ## this list
+help: ## show this list
 	@echo "Reveza: programs take turns on one GPU"
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo
-	@echo "  PRESET=debug|asan|tsan   build and test that one instead of release"
-	@echo "  JOBS=N                   at most N compilers or tests at a time (now $(JOBS))"
-	@echo "  SETUP=no                 do not look for missing packages"
+	@echo "  PRESET=debug|asan|tsan   use that preset instead of release"
+	@echo "  JOBS=N                   maximum concurrent compilers or tests (now $(JOBS))"
+	@echo "  SETUP=no                 do not check for missing packages"
 
-setup: ## install what is missing on this machine
+setup: ## install missing packages
 	@tools/setup.sh all
 
-# What `make` itself needs is looked for each time (it takes no time), and only shown if missing.
+# Checks for missing packages on every call, which is fast.
 configure:
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet build; fi
 	@tools/configure.sh $(PRESET) $(BUILD)
 
-build: configure ## build everything into build/bin and build/lib (the default)
+build: configure ## build everything (the default)
 	@tools/build.sh $(BUILD) $(JOBS) $(TARGETS)
 
 demo: TARGETS := programs
-demo: build ## show programs take turns on a card, steps survive a kill, and fraud data made
+demo: build ## demonstrate GPU sharing, crash recovery of jobs, and fraud data
 	@$(BUILD)/bin/reveza demo $(ARGS)
 	@echo
-	@tools/build.sh $(BUILD) $(JOBS) phi
 	@$(BUILD)/bin/reveza jobs demo
 	@echo
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet demo; fi
@@ -49,31 +49,36 @@ demo: build ## show programs take turns on a card, steps survive a kill, and fra
 	@echo
 	@$(BUILD)/bin/fraudgen demo --output $(BUILD)/fraud-report.html
 
-test: build ## build, then run all tests; ARGS go to ctest (ARGS='-R swap')
+test: build ## build and run the tests required for a change; ARGS go to ctest (ARGS='-R swap')
+	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet test; fi
+	@tools/run_tests.sh $(BUILD) $(JOBS) -LE '$(EXCLUDE)' $(ARGS)
+
+test-all: build ## build and run all tests, including slow ones
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet test; fi
 	@tools/run_tests.sh $(BUILD) $(JOBS) $(ARGS)
 
-check: build ## format, clang-tidy, layers, licences, texts and links
+check: configure ## check format, clang-tidy, locks, layers, licences, text and links
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet check; fi
 	@tools/check.sh $(BUILD) $(JOBS) $(ARGS)
 
-tidy: build ## clang-tidy on the tests too, and with its analyzer: a quarter of an hour
+tidy: configure ## run clang-tidy with its analyzer, also on tests (15 minutes)
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet check; fi
-	@tools/tidy.py $(BUILD) $(JOBS)
+	@tools/tidy_tree.sh $(BUILD)/tidy
+	@tools/tidy.py $(BUILD)/tidy $(JOBS)
 
-bench: build ## measure what can be measured without a GPU
+bench: build ## run the benchmarks that need no GPU
 	@bench/run.sh $(BUILD)
 
-mutate: build ## switch off one rule at a time: some test must notice
+mutate: build ## run mutation tests: break one rule at a time, some test must fail
 	@tests/mutation/run.sh $(ARGS)
 
-fuzz: ## a minute of libFuzzer for each input that comes from outside
+fuzz: ## run libFuzzer for a minute on each untrusted input
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet build fuzz; fi
 	@JOBS=$(JOBS) tests/fuzz/run.sh $(ARGS)
 
-install: build ## install to PREFIX (now /usr/local), below DESTDIR if it is set
+install: build ## install to PREFIX (default /usr/local), below DESTDIR if set
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)" \
 	  | sed -nE 's/^-- (Installing|Up-to-date): /  /p'
 
-clean: ## remove what was built, but keep what setup fetched
+clean: ## remove build output, but keep downloads of setup
 	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name python ! -name servers ! -name charts -exec rm -rf {} +; fi

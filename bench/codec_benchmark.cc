@@ -1,10 +1,11 @@
-// Writing and reading the messages of a handover; one Account goes out per copied piece.
+// Measures encoding and decoding of the messages of a handover, which sends one Account per copied
+// piece.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
 
-#include "wire/codec.h"
-#include "wire/messages.h"
+#include "reveza/gpu/wire/codec.h"
+#include "reveza/gpu/wire/messages.h"
 
 namespace {
 

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""How hard the frauds of the coherent model are to find, by a learner and by single columns.
+"""Measures how hard the frauds of the coherent model are to detect, by a model and by single
+columns.
 
   bench/fraud_ml.py BUILD [--rides] [--rows N] [--seeds 1,2,...] [--difficulties 150,500,850] [--check]
 
-Makes data with BUILD/bin/fraud_dump and cuts them by time: the first 70 % to learn from, the rest to
-be judged. Prints the area under the ROC curve (AUC) of a gradient-boosted tree, of the same tree
-with features of the graph of accounts, of the tree on the delayed labels that a bank would have, and
-of each column alone (identifiers and categories encoded by their share of frauds in the first part).
---rides judges rides instead, made with BUILD/bin/fraudgen, without graph and delayed labels.
---check ends with 1 unless, at 500, no column alone reaches 0.75, and AUC falls as difficulty rises.
+Generates data with BUILD/bin/fraudgen and splits them by time: the first 70 % for training, the
+rest for testing. Prints the area under the ROC curve (AUC) of gradient-boosted trees, of the same
+trees with features of the graph of accounts, of the trees trained on the delayed labels that a bank
+would have, and of each column alone (identifiers and categories encoded by their fraud rate in the
+training set). --rides evaluates rides instead, without graph and delayed labels. --check exits with
+1 unless, at difficulty 500, the AUC of every single column is below 0.75, and the AUC of the trees
+falls as difficulty rises.
 
 Needs the wheels of tools/requirements-ml.txt.
 """
@@ -24,18 +26,18 @@ import lightgbm
 import numpy as np
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-LEARN_SHARE = 0.7
-MOST_ALONE = 0.75
+TRAIN_SHARE = 0.7
+MAX_SINGLE_AUC = 0.75
 TRUTH = ("is_fraud", "fraud_type", "fraud_role", "fraud_reported_at")
 CATEGORIES = ("type", "channel", "mcc_code", "card_entry", "card_brand", "card_type", "pix_key_type",
               "destination_bank", "status", "refusal_reason", "mcc_risk_level")
 NUMBERS = ("amount", "installments", "distance_from_last_txn_km", "time_since_last_txn_min",
            "transactions_last_24h", "accumulated_amount_24h", "risk_score", "balance_after",
            "geolocation_lat", "geolocation_lon")
-MOST_VALUES = 64  # of a text that is a category of rides
+MAX_CATEGORIES = 64  # distinct values of a text column used as a feature
 FLAGS = ("cvv_validated", "auth_3ds", "unusual_time", "new_beneficiary")
-# What the graph of payments knew at each row: how often receiver and device were seen, by how many
-# customers, and how often this customer had been paid.
+# Features of the graph of payments before each row: numbers of uses of receiver and device, of
+# their customers, and of payments to this customer.
 GRAPH = """
   with firsts as (
     select t.rowid as place, t.*, a.customer_id as owner,
@@ -54,54 +56,56 @@ GRAPH = """
 """
 
 
-def dump(build: pathlib.Path, folder: str, rows: int, seed: int, difficulty: int) -> None:
-    program = build / "bin" / "fraud_dump"
-    subprocess.run([program, folder, str(rows), str(seed), str(difficulty)], check=True)
+def generate(build: pathlib.Path, folder: str, kind: str, rows: int, seed: int,
+             difficulty: int) -> None:
+    subprocess.run([build / "bin" / "fraudgen", "--quiet", "--type", kind, "--rows", str(rows),
+                    "--seed", str(seed), "--difficulty", f"{difficulty / 1000}", "--format", "csv",
+                    "--file-rows", "0", "--output", folder], check=True)
 
 
 def load(folder: str) -> tuple[duckdb.DuckDBPyConnection, list[str]]:
     base = duckdb.connect(config={"threads": 1})
-    base.sql(f"create table t as select * from read_csv('{folder}/transactions.csv', "
+    base.sql(f"create table t as select * from read_csv('{folder}/transactions_*.csv', "
              "sample_size=-1) order by timestamp, transaction_id")
-    base.sql(f"create table accounts as select * from read_csv('{folder}/accounts.csv')")
+    base.sql(f"create table accounts as select * from read_csv('{folder}/accounts_*.csv')")
     return base, [name for name, *_ in base.sql("describe t").fetchall()]
 
 
-def smoothed(frauds, count, mean):
-    """A value's share of frauds among the rows to learn from, drawn to the mean where few."""
+def smoothed_rate(frauds, count, mean):
+    """Fraud rate of a value in the training set, shrunk to the mean for rare values."""
     return (frauds + 10 * mean) / (count + 10)
 
 
-def either_way(label: np.ndarray, score: np.ndarray) -> float:
+def symmetric_auc(label: np.ndarray, score: np.ndarray) -> float:
     area = roc_auc_score(label, score)
     return max(area, 1 - area)
 
 
-def alone_as_number(values: np.ndarray, label: np.ndarray, learn: np.ndarray) -> float:
+def single_number_auc(values: np.ndarray, label: np.ndarray, train: np.ndarray) -> float:
     present = ~np.isnan(values)
     filled = np.where(present, values, np.nanmin(values) - 1)
-    # Not only a rising line: also thirty bins.
-    edges = np.unique(np.nanquantile(values[learn], np.linspace(0, 1, 31)))
+    # The relation need not be monotonic, so thirty bins are tried too.
+    edges = np.unique(np.nanquantile(values[train], np.linspace(0, 1, 31)))
     bins = np.where(present, np.digitize(values, edges) + 1, 0)
-    count = np.bincount(bins[learn], minlength=bins.max() + 1)
-    frauds = np.bincount(bins[learn], weights=label[learn], minlength=bins.max() + 1)
-    score = smoothed(frauds, count, label[learn].mean())[bins]
-    return max(either_way(label[~learn], filled[~learn]), roc_auc_score(label[~learn], score[~learn]))
+    count = np.bincount(bins[train], minlength=bins.max() + 1)
+    frauds = np.bincount(bins[train], weights=label[train], minlength=bins.max() + 1)
+    score = smoothed_rate(frauds, count, label[train].mean())[bins]
+    return max(symmetric_auc(label[~train], filled[~train]), roc_auc_score(label[~train], score[~train]))
 
 
-def alone_as_text(base: duckdb.DuckDBPyConnection, column: str, label: np.ndarray,
-                  learn: np.ndarray) -> float:
+def single_text_auc(base: duckdb.DuckDBPyConnection, column: str, label: np.ndarray,
+                    train: np.ndarray) -> float:
     value = "hour(timestamp)" if column == "timestamp" else f"coalesce({column}::varchar, '')"
     found = base.sql(f"""
         select coalesce(k.n, 0) as n, coalesce(k.f, 0) as f from (select rowid as place, {value} as v
           from t) left join (select {value} as v, count(*) as n, sum(is_fraud::int) as f from t
-          where rowid < {learn.sum()} group by 1) k using (v) order by place""").fetchnumpy()
-    score = smoothed(found["f"].astype(float), found["n"].astype(float), label[learn].mean())
-    return roc_auc_score(label[~learn], score[~learn])
+          where rowid < {train.sum()} group by 1) k using (v) order by place""").fetchnumpy()
+    score = smoothed_rate(found["f"].astype(float), found["n"].astype(float), label[train].mean())
+    return roc_auc_score(label[~train], score[~train])
 
 
 def features(base: duckdb.DuckDBPyConnection) -> np.ndarray:
-    """Numbers and flags as they are, categories by their place among their values, the hour."""
+    """Returns numbers and flags, ordinal codes of categories, and the hour."""
     wanted = [f"{name}::double as {name}" for name in NUMBERS + FLAGS]
     for name in CATEGORIES:
         values = base.sql(f"select list(distinct {name} order by {name}) from t").fetchall()[0][0]
@@ -112,39 +116,39 @@ def features(base: duckdb.DuckDBPyConnection) -> np.ndarray:
     return np.column_stack([np.ma.filled(np.ma.asarray(found[name]), np.nan) for name in found])
 
 
-def learner() -> lightgbm.LGBMClassifier:
-    # One thread: the sum of floating-point numbers, and so the tree, is the same each time.
+def make_model() -> lightgbm.LGBMClassifier:
+    # One thread makes floating-point sums, and thus the model, reproducible.
     return lightgbm.LGBMClassifier(n_estimators=150, learning_rate=0.07, num_leaves=31,
                                    min_child_samples=40, n_jobs=1, deterministic=True,
                                    force_col_wise=True, random_state=0, verbose=-1)
 
 
-def judge_one(build: pathlib.Path, rows: int, seed: int, difficulty: int) -> dict:
+def evaluate_payments(build: pathlib.Path, rows: int, seed: int, difficulty: int) -> dict:
     with tempfile.TemporaryDirectory() as folder:
-        dump(build, folder, rows, seed, difficulty)
+        generate(build, folder, "transactions", rows, seed, difficulty)
         base, columns = load(folder)
     table = features(base)
     graph = base.sql(GRAPH).fetchnumpy()
     wide = np.column_stack([table, *(np.ma.filled(np.ma.asarray(graph[name]).astype(float), np.nan)
                                      for name in graph)])
     truth = base.sql(f"""select is_fraud::int as label, coalesce(fraud_reported_at <
-        (select timestamp from t where rowid = {int(rows * LEARN_SHARE)}), false)::int as known
+        (select timestamp from t where rowid = {int(rows * TRAIN_SHARE)}), false)::int as known
         from t order by rowid""").fetchnumpy()
     label, known = truth["label"], truth["known"]
-    learn = np.arange(len(label)) < int(rows * LEARN_SHARE)
+    train = np.arange(len(label)) < int(rows * TRAIN_SHARE)
     names = NUMBERS + FLAGS + CATEGORIES
-    where = [i for i, name in enumerate(names) if name in CATEGORIES]
+    categorical = [i for i, name in enumerate(names) if name in CATEGORIES]
     singles = {}
     for column in columns:
         if column in NUMBERS + FLAGS:
-            singles[column] = alone_as_number(table[:, names.index(column)], label, learn)
+            singles[column] = single_number_auc(table[:, names.index(column)], label, train)
         elif column not in TRUTH:
-            singles[column] = alone_as_text(base, column, label, learn)
+            singles[column] = single_text_auc(base, column, label, train)
 
     def area(data: np.ndarray, taught: np.ndarray) -> tuple[float, float]:
-        tree = learner().fit(data[learn], taught[learn], categorical_feature=where)
-        score = tree.predict_proba(data[~learn])[:, 1]
-        return (roc_auc_score(label[~learn], score), average_precision_score(label[~learn], score))
+        tree = make_model().fit(data[train], taught[train], categorical_feature=categorical)
+        score = tree.predict_proba(data[~train])[:, 1]
+        return (roc_auc_score(label[~train], score), average_precision_score(label[~train], score))
 
     tree, precision = area(table, label)
     with_graph, graph_precision = area(wide, label)
@@ -153,74 +157,75 @@ def judge_one(build: pathlib.Path, rows: int, seed: int, difficulty: int) -> dic
             "graph_precision": graph_precision, "delayed": delayed, "singles": singles}
 
 
-def judge_rides(build: pathlib.Path, rows: int, seed: int, difficulty: int) -> dict:
-    """A tree on numbers, flags, the hour and texts of few values; every column alone."""
+def evaluate_rides(build: pathlib.Path, rows: int, seed: int, difficulty: int) -> dict:
+    """Evaluates a model on numbers, flags, the hour and text categories, and every column alone."""
     base = duckdb.connect(config={"threads": 1})
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([build / "bin" / "fraudgen", "--quiet", "--type", "rides", "--rows", str(rows),
-                        "--seed", str(seed), "--difficulty", f"{difficulty / 1000}", "--format", "csv",
-                        "--file-rows", "0", "--output", folder], check=True)
+        generate(build, folder, "rides", rows, seed, difficulty)
         base.sql(f"create table t as select * from read_csv('{folder}/rides_*.csv', sample_size=-1) "
                  "order by timestamp, ride_id")
     label = base.sql("select is_fraud::int as f from t order by rowid").fetchnumpy()["f"]
-    learn = np.arange(rows) < int(rows * LEARN_SHARE)
-    table, where, singles = [], [], {}
+    train = np.arange(rows) < int(rows * TRAIN_SHARE)
+    table, categorical, singles = [], [], {}
     for column, kind, *_ in base.sql("describe t").fetchall():
         if column in TRUTH:
             continue
         if kind in ("BIGINT", "DOUBLE", "BOOLEAN"):
             found = base.sql(f"select {column}::double as v from t order by rowid").fetchnumpy()["v"]
             values = np.ma.filled(np.ma.asarray(found), np.nan)
-            singles[column] = alone_as_number(values, label, learn)
+            singles[column] = single_number_auc(values, label, train)
             table.append(values)
             continue
-        singles[column] = alone_as_text(base, column, label, learn)
+        singles[column] = single_text_auc(base, column, label, train)
         value = "hour(timestamp)" if column == "timestamp" else f"coalesce({column}::varchar, '')"
         codes = base.sql(f"select dense_rank() over (order by {value}) as v from t "
                          "order by rowid").fetchnumpy()["v"]
-        if codes.max() <= MOST_VALUES:
-            where.append(len(table))
+        if codes.max() <= MAX_CATEGORIES:
+            categorical.append(len(table))
             table.append(codes.astype(float))
     data = np.column_stack(table)
-    tree = learner().fit(data[learn], label[learn], categorical_feature=where)
-    score = tree.predict_proba(data[~learn])[:, 1]
-    return {"tree": roc_auc_score(label[~learn], score),
-            "precision": average_precision_score(label[~learn], score), "singles": singles}
+    tree = make_model().fit(data[train], label[train], categorical_feature=categorical)
+    score = tree.predict_proba(data[~train])[:, 1]
+    return {"tree": roc_auc_score(label[~train], score),
+            "precision": average_precision_score(label[~train], score), "singles": singles}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--rides", action="store_true", help="judge rides instead of payments")
+    parser.add_argument("--rides", action="store_true", help="evaluate rides instead of payments")
     parser.add_argument("--rows", type=int, default=150_000)
     parser.add_argument("--seeds", default="1")
     parser.add_argument("--difficulties", default="150,500,850")
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--all", action="store_true", help="print every column, not the best five")
+    parser.add_argument("--all", action="store_true",
+                        help="print all columns instead of the best five")
     arguments = parser.parse_args()
-    wrong = []
-    judge = judge_rides if arguments.rides else judge_one
+    violations = []
+    evaluate = evaluate_rides if arguments.rides else evaluate_payments
     more = "" if arguments.rides else "  graph  precision  delayed labels"
-    print(f"seed difficulty  tree  precision{more}  best columns alone")
+    print(f"seed difficulty  tree  precision{more}  best single columns")
     for seed in map(int, arguments.seeds.split(",")):
         before = 1.0
         for difficulty in sorted(map(int, arguments.difficulties.split(","))):
-            found = judge(arguments.build, arguments.rows, seed, difficulty)
+            found = evaluate(arguments.build, arguments.rows, seed, difficulty)
             ranked = sorted(found["singles"].items(), key=lambda item: -item[1])
             shown = ranked if arguments.all else ranked[:5]
             more = "" if arguments.rides else (
                 f" {found['graph']:7.3f} {found['graph_precision']:9.3f} {found['delayed']:10.3f}")
             print(f"{seed:4} {difficulty:10} {found['tree']:.3f} {found['precision']:9.3f}{more}"
                   "         " + ", ".join(f"{name} {area:.3f}" for name, area in shown), flush=True)
-            if difficulty == 500 and ranked[0][1] >= MOST_ALONE:
-                wrong.append(f"seed {seed}: {ranked[0][0]} alone has {ranked[0][1]:.3f}")
+            if difficulty == 500 and ranked[0][1] >= MAX_SINGLE_AUC:
+                violations.append(f"seed {seed}: {ranked[0][0]} alone reaches an AUC of "
+                                  f"{ranked[0][1]:.3f}, expected below {MAX_SINGLE_AUC}")
             if found["tree"] >= before:
-                wrong.append(f"seed {seed}: {difficulty} is not harder than the one before")
+                violations.append(f"seed {seed}: difficulty {difficulty} is not harder than the "
+                                  "previous one")
             before = found["tree"]
-    for line in wrong:
+    for line in violations:
         print(line)
-    return 1 if arguments.check and wrong else 0
+    return 1 if arguments.check and violations else 0
 
 
 if __name__ == "__main__":

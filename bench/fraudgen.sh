@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Measures the generator of fraud data beside its limits and its peers, in one run.
+# Measures fraudgen, its upper bounds and other generators in one run.
 #
 #   bench/fraudgen.sh [--rows N] [--folder DIR] [--rounds N] [--minutes N] [--only SECTION,...]
 #
-# The limits are the writers alone (`ninja -C build reveza_benchmarks`), a synced dd and an S3 server
-# (`tools/setup.sh test`); the peers, tpchgen-cli and Faker, are installed by `tools/setup.sh bench`.
-# What is not there is left out, and that is said. Needs a built tree (REVEZA_BUILD names it, default:
-# build) and an idle machine: each figure is the best of the rounds (default 3), and the log says how
-# busy the machine was. When half of the minutes (default 15) are over there is one round of each,
-# and after all of them what is left is left out. --rows (default 4,194,304, two blocks) and --folder
-# (default: a new one in the build tree) say how much is written, and where. The log and results.json
-# go to $OUT, or else to bench/results/<date>-fraudgen.
+# Upper bounds are the writers alone (`ninja -C build reveza_benchmarks`), a synced dd and an S3
+# server (`tools/setup.sh test`). Other generators are tpchgen-cli and Faker (`tools/setup.sh
+# bench`). Missing programs are skipped with a message. Needs a build tree (REVEZA_BUILD, default
+# build) and an idle machine; the log records the load. Each figure is the best of --rounds (default
+# 3); after half of --minutes (default 15) each measurement has one round, and after all of them the
+# rest is skipped. --rows (default 4,194,304, two blocks) is the amount of data, --folder (default:
+# a temporary directory in the build tree) its place. The log and results.json are written to $OUT,
+# by default bench/results/<date>-fraudgen.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

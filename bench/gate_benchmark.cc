@@ -1,11 +1,11 @@
-// What the open gate adds to a call: the same empty function called directly and behind it.
+// Measures the overhead of the open gate: the same empty function called directly and through it.
 #include <benchmark/benchmark.h>
 
-#include "interpose/gate.h"
+#include "reveza/gpu/interpose/gate.h"
 
 namespace {
 
-// Not inlined, and opaque: as a call into the driver is.
+// Neither inlined nor visible to the optimizer, like a call into the driver.
 __attribute__((noinline)) int DriverCall(int argument) {
   asm volatile("" : "+r"(argument));
   return argument;
@@ -23,7 +23,7 @@ void GatedCall(benchmark::State& state) {
   }
 }
 BENCHMARK(GatedCall);
-// Threads do not share anything on the open path: the cost must not grow.
+// Threads share nothing on the open path, so the cost must not grow with their number.
 BENCHMARK(GatedCall)->Threads(2)->UseRealTime();
 
 }  // namespace

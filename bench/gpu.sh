@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Measures Reveza on a real GPU, with the programs that lie in the build tree (nothing is built).
+# Measures Reveza on a real GPU with the programs of a build tree; builds nothing.
 #
 #   bench/gpu.sh all | SECTION...   [--fake] [--scale X] [--limit SECONDS]
 #
 # Sections: correctness overhead oversubscribe handover faults compare multi_gpu seed_case.
-# --fake rehearses on fakecuda, with small sizes and without Python frameworks.
-# REVEZA_BUILD names the build tree (default: build). Logs and results.json go to $OUT, or else to
-# bench/results/<date>-<device>.
+# --fake tests the script on fakecuda, with small sizes and without Python frameworks.
+# REVEZA_BUILD is the build tree (default build). Logs and results.json are written to $OUT, by
+# default bench/results/<date>-<device>.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +21,7 @@ if [ $# -eq 0 ]; then
   exit 2
 fi
 
-# What the run leaves behind if it is broken off: its MPS, its daemons, its files.
+# Stops MPS and daemons of an interrupted run and removes temporary files.
 work=$(mktemp -d /tmp/reveza-bench-XXXXXX)
 clean_up() {
   local socket

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The cycles of phi on a GPU: that it gives the processor's bits, how many run-cycles a second against
-# the number of runs and the length of the graphs beside what that GPU does at best, four programs on
-# one card, and a run that is killed ten times.
+# Measures cycles of phi on a GPU: equality with the CPU's results, run-cycles per second by number
+# of runs and graph length compared with the GPU's limits, four programs on one GPU, and a run that
+# is killed ten times.
 #
-#   bench/gpu_phi.sh          about four minutes; nothing is built
+#   bench/gpu_phi.sh          about four minutes; builds nothing
 #
-# REVEZA_BUILD names the build tree (default: build). The log goes to $OUT, or else to
+# REVEZA_BUILD is the build tree (default build). The log is written to $OUT, by default
 # bench/results/<date>-<device>-phi.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# One GPU workload of small kernels with 1 to 4 workers, as threads, processes, processes under MPS and
-# under Reveza, with CUDA graphs and in batches: throughput beside what the multiprocessors really do;
-# then what the runner's tuner finds by itself, and what the doctor says of the machine.
+# Measures small GPU kernels with 1 to 4 workers: threads, processes, processes under MPS and
+# Reveza, CUDA graphs and batches, with throughput and SM activity; then the choice of the runner's
+# tuner and the findings of the doctor.
 #
-#   bench/gpu_runner.sh          about four minutes; needs CuPy; nothing is built
+#   bench/gpu_runner.sh          about four minutes; needs CuPy; builds nothing
 #
-# REVEZA_BUILD names the build tree (default: build). The log goes to $OUT, or else to
+# REVEZA_BUILD is the build tree (default build). The log is written to $OUT, by default
 # bench/results/<date>-<device>-runner.
 set -euo pipefail
 cd "$(dirname "$0")/.."

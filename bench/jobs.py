@@ -1,10 +1,9 @@
-"""What a step costs under `reveza jobs run`, beside GNU parallel, HyperQueue, xargs and a shell loop
-in the same run, and what a list of 100,000 steps takes. bench/jobs.sh starts it."""
+"""Measures the cost of a step under `reveza jobs run`, GNU parallel, HyperQueue, xargs and a shell
+loop in the same run, and the startup of a job of 100,000 steps. Called by bench/jobs.sh."""
 
 import argparse
 import json
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -16,19 +15,16 @@ STEPS = 10_000
 LONG = 100_000
 
 
-def timed(command, environment, folder, stdin=None):
-    """Seconds and peak memory in MiB of a command with all that it waited for."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+def timed(command, environment, folder):
+    """Returns the seconds of a command."""
     begin = time.monotonic()
-    status = subprocess.run(command, env=environment, cwd=folder, stdin=stdin, check=False,
-                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
-    seconds = time.monotonic() - begin
-    after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return seconds, status, max(before, after) / 1024
+    subprocess.run(command, env=environment, cwd=folder, check=False, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+    return time.monotonic() - begin
 
 
 def spawn_alone(folder, environment):
-    """Seconds for STEPS of vfork and exec with two output files, in one process, one at a time."""
+    """Returns seconds for STEPS sequential posix_spawn calls with two output files."""
     begin = time.monotonic()
     for i in range(STEPS):
         with open(os.path.join(folder, "o"), "wb") as out:
@@ -41,7 +37,7 @@ def spawn_alone(folder, environment):
 
 
 def hyperqueue(python, workers):
-    """Seconds for STEPS with a server and a worker that run already; see jobs_hyperqueue.py."""
+    """Returns seconds for STEPS with server and worker already running; see jobs_hyperqueue.py."""
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "jobs_hyperqueue.py")
     ran = subprocess.run([python, program, str(STEPS), str(workers)], check=True,
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -52,7 +48,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--reveza", required=True)
     parser.add_argument("--out", required=True)
-    parser.add_argument("--hyperqueue", help="a Python with the package hyperqueue")
+    parser.add_argument("--hyperqueue", help="Python interpreter with the package hyperqueue")
     options = parser.parse_args()
     folder = tempfile.mkdtemp()
     environment = {**os.environ, "REVEZA_STATE": os.path.join(folder, "state"),
@@ -84,37 +80,30 @@ def main():
             elif isinstance(command, int):
                 seconds = hyperqueue(options.hyperqueue, command)
             else:
-                seconds = timed(command, environment, folder)[0]
+                seconds = timed(command, environment, folder)
             rows.setdefault(what, []).append(seconds)
-    print(f"{STEPS} steps of `true`, outputs captured; median of three rounds in turns")
+    print(f"{STEPS} steps of `true`, outputs captured; median of three interleaved rounds")
     base = statistics.median(rows[runs[0][0]]) / STEPS * 1e6
     print(f"{'':<34}{'us/step':>9}{'over spawning':>15}")
     for what, seconds in rows.items():
         each = statistics.median(seconds) / STEPS * 1e6
         print(f"{what:<34}{each:>9.0f}{each - base:>15.0f}")
 
-    # The time from the start of the runner to the first step, and its memory with all in the queue.
+    # Time from the start of the runner to its first step, and its memory with all steps queued.
     mark = os.path.join(folder, "first")
     command = [options.reveza, "jobs", "run", "--quiet", "--name", "long", "--workers", "1",
                "--halt", "now,fail=1", "--", "sh", "-c", f"date +%s.%N > {mark}; exit 1", "{n}",
                ":::", "n", f"1..{LONG}"]
-    begin = time.time()
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)
-    _, _, usage = os.wait4(process.pid, 0)
-    with open(mark, encoding="ascii") as file:
-        first = float(file.read()) - begin
-    print(f"\nlist of {LONG} steps: first step after {first:.2f} s, "
-          f"peak memory of the runner {usage.ru_maxrss / 1024:.0f} MiB")
-    begin = time.time()
-    os.remove(mark)
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)
-    _, _, usage = os.wait4(process.pid, 0)
-    with open(mark, encoding="ascii") as file:
-        first = float(file.read()) - begin
-    print(f"the same list resumed: first step after {first:.2f} s, "
-          f"{usage.ru_maxrss / 1024:.0f} MiB")
+    for what in (f"\nlist of {LONG} steps", "the same list resumed"):
+        begin = time.time()
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        _, _, usage = os.wait4(process.pid, 0)
+        with open(mark, encoding="ascii") as file:
+            first = float(file.read()) - begin
+        os.remove(mark)
+        print(f"{what}: first step after {first:.2f} s, "
+              f"peak memory of the runner {usage.ru_maxrss / 1024:.0f} MiB")
     with open(os.path.join(options.out, "results.json"), "w", encoding="utf-8") as file:
         json.dump(rows, file, indent=1)
     shutil.rmtree(folder)

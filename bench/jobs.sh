@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What a step costs under `reveza jobs run`, beside others in the same run; and what a list of
-# 100,000 steps takes.
+# Measures the cost of a step under `reveza jobs run` and other tools in the same run, and the
+# startup of a job of 100,000 steps.
 #
-#   bench/jobs.sh          about five minutes; GNU parallel is measured where it is installed
+#   bench/jobs.sh          about five minutes; includes GNU parallel if installed
 #
-# HYPERQUEUE_PYTHON: a Python that has the package `hyperqueue` of PyPI (python3 -m venv X &&
-# X/bin/pip install hyperqueue==0.27.0, then X/bin/python), to measure that as well.
-# The log goes to $OUT, or else to bench/results/<date>-jobs.
+# HYPERQUEUE_PYTHON: a Python interpreter with the package `hyperqueue` of PyPI (python3 -m venv X
+# && X/bin/pip install hyperqueue==0.27.0), to include HyperQueue.
+# The log is written to $OUT, by default bench/results/<date>-jobs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

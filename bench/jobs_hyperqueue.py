@@ -1,9 +1,9 @@
-"""HyperQueue beside `reveza jobs run`: N steps of `true` on so many cores, outputs captured.
+"""Measures HyperQueue: STEPS steps of `true` on WORKERS cores, outputs captured.
 
     PYTHON bench/jobs_hyperqueue.py STEPS WORKERS
 
-where PYTHON has the package `hyperqueue` of PyPI, which brings server and worker with it. The last
-line is the seconds from before the submission until all had ended; server and worker run by then.
+PYTHON needs the package `hyperqueue` of PyPI, which includes server and worker. Prints the seconds
+from submission to the end of the last step; server and worker run before.
 """
 
 import pathlib
@@ -21,7 +21,7 @@ def main():
         cluster.start_worker(WorkerConfig(cores=workers))
         client = cluster.client()
         outputs = pathlib.Path(folder)
-        # The first job waits for the worker.
+        # A first job waits until the worker is ready.
         warm = Job(folder)
         warm.program(["true"], stdout=None, stderr=None)
         client.wait_for_jobs([client.submit(warm)])

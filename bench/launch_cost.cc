@@ -1,14 +1,18 @@
-// Nanoseconds that a launch takes the calling thread, as this program gets the call (with
-// libreveza.so: through the gate) and as the driver exports it. Batches of both take turns in one
-// run, so that what the machine does meanwhile meets both; without the library the difference is
-// that of a thing with itself. Batches are small enough for the driver's queue never to be full,
-// and the GPU is waited for outside the measured time.
+// Measures the time of a kernel launch in the calling thread, through the resolved call (with
+// libreveza.so: through the gate) and through the function that the driver exports. Batches of both
+// alternate, so that noise affects both; without the library the difference should be zero. Batches
+// are small enough never to fill the driver's queue, and waiting for the GPU is not measured.
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
-#include "client.h"
-#include "driver_symbol.h"
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::bench {
 namespace {
@@ -16,6 +20,63 @@ namespace {
 using clients::Options;
 using clients::SecondsNow;
 using clients::Session;
+
+// The dynamic section of a loaded library. The loader has relocated its pointers.
+struct Dynamic {
+  const ElfW(Sym) * symbols = nullptr;
+  const char* names = nullptr;
+  const std::uint32_t* gnu_hash = nullptr;
+};
+
+Dynamic ReadDynamic(const link_map& library) {
+  Dynamic dynamic;
+  for (const ElfW(Dyn)* entry = library.l_ld; entry->d_tag != DT_NULL; ++entry) {
+    const auto pointer = static_cast<std::uintptr_t>(entry->d_un.d_ptr);
+    if (entry->d_tag == DT_SYMTAB) dynamic.symbols = reinterpret_cast<const ElfW(Sym)*>(pointer);
+    if (entry->d_tag == DT_STRTAB) dynamic.names = reinterpret_cast<const char*>(pointer);
+    if (entry->d_tag == DT_GNU_HASH) {
+      dynamic.gnu_hash = reinterpret_cast<const std::uint32_t*>(pointer);
+    }
+  }
+  return dynamic;
+}
+
+// Computes the number of symbols, which ELF does not store: the last chain of the hash table ends
+// with the last symbol.
+std::uint32_t SymbolCount(const std::uint32_t* hash) {
+  const std::uint32_t buckets = hash[0];
+  const std::uint32_t first = hash[1];
+  const std::uint32_t bloom_words = hash[2];
+  const std::uint32_t* bucket = hash + 4 + bloom_words * (sizeof(ElfW(Addr)) / 4);
+  const std::uint32_t* chain = bucket + buckets;
+  std::uint32_t last = *std::max_element(bucket, bucket + buckets);
+  if (last < first) return first;
+  while ((chain[last - first] & 1u) == 0) ++last;
+  return last + 1;
+}
+
+// Returns the address of `name` in `library`, or nullptr if the library is not loaded or does not
+// export it. Bypasses a preloaded library that wraps dlsym.
+void* DriverSymbol(const char* library, const char* name) {
+  void* handle = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
+  if (handle == nullptr) return nullptr;
+  link_map* map = nullptr;
+  const bool known = dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0;
+  dlclose(handle);  // the program's own reference keeps it loaded
+  if (!known) return nullptr;
+  const Dynamic dynamic = ReadDynamic(*map);
+  if (dynamic.symbols == nullptr || dynamic.names == nullptr || dynamic.gnu_hash == nullptr) {
+    return nullptr;
+  }
+  const std::uint32_t count = SymbolCount(dynamic.gnu_hash);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const ElfW(Sym)& symbol = dynamic.symbols[i];
+    if (symbol.st_shndx != SHN_UNDEF && std::strcmp(dynamic.names + symbol.st_name, name) == 0) {
+      return reinterpret_cast<void*>(map->l_addr + symbol.st_value);
+    }
+  }
+  return nullptr;
+}
 
 double Median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
@@ -42,7 +103,7 @@ int Main(const Options& options) {
   std::vector<double> exported;
   std::vector<double> added;
   for (std::uint64_t i = 0; i < options.steps + 10; ++i) {
-    double pair[2];  // as given, as exported; the order changes from pair to pair
+    double pair[2];  // resolved, exported; the order alternates
     for (const std::uint64_t which : {i % 2, 1 - i % 2}) {
       pair[which] = BatchNanoseconds(which == 0 ? session : bare_session, batch);
     }

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Integrated information of the same networks by `phi iit` and by PyPhi 1.2.0, one after the other.
+"""Compares `phi iit` with PyPhi 1.2.0 on the same networks.
 
   bench/phi_iit.py [--phi build/bin/phi] [--python build/python/bin/python3] [--most-nodes 4]
                    [--alone N]
 
-Networks of 3 nodes and more: each node is the OR, the COPY or the XOR of its two neighbours on a
-ring, with probability 0.9. PyPhi runs in one process on one core with its caches empty, and its
-start is not counted; `phi iit` is a new process each time, start and all, on one core. Five nodes take
-PyPhi minutes. With --alone, phi iit goes on to that many nodes without it.
+In networks of 3 or more nodes on a ring, each node is the OR, COPY or XOR of its two neighbours
+with probability 0.9. PyPhi runs on one core with empty caches, and its startup is not counted; `phi
+iit` runs on one core as a new process, and its startup is counted. PyPhi takes minutes for five
+nodes. --alone N continues with `phi iit` only, up to N nodes.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def ring(nodes: int) -> dict:
     return {"tpm": tpm, "state": [1] + [0] * (nodes - 1)}
 
 
-def ours(phi: str, folder: str, network: dict) -> tuple[float, float]:
+def run_phi(phi: str, folder: str, network: dict) -> tuple[float, float]:
     path = pathlib.Path(folder) / "network.json"
     path.write_text(json.dumps(network))
     begin = time.perf_counter()
@@ -42,17 +42,17 @@ def ours(phi: str, folder: str, network: dict) -> tuple[float, float]:
     return time.perf_counter() - begin, json.loads(done.stdout)["phi"]
 
 
-def theirs(python: str, folder: str, network: dict) -> tuple[float, float]:
+def run_pyphi(python: str, folder: str, network: dict) -> tuple[float, float]:
     done = subprocess.run([python, "-B", str(ORACLE)], input=json.dumps(network) + "\n", cwd=folder,
                           capture_output=True, text=True, check=True)
     answer = json.loads(done.stdout)
     return answer["seconds"], answer["phi"]
 
 
-def is_pyphi_there(python: str) -> bool:
-    look = "from importlib.metadata import version; print(version('pyphi'))"
+def has_pyphi(python: str) -> bool:
+    script = "from importlib.metadata import version; print(version('pyphi'))"
     try:
-        done = subprocess.run([python, "-c", look], capture_output=True, text=True, check=False)
+        done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=False)
     except OSError:
         return False
     return done.stdout.strip() == "1.2.0"
@@ -66,21 +66,21 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--alone", type=int, default=0)
     given = parser.parse_args(arguments)
     phi, python = os.path.abspath(given.phi), os.path.abspath(given.python)
-    if not is_pyphi_there(python):
-        print(f"{python} has no PyPhi 1.2.0: tools/setup.sh test puts it there, or name another with "
+    if not has_pyphi(python):
+        print(f"{python} has no PyPhi 1.2.0: run tools/setup.sh test, or set another interpreter with "
               "--python", file=sys.stderr)
         return 1
-    print(f"{'nodes':>5} {'Phi':>10} {'phi iit':>10} {'PyPhi':>10} {'times':>8}")
+    print(f"{'nodes':>5} {'Phi':>10} {'phi iit':>10} {'PyPhi':>10} {'speedup':>8}")
     with tempfile.TemporaryDirectory(prefix="phi-iit-") as folder:
         for nodes in range(3, max(given.most_nodes, given.alone) + 1):
             network = ring(nodes)
-            seconds, value = min(ours(phi, folder, network) for _ in range(3 if nodes < 6 else 1))
+            seconds, value = min(run_phi(phi, folder, network) for _ in range(3 if nodes < 6 else 1))
             if nodes > given.most_nodes:
                 print(f"{nodes:>5} {value:>10} {seconds:>8.3f} s {'-':>10}", flush=True)
                 continue
-            other_seconds, other = theirs(python, folder, network)
+            other_seconds, other = run_pyphi(python, folder, network)
             if abs(value - other) > 5e-6:
-                print(f"{nodes} nodes: Phi {value}, and PyPhi's {other}", file=sys.stderr)
+                print(f"{nodes} nodes: phi iit computes {value}, PyPhi {other}", file=sys.stderr)
                 return 1
             print(f"{nodes:>5} {value:>10} {seconds:>8.3f} s {other_seconds:>8.2f} s "
                   f"{other_seconds / seconds:>8.0f}", flush=True)

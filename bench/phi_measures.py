@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Minimum information partitions of 16 variables: phi beside NumPy, one core each, in turns.
+"""Compares phi with NumPy on minimum information partitions of 16 variables, on one core.
 
-  bench/phi_measures.py [BUILD]        build/python/bin/python3, after ninja phi_measures_benchmark phi
+  build/python/bin/python3 bench/phi_measures.py [BUILD]      after ninja phi_measures_benchmark phi
 
-NumPy's way is the best that its batched determinants allow: all subsets of one size at once. Both
-look at the same windows, and must find the same partitions.
+NumPy computes determinants in batches of all subsets of one size. Both process the same windows and
+must find the same partitions.
 """
 
 import itertools
@@ -23,7 +23,7 @@ VARIABLES, ROWS, STEP, WINDOWS, TURNS = 16, 500, 1, 1000, 3
 
 
 def subset_determinants(matrix, group, subsets):
-    """log-determinants of all subsets of variables, by bits."""
+    """Returns the log-determinants of all subsets of variables, indexed by bit mask."""
     result = numpy.zeros(1 << VARIABLES)
     for members, masks in subsets:
         rows = (members[:, :, None] * group + numpy.arange(group)).reshape(len(members), -1)
@@ -77,9 +77,9 @@ def main():
                 part = row["partition"].split("|")
                 bits = {sum(1 << int(v) for v in p.split(",")) for p in part}
                 assert abs(row["nats"] - value) < 1e-9 and mask in bits, (i, row, value, mask)
-            print(f"si, exhaustive, {VARIABLES} variables, {ROWS} rows: phi {ours * 1e3:.3f} ms a "
-                  f"window ({WINDOWS} windows, reading and printing included), NumPy "
-                  f"{theirs * 1e3:.0f} ms a window ({len(found)} windows): {theirs / ours:.0f} times")
+            print(f"si, exhaustive, {VARIABLES} variables, {ROWS} rows: phi {ours * 1e3:.3f} ms per "
+                  f"window ({WINDOWS} windows, including input and output), NumPy "
+                  f"{theirs * 1e3:.0f} ms per window ({len(found)} windows): {theirs / ours:.0f} times")
 
 
 if __name__ == "__main__":

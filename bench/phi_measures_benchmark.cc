@@ -1,8 +1,8 @@
-// Minimum information partitions of 16 variables: all 32,767 bipartitions compared, one core.
-// bench/phi_measures.py runs it beside NumPy.
+// Measures the search for minimum information partitions of 16 variables, over all 32,767
+// bipartitions, on one core. bench/phi_measures.py compares it with NumPy.
 //
-// The limit that SubsetDeterminants is divided by: its products (each with a subtraction) at the
-// rate at which a loop without memory makes them, 8 side by side.
+// The upper bound for SubsetDeterminants is the rate of its products (each with a subtraction) in a
+// loop without memory accesses, 8 per vector.
 
 #include <benchmark/benchmark.h>
 
@@ -32,7 +32,7 @@ SeriesView ViewFrom(std::int64_t first) {
 Instructions Processor(benchmark::State& state) {
   const auto wanted = static_cast<Instructions>(state.range(0));
   state.SetLabel(std::string(NameOf(wanted)));
-  if (wanted > InstructionsOfProcessor()) state.SkipWithError("not on this processor");
+  if (wanted > SupportedInstructions()) state.SkipWithError("not on this processor");
   return wanted;
 }
 
@@ -59,7 +59,7 @@ void ProductsWithoutMemory(double* out) {
   constexpr int kChains = 12;
   Lanes sums[kChains] = {};
   const Lanes factor = {.5, .6, .7, .8, .9, .4, .3, .2};
-  for (int i = 0; i < kChains; ++i) sums[i] = factor * (i + 1.0);  // no two alike
+  for (int i = 0; i < kChains; ++i) sums[i] = factor * (i + 1.0);  // all different
 #pragma GCC unroll 1
   for (int i = 0; i < 1000; ++i) {
 #pragma GCC unroll 12
@@ -69,7 +69,7 @@ void ProductsWithoutMemory(double* out) {
 }
 
 void BM_ProductsWithoutMemory(benchmark::State& state) {
-  if (InstructionsOfProcessor() != Instructions::kAvx512) state.SkipWithError("no AVX-512");
+  if (SupportedInstructions() != Instructions::kAvx512) state.SkipWithError("no AVX-512");
   double out = 0.0;
   for (auto _ : state) {
     ProductsWithoutMemory(&out);
@@ -80,7 +80,7 @@ void BM_ProductsWithoutMemory(benchmark::State& state) {
 }
 BENCHMARK(BM_ProductsWithoutMemory);
 
-// A window of 500 rows, from its rows to the minimum partition.
+// Computes the minimum partition of a window of 500 rows.
 void BM_Window(benchmark::State& state, const std::vector<Measure>& measures) {
   const WindowOptions options = {.measures = measures, .minimum = SearchOptions{}};
   SearchTables tables;
@@ -88,7 +88,7 @@ void BM_Window(benchmark::State& state, const std::vector<Measure>& measures) {
   for (auto _ : state) {
     const auto result = MeasureWindow(ViewFrom(first), options, &tables);
     if (!result) return state.SkipWithError(result.error().message.c_str());
-    benchmark::DoNotOptimize(result->values.front().value);
+    benchmark::DoNotOptimize(result->front().value);
     first = (first + 1) % 1000;
   }
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Measures what needs no GPU: the gate against a bare call, the messages, the scheduler.
+# Runs the benchmarks that need no GPU and prints their medians.
 #
 #   bench/run.sh [BUILD]     builds the benchmarks in BUILD (default: build) and runs them
 #
-# Absolute times belong to the machine; the ratios are what to compare.
+# Absolute times depend on the machine; compare ratios.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,4 +1,5 @@
-// Decisions a second: jobs that do not fit together take turns, each answer comes at once.
+// Measures scheduling decisions per second. Jobs that do not fit together take turns; clients
+// respond immediately.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "scheduler/scheduler.h"
+#include "reveza/gpu/scheduler/scheduler.h"
 
 namespace {
 
@@ -15,7 +16,7 @@ using reveza::Bytes;
 using reveza::kGiB;
 using reveza::kMiB;
 
-// Clients that carry out every decision at once and always want to run.
+// Clients that execute every decision immediately and always have work.
 class World {
  public:
   explicit World(int jobs) : scheduler_(MakeConfig()) {
@@ -31,7 +32,7 @@ class World {
     }
   }
 
-  // One wake-up of the daemon and all that follows from it; the number of decisions.
+  // Runs one wake-up of the daemon and everything it triggers. Returns the number of decisions.
   std::size_t Turn() {
     now_ = std::max(now_ + std::chrono::milliseconds(1),
                     scheduler_.NextWakeup().value_or(now_ + std::chrono::seconds(1)));
@@ -73,7 +74,7 @@ class World {
     Client& client = clients_[order.client];
     client.memory.context = 600 * kMiB;
     client.credit = client.memory.context;
-    scheduler_.ContextMade(now_, order.client, 0, client.memory.context);
+    scheduler_.ContextCreated(now_, order.client, 0, client.memory.context);
   }
   void Carry(const CloseGate& order) {
     now_ += std::chrono::milliseconds(300);
@@ -86,7 +87,7 @@ class World {
     client.memory.swapped += freed;
     client.memory.resident = 0;
     Report(order.client, freed);
-    scheduler_.Evicted(now_, order.client, order.serial, 0, freed, EvictFailure::kNone);
+    scheduler_.Evicted(now_, order.client, order.serial, 0, EvictFailure::kNone);
   }
   void Carry(const SwapIn& order) {
     clients_[order.client].swap_in = order.serial;
@@ -120,7 +121,7 @@ void TakeTurns(benchmark::State& state) {
   World world(static_cast<int>(state.range(0)));
   std::size_t decisions = 0;
   for (auto _ : state) decisions += world.Turn();
-  if (decisions == 0) state.SkipWithError("nobody took a turn");
+  if (decisions == 0) state.SkipWithError("no decisions were made");
   state.counters["decisions"] =
       benchmark::Counter(static_cast<double>(decisions), benchmark::Counter::kIsRate);
 }

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Prints the medians of Google Benchmark's JSON files and the ratios that the project watches."""
+"""Prints the medians of Google Benchmark's JSON files and the ratios between them."""
 
 import json
 import sys
 
-# (what, of, divided by): both are names of benchmarks.
+# (label, numerator, denominator): names of benchmarks.
 RATIOS = [("gated call / bare call", "GatedCall", "DirectCall")]
 
 
 def medians(paths):
-    """{name: (nanoseconds, counters)} of all files."""
+    """Returns {name: (nanoseconds, counters)} of all files."""
     result = {}
     for path in paths:
         with open(path, encoding="utf-8") as file:
@@ -25,7 +25,7 @@ def medians(paths):
 def main(paths):
     found = medians(paths)
     if not found:
-        sys.exit("summary: no benchmark has run")
+        sys.exit("summary: the files contain no benchmark results")
     width = max(map(len, found))
     for name, (nanoseconds, rates) in found.items():
         more = "".join(f"  {rate:,.0f} {key}/s" for key, rate in rates.items())

@@ -1,4 +1,4 @@
-"""What `reveza top` costs; started by bench/top.sh.
+"""Measures the CPU time of `reveza top`. Called by bench/top.sh.
 
   top.py REVEZA PROCESSES SECONDS
 """
@@ -21,7 +21,7 @@ def cpu_of_children() -> float:
 
 
 def serve_job(path: pathlib.Path, pids: list[int]) -> None:
-    """Plays a runner whose steps are `pids`."""
+    """Serves the status of a fake job runner whose steps are `pids`."""
     running = [{"step": i, "label": f"n={i}", "pid": pid, "state": "running"}
                for i, pid in enumerate(pids)]
     answer = json.dumps({"version": 1, "id": "sleepers", "name": "sleepers", "pid": os.getpid(),
@@ -42,7 +42,7 @@ def serve_job(path: pathlib.Path, pids: list[int]) -> None:
 
 
 def run_top(program: str, seconds: int, folder: str, *options: str) -> tuple[float, dict]:
-    """The share of a core that it took, its start included, and the last snapshot."""
+    """Returns the share of a core used, including startup, and the last snapshot."""
     environment = os.environ | {"XDG_RUNTIME_DIR": folder,
                                 "REVEZA_SOCKET": os.path.join(folder, "none.sock")}
     before = cpu_of_children()
@@ -58,7 +58,7 @@ def files_of(snapshot: dict) -> str:
 
 
 def read_alone(files: list[str], pids: list[str]) -> float:
-    """CPU seconds of opening and reading these files of these processes once."""
+    """Returns the CPU seconds of opening and reading these files of these processes once."""
     begin = time.process_time()
     for pid in pids:
         for name in files:
@@ -82,24 +82,24 @@ def main() -> int:
         pids = [entry for entry in os.listdir("/proc") if entry.isdigit()]
         stat = min(read_alone(["stat"], pids) for _ in range(5))
         own = [str(sleeper.pid) for sleeper in sleepers]
-        dear = min(read_alone(["smaps_rollup", "status"], own) for _ in range(3))
+        memory = min(read_alone(["smaps_rollup", "status"], own) for _ in range(3))
         print(f"{len(pids)} processes; from Python, reading stat of all takes {stat * 1e3:.1f} ms, "
-              f"smaps_rollup and status of the {count} takes {dear * 1e3:.1f} ms")
+              f"smaps_rollup and status of the {count} takes {memory * 1e3:.1f} ms")
         with tempfile.TemporaryDirectory() as folder:
             share, snapshot = run_top(program, seconds, folder)
-            print(f"they are nobody's: {share:.2%} of a core "
-                  f"({files_of(snapshot)} the last look); "
-                  f"reading stat alone: {stat:.2%}")
+            print(f"not part of a job: {share:.2%} of a core "
+                  f"({files_of(snapshot)} in the last sample); "
+                  f"only reading stat: {stat:.2%}")
             jobs = pathlib.Path(folder, "reveza", "jobs")
             jobs.mkdir(parents=True)
             serve_job(jobs / "sleepers.sock", [sleeper.pid for sleeper in sleepers])
             share, snapshot = run_top(program, seconds, folder)
             known = sum(step["use"]["proportional"] is not None
                         for step in snapshot["jobs"][0]["running"])
-            alone = stat + dear / 60  # they stand still
-            print(f"they are the steps of a job: {share:.2%} of a core ({known} with PSS, "
-                  f"{files_of(snapshot)} the last look); "
-                  f"reading the same files as often alone: {alone:.2%}")
+            alone = stat + memory / 60  # read once a minute for sleeping processes
+            print(f"steps of a job: {share:.2%} of a core ({known} with PSS, "
+                  f"{files_of(snapshot)} in the last sample); "
+                  f"only reading the same files as often: {alone:.2%}")
             as_rows, _ = run_top(program, seconds, folder, "--csv")
             print(f"the same with --csv: {as_rows:.2%} of a core")
     finally:

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What `reveza top` costs: with 1,000 sleeping processes beside it, its CPU time over 20 seconds at
-# one look a second, and the CPU time of reading the same files alone.
+# Measures the CPU time of `reveza top` over 20 seconds at one sample per second with 1,000 sleeping
+# processes, and the CPU time of only reading the same files.
 #
 #   bench/top.sh [--processes N] [--seconds N] [--log FOLDER]
 #
-# Twice: the processes belong to nobody it knows, then they are the running steps of a job, whose
-# memory it looks at too, once a minute as they stand still. The last lines are the result.
+# Measures twice: with processes outside any job, then as running steps of a job, whose memory is
+# sampled too (once a minute, because they sleep).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

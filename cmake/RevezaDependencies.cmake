@@ -1,8 +1,10 @@
-# Finds what the rooms link to. Debian packages by their CMake files; CUDA from an installed
-# toolkit, or else from NVIDIA's wheels in the private environment that tools/setup.sh makes.
+# Finds the dependencies of the products that are built: Debian packages by their CMake files, CUDA
+# in an installed toolkit or in NVIDIA's wheels in the private environment of tools/setup.sh.
 
 find_package(Threads REQUIRED)
-find_package(GTest REQUIRED)
+if(BUILD_TESTING)
+  find_package(GTest REQUIRED)
+endif()
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -14,51 +16,49 @@ if(NOT tomlplusplus_FOUND)
   add_library(tomlplusplus::tomlplusplus ALIAS PkgConfig::tomlplusplus)
 endif()
 
-# Hashes of what is written. The static library, so that programs need no more than before.
-find_path(REVEZA_XXHASH_INCLUDE xxhash.h REQUIRED)
-find_library(REVEZA_XXHASH libxxhash.a REQUIRED)
-add_library(reveza_xxhash INTERFACE)
-target_include_directories(reveza_xxhash SYSTEM INTERFACE ${REVEZA_XXHASH_INCLUDE})
-target_link_libraries(reveza_xxhash INTERFACE ${REVEZA_XXHASH})
+# reveza_static(<name> <header> <libraries> [LINK ...]): a library linked statically, to avoid a
+# run-time dependency.
+function(reveza_static name header libraries)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_library(reveza_${name} INTERFACE)
+  find_path(REVEZA_INCLUDE_${name} ${header} REQUIRED)
+  target_include_directories(reveza_${name} SYSTEM INTERFACE ${REVEZA_INCLUDE_${name}})
+  foreach(library IN LISTS libraries)
+    find_library(REVEZA_LIBRARY_${library} lib${library}.a REQUIRED)
+    target_link_libraries(reveza_${name} INTERFACE ${REVEZA_LIBRARY_${library}})
+  endforeach()
+  target_link_libraries(reveza_${name} INTERFACE ${ARG_LINK})
+endfunction()
+reveza_static(xxhash xxhash.h xxhash)  # checksums of output files
+if(REVEZA_BUILD_GPU)
+  reveza_static(ncurses ncurses.h "ncursesw;tinfo")  # the display of `reveza top`
+  reveza_static(sqlite sqlite3.h sqlite3 LINK Threads::Threads ${CMAKE_DL_LIBS} m)  # of jobs
+endif()
 
-# The live page of `reveza top`. Static, so that programs need no more than before.
-find_path(REVEZA_NCURSES_INCLUDE ncurses.h REQUIRED)
-find_library(REVEZA_NCURSES libncursesw.a REQUIRED)
-find_library(REVEZA_TINFO libtinfo.a REQUIRED)
-add_library(reveza_ncurses INTERFACE)
-target_include_directories(reveza_ncurses SYSTEM INTERFACE ${REVEZA_NCURSES_INCLUDE})
-target_link_libraries(reveza_ncurses INTERFACE ${REVEZA_NCURSES} ${REVEZA_TINFO})
+if(REVEZA_BUILD_GPU OR REVEZA_BUILD_PHI)
+  file(GLOB REVEZA_CUDA_WHEELS ${PROJECT_SOURCE_DIR}/build/python/lib/python3*/site-packages/nvidia/cu13)
+  find_path(REVEZA_CUDA_INCLUDE cuda.h
+    HINTS $ENV{CUDA_HOME}/include /usr/local/cuda/include ${REVEZA_CUDA_WHEELS}/include
+    NO_DEFAULT_PATH REQUIRED)
+  get_filename_component(REVEZA_CUDA_HOME ${REVEZA_CUDA_INCLUDE} DIRECTORY)
+  find_program(REVEZA_NVCC nvcc HINTS ${REVEZA_CUDA_HOME}/bin NO_DEFAULT_PATH REQUIRED)
+  find_path(REVEZA_NVML_INCLUDE nvml.h
+    HINTS ${REVEZA_CUDA_INCLUDE} ${REVEZA_CUDA_WHEELS}/include NO_DEFAULT_PATH REQUIRED)
+  find_library(REVEZA_CUDART_STATIC cudart_static
+    HINTS ${REVEZA_CUDA_HOME}/lib64 ${REVEZA_CUDA_HOME}/lib ${REVEZA_CUDA_WHEELS}/lib NO_DEFAULT_PATH)
 
-file(GLOB REVEZA_CUDA_WHEELS ${PROJECT_SOURCE_DIR}/build/python/lib/python3*/site-packages/nvidia/cu13)
-# The journal of jobs; static for the same reason.
-find_path(REVEZA_SQLITE_INCLUDE sqlite3.h REQUIRED)
-find_library(REVEZA_SQLITE libsqlite3.a REQUIRED)
-add_library(reveza_sqlite INTERFACE)
-target_include_directories(reveza_sqlite SYSTEM INTERFACE ${REVEZA_SQLITE_INCLUDE})
-target_link_libraries(reveza_sqlite INTERFACE ${REVEZA_SQLITE} Threads::Threads ${CMAKE_DL_LIBS} m)
+  # Headers only: the driver is never linked but resolved at run time.
+  add_library(reveza_cuda_headers INTERFACE)
+  target_include_directories(reveza_cuda_headers SYSTEM INTERFACE
+    ${REVEZA_CUDA_INCLUDE} ${REVEZA_NVML_INCLUDE})
+endif()
 
-find_path(REVEZA_CUDA_INCLUDE cuda.h
-  HINTS $ENV{CUDA_HOME}/include /usr/local/cuda/include ${REVEZA_CUDA_WHEELS}/include
-  NO_DEFAULT_PATH REQUIRED)
-get_filename_component(REVEZA_CUDA_HOME ${REVEZA_CUDA_INCLUDE} DIRECTORY)
-find_program(REVEZA_NVCC nvcc HINTS ${REVEZA_CUDA_HOME}/bin NO_DEFAULT_PATH REQUIRED)
-find_path(REVEZA_NVML_INCLUDE nvml.h
-  HINTS ${REVEZA_CUDA_INCLUDE} ${REVEZA_CUDA_WHEELS}/include NO_DEFAULT_PATH REQUIRED)
-find_library(REVEZA_CUDART_STATIC cudart_static
-  HINTS ${REVEZA_CUDA_HOME}/lib64 ${REVEZA_CUDA_HOME}/lib ${REVEZA_CUDA_WHEELS}/lib NO_DEFAULT_PATH)
+# Disables optional libraries, for tools/check_without.sh: any of arrow, charts, httplib and
+# rdkafka.
+set(REVEZA_WITHOUT "" CACHE STRING "Optional libraries to build without, even if installed")
 
-# Headers only: nothing here ever links to the driver, which is resolved at run time.
-add_library(reveza_cuda_headers INTERFACE)
-target_include_directories(reveza_cuda_headers SYSTEM INTERFACE
-  ${REVEZA_CUDA_INCLUDE} ${REVEZA_NVML_INCLUDE})
-
-# To see that all else is built where one of these is missing (tools/check_without.sh): any of
-# arrow, charts, httplib and rdkafka.
-set(REVEZA_WITHOUT "" CACHE STRING "Libraries to build without, though they are here")
-
-# Arrow and Parquet, from the pyarrow wheel in the same environment, exactly in the version that
-# tools/requirements-arrow.txt names, for it decides the bytes of what fraudgen writes. Without it
-# all is built but what writes columns.
+# Arrow and Parquet (optional), from the pyarrow wheel in the same environment. Requires exactly the
+# version of tools/requirements-arrow.txt, which determines the bytes of files written by fraudgen.
 file(GLOB REVEZA_ARROW CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/build/python/lib/python3*/site-packages/pyarrow/libarrow.so.*[0-9])
 file(STRINGS ${PROJECT_SOURCE_DIR}/tools/requirements-arrow.txt REVEZA_ARROW_VERSION
@@ -89,12 +89,16 @@ if(REVEZA_ARROW_FOUND MATCHES "\"${REVEZA_ARROW_VERSION}\"")
     INTERFACE_LINK_LIBRARIES reveza_arrow)
 else()
   message(STATUS "No Arrow ${REVEZA_ARROW_VERSION} in build/python (tools/setup.sh installs it): "
-    "nothing that is built here writes Parquet or Arrow files")
+    "building without support for Parquet and Arrow files")
 endif()
 
-# What events are sent with, beside standard output. Without one of them all else is built.
+# Clients of Kafka and webhooks for `fraudgen stream` (optional).
 find_package(PkgConfig QUIET)
-foreach(library IN ITEMS rdkafka httplib)
+set(libraries "")
+if(REVEZA_BUILD_FRAUDGEN)
+  set(libraries rdkafka httplib)
+endif()
+foreach(library IN LISTS libraries)
   set(package ${library})
   if(library STREQUAL httplib)
     set(package cpp-httplib)
@@ -107,25 +111,22 @@ foreach(library IN ITEMS rdkafka httplib)
     target_link_libraries(reveza_${library} INTERFACE PkgConfig::${library})
   else()
     message(STATUS "No ${package} (tools/setup.sh installs it): "
-      "`fraudgen stream` is built without what it sends to")
+      "building `fraudgen stream` without this target")
   endif()
 endforeach()
 
-# What serves figures to Prometheus. Without it all but `reveza metrics` is built.
-if(PkgConfig_FOUND)
+# The Prometheus exporter (optional). Without it `reveza metrics` is not built.
+if(PkgConfig_FOUND AND REVEZA_BUILD_GPU)
   pkg_check_modules(prometheus-cpp QUIET IMPORTED_TARGET prometheus-cpp-pull prometheus-cpp-core)
 endif()
 if(TARGET PkgConfig::prometheus-cpp)
   add_library(reveza_prometheus INTERFACE)
   target_link_libraries(reveza_prometheus INTERFACE PkgConfig::prometheus-cpp)
-else()
+elseif(REVEZA_BUILD_GPU)
   message(STATUS "No prometheus-cpp (tools/setup.sh installs it): `reveza metrics` is not built")
 endif()
 
-# What signs the few requests to buckets that Arrow has no call for; cpp-httplib needs it as well.
-find_package(OpenSSL QUIET COMPONENTS Crypto)
-
-# What tools/setup.sh builds for tests, which look for it when they run.
+# The S3 server built by tools/setup.sh, used by tests if present.
 file(STRINGS ${PROJECT_SOURCE_DIR}/tools/requirements-go.txt REVEZA_S3_SERVER REGEX "^versitygw ")
 string(REGEX REPLACE ".*@" "" REVEZA_S3_SERVER "${REVEZA_S3_SERVER}")
 set(REVEZA_S3_SERVER ${PROJECT_SOURCE_DIR}/build/servers/versitygw-${REVEZA_S3_SERVER}/versitygw)

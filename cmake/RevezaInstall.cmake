@@ -1,18 +1,18 @@
-# What `make install` puts where. Included last: it installs the targets that exist.
+# Rules of `make install`. Included last, because they install the targets that exist.
 #
-#   bin/                       reveza, reveza-metrics, revezad, the program that `reveza demo` starts;
-#                              fraudgen; phi
-#   lib/reveza/                libreveza.so, preloaded into programs; never a place that ld.so looks
-#   lib/reveza/reveza-supervisor   what `reveza jobs` starts beside each of its workers
-#   lib/reveza/fakecuda/       the driver that needs no GPU
-#   lib/reveza/arrow/          Arrow's libraries, which fraudgen loads from there, and their licence
-#   lib/reveza/python/         reveza.py, with which programs report their steps
+#   bin/                       reveza, reveza-metrics, revezad, the worker of `reveza demo`, fraudgen,
+#                              phi
+#   lib/reveza/                libreveza.so, preloaded into programs; not on the search path of ld.so
+#   lib/reveza/reveza-supervisor   started by `reveza jobs` for each worker
+#   lib/reveza/fakecuda/       the simulated CUDA driver
+#   lib/reveza/arrow/          Arrow's libraries for fraudgen and phi, and their licence
+#   lib/reveza/python/         reveza.py, the Python API for reporting steps
 #   lib/systemd/{system,user}/ units
-#   include/                   reveza_step.h, the same for C and C++
+#   include/                   reveza_step.h, the same API for C and C++
 #   share/doc/reveza/          documents
 #
-# The programs find lib/reveza beside their own bin/, so the folder names are fixed and the tree can
-# be moved.
+# Programs find lib/reveza relative to their own path, so the installed tree can be moved but its
+# folder names are fixed.
 
 foreach(program IN ITEMS reveza_cli revezad reveza_demo_worker reveza_metrics)
   if(TARGET ${program})
@@ -28,26 +28,24 @@ endif()
 if(TARGET fakecuda_driver)
   install(TARGETS fakecuda_driver LIBRARY DESTINATION lib/reveza/fakecuda NAMELINK_SKIP)
 endif()
-# The wheel stays in the build tree, so what fraudgen needs of it is copied.
-if(TARGET fraudgen)
-  if(TARGET reveza_parquet)
-    set_target_properties(fraudgen PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/reveza/arrow")
-    install(FILES ${REVEZA_ARROW} ${REVEZA_PARQUET} ${REVEZA_ARROW_S3} ${REVEZA_ARROW_LICENCES}
-      DESTINATION lib/reveza/arrow)
+# Copies Arrow's libraries, because the wheel remains in the build tree.
+foreach(program IN ITEMS fraudgen phi)
+  if(TARGET ${program})
+    if(TARGET reveza_parquet)
+      set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/reveza/arrow")
+    endif()
+    install(TARGETS ${program} RUNTIME DESTINATION bin OPTIONAL)
   endif()
-  install(TARGETS fraudgen RUNTIME DESTINATION bin OPTIONAL)
-endif()
-if(TARGET phi)
-  if(TARGET reveza_parquet)
-    set_target_properties(phi PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/reveza/arrow")
-  endif()
-  install(TARGETS phi RUNTIME DESTINATION bin OPTIONAL)
+endforeach()
+if(TARGET fraudgen AND TARGET reveza_parquet)
+  install(FILES ${REVEZA_ARROW} ${REVEZA_PARQUET} ${REVEZA_ARROW_S3} ${REVEZA_ARROW_LICENCES}
+    DESTINATION lib/reveza/arrow)
 endif()
 
 install(FILES include/reveza_step.h DESTINATION include)
 install(FILES python/reveza.py DESTINATION lib/reveza/python)
 
-# The units name the program by its full path, which is known only when the prefix is.
+# Units contain the absolute path of the program, so they are configured when the prefix is known.
 install(CODE "set(REVEZA_UNITS \"${PROJECT_SOURCE_DIR}/deploy/systemd\")
 set(REVEZA_UNITS_MADE \"${PROJECT_BINARY_DIR}/systemd\")")
 install(CODE [[

@@ -1,23 +1,30 @@
-# Compiler settings shared by every room, and the helpers that declare a room's library and tests.
+# Compiler settings that all rooms share, and the functions that declare a room's library and tests.
+include(GoogleTest OPTIONAL)
 
 add_library(reveza_options INTERFACE)
-target_include_directories(reveza_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
-target_compile_options(reveza_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror)
+target_include_directories(reveza_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+# Not all of -Wshadow: in a unity build a local name may hide a global one of another file.
+set(REVEZA_WARNINGS -Wall -Wextra -Wnon-virtual-dtor
+  $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow-uncaptured-local>)
+target_compile_options(reveza_options INTERFACE ${REVEZA_WARNINGS})
+if(REVEZA_WERROR)
+  target_compile_options(reveza_options INTERFACE -Werror)
+endif()
 
 if(REVEZA_SANITIZE)
   target_compile_options(reveza_options INTERFACE
     -fsanitize=${REVEZA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
-    # What the tests are about is checked for undefined behaviour, not they themselves: a third of
-    # the time that their compilers take.
+    # Only the code under test is checked for undefined behaviour: checking the tests themselves
+    # costs a third of their compile time.
     $<$<BOOL:$<TARGET_PROPERTY:REVEZA_IS_TEST>>:-fno-sanitize=undefined>)
   if(REVEZA_SANITIZE MATCHES "undefined")
-    # It looks at memory through a pipe, and finds errors where a test leaves no descriptors.
+    # The check opens a pipe, so it reports false errors in tests that exhaust file descriptors.
     target_compile_options(reveza_options INTERFACE -fno-sanitize=vptr)
   endif()
   target_link_options(reveza_options INTERFACE -fsanitize=${REVEZA_SANITIZE})
 endif()
 if(REVEZA_FUZZ)
-  # What Clang warns of is for clang-tidy to say.
+  # clang-tidy reports Clang's warnings.
   target_compile_options(reveza_options INTERFACE -fsanitize=fuzzer-no-link -w)
 endif()
 
@@ -27,38 +34,102 @@ if(REVEZA_MOLD)
 endif()
 find_program(REVEZA_CCACHE ccache)
 if(REVEZA_CCACHE)
-  # What one clone has compiled is there for the next. So no file is given a path of this clone but
-  # the one that needs it.
+  # Relative paths let clones share the cache. The sloppiness is what ccache needs for precompiled
+  # headers; GCC must be told -fpch-preprocess (below).
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-    ${REVEZA_CCACHE})
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${REVEZA_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
-# reveza_library(<room> SOURCES ... [LINK ...]): the static library of one room.
-function(reveza_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  add_library(reveza_${name} STATIC ${ARG_SOURCES})
-  target_link_libraries(reveza_${name} PUBLIC reveza_options ${ARG_LINK})
+# room_sources(<variable>): the room's own .cc files; excludes tests (*_test.cc) and their
+# helpers (testing_*.cc). room_tests(<variable>): the *_test.cc files.
+function(room_sources variable)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  list(FILTER files EXCLUDE REGEX "_test\\.cc$|/testing_[^/]*\\.cc$|/main\\.cc$")
+  set(${variable} ${files} PARENT_SCOPE)
+endfunction()
+function(room_tests variable)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
+  set(${variable} ${files} PARENT_SCOPE)
 endfunction()
 
-# reveza_test(<name> SOURCES ... [LINK ...] [LABELS ...] [TIMEOUT s] [ENVIRONMENT K=V ...] [SERIAL | HEAVY]):
-# one GoogleTest program; ctest runs each of its cases (SERIAL: with nothing beside it; HEAVY, for
-# those that fill the machine with programs of their own: one of them at a time, and those first).
-# Target threads_tests builds those with the label `threads` and without `processes`.
-include(GoogleTest)
+# Several files of a room are compiled as one (unity build): headers are parsed and templates
+# instantiated once instead of ten times, which takes a third of the time.
+option(REVEZA_UNITY "Compile several source files as one" ON)
+function(reveza_unity target size)
+  if(REVEZA_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+    # g++ takes an anonymous namespace of an included file for one of a header.
+    target_compile_options(${target} PRIVATE
+      $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+
+# reveza_library(<target> [COLD] [BATCH n] [SOURCES ...] [LINK ...]): the static library of one
+# room; its sources default to room_sources(). COLD compiles with -O1 instead of -O2, which takes a
+# third longer, for code that is not performance-critical. BATCH is the number of files per unity
+# build.
+function(reveza_library name)
+  cmake_parse_arguments(ARG "COLD" "BATCH" "SOURCES;LINK" ${ARGN})
+  if(NOT ARG_BATCH)
+    set(ARG_BATCH 12)
+  endif()
+  if(NOT ARG_SOURCES)
+    room_sources(ARG_SOURCES)
+  endif()
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC reveza_options ${ARG_LINK})
+  reveza_unity(${name} ${ARG_BATCH})
+  if(ARG_COLD AND NOT REVEZA_SANITIZE)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+  endif()
+endfunction()
+
+# reveza_program(<target> <output name> [SHARED_RUNTIME] [LINK ...]): an executable of main.cc and
+# of the libraries, at -O1 because it only reads the command line. The C++ library is linked
+# statically, so that the program runs where it is older, unless a shared library brings its own
+# (SHARED_RUNTIME).
+function(reveza_program name output)
+  cmake_parse_arguments(ARG "SHARED_RUNTIME" "" "LINK" ${ARGN})
+  add_executable(${name} main.cc)
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME ${output})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  target_compile_definitions(${name} PRIVATE REVEZA_VERSION="${PROJECT_VERSION}")
+  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+  if(NOT REVEZA_SANITIZE AND NOT ARG_SHARED_RUNTIME)
+    target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
+  endif()
+endfunction()
+
+# reveza_test(<name> [SOURCES ...] [EXCEPT ...] [LINK ...] [LABELS ...] [TIMEOUT s]
+#             [ENVIRONMENT K=V ...] [SERIAL | HEAVY]):
+# declares a GoogleTest program, with one ctest test per case; its sources default to room_tests()
+# without EXCEPT. SERIAL: no other test runs concurrently. HEAVY: starts many programs; such tests
+# run one at a time, and first. The target threads_tests builds those with the label `threads`
+# and without `processes`.
 add_custom_target(threads_tests)
 function(reveza_test name)
-  cmake_parse_arguments(ARG "SERIAL;HEAVY" "TIMEOUT" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "SERIAL;HEAVY" "TIMEOUT" "SOURCES;EXCEPT;LINK;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
+  endif()
+  if(NOT ARG_SOURCES)
+    room_tests(ARG_SOURCES)
+    foreach(file IN LISTS ARG_EXCEPT)
+      list(REMOVE_ITEM ARG_SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    endforeach()
   endif()
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE reveza_options ${ARG_LINK} GTest::gtest_main)
   set_target_properties(${name} PROPERTIES REVEZA_IS_TEST ON)
+  reveza_unity(${name} 8)
   if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND NOT REVEZA_SANITIZE)
-    # The tests' own code: half of the time that compilers take, and nobody waits for it to run.
+    # Test code is half of the compile time, and its own speed does not matter.
     target_compile_options(${name} PRIVATE -O1)
   endif()
   if("threads" IN_LIST ARG_LABELS AND NOT "processes" IN_LIST ARG_LABELS)
@@ -72,7 +143,7 @@ function(reveza_test name)
   endif()
   gtest_discover_tests(${name} TEST_PREFIX "${name}/" TEST_LIST ${name}_cases
     PROPERTIES ${properties} DISCOVERY_TIMEOUT 60 DISCOVERY_MODE PRE_TEST)
-  # What is a list loses all but its first element on the way through gtest_discover_tests.
+  # gtest_discover_tests forwards only the first element of a list.
   set(lists)
   foreach(property IN ITEMS LABELS ENVIRONMENT)
     if(ARG_${property})
@@ -87,4 +158,34 @@ endforeach()
 ")
     set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${script})
   endif()
+endfunction()
+
+# reveza_script_test(<name> COMMAND ... [TIMEOUT s] [LABELS ...]): a Python test, skipped when it
+# exits with 77.
+function(reveza_script_test name)
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  add_test(NAME ${name} COMMAND ${ARG_COMMAND})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77
+    LABELS "${ARG_LABELS}")
+endfunction()
+
+# The interpreter of build/python, which has the wheels, or else the system's.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+set(REVEZA_WHEELS_PYTHON ${PROJECT_SOURCE_DIR}/build/python/bin/python3)
+if(NOT EXISTS ${REVEZA_WHEELS_PYTHON})
+  set(REVEZA_WHEELS_PYTHON ${Python3_EXECUTABLE})
+endif()
+
+# reveza_embed(<file> <array> <output.cc>): a source file with the file's bytes as a C array.
+function(reveza_embed file array output)
+  set(script ${PROJECT_SOURCE_DIR}/tools/embed_binary.py)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${Python3_EXECUTABLE} ${script} ${file} ${array} ${output}
+    DEPENDS ${file} ${script} VERBATIM)
 endfunction()

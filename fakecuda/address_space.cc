@@ -1,4 +1,4 @@
-#include "address_space.h"
+#include "fakecuda/address_space.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ char* MapUnreadable(void* wanted, std::uint64_t bytes) {
   return memory == MAP_FAILED ? nullptr : static_cast<char*>(memory);
 }
 
-// An unreadable range at a multiple of `alignment`.
+// Maps an inaccessible range at a multiple of `alignment`.
 char* MapAligned(std::uint64_t bytes, std::uint64_t alignment) {
   char* memory = MapUnreadable(nullptr, bytes + alignment);
   if (memory == nullptr) return nullptr;
@@ -82,29 +82,29 @@ bool AddressSpace::Map(const Reservation& where, CUdeviceptr start,
   return true;
 }
 
-void AddressSpace::Unmap(CUdeviceptr start) {
-  const auto found = mappings_.find(start);
+void AddressSpace::UnmapAll(CUdeviceptr start, std::uint64_t bytes) {
   const Reservation* where = FindReservation(start);
-  if (found == mappings_.end() || where == nullptr) return;
-  const void* hidden = mmap(where->shadow + (start - where->start), found->second.bytes, PROT_NONE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  // What stays readable would hide the mistakes that this driver is there to find.
-  if (hidden == MAP_FAILED) std::abort();
-  mappings_.erase(found);
+  auto at = mappings_.lower_bound(start);
+  while (at != mappings_.end() && at->first < start + bytes) {
+    if (at->second.physical == nullptr) {
+      ++at;
+      continue;
+    }
+    // Make the range inaccessible, so that stale pointers fault.
+    const void* hidden =
+        mmap(where->shadow + (at->first - where->start), at->second.bytes, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (hidden == MAP_FAILED) std::abort();
+    at = mappings_.erase(at);
+  }
 }
 
 const Reservation* AddressSpace::FindReservation(CUdeviceptr address) const {
-  auto found = reservations_.upper_bound(address);
-  if (found == reservations_.begin()) return nullptr;
-  --found;
-  return address - found->first < found->second.bytes ? &found->second : nullptr;
+  return FindContaining(reservations_, address);
 }
 
 Mapping* AddressSpace::FindMapping(CUdeviceptr address) {
-  auto found = mappings_.upper_bound(address);
-  if (found == mappings_.begin()) return nullptr;
-  --found;
-  return address - found->first < found->second.bytes ? &found->second : nullptr;
+  return FindContaining(mappings_, address);
 }
 
 bool AddressSpace::CoveredExactly(CUdeviceptr start, std::uint64_t bytes) const {

@@ -1,8 +1,8 @@
-// The device addresses of this process. A reserved address is a host page that nobody can read:
-// what it stands for is mapped a second time, at its shadow, where kernels and copies work. So
-// memory that is mapped piece by piece is in one piece for them too.
+// Device address space of this process. A reserved address is an inaccessible host page; its
+// contents are mapped a second time at the reservation's shadow, where kernels and copies operate.
+// Memory mapped in pieces is therefore contiguous for them too.
 //
-// Not safe by itself: every call is made under the lock of State.
+// Not thread-safe; call under the lock of State.
 #pragma once
 
 #include <cuda.h>
@@ -12,11 +12,11 @@
 #include <memory>
 #include <optional>
 
-#include "card.h"
+#include "fakecuda/card.h"
 
 namespace fakecuda {
 
-// Physical memory on a card, held by this process as long as the object lives.
+// Physical memory of a device, held by this process for the lifetime of the object.
 struct Physical {
   Physical(Card* from, AllocationInfo what) : card(from), info(what) {}
   ~Physical() { card->Drop(info.id); }
@@ -30,7 +30,7 @@ struct Physical {
   int handle_references = 0;
 };
 
-// Where an address belongs.
+// Origin of an address range.
 enum class MemoryKind { kReserved, kNative, kPool, kImported, kHost, kRegistered, kManaged };
 
 struct Reservation {
@@ -44,28 +44,39 @@ struct Mapping {
   CUdeviceptr start = 0;
   std::uint64_t bytes = 0;
   std::shared_ptr<Physical> physical;  // null for host memory
-  // A bit for each device.
+  // One bit per device.
   std::uint32_t readable = 0, writable = 0;
 };
 
+// Returns the value whose `bytes` from its key on contain the address; nullptr if there is none.
+template <typename Ranges>
+auto* FindContaining(Ranges& ranges, CUdeviceptr address) {
+  auto found = ranges.upper_bound(address);
+  if (found == ranges.begin()) return static_cast<decltype(&found->second)>(nullptr);
+  --found;
+  return address - found->first < found->second.bytes ? &found->second : nullptr;
+}
+
 class AddressSpace {
  public:
-  // An unreadable range; null when the host has no room. `wanted` is a hint.
+  // Reserves an inaccessible range; nullptr if the host is out of address space. `wanted` is a
+  // hint.
   const Reservation* Reserve(std::uint64_t bytes, std::uint64_t alignment, CUdeviceptr wanted,
                              MemoryKind kind);
-  // Host memory, which is its own shadow and that all devices can use.
+  // Adds host memory, which is its own shadow and accessible to all devices.
   const Reservation* AddHost(void* memory, std::uint64_t bytes, MemoryKind kind);
-  // Nothing may be mapped in it (but host memory, which stays where it is).
+  // Removes a reservation. It must not contain mappings, except for host memory.
   void Remove(CUdeviceptr start);
 
   bool Map(const Reservation& where, CUdeviceptr start, std::shared_ptr<Physical> physical);
-  void Unmap(CUdeviceptr start);
+  // Removes the mappings that begin in the range, except those of host memory.
+  void UnmapAll(CUdeviceptr start, std::uint64_t bytes);
 
   const Reservation* FindReservation(CUdeviceptr address) const;
   Mapping* FindMapping(CUdeviceptr address);
-  // Do whole mappings cover the range exactly, without a hole?
+  // Returns whether complete mappings cover exactly this range.
   bool CoveredExactly(CUdeviceptr start, std::uint64_t bytes) const;
-  // Is the range free of mappings?
+  // Returns whether the range contains no mappings.
   bool Empty(CUdeviceptr start, std::uint64_t bytes) const;
   // Calls visit(Mapping&) for each mapping that begins in the range.
   template <typename Visit>
@@ -74,7 +85,7 @@ class AddressSpace {
     while (at != mappings_.end() && at->first < start + bytes) visit((at++)->second);
   }
 
-  // Where a device finds the bytes; null when it may not touch all of them.
+  // Returns the host pointer to the bytes; nullptr if the device may not access all of them.
   char* Translate(int device, CUdeviceptr start, std::uint64_t bytes, bool write) const;
 
   std::uint64_t mapping_count() const { return mappings_.size(); }

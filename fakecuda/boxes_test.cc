@@ -1,12 +1,12 @@
-// Copies of boxes, and arrays.
+// Tests of 2D and 3D copies and of arrays.
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
-#include "driver_fixture.h"
+#include "fakecuda/driver_fixture.h"
 
 namespace fakecuda {
-namespace {
+namespace boxes_test {
 
 constexpr unsigned char kPoison = 0xDB;
 
@@ -30,7 +30,7 @@ class BoxesTest : public DriverTest {
   }
 };
 
-TEST_F(BoxesTest, ABoxGoesRowByRowAndTouchesNothingElse) {
+TEST_F(BoxesTest, Copies2DRowsWithoutTouchingGaps) {
   const std::vector<unsigned char> host = Numbers(100);  // 10 x 10
   const CUdeviceptr memory = Allocate(4096);
   CUDA_MEMCPY2D copy = {};
@@ -55,7 +55,7 @@ TEST_F(BoxesTest, ABoxGoesRowByRowAndTouchesNothingElse) {
   }
 }
 
-TEST_F(BoxesTest, ABoxOfLayersSkipsWhatLiesBetween) {
+TEST_F(BoxesTest, Copies3DLayersWithoutTouchingGaps) {
   const std::vector<unsigned char> host = Numbers(4 * 4 * 4);
   const CUdeviceptr memory = Allocate(4096);
   ASSERT_EQ(DRIVER(cuMemcpyHtoD)(memory, host.data(), host.size()), CUDA_SUCCESS);
@@ -73,7 +73,7 @@ TEST_F(BoxesTest, ABoxOfLayersSkipsWhatLiesBetween) {
   EXPECT_EQ(out, (std::vector<unsigned char>{21, 22, 25, 26, 37, 38, 41, 42}));
 }
 
-TEST_F(BoxesTest, WhatIsNoBoxIsRefused) {
+TEST_F(BoxesTest, RejectsInvalidPitch) {
   const CUdeviceptr memory = Allocate(4096);
   std::vector<unsigned char> host(64);
   CUDA_MEMCPY2D copy = {};
@@ -93,7 +93,7 @@ TEST_F(BoxesTest, WhatIsNoBoxIsRefused) {
   EXPECT_EQ(Read(memory, 1)[0], kPoison);
 }
 
-TEST_F(BoxesTest, ABoxThatLeavesItsMemoryFails) {
+TEST_F(BoxesTest, FailsBeyondAllocation) {
   const CUdeviceptr memory = Allocate(kGranuleBytes);
   std::vector<unsigned char> host(64);
   CUDA_MEMCPY2D copy = {};
@@ -122,7 +122,7 @@ class ArraysTest : public BoxesTest {
   }
 };
 
-TEST_F(ArraysTest, TakeMemoryOfTheCardAndGiveItBack) {
+TEST_F(ArraysTest, AllocateAndReleaseDeviceMemory) {
   const size_t before = FreeBytes();
   const CUarray array = Make(kGranuleBytes, 3);
   EXPECT_EQ(FreeBytes(), before - 3 * kGranuleBytes);
@@ -131,7 +131,7 @@ TEST_F(ArraysTest, TakeMemoryOfTheCardAndGiveItBack) {
   EXPECT_EQ(DRIVER(cuArrayDestroy)(array), CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_F(ArraysTest, CopiesFindRowsWithoutAPitch) {
+TEST_F(ArraysTest, CopiesToAndFromArraysIgnorePitch) {
   const std::vector<unsigned char> host = Numbers(8 * 4);
   const CUarray array = Make(8, 4);
   CUDA_MEMCPY2D copy = {};
@@ -143,7 +143,7 @@ TEST_F(ArraysTest, CopiesFindRowsWithoutAPitch) {
   copy.WidthInBytes = 8;
   copy.Height = 4;
   ASSERT_EQ(DRIVER(cuMemcpy2D)(&copy), CUDA_SUCCESS);
-  // One column of it back.
+  // Copy one column back.
   std::vector<unsigned char> column(4);
   copy = {};
   copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
@@ -159,7 +159,7 @@ TEST_F(ArraysTest, CopiesFindRowsWithoutAPitch) {
   EXPECT_EQ(DRIVER(cuArrayDestroy)(array), CUDA_SUCCESS);
 }
 
-TEST_F(ArraysTest, PlainCopiesHaveAnOffsetAndAnEnd) {
+TEST_F(ArraysTest, LinearCopiesCheckBounds) {
   const CUarray array = Make(64, 0);
   const std::vector<unsigned char> host = Numbers(16);
   std::vector<unsigned char> back(16);
@@ -175,5 +175,5 @@ TEST_F(ArraysTest, PlainCopiesHaveAnOffsetAndAnEnd) {
   EXPECT_EQ(DRIVER(cuArrayDestroy)(array), CUDA_SUCCESS);
 }
 
-}  // namespace
+}  // namespace boxes_test
 }  // namespace fakecuda

@@ -1,4 +1,5 @@
-// What every entry does first: is the driver there, is this call told to fail, count it.
+// Prologue of every entry: checks that the driver is initialised, injects failures, counts the
+// call.
 #pragma once
 
 #include <cuda.h>
@@ -15,19 +16,15 @@ class Call {
   bool proceeds() const { return result_ == CUDA_SUCCESS; }
   CUresult result() const { return result_; }
 
-  // Names the entry on stderr, once.
+  // Reports the entry on stderr, once per process.
   static CUresult NotSupported(int entry);
 
  private:
   CUresult result_ = CUDA_SUCCESS;
-  bool before_ = false;
+  bool previous_per_thread_ = false;
 };
 
-// How often this process made the call; nothing of the name: 0.
-unsigned long long CallsOf(const char* name);
-void ResetCalls();
-
-// The driver has been initialised; before a fork that makes the child unable to use it.
+// Marks the driver as initialised. A child forked later cannot use it.
 void MarkInitialised();
 
 }  // namespace fakecuda

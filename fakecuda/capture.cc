@@ -1,13 +1,27 @@
-// Streams that record a graph instead of working.
+// Stream capture.
 #include <algorithm>
 
-#include "calls.h"
-#include "executor.h"
-#include "graph.h"
+#include "fakecuda/executor.h"
+#include "fakecuda/graph.h"
+#include "generated/fakecuda/calls.h"
 
 namespace fakecuda {
 
 void Invalidate(Capture& capture) { capture.invalidated = true; }
+
+void EndCapture(State& state, const Capture& capture) {
+  for (Stream* member : capture.streams) {
+    member->capture = nullptr;
+    member->tail.clear();
+  }
+  state.captures.erase(capture.id);
+}
+
+CUresult CheckNotCapturing(const Stream& stream) {
+  if (stream.capture == nullptr) return CUDA_SUCCESS;
+  Invalidate(*stream.capture);
+  return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
 
 CUresult CheckUnsafeCall(State& state) {
   const CUstreamCaptureMode own = ThreadState::Get().capture_mode;
@@ -67,16 +81,16 @@ CUresult FindStream(Current& current, CUstream handle, std::shared_ptr<Stream>* 
   return result;
 }
 
-CUresult Issue(StateLock& lock, Stream& stream, Operation operation) {
-  State& state = State::Get();
-  if (stream.capture != nullptr) {
-    if (stream.capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    GraphNode* node =
-        AddNode(state, *stream.capture->graph, std::move(operation), std::move(stream.tail));
-    stream.tail = {node};
-    return CUDA_SUCCESS;
-  }
-  return Submit(lock, stream, {.engine = operation.engine, .run = std::move(operation.run)});
+CUresult Issue(StateLock& lock, Stream& stream, Work work) {
+  if (stream.capture == nullptr) return Submit(lock, stream, std::move(work));
+  if (stream.capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  auto node = std::make_shared<GraphNode>();
+  node->run = std::move(work.run);
+  node->dependencies = std::move(stream.tail);
+  node->handle = State::Get().nodes.Add(node);
+  stream.tail = {node.get()};
+  stream.capture->graph->nodes.push_back(std::move(node));
+  return CUDA_SUCCESS;
 }
 
 namespace {
@@ -86,8 +100,7 @@ CUresult BeginCapture(CUstream handle, std::shared_ptr<Graph> graph,
                       Current& current) {
   State& state = State::Get();
   std::shared_ptr<Stream> stream;
-  const CUresult result = FindStream(current, handle, &stream);
-  if (result != CUDA_SUCCESS) return result;
+  RETURN_IF_ERROR(FindStream(current, handle, &stream));
   if (stream->legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (stream->capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   auto capture = std::make_shared<Capture>();
@@ -103,7 +116,12 @@ CUresult BeginCapture(CUstream handle, std::shared_ptr<Graph> graph,
   return CUDA_SUCCESS;
 }
 
-// Every branch must have come back to the stream where the capture began.
+CUgraph HandleOf(State& state, const std::shared_ptr<Graph>& graph) {
+  if (graph->handle == nullptr) graph->handle = state.graphs.Add(graph);
+  return graph->handle;
+}
+
+// Returns whether every branch has joined the origin stream.
 bool AllJoined(const Capture& capture) {
   std::vector<GraphNode*> reached(capture.origin->tail);
   for (std::size_t i = 0; i < reached.size(); ++i) {
@@ -122,25 +140,14 @@ bool AllJoined(const Capture& capture) {
 
 namespace calls {
 
-CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
-  Current current = EnterContext();
-  if (!current.ok()) return current.result;
-  State& state = State::Get();
-  auto graph = std::make_shared<Graph>();
-  graph->id = state.next_id++;
-  return BeginCapture(handle, std::move(graph), {}, mode, current);
+CUresult cuStreamBeginCapture_v2(Current& current, CUstream handle, CUstreamCaptureMode mode) {
+  return BeginCapture(handle, std::make_shared<Graph>(), {}, mode, current);
 }
 
-CUresult cuStreamBeginCapture(CUstream handle) {
-  return calls::cuStreamBeginCapture_v2(handle, CU_STREAM_CAPTURE_MODE_GLOBAL);
-}
-
-CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph target,
-                                     const CUgraphNode* dependencies, const CUgraphEdgeData*,
-                                     size_t count, CUstreamCaptureMode mode) {
-  Current current = EnterContext();
-  if (!current.ok()) return current.result;
-  State& state = State::Get();
+CUresult cuStreamBeginCaptureToGraph(Current& current, State& state, CUstream handle,
+                                     CUgraph target, const CUgraphNode* dependencies,
+                                     const CUgraphEdgeData*, size_t count,
+                                     CUstreamCaptureMode mode) {
   std::shared_ptr<Graph> graph = state.graphs.Find(target);
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::vector<GraphNode*> tail;
@@ -151,10 +158,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph target,
   return BeginCapture(handle, std::move(graph), std::move(tail), mode, current);
 }
 
-CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
-  Current current = EnterContext();
-  if (!current.ok()) return current.result;
-  State& state = State::Get();
+CUresult cuStreamEndCapture(Current& current, State& state, CUstream handle, CUgraph* graph) {
   std::shared_ptr<Stream> stream;
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *graph = nullptr;
@@ -168,41 +172,28 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
     return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
   }
   const bool joined = AllJoined(*capture);
-  for (Stream* member : capture->streams) {
-    member->capture = nullptr;
-    member->tail.clear();
-  }
-  state.captures.erase(capture->id);
+  EndCapture(state, *capture);
   if (capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (!joined) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
-  if (capture->graph->handle == nullptr) {
-    capture->graph->handle = state.graphs.Add(capture->graph);
-  }
-  *graph = capture->graph->handle;
+  *graph = HandleOf(state, capture->graph);
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
-  Current current = EnterContext();
-  if (!current.ok()) return current.result;
+CUresult cuStreamIsCapturing(Current& current, CUstream handle, CUstreamCaptureStatus* status) {
   std::shared_ptr<Stream> stream;
-  const CUresult found = FindStream(current, handle, &stream);
-  if (found != CUDA_SUCCESS) return found;
+  RETURN_IF_ERROR(FindStream(current, handle, &stream));
   *status = stream->capture == nullptr     ? CU_STREAM_CAPTURE_STATUS_NONE
             : stream->capture->invalidated ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                                            : CU_STREAM_CAPTURE_STATUS_ACTIVE;
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id,
-                                   CUgraph* graph, const CUgraphNode** dependencies,
-                                   const CUgraphEdgeData** edges, size_t* count) {
-  Current current = EnterContext();
-  if (!current.ok()) return current.result;
+CUresult cuStreamGetCaptureInfo_v3(Current& current, State& state, CUstream handle,
+                                   CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
+                                   const CUgraphNode** dependencies, const CUgraphEdgeData** edges,
+                                   size_t* count) {
   std::shared_ptr<Stream> stream;
-  const CUresult found = FindStream(current, handle, &stream);
-  if (found != CUDA_SUCCESS) return found;
-  State& state = State::Get();
+  RETURN_IF_ERROR(FindStream(current, handle, &stream));
   Capture* capture = stream->capture.get();
   *status = CU_STREAM_CAPTURE_STATUS_NONE;
   if (count != nullptr) *count = 0;
@@ -212,13 +203,8 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus* statu
       capture->invalidated ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
   if (id != nullptr) *id = capture->id;
   if (capture->invalidated) return CUDA_SUCCESS;
-  if (graph != nullptr) {
-    if (capture->graph->handle == nullptr) {
-      capture->graph->handle = state.graphs.Add(capture->graph);
-    }
-    *graph = capture->graph->handle;
-  }
-  // Valid until the next call for the stream, as the real driver says: kept by the thread.
+  if (graph != nullptr) *graph = HandleOf(state, capture->graph);
+  // Thread-local: valid until the next call for the stream, as documented for the real driver.
   thread_local std::vector<CUgraphNode> tail;
   tail.clear();
   for (const GraphNode* node : stream->tail) tail.push_back(node->handle);
@@ -227,37 +213,19 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus* statu
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id,
-                                   CUgraph* graph, const CUgraphNode** dependencies,
-                                   size_t* count) {
-  return calls::cuStreamGetCaptureInfo_v3(handle, status, id, graph, dependencies, nullptr, count);
-}
-
-CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id) {
-  return calls::cuStreamGetCaptureInfo_v3(handle, status, id, nullptr, nullptr, nullptr, nullptr);
-}
-
-CUresult cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* dependencies, size_t count,
+CUresult cuStreamUpdateCaptureDependencies(Current& current, State& state, CUstream handle,
+                                           CUgraphNode* dependencies, size_t count,
                                            unsigned flags) {
-  Current current = EnterContext();
-  if (!current.ok()) return current.result;
   std::shared_ptr<Stream> stream;
-  const CUresult found = FindStream(current, handle, &stream);
-  if (found != CUDA_SUCCESS) return found;
+  RETURN_IF_ERROR(FindStream(current, handle, &stream));
   if (stream->capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) stream->tail.clear();
   for (std::size_t i = 0; i < count; ++i) {
-    GraphNode* node = State::Get().nodes.Find(dependencies[i]).get();
+    GraphNode* node = state.nodes.Find(dependencies[i]).get();
     if (!stream->capture->graph->Owns(node)) return CUDA_ERROR_INVALID_VALUE;
     stream->tail.push_back(node);
   }
   return CUDA_SUCCESS;
-}
-
-CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUgraphNode* dependencies,
-                                              const CUgraphEdgeData*, size_t count,
-                                              unsigned flags) {
-  return calls::cuStreamUpdateCaptureDependencies(handle, dependencies, count, flags);
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {

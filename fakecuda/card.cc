@@ -1,4 +1,4 @@
-#include "card.h"
+#include "fakecuda/card.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -12,15 +12,13 @@
 #include <cstring>
 #include <ctime>
 
-#include "card_lock.h"
-
 namespace fakecuda {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x66616b6563756435;  // changes with the layout
 
-// The start time of a living process, which tells it from a later one of the same pid; 0 when
-// there is none, or nothing but its exit status.
+// Returns the start time of a running process, which distinguishes it from a later one with the
+// same pid; 0 if there is none or it is a zombie.
 std::uint64_t StartTime(std::int32_t pid) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -61,7 +59,7 @@ std::unique_ptr<Card> Card::Open(const Options& options, bool observer) {
     return nullptr;
   }
   if (!observer && !card->Register()) {
-    std::fprintf(stderr, "fakecuda: more than %d processes in %s\n", kMostProcesses,
+    std::fprintf(stderr, "fakecuda: more than %d processes in %s\n", kMaxProcesses,
                  options.directory.c_str());
     return nullptr;
   }
@@ -70,11 +68,11 @@ std::unique_ptr<Card> Card::Open(const Options& options, bool observer) {
 
 Card::~Card() {
   if (state_ == nullptr) return;
-  if (process_ >= 0) Leave();
+  if (process_ >= 0) Unregister();
   munmap(state_, sizeof(CardState));
 }
 
-void Card::Leave() {
+void Card::Unregister() {
   Lock lock(state_);
   RemoveProcess(process_);
   Reclaim();
@@ -99,13 +97,13 @@ bool Card::MapState(const Options& options, bool observer) {
     state_ = static_cast<CardState*>(memory);
     if (!observer) Initialise(options, fresh || state_->magic != kMagic);
   }
-  flock(file, LOCK_UN);  // the mapping keeps the file, and so the lock, when it is closed
+  flock(file, LOCK_UN);  // the mapping would keep the open file, and so the lock
   close(file);
   return state_ != nullptr;
 }
 
-// Under the file's lock. The first process decides how large the cards are; so does the first
-// after all have gone.
+// Call under the file lock. The first process, or the first after all have exited, sets the number
+// and size of the devices.
 void Card::Initialise(const Options& options, bool fresh) {
   if (fresh) {
     std::memset(static_cast<void*>(state_), 0, sizeof(CardState));
@@ -123,17 +121,17 @@ void Card::Initialise(const Options& options, bool fresh) {
   const bool alone =
       std::ranges::all_of(state_->processes, [](const ProcessSlot& slot) { return slot.pid == 0; });
   if (!alone) return;
-  for (int i = 0; i < state_->allocations_used; ++i) {
-    if (state_->allocations[i].state != AllocationState::kFree) Free(&state_->allocations[i]);
+  for (AllocationSlot& slot : state_->Slots()) {
+    if (slot.state != AllocationState::kFree) Free(&slot);
   }
-  state_->devices = std::clamp(options.devices, 1, kMostDevices);
+  state_->devices = std::clamp(options.devices, 1, kMaxDevices);
   state_->memory = options.memory;
   state_->link = options.link;
 }
 
 bool Card::Register() {
   Lock lock(state_);
-  for (int i = 0; i < kMostProcesses; ++i) {
+  for (int i = 0; i < kMaxProcesses; ++i) {
     if (state_->processes[i].pid != 0) continue;
     state_->processes[i] = ProcessSlot{};
     state_->processes[i].start_time = StartTime(getpid());
@@ -145,14 +143,13 @@ bool Card::Register() {
 }
 
 void Card::Reclaim() {
-  for (int i = 0; i < kMostProcesses; ++i) {
+  for (int i = 0; i < kMaxProcesses; ++i) {
     const ProcessSlot& process = state_->processes[i];
     if (process.pid == 0 || (i == process_ && process.pid == getpid())) continue;
     if (StartTime(process.pid) != process.start_time) RemoveProcess(i);
   }
   const std::uint64_t now = NowNanoseconds();
-  for (int i = 0; i < state_->allocations_used; ++i) {
-    AllocationSlot& slot = state_->allocations[i];
+  for (AllocationSlot& slot : state_->Slots()) {
     if (slot.state == AllocationState::kReleasing && slot.release_at <= now) Free(&slot);
     if (slot.state == AllocationState::kExported && !ExportInUse(slot)) Free(&slot);
   }
@@ -160,18 +157,17 @@ void Card::Reclaim() {
 
 void Card::RemoveProcess(int process) {
   ProcessSlot& gone = state_->processes[process];
-  for (int i = 0; i < state_->allocations_used; ++i) {
-    AllocationSlot& slot = state_->allocations[i];
+  for (AllocationSlot& slot : state_->Slots()) {
     if (slot.state != AllocationState::kHeld || !slot.holders.Has(process)) continue;
     slot.holders.Remove(process);
-    if (slot.holders.Empty()) Abandon(&slot);
+    if (slot.holders.Empty()) ReleaseUnheld(&slot);
   }
   for (EventSlot& event : state_->events) {
     if (event.id == 0 || !event.holders.Has(process)) continue;
     event.holders.Remove(process);
     if (event.holders.Empty()) event.id = 0;
   }
-  for (int device = 0; device < kMostDevices; ++device) {
+  for (int device = 0; device < kMaxDevices; ++device) {
     state_->used[device] -= gone.context_bytes[device];
     gone.context_bytes[device] = 0;
   }
@@ -187,7 +183,7 @@ std::unique_ptr<CardState> Card::Snapshot() {
   auto copy = std::make_unique<CardState>();
   Lock lock(state_);
   Reclaim();
-  // The rest of the table was never used: not to be touched, so that it stays a hole in the file.
+  // Copy only the used slots: touching the others would fill the sparse file.
   const std::size_t used =
       offsetof(CardState, allocations) +
       sizeof(AllocationSlot) * static_cast<std::size_t>(state_->allocations_used);

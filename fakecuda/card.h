@@ -1,35 +1,40 @@
-// The cards that all processes of one FAKECUDA_DIR share: who holds how much memory, how busy the
-// link is, events that processes share, and the counters. The state is one mapped file under a
-// robust lock; the contents of each allocation are a file of its own. A process that has died
-// holds nothing: whoever is short of memory, or counts it, looks for the dead first.
+// State shared by all processes of one FAKECUDA_DIR: memory per process, link occupancy,
+// interprocess events and counters. The state is a mapped file under a robust mutex; the contents
+// of each allocation are a file of their own. Memory of dead processes is reclaimed when memory is
+// short or counted.
 //
-// Safe to call from any thread.
+// Thread-safe.
 #pragma once
 
 #include <pthread.h>
 
-#include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "options.h"
+#include "fakecuda/options.h"
 
 namespace fakecuda {
 
-inline constexpr int kMostDevices = 8;
-inline constexpr int kMostProcesses = 256;
-inline constexpr int kMostAllocations = 65536;
-inline constexpr int kMostSharedEvents = 1024;
-inline constexpr int kMostCounters = 1024;
+inline constexpr int kMaxDevices = 8;
+inline constexpr int kMaxProcesses = 256;
+inline constexpr int kMaxAllocations = 65536;
+inline constexpr int kMaxSharedEvents = 1024;
+inline constexpr int kMaxCounters = 1024;
 inline constexpr std::uint64_t kGranule = 2ull << 20;
+
+constexpr std::uint64_t RoundUp(std::uint64_t bytes, std::uint64_t to = kGranule) {
+  return (bytes + to - 1) / to * to;
+}
 
 enum class Direction { kToDevice, kFromDevice };
 
-// Bits of the processes that hold something.
+// Set of processes that hold an object.
 struct Holders {
-  std::uint64_t words[kMostProcesses / 64];
+  std::uint64_t words[kMaxProcesses / 64];
   void Add(int process) { words[process / 64] |= 1ull << (process % 64); }
   void Remove(int process) { words[process / 64] &= ~(1ull << (process % 64)); }
   bool Has(int process) const { return (words[process / 64] >> (process % 64) & 1) != 0; }
@@ -39,23 +44,23 @@ struct Holders {
 struct ProcessSlot {
   std::int32_t pid;  // 0: free
   std::uint64_t start_time;
-  std::uint64_t context_bytes[kMostDevices];
-  std::uint64_t allocated[kMostDevices];
-  std::uint64_t peak[kMostDevices];
+  std::uint64_t context_bytes[kMaxDevices];
+  std::uint64_t allocated[kMaxDevices];
+  std::uint64_t peak[kMaxDevices];
   std::uint64_t to_device, from_device, calls;
 };
 
 enum class AllocationState : std::uint32_t {
   kFree,
-  kHeld,       // by a process
-  kExported,   // by a file descriptor alone
-  kReleasing,  // by nobody, but not back yet
+  kHeld,       // by at least one process
+  kExported,   // only by an exported file descriptor
+  kReleasing,  // by no process; release is delayed
 };
 
 struct AllocationSlot {
   std::uint64_t id;
   std::uint64_t bytes;
-  std::uint64_t release_at;  // nanoseconds of the monotonic clock
+  std::uint64_t release_at;  // CLOCK_MONOTONIC, ns
   AllocationState state;
   std::uint32_t device;
   std::uint32_t handle_types;
@@ -74,16 +79,20 @@ struct CardState {
   std::uint64_t magic;
   pthread_mutex_t mutex;
   std::int32_t devices;
-  std::int32_t allocations_used;  // slots at and after this one were never used
+  std::int32_t allocations_used;  // slots from this index on were never used
   std::uint64_t memory, next_id;
   double link;
-  std::uint64_t used[kMostDevices], peak[kMostDevices];
-  std::uint64_t link_free_at[kMostDevices][2];
+  std::uint64_t used[kMaxDevices], peak[kMaxDevices];
+  std::uint64_t link_free_at[kMaxDevices][2];
   std::uint64_t to_device, from_device, on_device;
-  std::uint64_t counters[kMostCounters];
-  ProcessSlot processes[kMostProcesses];
-  EventSlot events[kMostSharedEvents];
-  AllocationSlot allocations[kMostAllocations];
+  std::uint64_t counters[kMaxCounters];
+  ProcessSlot processes[kMaxProcesses];
+  EventSlot events[kMaxSharedEvents];
+  AllocationSlot allocations[kMaxAllocations];
+
+  std::span<AllocationSlot> Slots() {
+    return {allocations, static_cast<std::size_t>(allocations_used)};
+  }
 };
 
 struct AllocationInfo {
@@ -95,37 +104,39 @@ struct AllocationInfo {
 
 class Card {
  public:
-  // Null when the folder cannot be used (said on stderr). An observer takes no place in the table
-  // of processes and makes nothing.
+  // Returns nullptr if the directory is unusable (reported on stderr). An observer does not
+  // register as a process and creates nothing.
   static std::unique_ptr<Card> Open(const Options& options, bool observer = false);
   ~Card();
   Card(const Card&) = delete;
   Card& operator=(const Card&) = delete;
 
-  // This process ends: it holds nothing any more, as if it had died.
-  void Leave();
+  // Releases everything that this process holds, as if it had died.
+  void Unregister();
 
   int devices() const { return state_->devices; }
+  bool HasDevice(int device) const { return device >= 0 && device < devices(); }
   std::uint64_t memory() const { return state_->memory; }
   std::uint64_t Used(int device);
 
-  // False when the card is full. New memory is filled with 0xDB.
+  // Returns false if the device is full. New memory is filled with 0xDB.
   bool Allocate(int device, std::uint64_t bytes, unsigned handle_types, AllocationInfo* info);
-  // Adds this process to the holders. False when there is no such memory (any more).
+  // Adds this process to the holders. Returns false if the memory does not exist.
   bool Hold(std::uint64_t id, AllocationInfo* info);
-  // This process holds it no longer.
+  // Removes this process from the holders.
   void Drop(std::uint64_t id);
-  // The file with the contents, open; -1 on failure.
+  // Opens the contents file; -1 on failure.
   int OpenContents(std::uint64_t id) const;
-  // A file descriptor that names and keeps the memory, for another process. -1 on failure.
+  // Returns a file descriptor that refers to and keeps the memory, for another process; -1 on
+  // failure.
   int Export(std::uint64_t id);
-  // The id that such a descriptor names; 0 when it names none.
+  // Returns the id that an exported descriptor refers to; 0 if invalid.
   static std::uint64_t ImportedId(int descriptor);
 
   bool AddContextBytes(int device, std::uint64_t bytes);
   void RemoveContextBytes(int device, std::uint64_t bytes);
 
-  // Counts the bytes and waits as long as they need the link.
+  // Counts the bytes and blocks for the duration of the transfer.
   void UseLink(int device, Direction direction, std::uint64_t bytes);
   void CountOnDevice(std::uint64_t bytes);
   void CountCall(int entry);
@@ -139,9 +150,9 @@ class Card {
   std::uint64_t SharedEventRecorded(EventSlot* slot);
 
   void ResetCounters();
-  // What this process holds. Zeros for an observer.
+  // Returns the slot of this process; zeros for an observer.
   ProcessSlot Self();
-  // A copy, with the dead taken out.
+  // Returns a copy without dead processes.
   std::unique_ptr<CardState> Snapshot();
 
  private:
@@ -152,7 +163,7 @@ class Card {
   void Reclaim();
   void RemoveProcess(int process);
   void Free(AllocationSlot* slot);
-  void Abandon(AllocationSlot* slot);
+  void ReleaseUnheld(AllocationSlot* slot);
   bool ExportInUse(const AllocationSlot& slot) const;
   AllocationSlot* Find(std::uint64_t id);
   AllocationSlot* FreeSlot();
@@ -166,6 +177,43 @@ class Card {
   std::uint64_t late_release_nanoseconds_ = 0;
   CardState* state_ = nullptr;
   int process_ = -1;
+};
+
+// Robust lock of the shared state.
+class Card::Lock {
+ public:
+  explicit Lock(CardState* state) : state_(state) {
+    // A process that died holding the lock leaves at worst inconsistent totals: recompute them.
+    if (pthread_mutex_lock(&state->mutex) == EOWNERDEAD) {
+      Repair(state);
+      pthread_mutex_consistent(&state->mutex);
+    }
+  }
+  ~Lock() { pthread_mutex_unlock(&state_->mutex); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  static void Repair(CardState* state) {
+    // Allocations without holders: it died while freeing them.
+    for (AllocationSlot& slot : state->Slots()) {
+      if (slot.state != AllocationState::kHeld || !slot.holders.Empty()) continue;
+      slot.state = AllocationState::kReleasing;
+      slot.release_at = 0;
+    }
+    for (int device = 0; device < kMaxDevices; ++device) state->used[device] = 0;
+    for (const AllocationSlot& slot : state->Slots()) {
+      if (slot.state != AllocationState::kFree) state->used[slot.device] += slot.bytes;
+    }
+    for (const ProcessSlot& process : state->processes) {
+      if (process.pid == 0) continue;
+      for (int device = 0; device < kMaxDevices; ++device) {
+        state->used[device] += process.context_bytes[device];
+      }
+    }
+  }
+
+  CardState* state_;
 };
 
 std::uint64_t NowNanoseconds();

@@ -1,4 +1,4 @@
-// Card: memory.
+// Card: memory, link, interprocess events, counters.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <vector>
 
-#include "card.h"
-#include "card_lock.h"
+#include "fakecuda/card.h"
 
 namespace fakecuda {
 
@@ -50,17 +50,17 @@ bool Card::Allocate(int device, std::uint64_t bytes, unsigned handle_types, Allo
     *info = {slot->id, bytes, device, handle_types};
   }
   if (FillContents(info->id, bytes)) return true;
-  std::fprintf(stderr, "fakecuda: cannot write %llu bytes into %s: %s\n",
+  std::fprintf(stderr, "fakecuda: cannot write %llu bytes to %s: %s\n",
                static_cast<unsigned long long>(bytes), directory_.c_str(), std::strerror(errno));
   Drop(info->id);
   return false;
 }
 
 AllocationSlot* Card::FreeSlot() {
-  for (int i = 0; i < state_->allocations_used; ++i) {
-    if (state_->allocations[i].state == AllocationState::kFree) return &state_->allocations[i];
+  for (AllocationSlot& slot : state_->Slots()) {
+    if (slot.state == AllocationState::kFree) return &slot;
   }
-  if (state_->allocations_used == kMostAllocations) return nullptr;
+  if (state_->allocations_used == kMaxAllocations) return nullptr;
   return &state_->allocations[state_->allocations_used++];
 }
 
@@ -80,8 +80,7 @@ bool Card::FillContents(std::uint64_t id, std::uint64_t bytes) const {
 }
 
 AllocationSlot* Card::Find(std::uint64_t id) {
-  for (int i = 0; i < state_->allocations_used; ++i) {
-    AllocationSlot& slot = state_->allocations[i];
+  for (AllocationSlot& slot : state_->Slots()) {
     if (slot.id == id && slot.state != AllocationState::kFree) return &slot;
   }
   return nullptr;
@@ -103,11 +102,11 @@ void Card::Drop(std::uint64_t id) {
   if (slot == nullptr || !slot->holders.Has(process_)) return;
   slot->holders.Remove(process_);
   CountAllocated(static_cast<int>(slot->device), -static_cast<std::int64_t>(slot->bytes));
-  if (slot->holders.Empty()) Abandon(slot);
+  if (slot->holders.Empty()) ReleaseUnheld(slot);
 }
 
-// No process holds it any more.
-void Card::Abandon(AllocationSlot* slot) {
+// Handles an allocation without holders: exported, released later, or freed.
+void Card::ReleaseUnheld(AllocationSlot* slot) {
   if (ExportInUse(*slot)) {
     slot->state = AllocationState::kExported;
   } else if (late_release_nanoseconds_ > 0) {
@@ -129,8 +128,8 @@ int Card::OpenContents(std::uint64_t id) const {
   return open(ContentsPath(id).c_str(), O_RDWR | O_CLOEXEC);
 }
 
-// Every exported descriptor has a shared flock on the allocation's export file. Such a lock goes
-// with the open file, through dup, fork and SCM_RIGHTS, until its last holder closes it.
+// Every exported descriptor holds a shared flock on the allocation's export file. The lock belongs
+// to the open file description and survives dup, fork and SCM_RIGHTS until the last copy is closed.
 int Card::Export(std::uint64_t id) {
   Lock lock(state_);
   AllocationSlot* slot = Find(id);
@@ -187,6 +186,105 @@ void Card::RemoveContextBytes(int device, std::uint64_t bytes) {
   Lock lock(state_);
   state_->used[device] -= bytes;
   state_->processes[process_].context_bytes[device] -= bytes;
+}
+
+// Each direction is a queue shared by all processes: a transfer starts when the previous one ends.
+// A thread that wakes late may catch up, or many small transfers would be slower than one large
+// one.
+void Card::UseLink(int device, Direction direction, std::uint64_t bytes) {
+  constexpr std::uint64_t kCatchUp = 2'000'000;
+  std::uint64_t end = 0;
+  {
+    Lock lock(state_);
+    const bool out = direction == Direction::kFromDevice;
+    ProcessSlot& self = state_->processes[process_];
+    (out ? state_->from_device : state_->to_device) += bytes;
+    (out ? self.from_device : self.to_device) += bytes;
+    if (state_->link <= 0) return;
+    std::uint64_t& free_at = state_->link_free_at[device][out ? 1 : 0];
+    const std::uint64_t now = NowNanoseconds();
+    // A time far in the future is from before a reboot.
+    if (free_at > now + 3'600'000'000'000) free_at = now;
+    free_at = std::max(free_at, now - kCatchUp) +
+              static_cast<std::uint64_t>(static_cast<double>(bytes) * 1e9 / state_->link);
+    end = free_at;
+  }
+  const timespec until = {static_cast<time_t>(end / 1'000'000'000),
+                          static_cast<long>(end % 1'000'000'000)};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+  }
+}
+
+void Card::CountOnDevice(std::uint64_t bytes) {
+  __atomic_fetch_add(&state_->on_device, bytes, __ATOMIC_RELAXED);
+}
+
+void Card::CountCall(int entry) {
+  __atomic_fetch_add(&state_->counters[entry], 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&state_->processes[process_].calls, 1, __ATOMIC_RELAXED);
+}
+
+EventSlot* Card::NewSharedEvent() {
+  Lock lock(state_);
+  for (EventSlot& slot : state_->events) {
+    if (slot.id != 0) continue;
+    slot = EventSlot{};
+    slot.id = state_->next_id++;
+    slot.holders.Add(process_);
+    return &slot;
+  }
+  return nullptr;
+}
+
+EventSlot* Card::HoldSharedEvent(std::uint64_t id) {
+  Lock lock(state_);
+  for (EventSlot& slot : state_->events) {
+    if (slot.id != id || id == 0) continue;
+    slot.holders.Add(process_);
+    return &slot;
+  }
+  return nullptr;
+}
+
+void Card::DropSharedEvent(EventSlot* slot) {
+  Lock lock(state_);
+  slot->holders.Remove(process_);
+  if (slot->holders.Empty()) slot->id = 0;
+}
+
+std::uint64_t Card::RecordSharedEvent(EventSlot* slot) {
+  Lock lock(state_);
+  return ++slot->recorded;
+}
+
+void Card::CompleteSharedEvent(EventSlot* slot, std::uint64_t generation) {
+  Lock lock(state_);
+  slot->completed = std::max(slot->completed, generation);
+}
+
+bool Card::SharedEventDone(EventSlot* slot, std::uint64_t generation) {
+  Lock lock(state_);
+  return slot->completed >= generation;
+}
+
+std::uint64_t Card::SharedEventRecorded(EventSlot* slot) {
+  Lock lock(state_);
+  return slot->recorded;
+}
+
+void Card::ResetCounters() {
+  Lock lock(state_);
+  std::memset(state_->counters, 0, sizeof state_->counters);
+  state_->to_device = state_->from_device = state_->on_device = 0;
+  for (int device = 0; device < kMaxDevices; ++device) {
+    state_->peak[device] = state_->used[device];
+  }
+  for (ProcessSlot& process : state_->processes) {
+    process.to_device = process.from_device = process.calls = 0;
+    for (int device = 0; device < kMaxDevices; ++device) {
+      process.peak[device] = process.allocated[device] + process.context_bytes[device];
+    }
+  }
 }
 
 }  // namespace fakecuda

@@ -1,4 +1,4 @@
-#include "card.h"
+#include "fakecuda/card.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <thread>
 
 namespace fakecuda {
-namespace {
+namespace card_test {
 
 class CardTest : public testing::Test {
  protected:
@@ -32,7 +32,7 @@ class CardTest : public testing::Test {
 
 constexpr std::uint64_t kAnHour = 3'600'000'000;
 
-TEST_F(CardTest, ReleasedMemoryIsBackAtOnce) {
+TEST_F(CardTest, ReleasedMemoryIsFreeImmediately) {
   const auto card = Open();
   AllocationInfo info;
   ASSERT_TRUE(card->Allocate(0, 8 * kGranule, 0, &info));
@@ -41,7 +41,7 @@ TEST_F(CardTest, ReleasedMemoryIsBackAtOnce) {
   EXPECT_EQ(card->Used(0), 0u);
 }
 
-TEST_F(CardTest, ReleasedMemoryCanComeBackLate) {
+TEST_F(CardTest, LateReleaseDelaysFreeMemory) {
   const auto card = Open(kAnHour);
   AllocationInfo info, more;
   ASSERT_TRUE(card->Allocate(0, 8 * kGranule, 0, &info));
@@ -51,7 +51,7 @@ TEST_F(CardTest, ReleasedMemoryCanComeBackLate) {
   EXPECT_FALSE(card->Hold(info.id, &more)) << "it cannot be had again";
 }
 
-TEST_F(CardTest, LateMemoryComesBackByItself) {
+TEST_F(CardTest, LateReleaseNeedsNoFurtherCall) {
   const auto card = Open(1000);
   AllocationInfo info;
   ASSERT_TRUE(card->Allocate(0, 8 * kGranule, 0, &info));
@@ -62,7 +62,7 @@ TEST_F(CardTest, LateMemoryComesBackByItself) {
   EXPECT_EQ(card->Used(0), kGranule);
 }
 
-TEST_F(CardTest, MemoryLivesAsLongAsSomebodyHoldsIt) {
+TEST_F(CardTest, MemoryLivesUntilLastHolderDrops) {
   const auto one = Open();
   const auto other = Open();
   AllocationInfo info, same;
@@ -75,8 +75,8 @@ TEST_F(CardTest, MemoryLivesAsLongAsSomebodyHoldsIt) {
   EXPECT_EQ(other->Used(0), 0u);
 }
 
-// A process that is killed between giving its hold up and freeing what nobody holds any more.
-TEST_F(CardTest, WhatAProcessWasFreeingWhenItDiedIsFreed) {
+// A process is killed after dropping its hold, before the memory is freed.
+TEST_F(CardTest, DeathDuringReleaseFreesMemory) {
   const auto card = Open();
   AllocationInfo info;
   ASSERT_TRUE(card->Allocate(0, 3 * kGranule, 0, &info));
@@ -93,12 +93,12 @@ TEST_F(CardTest, WhatAProcessWasFreeingWhenItDiedIsFreed) {
   EXPECT_EQ(card->Used(0), 0u);
 }
 
-TEST_F(CardTest, TheFirstProcessDecidesTheSize) {
+TEST_F(CardTest, FirstProcessSetsMemorySize) {
   const auto one = Open();
   options_.memory = 100 * kGranule;
   const auto other = Open();
   EXPECT_EQ(other->memory(), 8 * kGranule);
 }
 
-}  // namespace
+}  // namespace card_test
 }  // namespace fakecuda

@@ -1,5 +1,5 @@
-// A driver under test: libcuda.so.1 as the loader finds it, or REVEZA_TEST_LIBCUDA; with a
-// FAKECUDA_DIR of its own that is gone afterwards.
+// Test fixture: libcuda.so.1 as the loader finds it, or REVEZA_TEST_LIBCUDA, with a temporary
+// FAKECUDA_DIR.
 #pragma once
 
 #include <cuda.h>
@@ -13,7 +13,7 @@
 
 namespace fakecuda {
 
-// The entry of the driver that the header's name means.
+// Resolves an entry by the (versioned) name that cuda.h maps it to.
 #define DRIVER_TEXT_OF(name) #name
 #define DRIVER_TEXT(name) DRIVER_TEXT_OF(name)
 #define DRIVER(name) reinterpret_cast<decltype(&name)>(::fakecuda::Symbol(DRIVER_TEXT(name)))
@@ -31,7 +31,7 @@ inline void* Symbol(const char* name) {
 class FolderEnvironment : public testing::Environment {
  public:
   void SetUp() override {
-    if (getenv("FAKECUDA_DIR") != nullptr) return;  // a process that a test has started
+    if (getenv("FAKECUDA_DIR") != nullptr) return;  // started by a test
     char path[] = "/tmp/fakecuda-test-XXXXXX";
     ASSERT_NE(mkdtemp(path), nullptr);
     folder_ = path;
@@ -50,7 +50,7 @@ inline const testing::Environment* const folder_environment =
 
 inline constexpr size_t kGranuleBytes = 2 << 20;
 
-// A context, current to the thread.
+// Retains the primary context and makes it current.
 class DriverTest : public testing::Test {
  protected:
   void SetUp() override {

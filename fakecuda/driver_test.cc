@@ -1,4 +1,4 @@
-// What CUDA promises about memory, streams, captures and processes.
+// Tests of CUDA semantics: memory, streams, captures, processes.
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -7,14 +7,14 @@
 #include <cstring>
 #include <vector>
 
-#include "driver_fixture.h"
+#include "fakecuda/driver_fixture.h"
 
 extern char** environ;
 
 namespace fakecuda {
-namespace {
+namespace driver_test {
 
-TEST_F(DriverTest, NewMemoryIsPoisonedAndKernelsWriteIt) {
+TEST_F(DriverTest, NewMemoryIsPoisonedAndWritable) {
   CUdeviceptr memory = 0;
   ASSERT_EQ(DRIVER(cuMemAlloc)(&memory, 4096), CUDA_SUCCESS);
   EXPECT_EQ(ReadWord(memory), 0xDBDBDBDBu);
@@ -24,7 +24,7 @@ TEST_F(DriverTest, NewMemoryIsPoisonedAndKernelsWriteIt) {
   EXPECT_EQ(DRIVER(cuMemFree)(memory), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(DriverTest, AllocationsCannotExceedTheCard) {
+TEST_F(DriverTest, AllocationsCannotExceedDeviceMemory) {
   CUdeviceptr first = 0, second = 0;
   const size_t most = FreeBytes();
   ASSERT_EQ(DRIVER(cuMemAlloc)(&first, most), CUDA_SUCCESS);
@@ -33,7 +33,7 @@ TEST_F(DriverTest, AllocationsCannotExceedTheCard) {
   EXPECT_EQ(FreeBytes(), most);
 }
 
-TEST_F(DriverTest, AnUnmappedAddressFailsTheContextForGood) {
+TEST_F(DriverTest, UnmappedAccessFailsContextPermanently) {
   CUdeviceptr range = 0;
   ASSERT_EQ(DRIVER(cuMemAddressReserve)(&range, kGranuleBytes, 0, 0, 0), CUDA_SUCCESS);
   ASSERT_EQ(Fill(range, 16, 1, nullptr), CUDA_SUCCESS);
@@ -43,7 +43,7 @@ TEST_F(DriverTest, AnUnmappedAddressFailsTheContextForGood) {
   EXPECT_EQ(DRIVER(cuMemAddressFree)(range, kGranuleBytes), CUDA_SUCCESS);
 }
 
-TEST_F(DriverTest, MappedMemoryNeedsAccessAndKeepsItsContents) {
+TEST_F(DriverTest, MappedMemoryNeedsAccessAndKeepsContents) {
   const CUmemAllocationProp properties = Properties();
   const CUmemAccessDesc access = Access();
   CUmemGenericAllocationHandle a = 0, b = 0;
@@ -66,17 +66,17 @@ TEST_F(DriverTest, MappedMemoryNeedsAccessAndKeepsItsContents) {
   unsigned long long flags = 77;
   const CUmemLocation device = access.location;
   EXPECT_EQ(DRIVER(cuMemGetAccess)(&flags, &device, range), CUDA_SUCCESS);
-  EXPECT_EQ(flags, 0u);  // access went with the mapping
+  EXPECT_EQ(flags, 0u);  // access is lost with the mapping
   ASSERT_EQ(DRIVER(cuMemSetAccess)(range, kGranuleBytes, &access, 1), CUDA_SUCCESS);
   ASSERT_EQ(DRIVER(cuMemRelease)(b), CUDA_SUCCESS);
-  EXPECT_EQ(ReadWord(range), 9u);  // released while mapped lives on
+  EXPECT_EQ(ReadWord(range), 9u);  // memory released while mapped stays valid
   ASSERT_EQ(DRIVER(cuMemUnmap)(range, kGranuleBytes), CUDA_SUCCESS);
   EXPECT_EQ(DRIVER(cuMemRelease)(b), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(DRIVER(cuMemRelease)(a), CUDA_SUCCESS);
   EXPECT_EQ(DRIVER(cuMemAddressFree)(range, 2 * kGranuleBytes), CUDA_SUCCESS);
 }
 
-TEST_F(DriverTest, AnExportedDescriptorKeepsTheMemory) {
+TEST_F(DriverTest, ExportedDescriptorKeepsMemory) {
   const CUmemAllocationProp properties = Properties();
   const CUmemAccessDesc access = Access();
   const size_t before = FreeBytes();
@@ -104,7 +104,7 @@ TEST_F(DriverTest, AnExportedDescriptorKeepsTheMemory) {
   EXPECT_EQ(FreeBytes(), before);
 }
 
-TEST_F(DriverTest, LegacyWorkSpoilsTheCaptureOfABlockingStream) {
+TEST_F(DriverTest, LegacyWorkInvalidatesCaptureOfBlockingStream) {
   CUstream stream = nullptr;
   CUgraph graph = nullptr;
   CUdeviceptr memory = 0;
@@ -115,7 +115,7 @@ TEST_F(DriverTest, LegacyWorkSpoilsTheCaptureOfABlockingStream) {
   EXPECT_EQ(DRIVER(cuStreamEndCapture)(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
-TEST_F(DriverTest, FreedPoolMemoryComesBackAtASynchronisation) {
+TEST_F(DriverTest, PoolMemoryIsReleasedAtSynchronisation) {
   const size_t before = FreeBytes();
   CUstream stream = nullptr;
   CUdeviceptr memory = 0;
@@ -129,7 +129,7 @@ TEST_F(DriverTest, FreedPoolMemoryComesBackAtASynchronisation) {
 
 void SetFlag(void* flag) { static_cast<std::atomic<int>*>(flag)->store(1); }
 
-TEST_F(DriverTest, AStreamIsDoneInItsOrder) {
+TEST_F(DriverTest, StreamRunsInOrder) {
   CUstream stream = nullptr;
   CUevent event = nullptr;
   std::atomic<int> flag = 0;
@@ -144,7 +144,7 @@ TEST_F(DriverTest, AStreamIsDoneInItsOrder) {
   EXPECT_EQ(DRIVER(cuStreamSynchronize)(stream), CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_F(DriverTest, ACapturedGraphCanBeLaunchedAgain) {
+TEST_F(DriverTest, CapturedGraphCanBeRelaunched) {
   CUstream stream = nullptr;
   CUgraph graph = nullptr;
   CUgraphExec executable = nullptr;
@@ -159,14 +159,14 @@ TEST_F(DriverTest, ACapturedGraphCanBeLaunchedAgain) {
   ASSERT_EQ(DRIVER(cuLaunchKernel)(fill, 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr),
             CUDA_SUCCESS);
   ASSERT_EQ(DRIVER(cuStreamEndCapture)(stream, &graph), CUDA_SUCCESS);
-  EXPECT_EQ(ReadWord(memory), 0xDBDBDBDBu);  // captured, not done
+  EXPECT_EQ(ReadWord(memory), 0xDBDBDBDBu);  // captured, not executed
   ASSERT_EQ(DRIVER(cuGraphInstantiate)(&executable, graph, 0), CUDA_SUCCESS);
   ASSERT_EQ(DRIVER(cuGraphLaunch)(executable, stream), CUDA_SUCCESS);
   ASSERT_EQ(DRIVER(cuStreamSynchronize)(stream), CUDA_SUCCESS);
   EXPECT_EQ(ReadWord(memory), 3u);
 }
 
-TEST_F(DriverTest, SynchronisingTheContextSpoilsACapture) {
+TEST_F(DriverTest, ContextSynchroniseInvalidatesCapture) {
   CUstream stream = nullptr;
   CUgraph graph = nullptr;
   ASSERT_EQ(DRIVER(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
@@ -176,7 +176,7 @@ TEST_F(DriverTest, SynchronisingTheContextSpoilsACapture) {
   EXPECT_EQ(graph, nullptr);
 }
 
-TEST_F(DriverTest, TheResolverGivesTheEntryOfTheVersion) {
+TEST_F(DriverTest, GetProcAddressSelectsVersion) {
   void* function = nullptr;
   CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
   const auto resolve = DRIVER(cuGetProcAddress);
@@ -193,7 +193,7 @@ TEST_F(DriverTest, TheResolverGivesTheEntryOfTheVersion) {
   EXPECT_EQ(function, nullptr);
 }
 
-// What a process does that AKilledProcessFreesItsMemory starts.
+// Child process of KilledProcessFreesMemory.
 TEST_F(DriverTest, DISABLED_HoldMemory) {
   CUdeviceptr memory = 0;
   ASSERT_EQ(DRIVER(cuMemAlloc)(&memory, 64 << 20), CUDA_SUCCESS);
@@ -201,7 +201,7 @@ TEST_F(DriverTest, DISABLED_HoldMemory) {
   while (true) pause();
 }
 
-TEST_F(DriverTest, AKilledProcessFreesItsMemory) {
+TEST_F(DriverTest, KilledProcessFreesMemory) {
   const size_t before = FreeBytes();
   int output[2];
   ASSERT_EQ(pipe(output), 0);
@@ -224,7 +224,7 @@ TEST_F(DriverTest, AKilledProcessFreesItsMemory) {
   EXPECT_EQ(FreeBytes(), before);
 }
 
-TEST_F(DriverTest, TheDriverIsNotInitialisedInAForkedChild) {
+TEST_F(DriverTest, ForkedChildIsNotInitialised) {
   const pid_t child = fork();
   if (child == 0) {
     CUdeviceptr memory = 0;
@@ -235,5 +235,5 @@ TEST_F(DriverTest, TheDriverIsNotInitialisedInAForkedChild) {
   EXPECT_EQ(status, 0);
 }
 
-}  // namespace
+}  // namespace driver_test
 }  // namespace fakecuda

@@ -1,13 +1,13 @@
-// The generated list of the driver's entries.
+// Generated table of driver entries.
 #pragma once
 
 namespace fakecuda {
 
 struct Entry {
   const char* name;  // the exported symbol: cuMemcpyHtoD_v2_ptds
-  const char* base;  // as cuGetProcAddress is asked: cuMemcpyHtoD
-  int version;       // the CUDA version since which it is the answer
-  bool per_thread;   // a twin for per-thread default streams
+  const char* base;  // name for cuGetProcAddress: cuMemcpyHtoD
+  int version;       // CUDA version since which cuGetProcAddress returns it
+  bool per_thread;   // variant for per-thread default streams
   void* function;
 };
 
@@ -19,7 +19,7 @@ extern const int kEntryNameCount;
 
 struct ResultName {
   int result;
-  const char* name;  // null at the end of the list
+  const char* name;  // nullptr terminates the list
 };
 extern const ResultName kResultNames[];
 

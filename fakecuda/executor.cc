@@ -1,4 +1,4 @@
-#include "executor.h"
+#include "fakecuda/executor.h"
 
 #include <signal.h>
 
@@ -9,21 +9,21 @@
 namespace fakecuda {
 namespace {
 
-constexpr std::chrono::microseconds kPoll(300);
-// Kernels of several streams run at once, also when one waits for another.
+constexpr std::chrono::microseconds kPollInterval(300);
+// Kernels of several streams run concurrently, even if one waits for another.
 constexpr int kComputeThreads = 4;
 
-// A stream whose first work is allowed to begin, by the order of streams alone.
-bool FirstMayBegin(const Context& context, const Stream& stream) {
+// Returns whether stream ordering allows the head of the stream to start.
+bool HeadIsRunnable(const Context& context, const Stream& stream) {
   if (stream.running || stream.queue.empty()) return false;
   if (!stream.blocking()) return true;
   const std::uint64_t own = stream.queue.front().sequence;
   if (!stream.legacy) {
-    // What came before it on the legacy stream comes first...
+    // Earlier work of the legacy stream runs first ...
     const Stream& legacy = *context.legacy;
     return legacy.queue.empty() || legacy.queue.front().sequence > own;
   }
-  // ... and the legacy stream waits for all that was submitted before.
+  // ... and the legacy stream waits for all earlier work.
   return std::ranges::all_of(context.streams, [&](const std::shared_ptr<Stream>& other) {
     return other.get() == &stream || !other->blocking() || other->queue.empty() ||
            other->queue.front().sequence > own;
@@ -40,7 +40,7 @@ class Worker {
       std::shared_ptr<Stream> stream = Pick();
       if (stream == nullptr) {
         if (polled_) {
-          state_.work_changed.wait_for(lock, kPoll);
+          state_.work_changed.wait_for(lock, kPollInterval);
         } else {
           state_.work_changed.wait(lock);
         }
@@ -49,7 +49,7 @@ class Worker {
       Run(lock, *stream);
       if (stream->queue.empty() && !stream->running && stream->handle == nullptr &&
           !stream->legacy) {
-        stream->context->streams.erase(stream);  // it was destroyed before its work was done
+        stream->context->streams.erase(stream);  // was destroyed with pending work
       }
       state_.work_changed.notify_all();
       state_.done_changed.notify_all();
@@ -62,10 +62,10 @@ class Worker {
     ready_.clear();
     for (const auto& [number, context] : state_.contexts.all()) {
       for (const std::shared_ptr<Stream>& stream : context->streams) {
-        if (!FirstMayBegin(*context, *stream)) continue;
+        if (!HeadIsRunnable(*context, *stream)) continue;
         const Work& work = stream->queue.front();
         if (work.engine != engine_ && work.engine != Engine::kInstant) continue;
-        const bool dropped = context->failed != CUDA_SUCCESS && !work.even_after_failure;
+        const bool dropped = context->failed != CUDA_SUCCESS && !work.runs_after_failure;
         if (!dropped && work.ready && !work.ready()) {
           polled_ = polled_ || work.polled;
           continue;
@@ -78,12 +78,12 @@ class Worker {
   }
 
   void Run(StateLock& lock, Stream& stream) {
-    // It stays at the head, so that the order of streams sees it, until it is done.
+    // Stays at the head until done, so that stream ordering takes it into account.
     stream.running = true;
     Work& work = stream.queue.front();
     Context& context = *stream.context;
     CUresult result = CUDA_SUCCESS;
-    if (work.run && (context.failed == CUDA_SUCCESS || work.even_after_failure)) {
+    if (work.run && (context.failed == CUDA_SUCCESS || work.runs_after_failure)) {
       Execution execution(&context, context.device, state_.next_id++);
       if (work.engine == Engine::kInstant) {
         result = work.run(execution);
@@ -111,7 +111,7 @@ class Worker {
 void StartWorkers(State& state) {
   if (state.workers_started) return;
   state.workers_started = true;
-  // Signals are for the program's own threads.
+  // Leave signals to the program's threads.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -125,8 +125,19 @@ void StartWorkers(State& state) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-bool DoneUpTo(const Stream& stream, std::uint64_t sequence) {
-  return stream.queue.empty() || stream.queue.front().sequence > sequence;
+// Waits for all work submitted so far to the streams that satisfy `condition`.
+template <typename Condition>
+void WaitForStreams(StateLock& lock, Condition condition) {
+  State& state = State::Get();
+  const std::uint64_t sequence = state.next_sequence - 1;
+  WaitUntil(lock, [&] {
+    return std::ranges::all_of(state.contexts.all(), [&](const auto& entry) {
+      return std::ranges::all_of(entry.second->streams, [&](const auto& stream) {
+        return !condition(*stream) || stream->queue.empty() ||
+               stream->queue.front().sequence > sequence;
+      });
+    });
+  });
 }
 
 }  // namespace
@@ -160,8 +171,8 @@ bool Execution::Uses(CUdeviceptr start, std::uint64_t bytes) const {
 CUresult Submit(StateLock& lock, Stream& stream, Work work) {
   State& state = State::Get();
   StartWorkers(state);
-  state.done_changed.wait(lock, [&] { return stream.queue.size() < kQueueLength; });
-  if (stream.context->failed != CUDA_SUCCESS) return stream.context->failed;
+  state.done_changed.wait(lock, [&] { return stream.queue.size() < kMaxQueueLength; });
+  RETURN_IF_ERROR(stream.context->failed);
   work.sequence = state.next_sequence++;
   stream.queue.push_back(std::move(work));
   state.work_changed.notify_all();
@@ -169,42 +180,21 @@ CUresult Submit(StateLock& lock, Stream& stream, Work work) {
 }
 
 CUresult WaitForStream(StateLock& lock, Stream& stream) {
-  State& state = State::Get();
   Context& context = *stream.context;
-  const std::uint64_t sequence = state.next_sequence - 1;
-  // The legacy stream stands for all that it waits for.
-  WaitUntil(lock, [&] {
-    if (!DoneUpTo(stream, sequence)) return false;
-    return !stream.legacy ||
-           std::ranges::all_of(context.streams, [&](const std::shared_ptr<Stream>& other) {
-             return !other->blocking() || DoneUpTo(*other, sequence);
-           });
+  WaitForStreams(lock, [&](const Stream& other) {
+    // The legacy stream also waits for all blocking streams.
+    return &other == &stream || (stream.legacy && other.context == &context && other.blocking());
   });
   return context.failed;
 }
 
 CUresult WaitForContext(StateLock& lock, Context& context) {
-  const std::uint64_t sequence = State::Get().next_sequence - 1;
-  WaitUntil(lock, [&] {
-    return std::ranges::all_of(context.streams, [&](const std::shared_ptr<Stream>& stream) {
-      return DoneUpTo(*stream, sequence);
-    });
-  });
+  WaitForStreams(lock, [&](const Stream& stream) { return stream.context == &context; });
   return context.failed;
 }
 
 void WaitForDevice(StateLock& lock, int device) {
-  State& state = State::Get();
-  const std::uint64_t sequence = state.next_sequence - 1;
-  WaitUntil(lock, [&] {
-    for (const auto& [number, context] : state.contexts.all()) {
-      if (context->device != device) continue;
-      for (const std::shared_ptr<Stream>& stream : context->streams) {
-        if (!DoneUpTo(*stream, sequence)) return false;
-      }
-    }
-    return true;
-  });
+  WaitForStreams(lock, [&](const Stream& stream) { return stream.context->device == device; });
 }
 
 bool Idle(const Stream& stream) {
@@ -225,12 +215,12 @@ void Fail(Context& context, CUresult result) {
   context.failed = result;
   const State& state = State::Get();
   if (state.options.verbose) {
-    std::fprintf(stderr, "fakecuda: a context has failed with %d (FAKECUDA_SEED=%llu)\n",
+    std::fprintf(stderr, "fakecuda: context failed with error %d (FAKECUDA_SEED=%llu)\n",
                  static_cast<int>(result), static_cast<unsigned long long>(state.options.seed));
   }
 }
 
-void TakeAway(StateLock& lock, CUdeviceptr start, std::uint64_t bytes) {
+void RevokeRange(StateLock& lock, CUdeviceptr start, std::uint64_t bytes) {
   State& state = State::Get();
   const auto used = [&] {
     bool any = false;

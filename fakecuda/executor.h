@@ -1,36 +1,36 @@
-// Runs the work of all streams: in the order of each stream, and in random order where CUDA
-// promises none. Kernels, copies each way and host functions have threads of their own.
+// Executes the work of all streams: in stream order, and in random order where CUDA guarantees
+// none. Kernels, copies in each direction and host functions have separate threads.
 #pragma once
 
 #include <cuda.h>
 
-#include "state.h"
+#include "fakecuda/state.h"
 
 namespace fakecuda {
 
-// How much one stream takes before who submits has to wait.
-inline constexpr std::size_t kQueueLength = 1024;
+// Maximum queued work of a stream; Submit() blocks beyond it.
+inline constexpr std::size_t kMaxQueueLength = 1024;
 
-// All of these are called under the lock, and may let go of it while they wait.
+// Call all of these under the lock of State; they may release it while waiting.
 
-// Puts the work at the end of the stream.
+// Appends work to the stream.
 CUresult Submit(StateLock& lock, Stream& stream, Work work);
-// Wait until what was submitted so far is done. They answer the context's failure.
+// Wait until all work submitted so far is done. Return the sticky error of the context.
 CUresult WaitForStream(StateLock& lock, Stream& stream);
 CUresult WaitForContext(StateLock& lock, Context& context);
-// All contexts of a device.
+// Waits for all contexts of a device.
 void WaitForDevice(StateLock& lock, int device);
-// Is there nothing left to do?
+// Returns whether the stream has no work left.
 bool Idle(const Stream& stream);
 
-// Waits until `condition()`, which is looked at after each piece of work, and now and then.
+// Waits until `condition()`, evaluated after each work item and periodically.
 void WaitUntil(StateLock& lock, const std::function<bool()>& condition);
 
-// The context has failed: what is left in its streams is dropped.
+// Sets the sticky error of the context; the remaining work of its streams is dropped.
 void Fail(Context& context, CUresult result);
 
-// Aborts what uses the range and waits until it does not. That is a mistake of the program: the
-// contexts of what was aborted have failed with an illegal address.
-void TakeAway(StateLock& lock, CUdeviceptr start, std::uint64_t bytes);
+// Aborts executions that use the range and waits for them. Revoking memory in use is a program
+// error: their contexts fail with CUDA_ERROR_ILLEGAL_ADDRESS.
+void RevokeRange(StateLock& lock, CUdeviceptr start, std::uint64_t bytes);
 
 }  // namespace fakecuda

@@ -1,10 +1,10 @@
-// The knobs of the environment that make calls fail.
-#include "driver_fixture.h"
+// Tests of FAKECUDA_FAIL and FAKECUDA_LAZY_BYTES.
+#include "fakecuda/driver_fixture.h"
 
 namespace fakecuda {
-namespace {
+namespace failure_test {
 
-// Before the driver is loaded, which reads them once.
+// Must run before the driver is loaded, which reads them once.
 class FailureTest : public DriverTest {
  protected:
   static void SetUpTestSuite() {
@@ -13,7 +13,7 @@ class FailureTest : public DriverTest {
   }
 };
 
-TEST_F(FailureTest, OnlyTheCallThatWasToldToFails) {
+TEST_F(FailureTest, OnlyTheInjectedCallFails) {
   const CUmemAllocationProp properties = Properties();
   CUmemGenericAllocationHandle handles[3] = {};
   const auto create = DRIVER(cuMemCreate);
@@ -24,7 +24,7 @@ TEST_F(FailureTest, OnlyTheCallThatWasToldToFails) {
   EXPECT_EQ(DRIVER(cuMemRelease)(handles[2]), CUDA_SUCCESS);
 }
 
-TEST_F(FailureTest, ALaunchTakesMemoryForItsCodeOnce) {
+TEST_F(FailureTest, FirstLaunchTakesCodeMemoryOnce) {
   CUdeviceptr memory = 0;
   ASSERT_EQ(DRIVER(cuMemAlloc)(&memory, 4096), CUDA_SUCCESS);
   const size_t before = FreeBytes();
@@ -35,5 +35,5 @@ TEST_F(FailureTest, ALaunchTakesMemoryForItsCodeOnce) {
   EXPECT_EQ(DRIVER(cuCtxSynchronize)(), CUDA_SUCCESS);
 }
 
-}  // namespace
+}  // namespace failure_test
 }  // namespace fakecuda

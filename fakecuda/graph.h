@@ -1,4 +1,4 @@
-// Graphs and their nodes, and what adds work to a stream or, while it captures, to its graph.
+// Graphs; issues work to a stream or, during capture, to its graph.
 #pragma once
 
 #include <cuda.h>
@@ -6,58 +6,47 @@
 #include <memory>
 #include <vector>
 
-#include "state.h"
+#include "fakecuda/state.h"
 
 namespace fakecuda {
 
-// One thing for the card to do.
-struct Operation {
-  Engine engine = Engine::kCompute;
-  CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-  WorkFunction run;
-  CUDA_KERNEL_NODE_PARAMS kernel = {};  // without the values of the parameters
-  CUDA_MEMCPY3D memcpy = {};
-  CUDA_MEMSET_NODE_PARAMS memset = {};
-  CUDA_HOST_NODE_PARAMS host = {};
-  std::shared_ptr<Graph> child;
-  std::shared_ptr<Event> event;
-};
-
 struct GraphNode {
   CUgraphNode handle = nullptr;
-  Graph* graph = nullptr;
-  Operation operation;
+  WorkFunction run;
   std::vector<GraphNode*> dependencies;
-  bool enabled = true;
 };
 
 struct Graph {
   CUgraph handle = nullptr;
-  std::uint64_t id = 0;
-  std::vector<std::shared_ptr<GraphNode>> nodes;  // in an order in which they may run
-  Context* context = nullptr;
-  CUgraph source = nullptr;  // of an executable graph
+  std::vector<std::shared_ptr<GraphNode>> nodes;  // in topological order
 
   bool Owns(const GraphNode* node) const;
 };
 
-// Adds a node; under the lock.
-GraphNode* AddNode(State& state, Graph& graph, Operation operation,
-                   std::vector<GraphNode*> dependencies);
-// A copy with nodes of its own.
-std::shared_ptr<Graph> CopyGraph(State& state, const Graph& graph);
+// Immutable snapshot of a graph's work. Steps run sequentially, in a random topological order.
+struct ExecutableGraph {
+  struct Step {
+    WorkFunction run;
+    std::vector<std::size_t> dependencies;  // indices of steps
+  };
+  std::vector<Step> steps;
+};
 
-// Finds the stream that a handle means to the calling entry and thread. Work for the legacy
-// stream ends captures of blocking streams.
+// Resolves a stream handle for the calling entry and thread. Use of the legacy stream invalidates
+// captures of blocking streams.
 CUresult FindStream(Current& current, CUstream handle, std::shared_ptr<Stream>* stream);
-// Adds the operation to the stream, or to the graph that it captures.
-CUresult Issue(StateLock& lock, Stream& stream, Operation operation);
+// Submits the work to the stream or adds it to the graph being captured.
+CUresult Issue(StateLock& lock, Stream& stream, Work work);
 
-// The capture is spoilt; its end will say so.
+// Invalidates the capture; cuStreamEndCapture reports it.
 void Invalidate(Capture& capture);
-// For a call that the rules of cuThreadExchangeStreamCaptureMode forbid during a capture.
+// Takes all streams out of the capture.
+void EndCapture(State& state, const Capture& capture);
+// Checks a call that a capture does not support: invalidates the capture of the stream.
+CUresult CheckNotCapturing(const Stream& stream);
+// Checks a call that cuThreadExchangeStreamCaptureMode prohibits during a capture.
 CUresult CheckUnsafeCall(State& state);
-// For a call that waits for all of a context: spoils the captures there.
+// Checks a call that synchronises a context: invalidates its captures.
 CUresult CheckNoCapture(State& state, const Context& context);
 
 }  // namespace fakecuda

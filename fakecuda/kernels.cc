@@ -1,4 +1,4 @@
-#include "kernels.h"
+#include "fakecuda/kernels.h"
 
 #include <time.h>
 
@@ -8,7 +8,7 @@
 namespace fakecuda {
 namespace {
 
-// So much work is done before a kernel looks whether its memory has been taken away.
+// Words processed between checks for an abort.
 constexpr std::size_t kChunk = 1 << 16;
 
 std::uint64_t Mix64(std::uint64_t value) {
@@ -17,7 +17,7 @@ std::uint64_t Mix64(std::uint64_t value) {
   return value ^ (value >> 31);
 }
 
-// The words that a kernel works on, or why it cannot.
+// Access to the words of a kernel argument, or the error.
 template <typename Word>
 struct Words {
   Words(Execution& execution, CUdeviceptr start, std::size_t count, bool write) {
@@ -35,7 +35,7 @@ struct Words {
   CUresult result = CUDA_SUCCESS;
 };
 
-// Calls each(i) for every i below `count`, as long as nobody aborts it.
+// Calls each(i) for every i < count unless aborted.
 template <typename Each>
 CUresult ForAll(const Execution& execution, std::size_t count, Each each) {
   for (std::size_t begin = 0; begin < count; begin += kChunk) {
@@ -46,62 +46,46 @@ CUresult ForAll(const Execution& execution, std::size_t count, Each each) {
   return CUDA_SUCCESS;
 }
 
-template <typename Change>
-CUresult ChangeWords(Execution& execution, const Arguments& arguments, Change change) {
+// Replaces each word by change(word, index, value).
+template <unsigned (*change)(unsigned, std::size_t, unsigned)>
+CUresult ChangeWords(Execution& execution, const Arguments& arguments) {
   const auto count = arguments.Get<std::size_t>(1);
+  const auto value = arguments.Get<unsigned>(2);
   const Words<unsigned> words(execution, arguments.Get<CUdeviceptr>(0), count, true);
-  if (words.result != CUDA_SUCCESS) return words.result;
+  RETURN_IF_ERROR(words.result);
   unsigned* p = words.data;
-  return ForAll(execution, count, [p, change](std::size_t i) { p[i] = change(p[i], i); });
+  return ForAll(execution, count, [p, value](std::size_t i) { p[i] = change(p[i], i, value); });
 }
 
-CUresult Fill(Execution& execution, const Arguments& arguments) {
-  const auto value = arguments.Get<unsigned>(2);
-  return ChangeWords(execution, arguments, [value](unsigned, std::size_t) { return value; });
+unsigned Fill(unsigned, std::size_t, unsigned value) { return value; }
+unsigned Add(unsigned word, std::size_t, unsigned value) { return word + value; }
+unsigned Step(unsigned word, std::size_t i, unsigned seed) {
+  return word * 1664525u + 1013904223u + (seed ^ static_cast<unsigned>(i));
 }
 
-CUresult Add(Execution& execution, const Arguments& arguments) {
-  const auto value = arguments.Get<unsigned>(2);
-  return ChangeWords(execution, arguments,
-                     [value](unsigned word, std::size_t) { return word + value; });
-}
-
-CUresult Step(Execution& execution, const Arguments& arguments) {
-  const auto seed = arguments.Get<unsigned>(2);
-  return ChangeWords(execution, arguments, [seed](unsigned word, std::size_t i) {
-    return word * 1664525u + 1013904223u + (seed ^ static_cast<unsigned>(i));
-  });
-}
-
-CUresult AddToSum(Execution& execution, CUdeviceptr where, unsigned long long sum) {
-  const Words<unsigned long long> out(execution, where, 1, true);
-  if (out.result != CUDA_SUCCESS) return out.result;
-  __atomic_fetch_add(out.data, sum, __ATOMIC_RELAXED);
+// Adds the sum of each(word, index) over all words to the integer at `out`.
+template <typename Each>
+CUresult SumWords(Execution& execution, const Arguments& arguments, CUdeviceptr out, Each each) {
+  const auto count = arguments.Get<std::size_t>(1);
+  const Words<unsigned> words(execution, arguments.Get<CUdeviceptr>(0), count, false);
+  RETURN_IF_ERROR(words.result);
+  unsigned long long sum = 0;
+  RETURN_IF_ERROR(ForAll(execution, count, [&](std::size_t i) { sum += each(words.data[i], i); }));
+  const Words<unsigned long long> total(execution, out, 1, true);
+  RETURN_IF_ERROR(total.result);
+  __atomic_fetch_add(total.data, sum, __ATOMIC_RELAXED);
   return CUDA_SUCCESS;
 }
 
 CUresult Verify(Execution& execution, const Arguments& arguments) {
-  const auto count = arguments.Get<std::size_t>(1);
   const auto value = arguments.Get<unsigned>(2);
-  const Words<unsigned> words(execution, arguments.Get<CUdeviceptr>(0), count, false);
-  if (words.result != CUDA_SUCCESS) return words.result;
-  unsigned long long mismatches = 0;
-  const CUresult result = ForAll(
-      execution, count, [&](std::size_t i) { mismatches += words.data[i] != value ? 1 : 0; });
-  if (result != CUDA_SUCCESS) return result;
-  return AddToSum(execution, arguments.Get<CUdeviceptr>(3), mismatches);
+  return SumWords(execution, arguments, arguments.Get<CUdeviceptr>(3),
+                  [value](unsigned word, std::size_t) { return word != value ? 1u : 0u; });
 }
 
 CUresult Hash(Execution& execution, const Arguments& arguments) {
-  const auto count = arguments.Get<std::size_t>(1);
-  const Words<unsigned> words(execution, arguments.Get<CUdeviceptr>(0), count, false);
-  if (words.result != CUDA_SUCCESS) return words.result;
-  unsigned long long sum = 0;
-  const CUresult result = ForAll(execution, count, [&](std::size_t i) {
-    sum += Mix64((static_cast<std::uint64_t>(i) << 32) | words.data[i]);
-  });
-  if (result != CUDA_SUCCESS) return result;
-  return AddToSum(execution, arguments.Get<CUdeviceptr>(2), sum);
+  return SumWords(execution, arguments, arguments.Get<CUdeviceptr>(2),
+                  [](std::uint64_t word, std::uint64_t i) { return Mix64(i << 32 | word); });
 }
 
 void Sleep(std::uint64_t nanoseconds) {
@@ -115,10 +99,10 @@ CUresult Spin(Execution&, const Arguments& arguments) {
   return CUDA_SUCCESS;
 }
 
-// The doctor's kernel, on a card that nobody has to wait for.
+// Kernel of `reveza doctor`; reports an uncontended device.
 CUresult Watch(Execution& execution, const Arguments& arguments) {
   const Words<std::uint64_t> out(execution, arguments.Get<CUdeviceptr>(0), 3, true);
-  if (out.result != CUDA_SUCCESS) return out.result;
+  RETURN_IF_ERROR(out.result);
   const auto nanoseconds = arguments.Get<std::uint64_t>(1);
   Sleep(nanoseconds);
   out.data[0] = nanoseconds;
@@ -131,23 +115,22 @@ CUresult WriteUntil(Execution& execution, const Arguments& arguments) {
   const auto count = arguments.Get<std::size_t>(1);
   const Words<unsigned> words(execution, arguments.Get<CUdeviceptr>(0), count, true);
   const Words<unsigned> flag(execution, arguments.Get<CUdeviceptr>(2), 1, false);
-  if (words.result != CUDA_SUCCESS) return words.result;
-  if (flag.result != CUDA_SUCCESS) return flag.result;
+  RETURN_IF_ERROR(words.result);
+  RETURN_IF_ERROR(flag.result);
   while (__atomic_load_n(flag.data, __ATOMIC_ACQUIRE) == 0) {
-    const CUresult result = ForAll(execution, count, [&](std::size_t i) { ++words.data[i]; });
-    if (result != CUDA_SUCCESS) return result;
+    RETURN_IF_ERROR(ForAll(execution, count, [&](std::size_t i) { ++words.data[i]; }));
     if (execution.aborted()) return CUDA_ERROR_ILLEGAL_ADDRESS;
-    Sleep(20'000);  // leave the machine to the others
+    Sleep(20'000);  // yield the CPU
   }
   return CUDA_SUCCESS;
 }
 
-CUresult Copy(Execution& execution, const Arguments& arguments) {
+CUresult CopyKernel(Execution& execution, const Arguments& arguments) {
   const auto count = arguments.Get<std::size_t>(2);
   const Words<unsigned> to(execution, arguments.Get<CUdeviceptr>(0), count, true);
   const Words<unsigned> from(execution, arguments.Get<CUdeviceptr>(1), count, false);
-  if (to.result != CUDA_SUCCESS) return to.result;
-  if (from.result != CUDA_SUCCESS) return from.result;
+  RETURN_IF_ERROR(to.result);
+  RETURN_IF_ERROR(from.result);
   return ForAll(execution, count, [&](std::size_t i) { to.data[i] = from.data[i]; });
 }
 
@@ -157,7 +140,7 @@ std::vector<std::size_t> Kernel::Offsets() const {
   std::vector<std::size_t> offsets;
   std::size_t at = 0;
   for (const std::size_t size : parameter_sizes) {
-    at = (at + size - 1) / size * size;  // all are as large as their alignment
+    at = (at + size - 1) / size * size;  // size equals alignment for all types
     offsets.push_back(at);
     at += size;
   }
@@ -183,11 +166,15 @@ Arguments::Arguments(const Kernel& kernel, const void* buffer, std::size_t bytes
 
 const std::vector<Kernel>& AllKernels() {
   static const auto* kernels = new std::vector<Kernel>{
-      {"reveza_fill", {8, 8, 4}, Fill},   {"reveza_add", {8, 8, 4}, Add},
-      {"reveza_step", {8, 8, 4}, Step},   {"reveza_verify", {8, 8, 4, 8}, Verify},
-      {"reveza_hash", {8, 8, 8}, Hash},   {"reveza_spin", {8}, Spin},
-      {"reveza_watch", {8, 8, 8}, Watch}, {"reveza_write_until", {8, 8, 8}, WriteUntil},
-      {"reveza_copy", {8, 8, 8}, Copy},
+      {"reveza_fill", {8, 8, 4}, ChangeWords<Fill>},
+      {"reveza_add", {8, 8, 4}, ChangeWords<Add>},
+      {"reveza_step", {8, 8, 4}, ChangeWords<Step>},
+      {"reveza_verify", {8, 8, 4, 8}, Verify},
+      {"reveza_hash", {8, 8, 8}, Hash},
+      {"reveza_spin", {8}, Spin},
+      {"reveza_watch", {8, 8, 8}, Watch},
+      {"reveza_write_until", {8, 8, 8}, WriteUntil},
+      {"reveza_copy", {8, 8, 8}, CopyKernel},
   };
   return *kernels;
 }

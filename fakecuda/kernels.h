@@ -1,5 +1,5 @@
-// The kernels that the fake card knows, by name: tests/kernels/kernels.cu, and the doctor's
-// own, as host functions.
+// Built-in kernels, selected by name: those of reveza/cli/demo_worker/kernels.cu and of the doctor,
+// as host functions.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@
 #include <string_view>
 #include <vector>
 
-#include "state.h"
+#include "fakecuda/state.h"
 
 namespace fakecuda {
 
-// The values of a kernel's parameters.
+// Parameter values of a launch.
 class Arguments {
  public:
-  // From an array of pointers to values, and from one packed buffer.
+  // Reads an array of pointers to values, or a packed buffer.
   Arguments(const Kernel& kernel, void* const* pointers);
   Arguments(const Kernel& kernel, const void* buffer, std::size_t bytes);
   bool complete() const { return complete_; }
@@ -36,11 +36,11 @@ struct Kernel {
   std::vector<std::size_t> parameter_sizes;
   CUresult (*run)(Execution&, const Arguments&);
 
-  // Where each parameter lies in a packed buffer, and the buffer's size at the end.
+  // Returns the offset of each parameter in a packed buffer, followed by the buffer size.
   std::vector<std::size_t> Offsets() const;
 };
 
-// Null when there is none of that name.
+// Returns nullptr for unknown names.
 const Kernel* FindKernel(std::string_view name);
 const std::vector<Kernel>& AllKernels();
 

@@ -1,21 +1,20 @@
-#include "memory.h"
+#include "fakecuda/memory.h"
 
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 
-#include "calls.h"
-#include "executor.h"
-#include "graph.h"
+#include "fakecuda/executor.h"
+#include "fakecuda/graph.h"
+#include "generated/fakecuda/calls.h"
 
 namespace fakecuda {
 namespace {
 
-constexpr std::uint64_t kSmall = 1 << 20;
+constexpr std::uint64_t kMaxSlabAllocation = 1 << 20;
 
-std::uint64_t RoundUp(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1) / to * to; }
-
-// Takes a piece of a shared granule of the context's; 0 when all are full.
+// Allocates from a shared granule of the context; 0 if all are full.
 CUdeviceptr TakeFromSlab(State& state, const Context& context, std::uint64_t bytes) {
   for (auto& [start, slab] : state.slabs) {
     if (slab.context != &context) continue;
@@ -30,7 +29,7 @@ CUdeviceptr TakeFromSlab(State& state, const Context& context, std::uint64_t byt
   return 0;
 }
 
-// True when the granule has nothing left in it.
+// Returns whether the granule is empty afterwards.
 bool ReturnToSlab(State::Slab& slab, std::uint64_t offset, std::uint64_t bytes) {
   auto after = slab.free.lower_bound(offset);
   if (after != slab.free.end() && after->first == offset + bytes) {
@@ -56,7 +55,7 @@ CUdeviceptr SlabOf(const State& state, CUdeviceptr address) {
 
 }  // namespace
 
-std::uint32_t DevicesThatSee(const State& state, int device) {
+std::uint32_t DevicesWithAccess(const State& state, int device) {
   std::uint32_t devices = 1u << device;
   for (const auto& [number, context] : state.contexts.all()) {
     if (context->peers.contains(device)) devices |= 1u << context->device;
@@ -65,13 +64,24 @@ std::uint32_t DevicesThatSee(const State& state, int device) {
 }
 
 void RefreshPeerAccess(State& state, int device) {
-  const std::uint32_t devices = DevicesThatSee(state, device);
+  const std::uint32_t devices = DevicesWithAccess(state, device);
   state.addresses.ForEach(0, ~0ull, [&](Mapping& mapping) {
     if (mapping.physical == nullptr || mapping.physical->info.device != device) return;
     const Reservation* where = state.addresses.FindReservation(mapping.start);
-    if (where->kind == MemoryKind::kReserved) return;  // those have cuMemSetAccess
+    if (where->kind == MemoryKind::kReserved) return;  // controlled by cuMemSetAccess
     mapping.readable = mapping.writable = devices;
   });
+}
+
+Allocation& AddAllocation(Current& current, CUdeviceptr start, std::uint64_t bytes,
+                          MemoryKind kind) {
+  State& state = State::Get();
+  return state.allocations[start] = {.start = start,
+                                     .bytes = bytes,
+                                     .context = current.context,
+                                     .device = current.context->device,
+                                     .kind = kind,
+                                     .buffer_id = state.next_id++};
 }
 
 CUresult MakeMemory(StateLock& lock, Context& context, int device, std::uint64_t bytes,
@@ -90,50 +100,17 @@ CUresult MakeMemory(StateLock& lock, Context& context, int device, std::uint64_t
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   Mapping* mapping = state.addresses.FindMapping(where->start);
-  mapping->readable = mapping->writable = DevicesThatSee(state, device);
+  mapping->readable = mapping->writable = DevicesWithAccess(state, device);
   *start = where->start;
   return context.failed;
-}
-
-CUresult AllocateNative(StateLock& lock, Context& context, std::uint64_t bytes,
-                        CUdeviceptr* start) {
-  State& state = State::Get();
-  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (bytes > state.card->memory()) return CUDA_ERROR_OUT_OF_MEMORY;
-  Allocation made{.bytes = bytes, .context = &context, .device = context.device};
-  if (bytes >= kSmall) {
-    const CUresult result = MakeMemory(lock, context, context.device, RoundUp(bytes, kGranule),
-                                       MemoryKind::kNative, &made.start);
-    if (result != CUDA_SUCCESS) return result;
-  } else {
-    const std::uint64_t piece = RoundUp(bytes, kAlignment);
-    made.start = TakeFromSlab(state, context, piece);
-    if (made.start == 0) {
-      CUdeviceptr slab = 0;
-      const CUresult result =
-          MakeMemory(lock, context, context.device, kGranule, MemoryKind::kNative, &slab);
-      if (result != CUDA_SUCCESS) return result;
-      state.slabs[slab] = {context.device, &context, {{0, kGranule}}};
-      made.start = TakeFromSlab(state, context, piece);
-    }
-    made.slab = SlabOf(state, made.start);
-  }
-  made.buffer_id = state.next_id++;
-  *start = made.start;
-  state.allocations[made.start] = made;
-  return CUDA_SUCCESS;
 }
 
 void ReleaseRange(StateLock& lock, CUdeviceptr start) {
   State& state = State::Get();
   const Reservation* where = state.addresses.FindReservation(start);
   if (where == nullptr) return;
-  TakeAway(lock, start, where->bytes);
-  std::vector<CUdeviceptr> mapped;
-  state.addresses.ForEach(start, where->bytes, [&](const Mapping& mapping) {
-    if (mapping.physical != nullptr) mapped.push_back(mapping.start);
-  });
-  for (const CUdeviceptr mapping : mapped) state.addresses.Unmap(mapping);
+  RevokeRange(lock, start, where->bytes);
+  state.addresses.UnmapAll(start, where->bytes);
   state.addresses.Remove(start);
 }
 
@@ -156,46 +133,70 @@ void FreeAllocation(StateLock& lock, CUdeviceptr start) {
 }
 
 Allocation* FindAllocation(State& state, CUdeviceptr address) {
-  auto found = state.allocations.upper_bound(address);
-  if (found == state.allocations.begin()) return nullptr;
-  --found;
-  return address - found->first < found->second.bytes ? &found->second : nullptr;
+  return FindContaining(state.allocations, address);
 }
+
+namespace {
+
+// Allocates like cuMemAlloc: small allocations share granules.
+CUresult AllocateNative(Current& current, std::uint64_t bytes, CUdeviceptr* start) {
+  State& state = State::Get();
+  Context& context = *current.context;
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (bytes > state.card->memory()) return CUDA_ERROR_OUT_OF_MEMORY;
+  const auto make = [&](std::uint64_t size, CUdeviceptr* made) {
+    return MakeMemory(current.lock, context, context.device, size, MemoryKind::kNative, made);
+  };
+  CUdeviceptr slab = 0;
+  if (bytes >= kMaxSlabAllocation) {
+    RETURN_IF_ERROR(make(RoundUp(bytes), start));
+  } else {
+    const std::uint64_t piece = RoundUp(bytes, kAlignment);
+    *start = TakeFromSlab(state, context, piece);
+    if (*start == 0) {
+      RETURN_IF_ERROR(make(kGranule, &slab));
+      state.slabs[slab] = {context.device, &context, {{0, kGranule}}};
+      *start = TakeFromSlab(state, context, piece);
+    }
+    slab = SlabOf(state, *start);
+  }
+  AddAllocation(current, *start, bytes, MemoryKind::kNative).slab = slab;
+  return CUDA_SUCCESS;
+}
+
+// Contents of a CUipcMemHandle.
+struct SharedMemory {
+  std::uint64_t id;      // of the physical memory
+  std::uint64_t offset;  // of the allocation within it
+  std::uint64_t bytes;
+};
+
+}  // namespace
 
 namespace calls {
 
-CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) {
-  Current current = EnterContext();
-  if (!current.ok()) return current.result;
+CUresult cuMemAlloc_v2(Current& current, State& state, CUdeviceptr* pointer, size_t bytes) {
   if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult unsafe = CheckUnsafeCall(State::Get());
-  if (unsafe != CUDA_SUCCESS) return unsafe;
-  return AllocateNative(current.lock, *current.context, bytes, pointer);
+  RETURN_IF_ERROR(CheckUnsafeCall(state));
+  return AllocateNative(current, bytes, pointer);
 }
 
-CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width, size_t height,
-                            unsigned element) {
-  Current current = EnterContext();
-  if (!current.ok()) return current.result;
+CUresult cuMemAllocPitch_v2(Current& current, State& state, CUdeviceptr* pointer, size_t* pitch,
+                            size_t width, size_t height, unsigned element) {
   if (pointer == nullptr || pitch == nullptr || width == 0 || height == 0 ||
       (element != 4 && element != 8 && element != 16)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  const CUresult unsafe = CheckUnsafeCall(State::Get());
-  if (unsafe != CUDA_SUCCESS) return unsafe;
+  RETURN_IF_ERROR(CheckUnsafeCall(state));
   *pitch = RoundUp(width, kAlignment);
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(*pitch, height, &bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
-  return AllocateNative(current.lock, *current.context, bytes, pointer);
+  return AllocateNative(current, bytes, pointer);
 }
 
-CUresult cuMemFree_v2(CUdeviceptr pointer) {
-  Current current = EnterContext();
-  if (!current.ok()) return current.result;
+CUresult cuMemFree_v2(Current& current, State& state, CUdeviceptr pointer) {
   if (pointer == 0) return CUDA_SUCCESS;
-  State& state = State::Get();
-  const CUresult unsafe = CheckUnsafeCall(state);
-  if (unsafe != CUDA_SUCCESS) return unsafe;
+  RETURN_IF_ERROR(CheckUnsafeCall(state));
   const auto found = state.allocations.find(pointer);
   if (found == state.allocations.end() || found->second.kind == MemoryKind::kHost ||
       found->second.kind == MemoryKind::kRegistered ||
@@ -203,16 +204,13 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   WaitForDevice(current.lock, found->second.device);
-  if (current.context->failed != CUDA_SUCCESS) return current.context->failed;
+  RETURN_IF_ERROR(current.context->failed);
   if (!state.allocations.contains(pointer)) return CUDA_ERROR_INVALID_VALUE;
   FreeAllocation(current.lock, pointer);
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
-  Current current = EnterContext();
-  if (!current.ok()) return current.result;
-  const State& state = State::Get();
+CUresult cuMemGetInfo_v2(Current& current, State& state, size_t* free, size_t* total) {
   const std::uint64_t used = state.card->Used(current.context->device);
   const std::uint64_t memory = state.card->memory();
   if (total != nullptr) *total = memory;
@@ -220,28 +218,81 @@ CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t bytes, unsigned flags) {
-  Current current = EnterContext();
-  if (!current.ok()) return current.result;
+CUresult cuMemAllocManaged(Current& current, State& state, CUdeviceptr* pointer, size_t bytes,
+                           unsigned flags) {
   if (pointer == nullptr || bytes == 0 ||
       (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  State& state = State::Get();
-  const CUresult unsafe = CheckUnsafeCall(state);
-  if (unsafe != CUDA_SUCCESS) return unsafe;
+  RETURN_IF_ERROR(CheckUnsafeCall(state));
   void* memory = mmap(nullptr, RoundUp(bytes, 4096), PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   *pointer = reinterpret_cast<CUdeviceptr>(memory);
   state.addresses.AddHost(memory, bytes, MemoryKind::kManaged);
-  state.allocations[*pointer] = {.start = *pointer,
-                                 .bytes = bytes,
-                                 .context = current.context,
-                                 .device = current.context->device,
-                                 .kind = MemoryKind::kManaged,
-                                 .flags = flags,
-                                 .buffer_id = state.next_id++};
+  AddAllocation(current, *pointer, bytes, MemoryKind::kManaged);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemPrefetchAsync_v2(State& state, CUdeviceptr pointer, size_t bytes, CUmemLocation,
+                               unsigned, CUstream) {
+  const Reservation* where = state.addresses.FindReservation(pointer);
+  return where != nullptr && where->kind == MemoryKind::kManaged && bytes > 0
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_INVALID_VALUE;
+}
+
+// Legacy sharing of cuMemAlloc memory with other processes.
+CUresult cuIpcGetMemHandle(Current&, State& state, CUipcMemHandle* handle, CUdeviceptr pointer) {
+  const Allocation* allocation = FindAllocation(state, pointer);
+  if (handle == nullptr || allocation == nullptr || allocation->kind != MemoryKind::kNative) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const Mapping* mapping = state.addresses.FindMapping(allocation->start);
+  const SharedMemory shared = {mapping->physical->info.id, allocation->start - mapping->start,
+                               allocation->bytes};
+  std::memset(handle, 0, sizeof *handle);
+  std::memcpy(handle->reserved, &shared, sizeof shared);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuIpcOpenMemHandle_v2(Current& current, State& state, CUdeviceptr* pointer,
+                               CUipcMemHandle handle, unsigned flags) {
+  if (pointer == nullptr || (flags & ~CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  SharedMemory shared;
+  std::memcpy(&shared, handle.reserved, sizeof shared);
+  bool own = false;
+  state.addresses.ForEach(0, ~0ull, [&](const Mapping& mapping) {
+    own = own || (mapping.physical != nullptr && mapping.physical->info.id == shared.id);
+  });
+  if (own) return CUDA_ERROR_INVALID_CONTEXT;  // may be opened only by another process, once
+  AllocationInfo info;
+  if (!state.card->Hold(shared.id, &info)) return CUDA_ERROR_INVALID_VALUE;
+  auto physical = std::make_shared<Physical>(state.card.get(), info);
+  const Reservation* where =
+      state.addresses.Reserve(info.bytes, kGranule, 0, MemoryKind::kImported);
+  if (where == nullptr || !state.addresses.Map(*where, where->start, std::move(physical))) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  Mapping* mapping = state.addresses.FindMapping(where->start);
+  mapping->readable = mapping->writable =
+      DevicesWithAccess(state, info.device) | 1u << current.context->device;
+  *pointer = where->start + shared.offset;
+  AddAllocation(current, *pointer, shared.bytes, MemoryKind::kImported).device = info.device;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuIpcCloseMemHandle(Current& current, State& state, CUdeviceptr pointer) {
+  const auto found = state.allocations.find(pointer);
+  if (found == state.allocations.end() || found->second.kind != MemoryKind::kImported) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  WaitForDevice(current.lock, current.context->device);
+  const CUdeviceptr start = state.addresses.FindReservation(pointer)->start;
+  state.allocations.erase(pointer);
+  ReleaseRange(current.lock, start);
   return CUDA_SUCCESS;
 }
 

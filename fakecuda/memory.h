@@ -1,28 +1,62 @@
-// Allocations, for all the calls that make and free them. Everything is called under the lock.
+// Allocation and release, for all allocating entries; copies. Call under the lock of State.
 #pragma once
 
 #include <cuda.h>
 
-#include "state.h"
+#include "fakecuda/state.h"
 
 namespace fakecuda {
 
 inline constexpr std::uint64_t kAlignment = 512;
 
-// Makes memory of the card in a range of its own. Lets go of the lock while it is filled.
+// Allocates device memory in its own range. Releases the lock while the memory is filled.
 CUresult MakeMemory(StateLock& lock, Context& context, int device, std::uint64_t bytes,
                     MemoryKind kind, CUdeviceptr* start);
-// As cuMemAlloc: the small ones share granules.
-CUresult AllocateNative(StateLock& lock, Context& context, std::uint64_t bytes, CUdeviceptr* start);
-// Gives the memory of a range back, after the work that uses it is gone.
+// Registers an allocation of the current context.
+Allocation& AddAllocation(Current& current, CUdeviceptr start, std::uint64_t bytes,
+                          MemoryKind kind);
+// Releases the memory of a range after aborting the work that uses it.
 void ReleaseRange(StateLock& lock, CUdeviceptr start);
-// Takes an allocation of any kind out of the books and gives its memory back.
+// Unregisters an allocation of any kind and releases its memory.
 void FreeAllocation(StateLock& lock, CUdeviceptr start);
-// The allocation that the address is in.
+// Trims all pools to their release threshold, as at a synchronisation.
+void TrimPools(StateLock& lock);
+// Returns the allocation that contains the address.
 Allocation* FindAllocation(State& state, CUdeviceptr address);
-// Which devices see native memory of `device`: itself and those with peer access to it.
-std::uint32_t DevicesThatSee(const State& state, int device);
-// Peer access has changed.
+// Returns the devices that can access native memory of `device`: itself and its peers.
+std::uint32_t DevicesWithAccess(const State& state, int device);
+// Updates mappings after a change of peer access.
 void RefreshPeerAccess(State& state, int device);
+
+// A pitched region: rows of `width` bytes, `height` rows `pitch` apart, `depth` layers `layer`
+// apart.
+struct Box {
+  CUdeviceptr start = 0;
+  std::uint64_t pitch = 0, layer = 0;
+};
+
+struct Transfer {
+  Box to, from;
+  std::uint64_t width = 0, height = 1, depth = 1;
+
+  std::uint64_t Extent(const Box& box) const {
+    return (depth - 1) * box.layer + (height - 1) * box.pitch + width;
+  }
+  std::uint64_t bytes() const { return width * height * depth; }
+};
+
+inline Transfer Linear(CUdeviceptr to, CUdeviceptr from, std::uint64_t bytes) {
+  return {.to = {to, bytes, bytes}, .from = {from, bytes, bytes}, .width = bytes};
+}
+inline CUdeviceptr AsAddress(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
+// Kind of memory that a pointer refers to.
+enum class PointerKind { kDevice, kPinned, kPageable, kUnknown };
+// Returns kUnknown if `must_be_device` and the address is unknown to the driver.
+PointerKind ClassifyPointer(const State& state, CUdeviceptr address, bool must_be_device);
+
+enum class Wait { kNo, kYes };
+// Issues the copy to the stream, following the rules for pinned and pageable memory.
+CUresult IssueCopy(Current& current, CUstream stream, const Transfer& transfer, Wait wait);
 
 }  // namespace fakecuda

@@ -1,13 +1,14 @@
-// A libnvidia-ml.so.1 over the fake cards: names, memory in all and of each process. What a daemon
-// needs to see how much a context really took, and who uses the card without asking.
-// Thread-safety: as NVML, any thread; each call looks at the cards' file afresh.
+// libnvidia-ml.so.1 for the fake devices: names, total memory and memory per process. Lets the
+// daemon measure contexts and detect external processes.
+//
+// Thread-safe, like NVML; each call reads the shared state anew.
 #include <nvml.h>
 
 #include <cstdio>
 #include <cstring>
 
-#include "card.h"
-#include "options.h"
+#include "fakecuda/card.h"
+#include "fakecuda/options.h"
 
 #define FAKECUDA_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -16,7 +17,7 @@ namespace {
 
 std::size_t IndexOf(nvmlDevice_t device) { return reinterpret_cast<std::size_t>(device) - 1; }
 
-// The cards, or null while no program has made them.
+// Returns the shared state, or nullptr if no program has created it yet.
 std::unique_ptr<Card> Look() { return Card::Open(Options::FromEnvironment(), true); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "options.h"
+#include "fakecuda/options.h"
 
 #include <unistd.h>
 
@@ -16,7 +16,7 @@ const char* Variable(const char* name) {
 }
 
 void Complain(const char* name, const char* value) {
-  std::fprintf(stderr, "fakecuda: %s=%s is not understood and is ignored\n", name, value);
+  std::fprintf(stderr, "fakecuda: ignoring invalid %s=%s\n", name, value);
 }
 
 double SizeOr(const char* name, double otherwise) {

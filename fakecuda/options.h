@@ -1,4 +1,4 @@
-// What the environment says about the fake cards. README.md describes each variable.
+// Options from the environment. README.md describes each variable.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace fakecuda {
 
-// FAKECUDA_FAIL: the `call`-th call of `name` answers `result`.
+// FAKECUDA_FAIL: the `call`-th call of `name` returns `result`.
 struct Failure {
   std::string name;  // an entry, with or without its version and suffix, or "any"
   std::uint64_t call = 0;
@@ -18,7 +18,7 @@ struct Failure {
 struct Options {
   std::string directory;
   std::uint64_t memory = 256ull << 20;
-  double link = 2e9;  // bytes a second each way; 0: no limit
+  double link = 2e9;  // bytes/s per direction; 0: unlimited
   int devices = 1;
   std::uint64_t context_bytes = 2ull << 20;
   std::uint64_t seed = 0;
@@ -30,10 +30,10 @@ struct Options {
   static Options FromEnvironment();
 };
 
-// "4096", "64MiB", "2GB", "2GB/s". False when it is no size.
+// Parses "4096", "64MiB", "2GB", "2GB/s". Returns false if invalid.
 bool ParseSize(std::string_view text, double* bytes);
 
-// "cuMemCreate:5:2,any:17:700". False when it is no such list.
+// Parses "cuMemCreate:5:2,any:17:700". Returns false if invalid.
 bool ParseFailures(std::string_view text, std::vector<Failure>* failures);
 
 }  // namespace fakecuda

@@ -1,11 +1,11 @@
-#include "options.h"
+#include "fakecuda/options.h"
 
 #include <gtest/gtest.h>
 
 namespace fakecuda {
-namespace {
+namespace options_test {
 
-TEST(ParseSize, KnowsUnits) {
+TEST(ParseSize, ParsesUnits) {
   double bytes = 0;
   EXPECT_TRUE(ParseSize("256MiB", &bytes));
   EXPECT_EQ(bytes, 268435456.);
@@ -15,7 +15,7 @@ TEST(ParseSize, KnowsUnits) {
   EXPECT_FALSE(ParseSize("-1", &bytes));
 }
 
-TEST(ParseFailures, ReadsAList) {
+TEST(ParseFailures, ParsesList) {
   std::vector<Failure> failures;
   ASSERT_TRUE(ParseFailures("cuMemCreate:5:2,any:17:700", &failures));
   ASSERT_EQ(failures.size(), 2u);
@@ -26,5 +26,5 @@ TEST(ParseFailures, ReadsAList) {
   EXPECT_FALSE(ParseFailures("cuMemCreate:x:2", &failures));
 }
 
-}  // namespace
+}  // namespace options_test
 }  // namespace fakecuda

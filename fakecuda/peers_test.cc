@@ -1,4 +1,4 @@
-// Memory that another device or another process uses.
+// Tests of peer access and interprocess memory.
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -7,14 +7,14 @@
 #include <cstring>
 #include <string>
 
-#include "driver_fixture.h"
+#include "fakecuda/driver_fixture.h"
 
 extern char** environ;
 
 namespace fakecuda {
-namespace {
+namespace peers_test {
 
-// Two cards; before the driver is loaded, which asks once.
+// Two devices; must run before the driver is loaded.
 class PeersTest : public DriverTest {
  protected:
   static void SetUpTestSuite() { setenv("FAKECUDA_DEVICES", "2", 1); }
@@ -30,7 +30,7 @@ class PeersTest : public DriverTest {
   void UseDevice(int device) {
     ASSERT_EQ(DRIVER(cuCtxSetCurrent)(device == 0 ? context_ : other_), CUDA_SUCCESS);
   }
-  // Whether the kernel of `device` may write the memory. If not its context is lost.
+  // Returns whether a kernel on `device` can write the memory. If not, its context is lost.
   CUresult WriteFrom(int device, CUdeviceptr memory, unsigned value) {
     UseDevice(device);
     const CUresult launched = Fill(memory, 16, value, nullptr);
@@ -41,13 +41,13 @@ class PeersTest : public DriverTest {
   CUdeviceptr memory_ = 0;
 };
 
-TEST_F(PeersTest, AnotherDeviceHasNoAccessByItself) {
+TEST_F(PeersTest, NoPeerAccessByDefault) {
   EXPECT_EQ(WriteFrom(1, memory_, 5), CUDA_ERROR_ILLEGAL_ADDRESS);
   UseDevice(0);
   EXPECT_EQ(ReadWord(memory_), 0xDBDBDBDBu) << "the owner goes on";
 }
 
-TEST_F(PeersTest, PeerAccessIsGivenAndTaken) {
+TEST_F(PeersTest, PeerAccessCanBeEnabledAndDisabled) {
   int possible = 0;
   ASSERT_EQ(DRIVER(cuDeviceCanAccessPeer)(&possible, 1, 0), CUDA_SUCCESS);
   EXPECT_EQ(possible, 1);
@@ -65,7 +65,7 @@ TEST_F(PeersTest, PeerAccessIsGivenAndTaken) {
   EXPECT_EQ(WriteFrom(1, memory_, 7), CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-TEST_F(PeersTest, MappedMemoryIsForTheDevicesThatWereNamed) {
+TEST_F(PeersTest, MappedMemoryIsAccessibleToNamedDevicesOnly) {
   CUdeviceptr range = 0;
   CUmemGenericAllocationHandle handle = 0;
   const CUmemAllocationProp properties = Properties();
@@ -79,7 +79,7 @@ TEST_F(PeersTest, MappedMemoryIsForTheDevicesThatWereNamed) {
   EXPECT_EQ(WriteFrom(0, range, 6), CUDA_ERROR_ILLEGAL_ADDRESS) << "though it is its memory";
 }
 
-TEST_F(PeersTest, CopiesBetweenDevicesNeedNoAccess) {
+TEST_F(PeersTest, PeerCopiesNeedNoPeerAccess) {
   UseDevice(1);
   CUdeviceptr there = 0;
   ASSERT_EQ(DRIVER(cuMemAlloc)(&there, kGranuleBytes), CUDA_SUCCESS);
@@ -90,7 +90,7 @@ TEST_F(PeersTest, CopiesBetweenDevicesNeedNoAccess) {
   EXPECT_EQ(ReadWord(there + 60), 8u);
 }
 
-// ---- legacy sharing between processes ----
+// ---- CUDA IPC ----
 
 std::string ToText(const CUipcMemHandle& handle) {
   std::string text;
@@ -111,7 +111,7 @@ CUipcMemHandle FromText(const char* text) {
   return handle;
 }
 
-// What the process does that WhatAnotherProcessOpensIsTheSameMemory starts.
+// Child process of IpcHandleOpensSameMemory.
 TEST_F(PeersTest, DISABLED_OpenAndWrite) {
   const CUipcMemHandle handle = FromText(getenv("FAKECUDA_TEST_HANDLE"));
   CUdeviceptr shared = 0, twice = 0;
@@ -126,7 +126,7 @@ TEST_F(PeersTest, DISABLED_OpenAndWrite) {
   EXPECT_EQ(DRIVER(cuIpcCloseMemHandle)(shared), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(PeersTest, WhatAnotherProcessOpensIsTheSameMemory) {
+TEST_F(PeersTest, IpcHandleOpensSameMemory) {
   ASSERT_EQ(WriteFrom(0, memory_, 3), CUDA_SUCCESS);
   CUipcMemHandle handle = {};
   ASSERT_EQ(DRIVER(cuIpcGetMemHandle)(&handle, memory_), CUDA_SUCCESS);
@@ -147,7 +147,7 @@ TEST_F(PeersTest, WhatAnotherProcessOpensIsTheSameMemory) {
   EXPECT_EQ(DRIVER(cuMemFree)(memory_), CUDA_SUCCESS);
 }
 
-TEST_F(PeersTest, MappedMemoryHasNoLegacyHandle) {
+TEST_F(PeersTest, MappedMemoryHasNoIpcHandle) {
   CUdeviceptr range = 0;
   CUmemGenericAllocationHandle handle = 0;
   const CUmemAllocationProp properties = Properties();
@@ -158,5 +158,5 @@ TEST_F(PeersTest, MappedMemoryHasNoLegacyHandle) {
   EXPECT_EQ(DRIVER(cuIpcGetMemHandle)(&shared, range), CUDA_ERROR_INVALID_VALUE);
 }
 
-}  // namespace
+}  // namespace peers_test
 }  // namespace fakecuda

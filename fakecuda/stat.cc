@@ -1,12 +1,12 @@
-// fakecuda-stat [--json]: what the cards of FAKECUDA_DIR hold and did.
+// fakecuda-stat [--json]: memory use and counters of the fake devices of FAKECUDA_DIR.
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "card.h"
-#include "entries.h"
-#include "options.h"
+#include "fakecuda/card.h"
+#include "fakecuda/entries.h"
+#include "fakecuda/options.h"
 
 namespace fakecuda {
 namespace {
@@ -52,7 +52,7 @@ void Print(const nlohmann::json& all) {
     std::printf("device %d: %.1f of %.1f MiB used, peak %.1f MiB\n", number++,
                 mebibytes(device["used"]), mebibytes(all["memory"]), mebibytes(device["peak"]));
   }
-  std::printf("copied: %.1f MiB to the cards, %.1f MiB from them\n",
+  std::printf("copied: %.1f MiB to devices, %.1f MiB from devices\n",
               mebibytes(all["bytes_to_device"]), mebibytes(all["bytes_from_device"]));
   for (const auto& process : all["processes"]) {
     std::printf("process %d: %llu calls", process["pid"].get<int>(),
@@ -71,13 +71,15 @@ void Print(const nlohmann::json& all) {
 int Main(int argc, char** argv) {
   const bool json = argc == 2 && std::strcmp(argv[1], "--json") == 0;
   if (argc > 1 && !json) {
-    std::fprintf(stderr, "usage: fakecuda-stat [--json]    (reads FAKECUDA_DIR)\n");
+    std::fprintf(
+        stderr,
+        "usage: fakecuda-stat [--json]    (prints memory use and counters of FAKECUDA_DIR)\n");
     return 2;
   }
   const Options options = Options::FromEnvironment();
   const std::unique_ptr<Card> card = Card::Open(options, true);
   if (card == nullptr) {
-    std::fprintf(stderr, "fakecuda-stat: no cards in %s\n", options.directory.c_str());
+    std::fprintf(stderr, "fakecuda-stat: no devices in %s\n", options.directory.c_str());
     return 1;
   }
   const nlohmann::json all = Describe(*card->Snapshot());

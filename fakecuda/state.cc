@@ -1,9 +1,9 @@
-#include "state.h"
+#include "fakecuda/state.h"
 
 namespace fakecuda {
 
 State& State::Get() {
-  // Never destroyed: the executor's threads use it until the process is gone.
+  // Never destroyed: executor threads use it until the process exits.
   static State* state = [] {
     State* made = new State;
     made->options = Options::FromEnvironment();

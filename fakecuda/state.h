@@ -1,4 +1,4 @@
-// Everything that one process knows of the fake driver, under one lock.
+// Per-process state of the fake driver, under one lock.
 #pragma once
 
 #include <cuda.h>
@@ -19,9 +19,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "address_space.h"
-#include "card.h"
-#include "options.h"
+#include "fakecuda/address_space.h"
+#include "fakecuda/card.h"
+#include "fakecuda/options.h"
+
+// Returns the result of `expression` from the function unless it is CUDA_SUCCESS.
+#define RETURN_IF_ERROR(expression)                                                     \
+  do {                                                                                  \
+    if (const CUresult result_ = (expression); result_ != CUDA_SUCCESS) return result_; \
+  } while (false)
 
 namespace fakecuda {
 
@@ -29,8 +35,9 @@ struct Context;
 struct Stream;
 struct Graph;
 struct GraphNode;
+struct ExecutableGraph;
 
-// Handles are numbers that are never used twice, so that a stale one is always seen.
+// Maps handles to objects. Handles are never reused, so that stale ones are detected.
 template <typename Handle, typename Object>
 class HandleTable {
  public:
@@ -46,6 +53,10 @@ class HandleTable {
     return found == objects_.end() ? nullptr : found->second;
   }
   void Remove(Handle handle) { objects_.erase(reinterpret_cast<std::uintptr_t>(handle)); }
+  template <typename Condition>
+  void RemoveIf(Condition condition) {
+    std::erase_if(objects_, [&](const auto& entry) { return condition(*entry.second); });
+  }
   const std::map<std::uintptr_t, std::shared_ptr<Object>>& all() const { return objects_; }
 
  private:
@@ -53,17 +64,17 @@ class HandleTable {
   std::map<std::uintptr_t, std::shared_ptr<Object>> objects_;
 };
 
-// One execution of work by the card.
+// One execution of work.
 class Execution {
  public:
   Execution(Context* context, int device, std::uint64_t number)
       : context_(context), device_(device), number_(number) {}
-  // Where the card finds these bytes; null (an illegal address) when they are not mapped for it.
-  // As long as the work runs nobody takes them away without aborting it.
+  // Returns the host pointer to a device range; nullptr (illegal address) if the device cannot
+  // access it. The range stays valid while the work runs, unless it is aborted.
   char* Range(CUdeviceptr start, std::uint64_t bytes, bool write);
-  // The same with the access of the device that the memory is on.
+  // Like Range(), with the access rights of the device that owns the memory.
   char* RangeOfOwner(CUdeviceptr start, std::uint64_t bytes, bool write);
-  // True when memory in use was taken away: the work ends as soon as it can.
+  // Returns whether memory in use was revoked; the work should end as soon as possible.
   bool aborted() const { return aborted_.load(std::memory_order_relaxed); }
   void Abort() { aborted_.store(true, std::memory_order_relaxed); }
   bool Uses(CUdeviceptr start, std::uint64_t bytes) const;
@@ -92,10 +103,10 @@ using WorkFunction = std::function<CUresult(Execution&)>;
 // One item of a stream.
 struct Work {
   Engine engine = Engine::kCompute;
-  WorkFunction run = nullptr;             // without the lock, except for kInstant
-  std::function<bool()> ready = nullptr;  // under the lock; none: ready when its turn comes
-  bool polled = false;                    // what it waits for may change without a word
-  bool even_after_failure = false;
+  WorkFunction run = nullptr;             // runs without the lock, except for kInstant
+  std::function<bool()> ready = nullptr;  // called under the lock; null: always ready
+  bool polled = false;                    // `ready` may change without notification
+  bool runs_after_failure = false;
   std::uint64_t sequence = 0;
 };
 
@@ -119,16 +130,16 @@ struct Stream {
   bool running = false;
   std::deque<Work> queue;
   std::shared_ptr<Capture> capture;
-  std::vector<GraphNode*> tail;  // what the next captured node depends on
+  std::vector<GraphNode*> tail;  // dependencies of the next captured node
 
   bool blocking() const { return (flags & CU_STREAM_NON_BLOCKING) == 0; }
 };
 
-// One recording of an event.
-struct Marker {
+// One record of an event.
+struct EventRecord {
   bool done = false;
   std::uint64_t time = 0;
-  EventSlot* shared = nullptr;  // for events between processes
+  EventSlot* shared = nullptr;  // for interprocess events
   std::uint64_t generation = 0;
 };
 
@@ -136,54 +147,47 @@ struct Event {
   Context* context = nullptr;
   unsigned flags = 0;
   EventSlot* shared = nullptr;
-  std::shared_ptr<Marker> marker;    // null: never recorded
-  std::shared_ptr<Capture> capture;  // recorded in a capture
+  std::shared_ptr<EventRecord> record;  // nullptr: never recorded
+  std::shared_ptr<Capture> capture;     // recorded in a capture
   std::vector<GraphNode*> captured_tail;
 };
 
 struct Context {
   CUcontext handle = nullptr;
-  std::uint64_t id = 0;
   int device = 0;
-  unsigned flags = 0;
-  unsigned version = 0;
   bool primary = false;
   CUresult failed = CUDA_SUCCESS;  // sticky
-  std::uint64_t bytes = 0;         // what it takes of the card, with what launches took
+  std::uint64_t bytes = 0;         // device memory of the context, including lazily loaded code
   std::shared_ptr<Stream> legacy;
   std::map<std::thread::id, std::shared_ptr<Stream>> per_thread;
-  std::set<std::shared_ptr<Stream>> streams;  // these and all others, also destroyed ones with work
+  std::set<std::shared_ptr<Stream>> streams;  // including destroyed ones with pending work
   std::set<int> peers;
   std::set<const void*> loaded_functions;
-  std::map<int, std::size_t> limits;
 };
 
-// What the program was given: a pointer from an allocation call.
+// A pointer returned by an allocating entry.
 struct Allocation {
   CUdeviceptr start = 0;
   std::uint64_t bytes = 0;
   Context* context = nullptr;
   int device = 0;
   MemoryKind kind = MemoryKind::kNative;
-  unsigned flags = 0;
   std::uint64_t buffer_id = 0;
-  CUdeviceptr slab = 0;  // the small ones share a granule
+  CUdeviceptr slab = 0;  // the shared granule of a small allocation
   CUmemoryPool pool = nullptr;
 };
 
 struct Kernel;
 struct Module {
-  Context* context = nullptr;  // null for a library
+  Context* context = nullptr;
 };
 struct Function {
   const Kernel* kernel = nullptr;
   CUmodule module = nullptr;
-  CUlibrary library = nullptr;
 };
 
 struct Pool {
   int device = 0;
-  CUmemPoolProps properties = {};
   std::uint64_t release_threshold = 0;
   std::uint64_t used = 0, used_high = 0, reserved_high = 0;
   std::map<CUmemPool_attribute, int> switches;
@@ -199,15 +203,14 @@ struct Array {
 struct Primary {
   std::shared_ptr<Context> context;
   int references = 0;
-  unsigned flags = 0;
 };
 
 struct State {
   static State& Get();
 
   std::mutex mutex;
-  std::condition_variable work_changed;  // for the workers
-  std::condition_variable done_changed;  // for who waits for work to end, or for room in a queue
+  std::condition_variable work_changed;  // wakes the workers
+  std::condition_variable done_changed;  // wakes waiters for work or queue space
 
   Options options;
   std::unique_ptr<Card> card;
@@ -231,25 +234,23 @@ struct State {
   HandleTable<CUstream, Stream> streams{0x20000000};
   HandleTable<CUevent, Event> events{0x30000000};
   HandleTable<CUmodule, Module> modules{0x40000000};
-  HandleTable<CUlibrary, Module> libraries{0x50000000};
   HandleTable<CUfunction, Function> functions{0x60000000};
   HandleTable<CUgraph, Graph> graphs{0x70000000};
-  HandleTable<CUgraphExec, Graph> executables{0x80000000};
+  HandleTable<CUgraphExec, ExecutableGraph> executables{0x80000000};
   HandleTable<CUgraphNode, GraphNode> nodes{0x90000000};
   HandleTable<CUmemoryPool, Pool> pools{0xa0000000};
   HandleTable<CUarray, Array> arrays{0xb0000000};
-  std::array<Primary, kMostDevices> primaries;
-  std::array<CUmemoryPool, kMostDevices> default_pools = {};
-  std::array<CUmemoryPool, kMostDevices> current_pools = {};
+  std::array<Primary, kMaxDevices> primaries;
+  std::array<CUmemoryPool, kMaxDevices> default_pools = {};
   std::map<std::uint64_t, std::shared_ptr<Capture>> captures;
 
   Context* FindContext(CUcontext handle) const { return contexts.Find(handle).get(); }
 };
 
-// What belongs to one thread.
+// Per-thread state.
 struct ThreadState {
   std::vector<CUcontext> contexts;
-  bool per_thread_default = false;  // the entry in progress is a _ptsz or _ptds twin
+  bool per_thread_default = false;  // the current entry is a _ptsz or _ptds variant
   CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   bool in_callback = false;
   static ThreadState& Get();
@@ -257,8 +258,8 @@ struct ThreadState {
 
 using StateLock = std::unique_lock<std::mutex>;
 
-// The lock, and the context that is current to the calling thread. `result` says why there is
-// none that works.
+// The lock and the current context of the calling thread. `result` is the error if there is no
+// usable context.
 struct Current {
   StateLock lock;
   Context* context = nullptr;

@@ -1,31 +1,15 @@
-// Streams.
+// Streams, host functions, and waiting for and writing values.
 #include <algorithm>
 
-#include "calls.h"
-#include "event.h"
-#include "executor.h"
-#include "graph.h"
-#include "pool.h"
+#include "fakecuda/executor.h"
+#include "fakecuda/graph.h"
+#include "fakecuda/memory.h"
+#include "generated/fakecuda/calls.h"
 
 namespace fakecuda {
 namespace {
 
-struct Found {
-  Current current;
-  std::shared_ptr<Stream> stream;
-  CUresult result = CUDA_SUCCESS;
-};
-
-Found Find(CUstream handle) {
-  Found found{.current = EnterContext(), .stream = nullptr};
-  found.result = found.current.result;
-  if (found.result == CUDA_SUCCESS) {
-    found.result = FindStream(found.current, handle, &found.stream);
-  }
-  return found;
-}
-
-// Waiting for a stream that captures spoils the capture.
+// Synchronising a capturing stream invalidates the capture.
 CUresult CheckMayWait(const Stream& stream) {
   if (stream.capture != nullptr) {
     if (stream.capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
@@ -35,7 +19,16 @@ CUresult CheckMayWait(const Stream& stream) {
   return CheckUnsafeCall(State::Get());
 }
 
-// A host function. It may not call the driver.
+// Stores `get(stream)` in `*value`.
+template <typename Value, typename Get>
+CUresult Read(Current& current, CUstream handle, Value* value, Get get) {
+  std::shared_ptr<Stream> stream;
+  RETURN_IF_ERROR(FindStream(current, handle, &stream));
+  *value = get(*stream);
+  return CUDA_SUCCESS;
+}
+
+// A host function, which may not call the driver.
 CUresult CallHost(const std::function<void()>& function) {
   ThreadState::Get().in_callback = true;
   function();
@@ -43,17 +36,76 @@ CUresult CallHost(const std::function<void()>& function) {
   return CUDA_SUCCESS;
 }
 
+template <typename Word>
+bool Compare(Word found, Word value, unsigned how) {
+  using Signed = std::make_signed_t<Word>;
+  switch (how) {
+    case CU_STREAM_WAIT_VALUE_GEQ:
+      return static_cast<Signed>(found - value) >= 0;
+    case CU_STREAM_WAIT_VALUE_EQ:
+      return found == value;
+    case CU_STREAM_WAIT_VALUE_AND:
+      return (found & value) != 0;
+    default:
+      return ~(found | value) != 0;
+  }
+}
+
+template <typename Word>
+CUresult FindStreamForValue(Current& current, CUstream handle, CUdeviceptr address,
+                            std::shared_ptr<Stream>* stream) {
+  RETURN_IF_ERROR(FindStream(current, handle, stream));
+  if (address % sizeof(Word) != 0 ||
+      ClassifyPointer(State::Get(), address, true) == PointerKind::kUnknown) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return CheckNotCapturing(**stream);
+}
+
+template <typename Word>
+CUresult WaitValue(Current& current, CUstream handle, CUdeviceptr address, Word value,
+                   unsigned flags) {
+  const unsigned how = flags & 3;
+  std::shared_ptr<Stream> stream;
+  RETURN_IF_ERROR(FindStreamForValue<Word>(current, handle, address, &stream));
+  const int device = stream->context->device;
+  // An unmapped address ends the wait; the execution then fails.
+  const auto ready = [address, value, how, device] {
+    const char* memory = State::Get().addresses.Translate(device, address, sizeof(Word), false);
+    if (memory == nullptr) return true;
+    const Word now = __atomic_load_n(reinterpret_cast<const Word*>(memory), __ATOMIC_ACQUIRE);
+    return Compare<Word>(now, value, how);
+  };
+  const auto run = [address](Execution& execution) {
+    return execution.Range(address, sizeof(Word), false) == nullptr ? CUDA_ERROR_ILLEGAL_ADDRESS
+                                                                    : CUDA_SUCCESS;
+  };
+  return Submit(current.lock, *stream,
+                {.engine = Engine::kCompute, .run = run, .ready = ready, .polled = true});
+}
+
+template <typename Word>
+CUresult WriteValue(Current& current, CUstream handle, CUdeviceptr address, Word value) {
+  std::shared_ptr<Stream> stream;
+  RETURN_IF_ERROR(FindStreamForValue<Word>(current, handle, address, &stream));
+  const auto run = [address, value](Execution& execution) {
+    char* memory = execution.Range(address, sizeof(Word), true);
+    if (memory == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    __atomic_store_n(reinterpret_cast<Word*>(memory), value, __ATOMIC_RELEASE);
+    return CUDA_SUCCESS;
+  };
+  return Submit(current.lock, *stream, {.engine = Engine::kCompute, .run = run});
+}
+
 }  // namespace
 
 namespace calls {
 
-CUresult cuStreamCreateWithPriority(CUstream* handle, unsigned flags, int priority) {
-  const Current current = EnterContext();
-  if (!current.ok()) return current.result;
+CUresult cuStreamCreateWithPriority(Current& current, State& state, CUstream* handle,
+                                    unsigned flags, int priority) {
   if (handle == nullptr || (flags & ~static_cast<unsigned>(CU_STREAM_NON_BLOCKING)) != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  State& state = State::Get();
   auto stream = std::make_shared<Stream>();
   stream->context = current.context;
   stream->flags = flags;
@@ -65,152 +117,79 @@ CUresult cuStreamCreateWithPriority(CUstream* handle, unsigned flags, int priori
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamCreate(CUstream* handle, unsigned flags) {
-  return calls::cuStreamCreateWithPriority(handle, flags, 0);
-}
-
-CUresult cuStreamDestroy_v2(CUstream handle) {
-  State& state = State::Get();
-  const StateLock lock(state.mutex);
+CUresult cuStreamDestroy_v2(State& state, CUstream handle) {
   const std::shared_ptr<Stream> stream = state.streams.Find(handle);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (stream->capture != nullptr) {
-    Capture& capture = *stream->capture;
-    Invalidate(capture);
-    capture.streams.erase(stream.get());
-    if (capture.origin == stream.get()) {
-      for (Stream* member : capture.streams) {
-        member->capture = nullptr;
-        member->tail.clear();
-      }
-      state.captures.erase(capture.id);
-    }
-    stream->capture = nullptr;
+  if (const std::shared_ptr<Capture> capture = std::move(stream->capture)) {
+    Invalidate(*capture);
+    capture->streams.erase(stream.get());
+    if (capture->origin == stream.get()) EndCapture(state, *capture);
   }
   state.streams.Remove(handle);
-  stream->handle = nullptr;  // what is queued is still done
+  stream->handle = nullptr;  // queued work still runs
   if (stream->queue.empty()) stream->context->streams.erase(stream);
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamSynchronize(CUstream handle) {
-  Found found = Find(handle);
-  if (found.result != CUDA_SUCCESS) return found.result;
-  const CUresult may = CheckMayWait(*found.stream);
-  if (may != CUDA_SUCCESS) return may;
-  const CUresult result = WaitForStream(found.current.lock, *found.stream);
-  TrimPools(found.current.lock);
+CUresult cuStreamSynchronize(Current& current, CUstream handle) {
+  std::shared_ptr<Stream> stream;
+  RETURN_IF_ERROR(FindStream(current, handle, &stream));
+  RETURN_IF_ERROR(CheckMayWait(*stream));
+  const CUresult result = WaitForStream(current.lock, *stream);
+  TrimPools(current.lock);
   return result;
 }
 
-CUresult cuStreamQuery(CUstream handle) {
-  const Found found = Find(handle);
-  if (found.result != CUDA_SUCCESS) return found.result;
-  const CUresult may = CheckMayWait(*found.stream);
-  if (may != CUDA_SUCCESS) return may;
-  return Idle(*found.stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+CUresult cuStreamQuery(Current& current, CUstream handle) {
+  std::shared_ptr<Stream> stream;
+  RETURN_IF_ERROR(FindStream(current, handle, &stream));
+  RETURN_IF_ERROR(CheckMayWait(*stream));
+  return Idle(*stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
-CUresult cuStreamGetPriority(CUstream handle, int* priority) {
-  const Found found = Find(handle);
-  if (found.result == CUDA_SUCCESS) *priority = found.stream->priority;
-  return found.result;
+CUresult cuStreamGetPriority(Current& current, CUstream handle, int* priority) {
+  return Read(current, handle, priority, [](const Stream& stream) { return stream.priority; });
 }
 
-CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
-  const Found found = Find(handle);
-  if (found.result == CUDA_SUCCESS) *flags = found.stream->flags;
-  return found.result;
+CUresult cuStreamGetFlags(Current& current, CUstream handle, unsigned* flags) {
+  return Read(current, handle, flags, [](const Stream& stream) { return stream.flags; });
 }
 
-CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
-  const Found found = Find(handle);
-  if (found.result == CUDA_SUCCESS) *id = found.stream->id;
-  return found.result;
+CUresult cuStreamGetId(Current& current, CUstream handle, unsigned long long* id) {
+  return Read(current, handle, id, [](const Stream& stream) { return stream.id; });
 }
 
-CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
-  const Found found = Find(handle);
-  if (found.result == CUDA_SUCCESS) *context = found.stream->context->handle;
-  return found.result;
+CUresult cuStreamGetCtx(Current& current, CUstream handle, CUcontext* context) {
+  return Read(current, handle, context,
+              [](const Stream& stream) { return stream.context->handle; });
 }
 
-CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context, CUgreenCtx* green) {
+CUresult cuStreamGetCtx_v2(Current& current, CUstream handle, CUcontext* context,
+                           CUgreenCtx* green) {
   if (green != nullptr) *green = nullptr;
-  return calls::cuStreamGetCtx(handle, context);
+  return calls::cuStreamGetCtx(current, handle, context);
 }
 
-CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
-  const Found found = Find(handle);
-  if (found.result == CUDA_SUCCESS) *device = found.stream->context->device;
-  return found.result;
+CUresult cuStreamGetDevice(Current& current, CUstream handle, CUdevice* device) {
+  return Read(current, handle, device, [](const Stream& stream) { return stream.context->device; });
 }
 
-CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned) {
-  Found found = Find(handle);
-  if (found.result != CUDA_SUCCESS) return found.result;
-  State& state = State::Get();
-  Stream& stream = *found.stream;
-  const std::shared_ptr<Event> event = state.events.Find(event_handle);
-  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (event->capture != nullptr) {
-    const std::shared_ptr<Capture> capture = event->capture;
-    if (capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    if (!state.captures.contains(capture->id)) return CUDA_ERROR_CAPTURED_EVENT;
-    if (stream.capture != nullptr && stream.capture != capture) {
-      Invalidate(*capture);
-      Invalidate(*stream.capture);
-      return CUDA_ERROR_STREAM_CAPTURE_MERGE;
-    }
-    if (stream.legacy) {
-      Invalidate(*capture);
-      return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    }
-    stream.capture = capture;
-    capture->streams.insert(&stream);
-    for (GraphNode* node : event->captured_tail) {
-      if (std::find(stream.tail.begin(), stream.tail.end(), node) == stream.tail.end()) {
-        stream.tail.push_back(node);
-      }
-    }
-    return CUDA_SUCCESS;
-  }
-  if (stream.capture != nullptr) {
-    if (stream.capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    Invalidate(*stream.capture);
-    return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
-  }
-  const std::shared_ptr<Marker> marker = CurrentMarker(state, *event);
-  if (marker == nullptr) return CUDA_SUCCESS;
-  return Submit(found.current.lock, stream,
-                {.engine = Engine::kInstant,
-                 .ready = [marker] { return IsDone(*marker); },
-                 .polled = marker->shared != nullptr});
-}
-
-CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
-  Found found = Find(handle);
-  if (found.result != CUDA_SUCCESS) return found.result;
+CUresult cuLaunchHostFunc(Current& current, CUstream handle, CUhostFn function, void* data) {
+  std::shared_ptr<Stream> stream;
+  RETURN_IF_ERROR(FindStream(current, handle, &stream));
   if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Operation operation;
-  operation.engine = Engine::kHost;
-  operation.type = CU_GRAPH_NODE_TYPE_HOST;
-  operation.host = {function, data};
-  operation.run = [function, data](Execution&) {
+  const auto run = [function, data](Execution&) {
     return CallHost([function, data] { function(data); });
   };
-  return Issue(found.current.lock, *found.stream, std::move(operation));
+  return Issue(current.lock, *stream, {.engine = Engine::kHost, .run = run});
 }
 
-CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* data,
-                             unsigned flags) {
-  Found found = Find(handle);
-  if (found.result != CUDA_SUCCESS) return found.result;
+CUresult cuStreamAddCallback(Current& current, CUstream handle, CUstreamCallback callback,
+                             void* data, unsigned flags) {
+  std::shared_ptr<Stream> stream;
+  RETURN_IF_ERROR(FindStream(current, handle, &stream));
   if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (found.stream->capture != nullptr) {
-    Invalidate(*found.stream->capture);
-    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  }
+  RETURN_IF_ERROR(CheckNotCapturing(*stream));
   const auto run = [handle, callback, data](Execution& execution) {
     CUresult status = CUDA_SUCCESS;
     {
@@ -219,16 +198,28 @@ CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* d
     }
     return CallHost([=] { callback(handle, status, data); });
   };
-  return Submit(found.current.lock, *found.stream,
-                {.engine = Engine::kHost, .run = run, .even_after_failure = true});
+  return Submit(current.lock, *stream,
+                {.engine = Engine::kHost, .run = run, .runs_after_failure = true});
 }
 
-CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr pointer, size_t, unsigned) {
-  const Found found = Find(handle);
-  if (found.result != CUDA_SUCCESS) return found.result;
-  const Reservation* where = State::Get().addresses.FindReservation(pointer);
-  return where != nullptr && where->kind == MemoryKind::kManaged ? CUDA_SUCCESS
-                                                                 : CUDA_ERROR_INVALID_VALUE;
+CUresult cuStreamWaitValue32_v2(Current& current, CUstream stream, CUdeviceptr address,
+                                cuuint32_t value, unsigned flags) {
+  return WaitValue(current, stream, address, value, flags);
+}
+
+CUresult cuStreamWaitValue64_v2(Current& current, CUstream stream, CUdeviceptr address,
+                                cuuint64_t value, unsigned flags) {
+  return WaitValue(current, stream, address, value, flags);
+}
+
+CUresult cuStreamWriteValue32_v2(Current& current, CUstream stream, CUdeviceptr address,
+                                 cuuint32_t value, unsigned) {
+  return WriteValue(current, stream, address, value);
+}
+
+CUresult cuStreamWriteValue64_v2(Current& current, CUstream stream, CUdeviceptr address,
+                                 cuuint64_t value, unsigned) {
+  return WriteValue(current, stream, address, value);
 }
 
 }  // namespace calls

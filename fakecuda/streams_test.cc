@@ -1,4 +1,4 @@
-// What runs when: full queues, and the order that nobody promises.
+// Tests of full queues and of stream ordering.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -7,14 +7,14 @@
 #include <thread>
 #include <vector>
 
-#include "driver_fixture.h"
+#include "fakecuda/driver_fixture.h"
 
 namespace fakecuda {
-namespace {
+namespace streams_test {
 
-constexpr int kQueueLength = 1024;  // as in executor.h
+constexpr int kMaxQueueLength = 1024;  // as in executor.h
 
-// Work of a stream that does not end before Open().
+// Stream work that blocks until Open().
 class Barrier {
  public:
   static void Wait(void* barrier) {
@@ -50,12 +50,12 @@ class StreamsTest : public DriverTest {
   }
 };
 
-TEST_F(StreamsTest, AFullQueueBlocks) {
+TEST_F(StreamsTest, FullQueueBlocksSubmission) {
   const CUstream stream = Make();
   Barrier barrier;
   ASSERT_EQ(DRIVER(cuLaunchHostFunc)(stream, Barrier::Wait, &barrier), CUDA_SUCCESS);
   barrier.AwaitReached();
-  constexpr int kMore = 2 * kQueueLength;
+  constexpr int kMore = 2 * kMaxQueueLength;
   std::atomic<int> submitted = 0;
   std::atomic<int> done = 0;
   std::thread thread([&] {
@@ -65,10 +65,10 @@ TEST_F(StreamsTest, AFullQueueBlocks) {
       launch(stream, [](void* count) { ++*static_cast<std::atomic<int>*>(count); }, &done);
     }
   });
-  while (submitted < kQueueLength - 1) std::this_thread::yield();
-  // Whoever did not block would go on meanwhile.
+  while (submitted < kMaxQueueLength - 1) std::this_thread::yield();
+  // Without blocking, the submission would continue meanwhile.
   for (int i = 0; i < 1000; ++i) std::this_thread::sleep_for(std::chrono::microseconds(50));
-  EXPECT_LE(submitted, kQueueLength);
+  EXPECT_LE(submitted, kMaxQueueLength);
   EXPECT_EQ(done, 0);
   barrier.Open();
   thread.join();
@@ -81,7 +81,7 @@ struct Runner {
   int number;
   static void Run(void* runner) {
     const auto* self = static_cast<Runner*>(runner);
-    self->order->push_back(self->number);  // host functions run one after the other
+    self->order->push_back(self->number);  // host functions run sequentially
   }
 };
 
@@ -109,7 +109,7 @@ TEST_F(StreamsTest, StreamsRunInRandomOrder) {
   EXPECT_GT(orders.size(), 1u);
 }
 
-TEST_F(StreamsTest, EventsMakeAnOrder) {
+TEST_F(StreamsTest, EventsOrderStreams) {
   const CUstream first = Make();
   const CUstream second = Make();
   CUevent event = nullptr;
@@ -126,8 +126,8 @@ TEST_F(StreamsTest, EventsMakeAnOrder) {
   }
 }
 
-// What an asynchronous copy reads is what is there when it runs, not when it was asked for.
-TEST_F(StreamsTest, CopiesReadLate) {
+// An asynchronous copy reads its source when it runs, not when it is submitted.
+TEST_F(StreamsTest, AsynchronousCopiesReadAtExecution) {
   const CUstream stream = Make();
   CUdeviceptr memory = 0;
   void* pinned = nullptr;
@@ -145,5 +145,5 @@ TEST_F(StreamsTest, CopiesReadLate) {
   EXPECT_EQ(DRIVER(cuMemFreeHost)(pinned), CUDA_SUCCESS);
 }
 
-}  // namespace
+}  // namespace streams_test
 }  // namespace fakecuda

@@ -1,16 +1,18 @@
-#include "transfer.h"
-
+// Copies and fills.
 #include <algorithm>
 #include <cstring>
 
-#include "executor.h"
+#include "fakecuda/executor.h"
+#include "fakecuda/graph.h"
+#include "fakecuda/memory.h"
+#include "generated/fakecuda/calls.h"
 
 namespace fakecuda {
 namespace {
 
 constexpr std::uint64_t kPiece = 1 << 20;
 
-// What copies may touch: what a kernel of the context may, and what the memory's own device may.
+// Copies may access what a kernel of the context or the owning device may access.
 char* RangeForCopy(Execution& execution, CUdeviceptr start, std::uint64_t bytes, bool write) {
   char* memory = execution.Range(start, bytes, write);
   if (memory != nullptr) return memory;
@@ -18,7 +20,7 @@ char* RangeForCopy(Execution& execution, CUdeviceptr start, std::uint64_t bytes,
 }
 
 struct Sides {
-  Place to, from;
+  PointerKind to, from;
 };
 
 class Copier {
@@ -48,16 +50,30 @@ class Copier {
     return CUDA_SUCCESS;
   }
 
+  // Reads the source immediately, so that the program may overwrite it.
+  void Stage() {
+    staged_ = std::make_shared<std::vector<char>>(transfer_.bytes());
+    char* at = staged_->data();
+    Box& from = transfer_.from;
+    for (std::uint64_t layer = 0; layer < transfer_.depth; ++layer) {
+      for (std::uint64_t row = 0; row < transfer_.height; ++row, at += transfer_.width) {
+        const CUdeviceptr start = from.start + layer * from.layer + row * from.pitch;
+        std::memcpy(at, reinterpret_cast<const char*>(start), transfer_.width);
+      }
+    }
+    from = {AsAddress(staged_->data()), transfer_.width, transfer_.width * transfer_.height};
+  }
+
  private:
-  char* Side(Execution& execution, const Box& box, Place place, bool write) const {
-    if (place == Place::kPageable) return reinterpret_cast<char*>(box.start);
+  char* Side(Execution& execution, const Box& box, PointerKind place, bool write) const {
+    if (place == PointerKind::kPageable) return reinterpret_cast<char*>(box.start);
     return RangeForCopy(execution, box.start, transfer_.Extent(box), write);
   }
 
   void Pay(const Execution& execution, std::uint64_t* bytes) const {
     Card& card = *State::Get().card;
-    const bool to_device = sides_.to == Place::kDevice;
-    const bool from_device = sides_.from == Place::kDevice;
+    const bool to_device = sides_.to == PointerKind::kDevice;
+    const bool from_device = sides_.from == PointerKind::kDevice;
     if (to_device && from_device) {
       card.CountOnDevice(*bytes);
     } else if (to_device) {
@@ -70,6 +86,15 @@ class Copier {
 
   Transfer transfer_;
   Sides sides_;
+  std::shared_ptr<std::vector<char>> staged_;
+};
+
+struct Fill {
+  CUdeviceptr start;
+  std::uint64_t pitch;
+  unsigned value;
+  unsigned element;             // bytes: 1, 2 or 4
+  std::uint64_t width, height;  // in elements, in rows
 };
 
 CUresult RunFill(Execution& execution, const Fill& fill) {
@@ -91,109 +116,129 @@ CUresult RunFill(Execution& execution, const Fill& fill) {
   return CUDA_SUCCESS;
 }
 
-// The source of a copy that the driver stages: read at once, so that the program may write to it.
-std::shared_ptr<std::vector<char>> Stage(Transfer* transfer) {
-  auto staged = std::make_shared<std::vector<char>>(transfer->bytes());
-  char* at = staged->data();
-  const char* from = reinterpret_cast<const char*>(transfer->from.start);
-  for (std::uint64_t layer = 0; layer < transfer->depth; ++layer) {
-    for (std::uint64_t row = 0; row < transfer->height; ++row, at += transfer->width) {
-      std::memcpy(at, from + layer * transfer->from.layer + row * transfer->from.pitch,
-                  transfer->width);
-    }
+// Required pointer kinds of a copy.
+enum class CopySides { kAny, kToDevice, kFromDevice, kOnDevice };
+
+CUresult Copy(Current& current, CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
+              CopySides sides, CUstream stream, Wait wait) {
+  const State& state = State::Get();
+  const bool to_device = sides == CopySides::kToDevice || sides == CopySides::kOnDevice;
+  const bool from_device = sides == CopySides::kFromDevice || sides == CopySides::kOnDevice;
+  if (bytes != 0 && (ClassifyPointer(state, to, to_device) == PointerKind::kUnknown ||
+                     ClassifyPointer(state, from, from_device) == PointerKind::kUnknown ||
+                     to == 0 || from == 0)) {
+    return CUDA_ERROR_INVALID_VALUE;
   }
-  transfer->from = {AsAddress(staged->data()), transfer->width, transfer->width * transfer->height};
-  return staged;
+  return IssueCopy(current, stream, Linear(to, from, bytes), wait);
+}
+
+CUresult IssueFill(Current& current, const Fill& fill, CUstream handle) {
+  std::shared_ptr<Stream> stream;
+  RETURN_IF_ERROR(FindStream(current, handle, &stream));
+  if (ClassifyPointer(State::Get(), fill.start, true) == PointerKind::kUnknown ||
+      fill.start % fill.element != 0 ||
+      (fill.height > 1 && fill.pitch < fill.width * fill.element)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const auto run = [fill](Execution& execution) { return RunFill(execution, fill); };
+  return Issue(current.lock, *stream, {.engine = Engine::kCompute, .run = run});
 }
 
 }  // namespace
 
-Place Locate(const State& state, CUdeviceptr address, bool must_be_device) {
+PointerKind ClassifyPointer(const State& state, CUdeviceptr address, bool must_be_device) {
   const Reservation* where = state.addresses.FindReservation(address);
-  if (where == nullptr) return must_be_device ? Place::kNowhere : Place::kPageable;
+  if (where == nullptr) return must_be_device ? PointerKind::kUnknown : PointerKind::kPageable;
   switch (where->kind) {
     case MemoryKind::kHost:
     case MemoryKind::kRegistered:
     case MemoryKind::kManaged:
-      return Place::kPinned;
+      return PointerKind::kPinned;
     default:
-      return Place::kDevice;
+      return PointerKind::kDevice;
   }
-}
-
-CUresult MakeCopy(const State& state, const Transfer& transfer, Operation* operation) {
-  const Sides sides = {Locate(state, transfer.to.start, false),
-                       Locate(state, transfer.from.start, false)};
-  operation->type = CU_GRAPH_NODE_TYPE_MEMCPY;
-  operation->run = Copier(transfer, sides);
-  const bool to_device = sides.to == Place::kDevice, from_device = sides.from == Place::kDevice;
-  operation->engine = to_device == from_device ? Engine::kCompute
-                      : to_device              ? Engine::kToDevice
-                                               : Engine::kFromDevice;
-  return CUDA_SUCCESS;
-}
-
-CUresult MakeFill(const State& state, const Fill& fill, Operation* operation) {
-  if (Locate(state, fill.start, true) == Place::kNowhere || fill.start % fill.element != 0 ||
-      (fill.height > 1 && fill.pitch < fill.width * fill.element)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  operation->type = CU_GRAPH_NODE_TYPE_MEMSET;
-  operation->engine = Engine::kCompute;
-  operation->run = [fill](Execution& execution) { return RunFill(execution, fill); };
-  operation->memset = {.dst = fill.start,
-                       .pitch = fill.pitch,
-                       .value = fill.value,
-                       .elementSize = fill.element,
-                       .width = fill.width,
-                       .height = fill.height};
-  return CUDA_SUCCESS;
 }
 
 CUresult IssueCopy(Current& current, CUstream handle, const Transfer& transfer, Wait wait) {
   State& state = State::Get();
   std::shared_ptr<Stream> stream;
-  CUresult result = FindStream(current, handle, &stream);
-  if (result != CUDA_SUCCESS) return result;
-  const bool capturing = stream->capture != nullptr;
-  if (capturing && wait == Wait::kYes) {
-    Invalidate(*stream->capture);
-    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  }
+  RETURN_IF_ERROR(FindStream(current, handle, &stream));
+  if (wait == Wait::kYes) RETURN_IF_ERROR(CheckNotCapturing(*stream));
   if (transfer.bytes() == 0) return CUDA_SUCCESS;
-  Transfer staged = transfer;
-  std::shared_ptr<std::vector<char>> stage;
-  const Place to = Locate(state, transfer.to.start, false);
-  const Place from = Locate(state, transfer.from.start, false);
-  if (!capturing && wait == Wait::kNo && from == Place::kPageable) {
+  const bool capturing = stream->capture != nullptr;
+  const Sides sides = {ClassifyPointer(state, transfer.to.start, false),
+                       ClassifyPointer(state, transfer.from.start, false)};
+  Copier copier(transfer, sides);
+  if (!capturing && wait == Wait::kNo && sides.from == PointerKind::kPageable) {
     current.lock.unlock();
-    stage = Stage(&staged);
+    copier.Stage();
     current.lock.lock();
   }
-  Operation operation;
-  result = MakeCopy(state, staged, &operation);
-  if (result != CUDA_SUCCESS) return result;
-  if (stage != nullptr) {
-    operation.run = [stage, run = std::move(operation.run)](Execution& execution) {
-      return run(execution);
-    };
-  }
-  result = Issue(current.lock, *stream, std::move(operation));
-  if (result != CUDA_SUCCESS || capturing) return result;
-  // Host memory that the driver cannot write to late is written before the call returns.
-  const bool waits = wait == Wait::kYes && !(to == Place::kDevice && from == Place::kDevice);
-  if (!waits && to != Place::kPageable) return CUDA_SUCCESS;
+  const bool to_device = sides.to == PointerKind::kDevice;
+  const bool from_device = sides.from == PointerKind::kDevice;
+  const Engine engine = to_device == from_device ? Engine::kCompute
+                        : to_device              ? Engine::kToDevice
+                                                 : Engine::kFromDevice;
+  RETURN_IF_ERROR(Issue(current.lock, *stream, {.engine = engine, .run = std::move(copier)}));
+  if (capturing) return CUDA_SUCCESS;
+  // Pageable destinations are written before the call returns.
+  const bool waits = wait == Wait::kYes && !(to_device && from_device);
+  if (!waits && sides.to != PointerKind::kPageable) return CUDA_SUCCESS;
   return WaitForStream(current.lock, *stream);
 }
 
-CUresult IssueFill(Current& current, CUstream handle, const Fill& fill) {
-  std::shared_ptr<Stream> stream;
-  CUresult result = FindStream(current, handle, &stream);
-  if (result != CUDA_SUCCESS) return result;
-  Operation operation;
-  result = MakeFill(State::Get(), fill, &operation);
-  if (result != CUDA_SUCCESS) return result;
-  return Issue(current.lock, *stream, std::move(operation));
+namespace calls {
+
+CUresult cuMemcpy(Current& current, CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  return Copy(current, to, from, bytes, CopySides::kAny, nullptr, Wait::kYes);
 }
 
+CUresult cuMemcpyAsync(Current& current, CUdeviceptr to, CUdeviceptr from, size_t bytes,
+                       CUstream stream) {
+  return Copy(current, to, from, bytes, CopySides::kAny, stream, Wait::kNo);
+}
+
+CUresult cuMemcpyHtoD_v2(Current& current, CUdeviceptr to, const void* from, size_t bytes) {
+  return Copy(current, to, AsAddress(from), bytes, CopySides::kToDevice, nullptr, Wait::kYes);
+}
+
+CUresult cuMemcpyHtoDAsync_v2(Current& current, CUdeviceptr to, const void* from, size_t bytes,
+                              CUstream stream) {
+  return Copy(current, to, AsAddress(from), bytes, CopySides::kToDevice, stream, Wait::kNo);
+}
+
+CUresult cuMemcpyDtoH_v2(Current& current, void* to, CUdeviceptr from, size_t bytes) {
+  return Copy(current, AsAddress(to), from, bytes, CopySides::kFromDevice, nullptr, Wait::kYes);
+}
+
+CUresult cuMemcpyDtoHAsync_v2(Current& current, void* to, CUdeviceptr from, size_t bytes,
+                              CUstream stream) {
+  return Copy(current, AsAddress(to), from, bytes, CopySides::kFromDevice, stream, Wait::kNo);
+}
+
+CUresult cuMemcpyDtoD_v2(Current& current, CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  return Copy(current, to, from, bytes, CopySides::kOnDevice, nullptr, Wait::kYes);
+}
+
+CUresult cuMemcpyDtoDAsync_v2(Current& current, CUdeviceptr to, CUdeviceptr from, size_t bytes,
+                              CUstream stream) {
+  return Copy(current, to, from, bytes, CopySides::kOnDevice, stream, Wait::kNo);
+}
+
+CUresult cuMemsetD2D8Async(Current& current, CUdeviceptr start, size_t pitch, unsigned char value,
+                           size_t width, size_t height, CUstream stream) {
+  return IssueFill(current, {start, pitch, value, 1, width, height}, stream);
+}
+
+CUresult cuMemsetD2D16Async(Current& current, CUdeviceptr start, size_t pitch, unsigned short value,
+                            size_t width, size_t height, CUstream stream) {
+  return IssueFill(current, {start, pitch, value, 2, width, height}, stream);
+}
+
+CUresult cuMemsetD2D32Async(Current& current, CUdeviceptr start, size_t pitch, unsigned value,
+                            size_t width, size_t height, CUstream stream) {
+  return IssueFill(current, {start, pitch, value, 4, width, height}, stream);
+}
+
+}  // namespace calls
 }  // namespace fakecuda

@@ -1,16 +1,15 @@
-// Virtual memory management: addresses, physical memory and mappings apart.
+// Virtual memory management: reservations, physical memory, mappings.
 #include <unistd.h>
 
-#include "calls.h"
-#include "executor.h"
-#include "state.h"
+#include "fakecuda/executor.h"
+#include "fakecuda/state.h"
+#include "generated/fakecuda/calls.h"
 
 namespace fakecuda {
 namespace {
 
-bool IsDevice(const State& state, const CUmemLocation& location) {
-  return location.type == CU_MEM_LOCATION_TYPE_DEVICE && location.id >= 0 &&
-         location.id < state.card->devices();
+bool IsDeviceLocation(const State& state, const CUmemLocation& location) {
+  return location.type == CU_MEM_LOCATION_TYPE_DEVICE && state.card->HasDevice(location.id);
 }
 
 CUresult CheckProperties(const State& state, const CUmemAllocationProp* properties) {
@@ -18,7 +17,7 @@ CUresult CheckProperties(const State& state, const CUmemAllocationProp* properti
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
-    return IsDevice(state, properties->location) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    return IsDeviceLocation(state, properties->location) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
   }
   return properties->location.type == CU_MEM_LOCATION_TYPE_INVALID ? CUDA_ERROR_INVALID_VALUE
                                                                    : CUDA_ERROR_NOT_SUPPORTED;
@@ -37,7 +36,7 @@ std::shared_ptr<Physical> FindHandle(const State& state, CUmemGenericAllocationH
   return found == state.physicals.end() ? nullptr : found->second;
 }
 
-// Memory that this process already holds, whoever exported it.
+// Returns memory that this process already holds, regardless of who exported it.
 std::shared_ptr<Physical> FindById(State& state, std::uint64_t id) {
   for (const auto& [handle, physical] : state.physicals) {
     if (physical->info.id == id) return physical;
@@ -60,14 +59,12 @@ CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocatio
   return CheckProperties(State::Get(), properties);
 }
 
-CUresult cuMemAddressReserve(CUdeviceptr* pointer, size_t bytes, size_t alignment,
+CUresult cuMemAddressReserve(State& state, CUdeviceptr* pointer, size_t bytes, size_t alignment,
                              CUdeviceptr wanted, unsigned long long flags) {
   if (pointer == nullptr || bytes == 0 || bytes % kGranule != 0 || flags != 0 ||
       (alignment & (alignment - 1)) != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  State& state = State::Get();
-  const StateLock lock(state.mutex);
   const Reservation* made = state.addresses.Reserve(
       bytes, std::max<std::uint64_t>(alignment, kGranule), wanted, MemoryKind::kReserved);
   if (made == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -75,9 +72,7 @@ CUresult cuMemAddressReserve(CUdeviceptr* pointer, size_t bytes, size_t alignmen
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemAddressFree(CUdeviceptr pointer, size_t bytes) {
-  State& state = State::Get();
-  const StateLock lock(state.mutex);
+CUresult cuMemAddressFree(State& state, CUdeviceptr pointer, size_t bytes) {
   const Reservation* found = state.addresses.FindReservation(pointer);
   if (found == nullptr || found->kind != MemoryKind::kReserved || found->start != pointer ||
       found->bytes != bytes || !state.addresses.Empty(pointer, bytes)) {
@@ -93,8 +88,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
   if (handle == nullptr || bytes == 0 || bytes % kGranule != 0 || flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  const CUresult wrong = CheckProperties(state, properties);
-  if (wrong != CUDA_SUCCESS) return wrong;
+  RETURN_IF_ERROR(CheckProperties(state, properties));
   if ((properties->requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
@@ -110,19 +104,15 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
-  State& state = State::Get();
-  const StateLock lock(state.mutex);
+CUresult cuMemRelease(State& state, CUmemGenericAllocationHandle handle) {
   const std::shared_ptr<Physical> physical = FindHandle(state, handle);
   if (physical == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (--physical->handle_references == 0) state.physicals.erase(handle);
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemMap(CUdeviceptr pointer, size_t bytes, size_t offset,
+CUresult cuMemMap(State& state, CUdeviceptr pointer, size_t bytes, size_t offset,
                   CUmemGenericAllocationHandle handle, unsigned long long flags) {
-  State& state = State::Get();
-  const StateLock lock(state.mutex);
   const std::shared_ptr<Physical> physical = FindHandle(state, handle);
   const Reservation* where = state.addresses.FindReservation(pointer);
   if (physical == nullptr || where == nullptr || where->kind != MemoryKind::kReserved ||
@@ -137,34 +127,27 @@ CUresult cuMemMap(CUdeviceptr pointer, size_t bytes, size_t offset,
   return state.addresses.Map(*where, pointer, physical) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult cuMemUnmap(CUdeviceptr pointer, size_t bytes) {
-  State& state = State::Get();
-  StateLock lock(state.mutex);
+CUresult cuMemUnmap(State& state, StateLock& lock, CUdeviceptr pointer, size_t bytes) {
   const Reservation* where = state.addresses.FindReservation(pointer);
   if (where == nullptr || where->kind != MemoryKind::kReserved || bytes == 0 ||
       !state.addresses.CoveredExactly(pointer, bytes)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  TakeAway(lock, pointer, bytes);
-  std::vector<CUdeviceptr> mapped;
-  state.addresses.ForEach(pointer, bytes,
-                          [&](const Mapping& mapping) { mapped.push_back(mapping.start); });
-  for (const CUdeviceptr mapping : mapped) state.addresses.Unmap(mapping);
+  RevokeRange(lock, pointer, bytes);
+  state.addresses.UnmapAll(pointer, bytes);
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemSetAccess(CUdeviceptr pointer, size_t bytes, const CUmemAccessDesc* descriptions,
-                        size_t count) {
-  State& state = State::Get();
-  const StateLock lock(state.mutex);
+CUresult cuMemSetAccess(State& state, CUdeviceptr pointer, size_t bytes,
+                        const CUmemAccessDesc* descriptions, size_t count) {
   const Reservation* where = state.addresses.FindReservation(pointer);
   if (where == nullptr || where->kind != MemoryKind::kReserved || bytes == 0 ||
       descriptions == nullptr || count == 0 || !state.addresses.CoveredExactly(pointer, bytes)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   for (std::size_t i = 0; i < count; ++i) {
-    if (!IsDevice(state, descriptions[i].location)) return CUDA_ERROR_INVALID_VALUE;
-    // Nothing can be write-only, and read-only does not exist for a device's memory.
+    if (!IsDeviceLocation(state, descriptions[i].location)) return CUDA_ERROR_INVALID_VALUE;
+    // Write-only does not exist; neither does read-only for device memory.
     if (descriptions[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
         descriptions[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
         descriptions[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
@@ -183,12 +166,10 @@ CUresult cuMemSetAccess(CUdeviceptr pointer, size_t bytes, const CUmemAccessDesc
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location,
+CUresult cuMemGetAccess(State& state, unsigned long long* flags, const CUmemLocation* location,
                         CUdeviceptr pointer) {
-  State& state = State::Get();
-  const StateLock lock(state.mutex);
   if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (!IsDevice(state, *location)) return CUDA_ERROR_INVALID_DEVICE;
+  if (!IsDeviceLocation(state, *location)) return CUDA_ERROR_INVALID_DEVICE;
   const Mapping* mapping = state.addresses.FindMapping(pointer);
   if (mapping == nullptr || mapping->physical == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *flags = (mapping->writable >> location->id & 1) != 0   ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
@@ -197,9 +178,8 @@ CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
-  State& state = State::Get();
-  const StateLock lock(state.mutex);
+CUresult cuMemRetainAllocationHandle(State& state, CUmemGenericAllocationHandle* handle,
+                                     void* address) {
   const auto pointer = reinterpret_cast<CUdeviceptr>(address);
   const Reservation* where = state.addresses.FindReservation(pointer);
   const Mapping* mapping = state.addresses.FindMapping(pointer);
@@ -211,20 +191,17 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void*
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* properties,
+CUresult cuMemGetAllocationPropertiesFromHandle(State& state, CUmemAllocationProp* properties,
                                                 CUmemGenericAllocationHandle handle) {
-  State& state = State::Get();
-  const StateLock lock(state.mutex);
   const std::shared_ptr<Physical> physical = FindHandle(state, handle);
   if (properties == nullptr || physical == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *properties = physical->properties;
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHandle handle,
+CUresult cuMemExportToShareableHandle(State& state, void* shareable,
+                                      CUmemGenericAllocationHandle handle,
                                       CUmemAllocationHandleType type, unsigned long long flags) {
-  State& state = State::Get();
-  const StateLock lock(state.mutex);
   const std::shared_ptr<Physical> physical = FindHandle(state, handle);
   if (shareable == nullptr || physical == nullptr || flags != 0 ||
       type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
@@ -237,10 +214,8 @@ CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHan
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* os_handle,
-                                        CUmemAllocationHandleType type) {
-  State& state = State::Get();
-  const StateLock lock(state.mutex);
+CUresult cuMemImportFromShareableHandle(State& state, CUmemGenericAllocationHandle* handle,
+                                        void* os_handle, CUmemAllocationHandleType type) {
   if (handle == nullptr || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
     return CUDA_ERROR_INVALID_VALUE;
   }

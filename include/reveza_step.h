@@ -1,7 +1,6 @@
-/* For programs that make numbered steps in one process and want `reveza jobs` to know of each: what
- * was reported is kept, and after a crash the program is started again at the first step that is
- * missing. Needs nothing but this file and POSIX, and does no harm where Reveza is not: then a line
- * is printed,
+/* Reports the progress of a program that runs numbered steps in one process to `reveza jobs`.
+ * Reported steps are remembered; after a crash the program is restarted at the first missing step.
+ * Requires only this header and POSIX. Without Reveza a line is printed instead:
  *
  *     reveza step 57 phi=0.61 loss=0.001
  *
@@ -9,10 +8,10 @@
  *     REVEZA_STEP(i);
  *     REVEZA_STEP(i, {"phi", phi}, {"loss", loss});
  *
- * Report a step when all that it was to leave behind is written: it is not made again.
+ * Report a step after all its results have been written: it will not be run again.
  *
- * The line goes to the descriptor that REVEZA_STEP_FD names, else to standard output, and is
- * flushed. C99 and C++11. Safe from several threads while none of them changes the environment.
+ * The line is written to the descriptor in REVEZA_STEP_FD, or to standard output, and flushed. C99
+ * and C++11. Thread-safe as long as no thread modifies the environment.
  */
 #ifndef REVEZA_STEP_H
 #define REVEZA_STEP_H
@@ -24,14 +23,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A name begins with a letter or '_'; then letters, digits, '_', '.', '-' and '/', 64 in all. */
+/* Names consist of letters, digits, '_', '.', '-' and '/', begin with a letter or '_', and have at
+ * most 64 characters. */
 struct reveza_metric {
   const char *name;
   double value;
 };
 
-/* One line, at most 4095 characters and its end: written to a pipe in one piece. */
-#define REVEZA_STEP_LONGEST 4096
+/* Maximum line length including the newline; fits PIPE_BUF, so writes to a pipe are atomic. */
+#define REVEZA_STEP_MAX_LINE 4096
 
 static inline int reveza_step_write_(int descriptor, const char *line, size_t length) {
   while (length > 0) {
@@ -44,22 +44,22 @@ static inline int reveza_step_write_(int descriptor, const char *line, size_t le
   return 0;
 }
 
-/* 0, or -1 when nothing could be written. A metric that is not finite, or does not fit the line, is
- * left out. errno is kept. */
+/* Reports a step. Returns 0, or -1 if the line could not be written. Omits metrics that are not
+ * finite or do not fit the line. Preserves errno. */
 static inline int reveza_step(unsigned long long number, const struct reveza_metric *metrics,
                               size_t count) {
   const int error = errno;
-  char line[REVEZA_STEP_LONGEST + 1];
+  char line[REVEZA_STEP_MAX_LINE + 1];
   size_t length = (size_t)snprintf(line, sizeof line, "reveza step %llu", number);
   for (size_t i = 0; i < count; ++i) {
     char value[64];
-    if (metrics[i].value - metrics[i].value != 0) continue; /* not a number, or infinite */
+    if (metrics[i].value - metrics[i].value != 0) continue; /* NaN or infinity */
     snprintf(value, sizeof value, "%.17g", metrics[i].value);
-    /* In some languages a comma stands before the decimals. */
+    /* Some locales use a decimal comma. */
     for (char *c = value; *c != '\0'; ++c) {
       if (*c == ',') *c = '.';
     }
-    if (length + strlen(metrics[i].name) + strlen(value) + 3 > REVEZA_STEP_LONGEST) break;
+    if (length + strlen(metrics[i].name) + strlen(value) + 3 > REVEZA_STEP_MAX_LINE) break;
     length +=
         (size_t)snprintf(line + length, sizeof line - length, " %s=%s", metrics[i].name, value);
   }
@@ -70,7 +70,7 @@ static inline int reveza_step(unsigned long long number, const struct reveza_met
   if (named != NULL && *named >= '0' && *named <= '9') {
     result = reveza_step_write_((int)strtol(named, NULL, 10), line, length);
   }
-  /* Not set, or a descriptor that this process was not given. */
+  /* REVEZA_STEP_FD is unset, or not open in this process. */
   if (result != 0)
     result = fwrite(line, 1, length, stdout) == length && fflush(stdout) == 0 ? 0 : -1;
   errno = error;

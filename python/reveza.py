@@ -1,16 +1,16 @@
-"""For programs that make numbered steps in one process and want `reveza jobs` to know of each.
+"""Reports the progress of a program that runs numbered steps in one process to `reveza jobs`.
 
     import reveza
     reveza.step(57, phi=0.61, loss=1e-3)
 
-What was reported is kept, and after a crash the program is started again at the first step that is
-missing. So report a step when all that it was to leave behind is written: it is not made again.
+Reported steps are remembered; after a crash the program is restarted at the first missing step. So
+report a step after all its results have been written: it will not be run again.
 
-Needs nothing but this file, and does no harm where Reveza is not: then a line is printed,
+Requires only this file. Without Reveza a line is printed instead:
 
     reveza step 57 phi=0.61 loss=0.001
 
-It goes to the descriptor that REVEZA_STEP_FD names, else to standard output, and is flushed.
+It is written to the descriptor in REVEZA_STEP_FD, or to standard output, and flushed.
 """
 
 import math
@@ -19,33 +19,33 @@ import re
 import sys
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]{0,63}\Z")
-_LONGEST = 4096
+_MAX_LINE = 4096
 
 
 def line(number, **metrics):
-    """The line for a step. A metric is what float() takes; one that is not finite is left out."""
+    """Returns the line for a step. Metrics are converted by float(); omits non-finite ones."""
     number = int(number)
     if number < 0:
-        raise ValueError(f"a step's number is 0 or more, not {number}")
+        raise ValueError(f"step number must not be negative: {number}")
     text = f"reveza step {number}"
     for name, value in metrics.items():
         if not _NAME.match(name):
             raise ValueError(
-                f"{name!r} cannot name a metric: a letter or '_', then letters, digits and '_./-', "
-                "64 in all"
+                f"invalid metric name {name!r}: use letters, digits and '_./-', beginning with a "
+                "letter or '_', at most 64 characters"
             )
         value = float(value)
         if not math.isfinite(value):
             continue
         word = f" {name}={value!r}"
-        if len(text) + len(word) >= _LONGEST:
+        if len(text) + len(word) >= _MAX_LINE:
             break
         text += word
     return text + "\n"
 
 
 def step(number, **metrics):
-    """Reports that step `number` is done, with what was measured in it."""
+    """Reports that step `number` is done, with its metrics."""
     text = line(number, **metrics)
     named = os.environ.get("REVEZA_STEP_FD", "")
     if named.isdecimal():
@@ -55,6 +55,6 @@ def step(number, **metrics):
                 rest = rest[os.write(int(named), rest) :]
             return
         except OSError:
-            pass  # a descriptor that this process was not given
+            pass  # not open in this process
     sys.stdout.write(text)
     sys.stdout.flush()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `make check` runs on a built tree. Each check counts as one test; the last line is
+# Runs the checks of `make check` on a built tree. Each check counts as one test; the last line is
 #
 #   N passed, N failed
 #
@@ -33,7 +33,7 @@ check_format() {
   ((${#files[@]})) || return 1
   clang-format-19 --dry-run --Werror "${files[@]}" 2>&1 | head -n 60
   ((PIPESTATUS[0] == 0)) || return 1
-  printf 'format: %d files are as clang-format would have them\n' ${#files[@]}
+  printf 'format: %d files are formatted\n' ${#files[@]}
 }
 
 check format check_format
@@ -42,8 +42,15 @@ check licences tools/check_licences.py
 check text tools/check_text.py
 check links tools/check_links.py
 check tests-named tools/check_tests_named.py
-# The rest of clang-tidy takes three times as long: `make tidy`.
-check clang-tidy tools/tidy.py "$build" "$jobs" --quick ${seconds:+--for "$seconds"}
+check_locks() {
+  tools/tidy_tree.sh "$build/tidy" && tools/check_locks.sh "$build/tidy" "$jobs"
+}
+check locks check_locks
+# `make tidy` runs all checks, which takes three times as long.
+check_tidy() {
+  tools/tidy_tree.sh "$build/tidy" && tools/tidy.py "$build/tidy" "$jobs" --quick ${seconds:+--for "$seconds"}
+}
+check clang-tidy check_tidy
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 ((failed == 0))

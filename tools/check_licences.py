@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Fails when something is used that docs/dependencies.md does not name, or the other way round.
+"""Checks that docs/dependencies.md lists exactly the dependencies in use.
 
   tools/check_licences.py [ROOT]
 """
 
 import pathlib
 import re
-import sys
 from dataclasses import dataclass
 
-from source_files import report, source_files
+from source_files import check, source_files
 
 TABLE = "docs/dependencies.md"
 USES = {"programs", "headers", "system", "tests", "tool"}
@@ -25,7 +24,7 @@ INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<([^>]+)>", re.MULTILINE)
 REQUIREMENTS = re.compile(r"^tools/requirements(-\w+)?\.txt$")
 CODE = {".cc", ".h", ".cu", ".cuh", ".inc"}
 SYSTEM_FOLDERS = ("arpa/", "asm/", "bits/", "linux/", "net/", "netinet/", "sys/")
-# The C library's. The C++ library's have no dot.
+# Headers of the C library. Those of the C++ library have no suffix.
 SYSTEM_HEADERS = set("""
 aio assert byteswap complex cpuid crypt ctype cxxabi dirent dlfcn elf endian err errno execinfo
 fcntl features fenv float fnmatch ftw getopt glob gnu-versions grp iconv ifaddrs immintrin inttypes
@@ -66,7 +65,7 @@ def is_system_header(header: str) -> bool:
 
 
 def used_names(path: pathlib.Path, name: str) -> list[tuple[int, str]]:
-    """Line and name of each foreign thing that a file asks for."""
+    """Returns line and name of each external dependency that a file refers to."""
     if not (path.suffix in CODE | {".cmake"} or path.name in
             ("CMakeLists.txt", "setup.sh") or REQUIREMENTS.match(name)):
         return []
@@ -95,17 +94,17 @@ def row_violations(rows: list[Dependency]) -> list[str]:
     for row in rows:
         place = f"{TABLE}:{row.line}: {row.title}"
         if row.use not in USES:
-            found.append(f"{place}: used how? one of {', '.join(sorted(USES))}")
+            found.append(f"{place}: unknown use; one of {', '.join(sorted(USES))}")
         if not LICENCE.match(row.licence):
-            found.append(f'{place}: "{row.licence}" is no SPDX licence')
+            found.append(f'{place}: "{row.licence}" is not an SPDX licence expression')
         elif row.use == "programs" and row.licence not in PERMISSIVE:
-            found.append(f"{place}: {row.licence} does not allow use in our programs")
+            found.append(f"{place}: {row.licence} is not a permissive licence, which programs require")
         for name in row.names:
             if name in seen:
-                found.append(f"{place}: {name} belongs to {seen[name]} already")
+                found.append(f"{place}: {name} is already listed for {seen[name]}")
             seen[name] = row.title
         if not row.names:
-            found.append(f"{place}: has no names")
+            found.append(f"{place}: lists no names")
     return found
 
 
@@ -122,8 +121,8 @@ def violations(root: pathlib.Path) -> tuple[list[str], int]:
         for line, used in used_names(path, name):
             known = used if used in names else next(
                 (known for known in names if known.endswith("/") and used.startswith(known)), None)
-            # The build's own header files, asked for by <...>.
-            if known is None and (root / "src" / used).exists():
+            # Headers of this project that are included by <...>.
+            if known is None and (root / used).exists():
                 continue
             if known is None:
                 found.append(f"{name}:{line}: {used} is not in {TABLE}")
@@ -131,15 +130,9 @@ def violations(root: pathlib.Path) -> tuple[list[str], int]:
                 unused.discard(known)
     for row in rows:
         if row.names and unused.issuperset(row.names):
-            found.append(f"{TABLE}:{row.line}: {row.title} is not used by anything")
+            found.append(f"{TABLE}:{row.line}: {row.title} is not used")
     return found, len(rows)
 
 
-def main() -> int:
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1])
-    found, count = violations(root.resolve())
-    return report(found, f"licences: {count} dependencies are named")
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    check(violations, "licences: {} dependencies match their use")

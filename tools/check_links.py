@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""Fails when a relative link in a Markdown file leads nowhere, its #section included.
+"""Checks relative links in Markdown files, including their #section.
 
   tools/check_links.py [ROOT]
 """
 
 import pathlib
 import re
-import sys
 import urllib.parse
 
 from check_text import headings
-from source_files import report, source_files
+from source_files import check, source_files
 
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 DEFINITION = re.compile(r"^\s{0,3}\[[^\]]+\]:\s*<?(\S+?)>?\s*$", re.MULTILINE)
@@ -18,7 +17,7 @@ ELSEWHERE = re.compile(r"^[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 def without_code(text: str) -> str:
-    """The text with code blanked out, line numbers kept."""
+    """Returns the text with code replaced by spaces; line numbers are kept."""
     def blank(match: re.Match) -> str:
         return re.sub(r"[^\n]", " ", match.group(0))
 
@@ -27,7 +26,7 @@ def without_code(text: str) -> str:
 
 
 def anchors(text: str) -> set[str]:
-    """The names that GitHub gives to the headings of a page."""
+    """Returns the anchors that GitHub generates for the headings of a page."""
     found: set[str] = set()
     for _, words in headings(text):
         words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", words)
@@ -59,18 +58,12 @@ def violations(root: pathlib.Path) -> tuple[list[str], int]:
             if not target.exists():
                 found.append(f"{place}: {link} does not exist")
             elif not target.is_relative_to(root):
-                found.append(f"{place}: {link} leads out of the project")
+                found.append(f"{place}: {link} points outside the project")
             elif section and target.suffix == ".md" and section not in anchors(
                     target.read_text("utf-8")):
                 found.append(f"{place}: {link}: no such section")
     return found, count
 
 
-def main() -> int:
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1])
-    found, count = violations(root.resolve())
-    return report(found, f"links: {count} lead somewhere")
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    check(violations, "links: {} links are valid")

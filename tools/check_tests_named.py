@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails when a Markdown file names a test that does not exist or does not run.
+"""Checks that tests named in Markdown files exist and are enabled.
 
   tools/check_tests_named.py [ROOT]
 
@@ -8,16 +8,15 @@ A test is named in backticks, as GoogleTest names it: `Suite.Name`, or `Suite.*`
 
 import pathlib
 import re
-import sys
 
-from source_files import report, source_files
+from source_files import check, source_files
 
 NAMED = re.compile(r"`([A-Z]\w*)\.([A-Z]\w*|\*)`")
 DEFINED = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)", re.MULTILINE)
 
 
 def defined_tests(files: list[pathlib.Path]) -> dict[str, set[str]]:
-    """The names of each suite."""
+    """Returns the test names of each suite."""
     suites: dict[str, set[str]] = {}
     for path in files:
         if path.suffix in (".cc", ".h"):
@@ -40,19 +39,13 @@ def violations(root: pathlib.Path) -> tuple[list[str], int]:
             count += 1
             place = f"{path.relative_to(root)}:{text.count(chr(10), 0, match.start()) + 1}"
             if suite not in suites:
-                found.append(f"{place}: there is no test suite {suite}")
+                found.append(f"{place}: test suite {suite} does not exist")
             elif name != "*" and name not in suites[suite]:
                 disabled = f"DISABLED_{name}" in suites[suite]
                 found.append(f"{place}: test {suite}.{name} is disabled" if disabled else
-                             f"{place}: there is no test {suite}.{name}")
+                             f"{place}: test {suite}.{name} does not exist")
     return found, count
 
 
-def main() -> int:
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1])
-    found, count = violations(root.resolve())
-    return report(found, f"tests: all {count} that are named exist")
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    check(violations, "tests: {} references are valid")

@@ -1,31 +1,30 @@
 #!/usr/bin/env python3
-"""Looks at the text of all files that are published.
+"""Checks the text of all files of the project.
 
   tools/check_text.py [ROOT]
 
-Fails for a path of somebody's machine, a tab, a space at the end of a line, a file that is not
-UTF-8 or does not end its last line, and when the README and its translation differ in structure.
+Fails on absolute paths of a developer's machine, tabs, trailing spaces, files that are not UTF-8 or
+lack a final newline, and if the headings of the README and its translation differ.
 """
 
 import pathlib
 import re
-import sys
 
-from source_files import report, source_files
+from source_files import check, source_files
 
-# Written in pieces, so that this file passes.
+# Assembled from parts, so that this file itself passes.
 MACHINE_PATH = re.compile(r"(?<![\w.~/}-])/(?:" + "|".join(("work", "root", r"home/[a-z]\w*")) + r")/")
 TABS_NEEDED = {"Makefile", "go.mod", ".gitmodules"}
 TABS_NEEDED_SUFFIXES = {".mk", ".go", ".tsv"}
-# Raw output of other programs is kept as it came.
+# Raw output of programs.
 RAW = ("bench/results/",)
-# Inputs for a fuzzer, byte for byte.
+# Inputs of fuzzers and binary files.
 BINARY = re.compile(r"(^|/)[\w-]*corpus/|\.(png|gif|jpe?g|ico|parquet|bin)$")
 README, TRANSLATION = "README.md", "README.pt-BR.md"
 
 
 def headings(text: str) -> list[tuple[int, str]]:
-    """Level and words of each heading of a Markdown text, code blocks left out."""
+    """Returns level and text of each heading of a Markdown text, outside code blocks."""
     found = []
     fence = None
     for line in text.splitlines():
@@ -44,18 +43,18 @@ def line_violations(name: str, text: str) -> list[str]:
     tabs = raw or path.name in TABS_NEEDED or path.suffix in TABS_NEEDED_SUFFIXES
     for number, line in enumerate(text.split("\n"), 1):
         if match := MACHINE_PATH.search(line):
-            found.append(f"{name}:{number}: a path of somebody's machine ({match.group(0)}...)")
+            found.append(f"{name}:{number}: absolute path of a developer's machine ({match.group(0)}...)")
         if "\t" in line and not tabs:
-            found.append(f"{name}:{number}: a tab")
+            found.append(f"{name}:{number}: tab")
         if line != line.rstrip() and not raw:
-            found.append(f"{name}:{number}: a space at the end of the line")
+            found.append(f"{name}:{number}: trailing space")
     if text and not text.endswith("\n") and not raw:
-        found.append(f"{name}: the last line has no end")
+        found.append(f"{name}: no newline at the end of the file")
     return found
 
 
 def readme_violations(root: pathlib.Path) -> list[str]:
-    """Headings are translated, so what can be compared is how many of each level, in order."""
+    """Compares the levels of headings in order; their text is translated."""
     readme, translation = root / README, root / TRANSLATION
     if readme.exists() != translation.exists():
         there, missing = (README, TRANSLATION) if readme.exists() else (TRANSLATION, README)
@@ -65,10 +64,10 @@ def readme_violations(root: pathlib.Path) -> list[str]:
     ours, theirs = headings(readme.read_text("utf-8")), headings(translation.read_text("utf-8"))
     for (level, words), (other_level, other_words) in zip(ours, theirs):
         if level != other_level:
-            return [f'{TRANSLATION}: "{other_words}" stands where {README} has "{words}", '
-                    "on another level"]
+            return [f'{TRANSLATION}: heading "{other_words}" has another level than '
+                    f'"{words}" in {README}']
     if len(ours) != len(theirs):
-        return [f"{TRANSLATION}: has {len(theirs)} headings, {README} has {len(ours)}"]
+        return [f"{TRANSLATION}: {len(theirs)} headings, but {README} has {len(ours)}"]
     return []
 
 
@@ -87,11 +86,5 @@ def violations(root: pathlib.Path) -> tuple[list[str], int]:
     return found + readme_violations(root), count
 
 
-def main() -> int:
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1])
-    found, count = violations(root.resolve())
-    return report(found, f"text: {count} files are clean")
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    check(violations, "text: {} files are clean")

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Builds fraudgen without each library that it can do without, and then without all of them: what is
-# left works, and whoever asks for the rest is told what is missing.
+# Builds fraudgen without each optional library, and without all of them. Checks that the rest works
+# and that errors name the missing library.
 #
 #   tools/check_without.sh [FOLDER [LIBRARY...]]
 #
-# FOLDER (build/without unless given) is configured anew for each; what does not differ is built once.
-# LIBRARY: arrow, charts, httplib or rdkafka, or several with semicolons; each and all unless given.
+# FOLDER is the build tree (default build/without), reconfigured for each library.
+# LIBRARY is arrow, charts, httplib or rdkafka, or several separated by semicolons (default: each,
+# and all).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,32 +19,32 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 fraudgen=$(realpath -m "$build")/bin/fraudgen
 
-# refused PART ARGUMENT...: fraudgen says why not, in one line that has PART.
-refused() {
-  local part=$1 said status=0
+# expect_error PART ARGUMENT...: fraudgen fails with one line that contains PART.
+expect_error() {
+  local part=$1 message status=0
   shift
-  said=$("$fraudgen" "$@" 2>&1 >/dev/null) || status=$?
-  if ((status == 0)) || [[ $said != "fraudgen: "*"$part"* || $said == *$'\n'* ]]; then
-    printf 'fraudgen %s: exit status %d\n%s\nshould say: %s\n' "$*" "$status" "$said" "$part" >&2
+  message=$("$fraudgen" "$@" 2>&1 >/dev/null) || status=$?
+  if ((status == 0)) || [[ $message != "fraudgen: "*"$part"* || $message == *$'\n'* ]]; then
+    printf 'fraudgen %s: exit status %d\n%s\nexpected: %s\n' "$*" "$status" "$message" "$part" >&2
     return 1
   fi
 }
 
-# What only the library can do.
-refused_without() {
+# expect_errors_without LIBRARY: checks the features that need it.
+expect_errors_without() {
   case $1 in
     arrow)
-      refused 'built without Arrow' --rows 1000 --format parquet --output "$place/parquet"
-      refused 'built without Arrow' --rows 1000 --output s3://bucket/data --s3-access-key a \
+      expect_error 'built without Arrow' --rows 1000 --format parquet --output "$place/parquet"
+      expect_error 'built without Arrow' --rows 1000 --output s3://bucket/data --s3-access-key a \
         --s3-secret-key b --s3-endpoint http://localhost:9
       ;;
-    charts) refused 'built without the chart library' report "$place/data" -o "$place/page.html" ;;
+    charts) expect_error 'built without the chart library' report "$place/data" -o "$place/page.html" ;;
     httplib)
-      refused 'built without cpp-httplib' stream --target webhook --rows 1000 \
+      expect_error 'built without cpp-httplib' stream --target webhook --rows 1000 \
         --webhook-url http://localhost:9/
       ;;
-    rdkafka) refused 'built without librdkafka' stream --target kafka --rows 1000 ;;
-    *) printf '%s is no library that fraudgen can do without\n' "$1" >&2 && return 2 ;;
+    rdkafka) expect_error 'built without librdkafka' stream --target kafka --rows 1000 ;;
+    *) printf '%s is not an optional library of fraudgen\n' "$1" >&2 && return 2 ;;
   esac
 }
 
@@ -57,8 +58,8 @@ for without in "$@"; do
   cmp "$place/stream" "$place/data/transactions_00000.jsonl"
   IFS=';' read -ra missing <<<"$without"
   for library in "${missing[@]}"; do
-    refused_without "$library"
+    expect_errors_without "$library"
   done
   rm -rf "$place/data"
-  printf 'without %s: fraudgen works and says what is missing\n' "${without//;/, }"
+  printf 'without %s: fraudgen works and names missing libraries\n' "${without//;/, }"
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Configures a preset, quietly. Does nothing when that has been done: ninja notices by itself when a
-# CMakeLists.txt has changed.
+# Configures a preset quietly. Does nothing if the tree is configured: ninja reconfigures when a
+# CMakeLists.txt changes.
 #
 #   tools/configure.sh PRESET BUILD [CMAKE-ARGUMENT...]
 set -euo pipefail
@@ -17,7 +17,7 @@ mkdir -p "$build"
 log=$build/configure.log
 if ! cmake --preset "$preset" "$@" >"$log" 2>&1; then
   cat "$log" >&2
-  printf '\nCould not configure. A package that is missing can be installed with tools/setup.sh.\n' >&2
+  printf '\nCMake failed. To install missing packages, run tools/setup.sh.\n' >&2
   exit 1
 fi
 sed -nE 's/^-- (No (Arrow|rdkafka|cpp-httplib|prometheus-cpp|chart library))/\1/p' "$log"

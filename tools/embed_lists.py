@@ -1,24 +1,22 @@
 #!/usr/bin/env python3
-"""Turns a list of src/datagen/lists/data/ into rows of a C++ array.
+"""Generates the rows of a C++ array from a list in fraudgen/lists/data/.
 
   tools/embed_lists.py LIST.txt OUTPUT.inc
 
-A list has one entry a line, members separated by `|`. Lines that begin with # are its head; the last
-one names the members: `# fields: NAME:KIND ...`. Kinds:
+A list has one entry per line, with fields separated by `|`. Lines that begin with # form its
+header; the last of them declares the fields: `# fields: NAME:KIND ...`. Kinds:
 
   text      UTF-8, not empty
-  number    a whole number; zeros before it do not matter
-  decimalN  a number that is stored in units of 10^-N
-  name      an enumerator of the type of that member, which is called as the member: Region::kSouth
+  number    an integer, with or without leading zeros
+  numbers   several, separated by spaces: a Range or an array
+  decimalN  a number, stored in units of 10^-N
+  name      an enumerator of the type named like the field: Region::kSouth
+  note      for readers, not stored
 """
 
-import pathlib
 import re
-import sys
 
-
-class ListError(Exception):
-    pass
+from embed import run
 
 
 def camel(name: str) -> str:
@@ -28,16 +26,18 @@ def camel(name: str) -> str:
 def cell(kind: str, name: str, text: str) -> str:
     if kind == "text":
         if not text or text != text.strip() or '"' in text or "\\" in text:
-            raise ListError(f"{name}: {text!r} is empty, or has a space around it or a quote in it")
+            raise ValueError(f"{name}: {text!r} must not be empty, have spaces around it, or contain quotes")
         return f'"{text}"'
     if kind == "number" and re.fullmatch(r"\d+", text):
         return str(int(text))
+    if kind == "numbers" and re.fullmatch(r"\d+( \d+)+", text):
+        return "{" + ", ".join(str(int(number)) for number in text.split()) + "}"
     if kind == "name" and re.fullmatch(r"k[A-Z]\w*", text):
         return f"{camel(name)}::{text}"
     match = re.fullmatch(r"(-?)(\d+)(?:\.(\d+))?", text)
     places = int(kind.removeprefix("decimal")) if kind.startswith("decimal") else -1
     if match is None or len(match.group(3) or "") > places:
-        raise ListError(f"{name}: {text!r} is no {kind}")
+        raise ValueError(f"{name}: {text!r} is not a valid {kind}")
     return f"{match.group(1)}{int(match.group(2) + (match.group(3) or '').ljust(places, '0'))}"
 
 
@@ -52,36 +52,23 @@ def rows(text: str) -> list[str]:
                     fields = [tuple(field.split(":")) for field in line.split()[2:]]
                 continue
             if not fields:
-                raise ListError("no head before it says what the members are")
+                raise ValueError("expected '# fields: ...' before the first entry")
             members = line.split("|")
             if len(members) != len(fields):
-                raise ListError(f"{len(members)} members instead of {len(fields)}")
+                raise ValueError(f"{len(members)} fields, expected {len(fields)}")
             if line in seen:
-                raise ListError(f"{line} stands there twice")
+                raise ValueError(f"duplicate entry {line}")
             seen.add(line)
-            cells = [cell(kind, name, member) for (name, kind), member in zip(fields, members)]
+            cells = [cell(kind, name, member) for (name, kind), member in zip(fields, members)
+                     if kind != "note"]
             found.append("{" + ", ".join(cells) + "}," if len(cells) > 1 else cells[0] + ",")
-        except ListError as error:
-            raise ListError(f"line {number}: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
     if not found:
-        raise ListError("has no entries")
+        raise ValueError("no entries")
     return found
 
 
-def main(arguments: list[str]) -> int:
-    if len(arguments) != 2:
-        print(__doc__, file=sys.stderr)
-        return 2
-    source, output = map(pathlib.Path, arguments)
-    try:
-        lines = rows(source.read_text("utf-8"))
-    except ListError as error:
-        print(f"{source}: {error}", file=sys.stderr)
-        return 1
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text("\n".join(lines) + "\n", "utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(__doc__, 2, lambda source, output: {
+        output: "\n".join(rows(source.read_text("utf-8"))) + "\n"})

@@ -1,43 +1,29 @@
 #!/usr/bin/env python3
-"""Turns Markdown pages into rows of a C++ array: {"NAME", R"page(TEXT)page"}, by name.
+"""Generates rows {"NAME", R"page(TEXT)page"} of a C++ array from Markdown pages, sorted by name.
 
   tools/embed_pages.py FOLDER OUTPUT.inc
 
-README.md is left out: it is the list of the others.
+Skips README.md, the index of the pages.
 """
 
 import pathlib
-import sys
+
+from embed import run
 
 
-def rows(folder: pathlib.Path) -> list[str]:
+def rows(folder: pathlib.Path, output: pathlib.Path) -> dict[pathlib.Path, str]:
     found = []
     for page in sorted(folder.glob("*.md")):
         if page.name == "README.md":
             continue
         text = page.read_text("utf-8")
         if ')page"' in text:
-            raise ValueError(f'{page}: holds )page", which ends a literal')
-        found.append(f'{{"{page.stem}", R"page({text})page"}},')
+            raise ValueError(f'{page.name} must not contain )page", the end of the raw string')
+        found.append(f'{{"{page.stem}", R"page({text})page"}},\n')
     if not found:
-        raise ValueError(f"{folder}: has no pages")
-    return found
-
-
-def main(arguments: list[str]) -> int:
-    if len(arguments) != 2:
-        print(__doc__, file=sys.stderr)
-        return 2
-    source, output = map(pathlib.Path, arguments)
-    try:
-        lines = rows(source)
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        return 1
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text("\n".join(lines) + "\n", "utf-8")
-    return 0
+        raise ValueError("contains no pages")
+    return {output: "".join(found)}
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(__doc__, 2, rows)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Prints the coefficients of src/phi/arithmetic/phi_math.h.
+"""Prints the coefficients of phi/arithmetic/phi_math.h.
 
   tools/fit_phi_functions.py
 
-Each polynomial meets its function at Chebyshev's points of the interval, which is nearly the best
-that one of its degree can do. Computed exactly, then rounded to float.
+Each polynomial interpolates its function at the Chebyshev nodes of the interval, which is nearly
+optimal for its degree. Coefficients are computed with 50 digits, then rounded to float.
 """
 
 import math
@@ -16,7 +16,7 @@ getcontext().prec = 50
 
 
 def solve(matrix, right):
-    """Gauss and Jordan, in fractions."""
+    """Solves a linear system by Gauss-Jordan elimination, in exact fractions."""
     rows = [[*map(Fraction, row), Fraction(value)] for row, value in zip(matrix, right)]
     for i in range(len(rows)):
         pivot = max(range(i, len(rows)), key=lambda k: abs(rows[k][i]))
@@ -49,7 +49,7 @@ def exp_rest(r):
 
 
 def circle_rest(z, first):
-    """The sum of (-z)^k / (first + 2 k)!"""
+    """Sum of (-z)^k / (first + 2 k)!"""
     return sum((-Decimal(z)) ** k / Decimal(math.factorial(first + 2 * k)) for k in range(20))
 
 

@@ -1,28 +1,26 @@
 #!/usr/bin/env python3
-"""Puts the page of `fraudgen report` together: one file that loads nothing.
+"""Assembles the page of `fraudgen report`: a single file without external resources.
 
   tools/make_report_page.py PAGE_FOLDER CHARTS_FOLDER OUTPUT
 
-PAGE_FOLDER has page.html, page.css, texts.json and the scripts page_*.js, which are joined in the
-order of their names. The chart libraries are those of tools/requirements-charts.txt, below
-CHARTS_FOLDER; one that is not what is named there is refused. The page's policy allows exactly these
-scripts, by their hashes. @FACTS@ is left for the program that writes a report.
+PAGE_FOLDER contains page.html, page.css, texts.json and scripts page_*.js, which are concatenated
+in order of their names. CHARTS_FOLDER contains the chart libraries of
+tools/requirements-charts.txt; their checksums are verified. The page's content security policy
+allows exactly these scripts by hash. @FACTS@ remains as a placeholder, which `fraudgen report`
+replaces.
 """
 
 import base64
 import hashlib
 import pathlib
-import sys
+
+from embed import run
 
 REQUIREMENTS = pathlib.Path(__file__).parent / "requirements-charts.txt"
 
 
-class PageError(Exception):
-    pass
-
-
 def libraries(charts: pathlib.Path) -> list[str]:
-    """The text of each script, its licence before it."""
+    """Returns the text of each library, preceded by its licence."""
     found = []
     for line in REQUIREMENTS.read_text("utf-8").splitlines():
         if not line or line.startswith("#"):
@@ -33,23 +31,24 @@ def libraries(charts: pathlib.Path) -> list[str]:
             script = (folder / pathlib.PurePath(file).name).read_bytes()
             licence = (folder / "LICENSE").read_text("utf-8").strip()
         except OSError as error:
-            raise PageError(f"{error}; tools/setup.sh fetches it") from None
+            raise ValueError(f"{error}; run tools/setup.sh to fetch it") from None
         if hashlib.sha256(script).hexdigest() != sha256:
-            raise PageError(f"{folder} is not {name} {version}; remove it and run tools/setup.sh")
+            raise ValueError(f"{folder}: wrong checksum for {name} {version}; remove it and run tools/setup.sh")
         found.append(f"/*! {name} {version}\n\n{licence.replace('*/', '')}\n*/\n"
                      + script.decode("utf-8"))
     return found
 
 
 def script_element(text: str) -> tuple[str, str]:
-    """The element, and what a policy calls it."""
+    """Returns the script element and its hash source for the policy."""
     if "</script" in text.lower() or "<!--" in text:
-        raise PageError("a script has what would end it too early")
+        raise ValueError("a script must not contain </script or <!--")
     digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
     return f"<script>{text}</script>", f"'sha256-{digest}'"
 
 
-def page(folder: pathlib.Path, charts: pathlib.Path) -> str:
+def page(folder: pathlib.Path, charts: pathlib.Path,
+         output: pathlib.Path) -> dict[pathlib.Path, str]:
     own = "".join(path.read_text("utf-8") for path in sorted(folder.glob("page_*.js")))
     elements, hashes = zip(*map(script_element, [*libraries(charts), own]))
     texts = (folder / "texts.json").read_text("utf-8").strip().replace("<", "\\u003c")
@@ -61,27 +60,12 @@ def page(folder: pathlib.Path, charts: pathlib.Path) -> str:
                        ("@TEXTS@", texts), ("@CHARTS@", "\n".join(elements[:-1])),
                        ("@SCRIPT@", elements[-1])):
         if whole.count(mark) != 1:
-            raise PageError(f"page.html has {mark} {whole.count(mark)} times")
+            raise ValueError(f"page.html must contain {mark} once, found {whole.count(mark)}")
         whole = whole.replace(mark, text)
     if whole.count("@FACTS@") != 1:
-        raise PageError("the page must have @FACTS@ once")
-    return whole
-
-
-def main(arguments: list[str]) -> int:
-    if len(arguments) != 3:
-        print(__doc__, file=sys.stderr)
-        return 2
-    folder, charts, output = map(pathlib.Path, arguments)
-    try:
-        text = page(folder, charts)
-    except PageError as error:
-        print(f"make_report_page: {error}", file=sys.stderr)
-        return 1
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(text, "utf-8")
-    return 0
+        raise ValueError("page.html must contain @FACTS@ once")
+    return {output: whole}
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(__doc__, 3, page)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs the tests of a built tree with ctest. Shows only what fails, and ends with the line
+# Runs the tests of a built tree with ctest. Prints only failures, and finally the line
 #
 #   N passed, N failed
 #
-# The exit status is 0 if at least one test ran and none failed.
+# Exits with 0 if at least one test ran and none failed.
 #
 #   tools/run_tests.sh BUILD JOBS [CTEST-ARGUMENT...]
 set -euo pipefail
@@ -16,7 +16,7 @@ report=$(mktemp)
 output=$(mktemp)
 trap 'rm -f "$report" "$output"' EXIT
 
-# GCC 12's ThreadSanitizer ends at once on kernels that place programs more randomly than it expects.
+# GCC 12's ThreadSanitizer does not support kernels with more bits of address space randomization.
 launcher=()
 if grep -qs '^REVEZA_SANITIZE:[A-Z]*=thread$' "$build/CMakeCache.txt" &&
   setarch "$(uname -m)" --addr-no-randomize true 2>/dev/null; then
@@ -30,13 +30,13 @@ if [[ -t 1 ]]; then
 else
   "${launcher[@]}" ctest --test-dir "$build" --parallel "$jobs" --output-on-failure \
     --output-junit "$report" "$@" >"$output" 2>&1 || status=$?
-  # Everything but the lines of tests that start and pass, and ctest's own sum.
+  # Drops lines of starting and passing tests, and ctest's summary.
   sed -E '/^ +Start +[0-9]+: /d; /^ *[0-9]+\/[0-9]+ Test .* Passed +[0-9.]+ sec$/d;
     /^Internal ctest changing into/d; /^Test project /d; /^Total Test time/d;
     /^[0-9]+% tests passed, /d; /^Label Time Summary/,/^$/d; /^$/d' "$output"
 fi
 
-# One attribute of the report's <testsuite>, or 0 when ctest wrote no report.
+# Prints an attribute of the report's <testsuite>, or 0 if ctest wrote no report.
 attribute() {
   local value
   value=$(sed -n "/<testsuite /,/>/s/.*[[:space:]]$1=\"\([0-9]*\)\".*/\1/p" "$report" | head -n 1)
@@ -50,16 +50,16 @@ disabled=$(attribute disabled)
 passed=$((total - failed - skipped - disabled))
 
 if ((total == 0)); then
-  echo 'no test was found' >&2
+  echo 'no tests found' >&2
 elif ((passed == 0 && failed == 0)); then
-  echo 'every test was skipped' >&2
+  echo 'all tests were skipped' >&2
 fi
 if ((skipped + disabled > 0)); then
   printf '%d skipped\n' $((skipped + disabled))
 fi
-# Something is wrong that no test stands for: a broken test program, an unknown argument.
+# ctest failed without a failing test, for example because of an unknown argument.
 if ((status != 0 && failed == 0)); then
-  printf 'ctest ended with status %d\n' "$status" >&2
+  printf 'ctest exited with status %d\n' "$status" >&2
   failed=1
 fi
 printf '%d passed, %d failed\n' "$passed" "$failed"

@@ -1,23 +1,22 @@
 #!/usr/bin/env bash
-# Installs what building Reveza needs and this machine has not. Run it as often as you like.
+# Installs missing build and test dependencies. Idempotent.
 #
 #   tools/setup.sh [--quiet] [build|demo|test|check|fuzz|bench|browser|all]...     (default: build)
 #
-#   build   compiler, libraries, Arrow from its wheel, the chart library of reports from npm (into
-#           build/charts), and where no CUDA toolkit is installed NVIDIA's wheels; wheels go into a
-#           private Python environment in the build tree (build/python)
-#   demo    what the demo of fraud data asks its question with, as a wheel
-#   test    that too; more readers of data and PyPhi, as wheels, that some of the tests ask what they
-#           see; where there is Go, the servers that tests talk to, built into build/servers; for
-#           root, the browser too, and a kernel that runs as a program, where it can be had
-#   check   what `make check` needs besides
-#   fuzz    what `make fuzz` needs besides
-#   bench   the wheels of other generators, that bench/fraudgen.sh measures beside ours; not in `all`
-#   browser Chromium, in which a test opens reports: 124 MB to fetch
+#   build   compiler and libraries, Arrow from its wheel, the chart libraries of reports from npm (into
+#           build/charts), and NVIDIA's wheels if no CUDA toolkit is installed; wheels are installed in
+#           a private Python environment (build/python)
+#   demo    the wheel of DuckDB, for the demo of fraudgen
+#   test    `demo`, and wheels of data readers and PyPhi; with Go, the servers of tests (built into
+#           build/servers); as root, the browser and user-mode Linux if available
+#   check   additional packages for `make check`
+#   fuzz    additional packages for `make fuzz`
+#   bench   wheels of other generators for bench/fraudgen.sh; not part of `all`
+#   browser Chromium, in which a test opens reports (downloads 124 MB)
 #
-# Debian 12 and 13 and Ubuntu 24.04 have all of it under the same names. Only root can install
-# packages: anybody else is told the one command to run, and the exit status is 1.
-# --quiet prints only what had to be done.
+# Package names are those of Debian 12 and 13 and Ubuntu 24.04. Installing packages requires root;
+# for other users the script prints the command to run and exits with 1.
+# --quiet prints only changes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,17 +29,9 @@ fuzz_packages=(clang-19 libclang-rt-19-dev)
 browser_packages=(chromium)
 kernel_packages=(user-mode-linux)
 environment=build/python
-requirements=tools/requirements.txt
-arrow_requirements=tools/requirements-arrow.txt
-demo_requirements=tools/requirements-demo.txt
-test_requirements=tools/requirements-test.txt
-pyphi_requirements=tools/requirements-pyphi.txt
-bench_requirements=tools/requirements-bench.txt
-npm_requirements=tools/requirements-npm.txt
 charts=build/charts
-chart_requirements=tools/requirements-charts.txt
 servers=build/servers
-server_requirements=tools/requirements-go.txt
+requirements=tools/requirements
 quiet=no
 
 fail() {
@@ -48,19 +39,20 @@ fail() {
   exit 1
 }
 
-say() {
+report_ok() {
   [[ $quiet == yes ]] || printf 'ok  %s\n' "$1"
 }
 
-# 4:12.2.0-3+b1 is 12.2.0 to a reader.
+# Prints the upstream part of a Debian version: 12.2.0 for 4:12.2.0-3+b1.
 upstream_version() {
   local version=${1#*:}
   version=${version%-*}
   printf '%s' "${version%%[+~]*}"
 }
 
-# Sets `missing` to those of the packages that are not installed, and says what there is.
-look_at_packages() {
+# find_missing_packages NAME...: sets `missing` to the packages that are not installed, and prints
+# the others.
+find_missing_packages() {
   local -A installed=()
   local name status version
   while read -r name status version; do
@@ -69,7 +61,7 @@ look_at_packages() {
   missing=()
   for name in "$@"; do
     if [[ -n ${installed[$name]:-} ]]; then
-      say "$name $(upstream_version "${installed[$name]}")"
+      report_ok "$name $(upstream_version "${installed[$name]}")"
     else
       missing+=("$name")
     fi
@@ -84,15 +76,15 @@ install_packages() {
   if ! { apt-get update && apt-get install --yes --no-install-recommends "$@"; } >"$log" 2>&1; then
     tail -n 20 "$log" >&2
     rm -f "$log"
-    fail "could not install these packages; the lines above are apt-get's"
+    fail "apt-get failed; its last lines are above"
   fi
   rm -f "$log"
 }
 
 need_packages() {
-  command -v dpkg-query >/dev/null || fail "this system has no apt. Install what these Debian packages
-are called here, then build with 'make SETUP=no': $*"
-  look_at_packages "$@"
+  command -v dpkg-query >/dev/null || fail "this system has no apt. Install the equivalents of these
+Debian packages, then build with 'make SETUP=no': $*"
+  find_missing_packages "$@"
   ((${#missing[@]})) || return 0
   if ((EUID != 0)); then
     printf 'missing: %s\nAs root, run:\n\n  apt-get update && apt-get install --yes --no-install-recommends %s\n\n' \
@@ -101,11 +93,11 @@ are called here, then build with 'make SETUP=no': $*"
   fi
   install_packages "${missing[@]}"
   local wanted=("${missing[@]}")
-  look_at_packages "${wanted[@]}"
+  find_missing_packages "${wanted[@]}"
   ((${#missing[@]} == 0)) || fail "still not installed: ${missing[*]}"
 }
 
-# The folder of an installed toolkit that has all that the build looks for, or nothing.
+# Prints the folder of an installed toolkit that has all files required by the build, or nothing.
 installed_toolkit() {
   local home
   for home in "${CUDA_HOME:-}" /usr/local/cuda; do
@@ -116,7 +108,7 @@ installed_toolkit() {
   done
 }
 
-# Each wheel leaves a folder NAME-VERSION.dist-info.
+# wheels_installed REQUIREMENTS: checks for a folder NAME-VERSION.dist-info of each wheel.
 wheels_installed() {
   local name version found
   while IFS='=' read -r name _ version; do
@@ -126,17 +118,18 @@ wheels_installed() {
   done <"$1"
 }
 
-# The build looks for these four files.
+# Checks that the wheels contain the files required by the build.
 cuda_complete() {
   local file found
-  wheels_installed "$requirements" || return 1
+  wheels_installed "$requirements.txt" || return 1
   for file in bin/nvcc include/cuda.h include/nvml.h lib/libcudart_static.a; do
     found=("$environment"/lib/python3*/site-packages/nvidia/cu13/"$file")
     [[ -f ${found[0]} ]] || return 1
   done
 }
 
-# Through the interpreter, for pip's own script names the place where it was installed first.
+# Runs pip through the interpreter: pip's own script contains an absolute path, which breaks when
+# the tree is moved.
 install_wheels() {
   "$environment/bin/python3" -m pip install --quiet --disable-pip-version-check \
     --only-binary :all: --no-deps --requirement "$1"
@@ -150,21 +143,22 @@ need_cuda() {
   local home
   home=$(installed_toolkit)
   if [[ -n $home ]]; then
-    say "CUDA toolkit in $home"
+    report_ok "CUDA toolkit in $home"
     return
   fi
   if ! cuda_complete; then
     printf 'installing NVIDIA'\''s compiler and headers into %s\n' "$environment"
-    # Made anew: a half-installed environment is quicker to replace than to repair.
+    # Recreates the environment, which may be incomplete.
     rm -rf "$environment"
-    need_environment || fail "could not make a Python environment in $environment"
-    install_wheels "$requirements" || fail "could not install $requirements"
-    cuda_complete || fail "the wheels of $requirements lack a file that the build needs"
+    need_environment || fail "could not create a Python environment in $environment"
+    install_wheels "$requirements.txt" || fail "could not install $requirements.txt"
+    cuda_complete || fail "the wheels of $requirements.txt lack a file required by the build"
   fi
-  say "CUDA $(sed -n 's/^nvidia-cuda-nvcc==//p' "$requirements") wheels in $environment"
+  report_ok "CUDA $(sed -n 's/^nvidia-cuda-nvcc==//p' "$requirements.txt") wheels in $environment"
 }
 
-# need_wheels WHAT REQUIREMENTS WITHOUT: what can be done without is no reason to stop.
+# need_wheels NAME REQUIREMENTS CONSEQUENCE: installs optional wheels. On failure prints the
+# consequence and continues.
 need_wheels() {
   if ! wheels_installed "$2"; then
     printf 'installing %s into %s\n' "$1" "$environment"
@@ -173,7 +167,7 @@ need_wheels() {
       return
     fi
   fi
-  say "$1: $(sed -n 's/^\([a-z][a-z0-9-]*\)==/\1 /p' "$2" | paste -sd , | sed 's/,/, /g')"
+  report_ok "$1: $(sed -n 's/^\([a-z][a-z0-9-]*\)==/\1 /p' "$2" | paste -sd , | sed 's/,/, /g')"
 }
 
 chart_folder() {
@@ -190,17 +184,16 @@ charts_complete() {
   while read -r name version file sum; do
     [[ $name == [@a-z]* ]] || continue
     chart_complete "$(chart_folder "$name" "$version")" "$file" "$sum" || return 1
-  done <"$chart_requirements"
+  done <"$requirements-charts.txt"
 }
 
-# fetch_charts FOLDER: with this machine's npm, or with one that is installed below FOLDER for the
-# moment.
+# fetch_charts FOLDER: uses the installed npm, or one installed temporarily below FOLDER.
 fetch_charts() {
   local name version file sum folder npm
   npm=$(command -v npm || true)
   if [[ -z $npm ]]; then
     python3 -m venv "$1/npm" && "$1/npm/bin/python3" -m pip install --quiet \
-      --disable-pip-version-check --only-binary :all: --no-deps --requirement "$npm_requirements" ||
+      --disable-pip-version-check --only-binary :all: --no-deps --requirement "$requirements-npm.txt" ||
       return 1
     npm=$1/npm/bin/npm
   fi
@@ -213,53 +206,43 @@ fetch_charts() {
     mv "$1/pack/package/$file" "$1/pack/package/LICENSE" "$folder.partial" || return 1
     rm -rf "$1/pack" "$folder"
     if ! chart_complete "$folder.partial" "$file" "$sum"; then
-      printf '%s %s is not what %s names\n' "$name" "$version" "$chart_requirements" >&2
+      printf '%s %s: wrong checksum, expected that of %s\n' "$name" "$version" "$requirements-charts.txt" >&2
       return 1
     fi
     mv "$folder.partial" "$folder" || return 1
-  done <"$chart_requirements"
+  done <"$requirements-charts.txt"
 }
 
-# need_charts WITHOUT
+# need_charts CONSEQUENCE
 need_charts() {
   local folder
   if ! charts_complete; then
-    printf 'fetching the chart library of reports into %s\n' "$charts"
+    printf 'fetching the chart libraries of reports into %s\n' "$charts"
     folder=$(mktemp -d)
     if ! fetch_charts "$folder" >"$folder/log" 2>&1; then
       tail -n 3 "$folder/log" >&2
-      printf 'setup: could not fetch %s; without it %s\n' "$chart_requirements" "$1" >&2
+      printf 'setup: could not fetch %s; without it %s\n' "$requirements-charts.txt" "$1" >&2
       rm -rf "$folder" "$charts"/*.partial
       return
     fi
     rm -rf "$folder"
   fi
-  say "charts: $(sed -n 's/^\([@a-z][^ ]* [^ ]*\) .*/\1/p' "$chart_requirements" | paste -sd , | sed 's/,/, /g')"
+  report_ok "charts: $(sed -n 's/^\([@a-z][^ ]* [^ ]*\) .*/\1/p' "$requirements-charts.txt" | paste -sd , | sed 's/,/, /g')"
 }
 
-# Only root can, so nobody else is kept from the other tests.
-want_browser() {
-  look_at_packages "${browser_packages[@]}"
+# want_packages HINT PACKAGE...: installs packages as root; otherwise, or if unavailable, prints what
+# is skipped without them and continues.
+want_packages() {
+  local hint=$1
+  shift
+  find_missing_packages "$@"
   ((${#missing[@]})) || return 0
-  if ((EUID == 0)); then
-    need_packages "${browser_packages[@]}"
-  else
-    printf 'setup: no %s; without it no test opens reports (as root: tools/setup.sh browser)\n' \
-      "${missing[*]}" >&2
+  if ((EUID != 0)) || ! (need_packages "$@"); then
+    printf 'setup: %s is missing: %s\n' "${missing[*]}" "$hint" >&2
   fi
 }
 
-# The same. Not every system has it, so that it cannot be had is no reason to stop either.
-want_kernel() {
-  look_at_packages "${kernel_packages[@]}"
-  ((${#missing[@]})) || return 0
-  if ((EUID != 0)) || ! (need_packages "${kernel_packages[@]}"); then
-    printf 'setup: no %s; without it no test has a kernel of its own (as root: apt-get install)\n' \
-      "${missing[*]}" >&2
-  fi
-}
-
-# need_server NAME PACKAGE@VERSION WITHOUT: it is built once, for the version is part of its folder.
+# need_server NAME PACKAGE@VERSION CONSEQUENCE: builds a server once per version.
 need_server() {
   local name=$1 version=${2##*@} go log
   local folder=$servers/$name-$version
@@ -267,7 +250,7 @@ need_server() {
     go=$(command -v go || true)
     [[ -n $go || ! -x /usr/local/go/bin/go ]] || go=/usr/local/go/bin/go
     if [[ -z $go ]]; then
-      printf 'setup: no Go to build %s with (1.21 or later fetches the one that it needs); without it %s\n' \
+      printf 'setup: no Go (1.21 or later) to build %s; without it %s\n' \
         "$name" "$3" >&2
       return
     fi
@@ -285,7 +268,7 @@ need_server() {
     rm -rf "$log" "$folder"
     mv "$folder.partial" "$folder"
   fi
-  say "$name $version in $servers"
+  report_ok "$name $version in $servers"
 }
 
 need_servers() {
@@ -293,7 +276,7 @@ need_servers() {
   while read -r name package; do
     [[ $name == [a-z]* ]] || continue
     need_server "$name" "$package" "$1"
-  done <"$server_requirements"
+  done <"$requirements-go.txt"
 }
 
 main() {
@@ -319,21 +302,23 @@ main() {
   ((${#packages[@]} == 0)) || need_packages "${packages[@]}"
   if [[ " ${parts[*]} " == *" build "* ]]; then
     need_cuda
-    need_wheels Arrow "$arrow_requirements" 'fraudgen writes neither Parquet nor Arrow files'
-    need_charts 'fraudgen report writes no pages'
+    need_wheels Arrow "$requirements-arrow.txt" 'fraudgen cannot write Parquet and Arrow files'
+    need_charts 'fraudgen report is unavailable'
   fi
   if [[ " ${parts[*]} " == *" demo "* || " ${parts[*]} " == *" test "* ]]; then
-    need_wheels DuckDB "$demo_requirements" 'the demo of fraud data gets no answer'
+    need_wheels DuckDB "$requirements-demo.txt" 'the demo of fraudgen runs no query'
   fi
   if [[ " ${parts[*]} " == *" test "* ]]; then
-    need_wheels 'Readers of data' "$test_requirements" 'some tests are skipped'
-    need_wheels PyPhi "$pyphi_requirements" 'phi iit is not compared with it'
+    need_wheels 'Data readers' "$requirements-test.txt" 'some tests are skipped'
+    need_wheels PyPhi "$requirements-pyphi.txt" 'tests of phi iit against it are skipped'
     need_servers 'the tests that write to buckets are skipped'
-    want_kernel
-    want_browser
+    want_packages 'tests that boot a kernel are skipped (as root: apt-get install)' \
+      "${kernel_packages[@]}"
+    want_packages 'tests that open reports are skipped (as root: tools/setup.sh browser)' \
+      "${browser_packages[@]}"
   fi
   if [[ " ${parts[*]} " == *" bench "* ]]; then
-    need_wheels 'Other generators' "$bench_requirements" 'bench/fraudgen.sh leaves them out'
+    need_wheels 'Other generators' "$requirements-bench.txt" 'bench/fraudgen.sh skips them'
   fi
 }
 

@@ -1,12 +1,17 @@
-"""Which files of a checkout belong to the project."""
+"""What the checks of the project's files share."""
 
 import pathlib
 import subprocess
+import sys
+from collections.abc import Callable
 
 
 def source_files(root: pathlib.Path) -> list[pathlib.Path]:
-    """What git tracks or would track. All but build/ where git does not say: in an unpacked
-    release, or in a checkout of another user, which git refuses."""
+    """Returns the files that git tracks or would track.
+
+    Without git (in an unpacked release, or a checkout of another user, which git rejects) returns all
+    files outside build/.
+    """
     listed = None
     if (root / ".git").exists():
         listed = subprocess.run(
@@ -21,10 +26,11 @@ def source_files(root: pathlib.Path) -> list[pathlib.Path]:
     return sorted(file for file in files if file.is_file() and not file.is_symlink())
 
 
-def report(violations: list[str], what: str) -> int:
-    """Prints them, or one line that all is well; returns the exit status."""
-    for violation in violations:
-        print(violation)
-    if not violations:
-        print(what)
-    return 1 if violations else 0
+def check(violations: Callable[[pathlib.Path], tuple[list[str], int]], summary: str) -> None:
+    """Runs `violations` on the tree named on the command line, by default this one, and exits.
+
+    Prints the violations, or `summary` with the number of things checked if there are none."""
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1])
+    found, count = violations(root.resolve())
+    print("\n".join(found) or summary.format(count))
+    sys.exit(1 if found else 0)

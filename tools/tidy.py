@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy on every file of ours that a build tree compiles, each once.
+"""Runs clang-tidy on every file of this project that a build tree compiles.
 
   tools/tidy.py BUILD JOBS [--quick] [--for SECONDS]
 
---quick leaves out the tests and the analyzer, which take most of the time.
---for begins with no further file after so many seconds; those that were changed last come first.
+--quick skips tests and the analyzer, which take most of the time.
+--for starts no further file after SECONDS; the most recently changed files come first.
 
-A file that passed is not looked at again until it, a header of ours that it includes, its compiler
-options or .clang-tidy change; BUILD/tidy remembers. (What a file includes is known once the tree
-has been built.)
+BUILD must be configured with REVEZA_UNITY=OFF and contain generated files. A file that passed is
+not checked again until it, a header of this project that it includes, its compiler options or
+.clang-tidy change; BUILD/tidy stores the results.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import concurrent.futures
 import hashlib
 import json
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -24,15 +25,15 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TIDY = "clang-tidy-19"
 LIMIT_SECONDS = 600
-# Each check costs a third of a second in a file that includes GoogleTest, and the analyzer minutes:
-# tests get those that find mistakes in tests.
+# Each check takes a third of a second in a file that includes GoogleTest, and the analyzer minutes,
+# so tests run only a selection of checks.
 TEST_CHECKS = ",".join((
     "-*", "clang-diagnostic-*", "bugprone-assert-side-effect", "bugprone-dangling-handle",
     "bugprone-sizeof-expression", "bugprone-string-constructor", "bugprone-unused-raii",
     "bugprone-unused-return-value", "bugprone-use-after-move", "modernize-use-override",
     "performance-for-range-copy", "performance-move-const-arg", "readability-duplicate-include"))
 QUICK_CHECKS = "-clang-analyzer-*"  # of those in .clang-tidy
-# What only GCC knows.
+# Options that Clang does not support.
 GCC_ONLY = ("--param=", "-fno-sanitize-recover")
 
 
@@ -41,7 +42,7 @@ def is_test(file: pathlib.Path) -> bool:
 
 
 def units(build: pathlib.Path) -> list[dict]:
-    """One entry of the compile commands per source file of ours."""
+    """Returns one compile command per source file of this project."""
     found: dict[pathlib.Path, dict] = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         file = pathlib.Path(entry["file"])
@@ -51,40 +52,39 @@ def units(build: pathlib.Path) -> list[dict]:
     return [found[file] for file in sorted(found)]
 
 
-def included(build: pathlib.Path) -> dict[str, list[pathlib.Path]]:
-    """For each object file the headers of ours (and generated ones) it was made from."""
-    listed = subprocess.run(["ninja", "-C", str(build), "-t", "deps"],
-                            capture_output=True, text=True, check=False).stdout
-    found: dict[str, list[pathlib.Path]] = {}
-    current: list[pathlib.Path] = []
-    for line in listed.splitlines():
-        if line and not line.startswith(" "):
-            current = found.setdefault(line.split(":")[0], [])
-        elif line.strip():
-            path = pathlib.Path(build, line.strip())
-            if path.is_relative_to(ROOT) or path.is_relative_to(build):
-                current.append(path)
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
+
+
+def headers_of(file: pathlib.Path, build: pathlib.Path,
+               known: dict[pathlib.Path, list[pathlib.Path]]) -> set[pathlib.Path]:
+    """Returns all project and generated headers that a file includes, directly or indirectly."""
+    found: set[pathlib.Path] = set()
+    waiting = [file]
+    while waiting:
+        path = waiting.pop()
+        if path not in known:
+            names = INCLUDE.findall(path.read_text("utf-8", errors="replace"))
+            places = ([folder / name for folder in (path.parent, ROOT, ROOT / "include", build)]
+                      for name in names)
+            known[path] = [next(place for place in candidates if place.exists())
+                           for candidates in places if any(place.exists() for place in candidates)]
+        fresh = [header for header in known[path] if header not in found]
+        found.update(fresh)
+        waiting += fresh
     return found
 
 
-def output_of(entry: dict) -> str:
-    words = shlex.split(entry["command"])
-    return words[words.index("-o") + 1] if "-o" in words else ""
-
-
-def fingerprint(entry: dict, headers: list[pathlib.Path] | None, checks: str) -> str | None:
-    """Of everything that decides the answer; None when that is not known."""
-    if not headers:
-        return None
+def fingerprint(entry: dict, headers: set[pathlib.Path], checks: str) -> str:
+    """Returns a hash of everything that affects the result."""
     digest = hashlib.sha256(entry["command"].encode() + checks.encode())
     for path in [ROOT / ".clang-tidy", pathlib.Path(entry["file"]), *sorted(headers)]:
         digest.update(str(path).encode())
-        digest.update(path.read_bytes() if path.exists() else b"gone")
+        digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
 def tidy(entry: dict, checks: str, until: float | None) -> tuple[pathlib.Path, bool | None, str, float]:
-    """The file, whether it passed (None: it was too late to begin), what was said, seconds."""
+    """Returns the file, whether it passed (None if not started), the output, and seconds."""
     file = pathlib.Path(entry["file"])
     if until is not None and time.monotonic() > until:
         return file, None, "", 0
@@ -105,7 +105,7 @@ def tidy(entry: dict, checks: str, until: float | None) -> tuple[pathlib.Path, b
 
 
 def changed_last() -> list[pathlib.Path]:
-    """The files that git knows, those first that were committed last."""
+    """Returns the tracked files, most recently committed first."""
     listed = subprocess.run(["git", "-C", str(ROOT), "log", "--format=", "--name-only"],
                             capture_output=True, text=True, check=False).stdout
     return [ROOT / line for line in dict.fromkeys(listed.splitlines()) if line]
@@ -122,16 +122,17 @@ def main() -> int:
     build, jobs, quick = arguments.build.resolve(), arguments.jobs, arguments.quick
     memory = build / "tidy"
     memory.mkdir(exist_ok=True)
-    headers = included(build)
+    known: dict[pathlib.Path, list[pathlib.Path]] = {}
     work = []
     entries = [entry for entry in units(build)
                if not (quick and is_test(pathlib.Path(entry["file"])))]
     for entry in entries:
-        # "" adds nothing to .clang-tidy. Who passes all of it passes a part of it.
+        # "" adds nothing to .clang-tidy. A file that passed all checks also passes a subset.
         whole = TEST_CHECKS if is_test(pathlib.Path(entry["file"])) else ""
-        marks = [fingerprint(entry, headers.get(output_of(entry)), checks)
+        headers = headers_of(pathlib.Path(entry["file"]), build, known)
+        marks = [fingerprint(entry, headers, checks)
                  for checks in ([QUICK_CHECKS, whole] if quick else [whole])]
-        if not any(mark and (memory / mark).exists() for mark in marks):
+        if not any((memory / mark).exists() for mark in marks):
             work.append((entry, QUICK_CHECKS if quick else whole, marks[0]))
     until = None
     if arguments.seconds is not None:
@@ -147,11 +148,11 @@ def main() -> int:
             elif not passed:
                 failed += 1
                 print(f"{file.relative_to(ROOT)} ({seconds:.0f} s)\n{output}", end="", flush=True)
-            elif mark:
+            else:
                 (memory / mark).touch()
     if not failed:
-        print(f"clang-tidy: {len(entries) - left} files are clean ({len(work) - left} looked at"
-              + (f", time for {left} more was not given)" if left else ")"))
+        print(f"clang-tidy: {len(entries) - left} files are clean ({len(work) - left} checked"
+              + (f", {left} skipped after the time limit)" if left else ")"))
     return 1 if failed else 0
 
 

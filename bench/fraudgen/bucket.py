@@ -1,4 +1,4 @@
-"""An S3 server on this machine for as long as a block lasts, and how fast it takes what it is given."""
+"""A temporary local S3 server, and an upload command to measure its throughput."""
 
 import os
 import pathlib
@@ -11,18 +11,18 @@ KEY, SECRET = "measuring", "measuring-secret"
 
 
 def server_of(build: str) -> pathlib.Path | None:
-    """What tools/setup.sh has built, if it has."""
+    """Returns the server built by tools/setup.sh, or None."""
     return next(iter(sorted(pathlib.Path(build, "servers").glob("versitygw-*/versitygw"))), None)
 
 
 class Bucket:
-    """`with Bucket(server, folder) as bucket:` an empty bucket at `bucket.endpoint`."""
+    """Context manager of a server with an empty bucket at `bucket.endpoint`."""
 
     NAME = "bucket"
 
     def __init__(self, server: pathlib.Path, folder: pathlib.Path) -> None:
         self.server = server.resolve()
-        self.folder = folder.resolve()  # the server changes its own
+        self.folder = folder.resolve()  # the server changes its working directory
         self.endpoint = ""
 
     def __enter__(self) -> "Bucket":
@@ -38,14 +38,14 @@ class Bucket:
                 env={**os.environ, "ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET},
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             self.endpoint = f"http://127.0.0.1:{port}"
-            # It ends at once where somebody else has taken the port in between.
+            # The server exits at once if the port was taken meanwhile.
             while self.process.poll() is None:
                 try:
                     socket.create_connection(("127.0.0.1", port)).close()
                     return self
                 except OSError:
                     time.sleep(0.02)
-        raise RuntimeError(f"{self.server} does not start")
+        raise RuntimeError(f"{self.server} did not start in 10 attempts")
 
     def __exit__(self, *_: object) -> None:
         self.process.kill()
@@ -61,12 +61,12 @@ class Bucket:
                 file.unlink()
 
     def put(self, size: int) -> list[str]:
-        """The command that puts one object of so many bytes there."""
+        """Returns a command that uploads an object of `size` bytes."""
         return [sys.executable, "-B", __file__, self.endpoint, f"{self.NAME}/object", str(size)]
 
 
 def main() -> None:
-    """By pyarrow's client, in a process of its own: it is large."""
+    """Uploads with pyarrow, in a separate process because pyarrow needs much memory."""
     import pyarrow.fs
     endpoint, place, size = sys.argv[1:]
     client = pyarrow.fs.S3FileSystem(access_key=KEY, secret_key=SECRET, region="us-east-1",

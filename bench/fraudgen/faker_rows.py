@@ -1,4 +1,4 @@
-"""Small payments as one makes them with Faker: a quarter of fraudgen's fields, none that fits another.
+"""Generates payments with Faker: a quarter of fraudgen's fields, independent of each other.
 
   faker_rows.py ROWS
 """

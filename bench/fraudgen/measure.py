@@ -1,11 +1,11 @@
-"""Measures fraudgen: rows a second and memory, beside its limits (the writers alone, the disk, an S3
-server) and others.
+"""Measures rows per second and memory of fraudgen, its upper bounds (the writers alone, the disk,
+an S3 server) and other generators.
 
   measure.py --build BUILD --json FILE [--rows N] [--folder DIR] [--rounds N] [--minutes N] [--only NAMES]
 
-Each figure is the best of the rounds, for what disturbs a run only makes it slower; once half of the
-minutes are over there is one round of each, and once all are over what is left is left out. Whoever
-reads it finds the processor time beside the wall time: where they differ, others used the machine.
+Each figure is the best of the rounds, because disturbances only make a run slower. After half of
+the time limit each measurement has one round; after all of it the remaining sections are skipped.
+CPU time is printed beside wall time; if they differ, other processes used the machine.
 """
 
 import argparse
@@ -26,7 +26,7 @@ import time
 from bucket import Bucket, server_of
 
 MEGABYTE = 1_000_000
-MOST_MEMORY = 200 * MEGABYTE  # of two threads
+MAX_MEMORY = 200 * MEGABYTE  # with two threads
 ONE_BLOCK = 1 << 21  # rows
 
 
@@ -37,7 +37,7 @@ class Figure:
     bytes: int
     seconds: float
     processor_seconds: float
-    memory: int  # most that one process had, in bytes
+    memory: int  # peak of one process, in bytes
     limit: str = ""
     share_of_limit: float | None = None
 
@@ -54,9 +54,9 @@ HEAD = (f"{'what':44} {'k rows/s':>10} {'MB/s':>8} {'s':>8} {'cpu s':>8} {'MB':>
 
 
 def run_all(commands: list[list[str]], output: str | None) -> tuple[float, float, int]:
-    """Wall seconds until all have ended, their processor seconds, the most memory of one.
+    """Returns wall seconds until all have exited, their CPU seconds, and the largest peak memory.
 
-    That of this process counts as theirs until they are their own programs: so it has to stay small.
+    Until exec, the memory of this process counts as that of its children, so it has to stay small.
     """
     sink = open(output or os.devnull, "wb")
     with sink:
@@ -111,13 +111,13 @@ class Bench:
         return [self.program, "--quiet", "--rows", str(self.rows), *more]
 
     def writers_alone(self) -> None:
-        """What generating and writing together are divided by: each writer on columns that are ready.
+        """Measures each writer on prepared columns: the upper bound of generating and writing.
 
-        Their seconds are those of the processor.
+        Uses CPU seconds.
         """
         program = pathlib.Path(self.build, "bench/writers_benchmark")
         if not program.exists():
-            print("no writers_benchmark: the writers alone are left out (ninja reveza_benchmarks)")
+            print("skipping the writers alone: writers_benchmark is missing (ninja reveza_benchmarks)")
             return
         names = {"Ready/parquet": "classic parquet", "Coherent/parquet": "coherent parquet",
                  "Constant/jsonl": "jsonl", "Constant/csv": "csv"}
@@ -144,7 +144,7 @@ class Bench:
         return self.best(what, once)
 
     def stream(self, model: str, limit: Figure) -> None:
-        """The same rows as a timeline, all of it on one processor."""
+        """Streams the same rows as a timeline on one processor."""
         core = str(min(os.sched_getaffinity(0)))
 
         def once():
@@ -167,7 +167,7 @@ class Bench:
         return figure
 
     def disk(self, size: int) -> Figure:
-        """The same count of bytes from a program that does nothing but write and sync."""
+        """Writes and syncs the same number of bytes with dd."""
         file = self.folder / "disk"
 
         def once():
@@ -206,11 +206,11 @@ class Bench:
         self.keep(threads, pair)
 
     def memory(self) -> None:
-        """Two threads, a data set that is made whole and the first seconds of one that is large."""
+        """Measures memory with two threads: a complete data set, and the start of a large one."""
         seconds = 20
 
         def keep(what: str, figure: Figure) -> None:
-            figure.limit, figure.share_of_limit = what, figure.memory / MOST_MEMORY
+            figure.limit, figure.share_of_limit = what, figure.memory / MAX_MEMORY
             self.keep(figure)
         for form in ("parquet", "jsonl"):
             target = self.folder / "data"
@@ -230,10 +230,10 @@ class Bench:
             shutil.rmtree(target)
 
     def bucket(self) -> None:
-        """To an S3 server of this machine, which shares its processors and its disk."""
+        """Writes to a local S3 server, which shares processors and disk."""
         server = server_of(self.build)
         if server is None or importlib.util.find_spec("pyarrow") is None:
-            print("no S3 server or no pyarrow: S3 is left out (tools/setup.sh test)")
+            print("skipping S3: no server or no pyarrow (tools/setup.sh test)")
             return
         rows = min(self.rows, ONE_BLOCK)
         with Bucket(server, self.folder / "s3") as bucket:
@@ -257,9 +257,9 @@ class Bench:
                       self.limits.get("coherent null"))
 
     def duckdb(self) -> None:
-        """The last one: from here on this process is large."""
+        """Runs last, because DuckDB increases the memory of this process."""
         if importlib.util.find_spec("duckdb") is None:
-            print("no duckdb wheel: its COPY is left out")
+            print("skipping DuckDB: its wheel is missing (tools/setup.sh demo)")
             return
         import duckdb
         source = self.folder / "source"
@@ -283,10 +283,10 @@ class Bench:
         target.unlink()
 
     def tpchgen(self) -> None:
-        """The 16 columns of TPC-H's largest table, which it makes for databases to be measured with."""
+        """Generates the 16 columns of TPC-H's largest table."""
         program = pathlib.Path(sys.executable).with_name("tpchgen-cli")
         if not program.exists():
-            print("no tpchgen-cli: it is left out (tools/setup.sh bench)")
+            print("skipping tpchgen-cli: not installed (tools/setup.sh bench)")
             return
         version = importlib.metadata.version("tpchgen-cli")
         target = self.folder / "tpch"
@@ -306,7 +306,7 @@ class Bench:
 
     def faker(self) -> None:
         if importlib.util.find_spec("faker") is None:
-            print("no Faker: it is left out (tools/setup.sh bench)")
+            print("skipping Faker: not installed (tools/setup.sh bench)")
             return
         script = pathlib.Path(__file__).with_name("faker_rows.py")
         version = importlib.metadata.version("faker")
@@ -320,7 +320,7 @@ class Bench:
 
 
 def models(program: str) -> list[str]:
-    """Those that the program knows; it names them when it is asked for another."""
+    """Returns the models of the program, which lists them for an unknown one."""
     said = subprocess.run([program, "--model", "?"], capture_output=True, text=True, check=False)
     return [name for name in ("classic", "coherent") if name in said.stderr]
 
@@ -333,7 +333,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=15)
     parser.add_argument("--folder")
-    parser.add_argument("--only", help="sections, with commas, such as 'classic text,memory'")
+    parser.add_argument("--only", help="comma-separated sections, such as 'classic text,memory'")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder or options.build) as folder:
         options.folder = folder
@@ -342,7 +342,7 @@ def main() -> None:
                                  check=True).stdout.split("\n")
         print(f"{', '.join(filter(None, version))}; {platform.machine()}, "
               f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the beginning")
-        print(f"{options.rows:,} transactions, the best of {options.rounds}")
+        print(f"{options.rows:,} transactions, best of {options.rounds}")
         print(HEAD)
         sections = [("the writers alone", bench.writers_alone)]
         for model in models(bench.program):
@@ -354,14 +354,14 @@ def main() -> None:
         names = [name for name, _ in sections]
         chosen = options.only.split(",") if options.only else names
         if unknown := set(chosen) - set(names):
-            sys.exit(f"no section is called {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+            sys.exit(f"unknown section {', '.join(sorted(unknown))}; known are {', '.join(names)}")
         for name, section in sections:
             if name not in chosen:
                 continue
             if time.monotonic() < bench.end_at:
                 section()
             else:
-                print(f"the {options.minutes:g} minutes are over: {name} is left out")
+                print(f"skipping {name}: the time limit of {options.minutes:g} minutes is reached")
         print(f"load {os.getloadavg()[0]:.1f} at the end")
     pathlib.Path(options.json).write_text(json.dumps(
         [dataclasses.asdict(figure) for figure in bench.figures], indent=2) + "\n", "utf-8")

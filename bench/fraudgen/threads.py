@@ -1,11 +1,11 @@
-"""What more threads bring: rows a second and memory of fraudgen with 1, 2, 4, ... threads, each with as
-many rows, beside as many processes of one thread that make the same files.
+"""Measures the scaling of fraudgen: rows per second and memory with 1, 2, 4, ... threads and a
+constant number of rows per thread, compared with as many single-threaded processes.
 
   threads.py --build BUILD --folder DIR [--most N] [--blocks N] [--rounds N]
 
-DIR is best in memory (/dev/shm), where no disk is waited for; BLOCKS (of 2,097,152 rows; 2 unless given)
-are what each thread makes. Each figure is the best of the rounds. Ends with 1 where threads and
-processes do not leave the same manifest.
+DIR should be in memory (/dev/shm). --most is the largest number of threads, --blocks the number of
+blocks (of 2,097,152 rows) per thread, by default 2. Each figure is the best of the rounds. Exits
+with 1 if threads and processes write different manifests.
 """
 
 import argparse
@@ -63,7 +63,7 @@ class Scaling:
                   f"{threads.memory / MEGABYTE:6,.0f} {each:9.0f}", flush=True)
             if manifest != other:
                 self.wrong += 1
-                print(f"{name}: as many processes left another manifest", flush=True)
+                print(f"{name}: threads and processes wrote different manifests", flush=True)
 
 
 def main() -> int:
@@ -83,8 +83,8 @@ def main() -> int:
                                  check=True).stdout.split("\n")
         print(f"{', '.join(filter(None, version))}; {os.cpu_count()} processors, "
               f"load {os.getloadavg()[0]:.1f} at the beginning")
-        print(f"{options.blocks} blocks of {ONE_BLOCK:,} rows a thread, the best of {options.rounds}; "
-              "'of processes': how much faster than as many processes of one thread")
+        print(f"{options.blocks} blocks of {ONE_BLOCK:,} rows per thread, best of {options.rounds}; "
+              "'of processes': speedup over as many single-threaded processes")
         print(HEAD)
         for form in options.forms.split(","):
             scaling.measure(*form.split(), counts)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The field's "add": z = x + y over and over, about 10 GB held; half idle with --pause-ms."""
+"""Adds matrices repeatedly (z = x + y) with about 10 GB of GPU memory; half idle with
+--pause-ms."""
 
 import time
 
@@ -7,8 +8,8 @@ from workload import Loop, parser
 
 OPTIONS = parser(__doc__)
 OPTIONS.add_argument("--side", type=int, default=28000, help="x and y are side x side floats")
-OPTIONS.add_argument("--pause-ms", type=float, default=0, help="pause of the host ...")
-OPTIONS.add_argument("--pause-every", type=int, default=20, help="... after so many additions")
+OPTIONS.add_argument("--pause-ms", type=float, default=0, help="milliseconds that the host pauses")
+OPTIONS.add_argument("--pause-every", type=int, default=20, help="additions between pauses")
 ARGUMENTS = OPTIONS.parse_args()
 
 import torch  # noqa: E402

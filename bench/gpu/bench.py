@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs sections of the GPU bench, writes logs and results.json, prints a table.
 
-Called by bench/gpu.sh, which says what is measured and how to call it.
+Called by bench/gpu.sh, which documents sections and options.
 """
 
 import argparse
@@ -28,7 +28,7 @@ SECTIONS = {
     "seed_case": more_sections.seed_case,
     "multi_gpu": more_sections.multi_gpu,
 }
-# At most eight files come out: these sections write into another one's log.
+# A run writes at most eight files, so these sections share the log of another.
 LOG_OF = {"multi_gpu": "correctness"}
 
 
@@ -43,12 +43,12 @@ def query(*fields):
 
 
 def machine(fake):
-    """Names the device and driver; a list of (name, MiB)."""
+    """Returns the driver and a list of (device name, MiB)."""
     if fake:
         return "fakecuda", [("fakecuda", 256)] * int(os.environ.get("FAKECUDA_DEVICES", "1"))
     rows = query("name", "memory.total", "driver_version")
     if not rows:
-        sys.exit("bench: nvidia-smi shows no GPU (use --fake to rehearse without one)")
+        sys.exit("bench: nvidia-smi lists no GPU (use --fake to test the script without one)")
     return f"driver {rows[0][2]}", [(row[0], int(row[1])) for row in rows]
 
 
@@ -68,12 +68,12 @@ def run_section(harness, name, folder, header):
             harness.log(line)
         harness.log(f"section {name}")
         try:
-            if harness.left() < 20:
-                report.check("section", "not run: out of time", False, "run")
+            if harness.remaining_seconds() < 20:
+                report.check("section", "not run: time limit reached", False, "run")
             else:
                 SECTIONS[name](harness, report)
-        except Exception:  # one broken section must not hide the others
-            report.check("section", "broke off", False, "ends")
+        except Exception:  # an error in one section must not hide the others
+            report.check("section", "failed with an exception", False, "completes")
             harness.log(traceback.format_exc())
         finally:
             harness.close()
@@ -98,12 +98,12 @@ def table(reports):
 def parse(argv):
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("sections", nargs="+", choices=[*SECTIONS, "all"])
-    options.add_argument("--build", required=True, help="the build tree with bin, lib and tests")
-    options.add_argument("--out", required=True, help="where logs and results.json go")
-    options.add_argument("--work", required=True, help="a folder for what the run needs")
-    options.add_argument("--fake", action="store_true", help="rehearse on fakecuda")
-    options.add_argument("--scale", type=float, help="multiplies the steps of every program")
-    options.add_argument("--limit", type=float, default=570, help="seconds for everything")
+    options.add_argument("--build", required=True, help="build tree with bin, lib and tests")
+    options.add_argument("--out", required=True, help="directory for logs and results.json")
+    options.add_argument("--work", required=True, help="directory for temporary files")
+    options.add_argument("--fake", action="store_true", help="run on fakecuda, to test the script")
+    options.add_argument("--scale", type=float, help="factor for the steps of every program")
+    options.add_argument("--limit", type=float, default=570, help="time limit of the run in seconds")
     return options.parse_args(argv)
 
 
@@ -141,7 +141,7 @@ def main(argv):
             json.dump(results, out, indent=1)
     print("\n" + "\n".join(header + table(reports)))
     bad = sum(ok is False for report in reports for _, _, _, ok in report.rows)
-    print(f"\n{bad} checks not ok; logs in {options.out}")
+    print(f"\n{bad} checks failed; logs in {options.out}")
     return 1 if bad else 0
 
 

@@ -1,6 +1,6 @@
-"""Starts programs, alone or together, natively, under MPS or under Reveza, and collects results.
+"""Runs programs sequentially or concurrently, natively, under MPS or under Reveza.
 
-Standard library only. Everything has a time limit, and nothing started here outlives the harness.
+Standard library only. Everything has a time limit, and no child process outlives the harness.
 """
 
 import contextlib
@@ -23,11 +23,11 @@ class Job:
 @dataclasses.dataclass
 class Outcome:
     name: str
-    status: int | None  # exit status, negative for a signal; None: ran past its limit
+    status: int | None  # exit status, negative for a signal, None on timeout
     begin: float
     end: float
-    result: dict  # the line of JSON that it printed, or {}
-    complaint: str  # the end of its stderr
+    result: dict  # the last JSON object on stdout, or {}
+    error_output: str  # the end of its stderr
 
     @property
     def wall(self):
@@ -39,7 +39,7 @@ class Outcome:
 
 
 class Process:
-    """One running job, in a session of its own so that it can be ended with all its children."""
+    """A running job in its own session, so that it can be killed with all its children."""
 
     def __init__(self, job, folder, environment):
         self.job = job
@@ -59,7 +59,7 @@ class Process:
         return self.end is not None
 
     def kill(self):
-        """kill -9 of the job's session; harmless when it has ended."""
+        """Kills the job's session with SIGKILL; does nothing if it has ended."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.child.pid, signal.SIGKILL)
         self.child.wait()
@@ -69,7 +69,7 @@ class Process:
         with open(self._paths[0], encoding="utf-8", errors="replace") as out:
             lines = out.read().strip().splitlines()
         with open(self._paths[1], encoding="utf-8", errors="replace") as err:
-            complaint = err.read()[-1500:]
+            error_output = err.read()[-1500:]
         result = {}
         for line in reversed(lines):
             with contextlib.suppress(ValueError):
@@ -79,11 +79,11 @@ class Process:
                     break
         status = self.child.returncode if in_time else None
         return Outcome(self.job.name, status, self.begin, self.end or time.time(), result,
-                       complaint)
+                       error_output)
 
 
 class Harness:
-    """Paths, environment, the deadline of the whole run, and the log of the current section."""
+    """Holds paths, environment, the deadline of the run and the log of the current section."""
 
     def __init__(self, build, work, fake, deadline, scale):
         self.build, self.work, self.fake = build, work, fake
@@ -109,7 +109,7 @@ class Harness:
             self.log_file.write(line + "\n")
             self.log_file.flush()
 
-    def left(self):
+    def remaining_seconds(self):
         return max(0.0, self.deadline - time.time())
 
     def steps(self, count):
@@ -121,8 +121,8 @@ class Harness:
         return process
 
     def wait(self, processes, limit):
-        """Outcomes in the order of the processes; what runs past the limit is ended."""
-        limit = min(limit, self.left())
+        """Returns the outcomes in the order of `processes`; kills those that exceed the limit."""
+        limit = min(limit, self.remaining_seconds())
         until = time.time() + limit
         while time.time() < until and not all([p.poll() for p in processes]):
             time.sleep(0.01)
@@ -142,7 +142,7 @@ class Harness:
         return self.together([job], limit, environment)[0]
 
     def command(self, argv, limit=30, environment=None):
-        """Runs a short command; (status, stdout), status None when it ran past its limit."""
+        """Runs a short command. Returns (status, stdout); status is None on timeout."""
         try:
             done = subprocess.run(
                 argv, capture_output=True, text=True, timeout=limit, check=False,
@@ -155,8 +155,8 @@ class Harness:
     def log_outcome(self, outcome):
         self.log(f"  {outcome.name}: status {outcome.status}, {outcome.wall:.2f} s, "
                  f"{json.dumps(outcome.result)}")
-        if outcome.status != 0 and outcome.complaint:
-            for line in outcome.complaint.strip().splitlines()[-12:]:
+        if outcome.status != 0 and outcome.error_output:
+            for line in outcome.error_output.strip().splitlines()[-12:]:
                 self.log(f"    | {line}")
 
     def close(self):
@@ -166,7 +166,7 @@ class Harness:
 
 
 class Mps:
-    """A multi-process service of our own, on its own pipe; always ended."""
+    """A private MPS daemon on its own pipe directory; always stopped at the end."""
 
     def __init__(self, harness):
         self.harness = harness
@@ -193,10 +193,10 @@ class Mps:
 
 
 class Reveza:
-    """A daemon of our own on its own socket, started by the first job and stopped at the end.
+    """A private daemon on its own socket, started by the first job and stopped at the end.
 
-    `budget` is that of an emulated smaller card; None: the whole card.
-    While it is open a thread asks for the status every `every` seconds; `samples` has the answers.
+    `budget` is the memory of an emulated smaller GPU, None for the whole GPU. A thread collects the
+    status every `every` seconds in `samples`.
     """
 
     def __init__(self, harness, budget, environment=None, settings=None, every=0.3):
@@ -239,7 +239,7 @@ class Reveza:
         return self.harness.wait([self.start(job) for job in jobs], limit)
 
     def status(self):
-        """The daemon's answer, or None when there is no daemon."""
+        """Returns the daemon's status, or None if there is no daemon."""
         code, text = self.command("status", "--json")
         if code != 0:
             return None
@@ -250,7 +250,7 @@ class Reveza:
         return answer if isinstance(answer, dict) else None
 
     def handover(self):
-        """What the daemon says about the handovers of the first GPU; {} before there was one."""
+        """Returns the handover statistics of the first GPU, or {} before the first handover."""
         found = {}
         for sample in [*self.samples, self.status() or {}]:
             for gpu in sample.get("gpus", [])[:1]:

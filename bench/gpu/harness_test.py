@@ -1,4 +1,4 @@
-"""The driver of the bench, tried on programs that need no GPU."""
+"""Tests of the GPU bench driver with programs that need no GPU."""
 
 import os
 import signal
@@ -35,13 +35,13 @@ class HarnessTest(unittest.TestCase):
         self.assertEqual(outcome.result, {"hash": 2})
         self.assertEqual(outcome.hash, 2)
 
-    def test_a_failed_program_has_no_hash_but_a_complaint(self):
+    def test_a_failed_program_has_error_output_but_no_hash(self):
         outcome = self.harness.alone(script("a", "print('{\"hash\": 1}'); raise SystemExit('no')"))
         self.assertEqual(outcome.status, 1)
         self.assertIsNone(outcome.hash)
-        self.assertIn("no", outcome.complaint)
+        self.assertIn("no", outcome.error_output)
 
-    def test_ends_what_runs_past_its_limit_with_its_children(self):
+    def test_kills_a_program_and_its_children_at_the_limit(self):
         text = ("import subprocess, time; child = subprocess.Popen(['sleep', '600']);"
                 "print(child.pid, flush=True); time.sleep(600)")
         process = self.harness.start(script("a", text))
@@ -58,24 +58,24 @@ class HarnessTest(unittest.TestCase):
             time.sleep(0.01)
         self.assertFalse(alive(child))
 
-    def test_says_which_signal_ended_a_program(self):
+    def test_reports_the_signal_that_killed_a_program(self):
         outcome = self.harness.alone(script("a", "import os; os.kill(os.getpid(), 9)"))
         self.assertEqual(outcome.status, -signal.SIGKILL)
 
-    def test_runs_jobs_at_the_same_time(self):
-        # Each waits for the file that the other makes.
+    def test_runs_jobs_concurrently(self):
+        # Each waits for a file that the other creates.
         text = ("import os, time; open('{0}/{1}', 'w').close()\n"
                 "while not os.path.exists('{0}/{2}'): time.sleep(0.01)")
         outcomes = self.harness.together([script("a", text.format(self._folder.name, "x", "y")),
                                           script("b", text.format(self._folder.name, "y", "x"))])
         self.assertEqual([o.status for o in outcomes], [0, 0])
 
-    def test_an_expired_deadline_ends_everything(self):
+    def test_an_expired_deadline_kills_programs(self):
         self.harness.deadline = time.time()
         outcome = self.harness.alone(script("a", "import time; time.sleep(600)"))
         self.assertIsNone(outcome.status)
 
-    def test_a_command_that_does_not_exist_has_no_status(self):
+    def test_a_missing_command_has_no_status(self):
         self.assertIsNone(self.harness.command(["/no/such/program"])[0])
 
     def test_wraps_a_job_and_keeps_its_environment(self):
@@ -86,7 +86,7 @@ class HarnessTest(unittest.TestCase):
         self.assertEqual(job.env, {"KEY": "value"})
         self.assertEqual(reveza.environment["REVEZA_X"], "1")
 
-    def test_takes_the_handovers_of_the_sample_that_counted_most(self):
+    def test_uses_the_sample_with_the_most_handovers(self):
         reveza = Reveza(self.harness, "24GiB")
         reveza.status = lambda: {"gpus": []}
         reveza.samples = [{"gpus": [{"handover": {"count": 5}}]}, {"gpus": [{"handover": {}}]}]
@@ -102,14 +102,14 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(sections.threes(list("abcdefg")),
                          [["a", "d", "g"], ["b", "e"], ["c", "f"]])
 
-    def test_a_missing_value_is_not_within_its_limit(self):
+    def test_a_missing_value_fails_its_limit(self):
         report = sections.Report("x")
         report.at_most("a", None, 1)
         report.at_most("b", 2, 1)
         report.at_most("c", 1, 1)
         self.assertEqual([row[3] for row in report.rows], [False, False, True])
 
-    def test_the_table_marks_what_is_not_ok(self):
+    def test_the_table_marks_failed_checks(self):
         report = sections.Report("x")
         report.at_most("a", 2, 1)
         report.note("b", 3)

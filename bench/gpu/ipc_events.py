@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two processes of one job that wait for each other on the GPU through events that they share."""
+"""Two processes of one job that wait for each other on the GPU through shared events."""
 
 from workload import Loop, combine, parser
 
@@ -38,7 +38,7 @@ def player(arguments, pipe, leader):
         pipe.recv()
     torch.cuda.synchronize()
     digest = digest_of([*held, small])
-    # The events live until both have waited for them.
+    # Keeps the events alive until both have waited for them.
     pipe.send(digest)
     return loop, combine(digest, pipe.recv()) if leader else pipe.recv()
 
@@ -55,7 +55,7 @@ def main():
     loop, digest = player(arguments, here, True)
     child.join()
     if child.exitcode != 0:
-        raise SystemExit(f"the other process ended with {child.exitcode}")
+        raise SystemExit(f"the other process exited with {child.exitcode}")
     loop.report(arguments, digest, processes=2)
 
 

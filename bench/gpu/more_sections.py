@@ -1,4 +1,4 @@
-"""Sections about faults, other sharers, and old reports."""
+"""Sections on faults, comparison with MPS, multiple GPUs, and a reported case."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ def _clients(status):
 
 
 def _until(limit, condition):
-    """Calls condition until it gives something or the time is over."""
+    """Polls `condition` until it returns a true value; returns None after `limit` seconds."""
     until = time.time() + limit
     while time.time() < until:
         found = condition()
@@ -39,12 +39,12 @@ def _budget(harness):
 def _check_results(report, what, outcomes, alone):
     for outcome in outcomes:
         same = outcome.hash is not None and outcome.hash == alone[outcome.name].hash
-        report.check(f"{what}: {outcome.name} finishes as alone",
+        report.check(f"{what}: {outcome.name} same result as alone",
                      "yes" if same else f"no (status {outcome.status})", same, "yes")
 
 
 def _moving_client(reveza):
-    """The pid of a client whose memory is on its way in or out."""
+    """Returns the pid of a client that is being swapped in or out."""
     for client in _clients(reveza.status()):
         if str(client.get("state", "")).lower() in ("leaving", "entering", "evicting"):
             return client.get("pid")
@@ -78,19 +78,19 @@ def _kill_daemon(harness, report, jobs, alone):
         if pid:
             os.kill(pid, signal.SIGKILL)
             time.sleep(2)
-            # Any `reveza run` starts a new daemon, which takes the living clients over.
+            # Any `reveza run` starts a new daemon, which adopts the running clients.
             new = reveza.start(workloads.client(harness, "newcomer", "never_cuda"))
             harness.wait([new], 30)
             back = _until(30, lambda: len(_clients(reveza.status())))
-            report.note("clients that the new daemon knows", back)
+            report.note("clients of the new daemon", back)
         outcomes = harness.wait(processes, 200)
     _check_results(report, "daemon killed and restarted", outcomes, alone)
 
 
 def _outsider(harness, report):
-    """A GPU process that runs outside Reveza is counted and named.
+    """Checks that a GPU process outside Reveza is counted and named.
 
-    Not on an emulated smaller card: there it has room beside the budget.
+    Uses the whole GPU: an emulated smaller GPU has room beside its budget.
     """
     size = 64 << 20 if harness.fake else 4 << 30
     job = workloads.client(harness, "outsider", "idle", "--bytes", size, "--seconds", 12)
@@ -109,7 +109,7 @@ def _outsider(harness, report):
 
 
 def _external_of(reveza, pid):
-    """What the status says about a process outside Reveza; None when it does not say anything."""
+    """Returns the status entry of a process outside Reveza, or None."""
     for gpu in (reveza.status() or {}).get("gpus", []):
         for process in gpu.get("outside", []):
             if process.get("pid") == pid and gpu.get("external"):
@@ -126,7 +126,7 @@ def faults(harness, report):
 
 
 def compare(harness, report):
-    """The add workload natively, under MPS, under Reveza: everything fits on the card."""
+    """Compares the add workload natively, under MPS and under Reveza; all programs fit."""
     if harness.fake:
         report.note("add workload", "needs PyTorch and a real card")
         return
@@ -178,7 +178,7 @@ def multi_gpu(harness, report):
 
 
 def seed_case(harness, report):
-    """Four programs of 12 GiB on 16 GiB: the report that Reveza answers."""
+    """Four programs of 12 GiB on 16 GiB, the case that motivated Reveza."""
     size, budget = ("100MiB", "136MiB") if harness.fake else ("12GiB", "16GiB")
     steps = harness.steps(40 if harness.fake else 780)
     jobs = [workloads.client(harness, f"seed_{i}", "worker", "--bytes", size, "--steps", steps,

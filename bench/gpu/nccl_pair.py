@@ -11,7 +11,7 @@ OPTIONS.add_argument("--ranks", type=int, default=2)
 
 
 def rank_main(rank, arguments, rendezvous, answers):
-    # Multicast through NVLink may harm a shared host: never switch it on here.
+    # NVLink multicast may disturb other users of the host, so it must stay disabled.
     os.environ["NCCL_NVLS_ENABLE"] = "0"
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     import torch

@@ -1,5 +1,5 @@
-"""Four `phi run` on one GPU, taking turns in slices, under MPS and under Reveza, on a card that
-holds them and on one that does not; and a run that is killed ten times. bench/gpu_phi.sh starts it."""
+"""Measures four `phi run` on one GPU, time-sliced by the driver, under MPS and under Reveza, with
+and without oversubscription, and a run that is killed ten times. Called by bench/gpu_phi.sh."""
 
 import argparse
 import dataclasses
@@ -16,8 +16,8 @@ WORKERS = 4
 
 
 @dataclasses.dataclass
-class Ran:
-    rate: float  # run-cycles a second, of its own time
+class Result:
+    rate: float  # run-cycles per second of its own run time
     hashes: tuple
 
 
@@ -32,76 +32,76 @@ class Bench:
                 str(cycles), "--runs", str(runs), "--first-run", str(first_run), *more]
 
     def together(self, commands, environment=None):
-        """All at once; what each made."""
+        """Runs the commands concurrently and returns their results."""
         running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                     text=True, env=environment or self.harness.environment)
                    for command in commands]
         made = []
         for process in running:
-            out, complaint = process.communicate(timeout=300)
+            out, error_output = process.communicate(timeout=300)
             if process.returncode != 0:
-                raise RuntimeError(f"phi ended with {process.returncode}: {complaint[-800:]}")
+                raise RuntimeError(f"phi exited with {process.returncode}: {error_output[-800:]}")
             summary = json.loads(out)
-            made.append(Ran(summary["cycles"] * summary["runs"] / summary["total_seconds"],
+            made.append(Result(summary["cycles"] * summary["runs"] / summary["total_seconds"],
                             tuple(summary["hashes"])))
         return made
 
-    def say(self, how, workers, made, one):
+    def four(self, cycles, runs):
+        """Returns the commands of WORKERS programs with different runs, and each one's result alone."""
+        commands = [self.command(cycles, runs, number * runs) for number in range(WORKERS)]
+        return commands, [self.together([command])[0] for command in commands]
+
+    def under_reveza(self, reveza, commands):
+        jobs = [reveza.wrap(Job(f"phi-{i}", command)).argv for i, command in enumerate(commands)]
+        return self.together(jobs, reveza.environment)
+
+    def report(self, how, workers, made, one):
         rate = sum(each.rate for each in made)
         print(f"{how:<44} {workers:>7} {rate:>14,.0f} {rate / one:>7.2f}", flush=True)
 
     def check(self, what, right):
-        print(f"{what:<60} {'right' if right else 'WRONG'}", flush=True)
+        print(f"{what:<60} {'ok' if right else 'FAILED'}", flush=True)
         self.failed |= not right
 
-    def side_by_side(self, runs, cycles, title):
+    def compare(self, runs, cycles, title):
         print(f"\n{title}: {runs} runs of {cycles} cycles each")
         print(f"{'how':<44} {'workers':>7} {'run-cycles/s':>14} {'of one':>7}")
-        alone = [self.together([self.command(cycles, runs, number * runs)])[0]
-                 for number in range(WORKERS)]
+        commands, alone = self.four(cycles, runs)
         one = alone[0].rate
-        self.say("one", 1, alone[:1], one)
+        self.report("one", 1, alone[:1], one)
         wanted = [each.hashes for each in alone]
-        commands = [self.command(cycles, runs, number * runs) for number in range(WORKERS)]
         same = []
 
         def measure(how, made):
-            self.say(how, WORKERS, made, one)
+            self.report(how, WORKERS, made, one)
             same.append([each.hashes for each in made] == wanted)
 
-        measure("processes, the driver's slices", self.together(commands))
+        measure("processes, time-sliced by the driver", self.together(commands))
         with Mps(self.harness) as mps:
             measure("processes under MPS", self.together(commands, mps.environment))
         with Reveza(self.harness, None) as reveza:
-            jobs = [reveza.wrap(Job(f"phi-{i}", command)).argv
-                    for i, command in enumerate(commands)]
-            measure("processes under Reveza", self.together(jobs, reveza.environment))
-        self.check("the same states in each way", all(same))
-        return one, wanted, commands
+            measure("processes under Reveza", self.under_reveza(reveza, commands))
+        self.check("the same states in all modes", all(same))
 
-    def on_a_small_card(self, runs, cycles, budget):
-        """Together they have more memory than the budget: they take turns, moved out and back."""
-        print(f"\nfour of {runs} runs, {cycles} cycles, on a card of {budget}")
+    def oversubscribe(self, runs, cycles, budget):
+        """Runs programs that exceed the budget together, so that they are swapped."""
+        print(f"\nfour programs of {runs} runs, {cycles} cycles, on a GPU of {budget}")
         started = time.time()
-        alone = [self.together([self.command(cycles, runs, number * runs)])[0]
-                 for number in range(WORKERS)]
+        commands, alone = self.four(cycles, runs)
         serial = time.time() - started
-        commands = [self.command(cycles, runs, number * runs) for number in range(WORKERS)]
         with Reveza(self.harness, budget) as reveza:
-            jobs = [reveza.wrap(Job(f"phi-{i}", command)).argv
-                    for i, command in enumerate(commands)]
             started = time.time()
-            made = self.together(jobs, reveza.environment)
+            made = self.under_reveza(reveza, commands)
             took = time.time() - started
             handovers = reveza.handover().get("count", 0)
-        print(f"one after the other {serial:.1f} s, together {took:.1f} s ({took / serial:.2f}), "
+        print(f"serial {serial:.1f} s, concurrent {took:.1f} s ({took / serial:.2f}), "
               f"{handovers} handovers")
         self.check("the same states", [each.hashes for each in made] ==
                    [each.hashes for each in alone])
-        self.check("somebody was moved out", handovers > 0)
+        self.check("programs were swapped", handovers > 0)
 
     def killed(self, runs, cycles, grown):
-        """kill -9 ten times, each when so many bytes of rows are new; against the processor."""
+        """Kills a run ten times, each after `grown` new bytes of rows, and compares it with the CPU."""
         folder = os.path.join(self.harness.work, "killed")
         rows = os.path.join(folder, "rows.csv")
         command = self.command(cycles, runs, 0, "-o", folder, "-q", "--checkpoint-every", "20")
@@ -126,7 +126,7 @@ class Bench:
         on_cpu = [self.phi, "run", "--measure", "none", "--json", "--cycles", str(cycles),
                   "--runs", str(runs)]
         wanted = self.together([on_cpu])[0].hashes
-        self.check(f"killed {kills} times on the GPU, the states of the processor",
+        self.check(f"killed {kills} times on the GPU, the same states as on the CPU",
                    kills == 10 and tuple(summary["hashes"]) == wanted)
 
 
@@ -138,9 +138,9 @@ def main():
     arguments = parser.parse_args()
     bench = Bench(arguments.build, arguments.work)
     if not arguments.only_killed:
-        bench.side_by_side(256, 20_000, "small batches")
-        bench.side_by_side(4096, 4_000, "large batches")
-        bench.on_a_small_card(50_000, 400, "8GiB")
+        bench.compare(256, 20_000, "small batches")
+        bench.compare(4096, 4_000, "large batches")
+        bench.oversubscribe(50_000, 400, "8GiB")
         print()
     bench.killed(64, 4_000, 2 << 20)
     return 1 if bench.failed else 0

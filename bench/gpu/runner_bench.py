@@ -1,6 +1,6 @@
-"""How much one GPU makes of small kernels with 1 to 4 workers, as threads, processes, processes
-under MPS and Reveza, with CUDA graphs and in batches; and what the runner's tuner finds itself.
-bench/gpu_runner.sh starts it."""
+"""Measures the throughput of small kernels on one GPU with 1 to 4 workers: threads, processes,
+processes under MPS and Reveza, CUDA graphs and batches; then the choice of the runner's tuner.
+Called by bench/gpu_runner.sh."""
 
 import argparse
 import contextlib
@@ -12,26 +12,26 @@ import subprocess
 import sys
 import time
 
+from harness import Harness, Mps
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = [sys.executable, os.path.join(HERE, "small_kernels.py")]
 SECONDS = 4.0
-READY = 7.0  # until all have started
-CYCLES_OF_A_STEP = 20_000
+STARTUP_SECONDS = 7.0  # until all programs have started
+CYCLES_PER_STEP = 20_000
 STEPS = 240
 
 
-class Machine:
+class Machine(Harness):
     def __init__(self, build, work):
-        self.reveza = os.path.join(build, "bin", "reveza")
-        self.environment = {**os.environ, "XDG_RUNTIME_DIR": work,
-                            "REVEZA_STATE": os.path.join(work, "state"),
-                            "CUPY_CACHE_DIR": os.path.join(work, "cupy")}
-        self.work = work
+        super().__init__(build, work, False, time.time() + 600, 1)
+        self.environment |= {"XDG_RUNTIME_DIR": work, "REVEZA_STATE": os.path.join(work, "state"),
+                             "CUPY_CACHE_DIR": os.path.join(work, "cupy")}
 
     def activity(self, begin, seconds):
-        """Mean share of multiprocessors at work between the two times; None where it is unknown."""
+        """Returns the mean SM activity during `seconds` from `begin`, or None if unknown."""
         time.sleep(max(0.0, begin - time.time()))
-        top = subprocess.Popen([self.reveza, "top", "--loop", "--count", str(int(seconds))],
+        top = subprocess.Popen([self.reveza_program(), "top", "--loop", "--count", str(int(seconds))],
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                env=self.environment)
         seen = []
@@ -42,8 +42,8 @@ class Machine:
         return statistics.mean(seen[1:]) if len(seen) > 1 else None
 
     def measure(self, commands, environment=None):
-        """Cycles a second of all the commands together, and the activity meanwhile."""
-        begin = time.time() + READY
+        """Returns the total cycles per second of the commands, SM activity and the latest start."""
+        begin = time.time() + STARTUP_SECONDS
         words = ["--begin", str(begin), "--seconds", str(SECONDS)]
         running = [subprocess.Popen(command + words, stdout=subprocess.PIPE, text=True,
                                     env=environment or self.environment) for command in commands]
@@ -54,20 +54,6 @@ class Machine:
             results.append(json.loads(out.strip().splitlines()[-1]))
         late = max(result["late"] for result in results)
         return sum(result["cycles"] / result["seconds"] for result in results), active, late
-
-
-@contextlib.contextmanager
-def mps(machine):
-    pipes = os.path.join(machine.work, "mps")
-    os.makedirs(pipes, exist_ok=True)
-    environment = {**machine.environment, "CUDA_MPS_PIPE_DIRECTORY": pipes,
-                   "CUDA_MPS_LOG_DIRECTORY": pipes}
-    subprocess.run(["nvidia-cuda-mps-control", "-d"], env=environment, check=True)
-    try:
-        yield environment
-    finally:
-        subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True, env=environment,
-                       check=False, timeout=60, capture_output=True)
 
 
 class Table:
@@ -93,11 +79,11 @@ def compare(machine):
                   machine.measure([PROGRAM + ["--threads", str(workers)]]))
     for workers in (2, 3, 4):
         table.add("processes", workers, machine.measure([PROGRAM] * workers))
-    with contextlib.suppress(OSError, subprocess.CalledProcessError), mps(machine) as environment:
+    with contextlib.suppress(RuntimeError), Mps(machine) as mps:
         for workers in (1, 2, 3, 4):
             table.add("processes under MPS", workers,
-                      machine.measure([PROGRAM] * workers, environment))
-    wrapped = [machine.reveza, "run", "--quiet", "--", *PROGRAM]
+                      machine.measure([PROGRAM] * workers, mps.environment))
+    wrapped = [machine.reveza_program(), "run", "--quiet", "--", *PROGRAM]
     for workers in (1, 2, 3, 4):
         table.add("processes under Reveza", workers, machine.measure([wrapped] * workers))
     for workers in (1, 2, 4):
@@ -111,13 +97,13 @@ def compare(machine):
 
 def tune(machine, how):
     print(f"\n$ reveza jobs run --name {how} --max-workers 6 -- small_kernels.py --cycles {{cycles}} "
-          f"::: cycles {CYCLES_OF_A_STEP} ({STEPS} times)", flush=True)
-    command = [machine.reveza, "jobs", "run", "--name", how, "--max-workers", "6", "--", *PROGRAM,
-               "--cycles", "{cycles}", ":::", "cycles", *[str(CYCLES_OF_A_STEP)] * STEPS]
+          f"::: cycles {CYCLES_PER_STEP} ({STEPS} times)", flush=True)
+    command = [machine.reveza_program(), "jobs", "run", "--name", how, "--max-workers", "6", "--", *PROGRAM,
+               "--cycles", "{cycles}", ":::", "cycles", *[str(CYCLES_PER_STEP)] * STEPS]
     subprocess.run(command, env=machine.environment, check=False, stderr=sys.stdout.fileno(),
                    timeout=300)
     print(f"\n$ reveza jobs tune {how}", flush=True)
-    subprocess.run([machine.reveza, "jobs", "tune", how], env=machine.environment, check=False,
+    subprocess.run([machine.reveza_program(), "jobs", "tune", how], env=machine.environment, check=False,
                    stderr=sys.stdout.fileno(), timeout=60)
 
 
@@ -135,7 +121,7 @@ def main():
     with open(os.path.join(options.out, "gpu_runner.json"), "w", encoding="utf-8") as file:
         json.dump(rows, file, indent=1)
     print("\n$ reveza doctor -v", flush=True)
-    subprocess.run([machine.reveza, "doctor", "-v"], env=machine.environment, check=False,
+    subprocess.run([machine.reveza_program(), "doctor", "-v"], env=machine.environment, check=False,
                    timeout=120, stderr=sys.stdout.fileno())
 
 

@@ -1,12 +1,12 @@
-"""One GPU workload of small kernels: a cycle is eight of them (a matrix of 768 x 768 times a
-vector, then tanh, four times), each over in a few microseconds, so that launching is most of it.
+"""A GPU workload of small kernels that is dominated by launch overhead: a cycle is eight kernels of
+a few microseconds (four times a 768 x 768 matrix-vector product and tanh).
 
   small_kernels.py --begin T --seconds S [--threads N] [--graph K] [--batch B]
   small_kernels.py --cycles N [...]
 
-Waits until the time of day T, makes cycles for S seconds, and prints how many as JSON. --threads:
-so many at once in one process, each on a stream of its own. --graph: K cycles in a CUDA graph.
---batch: B independent runs in each kernel, so a launch makes B cycles.
+Waits until T (Unix time), runs cycles for S seconds, and prints their number as JSON. --threads
+runs N threads, each with its own stream; --graph puts K cycles into a CUDA graph; --batch computes
+B independent runs in each kernel, so that a launch counts as B cycles.
 """
 
 import argparse
@@ -72,7 +72,7 @@ class Runs:
                 self.squash_kernel(((count + 127) // 128,), (128,), (target, cupy.int32(count)))
 
     def step(self):
-        """Makes cycles without waiting for them; how many."""
+        """Launches cycles without waiting. Returns their number."""
         with self.stream:
             if self.graph:
                 self.graph.launch()
@@ -81,17 +81,17 @@ class Runs:
         return self.each * self.batch
 
 
-def work(runs, end, most, counts, index):
-    made = 0
+def work(runs, end, max_cycles, counts, index):
+    cycles_done = 0
     launched = 0
-    while time.time() < end and made < most:
-        made += runs.step()
+    while time.time() < end and cycles_done < max_cycles:
+        cycles_done += runs.step()
         launched += 1
-        # Not further ahead of the GPU than this.
+        # Bounds the number of queued launches.
         if launched % 32 == 0:
             runs.stream.synchronize()
     runs.stream.synchronize()
-    counts[index] = made
+    counts[index] = cycles_done
 
 
 def main():

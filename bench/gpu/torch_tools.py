@@ -1,4 +1,4 @@
-"""Hashes of tensors, made on the GPU by integer arithmetic: exact, whatever the order of the sum."""
+"""Hashes tensors on the GPU by integer arithmetic, which is exact in any order of summation."""
 
 import torch
 
@@ -8,7 +8,7 @@ _CHUNK = 1 << 24
 
 
 def digest_of(tensors):
-    """One 64-bit number for the bits of all tensors, in order."""
+    """Returns a 64-bit hash of the bits of all tensors, in order."""
     digest = 0
     for tensor in tensors:
         words = tensor.detach().contiguous().view(-1).view(torch.int32)
@@ -22,7 +22,7 @@ def digest_of(tensors):
 
 
 def set_deterministic(seed):
-    """CUBLAS_WORKSPACE_CONFIG must have been set before torch was imported."""
+    """Makes torch deterministic. CUBLAS_WORKSPACE_CONFIG must be set before torch is imported."""
     torch.manual_seed(seed)
     torch.use_deterministic_algorithms(True)
     torch.backends.cuda.matmul.allow_tf32 = False

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """CuPy training: layers with back-propagation and Adam written out. Prints a hash of the state.
 
-With --run-ahead the loop never waits, so that seconds of work are queued when somebody asks for
-the GPU; with --async-pool the memory is stream-ordered.
+With --run-ahead the loop never waits, so that seconds of work are queued. With --async-pool memory
+is allocated in stream order.
 """
 
-from workload import Loop, combine, parser
+from workload import Loop, combine, parser, shape_of
 
 OPTIONS = parser(__doc__)
 OPTIONS.add_argument("--batch", type=int, default=512)
@@ -56,11 +56,6 @@ def digest_of(arrays):
         for begin in range(0, words.size, chunk):
             digest = combine(digest, int(MIX(words[begin : begin + chunk]).sum()))
     return digest
-
-
-def shape_of(gib):
-    width = 8192 if gib >= 4 else 4096
-    return width, max(1, round(gib * 2**30 / (4 * 4 * width * width)))
 
 
 def started(shape, seed, scale):

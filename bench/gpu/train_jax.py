@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 """JAX training: residual layers, Adam written out, state donated. Prints a hash of the state.
 
-By default JAX takes three quarters of the card at start, in one piece; --no-preallocate lets its
-pool grow instead.
+By default JAX preallocates three quarters of the GPU's memory; with --no-preallocate its pool grows
+on demand.
 """
 
 import os
 
-from workload import Loop, combine, parser
+from workload import Loop, combine, parser, shape_of
 
 OPTIONS = parser(__doc__)
 OPTIONS.add_argument("--batch", type=int, default=512)
 OPTIONS.add_argument("--no-preallocate", action="store_true")
-OPTIONS.add_argument("--wait-every", type=int, default=10, help="0: run ahead as far as JAX does")
+OPTIONS.add_argument("--wait-every", type=int, default=10, help="steps between waits, 0 never to wait")
 ARGUMENTS = OPTIONS.parse_args()
 
 if ARGUMENTS.no_preallocate:
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-# Autotuning would choose other kernels, with other roundings, from run to run.
+# Autotuning may choose kernels with different rounding in each run.
 os.environ["XLA_FLAGS"] = (
     os.environ.get("XLA_FLAGS", "")
     + " --xla_gpu_deterministic_ops=true --xla_gpu_autotune_level=0"
@@ -27,11 +27,6 @@ from functools import partial  # noqa: E402
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
-
-
-def shape_of(gib):
-    width = 8192 if gib >= 4 else 4096
-    return width, max(1, round(gib * 2**30 / (4 * 4 * width * width)))
 
 
 def forward(weights, x):

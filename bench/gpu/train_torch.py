@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 """PyTorch training: residual layers, Adam, deterministic. Prints a hash of all parameters.
 
-Parameters, gradients and Adam's two states together take --gib.
+--gib is the total memory of parameters, gradients and Adam's two states.
 """
 
 import os
 
-from workload import Loop, parser
+from workload import Loop, parser, shape_of
 
 OPTIONS = parser(__doc__)
 OPTIONS.add_argument("--batch", type=int, default=512)
 OPTIONS.add_argument("--expandable-segments", action="store_true")
 OPTIONS.add_argument("--async-allocator", action="store_true", help="backend:cudaMallocAsync")
 OPTIONS.add_argument("--compile-reduce-overhead", action="store_true")
-OPTIONS.add_argument("--graph", action="store_true", help="a CUDA graph with copies and memsets")
-OPTIONS.add_argument("--dataloader", action="store_true", help="batches come from two workers")
+OPTIONS.add_argument("--graph", action="store_true", help="capture the step in a CUDA graph with copies and memsets")
+OPTIONS.add_argument("--dataloader", action="store_true", help="load batches by two worker processes")
 ARGUMENTS = OPTIONS.parse_args()
 
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -46,7 +46,7 @@ class Residual(nn.Module):
 
 
 class Examples(torch.utils.data.Dataset):
-    """Batches that are the same whichever worker makes them."""
+    """Batches that do not depend on the worker that creates them."""
 
     def __init__(self, count, batch, width):
         self.shape = (count, batch, width)
@@ -57,12 +57,6 @@ class Examples(torch.utils.data.Dataset):
     def __getitem__(self, index):
         generator = torch.Generator().manual_seed(1000 + index)
         return torch.randn(self.shape[1:], generator=generator)
-
-
-def shape_of(gib):
-    """Width and number of layers whose weights, gradients and states take `gib`."""
-    width = 8192 if gib >= 4 else 4096
-    return width, max(1, round(gib * 2**30 / (4 * 4 * width * width)))
 
 
 def batches_from_memory(steps, batch, width):
@@ -97,7 +91,7 @@ def train_eager(model, optimizer, batches, loop):
 
 
 def runtime_library():
-    """The CUDA runtime that torch has loaded, for the calls that torch does not offer."""
+    """Returns the CUDA runtime loaded by torch, for calls that torch does not expose."""
     with open("/proc/self/maps", encoding="utf-8") as maps:
         for line in maps:
             if "libcudart" in line:
@@ -106,7 +100,7 @@ def runtime_library():
 
 
 def train_graph(model, optimizer, steps, batch, width, loop):
-    """The whole step is one graph: host to device, memset, kernels, device to host."""
+    """Trains with each step as one graph: host to device, memset, kernels, device to host."""
     runtime = runtime_library()
     host_in = torch.empty((batch, width), pin_memory=True)
     host_out = torch.empty((1024,), pin_memory=True)

@@ -1,4 +1,4 @@
-"""What the workloads share: arguments, clocks and the one line of JSON that each prints.
+"""Shared code of the workloads: arguments, timing and the line of JSON that each prints.
 
 Standard library only, so that a workload can set its environment before it imports a framework.
 """
@@ -13,7 +13,7 @@ _BEGIN = time.time()
 
 
 def parser(description):
-    """The options that every workload has."""
+    """Returns a parser with the options common to all workloads."""
     result = argparse.ArgumentParser(description=description)
     result.add_argument("--name", default=os.path.basename(sys.argv[0]).removesuffix(".py"))
     result.add_argument("--gib", type=float, default=12.0, help="GPU memory of the state, in GiB")
@@ -22,8 +22,14 @@ def parser(description):
     return result
 
 
+def shape_of(gib):
+    """Returns width and number of layers whose weights, gradients and states take `gib` GiB."""
+    width = 8192 if gib >= 4 else 4096
+    return width, max(1, round(gib * 2**30 / (4 * 4 * width * width)))
+
+
 class Loop:
-    """Times a loop; `marks` are seconds per step, measured where the workload waits anyway."""
+    """Times a loop; `marks` are seconds per step, taken where the workload synchronizes anyway."""
 
     def __init__(self):
         self.begin = time.time()

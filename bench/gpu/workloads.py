@@ -1,4 +1,4 @@
-"""The jobs that the sections start: frameworks on a real card, test clients on fakecuda."""
+"""Jobs of the sections: frameworks on a real GPU, test clients on fakecuda."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ def client(harness, name, program, *arguments):
 
 
 def training(harness, name, gib, steps, *arguments):
-    """A training program of the default kind; a worker of `gib` MiB on fakecuda."""
+    """Returns the default training program; on fakecuda a worker of `gib` MiB."""
     if harness.fake:
         return client(harness, name, "worker", "--bytes", f"{gib}MiB", "--steps",
                       harness.steps(steps), "--step-ms", 20, "--small", 20)
@@ -28,8 +28,7 @@ def training(harness, name, gib, steps, *arguments):
 
 
 def same_result(harness):
-    """Every kind of program whose result must be the same with and without Reveza, and the GiB
-    that it takes when it runs natively."""
+    """Returns (job, GiB) for all programs whose results must be the same with and without Reveza."""
     if harness.fake:
         return _same_result_fake(harness)
     steps = harness.steps
@@ -49,7 +48,7 @@ def same_result(harness):
         (python("jax_default_pool", *jax_pool), 200),
         (python("jax_growing_pool", *jax_pool, "--no-preallocate"), 18),
         (python("cupy", "train_cupy.py", "--gib", 12, "--steps", steps(120)), 15),
-        # They start at different speeds, and work long enough to meet.
+        # Startup times differ, so the programs run long enough to overlap.
         (python("cupy_run_ahead", "train_cupy.py", "--gib", 12, "--steps", steps(300),
                 "--run-ahead"), 15),
         (python("ipc_events", "ipc_events.py", "--gib", 12, "--steps", steps(4000)), 15),
@@ -73,12 +72,12 @@ def _same_result_fake(harness):
     for program in programs:
         if os.path.exists(harness.client(program)):
             more = ("--export", 0) if program == "vmm" else ()
-            share = ("--bytes", "60MiB") if program == "ipc_pair" else ()
+            share = ("--bytes", "60MiB") if program in ("ipc_pair", "pools") else ()
             jobs.append((client(harness, program, program, *common, *more, *share), 0.13))
     return jobs
 
 
 def addition(harness, name, busy, steps):
-    """The field's add: busy, or half idle."""
+    """Returns the add workload, busy or half idle."""
     pause = () if busy else ("--pause-ms", 45)
     return python(name, "add_torch.py", "--steps", harness.steps(steps), *pause)

@@ -1,6 +1,6 @@
-// How fast memory can pass from one process to another on a full card, with nothing but loops: the
-// giver copies a piece out, unmaps and releases it; the taker creates, maps and fills one as soon
-// as the driver has memory again. The figure that Reveza's handover is divided by.
+// Measures the upper bound of a handover: how fast memory moves from one process to another on a
+// full GPU with plain loops. The giver copies a piece out, unmaps and releases it; the taker
+// creates, maps and fills a piece as soon as the driver has free memory.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "client.h"
-#include "host_arena.h"
+#include "bench/limits/host_arena.h"
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::bench {
 namespace {
@@ -23,17 +23,17 @@ using clients::Options;
 using clients::SecondsNow;
 using clients::Session;
 
-// What both processes see. CLOCK_MONOTONIC is the same in both.
+// Shared by both processes. CLOCK_MONOTONIC is the same in both.
 struct Board {
-  std::atomic<std::uint64_t> released{0};  // pieces that the giver has given back
-  std::atomic<int> ready{0};               // processes that stand at the line
+  std::atomic<std::uint64_t> released{0};  // pieces that the giver has released
+  std::atomic<int> ready{0};               // processes that are ready to start
   std::atomic<bool> go{false};
   std::atomic<bool> failed{false};
   std::atomic<double> begin{0}, out_done{0}, in_done{0}, first_out{0}, first_in{0};
-  std::atomic<std::uint64_t> refused{0};  // creations that had to be tried again
+  std::atomic<std::uint64_t> refused{0};  // failed creations that were retried
 };
 
-// Memory in pieces behind one range of addresses.
+// Physical memory in pieces behind one address range.
 class Pieces {
  public:
   Pieces(const Session& session, std::uint64_t count, std::uint64_t piece)
@@ -46,7 +46,7 @@ class Pieces {
 
   CUdeviceptr At(std::uint64_t i) const { return range_ + i * piece_; }
 
-  // False when there is no memory at the moment.
+  // Returns false if the driver has no free memory.
   bool TryMake(std::uint64_t i) {
     const CUresult result = driver_.cuMemCreate(&handles_[i], piece_, &properties_, 0);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) return false;
@@ -86,9 +86,9 @@ struct Plan {
 };
 
 constexpr std::uint32_t kGiven = 0x07070707;
-constexpr std::uint32_t kTaken = 0x11111111;  // what a HostArena is filled with
+constexpr std::uint32_t kTaken = 0x11111111;  // fill pattern of the taker's HostArena
 
-// Leaves less than a piece free, so that the taker lives on what the giver gives.
+// Leaves less than one piece free, so that the taker depends on the giver.
 CUdeviceptr FillCard(const Session& session, std::uint64_t leave) {
   std::size_t free = 0, total = 0;
   REVEZA_CHECK(session.driver(), cuMemGetInfo(&free, &total));

@@ -1,10 +1,10 @@
-// What the link between host and GPU can do: to the GPU, from it, both at once; pinned memory,
-// copies of 64 MiB. The figures that swapping is divided by.
+// Measures the bandwidth of the link between host and GPU, in each direction and in both at once,
+// with pinned memory and copies of 64 MiB. These are the upper bounds for swapping.
 #include <algorithm>
 #include <cstdio>
 
-#include "client.h"
-#include "host_arena.h"
+#include "bench/limits/host_arena.h"
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::bench {
 namespace {
@@ -30,7 +30,7 @@ class Link {
     session.Synchronize();
   }
 
-  // GB/s of all that was moved, the best of `rounds`.
+  // Returns the best bandwidth of `rounds` in GB/s, over all copied bytes.
   double Measure(bool to_gpu, bool from_gpu, std::uint64_t rounds) const {
     double best = 0;
     for (std::uint64_t round = 0; round < rounds; ++round) {

@@ -1,4 +1,4 @@
-"""Rings of mules and chains of stolen money, found in the graph by its shape alone.
+"""Finds rings of mules and chains of stolen money by graph structure alone.
 
   fraudgen --rows 400000 --graph --format parquet --output data
   python graph.py data
@@ -11,12 +11,12 @@ import sys
 
 import duckdb
 
-MINUTES = 30  # a mule passes money on within so many
-KEPT = 0.15  # and keeps at most this part of it
+MINUTES = 30  # a mule forwards money within this time
+KEPT = 0.15  # and keeps at most this share
 
 
 def components(pairs: list[tuple[str, str]]) -> list[set[str]]:
-    """What hangs together: union-find."""
+    """Connected components by union-find."""
     parent: dict[str, str] = {}
 
     def root(node: str) -> str:
@@ -35,8 +35,8 @@ def components(pairs: list[tuple[str, str]]) -> list[set[str]]:
 
 
 def rings(data: duckdb.DuckDBPyConnection) -> None:
-    """Customers who are joined by devices that at least three of them use: mules, or the victims of
-    one thief."""
+    """Finds customers connected by devices with at least three users: mules, or the victims of
+    of the same thief."""
     used = data.execute("""
         SELECT source, target FROM edges WHERE kind = 'USES'
         AND target IN (SELECT target FROM edges WHERE kind = 'USES'
@@ -55,7 +55,7 @@ def rings(data: duckdb.DuckDBPyConnection) -> None:
 
 
 def chains(data: duckdb.DuckDBPyConnection) -> None:
-    """Payments after which the receiver soon sends almost as much to somebody else."""
+    """Finds payments whose receiver soon sends almost the same amount to another account."""
     hops = data.execute(f"""
         SELECT first.transaction_id, next.transaction_id,
                first.fraud_ring IS NOT NULL AND first.fraud_ring = next.fraud_ring

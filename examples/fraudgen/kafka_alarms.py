@@ -1,11 +1,11 @@
-"""Listens to a timeline in Kafka and raises an alarm when a customer's payments come too fast.
+"""Consumes a timeline from Kafka and raises an alarm when a customer pays too often.
 
   fraudgen stream --target kafka --kafka-server localhost:9092 --pace x60
   python kafka_alarms.py localhost:9092 transactions
 
 Events come at least once: one that was sent twice has the same header `event_id`, and counts once.
-A customer's events are in one partition, so they come in their order. Ends when nothing has come for
-ten seconds.
+A customer's events are in one partition, so they come in their order. Ends when nothing has come
+for ten seconds.
 """
 
 import collections
@@ -23,7 +23,7 @@ def main(servers: str, topic: str) -> None:
     consumer = confluent_kafka.Consumer({"bootstrap.servers": servers, "group.id": "alarms",
                                          "auto.offset.reset": "earliest"})
     consumer.subscribe([topic])
-    seen: set[bytes] = set()  # for ever: keep only the last hour's, or ask a store
+    seen: set[bytes] = set()  # unbounded: in production keep the last hour, or use a store
     recent = collections.defaultdict(collections.deque)
     events = twice = alarms = right = 0
     try:

@@ -1,4 +1,4 @@
-"""A rule of thumb for each customer, learnt on the first 70 % of time and judged on the rest.
+"""Trains a simple per-customer rule on the first 70 % of time and tests it on the rest.
 
   fraudgen --rows 200000 --format parquet --output data
   python pandas_rule.py data
@@ -19,7 +19,7 @@ def main(folder: str) -> None:
     cut = rows["timestamp"].iloc[int(len(rows) * 0.7)]
     before, after = rows[rows["timestamp"] < cut], rows[rows["timestamp"] >= cut]
 
-    # What a bank knew at the cut: frauds that nobody had reported yet count as honest.
+    # Labels known at the split: frauds that were not yet reported count as legitimate.
     known = before["fraud_reported_at"] < cut
     usual = before[~known].groupby("customer_id")["amount"].quantile(0.9)
     large = after["amount"] > after["customer_id"].map(usual).fillna(usual.median())

@@ -1,4 +1,4 @@
-"""Devices that several customers share, and how much of what is paid with them is fraud.
+"""Finds devices shared by several customers and the share of fraud in their payments.
 
   fraudgen --rows 200000 --format parquet --output data
   python polars_devices.py data

@@ -5,14 +5,14 @@
 #SBATCH --mem-per-cpu=250M
 #SBATCH --requeue
 #
-# One data set by eight tasks, each a part of it, into one folder that all nodes see (or a bucket):
+# Generates a data set with eight tasks in a directory shared by all nodes, or in a bucket:
 #
 #   sbatch slurm_array.sh /shared/data --size 1TB --format parquet
 #   sbatch --array=1-100 slurm_array.sh s3://bucket/data --size 1TB --format parquet
 #
-# The files are those that one machine would write. A task that was ended, by a time limit or a node
-# that died, goes on where it was when it is queued again. Parts are counted from 1 without gaps, so
-# to give one a second time, let --array name it and SHARDS say of how many:
+# The files are the same as those of a single machine. A task that was interrupted, by a time limit
+# or a node failure, resumes when it is requeued. Shards are numbered from 1 without gaps; to run
+# one again, select it with --array and set SHARDS to their total number:
 #
 #   SHARDS=8 sbatch --array=3 slurm_array.sh /shared/data --size 1TB --format parquet
 set -euo pipefail

@@ -1,4 +1,4 @@
-"""With Spark: each customer's last 24 hours, and a table of days, cut by month.
+"""Computes each customer's last 24 hours with Spark, and a table of days partitioned by month.
 
   fraudgen --rows 200000 --format parquet --output data
   spark-submit spark_days.py data days
@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession, Window, functions as f
 
 
 def main(source: str, target: str) -> None:
-    # Times in the tables are Brasilia's and have no zone: no other one may creep in.
+    # Timestamps are in Brasilia time without a zone, so the session must not convert them.
     spark = (SparkSession.builder.appName("fraudgen days")
              .config("spark.sql.session.timeZone", "America/Sao_Paulo").getOrCreate())
     transactions = spark.read.parquet(f"{source}/transactions_*.parquet")

@@ -1,9 +1,9 @@
-// Allocates, writes, checks and frees in a loop, sizes from a word to a quarter of the bytes: what
-// comes back must be this program's own and stay so until it is freed.
+// Allocates, writes, checks and frees memory in a loop, in sizes from a word to a quarter of
+// --bytes. Memory must keep its contents until it is freed.
 #include <algorithm>
 #include <vector>
 
-#include "client.h"
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::clients {
 namespace {
@@ -40,7 +40,7 @@ int Main(const Options& options) {
     if (options.step_ms > 0) session.Spin(options.step_ms);
   }
   while (!blocks.empty()) free_oldest();
-  if (wrong > 0) Die(std::to_string(wrong) + " words of memory were not what was written");
+  if (wrong > 0) Die(std::to_string(wrong) + " words differ from what was written");
   run.Count("allocations", allocations);
   return run.Finish(hash);
 }

@@ -1,9 +1,9 @@
-// Keeps what it frees, as the allocators of frameworks do, and when the card is full gives it back
-// and asks once more. Needs `bytes` and the larger of two temporary blocks; its caches make it ask
-// for both.
+// Caches freed memory, as the allocators of frameworks do. When an allocation fails, frees the
+// caches and retries. Needs --bytes and the larger of two temporary blocks; with caches it needs
+// both blocks.
 #include <vector>
 
-#include "client.h"
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::clients {
 namespace {

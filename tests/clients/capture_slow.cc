@@ -1,6 +1,5 @@
-// Holds a stream capture open for a while, again and again: nothing that others do meanwhile may
-// invalidate it.
-#include "client.h"
+// Repeatedly holds a stream capture open. Nothing that happens meanwhile may invalidate it.
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::clients {
 namespace {

@@ -1,8 +1,8 @@
-// Works like any other, then kills itself with work in the queue and memory held.
+// Kills itself with SIGKILL at step --at-step, with queued work and allocated memory.
 #include <signal.h>
 #include <unistd.h>
 
-#include "client.h"
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::clients {
 namespace {

@@ -1,5 +1,5 @@
-// Direct ELF binding: the dynamic linker resolves every call when the program starts.
-#include "driver.h"
+// Binds the driver by the dynamic linker, which resolves every call at program start.
+#include "reveza/cli/demo_worker/driver.h"
 
 namespace reveza::clients {
 

@@ -1,31 +1,31 @@
-// Forks in the middle of its work. CUDA is of no use to such a child; it must only be able to
-// leave, by _exit, exit or exec, and the parent must not notice.
+// Forks while it works. A child cannot use CUDA, but must be able to _exit, exit or exec without
+// affecting the parent.
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
-#include "client.h"
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::clients {
 namespace {
 
-enum class Child : std::uint64_t { kLeaves, kExits, kExecutes, kCallsCuda };
+enum class Child : std::uint64_t { kUnderscoreExit, kExit, kExec, kCallCuda };
 
 void ForkAndWait(const Session& session, Child kind) {
   const pid_t child = fork();
   if (child < 0) Die("cannot fork");
   if (child == 0) {
     switch (kind) {
-      case Child::kLeaves:
+      case Child::kUnderscoreExit:
         _exit(0);
-      case Child::kExits:
+      case Child::kExit:
         std::exit(0);
-      case Child::kExecutes:
+      case Child::kExec:
         execl("/bin/true", "true", static_cast<char*>(nullptr));
         _exit(1);
-      case Child::kCallsCuda:
-        // The answer is an error, not a hang and not a crash.
+      case Child::kCallCuda:
+        // Must return an error, and neither hang nor crash.
         _exit(session.driver().cuCtxSynchronize() == CUDA_SUCCESS ? 1 : 0);
     }
   }

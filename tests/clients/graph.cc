@@ -1,6 +1,6 @@
-// A captured graph with everything that goes through captured addresses: kernels on two streams
-// joined by events, copies both ways through pinned host memory, a copy on the device, a memset.
-#include "client.h"
+// Replays a captured graph with all kinds of nodes that hold addresses: kernels on two streams
+// joined by events, copies to and from pinned host memory, a copy on the device, a memset.
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::clients {
 namespace {

@@ -1,5 +1,5 @@
-// Short bursts of work and pauses between them, in which others could use the GPU.
-#include "client.h"
+// Alternates short bursts of work with pauses in which other programs could use the GPU.
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::clients {
 namespace {

@@ -1,29 +1,29 @@
-// Two processes of one job that wait for each other on the GPU, through events that they share:
-// let in one at a time they would wait for ever. A counter in host memory, which both map, shows
-// that each round saw what the other had done.
+// Two processes of one job that wait for each other on the GPU through shared events. Scheduled one
+// at a time, they would deadlock. A counter in shared host memory shows that each round saw the
+// results of the other process.
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "client.h"
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::clients {
 namespace {
 
-// What the two tell each other outside the GPU: an event's handle, and "I have recorded it".
+// Exchanges event handles and notifications that an event was recorded.
 class Partner {
  public:
   explicit Partner(int socket) : socket_(socket) {}
   template <typename Value>
   void Send(const Value& value) const {
-    if (write(socket_, &value, sizeof value) != sizeof value) Die("the other process is gone");
+    if (write(socket_, &value, sizeof value) != sizeof value) Die("the other process has exited");
   }
   template <typename Value>
   Value Receive() const {
     Value value{};
     if (recv(socket_, &value, sizeof value, MSG_WAITALL) != sizeof value) {
-      Die("the other process is gone");
+      Die("the other process has exited");
     }
     return value;
   }
@@ -47,7 +47,8 @@ Events ShareEvents(const Driver& driver, const Partner& partner) {
   return events;
 }
 
-// Round by round: the leader's GPU work, then the follower's, each behind the other's event.
+// In each round the leader's GPU work runs first, then the follower's, each behind the other's
+// event.
 std::uint64_t Play(const Options& options, const Partner& partner, void* shared, bool leader) {
   Session session(options);
   const Driver& driver = session.driver();
@@ -64,7 +65,7 @@ std::uint64_t Play(const Options& options, const Partner& partner, void* shared,
   session.Fill(seen, options.steps * 4 + 4, 0, stream);
   for (std::uint64_t round = 0; round < options.steps; ++round) {
     if (!leader || round > 0) {
-      partner.Receive<char>();  // the other's record of this round has been submitted
+      partner.Receive<char>();  // the partner has submitted its record of this round
       REVEZA_CHECK(driver, cuStreamWaitEvent(stream, events.other, 0));
     }
     session.Copy(seen + 4 * round, counter, 4, stream);
@@ -80,7 +81,7 @@ std::uint64_t Play(const Options& options, const Partner& partner, void* shared,
   if (leader) {
     partner.Send('e');
   } else {
-    partner.Receive<char>();  // the events live until both have waited for them
+    partner.Receive<char>();  // keeps the events alive until both have waited for them
   }
   REVEZA_CHECK(driver, cuEventDestroy(events.mine));
   REVEZA_CHECK(driver, cuEventDestroy(events.other));
@@ -96,9 +97,9 @@ int Main(const Options& options) {
   void* shared = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   int sockets[2];
   if (shared == MAP_FAILED || socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) != 0) {
-    Die("cannot make what the two processes share");
+    Die("cannot create the shared memory or the socket pair");
   }
-  const pid_t child = fork();  // before CUDA is touched
+  const pid_t child = fork();  // before the first CUDA call
   if (child < 0) Die("cannot fork");
   if (child == 0) {
     close(sockets[0]);
@@ -114,7 +115,7 @@ int Main(const Options& options) {
   if (waitpid(child, &status, 0) != child || status != 0) Die("the other process failed");
   const auto count = *static_cast<std::uint32_t*>(shared);
   if (count != 2 * options.steps) {
-    Die("the counter that both add to is " + std::to_string(count));
+    Die("unexpected value of the shared counter: " + std::to_string(count));
   }
   while (run.Next()) {
   }

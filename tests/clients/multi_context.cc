@@ -1,11 +1,11 @@
-// Contexts that come and go: created and destroyed with memory still in them, the primary one
-// reset and released.
-#include "client.h"
+// Creates contexts and destroys them with memory still allocated; resets and releases the primary
+// context.
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::clients {
 namespace {
 
-// Works in a context of its own and destroys it; leaves its memory to the destruction or not.
+// Works in a new context and destroys it, with or without freeing its memory first.
 std::uint64_t WorkInOwnContext(const Driver& driver, CUdevice device, const Options& options,
                                std::uint32_t seed, bool leave_memory) {
   CUcontext context = nullptr;
@@ -42,7 +42,7 @@ std::uint64_t WorkInPrimaryContext(const Driver& driver, CUdevice device, const 
   REVEZA_CHECK(driver, cuCtxSetCurrent(nullptr));
   if (reset) REVEZA_CHECK(driver, cuDevicePrimaryCtxReset(device));
   const CUresult released = driver.cuDevicePrimaryCtxRelease(device);
-  // After a reset the driver may say that there is no context left to release.
+  // After a reset the driver may report that no context is left to release.
   if (!reset || released != CUDA_ERROR_INVALID_CONTEXT) {
     CheckCall(driver, released, "cuDevicePrimaryCtxRelease", __LINE__);
   }

@@ -1,7 +1,7 @@
-// Two devices in one process: work on both, copies between them. Status 77 with one device only.
+// Works on two devices in one process and copies between them. Exits with 77 if there is only one.
 #include <cstdio>
 
-#include "client.h"
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::clients {
 namespace {

@@ -1,4 +1,4 @@
-// Never touches CUDA. Says what a preloaded library has done to it: threads, sockets, driver.
+// Makes no CUDA call. Reports what a preloaded library added: threads, sockets, the driver.
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "client.h"
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::clients {
 namespace {
@@ -37,7 +37,7 @@ std::uint64_t MappingsOf(const std::string& library) {
 }
 
 int Main(const Options& options) {
-  // Sockets that came with the process (a shell may hand some down) are not counted.
+  // Sockets inherited from the shell are not counted.
   const std::uint64_t inherited = options.Extra("inherited-sockets");
   StepRun run(options);
   const std::uint64_t sockets = CountEntries("/proc/self/fd", true);

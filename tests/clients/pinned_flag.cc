@@ -1,6 +1,6 @@
-// A kernel that does not end until the host says so: the queue cannot drain meanwhile. Afterwards
-// ordinary work, whose result is checked.
-#include "client.h"
+// Runs a kernel that ends only when the host sets a flag, so the queue cannot drain until then.
+// Afterwards does ordinary work, whose result is checked.
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::clients {
 namespace {

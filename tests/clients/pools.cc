@@ -1,7 +1,7 @@
-// Stream-ordered memory: allocated and freed on streams, reused in their order.
+// Allocates and frees stream-ordered memory.
 #include <vector>
 
-#include "client.h"
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::clients {
 namespace {
@@ -14,7 +14,7 @@ int Main(const Options& options) {
   for (CUstream& stream : streams) {
     REVEZA_CHECK(driver, cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   }
-  // Half stays for the whole run, the rest comes and goes in eight parts.
+  // Half stays allocated; the rest is allocated and freed in eight parts.
   const std::uint64_t kept_bytes = options.bytes / 2 / 16 * 16;
   const std::uint64_t part = options.bytes / 16 / 16 * 16;
   CUdeviceptr kept = 0;
@@ -31,7 +31,7 @@ int Main(const Options& options) {
       session.Add(passing, part, static_cast<std::uint32_t>(i), stream);
       session.Copy(kept + (i + 1) % 8 * part, passing, part, stream);
       REVEZA_CHECK(driver, cuMemFreeAsync(passing, stream));
-      // Another stream takes memory at the same time: nothing of the first may be in it.
+      // Memory allocated on another stream at the same time must not overlap.
       CUdeviceptr other = 0;
       REVEZA_CHECK(driver, cuMemAllocAsync(&other, part, streams[1]));
       session.Fill(other, part, static_cast<std::uint32_t>(run.step()), streams[1]);

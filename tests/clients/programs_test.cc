@@ -1,5 +1,5 @@
-// The client programs on fakecuda: each ends well, says the same when it runs again, and what it
-// says depends on what it did.
+// The client programs on fakecuda: each succeeds, and its hash is reproducible and depends on its
+// input.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -9,16 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "client.h"
-#include "fake_card.h"
+#include "reveza/cli/demo_worker/client.h"
+#include "tests/support/fake_card.h"
 
 namespace reveza::clients {
-namespace {
+namespace programs_test {
 
 using reveza::testing::ClientPath;
-using reveza::testing::Ended;
 using reveza::testing::Environment;
 using reveza::testing::FakeCard;
+using reveza::testing::ProcessResult;
 
 struct Program {
   const char* name;
@@ -29,7 +29,7 @@ void PrintTo(const Program& program, std::ostream* out) { *out << program.name; 
 
 class EveryProgram : public ::testing::TestWithParam<Program> {
  protected:
-  static Ended RunWith(const FakeCard& card, std::vector<std::string> more) {
+  static ProcessResult RunWith(const FakeCard& card, std::vector<std::string> more) {
     std::vector<std::string> arguments = GetParam().arguments;
     arguments.insert(arguments.end(), {"--json", "--name", "subject"});
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -37,17 +37,17 @@ class EveryProgram : public ::testing::TestWithParam<Program> {
   }
 };
 
-TEST_P(EveryProgram, SaysTheSameTwiceAndSomethingElseForAnotherSeed) {
+TEST_P(EveryProgram, HashDependsOnlyOnSeed) {
   const FakeCard card(Environment{{"FAKECUDA_DEVICES", "2"}});
-  const Ended first = RunWith(card, {"--seed", "1"});
-  ASSERT_EQ(first.status, 0) << first.complaint;
+  const ProcessResult first = RunWith(card, {"--seed", "1"});
+  ASSERT_EQ(first.status, 0) << first.error_output;
   ASSERT_EQ(first.Field("name"), "subject") << first.output;
   ASSERT_EQ(first.Field("hash").size(), 16u) << first.output;
-  const Ended second = RunWith(card, {"--seed", "1"});
-  ASSERT_EQ(second.status, 0) << second.complaint;
+  const ProcessResult second = RunWith(card, {"--seed", "1"});
+  ASSERT_EQ(second.status, 0) << second.error_output;
   EXPECT_EQ(first.Field("hash"), second.Field("hash"));
-  const Ended other = RunWith(card, {"--seed", "2"});
-  ASSERT_EQ(other.status, 0) << other.complaint;
+  const ProcessResult other = RunWith(card, {"--seed", "2"});
+  ASSERT_EQ(other.status, 0) << other.error_output;
   EXPECT_NE(first.Field("hash"), other.Field("hash"));
 }
 
@@ -76,58 +76,59 @@ std::string WorkerHash(const std::string& program, std::vector<std::string> more
   const FakeCard card;
   std::vector<std::string> arguments{"--bytes", "24MiB", "--steps", "9", "--json"};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  const Ended ended = card.Run(ClientPath(program), arguments);
-  EXPECT_EQ(ended.status, 0) << ended.complaint;
+  const ProcessResult ended = card.Run(ClientPath(program), arguments);
+  EXPECT_EQ(ended.status, 0) << ended.error_output;
   return ended.Field("hash");
 }
 
-TEST(Worker, SaysTheSameHoweverTheDriverIsFound) {
+TEST(Worker, HashIsIndependentOfDriverResolution) {
   const std::string hash = WorkerHash("worker", {"--resolve", "proc"});
   EXPECT_EQ(WorkerHash("worker", {"--resolve", "dlsym"}), hash);
   EXPECT_EQ(WorkerHash("worker", {"--resolve", "per-thread"}), hash);
   EXPECT_EQ(WorkerHash("worker_direct", {}), hash);
 }
 
-TEST(Worker, EndsWithOneLineWhenTheCardIsTooSmall) {
+TEST(Worker, FailsWithOutOfMemoryOnSmallGpu) {
   const FakeCard card;
-  const Ended ended = card.Run(ClientPath("worker"), {"--bytes", "8GiB"});
+  const ProcessResult ended = card.Run(ClientPath("worker"), {"--bytes", "8GiB"});
   EXPECT_EQ(ended.status, 1);
-  EXPECT_NE(ended.complaint.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << ended.complaint;
+  EXPECT_NE(ended.error_output.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos)
+      << ended.error_output;
   EXPECT_EQ(ended.output, "");
 }
 
-TEST(Worker, EndsWithStatusTwoForAWrongOption) {
+TEST(Worker, RejectsUnknownOption) {
   const FakeCard card;
-  const Ended ended = card.Run(ClientPath("worker"), {"--byte", "8GiB"});
+  const ProcessResult ended = card.Run(ClientPath("worker"), {"--byte", "8GiB"});
   EXPECT_EQ(ended.status, 2);
-  EXPECT_NE(ended.complaint.find("--byte 8GiB"), std::string::npos) << ended.complaint;
+  EXPECT_NE(ended.error_output.find("--byte 8GiB"), std::string::npos) << ended.error_output;
 }
 
-TEST(Crash, KillsItselfAtItsStep) {
+TEST(Crash, DiesOfSigkillAtGivenStep) {
   const FakeCard card;
-  const Ended ended =
+  const ProcessResult ended =
       card.Run(ClientPath("crash"), {"--bytes", "8MiB", "--steps", "9", "--at-step", "5"});
   EXPECT_EQ(ended.status, 128 + SIGKILL);
   EXPECT_EQ(ended.output, "");
-  // What it held is free again: a program that needs most of the card runs.
-  const Ended next = card.Run(ClientPath("worker"), {"--bytes", "230MiB", "--steps", "1"});
-  EXPECT_EQ(next.status, 0) << next.complaint;
+  // Its memory is free again: a program that needs most of the GPU runs.
+  const ProcessResult next = card.Run(ClientPath("worker"), {"--bytes", "230MiB", "--steps", "1"});
+  EXPECT_EQ(next.status, 0) << next.error_output;
 }
 
-TEST(MultiGpu, SaysThatOneDeviceIsNotEnough) {
+TEST(MultiGpu, SkipsWithOneDevice) {
   const FakeCard card(Environment{{"FAKECUDA_DEVICES", "1"}});
   EXPECT_EQ(card.Run(ClientPath("multi_gpu"), {}).status, kSkipped);
 }
 
-TEST(NeverCuda, FindsNothingThatWasNotThere) {
+TEST(NeverCuda, LoadsNoDriverOrLibrary) {
   const FakeCard card;
-  const Ended ended = card.Run(ClientPath("never_cuda"), {"--json"});
-  ASSERT_EQ(ended.status, 0) << ended.complaint;
+  const ProcessResult ended = card.Run(ClientPath("never_cuda"), {"--json"});
+  ASSERT_EQ(ended.status, 0) << ended.error_output;
   EXPECT_EQ(ended.Field("driver_mapped"), "0");
   EXPECT_EQ(ended.Field("library_mapped"), "0");
 }
 
-// The arithmetic of the kernels, on the host.
+// Computes the arithmetic of the kernels on the host.
 std::uint64_t Mix(std::uint64_t value) {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
   value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
@@ -150,11 +151,12 @@ std::uint64_t ExpectedDemoHash(std::uint64_t bytes, int steps, std::uint32_t see
   return hash;
 }
 
-TEST(DemoWorker, ComputesWhatItShouldAndShowsItsProgress) {
+TEST(DemoWorker, MatchesHostComputationAndPrintsProgress) {
   const FakeCard card;
-  const Ended ended = card.Run(REVEZA_DEMO_WORKER, {"--bytes", "1MiB", "--steps", "4", "--seed",
-                                                    "3", "--name", "a", "--json"});
-  ASSERT_EQ(ended.status, 0) << ended.complaint;
+  const ProcessResult ended =
+      card.Run(REVEZA_DEMO_WORKER,
+               {"--bytes", "1MiB", "--steps", "4", "--seed", "3", "--name", "a", "--json"});
+  ASSERT_EQ(ended.status, 0) << ended.error_output;
   char expected[17];
   std::snprintf(expected, sizeof expected, "%016llx",
                 static_cast<unsigned long long>(ExpectedDemoHash(1 << 20, 4, 3)));
@@ -162,8 +164,8 @@ TEST(DemoWorker, ComputesWhatItShouldAndShowsItsProgress) {
   EXPECT_EQ(ended.Field("name"), "a");
   EXPECT_EQ(ended.Field("bytes"), "1048576");
   EXPECT_NE(ended.Field("seconds"), "");
-  EXPECT_EQ(ended.complaint, "step 1/4\nstep 2/4\nstep 3/4\nstep 4/4\n");
+  EXPECT_EQ(ended.error_output, "step 1/4\nstep 2/4\nstep 3/4\nstep 4/4\n");
 }
 
-}  // namespace
+}  // namespace programs_test
 }  // namespace reveza::clients

@@ -1,5 +1,5 @@
-// Submits as fast as the driver takes it and never waits: the queue grows until the driver blocks.
-#include "client.h"
+// Submits work without ever waiting, so that the queue grows until the driver blocks.
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::clients {
 namespace {

@@ -1,11 +1,11 @@
-// A program as nvcc makes them: kernels launched with <<<>>>, and the static CUDA runtime, which
-// resolves the driver in its own way. The same work as `worker`, in fewer allocations.
+// A program compiled by nvcc: kernels launched with <<<>>> and the static CUDA runtime, which
+// resolves the driver itself. Does the work of `worker` with fewer allocations.
 #include <cuda_runtime.h>
 
 #include <vector>
 
-#include "client.h"
-#include "kernels.cu"
+#include "reveza/cli/demo_worker/client.h"
+#include "reveza/cli/demo_worker/kernels.cu"
 
 namespace reveza::clients {
 namespace {

@@ -1,9 +1,9 @@
-// Several threads with one context: even ones on a stream of their own, odd ones on the default
-// stream of their thread.
+// Several threads in one context: even ones use their own stream, odd ones their per-thread default
+// stream.
 #include <thread>
 #include <vector>
 
-#include "client.h"
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::clients {
 namespace {
@@ -21,7 +21,7 @@ std::uint64_t Work(const Session& session, const Options& options, std::uint64_t
     session.Step(memory, bytes, seed, stream);
     if (options.step_ms > 0) session.Spin(options.step_ms, stream);
     if (step % 8 == 7) {
-      // Memory that lives for one step only, used on this thread's stream.
+      // Memory that is allocated for one step only.
       const CUdeviceptr passing = session.Allocate(bytes / 4);
       session.Copy(passing, memory, bytes / 4, stream);
       session.Add(passing, bytes / 4, 1, stream);

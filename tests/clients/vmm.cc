@@ -1,13 +1,13 @@
-// Memory that the program maps itself, as JAX does (one big handle) and as PyTorch's expandable
-// segments do (many small ones that are mapped, unmapped and mapped again elsewhere), with
-// aliases, retained handles, and at the end one that is exported.
+// Maps memory by the virtual memory management calls, as JAX does (one large handle) and as
+// PyTorch's expandable segments do (many small handles that are mapped, unmapped and mapped
+// elsewhere), with aliases, retained handles and finally an exported handle.
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "client.h"
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::clients {
 namespace {
@@ -20,7 +20,7 @@ class Mapper {
     properties_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     properties_.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     properties_.location.id = session.device();
-    // What JAX and PyTorch ask for always.
+    // JAX and PyTorch always request these.
     properties_.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     int rdma = 0;
     REVEZA_CHECK(driver_, cuDeviceGetAttribute(
@@ -61,7 +61,7 @@ class Mapper {
   CUmemAllocationProp properties_{};
 };
 
-// One reserved range in which segments of 2 to 20 MiB come and go.
+// Segments of 2 to 20 MiB in one reserved address range.
 class Segments {
  public:
   Segments(const Session& session, const Mapper& mapper, std::uint64_t bytes, std::uint32_t seed)
@@ -74,7 +74,7 @@ class Segments {
       used += size;
       slots += size;
     }
-    // Twice the room, so that a segment can be mapped elsewhere before it is unmapped.
+    // Twice the size, so that a segment can be mapped elsewhere before it is unmapped.
     range_bytes_ = 2 * slots;
     range_ = mapper.Reserve(range_bytes_);
     CUdeviceptr next = range_;
@@ -93,9 +93,8 @@ class Segments {
     for (const Segment& segment : segments_) session_.Step(segment.address, segment.bytes, seed);
   }
 
-  // Moves a segment to the same place in the other half of the range: its contents follow the
-  // handle. Between the two it is mapped twice, and what is written through one address is read
-  // through the other.
+  // Moves a segment to the other half of the range; its contents follow the handle. With `alias` it
+  // is mapped twice meanwhile and written through both addresses.
   void Move(std::size_t i, bool alias) {
     Segment& segment = segments_[i];
     const CUdeviceptr to =
@@ -113,7 +112,7 @@ class Segments {
     segment.address = to;
   }
 
-  // Gives the memory of a segment back and takes new.
+  // Replaces the memory of a segment.
   void Replace(std::size_t i, std::uint32_t value) {
     Segment& segment = segments_[i];
     session_.Synchronize();
@@ -124,7 +123,7 @@ class Segments {
     session_.Fill(segment.address, segment.bytes, value);
   }
 
-  // Drops the program's own reference and takes it back from the mapping.
+  // Releases the program's handle and retains a new one from the mapping.
   void Retain(std::size_t i) {
     Segment& segment = segments_[i];
     CUmemGenericAllocationHandle again = 0;

@@ -1,7 +1,7 @@
-// Holds memory in allocations of many sizes, works over all of it, frees and re-allocates some.
+// Allocates memory in many sizes, processes all of it, frees and reallocates some.
 #include <vector>
 
-#include "client.h"
+#include "reveza/cli/demo_worker/client.h"
 
 namespace reveza::clients {
 namespace {
@@ -11,8 +11,9 @@ struct Block {
   std::uint64_t bytes;
 };
 
-// Half of the bytes in four large blocks, three eighths in 24 middle ones, the rest in small ones
-// that share slabs, down to a single word, and one block for what is left.
+// Returns block sizes: half of the bytes in four large blocks, three eighths in 24 medium blocks,
+// the rest in small blocks that share slabs, down to a single word, and one block for the
+// remainder.
 std::vector<std::uint64_t> Sizes(std::uint64_t bytes, std::uint64_t small_count) {
   std::vector<std::uint64_t> sizes;
   for (int i = 0; i < 4; ++i) sizes.push_back(bytes / 8 / 4 * 4);
@@ -43,7 +44,7 @@ int Main(const Options& options) {
     for (const Block& block : blocks) session.Step(block.memory, block.bytes, options.seed);
     if (options.step_ms > 0) session.Spin(options.step_ms);
     if (run.step() % 4 == 0) {
-      // Every seventh block, beginning elsewhere each time, gives its memory back and takes new.
+      // Reallocates every seventh block, starting at a different one each time.
       for (std::size_t i = run.step() % 7; i < blocks.size(); i += 7) {
         session.Free(blocks[i].memory);
         blocks[i].memory = session.Allocate(blocks[i].bytes);

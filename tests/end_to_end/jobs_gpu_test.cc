@@ -1,4 +1,4 @@
-// Jobs whose steps together need more of a card than it has: they take turns on it.
+// Jobs whose concurrent steps need more memory than a GPU has.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -9,15 +9,15 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "machine.h"
+#include "tests/support/machine.h"
 
 namespace reveza::testing {
-namespace {
+namespace jobs_gpu_test {
 
-// Two steps of 180 MiB on a card of 256 MiB, two workers.
-class JobsOnAGpu {
+// Runs a job of two steps of 180 MiB with two workers on a GPU of 256 MiB.
+class TwoStepJob {
  public:
-  explicit JobsOnAGpu(const Environment& more = {}) {
+  explicit TwoStepJob(const Environment& more = {}) {
     machine_.StartDaemon();
     Environment environment = machine_.ProgramEnvironment();
     for (const auto& [name, value] : more) environment[name] = value;
@@ -26,7 +26,7 @@ class JobsOnAGpu {
     environment["XDG_RUNTIME_DIR"] = machine_.folder();
     environment["REVEZA_CONFIG"] = "/dev/null";
     Process process({REVEZA_PROGRAM, "jobs", "run", "--name", "gpu", "--workers", "2",
-                     // However busy the machine is.
+                     // Both steps start however busy the machine is.
                      "--cpu-budget", "64", "--memory", "512MiB", "--gpu-memory", "200MiB", "--json",
                      "--", ClientPath("worker"), "--bytes", "180MiB", "--steps", "20", "--step-ms",
                      "20", "--json", "--seed", "{seed}", ":::", "seed", "1", "2"},
@@ -36,32 +36,32 @@ class JobsOnAGpu {
       if (std::chrono::steady_clock::now() > limit) process.Signal(SIGTERM);
       const auto status = machine_.Status();
       if (!status.is_object()) continue;
-      clients_ = std::max(clients_, status["clients"].size());
+      max_clients_ = std::max(max_clients_, status["clients"].size());
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    ended_ = process.Wait().value_or(Ended{});
+    result_ = process.Wait().value_or(ProcessResult{});
   }
 
-  const Ended& ended() const { return ended_; }
-  // The most that were connected to the daemon at once.
-  std::size_t clients() const { return clients_; }
+  const ProcessResult& result() const { return result_; }
+  // Maximum number of concurrent clients of the daemon.
+  std::size_t max_clients() const { return max_clients_; }
   std::string Hash(int step) const {
     std::ifstream file(machine_.folder() + "/state/jobs/gpu/outputs/000/" + std::to_string(step) +
                        ".out");
-    Ended of_step;
-    of_step.output.assign(std::istreambuf_iterator<char>(file), {});
-    return of_step.Field("hash");
+    ProcessResult step_result;
+    step_result.output.assign(std::istreambuf_iterator<char>(file), {});
+    return step_result.Field("hash");
   }
-  std::string Alone(int seed) {
+  std::string NativeHash(int seed) {
     return machine_
-        .Native("worker", {"--bytes", "180MiB", "--steps", "20", "--step-ms", "20", "--seed",
-                           std::to_string(seed)})
+        .RunNative("worker", {"--bytes", "180MiB", "--steps", "20", "--step-ms", "20", "--seed",
+                              std::to_string(seed)})
         .Field("hash");
   }
-  // Whether the second step began before the first had ended.
-  bool AtOnce() const {
-    const std::size_t second = ended_.output.rfind("\"event\":\"start\"");
-    const std::size_t first_end = ended_.output.find("\"event\":\"end\"");
+  // Whether the second step started before the first had finished.
+  bool RanConcurrently() const {
+    const std::size_t second = result_.output.rfind("\"event\":\"start\"");
+    const std::size_t first_end = result_.output.find("\"event\":\"end\"");
     return second != std::string::npos && second < first_end;
   }
 
@@ -69,39 +69,39 @@ class JobsOnAGpu {
   Machine machine_{{.memory = "256MiB",
                     .environment = {},
                     .daemon_arguments = {"--slice-floor", "100ms", "--slice-ceiling", "200ms"}}};
-  Ended ended_;
-  std::size_t clients_ = 0;
+  ProcessResult result_;
+  std::size_t max_clients_ = 0;
 };
 
-// A step that shares a card is preloaded with the library, which is not built for sanitizers.
-bool NoLibrary() { return Preload().empty(); }
+// Steps that share a GPU preload the library, which sanitized builds lack.
+bool LibraryMissing() { return Preload().empty(); }
 
-TEST(JobsGpuTest, StepsThatDoNotFitTogetherShareTheCard) {
-  if (NoLibrary()) GTEST_SKIP() << "libreveza.so is not built";
-  JobsOnAGpu jobs;
-  EXPECT_EQ(jobs.ended().status, 0) << jobs.ended().output << jobs.ended().complaint;
-  EXPECT_EQ(jobs.clients(), 2u);
-  EXPECT_TRUE(jobs.AtOnce()) << jobs.ended().output;
+TEST(JobsGpuTest, OversubscribedStepsShareGpu) {
+  if (LibraryMissing()) GTEST_SKIP() << "libreveza.so is not built";
+  TwoStepJob job;
+  EXPECT_EQ(job.result().status, 0) << job.result().output << job.result().error_output;
+  EXPECT_EQ(job.max_clients(), 2u);
+  EXPECT_TRUE(job.RanConcurrently()) << job.result().output;
   for (int step = 1; step <= 2; ++step) {
-    EXPECT_FALSE(jobs.Hash(step).empty());
-    EXPECT_EQ(jobs.Hash(step), jobs.Alone(step));
+    EXPECT_FALSE(job.Hash(step).empty());
+    EXPECT_EQ(job.Hash(step), job.NativeHash(step));
   }
 }
 
-TEST(JobsGpuTest, WithoutRevezaTheyWaitForEachOther) {
-  JobsOnAGpu jobs(Environment{{"REVEZA_DISABLE", "1"}});
-  EXPECT_EQ(jobs.ended().status, 0) << jobs.ended().output << jobs.ended().complaint;
-  EXPECT_EQ(jobs.clients(), 0u);
-  EXPECT_FALSE(jobs.AtOnce()) << jobs.ended().output;
-  EXPECT_EQ(jobs.ended().output.find("\"again\":true"), std::string::npos) << jobs.ended().output;
+TEST(JobsGpuTest, StepsRunSeriallyWhenDisabled) {
+  TwoStepJob job(Environment{{"REVEZA_DISABLE", "1"}});
+  EXPECT_EQ(job.result().status, 0) << job.result().output << job.result().error_output;
+  EXPECT_EQ(job.max_clients(), 0u);
+  EXPECT_FALSE(job.RanConcurrently()) << job.result().output;
+  EXPECT_EQ(job.result().output.find("\"again\":true"), std::string::npos) << job.result().output;
   for (int step = 1; step <= 2; ++step) {
-    EXPECT_FALSE(jobs.Hash(step).empty());
-    EXPECT_EQ(jobs.Hash(step), jobs.Alone(step));
+    EXPECT_FALSE(job.Hash(step).empty());
+    EXPECT_EQ(job.Hash(step), job.NativeHash(step));
   }
 }
 
-// What the daemon may give of a card is less than NVML says it has.
-TEST(JobsGpuTest, TheBudgetOfTheDaemonIsWhatThereIs) {
+// The daemon's budget is less than the memory that NVML reports.
+TEST(JobsGpuTest, DaemonGpuBudgetLimitsAdmission) {
   Machine machine{
       {.memory = "256MiB", .environment = {}, .daemon_arguments = {"--gpu-budget", "100MiB"}}};
   machine.StartDaemon();
@@ -114,17 +114,17 @@ TEST(JobsGpuTest, TheBudgetOfTheDaemonIsWhatThereIs) {
     Process process({REVEZA_PROGRAM, "jobs", "run", "--name", name, "--gpu-memory", claim, "--json",
                      "--", "true"},
                     environment, machine.folder() + "/" + name);
-    return process.Wait().value_or(Ended{});
+    return process.Wait().value_or(ProcessResult{});
   };
-  const Ended large = run("large", "200MiB");
+  const ProcessResult large = run("large", "200MiB");
   EXPECT_NE(large.status, 0);
-  EXPECT_NE(large.output.find("GPU memory: a step takes 200 MiB, the largest GPU has 100 MiB"),
-            std::string::npos)
-      << large.output << large.complaint;
-  if (NoLibrary()) GTEST_SKIP() << "libreveza.so is not built: no step can be admitted";
-  const Ended small = run("small", "90MiB");
-  EXPECT_EQ(small.status, 0) << small.output << small.complaint;
+  for (const char* size : {"200 MiB", "100 MiB"}) {
+    EXPECT_NE(large.output.find(size), std::string::npos) << large.output << large.error_output;
+  }
+  if (LibraryMissing()) GTEST_SKIP() << "libreveza.so is not built, so no step can be admitted";
+  const ProcessResult small = run("small", "90MiB");
+  EXPECT_EQ(small.status, 0) << small.output << small.error_output;
 }
 
-}  // namespace
+}  // namespace jobs_gpu_test
 }  // namespace reveza::testing

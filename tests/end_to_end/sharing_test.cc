@@ -1,12 +1,12 @@
-// Programs that share a card: the same results as alone, whatever moves meanwhile.
+// Programs that share a GPU compute the same results as natively, whatever is swapped meanwhile.
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "machine.h"
+#include "tests/support/machine.h"
 
 namespace reveza::testing {
-namespace {
+namespace sharing_test {
 
 using nlohmann::json;
 
@@ -17,8 +17,8 @@ std::vector<std::string> Steps(const std::string& bytes, int steps, int step_ms,
           "--seed",    std::to_string(seed)};
 }
 
-// Slices short enough that a test of seconds sees many handovers.
-Machine::Options Lively() {
+// Slices short enough for many handovers within seconds.
+Machine::Options ShortSlices() {
   Machine::Options options;
   options.daemon_arguments = {"--slice-floor", "100ms", "--slice-ceiling", "200ms"};
   return options;
@@ -29,12 +29,13 @@ struct Program {
   std::vector<std::string> arguments;
 };
 
-// Each alone first, then all together under one daemon; every hash must be the same.
-json TogetherAsAlone(Machine& machine, const std::vector<Program>& runs) {
+// Runs each program natively, then all concurrently under one daemon, and expects equal hashes.
+// Returns the last status.
+json ExpectNativeResultsShared(Machine& machine, const std::vector<Program>& runs) {
   std::vector<std::string> alone;
   for (const Program& run : runs) {
-    const Ended ended = machine.Native(run.program, run.arguments);
-    EXPECT_EQ(ended.status, 0) << run.program << ": " << ended.complaint;
+    const ProcessResult ended = machine.RunNative(run.program, run.arguments);
+    EXPECT_EQ(ended.status, 0) << run.program << ": " << ended.error_output;
     alone.push_back(ended.Field("hash"));
   }
   machine.StartDaemon();
@@ -49,72 +50,72 @@ json TogetherAsAlone(Machine& machine, const std::vector<Program>& runs) {
     }
     const auto ended = processes[i].Wait();
     EXPECT_TRUE(ended.has_value());
-    EXPECT_EQ(ended->status, 0) << runs[i].program << ": " << ended->complaint;
+    EXPECT_EQ(ended->status, 0) << runs[i].program << ": " << ended->error_output;
     EXPECT_EQ(ended->Field("hash"), alone[i]) << runs[i].program;
   }
   EXPECT_TRUE(machine.GpuIsEmpty());
   return last;
 }
 
-TEST(SharingTest, TwoProgramsLargerThanTheCardTakeTurns) {
-  Machine machine(Lively());
-  const json status = TogetherAsAlone(
+TEST(SharingTest, OversubscribedProgramsTakeTurns) {
+  Machine machine(ShortSlices());
+  const json status = ExpectNativeResultsShared(
       machine, {{"worker", Steps("180MiB", 40, 20, 1)}, {"worker", Steps("180MiB", 40, 20, 2)}});
   EXPECT_GE(status["gpus"][0]["handover"]["count"], 2);
   EXPECT_GT(status["gpus"][0]["handover"]["bytes_out"], 0);
   EXPECT_GT(status["gpus"][0]["handover"]["bytes_in"], 0);
 }
 
-TEST(SharingTest, ProgramsThatFitTogetherRunTogetherAndNothingMoves) {
-  Machine machine(Lively());
-  const json status = TogetherAsAlone(
+TEST(SharingTest, FittingProgramsRunConcurrentlyWithoutSwapping) {
+  Machine machine(ShortSlices());
+  const json status = ExpectNativeResultsShared(
       machine, {{"worker", Steps("60MiB", 30, 20, 1)}, {"worker", Steps("60MiB", 30, 20, 2)}});
   EXPECT_EQ(status["gpus"][0]["handover"]["bytes_out"], 0);
 }
 
-TEST(SharingTest, FourProgramsAtThreeTimesTheCard) {
-  Machine machine(Lively());
+TEST(SharingTest, FourProgramsAtThreeTimesGpuMemory) {
+  Machine machine(ShortSlices());
   std::vector<Program> runs;
   for (int i = 0; i < 4; ++i) runs.push_back({"worker", Steps("190MiB", 15, 20, i + 1)});
-  TogetherAsAlone(machine, runs);
+  ExpectNativeResultsShared(machine, runs);
 }
 
-TEST(SharingTest, EveryKindOfMemoryAndSubmissionSurvivesItsTurns) {
-  Machine machine(Lively());
-  TogetherAsAlone(machine, {{"threads", Steps("150MiB", 30, 20)},
-                            {"graph", Steps("150MiB", 30, 20)},
-                            {"vmm", Steps("150MiB", 20, 20)},
-                            {"worker", Steps("150MiB", 20, 20)}});
+TEST(SharingTest, AllMemoryAndSubmissionKindsSurviveHandovers) {
+  Machine machine(ShortSlices());
+  ExpectNativeResultsShared(machine, {{"threads", Steps("150MiB", 30, 20)},
+                                      {"graph", Steps("150MiB", 30, 20)},
+                                      {"vmm", Steps("150MiB", 20, 20)},
+                                      {"worker", Steps("150MiB", 20, 20)}});
 }
 
 TEST(SharingTest, PoolsStayResidentAndAreCounted) {
-  Machine machine(Lively());
-  TogetherAsAlone(machine,
-                  {{"pools", Steps("40MiB", 30, 20)}, {"worker", Steps("190MiB", 20, 20)}});
+  Machine machine(ShortSlices());
+  ExpectNativeResultsShared(
+      machine, {{"pools", Steps("40MiB", 30, 20)}, {"worker", Steps("190MiB", 20, 20)}});
 }
 
-TEST(SharingTest, AllocationsFreesAndContextsInTheMiddleOfHandovers) {
-  Machine machine(Lively());
-  TogetherAsAlone(machine, {{"alloc_loop", Steps("150MiB", 60, 10)},
-                            {"multi_context", Steps("60MiB", 8, 10)},
-                            {"worker", Steps("190MiB", 20, 20)}});
+TEST(SharingTest, AllocationsAndContextsChangeDuringHandovers) {
+  Machine machine(ShortSlices());
+  ExpectNativeResultsShared(machine, {{"alloc_loop", Steps("150MiB", 60, 10)},
+                                      {"multi_context", Steps("60MiB", 8, 10)},
+                                      {"worker", Steps("190MiB", 20, 20)}});
 }
 
-TEST(SharingTest, ForksInMidSliceGoUnnoticed) {
-  Machine machine(Lively());
-  TogetherAsAlone(machine,
-                  {{"forker", Steps("150MiB", 20, 10)}, {"worker", Steps("180MiB", 20, 20)}});
+TEST(SharingTest, ForkDuringSliceIsHarmless) {
+  Machine machine(ShortSlices());
+  ExpectNativeResultsShared(
+      machine, {{"forker", Steps("150MiB", 20, 10)}, {"worker", Steps("180MiB", 20, 20)}});
 }
 
-// Each fits the card, and beside the contexts of the others once it has given back its caches. With
-// them, no two of three could ever go on: one is refused, and then has what it needs.
-TEST(SharingTest, WhoIsRefusedFreesItsCachesAndGoesOn) {
-  Machine::Options options = Lively();
+// Each program fits beside the contexts of the others, but not with its caches. An allocation is
+// refused, and succeeds after the program has freed its caches.
+TEST(SharingTest, RefusedProgramFreesCachesAndContinues) {
+  Machine::Options options = ShortSlices();
   options.environment = {{"FAKECUDA_CONTEXT", "16MiB"}};
   Machine machine(options);
   const std::vector<std::string> arguments = Steps("160MiB", 24, 20);
-  const Ended alone = machine.Native("caching", arguments);
-  ASSERT_EQ(alone.status, 0) << alone.complaint;
+  const ProcessResult alone = machine.RunNative("caching", arguments);
+  ASSERT_EQ(alone.status, 0) << alone.error_output;
   EXPECT_EQ(alone.Field("retries"), "0");
   machine.StartDaemon();
   std::vector<Process> processes;
@@ -123,79 +124,78 @@ TEST(SharingTest, WhoIsRefusedFreesItsCachesAndGoesOn) {
   for (Process& process : processes) {
     const auto ended = process.Wait();
     ASSERT_TRUE(ended.has_value());
-    ASSERT_EQ(ended->status, 0) << ended->complaint;
+    ASSERT_EQ(ended->status, 0) << ended->error_output;
     EXPECT_EQ(ended->Field("hash"), alone.Field("hash"));
     retries += std::stoi(ended->Field("retries"));
   }
-  EXPECT_GT(retries, 0) << "nobody was refused: the test tests nothing";
+  EXPECT_GT(retries, 0) << "no allocation was refused";
   EXPECT_TRUE(machine.GpuIsEmpty());
 }
 
-TEST(SharingTest, ALongCaptureIsNeverDisturbed) {
-  Machine machine(Lively());
-  TogetherAsAlone(machine,
-                  {{"capture_slow", Steps("150MiB", 4, 10)}, {"worker", Steps("180MiB", 20, 20)}});
+TEST(SharingTest, HandoverKeepsLongCaptureValid) {
+  Machine machine(ShortSlices());
+  ExpectNativeResultsShared(
+      machine, {{"capture_slow", Steps("150MiB", 4, 10)}, {"worker", Steps("180MiB", 20, 20)}});
 }
 
-TEST(SharingTest, AnIdleProgramLeavesTheCardToTheOther) {
-  Machine::Options options = Lively();
+TEST(SharingTest, IdleProgramYieldsGpu) {
+  Machine::Options options = ShortSlices();
   options.daemon_arguments = {"--slice-floor", "5s", "--slice-ceiling", "30s"};
   Machine machine(options);
-  // With slices of at least five seconds only idleness can end one within the programs' lives; a
-  // pause is longer than a handover, on a busy machine too.
+  // With slices of at least five seconds, only idleness ends one while the programs run. The pause
+  // exceeds a handover even on a busy machine.
   std::vector<std::string> idle = Steps("150MiB", 20, 10);
   idle.insert(idle.end(), {"--pause-ms", "1000"});
   const json status =
-      TogetherAsAlone(machine, {{"idle", idle}, {"worker", Steps("150MiB", 40, 20)}});
+      ExpectNativeResultsShared(machine, {{"idle", idle}, {"worker", Steps("150MiB", 40, 20)}});
   EXPECT_GE(status["gpus"][0]["handover"]["count"], 1);
 }
 
-TEST(SharingTest, TwoJobsOfTwoProcessesThatWaitForEachOther) {
-  Machine machine(Lively());
-  TogetherAsAlone(machine,
-                  {{"ipc_pair", Steps("60MiB", 20, 5, 1)}, {"ipc_pair", Steps("60MiB", 20, 5, 2)}});
+TEST(SharingTest, ProcessesOfJobSynchronizeThroughIpcEvents) {
+  Machine machine(ShortSlices());
+  ExpectNativeResultsShared(
+      machine, {{"ipc_pair", Steps("60MiB", 20, 5, 1)}, {"ipc_pair", Steps("60MiB", 20, 5, 2)}});
 }
 
-TEST(SharingTest, TwoCardsAndAPeerCopy) {
-  Machine::Options options = Lively();
+TEST(SharingTest, TwoGpusWithPeerCopies) {
+  Machine::Options options = ShortSlices();
   options.devices = 2;
   Machine machine(options);
-  TogetherAsAlone(machine, {{"multi_gpu", Steps("160MiB", 15, 10, 1)},
-                            {"multi_gpu", Steps("160MiB", 15, 10, 2)}});
+  ExpectNativeResultsShared(machine, {{"multi_gpu", Steps("160MiB", 15, 10, 1)},
+                                      {"multi_gpu", Steps("160MiB", 15, 10, 2)}});
 }
 
-TEST(SharingTest, ThirtyTwoProgramsAtOnce) {
-  Machine::Options options = Lively();
+TEST(SharingTest, ThirtyTwoConcurrentPrograms) {
+  Machine::Options options = ShortSlices();
   options.memory = "512MiB";
   Machine machine(options);
   std::vector<Program> runs;
   for (int i = 0; i < 32; ++i) runs.push_back({"worker", Steps("48MiB", 3, 5, i + 1)});
-  TogetherAsAlone(machine, runs);
+  ExpectNativeResultsShared(machine, runs);
 }
 
-TEST(SharingTest, WithoutADaemonAProgramRunsOnWithOneWarning) {
+TEST(SharingTest, MissingDaemonCausesOneWarning) {
   Machine machine;
-  const Ended native = machine.Native("worker", Steps("60MiB", 10, 1));
+  const ProcessResult native = machine.RunNative("worker", Steps("60MiB", 10, 1));
   Process process = machine.Start("worker", Steps("60MiB", 10, 1));
   const auto ended = process.Wait();
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->status, 0);
   EXPECT_EQ(ended->Field("hash"), native.Field("hash"));
-  EXPECT_NE(ended->complaint.find("no daemon"), std::string::npos) << ended->complaint;
-  EXPECT_EQ(std::count(ended->complaint.begin(), ended->complaint.end(), '\n'), 1)
-      << ended->complaint;
+  EXPECT_EQ(std::count(ended->error_output.begin(), ended->error_output.end(), '\n'), 1)
+      << ended->error_output;
 }
 
-TEST(SharingTest, DisabledItIsNotThere) {
+TEST(SharingTest, DisableVariableBypassesLibrary) {
   Machine machine;
   machine.StartDaemon();
   Process process = machine.Start("worker", Steps("60MiB", 5, 1), {{"REVEZA_DISABLE", "1"}});
   const auto ended = process.Wait();
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->status, 0);
-  EXPECT_EQ(ended->complaint, "");
+  EXPECT_EQ(ended->error_output, "");
   EXPECT_TRUE(machine.Status()["clients"].empty());
 }
 
-}  // namespace
+}  // namespace sharing_test
 }  // namespace reveza::testing

@@ -1,11 +1,11 @@
-// Every driver call that a handover makes fails once, at the first, second, ... time that it is
-// made in the process; the program must end with the right result all the same.
+// Each driver call of a handover fails once, at its first, second, ... use in the process. The
+// program must still compute the correct result or report the error itself.
 #include <gtest/gtest.h>
 
-#include "machine.h"
+#include "tests/support/machine.h"
 
 namespace reveza::testing {
-namespace {
+namespace call_failure_test {
 
 using std::chrono::seconds;
 
@@ -17,28 +17,28 @@ TEST_P(CallFailureTest, LosesNothing) {
   options.daemon_arguments = {"--slice-floor", "60ms", "--slice-ceiling", "100ms"};
   Machine machine(options);
   const std::vector<std::string> work{"--bytes", "160MiB", "--steps", "12", "--step-ms", "20"};
-  const Ended native = machine.Native("worker", work);
-  ASSERT_EQ(native.status, 0) << native.complaint;
+  const ProcessResult native = machine.RunNative("worker", work);
+  ASSERT_EQ(native.status, 0) << native.error_output;
   machine.StartDaemon();
   for (int nth = 1; nth <= 4; ++nth) {
     SCOPED_TRACE("call " + std::to_string(nth));
-    // 304: CUDA_ERROR_OPERATING_SYSTEM, which no call of a healthy program answers.
+    // 304 is CUDA_ERROR_OPERATING_SYSTEM, which no healthy program sees.
     Process failing = machine.Start(
         "worker", work,
         {{"FAKECUDA_FAIL", std::string(GetParam()) + ":" + std::to_string(nth) + ":304"}});
     Process other = machine.Start("worker", work);
     const auto ended = failing.Wait(seconds(120));
     ASSERT_TRUE(ended.has_value()) << machine.Status().dump(1);
-    // A failure within the program's own call is the program's to report; within ours it must
-    // not be seen. Wrong results are never allowed.
+    // The program reports a failure of its own call. A failure within a handover must be invisible,
+    // and a wrong result is never acceptable.
     if (ended->status == 0) {
       EXPECT_EQ(ended->Field("hash"), native.Field("hash"));
     } else {
-      EXPECT_NE(ended->complaint.find("304"), std::string::npos) << ended->complaint;
+      EXPECT_NE(ended->error_output.find("304"), std::string::npos) << ended->error_output;
     }
     const auto other_ended = other.Wait(seconds(120));
     ASSERT_TRUE(other_ended.has_value()) << machine.Status().dump(1);
-    EXPECT_EQ(other_ended->status, 0) << other_ended->complaint;
+    EXPECT_EQ(other_ended->status, 0) << other_ended->error_output;
     EXPECT_EQ(other_ended->Field("hash"), native.Field("hash"));
   }
   EXPECT_TRUE(machine.GpuIsEmpty());
@@ -53,5 +53,5 @@ INSTANTIATE_TEST_SUITE_P(Calls, CallFailureTest,
                                            "cuEventSynchronize", "cuCtxRecordEvent"),
                          [](const auto& test) { return std::string(test.param); });
 
-}  // namespace
+}  // namespace call_failure_test
 }  // namespace reveza::testing

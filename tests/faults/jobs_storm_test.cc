@@ -1,6 +1,6 @@
-// What the runner promises, while runners, supervisors and steps are killed at random: at most one
-// live attempt of a step, one recorded success, nothing lost; and where only runners are killed,
-// nothing is done twice.
+// Kills runners, supervisors and steps at random and checks the guarantees of the runner: at most
+// one live attempt of a step, exactly one recorded success, and no lost step. Killing only runners
+// must not repeat steps.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
@@ -17,15 +17,15 @@
 #include <thread>
 #include <vector>
 
-#include "platform/process_table.h"
-#include "platform/testing_directory.h"
-#include "runner/journal/job_folder.h"
-#include "runner/journal/journal.h"
+#include "common/platform/process_table.h"
+#include "common/platform/testing_directory.h"
+#include "reveza/jobs/journal/job_folder.h"
+#include "reveza/jobs/journal/journal.h"
 
 extern char** environ;
 
 namespace reveza {
-namespace {
+namespace jobs_storm_test {
 
 using namespace std::chrono_literals;
 
@@ -38,7 +38,7 @@ class JobsStormTest : public testing::Test {
     setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1);
   }
   ~JobsStormTest() override {
-    for (const pid_t pid : Ours()) kill(pid, SIGKILL);
+    for (const pid_t pid : ChildProcesses()) kill(pid, SIGKILL);
   }
 
   pid_t StartRunner() {
@@ -68,19 +68,21 @@ class JobsStormTest : public testing::Test {
     return pid;
   }
 
-  // Supervisors and steps of this test, by their arguments.
-  std::vector<pid_t> Ours() {
+  // Returns the supervisors and steps of this test, found by their arguments.
+  std::vector<pid_t> ChildProcesses() {
     std::vector<pid_t> found;
     for (const pid_t pid : reader_.List()) {
       const std::string command = reader_.Command(pid);
-      const bool ours = command.starts_with(REVEZA_SUPERVISOR) || command.starts_with(REVEZA_STEP);
-      if (ours && command.find(folder_.path().string()) != std::string::npos) found.push_back(pid);
+      const bool of_job =
+          command.starts_with(REVEZA_SUPERVISOR) || command.starts_with(REVEZA_STEP);
+      if (of_job && command.find(folder_.path().string()) != std::string::npos)
+        found.push_back(pid);
     }
     return found;
   }
 
-  // Until the job is done; false when it does not get there.
-  bool RunToTheEnd() {
+  // Restarts the runner until the job is done. Returns false after 50 attempts.
+  bool RunToCompletion() {
     for (int i = 0; i < 50; ++i) {
       const pid_t pid = StartRunner();
       int status = 0;
@@ -97,20 +99,20 @@ class JobsStormTest : public testing::Test {
     return lines;
   }
 
-  void ExpectTheGuarantee() {
+  void ExpectGuarantees() {
     EXPECT_TRUE(Lines("overlaps").empty());
     EXPECT_EQ(Lines("finished").size(), static_cast<std::size_t>(kSteps));
-    const auto folder = runner::JobFolder::Find(folder_.path() / "state", "storm");
+    const auto folder = jobs::JobFolder::Find(folder_.path() / "state", "storm");
     ASSERT_TRUE(folder);
-    auto journal = runner::Journal::Open(folder->journal());
+    auto journal = jobs::Journal::Open(folder->journal());
     ASSERT_TRUE(journal) << journal.error().message;
     const auto list = journal->List();
     ASSERT_TRUE(list) << list.error().message;
     for (const auto& step : *list) {
-      EXPECT_EQ(step.state, runner::StepState::kDone) << step.label;
+      EXPECT_EQ(step.state, jobs::StepState::kDone) << step.label;
       const auto attempts = journal->Attempts(step.identity);
       ASSERT_TRUE(attempts);
-      EXPECT_EQ(std::ranges::count(*attempts, runner::Outcome::kSuccess,
+      EXPECT_EQ(std::ranges::count(*attempts, jobs::Outcome::kSuccess,
                                    [](const auto& entry) { return entry.result.outcome; }),
                 1)
           << step.label;
@@ -121,7 +123,7 @@ class JobsStormTest : public testing::Test {
   platform::ProcessReader reader_;
 };
 
-TEST_F(JobsStormTest, KillingRunnersAloneRepeatsNothing) {
+TEST_F(JobsStormTest, KilledRunnersNeverRepeatSteps) {
   std::mt19937 random(1);
   for (int round = 0; round < 60; ++round) {
     const pid_t pid = StartRunner();
@@ -129,22 +131,22 @@ TEST_F(JobsStormTest, KillingRunnersAloneRepeatsNothing) {
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
   }
-  ASSERT_TRUE(RunToTheEnd());
-  ExpectTheGuarantee();
+  ASSERT_TRUE(RunToCompletion());
+  ExpectGuarantees();
   for (const auto& [number, times] : Lines("begun")) EXPECT_EQ(times, 1) << number;
 }
 
-TEST_F(JobsStormTest, WhoeverIsKilledTheGuaranteeHolds) {
+TEST_F(JobsStormTest, RandomKillsKeepGuarantees) {
   std::mt19937 random(2);
   int killed = 0;
   pid_t runner = StartRunner();
   for (int round = 0; round < 300; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 12));
-    const auto ours = Ours();
+    const auto children = ChildProcesses();
     if (random() % 4 == 0) {
       kill(runner, SIGKILL);
-    } else if (!ours.empty()) {
-      kill(ours[random() % ours.size()], SIGKILL);
+    } else if (!children.empty()) {
+      kill(children[random() % children.size()], SIGKILL);
       ++killed;
     }
     if (waitpid(runner, nullptr, WNOHANG) == runner) runner = StartRunner();
@@ -152,9 +154,9 @@ TEST_F(JobsStormTest, WhoeverIsKilledTheGuaranteeHolds) {
   kill(runner, SIGKILL);
   waitpid(runner, nullptr, 0);
   EXPECT_GT(killed, 0);
-  ASSERT_TRUE(RunToTheEnd());
-  ExpectTheGuarantee();
+  ASSERT_TRUE(RunToCompletion());
+  ExpectGuarantees();
 }
 
-}  // namespace
+}  // namespace jobs_storm_test
 }  // namespace reveza

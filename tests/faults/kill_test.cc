@@ -1,5 +1,5 @@
-// kill -9 of a client or of the daemon in every phase. What is checked is always the same: the
-// survivors' results are bit-identical, nobody waits for ever, the card is empty in the end.
+// Kills a client or the daemon with SIGKILL in every phase. Survivors must compute bit-identical
+// results, never wait forever, and leave no device memory in use.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -7,16 +7,16 @@
 #include <random>
 #include <thread>
 
-#include "machine.h"
+#include "tests/support/machine.h"
 
 namespace reveza::testing {
-namespace {
+namespace kill_test {
 
 using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Large programs on a slow link: every phase lasts long enough to be hit.
+// Large programs on a slow link, so that every phase lasts long enough to be observed.
 Machine::Options Slow() {
   Machine::Options options;
   options.link = "1GB";
@@ -38,8 +38,8 @@ class KillTest : public ::testing::Test {
  protected:
   KillTest() : machine_(Slow()) {
     for (int seed = 1; seed <= 2; ++seed) {
-      const Ended ended = machine_.Native("worker", Work(25, seed));
-      EXPECT_EQ(ended.status, 0) << ended.complaint;
+      const ProcessResult ended = machine_.RunNative("worker", Work(25, seed));
+      EXPECT_EQ(ended.status, 0) << ended.error_output;
       hashes_.push_back(ended.Field("hash"));
     }
     machine_.StartDaemon();
@@ -47,12 +47,13 @@ class KillTest : public ::testing::Test {
 
   void ExpectRight(Process& process, int seed) {
     const auto ended = process.Wait(seconds(120));
-    ASSERT_TRUE(ended.has_value()) << "waits for ever; status " << machine_.Status().dump(1);
-    EXPECT_EQ(ended->status, 0) << ended->complaint;
+    ASSERT_TRUE(ended.has_value())
+        << "the program hangs; daemon status: " << machine_.Status().dump(1);
+    EXPECT_EQ(ended->status, 0) << ended->error_output;
     EXPECT_EQ(ended->Field("hash"), hashes_[static_cast<std::size_t>(seed - 1)]);
   }
 
-  // A victim that would run long, and a survivor; the victim dies when `phase` holds of it.
+  // Starts a long victim and a survivor, and kills the victim once it satisfies `phase`.
   void KillVictimWhen(const std::function<bool(const json&, pid_t)>& phase) {
     Process victim = machine_.Start("worker", Work(100'000, 9));
     Process survivor = machine_.Start("worker", Work(25, 1));
@@ -73,22 +74,22 @@ class KillTest : public ::testing::Test {
   std::vector<std::string> hashes_;
 };
 
-TEST_F(KillTest, AClientInTheSlice) {
+TEST_F(KillTest, KilledWhileRunning) {
   KillVictimWhen([](const json& status, pid_t pid) { return StateOf(status, pid) == "running"; });
 }
 
-TEST_F(KillTest, AClientThatWaitsForItsTurn) {
+TEST_F(KillTest, KilledWhileWaiting) {
   KillVictimWhen([](const json& status, pid_t pid) {
     const json client = ClientOf(status, pid);
     return client.is_object() && client["state"] == "waiting" && client["turns"] > 0;
   });
 }
 
-TEST_F(KillTest, AClientThatDrains) {
+TEST_F(KillTest, KilledWhileDraining) {
   KillVictimWhen([](const json& status, pid_t pid) { return StateOf(status, pid) == "leaving"; });
 }
 
-TEST_F(KillTest, AClientHalfSwappedOut) {
+TEST_F(KillTest, KilledDuringSwapOut) {
   KillVictimWhen([](const json& status, pid_t pid) {
     const json client = ClientOf(status, pid);
     return client.is_object() && client["footprint"]["swapped"] > 0 &&
@@ -96,19 +97,19 @@ TEST_F(KillTest, AClientHalfSwappedOut) {
   });
 }
 
-TEST_F(KillTest, AClientHalfSwappedIn) {
+TEST_F(KillTest, KilledDuringSwapIn) {
   KillVictimWhen([](const json& status, pid_t pid) {
     const json client = ClientOf(status, pid);
     return client.is_object() && client["state"] == "entering" && client["turns"] > 0;
   });
 }
 
-// The daemon dies and stays dead: both programs finish by themselves, one after the other.
-TEST_F(KillTest, TheDaemonForGood) {
+// The daemon is killed and not restarted. Both programs finish without it, one after the other.
+TEST_F(KillTest, ClientsFinishAfterDaemonIsLost) {
   Process first = machine_.Start("worker", Work(25, 1));
   Process second = machine_.Start("worker", Work(25, 2));
   EXPECT_TRUE(machine_.WaitFor([](const json& status) {
-    // Both have all their memory by then.
+    // Both programs have allocated all their memory by then.
     return !status["gpus"].empty() && status["gpus"][0]["handover"]["count"] >= 6;
   }));
   machine_.daemon().Signal(SIGKILL);
@@ -119,8 +120,8 @@ TEST_F(KillTest, TheDaemonForGood) {
 
 class DaemonKillTest : public KillTest, public ::testing::WithParamInterface<const char*> {};
 
-// The daemon dies in a phase of the first program and is started again: it takes both over.
-TEST_P(DaemonKillTest, AndIsStartedAgain) {
+// The daemon is killed in a given phase of the first program and restarted. It adopts both.
+TEST_P(DaemonKillTest, RestartedDaemonAdoptsClients) {
   Process first = machine_.Start("worker", Work(25, 1));
   Process second = machine_.Start("worker", Work(25, 2));
   const std::string phase = GetParam();
@@ -140,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(Phases, DaemonKillTest,
                          ::testing::Values("running", "waiting", "leaving", "entering"),
                          [](const auto& test) { return std::string(test.param); });
 
-TEST_F(KillTest, ADaemonAndAClientTogether) {
+TEST_F(KillTest, DaemonAndClientKilledTogether) {
   Process victim = machine_.Start("worker", Work(100'000, 9));
   Process survivor = machine_.Start("worker", Work(25, 1));
   EXPECT_TRUE(machine_.WaitFor([&](const json& status) {
@@ -156,16 +157,16 @@ TEST_F(KillTest, ADaemonAndAClientTogether) {
   EXPECT_TRUE(machine_.GpuIsEmpty());
 }
 
-// Programs come, die at random moments, and now and then the daemon does; those that are left to
-// live must be right. REVEZA_STORM_ROUNDS and REVEZA_SEED choose how many and which.
-TEST_F(KillTest, AStormOfKills) {
+// Programs, and at times the daemon, are killed at random moments. Survivors must compute correct
+// results. REVEZA_STORM_ROUNDS sets the number of rounds, REVEZA_SEED the random seed.
+TEST_F(KillTest, RandomKillsKeepResultsCorrect) {
   const char* rounds_text = std::getenv("REVEZA_STORM_ROUNDS");
   const char* seed_text = std::getenv("REVEZA_SEED");
   const int rounds = rounds_text == nullptr ? 12 : std::atoi(rounds_text);
   const unsigned seed = seed_text == nullptr ? 20261121u : unsigned(std::atoi(seed_text));
   std::mt19937 random(seed);
-  const Ended small =
-      machine_.Native("worker", {"--bytes", "150MiB", "--steps", "6", "--step-ms", "5"});
+  const ProcessResult small =
+      machine_.RunNative("worker", {"--bytes", "150MiB", "--steps", "6", "--step-ms", "5"});
   for (int round = 0; round < rounds; ++round) {
     SCOPED_TRACE("round " + std::to_string(round) + " of seed " + std::to_string(seed));
     Process survivor =
@@ -180,11 +181,11 @@ TEST_F(KillTest, AStormOfKills) {
     }
     const auto ended = survivor.Wait(seconds(120));
     ASSERT_TRUE(ended.has_value()) << machine_.Status().dump(1);
-    ASSERT_EQ(ended->status, 0) << ended->complaint;
+    ASSERT_EQ(ended->status, 0) << ended->error_output;
     ASSERT_EQ(ended->Field("hash"), small.Field("hash"));
   }
   EXPECT_TRUE(machine_.GpuIsEmpty());
 }
 
-}  // namespace
+}  // namespace kill_test
 }  // namespace reveza::testing

@@ -1,5 +1,6 @@
-// `testing_job_step FOLDER NUMBER MILLISECONDS`: a step that notes that it began and that it
-// finished, and that notices when another attempt of the same step is alive.
+// A job step for fault tests: `testing_job_step FOLDER NUMBER MILLISECONDS`. Appends NUMBER to the
+// files `begun` and `finished` in FOLDER, and to `overlaps` if another attempt of the step is
+// alive.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>

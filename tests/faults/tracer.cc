@@ -1,4 +1,4 @@
-#include "tracer.h"
+#include "tests/faults/tracer.h"
 
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -15,9 +15,9 @@ namespace {
 
 constexpr int kSystemCall = SIGTRAP | 0x80;
 
-pid_t StartTraced(std::vector<std::string> words) {
+pid_t StartTraced(std::vector<std::string> command) {
   std::vector<char*> arguments;
-  for (auto& word : words) arguments.push_back(word.data());
+  for (auto& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   const pid_t pid = fork();
   if (pid != 0) return pid;
@@ -32,21 +32,21 @@ pid_t StartTraced(std::vector<std::string> words) {
 Tracer::Tracer(std::string supervisor, std::string step)
     : supervisor_(std::move(supervisor)), step_(std::move(step)) {}
 
-Traced Tracer::Run(std::vector<std::string> words, const KillPlan& plan) {
+TraceResult Tracer::Run(std::vector<std::string> command, const KillPlan& plan) {
   plan_ = plan;
   traced_ = {};
   roles_.clear();
-  unborn_.clear();
-  awaited_.clear();
-  const pid_t runner = StartTraced(std::move(words));
+  unclaimed_.clear();
+  announced_.clear();
+  const pid_t runner = StartTraced(std::move(command));
   int status = 0;
   waitpid(runner, &status, __WALL);
   ptrace(PTRACE_SETOPTIONS, runner, nullptr,
          PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
              PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL);
   roles_[runner] = Role::kRunner;
-  GoOn(runner);
-  while (!roles_.empty() || !unborn_.empty()) {
+  Resume(runner);
+  while (!roles_.empty() || !unclaimed_.empty()) {
     const pid_t pid = waitpid(-1, &status, __WALL);
     if (pid < 0 && errno == EINTR) continue;
     if (pid < 0) break;
@@ -56,39 +56,39 @@ Traced Tracer::Run(std::vector<std::string> words, const KillPlan& plan) {
     }
     if (pid == runner) traced_.status = status;
     roles_.erase(pid);
-    unborn_.erase(pid);
-    awaited_.erase(pid);
+    unclaimed_.erase(pid);
+    announced_.erase(pid);
   }
   return traced_;
 }
 
-void Tracer::GoOn(pid_t pid, int signal) {
-  // After the kill there is nothing to count any more.
+void Tracer::Resume(pid_t pid, int signal) {
+  // No system calls are counted after the kill.
   ptrace(traced_.killed ? PTRACE_CONT : PTRACE_SYSCALL, pid, nullptr, signal);
 }
 
 void Tracer::Handle(pid_t pid, int status) {
   if (!roles_.contains(pid)) {
-    // Whose child it is says its parent, unless that is dead.
+    // The parent's event gives the role, unless the parent was killed.
     if (traced_.killed) {
       roles_[pid] = Role::kStep;
-      return GoOn(pid);
+      return Resume(pid);
     }
-    unborn_.insert(pid);
+    unclaimed_.insert(pid);
     return;
   }
   const int signal = WSTOPSIG(status);
   if (signal == kSystemCall) {
     CountAndKill(pid);
-    return GoOn(pid);
+    return Resume(pid);
   }
   if (const int event = status >> 16; event != 0) {
     HandleEvent(pid, event);
-    return GoOn(pid);
+    return Resume(pid);
   }
-  // Every traced child begins with a stop that nobody has asked for.
-  if (signal == SIGSTOP && awaited_.erase(pid) > 0) return GoOn(pid);
-  GoOn(pid, signal);
+  // Every traced child starts with a SIGSTOP from the kernel.
+  if (signal == SIGSTOP && announced_.erase(pid) > 0) return Resume(pid);
+  Resume(pid, signal);
 }
 
 void Tracer::HandleEvent(pid_t pid, int event) {
@@ -96,15 +96,15 @@ void Tracer::HandleEvent(pid_t pid, int event) {
   unsigned long message = 0;
   if (ptrace(PTRACE_GETEVENTMSG, pid, nullptr, &message) != 0) return;
   const auto child = static_cast<pid_t>(message);
-  auto& births = traced_.births.at(static_cast<std::size_t>(roles_[pid]));
-  if (event == PTRACE_EVENT_FORK) ++births.copied;
-  if (event == PTRACE_EVENT_VFORK) ++births.lent;
+  auto& creations = traced_.creations.at(static_cast<std::size_t>(roles_[pid]));
+  if (event == PTRACE_EVENT_FORK) ++creations.forks;
+  if (event == PTRACE_EVENT_VFORK) ++creations.vforks;
   const bool thread = event == PTRACE_EVENT_CLONE;
   roles_[child] = thread || roles_[pid] == Role::kStep ? roles_[pid]
                   : roles_[pid] == Role::kRunner       ? Role::kSupervisor
                                                        : Role::kStep;
-  if (unborn_.erase(child) > 0) return GoOn(child);
-  awaited_.insert(child);
+  if (unclaimed_.erase(child) > 0) return Resume(child);
+  announced_.insert(child);
 }
 
 void Tracer::CountAndKill(pid_t pid) {
@@ -122,9 +122,9 @@ void Tracer::Kill(pid_t stopped) {
     const bool all = plan_.victims.size() == kRoles;
     if (plan_.victims.contains(role) && (chosen || all)) kill(pid, SIGKILL);
   }
-  for (const pid_t pid : std::exchange(unborn_, {})) {
+  for (const pid_t pid : std::exchange(unclaimed_, {})) {
     roles_[pid] = Role::kStep;
-    GoOn(pid);
+    Resume(pid);
   }
 }
 

@@ -1,4 +1,4 @@
-"""What is there only where it is asked for: broken rows with their answer key, and graphs.
+"""Optional tables: defects with their answer key, and graphs.
 
   added_tables_test.py FRAUDGEN
 """
@@ -20,7 +20,7 @@ from readers_test import have
 
 KINDS = "late,duplicate,outoforder,null,schema"
 ROWS = 20_000
-ASKED = ("--rows", ROWS, "--seed", 3)
+OPTIONS = ("--rows", ROWS, "--seed", 3)
 KILLS = 8
 EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples/fraudgen/graph.py"
 
@@ -37,11 +37,11 @@ def refusal(*arguments: object) -> tuple[int, str]:
 
 
 class Defects(fraudgen.Case):
-    def test_are_as_many_as_asked_for_and_what_the_key_says(self) -> None:
+    def test_defects_match_answer_key(self) -> None:
         for model in ("coherent", "classic"):
-            broken = self.make(f"{model}-broken", *ASKED, "--model", model, "--defects",
+            broken = self.make(f"{model}-broken", *OPTIONS, "--model", model, "--defects",
                                KINDS.replace("late", "late=0.02"))
-            sound = records(self.make(f"{model}-sound", *ASKED, "--model", model), "transactions")
+            sound = records(self.make(f"{model}-sound", *OPTIONS, "--model", model), "transactions")
             rows = records(broken, "transactions")
             key = records(broken, "defects")
             counts = collections.Counter(entry["kind"] for entry in key)
@@ -66,10 +66,10 @@ class Defects(fraudgen.Case):
                     self.assertEqual(float(row[column].replace(",", ".")), right[column])
             fraudgen.output_of("check", broken, "--quiet")
 
-    def test_readers_see_them(self) -> None:
+    def test_duckdb_reads_defects(self) -> None:
         formats = ["csv"] + ["parquet"] * fraudgen.writes_parquet()
         for format in formats:
-            made = self.make(format, *ASKED, "--defects", KINDS, "--format", format)
+            made = self.make(format, *OPTIONS, "--defects", KINDS, "--format", format)
             if not have("duckdb"):
                 self.skipTest("no duckdb")
             import duckdb
@@ -99,20 +99,20 @@ class Defects(fraudgen.Case):
         if not fraudgen.writes_parquet() or not have("pyarrow"):
             self.skipTest("no Arrow")
         import pyarrow.parquet
-        made = self.make("parquet", *ASKED, "--defects", KINDS, "--format", "parquet")
+        made = self.make("parquet", *OPTIONS, "--defects", KINDS, "--format", "parquet")
         table = pyarrow.parquet.read_table(made / "transactions_00000.parquet")
         self.assertEqual(len(table), ROWS + ROWS // 100)
         self.assertGreater(table["amount"].null_count + table["channel"].null_count, 0)
         self.assertEqual(table["transaction_id"].null_count, 0)
 
-    def test_size_counts_them(self) -> None:
+    def test_size_includes_optional_tables(self) -> None:
         made = self.make("sized", "--size", "20MB", "--defects", "duplicate=0.2,null,schema",
                          "--graph")
         size = sum(file.stat().st_size for file in made.glob("*.jsonl"))
         self.assertLess(abs(size - 20_000_000), 200_000)
 
-    def test_a_killed_run_goes_on_to_the_same_bytes(self) -> None:
-        asked = (*ASKED, "--defects", KINDS, "--graph", "--file-rows", 2_000)
+    def test_killed_run_resumes(self) -> None:
+        asked = (*OPTIONS, "--defects", KINDS, "--graph", "--file-rows", 2_000)
         begin = time.monotonic()
         whole = fraudgen.hashes(self.make("whole", *asked))
         took = time.monotonic() - begin
@@ -127,29 +127,29 @@ class Defects(fraudgen.Case):
         self.make("killed", *asked)
         self.assertEqual(fraudgen.hashes(folder), whole)
 
-    def test_what_is_wrong_is_said(self) -> None:
+    def test_errors(self) -> None:
         for arguments, said in (
-                (("--defects", "lat"), "--defects: there is no 'lat'; did you mean 'late'?"),
-                (("--defects", "late=0.5"), "--defects: 'late=0.5': write a share of the rows above "
-                                            "0 and at most 0.2, such as late=0.01"),
-                (("--defects", "late,late"), "--defects: 'late' is there twice"),
-                (("--graph", "--model", "classic"), "--graph is for --model coherent")):
+                (("--defects", "lat"), "--defects: 'lat' is invalid; did you mean 'late'?"),
+                (("--defects", "late=0.5"), "--defects: 'late=0.5': the share must be above 0 and "
+                                            "at most 0.2"),
+                (("--defects", "late,late"), "--defects: 'late' is listed twice"),
+                (("--graph", "--model", "classic"), "--graph requires --model coherent")):
             status, text = refusal("--output", self.place / "none", *arguments)
             self.assertEqual(status, 2, text)
             self.assertIn(said, text)
             self.assertEqual(text.count("\n"), 1)
         status, text = refusal("stream", "--target", "stdout", "--defects", "null")
         self.assertEqual(status, 2, text)
-        self.assertIn("--defects needs --defects-key FILE", text)
+        self.assertIn("--defects requires --defects-key FILE", text)
 
-    def test_another_configuration_does_not_go_on(self) -> None:
-        folder = self.make("data", *ASKED)
-        status, text = refusal("--output", folder, *ASKED, "--defects", "null")
+    def test_rejects_other_configuration(self) -> None:
+        folder = self.make("data", *OPTIONS)
+        status, text = refusal("--output", folder, *OPTIONS, "--defects", "null")
         self.assertNotEqual(status, 0)
         self.assertIn("defects is not set there and null=0.01 here", text)
 
-    def test_plan_sample_and_configuration_know_them(self) -> None:
-        asked = (*ASKED, "--defects", "null=0.05", "--graph")
+    def test_plan_sample_and_config(self) -> None:
+        asked = (*OPTIONS, "--defects", "null=0.05", "--graph")
         plan = fraudgen.output_of("plan", *asked)
         self.assertRegex(plan, r"defects +1 +1,000 ")
         self.assertRegex(plan, r"edges +1 ")
@@ -161,7 +161,7 @@ class Defects(fraudgen.Case):
 
 
 class Graph(fraudgen.Case):
-    def test_the_example_finds_rings_and_chains(self) -> None:
+    def test_example_finds_rings_and_chains(self) -> None:
         if not fraudgen.writes_parquet() or not have("duckdb"):
             self.skipTest("no Arrow or no duckdb")
         data = self.make("data", "--rows", 100_000, "--seed", 3, "--graph", "--format", "parquet")
@@ -179,12 +179,12 @@ class Graph(fraudgen.Case):
                                         done.stdout).groups())
         self.assertGreater(true, 0.8 * hops)
 
-    def test_neo4j_gets_the_lines_that_it_wants(self) -> None:
+    def test_neo4j_headers(self) -> None:
         for table, wanted in (("nodes", ["node_id", "kind"]),
                               ("edges", ["source", "target", "kind", "at", "transaction_id",
                                          "amount", "payment_type", "is_fraud", "fraud_role",
                                          "fraud_ring"])):
-            text = fraudgen.output_of(*ASKED, "--graph", "--format", "csv", "--table", table,
+            text = fraudgen.output_of(*OPTIONS, "--graph", "--format", "csv", "--table", table,
                                       "--output", "-", "--quiet")
             lines = list(csv.reader(text.splitlines()))
             self.assertEqual(lines[0], wanted)

@@ -1,8 +1,8 @@
-"""The examples of examples/fraudgen do what they say: those that run in seconds.
+"""The examples of examples/fraudgen that run in seconds.
 
   examples_test.py FRAUDGEN
 
-What needs a wheel that is not here is skipped.
+Examples whose Python packages are missing are skipped.
 """
 
 import os
@@ -16,8 +16,8 @@ import fraudgen
 from readers_test import have
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples/fraudgen"
-ASKED = ("--rows", 60_000, "--seed", 3)
-EVENTS = 5_000  # the pretended servers forget what is beyond some megabytes
+OPTIONS = ("--rows", 60_000, "--seed", 3)
+EVENTS = 5_000  # the mock cluster keeps only some megabytes
 
 
 def need(test: unittest.TestCase, *modules: str) -> None:
@@ -36,7 +36,7 @@ class Readers(fraudgen.Case):
         if not fraudgen.writes_parquet():
             self.skipTest("built without Arrow")
 
-        self.data = self.make("data", *ASKED, "--format", "parquet")
+        self.data = self.make("data", *OPTIONS, "--format", "parquet")
 
     def run_example(self, name: str) -> str:
         done = subprocess.run([sys.executable, "-B", EXAMPLES / name, self.data],
@@ -85,13 +85,13 @@ class Events(fraudgen.Case):
         if "without librdkafka" in fraudgen.output_of("version"):
             self.skipTest("built without librdkafka")
         import confluent_kafka
-        # Servers that are pretended within this process, until the producer goes.
+        # A mock cluster in this process, for the lifetime of the producer.
         producer = confluent_kafka.Producer({"test.mock.num.brokers": 1, "log_level": 0,
                                              "bootstrap.servers": "none"})
         (server,) = producer.list_topics(timeout=60).brokers.values()
         address = f"{server.host}:{server.port}"
         fraudgen.output_of("stream", "--target", "kafka", "--kafka-server", address, "--pace", "max",
-                           "--max-events", EVENTS, *ASKED)
+                           "--max-events", EVENTS, *OPTIONS)
         done = subprocess.run([sys.executable, "-B", EXAMPLES / "kafka_alarms.py", address,
                                "transactions"], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -99,14 +99,14 @@ class Events(fraudgen.Case):
 
 
 class Clusters(fraudgen.Case):
-    """Each task by itself, as the cluster would start it. So few rows are all in the first part."""
+    """Runs each task as the cluster would. With so few rows, all are in the first part."""
 
     asked = ("--rows", "5000", "--format", "csv", "--file-rows", "1000", "--seed", "3")
 
     def setUp(self) -> None:
         super().setUp()
         self.whole = self.make("whole", *self.asked)
-        # Under the name that the examples call.
+        # Under the name that the examples use.
         programs = self.place / "bin"
         programs.mkdir()
         (programs / "fraudgen").symlink_to(pathlib.Path(fraudgen.PROGRAM).resolve())
@@ -121,7 +121,7 @@ class Clusters(fraudgen.Case):
         self.run_tasks(["bash", str(EXAMPLES / "slurm_array.sh"), str(shared), *self.asked],
                        [{"SLURM_ARRAY_TASK_ID": str(task), "SLURM_ARRAY_TASK_COUNT": "3"}
                         for task in (3, 2)])
-        # The one that was forgotten, in an array of its own.
+        # The missing task, as an array of its own.
         self.run_tasks(["bash", str(EXAMPLES / "slurm_array.sh"), str(shared), *self.asked],
                        [{"SLURM_ARRAY_TASK_ID": "1", "SLURM_ARRAY_TASK_COUNT": "1", "SHARDS": "3"}])
         self.assertEqual(fraudgen.hashes(shared), fraudgen.hashes(self.whole))
@@ -133,7 +133,7 @@ class Clusters(fraudgen.Case):
         (container,) = job["template"]["spec"]["containers"]
         settings = {each["name"]: each["value"] for each in container["env"]}
         self.assertEqual(settings["SHARDS"], str(job["completions"]))
-        # A folder for the bucket, which has no days to leave away.
+        # A folder instead of the bucket, without a date partition.
         command = [part.replace("--no-date-partition", "") for part in container["command"]]
         shared = self.place / "shared"
         self.run_tasks([*command, *self.asked],

@@ -1,4 +1,4 @@
-"""What the tests here share: the program, and a folder of its files."""
+"""Shared by the tests: runs the program in a temporary folder."""
 
 import hashlib
 import os
@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 PROGRAM = sys.argv.pop() if len(sys.argv) > 1 else "build/bin/fraudgen"
-# The sanitizers' own report would change the exit status of a program that is killed.
+# Leak reports would change the exit status of killed programs.
 ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
 
 
@@ -27,7 +27,7 @@ def output_of(*arguments: object) -> str:
 
 
 def hashes(folder: pathlib.Path) -> dict[str, str]:
-    """Of every file, hidden ones too."""
+    """Hashes of all files, including hidden ones."""
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest()
             for file in folder.iterdir()}
 

@@ -1,4 +1,4 @@
-"""The same bytes whatever happens: threads, shards, processes side by side, kills.
+"""Bytes do not depend on threads, shards, concurrent processes or kills.
 
   kill_test.py FRAUDGEN
 """
@@ -14,7 +14,7 @@ KILLS = 50
 
 
 class SameBytes(fraudgen.Case):
-    # Files of several parts, so that a kill finds some of them whole.
+    # Several files, so that kills find some of them complete.
     ASKED = ("--model", "classic", "--rows", 60_000, "--format", "jsonl", "--file-rows", 2_000,
              "--seed", 11)
 
@@ -24,12 +24,12 @@ class SameBytes(fraudgen.Case):
         self.whole = fraudgen.hashes(self.make("whole", *self.ASKED, "--threads", 1))
         self.took = time.monotonic() - begin
 
-    def test_whatever_the_threads(self) -> None:
+    def test_threads(self) -> None:
         for threads in (2, 3):
             made = self.make(f"threads{threads}", *self.ASKED, "--threads", threads)
             self.assertEqual(fraudgen.hashes(made), self.whole)
 
-    def test_shards_side_by_side(self) -> None:
+    def test_concurrent_shards(self) -> None:
         folder = self.place / "shards"
         processes = [fraudgen.start(folder, *self.ASKED, "--shard", f"{index}/7")
                      for index in range(1, 8)]
@@ -38,7 +38,7 @@ class SameBytes(fraudgen.Case):
             self.assertEqual(process.returncode, 0, errors)
         self.assertEqual(fraudgen.hashes(folder), self.whole)
 
-    def test_killed_again_and_again(self) -> None:
+    def test_repeated_kills(self) -> None:
         folder = self.place / "killed"
         whens = random.Random(50)
         ended = 0
@@ -60,7 +60,7 @@ class SameBytes(fraudgen.Case):
 
 
 class SameColumns(SameBytes):
-    # Lives over time, in several blocks: each thousand customers are one, and its tables a file each.
+    # The coherent model in several blocks of a thousand customers, with one file per table.
     ASKED = ("--model", "coherent", "--customers", 7_000, "--start-date", "2025-01-01",
              "--end-date", "2025-01-05", "--format", "parquet", "--row-group-rows", 3_000, "--seed", 11)
 

@@ -1,9 +1,9 @@
-"""How much memory a large data set takes, which should not depend on how large it is.
+"""Memory usage does not depend on the size of the data set.
 
   memory_test.py FRAUDGEN
 
-The bound is generous: what is measured, and its goal, is in bench/. What it finds is memory that grows
-with what is asked for, or from block to block. A sanitizer takes several times as much.
+The bound is generous; bench/ has the measurements and goals. The test finds memory that grows with the
+size of the data set or from block to block. Sanitizers take several times as much.
 """
 
 import os
@@ -26,12 +26,12 @@ def peak(*arguments: str) -> int:
 
 
 class Memory(fraudgen.Case):
-    def test_a_size_is_found_out_in_little_memory(self) -> None:
+    def test_size_estimate_is_bounded(self) -> None:
         form = "parquet" if fraudgen.writes_parquet() else "csv"
         with open(fraudgen.PROGRAM, "rb") as program:
             if b"__asan_init" in program.read():
                 self.skipTest("AddressSanitizer keeps what is freed")
-        # The pilot makes a whole block, and then two threads one each.
+        # The estimate makes one block, then two threads make one each.
         used = peak("--format", form, "--size", "250MB", "--output", str(self.place / "data"))
         self.assertLess(used, MOST)
         self.assertGreater(used, 10 * MEGABYTE, "it was measured")

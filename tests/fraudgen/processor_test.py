@@ -1,10 +1,9 @@
-"""The bytes of a data set do not depend on what the processor can do.
+"""Bytes do not depend on CPU features.
 
   processor_test.py FRAUDGEN
 
-The C library takes other ways through exp, log and sin on a processor with FMA, and they give other
-bits. GLIBC_TUNABLES hides it, and wide vectors, from the C library and from our loops;
-ARROW_USER_SIMD_LEVEL does from Arrow's. Where nothing can be hidden, that is said.
+With FMA, exp, log and sin of the C library give other bits. GLIBC_TUNABLES hides FMA and wide vectors
+from the C library and our loops, ARROW_USER_SIMD_LEVEL from Arrow. Skipped where nothing can be hidden.
 """
 
 import os
@@ -17,7 +16,7 @@ import unittest
 import fraudgen
 
 FIVE_HUNDRED_AND_TWELVE = ("AVX512F", "AVX512VL", "AVX512DQ", "AVX512BW", "AVX512CD")
-# The names with an ending are those of the C library before 2.33.
+# Names with a suffix are those of glibc before 2.33.
 NARROW = (*FIVE_HUNDRED_AND_TWELVE, "AVX", "AVX2", "AVX_Usable", "AVX2_Usable", "AVX512F_Usable",
           "FMA", "FMA4", "FMA_Usable", "FMA4_Usable", "BMI1", "BMI2", "LZCNT", "MOVBE", "SSE4_1",
           "SSE4_2", "SSSE3", "ERMS")
@@ -26,7 +25,7 @@ PROCESSORS = {
     "without AVX-512": {"hidden": FIVE_HUNDRED_AND_TWELVE, "arrow": "AVX2"},
     "without AVX and FMA": {"hidden": NARROW, "arrow": "NONE"},
 }
-# Several slices of the coherent model, and distances of rides.
+# Covers several time slices of the coherent model, and ride distances.
 DATA_SETS = (("--model", "classic", "--rows", 3000, "--type", "all"),
              ("--model", "coherent", "--rows", 6000, "--start-date", "2024-01-15",
               "--end-date", "2024-04-10"))
@@ -44,29 +43,29 @@ def environment(hidden: tuple[str, ...] = (), arrow: str = "") -> dict[str, str]
 
 
 def vectors(processor: dict) -> int:
-    said = subprocess.run([fraudgen.PROGRAM, "version"], env=environment(**processor), check=True,
+    text = subprocess.run([fraudgen.PROGRAM, "version"], env=environment(**processor), check=True,
                           capture_output=True, text=True).stdout
-    found = re.search(r"^(\d) numbers of 64 bits at once", said, re.MULTILINE)
+    found = re.search(r"^SIMD: (\d) x 64 bits", text, re.MULTILINE)
     return int(found[1])
 
 
 def curves(processor: dict) -> str:
-    """What the C library answers in another program."""
+    """Results of the C library in another process."""
     return subprocess.run([sys.executable, "-c", CURVES], env=environment(**processor), check=True,
                           capture_output=True, text=True).stdout
 
 
 class Processor(fraudgen.Case):
-    def test_hiding_is_seen(self) -> None:
+    def test_tunables_have_an_effect(self) -> None:
         if vectors(PROCESSORS["as it is"]) == 1:
             self.skipTest(f"nothing to hide on this {platform.machine()}")
         self.assertEqual(vectors(PROCESSORS["without AVX and FMA"]), 1)
         self.assertLessEqual(vectors(PROCESSORS["without AVX-512"]), 4)
-        # The danger is real on this machine: the C library's curves do change.
+        # Verifies that the test is meaningful: libm results do change.
         self.assertNotEqual(curves(PROCESSORS["as it is"]),
                             curves(PROCESSORS["without AVX and FMA"]))
 
-    def test_the_bytes_are_the_same(self) -> None:
+    def test_bytes_are_equal(self) -> None:
         formats = ("jsonl", "csv", *(("parquet", "arrow") if fraudgen.writes_parquet() else ()))
         for data_set in DATA_SETS:
             for form in formats:

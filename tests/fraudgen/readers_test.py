@@ -1,4 +1,4 @@
-"""What other people's programs see in each format: the same rows, in the types that are meant.
+"""Third-party readers see the same rows with the right types in every format.
 
   readers_test.py FRAUDGEN
 """
@@ -34,7 +34,7 @@ def lines(file) -> list[dict]:
 
 
 def as_text(value: object) -> str:
-    """As the text formats have it; numbers are compared as numbers."""
+    """Normalises a value as in text formats; numbers are compared as numbers."""
     if value is None or value == "":
         return ""
     if isinstance(value, bool):
@@ -46,7 +46,7 @@ def as_text(value: object) -> str:
     text = str(value)
     if text.endswith("-03:00"):  # times in JSON of the coherent model
         return text.removesuffix("-03:00")
-    if text in ("True", "False"):  # a text format's
+    if text in ("True", "False"):  # text formats
         return text.lower()
     try:
         return repr(float(text)) if text[0] in "-0123456789" else text
@@ -55,7 +55,7 @@ def as_text(value: object) -> str:
 
 
 class Readers:
-    """What holds for both models."""
+    """Tests for both models."""
 
     asked: tuple
     tables: tuple
@@ -75,7 +75,7 @@ class Readers:
         if not fraudgen.writes_parquet():
             self.skipTest("built without Arrow")
 
-    def test_rows_are_as_many_as_asked_for(self) -> None:
+    def test_row_count(self) -> None:
         self.assertEqual(len(self.rows["transactions"]), ROWS)
         frauds = sum(row["is_fraud"] for row in self.rows["transactions"])
         self.assertEqual(frauds, ROWS // 50)
@@ -126,7 +126,7 @@ class Readers:
                 import polars
                 self.expect_same(table, polars.read_parquet(file).to_dicts())
 
-    def test_folders_are_columns(self) -> None:
+    def test_partitions_are_columns(self) -> None:
         self.need_parquet()
         asked = (*self.asked, "--format", "parquet")
         months = self.make("months", *asked, "--partition", "year,month") / "transactions"
@@ -171,7 +171,7 @@ class Readers:
                 import polars
                 self.expect_same(table, polars.read_ipc(file).to_dicts())
 
-    def test_parquet_has_structs_when_asked(self) -> None:
+    def test_parquet_nested(self) -> None:
         self.need_parquet()
         if not have("pyarrow"):
             self.skipTest("no pyarrow")
@@ -182,7 +182,7 @@ class Readers:
             self.expect_same(table, [flat(record) for record in records])
 
     def test_identifiers_are_unique(self) -> None:
-        # A ring shares devices: each is a row for each of those who use it.
+        # Shared devices have a row per customer.
         for table, *key in (("customers", "customer_id"), ("customers", "cpf"),
                             ("devices", "device_id", "customer_id"),
                             ("transactions", "transaction_id")):
@@ -194,7 +194,7 @@ class Classic(Readers, fraudgen.Case):
     asked = ("--model", "classic", "--rows", ROWS, "--seed", 3, "--type", "all")
     tables = ("customers", "devices", "transactions", "drivers", "rides")
 
-    def test_keys_lead_somewhere(self) -> None:
+    def test_references_exist(self) -> None:
         customers = {row["customer_id"] for row in self.rows["customers"]}
         devices = {row["device_id"]: row["customer_id"] for row in self.rows["devices"]}
         drivers = {row["driver_id"] for row in self.rows["drivers"]}
@@ -211,7 +211,7 @@ class Coherent(Readers, fraudgen.Case):
     tables = ("customers", "accounts", "devices", "transactions", "settlements", "alerts",
               "disputes", "changes", "rings")
 
-    def test_keys_lead_somewhere(self) -> None:
+    def test_references_exist(self) -> None:
         customers = {row["customer_id"] for row in self.rows["customers"]}
         transactions = {row["transaction_id"] for row in self.rows["transactions"]}
         for table in ("accounts", "devices", "transactions"):

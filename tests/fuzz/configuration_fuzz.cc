@@ -1,9 +1,9 @@
-// Any text as a configuration file: taken, or refused with a message that names the place.
+// Parses arbitrary text as a daemon configuration. An error must name its location.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
-#include "daemon/settings.h"
+#include "reveza/gpu/daemon/settings.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using reveza::daemon::AllSettings;

@@ -1,17 +1,18 @@
-// Any text as a job file, in both formats: a job whose steps can all be expanded, or refused with a
-// message that names the place.
+// Parses arbitrary text as a job file in both formats. An error must name its location; the steps
+// of a valid job must expand.
 #include <cstdint>
 #include <cstdlib>
+#include <span>
 #include <string_view>
 
-#include "runner/definition/dependencies.h"
-#include "runner/definition/expander.h"
-#include "runner/definition/job_file.h"
+#include "reveza/jobs/definition/expander.h"
+#include "reveza/jobs/definition/job.h"
+#include "reveza/jobs/definition/job_file.h"
 
 namespace {
 
-// What names other files, or asks for more steps than there is time for, is tested elsewhere.
-bool IsOfInterest(std::string_view text) {
+// Excludes input that refers to other files or has too many steps to expand quickly.
+bool ShouldParse(std::string_view text) {
   if (text.contains('@')) return false;
   int digits = 0;
   for (const char c : text) {
@@ -24,17 +25,25 @@ bool IsOfInterest(std::string_view text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using reveza::runner::JobFormat;
+  using reveza::jobs::JobFormat;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (!IsOfInterest(text)) return 0;
+  if (!ShouldParse(text)) return 0;
   for (const JobFormat format : {JobFormat::kToml, JobFormat::kJson}) {
-    const auto job = reveza::runner::ParseJob(text, format, "file", "/nowhere");
+    const auto job = reveza::jobs::ParseJob(text, format, "file", "/nowhere");
     if (!job) {
       if (!job.error().message.starts_with("file:")) std::abort();
       continue;
     }
-    if (job->steps.empty() || !reveza::runner::CheckDependencies(*job)) std::abort();
-    const auto expander = reveza::runner::Expander::Make(*job);
+    if (job->steps.empty()) std::abort();
+    for (const auto& step : job->steps) {
+      for (const auto before : step.after) {
+        if (before >= job->steps.size()) std::abort();
+      }
+    }
+    const auto count = static_cast<std::uint32_t>(job->steps.size());
+    const auto after = [&](std::uint32_t i) { return std::span(job->steps[i].after); };
+    if (!reveza::jobs::FindDependencyCycle(count, after).empty()) std::abort();
+    const auto expander = reveza::jobs::Expander::Make(*job);
     if (!expander || !expander->Expand(job->steps.back(), {})) std::abort();
   }
   return 0;

@@ -1,23 +1,22 @@
-// Anything that a runner of a job, or somebody in its place, may answer: it is refused, or it can
-// be drawn at any size, without a control character, and written as JSON, CSV and metrics.
+// Parses arbitrary replies of a job runner. A valid status must render at any screen size without
+// control characters, and convert to JSON, CSV and metrics.
 #include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
-#include "monitor/daemon_status.h"
-#include "monitor/history.h"
-#include "monitor/job_sockets.h"
-#include "monitor/json_view.h"
-#include "monitor/metrics.h"
-#include "monitor/screen.h"
+#include "reveza/insight/monitor/daemon_status.h"
+#include "reveza/insight/monitor/job_sockets.h"
+#include "reveza/insight/monitor/json_view.h"
+#include "reveza/insight/monitor/metrics.h"
+#include "reveza/insight/monitor/screen.h"
 
 namespace {
 
 using reveza::monitor::Snapshot;
 
-void Show(const Snapshot& snapshot) {
+void CheckRendering(const Snapshot& snapshot) {
   reveza::monitor::History history;
   history.Add(snapshot);
   for (const auto& [width, height] : {std::pair{80, 24}, {120, 40}, {7, 3}}) {
@@ -26,7 +25,8 @@ void Show(const Snapshot& snapshot) {
     for (const auto& line : lines) {
       if (line.size() != static_cast<std::size_t>(width)) std::abort();
       for (const auto& cell : line) {
-        if (cell.letter < U' ' || (cell.letter >= 0x7f && cell.letter < 0xa0)) std::abort();
+        if (cell.character < U' ' || (cell.character >= 0x7f && cell.character < 0xa0))
+          std::abort();
       }
     }
   }
@@ -52,6 +52,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else if (job) {
     std::abort();
   }
-  Show(snapshot);
+  CheckRendering(snapshot);
   return 0;
 }

@@ -1,13 +1,13 @@
-// Any text as a manifest, of one file and of all: read, and then it is exactly what would be
-// written, or refused with a message that names the file.
+// Parses arbitrary text as a manifest, of a file and of a data set. An error must name the file; a
+// valid manifest must round-trip exactly.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
-#include "datagen/output/manifest.h"
+#include "fraudgen/output/manifest.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace reveza::datagen;
+  using namespace reveza::fraudgen;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto file = ReadFileManifest(text, "file");
   if (file && WriteFileManifest(*file) != text) std::abort();

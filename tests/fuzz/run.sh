@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Builds the targets of CMakeLists.txt in build/fuzz and lets them run, JOBS at a time (default: one
-# for each core). The last line is
+# Builds the fuzz targets in build/fuzz and runs them, JOBS at a time (default: one per core). The
+# last line is
 #
 #   N passed, N failed
 #
-# Usage: tests/fuzz/run.sh [seconds for each, default 60]
-# The compiler is the one of the preset `fuzz`, or FUZZ_CXX where build/fuzz is made.
+# Usage: tests/fuzz/run.sh [SECONDS]     (per target, default 60)
+# FUZZ_CXX sets the compiler when build/fuzz is configured; the default is that of the preset
+# `fuzz`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=build/fuzz
 seconds=${1:-60}
 jobs=${JOBS:-$(nproc)}
 
-# fuzz PROGRAM: what it finds new is kept for this run only; what is in NAME_corpus was chosen to
-# stay.
+# fuzz PROGRAM: runs one target. New inputs go to a temporary directory, not to NAME_corpus.
 fuzz() {
   local name log found status=0
   name=$(basename "$1" _fuzz)
@@ -27,7 +27,7 @@ fuzz() {
     printf '%s: FAILED (see %s)\n' "$name" "$log"
     return 1
   fi
-  printf '%s: clean after %s inputs\n' "$name" \
+  printf '%s: %s inputs, no failure\n' "$name" \
     "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
 }
 

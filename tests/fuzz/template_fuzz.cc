@@ -1,19 +1,19 @@
-// Any text as a template, and as a line for the shell: taken, or refused with a reason. Where
-// nothing needs quotes, both uses give the same text.
+// Parses arbitrary text as a template, plain and for the shell. Values that need no quotes must
+// expand to the same text in both.
 #include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
-#include "runner/definition/template.h"
+#include "reveza/jobs/definition/template.h"
 
 namespace {
 
-using reveza::runner::Template;
+using reveza::jobs::Template;
 
-std::string Expanded(const Template& parsed, const std::string& value) {
-  reveza::runner::Step step;
+std::string ExpandedCommand(const Template& parsed, const std::string& value) {
+  reveza::jobs::Step step;
   step.parameters = {{"seed", value}, {"name", value}};
   const auto text = parsed.Expand(step, {});
   if (!text) std::abort();
@@ -27,12 +27,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto plain = Template::Parse(text, kNames, true);
   if (!plain && plain.error().message.empty()) std::abort();
-  if (plain && !text.contains('{') && Expanded(*plain, "5") != text) std::abort();
+  if (plain && !text.contains('{') && ExpandedCommand(*plain, "5") != text) std::abort();
   const auto shell = Template::Parse(text, kNames, true, Template::Use::kShell);
   if (!shell && shell.error().message.empty()) std::abort();
-  if (plain && shell && !text.contains('$') && Expanded(*plain, "5") != Expanded(*shell, "5")) {
+  if (plain && shell && !text.contains('$') &&
+      ExpandedCommand(*plain, "5") != ExpandedCommand(*shell, "5")) {
     std::abort();
   }
-  if (shell) Expanded(*shell, "it's $(5)");
+  if (shell) ExpandedCommand(*shell, "it's $(5)");
   return 0;
 }

@@ -1,6 +1,6 @@
-// Any bytes as a file of a time series (CSV, .npy), as a model and as a partition: taken, or
-// refused with a reason. What is taken is whole: as many values as rows and columns, trials that
-// begin inside of it, a partition that has each variable once.
+// Parses arbitrary bytes as a time series (CSV, .npy), a model and a partition. Valid input must be
+// consistent: rows x columns values, trials that cover all rows, a partition that contains each
+// variable once.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -13,7 +13,7 @@ namespace {
 
 using reveza::phi::SeriesTable;
 
-void Look(const reveza::Result<SeriesTable>& table) {
+void CheckSeries(const reveza::Result<SeriesTable>& table) {
   if (!table) {
     if (table.error().message.empty()) std::abort();
     return;
@@ -28,7 +28,7 @@ void Look(const reveza::Result<SeriesTable>& table) {
   if (rows_of_trials != table->length()) std::abort();
 }
 
-void LookAtPartition(std::string_view text) {
+void CheckPartition(std::string_view text) {
   constexpr int kVariables = 5;
   const auto partition = reveza::phi::ParsePartition(text, kVariables, {"a", "b", "c", "d", "e"});
   if (!partition) {
@@ -45,14 +45,14 @@ void LookAtPartition(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  Look(reveza::phi::ReadSeparated(bytes, "fuzz.csv", {}));
-  Look(reveza::phi::ReadSeparated(bytes, "fuzz.csv", {.columns = {"0"}, .trials = "1"}));
-  Look(reveza::phi::ReadNumpy(bytes, "fuzz.npy", {}));
-  Look(reveza::phi::ReadNumpy(bytes, "fuzz.npy", {.trials = "0"}));
+  CheckSeries(reveza::phi::ReadDelimited(bytes, "fuzz.csv", {}));
+  CheckSeries(reveza::phi::ReadDelimited(bytes, "fuzz.csv", {.columns = {"0"}, .trials = "1"}));
+  CheckSeries(reveza::phi::ReadNumpy(bytes, "fuzz.npy", {}));
+  CheckSeries(reveza::phi::ReadNumpy(bytes, "fuzz.npy", {.trials = "0"}));
   const auto model = reveza::phi::ParseModel(bytes, "fuzz.toml");
   if (!model && model.error().message.empty()) std::abort();
   const auto matrix = reveza::phi::ParseMatrix(bytes, "--coupling");
   if (!matrix && matrix.error().message.empty()) std::abort();
-  LookAtPartition(bytes);
+  CheckPartition(bytes);
   return 0;
 }

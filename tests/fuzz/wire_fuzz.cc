@@ -1,11 +1,11 @@
-// Whatever comes through the socket: a packet is refused, or every field of it is in its bounds
-// and it is exactly what Encode would write.
+// Validates arbitrary packets. In a valid packet every field must be within its limits, and
+// encoding it again must give the same bytes.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
-#include "wire/codec.h"
-#include "wire/messages.h"
+#include "reveza/gpu/wire/codec.h"
+#include "reveza/gpu/wire/messages.h"
 
 namespace {
 
@@ -16,7 +16,7 @@ void Require(bool holds) {
 }
 
 template <typename T>
-void CheckBack(const std::uint8_t* packet, std::size_t size) {
+void CheckRoundTrip(const std::uint8_t* packet, std::size_t size) {
   char again[kPacketSize<T>];
   Require(Encode(View<T>(packet), again) == size);
   Require(std::memcmp(again, packet, size) == 0);
@@ -32,27 +32,27 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const auto hello = View<Hello>(data);
       Require(hello.job != 0 && std::strlen(hello.name) < sizeof(hello.name));
       Require(std::strlen(hello.command) < sizeof(hello.command));
-      CheckBack<Hello>(data, size);
+      CheckRoundTrip<Hello>(data, size);
       break;
     }
     case Type::kAccount: {
       const auto account = View<Account>(data);
       Require(account.gpu < kMaxGpus && account.resident <= kMaxBytes);
       Require(account.credit_returned <= kMaxBytes && account.arena <= kMaxBytes);
-      CheckBack<Account>(data, size);
+      CheckRoundTrip<Account>(data, size);
       break;
     }
     case Type::kEvicted:
       Require(View<Evicted>(data).gpu < kMaxGpus);
-      CheckBack<Evicted>(data, size);
+      CheckRoundTrip<Evicted>(data, size);
       break;
     case Type::kGrowthWanted:
       Require(View<GrowthWanted>(data).bytes <= kMaxBytes);
-      CheckBack<GrowthWanted>(data, size);
+      CheckRoundTrip<GrowthWanted>(data, size);
       break;
     case Type::kResumed:
       Require(View<Resumed>(data).credit <= kMaxBytes);
-      CheckBack<Resumed>(data, size);
+      CheckRoundTrip<Resumed>(data, size);
       break;
     case Type::kText:
       Require(View<TextHeader>(data).bytes + kPacketSize<TextHeader> == size);

@@ -18,13 +18,13 @@ ROOT = FOLDER.parents[1]
 RESULTS = FOLDER / "results.md"
 LONGEST_TEST = 100  # seconds; a mutant may well wait for ever
 ENDLESS = " (does not end)"
-HEAD = """# What caught what
+HEAD = """# Mutation results
 
-Written by `make mutate ARGS=--write`: each rule or hook that was switched off, and the first test
-that failed then.
+Written by `make mutate ARGS=--write` for each list of which every mutant ran. A mutant switches off
+one rule or hook; it is caught if a test fails then, and survives otherwise.
 
-| switched off | caught by |
-|---|---|
+| list | mutants | caught | survived |
+|---|---|---|---|
 """
 
 
@@ -136,10 +136,8 @@ def judge(tree: Tree, mutant: Mutant) -> tuple[bool, str]:
     problem = mutant.problem(tree.root)
     if problem:
         return False, f"ERROR: {problem}"
-    path = tree.root / mutant.file
-    original = path.read_text()
+    path, original = mutant.make(tree.root)
     try:
-        path.write_text(original.replace(mutant.find, mutant.replace))
         tree.build(mutant.tests)
         caught = tree.first_failure(mutant.tests)
     except Failure as failure:
@@ -154,20 +152,31 @@ def judge(tree: Tree, mutant: Mutant) -> tuple[bool, str]:
     return bool(mutant.survives), f"SURVIVED: {mutant.survives or 'no test noticed'}"
 
 
-def known_results() -> dict:
-    if not RESULTS.exists():
-        return {}
-    rows = re.findall(r"^\| (\w+: .*?) \| (.*) \|$", RESULTS.read_text(), re.MULTILINE)
-    return dict(rows)
+def list_of(name: str) -> str:
+    return name.partition(":")[0]
 
 
 def write_results(mutants: list, found: dict):
-    """Replaces the rows of the mutants that ran; the others stay as they were found before."""
-    results = known_results() | {name: said for name, (_, said) in found.items()}
-    rows = [f"| {one.name} | {results[one.name]} |\n" for one in mutants if one.name in results]
-    survived = sum("SURVIVED" in row for row in rows)
-    end = f"\n{len(rows)} of {len(mutants)} tried, {len(rows) - survived} caught, {survived} survived.\n"
-    RESULTS.write_text(HEAD + "".join(rows) + end)
+    """Replaces the rows of the lists that ran whole; the others stay as they were."""
+    text = RESULTS.read_text() if RESULTS.exists() else ""
+    rows = dict(re.findall(r"^\| (\w+) (\| \d+ \| \d+ \| \d+ \|)$", text, re.MULTILINE))
+    survivors = dict(re.findall(r"^- `(.*?)`: (.*)$", text, re.MULTILINE))
+    for name in dict.fromkeys(list_of(mutant.name) for mutant in mutants):
+        members = [mutant.name for mutant in mutants if list_of(mutant.name) == name]
+        if not all(member in found for member in members):
+            continue
+        survivors = {key: why for key, why in survivors.items() if list_of(key) != name}
+        said = {member: found[member][1] for member in members}
+        lost = {member: text.removeprefix("SURVIVED: ") for member, text in said.items()
+                if text.startswith("SURVIVED")}
+        wrong = [member for member, text in said.items() if text.startswith("ERROR")]
+        survivors |= lost
+        caught = len(members) - len(lost) - len(wrong)
+        rows[name] = f"| {len(members)} | {caught} | {len(lost)} |"
+    lines = [f"| {name} {rows[name]}\n" for name in sorted(rows)]
+    kept = [f"- `{name}`: {why}\n" for name, why in sorted(survivors.items())]
+    RESULTS.write_text(HEAD + "".join(lines) + "\nSurvivors, and why no test can notice:\n\n"
+                       + "".join(kept))
 
 
 def sweep(tree: Tree, chosen: list, write) -> int:
@@ -184,7 +193,7 @@ def sweep(tree: Tree, chosen: list, write) -> int:
         well, said = found[mutant.name]
         print(f"{'' if well else 'FAILED '}{mutant.name}: {said} ({time.monotonic() - began:.0f} s)",
               flush=True)
-        write(found)
+    write(found)
     passed = sum(well for well, _ in found.values())
     print(f"{passed} passed, {len(found) - passed} failed")
     return 0 if passed == len(found) else 1

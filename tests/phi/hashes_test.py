@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Are the cycles of phi the same bits however they are run? Counts and hashes, no times.
+"""Checks that `phi run` produces identical rows however it is executed.
 
   hashes_test.py PHI [--cycles 500] [--runs 256] [--dimension 768] [--kills 10] [--kernels]
                      [--output FILE]
 
-The runs are computed once in one batch, by one thread, undisturbed. Then again: by two threads; with
---kernels by each narrower set of instructions that the processor has; killed with -9 at as many points
-as --kills says, each time after another checkpoint, and resumed by one thread and by two in turn; in
-batches of 7, and of 1. Every row (the hash of the state, means, norms, measures) must be the same text.
-It takes as long as the machine lets it, and nothing of it depends on how busy that is.
+The reference is one batch on one thread without interruptions. It is repeated on two threads; with
+--kernels, with each narrower instruction set of the processor; killed with SIGKILL --kills times, each
+time after a further checkpoint, and resumed on one and two threads in turn; and in batches of 7 and 1.
+Every row (state hash, means, norms, measures) must be identical as text. The result does not depend on
+timing.
 """
 
 import argparse
@@ -23,11 +23,11 @@ import tempfile
 import time
 
 ENDLESS = 10 ** 9
-PATIENCE = 500  # seconds until a checkpoint that must come counts as missing
+TIMEOUT = 500  # seconds to wait for a checkpoint
 
 
 class Different(Exception):
-    """What is not the same."""
+    """Describes a difference."""
 
 
 class Check:
@@ -43,12 +43,12 @@ class Check:
                 "--measure", "phi_legacy,si", "--quiet", "--output", str(self.folder / output), *more]
 
     def rows(self, output: str) -> list[str]:
-        """Without the heading, run by run."""
+        """The rows without the header line, sorted by run and cycle."""
         with open(self.folder / output / "rows.csv", encoding="ascii") as file:
             heading = next(file)
             rows = file.read().splitlines()
         if not heading.startswith("run,cycle,hash,"):
-            raise Different(f"{output}: the heading is {heading!r}")
+            raise Different(f"{output}: unexpected header {heading!r}")
         return sorted(rows, key=lambda row: tuple(map(int, row.split(",", 2)[:2])))
 
     def run(self, output: str, runs: int, first: int, *more: str) -> list[str]:
@@ -63,7 +63,7 @@ class Check:
         return rows
 
     def cycle(self, output: str) -> int:
-        """Where the checkpoint stands; -1 before there is one."""
+        """The cycle of the checkpoint; -1 if there is none."""
         try:
             checkpoint = (self.folder / output / "checkpoint").read_bytes()
         except FileNotFoundError:
@@ -73,16 +73,16 @@ class Check:
         return json.loads(checkpoint[begin + 8:begin + 8 + length])["cycle"]
 
     def kill(self) -> list[int]:
-        """Starts runs without end and kills them; the cycles of the checkpoints that were left."""
+        """Starts endless runs and kills them; returns the cycles of the remaining checkpoints."""
         given, cycles = self.given, []
         for kill in range(given.kills):
-            # Not before another part of the way is done.
+            # Kill only after further progress.
             until = given.cycles * (kill + 1) // (given.kills + 2)
             process = subprocess.Popen(self.command(
                 "killed", ENDLESS, given.runs, 0, *self.killed_options(), "--threads",
                 str(1 + kill % 2)))
             try:
-                end = time.monotonic() + PATIENCE
+                end = time.monotonic() + TIMEOUT
                 while self.cycle("killed") < until:
                     if process.poll() is not None or time.monotonic() > end:
                         raise Different(f"no checkpoint at cycle {until}")
@@ -91,7 +91,7 @@ class Check:
                 process.send_signal(signal.SIGKILL)
                 process.wait()
             cycles.append(self.cycle("killed"))
-        # On a busy machine it may have gone further than it had to.
+        # The process may have advanced further before the signal arrived.
         self.cycles = max(given.cycles, cycles[-1])
         return cycles
 
@@ -104,7 +104,7 @@ def sum_of(rows: list[str]) -> str:
 
 
 def narrower(phi: str) -> list[str]:
-    """The sets of instructions below the best that this processor has."""
+    """The instruction sets below the best of this processor."""
     names = ["plain", "avx2", "avx512"]
     tiny = [phi, "run", "--cycles", "1", "-d", "1", "--measure", "none", "--quiet", "--kernel"]
     here = [name for name in names
@@ -127,7 +127,7 @@ def check(given: argparse.Namespace, folder: pathlib.Path, say) -> None:
         say(f"{name:<40} {len(rows):>8} rows  {sum_of(rows)}")
         if rows != right:
             where = next((i for i, (a, b) in enumerate(zip(rows, right)) if a != b), len(right))
-            raise Different(f"{name}: row {where} is another")
+            raise Different(f"{name}: row {where} differs")
 
     compare("two threads", made.run("two", given.runs, 0, "--threads", "2"))
     for kernel in narrower(made.phi) if given.kernels else []:
@@ -138,7 +138,7 @@ def check(given: argparse.Namespace, folder: pathlib.Path, say) -> None:
     say(f"  with checkpoints at cycles {', '.join(map(str, kills))}")
     for batch in (7, 1):
         compare(f"{-(-given.runs // batch)} batches of {batch}", made.in_batches(batch))
-    say("all the same")
+    say("all identical")
 
 
 def main(arguments: list[str]) -> int:
@@ -149,7 +149,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--dimension", type=int, default=768)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--kernels", action="store_true")
-    parser.add_argument("--output", help="a file that gets what is printed, too")
+    parser.add_argument("--output", help="also write the report to this file")
     given = parser.parse_args(arguments)
     lines = []
 
@@ -161,7 +161,7 @@ def main(arguments: list[str]) -> int:
         with tempfile.TemporaryDirectory(prefix="phi-hashes-") as folder:
             check(given, pathlib.Path(folder), say)
     except Different as different:
-        print(f"NOT THE SAME: {different}", file=sys.stderr)
+        print(f"rows differ: {different}", file=sys.stderr)
         return 1
     if given.output:
         pathlib.Path(given.output).write_text("".join(lines))

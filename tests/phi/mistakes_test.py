@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What phi iit, phi te and phi plot say to mistakes: one line that names them, and the exit status.
+"""Invalid input to phi iit, phi te and phi plot: one line of error and the exit status.
 
   mistakes_test.py PHI
 """
@@ -24,20 +24,20 @@ class Mistakes(unittest.TestCase):
         (self.folder / name).write_text(text)
         return name
 
-    def refused(self, status: int, said: str, *words: str):
-        done = subprocess.run([PHI, *words], cwd=self.folder, capture_output=True, text=True,
+    def refused(self, status: int, fact: str, *arguments: str):
+        done = subprocess.run([PHI, *arguments], cwd=self.folder, capture_output=True, text=True,
                               timeout=100, check=False)
         self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
         self.assertRegex(done.stderr, r"^phi: [^\n]+\n$")
-        self.assertIn(said, done.stderr)
+        self.assertIn(fact, done.stderr)
 
     def test_iit(self):
         known = ("iit", "--network", "or-copy-xor")
-        self.refused(2, "name a FILE", "iit")
-        self.refused(2, "give one with --state", *known)
-        self.refused(2, "'1,0' is no state of 3 nodes", *known, "--state", "1,0")
+        self.refused(2, "--network", "iit")
+        self.refused(2, "--state", *known)
+        self.refused(2, "'1,0' is not a state of 3 nodes", *known, "--state", "1,0")
         self.refused(2, "cannot be reached", *known, "--state", "0,1,0")
-        self.refused(2, "there is no node 'D'", *known, "--state", "1,0,0", "--subsystem", "A,D")
+        self.refused(2, "no node 'D'", *known, "--state", "1,0,0", "--subsystem", "A,D")
         self.refused(2, "did you mean 'xor'", "iit", "--network", "xr", "--state", "1,0,0")
         self.refused(12, "cannot read none.csv", "iit", "none.csv", "--state", "1")
         self.refused(2, "rows.csv: row 2, column 1", "iit", self.write("rows.csv", "0\n2\n"),
@@ -57,8 +57,8 @@ class Mistakes(unittest.TestCase):
 
     def test_trials(self):
         file = self.trials()
-        self.refused(2, "has 2 trials, and a past must not reach into another", "te", file)
-        self.refused(2, "has 2 trials, and a window must not reach over two", "plot", file)
+        self.refused(2, "has 2 trials", "te", file)
+        self.refused(2, "has 2 trials", "plot", file)
         self.assertFalse((self.folder / "phi.html").exists())
         done = subprocess.run([PHI, "measure", file, "-m", "mi"], cwd=self.folder,
                               capture_output=True, text=True, timeout=100, check=False)
@@ -67,18 +67,18 @@ class Mistakes(unittest.TestCase):
     def test_te(self):
         self.refused(2, "one column", "te", self.write("one.csv", "a\n1\n2\n3\n"))
         series = "a,b\n" + "\n".join(f"{i},{1 if i != 7 else 'nan'}" for i in range(30)) + "\n"
-        self.refused(2, "b: row 8 has no number", "te", self.write("nan.csv", series))
+        self.refused(2, "b: row 8", "te", self.write("nan.csv", series))
         constant = "a,b\n" + "\n".join(f"{i},1" for i in range(30)) + "\n"
-        self.refused(2, "b: all values are the same", "te", self.write("flat.csv", constant))
+        self.refused(2, "b: all values are equal", "te", self.write("flat.csv", constant))
         short = "a,b\n" + "\n".join(f"{i},{i * i % 7}" for i in range(9)) + "\n"
         self.refused(2, "9 rows are too few", "te", self.write("short.csv", short))
 
     def test_plot(self):
         series = self.write("s.csv", "a,b\n" + "\n".join(f"{i % 7},{i % 5}" for i in range(60)))
-        self.refused(2, "neither a page nor a picture", "plot", series, "-o", "page.pdf")
+        self.refused(2, ".html or .svg", "plot", series, "-o", "page.pdf")
         self.refused(12, "cannot read", "plot", "none.csv")
         self.refused(12, "neither rows.csv, rows.jsonl nor rows.parquet", "plot", ".")
-        self.refused(2, "give a smaller --window", "plot", series, "--window", "61")
+        self.refused(2, "use a smaller --window", "plot", series, "--window", "61")
         self.refused(2, "nothing to draw", "plot", self.write("text.csv", "a\n1\n2\n"))
         done = subprocess.run([PHI, "plot", series, "-o", "no/such/page.html"], cwd=self.folder,
                               capture_output=True, text=True, timeout=100, check=False)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Asks PyPhi 1.2.0 for Phi of networks, which it reads from standard input.
+"""Computes Phi of networks with PyPhi 1.2.0, as an oracle for tests.
 
-Each line is a JSON object with "tpm" (state by node) and "state"; each line of the answer has
-"phi" and "concepts": [mechanism, phi, cause purview, effect purview]. PyPhi is a program of other
-people under another licence: it runs here as itself, and only in tests.
+Reads one JSON object per line with "tpm" (state by node) and "state", and prints one per line with
+"phi" and "concepts": [mechanism, phi, cause purview, effect purview]. PyPhi has a different licence;
+it runs as a separate process, in tests only.
 """
 
 import collections
@@ -13,7 +13,7 @@ import os
 import sys
 import time
 
-# PyPhi 1.2.0 looks for these where Python 3.9 and before had them.
+# PyPhi 1.2.0 imports these from their location in Python 3.9 and earlier.
 for name in ("Iterable", "Mapping", "MutableMapping", "Sequence"):
     if not hasattr(collections, name):
         setattr(collections, name, getattr(collections.abc, name))

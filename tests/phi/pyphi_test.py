@@ -3,7 +3,7 @@
 
   pyphi_test.py PHI PYTHON [--networks 12] [--most-nodes 3] [--seed 1] [--time]
 
-PYTHON is one that has PyPhi (tools/setup.sh test). Ends with 77 (skipped) where there is none.
+PYTHON is an interpreter with PyPhi (tools/setup.sh test). Exits with 77 (skipped) without it.
 """
 
 import argparse
@@ -20,13 +20,13 @@ SKIPPED = 77
 
 
 def network(draw: random.Random, nodes: int) -> dict:
-    """Deterministic, noisy, or noisy gates of a few inputs."""
+    """A random network: deterministic, noisy, or noisy gates with a few inputs."""
     states = 2 ** nodes
     kind = draw.choice(["deterministic", "noisy", "gates"])
     if kind == "deterministic":
         tpm = [[draw.randint(0, 1) for _ in range(nodes)] for _ in range(states)]
     elif kind == "noisy":
-        # Not rounded: means of short decimals end in a 5 that either side may round its own way.
+        # Not rounded: means of short decimals end in a 5, which the programs may round differently.
         tpm = [[draw.random() for _ in range(nodes)] for _ in range(states)]
     else:
         noise = draw.choice([0, 0.1, 0.25])
@@ -56,7 +56,7 @@ def ours(phi: str, folder: pathlib.Path, question: dict) -> tuple[dict | None, f
     return json.loads(done.stdout), seconds
 
 
-def in_words(found: dict) -> dict:
+def concepts_of(found: dict) -> dict:
     """Concepts by mechanism: phi and both purviews."""
     number = lambda names: tuple(ord(name) - ord("A") for name in names)
     return {number(c["mechanism"]): (c["phi"], number(c["cause"]["purview"]),
@@ -67,7 +67,7 @@ def differences(found: dict, theirs: dict) -> list[str]:
     differ = []
     if abs(found["phi"] - theirs["phi"]) > 5e-6:
         differ.append(f"Phi {found['phi']} and PyPhi's {theirs['phi']}")
-    own = in_words(found)
+    own = concepts_of(found)
     other = {tuple(c[0]): (c[1], tuple(c[2]), tuple(c[3])) for c in theirs["concepts"]}
     if own.keys() != other.keys():
         differ.append(f"mechanisms {sorted(own)} and PyPhi's {sorted(other)}")
@@ -87,15 +87,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--least-nodes", type=int, default=2)
     parser.add_argument("--most-nodes", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--time", action="store_true", help="say how long each took")
+    parser.add_argument("--time", action="store_true", help="print the time of each network")
     given = parser.parse_args(arguments)
     phi = str(pathlib.Path(given.phi).resolve())
-    given.python = os.path.abspath(given.python)  # not resolved: it is a link out of its environment
+    given.python = os.path.abspath(given.python)  # unresolved: a symlink out of its environment
     probe = subprocess.run([given.python, "-c", "import importlib.util as u, sys; "
                             "sys.exit(u.find_spec('pyphi') is None)"], check=False) \
         if pathlib.Path(given.python).exists() else None
     if probe is None or probe.returncode != 0:
-        print("skipped: there is no PyPhi (tools/setup.sh test installs it)")
+        print("skipped: PyPhi is not installed (tools/setup.sh test installs it)")
         return SKIPPED
     draw = random.Random(given.seed)
     questions = [network(draw, draw.randint(given.least_nodes, given.most_nodes))

@@ -1,4 +1,4 @@
-#include "another_user.h"
+#include "tests/support/another_user.h"
 
 #include <grp.h>
 #include <sys/wait.h>
@@ -8,14 +8,15 @@
 
 namespace reveza::testing {
 
-std::string WhyNot(User user, const std::vector<std::string>& programs) {
-  if (getuid() != 0) return "only root can become somebody else";
-  if (!HoldsFor(user, [] { return true; })) return "no other user can be had here";
+std::string SkipReason(User user, const std::vector<std::string>& programs) {
+  if (getuid() != 0) return "needs root to run commands as another user";
+  if (!HoldsAs(user, [] { return true; }))
+    return "cannot switch to another user in this environment";
   const auto reachable = [&](const std::string& program) {
-    return HoldsFor(user, [&] { return access(program.c_str(), X_OK) == 0; });
+    return HoldsAs(user, [&] { return access(program.c_str(), X_OK) == 0; });
   };
   const auto unreachable = std::ranges::find_if_not(programs, reachable);
-  return unreachable == programs.end() ? "" : "out of the other user's reach: " + *unreachable;
+  return unreachable == programs.end() ? "" : "not executable by the other user: " + *unreachable;
 }
 
 std::vector<std::string> CommandAs(User user, const std::vector<std::string>& command) {
@@ -26,7 +27,7 @@ std::vector<std::string> CommandAs(User user, const std::vector<std::string>& co
   return words;
 }
 
-bool HoldsFor(User user, const std::function<bool()>& condition) {
+bool HoldsAs(User user, const std::function<bool()>& condition) {
   const pid_t child = fork();
   if (child == 0) {
     const bool became =

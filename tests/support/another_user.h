@@ -1,4 +1,4 @@
-// Somebody else on the machine, with a uid and a group of its own. Only root can become one.
+// Runs commands and checks as another user. Requires root.
 #pragma once
 
 #include <sys/types.h>
@@ -14,14 +14,14 @@ struct User {
   gid_t gid;
 };
 
-// Why tests with other users cannot run here; "" when they can. `programs` are what they are to
-// start: a build in a closed folder is out of their reach.
-std::string WhyNot(User user, const std::vector<std::string>& programs);
+// Returns why tests cannot run as `user`, or "" if they can. `programs` must be executable by
+// `user`, which they are not in a build tree below a private directory.
+std::string SkipReason(User user, const std::vector<std::string>& programs);
 
-// The same command for that user, who has no other groups.
+// Wraps `command` to run as `user` without supplementary groups.
 std::vector<std::string> CommandAs(User user, const std::vector<std::string>& command);
 
-// Whether `condition` holds of that user, in a process of its own.
-bool HoldsFor(User user, const std::function<bool()>& condition);
+// Evaluates `condition` as `user`, in a child process.
+bool HoldsAs(User user, const std::function<bool()>& condition);
 
 }  // namespace reveza::testing

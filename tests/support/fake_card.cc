@@ -1,4 +1,4 @@
-#include "fake_card.h"
+#include "tests/support/fake_card.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -9,7 +9,7 @@ namespace reveza::testing {
 
 FakeCard::FakeCard(Environment settings) : environment_(std::move(settings)) {
   char folder[] = "/dev/shm/reveza-test-XXXXXX";
-  if (mkdtemp(folder) == nullptr) throw std::runtime_error("cannot make a folder in /dev/shm");
+  if (mkdtemp(folder) == nullptr) throw std::runtime_error("cannot create a directory in /dev/shm");
   folder_ = folder;
   environment_.insert({"FAKECUDA_DIR", folder_ + "/card"});
   environment_.insert({"FAKECUDA_MEMORY", "256MiB"});
@@ -22,13 +22,14 @@ FakeCard::~FakeCard() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
-Ended FakeCard::Run(const std::string& program, const std::vector<std::string>& arguments) const {
+ProcessResult FakeCard::Run(const std::string& program,
+                            const std::vector<std::string>& arguments) const {
   std::vector<std::string> command{program};
   command.insert(command.end(), arguments.begin(), arguments.end());
   Environment environment = environment_;
-  environment.insert({"REVEZA_DISABLE", "1"});  // where the library is linked in
+  environment.insert({"REVEZA_DISABLE", "1"});  // sanitized builds link the library
   Process process(command, environment, folder_ + "/program");
-  return process.Wait().value_or(Ended{});
+  return process.Wait().value_or(ProcessResult{});
 }
 
 std::string ClientPath(const std::string& name) {

@@ -1,27 +1,28 @@
-// Fake cards of a test's own, in a folder of their own that goes with everything in it.
+// Simulated GPUs (fakecuda) that belong to one test.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "process.h"
+#include "tests/support/process.h"
 
 namespace reveza::testing {
 
+// Owns a temporary directory, which the destructor removes.
 class FakeCard {
  public:
-  // `settings`: environment of the programs beside the defaults (256 MiB, unlimited link, one
-  // device, no Reveza).
+  // `settings` are environment variables for programs. The defaults are 256 MiB of memory, an
+  // unlimited link, one device and no Reveza.
   explicit FakeCard(Environment settings = {});
   ~FakeCard();
   FakeCard(const FakeCard&) = delete;
   FakeCard& operator=(const FakeCard&) = delete;
 
-  // A program to its end.
-  Ended Run(const std::string& program, const std::vector<std::string>& arguments) const;
+  // Runs a program to completion.
+  ProcessResult Run(const std::string& program, const std::vector<std::string>& arguments) const;
 
   const std::string& folder() const { return folder_; }
-  // What a program needs to find the cards.
+  // The environment in which a program finds the simulated GPUs.
   const Environment& environment() const { return environment_; }
 
  private:
@@ -29,7 +30,7 @@ class FakeCard {
   Environment environment_;
 };
 
-// Where a client's binary is.
+// Returns the path of a client binary (tests/clients).
 std::string ClientPath(const std::string& name);
 
 }  // namespace reveza::testing

@@ -1,4 +1,4 @@
-#include "machine.h"
+#include "tests/support/machine.h"
 
 #include <signal.h>
 #include <sys/socket.h>
@@ -10,8 +10,8 @@
 #include <string_view>
 #include <thread>
 
-#include "wire/codec.h"
-#include "wire/messages.h"
+#include "reveza/gpu/wire/codec.h"
+#include "reveza/gpu/wire/messages.h"
 
 namespace reveza::testing {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 using std::chrono::seconds;
 
-// One request to the daemon and its text answer; "" when there is none.
+// Sends a status request to the daemon. Returns the reply, or "" if there is none within 5 s.
 std::string Ask(const std::string& socket_path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -78,7 +78,7 @@ void Machine::StartDaemon() {
   const auto until = std::chrono::steady_clock::now() + seconds(20);
   while (Ask(socket()).empty()) {
     if (!daemon_->Running() || std::chrono::steady_clock::now() > until) {
-      throw std::runtime_error("revezad does not answer: " + daemon_->Complaint());
+      throw std::runtime_error("revezad does not respond: " + daemon_->ErrorOutput());
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -100,9 +100,10 @@ Process Machine::Start(const std::string& program, const std::vector<std::string
   return Process(command, environment, folder() + "/client" + std::to_string(number));
 }
 
-Ended Machine::Native(const std::string& program, const std::vector<std::string>& arguments) {
+ProcessResult Machine::RunNative(const std::string& program,
+                                 const std::vector<std::string>& arguments) {
   Process process = Start(program, arguments, {{"LD_PRELOAD", ""}, {"REVEZA_DISABLE", "1"}});
-  return process.Wait(seconds(120)).value_or(Ended{});
+  return process.Wait(seconds(120)).value_or(ProcessResult{});
 }
 
 json Machine::Status() const {
@@ -128,13 +129,13 @@ json Machine::CardStatistics() const {
 
 std::uint64_t Machine::GpuBytesInUse() const {
   const json statistics = CardStatistics();
-  if (!statistics.is_object()) return 0;  // no program has made the cards yet
+  if (!statistics.is_object()) return 0;  // no program has initialized fakecuda yet
   std::uint64_t sum = 0;
   for (const json& device : statistics["devices"]) sum += device["used"].get<std::uint64_t>();
   return sum;
 }
 
-std::uint64_t Machine::BytesCopiedFromCards() const {
+std::uint64_t Machine::BytesCopiedFromGpus() const {
   const json statistics = CardStatistics();
   return statistics.is_object() ? statistics["bytes_from_device"].get<std::uint64_t>() : 0;
 }

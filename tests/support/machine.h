@@ -1,6 +1,7 @@
-// A machine for end-to-end tests: fake cards of its own, a socket of its own, a daemon, programs.
+// An isolated environment for end-to-end tests: simulated GPUs, a daemon on a private socket, and
+// client programs.
 //
-// In a sanitized build the programs have the library linked in; else they are preloaded with it.
+// Clients preload libreveza.so; in sanitized builds the library is linked into them.
 #pragma once
 
 #include <chrono>
@@ -11,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "fake_card.h"
-#include "process.h"
+#include "tests/support/fake_card.h"
+#include "tests/support/process.h"
 
 namespace reveza::testing {
 
@@ -22,8 +23,8 @@ class Machine {
     std::string memory = "256MiB";
     std::string link = "2GB";
     int devices = 1;
-    Environment environment;                    // of the programs, beside the machine's own
-    std::vector<std::string> daemon_arguments;  // beside --socket
+    Environment environment;                    // additional variables for programs
+    std::vector<std::string> daemon_arguments;  // in addition to --socket
   };
 
   explicit Machine(Options options);
@@ -35,24 +36,25 @@ class Machine {
   // Starts revezad and waits until it answers.
   void StartDaemon();
   Process& daemon() { return *daemon_; }
-  bool DaemonRuns() { return daemon_ != nullptr && daemon_->Running(); }
+  bool DaemonIsRunning() { return daemon_ != nullptr && daemon_->Running(); }
 
-  // A client program (tests/clients) that takes its turns. `job` 0: a job of its own.
+  // Starts a client program (tests/clients) under Reveza. If `job` is 0, the program is a job of
+  // its own.
   Process Start(const std::string& program, const std::vector<std::string>& arguments,
                 const Environment& more = {}, unsigned job = 0);
-  // The same without Reveza, to its end.
-  Ended Native(const std::string& program, const std::vector<std::string>& arguments);
+  // Runs a client program without Reveza to completion.
+  ProcessResult RunNative(const std::string& program, const std::vector<std::string>& arguments);
 
-  // The daemon's status; null when it does not answer.
+  // Returns the daemon's status, or null if it does not respond.
   nlohmann::json Status() const;
-  // Waits until `condition` holds of the status. false: not within `limit`.
+  // Waits until the status satisfies `condition`. Returns false after `limit`.
   bool WaitFor(const std::function<bool(const nlohmann::json&)>& condition,
                std::chrono::seconds limit = std::chrono::seconds(60)) const;
 
-  // Bytes of all fake cards in use, as the cards themselves count; and a counter of them.
+  // Device memory in use on all simulated GPUs, and bytes copied from them, as fakecuda counts.
   std::uint64_t GpuBytesInUse() const;
-  std::uint64_t BytesCopiedFromCards() const;
-  // Waits until nothing is in use any more.
+  std::uint64_t BytesCopiedFromGpus() const;
+  // Waits until no device memory is in use. Returns false after `limit`.
   bool GpuIsEmpty(std::chrono::seconds limit = std::chrono::seconds(20)) const;
 
   const std::string& folder() const { return card_.folder(); }
@@ -68,10 +70,10 @@ class Machine {
   std::unique_ptr<Process> daemon_;
 };
 
-// What programs that take turns are preloaded with; nothing where they have it linked in.
+// Returns LD_PRELOAD for clients; empty in sanitized builds.
 Environment Preload();
 
-// The client of `pid` in a status, or null.
+// Returns the entry of the client `pid` in a status, or null.
 nlohmann::json ClientOf(const nlohmann::json& status, pid_t pid);
 
 }  // namespace reveza::testing

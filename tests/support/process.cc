@@ -1,4 +1,4 @@
-#include "process.h"
+#include "tests/support/process.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 
 }  // namespace
 
-std::string Ended::Field(const std::string& key) const {
+std::string ProcessResult::Field(const std::string& key) const {
   const std::string quoted = "\"" + key + "\":";
   const std::size_t at = output.rfind(quoted);
   if (at == std::string::npos) return "";
@@ -59,7 +59,7 @@ Process::Process(const std::vector<std::string>& command, const Environment& env
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, (log + ".out").c_str(), flags, 0600);
   posix_spawn_file_actions_addopen(&files, STDERR_FILENO, (log + ".err").c_str(), flags, 0600);
-  // Shells ignore these for what they start in the background, and so would everything below.
+  // Shells start background jobs with these signals ignored, which children inherit.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t interrupts;
@@ -98,7 +98,7 @@ void Process::Signal(int number) const {
   if (!ended_) kill(pid_, number);
 }
 
-std::optional<Ended> Process::Wait(std::chrono::seconds limit) {
+std::optional<ProcessResult> Process::Wait(std::chrono::seconds limit) {
   const auto until = std::chrono::steady_clock::now() + limit;
   while (Running()) {
     if (std::chrono::steady_clock::now() > until) return std::nullopt;
@@ -106,10 +106,10 @@ std::optional<Ended> Process::Wait(std::chrono::seconds limit) {
   }
   const int status =
       WIFEXITED(wait_status_) ? WEXITSTATUS(wait_status_) : 128 + WTERMSIG(wait_status_);
-  return Ended{status, Output(), Complaint()};
+  return ProcessResult{status, Output(), ErrorOutput()};
 }
 
 std::string Process::Output() const { return ReadFile(log_ + ".out"); }
-std::string Process::Complaint() const { return ReadFile(log_ + ".err"); }
+std::string Process::ErrorOutput() const { return ReadFile(log_ + ".err"); }
 
 }  // namespace reveza::testing

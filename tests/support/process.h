@@ -1,4 +1,4 @@
-// A child process of a test: started, watched, killed, waited for, never left behind.
+// A child process of a test. The destructor kills it if it still runs.
 #pragma once
 
 #include <sys/types.h>
@@ -13,21 +13,20 @@ namespace reveza::testing {
 
 using Environment = std::map<std::string, std::string>;
 
-struct Ended {
-  int status = -1;  // exit status, or 128 + signal as a shell says it
-  std::string output;
-  std::string complaint;  // stderr
+struct ProcessResult {
+  int status = -1;           // exit status, or 128 + the signal's number
+  std::string output;        // stdout
+  std::string error_output;  // stderr
 
-  // The text or number behind "key": in the last JSON line; "" when there is none.
+  // Returns the last value of `key` in the JSON lines of `output`, or "" if there is none.
   std::string Field(const std::string& key) const;
 };
 
 class Process {
  public:
-  // `log`: a path prefix; stdout goes to <log>.out, stderr to <log>.err.
+  // Starts `command`. Writes its stdout to `log`.out and its stderr to `log`.err.
   Process(const std::vector<std::string>& command, const Environment& environment,
           const std::string& log);
-  // Kills it if it still runs.
   ~Process();
   Process(Process&& other) noexcept;
   Process& operator=(Process&&) = delete;
@@ -35,11 +34,11 @@ class Process {
   pid_t pid() const { return pid_; }
   bool Running();
   void Signal(int number) const;
-  // Waits for the end. Nothing: it still runs after `limit` (and goes on).
-  std::optional<Ended> Wait(std::chrono::seconds limit = std::chrono::seconds(90));
-  // What it has written so far.
+  // Waits for exit. Returns nullopt if the process still runs after `limit`.
+  std::optional<ProcessResult> Wait(std::chrono::seconds limit = std::chrono::seconds(90));
+  // What the process has written so far.
   std::string Output() const;
-  std::string Complaint() const;
+  std::string ErrorOutput() const;
 
  private:
   pid_t pid_ = -1;

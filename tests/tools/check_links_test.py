@@ -8,7 +8,7 @@ TOOL = "check_links.py"
 
 
 class CheckLinks(TreeTest):
-    def test_good_links(self):
+    def test_accepts_valid_links(self):
         self.write("README.md", "[a](docs/a.md) [b](docs/a.md#two-words-here) ![c](/docs/p.svg)\n"
                                 "[d](https://example.org/x) [e](#top) `[f](nowhere)`\n\n# Top\n"
                                 "```\n[g](nowhere)\n```\n[h]: docs/a.md\n")
@@ -29,9 +29,9 @@ class CheckLinks(TreeTest):
         self.write("a.md", "[text][b]\n\n[b]: c.md\n")
         self.assert_found(TOOL, "a.md:3: c.md does not exist")
 
-    def test_out_of_the_project(self):
+    def test_reports_links_outside_the_project(self):
         self.write("a.md", "[b](..)\n")
-        self.assert_found(TOOL, "leads out of the project")
+        self.assert_found(TOOL, "outside the project")
 
 
 if __name__ == "__main__":

@@ -13,33 +13,33 @@ class CheckText(TreeTest):
         self.write("Makefile", "all:\n\techo\n")
         self.assert_clean(TOOL)
 
-    def test_paths_of_machines(self):
+    def test_reports_absolute_paths(self):
         for number, path in enumerate(("/wo" "rk/x", "/ro" "ot/x", "/ho" "me/someone/x")):
             self.write(f"{number}.md", f"fine\nsee {path}\n")
-        self.assert_found(TOOL, "0.md:2: a path", "1.md:2: a path", "2.md:2: a path")
+        self.assert_found(TOOL, "0.md:2: absolute path", "1.md:2: absolute path", "2.md:2: absolute path")
 
-    def test_white_space(self):
+    def test_reports_tabs_and_trailing_spaces(self):
         self.write("a.cc", "int a;\n\tint b;\nint c; \nint d;")
-        self.assert_found(TOOL, "a.cc:2: a tab", "a.cc:3: a space", "a.cc: the last line")
+        self.assert_found(TOOL, "a.cc:2: tab", "a.cc:3: trailing space", "a.cc: no newline")
 
-    def test_raw_results_keep_their_white_space_but_no_path(self):
+    def test_raw_results_may_contain_white_space_but_no_paths(self):
         self.write("bench/results/one/a.log", "a\tb \n" "/ro" "ot/x\nend")
-        self.assert_found(TOOL, "a.log:2: a path")
+        self.assert_found(TOOL, "a.log:2: absolute path")
 
-    def test_bytes_that_are_no_text(self):
+    def test_reports_invalid_utf8(self):
         self.write("a.md", b"\xff\xfe\n")
         self.write("tests/fuzz/wire_corpus/a", b"\xff\xfe")
         self.assert_found(TOOL, "a.md: not UTF-8")
 
-    def test_readme_needs_its_translation(self):
+    def test_reports_a_missing_translation(self):
         self.write("README.md", "# Reveza\n")
         self.assert_found(TOOL, "README.md: README.pt-BR.md is missing")
 
-    def test_translation_needs_its_readme(self):
+    def test_reports_a_missing_readme(self):
         self.write("README.pt-BR.md", "# Reveza\n")
         self.assert_found(TOOL, "README.pt-BR.md: README.md is missing")
 
-    def test_headings_are_compared_without_code(self):
+    def test_ignores_headings_in_code(self):
         self.write("README.md", "# Reveza\n```\n# not one\n```\n## Use\n")
         self.write("README.pt-BR.md", "# Reveza\n## Uso\n")
         self.assert_clean(TOOL)
@@ -47,12 +47,12 @@ class CheckText(TreeTest):
     def test_missing_heading(self):
         self.write("README.md", "# Reveza\n## Use\n## Limits\n")
         self.write("README.pt-BR.md", "# Reveza\n## Uso\n")
-        self.assert_found(TOOL, "has 2 headings, README.md has 3")
+        self.assert_found(TOOL, "2 headings, but README.md has 3")
 
     def test_heading_on_another_level(self):
         self.write("README.md", "# Reveza\n## Use\n")
         self.write("README.pt-BR.md", "# Reveza\n### Uso\n")
-        self.assert_found(TOOL, '"Uso" stands where README.md has "Use"')
+        self.assert_found(TOOL, '"Uso" has another level than "Use"')
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-""".ci/run on a made-up project whose parts end as the test wants."""
+""".ci/run on a synthetic project whose parts have given results."""
 
 import os
 import shutil
@@ -38,36 +38,36 @@ class Ci(TreeTest):
         self.assertEqual(sums, lines[-1:], "only the last line is a sum")
         return done.returncode, lines
 
-    def test_sums_the_parts(self):
+    def test_adds_up_results_of_all_parts(self):
         self.answer("fuzz ARGS=30", 0, "3 passed, 0 failed")
-        self.answer("check ARGS=300", 0, "layers: fine", "6 passed, 0 failed")
+        self.answer("check PRESET=ci ARGS=300", 0, "layers: fine", "6 passed, 0 failed")
         status, lines = self.run_ci()
         self.assertEqual((status, lines[-1]), (0, "18 passed, 0 failed"))
         self.assertIn("layers: fine", lines)
 
-    def test_who_is_late_takes_least(self):
-        self.answer("check ARGS=60", 0, "6 passed, 0 failed")
+    def test_shortens_time_limited_parts_when_late(self):
+        self.answer("check PRESET=ci ARGS=60", 0, "6 passed, 0 failed")
         self.answer("fuzz ARGS=5", 0, "8 passed, 0 failed")
         status, lines = self.run_ci(elapsed=9000)
         self.assertEqual((status, lines[-1]), (0, "23 passed, 0 failed"))
 
-    def test_goes_on_after_a_failure(self):
-        self.answer("test", 2, "case went wrong", "2 passed, 1 failed")
+    def test_continues_after_a_failure(self):
+        self.answer("test PRESET=ci", 2, "case went wrong", "2 passed, 1 failed")
         status, lines = self.run_ci()
         self.assertEqual((status, lines[-1]), (1, "14 passed, 1 failed"))
         self.assertIn("case went wrong", lines)
 
-    def test_part_that_does_not_build_is_a_failure(self):
-        self.answer("test PRESET=asan ARGS=-LE slow", 2, "error: expected ';'")
+    def test_failed_build_of_a_part_is_a_failure(self):
+        self.answer("test PRESET=asan", 2, "error: expected ';'")
         status, lines = self.run_ci()
         self.assertEqual((status, lines[-1]), (1, "12 passed, 1 failed"))
 
-    def test_setup_that_fails_is_a_failure(self):
+    def test_failed_setup_is_a_failure(self):
         self.write("tools/setup.sh", "#!/bin/sh\nexit 1\n")
         status, lines = self.run_ci()
         self.assertEqual((status, lines[-1]), (1, "15 passed, 1 failed"))
 
-    def test_each_part_says_how_long_it_took(self):
+    def test_reports_the_duration_of_each_part(self):
         _, lines = self.run_ci()
         for part in ("packages", "release", "address and undefined behaviour", "threads", "fuzz",
                      "check"):

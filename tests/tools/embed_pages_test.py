@@ -11,7 +11,7 @@ TOOL = pathlib.Path(__file__).parents[2] / "tools" / "embed_pages.py"
 
 class EmbedPages(unittest.TestCase):
     def run_on(self, pages: dict[str, str]) -> tuple[int, str, str]:
-        """Exit status, what it wrote, what it said."""
+        """Returns the exit status, the output and stderr."""
         with tempfile.TemporaryDirectory() as name:
             folder, output = pathlib.Path(name, "pages"), pathlib.Path(name, "a", "pages.inc")
             folder.mkdir()
@@ -21,18 +21,18 @@ class EmbedPages(unittest.TestCase):
                                  capture_output=True, text=True)
             return run.returncode, output.read_text("utf-8") if output.exists() else "", run.stderr
 
-    def test_pages_come_by_name_and_the_list_of_them_not_at_all(self):
+    def test_sorts_pages_by_name_and_skips_the_index(self):
         self.assertEqual(
             self.run_on({"b.md": "# B\n", "a.md": 'é "x"\n', "README.md": "all", "c.txt": "no"}),
             (0, '{"a", R"page(é "x"\n)page"},\n{"b", R"page(# B\n)page"},\n', ""))
 
-    def test_refuses_what_would_end_the_literal_and_an_empty_folder(self):
-        status, written, said = self.run_on({"a.md": 'x )page" y'})
+    def test_rejects_raw_string_delimiters_and_empty_folders(self):
+        status, written, errors = self.run_on({"a.md": 'x )page" y'})
         self.assertEqual((status, written), (1, ""))
-        self.assertIn("a.md", said)
-        status, written, said = self.run_on({"README.md": "all"})
+        self.assertIn("a.md", errors)
+        status, written, errors = self.run_on({"README.md": "all"})
         self.assertEqual((status, written), (1, ""))
-        self.assertIn("has no pages", said)
+        self.assertIn("contains no pages", errors)
 
 
 if __name__ == "__main__":

@@ -28,14 +28,14 @@ class Install(unittest.TestCase):
         self.destination = pathlib.Path(folder.name)
         self.root = self.destination / PREFIX.lstrip("/")
 
-    def test_everything_is_in_its_place(self):
+    def test_installs_all_files(self):
         self.assertEqual([path.name for path in self.destination.iterdir()], ["opt"])
         for file in ("bin/reveza", "bin/revezad", "bin/reveza-demo-worker",
                      "lib/reveza/libreveza.so", "lib/reveza/fakecuda/libcuda.so.1",
                      "share/doc/reveza/LICENSE", "share/doc/reveza/docs/dependencies.md"):
             self.assertTrue((self.root / file).exists(), file)
 
-    def test_units_name_the_program_where_it_will_be(self):
+    def test_units_contain_the_installed_path(self):
         for kind in ("system", "user"):
             unit = (self.root / f"lib/systemd/{kind}/revezad.service").read_text()
             self.assertIn(f"\nExecStart={PREFIX}/bin/revezad\n", unit)
@@ -48,7 +48,7 @@ class Install(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("Usage", done.stdout + done.stderr)
 
-    def test_fraudgen_finds_arrow_where_it_was_put(self):
+    def test_installed_fraudgen_finds_arrow(self):
         fraudgen = self.root / "bin/fraudgen"
         if not fraudgen.exists():
             self.skipTest("fraudgen is not built")
@@ -63,7 +63,7 @@ class Install(unittest.TestCase):
         for library in ("libarrow", "libparquet", "libarrow_s3"):
             self.assertRegex(needed, rf"{library}\.so\S* => {self.root}/\S*lib/reveza/arrow/")
 
-    def test_the_library_is_found_from_where_it_was_put(self):
+    def test_installed_reveza_finds_its_library(self):
         environment = {**os.environ, "REVEZA_SOCKET": str(self.destination / "run/d.sock"),
                        "REVEZA_LINGER": "100ms"}
         reveza = str(self.root / "bin/reveza")

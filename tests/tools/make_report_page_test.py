@@ -19,7 +19,8 @@ class MakeReportPage(TreeTest):
     def setUp(self):
         super().setUp()
         (self.tree / "tools").mkdir()
-        shutil.copy(ROOT / "tools/make_report_page.py", self.tree / "tools")
+        for name in ("make_report_page.py", "embed.py"):
+            shutil.copy(ROOT / "tools" / name, self.tree / "tools")
         digest = hashlib.sha256(LIBRARY.encode()).hexdigest()
         self.write("tools/requirements-charts.txt", f"# ours\n@a/draw 2.0 dist/draw.js {digest}\n")
         self.write("charts/draw-2.0/draw.js", LIBRARY)
@@ -38,20 +39,20 @@ class MakeReportPage(TreeTest):
         output = self.tree / "out/page.html"
         return done.returncode, output.read_text("utf-8") if output.exists() else "", done.stderr
 
-    def assert_refused(self, why: str):
-        status, page, said = self.make()
+    def assert_rejected(self, reason: str):
+        status, page, errors = self.make()
         self.assertEqual((status, page), (1, ""))
-        self.assertIn(why, said)
-        self.assertEqual(said.count("\n"), 1)
+        self.assertIn(reason, errors)
+        self.assertEqual(errors.count("\n"), 1)
 
-    def test_all_parts_are_in_it(self):
-        status, page, said = self.make()
-        self.assertEqual((status, said), (0, ""))
+    def test_page_contains_all_parts(self):
+        status, page, errors = self.make()
+        self.assertEqual((status, errors), (0, ""))
         self.assertIn("first()\nsecond()\n</script>", page)
         self.assertIn("/*! @a/draw 2.0\n\nAs you like. \n*/\n" + LIBRARY, page)
         self.assertIn('<p>{"a": "\\u003cb>"}</p><p>@FACTS@</p>', page)
 
-    def test_the_policy_allows_exactly_its_scripts(self):
+    def test_policy_allows_exactly_the_scripts_of_the_page(self):
         page = self.make()[1]
         scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
         self.assertEqual(len(scripts), 2)
@@ -61,22 +62,22 @@ class MakeReportPage(TreeTest):
         self.assertTrue(policy.startswith("default-src 'none'; "))
         self.assertTrue(policy.endswith(f"script-src 'sha256-{hashes[0]}' 'sha256-{hashes[1]}'"))
 
-    def test_another_library_is_refused(self):
+    def test_rejects_a_library_with_another_checksum(self):
         self.write("charts/draw-2.0/draw.js", LIBRARY + "more()\n")
-        self.assert_refused("is not @a/draw 2.0")
+        self.assert_rejected("checksum for @a/draw 2.0")
 
-    def test_a_library_that_is_not_there(self):
+    def test_rejects_a_missing_library(self):
         (self.tree / "charts/draw-2.0/LICENSE").unlink()
-        self.assert_refused("tools/setup.sh fetches it")
+        self.assert_rejected("tools/setup.sh")
 
-    def test_what_would_end_a_script_is_refused(self):
+    def test_rejects_scripts_that_contain_an_end_tag(self):
         self.write("page/page_1_a.js", "'</SCRIPT>'")
-        self.assert_refused("end it too early")
+        self.assert_rejected("</script")
 
-    def test_marks_stand_once(self):
+    def test_requires_every_placeholder_once(self):
         for wrong in (PAGE.replace("@STYLE@", ""), PAGE + "@FACTS@"):
             self.write("page/page.html", wrong)
-            self.assert_refused("@STYLE@ 0 times" if "@STYLE@" not in wrong else "@FACTS@ once")
+            self.assert_rejected("@STYLE@ once" if "@STYLE@" not in wrong else "@FACTS@ once")
 
 
 if __name__ == "__main__":

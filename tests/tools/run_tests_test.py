@@ -22,7 +22,7 @@ class RunTests(TreeTest):
     def test_all_pass(self):
         self.assertEqual(self.run_tests("true", "true"), (0, ["2 passed, 0 failed"]))
 
-    def test_failure_shows_what_failed_and_its_output(self):
+    def test_failure_prints_the_test_and_its_output(self):
         status, lines = self.run_tests("true", "echo quiet one", "echo what went wrong; exit 3")
         self.assertEqual(status, 1)
         self.assertEqual(lines[-1], "2 passed, 1 failed")
@@ -31,7 +31,7 @@ class RunTests(TreeTest):
         self.assertTrue(any("case2" in line for line in lines), lines)
         self.assertFalse(any("case0" in line for line in lines), lines)
 
-    def test_skipped_is_not_passed(self):
+    def test_skipped_tests_do_not_count_as_passed(self):
         status, lines = self.run_tests("true", "exit 77")
         self.assertEqual((status, lines[-2:]), (0, ["1 skipped", "1 passed, 0 failed"]))
 
@@ -41,16 +41,16 @@ class RunTests(TreeTest):
                               capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (1, "0 passed, 1 failed"))
 
-    def test_no_test_is_an_error(self):
+    def test_no_tests_is_an_error(self):
         status, lines = self.run_tests()
         self.assertEqual(status, 1)
-        self.assertIn("no test was found", lines)
+        self.assertIn("no tests found", lines)
 
-    def test_only_skipped_is_an_error(self):
+    def test_only_skipped_tests_is_an_error(self):
         status, lines = self.run_tests("exit 77")
         self.assertEqual((status, lines[-1]), (1, "0 passed, 0 failed"))
 
-    def test_arguments_go_to_ctest(self):
+    def test_passes_arguments_to_ctest(self):
         status, lines = self.run_tests("true", "false", arguments=("-R", "case0"))
         self.assertEqual((status, lines), (0, ["1 passed, 0 failed"]))
 

@@ -1,4 +1,4 @@
-"""tools/setup.sh on a made-up machine: which packages it finds, asks for and installs."""
+"""tools/setup.sh on a synthetic machine: which packages it finds, asks for and installs."""
 
 import hashlib
 import os
@@ -90,7 +90,7 @@ class Setup(TreeTest):
                               env=environment, user=user, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout.splitlines(), done.stderr
 
-    def test_all_there_is_one_line_per_thing(self):
+    def test_prints_one_line_per_installed_dependency(self):
         status, lines, errors = self.run_setup()
         self.assertEqual((status, errors), (0, ""))
         self.assertEqual(lines[0], "ok  g++ 12.2.0")
@@ -100,10 +100,10 @@ class Setup(TreeTest):
         self.assertEqual(lines[-1], "ok  charts: @somebody/draw 2.1.0")
         self.assertFalse((self.tree / "bin/apt.log").exists())
 
-    def test_quiet_says_nothing_when_all_is_there(self):
+    def test_quiet_prints_nothing_if_complete(self):
         self.assertEqual(self.run_setup("--quiet"), (0, [], ""))
 
-    def test_without_root_the_command_is_printed(self):
+    def test_prints_the_command_without_root(self):
         self.install(*(name for name in self.packages["build"] if name not in ("mold", "cmake")))
         status, _, errors = self.run_setup(user=NOBODY if os.geteuid() == 0 else None)
         self.assertEqual(status, 1)
@@ -111,7 +111,7 @@ class Setup(TreeTest):
                       "cmake mold\n", errors)
         self.assertFalse((self.tree / "bin/apt.log").exists())
 
-    def test_root_installs_what_is_missing_and_only_that(self):
+    def test_root_installs_only_missing_packages(self):
         if os.geteuid() != 0:
             self.skipTest("needs root")
         self.install(*(name for name in self.packages["build"] if name != "mold"))
@@ -122,7 +122,7 @@ class Setup(TreeTest):
         self.assertEqual((self.tree / "bin/apt.log").read_text().splitlines(),
                          ["apt-get update", "apt-get install --yes --no-install-recommends mold"])
 
-    def test_what_apt_said_is_shown_when_it_fails(self):
+    def test_prints_output_of_failed_apt(self):
         if os.geteuid() != 0:
             self.skipTest("needs root")
         self.install()
@@ -131,7 +131,7 @@ class Setup(TreeTest):
         self.assertEqual(status, 1)
         self.assertIn("E: no such package", errors)
 
-    def test_groups_are_looked_for_when_asked(self):
+    def test_checks_requested_groups(self):
         self.install(*self.packages["build"], *self.packages["check"])
         status, lines, _ = self.run_setup("check")
         self.assertEqual((status, len(lines)), (0, len(self.packages["check"])))
@@ -152,7 +152,7 @@ class Setup(TreeTest):
     def break_python(self):
         self.write("bin/python3", "#!/bin/sh\necho no network >&2\nexit 1\n").chmod(0o755)
 
-    def test_readers_for_tests_are_looked_for_when_asked(self):
+    def test_checks_test_wheels_if_requested(self):
         self.install(*self.packages["browser"], *self.packages["kernel"])
         status, lines, errors = self.run_setup("test")
         self.assertEqual((status, errors), (0, ""))
@@ -162,7 +162,7 @@ class Setup(TreeTest):
         self.assertRegex(lines[-3], r"^ok  versitygw v\d+\.\d+\.\d+ in build/servers$")
         self.assertEqual(lines[-1], "ok  chromium 12.2.0")
 
-    def test_the_demo_needs_one_reader_only(self):
+    def test_demo_needs_only_duckdb(self):
         self.install()
         status, lines, errors = self.run_setup("demo")
         self.assertEqual((status, errors, len(lines)), (0, "", 1))
@@ -171,10 +171,9 @@ class Setup(TreeTest):
         shutil.rmtree(self.tree / "build")
         status, _, errors = self.run_setup("demo")
         self.assertEqual(status, 0)
-        self.assertIn("could not install tools/requirements-demo.txt; without it the demo of fraud "
-                      "data gets no answer\n", errors)
+        self.assertIn("could not install tools/requirements-demo.txt; without it ", errors)
 
-    def test_other_generators_are_only_looked_for_when_asked(self):
+    def test_checks_bench_wheels_only_if_requested(self):
         self.install(*sum(self.packages.values(), []))
         status, lines, errors = self.run_setup("all")
         self.assertEqual((status, errors), (0, ""))
@@ -184,7 +183,7 @@ class Setup(TreeTest):
         self.assertEqual((status, errors, len(lines)), (0, "", 1))
         self.assertRegex(lines[0], "^ok  Other generators: tpchgen-cli .*, faker ")
 
-    def test_servers_are_built_once_for_each_version(self):
+    def test_builds_servers_once_per_version(self):
         for _ in range(2):
             self.assertEqual(self.run_setup("test")[0], 0)
         log = self.tree / "bin/go.log"
@@ -194,7 +193,7 @@ class Setup(TreeTest):
         self.assertIn("ok  versitygw v9.", self.run_setup("test")[1][-3])
         self.assertEqual(len(log.read_text().splitlines()), 2)
 
-    def test_without_a_server_it_is_said_what_is_not_tested(self):
+    def test_prints_consequence_of_a_missing_server(self):
         self.write("bin/go-fails")
         status, lines, errors = self.run_setup("test")
         self.assertEqual(status, 0)
@@ -203,18 +202,17 @@ class Setup(TreeTest):
                       "tests that write to buckets are skipped\n", errors)
         self.assertEqual(list((self.tree / "build/servers").iterdir()), [])
 
-    def test_what_can_be_done_without_is_said_and_no_reason_to_stop(self):
+    def test_missing_optional_wheels_are_not_an_error(self):
         self.break_python()
         shutil.rmtree(self.tree / "build")
         status, lines, errors = self.run_setup("build", "test")
         self.assertEqual(status, 0)
         self.assertIn("installing Arrow into build/python", lines)
-        self.assertIn("could not install tools/requirements-arrow.txt; without it fraudgen writes "
-                      "neither Parquet nor Arrow files\n", errors)
+        self.assertIn("could not install tools/requirements-arrow.txt; without it fraudgen ", errors)
         self.assertIn("could not install tools/requirements-test.txt; without it some tests are "
                       "skipped\n", errors)
 
-    def test_charts_are_fetched_once_and_when_they_are_not_what_is_named(self):
+    def test_fetches_missing_or_corrupt_charts(self):
         script = self.tree / "build/charts/draw-2.1.0/draw.min.js"
         log = self.tree / "bin/npm.log"
         self.assertEqual(self.run_setup()[0], 0)
@@ -222,14 +220,14 @@ class Setup(TreeTest):
         script.write_text("mine()\n")
         status, lines, errors = self.run_setup()
         self.assertEqual((status, errors), (0, ""))
-        self.assertEqual(lines[-2:], ["fetching the chart library of reports into build/charts",
+        self.assertEqual(lines[-2:], ["fetching the chart libraries of reports into build/charts",
                                       "ok  charts: @somebody/draw 2.1.0"])
         self.assertEqual(script.read_text(), "draw()\n")
         self.assertEqual(log.read_text(), "npm pack --silent --fetch-retries=1 @somebody/draw@2.1.0\n")
 
-    def test_without_charts_it_is_said_what_there_is_not(self):
+    def test_prints_consequence_of_missing_charts(self):
         for what, wrong in (("no such host", lambda: self.write("bin/npm-fails")),
-                            ("is not what tools/requirements-charts.txt names", lambda: self.write(
+                            ("expected that of tools/requirements-charts.txt", lambda: self.write(
                                 f"tools/{CHARTS}", CHART.replace("2.1.0", "2.2.0")[:-1] + "x\n"))):
             with self.subTest(what=what):
                 shutil.rmtree(self.tree / "build/charts", ignore_errors=True)
@@ -238,10 +236,10 @@ class Setup(TreeTest):
                 status, _, errors = self.run_setup()
                 self.assertEqual(status, 0)
                 self.assertIn(what, errors)
-                self.assertIn("without it fraudgen report writes no pages\n", errors)
+                self.assertIn("without it fraudgen report is unavailable\n", errors)
                 self.assertEqual(list((self.tree / "build/charts").glob("*")), [])
 
-    def test_the_browser_is_for_root_to_install(self):
+    def test_only_root_installs_the_browser(self):
         self.install()
         if os.geteuid() == 0:
             status, lines, _ = self.run_setup("test")
@@ -250,26 +248,26 @@ class Setup(TreeTest):
             os.chown(self.tree / "build", NOBODY, NOBODY)
         status, _, errors = self.run_setup("test", user=NOBODY if os.geteuid() == 0 else None)
         self.assertEqual(status, 0)
-        self.assertIn("no chromium; without it no test opens reports", errors)
-        self.assertIn("no user-mode-linux; without it no test has a kernel of its own", errors)
+        self.assertIn("chromium is missing", errors)
+        self.assertIn("user-mode-linux is missing", errors)
         self.assertEqual(self.run_setup("browser", user=NOBODY if os.geteuid() == 0 else None)[0], 1)
 
     @unittest.skipIf(os.geteuid() != 0, "only root installs packages")
-    def test_a_kernel_that_cannot_be_had_is_done_without(self):
+    def test_unavailable_kernel_is_not_an_error(self):
         self.install(*self.packages["browser"])
         self.write("bin/apt-fails", "")
         status, lines, errors = self.run_setup("test")
         self.assertEqual((status, lines[-1]), (0, "ok  chromium 12.2.0"))
-        self.assertIn("no user-mode-linux; without it no test has a kernel of its own", errors)
+        self.assertIn("user-mode-linux is missing", errors)
 
-    def test_an_older_arrow_is_noticed(self):
+    def test_detects_an_older_arrow(self):
         self.break_python()
         for folder in (self.tree / SITE).glob("pyarrow-*"):
             folder.rename(folder.with_name("pyarrow-1.0.0.dist-info"))
         _, lines, _ = self.run_setup()
         self.assertEqual(lines[-2], "installing Arrow into build/python")
 
-    def test_complete_wheels_are_left_alone(self):
+    def test_keeps_complete_wheels(self):
         if os.path.exists("/usr/local/cuda/bin/nvcc"):
             self.skipTest("this machine has a toolkit")
         self.make_cuda_wheels()
@@ -277,7 +275,7 @@ class Setup(TreeTest):
         self.assertEqual((status, errors), (0, ""))
         self.assertIn("wheels in build/python", lines[-3])
 
-    def test_a_removed_or_older_wheel_is_noticed(self):
+    def test_detects_removed_and_older_wheels(self):
         if os.path.exists("/usr/local/cuda/bin/nvcc"):
             self.skipTest("this machine has a toolkit")
         self.break_python()
@@ -288,7 +286,7 @@ class Setup(TreeTest):
                 status, lines, errors = self.run_setup(toolkit=False)
                 self.assertEqual(status, 1)
                 self.assertIn("installing NVIDIA's compiler", lines[-1])
-                self.assertIn("could not make a Python environment", errors)
+                self.assertIn("could not create a Python environment", errors)
 
     def test_unknown_argument(self):
         status, _, errors = self.run_setup("everything")

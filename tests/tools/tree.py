@@ -1,4 +1,4 @@
-"""A made-up checkout for the tests of tools/, and a way to run a tool on it."""
+"""A synthetic checkout for the tests of tools/, and a way to run a tool on it."""
 
 import pathlib
 import subprocess

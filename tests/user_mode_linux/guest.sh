@@ -1,4 +1,4 @@
-# The beginning of every guest's init: mounts, and a few words for the tests.
+# Prepended to the init script of every guest: mounts and helper functions.
 # shellcheck shell=sh
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run XDG_RUNTIME_DIR=/run REVEZA_STATE=/run/state
 mount -t proc proc /proc
@@ -9,17 +9,17 @@ mount -t devtmpfs dev /dev 2>/dev/null
 groups=/sys/fs/cgroup
 cd /run || exit 1
 
-# Runs the rest in a control group.
+# inside CGROUP.PROCS COMMAND...: runs a command in a control group.
 inside() {
   sh -c 'echo $$ >"$0"; exec "$@"' "$@"
 }
 
-# What is left of the runner's groups.
+# Prints the remaining control groups of runners.
 left() {
   find "$groups" -type d -name 'reveza-*' | sed 's/^/left: /'
 }
 
-# A program cannot end init without a panic: the machine is switched off.
+# Powers the machine off; the exit of init would cause a kernel panic.
 off() {
   sync
   python3 -c 'import ctypes; ctypes.CDLL(None).reboot(0x4321fedc)'

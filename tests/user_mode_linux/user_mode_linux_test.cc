@@ -1,5 +1,5 @@
-// Limits of steps and the doctor's verdicts under a kernel of our own: user-mode Linux, with
-// control groups of version 2.
+// Limits of steps and findings of the doctor under user-mode Linux, a kernel with control groups
+// version 2 that the tests may configure.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,23 +11,23 @@
 #include <string>
 #include <string_view>
 
-#include "platform/testing_directory.h"
-#include "platform/testing_shell.h"
+#include "common/platform/testing_directory.h"
+#include "common/platform/testing_shell.h"
 
 namespace reveza {
-namespace {
+namespace user_mode_linux_test {
 
 constexpr const char* kKernel = "/usr/bin/linux.uml";
 
-bool Has(const std::string& text, std::string_view part) {
+bool Contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-// The doctor's lines are broken wherever a path's length has it.
-std::string InOneLine(const std::string& text) {
+// Replaces line breaks by spaces: the doctor wraps lines depending on the length of paths.
+std::string Unwrap(const std::string& text) {
   std::string line;
   for (const char c : text) {
-    const bool blank = c == ' ' || c == '\n' || c == '\r';  // a console's lines end with both
+    const bool blank = c == ' ' || c == '\n' || c == '\r';  // the console ends lines with \r\n
     if (!blank || !line.ends_with(' ')) line += blank ? ' ' : c;
   }
   return line;
@@ -43,17 +43,19 @@ class UserModeLinux : public testing::Test {
  protected:
   void SetUp() override {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "the sanitizer's shadow memory is larger than the guest's address space";
+    GTEST_SKIP() << "the sanitizer's shadow memory exceeds the guest's address space";
 #endif
     if (access(kKernel, X_OK) != 0) {
-      GTEST_SKIP() << "no " << kKernel << ": apt-get install user-mode-linux";
+      GTEST_SKIP() << kKernel << " is missing; install the package user-mode-linux";
     }
-    const std::string said = Boot("cat /sys/fs/cgroup/cgroup.controllers");
-    if (!Has(said, "the guest is up")) GTEST_SKIP() << "it does not boot here:\n" << said;
-    ASSERT_TRUE(Has(said, "memory")) << said;
+    const std::string console = Boot("cat /sys/fs/cgroup/cgroup.controllers");
+    if (!Contains(console, "the guest is up"))
+      GTEST_SKIP() << "user-mode Linux does not boot:\n" << console;
+    ASSERT_TRUE(Contains(console, "memory")) << console;
   }
 
-  // What the guest printed. `script` is shell; $reveza, $limited and $library are there.
+  // Boots a guest that runs a shell script and returns its console output. The script may use
+  // $reveza, $limited and $library.
   std::string Boot(const std::string& script) {
     std::ifstream guest(REVEZA_GUEST);
     const std::string head{std::istreambuf_iterator<char>(guest), {}};
@@ -74,25 +76,25 @@ class UserModeLinux : public testing::Test {
   platform::TestingDirectory folder_;
 };
 
-TEST_F(UserModeLinux, AStepOverItsLimitIsKilledWholeAndRunAgainWithMore) {
-  const std::string said = Boot(R"sh(
+TEST_F(UserModeLinux, OomKillEndsWholeStepAndRetriesWithMoreMemory) {
+  const std::string console = Boot(R"sh(
 $reveza jobs run --name a --workers 1 --memory 32MiB --memory-reserve 8MiB --limits cgroup --json \
   -- sh -c "echo begun; $limited allocate 100000000; echo survived; exit 0"
 cat state/jobs/a/outputs/000/1.out
 $reveza jobs show a
 left)sh");
-  EXPECT_TRUE(Has(said, "control groups (version 2) in /sys/fs/cgroup")) << said;
-  EXPECT_TRUE(Has(said, R"("outcome":"out of memory")")) << said;
-  EXPECT_TRUE(Has(said, "killed 2 processes of its control group")) << said;
-  EXPECT_TRUE(Has(said, R"("outcome":"done")")) << said;
-  EXPECT_EQ(Count(said, "\nsurvived"), 1u)
-      << "the shell went with its child, the first time: " << said;
-  EXPECT_TRUE(Has(said, "1 of 1 steps done")) << said;
-  EXPECT_FALSE(Has(said, "left:")) << said;
+  EXPECT_TRUE(Contains(console, "control groups (version 2) in /sys/fs/cgroup")) << console;
+  EXPECT_TRUE(Contains(console, R"("outcome":"out of memory")")) << console;
+  EXPECT_TRUE(Contains(console, "killed 2 processes of its control group")) << console;
+  EXPECT_TRUE(Contains(console, R"("outcome":"done")")) << console;
+  EXPECT_EQ(Count(console, "\nsurvived"), 1u)
+      << "the first attempt must die as a whole: " << console;
+  EXPECT_TRUE(Contains(console, "1 of 1 steps done")) << console;
+  EXPECT_FALSE(Contains(console, "left:")) << console;
 }
 
-TEST_F(UserModeLinux, ARunnerThatIsAloneInItsGroupMovesIntoALeafAndBack) {
-  const std::string said = Boot(R"sh(
+TEST_F(UserModeLinux, RunnerAloneInCgroupMovesToLeafAndBack) {
+  const std::string console = Boot(R"sh(
 echo +memory >$groups/cgroup.subtree_control
 mkdir $groups/user
 inside $groups/user/cgroup.procs $reveza jobs run --name a --workers 1 --limits cgroup \
@@ -101,15 +103,16 @@ cat state/jobs/a/outputs/000/1.out
 echo "handed down: $(cat $groups/user/cgroup.subtree_control)."
 rmdir $groups/user && echo empty
 left)sh");
-  EXPECT_TRUE(Has(said, "limits: control groups (version 2) in /sys/fs/cgroup/user")) << said;
-  EXPECT_TRUE(Has(said, "0::/user/reveza-a-")) << said;
-  EXPECT_TRUE(Has(said, "/step-")) << said;
-  EXPECT_TRUE(Has(said, "handed down: .")) << said;
-  EXPECT_TRUE(Has(said, "\nempty")) << said;
+  EXPECT_TRUE(Contains(console, "limits: control groups (version 2) in /sys/fs/cgroup/user"))
+      << console;
+  EXPECT_TRUE(Contains(console, "0::/user/reveza-a-")) << console;
+  EXPECT_TRUE(Contains(console, "/step-")) << console;
+  EXPECT_TRUE(Contains(console, "handed down: .")) << console;
+  EXPECT_TRUE(Contains(console, "\nempty")) << console;
 }
 
-TEST_F(UserModeLinux, AnotherUserUsesTheGroupAboveThatWasGivenToIt) {
-  const std::string said = Boot(R"sh(
+TEST_F(UserModeLinux, UnprivilegedRunnerUsesDelegatedParentCgroup) {
+  const std::string console = Boot(R"sh(
 echo +memory >$groups/cgroup.subtree_control
 mkdir -p $groups/user/shell
 echo +memory >$groups/user/cgroup.subtree_control
@@ -124,15 +127,15 @@ cat nobody/jobs/a/outputs/000/1.out
 left
 kill $!
 $as_user $reveza jobs run --limits cgroup -- true; echo "status $?")sh");
-  EXPECT_TRUE(Has(said, "0::/user/reveza-a-")) << said;
-  EXPECT_TRUE(Has(said, "50331648")) << "16 MiB and 32 MiB more: " << said;
-  EXPECT_FALSE(Has(said, "left:")) << said;
-  EXPECT_TRUE(Has(said, "is not given to this user; --limits auto")) << said;
-  EXPECT_TRUE(Has(said, "status 2")) << said;
+  EXPECT_TRUE(Contains(console, "0::/user/reveza-a-")) << console;
+  EXPECT_TRUE(Contains(console, "50331648")) << "expected 16 MiB + 32 MiB: " << console;
+  EXPECT_FALSE(Contains(console, "left:")) << console;
+  EXPECT_TRUE(Contains(console, "--limits auto")) << console;
+  EXPECT_TRUE(Contains(console, "status 2")) << console;
 }
 
-TEST_F(UserModeLinux, ACancelledStepLeavesNothingAndAKilledRunnersGroupGoesWithTheNext) {
-  const std::string said = Boot(R"sh(
+TEST_F(UserModeLinux, CancelAndNextRunRemoveCgroups) {
+  const std::string console = Boot(R"sh(
 $reveza jobs run --name a --workers 1 --limits cgroup --quiet \
   -- sh -c "trap '' TERM; setsid sleep 1000 & setsid sleep 1000 & touch begun; wait" &
 while [ ! -e begun ]; do sleep 0.1; done
@@ -150,39 +153,39 @@ $reveza jobs run --name b --workers 1 --limits cgroup --quiet \
   -- sh -c "[ -e begun ] || { touch begun; sleep 1000; }"
 echo "status $?"
 left)sh");
-  EXPECT_TRUE(Has(said, "asleep: 0")) << said;
-  EXPECT_TRUE(Has(said, "kept: ")) << said;
-  EXPECT_TRUE(Has(said, "status 0")) << said;
-  EXPECT_FALSE(Has(said, "left:")) << said;
+  EXPECT_TRUE(Contains(console, "asleep: 0")) << console;
+  EXPECT_TRUE(Contains(console, "kept: ")) << console;
+  EXPECT_TRUE(Contains(console, "status 0")) << console;
+  EXPECT_FALSE(Contains(console, "left:")) << console;
 }
 
-TEST_F(UserModeLinux, TheDoctorSeesLimitsOfVersion2AndKillsForMemory) {
-  const std::string said = Boot(R"sh(
+TEST_F(UserModeLinux, DoctorReportsCgroup2LimitsAndOomKills) {
+  const std::string console = Boot(R"sh(
 echo '+memory +pids' >$groups/cgroup.subtree_control
 mkdir $groups/small
 echo 100M >$groups/small/memory.max
 echo 40 >$groups/small/pids.max
 inside $groups/small/cgroup.procs $reveza doctor -v --json
 inside $groups/small/cgroup.procs $reveza doctor -- $limited allocate 300000000)sh");
-  EXPECT_TRUE(Has(said, "cgroup-memory")) << said;
-  EXPECT_TRUE(Has(said, "100 MiB")) << said;
-  EXPECT_TRUE(Has(said, "pids.max = 40")) << said;
-  EXPECT_TRUE(Has(said, "killed 1 process of its control group for memory")) << said;
+  EXPECT_TRUE(Contains(console, "cgroup-memory")) << console;
+  EXPECT_TRUE(Contains(console, "100 MiB")) << console;
+  EXPECT_TRUE(Contains(console, "pids.max = 40")) << console;
+  EXPECT_TRUE(Contains(console, "fatal [out-of-memory-kill]")) << console;
 }
 
-TEST_F(UserModeLinux, TheDoctorNamesAKernelThatPromisesNoMoreThanItHas) {
-  const std::string said = Boot(R"sh(
+TEST_F(UserModeLinux, DoctorReportsStrictOvercommit) {
+  const std::string console = Boot(R"sh(
 echo 2 >/proc/sys/vm/overcommit_memory
 echo 60 >/proc/sys/vm/overcommit_ratio
 python3 -c 'import mmap
 try: mmap.mmap(-1, 1 << 30)
 except OSError as error: print("refused:", error.strerror)'
 $reveza doctor -- $limited promises $library; echo "status $?")sh");
-  EXPECT_TRUE(Has(said, "refused: Cannot allocate memory")) << said;
-  EXPECT_TRUE(Has(InOneLine(said), "cannot allocate memory for thread-local data")) << said;
-  EXPECT_TRUE(Has(InOneLine(said), "vm.overcommit_memory is 2")) << said;
-  EXPECT_TRUE(Has(said, "status 2")) << said;
+  EXPECT_TRUE(Contains(console, "refused: Cannot allocate memory")) << console;
+  EXPECT_TRUE(Contains(Unwrap(console), "cannot allocate memory for thread-local data")) << console;
+  EXPECT_TRUE(Contains(Unwrap(console), "vm.overcommit_memory is 2")) << console;
+  EXPECT_TRUE(Contains(console, "status 2")) << console;
 }
 
-}  // namespace
+}  // namespace user_mode_linux_test
 }  // namespace reveza

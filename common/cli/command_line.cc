@@ -1,0 +1,118 @@
+#include "common/cli/command_line.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <sstream>
+#include <system_error>
+#include <vector>
+
+#include "common/base/nearest.h"
+#include "common/platform/standard_output.h"
+
+namespace reveza::command_line {
+namespace {
+
+// "reveza config show" for the subcommand `show`.
+std::string CommandPath(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  return parent == nullptr ? app.get_name() : CommandPath(*parent) + " " + app.get_name();
+}
+
+std::optional<std::string> DescribeUnknownWord(const CLI::App& app) {
+  for (const auto* command : app.get_subcommands()) {
+    if (auto inner = DescribeUnknownWord(*command)) return inner;
+  }
+  const auto words = app.remaining();
+  if (words.empty()) return std::nullopt;
+  const bool option = words.front().starts_with('-');
+  return fmt::format("unknown {} '{}'{}; see {} --help", option ? "option" : "command",
+                     words.front(), DidYouMean(words.front(), app), CommandPath(app));
+}
+
+// Shows "--width N" and "FILE" in the help instead of CLI11's "--width N:INT in [40 - 1000]" and
+// "FILE TEXT".
+void ShortenTypeNames(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    try {
+      for (int i = 0;; ++i) option->get_validator(i)->description("");
+    } catch (const CLI::OptionNotFound&) {  // no more validators
+    }
+    if (option->get_positional()) option->type_name("");
+  }
+  for (CLI::App* command : app.get_subcommands({})) ShortenTypeNames(*command);
+}
+
+}  // namespace
+
+std::string DidYouMean(std::string_view word, std::span<const CLI::App* const> places) {
+  std::vector<std::string> owned;
+  for (const CLI::App* place : places) {
+    for (const auto* option : place->get_options()) {
+      for (const auto& name : option->get_lnames()) owned.push_back("--" + name);
+    }
+    for (const auto* command : place->get_subcommands({})) owned.push_back(command->get_name());
+  }
+  const std::vector<std::string_view> names(owned.begin(), owned.end());
+  return reveza::DidYouMean(word.substr(0, word.find('=')), names);
+}
+
+std::string DidYouMean(std::string_view word, const CLI::App& place) {
+  const CLI::App* places[] = {&place};
+  return DidYouMean(word, places);
+}
+
+std::string DescribeParseError(const CLI::App& app, const CLI::ParseError& error) {
+  if (auto unknown = DescribeUnknownWord(app)) return *std::move(unknown);
+  return fmt::format("{}; see {} --help", error.what(), CommandPath(app));
+}
+
+std::optional<int> Parse(const Program& program, CLI::App& app, int argc, char** argv,
+                         const std::function<std::string(const CLI::ParseError&)>& describe,
+                         ExitStatus usage) {
+  try {
+    app.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) {
+      return PrintError(program.name, usage,
+                        describe ? describe(error) : DescribeParseError(app, error));
+    }
+    ShortenTypeNames(app);
+    std::ostringstream text;
+    app.exit(error, text);
+    const auto written = platform::WriteStandardOutput(text.str());
+    if (written) return kDone;
+    return PrintError(program.name, program.status_of(written.error()), written.error().message);
+  }
+}
+
+Result<int> RunGuarded(const std::function<int()>& command, std::string_view memory_hint) {
+  try {
+    const int status = command();
+    const auto flushed = platform::FlushStandardOutput();
+    // A command that failed has reported its error already.
+    if (!flushed && status == kDone) return std::unexpected(flushed.error());
+    return status;
+  } catch (const std::bad_alloc&) {
+    return Fail(Error::Code::kExhausted, fmt::format("not enough memory; {}", memory_hint));
+  } catch (const std::system_error& error) {
+    // fmt::print() throws this on a write error.
+    if (std::ferror(stdout) != 0) {
+      return std::unexpected(platform::StandardOutputError(error.code().value()));
+    }
+    return Fail(Error::Code::kInternal, error.what());
+  } catch (const std::exception& error) {
+    return Fail(Error::Code::kInternal, error.what());
+  }
+}
+
+int Run(const Program& program, const std::function<int()>& command) {
+  const auto status = RunGuarded(command, program.memory_hint);
+  if (status) return *status;
+  return PrintError(program.name, program.status_of(status.error()), status.error().message);
+}
+
+}  // namespace reveza::command_line

@@ -1,0 +1,37 @@
+// Processes and users: pidfds, socket peers, groups, identity. Pure functions of the system.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+
+#include "common/base/error.h"
+#include "common/base/unique_fd.h"
+
+namespace reveza::platform {
+
+// Opens a pidfd, which becomes readable when the process exits. kNotFound if it has exited,
+// kExhausted if no descriptors are left.
+Result<UniqueFd> OpenProcess(pid_t pid);
+
+struct Credentials {
+  pid_t pid = 0;  // 0: in another PID namespace
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+// Returns the credentials of the process at the other end of a socket.
+Result<Credentials> PeerCredentials(int socket);
+
+// Returns whether `group` is the user's primary or a supplementary group. Fails if the lookup
+// fails.
+Result<bool> IsInGroup(uid_t uid, gid_t primary, gid_t group);
+// Returns the id of a group. kNotFound if there is none; any other error if the lookup fails.
+Result<gid_t> GroupByName(const std::string& name);
+
+// Joins the arguments of /proc/PID/cmdline by spaces.
+std::string JoinArguments(std::string cmdline);
+// Returns the arguments, at most 4 KiB, or "" if they cannot be read.
+std::string ProcessCommand(pid_t pid, const std::filesystem::path& root = "/");
+
+}  // namespace reveza::platform

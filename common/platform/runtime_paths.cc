@@ -1,0 +1,62 @@
+#include "common/platform/runtime_paths.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+namespace reveza::platform {
+
+namespace fs = std::filesystem;
+
+std::optional<std::string> ProcessEnvironment(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || value[0] == '\0') return std::nullopt;
+  return value;
+}
+
+fs::path UserSocket(const Environment& environment, uid_t uid) {
+  if (const auto folder = environment("XDG_RUNTIME_DIR")) {
+    return fs::path(*folder) / "reveza" / "revezad.sock";
+  }
+  return fs::path(fmt::format("/tmp/reveza-{}", uid)) / "revezad.sock";
+}
+
+Status PrepareSocketFolder(const fs::path& socket, uid_t uid) {
+  const fs::path folder = socket.parent_path();
+  if (folder.empty()) {
+    return Fail(Error::Code::kInvalidArgument,
+                fmt::format("invalid socket path '{}'; write an absolute path", socket.string()));
+  }
+  std::error_code error;
+  if (!fs::exists(folder.parent_path(), error)) fs::create_directories(folder.parent_path(), error);
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Fail(Error::Code::kPermission, fmt::format("cannot create the folder {}: {}",
+                                                      folder.string(), std::strerror(errno)));
+  }
+  struct stat info{};
+  if (lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+    return Fail(Error::Code::kPermission, fmt::format("{} is not a folder", folder.string()));
+  }
+  if (info.st_uid != uid && info.st_uid != 0) {
+    return Fail(Error::Code::kPermission,
+                fmt::format("{} belongs to another user (uid {}); set REVEZA_SOCKET to a path of "
+                            "your own",
+                            folder.string(), info.st_uid));
+  }
+  if ((info.st_mode & S_IWOTH) != 0) {
+    return Fail(Error::Code::kPermission, fmt::format("{} is writable by others; run: chmod 700 {}",
+                                                      folder.string(), folder.string()));
+  }
+  return {};
+}
+
+fs::path ProgramFolder() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+}  // namespace reveza::platform

@@ -1,0 +1,42 @@
+// For tests: a temporary folder that is removed with the object.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace reveza::platform {
+
+class TestingDirectory {
+ public:
+  // `in` must exist.
+  explicit TestingDirectory(
+      const std::filesystem::path& in = std::filesystem::temp_directory_path()) {
+    std::string name = in / "reveza-test-XXXXXX";
+    if (mkdtemp(name.data()) == nullptr) std::abort();
+    path_ = name;
+  }
+  ~TestingDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TestingDirectory(const TestingDirectory&) = delete;
+  TestingDirectory& operator=(const TestingDirectory&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+
+  void Write(const std::filesystem::path& name, std::string_view text) const {
+    std::filesystem::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name, std::ios::binary) << text;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace reveza::platform

@@ -1,0 +1,258 @@
+#include "fraudgen/check/data_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "fraudgen/output/table_writer.h"
+#include "fraudgen/schema/schema_coherent.h"
+#include "fraudgen/schema/schema_derived.h"
+
+namespace reveza::fraudgen::check {
+namespace {
+
+// The manifests of the files, manifest.json, and all other names.
+struct Manifests {
+  std::map<std::string, FileManifest> files;
+  std::optional<std::vector<FileManifest>> all;
+  std::vector<std::string> others;  // names of other files
+};
+
+Result<Manifests> ReadManifests(Destination& place, Tally& readable) {
+  ASSIGN_OR_RETURN(auto names, place.List(""));
+  std::ranges::sort(names);
+  Manifests manifests;
+  for (const std::string& name : names) {
+    const bool one = name.starts_with("manifest-") && name.ends_with(".json");
+    if (!one && name != kManifestName) {
+      manifests.others.push_back(name);
+      continue;
+    }
+    readable.AddChecked();
+    ASSIGN_OR_RETURN(const auto read, place.ReadSmall(name));
+    const std::optional<std::string>& text = read;
+    if (!text) {
+      readable.AddFailure(name + " was removed while it was read");
+    } else if (one) {
+      auto file = ReadFileManifest(*text, name);
+      if (!file) {
+        readable.AddFailure(file.error().message);
+      } else if (ManifestNameOf(file->file) != name) {
+        readable.AddFailure(fmt::format("{} describes {}", name, file->file));
+      } else {
+        const std::string about = file->file;
+        manifests.files.emplace(about, *std::move(file));
+      }
+    } else if (auto all = ReadManifest(*text, name); all) {
+      manifests.all = *std::move(all);
+    } else {
+      readable.AddFailure(all.error().message);
+    }
+  }
+  return manifests;
+}
+
+// manifest.json has no entity tags.
+FileManifest WithoutEtag(FileManifest file) {
+  file.etag.clear();
+  return file;
+}
+
+// Compares manifest.json with the manifests of the files, in both directions.
+void Compare(const Manifests& manifests, Tally& agree) {
+  if (!manifests.all) {
+    agree.AddFailure("manifest.json is missing: the data set is incomplete");
+    return;
+  }
+  std::map<std::string, FileManifest> listed;
+  for (const FileManifest& file : *manifests.all) listed.emplace(file.file, file);
+  for (const auto& [name, file] : listed) {
+    agree.AddChecked();
+    const auto own = manifests.files.find(name);
+    if (own == manifests.files.end()) {
+      agree.AddFailure(fmt::format("{} has no file manifest", name));
+    } else if (WithoutEtag(own->second) != file) {
+      agree.AddFailure(
+          fmt::format("manifest.json and {} differ for {}", ManifestNameOf(name), name));
+    }
+  }
+  for (const auto& [name, file] : manifests.files) {
+    if (!listed.contains(name)) agree.AddFailure(fmt::format("{} is not in manifest.json", name));
+  }
+}
+
+// Lists the partition folders that the manifests name.
+Status AddNamesInFolders(Destination& place, Manifests& manifests) {
+  std::set<std::string> folders;
+  for (const auto& [name, file] : manifests.files) {
+    for (auto slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1)) {
+      folders.insert(name.substr(0, slash));
+    }
+  }
+  for (const std::string& folder : folders) {
+    const auto names = place.List(folder);
+    if (!names && names.error().code == Error::Code::kNotFound) continue;
+    if (!names) return std::unexpected(names.error());
+    for (const std::string& name : *names)
+      manifests.others.push_back(fmt::format("{}/{}", folder, name));
+  }
+  return {};
+}
+
+// Reports data files that no manifest lists.
+void FindStrays(const Manifests& manifests, Tally& known) {
+  for (const std::string& name : manifests.others) {
+    const bool data = std::ranges::any_of(kFormatNames, [&](std::string_view format) {
+      return name.ends_with(fmt::format(".{}", format));
+    });
+    if (!data) continue;
+    known.AddChecked();
+    const bool listed =
+        manifests.all &&
+        std::ranges::find(*manifests.all, name, &FileManifest::file) != manifests.all->end();
+    if (!manifests.files.contains(name) && !listed) known.AddFailure(name + " is in no manifest");
+  }
+}
+
+// Optional tables are detected from the manifests. The answer key comes first, because reading the
+// other tables requires it.
+std::vector<const Table*> KnownTables(bool coherent, const Manifests& manifests) {
+  const auto tables = coherent ? coherent::Tables() : AllTables();
+  std::vector<const Table*> known(tables.begin(), tables.end());
+  const auto has = [&](const Table* table) {
+    return std::ranges::any_of(manifests.files,
+                               [&](const auto& file) { return file.second.table == table->name; });
+  };
+  if (coherent) std::ranges::copy_if(GraphTables(), std::back_inserter(known), has);
+  if (has(&kDefects)) known.insert(known.begin(), &kDefects);
+  return known;
+}
+
+// Verifies size and hash of the files. Returns the existing ones.
+Result<std::vector<FileManifest>> VerifyFiles(Destination& place,
+                                              std::map<std::string, FileManifest> files,
+                                              Tally& there, Tally& bytes, Tally& hashes) {
+  std::vector<FileManifest> found;
+  for (auto& [name, file] : files) {
+    there.AddChecked();
+    ASSIGN_OR_RETURN(const auto stored, place.Stat(name));
+    if (!stored) {
+      there.AddFailure(name + " is missing");
+      continue;
+    }
+    bytes.AddChecked();
+    hashes.AddChecked();
+    if (stored->bytes != file.bytes) {
+      bytes.AddFailure(
+          fmt::format("{} has {} bytes, {} in its manifest", name, stored->bytes, file.bytes));
+    }
+    ASSIGN_OR_RETURN(const auto hash, place.HashOf(name));
+    if (hash != file.xxh3_128) {
+      hashes.AddFailure(fmt::format("{} has {}, {} in its manifest", name, hash, file.xxh3_128));
+    }
+    found.push_back(std::move(file));
+  }
+  return found;
+}
+
+}  // namespace
+
+bool DataSet::defective() const { return Find(kDefects.name) != nullptr; }
+
+const Table* DataSet::Find(std::string_view table) const {
+  const auto found = std::ranges::find(tables(), table, &Table::name);
+  return found == tables().end() ? nullptr : *found;
+}
+
+uint64_t DataSet::RowsOf(std::string_view table) const {
+  uint64_t rows = 0;
+  for (const FileManifest& file : files) rows += file.table == table ? file.rows : 0;
+  return rows;
+}
+
+bool DataSet::InFolders(std::string_view table) const {
+  return std::ranges::any_of(files, [&](const FileManifest& file) {
+    return file.table == table && file.file.find('/') != std::string::npos;
+  });
+}
+
+bool DataSet::DividedByValues() const {
+  return std::ranges::any_of(files, [](const FileManifest& file) {
+    for (std::size_t slash = 0; (slash = file.file.find('/', slash)) != std::string::npos;) {
+      const std::string_view key = std::string_view(file.file).substr(++slash);
+      const std::string_view name = key.substr(0, key.find_first_of("=/"));
+      if (key.find('/') == key.npos) break;
+      if (name != "year" && name != "month" && name != "day") return true;
+    }
+    return false;
+  });
+}
+
+TableOptions DataSet::options() const {
+  return {.format = made_by.format,
+          .money = made_by.money,
+          .nested = made_by.nested,
+          .classic_columns = made_by.classic_columns,
+          .zone = made_by.zone};
+}
+
+Result<DataSet> OpenDataSet(const std::shared_ptr<Destination>& place,
+                            std::vector<Outcome>& outcomes, Contents contents) {
+  Tally readable("manifests: readable");
+  Tally agree("manifests: manifest.json matches the file manifests");
+  Tally known("manifests: every data file is listed");
+  Tally there("files: none is missing");
+  Tally bytes("files: sizes match the manifests");
+  Tally hashes("files: hashes match the manifests");
+  ASSIGN_OR_RETURN(auto manifests, ReadManifests(*place, readable));
+  Compare(manifests, agree);
+  RETURN_IF_ERROR(AddNamesInFolders(*place, manifests));
+  FindStrays(manifests, known);
+  // manifest.json replaces missing file manifests.
+  if (manifests.all) {
+    for (const FileManifest& file : *manifests.all) manifests.files.emplace(file.file, file);
+  }
+  if (manifests.files.empty()) {
+    return Fail(Error::Code::kNotFound,
+                readable.failed() != 0 ? fmt::format("no readable manifest in {}: {}",
+                                                     place->PathOf(""), readable.outcome().detail)
+                                       : fmt::format("{} is not a fraudgen data set: no manifests",
+                                                     place->PathOf("")));
+  }
+  DataSet data{
+      .place = place, .files = {}, .made_by = manifests.files.begin()->second.made_by, .known = {}};
+  if (data.made_by.model != "classic" && !data.coherent()) {
+    return Fail(Error::Code::kIncompatible, fmt::format("{} was made by the unknown model '{}'",
+                                                        place->PathOf(""), data.made_by.model));
+  }
+  data.known = KnownTables(data.coherent(), manifests);
+  for (const auto& [name, file] : manifests.files) {
+    if (data.Find(file.table) == nullptr) {
+      return Fail(Error::Code::kIncompatible,
+                  fmt::format("{} belongs to the unknown table '{}'", name, file.table));
+    }
+  }
+  if (contents == Contents::kHashed) {
+    ASSIGN_OR_RETURN(data.files,
+                     VerifyFiles(*place, std::move(manifests.files), there, bytes, hashes));
+  } else {
+    for (auto& [name, file] : manifests.files) data.files.push_back(std::move(file));
+  }
+  std::ranges::sort(data.files, {}, [&](const FileManifest& file) {
+    const auto table = std::ranges::find(data.tables(), file.table, &Table::name);
+    return std::tuple(file.block, table - data.tables().begin(), file.part);
+  });
+  for (const Tally* tally : {&readable, &agree, &known, &there, &bytes, &hashes}) {
+    outcomes.push_back(tally->outcome());
+  }
+  return data;
+}
+
+}  // namespace reveza::fraudgen::check

@@ -1,0 +1,257 @@
+// The checks of taxpayer numbers, labels and graphs.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "fraudgen/check/checks.h"
+#include "fraudgen/values/civil_time.h"
+#include "fraudgen/values/cpf.h"
+#include "fraudgen/values/random.h"
+
+namespace reveza::fraudgen::check {
+namespace {
+
+bool HasCpfFormat(std::string_view text) {
+  constexpr std::string_view kShape = "ddd.ddd.ddd-dd";
+  return std::ranges::equal(text, kShape, [](char c, char shape) {
+    return shape == 'd' ? c >= '0' && c <= '9' : c == shape;
+  });
+}
+
+class CpfCheck final : public TableCheck {
+ public:
+  void Add(const Batch& batch, const Position& position) override {
+    if (batch.table().name != "customers" && batch.table().name != "drivers") return;
+    const Field cpf(batch, "cpf");
+    for (std::size_t row = 0; row < batch.rows(); ++row) {
+      if (!cpf.Has(row)) continue;
+      const std::string_view text = cpf.Text(row);
+      const auto describe = [&] { return std::string(text); };
+      const bool formatted = HasCpfFormat(text);
+      shapes_.Check(formatted, position, row, describe);
+      if (!formatted) continue;
+      const bool valid = IsValidCpf(text);
+      valid_.Check(valid, position, row, describe);
+      safe_.Check(!valid, position, row, describe);
+    }
+  }
+
+  // The majority decides which kind all must be.
+  void Report(std::vector<Outcome>& outcomes) const override {
+    outcomes.push_back(shapes_.outcome());
+    outcomes.push_back((valid_.failed() > safe_.failed() ? safe_ : valid_).outcome());
+  }
+
+ private:
+  Tally shapes_{"CPFs: format is ddd.ddd.ddd-dd"};
+  Tally valid_{"CPFs: check digits match"};
+  Tally safe_{"CPFs: no check digits match (safe identities)"};
+};
+
+struct LabelCount {
+  uint64_t rows = 0;
+  uint64_t frauds = 0;
+  uint64_t pix = 0;
+  uint64_t pix_frauds = 0;
+};
+
+// Compares the number of frauds with the settings.
+void CheckFrauds(const Settings& settings, const LabelCount& all, Tally& frauds) {
+  frauds.AddChecked();
+  if (settings.real_fraud_rate && settings.model == "coherent" && all.pix > 0) {
+    // The number of PIX is not known in advance, so the share is accurate to a quarter, or to
+    // random variation if they are few.
+    const double expected = static_cast<double>(all.pix) *
+                            static_cast<double>(settings.fraud_rate.billionths) /
+                            static_cast<double>(Share::kWhole);
+    const double off = std::abs(static_cast<double>(all.pix_frauds) - expected);
+    if (off > expected / 4 + 4 * std::sqrt(expected) + 1) {
+      frauds.AddFailure(
+          fmt::format("{} frauds in {} PIX, expected {:.1f}", all.pix_frauds, all.pix, expected));
+    }
+    return;
+  }
+  const auto plan = BlockPlan::Make(all.rows, BlockPlan::kMaxRows, settings.fraud_rate);
+  if (plan && plan->frauds() != all.frauds) {
+    frauds.AddFailure(fmt::format("{} frauds, expected {}", all.frauds, plan->frauds()));
+  }
+}
+
+class LabelCheck final : public TableCheck {
+ public:
+  explicit LabelCheck(std::optional<Settings> settings) : settings_(std::move(settings)) {}
+
+  void Add(const Batch& batch, const Position& position) override {
+    const std::string_view table = batch.table().name;
+    if (table != "transactions" && table != "rides") return;
+    const Field label(batch, "is_fraud");
+    const Field time(batch, "timestamp");
+    const Field type(batch, table == "rides" ? "is_fraud" : "type");
+    LabelCount& count = counts_[table][position.block];
+    count.rows += batch.rows();
+    for (std::size_t row = 0; row < batch.rows(); ++row) {
+      const bool fraud = label.Has(row) && label.Flag(row);
+      count.frauds += fraud ? 1 : 0;
+      if (table != "rides" && type.Is(row, "PIX")) {
+        ++count.pix;
+        count.pix_frauds += fraud ? 1 : 0;
+      }
+      if (!settings_ || !time.Has(row)) continue;
+      const int64_t when = time.Number(row);
+      const bool requested = when >= DaysOf(settings_->Start()) * kMicrosecondsPerDay &&
+                             when < (DaysOf(settings_->End()) + 1) * kMicrosecondsPerDay;
+      days_.Check(requested, position, row, [&] { return FormatTime(when); });
+    }
+  }
+
+  void Report(std::vector<Outcome>& outcomes) const override {
+    // Growing data spreads frauds over all days, including future ones.
+    const bool growing = settings_ && settings_->IsGrowing();
+    for (const auto& [table, blocks] : counts_) {
+      if (growing) break;
+      LabelCount all;
+      for (const auto& [block, count] : blocks) {
+        all.rows += count.rows;
+        all.frauds += count.frauds;
+        all.pix += count.pix;
+        all.pix_frauds += count.pix_frauds;
+      }
+      Tally even(fmt::format("labels: frauds of {} are spread evenly over blocks", table));
+      for (const auto& [block, count] : blocks) {
+        even.AddChecked();
+        const double part = static_cast<double>(all.frauds) * static_cast<double>(count.rows) /
+                            static_cast<double>(std::max<uint64_t>(1, all.rows));
+        if (std::abs(static_cast<double>(count.frauds) - part) > 1.001) {
+          even.AddFailure(fmt::format("block {} has {} frauds in {} rows, expected {:.1f}", block,
+                                      count.frauds, count.rows, part));
+        }
+      }
+      outcomes.push_back(even.outcome());
+      if (!settings_) continue;
+      Tally rows(fmt::format("settings: {} has the requested number of rows", table));
+      rows.AddChecked();
+      if (settings_->rows && all.rows != *settings_->rows) {
+        rows.AddFailure(fmt::format("{} rows, expected {}", all.rows, *settings_->rows));
+      }
+      Tally frauds(fmt::format("settings: {} has the requested number of frauds", table));
+      CheckFrauds(*settings_, all, frauds);
+      outcomes.push_back(rows.outcome());
+      outcomes.push_back(frauds.outcome());
+    }
+    if (settings_) outcomes.push_back(days_.outcome());
+  }
+
+ private:
+  std::optional<Settings> settings_;
+  std::map<std::string_view, std::map<uint64_t, LabelCount>> counts_;  // by table and block
+  Tally days_{"settings: all rows are in the requested period"};
+};
+
+uint64_t HashOfNode(std::string_view text) { return std::hash<std::string_view>()(text); }
+
+// Hashes what an edge and its payment have in common.
+uint64_t HashOfPayment(std::string_view transaction, std::string_view target, int64_t time,
+                       int64_t amount, bool is_fraud) {
+  uint64_t hash = Mix(HashOfNode(transaction) + HashOfNode(target));
+  hash = Mix(hash ^ static_cast<uint64_t>(time));
+  hash = Mix(hash ^ static_cast<uint64_t>(amount));
+  return hash + (is_fraud ? 1 : 0);
+}
+
+class GraphCheck final : public TableCheck {
+ public:
+  void Add(const Batch& batch, const Position& position) override {
+    const std::string_view table = batch.table().name;
+    if (table == "nodes") AddNodes(batch, position);
+    if (table == "edges") AddEdges(batch, position);
+    if (table == "transactions" && has_edges_) AddPayments(batch, position);
+  }
+
+  void EndBlock() override {
+    if (has_edges_) {
+      same_.AddChecked();
+      if (edges_ != payments_) same_.AddFailure(fmt::format("block {}", block_));
+    }
+    nodes_.clear();
+    edges_ = payments_ = 0;
+    has_edges_ = false;
+  }
+
+  void Report(std::vector<Outcome>& outcomes) const override {
+    for (const Tally* tally : {&once_, &ends_, &same_}) outcomes.push_back(tally->outcome());
+  }
+
+ private:
+  void AddNodes(const Batch& batch, const Position& position) {
+    const Field id(batch, "node_id");
+    for (std::size_t row = 0; row < batch.rows(); ++row) {
+      once_.Check(nodes_.insert(HashOfNode(id.Text(row))).second, position, row,
+                  [&] { return std::string(id.Text(row)); });
+    }
+  }
+
+  void AddEdges(const Batch& batch, const Position& position) {
+    const Field source(batch, "source");
+    const Field target(batch, "target");
+    const Field transaction(batch, "transaction_id");
+    const Field time(batch, "at");
+    const Field amount(batch, "amount");
+    const Field is_fraud(batch, "is_fraud");
+    has_edges_ = true;
+    for (std::size_t row = 0; row < batch.rows(); ++row) {
+      ends_.AddChecked();
+      for (const Field& end : {source, target}) {
+        if (nodes_.contains(HashOfNode(end.Text(row)))) continue;
+        ends_.AddFailure(position, row, [&] { return std::string(end.Text(row)); });
+      }
+      if (!transaction.Has(row)) continue;
+      edges_ += HashOfPayment(transaction.Text(row), target.Text(row), time.Number(row),
+                              amount.Number(row), is_fraud.Flag(row));
+    }
+  }
+
+  void AddPayments(const Batch& batch, const Position& position) {
+    const Field id(batch, "transaction_id");
+    const Field status(batch, "status");
+    const Field merchant(batch, "merchant_id");
+    const Field receiver(batch, "counterparty_account");
+    const Field time(batch, "timestamp");
+    const Field amount(batch, "amount");
+    const Field is_fraud(batch, "is_fraud");
+    block_ = position.block;
+    for (std::size_t row = 0; row < batch.rows(); ++row) {
+      if (!status.Is(row, "APPROVED") && !status.Is(row, "PENDING")) continue;
+      if (!merchant.Has(row) && !receiver.Has(row)) continue;
+      const Field& target = merchant.Has(row) ? merchant : receiver;
+      payments_ += HashOfPayment(id.Text(row), target.Text(row), time.Number(row),
+                                 amount.Number(row), is_fraud.Flag(row));
+    }
+  }
+
+  std::unordered_set<uint64_t> nodes_;  // hashes of their identifiers
+  // Order-independent sums of hashes over the block.
+  uint64_t edges_ = 0;
+  uint64_t payments_ = 0;
+  uint64_t block_ = 0;
+  bool has_edges_ = false;
+
+  Tally once_{"nodes: unique within a block"};
+  Tally ends_{"edges: connect nodes of their block"};
+  Tally same_{"edges: match the payments of their block"};
+};
+
+}  // namespace
+
+std::unique_ptr<TableCheck> CheckCpfs() { return std::make_unique<CpfCheck>(); }
+
+std::unique_ptr<TableCheck> CheckLabels(std::optional<Settings> settings) {
+  return std::make_unique<LabelCheck>(std::move(settings));
+}
+
+std::unique_ptr<TableCheck> CheckGraph() { return std::make_unique<GraphCheck>(); }
+
+}  // namespace reveza::fraudgen::check

@@ -1,0 +1,73 @@
+// The commands of `fraudgen`. Each takes a validated command line and returns an exit status.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fraudgen/check/check.h"
+#include "fraudgen/output/destination.h"
+#include "fraudgen/output/store_address.h"
+#include "fraudgen/run/plan.h"
+#include "fraudgen/run/settings.h"
+
+namespace reveza::fraudgen::cli {
+
+// Resolved once by main.cc from the command line, the configuration file and defaults; not modified
+// afterwards.
+struct RunArguments {
+  Settings settings;
+  std::string output = "output";  // folder, bucket URL, or - for standard output
+  StoreFlags store;
+  bool date_partition = true;  // append YYYY/MM/DD of the last day to a bucket's prefix
+  std::string table;           // table for standard output; empty: Settings::MainTable
+  Shard shard;
+  int threads = 1;
+  bool quiet = false;
+  bool json = false;
+};
+
+// Options of `fraudgen stream` beside those of the data.
+struct StreamArguments {
+  std::string target;
+  std::string rate;
+  std::string pace;
+  std::optional<int64_t> max_events;
+  bool pretty = false;
+  std::string key = "customer";  // ordering key: customer, event or none
+  std::string kafka_server = "localhost:9092";
+  std::string kafka_topic;                 // empty: the table's name
+  std::vector<std::string> kafka_options;  // NAME=VALUE
+  std::string webhook_url;
+  std::string webhook_method = "POST";
+  int64_t webhook_batch = 1;
+  std::vector<std::string> webhook_headers;  // "Name: value"
+  std::string defects_key;                   // file for the answer key of --defects
+};
+
+int Generate(const RunArguments& arguments);
+int Stream(const RunArguments& arguments, const StreamArguments& stream);
+int ShowPlan(const RunArguments& arguments);
+int ShowSample(const RunArguments& arguments);
+int ShowConfiguration(const RunArguments& arguments);
+// Prints one line per check to standard output.
+int CheckData(const RunArguments& arguments, const std::string& place);
+// Passes the result to `print` instead.
+using OnChecked = std::function<void(const check::CheckResult&)>;
+int CheckData(const RunArguments& arguments, const std::string& place, const OnChecked& print);
+// Writes a report about the data set in `folder` to arguments.output.
+int WriteReport(const RunArguments& arguments, const std::string& folder,
+                const std::string& language);
+// Generates, checks, queries and plots a temporary data set. Only the report remains, at
+// arguments.output.
+int Demo(const RunArguments& arguments);
+// Calls `use` with the bucket at `address`. Returns its status, or that of a reported error.
+int WithBucket(const Result<StoreAddress>& address,
+               const std::function<int(const std::shared_ptr<Destination>&)>& use);
+int ShowSchema();
+int ShowVersion();
+
+}  // namespace reveza::fraudgen::cli

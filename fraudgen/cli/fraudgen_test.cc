@@ -1,0 +1,371 @@
+// Tests of `fraudgen` as a program: output, errors and exit statuses.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "fraudgen/cli/exit_status.h"
+#include "fraudgen/cli/testing_fraudgen.h"
+
+namespace reveza::fraudgen::cli {
+namespace fraudgen_test {
+
+using nlohmann::json;
+using platform::Ran;
+
+TEST_F(FraudgenTest, SuggestsNearestName) {
+  ExpectError("--sise 1GB", kUsage, "did you mean '--size'?");
+  ExpectError("smaple", kUsage, "did you mean 'sample'?");
+  ExpectError("elephant", kUsage, "unknown command 'elephant'");
+  ExpectError("plan --fromat csv", kUsage, "did you mean '--format'?");
+  ExpectError("--format paquet", kUsage, "did you mean 'parquet'?");
+  ExpectError("--model kohaerent", kUsage, "did you mean 'coherent'?");
+  EXPECT_FALSE(Exists("output"));
+}
+
+TEST_F(FraudgenTest, AllCommandsHaveHelp) {
+  for (const char* command :
+       {"", "plan", "sample", "config", "schema", "version", "check", "stream", "report", "demo"}) {
+    const Ran ran = Fraudgen(std::string(command) + " --help");
+    EXPECT_EQ(ran.status, kDone) << command;
+    EXPECT_NE(ran.output.find("Usage: "), std::string::npos) << ran.output;
+  }
+  const Ran ran = Fraudgen("--help");
+  for (const char* option :
+       {"-t,", "-s,", "-o,", "-f,", "-r,", "-w,", "-c,", "-v,", "--seed", "--start-date",
+        "--end-date", "--no-profiles", "--compression", "total bytes", "--shard"}) {
+    EXPECT_NE(ran.output.find(option), std::string::npos) << option;
+  }
+}
+
+TEST_F(FraudgenTest, CheckValidatesDataSets) {
+  for (const char* model : {"classic", "coherent"}) {
+    const std::string folder = model;
+    ASSERT_EQ(Fraudgen("--rows 3000 --quiet --output " + folder + " --model " + model).status,
+              kDone);
+    const Ran fine = Fraudgen("check " + folder);
+    EXPECT_EQ(fine.status, kDone) << fine.output;
+    EXPECT_NE(fine.output.find(" checks passed"), std::string::npos);
+    EXPECT_EQ(Fraudgen("check --quiet " + folder).output, "");
+
+    std::filesystem::remove(place_ / folder / "manifest.json");
+    const Ran wrong = Fraudgen("check --quiet " + folder);
+    EXPECT_EQ(wrong.status, kFindings);
+    EXPECT_TRUE(wrong.output.starts_with("FAILED   manifests: ")) << wrong.output;
+    EXPECT_EQ(std::ranges::count(wrong.output, '\n'), 1);
+    const json all = json::parse(Fraudgen("check --json --quiet " + folder).output);
+    EXPECT_EQ(all["findings"], 1);
+    EXPECT_GT(all["checks"].size(), 50u);
+  }
+  ExpectError("check nothing", kUnreadable, "could not read the folder nothing");
+  place_.Write("empty/file", "");
+  ExpectError("check empty", kUnreadable, "not a fraudgen data set");
+  ExpectError("check", kUsage, "PLACE");
+  ExpectError("check nothing --s3-region here", kUsage, "require s3://bucket/prefix");
+}
+
+TEST_F(FraudgenTest, RejectsInvalidSizes) {
+  ExpectError("--size 10", kUsage, "--size: ");
+  ExpectError("--size=-5GB", kUsage, "--size: ");
+  ExpectError("--size 0MB", kUsage, "above 0");
+  ExpectError("--size 9999TB", kUsage, "--size: ");
+  ExpectError("--size 1kB --format csv", kUsage, "too small");
+  ExpectError("--rows 0", kUsage, "--rows: '0' is invalid; expected a whole number from 1");
+  ExpectError("--rows many", kUsage, "whole number");
+  ExpectError("--fraud-rate 2", kUsage, "is not a share");
+  ExpectError("--customers 0", kUsage, "whole number from 1");
+}
+
+TEST_F(FraudgenTest, RejectsInvalidDates) {
+  ExpectError("--start-date 2025-03-01 --end-date 2025-02-01", kUsage,
+              "start_date (2025-03-01) is after end_date (2025-02-01); exchange");
+  ExpectError("--start-date 2025-13-01", kUsage, "--start-date: ");
+  ExpectError("--model classic --end-date 2025-03-01 --as-of 2025-02-01", kUsage,
+              "as_of (2025-02-01) is before");
+}
+
+TEST_F(FraudgenTest, RejectsContradictoryFlags) {
+  ExpectError("--rows 5 --size 1GB", kUsage, "exclude each other");
+  ExpectError("--format csv --nested", kUsage, "--nested requires --format parquet or arrow");
+  ExpectError("--model classic --difficulty hard", kUsage,
+              "--difficulty requires --model coherent");
+  ExpectError("--fraud-rate 0.6 --rows 5", kUsage, "fraud_rate must be at most 0.5");
+  ExpectError("--no-profiles", kUsage, "--no-profiles requires --model classic");
+  ExpectError("--output - --json --rows 5", kUsage, "exclude each other");
+  ExpectError("--table customers --rows 5", kUsage, "--table requires --output -");
+  ExpectError("--output - --table riders --rows 5", kUsage, "expected one of customers, accounts");
+  ExpectError("--threads 0 --rows 5", kUsage, "expected 1 to");
+  ExpectError("--threads some --rows 5", kUsage, "--workers = some; expected a whole number");
+  ExpectError("--output - --shard 1/2 --rows 5", kUsage, "--shard and --output -");
+  ExpectError("sample plan", kUsage, "'plan' is a second one");
+}
+
+TEST_F(FraudgenTest, RejectsOptionsWithoutEffect) {
+  ExpectError("--size \"$NOT_SET\"", kUsage, "--size: empty value");
+  ExpectError("--rows 5 --output \"\"", kUsage, "--output: empty value");
+  ExpectError("report x --language \"\"", kUsage, "--language: empty value");
+  ExpectError("check data --seed 2", kUsage, "--seed has no effect on check");
+  ExpectError("check data --output x", kUsage, "--output has no effect on check");
+  ExpectError("report data --config my.toml", kUsage, "--config has no effect on report");
+  EXPECT_FALSE(Exists("output"));
+}
+
+TEST_F(FraudgenTest, RejectsInvalidPartitions) {
+  ExpectError("--partition yeer --rows 5", kUsage, "--partition: unknown column 'yeer'; did you");
+  ExpectError("--partition amount --rows 5", kUsage, "too many values for a partition key");
+  ExpectError("--partition type,year --rows 5", kUsage, "must come before other keys");
+  ExpectError("--partition year --output - --rows 5", kUsage, "exclude each other");
+  ExpectError("--partition month --rows 5", kUsage, "start the keys with year,month");
+  ExpectError("--partition profession --rows 5", kUsage, "the maximum is 64");
+  ExpectError("--partition operating_state --rows 5", kUsage, "no table of this model has");
+  ExpectError("--model classic --partition year,month,day --rows 5000", kUsage,
+              "not in order of time");
+}
+
+TEST_F(FraudgenTest, RejectsInvalidShards) {
+  ExpectError("--shard 4/3", kUsage,
+              "--shard: '4/3': shard 4 of 3 does not exist; expected 1 to 3");
+  ExpectError("--shard 0/3", kUsage, "expected 1 to 3");
+  ExpectError("--shard 3", kUsage, "expected INDEX/COUNT, such as 3/8");
+}
+
+TEST_F(FraudgenTest, RejectsInvalidOutputs) {
+  place_.Write("file", "text");
+  ExpectError("--rows 5 --output file", kUsage, "choose a folder");
+  ExpectError("--rows 5 --output file/below", kUsage, "choose a folder");
+  ExpectError("--rows 5 --output s3:/bucket/x", kUsage, "'s3:/bucket/x' is invalid");
+  if (geteuid() != 0) {
+    std::filesystem::create_directory(place_ / "locked");
+    std::filesystem::permissions(
+        place_ / "locked", std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+    ExpectError("--rows 5 --output locked", kPermission, "choose a writable folder");
+  }
+}
+
+// Root may write anywhere, so the test switches users.
+TEST_F(FraudgenTest, ReportsForeignFolder) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can switch users";
+  std::filesystem::create_directory(place_ / "mine");
+  std::filesystem::permissions(place_.path(), std::filesystem::perms(0755));
+  const Ran ran =
+      Fraudgen("--rows 5 --output mine", "setpriv --reuid 65534 --regid 65534 --clear-groups");
+  if (ran.output.find("setpriv") != std::string::npos || ran.status == 126 || ran.status == 127) {
+    GTEST_SKIP() << "this user cannot reach the build: " << ran.output;
+  }
+  EXPECT_EQ(ran.status, kPermission) << ran.output;
+  EXPECT_NE(ran.output.find("choose a writable folder"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_empty(place_ / "mine"));
+}
+
+// Even root may not write to procfs.
+TEST_F(FraudgenTest, ReportsReadOnlyPlace) {
+  const Ran ran = Fraudgen("--rows 5 --output /proc/self/data");
+  EXPECT_TRUE(ran.status == kPermission || ran.status == kOutput || ran.status == kFailed)
+      << ran.status;
+  EXPECT_TRUE(ran.output.starts_with("fraudgen: could not create the folder")) << ran.output;
+}
+
+TEST_F(FraudgenTest, ResumesAfterFullDisk) {
+  const std::string command =
+      "--model classic --rows 20000 --format csv --file-rows 5000 --quiet --output ";
+  ASSERT_EQ(Fraudgen(command + "whole").status, kDone);
+  ExpectError(command + "data", kNoRoom, "data/transactions", "trap \"\" XFSZ; ulimit -f 1000;");
+  for (const auto& [name, content] : Contents("data")) EXPECT_FALSE(name.ends_with(".partial"));
+  const Ran again = Fraudgen(command + "data");
+  ASSERT_EQ(again.status, kDone) << again.output;
+  EXPECT_EQ(Contents("data"), Contents("whole"));
+}
+
+TEST_F(FraudgenTest, ReportsFileSizeLimit) {
+  ExpectError("--rows 5 --output data", kNoRoom, "File too large", "ulimit -f 100 &&");
+  EXPECT_EQ(Fraudgen("--rows 5 --output data --quiet"), (Ran{kDone, ""}));
+}
+
+TEST_F(FraudgenTest, RejectsFolderWithOtherData) {
+  ASSERT_EQ(Fraudgen("--rows 3000 --seed 4").status, kDone);
+  const auto before = Contents("output");
+  ExpectError("--rows 3000 --seed 5", kOtherData, "the seed is 4");
+  ExpectError("--rows 3000 --seed 4 --fraud-rate 5%", kOtherData,
+              "fraud_rate is 0.02 there and 0.05 here");
+  ExpectError("--rows 4000 --seed 4", kOtherData, "rows is 3000 there and 4000 here");
+  ExpectError("--rows 3000 --seed 4 --format csv", kOtherData,
+              "format is jsonl there and csv here");
+  EXPECT_EQ(Contents("output"), before);
+}
+
+TEST_F(FraudgenTest, ConfigurationErrorsNameTheLine) {
+  place_.Write("my.toml", "seed = 3\nfraud_rat = 0.1\n");
+  ExpectError("--config my.toml", kConfiguration,
+              "my.toml:2: unknown key 'fraud_rat'; did you mean 'fraud_rate'?");
+  place_.Write("my.toml", "seed = \"x\"\n");
+  ExpectError("--config my.toml", kConfiguration, "my.toml:1: seed: 'x' is invalid");
+  place_.Write("my.toml", "seed\n");
+  ExpectError("--config my.toml", kConfiguration, "my.toml:1:");
+  ExpectError("--config none.toml", kConfiguration, "fraudgen config > none.toml");
+}
+
+TEST_F(FraudgenTest, WritesFilesAndSummary) {
+  const Ran ran = Fraudgen("--rows 3000 --json --output data");
+  ASSERT_EQ(ran.status, kDone) << ran.output;
+  const json summary = json::parse(ran.output, nullptr, false);
+  ASSERT_TRUE(summary.is_object()) << ran.output;
+  EXPECT_EQ(summary["complete"], true);
+  EXPECT_EQ(summary["tables"]["transactions"]["rows"], 3000);
+  EXPECT_EQ(summary["tables"]["customers"]["rows"], 1000);
+  const auto contents = Contents("data");
+  for (const char* name :
+       {"transactions_00000.jsonl", "customers_00000.jsonl", "devices_00000.jsonl",
+        "manifest-transactions_00000.jsonl.json", "manifest.json", "fraudgen.toml"}) {
+    EXPECT_TRUE(contents.contains(name)) << name;
+  }
+  EXPECT_EQ(std::ranges::count(contents.at("transactions_00000.jsonl"), '\n'), 3000);
+  const Ran again = Fraudgen("--rows 3000 --output data");
+  EXPECT_NE(again.output.find("already existed"), std::string::npos) << again.output;
+  EXPECT_EQ(Fraudgen("--rows 3000 --output data --quiet").output, "");
+}
+
+TEST_F(FraudgenTest, StoredConfigurationReproducesTheData) {
+  ASSERT_EQ(
+      Fraudgen("--model classic --rows 3000 --seed 9 --type all --no-profiles --identities safe "
+               "--customers 50 --format tsv --output one")
+          .status,
+      kDone);
+  ASSERT_EQ(Fraudgen("--config one/fraudgen.toml --output two").status, kDone);
+  EXPECT_EQ(Contents("one"), Contents("two"));
+}
+
+TEST_F(FraudgenTest, RejectsOtherModel) {
+  ASSERT_EQ(Fraudgen("--rows 3000 --difficulty hard").status, kDone);
+  ExpectError("--rows 3000 --model classic", kOtherData, "the model is 'coherent' there");
+  ExpectError("--rows 3000", kOtherData, "difficulty is 0.85 there and 0.5 here");
+}
+
+TEST_F(FraudgenTest, ShardsFormOneDataSet) {
+  ASSERT_EQ(Fraudgen("--rows 3000 --output whole").status, kDone);
+  const Ran second = Fraudgen("--rows 3000 --output data --shard 2/2");
+  ASSERT_EQ(second.status, kDone);
+  EXPECT_NE(second.output.find("part 2 of 2"), std::string::npos) << second.output;
+  EXPECT_FALSE(Exists("data/manifest.json"));
+  ASSERT_EQ(Fraudgen("--rows 3000 --output data --shard 1/2").status, kDone);
+  EXPECT_EQ(Contents("data"), Contents("whole"));
+}
+
+TEST_F(FraudgenTest, WritesOneTableToStandardOutput) {
+  ASSERT_EQ(Fraudgen("--rows 3000 --format csv --output data").status, kDone);
+  const auto files = Contents("data");
+  EXPECT_EQ(Fraudgen("--rows 3000 --format csv --output -").output,
+            files.at("transactions_00000.csv"));
+  EXPECT_EQ(Fraudgen("--rows 3000 --format csv --output - --table customers").output,
+            files.at("customers_00000.csv"));
+  EXPECT_FALSE(Exists("-"));
+  // The reader closes the pipe.
+  const Ran piped =
+      platform::Shell("cd " + place_.path().string() + " && bash -c '" + FraudgenPath() +
+                      " --rows 300000 --output - 2>errors | head -n 1 >/dev/null; "
+                      "echo ${PIPESTATUS[0]}'");
+  EXPECT_EQ(piped.output, "0\n");
+  EXPECT_EQ(Contents(".").at("errors"), "");
+}
+
+TEST_F(FraudgenTest, SizeMatchesFiles) {
+  for (const std::string model : {"classic", "coherent"}) {
+    const Ran ran =
+        Fraudgen("--size 20MB --format csv --quiet --output " + model + " --model " + model);
+    ASSERT_EQ(ran.status, kDone) << ran.output;
+    uint64_t bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(place_ / model)) {
+      if (entry.path().extension() == ".csv") bytes += entry.file_size();
+    }
+    EXPECT_NEAR(static_cast<double>(bytes) / 20e6, 1.0, 0.01) << model;
+  }
+}
+
+TEST_F(FraudgenTest, PlanShowsFiles) {
+  const Ran plan = Fraudgen("plan --model classic --rows 300000 --format csv --threads 1");
+  ASSERT_EQ(plan.status, kDone) << plan.output;
+  EXPECT_NE(plan.output.find("transactions      1  300,000"), std::string::npos) << plan.output;
+  EXPECT_NE(plan.output.find("with 1 thread,"), std::string::npos) << plan.output;
+  EXPECT_FALSE(Exists("output"));
+}
+
+TEST_F(FraudgenTest, PlanPrintsJson) {
+  const std::string plan = "plan --model classic --rows 3000 --customers 10 --json";
+  const Ran ran = Fraudgen(plan + " --shard 2/3");
+  ASSERT_EQ(ran.status, kDone) << ran.output;
+  const auto all = nlohmann::json::parse(ran.output, nullptr, false);
+  ASSERT_TRUE(all.is_object()) << ran.output;
+  EXPECT_EQ(all["tables"]["transactions"]["rows"], 3000);
+  EXPECT_EQ(all["shard"], "2/3");
+  EXPECT_EQ(all["files"], 3);
+  EXPECT_EQ(all["files_of_shard"], 0);
+  EXPECT_GT(all["bytes"], 0);
+}
+
+TEST_F(FraudgenTest, SampleShowsTenRowsOfEachTable) {
+  const Ran sample = Fraudgen("sample --model classic --type all");
+  ASSERT_EQ(sample.status, kDone) << sample.output;
+  for (const char* table : {"customers\n", "devices\n", "transactions\n", "drivers\n", "rides\n"}) {
+    EXPECT_NE(sample.output.find(table), std::string::npos) << table;
+  }
+  EXPECT_EQ(std::ranges::count(sample.output, '\n'), 5 * 12 + 4);
+}
+
+TEST_F(FraudgenTest, RejectsMissingConfiguration) {
+  ExpectError("config --config none.toml", kConfiguration, "cannot read the configuration");
+  ExpectError("config --config .", kConfiguration, "the configuration . is a folder");
+}
+
+TEST_F(FraudgenTest, ConfigRoundTrips) {
+  const Ran config = Fraudgen("config --seed 77 --format parquet --nested");
+  ASSERT_EQ(config.status, kDone);
+  place_.Write("my.toml", config.output);
+  EXPECT_EQ(Fraudgen("config --config my.toml").output, config.output);
+  EXPECT_NE(config.output.find("\nseed = 77\n"), std::string::npos);
+}
+
+TEST_F(FraudgenTest, PrintsSchemaAndVersion) {
+  EXPECT_NE(Fraudgen("schema").output.find("| `is_fraud` | boolean |"), std::string::npos);
+  EXPECT_TRUE(Fraudgen("version").output.starts_with("fraudgen "));
+  EXPECT_TRUE(Fraudgen("version").output.ends_with(" on this processor\n"));
+  EXPECT_TRUE(Fraudgen("--version").output.starts_with("fraudgen "));
+}
+
+// Too many rows to finish; the signal is sent after the first file.
+TEST_F(FraudgenTest, SignalsStopCleanly) {
+  for (const auto& [signal, status] : {std::pair{SIGINT, kInterrupted}, {SIGTERM, kTerminated}}) {
+    const std::string name = "data" + std::to_string(signal);
+    const std::string folder = place_ / name;
+    const std::string errors = place_ / "errors";
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      const int file = open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      dup2(file, STDERR_FILENO);
+      execl(FraudgenPath(), "fraudgen", "--rows", "900000000", "--format", "csv", "--file-rows",
+            "5000", "--model", "classic", "--threads", "2", "--output", folder.c_str(), nullptr);
+      _exit(99);
+    }
+    while (!Exists(name + "/manifest-transactions_00000.csv.json")) usleep(10'000);
+    kill(child, signal);
+    int ended = 0;
+    ASSERT_EQ(waitpid(child, &ended, 0), child);
+    ASSERT_TRUE(WIFEXITED(ended));
+    EXPECT_EQ(WEXITSTATUS(ended), status);
+    EXPECT_EQ(Contents(".").at("errors"),
+              "fraudgen: stopped; finished files are kept, run the same command to resume\n");
+    for (const auto& [file, content] : Contents(name)) EXPECT_FALSE(file.ends_with(".partial"));
+  }
+}
+
+}  // namespace fraudgen_test
+}  // namespace reveza::fraudgen::cli

@@ -1,0 +1,146 @@
+// Commands that only print: plan, sample, config, schema, version.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "common/table/arrow.h"
+#include "fraudgen/cli/commands.h"
+#include "fraudgen/cli/exit_status.h"
+#include "fraudgen/cli/terminal.h"
+#include "fraudgen/output/table_writer.h"
+#include "fraudgen/run/direct_output.h"
+#include "fraudgen/run/prepare.h"
+#include "fraudgen/run/size_estimate.h"
+#include "fraudgen/schema/schema.h"
+#include "fraudgen/stream/kafka/kafka_sink.h"
+#include "fraudgen/stream/webhook/webhook_sink.h"
+#include "fraudgen/values/simd_width.h"
+
+namespace reveza::fraudgen::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kSampleRows = 10;
+// Determines the number of customers in a sample.
+constexpr uint64_t kSampledRows = 100'000;
+
+std::string JsonPlan(const RunArguments& arguments, const Model& model, const Plan& plan,
+                     const SizeEstimate& estimate, double seconds) {
+  nlohmann::ordered_json all = {
+      {"output", arguments.output},
+      {"format", NameOf(arguments.settings.format)},
+      {"bytes", estimate.bytes},
+      {"files", plan.all_files()},
+      {"blocks", plan.all_blocks()},
+      {"shard", fmt::format("{}/{}", arguments.shard.index, arguments.shard.count)},
+      {"files_of_shard", plan.files()},
+      {"seconds", seconds},
+      {"tables", nlohmann::ordered_json::object()}};
+  for (const Table* each : model.tables()) {
+    const TableTotal& total = estimate.tables.at(each->name);
+    all["tables"][std::string(each->name)] = {
+        {"files", total.files}, {"rows", total.rows}, {"bytes", total.bytes}};
+  }
+  return all.dump(2);
+}
+
+void PrintPlan(const RunArguments& arguments, const Model& model, const Plan& plan,
+               const SizeEstimate& estimate, double seconds) {
+  fmt::print("{} as {}, about {} in {} files, {} block{}\n{}", arguments.output,
+             NameOf(arguments.settings.format), FormatSize(estimate.bytes),
+             FormatCount(plan.all_files()), FormatCount(plan.all_blocks()),
+             plan.all_blocks() == 1 ? "" : "s", RenderTotals(model.tables(), estimate.tables));
+  if (arguments.shard.count > 1) {
+    fmt::print("part {} of {}: {} files\n", arguments.shard.index, arguments.shard.count,
+               FormatCount(plan.files()));
+  }
+  if (plan.blocks() == 0) return;
+  const double share = static_cast<double>(plan.blocks()) /
+                       static_cast<double>(std::max<uint64_t>(1, plan.all_blocks()));
+  fmt::print("about {} on this machine with {} thread{}, if the disk sustains {}/s\n",
+             FormatSeconds(seconds), arguments.threads, arguments.threads == 1 ? "" : "s",
+             FormatSize(static_cast<Bytes>(static_cast<double>(estimate.bytes) * share /
+                                           std::max(seconds, 1e-3))));
+}
+
+}  // namespace
+
+int ShowPlan(const RunArguments& arguments) {
+  const Settings& settings = arguments.settings;
+  StatusLine status(arguments.quiet,
+                    settings.IsGrowing() ? "counting rows" : "making a sample block");
+  const auto prepared =
+      PrepareRun(settings, arguments.shard, arguments.threads, [&](uint64_t done, uint64_t total) {
+        status.Show(done, total);
+        return true;
+      });
+  if (!prepared) return ReportError(prepared.error());
+  const Model& model = *prepared->model;
+  const Plan& plan = prepared->plan;
+  const auto begin = Clock::now();
+  const auto estimate = EstimateSize(
+      model, settings.Options(), settings.FileRows(), [] { return true; }, settings.Partition());
+  if (!estimate) return ReportError(estimate.error());
+  const double block_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  const auto threads = static_cast<uint64_t>(arguments.threads);
+  const uint64_t rounds = (plan.blocks() + threads - 1) / threads;
+  const double seconds =
+      plan.blocks() <= threads ? block_seconds : block_seconds * static_cast<double>(rounds);
+  if (arguments.json) {
+    fmt::print("{}\n", JsonPlan(arguments, model, plan, *estimate, seconds));
+  } else {
+    PrintPlan(arguments, model, plan, *estimate, seconds);
+  }
+  return kDone;
+}
+
+int ShowSample(const RunArguments& arguments) {
+  const uint64_t rows = arguments.settings.rows.value_or(kSampledRows);
+  const auto model = MakeModel(arguments.settings, rows);
+  if (!model) return ReportError(model.error());
+  const auto samples = Sample(**model, kSampleRows);
+  if (!samples) return ReportError(samples.error());
+  bool first = true;
+  for (const TableSample& sample : *samples) {
+    TextTable table;
+    for (const Column& column : sample.table->columns) {
+      table.head.emplace_back(column.name);
+      const bool number =
+          column.type == ColumnType::kInteger || column.type == ColumnType::kDecimal;
+      table.align.push_back(number ? Align::kRight : Align::kLeft);
+    }
+    table.rows = sample.rows;
+    fmt::print("{}{}\n{}", first ? "" : "\n", sample.table->name, Render(table, 2));
+    first = false;
+  }
+  return kDone;
+}
+
+int ShowConfiguration(const RunArguments& arguments) {
+  fmt::print("{}", ConfigurationText(arguments.settings, Comments::kYes));
+  return kDone;
+}
+
+int ShowSchema() {
+  fmt::print("{}", SchemaDocument());
+  return kDone;
+}
+
+int ShowVersion() {
+  fmt::print("fraudgen {}\n", REVEZA_VERSION);
+  if (kHaveArrow) {
+    fmt::print("Arrow {}, zstd {}\n", kArrowVersion, kZstdVersion);
+  } else {
+    fmt::print("built without Arrow: no Parquet or Arrow files\n");
+  }
+  if (!HaveKafka()) fmt::print("built without librdkafka: no Kafka streams\n");
+  if (!HaveWebhook()) fmt::print("built without cpp-httplib: no webhook streams\n");
+  fmt::print("SIMD: {} x 64 bits on this processor\n", static_cast<int>(DetectSimdWidth()));
+  return kDone;
+}
+
+}  // namespace reveza::fraudgen::cli

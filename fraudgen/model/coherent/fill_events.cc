@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "fraudgen/model/coherent/fill_columns.h"
+#include "fraudgen/model/coherent/tables.h"
+#include "fraudgen/schema/fixed_text.h"
+
+namespace reveza::fraudgen::coherent {
+namespace {
+
+DisputeOutcome OutcomeOf(const Decision& decision, const Row& row) {
+  if (decision.refunded == 0) return DisputeOutcome::kRefused;
+  return decision.refunded == row.amount ? DisputeOutcome::kRefunded
+                                         : DisputeOutcome::kPartlyRefunded;
+}
+
+DeviceNumber AnyDevice(const ChangeRow& row) {
+  return row.device != kNoDevice ? row.device : row.old_device;
+}
+
+bool HadValue(const ChangeRow& row) {
+  return row.kind != ChangeKind::kAccountOpened && row.kind != ChangeKind::kSimChanged &&
+         row.kind != ChangeKind::kPixKeyAdded && row.kind != ChangeKind::kDeviceAdded;
+}
+bool HasValue(const ChangeRow& row) {
+  return row.kind != ChangeKind::kAccountClosed && row.kind != ChangeKind::kSimChanged &&
+         row.kind != ChangeKind::kPixKeyRemoved && row.kind != ChangeKind::kDeviceRemoved;
+}
+
+enum class Side : uint8_t { kBefore, kAfter };
+
+// Writes the value before or after a change.
+char* PutValue(char* out, const Identity& identity, const ChangeRow& row, Side side) {
+  const bool after = side == Side::kAfter;
+  const int64_t number = after ? row.after : row.before;
+  const Person person = identity.world().PersonOf(row.customer);
+  const Owner owner = identity.OwnerOf(person, after ? row.time : row.time - 1);
+  switch (row.kind) {
+    case ChangeKind::kAddressChanged:
+      return PutText(out, identity.AddressOf(person, static_cast<uint32_t>(number)));
+    case ChangeKind::kPhoneChanged:
+      return identity.PutPhone(out, owner);
+    case ChangeKind::kEmailChanged:
+      return identity.PutEmail(out, owner);
+    case ChangeKind::kIncomeChanged:
+    case ChangeKind::kLimitChanged:
+      return PutDecimal<2>(out, number);
+    case ChangeKind::kPixKeyAdded:
+    case ChangeKind::kPixKeyRemoved:
+      return identity.PutPixKey(out, owner);
+    case ChangeKind::kAccountOpened:
+    case ChangeKind::kAccountClosed:
+      return identity.accounts.Put(out, row.customer);
+    case ChangeKind::kDeviceAdded:
+    case ChangeKind::kDeviceReplaced:
+    case ChangeKind::kDeviceRemoved:
+      return identity.devices.Put(out, after ? row.device : row.old_device);
+    case ChangeKind::kSimChanged:
+      break;
+  }
+  return out;
+}
+
+}  // namespace
+
+void FillSettlements(const Identity& identity, std::span<const SettlementRow> rows, Batch& batch) {
+  ColumnFiller<SettlementRow> fill(rows, batch);
+  fill.Identifier("settlement_id", identity.settlements, &SettlementRow::row);
+  fill.Identifier("transaction_id", identity.transactions, &SettlementRow::row);
+  fill.Identifier("customer_id", identity.customers, &SettlementRow::customer);
+  fill.Code("outcome", &SettlementRow::outcome);
+  fill.CodeIf("reason", fill.Where([](const SettlementRow& row) {
+    return row.outcome != SettlementOutcome::kSettled;
+  }),
+              &SettlementRow::reason);
+  fill.Number("settled_at", &SettlementRow::time);
+  fill.Number("amount", &SettlementRow::amount);
+  fill.Number("returned_amount", &SettlementRow::returned);
+}
+
+void FillAlerts(const Identity& identity, std::span<const Row> rows, Batch& batch) {
+  ColumnFiller<Row> fill(rows, batch);
+  fill.Identifier("alert_id", identity.alerts, &Row::number);
+  fill.Identifier("transaction_id", identity.transactions, &Row::number);
+  fill.Identifier("customer_id", identity.customers, &Row::customer);
+  fill.Number("alerted_at", &Row::time);
+  fill.Code("rule", &Row::rule);
+  fill.Number("risk_score", &Row::score);
+  fill.Code("action", [](const Row& row) {
+    const bool suspected =
+        row.status == PaymentStatus::kDeclined && row.refusal == Refusal::kFraudSuspect;
+    return row.status == PaymentStatus::kBlocked || suspected ? 1 : 0;
+  });
+}
+
+void FillDisputes(const Identity& identity, std::span<const Row> rows, Batch& batch) {
+  const World& world = identity.world();
+  ColumnFiller<Row> fill(rows, batch);
+  fill.Identifier("dispute_id", identity.disputes, &Row::number);
+  fill.Identifier("transaction_id", identity.transactions, &Row::number);
+  fill.Identifier("customer_id", identity.customers, &Row::customer);
+  fill.Code("kind", [](const Row& row) {
+    return row.kind == Kind::kPix ? DisputeKind::kMed : DisputeKind::kChargeback;
+  });
+  fill.Number("opened_at", &Row::reported_at);
+  fill.Number("decided_at", [&](const Row& row) { return DecisionOf(world, row).decided_at; });
+  fill.Number("claimed_amount", &Row::amount);
+  fill.Number("refunded_amount", [&](const Row& row) { return DecisionOf(world, row).refunded; });
+  fill.Code("outcome", [&](const Row& row) { return OutcomeOf(DecisionOf(world, row), row); });
+}
+
+void FillChanges(const Identity& identity, std::span<const ChangeRow> rows, Batch& batch) {
+  ColumnFiller<ChangeRow> fill(rows, batch);
+  fill.Number("changed_at", &ChangeRow::time);
+  fill.Identifier("customer_id", identity.customers, &ChangeRow::customer);
+  fill.Code("change", &ChangeRow::kind);
+  fill.IdentifierIf("device_id", identity.devices,
+                    fill.Where([](const ChangeRow& row) { return AnyDevice(row) != kNoDevice; }),
+                    AnyDevice);
+  fill.TextIf("old_value", fill.Where(HadValue), [&](char* out, const ChangeRow& row) {
+    return PutValue(out, identity, row, Side::kBefore);
+  });
+  fill.TextIf("new_value", fill.Where(HasValue), [&](char* out, const ChangeRow& row) {
+    return PutValue(out, identity, row, Side::kAfter);
+  });
+}
+
+void FillRings(const Identity& identity, std::span<const RingRow> rows, Batch& batch) {
+  ColumnFiller<RingRow> fill(rows, batch);
+  const Presence is_chain =
+      fill.Where([](const RingRow& row) { return row.pattern == RingPattern::kMuleChain; });
+  fill.Identifier("ring_id", identity.rings, &RingRow::ring);
+  fill.Code("pattern", &RingRow::pattern);
+  fill.Code("role", &RingRow::role);
+  fill.NumberIf("hop", is_chain, &RingRow::hop);
+  fill.Identifier("customer_id", identity.customers, &RingRow::customer);
+  fill.IdentifierIf("transaction_id", identity.transactions, is_chain, &RingRow::row);
+  fill.NumberIf("at", is_chain, &RingRow::time);
+}
+
+}  // namespace reveza::fraudgen::coherent

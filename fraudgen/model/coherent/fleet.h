@@ -1,0 +1,48 @@
+// The drivers, their cities and shifts, as functions of their numbers. Immutable and thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fraudgen/model/coherent/world.h"
+
+namespace reveza::fraudgen::coherent {
+
+struct Driver {
+  uint64_t number = 0;
+  uint64_t key = 0;  // seeds everything else about the driver
+  Place home;
+  int64_t rating = 0;  // initial, in hundredths
+  int64_t trips = 0;   // before the first day
+  int64_t registered_day = 0;
+  uint16_t city = 0;
+  uint8_t state = 0;
+  uint8_t vehicle = 0;  // index into lists::kVehicles
+  uint8_t apps = 1;     // bit mask over lists::kRideApps
+  Shift shift = Shift::kDay;
+};
+
+// Returns whether the hour belongs to the shift.
+bool IsOnShift(Shift shift, int64_t hour);
+// Draws a ride category that the driver can serve; there is always one.
+uint8_t CategoryFor(const Driver& driver, uint64_t bits);
+// Returns whether the driver can serve a ride category.
+bool CanServe(const Driver& driver, std::size_t category);
+
+class Fleet {
+ public:
+  explicit Fleet(const World& world);
+
+  // Every block has the same number of drivers, and the same number in each city.
+  uint64_t PerBlock() const { return first_of_city_.back(); }
+  uint64_t First(uint64_t block) const { return block * PerBlock(); }
+  // The drivers of a city are [FirstOf(city), FirstOf(city + 1)) within a block.
+  uint64_t FirstOf(std::size_t city) const { return first_of_city_[city]; }
+  Driver DriverOf(uint64_t number) const;
+
+ private:
+  const World* world_;
+  std::vector<uint32_t> first_of_city_;
+};
+
+}  // namespace reveza::fraudgen::coherent

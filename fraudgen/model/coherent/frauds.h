@@ -1,0 +1,107 @@
+// Plans all frauds of a block before its rows are generated, exactly as many as required. Not
+// thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fraudgen/model/coherent/calendar.h"
+#include "fraudgen/model/coherent/chains.h"
+#include "fraudgen/model/coherent/honest.h"
+#include "fraudgen/model/coherent/row.h"
+
+namespace reveza::fraudgen::coherent {
+
+// One row of a planned fraud. Kept small, because the plans of the whole period are in memory.
+struct FraudPlan {
+  static constexpr uint32_t kNoFraudster = ~uint32_t{0};
+  static constexpr uint32_t kNoLink = ~uint32_t{0};
+  static constexpr uint8_t kNoShop = 255;
+
+  int64_t time = 0;
+  int64_t amount = 0;
+  AccountNumber receiver = kNoAccount;
+  uint64_t key = 0;                   // seeds what is drawn later
+  uint32_t customer = 0;              // index in the block
+  uint32_t fraudster = kNoFraudster;  // block index of a fraudster's or a ring's device
+  uint32_t link = kNoLink;            // of a chain; see FraudPlanner::LinkOf
+  uint8_t false_shop = kNoShop;       // of the block, used by all rows of an episode
+  Kind kind = Kind::kPix;
+  FraudType type = FraudType::kSocialEngineering;
+  FraudRole role = FraudRole::kVictim;
+
+  bool HasDevice() const { return fraudster != kNoFraudster; }
+  // Payments of a chain are always approved.
+  bool IsCertain() const { return link != kNoLink; }
+};
+
+// Additional data of a row of a chain.
+struct ChainLink {
+  uint64_t ring = 0;   // the number of the chain
+  int64_t credit = 0;  // credited to the account just before
+  uint8_t hop = 0;     // 0 is the victim
+};
+
+class FraudPlanner {
+ public:
+  FraudPlanner(const World& world, const Chains& chains, uint64_t block);
+
+  // Returns the plans in time order.
+  std::vector<FraudPlan> Plan();
+  // `plan` must be certain.
+  const ChainLink& LinkOf(const FraudPlan& plan) const { return links_[plan.link]; }
+
+  const Mules& mules() const { return mules_; }
+  uint64_t ActiveMules() const { return chains_->ActiveMules(); }
+  uint64_t RingNumber(uint64_t mule_index) const;
+  uint32_t RingDevice(uint64_t mule_index, uint64_t bits) const;
+
+ private:
+  void PlanOwnChains();
+  void PlanLandingHops();
+  void PlanHop(ChainId id, const Chain& chain, uint32_t hop);
+  void PlanKinds();
+  void PlanEpisode(FraudType type, uint64_t rows, uint64_t number);
+  Burst VictimOf(FraudType type, Draws& draws) const;
+  int64_t FirstTime(const Typology& typology, Profile profile, int64_t from, int64_t until,
+                    Draws& draws) const;
+  AccountNumber FraudsterAccount(int64_t time, uint64_t bits) const;
+  uint32_t Add(const ChainLink& link);
+  uint64_t NextKey() const;  // of a payment of a chain
+  uint64_t Local(uint64_t customer) const { return customer - first_customer_; }
+
+  const World* world_;
+  const Chains* chains_;
+  uint64_t block_;
+  uint64_t first_customer_;
+  uint64_t customers_;
+  Mules mules_;
+  Victims victims_;
+  std::vector<FraudPlan> plans_;
+  std::vector<ChainLink> links_;
+};
+
+// Generates the rows of planned frauds: an honest row of the customer with the traits that the
+// fraudster does not conceal. Immutable and thread-safe.
+class FraudBehaviour {
+ public:
+  FraudBehaviour(const World& world, const HonestBehaviour& honest)
+      : world_(&world), honest_(&honest) {}
+
+  // Fills `row`, whose time and number are set. The customer's balance and devices must be current.
+  void Pay(const CustomerState& customer, const FraudPlan& plan, uint64_t block, Row& row) const;
+  // Returns when the fraud was reported, or kNever.
+  int64_t ReportedAt(const Row& row) const;
+
+ private:
+  void BuyGoods(const CustomerState& customer, const FraudPlan& plan, uint64_t block,
+                const Typology& typology, Draws& draws, Row& row) const;
+  void UseFraudsterDevice(DeviceNumber device, const Typology& typology, Row& row) const;
+  int64_t FitAmount(const Row& row, int64_t amount, Draws& draws) const;
+  Place FraudsterPlace(uint64_t fraudster) const;
+
+  const World* world_;
+  const HonestBehaviour* honest_;
+};
+
+}  // namespace reveza::fraudgen::coherent

@@ -1,0 +1,400 @@
+#include "fraudgen/model/coherent/honest.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "fraudgen/lists/commerce.h"
+#include "fraudgen/lists/profiles.h"
+#include "fraudgen/lists/weights.h"
+#include "fraudgen/model/coherent/customer_state.h"
+
+namespace reveza::fraudgen::coherent {
+namespace {
+
+constexpr std::size_t kCategories = lists::kMerchantCategories.size();
+
+constexpr auto kBills = lists::CategoriesWithCodes("4900", "4814", "8299", "8011", "7941");
+constexpr auto kStandingOrders = lists::CategoriesWithCodes("5815", "4814", "4900", "7941", "8299");
+constexpr auto kJourney = lists::CategoriesWithCodes("7011", "5812", "4121", "5541");
+// The first four are also sold online.
+constexpr auto kSellable =
+    lists::CategoriesWithCodes("5732", "5651", "5311", "5977", "5411", "5541", "5812");
+constexpr std::size_t kSellableOnline = 4;
+
+// Percentage of purchases made online, by category.
+constexpr auto kOnline = []() consteval {
+  std::array<uint32_t, kCategories> percent{};
+  percent[lists::CategoryWithCode("5812_delivery")] = 100;
+  percent[lists::CategoryWithCode("5815")] = 100;
+  percent[lists::CategoryWithCode("4511")] = 90;
+  percent[lists::CategoryWithCode("7011")] = 55;
+  percent[lists::CategoryWithCode("5732")] = 45;
+  percent[lists::CategoryWithCode("5651")] = 35;
+  percent[lists::CategoryWithCode("5977")] = 35;
+  percent[lists::CategoryWithCode("5944")] = 15;
+  percent[lists::CategoryWithCode("5311")] = 35;
+  percent[lists::CategoryWithCode("8299")] = 60;
+  percent[lists::CategoryWithCode("4814")] = 60;
+  percent[lists::CategoryWithCode("4121")] = 85;
+  percent[lists::CategoryWithCode("7995")] = 100;
+  percent[lists::CategoryWithCode("5995")] = 20;
+  return percent;
+}();
+
+constexpr std::array<int64_t, 7> kTopUps = {1'500, 2'000, 2'500, 3'000, 4'000, 5'000, 10'000};
+
+// Returns the IP address: at home mostly the same, elsewhere the mobile network's.
+uint32_t OwnAddress(const CustomerState& customer, int64_t time, Draws& draws) {
+  const bool home = draws.Chance(500'000);
+  const auto period = static_cast<uint64_t>(home ? time / (40 * kDay) : time / (3 * kHour));
+  return static_cast<uint32_t>(Mix(customer.person.key + period * 2 + (home ? 1 : 0)));
+}
+
+}  // namespace
+
+int64_t RetailPrice(int64_t amount, uint64_t bits) {
+  amount = std::max<int64_t>(amount, 100);
+  if (bits % 8 > 2) return amount;
+  return amount - amount % 100 + (bits % 8 == 2 ? 99 : 90);
+}
+
+uint32_t ResellableGoods(uint64_t bits) { return kSellable[UpperProduct(bits, kSellable.size())]; }
+
+uint32_t ResellableGoodsOnline(uint64_t bits) {
+  return kSellable[UpperProduct(bits, kSellableOnline)];
+}
+
+HonestBehaviour::HonestBehaviour(const World& world) : world_(&world) {
+  for (std::size_t i = 0; i < kProfiles; ++i) {
+    const lists::Profile& profile = lists::Profiles()[i];
+    kinds_.emplace_back(world.parameters().profiles[i].kinds);
+    std::array<uint32_t, kCategories> categories{};
+    for (std::size_t category = 0; category < kCategories; ++category) {
+      categories[category] = lists::kMerchantCategories[category].weight;
+    }
+    // Mostly the profile's categories, sometimes any.
+    for (const lists::CategoryWeight& usual : profile.merchant_categories) {
+      categories[usual.category] += usual.weight * 6;
+    }
+    categories[lists::CategoryWithCode("6011")] = 0;  // withdrawals are a separate kind
+    categories_.emplace_back(categories);
+    person_medians_[i] = PersonsMedian(world.parameters().profiles[i]);
+  }
+  for (std::size_t category = 0; category < kCategories; ++category) {
+    const auto min = static_cast<uint64_t>(lists::kMerchantCategories[category].min_amount);
+    const auto max = static_cast<uint64_t>(lists::kMerchantCategories[category].max_amount);
+    medians_[category] = static_cast<int64_t>(SquareRoot(min * max * 10'000)) * 8 / 10;
+    deviations_[category] = (Log2(max) - Log2(min)) / 5;
+  }
+}
+
+bool HonestBehaviour::HasMoved(uint32_t thousandths, int64_t time, Draws& draws) const {
+  return thousandths != 0 &&
+         draws.Chance(thousandths * static_cast<uint64_t>(world_->Progress(time)));
+}
+
+Kind HonestBehaviour::KindOf(const CustomerState& customer, int64_t time, Draws& draws) const {
+  const auto profile = static_cast<std::size_t>(customer.person.profile);
+  const auto kind = static_cast<Kind>(kinds_[profile].Of(draws.Bits()));
+  const int64_t hour = time % kDay / kHour;
+  const bool banking_hours =
+      hour >= kBankOpens && hour < kBankCloses && WeekdayOf(time / kDay) < Weekday::kSaturday;
+  if (kind == Kind::kTed && !banking_hours) return Kind::kPix;
+  const bool replaceable = kind == Kind::kTed || kind == Kind::kDebitCard ||
+                           kind == Kind::kBoleto || kind == Kind::kWithdrawal;
+  const uint32_t to_pix = world_->parameters().drift.to_pix_thousandths;
+  return replaceable && HasMoved(to_pix, time, draws) ? Kind::kPix : kind;
+}
+
+void HonestBehaviour::Pay(const CustomerState& customer, uint32_t index, Row& row) const {
+  if (index < customer.month.standing_orders) return PayStandingOrder(customer, index, row);
+  Draws draws(Mix(customer.month.key + index) ^ static_cast<uint64_t>(Purpose::kPayments));
+  PayWithKind(customer, KindOf(customer, row.time, draws), draws, row);
+  if (row.kind == Kind::kMobileTopup) return;  // fixed prices
+  if (row.time / kDay == customer.month.spree_day) {
+    row.amount = row.amount * world_->parameters().calendar.spree_percent / 100;
+  }
+  // Spending shrinks with the balance.
+  const int64_t comfort = customer.person.income / 4;
+  if (row.kind != Kind::kCreditCard && customer.balance < comfort) {
+    const int64_t share =
+        std::max(kOne / 8, customer.balance * kOne / std::max<int64_t>(comfort, 1));
+    row.amount = std::max<int64_t>(row.amount * share / kOne, 200);
+  }
+  if (row.kind == Kind::kWithdrawal) row.amount = RoundToBanknotes(row.amount);
+}
+
+void HonestBehaviour::PayWithKind(const CustomerState& customer, Kind kind, Draws& draws,
+                                  Row& row) const {
+  row.kind = kind;
+  row.has_place = LocationAt(customer, row.time, row.place);
+  switch (kind) {
+    case Kind::kPix:
+      return PayPix(customer, draws, row);
+    case Kind::kTed:
+      PayPerson(customer, draws, row);
+      row.amount *= 3;
+      return;
+    case Kind::kCreditCard:
+    case Kind::kDebitCard:
+      return PayWithCard(customer, draws, row);
+    case Kind::kBoleto:
+      return PayBill(customer, draws, row);
+    case Kind::kMobileTopup:
+      return TopUp(customer, draws, row);
+    case Kind::kWithdrawal:
+      return Withdraw(customer, draws, row);
+    case Kind::kAutoDebit:
+      return PayStandingOrder(customer, static_cast<uint32_t>(draws.Below(8)), row);
+  }
+}
+
+// Pays with one of the customer's devices.
+void HonestBehaviour::UseOwnDevice(const CustomerState& customer, Draws& draws, Row& row) const {
+  const ProfileHabits& habits = world_->parameters().HabitsOf(customer.person.profile);
+  const uint64_t web = habits.web_percent;
+  const uint64_t whatsapp = habits.whatsapp_percent;
+  const uint64_t percent = draws.Below(100);
+  row.channel = Channel::kMobileApp;
+  row.device = customer.main_device.device;
+  const uint32_t to_mobile = world_->parameters().drift.to_mobile_thousandths;
+  if (percent < web && !HasMoved(to_mobile, row.time, draws)) {
+    row.channel = Channel::kWebBanking;
+    row.device = customer.second_device.device;
+  } else if (percent >= web && percent < web + whatsapp && row.kind == Kind::kPix) {
+    row.channel = Channel::kWhatsappPay;
+  }
+  row.ip = OwnAddress(customer, row.time, draws);
+  row.has_ip = true;
+}
+
+void HonestBehaviour::PayPix(const CustomerState& customer, Draws& draws, Row& row) const {
+  const bool shop = draws.Chance(world_->parameters().population.pix_to_shops) &&
+                    !customer.month.OnJourney(row.time);
+  if (!shop) return PayPerson(customer, draws, row);
+  UseOwnDevice(customer, draws, row);
+  const auto profile = static_cast<std::size_t>(customer.person.profile);
+  const uint32_t category = categories_[profile].Of(draws.Bits());
+  Shop(customer, category, customer.person.city, draws, row);
+  row.receiver = world_->MerchantAccount(row.merchant);
+  row.receiver_is_shop = true;
+}
+
+void HonestBehaviour::PayPerson(const CustomerState& customer, Draws& draws, Row& row) const {
+  const Parameters& parameters = world_->parameters();
+  UseOwnDevice(customer, draws, row);
+  const auto median = person_medians_[static_cast<std::size_t>(customer.person.profile)];
+  row.amount = PersonsAmount(median * Scaled(customer.scale, row.time) / kOne, draws);
+  const uint64_t strange =
+      uint64_t{parameters.lookalikes.stranger_paid} * parameters.LookalikeFactor() / 1000;
+  if (draws.Chance(strange)) {
+    row.receiver = world_->StrangerAccount(row.number);
+    row.stranger = true;
+    return;
+  }
+  // Squaring a uniform number favours the first few contacts.
+  const uint64_t even = draws.Below(uint64_t{1} << 32);
+  const uint64_t index = UpperProduct(even * even, customer.contacts.size());
+  row.receiver = customer.contacts[index];
+  row.contact = static_cast<int8_t>(index);
+}
+
+void HonestBehaviour::PayWithCard(const CustomerState& customer, Draws& draws, Row& row) const {
+  const auto profile = static_cast<std::size_t>(customer.person.profile);
+  uint32_t category = categories_[profile].Of(draws.Bits());
+  uint32_t city = customer.person.city;
+  if (customer.month.OnJourney(row.time)) {
+    city = customer.month.journey_city;
+    if (draws.Chance(world_->parameters().population.travel_goods)) {
+      category = kJourney[draws.Below(kJourney.size())];
+    }
+  }
+  Shop(customer, category, city, draws, row);
+}
+
+// Returns the median of a purchase in a category.
+int64_t HonestBehaviour::UsualAmount(const CustomerState& customer, uint32_t category,
+                                     int64_t time) const {
+  return medians_[category] * Scaled(customer.goods_scale, time) / kOne;
+}
+
+int64_t HonestBehaviour::GoodsAmount(const CustomerState& customer, uint32_t category, int64_t time,
+                                     Draws& draws) const {
+  const int64_t amount =
+      LogNormal(draws.Bits(), UsualAmount(customer, category, time), deviations_[category]);
+  const int64_t max = MaxAmount(category);
+  const int64_t min = lists::kMerchantCategories[category].min_amount * 50;
+  return RetailPrice(std::clamp(amount, min, max), draws.Bits());
+}
+
+void HonestBehaviour::Shop(const CustomerState& customer, uint32_t category, uint32_t city,
+                           Draws& draws, Row& row) const {
+  const uint64_t favourite = draws.Below(4);
+  uint64_t bits = draws.Bits();
+  // A PIX by QR code goes to a favourite shop, so that its receiver is known.
+  if (favourite < kFavourites || row.kind == Kind::kPix) {
+    bits = Mix(customer.person.key + category * kFavourites + favourite % kFavourites + 1);
+  }
+  const uint64_t even = bits >> 32;
+  const auto position = static_cast<uint32_t>(UpperProduct(even * even, kMerchantsPerCity));
+  row.merchant = MerchantOf(city, category, position);
+  row.has_merchant = true;
+  row.amount = GoodsAmount(customer, category, row.time, draws);
+  if (!IsCard(row.kind)) return;
+  row.has_ip = false;
+  row.card = Mix(customer.person.key ^ (row.kind == Kind::kCreditCard ? 0x63u : 0x64u));
+  const uint64_t brand = Mix(row.card) % 100;
+  row.brand = brand < 40 ? 0 : brand < 80 ? 1 : brand < 95 ? 2 : brand < 98 ? 3 : 4;
+  const uint64_t entry = draws.Below(1'000);
+  if (draws.Below(100) < kOnline[category]) {
+    row.entry = CardEntry::kManual;
+    row.channel = Channel::kOnlineShop;
+    // Online shops transmit the IP address but not the device.
+    row.ip = OwnAddress(customer, row.time, draws);
+    row.has_ip = true;
+    row.cvv_validated = draws.Chance(970'000);
+    row.auth_3ds = draws.Chance(600'000);
+  } else {
+    row.channel = Channel::kPointOfSale;
+    row.entry = entry < 430   ? CardEntry::kChip
+                : entry < 975 ? CardEntry::kContactless
+                              : CardEntry::kMagnetic;
+    if (row.has_place) row.place = world_->PlaceOfMerchant(row.merchant);
+  }
+  if (row.kind == Kind::kCreditCard && row.amount > kMinInstallmentAmount) {
+    static const WeightedChoice kCounts(lists::kInstallmentWeights);
+    row.installments = static_cast<uint8_t>(lists::kInstallments[kCounts.Of(draws.Bits())]);
+  }
+}
+
+// The same billers each month, with similar amounts.
+void HonestBehaviour::PayBill(const CustomerState& customer, Draws& draws, Row& row) const {
+  const uint64_t which = draws.Below(kBills.size());
+  const uint32_t category = kBills[which];
+  const uint64_t bits = Mix(customer.person.key + 0xb111 + which);
+  row.merchant = MerchantOf(customer.person.city, category,
+                            static_cast<uint32_t>(bits % (kMerchantsPerCity / 64)));
+  row.has_merchant = true;
+  const int64_t usual =
+      LogNormal(bits, UsualAmount(customer, category, row.time), deviations_[category]);
+  row.amount = std::max<int64_t>(usual * draws.Between(850, 1'150) / 1000, 1'000);
+  const uint64_t percent = world_->parameters().HabitsOf(customer.person.profile).branch_percent;
+  const bool branch = percent != 0 && draws.Chance(percent * 10'000) &&
+                      !HasMoved(world_->parameters().drift.to_mobile_thousandths, row.time, draws);
+  if (branch) {
+    row.channel = Channel::kBranch;
+  } else {
+    UseOwnDevice(customer, draws, row);
+  }
+}
+
+void HonestBehaviour::PayStandingOrder(const CustomerState& customer, uint32_t index,
+                                       Row& row) const {
+  const uint64_t bits = Mix(customer.person.key + 0x57a4d + index);
+  const uint32_t category = kStandingOrders[bits % kStandingOrders.size()];
+  row.kind = Kind::kAutoDebit;
+  row.channel = Channel::kStandingOrder;
+  row.has_place = false;
+  row.merchant = MerchantOf(customer.person.city, category,
+                            static_cast<uint32_t>((bits >> 8) % (kMerchantsPerCity / 64)));
+  row.has_merchant = true;
+  row.amount = RetailPrice(
+      LogNormal(Mix(bits), UsualAmount(customer, category, row.time), deviations_[category] / 2),
+      bits >> 20);
+}
+
+void HonestBehaviour::TopUp(const CustomerState& customer, Draws& draws, Row& row) const {
+  UseOwnDevice(customer, draws, row);
+  row.amount = kTopUps[draws.Below(kTopUps.size())];
+  row.merchant = MerchantOf(customer.person.city, lists::CategoryWithCode("4814"),
+                            static_cast<uint32_t>(customer.person.key % 4));
+  row.has_merchant = true;
+}
+
+void HonestBehaviour::Withdraw(const CustomerState& customer, Draws& draws, Row& row) const {
+  row.channel = Channel::kAtm;
+  const int64_t amount =
+      LogNormal(draws.Bits(), 15'000 * Scaled(customer.goods_scale, row.time) / kOne, 70'000);
+  row.amount = RoundToBanknotes(amount);
+  if (row.has_place) {
+    row.place.latitude += static_cast<int32_t>(draws.Between(-9'000, 9'000));
+    row.place.longitude += static_cast<int32_t>(draws.Between(-9'000, 9'000));
+  }
+}
+
+uint32_t HonestBehaviour::StandingOrders(Profile profile, uint32_t rows) const {
+  return rows * world_->parameters().HabitsOf(profile).standing_orders_percent / 100;
+}
+
+Month HonestBehaviour::PlanMonth(const Person& person, const Slice& slice, uint32_t rows) const {
+  const Parameters& parameters = world_->parameters();
+  Month month;
+  month.key = world_->keys().Of(Purpose::kMonth, person.number, static_cast<uint16_t>(slice.index));
+  month.rows = rows;
+  month.income_thousandths = Scaled(1'000, slice.begin());
+  month.standing_orders = StandingOrders(person.profile, rows);
+  Draws draws(month.key);
+  const uint64_t factor = parameters.LookalikeFactor();
+  const auto day = [&] {
+    return slice.first_day + static_cast<int64_t>(draws.Below(static_cast<uint64_t>(slice.days)));
+  };
+  if (draws.Chance(parameters.lookalikes.journey_a_month * factor / 1000)) {
+    month.journey_begin = day() * kDay + 5 * kHour;
+    month.journey_end = std::min(month.journey_begin + draws.Between(2, 9) * kDay, slice.end());
+    month.journey_city = world_->AnyCity(draws.Bits());
+  }
+  if (draws.Chance(parameters.lookalikes.new_phone_a_month * factor / 1000)) {
+    month.new_phone_at = day() * kDay + draws.Between(9 * kHour, 21 * kHour);
+  }
+  if (draws.Chance(parameters.lookalikes.spree_a_month * factor / 1000)) {
+    month.spree_day = day();
+  }
+  return month;
+}
+
+int64_t HonestBehaviour::TimeOf(const CustomerState& customer, const Slice& slice,
+                                const PaymentTimes& times, uint32_t index) const {
+  const Person& person = customer.person;
+  if (index < customer.month.standing_orders) {
+    // Early in the month, on the same day each month.
+    const uint64_t bits = Mix(person.key + index * 7 + 3);
+    const auto day = static_cast<int64_t>(bits % 28);
+    const int64_t time = (slice.first_day + std::min(day, slice.days - 1)) * kDay + 2 * kHour +
+                         static_cast<int64_t>(UpperProduct(Mix(bits + slice.index), 4 * kHour));
+    if (time >= person.opened_at && time < person.closes_at) return time;
+  }
+  const Parameters& parameters = world_->parameters();
+  const uint64_t odd =
+      uint64_t{parameters.lookalikes.odd_hour} * parameters.LookalikeFactor() / 1000;
+  Draws draws(Mix(customer.month.key + index) ^ static_cast<uint64_t>(Purpose::kTimes));
+  return times.Of(person, static_cast<uint32_t>(odd), draws);
+}
+
+bool HonestBehaviour::LocationAt(const CustomerState& customer, int64_t time, Place& place) const {
+  const Month& month = customer.month;
+  const Person& person = customer.person;
+  const bool journey = month.OnJourney(time);
+  if (journey) {
+    if (time < month.journey_begin + Month::kFlight || time >= month.journey_end - Month::kFlight)
+      return false;
+    place = world_->PlaceOfCity(month.journey_city);
+  } else {
+    const int64_t hour = time % kDay / kHour;
+    const bool weekday = WeekdayOf(time / kDay) < Weekday::kSaturday;
+    place = weekday && hour >= 9 && hour < 18 ? person.work : person.home;
+  }
+  // With the inaccuracy of a phone's position.
+  const uint64_t bits = Mix(person.key ^ static_cast<uint64_t>(time));
+  const int32_t reach = journey ? 40'000 : 1'500;
+  place.latitude += static_cast<int32_t>(UpperProduct(bits, 2 * reach)) - reach;
+  place.longitude += static_cast<int32_t>(UpperProduct(Mix(bits), 2 * reach)) - reach;
+  return true;
+}
+
+int64_t HonestBehaviour::Scaled(int64_t scale, int64_t time) const {
+  const int64_t growth = world_->parameters().drift.amounts_thousandths;
+  return growth == 0 ? scale : scale * (1'000'000 + growth * world_->Progress(time)) / 1'000'000;
+}
+
+}  // namespace reveza::fraudgen::coherent

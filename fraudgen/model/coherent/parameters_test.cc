@@ -1,0 +1,91 @@
+#include "fraudgen/model/coherent/parameters.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace reveza::fraudgen::coherent {
+namespace parameters_test {
+
+TEST(CoherentParameters, DefaultsAreValid) {
+  const Status status = Validate(Parameters());
+  EXPECT_TRUE(status) << status.error().message;
+}
+
+TEST(CoherentParameters, ErrorsNameTheParameter) {
+  struct Case {
+    std::string_view named;
+    std::function<void(Parameters&)> invalidate;
+  };
+  const std::vector<Case> cases = {
+      {"last day", [](Parameters& p) { p.last_day = p.first_day - 1; }},
+      {"20 years", [](Parameters& p) { p.last_day = p.first_day + 366 * 30; }},
+      {"4000000", [](Parameters& p) { p.rows_per_block = 4'000'001; }},
+      {"4000000", [](Parameters& p) { p.rows_per_block = 0; }},
+      {"at least 3 customers",
+       [](Parameters& p) {
+         p.rows = 10'000'000;
+         p.customers = 2;
+       }},
+      {"half", [](Parameters& p) { p.frauds.billionths = Share::kWhole; }},
+      {"difficulty", [](Parameters& p) { p.difficulty = 1'001; }},
+      {"customers", [](Parameters& p) { p.customers = 50'000'001; }},
+      {"least_rows and most_rows of SIM_SWAP",
+       [](Parameters& p) { p.typologies[10].rows.max = 0; }},
+      {"test_rows of CARTAO_CLONADO", [](Parameters& p) { p.typologies[2].test_rows = 3; }},
+      {"kinds of PHISHING", [](Parameters& p) { p.typologies[6].kinds = {}; }},
+      {"chains of CONTA_TOMADA", [](Parameters& p) { p.typologies[1].kinds = {0, 1}; }},
+      {"amounts of QR_CODE_FALSO", [](Parameters& p) { p.typologies[12].amount.max = 1; }},
+      {"report_hours of AUTOFRAUDE", [](Parameters& p) { p.typologies[4].report_hours = 0; }},
+      {"least_gap_minutes", [](Parameters& p) { p.typologies[0].gap_minutes.min = 0; }},
+      {"chains", [](Parameters& p) { p.chains.hops.max = 7; }},
+      {"shared_device", [](Parameters& p) { p.lookalikes.shared_device = 750'001; }},
+      {"least_age and most_age of young_digital", [](Parameters& p) { p.profiles[0].age.min = 5; }},
+      {"hours of family_provider", [](Parameters& p) { p.profiles[5].hours = {}; }},
+      {"weights of the profiles (habits)",
+       [](Parameters& p) {
+         for (ProfileHabits& profile : p.profiles) profile.weight = 0;
+       }},
+      {"month", [](Parameters& p) { p.calendar.months[3] = 0; }},
+      {"payday", [](Parameters& p) { p.calendar.paydays[0] = 32; }},
+      {"pix_keys", [](Parameters& p) { p.population.pix_keys = {}; }},
+      {"joining", [](Parameters& p) { p.population.joining = 1'000'001; }},
+      {"pix_night", [](Parameters& p) { p.limits.pix_night = -1; }},
+      {"pending", [](Parameters& p) { p.outcomes.pending = 1'000'001; }},
+      {"least_missed and most_missed", [](Parameters& p) { p.difficulty_scale.missed.max = 3; }},
+      {"few_thousandths", [](Parameters& p) { p.victims.few_thousandths = 0; }},
+      {"least_days and most_days", [](Parameters& p) { p.victims.days.max = 3; }},
+      {"address", [](Parameters& p) { p.changes.address = 1'000'001; }},
+      {"not both", [](Parameters& p) { p.typologies[0].amount.max = 100; }},
+      {"device thief", [](Parameters& p) { p.typologies[0].web = true; }},
+      {"weights",
+       [](Parameters& p) {
+         for (Typology& t : p.typologies) t.weight = 0;
+       }},
+  };
+  for (const Case& one : cases) {
+    Parameters parameters;
+    one.invalidate(parameters);
+    const Status status = Validate(parameters);
+    ASSERT_FALSE(status) << one.named;
+    EXPECT_EQ(status.error().code, Error::Code::kInvalidArgument);
+    EXPECT_TRUE(status.error().message.contains(one.named)) << status.error().message;
+  }
+}
+
+TEST(CoherentParameters, DifficultyRaisesOverlapAndNoise) {
+  Parameters easy;
+  easy.difficulty = kEasy;
+  Parameters hard;
+  hard.difficulty = kHard;
+  EXPECT_LT(easy.Overlap(), hard.Overlap());
+  EXPECT_LT(easy.LookalikeFactor(), hard.LookalikeFactor());
+  EXPECT_LT(easy.Missed(), hard.Missed());
+  EXPECT_LT(easy.FalselyReported(), hard.FalselyReported());
+  Parameters hardest;
+  hardest.difficulty = 1'000;
+  EXPECT_LE(hardest.Overlap(), 1'000u) << "a probability";
+}
+
+}  // namespace parameters_test
+}  // namespace reveza::fraudgen::coherent

@@ -1,0 +1,76 @@
+// Simulates the payments of a block's customers, month by month. Not thread-safe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "fraudgen/model/coherent/bank.h"
+#include "fraudgen/model/coherent/calendar.h"
+#include "fraudgen/model/coherent/change_log.h"
+#include "fraudgen/model/coherent/event_order.h"
+#include "fraudgen/model/coherent/frauds.h"
+#include "fraudgen/model/coherent/honest.h"
+#include "fraudgen/model/coherent/tables.h"
+
+namespace reveza::fraudgen::coherent {
+
+class Simulation {
+ public:
+  Simulation(const World& world, const Chains& chains, uint64_t block, TableBatches& tables);
+
+  // Generates all rows of the block, in order.
+  Status Run();
+  // Returns the number of payments without generating them.
+  uint64_t CountRows();
+
+ private:
+  void MakeCustomers();
+  // Returns the profile of a device's owner; not for fraudsters' devices.
+  Profile ProfileOf(const KnownDevice& device, const CustomerState& customer) const;
+  Status PutCustomers();
+  Status PutRings();
+  uint64_t HonestRows(uint64_t weight) const;
+  uint64_t MaxEvents() const;
+  void PlanSlice(const Slice& slice);
+  Status RunSlice(const Slice& slice);
+  // Returns the event at `place`; must be called for consecutive places.
+  Event Next(std::size_t place);
+  Status MakeHonest(int64_t time, const Event& event);
+  Status MakeFraud(const FraudPlan& plan);
+  Status PutRingRow(const FraudPlan& plan, const Row& row);
+  void OrderByDevice();
+  int64_t LastUse(const FraudPlan& plan) const;
+  bool ReceiverInBlock(const Row& row) const {
+    return row.receiver - first_customer_ < customers_.size();
+  }
+  Status Settle(CustomerState& customer, bool certain, Draws& draws, const Row& row);
+  Row& NewRow(const CustomerState& customer, int64_t time);
+  Status Finish(CustomerState& customer, bool certain, Draws& draws, Row& row);
+
+  static constexpr std::size_t kPrefetchDistance = 12;
+
+  const World* world_;
+  uint64_t block_;
+  uint64_t first_customer_;
+  TableBatches* tables_;
+  FraudPlanner planner_;
+  HonestBehaviour honest_;
+  FraudBehaviour fraud_;
+  Bank bank_;
+  std::vector<Slice> slices_;
+  std::vector<CustomerState> customers_;
+  std::vector<FraudPlan> plans_;
+  EventOrder order_;
+  std::array<Event, 16> upcoming_;  // ring buffer of the next kPrefetchDistance events
+  ChangeLog changes_;
+  std::vector<uint32_t> by_device_;  // plans with a device, by customer, device and time
+  std::vector<uint64_t> weights_;    // of all customers, by month
+  uint64_t weight_ = 0;              // total
+  uint64_t weight_before_ = 0;       // of finished months
+  std::size_t next_plan_ = 0;
+  uint64_t next_row_;
+  int64_t reported_at_ = kNever;  // of the last row
+};
+
+}  // namespace reveza::fraudgen::coherent

@@ -1,0 +1,104 @@
+// Converts rows of batches to columns of an Arrow record batch, and defines their schema.
+// Not thread-safe.
+#pragma once
+
+#include <arrow/record_batch.h>
+#include <arrow/type_fwd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fraudgen/output/table_writer.h"
+#include "fraudgen/schema/batch.h"
+#include "fraudgen/schema/schema.h"
+
+namespace reveza::fraudgen {
+
+// One column of the table on its way to Arrow.
+struct ArrowColumn {
+  // Physical representation of the values.
+  enum class Values { kText, kCodes, kFlags, kWhole, kDecimal128, kFloat, kDays };
+
+  const Column* column = nullptr;
+  std::size_t index = 0;  // in the table
+  Values values = Values::kText;
+  std::string path;  // address.city if nested, else address_city
+  std::shared_ptr<arrow::DataType> type;
+  std::shared_ptr<arrow::Field> field;
+  std::shared_ptr<arrow::Array> dictionary;  // for categories
+};
+
+// The Arrow schema of a table.
+struct ArrowLayout {
+  ArrowLayout(const TableOptions& options, const Table& table);
+
+  std::vector<ArrowColumn> columns;  // in the order of the table
+  std::shared_ptr<arrow::Schema> schema;
+  bool nested;
+};
+
+class ArrowColumns {
+ public:
+  // Holds up to `max_rows` rows at a time.
+  ArrowColumns(const ArrowLayout& layout, std::size_t max_rows);
+
+  std::size_t rows() const { return rows_; }
+
+  // Adds `count` rows from `first` on; there must be room for them.
+  void Append(const Batch& batch, std::size_t first, std::size_t count);
+
+  // Returns the added rows, valid until Clear(). Independent of the division into batches and of
+  // the values behind nulls.
+  std::shared_ptr<arrow::RecordBatch> Finish();
+  void Clear();
+
+ private:
+  // The buffers of one column; ArrowColumn::Values determines which are used.
+  struct Buffers {
+    std::vector<uint8_t> present;  // a byte per row, packed to bits by Finish()
+    std::vector<uint8_t> present_bits;
+    std::vector<uint8_t> flags;
+    std::vector<uint8_t> flag_bits;
+    std::vector<int16_t> codes;
+    std::vector<int64_t> whole;  // also the halves of a 128-bit decimal
+    std::vector<int32_t> days;
+    std::vector<double> floats;
+    std::vector<int32_t> offsets;
+    std::string bytes;
+
+    // Calls with the vector of the values: of texts the offsets.
+    template <typename Call>
+    void Visit(ArrowColumn::Values values, const Call& call) {
+      switch (values) {
+        case ArrowColumn::Values::kText:
+          return call(offsets);
+        case ArrowColumn::Values::kCodes:
+          return call(codes);
+        case ArrowColumn::Values::kFlags:
+          return call(flags);
+        case ArrowColumn::Values::kWhole:
+        case ArrowColumn::Values::kDecimal128:
+          return call(whole);
+        case ArrowColumn::Values::kFloat:
+          return call(floats);
+        case ArrowColumn::Values::kDays:
+          return call(days);
+      }
+    }
+  };
+
+  static void AppendNumbers(const ArrowColumn& column, Buffers& buffers, const ColumnValues& values,
+                            std::size_t first, std::size_t count);
+  static void AppendText(Buffers& buffers, const ColumnValues& values, std::size_t first,
+                         std::size_t count);
+  std::shared_ptr<arrow::Array> FinishColumn(const ArrowColumn& column, Buffers& buffers) const;
+
+  const ArrowLayout& layout_;
+  std::size_t rows_ = 0;
+  std::vector<Buffers> buffers_;
+};
+
+}  // namespace reveza::fraudgen

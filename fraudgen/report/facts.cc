@@ -1,0 +1,197 @@
+#include "fraudgen/report/facts.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "fraudgen/check/data_set.h"
+#include "fraudgen/check/row_source.h"
+#include "fraudgen/output/table_writer.h"
+#include "fraudgen/report/chain.h"
+#include "fraudgen/report/events.h"
+#include "fraudgen/run/folder.h"
+#include "fraudgen/run/manifest_store.h"
+#include "fraudgen/run/settings.h"
+
+namespace reveza::fraudgen::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Referenced tables come before referring ones.
+constexpr std::array<std::string_view, 5> kOrder = {"rings", "customers", "accounts",
+                                                    "transactions", "rides"};
+
+Result<std::optional<uint32_t>> ReadDifficulty(const check::DataSet& data) {
+  ASSIGN_OR_RETURN(const auto text, data.place->ReadSmall(kConfigurationName));
+  SettingsBuilder builder;
+  if (!data.coherent() || !text || !builder.AddText(*text, std::string(kConfigurationName))) {
+    return std::nullopt;
+  }
+  const auto settings = builder.Build();
+  if (!settings) return std::nullopt;
+  return settings->difficulty;
+}
+
+// The tables that have files.
+Json TablesJson(const check::DataSet& data) {
+  Json json = Json::array();
+  for (const Table* table : data.tables()) {
+    uint64_t files = 0;
+    uint64_t bytes = 0;
+    for (const FileManifest& file : data.files) {
+      if (file.table != table->name) continue;
+      ++files;
+      bytes += file.bytes;
+    }
+    if (files == 0) continue;
+    json.push_back({{"table", table->name},
+                    {"en", table->english},
+                    {"pt", table->portuguese},
+                    {"files", files},
+                    {"rows", data.RowsOf(table->name)},
+                    {"bytes", bytes}});
+  }
+  return json;
+}
+
+Json MadeByJson(const MadeBy& made_by, std::optional<uint32_t> difficulty) {
+  Json json = {{"program", made_by.program},
+               {"model", made_by.model},
+               {"seed", made_by.seed},
+               {"configuration", made_by.configuration},
+               {"format", NameOf(made_by.format)}};
+  if (made_by.format == Format::kParquet || made_by.format == Format::kArrow) {
+    json["codec"] = NameOf(made_by.codec);
+  }
+  if (difficulty) json["difficulty"] = *difficulty / 1000.0;
+  return json;
+}
+
+Json StatesJson(const People& people) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < lists::kStates.size(); ++i) {
+    json.push_back({{"code", lists::kStates[i].code},
+                    {"name", lists::kStates[i].name},
+                    {"customers", people.customers()[i]}});
+  }
+  return json;
+}
+
+class Collecting {
+ public:
+  Collecting(const check::DataSet& data, const OnRows& on_rows)
+      : data_(data), on_rows_(on_rows), people_(data.RowsOf("customers")) {}
+
+  // Reads all tables. Returns false if stopped.
+  Result<bool> ReadTables() {
+    for (const std::string_view name : kOrder) {
+      const Table* table = data_.Find(name);
+      if (table == nullptr) continue;
+      const auto events = std::ranges::find(EventTables(), name, &EventTable::name);
+      events_.reset();
+      if (events != EventTables().end() && data_.RowsOf(name) != 0) {
+        events_ = std::make_unique<Events>(*events, *table);
+      }
+      check::ReadFaults faults(*table);
+      People::ByState by_state = people_.events();
+      for (const FileManifest& file : data_.files) {
+        if (file.table != name) continue;
+        ASSIGN_OR_RETURN(const auto go_on, ReadFile(file, *table, faults));
+        if (!go_on) return false;
+      }
+      unreadable_values_ +=
+          faults.nulls.failed() + faults.categories.failed() + faults.values.failed();
+      if (name == "rings") chain_.Choose();
+      if (!events_) continue;
+      for (std::size_t state = 0; state < by_state.size(); ++state) {
+        by_state[state] = {.honest = people_.events()[state].honest - by_state[state].honest,
+                           .fraud = people_.events()[state].fraud - by_state[state].fraud};
+      }
+      events_json_.push_back(events_->ToJson(by_state));
+    }
+    return true;
+  }
+
+  void AddTo(Json& facts) const {
+    facts["unreadable_values"] = unreadable_values_;
+    facts["tables"] = TablesJson(data_);
+    facts["states"] = StatesJson(people_);
+    facts["sampled"] = people_.sampled();
+    facts["events"] = events_json_;
+    facts["chain"] = chain_.ToJson();
+  }
+
+ private:
+  // Returns false if stopped.
+  Result<bool> ReadFile(const FileManifest& file, const Table& table, check::ReadFaults& faults) {
+    ASSIGN_OR_RETURN(auto bytes, data_.place->Open(file.file));
+    ASSIGN_OR_RETURN(auto source,
+                     check::OpenRows(std::move(bytes), data_.options(), table, file.file, faults));
+    Batch batch(table);
+    for (;;) {
+      ASSIGN_OR_RETURN(const auto more, source->Next(batch));
+      if (!more) return true;
+      Add(batch);
+      rows_ += batch.rows();
+      if (!on_rows_(rows_)) return false;
+    }
+  }
+
+  void Add(const Batch& batch) {
+    const std::string_view name = batch.table().name;
+    if (name == "rings") chain_.AddRings(batch);
+    if (name == "customers") people_.AddCustomers(batch);
+    if (name == "accounts") chain_.AddAccounts(batch);
+    if (name == "transactions" && data_.coherent()) chain_.AddTransactions(batch);
+    if (events_) events_->Add(batch, people_);
+  }
+
+  const check::DataSet& data_;
+  const OnRows& on_rows_;
+  People people_;
+  ChainFinder chain_;
+  std::unique_ptr<Events> events_;  // of the current table
+  uint64_t rows_ = 0;
+  uint64_t unreadable_values_ = 0;
+  Json events_json_ = Json::array();
+};
+
+}  // namespace
+
+Result<Facts> CollectFacts(const fs::path& folder, const OnRows& on_rows) {
+  std::vector<check::Outcome> outcomes;
+  const auto data =
+      check::OpenDataSet(std::make_shared<Folder>(folder), outcomes, check::Contents::kTrusted);
+  if (!data) return std::unexpected(data.error());
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(folder, error);
+  const fs::path name = error || whole.filename().empty() ? folder : whole.filename();
+  ASSIGN_OR_RETURN(const auto difficulty, ReadDifficulty(*data));
+  Facts facts;
+  facts.json = {{"language", "en"},
+                {"name", name.string()},
+                {"made_by", MadeByJson(data->made_by, difficulty)},
+                {"whole", fs::exists(folder / kManifestName, error)}};
+  Collecting collecting(*data, on_rows);
+  ASSIGN_OR_RETURN(const auto done, collecting.ReadTables());
+  facts.stopped = !done;
+  collecting.AddTo(facts.json);
+  return facts;
+}
+
+std::string ReportJson(Json facts, Language language) {
+  facts["language"] = language == Language::kEnglish ? "en" : "pt";
+  // Folder names may be invalid UTF-8.
+  std::string text = facts.dump(-1, ' ', true, Json::error_handler_t::replace);
+  for (auto at = text.find('<'); at != text.npos; at = text.find('<', at)) {
+    text.replace(at, 1, "\\u003c");
+  }
+  return text;
+}
+
+}  // namespace reveza::fraudgen::report

@@ -1,0 +1,111 @@
+// Splits the rows of one block into its files and writes those that do not exist yet. Not
+// thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/error.h"
+#include "fraudgen/model/model.h"
+#include "fraudgen/output/byte_stream.h"
+#include "fraudgen/output/sinks.h"
+#include "fraudgen/output/table_writer.h"
+#include "fraudgen/run/plan.h"
+#include "fraudgen/schema/batch.h"
+
+namespace reveza::fraudgen {
+
+struct BlockFile {
+  PlannedFile planned;
+  bool kept = false;  // exists already; its rows are skipped
+};
+
+// A file whose bytes were all appended to its sink, which is not finished yet.
+struct WrittenFile {
+  PlannedFile planned;
+  uint64_t rows = 0;
+  uint64_t bytes = 0;
+  std::string hash;
+  std::unique_ptr<ByteSink> sink;
+};
+
+class BlockFiles final : public BatchSink {
+ public:
+  struct Calls {
+    std::function<Result<std::unique_ptr<ByteSink>>(const PlannedFile&)> create;
+    std::function<Status(WrittenFile)> finish;
+    // Called after each batch and after the last file with the rows (of tables whose count is
+    // known) and bytes written since the previous call. An error aborts the block.
+    std::function<Status(uint64_t rows, uint64_t bytes)> progress;
+  };
+
+  // `files` of one block, grouped by table and in row order.
+  BlockFiles(const TableOptions& options, std::vector<BlockFile> files, Calls calls);
+
+  // Returns the tables with files to write.
+  std::vector<const Table*> Wanted() const;
+  Status Put(const Batch& batch) override;
+  // Closes the files after the last row. kInternal: other row counts than planned.
+  Status End();
+
+ private:
+  struct Open {
+    explicit Open(std::unique_ptr<ByteSink> to) : sink(std::move(to)), hashing(*sink) {}
+    std::unique_ptr<ByteSink> sink;
+    HashingSink hashing;
+    std::unique_ptr<TableWriter> writer;
+    uint64_t rows = 0;
+  };
+  // State of a partitioned table.
+  struct FolderRows {
+    explicit FolderRows(std::shared_ptr<const TablePartition> its)
+        : partition(std::move(its)), slice(partition->stored()) {}
+    std::shared_ptr<const TablePartition> partition;
+    std::vector<uint32_t> of_rows;   // folder of each row of the batch
+    std::vector<std::size_t> order;  // row indexes sorted by folder
+    std::vector<std::size_t> rows;   // rows of the current folder
+    std::map<std::size_t, std::unique_ptr<Open>> open;
+    std::vector<bool> done;  // by folder: written or kept
+    bool ordered = true;     // rows are in order of time
+    std::size_t span = 0;    // if ordered, folders of earlier spans are closed
+    std::size_t newest = 0;  // span of the latest row so far
+    // Spans that have begun, with the row count after which earlier spans are complete.
+    std::deque<std::pair<std::size_t, uint64_t>> begun;
+    Batch slice;
+  };
+  // The rows of one table on their way into its files.
+  struct Stream {
+    explicit Stream(const Table& its_table) : table(&its_table), slice(its_table) {}
+    const Table* table;
+    std::vector<BlockFile> files;
+    std::size_t current = 0;
+    uint64_t row = 0;      // rows received so far
+    uint64_t counted = 0;  // rows and bytes of the current batch, for `progress`
+    uint64_t bytes = 0;
+    std::unique_ptr<Open> open;
+    Batch slice;
+    std::unique_ptr<FolderRows> folders;  // if partitioned
+  };
+
+  Status PutIntoFolders(Stream& stream, const Batch& batch);
+  Status WriteFolder(Stream& stream, std::size_t folder);
+  Status CloseLateFolders(Stream& stream);
+  Status CloseFolders(Stream& stream, std::size_t span);
+  Status EndFolders(Stream& stream);
+  Status EndLast(Stream& stream);
+  Status Write(Stream& stream, const Batch& batch, std::size_t first, std::size_t count);
+  Result<std::unique_ptr<Open>> OpenFile(Stream& stream, const PlannedFile& file);
+  Status CloseFile(Stream& stream, const PlannedFile& file, std::unique_ptr<Open> open);
+
+  TableOptions options_;
+  Calls calls_;
+  std::vector<Stream> streams_;
+};
+
+}  // namespace reveza::fraudgen

@@ -1,0 +1,55 @@
+#include "fraudgen/run/direct_output.h"
+
+#include <algorithm>
+#include <span>
+
+#include "fraudgen/output/sinks.h"
+#include "fraudgen/schema/batch.h"
+
+namespace reveza::fraudgen {
+
+Status WriteOneFile(const Model& model, const Plan& plan, const Table& table,
+                    const TableOptions& options, ByteSink& sink, const OnProgress& on_progress) {
+  HashingSink counting(sink);  // counts the bytes
+  ASSIGN_OR_RETURN(const auto writer, MakeTableWriter(options, table, counting));
+  Progress progress;
+  FunctionSink rows([&](const Batch& batch) -> Status {
+    RETURN_IF_ERROR(writer->Write(batch));
+    progress.rows += batch.rows();
+    progress.rows_made = progress.rows;
+    progress.bytes_made = counting.bytes();
+    if (on_progress(progress)) return {};
+    return Fail(Error::Code::kUnavailable, "stopped");
+  });
+  const Table* const wanted = &table;
+  for (uint64_t n = 0; n < plan.blocks(); ++n) {
+    RETURN_IF_ERROR(model.Make(plan.BlockAt(n), std::span(&wanted, 1), rows));
+  }
+  RETURN_IF_ERROR(writer->Finish());
+  return sink.Finish();
+}
+
+Result<std::vector<TableSample>> Sample(const Model& model, std::size_t rows) {
+  std::vector<TableSample> samples;
+  for (const Table* table : model.tables()) samples.push_back({.table = table, .rows = {}});
+  if (model.blocks() == 0) return samples;
+  const auto full = [&] {
+    return std::ranges::all_of(samples, [&](const auto& each) { return each.rows.size() == rows; });
+  };
+  FunctionSink first([&](const Batch& batch) -> Status {
+    const auto sample = std::ranges::find(samples, &batch.table(), &TableSample::table);
+    for (std::size_t row = 0; row < batch.rows() && sample->rows.size() < rows; ++row) {
+      auto& texts = sample->rows.emplace_back();
+      for (std::size_t i = 0; i < batch.table().columns.size(); ++i) {
+        texts.push_back(batch.IsNull(i, row) ? "null" : ValueText(batch, i, row));
+      }
+    }
+    if (!full()) return {};
+    return Fail(Error::Code::kUnavailable, "stopped");
+  });
+  const auto made = model.Make(0, model.tables(), first);
+  if (!made && !full()) return std::unexpected(made.error());
+  return samples;
+}
+
+}  // namespace reveza::fraudgen

@@ -1,0 +1,172 @@
+#include "fraudgen/run/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "common/base/parse_number.h"
+#include "fraudgen/output/table_writer.h"
+
+namespace reveza::fraudgen {
+namespace {
+
+constexpr uint64_t kMaxShards = 1'000'000;
+// Limits the memory of a plan.
+constexpr uint64_t kMaxFiles = 10'000'000;
+
+}  // namespace
+
+Result<Shard> ParseShard(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  const auto index = ParseNumber<uint64_t>(text.substr(0, slash));
+  const auto count =
+      slash == text.npos ? std::nullopt : ParseNumber<uint64_t>(text.substr(slash + 1));
+  if (!index || !count) {
+    return InvalidArgument(
+        fmt::format("'{}' is not a shard; expected INDEX/COUNT, such as 3/8", text));
+  }
+  if (*count == 0 || *count > kMaxShards) {
+    return InvalidArgument(
+        fmt::format("'{}': the number of shards must be 1 to {}", text, kMaxShards));
+  }
+  if (*index == 0 || *index > *count) {
+    return InvalidArgument(fmt::format("'{}': shard {} of {} does not exist; expected 1 to {}",
+                                       text, *index, *count, *count));
+  }
+  return Shard{*index, *count};
+}
+
+uint64_t DefaultFileRows(Format format) {
+  switch (format) {
+    case Format::kJsonLines:
+      return 131'072;
+    case Format::kJson:
+      return 98'304;
+    case Format::kCsv:
+    case Format::kTsv:
+      return 393'216;
+    case Format::kParquet:
+    case Format::kArrow:
+      return 0;
+  }
+  return 0;
+}
+
+Plan::Plan(const Model& model, Format format, uint64_t file_rows, Shard shard)
+    : model_(&model),
+      format_(format),
+      file_rows_(file_rows),
+      shard_(shard),
+      all_blocks_(model.blocks()) {}
+
+Status Plan::AddPartitions(const PartitionKeys& keys) {
+  for (const Table* table : model_->tables()) {
+    ASSIGN_OR_RETURN(auto partition, TablePartition::Make(*table, keys));
+    partitions_.push_back(std::move(partition));
+  }
+  if (keys.names.empty() ||
+      std::ranges::any_of(partitions_, [](const auto& each) { return each != nullptr; })) {
+    return {};
+  }
+  return InvalidArgument(
+      fmt::format("partition: no table of this model has the columns {}; see `fraudgen schema`",
+                  fmt::join(keys.names, " and ")));
+}
+
+Result<Plan> Plan::Make(const Model& model, Format format, uint64_t file_rows, Shard shard,
+                        const PartitionKeys& partition) {
+  assert(shard.index >= 1 && shard.index <= shard.count);
+  Plan plan(model, format, file_rows, shard);
+  RETURN_IF_ERROR(plan.AddPartitions(partition));
+  uint64_t files = 0;
+  for (std::size_t table = 0; table < model.tables().size(); ++table) {
+    std::vector<uint64_t>& numbers = plan.first_numbers_.emplace_back();
+    numbers.reserve(plan.all_blocks_ + 1);
+    numbers.push_back(0);
+    for (uint64_t block = 0; block < plan.all_blocks_; ++block) {
+      numbers.push_back(numbers.back() + plan.PartsOf(table, block));
+      if (files + numbers.back() > kMaxFiles) {
+        return InvalidArgument(fmt::format("more than {} files; increase file_rows", kMaxFiles));
+      }
+    }
+    files += numbers.back();
+  }
+  return plan;
+}
+
+uint64_t Plan::PartsOf(std::size_t table, uint64_t block) const {
+  if (partitions_[table]) return partitions_[table]->folders();
+  const uint64_t rows = model_->RowsOf(*model_->tables()[table], block);
+  if (rows == 0 || file_rows_ == 0) return 1;
+  return (rows + file_rows_ - 1) / file_rows_;
+}
+
+// Round robin: shards differ by at most one block.
+uint64_t Plan::blocks() const {
+  return all_blocks_ / shard_.count + (shard_.index <= all_blocks_ % shard_.count ? 1 : 0);
+}
+
+uint64_t Plan::BlockAt(uint64_t n) const { return n * shard_.count + shard_.index - 1; }
+
+std::vector<PlannedFile> Plan::FilesOf(uint64_t block) const {
+  std::vector<PlannedFile> files;
+  for (std::size_t i = 0; i < first_numbers_.size(); ++i) {
+    const Table* table = model_->tables()[i];
+    const uint64_t number = first_numbers_[i][block];
+    const uint64_t parts = first_numbers_[i][block + 1] - number;
+    const uint64_t rows = model_->RowsOf(*table, block);
+    for (uint64_t part = 0; part < parts; ++part) {
+      PlannedFile file{.table = table, .block = block, .part = part};
+      if (partitions_[i]) {
+        file.name = fmt::format("{}/{}_{:05}.{}", partitions_[i]->NameOf(part), table->name, block,
+                                NameOf(format_));
+        file.partition = partitions_[i];
+        file.block_rows = rows;
+        file.most_late = model_->MaxLateRows(*table);
+        files.push_back(std::move(file));
+        continue;
+      }
+      file.name = fmt::format("{}_{:05}.{}", table->name, number + part, NameOf(format_));
+      if (rows > 0) {
+        const uint64_t max_rows = file_rows_ == 0 ? rows : file_rows_;
+        file.first_row = part * max_rows;
+        file.rows = std::min(max_rows, rows - file.first_row);
+      }
+      files.push_back(std::move(file));
+    }
+  }
+  return files;
+}
+
+uint64_t Plan::all_files() const {
+  uint64_t files = 0;
+  for (const auto& numbers : first_numbers_) files += numbers.back();
+  return files;
+}
+
+uint64_t Plan::FilesIn(const Table& table) const {
+  const auto found = std::ranges::find(model_->tables(), &table);
+  assert(found != model_->tables().end());
+  return first_numbers_[static_cast<std::size_t>(found - model_->tables().begin())].back();
+}
+
+uint64_t Plan::files() const {
+  uint64_t files = 0;
+  for (uint64_t n = 0; n < blocks(); ++n) {
+    for (const auto& numbers : first_numbers_) {
+      files += numbers[BlockAt(n) + 1] - numbers[BlockAt(n)];
+    }
+  }
+  return files;
+}
+
+uint64_t Plan::rows() const {
+  uint64_t rows = 0;
+  for (uint64_t n = 0; n < blocks(); ++n) {
+    for (const Table* table : model_->tables()) rows += model_->RowsOf(*table, BlockAt(n));
+  }
+  return rows;
+}
+
+}  // namespace reveza::fraudgen

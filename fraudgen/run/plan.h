@@ -1,0 +1,86 @@
+// The files of a run and their distribution over shards. Depends only on the model, the format and
+// the rows per file, so every shard and every resumed run plans the same files. Thread-safe:
+// immutable.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "fraudgen/model/model.h"
+#include "fraudgen/output/table_writer.h"
+#include "fraudgen/run/partition.h"
+
+namespace reveza::fraudgen {
+
+// Part `index` of `count` of a run, counted from 1.
+struct Shard {
+  uint64_t index = 1;
+  uint64_t count = 1;
+};
+
+// Parses "3/8". kInvalidArgument: malformed or out of range.
+Result<Shard> ParseShard(std::string_view text);
+
+struct PlannedFile {
+  const Table* table = nullptr;
+  uint64_t block = 0;
+  uint64_t part = 0;       // of the table's rows in the block; or the index of the partition folder
+  uint64_t first_row = 0;  // among the block's rows of the table
+  // Unset: all rows, the number of which is not known in advance.
+  std::optional<uint64_t> rows = std::nullopt;
+  std::string name = {};  // transactions_00012.jsonl, possibly with a folder
+  // Set for a file of one partition folder; `block_rows` are the block's rows of the table in all
+  // folders (0: not known in advance).
+  std::shared_ptr<const TablePartition> partition = nullptr;
+  uint64_t block_rows = 0;
+  uint64_t most_late = 0;  // Model::MaxLateRows
+};
+
+// Returns the rows of a text file of about 128 MB; 0 (a file per block) for other formats.
+uint64_t DefaultFileRows(Format format);
+
+class Plan {
+ public:
+  // Plans the files of all blocks. A table whose row count the model knows is split into files of
+  // `file_rows` rows (0: one file per block); other tables get one file per block; a table with all
+  // keys of `partition` gets one per block and folder. `model` must outlive the plan.
+  // kInvalidArgument: no table has the partition keys, or there are too many files.
+  static Result<Plan> Make(const Model& model, Format format, uint64_t file_rows, Shard shard,
+                           const PartitionKeys& partition = {});
+
+  // Number of blocks in this shard, and the index of its n-th block.
+  uint64_t blocks() const;
+  uint64_t BlockAt(uint64_t n) const;
+  // Returns the files of any block, in the order of the model's tables.
+  std::vector<PlannedFile> FilesOf(uint64_t block) const;
+  // Totals over all shards.
+  uint64_t all_blocks() const { return all_blocks_; }
+  uint64_t all_files() const;
+  uint64_t FilesIn(const Table& table) const;
+  // This shard's files, and its rows of tables whose count is known.
+  uint64_t files() const;
+  uint64_t rows() const;
+
+ private:
+  Plan(const Model& model, Format format, uint64_t file_rows, Shard shard);
+
+  Status AddPartitions(const PartitionKeys& keys);
+  uint64_t PartsOf(std::size_t table, uint64_t block) const;
+
+  const Model* model_;
+  Format format_;
+  uint64_t file_rows_;
+  Shard shard_;
+  uint64_t all_blocks_;
+  std::vector<std::shared_ptr<const TablePartition>>
+      partitions_;  // by table; null: not partitioned
+  // By table: the number of the first file of each block, then the total.
+  std::vector<std::vector<uint64_t>> first_numbers_;
+};
+
+}  // namespace reveza::fraudgen

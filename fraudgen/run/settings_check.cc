@@ -1,0 +1,91 @@
+// Validation of settings against each other.
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "fraudgen/output/table_writer.h"
+#include "fraudgen/run/settings.h"
+#include "fraudgen/run/settings_values.h"
+#include "fraudgen/values/civil_time.h"
+
+namespace reveza::fraudgen {
+
+Status SettingsBuilder::Check() const {
+  const Settings& settings = layers_.values();
+  if (settings.rows && settings.size && LayerOf("rows") == LayerOf("size")) {
+    return InvalidArgument("--rows and --size exclude each other; remove one of them");
+  }
+  RETURN_IF_ERROR(CheckModel());
+  RETURN_IF_ERROR(CheckDates());
+  return CheckFormat();
+}
+
+Status SettingsBuilder::CheckModel() const {
+  const Settings& settings = layers_.values();
+  const bool classic = settings.model == "classic";
+  // Only on the command line: a configuration file may be used with both models.
+  if (classic && LayerOf("difficulty") == Layer::kCommandLine) {
+    return InvalidArgument("--difficulty requires --model coherent");
+  }
+  if (classic && LayerOf("graph") == Layer::kCommandLine) {
+    return InvalidArgument("--graph requires --model coherent: the classic model has no accounts");
+  }
+  if (settings.graph && settings.type == DataType::kRidesOnly) {
+    return InvalidArgument("--graph requires --type transactions or all");
+  }
+  if (!classic && LayerOf("as_of") == Layer::kCommandLine) {
+    return InvalidArgument("--as-of requires --model classic; for coherent, use --end-date");
+  }
+  if (!classic && LayerOf("profiles") == Layer::kCommandLine) {
+    return InvalidArgument(
+        "--no-profiles requires --model classic: the coherent model is based on profiles");
+  }
+  return {};
+}
+
+Status SettingsBuilder::CheckDates() const {
+  const Settings& settings = layers_.values();
+  const CivilDate start = settings.Start();
+  const CivilDate end = settings.End();
+  const CivilDate as_of = settings.AsOf();
+  if (DaysOf(start) > DaysOf(end)) {
+    return InvalidArgument(fmt::format("start_date ({}) is after end_date ({}); exchange them",
+                                       ShowDate(start), ShowDate(end)));
+  }
+  if (DaysOf(as_of) < DaysOf(end)) {
+    return InvalidArgument(
+        fmt::format("as_of ({}) is before the last day ({}); use that day or a later one",
+                    ShowDate(as_of), ShowDate(end)));
+  }
+  if (start.year < 1970 || as_of.year > 2149) {
+    return InvalidArgument(fmt::format("dates must be from 1970 to 2149, not {} to {}",
+                                       ShowDate(start), ShowDate(as_of)));
+  }
+  return {};
+}
+
+Status SettingsBuilder::CheckFormat() const {
+  const Settings& settings = layers_.values();
+  const bool columnar = IsColumnar(settings.format);
+  // Only on the command line: a configuration file may be used with several formats.
+  for (const std::string_view key : {"compression_level", "row_group_rows", "money", "nested"}) {
+    if (columnar || LayerOf(key) != Layer::kCommandLine) continue;
+    return InvalidArgument(fmt::format("{} requires --format parquet or arrow, not {}",
+                                       OptionOf(key), NameOf(settings.format)));
+  }
+  const int max_level = MaxLevel(settings.compression);
+  if (max_level == 0 && LayerOf("compression_level") == Layer::kCommandLine) {
+    return InvalidArgument(fmt::format("--compression-level requires zstd, gzip or brotli, not {}",
+                                       NameOf(settings.compression)));
+  }
+  if (max_level != 0 && settings.compression_level > max_level) {
+    return InvalidArgument(fmt::format("compression_level {} is too high; {} allows 1 to {}",
+                                       settings.compression_level, NameOf(settings.compression),
+                                       max_level));
+  }
+  return {};
+}
+
+}  // namespace reveza::fraudgen

@@ -1,0 +1,101 @@
+// Stateless (counter-based) random numbers: each is a function of (seed, table, field, row, draw),
+// so rows can be generated independently and in any order. Integer arithmetic only, so results are
+// the same on every machine. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace reveza::fraudgen {
+
+// Mixes 64 bits bijectively (the finaliser of splitmix64).
+constexpr uint64_t Mix(uint64_t value) {
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+  return value ^ (value >> 31);
+}
+
+// Returns the upper half of the 128-bit product: floor(bits / 2^64 * limit).
+constexpr uint64_t UpperProduct(uint64_t bits, uint64_t limit) {
+  return static_cast<uint64_t>((static_cast<unsigned __int128>(bits) * limit) >> 64);
+}
+
+// Both ends are included.
+template <typename Number>
+struct Range {
+  Number min;
+  Number max;
+};
+
+// The random numbers of one field of one table. Fields are independent, and so are the draws of a
+// row; within a field no two (row, draw) pairs give the same bits.
+class FieldRandom {
+ public:
+  // Rows are below 2^48.
+  static constexpr int kRowBits = 48;
+
+  constexpr FieldRandom(uint64_t seed, uint32_t table, uint32_t field)
+      : inner_(Mix(Mix(seed + kStep) + (uint64_t{table} << 32 | field))),
+        outer_(Mix(Mix(inner_) ^ kOther)) {}
+
+  // Returns 64 random bits. Two keys, because with one the stream of a field could be that of
+  // another shifted by some rows.
+  constexpr uint64_t Bits(uint64_t row, uint16_t draw = 0) const {
+    const uint64_t counter = row | uint64_t{draw} << kRowBits;
+    return Mix(outer_ ^ Mix(inner_ + counter * kStep));
+  }
+
+  // Vectorised Bits() for many rows: consecutive ones from `row`, those at `offsets` from `row`, or
+  // those listed. `bits` must not overlap the input and must be at least as long.
+  void Fill(uint64_t row, std::span<uint64_t> bits, uint16_t draw = 0) const;
+  void FillAt(uint64_t row, std::span<const uint16_t> offsets, std::span<uint64_t> bits,
+              uint16_t draw = 0) const;
+  void FillAt(std::span<const uint64_t> rows, std::span<uint64_t> bits, uint16_t draw = 0) const;
+
+  // Returns a number below `limit`, which is at least 1. The bias is at most limit / 2^64.
+  constexpr uint64_t Below(uint64_t limit, uint64_t row, uint16_t draw = 0) const {
+    return UpperProduct(Bits(row, draw), limit);
+  }
+
+  // Returns a number in [min, max]. `min` <= `max`, less than 2^63 apart.
+  constexpr int64_t Between(int64_t min, int64_t max, uint64_t row, uint16_t draw = 0) const {
+    const uint64_t width = static_cast<uint64_t>(max) - static_cast<uint64_t>(min) + 1;
+    return min + static_cast<int64_t>(Below(width, row, draw));
+  }
+
+ private:
+  static constexpr uint64_t kStep = 0x9e3779b97f4a7c15u;  // odd, so a counter times it is unique
+  // Must differ from kStep, with which counter 1 would cancel the key and every field return 0.
+  static constexpr uint64_t kOther = 0xd1342543de82ef95u;
+
+  uint64_t inner_;
+  uint64_t outer_;
+};
+
+// Weighted choice by Walker's alias method: exact to 2^-64, constant time, branch-free.
+class WeightedChoice {
+ public:
+  // At most 65,535 weights, at least one of them not zero, with a sum below 2^32.
+  explicit WeightedChoice(std::span<const uint32_t> weights);
+
+  // Maps 64 random bits to the index of a choice.
+  uint32_t Of(uint64_t bits) const {
+    const auto product = static_cast<unsigned __int128>(bits) * columns_.size();
+    const Column& column = columns_[static_cast<uint64_t>(product >> 64)];
+    return static_cast<uint64_t>(product) <= column.last_own ? column.own : column.other;
+  }
+
+ private:
+  // A column belongs to `own` up to `last_own` and to `other` above.
+  struct Column {
+    uint64_t last_own;
+    uint32_t own;
+    uint32_t other;
+  };
+
+  std::vector<Column> columns_;
+};
+
+}  // namespace reveza::fraudgen

@@ -1,0 +1,119 @@
+// The kernels of kernels.h as templates over lanes. Included by one file per instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "phi/arithmetic/kernels.h"
+#include "phi/arithmetic/phi_math.h"
+
+namespace reveza::phi {
+
+// Computes a tile of R vectors by V lanes of outputs, with all sums in registers.
+template <class Lanes, int R, int V>
+void ProductTile(const PanelWork& work, const float* weights, const float* x, float* y) {
+  using Floats = typename Lanes::Floats;
+  Floats sum[R][V];
+  for (int r = 0; r < R; ++r) {
+    for (int v = 0; v < V; ++v) sum[r][v] = Lanes::Broadcast(0.0F);
+  }
+  const int inputs = work.inputs;
+  const std::ptrdiff_t width = work.width;
+  const std::ptrdiff_t stride = work.x.stride;
+  for (int k = 0; k < inputs; ++k) {
+    Floats weight[V];
+    for (int v = 0; v < V; ++v) weight[v] = Lanes::Load(weights + v * Lanes::kCount);
+    weights += width;
+    for (int r = 0; r < R; ++r) {
+      const Floats each = Lanes::Broadcast(x[r * stride + k]);
+      for (int v = 0; v < V; ++v) sum[r][v] = Fma(weight[v], each, sum[r][v]);
+    }
+  }
+  for (int r = 0; r < R; ++r) {
+    for (int v = 0; v < V; ++v) {
+      Lanes::Store(y + r * work.y.stride + v * Lanes::kCount, sum[r][v]);
+    }
+  }
+}
+
+// Computes R vectors by all outputs of the panel. With fewer vectors it takes more outputs at once,
+// so that enough independent sums hide the latency of the operations.
+template <class Lanes, int R>
+void ProductRows(const PanelWork& work, const float* x, float* y) {
+  constexpr int kRegisters = Lanes::kCount == 16 ? 24 : 12;
+  int column = 0;
+  const auto columns = [&]<int kWidth>() {
+    constexpr int V = kWidth / Lanes::kCount;
+    if constexpr (R * V <= kRegisters || kWidth == kOutputUnit) {
+      for (; column + kWidth <= work.width; column += kWidth) {
+        ProductTile<Lanes, R, V>(work, work.panel + column, x, y + column);
+      }
+    }
+  };
+  columns.template operator()<kPanel>();
+  columns.template operator()<kPanel / 2>();
+  columns.template operator()<kOutputUnit>();
+}
+
+template <class Lanes>
+void ProductOfPanel(const PanelWork& work) {
+  constexpr void (*kProducts[])(const PanelWork&, const float*, float*) = {
+      ProductRows<Lanes, 1>, ProductRows<Lanes, 2>, ProductRows<Lanes, 3>,
+      ProductRows<Lanes, 4>, ProductRows<Lanes, 5>, ProductRows<Lanes, 6>};
+  constexpr int kRows = sizeof kProducts / sizeof kProducts[0];
+  const float* x = work.x.first;
+  float* y = work.y.first;
+  int left = work.count;
+  while (left > 0) {
+    int rows = kRows;
+    if (left < kRows) {
+      rows = left;
+    } else if (left == kRows + 1 || left == kRows + 2) {
+      rows = 4;  // 4 + 3 and 4 + 4 are better than 6 + 1 and 6 + 2
+    }
+    kProducts[rows - 1](work, x, y);
+    x += rows * work.x.stride;
+    y += rows * work.y.stride;
+    left -= rows;
+  }
+}
+
+template <class Lanes>
+void FillNormals(const DrawPosition& at, int groups, float* to) {
+  constexpr int kParts = kGroup / Lanes::kCount;
+  for (int group = 0; group < groups; ++group) {
+    typename Lanes::Floats parts[kParts];
+    NormalGroup<Lanes>(at, group, parts);
+    for (int i = 0; i < kParts; ++i)
+      Lanes::Store(to + group * kGroup + i * Lanes::kCount, parts[i]);
+  }
+}
+
+template <class Lanes>
+float SumOf(const float* from, int groups) {
+  TreeSum<Lanes> sum;
+  for (int group = 0; group < groups; ++group) {
+    for (int i = 0; i < TreeSum<Lanes>::kParts; ++i) {
+      sum.Add(i, Lanes::Load(from + group * kGroup + i * Lanes::kCount));
+    }
+  }
+  return sum.Total();
+}
+
+template <class Lanes>
+std::uint64_t HashOf(const float* from, int count, std::uint32_t first) {
+  std::uint64_t sum = 0;
+  for (int i = 0; i < count; i += Lanes::kCount) {
+    sum += Lanes::HashWords(Lanes::Load(from + i), first + static_cast<std::uint32_t>(i));
+  }
+  return sum;
+}
+
+template <class Lanes>
+constexpr ArithmeticKernels MakeKernels() {
+  return {.product = ProductOfPanel<Lanes>,
+          .normals = FillNormals<Lanes>,
+          .sum = SumOf<Lanes>,
+          .hash = HashOf<Lanes>};
+}
+
+}  // namespace reveza::phi

@@ -1,0 +1,61 @@
+// The commands of `phi`, each defined in NAME_command.cc, and how they declare options.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/cli/exit_status.h"
+
+namespace reveza::phi {
+
+// Runs a command once the command line has been parsed. Returns the exit status, or the error to
+// report; owns the parsed arguments.
+using Action = std::function<Result<int>()>;
+
+Action AddBenchCommand(CLI::App& options);
+Action AddIitCommand(CLI::App& options);
+Action AddMeasureCommand(CLI::App& options);
+Action AddPlotCommand(CLI::App& options);
+Action AddRunCommand(CLI::App& options);
+Action AddTeCommand(CLI::App& options);
+Action AddTheoryCommand(CLI::App& options);
+
+// Adds an option with a value of the kind `type`; the help shows the default.
+template <typename T>
+CLI::Option* AddDefaulted(CLI::App& options, const std::string& name, T& value,
+                          const std::string& help, const std::string& type) {
+  return options.add_option(name, value, help)->type_name(type)->capture_default_str();
+}
+
+// Adds the FILE of a time series and its --columns, of which the help says `use`.
+inline void AddSeries(CLI::App& options, std::string& file, std::vector<std::string>& columns,
+                      const std::string& use) {
+  options
+      .add_option("FILE", file,
+                  "time series with one row per time step (.csv, .tsv, .txt, .npy, .parquet)")
+      ->required();
+  options.add_option("--columns", columns, use + ", by name or 0-based index; default: all")
+      ->delimiter(',')
+      ->type_name("NAME,...");
+}
+
+inline int AllCores() {
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+// Adds --threads, by default all cores.
+inline void AddThreads(CLI::App& options, int& threads) {
+  threads = AllCores();
+  options
+      .add_option("--threads", threads,
+                  "worker threads; results do not depend on it; default: all cores")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+}
+
+}  // namespace reveza::phi

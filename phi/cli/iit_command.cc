@@ -1,0 +1,236 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "phi/cli/commands.h"
+#include "phi/discrete/network_file.h"
+#include "phi/discrete/system_irreducibility.h"
+#include "phi/series/series_table.h"
+
+namespace reveza::phi {
+namespace {
+
+struct IitArguments {
+  std::string file, network, state, subsystem;
+  int threads = 1;
+  bool complexes = false, json = false, single_nodes = false;
+};
+
+using nlohmann::json;
+
+std::string PartsText(Bipartition first, Nodes mechanism, Nodes purview,
+                      const std::vector<std::string>& labels) {
+  return fmt::format(
+      "{}/{} x {}/{}", NodesText(first.mechanism, labels), NodesText(first.purview, labels),
+      NodesText(mechanism & ~first.mechanism, labels), NodesText(purview & ~first.purview, labels));
+}
+
+json PartsJson(Bipartition first, Nodes mechanism, Nodes purview,
+               const std::vector<std::string>& labels) {
+  const auto part = [&](Nodes of_mechanism, Nodes of_purview) {
+    return json{{"mechanism", LabelsOf(of_mechanism, labels)},
+                {"purview", LabelsOf(of_purview, labels)}};
+  };
+  return json::array({part(first.mechanism, first.purview),
+                      part(mechanism & ~first.mechanism, purview & ~first.purview)});
+}
+
+json ConceptJson(const Concept& found, const std::vector<std::string>& labels) {
+  return {{"mechanism", LabelsOf(found.mechanism, labels)},
+          {"phi", found.phi},
+          {"cause",
+           {{"purview", LabelsOf(found.cause.purview, labels)},
+            {"phi", found.cause.phi},
+            {"repertoire", found.cause_repertoire}}},
+          {"effect",
+           {{"purview", LabelsOf(found.effect.purview, labels)},
+            {"phi", found.effect.phi},
+            {"probability_on", found.effect_on}}}};
+}
+
+// Returns Phi, the cut and a table of the concepts.
+std::string ToText(const SystemIrreducibility& result, const Network& network) {
+  const auto labels = LabelsOf(result.members, network.labels);
+  std::string text = fmt::format("Phi = {}", result.phi);
+  if (result.cut) {
+    text += fmt::format(", cut from {} to {}: {} of {} concepts remain or change\n",
+                        NodesText(result.cut->from, labels), NodesText(result.cut->to, labels),
+                        result.cut_concepts.size(), result.concepts.size());
+  } else {
+    text += fmt::format(": {}\n", result.why_zero);
+  }
+  text += fmt::format("\n{:<10} {:>9}   {:<10} {:>9}   {:<10} {:>9}   {}\n", "mechanism", "phi",
+                      "cause", "phi", "effect", "phi", "cause partition");
+  for (std::size_t i = 0; i < result.concepts.size(); ++i) {
+    const Concept& found = result.concepts[i];
+    text += fmt::format(
+        "{:<10} {:>9.6g}   {:<10} {:>9.6g}   {:<10} {:>9.6g}   {}\n",
+        NodesText(found.mechanism, labels), found.phi, NodesText(found.cause.purview, labels),
+        found.cause.phi, NodesText(found.effect.purview, labels), found.effect.phi,
+        PartsText(result.cause_partitions[i], found.mechanism, found.cause.purview, labels));
+  }
+  return text;
+}
+
+// Returns one line per system and the major complex.
+std::string ToText(const Complexes& complexes, const Network& network) {
+  std::string text = fmt::format("{:<16} {:>10} {:>9}\n", "nodes", "Phi", "concepts");
+  for (std::size_t i = 0; i < complexes.systems.size(); ++i) {
+    const SystemIrreducibility& system = complexes.systems[i];
+    text += fmt::format("{:<16} {:>10.6g} {:>9}{}\n", NodesText(system.members, network.labels),
+                        system.phi, system.concepts.size(),
+                        i == complexes.major ? "   the major complex" : "");
+  }
+  return text;
+}
+
+json ToJson(const SystemIrreducibility& result, const Network& network) {
+  const auto labels = LabelsOf(result.members, network.labels);
+  json document = {{"nodes", labels}, {"phi", result.phi}};
+  if (result.cut) {
+    document["cut"] = {{"from", LabelsOf(result.cut->from, labels)},
+                       {"to", LabelsOf(result.cut->to, labels)}};
+  } else {
+    document["cut"] = nullptr;
+    document["why_zero"] = result.why_zero;
+  }
+  document["concepts"] = json::array();
+  for (std::size_t i = 0; i < result.concepts.size(); ++i) {
+    const Concept& found = result.concepts[i];
+    json described = ConceptJson(found, labels);
+    described["cause"]["partition"] =
+        PartsJson(result.cause_partitions[i], found.mechanism, found.cause.purview, labels);
+    described["effect"]["partition"] =
+        PartsJson(result.effect_partitions[i], found.mechanism, found.effect.purview, labels);
+    document["concepts"].push_back(std::move(described));
+  }
+  document["concepts_after_cut"] = json::array();
+  for (const Concept& found : result.cut_concepts) {
+    document["concepts_after_cut"].push_back(ConceptJson(found, labels));
+  }
+  return document;
+}
+
+json ToJson(const Complexes& complexes, const Network& network) {
+  json document = {{"systems", json::array()}, {"major_complex", nullptr}};
+  for (const SystemIrreducibility& system : complexes.systems) {
+    document["systems"].push_back(ToJson(system, network));
+  }
+  if (complexes.major) {
+    document["major_complex"] =
+        LabelsOf(complexes.systems[*complexes.major].members, network.labels);
+  }
+  return document;
+}
+
+// Reads a NumPy transition matrix, state by node or state by state.
+Result<Network> FromNumpy(const std::string& path) {
+  ASSIGN_OR_RETURN(const auto table, ReadSeries(path, {}));
+  std::vector<std::vector<double>> rows;
+  const auto width = static_cast<std::ptrdiff_t>(table.names.size());
+  for (auto at = table.values.begin(); at != table.values.end(); at += width) {
+    rows.emplace_back(at, at + width);
+  }
+  auto network = NetworkFromRows(rows, {});
+  if (!network) {
+    return Fail(network.error().code, fmt::format("{}: {}", path, network.error().message));
+  }
+  return network;
+}
+
+Result<Network> LoadNetwork(const IitArguments& arguments) {
+  if (arguments.file.empty() == arguments.network.empty()) {
+    return InvalidArgument("give either a FILE with a transition matrix or --network");
+  }
+  if (arguments.file.ends_with(".npy")) return FromNumpy(arguments.file);
+  return arguments.file.empty() ? BuiltInNetwork(arguments.network) : ReadNetwork(arguments.file);
+}
+
+Result<Nodes> ResolveState(const IitArguments& arguments, const Network& network) {
+  if (!arguments.state.empty()) return ParseState(arguments.state, network.matrix.nodes);
+  if (network.state) return *network.state;
+  return InvalidArgument("the network has no state; give --state, such as 1,0,0");
+}
+
+void PrintIit(const IitArguments& arguments, const Network& network, Nodes state, json document,
+              const std::string& text) {
+  std::string bits;
+  for (int node = 0; node < network.matrix.nodes; ++node) {
+    bits += (state >> node & 1) != 0 ? '1' : '0';
+  }
+  if (arguments.json) {
+    document["state"] = bits;
+    for (const Convention& convention : Conventions()) {
+      document["conventions"][std::string(convention.name)] = convention.value;
+    }
+    fmt::print("{}\n", document.dump(2));
+    return;
+  }
+  fmt::print("{}", text);
+  std::string conventions;
+  for (const Convention& convention : Conventions()) {
+    if (!conventions.empty()) conventions += "; ";
+    conventions += fmt::format("{}: {}", convention.name, convention.value);
+  }
+  fmt::print("\nstate {} of {}. {}\n", bits, fmt::join(network.labels, ","), conventions);
+}
+
+Result<int> RunIit(const IitArguments& arguments) {
+  ASSIGN_OR_RETURN(const auto network, LoadNetwork(arguments));
+  ASSIGN_OR_RETURN(const auto state, ResolveState(arguments, network));
+  const IrreducibilityOptions options = {.threads = arguments.threads,
+                                         .single_nodes_have_phi = arguments.single_nodes};
+  if (arguments.complexes) {
+    ASSIGN_OR_RETURN(const auto complexes, FindComplexes(network.matrix, state, options));
+    PrintIit(arguments, network, state, ToJson(complexes, network), ToText(complexes, network));
+    return kDone;
+  }
+  Nodes members = AllNodes(network.matrix.nodes);
+  if (!arguments.subsystem.empty()) {
+    ASSIGN_OR_RETURN(members, ParseNodes(arguments.subsystem, network.labels));
+  }
+  ASSIGN_OR_RETURN(const auto system, DiscreteSystem::Create(network.matrix, state, members));
+  ASSIGN_OR_RETURN(const auto result, Analyse(system, options));
+  PrintIit(arguments, network, state, ToJson(result, network), ToText(result, network));
+  return kDone;
+}
+
+}  // namespace
+
+Action AddIitCommand(CLI::App& options) {
+  const auto arguments = std::make_shared<IitArguments>();
+  std::string names;
+  for (const BuiltInNetworkInfo& known : BuiltInNetworks()) {
+    names += fmt::format("\n  {:<12} {}", known.name, known.meaning);
+  }
+  options.add_option(
+      "FILE", arguments->file,
+      "transition matrix (CSV, JSON or NumPy), one row per present state (first node varies "
+      "fastest): the probability that each node is on next, or of each next state");
+  options.add_option("--network", arguments->network, "built-in network instead of FILE")
+      ->type_name("NAME");
+  options
+      .add_option("--state", arguments->state,
+                  "present state, one bit per node, such as 1,0,0; default: the file's")
+      ->type_name("BITS");
+  options
+      .add_option("--subsystem", arguments->subsystem,
+                  "analyse only these nodes, such as A,C, with the others fixed; default: all")
+      ->type_name("NODE,...");
+  options.add_flag("--complexes", arguments->complexes,
+                   "analyse every subsystem and report the major complex");
+  options.add_flag("--single-nodes", arguments->single_nodes,
+                   "allow a single node with a self-loop to have Phi (PyPhi's "
+                   "SINGLE_MICRO_NODES_WITH_SELFLOOPS_HAVE_PHI)");
+  AddThreads(options, arguments->threads);
+  options.add_flag("--json", arguments->json,
+                   "print JSON with repertoires, partitions and conventions");
+  options.footer("Example:\n  phi iit --network or-copy-xor --state 1,0,0\nBuilt-in networks:" +
+                 names);
+  return [arguments] { return RunIit(*arguments); };
+}
+
+}  // namespace reveza::phi

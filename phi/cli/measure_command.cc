@@ -1,0 +1,362 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "common/base/parse_number.h"
+#include "phi/arithmetic/parallel_for.h"
+#include "phi/cli/commands.h"
+#include "phi/cli/free_memory.h"
+#include "phi/cli/measure_output.h"
+#include "phi/measures/estimate.h"
+#include "phi/series/series_table.h"
+
+namespace reveza::phi {
+namespace {
+
+constexpr std::string_view kShrinkageNote =
+    "with shrinkage there is no formula for the bias, nor for p of Granger causality: neither is "
+    "given; use --surrogates to test significance";
+
+// The measures of all rows of a series.
+struct WholeSeries {
+  GaussianModel model;
+  std::vector<MeasuredValue> values;
+  std::int64_t samples = 0;  // pairs of past and present
+  double shrinkage = 0.0;    // applied intensity, 0 to 1
+};
+
+struct SignificanceOptions {
+  bool bias = false;
+  SurrogateOptions surrogates;  // skipped if count is 0
+  BootstrapOptions bootstrap;   // skipped if count is 0
+};
+
+struct SlidingOptions {
+  std::int64_t length = 0;  // rows of a window
+  std::int64_t step = 1;    // rows between the first rows of neighbouring windows
+  int threads = 1;
+  bool legacy = false;
+};
+
+struct MeasureArguments {
+  std::string file, order = "1", shrinkage = "none", surrogate = "shift", complexes, granger;
+  std::string bias = "none";
+  ReadOptions read;
+  MeasureSelection selection;
+  SignificanceOptions chance;
+  SlidingOptions sliding;
+  int lag = 1, max_order = 10;
+  std::uint64_t seed = 1;
+  int threads = 1;
+  bool legacy = false;
+  OutputFormat output;
+};
+
+Result<Shrinkage> ParseShrinkage(const std::string& text) {
+  if (text == "none") return Shrinkage{};
+  if (text == "auto") return Shrinkage{.kind = Shrinkage::Kind::kAutomatic, .amount = 0};
+  const auto amount = ParseNumber<double>(text);
+  if (!amount || !(*amount >= 0.0 && *amount <= 1.0)) {
+    return InvalidArgument(
+        fmt::format("--shrinkage: '{}' is invalid; use none, auto or a number from 0 to 1", text));
+  }
+  return Shrinkage{.kind = Shrinkage::Kind::kAmount, .amount = *amount};
+}
+
+Result<int> ResolveOrder(const MeasureArguments& arguments, const SeriesTable& table) {
+  if (arguments.order == "aic" || arguments.order == "bic") {
+    return BestOrder(table.Trials(), arguments.lag, arguments.max_order,
+                     arguments.order == "aic" ? OrderCriterion::kAic : OrderCriterion::kBic);
+  }
+  const auto order = ParseNumber<int>(arguments.order);
+  if (!order || *order < 1) {
+    return InvalidArgument(
+        fmt::format("--order: '{}' is invalid; use aic, bic or an integer >= 1", arguments.order));
+  }
+  return *order;
+}
+
+Result<WindowOptions> ResolveOptions(const MeasureArguments& arguments, const SeriesTable& table) {
+  auto options = WindowOptionsOf(arguments.selection, table.variables(), table.names);
+  if (!options) return options;
+  ASSIGN_OR_RETURN(const auto shrinkage, ParseShrinkage(arguments.shrinkage));
+  if (arguments.lag < 1)
+    return InvalidArgument(fmt::format("--tau: {} is invalid; use an integer >= 1", arguments.lag));
+  ASSIGN_OR_RETURN(const auto order, ResolveOrder(arguments, table));
+  options->estimate = {.lag = arguments.lag, .order = order, .shrinkage = shrinkage};
+  return options;
+}
+
+Status AddSignificance(std::span<const SeriesView> trials, const WindowOptions& options,
+                       const SignificanceOptions& chance, const std::vector<WindowValue>& measured,
+                       WholeSeries& whole) {
+  // The bias formulas hold only for covariances without shrinkage.
+  if (chance.bias && whole.shrinkage == 0.0) {
+    const auto atomic = AtomicPartition(whole.model.variables());
+    for (MeasuredValue& value : whole.values) {
+      if (!value.value.partition && !atomic) continue;
+      value.bias = BiasOf(whole.model, value.value.partition ? *value.value.partition : *atomic,
+                          value.value.measure, whole.samples);
+    }
+  }
+  if (chance.surrogates.count > 0) {
+    ASSIGN_OR_RETURN(const auto tests,
+                     TestAgainstSurrogates(trials, options, measured, chance.surrogates));
+    for (std::size_t i = 0; i < tests.size(); ++i) whole.values[i].significance = tests[i];
+  }
+  if (chance.bootstrap.count > 0) {
+    ASSIGN_OR_RETURN(const auto intervals,
+                     BootstrapIntervals(trials, options, measured, chance.bootstrap));
+    for (std::size_t i = 0; i < intervals.size(); ++i) whole.values[i].interval = intervals[i];
+  }
+  return {};
+}
+
+Result<WholeSeries> MeasureWhole(const SeriesTable& table, const WindowOptions& options,
+                                 const SignificanceOptions& chance) {
+  const std::vector<SeriesView> trials = table.Trials();
+  ASSIGN_OR_RETURN(auto estimate, EstimateModel(trials, options.estimate));
+  ASSIGN_OR_RETURN(const auto measured, MeasureModel(estimate.model, options));
+  WholeSeries whole = {.model = std::move(estimate.model),
+                       .values = {},
+                       .samples = estimate.samples,
+                       .shrinkage = estimate.shrinkage};
+  for (const WindowValue& value : measured) whole.values.push_back({.value = value});
+  RETURN_IF_ERROR(AddSignificance(trials, options, chance, measured, whole));
+  return whole;
+}
+
+// Returns the mean absolute correlation at the end of a series (measures/legacy.h), from as many of
+// its last rows as fill the records.
+Result<double> LegacyAtEnd(const SeriesView& series) {
+  const int pairs = std::max(1, series.variables * (series.variables - 1));
+  const std::int64_t cycles = (kLegacyRecords + pairs - 1) / pairs;
+  const std::int64_t first = std::max<std::int64_t>(kLegacyMinStates, series.length - cycles + 1);
+  LegacyPhi legacy;
+  Result<double> value = legacy.Add(series.Part(0, std::min(first, series.length)));
+  for (std::int64_t end = first + 1; value && end <= series.length; ++end) {
+    value = legacy.Add(series.Part(0, end));
+  }
+  return value;
+}
+
+// Measures sliding windows. Windows never span trials; the first window of a trial begins at its
+// first row. Errors: no window fits, or the error of the first window that failed, with its rows.
+Result<std::vector<MeasuredWindow>> MeasureSliding(const SeriesTable& table,
+                                                   const WindowOptions& options,
+                                                   const SlidingOptions& sliding) {
+  std::vector<MeasuredWindow> windows;
+  for (std::size_t i = 0; i < table.trials.size(); ++i) {
+    const std::int64_t end = i + 1 < table.trials.size() ? table.trials[i + 1] : table.length();
+    for (std::int64_t first = table.trials[i]; first + sliding.length <= end;
+         first += sliding.step) {
+      windows.push_back({.first = first, .last = first + sliding.length - 1});
+    }
+  }
+  if (windows.empty()) {
+    return InvalidArgument(fmt::format(
+        "no window of {} rows fits: there are {} rows{}", sliding.length, table.length(),
+        table.trials.size() > 1 ? fmt::format(" in {} trials", table.trials.size()) : ""));
+  }
+  const auto measure = [&](MeasuredWindow& window, SearchTables& tables) -> Status {
+    const SeriesView view = table.View().Part(window.first, sliding.length);
+    ASSIGN_OR_RETURN(window.values, MeasureWindow(view, options, &tables));
+    if (sliding.legacy) {
+      ASSIGN_OR_RETURN(window.legacy, LegacyAtEnd(view));
+    }
+    return {};
+  };
+  std::vector<Status> done(windows.size());
+  ParallelFor(sliding.threads, windows.size(), [&] {
+    return [&, tables = SearchTables()](std::size_t i) mutable {
+      done[i] = measure(windows[i], tables);
+    };
+  });
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    if (done[i]) continue;
+    return Fail(done[i].error().code, fmt::format("rows {} to {}: {}", windows[i].first,
+                                                  windows[i].last, done[i].error().message));
+  }
+  return windows;
+}
+
+Json DocumentOf(const MeasureArguments& arguments, const SeriesTable& table,
+                const WindowOptions& options) {
+  return {{"file", arguments.file},           {"rows", table.length()},
+          {"trials", table.trials.size()},    {"variables", table.names},
+          {"tau", options.estimate.lag},      {"order", options.estimate.order},
+          {"shrinkage", arguments.shrinkage}, {"unit", "nats"}};
+}
+
+Status AddLegacy(const SeriesTable& table, Json& document, std::string& text) {
+  constexpr int kReplicates = 1000;
+  ASSIGN_OR_RETURN(const auto value, LegacyAtEnd(table.Trials().back()));
+  const auto rows = std::min<std::int64_t>(table.Trials().back().length, kLegacyWindow);
+  const LegacyNull null = LegacyNullOf(table.variables(), static_cast<int>(rows), kReplicates, 1);
+  document["mean_absolute_correlation"] = {
+      {"value", value}, {"null_mean", null.mean}, {"null_low", null.low}, {"null_high", null.high}};
+  text += fmt::format(
+      "\nmean absolute correlation (legacy phi) {:.4f}; independent noise gives {:.4f} "
+      "({:.4f} to {:.4f})\n",
+      value, null.mean, null.low, null.high);
+  return {};
+}
+
+Result<int> RunSliding(const MeasureArguments& arguments, const SeriesTable& table,
+                       const WindowOptions& options) {
+  SlidingOptions sliding = arguments.sliding;
+  sliding.threads = arguments.threads;
+  sliding.legacy = arguments.legacy;
+  ASSIGN_OR_RETURN(const auto windows, MeasureSliding(table, options, sliding));
+  Json document = DocumentOf(arguments, table, options);
+  document["window"] = sliding.length;
+  document["step"] = sliding.step;
+  if (arguments.output.json) document["windows"] = ToJson(windows, table.names);
+  // Windows have no text table; CSV is the default. `phi plot` is for viewing.
+  const std::string csv = ToCsv(windows, table.names);
+  PrintResult(arguments.output, document, csv, csv);
+  return kDone;
+}
+
+Result<int> RunWhole(const MeasureArguments& arguments, const SeriesTable& table,
+                     const WindowOptions& options) {
+  SignificanceOptions chance = arguments.chance;
+  ASSIGN_OR_RETURN(chance.surrogates.kind, ParseSurrogateKind(arguments.surrogate));
+  chance.bias = arguments.bias == "analytic";
+  chance.surrogates.seed = chance.bootstrap.seed = arguments.seed;
+  chance.surrogates.threads = chance.bootstrap.threads = arguments.threads;
+  ASSIGN_OR_RETURN(const auto whole, MeasureWhole(table, options, chance));
+  Json document = DocumentOf(arguments, table, options);
+  document["samples"] = whole.samples;
+  document["shrinkage_used"] = whole.shrinkage;
+  document["condition_number"] = whole.model.condition();
+  document["measures"] = ToJson(whole.values, table.names);
+  std::string text = fmt::format(
+      "{}: {} rows, {} variables ({}); tau {}, order {}: {} pairs of past and present, condition "
+      "number {:.4g}{}\n",
+      arguments.file, table.length(), table.variables(), fmt::join(table.names, ", "),
+      options.estimate.lag, options.estimate.order, whole.samples, whole.model.condition(),
+      whole.shrinkage > 0 ? fmt::format(", shrinkage {:.4g}", whole.shrinkage) : "");
+  if (whole.model.condition() > GaussianModel::kWarnCondition) {
+    text +=
+        "warning: nearly singular; some variables are almost determined by the others, so the "
+        "values have fewer correct digits than shown\n";
+  }
+  text += ToTable(whole.values, table.names);
+  const bool shrunk = whole.shrinkage > 0;
+  RETURN_IF_ERROR(AddExtras(whole.model, arguments.complexes, arguments.granger,
+                            shrunk ? std::nullopt : std::optional(whole.samples), table.names,
+                            document, text));
+  if (shrunk && (chance.bias || !arguments.granger.empty())) {
+    document["note"] = kShrinkageNote;
+    text += fmt::format("\n{}\n", kShrinkageNote);
+  }
+  if (arguments.legacy) {
+    RETURN_IF_ERROR(AddLegacy(table, document, text));
+  }
+  PrintResult(arguments.output, document, ToCsv(whole.values, table.names), text);
+  return kDone;
+}
+
+// Returns how many windows, or replicates of the series, are measured concurrently.
+int MaxConcurrentSearches(const MeasureArguments& arguments, const SeriesTable& table) {
+  const std::int64_t replicates =
+      std::max(arguments.chance.surrogates.count, arguments.chance.bootstrap.count);
+  const std::int64_t windows =
+      arguments.sliding.length > 0 ? table.length() / arguments.sliding.step + 1 : replicates;
+  return static_cast<int>(std::clamp<std::int64_t>(windows, 1, arguments.threads));
+}
+
+Result<int> RunMeasure(const MeasureArguments& arguments) {
+  ASSIGN_OR_RETURN(const auto table, ReadSeries(arguments.file, arguments.read));
+  ASSIGN_OR_RETURN(const auto options, ResolveOptions(arguments, table));
+  RETURN_IF_ERROR(CheckSearches(table.variables(), options, MaxConcurrentSearches(arguments, table),
+                                FreeMemory()));
+  return arguments.sliding.length > 0 ? RunSliding(arguments, table, options)
+                                      : RunWhole(arguments, table, options);
+}
+
+void AddData(CLI::App& options, MeasureArguments& arguments) {
+  AddSeries(options, arguments.file, arguments.read.columns, "columns to measure");
+  options
+      .add_option("--trials", arguments.read.trials,
+                  "column that identifies the trial; past and present never span trials")
+      ->type_name("NAME");
+  AddDefaulted(options, "-t,--tau", arguments.lag, "lag from past to present, in rows", "INT");
+  AddDefaulted(options, "--order", arguments.order,
+               "number of past rows per variable, or aic or bic to select it", "INT|aic|bic");
+  AddDefaulted(options, "--max-order", arguments.max_order,
+               "maximum order that aic and bic consider", "INT");
+  AddDefaulted(options, "--shrinkage", arguments.shrinkage,
+               "shrink correlations towards 0: none, auto (Ledoit-Wolf) or an intensity from 0 "
+               "to 1",
+               "FLOAT|auto|none");
+}
+
+void AddSignificanceOptions(CLI::App& options, MeasureArguments& arguments) {
+  auto* const window =
+      options.add_option("--window", arguments.sliding.length, "measure sliding windows, in rows")
+          ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+          ->type_name("ROWS");
+  options.add_option("--step", arguments.sliding.step, "rows between windows; default: 1")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->needs(window)
+      ->type_name("ROWS");
+  options.add_option("--bias", arguments.bias, "analytic also reports bias-corrected values")
+      ->check(CLI::IsMember({"none", "analytic"}))
+      ->type_name("none|analytic")
+      ->capture_default_str()
+      ->excludes(window);
+  auto* const surrogates =
+      options
+          .add_option("--surrogates", arguments.chance.surrogates.count,
+                      "test significance against this many surrogates with independent parts")
+          ->check(CLI::Range(1, 1000000))
+          ->excludes(window)
+          ->type_name("N");
+  AddDefaulted(options, "--surrogate", arguments.surrogate,
+               "surrogate method: shift (circular) or phase (Fourier phase randomisation)", "KIND")
+      ->needs(surrogates);
+  auto* const bootstrap = options
+                              .add_option("--bootstrap", arguments.chance.bootstrap.count,
+                                          "95% confidence intervals from this many replicates")
+                              ->check(CLI::Range(2, 1000000))
+                              ->excludes(window)
+                              ->type_name("N");
+  options
+      .add_option("--block", arguments.chance.bootstrap.block,
+                  "bootstrap block length; default: cube root of the number of rows")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->needs(bootstrap)
+      ->type_name("ROWS");
+  AddDefaulted(options, "--seed", arguments.seed, "random seed of surrogates and bootstrap", "INT");
+}
+
+}  // namespace
+
+Action AddMeasureCommand(CLI::App& options) {
+  const auto arguments = std::make_shared<MeasureArguments>();
+  AddData(options, *arguments);
+  AddMeasureSelection(options, arguments->selection);
+  AddSignificanceOptions(options, *arguments);
+  AddExtraOptions(options, arguments->complexes, arguments->granger);
+  for (const char* whole : {"--complexes", "--granger"}) {
+    options.get_option(whole)->excludes(options.get_option("--window"));
+  }
+  options.add_flag("--legacy", arguments->legacy,
+                   "also report the mean absolute correlation (legacy phi) with its null");
+  AddThreads(options, arguments->threads);
+  AddOutputFormat(options, arguments->output, "print CSV (the default with --window)");
+  options.footer(
+      "Example:\n"
+      "  phi measure eeg.csv --columns Fz,Cz,Pz,Oz --mip exhaustive --surrogates 199\n"
+      "docs/phi.md defines the measures. Values are in nats.");
+  return [arguments] { return RunMeasure(*arguments); };
+}
+
+}  // namespace reveza::phi

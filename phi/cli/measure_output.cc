@@ -1,0 +1,314 @@
+#include "phi/cli/measure_output.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ranges>
+
+#include "phi/cli/commands.h"
+
+namespace reveza::phi {
+namespace {
+
+std::string PartitionText(const WindowValue& value, const Names& names) {
+  return value.partition ? value.partition->Text(names) : "";
+}
+
+std::string SearchNote(const WindowValue& value) {
+  if (value.examined == 0) return "";
+  if (value.exact) return fmt::format("lowest of {}", value.examined);
+  if (value.method == SearchMethod::kQueyranne) {
+    return fmt::format("approximate, {} examined", value.examined);
+  }
+  return fmt::format("lowest of the {} lowest by si", value.examined);
+}
+
+// Nine decimals, as in the table of reference values of docs/phi.md; never "-0.000000000".
+std::string Nats(double value) {
+  return fmt::format("{:.9f}", std::abs(value) < 5e-10 ? 0.0 : value);
+}
+
+// Pads each column to its widest cell; lines have no trailing blanks.
+std::string Aligned(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (widths[i] == 0) continue;
+      line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  return text;
+}
+
+// Quotes a CSV field that contains commas, as partitions do.
+std::string Quoted(const std::string& text) {
+  return text.find(',') == std::string::npos ? text : '"' + text + '"';
+}
+
+std::string NameList(const std::vector<int>& variables, const Names& names) {
+  const auto name = [&](int variable) -> const std::string& { return names[variable]; };
+  return fmt::format("{}", fmt::join(variables | std::views::transform(name), ","));
+}
+
+Json ToJson(const WindowValue& value, const Names& names) {
+  Json json = {{"measure", NameOf(value.measure)}, {"nats", value.value}};
+  if (value.partition) json["partition"] = value.partition->Text(names);
+  if (value.examined > 0) {
+    json["bipartitions_compared"] = value.examined;
+    json["minimum_is_exact"] = value.exact;
+  }
+  return json;
+}
+
+Json RowsOf(const Matrix& matrix) {
+  Json rows = Json::array();
+  for (int i = 0; i < matrix.rows(); ++i) {
+    rows.push_back(std::vector<double>(matrix.Row(i), matrix.Row(i) + matrix.columns()));
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string ToTable(const std::vector<MeasuredValue>& values, const Names& names) {
+  std::vector<std::vector<std::string>> rows;
+  rows.push_back({"measure", "nats", "", "", "", "", "partition", ""});
+  for (const MeasuredValue& row : values) {
+    auto& cells = rows.emplace_back();
+    cells.emplace_back(NameOf(row.value.measure));
+    cells.push_back(Nats(row.value.value));
+    cells.push_back(row.bias ? fmt::format("{:.6f}", row.value.value - *row.bias) : "");
+    cells.push_back(
+        row.interval ? fmt::format("{:.4f} to {:.4f}", row.interval->low, row.interval->high) : "");
+    cells.push_back(row.significance ? fmt::format("{:.4f}", row.significance->null_high) : "");
+    cells.push_back(row.significance ? fmt::format("{:.4g}", row.significance->p) : "");
+    cells.push_back(PartitionText(row.value, names));
+    cells.push_back(SearchNote(row.value));
+    if (row.bias) rows.front()[2] = "bias-corrected";
+    if (row.interval) rows.front()[3] = "95% interval";
+    if (row.significance) {
+      rows.front()[4] = "null 95%";
+      rows.front()[5] = "p";
+    }
+  }
+  return Aligned(rows);
+}
+
+Json ToJson(const std::vector<MeasuredValue>& values, const Names& names) {
+  Json rows = Json::array();
+  for (const MeasuredValue& value : values) {
+    Json row = ToJson(value.value, names);
+    if (value.bias) row["less_bias"] = value.value.value - *value.bias;
+    if (value.interval) {
+      row["interval"] = {{"low", value.interval->low},
+                         {"high", value.interval->high},
+                         {"replicates", value.interval->replicates},
+                         {"block", value.interval->block}};
+    }
+    if (value.significance) {
+      row["surrogates"] = {{"p", value.significance->p},
+                           {"null_mean", value.significance->null_mean},
+                           {"null_95_percent", value.significance->null_high},
+                           {"count", value.significance->surrogates}};
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string ToCsv(const std::vector<MeasuredValue>& values, const Names& names) {
+  std::string text = "measure,nats,less_bias,low,high,null_95_percent,p,partition,exact\n";
+  const auto optional = [](const auto& from, auto member) {
+    return from ? fmt::format("{}", (*from).*member) : std::string();
+  };
+  for (const MeasuredValue& row : values) {
+    text +=
+        fmt::format("{},{},{},{},{},{},{},{},{}\n", NameOf(row.value.measure), row.value.value,
+                    row.bias ? fmt::format("{}", row.value.value - *row.bias) : "",
+                    optional(row.interval, &Interval::low), optional(row.interval, &Interval::high),
+                    optional(row.significance, &Significance::null_high),
+                    optional(row.significance, &Significance::p),
+                    Quoted(PartitionText(row.value, names)), row.value.exact ? "yes" : "no");
+  }
+  return text;
+}
+
+std::string ToCsv(const std::vector<MeasuredWindow>& windows, const Names& names) {
+  std::string text = "window,first_row,last_row";
+  if (!windows.empty()) {
+    for (const WindowValue& value : windows.front().values) {
+      text += fmt::format(",{}", NameOf(value.measure));
+      if (value.partition) text += fmt::format(",{}_partition", NameOf(value.measure));
+    }
+    if (windows.front().legacy) text += ",mean_absolute_correlation";
+  }
+  text += '\n';
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const MeasuredWindow& window = windows[i];
+    text += fmt::format("{},{},{}", i, window.first, window.last);
+    for (const WindowValue& value : window.values) {
+      text += fmt::format(",{}", value.value);
+      if (value.partition) text += ',' + Quoted(PartitionText(value, names));
+    }
+    if (window.legacy) text += fmt::format(",{}", *window.legacy);
+    text += '\n';
+  }
+  return text;
+}
+
+Json ToJson(const std::vector<MeasuredWindow>& windows, const Names& names) {
+  Json rows = Json::array();
+  for (const MeasuredWindow& window : windows) {
+    Json row = {{"first_row", window.first}, {"last_row", window.last}};
+    Json values = Json::array();
+    for (const WindowValue& value : window.values) values.push_back(ToJson(value, names));
+    row["measures"] = std::move(values);
+    if (window.legacy) row["mean_absolute_correlation"] = *window.legacy;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string ToText(const std::vector<Complex>& complexes, Measure measure, const Names& names) {
+  std::vector<std::vector<std::string>> rows = {
+      {"complex", fmt::format("{} at the MIP", NameOf(measure)), ""}};
+  for (const Complex& one : complexes) {
+    rows.push_back({NameList(one.variables, names), Nats(one.value), one.main ? "main" : ""});
+  }
+  return Aligned(rows);
+}
+
+Json ToJson(const std::vector<Complex>& complexes, const Names& names) {
+  Json rows = Json::array();
+  for (const Complex& one : complexes) {
+    Json variables = Json::array();
+    for (const int variable : one.variables) {
+      variables.push_back(names[variable]);
+    }
+    rows.push_back({{"variables", variables}, {"nats", one.value}, {"main", one.main}});
+  }
+  return rows;
+}
+
+std::string ToText(const Granger& granger, const Names& names) {
+  std::vector<std::vector<std::string>> rows = {
+      {"from", "to", "granger, nats", "transfer entropy, nats", granger.p ? "p" : ""}};
+  for (int from = 0; from < granger.causality.rows(); ++from) {
+    for (int to = 0; to < granger.causality.columns(); ++to) {
+      if (from == to) continue;
+      const double value = granger.causality(from, to);
+      rows.push_back({names[from], names[to], Nats(value), Nats(TransferEntropyOf(value)),
+                      granger.p ? fmt::format("{:.3g}", (*granger.p)(from, to)) : ""});
+    }
+  }
+  return Aligned(rows);
+}
+
+Json ToJson(const Granger& granger, const Names& names) {
+  Json json = {{"rows_from_columns_to", names}, {"nats", RowsOf(granger.causality)}};
+  if (granger.p) json["p"] = RowsOf(*granger.p);
+  return json;
+}
+
+void AddOutputFormat(CLI::App& options, OutputFormat& format, const std::string& csv_help) {
+  auto* const json = options.add_flag("--json", format.json, "print JSON");
+  options.add_flag("--csv", format.csv, csv_help)->excludes(json);
+}
+
+void PrintResult(const OutputFormat& format, const Json& document, const std::string& csv,
+                 const std::string& text) {
+  if (format.json) {
+    fmt::print("{}\n", document.dump(2));
+  } else {
+    fmt::print("{}", format.csv ? csv : text);
+  }
+}
+
+void AddMeasureSelection(CLI::App& options, MeasureSelection& selection) {
+  AddDefaulted(options, "-m,--measure", selection.measures,
+               "comma-separated measures: i, mi, si, wms, phi_r (two parts only), phi_g, "
+               "phi_star, or all",
+               "NAME,...");
+  auto* const partition =
+      options
+          .add_option("-p,--partition", selection.partition,
+                      "parts as variable names or indices, such as '0,1|2,3'; default: atomic, one "
+                      "variable per part (phi_r: minimum bipartition)")
+          ->type_name("PARTS");
+  auto* const minimum = options
+                            .add_option("--mip", selection.minimum,
+                                        "evaluate each measure at its minimum information "
+                                        "bipartition; exhaustive (up to 24 variables) or queyranne")
+                            ->type_name("METHOD")
+                            ->excludes(partition);
+  options
+      .add_flag("--normalised", selection.normalised,
+                "minimise the value divided by the smaller entropy of the two parts (depends on "
+                "units)")
+      ->needs(minimum);
+}
+
+void AddExtraOptions(CLI::App& options, std::string& complexes, std::string& granger) {
+  options.add_option("--complexes", complexes, "also find complexes, by mi, si or wms")
+      ->type_name("MEASURE");
+  options
+      .add_option("--granger", granger,
+                  "also compute Granger causality and transfer entropy: pair, or conditional (on "
+                  "all other variables)")
+      ->type_name("KIND");
+}
+
+Result<WindowOptions> WindowOptionsOf(const MeasureSelection& selection, int variables,
+                                      const Names& names) {
+  WindowOptions options;
+  ASSIGN_OR_RETURN(options.measures, ParseMeasures(selection.measures));
+  if (variables < 2) {
+    return InvalidArgument(
+        fmt::format("{} variable given; integration needs at least two", variables));
+  }
+  if (!selection.partition.empty()) {
+    ASSIGN_OR_RETURN(options.partition, ParsePartition(selection.partition, variables, names));
+    // phi_r is defined for two parts only; drop it silently from "all".
+    if (selection.measures == "all" && options.partition->parts().size() != 2) {
+      std::erase(options.measures, Measure::kPhiR);
+    }
+  }
+  if (!selection.minimum.empty()) {
+    ASSIGN_OR_RETURN(const auto method, ParseSearchMethod(selection.minimum));
+    options.minimum = SearchOptions{.method = method, .normalised = selection.normalised};
+  }
+  return options;
+}
+
+Status AddExtras(const GaussianModel& model, const std::string& complexes,
+                 const std::string& granger, std::optional<std::int64_t> samples,
+                 const Names& names, Json& document, std::string& text) {
+  if (!complexes.empty()) {
+    ASSIGN_OR_RETURN(const auto measure, ParseMeasure(complexes));
+    ASSIGN_OR_RETURN(const auto found, ComplexesOf(model, measure));
+    document["complexes"] = {{"measure", NameOf(measure)}, {"found", ToJson(found, names)}};
+    text += '\n' + ToText(found, measure, names);
+  }
+  if (granger.empty()) return {};
+  if (granger != "pair" && granger != "conditional") {
+    return InvalidArgument(
+        fmt::format("--granger: unknown kind '{}'; use pair or conditional", granger));
+  }
+  const Granger found =
+      GrangerOf(model, granger == "pair" ? GrangerKind::kPair : GrangerKind::kConditional, samples);
+  document["granger"] = ToJson(found, names);
+  document["granger"]["kind"] = granger;
+  text += '\n' + ToText(found, names);
+  return {};
+}
+
+}  // namespace reveza::phi

@@ -1,0 +1,85 @@
+// What `phi measure` and `phi theory` share: the choice of measures, and their formats as text
+// table, JSON and CSV. Pure functions, except those that add options or print.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "phi/measures/granger.h"
+#include "phi/measures/legacy.h"
+#include "phi/measures/minimum_partition.h"
+#include "phi/measures/significance.h"
+#include "phi/measures/window.h"
+
+namespace reveza::phi {
+
+using Json = nlohmann::ordered_json;
+using Names = std::vector<std::string>;
+
+// The value of one measure with its optional statistics.
+struct MeasuredValue {
+  WindowValue value;
+  std::optional<double> bias = {};
+  std::optional<Significance> significance = {};
+  std::optional<Interval> interval = {};
+};
+
+// The measures of one window of a series, rows [first, last].
+struct MeasuredWindow {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::vector<WindowValue> values = {};
+  std::optional<double> legacy = {};
+};
+
+// Returns a table of measure, value in nats and partition, with a column for each statistic that
+// at least one value has.
+std::string ToTable(const std::vector<MeasuredValue>& values, const Names& names);
+Json ToJson(const std::vector<MeasuredValue>& values, const Names& names);
+std::string ToCsv(const std::vector<MeasuredValue>& values, const Names& names);
+
+// CSV columns: window, first_row, last_row, then each measure, followed by its partition if it has
+// one.
+std::string ToCsv(const std::vector<MeasuredWindow>& windows, const Names& names);
+Json ToJson(const std::vector<MeasuredWindow>& windows, const Names& names);
+
+std::string ToText(const std::vector<Complex>& complexes, Measure measure, const Names& names);
+Json ToJson(const std::vector<Complex>& complexes, const Names& names);
+
+std::string ToText(const Granger& granger, const Names& names);
+Json ToJson(const Granger& granger, const Names& names);
+
+struct MeasureSelection {
+  std::string measures = "all", partition, minimum;
+  bool normalised = false;
+};
+
+// Which form to print; a text table if neither.
+struct OutputFormat {
+  bool json = false, csv = false;
+};
+
+void AddOutputFormat(CLI::App& options, OutputFormat& format, const std::string& csv_help);
+void PrintResult(const OutputFormat& format, const Json& document, const std::string& csv,
+                 const std::string& text);
+
+void AddMeasureSelection(CLI::App& options, MeasureSelection& selection);
+void AddExtraOptions(CLI::App& options, std::string& complexes, std::string& granger);
+
+// Resolves the selection for `variables` variables called `names`. Returns kInvalidArgument for
+// unknown names, fewer than two variables or an invalid partition.
+Result<WindowOptions> WindowOptionsOf(const MeasureSelection& selection, int variables,
+                                      const Names& names);
+
+// Appends the complexes by measure `complexes` and the Granger causality of kind `granger`, each if
+// not empty, to `document` and `text`. Without `samples`, causality has no p-values.
+Status AddExtras(const GaussianModel& model, const std::string& complexes,
+                 const std::string& granger, std::optional<std::int64_t> samples,
+                 const Names& names, Json& document, std::string& text);
+
+}  // namespace reveza::phi

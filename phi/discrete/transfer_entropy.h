@@ -1,0 +1,54 @@
+// Transfer entropy of symbol sequences: the information that the past of one series carries about
+// the present of another beyond the latter's own past (Schreiber 2000, Phys Rev Lett 85:461), in
+// nats.
+//
+//   TE(X -> Y) = I(Y_t ; X_{t-u} .. X_{t-u-l+1} | Y_{t-1} .. Y_{t-k})
+//              = H(Y_t, Y^k) - H(Y^k) - H(Y_t, Y^k, X^l) + H(Y^k, X^l)
+//
+// with target history k, source history l and delay u. Entropies are plug-in estimates from counts,
+// biased upwards for many symbols and few rows; `corrected` adds the Miller-Madow term (m - 1) / 2N
+// to each, m being the number of observed states (Miller 1955), and may be negative. Surrogates
+// shift the source circularly, which preserves everything but its relation to the target.
+// Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "common/base/error.h"
+
+namespace reveza::phi {
+
+struct TransferOptions {
+  int target_history = 1;  // k
+  int source_history = 1;  // l
+  int delay = 1;           // u
+  int surrogates = 0;
+  std::uint64_t seed = 1;
+};
+
+struct TransferEntropy {
+  double plug_in = 0;
+  double corrected = 0;
+  std::int64_t samples = 0;
+  std::int64_t states = 0;  // observed joint states of the target's present and both pasts
+  // With surrogates: the mean of their plug-in values, and p = (1 + surrogates at or above the
+  // value) / (1 + surrogates).
+  std::optional<double> null_mean;
+  std::optional<double> p;
+};
+
+// Assigns each value to one of `bins` quantile bins, numbered from 0, with about equally many
+// values each. Equal values share a bin, so that there may be fewer. If there are at most `bins`
+// distinct values, each is a symbol. Errors: fewer than 2 bins, fewer values than bins, a value
+// that is not finite, or all values equal.
+Result<std::vector<int>> QuantileBins(std::span<const double> values, int bins);
+
+// Computes the transfer entropy from `source` to `target`, sequences of equal length with symbols
+// from 0. Errors: series too short for the histories, or more joint states than 64 bits can encode.
+Result<TransferEntropy> TransferEntropyOf(std::span<const int> source, std::span<const int> target,
+                                          const TransferOptions& options);
+
+}  // namespace reveza::phi

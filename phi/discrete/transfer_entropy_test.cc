@@ -1,0 +1,148 @@
+#include "phi/discrete/transfer_entropy.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "phi/discrete/testing_networks.h"
+
+namespace reveza::phi {
+namespace transfer_entropy_test {
+
+struct Pair {
+  std::vector<int> source, target;
+};
+
+// The target copies the source of the previous step, with this error probability.
+Pair Copying(int length, double error, int delay = 1) {
+  TestingNumbers numbers(4);
+  Pair pair;
+  for (int t = 0; t < length; ++t) {
+    pair.source.push_back(numbers.Next() < 0.5 ? 0 : 1);
+    const int before = t < delay ? 0 : pair.source[t - delay];
+    pair.target.push_back(numbers.Next() < error ? 1 - before : before);
+  }
+  return pair;
+}
+
+TEST(TransferEntropyTest, IsOneBitForACopiedSymbol) {
+  const Pair pair = Copying(20'000, 0);
+  const auto there = TransferEntropyOf(pair.source, pair.target, {});
+  ASSERT_TRUE(there);
+  EXPECT_NEAR(there->plug_in, std::numbers::ln2, 1e-3);
+  EXPECT_EQ(there->samples, 19'999);
+  EXPECT_EQ(there->states, 4);
+  const auto back = TransferEntropyOf(pair.target, pair.source, {});
+  EXPECT_LT(back->plug_in, 1e-3);
+}
+
+TEST(TransferEntropyTest, MatchesNoisyChannel) {
+  const Pair pair = Copying(50'000, 0.1);
+  const double expected = std::numbers::ln2 + 0.1 * std::log(0.1) + 0.9 * std::log(0.9);
+  EXPECT_NEAR(TransferEntropyOf(pair.source, pair.target, {})->corrected, expected, 5e-3);
+}
+
+TEST(TransferEntropyTest, ConditionsOnTargetHistory) {
+  // Both alternate together, so that each past determines everything.
+  Pair pair;
+  for (int t = 0; t < 100; ++t) {
+    pair.source.push_back(t % 2);
+    pair.target.push_back(t % 2);
+  }
+  EXPECT_NEAR(TransferEntropyOf(pair.source, pair.target, {})->plug_in, 0, 1e-12);
+}
+
+TEST(TransferEntropyTest, ByHand) {
+  // Present, own past, source's past: (1,0,1) (0,1,0) (1,0,1) (1,1,1) and so on; ten of them.
+  const std::vector<int> source = {1, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0};
+  const std::vector<int> target = {0, 1, 0, 1, 1, 0, 0, 1, 0, 1, 1};
+  const auto found = TransferEntropyOf(source, target, {});
+  ASSERT_TRUE(found);
+  // The target copies the source of the previous step, so the value is H(present | own past).
+  const auto h = [](double p) { return -p * std::log(p) - (1 - p) * std::log(1 - p); };
+  // Own past 0: followed by 1 0 0 ... four of five times by 1; own past 1: two of five by 1.
+  EXPECT_NEAR(found->plug_in, 0.5 * h(0.8) + 0.5 * h(0.4), 1e-12);
+  // States: own past 2, with present 4; both pasts 4, all 4.
+  EXPECT_NEAR(found->corrected - found->plug_in, (3.0 - 1.0 - 3.0 + 3.0) / 20, 1e-12);
+}
+
+TEST(TransferEntropyTest, FindsADelay) {
+  const Pair pair = Copying(5'000, 0, 3);
+  EXPECT_LT(TransferEntropyOf(pair.source, pair.target, {})->plug_in, 0.01);
+  EXPECT_GT(TransferEntropyOf(pair.source, pair.target, {.delay = 3})->plug_in, 0.68);
+  EXPECT_GT(TransferEntropyOf(pair.source, pair.target, {.source_history = 3})->plug_in, 0.68);
+}
+
+TEST(TransferEntropyTest, SurrogatesDetectInfluence) {
+  const Pair pair = Copying(500, 0.3);
+  const auto there = TransferEntropyOf(pair.source, pair.target, {.surrogates = 99});
+  EXPECT_EQ(there->p, 0.01);
+  EXPECT_LT(*there->null_mean, there->plug_in);
+  const auto back = TransferEntropyOf(pair.target, pair.source, {.surrogates = 99});
+  EXPECT_GT(back->p, 0.02);
+  const auto again = TransferEntropyOf(pair.target, pair.source, {.surrogates = 99});
+  EXPECT_EQ(back->p, again->p);
+}
+
+TEST(TransferEntropyTest, CorrectionRemovesMostBias) {
+  TestingNumbers numbers(9);
+  double plug_in = 0;
+  double corrected = 0;
+  for (int round = 0; round < 50; ++round) {
+    Pair pair;
+    for (int t = 0; t < 300; ++t) {
+      pair.source.push_back(static_cast<int>(numbers.Next() * 3));
+      pair.target.push_back(static_cast<int>(numbers.Next() * 3));
+    }
+    const auto found = TransferEntropyOf(pair.source, pair.target, {});
+    plug_in += found->plug_in / 50;
+    corrected += found->corrected / 50;
+  }
+  EXPECT_GT(plug_in, 0.015);
+  EXPECT_LT(std::abs(corrected), plug_in / 4);
+}
+
+TEST(QuantileBinsTest, AreEquallyFilled) {
+  const std::vector<double> values = {5, 1, 4, 2, 3, 0};
+  EXPECT_EQ(*QuantileBins(values, 3), (std::vector<int>{2, 0, 2, 1, 1, 0}));
+  EXPECT_EQ(*QuantileBins(values, 2), (std::vector<int>{1, 0, 1, 0, 1, 0}));
+}
+
+TEST(QuantileBinsTest, FewDistinctValuesBecomeSymbols) {
+  const std::vector<double> spikes = {0, 0, 1, 0, 0, 0, 0, 1, 0, 0};
+  EXPECT_EQ(*QuantileBins(spikes, 4), (std::vector<int>{0, 0, 1, 0, 0, 0, 0, 1, 0, 0}));
+  EXPECT_EQ(*QuantileBins(spikes, 2), (std::vector<int>{0, 0, 1, 0, 0, 0, 0, 1, 0, 0}));
+  EXPECT_EQ(*QuantileBins(std::vector<double>{7, 7, 7, 7, -1, 2.5}, 3),
+            (std::vector<int>{2, 2, 2, 2, 0, 1}));
+}
+
+TEST(QuantileBinsTest, MinimumFillsOneBin) {
+  // Nine of twelve are 0: the bounds of four bins would be 0, 0, 1.
+  const std::vector<double> counts = {0, 0, 0, 5, 0, 0, 1, 0, 0, 2, 0, 3, 0};
+  const auto binned = QuantileBins(counts, 4);
+  ASSERT_TRUE(binned);
+  EXPECT_EQ(*binned, (std::vector<int>{0, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 1, 0}));
+}
+
+TEST(QuantileBinsTest, RejectConstantAndInvalidValues) {
+  EXPECT_FALSE(QuantileBins(std::vector<double>{1, 1, 1, 1}, 2));
+  EXPECT_FALSE(QuantileBins(std::vector<double>{1, 2, 3}, 1));
+  EXPECT_FALSE(QuantileBins(std::vector<double>{1, 2, 3}, 4));
+  const auto missing = QuantileBins(std::vector<double>{1, std::nan(""), 3}, 2);
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().message.find("row 2"), std::string::npos);
+}
+
+TEST(TransferEntropyTest, RejectsShortSeries) {
+  const std::vector<int> few = {0, 1, 0, 1, 0, 1, 1, 0};
+  const auto found = TransferEntropyOf(few, few, {});
+  ASSERT_FALSE(found);
+  EXPECT_NE(found.error().message.find("at least 11"), std::string::npos) << found.error().message;
+  const std::vector<int> many(500, 7);
+  EXPECT_FALSE(TransferEntropyOf(many, many, {.target_history = 15, .source_history = 15}));
+  EXPECT_FALSE(TransferEntropyOf(many, many, {.delay = 0}));
+}
+
+}  // namespace transfer_entropy_test
+}  // namespace reveza::phi

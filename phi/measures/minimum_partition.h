@@ -1,0 +1,115 @@
+// The minimum information partition (MIP): the bipartition of the variables that minimises a
+// measure.
+//
+// A search is not thread-safe; concurrent searches of one model are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "common/base/error.h"
+#include "phi/arithmetic/processor.h"
+#include "phi/measures/gaussian.h"
+#include "phi/measures/measures.h"
+#include "phi/measures/partition.h"
+
+namespace reveza::phi {
+
+enum class SearchMethod { kExhaustive, kQueyranne };
+
+// Returns "exhaustive" or "queyranne".
+std::string_view NameOf(SearchMethod method);
+// Parses a name; the error lists the names.
+Result<SearchMethod> ParseSearchMethod(std::string_view name);
+
+struct SearchOptions {
+  SearchMethod method = SearchMethod::kExhaustive;
+  // Minimise value / min(H(Y_1), H(Y_2)) instead of the value (cf. Barrett & Seth 2011, eq. 25).
+  // Differential entropy depends on units and may be negative, which is an error.
+  bool normalised = false;
+  Instructions instructions = SupportedInstructions();
+};
+
+struct MinimumPartition {
+  Partition partition;
+  double value = 0.0;         // of the measure, not normalised
+  std::int64_t examined = 0;  // bipartitions that were compared
+  // Whether the minimum is guaranteed. True for exhaustive searches, except phi_g and phi_star of
+  // more than seven variables, which are evaluated for the kCandidates lowest by stochastic
+  // interaction; for Queyranne's algorithm true for mi only, which is submodular.
+  bool exact = true;
+  SearchMethod method = SearchMethod::kExhaustive;  // that was used
+};
+
+// Reusable memory for consecutive searches, 2^n numbers per table. Not thread-safe.
+struct SearchTables {
+  // Determinants by subset: of its past, its present, both, and its past with the present of the
+  // complement. Empty until needed.
+  std::vector<double> past, present, both, across;
+  std::vector<double> scores;
+};
+
+// Returns the memory of a search of these measures over `variables` variables, including its
+// tables; 0 for Queyranne's algorithm.
+Bytes TableBytes(int variables, std::span<const Measure> measures, const SearchOptions& options);
+
+// Searches of one model, which share the determinants of its subsets.
+class PartitionSearch {
+ public:
+  static constexpr int kMaxExhaustive = 24;
+  static constexpr int kCandidates = 100;
+  static constexpr int kMaxQueyranne = 200;
+
+  // `model` and `tables` must outlive the search. Without `tables`, it allocates its own.
+  PartitionSearch(const GaussianModel& model, const SearchOptions& options,
+                  SearchTables* tables = nullptr);
+  PartitionSearch(const PartitionSearch&) = delete;
+  PartitionSearch& operator=(const PartitionSearch&) = delete;
+
+  // Returns the minimum information bipartition. Errors: fewer than two variables, more than the
+  // method supports (the message names the alternative), the measure `i`, which has no partition, a
+  // normaliser that is not positive, and those of Evaluate().
+  Result<MinimumPartition> Minimum(Measure measure);
+
+ private:
+  Result<MinimumPartition> Exhaustive(Measure measure);
+  Result<MinimumPartition> Queyranne(Measure measure) const;
+  Status MakeTables(Measure measure);
+  // Fills tables_.scores with monotone functions of the measure, one per mask without the last
+  // variable: exp of twice the measure, or of twice stochastic interaction for phi_g and phi_star.
+  void Score(Measure measure);
+  void ScoreWithoutRedundancy();
+  Result<std::vector<double>> Normalisers() const;
+  Status Normalise(Measure measure);
+
+  const GaussianModel& model_;
+  SearchOptions options_;
+  SearchTables own_tables_;
+  SearchTables& tables_;
+  bool has_past_ = false, has_present_ = false, has_both_ = false, has_across_ = false;
+};
+
+// Minimum log-determinant of a search; the exponential of smaller ones would underflow.
+inline constexpr double kMinLogDeterminant = -600.0;
+
+// A subset of variables whose measure at its own minimum partition is positive and exceeds that of
+// all its supersets (Balduzzi & Tononi 2008; Hidaka & Oizumi 2018, PLoS ONE 13:e0201126).
+struct Complex {
+  std::vector<int> variables;
+  double value = 0.0;  // of the measure at the subset's minimum partition
+  bool main = false;   // no complex within it has a higher value
+};
+
+inline constexpr int kMaxComplexVariables = 16;
+
+// Returns all complexes by mi, si or wms, in descending order of the measure. Each subset is
+// evaluated on its own past and present. Errors: another measure, fewer than two variables or more
+// than kMaxComplexVariables.
+Result<std::vector<Complex>> ComplexesOf(const GaussianModel& model, Measure measure,
+                                         Instructions instructions = SupportedInstructions());
+
+}  // namespace reveza::phi

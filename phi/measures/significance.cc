@@ -1,0 +1,214 @@
+#include "phi/measures/significance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <utility>
+
+#include "phi/arithmetic/parallel_for.h"
+#include "phi/measures/random.h"
+
+namespace reveza::phi {
+namespace {
+
+// Returns values by replicate and measure, or the error of the first replicate that failed.
+Result<std::vector<std::vector<double>>> Replicates(
+    int count, int threads,
+    const std::function<Result<std::vector<WindowValue>>(std::uint32_t replicate)>& measure) {
+  std::vector<std::vector<double>> values(static_cast<std::size_t>(count));
+  std::vector<std::optional<Error>> errors(values.size());
+  ParallelFor(threads, values.size(), [&] {
+    return [&](std::size_t i) {
+      const auto result = measure(static_cast<std::uint32_t>(i));
+      if (!result) {
+        errors[i] = result.error();
+        return;
+      }
+      for (const WindowValue& value : *result) values[i].push_back(value.value);
+    };
+  });
+  for (const auto& error : errors) {
+    if (error) return std::unexpected(*error);
+  }
+  return values;
+}
+
+struct OwnedTrials {
+  std::vector<std::vector<double>> values;
+  std::vector<SeriesView> views;
+};
+
+// A contiguous copy of the trials.
+OwnedTrials Copied(std::span<const SeriesView> trials) {
+  OwnedTrials copy;
+  for (const SeriesView& view : trials) {
+    std::vector<double>& values = copy.values.emplace_back();
+    for (std::int64_t t = 0; t < view.length; ++t) {
+      values.insert(values.end(), view.Row(t), view.Row(t) + view.variables);
+    }
+  }
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const int variables = trials[i].variables;
+    copy.views.push_back({copy.values[i].data(), trials[i].length, variables, variables});
+  }
+  return copy;
+}
+
+void Shift(const SeriesView& from, const std::vector<int>& part, std::int64_t offset,
+           std::vector<double>& to) {
+  for (std::int64_t t = 0; t < from.length; ++t) {
+    const std::int64_t source = (t + offset) % from.length;
+    for (const int i : part) {
+      to[t * from.variables + i] = from.Row(source)[i];
+    }
+  }
+}
+
+void TurnPhases(const SeriesView& from, const std::vector<int>& part, const RandomStream& random,
+                std::uint64_t first, std::vector<double>& to) {
+  const auto length = static_cast<std::size_t>(from.length);
+  for (const int i : part) {
+    std::vector<std::complex<double>> values(length);
+    for (std::size_t t = 0; t < length; ++t) values[t] = from.Row(static_cast<std::int64_t>(t))[i];
+    values = FourierTransform(std::move(values), false);
+    for (std::size_t k = 1; 2 * k < length; ++k) {
+      const auto turn = std::polar(1.0, 2.0 * std::numbers::pi * random.Uniform(first + k));
+      values[k] *= turn;
+      values[length - k] *= std::conj(turn);
+    }
+    values = FourierTransform(std::move(values), true);
+    for (std::size_t t = 0; t < length; ++t) {
+      to[t * static_cast<std::size_t>(from.variables) + static_cast<std::size_t>(i)] =
+          values[t].real();
+    }
+  }
+}
+
+OwnedTrials SurrogateOf(std::span<const SeriesView> trials,
+                        const std::vector<std::vector<int>>& parts, const SurrogateOptions& options,
+                        std::uint32_t replicate) {
+  OwnedTrials copy = Copied(trials);
+  const bool shifts = options.kind == SurrogateKind::kShift;
+  const RandomStream random(options.seed, shifts ? RandomPurpose::kShift : RandomPurpose::kPhase,
+                            replicate);
+  std::uint64_t position = 0;
+  for (std::size_t trial = 0; trial < trials.size(); ++trial) {
+    const SeriesView& view = trials[trial];
+    for (const auto& part : parts) {
+      if (shifts && view.length > 1) {
+        Shift(view, part, 1 + random.UniformInt(position++, view.length - 1), copy.values[trial]);
+      } else if (!shifts) {
+        TurnPhases(view, part, random, position, copy.values[trial]);
+        position += static_cast<std::uint64_t>(view.length);
+      }
+    }
+  }
+  return copy;
+}
+
+std::vector<std::vector<int>> PartsToMove(const WindowOptions& options, int variables) {
+  if (options.partition && !options.minimum) return options.partition->parts();
+  std::vector<std::vector<int>> parts;
+  for (int i = 0; i < variables; ++i) parts.push_back({i});
+  return parts;
+}
+
+std::vector<double> SortedColumn(const std::vector<std::vector<double>>& rows, std::size_t column) {
+  std::vector<double> values;
+  values.reserve(rows.size());
+  for (const auto& row : rows) values.push_back(row[column]);
+  std::ranges::sort(values);
+  return values;
+}
+
+}  // namespace
+
+double Quantile(const std::vector<double>& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto low = static_cast<std::size_t>(place);
+  const std::size_t high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (place - static_cast<double>(low)) * (sorted[high] - sorted[low]);
+}
+
+Result<SurrogateKind> ParseSurrogateKind(std::string_view name) {
+  if (name == "shift") return SurrogateKind::kShift;
+  if (name == "phase") return SurrogateKind::kPhase;
+  return InvalidArgument(fmt::format("--surrogate: unknown method '{}'; use shift or phase", name));
+}
+
+Result<std::vector<Significance>> TestAgainstSurrogates(std::span<const SeriesView> trials,
+                                                        const WindowOptions& options,
+                                                        std::span<const WindowValue> values,
+                                                        const SurrogateOptions& surrogates) {
+  if (surrogates.count < 1 || trials.empty()) {
+    return InvalidArgument("a test needs at least one surrogate");
+  }
+  const auto parts = PartsToMove(options, trials.front().variables);
+  ASSIGN_OR_RETURN(const auto drawn,
+                   Replicates(surrogates.count, surrogates.threads, [&](std::uint32_t replicate) {
+                     return MeasureWindow(SurrogateOf(trials, parts, surrogates, replicate).views,
+                                          options);
+                   }));
+  std::vector<Significance> results;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::vector<double> null = SortedColumn(drawn, i);
+    Significance result{.surrogates = surrogates.count};
+    for (const double value : null) result.null_mean += value / surrogates.count;
+    result.null_high = Quantile(null, 0.95);
+    const auto above = null.end() - std::ranges::lower_bound(null, values[i].value);
+    result.p = static_cast<double>(1 + above) / (1.0 + surrogates.count);
+    results.push_back(result);
+  }
+  return results;
+}
+
+Result<std::vector<Interval>> BootstrapIntervals(std::span<const SeriesView> trials,
+                                                 const WindowOptions& options,
+                                                 std::span<const WindowValue> values,
+                                                 const BootstrapOptions& bootstrap) {
+  const int before = options.estimate.lag + options.estimate.order - 1;
+  std::int64_t samples = 0;
+  for (const SeriesView& view : trials) samples += std::max<std::int64_t>(0, view.length - before);
+  std::int64_t block = bootstrap.block;
+  if (block == 0) block = static_cast<std::int64_t>(std::ceil(std::cbrt(samples)));
+  // First rows of the blocks that fit, by trial.
+  std::vector<std::int64_t> starts;
+  std::int64_t all = 0;
+  for (const SeriesView& view : trials) {
+    starts.push_back(all);
+    all += std::max<std::int64_t>(0, view.length - before - block + 1);
+  }
+  if (bootstrap.count < 1 || block < 1 || all < 1) {
+    return InvalidArgument(
+        fmt::format("--block: {} pairs do not fit into {}; use a shorter block", block, samples));
+  }
+  ASSIGN_OR_RETURN(const auto drawn,
+                   Replicates(bootstrap.count, bootstrap.threads, [&](std::uint32_t replicate) {
+                     const RandomStream random(bootstrap.seed, RandomPurpose::kBlock, replicate);
+                     std::vector<SeriesView> blocks;
+                     std::int64_t taken = 0;
+                     for (std::uint64_t position = 0; taken < samples; ++position) {
+                       const std::int64_t start = random.UniformInt(position, all);
+                       const auto next = std::ranges::upper_bound(starts, start);
+                       const auto trial = static_cast<std::size_t>(next - starts.begin() - 1);
+                       const std::int64_t length = std::min(block, samples - taken);
+                       blocks.push_back(trials[trial].Part(start - starts[trial], length + before));
+                       taken += length;
+                     }
+                     return MeasureWindow(blocks, options);
+                   }));
+  std::vector<Interval> results;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::vector<double> replicates = SortedColumn(drawn, i);
+    results.push_back({.low = 2 * values[i].value - Quantile(replicates, 0.975),
+                       .high = 2 * values[i].value - Quantile(replicates, 0.025),
+                       .replicates = bootstrap.count,
+                       .block = block});
+  }
+  return results;
+}
+
+}  // namespace reveza::phi

@@ -1,0 +1,56 @@
+// Computes several measures of one window of a series in a single call.
+// Thread-safe: pure functions; results do not depend on the number of threads.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "common/base/error.h"
+#include "phi/measures/estimate.h"
+#include "phi/measures/measures.h"
+#include "phi/measures/minimum_partition.h"
+#include "phi/measures/partition.h"
+#include "phi/measures/series.h"
+
+namespace reveza::phi {
+
+struct WindowOptions {
+  std::vector<Measure> measures;
+  EstimateOptions estimate = {};
+  // The partition; default: atomic, one variable per part.
+  std::optional<Partition> partition = {};
+  // If set, evaluate each measure at its own minimum bipartition instead.
+  std::optional<SearchOptions> minimum = {};
+};
+
+struct WindowValue {
+  Measure measure = Measure::kInformation;
+  double value = 0.0;  // nats
+  // The partition of the value; empty for i. phi_r, defined for two parts only, uses its minimum
+  // bipartition unless a partition or a search is requested.
+  std::optional<Partition> partition = {};
+  std::int64_t examined = 0;                        // bipartitions compared; 0 without a search
+  bool exact = true;                                // see MinimumPartition
+  SearchMethod method = SearchMethod::kExhaustive;  // of the search, if any
+};
+
+// Returns the memory of the searches of one window of `variables` variables.
+Bytes SearchBytes(int variables, const WindowOptions& options);
+
+// Measures the trials or series of one window, in the order of options.measures. `tables` is
+// reusable memory of the calling thread. Errors: those of EstimateModel(), Evaluate() and
+// PartitionSearch.
+Result<std::vector<WindowValue>> MeasureWindow(std::span<const SeriesView> trials,
+                                               const WindowOptions& options,
+                                               SearchTables* tables = nullptr);
+Result<std::vector<WindowValue>> MeasureWindow(const SeriesView& series,
+                                               const WindowOptions& options,
+                                               SearchTables* tables = nullptr);
+// Measures a given model.
+Result<std::vector<WindowValue>> MeasureModel(const GaussianModel& model,
+                                              const WindowOptions& options,
+                                              SearchTables* tables = nullptr);
+
+}  // namespace reveza::phi

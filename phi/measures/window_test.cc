@@ -1,0 +1,95 @@
+#include "phi/measures/window.h"
+
+#include <gtest/gtest.h>
+
+#include "phi/measures/testing_systems.h"
+
+namespace reveza::phi {
+namespace window_test {
+
+TEST(WindowTest, MeasuresAWindowInOneCall) {
+  const auto values = Simulated(RandomSystem(6, 1), 50, 2);
+  const SeriesView view = {values.data(), 50, 6, 6};
+  const WindowOptions options = {.measures = {Measure::kStochasticInteraction, Measure::kPhiR,
+                                              Measure::kPhiG, Measure::kInformation}};
+  const auto result = MeasureWindow(view, options);
+  ASSERT_TRUE(result) << result.error().message;
+  ASSERT_EQ(result->size(), 4U);
+  EXPECT_EQ((*result)[0].partition->Text(), "0|1|2|3|4|5");
+  EXPECT_EQ((*result)[1].partition->parts().size(), 2U);
+  EXPECT_EQ((*result)[1].examined, 31);
+  EXPECT_LT((*result)[2].value, (*result)[0].value);
+  EXPECT_FALSE((*result)[3].partition);
+}
+
+TEST(WindowTest, EachMeasureHasItsOwnMinimum) {
+  const auto values = Simulated(RandomSystem(5, 3), 400, 4);
+  const SeriesView view = {values.data(), 400, 5, 5};
+  const auto result = MeasureWindow(
+      view,
+      {.measures = {Measure::kMultiInformation, Measure::kPhiStar}, .minimum = SearchOptions{}});
+  ASSERT_TRUE(result) << result.error().message;
+  for (const WindowValue& value : *result) EXPECT_EQ(value.examined, 15);
+}
+
+TEST(WindowTest, ReportsTheSearchMethod) {
+  const auto values = Simulated(RandomSystem(5, 3), 400, 4);
+  const SeriesView view = {values.data(), 400, 5, 5};
+  for (const SearchMethod method : {SearchMethod::kQueyranne, SearchMethod::kExhaustive}) {
+    const auto result = MeasureWindow(
+        view, {.measures = {Measure::kPhiG}, .minimum = SearchOptions{.method = method}});
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ((*result)[0].method, method);
+    EXPECT_EQ((*result)[0].exact, method == SearchMethod::kExhaustive);
+  }
+}
+
+TEST(WindowTest, UsesTheGivenPartition) {
+  const auto values = Simulated(RandomSystem(3, 5), 100, 6);
+  const SeriesView view = {values.data(), 100, 3, 3};
+  const auto result =
+      MeasureWindow(view, {.measures = {Measure::kPhiR}, .partition = *ParsePartition("0,2|1", 3)});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ((*result)[0].partition->Text(), "0,2|1");
+  EXPECT_FALSE(
+      MeasureWindow(view, {.measures = {Measure::kPhiR}, .partition = *AtomicPartition(3)}));
+  EXPECT_FALSE(MeasureWindow(
+      view, {.measures = {Measure::kMultiInformation}, .partition = *AtomicPartition(4)}));
+}
+
+TEST(WindowTest, SearchBytesMatchesTables) {
+  const Bytes table = Bytes{8} << 20;  // one number for each subset of 20 variables
+  WindowOptions options = {.measures = {Measure::kInformation}, .minimum = SearchOptions{}};
+  EXPECT_EQ(SearchBytes(20, options), 0U);
+  options.measures = {Measure::kInformation, Measure::kMultiInformation};
+  EXPECT_EQ(SearchBytes(20, options), table * 3 / 2);
+  options.measures.push_back(Measure::kPhiG);
+  EXPECT_EQ(SearchBytes(20, options), table * 5 / 2);
+  options.measures.push_back(Measure::kWholeMinusSum);
+  EXPECT_EQ(SearchBytes(20, options), table * 7 / 2);
+  options.minimum->normalised = true;
+  EXPECT_EQ(SearchBytes(20, options), table * 5);
+  options.minimum->method = SearchMethod::kQueyranne;
+  EXPECT_EQ(SearchBytes(20, options), 0U);
+  // phi_r is searched even if no minimum is requested.
+  options = {.measures = {Measure::kMultiInformation, Measure::kPhiR}};
+  EXPECT_EQ(SearchBytes(20, options), table * 9 / 2);
+  options.partition = *MakeBipartition(1, 20);
+  EXPECT_EQ(SearchBytes(20, options), 0U);
+}
+
+TEST(WindowTest, TablesDoNotExceedTableBytes) {
+  const TestingSystem system = RandomSystem(6, 90);
+  const auto model = GaussianModel::FromCoupling(system.coupling, system.noise);
+  for (const Measure measure : kAllMeasures) {
+    SearchTables tables;
+    const WindowOptions options = {.measures = {measure}, .minimum = SearchOptions{}};
+    ASSERT_TRUE(MeasureModel(*model, options, &tables));
+    const std::size_t numbers = tables.past.size() + tables.present.size() + tables.both.size() +
+                                tables.across.size() + tables.scores.size();
+    EXPECT_EQ(numbers * sizeof(double), SearchBytes(6, options)) << NameOf(measure);
+  }
+}
+
+}  // namespace window_test
+}  // namespace reveza::phi

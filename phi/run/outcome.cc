@@ -1,0 +1,121 @@
+#include "phi/run/outcome.h"
+
+#include <fmt/chrono.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "phi/run/checkpoint.h"
+
+namespace reveza::phi {
+
+void MeasureSummary::Add(std::uint64_t cycle, double value) {
+  if (std::isnan(value)) return;
+  min = count == 0 ? value : std::min(min, value);
+  max = count == 0 ? value : std::max(max, value);
+  sum += value;
+  ++count;
+  if (cycle != last_cycle) {
+    last_cycle = cycle;
+    last_count = 0;
+    last_sum = 0;
+  }
+  last_sum += value;
+  ++last_count;
+}
+
+std::filesystem::path SummaryPath(const RunSettings& settings) {
+  return settings.folder / "summary.json";
+}
+
+std::string SummaryText(const RunSettings& settings, std::string_view version,
+                        const RunOutcome& outcome) {
+  using nlohmann::ordered_json;
+  ordered_json parameters = ordered_json::object();
+  for (const Parameter& parameter : ParametersOf(settings))
+    parameters[parameter.name] = parameter.value;
+  ordered_json measures = ordered_json::object();
+  const std::vector<std::string> names = MeasureNames(settings);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const MeasureSummary& each = outcome.measures[i];
+    ordered_json values = {{"count", each.count}, {"unmeasured", each.unmeasured}};
+    if (each.count > 0) {
+      values["min"] = each.min;
+      values["mean"] = each.Mean();
+      values["max"] = each.max;
+      values["final"] = each.Final();
+    }
+    if (names[i] == kLegacyName && outcome.legacy_null) {
+      const LegacyNull& null = *outcome.legacy_null;
+      values["null"] = {{"mean", null.mean}, {"low", null.low}, {"high", null.high}};
+    }
+    measures[names[i]] = values;
+  }
+  ordered_json hashes = ordered_json::array();
+  for (const std::uint64_t hash : outcome.hashes) hashes.push_back(fmt::format("{:016x}", hash));
+  ordered_json first;
+  if (outcome.unmeasured) {
+    first = {{"run", outcome.unmeasured->run},
+             {"cycle", outcome.unmeasured->cycle},
+             {"why", outcome.unmeasured->why}};
+  }
+  const ordered_json summary = {{"program", "phi"},
+                                {"version", version},
+                                {"numbers", kNumbersVersion},
+                                {"engine", outcome.engine},
+                                {"finished", outcome.finished},
+                                {"cycles", outcome.cycle},
+                                {"runs", settings.engine.runs},
+                                {"started", outcome.started},
+                                {"total_seconds", outcome.seconds},
+                                {"parameters", parameters},
+                                {"measures", measures},
+                                {"first_unmeasured", first},
+                                {"hashes", hashes}};
+  return summary.dump(2) + "\n";
+}
+
+std::string MeasuresText(const RunSettings& settings, const RunOutcome& outcome) {
+  const std::vector<std::string> names = MeasureNames(settings);
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const MeasureSummary& each = outcome.measures[i];
+    if (each.count > 0) {
+      text += fmt::format("{:12} min {:.6f}  mean {:.6f}  max {:.6f}  final {:.6f}\n", names[i],
+                          each.min, each.Mean(), each.max, each.Final());
+    } else if (each.unmeasured > 0) {
+      text += fmt::format("{:12} no value\n", names[i]);
+    } else {
+      text += fmt::format("{:12} not measured yet: needs {} cycles\n", names[i],
+                          names[i] == kLegacyName ? kLegacyMinStates : settings.window);
+    }
+    if (names[i] == kLegacyName && outcome.legacy_null) {
+      text += fmt::format("{:12} independent noise gives about {:.2f} ({:.2f} to {:.2f})\n", "",
+                          outcome.legacy_null->mean, outcome.legacy_null->low,
+                          outcome.legacy_null->high);
+    }
+  }
+  return text;
+}
+
+std::string UnmeasuredText(const RunSettings& settings, const RunOutcome& outcome) {
+  if (!outcome.unmeasured) return "";
+  const std::vector<std::string> names = MeasureNames(settings);
+  std::string counts;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const MeasureSummary& each = outcome.measures[i];
+    if (each.unmeasured == 0) continue;
+    counts += fmt::format("{}{} of {} of {}", counts.empty() ? "" : ", ", each.unmeasured,
+                          each.unmeasured + each.count, names[i]);
+  }
+  return fmt::format(
+      "some windows could not be measured and have empty cells ({}); the first, run {} up to cycle "
+      "{}: {}; a longer --window may help",
+      counts, outcome.unmeasured->run, outcome.unmeasured->cycle, outcome.unmeasured->why);
+}
+
+std::string TimeText() { return fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr))); }
+
+}  // namespace reveza::phi

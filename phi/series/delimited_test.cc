@@ -1,0 +1,89 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "phi/series/series_table.h"
+
+namespace reveza::phi {
+namespace delimited_test {
+
+Result<SeriesTable> Read(std::string_view text, const ReadOptions& options = {}) {
+  return ReadDelimited(text, "data.csv", options);
+}
+
+std::string ErrorOf(const Result<SeriesTable>& table) { return table ? "" : table.error().message; }
+
+TEST(DelimitedTest, ReadsNamesAndRows) {
+  const auto table = Read("a,b\n1,2\n3.5,-4e2\n");
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->names, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(table->values, (std::vector<double>{1, 2, 3.5, -400}));
+  EXPECT_EQ(table->length(), 2);
+}
+
+TEST(DelimitedTest, NumbersColumnsWithoutHeader) {
+  const auto table = Read("1;2\r\n3;+4\r\n");
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->names, (std::vector<std::string>{"0", "1"}));
+  EXPECT_EQ(table->values, (std::vector<double>{1, 2, 3, 4}));
+  EXPECT_EQ(Read("# made by hand\n\n1 2\n3   4\n")->values, (std::vector<double>{1, 2, 3, 4}));
+  EXPECT_EQ(Read("1\t2\n3\t4")->values, (std::vector<double>{1, 2, 3, 4}));
+}
+
+TEST(DelimitedTest, SelectsColumns) {
+  const auto table = Read("time,a,b,note\n1,2,3,x\n4,5,6,\"y,z\"\n", {.columns = {"b", "1"}});
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->names, (std::vector<std::string>{"b", "a"}));
+  EXPECT_EQ(table->values, (std::vector<double>{3, 2, 6, 5}));
+}
+
+TEST(DelimitedTest, SplitsTrialsAtColumnChanges) {
+  const auto table = Read("a,trial\n1,x\n2,x\n3,y\n4,x\n", {.trials = "trial"});
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->trials, (std::vector<std::int64_t>{0, 2, 3}));
+  const auto views = table->Trials();
+  ASSERT_EQ(views.size(), 3U);
+  EXPECT_EQ(views[0].length, 2);
+  EXPECT_EQ(views[1].Row(0)[0], 3.0);
+  EXPECT_EQ(views[2].length, 1);
+}
+
+TEST(DelimitedTest, MissingValuesBecomeNaN) {
+  const auto table = Read("a,b\n1,\nNA,2\nnan,null\n");
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_TRUE(std::isnan(table->values[1]));
+  EXPECT_TRUE(std::isnan(table->values[2]));
+  EXPECT_TRUE(std::isnan(table->values[5]));
+  EXPECT_EQ(Read("a\n1e999\n")->values[0], HUGE_VAL);
+}
+
+TEST(DelimitedTest, KeepsQuotedSeparatorsAndEmptyFields) {
+  const auto table = Read("a,\"b,c\",, d,\n1,2,3,4,5\n");
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->names, (std::vector<std::string>{"a", "b,c", "", "d", ""}));
+}
+
+TEST(DelimitedTest, TextBecomesNaNOnRequest) {
+  EXPECT_FALSE(Read("a;b\n1;x,y\n"));
+  const auto table = Read("a;b\n1;x,y\n", {.text_is_missing = true});
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->values[0], 1.0);
+  EXPECT_TRUE(std::isnan(table->values[1]));
+}
+
+TEST(DelimitedTest, ErrorsNameLineAndColumn) {
+  EXPECT_EQ(ErrorOf(Read("a,b\n1,2\n3,x\n")),
+            "data.csv line 3: column 'b' has 'x', which is not a number; select numeric columns "
+            "with --columns");
+  EXPECT_EQ(ErrorOf(Read("a,b\n1,2\n3\n")), "data.csv line 3: 1 fields, but the first line has 2");
+  EXPECT_EQ(ErrorOf(Read("")), "data.csv: the file is empty");
+  EXPECT_EQ(ErrorOf(Read("a,b\n")), "data.csv: no rows");
+  EXPECT_NE(ErrorOf(Read("alpha,beta\n1,2\n", {.columns = {"alpa"}})).find("did you mean 'alpha'?"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf(Read("a,b\n1,2\n", {.columns = {"a", "0"}})).find("column '0'"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf(Read("a\n1\n", {.trials = "a"})), "");
+}
+
+}  // namespace delimited_test
+}  // namespace reveza::phi

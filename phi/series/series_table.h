@@ -1,0 +1,63 @@
+// Time series read from files: rows of doubles, divided into trials.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "phi/measures/series.h"
+
+namespace reveza::phi {
+
+struct SeriesTable {
+  std::vector<std::string> names;  // of the variables
+  std::vector<double> values;      // row-major, length() x variables()
+  // First row of each trial, ascending from 0; never empty.
+  std::vector<std::int64_t> trials = {0};
+
+  int variables() const { return static_cast<int>(names.size()); }
+  std::int64_t length() const {
+    return names.empty() ? 0 : static_cast<std::int64_t>(values.size() / names.size());
+  }
+  SeriesView View() const { return {values.data(), length(), variables(), variables()}; }
+  // Returns a view of each trial; views are valid as long as this table.
+  std::vector<SeriesView> Trials() const;
+};
+
+struct ReadOptions {
+  // Columns to read, in this order, by name or 0-based index; empty: all except the trial column.
+  std::vector<std::string> columns = {};
+  // Column whose value changes where a new trial begins; empty: a single trial (three-dimensional
+  // NumPy files: one trial per element of the first dimension).
+  std::string trials = {};
+  // Delimited text only: whether fields that are not numbers become NaN instead of an error.
+  bool text_is_missing = false;
+};
+
+// Reads a file by its extension: .csv, .tsv, .txt, .parquet or .npy. Missing values (an empty
+// field, NA, null) become NaN, which the measures reject by row. Errors: file not found or not
+// readable, unknown extension, damaged file, missing column, non-numeric field (reported by line
+// and column).
+Result<SeriesTable> ReadSeries(const std::string& path, const ReadOptions& options);
+
+// The readers for contents in memory; `name` identifies the file in errors.
+Result<SeriesTable> ReadDelimited(std::string_view text, const std::string& name,
+                                  const ReadOptions& options);
+Result<SeriesTable> ReadNumpy(std::string_view bytes, const std::string& name,
+                              const ReadOptions& options);
+// Only in builds with Arrow (common/table/arrow.h).
+Result<SeriesTable> ReadParquet(const std::string& path, const ReadOptions& options);
+
+// Indices of columns.
+struct SelectedColumns {
+  std::vector<std::size_t> chosen;
+  std::optional<std::size_t> trials;  // the trial column, if options.trials names one
+};
+// Finds the columns selected by `options`; the trial column is not chosen unless it is listed.
+Result<SelectedColumns> SelectColumns(const std::vector<std::string>& names,
+                                      const std::string& file, const ReadOptions& options);
+
+}  // namespace reveza::phi

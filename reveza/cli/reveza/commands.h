@@ -1,0 +1,50 @@
+// The commands of `reveza`. Each returns the exit status (docs/errors.md), or an error that main()
+// reports; argv[0] of those that parse their own arguments is the command's name.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "reveza/cli/reveza/exit_status.h"
+#include "reveza/gpu/daemon/settings.h"
+
+namespace reveza::cli {
+
+struct RunOptions {
+  std::string name;
+  bool quiet = false;
+  bool resident = false;
+  std::vector<std::string> command;
+};
+// Starts the daemon if needed, then executes the command in this process. Returns only on failure.
+CommandResult<int> Run(const daemon::Settings& settings, const RunOptions& options);
+
+// The text of `reveza status`, at most 96 columns wide. Pure functions.
+// The last line has no newline.
+std::string StatusText(const nlohmann::json& status);
+
+// Truncates to `width` characters, ending in "..." if anything is cut.
+std::string Shorten(const std::string& text, std::size_t width);
+
+CommandResult<int> ShowStatus(const daemon::Settings& settings, bool as_json, bool watch);
+CommandResult<int> WriteTrace(const daemon::Settings& settings, const std::string& file);
+CommandResult<int> StopDaemon(const daemon::Settings& settings, bool force);
+int ShowConfiguration(const daemon::Configuration& configuration);
+int ShowConfigurationPath();
+int ShowVersion();
+
+// Examines a process, a command or this machine and prints the findings.
+CommandResult<int> DoctorCommand(int argc, char** argv);
+// Dispatches to the commands of jobs/commands.h.
+CommandResult<int> JobsCommand(int argc, char** argv);
+// Executes reveza-metrics, a separate program because it needs shared libraries that `reveza` does
+// without. Returns only on failure.
+CommandResult<int> MetricsCommand(int argc, char** argv);
+// Shows machine, GPUs, programs and jobs; live, or once as text, JSON or CSV.
+CommandResult<int> Top(int argc, char** argv);
+// Runs three programs whose memory exceeds the GPU's one by one, then concurrently. Leaves no
+// processes and no files behind, even if interrupted.
+CommandResult<int> Demo(bool as_json);
+
+}  // namespace reveza::cli

@@ -1,0 +1,50 @@
+// A client connection to the daemon; starts the daemon if needed. Not thread-safe.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/base/unique_fd.h"
+#include "reveza/cli/reveza/exit_status.h"
+
+namespace reveza::cli {
+
+class DaemonLink {
+ public:
+  // Connects to the daemon at `socket`. kNoDaemon if none listens, kPermission if it is another
+  // user's.
+  static CommandResult<DaemonLink> Connect(const std::filesystem::path& socket);
+  // Like Connect(), but starts a daemon with `flags` if none listens. kNotStarted if that fails.
+  static CommandResult<DaemonLink> ConnectOrStart(const std::filesystem::path& socket,
+                                                  const std::vector<std::string>& flags);
+
+  CommandResult<nlohmann::json> Status();
+  // Sets the timeout of each answer. The default is 20 s.
+  void SetTimeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
+  // Returns the daemon's pid in this process's PID namespace, or 0 if it is in another one.
+  pid_t Peer() const;
+  CommandResult<std::string> Trace();
+  CommandResult<nlohmann::json> Stop(bool force);
+
+ private:
+  explicit DaemonLink(UniqueFd fd, std::filesystem::path socket)
+      : fd_(std::move(fd)), socket_(std::move(socket)) {}
+  CommandResult<std::string> Request(const void* packet, std::size_t size);
+  CommandResult<nlohmann::json> RequestJson(const void* packet, std::size_t size);
+
+  UniqueFd fd_;
+  std::filesystem::path socket_;
+  std::chrono::milliseconds timeout_{20'000};
+};
+
+// Returns the log file of a daemon that ConnectOrStart() starts.
+std::filesystem::path LogPath(const std::filesystem::path& socket);
+
+}  // namespace reveza::cli

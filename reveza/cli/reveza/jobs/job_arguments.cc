@@ -1,0 +1,262 @@
+#include "reveza/cli/reveza/jobs/job_arguments.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "common/base/read_file.h"
+#include "common/base/units.h"
+#include "common/cli/command_line.h"
+#include "common/platform/machine.h"
+#include "reveza/cli/reveza/jobs/job_options.h"
+#include "reveza/gpu/nvml/gpu_monitor.h"
+#include "reveza/jobs/definition/expander.h"
+#include "reveza/jobs/definition/identity.h"
+#include "reveza/jobs/definition/job_file.h"
+#include "reveza/jobs/definition/parameters.h"
+
+namespace reveza::cli {
+namespace {
+
+using jobs::ParameterRows;
+
+// The options end at "--", or at the first word that is neither an option nor an option's value.
+struct Split {
+  int options_end = 0;
+  int command_begin = 0;
+};
+
+Split SplitWords(const CLI::App& app, int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--") return {i, i + 1};
+    if (!word.starts_with('-') || word == "-") return {i, i};
+    const auto* option = app.get_option_no_throw(word);
+    if (option != nullptr && option->get_items_expected_max() > 0) ++i;
+  }
+  return {argc, argc};
+}
+
+// Returns the Cartesian product.
+Result<ParameterRows> Cross(ParameterRows rows, ParameterRows with) {
+  if (with.size() == 1 && with[0].empty()) return rows;
+  if (rows.size() == 1 && rows[0].empty()) return with;
+  if (!with.empty() && rows.size() > jobs::kMaxSteps / with.size()) {
+    return InvalidArgument(
+        fmt::format("{} x {} parameter sets exceed the maximum of {} steps per job", rows.size(),
+                    with.size(), jobs::kMaxSteps));
+  }
+  ParameterRows all;
+  all.reserve(rows.size() * with.size());
+  for (const auto& row : rows) {
+    for (const auto& more : with) {
+      auto& both = all.emplace_back();
+      both.reserve(row.size() + more.size());
+      both.insert(both.end(), row.begin(), row.end());
+      both.insert(both.end(), more.begin(), more.end());
+    }
+  }
+  return all;
+}
+
+Result<ParameterRows> ReadRows(const JobOptions& options, std::span<const std::string> axis_words,
+                               const Surroundings& surroundings) {
+  Result<ParameterRows> rows = ParameterRows(1);
+  if (!options.csv.empty()) {
+    ASSIGN_OR_RETURN(const auto text, ReadFile(surroundings.folder / options.csv, kMaxUserFile));
+    rows = jobs::ParseCsv(text, options.csv);
+    if (rows && rows->empty()) return InvalidArgument(fmt::format("{} has no rows", options.csv));
+  }
+  if (rows && options.lines) {
+    ASSIGN_OR_RETURN(const auto text, surroundings.standard_input());
+    auto lines = jobs::ParseLines(text, "standard input");
+    if (!lines) return lines;
+    if (lines->empty()) return InvalidArgument("--stdin: standard input has no lines");
+    rows = Cross(*std::move(rows), *std::move(lines));
+  }
+  if (!rows) return rows;
+  ASSIGN_OR_RETURN(const auto axes, jobs::ParseAxes(axis_words, surroundings.folder));
+  auto grid = jobs::Grid(axes);
+  if (!grid) return grid;
+  return Cross(*std::move(rows), *std::move(grid));
+}
+
+Result<jobs::Job> ReadJob(const JobOptions& options, std::vector<std::string> arguments,
+                          const Surroundings& surroundings) {
+  if (!options.job_file.empty()) {
+    if (!arguments.empty()) {
+      return InvalidArgument(fmt::format("--job {} cannot be combined with a command ('{}')",
+                                         options.job_file, arguments.front()));
+    }
+    RETURN_IF_ERROR(CheckNoCommandOptions(options));
+    return jobs::ReadJobFile(surroundings.folder / options.job_file);
+  }
+  const auto axis = std::ranges::find_if(
+      arguments, [](const std::string& word) { return word.starts_with(":::"); });
+  const std::vector<std::string> axis_words(axis, arguments.end());
+  arguments.erase(axis, arguments.end());
+  if (arguments.empty()) {
+    return InvalidArgument(
+        "no command given; usage: reveza jobs run [OPTIONS] -- COMMAND... [::: NAME VALUES...]..., "
+        "or --job FILE");
+  }
+  ASSIGN_OR_RETURN(auto command, ReadCommand(options, std::move(arguments), surroundings.folder));
+  ASSIGN_OR_RETURN(auto rows, ReadRows(options, axis_words, surroundings));
+  jobs::Job job;
+  job.commands.push_back(std::move(command));
+  job.steps.resize(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    job.steps[i].parameters = std::move(rows[i]);
+  }
+  return job;
+}
+
+Status CheckName(std::string_view name) {
+  const bool fine = std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._-").contains(c);
+  });
+  if (fine && name.size() <= 64 && !name.starts_with('.') && !name.starts_with('-')) return {};
+  return InvalidArgument(
+      fmt::format("'{}' is not a valid job name; use up to 64 letters, digits, '.', '_' and '-', "
+                  "starting with a letter or digit",
+                  name));
+}
+
+// Rejects steps that need more than the machine has: they would wait forever.
+Status CheckClaims(const jobs::Job& job, const Surroundings& surroundings) {
+  for (const jobs::Command& command : job.commands) {
+    const jobs::Claim& claim = command.claim;
+    if (claim.cpus && surroundings.cores && *claim.cpus > *surroundings.cores) {
+      return InvalidArgument(
+          fmt::format("--cpus: a step that needs {} cores cannot run; this machine has {}",
+                      *claim.cpus, *surroundings.cores));
+    }
+    if (claim.memory && surroundings.memory && *claim.memory > *surroundings.memory) {
+      return InvalidArgument(
+          fmt::format("--memory: a step that needs {} of memory cannot run; this machine has {}",
+                      FormatBytes(*claim.memory), FormatBytes(*surroundings.memory)));
+    }
+    if (!claim.gpu_memory || *claim.gpu_memory == 0) continue;
+    if (surroundings.gpu_memory && *claim.gpu_memory > *surroundings.gpu_memory) {
+      return InvalidArgument(fmt::format(
+          "--gpu-memory: a step that needs {} of GPU memory cannot run; the largest GPU has {}",
+          FormatBytes(*claim.gpu_memory), FormatBytes(*surroundings.gpu_memory)));
+    }
+  }
+  return {};
+}
+
+// Whether `text` contains {name}.
+bool HasPlaceholder(std::string_view text, std::string_view name) {
+  return text.contains(fmt::format("{{{}}}", name));
+}
+
+bool Uses(const jobs::Command& command, std::string_view name) {
+  const auto names = [&](std::string_view text) { return HasPlaceholder(text, name); };
+  return std::ranges::any_of(command.arguments, names) || names(command.folder.native()) ||
+         std::ranges::any_of(command.inputs, names) ||
+         std::ranges::any_of(command.environment,
+                             [&](const auto& variable) { return names(variable.second); });
+}
+
+std::vector<std::string> WarningsFor(const jobs::Job& job) {
+  std::vector<std::string> notes;
+  for (std::size_t c = 0; c < job.commands.size(); ++c) {
+    const jobs::Command& command = job.commands[c];
+    const auto first = std::ranges::find(job.steps, c, &jobs::Step::command);
+    if (first == job.steps.end()) continue;
+    for (const auto& parameter : first->parameters) {
+      if (Uses(command, parameter.name)) continue;
+      notes.push_back(fmt::format(
+          "parameter '{0}' is not used by the command; write {{{0}}} where its value goes",
+          parameter.name));
+    }
+    if (command.cycles && !Uses(command, "from")) {
+      notes.emplace_back(
+          "the command does not use {from}: after a restart it begins with its first cycle");
+    }
+  }
+  return notes;
+}
+
+Result<std::string> ReadStandardInput() {
+  std::string text;
+  std::array<char, 64 * kKiB> piece;
+  for (;;) {
+    const std::size_t length = std::fread(piece.data(), 1, piece.size(), stdin);
+    text.append(piece.data(), length);
+    if (text.size() > kGiB) return InvalidArgument("--stdin: standard input exceeds 1 GiB");
+    if (length == piece.size()) continue;
+    if (std::ferror(stdin) == 0) return text;
+    return Fail(Error::Code::kUnavailable,
+                fmt::format("cannot read standard input: {}", std::strerror(errno)));
+  }
+}
+
+}  // namespace
+
+Surroundings ThisMachine() {
+  Surroundings here;
+  std::error_code ignored;
+  here.folder = std::filesystem::current_path(ignored);
+  here.standard_input = ReadStandardInput;
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof(cores), &cores) == 0) here.cores = CPU_COUNT(&cores);
+  if (const auto memory = platform::ReadMachineMemory()) here.memory = memory->total;
+  if (const auto nvml = nvml::LoadNvml()) here.gpu_memory = nvml::LargestGpuMemory(**nvml);
+  return here;
+}
+
+Result<ParsedRun> ParseRun(int argc, char** argv) { return ParseRun(argc, argv, ThisMachine()); }
+
+Result<ParsedRun> ParseRun(int argc, char** argv, const Surroundings& surroundings) {
+  CLI::App app(
+      "Runs a command once for each set of parameters; resumes the job if it exists:\n"
+      "reveza jobs run [OPTIONS] -- COMMAND... [::: NAME VALUES...]...",
+      "reveza jobs run");
+  app.footer(
+      "VALUES are words, ranges (1..500, 0..1..0.25) or @FILE; several ::: are combined, :::+ "
+      "links\n"
+      "parameters pairwise. {NAME} in the command stands for the value.\n\n"
+      "Example:\n"
+      "  reveza jobs run --name sweep --memory 2GiB -- ./simulate --seed {seed} ::: seed 1..500");
+  JobOptions options;
+  AddJobOptions(app, options);
+  const Split split = SplitWords(app, argc, argv);
+  try {
+    app.parse(split.options_end, argv);
+  } catch (const CLI::CallForHelp&) {
+    ParsedRun parsed;
+    parsed.help = app.help();
+    return parsed;
+  } catch (const CLI::ParseError& error) {
+    return InvalidArgument(command_line::DescribeParseError(app, error));
+  }
+
+  ParsedRun parsed;
+  ASSIGN_OR_RETURN(auto request, ReadRequest(options, surroundings.folder));
+  parsed.request = std::move(request);
+  std::vector<std::string> command(argv + split.command_begin, argv + argc);
+  ASSIGN_OR_RETURN(auto job, ReadJob(options, std::move(command), surroundings));
+  parsed.job = std::move(job);
+  RETURN_IF_ERROR(jobs::CheckCommands(parsed.job));
+  RETURN_IF_ERROR(CheckClaims(parsed.job, surroundings));
+  if (!options.name.empty()) parsed.job.name = options.name;
+  parsed.named = !parsed.job.name.empty();
+  if (!parsed.named) parsed.job.name = jobs::DefaultName(parsed.job);
+  RETURN_IF_ERROR(CheckName(parsed.job.name));
+  parsed.notes = WarningsFor(parsed.job);
+  return parsed;
+}
+
+}  // namespace reveza::cli

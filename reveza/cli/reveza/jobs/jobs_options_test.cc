@@ -1,0 +1,74 @@
+// End-to-end tests of options of `reveza jobs run`.
+#include <filesystem>
+#include <string>
+
+#include "reveza/cli/reveza/exit_status.h"
+#include "reveza/cli/reveza/jobs/testing_jobs.h"
+
+namespace reveza::cli {
+namespace jobs_options_test {
+
+// Fails when another one of its job runs at the same time.
+constexpr const char* kAlone = "-- sh -c 'mkdir busy && sleep 0.05 && rmdir busy' {n} ::: n 1..6";
+
+TEST_F(JobsTest, CpuBudgetLimitsClaims) {
+  const std::string run = "run --name c --quiet --workers 2 --cpus 1 ";
+  EXPECT_EQ(Jobs(run + "--cpu-budget 1 " + kAlone).status, kDone);
+  const auto never = Jobs("run --name d --cpus 1 --cpu-budget 0.5 -- true {n} ::: n 1");
+  EXPECT_EQ(never.status, kFailedSteps);
+  EXPECT_NE(never.output.find("needs 1 cores, 0.5"), std::string::npos) << never.output;
+}
+
+// A claim is not all that it bounds: also the threads of each worker.
+TEST_F(JobsTest, CpuBudgetLimitsThreadsOfAStep) {
+  EXPECT_EQ(Jobs("run --name t --quiet --workers 1 --cpu-budget 1 -- "
+                 "sh -c 'echo $OMP_NUM_THREADS' {n} ::: n 1")
+                .status,
+            kDone);
+  EXPECT_EQ(Jobs("logs t 1").output, "1\n");
+}
+
+TEST_F(JobsTest, MemoryReserveIsNotUsed) {
+  const auto never = Jobs("run --name m --memory 1MiB --memory-reserve 100000GiB -- true ::: n 1");
+  EXPECT_EQ(never.status, kFailedSteps);
+  EXPECT_NE(never.output.find("never runs here: memory"), std::string::npos) << never.output;
+  EXPECT_EQ(Jobs("run --name m --quiet --memory 1MiB --memory-reserve 1MiB --retry-failed -- "
+                 "true ::: n 1")
+                .status,
+            kDone);
+}
+
+TEST_F(JobsTest, HaltNowTerminatesRunningSteps) {
+  const auto run = Jobs(
+      "run --name h --workers 2 --halt now,fail=1 -- "
+      "sh -c 'echo {n} >> ran; [ {n} = 1 ] && exec sleep 600; "
+      "while [ \"$(cat ran | wc -l)\" != 2 ]; do sleep 0.01; done; exit 1' ::: n 1..9");
+  EXPECT_EQ(run.status, kInterrupted) << run.output;
+  EXPECT_NE(run.output.find("step n=1 was cancelled"), std::string::npos) << run.output;
+  EXPECT_EQ(Text("ran").size(), 4u);
+}
+
+TEST_F(JobsTest, LogsFindsTheOutputFolder) {
+  EXPECT_EQ(Jobs("run --name o --quiet --output-folder there -- echo out {n} ::: n 1..2").status,
+            kDone);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "there/000/2.out"));
+  EXPECT_EQ(Jobs("logs o 2").output, "out 2\n");
+  EXPECT_NE(Jobs("show o").output.find((folder_ / "there").string()), std::string::npos);
+}
+
+TEST_F(JobsTest, TimeLimitTerminatesAStep) {
+  const auto run = Jobs("run --name l --time-limit 200ms -- sleep 600");
+  EXPECT_EQ(run.status, kFailedSteps);
+  EXPECT_NE(run.output.find("exceeded its time limit"), std::string::npos) << run.output;
+}
+
+TEST_F(JobsTest, DurableJobsResume) {
+  EXPECT_EQ(Jobs("run --name d --quiet --durable -- sh -c 'echo {n} >> ran' ::: n 1..5").status,
+            kDone);
+  EXPECT_EQ(Jobs("run --name d --quiet --durable -- sh -c 'echo {n} >> ran' ::: n 1..6").status,
+            kDone);
+  EXPECT_EQ(Text("ran").size(), 12u);
+}
+
+}  // namespace jobs_options_test
+}  // namespace reveza::cli

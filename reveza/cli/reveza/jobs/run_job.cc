@@ -1,0 +1,224 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/base/exec_arguments.h"
+#include "common/platform/runtime_paths.h"
+#include "reveza/cli/reveza/daemon_link.h"
+#include "reveza/cli/reveza/exit_status.h"
+#include "reveza/cli/reveza/jobs/commands.h"
+#include "reveza/cli/reveza/jobs/dry_run.h"
+#include "reveza/cli/reveza/jobs/job_arguments.h"
+#include "reveza/cli/reveza/jobs/jobs_display.h"
+#include "reveza/cli/reveza/program.h"
+#include "reveza/gpu/daemon/settings.h"
+#include "reveza/insight/monitor/json_fields.h"
+#include "reveza/jobs/decide/usable_gpus.h"
+#include "reveza/jobs/engine/engine.h"
+#include "reveza/jobs/engine/open_job.h"
+
+extern char** environ;
+
+namespace reveza::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Returns the supervisor of the build tree, beside this program, or the installed one in lib/.
+Result<fs::path> FindSupervisor() {
+  const fs::path programs = platform::ProgramFolder();
+  for (const auto& path :
+       {programs / "reveza-supervisor", programs.parent_path() / "lib/reveza/reveza-supervisor"}) {
+    if (access(path.c_str(), X_OK) == 0) return path;
+  }
+  return Fail(Error::Code::kInternal,
+              fmt::format("reveza-supervisor found neither in {0} nor in {1}; the build or "
+                          "installation is incomplete",
+                          programs.string(), (programs.parent_path() / "lib/reveza").string()));
+}
+
+// Reports how the run ended and returns the exit status.
+ExitStatus ReportSummary(const jobs::Engine::Summary& summary, const ParsedRun& run,
+                         const std::string& id) {
+  const auto& counts = summary.counts;
+  if (!run.request.quiet && !run.request.json && !summary.tuning.empty()) {
+    fmt::print(stderr, "\n{}", summary.tuning);
+  }
+  const auto report = [&](const std::string& line) {
+    if (!run.request.json) fmt::print(stderr, "reveza: {}\n", line);
+  };
+  switch (summary.end) {
+    case jobs::Engine::RunEnd::kDone:
+      return kDone;
+    case jobs::Engine::RunEnd::kFailed:
+      report(fmt::format(
+          "{} of {} steps failed{}; `reveza jobs show {}` lists them, the same command with "
+          "--retry-failed retries them",
+          counts.failed, run.job.steps.size(),
+          counts.skipped > 0 ? fmt::format(", {} dependent steps skipped", counts.skipped) : "",
+          id));
+      return kFailedSteps;
+    case jobs::Engine::RunEnd::kHeld:
+      report(
+          fmt::format("{} steps are in an unknown state (their end was not recorded); the same "
+                      "command with --on-unknown retry runs them again",
+                      counts.held));
+      return kFailedSteps;
+    case jobs::Engine::RunEnd::kInterrupted:
+      report(fmt::format("{} of {} steps remain; the same command resumes the job",
+                         counts.ready + counts.blocked + counts.running, run.job.steps.size()));
+      return kInterrupted;
+  }
+  return kFailed;
+}
+
+// Starts the same command without --detach in a new session, with its output in a log file.
+int Detach(int argc, char** argv, const jobs::JobFolder& folder) {
+  const std::string log = folder.path() / "runner.log";
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  std::vector<std::string> words = {platform::ProgramFolder() / "reveza", "jobs"};
+  bool options = true;  // words after "--" belong to the command
+  for (int i = 0; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--") options = false;
+    if (!options || word != "--detach") words.emplace_back(word);
+  }
+  pid_t pid = 0;
+  const int error = posix_spawn(&pid, words[0].c_str(), &actions, &attributes,
+                                ExecArguments(words).data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) {
+    return ReportError(kNotStarted, "cannot start a detached runner: {}", std::strerror(error));
+  }
+  fmt::print(
+      "job {0} runs detached as process {1}; `reveza jobs follow {0}` shows its progress, its log "
+      "is {2}\n",
+      folder.id(), pid, log);
+  return kDone;
+}
+
+// A runner's repeated queries to the daemon that shares the GPUs.
+class DaemonLedger {
+ public:
+  explicit DaemonLedger(fs::path socket) : socket_(std::move(socket)) {}
+
+  // Returns nothing if no daemon answers. After a timeout the daemon is not queried for a while, so
+  // that the caller is not held up.
+  std::optional<jobs::GpuLedger> Query() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < not_before_) return std::nullopt;
+    if (!link_) {
+      auto link = DaemonLink::Connect(socket_);
+      if (!link) return std::nullopt;
+      link_.emplace(*std::move(link));
+      link_->SetTimeout(std::chrono::milliseconds(500));
+    }
+    const auto status = link_->Status();
+    if (!status) {
+      link_.reset();
+      // A daemon that exited may be replaced at once.
+      if (status.error().status != kNoDaemon) not_before_ = now + std::chrono::seconds(10);
+      return std::nullopt;
+    }
+    const int says = monitor::PidAt(*status, "pid");
+    return jobs::ParseGpuLedger(*status, says != 0 && says == link_->Peer());
+  }
+
+ private:
+  fs::path socket_;
+  std::optional<DaemonLink> link_;
+  std::chrono::steady_clock::time_point not_before_{};
+};
+
+// Returns a function that queries the daemon that `reveza run` would use, or none if the
+// configuration is invalid; `reveza run` reports that.
+std::function<std::optional<jobs::GpuLedger>()> MakeGpuLedgerQuery() {
+  const auto configuration = daemon::LoadConfiguration(platform::ProcessEnvironment);
+  if (!configuration) return {};
+  const auto ledger = std::make_shared<DaemonLedger>(SocketPath(configuration->settings()));
+  return [ledger] { return ledger->Query(); };
+}
+
+Result<int> RunOpened(jobs::OpenedJob opened, const ParsedRun& run) {
+  for (const auto& note : opened.notes) fmt::print(stderr, "reveza: {}\n", note);
+  const auto outputs =
+      run.request.output_folder.empty() ? opened.parts.folder.outputs() : run.request.output_folder;
+  const std::string id = opened.parts.folder.id();
+  JobsDisplay display(run.job, run.request, outputs);
+  // With REVEZA_DISABLE=1, steps on a GPU wait for each other instead of sharing it.
+  if (platform::ProcessEnvironment("REVEZA_DISABLE") != "1") {
+    opened.parts.gpu_prefix = {platform::ProgramFolder() / "reveza", "run", "--quiet", "--"};
+    opened.parts.gpu_ledger = MakeGpuLedgerQuery();
+  }
+  if (run.request.keep_order) {
+    ASSIGN_OR_RETURN(const auto list, opened.parts.journal.List());
+    for (std::uint32_t step = 0; step < list.size(); ++step) {
+      if (list[step].state == jobs::StepState::kDone) display.Skip(step);
+    }
+  }
+  jobs::Engine engine(std::move(opened.parts), display);
+  const auto summary = engine.Run();
+  display.Finish();
+  if (!summary) return std::unexpected(summary.error());
+  return ReportSummary(*summary, run, id);
+}
+
+Result<int> RunOrDetach(int argc, char** argv) {
+  ASSIGN_OR_RETURN(auto run, ParseRun(argc, argv));
+  if (!run.help.empty()) {
+    fmt::print("{}", run.help);
+    return kDone;
+  }
+  for (const auto& note : run.notes) fmt::print(stderr, "reveza: {}\n", note);
+  if (run.request.dry_run) {
+    fmt::print("{}", DryRunText(run));
+    return kDone;
+  }
+  ASSIGN_OR_RETURN(const auto state, jobs::StateHome(platform::ProcessEnvironment));
+  RETURN_IF_ERROR(CreateOutputs(run.request));
+  const auto supervisor = FindSupervisor();
+  if (!supervisor) return ReportError(kNoLibrary, supervisor.error().message);
+  if (run.request.detach) {
+    ASSIGN_OR_RETURN(const auto folder, jobs::JobFolder::Create(state, run.job.name));
+    return Detach(argc, argv, folder);
+  }
+  auto expander = jobs::Expander::Make(run.job);
+  if (!expander) return ReportError(kUsage, expander.error().message);
+  // An unnamed job that is finished starts over.
+  ASSIGN_OR_RETURN(auto opened, jobs::OpenJob(state, run.job, *expander, run.request, *supervisor,
+                                              run.named ? jobs::FinishedJob::kKeep
+                                                        : jobs::FinishedJob::kRestart));
+  return RunOpened(std::move(opened), run);
+}
+
+}  // namespace
+
+Result<int> RunJob(int argc, char** argv) {
+  auto status = RunOrDetach(argc, argv);
+  if (status || (status.error().code != Error::Code::kPermission &&
+                 status.error().code != Error::Code::kExhausted)) {
+    return status;
+  }
+  return ReportError(kOutput, status.error().message);
+}
+
+}  // namespace reveza::cli

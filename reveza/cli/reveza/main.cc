@@ -1,0 +1,157 @@
+// The command line of `reveza`.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/cli/command_line.h"
+#include "reveza/cli/reveza/commands.h"
+#include "reveza/cli/reveza/exit_status.h"
+#include "reveza/cli/reveza/program.h"
+#include "reveza/gpu/daemon/settings.h"
+
+namespace reveza::cli {
+namespace {
+
+struct Arguments {
+  std::string name, gpu_budget, host_budget, socket, trace_file = "reveza-trace.json";
+  bool quiet = false, resident = false, json = false, watch = false, force = false;
+};
+
+// Returns the index at which the options of `reveza run` end: that of "--", or of the first word
+// that is neither an option nor an option's value. The rest belongs to the command.
+int CommandBegin(int argc, char** argv) {
+  const std::vector<std::string> with_value = {"--name", "--gpu-budget", "--host-budget",
+                                               "--socket"};
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--") return i;
+    if (!word.starts_with('-')) return i;
+    if (std::ranges::find(with_value, word) != with_value.end()) ++i;
+  }
+  return argc;
+}
+
+// Commands that parse their own arguments.
+struct OwnCommandLine {
+  const char* name;
+  const char* description;
+  CommandResult<int> (*run)(int argc, char** argv);
+};
+constexpr auto kOwnCommandLines = std::to_array<OwnCommandLine>({
+    {"doctor", "Diagnose what limits the parallelism of a process or of this machine",
+     DoctorCommand},
+    {"jobs", "Run lists of steps in parallel; resume them after a crash", JobsCommand},
+    {"metrics", "Serve metrics to Prometheus", MetricsCommand},
+    {"top", "Show the machine, GPUs, programs and jobs live", Top},
+});
+
+void AddRun(CLI::App& app, Arguments& arguments) {
+  auto* run = app.add_subcommand(
+      "run", "Run a command that shares the GPU: reveza run [OPTIONS] -- COMMAND [ARGUMENTS...]");
+  run->add_option("--name", arguments.name, "name of the program in `reveza status`")
+      ->type_name("NAME");
+  run->add_option("--gpu-budget", arguments.gpu_budget,
+                  "GPU memory for all programs together, e.g. 24GiB (default: the whole GPU)")
+      ->type_name("SIZE");
+  run->add_option("--host-budget", arguments.host_budget,
+                  "host memory for swapped-out GPU memory, e.g. 64GiB\n"
+                  "(default: 80% of the memory available when the daemon starts)")
+      ->type_name("SIZE");
+  AddSocketOption(*run, arguments.socket);
+  run->add_flag("--resident", arguments.resident,
+                "never swap out this program's GPU memory (needed for legacy CUDA IPC)");
+  run->add_flag("--quiet", arguments.quiet, "print no messages while the program waits");
+  run->footer(
+      "Starts the daemon if none is running.\n\n"
+      "Example:\n  reveza run --name train --gpu-budget 24GiB -- python train.py");
+}
+
+void AddCommands(CLI::App& app, Arguments& arguments) {
+  AddSocketOption(app, arguments.socket);
+  AddRun(app, arguments);
+  auto* status = app.add_subcommand("status", "Show the GPUs and the programs that share them");
+  status->add_flag("--json", arguments.json, "print JSON");
+  status->add_flag("--watch", arguments.watch, "refresh every second until interrupted");
+  status->footer("Example:\n  reveza status --watch");
+  auto* trace = app.add_subcommand("trace", "Write the daemon's recent events for Perfetto");
+  trace->add_option("FILE", arguments.trace_file,
+                    "output file, or - for standard output (default: reveza-trace.json)");
+  trace->footer("Example:\n  reveza trace trace.json    then open it at https://ui.perfetto.dev");
+  auto* stop = app.add_subcommand("stop", "Stop the daemon");
+  stop->add_flag("--force", arguments.force,
+                 "stop it even if programs are connected; they continue without it");
+  stop->footer("Example:\n  reveza stop");
+  auto* config = app.add_subcommand("config", "Show the configuration");
+  config->add_subcommand("show", "Show all settings and where each value comes from");
+  config->add_subcommand("path", "Show the path of the configuration file");
+  config->require_subcommand(1);
+  config->footer("Example:\n  reveza config show");
+  app.add_subcommand("version", "Show the version");
+  auto* demo = app.add_subcommand(
+      "demo", "Demonstrate three programs that together exceed the GPU's memory sharing it");
+  demo->add_flag("--json", arguments.json, "print the result as JSON");
+  demo->footer("Example:\n  reveza demo");
+  for (const auto& other : kOwnCommandLines) app.add_subcommand(other.name, other.description);
+  app.require_subcommand(1);
+}
+
+CommandResult<int> Dispatch(const CLI::App& app, const Arguments& arguments,
+                            std::vector<std::string> command) {
+  if (app.got_subcommand("version")) return ShowVersion();
+  const auto* config = app.get_subcommand("config");
+  if (config->parsed() && config->got_subcommand("path")) return ShowConfigurationPath();
+  if (app.got_subcommand("demo")) return Demo(arguments.json);
+
+  ASSIGN_OR_RETURN(const auto configuration,
+                   LoadConfiguration({{"gpu_budget", arguments.gpu_budget},
+                                      {"host_budget", arguments.host_budget},
+                                      {"socket", arguments.socket}}));
+  const daemon::Settings& settings = configuration.settings();
+  if (config->parsed()) return ShowConfiguration(configuration);
+  if (app.got_subcommand("status")) return ShowStatus(settings, arguments.json, arguments.watch);
+  if (app.got_subcommand("trace")) return WriteTrace(settings, arguments.trace_file);
+  if (app.got_subcommand("stop")) return StopDaemon(settings, arguments.force);
+  if (command.empty()) {
+    return ReportError(kUsage, "no command given; usage: reveza run [OPTIONS] -- COMMAND...");
+  }
+  return Run(settings,
+             RunOptions{arguments.name, arguments.quiet, arguments.resident, std::move(command)});
+}
+
+CommandResult<int> Main(int argc, char** argv) {
+  for (const auto& command : kOwnCommandLines) {
+    if (argc > 1 && std::string_view(argv[1]) == command.name) {
+      return command.run(argc - 1, argv + 1);
+    }
+  }
+  std::vector<std::string> command;
+  int options_end = argc;
+  if (argc > 1 && std::string(argv[1]) == "run") {
+    options_end = CommandBegin(argc, argv);
+    const bool dashes = options_end < argc && std::string(argv[options_end]) == "--";
+    command.assign(argv + std::min(argc, options_end + (dashes ? 1 : 0)), argv + argc);
+  }
+  CLI::App app(
+      "Shares GPUs between programs by time slicing and memory swapping, runs resumable lists of\n"
+      "steps, and diagnoses what limits parallelism.",
+      "reveza");
+  app.set_version_flag("--version", "reveza " REVEZA_VERSION);
+  app.footer(
+      "`reveza COMMAND --help` describes a command.\n\n"
+      "Example:\n  reveza run -- python train.py");
+  Arguments arguments;
+  AddCommands(app, arguments);
+  if (const auto status = command_line::Parse(kProgram, app, options_end, argv)) return *status;
+  return Dispatch(app, arguments, std::move(command));
+}
+
+}  // namespace
+}  // namespace reveza::cli
+
+int main(int argc, char** argv) {
+  return reveza::command_line::Run(reveza::cli::kProgram,
+                                   [=] { return ReportError(reveza::cli::Main(argc, argv)); });
+}

@@ -1,0 +1,34 @@
+// What `reveza` and `reveza-metrics` share: the frame of main() (common/cli/command_line.h) and the
+// daemon's configuration.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "common/cli/command_line.h"
+#include "reveza/cli/reveza/exit_status.h"
+#include "reveza/gpu/daemon/settings.h"
+
+namespace reveza::cli {
+
+inline constexpr command_line::Program kProgram = {
+    .name = "reveza", .memory_hint = "free some memory", .status_of = [](const Error&) {
+      return std::ferror(stdout) != 0 ? kOutput : kFailed;
+    }};
+
+// Loads the configuration file and the environment, overrides them with those of `options` (key,
+// value) that are not empty, and validates the result.
+CommandResult<daemon::Configuration> LoadConfiguration(
+    std::initializer_list<std::pair<std::string_view, std::string>> options);
+
+// Adds --socket.
+void AddSocketOption(CLI::App& app, std::string& socket);
+
+// Returns the socket of the settings, else the user's, else that of a system-wide daemon.
+std::filesystem::path SocketPath(const daemon::Settings& settings);
+
+}  // namespace reveza::cli

@@ -1,0 +1,197 @@
+// End-to-end tests of `reveza`: each error has one line and a status.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "common/platform/testing_directory.h"
+#include "common/platform/testing_shell.h"
+#include "common/platform/unix_socket.h"
+#include "reveza/cli/reveza/exit_status.h"
+#include "reveza/gpu/wire/codec.h"
+#include "reveza/gpu/wire/messages.h"
+
+namespace reveza::cli {
+namespace reveza_test {
+
+using platform::Ran;
+
+class RevezaTest : public testing::Test {
+ protected:
+  // Runs in a shell with a clean environment.
+  Ran Shell(const std::string& line) const {
+    return platform::Shell("env -i PATH=/usr/bin:/bin HOME=" + place_.path().string() +
+                           " XDG_RUNTIME_DIR=" + place_.path().string() + " " + extra_ +
+                           " sh -c '" + line + "'");
+  }
+  Ran Reveza(const std::string& arguments) const { return Shell(REVEZA_PROGRAM " " + arguments); }
+  void ExpectError(const std::string& arguments, ExitStatus status, const std::string& part) const {
+    const Ran ran = Reveza(arguments);
+    EXPECT_EQ(ran.status, status) << arguments << ": " << ran.output;
+    EXPECT_TRUE(ran.output.starts_with("reveza: ")) << ran.output;
+    EXPECT_NE(ran.output.find(part), std::string::npos) << ran.output;
+    EXPECT_EQ(std::ranges::count(ran.output, '\n'), 1) << "one line: " << ran.output;
+  }
+  void TearDown() override { Reveza("stop --force"); }
+
+  platform::TestingDirectory place_;
+  std::string extra_;
+};
+
+TEST_F(RevezaTest, SuggestsTheNearestWord) {
+  ExpectError("staus", kUsage, "did you mean 'status'?");
+  ExpectError("status --jsn", kUsage, "did you mean '--json'?");
+  ExpectError("run --gpu-buget 1GiB -- true", kUsage, "did you mean '--gpu-budget'?");
+  ExpectError("elephant", kUsage, "unknown command 'elephant'");
+  ExpectError("", kUsage, "--help");
+  ExpectError("run", kUsage, "-- COMMAND");
+  ExpectError("config", kUsage, "--help");
+}
+
+TEST_F(RevezaTest, EveryCommandHasHelp) {
+  for (const char* command :
+       {"", "run", "status", "trace", "stop", "config", "config show", "demo", "version"}) {
+    const Ran ran = Reveza(std::string(command) + " --help");
+    EXPECT_EQ(ran.status, kDone) << command;
+    EXPECT_NE(ran.output.find("Usage: "), std::string::npos) << ran.output;
+  }
+}
+
+TEST_F(RevezaTest, SizesRequireAUnit) {
+  ExpectError("run --gpu-budget 24 -- true", kUsage, "write a size such as 24GiB");
+}
+
+TEST_F(RevezaTest, ReportsCommandsThatCannotRun) {
+  ExpectError("run -- no-such-command-anywhere", kNoCommand, "no-such-command-anywhere");
+  ExpectError("run -- /no/such/file", kNoCommand, "/no/such/file");
+  place_.Write("plain.txt", "text");
+  ExpectError("run -- " + (place_ / "plain.txt").string(), kCannotExecute, "chmod +x");
+}
+
+TEST_F(RevezaTest, ReportsAMissingDaemon) {
+  ExpectError("status", kNoDaemon, "`reveza run` starts one");
+  ExpectError("stop", kNoDaemon, "no daemon answers");
+  ExpectError("trace", kNoDaemon, "no daemon answers");
+}
+
+TEST_F(RevezaTest, ConfigurationErrorsNameTheLine) {
+  place_.Write(".config/reveza/config.toml", "linger = \"9s\"\ngpu_buget = \"24GiB\"\n");
+  ExpectError("config show", kConfiguration, "config.toml:2: unknown key");
+  ExpectError("status", kConfiguration, "did you mean 'gpu_budget'?");
+  place_.Write(".config/reveza/config.toml", "linger = \"9s\"\n");
+  const Ran shown = Reveza("config show");
+  EXPECT_EQ(shown.status, kDone);
+  EXPECT_NE(shown.output.find("config.toml:1"), std::string::npos) << shown.output;
+  EXPECT_NE(Reveza("config path").output.find("config.toml"), std::string::npos);
+  extra_ = "REVEZA_LINGER=soon";
+  ExpectError("config show", kConfiguration, "REVEZA_LINGER");
+  extra_ = "REVEZA_CONFIG=/no/such/file";
+  ExpectError("config show", kConfiguration, "/no/such/file");
+}
+
+TEST_F(RevezaTest, PrintsTheVersion) {
+  EXPECT_NE(Reveza("version").output.find("protocol"), std::string::npos);
+  EXPECT_EQ(Reveza("--version").status, kDone);
+}
+
+TEST_F(RevezaTest, FailsIfStandardOutputCannotBeWritten) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  for (const std::string command :
+       {"version", "--version", "--help", "config show", "jobs list", "jobs list --json"}) {
+    ExpectError(command + " > /dev/full", kOutput, "standard output");
+  }
+}
+
+TEST_F(RevezaTest, ReportsAMissingPermissionOnTheSocket) {
+  if (getuid() != 0) GTEST_SKIP() << "requires root";
+  std::filesystem::create_directory(place_ / "reveza");
+  const auto listener = platform::ListenAt(place_ / "reveza/revezad.sock", std::nullopt);
+  ASSERT_TRUE(listener);
+  for (const auto& folder : {place_.path(), place_ / "reveza"}) {
+    ASSERT_EQ(chmod(folder.c_str(), 0755), 0);
+  }
+  const Ran ran =
+      Shell("setpriv --reuid 65534 --regid 65534 --clear-groups " REVEZA_PROGRAM " status");
+  if (ran.output.find("setpriv") != std::string::npos ||
+      ran.output.find("not found") != std::string::npos || ran.status == 126) {
+    GTEST_SKIP() << "this user cannot reach the build: " << ran.output;
+  }
+  EXPECT_EQ(ran.status, kPermission) << ran.output;
+  EXPECT_NE(ran.output.find("no permission on"), std::string::npos);
+}
+
+TEST_F(RevezaTest, ReportsADaemonOfAnotherVersion) {
+  std::filesystem::create_directory(place_ / "reveza");
+  const auto listener = platform::ListenAt(place_ / "reveza/revezad.sock", std::nullopt);
+  ASSERT_TRUE(listener);
+  std::thread old_daemon([&] {
+    pollfd readable{listener->get(), POLLIN, 0};
+    poll(&readable, 1, 60'000);
+    const UniqueFd peer(accept(listener->get(), nullptr, nullptr));
+    char packet[wire::kMaxPacket];
+    [[maybe_unused]] auto got = recv(peer.get(), packet, sizeof(packet), 0);
+    wire::Encode(wire::Refused{}, packet);
+    packet[4] = wire::kVersion + 1;
+    got = send(peer.get(), packet, wire::kPacketSize<wire::Refused>, MSG_NOSIGNAL);
+  });
+  ExpectError("status", kVersion, "different protocol version");
+  old_daemon.join();
+}
+
+TEST_F(RevezaTest, RunForwardsStatusSignalsAndEnvironment) {
+  if (!std::filesystem::exists(REVEZA_LIBRARY)) GTEST_SKIP() << "libreveza.so is not built";
+  EXPECT_EQ(Reveza("run -- sh -c \"exit 42\"").status, 42);
+  EXPECT_EQ(Reveza("run sh -c \"exit 43\"").status, 43) << "-- is optional";
+  EXPECT_EQ(Reveza("run -- sh -c \"kill -TERM \\$\\$\"").status, 128 + SIGTERM);
+  const Ran ran = Reveza("run --name x --resident --quiet -- env");
+  for (const char* part : {"REVEZA_NAME=x", "REVEZA_RESIDENT=1", "REVEZA_QUIET=1",
+                           "REVEZA_JOB=", "revezad.sock", "libreveza.so"}) {
+    EXPECT_NE(ran.output.find(part), std::string::npos) << part << "\n" << ran.output;
+  }
+  EXPECT_EQ(ran.output.find("REVEZA_GPU_BUDGET"), std::string::npos);
+  extra_ = "REVEZA_JOB=00000000000000aa";
+  EXPECT_NE(Reveza("run -- env").output.find("REVEZA_JOB=00000000000000aa"), std::string::npos);
+  extra_ = "REVEZA_DISABLE=1";
+  EXPECT_EQ(Reveza("run -- env").output.find("LD_PRELOAD"), std::string::npos);
+  extra_.clear();
+  const Ran status = Reveza("status --json");
+  EXPECT_TRUE(nlohmann::json::parse(status.output, nullptr, false).is_object()) << status.output;
+  const Ran trace = Reveza("trace " + (place_ / "t.json").string());
+  EXPECT_EQ(trace.status, kDone) << trace.output;
+  EXPECT_TRUE(std::filesystem::exists(place_ / "t.json"));
+  ExpectError("trace /no/such/folder/t.json", kOutput, "cannot write");
+  ExpectError("run --gpu-budget 1GiB -- true", kOtherBudget, "reveza stop");
+  const Ran stopped = Reveza("stop");
+  EXPECT_EQ(stopped.status, kDone) << stopped.output;
+  ExpectError("stop", kNoDaemon, "no daemon answers");
+}
+
+TEST_F(RevezaTest, RunPassesTheBudgetToTheProgram) {
+  if (!std::filesystem::exists(REVEZA_LIBRARY)) GTEST_SKIP() << "libreveza.so is not built";
+  extra_ = "FAKECUDA_MEMORY=256MiB FAKECUDA_DIR=" + place_.path().string();
+  EXPECT_NE(Reveza("run --gpu-budget 64MiB -- env").output.find("REVEZA_GPU_BUDGET=67108864"),
+            std::string::npos);
+  EXPECT_NE(Reveza("run -- env").output.find("REVEZA_GPU_BUDGET=67108864"), std::string::npos)
+      << "the budget of the running daemon applies";
+}
+
+TEST_F(RevezaTest, RejectsABudgetLargerThanTheGpu) {
+  if (!std::filesystem::exists(REVEZA_LIBRARY) ||
+      !std::filesystem::exists(REVEZA_FAKECUDA "/libcuda.so.1")) {
+    GTEST_SKIP() << "libreveza.so or fakecuda is not built";
+  }
+  extra_ = "LD_LIBRARY_PATH=" REVEZA_FAKECUDA " FAKECUDA_MEMORY=256MiB FAKECUDA_DIR=" +
+           place_.path().string();
+  ExpectError("run --gpu-budget 64GiB -- true", kBudget, "256 MiB");
+}
+
+}  // namespace reveza_test
+}  // namespace reveza::cli

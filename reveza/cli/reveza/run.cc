@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "common/base/exec_arguments.h"
+#include "common/base/units.h"
+#include "common/platform/runtime_paths.h"
+#include "reveza/cli/reveza/commands.h"
+#include "reveza/cli/reveza/daemon_link.h"
+#include "reveza/cli/reveza/exit_status.h"
+#include "reveza/cli/reveza/gpu_probe.h"
+#include "reveza/cli/reveza/program.h"
+#include "reveza/jobs/supervisor/child.h"
+
+namespace reveza::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using daemon::Settings;
+
+// Checks what execvp() would, before a daemon is started needlessly.
+CommandResult<void> CheckCommand(const std::string& command) {
+  const bool is_path = command.contains('/');
+  const std::string search_path =
+      is_path ? "" : platform::ProcessEnvironment("PATH").value_or("/usr/bin:/bin");
+  if (!jobs::FindInPath(command, "", search_path).empty()) return {};
+  if (!is_path) return Failure(kNoCommand, "command not found in PATH: '{}'", command);
+  if (access(command.c_str(), F_OK) != 0) {
+    return Failure(kNoCommand, "command not found: '{}'", command);
+  }
+  return Failure(kCannotExecute, "'{}' is not an executable file; try chmod +x", command);
+}
+
+// Returns libreveza.so of the build tree, else the installed one.
+std::optional<fs::path> FindLibrary() {
+  const fs::path programs = platform::ProgramFolder();
+  for (const char* place : {"lib/libreveza.so", "lib/reveza/libreveza.so"}) {
+    fs::path library = programs.parent_path() / place;
+    std::error_code error;
+    if (fs::exists(library, error)) return library;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> DaemonFlags(const Settings& settings) {
+  std::vector<std::string> flags;
+  if (settings.gpu_budget) {
+    flags.insert(flags.end(), {"--gpu-budget", fmt::format("{}B", *settings.gpu_budget)});
+  }
+  if (settings.host_budget) {
+    flags.insert(flags.end(), {"--host-budget", fmt::format("{}B", *settings.host_budget)});
+  }
+  return flags;
+}
+
+// Compares the requested budgets with those of the running daemon.
+CommandResult<void> CompareBudgets(const Settings& settings, const nlohmann::json& status) {
+  const auto differs = [](const char* flag, Bytes requested, const std::string& current) {
+    return Failure(kOtherBudget,
+                   "the daemon runs with {0} {1}, not {2}; run `reveza stop` first, or omit {0}",
+                   flag, current, FormatBytes(requested));
+  };
+  const auto budget = status.find("gpu_budget");
+  if (settings.gpu_budget && budget != status.end()) {
+    if (!budget->is_number_unsigned()) {
+      return differs("--gpu-budget", *settings.gpu_budget, "unlimited");
+    }
+    if (budget->get<Bytes>() != *settings.gpu_budget) {
+      return differs("--gpu-budget", *settings.gpu_budget, FormatBytes(budget->get<Bytes>()));
+    }
+  }
+  const Bytes host = status.value("/host/budget"_json_pointer, Bytes{0});
+  if (settings.host_budget && host != *settings.host_budget) {
+    return differs("--host-budget", *settings.host_budget, FormatBytes(host));
+  }
+  return {};
+}
+
+// Returns a random id for REVEZA_JOB, which groups the processes of a program.
+std::string NewJobId() {
+  std::uint64_t job = 0;
+  while (job == 0) {
+    if (getrandom(&job, sizeof(job), 0) != sizeof(job)) job = static_cast<std::uint64_t>(getpid());
+  }
+  return fmt::format("{:016x}", job);
+}
+
+void Set(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
+
+void SetEnvironment(const fs::path& socket, const fs::path& library, const RunOptions& options,
+                    const nlohmann::json& status) {
+  const auto preloaded = platform::ProcessEnvironment("LD_PRELOAD");
+  if (!preloaded || preloaded->find(library.string()) == std::string::npos) {
+    Set("LD_PRELOAD", preloaded ? library.string() + ":" + *preloaded : library.string());
+  }
+  Set("REVEZA_SOCKET", fs::absolute(socket).string());
+  if (!platform::ProcessEnvironment("REVEZA_JOB")) Set("REVEZA_JOB", NewJobId());
+  if (!options.name.empty()) Set("REVEZA_NAME", options.name);
+  if (options.resident) Set("REVEZA_RESIDENT", "1");
+  if (options.quiet) Set("REVEZA_QUIET", "1");
+  const auto budget = status.find("gpu_budget");
+  if (budget != status.end() && budget->is_number_unsigned()) {
+    Set("REVEZA_GPU_BUDGET", fmt::format("{}", budget->get<Bytes>()));
+  } else {
+    unsetenv("REVEZA_GPU_BUDGET");
+  }
+}
+
+int Execute(const std::vector<std::string>& command) {
+  execvp(command[0].c_str(), ExecArguments(command).data());
+  const int error = errno;
+  return ReportError(error == ENOENT ? kNoCommand : kCannotExecute, "cannot run '{}': {}",
+                     command[0], std::strerror(error));
+}
+
+}  // namespace
+
+CommandResult<int> Run(const Settings& settings, const RunOptions& options) {
+  RETURN_IF_ERROR(CheckCommand(options.command[0]));
+  if (platform::ProcessEnvironment("REVEZA_DISABLE") == "1") return Execute(options.command);
+  const auto library = FindLibrary();
+  if (!library) {
+    return ReportError(kNoLibrary,
+                       "libreveza.so found neither in lib nor in lib/reveza of {}; the "
+                       "build or installation is incomplete",
+                       platform::ProgramFolder().parent_path().string());
+  }
+  if (settings.gpu_budget) {
+    const auto gpu = ProbeGpu();
+    if (gpu && *settings.gpu_budget > gpu->total) {
+      return ReportError(kBudget, "--gpu-budget {} exceeds the GPU's memory; the maximum is {}",
+                         FormatBytes(*settings.gpu_budget), FormatBytes(gpu->total));
+    }
+  }
+  const fs::path socket = SocketPath(settings);
+  ASSIGN_OR_RETURN(auto link, DaemonLink::ConnectOrStart(socket, DaemonFlags(settings)));
+  ASSIGN_OR_RETURN(const auto status, link.Status());
+  RETURN_IF_ERROR(CompareBudgets(settings, status));
+  SetEnvironment(socket, *library, options, status);
+  return Execute(options.command);
+}
+
+}  // namespace reveza::cli

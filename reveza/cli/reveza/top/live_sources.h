@@ -1,0 +1,38 @@
+// The sources of a monitor::Collector on this machine: daemon, job runners, NVML. Not thread-safe.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "common/platform/clock.h"
+#include "reveza/cli/reveza/daemon_link.h"
+#include "reveza/gpu/daemon/settings.h"
+#include "reveza/gpu/nvml/gpu_activity.h"
+#include "reveza/gpu/nvml/gpu_monitor.h"
+#include "reveza/insight/monitor/collector.h"
+
+namespace reveza::cli {
+
+class LiveSources {
+ public:
+  explicit LiveSources(const daemon::Settings& settings);
+  LiveSources(const LiveSources&) = delete;
+  LiveSources& operator=(const LiveSources&) = delete;
+
+  // Returns sources that refer to this object and are valid during its lifetime.
+  monitor::Sources sources();
+
+ private:
+  Result<monitor::DaemonAnswer> QueryDaemon();
+  std::vector<monitor::JobAnswer> QueryJobs() const;
+
+  std::filesystem::path socket_;
+  std::filesystem::path jobs_;
+  std::optional<DaemonLink> link_;
+  std::unique_ptr<nvml::GpuMonitor> gpus_;
+  std::unique_ptr<nvml::GpuActivity> activity_;
+  platform::MonotonicClock clock_;
+};
+
+}  // namespace reveza::cli

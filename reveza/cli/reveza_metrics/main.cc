@@ -1,0 +1,148 @@
+// `reveza-metrics`: serves the data of `reveza top` to Prometheus at /metrics.
+#include <fmt/format.h>
+#include <prometheus/collectable.h>
+#include <prometheus/exposer.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "common/cli/command_line.h"
+#include "reveza/cli/reveza/exit_status.h"
+#include "reveza/cli/reveza/program.h"
+#include "reveza/cli/reveza/top/live_sources.h"
+#include "reveza/gpu/daemon/settings.h"
+#include "reveza/insight/monitor/collector.h"
+#include "reveza/insight/monitor/metrics.h"
+
+namespace reveza::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr char kListen[] = "127.0.0.1:9787";
+// Scrapes within this time get the same snapshot.
+constexpr milliseconds kMaxAge{500};
+constexpr milliseconds kSampleInterval{250};  // rates need two samples
+
+std::vector<prometheus::MetricFamily> FamiliesOf(const monitor::Snapshot& snapshot) {
+  const auto metrics = monitor::AllMetrics();
+  std::vector<prometheus::MetricFamily> families(metrics.size());
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    families[i].name = metrics[i].name;
+    families[i].help = metrics[i].help;
+    families[i].type =
+        metrics[i].is_counter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
+  }
+  for (const monitor::MetricSample& sample : monitor::MetricSamples(snapshot)) {
+    prometheus::ClientMetric metric;
+    for (const auto& [name, value] : sample.labels) metric.label.push_back({name, value});
+    (metrics[sample.metric].is_counter ? metric.counter.value : metric.gauge.value) = sample.value;
+    families[sample.metric].metric.push_back(std::move(metric));
+  }
+  std::erase_if(families, [](const auto& family) { return family.metric.empty(); });
+  return families;
+}
+
+// Samples the machine on each scrape. Thread-safe: scrapes come from the server's threads.
+class SnapshotSource : public prometheus::Collectable {
+ public:
+  explicit SnapshotSource(const daemon::Settings& settings)
+      : live_(settings), collector_(live_.sources()), snapshot_(collector_.Collect()) {
+    std::this_thread::sleep_for(kSampleInterval);
+    snapshot_ = collector_.Collect();
+    sampled_at_ = steady_clock::now();
+  }
+
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    MutexLock lock(mutex_);
+    if (steady_clock::now() - sampled_at_ >= kMaxAge) {
+      snapshot_ = collector_.Collect();
+      sampled_at_ = steady_clock::now();
+    }
+    return FamiliesOf(snapshot_);
+  }
+
+ private:
+  LiveSources live_;
+  mutable Mutex mutex_;
+  mutable monitor::Collector collector_ GUARDED_BY(mutex_);
+  mutable monitor::Snapshot snapshot_ GUARDED_BY(mutex_);
+  mutable steady_clock::time_point sampled_at_ GUARDED_BY(mutex_);
+};
+
+int Serve(const std::shared_ptr<SnapshotSource>& source, const std::string& listen,
+          const sigset_t& stop_signals) {
+  prometheus::Exposer exposer(listen, 2);
+  exposer.RegisterCollectable(source);
+  // The port chosen by the kernel if 0 was requested.
+  const auto ports = exposer.GetListeningPorts();
+  const std::string host = listen.substr(0, listen.rfind(':'));
+  fmt::print("reveza: metrics at http://{}:{}/metrics\n", host, ports.empty() ? 0 : ports.front());
+  std::fflush(stdout);
+  int signal = 0;
+  sigwait(&stop_signals, &signal);
+  return kDone;
+}
+
+int Run(const daemon::Settings& settings, const std::string& listen, bool once) {
+  // Inherited by the server's threads, so that only Serve() receives the signals.
+  sigset_t stop_signals;
+  sigemptyset(&stop_signals);
+  sigaddset(&stop_signals, SIGINT);
+  sigaddset(&stop_signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
+  const auto source = std::make_shared<SnapshotSource>(settings);
+  if (once) {
+    fmt::print("{}", prometheus::TextSerializer().Serialize(source->Collect()));
+    return std::fflush(stdout) == 0 ? kDone : kOutput;
+  }
+  try {
+    return Serve(source, listen, stop_signals);
+  } catch (const std::exception& error) {
+    return ReportError(
+        kFailed,
+
+        "cannot serve metrics at {}: {}; choose another address with --listen ADDRESS:PORT", listen,
+        error.what());
+  }
+}
+
+CommandResult<int> Main(int argc, char** argv) {
+  CLI::App app("Serves metrics of the machine, GPUs, programs and jobs to Prometheus at /metrics.",
+               "reveza metrics");
+  std::string listen = kListen;
+  std::string socket;
+  bool once = false;
+  app.add_option("--listen", listen, "address to listen at (default: 127.0.0.1:9787)")
+      ->type_name("ADDRESS:PORT");
+  app.add_flag("--once", once, "print the metrics and exit");
+  AddSocketOption(app, socket);
+  app.footer("Example:\n  reveza metrics --listen 127.0.0.1:9788");
+  if (const auto status = command_line::Parse(kProgram, app, argc, argv)) return *status;
+  if (listen.find(':') == std::string::npos) {
+    return ReportError(kUsage, "--listen: '{}' is invalid; write ADDRESS:PORT, e.g. {}", listen,
+                       kListen);
+  }
+  ASSIGN_OR_RETURN(const auto configuration, LoadConfiguration({{"socket", socket}}));
+  return Run(configuration.settings(), listen, once);
+}
+
+}  // namespace
+}  // namespace reveza::cli
+
+int main(int argc, char** argv) {
+  return reveza::command_line::Run(reveza::cli::kProgram,
+                                   [=] { return ReportError(reveza::cli::Main(argc, argv)); });
+}

@@ -1,0 +1,95 @@
+// The daemon's state of a client, in addition to the scheduler's, and its wait reasons for users:
+// what it waits for, which job blocks it, and for how long.
+//
+// Thread-safe: plain data and pure functions.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "reveza/gpu/daemon/events.h"
+#include "reveza/gpu/daemon/gpus.h"
+#include "reveza/gpu/scheduler/scheduler.h"
+
+namespace reveza::daemon {
+
+using scheduler::ClientId;
+using scheduler::JobId;
+
+struct ClientEntry {
+  ClientId id = 0;
+  JobId job = 0;
+  pid_t pid = 0;
+  std::string name;  // display name: given by the user, else of the program
+  std::string command;
+  bool resident = false;
+  bool gate_open = false;  // according to orders and answers so far
+  std::set<GpuId> admitted;
+  std::set<GpuId> with_context;
+  // Measured context sizes. The client's own figure is an estimate until it receives this one.
+  std::map<GpuId, Bytes> measured_context;
+
+  // An unanswered order.
+  struct PendingOrder {
+    std::uint32_t serial = 0;
+    Time sent{0};
+  };
+  std::optional<PendingOrder> close;
+  std::map<GpuId, PendingOrder> evict;
+  std::optional<PendingOrder> swap_in;
+  // Serial of a CloseGate that timed out (0: none). If it is answered after all, the gate must
+  // open.
+  std::uint32_t expired_close = 0;
+
+  // Start times of unfinished trace events; memory waits by request.
+  std::map<EventKind, Time> open_spans;
+  std::map<std::uint32_t, Time> growths;
+
+  // The wait reason sent last.
+  scheduler::WaitReason why = scheduler::WaitReason::kNone;
+  JobId why_blocked_by = 0;
+
+  Bytes copied_out = 0;
+  Bytes copied_in = 0;
+  Time waited{0};  // at the gate
+  Time joined{0};
+};
+
+// Returns the program name of a command line; for an interpreter, the name of the script.
+std::string ProgramName(const std::string& command);
+
+// Facts that the reason may refer to.
+struct WaitContext {
+  Time now{0};
+  Time max_wait{0};
+  Bytes host_free = 0;
+  Bytes host_budget = 0;
+  std::size_t rotating = 0;  // jobs in the rotation
+  const scheduler::JobView* blocker = nullptr;
+  std::string blocker_name;  // "train-a (pid 123)"
+  Bytes need = 0;            // GPU memory of the waiting job
+  Bytes budget = 0;          // of its first GPU, less external memory
+};
+
+// Returns one line; empty if the job does not wait.
+std::string WaitReasonText(const scheduler::JobView& job, const WaitContext& context);
+
+// Handover statistics of one GPU.
+struct HandoverStats {
+  std::uint64_t count = 0;
+  Time total{0};
+  std::uint64_t drain_count = 0, out_count = 0, in_count = 0;
+  Time drain{0}, out{0}, in{0};
+  Bytes bytes_out = 0, bytes_in = 0;
+  // The handover in progress (0: none): the job that closes, and since when.
+  JobId from = 0;
+  Time started{0};
+};
+
+}  // namespace reveza::daemon

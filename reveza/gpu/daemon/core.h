@@ -1,0 +1,139 @@
+// The daemon without its sockets: translates client messages into scheduler events and decisions
+// into messages. Adds client identities, timeouts for unanswered orders, and wait reasons for
+// users.
+//
+// Not thread-safe; runs in the daemon's loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/log.h"
+#include "common/platform/clock.h"
+#include "reveza/gpu/daemon/clients.h"
+#include "reveza/gpu/daemon/events.h"
+#include "reveza/gpu/daemon/gpus.h"
+#include "reveza/gpu/daemon/settings.h"
+#include "reveza/gpu/nvml/gpu_monitor.h"
+#include "reveza/gpu/scheduler/scheduler.h"
+#include "reveza/gpu/wire/codec.h"
+#include "reveza/gpu/wire/messages.h"
+
+namespace reveza::daemon {
+
+// Receives messages to clients. Must not call back into the Core.
+class Outbox {
+ public:
+  virtual ~Outbox() = default;
+  virtual void Send(ClientId client, const void* packet, std::size_t size) = 0;
+};
+
+class Core {
+ public:
+  // All references must outlive the core. `monitor` may be null.
+  Core(const Settings& settings, Bytes host_budget, const platform::Clock& clock,
+       nvml::GpuMonitor* monitor, Outbox& outbox, Logger logger);
+
+  // Handles the first message of a client, the process `pid` (0: unknown).
+  void OnHello(ClientId client, pid_t pid, const wire::Hello& hello);
+  // Handles a later, validated message. Returns false on a protocol violation; drop the client
+  // then.
+  bool OnMessage(ClientId client, wire::Type type, const void* packet);
+
+  // The process has exited; everything it held is free.
+  void OnDeath(ClientId client);
+  // The connection is lost but the process is alive and may hold GPU memory, which counts as
+  // external until OnDetachedDeath() or the next Hello of the process.
+  void OnDisconnected(ClientId client);
+  void OnDetachedDeath(pid_t pid);
+
+  void Tick();
+  // Returns when to call Tick() next.
+  std::optional<Time> NextWakeup() const;
+
+  std::size_t clients() const { return clients_.size(); }
+  bool HasClient(ClientId client) const { return clients_.contains(client); }
+  const std::map<pid_t, ClientEntry>& detached() const { return detached_; }
+  std::string StatusJson() const;
+  std::string TraceJson() const { return events_.ToJson(); }
+
+ private:
+  // ---- messages (core_messages.cc) ----
+  // Return false on a protocol violation.
+  bool Handle(ClientEntry& client, const wire::ContextWanted& message);
+  bool Handle(ClientEntry& client, const wire::ContextCreated& message);
+  bool Handle(ClientEntry& client, const wire::GrowthWanted& message);
+  bool Handle(ClientEntry& client, const wire::Account& message);
+  bool Handle(ClientEntry& client, const wire::GateWanted& message);
+  bool Handle(ClientEntry& client, const wire::Idle& message);
+  bool Handle(ClientEntry& client, const wire::GateClosed& message);
+  bool Handle(ClientEntry& client, const wire::DrainFailed& message);
+  bool Handle(ClientEntry& client, const wire::Evicted& message);
+  bool Handle(ClientEntry& client, const wire::SwappedIn& message);
+  bool Handle(ClientEntry& client, const wire::Resumed& message);
+  std::optional<Bytes> MeasureContext(const ClientEntry& client, GpuId gpu);
+  void SendAdmitted(ClientId id, GpuId number, Bytes credit);
+  std::optional<GpuId> RegisterGpu(const Uuid& uuid, Bytes total);
+  // Handles a late answer to a CloseGate that has timed out. Returns false if it is none.
+  bool HandleExpiredClose(ClientEntry& client, std::uint32_t serial, bool gate_is_closed);
+
+  // ---- decisions (core_orders.cc) ----
+  void ApplyDecisions();
+  void Apply(ClientEntry& client, const scheduler::AdmitContext& decision);
+  void Apply(ClientEntry& client, const scheduler::AnswerGrowth& decision);
+  void Apply(ClientEntry& client, const scheduler::OpenGate& decision);
+  void Apply(ClientEntry& client, const scheduler::CloseGate& decision);
+  void Apply(ClientEntry& client, const scheduler::Evict& decision);
+  void Apply(ClientEntry& client, const scheduler::SwapIn& decision);
+  void Apply(ClientEntry& client, const scheduler::GiveCredit& decision);
+  void Apply(ClientEntry& client, const scheduler::SetContention& decision);
+  void Apply(ClientEntry& client, const scheduler::PrepareArena& decision);
+  void SendWaitReasons();
+
+  // ---- core.cc ----
+  void SetExternal(GpuId gpu);
+  void Forget(ClientId client);
+  void ForgetDetached(pid_t pid);
+  void ExpireUnansweredCloses();
+  void PollMonitor();
+  ClientEntry* Find(ClientId client);
+  std::string NameOfJob(JobId job, const std::vector<scheduler::JobView>& jobs) const;
+  WaitContext WaitContextOf(const scheduler::JobView& job,
+                            const std::vector<scheduler::JobView>& jobs,
+                            const std::vector<scheduler::ClientView>& views) const;
+  void BeginSpan(ClientEntry& client, EventKind kind);
+  // Adds the finished event to the trace. Returns its duration.
+  Time EndSpan(ClientEntry& client, EventKind kind, EventKind as, GpuId gpu = 0, Bytes bytes = 0);
+  Time EndSpan(ClientEntry& client, EventKind kind) { return EndSpan(client, kind, kind); }
+
+  static std::uint32_t Microseconds(Time duration) {
+    return static_cast<std::uint32_t>(duration / std::chrono::microseconds(1));
+  }
+
+  template <typename T>
+  void Send(ClientId client, const T& message) {
+    char packet[wire::kPacketSize<T>];
+    outbox_.Send(client, packet, wire::Encode(message, packet));
+  }
+
+  const Settings& settings_;
+  const Bytes host_budget_;
+  const platform::Clock& clock_;
+  nvml::GpuMonitor* const monitor_;
+  Outbox& outbox_;
+  const Logger logger_;
+  const Time started_;
+  scheduler::Scheduler scheduler_;
+  GpuTable gpus_;
+  EventLog events_;
+  std::map<ClientId, ClientEntry> clients_;
+  std::map<pid_t, ClientEntry> detached_;
+  std::map<GpuId, HandoverStats> handovers_;
+  Time next_poll_{0};
+};
+
+}  // namespace reveza::daemon

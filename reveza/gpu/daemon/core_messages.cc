@@ -1,0 +1,208 @@
+// Core: client messages to scheduler events.
+#include <array>
+
+#include "reveza/gpu/daemon/core.h"
+
+namespace reveza::daemon {
+namespace {
+
+// One request per waiting thread; more is a protocol violation.
+constexpr std::size_t kMaxPendingGrowths = 4096;
+
+Time FromMicroseconds(std::uint32_t microseconds) {
+  return std::chrono::microseconds(microseconds);
+}
+
+}  // namespace
+
+bool Core::OnMessage(ClientId id, wire::Type type, const void* packet) {
+  ClientEntry* found = Find(id);
+  if (found == nullptr) return false;
+  ClientEntry& client = *found;
+  // Not a second Hello, or a message of the daemon or the command line.
+  bool allowed = false;
+  wire::Dispatch<wire::ContextWanted, wire::ContextCreated, wire::GrowthWanted, wire::Account,
+                 wire::GateWanted, wire::Idle, wire::GateClosed, wire::DrainFailed, wire::Evicted,
+                 wire::SwappedIn, wire::Resumed>(
+      type, packet, [&](const auto& message) { allowed = Handle(client, message); });
+  ApplyDecisions();
+  return allowed;
+}
+
+std::optional<GpuId> Core::RegisterGpu(const Uuid& uuid, Bytes total) {
+  const std::size_t known = gpus_.size();
+  const auto gpu = gpus_.Register(uuid, total);
+  if (gpu && gpus_.size() > known) {
+    const auto& config = gpus_.at(*gpu).config;
+    logger_->info("GPU {} is {}: {} bytes, budget {}", *gpu, nvml::FormatUuid(uuid), config.total,
+                  config.budget);
+    scheduler_.SetGpu(clock_.Now(), *gpu, config);
+  }
+  return gpu;
+}
+
+bool Core::Handle(ClientEntry& client, const wire::ContextWanted& message) {
+  const auto gpu = RegisterGpu(std::to_array(message.uuid), message.total);
+  if (!gpu) return false;
+  BeginSpan(client, EventKind::kWaitContext);
+  scheduler_.ContextWanted(clock_.Now(), client.id, *gpu);
+  return true;
+}
+
+bool Core::Handle(ClientEntry& client, const wire::ContextCreated& message) {
+  if (!client.admitted.contains(message.gpu)) return false;
+  Bytes overhead = message.overhead;
+  if (overhead != 0) {
+    client.with_context.insert(message.gpu);
+    if (const auto measured = MeasureContext(client, message.gpu)) {
+      overhead = *measured;
+      client.measured_context[message.gpu] = overhead;
+      SendAdmitted(client.id, message.gpu, overhead);
+    }
+  }
+  scheduler_.ContextCreated(clock_.Now(), client.id, message.gpu, overhead);
+  return true;
+}
+
+// Measures a context that was just created: its process holds no other GPU memory yet.
+std::optional<Bytes> Core::MeasureContext(const ClientEntry& client, GpuId gpu) {
+  if (monitor_ == nullptr) return std::nullopt;
+  const auto readings = monitor_->Read();
+  if (!readings) return std::nullopt;
+  for (const nvml::GpuReading& reading : *readings) {
+    if (reading.uuid != gpus_.at(gpu).uuid || !reading.processes) continue;
+    for (const nvml::GpuProcess& process : *reading.processes) {
+      if (process.pid == client.pid && process.used && *process.used > 0) {
+        return process.used;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+bool Core::Handle(ClientEntry& client, const wire::GrowthWanted& message) {
+  if (!client.admitted.contains(message.gpu)) return false;
+  if (client.growths.size() >= kMaxPendingGrowths) return false;
+  client.growths.try_emplace(message.request, clock_.Now());
+  scheduler_.GrowthWanted(clock_.Now(), client.id, message.request, message.gpu,
+                          static_cast<scheduler::GrowthKind>(message.kind), message.bytes);
+  return true;
+}
+
+bool Core::Handle(ClientEntry& client, const wire::Account& message) {
+  if (!client.admitted.contains(message.gpu)) return false;
+  if (message.context == 0) client.with_context.erase(message.gpu);
+  if (message.context != 0) client.with_context.insert(message.gpu);
+  const auto measured = client.measured_context.find(message.gpu);
+  const bool known = message.context != 0 && measured != client.measured_context.end();
+  const scheduler::Footprint footprint = {message.resident, message.swapped, message.pinned,
+                                          known ? measured->second : message.context};
+  scheduler_.AccountChanged(clock_.Now(), client.id, message.gpu, footprint,
+                            message.credit_returned, message.arena);
+  return true;
+}
+
+bool Core::Handle(ClientEntry& client, const wire::GateWanted&) {
+  BeginSpan(client, EventKind::kWait);
+  scheduler_.GateWanted(clock_.Now(), client.id);
+  return true;
+}
+
+bool Core::Handle(ClientEntry& client, const wire::Idle&) {
+  scheduler_.BecameIdle(clock_.Now(), client.id);
+  return true;
+}
+
+bool Core::HandleExpiredClose(ClientEntry& client, std::uint32_t serial, bool gate_is_closed) {
+  if (client.expired_close == 0 || client.expired_close != serial) return false;
+  client.expired_close = 0;
+  // The scheduler considers the gate open. If a newer CloseGate is pending, its answer decides.
+  if (gate_is_closed && !client.close) Send(client.id, wire::OpenGate{serial, 0});
+  return true;
+}
+
+bool Core::Handle(ClientEntry& client, const wire::GateClosed& message) {
+  if (HandleExpiredClose(client, message.serial, true)) return true;
+  if (client.close && client.close->serial == message.serial) {
+    client.close.reset();
+    client.gate_open = false;
+    EndSpan(client, EventKind::kDrain);
+    for (const GpuId gpu : client.admitted) {
+      HandoverStats& stats = handovers_[gpu];
+      ++stats.drain_count;
+      stats.drain += FromMicroseconds(message.gate_us) + FromMicroseconds(message.drain_us);
+    }
+  }
+  scheduler_.GateClosed(clock_.Now(), client.id, message.serial);
+  return true;
+}
+
+bool Core::Handle(ClientEntry& client, const wire::DrainFailed& message) {
+  if (HandleExpiredClose(client, message.serial, false)) return true;
+  if (client.close && client.close->serial == message.serial) {
+    client.close.reset();
+    client.gate_open = true;
+    EndSpan(client, EventKind::kDrain, EventKind::kDrainFailed);
+    BeginSpan(client, EventKind::kSlice);
+  }
+  scheduler_.DrainFailed(clock_.Now(), client.id, message.serial);
+  return true;
+}
+
+bool Core::Handle(ClientEntry& client, const wire::Evicted& message) {
+  if (!client.admitted.contains(message.gpu)) return false;
+  const auto order = client.evict.find(message.gpu);
+  if (order != client.evict.end() && order->second.serial == message.serial) {
+    const Time sent = order->second.sent;
+    client.evict.erase(order);
+    events_.Add(
+        {EventKind::kCopyOut, message.gpu, client.id, sent, clock_.Now() - sent, message.copied});
+    client.copied_out += message.copied;
+    HandoverStats& stats = handovers_[message.gpu];
+    if (message.freed != 0) {
+      ++stats.out_count;
+      stats.out += FromMicroseconds(message.out_us);
+      stats.bytes_out += message.copied;
+    }
+  }
+  if (message.failure != wire::EvictFailure::kNone) {
+    logger_->warn(
+        "client {} failed to evict: {}", client.id,
+        message.failure == wire::EvictFailure::kHostMemory ? "no host memory" : "driver error");
+  }
+  scheduler_.Evicted(clock_.Now(), client.id, message.serial, message.gpu,
+                     static_cast<scheduler::EvictFailure>(message.failure));
+  return true;
+}
+
+bool Core::Handle(ClientEntry& client, const wire::SwappedIn& message) {
+  if (client.swap_in && client.swap_in->serial == message.serial) {
+    client.swap_in.reset();
+    const GpuId first = client.admitted.empty() ? 0 : *client.admitted.begin();
+    EndSpan(client, EventKind::kCopyIn, EventKind::kCopyIn, first, message.copied);
+    client.copied_in += message.copied;
+    HandoverStats& stats = handovers_[first];
+    if (message.copied != 0) {
+      ++stats.in_count;
+      stats.in += FromMicroseconds(message.in_us);
+      stats.bytes_in += message.copied;
+    }
+  }
+  scheduler_.SwappedIn(clock_.Now(), client.id, message.serial);
+  return true;
+}
+
+bool Core::Handle(ClientEntry& client, const wire::Resumed& message) {
+  const auto gpu = RegisterGpu(std::to_array(message.uuid), message.total);
+  if (!gpu || client.admitted.contains(*gpu)) return false;
+  client.admitted.insert(*gpu);
+  if (message.context != 0) client.with_context.insert(*gpu);
+  const scheduler::Footprint footprint = {message.resident, message.swapped, message.pinned,
+                                          message.context};
+  SendAdmitted(client.id, *gpu, 0);
+  scheduler_.ClientResumed(clock_.Now(), client.id, *gpu, footprint, message.credit,
+                           client.gate_open);
+  return true;
+}
+
+}  // namespace reveza::daemon

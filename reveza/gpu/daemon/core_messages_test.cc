@@ -1,0 +1,53 @@
+// Tests which client messages are accepted, and when.
+#include <gtest/gtest.h>
+
+#include "reveza/gpu/daemon/testing_core.h"
+
+namespace reveza::daemon {
+namespace core_messages_test {
+
+TEST(CoreMessages, RejectsMessagesForUnassignedGpu) {
+  TestingCore harness;
+  harness.Hello(1, 71, "a", 101);
+  EXPECT_FALSE(harness.Deliver(1, wire::ContextCreated{0, 0, 1}));
+  EXPECT_FALSE(harness.Deliver(1, wire::Account{}));
+  EXPECT_FALSE(harness.Deliver(1, wire::GrowthWanted{1, 0, wire::GrowthKind::kSwappable, 0, kMiB}));
+  EXPECT_FALSE(harness.Deliver(1, wire::Evicted{}));
+  EXPECT_FALSE(harness.Deliver(1, wire::StatusRequest{})) << "clients may not request status";
+  EXPECT_FALSE(harness.Deliver(9, wire::GateWanted{})) << "unknown client";
+  EXPECT_TRUE(harness.Deliver(1, wire::GateWanted{}));
+  EXPECT_TRUE(harness.Deliver(1, wire::Idle{}));
+  EXPECT_TRUE(harness.Deliver(1, wire::GateClosed{99, 0, 0, 0}))
+      << "a stale answer is no violation";
+}
+
+TEST(CoreMessages, RejectsMoreThanSixteenGpus) {
+  TestingCore harness;
+  harness.Hello(1, 71, "a", 101);
+  wire::ContextWanted wanted{};
+  wanted.total = 256 * kMiB;
+  for (std::uint8_t i = 1; i <= wire::kMaxGpus; ++i) {
+    wanted.uuid[0] = i;
+    EXPECT_TRUE(harness.Deliver(1, wanted));
+  }
+  wanted.uuid[0] = 99;
+  EXPECT_FALSE(harness.Deliver(1, wanted));
+}
+
+TEST(CoreMessages, RejectsSecondResumedForSameGpu) {
+  TestingCore harness;
+  harness.Hello(1, 71, "a", 101, wire::kHelloResuming, true);
+  wire::Resumed resumed{};
+  resumed.total = 256 * kMiB;
+  resumed.resident = 64 * kMiB;
+  resumed.credit = 64 * kMiB;
+  EXPECT_TRUE(harness.Deliver(1, resumed));
+  const auto admitted = harness.Take<wire::ContextAdmitted>(1);
+  ASSERT_TRUE(admitted);
+  EXPECT_EQ(admitted->credit, 0u);
+  EXPECT_EQ(admitted->budget, 248 * kMiB / 32 * 31) << "less the reserve for contexts of others";
+  EXPECT_FALSE(harness.Deliver(1, resumed));
+}
+
+}  // namespace core_messages_test
+}  // namespace reveza::daemon

@@ -1,0 +1,177 @@
+// Core: scheduler decisions to client messages.
+#include <algorithm>
+#include <cstring>
+#include <variant>
+
+#include "common/base/units.h"
+#include "reveza/gpu/daemon/core.h"
+
+namespace reveza::daemon {
+namespace {
+
+// Part of the budget that is not announced to a client: contexts of others stay on the GPU during
+// its turn. Two clients that each used the whole budget could never run again while both exist.
+Bytes ReserveForOthers(Bytes budget) { return std::min<Bytes>(budget / 32, 1280 * kMiB); }
+
+}  // namespace
+
+void Core::ApplyDecisions() {
+  bool any = false;
+  for (const auto& decision : scheduler_.TakeDecisions()) {
+    any = true;
+    const auto apply = [this](const auto& what) {
+      if (ClientEntry* client = Find(what.client)) Apply(*client, what);
+    };
+    std::visit(apply, decision);
+  }
+  if (any) SendWaitReasons();
+}
+
+void Core::Apply(ClientEntry& client, const scheduler::AdmitContext& decision) {
+  client.admitted.insert(decision.gpu);
+  EndSpan(client, EventKind::kWaitContext);
+  SendAdmitted(client.id, decision.gpu, decision.credit);
+}
+
+void Core::SendAdmitted(ClientId id, GpuId number, Bytes credit) {
+  const Gpu& gpu = gpus_.at(number);
+  wire::ContextAdmitted message{};
+  std::memcpy(message.uuid, gpu.uuid.data(), sizeof(message.uuid));
+  message.gpu = number;
+  message.budget = gpu.config.budget - ReserveForOthers(gpu.config.budget);
+  message.credit = credit;
+  message.granule = gpu.config.granule;
+  Send(id, message);
+}
+
+void Core::Apply(ClientEntry& client, const scheduler::AnswerGrowth& decision) {
+  const auto requested = client.growths.find(decision.request);
+  if (requested != client.growths.end()) {
+    const Time waited = clock_.Now() - requested->second;
+    client.growths.erase(requested);
+    if (waited > std::chrono::milliseconds(1)) {
+      events_.Add({EventKind::kWaitMemory, decision.gpu, client.id, clock_.Now() - waited, waited,
+                   decision.credit});
+    }
+  }
+  if (decision.answer == scheduler::Growth::kRefused) {
+    logger_->warn("client {} is out of memory on GPU {}: {} (pid {})", client.id, decision.gpu,
+                  client.name, client.pid);
+  }
+  Send(client.id, wire::GrowthAnswer{decision.request, static_cast<wire::Growth>(decision.answer),
+                                     decision.gpu, 0, decision.credit});
+}
+
+void Core::Apply(ClientEntry& client, const scheduler::OpenGate& decision) {
+  client.gate_open = true;
+  client.waited += EndSpan(client, EventKind::kWait);
+  BeginSpan(client, EventKind::kSlice);
+  for (const GpuId gpu : client.admitted) {
+    HandoverStats& stats = handovers_[gpu];
+    if (stats.from == 0) continue;
+    if (stats.from != client.job) {
+      ++stats.count;
+      stats.total += clock_.Now() - stats.started;
+    }
+    stats.from = 0;
+  }
+  Send(client.id, wire::OpenGate{decision.serial, 0});
+}
+
+void Core::Apply(ClientEntry& client, const scheduler::CloseGate& decision) {
+  client.close = ClientEntry::PendingOrder{decision.serial, clock_.Now()};
+  EndSpan(client, EventKind::kSlice);
+  BeginSpan(client, EventKind::kDrain);
+  for (const GpuId gpu : client.admitted) {
+    HandoverStats& stats = handovers_[gpu];
+    if (stats.from != 0) continue;
+    stats.from = client.job;
+    stats.started = clock_.Now();
+  }
+  Send(client.id, wire::CloseGate{decision.serial, Microseconds(decision.drain_limit)});
+}
+
+void Core::Apply(ClientEntry& client, const scheduler::Evict& decision) {
+  client.evict[decision.gpu] = ClientEntry::PendingOrder{decision.serial, clock_.Now()};
+  // An eviction cancels a swap-in in progress.
+  client.swap_in.reset();
+  EndSpan(client, EventKind::kCopyIn);
+  Send(client.id, wire::Evict{decision.serial, decision.gpu, decision.bytes});
+}
+
+void Core::Apply(ClientEntry& client, const scheduler::SwapIn& decision) {
+  client.swap_in = ClientEntry::PendingOrder{decision.serial, clock_.Now()};
+  BeginSpan(client, EventKind::kCopyIn);
+  Send(client.id, wire::SwapIn{decision.serial, 0});
+}
+
+void Core::Apply(ClientEntry& client, const scheduler::GiveCredit& decision) {
+  Send(client.id, wire::Credit{decision.gpu, 0, decision.bytes});
+}
+
+void Core::Apply(ClientEntry& client, const scheduler::SetContention& decision) {
+  const Time idle = std::min<Time>(decision.idle_after, std::chrono::minutes(10));
+  Send(client.id, wire::Contention{decision.waiting ? 1u : 0u, Microseconds(idle)});
+}
+
+void Core::Apply(ClientEntry& client, const scheduler::PrepareArena& decision) {
+  Send(client.id, wire::PrepareArena{decision.bytes});
+}
+
+std::string Core::NameOfJob(JobId job, const std::vector<scheduler::JobView>& jobs) const {
+  const auto found = std::ranges::find(jobs, job, &scheduler::JobView::id);
+  if (job == 0 || found == jobs.end() || found->clients.empty()) return "";
+  const auto client = clients_.find(found->clients.front());
+  if (client == clients_.end()) return "";
+  return client->second.name + " (pid " + std::to_string(client->second.pid) + ")";
+}
+
+WaitContext Core::WaitContextOf(const scheduler::JobView& job,
+                                const std::vector<scheduler::JobView>& jobs,
+                                const std::vector<scheduler::ClientView>& views) const {
+  WaitContext context;
+  context.now = clock_.Now();
+  context.max_wait = settings_.max_wait;
+  context.host_budget = host_budget_;
+  context.host_free = host_budget_ - std::min(host_budget_, scheduler_.HostReserved());
+  context.rotating = static_cast<std::size_t>(std::ranges::count_if(
+      jobs, [](const auto& other) { return other.state != scheduler::JobState::kQueued; }));
+  context.blocker_name = NameOfJob(job.blocked_by, jobs);
+  const auto blocker = std::ranges::find(jobs, job.blocked_by, &scheduler::JobView::id);
+  if (job.blocked_by != 0 && blocker != jobs.end()) context.blocker = &*blocker;
+  std::optional<GpuId> gpu;
+  for (const auto& view : views) {
+    if (view.job != job.id) continue;
+    for (const auto& part : view.gpus) {
+      if (!gpu) gpu = part.gpu;
+      if (part.gpu == *gpu) context.need += part.footprint.Need();
+    }
+  }
+  if (gpu) {
+    const Bytes budget = gpus_.at(*gpu).config.budget;
+    context.budget = budget - std::min(budget, gpus_.External(*gpu));
+  }
+  return context;
+}
+
+// Sends the wait reasons to clients; only when the reason changes, not its numbers.
+void Core::SendWaitReasons() {
+  const auto jobs = scheduler_.Jobs();
+  std::optional<std::vector<scheduler::ClientView>> views;
+  for (const auto& job : jobs) {
+    for (const ClientId id : job.clients) {
+      ClientEntry* client = Find(id);
+      if (client == nullptr) continue;
+      if (client->why == job.why && client->why_blocked_by == job.blocked_by) continue;
+      client->why = job.why;
+      client->why_blocked_by = job.blocked_by;
+      if (!views) views = scheduler_.Clients();
+      wire::WaitMessage message{};
+      const std::string text = WaitReasonText(job, WaitContextOf(job, jobs, *views));
+      wire::CopyText(message.text, sizeof(message.text), text.c_str());
+      Send(id, message);
+    }
+  }
+}
+
+}  // namespace reveza::daemon

@@ -1,0 +1,174 @@
+// Core: status as JSON.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "common/platform/process.h"
+#include "reveza/gpu/daemon/core.h"
+
+namespace reveza::daemon {
+namespace {
+
+using nlohmann::json;
+
+double Seconds(Time time) { return std::chrono::duration<double>(time).count(); }
+
+double MeanMilliseconds(Time sum, std::uint64_t count) {
+  return count == 0 ? 0.0 : Seconds(sum) * 1e3 / static_cast<double>(count);
+}
+
+json FootprintJson(const scheduler::Footprint& footprint) {
+  return {{"resident", footprint.resident},
+          {"swapped", footprint.swapped},
+          {"pinned", footprint.pinned},
+          {"context", footprint.context}};
+}
+
+json HandoverJson(const HandoverStats& stats) {
+  const double copying = Seconds(stats.out) + Seconds(stats.in);
+  const auto bytes = static_cast<double>(stats.bytes_out + stats.bytes_in);
+  return {{"count", stats.count},
+          {"mean_ms", MeanMilliseconds(stats.total, stats.count)},
+          {"drain_ms", MeanMilliseconds(stats.drain, stats.drain_count)},
+          {"out_ms", MeanMilliseconds(stats.out, stats.out_count)},
+          {"in_ms", MeanMilliseconds(stats.in, stats.in_count)},
+          {"bytes_out", stats.bytes_out},
+          {"bytes_in", stats.bytes_in},
+          {"gb_per_s", copying > 0 ? bytes / copying / 1e9 : 0.0}};
+}
+
+json ExternalProcessesJson(const Gpu& gpu, const std::map<pid_t, ClientEntry>& detached) {
+  json list = json::array();
+  for (const auto& [pid, bytes] : gpu.detached) {
+    const auto entry = detached.find(pid);
+    list.push_back({{"pid", pid},
+                    {"command", entry == detached.end() ? "" : entry->second.command},
+                    {"bytes", bytes},
+                    {"lost", true}});
+  }
+  for (const ExternalProcess& process : gpu.external_processes) {
+    list.push_back({{"pid", process.pid},
+                    {"command", platform::ProcessCommand(process.pid)},
+                    {"bytes", process.bytes},
+                    {"lost", false}});
+  }
+  return list;
+}
+
+template <typename T>
+json OrNull(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+// Returns whether an order is overdue.
+bool IsUnresponsive(const ClientEntry& client, Time now, Time drain_limit) {
+  constexpr Time copying = std::chrono::seconds(30);
+  if (client.expired_close != 0) return true;
+  if (client.close && now - client.close->sent > drain_limit + std::chrono::seconds(2)) return true;
+  return std::ranges::any_of(client.evict,
+                             [&](const auto& entry) { return now - entry.second.sent > copying; });
+}
+
+json GpuJson(const scheduler::GpuView& view, const Gpu& gpu,
+             const std::vector<scheduler::ClientView>& clients, const HandoverStats& stats,
+             const std::map<pid_t, ClientEntry>& detached) {
+  Bytes resident = 0;
+  Bytes swapped = 0;
+  for (const auto& client : clients) {
+    for (const auto& part : client.gpus) {
+      if (part.gpu != view.id) continue;
+      resident += part.footprint.resident + part.footprint.Fixed();
+      swapped += part.footprint.swapped;
+    }
+  }
+  return {{"index", view.id},
+          {"uuid", nvml::FormatUuid(gpu.uuid)},
+          {"name", gpu.name},
+          {"total", gpu.config.total},
+          {"budget", gpu.config.budget},
+          {"resident", resident},
+          {"swapped", swapped},
+          {"credit", view.outstanding_credit},
+          {"external", view.external},
+          {"used", OrNull(gpu.used)},
+          {"outside", ExternalProcessesJson(gpu, detached)},
+          {"handover", HandoverJson(stats)}};
+}
+
+json ClientJson(const ClientEntry& client, const scheduler::JobView& job,
+                const scheduler::ClientView& view, const std::string& why, Time now,
+                Time drain_limit) {
+  scheduler::Footprint total;
+  json parts = json::array();
+  for (const auto& part : view.gpus) {
+    json entry = FootprintJson(part.footprint);
+    entry["gpu"] = part.gpu;
+    entry["credit"] = part.credit;
+    parts.push_back(std::move(entry));
+    total.resident += part.footprint.resident;
+    total.swapped += part.footprint.swapped;
+    total.pinned += part.footprint.pinned;
+    total.context += part.footprint.context;
+  }
+  const auto wait = client.open_spans.find(EventKind::kWait);
+  const Time waiting = wait == client.open_spans.end() ? Time(0) : now - wait->second;
+  const double lifetime = Seconds(now - client.joined);
+  return {{"pid", client.pid},
+          {"name", client.name},
+          {"command", client.command},
+          {"job", fmt::format("{:016x}", client.job)},
+          {"state", scheduler::ToText(job.state)},
+          {"why", why},
+          {"footprint", FootprintJson(total)},
+          {"gpus", std::move(parts)},
+          {"arena", view.arena},
+          {"resident_only", client.resident},
+          {"unpreemptible", view.unpreemptible},
+          {"not_answering", IsUnresponsive(client, now, drain_limit)},
+          {"share", lifetime > 0 ? std::min(1.0, Seconds(job.ran) / lifetime) : 0.0},
+          {"ran_s", Seconds(job.ran)},
+          {"turns", job.turns},
+          {"waited_s", Seconds(client.waited + waiting)},
+          {"copied_out", client.copied_out},
+          {"copied_in", client.copied_in}};
+}
+
+}  // namespace
+
+std::string Core::StatusJson() const {
+  const Time now = clock_.Now();
+  const auto jobs = scheduler_.Jobs();
+  const auto views = scheduler_.Clients();
+  json gpus = json::array();
+  for (const auto& view : scheduler_.Gpus()) {
+    const auto stats = handovers_.find(view.id);
+    gpus.push_back(GpuJson(view, gpus_.at(view.id), views,
+                           stats == handovers_.end() ? HandoverStats{} : stats->second, detached_));
+  }
+
+  json clients = json::array();
+  for (const auto& job : jobs) {
+    const std::string why = WaitReasonText(job, WaitContextOf(job, jobs, views));
+    for (const ClientId id : job.clients) {
+      const auto client = clients_.find(id);
+      const auto view = std::ranges::find(views, id, &scheduler::ClientView::id);
+      if (client == clients_.end() || view == views.end()) continue;
+      clients.push_back(ClientJson(client->second, job, *view, why, now, settings_.drain_limit));
+    }
+  }
+
+  const json status = {
+      {"version", REVEZA_VERSION},
+      {"protocol", wire::kVersion},
+      {"pid", getpid()},
+      {"uptime_s", Seconds(now - started_)},
+      {"gpu_budget", OrNull(settings_.gpu_budget)},
+      {"host", {{"budget", host_budget_}, {"reserved", scheduler_.HostReserved()}}},
+      {"gpus", std::move(gpus)},
+      {"clients", std::move(clients)}};
+  return status.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace reveza::daemon

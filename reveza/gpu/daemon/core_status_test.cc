@@ -1,0 +1,38 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reveza/gpu/daemon/testing_core.h"
+
+namespace reveza::daemon {
+namespace core_status_test {
+
+using nlohmann::json;
+
+TEST(CoreStatus, ShowsClientsWithFootprint) {
+  TestingCore harness;
+  harness.Start(1, 0x71, "train-a", 101, 60 * kMiB);
+  harness.Start(2, 0x72, "bad \xff name", 102, 0);
+  harness.Deliver(1, wire::GateWanted{});
+  ASSERT_TRUE(harness.SwapIn(1, 60 * kMiB));
+  harness.clock.Advance(std::chrono::seconds(10));
+  const json status = json::parse(harness.core.StatusJson());
+  EXPECT_EQ(status.at("uptime_s"), 10.0);
+  EXPECT_EQ(status.at("gpu_budget"), nullptr);
+  const json& gpu = status.at("gpus").at(0);
+  EXPECT_EQ(gpu.at("total"), 256 * kMiB);
+  EXPECT_EQ(gpu.at("budget"), 248 * kMiB);
+  EXPECT_EQ(gpu.at("resident"), 76 * kMiB);
+  EXPECT_EQ(gpu.at("used"), nullptr) << "unknown without NVML";
+  ASSERT_EQ(status.at("clients").size(), 2u);
+  const json& client = status.at("clients").at(0);
+  EXPECT_EQ(client.at("job"), "0000000000000071");
+  EXPECT_EQ(client.at("state"), "running");
+  EXPECT_EQ(client.at("footprint").at("resident"), 60 * kMiB);
+  EXPECT_EQ(client.at("copied_in"), 60 * kMiB);
+  EXPECT_EQ(client.at("turns"), 1);
+  EXPECT_EQ(client.at("not_answering"), false);
+}
+
+}  // namespace core_status_test
+}  // namespace reveza::daemon

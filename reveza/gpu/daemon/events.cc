@@ -1,0 +1,72 @@
+#include "reveza/gpu/daemon/events.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+namespace reveza::daemon {
+namespace {
+
+using nlohmann::json;
+
+json Metadata(const char* what, std::size_t row, int line, const std::string& name) {
+  return {{"ph", "M"}, {"name", what}, {"pid", row}, {"tid", line}, {"args", {{"name", name}}}};
+}
+
+double TraceMicroseconds(Time time) {
+  return std::chrono::duration<double, std::micro>(time).count();
+}
+
+}  // namespace
+
+const char* ToText(EventKind kind) {
+  static constexpr const char* kTexts[] = {"slice",
+                                           "drain",
+                                           "drain failed",
+                                           "copy out",
+                                           "copy in",
+                                           "wait for its turn",
+                                           "wait for a context",
+                                           "wait for memory"};
+  return kTexts[static_cast<std::size_t>(kind)];
+}
+
+void EventLog::SetClientName(std::uint64_t client, std::uint64_t job, int pid, std::string name) {
+  names_[client] = ClientName{job, pid, std::move(name)};
+  if (names_.size() > kMaxNames) names_.erase(names_.begin());
+}
+
+void EventLog::Add(const Event& event) {
+  events_.push_back(event);
+  if (events_.size() > kMaxEvents) events_.pop_front();
+}
+
+std::string EventLog::ToJson() const {
+  json list = json::array();
+  std::map<std::uint64_t, std::size_t> rows;  // job -> row
+  std::set<std::uint64_t> named;
+  for (const Event& event : events_) {
+    const auto found = names_.find(event.client);
+    if (found == names_.end()) continue;
+    const ClientName& client_name = found->second;
+    const std::size_t row = rows.try_emplace(client_name.job, rows.size() + 1).first->second;
+    if (named.insert(event.client).second) {
+      list.push_back(Metadata("process_name", row, client_name.pid, client_name.name));
+      list.push_back(
+          Metadata("thread_name", row, client_name.pid, "pid " + std::to_string(client_name.pid)));
+    }
+    json entry = {{"ph", "X"},
+                  {"name", ToText(event.kind)},
+                  {"cat", "reveza"},
+                  {"pid", row},
+                  {"tid", client_name.pid},
+                  {"ts", TraceMicroseconds(event.begin)},
+                  {"dur", TraceMicroseconds(event.duration)}};
+    if (event.bytes != 0) entry["args"] = {{"gpu", event.gpu}, {"bytes", event.bytes}};
+    list.push_back(std::move(entry));
+  }
+  const json trace = {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(list)}};
+  return trace.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace reveza::daemon

@@ -1,0 +1,62 @@
+// Recent events for `reveza trace`: a ring buffer, exported as a Chrome trace (opens in Perfetto)
+// with a process per job and a thread per client.
+//
+// Not thread-safe; runs in the daemon's loop.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+
+#include "common/base/bytes.h"
+
+namespace reveza::daemon {
+
+using Time = std::chrono::nanoseconds;
+
+enum class EventKind : std::uint8_t {
+  kSlice,        // the gate is open
+  kDrain,        // gate closing, queues draining
+  kDrainFailed,  // drain that failed
+  kCopyOut,
+  kCopyIn,
+  kWait,         // waiting at the closed gate
+  kWaitContext,  // waiting for a context
+  kWaitMemory,   // waiting for memory
+};
+const char* ToText(EventKind kind);
+
+struct Event {
+  EventKind kind = EventKind::kSlice;
+  std::uint32_t gpu = 0;
+  std::uint64_t client = 0;
+  Time begin{0};
+  Time duration{0};
+  Bytes bytes = 0;
+};
+
+class EventLog {
+ public:
+  static constexpr std::size_t kMaxEvents = 65'536;
+  static constexpr std::size_t kMaxNames = 8'192;
+
+  // Sets the name of a client, which is kept after it exits.
+  void SetClientName(std::uint64_t client, std::uint64_t job, int pid, std::string name);
+  void Add(const Event& event);
+  std::size_t size() const { return events_.size(); }
+
+  std::string ToJson() const;
+
+ private:
+  struct ClientName {
+    std::uint64_t job = 0;
+    int pid = 0;
+    std::string name;
+  };
+  std::deque<Event> events_;
+  std::map<std::uint64_t, ClientName> names_;  // ids increase, so the first is the oldest
+};
+
+}  // namespace reveza::daemon

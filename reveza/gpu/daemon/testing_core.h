@@ -1,0 +1,95 @@
+// Test helper: a Core without sockets that records the messages sent to each client.
+//
+// Not thread-safe.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "common/base/log.h"
+#include "common/platform/testing_clock.h"
+#include "reveza/gpu/daemon/core.h"
+#include "reveza/gpu/wire/codec.h"
+
+namespace reveza::daemon {
+
+class TestingCore : public Outbox {
+ public:
+  explicit TestingCore(nvml::GpuMonitor* monitor = nullptr)
+      : core(settings, 4 * kGiB, clock, monitor, *this, MakeNullLogger()) {}
+
+  void Send(ClientId client, const void* packet, std::size_t size) override {
+    outboxes_[client].emplace_back(static_cast<const char*>(packet), size);
+  }
+
+  // Returns the first message of this type for the client; removes it and those before it.
+  template <typename T>
+  std::optional<T> Take(ClientId client) {
+    auto& outbox = outboxes_[client];
+    for (auto it = outbox.begin(); it != outbox.end(); ++it) {
+      wire::Type type{};
+      if (wire::Validate(it->data(), it->size(), &type) != wire::DecodeError::kNone) continue;
+      if (type != T::kType) continue;
+      const T body = wire::View<T>(it->data());
+      outbox.erase(outbox.begin(), it + 1);
+      return body;
+    }
+    return std::nullopt;
+  }
+
+  template <typename T>
+  bool Deliver(ClientId client, const T& message) {
+    char packet[wire::kPacketSize<T>];
+    wire::Encode(message, packet);
+    return core.OnMessage(client, T::kType, packet);
+  }
+
+  void Hello(ClientId client, JobId job, const char* name, pid_t pid, std::uint32_t flags = 0,
+             bool open = false) {
+    wire::Hello hello{};
+    hello.job = job;
+    hello.flags = flags;
+    hello.gate_open = open ? 1 : 0;
+    wire::CopyText(hello.name, sizeof(hello.name), name);
+    core.OnHello(client, pid, hello);
+  }
+
+  // Adds a client with `swapped` bytes behind its closed gate, on GPU `number` of 256 MiB.
+  void Start(ClientId client, JobId job, const char* name, pid_t pid, Bytes swapped,
+             std::uint8_t number = 1) {
+    Hello(client, job, name, pid);
+    wire::ContextWanted wanted{};
+    wanted.uuid[15] = number;
+    wanted.total = 256 * kMiB;
+    Deliver(client, wanted);
+    const auto admitted = Take<wire::ContextAdmitted>(client);
+    if (!admitted) return;
+    Deliver(client, wire::ContextCreated{admitted->gpu, 0, 8 * kMiB});
+    ReportAccount(client, 0, swapped, 0);
+  }
+  void ReportAccount(ClientId client, Bytes resident, Bytes swapped, Bytes returned) {
+    Deliver(client, wire::Account{0, 0, returned, resident, swapped, 0, 8 * kMiB, swapped});
+  }
+  // Answers SwapIn in full. Returns false if none was sent.
+  bool SwapIn(ClientId client, Bytes bytes) {
+    const auto order = Take<wire::SwapIn>(client);
+    if (!order) return false;
+    ReportAccount(client, bytes, 0, 0);
+    return Deliver(client, wire::SwappedIn{order->serial, 2000, bytes});
+  }
+  void Advance(nanoseconds step) {
+    clock.Advance(step);
+    core.Tick();
+  }
+
+  Settings settings;
+  platform::FakeClock clock;
+  Core core;
+
+ private:
+  std::map<ClientId, std::deque<std::string>> outboxes_;
+};
+
+}  // namespace reveza::daemon

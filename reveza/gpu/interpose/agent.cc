@@ -1,0 +1,338 @@
+#include "reveza/gpu/interpose/agent.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "generated/interpose/driver_calls.h"
+#include "reveza/gpu/interpose/gate.h"
+#include "reveza/gpu/interpose/gate_wait.h"
+
+namespace reveza::interpose {
+namespace {
+
+constexpr std::int64_t kUsageIntervalUs = 50'000;  // minimum interval between accounting reports
+constexpr int kIdleTimeoutMs = 1000;
+constexpr int kContentionTimeoutMs = 5;  // interval of the idle check
+constexpr int kRetryTimeoutMs = 2;       // when waiting for memory to be released
+
+}  // namespace
+
+Agent::Agent(Client& client) : client_(client) {}
+
+void Agent::Run() {
+  const RelaxedCapture relaxed;
+  Connect();
+  for (;;) {
+    {
+      MutexLock moving(client_.moving_mutex_);
+      Receive();
+      ServeRequests();
+      ContinueSwapIn();
+      ContinueOpening();
+      Periodic();
+    }
+    Wait();
+  }
+}
+
+int Agent::TimeoutMs() const {
+  if (retry_soon_) return kRetryTimeoutMs;
+  if (swapping_in_ || gate_ == GateState::kOpening) return 20;
+  if (contention_ && gate_ == GateState::kOpen) return kContentionTimeoutMs;
+  if (!connection_.is_open()) {
+    return gate_ == GateState::kClosed || InGracePeriod() ? 100 : kIdleTimeoutMs;
+  }
+  return client_.usage_changed_.load(std::memory_order_relaxed) ? int(kUsageIntervalUs / 1000)
+                                                                : kIdleTimeoutMs;
+}
+
+void Agent::Wait() {
+  pollfd fds[2] = {{client_.wake_fd_, POLLIN, 0}, {connection_.fd(), POLLIN, 0}};
+  poll(fds, connection_.is_open() ? 2 : 1, TimeoutMs());
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t got = read(client_.wake_fd_, &count, sizeof(count));
+}
+
+void Agent::Receive() {
+  wire::Type type{};
+  const bool was_open = connection_.is_open();
+  while (connection_.Receive(&type)) Dispatch(type);
+  if (!connection_.is_open() && (was_open || welcomed_)) OnConnectionLost();
+}
+
+void Agent::Dispatch(wire::Type type) {
+  // The analysis does not see that this lambda is called here, with the mutex held.
+  const auto handle = [this](const auto& message) NO_THREAD_SAFETY_ANALYSIS { Handle(message); };
+  const bool known =
+      wire::Dispatch<wire::Welcome, wire::Refused, wire::ContextAdmitted, wire::GrowthAnswer,
+                     wire::OpenGate, wire::CloseGate, wire::Evict, wire::SwapIn, wire::Credit,
+                     wire::Contention, wire::PrepareArena, wire::WaitMessage>(
+          type, connection_.packet(), handle);
+  if (!known) connection_.Close();  // not a message of a daemon
+}
+
+void Agent::Handle(const wire::Refused& refused) {
+  refused_ = true;
+  PrintNotice("the daemon refused this program: %s", refused.text);
+  connection_.Close();
+}
+
+void Agent::Handle(const wire::WaitMessage& why) {
+  MutexLock lock(client_.wait_reason_mutex_);
+  memcpy(client_.wait_reason_, why.text, sizeof(client_.wait_reason_));
+}
+
+Agent::Gpu& Agent::AddGpu(const ContextRequest& request) {
+  return gpus_.emplace_back(
+      Gpu{.ordinal = request.ordinal, .uuid = request.uuid, .total = request.total});
+}
+
+Agent::Gpu* Agent::FindGpu(int ordinal) {
+  const auto found = std::ranges::find(gpus_, ordinal, &Gpu::ordinal);
+  return found == gpus_.end() ? nullptr : &*found;
+}
+
+Agent::Gpu* Agent::FindIndex(std::uint32_t index) {
+  for (Gpu& gpu : gpus_) {
+    if (gpu.admitted && gpu.index == index) return &gpu;
+  }
+  return nullptr;
+}
+
+// ---- requests of the application's threads ----
+
+void Agent::ServeRequests() {
+  if (!connection_.is_open()) {
+    GrantAllStandalone();
+    return;
+  }
+  if (!welcomed_) return;
+  SendContexts();
+  SendGrowth();
+  if (gate_ != GateState::kOpen && !gate_wanted_sent_ &&
+      client_.at_gate_.load(std::memory_order_acquire)) {
+    gate_wanted_sent_ = connection_.Send(wire::GateWanted{});
+  }
+}
+
+void Agent::SendContexts() {
+  MutexLock lock(client_.requests_mutex_);
+  for (ContextRequest* request : client_.contexts_wanted_) {
+    if (request->sent) continue;
+    Gpu* gpu = FindGpu(request->ordinal);
+    // Resumed is not answered yet; its answer must not be taken for the answer to this request.
+    if (gpu != nullptr && gpu->granted && !gpu->admitted) continue;
+    if (gpu == nullptr) AddGpu(*request);
+    wire::ContextWanted wanted{};
+    memcpy(wanted.uuid, request->uuid.bytes, sizeof(wanted.uuid));
+    wanted.total = request->total;
+    request->sent = connection_.Send(wanted);
+  }
+  for (const auto& [ordinal, created] : client_.created_) {
+    Gpu* gpu = FindGpu(ordinal);
+    if (gpu == nullptr || !gpu->admitted) continue;
+    const Bytes overhead = created ? client_.ledger_.GetUsage(ordinal).context : 0;
+    connection_.Send(wire::ContextCreated{.gpu = gpu->index, .overhead = overhead});
+  }
+  client_.created_.clear();
+}
+
+// Rounds small requests up to the granule, to avoid one request per small allocation.
+Bytes Agent::RequestSize(const GrowthRequest& request, const Gpu& gpu) const {
+  const swap::MemoryUsage usage = client_.ledger_.GetUsage(request.ordinal);
+  const bool room = usage.Need() + usage.spare + gpu.granule <= client_.ledger_.Budget(gpu.ordinal);
+  return request.bytes < gpu.granule && room && !request.exact ? gpu.granule : request.bytes;
+}
+
+void Agent::SendGrowth() {
+  MutexLock lock(client_.requests_mutex_);
+  std::vector<GrowthRequest*> deferred;  // until Resumed is answered
+  for (GrowthRequest* request : client_.growth_wanted_) {
+    Gpu* gpu = FindGpu(request->ordinal);
+    if (gpu != nullptr && !gpu->admitted) {
+      deferred.push_back(request);
+      continue;
+    }
+    if (gpu == nullptr) {
+      request->answer = wire::Growth::kRefused;
+      request->answered = true;
+      client_.answered_.NotifyAll();
+      continue;
+    }
+    request->asked = RequestSize(*request, *gpu);
+    // Report freed memory first, since the daemon decides by the last report. Spare credit is kept:
+    // the request asks for what is needed beyond it.
+    if (client_.usage_changed_.load(std::memory_order_acquire)) SendAccount(*gpu, 0);
+    connection_.Send(wire::GrowthWanted{.request = request->number,
+                                        .gpu = gpu->index,
+                                        .kind = request->kind,
+                                        .bytes = request->asked});
+    client_.growth_sent_.push_back(request);
+  }
+  client_.growth_wanted_ = deferred;
+}
+
+void Agent::Handle(const wire::GrowthAnswer& answer) {
+  if (Gpu* gpu = FindIndex(answer.gpu); gpu != nullptr && answer.credit > 0) {
+    client_.ledger_.AddCredit(gpu->ordinal, answer.credit);
+  }
+  MutexLock lock(client_.requests_mutex_);
+  std::vector<GrowthRequest*>& sent = client_.growth_sent_;
+  const auto found = std::ranges::find(sent, answer.request, &GrowthRequest::number);
+  if (found == sent.end()) return;
+  GrowthRequest* request = *found;
+  sent.erase(found);
+  if (answer.answer == wire::Growth::kRefused && request->asked > request->bytes) {
+    request->exact = true;
+    client_.growth_wanted_.push_back(request);
+    return client_.Wake();
+  }
+  request->answer = answer.answer;
+  if (request->answer == wire::Growth::kLater && request->kind == wire::GrowthKind::kSwappable) {
+    client_.ledger_.Permit(request->ordinal, request->asked);
+  }
+  request->answered = true;
+  client_.answered_.NotifyAll();
+}
+
+void Agent::Handle(const wire::ContextAdmitted& admitted) {
+  for (Gpu& gpu : gpus_) {
+    if (memcmp(gpu.uuid.bytes, admitted.uuid, sizeof(admitted.uuid)) != 0) continue;
+    if (gpus_.size() == 1 && client_.ContextOf(gpu.ordinal) == nullptr &&
+        gate_ == GateState::kOpen) {
+      // From here on the daemon controls the gate. If the job owns the slice already, OpenGate may
+      // have arrived first. No thread can be inside before the first context.
+      if (!open_ordered_) {
+        Gate::Close(1'000'000);
+        gate_ = GateState::kClosed;
+      }
+      client_.ledger_.SetResidency(open_ordered_ ? swap::Residency::kIn : swap::Residency::kOut);
+    }
+    gpu.index = admitted.gpu;
+    gpu.granule = std::max(RoundUp(admitted.granule, swap::kGranularity), swap::kGranularity);
+    gpu.admitted = gpu.granted = true;
+    MutexLock lock(client_.requests_mutex_);
+    std::vector<ContextRequest*>& wanted = client_.contexts_wanted_;
+    const auto request = std::ranges::find_if(wanted, [&](const ContextRequest* one) {
+      return one->ordinal == gpu.ordinal && one->sent;
+    });
+    if (request != wanted.end()) {
+      (*request)->budget = admitted.budget;
+      (*request)->credit = admitted.credit;
+      (*request)->answered = true;
+      wanted.erase(request);
+      return client_.answered_.NotifyAll();
+    }
+    if (admitted.credit > 0) client_.ledger_.SetContextBytes(gpu.ordinal, admitted.credit);
+    return;
+  }
+}
+
+// ---- memory ----
+
+void Agent::OnFreed(void* argument, int ordinal, Bytes bytes) {
+  Agent& agent = *static_cast<Agent*>(argument);
+  if (Gpu* gpu = agent.FindGpu(ordinal)) agent.SendAccount(*gpu, bytes);
+}
+
+void Agent::Handle(const wire::Evict& order) {
+  swapping_in_ = false;
+  if (gate_ == GateState::kOpening) gate_ = GateState::kClosed;
+  wire::Evicted evicted{};
+  evicted.serial = order.serial;
+  evicted.gpu = order.gpu;
+  Gpu* gpu = FindIndex(order.gpu);
+  if (gpu != nullptr && gate_ == GateState::kClosed && !client_.swapping_disabled()) {
+    const std::int64_t began = NowMicroseconds();
+    const swap::EvictResult result = client_.mover_.Evict(gpu->ordinal, order.bytes, OnFreed, this);
+    evicted.freed = result.freed;
+    evicted.copied = result.copied;
+    evicted.out_us = static_cast<std::uint32_t>(NowMicroseconds() - began);
+    evicted.failure = static_cast<wire::EvictFailure>(result.failure);
+  } else {
+    evicted.failure = wire::EvictFailure::kDriver;
+  }
+  connection_.Send(evicted);
+}
+
+void Agent::Handle(const wire::SwapIn& order) {
+  if (gate_ != GateState::kClosed) return;
+  swapping_in_ = true;
+  swap_in_serial_ = order.serial;
+  swap_in_began_us_ = 0;
+  swapped_in_ = 0;
+}
+
+void Agent::Handle(const wire::Credit& credit) {
+  if (Gpu* gpu = FindIndex(credit.gpu)) client_.ledger_.AddCredit(gpu->ordinal, credit.bytes);
+}
+
+void Agent::ContinueSwapIn() {
+  if (!swapping_in_) return;
+  const std::int64_t before = NowMicroseconds();
+  const swap::SwapInState state = client_.mover_.SwapInStep();
+  const Bytes copied = client_.mover_.TakeCopiedIn();
+  if (swap_in_began_us_ == 0 && copied > 0) swap_in_began_us_ = before;
+  swapped_in_ += copied;
+  retry_soon_ = state == swap::SwapInState::kRetry;
+  if (state != swap::SwapInState::kDone) return;
+  swapping_in_ = false;
+  ReportUsage();
+  const std::int64_t took = swap_in_began_us_ == 0 ? 0 : NowMicroseconds() - swap_in_began_us_;
+  connection_.Send(wire::SwappedIn{swap_in_serial_, static_cast<std::uint32_t>(took), swapped_in_});
+}
+
+void Agent::Handle(const wire::PrepareArena& order) { client_.PrepareArena(order.bytes); }
+
+// ---- periodic work ----
+
+void Agent::Handle(const wire::Contention& contention) {
+  contention_ = contention.waiting != 0;
+  idle_after_us_ = contention.idle_after_us;
+  idle_reported_ = false;
+  last_submissions_ = Gate::Submissions();
+  last_submission_us_ = NowMicroseconds();
+  if (gate_ == GateState::kOpen) Gate::SetBounded(contention_);
+}
+
+void Agent::Periodic() {
+  if (!connection_.is_open()) {
+    TryReconnect();
+    TryResumeStandalone();
+    return;
+  }
+  if (!welcomed_) return;
+  CheckIdle();
+  const std::int64_t now = NowMicroseconds();
+  if (now < next_usage_us_ || !client_.usage_changed_.load(std::memory_order_acquire)) return;
+  ReportUsage();
+}
+
+// Returns unused credit, except for one granule for the next small allocations.
+void Agent::ReportUsage() {
+  client_.usage_changed_.store(false, std::memory_order_release);
+  next_usage_us_ = NowMicroseconds() + kUsageIntervalUs;
+  for (Gpu& gpu : gpus_) {
+    if (!gpu.admitted) continue;
+    const bool awaits_credit = swapping_in_ || gate_ == GateState::kOpening;
+    const Bytes keep = gate_ == GateState::kOpen ? gpu.granule : 0;
+    SendAccount(gpu, awaits_credit ? 0 : client_.ledger_.TakeSpare(gpu.ordinal, keep));
+  }
+}
+
+void Agent::SendAccount(Gpu& gpu, Bytes returned) {
+  const swap::MemoryUsage usage = client_.ledger_.GetUsage(gpu.ordinal);
+  const bool fixed = client_.swapping_disabled();
+  connection_.Send(wire::Account{.gpu = gpu.index,
+                                 .credit_returned = returned,
+                                 .resident = fixed ? 0 : usage.resident,
+                                 .swapped = usage.swapped,
+                                 .pinned = usage.pinned + (fixed ? usage.resident : 0),
+                                 .context = usage.context,
+                                 .arena = client_.arena_.pinned()});
+}
+
+}  // namespace reveza::interpose

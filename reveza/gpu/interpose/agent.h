@@ -1,0 +1,122 @@
+// The agent thread: talks to the daemon and executes its orders: closes and opens the gate, drains
+// the GPU, swaps memory. It uses the application's own contexts (a context costs 0.6 GiB) and does
+// not affect which context is current on the application's threads.
+//
+// Orders are executed one at a time; further messages queue in the socket. A swap-in proceeds in
+// steps between messages, since its credit arrives meanwhile.
+//
+// The gate is in agent_gate.cc, operation without a daemon (none, lost, or of another version) in
+// agent_standalone.cc.
+// Everything runs on the agent thread.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "reveza/gpu/interpose/client.h"
+#include "reveza/gpu/interpose/connection.h"
+#include "reveza/gpu/wire/messages.h"
+
+namespace reveza::interpose {
+
+class Agent {
+ public:
+  explicit Agent(Client& client);
+  // Never returns.
+  void Run();
+
+ private:
+  struct Gpu {
+    int ordinal = 0;
+    std::uint32_t index = 0;  // assigned by the daemon
+    CUuuid uuid{};
+    Bytes total = 0;
+    Bytes granule = swap::kGranularity;
+    bool admitted = false;  // by the connected daemon
+    bool granted = false;   // a context was admitted, by any daemon or standalone
+  };
+  enum class GateState {
+    kOpen,
+    kClosed,
+    kOpening,  // ordered to open; the remaining physical memory is being created
+  };
+
+  // ---- event loop ----
+  int TimeoutMs() const;
+  void Wait();
+  void Receive() REQUIRES(client_.moving_mutex_);
+  void Dispatch(wire::Type type) REQUIRES(client_.moving_mutex_);
+  void ServeRequests();
+  void SendContexts();
+  Bytes RequestSize(const GrowthRequest& request, const Gpu& gpu) const;
+  void SendGrowth();
+  void Periodic() REQUIRES(client_.moving_mutex_);
+
+  // ---- orders ----
+  void Handle(const wire::Welcome& welcome);
+  void Handle(const wire::Refused& refused);
+  void Handle(const wire::WaitMessage& why);
+  void Handle(const wire::ContextAdmitted& admitted);
+  void Handle(const wire::GrowthAnswer& answer);
+  void Handle(const wire::OpenGate& order);
+  void Handle(const wire::CloseGate& order);
+  void Handle(const wire::Evict& order) REQUIRES(client_.moving_mutex_);
+  void Handle(const wire::SwapIn& order);
+  void Handle(const wire::Credit& credit);
+  void Handle(const wire::Contention& contention);
+  void Handle(const wire::PrepareArena& order);
+
+  void ContinueSwapIn() REQUIRES(client_.moving_mutex_);
+  void ContinueOpening() REQUIRES(client_.moving_mutex_);
+  void FinishOpening();
+  // Waits until the GPU has completed all submitted work. Returns false after `limit_us`.
+  bool Drain(std::int64_t limit_us);
+  bool DrainContext(CUcontext context, std::int64_t until_us);
+  bool CaptureInProgress();
+  void CheckIdle();
+  void ReportUsage();
+  void SendAccount(Gpu& gpu, Bytes returned);
+  static void OnFreed(void* agent, int ordinal, Bytes bytes);
+  Gpu& AddGpu(const ContextRequest& request);
+  Gpu* FindGpu(int ordinal);
+  Gpu* FindIndex(std::uint32_t index);
+
+  // ---- connection, and operation without a daemon ----
+  void Connect();
+  void OnConnectionLost();
+  bool InGracePeriod() const;
+  void TryReconnect();
+  void TryResumeStandalone() REQUIRES(client_.moving_mutex_);
+  bool SwapInStandalone() REQUIRES(client_.moving_mutex_);
+  void GrantAllStandalone();
+
+  Client& client_;
+  Connection connection_;
+  std::vector<Gpu> gpus_;
+
+  bool welcomed_ = false;
+  bool refused_ = false;  // by the daemon; do not reconnect
+  bool warned_standalone_ = false;
+  std::int64_t next_attempt_us_ = 0;
+  std::int64_t grace_until_us_ = 0;  // after losing the daemon, which may be restarting
+
+  GateState gate_ = GateState::kOpen;
+  bool contention_ = false;
+  std::int64_t idle_after_us_ = 0;
+  std::uint64_t last_submissions_ = 0;
+  std::int64_t last_submission_us_ = 0;
+  bool idle_reported_ = false;
+
+  bool swapping_in_ = false;
+  bool open_ordered_ = false;  // by the daemon, possibly before the first context
+  bool retry_soon_ = false;    // the last step failed in the driver
+  std::uint32_t swap_in_serial_ = 0;
+  std::int64_t swap_in_began_us_ = 0;  // time of the first copy
+  Bytes swapped_in_ = 0;
+  bool gate_wanted_sent_ = false;
+  std::int64_t next_usage_us_ = 0;
+};
+
+}  // namespace reveza::interpose

@@ -1,0 +1,226 @@
+// The agent: connecting to the daemon, and operation without one (none running, lost, or of another
+// version). The program keeps running. Swapped-out memory is swapped in completely or not at all,
+// one process per GPU at a time, and only if enough GPU memory is actually free.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "generated/interpose/driver_calls.h"
+#include "reveza/gpu/interpose/agent.h"
+#include "reveza/gpu/interpose/gate.h"
+#include "reveza/gpu/interpose/gate_wait.h"
+#include "reveza/gpu/interpose/queue_bound.h"
+
+namespace reveza::interpose {
+namespace {
+
+constexpr std::int64_t kReconnectUs = 1'000'000;
+// A lost daemon may be restarting: for this long the agent waits before acting on its own.
+constexpr std::int64_t kGraceUs = 3'000'000;
+constexpr std::int64_t kReconnectInGraceUs = 100'000;
+// Left free by a standalone swap-in, for modules and local memory of running programs.
+constexpr Bytes kStandaloneReserve = 64 * kMiB;
+
+// Per-GPU lock among all clients of one socket. fcntl record locks belong to the process: a forked
+// child does not inherit them, and the kernel releases them on exit.
+class GpuLock {
+ public:
+  explicit GpuLock(const CUuuid& uuid) {
+    const char* socket = getenv("REVEZA_SOCKET");
+    char path[512];
+    int length =
+        snprintf(path, sizeof(path) - 64, "%s", socket == nullptr ? "/tmp/reveza" : socket);
+    if (length < 0 || length >= static_cast<int>(sizeof(path)) - 64) return;
+    length += snprintf(path + length, 8, ".gpu-");
+    for (const char byte : uuid.bytes) {
+      length += snprintf(path + length, 4, "%02x", static_cast<unsigned char>(byte));
+    }
+    fd_ = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd_ < 0) return;
+    struct flock record{};
+    record.l_type = F_WRLCK;
+    record.l_whence = SEEK_SET;
+    held_ = fcntl(fd_, F_SETLK, &record) == 0;
+  }
+  ~GpuLock() {
+    if (fd_ >= 0) close(fd_);
+  }
+  GpuLock(const GpuLock&) = delete;
+  GpuLock& operator=(const GpuLock&) = delete;
+  // Without a lock file (no directory, or no permission) the check of free memory must suffice.
+  bool may_proceed() const { return held_ || fd_ < 0; }
+
+ private:
+  int fd_ = -1;
+  bool held_ = false;
+};
+
+}  // namespace
+
+void Agent::Connect() {
+  next_attempt_us_ = NowMicroseconds() + (InGracePeriod() ? kReconnectInGraceUs : kReconnectUs);
+  welcomed_ = false;
+  if (refused_ || !connection_.Open()) return;
+  const bool resuming = !gpus_.empty();
+  wire::Hello hello{};
+  hello.job = client_.job_;
+  hello.flags =
+      (client_.resident_ ? wire::kHelloResident : 0u) | (resuming ? wire::kHelloResuming : 0u);
+  hello.gate_open = gate_ == GateState::kOpen ? 1 : 0;
+  const char* name = getenv("REVEZA_NAME");
+  wire::CopyText(hello.name, sizeof(hello.name), name == nullptr ? "" : name);
+  const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    const ssize_t got = read(fd, hello.command, sizeof(hello.command) - 1);
+    for (ssize_t i = 0; i + 1 < got; ++i) {
+      if (hello.command[i] == '\0') hello.command[i] = ' ';
+    }
+    close(fd);
+  }
+  connection_.Send(hello);
+}
+
+void Agent::Handle(const wire::Welcome& welcome) {
+  welcomed_ = true;
+  QueueBound::SetBound(welcome.queue_bound_us);
+  if (warned_standalone_) PrintNotice("reconnected to a daemon: the GPU is shared again");
+  warned_standalone_ = false;
+  if (gpus_.empty()) return;
+  // The daemon was restarted and takes this client over in its current state.
+  open_ordered_ = gate_ == GateState::kOpen;
+  client_.ledger_.SetResidency(gate_ == GateState::kOpen ? swap::Residency::kIn
+                                                         : swap::Residency::kOut);
+  gate_wanted_sent_ = false;
+  for (Gpu& gpu : gpus_) {
+    client_.ledger_.TakeSpare(gpu.ordinal, 0);
+    const swap::MemoryUsage usage = client_.ledger_.GetUsage(gpu.ordinal);
+    wire::Resumed resumed{};
+    memcpy(resumed.uuid, gpu.uuid.bytes, sizeof(resumed.uuid));
+    resumed.total = gpu.total;
+    resumed.resident = usage.resident;
+    resumed.swapped = usage.swapped;
+    resumed.pinned = usage.pinned;
+    resumed.context = usage.context;
+    resumed.credit = usage.resident + usage.pinned + usage.context;
+    connection_.Send(resumed);
+  }
+  client_.UsageChanged();  // Resumed does not carry the arena size
+}
+
+bool Agent::InGracePeriod() const { return NowMicroseconds() < grace_until_us_; }
+
+void Agent::OnConnectionLost() {
+  connection_.Close();
+  const bool was_connected = welcomed_;
+  if (was_connected) {
+    grace_until_us_ = NowMicroseconds() + kGraceUs;
+    next_attempt_us_ = 0;
+  }
+  welcomed_ = false;
+  swapping_in_ = false;
+  retry_soon_ = false;
+  open_ordered_ = false;
+  contention_ = false;
+  // Hello tells the next daemon the state of the gate, which must not change afterwards.
+  if (gate_ == GateState::kOpening) gate_ = GateState::kClosed;
+  if (!warned_standalone_ && !refused_) {
+    PrintNotice("%s; this program continues without sharing the GPU",
+                was_connected ? "lost the connection to the daemon" : "cannot reach the daemon");
+    warned_standalone_ = true;
+  }
+  for (Gpu& gpu : gpus_) gpu.admitted = false;
+  // Contexts that were not admitted yet cannot be resumed; they are requested again.
+  std::erase_if(gpus_, [](const Gpu& gpu) { return !gpu.granted; });
+  MutexLock lock(client_.requests_mutex_);
+  for (GrowthRequest* request : client_.growth_sent_) client_.growth_wanted_.push_back(request);
+  client_.growth_sent_.clear();
+  for (ContextRequest* request : client_.contexts_wanted_) request->sent = false;
+}
+
+void Agent::TryReconnect() {
+  if (refused_ || NowMicroseconds() < next_attempt_us_) return;
+  if (getenv("REVEZA_SOCKET") == nullptr) {
+    refused_ = true;
+    return;
+  }
+  Connect();
+}
+
+// Without a daemon an open gate stays open, unbounded; a closed one opens once all memory is
+// resident.
+void Agent::TryResumeStandalone() {
+  if (connection_.is_open() || InGracePeriod()) return;
+  if (gate_ == GateState::kOpen) {
+    if (client_.ledger_.residency() != swap::Residency::kUnmanaged) {
+      client_.ledger_.SetResidency(swap::Residency::kUnmanaged);
+      Gate::SetBounded(false);
+    }
+    return;
+  }
+  for (const Gpu& gpu : gpus_) {
+    const Bytes missing = client_.mover_.MissingCredit(gpu.ordinal);
+    if (missing == 0) continue;
+    GpuLock gpu_lock(gpu.uuid);
+    const CUcontext context = client_.ContextOf(gpu.ordinal);
+    if (!gpu_lock.may_proceed() || context == nullptr) return;
+    swap::CurrentContext current(client_.swap_driver_, context);
+    std::size_t free = 0;
+    std::size_t total = 0;
+    if (Real().cuMemGetInfo_v2(&free, &total) != CUDA_SUCCESS) return;
+    const bool tight = free < missing + kStandaloneReserve && free < total / 4 * 3;
+    if (tight || free < missing) {
+      // All or nothing: two processes that each hold a part of the memory would deadlock.
+      const Bytes held = client_.ledger_.GetUsage(gpu.ordinal).resident;
+      if (held > 0) client_.mover_.Evict(gpu.ordinal, held, [](void*, int, Bytes) {}, nullptr);
+      return;
+    }
+    client_.ledger_.AddCredit(gpu.ordinal, missing);
+    // If another process took the free memory meanwhile, evict again and retry later.
+    if (!SwapInStandalone()) {
+      client_.mover_.Evict(gpu.ordinal, missing, [](void*, int, Bytes) {}, nullptr);
+      return;
+    }
+  }
+  if (SwapInStandalone()) FinishOpening();
+}
+
+bool Agent::SwapInStandalone() {
+  for (int attempt = 0; attempt < 500; ++attempt) {
+    const swap::SwapInState state = client_.mover_.SwapInStep();
+    client_.mover_.TakeCopiedIn();
+    if (state == swap::SwapInState::kDone) return true;
+    if (state == swap::SwapInState::kNeedCredit) return false;
+    usleep(2000);
+  }
+  return false;
+}
+
+// Grants all pending requests; the memory of the GPU is the only limit.
+void Agent::GrantAllStandalone() {
+  if (InGracePeriod()) return;
+  MutexLock lock(client_.requests_mutex_);
+  for (ContextRequest* request : client_.contexts_wanted_) {
+    if (FindGpu(request->ordinal) == nullptr) AddGpu(*request).granted = true;
+    request->budget = Client::EmulatedTotal(request->total);
+    request->answered = true;
+  }
+  for (GrowthRequest* request : client_.growth_wanted_) {
+    request->answer = gate_ == GateState::kOpen ? wire::Growth::kGranted : wire::Growth::kLater;
+    client_.ledger_.Permit(request->ordinal, request->bytes);
+    request->answered = true;
+  }
+  if (!client_.contexts_wanted_.empty() && !warned_standalone_ && !refused_) {
+    PrintNotice("cannot reach the daemon; this program runs without sharing the GPU");
+    warned_standalone_ = true;
+  }
+  client_.contexts_wanted_.clear();
+  client_.growth_wanted_.clear();
+  client_.created_.clear();
+  client_.answered_.NotifyAll();
+}
+
+}  // namespace reveza::interpose

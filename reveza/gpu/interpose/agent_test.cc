@@ -1,0 +1,119 @@
+// The agent executing the orders of a scripted daemon, on fakecuda.
+#include "reveza/gpu/interpose/agent.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "reveza/gpu/interpose/gate.h"
+#include "reveza/gpu/interpose/resolver.h"
+#include "reveza/gpu/interpose/testing/differential.h"
+
+namespace reveza::interpose::testing {
+namespace agent_test {
+
+class AgentTest : public DifferentialTest {
+ protected:
+  void SetUp() override {
+    DifferentialTest::SetUp();
+    ASSERT_EQ(Through().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  }
+  void TearDown() override {
+    EXPECT_EQ(Through().cuStreamDestroy_v2(stream_), CUDA_SUCCESS);
+    DifferentialTest::TearDown();
+  }
+
+  // Launches a kernel that runs for `milliseconds`.
+  void Spin(unsigned long long milliseconds) {
+    CUmodule module = nullptr;
+    CUfunction spin = nullptr;
+    ASSERT_EQ(Through().cuModuleLoadData(&module, "image"), CUDA_SUCCESS);
+    ASSERT_EQ(Through().cuModuleGetFunction(&spin, module, "reveza_spin"), CUDA_SUCCESS);
+    unsigned long long nanoseconds = milliseconds * 1'000'000;
+    void* arguments[] = {&nanoseconds};
+    ASSERT_EQ(Through().cuLaunchKernel(spin, 1, 1, 1, 1, 1, 1, 0, stream_, arguments, nullptr),
+              CUDA_SUCCESS);
+  }
+
+  CUstream stream_ = nullptr;
+};
+
+TEST_F(AgentTest, CloseGateDrainsTheGpu) {
+  Spin(2000);
+  EXPECT_EQ(Direct().cuStreamQuery(stream_), CUDA_ERROR_NOT_READY);
+  EXPECT_FALSE(daemon().CloseGate());
+  EXPECT_EQ(Direct().cuStreamQuery(stream_), CUDA_SUCCESS);
+}
+
+TEST_F(AgentTest, DrainTimeoutReopensTheGate) {
+  Spin(6000);
+  EXPECT_EQ(daemon().CloseGate(200'000), wire::DrainFailure::kLimit);
+  EXPECT_FALSE(Gate::IsClosed());
+  EXPECT_EQ(Direct().cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_FALSE(daemon().CloseGate());
+}
+
+TEST_F(AgentTest, ReportsIdleUnderContention) {
+  daemon().Send(wire::Contention{1, 20'000});
+  EXPECT_TRUE(daemon().Await<wire::Idle>());
+  daemon().Send(wire::Contention{0, 0});
+}
+
+// Under contention a thread that submits without waiting stays close to the GPU: of 2 s of work the
+// first half is done when the last kernel is submitted.
+TEST_F(AgentTest, QueueIsBoundedUnderContention) {
+  daemon().Send(wire::Contention{1, 60'000'000});
+  while (gate_internal::state.load() != gate_internal::kBounded) usleep(1000);
+  CUevent half = nullptr;
+  ASSERT_EQ(Through().cuEventCreate(&half, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  for (int i = 0; i < 400; ++i) {
+    Spin(5);
+    if (i == 199) {
+      ASSERT_EQ(Through().cuEventRecord(half, stream_), CUDA_SUCCESS);
+    }
+  }
+  EXPECT_EQ(Direct().cuEventQuery(half), CUDA_SUCCESS);
+  daemon().Send(wire::Contention{0, 0});
+  EXPECT_EQ(Direct().cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Through().cuEventDestroy_v2(half), CUDA_SUCCESS);
+}
+
+// The child has no agent to open the gate, so calls must go to the driver at once.
+TEST_F(AgentTest, ForkedChildIsNotAClient) {
+  daemon().SetAutoOpen(false);
+  EXPECT_FALSE(daemon().CloseGate());
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);  // in case the child blocks
+    const CUresult result = Through().cuMemsetD8_v2(0x1000, 0, 1);
+    _exit(result != CUDA_SUCCESS && Client::Get() == nullptr ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  daemon().SetAutoOpen(true);
+}
+
+// Must be the last test: it disables swapping permanently.
+TEST_F(AgentTest, UnknownCallDisablesEviction) {
+  const CUdeviceptr memory = [] {
+    CUdeviceptr address = 0;
+    EXPECT_EQ(Through().cuMemAlloc_v2(&address, 8 * kMiB), CUDA_SUCCESS);
+    return address;
+  }();
+  EXPECT_TRUE(
+      daemon().AwaitUsage([](const wire::Account& usage) { return usage.resident == 8 * kMiB; }));
+  OnUnknownCall("cuFutureCall");
+  EXPECT_TRUE(daemon().AwaitUsage(
+      [](const wire::Account& usage) { return usage.pinned == 8 * kMiB && usage.resident == 0; }));
+  EXPECT_FALSE(daemon().CloseGate());
+  const wire::Evicted evicted = daemon().Evict();
+  EXPECT_EQ(evicted.failure, wire::EvictFailure::kDriver);
+  EXPECT_EQ(evicted.freed, 0u);
+  EXPECT_EQ(usage().resident, 8 * kMiB);
+  EXPECT_EQ(Through().cuMemFree_v2(memory), CUDA_SUCCESS);
+}
+
+}  // namespace agent_test
+}  // namespace reveza::interpose::testing

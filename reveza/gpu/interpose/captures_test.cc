@@ -1,0 +1,100 @@
+#include "reveza/gpu/interpose/captures.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace reveza::interpose {
+namespace captures_test {
+
+CUstream Stream(std::uintptr_t number) { return reinterpret_cast<CUstream>(number); }
+
+CUresult AllCapture(CUstream, CUstreamCaptureStatus* status) {
+  *status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  return CUDA_SUCCESS;
+}
+
+CUresult NoneCaptures(CUstream, CUstreamCaptureStatus* status) {
+  *status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+
+CUresult OnlyTheFirst(CUstream stream, CUstreamCaptureStatus* status) {
+  *status =
+      stream == Stream(1) ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+
+TEST(CapturesTest, CaptureIsInProgressUntilEnd) {
+  Captures captures;
+  EXPECT_FALSE(captures.Any());
+  captures.OnBegin(Stream(1), false);
+  captures.OnBegin(Stream(2), false);
+  EXPECT_TRUE(captures.InProgress(AllCapture));
+  captures.OnEnd(Stream(1), false);
+  EXPECT_TRUE(captures.Any());
+  captures.OnEnd(Stream(2), false);
+  EXPECT_FALSE(captures.Any());
+  EXPECT_FALSE(captures.InProgress(AllCapture));
+}
+
+TEST(CapturesTest, CaptureEndedByOtherMeansIsRemoved) {
+  Captures captures;
+  captures.OnBegin(Stream(1), false);
+  captures.OnBegin(Stream(2), false);
+  EXPECT_TRUE(captures.InProgress(OnlyTheFirst)) << "an invalidated capture still has to be ended";
+  EXPECT_FALSE(captures.InProgress(NoneCaptures));
+  EXPECT_FALSE(captures.Any());
+}
+
+TEST(CapturesTest, DestroyedStreamIsNotQueried) {
+  Captures captures;
+  captures.OnBegin(Stream(1), false);
+  captures.OnEnd(Stream(1), false);
+  EXPECT_FALSE(captures.InProgress(AllCapture));
+}
+
+TEST(CapturesTest, PerThreadStreamBelongsToItsThread) {
+  Captures captures;
+  captures.OnBegin(CU_STREAM_PER_THREAD, true);
+  std::thread([&] { captures.OnEnd(CU_STREAM_PER_THREAD, true); }).join();
+  EXPECT_TRUE(captures.InProgress(NoneCaptures)) << "only its own thread can end it";
+  captures.OnEnd(CU_STREAM_PER_THREAD, true);
+  EXPECT_FALSE(captures.Any());
+}
+
+TEST(CapturesTest, FailedBeginIsNotRecorded) {
+  Captures captures;
+  EXPECT_EQ(captures.Begin(Stream(1), false, [] { return CUDA_ERROR_ILLEGAL_STATE; }),
+            CUDA_ERROR_ILLEGAL_STATE);
+  EXPECT_FALSE(captures.Any());
+  EXPECT_EQ(captures.Begin(Stream(1), false, [] { return CUDA_SUCCESS; }), CUDA_SUCCESS);
+  EXPECT_TRUE(captures.Any());
+}
+
+TEST(CapturesTest, RunIfNoneExcludesBegin) {
+  Captures captures;
+  std::atomic<bool> tries{false};
+  std::atomic<bool> began{false};
+  std::thread thread;
+  EXPECT_TRUE(captures.RunIfNone([&] {
+    thread = std::thread([&] {
+      tries = true;
+      captures.Begin(Stream(1), false, [&] {
+        began = true;
+        return CUDA_SUCCESS;
+      });
+    });
+    while (!tries) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(began);
+  }));
+  thread.join();
+  EXPECT_TRUE(began);
+  EXPECT_FALSE(captures.RunIfNone([] { ADD_FAILURE() << "a capture is in progress"; }));
+}
+
+}  // namespace captures_test
+}  // namespace reveza::interpose

@@ -1,0 +1,320 @@
+#include "reveza/gpu/interpose/client.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "generated/interpose/driver_calls.h"
+#include "reveza/gpu/interpose/agent.h"
+#include "reveza/gpu/interpose/gate.h"
+#include "reveza/gpu/interpose/gate_wait.h"
+#include "reveza/gpu/interpose/real_driver.h"
+#include "reveza/gpu/interpose/resolver.h"
+#include "reveza/gpu/wire/codec.h"
+
+namespace reveza::interpose {
+namespace {
+
+pthread_once_t start_once = PTHREAD_ONCE_INIT;
+constinit std::atomic<bool> forked_child{false};
+
+swap::Driver MakeSwapDriver() {
+  const DriverCalls& real = Real();
+  return {
+      .AddressReserve = real.cuMemAddressReserve,
+      .AddressFree = real.cuMemAddressFree,
+      .Create = real.cuMemCreate,
+      .Release = real.cuMemRelease,
+      .Map = real.cuMemMap,
+      .Unmap = real.cuMemUnmap,
+      .SetAccess = real.cuMemSetAccess,
+      .CopyToHost = real.cuMemcpyDtoHAsync_v2,
+      .CopyToDevice = real.cuMemcpyHtoDAsync_v2,
+      .CopyOnDevice = real.cuMemcpyDtoDAsync_v2,
+      .StreamCreate = real.cuStreamCreate,
+      .StreamDestroy = real.cuStreamDestroy_v2,
+      .StreamSynchronize = real.cuStreamSynchronize,
+      .EventCreate = real.cuEventCreate,
+      .EventDestroy = real.cuEventDestroy_v2,
+      .EventRecord = real.cuEventRecord,
+      .EventSynchronize = real.cuEventSynchronize,
+      .HostRegister = real.cuMemHostRegister_v2,
+      .HostUnregister = real.cuMemHostUnregister,
+      .ContextGetCurrent = real.cuCtxGetCurrent,
+      .ContextSetCurrent = real.cuCtxSetCurrent,
+  };
+}
+
+// Returns REVEZA_JOB, shared by all processes of one `reveza run`; without it a unique number, so
+// that this process is a job of its own.
+std::uint64_t JobFromEnvironment() {
+  const char* text = getenv("REVEZA_JOB");
+  const std::uint64_t job = text == nullptr ? 0 : strtoull(text, nullptr, 16);
+  if (job != 0) return job;
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (static_cast<std::uint64_t>(now.tv_sec) << 32) ^
+         (static_cast<std::uint64_t>(now.tv_nsec) << 16) ^ static_cast<std::uint64_t>(getpid());
+}
+
+}  // namespace
+
+constinit std::atomic<Client*> Client::instance_{nullptr};
+
+void OnUnknownCall(const char* name) {
+  Client* client = Client::Get();
+  if (client != nullptr) client->DisableSwapping(name);
+}
+
+Client::Client()
+    : swap_driver_(MakeSwapDriver()),
+      arena_(swap_driver_, ~Bytes{0}),
+      ledger_(swap_driver_, arena_),
+      job_(JobFromEnvironment()),
+      mover_(swap_driver_, ledger_) {
+  const char* resident = getenv("REVEZA_RESIDENT");
+  resident_ = resident != nullptr && strcmp(resident, "1") == 0;
+  wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+void Client::MakeInstance() {
+  auto* client = new Client;
+  Gate::Prepare();
+  pthread_atfork(nullptr, nullptr, AfterForkInChild);
+  instance_.store(client, std::memory_order_release);
+  // All signals are blocked in the agent; they are for the program's own threads.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const auto run = [](void* started) -> void* {
+    Agent(*static_cast<Client*>(started)).Run();
+    return nullptr;
+  };
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, run, client) == 0) {
+    pthread_detach(thread);
+  } else {
+    instance_.store(nullptr, std::memory_order_release);
+    PrintNotice("cannot create a thread; this program runs without sharing the GPU");
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Client* Client::Start() {
+  if (IsDisabled() || forked_child.load(std::memory_order_relaxed)) return nullptr;
+  pthread_once(&start_once, MakeInstance);
+  return Get();
+}
+
+// The child has no agent and no context. All calls are passed to the driver, which rejects them if
+// the parent had initialised it.
+void Client::AfterForkInChild() {
+  if (Get() == nullptr) return;
+  forked_child.store(true, std::memory_order_relaxed);
+  instance_.store(nullptr, std::memory_order_relaxed);
+  Gate::ResetAfterFork();
+}
+
+Bytes Client::EmulatedTotal(Bytes total) {
+  const char* text = getenv("REVEZA_GPU_BUDGET");
+  const Bytes budget = text == nullptr ? 0 : strtoull(text, nullptr, 10);
+  return budget != 0 && budget < total ? budget : total;
+}
+
+void Client::Wake() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof(one));
+}
+
+void Client::WaitFor(const bool& answered, const char* what) {
+  WaitNotices notices;
+  while (!answered) {
+    answered_.WaitFor(requests_mutex_, std::chrono::seconds(1));
+    if (!answered) notices.Print(what, "no room yet");
+  }
+}
+
+void Client::AwaitAdmission(int ordinal) {
+  ContextRequest request;
+  request.ordinal = ordinal;
+  const DriverCalls& real = Real();
+  std::size_t total = 0;
+  if (real.cuDeviceTotalMem_v2(&total, ordinal) != CUDA_SUCCESS) return;
+  request.total = total;
+  real.cuDeviceGetUuid(&request.uuid, ordinal);
+  GatePause pause;
+  MutexLock lock(requests_mutex_);
+  const auto admitted = std::ranges::find(admitted_, ordinal, &Admitted::ordinal);
+  if (admitted != admitted_.end()) return;
+  contexts_wanted_.push_back(&request);
+  Wake();
+  WaitFor(request.answered, "room for a context");
+  admitted_.push_back({ordinal, false});
+  ledger_.AddDevice(ordinal, nullptr, request.budget, request.credit);
+}
+
+void Client::OnContextCreated(int ordinal, CUcontext context) {
+  if (context != nullptr) {
+    MutexLock lock(contexts_mutex_);
+    const auto known = std::ranges::find(live_contexts_, context, &LiveContext::context);
+    if (known == live_contexts_.end()) live_contexts_.push_back({ordinal, context});
+  }
+  if (context != nullptr) ledger_.SetContext(ordinal, ContextOf(ordinal));
+  MutexLock lock(requests_mutex_);
+  const auto admitted = std::ranges::find(admitted_, ordinal, &Admitted::ordinal);
+  if (admitted == admitted_.end() || admitted->created) return;
+  admitted->created = context != nullptr;
+  created_.emplace_back(ordinal, context != nullptr);
+  if (context == nullptr) admitted_.erase(admitted);
+  Wake();
+}
+
+bool Client::RemoveContext(CUcontext context, int* ordinal) {
+  MutexLock lock(contexts_mutex_);
+  const auto found = std::ranges::find(live_contexts_, context, &LiveContext::context);
+  if (found == live_contexts_.end()) return false;
+  *ordinal = found->ordinal;
+  live_contexts_.erase(found);
+  return true;
+}
+
+void Client::OnContextDestroy(CUcontext context) {
+  int ordinal = 0;
+  MutexLock moving(moving_mutex_);
+  if (!RemoveContext(context, &ordinal)) return;
+  mover_.CancelSwapIn();
+  ledger_.FreeOwned(context);
+  ledger_.OnContextDestroy(ordinal, context, ContextOf(ordinal));
+  UsageChanged();
+}
+
+// Only the driver counts the references; whether the context ended is known after the call.
+CUresult Client::ReleasePrimary(CUdevice device, CUcontext context, CUresult (*release)(CUdevice)) {
+  MutexLock moving(moving_mutex_);
+  mover_.CancelSwapIn();
+  const CUresult result = release(device);
+  unsigned int flags = 0;
+  int active = 0;
+  int ordinal = 0;
+  const bool ended =
+      Real().cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || active == 0;
+  if (ended && RemoveContext(context, &ordinal)) {
+    ledger_.OnContextDestroy(ordinal, context, ContextOf(ordinal));
+    ledger_.FreeOwned(context);
+    UsageChanged();
+  }
+  return result;
+}
+
+std::vector<CUcontext> Client::Contexts() const {
+  MutexLock lock(contexts_mutex_);
+  std::vector<CUcontext> contexts;
+  for (const LiveContext& live : live_contexts_) contexts.push_back(live.context);
+  return contexts;
+}
+
+CUcontext Client::ContextOf(int ordinal) const {
+  MutexLock lock(contexts_mutex_);
+  const auto found = std::ranges::find(live_contexts_, ordinal, &LiveContext::ordinal);
+  return found == live_contexts_.end() ? nullptr : found->context;
+}
+
+void Client::PrepareArena(Bytes bytes) {
+  arena_wanted_.store(bytes, std::memory_order_release);
+  if (preparing_arena_.exchange(true, std::memory_order_acq_rel)) return;
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, PrepareMain, this) == 0) {
+    pthread_detach(thread);
+  } else {
+    preparing_arena_.store(false, std::memory_order_release);
+  }
+}
+
+void* Client::PrepareMain(void* argument) {
+  Client& client = *static_cast<Client*>(argument);
+  const RelaxedCapture relaxed;
+  Bytes done = 0;
+  Bytes wanted = 0;
+  while ((wanted = client.arena_wanted_.load(std::memory_order_acquire)) > done) {
+    const std::vector<CUcontext> contexts = client.Contexts();
+    if (contexts.empty()) break;
+    swap::CurrentContext current(client.swap_driver_, contexts[0]);
+    if (!client.arena_.Prepare(wanted)) break;
+    done = wanted;
+  }
+  client.preparing_arena_.store(false, std::memory_order_release);
+  client.UsageChanged();
+  return nullptr;
+}
+
+wire::Growth Client::RequestGrowth(int ordinal, wire::GrowthKind kind, Bytes bytes) {
+  GrowthRequest request;
+  request.ordinal = ordinal;
+  request.kind = kind;
+  request.bytes = bytes;
+  GatePause pause;
+  MutexLock lock(requests_mutex_);
+  request.number = next_request_++;
+  growth_wanted_.push_back(&request);
+  Wake();
+  WaitFor(request.answered, "GPU memory");
+  return request.answer;
+}
+
+bool Client::ReservePinned(int ordinal, Bytes bytes) {
+  if (bytes > ledger_.Budget(ordinal)) return false;  // can never be granted
+  while (!ledger_.SpendOnCounted(ordinal, bytes)) {
+    const wire::Growth answer = RequestGrowth(ordinal, wire::GrowthKind::kPinned, bytes);
+    if (answer == wire::Growth::kRefused) return false;
+    if (answer == wire::Growth::kLater) GateScope wait_for_the_gate;
+  }
+  UsageChanged();
+  return true;
+}
+
+void Client::ReleasePinned(int ordinal, Bytes bytes) {
+  ledger_.AddCounted(ordinal, -static_cast<std::int64_t>(bytes));
+  UsageChanged();
+}
+
+void Client::SetPeerAccess(CUcontext peer_context, bool enabled) {
+  CUdevice accessor = 0;
+  CUdevice owner = 0;
+  if (Real().cuCtxGetDevice(&accessor) != CUDA_SUCCESS) return;
+  {
+    swap::CurrentContext current(swap_driver_, peer_context);
+    if (Real().cuCtxGetDevice(&owner) != CUDA_SUCCESS) return;
+  }
+  ledger_.SetPeer(owner, accessor, enabled);
+}
+
+void Client::UsageChanged() {
+  if (!usage_changed_.exchange(true, std::memory_order_acq_rel)) Wake();
+}
+
+void Client::DisableSwapping(const char* cause) {
+  if (!swapping_disabled_.exchange(true, std::memory_order_acq_rel)) {
+    PrintNotice(
+        "%s is not supported by this version: this program keeps its GPU memory from now on",
+        cause);
+    UsageChanged();  // swappable memory now counts as pinned
+  }
+}
+
+void Client::AtClosedGate() {
+  if (!at_gate_.exchange(true, std::memory_order_acq_rel)) Wake();
+}
+
+void Client::CopyWaitReason(char* out, std::size_t capacity) const {
+  MutexLock lock(wait_reason_mutex_);
+  wire::CopyText(out, capacity, wait_reason_);
+}
+
+}  // namespace reveza::interpose

@@ -1,0 +1,166 @@
+// State of this process as a client of the daemon, used by the hooks. A singleton created with the
+// first context and never destroyed (threads may be inside a call when the process exits). There is
+// none in a process without a context, with REVEZA_DISABLE=1, or in a forked child.
+//
+// Thread-safe. Methods that block say so; they must not be called with a lock held.
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "common/base/mutex.h"
+#include "reveza/gpu/interpose/captures.h"
+#include "reveza/gpu/interpose/counted.h"
+#include "reveza/gpu/swap/arena.h"
+#include "reveza/gpu/swap/driver.h"
+#include "reveza/gpu/swap/ledger.h"
+#include "reveza/gpu/swap/mover.h"
+#include "reveza/gpu/wire/messages.h"
+
+namespace reveza::interpose {
+
+struct ContextRequest {
+  int ordinal = 0;
+  CUuuid uuid{};
+  Bytes total = 0;
+  bool sent = false;
+  bool answered = false;
+  Bytes budget = 0;
+  Bytes credit = 0;
+};
+
+struct GrowthRequest {
+  std::uint32_t number = 0;
+  int ordinal = 0;
+  wire::GrowthKind kind = wire::GrowthKind::kSwappable;
+  Bytes bytes = 0;
+  Bytes asked = 0;     // size sent to the daemon, rounded up to the granule
+  bool exact = false;  // the rounded size was refused: send the exact size
+  bool answered = false;
+  wire::Growth answer = wire::Growth::kRefused;
+};
+
+class Client {
+ public:
+  // Returns the client, or null if there is none.
+  static Client* Get() { return instance_.load(std::memory_order_acquire); }
+  // Creates the client and its agent if necessary. Returns null if disabled or in a forked child.
+  static Client* Start();
+
+  swap::Ledger& ledger() { return ledger_; }
+  Captures& captures() { return captures_; }
+  CountedObjects& counted() { return counted_; }
+  PoolAccounts& pools() { return pools_; }
+  DeferredFrees& deferred_frees() { return deferred_frees_; }
+  const swap::Driver& swap_driver() const { return swap_driver_; }
+  // `--resident`: allocations are made by the driver, only counted, and never swapped.
+  bool resident() const { return resident_; }
+  // Returns the smaller of `total` and REVEZA_GPU_BUDGET.
+  static Bytes EmulatedTotal(Bytes total);
+
+  // ---- contexts ----
+  // Blocks until the daemon admits the first context on the device; returns at once without a
+  // daemon. Prints the reason for a long wait on stderr.
+  void AwaitAdmission(int ordinal);
+  // Records a new context (null: creation failed).
+  void OnContextCreated(int ordinal, CUcontext context);
+  // Called before `context` is destroyed: waits for a step of a handover to end, frees the
+  // context's allocations and drops the agent's resources in it.
+  void OnContextDestroy(CUcontext context);
+  // Releases a primary context with `release`; cleans up if that was the last reference.
+  CUresult ReleasePrimary(CUdevice device, CUcontext context, CUresult (*release)(CUdevice));
+
+  // ---- memory ----
+  // Requests credit from the daemon; blocks. kLater: the gate is closed or closing, and the ledger
+  // may allocate virtually instead.
+  wire::Growth RequestGrowth(int ordinal, wire::GrowthKind kind, Bytes bytes);
+  // Reserves `bytes` of memory that cannot be swapped; blocks until there is room. May be called
+  // inside or outside the gate. Returns false if refused.
+  bool ReservePinned(int ordinal, Bytes bytes);
+  void ReleasePinned(int ordinal, Bytes bytes);
+  // Schedules a report of the memory accounting to the daemon.
+  void UsageChanged();
+  // Grants (or revokes) the current device's access to the memory of `peer_context`'s device.
+  void SetPeerAccess(CUcontext peer_context, bool enabled);
+  // Disables swapping for this client permanently. `cause` is the name of the call in the warning.
+  void DisableSwapping(const char* cause);
+  bool swapping_disabled() const { return swapping_disabled_.load(std::memory_order_relaxed); }
+
+  // ---- the gate ----
+  // Tells the daemon that a thread is blocked at the closed gate.
+  void AtClosedGate();
+  // Copies the daemon's reason for the wait; empty if unknown.
+  void CopyWaitReason(char* out, std::size_t capacity) const;
+
+ private:
+  friend class Agent;
+  Client();
+  static void MakeInstance();
+  static void AfterForkInChild();
+
+  // Waits for the agent's answer and prints the reason for a long wait.
+  void WaitFor(const bool& answered, const char* what) REQUIRES(requests_mutex_);
+  void Wake();
+  // Removes `context` from the live contexts and sets `*ordinal`. Returns false if it is unknown.
+  bool RemoveContext(CUcontext context, int* ordinal);
+  // Return all live contexts, and one of a device or null.
+  std::vector<CUcontext> Contexts() const;
+  CUcontext ContextOf(int ordinal) const;
+  // Pins host memory in a background thread.
+  void PrepareArena(Bytes bytes);
+  static void* PrepareMain(void* client);
+
+  static std::atomic<Client*> instance_;
+
+  swap::Driver swap_driver_{};
+  swap::HostArena arena_;
+  swap::Ledger ledger_;
+  Captures captures_;
+  CountedObjects counted_;
+  PoolAccounts pools_;
+  DeferredFrees deferred_frees_;
+  std::uint64_t job_ = 0;
+  bool resident_ = false;
+  std::atomic<bool> swapping_disabled_{false};
+  std::atomic<bool> usage_changed_{false};
+  std::atomic<bool> at_gate_{false};
+  int wake_fd_ = -1;
+
+  Mutex requests_mutex_;
+  CondVar answered_;
+  std::vector<ContextRequest*> contexts_wanted_ GUARDED_BY(requests_mutex_);
+  std::vector<GrowthRequest*> growth_wanted_ GUARDED_BY(requests_mutex_);
+  std::vector<GrowthRequest*> growth_sent_ GUARDED_BY(requests_mutex_);
+  std::uint32_t next_request_ GUARDED_BY(requests_mutex_) = 1;
+  struct Admitted {
+    int ordinal;
+    bool created;
+  };
+  // Devices the daemon has admitted this client to.
+  std::vector<Admitted> admitted_ GUARDED_BY(requests_mutex_);
+  // Outcomes not reported yet: ordinal, success.
+  std::vector<std::pair<int, bool>> created_ GUARDED_BY(requests_mutex_);
+
+  struct LiveContext {
+    int ordinal;
+    CUcontext context;
+  };
+  mutable Mutex contexts_mutex_;
+  std::vector<LiveContext> live_contexts_ GUARDED_BY(contexts_mutex_);
+
+  // Held by the agent while it uses contexts or swaps memory, to keep contexts from being
+  // destroyed.
+  Mutex moving_mutex_;
+  swap::Mover mover_ GUARDED_BY(moving_mutex_);
+
+  std::atomic<Bytes> arena_wanted_{0};
+  std::atomic<bool> preparing_arena_{false};
+
+  mutable Mutex wait_reason_mutex_;
+  char wait_reason_[200] GUARDED_BY(wait_reason_mutex_) = "";
+};
+
+}  // namespace reveza::interpose

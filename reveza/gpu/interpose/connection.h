@@ -1,0 +1,45 @@
+// The client's end of the socket to the daemon. Libc only. Not thread-safe; used by the agent.
+#pragma once
+
+#include <cstddef>
+
+#include "reveza/gpu/wire/codec.h"
+#include "reveza/gpu/wire/messages.h"
+
+namespace reveza::interpose {
+
+class Connection {
+ public:
+  Connection() = default;
+  ~Connection() { Close(); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // Connects to the socket named by REVEZA_SOCKET. Returns false if that fails.
+  bool Open();
+  void Close();
+  bool is_open() const { return fd_ >= 0; }
+  int fd() const { return fd_; }
+
+  // Sends a message; blocks up to ten seconds while the socket buffer is full. On failure closes
+  // the connection and returns false.
+  template <typename T>
+  bool Send(const T& body) {
+    char packet[wire::kPacketSize<T>];
+    return SendPacket(packet, wire::Encode(body, packet));
+  }
+
+  // Receives the next message without blocking. Returns false if there is none. A malformed message
+  // or a lost connection closes this end.
+  bool Receive(wire::Type* type);
+  // Returns the last message received.
+  const char* packet() const { return packet_; }
+
+ private:
+  bool SendPacket(const void* packet, std::size_t size);
+
+  int fd_ = -1;
+  char packet_[wire::kMaxPacket];
+};
+
+}  // namespace reveza::interpose

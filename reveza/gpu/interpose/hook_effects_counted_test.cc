@@ -1,0 +1,200 @@
+// Effects of the hooks of counted memory, and of calls that fakecuda lacks: each test fails if the
+// call is passed to the driver.
+#include <gtest/gtest.h>
+
+#include "reveza/gpu/interpose/testing/hook_fixture.h"
+
+namespace reveza::interpose {
+namespace hook_effects_counted_test {
+
+using testing::HookEffects;
+using testing::kLarge;
+
+// ---- memory that only the driver can manage ----
+
+TEST_F(HookEffects, PoolsAreCounted) {
+  CUdeviceptr address = 0;
+  ASSERT_EQ(::cuMemAllocAsync(&address, 8 * kMiB, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 8 * kMiB);
+  ASSERT_EQ(::cuMemFreeAsync(address, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(Real().cuCtxSynchronize(), CUDA_SUCCESS);
+  CUmemoryPool pool = nullptr;
+  ASSERT_EQ(Real().cuDeviceGetDefaultMemPool(&pool, 0), CUDA_SUCCESS);
+  ASSERT_EQ(::cuMemPoolTrimTo(pool, 0), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 0u);
+}
+
+TEST_F(HookEffects, PoolOfTheProgramIsCountedUntilDestroyed) {
+  CUmemPoolProps properties{};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+  CUmemoryPool pool = nullptr;
+  CUdeviceptr address = 0;
+  ASSERT_EQ(Real().cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
+  ASSERT_EQ(::cuMemAllocFromPoolAsync(&address, 8 * kMiB, pool, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 8 * kMiB);
+  ASSERT_EQ(::cuMemFreeAsync(address, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(Real().cuCtxSynchronize(), CUDA_SUCCESS);
+  ASSERT_EQ(::cuMemPoolDestroy(pool), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 0u);
+}
+
+TEST_F(HookEffects, FreeAsyncOfAnAllocationIsStreamOrdered) {
+  const CUdeviceptr address = Allocate(kLarge);
+  EXPECT_EQ(::cuMemFreeAsync(address, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().resident, 0u);
+}
+
+TEST_F(HookEffects, ArraysAndManagedMemoryAreCounted) {
+  CUDA_ARRAY_DESCRIPTOR flat{};
+  flat.Width = flat.Height = 1024;
+  flat.Format = CU_AD_FORMAT_FLOAT;
+  flat.NumChannels = 1;
+  CUarray array = nullptr;
+  ASSERT_EQ(::cuArrayCreate_v2(&array, &flat), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 4 * kMiB);
+  ASSERT_EQ(::cuArrayDestroy(array), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 0u);
+  CUDA_ARRAY3D_DESCRIPTOR deep{};
+  deep.Width = deep.Height = 512;
+  deep.Depth = 8;
+  deep.Format = CU_AD_FORMAT_FLOAT;
+  deep.NumChannels = 1;
+  ASSERT_EQ(::cuArray3DCreate_v2(&array, &deep), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 8 * kMiB);
+  ASSERT_EQ(::cuArrayDestroy(array), CUDA_SUCCESS);
+  CUdeviceptr managed = 0;
+  ASSERT_EQ(::cuMemAllocManaged(&managed, 4 * kMiB, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 4 * kMiB);
+  ASSERT_EQ(::cuMemFree_v2(managed), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 0u);
+}
+
+// ---- calls that fakecuda lacks, replaced by fakes ----
+
+class HookEffectsOfOtherCalls : public HookEffects {
+ protected:
+  void SetUp() override {
+    HookEffects::SetUp();
+    calls_ = internal::driver_calls;
+  }
+  void TearDown() override {
+    internal::driver_calls = calls_;
+    HookEffects::TearDown();
+  }
+  static DriverCalls& Doubles() { return internal::driver_calls; }
+
+ private:
+  DriverCalls calls_;
+};
+
+CUmemGenericAllocationHandle handle_seen = 0;
+
+TEST_F(HookEffectsOfOtherCalls, MipmappedArraysAreCounted) {
+  Doubles().cuMipmappedArrayCreate = [](CUmipmappedArray* made, const CUDA_ARRAY3D_DESCRIPTOR*,
+                                        unsigned) {
+    *made = reinterpret_cast<CUmipmappedArray>(0x10);
+    return CUDA_SUCCESS;
+  };
+  Doubles().cuMipmappedArrayDestroy = [](CUmipmappedArray) { return CUDA_SUCCESS; };
+  CUDA_ARRAY3D_DESCRIPTOR flat{};
+  flat.Width = flat.Height = 1024;
+  flat.Format = CU_AD_FORMAT_FLOAT;
+  flat.NumChannels = 1;
+  CUmipmappedArray array = nullptr;
+  ASSERT_EQ(::cuMipmappedArrayCreate(&array, &flat, 3), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 8 * kMiB);
+  ASSERT_EQ(::cuMipmappedArrayDestroy(array), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 0u);
+}
+
+TEST_F(HookEffectsOfOtherCalls, GraphMemoryIsCounted) {
+  Doubles().cuGraphAddMemAllocNode = [](CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t,
+                                        CUDA_MEM_ALLOC_NODE_PARAMS*) { return CUDA_SUCCESS; };
+  Doubles().cuGraphAddNode = [](CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t,
+                                CUgraphNodeParams*) { return CUDA_SUCCESS; };
+  Doubles().cuGraphAddNode_v2 = [](CUgraphNode*, CUgraph, const CUgraphNode*,
+                                   const CUgraphEdgeData*, std::size_t,
+                                   CUgraphNodeParams*) { return CUDA_SUCCESS; };
+  CUDA_MEM_ALLOC_NODE_PARAMS memory{};
+  memory.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+  memory.bytesize = 4 * kMiB;
+  ASSERT_EQ(::cuGraphAddMemAllocNode(nullptr, nullptr, nullptr, 0, &memory), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 4 * kMiB);
+  CUgraphNodeParams node{};
+  node.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+  node.alloc.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+  node.alloc.bytesize = 2 * kMiB;
+  ASSERT_EQ(::cuGraphAddNode(nullptr, nullptr, nullptr, 0, &node), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 6 * kMiB);
+  ASSERT_EQ(::cuGraphAddNode_v2(nullptr, nullptr, nullptr, nullptr, 0, &node), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 8 * kMiB);
+  node.type = CU_GRAPH_NODE_TYPE_EMPTY;
+  ASSERT_EQ(::cuGraphAddNode(nullptr, nullptr, nullptr, 0, &node), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 8 * kMiB);
+  ledger().AddCounted(0, -static_cast<std::int64_t>(8 * kMiB));
+}
+
+TEST_F(HookEffectsOfOtherCalls, MemoryAccessedFromOutsideIsPinned) {
+  Doubles().cuMemGetHandleForAddressRange = [](void*, CUdeviceptr, std::size_t,
+                                               CUmemRangeHandleType,
+                                               unsigned long long) { return CUDA_SUCCESS; };
+  Doubles().cuMulticastBindAddr = [](CUmemGenericAllocationHandle, std::size_t, CUdeviceptr,
+                                     std::size_t, unsigned long long) { return CUDA_SUCCESS; };
+  const Mapped first = MapOwn(4 * kMiB);
+  const Mapped second = MapOwn(6 * kMiB);
+  int shared = 0;
+  ASSERT_EQ(::cuMemGetHandleForAddressRange(&shared, first.address, 4 * kMiB,
+                                            CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
+            CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 4 * kMiB);
+  ASSERT_EQ(::cuMulticastBindAddr(1, 0, second.address, 6 * kMiB, 0), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 10 * kMiB);
+  for (const Mapped& mapped : {first, second}) {
+    EXPECT_EQ(::cuMemRelease(mapped.handle), CUDA_SUCCESS);
+  }
+  EXPECT_EQ(::cuMemUnmap(first.address, 4 * kMiB), CUDA_SUCCESS);
+  EXPECT_EQ(::cuMemUnmap(second.address, 6 * kMiB), CUDA_SUCCESS);
+}
+
+TEST_F(HookEffectsOfOtherCalls, VirtualHandlesAreNeverPassedToTheDriver) {
+  Doubles().cuMulticastBindMem = [](CUmemGenericAllocationHandle, std::size_t,
+                                    CUmemGenericAllocationHandle memory, std::size_t, std::size_t,
+                                    unsigned long long) {
+    handle_seen = memory;
+    return CUDA_SUCCESS;
+  };
+  Doubles().cuMemMapArrayAsync = [](CUarrayMapInfo* maps, unsigned, CUstream) {
+    handle_seen = maps[0].memHandle.memHandle;
+    return CUDA_SUCCESS;
+  };
+  const Mapped first = MapOwn(4 * kMiB);
+  ASSERT_EQ(::cuMulticastBindMem(1, 0, first.handle, 0, 4 * kMiB, 0), CUDA_SUCCESS);
+  EXPECT_NE(handle_seen, 0u);
+  EXPECT_FALSE(swap::Ledger::IsOurHandle(handle_seen));
+  const Mapped second = MapOwn(4 * kMiB);
+  CUarrayMapInfo map{};
+  map.memHandleType = CU_MEM_HANDLE_TYPE_GENERIC;
+  map.memHandle.memHandle = second.handle;
+  handle_seen = 0;
+  ASSERT_EQ(::cuMemMapArrayAsync(&map, 1, nullptr), CUDA_SUCCESS);
+  EXPECT_NE(handle_seen, 0u);
+  EXPECT_FALSE(swap::Ledger::IsOurHandle(handle_seen));
+  EXPECT_EQ(Usage().pinned, 8 * kMiB);
+  for (const Mapped& mapped : {first, second}) {
+    EXPECT_EQ(::cuMemUnmap(mapped.address, 4 * kMiB), CUDA_SUCCESS);
+    EXPECT_EQ(::cuMemRelease(mapped.handle), CUDA_SUCCESS);
+  }
+}
+
+TEST_F(HookEffectsOfOtherCalls, DetachFreesTheMemoryOfTheContext) {
+  Doubles().cuCtxDetach = Real().cuCtxDestroy_v2;
+  CUcontext second = nullptr;
+  ASSERT_EQ(::cuCtxCreate_v2(&second, 0, 0), CUDA_SUCCESS);
+  Allocate(kLarge);
+  EXPECT_EQ(::cuCtxDetach(second), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().resident, 0u);
+}
+
+}  // namespace hook_effects_counted_test
+}  // namespace reveza::interpose

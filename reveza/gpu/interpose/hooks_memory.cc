@@ -1,0 +1,159 @@
+// Hooks of the cuMemAlloc family, answered by the ledger.
+#include <algorithm>
+#include <vector>
+
+#include "generated/interpose/driver_hooks.h"
+#include "reveza/gpu/interpose/client.h"
+#include "reveza/gpu/interpose/counted.h"
+#include "reveza/gpu/interpose/gate_wait.h"
+#include "reveza/gpu/interpose/serve.h"
+
+namespace reveza::interpose::hooks {
+namespace {
+
+// The driver's pitch alignment on all GPUs so far.
+constexpr std::size_t kPitch = 512;
+
+CUresult FreeNow(Client& client, CUdeviceptr address) {
+  // Users of the memory were submitted before. While swapped out, the GPU is drained already.
+  CUresult synchronised = CUDA_SUCCESS;
+  const swap::Residency residency = client.ledger().residency();
+  if (residency == swap::Residency::kIn || residency == swap::Residency::kUnmanaged) {
+    const bool synchronised_now =
+        client.captures().RunIfNone([&] { synchronised = Real().cuCtxSynchronize(); });
+    if (!synchronised_now) {
+      client.deferred_frees().Add(address);
+      return CUDA_SUCCESS;
+    }
+  }
+  const CUresult freed = Serve(client, 0, [&] { return client.ledger().Free(address); });
+  return freed == CUDA_SUCCESS ? synchronised : freed;
+}
+
+void RunDeferredFrees(Client& client) {
+  if (client.captures().Any()) return;
+  for (const CUdeviceptr address : client.deferred_frees().TakeAll()) FreeNow(client, address);
+}
+
+// `--resident`: allocated by the driver and counted, rounded up to its granularity.
+CUresult AllocateResident(Client& client, int ordinal, decltype(&::cuMemAlloc_v2) real,
+                          CUdeviceptr* address, std::size_t size) {
+  const Bytes counted = RoundUp(size, swap::kGranularity);
+  if (!client.ReservePinned(ordinal, counted)) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult result = real(address, size);
+  if (result != CUDA_SUCCESS) client.ReleasePinned(ordinal, counted);
+  return result;
+}
+
+CUresult Allocate(Client& client, CUdeviceptr* address, std::size_t size,
+                  decltype(&::cuMemAlloc_v2) real) {
+  const auto current = CurrentDevice();
+  if (!current || size == 0 || address == nullptr) {
+    return real(address, size);  // for the driver's error code
+  }
+  const int ordinal = current->device;
+  if (client.resident()) return AllocateResident(client, ordinal, real, address, size);
+  RunDeferredFrees(client);
+  return Serve(
+      client, ordinal,
+      [&] { return client.ledger().Allocate(ordinal, current->context, size, address); },
+      [&] { return real(address, size); });
+}
+
+}  // namespace
+
+CUresult cuMemAlloc(decltype(&::cuMemAlloc_v2) real, CUdeviceptr* dptr, size_t bytesize) {
+  Client* client = Client::Get();
+  return client == nullptr ? real(dptr, bytesize) : Allocate(*client, dptr, bytesize, real);
+}
+
+CUresult cuMemAllocPitch(decltype(&::cuMemAllocPitch_v2) real, CUdeviceptr* dptr, size_t* pPitch,
+                         size_t WidthInBytes, size_t Height, unsigned int ElementSizeBytes) {
+  Client* client = Client::Get();
+  const bool plain = client != nullptr && !client->resident() && dptr != nullptr &&
+                     pPitch != nullptr && WidthInBytes > 0 && Height > 0 &&
+                     (ElementSizeBytes == 4 || ElementSizeBytes == 8 || ElementSizeBytes == 16);
+  std::size_t size = 0;
+  const std::size_t pitch = RoundUp(WidthInBytes, kPitch);
+  if (!plain || __builtin_mul_overflow(pitch, Height, &size)) {
+    return real(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes);
+  }
+  const CUresult result = Allocate(*client, dptr, size, Real().cuMemAlloc_v2);
+  if (result == CUDA_SUCCESS) *pPitch = pitch;
+  return result;
+}
+
+CUresult cuMemFree(decltype(&::cuMemFree_v2) real, CUdeviceptr dptr) {
+  Client* client = Client::Get();
+  if (client == nullptr || dptr == 0) return real(dptr);
+  swap::AddressInfo info;
+  if (!client->ledger().Find(dptr, &info)) {
+    CUdeviceptr base = 0;
+    std::size_t size = 0;
+    const bool counted =
+        client->resident() && Real().cuMemGetAddressRange_v2(&base, &size, dptr) == CUDA_SUCCESS;
+    CUdevice device = 0;
+    Real().cuCtxGetDevice(&device);
+    const CUresult result = real(dptr);
+    if (result == CUDA_SUCCESS) ReleaseManaged(dptr);
+    if (result == CUDA_SUCCESS && counted) {
+      client->ReleasePinned(device, RoundUp(size, swap::kGranularity));
+    }
+    return result;
+  }
+  if (info.kind == swap::Block::Kind::kHandle || info.base != dptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  RunDeferredFrees(*client);
+  return FreeNow(*client, dptr);
+}
+
+CUresult cuMemGetInfo(decltype(&::cuMemGetInfo_v2) real, size_t* free, size_t* total) {
+  std::size_t real_free = 0, real_total = 0;
+  // The driver accepts null pointers.
+  const CUresult result = real(&real_free, &real_total);
+  if (result == CUDA_SUCCESS && free != nullptr) *free = real_free;
+  if (result == CUDA_SUCCESS && total != nullptr) *total = real_total;
+  Client* client = Client::Get();
+  const auto current = result == CUDA_SUCCESS && client != nullptr ? CurrentDevice() : std::nullopt;
+  if (!current || !client->ledger().HasDevice(current->device)) return result;
+  // As if this program were alone on the GPU: some programs abort when free memory grows.
+  const Bytes budget = client->ledger().Budget(current->device);
+  const Bytes need = client->ledger().GetUsage(current->device).Need();
+  const Bytes whole = Client::EmulatedTotal(real_total);
+  if (total != nullptr) *total = whole;
+  if (free != nullptr) *free = budget > need ? std::min<Bytes>(budget - need, whole) : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem(decltype(&::cuDeviceTotalMem_v2) real, size_t* bytes, CUdevice dev) {
+  const CUresult result = real(bytes, dev);
+  if (result == CUDA_SUCCESS) *bytes = Client::EmulatedTotal(*bytes);
+  return result;
+}
+
+CUresult cuMemGetAddressRange(decltype(&::cuMemGetAddressRange_v2) real, CUdeviceptr* pbase,
+                              size_t* psize, CUdeviceptr dptr) {
+  Client* client = Client::Get();
+  swap::AddressInfo info;
+  if (client == nullptr) return real(pbase, psize, dptr);
+  if (!client->ledger().Find(dptr, &info)) {
+    return real(pbase, psize, DriverQueryAddress(*client, dptr));
+  }
+  if (pbase != nullptr) *pbase = info.base;
+  if (psize != nullptr) *psize = info.size;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuIpcGetMemHandle(decltype(&::cuIpcGetMemHandle) real, CUipcMemHandle* pHandle,
+                           CUdeviceptr dptr) {
+  Client* client = Client::Get();
+  swap::AddressInfo info;
+  if (client == nullptr || !client->ledger().Find(dptr, &info)) return real(pHandle, dptr);
+  PrintNotice(
+      "cuIpcGetMemHandle is not supported for swappable memory: start the program with"
+      " `reveza run --resident`");
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+}  // namespace reveza::interpose::hooks

@@ -1,0 +1,84 @@
+// Runs a ledger operation to completion: waits for credit, for a handover, or for other processes
+// to release memory. This is the only place where memory calls of the application block.
+// Thread-safe.
+#pragma once
+
+#include <unistd.h>
+
+#include <optional>
+
+#include "generated/interpose/driver_calls.h"
+#include "reveza/gpu/interpose/client.h"
+#include "reveza/gpu/swap/ledger.h"
+
+namespace reveza::interpose {
+
+// Calls `operation`, which returns a swap::Reply, until the reply is final. If the memory is not
+// ours, returns the result of `driver`.
+template <typename Operation, typename DriverCall>
+CUresult Serve(Client& client, int ordinal, Operation operation, DriverCall driver) {
+  constexpr int kMaxRetries = 5000;  // of 2 ms: ten seconds
+  int retries = 0;
+  for (;;) {
+    const swap::Reply reply = operation();
+    switch (reply.outcome) {
+      case swap::Outcome::kDone:
+        client.UsageChanged();
+        return CUDA_SUCCESS;
+      case swap::Outcome::kForeign:
+        return driver();
+      case swap::Outcome::kFailed:
+        return reply.error;
+      case swap::Outcome::kNeedCredit:
+        if (client.RequestGrowth(ordinal, wire::GrowthKind::kSwappable, reply.needed) ==
+            wire::Growth::kRefused) {
+          return CUDA_ERROR_OUT_OF_MEMORY;
+        }
+        break;
+      case swap::Outcome::kWait: {
+        if (client.ledger().residency() == swap::Residency::kOut) {
+          const GateScope wait_for_the_gate;
+          break;
+        }
+        GatePause pause;
+        client.ledger().WaitForChange(100'000);
+        break;
+      }
+      case swap::Outcome::kRetry: {
+        if (++retries > kMaxRetries) return reply.error;
+        GatePause pause;
+        usleep(2000);
+        break;
+      }
+    }
+  }
+}
+
+// The same for memory that is known to be ours.
+template <typename Operation>
+CUresult Serve(Client& client, int ordinal, Operation operation) {
+  return Serve(client, ordinal, operation, [] { return CUDA_SUCCESS; });
+}
+
+struct Current {
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+};
+
+// Returns the device and context that are current on this thread; nullopt if there is none.
+inline std::optional<Current> CurrentDevice() {
+  Current current;
+  if (Real().cuCtxGetDevice(&current.device) != CUDA_SUCCESS ||
+      Real().cuCtxGetCurrent(&current.context) != CUDA_SUCCESS) {
+    return std::nullopt;
+  }
+  return current;
+}
+
+// Returns the address to pass to the driver for a query about an address in no allocation. In a gap
+// between our allocations the driver would find our pieces, hence the null address.
+inline CUdeviceptr DriverQueryAddress(Client& client, CUdeviceptr address) {
+  return client.ledger().IsMapped(address, 1) ? 0 : address;
+}
+
+}  // namespace reveza::interpose

@@ -1,0 +1,172 @@
+#include "reveza/gpu/interpose/testing/scripted_daemon.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "common/platform/unix_socket.h"
+
+namespace reveza::interpose::testing {
+namespace {
+
+constexpr Bytes kContextBytes = 2 * kMiB;
+
+}  // namespace
+
+ScriptedDaemon::ScriptedDaemon(const std::filesystem::path& socket, Bytes budget)
+    : budget_(budget), stop_(eventfd(0, EFD_CLOEXEC)) {
+  auto listener = platform::ListenAt(socket, std::nullopt);
+  if (!listener) std::abort();
+  listener_ = std::move(*listener);
+  setenv("REVEZA_SOCKET", socket.c_str(), 1);
+  thread_ = std::thread([this] { Run(); });
+}
+
+ScriptedDaemon::~ScriptedDaemon() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = write(stop_.get(), &one, sizeof(one));
+  thread_.join();
+}
+
+void ScriptedDaemon::Run() {
+  pollfd fds[2] = {{listener_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+  while (poll(fds, 2, -1) > 0 && fds[1].revents == 0) {
+    const UniqueFd client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!client) continue;
+    client_ = client.get();
+    Serve(client.get());
+    client_ = -1;
+  }
+}
+
+void ScriptedDaemon::Serve(int client) {
+  pollfd fds[2] = {{client, POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+  while (poll(fds, 2, -1) > 0 && fds[1].revents == 0) {
+    char packet[wire::kMaxPacket];
+    const ssize_t got = recv(client, packet, sizeof(packet), 0);
+    wire::Type type{};
+    if (got <= 0 ||
+        wire::Validate(packet, static_cast<std::size_t>(got), &type) != wire::DecodeError::kNone) {
+      return;
+    }
+    Handle(type, packet);
+    const std::lock_guard lock(mutex_);
+    if (type != wire::Type::kAccount) {
+      kept_.emplace_back(type, std::string(packet, static_cast<std::size_t>(got)));
+    }
+    arrived_.notify_all();
+  }
+}
+
+void ScriptedDaemon::Handle(wire::Type type, const char* packet) {
+  switch (type) {
+    case wire::Type::kHello: {
+      const std::lock_guard lock(mutex_);
+      const auto hello = wire::View<wire::Hello>(packet);
+      open_ = (hello.flags & wire::kHelloResuming) != 0 && hello.gate_open != 0;
+      return Send(wire::Welcome{1, kDrainLimitUs, 100'000});
+    }
+    case wire::Type::kResumed: {
+      wire::ContextAdmitted admitted{};
+      const auto resumed = wire::View<wire::Resumed>(packet);
+      std::memcpy(admitted.uuid, resumed.uuid, sizeof(admitted.uuid));
+      admitted.budget = budget_;
+      admitted.granule = 2 * kMiB;
+      return Send(admitted);
+    }
+    case wire::Type::kContextWanted: {
+      if (hold_contexts_) return;
+      wire::ContextAdmitted admitted{};
+      const auto wanted = wire::View<wire::ContextWanted>(packet);
+      std::memcpy(admitted.uuid, wanted.uuid, sizeof(admitted.uuid));
+      admitted.budget = budget_;
+      admitted.credit = kContextBytes;
+      admitted.granule = 2 * kMiB;
+      return Send(admitted);
+    }
+    case wire::Type::kGrowthWanted: {
+      const auto wanted = wire::View<wire::GrowthWanted>(packet);
+      const std::lock_guard lock(mutex_);
+      usage_when_asked_ = usage_;
+      wire::Growth answer = wanted.bytes > max_growth_ ? wire::Growth::kRefused : growth_.load();
+      if (!open_ && answer == wire::Growth::kGranted) answer = wire::Growth::kLater;
+      const Bytes credit = answer == wire::Growth::kGranted ? wanted.bytes : 0;
+      return Send(wire::GrowthAnswer{wanted.request, answer, wanted.gpu, 0, credit});
+    }
+    case wire::Type::kAccount: {
+      const std::lock_guard lock(mutex_);
+      usage_ = wire::View<wire::Account>(packet);
+      return;
+    }
+    case wire::Type::kGateWanted: {
+      const std::lock_guard lock(mutex_);
+      at_gate_ = true;
+      if (auto_open_) StartOpening();
+      return;
+    }
+    case wire::Type::kSwappedIn: {
+      const std::lock_guard lock(mutex_);
+      if (!opening_) return;
+      open_ = true;
+      return Send(wire::OpenGate{++serial_, 0});
+    }
+    default:
+      return;
+  }
+}
+
+void ScriptedDaemon::SetAutoOpen(bool auto_open) {
+  const std::lock_guard lock(mutex_);
+  auto_open_ = auto_open;
+  if (auto_open_ && at_gate_) StartOpening();
+}
+
+// The lock must be held. Grants more credit than needed, which is harmless here.
+void ScriptedDaemon::StartOpening() {
+  at_gate_ = false;
+  opening_ = true;
+  Send(wire::SwapIn{++serial_, 0});
+  Send(wire::Credit{0, 0, budget_});
+}
+
+std::optional<wire::DrainFailure> ScriptedDaemon::CloseGate(std::uint32_t drain_limit_us) {
+  std::unique_lock lock(mutex_);
+  const std::uint32_t serial = ++serial_;
+  opening_ = open_ = false;
+  Send(wire::CloseGate{serial, drain_limit_us});
+  std::optional<wire::DrainFailure> failure;
+  bool answered = false;
+  arrived_.wait_for(lock, kTimeout, [&] {
+    for (const auto& [type, packet] : kept_) {
+      if (type == wire::Type::kGateClosed) {
+        answered |= wire::View<wire::GateClosed>(packet.data()).serial == serial;
+      } else if (type == wire::Type::kDrainFailed) {
+        const auto failed = wire::View<wire::DrainFailed>(packet.data());
+        if (failed.serial == serial) failure = failed.reason;
+      }
+    }
+    return answered || failure;
+  });
+  open_ = failure.has_value();
+  EXPECT_TRUE(answered || failure) << "no answer to CloseGate";
+  return failure;
+}
+
+void ScriptedDaemon::Disconnect() { shutdown(client_, SHUT_RDWR); }
+
+wire::Evicted ScriptedDaemon::Evict() {
+  Send(wire::Evict{++serial_, 0, wire::kMaxBytes});
+  const auto evicted = Await<wire::Evicted>();
+  EXPECT_TRUE(evicted) << "no answer to Evict";
+  return evicted.value_or(wire::Evicted{});
+}
+
+void ScriptedDaemon::SendPacket(const char* packet, std::size_t size) {
+  [[maybe_unused]] const auto sent = send(client_, packet, size, MSG_NOSIGNAL);
+}
+
+}  // namespace reveza::interpose::testing

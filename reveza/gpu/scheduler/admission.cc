@@ -1,0 +1,162 @@
+#include <algorithm>
+
+#include "reveza/gpu/scheduler/passes.h"
+
+namespace reveza::scheduler {
+namespace {
+
+bool Runnable(const Ledger& ledger, const Job& job) {
+  return job.phase != Phase::kSuspended || ledger.WantsToRun(job);
+}
+
+// Returns how many jobs may rotate on a GPU; nullopt if all runnable jobs fit together.
+std::optional<std::size_t> RotationSlots(const Ledger& ledger, GpuId gpu,
+                                         const std::vector<Job*>& runnable) {
+  JobSet all;
+  for (const Job* job : runnable) all.insert(job->id);
+  if (ledger.Fits(gpu, all)) return std::nullopt;
+  const Time turn = SliceLength(ledger, gpu) + HandoverCost(ledger, gpu);
+  return std::max<std::size_t>(1, static_cast<std::size_t>(ledger.config.max_wait / turn));
+}
+
+// Assigns slots in order of rank; a job rotates if it gets one on each of its GPUs.
+void AssignRotation(const std::vector<Job*>& runnable,
+                    const std::map<GpuId, std::optional<std::size_t>>& slots) {
+  std::map<GpuId, std::size_t> taken;
+  for (Job* job : runnable) {
+    job->queued = false;
+    for (const auto& [gpu, limit] : slots) {
+      if (limit && job->Uses(gpu) && taken[gpu] >= *limit) job->queued = true;
+    }
+    if (job->queued) continue;
+    for (const auto& [gpu, limit] : slots) {
+      if (job->Uses(gpu)) ++taken[gpu];
+    }
+  }
+}
+
+// Ageing: a job that queued for max_wait replaces the oldest that has rotated for as long.
+bool AgeOneJob(Ledger& ledger, const std::vector<Job*>& runnable) {
+  for (const Job* waiter : runnable) {
+    if (!waiter->queued || !waiter->queued_since) continue;
+    if (!ledger.Reached(*waiter->queued_since + ledger.config.max_wait)) continue;
+    for (Job* job : runnable) {
+      if (job->queued || job->rank > waiter->rank) continue;
+      if (!job->SharesGpuWith(*waiter) || !job->admitted_since) continue;
+      if (!ledger.Reached(*job->admitted_since + ledger.config.max_wait)) continue;
+      job->rank = ++ledger.next_rank;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool ContextCanNeverFit(Ledger& ledger, const PendingContext& context, Bytes estimate) {
+  const Gpu& card = ledger.gpus.at(context.gpu);
+  const Bytes wanted = ledger.Claim(ledger.jobs.at(context.job), context.gpu) + estimate;
+  return wanted > card.Capacity() ||
+         (wanted > card.Limit() && ledger.ExternalPersists(card, context.requested_at));
+}
+
+// Returns whether every admitted job can still run alone with `bytes` more of fixed memory for
+// `job`.
+bool AllCouldRunAlone(const Ledger& ledger, const Job& job, GpuId gpu, Bytes bytes) {
+  const Bytes limit = ledger.gpus.at(gpu).Limit();
+  for (const auto& [id, other] : ledger.jobs) {
+    if (!other.Uses(gpu) && id != job.id) continue;
+    const Bytes claim = ledger.Claim(other, gpu);
+    // A job that could not run on an empty GPU blocks nothing.
+    if (id != job.id && claim > limit) continue;
+    if (claim + ledger.FixedOfOthers(id, gpu) + bytes > limit) return false;
+  }
+  return true;
+}
+
+Obstacle ContextObstacle(Ledger& ledger, const PendingContext& context, Bytes estimate) {
+  const Job& job = ledger.jobs.at(context.job);
+  if (!AllCouldRunAlone(ledger, job, context.gpu, estimate)) return Obstacle::kFixedMemory;
+  const ExtraMemory extra{context.client, context.gpu, 0, estimate};
+  return FitsHostBudget(ledger, extra) ? Obstacle::kNone : Obstacle::kHostMemory;
+}
+
+}  // namespace
+
+void ProcessContexts(Ledger& ledger) {
+  if (!ledger.TakeoverSettled()) return;
+  for (auto& [gpu, card] : ledger.gpus) {
+    if (card.context_creator && ledger.Reached(card.context_deadline)) card.context_creator.reset();
+    if (card.context_creator || card.approved_context) continue;
+    const Bytes estimate = ledger.ContextEstimate(card);
+    for (PendingContext& context : ledger.contexts) {
+      if (context.gpu != gpu) continue;
+      if (ContextCanNeverFit(ledger, context, estimate)) {
+        // Waiting will not make room: let the driver fail as on a full GPU.
+        const std::int64_t free = std::max<std::int64_t>(ledger.Free(gpu), 0);
+        AdmitContextOf(ledger, gpu, context.client, std::min(estimate, static_cast<Bytes>(free)));
+        break;
+      }
+      context.obstacle = ContextObstacle(ledger, context, estimate);
+      if (context.obstacle != Obstacle::kNone) continue;
+      card.approved_context = context.client;
+      const Fit fit = MakeFit(ledger, gpu, 0);
+      if (fit != Fit::kYes) card.approved_context.reset();
+      if (fit != Fit::kNoHostMemory) break;
+      context.obstacle = Obstacle::kHostMemory;
+    }
+  }
+}
+
+void AdmitContextOf(Ledger& ledger, GpuId gpu, ClientId client, Bytes credit) {
+  Gpu& card = ledger.gpus.at(gpu);
+  card.approved_context.reset();
+  card.context_creator = client;
+  card.context_deadline = ledger.now + ledger.config.context_timeout;
+  Holding& holding = ledger.Find(client)->gpus[gpu];
+  holding.creating_context = true;
+  holding.context_credit += credit;
+  holding.credit += credit;
+  holding.context_before = holding.footprint.context;
+  ledger.contexts.remove_if([&](const PendingContext& context) {
+    return context.client == client && context.gpu == gpu;
+  });
+  ledger.decisions.push_back(AdmitContext{client, gpu, credit});
+}
+
+void FinishContext(Ledger& ledger, ClientId client, GpuId gpu, Bytes overhead) {
+  Holding* holding = ledger.Find(client, gpu);
+  if (holding == nullptr || !holding->creating_context) return;
+  Gpu& card = ledger.gpus.at(gpu);
+  if (card.context_creator == client) card.context_creator.reset();
+  card.largest_context = std::max(card.largest_context, overhead);
+  holding->credit -= std::min(holding->credit, holding->context_credit);
+  holding->context_credit = 0;
+  holding->creating_context = false;
+  holding->credit += overhead;
+  holding->footprint.context =
+      std::max(holding->footprint.context, holding->context_before + overhead);
+}
+
+void UpdateQueue(Ledger& ledger) {
+  const std::size_t max_bytes = ledger.jobs.size();
+  for (std::size_t round = 0; round <= max_bytes; ++round) {
+    const std::vector<Job*> runnable =
+        ledger.JobsSortedBy(&Job::rank, [&](const Job& job) { return Runnable(ledger, job); });
+    std::map<GpuId, std::optional<std::size_t>> slots;
+    for (const auto& [gpu, card] : ledger.gpus) slots[gpu] = RotationSlots(ledger, gpu, runnable);
+    AssignRotation(runnable, slots);
+    for (Job* job : runnable) {
+      std::optional<Time>& since = job->queued ? job->queued_since : job->admitted_since;
+      if (!since) since = ledger.now;
+      (job->queued ? job->admitted_since : job->queued_since).reset();
+    }
+    if (!AgeOneJob(ledger, runnable)) break;
+  }
+  for (auto& [id, job] : ledger.jobs) {
+    if (Runnable(ledger, job)) continue;
+    job.queued = false;
+    job.queued_since.reset();
+    job.admitted_since.reset();
+  }
+}
+
+}  // namespace reveza::scheduler

@@ -1,0 +1,313 @@
+#include <algorithm>
+
+#include "reveza/gpu/scheduler/passes.h"
+
+namespace reveza::scheduler {
+namespace {
+
+// Returns the inactive jobs in the order of eviction: the job that runs last goes first.
+std::vector<Job*> EvictionOrder(Ledger& ledger, const JobSet& active) {
+  const auto key = [](const Job& job) {
+    const bool waits = job.waiting_since.has_value();
+    // Idle jobs by last turn, oldest first; then waiting jobs, shortest wait first.
+    const Time::rep age = waits ? -job.waiting_since->count() : job.turn_start.count();
+    return std::make_tuple(waits && !job.queued, age, job.id);
+  };
+  return ledger.JobsSortedBy(key, [&](const Job& job) { return !active.contains(job.id); });
+}
+
+Bytes EvictLeft(const Client& client) {
+  return SumOver(client.gpus, [](const Holding& holding) { return holding.evict_left; });
+}
+
+Bytes HostFree(const Ledger& ledger) {
+  const Bytes reserved = ledger.HostReserved();
+  return ledger.config.host_budget > reserved ? ledger.config.host_budget - reserved : 0;
+}
+
+// Returns the credit that the jobs in `active` and an approved context lack on a GPU.
+Bytes TotalDeficit(const Ledger& ledger, GpuId gpu, const JobSet& active) {
+  Bytes sum = 0;
+  for (const JobId id : active) sum += ledger.Deficit(ledger.jobs.at(id), gpu);
+  for (const PendingGrowth& growth : ledger.growths) {
+    if (growth.gpu != gpu || !active.contains(growth.job) || !ledger.CountsOnEntry(growth))
+      continue;
+    sum += growth.bytes;
+  }
+  const Gpu& card = ledger.gpus.at(gpu);
+  return sum + (card.approved_context ? ledger.ContextEstimate(card) : 0);
+}
+
+// Returns TotalDeficit() beyond what is free or being evicted.
+std::int64_t Shortage(const Ledger& ledger, GpuId gpu, const JobSet& active) {
+  return static_cast<std::int64_t>(TotalDeficit(ledger, gpu, active)) - ledger.Free(gpu) -
+         static_cast<std::int64_t>(ledger.PendingEvictions(gpu));
+}
+
+struct Grant {
+  Ledger& ledger;
+  GpuId gpu;
+  std::int64_t left;  // negative: the shortage so far
+
+  bool Take(Bytes bytes) {
+    const bool enough = left >= static_cast<std::int64_t>(bytes);
+    left -= static_cast<std::int64_t>(bytes);
+    return enough;
+  }
+};
+
+void GrantGrowths(Grant& grant) {
+  Ledger& ledger = grant.ledger;
+  for (auto growth = ledger.growths.begin(); growth != ledger.growths.end();) {
+    if (growth->gpu != grant.gpu || !growth->approved || !grant.Take(growth->bytes)) {
+      ++growth;
+      continue;
+    }
+    Holding& holding = *ledger.Find(growth->client, growth->gpu);
+    holding.credit += growth->bytes;
+    if (growth->kind == GrowthKind::kPinned) holding.pinned_in_flight += growth->bytes;
+    ledger.decisions.push_back(AnswerGrowth{growth->client, growth->request, growth->gpu,
+                                            Growth::kGranted, growth->bytes});
+    growth = ledger.growths.erase(growth);
+  }
+}
+
+void GrantContext(Grant& grant) {
+  Gpu& card = grant.ledger.gpus.at(grant.gpu);
+  if (!card.approved_context) return;
+  const Bytes estimate = grant.ledger.ContextEstimate(card);
+  if (grant.Take(estimate))
+    AdmitContextOf(grant.ledger, grant.gpu, *card.approved_context, estimate);
+}
+
+void GiveToEntering(Grant& grant, Job& job) {
+  for (auto& [id, client] : job.clients) {
+    const Bytes deficit = grant.ledger.Deficit(client, grant.gpu);
+    if (deficit == 0) continue;
+    if (grant.left > 0 && client.swap_in_serial != 0) {
+      const Bytes give = std::min<Bytes>(deficit, static_cast<Bytes>(grant.left));
+      client.gpus.at(grant.gpu).credit += give;
+      grant.ledger.decisions.push_back(GiveCredit{id, grant.gpu, give});
+    }
+    grant.left -= static_cast<std::int64_t>(deficit);
+  }
+}
+
+void SendEvictions(Ledger& ledger, GpuId gpu, std::int64_t shortage) {
+  Bytes host_free = HostFree(ledger);
+  const Bytes granule = ledger.gpus.at(gpu).Granule();
+  for (Job* job : EvictionOrder(ledger, ledger.ActiveJobs())) {
+    if (shortage <= 0) return;
+    if (job->phase != Phase::kSuspended) continue;
+    if (!ledger.Reached(job->evictable_at)) continue;
+    Bytes none = 0;
+    Bytes& host_left = ExemptFromEviction(ledger, *job) ? none : host_free;
+    for (auto& [id, client] : job->clients) {
+      const Bytes max_bytes = ledger.Evictable(client, gpu);
+      if (max_bytes == 0 || shortage <= 0) continue;
+      Holding& holding = client.gpus.at(gpu);
+      if (holding.evict_serial != 0) continue;
+      const Bytes wanted = std::min(max_bytes, RoundUp(static_cast<Bytes>(shortage), granule));
+      const Bytes bytes =
+          Ledger::EvictableWithin(client, wanted, EvictLeft(client), granule, host_left);
+      if (bytes == 0) continue;
+      client.host_reserved =
+          std::max(Ledger::HostReserved(client),
+                   std::min(client.Swapped() + EvictLeft(client) + bytes, client.Backed()));
+      client.swap_in_serial = 0;
+      holding.evict_serial = ledger.NextSerial();
+      holding.evict_requested = holding.evict_left = bytes;
+      ledger.decisions.push_back(Evict{id, gpu, bytes, holding.evict_serial});
+      shortage -= static_cast<std::int64_t>(bytes);
+    }
+  }
+}
+
+void SendSwapIns(Ledger& ledger) {
+  for (auto& [job_id, job] : ledger.jobs) {
+    if (job.phase != Phase::kEntering) continue;
+    for (auto& [id, client] : job.clients) {
+      if (client.swap_in_serial != 0 || client.Swapped() == 0 || client.Evicting()) continue;
+      client.swap_in_serial = ledger.NextSerial();
+      ledger.decisions.push_back(SwapIn{id, client.swap_in_serial});
+    }
+  }
+}
+
+std::vector<Job*> EnteringByAge(Ledger& ledger) {
+  return ledger.JobsSortedBy(&Job::entered,
+                             [](const Job& job) { return job.phase == Phase::kEntering; });
+}
+
+// False during the backoff after a failed drain.
+bool SliceExpired(Ledger& ledger, const Job& job) {
+  return job.phase == Phase::kRunning && ledger.Reached(ClosableAt(ledger, job));
+}
+
+// Returns whether `job` may be closed for the growth of `growing_job`.
+bool YieldsTo(Ledger& ledger, const Job& job, const Job& growing_job) {
+  // It enters because its turn has come, or there is no host memory for it.
+  if (job.phase == Phase::kEntering && job.preempted_others) return false;
+  if (ExemptFromEviction(ledger, job)) return false;
+  if (job.phase == Phase::kRunning && job.AllIdle()) return true;
+  if (ExemptFromEviction(ledger, growing_job)) return true;
+  const bool over = SliceExpired(ledger, job);
+  if (over != SliceExpired(ledger, growing_job)) return over;
+  return !over && job.entered > growing_job.entered;
+}
+
+// Returns the jobs that may be closed, in this order: idle jobs, jobs whose slice has expired
+// (longest running first), then jobs in their slice (last entered first), and last those exempt
+// from eviction. `growing_job` 0: for a request with priority over slices.
+std::vector<Job*> ClosingOrder(Ledger& ledger, GpuId gpu, JobId growing_job) {
+  const auto key = [&](const Job& job) {
+    const bool over = SliceExpired(ledger, job);
+    return std::make_tuple(
+        ExemptFromEviction(ledger, job), job.phase == Phase::kEntering && job.preempted_others,
+        !(over && job.AllIdle()), !over,
+        over ? job.turn_start.count() : -static_cast<Time::rep>(job.entered), job.id);
+  };
+  return ledger.JobsSortedBy(key, [&](const Job& job) {
+    if (job.id == growing_job || !job.Active()) return false;
+    if (ledger.EntryNeed(job, gpu) <= ledger.Fixed(job, gpu)) return false;
+    return growing_job == 0 || YieldsTo(ledger, job, ledger.jobs.at(growing_job));
+  });
+}
+
+bool FitsOnGpu(Ledger& ledger, GpuId gpu, const JobSet& active) {
+  return ledger.Fits(gpu, active) && EvictionsSuffice(ledger, active);
+}
+
+// Returns whether the job fits with its approved growth as the only active job.
+bool FitsAlone(Ledger& ledger, const Job& job) {
+  return ledger.CanRunAlone(job) && EvictionsSuffice(ledger, JobSet{job.id});
+}
+
+// Closes the jobs in `closing` that are really necessary: a later, larger one may have made earlier
+// ones superfluous.
+template <typename Enough>
+void CloseNecessary(Ledger& ledger, const std::vector<Job*>& closing, JobSet active,
+                    Enough enough) {
+  for (Job* job : closing) {
+    active.insert(job->id);
+    if (enough(active)) continue;
+    active.erase(job->id);
+    Leave(ledger, *job);
+  }
+}
+
+}  // namespace
+
+bool EvictionsSuffice(Ledger& ledger, const JobSet& active) {
+  Bytes host_free = HostFree(ledger);
+  std::map<ClientId, Bytes> planned;
+  for (const auto& [gpu, card] : ledger.gpus) {
+    std::int64_t shortage = Shortage(ledger, gpu, active);
+    // A GPU over its budget does not delay jobs that lack nothing there.
+    if (shortage <= 0 || TotalDeficit(ledger, gpu, active) == 0) continue;
+    const Bytes granule = card.Granule();
+    for (Job* job : EvictionOrder(ledger, active)) {
+      if (shortage <= 0) break;
+      if (!job->Uses(gpu) || !ledger.Reached(job->evictable_at)) continue;
+      Bytes none = 0;
+      Bytes& host_left = ExemptFromEviction(ledger, *job) ? none : host_free;
+      for (const auto& [id, client] : job->clients) {
+        const Bytes evictable = ledger.Evictable(client, gpu);
+        const auto holding = client.gpus.find(gpu);
+        if (evictable == 0 || evictable <= holding->second.evict_left || shortage <= 0) continue;
+        const Bytes max_bytes = evictable - holding->second.evict_left;
+        const Bytes wanted = std::min(max_bytes, RoundUp(static_cast<Bytes>(shortage), granule));
+        const Bytes bytes = Ledger::EvictableWithin(client, wanted, EvictLeft(client) + planned[id],
+                                                    granule, host_left);
+        planned[id] += bytes;
+        shortage -= static_cast<std::int64_t>(bytes);
+      }
+    }
+    if (shortage > 0) return false;
+  }
+  return true;
+}
+
+Fit MakeFit(Ledger& ledger, GpuId gpu, JobId growing_job) {
+  JobSet active = ledger.ActiveJobs();
+  JobSet active_later = active;  // also without those that cannot be closed now
+  std::vector<Job*> closing;
+  for (Job* job : ClosingOrder(ledger, gpu, growing_job)) {
+    if (FitsOnGpu(ledger, gpu, active)) break;
+    active_later.erase(job->id);
+    if (job->AnyGateOpen() && !ledger.Reached(job->closable_at)) continue;
+    active.erase(job->id);
+    closing.push_back(job);
+  }
+  if (FitsOnGpu(ledger, gpu, active)) {
+    CloseNecessary(ledger, closing, active,
+                   [&](const JobSet& fewer) { return FitsOnGpu(ledger, gpu, fewer); });
+    return Fit::kYes;
+  }
+  if (FitsOnGpu(ledger, gpu, active_later)) return Fit::kNotNow;
+  const bool lacks_host_memory = ledger.Fits(gpu, active_later);
+  if (growing_job != 0 && active_later.size() > 1) {
+    JobSet others = ledger.ActiveJobs();
+    others.erase(growing_job);
+    const bool fits_in_own_turn =
+        !lacks_host_memory || FitsAlone(ledger, ledger.jobs.at(growing_job));
+    if (fits_in_own_turn && ledger.Fits(gpu, others)) return Fit::kGrowerMustLeave;
+  }
+  return lacks_host_memory ? Fit::kNoHostMemory : Fit::kNotNow;
+}
+
+void RestoreBudget(Ledger& ledger) {
+  for (auto& [gpu, card] : ledger.gpus) {
+    JobSet active = ledger.ActiveJobs();
+    if (ledger.Fits(gpu, active)) continue;
+    card.approved_context.reset();
+    for (PendingGrowth& growth : ledger.growths) {
+      if (growth.gpu == gpu) growth.approved = false;
+    }
+    std::vector<Job*> closing;
+    for (Job* job : ClosingOrder(ledger, gpu, 0)) {
+      if (ledger.Fits(gpu, active)) break;
+      if (job->AnyGateOpen() && !ledger.Reached(job->closable_at)) continue;
+      active.erase(job->id);
+      closing.push_back(job);
+    }
+    CloseNecessary(ledger, closing, active,
+                   [&](const JobSet& fewer) { return ledger.Fits(gpu, fewer); });
+  }
+}
+
+void AbandonHopeless(Ledger& ledger) {
+  std::vector<Job*> entering = EnteringByAge(ledger);
+  while (!entering.empty() && !EvictionsSuffice(ledger, ledger.ActiveJobs())) {
+    Job& last = *entering.back();
+    entering.pop_back();
+    bool has_deficit = false;
+    for (const auto& [gpu, card] : ledger.gpus)
+      has_deficit = has_deficit || ledger.Deficit(last, gpu) > 0;
+    if (has_deficit && !last.AnyGateOpen()) Leave(ledger, last);
+  }
+  for (auto& [gpu, card] : ledger.gpus) {
+    if (!card.approved_context || EvictionsSuffice(ledger, ledger.ActiveJobs())) continue;
+    card.approved_context.reset();
+  }
+  for (auto growth = ledger.growths.rbegin(); growth != ledger.growths.rend(); ++growth) {
+    if (!growth->approved || EvictionsSuffice(ledger, ledger.ActiveJobs())) continue;
+    growth->approved = false;
+  }
+}
+
+void MoveMemory(Ledger& ledger) {
+  SendSwapIns(ledger);
+  const std::vector<Job*> entering = EnteringByAge(ledger);
+  for (auto& [gpu, card] : ledger.gpus) {
+    Grant grant{ledger, gpu, ledger.Free(gpu)};
+    GrantGrowths(grant);
+    GrantContext(grant);
+    for (Job* job : entering) GiveToEntering(grant, *job);
+    const std::int64_t shortage =
+        -grant.left - static_cast<std::int64_t>(ledger.PendingEvictions(gpu));
+    SendEvictions(ledger, gpu, shortage);
+  }
+}
+
+}  // namespace reveza::scheduler

@@ -1,0 +1,167 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "reveza/gpu/scheduler/passes.h"
+#include "reveza/gpu/scheduler/testing_script.h"
+
+namespace reveza::scheduler {
+namespace gates_test {
+
+constexpr Bytes kBig = 12 * kGiB;
+
+// Job 1 in its slice, its gate held closing; job 2 waiting.
+void AdvanceToEndOfSlice(Script& script) {
+  script.AddClient(1, kBig);
+  script.AddClient(2, kBig);
+  script.Want(1);
+  script.Want(2);
+  script.hold_gates = true;
+  script.Wait(seconds(31));
+}
+
+// The same with job 10 (clients 1 and 2) in its slice and job 3 waiting.
+void AdvanceToEndOfSliceOfTwo(Script& script) {
+  for (ClientId client : {1, 2}) {
+    script.Join(client, 10);
+    script.MakeContext(client);
+    script.Allocate(client, 6 * kGiB);
+  }
+  script.AddClient(3, kBig);
+  script.Want(1);
+  EXPECT_TRUE(script.Open(1));
+  EXPECT_TRUE(script.Open(2));
+  script.Want(3);
+  script.hold_gates = true;
+  script.Wait(seconds(31));
+}
+
+TEST(Gates, EvictsOnlyAfterGateClosed) {
+  Script script;
+  AdvanceToEndOfSlice(script);
+  ASSERT_TRUE(script.IsClosing(1));
+  EXPECT_TRUE(script.All<Evict>().empty());
+  EXPECT_EQ(script.JobOf(1).state, JobState::kLeaving);
+  EXPECT_EQ(script.JobOf(2).blocked_by, 1u);
+  script.CloseHeldGate(1);
+  EXPECT_EQ(script.All<Evict>().size(), 1u);
+  EXPECT_TRUE(script.Open(2));
+}
+
+TEST(Gates, ClientsOfAJobCloseAndOpenTogether) {
+  Script script;
+  AdvanceToEndOfSliceOfTwo(script);
+  ASSERT_TRUE(script.IsClosing(1));
+  ASSERT_TRUE(script.IsClosing(2));
+  script.CloseHeldGate(1);
+  EXPECT_TRUE(script.All<Evict>().empty());
+  script.CloseHeldGate(2);
+  EXPECT_FALSE(script.All<Evict>().empty());
+  EXPECT_TRUE(script.Open(3));
+}
+
+TEST(Gates, FailedDrainReopensGatesAndIsRetried) {
+  Script script;
+  AdvanceToEndOfSliceOfTwo(script);
+  script.CloseHeldGate(1);
+  EXPECT_FALSE(script.Open(1));
+  script.FailHeldGate(2);
+  EXPECT_TRUE(script.Open(1));
+  EXPECT_EQ(script.JobOf(10).state, JobState::kRunning);
+  EXPECT_EQ(script.JobOf(10).turns, 1u);
+  EXPECT_EQ(script.JobOf(3).why, WaitReason::kUnpreemptible);
+  EXPECT_EQ(script.JobOf(3).blocked_by, 10u);
+  EXPECT_TRUE(script.ClientOf(2).unpreemptible);
+  script.Wait(Script::DefaultConfig().drain_retry);
+  ASSERT_TRUE(script.IsClosing(1));
+  ASSERT_TRUE(script.IsClosing(2));
+  script.CloseHeldGate(1);
+  script.CloseHeldGate(2);
+  EXPECT_TRUE(script.Open(3));
+  EXPECT_FALSE(script.ClientOf(2).unpreemptible);
+}
+
+TEST(Gates, DrainRetriesBackOffExponentially) {
+  Script script;
+  AdvanceToEndOfSlice(script);
+  const Time retry = Script::DefaultConfig().drain_retry;
+  script.FailHeldGate(1);
+  script.Wait(retry);
+  ASSERT_TRUE(script.IsClosing(1));
+  script.FailHeldGate(1);
+  script.Wait(2 * retry - milliseconds(1));
+  EXPECT_FALSE(script.IsClosing(1));
+  script.Wait(milliseconds(1));
+  EXPECT_TRUE(script.IsClosing(1));
+}
+
+TEST(Gates, IgnoresStaleSerials) {
+  Script script;
+  AdvanceToEndOfSlice(script);
+  const std::uint32_t serial = script.All<CloseGate>().back().serial;
+  script.scheduler().GateClosed(script.now(), 1, serial + 1);
+  script.scheduler().DrainFailed(script.now(), 1, serial - 1);
+  script.scheduler().GateClosed(script.now(), 2, serial);
+  script.scheduler().SwappedIn(script.now(), 2, 12345);
+  script.scheduler().Evicted(script.now(), 1, 0, Script::kGpu, EvictFailure::kNone);
+  script.DeliverDecisions();
+  EXPECT_EQ(script.JobOf(1).state, JobState::kLeaving);
+  EXPECT_TRUE(script.All<Evict>().empty());
+}
+
+TEST(Gates, DeathOfLastClosingClientCompletesLeaving) {
+  Script script;
+  AdvanceToEndOfSliceOfTwo(script);
+  script.CloseHeldGate(1);
+  script.Leave(2);
+  EXPECT_EQ(script.JobOf(10).state, JobState::kIdle);
+  EXPECT_TRUE(script.Open(3));
+}
+
+TEST(Gates, DeathOfUndrainedClientCompletesLeaving) {
+  Script script;
+  AdvanceToEndOfSliceOfTwo(script);
+  script.FailHeldGate(2);
+  script.Leave(2);
+  script.CloseHeldGate(1);
+  EXPECT_TRUE(script.Open(3));
+  EXPECT_FALSE(script.Open(1));
+}
+
+TEST(Gates, ClientJoiningRunningJobIsOpenedImmediately) {
+  Script script;
+  script.AddClient(1, kGiB);
+  script.Want(1);
+  script.Join(2, 1);
+  EXPECT_TRUE(script.Open(2));
+}
+
+TEST(Gates, MemoryAllocatedBeforeOpenGateIsSwappedIn) {
+  Script script;
+  script.AddClient(1, kGiB);
+  script.Want(1);
+  ASSERT_TRUE(script.Open(1));
+  const std::size_t opened = script.All<OpenGate>().size();
+  // As if sent before the OpenGate arrived, which the client then ignored.
+  script.Allocate(1, kGiB);
+  EXPECT_EQ(script.CardOf(1).footprint.resident, 2 * kGiB);
+  EXPECT_EQ(script.All<OpenGate>().size(), opened + 1);
+}
+
+TEST(Gates, SerialsAreUnique) {
+  Script script;
+  AdvanceToEndOfSlice(script);
+  script.CloseHeldGate(1);
+  std::set<std::uint32_t> serials;
+  std::size_t orders = 0;
+  for (const auto& order : script.All<OpenGate>()) orders += serials.insert(order.serial).second;
+  for (const auto& order : script.All<CloseGate>()) orders += serials.insert(order.serial).second;
+  for (const auto& order : script.All<Evict>()) orders += serials.insert(order.serial).second;
+  for (const auto& order : script.All<SwapIn>()) orders += serials.insert(order.serial).second;
+  EXPECT_EQ(orders, serials.size());
+  EXPECT_EQ(orders, script.All<OpenGate>().size() + script.All<CloseGate>().size() +
+                        script.All<Evict>().size() + script.All<SwapIn>().size());
+}
+
+}  // namespace gates_test
+}  // namespace reveza::scheduler

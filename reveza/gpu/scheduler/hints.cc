@@ -1,0 +1,73 @@
+#include <algorithm>
+
+#include "reveza/gpu/scheduler/passes.h"
+
+namespace reveza::scheduler {
+namespace {
+
+constexpr Bytes kArenaStep = 64 * kMiB;
+
+bool WaitsForRoom(const Ledger& ledger, const Job& job) {
+  return job.phase == Phase::kSuspended && job.why != WaitReason::kGpuMemory &&
+         ledger.WantsToRun(job);
+}
+
+bool EverythingFits(const Ledger& ledger) {
+  const JobSet all = ledger.JobsWith([](const Job&) { return true; });
+  return std::ranges::all_of(ledger.gpus,
+                             [&](const auto& entry) { return ledger.Fits(entry.first, all); });
+}
+
+}  // namespace
+
+bool Contended(const Ledger& ledger, const Job& job) {
+  for (const auto& [id, other] : ledger.jobs) {
+    if (id == job.id || !WaitsForRoom(ledger, other)) continue;
+    if (job.SharesGpuWith(other)) return true;
+  }
+  for (const PendingGrowth& growth : ledger.growths) {
+    if (growth.job != job.id && growth.obstacle != Obstacle::kFixedMemory && job.Uses(growth.gpu))
+      return true;
+  }
+  return std::ranges::any_of(ledger.gpus, [&](const auto& entry) {
+    return entry.second.approved_context && job.Uses(entry.first) &&
+           !job.clients.contains(*entry.second.approved_context);
+  });
+}
+
+void SendContention(Ledger& ledger) {
+  for (auto& [job_id, job] : ledger.jobs) {
+    if (job.phase != Phase::kRunning) continue;
+    const bool contended = Contended(ledger, job);
+    for (auto& [id, client] : job.clients) {
+      const Time idle_after = IdleAfter(ledger, job);
+      const bool outdated = contended && idle_after > 2 * client.idle_after_sent;
+      if (client.gpus.empty()) continue;
+      if (client.contention_sent.value_or(false) == contended && !outdated) continue;
+      client.contention_sent = contended;
+      client.idle_after_sent = idle_after;
+      client.idle = false;
+      ledger.decisions.push_back(SetContention{id, contended, idle_after});
+    }
+  }
+}
+
+void SendArenaRequests(Ledger& ledger) {
+  if (EverythingFits(ledger) || !ledger.TakeoverSettled()) return;
+  const Bytes reserved = ledger.HostReserved();
+  Bytes left = ledger.config.host_budget - std::min(ledger.config.host_budget, reserved);
+  for (auto& [job_id, job] : ledger.jobs) {
+    for (auto& [id, client] : job.clients) {
+      if (client.resident_only) continue;
+      const Bytes held = Ledger::HostReserved(client);
+      const Bytes wanted = RoundUp(HostShare(ledger, client), kArenaStep);
+      const Bytes bytes = std::min(std::max(wanted, held), held + left);
+      if (bytes <= client.arena_requested + client.arena_requested / 8) continue;
+      left -= bytes - held;
+      client.arena_requested = bytes;
+      ledger.decisions.push_back(PrepareArena{id, bytes});
+    }
+  }
+}
+
+}  // namespace reveza::scheduler

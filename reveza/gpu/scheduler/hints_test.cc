@@ -1,0 +1,115 @@
+#include <gtest/gtest.h>
+
+#include "reveza/gpu/scheduler/passes.h"
+#include "reveza/gpu/scheduler/testing_script.h"
+
+namespace reveza::scheduler {
+namespace hints_test {
+
+TEST(Hints, ContentionIsSentOnChangeOnly) {
+  Script script;
+  script.AddClient(1, 12 * kGiB);
+  script.Want(1);
+  EXPECT_TRUE(script.All<SetContention>().empty());
+  script.AddClient(2, 12 * kGiB);
+  script.Want(2);
+  ASSERT_EQ(script.All<SetContention>().size(), 1u);
+  EXPECT_TRUE(script.All<SetContention>()[0].waiting);
+  EXPECT_EQ(script.All<SetContention>()[0].client, 1u);
+  EXPECT_GE(script.All<SetContention>()[0].idle_after, milliseconds(5));
+  script.AddClient(3, 12 * kGiB);
+  script.Want(3);
+  EXPECT_EQ(script.All<SetContention>().size(), 1u);
+  script.Leave(2);
+  EXPECT_EQ(script.All<SetContention>().size(), 1u);
+  script.Leave(3);
+  ASSERT_EQ(script.All<SetContention>().size(), 2u);
+  EXPECT_FALSE(script.All<SetContention>()[1].waiting);
+}
+
+TEST(Hints, IdleAfterIsResentWhenDoubled) {
+  Script script;
+  for (ClientId client : {1, 2, 3}) {
+    script.AddClient(client, 6 * kGiB);
+    script.Want(client);
+  }
+  ASSERT_EQ(script.All<SetContention>().size(), 2u);  // the third waits
+  const Time before = script.All<SetContention>()[0].idle_after;
+  script.Allocate(3, 6 * kGiB);
+  EXPECT_EQ(script.All<SetContention>().size(), 2u);
+  script.Allocate(3, 2 * kGiB);
+  ASSERT_EQ(script.All<SetContention>().size(), 4u);
+  EXPECT_TRUE(script.All<SetContention>()[2].waiting);
+  EXPECT_GT(script.All<SetContention>()[2].idle_after, 2 * before);
+}
+
+TEST(Hints, WaitingForOtherGpuIsNoContention) {
+  Script script;
+  script.SetBudget(1, 16 * kGiB);
+  script.AddClient(1, 12 * kGiB, 0);
+  script.AddClient(2, 12 * kGiB, 1);
+  script.AddClient(3, 12 * kGiB, 1);
+  for (ClientId client : {1, 2, 3}) script.Want(client);
+  ASSERT_EQ(script.All<SetContention>().size(), 1u);
+  EXPECT_EQ(script.All<SetContention>()[0].client, 2u);
+}
+
+TEST(Hints, ArenasAreRequestedOnlyWhenJobsDoNotFit) {
+  Script script;
+  script.AddClient(1, 8 * kGiB);
+  EXPECT_TRUE(script.All<PrepareArena>().empty());
+  script.AddClient(2, 8 * kGiB);
+  ASSERT_EQ(script.All<PrepareArena>().size(), 2u);
+  EXPECT_EQ(script.All<PrepareArena>()[0].bytes, 8 * kGiB);
+  // Sent again only after growing by more than an eighth.
+  script.Allocate(1, kGiB);
+  EXPECT_EQ(script.All<PrepareArena>().size(), 2u);
+  script.Allocate(1, 64 * kMiB);
+  ASSERT_EQ(script.All<PrepareArena>().size(), 3u);
+  EXPECT_EQ(script.All<PrepareArena>()[2].bytes, 9 * kGiB + 64 * kMiB);
+}
+
+TEST(Hints, ScarceHostMemoryLimitsArenasToOverflow) {
+  Config config = Script::DefaultConfig();
+  config.host_budget = 16 * kGiB;
+  Script script(config);
+  script.AddClient(1, 8 * kGiB);
+  script.AddClient(2, 8 * kGiB);
+  // 17 GiB with the contexts on a GPU of 16 GiB: the overflow bounds what is swapped out.
+  ASSERT_EQ(script.All<PrepareArena>().size(), 2u);
+  EXPECT_EQ(script.All<PrepareArena>()[0].bytes, kGiB);
+  EXPECT_EQ(script.All<PrepareArena>()[1].bytes, kGiB);
+  script.Allocate(1, 128 * kMiB);
+  EXPECT_EQ(script.All<PrepareArena>().size(), 2u);
+  script.Allocate(1, 64 * kMiB);
+  ASSERT_EQ(script.All<PrepareArena>().size(), 4u);
+  EXPECT_EQ(script.All<PrepareArena>()[2].bytes, kGiB + 192 * kMiB);
+}
+
+TEST(Hints, ArenaIsCappedAtClientFootprint) {
+  Script script;
+  script.AddClient(1, 2 * kGiB);
+  script.AddClient(2, 14 * kGiB);
+  script.AddClient(3, 14 * kGiB);
+  std::map<ClientId, Bytes> asked;
+  for (const PrepareArena& arena : script.All<PrepareArena>()) asked[arena.client] = arena.bytes;
+  EXPECT_EQ(asked[1], 2 * kGiB);
+  EXPECT_EQ(asked[3], 14 * kGiB);
+}
+
+TEST(Hints, ArenasStayWithinHostBudget) {
+  Config config = Script::DefaultConfig();
+  config.host_budget = 10 * kGiB;
+  Script script(config);
+  script.AddClient(1, 8 * kGiB);
+  script.AddClient(2, 8 * kGiB);
+  script.AddClient(3, 8 * kGiB);
+  std::map<ClientId, Bytes> asked;
+  for (const PrepareArena& arena : script.All<PrepareArena>()) asked[arena.client] = arena.bytes;
+  EXPECT_EQ(asked[1], kGiB + 512 * kMiB) << "while two could rotate";
+  EXPECT_EQ(asked[2], 8 * kGiB);
+  EXPECT_EQ(asked[3], 512 * kMiB);
+}
+
+}  // namespace hints_test
+}  // namespace reveza::scheduler

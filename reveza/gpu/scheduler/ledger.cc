@@ -1,0 +1,231 @@
+#include "reveza/gpu/scheduler/ledger.h"
+
+#include <algorithm>
+
+namespace reveza::scheduler {
+
+bool Client::Evicting() const {
+  return std::ranges::any_of(gpus,
+                             [](const auto& entry) { return entry.second.evict_serial != 0; });
+}
+
+Bytes Client::Backed() const {
+  Bytes sum = 0;
+  for (const auto& [gpu, holding] : gpus) {
+    const Bytes held = holding.footprint.resident + holding.footprint.Fixed();
+    const Bytes filling = holding.credit > held ? holding.credit - held : 0;
+    sum += std::min(holding.footprint.Swappable(), holding.backed + filling);
+  }
+  return sum;
+}
+
+bool Job::Uses(GpuId gpu) const {
+  return std::ranges::any_of(clients,
+                             [gpu](const auto& entry) { return entry.second.gpus.contains(gpu); });
+}
+
+bool Job::SharesGpuWith(const Job& other) const {
+  return std::ranges::any_of(clients, [&](const auto& entry) {
+    return std::ranges::any_of(entry.second.gpus,
+                               [&](const auto& used) { return other.Uses(used.first); });
+  });
+}
+
+bool Job::AnyGateOpen() const {
+  return std::ranges::any_of(clients,
+                             [](const auto& entry) { return entry.second.gate != Gate::kClosed; });
+}
+
+bool Job::AllIdle() const {
+  return std::ranges::all_of(
+      clients, [](const auto& entry) { return entry.second.idle || entry.second.gpus.empty(); });
+}
+
+Client* Ledger::Find(ClientId id) {
+  const auto job = job_of.find(id);
+  if (job == job_of.end()) return nullptr;
+  return &jobs.at(job->second).clients.at(id);
+}
+
+Holding* Ledger::Find(ClientId id, GpuId gpu) {
+  Client* client = Find(id);
+  if (client == nullptr) return nullptr;
+  const auto holding = client->gpus.find(gpu);
+  return holding == client->gpus.end() ? nullptr : &holding->second;
+}
+
+Bytes Ledger::Claim(const Client& client, GpuId gpu) {
+  const Holding& holding = client.On(gpu);
+  // Credit above the need is growth that the footprint will show soon.
+  return std::max(holding.footprint.Need() + holding.context_credit, holding.credit);
+}
+
+Bytes Ledger::Fixed(const Client& client, GpuId gpu) const {
+  if (client.resident_only) return Claim(client, gpu);
+  const Holding& holding = client.On(gpu);
+  return holding.footprint.Fixed() + holding.context_credit + holding.pinned_in_flight;
+}
+
+Bytes Ledger::Claim(const Job& job, GpuId gpu) const {
+  return SumOver(job.clients, [&](const Client& client) { return Claim(client, gpu); });
+}
+
+Bytes Ledger::Fixed(const Job& job, GpuId gpu) const {
+  return SumOver(job.clients, [&](const Client& client) { return Fixed(client, gpu); });
+}
+
+Bytes Ledger::FixedOfOthers(JobId job, GpuId gpu) const {
+  return SumOverClients([&](const Client& client) {
+    return client.job == job ? 0 : Fixed(client, gpu) + ApprovedFixed(client, gpu);
+  });
+}
+
+Bytes Ledger::ApprovedSwappable(const Client& client, GpuId gpu) const {
+  Bytes sum = 0;
+  for (const PendingGrowth& growth : growths) {
+    if (!growth.approved || growth.client != client.id || growth.gpu != gpu) continue;
+    if (growth.kind == GrowthKind::kSwappable && !client.resident_only) sum += growth.bytes;
+  }
+  return sum;
+}
+
+Bytes Ledger::ApprovedFixed(const Client& client, GpuId gpu) const {
+  Bytes sum = 0;
+  for (const PendingGrowth& growth : growths) {
+    if (!growth.approved || growth.client != client.id || growth.gpu != gpu) continue;
+    if (growth.kind == GrowthKind::kPinned || client.resident_only) sum += growth.bytes;
+  }
+  const auto card = gpus.find(gpu);
+  const bool context = card != gpus.end() && card->second.approved_context == client.id;
+  return sum + (context ? ContextEstimate(card->second) : 0);
+}
+
+Bytes Ledger::EntryNeed(const Job& job, GpuId gpu) const {
+  Bytes sum = Claim(job, gpu);
+  for (const PendingGrowth& growth : growths) {
+    if (growth.job == job.id && growth.gpu == gpu && CountsOnEntry(growth)) sum += growth.bytes;
+  }
+  return sum;
+}
+
+bool Ledger::CountsOnEntry(const PendingGrowth& growth) const {
+  if (growth.approved) return true;
+  const Job& job = jobs.at(growth.job);
+  // Not while a turn continues after a failed drain.
+  return job.phase != Phase::kRunning && !job.in_turn && growth.kind == GrowthKind::kPinned &&
+         !growth.Blocked();
+}
+
+Bytes Ledger::Need(const Job& job, GpuId gpu) const {
+  return SumOver(job.clients, [&](const Client& one) { return one.On(gpu).footprint.Need(); });
+}
+
+Bytes Ledger::ContextEstimate(const Gpu& gpu) const {
+  if (gpu.largest_context > 0) return gpu.largest_context;
+  return std::min(config.context_estimate, gpu.config.budget / 8);
+}
+
+Bytes Ledger::Demand(GpuId gpu, const JobSet& active) const {
+  Bytes sum = 0;
+  for (const auto& [id, job] : jobs)
+    sum += active.contains(id) ? EntryNeed(job, gpu) : Fixed(job, gpu);
+  const auto entry = gpus.find(gpu);
+  if (entry != gpus.end() && entry->second.approved_context) sum += ContextEstimate(entry->second);
+  return sum;
+}
+
+bool Ledger::Fits(GpuId gpu, const JobSet& active) const {
+  const auto entry = gpus.find(gpu);
+  return entry != gpus.end() && Demand(gpu, active) <= entry->second.Limit();
+}
+
+bool Ledger::FitsAllGpusOf(const Job& job, const JobSet& active) const {
+  return std::ranges::all_of(
+      gpus, [&](const auto& entry) { return !job.Uses(entry.first) || Fits(entry.first, active); });
+}
+
+bool Ledger::CanRunAlone(const Job& job) const { return FitsAllGpusOf(job, JobSet{job.id}); }
+
+bool Ledger::WantsToRun(const Job& job) const {
+  for (const auto& [id, client] : job.clients) {
+    if (client.wants_gate) return true;
+  }
+  return std::ranges::any_of(growths, [&](const PendingGrowth& growth) {
+    return growth.job == job.id && growth.kind == GrowthKind::kPinned && !growth.Blocked();
+  });
+}
+
+Bytes Ledger::OutstandingCredit(GpuId gpu) const {
+  return SumOverClients([&](const Client& client) { return client.On(gpu).credit; });
+}
+
+std::int64_t Ledger::Free(GpuId gpu) const {
+  return static_cast<std::int64_t>(gpus.at(gpu).Limit()) -
+         static_cast<std::int64_t>(OutstandingCredit(gpu));
+}
+
+Bytes Ledger::PendingEvictions(GpuId gpu) const {
+  return SumOverClients([&](const Client& client) { return client.On(gpu).evict_left; });
+}
+
+Bytes Ledger::Deficit(const Client& client, GpuId gpu) {
+  const Holding& holding = client.On(gpu);
+  const Bytes need = holding.footprint.Need() + holding.context_credit;
+  return need > holding.credit ? need - holding.credit : 0;
+}
+
+Bytes Ledger::Deficit(const Job& job, GpuId gpu) const {
+  return SumOver(job.clients, [&](const Client& client) { return Deficit(client, gpu); });
+}
+
+bool Ledger::FullyResident(const Client& client) {
+  for (const auto& [gpu, holding] : client.gpus) {
+    if (holding.footprint.swapped > 0 || holding.evict_serial != 0) return false;
+    if (holding.credit < holding.footprint.Need()) return false;
+  }
+  return true;
+}
+
+Bytes Ledger::Evictable(const Client& client, GpuId gpu) const {
+  const Bytes fixed = Fixed(client, gpu);
+  const Bytes credit = client.On(gpu).credit;
+  return credit > fixed && !client.resident_only ? credit - fixed : 0;
+}
+
+Bytes Ledger::HostReserved(const Client& client) {
+  return std::max({client.host_reserved, client.arena, client.arena_requested});
+}
+
+Bytes Ledger::HostReserved() const {
+  return SumOverClients([](const Client& client) { return HostReserved(client); });
+}
+
+Bytes Ledger::EvictableWithin(const Client& client, Bytes bytes, Bytes already, Bytes granule,
+                              Bytes& host_free) {
+  const Bytes max_bytes = client.Backed();
+  const Bytes swapped = std::min(client.Swapped() + already, max_bytes);
+  const Bytes reserved = HostReserved(client);
+  const Bytes target = std::min(swapped + bytes, max_bytes);
+  const Bytes ceiling = reserved + host_free;
+  if (target <= ceiling) {
+    host_free -= target > reserved ? target - reserved : 0;
+    return bytes;
+  }
+  if (swapped >= ceiling) return 0;
+  // Whole pieces: a client that is asked for part of a piece moves all of it.
+  const Bytes part = (ceiling - swapped) / granule * granule;
+  host_free -= std::min(host_free, swapped + part > reserved ? swapped + part - reserved : 0);
+  return part;
+}
+
+void Ledger::WakeAt(Time time) {
+  if (time > now && (!wake || time < *wake)) wake = time;
+}
+
+bool Ledger::Reached(Time time) {
+  if (time <= now) return true;
+  WakeAt(time);
+  return false;
+}
+
+}  // namespace reveza::scheduler

@@ -1,0 +1,175 @@
+// The modules of the scheduler, each in the source file of its name, over the ledger: the passes
+// that run after every event, what they share, and what is shown of the ledger.
+//
+// Not thread-safe; part of a Scheduler.
+#pragma once
+
+#include "reveza/gpu/scheduler/ledger.h"
+
+namespace reveza::scheduler {
+
+// ---- admission.cc: one context creation at a time per GPU, and no more rotating jobs than
+// max_wait allows ----
+
+// Admits the next client that may create a context, makes room for it, and moves on from a client
+// that exceeded context_timeout.
+void ProcessContexts(Ledger& ledger);
+// Grants `credit` to the client, which may now create its context.
+void AdmitContextOf(Ledger& ledger, GpuId gpu, ClientId client, Bytes credit);
+// Ends a context creation; `overhead` 0: none was created.
+void FinishContext(Ledger& ledger, ClientId client, GpuId gpu, Bytes overhead);
+// Divides the jobs that want to run into those that rotate and those that queue.
+void UpdateQueue(Ledger& ledger);
+
+// ---- growth.cc: allocation requests of running jobs, granted when they fit, evicting others if
+// necessary ----
+
+// Processes all pending growths: refuses those that can never fit, answers kLater where the gate is
+// closed or closing, approves those that fit beside the active jobs (closing some if necessary),
+// closes the growing job where the jobs in its way have priority, and leaves the rest pending.
+void ProcessGrowths(Ledger& ledger);
+// Refuses the mutually blocked growth of the youngest job. Call when no other decision is possible.
+// Returns false if no growths block each other.
+bool BreakDeadlock(Ledger& ledger);
+
+// ---- turns.cc ----
+
+// Decides which waiting jobs enter, in the order of their waiting. A job that fits beside the
+// active ones enters immediately; otherwise jobs that are idle or whose slice has expired are
+// closed for it. While an older job waits for slices to end, a younger one may backfill if it does
+// not delay the older one, or if it can complete a useful turn before. No job enters by evicting
+// others while a co-running job that has just grown may grow again.
+void ChooseTurns(Ledger& ledger);
+
+// ---- hints.cc: contention, and host memory to prepare ----
+
+// Returns whether another job waits for memory on a GPU that `job` uses.
+bool Contended(const Ledger& ledger, const Job& job);
+// Sends SetContention to running clients when contention begins or ends.
+void SendContention(Ledger& ledger);
+// Sends PrepareArena once the jobs no longer fit together, so that host memory is pinned before the
+// first eviction.
+void SendArenaRequests(Ledger& ledger);
+
+// ---- slices.cc: slice lengths, long enough for a handover to take only a small share of the
+// slice ----
+
+// Returns the expected cost of a handover on this GPU: the moving average of measured handovers,
+// but at least the time to move what the competing jobs hold now, at the measured time per byte
+// (early handovers, before the jobs have grown, move little). Before the first measurement: the
+// largest need over link_estimate.
+Time HandoverCost(const Ledger& ledger, GpuId gpu);
+// Returns the maximum over the job's GPUs.
+Time HandoverCost(const Ledger& ledger, const Job& job);
+// Returns clamp(handover cost / handover_share, slice_floor, slice_ceiling).
+Time SliceLength(const Ledger& ledger, GpuId gpu);
+Time SliceLength(const Ledger& ledger, const Job& job);
+// Returns the shortest turn that amortises the job's own swap-in; used for backfilling.
+Time ShortestUsefulTurn(const Ledger& ledger, const Job& job);
+// Returns the time from which the job may be closed in favour of others.
+Time ClosableAt(const Ledger& ledger, const Job& job);
+// Records the duration of a handover, from the first CloseGate sent for `job` until its OpenGate.
+void RecordHandover(Ledger& ledger, const Job& job, Time took);
+// Returns the idle time after which giving up the slice pays off: the cost of a handover
+// (ski rental).
+Time IdleAfter(const Ledger& ledger, const Job& job);
+
+// ---- gates.cc: state machine of a handover; the gates of all clients of a job open and close
+// together ----
+//
+//   kSuspended --Enter--> kEntering --OpenGates (all resident)--> kRunning --Leave--> kLeaving
+//       ^                     ^                                                       |   |
+//       |                     +---------------------- drain failed -------------------+   |
+//       +------------------------------- all gates closed --------------------------------+
+
+// Starts entering: the job receives memory from now on; its gates open once it is fully resident.
+void Enter(Ledger& ledger, Job& job);
+// Closes the job's gates, or abandons its entering. Its memory stays until it is evicted.
+void Leave(Ledger& ledger, Job& job);
+// Handle a client's answer to CloseGate. Return false if `serial` is stale.
+bool HandleGateClosed(Ledger& ledger, Client& client, std::uint32_t serial);
+bool HandleDrainFailed(Ledger& ledger, Client& client, std::uint32_t serial);
+// Adopts a client that already runs with an open gate (daemon restart).
+void AdoptOpenGate(Ledger& ledger, Client& client);
+// Completes a leaving once all clients have answered or died.
+void TryFinishLeaving(Ledger& ledger, Job& job);
+// Opens the gates of fully resident jobs. Returns whether a job's phase has changed.
+bool OpenGates(Ledger& ledger);
+
+// ---- eviction.cc: room on a GPU: which jobs must close, whose memory is evicted, and who receives
+// free credit ----
+
+// Returns whether evictions can cover the deficit of the jobs in `active` within the host budget.
+// All other jobs count as evictable, even if their gates are still open.
+bool EvictionsSuffice(Ledger& ledger, const JobSet& active);
+
+enum class Fit {
+  kYes,              // fits, at the latest when the leaving jobs have left
+  kNotNow,           // a job in the way cannot be closed now
+  kGrowerMustLeave,  // fits only if the growing job leaves: the jobs in its way have priority
+  kNoHostMemory,     // no host memory to evict into
+};
+// Makes approved memory fit beside the active jobs by closing others. For the growth of
+// `growing_job` these are idle jobs, jobs whose slice has expired while the grower's has not, and
+// jobs that entered after it. `growing_job` 0: for requests with priority over slices, such as a
+// context. Closes nothing unless that makes it fit.
+Fit MakeFit(Ledger& ledger, GpuId gpu, JobId growing_job);
+
+// Restores I1 after a budget cut: revokes approvals, then closes jobs.
+void RestoreBudget(Ledger& ledger);
+// Abandons entering jobs, then approved contexts and growths, for which evictions no longer
+// suffice.
+void AbandonHopeless(Ledger& ledger);
+// Sends SwapIn, distributes free credit (growths, then contexts, then entering jobs by age) and
+// evicts the shortage from suspended jobs, those that run last first.
+void MoveMemory(Ledger& ledger);
+
+// ---- host_memory.cc: limits what is granted on all GPUs, so that every eviction has a
+// destination ----
+//
+// The overflow of a GPU is the sum of all claims beyond its limit; at any time that much is swapped
+// out. Two states are safe, and growth and contexts wait while they would lead out of both:
+//
+// - *rotation*: every client's part of the overflow (at most its whole footprint) fits on the host.
+//   Every job can then be brought in by evicting others.
+// - *succession*: the memory of all but the oldest job fits on the host. The oldest job then gets
+//   the whole GPU whatever it still requests; after it, the next oldest.
+//
+// Claims use each client's peak footprint, because programs free memory and allocate it again.
+// While an older job's peak still rises only succession is safe: its final size is unknown.
+
+// Additional memory requested by a client.
+struct ExtraMemory {
+  ClientId client = 0;
+  GpuId gpu = 0;
+  Bytes swappable = 0;
+  Bytes fixed = 0;
+};
+
+// Returns whether the host budget permits `extra`. Schedules a wake-up if the answer can change by
+// time alone.
+bool FitsHostBudget(Ledger& ledger, const ExtraMemory& extra);
+
+// Returns whether no job has exceeded its peak footprint for growth_settle_time. Otherwise
+// schedules a wake-up.
+bool AllFootprintsSettled(Ledger& ledger);
+
+// Returns the host memory that a client should prepare: what may have to be evicted from it in the
+// present state, or its whole footprint where host memory is ample, because pinning is slower than
+// growing.
+Bytes HostShare(const Ledger& ledger, const Client& client);
+
+// Returns whether `job` is the oldest and host memory is too small for a rotation. It is then not
+// evicted: the others need the host memory to make room for it.
+bool ExemptFromEviction(const Ledger& ledger, const Job& job);
+
+// Records a new peak of the client's swappable memory.
+void UpdatePeak(Ledger& ledger, GpuId gpu, Client& client, Bytes swappable);
+
+// ---- view.cc: snapshots for status output ----
+
+ClientView ViewOf(const Client& client);
+JobView ViewOf(const Ledger& ledger, const Job& job);
+GpuView ViewOf(const Ledger& ledger, GpuId id, const Gpu& gpu);
+
+}  // namespace reveza::scheduler

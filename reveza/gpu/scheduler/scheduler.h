@@ -1,0 +1,253 @@
+// The scheduler: decides which job runs, for how long, and whose memory moves. Pure decisions; no
+// clock, I/O or threads.
+//
+// The caller (daemon, simulator or test) reports events with their time, then takes the decisions
+// and carries them out. Time is a duration since any fixed origin and must not decrease.
+//
+// The central concept is *credit*. A client may hold as much physical GPU memory as it has credit:
+//
+//     sum over clients of credit  <=  budget of the GPU                                     (I1)
+//
+// Contexts, pinned memory and swappable memory all need credit. Growth, contexts and swap-ins
+// request it; evictions, frees and process deaths return it. A client runs (its gate is open) only
+// while all its memory is resident. The gates of all clients of a job open and close together.
+// docs/invariants.md lists all invariants; simulator/ checks them in random worlds.
+//
+// Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/base/bytes.h"
+
+namespace reveza::scheduler {
+
+using Time = std::chrono::nanoseconds;
+using ClientId = std::uint64_t;
+using JobId = std::uint64_t;
+using GpuId = std::uint32_t;
+
+struct Config {
+  Bytes host_budget = 0;         // pinned host memory for all clients
+  double handover_share = 0.05;  // maximum share of a slice spent on its handover
+  Time slice_floor = std::chrono::milliseconds(500);
+  Time slice_ceiling = std::chrono::seconds(30);
+  Time max_wait = std::chrono::seconds(120);  // limits how many jobs rotate; the others queue
+  Time drain_limit = std::chrono::seconds(2);
+  Time drain_retry = std::chrono::seconds(1);  // after a failed drain; doubles up to slice_ceiling
+  Time evict_retry = std::chrono::seconds(5);  // after a failed eviction
+  Time context_timeout = std::chrono::seconds(60);  // to create an admitted context
+  Bytes context_estimate = 640 * kMiB;              // until a context was measured on the GPU
+  double link_estimate = 20e9;                      // bytes/s, until a handover was measured
+  // After a client of a previous daemon reconnects, nothing new is granted for this long: others
+  // may follow.
+  Time takeover_settle_time = std::chrono::seconds(1);
+  // Memory of external processes is no reason for "out of memory" before this time: they come and
+  // go, and a client that exits counts as one until the driver has freed its memory.
+  Time external_wait_timeout = std::chrono::seconds(30);
+  // A job whose peak footprint has not risen for this long counts as fully grown.
+  Time growth_settle_time = std::chrono::seconds(10);
+};
+
+struct GpuConfig {
+  Bytes total = 0;    // of the card
+  Bytes budget = 0;   // for all clients together
+  Bytes granule = 0;  // unit of allocation; clients request multiples where possible
+};
+
+// ---- events ----
+
+// Memory of one client on one GPU, as last reported.
+struct Footprint {
+  Bytes resident = 0;  // swappable, in GPU memory
+  Bytes swapped = 0;   // swappable, not in GPU memory
+  Bytes pinned = 0;    // not evictable
+  Bytes context = 0;
+  Bytes Swappable() const { return resident + swapped; }
+  Bytes Fixed() const { return pinned + context; }
+  Bytes Need() const { return Swappable() + Fixed(); }
+};
+
+// In the order of the enums of wire/messages.h, as Growth below.
+enum class GrowthKind { kSwappable, kPinned };
+enum class EvictFailure { kNone, kHostMemory, kDriver };
+
+// ---- decisions ----
+
+struct AdmitContext {
+  ClientId client;
+  GpuId gpu;
+  Bytes credit;  // reserved until ContextCreated
+};
+// kLater: the job's gate is closed or closing and nothing is granted; the client allocates
+// virtually (swappable) or repeats the request once its gate is open (pinned).
+enum class Growth { kRefused, kGranted, kLater };
+struct AnswerGrowth {
+  ClientId client;
+  std::uint32_t request;
+  GpuId gpu;
+  Growth answer;
+  Bytes credit;  // as requested if kGranted, else 0
+};
+struct OpenGate {
+  ClientId client;
+  std::uint32_t serial;
+};
+struct CloseGate {
+  ClientId client;
+  std::uint32_t serial;
+  Time drain_limit;
+};
+struct Evict {
+  ClientId client;
+  GpuId gpu;
+  Bytes bytes;
+  std::uint32_t serial;
+};
+struct SwapIn {
+  ClientId client;
+  std::uint32_t serial;
+};
+struct GiveCredit {
+  ClientId client;
+  GpuId gpu;
+  Bytes bytes;
+};
+struct SetContention {
+  ClientId client;
+  bool waiting;
+  Time idle_after;  // cost of a handover (ski rental)
+};
+struct PrepareArena {
+  ClientId client;
+  Bytes bytes;
+};
+using Decision = std::variant<AdmitContext, AnswerGrowth, OpenGate, CloseGate, Evict, SwapIn,
+                              GiveCredit, SetContention, PrepareArena>;
+
+// ---- status ----
+
+enum class JobState {
+  kQueued,    // not admitted to the rotation yet
+  kIdle,      // gate closed, no thread waits
+  kWaiting,   // gate closed, a thread waits for the turn
+  kEntering,  // memory is being swapped in
+  kRunning,   // gate open
+  kLeaving,   // gate closing, queues draining
+};
+
+enum class WaitReason {
+  kNone,
+  kTurn,           // other jobs are in their slice
+  kContext,        // another client is creating its context, or no room for one more
+  kGpuMemory,      // fixed memory of other jobs is in the way
+  kHostMemory,     // no host memory to evict into
+  kUnpreemptible,  // the running job fails to drain
+  kQueue,          // max_wait allows no more jobs in the rotation
+};
+
+struct ClientView {
+  ClientId id = 0;
+  JobId job = 0;
+  struct Gpu {
+    GpuId gpu = 0;
+    Footprint footprint;
+    Bytes credit = 0;
+  };
+  std::vector<Gpu> gpus;
+  Bytes arena = 0;
+  bool gate_open = false;
+  bool unpreemptible = false;
+};
+
+struct JobView {
+  JobId id = 0;
+  JobState state = JobState::kIdle;
+  WaitReason why = WaitReason::kNone;
+  JobId blocked_by = 0;     // 0: no particular job
+  Time waiting_since{0};    // if kWaiting or kQueued
+  Time slice_ends{0};       // if kRunning and contended
+  Time ran{0};              // total time with an open gate
+  std::uint64_t turns = 0;  // number of turns
+  std::vector<ClientId> clients;
+};
+
+struct GpuView {
+  GpuId id = 0;
+  GpuConfig config;
+  Bytes external = 0;            // held by external processes
+  Bytes outstanding_credit = 0;  // sum over all clients
+  Time handover{0};              // measured moving average; 0: none yet
+};
+
+class Ledger;
+
+class Scheduler {
+ public:
+  explicit Scheduler(Config config);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // ---- machine ----
+  // Adds a GPU or changes its budget. A budget below the outstanding credit is restored by
+  // evictions.
+  void SetGpu(Time now, GpuId gpu, const GpuConfig& config);
+  // Reports GPU memory held by external processes; it is deducted from the budget.
+  void SetExternal(Time now, GpuId gpu, Bytes bytes);
+
+  // ---- clients ----
+  // Adds a client, which uses no GPU yet. `resident_only` clients (--resident) are never evicted.
+  void ClientJoined(Time now, ClientId client, JobId job, bool resident_only);
+  // Removes a client that disconnected or died. Its credit is free immediately.
+  void ClientLeft(Time now, ClientId client);
+  // Adopts the state of a client that is older than this scheduler. Its credit may exceed the
+  // budget: nothing is granted until evictions have restored I1.
+  void ClientResumed(Time now, ClientId client, GpuId gpu, const Footprint& footprint, Bytes credit,
+                     bool gate_open);
+
+  void ContextWanted(Time now, ClientId client, GpuId gpu);
+  // Completes AdmitContext; overhead 0: no context was created.
+  void ContextCreated(Time now, ClientId client, GpuId gpu, Bytes overhead);
+  // Requests memory; a thread waits for AnswerGrowth{request}. Refused only if the GPU could not
+  // serve the client alone, or to break a deadlock.
+  void GrowthWanted(Time now, ClientId client, std::uint32_t request, GpuId gpu, GrowthKind kind,
+                    Bytes bytes);
+  void AccountChanged(Time now, ClientId client, GpuId gpu, const Footprint& footprint,
+                      Bytes credit_returned, Bytes arena);
+  void GateWanted(Time now, ClientId client);
+  void BecameIdle(Time now, ClientId client);
+
+  // ---- answers to decisions; `serial` is the decision's, stale ones are ignored ----
+  void GateClosed(Time now, ClientId client, std::uint32_t serial);
+  void DrainFailed(Time now, ClientId client, std::uint32_t serial);
+  void Evicted(Time now, ClientId client, std::uint32_t serial, GpuId gpu, EvictFailure failure);
+  void SwappedIn(Time now, ClientId client, std::uint32_t serial);
+
+  // Decides anew. Call at NextWakeup() or later.
+  void Tick(Time now);
+  std::optional<Time> NextWakeup() const;
+
+  // Returns the decisions to carry out, in this order, and clears them.
+  std::vector<Decision> TakeDecisions();
+
+  // ---- for status and tests ----
+  std::vector<ClientView> Clients() const;
+  std::vector<JobView> Jobs() const;
+  std::vector<GpuView> Gpus() const;
+  Bytes HostReserved() const;
+
+ private:
+  std::unique_ptr<Ledger> ledger_;
+};
+
+const char* ToText(JobState state);
+const char* ToText(WaitReason reason);
+
+}  // namespace reveza::scheduler

@@ -1,0 +1,245 @@
+#include <algorithm>
+
+#include "reveza/gpu/scheduler/passes.h"
+
+namespace reveza::scheduler {
+namespace {
+
+// A job that waits for slices to end.
+struct Blocked {
+  const Job* job;
+  Time expected;   // expected turn; Time::max(): no slice end suffices
+  JobSet closing;  // jobs to close for it then
+};
+
+JobSet With(JobSet set, JobId id) {
+  set.insert(id);
+  return set;
+}
+
+JobSet Without(JobSet set, const JobSet& removed) {
+  for (const JobId id : removed) set.erase(id);
+  return set;
+}
+
+bool FitsAfterEvictions(Ledger& ledger, const Job& job, const JobSet& active) {
+  const JobSet with = With(active, job.id);
+  return ledger.FitsAllGpusOf(job, with) && EvictionsSuffice(ledger, with);
+}
+
+class TurnScheduler {
+ public:
+  explicit TurnScheduler(Ledger& ledger) : ledger_(ledger), active_(ledger.ActiveJobs()) {}
+
+  void Run() {
+    for (Job* job : Waiting()) Consider(*job);
+  }
+
+ private:
+  std::vector<Job*> Waiting() {
+    for (auto& [id, job] : ledger_.jobs) {
+      job.why = WaitReason::kNone;
+      job.blocked_by = 0;
+      if (Waits(job) && !job.waiting_since) job.waiting_since = ledger_.now;
+    }
+    const auto key = [](const Job& job) {
+      return std::make_tuple(job.queued, job.waiting_since, job.rank);
+    };
+    return ledger_.JobsSortedBy(key, [&](const Job& job) { return Waits(job); });
+  }
+
+  bool Waits(const Job& job) const {
+    return job.phase == Phase::kSuspended && ledger_.WantsToRun(job);
+  }
+
+  void Consider(Job& job) {
+    if (TryEnter(job)) return;
+    job.preempted_others = false;
+    job.handover_started.reset();
+  }
+
+  // Returns false if the job has to wait; job.why is the reason.
+  bool TryEnter(Job& job) {
+    if (!ledger_.CanRunAlone(job)) {
+      SetReason(job, WaitReason::kGpuMemory, LargestFixedHolder(job));
+      return false;
+    }
+    if (job.queued && !FitsWithoutMoving(job)) {
+      SetReason(job, WaitReason::kQueue, 0);
+      return false;
+    }
+    JobSet closing;
+    if (!FitsAfterEvictions(ledger_, job, active_) && !FindVictims(job, closing)) return false;
+    if (closing.empty() && WouldThrash(job)) return false;
+    if (!MayRun(job)) {
+      SetReason(job, WaitReason::kTurn, blocked_.front().job->id);
+      return false;
+    }
+    for (const JobId id : closing) {
+      Leave(ledger_, ledger_.jobs.at(id));
+      active_.erase(id);
+      job.preempted_others = true;
+      if (!job.handover_started) job.handover_started = ledger_.now;
+    }
+    active_.insert(job.id);
+    EnterOrAwaitLeaving(job);
+    return true;
+  }
+
+  // Enters the job, unless gates must close first.
+  void EnterOrAwaitLeaving(Job& job) {
+    const JobSet leaving = ledger_.LeavingJobs();
+    JobSet all = active_;
+    all.insert(leaving.begin(), leaving.end());
+    if (leaving.empty() || FitsAfterEvictions(ledger_, job, all)) {
+      Enter(ledger_, job);
+      return;
+    }
+    SetReason(job, WaitReason::kTurn, *leaving.begin());
+  }
+
+  // Returns whether memory evicted for this job would probably have to return soon, because a
+  // co-running job still grows. A job that has not grown for as long as this one's shortest useful
+  // turn counts as steady. Holds the job back for at most that turn, whatever else enters and
+  // grows.
+  bool WouldThrash(Job& job) {
+    if (job.preempted_others || FitsWithoutMoving(job)) return false;
+    const Time turn = ShortestUsefulTurn(ledger_, job);
+    for (const JobId id : active_) {
+      const Job& other = ledger_.jobs.at(id);
+      const Time steady = other.Ran(ledger_.now) - other.ran_at_peak;
+      if (!job.SharesGpuWith(other) || steady >= turn || End(other) <= ledger_.now) continue;
+      if (!job.held_back_since && other.in_turn) job.held_back_since = ledger_.now;
+      const Time expected = std::min(End(other), job.held_back_since.value_or(ledger_.now) + turn);
+      if (ledger_.Reached(expected)) return false;
+      ledger_.WakeAt(ledger_.now + turn - steady);
+      SetReason(job, WaitReason::kTurn, id);
+      blocked_.push_back(Blocked{&job, expected, {}});
+      return true;
+    }
+    return false;
+  }
+
+  // Finds a small set of jobs whose slice has expired and without which `job` fits. Otherwise sets
+  // the wait reason and records the job as blocked.
+  bool FindVictims(Job& job, JobSet& closing) {
+    std::vector<const Job*> candidates;
+    bool undrainable = false;
+    JobId undrainable_job = 0;
+    for (const JobId id : active_) {
+      const Job& other = ledger_.jobs.at(id);
+      if (!job.SharesGpuWith(other)) continue;
+      candidates.push_back(&other);
+      if (other.closable_at > ledger_.now && !undrainable) {
+        undrainable = true;
+        undrainable_job = id;
+      }
+    }
+    std::ranges::sort(candidates, {}, [&](const Job* one) {
+      return std::make_tuple(End(*one), !one->AllIdle(), one->turn_start, one->id);
+    });
+
+    JobSet removed;
+    for (const Job* other : candidates) {
+      removed.insert(other->id);
+      if (!FitsAfterEvictions(ledger_, job, Without(active_, removed))) continue;
+      removed = MinimizeVictims(job, removed);
+      const Time end = LatestEnd(removed);
+      if (end <= ledger_.now) {
+        closing = removed;
+        return true;
+      }
+      ledger_.WakeAt(end);
+      SetReason(job, undrainable ? WaitReason::kUnpreemptible : WaitReason::kTurn,
+                undrainable ? undrainable_job : *removed.begin());
+      blocked_.push_back(Blocked{&job, end, removed});
+      return false;
+    }
+    const JobSet rest = Without(active_, removed);
+    const bool fits = ledger_.FitsAllGpusOf(job, With(rest, job.id));
+    SetReason(job, fits ? WaitReason::kHostMemory : WaitReason::kTurn,
+              fits || rest.empty() ? 0 : *rest.begin());
+    blocked_.push_back(Blocked{&job, Time::max(), {}});
+    return false;
+  }
+
+  // Returns when the turn of an active job may end, at the earliest now.
+  Time End(const Job& job) const {
+    if (job.phase == Phase::kRunning) return std::max(ClosableAt(ledger_, job), ledger_.now);
+    const Time turn = job.backfill_turn.value_or(SliceLength(ledger_, job));
+    return std::max(ledger_.now + HandoverCost(ledger_, job) + turn, job.closable_at);
+  }
+
+  Time LatestEnd(const JobSet& jobs) const {
+    Time latest = ledger_.now;
+    for (const JobId id : jobs) latest = std::max(latest, End(ledger_.jobs.at(id)));
+    return latest;
+  }
+
+  // Removes jobs that need not close from `removed`, those that have run least first.
+  JobSet MinimizeVictims(const Job& job, JobSet removed) {
+    std::vector<const Job*> order;
+    for (const JobId id : removed) order.push_back(&ledger_.jobs.at(id));
+    std::ranges::sort(order, {}, [](const Job* one) {
+      return std::make_tuple(one->AllIdle(), -one->turn_start.count(), one->id);
+    });
+    for (const Job* other : order) {
+      JobSet fewer = removed;
+      fewer.erase(other->id);
+      if (FitsAfterEvictions(ledger_, job, Without(active_, fewer))) removed = fewer;
+    }
+    return removed;
+  }
+
+  bool MayRun(Job& job) {
+    job.backfill_turn.reset();
+    for (const Blocked& older : blocked_) {
+      if (older.expected == Time::max() || !job.SharesGpuWith(*older.job)) continue;
+      JobSet then = With(Without(active_, older.closing), older.job->id);
+      if (ledger_.FitsAllGpusOf(*older.job, With(then, job.id))) continue;
+      const Time turn = ShortestUsefulTurn(ledger_, job);
+      if (older.expected - ledger_.now < turn) return false;
+      job.backfill_turn = turn;
+    }
+    return true;
+  }
+
+  bool FitsWithoutMoving(const Job& job) const {
+    const JobSet with = With(active_, job.id);
+    if (!ledger_.FitsAllGpusOf(job, with)) return false;
+    return std::ranges::all_of(ledger_.gpus, [&](const auto& entry) {
+      return static_cast<std::int64_t>(ledger_.Deficit(job, entry.first)) <=
+             std::max<std::int64_t>(ledger_.Free(entry.first), 0);
+    });
+  }
+
+  JobId LargestFixedHolder(const Job& job) const {
+    JobId holder = 0;
+    Bytes largest = 0;
+    for (const auto& [gpu, card] : ledger_.gpus) {
+      if (!job.Uses(gpu)) continue;
+      for (const auto& [id, other] : ledger_.jobs) {
+        const Bytes fixed = ledger_.Fixed(other, gpu);
+        if (id == job.id || fixed <= largest) continue;
+        largest = fixed;
+        holder = id;
+      }
+    }
+    return holder;
+  }
+
+  static void SetReason(Job& job, WaitReason why, JobId blocked_by) {
+    job.why = why;
+    job.blocked_by = blocked_by;
+  }
+
+  Ledger& ledger_;
+  JobSet active_;  // active jobs, and those chosen to enter
+  std::vector<Blocked> blocked_;
+};
+
+}  // namespace
+
+void ChooseTurns(Ledger& ledger) { TurnScheduler(ledger).Run(); }
+
+}  // namespace reveza::scheduler

@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include "reveza/gpu/scheduler/passes.h"
+
+namespace reveza::scheduler {
+namespace {
+
+// Returns why a client of the job waits for a context; kNone if none does.
+WaitReason ContextReason(const Ledger& ledger, const Job& job) {
+  for (const PendingContext& context : ledger.contexts) {
+    if (context.job != job.id) continue;
+    if (context.obstacle == Obstacle::kHostMemory) return WaitReason::kHostMemory;
+    const Gpu& gpu = ledger.gpus.at(context.gpu);
+    return gpu.context_creator || gpu.approved_context ? WaitReason::kContext
+                                                       : WaitReason::kGpuMemory;
+  }
+  return WaitReason::kNone;
+}
+
+JobState StateOf(const Ledger& ledger, const Job& job) {
+  switch (job.phase) {
+    case Phase::kEntering:
+      return JobState::kEntering;
+    case Phase::kRunning:
+      return JobState::kRunning;
+    case Phase::kLeaving:
+      return JobState::kLeaving;
+    case Phase::kSuspended:
+      break;
+  }
+  if (ContextReason(ledger, job) != WaitReason::kNone) return JobState::kQueued;
+  if (!ledger.WantsToRun(job)) return JobState::kIdle;
+  return job.queued ? JobState::kQueued : JobState::kWaiting;
+}
+
+// Returns why a thread of a running job waits for memory; kNone if none does.
+WaitReason GrowthReason(const Ledger& ledger, const Job& job) {
+  for (const PendingGrowth& growth : ledger.growths) {
+    if (growth.job != job.id) continue;
+    if (growth.obstacle == Obstacle::kFixedMemory) return WaitReason::kGpuMemory;
+    if (growth.obstacle == Obstacle::kHostMemory) return WaitReason::kHostMemory;
+    return WaitReason::kTurn;
+  }
+  return WaitReason::kNone;
+}
+
+}  // namespace
+
+ClientView ViewOf(const Client& client) {
+  ClientView view;
+  view.id = client.id;
+  view.job = client.job;
+  for (const auto& [gpu, holding] : client.gpus) {
+    view.gpus.push_back({gpu, holding.footprint, holding.credit});
+  }
+  view.arena = client.arena;
+  view.gate_open = client.gate != Gate::kClosed;
+  view.unpreemptible = client.unpreemptible;
+  return view;
+}
+
+JobView ViewOf(const Ledger& ledger, const Job& job) {
+  JobView view;
+  view.id = job.id;
+  view.state = StateOf(ledger, job);
+  view.why = job.why;
+  view.blocked_by = job.blocked_by;
+  if (view.why == WaitReason::kNone) view.why = ContextReason(ledger, job);
+  if (view.why == WaitReason::kNone) view.why = GrowthReason(ledger, job);
+  view.waiting_since = job.waiting_since.value_or(Time(0));
+  if (job.phase == Phase::kRunning && Contended(ledger, job))
+    view.slice_ends = ClosableAt(ledger, job);
+  view.ran = job.Ran(ledger.now);
+  view.turns = job.turns;
+  for (const auto& [id, client] : job.clients) view.clients.push_back(id);
+  return view;
+}
+
+GpuView ViewOf(const Ledger& ledger, GpuId id, const Gpu& gpu) {
+  return {.id = id,
+          .config = gpu.config,
+          .external = gpu.external,
+          .outstanding_credit = ledger.OutstandingCredit(id),
+          .handover = gpu.handover};
+}
+
+const char* ToText(JobState state) {
+  static constexpr const char* kTexts[] = {"queued",   "idle",    "waiting",
+                                           "entering", "running", "leaving"};
+  return kTexts[static_cast<std::size_t>(state)];
+}
+
+const char* ToText(WaitReason reason) {
+  static constexpr const char* kTexts[] = {
+      "",
+      "other jobs are in their slice",
+      "another client is creating its context",
+      "GPU memory held by pinned allocations and contexts of other jobs",
+      "no host memory to evict into",
+      "the running job fails to drain",
+      "max_wait allows no more jobs in the rotation",
+  };
+  return kTexts[static_cast<std::size_t>(reason)];
+}
+
+}  // namespace reveza::scheduler

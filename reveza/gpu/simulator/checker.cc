@@ -1,0 +1,184 @@
+#include "reveza/gpu/simulator/checker.h"
+
+#include <algorithm>
+
+namespace reveza::simulator {
+
+using scheduler::ClientView;
+using scheduler::Decision;
+using scheduler::GpuView;
+using scheduler::JobState;
+using scheduler::JobView;
+using scheduler::Scheduler;
+using scheduler::Time;
+
+namespace {
+
+const ClientView* Find(const std::vector<ClientView>& clients, scheduler::ClientId id) {
+  const auto found = std::ranges::find(clients, id, &ClientView::id);
+  return found == clients.end() ? nullptr : &*found;
+}
+
+Bytes Limit(const GpuView& gpu) {
+  const Bytes budget = std::min(gpu.config.total, gpu.config.budget);
+  return budget > gpu.external ? budget - gpu.external : 0;
+}
+
+bool Resident(const ClientView& client) {
+  return std::ranges::all_of(client.gpus, [](const ClientView::Gpu& gpu) {
+    return gpu.footprint.swapped == 0 && gpu.credit >= gpu.footprint.Need();
+  });
+}
+
+bool IsSuspended(JobState state) {
+  return state == JobState::kIdle || state == JobState::kWaiting || state == JobState::kQueued;
+}
+
+}  // namespace
+
+void Checker::Fail(const std::string& what, Time now) {
+  if (!failure_.empty()) return;
+  failure_ = what + " (at " + std::to_string(now.count()) + " ns)";
+}
+
+void Checker::OnRestart() {
+  restarted_ = true;
+  turns_.clear();
+  turn_counts_.clear();
+  over_budget_.clear();
+  serials_.clear();
+  pending_.clear();
+}
+
+void Checker::CheckEvent(const Scheduler& scheduler, EventKind kind, scheduler::ClientId client,
+                         const std::vector<Decision>& decisions, Time now) {
+  if (kind == EventKind::kGrowthWanted || kind == EventKind::kContextWanted) ++pending_[client];
+  if (kind == EventKind::kDied) pending_.erase(client);
+  const std::set<scheduler::GpuId> given = CountDecisions(decisions);
+  CheckBudget(scheduler, kind, given, now);
+  CheckGates(scheduler, now);
+  CheckOrders(scheduler, decisions, now);
+  CheckTurns(scheduler, kind, client, decisions, now);
+  if (!restarted_ && scheduler.HostReserved() > config_.host_budget) {
+    Fail("host memory exceeds its budget", now);
+  }
+}
+
+std::set<scheduler::GpuId> Checker::CountDecisions(const std::vector<Decision>& decisions) {
+  std::set<scheduler::GpuId> given;
+  for (const Decision& decision : decisions) {
+    if (const auto* growth = std::get_if<scheduler::AnswerGrowth>(&decision)) {
+      if (--pending_[growth->client] == 0) pending_.erase(growth->client);
+      if (growth->answer == scheduler::Growth::kGranted) ++counters_.growths_granted;
+      if (growth->answer == scheduler::Growth::kLater) ++counters_.growths_later;
+      if (growth->answer == scheduler::Growth::kRefused) ++counters_.growths_refused;
+      if (growth->credit > 0) given.insert(growth->gpu);
+    } else if (const auto* context = std::get_if<scheduler::AdmitContext>(&decision)) {
+      if (--pending_[context->client] == 0) pending_.erase(context->client);
+      if (context->credit > 0) given.insert(context->gpu);
+    } else if (const auto* credit = std::get_if<scheduler::GiveCredit>(&decision)) {
+      given.insert(credit->gpu);
+    } else if (std::holds_alternative<scheduler::Evict>(decision)) {
+      ++counters_.evictions;
+    } else if (std::holds_alternative<scheduler::CloseGate>(decision)) {
+      ++counters_.gates_closed;
+    }
+  }
+  return given;
+}
+
+void Checker::CheckBudget(const Scheduler& scheduler, EventKind kind,
+                          const std::set<scheduler::GpuId>& given, Time now) {
+  for (const GpuView& gpu : scheduler.Gpus()) {
+    if (gpu.outstanding_credit <= Limit(gpu)) {
+      over_budget_.erase(gpu.id);
+      continue;
+    }
+    if (given.contains(gpu.id)) Fail("credit granted beyond the budget", now);
+    const bool may_exceed = kind == EventKind::kBudgetChanged || kind == EventKind::kResumed ||
+                            kind == EventKind::kContextMade;
+    if (!may_exceed && !over_budget_.contains(gpu.id)) Fail("credit exceeds the budget", now);
+    over_budget_.insert(gpu.id);
+  }
+}
+
+void Checker::CheckGates(const Scheduler& scheduler, Time now) {
+  const std::vector<ClientView> clients = scheduler.Clients();
+  for (const JobView& job : scheduler.Jobs()) {
+    if (job.why == scheduler::WaitReason::kQueue) ++counters_.queued;
+    if (job.why == scheduler::WaitReason::kHostMemory) ++counters_.waits_for_host_memory;
+    for (const scheduler::ClientId id : job.clients) {
+      const bool open = Find(clients, id)->gate_open;
+      if (job.state == JobState::kRunning && !open) Fail("running job with a closed gate", now);
+      if (IsSuspended(job.state) && open) Fail("suspended job with an open gate", now);
+    }
+  }
+}
+
+void Checker::CheckOrders(const Scheduler& scheduler, const std::vector<Decision>& decisions,
+                          Time now) {
+  const std::vector<ClientView> clients = scheduler.Clients();
+  for (const Decision& decision : decisions) {
+    if (const auto* open = std::get_if<scheduler::OpenGate>(&decision)) {
+      CheckSerial(open->serial, now);
+      const ClientView* client = Find(clients, open->client);
+      if (client != nullptr && !Resident(*client)) Fail("gate opened on swapped memory", now);
+    } else if (const auto* close = std::get_if<scheduler::CloseGate>(&decision)) {
+      CheckSerial(close->serial, now);
+      if (everything_fits) Fail("gate closed although everything fits", now);
+    } else if (const auto* evict = std::get_if<scheduler::Evict>(&decision)) {
+      CheckSerial(evict->serial, now);
+      if (everything_fits) Fail("memory moved although everything fits", now);
+      const ClientView* victim = Find(clients, evict->client);
+      for (const ClientView& client : clients) {
+        if (victim != nullptr && client.job == victim->job && client.gate_open) {
+          Fail("eviction behind an open gate of the job", now);
+        }
+      }
+    } else if (const auto* in = std::get_if<scheduler::SwapIn>(&decision)) {
+      CheckSerial(in->serial, now);
+    } else if (const auto* arena = std::get_if<scheduler::PrepareArena>(&decision)) {
+      if (arena->bytes > config_.host_budget) Fail("arena exceeds the host budget", now);
+    }
+  }
+}
+
+void Checker::CheckSerial(std::uint32_t serial, Time now) {
+  if (serial == 0 || !serials_.insert(serial).second) Fail("serial reused", now);
+}
+
+void Checker::CheckTurns(const Scheduler& scheduler, EventKind kind, scheduler::ClientId client,
+                         const std::vector<Decision>& decisions, Time now) {
+  const bool disturbed = !pending_.empty() || !over_budget_.empty() ||
+                         kind == EventKind::kGrowthWanted || kind == EventKind::kContextWanted ||
+                         kind == EventKind::kContextMade || kind == EventKind::kAllocated ||
+                         kind == EventKind::kBudgetChanged || kind == EventKind::kResumed ||
+                         kind == EventKind::kDrainFailed;
+  for (const ClientView& view : scheduler.Clients()) job_of_[view.id] = view.job;
+  for (auto& [job, turn] : turns_) {
+    if (disturbed || (kind == EventKind::kIdle && job_of_[client] == job)) turn.exempt = true;
+  }
+  for (const Decision& decision : decisions) {
+    const auto* close = std::get_if<scheduler::CloseGate>(&decision);
+    if (close == nullptr) continue;
+    const auto turn = turns_.find(job_of_[close->client]);
+    if (turn == turns_.end() || turn->second.exempt) continue;
+    ++counters_.slices_checked;
+    if (now - turn->second.started < config_.slice_floor) Fail("slice shorter than its floor", now);
+  }
+  for (const JobView& job : scheduler.Jobs()) {
+    std::uint64_t& count = turn_counts_[job.id];
+    if (job.turns == count) continue;
+    count = job.turns;
+    turns_[job.id] = Turn{now, disturbed};
+    ++counters_.turns;
+  }
+}
+
+void Checker::CheckWait(scheduler::ClientId client, std::optional<Time> since, const char* what,
+                        Time now) {
+  if (!max_wait || !since || now - *since <= *max_wait) return;
+  Fail("client " + std::to_string(client) + " waits too long for " + what, now);
+}
+
+}  // namespace reveza::simulator

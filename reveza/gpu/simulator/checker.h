@@ -1,0 +1,99 @@
+// Checks the invariants of the scheduler after every event.
+//
+// Not thread-safe.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "reveza/gpu/scheduler/scheduler.h"
+
+namespace reveza::simulator {
+
+// Kind of an event, as far as the invariants depend on it.
+enum class EventKind {
+  kOther,
+  kIdle,
+  kGrowthWanted,
+  kContextWanted,
+  kContextMade,
+  kAllocated,  // behind a closed gate
+  kBudgetChanged,
+  kResumed,
+  kDrainFailed,
+  kTick,
+  kDied,
+};
+
+class Checker {
+ public:
+  explicit Checker(const scheduler::Config& config) : config_(config) {}
+
+  void CheckEvent(const scheduler::Scheduler& scheduler, EventKind kind, scheduler::ClientId client,
+                  const std::vector<scheduler::Decision>& decisions, scheduler::Time now);
+  // Fails if the client has waited for longer than `max_wait`.
+  void CheckWait(scheduler::ClientId client, std::optional<scheduler::Time> since, const char* what,
+                 scheduler::Time now);
+  void OnRestart();
+
+  void Fail(const std::string& what, scheduler::Time now);
+  bool ok() const { return failure_.empty(); }
+  const std::string& failure() const { return failure_; }
+
+  std::optional<scheduler::Time> max_wait;
+  // If set, everything fits at all times: no gate may close and no memory may move.
+  bool everything_fits = false;
+
+  // Counters by which tests verify that a world exercised what it was built for.
+  struct Counters {
+    std::uint64_t turns = 0;
+    std::uint64_t gates_closed = 0;
+    std::uint64_t slices_checked = 0;
+    std::uint64_t evictions = 0;
+    std::uint64_t growths_granted = 0;
+    std::uint64_t growths_later = 0;
+    std::uint64_t growths_refused = 0;
+    std::uint64_t queued = 0;
+    std::uint64_t waits_for_host_memory = 0;
+  };
+  const Counters& counters() const { return counters_; }
+  // Returns the number of turns of a job, including jobs that have ended.
+  std::uint64_t TurnsOf(scheduler::JobId job) const {
+    const auto count = turn_counts_.find(job);
+    return count == turn_counts_.end() ? 0 : count->second;
+  }
+
+ private:
+  struct Turn {
+    scheduler::Time started{0};
+    bool exempt = false;
+  };
+
+  // Returns the GPUs on which credit was given.
+  std::set<scheduler::GpuId> CountDecisions(const std::vector<scheduler::Decision>& decisions);
+  void CheckBudget(const scheduler::Scheduler& scheduler, EventKind kind,
+                   const std::set<scheduler::GpuId>& given, scheduler::Time now);
+  void CheckGates(const scheduler::Scheduler& scheduler, scheduler::Time now);
+  void CheckOrders(const scheduler::Scheduler& scheduler,
+                   const std::vector<scheduler::Decision>& decisions, scheduler::Time now);
+  void CheckTurns(const scheduler::Scheduler& scheduler, EventKind kind, scheduler::ClientId client,
+                  const std::vector<scheduler::Decision>& decisions, scheduler::Time now);
+  void CheckSerial(std::uint32_t serial, scheduler::Time now);
+
+  scheduler::Config config_;
+  std::string failure_;
+  // A restarted daemon learns of arenas one by one and may exceed the host budget meanwhile.
+  bool restarted_ = false;
+  std::map<scheduler::JobId, Turn> turns_;
+  std::map<scheduler::JobId, std::uint64_t> turn_counts_;
+  std::map<scheduler::ClientId, scheduler::JobId> job_of_;
+  std::map<scheduler::ClientId, int> pending_;  // growths and contexts in progress
+  std::set<scheduler::GpuId> over_budget_;
+  std::set<std::uint32_t> serials_;
+  Counters counters_;
+};
+
+}  // namespace reveza::simulator

@@ -1,0 +1,243 @@
+#include "reveza/gpu/simulator/scenario.h"
+
+#include <algorithm>
+#include <random>
+#include <sstream>
+
+namespace reveza::simulator {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class ScenarioBuilder {
+ public:
+  ScenarioBuilder(std::uint64_t seed, Flavour flavour)
+      : random_(seed * 4 + static_cast<int>(flavour)) {
+    scenario_.world.seed = seed;
+    flavour_ = flavour;
+  }
+
+  Scenario Build() {
+    AddMachine();
+    const std::uint64_t jobs = Between(2, 6);
+    for (JobId job = 1; job <= jobs; ++job) AddJob(job);
+    FitContexts();
+    if (flavour_ == Flavour::kFaulty) AddFaults();
+    if (flavour_ == Flavour::kScarceHost) {
+      scenario_.world.scheduler.host_budget =
+          Between(0, 16) * scenario_.world.granule + scenario_.world.budgets[0] / Between(1, 16);
+    }
+    return scenario_;
+  }
+
+ private:
+  std::uint64_t Between(std::uint64_t low, std::uint64_t high) {
+    return low + random_() % (high - low + 1);
+  }
+  bool OneIn(std::uint64_t n) { return random_() % n == 0; }
+  Time Milliseconds(std::uint64_t low, std::uint64_t high) {
+    return milliseconds(Between(low, high));
+  }
+
+  void AddMachine() {
+    WorldConfig& world = scenario_.world;
+    const std::uint64_t gpus = Between(1, 3);
+    for (std::uint64_t gpu = 0; gpu < gpus; ++gpu) {
+      world.budgets.push_back(Between(16, 48) * world.granule);
+    }
+    world.link_bandwidth = static_cast<double>(Between(4, 40)) * 1e9;
+    world.pin_bandwidth = OneIn(2) ? 0 : static_cast<double>(Between(1, 20)) * 1e9;
+    scheduler::Config& config = world.scheduler;
+    config.host_budget = 1024 * kGiB;
+    config.slice_floor = Milliseconds(50, 400);
+    config.slice_ceiling = config.slice_floor + Milliseconds(100, 2000);
+    config.max_wait = Milliseconds(1000, 20000);
+    config.drain_limit = Milliseconds(100, 300);
+    config.drain_retry = Milliseconds(50, 200);
+    config.context_timeout = seconds(2);
+    config.context_estimate = 32 * kMiB;
+    scenario_.everything_fits = flavour_ == Flavour::kFitting;
+  }
+
+  void AddJob(JobId job) {
+    const Time start = Milliseconds(0, 500);
+    std::vector<GpuId> gpus;
+    for (GpuId gpu = 0; gpu < scenario_.world.budgets.size(); ++gpu) {
+      if (OneIn(2)) gpus.push_back(gpu);
+    }
+    if (gpus.empty()) {
+      gpus.push_back(static_cast<GpuId>(Between(0, scenario_.world.budgets.size() - 1)));
+    }
+    const std::uint64_t clients = OneIn(3) ? Between(2, 3) : 1;
+    for (std::uint64_t client = 0; client < clients; ++client) {
+      Scenario::Process process;
+      process.start = start + Milliseconds(0, OneIn(4) ? 1500 : 5);
+      process.job = job;
+      process.plan = MakePlan(gpus, clients);
+      scenario_.processes.push_back(process);
+    }
+  }
+
+  Plan MakePlan(const std::vector<GpuId>& gpus, std::uint64_t clients) {
+    Plan plan;
+    // A rank often has a GPU of its own.
+    plan.gpus = gpus;
+    if (clients > 1 && OneIn(2)) plan.gpus = {gpus[Between(0, gpus.size() - 1)]};
+    const Bytes granule = scenario_.world.granule;
+    Bytes smallest = scenario_.world.budgets[plan.gpus[0]];
+    for (const GpuId gpu : plan.gpus) {
+      smallest = std::min(smallest, scenario_.world.budgets[gpu]);
+    }
+    // All contexts together take at most a quarter of the smallest budget (FitContexts).
+    const Bytes share = flavour_ == Flavour::kFitting ? smallest / 32 : smallest * 3 / 4 / clients;
+    plan.max_footprint = share / granule * granule;
+    plan.guaranteed_growth = plan.max_footprint;
+    plan.footprint = Between(0, plan.max_footprint / granule) * granule;
+    plan.work = Milliseconds(200, 3000);
+    plan.step = Milliseconds(2, 40);
+    if (flavour_ == Flavour::kPlain) return plan;
+    if (flavour_ == Flavour::kScarceHost) {
+      // At most the initial footprint: growth may be refused while both GPU and host are full.
+      plan.max_footprint = plan.footprint;
+      plan.grow_probability = 0.05;
+      plan.free_probability = 0.05;
+      return plan;
+    }
+    plan.piece = OneIn(2) ? 0 : Between(1, 8) * granule;
+    plan.grow_probability = static_cast<double>(Between(0, 10)) / 200;
+    plan.free_probability = static_cast<double>(Between(0, 10)) / 200;
+    plan.pin_probability = OneIn(3) ? 0.01 : 0;
+    plan.sleep_probability = OneIn(2) ? 0.1 : 0;
+    plan.sleep_time = Milliseconds(5, 400);
+    if (flavour_ != Flavour::kFaulty) return plan;
+    plan.stuck_probability = OneIn(3) ? 0.02 : 0;
+    plan.evict_failure_probability = OneIn(4) ? 0.02 : 0;
+    plan.resident_only = OneIn(8);
+    return plan;
+  }
+
+  void FitContexts() {
+    const Bytes smallest =
+        *std::min_element(scenario_.world.budgets.begin(), scenario_.world.budgets.end());
+    const Bytes each = smallest / 4 / scenario_.processes.size();
+    for (Scenario::Process& process : scenario_.processes) {
+      process.plan.context = each - Between(0, each / 4);
+      // Pinned memory of one job may block another until it ends; growths that block each other may
+      // be refused.
+      if (process.plan.pin_probability > 0 || process.plan.resident_only) AllowRefusals();
+    }
+    scenario_.world.scheduler.context_estimate = each;
+  }
+
+  void AllowRefusals() {
+    for (Scenario::Process& process : scenario_.processes) process.plan.guaranteed_growth = 0;
+  }
+
+  void AddFaults() {
+    for (ClientId client = 1; client <= scenario_.processes.size(); ++client) {
+      if (OneIn(3)) scenario_.kills.push_back({Milliseconds(1, 8000), client});
+    }
+    if (OneIn(2)) {
+      for (GpuId gpu = 0; gpu < scenario_.world.budgets.size(); ++gpu) {
+        const Time when = Milliseconds(1, 3000);
+        const Bytes bytes = scenario_.world.budgets[gpu] / Between(2, 16);
+        scenario_.external.push_back({when, gpu, bytes});
+        scenario_.external.push_back({when + Milliseconds(1, 3000), gpu, 0});
+      }
+    }
+    if (OneIn(4)) scenario_.restarts.push_back(Milliseconds(100, 4000));
+    if (OneIn(4)) scenario_.world.scheduler.host_budget = scenario_.world.budgets[0] * 2;
+  }
+
+  std::mt19937_64 random_;
+  Flavour flavour_;
+  Scenario scenario_;
+};
+
+}  // namespace
+
+Scenario RandomScenario(std::uint64_t seed, Flavour flavour) {
+  return ScenarioBuilder(seed, flavour).Build();
+}
+
+Time TotalWork(const Scenario& scenario) {
+  Time total{0};
+  for (const Scenario::Process& process : scenario.processes) {
+    total += process.plan.work;
+    if (process.plan.stuck_probability > 0) {
+      const auto steps = static_cast<double>(process.plan.work.count()) /
+                         static_cast<double>(process.plan.step.count());
+      total += 5 * scenario.world.scheduler.drain_limit *
+               static_cast<int>(3 + 3 * steps * process.plan.stuck_probability);
+    }
+    if (process.plan.sleep_probability > 0) total += 10 * process.plan.work;
+  }
+  return total;
+}
+
+Time MaxWait(const Scenario& scenario) {
+  Time wait = 10 * TotalWork(scenario) + seconds(10);
+  for (const Scenario::Process& process : scenario.processes) {
+    if (process.plan.evict_failure_probability > 0) wait += seconds(60);
+  }
+  for (const Scenario::External& external : scenario.external) wait += external.when;
+  return wait;
+}
+
+namespace {
+
+// Describes the state of the world for the message of a failed test.
+std::string Describe(World& world) {
+  std::ostringstream text;
+  for (const auto& gpu : world.scheduler().Gpus()) {
+    text << "gpu " << gpu.id << ": budget " << gpu.config.budget / kMiB << " external "
+         << gpu.external / kMiB << " credit " << gpu.outstanding_credit / kMiB << "\n";
+  }
+  for (const auto& job : world.scheduler().Jobs()) {
+    text << "job " << job.id << ": " << ToText(job.state) << ", waits for " << ToText(job.why)
+         << ", blocked by " << job.blocked_by << "\n";
+  }
+  for (const auto& client : world.scheduler().Clients()) {
+    const Client* process = world.Find(client.id);
+    text << "client " << client.id << " of job " << client.job << ", gate "
+         << (client.gate_open ? "open" : "closed") << ", waits for "
+         << (process == nullptr ? "nothing (dead)" : process->WaitReasonText());
+    for (const auto& state : client.gpus) {
+      text << "; gpu " << state.gpu << ": resident " << state.footprint.resident / kMiB
+           << " swapped " << state.footprint.swapped / kMiB << " pinned "
+           << state.footprint.pinned / kMiB << " context " << state.footprint.context / kMiB
+           << " credit " << state.credit / kMiB;
+    }
+    text << "\n";
+  }
+  return text.str();
+}
+
+}  // namespace
+
+Outcome RunScenario(const Scenario& scenario) {
+  World world(scenario.world);
+  world.checker().max_wait = MaxWait(scenario);
+  world.checker().everything_fits = scenario.everything_fits;
+  for (const Scenario::Process& process : scenario.processes) {
+    world.Start(process.start, process.job, process.plan);
+  }
+  for (const Scenario::Kill& death : scenario.kills) world.KillAt(death.when, death.client);
+  for (const Scenario::External& external : scenario.external) {
+    world.SetExternalAt(external.when, external.gpu, external.bytes);
+  }
+  for (const Time restart : scenario.restarts) world.RestartDaemonAt(restart);
+  world.Run(scenario.processes.size() * MaxWait(scenario));
+  Outcome outcome;
+  outcome.failure = world.checker().failure();
+  outcome.all_finished = world.clients().empty();
+  outcome.makespan = world.now();
+  outcome.events = world.events();
+  outcome.bytes_moved = world.bytes_moved();
+  if (!outcome.all_finished || !outcome.failure.empty()) outcome.state = Describe(world);
+  outcome.counters = world.checker().counters();
+  return outcome;
+}
+
+}  // namespace reveza::simulator

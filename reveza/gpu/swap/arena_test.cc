@@ -1,0 +1,132 @@
+#include "reveza/gpu/swap/arena.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "reveza/gpu/swap/testing_driver.h"
+
+namespace reveza::swap {
+namespace arena_test {
+
+TEST(ArenaTest, PreparedMemoryIsReused) {
+  testing::TestingDriver gpu(64 * kMiB);
+  HostArena arena(gpu.driver(), kGiB);
+  ASSERT_TRUE(arena.Prepare(64 * kMiB));
+  EXPECT_EQ(arena.pinned(), 64 * kMiB);
+  EXPECT_EQ(gpu.registered, 1);
+  for (int round = 0; round < 3; ++round) {
+    HostSlot first = arena.Allocate(32 * kMiB);
+    HostSlot second = arena.Allocate(32 * kMiB);
+    ASSERT_TRUE(first);
+    ASSERT_TRUE(second);
+    memset(first.data(), 1, 32 * kMiB);
+    memset(second.data(), 2, 32 * kMiB);
+    EXPECT_EQ(first.data()[32 * kMiB - 1], 1);
+  }
+  EXPECT_EQ(gpu.registered, 1);
+}
+
+TEST(ArenaTest, ChunksAreUsableBeforePrepareFinishes) {
+  testing::TestingDriver gpu(64 * kMiB);
+  HostArena arena(gpu.driver(), kGiB, "", 4 * kMiB);
+  gpu.FailCall("HostRegister", 3, CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_FALSE(arena.Prepare(10 * kMiB));
+  EXPECT_EQ(arena.pinned(), 8 * kMiB);
+  HostSlot first = arena.Allocate(4 * kMiB);
+  HostSlot second = arena.Allocate(4 * kMiB);
+  EXPECT_TRUE(first && second);
+  EXPECT_EQ(gpu.registered, 2);
+  EXPECT_TRUE(arena.Prepare(10 * kMiB));
+  EXPECT_EQ(arena.pinned(), 10 * kMiB);
+}
+
+TEST(ArenaTest, ConcurrentAllocateAndPrepareDoNotOvergrow) {
+  testing::TestingDriver gpu(64 * kMiB);
+  HostArena arena(gpu.driver(), kGiB, "", 2 * kMiB);
+  std::thread preparing([&] { EXPECT_TRUE(arena.Prepare(64 * kMiB)); });
+  std::vector<HostSlot> slots;
+  for (int i = 0; i < 32; ++i) slots.push_back(arena.Allocate(2 * kMiB));
+  preparing.join();
+  for (const HostSlot& slot : slots) EXPECT_TRUE(slot);
+  // Either thread may have grown it, but only once.
+  EXPECT_EQ(arena.pinned(), 64 * kMiB);
+}
+
+TEST(ArenaTest, GrowsOnDemandUpToLimit) {
+  testing::TestingDriver gpu(64 * kMiB);
+  HostArena arena(gpu.driver(), 8 * kMiB);
+  HostSlot first = arena.Allocate(6 * kMiB);
+  EXPECT_TRUE(first);
+  HostSlot second = arena.Allocate(4 * kMiB);
+  EXPECT_FALSE(second);
+  EXPECT_FALSE(arena.Prepare(16 * kMiB));
+  EXPECT_EQ(arena.pinned(), 6 * kMiB);
+}
+
+TEST(ArenaTest, FailedRegistrationFreesMemory) {
+  testing::TestingDriver gpu(64 * kMiB);
+  HostArena arena(gpu.driver(), kGiB);
+  gpu.FailCall("HostRegister", 1, CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_FALSE(arena.Prepare(4 * kMiB));
+  EXPECT_EQ(arena.pinned(), 0u);
+  EXPECT_TRUE(arena.Prepare(4 * kMiB));
+}
+
+TEST(ArenaTest, StaysWithinHeadroom) {
+  char name[] = "/tmp/reveza-arena-XXXXXX";
+  const std::filesystem::path root = mkdtemp(name);
+  std::filesystem::create_directories(root / "proc/self");
+  std::ofstream(root / "proc/meminfo") << "MemAvailable:   200000 kB\n";
+  testing::TestingDriver gpu(64 * kMiB);
+  const std::string root_text = root.string();
+  HostArena arena(gpu.driver(), kGiB, root_text.c_str());
+  EXPECT_FALSE(arena.Prepare(4 * kMiB));
+  std::ofstream(root / "proc/meminfo") << "MemAvailable:   2000000 kB\n";
+  EXPECT_TRUE(arena.Prepare(4 * kMiB));
+  std::filesystem::remove_all(root);
+}
+
+TEST(ArenaTest, ReregistersAfterContextDestroy) {
+  testing::TestingDriver gpu(64 * kMiB);
+  HostArena arena(gpu.driver(), kGiB);
+  ASSERT_TRUE(arena.Prepare(4 * kMiB));
+  arena.InvalidateRegistrations();
+  EXPECT_EQ(gpu.registered, 0);
+  arena.EnsureRegistered();
+  EXPECT_EQ(gpu.registered, 1);
+  arena.EnsureRegistered();
+  EXPECT_EQ(gpu.registered, 1);
+}
+
+TEST(ArenaTest, ForkedChildDoesNotInheritPages) {
+  testing::TestingDriver gpu(64 * kMiB);
+  HostArena arena(gpu.driver(), kGiB);
+  HostSlot slot = arena.Allocate(2 * kMiB);
+  slot.data()[0] = 1;
+  int pipe_fds[2];
+  ASSERT_EQ(pipe(pipe_fds), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    // MADV_DONTFORK: the page is not mapped in the child, so write() fails.
+    const bool gone = write(pipe_fds[1], slot.data(), 1) < 0 && errno == EFAULT;
+    _exit(gone ? 7 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  close(pipe_fds[0]);
+  close(pipe_fds[1]);
+}
+
+}  // namespace arena_test
+}  // namespace reveza::swap

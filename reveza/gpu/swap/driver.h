@@ -1,0 +1,59 @@
+// Table of the driver calls that swapping needs: the driver's own entries, never our wrappers.
+// Filled by interpose/, or by a test from fakecuda. Every pointer must be set.
+#pragma once
+
+#include <cuda.h>
+
+namespace reveza::swap {
+
+struct Driver {
+  CUresult (*AddressReserve)(CUdeviceptr*, size_t, size_t, CUdeviceptr, unsigned long long);
+  CUresult (*AddressFree)(CUdeviceptr, size_t);
+  CUresult (*Create)(CUmemGenericAllocationHandle*, size_t, const CUmemAllocationProp*,
+                     unsigned long long);
+  CUresult (*Release)(CUmemGenericAllocationHandle);
+  CUresult (*Map)(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long);
+  CUresult (*Unmap)(CUdeviceptr, size_t);
+  CUresult (*SetAccess)(CUdeviceptr, size_t, const CUmemAccessDesc*, size_t);
+  CUresult (*CopyToHost)(void*, CUdeviceptr, size_t, CUstream);
+  CUresult (*CopyToDevice)(CUdeviceptr, const void*, size_t, CUstream);
+  CUresult (*CopyOnDevice)(CUdeviceptr, CUdeviceptr, size_t, CUstream);
+  CUresult (*StreamCreate)(CUstream*, unsigned int);
+  CUresult (*StreamDestroy)(CUstream);
+  CUresult (*StreamSynchronize)(CUstream);
+  CUresult (*EventCreate)(CUevent*, unsigned int);
+  CUresult (*EventDestroy)(CUevent);
+  CUresult (*EventRecord)(CUevent, CUstream);
+  CUresult (*EventSynchronize)(CUevent);
+  CUresult (*HostRegister)(void*, size_t, unsigned int);
+  CUresult (*HostUnregister)(void*);
+  CUresult (*ContextGetCurrent)(CUcontext*);
+  CUresult (*ContextSetCurrent)(CUcontext);
+};
+
+// Makes `context` current on this thread and restores the previous context on destruction.
+class CurrentContext {
+ public:
+  CurrentContext(const Driver& driver, CUcontext context) : driver_(driver) {
+    driver_.ContextGetCurrent(&before_);
+    if (before_ != context) {
+      result_ = driver_.ContextSetCurrent(context);
+      changed_ = result_ == CUDA_SUCCESS;
+    }
+  }
+  ~CurrentContext() {
+    if (changed_) driver_.ContextSetCurrent(before_);
+  }
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+  CUresult result() const { return result_; }
+
+ private:
+  const Driver& driver_;
+  CUcontext before_ = nullptr;
+  CUresult result_ = CUDA_SUCCESS;
+  bool changed_ = false;
+};
+
+}  // namespace reveza::swap

@@ -1,0 +1,175 @@
+// Records all GPU memory of one process: what the application allocated, at which addresses, and
+// whether it is in GPU memory or swapped out. It answers the application's memory calls, also while
+// the memory is swapped out, and enforces that physical memory never exceeds the credit (see
+// scheduler/scheduler.h).
+//
+// Thread-safe: public methods take the ledger's lock. They never wait for the daemon, but return
+// kNeedCredit or kWait and are called again by the caller.
+// Part of libreveza.so: libc and header-only C++ only.
+#pragma once
+
+#include <cuda.h>
+
+#include <memory>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "common/base/mutex.h"
+#include "reveza/gpu/swap/arena.h"
+#include "reveza/gpu/swap/block.h"
+#include "reveza/gpu/swap/driver.h"
+
+namespace reveza::swap {
+
+enum class Residency {
+  kUnmanaged,  // no daemon: physical memory is created on request, without credit
+  kIn,         // the gate is open or closing: physical memory needs credit
+  kOut,        // the gate is closed: allocations are virtual
+  kSettled,    // fully swapped in, the gate is about to open: new allocations wait
+};
+
+enum class Outcome {
+  kDone,
+  kForeign,     // not managed by the ledger: call the driver
+  kNeedCredit,  // `needed` more bytes of credit are required: obtain them and retry
+  kWait,        // the residency is about to change: call WaitForChange() and retry
+  kRetry,       // credit suffices, but another process has not released its memory yet: retry
+  kFailed,      // final; see `error`
+};
+
+struct Reply {
+  Outcome outcome = Outcome::kDone;
+  CUresult error = CUDA_SUCCESS;
+  Bytes needed = 0;
+};
+inline Reply Failed(CUresult error) { return {Outcome::kFailed, error, 0}; }
+inline Reply Foreign() { return {Outcome::kForeign, CUDA_SUCCESS, 0}; }
+
+// The allocation or mapping that contains an address.
+struct AddressInfo {
+  CUdeviceptr base = 0;
+  Bytes size = 0;  // as requested by the application
+  int device = 0;
+  CUcontext owner = nullptr;
+  Block::Kind kind = Block::Kind::kAllocation;
+  unsigned long long buffer_id = 0;
+  CUmemAllocationProp properties{};
+  // Mapped handles: the enclosing address reservation. Size 0: reserved before it was recorded.
+  CUdeviceptr range_base = 0;
+  Bytes range_size = 0;
+};
+
+class Ledger {
+ public:
+  Ledger(const Driver& driver, HostArena& arena);
+
+  // ---- devices ----
+  // Adds the device, or updates it if it is known.
+  void AddDevice(int ordinal, CUcontext context, Bytes budget, Bytes context_bytes);
+  bool HasDevice(int ordinal) const;
+  // Sets the context used for copies, unless there is one; any context of the device will do.
+  void SetContext(int ordinal, CUcontext context);
+  // Called before `context` is destroyed. Drops the stream and host registrations made in it and
+  // continues with `other` (null: none left).
+  void OnContextDestroy(int ordinal, CUcontext context, CUcontext other);
+  void SetContextBytes(int ordinal, Bytes bytes);
+  // Adds `delta` bytes of memory managed by the driver alone.
+  void AddCounted(int ordinal, std::int64_t delta);
+  MemoryUsage GetUsage(int ordinal) const;
+  Bytes Budget(int ordinal) const;
+
+  // ---- credit and residency ----
+  void AddCredit(int ordinal, Bytes bytes);
+  // Removes all spare credit beyond `keep` and returns its amount, to be returned to the daemon.
+  Bytes TakeSpare(int ordinal, Bytes keep);
+  // Spends `bytes` of spare credit on memory managed by the driver. Returns false if there is not
+  // enough.
+  bool SpendOnCounted(int ordinal, Bytes bytes);
+  // Permits `bytes` of virtual allocations while the residency is kOut; reset on kIn.
+  void Permit(int ordinal, Bytes bytes);
+  void SetResidency(Residency residency);
+  Residency residency() const;
+  // Blocks until the residency changes, a copy ends or `microseconds` pass.
+  void WaitForChange(std::int64_t microseconds);
+
+  // ---- cuMemAlloc family ----
+  Reply Allocate(int ordinal, CUcontext owner, Bytes size, CUdeviceptr* address);
+  // The caller must have synchronised: the GPU no longer uses the memory.
+  Reply Free(CUdeviceptr address);
+  // Frees all cuMemAlloc allocations of the context `owner`.
+  void FreeOwned(CUcontext owner);
+  // Looks up the allocation that contains `address`. Returns false if there is none.
+  bool Find(CUdeviceptr address, AddressInfo* info) const;
+  // Returns whether any ledger memory is mapped in the range.
+  bool IsMapped(CUdeviceptr address, Bytes size) const;
+  // Grants `peer` access to all present and future allocations of `ordinal`, or revokes it.
+  CUresult SetPeer(int ordinal, int peer, bool enabled);
+
+  // ---- virtual memory management by the application (cuMemCreate, cuMemMap, ...) ----
+  static bool IsOurHandle(CUmemGenericAllocationHandle handle);
+  Reply CreateHandle(Bytes size, const CUmemAllocationProp& properties,
+                     CUmemGenericAllocationHandle* handle);
+  Reply ReleaseHandle(CUmemGenericAllocationHandle handle);
+  Reply RetainHandle(CUdeviceptr address, CUmemGenericAllocationHandle* handle);
+  Reply HandleProperties(CUmemGenericAllocationHandle handle, CUmemAllocationProp* properties);
+  Reply MapHandle(CUdeviceptr address, Bytes size, Bytes offset,
+                  CUmemGenericAllocationHandle handle, unsigned long long flags);
+  Reply Unmap(CUdeviceptr address, Bytes size);
+  Reply SetAccess(CUdeviceptr address, Bytes size, const CUmemAccessDesc* descriptions,
+                  std::size_t count);
+  Reply GetAccess(CUdeviceptr address, const CUmemLocation& location, unsigned long long* flags);
+  // Consolidates the memory into one driver handle, returned in `real`, that is never moved again.
+  // The GPU must be idle; kWait while swapped out; kNeedCredit if a temporary copy needs room.
+  Reply Pin(CUmemGenericAllocationHandle handle, CUmemGenericAllocationHandle* real);
+  Reply PinAddress(CUdeviceptr address, CUmemGenericAllocationHandle* real);
+  // Records an address reservation of the application.
+  void AddReservation(CUdeviceptr address, Bytes size);
+  // Removes the reservation at `address`. Returns its size; 0 if there is none.
+  Bytes RemoveReservation(CUdeviceptr address);
+
+ private:
+  friend class Mover;
+
+  DeviceMemory* Device(int ordinal) REQUIRES(mutex_);
+  const DeviceMemory* Device(int ordinal) const REQUIRES(mutex_);
+  DeviceMemory* DeviceOf(const Block& block) REQUIRES(mutex_);
+  Block* FindHandle(CUmemGenericAllocationHandle handle) const REQUIRES(mutex_);
+
+  Reply MayGrow(const DeviceMemory& device, Bytes size) const REQUIRES(mutex_);
+  void TakeCredit(DeviceMemory& device, Block& block) REQUIRES(mutex_);
+  void ReturnCredit(DeviceMemory& device, Block& block) REQUIRES(mutex_);
+  CUresult MaterialiseAll(Block& block) REQUIRES(mutex_);
+  static Reply CreationReply(CUresult result);
+  CUresult CheckProperties(const CUmemAllocationProp& properties) REQUIRES(mutex_);
+  Reply AllocateBlock(DeviceMemory& device, Block::Kind kind, CUcontext owner, Bytes requested,
+                      Block** block) REQUIRES(mutex_);
+  Reply AllocateSmall(DeviceMemory& device, CUcontext owner, Bytes size, CUdeviceptr* address)
+      REQUIRES(mutex_);
+  Reply FreeSmall(DeviceMemory& device, Block& block, CUdeviceptr address) REQUIRES(mutex_);
+  Reply FreeBlock(DeviceMemory& device, Block& block) REQUIRES(mutex_);
+  void RemoveIfUnused(DeviceMemory& device, Block& block) REQUIRES(mutex_);
+  CUresult ReleasePieces(DeviceMemory& device, Block& block) REQUIRES(mutex_);
+  CUresult RestorePieces(DeviceMemory& device, Block& block) REQUIRES(mutex_);
+  Reply UnmapOne(AddressMap::Entry entry) REQUIRES(mutex_);
+  Reply PinBlock(Block& block, CUmemGenericAllocationHandle* real) REQUIRES(mutex_);
+  CUresult ReplacePieces(Block& block, CUmemGenericAllocationHandle whole) REQUIRES(mutex_);
+  CUresult Migrate(DeviceMemory& device, Block& block, CUmemGenericAllocationHandle whole)
+      REQUIRES(mutex_);
+  CUresult EnsureStream(DeviceMemory& device) REQUIRES(mutex_);
+  void WaitForCopies(Block& block) REQUIRES(mutex_);
+
+  const Driver& driver_;
+  HostArena& arena_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  Residency residency_ GUARDED_BY(mutex_) = Residency::kUnmanaged;
+  std::vector<std::unique_ptr<DeviceMemory>> devices_ GUARDED_BY(mutex_);
+  AddressMap addresses_ GUARDED_BY(mutex_);
+  AddressMap reservations_ GUARDED_BY(mutex_);      // of the application; without blocks
+  std::vector<Block*> handles_ GUARDED_BY(mutex_);  // by id
+  unsigned long long next_handle_ GUARDED_BY(mutex_) = 1;
+  std::vector<CUmemAllocationProp> accepted_properties_ GUARDED_BY(mutex_);  // by the driver
+  int free_waiters_ GUARDED_BY(mutex_) = 0;  // threads in WaitForCopies
+};
+
+}  // namespace reveza::swap

@@ -1,0 +1,109 @@
+// Pinning: consolidates the pieces of a block into one driver handle that is never moved again.
+#include <algorithm>
+
+#include "reveza/gpu/swap/ledger.h"
+#include "reveza/gpu/swap/physical.h"
+
+namespace reveza::swap {
+
+Reply Ledger::Pin(CUmemGenericAllocationHandle handle, CUmemGenericAllocationHandle* real) {
+  MutexLock lock(mutex_);
+  Block* block = FindHandle(handle);
+  return block == nullptr ? Failed(CUDA_ERROR_INVALID_VALUE) : PinBlock(*block, real);
+}
+
+Reply Ledger::PinAddress(CUdeviceptr address, CUmemGenericAllocationHandle* real) {
+  MutexLock lock(mutex_);
+  const AddressMap::Entry* entry = addresses_.Find(address);
+  return entry == nullptr ? Foreign() : PinBlock(*entry->block, real);
+}
+
+Reply Ledger::PinBlock(Block& block, CUmemGenericAllocationHandle* real) {
+  if (block.pinned) {
+    *real = block.pieces[0].handle;
+    return {};
+  }
+  if (residency_ == Residency::kOut || residency_ == Residency::kSettled) {
+    return {Outcome::kWait, CUDA_SUCCESS, 0};
+  }
+  WaitForCopies(block);
+  DeviceMemory& device = *DeviceOf(block);
+  const bool made = std::ranges::any_of(
+      block.pieces, [](const Piece& piece) { return piece.handle != 0 || piece.on_host; });
+  // The contents exist twice during the copy.
+  if (made && residency_ == Residency::kIn && device.spare < block.size) {
+    return {Outcome::kNeedCredit, CUDA_SUCCESS, block.size - device.spare};
+  }
+  CUmemGenericAllocationHandle whole = 0;
+  CUresult result = driver_.Create(&whole, block.size, &block.properties, 0);
+  if (result == CUDA_SUCCESS && made) {
+    result = Migrate(device, block, whole);
+    if (result != CUDA_SUCCESS) driver_.Release(whole);
+  }
+  if (result != CUDA_SUCCESS) return CreationReply(result);
+  block.pieces = std::vector<Piece>(1);
+  Piece& piece = block.pieces[0];
+  piece.size = block.size;
+  piece.handle = whole;
+  piece.credit = true;
+  piece.mapped = !block.mappings.empty();
+  block.pinned = true;
+  *real = whole;
+  return {};
+}
+
+// Copies the contents of all pieces into `whole` and maps it in their place.
+CUresult Ledger::Migrate(DeviceMemory& device, Block& block, CUmemGenericAllocationHandle whole) {
+  CurrentContext current(driver_, device.context);
+  CUresult result = EnsureStream(device);
+  if (result == CUDA_SUCCESS) result = RestorePieces(device, block);
+  if (result != CUDA_SUCCESS) return result;
+  CUdeviceptr target = 0;
+  result = driver_.AddressReserve(&target, block.size, kGranularity, 0, 0);
+  if (result != CUDA_SUCCESS) return result;
+  const CUmemAccessDesc own = OwnAccess(block);
+  result = driver_.Map(target, block.size, 0, whole, 0);
+  if (result == CUDA_SUCCESS) {
+    result = driver_.SetAccess(target, block.size, &own, 1);
+    for (Piece& piece : block.pieces) {
+      if (result != CUDA_SUCCESS) break;
+      Staging staging(driver_, device, block, piece);
+      result = staging.result();
+      if (result == CUDA_SUCCESS) {
+        result = driver_.CopyOnDevice(target + piece.offset, staging.address(), piece.size,
+                                      device.stream);
+      }
+      const CUresult done = driver_.StreamSynchronize(device.stream);
+      if (result == CUDA_SUCCESS) result = done;
+    }
+    if (driver_.Unmap(target, block.size) != CUDA_SUCCESS) driver_.Unmap(target, block.size);
+  }
+  driver_.AddressFree(target, block.size);
+  return result == CUDA_SUCCESS ? ReplacePieces(block, whole) : result;
+}
+
+// Maps `whole` in place of all pieces at every mapping. The pieces are released only once that has
+// succeeded.
+CUresult Ledger::ReplacePieces(Block& block, CUmemGenericAllocationHandle whole) {
+  Piece all;
+  all.size = block.size;
+  all.handle = whole;
+  CUresult result = CUDA_SUCCESS;
+  for (Piece& piece : block.pieces) {
+    if (result == CUDA_SUCCESS) result = UnmapEverywhere(driver_, block, piece);
+  }
+  if (result == CUDA_SUCCESS) result = Materialise(driver_, block, all);
+  if (result != CUDA_SUCCESS) {
+    // A piece that cannot be remapped now keeps its contents and is remapped when needed.
+    for (Piece& piece : block.pieces) {
+      if (piece.handle != 0) Materialise(driver_, block, piece);
+    }
+    return result;
+  }
+  for (Piece& piece : block.pieces) {
+    DematerialiseWithRetry(driver_, block, piece);
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace reveza::swap

@@ -1,0 +1,269 @@
+#include "reveza/gpu/swap/mover.h"
+
+#include <utility>
+
+#include "reveza/gpu/swap/physical.h"
+
+namespace reveza::swap {
+namespace {
+
+bool IsSwappedIn(const Block& block, const Piece& piece) {
+  if (!piece.credit) return false;
+  if (block.mappings.empty()) return true;  // restored when it is mapped
+  return piece.handle != 0 && piece.mapped && !piece.on_host;
+}
+
+}  // namespace
+
+// ---- out ----
+
+// Finds the last piece that still holds credit: the oldest allocations stay longest.
+bool Mover::FindVictim(DeviceMemory& device, Moving* moving) const {
+  for (std::size_t b = device.blocks.size(); b-- > 0;) {
+    Block& block = *device.blocks[b];
+    if (block.pinned) continue;
+    for (std::size_t p = block.pieces.size(); p-- > 0;) {
+      if (!block.pieces[p].credit || block.pieces[p].moving) continue;
+      *moving = Moving{&device, &block, p, nullptr};
+      return true;
+    }
+  }
+  return false;
+}
+
+EvictFailure Mover::ReleasePiece(Moving& moving, EvictResult* result) {
+  Piece& piece = moving.piece();
+  if (DematerialiseWithRetry(driver_, *moving.block, piece) != CUDA_SUCCESS) {
+    return EvictFailure::kDriver;
+  }
+  piece.credit = false;
+  result->freed += piece.size;
+  return EvictFailure::kNone;
+}
+
+EvictFailure Mover::StartSwapOut(Moving& moving, EvictResult* result, bool* in_flight) {
+  Piece& piece = moving.piece();
+  DeviceMemory& device = *moving.device;
+  const bool has_contents = piece.handle != 0 && moving.block->written && !piece.on_host;
+  if (!has_contents) return ReleasePiece(moving, result);
+  if (!piece.slot) piece.slot = ledger_.arena_.Allocate(piece.size);
+  if (!piece.slot) return EvictFailure::kHostMemory;
+  if (ledger_.EnsureStream(device) != CUDA_SUCCESS) return EvictFailure::kDriver;
+  Staging staging(driver_, device, *moving.block, piece);
+  if (staging.result() != CUDA_SUCCESS ||
+      driver_.CopyToHost(piece.slot.data(), staging.address(), piece.size, device.stream) !=
+          CUDA_SUCCESS) {
+    return EvictFailure::kDriver;
+  }
+  result->copied += piece.size;
+  if (!staging.is_private() &&
+      driver_.EventCreate(&moving.done, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS) {
+    if (driver_.EventRecord(moving.done, device.stream) == CUDA_SUCCESS) {
+      piece.moving = true;
+      ++moving.block->copies_in_flight;
+      *in_flight = true;
+      return EvictFailure::kNone;
+    }
+    driver_.EventDestroy(moving.done);
+  }
+  if (driver_.StreamSynchronize(device.stream) != CUDA_SUCCESS) return EvictFailure::kDriver;
+  piece.on_host = true;
+  const EvictFailure failure = ReleasePiece(moving, result);
+  if (failure != EvictFailure::kNone) piece.on_host = false;
+  return failure;
+}
+
+EvictFailure Mover::FinishSwapOut(Moving& moving, EvictResult* result) {
+  const bool copied = driver_.EventSynchronize(moving.done) == CUDA_SUCCESS;
+  driver_.EventDestroy(moving.done);
+  MutexLock lock(ledger_.mutex_);
+  Piece& piece = moving.piece();
+  piece.moving = false;
+  --moving.block->copies_in_flight;
+  EvictFailure failure = EvictFailure::kDriver;
+  if (copied) {
+    piece.on_host = true;
+    failure = ReleasePiece(moving, result);
+    if (failure != EvictFailure::kNone) piece.on_host = false;
+  }
+  ledger_.changed_.NotifyAll();
+  return failure;
+}
+
+EvictResult Mover::Evict(int ordinal, Bytes bytes, FreedFunction freed, void* context) {
+  CancelSwapIn();
+  EvictResult result;
+  result.freed = ledger_.TakeSpare(ordinal, 0);
+  Bytes reported = 0;
+  const auto report = [&] {
+    if (result.freed > reported) freed(context, ordinal, result.freed - reported);
+    reported = result.freed;
+  };
+  report();
+  CUcontext device_context = nullptr;
+  {
+    MutexLock lock(ledger_.mutex_);
+    const DeviceMemory* device = ledger_.Device(ordinal);
+    if (device != nullptr) device_context = device->context;
+  }
+  if (device_context == nullptr) {
+    if (result.freed < bytes) result.failure = EvictFailure::kDriver;
+    return result;
+  }
+  CurrentContext current(driver_, device_context);
+  ledger_.arena_.EnsureRegistered();
+  std::vector<Moving> window;  // oldest first
+  Bytes begun = 0;             // in flight
+  for (;;) {
+    while (result.failure == EvictFailure::kNone && window.size() < kWindow &&
+           result.freed + begun < bytes) {
+      MutexLock lock(ledger_.mutex_);
+      Moving moving;
+      bool in_flight = false;
+      if (!FindVictim(*ledger_.Device(ordinal), &moving)) break;
+      result.failure = StartSwapOut(moving, &result, &in_flight);
+      if (in_flight) {
+        begun += moving.piece().size;
+        window.push_back(moving);
+      }
+    }
+    report();
+    if (window.empty()) break;
+    begun -= window.front().piece().size;
+    const EvictFailure failure = FinishSwapOut(window.front(), &result);
+    if (result.failure == EvictFailure::kNone) result.failure = failure;
+    window.erase(window.begin());
+    report();
+  }
+  return result;
+}
+
+// ---- in ----
+
+CUresult Mover::SwapInPiece(DeviceMemory& device, Block& block, std::size_t index) {
+  Piece& piece = block.pieces[index];
+  CUresult result = Materialise(driver_, block, piece);
+  if (result != CUDA_SUCCESS || !piece.on_host) return result;
+  result = ledger_.EnsureStream(device);
+  if (result != CUDA_SUCCESS) return result;
+  Staging staging(driver_, device, block, piece);
+  if (staging.result() != CUDA_SUCCESS) return staging.result();
+  result = driver_.CopyToDevice(staging.address(), piece.slot.data(), piece.size, device.stream);
+  if (result != CUDA_SUCCESS) return result;
+  copied_in_ += piece.size;
+  if (staging.is_private()) {
+    result = driver_.StreamSynchronize(device.stream);
+    if (result == CUDA_SUCCESS) piece.on_host = false;
+    return result;
+  }
+  piece.moving = true;
+  ++block.copies_in_flight;
+  incoming_.push_back(Moving{&device, &block, index, nullptr});
+  return CUDA_SUCCESS;
+}
+
+SwapInState Mover::SwapInDevice(DeviceMemory& device) {
+  if (device.context == nullptr) return SwapInState::kDone;
+  CurrentContext current(driver_, device.context);
+  ledger_.arena_.EnsureRegistered();
+  for (const auto& block : device.blocks) {
+    if (block->pinned) continue;
+    for (std::size_t i = 0; i < block->pieces.size(); ++i) {
+      Piece& piece = block->pieces[i];
+      if (IsSwappedIn(*block, piece) || piece.moving) continue;
+      if (!piece.credit) {
+        if (device.spare < piece.size) return SwapInState::kNeedCredit;
+        device.spare -= piece.size;
+        piece.credit = true;
+        if (IsSwappedIn(*block, piece)) continue;
+      }
+      if (device.context_lost) continue;
+      const CUresult result = SwapInPiece(device, *block, i);
+      if (result == CUDA_SUCCESS) continue;
+      if (result != CUDA_ERROR_OUT_OF_MEMORY) {
+        FinishCopiesIn(device);
+        SynchroniseStream(device);
+      }
+      return SwapInState::kRetry;
+    }
+  }
+  return SwapInState::kDone;
+}
+
+// Returns whether the copies succeeded. Context errors are sticky: once every call fails, the
+// context counts as lost.
+bool Mover::SynchroniseStream(DeviceMemory& device) {
+  constexpr int kMaxFailures = 50;
+  const CUresult result = driver_.StreamSynchronize(device.stream);
+  if (result == CUDA_SUCCESS) {
+    device.sync_failures = 0;
+    return true;
+  }
+  if (result != CUDA_ERROR_OUT_OF_MEMORY && ++device.sync_failures >= kMaxFailures)
+    device.context_lost = true;
+  return false;
+}
+
+bool Mover::FinishCopiesIn(DeviceMemory& device) {
+  CurrentContext current(driver_, device.context);
+  bool all = true;
+  for (const Moving& moving : incoming_) {
+    if (moving.device != &device) continue;
+    // After a failed wait the state of later copies is unknown: keep the host copies.
+    all = SynchroniseStream(device) && all;
+    Piece& piece = moving.piece();
+    piece.moving = false;
+    if (all) piece.on_host = false;
+    --moving.block->copies_in_flight;
+  }
+  const auto ended =
+      std::erase_if(incoming_, [&](const Moving& moving) { return moving.device == &device; });
+  if (ended > 0) ledger_.changed_.NotifyAll();
+  return all || device.context_lost;
+}
+
+bool Mover::FinishCopiesIn() {
+  bool all_finished = true;
+  for (const auto& device : ledger_.devices_) {
+    all_finished = FinishCopiesIn(*device) && all_finished;
+  }
+  return all_finished;
+}
+
+SwapInState Mover::SwapInStep() {
+  MutexLock lock(ledger_.mutex_);
+  SwapInState state = SwapInState::kDone;
+  for (const auto& device : ledger_.devices_) {
+    const SwapInState one = SwapInDevice(*device);
+    if (one == SwapInState::kRetry || state == SwapInState::kDone) state = one;
+  }
+  if (state == SwapInState::kDone || ledger_.free_waiters_ > 0) {
+    if (!FinishCopiesIn()) state = SwapInState::kRetry;
+  }
+  if (state == SwapInState::kDone && ledger_.residency_ == Residency::kOut) {
+    ledger_.residency_ = Residency::kSettled;
+    ledger_.changed_.NotifyAll();
+  }
+  return state;
+}
+
+void Mover::CancelSwapIn() {
+  MutexLock lock(ledger_.mutex_);
+  FinishCopiesIn();
+  if (ledger_.residency_ == Residency::kSettled) {
+    ledger_.residency_ = Residency::kOut;
+    ledger_.changed_.NotifyAll();
+  }
+}
+
+Bytes Mover::TakeCopiedIn() { return std::exchange(copied_in_, 0); }
+
+Bytes Mover::MissingCredit(int ordinal) const {
+  MutexLock lock(ledger_.mutex_);
+  const DeviceMemory* device = ledger_.Device(ordinal);
+  if (device == nullptr) return 0;
+  const MemoryUsage usage = device->Count();
+  return usage.swapped > usage.spare ? usage.swapped - usage.spare : 0;
+}
+
+}  // namespace reveza::swap

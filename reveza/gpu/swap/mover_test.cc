@@ -1,0 +1,399 @@
+#include "reveza/gpu/swap/mover.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "reveza/gpu/swap/testing_driver.h"
+
+namespace reveza::swap {
+namespace mover_test {
+
+constexpr Bytes kBudget = 512 * kMiB;
+
+class MoverTest : public ::testing::Test {
+ protected:
+  MoverTest() {
+    ledger_.AddDevice(0, gpu_.context(), kBudget, 0);
+    ledger_.SetResidency(Residency::kIn);
+  }
+
+  CUdeviceptr Filled(Bytes size, unsigned seed) {
+    ledger_.AddCredit(0, size);
+    CUdeviceptr address = 0;
+    EXPECT_EQ(ledger_.Allocate(0, gpu_.context(), size, &address).outcome, Outcome::kDone);
+    Fill(address, size, seed);
+    return address;
+  }
+
+  static void Fill(CUdeviceptr address, Bytes size, unsigned seed) {
+    for (Bytes at = 0; at < size; at += 4096) Word(address, at) = seed + unsigned(at >> 12);
+  }
+
+  static CUmemAccessDesc ReadWrite() {
+    CUmemAccessDesc access{};
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    return access;
+  }
+
+  CUmemGenericAllocationHandle Created(Bytes size) {
+    ledger_.AddCredit(0, size);
+    CUmemAllocationProp properties{};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemGenericAllocationHandle handle = 0;
+    EXPECT_EQ(ledger_.CreateHandle(size, properties, &handle).outcome, Outcome::kDone);
+    return handle;
+  }
+
+  CUdeviceptr Mapped(CUmemGenericAllocationHandle handle, Bytes size) {
+    CUdeviceptr address = 0;
+    gpu_.driver().AddressReserve(&address, size, kGranularity, 0, 0);
+    EXPECT_EQ(ledger_.MapHandle(address, size, 0, handle, 0).outcome, Outcome::kDone);
+    const CUmemAccessDesc access = ReadWrite();
+    EXPECT_EQ(ledger_.SetAccess(address, size, &access, 1).outcome, Outcome::kDone);
+    return address;
+  }
+
+  static unsigned& Word(CUdeviceptr address, Bytes at) {
+    return *reinterpret_cast<unsigned*>(address + at);
+  }
+
+  static bool Holds(CUdeviceptr address, Bytes size, unsigned seed) {
+    for (Bytes at = 0; at < size; at += 4096) {
+      if (Word(address, at) != seed + unsigned(at >> 12)) return false;
+    }
+    return true;
+  }
+
+  EvictResult Evict(Bytes bytes) {
+    ledger_.SetResidency(Residency::kOut);
+    return mover_.Evict(
+        0, bytes,
+        [](void* context, int, Bytes freed) {
+          static_cast<std::vector<Bytes>*>(context)->push_back(freed);
+        },
+        &reports_);
+  }
+
+  SwapInState SwapInWith(Bytes credit) {
+    ledger_.AddCredit(0, credit);
+    return mover_.SwapInStep();
+  }
+
+  testing::TestingDriver gpu_{kBudget};
+  HostArena arena_{gpu_.driver(), 4 * kGiB};
+  Ledger ledger_{gpu_.driver(), arena_};
+  Mover mover_{gpu_.driver(), ledger_};
+  std::vector<Bytes> reports_;
+};
+
+TEST_F(MoverTest, RoundTripKeepsContentsAndAddresses) {
+  const CUdeviceptr large = Filled(200 * kMiB, 1);
+  const CUdeviceptr other = Filled(10 * kMiB, 7);
+  const EvictResult result = Evict(kBudget);
+  EXPECT_EQ(result.freed, 210 * kMiB);
+  EXPECT_EQ(result.copied, 210 * kMiB);
+  EXPECT_EQ(result.failure, EvictFailure::kNone);
+  EXPECT_EQ(gpu_.in_use(), 0u);
+  EXPECT_EQ(ledger_.GetUsage(0).swapped, 210 * kMiB);
+  EXPECT_EQ(SwapInWith(210 * kMiB), SwapInState::kDone);
+  EXPECT_EQ(ledger_.residency(), Residency::kSettled);
+  EXPECT_TRUE(Holds(large, 200 * kMiB, 1));
+  EXPECT_TRUE(Holds(other, 10 * kMiB, 7));
+  EXPECT_EQ(mover_.TakeCopiedIn(), 210 * kMiB);
+}
+
+TEST_F(MoverTest, ReportsEachPieceAsItIsFreed) {
+  Filled(256 * kMiB, 1);
+  Evict(256 * kMiB);
+  EXPECT_EQ(reports_, std::vector<Bytes>(4, 64 * kMiB));
+}
+
+TEST_F(MoverTest, EvictsOnlyAsMuchAsRequested) {
+  const CUdeviceptr first = Filled(128 * kMiB, 1);
+  Filled(128 * kMiB, 2);
+  const EvictResult result = Evict(65 * kMiB);
+  EXPECT_EQ(result.freed, 128 * kMiB) << "whole pieces, of what was allocated last";
+  EXPECT_EQ(gpu_.in_use(), 128 * kMiB);
+  EXPECT_TRUE(Holds(first, 128 * kMiB, 1));
+}
+
+TEST_F(MoverTest, SpareCreditIsReleasedFirst) {
+  Filled(64 * kMiB, 1);
+  ledger_.AddCredit(0, 32 * kMiB);
+  const EvictResult result = Evict(32 * kMiB);
+  EXPECT_EQ(result.freed, 32 * kMiB);
+  EXPECT_EQ(result.copied, 0u);
+  EXPECT_EQ(gpu_.in_use(), 64 * kMiB);
+}
+
+TEST_F(MoverTest, SwapInFollowsCredit) {
+  const CUdeviceptr address = Filled(256 * kMiB, 3);
+  Evict(kBudget);
+  EXPECT_EQ(SwapInWith(0), SwapInState::kNeedCredit);
+  EXPECT_EQ(SwapInWith(100 * kMiB), SwapInState::kNeedCredit);
+  EXPECT_EQ(gpu_.in_use(), 64 * kMiB);
+  EXPECT_EQ(mover_.MissingCredit(0), 256 * kMiB - 100 * kMiB);
+  EXPECT_EQ(SwapInWith(156 * kMiB), SwapInState::kDone);
+  EXPECT_TRUE(Holds(address, 256 * kMiB, 3));
+}
+
+TEST_F(MoverTest, EvictionCancelsSwapInWithoutLoss) {
+  const CUdeviceptr address = Filled(256 * kMiB, 3);
+  Evict(kBudget);
+  EXPECT_EQ(SwapInWith(130 * kMiB), SwapInState::kNeedCredit);
+  EXPECT_EQ(Evict(kBudget).freed, 130 * kMiB);
+  EXPECT_EQ(gpu_.in_use(), 0u);
+  EXPECT_EQ(SwapInWith(256 * kMiB), SwapInState::kDone);
+  EXPECT_TRUE(Holds(address, 256 * kMiB, 3));
+}
+
+TEST_F(MoverTest, VirtualAllocationSwapsInWithoutCopy) {
+  ledger_.SetResidency(Residency::kOut);
+  ledger_.Permit(0, 64 * kMiB);
+  CUdeviceptr address = 0;
+  ASSERT_EQ(ledger_.Allocate(0, gpu_.context(), 64 * kMiB, &address).outcome, Outcome::kDone);
+  EXPECT_EQ(SwapInWith(64 * kMiB), SwapInState::kDone);
+  EXPECT_EQ(gpu_.bytes_in, 0u);
+  Word(address, 0) = 5;
+  EXPECT_EQ(Word(address, 0), 5u);
+}
+
+TEST_F(MoverTest, FreedMemoryIsNotSwappedIn) {
+  const CUdeviceptr keep = Filled(64 * kMiB, 1);
+  const CUdeviceptr drop = Filled(64 * kMiB, 2);
+  Evict(kBudget);
+  EXPECT_EQ(ledger_.Free(drop).outcome, Outcome::kDone);
+  EXPECT_EQ(SwapInWith(64 * kMiB), SwapInState::kDone);
+  EXPECT_EQ(gpu_.bytes_in, 64 * kMiB);
+  EXPECT_TRUE(Holds(keep, 64 * kMiB, 1));
+}
+
+// The last allocation of a slab is freed while the slab is being copied; an allocation made before
+// that has finished must not land in the same slab.
+TEST_F(MoverTest, SlabBeingFreedIsNotReused) {
+  ledger_.AddCredit(0, kGranularity - 4096);
+  const CUdeviceptr old = Filled(4096, 1);
+  CUdeviceptr fresh = 0;
+  std::thread freeing;
+  gpu_.while_copying = [&] {
+    freeing = std::thread([&] { EXPECT_EQ(ledger_.Free(old).outcome, Outcome::kDone); });
+    AddressInfo info;
+    while (ledger_.Find(old, &info)) std::this_thread::yield();
+    ledger_.Permit(0, kGranularity);
+    EXPECT_EQ(ledger_.Allocate(0, gpu_.context(), 4096, &fresh).outcome, Outcome::kDone);
+  };
+  Evict(kBudget);
+  freeing.join();
+  AddressInfo info;
+  ASSERT_TRUE(ledger_.Find(fresh, &info));
+  EXPECT_EQ(SwapInWith(kGranularity), SwapInState::kDone);
+  Word(fresh, 0) = 5;
+  EXPECT_EQ(Word(fresh, 0), 5u);
+  EXPECT_EQ(gpu_.in_use(), kGranularity) << "one slab";
+}
+
+TEST_F(MoverTest, BlockBeingFreedIsFreedOnce) {
+  const CUdeviceptr address = Filled(64 * kMiB, 1);
+  std::thread freeing;
+  gpu_.while_copying = [&] {
+    freeing = std::thread([&] { EXPECT_EQ(ledger_.Free(address).outcome, Outcome::kDone); });
+    AddressInfo info;
+    while (ledger_.Find(address, &info)) std::this_thread::yield();
+    EXPECT_EQ(ledger_.Free(address).outcome, Outcome::kForeign);
+    ledger_.FreeOwned(gpu_.context());
+  };
+  Evict(kBudget);
+  freeing.join();
+  EXPECT_EQ(gpu_.in_use(), 0u);
+  EXPECT_EQ(ledger_.GetUsage(0).Need(), 0u);
+}
+
+TEST_F(MoverTest, EvictionStopsWithoutHostMemory) {
+  HostArena tight{gpu_.driver(), 64 * kMiB};
+  Ledger ledger{gpu_.driver(), tight};
+  Mover mover{gpu_.driver(), ledger};
+  ledger.AddDevice(0, gpu_.context(), kBudget, 0);
+  ledger.SetResidency(Residency::kIn);
+  ledger.AddCredit(0, 192 * kMiB);
+  CUdeviceptr address = 0;
+  ASSERT_EQ(ledger.Allocate(0, gpu_.context(), 192 * kMiB, &address).outcome, Outcome::kDone);
+  for (Bytes at = 0; at < 192 * kMiB; at += 4096) Word(address, at) = unsigned(at >> 12);
+  ledger.SetResidency(Residency::kOut);
+  const EvictResult result = mover.Evict(0, kBudget, [](void*, int, Bytes) {}, nullptr);
+  EXPECT_EQ(result.failure, EvictFailure::kHostMemory);
+  EXPECT_EQ(result.freed, 64 * kMiB);
+  ledger.AddCredit(0, 64 * kMiB);
+  EXPECT_EQ(mover.SwapInStep(), SwapInState::kDone);
+  EXPECT_TRUE(Holds(address, 192 * kMiB, 0));
+}
+
+TEST_F(MoverTest, UnmappedHandleKeepsContents) {
+  const auto handle = Created(64 * kMiB);
+  const CUdeviceptr address = Mapped(handle, 64 * kMiB);
+  Fill(address, 64 * kMiB, 9);
+  ASSERT_EQ(ledger_.Unmap(address, 64 * kMiB).outcome, Outcome::kDone);
+  EXPECT_EQ(Evict(kBudget).copied, 64 * kMiB);
+  EXPECT_EQ(SwapInWith(64 * kMiB), SwapInState::kDone);
+  ledger_.SetResidency(Residency::kIn);
+  ASSERT_EQ(ledger_.MapHandle(address, 64 * kMiB, 0, handle, 0).outcome, Outcome::kDone);
+  const CUmemAccessDesc access = ReadWrite();
+  ledger_.SetAccess(address, 64 * kMiB, &access, 1);
+  EXPECT_TRUE(Holds(address, 64 * kMiB, 9));
+}
+
+// One handle mapped at two addresses: both show the same contents, before and after.
+TEST_F(MoverTest, AllMappingsOfAHandleAreRestored) {
+  const auto handle = Created(70 * kMiB);
+  const CUdeviceptr first = Mapped(handle, 70 * kMiB);
+  const CUdeviceptr second = Mapped(handle, 70 * kMiB);
+  Fill(first, 70 * kMiB, 4);
+  EXPECT_EQ(Evict(kBudget).freed, 70 * kMiB);
+  EXPECT_EQ(gpu_.in_use(), 0u);
+  EXPECT_EQ(SwapInWith(70 * kMiB), SwapInState::kDone);
+  EXPECT_TRUE(Holds(first, 70 * kMiB, 4));
+  EXPECT_TRUE(Holds(second, 70 * kMiB, 4));
+}
+
+// Read-only mappings are copied through a private address, piece by piece.
+TEST_F(MoverTest, ReadOnlyMappingIsCopiedThroughPrivateAddress) {
+  const auto handle = Created(130 * kMiB);
+  const CUdeviceptr address = Mapped(handle, 130 * kMiB);
+  Fill(address, 130 * kMiB, 8);
+  CUmemAccessDesc access = ReadWrite();
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+  ASSERT_EQ(ledger_.SetAccess(address, 130 * kMiB, &access, 1).outcome, Outcome::kDone);
+  EXPECT_EQ(Evict(kBudget).copied, 130 * kMiB);
+  EXPECT_EQ(SwapInWith(130 * kMiB), SwapInState::kDone);
+  EXPECT_TRUE(Holds(address, 130 * kMiB, 8));
+}
+
+TEST_F(MoverTest, NeverWritableMemoryIsNotCopied) {
+  const auto handle = Created(64 * kMiB);
+  CUdeviceptr address = 0;
+  gpu_.driver().AddressReserve(&address, 64 * kMiB, kGranularity, 0, 0);
+  ASSERT_EQ(ledger_.MapHandle(address, 64 * kMiB, 0, handle, 0).outcome, Outcome::kDone);
+  EXPECT_EQ(gpu_.in_use(), 64 * kMiB);
+  const EvictResult result = Evict(kBudget);
+  EXPECT_EQ(result.freed, 64 * kMiB);
+  EXPECT_EQ(result.copied, 0u);
+}
+
+TEST_F(MoverTest, PinnedMemoryIsNotEvicted) {
+  const CUdeviceptr movable = Filled(64 * kMiB, 1);
+  const auto handle = Created(64 * kMiB);
+  const CUdeviceptr address = Mapped(handle, 64 * kMiB);
+  Fill(address, 64 * kMiB, 2);
+  ledger_.AddCredit(0, 64 * kMiB);
+  CUmemGenericAllocationHandle real = 0;
+  ASSERT_EQ(ledger_.Pin(handle, &real).outcome, Outcome::kDone);
+  ledger_.TakeSpare(0, 0);
+  EXPECT_EQ(Evict(kBudget).freed, 64 * kMiB);
+  EXPECT_EQ(gpu_.in_use(), 64 * kMiB);
+  EXPECT_TRUE(Holds(address, 64 * kMiB, 2));
+  EXPECT_EQ(SwapInWith(64 * kMiB), SwapInState::kDone);
+  EXPECT_TRUE(Holds(movable, 64 * kMiB, 1));
+}
+
+TEST_F(MoverTest, FailedReleaseIsRetriedOnce) {
+  Filled(64 * kMiB, 1);
+  for (const char* call : {"Unmap", "Release"}) {
+    gpu_.FailCall(call, 1, CUDA_ERROR_UNKNOWN);
+    EXPECT_EQ(Evict(kBudget).failure, EvictFailure::kNone) << call;
+    EXPECT_EQ(SwapInWith(64 * kMiB), SwapInState::kDone) << call;
+  }
+}
+
+// The piece stays resident and the program keeps writing to it, which invalidates its host copy.
+TEST_F(MoverTest, UnreleasedPieceIsCopiedAgain) {
+  const CUdeviceptr address = Filled(64 * kMiB, 1);
+  gpu_.FailCall("Unmap", 1, CUDA_ERROR_UNKNOWN, 2);
+  EXPECT_EQ(Evict(kBudget).failure, EvictFailure::kDriver);
+  EXPECT_EQ(SwapInWith(0), SwapInState::kDone);
+  EXPECT_EQ(gpu_.bytes_in, 0u) << "still resident";
+  Fill(address, 64 * kMiB, 2);
+  EXPECT_EQ(Evict(kBudget).freed, 64 * kMiB);
+  EXPECT_EQ(SwapInWith(64 * kMiB), SwapInState::kDone);
+  EXPECT_TRUE(Holds(address, 64 * kMiB, 2));
+}
+
+// While the first pieces are reported, other copies are in flight.
+TEST_F(MoverTest, FreeWaitsForCopiesInFlight) {
+  const CUdeviceptr address = Filled(64 * kMiB, 1);
+  Filled(64 * kMiB, 2);
+  struct Freer {
+    Ledger& ledger;
+    CUdeviceptr address;
+    std::thread thread{};
+    static void Start(void* self, int, Bytes) {
+      auto& freer = *static_cast<Freer*>(self);
+      if (freer.thread.joinable()) return;
+      freer.thread = std::thread(
+          [&freer] { EXPECT_EQ(freer.ledger.Free(freer.address).outcome, Outcome::kDone); });
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(50));  // gives a premature free time to happen
+    }
+  } freer{ledger_, address};
+  ledger_.SetResidency(Residency::kOut);
+  const EvictResult result = mover_.Evict(0, kBudget, Freer::Start, &freer);
+  freer.thread.join();
+  EXPECT_EQ(result.failure, EvictFailure::kNone);
+  EXPECT_EQ(result.copied, 128 * kMiB);
+  EXPECT_EQ(gpu_.in_use(), 0u);
+  EXPECT_EQ(ledger_.GetUsage(0).swapped, 64 * kMiB);
+}
+
+// After a sticky error every call of the context fails and nothing can be swapped in. The gate must
+// open nevertheless, so that the program sees the error in its own calls.
+TEST_F(MoverTest, LostContextEndsSwapIn) {
+  constexpr int kForever = 1'000'000;
+  Filled(130 * kMiB, 5);
+  Evict(kBudget);
+  for (const char* call : {"CopyToDevice", "StreamSynchronize"}) {
+    gpu_.FailCall(call, 1, CUDA_ERROR_ECC_UNCORRECTABLE, kForever);
+  }
+  ledger_.AddCredit(0, mover_.MissingCredit(0));
+  SwapInState state = SwapInState::kRetry;
+  int steps = 0;
+  while (state != SwapInState::kDone && steps < 1000) {
+    state = mover_.SwapInStep();
+    ++steps;
+  }
+  EXPECT_EQ(state, SwapInState::kDone);
+  EXPECT_GT(steps, 10) << "gave up too early";
+  EXPECT_EQ(ledger_.GetUsage(0).swapped, 0u);
+  EXPECT_EQ(Evict(kBudget).failure, EvictFailure::kNone);
+  EXPECT_EQ(gpu_.in_use(), 0u) << "memory was not released";
+}
+
+// Fails every driver call of a handover once; afterwards contents and accounting are unaffected.
+TEST_F(MoverTest, FailureOfAnyCallLosesNothing) {
+  const CUdeviceptr address = Filled(130 * kMiB, 11);
+  unsigned seed = 11;
+  for (const char* call :
+       {"CopyToHost", "EventCreate", "EventRecord", "EventSynchronize", "Unmap", "Release",
+        "Create", "Map", "SetAccess", "CopyToDevice", "StreamSynchronize"}) {
+    for (int nth = 1; nth <= 4; ++nth) {
+      Fill(address, 130 * kMiB, ++seed);  // distinct from stale host copies
+      gpu_.FailCall(call, nth, CUDA_ERROR_UNKNOWN);
+      Evict(kBudget);
+      const Bytes missing = mover_.MissingCredit(0);
+      ledger_.AddCredit(0, missing);
+      SwapInState state = SwapInState::kRetry;
+      for (int attempt = 0; attempt < 5 && state != SwapInState::kDone; ++attempt) {
+        state = mover_.SwapInStep();
+      }
+      ASSERT_EQ(state, SwapInState::kDone) << call << " " << nth;
+      ASSERT_TRUE(Holds(address, 130 * kMiB, seed)) << call << " " << nth;
+      ASSERT_EQ(gpu_.in_use(), 130 * kMiB) << call << " " << nth;
+      ASSERT_EQ(ledger_.GetUsage(0).resident, 130 * kMiB) << call << " " << nth;
+    }
+  }
+}
+
+}  // namespace mover_test
+}  // namespace reveza::swap

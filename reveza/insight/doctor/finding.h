@@ -1,0 +1,137 @@
+// The result of a check: observation, limit, reason and fix. Values and pure functions.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reveza::doctor {
+
+// Each id has a page docs/doctor/NAME.md.
+#define REVEZA_FINDING_IDS(X)                 \
+  X(kAddressSpace, "address-space")           \
+  X(kAllocatorSettings, "allocator-settings") \
+  X(kBlasRuntimes, "blas-runtimes")           \
+  X(kCheckFailed, "check-failed")             \
+  X(kCgroupCpu, "cgroup-cpu")                 \
+  X(kCgroupMemory, "cgroup-memory")           \
+  X(kCgroupPids, "cgroup-pids")               \
+  X(kCommandFailed, "command-failed")         \
+  X(kCpuset, "cpuset")                        \
+  X(kDataLimit, "data-limit")                 \
+  X(kGilBound, "gil-bound")                   \
+  X(kGpuComputeMode, "gpu-compute-mode")      \
+  X(kGpuContexts, "gpu-contexts")             \
+  X(kGpuDriver, "gpu-driver")                 \
+  X(kGpuLink, "gpu-link")                     \
+  X(kGpuMemory, "gpu-memory")                 \
+  X(kGpuMig, "gpu-mig")                       \
+  X(kGpuMps, "gpu-mps")                       \
+  X(kGpuPeers, "gpu-peers")                   \
+  X(kGpuPersistence, "gpu-persistence")       \
+  X(kGpuRuntime, "gpu-runtime")               \
+  X(kGpuTurns, "gpu-turns")                   \
+  X(kGpuUtilisation, "gpu-utilisation")       \
+  X(kGpuVisible, "gpu-visible")               \
+  X(kHugePages, "huge-pages")                 \
+  X(kLaunchBlocking, "launch-blocking")       \
+  X(kLockedMemory, "locked-memory")           \
+  X(kMapCount, "map-count")                   \
+  X(kNotVisible, "not-visible")               \
+  X(kOpenFiles, "open-files")                 \
+  X(kOpenmpRuntimes, "openmp-runtimes")       \
+  X(kOutOfMemoryKill, "out-of-memory-kill")   \
+  X(kOvercommit, "overcommit")                \
+  X(kOversubscribed, "oversubscribed")        \
+  X(kPartialCores, "partial-cores")           \
+  X(kPinnedMemory, "pinned-memory")           \
+  X(kPressure, "pressure")                    \
+  X(kProcessLimit, "process-limit")           \
+  X(kStackLimit, "stack-limit")               \
+  X(kSwap, "swap")                            \
+  X(kThreadCeiling, "thread-ceiling")         \
+  X(kThreadLocalData, "thread-local-data")    \
+  X(kThreadProbe, "thread-probe")             \
+  X(kThreadVariables, "thread-variables")     \
+  X(kUvmFaults, "uvm-faults")
+
+enum class Id {
+#define REVEZA_FINDING_ID(id, name) id,
+  REVEZA_FINDING_IDS(REVEZA_FINDING_ID)
+#undef REVEZA_FINDING_ID
+      kCount,
+};
+inline constexpr auto kIds = static_cast<std::size_t>(Id::kCount);
+
+// Returns the name, such as "address-space", that `reveza doctor explain` takes.
+std::string_view IdName(Id id);
+std::optional<Id> IdByName(std::string_view name);
+
+enum class Severity {
+  kFine,     // checked, no problem
+  kNote,     // worth knowing, or could not be checked
+  kWarning,  // costs time, or will fail under more load
+  kFatal,    // fails or has failed
+};
+
+enum class Confidence {
+  kMeasured,  // measured or counted
+  kRead,      // reported by the system
+  kLikely,    // inferred
+};
+
+std::string_view SeverityName(Severity severity);        // "fine", "note", "warning", "fatal"
+std::string_view ConfidenceName(Confidence confidence);  // "measured", "read", "likely"
+
+struct Finding {
+  Id id = Id::kCheckFailed;
+  Severity severity = Severity::kFine;
+  Confidence confidence = Confidence::kRead;
+  std::string observed = {};
+  std::string limit = {};  // empty if there is none
+  std::string why = {};
+  std::string fix = {};  // the exact command or line, if there is one
+
+  // Sets the severity and explains it.
+  Finding& Raise(Severity to, std::string its_why, std::string its_fix) {
+    severity = to;
+    why = std::move(its_why);
+    fix = std::move(its_fix);
+    return *this;
+  }
+  bool operator==(const Finding&) const = default;
+};
+using Findings = std::vector<Finding>;
+
+// Makes a finding that the system reported.
+inline Finding MakeFinding(Id id, Severity severity, std::string observed, std::string limit = "",
+                           std::string why = "", std::string fix = "") {
+  return {id,
+          severity,
+          Confidence::kRead,
+          std::move(observed),
+          std::move(limit),
+          std::move(why),
+          std::move(fix)};
+}
+
+inline Finding Fine(Id id, std::string observed, std::string limit = "") {
+  return {.id = id, .observed = std::move(observed), .limit = std::move(limit)};
+}
+
+nlohmann::json ToJson(const Finding& finding);
+// Parses the output of ToJson(); nullopt if it is malformed.
+std::optional<Finding> FindingFromJson(const nlohmann::json& json);
+
+// Keeps the worst finding per id, which counts the others of equal severity; sorts worst first.
+Findings MergeFindings(Findings findings);
+
+// Returns the exit status of the doctor: 0 fine, 1 warnings, 2 fatal.
+int ExitStatusOf(const Findings& findings);
+
+}  // namespace reveza::doctor

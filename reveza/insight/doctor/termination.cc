@@ -1,0 +1,179 @@
+#include "reveza/insight/doctor/termination.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "common/base/units.h"
+#include "common/platform/cgroup.h"
+#include "common/platform/machine.h"
+
+namespace reveza::doctor {
+namespace {
+
+// Memory is requested in large pieces, so the last usage may be well below the limit.
+constexpr double kNearLimit = 0.8;
+
+bool NearLimit(std::optional<std::uint64_t> used, std::optional<std::uint64_t> limit) {
+  return used && limit && static_cast<double>(*used) >= kNearLimit * static_cast<double>(*limit);
+}
+
+bool Says(const Termination& termination, std::string_view text) {
+  return termination.last_lines.find(text) != std::string::npos;
+}
+
+bool WasKilled(const Termination& termination) {
+  return termination.signal == SIGKILL || termination.exit_status == 128 + SIGKILL;
+}
+
+std::string ExitText(const Termination& termination) {
+  if (termination.signal) return fmt::format("ended by signal {}", *termination.signal);
+  if (termination.exit_status) return fmt::format("ended with status {}", *termination.exit_status);
+  return "ended";
+}
+
+// A limit that may have caused the failure.
+struct Cause {
+  Id id;
+  bool possible = false;  // the limit is set
+  bool reached = false;   // and was nearly reached
+  std::string observed;
+  std::string limit;
+  const char* fix;
+};
+
+std::string Used(std::optional<std::uint64_t> used) {
+  return used ? fmt::format(", {} of it in use", FormatBytes(*used)) : "";
+}
+
+std::array<Cause, 4> CausesOfNoMemory(const Termination& termination,
+                                      const std::filesystem::path& root) {
+  const platform::KernelLimits kernel = platform::ReadKernelLimits(root);
+  const platform::CommitState commit = platform::ReadCommitState(root);
+  const auto address = termination.limits ? termination.limits->address_space.soft : std::nullopt;
+  const auto data = termination.limits ? termination.limits->data.soft : std::nullopt;
+  const auto space =
+      termination.use.address_peak ? termination.use.address_peak : termination.use.address_space;
+  const bool many_maps = NearLimit(termination.maps, kernel.max_map_count);
+  // Without any other limit on small allocations, only the number of mappings remains.
+  const bool nothing_else = termination.limits && !address && !data && kernel.overcommit &&
+                            *kernel.overcommit != 2 && kernel.max_map_count;
+  return {{
+      {Id::kAddressSpace, address.has_value(), NearLimit(space, address),
+       fmt::format("its address space was limited{}", Used(space)),
+       address ? fmt::format("RLIMIT_AS = {}", FormatBytes(*address)) : "",
+       "remove the limit: resource.RLIMIT_AS, or ulimit -v, in the script that starts it; to bound "
+       "memory use memory.max of a control group. Smaller stacks (GOMP_STACKSIZE) only delay the "
+       "failure"},
+      {Id::kDataLimit, data.has_value(), NearLimit(termination.use.data, data),
+       fmt::format("its private memory was limited{}", Used(termination.use.data)),
+       data ? fmt::format("RLIMIT_DATA = {}", FormatBytes(*data)) : "",
+       "ulimit -d unlimited; to bound memory use memory.max of a control group"},
+      {Id::kMapCount, many_maps || nothing_else, many_maps,
+       many_maps ? fmt::format("it had {} mappings", *termination.maps)
+                 : "no other limit was set: too many mappings, or the machine was out of memory",
+       kernel.max_map_count ? fmt::format("vm.max_map_count = {}", *kernel.max_map_count) : "",
+       "sudo sysctl vm.max_map_count=1048576, or fewer threads"},
+      {Id::kOvercommit, kernel.overcommit == 2,
+       kernel.overcommit == 2 && NearLimit(commit.committed, commit.commit_limit),
+       "the kernel commits no more memory than it has (vm.overcommit_memory is 2)",
+       commit.commit_limit ? fmt::format("CommitLimit = {}", FormatBytes(*commit.commit_limit))
+                           : "",
+       "sudo sysctl vm.overcommit_memory=0; or more swap, or a larger vm.overcommit_ratio"},
+  }};
+}
+
+Finding ThreadLocalData(const Termination& termination, const std::filesystem::path& root) {
+  Finding finding{
+      .id = Id::kThreadLocalData,
+      .severity = Severity::kFatal,
+      .confidence = Confidence::kLikely,
+      .observed = fmt::format("{} {}: \"cannot allocate memory for thread-local data\"",
+                              termination.command, ExitText(termination)),
+      .why =
+          "a thread used a library for the first time, and malloc() could not allocate the "
+          "library's thread-local variables, although the machine may have enough memory",
+      .fix =
+          "run reveza doctor -- COMMAND to see which limit it reaches: RLIMIT_AS, RLIMIT_DATA, "
+          "vm.max_map_count or vm.overcommit_memory=2"};
+  const auto causes = CausesOfNoMemory(termination, root);
+  const Cause* cause = std::ranges::find_if(causes, &Cause::reached);
+  if (cause == causes.end()) cause = std::ranges::find_if(causes, &Cause::possible);
+  if (cause == causes.end()) return finding;
+  finding.confidence = cause->reached ? Confidence::kMeasured : Confidence::kLikely;
+  finding.observed += fmt::format("; the cause: {} ({})", cause->observed, IdName(cause->id));
+  finding.limit = cause->limit;
+  finding.fix = cause->fix;
+  return finding;
+}
+
+Finding OutOfMemory(const Termination& termination, std::uint64_t kills,
+                    const std::filesystem::path& root) {
+  const auto memory = termination.memory ? termination.memory : platform::ReadCgroupMemory(0, root);
+  return {.id = Id::kOutOfMemoryKill,
+          .severity = Severity::kFatal,
+          .confidence = Confidence::kMeasured,
+          .observed = fmt::format(
+              "{} {}, and the OOM killer killed {} process{} of its control group meanwhile",
+              termination.command, ExitText(termination), kills, kills == 1 ? "" : "es"),
+          .limit = memory ? fmt::format("{} in {}", FormatBytes(memory->limit), memory->folder)
+                          : std::string(),
+          .why = "the group's memory was exhausted; the kernel chose this process",
+          .fix =
+              "a larger limit (docker run --memory, MemoryMax=), fewer workers at once, or less "
+              "memory in each"};
+}
+
+// pthread_create and fork say EAGAIN for all of these.
+Finding NoThread(const Termination& termination, const std::filesystem::path& root) {
+  Finding finding{.id = Id::kThreadCeiling,
+                  .severity = Severity::kFatal,
+                  .confidence = Confidence::kLikely,
+                  .observed = fmt::format("{} {}: it could start no further thread or process",
+                                          termination.command, ExitText(termination)),
+                  .why = "the kernel, or the C library for a thread's stack, said EAGAIN",
+                  .fix = "fewer threads: OMP_NUM_THREADS; see reveza doctor -v for the limits"};
+  const auto tasks = termination.tasks ? termination.tasks : platform::ReadCgroupTasks(0, root);
+  if (tasks &&
+      (NearLimit(tasks->used, tasks->limit) || NearLimit(termination.use.threads, tasks->limit))) {
+    finding.id = Id::kCgroupPids;
+    finding.limit = fmt::format("pids.max = {} in {}", tasks->limit, tasks->folder);
+    finding.fix = "docker run --pids-limit=-1, TasksMax=infinity, or fewer threads";
+  } else if (termination.limits && termination.limits->address_space.soft) {
+    finding.id = Id::kAddressSpace;
+    finding.limit =
+        fmt::format("RLIMIT_AS = {}", FormatBytes(*termination.limits->address_space.soft));
+    finding.fix =
+        "take the limit on address space away (ulimit -v, resource.RLIMIT_AS): each thread "
+        "reserves its whole stack";
+  } else if (termination.limits && termination.limits->processes.soft) {
+    finding.id = Id::kProcessLimit;
+    finding.limit = fmt::format("RLIMIT_NPROC = {}", *termination.limits->processes.soft);
+    finding.fix = "ulimit -u $(ulimit -Hu), or fewer threads";
+  }
+  return finding;
+}
+
+}  // namespace
+
+std::optional<Finding> ExplainTermination(const Termination& termination,
+                                          const std::filesystem::path& root) {
+  if (Says(termination, "cannot allocate memory for thread-local data")) {
+    return ThreadLocalData(termination, root);
+  }
+  if (WasKilled(termination) && termination.kills_before && termination.kills_after &&
+      *termination.kills_after > *termination.kills_before) {
+    return OutOfMemory(termination, *termination.kills_after - *termination.kills_before, root);
+  }
+  const bool failed = termination.signal || termination.exit_status.value_or(0) != 0;
+  for (const char* text : {"Resource temporarily unavailable", "can't start new thread",
+                           "Thread creation failed", "pthread_create failed"}) {
+    if (failed && Says(termination, text)) return NoThread(termination, root);
+  }
+  return std::nullopt;
+}
+
+}  // namespace reveza::doctor

@@ -1,0 +1,127 @@
+#include "reveza/insight/doctor/termination.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "common/base/bytes.h"
+#include "common/platform/testing_directory.h"
+
+namespace reveza::doctor {
+namespace termination_test {
+
+using platform::TestingDirectory;
+
+Termination Abort() {
+  Termination termination;
+  termination.command = "train";
+  termination.exit_status = 127;
+  termination.last_lines = "x\ncannot allocate memory for thread-local data: ABORT\n";
+  termination.limits.emplace();
+  return termination;
+}
+
+TEST(ThreadLocalData, ExplainsAnAddressSpaceLimit) {
+  const TestingDirectory root;
+  Termination termination = Abort();
+  termination.limits->address_space.soft = 8 * kGiB;
+  auto finding = ExplainTermination(termination, root.path());
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->id, Id::kThreadLocalData);
+  EXPECT_EQ(finding->severity, Severity::kFatal);
+  EXPECT_EQ(finding->confidence, Confidence::kLikely) << "nobody saw how much it used";
+  EXPECT_EQ(finding->limit, "RLIMIT_AS = 8 GiB");
+  termination.use.address_peak = 8 * kGiB - kMiB;
+  finding = ExplainTermination(termination, root.path());
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->confidence, Confidence::kMeasured);
+}
+
+TEST(ThreadLocalData, ExplainsTooManyMappings) {
+  const TestingDirectory root;
+  root.Write("proc/sys/vm/max_map_count", "65530\n");
+  Termination termination = Abort();
+  termination.maps = 65500;
+  termination.limits->address_space.soft = 100 * kGiB;
+  termination.use.address_peak = kGiB;
+  const auto finding = ExplainTermination(termination, root.path());
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->limit, "vm.max_map_count = 65530") << "what was reached goes before the rest";
+}
+
+TEST(ThreadLocalData, ExplainsTheCommitLimit) {
+  const TestingDirectory root;
+  root.Write("proc/sys/vm/overcommit_memory", "2\n");
+  root.Write("proc/meminfo", "CommitLimit: 1048576 kB\nCommitted_AS: 1040000 kB\n");
+  const auto finding = ExplainTermination(Abort(), root.path());
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->limit, "CommitLimit = 1 GiB");
+  EXPECT_NE(finding->observed.find("(overcommit)"), std::string::npos);
+}
+
+TEST(ThreadLocalData, InfersMappingsWithoutOtherLimits) {
+  const TestingDirectory root;
+  root.Write("proc/sys/vm/max_map_count", "65530\n");
+  root.Write("proc/sys/vm/overcommit_memory", "0\n");
+  Termination termination = Abort();
+  auto finding = ExplainTermination(termination, root.path());
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->confidence, Confidence::kLikely) << "nobody has counted them";
+  EXPECT_EQ(finding->limit, "vm.max_map_count = 65530");
+  EXPECT_NE(finding->observed.find("no other limit was set"), std::string::npos);
+  termination.limits.reset();
+  EXPECT_TRUE(ExplainTermination(termination, root.path())->limit.empty())
+      << "who knows what was limited";
+  termination.limits.emplace().data.soft = kGiB;
+  EXPECT_EQ(ExplainTermination(termination, root.path())->limit, "RLIMIT_DATA = 1 GiB");
+}
+
+TEST(ThreadLocalData, ListsAllLimitsIfUnknown) {
+  const TestingDirectory root;
+  const auto finding = ExplainTermination(Abort(), root.path());
+  ASSERT_TRUE(finding);
+  EXPECT_TRUE(finding->limit.empty());
+  EXPECT_NE(finding->fix.find("vm.max_map_count"), std::string::npos);
+}
+
+TEST(Killed, RequiresEvidence) {
+  const TestingDirectory root;
+  Termination termination;
+  termination.command = "train";
+  termination.signal = SIGKILL;
+  EXPECT_FALSE(ExplainTermination(termination, root.path()));
+  termination.kills_before = 3;
+  termination.kills_after = 3;
+  EXPECT_FALSE(ExplainTermination(termination, root.path())) << "somebody else killed it";
+  termination.kills_after = 4;
+  const auto finding = ExplainTermination(termination, root.path());
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->id, Id::kOutOfMemoryKill);
+  termination.signal.reset();
+  termination.exit_status = 137;
+  EXPECT_TRUE(ExplainTermination(termination, root.path())) << "as a shell says it";
+  termination.exit_status = 1;
+  EXPECT_FALSE(ExplainTermination(termination, root.path()));
+}
+
+TEST(NoThread, DiffersFromOutOfMemory) {
+  const TestingDirectory root;
+  root.Write("proc/self/cgroup", "0::/\n");
+  Termination termination;
+  termination.command = "train";
+  termination.exit_status = 1;
+  termination.last_lines = "libgomp: Thread creation failed: Resource temporarily unavailable\n";
+  termination.limits.emplace();
+  EXPECT_EQ(ExplainTermination(termination, root.path())->id, Id::kThreadCeiling);
+  termination.limits->processes.soft = 20;
+  EXPECT_EQ(ExplainTermination(termination, root.path())->id, Id::kProcessLimit);
+  termination.limits->address_space.soft = kGiB;
+  EXPECT_EQ(ExplainTermination(termination, root.path())->id, Id::kAddressSpace);
+  root.Write("sys/fs/cgroup/pids.max", "40\n");
+  root.Write("sys/fs/cgroup/pids.current", "40\n");
+  EXPECT_EQ(ExplainTermination(termination, root.path())->id, Id::kCgroupPids);
+  termination.exit_status = 0;
+  EXPECT_FALSE(ExplainTermination(termination, root.path())) << "it did not fail";
+}
+
+}  // namespace termination_test
+}  // namespace reveza::doctor

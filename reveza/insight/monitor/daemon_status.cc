@@ -1,0 +1,95 @@
+#include "reveza/insight/monitor/daemon_status.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "reveza/insight/monitor/json_fields.h"
+
+namespace reveza::monitor {
+namespace {
+
+using nlohmann::json;
+
+Gpu ReadGpu(const json& entry) {
+  Gpu gpu;
+  gpu.index = CountAt(entry, "index");
+  gpu.uuid = TextAt(entry, "uuid");
+  gpu.name = TextAt(entry, "name");
+  gpu.total = CountAt(entry, "total");
+  gpu.used = CountAt(entry, "used");
+  gpu.budget = CountAt(entry, "budget");
+  gpu.resident = CountAt(entry, "resident");
+  gpu.swapped = CountAt(entry, "swapped");
+  gpu.external = CountAt(entry, "external");
+  const json& handover = ObjectAt(entry, "handover");
+  if (const auto count = CountAt(handover, "count")) {
+    Handovers handovers;
+    handovers.count = *count;
+    const auto mean = NumberAt(handover, "mean_ms");
+    // Without handovers the mean is undefined.
+    if (mean && *count > 0) handovers.mean_seconds = *mean / 1000;
+    gpu.handovers = handovers;
+  }
+  gpu.swapped_out_all = CountAt(handover, "bytes_out");
+  gpu.swapped_in_all = CountAt(handover, "bytes_in");
+  return gpu;
+}
+
+void ReadExternalProcesses(const json& gpu, bool same_pid_namespace, Snapshot& snapshot) {
+  for (const auto& entry : ArrayAt(gpu, "outside")) {
+    ExternalProcess outside;
+    outside.pid = same_pid_namespace ? PidAt(entry, "pid") : 0;
+    outside.gpu = TextAt(gpu, "uuid");
+    outside.command = TextAt(entry, "command");
+    outside.used = CountAt(entry, "bytes");
+    snapshot.outside.push_back(std::move(outside));
+  }
+}
+
+Client ReadClient(const json& entry, bool same_pid_namespace) {
+  Client client;
+  client.pid = same_pid_namespace ? PidAt(entry, "pid") : 0;
+  client.name = TextAt(entry, "name");
+  client.command = TextAt(entry, "command");
+  client.job = TextAt(entry, "job");
+  client.state = TextAt(entry, "state");
+  client.why = TextAt(entry, "why");
+  const json& footprint = ObjectAt(entry, "footprint");
+  client.resident = CountAt(footprint, "resident");
+  client.swapped = CountAt(footprint, "swapped");
+  const auto pinned = CountAt(footprint, "pinned");
+  const auto context = CountAt(footprint, "context");
+  if (pinned && context) client.fixed = *pinned + *context;
+  client.share = NumberAt(entry, "share");
+  client.turns = CountAt(entry, "turns");
+  client.waited_seconds = NumberAt(entry, "waited_s");
+  client.copied_out = CountAt(entry, "copied_out");
+  client.copied_in = CountAt(entry, "copied_in");
+  client.not_answering = FlagAt(entry, "not_answering").value_or(false);
+  client.unpreemptible = FlagAt(entry, "unpreemptible").value_or(false);
+  return client;
+}
+
+}  // namespace
+
+void ReadDaemonStatus(const json& status, bool same_pid_namespace, Snapshot& snapshot) {
+  if (!status.is_object()) return;
+  Daemon daemon;
+  daemon.version = TextAt(status, "version");
+  daemon.pid = same_pid_namespace ? PidAt(status, "pid") : 0;
+  daemon.uptime_seconds = NumberAt(status, "uptime_s");
+  const json& host = ObjectAt(status, "host");
+  daemon.host_budget = CountAt(host, "budget");
+  daemon.host_reserved = CountAt(host, "reserved");
+  snapshot.daemon = std::move(daemon);
+  for (const auto& entry : ArrayAt(status, "gpus")) {
+    snapshot.gpus.push_back(ReadGpu(entry));
+    ReadExternalProcesses(entry, same_pid_namespace, snapshot);
+  }
+  for (const auto& entry : ArrayAt(status, "clients")) {
+    snapshot.clients.push_back(ReadClient(entry, same_pid_namespace));
+  }
+}
+
+}  // namespace reveza::monitor

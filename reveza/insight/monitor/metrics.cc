@@ -1,0 +1,242 @@
+#include "reveza/insight/monitor/metrics.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace reveza::monitor {
+namespace {
+
+constexpr std::array kMetrics = {
+    Metric{"reveza_cpu_cores", false, "", "cores of the machine"},
+    Metric{"reveza_cpu_busy_ratio", false, "", "CPU utilisation of all cores"},
+    Metric{"reveza_load1", false, "", "load average over one minute"},
+    Metric{"reveza_memory_total_bytes", false, "", "memory of the machine"},
+    Metric{"reveza_memory_available_bytes", false, "", "available memory"},
+    Metric{"reveza_swap_total_bytes", false, "", "swap space"},
+    Metric{"reveza_swap_free_bytes", false, "", "free swap space"},
+    Metric{"reveza_cgroup_headroom_bytes", false, "", "memory left in the cgroup of this process"},
+    Metric{"reveza_pressure_ratio", false, "resource,kind",
+           "share of the last ten seconds in which some or all (full) tasks stalled"},
+    Metric{"reveza_pressure_seconds_total", true, "resource,kind",
+           "time since boot in which some or all (full) tasks stalled"},
+    Metric{"reveza_processes", false, "", "visible processes"},
+    Metric{"reveza_daemon_up", false, "", "1 if revezad responds, else 0"},
+    Metric{"reveza_host_budget_bytes", false, "", "host memory available for swapped GPU memory"},
+    Metric{"reveza_host_reserved_bytes", false, "", "host memory reserved for swapped GPU memory"},
+    Metric{"reveza_gpu_info", false, "gpu,index,name", "1 for each GPU"},
+    Metric{"reveza_gpu_memory_total_bytes", false, "gpu", "memory of the GPU"},
+    Metric{"reveza_gpu_memory_used_bytes", false, "gpu",
+           "used by all processes, according to the driver"},
+    Metric{"reveza_gpu_memory_budget_bytes", false, "gpu", "memory managed by revezad"},
+    Metric{"reveza_gpu_memory_resident_bytes", false, "gpu",
+           "GPU memory of programs under Reveza, contexts included"},
+    Metric{"reveza_gpu_memory_swapped_bytes", false, "gpu", "swapped out to host memory"},
+    Metric{"reveza_gpu_memory_external_bytes", false, "gpu", "used by processes outside Reveza"},
+    Metric{"reveza_gpu_sm_active_ratio", false, "gpu",
+           "share of cycles in which a multiprocessor had work (GPM: Hopper and later)"},
+    Metric{
+        "reveza_gpu_some_kernel_resident_ratio", false, "gpu",
+        "share of time with at least one kernel resident; not the utilisation of multiprocessors"},
+    Metric{"reveza_gpu_link_bytes_per_second", false, "gpu,direction",
+           "PCIe traffic out of and into the GPU (GPM: Hopper and later)"},
+    Metric{"reveza_gpu_moved_bytes_total", true, "gpu,direction",
+           "bytes swapped out and in by Reveza"},
+    Metric{"reveza_gpu_handovers_total", true, "gpu", "handovers from one job to the next"},
+    Metric{"reveza_gpu_handover_mean_seconds", false, "gpu", "mean duration of handovers"},
+    Metric{"reveza_program_clients", false, "program,state", "processes under Reveza, by state"},
+    Metric{"reveza_program_cpu_cores", false, "program", "cores in use"},
+    Metric{"reveza_program_memory_bytes", false, "program", "host memory in use"},
+    Metric{"reveza_program_gpu_resident_bytes", false, "program", "GPU memory in use"},
+    Metric{"reveza_program_gpu_swapped_bytes", false, "program", "GPU memory swapped out"},
+    Metric{"reveza_job_steps", false, "job_id,job_name,state",
+           "steps by state: done, running, waiting, failed, held"},
+    Metric{"reveza_job_steps_all", false, "job_id,job_name", "total number of steps"},
+    Metric{"reveza_job_workers", false, "job_id,job_name", "maximum number of concurrent steps"},
+    Metric{"reveza_job_steps_per_second", false, "job_id,job_name", "throughput"},
+    Metric{"reveza_job_eta_seconds", false, "job_id,job_name,quantile",
+           "estimated remaining time, median (0.5) and 90th percentile (0.9)"},
+    Metric{"reveza_job_paused", false, "job_id,job_name", "1 if the job is paused, else 0"},
+    Metric{"reveza_job_held_back", false, "job_id,job_name",
+           "1 if a ready step is held back by a lack of resources, else 0"},
+    Metric{"reveza_job_cpu_cores", false, "job_id,job_name", "cores used by its steps"},
+    Metric{"reveza_job_memory_bytes", false, "job_id,job_name", "memory used by its steps"},
+    Metric{"reveza_job_memory_claim_bytes", false, "job_id,job_name",
+           "memory claimed by its running steps"},
+    Metric{"reveza_job_metric", false, "job_id,job_name,metric,statistic",
+           "metrics reported by its steps: min, mean, max, final"},
+    Metric{"reveza_notes", false, "", "sources that could not be read; see reveza top"},
+};
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+class SampleList {
+ public:
+  template <typename T>
+  void Add(std::string_view name, const std::optional<T>& value, Labels labels = {}) {
+    if (!value) return;
+    const auto found = std::ranges::find(kMetrics, name, &Metric::name);
+    samples_.push_back({static_cast<std::size_t>(found - kMetrics.begin()), std::move(labels),
+                        static_cast<double>(*value)});
+  }
+  void Add(std::string_view name, double value, Labels labels = {}) {
+    Add(name, std::optional(value), std::move(labels));
+  }
+  std::vector<MetricSample> Take() && { return std::move(samples_); }
+
+ private:
+  std::vector<MetricSample> samples_;
+};
+
+void AddPressure(SampleList& samples, const char* resource,
+                 const std::optional<platform::Pressure>& pressure) {
+  if (!pressure) return;
+  const auto add = [&](const char* kind, const platform::PressureLine& line) {
+    const Labels labels = {{"resource", resource}, {"kind", kind}};
+    samples.Add("reveza_pressure_ratio", line.average_10s / 100, labels);
+    samples.Add("reveza_pressure_seconds_total", static_cast<double>(line.total.count()) / 1e6,
+                labels);
+  };
+  add("some", pressure->some);
+  if (pressure->full) add("full", *pressure->full);
+}
+
+void AddMachine(SampleList& samples, const Machine& machine) {
+  samples.Add("reveza_cpu_cores", machine.cores);
+  samples.Add("reveza_cpu_busy_ratio", machine.cpu);
+  if (machine.load) samples.Add("reveza_load1", (*machine.load)[0]);
+  if (machine.memory) {
+    samples.Add("reveza_memory_total_bytes", std::optional(machine.memory->total));
+    samples.Add("reveza_memory_available_bytes", std::optional(machine.memory->available));
+    samples.Add("reveza_swap_total_bytes", machine.memory->swap_total);
+    samples.Add("reveza_swap_free_bytes", machine.memory->swap_free);
+  }
+  samples.Add("reveza_cgroup_headroom_bytes", machine.cgroup_headroom);
+  AddPressure(samples, "cpu", machine.pressure.cpu);
+  AddPressure(samples, "memory", machine.pressure.memory);
+  AddPressure(samples, "io", machine.pressure.io);
+  samples.Add("reveza_processes", machine.processes);
+}
+
+void AddGpu(SampleList& samples, const Gpu& gpu) {
+  const Labels labels = {{"gpu", gpu.uuid}};
+  samples.Add("reveza_gpu_info", 1,
+              {{"gpu", gpu.uuid},
+               {"index", gpu.index ? std::to_string(*gpu.index) : ""},
+               {"name", gpu.name}});
+  samples.Add("reveza_gpu_memory_total_bytes", gpu.total, labels);
+  samples.Add("reveza_gpu_memory_used_bytes", gpu.used, labels);
+  samples.Add("reveza_gpu_memory_budget_bytes", gpu.budget, labels);
+  samples.Add("reveza_gpu_memory_resident_bytes", gpu.resident, labels);
+  samples.Add("reveza_gpu_memory_swapped_bytes", gpu.swapped, labels);
+  samples.Add("reveza_gpu_memory_external_bytes", gpu.external, labels);
+  samples.Add("reveza_gpu_sm_active_ratio", gpu.sm_active, labels);
+  samples.Add("reveza_gpu_some_kernel_resident_ratio", gpu.some_resident, labels);
+  const Labels out = {{"gpu", gpu.uuid}, {"direction", "out"}};
+  const Labels in = {{"gpu", gpu.uuid}, {"direction", "in"}};
+  samples.Add("reveza_gpu_link_bytes_per_second", gpu.link_out, out);
+  samples.Add("reveza_gpu_link_bytes_per_second", gpu.link_in, in);
+  samples.Add("reveza_gpu_moved_bytes_total", gpu.swapped_out_all, out);
+  samples.Add("reveza_gpu_moved_bytes_total", gpu.swapped_in_all, in);
+  if (!gpu.handovers) return;
+  samples.Add("reveza_gpu_handovers_total", std::optional(gpu.handovers->count), labels);
+  samples.Add("reveza_gpu_handover_mean_seconds", gpu.handovers->mean_seconds, labels);
+}
+
+// Aggregates programs by name, to bound the number of time series.
+void AddPrograms(SampleList& samples, const std::vector<Client>& clients) {
+  struct Sum {
+    std::map<std::string, double> states;
+    std::optional<double> cpu;
+    std::optional<Bytes> memory, resident, swapped;
+  };
+  std::map<std::string, Sum> programs;
+  for (const Client& client : clients) {
+    Sum& sum = programs[client.name];
+    sum.states[client.not_answering ? "silent" : client.state] += 1;
+    AddTo(sum.cpu, client.use.cpu);
+    AddTo(sum.memory, client.use.Memory());
+    if (client.resident && client.fixed) {
+      AddTo(sum.resident, std::optional(*client.resident + *client.fixed));
+    }
+    AddTo(sum.swapped, client.swapped);
+  }
+  for (const auto& [name, sum] : programs) {
+    const Labels labels = {{"program", name}};
+    for (const auto& [state, count] : sum.states) {
+      samples.Add("reveza_program_clients", count, {{"program", name}, {"state", state}});
+    }
+    samples.Add("reveza_program_cpu_cores", sum.cpu, labels);
+    samples.Add("reveza_program_memory_bytes", sum.memory, labels);
+    samples.Add("reveza_program_gpu_resident_bytes", sum.resident, labels);
+    samples.Add("reveza_program_gpu_swapped_bytes", sum.swapped, labels);
+  }
+}
+
+void AddJob(SampleList& samples, const Job& job) {
+  const Labels labels = {{"job_id", job.id}, {"job_name", job.name}};
+  const auto with = [&](const char* label, const std::string& value) {
+    Labels more = labels;
+    more.emplace_back(label, value);
+    return more;
+  };
+  samples.Add("reveza_job_steps", job.steps.done, with("state", "done"));
+  samples.Add("reveza_job_steps", job.steps.running, with("state", "running"));
+  samples.Add("reveza_job_steps", job.steps.waiting, with("state", "waiting"));
+  samples.Add("reveza_job_steps", job.steps.failed, with("state", "failed"));
+  samples.Add("reveza_job_steps", job.steps.held, with("state", "held"));
+  samples.Add("reveza_job_steps_all", job.steps.all, labels);
+  samples.Add("reveza_job_workers", job.workers, labels);
+  samples.Add("reveza_job_steps_per_second", job.rate, labels);
+  samples.Add("reveza_job_eta_seconds", job.eta_p50_seconds, with("quantile", "0.5"));
+  samples.Add("reveza_job_eta_seconds", job.eta_p90_seconds, with("quantile", "0.9"));
+  if (!job.state.empty()) {
+    samples.Add("reveza_job_paused", job.state == "paused" ? 1 : 0, labels);
+  }
+  samples.Add("reveza_job_held_back", job.waiting.empty() ? 0 : 1, labels);
+  samples.Add("reveza_job_cpu_cores", job.use.cpu, labels);
+  std::optional<Bytes> claims;
+  std::optional<Bytes> measured;
+  for (const Step& step : job.running) {
+    AddTo(claims, step.claim);
+    AddTo(measured, step.memory);
+  }
+  samples.Add("reveza_job_memory_bytes", job.use.Memory() ? job.use.Memory() : measured, labels);
+  samples.Add("reveza_job_memory_claim_bytes", claims, labels);
+  for (const auto& entry : job.metrics) {
+    const std::string& name = entry.first;
+    const MetricSummary& metric = entry.second;
+    const auto add = [&](const char* statistic, const std::optional<double>& value) {
+      Labels more = with("metric", name);
+      more.emplace_back("statistic", statistic);
+      samples.Add("reveza_job_metric", value, std::move(more));
+    };
+    add("min", metric.min);
+    add("mean", metric.mean);
+    add("max", metric.max);
+    add("final", metric.last);
+  }
+}
+
+}  // namespace
+
+std::span<const Metric> AllMetrics() { return kMetrics; }
+
+std::vector<MetricSample> MetricSamples(const Snapshot& snapshot) {
+  SampleList samples;
+  AddMachine(samples, snapshot.machine);
+  samples.Add("reveza_daemon_up", snapshot.daemon ? 1 : 0);
+  if (snapshot.daemon) {
+    samples.Add("reveza_host_budget_bytes", snapshot.daemon->host_budget);
+    samples.Add("reveza_host_reserved_bytes", snapshot.daemon->host_reserved);
+  }
+  for (const Gpu& gpu : snapshot.gpus) AddGpu(samples, gpu);
+  AddPrograms(samples, snapshot.clients);
+  for (const Job& job : snapshot.jobs) AddJob(samples, job);
+  samples.Add("reveza_notes", static_cast<double>(snapshot.notes.size()));
+  return std::move(samples).Take();
+}
+
+}  // namespace reveza::monitor

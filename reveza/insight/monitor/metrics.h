@@ -1,0 +1,33 @@
+// Converts snapshots to Prometheus metrics; reveza-metrics serves them.
+//
+// Labels identify GPUs, programs (by name) and jobs, never steps or processes, which bounds their
+// cardinality. Unavailable values have no sample. docs/metrics.md lists all metrics. Pure
+// functions.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reveza/insight/monitor/snapshot.h"
+
+namespace reveza::monitor {
+
+struct Metric {
+  const char* name;
+  bool is_counter;     // else a gauge
+  const char* labels;  // comma-separated
+  const char* help;
+};
+std::span<const Metric> AllMetrics();
+
+struct MetricSample {
+  std::size_t metric = 0;  // index into AllMetrics()
+  std::vector<std::pair<std::string, std::string>> labels;
+  double value = 0;
+};
+std::vector<MetricSample> MetricSamples(const Snapshot& snapshot);
+
+}  // namespace reveza::monitor

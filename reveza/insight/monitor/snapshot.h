@@ -1,0 +1,184 @@
+// The state of machine, GPUs, programs and jobs at one moment.
+//
+// Plain values. Unavailable values (no GPU, no daemon, a process that has exited, no kernel
+// support) are nullopt, never 0. Shares range from 0 to 1, CPU is in cores (1.0 is one fully used
+// core), rates are per second.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "common/platform/machine.h"
+#include "common/platform/pressure.h"
+
+namespace reveza::monitor {
+
+// Resource usage of a process or process tree.
+struct Usage {
+  std::optional<double> cpu;  // needs two samples
+  std::optional<std::uint64_t> threads;
+  std::optional<std::uint64_t> processes;
+  std::optional<Bytes> resident;      // sum of RSS; counts shared pages repeatedly
+  std::optional<Bytes> proportional;  // sum of PSS; sampled every ten seconds
+  std::optional<Bytes> peak;          // VmHWM of a single process, else highest sample
+
+  std::optional<Bytes> Memory() const { return proportional ? proportional : resident; }
+  bool operator==(const Usage&) const = default;
+};
+
+struct Machine {
+  std::optional<unsigned> cores;
+  std::optional<double> cpu;  // share of all cores
+  std::optional<std::array<double, 3>> load;
+  std::optional<platform::MachineMemory> memory;
+  std::optional<Bytes> cgroup_headroom;  // of this process, if limited
+  platform::Pressures pressure;          // of the machine
+  platform::Pressures cgroup_pressure;   // of this process's cgroup
+  std::optional<std::uint64_t> processes;
+};
+
+struct Handovers {
+  std::uint64_t count = 0;
+  std::optional<double> mean_seconds;
+  std::optional<double> rate;
+};
+
+struct Gpu {
+  std::optional<std::uint64_t> index;
+  std::string uuid;
+  std::string name;
+  std::optional<Bytes> total;
+  std::optional<Bytes> used;      // by all processes, according to the driver
+  std::optional<Bytes> budget;    // managed by the daemon
+  std::optional<Bytes> resident;  // by programs under Reveza, contexts included
+  std::optional<Bytes> swapped;
+  std::optional<Bytes> external;        // by processes outside Reveza
+  std::optional<double> sm_active;      // share of SM cycles with a warp: GPM, Hopper and later
+  std::optional<double> some_resident;  // share of time with any kernel; not SM utilisation
+  std::optional<double> link_out;       // bytes per second, out of the GPU
+  std::optional<double> link_in;
+  std::optional<double> swap_out;  // swapped by Reveza, part of link_out
+  std::optional<double> swap_in;
+  std::optional<Bytes> swapped_out_all;  // since the daemon started
+  std::optional<Bytes> swapped_in_all;
+  std::optional<Handovers> handovers;
+};
+
+// A program under Reveza.
+struct Client {
+  pid_t pid = 0;
+  std::string name;
+  std::string command;
+  std::string job;   // of the `reveza run` that started it
+  std::string step;  // "<job id>/<number>" if part of a running step
+  std::string state;
+  std::string why;  // wait reason; empty: not waiting
+  std::optional<Bytes> resident;
+  std::optional<Bytes> swapped;
+  std::optional<Bytes> fixed;  // not swappable: pinned memory and contexts
+  std::optional<double> share;
+  std::optional<std::uint64_t> turns;
+  std::optional<double> waited_seconds;
+  std::optional<Bytes> copied_out;
+  std::optional<Bytes> copied_in;
+  std::optional<double> swap_out;
+  std::optional<double> swap_in;
+  bool not_answering = false;
+  bool unpreemptible = false;
+  Usage use;
+};
+
+// A process that uses a GPU outside Reveza.
+struct ExternalProcess {
+  pid_t pid = 0;
+  std::string gpu;
+  std::string command;
+  std::optional<Bytes> used;
+  Usage use;
+};
+
+struct Daemon {
+  std::string version;
+  pid_t pid = 0;
+  std::optional<double> uptime_seconds;
+  std::optional<Bytes> host_budget;
+  std::optional<Bytes> host_reserved;
+};
+
+struct CycleCount {
+  std::uint64_t done = 0;
+  std::uint64_t all = 0;
+  bool operator==(const CycleCount&) const = default;
+};
+
+// A running step of a job.
+struct Step {
+  std::uint64_t number = 0;
+  std::string label;
+  std::optional<std::uint64_t> attempt;
+  pid_t pid = 0;  // 0: unknown
+  std::string state;
+  std::optional<double> since;  // seconds since the epoch
+  std::optional<Bytes> memory;  // as measured by the runner
+  std::optional<Bytes> peak;
+  std::optional<Bytes> claim;
+  std::optional<Bytes> gpu_memory;
+  std::optional<CycleCount> cycle;
+  Usage use;
+};
+
+struct StepCounts {
+  std::optional<std::uint64_t> all, done, running, waiting, failed, held;
+  bool operator==(const StepCounts&) const = default;
+};
+
+struct MetricSummary {
+  std::optional<std::uint64_t> count;
+  std::optional<double> min, mean, max, last;
+};
+
+struct Job {
+  std::string id;
+  std::string socket;  // of its runner
+  std::string name;
+  std::string state;
+  pid_t pid = 0;
+  std::optional<double> began;
+  std::string folder;
+  std::string command;
+  StepCounts steps;
+  std::optional<std::uint64_t> workers;
+  std::optional<std::uint64_t> best_workers;
+  std::optional<bool> workers_settled;
+  std::string workers_reason;
+  std::optional<double> rate;  // steps per second
+  std::optional<double> eta_p50_seconds;
+  std::optional<double> eta_p90_seconds;
+  std::string waiting;  // wait reason; empty: not waiting
+  std::vector<Step> running;
+  std::map<std::string, MetricSummary> metrics;
+  Usage use;  // sum over the running steps
+};
+
+struct Snapshot {
+  double time = 0;  // seconds since the epoch
+  Machine machine;
+  std::optional<Daemon> daemon;
+  std::vector<Gpu> gpus;
+  std::vector<Client> clients;
+  std::vector<ExternalProcess> outside;
+  std::vector<Job> jobs;
+  std::vector<std::string> notes;  // sources that could not be read, and why
+  // Number of /proc/PID files read and opened for this snapshot.
+  std::uint64_t process_files_read = 0;
+  std::uint64_t process_files_opened = 0;
+};
+
+}  // namespace reveza::monitor

@@ -1,0 +1,242 @@
+#include "reveza/jobs/decide/admission.h"
+
+#include <fmt/format.h>
+
+#include "common/base/units.h"
+
+namespace reveza::jobs {
+namespace {
+
+constexpr double kCpuTolerance = 1e-6;
+// Percent of PSI above which nothing starts.
+constexpr double kMaxMemorySome = 20;
+constexpr double kMaxMemoryFull = 5;
+constexpr std::chrono::seconds kGrace{30};
+
+Verdict Wait(std::string reason) { return {Verdict::Kind::kWait, std::move(reason)}; }
+Verdict Reject(std::string reason) { return {Verdict::Kind::kReject, std::move(reason)}; }
+
+Bytes Subtract(Bytes from, Bytes what) { return from > what ? from - what : 0; }
+
+// Returns what a step was promised and has not allocated yet.
+Bytes Promised(Bytes claimed, ClaimSource by, std::optional<Bytes> has, bool grace_over) {
+  if (grace_over && (by == ClaimSource::kGuessed || !has)) return 0;
+  return Subtract(claimed, has.value_or(0));
+}
+
+bool GraceOver(const RunningStep& step, const MachineReading& reading) {
+  return reading.now - step.since >= kGrace;
+}
+
+Bytes PromisedMemory(const MachineReading& reading, std::span<const RunningStep> running) {
+  Bytes promised = 0;
+  for (const RunningStep& step : running) {
+    promised +=
+        Promised(step.need.memory, step.need.memory_source, step.memory, GraceOver(step, reading));
+  }
+  return promised;
+}
+
+// Formats "2.1 GiB free, 512 MiB reserved, 1 GiB promised to other steps, the step needs 3 GiB".
+std::string AmountsText(Bytes free, Bytes reserve, Bytes promised, Bytes need) {
+  std::string text = FormatBytes(free) + " free";
+  if (reserve > 0) text += fmt::format(", {} reserved", FormatBytes(reserve));
+  if (promised > 0) text += fmt::format(", {} promised to other steps", FormatBytes(promised));
+  return text + fmt::format(", the step needs {}", FormatBytes(need));
+}
+
+std::optional<Verdict> CheckStall(std::string_view tasks, std::optional<double> share, double max) {
+  if (!share || *share <= max) return std::nullopt;
+  return Wait(
+      fmt::format("memory pressure: {} stalled on memory {:.0f} % of the last 10 s; "
+                  "steps start at {:.0f} % or less",
+                  tasks, *share, max));
+}
+
+std::optional<Verdict> CheckPressure(const MachineReading& reading,
+                                     std::span<const RunningStep> running) {
+  // With no step of ours running the pressure is not ours, and waiting would not relieve it.
+  if (running.empty()) return std::nullopt;
+  if (auto verdict = CheckStall("all tasks", reading.memory_full, kMaxMemoryFull)) {
+    return verdict;
+  }
+  return CheckStall("some tasks", reading.memory_some, kMaxMemorySome);
+}
+
+std::optional<Verdict> CheckCpus(const Need& need, const MachineReading& reading,
+                                 std::span<const RunningStep> running, const Budget& budget) {
+  if (need.cpus <= 0) return std::nullopt;
+  if (need.cpus > budget.cpus + kCpuTolerance) {
+    return Reject(
+        fmt::format("CPU: the step needs {:.3g} cores, {:.3g} are usable", need.cpus, budget.cpus));
+  }
+  double taken = 0;
+  for (const RunningStep& step : running) taken += step.paused ? 0 : step.need.cpus;
+  if (taken + need.cpus > budget.cpus + kCpuTolerance) {
+    return Wait(fmt::format("CPU: {:.3g} of {:.3g} cores in use, the step needs {:.3g}", taken,
+                            budget.cpus, need.cpus));
+  }
+  const double others = reading.external_cpus.value_or(0);
+  if (!running.empty() && taken + others + need.cpus > budget.cpus + kCpuTolerance) {
+    return Wait(
+        fmt::format("CPU: {:.3g} of {:.3g} cores in use, {:.3g} by other programs, the step "
+                    "needs {:.3g}",
+                    taken + others, budget.cpus, others, need.cpus));
+  }
+  return std::nullopt;
+}
+
+std::optional<Verdict> CheckMemory(const Need& need, const MachineReading& reading,
+                                   std::span<const RunningStep> running, const Budget& budget) {
+  const bool too_large =
+      reading.memory_total && need.memory > Subtract(*reading.memory_total, budget.memory_reserve);
+  if (too_large && need.memory_source == ClaimSource::kDeclared) {
+    return Reject(fmt::format("memory: the step needs {}, the machine has {}, {} reserved",
+                              FormatBytes(need.memory), FormatBytes(*reading.memory_total),
+                              FormatBytes(budget.memory_reserve)));
+  }
+  // An uncertain need is tried alone.
+  if (running.empty() && (too_large || need.memory_source == ClaimSource::kGuessed))
+    return std::nullopt;
+  const auto available = reading.Available();
+  if (!available) return std::nullopt;
+  const Bytes promised = PromisedMemory(reading, running);
+  if (need.memory <= Subtract(*available, budget.memory_reserve + promised)) return std::nullopt;
+  return Wait("memory: " + AmountsText(*available, budget.memory_reserve, promised, need.memory));
+}
+
+struct GpuRoom {
+  const GpuMemory* gpu = nullptr;
+  Bytes promised = 0;
+  Bytes free = 0;          // minus promised
+  bool in_use = false;     // by our steps
+  bool exclusive = false;  // held by a step that needs it exclusively
+};
+
+GpuRoom RoomOn(const GpuMemory& gpu, const MachineReading& reading,
+               std::span<const RunningStep> running) {
+  GpuRoom room{.gpu = &gpu};
+  Bytes held = 0;  // observed use of our steps, up to their claims
+  for (const RunningStep& step : running) {
+    if (step.gpu != gpu.uuid) continue;
+    room.in_use = true;
+    room.exclusive = room.exclusive || step.need.gpu_exclusive;
+    room.promised += Promised(step.need.gpu_memory, step.need.gpu_memory_source, step.gpu_memory,
+                              GraceOver(step, reading));
+    held += std::min(step.gpu_memory.value_or(0), step.need.gpu_memory);
+  }
+  // Memory released since the last observation may be allocated again.
+  room.promised += Subtract(held, gpu.used);
+  room.free = Subtract(Subtract(gpu.total, gpu.used), room.promised);
+  return room;
+}
+
+Verdict WaitForExclusiveUse(const Need& need) {
+  if (need.gpu_exclusive) {
+    return Wait(
+        "GPU memory: the step ran out of it beside others, and waits for exclusive use of the GPU");
+  }
+  return Wait("GPU memory: a step that ran out of it beside others has exclusive use of the GPU");
+}
+
+// Admits with the GPU to run on, or tells why not.
+Verdict CheckGpu(const Need& need, const MachineReading& reading,
+                 std::span<const RunningStep> running,
+                 const std::vector<nvml::Uuid>* visible_gpus) {
+  if (need.gpu_memory == 0) return {};
+  if (!reading.gpus) return Wait("GPU memory: no GPU can be queried now");
+  if (reading.gpus->empty()) return Reject("GPU memory: this machine has no usable GPU");
+  if (visible_gpus != nullptr && visible_gpus->empty()) {
+    return Reject(
+        "GPU memory: CUDA_VISIBLE_DEVICES hides all GPUs from a step that claims GPU memory");
+  }
+  GpuRoom best;
+  Bytes largest = 0;
+  bool passed_over = false;  // a GPU excluded by exclusive use
+  for (const GpuMemory& gpu : *reading.gpus) {
+    if (visible_gpus != nullptr &&
+        std::ranges::find(*visible_gpus, gpu.uuid) == visible_gpus->end())
+      continue;
+    largest = std::max(largest, gpu.total);
+    const GpuRoom room = RoomOn(gpu, reading, running);
+    if (room.exclusive || (need.gpu_exclusive && room.in_use)) {
+      passed_over = true;
+    } else if (best.gpu == nullptr || room.free > best.free) {
+      best = room;
+    }
+  }
+  if (best.gpu == nullptr && passed_over) return WaitForExclusiveUse(need);
+  if (best.gpu == nullptr)
+    return Wait("GPU memory: the GPU selected by CUDA_VISIBLE_DEVICES cannot be queried now");
+  Verdict admitted;
+  admitted.gpu = best.gpu->uuid;
+  if (need.gpu_memory <= best.free) return admitted;
+  // On a shared GPU a step that does not fit now waits for its turn there.
+  if (reading.gpu_is_shared && need.gpu_memory <= best.gpu->total) return admitted;
+  if (need.gpu_memory > largest) {
+    if (need.gpu_memory_source == ClaimSource::kDeclared && !reading.all_gpus) {
+      return Wait(
+          fmt::format("GPU memory: the step needs {}, the largest GPU that can be queried now "
+                      "offers {}",
+                      FormatBytes(need.gpu_memory), FormatBytes(largest)));
+    }
+    if (need.gpu_memory_source == ClaimSource::kDeclared) {
+      return Reject(fmt::format("GPU memory: the step needs {}, the largest GPU offers {}",
+                                FormatBytes(need.gpu_memory), FormatBytes(largest)));
+    }
+    if (!best.in_use) return admitted;
+  }
+  return Wait("GPU memory: " + AmountsText(Subtract(best.gpu->total, best.gpu->used), 0,
+                                           best.promised, need.gpu_memory));
+}
+
+}  // namespace
+
+std::optional<Bytes> AllocatableMemory(const MachineReading& reading,
+                                       std::span<const RunningStep> running, const Budget& budget) {
+  const auto available = reading.Available();
+  if (!available) return std::nullopt;
+  return Subtract(*available, budget.memory_reserve + PromisedMemory(reading, running));
+}
+
+Verdict CheckAdmission(const Need& need, const MachineReading& reading,
+                       std::span<const RunningStep> running, const Budget& budget,
+                       const std::vector<nvml::Uuid>* visible_gpus) {
+  auto verdict = CheckPressure(reading, running);
+  const auto cpus = CheckCpus(need, reading, running, budget);
+  const auto memory = CheckMemory(need, reading, running, budget);
+  const Verdict gpu = CheckGpu(need, reading, running, visible_gpus);
+  // A permanent rejection takes precedence over reasons to wait.
+  for (const auto& one : {cpus, memory, std::optional(gpu)}) {
+    if (one && one->kind == Verdict::Kind::kReject) return *one;
+  }
+  if (!verdict) verdict = cpus;
+  if (!verdict) verdict = memory;
+  return verdict.value_or(gpu);
+}
+
+Admission::Choice Admission::Next(const MachineReading& reading, std::span<const QueuedStep> queue,
+                                  std::span<const RunningStep> running, const Budget& budget) {
+  if (queue.empty()) return {};
+  if (head_ != queue.front().step) {
+    head_ = queue.front().step;
+    bypasses_ = 0;
+  }
+  Choice first;
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    const auto* visible_gpus = queue[i].visible_gpus ? &*queue[i].visible_gpus : nullptr;
+    Verdict verdict = CheckAdmission(queue[i].need, reading, running, budget, visible_gpus);
+    if (verdict.kind != Verdict::Kind::kWait) {
+      if (i > 0 && verdict.kind == Verdict::Kind::kAdmit) ++bypasses_;
+      return {i, std::move(verdict)};
+    }
+    if (i > 0) continue;
+    first.verdict = std::move(verdict);
+    if (bypasses_ < kMaxBypasses) continue;
+    first.verdict.reason += "; nothing bypasses it any more";
+    break;
+  }
+  return first;
+}
+
+}  // namespace reveza::jobs

@@ -1,0 +1,120 @@
+// Admission control: decides whether a step may start now and, if not, why. Pure decisions:
+// readings of the machine and the time are passed in.
+//
+// A step is admitted when its needs fit
+//  - into the budget, beside what running steps claim or use;
+//  - into what is free now, minus what running steps were promised and have not allocated yet;
+// and nothing is stalled on memory already. A promise lasts until the step's own use is observed.
+// If the promise was a guess, or the use cannot be observed, it expires after a grace period. With
+// nothing else running, a step waits only for declared needs or for memory held by other programs.
+//
+// Not thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "reveza/gpu/nvml/gpu_monitor.h"
+#include "reveza/jobs/decide/claims.h"
+
+namespace reveza::jobs {
+
+using StepNumber = std::uint64_t;
+
+struct GpuMemory {
+  nvml::Uuid uuid{};
+  Bytes total = 0;
+  Bytes used = 0;  // by all processes
+};
+
+// The state of the machine. A value that cannot be read is absent and never delays a step.
+struct MachineReading {
+  std::chrono::nanoseconds now{0};
+  std::optional<double> external_cpus;         // usable cores kept busy by other programs
+  std::optional<Bytes> memory_total;           // of the machine, or the limit of our cgroup
+  std::optional<Bytes> memory_available;       // MemAvailable
+  std::optional<Bytes> cgroup_headroom;        // minimum over our cgroup and its ancestors
+  std::optional<double> memory_some;           // PSI "some" avg10, percent
+  std::optional<double> memory_full;           // PSI "full" avg10, percent
+  std::optional<std::vector<GpuMemory>> gpus;  // empty: the machine has none
+  bool all_gpus = true;                        // false: some GPUs could not be read
+  bool gpu_is_shared = false;  // steps take turns on it: any step that fits alone is admitted
+
+  // Returns the memory still available to steps: the smaller of the machine's and the cgroup's.
+  std::optional<Bytes> Available() const {
+    if (!memory_available) return cgroup_headroom;
+    return std::min(*memory_available, cgroup_headroom.value_or(*memory_available));
+  }
+};
+
+struct RunningStep {
+  StepNumber step = 0;
+  Need need;  // as admitted
+  std::chrono::nanoseconds since{0};
+  std::optional<Bytes> memory;      // current use
+  std::optional<Bytes> gpu_memory;  // current use
+  std::optional<nvml::Uuid> gpu;
+  bool paused = false;
+  bool holds_gpu = false;  // may hold a GPU context: must not be paused
+};
+
+struct Budget {
+  double cpus = 1;           // cores that steps may claim together
+  Bytes memory_reserve = 0;  // host memory kept free
+};
+
+struct Verdict {
+  enum class Kind {
+    kAdmit,
+    kWait,
+    kReject,  // can never run on this machine
+  };
+  Kind kind = Kind::kAdmit;
+  std::string reason{};             // "memory: 2.1 GiB free, 512 MiB reserved, ..."
+  std::optional<nvml::Uuid> gpu{};  // the GPU to run on
+};
+
+// Decides whether a step with these needs may start now. `visible_gpus`: the GPUs that the user
+// restricted the step to; null: any.
+Verdict CheckAdmission(const Need& need, const MachineReading& reading,
+                       std::span<const RunningStep> running, const Budget& budget,
+                       const std::vector<nvml::Uuid>* visible_gpus = nullptr);
+
+// Returns the host memory that may be given to steps now: available minus reserve minus promised.
+// Empty if it cannot be read.
+std::optional<Bytes> AllocatableMemory(const MachineReading& reading,
+                                       std::span<const RunningStep> running, const Budget& budget);
+
+struct QueuedStep {
+  StepNumber step = 0;
+  Need need;
+  std::optional<std::vector<nvml::Uuid>> visible_gpus{};  // empty: any GPU
+};
+
+// Chooses the next step from a queue. Small steps may bypass one that does not fit yet, but only
+// `kMaxBypasses` times; after that nothing starts before it.
+class Admission {
+ public:
+  static constexpr unsigned kMaxBypasses = 16;
+
+  struct Choice {
+    std::optional<std::size_t> index;  // into the queue: a step to start, or to fail if rejected
+    Verdict verdict;                   // of that step; of the first one if none may start
+  };
+
+  // Chooses from `queue`: the head of the waiting steps, in the order in which they should start.
+  Choice Next(const MachineReading& reading, std::span<const QueuedStep> queue,
+              std::span<const RunningStep> running, const Budget& budget);
+
+ private:
+  std::optional<StepNumber> head_;
+  unsigned bypasses_ = 0;  // since `head_` became the head of the queue
+};
+
+}  // namespace reveza::jobs

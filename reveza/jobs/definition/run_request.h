@@ -1,0 +1,69 @@
+// The options of a run, as requested; what is run is in job.h.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "common/base/bytes.h"
+
+namespace reveza::jobs {
+
+// When to stop a job because steps failed.
+struct Halt {
+  enum class Mode {
+    kNever,  // run every step
+    kSoon,   // start no further steps, let running ones finish
+    kNow,    // cancel running steps too
+  };
+  Mode mode = Mode::kNever;
+  // Exactly one of these is set unless `mode` is kNever.
+  std::optional<std::uint64_t> failures;  // number of failed steps, at least 1
+  std::optional<double> share;            // fraction of all steps, in (0, 1]
+
+  bool operator==(const Halt&) const = default;
+};
+
+// What to do with a step whose last attempt has an unknown outcome.
+enum class OnUnknown {
+  kRetry,  // run it again
+  kHold,   // leave it to the user
+};
+
+// How the memory limits of steps are enforced.
+enum class Limits {
+  kAuto,     // the first available of the following
+  kCgroup,   // a control group per step
+  kSystemd,  // a scope of systemd's user manager
+  kWatch,    // measured once a second and killed
+  kNone,     // not enforced
+};
+
+struct RunRequest {
+  std::optional<unsigned> workers;      // fixed number, at least 1; absent: tuned by throughput
+  std::optional<unsigned> max_workers;  // at least 1
+
+  Halt halt;
+  OnUnknown on_unknown = OnUnknown::kRetry;
+  unsigned retries = 0;                   // further attempts of a failed step
+  bool retry_failed = false;              // rerun steps that failed in an earlier run
+  bool force = false;                     // rerun finished steps too
+  bool rerun_if_program_changed = false;  // rerun steps finished by another program version
+
+  std::optional<Bytes> memory_reserve;  // host memory left to other processes
+  std::optional<double> cpu_budget;     // cores for all steps together, above 0
+  Limits limits = Limits::kAuto;
+
+  bool keep_order = false;              // print outputs in step order
+  bool detach = false;                  // run in the background, without a terminal
+  bool durable = false;                 // sync each commit to disk
+  bool dry_run = false;                 // print what would run
+  bool json = false;                    // print events as JSON lines
+  bool quiet = false;                   // print no progress
+  std::filesystem::path joblog;         // absolute; empty: no job log
+  std::filesystem::path output_folder;  // empty: beside the journal
+
+  bool operator==(const RunRequest&) const = default;
+};
+
+}  // namespace reveza::jobs

@@ -1,0 +1,270 @@
+#include "reveza/jobs/engine/engine.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/units.h"
+#include "reveza/jobs/journal/journal_format.h"
+
+namespace reveza::jobs {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kLearned =
+    "learned";  // journal key: what Governor::SerializeLearned returned
+constexpr auto kProgressInterval = 250ms;
+
+}  // namespace
+
+Engine::Engine(EngineParts parts, Observer& observer)
+    : parts_(std::move(parts)),
+      observer_(observer),
+      job_(*parts_.job),
+      schedule_(job_),
+      pool_(parts_.supervisor, parts_.folder),
+      requests_({.job = job_,
+                 .expander = *parts_.expander,
+                 .environment = parts_.environment,
+                 .gpu_prefix = parts_.gpu_prefix,
+                 .outputs = Outputs(),
+                 .cores = parts_.cores}),
+      governor_(
+          job_, parts_.request, parts_.cores,
+          {.root = parts_.root,
+           .gpu_is_shared = !parts_.gpu_prefix.empty(),
+           .ledger = parts_.gpu_ledger,
+           .devices =
+               [this](std::uint32_t step) { return requests_.DevicesOf(step, pool_.FreeSlot()); }}),
+      committer_(parts_.journal, parts_.folder, Outputs(), parts_.request.durable,
+                 [this](const std::string& note) { observer_.OnNote(note); }),
+      adopted_(std::move(parts_.live)),
+      retries_(parts_.request.retries) {}
+
+Engine::Nanoseconds Engine::Now() const {
+  return parts_.clock != nullptr ? parts_.clock->Now() : own_clock_.Now();
+}
+
+Status Engine::Prepare() {
+  ASSIGN_OR_RETURN(auto entries, parts_.journal.List());
+  // The list may be longer: AddNewlyListedSteps() picks up steps added since it was compared.
+  if (entries.size() < job_.steps.size()) {
+    return Fail(Error::Code::kInternal, "the journal lists other steps than the job has");
+  }
+  entries.resize(job_.steps.size());
+  by_identity_.reserve(entries.size());
+  for (std::uint32_t step = 0; step < entries.size(); ++step) {
+    by_identity_.emplace(AsStringView(entries[step].identity), step);
+  }
+  entries_ = std::move(entries);
+  if (const auto learned = parts_.journal.Get(kLearned); learned && *learned) {
+    governor_.Restore(**learned);
+  }
+  for (std::uint32_t step = 0; step < entries_.size(); ++step) RestoreState(step);
+  RETURN_IF_ERROR(AddNewlyListedSteps());
+  RETURN_IF_ERROR(PrepareLimits());
+  for (const auto& live : adopted_.all()) {
+    if (const auto step = StepOf(live.name.identity)) schedule_.Start(*step);
+  }
+  ASSIGN_OR_RETURN(auto control, ControlServer::Listen(ControlSocket(parts_.folder.id()),
+                                                       [this](const nlohmann::json& request) {
+                                                         return Answer(request);
+                                                       }));
+  control_.emplace(std::move(control));
+  return InstallSignalHandlers();
+}
+
+Status Engine::PrepareLimits() {
+  ASSIGN_OR_RETURN(limits_, StepLimits::Create(parts_.request.limits, platform::ProcessEnvironment,
+                                               parts_.folder, parts_.root));
+  if (!parts_.request.quiet) observer_.OnNote(fmt::format("limits: {}", limits_.description()));
+  return parts_.journal.Set(kLimits, limits_.description());
+}
+
+void Engine::RestoreState(std::uint32_t step) {
+  const auto& request = parts_.request;
+  switch (entries_[step].state) {
+    case StepState::kWaiting:
+      return;
+    case StepState::kDone:
+      schedule_.Start(step);
+      schedule_.Finish(step);
+      ++summary_.done_before;
+      return;
+    case StepState::kFailed:
+      if (request.retry_failed) return;
+      schedule_.Start(step);
+      return schedule_.Fail(step);
+    case StepState::kUndecided:
+      if (request.retries > 0 || request.retry_failed) return retries_.AddEarlierFailure(step);
+      if (auto given_up = parts_.journal.MarkFailed(entries_[step].identity); !given_up) {
+        EnterDegradedMode(given_up.error());
+      }
+      schedule_.Start(step);
+      return schedule_.Fail(step);
+    case StepState::kUnknown:
+      if (request.on_unknown == OnUnknown::kRetry) return;
+      schedule_.Start(step);
+      return schedule_.Hold(step);
+  }
+}
+
+Status Engine::InstallSignalHandlers() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  signals_ = UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_) return Fail(Error::Code::kExhausted, "signalfd: no file descriptor left");
+  return {};
+}
+
+bool Engine::IsFinished() const {
+  if (pool_.active() != 0 || !adopted_.empty()) return false;
+  return mode_ == Mode::kDraining || mode_ == Mode::kEnding || schedule_.finished();
+}
+
+Result<Engine::Summary> Engine::Run() {
+  RETURN_IF_ERROR(Prepare());
+  began_ = Now();
+  while (!IsFinished()) {
+    StartReadySteps();
+    if (IsFinished()) break;
+    Poll();
+    PollAdoptedAttempts();
+    Sample();
+    committer_.Commit(Now(), false);
+    ShowProgress();
+  }
+  return Finish();
+}
+
+Result<Engine::Summary> Engine::Finish() {
+  summary_.tuning = TuningText(governor_, began_);
+  SaveLearned();
+  committer_.Commit(Now(), true);
+  // What cannot be written now is still in the records, where the next run finds it.
+  if (const auto& error = committer_.error()) {
+    return Fail(error->code,
+                fmt::format("{}; all results are in the supervisors' records: free some space and "
+                            "run the same command to continue",
+                            error->message));
+  }
+  // Optional: without it the next run verifies more outputs and reads a longer log.
+  Status tidied = committer_.SyncOutputs();
+  if (tidied) tidied = parts_.journal.Checkpoint();
+  if (!tidied) {
+    observer_.OnNote(fmt::format("cannot checkpoint the journal: {}", tidied.error().message));
+  }
+  observer_.OnProgress(CurrentProgress());
+  summary_.counts = schedule_.counts();
+  summary_.metrics.assign(metrics_.all().begin(), metrics_.all().end());
+  const auto& counts = summary_.counts;
+  if (counts.ready + counts.blocked + counts.running > 0) {
+    summary_.end = RunEnd::kInterrupted;
+  } else if (counts.failed + counts.skipped > 0) {
+    summary_.end = RunEnd::kFailed;
+  } else {
+    summary_.end = counts.held > 0 ? RunEnd::kHeld : RunEnd::kDone;
+  }
+  return summary_;
+}
+
+void Engine::SaveLearned() {
+  if (committer_.error()) return;
+  Status saved = parts_.journal.Set(kLearned, governor_.SerializeLearned());
+  if (saved && !summary_.tuning.empty()) saved = parts_.journal.Set(kTuning, summary_.tuning);
+  if (!saved) EnterDegradedMode(saved.error());
+}
+
+void Engine::Poll() {
+  std::vector<pollfd> descriptors = {{signals_.get(), POLLIN, 0}};
+  pool_.AddTo(descriptors);
+  const std::size_t control = descriptors.size();
+  if (control_) control_->AddTo(descriptors);
+  Nanoseconds until = next_progress_;
+  if (const auto commit = committer_.next_commit()) until = std::min(until, *commit);
+  if (!adopted_.empty()) until = std::min(until, adopted_.next_poll());
+  const auto wait =
+      std::chrono::ceil<std::chrono::milliseconds>(std::max(Nanoseconds{0}, until - Now()));
+  if (poll(descriptors.data(), descriptors.size(), static_cast<int>(wait.count())) < 0) return;
+  // Workers first, so that control requests see their latest state.
+  for (const auto& event : pool_.Handle(descriptors.data() + 1)) HandleEvent(event);
+  if (descriptors[0].revents != 0) HandleSignals();
+  if (control_) control_->Handle(descriptors.data() + control);
+}
+
+void Engine::HandleSignals() {
+  signalfd_siginfo info{};
+  while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
+    const bool again = mode_ == Mode::kDraining || mode_ == Mode::kEnding;
+    if (info.ssi_signo == SIGTERM || again) {
+      CancelAll();
+    } else {
+      Drain();
+    }
+  }
+}
+
+void Engine::Drain() {
+  mode_ = Mode::kDraining;
+  const auto active = pool_.active();
+  if (active == 0) return;
+  observer_.OnNote(
+      fmt::format("no further steps start; waiting for {} running (interrupt again to cancel)",
+                  Plural(active, "step")));
+}
+
+void Engine::CancelAll() {
+  const bool again = mode_ == Mode::kEnding;
+  mode_ = Mode::kEnding;
+  for (std::size_t slot = 0; slot < pool_.slots().size(); ++slot) {
+    auto& active = pool_.slots()[slot].active;
+    if (!active) continue;
+    active->ending = true;
+    pool_.Send(slot, again ? FrameKind::kKill : FrameKind::kEnd);
+  }
+  // Adopted attempts cannot be cancelled; the next run imports their results.
+  adopted_.Clear();
+}
+
+EngineView Engine::View(std::span<const RunningStep> running,
+                        const Governor::Counts& by_lane) const {
+  constexpr const char* kStates[] = {"running", "paused", "stopping", "stopping"};
+  return {.id = parts_.folder.id(),
+          .job = job_,
+          .schedule = schedule_,
+          .pool = pool_,
+          .governor = governor_,
+          .metrics = metrics_,
+          .running = running,
+          .running_by_lane = by_lane,
+          .state = kStates[static_cast<int>(mode_)],
+          .limits = limits_.description(),
+          .waiting_reason = waiting_reason_,
+          .done_before = summary_.done_before,
+          .ended_here = ended_here_,
+          .now = Now(),
+          .began = began_};
+}
+
+Progress Engine::CurrentProgress() const {
+  const auto running = Running();
+  const auto by_lane = RunningByLane();
+  return MakeProgress(View(running, by_lane));
+}
+
+void Engine::ShowProgress() {
+  if (Now() < next_progress_) return;
+  next_progress_ = Now() + kProgressInterval;
+  observer_.OnProgress(CurrentProgress());
+}
+
+}  // namespace reveza::jobs

@@ -1,0 +1,224 @@
+// Events of running attempts, and what becomes of their steps.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "common/base/system_error.h"
+#include "reveza/jobs/engine/engine.h"
+#include "reveza/jobs/engine/failure_explanation.h"
+#include "reveza/jobs/journal/journal_format.h"
+#include "reveza/jobs/journal/verify_outputs.h"
+
+namespace reveza::jobs {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Returns whether the attempt could not be started for lack of a resource, whose errno is `code`.
+bool WasNotStarted(const AttemptResult& result) {
+  return result.outcome == Outcome::kCancelled && result.pid == 0 && result.code != 0;
+}
+
+}  // namespace
+
+void Engine::HandleEvent(const WorkerPool::Event& event) {
+  for (const auto& frame : event.frames) Handle(event.slot, frame);
+  if (event.exited) OnSupervisorExit(event.slot);
+}
+
+void Engine::Handle(std::size_t slot, const Frame& frame) {
+  auto& active = pool_.slots()[slot].active;
+  if (!active) return;
+  switch (frame.kind) {
+    case FrameKind::kStarted:
+      return OnStarted(*active, frame);
+    case FrameKind::kCycle:
+      if (const auto cycle = Unpack<CycleResult>(frame.body)) OnCycle(*active, *cycle);
+      return;
+    case FrameKind::kResult:
+      if (const auto result = Unpack<AttemptResult>(frame.body)) OnResult(slot, *result);
+      return;
+    case FrameKind::kNoGroup:
+      active->group.clear();
+      if (!std::exchange(reported_no_group_, true)) {
+        observer_.OnNote(fmt::format("step {} has no control group and is watched instead: {}",
+                                     active->label, frame.body));
+      }
+      return;
+    case FrameKind::kGroup:
+      if (const auto end = Unpack<GroupStats>(frame.body)) {
+        active->group_end = *end;
+        active->group_reported = true;
+      }
+      return;
+    case FrameKind::kLimits:
+      return active->evidence.AddLimits(frame.body);
+    case FrameKind::kRecordError:
+      return EnterDegradedMode({Error::Code::kExhausted, frame.body});
+    case FrameKind::kRefused:
+      observer_.OnNote(fmt::format("step {} was not started: {}", active->label, frame.body));
+      backoff_.Delay(Now());
+      schedule_.Requeue(active->step);
+      return pool_.Clear(slot);
+    default:
+      return;
+  }
+}
+
+void Engine::OnStarted(ActiveAttempt& active, const Frame& frame) {
+  std::uint32_t pid = 0;
+  if (frame.body.size() == sizeof(pid)) std::memcpy(&pid, frame.body.data(), sizeof(pid));
+  active.pid = static_cast<pid_t>(pid);
+  backoff_.OnStarted();
+}
+
+void Engine::OnCycle(ActiveAttempt& active, const CycleResult& cycle) {
+  active.last_cycle = std::max(active.last_cycle, cycle.number);
+  // The time of receipt: the wall clock in the frame may be set meanwhile.
+  const auto before = std::exchange(active.last_cycle_at, Now());
+  if (before.count() != 0) governor_.OnCycleFinished(cycle.number, active.last_cycle_at - before);
+  if (const auto noted = parts_.journal.RecordCycle(cycle); !noted)
+    EnterDegradedMode(noted.error());
+  if (const auto line =
+          ParseCycleLine(fmt::format("reveza step {} {}", cycle.number, cycle.metrics))) {
+    metrics_.Add(cycle.number, line->metrics);
+  }
+  observer_.OnCycle(ReportOf(active.step, active.name.attempt), cycle);
+}
+
+void Engine::OnResult(std::size_t slot, AttemptResult result) {
+  const auto& running = pool_.slots()[slot].active;
+  if (!running) return;
+  const ActiveAttempt active = *running;
+  if (result.name != active.name) return;
+  pool_.Clear(slot);
+  cpu_of_ended_ += Nanoseconds(result.user_time + result.system_time);
+  const auto files = Outputs() / entries_[active.step].files;
+  const Explanation explanation = Explain(active, result, files, parts_.root);
+  result.outcome = explanation.outcome;
+  AttemptExtra extra;
+  extra.boot = ReadBootId();
+  extra.peak = PeakMemory(active, result);
+  // Without a hash the step runs again after a power cut.
+  extra.output_hash = HashOutputs(files, result).value_or(0);
+  const auto noted = parts_.journal.RecordAttempt(result, extra);
+  if (!noted) EnterDegradedMode(noted.error());
+  ++ended_here_;
+  UpdateBriefCommands(active, result);
+  governor_.OnStepEnded(Now(), active.step, result, active.need,
+                        {extra.peak.value_or(0), active.gpu_peak.value_or(0), explanation.gpu_oom,
+                         active.exceeded_limit || (active.limit && active.group_end.at_limit)});
+  if (WasNotStarted(result)) {
+    const std::string reason = SystemError("cannot start steps now", result.code).message;
+    if (backoff_.SetReason(reason)) {
+      observer_.OnNote(fmt::format("{} (step {}); will retry", reason, active.label));
+    }
+    backoff_.DelayExponentially(Now());
+  }
+  const bool will_retry = RecordOutcome(active.step, result, active.first_cycle);
+  observer_.OnEnd(ReportOf(active.step, result.name.attempt), result, will_retry, explanation.text);
+  governor_.Update(Now(), WaitingByLane(), Running());
+}
+
+// The record tells what the supervisor wrote last and whether its step is still alive.
+void Engine::OnSupervisorExit(std::size_t slot) {
+  const auto active = pool_.slots()[slot].active;
+  const auto reaped = pool_.Reap(slot);
+  if (!active) return;
+  std::error_code error;
+  if (!std::filesystem::exists(reaped.record, error) && !error) {
+    observer_.OnNote(
+        fmt::format("the supervisor of step {} {} before it created its record; the step was not "
+                    "started and is requeued",
+                    active->label, reaped.end));
+    backoff_.Delay(Now());
+    return schedule_.Requeue(active->step);
+  }
+  observer_.OnNote(fmt::format("the supervisor of step {} {}", active->label, reaped.end));
+  adopted_.Add({active->name, active->since, reaped.record});
+}
+
+void Engine::PollAdoptedAttempts() {
+  auto polled = adopted_.Poll(Now(), parts_.journal, [this](const Identity& identity) {
+    return StepOf(identity).has_value();
+  });
+  for (const auto& note : polled.notes) observer_.OnNote(note);
+  for (const auto& error : polled.errors) EnterDegradedMode(error);
+  for (const auto& result : polled.ended) {
+    const std::uint32_t step = *StepOf(result.name.identity);
+    auto& entry = entries_[step];
+    entry.attempts = std::max(entry.attempts, result.name.attempt);
+    const bool will_retry = RecordOutcome(step, result, 0);
+    observer_.OnEnd(ReportOf(step, result.name.attempt), result, will_retry, "");
+  }
+}
+
+bool Engine::RecordOutcome(std::uint32_t step, const AttemptResult& result,
+                           std::uint64_t first_cycle) {
+  if (result.outcome == Outcome::kSuccess) {
+    schedule_.Finish(step);
+    return false;
+  }
+  if (result.outcome == Outcome::kUnknown) {
+    if (parts_.request.on_unknown == OnUnknown::kRetry) {
+      schedule_.Requeue(step);
+      return true;
+    }
+    schedule_.Hold(step);
+    return false;
+  }
+  if (ShouldRetry(step, result, first_cycle)) {
+    // If this cannot be written now, the next runner decides again.
+    if (auto forgotten = parts_.journal.Requeue(entries_[step].identity); !forgotten) {
+      EnterDegradedMode(forgotten.error());
+    }
+    schedule_.Requeue(step);
+    return true;
+  }
+  if (auto given_up = parts_.journal.MarkFailed(entries_[step].identity); !given_up) {
+    EnterDegradedMode(given_up.error());
+  }
+  schedule_.Fail(step);
+  CheckHalt();
+  return false;
+}
+
+bool Engine::ShouldRetry(std::uint32_t step, const AttemptResult& result,
+                         std::uint64_t first_cycle) {
+  if (const auto& cycles = CommandOf(step).cycles) {
+    const auto first = parts_.journal.FirstMissingCycle(entries_[step].identity, cycles->count);
+    // An attempt that made progress is always continued.
+    if (first && *first > first_cycle && *first <= cycles->count) return true;
+  }
+  return retries_.RecordFailure(step, result.outcome);
+}
+
+void Engine::UpdateBriefCommands(const ActiveAttempt& active, const AttemptResult& result) {
+  constexpr Nanoseconds kMaxBrief = 100ms;
+  const auto command = job_.steps[active.step].command;
+  if (Nanoseconds(result.ended - result.began) >= kMaxBrief) {
+    brief_commands_.erase(command);
+  } else if (result.outcome == Outcome::kSuccess) {
+    brief_commands_.insert(command);
+  }
+}
+
+void Engine::CheckHalt() {
+  const auto& halt = parts_.request.halt;
+  if (halt.mode == Halt::Mode::kNever || mode_ == Mode::kEnding) return;
+  const auto failed = schedule_.counts().failed;
+  const bool enough = (halt.failures && failed >= *halt.failures) ||
+                      (halt.share && static_cast<double>(failed) >=
+                                         *halt.share * static_cast<double>(job_.steps.size()));
+  if (!enough) return;
+  observer_.OnNote(fmt::format("halting the job: {} steps failed", failed));
+  if (halt.mode == Halt::Mode::kNow) {
+    CancelAll();
+  } else {
+    mode_ = Mode::kDraining;
+  }
+}
+
+}  // namespace reveza::jobs

@@ -1,0 +1,37 @@
+#include "reveza/jobs/engine/retry_policy.h"
+
+#include <gtest/gtest.h>
+
+namespace reveza::jobs {
+namespace retry_policy_test {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+TEST(StartBackoff, DelaysGrowUpToTenSecondsAndResetOnSuccess) {
+  StartBackoff backoff;
+  EXPECT_TRUE(backoff.MayStart(seconds(0)));
+  milliseconds expected(500);
+  for (int i = 0; i < 8; ++i) {
+    backoff.DelayExponentially(seconds(0));
+    EXPECT_FALSE(backoff.MayStart(expected - milliseconds(1)));
+    EXPECT_TRUE(backoff.MayStart(expected));
+    expected = std::min<milliseconds>(2 * expected, seconds(10));
+  }
+  backoff.OnStarted();
+  backoff.DelayExponentially(seconds(20));
+  EXPECT_TRUE(backoff.MayStart(seconds(20) + milliseconds(500)));
+}
+
+TEST(StartBackoff, ReasonIsNewOnce) {
+  StartBackoff backoff;
+  EXPECT_TRUE(backoff.SetReason("no memory"));
+  EXPECT_FALSE(backoff.SetReason("no memory"));
+  EXPECT_TRUE(backoff.SetReason("no descriptors"));
+  backoff.OnStarted();
+  EXPECT_EQ(backoff.reason(), "");
+  EXPECT_TRUE(backoff.SetReason("no descriptors"));
+}
+
+}  // namespace retry_policy_test
+}  // namespace reveza::jobs

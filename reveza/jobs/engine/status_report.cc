@@ -1,0 +1,160 @@
+#include "reveza/jobs/engine/status_report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "reveza/jobs/definition/job_json.h"
+#include "reveza/jobs/report/tuning_text.h"
+
+namespace reveza::jobs {
+namespace {
+
+// Estimates the rest of a job that consists of one program with many cycles.
+std::optional<RemainingTime> RemainingCycles(const EngineView& view) {
+  const auto& cycles = view.job.commands.front().cycles;
+  std::optional<RemainingTime> remaining;
+  if (view.job.steps.size() != 1 || !cycles) return remaining;
+  const std::uint64_t count = cycles->count;
+  for (const auto& slot : view.pool.slots()) {
+    const auto& active = slot.active;
+    if (!active || active->last_cycle == 0) continue;
+    remaining = view.governor.RemainingCycles(count - std::min(count, active->last_cycle));
+  }
+  return remaining;
+}
+
+const char* StateOf(const ActiveAttempt& active) {
+  if (active.ending) return "ending";
+  return active.paused ? "paused" : "running";
+}
+
+nlohmann::json AttemptJson(const ActiveAttempt& active, const Job& job) {
+  const auto& cycles = job.commands[job.steps[active.step].command].cycles;
+  const bool has_claim = active.need.memory_source != ClaimSource::kGuessed;
+  return {{"step", active.step + 1},
+          {"label", active.label},
+          {"attempt", active.name.attempt},
+          {"pid", active.pid != 0 ? nlohmann::json(active.pid) : nlohmann::json()},
+          {"state", StateOf(active)},
+          {"since", static_cast<double>(active.since) / 1e9},
+          {"memory", OrNull(active.memory)},
+          {"peak", OrNull(active.peak)},
+          {"limit", OrNull(active.limit)},
+          {"claim", has_claim ? nlohmann::json(active.need.memory) : nlohmann::json()},
+          {"cycle", cycles ? nlohmann::json{{"done", active.last_cycle}, {"all", cycles->count}}
+                           : nlohmann::json()}};
+}
+
+nlohmann::json WorkersJson(const EngineView& view) {
+  const Governor& governor = view.governor;
+  const Decision* last = nullptr;
+  bool settled = true;
+  nlohmann::json lanes = nlohmann::json::object();
+  for (const auto lane : {Lane::kCpu, Lane::kGpu}) {
+    if (!governor.Has(lane)) continue;
+    const auto& tuner = governor.tuner(lane);
+    const auto& log = tuner.log();
+    settled = settled && (!governor.tunes() || tuner.settled());
+    if (!log.empty() && (last == nullptr || log.back().at > last->at)) last = &log.back();
+    lanes[lane == Lane::kCpu ? "cpu" : "gpu"] = {
+        {"now", view.running_by_lane[static_cast<std::size_t>(lane)]},
+        {"best", tuner.workers()},
+        {"reason", log.empty() ? nlohmann::json() : nlohmann::json(log.back().text)}};
+  }
+  return {{"now", view.pool.active()},
+          {"best", governor.Workers()},
+          {"settled", settled},
+          {"reason", last == nullptr ? nlohmann::json() : nlohmann::json(last->text)},
+          {"lanes", lanes}};
+}
+
+nlohmann::json StepsJson(const Schedule::Counts& counts, std::uint64_t all) {
+  return {{"all", all},
+          {"done", counts.done},
+          {"running", counts.running},
+          {"waiting", counts.ready + counts.blocked},
+          {"failed", counts.failed + counts.skipped},
+          {"held", counts.held}};
+}
+
+}  // namespace
+
+Progress MakeProgress(const EngineView& view) {
+  const auto& counts = view.schedule.counts();
+  Progress progress;
+  progress.name = view.id;
+  progress.steps = view.job.steps.size();
+  progress.done = counts.done;
+  progress.done_before = view.done_before;
+  progress.failed = counts.failed;
+  progress.running = counts.running;
+  progress.waiting = counts.ready + counts.blocked;
+  progress.waiting_reason = view.waiting_reason;
+  progress.workers = view.governor.Workers();
+  progress.elapsed = view.now - view.began;
+  if (view.ended_here > 0) {
+    progress.rate =
+        static_cast<double>(view.ended_here) / std::max(1e-3, Seconds(progress.elapsed));
+  }
+  progress.remaining =
+      view.governor.Remaining(view.schedule.waiting_by_command(), view.now, view.running);
+  if (!progress.remaining) progress.remaining = RemainingCycles(view);
+  progress.drift = view.governor.Drift();
+  progress.metrics.assign(view.metrics.all().begin(), view.metrics.all().end());
+  return progress;
+}
+
+nlohmann::json StatusJson(const EngineView& view) {
+  const Progress progress = MakeProgress(view);
+  const Job& job = view.job;
+  nlohmann::json running = nlohmann::json::array();
+  for (const auto& slot : view.pool.slots()) {
+    if (slot.active) running.push_back(AttemptJson(*slot.active, job));
+  }
+  const auto wall = std::chrono::system_clock::now().time_since_epoch() - progress.elapsed;
+  const auto& reason = progress.waiting_reason;
+  return {
+      {"version", 1},
+      {"id", view.id},
+      {"name", job.name.empty() ? std::string(view.id) : job.name},
+      {"pid", getpid()},
+      {"state", view.state},
+      {"began", Seconds(wall)},
+      {"folder", job.commands.empty() ? "" : job.commands[0].folder.string()},
+      {"command",
+       job.commands.empty() ? "" : fmt::format("{}", fmt::join(job.commands[0].arguments, " "))},
+      {"steps", StepsJson(view.schedule.counts(), progress.steps)},
+      {"workers", WorkersJson(view)},
+      {"limits", view.limits},
+      {"rate", OrNull(progress.rate)},
+      {"eta", EtaJson(progress.remaining)},
+      {"drift", OrNull(progress.drift)},
+      {"waiting", reason.empty() ? nlohmann::json() : nlohmann::json(reason)},
+      {"running", running},
+      {"metrics", MetricsJson(progress.metrics)}};
+}
+
+std::string TuningText(const Governor& governor, std::chrono::nanoseconds began) {
+  if (!governor.tunes()) return {};
+  const bool both = governor.Has(Lane::kCpu) && governor.Has(Lane::kGpu);
+  std::string text;
+  for (const auto lane : {Lane::kCpu, Lane::kGpu}) {
+    const auto& tuner = governor.tuner(lane);
+    const auto table = tuner.Table();
+    if (!governor.Has(lane) || table.empty()) continue;
+    if (!text.empty()) text += "\n";
+    if (both) text += lane == Lane::kCpu ? "steps on CPUs\n" : "steps on GPUs\n";
+    if (table.size() == 1) {
+      text += SingleCountText(table.front(), tuner.SingleCountReason());
+      continue;
+    }
+    text += TuningTable(table, tuner.workers(), governor.max_workers()) + "\n" +
+            TuningLog(tuner.log(), began);
+  }
+  return text;
+}
+
+}  // namespace reveza::jobs

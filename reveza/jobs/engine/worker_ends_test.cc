@@ -1,0 +1,124 @@
+// The supervisor process: cancelled and paused steps, and leftover processes.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "reveza/jobs/engine/testing_worker.h"
+
+namespace reveza::jobs {
+namespace worker_ends_test {
+
+using namespace std::chrono_literals;
+
+TEST_F(SupervisorTest, EnforcesTimeLimit) {
+  auto request = Shell("trap '' TERM; while :; do sleep 1; done");
+  request.time_limit = 50'000'000;
+  request.grace = 50'000'000;
+  const auto result = Run(request);
+  EXPECT_EQ(result.outcome, Outcome::kTimeLimit);
+  EXPECT_EQ(TheRecord().entries.size(), 2u);
+}
+
+TEST_F(SupervisorTest, PausedTimeDoesNotCount) {
+  auto request = Shell("touch begun; while [ ! -e go ]; do sleep 0.01; done");
+  request.time_limit = 2'000'000'000;
+  worker_->Send(Pack(request));
+  AwaitFile("begun");
+  worker_->Send(PackFrame(FrameKind::kPause));
+  std::this_thread::sleep_for(2200ms);
+  std::ofstream(folder_.path() / "go");
+  worker_->Send(PackFrame(FrameKind::kContinue));
+  const auto result = AwaitResult();
+  // On a busy machine it may have run for two seconds after all.
+  if (result.ended - result.began - result.paused < request.time_limit) {
+    EXPECT_EQ(result.outcome, Outcome::kSuccess);
+    EXPECT_GE(result.paused, 150'000'000);
+  }
+}
+
+TEST_F(SupervisorTest, CancelsOnRequest) {
+  worker_->Send(Pack(Shell("touch begun; exec sleep 600")));
+  AwaitFile("begun");
+  worker_->Send(PackFrame(FrameKind::kEnd));
+  EXPECT_EQ(AwaitResult().outcome, Outcome::kCancelled);
+}
+
+TEST_F(SupervisorTest, PausedStepCanBeCancelled) {
+  worker_->Send(Pack(Shell("touch begun; exec sleep 600")));
+  AwaitFile("begun");
+  worker_->Send(PackFrame(FrameKind::kPause));
+  worker_->Send(PackFrame(FrameKind::kEnd));
+  EXPECT_EQ(AwaitResult().outcome, Outcome::kCancelled);
+}
+
+TEST_F(SupervisorTest, CancelledStepMayStillSucceed) {
+  worker_->Send(Pack(Shell("trap 'exit 0' TERM; touch begun; while :; do sleep 0.01; done")));
+  AwaitFile("begun");
+  worker_->Send(PackFrame(FrameKind::kEnd));
+  EXPECT_EQ(AwaitResult().outcome, Outcome::kSuccess);
+}
+
+TEST_F(SupervisorTest, KillsLeftoverProcesses) {
+  const auto result =
+      Run(Shell("setsid sh -c 'echo $$ > left; exec sleep 600' & "
+                "while [ ! -s left ]; do sleep 0.01; done"));
+  EXPECT_EQ(result.outcome, Outcome::kSuccess);
+  const int left = std::stoi(Text("left"));
+  EXPECT_NE(kill(left, 0), 0);
+}
+
+TEST_F(SupervisorTest, KillsStubbornAndDetachedProcesses) {
+  auto request = Shell(
+      "trap '' TERM; setsid sh -c \"trap '' TERM; echo \\$\\$ > new; mv new other; exec sleep "
+      "600\" & "
+      "while [ ! -e other ]; do sleep 0.01; done; sleep 600 & sleep 600");
+  request.grace = 200'000'000;
+  worker_->Send(Pack(request));
+  AwaitFile("other");
+  worker_->Send(PackFrame(FrameKind::kEnd));
+  EXPECT_EQ(AwaitResult().outcome, Outcome::kCancelled);
+  const auto other = static_cast<pid_t>(std::stoi(Text("other")));
+  EXPECT_NE(kill(other, 0), 0) << "it lives on";
+}
+
+// The output passes through the supervisor, which scans it for cycles.
+TEST_F(SupervisorTest, LargeOutputIsNotBuffered) {
+  auto request = Shell("head -c 1073741824 /dev/zero; echo; echo reveza step 1");
+  request.output = "/dev/null";
+  request.cycles = 1;
+  EXPECT_EQ(Run(request).outcome, Outcome::kSuccess);
+  std::ifstream status("/proc/" + std::to_string(worker_->pid()) + "/status");
+  std::uint64_t peak = 0;
+  for (std::string word; status >> word;) {
+    if (word == "VmHWM:") status >> peak;
+  }
+  EXPECT_GT(peak, 0u);
+#ifndef __SANITIZE_ADDRESS__
+  EXPECT_LT(peak, 16'384u) << "KiB";
+#endif
+}
+
+TEST_F(SupervisorTest, PausesDetachedProcesses) {
+  worker_->Send(
+      Pack(Shell("setsid sh -c 'echo $$ > left; exec sleep 600' & "
+                 "while [ ! -s left ]; do sleep 0.01; done; touch begun; wait")));
+  AwaitFile("begun");
+  const int left = std::stoi(Text("left"));
+  worker_->Send(PackFrame(FrameKind::kPause));
+  char state = '?';
+  for (int i = 0; i < 6000 && state != 'T'; ++i) {
+    std::ifstream stat("/proc/" + std::to_string(left) + "/stat");
+    std::string pid, name;
+    stat >> pid >> name >> state;
+    std::this_thread::sleep_for(10ms);
+  }
+  EXPECT_EQ(state, 'T');
+  worker_->Send(PackFrame(FrameKind::kKill));
+  EXPECT_EQ(AwaitResult().outcome, Outcome::kCancelled);
+}
+
+}  // namespace worker_ends_test
+}  // namespace reveza::jobs

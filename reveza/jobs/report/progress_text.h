@@ -1,0 +1,74 @@
+// Formats a job's progress for terminals and logs. Pure functions.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reveza/jobs/decide/estimate.h"
+#include "reveza/jobs/report/metrics.h"
+
+namespace reveza::jobs {
+
+struct Progress {
+  std::string name;               // of the job
+  std::uint64_t steps = 0;        // in all
+  std::uint64_t done = 0;         // successful, including earlier runs
+  std::uint64_t done_before = 0;  // of those, in earlier runs
+  std::uint64_t failed = 0;       // permanently
+  std::uint64_t running = 0;
+  std::uint64_t waiting = 0;   // not started yet
+  std::string waiting_reason;  // why the next step does not start; may be empty
+  std::optional<unsigned> workers;
+  std::chrono::nanoseconds elapsed{0};
+  std::optional<double> rate;  // steps per second
+  std::optional<RemainingTime> remaining;
+  std::optional<double> drift;  // seconds per step, if significant
+  std::vector<NamedSummary> metrics;
+  std::size_t columns = 80;  // of the terminal
+  bool colour = false;
+};
+
+// Formats one to six lines without newlines, truncated to `columns` code points. Unknown values are
+// omitted.
+std::vector<std::string> ProgressLines(const Progress& progress);
+
+// Formats a single log line of any length, without newline.
+std::string ProgressLine(const Progress& progress);
+
+// Formats "phi 0.61 (min 0.5, mean 0.6, max 0.7)", starting with the final value.
+std::string MetricText(const NamedSummary& metric);
+
+// A job's progress as JSON, for `jobs run --json` and the control socket. Pure functions.
+// Returns {"phi": {"count": 500, "min": 0.5, "mean": 0.6, "max": 0.7, "final": 0.6}}
+nlohmann::json MetricsJson(std::span<const NamedSummary> metrics);
+// Returns {"p50": 60, "p90": 75} in seconds; null if unknown.
+nlohmann::json EtaJson(const std::optional<RemainingTime>& remaining);
+// Returns the fields of a "progress" event. "rate": steps per second; "drift": seconds per step;
+// both null if unknown. "reason" is null if no step is held back.
+nlohmann::json ProgressJson(const Progress& progress);
+
+struct JoblogEntry {
+  std::uint64_t number = 0;                       // of the step in its job, 1-based
+  std::chrono::system_clock::time_point start{};  // of the attempt
+  std::chrono::nanoseconds duration{0};           // of the attempt
+  std::uint64_t received = 0;                     // bytes of output
+  int exit_status = 0;                            // 0 if killed by a signal
+  int signal = 0;                                 // 0 if none
+  std::string command;                            // as executed
+};
+
+// Returns the header of a job log compatible with GNU parallel's --joblog: tab-separated columns
+// Seq, Host, Starttime, JobRuntime, Send, Receive, Exitval, Signal and Command.
+std::string_view JoblogHeader();
+
+// Formats a line with its newline. Control characters in the command are escaped as \t, \n or \xHH.
+std::string JoblogLine(const JoblogEntry& entry);
+
+}  // namespace reveza::jobs

@@ -1,0 +1,64 @@
+// Starts a step's program from its supervisor, and signals and reaps its processes.
+// Not thread-safe.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+
+#include "common/base/unique_fd.h"
+#include "reveza/jobs/supervisor/attempt.h"
+#include "reveza/jobs/supervisor/step_group.h"
+
+namespace reveza::jobs {
+
+struct ChildDescriptors {
+  int output = -1;  // for standard output and error
+  int errors = -1;
+};
+
+struct Child {
+  pid_t pid = 0;        // 0: not started, see `error`
+  int error = 0;        // errno
+  int group_error = 0;  // errno: it runs outside its control group
+  bool forked = false;  // `error` comes from chdir or exec
+};
+
+// Returns whether the error is a temporary lack of a resource (processes, memory, descriptors, disk
+// space), so that starting may succeed later.
+bool IsTemporaryError(const Child& child);
+
+// Returns whether the file is a regular one that this user may execute.
+bool IsExecutable(const std::string& path);
+
+// Returns PATH of an environment of "NAME=value", or its default.
+std::string_view SearchPathOf(const std::vector<std::string>& environment);
+
+// Searches `search_path` (the value of PATH) for an executable file, as execvp does; relative
+// entries are resolved against `folder`. Returns "" if there is none.
+std::string FindInPath(std::string_view program, std::string_view folder,
+                       std::string_view search_path);
+
+// Starts the program in a new session with empty standard input, default signal handling, and PATH
+// of its own environment. Uses vfork. With a `group` the process starts inside it: by clone3
+// (version 2), or it enters the group before exec.
+Child StartChild(const StartRequest& request, const ChildDescriptors& descriptors,
+                 const StepGroup* group = nullptr);
+
+// Signals all descendants, even those that changed their process group, and repeats for new ones,
+// for a few rounds at most; processes that fork faster are reached by the next call.
+void SignalDescendants(pid_t ancestor, int signal);
+
+// Whether this process has children, and zombies among them. A subreaper without children has no
+// descendants; the query needs no descriptor.
+struct ChildState {
+  bool has_children = false;
+  bool has_zombies = false;
+};
+ChildState QueryChildren();
+
+// Blocks SIGCHLD and returns a signalfd for it.
+UniqueFd ListenForChildren();
+
+}  // namespace reveza::jobs

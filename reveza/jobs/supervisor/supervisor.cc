@@ -1,0 +1,389 @@
+#include "reveza/jobs/supervisor/supervisor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "common/base/system_error.h"
+#include "common/platform/text_file.h"
+#include "reveza/jobs/supervisor/child.h"
+#include "reveza/jobs/supervisor/cycle_lines.h"
+#include "reveza/jobs/supervisor/frames.h"
+#include "reveza/jobs/supervisor/record.h"
+#include "reveza/jobs/supervisor/running_step.h"
+#include "reveza/jobs/supervisor/step_group.h"
+
+namespace reveza::jobs {
+namespace {
+
+constexpr std::int64_t kRetryInterval = kSecond / 10;
+constexpr std::int64_t kBackgroundGrace = 2 * kSecond;
+
+// Returns the size of an output file; removes empty ones, which would be most of the files of a
+// job.
+std::uint64_t SizeOrRemove(const std::string& path) {
+  struct stat info{};
+  if (path.empty() || stat(path.c_str(), &info) != 0) return 0;
+  if (info.st_size == 0 && S_ISREG(info.st_mode)) unlink(path.c_str());
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
+class Supervisor {
+ public:
+  Supervisor(int socket, RecordWriter record, UniqueFd children)
+      : socket_(socket), record_(std::move(record)), children_(std::move(children)) {}
+
+  void Run();
+
+ private:
+  void HandleSocket();
+  void HandleFrame(const Frame& frame);
+  std::optional<StepGroup> MakeGroup(const GroupRequest& request);
+  void CloseGroup();
+  void Start(StartRequest request);
+  void Pause();
+  void Continue();
+  void End(Outcome outcome, std::int64_t grace);
+  void InspectDeath();
+  void Reap();
+  void HandleExit(int status, const rusage& usage);
+  void ReadCycles();
+  void CheckTimers();
+  void FinishIfDone();
+  int Timeout() const;
+  void Send(const std::string& frame);
+
+  int socket_;
+  RecordWriter record_;
+  UniqueFd children_;
+  FrameReader reader_;
+  std::optional<RunningStep> running_;
+  CycleTap cycles_;
+  std::vector<CycleResult> unrecorded_;
+  bool runner_disconnected_ = false;
+  bool record_failed_ = false;
+  std::int64_t retry_at_ = 0;
+};
+
+void Supervisor::Send(const std::string& frame) {
+  std::string_view left = frame;
+  while (!runner_disconnected_ && !left.empty()) {
+    const ssize_t sent = send(socket_, left.data(), left.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return;
+    left.remove_prefix(static_cast<std::size_t>(sent));
+  }
+}
+
+// Returns nullopt if no group was requested or none can be created: the step runs without a limit
+// rather than not at all.
+std::optional<StepGroup> Supervisor::MakeGroup(const GroupRequest& request) {
+  if (request.folder.empty()) return std::nullopt;
+  auto group = StepGroup::Create(request);
+  if (group) return std::move(*group);
+  Send(PackFrame(FrameKind::kNoGroup, group.error().message));
+  return std::nullopt;
+}
+
+// Sends the group's counters and removes it. A failed step with OOM kills is attributed to them.
+void Supervisor::CloseGroup() {
+  if (!running_->group && !running_->scope) return;
+  const GroupStats end = running_->group ? running_->group->Stats() : *running_->scope;
+  if (running_->group) running_->group->Remove();
+  running_->group.reset();
+  running_->scope.reset();
+  auto& outcome = running_->result.outcome;
+  const bool by_itself = outcome == Outcome::kSignal || outcome == Outcome::kFailure;
+  if (end.kills > 0 && by_itself) outcome = Outcome::kMemory;
+  Send(Pack(end));
+}
+
+void Supervisor::Start(StartRequest request) {
+  const auto written = record_.Append(AttemptStarted{
+      request.name, Clock(CLOCK_REALTIME), request.label, request.output, request.errors});
+  if (!written) return Send(PackFrame(FrameKind::kRefused, written.error().message));
+  RunningStep now;
+  now.result.name = request.name;
+  now.result.began = Clock(CLOCK_REALTIME);
+  now.began = Now();
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC;
+  const UniqueFd output(open(request.output.c_str(), kFlags, 0600));
+  const UniqueFd errors(open(request.errors.c_str(), kFlags, 0600));
+  Child child{.error = errno};
+  if (output && errors) {
+    int shown = output.get();
+    if (request.cycles != 0) shown = cycles_.Open(output.get());
+    now.group = MakeGroup(request.group);
+    child = StartChild(request, {shown, errors.get()}, now.group ? &*now.group : nullptr);
+    if (child.group_error != 0) {
+      // The step never entered the group.
+      if (now.group) now.group->Remove();
+      now.group.reset();
+      Send(PackFrame(FrameKind::kNoGroup, std::strerror(child.group_error)));
+    }
+    cycles_.CloseWriter();
+  }
+  now.request = std::move(request);
+  now.result.pid = child.pid;
+  if (child.pid == 0) {
+    now.result.outcome = IsTemporaryError(child) ? Outcome::kCancelled : Outcome::kNotStarted;
+    now.result.code = child.error;
+    now.ended = true;
+  }
+  running_ = std::move(now);
+  if (child.pid == 0) return FinishIfDone();
+  const auto pid = static_cast<std::uint32_t>(child.pid);
+  Send(PackFrame(FrameKind::kStarted, {reinterpret_cast<const char*>(&pid), sizeof(pid)}));
+}
+
+void Supervisor::Pause() {
+  if (!running_ || running_->ended || running_->paused_since != 0) return;
+  running_->paused_since = Now();
+  kill(-running_->result.pid, SIGSTOP);
+  SignalDescendants(getpid(), SIGSTOP);
+}
+
+void Supervisor::Continue() {
+  if (!running_ || running_->paused_since == 0) return;
+  running_->result.paused += Now() - std::exchange(running_->paused_since, 0);
+  SignalDescendants(getpid(), SIGCONT);
+  kill(-running_->result.pid, SIGCONT);
+}
+
+void Supervisor::End(Outcome outcome, std::int64_t grace) {
+  if (!running_) return;
+  if (!running_->ended && !running_->end_reason) running_->end_reason = outcome;
+  const std::int64_t kill_at = Now() + grace;
+  if (running_->kill_at == 0 || kill_at < running_->kill_at) running_->kill_at = kill_at;
+  if (grace > 0) {
+    SignalDescendants(getpid(), SIGTERM);
+    // A stopped process cannot handle SIGTERM.
+    Continue();
+  }
+  CheckTimers();
+}
+
+void Supervisor::HandleExit(int status, const rusage& usage) {
+  Continue();
+  if (!running_) return;
+  RunningStep& step = *running_;
+  auto& result = step.result;
+  step.ended = true;
+  if (WIFEXITED(status)) {
+    result.outcome = WEXITSTATUS(status) == 0 ? Outcome::kSuccess : Outcome::kFailure;
+    result.code = WEXITSTATUS(status);
+  } else {
+    result.outcome = Outcome::kSignal;
+    result.code = WTERMSIG(status);
+  }
+  // A step that succeeds despite SIGTERM has succeeded.
+  if (step.end_reason && result.outcome != Outcome::kSuccess) result.outcome = *step.end_reason;
+  result.user_time = Nanoseconds(usage.ru_utime);
+  result.system_time = Nanoseconds(usage.ru_stime);
+  result.largest_resident = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  // The wall clock may be set while a step runs.
+  result.ended = result.began + (Now() - step.began);
+  ReadCycles();
+}
+
+// Collects evidence about a failed step before it is reaped: its limits are still readable, and its
+// systemd scope, which is removed when empty, usually still exists.
+void Supervisor::InspectDeath() {
+  if (!running_ || running_->ended || running_->death_inspected) return;
+  siginfo_t info{};
+  const auto pid = static_cast<id_t>(running_->result.pid);
+  if (waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
+  if (info.si_code == CLD_EXITED && info.si_status == 0) return;
+  running_->death_inspected = true;
+  const auto& scope = running_->request.group.scope;
+  if (!scope.empty()) running_->scope = StepGroup::ReadStats(scope, 2);
+  const auto limits = platform::ReadText("/proc/" + std::to_string(info.si_pid) + "/limits");
+  if (limits && !limits->empty()) Send(PackFrame(FrameKind::kLimits, *limits));
+}
+
+void Supervisor::Reap() {
+  for (;;) {
+    InspectDeath();
+    int status = 0;
+    rusage usage{};
+    const pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+    if (pid <= 0) break;
+    if (running_ && !running_->ended && pid == running_->result.pid) HandleExit(status, usage);
+  }
+  FinishIfDone();
+}
+
+void Supervisor::ReadCycles() {
+  if (!running_) return;
+  for (auto& cycle : cycles_.Read()) {
+    running_->last_cycle = std::max(running_->last_cycle, cycle.number);
+    unrecorded_.push_back(
+        CycleResult{running_->result.name, cycle.number, Clock(CLOCK_REALTIME), cycle.metrics});
+  }
+  while (!unrecorded_.empty()) {
+    if (!record_.Append(unrecorded_.front())) {
+      retry_at_ = Now() + kRetryInterval;
+      return;
+    }
+    Send(Pack(unrecorded_.front()));
+    unrecorded_.erase(unrecorded_.begin());
+  }
+  if (!running_->ended) retry_at_ = 0;
+}
+
+// After the program has exited: ends background processes, writes the record, notifies the runner.
+void Supervisor::FinishIfDone() {
+  if (!running_ || !running_->ended || Now() < retry_at_) return;
+  if (const ChildState children = QueryChildren(); children.has_children) {
+    if (!children.has_zombies && running_->kill_at == 0) End(Outcome::kCancelled, kBackgroundGrace);
+    return;
+  }
+  ReadCycles();
+  CloseGroup();
+  auto& result = running_->result;
+  if (result.outcome == Outcome::kSuccess && running_->last_cycle < running_->request.cycles) {
+    result.outcome = Outcome::kPartial;
+  }
+  result.output_bytes = SizeOrRemove(running_->request.output);
+  result.error_bytes = SizeOrRemove(running_->request.errors);
+  const auto written = unrecorded_.empty()
+                           ? record_.Append(result)
+                           : Fail(Error::Code::kExhausted, "cycles not recorded yet");
+  if (!written) {
+    if (!record_failed_) Send(PackFrame(FrameKind::kRecordError, written.error().message));
+    record_failed_ = true;
+    retry_at_ = Now() + kRetryInterval;
+    return;
+  }
+  record_failed_ = false;
+  retry_at_ = 0;
+  Send(Pack(result));
+  cycles_.Close();
+  running_.reset();
+}
+
+void Supervisor::CheckTimers() {
+  if (!running_) return;
+  const std::int64_t now = Now();
+  auto& step = *running_;
+  const bool is_paused = step.paused_since != 0;
+  if (step.request.time_limit > 0 && !step.ended && !step.end_reason && !is_paused &&
+      now - step.began - step.result.paused >= step.request.time_limit) {
+    return End(Outcome::kTimeLimit, step.request.grace);
+  }
+  if (step.kill_at != 0 && now >= step.kill_at) {
+    if (step.group) step.group->Kill();
+    SignalDescendants(getpid(), SIGKILL);
+    step.kill_at = now + kRetryInterval;
+  }
+  if (retry_at_ != 0 && now >= retry_at_) ReadCycles();
+  FinishIfDone();
+}
+
+int Supervisor::Timeout() const {
+  if (!running_) return -1;
+  const auto& step = *running_;
+  std::int64_t at = 0;
+  const auto consider = [&at](std::int64_t other) {
+    if (other != 0 && (at == 0 || other < at)) at = other;
+  };
+  if (step.request.time_limit > 0 && !step.ended && !step.end_reason && step.paused_since == 0) {
+    consider(step.began + step.result.paused + step.request.time_limit);
+  }
+  consider(step.kill_at);
+  consider(retry_at_);
+  if (at == 0) return -1;
+  return static_cast<int>(std::max<std::int64_t>(0, at - Now()) / 1'000'000 + 1);
+}
+
+void Supervisor::HandleFrame(const Frame& frame) {
+  switch (frame.kind) {
+    case FrameKind::kStart: {
+      auto request = Unpack<StartRequest>(frame.body);
+      if (!request || running_) {
+        return Send(PackFrame(FrameKind::kRefused,
+                              running_ ? "a step is already running" : "invalid start request"));
+      }
+      return Start(std::move(*request));
+    }
+    case FrameKind::kPause:
+      return Pause();
+    case FrameKind::kContinue:
+      return Continue();
+    case FrameKind::kEnd:
+      return End(Outcome::kCancelled, running_ ? running_->request.grace : 0);
+    case FrameKind::kKill:
+      return End(Outcome::kCancelled, 0);
+    default:
+      return;
+  }
+}
+
+void Supervisor::HandleSocket() {
+  char bytes[65536];
+  const ssize_t size = recv(socket_, bytes, sizeof(bytes), MSG_DONTWAIT);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (size > 0) reader_.Feed({bytes, static_cast<std::size_t>(size)});
+  while (auto frame = reader_.Next()) HandleFrame(*frame);
+  if (size > 0 && !reader_.broken()) return;
+  // No runner is left to resume a paused step.
+  runner_disconnected_ = true;
+  Continue();
+}
+
+void Supervisor::Run() {
+  while (!runner_disconnected_ || running_) {
+    pollfd descriptors[] = {{runner_disconnected_ ? -1 : socket_, POLLIN, 0},
+                            {children_.get(), POLLIN, 0},
+                            {cycles_.descriptor(), POLLIN, 0}};
+    if (poll(descriptors, 3, Timeout()) < 0 && errno != EINTR) return;
+    if (descriptors[1].revents != 0) {
+      signalfd_siginfo info[16];
+      while (read(children_.get(), info, sizeof(info)) > 0) {
+      }
+      Reap();
+    }
+    if (descriptors[2].revents != 0) ReadCycles();
+    if (descriptors[0].revents != 0) HandleSocket();
+    CheckTimers();
+  }
+}
+
+int SendRefusal(int socket, const std::string& why) {
+  const std::string frame = PackFrame(FrameKind::kRefused, why);
+  send(socket, frame.data(), frame.size(), MSG_NOSIGNAL);
+  return 1;
+}
+
+}  // namespace
+
+int Supervise(int socket, const std::string& path) {
+  // Terminal signals and shutdown are handled by the runner.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(signal, SIG_IGN);
+  // If a step inherited the socket, the runner would not notice the supervisor's death.
+  fcntl(socket, F_SETFD, FD_CLOEXEC);
+  auto record = RecordWriter::Create(path);
+  if (!record) {
+    return SendRefusal(socket, record.error().message + " (check free space and permissions)");
+  }
+  auto children = ListenForChildren();
+  if (!children) return SendRefusal(socket, SystemError("cannot create a signalfd", errno).message);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  Supervisor(socket, std::move(*record), std::move(children)).Run();
+  return 0;
+}
+
+}  // namespace reveza::jobs
