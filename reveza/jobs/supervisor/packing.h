@@ -35,7 +35,7 @@ class Packer {
       Add(static_cast<std::uint32_t>(text.size()));
       bytes_.append(text);
     } else if constexpr (HasFields<const T>) {
-      std::apply([this](const auto&... fields) { (Add(fields), ...); }, Fields(value));
+      std::apply([this](const auto&... fields) { (this->Add(fields), ...); }, Fields(value));
     } else if constexpr (IsOptional<T>) {
       Add(value.has_value()).Add(value.value_or(typename T::value_type{}));
     } else if constexpr (std::has_unique_object_representations_v<T>) {
@@ -65,7 +65,9 @@ class Unpacker {
       value = TakeBytes(Take<std::uint32_t>());
     } else if constexpr (HasFields<T>) {
       std::apply(
-          [this](auto&... fields) { ((fields = Take<std::decay_t<decltype(fields)>>()), ...); },
+          [this](auto&... fields) {
+            ((fields = this->template Take<std::decay_t<decltype(fields)>>()), ...);
+          },
           Fields(value));
     } else if constexpr (IsOptional<T>) {
       const bool present = Take<bool>();

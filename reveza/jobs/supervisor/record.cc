@@ -23,8 +23,9 @@ constexpr std::uint32_t kMaxBody = 4u << 20;
 // The kind of an entry is its index in RecordEntry, from 1. Returns false for an invalid body.
 bool TakeEntry(std::string_view body, std::vector<RecordEntry>& entries) {
   const auto take = [&]<typename Entry>(std::optional<Entry> entry) {
-    if (entry) entries.emplace_back(*std::move(entry));
-    return entry.has_value();
+    if (!entry) return false;
+    entries.emplace_back(*std::move(entry));
+    return true;
   };
   switch (body.empty() ? 0 : body.front()) {
     case 1:
