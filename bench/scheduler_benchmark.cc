@@ -23,11 +23,11 @@ class World {
     scheduler_.SetGpu(now_, 0, {.total = 24 * kGiB, .budget = 24 * kGiB, .granule = 64 * kMiB});
     for (ClientId id = 1; id <= static_cast<ClientId>(jobs); ++id) {
       scheduler_.ClientJoined(now_, id, id, false);
-      scheduler_.ContextWanted(now_, id, 0);
+      scheduler_.ContextRequested(now_, id, 0);
       Answer();
       clients_[id].memory.swapped = 12 * kGiB;
       Report(id, 0);
-      scheduler_.GateWanted(now_, id);
+      scheduler_.GateRequested(now_, id);
       Answer();
     }
   }
@@ -79,7 +79,7 @@ class World {
   void Carry(const CloseGate& order) {
     now_ += std::chrono::milliseconds(300);
     scheduler_.GateClosed(now_, order.client, order.serial);
-    scheduler_.GateWanted(now_, order.client);
+    scheduler_.GateRequested(now_, order.client);
   }
   void Carry(const Evict& order) {
     Client& client = clients_[order.client];

@@ -46,9 +46,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       Require(View<Evicted>(data).gpu < kMaxGpus);
       CheckRoundTrip<Evicted>(data, size);
       break;
-    case Type::kGrowthWanted:
-      Require(View<GrowthWanted>(data).bytes <= kMaxBytes);
-      CheckRoundTrip<GrowthWanted>(data, size);
+    case Type::kGrowthRequested:
+      Require(View<GrowthRequested>(data).bytes <= kMaxBytes);
+      CheckRoundTrip<GrowthRequested>(data, size);
       break;
     case Type::kResumed:
       Require(View<Resumed>(data).credit <= kMaxBytes);

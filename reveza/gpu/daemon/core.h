@@ -64,11 +64,11 @@ class Core {
  private:
   // ---- messages (core_messages.cc) ----
   // Return false on a protocol violation.
-  bool Handle(ClientEntry& client, const wire::ContextWanted& message);
+  bool Handle(ClientEntry& client, const wire::ContextRequested& message);
   bool Handle(ClientEntry& client, const wire::ContextCreated& message);
-  bool Handle(ClientEntry& client, const wire::GrowthWanted& message);
+  bool Handle(ClientEntry& client, const wire::GrowthRequested& message);
   bool Handle(ClientEntry& client, const wire::Account& message);
-  bool Handle(ClientEntry& client, const wire::GateWanted& message);
+  bool Handle(ClientEntry& client, const wire::GateRequested& message);
   bool Handle(ClientEntry& client, const wire::Idle& message);
   bool Handle(ClientEntry& client, const wire::GateClosed& message);
   bool Handle(ClientEntry& client, const wire::DrainFailed& message);

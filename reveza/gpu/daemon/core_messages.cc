@@ -21,9 +21,9 @@ bool Core::OnMessage(ClientId id, wire::Type type, const void* packet) {
   ClientEntry& client = *found;
   // Not a second Hello, or a message of the daemon or the command line.
   bool allowed = false;
-  wire::Dispatch<wire::ContextWanted, wire::ContextCreated, wire::GrowthWanted, wire::Account,
-                 wire::GateWanted, wire::Idle, wire::GateClosed, wire::DrainFailed, wire::Evicted,
-                 wire::SwappedIn, wire::Resumed>(
+  wire::Dispatch<wire::ContextRequested, wire::ContextCreated, wire::GrowthRequested, wire::Account,
+                 wire::GateRequested, wire::Idle, wire::GateClosed, wire::DrainFailed,
+                 wire::Evicted, wire::SwappedIn, wire::Resumed>(
       type, packet, [&](const auto& message) { allowed = Handle(client, message); });
   ApplyDecisions();
   return allowed;
@@ -41,11 +41,11 @@ std::optional<GpuId> Core::RegisterGpu(const Uuid& uuid, Bytes total) {
   return gpu;
 }
 
-bool Core::Handle(ClientEntry& client, const wire::ContextWanted& message) {
+bool Core::Handle(ClientEntry& client, const wire::ContextRequested& message) {
   const auto gpu = RegisterGpu(std::to_array(message.uuid), message.total);
   if (!gpu) return false;
   BeginSpan(client, EventKind::kWaitContext);
-  scheduler_.ContextWanted(clock_.Now(), client.id, *gpu);
+  scheduler_.ContextRequested(clock_.Now(), client.id, *gpu);
   return true;
 }
 
@@ -80,12 +80,12 @@ std::optional<Bytes> Core::MeasureContext(const ClientEntry& client, GpuId gpu) 
   return std::nullopt;
 }
 
-bool Core::Handle(ClientEntry& client, const wire::GrowthWanted& message) {
+bool Core::Handle(ClientEntry& client, const wire::GrowthRequested& message) {
   if (!client.admitted.contains(message.gpu)) return false;
   if (client.growths.size() >= kMaxPendingGrowths) return false;
   client.growths.try_emplace(message.request, clock_.Now());
-  scheduler_.GrowthWanted(clock_.Now(), client.id, message.request, message.gpu,
-                          static_cast<scheduler::GrowthKind>(message.kind), message.bytes);
+  scheduler_.GrowthRequested(clock_.Now(), client.id, message.request, message.gpu,
+                             static_cast<scheduler::GrowthKind>(message.kind), message.bytes);
   return true;
 }
 
@@ -102,9 +102,9 @@ bool Core::Handle(ClientEntry& client, const wire::Account& message) {
   return true;
 }
 
-bool Core::Handle(ClientEntry& client, const wire::GateWanted&) {
+bool Core::Handle(ClientEntry& client, const wire::GateRequested&) {
   BeginSpan(client, EventKind::kWait);
-  scheduler_.GateWanted(clock_.Now(), client.id);
+  scheduler_.GateRequested(clock_.Now(), client.id);
   return true;
 }
 

@@ -11,11 +11,12 @@ TEST(CoreMessages, RejectsMessagesForUnassignedGpu) {
   harness.Hello(1, 71, "a", 101);
   EXPECT_FALSE(harness.Deliver(1, wire::ContextCreated{0, 0, 1}));
   EXPECT_FALSE(harness.Deliver(1, wire::Account{}));
-  EXPECT_FALSE(harness.Deliver(1, wire::GrowthWanted{1, 0, wire::GrowthKind::kSwappable, 0, kMiB}));
+  EXPECT_FALSE(
+      harness.Deliver(1, wire::GrowthRequested{1, 0, wire::GrowthKind::kSwappable, 0, kMiB}));
   EXPECT_FALSE(harness.Deliver(1, wire::Evicted{}));
   EXPECT_FALSE(harness.Deliver(1, wire::StatusRequest{})) << "clients may not request status";
-  EXPECT_FALSE(harness.Deliver(9, wire::GateWanted{})) << "unknown client";
-  EXPECT_TRUE(harness.Deliver(1, wire::GateWanted{}));
+  EXPECT_FALSE(harness.Deliver(9, wire::GateRequested{})) << "unknown client";
+  EXPECT_TRUE(harness.Deliver(1, wire::GateRequested{}));
   EXPECT_TRUE(harness.Deliver(1, wire::Idle{}));
   EXPECT_TRUE(harness.Deliver(1, wire::GateClosed{99, 0, 0, 0}))
       << "a stale answer is no violation";
@@ -24,14 +25,14 @@ TEST(CoreMessages, RejectsMessagesForUnassignedGpu) {
 TEST(CoreMessages, RejectsMoreThanSixteenGpus) {
   TestingCore harness;
   harness.Hello(1, 71, "a", 101);
-  wire::ContextWanted wanted{};
-  wanted.total = 256 * kMiB;
+  wire::ContextRequested message{};
+  message.total = 256 * kMiB;
   for (std::uint8_t i = 1; i <= wire::kMaxGpus; ++i) {
-    wanted.uuid[0] = i;
-    EXPECT_TRUE(harness.Deliver(1, wanted));
+    message.uuid[0] = i;
+    EXPECT_TRUE(harness.Deliver(1, message));
   }
-  wanted.uuid[0] = 99;
-  EXPECT_FALSE(harness.Deliver(1, wanted));
+  message.uuid[0] = 99;
+  EXPECT_FALSE(harness.Deliver(1, message));
 }
 
 TEST(CoreMessages, RejectsSecondResumedForSameGpu) {

@@ -9,16 +9,16 @@ namespace core_orders_test {
 TEST(CoreOrders, GrowthAnswerCarriesRequestNumber) {
   TestingCore harness;
   harness.Start(1, 71, "a", 101, 16 * kMiB);
-  harness.Deliver(1, wire::GateWanted{});
+  harness.Deliver(1, wire::GateRequested{});
   ASSERT_TRUE(harness.SwapIn(1, 16 * kMiB));
   ASSERT_TRUE(harness.Take<wire::OpenGate>(1));
-  harness.Deliver(1, wire::GrowthWanted{41, 0, wire::GrowthKind::kSwappable, 0, 32 * kMiB});
+  harness.Deliver(1, wire::GrowthRequested{41, 0, wire::GrowthKind::kSwappable, 0, 32 * kMiB});
   const auto granted = harness.Take<wire::GrowthAnswer>(1);
   ASSERT_TRUE(granted);
   EXPECT_EQ(granted->request, 41u);
   EXPECT_EQ(granted->answer, wire::Growth::kGranted);
   EXPECT_EQ(granted->credit, 32 * kMiB);
-  harness.Deliver(1, wire::GrowthWanted{42, 0, wire::GrowthKind::kPinned, 0, 300 * kMiB});
+  harness.Deliver(1, wire::GrowthRequested{42, 0, wire::GrowthKind::kPinned, 0, 300 * kMiB});
   const auto refused = harness.Take<wire::GrowthAnswer>(1);
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->request, 42u);
@@ -29,10 +29,10 @@ TEST(CoreOrders, GrowthAnswerCarriesRequestNumber) {
 TEST(CoreOrders, ContextAdmittedDescribesGpu) {
   TestingCore harness;
   harness.Hello(1, 71, "a", 101);
-  wire::ContextWanted wanted{};
-  wanted.uuid[3] = 9;
-  wanted.total = 256 * kMiB;
-  ASSERT_TRUE(harness.Deliver(1, wanted));
+  wire::ContextRequested message{};
+  message.uuid[3] = 9;
+  message.total = 256 * kMiB;
+  ASSERT_TRUE(harness.Deliver(1, message));
   const auto admitted = harness.Take<wire::ContextAdmitted>(1);
   ASSERT_TRUE(admitted);
   EXPECT_EQ(admitted->uuid[3], 9);
@@ -45,10 +45,10 @@ TEST(CoreOrders, ContextAdmittedDescribesGpu) {
 TEST(CoreOrders, WaitReasonIsSentOnceAndCleared) {
   TestingCore harness;
   harness.Start(1, 71, "train-a", 101, 160 * kMiB);
-  harness.Deliver(1, wire::GateWanted{});
+  harness.Deliver(1, wire::GateRequested{});
   ASSERT_TRUE(harness.SwapIn(1, 160 * kMiB));
   harness.Start(2, 72, "train-b", 102, 160 * kMiB);
-  harness.Deliver(2, wire::GateWanted{});
+  harness.Deliver(2, wire::GateRequested{});
   std::string last;
   while (const auto why = harness.Take<wire::WaitMessage>(2)) last = why->text;
   EXPECT_TRUE(last.starts_with("waiting")) << last;

@@ -13,7 +13,7 @@ TEST(CoreStatus, ShowsClientsWithFootprint) {
   TestingCore harness;
   harness.Start(1, 0x71, "train-a", 101, 60 * kMiB);
   harness.Start(2, 0x72, "bad \xff name", 102, 0);
-  harness.Deliver(1, wire::GateWanted{});
+  harness.Deliver(1, wire::GateRequested{});
   ASSERT_TRUE(harness.SwapIn(1, 60 * kMiB));
   harness.clock.Advance(std::chrono::seconds(10));
   const json status = json::parse(harness.core.StatusJson());

@@ -16,12 +16,12 @@ using std::chrono::seconds;
 TEST(Core, NonFittingClientsTakeTurns) {
   TestingCore harness;
   harness.Start(1, 71, "train-a", 101, 160 * kMiB);
-  harness.Deliver(1, wire::GateWanted{});
+  harness.Deliver(1, wire::GateRequested{});
   ASSERT_TRUE(harness.SwapIn(1, 160 * kMiB));
   ASSERT_TRUE(harness.Take<wire::OpenGate>(1));
 
   harness.Start(2, 72, "train-b", 102, 160 * kMiB);
-  harness.Deliver(2, wire::GateWanted{});
+  harness.Deliver(2, wire::GateRequested{});
   const auto why = harness.Take<wire::WaitMessage>(2);
   ASSERT_TRUE(why);
   EXPECT_NE(std::string(why->text).find("train-a (pid 101)"), std::string::npos) << why->text;
@@ -59,10 +59,10 @@ TEST(Core, NonFittingClientsTakeTurns) {
 TEST(Core, DeathAdmitsNextClient) {
   TestingCore harness;
   harness.Start(1, 71, "train-a", 101, 160 * kMiB);
-  harness.Deliver(1, wire::GateWanted{});
+  harness.Deliver(1, wire::GateRequested{});
   ASSERT_TRUE(harness.SwapIn(1, 160 * kMiB));
   harness.Start(2, 72, "train-b", 102, 160 * kMiB);
-  harness.Deliver(2, wire::GateWanted{});
+  harness.Deliver(2, wire::GateRequested{});
   EXPECT_FALSE(harness.Take<wire::SwapIn>(2));
   harness.core.OnDeath(1);
   EXPECT_EQ(harness.core.clients(), 1u);
@@ -73,13 +73,13 @@ TEST(Core, DeathAdmitsNextClient) {
 TEST(Core, DisconnectedClientKeepsMemoryUntilItReturnsOrDies) {
   TestingCore harness;
   harness.Start(1, 71, "train-a", 101, 160 * kMiB);
-  harness.Deliver(1, wire::GateWanted{});
+  harness.Deliver(1, wire::GateRequested{});
   ASSERT_TRUE(harness.SwapIn(1, 160 * kMiB));
   harness.core.OnDisconnected(1);
   EXPECT_EQ(harness.core.clients(), 0u);
   EXPECT_EQ(harness.core.detached().size(), 1u);
   harness.Start(2, 72, "train-b", 102, 160 * kMiB);
-  harness.Deliver(2, wire::GateWanted{});
+  harness.Deliver(2, wire::GateRequested{});
   EXPECT_FALSE(harness.Take<wire::OpenGate>(2));
   harness.core.OnDetachedDeath(101);
   EXPECT_EQ(harness.core.detached().size(), 0u);
@@ -97,11 +97,11 @@ TEST(Core, DisconnectedClientKeepsMemoryUntilItReturnsOrDies) {
 TEST(Core, NoOutOfMemoryWhileAnotherProcessExits) {
   TestingCore harness;
   harness.Start(1, 71, "train-a", 101, 160 * kMiB);
-  harness.Deliver(1, wire::GateWanted{});
+  harness.Deliver(1, wire::GateRequested{});
   ASSERT_TRUE(harness.SwapIn(1, 160 * kMiB));
   harness.Start(2, 72, "train-b", 102, 100 * kMiB);
   harness.core.OnDisconnected(1);
-  harness.Deliver(2, wire::GrowthWanted{7, 0, wire::GrowthKind::kSwappable, 0, 60 * kMiB});
+  harness.Deliver(2, wire::GrowthRequested{7, 0, wire::GrowthKind::kSwappable, 0, 60 * kMiB});
   harness.Advance(seconds(5));
   EXPECT_FALSE(harness.Take<wire::GrowthAnswer>(2));
   harness.core.OnDetachedDeath(101);
@@ -118,11 +118,11 @@ TEST(Core, ContextEstimateSettingIsUsed) {
   wire::Hello hello{};
   hello.job = 71;
   core.OnHello(1, 101, hello);
-  wire::ContextWanted wanted{};
-  wanted.total = 256 * kMiB;
-  char packet[wire::kPacketSize<wire::ContextWanted>];
-  wire::Encode(wanted, packet);
-  ASSERT_TRUE(core.OnMessage(1, wire::Type::kContextWanted, packet));
+  wire::ContextRequested message{};
+  message.total = 256 * kMiB;
+  char packet[wire::kPacketSize<wire::ContextRequested>];
+  wire::Encode(message, packet);
+  ASSERT_TRUE(core.OnMessage(1, wire::Type::kContextRequested, packet));
   const auto admitted = harness.Take<wire::ContextAdmitted>(1);
   ASSERT_TRUE(admitted);
   EXPECT_EQ(admitted->credit, 4 * kMiB);
@@ -139,10 +139,10 @@ TEST(Core, ReconnectReplacesClientOfSamePid) {
 TEST(Core, UnansweredCloseGateTimesOut) {
   TestingCore harness;
   harness.Start(1, 71, "stopped", 101, 160 * kMiB);
-  harness.Deliver(1, wire::GateWanted{});
+  harness.Deliver(1, wire::GateRequested{});
   ASSERT_TRUE(harness.SwapIn(1, 160 * kMiB));
   harness.Start(2, 72, "train-b", 102, 160 * kMiB);
-  harness.Deliver(2, wire::GateWanted{});
+  harness.Deliver(2, wire::GateRequested{});
   std::optional<wire::CloseGate> close;
   for (int i = 0; i < 60 && !close; ++i) {
     harness.Advance(seconds(1));
@@ -170,10 +170,10 @@ TEST(Core, ContextSizeIsMeasured) {
   monitor.readings = {reading};
   TestingCore harness(&monitor);
   harness.Hello(1, 71, "train-a", 101);
-  wire::ContextWanted wanted{};
-  wanted.uuid[15] = 1;
-  wanted.total = 256 * kMiB;
-  harness.Deliver(1, wanted);
+  wire::ContextRequested message{};
+  message.uuid[15] = 1;
+  message.total = 256 * kMiB;
+  harness.Deliver(1, message);
   const auto admitted = harness.Take<wire::ContextAdmitted>(1);
   ASSERT_TRUE(admitted);
   harness.Deliver(1, wire::ContextCreated{admitted->gpu, 0, 8 * kMiB});

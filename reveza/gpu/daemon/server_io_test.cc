@@ -56,7 +56,8 @@ TEST_F(ServerIoTest, ClientThatDoesNotReadBecomesDetached) {
   client.Start(7, "slow", 1, kCard, kContext);
   // Each request is refused, with a message that is never read.
   for (std::uint32_t i = 0; i < 20'000; ++i) {
-    client.Send(wire::GrowthWanted{i, client.gpu(), wire::GrowthKind::kSwappable, 0, 100 * kCard});
+    client.Send(
+        wire::GrowthRequested{i, client.gpu(), wire::GrowthKind::kSwappable, 0, 100 * kCard});
   }
   // Its process (this one) is alive: its memory reduces the budget.
   const json status = StatusWhen([](const json& s) { return s.at("clients").empty(); });

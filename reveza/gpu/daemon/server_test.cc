@@ -135,7 +135,7 @@ TEST_F(ServerTest, DeathFreesMemoryForWaiter) {
   TestingClient second(socket_);
   second.Start(8, "train-b", 1, kCard, kContext);
   second.AllocateSwapped(200 * kMiB);
-  second.Send(wire::GateWanted{});
+  second.Send(wire::GateRequested{});
   const auto why = second.Await<wire::WaitMessage>();
   ASSERT_TRUE(why);
   Kill(first);
@@ -195,7 +195,7 @@ TEST_F(ServerTest, RefusesInvalidMessages) {
   EXPECT_EQ(refused->reason, wire::RefusedReason::kProtocol);
   EXPECT_TRUE(client.AwaitHangup());
   TestingClient silent_first(socket_);
-  silent_first.Send(wire::GateWanted{});
+  silent_first.Send(wire::GateRequested{});
   ASSERT_TRUE(silent_first.Await<wire::Refused>()) << "Hello must come first";
   TestingClient twice(socket_);
   twice.SendHello(7, "a");

@@ -56,11 +56,11 @@ class TestingClient {
     Send(hello);
   }
 
-  static wire::ContextWanted ContextRequestFor(std::uint8_t gpu, Bytes total) {
-    wire::ContextWanted wanted{};
-    wanted.uuid[15] = gpu;
-    wanted.total = total;
-    return wanted;
+  static wire::ContextRequested ContextRequestFor(std::uint8_t gpu, Bytes total) {
+    wire::ContextRequested message{};
+    message.uuid[15] = gpu;
+    message.total = total;
+    return message;
   }
 
   // Returns the next message of this type, keeping others for later; nullopt after a hangup or
@@ -124,7 +124,7 @@ class TestingClient {
   }
   // Requests the gate and swaps in. Returns whether the gate opened.
   bool EnterGate() {
-    Send(wire::GateWanted{});
+    Send(wire::GateRequested{});
     if (account_.swapped > 0 && !SwapIn()) return false;
     return Await<wire::OpenGate>().has_value();
   }

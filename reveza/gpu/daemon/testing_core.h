@@ -60,10 +60,10 @@ class TestingCore : public Outbox {
   void Start(ClientId client, JobId job, const char* name, pid_t pid, Bytes swapped,
              std::uint8_t number = 1) {
     Hello(client, job, name, pid);
-    wire::ContextWanted wanted{};
-    wanted.uuid[15] = number;
-    wanted.total = 256 * kMiB;
-    Deliver(client, wanted);
+    wire::ContextRequested message{};
+    message.uuid[15] = number;
+    message.total = 256 * kMiB;
+    Deliver(client, message);
     const auto admitted = Take<wire::ContextAdmitted>(client);
     if (!admitted) return;
     Deliver(client, wire::ContextCreated{admitted->gpu, 0, 8 * kMiB});

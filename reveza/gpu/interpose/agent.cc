@@ -112,24 +112,24 @@ void Agent::ServeRequests() {
   if (!welcomed_) return;
   SendContexts();
   SendGrowth();
-  if (gate_ != GateState::kOpen && !gate_wanted_sent_ &&
+  if (gate_ != GateState::kOpen && !gate_request_sent_ &&
       client_.at_gate_.load(std::memory_order_acquire)) {
-    gate_wanted_sent_ = connection_.Send(wire::GateWanted{});
+    gate_request_sent_ = connection_.Send(wire::GateRequested{});
   }
 }
 
 void Agent::SendContexts() {
   MutexLock lock(client_.requests_mutex_);
-  for (ContextRequest* request : client_.contexts_wanted_) {
+  for (ContextRequest* request : client_.context_requests_) {
     if (request->sent) continue;
     Gpu* gpu = FindGpu(request->ordinal);
     // Resumed is not answered yet; its answer must not be taken for the answer to this request.
     if (gpu != nullptr && gpu->granted && !gpu->admitted) continue;
     if (gpu == nullptr) AddGpu(*request);
-    wire::ContextWanted wanted{};
-    memcpy(wanted.uuid, request->uuid.bytes, sizeof(wanted.uuid));
-    wanted.total = request->total;
-    request->sent = connection_.Send(wanted);
+    wire::ContextRequested message{};
+    memcpy(message.uuid, request->uuid.bytes, sizeof(message.uuid));
+    message.total = request->total;
+    request->sent = connection_.Send(message);
   }
   for (const auto& [ordinal, created] : client_.created_) {
     Gpu* gpu = FindGpu(ordinal);
@@ -150,7 +150,7 @@ Bytes Agent::RequestSize(const GrowthRequest& request, const Gpu& gpu) const {
 void Agent::SendGrowth() {
   MutexLock lock(client_.requests_mutex_);
   std::vector<GrowthRequest*> deferred;  // until Resumed is answered
-  for (GrowthRequest* request : client_.growth_wanted_) {
+  for (GrowthRequest* request : client_.growth_requests_) {
     Gpu* gpu = FindGpu(request->ordinal);
     if (gpu != nullptr && !gpu->admitted) {
       deferred.push_back(request);
@@ -166,13 +166,13 @@ void Agent::SendGrowth() {
     // Report freed memory first, since the daemon decides by the last report. Spare credit is kept:
     // the request asks for what is needed beyond it.
     if (client_.usage_changed_.load(std::memory_order_acquire)) SendAccount(*gpu, 0);
-    connection_.Send(wire::GrowthWanted{.request = request->number,
-                                        .gpu = gpu->index,
-                                        .kind = request->kind,
-                                        .bytes = request->asked});
+    connection_.Send(wire::GrowthRequested{.request = request->number,
+                                           .gpu = gpu->index,
+                                           .kind = request->kind,
+                                           .bytes = request->asked});
     client_.growth_sent_.push_back(request);
   }
-  client_.growth_wanted_ = deferred;
+  client_.growth_requests_ = deferred;
 }
 
 void Agent::Handle(const wire::GrowthAnswer& answer) {
@@ -187,7 +187,7 @@ void Agent::Handle(const wire::GrowthAnswer& answer) {
   sent.erase(found);
   if (answer.answer == wire::Growth::kRefused && request->asked > request->bytes) {
     request->exact = true;
-    client_.growth_wanted_.push_back(request);
+    client_.growth_requests_.push_back(request);
     return client_.Wake();
   }
   request->answer = answer.answer;
@@ -215,15 +215,15 @@ void Agent::Handle(const wire::ContextAdmitted& admitted) {
     gpu.granule = std::max(RoundUp(admitted.granule, swap::kGranularity), swap::kGranularity);
     gpu.admitted = gpu.granted = true;
     MutexLock lock(client_.requests_mutex_);
-    std::vector<ContextRequest*>& wanted = client_.contexts_wanted_;
-    const auto request = std::ranges::find_if(wanted, [&](const ContextRequest* one) {
+    std::vector<ContextRequest*>& requests = client_.context_requests_;
+    const auto request = std::ranges::find_if(requests, [&](const ContextRequest* one) {
       return one->ordinal == gpu.ordinal && one->sent;
     });
-    if (request != wanted.end()) {
+    if (request != requests.end()) {
       (*request)->budget = admitted.budget;
       (*request)->credit = admitted.credit;
       (*request)->answered = true;
-      wanted.erase(request);
+      requests.erase(request);
       return client_.answered_.NotifyAll();
     }
     if (admitted.credit > 0) client_.ledger_.SetContextBytes(gpu.ordinal, admitted.credit);

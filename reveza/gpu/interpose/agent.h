@@ -115,7 +115,7 @@ class Agent {
   std::uint32_t swap_in_serial_ = 0;
   std::int64_t swap_in_began_us_ = 0;  // time of the first copy
   Bytes swapped_in_ = 0;
-  bool gate_wanted_sent_ = false;
+  bool gate_request_sent_ = false;
   std::int64_t next_usage_us_ = 0;
 };
 

@@ -44,7 +44,7 @@ void Agent::Handle(const wire::CloseGate& order) {
   }
   gate_ = GateState::kClosed;
   open_ordered_ = false;
-  gate_wanted_sent_ = false;
+  gate_request_sent_ = false;
   client_.ledger_.SetResidency(swap::Residency::kOut);
   ReportUsage();
   connection_.Send(wire::GateClosed{.serial = order.serial,
@@ -104,7 +104,7 @@ void Agent::Handle(const wire::OpenGate&) {
   swapping_in_ = false;
   for (const Gpu& gpu : gpus_) {
     if (client_.ledger_.GetUsage(gpu.ordinal).swapped == 0) continue;
-    gate_wanted_sent_ = false;  // sent before this order, so the daemon has discarded it
+    gate_request_sent_ = false;  // sent before this order, so the daemon has discarded it
     return ReportUsage();
   }
   gate_ = GateState::kOpening;
@@ -118,7 +118,7 @@ void Agent::ContinueOpening() {
   retry_soon_ = state == swap::SwapInState::kRetry;
   if (state == swap::SwapInState::kNeedCredit) {
     gate_ = GateState::kClosed;
-    gate_wanted_sent_ = false;
+    gate_request_sent_ = false;
     ReportUsage();
   }
   if (state == swap::SwapInState::kDone) FinishOpening();
@@ -128,7 +128,7 @@ void Agent::FinishOpening() {
   gate_ = GateState::kOpen;
   retry_soon_ = false;
   client_.at_gate_.store(false, std::memory_order_release);
-  gate_wanted_sent_ = false;
+  gate_request_sent_ = false;
   idle_reported_ = false;
   last_submission_us_ = NowMicroseconds();
   client_.ledger_.SetResidency(connection_.is_open() ? swap::Residency::kIn

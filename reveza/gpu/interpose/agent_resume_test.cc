@@ -41,7 +41,7 @@ TEST_F(AgentResumeTest, PendingContextIsRequestedAgain) {
   daemon().HoldContexts(true);
   CUresult made = CUDA_ERROR_UNKNOWN;
   std::thread program([&] { made = MakeContext(); });
-  ASSERT_TRUE(daemon().Await<wire::ContextWanted>());
+  ASSERT_TRUE(daemon().Await<wire::ContextRequested>());
   ASSERT_TRUE(daemon().Await<wire::Hello>());
   daemon().HoldContexts(false);
   daemon().Disconnect();
@@ -55,7 +55,7 @@ TEST_F(AgentResumeTest, PendingContextIsRequestedAgain) {
   ASSERT_EQ(Through().cuCtxSetCurrent(context_), CUDA_SUCCESS);
   EXPECT_EQ(usage().context, 2 * kMiB);
   AllocateAndClear();
-  EXPECT_TRUE(daemon().Await<wire::GateWanted>());
+  EXPECT_TRUE(daemon().Await<wire::GateRequested>());
 }
 
 // A gate reported as open in Hello is closed only by order of the daemon.
@@ -66,7 +66,7 @@ TEST_F(AgentResumeTest, OpenGateStaysOpenWithoutContexts) {
   while (Through().cuDevicePrimaryCtxRelease_v2(0) == CUDA_SUCCESS) {
   }
   daemon().Forget<wire::Hello>();
-  daemon().Forget<wire::GateWanted>();
+  daemon().Forget<wire::GateRequested>();
   daemon().Disconnect();
   const auto hello = daemon().Await<wire::Hello>();
   ASSERT_TRUE(hello);
@@ -79,7 +79,7 @@ TEST_F(AgentResumeTest, OpenGateStaysOpenWithoutContexts) {
   ASSERT_EQ(MakeContext(), CUDA_SUCCESS);
   AllocateAndClear();
   EXPECT_FALSE(Gate::IsClosed());
-  EXPECT_FALSE(daemon().Has<wire::GateWanted>());
+  EXPECT_FALSE(daemon().Has<wire::GateRequested>());
 }
 
 }  // namespace agent_resume_test

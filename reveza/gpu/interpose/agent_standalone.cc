@@ -94,7 +94,7 @@ void Agent::Handle(const wire::Welcome& welcome) {
   open_ordered_ = gate_ == GateState::kOpen;
   client_.ledger_.SetResidency(gate_ == GateState::kOpen ? swap::Residency::kIn
                                                          : swap::Residency::kOut);
-  gate_wanted_sent_ = false;
+  gate_request_sent_ = false;
   for (Gpu& gpu : gpus_) {
     client_.ledger_.TakeSpare(gpu.ordinal, 0);
     const swap::MemoryUsage usage = client_.ledger_.GetUsage(gpu.ordinal);
@@ -136,9 +136,9 @@ void Agent::OnConnectionLost() {
   // Contexts that were not admitted yet cannot be resumed; they are requested again.
   std::erase_if(gpus_, [](const Gpu& gpu) { return !gpu.granted; });
   MutexLock lock(client_.requests_mutex_);
-  for (GrowthRequest* request : client_.growth_sent_) client_.growth_wanted_.push_back(request);
+  for (GrowthRequest* request : client_.growth_sent_) client_.growth_requests_.push_back(request);
   client_.growth_sent_.clear();
-  for (ContextRequest* request : client_.contexts_wanted_) request->sent = false;
+  for (ContextRequest* request : client_.context_requests_) request->sent = false;
 }
 
 void Agent::TryReconnect() {
@@ -203,22 +203,22 @@ bool Agent::SwapInStandalone() {
 void Agent::GrantAllStandalone() {
   if (InGracePeriod()) return;
   MutexLock lock(client_.requests_mutex_);
-  for (ContextRequest* request : client_.contexts_wanted_) {
+  for (ContextRequest* request : client_.context_requests_) {
     if (FindGpu(request->ordinal) == nullptr) AddGpu(*request).granted = true;
     request->budget = Client::EmulatedTotal(request->total);
     request->answered = true;
   }
-  for (GrowthRequest* request : client_.growth_wanted_) {
+  for (GrowthRequest* request : client_.growth_requests_) {
     request->answer = gate_ == GateState::kOpen ? wire::Growth::kGranted : wire::Growth::kLater;
     client_.ledger_.Permit(request->ordinal, request->bytes);
     request->answered = true;
   }
-  if (!client_.contexts_wanted_.empty() && !warned_standalone_ && !refused_) {
+  if (!client_.context_requests_.empty() && !warned_standalone_ && !refused_) {
     PrintNotice("cannot reach the daemon; this program runs without sharing the GPU");
     warned_standalone_ = true;
   }
-  client_.contexts_wanted_.clear();
-  client_.growth_wanted_.clear();
+  client_.context_requests_.clear();
+  client_.growth_requests_.clear();
   client_.created_.clear();
   client_.answered_.NotifyAll();
 }

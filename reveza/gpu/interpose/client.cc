@@ -153,7 +153,7 @@ void Client::AwaitAdmission(int ordinal) {
   MutexLock lock(requests_mutex_);
   const auto admitted = std::ranges::find(admitted_, ordinal, &Admitted::ordinal);
   if (admitted != admitted_.end()) return;
-  contexts_wanted_.push_back(&request);
+  context_requests_.push_back(&request);
   Wake();
   WaitFor(request.answered, "room for a context");
   admitted_.push_back({ordinal, false});
@@ -262,7 +262,7 @@ wire::Growth Client::RequestGrowth(int ordinal, wire::GrowthKind kind, Bytes byt
   GatePause pause;
   MutexLock lock(requests_mutex_);
   request.number = next_request_++;
-  growth_wanted_.push_back(&request);
+  growth_requests_.push_back(&request);
   Wake();
   WaitFor(request.answered, "GPU memory");
   return request.answer;

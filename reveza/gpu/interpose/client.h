@@ -131,8 +131,8 @@ class Client {
 
   Mutex requests_mutex_;
   CondVar answered_;
-  std::vector<ContextRequest*> contexts_wanted_ GUARDED_BY(requests_mutex_);
-  std::vector<GrowthRequest*> growth_wanted_ GUARDED_BY(requests_mutex_);
+  std::vector<ContextRequest*> context_requests_ GUARDED_BY(requests_mutex_);
+  std::vector<GrowthRequest*> growth_requests_ GUARDED_BY(requests_mutex_);
   std::vector<GrowthRequest*> growth_sent_ GUARDED_BY(requests_mutex_);
   std::uint32_t next_request_ GUARDED_BY(requests_mutex_) = 1;
   struct Admitted {

@@ -59,16 +59,16 @@ TEST_F(ClientTest, PinnedReservationWaitsForTheGateOnLater) {
   daemon().SetAutoOpen(false);
   ASSERT_FALSE(daemon().CloseGate());
   client().ledger().TakeSpare(0, 0);
-  daemon().Forget<wire::GrowthWanted>();
+  daemon().Forget<wire::GrowthRequested>();
   bool reserved = false;
   std::thread thread([&] {
     EXPECT_EQ(Through().cuCtxSetCurrent(context_), CUDA_SUCCESS);
     reserved = client().ReservePinned(0, 4 * kMiB);
   });
-  const auto asked = daemon().Await<wire::GrowthWanted>();
+  const auto asked = daemon().Await<wire::GrowthRequested>();
   ASSERT_TRUE(asked);
   EXPECT_EQ(asked->kind, wire::GrowthKind::kPinned);
-  EXPECT_TRUE(daemon().Await<wire::GateWanted>()) << "it blocks at the gate";
+  EXPECT_TRUE(daemon().Await<wire::GateRequested>()) << "it blocks at the gate";
   EXPECT_EQ(usage().pinned, 0u);
   daemon().SetAutoOpen(true);
   thread.join();
@@ -78,9 +78,9 @@ TEST_F(ClientTest, PinnedReservationWaitsForTheGateOnLater) {
 }
 
 TEST_F(ClientTest, ReservationBeyondBudgetIsNotRequested) {
-  daemon().Forget<wire::GrowthWanted>();
+  daemon().Forget<wire::GrowthRequested>();
   EXPECT_FALSE(client().ReservePinned(0, kBudget + 1));
-  EXPECT_FALSE(daemon().Has<wire::GrowthWanted>());
+  EXPECT_FALSE(daemon().Has<wire::GrowthRequested>());
 }
 
 // A program that was refused frees memory and retries at once: the free must be reported first.
@@ -114,12 +114,12 @@ TEST_F(ClientTest, RefusedRoundedRequestIsRetriedExactly) {
   admitted.granule = 8 * kMiB;
   daemon().Send(admitted);
   client().ledger().TakeSpare(0, 0);
-  daemon().Forget<wire::GrowthWanted>();
+  daemon().Forget<wire::GrowthRequested>();
   daemon().RefuseAbove(4 * kMiB);
   EXPECT_TRUE(client().ReservePinned(0, 4 * kMiB));
   daemon().RefuseAbove(~Bytes{0});
-  EXPECT_EQ(daemon().Await<wire::GrowthWanted>()->bytes, 8 * kMiB);
-  EXPECT_EQ(daemon().Await<wire::GrowthWanted>()->bytes, 4 * kMiB);
+  EXPECT_EQ(daemon().Await<wire::GrowthRequested>()->bytes, 8 * kMiB);
+  EXPECT_EQ(daemon().Await<wire::GrowthRequested>()->bytes, 4 * kMiB);
   client().ReleasePinned(0, 4 * kMiB);
   admitted.granule = 2 * kMiB;
   daemon().Send(admitted);

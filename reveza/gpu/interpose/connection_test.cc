@@ -88,7 +88,7 @@ TEST_F(ConnectionTest, MalformedMessageClosesConnection) {
     EXPECT_FALSE(Receive());
     EXPECT_FALSE(connection_.is_open());
     EXPECT_FALSE(Receive()) << "must stay closed";
-    EXPECT_FALSE(connection_.Send(wire::GateWanted{}));
+    EXPECT_FALSE(connection_.Send(wire::GateRequested{}));
   }
 }
 
@@ -101,7 +101,7 @@ TEST_F(ConnectionTest, DetectsDisconnect) {
   EXPECT_FALSE(connection_.is_open());
   Connect();
   peer_.Reset();
-  EXPECT_FALSE(connection_.Send(wire::GateWanted{}));
+  EXPECT_FALSE(connection_.Send(wire::GateRequested{}));
   EXPECT_FALSE(connection_.is_open());
 }
 
@@ -111,7 +111,7 @@ TEST_F(ConnectionTest, CanBeReopened) {
   Connect();
   char byte = 0;
   EXPECT_EQ(recv(first.get(), &byte, 1, 0), 0) << "the first connection is closed";
-  EXPECT_TRUE(connection_.Send(wire::GateWanted{}));
+  EXPECT_TRUE(connection_.Send(wire::GateRequested{}));
 }
 
 }  // namespace connection_test

@@ -116,23 +116,23 @@ TEST(GateWaitTest, TimeoutEndsAtTheFirstNotice) {
 
 using GateRequestTest = DifferentialTest;
 
-TEST_F(GateRequestTest, BlockedThreadSendsGateWanted) {
+TEST_F(GateRequestTest, BlockedThreadSendsGateRequested) {
   daemon().SetAutoOpen(false);
   ASSERT_FALSE(daemon().CloseGate());
-  while (daemon().Has<wire::GateWanted>()) daemon().Await<wire::GateWanted>();
+  while (daemon().Has<wire::GateRequested>()) daemon().Await<wire::GateRequested>();
   std::thread thread([] { const GateScope gate; });
-  EXPECT_TRUE(daemon().Await<wire::GateWanted>());
+  EXPECT_TRUE(daemon().Await<wire::GateRequested>());
   daemon().SetAutoOpen(true);
   thread.join();
 }
 
-TEST_F(GateRequestTest, AdmittedThreadSendsNoGateWanted) {
+TEST_F(GateRequestTest, AdmittedThreadSendsNoGateRequested) {
   // SetUp has passed the gate.
   daemon().SetAutoOpen(false);
-  while (daemon().Has<wire::GateWanted>()) daemon().Await<wire::GateWanted>();
+  while (daemon().Has<wire::GateRequested>()) daemon().Await<wire::GateRequested>();
   ASSERT_FALSE(daemon().CloseGate());
   daemon().Evict();  // its answer follows all messages caused by closing
-  EXPECT_FALSE(daemon().Has<wire::GateWanted>());
+  EXPECT_FALSE(daemon().Has<wire::GateRequested>());
 }
 
 }  // namespace gate_wait_test

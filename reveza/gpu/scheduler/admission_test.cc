@@ -12,8 +12,8 @@ TEST(Admission, AdmitsOneContextAtATimePerGpu) {
   Script script;
   script.Join(1, 1);
   script.Join(2, 2);
-  script.scheduler().ContextWanted(script.now(), 1, Script::kGpu);
-  script.scheduler().ContextWanted(script.now(), 2, Script::kGpu);
+  script.scheduler().ContextRequested(script.now(), 1, Script::kGpu);
+  script.scheduler().ContextRequested(script.now(), 2, Script::kGpu);
   script.DeliverDecisions();
   ASSERT_EQ(script.All<AdmitContext>().size(), 1u);
   EXPECT_EQ(script.All<AdmitContext>()[0].client, 1u);
@@ -27,8 +27,8 @@ TEST(Admission, ContextTimeoutAdmitsNextClient) {
   Script script;
   script.Join(1, 1);
   script.Join(2, 2);
-  script.scheduler().ContextWanted(script.now(), 1, Script::kGpu);
-  script.scheduler().ContextWanted(script.now(), 2, Script::kGpu);
+  script.scheduler().ContextRequested(script.now(), 1, Script::kGpu);
+  script.scheduler().ContextRequested(script.now(), 2, Script::kGpu);
   script.DeliverDecisions();
   script.Wait(Script::DefaultConfig().context_timeout - milliseconds(1));
   EXPECT_EQ(script.All<AdmitContext>().size(), 1u);
@@ -42,8 +42,8 @@ TEST(Admission, DeathDuringContextCreationAdmitsNextClient) {
   Script script;
   script.Join(1, 1);
   script.Join(2, 2);
-  script.scheduler().ContextWanted(script.now(), 1, Script::kGpu);
-  script.scheduler().ContextWanted(script.now(), 2, Script::kGpu);
+  script.scheduler().ContextRequested(script.now(), 1, Script::kGpu);
+  script.scheduler().ContextRequested(script.now(), 2, Script::kGpu);
   script.Leave(1);
   EXPECT_EQ(script.All<AdmitContext>().size(), 2u);
 }
@@ -53,7 +53,7 @@ TEST(Admission, PinnedGrowthResumesAfterContextCreatorDies) {
   script.AddClient(1, kGiB);
   script.Want(1);
   script.Join(2, 2);
-  script.scheduler().ContextWanted(script.now(), 2, Script::kGpu);
+  script.scheduler().ContextRequested(script.now(), 2, Script::kGpu);
   script.DeliverDecisions();
   script.Grow(1, 7, 64 * kMiB, GrowthKind::kPinned);
   EXPECT_FALSE(script.Answered(7));
@@ -104,12 +104,12 @@ TEST(Admission, ContextWaitsIfAnotherJobCouldNoLongerRunAlone) {
   script.AddClient(1, 15 * kGiB);
   script.Want(1);
   script.Join(2, 2);
-  script.scheduler().ContextWanted(script.now(), 2, Script::kGpu);
+  script.scheduler().ContextRequested(script.now(), 2, Script::kGpu);
   script.DeliverDecisions();
   EXPECT_EQ(script.All<AdmitContext>().size(), 2u);  // 16 - 15 - 0.5 GiB suffice for one more
   script.FinishContext(2);
   script.Join(3, 3);
-  script.scheduler().ContextWanted(script.now(), 3, Script::kGpu);
+  script.scheduler().ContextRequested(script.now(), 3, Script::kGpu);
   script.Wait(seconds(1000));
   EXPECT_EQ(script.All<AdmitContext>().size(), 2u);
   EXPECT_EQ(script.JobOf(3).state, JobState::kQueued);
@@ -123,7 +123,7 @@ TEST(Admission, ImpossibleContextIsLeftToTheDriver) {
   script.AddClient(1, 15 * kGiB + 256 * kMiB);
   script.Want(1);
   script.Join(2, 1);  // the same job
-  script.scheduler().ContextWanted(script.now(), 2, Script::kGpu);
+  script.scheduler().ContextRequested(script.now(), 2, Script::kGpu);
   script.DeliverDecisions();
   ASSERT_EQ(script.All<AdmitContext>().size(), 2u);
   EXPECT_EQ(script.All<AdmitContext>()[1].credit, 256 * kMiB);
@@ -173,7 +173,7 @@ TEST(Admission, ContextWaitsForExitingExternalProcess) {
   Script script;
   script.SetExternal(16 * kGiB - 64 * kMiB);
   script.Join(1, 1);
-  script.scheduler().ContextWanted(script.now(), 1, Script::kGpu);
+  script.scheduler().ContextRequested(script.now(), 1, Script::kGpu);
   script.Wait(seconds(20));
   EXPECT_TRUE(script.All<AdmitContext>().empty());
   script.SetExternal(0);
@@ -185,7 +185,7 @@ TEST(Admission, ContextDoesNotWaitForLongLivedExternalProcess) {
   Script script;
   script.SetExternal(16 * kGiB - 64 * kMiB);
   script.Join(1, 1);
-  script.scheduler().ContextWanted(script.now(), 1, Script::kGpu);
+  script.scheduler().ContextRequested(script.now(), 1, Script::kGpu);
   script.Wait(seconds(31));
   ASSERT_EQ(script.All<AdmitContext>().size(), 1u);
   EXPECT_EQ(script.All<AdmitContext>()[0].credit, 64 * kMiB);

@@ -137,7 +137,7 @@ TEST(Growth, PinnedGrowthWaitsForContextCreation) {
   script.AddClient(1, 4 * kGiB);
   script.Want(1);
   script.Join(2, 2);
-  script.scheduler().ContextWanted(Time(0), 2, Script::kGpu);
+  script.scheduler().ContextRequested(Time(0), 2, Script::kGpu);
   script.DeliverDecisions();
   script.Grow(1, 7, kGiB, GrowthKind::kPinned);
   script.Grow(1, 8, kGiB);

@@ -223,7 +223,7 @@ TEST(Contexts, WaitIfHostMemoryAllowsNoRotation) {
   script.AddClient(2, 5 * kGiB + 768 * kMiB);
   for (ClientId client : {1, 2}) script.Want(client);
   script.Join(3, 3);
-  script.scheduler().ContextWanted(script.now(), 3, Script::kGpu);
+  script.scheduler().ContextRequested(script.now(), 3, Script::kGpu);
   script.DeliverDecisions();
   EXPECT_EQ(script.JobOf(3).why, WaitReason::kHostMemory);
   EXPECT_TRUE(script.Open(1) && script.Open(2));
@@ -237,7 +237,7 @@ TEST(Contexts, WaitForHostMemoryIfEvictionsDoNotSuffice) {
   }
   script.hold_evictions = true;
   script.Join(3, 3);
-  script.scheduler().ContextWanted(script.now(), 3, Script::kGpu);
+  script.scheduler().ContextRequested(script.now(), 3, Script::kGpu);
   script.DeliverDecisions();
   for (ClientId client : {2, 1}) {
     ASSERT_TRUE(script.IsEvicting(client));

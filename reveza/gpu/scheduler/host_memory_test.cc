@@ -244,7 +244,7 @@ TEST(HostMemory, ContextWaitsForHostMemory) {
   script.Join(3, 3);
   script.MakeContext(3, 3 * kGiB);
   script.Join(4, 4);
-  script.scheduler().ContextWanted(Time(seconds(100)), 4, kGpu);
+  script.scheduler().ContextRequested(Time(seconds(100)), 4, kGpu);
   script.DeliverDecisions();
   EXPECT_EQ(script.JobOf(4).why, WaitReason::kHostMemory);
 }

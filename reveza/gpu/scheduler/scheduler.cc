@@ -152,7 +152,7 @@ void Scheduler::ClientResumed(Time now, ClientId client, GpuId gpu, const Footpr
   RunPasses(ledger);
 }
 
-void Scheduler::ContextWanted(Time now, ClientId client, GpuId gpu) {
+void Scheduler::ContextRequested(Time now, ClientId client, GpuId gpu) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
   const Holding* holding = HoldingOf(ledger, client, gpu);
   if (holding == nullptr || holding->creating_context) return;
@@ -169,8 +169,8 @@ void Scheduler::ContextCreated(Time now, ClientId client, GpuId gpu, Bytes overh
   RunPasses(ledger);
 }
 
-void Scheduler::GrowthWanted(Time now, ClientId client, std::uint32_t request, GpuId gpu,
-                             GrowthKind kind, Bytes bytes) {
+void Scheduler::GrowthRequested(Time now, ClientId client, std::uint32_t request, GpuId gpu,
+                                GrowthKind kind, Bytes bytes) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
   Client* asking = ledger.Find(client);
   if (asking == nullptr) return;
@@ -201,7 +201,7 @@ void Scheduler::AccountChanged(Time now, ClientId client, GpuId gpu, const Footp
   RunPasses(ledger);
 }
 
-void Scheduler::GateWanted(Time now, ClientId client) {
+void Scheduler::GateRequested(Time now, ClientId client) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
   Client* wanting = ledger.Find(client);
   // If the gate is open, the OpenGate is still in flight.

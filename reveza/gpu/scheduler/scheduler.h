@@ -212,16 +212,16 @@ class Scheduler {
   void ClientResumed(Time now, ClientId client, GpuId gpu, const Footprint& footprint, Bytes credit,
                      bool gate_open);
 
-  void ContextWanted(Time now, ClientId client, GpuId gpu);
+  void ContextRequested(Time now, ClientId client, GpuId gpu);
   // Completes AdmitContext; overhead 0: no context was created.
   void ContextCreated(Time now, ClientId client, GpuId gpu, Bytes overhead);
   // Requests memory; a thread waits for AnswerGrowth{request}. Refused only if the GPU could not
   // serve the client alone, or to break a deadlock.
-  void GrowthWanted(Time now, ClientId client, std::uint32_t request, GpuId gpu, GrowthKind kind,
-                    Bytes bytes);
+  void GrowthRequested(Time now, ClientId client, std::uint32_t request, GpuId gpu, GrowthKind kind,
+                       Bytes bytes);
   void AccountChanged(Time now, ClientId client, GpuId gpu, const Footprint& footprint,
                       Bytes credit_returned, Bytes arena);
-  void GateWanted(Time now, ClientId client);
+  void GateRequested(Time now, ClientId client);
   void BecameIdle(Time now, ClientId client);
 
   // ---- answers to decisions; `serial` is the decision's, stale ones are ignored ----

@@ -11,11 +11,11 @@ TEST(Scheduler, IgnoresUnknownClientsAndGpus) {
   Scheduler scheduler{Config{}};
   const Time now(1);
   scheduler.ClientLeft(now, 1);
-  scheduler.ContextWanted(now, 1, 0);
+  scheduler.ContextRequested(now, 1, 0);
   scheduler.ContextCreated(now, 1, 0, kMiB);
-  scheduler.GrowthWanted(now, 1, 1, 0, GrowthKind::kPinned, kMiB);
+  scheduler.GrowthRequested(now, 1, 1, 0, GrowthKind::kPinned, kMiB);
   scheduler.AccountChanged(now, 1, 0, Footprint{}, kMiB, 0);
-  scheduler.GateWanted(now, 1);
+  scheduler.GateRequested(now, 1);
   scheduler.BecameIdle(now, 1);
   scheduler.GateClosed(now, 1, 1);
   scheduler.DrainFailed(now, 1, 1);
@@ -67,7 +67,7 @@ TEST(Scheduler, TakeoverAdoptsRunningClients) {
                           false);
   std::vector<Decision> decisions = scheduler.TakeDecisions();
   EXPECT_EQ(script.JobOf(1).state, JobState::kRunning);
-  EXPECT_EQ(script.JobOf(2).state, JobState::kWaiting);  // no second GateWanted is needed
+  EXPECT_EQ(script.JobOf(2).state, JobState::kWaiting);  // no second GateRequested is needed
   EXPECT_EQ(script.GpuOf().outstanding_credit, 14 * kGiB);
 }
 
@@ -78,8 +78,8 @@ TEST(Scheduler, TakeoverGrantsNothingUntilSettled) {
   for (ClientId client : {1, 2, 3}) script.Join(client, client);
   const Footprint footprint{0, 0, 6 * kGiB, kGiB};
   scheduler.ClientResumed(script.now(), 1, Script::kGpu, footprint, 7 * kGiB, true);
-  scheduler.GrowthWanted(script.now(), 1, 7, Script::kGpu, GrowthKind::kPinned, 6 * kGiB);
-  scheduler.ContextWanted(script.now(), 3, Script::kGpu);
+  scheduler.GrowthRequested(script.now(), 1, 7, Script::kGpu, GrowthKind::kPinned, 6 * kGiB);
+  scheduler.ContextRequested(script.now(), 3, Script::kGpu);
   scheduler.Tick(milliseconds(500));
   scheduler.ClientResumed(milliseconds(500), 2, Script::kGpu, footprint, 7 * kGiB, true);
   const Time settled = milliseconds(500) + Script::DefaultConfig().takeover_settle_time;

@@ -54,7 +54,7 @@ class Script {
   }
 
   void MakeContext(ClientId client, Bytes overhead = 512 * kMiB, GpuId gpu = kGpu) {
-    scheduler_.ContextWanted(now_, client, gpu);
+    scheduler_.ContextRequested(now_, client, gpu);
     DeliverDecisions();
     FinishContext(client, overhead, gpu);
   }
@@ -92,7 +92,7 @@ class Script {
   }
 
   void Want(ClientId client) {
-    scheduler_.GateWanted(now_, client);
+    scheduler_.GateRequested(now_, client);
     DeliverDecisions();
   }
 
@@ -104,7 +104,7 @@ class Script {
   void Grow(ClientId client, std::uint32_t request, Bytes bytes,
             GrowthKind kind = GrowthKind::kSwappable, GpuId gpu = kGpu) {
     requests_[request] = {client, gpu, kind, bytes};
-    scheduler_.GrowthWanted(now_, client, request, gpu, kind, bytes);
+    scheduler_.GrowthRequested(now_, client, request, gpu, kind, bytes);
     DeliverDecisions();
   }
 

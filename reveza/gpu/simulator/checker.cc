@@ -52,7 +52,8 @@ void Checker::OnRestart() {
 
 void Checker::CheckEvent(const Scheduler& scheduler, EventKind kind, scheduler::ClientId client,
                          const std::vector<Decision>& decisions, Time now) {
-  if (kind == EventKind::kGrowthWanted || kind == EventKind::kContextWanted) ++pending_[client];
+  if (kind == EventKind::kGrowthRequested || kind == EventKind::kContextRequested)
+    ++pending_[client];
   if (kind == EventKind::kDied) pending_.erase(client);
   const std::set<scheduler::GpuId> given = CountDecisions(decisions);
   CheckBudget(scheduler, kind, given, now);
@@ -96,7 +97,7 @@ void Checker::CheckBudget(const Scheduler& scheduler, EventKind kind,
     }
     if (given.contains(gpu.id)) Fail("credit granted beyond the budget", now);
     const bool may_exceed = kind == EventKind::kBudgetChanged || kind == EventKind::kResumed ||
-                            kind == EventKind::kContextMade;
+                            kind == EventKind::kContextCreated;
     if (!may_exceed && !over_budget_.contains(gpu.id)) Fail("credit exceeds the budget", now);
     over_budget_.insert(gpu.id);
   }
@@ -149,11 +150,11 @@ void Checker::CheckSerial(std::uint32_t serial, Time now) {
 
 void Checker::CheckTurns(const Scheduler& scheduler, EventKind kind, scheduler::ClientId client,
                          const std::vector<Decision>& decisions, Time now) {
-  const bool disturbed = !pending_.empty() || !over_budget_.empty() ||
-                         kind == EventKind::kGrowthWanted || kind == EventKind::kContextWanted ||
-                         kind == EventKind::kContextMade || kind == EventKind::kAllocated ||
-                         kind == EventKind::kBudgetChanged || kind == EventKind::kResumed ||
-                         kind == EventKind::kDrainFailed;
+  const bool disturbed =
+      !pending_.empty() || !over_budget_.empty() || kind == EventKind::kGrowthRequested ||
+      kind == EventKind::kContextRequested || kind == EventKind::kContextCreated ||
+      kind == EventKind::kAllocated || kind == EventKind::kBudgetChanged ||
+      kind == EventKind::kResumed || kind == EventKind::kDrainFailed;
   for (const ClientView& view : scheduler.Clients()) job_of_[view.id] = view.job;
   for (auto& [job, turn] : turns_) {
     if (disturbed || (kind == EventKind::kIdle && job_of_[client] == job)) turn.exempt = true;

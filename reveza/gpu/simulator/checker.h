@@ -17,9 +17,9 @@ namespace reveza::simulator {
 enum class EventKind {
   kOther,
   kIdle,
-  kGrowthWanted,
-  kContextWanted,
-  kContextMade,
+  kGrowthRequested,
+  kContextRequested,
+  kContextCreated,
   kAllocated,  // behind a closed gate
   kBudgetChanged,
   kResumed,

@@ -69,7 +69,7 @@ TEST_F(CheckerTest, DetectsGateOpenedOnSwappedMemory) {
 
 TEST_F(CheckerTest, DetectsEvictionBehindOpenGate) {
   scheduler_.AccountChanged(Time(0), 1, 0, Footprint{}, 0, 0);
-  scheduler_.GateWanted(Time(0), 1);
+  scheduler_.GateRequested(Time(0), 1);
   Look(scheduler_.TakeDecisions());
   ASSERT_TRUE(checker_.ok()) << checker_.failure();
   Look({scheduler::Evict{2, 0, kMiB, 1000}});
@@ -84,14 +84,14 @@ TEST_F(CheckerTest, DetectsReusedSerial) {
 }
 
 TEST_F(CheckerTest, DetectsSliceBelowFloor) {
-  scheduler_.GateWanted(Time(0), 1);
+  scheduler_.GateRequested(Time(0), 1);
   Look(scheduler_.TakeDecisions());
   Look({scheduler::CloseGate{1, 1000, Time(0)}}, EventKind::kTick, seconds(1) + milliseconds(1));
   EXPECT_FALSE(checker_.ok());
 }
 
 TEST_F(CheckerTest, AllowsShortSliceOfIdleJob) {
-  scheduler_.GateWanted(Time(0), 1);
+  scheduler_.GateRequested(Time(0), 1);
   Look(scheduler_.TakeDecisions());
   Look({scheduler::CloseGate{1, 1000, Time(0)}}, EventKind::kIdle, seconds(1) + milliseconds(1));
   EXPECT_TRUE(checker_.ok()) << checker_.failure();

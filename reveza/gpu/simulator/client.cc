@@ -60,7 +60,7 @@ void Client::Exit() {
 void Client::NextContext() {
   if (contexts_created_ == plan_.gpus.size()) return Proceed();
   Wait(Activity::kContext);
-  Send(EventKind::kContextWanted, &Scheduler::ContextWanted, plan_.gpus[contexts_created_]);
+  Send(EventKind::kContextRequested, &Scheduler::ContextRequested, plan_.gpus[contexts_created_]);
 }
 
 void Client::Do(const scheduler::AdmitContext& order) {
@@ -79,8 +79,8 @@ void Client::FinishContext(GpuId gpu) {
   state.credit = state.credit - state.context_credit + plan_.context;
   state.context_credit = 0;
   state.footprint.context += plan_.context;
-  Send(EventKind::kContextMade, &Scheduler::ContextCreated, gpu, plan_.context);
-  Account(gpu, 0, EventKind::kContextMade);
+  Send(EventKind::kContextCreated, &Scheduler::ContextCreated, gpu, plan_.context);
+  Account(gpu, 0, EventKind::kContextCreated);
   ++contexts_created_;
   NextContext();
 }
@@ -156,7 +156,7 @@ void Client::WaitAtGate() {
   Wait(Activity::kGate);
   if (gate_requested_) return;
   gate_requested_ = true;
-  Send(EventKind::kOther, &Scheduler::GateWanted);
+  Send(EventKind::kOther, &Scheduler::GateRequested);
 }
 
 // ---- memory ----
@@ -187,7 +187,7 @@ void Client::RequestGrowth() {
 
 void Client::SendGrowth() {
   Wait(Activity::kGrowth);
-  Send(EventKind::kGrowthWanted, &Scheduler::GrowthWanted, growth_.request, growth_.gpu,
+  Send(EventKind::kGrowthRequested, &Scheduler::GrowthRequested, growth_.request, growth_.gpu,
        growth_.kind, growth_.bytes);
 }
 

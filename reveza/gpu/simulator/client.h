@@ -133,7 +133,7 @@ class Client {
   std::map<GpuId, GpuState> gpus_;
   bool dead_ = false;  // removed by an action that is already scheduled
   Gate gate_ = Gate::kClosed;
-  bool gate_requested_ = false;  // GateWanted sent since the gate closed
+  bool gate_requested_ = false;  // GateRequested sent since the gate closed
   std::uint32_t close_serial_ = 0;
   std::uint32_t swap_in_serial_ = 0;
   bool contention_ = false;

@@ -26,11 +26,11 @@ bool IsValid(const Hello& m) {
   return m.job != 0 && (m.flags & ~known) == 0 && IsFlag(m.gate_open) && IsTerminated(m.name) &&
          IsTerminated(m.command);
 }
-bool IsValid(const ContextWanted& m) { return m.total != 0 && IsSize(m.total); }
+bool IsValid(const ContextRequested& m) { return m.total != 0 && IsSize(m.total); }
 bool IsValid(const ContextCreated& m) {
   return IsGpu(m.gpu) && m.reserved == 0 && IsSize(m.overhead);
 }
-bool IsValid(const GrowthWanted& m) {
+bool IsValid(const GrowthRequested& m) {
   return IsGpu(m.gpu) && m.kind <= GrowthKind::kPinned && m.reserved == 0 && IsSize(m.bytes);
 }
 bool IsValid(const Account& m) {
@@ -104,11 +104,11 @@ DecodeError CheckOneOf(Type type, const void* packet, std::size_t size) {
 
 DecodeError CheckBody(Type type, const void* packet, std::size_t size) {
   if (type == Type::kText) return CheckText(packet, size);
-  return CheckOneOf<Hello, ContextWanted, ContextCreated, GrowthWanted, Account, GateWanted, Idle,
-                    GateClosed, DrainFailed, Evicted, SwappedIn, Resumed, Welcome, Refused,
-                    ContextAdmitted, GrowthAnswer, OpenGate, CloseGate, Evict, SwapIn, Credit,
-                    Contention, PrepareArena, WaitMessage, StatusRequest, TraceRequest,
-                    StopRequest>(type, packet, size);
+  return CheckOneOf<Hello, ContextRequested, ContextCreated, GrowthRequested, Account,
+                    GateRequested, Idle, GateClosed, DrainFailed, Evicted, SwappedIn, Resumed,
+                    Welcome, Refused, ContextAdmitted, GrowthAnswer, OpenGate, CloseGate, Evict,
+                    SwapIn, Credit, Contention, PrepareArena, WaitMessage, StatusRequest,
+                    TraceRequest, StopRequest>(type, packet, size);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ template <typename T>
 T Valid() {
   T body{};
   if constexpr (std::is_same_v<T, Hello>) body.job = 7;
-  if constexpr (std::is_same_v<T, ContextWanted> || std::is_same_v<T, Resumed>) {
+  if constexpr (std::is_same_v<T, ContextRequested> || std::is_same_v<T, Resumed>) {
     body.total = 1 << 20;
   }
   return body;
@@ -50,8 +50,8 @@ template <typename T>
 class EveryMessage : public testing::Test {};
 
 using AllMessages =
-    testing::Types<Hello, ContextWanted, ContextCreated, GrowthWanted, Account, GateWanted, Idle,
-                   GateClosed, DrainFailed, Evicted, SwappedIn, Resumed, Welcome, Refused,
+    testing::Types<Hello, ContextRequested, ContextCreated, GrowthRequested, Account, GateRequested,
+                   Idle, GateClosed, DrainFailed, Evicted, SwappedIn, Resumed, Welcome, Refused,
                    ContextAdmitted, GrowthAnswer, OpenGate, CloseGate, Evict, SwapIn, Credit,
                    Contention, PrepareArena, WaitMessage, StatusRequest, TraceRequest, StopRequest>;
 TYPED_TEST_SUITE(EveryMessage, AllMessages);
@@ -103,7 +103,7 @@ void ExpectGpuChecked() {
 
 TEST(Codec, GpuNumbersAreBounded) {
   ExpectGpuChecked<ContextCreated>();
-  ExpectGpuChecked<GrowthWanted>();
+  ExpectGpuChecked<GrowthRequested>();
   ExpectGpuChecked<Account>();
   ExpectGpuChecked<Evicted>();
   ExpectGpuChecked<ContextAdmitted>();
@@ -114,9 +114,9 @@ TEST(Codec, GpuNumbersAreBounded) {
 
 TEST(Codec, ByteCountsAreBounded) {
   constexpr std::uint64_t over = kMaxBytes + 1;
-  ExpectRefused<ContextWanted>([](auto& m) { m.total = over; });
+  ExpectRefused<ContextRequested>([](auto& m) { m.total = over; });
   ExpectRefused<ContextCreated>([](auto& m) { m.overhead = over; });
-  ExpectRefused<GrowthWanted>([](auto& m) { m.bytes = over; });
+  ExpectRefused<GrowthRequested>([](auto& m) { m.bytes = over; });
   ExpectRefused<Account>([](auto& m) { m.credit_returned = over; });
   ExpectRefused<Account>([](auto& m) { m.resident = over; });
   ExpectRefused<Account>([](auto& m) { m.swapped = over; });
@@ -148,7 +148,7 @@ TEST(Codec, ByteCountsAreBounded) {
 }
 
 TEST(Codec, RejectsUnknownEnumValues) {
-  ExpectRefused<GrowthWanted>([](auto& m) { m.kind = static_cast<GrowthKind>(2); });
+  ExpectRefused<GrowthRequested>([](auto& m) { m.kind = static_cast<GrowthKind>(2); });
   ExpectRefused<DrainFailed>([](auto& m) { m.reason = static_cast<DrainFailure>(3); });
   ExpectRefused<Evicted>([](auto& m) { m.failure = static_cast<EvictFailure>(3); });
   ExpectRefused<Refused>([](auto& m) { m.reason = static_cast<RefusedReason>(4); });
@@ -164,7 +164,7 @@ TEST(Codec, RejectsUnknownFlags) {
 
 TEST(Codec, RejectsNonZeroReservedFields) {
   ExpectRefused<ContextCreated>([](auto& m) { m.reserved = 1; });
-  ExpectRefused<GrowthWanted>([](auto& m) { m.reserved = 1; });
+  ExpectRefused<GrowthRequested>([](auto& m) { m.reserved = 1; });
   ExpectRefused<Account>([](auto& m) { m.reserved = 1; });
   ExpectRefused<GateClosed>([](auto& m) { m.reserved = 1; });
   ExpectRefused<DrainFailed>([](auto& m) { m.reserved = 1; });
@@ -185,7 +185,7 @@ TEST(Codec, RejectsUnterminatedStrings) {
 
 TEST(Codec, RejectsZeroJobAndTotal) {
   ExpectRefused<Hello>([](auto& m) { m.job = 0; });
-  ExpectRefused<ContextWanted>([](auto& m) { m.total = 0; });
+  ExpectRefused<ContextRequested>([](auto& m) { m.total = 0; });
   ExpectRefused<Resumed>([](auto& m) { m.total = 0; });
 }
 

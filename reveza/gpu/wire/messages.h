@@ -26,11 +26,11 @@ inline constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 50;
 enum class Type : std::uint16_t {
   // client to daemon
   kHello = 1,
-  kContextWanted,
-  kContextMade,
-  kGrowthWanted,
+  kContextRequested,
+  kContextCreated,
+  kGrowthRequested,
   kAccount,
-  kGateWanted,
+  kGateRequested,
   kIdle,
   kGateClosed,
   kDrainFailed,
@@ -82,15 +82,15 @@ struct Hello {
 
 // Requests admission before the first context on a GPU. The daemon answers kContextAdmitted once
 // there is room and no other client is creating a context on that GPU; the client waits until then.
-struct ContextWanted {
-  static constexpr Type kType = Type::kContextWanted;
+struct ContextRequested {
+  static constexpr Type kType = Type::kContextRequested;
   std::uint8_t uuid[16];
   std::uint64_t total;  // memory of the GPU in bytes, as reported by the driver
 };
 
 // Reports that the context was created. overhead: its GPU memory in bytes; 0 if creation failed.
 struct ContextCreated {
-  static constexpr Type kType = Type::kContextMade;
+  static constexpr Type kType = Type::kContextCreated;
   std::uint32_t gpu;
   std::uint32_t reserved = 0;
   std::uint64_t overhead;
@@ -99,8 +99,8 @@ struct ContextCreated {
 enum class GrowthKind : std::uint32_t { kSwappable = 0, kPinned = 1 };
 
 // Requests `bytes` more physical memory; a thread blocks until kGrowthAnswer{request}.
-struct GrowthWanted {
-  static constexpr Type kType = Type::kGrowthWanted;
+struct GrowthRequested {
+  static constexpr Type kType = Type::kGrowthRequested;
   std::uint32_t request;
   std::uint32_t gpu;
   GrowthKind kind;
@@ -124,8 +124,8 @@ struct Account {
 };
 
 // A thread is blocked at the closed gate. Sent once per closing of the gate.
-struct GateWanted {
-  static constexpr Type kType = Type::kGateWanted;
+struct GateRequested {
+  static constexpr Type kType = Type::kGateRequested;
 };
 
 // Under contention: no submissions and an empty queue for Contention::idle_after_us.

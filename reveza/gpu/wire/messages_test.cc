@@ -14,9 +14,9 @@ TEST(Messages, LayoutOfVersionOneIsStable) {
   ASSERT_EQ(kVersion, 1);
   EXPECT_EQ(sizeof(Header), 8u);
   EXPECT_EQ(sizeof(Hello), 272u);
-  EXPECT_EQ(sizeof(ContextWanted), 24u);
+  EXPECT_EQ(sizeof(ContextRequested), 24u);
   EXPECT_EQ(sizeof(ContextCreated), 16u);
-  EXPECT_EQ(sizeof(GrowthWanted), 24u);
+  EXPECT_EQ(sizeof(GrowthRequested), 24u);
   EXPECT_EQ(sizeof(Account), 56u);
   EXPECT_EQ(sizeof(GateClosed), 16u);
   EXPECT_EQ(sizeof(DrainFailed), 16u);
@@ -35,7 +35,7 @@ TEST(Messages, LayoutOfVersionOneIsStable) {
 }
 
 TEST(Messages, EmptyMessagesAreAHeaderOnly) {
-  EXPECT_EQ(kPacketSize<GateWanted>, sizeof(Header));
+  EXPECT_EQ(kPacketSize<GateRequested>, sizeof(Header));
   EXPECT_EQ(kPacketSize<Idle>, sizeof(Header));
   EXPECT_EQ(kPacketSize<StatusRequest>, sizeof(Header));
 }

@@ -78,18 +78,18 @@ void ScriptedDaemon::Handle(wire::Type type, const char* packet) {
       admitted.granule = 2 * kMiB;
       return Send(admitted);
     }
-    case wire::Type::kContextWanted: {
+    case wire::Type::kContextRequested: {
       if (hold_contexts_) return;
       wire::ContextAdmitted admitted{};
-      const auto wanted = wire::View<wire::ContextWanted>(packet);
+      const auto wanted = wire::View<wire::ContextRequested>(packet);
       std::memcpy(admitted.uuid, wanted.uuid, sizeof(admitted.uuid));
       admitted.budget = budget_;
       admitted.credit = kContextBytes;
       admitted.granule = 2 * kMiB;
       return Send(admitted);
     }
-    case wire::Type::kGrowthWanted: {
-      const auto wanted = wire::View<wire::GrowthWanted>(packet);
+    case wire::Type::kGrowthRequested: {
+      const auto wanted = wire::View<wire::GrowthRequested>(packet);
       const std::lock_guard lock(mutex_);
       usage_when_asked_ = usage_;
       wire::Growth answer = wanted.bytes > max_growth_ ? wire::Growth::kRefused : growth_.load();
@@ -102,7 +102,7 @@ void ScriptedDaemon::Handle(wire::Type type, const char* packet) {
       usage_ = wire::View<wire::Account>(packet);
       return;
     }
-    case wire::Type::kGateWanted: {
+    case wire::Type::kGateRequested: {
       const std::lock_guard lock(mutex_);
       at_gate_ = true;
       if (auto_open_) StartOpening();
