@@ -20,15 +20,20 @@ std::size_t IndexOf(nvmlDevice_t device) { return reinterpret_cast<std::size_t>(
 // Returns the shared state, or nullptr if no program has created it yet.
 std::unique_ptr<Card> Look() { return Card::Open(Options::FromEnvironment(), true); }
 
+bool Is(Nvml nvml) { return Options::FromEnvironment().nvml == nvml; }
+
 }  // namespace
 }  // namespace fakecuda
 
 using fakecuda::Card;
 using fakecuda::CardState;
 using fakecuda::IndexOf;
+using fakecuda::Is;
 using fakecuda::Look;
 
-FAKECUDA_EXPORT nvmlReturn_t nvmlInit_v2() { return NVML_SUCCESS; }
+FAKECUDA_EXPORT nvmlReturn_t nvmlInit_v2() {
+  return Is(fakecuda::Nvml::kNone) ? NVML_ERROR_DRIVER_NOT_LOADED : NVML_SUCCESS;
+}
 FAKECUDA_EXPORT nvmlReturn_t nvmlShutdown() { return NVML_SUCCESS; }
 
 FAKECUDA_EXPORT nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) {
@@ -70,13 +75,15 @@ FAKECUDA_EXPORT nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_
   if (card == nullptr) return NVML_SUCCESS;
   const std::unique_ptr<CardState> state = card->Snapshot();
   const std::size_t index = IndexOf(device);
+  const bool unknown = Is(fakecuda::Nvml::kNoProcessMemory);
   for (const fakecuda::ProcessSlot& process : state->processes) {
     const std::uint64_t used = process.allocated[index] + process.context_bytes[index];
     if (process.pid == 0 || used == 0) continue;
     if (*count < room) {
       infos[*count] = {};
       infos[*count].pid = static_cast<unsigned>(process.pid);
-      infos[*count].usedGpuMemory = used;
+      infos[*count].usedGpuMemory =
+          unknown ? static_cast<unsigned long long>(NVML_VALUE_NOT_AVAILABLE) : used;
     }
     ++*count;
   }

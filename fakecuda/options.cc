@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <utility>
 
 namespace fakecuda {
 namespace {
@@ -50,6 +51,17 @@ bool ParseSize(std::string_view text, double* bytes) {
   return true;
 }
 
+bool ParseNvml(std::string_view text, Nvml* nvml) {
+  for (const auto& [name, value] : {std::pair{"full", Nvml::kFull},
+                                    {"no-process-memory", Nvml::kNoProcessMemory},
+                                    {"none", Nvml::kNone}}) {
+    if (text != name) continue;
+    *nvml = value;
+    return true;
+  }
+  return false;
+}
+
 bool ParseFailures(std::string_view text, std::vector<Failure>* failures) {
   while (!text.empty()) {
     const std::string_view one = text.substr(0, text.find(','));
@@ -83,6 +95,8 @@ Options Options::FromEnvironment() {
   options.late_release_microseconds =
       static_cast<std::uint64_t>(SizeOr("FAKECUDA_LATE_RELEASE_US", 0));
   options.lazy_bytes = static_cast<std::uint64_t>(SizeOr("FAKECUDA_LAZY_BYTES", 0));
+  const char* nvml = Variable("FAKECUDA_NVML");
+  if (nvml != nullptr && !ParseNvml(nvml, &options.nvml)) Complain("FAKECUDA_NVML", nvml);
   options.verbose = Variable("FAKECUDA_VERBOSE") != nullptr;
   const char* failures = Variable("FAKECUDA_FAIL");
   if (failures != nullptr && !ParseFailures(failures, &options.failures)) {

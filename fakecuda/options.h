@@ -15,6 +15,10 @@ struct Failure {
   int result = 0;
 };
 
+// FAKECUDA_NVML: what libnvidia-ml.so.1 reports. Containers, MIG and WSL lack the memory of
+// processes.
+enum class Nvml { kFull, kNoProcessMemory, kNone };
+
 struct Options {
   std::string directory;
   std::uint64_t memory = 256ull << 20;
@@ -25,6 +29,7 @@ struct Options {
   std::vector<Failure> failures;
   std::uint64_t late_release_microseconds = 0;
   std::uint64_t lazy_bytes = 0;
+  Nvml nvml = Nvml::kFull;
   bool verbose = false;
 
   static Options FromEnvironment();
@@ -32,6 +37,9 @@ struct Options {
 
 // Parses "4096", "64MiB", "2GB", "2GB/s". Returns false if invalid.
 bool ParseSize(std::string_view text, double* bytes);
+
+// Parses "full", "no-process-memory", "none". Returns false if invalid.
+bool ParseNvml(std::string_view text, Nvml* nvml);
 
 // Parses "cuMemCreate:5:2,any:17:700". Returns false if invalid.
 bool ParseFailures(std::string_view text, std::vector<Failure>* failures);

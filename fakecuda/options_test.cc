@@ -15,6 +15,15 @@ TEST(ParseSize, ParsesUnits) {
   EXPECT_FALSE(ParseSize("-1", &bytes));
 }
 
+TEST(ParseNvml, ParsesNames) {
+  Nvml nvml = Nvml::kFull;
+  EXPECT_TRUE(ParseNvml("no-process-memory", &nvml));
+  EXPECT_EQ(nvml, Nvml::kNoProcessMemory);
+  EXPECT_TRUE(ParseNvml("none", &nvml));
+  EXPECT_EQ(nvml, Nvml::kNone);
+  EXPECT_FALSE(ParseNvml("", &nvml));
+}
+
 TEST(ParseFailures, ParsesList) {
   std::vector<Failure> failures;
   ASSERT_TRUE(ParseFailures("cuMemCreate:5:2,any:17:700", &failures));
