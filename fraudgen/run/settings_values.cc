@@ -28,7 +28,7 @@ Result<bool> ParseFlag(std::string_view text) {
 }
 
 Result<Bytes> ParseSize(std::string_view text) {
-  const auto bytes = ParseBytes(text);
+  auto bytes = ParseBytes(text);
   if (bytes && *bytes == 0) {
     return InvalidArgument(
         fmt::format("'{}' is invalid; expected a size above 0, such as 500MB", text));

@@ -92,7 +92,7 @@ Status GpuMemory::CopyTo(void* host) const {
   return GPU_CALL(*driver_, cuMemcpyDtoH, host, Address(), bytes_);
 }
 
-Result<std::shared_ptr<void>> AllocatePinned(GpuDriverPointer driver, std::size_t bytes) {
+Result<std::shared_ptr<void>> AllocatePinned(const GpuDriverPointer& driver, std::size_t bytes) {
   void* memory = nullptr;
   RETURN_IF_ERROR(GPU_CALL(*driver, cuMemAllocHost, &memory, bytes));
   return std::shared_ptr<void>(

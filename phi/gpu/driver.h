@@ -89,6 +89,6 @@ class GpuMemory {
 };
 
 // Allocates page-locked host memory for asynchronous copies.
-Result<std::shared_ptr<void>> AllocatePinned(GpuDriverPointer driver, std::size_t bytes);
+Result<std::shared_ptr<void>> AllocatePinned(const GpuDriverPointer& driver, std::size_t bytes);
 
 }  // namespace reveza::phi

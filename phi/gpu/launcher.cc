@@ -126,9 +126,9 @@ Status GpuLauncher::CopyDevice(float* to, const float* from, std::size_t bytes) 
 Status GpuLauncher::Capture(const std::function<Status()>& launches) {
   const auto mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
   RETURN_IF_ERROR(GPU_CALL(*driver_, cuStreamBeginCapture, stream_, mode));
-  const Status launched = launches();
+  Status launched = launches();
   CUgraph graph = nullptr;
-  const Status ended = GPU_CALL(*driver_, cuStreamEndCapture, stream_, &graph);
+  Status ended = GPU_CALL(*driver_, cuStreamEndCapture, stream_, &graph);
   if (!launched) return launched;
   if (!ended) return ended;
   const unsigned long long flags = 0;

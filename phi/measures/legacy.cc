@@ -176,7 +176,9 @@ LegacyNull NullOfDraws(std::vector<double> drawn) {
     null.deviation += (value - null.mean) * (value - null.mean) / std::max(1.0, count - 1);
   }
   null.deviation = std::sqrt(null.deviation);
-  const auto at = [&](double share) { return drawn[share * (count - 1)]; };
+  const auto at = [&](double share) {
+    return drawn[static_cast<std::size_t>(share * (count - 1))];
+  };
   null.low = at(0.025);
   null.high = at(0.975);
   return null;
