@@ -16,7 +16,7 @@ from source_files import check, source_files
 
 # The rooms of each product from top to bottom. Rooms of one set may not include each other.
 LAYERS = {
-    "common": [{"cli"}, {"settings", "table"}, {"platform"}, {"base"}],
+    "common": [{"cli", "version"}, {"settings", "table"}, {"platform"}, {"base"}],
     "reveza": [
         {"cli/reveza_metrics"},
         {"cli/reveza", "cli/revezad", "cli/reveza_supervisor", "cli/demo_worker"},

@@ -19,6 +19,7 @@
 #include "common/cli/command_line.h"
 #include "common/platform/standard_output.h"
 #include "common/platform/text_file.h"
+#include "common/version/version.h"
 #include "fraudgen/cli/commands.h"
 #include "fraudgen/cli/exit_status.h"
 
@@ -356,7 +357,7 @@ constexpr command_line::Program kProgram = {.name = "fraudgen", .memory_hint = "
 
 int Main(int argc, char** argv) {
   CLI::App app("Generate synthetic Brazilian bank and ride data with labelled fraud.", "fraudgen");
-  app.set_version_flag("-v,--version", "fraudgen " REVEZA_VERSION);
+  app.set_version_flag("-v,--version", version::Text("fraudgen"));
   app.footer(std::string(kFooter));
   CommandLine typed;
   AddAll(app, typed);

@@ -9,6 +9,7 @@
 
 #include "common/cli/command_line.h"
 #include "common/platform/standard_output.h"
+#include "common/version/version.h"
 #include "phi/arithmetic/processor.h"
 #include "phi/cli/commands.h"
 
@@ -34,7 +35,7 @@ constexpr command_line::Program kProgram = {.name = "phi",
 
 int Main(int argc, char** argv) {
   CLI::App app("Simulates integration cycles and measures integrated information.", "phi");
-  app.set_version_flag("-v,--version", "phi " REVEZA_VERSION);
+  app.set_version_flag("-v,--version", version::Text("phi"));
   app.require_subcommand(1);
   app.footer(
       "Examples:\n"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/cli/command_line.h"
+#include "common/version/version.h"
 #include "reveza/cli/reveza/commands.h"
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/cli/reveza/program.h"
@@ -138,7 +139,7 @@ CommandResult<int> Main(int argc, char** argv) {
       "Shares GPUs between programs by time slicing and memory swapping, runs resumable lists of\n"
       "steps, and diagnoses what limits parallelism.",
       "reveza");
-  app.set_version_flag("--version", "reveza " REVEZA_VERSION);
+  app.set_version_flag("--version", version::Text("reveza"));
   app.footer(
       "`reveza COMMAND --help` describes a command.\n\n"
       "Example:\n  reveza run -- python train.py");

@@ -99,7 +99,10 @@ TEST_F(RevezaTest, ConfigurationErrorsNameTheLine) {
 
 TEST_F(RevezaTest, PrintsTheVersion) {
   EXPECT_NE(Reveza("version").output.find("protocol"), std::string::npos);
-  EXPECT_EQ(Reveza("--version").status, kDone);
+  const Ran version = Reveza("--version");
+  EXPECT_EQ(version.status, kDone);
+  EXPECT_NE(version.output.find("\ncommit "), std::string::npos) << version.output;
+  EXPECT_NE(version.output.find("\nbuild: preset "), std::string::npos) << version.output;
 }
 
 TEST_F(RevezaTest, FailsIfStandardOutputCannotBeWritten) {

@@ -17,6 +17,7 @@
 #include "common/platform/machine.h"
 #include "common/platform/process.h"
 #include "common/platform/runtime_paths.h"
+#include "common/version/version.h"
 #include "reveza/gpu/daemon/server.h"
 #include "reveza/gpu/daemon/settings.h"
 #include "reveza/gpu/nvml/gpu_monitor.h"
@@ -94,7 +95,7 @@ int Main(int argc, char** argv) {
   CLI::App app(
       "Schedules the programs that share this machine's GPUs. `reveza run` starts it as needed.",
       "revezad");
-  app.set_version_flag("--version", "revezad " REVEZA_VERSION);
+  app.set_version_flag("--version", version::Text("revezad"));
   std::map<std::string, std::string> flags;
   for (const auto& info : daemon::AllSettings()) {
     app.add_option(FlagOf(info.key), flags[std::string(info.key)],
