@@ -203,7 +203,10 @@ CUresult cuMemFree_v2(Current& current, State& state, CUdeviceptr pointer) {
       found->second.kind == MemoryKind::kImported) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  WaitForDevice(current.lock, found->second.device);
+  const std::uint32_t users = DevicesWithAccess(state, found->second.device);
+  for (int device = 0; device < kMaxDevices; ++device) {
+    if ((users >> device & 1) != 0) WaitForDevice(current.lock, device);
+  }
   RETURN_IF_ERROR(current.context->failed);
   if (!state.allocations.contains(pointer)) return CUDA_ERROR_INVALID_VALUE;
   FreeAllocation(current.lock, pointer);

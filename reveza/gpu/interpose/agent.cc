@@ -201,7 +201,7 @@ void Agent::Handle(const wire::GrowthAnswer& answer) {
 void Agent::Handle(const wire::ContextAdmitted& admitted) {
   for (Gpu& gpu : gpus_) {
     if (memcmp(gpu.uuid.bytes, admitted.uuid, sizeof(admitted.uuid)) != 0) continue;
-    if (gpus_.size() == 1 && client_.ContextOf(gpu.ordinal) == nullptr &&
+    if (gpus_.size() == 1 && client_.contexts_.Of(gpu.ordinal) == nullptr &&
         gate_ == GateState::kOpen) {
       // From here on the daemon controls the gate. If the job owns the slice already, OpenGate may
       // have arrived first. No thread can be inside before the first context.

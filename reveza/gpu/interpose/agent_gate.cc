@@ -54,7 +54,7 @@ void Agent::Handle(const wire::CloseGate& order) {
 
 bool Agent::Drain(std::int64_t limit_us) {
   const std::int64_t until = NowMicroseconds() + limit_us;
-  for (const CUcontext context : client_.Contexts()) {
+  for (const CUcontext context : client_.contexts_.All()) {
     if (!DrainContext(context, until)) return false;
   }
   return true;

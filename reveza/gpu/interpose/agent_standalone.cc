@@ -165,7 +165,7 @@ void Agent::TryResumeStandalone() {
     const Bytes missing = client_.mover_.MissingCredit(gpu.ordinal);
     if (missing == 0) continue;
     GpuLock gpu_lock(gpu.uuid);
-    const CUcontext context = client_.ContextOf(gpu.ordinal);
+    const CUcontext context = client_.contexts_.Of(gpu.ordinal);
     if (!gpu_lock.may_proceed() || context == nullptr) return;
     swap::CurrentContext current(client_.swap_driver_, context);
     std::size_t free = 0;

@@ -162,11 +162,9 @@ void Client::AwaitAdmission(int ordinal) {
 
 void Client::OnContextCreated(int ordinal, CUcontext context) {
   if (context != nullptr) {
-    MutexLock lock(contexts_mutex_);
-    const auto known = std::ranges::find(live_contexts_, context, &LiveContext::context);
-    if (known == live_contexts_.end()) live_contexts_.push_back({ordinal, context});
+    contexts_.Add(ordinal, context);
+    ledger_.SetContext(ordinal, contexts_.Of(ordinal));
   }
-  if (context != nullptr) ledger_.SetContext(ordinal, ContextOf(ordinal));
   MutexLock lock(requests_mutex_);
   const auto admitted = std::ranges::find(admitted_, ordinal, &Admitted::ordinal);
   if (admitted == admitted_.end() || admitted->created) return;
@@ -176,54 +174,60 @@ void Client::OnContextCreated(int ordinal, CUcontext context) {
   Wake();
 }
 
-bool Client::RemoveContext(CUcontext context, int* ordinal) {
-  MutexLock lock(contexts_mutex_);
-  const auto found = std::ranges::find(live_contexts_, context, &LiveContext::context);
-  if (found == live_contexts_.end()) return false;
-  *ordinal = found->ordinal;
-  live_contexts_.erase(found);
-  return true;
+void Client::EndContext(int ordinal, CUcontext context) {
+  contexts_.Remove(context);
+  // Freed below; their addresses may be given out again before the deferred frees run.
+  for (const CUdeviceptr address : deferred_frees_.TakeAll()) {
+    swap::AddressInfo info;
+    if (ledger_.Find(address, &info) && info.owner != context) deferred_frees_.Add(address);
+  }
+  ledger_.FreeOwned(context);
+  ledger_.OnContextDestroy(ordinal, context, contexts_.Of(ordinal));
+  UsageChanged();
 }
 
 void Client::OnContextDestroy(CUcontext context) {
-  int ordinal = 0;
+  const std::optional<int> ordinal = contexts_.BeginEnd(context);
+  if (!ordinal) return;
+  {
+    // The driver would wait as well, but after the memory has gone. It ends the context's captures.
+    const RelaxedCapture relaxed;
+    const swap::CurrentContext current(swap_driver_, context);
+    Real().cuCtxSynchronize();
+  }
   MutexLock moving(moving_mutex_);
-  if (!RemoveContext(context, &ordinal)) return;
   mover_.CancelSwapIn();
-  ledger_.FreeOwned(context);
-  ledger_.OnContextDestroy(ordinal, context, ContextOf(ordinal));
-  UsageChanged();
+  EndContext(*ordinal, context);
 }
 
 // Only the driver counts the references; whether the context ended is known after the call.
 CUresult Client::ReleasePrimary(CUdevice device, CUcontext context, CUresult (*release)(CUdevice)) {
+  const std::optional<int> ordinal = contexts_.BeginEnd(context);
   MutexLock moving(moving_mutex_);
   mover_.CancelSwapIn();
   const CUresult result = release(device);
   unsigned int flags = 0;
   int active = 0;
-  int ordinal = 0;
   const bool ended =
       Real().cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || active == 0;
-  if (ended && RemoveContext(context, &ordinal)) {
-    ledger_.OnContextDestroy(ordinal, context, ContextOf(ordinal));
-    ledger_.FreeOwned(context);
-    UsageChanged();
+  if (ended && ordinal) {
+    EndContext(*ordinal, context);
+  } else {
+    contexts_.Keep(context);
   }
   return result;
 }
 
-std::vector<CUcontext> Client::Contexts() const {
-  MutexLock lock(contexts_mutex_);
-  std::vector<CUcontext> contexts;
-  for (const LiveContext& live : live_contexts_) contexts.push_back(live.context);
-  return contexts;
-}
-
-CUcontext Client::ContextOf(int ordinal) const {
-  MutexLock lock(contexts_mutex_);
-  const auto found = std::ranges::find(live_contexts_, ordinal, &LiveContext::ordinal);
-  return found == live_contexts_.end() ? nullptr : found->context;
+CUresult Client::Synchronise(const Contexts::Held& held, CUcontext owner) {
+  CUcontext before = nullptr;
+  Real().cuCtxGetCurrent(&before);
+  CUresult first = CUDA_SUCCESS;
+  for (const CUcontext context : held.contexts()) {
+    const swap::CurrentContext current(swap_driver_, context);
+    const CUresult result = Real().cuCtxSynchronize();
+    if (first == CUDA_SUCCESS && (context == owner || context == before)) first = result;
+  }
+  return first;
 }
 
 void Client::PrepareArena(Bytes bytes) {
@@ -243,7 +247,7 @@ void* Client::PrepareMain(void* argument) {
   Bytes done = 0;
   Bytes wanted = 0;
   while ((wanted = client.arena_wanted_.load(std::memory_order_acquire)) > done) {
-    const std::vector<CUcontext> contexts = client.Contexts();
+    const std::vector<CUcontext> contexts = client.contexts_.All();
     if (contexts.empty()) break;
     swap::CurrentContext current(client.swap_driver_, contexts[0]);
     if (!client.arena_.Prepare(wanted)) break;

@@ -13,6 +13,7 @@
 #include "common/base/bytes.h"
 #include "common/base/mutex.h"
 #include "reveza/gpu/interpose/captures.h"
+#include "reveza/gpu/interpose/contexts.h"
 #include "reveza/gpu/interpose/counted.h"
 #include "reveza/gpu/swap/arena.h"
 #include "reveza/gpu/swap/driver.h"
@@ -67,13 +68,18 @@ class Client {
   void AwaitAdmission(int ordinal);
   // Records a new context (null: creation failed).
   void OnContextCreated(int ordinal, CUcontext context);
-  // Called before `context` is destroyed: waits for a step of a handover to end, frees the
-  // context's allocations and drops the agent's resources in it.
+  // Called before `context` is destroyed: waits for its work and for a step of a handover to end,
+  // frees the context's allocations and drops the agent's resources in it.
   void OnContextDestroy(CUcontext context);
   // Releases a primary context with `release`; cleans up if that was the last reference.
   CUresult ReleasePrimary(CUdevice device, CUcontext context, CUresult (*release)(CUdevice));
 
   // ---- memory ----
+  // Holds the contexts of the devices, for Synchronise(). Not inside the gate: it may block.
+  Contexts::Held HoldContexts(const std::vector<int>& ordinals) { return contexts_.Hold(ordinals); }
+  // Waits for all work in the contexts, whichever is current. Invalidates captures. Returns the
+  // first error of the current context and of `owner`.
+  CUresult Synchronise(const Contexts::Held& held, CUcontext owner);
   // Requests credit from the daemon; blocks. kLater: the gate is closed or closing, and the ledger
   // may allocate virtually instead.
   wire::Growth RequestGrowth(int ordinal, wire::GrowthKind kind, Bytes bytes);
@@ -104,11 +110,8 @@ class Client {
   // Waits for the agent's answer and prints the reason for a long wait.
   void WaitFor(const bool& answered, const char* what) REQUIRES(requests_mutex_);
   void Wake();
-  // Removes `context` from the live contexts and sets `*ordinal`. Returns false if it is unknown.
-  bool RemoveContext(CUcontext context, int* ordinal);
-  // Return all live contexts, and one of a device or null.
-  std::vector<CUcontext> Contexts() const;
-  CUcontext ContextOf(int ordinal) const;
+  // Ends the accounting of a context and what the ledger and the agent have in it.
+  void EndContext(int ordinal, CUcontext context) REQUIRES(moving_mutex_);
   // Pins host memory in a background thread.
   void PrepareArena(Bytes bytes);
   static void* PrepareMain(void* client);
@@ -144,12 +147,7 @@ class Client {
   // Outcomes not reported yet: ordinal, success.
   std::vector<std::pair<int, bool>> created_ GUARDED_BY(requests_mutex_);
 
-  struct LiveContext {
-    int ordinal;
-    CUcontext context;
-  };
-  mutable Mutex contexts_mutex_;
-  std::vector<LiveContext> live_contexts_ GUARDED_BY(contexts_mutex_);
+  Contexts contexts_;
 
   // Held by the agent while it uses contexts or swaps memory, to keep contexts from being
   // destroyed.

@@ -150,7 +150,6 @@ CUresult cuMemFreeAsync(decltype(&::cuMemFreeAsync) real, CUdeviceptr dptr, CUst
   swap::AddressInfo info;
   if (client != nullptr && client->ledger().Find(dptr, &info)) {
     // The driver allows cuMemFreeAsync of cuMemAlloc memory, freed in stream order.
-    Real().cuStreamSynchronize(hStream);
     return Real().cuMemFree_v2 == nullptr ? CUDA_ERROR_NOT_SUPPORTED
                                           : hooks::cuMemFree(Real().cuMemFree_v2, dptr);
   }

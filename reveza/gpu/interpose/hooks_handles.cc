@@ -18,8 +18,10 @@ CUresult RealHandle(CUmemGenericAllocationHandle handle, CUmemGenericAllocationH
   if (client == nullptr || !Ledger::IsOurHandle(handle)) return CUDA_SUCCESS;
   CUmemAllocationProp properties{};
   client->ledger().HandleProperties(handle, &properties);
+  const Contexts::Held users =
+      client->HoldContexts(client->ledger().DevicesWithAccessToHandle(handle));
   GateScope gate;  // consolidating the pieces uses the GPU
-  Real().cuCtxSynchronize();
+  client->Synchronise(users, nullptr);
   return Serve(*client, properties.location.id, [&] { return client->ledger().Pin(handle, real); });
 }
 
@@ -29,8 +31,9 @@ CUresult PinAddress(CUdeviceptr address) {
   swap::AddressInfo info;
   if (client == nullptr || !client->ledger().Find(address, &info)) return CUDA_SUCCESS;
   CUmemGenericAllocationHandle real = 0;
+  const Contexts::Held users = client->HoldContexts(client->ledger().DevicesWithAccess(address));
   GateScope gate;
-  Real().cuCtxSynchronize();
+  client->Synchronise(users, nullptr);
   return Serve(*client, info.device, [&] { return client->ledger().PinAddress(address, &real); });
 }
 

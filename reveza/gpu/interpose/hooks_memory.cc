@@ -14,13 +14,15 @@ namespace {
 // The driver's pitch alignment on all GPUs so far.
 constexpr std::size_t kPitch = 512;
 
-CUresult FreeNow(Client& client, CUdeviceptr address) {
-  // Users of the memory were submitted before. While swapped out, the GPU is drained already.
+CUresult FreeNow(Client& client, CUdeviceptr address, CUcontext owner) {
+  // Users of the memory were submitted before, to any stream of a device with access. While swapped
+  // out, the GPUs are drained already.
   CUresult synchronised = CUDA_SUCCESS;
   const swap::Residency residency = client.ledger().residency();
   if (residency == swap::Residency::kIn || residency == swap::Residency::kUnmanaged) {
+    const Contexts::Held users = client.HoldContexts(client.ledger().DevicesWithAccess(address));
     const bool synchronised_now =
-        client.captures().RunIfNone([&] { synchronised = Real().cuCtxSynchronize(); });
+        client.captures().RunIfNone([&] { synchronised = client.Synchronise(users, owner); });
     if (!synchronised_now) {
       client.deferred_frees().Add(address);
       return CUDA_SUCCESS;
@@ -32,7 +34,10 @@ CUresult FreeNow(Client& client, CUdeviceptr address) {
 
 void RunDeferredFrees(Client& client) {
   if (client.captures().Any()) return;
-  for (const CUdeviceptr address : client.deferred_frees().TakeAll()) FreeNow(client, address);
+  for (const CUdeviceptr address : client.deferred_frees().TakeAll()) {
+    swap::AddressInfo info;
+    if (client.ledger().Find(address, &info)) FreeNow(client, address, info.owner);
+  }
 }
 
 // `--resident`: allocated by the driver and counted, rounded up to its granularity.
@@ -105,7 +110,7 @@ CUresult cuMemFree(decltype(&::cuMemFree_v2) real, CUdeviceptr dptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   RunDeferredFrees(*client);
-  return FreeNow(*client, dptr);
+  return FreeNow(*client, dptr, info.owner);
 }
 
 CUresult cuMemGetInfo(decltype(&::cuMemGetInfo_v2) real, size_t* free, size_t* total) {

@@ -89,6 +89,21 @@ struct Block {
   // kSlab
   std::unique_ptr<FreeRanges> ranges;
   std::vector<SmallAllocation> allocations;  // sorted by offset
+
+  // Returns the devices that have, or had, access to any part of a mapping.
+  std::vector<int> DevicesWithAccess() const {
+    std::vector<int> devices;
+    for (const Mapping& mapping : mappings) {
+      for (const Access& access : mapping.access) {
+        const CUmemLocation& location = access.description.location;
+        if (location.type != CU_MEM_LOCATION_TYPE_DEVICE) continue;
+        if (std::ranges::find(devices, location.id) == devices.end()) {
+          devices.push_back(location.id);
+        }
+      }
+    }
+    return devices;
+  }
 };
 
 // Maps device addresses to blocks. Ranges never overlap; the driver guarantees it.

@@ -100,6 +100,10 @@ class Ledger {
   void FreeOwned(CUcontext owner);
   // Looks up the allocation that contains `address`. Returns false if there is none.
   bool Find(CUdeviceptr address, AddressInfo* info) const;
+  // Returns the devices whose work may use the memory at an address, or behind a handle: its own
+  // and those with access to a mapping of it. Empty if it is not ours or not mapped.
+  std::vector<int> DevicesWithAccess(CUdeviceptr address) const;
+  std::vector<int> DevicesWithAccessToHandle(CUmemGenericAllocationHandle handle) const;
   // Returns whether any ledger memory is mapped in the range.
   bool IsMapped(CUdeviceptr address, Bytes size) const;
   // Grants `peer` access to all present and future allocations of `ordinal`, or revokes it.

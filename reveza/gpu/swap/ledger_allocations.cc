@@ -203,6 +203,18 @@ bool Ledger::Find(CUdeviceptr address, AddressInfo* info) const {
   return true;
 }
 
+std::vector<int> Ledger::DevicesWithAccess(CUdeviceptr address) const {
+  MutexLock lock(mutex_);
+  const AddressMap::Entry* entry = addresses_.Find(address);
+  return entry == nullptr ? std::vector<int>{} : entry->block->DevicesWithAccess();
+}
+
+std::vector<int> Ledger::DevicesWithAccessToHandle(CUmemGenericAllocationHandle handle) const {
+  MutexLock lock(mutex_);
+  const Block* block = FindHandle(handle);
+  return block == nullptr ? std::vector<int>{} : block->DevicesWithAccess();
+}
+
 bool Ledger::IsMapped(CUdeviceptr address, Bytes size) const {
   MutexLock lock(mutex_);
   return !addresses_.Overlapping(address, size).empty();

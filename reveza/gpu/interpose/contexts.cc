@@ -1,0 +1,83 @@
+#include "reveza/gpu/interpose/contexts.h"
+
+#include <algorithm>
+
+namespace reveza::interpose {
+
+Contexts::Live* Contexts::Find(CUcontext context) {
+  const auto found = std::ranges::find(live_, context, &Live::context);
+  return found == live_.end() ? nullptr : &*found;
+}
+
+void Contexts::Add(int ordinal, CUcontext context) {
+  MutexLock lock(mutex_);
+  if (Find(context) == nullptr) live_.push_back({.ordinal = ordinal, .context = context});
+}
+
+std::vector<CUcontext> Contexts::All() const {
+  MutexLock lock(mutex_);
+  std::vector<CUcontext> contexts;
+  for (const Live& live : live_) contexts.push_back(live.context);
+  return contexts;
+}
+
+CUcontext Contexts::Of(int ordinal) const {
+  MutexLock lock(mutex_);
+  const auto found = std::ranges::find(live_, ordinal, &Live::ordinal);
+  return found == live_.end() ? nullptr : found->context;
+}
+
+Contexts::Held Contexts::Hold(const std::vector<int>& ordinals) {
+  const auto wanted = [&](const Live& live) {
+    return std::ranges::find(ordinals, live.ordinal) != ordinals.end();
+  };
+  MutexLock lock(mutex_);
+  while (
+      std::ranges::any_of(live_, [&](const Live& live) { return live.ending && wanted(live); })) {
+    changed_.Wait(mutex_);
+  }
+  std::vector<CUcontext> contexts;
+  for (Live& live : live_) {
+    if (!wanted(live)) continue;
+    ++live.holders;
+    contexts.push_back(live.context);
+  }
+  return {*this, std::move(contexts)};
+}
+
+void Contexts::Release(const std::vector<CUcontext>& contexts) {
+  MutexLock lock(mutex_);
+  for (const CUcontext context : contexts) --Find(context)->holders;
+  changed_.NotifyAll();
+}
+
+std::optional<int> Contexts::BeginEnd(CUcontext context) {
+  MutexLock lock(mutex_);
+  // Looked up after each wait: others come and go, and move it.
+  Live* live = Find(context);
+  while (live != nullptr && live->ending) {
+    changed_.Wait(mutex_);
+    live = Find(context);
+  }
+  if (live == nullptr) return std::nullopt;
+  live->ending = true;
+  while (live->holders > 0) {
+    changed_.Wait(mutex_);
+    live = Find(context);
+  }
+  return live->ordinal;
+}
+
+void Contexts::Remove(CUcontext context) {
+  MutexLock lock(mutex_);
+  std::erase_if(live_, [&](const Live& live) { return live.context == context; });
+  changed_.NotifyAll();
+}
+
+void Contexts::Keep(CUcontext context) {
+  MutexLock lock(mutex_);
+  if (Live* live = Find(context)) live->ending = false;
+  changed_.NotifyAll();
+}
+
+}  // namespace reveza::interpose

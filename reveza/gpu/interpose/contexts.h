@@ -1,0 +1,65 @@
+// The contexts that the program has made and not ended. Thread-safe.
+//
+// A thread that waits for the work of other contexts than its own holds them, so that no other
+// thread ends one meanwhile.
+#pragma once
+
+#include <cuda.h>
+
+#include <optional>
+#include <vector>
+
+#include "common/base/mutex.h"
+
+namespace reveza::interpose {
+
+class Contexts {
+ public:
+  // Contexts that cannot end. Move-only; released on destruction.
+  class Held {
+   public:
+    Held(Held&& other) noexcept : owner_(other.owner_), contexts_(std::move(other.contexts_)) {}
+    Held& operator=(Held&&) = delete;
+    ~Held() { owner_.Release(contexts_); }
+
+    const std::vector<CUcontext>& contexts() const { return contexts_; }
+
+   private:
+    friend class Contexts;
+    Held(Contexts& owner, std::vector<CUcontext> contexts)
+        : owner_(owner), contexts_(std::move(contexts)) {}
+
+    Contexts& owner_;
+    std::vector<CUcontext> contexts_;
+  };
+
+  // Adds a context, unless it is known (primary contexts are retained many times).
+  void Add(int ordinal, CUcontext context);
+  // Return all contexts, and one of a device or null.
+  std::vector<CUcontext> All() const;
+  CUcontext Of(int ordinal) const;
+
+  // Holds all contexts of the devices. Blocks while one of them is ending.
+  Held Hold(const std::vector<int>& ordinals);
+  // Announces that `context` may end, and blocks until nobody holds it; nobody can until Remove()
+  // or Keep(). Returns its device; nullopt if the context is unknown.
+  std::optional<int> BeginEnd(CUcontext context);
+  void Remove(CUcontext context);
+  void Keep(CUcontext context);
+
+ private:
+  struct Live {
+    int ordinal = 0;
+    CUcontext context = nullptr;
+    int holders = 0;
+    bool ending = false;
+  };
+  Live* Find(CUcontext context) REQUIRES(mutex_);
+  void Release(const std::vector<CUcontext>& contexts);
+
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::vector<Live> live_ GUARDED_BY(mutex_);
+};
+
+}  // namespace reveza::interpose
