@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "reveza/insight/monitor/json_fields.h"
+
 namespace reveza::monitor {
 namespace {
 
@@ -155,7 +157,7 @@ void AddPrograms(SampleList& samples, const std::vector<Client>& clients) {
   std::map<std::string, Sum> programs;
   for (const Client& client : clients) {
     Sum& sum = programs[client.name];
-    sum.states[client.not_answering ? "silent" : client.state] += 1;
+    sum.states[client.not_answering ? "hung" : client.state] += 1;
     AddTo(sum.cpu, client.use.cpu);
     AddTo(sum.memory, client.use.Memory());
     if (client.resident && client.fixed) {

@@ -67,7 +67,7 @@ Style PeakStyle(const Row& row, Style plain) {
 
 Style StateStyle(const Row& row) {
   if (row.state == "running") return Style::kGood;
-  if (row.state == "silent") return Style::kBad;
+  if (row.state == "hung") return Style::kBad;
   return row.state == "paused" || row.state == "waiting" ? Style::kWarning : Style::kPlain;
 }
 
