@@ -25,7 +25,7 @@ constexpr unsigned kMaxDoublings = 6;
 
 }  // namespace
 
-Tuner::Tuner(Options options) : options_(std::move(options)), random_(options_.seed) {
+Tuner::Tuner(Options options) : options_(options), random_(options_.seed) {
   options_.min = std::max(1u, options_.min);
   options_.max = std::max(options_.min, options_.max);
   workers_ = base_workers_ = std::clamp(options_.initial, options_.min, options_.max);

@@ -52,7 +52,7 @@ AdoptedAttempts::Polled AdoptedAttempts::Poll(
     if (!is_listed(attempt.name.identity)) continue;
     auto result = FindResult(journal, attempt.name);
     if (result) {
-      polled.ended.push_back(std::move(*result));
+      polled.ended.push_back(*result);
     } else {
       polled.errors.push_back(result.error());
       attempts_.push_back(std::move(attempt));
