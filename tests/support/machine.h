@@ -51,6 +51,8 @@ class Machine {
   bool WaitFor(const std::function<bool(const nlohmann::json&)>& condition,
                std::chrono::seconds limit = std::chrono::seconds(60)) const;
 
+  // What fakecuda-stat reports; null if no program has initialized fakecuda yet.
+  nlohmann::json CardStatistics() const;
   // Device memory in use on all simulated GPUs, and bytes copied from them, as fakecuda counts.
   std::uint64_t GpuBytesInUse() const;
   std::uint64_t BytesCopiedFromGpus() const;
@@ -62,8 +64,6 @@ class Machine {
   const Environment& ProgramEnvironment() const { return card_.environment(); }
 
  private:
-  nlohmann::json CardStatistics() const;
-
   Options options_;
   FakeCard card_;
   int started_ = 0;
