@@ -16,7 +16,7 @@ TARGETS ?=
 BUILD := $(if $(filter release,$(PRESET)),build,build/$(PRESET))
 
 .DEFAULT_GOAL := build
-.PHONY: help setup configure build demo test test-all check tidy bench mutate fuzz install clean
+.PHONY: help setup configure build demo test test-all check tidy bench mutate fuzz random install clean
 
 help: ## show this list
 	@echo "Reveza: programs take turns on one GPU"
@@ -75,6 +75,10 @@ mutate: build ## run mutation tests: break one rule at a time, some test must fa
 fuzz: ## run libFuzzer for a minute on each untrusted input
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet build fuzz; fi
 	@JOBS=$(JOBS) tests/fuzz/run.sh $(ARGS)
+
+random: build ## run random CUDA programs natively and under Reveza for a minute, and compare
+	@$(BUILD)/tests/try_random_programs --devices 1 --nvml full $(ARGS)
+	@$(BUILD)/tests/try_random_programs --devices 2 --nvml no-process-memory $(ARGS)
 
 install: build ## install to PREFIX (default /usr/local), below DESTDIR if set
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)" \

@@ -65,6 +65,8 @@ class Generator {
   }
 
   void Add(int thread, Kind kind, std::array<int, kMaxArguments> arguments) {
+    const auto used = kOperations[static_cast<std::size_t>(kind)].arguments;
+    std::fill(arguments.begin() + used, arguments.end(), 0);
     program_.operations.push_back({thread, kind, arguments});
   }
 

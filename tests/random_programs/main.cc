@@ -1,6 +1,4 @@
-// random_programs [--seed N] [--count N | --seconds N] [--devices N] [--nvml full|none|...]
-//                 [--operations N] [--output FOLDER]
-// random_programs --replay FILE... ; random_programs --print --seed N
+// The command line: --help lists the options.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
