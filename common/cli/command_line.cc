@@ -110,6 +110,7 @@ Result<int> RunGuarded(const std::function<int()>& command, std::string_view mem
 }
 
 int Run(const Program& program, const std::function<int()>& command) {
+  platform::ReserveStandardDescriptors();
   const auto status = RunGuarded(command, program.memory_hint);
   if (status) return *status;
   return PrintError(program.name, program.status_of(status.error()), status.error().message);

@@ -43,7 +43,9 @@ std::optional<int> Parse(const Program& program, CLI::App& app, int argc, char**
 // Not thread-safe: uses stdout.
 Result<int> RunGuarded(const std::function<int()>& command, std::string_view memory_hint);
 
-// Like RunGuarded(), but reports the error and returns its exit status.
+// What main() of every program calls: like RunGuarded(), but reports the error and returns its exit
+// status. Reserves standard descriptors that are closed, so that no socket or log gets their
+// number.
 int Run(const Program& program, const std::function<int()>& command);
 
 }  // namespace reveza::command_line

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,6 +53,18 @@ TEST(Parse, HelpShowsPlainTypeNames) {
   };
   EXPECT_NE(help({"tool", "--help"}).find("--width N  "), std::string::npos);
   EXPECT_NE(help({"tool", "read", "--help"}).find("FILE  "), std::string::npos);
+}
+
+TEST(Run, ReservesClosedStandardDescriptors) {
+  const pid_t child = fork();
+  if (child == 0) {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(fd);
+    _exit(command_line::Run({.name = "tool", .memory_hint = ""},
+                            [] { return open("/dev/null", O_RDONLY) > STDERR_FILENO ? 130 : 1; }));
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 130);
 }
 
 TEST(RunGuarded, ReturnsTheCommandsStatus) {

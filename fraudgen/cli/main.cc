@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "common/cli/command_line.h"
-#include "common/platform/standard_output.h"
 #include "common/platform/text_file.h"
 #include "common/version/version.h"
 #include "fraudgen/cli/commands.h"
@@ -372,7 +371,6 @@ int Main(int argc, char** argv) {
 }  // namespace reveza::fraudgen::cli
 
 int main(int argc, char** argv) {
-  reveza::platform::ReserveStandardDescriptors();
   // Exceeding RLIMIT_FSIZE is reported as a write error.
   std::signal(SIGXFSZ, SIG_IGN);
   return reveza::command_line::Run(reveza::fraudgen::cli::kProgram,

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "common/cli/command_line.h"
-#include "common/platform/standard_output.h"
 #include "common/version/version.h"
 #include "phi/arithmetic/processor.h"
 #include "phi/cli/commands.h"
@@ -72,7 +71,6 @@ int Main(int argc, char** argv) {
 }  // namespace reveza::phi
 
 int main(int argc, char** argv) {
-  reveza::platform::ReserveStandardDescriptors();
   return reveza::command_line::Run(reveza::phi::kProgram,
                                    [=] { return reveza::phi::Main(argc, argv); });
 }

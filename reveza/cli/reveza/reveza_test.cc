@@ -180,6 +180,21 @@ TEST_F(RevezaTest, RunForwardsStatusSignalsAndEnvironment) {
 TEST_F(RevezaTest, RunPassesTheBudgetToTheProgram) {
   if (!std::filesystem::exists(REVEZA_LIBRARY)) GTEST_SKIP() << "libreveza.so is not built";
   extra_ = "FAKECUDA_MEMORY=256MiB FAKECUDA_DIR=" + place_.path().string();
+TEST_F(RevezaTest, ProgramsReserveClosedStandardDescriptors) {
+  const std::string socket = (place_ / "own.sock").string();
+  const Ran daemon =
+      Shell(REVEZA_DAEMON " --socket " + socket + " <&- >&- 2>&- & pid=$!; until [ -S " + socket +
+            " ]; do kill -0 $pid || exit 1; sleep 0.01; done;"
+            " for fd in 0 1 2; do readlink /proc/$pid/fd/$fd; done;"
+            " kill $pid; wait $pid");
+  EXPECT_EQ(daemon.output, "/dev/null\n/dev/null\n/dev/null\n");
+  if (!std::filesystem::exists(REVEZA_LIBRARY)) GTEST_SKIP() << "libreveza.so is not built";
+  const Ran run = Reveza(
+      "run -- sh -c \"test -e /proc/\\$\\$/fd/0 && test -e /proc/\\$\\$/fd/1 && "
+      "test -e /proc/\\$\\$/fd/2\" <&- >&- 2>&-");
+  EXPECT_EQ(run.status, kDone);
+}
+
   EXPECT_NE(Reveza("run --gpu-budget 64MiB -- env").output.find("REVEZA_GPU_BUDGET=67108864"),
             std::string::npos);
   EXPECT_NE(Reveza("run -- env").output.find("REVEZA_GPU_BUDGET=67108864"), std::string::npos)

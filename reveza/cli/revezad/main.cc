@@ -124,4 +124,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace reveza
 
-int main(int argc, char** argv) { return reveza::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return reveza::command_line::Run(reveza::kProgram, [=] { return reveza::Main(argc, argv); });
+}
