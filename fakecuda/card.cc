@@ -15,7 +15,7 @@
 namespace fakecuda {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x66616b6563756435;  // changes with the layout
+constexpr std::uint64_t kMagic = 0x66616b6563756436;  // changes with the layout
 
 // Returns the start time of a running process, which distinguishes it from a later one with the
 // same pid; 0 if there is none or it is a zombie.
@@ -124,8 +124,14 @@ void Card::Initialise(const Options& options, bool fresh) {
   for (AllocationSlot& slot : state_->Slots()) {
     if (slot.state != AllocationState::kFree) Free(&slot);
   }
-  state_->devices = std::clamp(options.devices, 1, kMaxDevices);
-  state_->memory = options.memory;
+  const std::vector<std::uint64_t>& instances = options.instances;
+  state_->partitioned = !instances.empty();
+  const int devices = instances.empty() ? options.devices : static_cast<int>(instances.size());
+  state_->devices = std::clamp(devices, 1, kMaxDevices);
+  for (int device = 0; device < state_->devices; ++device) {
+    state_->memory[device] =
+        instances.empty() ? options.memory : instances[static_cast<std::size_t>(device)];
+  }
   state_->link = options.link;
 }
 

@@ -80,7 +80,9 @@ struct CardState {
   pthread_mutex_t mutex;
   std::int32_t devices;
   std::int32_t allocations_used;  // slots from this index on were never used
-  std::uint64_t memory, next_id;
+  std::int32_t partitioned;       // the devices are MIG instances of one card
+  std::uint64_t next_id;
+  std::uint64_t memory[kMaxDevices];
   double link;
   std::uint64_t used[kMaxDevices], peak[kMaxDevices];
   std::uint64_t link_free_at[kMaxDevices][2];
@@ -116,7 +118,8 @@ class Card {
 
   int devices() const { return state_->devices; }
   bool HasDevice(int device) const { return device >= 0 && device < devices(); }
-  std::uint64_t memory() const { return state_->memory; }
+  bool partitioned() const { return state_->partitioned != 0; }
+  std::uint64_t memory(int device) const { return state_->memory[device]; }
   std::uint64_t Used(int device);
 
   // Returns false if the device is full. New memory is filled with 0xDB.

@@ -32,9 +32,9 @@ std::uint64_t Card::Used(int device) {
 bool Card::Allocate(int device, std::uint64_t bytes, unsigned handle_types, AllocationInfo* info) {
   {
     Lock lock(state_);
-    if (bytes > state_->memory) return false;
-    if (state_->used[device] + bytes > state_->memory) Reclaim();
-    if (state_->used[device] + bytes > state_->memory) return false;
+    if (bytes > state_->memory[device]) return false;
+    if (state_->used[device] + bytes > state_->memory[device]) Reclaim();
+    if (state_->used[device] + bytes > state_->memory[device]) return false;
     AllocationSlot* slot = FreeSlot();
     if (slot == nullptr) return false;
     *slot = AllocationSlot{};
@@ -173,8 +173,8 @@ void Card::CountAllocated(int device, std::int64_t bytes) {
 
 bool Card::AddContextBytes(int device, std::uint64_t bytes) {
   Lock lock(state_);
-  if (state_->used[device] + bytes > state_->memory) Reclaim();
-  if (state_->used[device] + bytes > state_->memory) return false;
+  if (state_->used[device] + bytes > state_->memory[device]) Reclaim();
+  if (state_->used[device] + bytes > state_->memory[device]) return false;
   state_->used[device] += bytes;
   state_->peak[device] = std::max(state_->peak[device], state_->used[device]);
   state_->processes[process_].context_bytes[device] += bytes;

@@ -97,7 +97,7 @@ TEST_F(CardTest, FirstProcessSetsMemorySize) {
   const auto one = Open();
   options_.memory = 100 * kGranule;
   const auto other = Open();
-  EXPECT_EQ(other->memory(), 8 * kGranule);
+  EXPECT_EQ(other->memory(0), 8 * kGranule);
 }
 
 }  // namespace card_test

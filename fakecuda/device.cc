@@ -114,16 +114,26 @@ CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
+// The card's, also for a MIG instance.
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
   RETURN_IF_ERROR(Check(uuid, device));
   std::memcpy(uuid->bytes, "fakecuda-device-", 16);
+  const int card = State::Get().card->partitioned() ? 0 : device;
+  uuid->bytes[15] = static_cast<char>('0' + card);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
+  RETURN_IF_ERROR(Check(uuid, device));
+  if (!State::Get().card->partitioned()) return calls::cuDeviceGetUuid(uuid, device);
+  std::memcpy(uuid->bytes, "fakecuda-mig-00-", 16);
   uuid->bytes[15] = static_cast<char>('0' + device);
   return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
   RETURN_IF_ERROR(Check(bytes, device));
-  *bytes = State::Get().card->memory();
+  *bytes = State::Get().card->memory(device);
   return CUDA_SUCCESS;
 }
 
@@ -141,7 +151,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
 CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
   if (can == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (!IsDevice(device) || !IsDevice(peer)) return CUDA_ERROR_INVALID_DEVICE;
-  *can = device != peer ? 1 : 0;
+  *can = device != peer && !State::Get().card->partitioned() ? 1 : 0;
   return CUDA_SUCCESS;
 }
 

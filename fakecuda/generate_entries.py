@@ -29,7 +29,6 @@ ALIASES = {
     "cuCtxGetDevice": "cuCtxGetDevice_v2",
     "cuCtxSynchronize": "cuCtxSynchronize_v2",
     "cuDeviceGetMemPool": "cuDeviceGetDefaultMemPool",  # which cannot be replaced
-    "cuDeviceGetUuid_v2": "cuDeviceGetUuid",
     "cuDevicePrimaryCtxRelease": "cuDevicePrimaryCtxRelease_v2",
     "cuDevicePrimaryCtxReset": "cuDevicePrimaryCtxReset_v2",
     "cuEventElapsedTime": "cuEventElapsedTime_v2",

@@ -143,7 +143,7 @@ CUresult AllocateNative(Current& current, std::uint64_t bytes, CUdeviceptr* star
   State& state = State::Get();
   Context& context = *current.context;
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (bytes > state.card->memory()) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (bytes > state.card->memory(current.context->device)) return CUDA_ERROR_OUT_OF_MEMORY;
   const auto make = [&](std::uint64_t size, CUdeviceptr* made) {
     return MakeMemory(current.lock, context, context.device, size, MemoryKind::kNative, made);
   };
@@ -215,7 +215,7 @@ CUresult cuMemFree_v2(Current& current, State& state, CUdeviceptr pointer) {
 
 CUresult cuMemGetInfo_v2(Current& current, State& state, size_t* free, size_t* total) {
   const std::uint64_t used = state.card->Used(current.context->device);
-  const std::uint64_t memory = state.card->memory();
+  const std::uint64_t memory = state.card->memory(current.context->device);
   if (total != nullptr) *total = memory;
   if (free != nullptr) *free = memory - std::min<std::uint64_t>(memory, used);
   return CUDA_SUCCESS;

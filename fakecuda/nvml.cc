@@ -1,11 +1,14 @@
 // libnvidia-ml.so.1 for the fake devices: names, total memory and memory per process. Lets the
-// daemon measure contexts and detect external processes.
+// daemon measure contexts and detect external processes. As on a real card, NVML knows a
+// partitioned card (FAKECUDA_MIG) as one device, and not how much each process uses of it.
 //
 // Thread-safe, like NVML; each call reads the shared state anew.
 #include <nvml.h>
 
 #include <cstdio>
 #include <cstring>
+#include <numeric>
+#include <vector>
 
 #include "fakecuda/card.h"
 #include "fakecuda/options.h"
@@ -22,14 +25,31 @@ std::unique_ptr<Card> Look() { return Card::Open(Options::FromEnvironment(), tru
 
 bool Is(Nvml nvml) { return Options::FromEnvironment().nvml == nvml; }
 
+std::uint64_t TotalConfigured() {
+  const Options options = Options::FromEnvironment();
+  return options.instances.empty()
+             ? options.memory
+             : std::accumulate(options.instances.begin(), options.instances.end(), 0ull);
+}
+
+// Returns the devices of the driver that make up a device of NVML.
+std::vector<int> DevicesOf(const Card& card, nvmlDevice_t device) {
+  if (!card.partitioned()) return {static_cast<int>(IndexOf(device))};
+  std::vector<int> all(static_cast<std::size_t>(card.devices()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 }  // namespace
 }  // namespace fakecuda
 
 using fakecuda::Card;
 using fakecuda::CardState;
+using fakecuda::DevicesOf;
 using fakecuda::IndexOf;
 using fakecuda::Is;
 using fakecuda::Look;
+using fakecuda::TotalConfigured;
 
 FAKECUDA_EXPORT nvmlReturn_t nvmlInit_v2() {
   return Is(fakecuda::Nvml::kNone) ? NVML_ERROR_DRIVER_NOT_LOADED : NVML_SUCCESS;
@@ -37,7 +57,8 @@ FAKECUDA_EXPORT nvmlReturn_t nvmlInit_v2() {
 FAKECUDA_EXPORT nvmlReturn_t nvmlShutdown() { return NVML_SUCCESS; }
 
 FAKECUDA_EXPORT nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) {
-  *count = static_cast<unsigned>(fakecuda::Options::FromEnvironment().devices);
+  const fakecuda::Options options = fakecuda::Options::FromEnvironment();
+  *count = options.instances.empty() ? static_cast<unsigned>(options.devices) : 1;
   return NVML_SUCCESS;
 }
 
@@ -59,9 +80,13 @@ FAKECUDA_EXPORT nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t, char* name, unsigne
 }
 
 FAKECUDA_EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
+  *memory = {};
   const std::unique_ptr<Card> card = Look();
-  memory->total = card == nullptr ? fakecuda::Options::FromEnvironment().memory : card->memory();
-  memory->used = card == nullptr ? 0 : card->Used(static_cast<int>(IndexOf(device)));
+  if (card == nullptr) memory->total = TotalConfigured();
+  for (const int index : card == nullptr ? std::vector<int>{} : DevicesOf(*card, device)) {
+    memory->total += card->memory(index);
+    memory->used += card->Used(index);
+  }
   memory->free = memory->total - memory->used;
   return NVML_SUCCESS;
 }
@@ -74,10 +99,12 @@ FAKECUDA_EXPORT nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_
   const std::unique_ptr<Card> card = Look();
   if (card == nullptr) return NVML_SUCCESS;
   const std::unique_ptr<CardState> state = card->Snapshot();
-  const std::size_t index = IndexOf(device);
-  const bool unknown = Is(fakecuda::Nvml::kNoProcessMemory);
+  const bool unknown = Is(fakecuda::Nvml::kNoProcessMemory) || card->partitioned();
   for (const fakecuda::ProcessSlot& process : state->processes) {
-    const std::uint64_t used = process.allocated[index] + process.context_bytes[index];
+    std::uint64_t used = 0;
+    for (const int index : DevicesOf(*card, device)) {
+      used += process.allocated[index] + process.context_bytes[index];
+    }
     if (process.pid == 0 || used == 0) continue;
     if (*count < room) {
       infos[*count] = {};

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +11,8 @@
 
 namespace fakecuda {
 namespace {
+
+constexpr std::uint64_t kGranule = 2ull << 20;
 
 const char* Variable(const char* name) {
   const char* value = std::getenv(name);
@@ -62,6 +65,18 @@ bool ParseNvml(std::string_view text, Nvml* nvml) {
   return false;
 }
 
+bool ParseInstances(std::string_view text, std::vector<std::uint64_t>* instances) {
+  instances->clear();
+  while (!text.empty()) {
+    const std::string_view one = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), one.size() + 1));
+    double bytes = 0;
+    if (!ParseSize(one, &bytes) || bytes < kGranule) return false;
+    instances->push_back(static_cast<std::uint64_t>(bytes) / kGranule * kGranule);
+  }
+  return true;
+}
+
 bool ParseFailures(std::string_view text, std::vector<Failure>* failures) {
   while (!text.empty()) {
     const std::string_view one = text.substr(0, text.find(','));
@@ -86,11 +101,15 @@ Options Options::FromEnvironment() {
   const char* directory = Variable("FAKECUDA_DIR");
   options.directory =
       directory != nullptr ? directory : "/dev/shm/fakecuda-" + std::to_string(getuid());
-  constexpr std::uint64_t kGranule = 2ull << 20;
   options.memory = static_cast<std::uint64_t>(SizeOr("FAKECUDA_MEMORY", 256. * 1048576));
   options.memory = options.memory / kGranule * kGranule;
   options.link = SizeOr("FAKECUDA_LINK", 2e9);
   options.devices = static_cast<int>(SizeOr("FAKECUDA_DEVICES", 1));
+  const char* instances = Variable("FAKECUDA_MIG");
+  if (instances != nullptr && !ParseInstances(instances, &options.instances)) {
+    Complain("FAKECUDA_MIG", instances);
+    options.instances.clear();
+  }
   options.context_bytes = static_cast<std::uint64_t>(SizeOr("FAKECUDA_CONTEXT", 2. * 1048576));
   options.late_release_microseconds =
       static_cast<std::uint64_t>(SizeOr("FAKECUDA_LATE_RELEASE_US", 0));

@@ -24,6 +24,7 @@ struct Options {
   std::uint64_t memory = 256ull << 20;
   double link = 2e9;  // bytes/s per direction; 0: unlimited
   int devices = 1;
+  std::vector<std::uint64_t> instances;  // memory of each MIG instance; empty: no MIG
   std::uint64_t context_bytes = 2ull << 20;
   std::uint64_t seed = 0;
   std::vector<Failure> failures;
@@ -40,6 +41,9 @@ bool ParseSize(std::string_view text, double* bytes);
 
 // Parses "full", "no-process-memory", "none". Returns false if invalid.
 bool ParseNvml(std::string_view text, Nvml* nvml);
+
+// Parses "64MiB,96MiB" into whole granules. Returns false if invalid.
+bool ParseInstances(std::string_view text, std::vector<std::uint64_t>* instances);
 
 // Parses "cuMemCreate:5:2,any:17:700". Returns false if invalid.
 bool ParseFailures(std::string_view text, std::vector<Failure>* failures);

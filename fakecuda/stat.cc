@@ -12,15 +12,14 @@ namespace fakecuda {
 namespace {
 
 nlohmann::json Describe(const CardState& card) {
-  nlohmann::json all = {{"memory", card.memory},
-                        {"bytes_to_device", card.to_device},
-                        {"bytes_from_device", card.from_device},
-                        {"bytes_on_device", card.on_device},
-                        {"devices", nlohmann::json::array()},
-                        {"processes", nlohmann::json::array()},
-                        {"calls", nlohmann::json::object()}};
+  nlohmann::json all = {
+      {"bytes_to_device", card.to_device},    {"bytes_from_device", card.from_device},
+      {"bytes_on_device", card.on_device},    {"devices", nlohmann::json::array()},
+      {"processes", nlohmann::json::array()}, {"calls", nlohmann::json::object()}};
   for (int device = 0; device < card.devices; ++device) {
-    all["devices"].push_back({{"used", card.used[device]}, {"peak", card.peak[device]}});
+    all["devices"].push_back({{"memory", card.memory[device]},
+                              {"used", card.used[device]},
+                              {"peak", card.peak[device]}});
   }
   for (const ProcessSlot& process : card.processes) {
     if (process.pid == 0) continue;
@@ -50,7 +49,7 @@ void Print(const nlohmann::json& all) {
   int number = 0;
   for (const auto& device : all["devices"]) {
     std::printf("device %d: %.1f of %.1f MiB used, peak %.1f MiB\n", number++,
-                mebibytes(device["used"]), mebibytes(all["memory"]), mebibytes(device["peak"]));
+                mebibytes(device["used"]), mebibytes(device["memory"]), mebibytes(device["peak"]));
   }
   std::printf("copied: %.1f MiB to devices, %.1f MiB from devices\n",
               mebibytes(all["bytes_to_device"]), mebibytes(all["bytes_from_device"]));

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "common/base/bytes.h"
 #include "tests/support/machine.h"
 
 namespace reveza::testing {
@@ -163,6 +164,21 @@ TEST(SharingTest, TwoGpusWithPeerCopies) {
   Machine machine(options);
   ExpectNativeResultsShared(machine, {{"multi_gpu", Steps("160MiB", 15, 10, 1)},
                                       {"multi_gpu", Steps("160MiB", 15, 10, 2)}});
+}
+
+// Each instance has a size and a budget of its own; the programs fit neither of them together.
+TEST(SharingTest, MigInstancesAreSeparateGpus) {
+  Machine::Options options = ShortSlices();
+  options.environment = {{"FAKECUDA_MIG", "96MiB,160MiB"}};
+  Machine machine(options);
+  const json status = ExpectNativeResultsShared(
+      machine,
+      {{"multi_gpu", Steps("60MiB", 15, 10, 1)}, {"multi_gpu", Steps("60MiB", 15, 10, 2)}});
+  ASSERT_EQ(status["gpus"].size(), 2u);
+  EXPECT_EQ(status["gpus"][0]["total"], 96 * kMiB);
+  EXPECT_EQ(status["gpus"][1]["total"], 160 * kMiB);
+  EXPECT_LT(status["gpus"][0]["budget"], 96 * kMiB);
+  EXPECT_GT(status["gpus"][1]["budget"], 96 * kMiB);
 }
 
 TEST(SharingTest, ThirtyTwoConcurrentPrograms) {

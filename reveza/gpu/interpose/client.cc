@@ -129,6 +129,14 @@ Bytes Client::EmulatedTotal(Bytes total) {
 }
 
 void Client::Wake() {
+CUuuid DeviceUuid(const DriverCalls& real, CUdevice device) {
+  CUuuid uuid{};
+  const auto get =
+      real.cuDeviceGetUuid_v2 != nullptr ? real.cuDeviceGetUuid_v2 : real.cuDeviceGetUuid;
+  if (get != nullptr) get(&uuid, device);
+  return uuid;
+}
+
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof(one));
 }
@@ -148,7 +156,7 @@ void Client::AwaitAdmission(int ordinal) {
   std::size_t total = 0;
   if (real.cuDeviceTotalMem_v2(&total, ordinal) != CUDA_SUCCESS) return;
   request.total = total;
-  real.cuDeviceGetUuid(&request.uuid, ordinal);
+  request.uuid = DeviceUuid(real, ordinal);
   GatePause pause;
   MutexLock lock(requests_mutex_);
   const auto admitted = std::ranges::find(admitted_, ordinal, &Admitted::ordinal);

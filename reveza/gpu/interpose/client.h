@@ -23,6 +23,8 @@
 
 namespace reveza::interpose {
 
+struct DriverCalls;
+
 struct ContextRequest {
   int ordinal = 0;
   CUuuid uuid{};
@@ -43,6 +45,10 @@ struct GrowthRequest {
   bool answered = false;
   wire::Growth answer = wire::Growth::kRefused;
 };
+
+// Returns what identifies a GPU to the daemon: the UUID of the MIG instance if it is one. A driver
+// before CUDA 11.4 only knows that of the card. All zero on failure. Thread-safe.
+CUuuid DeviceUuid(const DriverCalls& real, CUdevice device);
 
 class Client {
  public:
