@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "common/platform/memory_headroom.h"
 #include "common/platform/text_file.h"
 
 namespace reveza::platform {
@@ -14,45 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Version 1 reports "no limit" as a number close to 2^63.
-constexpr Bytes kVersion1NoLimit = Bytes{1} << 60;
-
-bool Contains(std::string_view list, std::string_view word) {
-  return ("," + std::string(list) + ",").find("," + std::string(word) + ",") != std::string::npos;
-}
-
-struct Mount {
-  int version = 0;
-  std::string_view top;    // which group is mounted there
-  std::string_view place;  // where
-};
-
-// Line format: ID PARENT MAJOR:MINOR ROOT MOUNTPOINT OPTIONS [TAGS...] - TYPE SOURCE SUPER-OPTIONS
-std::optional<Mount> ParseMount(std::string_view line, std::string_view controller) {
-  const auto words = Words(line);
-  const auto dash = std::ranges::find(words, "-");
-  if (words.size() < 6 || words.end() - dash < 4) return std::nullopt;
-  const std::string_view type = *(dash + 1);
-  if (type == "cgroup2") return Mount{2, words[3], words[4]};
-  if (type == "cgroup" && Contains(*(dash + 3), controller)) return Mount{1, words[3], words[4]};
-  return std::nullopt;
-}
-
-// Returns the group of the process in the hierarchy of `controller`, preferring version 1.
-std::optional<std::pair<int, std::string>> GroupOf(std::string_view text,
-                                                   std::string_view controller) {
-  std::optional<std::pair<int, std::string>> found;
-  for (const std::string_view line : Lines(text)) {
-    const auto first = line.find(':');
-    const auto second = line.find(':', first + 1);
-    if (first == line.npos || second == line.npos) continue;
-    const std::string_view controllers = line.substr(first + 1, second - first - 1);
-    const std::string group(line.substr(second + 1));
-    if (controllers.empty() && !found) found = {2, group};
-    if (Contains(controllers, controller)) found = {1, group};
-  }
-  return found;
-}
+// The root as memory_headroom.h takes it.
+std::string RootText(const fs::path& root) { return root == "/" ? "" : root.string(); }
 
 // Returns the process's own group and its ancestors up to the mount.
 std::vector<fs::path> Upwards(const CgroupLocation& place) {
@@ -185,47 +149,18 @@ Result<CgroupDelegation> InVersion2(const CgroupLocation& place) {
 
 std::optional<CgroupLocation> FindCgroup(std::string_view controller, pid_t pid,
                                          const fs::path& root) {
-  const fs::path folder = ProcessFolder(pid, root);
-  const auto groups = ReadText(folder / "cgroup");
-  if (!groups) return std::nullopt;
-  const auto group = GroupOf(*groups, controller);
-  if (!group) return std::nullopt;
-  const auto& [version, name] = *group;
-  CgroupLocation place{version, {}, fs::path(name).relative_path()};
-  const auto mounts = ReadText(folder / "mountinfo").value_or("");
-  for (const std::string_view line : Lines(mounts)) {
-    const auto mount = ParseMount(line, controller);
-    if (!mount || mount->version != version) continue;
-    place.mount = root / fs::path(mount->place).relative_path();
-    const fs::path inside = fs::path(name).lexically_relative(mount->top);
-    const bool outside = inside.empty() || *inside.begin() == "..";
-    place.group = outside || inside == "." ? fs::path() : inside;
-    break;
-  }
-  std::error_code error;
-  if (place.mount.empty()) {
-    const fs::path base = root / "sys/fs/cgroup";
-    place.mount = version == 1                          ? base / controller
-                  : fs::exists(base / "unified", error) ? base / "unified"
-                                                        : base;
-  }
-  // In a container the path may be that of the host.
-  if (!fs::exists(place.mount / place.group, error)) place.group.clear();
-  return place;
+  GroupPlace place;
+  const GroupReading found =
+      FindGroup(std::string(controller).c_str(), pid, RootText(root).c_str(), &place);
+  if (found != GroupReading::kFound) return std::nullopt;
+  return CgroupLocation{place.version, place.mount, fs::path(place.group).relative_path()};
 }
 
 std::optional<CgroupUsage> ReadCgroupMemory(pid_t pid, const fs::path& root) {
-  return Tightest<CgroupUsage>("memory", pid, root, [](const fs::path& folder, int version) {
-    const bool first = version == 1;
-    const auto limit = ReadNumber(folder / (first ? "memory.limit_in_bytes" : "memory.max"));
-    const auto usage = ReadNumber(folder / (first ? "memory.usage_in_bytes" : "memory.current"));
-    std::optional<CgroupUsage> memory;
-    if (!limit || !usage || *limit >= kVersion1NoLimit) return memory;
-    const Bytes cache =
-        KeyIn(folder / "memory.stat", first ? "total_inactive_file" : "inactive_file").value_or(0);
-    memory = {*limit, *usage - std::min(*usage, cache), folder.string()};
-    return memory;
-  });
+  GroupMemory memory;
+  const GroupReading found = ReadGroupMemory(pid, RootText(root).c_str(), &memory);
+  if (found != GroupReading::kFound) return std::nullopt;
+  return CgroupUsage{memory.limit, memory.used, memory.folder, memory.file};
 }
 
 std::optional<std::uint64_t> ReadOutOfMemoryKills(const CgroupLocation& place) {
@@ -239,7 +174,7 @@ std::optional<CgroupUsage> ReadCgroupTasks(pid_t pid, const fs::path& root) {
   return Tightest<CgroupUsage>("pids", pid, root, [](const fs::path& folder, int) {
     const auto limit = ReadNumber(folder / "pids.max");
     const auto used = ReadNumber(folder / "pids.current");
-    return limit && used ? std::optional(CgroupUsage{*limit, *used, folder.string()})
+    return limit && used ? std::optional(CgroupUsage{*limit, *used, folder.string(), "pids.max"})
                          : std::nullopt;
   });
 }

@@ -35,10 +35,11 @@ struct CgroupUsage {
   std::uint64_t limit = 0;
   std::uint64_t used = 0;
   std::string folder;  // the group that has the limit
+  std::string file{};  // in the folder
 
   std::uint64_t left() const { return limit > used ? limit - used : 0; }
 };
-// Returns the memory in bytes, without reclaimable page cache.
+// Returns the memory in bytes, as GroupMemory of memory_headroom.h.
 std::optional<CgroupUsage> ReadCgroupMemory(pid_t pid = 0, const std::filesystem::path& root = "/");
 // Returns the number of processes and threads.
 std::optional<CgroupUsage> ReadCgroupTasks(pid_t pid = 0, const std::filesystem::path& root = "/");

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "common/platform/cgroup.h"
+#include "common/platform/memory_headroom.h"
 #include "common/platform/text_file.h"
 
 namespace reveza::platform {
@@ -144,10 +145,8 @@ std::optional<Bytes> CgroupHeadroom(const fs::path& root) {
 }
 
 std::optional<Bytes> MemoryHeadroom(const fs::path& root) {
-  const auto machine = ReadCommitState(root).available;
-  const auto group = CgroupHeadroom(root);
-  if (machine && group) return std::min(*machine, *group);
-  return machine ? machine : group;
+  const Bytes headroom = HostHeadroom(root == "/" ? "" : root.c_str());
+  return headroom == ~Bytes{0} ? std::nullopt : std::optional(headroom);
 }
 
 }  // namespace reveza::platform

@@ -238,6 +238,14 @@ void Agent::OnFreed(void* argument, int ordinal, Bytes bytes) {
   if (Gpu* gpu = agent.FindGpu(ordinal)) agent.SendAccount(*gpu, bytes);
 }
 
+void Agent::WarnOfHostMemory() {
+  if (warned_host_memory_) return;
+  warned_host_memory_ = true;
+  char limit[400];
+  client_.arena_.DescribeLimit(limit, sizeof(limit));
+  PrintNotice("no host memory to swap GPU memory out to: %s", limit);
+}
+
 void Agent::Handle(const wire::Evict& order) {
   swapping_in_ = false;
   if (gate_ == GateState::kOpening) gate_ = GateState::kClosed;
@@ -252,6 +260,7 @@ void Agent::Handle(const wire::Evict& order) {
     evicted.copied = result.copied;
     evicted.out_us = static_cast<std::uint32_t>(NowMicroseconds() - began);
     evicted.failure = static_cast<wire::EvictFailure>(result.failure);
+    if (result.failure == swap::EvictFailure::kHostMemory) WarnOfHostMemory();
   } else {
     evicted.failure = wire::EvictFailure::kDriver;
   }

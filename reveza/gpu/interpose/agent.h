@@ -79,6 +79,8 @@ class Agent {
   void ReportUsage();
   void SendAccount(Gpu& gpu, Bytes returned);
   static void OnFreed(void* agent, int ordinal, Bytes bytes);
+  // Names the limit that prevents eviction, once.
+  void WarnOfHostMemory();
   Gpu& AddGpu(const ContextRequest& request);
   Gpu* FindGpu(int ordinal);
   Gpu* FindIndex(std::uint32_t index);
@@ -99,6 +101,7 @@ class Agent {
   bool welcomed_ = false;
   bool refused_ = false;  // by the daemon; do not reconnect
   bool warned_standalone_ = false;
+  bool warned_host_memory_ = false;
   std::int64_t next_attempt_us_ = 0;
   std::int64_t grace_until_us_ = 0;  // after losing the daemon, which may be restarting
 

@@ -14,6 +14,7 @@
 #include "reveza/gpu/interpose/gate.h"
 #include "reveza/gpu/interpose/gate_wait.h"
 #include "reveza/gpu/interpose/queue_bound.h"
+#include "reveza/gpu/swap/client_lock.h"
 
 namespace reveza::interpose {
 namespace {
@@ -25,38 +26,16 @@ constexpr std::int64_t kReconnectInGraceUs = 100'000;
 // Left free by a standalone swap-in, for modules and local memory of running programs.
 constexpr Bytes kStandaloneReserve = 64 * kMiB;
 
-// Per-GPU lock among all clients of one socket. fcntl record locks belong to the process: a forked
-// child does not inherit them, and the kernel releases them on exit.
-class GpuLock {
- public:
-  explicit GpuLock(const CUuuid& uuid) {
-    const char* socket = getenv("REVEZA_SOCKET");
-    char path[512];
-    int length =
-        snprintf(path, sizeof(path) - 64, "%s", socket == nullptr ? "/tmp/reveza" : socket);
-    if (length < 0 || length >= static_cast<int>(sizeof(path)) - 64) return;
-    length += snprintf(path + length, 8, ".gpu-");
+// The name of a GPU's lock.
+struct GpuLockName {
+  explicit GpuLockName(const CUuuid& uuid) {
+    int length = snprintf(text, sizeof(text), "gpu-");
     for (const char byte : uuid.bytes) {
-      length += snprintf(path + length, 4, "%02x", static_cast<unsigned char>(byte));
+      length += snprintf(text + length, sizeof(text) - static_cast<std::size_t>(length), "%02x",
+                         static_cast<unsigned char>(byte));
     }
-    fd_ = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd_ < 0) return;
-    struct flock record{};
-    record.l_type = F_WRLCK;
-    record.l_whence = SEEK_SET;
-    held_ = fcntl(fd_, F_SETLK, &record) == 0;
   }
-  ~GpuLock() {
-    if (fd_ >= 0) close(fd_);
-  }
-  GpuLock(const GpuLock&) = delete;
-  GpuLock& operator=(const GpuLock&) = delete;
-  // Without a lock file (no directory, or no permission) the check of free memory must suffice.
-  bool may_proceed() const { return held_ || fd_ < 0; }
-
- private:
-  int fd_ = -1;
-  bool held_ = false;
+  char text[4 + 2 * sizeof(CUuuid::bytes) + 1];
 };
 
 }  // namespace
@@ -164,9 +143,9 @@ void Agent::TryResumeStandalone() {
   for (const Gpu& gpu : gpus_) {
     const Bytes missing = client_.mover_.MissingCredit(gpu.ordinal);
     if (missing == 0) continue;
-    GpuLock gpu_lock(gpu.uuid);
+    swap::ClientLock gpu_lock(GpuLockName(gpu.uuid).text);
     const CUcontext context = client_.contexts_.Of(gpu.ordinal);
-    if (!gpu_lock.may_proceed() || context == nullptr) return;
+    if (!gpu_lock.TryAcquire() || context == nullptr) return;
     swap::CurrentContext current(client_.swap_driver_, context);
     std::size_t free = 0;
     std::size_t total = 0;

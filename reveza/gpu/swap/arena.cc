@@ -4,6 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/platform/memory_headroom.h"
+#include "reveza/gpu/swap/client_lock.h"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  // Linux 5.14; older headers lack it
 #endif
@@ -16,6 +19,9 @@ constexpr int kMaxPopulators = 8;  // measured: 8 threads populate at 42 GB/s, p
 // Never pinned, whatever the limits. The runner's limits account for it: kLeftFree in
 // reveza/jobs/decide/claims.cc.
 constexpr Bytes kHeadroomReserve = 256 * kMiB;
+
+// To wait for another client that grows its arena; longer than a chunk takes to populate and pin.
+constexpr std::int64_t kLockTimeoutUs = 10'000'000;
 
 struct Share {
   char* base;
@@ -109,8 +115,12 @@ Bytes HostArena::pinned() const {
   return pinned_;
 }
 
+void HostArena::DescribeLimit(char* text, std::size_t capacity) const {
+  platform::DescribeHostLimit(headroom_root_, text, capacity);
+}
+
 bool HostArena::MayGrow(Bytes size) const {
-  const Bytes headroom = HostHeadroom(headroom_root_);
+  const Bytes headroom = platform::HostHeadroom(headroom_root_);
   return pinned() + size <= limit_ && headroom >= size + kHeadroomReserve;
 }
 
@@ -125,7 +135,8 @@ bool HostArena::GrowUnlocked(Bytes size) {
 }
 
 bool HostArena::AddChunk(Bytes size) {
-  if (!MayGrow(size)) return false;
+  ClientLock lock_of_clients("host-memory");
+  if (!lock_of_clients.Acquire(kLockTimeoutUs) || !MayGrow(size)) return false;
   const Bytes reserved = size + kHugePage;
   char* reservation = static_cast<char*>(mmap(nullptr, reserved, PROT_READ | PROT_WRITE,
                                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));

@@ -3,7 +3,8 @@
 // Chunks of anonymous memory on huge pages, populated by several threads, registered with the
 // driver once and kept until the process ends. Pinning is slower than the link, so Prepare() pins
 // ahead of the first handover. MADV_DONTFORK keeps a fork from copying pinned pages. Grows only
-// within HostHeadroom().
+// within HostHeadroom() of common/platform/memory_headroom.h, one client of the daemon at a time:
+// what is free is read and taken under a lock, so that two of them never take the same memory.
 //
 // A chunk is usable as soon as it is registered; chunks are small so that an eviction during
 // Prepare() waits for one chunk, not for all of them.
@@ -22,13 +23,6 @@
 #include "reveza/gpu/swap/free_ranges.h"
 
 namespace reveza::swap {
-
-// Returns the host memory in bytes that this process may still pin, limited by the machine and by
-// its memory cgroups: the minimum of MemAvailable and, for every cgroup level that contains this
-// process, memory.max - memory.current (v2) or limit - usage (v1). A missing file imposes no limit;
-// 0 if a file cannot be opened for lack of descriptors or memory. `root` is "" or, in tests, a
-// directory with copies of /proc and /sys.
-Bytes HostHeadroom(const char* root);
 
 class HostArena;
 
@@ -56,8 +50,8 @@ class HostArena {
   // Eight pieces; takes about 20 ms to pin at the measured rates.
   static constexpr Bytes kChunk = 512 * kMiB;
 
-  // `limit`: maximum pinned bytes. `headroom_root`: see HostHeadroom(). `chunk`: chunk size, a
-  // multiple of 2 MiB.
+  // `limit`: maximum pinned bytes. `headroom_root`: see HostHeadroom(), must outlive the arena.
+  // `chunk`: chunk size, a multiple of 2 MiB.
   HostArena(const Driver& driver, Bytes limit, const char* headroom_root = "",
             Bytes chunk = kChunk);
   ~HostArena();
@@ -72,6 +66,8 @@ class HostArena {
   HostSlot Allocate(Bytes size);
 
   Bytes pinned() const;
+  // Writes what limits the arena's growth and how to raise it, as the end of a sentence.
+  void DescribeLimit(char* text, std::size_t capacity) const;
 
   // Marks all chunks unregistered: the context they were registered in is being destroyed.
   void InvalidateRegistrations();

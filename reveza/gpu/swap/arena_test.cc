@@ -1,6 +1,7 @@
 #include "reveza/gpu/swap/arena.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,7 +10,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "reveza/gpu/swap/testing_driver.h"
@@ -92,6 +95,67 @@ TEST(ArenaTest, StaysWithinHeadroom) {
   EXPECT_FALSE(arena.Prepare(4 * kMiB));
   std::ofstream(root / "proc/meminfo") << "MemAvailable:   2000000 kB\n";
   EXPECT_TRUE(arena.Prepare(4 * kMiB));
+  std::filesystem::remove_all(root);
+}
+
+// The group of the test below: its registered memory is charged to memory.current.
+const char* charged_file = nullptr;
+
+CUresult ChargeRegistered(void*, size_t size, unsigned) {
+  Bytes current = 0;
+  std::ifstream(charged_file) >> current;
+  sched_yield();
+  // In place: a truncated file would not limit.
+  std::string text = std::to_string(current + size);
+  text.resize(20, ' ');
+  std::fstream(charged_file) << text;
+  return CUDA_SUCCESS;
+}
+
+TEST(ArenaTest, ProcessesOfOneGroupDoNotOvershoot) {
+  constexpr Bytes kChunk = 2 * kMiB;
+  constexpr Bytes kFree = 32 * kChunk;
+  constexpr int kProcesses = 4;
+  char name[] = "/tmp/reveza-arena-XXXXXX";
+  const std::filesystem::path root = mkdtemp(name);
+  const std::filesystem::path group = root / "sys/fs/cgroup/job";
+  std::filesystem::create_directories(root / "proc/self");
+  std::filesystem::create_directories(group);
+  std::ofstream(root / "proc/self/cgroup") << "0::/job\n";
+  std::ofstream(group / "memory.max") << 256 * kMiB + kFree << "\n";
+  std::ofstream(group / "memory.current") << std::string(20, ' ') << "\n";
+  std::fstream(group / "memory.current") << "0";
+  const std::string charged = (group / "memory.current").string();
+  charged_file = charged.c_str();
+  setenv("REVEZA_SOCKET", (root / "socket").c_str(), 1);
+  int start[2];
+  ASSERT_EQ(pipe(start), 0);
+  pid_t children[kProcesses];
+  for (pid_t& child : children) {
+    child = fork();
+    if (child != 0) continue;
+    testing::TestingDriver gpu(64 * kMiB);
+    Driver driver = gpu.driver();
+    driver.HostRegister = ChargeRegistered;
+    const std::string root_text = root.string();
+    HostArena arena(driver, kGiB, root_text.c_str(), kChunk);
+    char ready = 0;
+    close(start[1]);
+    [[maybe_unused]] const ssize_t got = read(start[0], &ready, 1);  // the end of the pipe
+    std::vector<HostSlot> slots;
+    while (HostSlot slot = arena.Allocate(kChunk)) slots.push_back(std::move(slot));
+    _exit(static_cast<int>(slots.size()));
+  }
+  close(start[0]);
+  close(start[1]);
+  int granted = 0;
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    granted += WEXITSTATUS(status);
+  }
+  EXPECT_EQ(granted, 32);
+  unsetenv("REVEZA_SOCKET");
   std::filesystem::remove_all(root);
 }
 

@@ -90,17 +90,21 @@ Finding CgroupMemory(const platform::CgroupUsage& memory, const std::optional<By
   Severity severity = SeverityByShare(part);
   const bool little = memory.limit < kMinGroupMemory && machine && *machine > 2 * memory.limit;
   if (severity == Severity::kFine && little) severity = Severity::kWarning;
-  return {.id = Id::kCgroupMemory,
-          .severity = severity,
-          .observed = fmt::format("the control group uses {} of {}", FormatBytes(memory.used),
-                                  FormatBytes(memory.limit)),
-          .limit = fmt::format("{} in {}", FormatBytes(memory.limit), memory.folder),
-          .why =
-              "at the limit the OOM killer kills a process of the group (SIGKILL, status 137), "
-              "even if the machine has free memory",
-          .fix =
-              "a larger limit (docker run --memory, resources.limits.memory, MemoryMax=), or fewer "
-              "workers; reveza jobs run respects this limit"};
+  return {
+      .id = Id::kCgroupMemory,
+      .severity = severity,
+      .observed = fmt::format("the control group uses {} of {}", FormatBytes(memory.used),
+                              FormatBytes(memory.limit)),
+      .limit = fmt::format("{} ({} in {})", FormatBytes(memory.limit), memory.file, memory.folder),
+      .why = memory.file == "memory.high"
+                 ? "beyond it the kernel stalls the processes of the group to reclaim memory, "
+                   "even if the machine has free memory"
+                 : "at the limit the OOM killer kills a process of the group (SIGKILL, status "
+                   "137), even if the machine has free memory",
+      .fix =
+          "a larger limit (docker run --memory, resources.limits.memory, MemoryMax=, MemoryHigh=), "
+          "or fewer "
+          "workers; reveza jobs run respects this limit"};
 }
 
 Finding CgroupTasks(const platform::CgroupUsage& tasks) {
