@@ -15,6 +15,7 @@ struct RunOptions {
   std::string name;
   bool quiet = false;
   bool resident = false;
+  bool same_job = false;  // stay in the job of the `reveza run` around this one
   std::vector<std::string> command;
 };
 // Starts the daemon if needed, then executes the command in this process. Returns only on failure.

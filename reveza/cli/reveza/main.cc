@@ -18,7 +18,8 @@ namespace {
 
 struct Arguments {
   std::string name, gpu_budget, host_budget, socket, trace_file = "reveza-trace.json";
-  bool quiet = false, resident = false, json = false, watch = false, force = false;
+  bool quiet = false, resident = false, same_job = false, json = false, watch = false,
+       force = false;
 };
 
 // Returns the index at which the options of `reveza run` end: that of "--", or of the first word
@@ -64,6 +65,10 @@ void AddRun(CLI::App& app, Arguments& arguments) {
   AddSocketOption(*run, arguments.socket);
   run->add_flag("--resident", arguments.resident,
                 "never swap out this program's GPU memory (needed for legacy CUDA IPC)");
+  run->add_flag(
+      "--same-job", arguments.same_job,
+      "inside another `reveza run`: take turns together with it, e.g. for processes that\n"
+      "exchange GPU data (default: a job of its own)");
   run->add_flag("--quiet", arguments.quiet, "print no messages while the program waits");
   run->footer(
       "Starts the daemon if none is running.\n\n"
@@ -118,8 +123,11 @@ CommandResult<int> Dispatch(const CLI::App& app, const Arguments& arguments,
   if (command.empty()) {
     return ReportError(kUsage, "no command given; usage: reveza run [OPTIONS] -- COMMAND...");
   }
-  return Run(settings,
-             RunOptions{arguments.name, arguments.quiet, arguments.resident, std::move(command)});
+  return Run(settings, RunOptions{.name = arguments.name,
+                                  .quiet = arguments.quiet,
+                                  .resident = arguments.resident,
+                                  .same_job = arguments.same_job,
+                                  .command = std::move(command)});
 }
 
 CommandResult<int> Main(int argc, char** argv) {

@@ -161,7 +161,10 @@ TEST_F(RevezaTest, RunForwardsStatusSignalsAndEnvironment) {
   }
   EXPECT_EQ(ran.output.find("REVEZA_GPU_BUDGET"), std::string::npos);
   extra_ = "REVEZA_JOB=00000000000000aa";
-  EXPECT_NE(Reveza("run -- env").output.find("REVEZA_JOB=00000000000000aa"), std::string::npos);
+  EXPECT_EQ(Reveza("run -- env").output.find("REVEZA_JOB=00000000000000aa"), std::string::npos)
+      << "a run inside another one is a job of its own";
+  EXPECT_NE(Reveza("run --same-job -- env").output.find("REVEZA_JOB=00000000000000aa"),
+            std::string::npos);
   extra_ = "REVEZA_DISABLE=1";
   EXPECT_EQ(Reveza("run -- env").output.find("LD_PRELOAD"), std::string::npos);
   extra_.clear();
@@ -177,9 +180,6 @@ TEST_F(RevezaTest, RunForwardsStatusSignalsAndEnvironment) {
   ExpectError("stop", kNoDaemon, "no daemon answers");
 }
 
-TEST_F(RevezaTest, RunPassesTheBudgetToTheProgram) {
-  if (!std::filesystem::exists(REVEZA_LIBRARY)) GTEST_SKIP() << "libreveza.so is not built";
-  extra_ = "FAKECUDA_MEMORY=256MiB FAKECUDA_DIR=" + place_.path().string();
 TEST_F(RevezaTest, ProgramsReserveClosedStandardDescriptors) {
   const std::string socket = (place_ / "own.sock").string();
   const Ran daemon =
@@ -195,6 +195,9 @@ TEST_F(RevezaTest, ProgramsReserveClosedStandardDescriptors) {
   EXPECT_EQ(run.status, kDone);
 }
 
+TEST_F(RevezaTest, RunPassesTheBudgetToTheProgram) {
+  if (!std::filesystem::exists(REVEZA_LIBRARY)) GTEST_SKIP() << "libreveza.so is not built";
+  extra_ = "FAKECUDA_MEMORY=256MiB FAKECUDA_DIR=" + place_.path().string();
   EXPECT_NE(Reveza("run --gpu-budget 64MiB -- env").output.find("REVEZA_GPU_BUDGET=67108864"),
             std::string::npos);
   EXPECT_NE(Reveza("run -- env").output.find("REVEZA_GPU_BUDGET=67108864"), std::string::npos)

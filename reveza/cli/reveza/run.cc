@@ -100,7 +100,9 @@ void SetEnvironment(const fs::path& socket, const fs::path& library, const RunOp
     Set("LD_PRELOAD", preloaded ? library.string() + ":" + *preloaded : library.string());
   }
   Set("REVEZA_SOCKET", fs::absolute(socket).string());
-  if (!platform::ProcessEnvironment("REVEZA_JOB")) Set("REVEZA_JOB", NewJobId());
+  if (!options.same_job || !platform::ProcessEnvironment("REVEZA_JOB")) {
+    Set("REVEZA_JOB", NewJobId());
+  }
   if (!options.name.empty()) Set("REVEZA_NAME", options.name);
   if (options.resident) Set("REVEZA_RESIDENT", "1");
   if (options.quiet) Set("REVEZA_QUIET", "1");

@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 
 #include "generated/interpose/driver_calls.h"
 #include "reveza/gpu/interpose/agent.h"
 #include "reveza/gpu/interpose/gate.h"
 #include "reveza/gpu/interpose/gate_wait.h"
+#include "reveza/gpu/interpose/job_id.h"
 #include "reveza/gpu/interpose/real_driver.h"
 #include "reveza/gpu/interpose/resolver.h"
 #include "reveza/gpu/wire/codec.h"
@@ -51,18 +51,6 @@ swap::Driver MakeSwapDriver() {
   };
 }
 
-// Returns REVEZA_JOB, shared by all processes of one `reveza run`; without it a unique number, so
-// that this process is a job of its own.
-std::uint64_t JobFromEnvironment() {
-  const char* text = getenv("REVEZA_JOB");
-  const std::uint64_t job = text == nullptr ? 0 : strtoull(text, nullptr, 16);
-  if (job != 0) return job;
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (static_cast<std::uint64_t>(now.tv_sec) << 32) ^
-         (static_cast<std::uint64_t>(now.tv_nsec) << 16) ^ static_cast<std::uint64_t>(getpid());
-}
-
 }  // namespace
 
 constinit std::atomic<Client*> Client::instance_{nullptr};
@@ -76,7 +64,7 @@ Client::Client()
     : swap_driver_(MakeSwapDriver()),
       arena_(swap_driver_, ~Bytes{0}),
       ledger_(swap_driver_, arena_),
-      job_(JobFromEnvironment()),
+      job_(JobOfThisProcess()),
       mover_(swap_driver_, ledger_) {
   const char* resident = getenv("REVEZA_RESIDENT");
   resident_ = resident != nullptr && strcmp(resident, "1") == 0;
@@ -129,14 +117,6 @@ Bytes Client::EmulatedTotal(Bytes total) {
 }
 
 void Client::Wake() {
-CUuuid DeviceUuid(const DriverCalls& real, CUdevice device) {
-  CUuuid uuid{};
-  const auto get =
-      real.cuDeviceGetUuid_v2 != nullptr ? real.cuDeviceGetUuid_v2 : real.cuDeviceGetUuid;
-  if (get != nullptr) get(&uuid, device);
-  return uuid;
-}
-
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof(one));
 }
@@ -147,6 +127,14 @@ void Client::WaitFor(const bool& answered, const char* what) {
     answered_.WaitFor(requests_mutex_, std::chrono::seconds(1));
     if (!answered) notices.Print(what, "no room yet");
   }
+}
+
+CUuuid DeviceUuid(const DriverCalls& real, CUdevice device) {
+  CUuuid uuid{};
+  const auto get =
+      real.cuDeviceGetUuid_v2 != nullptr ? real.cuDeviceGetUuid_v2 : real.cuDeviceGetUuid;
+  if (get != nullptr) get(&uuid, device);
+  return uuid;
 }
 
 void Client::AwaitAdmission(int ordinal) {
