@@ -102,17 +102,19 @@ function(reveza_program name output)
 endfunction()
 
 # reveza_test(<name> [SOURCES ...] [EXCEPT ...] [LINK ...] [LABELS ...] [TIMEOUT s]
-#             [ENVIRONMENT K=V ...] [SERIAL | HEAVY]):
+#             [ENVIRONMENT K=V ...] [SERIAL | HEAVY] [WITHOUT_NVML filter]):
 # declares a GoogleTest program, with one ctest test per case; its sources default to room_tests()
 # without EXCEPT. SERIAL: no other test runs concurrently. HEAVY: starts many programs; such tests
-# run one at a time, and first. The target threads_tests builds those with the label `threads`
+# run one at a time, and first. WITHOUT_NVML: runs the cases of a filter a second time, as
+# <name>.without_nvml/..., with FAKECUDA_NVML=none: in containers and on MIG instances the daemon does
+# not learn what a process holds. The target threads_tests builds those with the label `threads`
 # and without `processes`.
 add_custom_target(threads_tests)
 function(reveza_test name)
   if(NOT BUILD_TESTING)
     return()
   endif()
-  cmake_parse_arguments(ARG "SERIAL;HEAVY" "TIMEOUT" "SOURCES;EXCEPT;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;HEAVY" "TIMEOUT;WITHOUT_NVML" "SOURCES;EXCEPT;LINK;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -140,18 +142,31 @@ function(reveza_test name)
   elseif(ARG_HEAVY)
     list(APPEND properties RESOURCE_LOCK machine COST 1000)
   endif()
-  gtest_discover_tests(${name} TEST_PREFIX "${name}/" TEST_LIST ${name}_cases
+  reveza_add_cases(${name} "${name}/" * "${properties}" "${ARG_LABELS}" "${ARG_ENVIRONMENT}")
+  if(ARG_WITHOUT_NVML)
+    reveza_add_cases(${name} "${name}.without_nvml/" "${ARG_WITHOUT_NVML}" "${properties}"
+      "${ARG_LABELS}" "${ARG_ENVIRONMENT};FAKECUDA_NVML=none")
+  endif()
+endfunction()
+
+# reveza_add_cases(<test program> <prefix> <filter> <properties> <labels> <environment>): one ctest
+# test per case.
+function(reveza_add_cases name prefix filter properties labels environment)
+  string(MAKE_C_IDENTIFIER "${prefix}cases" cases)
+  gtest_discover_tests(${name} TEST_PREFIX "${prefix}" TEST_LIST ${cases}
+    TEST_FILTER "${filter}"
     PROPERTIES ${properties} DISCOVERY_TIMEOUT 60 DISCOVERY_MODE PRE_TEST)
   # gtest_discover_tests forwards only the first element of a list.
   set(lists)
-  foreach(property IN ITEMS LABELS ENVIRONMENT)
-    if(ARG_${property})
-      string(APPEND lists " ${property} [==[${ARG_${property}}]==]")
-    endif()
-  endforeach()
+  if(labels)
+    string(APPEND lists " LABELS [==[${labels}]==]")
+  endif()
+  if(environment)
+    string(APPEND lists " ENVIRONMENT [==[${environment}]==]")
+  endif()
   if(lists)
-    set(script ${CMAKE_CURRENT_BINARY_DIR}/${name}_lists.cmake)
-    file(GENERATE OUTPUT ${script} CONTENT "foreach(case IN LISTS ${name}_cases)
+    set(script ${CMAKE_CURRENT_BINARY_DIR}/${cases}.cmake)
+    file(GENERATE OUTPUT ${script} CONTENT "foreach(case IN LISTS ${cases})
   set_tests_properties(\"\${case}\" PROPERTIES${lists})
 endforeach()
 ")

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
@@ -57,6 +58,15 @@ Environment CardEnvironment(const Machine::Options& options) {
   return environment;
 }
 
+// Without NVML (FAKECUDA_NVML=none) the daemon cannot measure contexts. Its estimate is that of real
+// cards, which would leave little of a simulated one.
+std::vector<std::string> ContextEstimate(const Machine::Options& options) {
+  const char* nvml = std::getenv("FAKECUDA_NVML");
+  if (nvml == nullptr || std::string_view(nvml) == "full") return {};
+  const auto context = options.environment.find("FAKECUDA_CONTEXT");
+  return {"--context-estimate", context == options.environment.end() ? "2MiB" : context->second};
+}
+
 }  // namespace
 
 Machine::Machine(Options options)
@@ -70,6 +80,7 @@ Machine::~Machine() {
 
 void Machine::StartDaemon() {
   std::vector<std::string> command{REVEZA_DAEMON, "--socket", socket()};
+  for (const std::string& word : ContextEstimate(options_)) command.push_back(word);
   command.insert(command.end(), options_.daemon_arguments.begin(), options_.daemon_arguments.end());
   Environment environment = ProgramEnvironment();
   environment["REVEZA_CONFIG"] = "/dev/null";
