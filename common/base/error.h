@@ -1,6 +1,8 @@
-// The result type of functions that can fail. Needs only C++ standard headers. libreveza.so, which
-// has no C++ runtime, uses status codes of its own instead.
+// The result type of functions that can fail. libreveza.so, which has no C++ runtime, uses status
+// codes of its own instead.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <expected>
 #include <string>
@@ -37,6 +39,18 @@ inline std::unexpected<Error> Fail(Error::Code code, std::string message) {
 }
 inline std::unexpected<Error> InvalidArgument(std::string message) {
   return Fail(Error::Code::kInvalidArgument, std::move(message));
+}
+// The same with a message formatted as by fmt::format().
+template <typename First, typename... Rest>
+std::unexpected<Error> Fail(Error::Code code, fmt::format_string<First, Rest...> format,
+                            First&& first, Rest&&... rest) {
+  return Fail(code, fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
+template <typename First, typename... Rest>
+std::unexpected<Error> InvalidArgument(fmt::format_string<First, Rest...> format, First&& first,
+                                       Rest&&... rest) {
+  return Fail(Error::Code::kInvalidArgument, format, std::forward<First>(first),
+              std::forward<Rest>(rest)...);
 }
 
 // Evaluates an expression that returns a Result or Status; on error returns that error from the

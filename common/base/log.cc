@@ -1,6 +1,5 @@
 #include "common/base/log.h"
 
-#include <fmt/format.h>
 #include <spdlog/sinks/null_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
@@ -21,8 +20,7 @@ Result<Logger> MakeLogger(std::string_view level) {
   } else if (level == "off") {
     value = spdlog::level::off;
   } else {
-    return InvalidArgument(
-        fmt::format("unknown log level '{}'; use debug, info, warning, error or off", level));
+    return InvalidArgument("unknown log level '{}'; use debug, info, warning, error or off", level);
   }
   auto logger =
       std::make_shared<spdlog::logger>("reveza", std::make_shared<spdlog::sinks::stderr_sink_mt>());

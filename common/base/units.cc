@@ -83,7 +83,7 @@ Result<Bytes> ParseBytes(std::string_view text) {
     return InvalidArgument(amount.error() + "; write a size such as 24GiB, 2.5GB or 512MiB");
   }
   if (*amount > 0x1p50) {
-    return InvalidArgument(fmt::format("'{}' exceeds the maximum of 1024 TiB", text));
+    return InvalidArgument("'{}' exceeds the maximum of 1024 TiB", text);
   }
   return static_cast<Bytes>(std::llround(*amount));
 }
@@ -123,7 +123,7 @@ Result<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
     return InvalidArgument(amount.error() + "; write a time such as 500ms, 30s or 2min");
   }
   if (*amount > 366.0 * 24 * 3600e9) {
-    return InvalidArgument(fmt::format("'{}' exceeds the maximum of 366 days", text));
+    return InvalidArgument("'{}' exceeds the maximum of 366 days", text);
   }
   return std::chrono::nanoseconds(std::llround(*amount));
 }

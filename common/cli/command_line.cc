@@ -97,7 +97,7 @@ Result<int> RunGuarded(const std::function<int()>& command, std::string_view mem
     if (!flushed && status == kDone) return std::unexpected(flushed.error());
     return status;
   } catch (const std::bad_alloc&) {
-    return Fail(Error::Code::kExhausted, fmt::format("not enough memory; {}", memory_hint));
+    return Fail(Error::Code::kExhausted, "not enough memory; {}", memory_hint);
   } catch (const std::system_error& error) {
     // fmt::print() throws this on a write error.
     if (std::ferror(stdout) != 0) {

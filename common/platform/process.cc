@@ -86,7 +86,7 @@ Result<gid_t> GroupByName(const std::string& name) {
     return std::unexpected(SystemError(fmt::format("cannot look up the group '{}'", name), error));
   }
   if (found == nullptr) {
-    return Fail(Error::Code::kNotFound, fmt::format("no such group: '{}'", name));
+    return Fail(Error::Code::kNotFound, "no such group: '{}'", name);
   }
   return found->gr_gid;
 }

@@ -1,7 +1,5 @@
 #include "common/platform/process_limits.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -50,9 +48,9 @@ ProcessLimits ParseProcessLimits(std::string_view text) {
 Result<ProcessLimits> ReadProcessLimits(pid_t pid, const std::filesystem::path& root) {
   const auto text = ReadText(ProcessFolder(pid, root) / "limits");
   if (!text || text->empty()) {
-    return Fail(Error::Code::kNotFound, fmt::format("cannot read the limits of process {}: it "
-                                                    "has exited or is hidden from this user",
-                                                    pid));
+    return Fail(Error::Code::kNotFound,
+                "cannot read the limits of process {}: it has exited or is hidden from this user",
+                pid);
   }
   return ParseProcessLimits(*text);
 }

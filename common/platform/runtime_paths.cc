@@ -28,28 +28,27 @@ fs::path UserSocket(const Environment& environment, uid_t uid) {
 Status PrepareSocketFolder(const fs::path& socket, uid_t uid) {
   const fs::path folder = socket.parent_path();
   if (folder.empty()) {
-    return Fail(Error::Code::kInvalidArgument,
-                fmt::format("invalid socket path '{}'; write an absolute path", socket.string()));
+    return Fail(Error::Code::kInvalidArgument, "invalid socket path '{}'; write an absolute path",
+                socket.string());
   }
   std::error_code error;
   if (!fs::exists(folder.parent_path(), error)) fs::create_directories(folder.parent_path(), error);
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Fail(Error::Code::kPermission, fmt::format("cannot create the folder {}: {}",
-                                                      folder.string(), std::strerror(errno)));
+    return Fail(Error::Code::kPermission, "cannot create the folder {}: {}", folder.string(),
+                std::strerror(errno));
   }
   struct stat info{};
   if (lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
-    return Fail(Error::Code::kPermission, fmt::format("{} is not a folder", folder.string()));
+    return Fail(Error::Code::kPermission, "{} is not a folder", folder.string());
   }
   if (info.st_uid != uid && info.st_uid != 0) {
     return Fail(Error::Code::kPermission,
-                fmt::format("{} belongs to another user (uid {}); set REVEZA_SOCKET to a path of "
-                            "your own",
-                            folder.string(), info.st_uid));
+                "{} belongs to another user (uid {}); set REVEZA_SOCKET to a path of your own",
+                folder.string(), info.st_uid);
   }
   if ((info.st_mode & S_IWOTH) != 0) {
-    return Fail(Error::Code::kPermission, fmt::format("{} is writable by others; run: chmod 700 {}",
-                                                      folder.string(), folder.string()));
+    return Fail(Error::Code::kPermission, "{} is writable by others; run: chmod 700 {}",
+                folder.string(), folder.string());
   }
   return {};
 }

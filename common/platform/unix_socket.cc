@@ -1,7 +1,6 @@
 #include "common/platform/unix_socket.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -20,8 +19,8 @@ Result<sockaddr_un> AddressOf(const std::filesystem::path& path) {
   const std::string& text = path.native();
   if (text.empty() || text.size() >= sizeof(address.sun_path)) {
     return Fail(Error::Code::kInvalidArgument,
-                fmt::format("the socket path '{}' has {} characters; the maximum is {}", text,
-                            text.size(), sizeof(address.sun_path) - 1));
+                "the socket path '{}' has {} characters; the maximum is {}", text, text.size(),
+                sizeof(address.sun_path) - 1);
   }
   std::memcpy(address.sun_path, text.c_str(), text.size() + 1);
   return address;
@@ -30,7 +29,7 @@ Result<sockaddr_un> AddressOf(const std::filesystem::path& path) {
 std::unexpected<Error> FailWith(const char* what, const std::filesystem::path& path) {
   const auto code =
       errno == EACCES || errno == EPERM ? Error::Code::kPermission : Error::Code::kExhausted;
-  return Fail(code, fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(errno)));
+  return Fail(code, "cannot {} {}: {}", what, path.string(), std::strerror(errno));
 }
 
 }  // namespace
@@ -41,7 +40,7 @@ Result<UniqueFd> LockFile(const std::filesystem::path& path) {
   struct flock lock = kWriteLock;
   if (fcntl(fd.get(), F_OFD_SETLK, &lock) == 0) return fd;
   if (errno == EAGAIN || errno == EACCES) {
-    return Fail(Error::Code::kUnavailable, fmt::format("another daemon holds {}", path.string()));
+    return Fail(Error::Code::kUnavailable, "another daemon holds {}", path.string());
   }
   return FailWith("lock", path);
 }
@@ -81,7 +80,7 @@ Result<UniqueFd> ConnectTo(const std::filesystem::path& path, int type) {
     return fd;
   }
   if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR) {
-    return Fail(Error::Code::kUnavailable, fmt::format("no daemon answers at {}", path.string()));
+    return Fail(Error::Code::kUnavailable, "no daemon answers at {}", path.string());
   }
   return FailWith("connect to", path);
 }

@@ -123,12 +123,11 @@ Status Flatten(const Node& table, const std::string& prefix, std::string_view na
       RETURN_IF_ERROR(Flatten(value, key + ".", name, settings));
     } else if (value.text.empty() && value.kind != Node::Kind::kString) {
       return InvalidArgument(
-          fmt::format("{}:{}: {} must be a single value: a number, a date, true, "
-                      "false or a \"quoted string\"",
-                      name, member.location.line, key));
+          "{}:{}: {} must be a single value: a number, a date, true, false or a \"quoted string\"",
+          name, member.location.line, key);
     } else if (is_control) {
-      return InvalidArgument(
-          fmt::format("{}:{}: {} contains a control character", name, value.location.line, key));
+      return InvalidArgument("{}:{}: {} contains a control character", name, value.location.line,
+                             key);
     } else {
       settings.push_back(
           {member.location.line, key,
@@ -150,7 +149,7 @@ Result<std::vector<FileSetting>> ParseSettings(std::string_view text, std::strin
 
 std::unexpected<Error> ErrorAt(std::string_view name, const SourceLocation& location,
                                std::string_view what) {
-  return InvalidArgument(fmt::format("{}:{}:{}: {}", name, location.line, location.column, what));
+  return InvalidArgument("{}:{}:{}: {}", name, location.line, location.column, what);
 }
 
 Result<Node> ParseToml(std::string_view text, std::string_view name) {

@@ -229,14 +229,14 @@ Result<DataSet> OpenDataSet(const std::shared_ptr<Destination>& place,
   DataSet data{
       .place = place, .files = {}, .made_by = manifests.files.begin()->second.made_by, .known = {}};
   if (data.made_by.model != "classic" && !data.coherent()) {
-    return Fail(Error::Code::kIncompatible, fmt::format("{} was made by the unknown model '{}'",
-                                                        place->PathOf(""), data.made_by.model));
+    return Fail(Error::Code::kIncompatible, "{} was made by the unknown model '{}'",
+                place->PathOf(""), data.made_by.model);
   }
   data.known = KnownTables(data.coherent(), manifests);
   for (const auto& [name, file] : manifests.files) {
     if (data.Find(file.table) == nullptr) {
-      return Fail(Error::Code::kIncompatible,
-                  fmt::format("{} belongs to the unknown table '{}'", name, file.table));
+      return Fail(Error::Code::kIncompatible, "{} belongs to the unknown table '{}'", name,
+                  file.table);
     }
   }
   if (contents == Contents::kHashed) {

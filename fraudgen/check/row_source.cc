@@ -73,11 +73,8 @@ Result<std::vector<KeyValue>> KeyValueOf(const Table& table, std::string_view fi
     const auto key = KeyValueOf(table, static_cast<std::size_t>(column - table.columns.begin()),
                                 UnescapePartition(folder.substr(equals + 1)));
     if (!key) {
-      return Fail(
-          Error::Code::kInvalidArgument,
-          fmt::format(
-              "the folder {} has an invalid value of {}", folder,
-              table.columns[static_cast<std::size_t>(column - table.columns.begin())].name));
+      return Fail(Error::Code::kInvalidArgument, "the folder {} has an invalid value of {}", folder,
+                  table.columns[static_cast<std::size_t>(column - table.columns.begin())].name);
     }
     all.push_back(*key);
   }

@@ -240,7 +240,7 @@ Result<std::string_view> TextRows::NextRecord(RecordReader::FindEnd find_end) {
 }
 
 std::unexpected<Error> TextRows::Malformed(std::string_view what) const {
-  return Fail(Error::Code::kInvalidArgument, fmt::format("{}: {}", file_, what));
+  return Fail(Error::Code::kInvalidArgument, "{}: {}", file_, what);
 }
 
 }  // namespace reveza::fraudgen::check

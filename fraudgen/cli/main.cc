@@ -301,8 +301,7 @@ Status CheckValues(const CLI::App& app) {
     if (option->count() == 0 || std::ranges::none_of(option->results(), &std::string::empty)) {
       continue;
     }
-    return InvalidArgument(
-        fmt::format("--{}: empty value; give a value or remove the option", NameOf(*option)));
+    return InvalidArgument("--{}: empty value; give a value or remove the option", NameOf(*option));
   }
   return {};
 }
@@ -312,14 +311,13 @@ Status CheckCommand(const CLI::App& app, std::string_view command) {
     const std::string_view name = NameOf(*option);
     if (option->count() == 0 || name == "help") continue;
     if (command == "stream" && IsIn(kFileOptions, name)) {
-      return InvalidArgument(fmt::format("--{} applies to files, not to streams", name));
+      return InvalidArgument("--{} applies to files, not to streams", name);
     }
     if ((command == "check" && !IsIn(kCheckOptions, name)) ||
         (command == "report" && !IsIn(kReportOptions, name))) {
       return InvalidArgument(
-          fmt::format("--{} has no effect on {}, which uses the settings stored with the data set; "
-                      "remove it",
-                      name, command));
+          "--{} has no effect on {}, which uses the settings stored with the data set; remove it",
+          name, command);
     }
   }
   return {};

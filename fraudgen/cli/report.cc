@@ -24,7 +24,7 @@ using report::Language;
 Result<Language> LanguageOf(std::string_view name) {
   if (name == "en") return Language::kEnglish;
   if (name == "pt") return Language::kPortuguese;
-  return InvalidArgument(fmt::format("--language: '{}' is invalid; expected en or pt", name));
+  return InvalidArgument("--language: '{}' is invalid; expected en or pt", name);
 }
 
 Result<std::unique_ptr<ByteSink>> OpenOutput(const std::string& output) {
@@ -34,23 +34,20 @@ Result<std::unique_ptr<ByteSink>> OpenOutput(const std::string& output) {
     return std::make_unique<StdoutSink>();
   }
   if (output.contains("://")) {
-    return InvalidArgument(fmt::format(
-        "--output: reports are local files, not {}; choose report.html, or - for standard "
-        "output",
-        output));
+    return InvalidArgument(
+        "--output: reports are local files, not {}; choose report.html, or - for standard output",
+        output);
   }
   std::error_code error;
   const auto there = std::filesystem::status(output, error);
   if (std::filesystem::is_directory(there)) {
-    return InvalidArgument(
-        fmt::format("--output: {0} is a folder; choose a file, such as {0}/report.html", output));
+    return InvalidArgument("--output: {0} is a folder; choose a file, such as {0}/report.html",
+                           output);
   }
   // Devices must not be replaced.
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
     return InvalidArgument(
-        fmt::format("--output: {} is not a regular file; choose report.html, or - for standard "
-                    "output",
-                    output));
+        "--output: {} is not a regular file; choose report.html, or - for standard output", output);
   }
   ASSIGN_OR_RETURN(auto file, FileSink::Create(output));
   return std::make_unique<FileSink>(std::move(file));

@@ -82,8 +82,7 @@ Result<Schedule> ScheduleOf(const StreamArguments& stream) {
 Status CheckEvents(const StreamArguments& stream) {
   const int64_t count = stream.max_events.value_or(0);
   if (count >= 0) return {};
-  return InvalidArgument(
-      fmt::format("--max-events: {} is invalid; expected a whole number from 0", count));
+  return InvalidArgument("--max-events: {} is invalid; expected a whole number from 0", count);
 }
 
 Result<StreamTarget> TargetOf(const StreamArguments& stream) {
@@ -91,8 +90,8 @@ Result<StreamTarget> TargetOf(const StreamArguments& stream) {
   const bool kafka = stream.target == "kafka";
   const bool webhook = stream.target == "webhook";
   if (!out && !kafka && !webhook) {
-    return InvalidArgument(
-        fmt::format("--target: '{}' is invalid; expected stdout, kafka or webhook", stream.target));
+    return InvalidArgument("--target: '{}' is invalid; expected stdout, kafka or webhook",
+                           stream.target);
   }
   if (stream.pretty && !out) return InvalidArgument("--pretty requires --target stdout");
   if (webhook && stream.webhook_url.empty()) {
@@ -107,8 +106,8 @@ Result<EventKey> KeyOf(const StreamArguments& stream) {
   if (stream.key == "customer") return EventKey::kCustomer;
   if (stream.key == "event") return EventKey::kRow;
   if (stream.key == "none") return EventKey::kNone;
-  return InvalidArgument(
-      fmt::format("--kafka-key: '{}' is invalid; expected customer, event or none", stream.key));
+  return InvalidArgument("--kafka-key: '{}' is invalid; expected customer, event or none",
+                         stream.key);
 }
 
 Result<KafkaOptions> KafkaOf(const RunArguments& arguments, const StreamArguments& stream) {
@@ -117,9 +116,9 @@ Result<KafkaOptions> KafkaOf(const RunArguments& arguments, const StreamArgument
   for (const std::string& text : stream.kafka_options) {
     const std::size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos) {
-      return InvalidArgument(fmt::format(
+      return InvalidArgument(
           "--kafka-option: '{}' is invalid; expected NAME=VALUE, such as compression.type=lz4",
-          text));
+          text);
     }
     options.properties.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
@@ -132,20 +131,20 @@ Result<WebhookOptions> WebhookOf(const StreamArguments& stream) {
                          .method = stream.webhook_method,
                          .batch_size = static_cast<std::size_t>(stream.webhook_batch)};
   if (options.method != "POST" && options.method != "PUT" && options.method != "PATCH") {
-    return InvalidArgument(fmt::format(
-        "--webhook-method: '{}' is invalid; expected POST, PUT or PATCH", options.method));
+    return InvalidArgument("--webhook-method: '{}' is invalid; expected POST, PUT or PATCH",
+                           options.method);
   }
   if (stream.webhook_batch < 1 || stream.webhook_batch > kMaxBatch) {
-    return InvalidArgument(fmt::format("--webhook-batch: {} is invalid; expected 1 to {}",
-                                       stream.webhook_batch, kMaxBatch));
+    return InvalidArgument("--webhook-batch: {} is invalid; expected 1 to {}", stream.webhook_batch,
+                           kMaxBatch);
   }
   for (const std::string& text : stream.webhook_headers) {
     const std::size_t colon = text.find(':');
     if (colon == 0 || colon == std::string::npos || text.find_first_of("\r\n") != text.npos) {
       return InvalidArgument(
-          fmt::format("--webhook-header: '{}' is invalid; expected NAME: VALUE, such as "
-                      "'Authorization: Bearer x'",
-                      text));
+          "--webhook-header: '{}' is invalid; expected NAME: VALUE, such as 'Authorization: Bearer "
+          "x'",
+          text);
     }
     const std::size_t value = text.find_first_not_of(' ', colon + 1);
     options.headers.emplace_back(text.substr(0, colon),
@@ -223,8 +222,8 @@ Result<Timeline> MakeTimeline(const RunArguments& arguments, EventKey key, Stop&
   const auto tables = timeline.model->tables();
   const auto table = std::ranges::find(tables, settings.MainTable(), &Table::name);
   if (table == tables.end()) {
-    return Fail(Error::Code::kInvalidArgument,
-                fmt::format("the {} model has no {}", settings.model, settings.MainTable()));
+    return Fail(Error::Code::kInvalidArgument, "the {} model has no {}", settings.model,
+                settings.MainTable());
   }
   ASSIGN_OR_RETURN(timeline.table, EventTable::Of(**table, key));
   timeline.limit = std::make_unique<ConcurrencyLimit>(arguments.threads);
@@ -305,8 +304,8 @@ Result<KeyFile> OpenKeyFile(const std::string& path) {
     const int error = errno;
     const bool refused = error == EACCES || error == EPERM || error == EROFS;
     return Fail(refused ? Error::Code::kPermission : Error::Code::kNotFound,
-                fmt::format("--defects-key: could not write {}: {}", path,
-                            std::generic_category().message(error)));
+                "--defects-key: could not write {}: {}", path,
+                std::generic_category().message(error));
   }
   StdoutSink sink(file.get(), path);
   return KeyFile{.file = std::move(file), .sink = std::move(sink)};

@@ -1,7 +1,5 @@
 #include "fraudgen/model/blocks.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
 
@@ -12,11 +10,10 @@ namespace reveza::fraudgen {
 
 Result<BlockPlan> BlockPlan::Make(uint64_t rows, uint64_t rows_per_block, Share frauds) {
   if (rows > kMaxRows) {
-    return InvalidArgument(fmt::format("{} rows; at most {} are supported", rows, kMaxRows));
+    return InvalidArgument("{} rows; at most {} are supported", rows, kMaxRows);
   }
   if (rows_per_block == 0 || rows_per_block > kMaxRows) {
-    return InvalidArgument(
-        fmt::format("{} rows per block; expected 1 to {}", rows_per_block, kMaxRows));
+    return InvalidArgument("{} rows per block; expected 1 to {}", rows_per_block, kMaxRows);
   }
   if (frauds.billionths > Share::kWhole) {
     return InvalidArgument("the share of frauds exceeds 1");

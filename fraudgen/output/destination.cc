@@ -1,7 +1,5 @@
 #include "fraudgen/output/destination.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "fraudgen/output/sinks.h"
@@ -30,7 +28,7 @@ Result<std::optional<std::string>> Destination::ReadSmall(std::string_view name)
   if (!source && source.error().code == Error::Code::kNotFound) return std::nullopt;
   if (!source) return std::unexpected(source.error());
   if ((*source)->size() > kMaxSmallFile) {
-    return Fail(Error::Code::kInternal, fmt::format("{} is too large", PathOf(name)));
+    return Fail(Error::Code::kInternal, "{} is too large", PathOf(name));
   }
   MemorySink bytes;
   RETURN_IF_ERROR(Copy(**source, bytes));

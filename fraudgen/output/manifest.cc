@@ -173,9 +173,8 @@ Status CheckVersion(Members& members, std::string_view name) {
   uint64_t version = 0;
   members.Take("manifest", version);
   if (members.ok() && version != kVersion) {
-    return Fail(
-        Error::Code::kIncompatible,
-        fmt::format("{}: manifest version {} is not supported, only {}", name, version, kVersion));
+    return Fail(Error::Code::kIncompatible, "{}: manifest version {} is not supported, only {}",
+                name, version, kVersion);
   }
   return {};
 }
@@ -188,7 +187,7 @@ Result<Json> Parse(std::string_view text, std::string_view name) {
     std::string_view what = error.what();
     if (const auto end = what.find("] "); end != std::string_view::npos)
       what.remove_prefix(end + 2);
-    return InvalidArgument(fmt::format("{}: invalid JSON: {}", name, what));
+    return InvalidArgument("{}: invalid JSON: {}", name, what);
   }
 }
 
@@ -197,7 +196,7 @@ Status CheckText(std::string_view text, std::string_view wanted, std::string_vie
   if (text == wanted) return {};
   const auto [left, right] = std::ranges::mismatch(text, wanted);
   const auto line = 1 + std::count(text.begin(), left, '\n');
-  return InvalidArgument(fmt::format("{}: line {} was modified", name, line));
+  return InvalidArgument("{}: line {} was modified", name, line);
 }
 
 std::string TextOf(const Json& json) { return json.dump(2) + "\n"; }
@@ -264,15 +263,15 @@ Result<std::string> WriteManifest(std::vector<FileManifest> files) {
   std::ranges::sort(files, {}, &FileManifest::file);
   const auto twice = std::ranges::adjacent_find(files, {}, &FileManifest::file);
   if (twice != files.end()) {
-    return InvalidArgument(fmt::format("duplicate file {}", twice->file));
+    return InvalidArgument("duplicate file {}", twice->file);
   }
   TableTotals totals;
   Json listed = Json::array();
   for (const FileManifest& file : files) {
     if (const auto difference = DifferenceOf(file.made_by, files.front().made_by);
         !difference.empty()) {
-      return InvalidArgument(fmt::format("{} and {} were made differently: {}", file.file,
-                                         files.front().file, difference));
+      return InvalidArgument("{} and {} were made differently: {}", file.file, files.front().file,
+                             difference);
     }
     TableTotal& total = totals[file.table];
     total.files += 1;
@@ -316,7 +315,7 @@ Result<std::vector<FileManifest>> ReadManifest(std::string_view text, std::strin
   }
   const auto wanted = WriteManifest(files);
   if (!wanted) {
-    return InvalidArgument(fmt::format("{}: {}", name, wanted.error().message));
+    return InvalidArgument("{}: {}", name, wanted.error().message);
   }
   RETURN_IF_ERROR(CheckText(text, *wanted, name));
   return files;

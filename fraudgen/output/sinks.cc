@@ -35,7 +35,7 @@ std::unexpected<Error> CannotRead(int error, const std::string& path) {
   return Fail(gone      ? Error::Code::kNotFound
               : refused ? Error::Code::kPermission
                         : Error::Code::kUnavailable,
-              fmt::format("cannot read {}: {}", path, std::generic_category().message(error)));
+              "cannot read {}: {}", path, std::generic_category().message(error));
 }
 
 }  // namespace

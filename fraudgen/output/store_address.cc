@@ -78,8 +78,8 @@ Status SetKeys(const StoreFlags& flags, const Environment& environment, bool min
   if (!Any(keys) && (minio || !profile)) keys = minio ? amazon : other;
   if (!Any(keys) && minio && !profile) keys = {kMinioKey, kMinioKey, {}, {}};
   if (keys.access.empty() != keys.secret.empty()) {
-    return InvalidArgument(fmt::format("only the {} of {} is set; set both or neither",
-                                       keys.access.empty() ? "second" : "first", keys.from));
+    return InvalidArgument("only the {} of {} is set; set both or neither",
+                           keys.access.empty() ? "second" : "first", keys.from);
   }
   address.access_key = std::move(keys.access);
   address.secret_key = std::move(keys.secret);
@@ -98,8 +98,8 @@ Status SetEndpoint(std::string_view text, StoreAddress& address) {
   }
   while (text.ends_with('/')) text.remove_suffix(1);
   if (text.empty() || text.find_first_of("/@?# ") != std::string_view::npos) {
-    return InvalidArgument(
-        fmt::format("'{}' is not an endpoint; expected http://host:port or https://host", all));
+    return InvalidArgument("'{}' is not an endpoint; expected http://host:port or https://host",
+                           all);
   }
   address.endpoint = text;
   return {};
@@ -111,13 +111,13 @@ Status SetPlace(std::string_view place, std::string_view url, StoreAddress& addr
   address.bucket = place.substr(0, slash);
   if (slash != std::string_view::npos) address.prefix = place.substr(slash + 1);
   if (!IsBucketName(address.bucket)) {
-    return InvalidArgument(fmt::format(
-        "'{}' has no valid bucket; expected s3://bucket/prefix, the bucket with 3 to 63 "
-        "lowercase letters, digits, - and .",
-        url));
+    return InvalidArgument(
+        "'{}' has no valid bucket; expected s3://bucket/prefix, the bucket with 3 to 63 lowercase "
+        "letters, digits, - and .",
+        url);
   }
   if (address.prefix.starts_with('/') || address.prefix.contains("//")) {
-    return InvalidArgument(fmt::format("'{}' has an empty path segment; use single slashes", url));
+    return InvalidArgument("'{}' has an empty path segment; use single slashes", url);
   }
   return {};
 }

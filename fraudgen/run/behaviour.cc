@@ -50,8 +50,8 @@ Status Parse(std::string_view text, T& to) {
     constexpr int64_t kMin = std::is_signed_v<T> ? -kMax : 0;
     const auto value = ParseNumber<int64_t>(text);
     if (!value || *value < kMin || *value > kMax) {
-      return InvalidArgument(
-          fmt::format("'{}' is invalid; expected a whole number from {} to {}", text, kMin, kMax));
+      return InvalidArgument("'{}' is invalid; expected a whole number from {} to {}", text, kMin,
+                             kMax);
     }
     to = static_cast<T>(*value);
   }

@@ -1,7 +1,5 @@
 #include "fraudgen/run/block_files.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
 #include <numeric>
@@ -37,9 +35,8 @@ void CopyRows(const Batch& from, std::span<const std::size_t> rows,
 }
 
 std::unexpected<Error> WrongCount(const PlannedFile& file, uint64_t rows) {
-  return Fail(Error::Code::kInternal,
-              fmt::format("block {} has {} rows of {}, not the planned number", file.block, rows,
-                          file.table->name));
+  return Fail(Error::Code::kInternal, "block {} has {} rows of {}, not the planned number",
+              file.block, rows, file.table->name);
 }
 
 }  // namespace
@@ -169,8 +166,8 @@ Status BlockFiles::PutIntoFolders(Stream& stream, const Batch& batch) {
     row = end;
     const std::size_t span = folders.ordered ? span_of(folder) : 0;
     if (span < folders.span) {
-      return Fail(Error::Code::kInternal,
-                  fmt::format("rows of {} are not in order of time", stream.table->name));
+      return Fail(Error::Code::kInternal, "rows of {} are not in order of time",
+                  stream.table->name);
     }
     folders.newest = std::max(folders.newest, span);
     if (span > folders.span && !late) RETURN_IF_ERROR(CloseFolders(stream, span));
@@ -204,11 +201,11 @@ Status BlockFiles::WriteFolder(Stream& stream, std::size_t folder) {
     const bool late = planned.most_late > 0;
     const std::size_t max = late ? TablePartition::kMaxOpenLate : TablePartition::kMaxOpen;
     if (folders.open.size() > max) {
-      return InvalidArgument(fmt::format(
-          "partition: {} would need more than {} open folders, because its rows are {}; "
-          "remove a key or {}",
+      return InvalidArgument(
+          "partition: {} would need more than {} open folders, because its rows are {}; remove a "
+          "key or {}",
           stream.table->name, max, late ? "displaced by --defects late" : "not in order of time",
-          late ? "that defect" : "shorten the period"));
+          late ? "that defect" : "shorten the period");
     }
     ASSIGN_OR_RETURN(open, OpenFile(stream, planned));
   }

@@ -176,8 +176,8 @@ Status ManifestStore::Commit(const WrittenFile& file) {
   const uint64_t bytes = stored ? stored->bytes : 0;
   if (!stored || bytes != file.bytes) {
     return Fail(Error::Code::kUnavailable,
-                fmt::format("{} has {} bytes, but {} were written; run the same command again",
-                            destination_.PathOf(file.planned.name), bytes, file.bytes));
+                "{} has {} bytes, but {} were written; run the same command again",
+                destination_.PathOf(file.planned.name), bytes, file.bytes);
   }
   const FileManifest manifest{.file = file.planned.name,
                               .table = std::string(file.planned.table->name),

@@ -66,24 +66,23 @@ Result<std::vector<std::string>> ParsePartition(std::string_view text) {
         if (may) all.emplace_back(each);
       }
       const auto nearest = Nearest(name, all);
-      return InvalidArgument(fmt::format(
+      return InvalidArgument(
           "unknown column '{}'; {}expected year,month or a category such as address_state", name,
-          nearest ? fmt::format("did you mean '{}'? ", *nearest) : ""));
+          nearest ? fmt::format("did you mean '{}'? ", *nearest) : "");
     }
     if (!known->second) {
-      return InvalidArgument(fmt::format(
+      return InvalidArgument(
           "{} has too many values for a partition key; expected year,month or a category such as "
           "address_state",
-          name));
+          name);
     }
     if (std::ranges::find(names, name) != names.end()) {
-      return InvalidArgument(fmt::format("{} is listed twice", name));
+      return InvalidArgument("{} is listed twice", name);
     }
     names.push_back(name);
   }
   if (names.size() > kMaxKeys) {
-    return InvalidArgument(
-        fmt::format("{} keys are too many; the maximum is {}", names.size(), kMaxKeys));
+    return InvalidArgument("{} keys are too many; the maximum is {}", names.size(), kMaxKeys);
   }
   const auto first_value = std::ranges::find_if_not(names, IsDayKey);
   if (std::any_of(first_value, names.end(), IsDayKey)) {
@@ -113,14 +112,14 @@ Result<std::shared_ptr<const TablePartition>> TablePartition::Make(const Table& 
   }
   if (made->per_span_ > kMaxOpen) {
     return InvalidArgument(
-        fmt::format("partition: {} would have {} open folders; the maximum is {}; remove a key",
-                    table.name, made->per_span_, kMaxOpen));
+        "partition: {} would have {} open folders; the maximum is {}; remove a key", table.name,
+        made->per_span_, kMaxOpen);
   }
   if (made->folders() > kMaxFolders) {
-    return InvalidArgument(fmt::format(
-        "partition: {} would have {} folders; the maximum is {}; remove a key or shorten "
-        "the period",
-        table.name, made->folders(), kMaxFolders));
+    return InvalidArgument(
+        "partition: {} would have {} folders; the maximum is {}; remove a key or shorten the "
+        "period",
+        table.name, made->folders(), kMaxFolders);
   }
   made->DropKeyColumns();
   return made;
@@ -139,8 +138,8 @@ Status TablePartition::AddDays(const PartitionKeys& keys) {
       // For example, a month without its year in a period of several years.
       if (!seen.insert(parts).second) {
         return InvalidArgument(
-            fmt::format("partition: {} occurs twice in the period; start the keys with year,month",
-                        fmt::join(parts, " ")));
+            "partition: {} occurs twice in the period; start the keys with year,month",
+            fmt::join(parts, " "));
       }
       spans_.push_back(std::move(parts));
     }
@@ -200,8 +199,8 @@ Status TablePartition::FoldersOf(const Batch& batch, std::vector<uint32_t>& fold
     for (std::size_t row = 0; row < batch.rows(); ++row) {
       const int64_t day = times[row] / kMicrosecondsPerDay - first_day_;
       if (day < 0 || day >= static_cast<int64_t>(span_of_day_.size())) {
-        return Fail(Error::Code::kInternal,
-                    fmt::format("{} has a row outside the requested days", table_->name));
+        return Fail(Error::Code::kInternal, "{} has a row outside the requested days",
+                    table_->name);
       }
       folders[row] = span_of_day_[static_cast<std::size_t>(day)] * static_cast<uint32_t>(per_span_);
     }

@@ -23,16 +23,14 @@ Result<Shard> ParseShard(std::string_view text) {
   const auto count =
       slash == text.npos ? std::nullopt : ParseNumber<uint64_t>(text.substr(slash + 1));
   if (!index || !count) {
-    return InvalidArgument(
-        fmt::format("'{}' is not a shard; expected INDEX/COUNT, such as 3/8", text));
+    return InvalidArgument("'{}' is not a shard; expected INDEX/COUNT, such as 3/8", text);
   }
   if (*count == 0 || *count > kMaxShards) {
-    return InvalidArgument(
-        fmt::format("'{}': the number of shards must be 1 to {}", text, kMaxShards));
+    return InvalidArgument("'{}': the number of shards must be 1 to {}", text, kMaxShards);
   }
   if (*index == 0 || *index > *count) {
-    return InvalidArgument(fmt::format("'{}': shard {} of {} does not exist; expected 1 to {}",
-                                       text, *index, *count, *count));
+    return InvalidArgument("'{}': shard {} of {} does not exist; expected 1 to {}", text, *index,
+                           *count, *count);
   }
   return Shard{*index, *count};
 }
@@ -70,8 +68,8 @@ Status Plan::AddPartitions(const PartitionKeys& keys) {
     return {};
   }
   return InvalidArgument(
-      fmt::format("partition: no table of this model has the columns {}; see `fraudgen schema`",
-                  fmt::join(keys.names, " and ")));
+      "partition: no table of this model has the columns {}; see `fraudgen schema`",
+      fmt::join(keys.names, " and "));
 }
 
 Result<Plan> Plan::Make(const Model& model, Format format, uint64_t file_rows, Shard shard,
@@ -87,7 +85,7 @@ Result<Plan> Plan::Make(const Model& model, Format format, uint64_t file_rows, S
     for (uint64_t block = 0; block < plan.all_blocks_; ++block) {
       numbers.push_back(numbers.back() + plan.PartsOf(table, block));
       if (files + numbers.back() > kMaxFiles) {
-        return InvalidArgument(fmt::format("more than {} files; increase file_rows", kMaxFiles));
+        return InvalidArgument("more than {} files; increase file_rows", kMaxFiles);
       }
     }
     files += numbers.back();

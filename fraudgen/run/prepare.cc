@@ -1,7 +1,5 @@
 #include "fraudgen/run/prepare.h"
 
-#include <fmt/format.h>
-
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -200,9 +198,9 @@ Result<PreparedModel> PrepareStream(const Settings& settings, int threads,
   ASSIGN_OR_RETURN(auto model, MakeBaseModel(resolved, rows));
   if (model->IsInOrder() && model->blocks() > kMaxStreamBlocks) {
     return InvalidArgument(
-        fmt::format("a stream of {} rows would keep too many customers in memory; choose a "
-                    "shorter period and at most {} rows",
-                    rows, kMaxStreamRows));
+        "a stream of {} rows would keep too many customers in memory; choose a shorter period and "
+        "at most {} rows",
+        rows, kMaxStreamRows);
   }
   if (growing && !settings.defects.Any()) {
     rows = model->RowsOf(coherent::kTransactions, 0) * model->blocks();

@@ -261,7 +261,7 @@ Status SettingsBuilder::AddText(std::string_view text, const std::string& name) 
     RETURN_IF_ERROR(WithPlace(place, set));
   }
   if (LayerOf("rows") == Layer::kFile && LayerOf("size") == Layer::kFile) {
-    return InvalidArgument(fmt::format("{}: both rows and size are set; remove one of them", name));
+    return InvalidArgument("{}: both rows and size are set; remove one of them", name);
   }
   return {};
 }

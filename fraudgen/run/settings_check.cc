@@ -1,5 +1,4 @@
 // Validation of settings against each other.
-#include <fmt/format.h>
 
 #include <string>
 #include <string_view>
@@ -51,17 +50,16 @@ Status SettingsBuilder::CheckDates() const {
   const CivilDate end = settings.End();
   const CivilDate as_of = settings.AsOf();
   if (DaysOf(start) > DaysOf(end)) {
-    return InvalidArgument(fmt::format("start_date ({}) is after end_date ({}); exchange them",
-                                       ShowDate(start), ShowDate(end)));
+    return InvalidArgument("start_date ({}) is after end_date ({}); exchange them", ShowDate(start),
+                           ShowDate(end));
   }
   if (DaysOf(as_of) < DaysOf(end)) {
-    return InvalidArgument(
-        fmt::format("as_of ({}) is before the last day ({}); use that day or a later one",
-                    ShowDate(as_of), ShowDate(end)));
+    return InvalidArgument("as_of ({}) is before the last day ({}); use that day or a later one",
+                           ShowDate(as_of), ShowDate(end));
   }
   if (start.year < 1970 || as_of.year > 2149) {
-    return InvalidArgument(fmt::format("dates must be from 1970 to 2149, not {} to {}",
-                                       ShowDate(start), ShowDate(as_of)));
+    return InvalidArgument("dates must be from 1970 to 2149, not {} to {}", ShowDate(start),
+                           ShowDate(as_of));
   }
   return {};
 }
@@ -72,18 +70,17 @@ Status SettingsBuilder::CheckFormat() const {
   // Only on the command line: a configuration file may be used with several formats.
   for (const std::string_view key : {"compression_level", "row_group_rows", "money", "nested"}) {
     if (columnar || LayerOf(key) != Layer::kCommandLine) continue;
-    return InvalidArgument(fmt::format("{} requires --format parquet or arrow, not {}",
-                                       OptionOf(key), NameOf(settings.format)));
+    return InvalidArgument("{} requires --format parquet or arrow, not {}", OptionOf(key),
+                           NameOf(settings.format));
   }
   const int max_level = MaxLevel(settings.compression);
   if (max_level == 0 && LayerOf("compression_level") == Layer::kCommandLine) {
-    return InvalidArgument(fmt::format("--compression-level requires zstd, gzip or brotli, not {}",
-                                       NameOf(settings.compression)));
+    return InvalidArgument("--compression-level requires zstd, gzip or brotli, not {}",
+                           NameOf(settings.compression));
   }
   if (max_level != 0 && settings.compression_level > max_level) {
-    return InvalidArgument(fmt::format("compression_level {} is too high; {} allows 1 to {}",
-                                       settings.compression_level, NameOf(settings.compression),
-                                       max_level));
+    return InvalidArgument("compression_level {} is too high; {} allows 1 to {}",
+                           settings.compression_level, NameOf(settings.compression), max_level);
   }
   return {};
 }

@@ -16,22 +16,21 @@ namespace reveza::fraudgen {
 Result<uint64_t> ParseCount(std::string_view text, uint64_t min, uint64_t max) {
   const auto value = ParseNumber<uint64_t>(text);
   if (!value || *value < min || *value > max) {
-    return InvalidArgument(
-        fmt::format("'{}' is invalid; expected a whole number from {} to {}", text, min, max));
+    return InvalidArgument("'{}' is invalid; expected a whole number from {} to {}", text, min,
+                           max);
   }
   return *value;
 }
 
 Result<bool> ParseFlag(std::string_view text) {
   if (text == "true" || text == "false") return text == "true";
-  return InvalidArgument(fmt::format("'{}' is invalid; expected true or false", text));
+  return InvalidArgument("'{}' is invalid; expected true or false", text);
 }
 
 Result<Bytes> ParseSize(std::string_view text) {
   auto bytes = ParseBytes(text);
   if (bytes && *bytes == 0) {
-    return InvalidArgument(
-        fmt::format("'{}' is invalid; expected a size above 0, such as 500MB", text));
+    return InvalidArgument("'{}' is invalid; expected a size above 0, such as 500MB", text);
   }
   return bytes;
 }
@@ -39,10 +38,10 @@ Result<Bytes> ParseSize(std::string_view text) {
 // Exact decimal arithmetic: 0.02 has no exact floating-point representation.
 Result<Share> ParseShare(std::string_view text) {
   const auto wrong = [&] {
-    return InvalidArgument(fmt::format(
-        "'{}' is not a share; expected 0 to 1 with at most nine places, such as 0.02 or "
-        "2% (fraud_rate also accepts real)",
-        text));
+    return InvalidArgument(
+        "'{}' is not a share; expected 0 to 1 with at most nine places, such as 0.02 or 2% "
+        "(fraud_rate also accepts real)",
+        text);
   };
   const bool percent = text.ends_with('%');
   const std::string_view number = text.substr(0, text.size() - (percent ? 1 : 0));
@@ -81,9 +80,8 @@ Result<uint32_t> ParseDifficulty(std::string_view text) {
   const auto share = ParseShare(text);
   if (!share || share->billionths % kThousandth != 0) {
     return InvalidArgument(
-        fmt::format("'{}' is not a difficulty; expected easy, medium, hard or 0 to 1 with at most "
-                    "three places",
-                    text));
+        "'{}' is not a difficulty; expected easy, medium, hard or 0 to 1 with at most three places",
+        text);
   }
   return static_cast<uint32_t>(share->billionths / kThousandth);
 }
@@ -116,14 +114,13 @@ Result<DefectRates> ParseDefects(std::string_view text) {
     const std::size_t equals = part.find('=');
     ASSIGN_OR_RETURN(const auto kind, ParseWord(part.substr(0, equals), kDefectKindNames));
     Share& rate = rates.of.at(kind);
-    if (rate.billionths > 0) return InvalidArgument(fmt::format("'{}' is listed twice", part));
+    if (rate.billionths > 0) return InvalidArgument("'{}' is listed twice", part);
     rate = DefectRates::kDefaultShare;
     if (equals == part.npos) continue;
     const auto share = ParseShare(part.substr(equals + 1));
     if (!share || share->billionths == 0 || share->billionths > DefectRates::kMaxShare.billionths) {
-      return InvalidArgument(
-          fmt::format("'{}': the share must be above 0 and at most {}, such as late=0.01", part,
-                      ShowShare(DefectRates::kMaxShare)));
+      return InvalidArgument("'{}': the share must be above 0 and at most {}, such as late=0.01",
+                             part, ShowShare(DefectRates::kMaxShare));
     }
     rate = *share;
   }
@@ -144,9 +141,9 @@ Result<std::size_t> ParseWord(std::string_view text, std::span<const std::string
   const auto found = std::ranges::find(words, text);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
   const auto nearest = Nearest(text, words);
-  return InvalidArgument(fmt::format("'{}' is invalid; {}expected one of {}", text,
-                                     nearest ? fmt::format("did you mean '{}'? ", *nearest) : "",
-                                     fmt::join(words, ", ")));
+  return InvalidArgument("'{}' is invalid; {}expected one of {}", text,
+                         nearest ? fmt::format("did you mean '{}'? ", *nearest) : "",
+                         fmt::join(words, ", "));
 }
 
 std::string ShowDate(const std::optional<CivilDate>& date) { return date ? FormatDate(*date) : ""; }

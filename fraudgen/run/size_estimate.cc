@@ -1,7 +1,5 @@
 #include "fraudgen/run/size_estimate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -118,10 +116,10 @@ Status SizeSearch::Add(const SizeEstimate& estimate) {
   }
   const uint64_t next = RowsAt(size_, last, previous_);
   if (next == 0) {
-    return InvalidArgument(fmt::format(
+    return InvalidArgument(
         "{} is too small: {} rows already take {}; increase the size, reduce the customers or set "
         "rows",
-        FormatBytes(size_), rows_, FormatBytes(last.bytes)));
+        FormatBytes(size_), rows_, FormatBytes(last.bytes));
   }
   const uint64_t change = next > rows_ ? next - rows_ : rows_ - next;
   const bool many_blocks = estimate.rows > estimate.block_rows;

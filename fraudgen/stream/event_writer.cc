@@ -1,7 +1,5 @@
 #include "fraudgen/stream/event_writer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -24,9 +22,8 @@ Result<EventTable> EventTable::Of(const Table& table, EventKey key) {
   const auto id = Find(table, rides ? "ride_id" : "transaction_id");
   const auto customer = Find(table, rides ? "passenger_id" : "customer_id");
   if (!time || !id || !customer) {
-    return Fail(
-        Error::Code::kInvalidArgument,
-        fmt::format("cannot stream the table {}; expected transactions or rides", table.name));
+    return Fail(Error::Code::kInvalidArgument,
+                "cannot stream the table {}; expected transactions or rides", table.name);
   }
   return EventTable{.table = &table,
                     .time = *time,
@@ -56,8 +53,8 @@ Status EventWriter::Write(std::size_t first, std::size_t last, EventBatch& event
   for (std::size_t row = first; row < last; ++row) {
     const int64_t time = times.numbers[row];
     if (time < latest) {
-      return Fail(Error::Code::kInternal, fmt::format("row {} of {} is not in order of time",
-                                                      ids.TextAt(row), table_.table->name));
+      return Fail(Error::Code::kInternal, "row {} of {} is not in order of time", ids.TextAt(row),
+                  table_.table->name);
     }
     latest = time;
     const std::size_t line = events.lines().size();

@@ -1,6 +1,5 @@
 #include "fraudgen/stream/streamer.h"
 
-#include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -105,10 +104,10 @@ class Streamer {
 Result<Schedule> Schedule::ParseRate(std::string_view text) {
   const auto millionths = Millionths(text);
   if (!millionths || *millionths == 0 || *millionths > kMaxRate * kMillion) {
-    return InvalidArgument(fmt::format(
-        "--rate: '{}' is invalid; expected events per second up to {}, such as 250 or 0.5; "
-        "for maximum speed, use --pace max",
-        text, kMaxRate));
+    return InvalidArgument(
+        "--rate: '{}' is invalid; expected events per second up to {}, such as 250 or 0.5; for "
+        "maximum speed, use --pace max",
+        text, kMaxRate);
   }
   return Rate(*millionths);
 }
@@ -118,9 +117,9 @@ Result<Schedule> Schedule::ParsePace(std::string_view text) {
   if (text == "real") return Pace(1);
   const auto times = text.starts_with('x') ? ParseNumber<uint64_t>(text.substr(1)) : std::nullopt;
   if (!times || *times == 0 || *times > kMaxTimes) {
-    return InvalidArgument(fmt::format(
+    return InvalidArgument(
         "--pace: '{}' is invalid; expected real, max, or a factor such as x60, up to x{}", text,
-        kMaxTimes));
+        kMaxTimes);
   }
   return Pace(*times);
 }

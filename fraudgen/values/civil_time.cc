@@ -46,8 +46,7 @@ CivilDate AddMonths(CivilDate date, int32_t months) {
 
 Result<CivilDate> ParseDate(std::string_view text) {
   const auto invalid = [&](std::string_view reason) {
-    return InvalidArgument(
-        fmt::format("invalid date '{}': {}, for example 2026-01-31", text, reason));
+    return InvalidArgument("invalid date '{}': {}, for example 2026-01-31", text, reason);
   };
   static constexpr std::string_view kShape = "dddd-dd-dd";
   if (text.size() != kShape.size()) return invalid("expected YYYY-MM-DD");

@@ -251,9 +251,8 @@ Result<int> RunBench(BenchArguments& arguments) {
   if (arguments.kernel != "auto") {
     const auto named = ParseInstructions(arguments.kernel);
     if (!named || *named > instructions) {
-      return InvalidArgument(
-          fmt::format("--kernel: '{}' is unknown or unsupported here; use up to {}",
-                      arguments.kernel, NameOf(instructions)));
+      return InvalidArgument("--kernel: '{}' is unknown or unsupported here; use up to {}",
+                             arguments.kernel, NameOf(instructions));
     }
     instructions = *named;
   }
@@ -264,8 +263,7 @@ Result<int> RunBench(BenchArguments& arguments) {
   for (const std::vector<int>* list : {&arguments.threads, &arguments.batches}) {
     for (const int each : *list) {
       if (each >= 1 && each <= 65536) continue;
-      return InvalidArgument(
-          fmt::format("--threads and --batches: {} is out of range; use 1 to 65536", each));
+      return InvalidArgument("--threads and --batches: {} is out of range; use 1 to 65536", each);
     }
   }
   Bench bench(arguments, instructions);

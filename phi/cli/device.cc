@@ -1,7 +1,5 @@
 #include "phi/cli/device.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string_view>
 
@@ -18,8 +16,7 @@ Result<Device> ParseDevice(const std::string& name) {
     const auto index = ParseNumber<int>(name.substr(kNumbered.size()));
     if (index && *index >= 0) return Device{Device::Kind::kGpu, *index};
   }
-  return InvalidArgument(
-      fmt::format("--device: unknown device '{}'; use cpu, gpu, gpu:N or auto", name));
+  return InvalidArgument("--device: unknown device '{}'; use cpu, gpu, gpu:N or auto", name);
 }
 
 Bytes MaxHostBytes(const Device& device, const EngineSettings& settings, const CpuOptions& cpu,

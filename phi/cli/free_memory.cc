@@ -36,14 +36,13 @@ Status CheckSearches(int variables, const WindowOptions& options, int threads,
   const Bytes each = SearchBytes(variables, options);
   const Bytes needed = each * static_cast<Bytes>(std::max(1, threads));
   if (!available || needed <= *available) return {};
-  return Fail(
-      Error::Code::kExhausted,
-      fmt::format(
-          "an exhaustive search of {} variables needs {} of memory{}, and {} are "
-          "free; use {}fewer variables, or --mip queyranne",
-          variables, FormatBytes(needed),
-          threads > 1 ? fmt::format(" ({} threads, {} each)", threads, FormatBytes(each)) : "",
-          FormatBytes(*available), threads > 1 && each <= *available ? "fewer --threads, " : ""));
+  return Fail(Error::Code::kExhausted,
+              "an exhaustive search of {} variables needs {} of memory{}, and {} are free; use "
+              "{}fewer variables, or --mip queyranne",
+              variables, FormatBytes(needed),
+              threads > 1 ? fmt::format(" ({} threads, {} each)", threads, FormatBytes(each)) : "",
+              FormatBytes(*available),
+              threads > 1 && each <= *available ? "fewer --threads, " : "");
 }
 
 }  // namespace reveza::phi

@@ -136,7 +136,7 @@ Result<Network> FromNumpy(const std::string& path) {
   }
   auto network = NetworkFromRows(rows, {});
   if (!network) {
-    return Fail(network.error().code, fmt::format("{}: {}", path, network.error().message));
+    return Fail(network.error().code, "{}: {}", path, network.error().message);
   }
   return network;
 }

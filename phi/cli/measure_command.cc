@@ -62,8 +62,8 @@ Result<Shrinkage> ParseShrinkage(const std::string& text) {
   if (text == "auto") return Shrinkage{.kind = Shrinkage::Kind::kAutomatic, .amount = 0};
   const auto amount = ParseNumber<double>(text);
   if (!amount || !(*amount >= 0.0 && *amount <= 1.0)) {
-    return InvalidArgument(
-        fmt::format("--shrinkage: '{}' is invalid; use none, auto or a number from 0 to 1", text));
+    return InvalidArgument("--shrinkage: '{}' is invalid; use none, auto or a number from 0 to 1",
+                           text);
   }
   return Shrinkage{.kind = Shrinkage::Kind::kAmount, .amount = *amount};
 }
@@ -75,8 +75,8 @@ Result<int> ResolveOrder(const MeasureArguments& arguments, const SeriesTable& t
   }
   const auto order = ParseNumber<int>(arguments.order);
   if (!order || *order < 1) {
-    return InvalidArgument(
-        fmt::format("--order: '{}' is invalid; use aic, bic or an integer >= 1", arguments.order));
+    return InvalidArgument("--order: '{}' is invalid; use aic, bic or an integer >= 1",
+                           arguments.order);
   }
   return *order;
 }
@@ -86,7 +86,7 @@ Result<WindowOptions> ResolveOptions(const MeasureArguments& arguments, const Se
   if (!options) return options;
   ASSIGN_OR_RETURN(const auto shrinkage, ParseShrinkage(arguments.shrinkage));
   if (arguments.lag < 1)
-    return InvalidArgument(fmt::format("--tau: {} is invalid; use an integer >= 1", arguments.lag));
+    return InvalidArgument("--tau: {} is invalid; use an integer >= 1", arguments.lag);
   ASSIGN_OR_RETURN(const auto order, ResolveOrder(arguments, table));
   options->estimate = {.lag = arguments.lag, .order = order, .shrinkage = shrinkage};
   return options;
@@ -159,9 +159,9 @@ Result<std::vector<MeasuredWindow>> MeasureSliding(const SeriesTable& table,
     }
   }
   if (windows.empty()) {
-    return InvalidArgument(fmt::format(
+    return InvalidArgument(
         "no window of {} rows fits: there are {} rows{}", sliding.length, table.length(),
-        table.trials.size() > 1 ? fmt::format(" in {} trials", table.trials.size()) : ""));
+        table.trials.size() > 1 ? fmt::format(" in {} trials", table.trials.size()) : "");
   }
   const auto measure = [&](MeasuredWindow& window, SearchTables& tables) -> Status {
     const SeriesView view = table.View().Part(window.first, sliding.length);
@@ -179,8 +179,8 @@ Result<std::vector<MeasuredWindow>> MeasureSliding(const SeriesTable& table,
   });
   for (std::size_t i = 0; i < windows.size(); ++i) {
     if (done[i]) continue;
-    return Fail(done[i].error().code, fmt::format("rows {} to {}: {}", windows[i].first,
-                                                  windows[i].last, done[i].error().message));
+    return Fail(done[i].error().code, "rows {} to {}: {}", windows[i].first, windows[i].last,
+                done[i].error().message);
   }
   return windows;
 }

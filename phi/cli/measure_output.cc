@@ -272,8 +272,7 @@ Result<WindowOptions> WindowOptionsOf(const MeasureSelection& selection, int var
   WindowOptions options;
   ASSIGN_OR_RETURN(options.measures, ParseMeasures(selection.measures));
   if (variables < 2) {
-    return InvalidArgument(
-        fmt::format("{} variable given; integration needs at least two", variables));
+    return InvalidArgument("{} variable given; integration needs at least two", variables);
   }
   if (!selection.partition.empty()) {
     ASSIGN_OR_RETURN(options.partition, ParsePartition(selection.partition, variables, names));
@@ -300,8 +299,7 @@ Status AddExtras(const GaussianModel& model, const std::string& complexes,
   }
   if (granger.empty()) return {};
   if (granger != "pair" && granger != "conditional") {
-    return InvalidArgument(
-        fmt::format("--granger: unknown kind '{}'; use pair or conditional", granger));
+    return InvalidArgument("--granger: unknown kind '{}'; use pair or conditional", granger);
   }
   const Granger found =
       GrangerOf(model, granger == "pair" ? GrangerKind::kPair : GrangerKind::kConditional, samples);

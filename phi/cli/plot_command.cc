@@ -30,8 +30,7 @@ Status Write(const std::string& path, const std::string& text) {
 Result<int> RunPlot(PlotArguments arguments) {
   const bool html = arguments.output.ends_with(".html") || arguments.output.ends_with(".htm");
   if (!html && !arguments.output.ends_with(".svg")) {
-    return InvalidArgument(
-        fmt::format("--output: '{}' must end in .html or .svg", arguments.output));
+    return InvalidArgument("--output: '{}' must end in .html or .svg", arguments.output);
   }
   ASSIGN_OR_RETURN(arguments.options.measures, ParseMeasures(arguments.measures));
   ASSIGN_OR_RETURN(arguments.options.partition_measure, ParseMeasure(arguments.partition));

@@ -125,23 +125,23 @@ int AvailableCores() {
 
 Status ResolveArguments(RunArguments& arguments, CpuOptions& options) {
   if (arguments.graph_cycles < 0 || arguments.graph_cycles > kMaxGraphCycles) {
-    return InvalidArgument(fmt::format("--graph-cycles: {} is out of range; use 0 to {}",
-                                       arguments.graph_cycles, kMaxGraphCycles));
+    return InvalidArgument("--graph-cycles: {} is out of range; use 0 to {}",
+                           arguments.graph_cycles, kMaxGraphCycles);
   }
   if (arguments.threads == kAutoThreads) {
     arguments.threads =
         std::clamp(arguments.settings.engine.runs / kMinRunsPerThread, 1, AvailableCores());
   }
   if (arguments.threads < 1 || arguments.threads > kMaxThreads) {
-    return InvalidArgument(
-        fmt::format("--threads: {} is out of range; use 1 to {}", arguments.threads, kMaxThreads));
+    return InvalidArgument("--threads: {} is out of range; use 1 to {}", arguments.threads,
+                           kMaxThreads);
   }
   options.threads = arguments.threads;
   if (arguments.kernel != "auto") {
     const auto named = ParseInstructions(arguments.kernel);
     if (!named) {
-      return InvalidArgument(fmt::format("--kernel: unknown kernel '{}'; use plain, avx2 or avx512",
-                                         arguments.kernel));
+      return InvalidArgument("--kernel: unknown kernel '{}'; use plain, avx2 or avx512",
+                             arguments.kernel);
     }
     options.instructions = *named;
   }

@@ -37,8 +37,7 @@ Result<std::vector<std::vector<int>>> Binned(const SeriesTable& table, int bins)
     }
     auto symbols = QuantileBins(values, bins);
     if (!symbols) {
-      return Fail(symbols.error().code,
-                  fmt::format("{}: {}", table.names[column], symbols.error().message));
+      return Fail(symbols.error().code, "{}: {}", table.names[column], symbols.error().message);
     }
     binned.push_back(std::move(*symbols));
   }
@@ -92,13 +91,13 @@ Result<int> RunTe(const TeArguments& arguments) {
   ASSIGN_OR_RETURN(const auto table, ReadSeries(arguments.file, read));
   if (table.trials.size() > 1) {
     return InvalidArgument(
-        fmt::format("{} has {} trials, and `phi te` takes a single trial; pass one trial per "
-                    "file, or use `phi measure --granger pair`, which supports trials",
-                    arguments.file, table.trials.size()));
+        "{} has {} trials, and `phi te` takes a single trial; pass one trial per file, or use `phi "
+        "measure --granger pair`, which supports trials",
+        arguments.file, table.trials.size());
   }
   if (table.names.size() < 2) {
-    return InvalidArgument(
-        fmt::format("{} has one column; transfer entropy needs at least two", arguments.file));
+    return InvalidArgument("{} has one column; transfer entropy needs at least two",
+                           arguments.file);
   }
   ASSIGN_OR_RETURN(const auto binned, Binned(table, arguments.bins));
   std::vector<Pair> pairs;

@@ -374,13 +374,11 @@ Result<std::unique_ptr<CycleEngine>> MakeCpuEngine(const EngineSettings& setting
                                                    const CpuOptions& options) {
   RETURN_IF_ERROR(CheckSettings(settings));
   if (options.instructions > SupportedInstructions()) {
-    return Fail(Error::Code::kUnavailable,
-                fmt::format("this processor does not support {}; use {}",
-                            NameOf(options.instructions), NameOf(SupportedInstructions())));
+    return Fail(Error::Code::kUnavailable, "this processor does not support {}; use {}",
+                NameOf(options.instructions), NameOf(SupportedInstructions()));
   }
   if (options.threads < 1) {
-    return InvalidArgument(
-        fmt::format("{} threads requested; at least 1 is required", options.threads));
+    return InvalidArgument("{} threads requested; at least 1 is required", options.threads);
   }
   return std::make_unique<CpuEngine>(settings, options);
 }

@@ -1,7 +1,5 @@
 #include "phi/cycles/engine.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <limits>
 
@@ -25,8 +23,7 @@ std::size_t RingSize(const EngineSettings& settings) {
 
 Status CheckRange(const char* name, float value, float min, float max) {
   if (value >= min && value <= max) return {};
-  return InvalidArgument(
-      fmt::format("{} is {}; use a number from {} to {}", name, value, min, max));
+  return InvalidArgument("{} is {}; use a number from {} to {}", name, value, min, max);
 }
 
 }  // namespace
@@ -34,14 +31,14 @@ Status CheckRange(const char* name, float value, float min, float max) {
 Status CheckSettings(const EngineSettings& settings) {
   const CycleConstants& constants = settings.constants;
   if (constants.dimension < 1 || constants.dimension > kMaxDimension) {
-    return InvalidArgument(fmt::format("--dimension: {} elements per module; use 1 to {}",
-                                       constants.dimension, kMaxDimension));
+    return InvalidArgument("--dimension: {} elements per module; use 1 to {}", constants.dimension,
+                           kMaxDimension);
   }
   if (settings.runs < 1 ||
       static_cast<std::uint64_t>(settings.first_run) + static_cast<std::uint64_t>(settings.runs) >
           kWeightsRun) {
-    return InvalidArgument(fmt::format("{} runs from run {}; use at least 1, all below run {}",
-                                       settings.runs, settings.first_run, kWeightsRun));
+    return InvalidArgument("{} runs from run {}; use at least 1, all below run {}", settings.runs,
+                           settings.first_run, kWeightsRun);
   }
   constexpr float kMaxMagnitude = 1000;
   for (const Status& status :

@@ -38,8 +38,8 @@ Result<std::vector<std::vector<double>>> RowsOf(const json& value) {
     rows.emplace_back();
     for (const json& number : row) {
       if (!number.is_number()) {
-        return InvalidArgument(fmt::format("row {} of the transition matrix contains {}; {}",
-                                           rows.size(), number.dump(), kRight));
+        return InvalidArgument("row {} of the transition matrix contains {}; {}", rows.size(),
+                               number.dump(), kRight);
       }
       rows.back().push_back(number.get<double>());
     }
@@ -51,8 +51,7 @@ Result<Nodes> StateOf(const json& value, int nodes) {
   std::string text;
   for (const json& bit : value) {
     if (bit != 0 && bit != 1)
-      return InvalidArgument(
-          fmt::format("\"state\" contains {}; use 0 or 1 for each node", bit.dump()));
+      return InvalidArgument("\"state\" contains {}; use 0 or 1 for each node", bit.dump());
     text += bit == 1 ? '1' : '0';
   }
   return ParseState(text, nodes);
@@ -79,8 +78,7 @@ Result<Network> NetworkFromRows(const std::vector<std::vector<double>>& rows,
   ASSIGN_OR_RETURN(auto matrix, ToTransitionMatrix(rows));
   const auto nodes = static_cast<std::size_t>(matrix.nodes);
   if (labels.size() != nodes && !labels.empty() && labels.size() != rows.size()) {
-    return InvalidArgument(
-        fmt::format("{} labels for {} nodes; give one per node", labels.size(), nodes));
+    return InvalidArgument("{} labels for {} nodes; give one per node", labels.size(), nodes);
   }
   // Columns of a state-by-state matrix are named after states, not nodes.
   if (labels.size() != nodes) {
@@ -111,9 +109,8 @@ Result<Network> NetworkFromCsv(std::string_view text) {
       const auto value = ParseNumber<double>(word);
       if (!value) {
         return InvalidArgument(
-            fmt::format("line {}: '{}' is not a number; rows of the transition matrix are "
-                        "probabilities",
-                        number, word));
+            "line {}: '{}' is not a number; rows of the transition matrix are probabilities",
+            number, word);
       }
       rows.back().push_back(*value);
     }
@@ -151,8 +148,7 @@ Result<Network> ReadNetwork(const std::filesystem::path& path) {
   const bool is_json = first != std::string::npos && (text[first] == '{' || text[first] == '[');
   auto network = is_json ? NetworkFromJson(text) : NetworkFromCsv(text);
   if (!network) {
-    return Fail(network.error().code,
-                fmt::format("{}: {}", path.string(), network.error().message));
+    return Fail(network.error().code, "{}: {}", path.string(), network.error().message);
   }
   return network;
 }
@@ -181,8 +177,8 @@ Result<Network> BuiltInNetwork(std::string_view name) {
   }
   std::vector<std::string_view> names;
   for (const BuiltInNetworkInfo& known : networks) names.push_back(known.name);
-  return InvalidArgument(fmt::format("--network: unknown network '{}'{}; use one of {}", name,
-                                     DidYouMean(name, names), fmt::join(names, ", ")));
+  return InvalidArgument("--network: unknown network '{}'{}; use one of {}", name,
+                         DidYouMean(name, names), fmt::join(names, ", "));
 }
 
 Result<Nodes> ParseState(std::string_view text, int nodes) {
@@ -199,9 +195,8 @@ Result<Nodes> ParseState(std::string_view text, int nodes) {
   }
   if (count != nodes) {
     return InvalidArgument(
-        fmt::format("'{}' is not a state of {} nodes; write {} comma-separated bits, first node "
-                    "first",
-                    text, nodes, nodes));
+        "'{}' is not a state of {} nodes; write {} comma-separated bits, first node first", text,
+        nodes, nodes);
   }
   return state;
 }
@@ -216,8 +211,7 @@ Result<Nodes> ParseNodes(std::string_view text, const std::vector<std::string>& 
       found = labels.begin() + static_cast<std::ptrdiff_t>(*number);
     }
     if (found == labels.end()) {
-      return InvalidArgument(
-          fmt::format("no node '{}'; the nodes are {}", word, fmt::join(labels, ", ")));
+      return InvalidArgument("no node '{}'; the nodes are {}", word, fmt::join(labels, ", "));
     }
     nodes |= Nodes{1} << (found - labels.begin());
   }

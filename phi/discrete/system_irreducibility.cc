@@ -93,10 +93,9 @@ std::string TimeFor(int nodes) {
 Status CheckNodes(int nodes) {
   if (nodes <= kMaxSystemNodes) return {};
   return InvalidArgument(
-      fmt::format("{} nodes are too many for an exact analysis: the work grows 18-fold per "
-                  "node and would take {}; choose at most {} with --subsystem, which holds "
-                  "the others fixed",
-                  nodes, TimeFor(nodes), kMaxSystemNodes));
+      "{} nodes are too many for an exact analysis: the work grows 18-fold per node and would take "
+      "{}; choose at most {} with --subsystem, which holds the others fixed",
+      nodes, TimeFor(nodes), kMaxSystemNodes);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "phi/discrete/transfer_entropy.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -131,15 +129,14 @@ std::vector<double> BoundsOf(std::span<const double> values, int bins) {
 
 Result<std::vector<int>> QuantileBins(std::span<const double> values, int bins) {
   if (bins < 2) {
-    return InvalidArgument(fmt::format("{} bins are too few; use at least 2", bins));
+    return InvalidArgument("{} bins are too few; use at least 2", bins);
   }
   if (values.size() < static_cast<std::size_t>(bins)) {
-    return InvalidArgument(fmt::format("{} values are too few for {} bins", values.size(), bins));
+    return InvalidArgument("{} values are too few for {} bins", values.size(), bins);
   }
   for (std::size_t row = 0; row < values.size(); ++row) {
     if (!std::isfinite(values[row])) {
-      return InvalidArgument(
-          fmt::format("row {} is not a finite number; remove or impute such rows", row + 1));
+      return InvalidArgument("row {} is not a finite number; remove or impute such rows", row + 1);
     }
   }
   const std::vector<double> bounds = BoundsOf(values, bins);
@@ -162,15 +159,15 @@ Result<TransferEntropy> TransferEntropyOf(std::span<const int> source, std::span
   const int places = 1 + options.target_history + options.source_history;
   if (places * std::log2(symbols) > 63) {
     return InvalidArgument(
-        fmt::format("{} symbols and histories of {} and {} have too many joint states; use "
-                    "fewer bins or shorter histories",
-                    symbols, options.target_history, options.source_history));
+        "{} symbols and histories of {} and {} have too many joint states; use fewer bins or "
+        "shorter histories",
+        symbols, options.target_history, options.source_history);
   }
   Counter counter(target, options, symbols);
   if (counter.samples() < kMinSamples || source.size() != target.size()) {
     return InvalidArgument(
-        fmt::format("{} rows are too few; these histories need at least {}", target.size(),
-                    static_cast<std::int64_t>(target.size()) - counter.samples() + kMinSamples));
+        "{} rows are too few; these histories need at least {}", target.size(),
+        static_cast<std::int64_t>(target.size()) - counter.samples() + kMinSamples);
   }
   TransferEntropy found = counter.Count(source, 0);
   if (options.surrogates == 0) return found;

@@ -1,7 +1,5 @@
 #include "phi/discrete/transition_matrix.h"
 
-#include <fmt/format.h>
-
 #include <bit>
 #include <cmath>
 
@@ -14,17 +12,16 @@ constexpr double kTolerance = 1e-6;
 Status CheckProbabilities(const std::vector<std::vector<double>>& rows) {
   for (std::size_t row = 0; row < rows.size(); ++row) {
     if (rows[row].size() != rows.front().size()) {
-      return InvalidArgument(
-          fmt::format("row {} of the transition matrix has {} numbers, but row 1 has {}", row + 1,
-                      rows[row].size(), rows.front().size()));
+      return InvalidArgument("row {} of the transition matrix has {} numbers, but row 1 has {}",
+                             row + 1, rows[row].size(), rows.front().size());
     }
     for (std::size_t column = 0; column < rows[row].size(); ++column) {
       const double value = rows[row][column];
       if (!(value >= -kTolerance && value <= 1 + kTolerance)) {
         return InvalidArgument(
-            fmt::format("row {}, column {} of the transition matrix is {}; probabilities "
-                        "are numbers from 0 to 1",
-                        row + 1, column + 1, value));
+            "row {}, column {} of the transition matrix is {}; probabilities are numbers from 0 to "
+            "1",
+            row + 1, column + 1, value);
       }
     }
   }
@@ -55,9 +52,8 @@ Result<TransitionMatrix> FromStateByState(const std::vector<std::vector<double>>
     }
     if (std::abs(sum - 1) > kTolerance) {
       return InvalidArgument(
-          fmt::format("row {} of the transition matrix sums to {}; rows of a "
-                      "state-by-state matrix sum to 1",
-                      state + 1, sum));
+          "row {} of the transition matrix sums to {}; rows of a state-by-state matrix sum to 1",
+          state + 1, sum);
     }
     for (std::size_t next = 0; next < states; ++next) {
       double product = 1;
@@ -65,12 +61,11 @@ Result<TransitionMatrix> FromStateByState(const std::vector<std::vector<double>>
         product *= (next >> node & 1) != 0 ? on[node] : 1 - on[node];
       }
       if (std::abs(product - rows[state][next]) > kTolerance) {
-        return InvalidArgument(fmt::format(
-            "row {} of the transition matrix is not conditionally independent: the "
-            "marginals give {:.6g} for column {}, but the matrix has {:.6g}; Phi is not "
-            "defined for nodes that depend on each other within one step, so add a "
-            "node for their common cause",
-            state + 1, product, next + 1, rows[state][next]));
+        return InvalidArgument(
+            "row {} of the transition matrix is not conditionally independent: the marginals give "
+            "{:.6g} for column {}, but the matrix has {:.6g}; Phi is not defined for nodes that "
+            "depend on each other within one step, so add a node for their common cause",
+            state + 1, product, next + 1, rows[state][next]);
       }
     }
     for (const double value : on) matrix.on.push_back(std::min(1.0, std::max(0.0, value)));
@@ -90,20 +85,18 @@ Result<TransitionMatrix> ToTransitionMatrix(const std::vector<std::vector<double
   const int nodes = std::countr_zero(states);
   if (!std::has_single_bit(states) || nodes < 1) {
     return InvalidArgument(
-        fmt::format("the transition matrix has {} rows; n binary nodes need 2^n rows: 2, 4, "
-                    "8, ...",
-                    states));
+        "the transition matrix has {} rows; n binary nodes need 2^n rows: 2, 4, 8, ...", states);
   }
   if (nodes > kMaxNetworkNodes) {
-    return InvalidArgument(fmt::format(
-        "the transition matrix has {} nodes; at most {} are supported", nodes, kMaxNetworkNodes));
+    return InvalidArgument("the transition matrix has {} nodes; at most {} are supported", nodes,
+                           kMaxNetworkNodes);
   }
   if (width == states && width != static_cast<std::size_t>(nodes)) return FromStateByState(rows);
   if (width == static_cast<std::size_t>(nodes)) return FromStateByNode(rows);
   return InvalidArgument(
-      fmt::format("the transition matrix has {} rows of {} numbers; for {} states a row has "
-                  "{} (state by node) or {} (state by state)",
-                  states, width, states, nodes, states));
+      "the transition matrix has {} rows of {} numbers; for {} states a row has {} (state by node) "
+      "or {} (state by state)",
+      states, width, states, nodes, states);
 }
 
 std::vector<Nodes> InputsOf(const TransitionMatrix& matrix) {

@@ -1,7 +1,5 @@
 #include "phi/gpu/driver.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <utility>
 
@@ -10,7 +8,7 @@
 namespace reveza::phi {
 
 Status GpuDriver::Missing(const char* name) {
-  return Fail(Error::Code::kUnavailable, fmt::format("the CUDA driver has no {}", name));
+  return Fail(Error::Code::kUnavailable, "the CUDA driver has no {}", name);
 }
 
 Status GpuDriver::Failed(const char* name, CUresult result) const {
@@ -19,15 +17,15 @@ Status GpuDriver::Failed(const char* name, CUresult result) const {
       text == nullptr || text(result, &description) != CUDA_SUCCESS || description == nullptr) {
     description = "unknown";
   }
-  return Fail(Error::Code::kUnavailable,
-              fmt::format("{}: {} (error {})", name, description, static_cast<int>(result)));
+  return Fail(Error::Code::kUnavailable, "{}: {} (error {})", name, description,
+              static_cast<int>(result));
 }
 
 Result<std::shared_ptr<GpuDriver>> GpuDriver::Open(int index, const char* library) {
   auto loaded = platform::OpenCudaDriver(library);
   if (!loaded) {
-    return Fail(Error::Code::kUnavailable,
-                fmt::format("no GPU available: {}; use --device cpu", loaded.error().message));
+    return Fail(Error::Code::kUnavailable, "no GPU available: {}; use --device cpu",
+                loaded.error().message);
   }
   std::shared_ptr<GpuDriver> driver(new GpuDriver);
   driver->library_ = *std::move(loaded);
@@ -35,8 +33,7 @@ Result<std::shared_ptr<GpuDriver>> GpuDriver::Open(int index, const char* librar
   RETURN_IF_ERROR(GPU_CALL(*driver, cuInit, 0U));
   RETURN_IF_ERROR(GPU_CALL(*driver, cuDeviceGetCount, &count));
   if (index < 0 || index >= count) {
-    return Fail(Error::Code::kUnavailable,
-                fmt::format("GPU {} does not exist; {} visible", index, count));
+    return Fail(Error::Code::kUnavailable, "GPU {} does not exist; {} visible", index, count);
   }
   std::array<char, 128> name{};
   CUcontext context{};
@@ -70,8 +67,8 @@ Status GpuDriver::WaitForAll() const {
 Result<GpuMemory> GpuMemory::Allocate(GpuDriverPointer driver, std::size_t bytes) {
   CUdeviceptr address = 0;
   if (auto done = GPU_CALL(*driver, cuMemAlloc, &address, bytes); !done) {
-    return Fail(Error::Code::kExhausted, fmt::format("cannot allocate {} on the GPU: {}",
-                                                     FormatBytes(bytes), done.error().message));
+    return Fail(Error::Code::kExhausted, "cannot allocate {} on the GPU: {}", FormatBytes(bytes),
+                done.error().message);
   }
   GpuMemory memory;
   memory.memory_ = {reinterpret_cast<void*>(address), [driver](void* freed) {

@@ -48,10 +48,8 @@ class GpuEngine final : public CycleEngine {
     if (free && *free < needed) {
       return Fail(
           Error::Code::kExhausted,
-          fmt::format("{} runs of {} elements need {} of the GPU's memory, and {} are free; "
-                      "use fewer runs",
-                      settings_.runs, settings_.constants.dimension, FormatBytes(needed),
-                      FormatBytes(*free)));
+          "{} runs of {} elements need {} of the GPU's memory, and {} are free; use fewer runs",
+          settings_.runs, settings_.constants.dimension, FormatBytes(needed), FormatBytes(*free));
     }
     const CycleWeights weights =
         MakeWeights(settings_.seed, settings_.constants.dimension, SupportedInstructions());
@@ -247,16 +245,15 @@ Result<std::unique_ptr<CycleEngine>> MakeGpuEngine(const EngineSettings& setting
   RETURN_IF_ERROR(CheckSettings(settings));
   if (GpuPassBytes(settings.constants.dimension) > kMaxGpuPassBytes) {
     return InvalidArgument(
-        fmt::format("--dimension: {} elements exceed the shared memory of a block; use at "
-                    "most {}, or --device cpu",
-                    settings.constants.dimension, kMaxGpuPassBytes / 8));
+        "--dimension: {} elements exceed the shared memory of a block; use at most {}, or --device "
+        "cpu",
+        settings.constants.dimension, kMaxGpuPassBytes / 8);
   }
   constexpr int kMaxRuns = kMaxGpuTilesOfRuns * kGpuSmallTile;
   if (settings.runs > kMaxRuns) {
     return InvalidArgument(
-        fmt::format("--runs: {} exceeds the grid of a GPU; use at most {}, and --first-run "
-                    "for the rest",
-                    settings.runs, kMaxRuns));
+        "--runs: {} exceeds the grid of a GPU; use at most {}, and --first-run for the rest",
+        settings.runs, kMaxRuns);
   }
   auto engine = std::make_unique<GpuEngine>(settings, options);
   RETURN_IF_ERROR(engine->Initialize());

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -58,19 +57,18 @@ Result<std::vector<Complex>> ComplexesOf(const GaussianModel& model, Measure mea
   const int variables = model.variables();
   if (measure != Measure::kMultiInformation && measure != Measure::kStochasticInteraction &&
       measure != Measure::kWholeMinusSum) {
-    return InvalidArgument(
-        fmt::format("--complexes: {} is not supported; use mi, si or wms", NameOf(measure)));
+    return InvalidArgument("--complexes: {} is not supported; use mi, si or wms", NameOf(measure));
   }
   if (variables < 2 || variables > kMaxComplexVariables) {
     return InvalidArgument(
-        fmt::format("--complexes: {} variables; use 2 to {}, because all bipartitions of "
-                    "all subsets are compared; select fewer with --columns",
-                    variables, kMaxComplexVariables));
+        "--complexes: {} variables; use 2 to {}, because all bipartitions of all subsets are "
+        "compared; select fewer with --columns",
+        variables, kMaxComplexVariables);
   }
   if (model.LogDeterminant(model.Both(model.AllVariables())) < kMinLogDeterminant) {
     return InvalidArgument(
-        "the determinant of the joint correlation matrix is below 1e-260, too small for "
-        "complexes; select fewer variables with --columns, or a lower --order");
+        "the determinant of the joint correlation matrix is below 1e-260, too small for complexes; "
+        "select fewer variables with --columns, or a lower --order");
   }
   const std::vector<double> values = ValuesOf(OwnOf(model, measure, instructions));
   // The maximum over all supersets of a set, and over all complexes within it.

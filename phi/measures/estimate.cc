@@ -19,9 +19,9 @@ Status CheckNumbers(std::span<const SeriesView> trials) {
     for (std::int64_t t = 0; t < view.length; ++t) {
       for (int i = 0; i < view.variables; ++i) {
         if (std::isfinite(view.Row(t)[i])) continue;
-        return InvalidArgument(fmt::format(
+        return InvalidArgument(
             "row {} of variable {}{} is {}; leave out or fill in rows that are not known", t, i,
-            trials.size() > 1 ? fmt::format(" in trial {}", trial) : "", view.Row(t)[i]));
+            trials.size() > 1 ? fmt::format(" in trial {}", trial) : "", view.Row(t)[i]);
       }
     }
   }
@@ -52,8 +52,7 @@ Status CheckVariation(const std::vector<Range>& ranges) {
     const auto [lowest, highest] = ranges[i];
     // A range of a few ulp is rounding error around a constant.
     if (highest - lowest > 1e-14 * std::max(std::abs(lowest), std::abs(highest))) continue;
-    return InvalidArgument(
-        fmt::format("variable {} is constant ({}); choose others with --columns", i, lowest));
+    return InvalidArgument("variable {} is constant ({}); choose others with --columns", i, lowest);
   }
   return {};
 }
@@ -184,14 +183,13 @@ Status CheckShape(std::span<const SeriesView> trials, int lag, int order) {
     }
   }
   if (lag < 1 || order < 1) {
-    return InvalidArgument(
-        fmt::format("lag (tau) and order must be at least 1, not {} and {}", lag, order));
+    return InvalidArgument("lag (tau) and order must be at least 1, not {} and {}", lag, order);
   }
   if (WidthOf(trials, order) > kMaxWidth) {
     return InvalidArgument(
-        fmt::format("{} variables with {} past and one present value each are {} columns, but at "
-                    "most {} are supported; use a lower order, or fewer variables",
-                    trials.front().variables, order, WidthOf(trials, order), kMaxWidth));
+        "{} variables with {} past and one present value each are {} columns, but at most {} are "
+        "supported; use a lower order, or fewer variables",
+        trials.front().variables, order, WidthOf(trials, order), kMaxWidth);
   }
   return {};
 }
@@ -206,11 +204,10 @@ Result<Estimate> EstimateModel(std::span<const SeriesView> trials, const Estimat
   const bool shrinks = options.shrinkage.kind != Shrinkage::Kind::kNone;
   const std::int64_t least = shrinks ? 3 : width + 2;
   if (samples < least) {
-    return InvalidArgument(fmt::format(
+    return InvalidArgument(
         "too short: {} pairs of past and present, but {} variables with {} past and one present "
         "value each need at least {}; use more rows, fewer variables{}",
-        samples, trials.front().variables, options.order, least,
-        shrinks ? "" : ", or --shrinkage"));
+        samples, trials.front().variables, options.order, least, shrinks ? "" : ", or --shrinkage");
   }
   const std::vector<Range> ranges = RangesOf(trials);
   RETURN_IF_ERROR(CheckVariation(ranges));
@@ -223,7 +220,7 @@ Result<Estimate> EstimateModel(std::span<const SeriesView> trials, const Estimat
     amount = AutomaticShrinkage(design, covariance);
   }
   if (!(amount >= 0.0 && amount <= 1.0)) {
-    return InvalidArgument(fmt::format("shrinkage must be from 0 to 1, not {}", amount));
+    return InvalidArgument("shrinkage must be from 0 to 1, not {}", amount);
   }
   for (int i = 0; i < width; ++i) {
     for (int j = 0; j < width; ++j) {
@@ -248,10 +245,10 @@ Result<int> BestOrder(std::span<const SeriesView> trials, int lag, int max_order
   RETURN_IF_ERROR(CheckShape(trials, lag, max_order));
   const std::int64_t width = std::int64_t{trials.front().variables} * (std::int64_t{max_order} + 1);
   if (SamplesOf(trials, lag, max_order) < width + 2) {
-    return InvalidArgument(fmt::format(
+    return InvalidArgument(
         "too short to select an order up to {}: it needs {} pairs of past and present, but there "
         "are {}; use a smaller --max-order, more rows or fewer variables",
-        max_order, width + 2, SamplesOf(trials, lag, max_order)));
+        max_order, width + 2, SamplesOf(trials, lag, max_order));
   }
   // The model of the highest order contains all lower ones, estimated on the same rows.
   ASSIGN_OR_RETURN(const auto longest,

@@ -24,12 +24,12 @@ bool AllNumbers(const Matrix& matrix) {
 Status CheckModel(const Matrix& coupling, const Matrix& noise) {
   const int size = coupling.rows();
   if (size < 1 || coupling.columns() != size) {
-    return InvalidArgument(
-        fmt::format("the coupling matrix is {} x {}; it must be square", size, coupling.columns()));
+    return InvalidArgument("the coupling matrix is {} x {}; it must be square", size,
+                           coupling.columns());
   }
   if (noise.rows() != size || noise.columns() != size) {
-    return InvalidArgument(fmt::format("the noise covariance is {} x {}, but the coupling {} x {}",
-                                       noise.rows(), noise.columns(), size, size));
+    return InvalidArgument("the noise covariance is {} x {}, but the coupling {} x {}",
+                           noise.rows(), noise.columns(), size, size);
   }
   if (!AllNumbers(coupling) || !AllNumbers(noise)) {
     return InvalidArgument("a matrix has an element that is not a finite number");
@@ -37,9 +37,9 @@ Status CheckModel(const Matrix& coupling, const Matrix& noise) {
   for (int i = 0; i < size; ++i) {
     for (int j = 0; j < i; ++j) {
       if (std::abs(noise(i, j) - noise(j, i)) > 1e-12 * LargestElement(noise)) {
-        return InvalidArgument(fmt::format(
+        return InvalidArgument(
             "the noise covariance is not symmetric: row {}, column {} has {}, its mirror {}", i, j,
-            noise(i, j), noise(j, i)));
+            noise(i, j), noise(j, i));
       }
     }
   }
@@ -83,12 +83,12 @@ Status CheckCondition(const Matrix& correlation, std::string_view what, int lags
                       std::string_view cure) {
   const double number = ConditionOf(correlation);
   if (number <= GaussianModel::kMaxCondition) return {};
-  return InvalidArgument(fmt::format(
+  return InvalidArgument(
       "{} is {}: its condition number is {}, the most is {:.0e}; variable {} is {}determined by "
       "others: {}",
       what, std::isinf(number) ? "singular" : "nearly singular",
       std::isinf(number) ? "infinite" : fmt::format("{:.2g}", number), GaussianModel::kMaxCondition,
-      MostDependentRow(correlation) / lags, std::isinf(number) ? "" : "nearly ", cure));
+      MostDependentRow(correlation) / lags, std::isinf(number) ? "" : "nearly ", cure);
 }
 
 }  // namespace
@@ -143,8 +143,7 @@ Result<GaussianModel> GaussianModel::FromJoint(const Matrix& joint, int lags,
   std::vector<double> scale(static_cast<std::size_t>(size));
   for (int i = 0; i < size; ++i) {
     if (!(joint(i, i) > 0.0)) {
-      return InvalidArgument(
-          fmt::format("variable {} has no variance; leave it out", i / (lags + 1)));
+      return InvalidArgument("variable {} has no variance; leave it out", i / (lags + 1));
     }
     scale[i] = std::sqrt(joint(i, i));
     const double log_scale = log_scales.empty() ? 0.0 : log_scales[i];
@@ -176,10 +175,10 @@ Result<GaussianModel> GaussianModel::FromCoupling(const Matrix& coupling, const 
   const double radius = SpectralRadius(coupling);
   const auto covariance = radius < 1.0 ? StationaryCovariance(coupling, noise) : std::nullopt;
   if (!covariance) {
-    return InvalidArgument(fmt::format(
+    return InvalidArgument(
         "the coupling matrix is not stable: its spectral radius is {:.6g}, but must be below 1; "
         "divide the matrix by a larger number",
-        radius));
+        radius);
   }
   const int size = coupling.rows();
   const Matrix cross = Product(coupling, *covariance);

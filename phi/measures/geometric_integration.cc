@@ -211,9 +211,7 @@ Result<GeometricIntegration> GeometricIntegrationOf(const GaussianModel& model,
                                                     const Partition& partition) {
   const auto failed = [](std::string_view what) {
     return InvalidArgument(
-        fmt::format("phi_g: {}; the data are too nearly singular; use --shrinkage, or "
-                    "fewer variables",
-                    what));
+        "phi_g: {}; the data are too nearly singular; use --shrinkage, or fewer variables", what);
   };
   Residuals residuals(model, partition);
   const auto full = residuals.LogDeterminantOfFull();

@@ -1,7 +1,5 @@
 #include "phi/measures/legacy.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -47,9 +45,8 @@ double AbsoluteCorrelation(const double* x, const double* y, std::int64_t count,
 
 Result<double> LegacyPairStrength(const SeriesView& series, int from, int to) {
   if (series.length < kLegacyMinStates) {
-    return InvalidArgument(
-        fmt::format("the mean absolute correlation needs at least {} rows, but there are {}",
-                    kLegacyMinStates, series.length));
+    return InvalidArgument("the mean absolute correlation needs at least {} rows, but there are {}",
+                           kLegacyMinStates, series.length);
   }
   const std::int64_t count = std::min<std::int64_t>(series.length, kLegacyWindow);
   const SeriesView window = series.Part(series.length - count, count);

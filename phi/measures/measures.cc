@@ -53,8 +53,8 @@ std::string_view NameOf(Measure measure) { return kNames[static_cast<std::size_t
 Result<Measure> ParseMeasure(std::string_view name) {
   const auto found = std::ranges::find(kNames, name);
   if (found != kNames.end()) return kAllMeasures[found - kNames.begin()];
-  return InvalidArgument(fmt::format("unknown measure '{}'{}; use {}", name,
-                                     DidYouMean(name, kNames), fmt::join(kNames, ", ")));
+  return InvalidArgument("unknown measure '{}'{}; use {}", name, DidYouMean(name, kNames),
+                         fmt::join(kNames, ", "));
 }
 
 Result<std::vector<Measure>> ParseMeasures(std::string_view names) {
@@ -70,8 +70,8 @@ Result<std::vector<Measure>> ParseMeasures(std::string_view names) {
 
 Result<double> Evaluate(const GaussianModel& model, const Partition& partition, Measure measure) {
   if (partition.variables() != model.variables()) {
-    return InvalidArgument(fmt::format("the partition has {} variables, but the data {}",
-                                       partition.variables(), model.variables()));
+    return InvalidArgument("the partition has {} variables, but the data {}", partition.variables(),
+                           model.variables());
   }
   switch (measure) {
     case Measure::kInformation:
@@ -95,9 +95,9 @@ Result<double> Evaluate(const GaussianModel& model, const Partition& partition, 
     case Measure::kPhiR:
       if (partition.parts().size() != 2) {
         return InvalidArgument(
-            fmt::format("phi_r is defined for two parts, but the partition has {}; use two "
-                        "parts, or --mip exhaustive",
-                        partition.parts().size()));
+            "phi_r is defined for two parts, but the partition has {}; use two parts, or --mip "
+            "exhaustive",
+            partition.parts().size());
       }
       return WholeMinusSum(model, partition) + Redundancy(model, partition);
     case Measure::kPhiG: {

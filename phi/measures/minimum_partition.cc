@@ -1,7 +1,5 @@
 #include "phi/measures/minimum_partition.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -62,8 +60,7 @@ Result<SearchMethod> ParseSearchMethod(std::string_view name) {
   for (const SearchMethod method : {SearchMethod::kExhaustive, SearchMethod::kQueyranne}) {
     if (NameOf(method) == name) return method;
   }
-  return InvalidArgument(
-      fmt::format("--mip: unknown search method '{}'; use exhaustive or queyranne", name));
+  return InvalidArgument("--mip: unknown search method '{}'; use exhaustive or queyranne", name);
 }
 
 Bytes TableBytes(int variables, std::span<const Measure> measures, const SearchOptions& options) {
@@ -95,18 +92,17 @@ Result<MinimumPartition> PartitionSearch::Minimum(Measure measure) {
   if (options_.method == SearchMethod::kQueyranne) {
     if (variables > kMaxQueyranne) {
       return InvalidArgument(
-          fmt::format("{} variables: Queyranne's algorithm supports at most {}; select fewer "
-                      "with --columns",
-                      variables, kMaxQueyranne));
+          "{} variables: Queyranne's algorithm supports at most {}; select fewer with --columns",
+          variables, kMaxQueyranne);
     }
     if (options_.normalised) return InvalidArgument("--normalised requires --mip exhaustive");
     return Queyranne(measure);
   }
   if (variables > kMaxExhaustive) {
     return InvalidArgument(
-        fmt::format("{} variables have 2^{} bipartitions; the exhaustive search supports at most "
-                    "{} variables; use --mip queyranne, or select fewer with --columns",
-                    variables, variables - 1, kMaxExhaustive));
+        "{} variables have 2^{} bipartitions; the exhaustive search supports at most {} variables; "
+        "use --mip queyranne, or select fewer with --columns",
+        variables, variables - 1, kMaxExhaustive);
   }
   RETURN_IF_ERROR(MakeTables(measure));
   return Exhaustive(measure);
@@ -206,10 +202,10 @@ Result<std::vector<double>> PartitionSearch::Normalisers() const {
     normalisers[mask] = std::min(entropy(mask), entropy(full - mask));
     if (normalisers[mask] > 0.0) continue;
     const auto partition = MakeBipartition(mask, variables);
-    return InvalidArgument(fmt::format(
+    return InvalidArgument(
         "the normaliser of {} is {:.4g}, not positive: differential entropy depends on the units "
         "of the data; search without --normalised, or scale the variables",
-        partition ? partition->Text() : "a partition", normalisers[mask]));
+        partition ? partition->Text() : "a partition", normalisers[mask]);
   }
   return normalisers;
 }

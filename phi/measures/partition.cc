@@ -26,8 +26,8 @@ Result<int> VariableOf(std::string_view word, int variables,
   }
   const auto number = ParseNumber<int>(word);
   if (number && *number >= 0 && *number < variables) return *number;
-  return InvalidArgument(fmt::format("partition: no variable '{}'; use 0 to {}{}", word,
-                                     variables - 1, names.empty() ? "" : ", or their names"));
+  return InvalidArgument("partition: no variable '{}'; use 0 to {}{}", word, variables - 1,
+                         names.empty() ? "" : ", or their names");
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "phi/measures/significance.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -136,7 +134,7 @@ double Quantile(const std::vector<double>& sorted, double share) {
 Result<SurrogateKind> ParseSurrogateKind(std::string_view name) {
   if (name == "shift") return SurrogateKind::kShift;
   if (name == "phase") return SurrogateKind::kPhase;
-  return InvalidArgument(fmt::format("--surrogate: unknown method '{}'; use shift or phase", name));
+  return InvalidArgument("--surrogate: unknown method '{}'; use shift or phase", name);
 }
 
 Result<std::vector<Significance>> TestAgainstSurrogates(std::span<const SeriesView> trials,
@@ -182,8 +180,8 @@ Result<std::vector<Interval>> BootstrapIntervals(std::span<const SeriesView> tri
     all += std::max<std::int64_t>(0, view.length - before - block + 1);
   }
   if (bootstrap.count < 1 || block < 1 || all < 1) {
-    return InvalidArgument(
-        fmt::format("--block: {} pairs do not fit into {}; use a shorter block", block, samples));
+    return InvalidArgument("--block: {} pairs do not fit into {}; use a shorter block", block,
+                           samples);
   }
   ASSIGN_OR_RETURN(const auto drawn,
                    Replicates(bootstrap.count, bootstrap.threads, [&](std::uint32_t replicate) {

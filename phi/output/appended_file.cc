@@ -1,7 +1,6 @@
 #include "phi/output/appended_file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,10 +19,10 @@ std::unexpected<Error> SystemError(const std::filesystem::path& path, std::strin
   if (error == EACCES || error == EPERM || error == EROFS) code = Error::Code::kPermission;
   if (error == ENOSPC || error == EDQUOT || error == EFBIG) code = Error::Code::kExhausted;
   if (error == ENOENT || error == ENOTDIR) code = Error::Code::kNotFound;
-  return Fail(code, fmt::format("cannot {} {}: {}{}", what, path.string(), std::strerror(error),
-                                code == Error::Code::kExhausted
-                                    ? "; free some space, then run the same command to resume"
-                                    : ""));
+  return Fail(code, "cannot {} {}: {}{}", what, path.string(), std::strerror(error),
+              code == Error::Code::kExhausted
+                  ? "; free some space, then run the same command to resume"
+                  : "");
 }
 
 }  // namespace
@@ -36,9 +35,8 @@ Result<AppendedFile> AppendedFile::Open(const std::filesystem::path& path, std::
   if (static_cast<std::uint64_t>(status.st_size) < bytes) {
     return Fail(
         Error::Code::kIncompatible,
-        fmt::format("{} has {} bytes, but its checkpoint records {}; it was truncated. Start over "
-                    "with --fresh",
-                    path.string(), status.st_size, bytes));
+        "{} has {} bytes, but its checkpoint records {}; it was truncated. Start over with --fresh",
+        path.string(), status.st_size, bytes);
   }
   const auto end = static_cast<off_t>(bytes);
   if (ftruncate(file.get(), end) != 0 || lseek(file.get(), end, SEEK_SET) != end) {

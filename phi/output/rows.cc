@@ -28,8 +28,7 @@ Status RemovePath(const std::filesystem::path& path) {
   std::error_code error;
   std::filesystem::remove(path, error);
   if (!error) return {};
-  return Fail(Error::Code::kPermission,
-              fmt::format("cannot remove {}: {}", path.string(), error.message()));
+  return Fail(Error::Code::kPermission, "cannot remove {}: {}", path.string(), error.message());
 }
 
 // Removes the parts, and the folder unless it holds other files.
@@ -41,8 +40,7 @@ Status RemoveParts(const std::filesystem::path& folder) {
     RETURN_IF_ERROR(RemovePath(entry->path()));
   }
   if (error) {
-    return Fail(Error::Code::kPermission,
-                fmt::format("cannot list {}: {}", folder.string(), error.message()));
+    return Fail(Error::Code::kPermission, "cannot list {}: {}", folder.string(), error.message());
   }
   std::filesystem::remove(folder, error);
   return {};
@@ -63,8 +61,8 @@ std::string_view NameOf(RowFormat format) { return kFormatNames[static_cast<std:
 Result<RowFormat> ParseRowFormat(std::string_view name) {
   const auto found = std::ranges::find(kFormatNames, name);
   if (found == kFormatNames.end()) {
-    return InvalidArgument(fmt::format("--format: unknown format '{}'{}; use csv, jsonl or parquet",
-                                       name, DidYouMean(name, kFormatNames)));
+    return InvalidArgument("--format: unknown format '{}'{}; use csv, jsonl or parquet", name,
+                           DidYouMean(name, kFormatNames));
   }
   const RowFormat format = kFormats[static_cast<std::size_t>(found - kFormatNames.begin())];
   if (format == RowFormat::kParquet && !kHaveArrow) {

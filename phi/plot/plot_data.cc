@@ -114,8 +114,8 @@ Status MeasureWindows(const SeriesView& series, int window, const PlotOptions& o
   wanted.measures = options.measures;
   const std::int64_t places = series.length - window;
   if (places < 0) {
-    return InvalidArgument(fmt::format(
-        "{} rows are fewer than one window of {}; use a smaller --window", series.length, window));
+    return InvalidArgument("{} rows are fewer than one window of {}; use a smaller --window",
+                           series.length, window);
   }
   const std::int64_t step =
       std::max<std::int64_t>(1, places / static_cast<std::int64_t>(kMaxWindows));
@@ -252,8 +252,8 @@ Result<PlotData> MakePlotData(const PlotTable& table, const std::string& source,
   }
   const auto columns = VariableColumns(table);
   if (columns.size() > kMaxVariables) {
-    return InvalidArgument(fmt::format("{} variables are too many to plot; use at most {}",
-                                       columns.size(), kMaxVariables));
+    return InvalidArgument("{} variables are too many to plot; use at most {}", columns.size(),
+                           kMaxVariables);
   }
   const SeriesTable variables = FirstRun(table, columns);
   data.variables = variables.names;
@@ -275,9 +275,9 @@ Result<PlotData> MakePlotData(const PlotTable& table, const std::string& source,
   }
   if (data.tracks.empty()) {
     return InvalidArgument(
-        fmt::format("{} has nothing to draw: it needs columns of measures (phi_legacy, si, "
-                    "phi_r, ...) or at least two numeric columns",
-                    source));
+        "{} has nothing to draw: it needs columns of measures (phi_legacy, si, phi_r, ...) or at "
+        "least two numeric columns",
+        source);
   }
   return data;
 }

@@ -1,7 +1,5 @@
 #include "phi/plot/table_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <limits>
@@ -21,9 +19,9 @@ constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 Result<PlotTable> FromSeries(const SeriesTable& series, const std::string& name) {
   if (series.trials.size() > 1) {
     return InvalidArgument(
-        fmt::format("{} has {} trials, and windows must not span trials; plot a single trial, or "
-                    "the output of `phi measure --window`",
-                    name, series.trials.size()));
+        "{} has {} trials, and windows must not span trials; plot a single trial, or the output of "
+        "`phi measure --window`",
+        name, series.trials.size());
   }
   PlotTable table;
   table.names = series.names;
@@ -50,8 +48,7 @@ Result<PlotTable> FromParts(const std::filesystem::path& folder) {
       continue;
     }
     if (table.names != whole.names) {
-      return InvalidArgument(
-          fmt::format("{} has different columns from the preceding parts", part.string()));
+      return InvalidArgument("{} has different columns from the preceding parts", part.string());
     }
     for (std::size_t i = 0; i < whole.columns.size(); ++i) {
       whole.columns[i].insert(whole.columns[i].end(), table.columns[i].begin(),
@@ -98,12 +95,10 @@ Result<PlotTable> FromFolder(const std::filesystem::path& folder) {
   } else if (std::filesystem::exists(folder / "rows.jsonl")) {
     table = ReadPlotTable((folder / "rows.jsonl").string());
   } else {
-    return Fail(
-        Error::Code::kNotFound,
-        fmt::format(
-            "{} contains neither rows.csv, rows.jsonl nor rows.parquet, which `phi run -o FOLDER` "
-            "writes",
-            folder.string()));
+    return Fail(Error::Code::kNotFound,
+                "{} contains neither rows.csv, rows.jsonl nor rows.parquet, which `phi run -o "
+                "FOLDER` writes",
+                folder.string());
   }
   if (table) table->run = ReadRunParameters(folder);
   return table;
@@ -130,7 +125,7 @@ Result<PlotTable> PlotTableFromJsonLines(std::string_view text, const std::strin
     if (line.empty()) continue;
     const auto row = nlohmann::ordered_json::parse(line, nullptr, false);
     if (!row.is_object()) {
-      return InvalidArgument(fmt::format("{}, line {}: not a JSON object", name, number));
+      return InvalidArgument("{}, line {}: not a JSON object", name, number);
     }
     if (table.names.empty()) {
       for (const auto& [key, value] : row.items()) table.names.push_back(key);
@@ -143,7 +138,7 @@ Result<PlotTable> PlotTableFromJsonLines(std::string_view text, const std::strin
     }
   }
   if (table.rows() == 0) {
-    return InvalidArgument(fmt::format("{} has no rows", name));
+    return InvalidArgument("{} has no rows", name);
   }
   return table;
 }

@@ -88,8 +88,7 @@ std::string HeaderText(const RunSettings& settings, const Checkpoint& checkpoint
 
 std::unexpected<Error> Damaged(const std::filesystem::path& path, std::string_view why) {
   return Fail(Error::Code::kIncompatible,
-              fmt::format("the checkpoint {} is damaged ({}); start over with --fresh",
-                          path.string(), why));
+              "the checkpoint {} is damaged ({}); start over with --fresh", path.string(), why);
 }
 
 // Returns kIncompatible if parameters or the version of the numbers differ, and names each.
@@ -105,19 +104,16 @@ Status CheckParameters(const RunSettings& settings, const json& header,
   }
   if (!other.empty()) {
     return Fail(Error::Code::kIncompatible,
-                fmt::format("{} belongs to a run with other parameters: {}; use the same "
-                            "parameters, another --output, or --fresh to start over",
-                            path.string(), other));
+                "{} belongs to a run with other parameters: {}; use the same parameters, another "
+                "--output, or --fresh to start over",
+                path.string(), other);
   }
   const int numbers = header.at("numbers");
   if (numbers == kNumbersVersion || settings.allow_drift) return {};
-  return Fail(
-      Error::Code::kIncompatible,
-      fmt::format(
-          "{} was written by version {}, whose numerical results (version {}) differ from "
-          "this one's (version {}); use --allow-drift to resume anyway, or --fresh to start "
-          "over",
-          path.string(), header.at("version").get<std::string>(), numbers, kNumbersVersion));
+  return Fail(Error::Code::kIncompatible,
+              "{} was written by version {}, whose numerical results (version {}) differ from this "
+              "one's (version {}); use --allow-drift to resume anyway, or --fresh to start over",
+              path.string(), header.at("version").get<std::string>(), numbers, kNumbersVersion);
 }
 
 // Moves the first bytes of `from` to `values`. Returns false if there are too few.

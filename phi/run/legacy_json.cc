@@ -1,7 +1,5 @@
 #include "phi/run/legacy_json.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -90,8 +88,8 @@ Status WriteLegacyJson(const RunSettings& settings, const std::string& started,
   }
   if (phi.size() != settings.cycles) {
     return Fail(Error::Code::kIncompatible,
-                fmt::format("{} has {} records for {} cycles; start over with --fresh",
-                            path.string(), phi.size(), settings.cycles));
+                "{} has {} records for {} cycles; start over with --fresh", path.string(),
+                phi.size(), settings.cycles);
   }
   ASSIGN_OR_RETURN(auto file, platform::OutputFile::Create(*settings.legacy_json));
   std::string head = Head(settings, started, ended, phi).dump(1);

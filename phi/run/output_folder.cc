@@ -40,9 +40,8 @@ Result<UniqueFd> LockFolder(const std::filesystem::path& folder) {
   if (!file) {
     const int reason = errno;
     const bool refused = reason == EACCES || reason == EPERM || reason == EROFS;
-    return Fail(
-        refused ? Error::Code::kPermission : Error::Code::kUnavailable,
-        fmt::format("cannot write to the folder {}: {}", folder.string(), std::strerror(reason)));
+    return Fail(refused ? Error::Code::kPermission : Error::Code::kUnavailable,
+                "cannot write to the folder {}: {}", folder.string(), std::strerror(reason));
   }
   int reason = 0;
   do {
@@ -53,8 +52,8 @@ Result<UniqueFd> LockFolder(const std::filesystem::path& folder) {
   }
   if (reason != 0) {
     return Fail(Error::Code::kUnavailable,
-                fmt::format("another phi process is using {}; wait for it, or use another --output",
-                            folder.string()));
+                "another phi process is using {}; wait for it, or use another --output",
+                folder.string());
   }
   return file;
 }
@@ -65,17 +64,16 @@ Status PrepareFolder(const RunSettings& settings) {
     ASSIGN_OR_RETURN(const auto found, FindLeftover(settings, files));
     if (!found) return {};
     return Fail(Error::Code::kIncompatible,
-                fmt::format("{} exists without a checkpoint and would be overwritten; use another "
-                            "--output, or --fresh to replace it",
-                            found->string()));
+                "{} exists without a checkpoint and would be overwritten; use another --output, or "
+                "--fresh to replace it",
+                found->string());
   }
   RETURN_IF_ERROR(RemoveRows(settings.folder));
   for (const std::filesystem::path& file : files) {
     std::error_code error;
     std::filesystem::remove(file, error);
     if (!error) continue;
-    return Fail(Error::Code::kPermission,
-                fmt::format("cannot remove {}: {}", file.string(), error.message()));
+    return Fail(Error::Code::kPermission, "cannot remove {}: {}", file.string(), error.message());
   }
   return {};
 }

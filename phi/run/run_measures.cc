@@ -1,7 +1,5 @@
 #include "phi/run/run_measures.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -119,8 +117,8 @@ Status RunMeasures::Measure(std::span<double> values) {
     const double value = (*all)[i].value;
     if (!std::isfinite(value)) {
       std::ranges::fill(values, kNotAvailable);
-      return Fail(Error::Code::kInternal,
-                  fmt::format("{} is not a finite number", NameOf(options_.measures[i])));
+      return Fail(Error::Code::kInternal, "{} is not a finite number",
+                  NameOf(options_.measures[i]));
     }
     values[i] = value;
   }

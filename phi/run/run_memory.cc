@@ -1,7 +1,5 @@
 #include "phi/run/run_memory.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -75,13 +73,11 @@ Status CheckMemory(const RunSettings& settings, Bytes engine, std::optional<Byte
   const Bytes wanted = Sum(Sum(memory.states, memory.measures), Sum(memory.rows, engine));
   if (!available || wanted <= *available) return {};
   return Fail(Error::Code::kExhausted,
-              fmt::format("{} runs of dimension {} need {} of memory (cycles {}, copies of states "
-                          "{}, measures {}, unwritten rows {}), and {} are free; use fewer "
-                          "--runs, or {}",
-                          settings.engine.runs, settings.engine.constants.dimension,
-                          FormatBytes(wanted), FormatBytes(engine), FormatBytes(memory.states),
-                          FormatBytes(memory.measures), FormatBytes(memory.rows),
-                          FormatBytes(*available), Advice(settings, memory, engine)));
+              "{} runs of dimension {} need {} of memory (cycles {}, copies of states {}, measures "
+              "{}, unwritten rows {}), and {} are free; use fewer --runs, or {}",
+              settings.engine.runs, settings.engine.constants.dimension, FormatBytes(wanted),
+              FormatBytes(engine), FormatBytes(memory.states), FormatBytes(memory.measures),
+              FormatBytes(memory.rows), FormatBytes(*available), Advice(settings, memory, engine));
 }
 
 }  // namespace reveza::phi

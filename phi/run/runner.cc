@@ -1,7 +1,5 @@
 #include "phi/run/runner.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -111,16 +109,14 @@ class Runner {
     cycle_ = checkpoint_.state.cycle;
     if (cycle_ > settings_.cycles) {
       return Fail(Error::Code::kIncompatible,
-                  fmt::format("{} is already at cycle {}, and --cycles is {}; use more cycles, "
-                              "another --output, or --fresh to start over",
-                              CheckpointPath(settings_.folder).string(), cycle_, settings_.cycles));
+                  "{} is already at cycle {}, and --cycles is {}; use more cycles, another "
+                  "--output, or --fresh to start over",
+                  CheckpointPath(settings_.folder).string(), cycle_, settings_.cycles);
     }
     if (checkpoint_.samples.size() != runs_ || checkpoint_.summary.size() != measures_) {
-      return Fail(
-          Error::Code::kIncompatible,
-          fmt::format("the checkpoint {} is damaged (it has {} runs); start over with "
-                      "--fresh",
-                      CheckpointPath(settings_.folder).string(), checkpoint_.samples.size()));
+      return Fail(Error::Code::kIncompatible,
+                  "the checkpoint {} is damaged (it has {} runs); start over with --fresh",
+                  CheckpointPath(settings_.folder).string(), checkpoint_.samples.size());
     }
     if (cycle_ == 0) return {};
     RETURN_IF_ERROR(engine_.SetState(checkpoint_.state));

@@ -21,9 +21,8 @@ Status UnknownMeasure(std::string_view name) {
     names.push_back(NameOf(measure));
     list += fmt::format(", {}", NameOf(measure));
   }
-  return InvalidArgument(
-      fmt::format("--measure: unknown measure '{}'{}; use some of {}, or all, or none", name,
-                  DidYouMean(name, names), list));
+  return InvalidArgument("--measure: unknown measure '{}'{}; use some of {}, or all, or none", name,
+                         DidYouMean(name, names), list);
 }
 
 Status AddMeasure(std::string_view name, RunSettings& settings) {
@@ -41,8 +40,7 @@ Status AddMeasure(std::string_view name, RunSettings& settings) {
 
 Status CheckInteger(std::string_view name, std::int64_t value, std::int64_t min, std::int64_t max) {
   if (value >= min && value <= max) return {};
-  return InvalidArgument(
-      fmt::format("{} is {}; use a number from {} to {}", name, value, min, max));
+  return InvalidArgument("{} is {}; use a number from {} to {}", name, value, min, max);
 }
 
 }  // namespace

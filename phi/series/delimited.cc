@@ -123,8 +123,8 @@ class DelimitedReader {
 
   Status Add(const std::vector<std::string>& names, SeriesTable& table) {
     if (fields_.size() != names.size()) {
-      return InvalidArgument(fmt::format("{} line {}: {} fields, but the first line has {}", name_,
-                                         number_, fields_.size(), names.size()));
+      return InvalidArgument("{} line {}: {} fields, but the first line has {}", name_, number_,
+                             fields_.size(), names.size());
     }
     if (columns_.trials) {
       const std::string_view trial = fields_[*columns_.trials];
@@ -134,10 +134,10 @@ class DelimitedReader {
     for (const std::size_t column : columns_.chosen) {
       const auto number = NumberOf(fields_[column]);
       if (!number && !options_.text_is_missing) {
-        return InvalidArgument(fmt::format(
+        return InvalidArgument(
             "{} line {}: column '{}' has '{}', which is not a number; select numeric columns with "
             "--columns",
-            name_, number_, names[column], fields_[column]));
+            name_, number_, names[column], fields_[column]);
       }
       table.values.push_back(number.value_or(kMissing));
     }

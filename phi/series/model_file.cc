@@ -18,14 +18,14 @@ using Rows = std::vector<std::vector<double>>;
 
 Result<Matrix> MatrixOf(const Rows& rows, std::string_view name) {
   if (rows.empty() || rows.front().empty()) {
-    return InvalidArgument(fmt::format("{}: the matrix is empty", name));
+    return InvalidArgument("{}: the matrix is empty", name);
   }
   Matrix matrix(static_cast<int>(rows.size()), static_cast<int>(rows.front().size()));
   for (int i = 0; i < matrix.rows(); ++i) {
     const auto& row = rows[static_cast<std::size_t>(i)];
     if (row.size() != rows.front().size()) {
-      return InvalidArgument(fmt::format("{}: row {} has {} numbers, row 0 has {}", name, i,
-                                         row.size(), rows.front().size()));
+      return InvalidArgument("{}: row {} has {} numbers, row 0 has {}", name, i, row.size(),
+                             rows.front().size());
     }
     for (int j = 0; j < matrix.columns(); ++j) matrix(i, j) = row[static_cast<std::size_t>(j)];
   }
@@ -64,8 +64,8 @@ Result<Matrix> ParseMatrix(std::string_view text, const std::string& name) {
     while (field.ends_with(' ')) field.remove_suffix(1);
     const auto number = ParseNumber<double>(field);
     if (!number) {
-      return InvalidArgument(fmt::format(
-          "{}: '{}' is not a number; write matrices as '0.4,0.4;0.4,0.4'", name, field));
+      return InvalidArgument("{}: '{}' is not a number; write matrices as '0.4,0.4;0.4,0.4'", name,
+                             field);
     }
     rows.back().push_back(*number);
     if (end == std::string_view::npos) return MatrixOf(rows, name);

@@ -109,9 +109,9 @@ struct Layout {
 Result<Layout> LayoutOf(const Header& header, std::size_t element, const std::string& name) {
   const auto& shape = header.shape;
   if (shape.empty() || shape.size() > 3) {
-    return InvalidArgument(fmt::format(
+    return InvalidArgument(
         "{}: array with {} dimensions; use (time, variables) or (trials, time, variables)", name,
-        shape.size()));
+        shape.size());
   }
   // Check bounds before multiplying, because a damaged header may contain any lengths.
   const auto available = static_cast<std::int64_t>(header.data.size() / element);
@@ -119,9 +119,8 @@ Result<Layout> LayoutOf(const Header& header, std::size_t element, const std::st
   for (const std::int64_t length : shape) {
     if (length == 0) return InvalidArgument(name + ": no rows");
     if (length > available / elements) {
-      return InvalidArgument(
-          fmt::format("{}: truncated: {} bytes of data are less than its shape requires", name,
-                      header.data.size()));
+      return InvalidArgument("{}: truncated: {} bytes of data are less than its shape requires",
+                             name, header.data.size());
     }
     elements *= length;
   }
@@ -152,9 +151,9 @@ Result<SeriesTable> ReadNumpy(std::string_view bytes, const std::string& name,
   }
   if (type == nullptr) {
     return InvalidArgument(
-        fmt::format("{}: unsupported element type '{}'; save as little-endian float64 with "
-                    "numpy.save(file, array.astype('<f8'))",
-                    name, header.type));
+        "{}: unsupported element type '{}'; save as little-endian float64 with numpy.save(file, "
+        "array.astype('<f8'))",
+        name, header.type);
   }
   ASSIGN_OR_RETURN(const auto layout, LayoutOf(header, type->size, name));
   std::vector<std::string> names;

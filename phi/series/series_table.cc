@@ -1,7 +1,5 @@
 #include "phi/series/series_table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -22,8 +20,8 @@ Result<std::size_t> FindColumn(const std::vector<std::string>& names, const std:
   const auto number = ParseNumber<std::size_t>(wanted);
   if (number && *number < names.size()) return *number;
   const std::vector<std::string_view> views(names.begin(), names.end());
-  return InvalidArgument(fmt::format("{}: no column '{}'{}; the file has {} columns", file, wanted,
-                                     DidYouMean(wanted, views), names.size()));
+  return InvalidArgument("{}: no column '{}'{}; the file has {} columns", file, wanted,
+                         DidYouMean(wanted, views), names.size());
 }
 
 }  // namespace
@@ -43,7 +41,7 @@ Result<SelectedColumns> SelectColumns(const std::vector<std::string>& names,
   for (const std::string& wanted : options.columns) {
     ASSIGN_OR_RETURN(const auto column, FindColumn(names, file, wanted));
     if (std::ranges::find(selected.chosen, column) != selected.chosen.end()) {
-      return InvalidArgument(fmt::format("column '{}' is selected twice", wanted));
+      return InvalidArgument("column '{}' is selected twice", wanted);
     }
     selected.chosen.push_back(column);
   }

@@ -1,7 +1,5 @@
 #include "fraudgen/model/classic/classic_model.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -40,16 +38,15 @@ Status CheckOptions(const Options& options) {
   for (const auto& [name, date] : {std::pair{"start", options.start}, std::pair{"end", options.end},
                                    std::pair{"as-of", options.as_of}}) {
     if (date.year < kFirstYear || date.year > kLastYear) {
-      return InvalidArgument(fmt::format("the year of the {} date is {}; expected {} to {}", name,
-                                         date.year, kFirstYear, kLastYear));
+      return InvalidArgument("the year of the {} date is {}; expected {} to {}", name, date.year,
+                             kFirstYear, kLastYear);
     }
   }
   if (DaysOf(options.end) < DaysOf(options.start)) {
     return InvalidArgument("the end date is before the start date");
   }
   if (options.customers && (*options.customers < 1 || *options.customers > kMaxCustomers)) {
-    return InvalidArgument(
-        fmt::format("{} customers; expected 1 to {}", *options.customers, kMaxCustomers));
+    return InvalidArgument("{} customers; expected 1 to {}", *options.customers, kMaxCustomers);
   }
   return {};
 }

@@ -107,16 +107,16 @@ Status CheckBounds(std::string_view of, std::initializer_list<Bound> bounds) {
         bound.value.max <= bound.max) {
       continue;
     }
-    return InvalidArgument(fmt::format("{} of {} must {} {} to {}", bound.names, of, bound.must,
-                                       bound.min, bound.max));
+    return InvalidArgument("{} of {} must {} {} to {}", bound.names, of, bound.must, bound.min,
+                           bound.max);
   }
   return {};
 }
 
 Status CheckProfile(const ProfileHabits& profile, std::string_view name) {
   if (!AreWeights(profile.kinds) || !AreWeights(profile.hours)) {
-    return InvalidArgument(fmt::format(
-        "kinds and hours of {} must have a weight above 0, and a sum below 2^32", name));
+    return InvalidArgument("kinds and hours of {} must have a weight above 0, and a sum below 2^32",
+                           name);
   }
   return CheckBounds(name, {{"age", profile.age, 18, 100},
                             {"income_percent", profile.income_percent, 1, 10'000},
@@ -205,7 +205,7 @@ Status CheckTypology(const Typology& typology, std::string_view name) {
                          {"drift_thousandths", typology.drift_thousandths, -1'000, 1'000}}));
   const auto require = [&](bool met, std::string_view what, std::string_view rule) -> Status {
     if (met) return {};
-    return InvalidArgument(fmt::format("{} of {} must {}", what, name, rule));
+    return InvalidArgument("{} of {} must {}", what, name, rule);
   };
   const Range<uint32_t>& income = typology.income_thousandths;
   const Range<int64_t>& amount = typology.amount;
@@ -233,12 +233,12 @@ Status CheckSize(const Parameters& parameters) {
   for (const auto& [name, rows, max] : {std::tuple("rows", parameters.rows, BlockPlan::kMaxRows),
                                         std::tuple("rides", parameters.rides, kMaxRides)}) {
     if (rows > max) {
-      return InvalidArgument(fmt::format("{} {}; at most {} are supported", rows, name, max));
+      return InvalidArgument("{} {}; at most {} are supported", rows, name, max);
     }
     // Every block has at least one customer.
     if (parameters.customers != 0 && rows / parameters.customers >= kMaxRowsPerBlock) {
-      return InvalidArgument(
-          fmt::format("{} {} need at least {} customers", rows, name, rows / kMaxRowsPerBlock + 1));
+      return InvalidArgument("{} {} need at least {} customers", rows, name,
+                             rows / kMaxRowsPerBlock + 1);
     }
   }
   if (parameters.last_day < parameters.first_day) {
@@ -253,9 +253,9 @@ Status CheckSize(const Parameters& parameters) {
   }
   if (parameters.growing && parameters.last_day - parameters.first_day >= kGrowingDays) {
     return InvalidArgument(
-        fmt::format("customers without rows support at most {} days; set the number of rows for a "
-                    "longer period",
-                    kGrowingDays));
+        "customers without rows support at most {} days; set the number of rows for a longer "
+        "period",
+        kGrowingDays);
   }
   if (parameters.frauds.billionths > Share::kWhole / 2) {
     return InvalidArgument(

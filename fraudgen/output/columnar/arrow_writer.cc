@@ -3,7 +3,6 @@
 #include <arrow/memory_pool.h>
 #include <arrow/util/compression.h>
 #include <arrow/util/config.h>
-#include <fmt/format.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/properties.h>
 
@@ -71,12 +70,12 @@ arrow::MemoryPool* WriterPool() {
 Status CheckParquetOptions(const TableOptions& options) {
   const int max_level = MaxLevel(options.codec);
   if (max_level != 0 && (options.level < 1 || options.level > max_level)) {
-    return InvalidArgument(fmt::format("invalid level {} of {}; expected 1 to {}", options.level,
-                                       NameOf(options.codec), max_level));
+    return InvalidArgument("invalid level {} of {}; expected 1 to {}", options.level,
+                           NameOf(options.codec), max_level);
   }
   if (options.row_group_rows < 1) {
-    return InvalidArgument(
-        fmt::format("invalid row group size {}; expected at least 1", options.row_group_rows));
+    return InvalidArgument("invalid row group size {}; expected at least 1",
+                           options.row_group_rows);
   }
   return {};
 }

@@ -170,10 +170,9 @@ class ObjectSink final : public ByteSink {
 
   Status Append(std::string_view bytes) override {
     if (bytes_ + bytes.size() > kMaxBytes) {
-      return Fail(
-          Error::Code::kExhausted,
-          fmt::format("{} would exceed the maximum object size of {} GB; reduce --file-rows",
-                      connection_.UrlOf(name_), kMaxBytes / 1'000'000'000));
+      return Fail(Error::Code::kExhausted,
+                  "{} would exceed the maximum object size of {} GB; reduce --file-rows",
+                  connection_.UrlOf(name_), kMaxBytes / 1'000'000'000);
     }
     const auto written = stream_->Write(bytes.data(), static_cast<int64_t>(bytes.size()));
     if (!written.ok()) return connection_.Failed("write", name_, written);
@@ -269,8 +268,7 @@ class Bucket final : public Destination {
       if (arrow::internal::ErrnoFromStatus(file.status()) != ENOENT) {
         return connection_.Failed("read", name, file.status());
       }
-      return Fail(Error::Code::kNotFound,
-                  fmt::format("{} does not exist", connection_.UrlOf(name)));
+      return Fail(Error::Code::kNotFound, "{} does not exist", connection_.UrlOf(name));
     }
     const auto size = (*file)->GetSize();
     if (!size.ok()) return connection_.Failed("stat", name, size.status());

@@ -1,6 +1,5 @@
 #include "fraudgen/stream/kafka/kafka_sink.h"
 
-#include <fmt/format.h>
 #include <librdkafka/rdkafka.h>
 
 #include <array>
@@ -102,8 +101,8 @@ Result<Conf> KafkaSink::MakeConf() {
   for (const auto& [name, value] : options_.properties) {
     if (rd_kafka_conf_set(conf.get(), name.c_str(), value.c_str(), text.data(), text.size()) !=
         RD_KAFKA_CONF_OK) {
-      return InvalidArgument(fmt::format(
-          "--kafka-option {}={}: {}; see librdkafka's CONFIGURATION.md", name, value, text.data()));
+      return InvalidArgument("--kafka-option {}={}: {}; see librdkafka's CONFIGURATION.md", name,
+                             value, text.data());
     }
   }
   rd_kafka_conf_set_opaque(conf.get(), this);
@@ -122,12 +121,12 @@ Status KafkaSink::Connect() {
   producer_.reset(rd_kafka_new(RD_KAFKA_PRODUCER, given, text.data(), text.size()));
   if (producer_ == nullptr) {
     rd_kafka_conf_destroy(given);
-    return InvalidArgument(fmt::format("invalid Kafka configuration: {}", text.data()));
+    return InvalidArgument("invalid Kafka configuration: {}", text.data());
   }
   topic_.reset(rd_kafka_topic_new(producer_.get(), options_.topic.c_str(), nullptr));
   if (topic_ == nullptr) {
-    return InvalidArgument(fmt::format("invalid configuration of the Kafka topic '{}': {}",
-                                       options_.topic, rd_kafka_err2str(rd_kafka_last_error())));
+    return InvalidArgument("invalid configuration of the Kafka topic '{}': {}", options_.topic,
+                           rd_kafka_err2str(rd_kafka_last_error()));
   }
   return FindTopic();
 }
@@ -155,21 +154,18 @@ Status KafkaSink::FindTopic() {
   }
   if (stop_.Requested()) return Fail(Error::Code::kUnavailable, "stopped before Kafka responded");
   if (answered) {
-    return Fail(
-        Error::Code::kNotFound,
-        fmt::format(
-            "Kafka at {} has no topic '{}'; create it, or choose another with --kafka-topic",
-            options_.servers, options_.topic));
+    return Fail(Error::Code::kNotFound,
+                "Kafka at {} has no topic '{}'; create it, or choose another with --kafka-topic",
+                options_.servers, options_.topic);
   }
-  return Fail(Error::Code::kUnavailable,
-              fmt::format("no response from Kafka at {} ({}); check --kafka-server",
-                          options_.servers, last_error_));
+  return Fail(Error::Code::kUnavailable, "no response from Kafka at {} ({}); check --kafka-server",
+              options_.servers, last_error_);
 }
 
 Status KafkaSink::Failed() const {
   if (failure_.empty()) return {};
-  return Fail(Error::Code::kUnavailable,
-              fmt::format("Kafka at {} did not accept all events: {}", options_.servers, failure_));
+  return Fail(Error::Code::kUnavailable, "Kafka at {} did not accept all events: {}",
+              options_.servers, failure_);
 }
 
 rd_kafka_resp_err_t KafkaSink::Produce(const Event& event) {
@@ -194,9 +190,8 @@ Result<std::size_t> KafkaSink::Send(std::span<const Event> events) {
       rd_kafka_poll(producer_.get(), kWaitMilliseconds);
       if (stop_.Requested()) break;
     } else {
-      return Fail(Error::Code::kUnavailable,
-                  fmt::format("Kafka at {} did not accept event {}: {}", options_.servers,
-                              events[sent].id, rd_kafka_err2str(error)));
+      return Fail(Error::Code::kUnavailable, "Kafka at {} did not accept event {}: {}",
+                  options_.servers, events[sent].id, rd_kafka_err2str(error));
     }
   }
   rd_kafka_poll(producer_.get(), 0);

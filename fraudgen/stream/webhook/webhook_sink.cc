@@ -115,18 +115,16 @@ Result<bool> WebhookSink::SendOne(std::span<const Event> events) {
       return true;
     }
     if (!answer.passing) {
-      return InvalidArgument(
-          fmt::format("{} rejected event {}: {}", options_.url, events.front().id, answer.reason));
+      return InvalidArgument("{} rejected event {}: {}", options_.url, events.front().id,
+                             answer.reason);
     }
     const nanoseconds now = clock_.Now();
     const auto pause = BackoffBefore(repetition, answer.retry_after);
     if (now + pause - begin > options_.retry_timeout) {
-      return Fail(
-          Error::Code::kUnavailable,
-          fmt::format(
-              "{} did not accept event {} for {} s: {}", options_.url, events.front().id,
-              std::chrono::duration_cast<std::chrono::seconds>(options_.retry_timeout).count(),
-              answer.reason));
+      return Fail(Error::Code::kUnavailable, "{} did not accept event {} for {} s: {}",
+                  options_.url, events.front().id,
+                  std::chrono::duration_cast<std::chrono::seconds>(options_.retry_timeout).count(),
+                  answer.reason);
     }
     while (!stop_.Requested() && clock_.Now() < now + pause) clock_.WaitUntil(now + pause);
     if (stop_.Requested()) return false;
@@ -159,8 +157,8 @@ Result<std::unique_ptr<EventSink>> MakeWebhookSink(const WebhookOptions& options
   ASSIGN_OR_RETURN(const auto url, ParseWebhookUrl(options.url));
   auto sink = std::make_unique<WebhookSink>(options, url, clock, stop);
   if (!sink->is_valid()) {
-    return InvalidArgument(fmt::format(
-        "--webhook-url: '{}' is not supported; https requires a build with OpenSSL", options.url));
+    return InvalidArgument(
+        "--webhook-url: '{}' is not supported; https requires a build with OpenSSL", options.url);
   }
   return sink;
 }

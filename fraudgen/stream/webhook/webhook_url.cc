@@ -37,9 +37,7 @@ Result<WebhookUrl> ParseWebhookUrl(std::string_view url) {
   const std::size_t end = std::min(url.find_first_of("/?#", scheme), url.size());
   if (scheme == 0 || !IsServer(url.substr(scheme, end - scheme))) {
     return InvalidArgument(
-        fmt::format("--webhook-url: '{}' is invalid; expected a URL such as "
-                    "http://localhost:8080/events",
-                    url));
+        "--webhook-url: '{}' is invalid; expected a URL such as http://localhost:8080/events", url);
   }
   const std::string_view rest = url.substr(end, url.find('#') - end);
   return WebhookUrl{.server = std::string(url.substr(0, end)),

@@ -125,8 +125,8 @@ Result<std::unique_ptr<RowWriter>> OpenParquetRows(const std::filesystem::path& 
     ASSIGN_OR_RETURN(const auto is_there, FileExists(PartOf(parts, i)));
     if (is_there) continue;
     return Fail(Error::Code::kIncompatible,
-                fmt::format("{} is missing, but its checkpoint records it; start over with --fresh",
-                            PartOf(parts, i).string()));
+                "{} is missing, but its checkpoint records it; start over with --fresh",
+                PartOf(parts, i).string());
   }
   // Remove parts after the synced ones, complete or left half-written by a killed process.
   for (std::uint64_t i = place.parts;; ++i) {
@@ -134,8 +134,8 @@ Result<std::unique_ptr<RowWriter>> OpenParquetRows(const std::filesystem::path& 
     if (!std::filesystem::remove(PartOf(parts, i), error) && !abandoned) break;
   }
   if (error) {
-    return Fail(Error::Code::kPermission,
-                fmt::format("cannot write to {}: {}", parts.string(), error.message()));
+    return Fail(Error::Code::kPermission, "cannot write to {}: {}", parts.string(),
+                error.message());
   }
   return std::make_unique<ParquetRows>(parts, layout, place);
 }

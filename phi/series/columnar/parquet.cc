@@ -2,7 +2,6 @@
 #include <arrow/io/file.h>
 #include <arrow/scalar.h>
 #include <arrow/table.h>
-#include <fmt/format.h>
 #include <parquet/arrow/reader.h>
 
 #include <limits>
@@ -93,10 +92,10 @@ Result<SeriesTable> ReadParquet(const std::string& path, const ReadOptions& opti
     double* out = table.values.data() + i;
     for (const auto& chunk : columns.column(static_cast<int>(selected.chosen[i]))->chunks()) {
       if (!CopyNumbers(*chunk, out, stride)) {
-        return Fail(Error::Code::kInvalidArgument,
-                    fmt::format("{}: column '{}' has the non-numeric type {}; select numeric "
-                                "columns with --columns",
-                                path, table.names[i], chunk->type()->ToString()));
+        return Fail(
+            Error::Code::kInvalidArgument,
+            "{}: column '{}' has the non-numeric type {}; select numeric columns with --columns",
+            path, table.names[i], chunk->type()->ToString());
       }
       out += chunk->length() * stride;
     }

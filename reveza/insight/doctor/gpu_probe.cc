@@ -66,8 +66,7 @@ template <typename Measurement, typename Measure>
 Result<std::vector<Measurement>> MeasureGpus(const char* library, const Measure& measure) {
   auto loaded = platform::OpenCudaDriver(library);
   if (!loaded) {
-    return Fail(Error::Code::kUnavailable,
-                fmt::format("cannot load {}: {}", library, loaded.error().message));
+    return Fail(Error::Code::kUnavailable, "cannot load {}: {}", library, loaded.error().message);
   }
   DriverCalls driver(*std::move(loaded));
   int count = 0;

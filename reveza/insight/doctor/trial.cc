@@ -226,15 +226,13 @@ Result<Trial> RunTrial(const std::vector<std::string>& command, milliseconds lim
   auto output = MakePipe();
   auto errors = MakePipe();
   if (!output || !errors) {
-    return Fail(Error::Code::kExhausted,
-                fmt::format("cannot create a pipe: {}", std::strerror(errno)));
+    return Fail(Error::Code::kExhausted, "cannot create a pipe: {}", std::strerror(errno));
   }
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) {
-    return Fail(Error::Code::kExhausted,
-                fmt::format("cannot start '{}': {}", command[0], std::strerror(errno)));
+    return Fail(Error::Code::kExhausted, "cannot start '{}': {}", command[0], std::strerror(errno));
   }
   if (pid == 0) ExecCommand(command, output->writer.get(), errors->writer.get(), parent);
   output->writer.Reset();
@@ -243,7 +241,7 @@ Result<Trial> RunTrial(const std::vector<std::string>& command, milliseconds lim
   if (read(errors->reader.get(), &error, sizeof(error)) == sizeof(error)) {
     waitpid(pid, nullptr, 0);
     return Fail(error == ENOENT ? Error::Code::kNotFound : Error::Code::kPermission,
-                fmt::format("cannot run '{}': {}", command[0], std::strerror(error)));
+                "cannot run '{}': {}", command[0], std::strerror(error));
   }
   Trial trial = CommandWatch(pid, std::move(output->reader)).Run(limit);
   trial.termination.command = fmt::format("{}", fmt::join(command, " "));

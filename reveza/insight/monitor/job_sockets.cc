@@ -52,9 +52,8 @@ class Exchange {
   }
 
   void TimeOut(milliseconds limit) {
-    Finish(
-        Fail(Error::Code::kUnavailable, fmt::format("the runner at {} did not respond within {} ms",
-                                                    socket_.string(), limit.count())));
+    Finish(Fail(Error::Code::kUnavailable, "the runner at {} did not respond within {} ms",
+                socket_.string(), limit.count()));
   }
 
   JobAnswer Take() && {
@@ -70,8 +69,8 @@ class Exchange {
   }
   void FinishWithErrno(const char* doing) {
     const bool stale = errno == ECONNREFUSED || errno == ENOENT;
-    Finish(Fail(stale ? Error::Code::kNotFound : Error::Code::kUnavailable,
-                fmt::format("cannot {} {}: {}", doing, socket_.string(), std::strerror(errno))));
+    Finish(Fail(stale ? Error::Code::kNotFound : Error::Code::kUnavailable, "cannot {} {}: {}",
+                doing, socket_.string(), std::strerror(errno)));
   }
 
   void Connect() {
@@ -113,13 +112,12 @@ class Exchange {
     text_.append(piece.substr(0, end));
     if (end != std::string_view::npos) return Finish(std::move(text_));
     if (got == 0) {
-      return Finish(Fail(Error::Code::kUnavailable,
-                         fmt::format("the runner at {} closed the connection", socket_.string())));
+      return Finish(Fail(Error::Code::kUnavailable, "the runner at {} closed the connection",
+                         socket_.string()));
     }
     if (text_.size() > kMaxJobAnswer) {
-      Finish(Fail(Error::Code::kIncompatible,
-                  fmt::format("the response of the runner at {} exceeds {} bytes", socket_.string(),
-                              kMaxJobAnswer)));
+      Finish(Fail(Error::Code::kIncompatible, "the response of the runner at {} exceeds {} bytes",
+                  socket_.string(), kMaxJobAnswer));
     }
   }
 
@@ -236,8 +234,7 @@ std::vector<JobAnswer> QueryJobSockets(std::span<const fs::path> sockets, std::s
 Result<Job> ParseJobStatus(const JobAnswer& answer) {
   if (!answer.line) return std::unexpected(answer.line.error());
   const auto invalid = [&](std::string_view what) {
-    return Fail(Error::Code::kIncompatible,
-                fmt::format("the runner at {} {}", answer.socket.string(), what));
+    return Fail(Error::Code::kIncompatible, "the runner at {} {}", answer.socket.string(), what);
   };
   const json status = json::parse(*answer.line, nullptr, false);
   if (status.is_discarded() || !status.is_object()) return invalid("sent invalid JSON");

@@ -21,7 +21,7 @@ Status CheckNames(std::span<const std::string_view> names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     RETURN_IF_ERROR(CheckParameterName(names[i]));
     if (std::ranges::find(names.first(i), names[i]) != names.first(i).end()) {
-      return InvalidArgument(fmt::format("duplicate parameter '{}'; rename one of them", names[i]));
+      return InvalidArgument("duplicate parameter '{}'; rename one of them", names[i]);
     }
   }
   return {};
@@ -37,13 +37,12 @@ Result<Expander::Compiled> Expander::Compile(const Command& command,
     return InvalidArgument("the command is empty");
   }
   if (command.shell && command.arguments.size() != 1) {
-    return InvalidArgument(
-        fmt::format("a shell command is one string, not {}", command.arguments.size()));
+    return InvalidArgument("a shell command is one string, not {}", command.arguments.size());
   }
   const auto parse = [&](std::string_view text, std::string_view where,
                          Template::Use use = Template::Use::kPlain) -> Result<Template> {
     auto parsed = Template::Parse(text, parameters, command.cycles.has_value(), use);
-    if (!parsed) return InvalidArgument(fmt::format("in {}: {}", where, parsed.error().message));
+    if (!parsed) return InvalidArgument("in {}: {}", where, parsed.error().message);
     return parsed;
   };
   const auto use = command.shell ? Template::Use::kShell : Template::Use::kPlain;
@@ -73,14 +72,14 @@ Result<Expander> Expander::Make(const Job& job) {
     const Step& step = job.steps[i];
     const std::size_t c = step.command;
     if (c >= job.commands.size()) {
-      return Fail(Error::Code::kInternal, fmt::format("step {} has no command", i + 1));
+      return Fail(Error::Code::kInternal, "step {} has no command", i + 1);
     }
     if (seen[c] && HasNames(step, names[c])) continue;
     names[c] = NamesOf(step);
     RETURN_IF_ERROR(CheckNames(names[c]));
     auto compiled = Compile(job.commands[c], names[c]);
     if (!compiled && seen[c]) {
-      return InvalidArgument(fmt::format("step {}: {}", i + 1, compiled.error().message));
+      return InvalidArgument("step {}: {}", i + 1, compiled.error().message);
     }
     if (!compiled) return std::unexpected(compiled.error());
     if (!seen[c]) expander.commands_[c] = *std::move(compiled);

@@ -118,11 +118,10 @@ Status AddInputs(FieldHasher& fields, const Expander& expander, const Step& step
     const auto content = files.Hash(path);
     if (!content) {
       const bool later = content.error().code == Error::Code::kNotFound && !step.after.empty();
-      return Fail(content.error().code,
-                  fmt::format("step {}: input: {}{}", number, content.error().message,
-                              later ? " (inputs are read before the first step starts; omit files "
-                                      "that earlier steps create)"
-                                    : ""));
+      return Fail(content.error().code, "step {}: input: {}{}", number, content.error().message,
+                  later ? " (inputs are read before the first step starts; omit files that earlier "
+                          "steps create)"
+                        : "");
     }
     fields.Add(*content);
   }
@@ -134,7 +133,7 @@ std::unexpected<Error> CannotRead(const std::filesystem::path& path, int reason)
                     : reason == EACCES || reason == EPERM ? Error::Code::kPermission
                     : reason == EISDIR                    ? Error::Code::kInvalidArgument
                                                           : Error::Code::kUnavailable;
-  return Fail(code, fmt::format("cannot read {}: {}", path.string(), std::strerror(reason)));
+  return Fail(code, "cannot read {}: {}", path.string(), std::strerror(reason));
 }
 
 Result<Identity> HashOf(const std::filesystem::path& path) {
@@ -143,7 +142,7 @@ Result<Identity> HashOf(const std::filesystem::path& path) {
   struct stat status = {};
   if (!file || fstat(file.get(), &status) != 0) return CannotRead(path, errno);
   if (!S_ISREG(status.st_mode)) {
-    return InvalidArgument(fmt::format("cannot read {}: not a regular file", path.string()));
+    return InvalidArgument("cannot read {}: not a regular file", path.string());
   }
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
                                                                        &XXH3_freeState);
@@ -220,7 +219,7 @@ Result<std::filesystem::path> FindProgram(std::string_view word,
   }
   const std::string program = FindInPath(word, folder.native(), search_path);
   if (!program.empty()) return program;
-  return Fail(Error::Code::kNotFound, fmt::format("program '{}' not found in PATH", word));
+  return Fail(Error::Code::kNotFound, "program '{}' not found in PATH", word);
 }
 
 namespace {

@@ -1,7 +1,5 @@
 #include "reveza/jobs/definition/job_json.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -151,7 +149,7 @@ Result<Job> JobFromJson(const json& from) {
     return Fail(Error::Code::kIncompatible,
                 "not a job: a step refers to a missing command or step");
   } catch (const json::exception& error) {
-    return Fail(Error::Code::kIncompatible, fmt::format("not a job: {}", error.what()));
+    return Fail(Error::Code::kIncompatible, "not a job: {}", error.what());
   }
 }
 

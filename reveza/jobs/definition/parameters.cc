@@ -1,7 +1,5 @@
 #include "reveza/jobs/definition/parameters.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -88,26 +86,24 @@ Result<std::vector<std::string>> ExpandRange(const Range& range, std::string_vie
   const auto first = Scaled(range.first, places);
   const auto last = Scaled(range.last, places);
   const auto step_size = Scaled(range.step, places);
-  if (!first || !last || !step_size)
-    return InvalidArgument(fmt::format("range '{}': numbers too large", word));
+  if (!first || !last || !step_size) return InvalidArgument("range '{}': numbers too large", word);
   std::int64_t step = *step_size;
   if (step == 0) {
-    return InvalidArgument(fmt::format("range '{}': the step must not be 0", word));
+    return InvalidArgument("range '{}': the step must not be 0", word);
   }
   const bool down = *last < *first;
   if (step < 0 && !down && *last != *first) {
-    return InvalidArgument(
-        fmt::format("range '{}' is empty; swap its ends, or use a step above 0", word));
+    return InvalidArgument("range '{}' is empty; swap its ends, or use a step above 0", word);
   }
   if (down && step > 0) step = -step;
   std::int64_t span = 0;
   if (__builtin_sub_overflow(*last, *first, &span)) {
-    return InvalidArgument(fmt::format("range '{}': ends too far apart", word));
+    return InvalidArgument("range '{}': ends too far apart", word);
   }
   const std::int64_t steps = span / step;
   if (steps >= static_cast<std::int64_t>(kMaxSteps)) {
-    return InvalidArgument(fmt::format("range '{}' has {} values; a job has at most {} steps", word,
-                                       steps + 1, kMaxSteps));
+    return InvalidArgument("range '{}' has {} values; a job has at most {} steps", word, steps + 1,
+                           kMaxSteps);
   }
   const std::size_t padded = std::max(range.first.padded, range.last.padded);
   std::vector<std::string> values;
@@ -122,7 +118,7 @@ Result<std::vector<std::string>> SplitLines(std::string_view text, std::string_v
   std::vector<std::string> lines;
   if (const std::size_t zero = text.find('\0'); zero != text.npos) {
     const auto line = std::ranges::count(text.substr(0, zero), '\n') + 1;
-    return InvalidArgument(fmt::format("{}:{}: {}", name, line, kNulByteError));
+    return InvalidArgument("{}:{}: {}", name, line, kNulByteError);
   }
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -130,8 +126,8 @@ Result<std::vector<std::string>> SplitLines(std::string_view text, std::string_v
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (!line.empty()) lines.emplace_back(line);
     if (lines.size() > kMaxSteps) {
-      return InvalidArgument(
-          fmt::format("{} has more than {} lines, the maximum number of steps", name, kMaxSteps));
+      return InvalidArgument("{} has more than {} lines, the maximum number of steps", name,
+                             kMaxSteps);
     }
     text.remove_prefix(std::min(end + 1, text.size()));
   }
@@ -141,8 +137,8 @@ Result<std::vector<std::string>> SplitLines(std::string_view text, std::string_v
 Status CheckName(std::string_view name, std::string_view separator) {
   auto named = CheckParameterName(name);
   if (named || IsBuiltIn(name)) return named;
-  return InvalidArgument(fmt::format(
-      "'{1}' after {0} is not a parameter name; write {0} NAME {1} ...", separator, name));
+  return InvalidArgument("'{1}' after {0} is not a parameter name; write {0} NAME {1} ...",
+                         separator, name);
 }
 
 bool IsSeparator(std::string_view word) { return word == ":::" || word == ":::+"; }
@@ -156,11 +152,11 @@ Result<std::vector<std::string>> ExpandValues(std::string_view word,
     const auto path = folder / word.substr(1);
     const auto text = ReadFile(path, kMaxUserFile);
     if (!text) {
-      return Fail(text.error().code, fmt::format("{} (write @@ for a value that begins with @)",
-                                                 text.error().message));
+      return Fail(text.error().code, "{} (write @@ for a value that begins with @)",
+                  text.error().message);
     }
     auto lines = SplitLines(*text, path.string());
-    if (lines && lines->empty()) return InvalidArgument(fmt::format("{} is empty", path.string()));
+    if (lines && lines->empty()) return InvalidArgument("{} is empty", path.string());
     return lines;
   }
   if (const auto range = ParseRange(word)) return ExpandRange(*range, word);
@@ -169,9 +165,9 @@ Result<std::vector<std::string>> ExpandValues(std::string_view word,
 
 Status Link(Axis& axis, Column column) {
   if (!axis.empty() && axis.front().values.size() != column.values.size()) {
-    return InvalidArgument(fmt::format(
-        "linked parameters need equally many values: '{}' has {}, '{}' has {}", column.name,
-        column.values.size(), axis.front().name, axis.front().values.size()));
+    return InvalidArgument("linked parameters need equally many values: '{}' has {}, '{}' has {}",
+                           column.name, column.values.size(), axis.front().name,
+                           axis.front().values.size());
   }
   axis.push_back(std::move(column));
   return {};
@@ -183,11 +179,11 @@ Result<std::vector<Axis>> ParseAxes(std::span<const std::string> words,
   for (std::size_t i = 0; i < words.size();) {
     const std::string& separator = words[i];
     if (separator.starts_with("::::")) {
-      return InvalidArgument(fmt::format(
-          "unknown separator '{}'; write ::: NAME @FILE for the lines of a file", separator));
+      return InvalidArgument("unknown separator '{}'; write ::: NAME @FILE for the lines of a file",
+                             separator);
     }
     if (!IsSeparator(separator))
-      return InvalidArgument(fmt::format("expected ::: NAME VALUES, got '{}'", separator));
+      return InvalidArgument("expected ::: NAME VALUES, got '{}'", separator);
     const bool linked = separator == ":::+";
     if (linked && axes.empty()) {
       return InvalidArgument(
@@ -195,22 +191,19 @@ Result<std::vector<Axis>> ParseAxes(std::span<const std::string> words,
     }
     ++i;
     if (i == words.size() || IsSeparator(words[i])) {
-      return InvalidArgument(
-          fmt::format("missing parameter after '{0}'; write {0} NAME VALUES...", separator));
+      return InvalidArgument("missing parameter after '{0}'; write {0} NAME VALUES...", separator);
     }
     RETURN_IF_ERROR(CheckName(words[i], separator));
     Column column{.name = words[i], .values = {}};
     for (++i; i < words.size() && !words[i].starts_with(":::"); ++i) {
       auto values = ExpandValues(words[i], folder);
-      if (!values)
-        return InvalidArgument(fmt::format("{}: {}", column.name, values.error().message));
+      if (!values) return InvalidArgument("{}: {}", column.name, values.error().message);
       column.values.insert(column.values.end(), std::make_move_iterator(values->begin()),
                            std::make_move_iterator(values->end()));
     }
     if (column.values.empty()) {
-      return InvalidArgument(
-          fmt::format("'{0}' has no values; write {1} {0} VALUES..., such as {1} {0} 1..10",
-                      column.name, separator));
+      return InvalidArgument("'{0}' has no values; write {1} {0} VALUES..., such as {1} {0} 1..10",
+                             column.name, separator);
     }
     if (!linked) axes.emplace_back();
     RETURN_IF_ERROR(Link(axes.back(), std::move(column)));
@@ -225,15 +218,14 @@ Result<ParameterRows> Grid(std::span<const Axis> axes) {
     if (axis.empty()) continue;
     const std::size_t length = axis.front().values.size();
     if (length != 0 && rows > kMaxSteps / length) {
-      return InvalidArgument(
-          fmt::format("the grid has more than {} steps; split it into several jobs", kMaxSteps));
+      return InvalidArgument("the grid has more than {} steps; split it into several jobs",
+                             kMaxSteps);
     }
     rows *= length;
     for (const Column& column : axis) {
       const auto same = [&](const Column* other) { return other->name == column.name; };
       if (std::ranges::any_of(columns, same)) {
-        return InvalidArgument(
-            fmt::format("duplicate parameter '{}'; rename one of them", column.name));
+        return InvalidArgument("duplicate parameter '{}'; rename one of them", column.name);
       }
       columns.push_back(&column);
     }

@@ -1,7 +1,5 @@
 #include "reveza/jobs/definition/shell_quotes.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 
@@ -111,7 +109,7 @@ Result<char> ShellQuoteTracker::QuoteAtValue() {
   if (open_.back() == Context::kComment) reason = "in a comment";
   if (std::ranges::find(open_, Context::kBraces) != open_.end()) reason = "inside ${...}";
   if (!reason.empty()) {
-    return InvalidArgument(fmt::format("a value {} cannot be quoted safely for the shell", reason));
+    return InvalidArgument("a value {} cannot be quoted safely for the shell", reason);
   }
   word_ += 'x';  // a value is part of a word
   if (open_.back() == Context::kDouble) return '"';
@@ -149,13 +147,13 @@ Result<std::vector<std::string>> SplitWords(std::string_view line) {
     } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
       in_word = false;
     } else if (std::string_view("|;&<>`$").contains(c)) {
-      return InvalidArgument(fmt::format("'{}' needs a shell; set shell = true, or quote it", c));
+      return InvalidArgument("'{}' needs a shell; set shell = true, or quote it", c);
     } else {
       word() += c;
     }
   }
   if (quote != '\0') {
-    return InvalidArgument(fmt::format("unterminated {}", quote));
+    return InvalidArgument("unterminated {}", quote);
   }
   return words;
 }

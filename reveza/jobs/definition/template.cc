@@ -81,14 +81,13 @@ bool IsBuiltIn(std::string_view name) {
 
 Status CheckParameterName(std::string_view name) {
   if (IsBuiltIn(name)) {
-    return InvalidArgument(
-        fmt::format("'{0}' is reserved and cannot be a parameter name; use my_{0}", name));
+    return InvalidArgument("'{0}' is reserved and cannot be a parameter name; use my_{0}", name);
   }
   if (!IsIdentifier(name)) {
     return InvalidArgument(
-        fmt::format("'{}' is not a valid parameter name; use letters, digits and _, beginning with "
-                    "a letter or _",
-                    name));
+        "'{}' is not a valid parameter name; use letters, digits and _, beginning with a letter or "
+        "_",
+        name);
   }
   return {};
 }
@@ -171,17 +170,17 @@ class TemplateParser {
     const std::string as_text = fmt::format("write {{{{{}}}}} for the literal text", inside);
     if (inside.empty()) {
       return InvalidArgument(
-          fmt::format("'{{}}' is not a parameter; write {}, or {{{{}}}} for the literal text",
-                      ListParameters("{line}")));
+          "'{{}}' is not a parameter; write {}, or {{{{}}}} for the literal text",
+          ListParameters("{line}"));
     }
     const bool number = std::ranges::all_of(inside, [](char c) { return c >= '0' && c <= '9'; });
     if (number || std::ranges::find(kForeignPlaceholders, inside) != kForeignPlaceholders.end()) {
-      return InvalidArgument(fmt::format("'{{{}}}' is not supported; write {}, or {}", inside,
-                                         ListParameters("the name of a parameter"), as_text));
+      return InvalidArgument("'{{{}}}' is not supported; write {}, or {}", inside,
+                             ListParameters("the name of a parameter"), as_text);
     }
     if (inside == "#" || inside == "%") {
-      return InvalidArgument(fmt::format("'{{{}}}' is not supported; write {{{}}}, or {}", inside,
-                                         inside == "#" ? "step" : "slot", as_text));
+      return InvalidArgument("'{{{}}}' is not supported; write {{{}}}, or {}", inside,
+                             inside == "#" ? "step" : "slot", as_text);
     }
     std::string_view trimmed = inside;
     while (trimmed.starts_with(' ')) trimmed.remove_prefix(1);
@@ -190,8 +189,8 @@ class TemplateParser {
     const bool format = trimmed.starts_with(':') || trimmed.starts_with('!');
     const bool blanks = trimmed.find_first_not_of(' ') == trimmed.npos;
     if (!name.empty() && IsKnown(name) && (format || blanks)) {
-      return InvalidArgument(
-          fmt::format("'{{{}}}' is not supported; write {{{}}}, or {}", inside, name, as_text));
+      return InvalidArgument("'{{{}}}' is not supported; write {{{}}}, or {}", inside, name,
+                             as_text);
     }
     return {};
   }
@@ -205,10 +204,10 @@ class TemplateParser {
   // Leaves ${name} in a shell command line to the shell.
   Status KeepShellVariable(std::string_view name) {
     if (IsKnown(name)) {
-      return InvalidArgument(fmt::format(
+      return InvalidArgument(
           "'${{{0}}}' is a shell variable; write {{{0}}} for the parameter, or ${0} for the "
           "variable",
-          name));
+          name);
     }
     literal_ += fmt::format("{{{}}}", name);
     at_ += name.size() + 2;
@@ -220,8 +219,7 @@ class TemplateParser {
     const auto* built_in = std::ranges::find(kBuiltIns, name, &BuiltIn::first);
     if (built_in != kBuiltIns.end()) {
       if (!cycles_ && (name == "from" || name == "to")) {
-        return InvalidArgument(
-            fmt::format("'{{{}}}' requires cycles; set their number with --cycles N", name));
+        return InvalidArgument("'{{{}}}' requires cycles; set their number with --cycles N", name);
       }
       piece.built_in = built_in->second;
     } else {
@@ -233,7 +231,7 @@ class TemplateParser {
     if (shell()) {
       quotes_.Consume(literal_);
       const auto quote = quotes_.QuoteAtValue();
-      if (!quote) return InvalidArgument(fmt::format("'{{{}}}': {}", name, quote.error().message));
+      if (!quote) return InvalidArgument("'{{{}}}': {}", name, quote.error().message);
       piece.quote = *quote;
     }
     piece.before = std::exchange(literal_, {});
@@ -248,13 +246,12 @@ class TemplateParser {
     const auto nearest = Nearest(name, known);
     const std::string as_text = fmt::format("write {{{{{}}}}} for the literal text", name);
     if (nearest) {
-      return InvalidArgument(fmt::format("unknown parameter '{{{}}}'; did you mean {{{}}}? ({})",
-                                         name, *nearest, as_text));
+      return InvalidArgument("unknown parameter '{{{}}}'; did you mean {{{}}}? ({})", name,
+                             *nearest, as_text);
     }
     const std::string known_names =
         parameters_.empty() ? "there are no parameters" : "known: " + ListParameters("");
-    return InvalidArgument(
-        fmt::format("unknown parameter '{{{}}}'; {} ({})", name, known_names, as_text));
+    return InvalidArgument("unknown parameter '{{{}}}'; {} ({})", name, known_names, as_text);
   }
 
   std::string_view text_;
@@ -283,8 +280,7 @@ Result<std::string> Template::Expand(const Step& step, const BuiltIns& built_ins
     }
     const std::string* value = ValueOf(step, piece.name, piece.index);
     if (value == nullptr) {
-      return InvalidArgument(
-          fmt::format("step {} has no parameter '{}'", built_ins.step, piece.name));
+      return InvalidArgument("step {} has no parameter '{}'", built_ins.step, piece.name);
     }
     if (use_ == Use::kShell) {
       AppendForShell(text, *value, piece.quote);

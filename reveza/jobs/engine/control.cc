@@ -1,6 +1,5 @@
 #include "reveza/jobs/engine/control.h"
 
-#include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -104,16 +103,13 @@ bool ControlServer::Serve(Client& client) {
 
 Result<nlohmann::json> QueryRunner(const std::string& id, const nlohmann::json& request) {
   const auto path = ControlSocket(id);
-  const auto none = [&] {
-    return Fail(Error::Code::kUnavailable, fmt::format("job '{}' has no runner", id));
-  };
+  const auto none = [&] { return Fail(Error::Code::kUnavailable, "job '{}' has no runner", id); };
   const auto socket = platform::ConnectTo(path, SOCK_STREAM);
   if (!socket) {
     using Code = Error::Code;
     const Code code = socket.error().code;
     if (code == Code::kUnavailable || code == Code::kInvalidArgument) return none();
-    return Fail(code,
-                fmt::format("cannot reach the runner of job '{}': {}", id, socket.error().message));
+    return Fail(code, "cannot reach the runner of job '{}': {}", id, socket.error().message);
   }
   const timeval limit{kAnswerTimeoutSeconds, 0};
   setsockopt(socket->get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
@@ -130,9 +126,8 @@ Result<nlohmann::json> QueryRunner(const std::string& id, const nlohmann::json& 
     if (size < 0 && errno == EAGAIN) {
       return Fail(
           Error::Code::kInternal,
-          fmt::format("the runner of job '{}' has not answered within {} s; it may still carry "
-                      "out the request",
-                      id, kAnswerTimeoutSeconds));
+          "the runner of job '{}' has not answered within {} s; it may still carry out the request",
+          id, kAnswerTimeoutSeconds);
     }
     if (size <= 0) return none();
     answer.append(bytes, static_cast<std::size_t>(size));

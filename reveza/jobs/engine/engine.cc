@@ -153,9 +153,9 @@ Result<Engine::Summary> Engine::Finish() {
   // What cannot be written now is still in the records, where the next run finds it.
   if (const auto& error = committer_.error()) {
     return Fail(error->code,
-                fmt::format("{}; all results are in the supervisors' records: free some space and "
-                            "run the same command to continue",
-                            error->message));
+                "{}; all results are in the supervisors' records: free some space and run the same "
+                "command to continue",
+                error->message);
   }
   // Optional: without it the next run verifies more outputs and reads a longer log.
   Status tidied = committer_.SyncOutputs();

@@ -14,8 +14,8 @@ Result<std::uint64_t> Engine::Retry(const nlohmann::json& steps) {
   if (steps.is_array()) {
     for (const auto& step : steps) {
       if (!step.is_number_unsigned() || step.get<std::uint64_t>() - 1 >= job_.steps.size()) {
-        return Fail(Error::Code::kInvalidArgument,
-                    fmt::format("no step {}; valid: 1 to {}", step.dump(), job_.steps.size()));
+        return Fail(Error::Code::kInvalidArgument, "no step {}; valid: 1 to {}", step.dump(),
+                    job_.steps.size());
       }
       chosen.push_back(static_cast<std::uint32_t>(step.get<std::uint64_t>() - 1));
     }

@@ -36,9 +36,8 @@ Result<Journal> OpenJournal(const JobFolder& folder, const RunRequest& request) 
                                                                  : Journal::Durability::kProcess);
   if (journal || journal.error().code != Error::Code::kIncompatible) return journal;
   return Fail(Error::Code::kIncompatible,
-              fmt::format("{}; run reveza jobs repair {} to rebuild it from the supervisors' "
-                          "records",
-                          journal.error().message, folder.id()));
+              "{}; run reveza jobs repair {} to rebuild it from the supervisors' records",
+              journal.error().message, folder.id());
 }
 
 // Writes the list only if it has changed: writing 100,000 steps takes a second.

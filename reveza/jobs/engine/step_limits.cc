@@ -106,8 +106,8 @@ Result<LimitsChoice> FallBack(Limits requested, const std::string& reason,
   }
   if (requested == Limits::kSystemd) {
     return Fail(Error::Code::kInvalidArgument,
-                fmt::format("--limits systemd: {}; use --limits auto for the best available method",
-                            systemd.error().message));
+                "--limits systemd: {}; use --limits auto for the best available method",
+                systemd.error().message);
   }
   return LimitsChoice{Limits::kWatch,
                       fmt::format("watched once a second (no control groups: {}; {})", reason,
@@ -134,13 +134,12 @@ constexpr std::size_t kIdentityBytes = 8;  // of the identity; unique enough
 Status WriteTo(const fs::path& path, std::string_view value) {
   const int error = platform::WriteKernelFile(path, value);
   if (error == 0) return {};
-  return Fail(Error::Code::kPermission, fmt::format("{}: {}", path.string(), std::strerror(error)));
+  return Fail(Error::Code::kPermission, "{}: {}", path.string(), std::strerror(error));
 }
 
 Status MakeGroup(const fs::path& folder) {
   if (mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST) return {};
-  return Fail(Error::Code::kPermission,
-              fmt::format("{}: {}", folder.string(), std::strerror(errno)));
+  return Fail(Error::Code::kPermission, "{}: {}", folder.string(), std::strerror(errno));
 }
 
 }  // namespace
@@ -165,12 +164,10 @@ Result<LimitsChoice> ChooseLimits(Limits requested, const platform::Environment&
   if (ground) return ByGroups(std::move(*ground));
   if (requested == Limits::kAuto)
     return FallBack(requested, ground.error().message, environment, root);
-  return Fail(
-      Error::Code::kInvalidArgument,
-      fmt::format(
-          "--limits cgroup: {}; use --limits auto for the best available method, or start the "
-          "runner with systemd-run --user --scope -p Delegate=yes",
-          ground.error().message));
+  return Fail(Error::Code::kInvalidArgument,
+              "--limits cgroup: {}; use --limits auto for the best available method, or start the "
+              "runner with systemd-run --user --scope -p Delegate=yes",
+              ground.error().message);
 }
 
 Result<StepLimits> StepLimits::Create(Limits requested, const platform::Environment& environment,
@@ -191,10 +188,9 @@ Result<StepLimits> StepLimits::Create(Limits requested, const platform::Environm
       WriteGroupsFile(folder, lines);
       limits.group_ = std::make_unique<JobGroup>(std::move(*group));
     } else if (requested == Limits::kCgroup) {
-      return Fail(
-          Error::Code::kInvalidArgument,
-          fmt::format("--limits cgroup: {}; use --limits auto for the best available method",
-                      group.error().message));
+      return Fail(Error::Code::kInvalidArgument,
+                  "--limits cgroup: {}; use --limits auto for the best available method",
+                  group.error().message);
     } else {
       choice = FallBack(requested, group.error().message, environment, root);
       if (!choice) return std::unexpected(choice.error());

@@ -1,7 +1,5 @@
 #include "reveza/jobs/engine/step_request.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <system_error>
 #include <utility>
@@ -77,9 +75,8 @@ Status StepRequestBuilder::MakeOutputFolder(const std::filesystem::path& folder)
   std::filesystem::create_directories(folder, error);
   if (error) {
     return Fail(Error::Code::kPermission,
-                fmt::format("cannot create the output folder {}: {}; check free space and "
-                            "permissions",
-                            folder.string(), error.message()));
+                "cannot create the output folder {}: {}; check free space and permissions",
+                folder.string(), error.message());
   }
   folders_.insert(folder);
   return {};

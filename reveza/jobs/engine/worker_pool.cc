@@ -113,8 +113,8 @@ Result<Worker> Worker::Start(const std::filesystem::path& program,
                              const std::filesystem::path& record) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return Fail(Error::Code::kExhausted,
-                fmt::format("cannot create a socket for a supervisor: {}", std::strerror(errno)));
+    return Fail(Error::Code::kExhausted, "cannot create a socket for a supervisor: {}",
+                std::strerror(errno));
   }
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
@@ -137,7 +137,7 @@ Result<Worker> Worker::Start(const std::filesystem::path& program,
       posix_spawn(&pid, path.c_str(), &options.actions, &options.attributes, arguments, environ);
   if (error != 0) {
     return Fail(error == ENOENT ? Error::Code::kNotFound : Error::Code::kInternal,
-                fmt::format("cannot start {}: {}", path, std::strerror(error)));
+                "cannot start {}: {}", path, std::strerror(error));
   }
   return Worker(std::move(ours), pid, record);
 }

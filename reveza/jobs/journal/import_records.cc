@@ -76,11 +76,9 @@ Status AwaitIdleSupervisor(const fs::path& record) {
     }
     std::this_thread::sleep_for(kPollInterval);
   }
-  return Fail(
-      Error::Code::kUnavailable,
-      fmt::format("a supervisor of the previous runner is stuck; kill the process that holds "
-                  "{}",
-                  record.string()));
+  return Fail(Error::Code::kUnavailable,
+              "a supervisor of the previous runner is stuck; kill the process that holds {}",
+              record.string());
 }
 
 // Adopts all steps in the records that the journal does not know; null: only reads the records.

@@ -29,8 +29,8 @@ Status MakeFolder(const fs::path& path) {
   if (!error) return {};
   const auto code =
       error == std::errc::no_space_on_device ? Error::Code::kExhausted : Error::Code::kPermission;
-  return Fail(code, fmt::format("cannot create {}: {}; set REVEZA_STATE to a writable folder",
-                                path.string(), error.message()));
+  return Fail(code, "cannot create {}: {}; set REVEZA_STATE to a writable folder", path.string(),
+              error.message());
 }
 
 }  // namespace
@@ -51,9 +51,9 @@ Status CheckJobName(const std::string& name) {
     return {};
   }
   return InvalidArgument(
-      fmt::format("'{}' is not a valid job name: use at most {} letters, digits and {}, with a "
-                  "letter or digit first",
-                  name, kMaxNameLength, kPunctuation));
+      "'{}' is not a valid job name: use at most {} letters, digits and {}, with a letter or digit "
+      "first",
+      name, kMaxNameLength, kPunctuation);
 }
 
 Result<JobFolder> JobFolder::Create(const fs::path& state, const std::string& id) {
@@ -74,10 +74,9 @@ Result<JobFolder> JobFolder::Find(const fs::path& state, const std::string& id) 
   const auto all = List(state);
   const std::vector<std::string_view> names(all.begin(), all.end());
   const auto nearest = Nearest(id, names);
-  return Fail(Error::Code::kNotFound,
-              fmt::format("no job '{}'{}", id,
-                          nearest ? fmt::format("; did you mean '{}'?", *nearest)
-                                  : std::string("; reveza jobs list shows all jobs")));
+  return Fail(Error::Code::kNotFound, "no job '{}'{}", id,
+              nearest ? fmt::format("; did you mean '{}'?", *nearest)
+                      : std::string("; reveza jobs list shows all jobs"));
 }
 
 std::vector<std::string> JobFolder::List(const fs::path& state) {
@@ -93,10 +92,9 @@ std::vector<std::string> JobFolder::List(const fs::path& state) {
 Result<UniqueFd> JobFolder::Lock() const {
   auto lock = platform::LockFile(path_ / "lock");
   if (lock || lock.error().code != Error::Code::kUnavailable) return lock;
-  return Fail(
-      Error::Code::kUnavailable,
-      fmt::format("job '{}' is being run by another process; watch it with reveza jobs follow {}",
-                  id_, id_));
+  return Fail(Error::Code::kUnavailable,
+              "job '{}' is being run by another process; watch it with reveza jobs follow {}", id_,
+              id_);
 }
 
 Result<bool> JobFolder::IsLocked() const { return platform::IsLocked(path_ / "lock"); }

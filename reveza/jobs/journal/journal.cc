@@ -47,8 +47,8 @@ const char* ToText(StepState state) {
 Result<Journal> Journal::Open(const std::filesystem::path& file, Durability durability) {
   auto database = Database::Open(file.string());
   if (!database) {
-    return Fail(database.error().code,
-                fmt::format("cannot open {}: {}", file.string(), database.error().message));
+    return Fail(database.error().code, "cannot open {}: {}", file.string(),
+                database.error().message);
   }
   RETURN_IF_ERROR(PrepareFormat(*database, file));
   const char* synchronous = durability == Durability::kPower ? "FULL" : "NORMAL";

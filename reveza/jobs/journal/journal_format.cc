@@ -28,12 +28,12 @@ CREATE TABLE cycle (
 )";
 
 std::unexpected<Error> Incompatible(const std::filesystem::path& file, std::string_view why) {
-  return Fail(Error::Code::kIncompatible, fmt::format("{}: {}", file.string(), why));
+  return Fail(Error::Code::kIncompatible, "{}: {}", file.string(), why);
 }
 
 std::unexpected<Error> Incompatible(const std::filesystem::path& file, const Error& error) {
   if (!IsAccessError(error)) return Incompatible(file, error.message);
-  return Fail(error.code, fmt::format("cannot read {}: {}", file.string(), error.message));
+  return Fail(error.code, "cannot read {}: {}", file.string(), error.message);
 }
 
 Status Create(Database& database) {

@@ -121,8 +121,8 @@ Result<Row> ReadRow(const Statement& statement) {
   Row row;
   ReadFields(statement, column, row);
   if (Checksum(row) == statement.Integer(column)) return row;
-  return Fail(Error::Code::kIncompatible,
-              fmt::format("damaged row in the journal ({}): checksum mismatch", NameOf(row)));
+  return Fail(Error::Code::kIncompatible, "damaged row in the journal ({}): checksum mismatch",
+              NameOf(row));
 }
 
 // Passes all rows to `take`, up to the first error.

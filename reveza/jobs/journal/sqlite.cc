@@ -1,6 +1,5 @@
 #include "reveza/jobs/journal/sqlite.h"
 
-#include <fmt/format.h>
 #include <sqlite3.h>
 
 namespace reveza::jobs {
@@ -14,7 +13,7 @@ std::unexpected<Error> ErrorFrom(sqlite3* database) {
                     : code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? Error::Code::kIncompatible
                     : code == SQLITE_BUSY || code == SQLITE_LOCKED    ? Error::Code::kUnavailable
                                                                       : Error::Code::kInternal;
-  return Fail(kind, fmt::format("{}", sqlite3_errmsg(database)));
+  return Fail(kind, "{}", sqlite3_errmsg(database));
 }
 
 }  // namespace

@@ -51,8 +51,8 @@ Result<std::optional<std::uint64_t>> SendToRunner(const jobs::JobFolder& folder,
     if (!locked) return std::nullopt;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  return Fail(Error::Code::kUnavailable,
-              fmt::format("the runner of job {} does not answer; try again", folder.id()));
+  return Fail(Error::Code::kUnavailable, "the runner of job {} does not answer; try again",
+              folder.id());
 }
 
 // Converts arguments[1..], each a step's number or label, to step numbers (from 1).
@@ -100,8 +100,8 @@ Result<EditResult> Retry(const jobs::JobFolder& folder, const std::vector<std::s
   if (!chosen.empty()) request["steps"] = chosen;
   ASSIGN_OR_RETURN(const auto answer, SendToRunner(folder, request));
   if (!answer) {
-    return Fail(Error::Code::kUnavailable,
-                fmt::format("the runner of job {} has just exited; try again", folder.id()));
+    return Fail(Error::Code::kUnavailable, "the runner of job {} has just exited; try again",
+                folder.id());
   }
   return EditResult{*answer, true};
 }

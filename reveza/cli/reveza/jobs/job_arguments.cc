@@ -51,9 +51,8 @@ Result<ParameterRows> Cross(ParameterRows rows, ParameterRows with) {
   if (with.size() == 1 && with[0].empty()) return rows;
   if (rows.size() == 1 && rows[0].empty()) return with;
   if (!with.empty() && rows.size() > jobs::kMaxSteps / with.size()) {
-    return InvalidArgument(
-        fmt::format("{} x {} parameter sets exceed the maximum of {} steps per job", rows.size(),
-                    with.size(), jobs::kMaxSteps));
+    return InvalidArgument("{} x {} parameter sets exceed the maximum of {} steps per job",
+                           rows.size(), with.size(), jobs::kMaxSteps);
   }
   ParameterRows all;
   all.reserve(rows.size() * with.size());
@@ -74,7 +73,7 @@ Result<ParameterRows> ReadRows(const JobOptions& options, std::span<const std::s
   if (!options.csv.empty()) {
     ASSIGN_OR_RETURN(const auto text, ReadFile(surroundings.folder / options.csv, kMaxUserFile));
     rows = jobs::ParseCsv(text, options.csv);
-    if (rows && rows->empty()) return InvalidArgument(fmt::format("{} has no rows", options.csv));
+    if (rows && rows->empty()) return InvalidArgument("{} has no rows", options.csv);
   }
   if (rows && options.lines) {
     ASSIGN_OR_RETURN(const auto text, surroundings.standard_input());
@@ -94,8 +93,8 @@ Result<jobs::Job> ReadJob(const JobOptions& options, std::vector<std::string> ar
                           const Surroundings& surroundings) {
   if (!options.job_file.empty()) {
     if (!arguments.empty()) {
-      return InvalidArgument(fmt::format("--job {} cannot be combined with a command ('{}')",
-                                         options.job_file, arguments.front()));
+      return InvalidArgument("--job {} cannot be combined with a command ('{}')", options.job_file,
+                             arguments.front());
     }
     RETURN_IF_ERROR(CheckNoCommandOptions(options));
     return jobs::ReadJobFile(surroundings.folder / options.job_file);
@@ -127,9 +126,9 @@ Status CheckName(std::string_view name) {
   });
   if (fine && name.size() <= 64 && !name.starts_with('.') && !name.starts_with('-')) return {};
   return InvalidArgument(
-      fmt::format("'{}' is not a valid job name; use up to 64 letters, digits, '.', '_' and '-', "
-                  "starting with a letter or digit",
-                  name));
+      "'{}' is not a valid job name; use up to 64 letters, digits, '.', '_' and '-', starting with "
+      "a letter or digit",
+      name);
 }
 
 // Rejects steps that need more than the machine has: they would wait forever.
@@ -137,20 +136,19 @@ Status CheckClaims(const jobs::Job& job, const Surroundings& surroundings) {
   for (const jobs::Command& command : job.commands) {
     const jobs::Claim& claim = command.claim;
     if (claim.cpus && surroundings.cores && *claim.cpus > *surroundings.cores) {
-      return InvalidArgument(
-          fmt::format("--cpus: a step that needs {} cores cannot run; this machine has {}",
-                      *claim.cpus, *surroundings.cores));
+      return InvalidArgument("--cpus: a step that needs {} cores cannot run; this machine has {}",
+                             *claim.cpus, *surroundings.cores);
     }
     if (claim.memory && surroundings.memory && *claim.memory > *surroundings.memory) {
       return InvalidArgument(
-          fmt::format("--memory: a step that needs {} of memory cannot run; this machine has {}",
-                      FormatBytes(*claim.memory), FormatBytes(*surroundings.memory)));
+          "--memory: a step that needs {} of memory cannot run; this machine has {}",
+          FormatBytes(*claim.memory), FormatBytes(*surroundings.memory));
     }
     if (!claim.gpu_memory || *claim.gpu_memory == 0) continue;
     if (surroundings.gpu_memory && *claim.gpu_memory > *surroundings.gpu_memory) {
-      return InvalidArgument(fmt::format(
+      return InvalidArgument(
           "--gpu-memory: a step that needs {} of GPU memory cannot run; the largest GPU has {}",
-          FormatBytes(*claim.gpu_memory), FormatBytes(*surroundings.gpu_memory)));
+          FormatBytes(*claim.gpu_memory), FormatBytes(*surroundings.gpu_memory));
     }
   }
   return {};
@@ -198,8 +196,7 @@ Result<std::string> ReadStandardInput() {
     if (text.size() > kGiB) return InvalidArgument("--stdin: standard input exceeds 1 GiB");
     if (length == piece.size()) continue;
     if (std::ferror(stdin) == 0) return text;
-    return Fail(Error::Code::kUnavailable,
-                fmt::format("cannot read standard input: {}", std::strerror(errno)));
+    return Fail(Error::Code::kUnavailable, "cannot read standard input: {}", std::strerror(errno));
   }
 }
 

@@ -116,7 +116,7 @@ auto& TargetOf(auto& options, bool jobs::RunRequest::* member) { return options.
 Result<std::uint64_t> ParseWhole(std::string_view text, std::uint64_t min) {
   const auto number = ParseNumber<std::uint64_t>(text);
   if (number && *number >= min) return *number;
-  return InvalidArgument(fmt::format("'{}' is not a whole number of at least {}", text, min));
+  return InvalidArgument("'{}' is not a whole number of at least {}", text, min);
 }
 Result<std::uint64_t> ParseFromOne(std::string_view text) { return ParseWhole(text, 1); }
 
@@ -124,7 +124,7 @@ Result<unsigned> ParseWorkers(std::string_view text) {
   constexpr std::uint64_t kMaxWorkers = 100'000;
   ASSIGN_OR_RETURN(const auto number, ParseWhole(text, 1));
   if (number <= kMaxWorkers) return static_cast<unsigned>(number);
-  return InvalidArgument(fmt::format("{} exceeds the maximum of {}", number, kMaxWorkers));
+  return InvalidArgument("{} exceeds the maximum of {}", number, kMaxWorkers);
 }
 
 Result<unsigned> ParseRetries(std::string_view text) {
@@ -137,15 +137,15 @@ Result<double> ParsePositive(std::string_view text) {
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
   if (error == std::errc() && rest == end && std::isfinite(number) && number > 0) return number;
-  return InvalidArgument(fmt::format("'{}' is not a positive number such as 2 or 0.5", text));
+  return InvalidArgument("'{}' is not a positive number such as 2 or 0.5", text);
 }
 
 Result<jobs::Halt> ParseHalt(std::string_view text) {
   jobs::Halt halt;
   if (text == "never") return halt;
   const auto wrong = [&] {
-    return InvalidArgument(fmt::format(
-        "'{}' is invalid; write never, soon,fail=3, now,fail=1 or soon,fail=10%", text));
+    return InvalidArgument("'{}' is invalid; write never, soon,fail=3, now,fail=1 or soon,fail=10%",
+                           text);
   };
   const std::size_t comma = text.find(',');
   const std::string_view how = text.substr(0, comma);
@@ -169,13 +169,13 @@ Result<jobs::Halt> ParseHalt(std::string_view text) {
 Result<int> ParsePriority(std::string_view text) {
   const auto priority = ParseNumber<int>(text);
   if (priority && std::abs(*priority) <= 1'000'000) return *priority;
-  return InvalidArgument(fmt::format("'{}' is not a whole number from -1000000 to 1000000", text));
+  return InvalidArgument("'{}' is not a whole number from -1000000 to 1000000", text);
 }
 
 Result<jobs::OnUnknown> ParseOnUnknown(std::string_view text) {
   if (text == "retry") return jobs::OnUnknown::kRetry;
   if (text == "hold") return jobs::OnUnknown::kHold;
-  return InvalidArgument(fmt::format("'{}' is invalid; write retry or hold", text));
+  return InvalidArgument("'{}' is invalid; write retry or hold", text);
 }
 
 Result<jobs::Limits> ParseLimits(std::string_view text) {
@@ -183,8 +183,7 @@ Result<jobs::Limits> ParseLimits(std::string_view text) {
   constexpr std::string_view kNames[] = {"auto", "cgroup", "systemd", "watch", "none"};
   const auto name = std::ranges::find(kNames, text);
   if (name != std::end(kNames)) return static_cast<jobs::Limits>(name - std::begin(kNames));
-  return InvalidArgument(
-      fmt::format("'{}' is invalid; write auto, cgroup, systemd, watch or none", text));
+  return InvalidArgument("'{}' is invalid; write auto, cgroup, systemd, watch or none", text);
 }
 
 // Parses the options that were given; keeps the first error.
@@ -196,7 +195,7 @@ class Reader {
     if (auto value = parse(text)) {
       target = *std::move(value);
     } else {
-      status_ = InvalidArgument(fmt::format("{}: {}", option, value.error().message));
+      status_ = InvalidArgument("{}: {}", option, value.error().message);
     }
   }
   const Status& status() const { return status_; }
@@ -209,19 +208,19 @@ Status AddVariables(jobs::Command& command, const JobOptions& options) {
   for (const std::string& word : options.environment) {
     const std::size_t equals = word.find('=');
     if (equals == word.npos || equals == 0) {
-      return InvalidArgument(fmt::format("--env: '{}' is invalid; write NAME=VALUE", word));
+      return InvalidArgument("--env: '{}' is invalid; write NAME=VALUE", word);
     }
     const std::string name = word.substr(0, equals);
     const auto same = [&](const auto& other) { return other.first == name; };
     if (std::ranges::any_of(command.environment, same)) {
-      return InvalidArgument(fmt::format("--env: '{}' is set twice", name));
+      return InvalidArgument("--env: '{}' is set twice", name);
     }
     command.environment.emplace_back(name, word.substr(equals + 1));
   }
   for (const std::string& name : options.identity_variables) {
     if (name.empty() || name.contains('=')) {
-      return InvalidArgument(
-          fmt::format("--identity-env: '{}' is not a variable name; write only the name", name));
+      return InvalidArgument("--identity-env: '{}' is not a variable name; write only the name",
+                             name);
     }
     command.identity_variables.push_back(name);
   }
@@ -265,8 +264,8 @@ Result<jobs::RunRequest> ReadRequest(const JobOptions& options,
   reader.Read("--limits", options.limits, ParseLimits, request.limits);
   RETURN_IF_ERROR(reader.status());
   if (request.workers && request.max_workers && *request.workers > *request.max_workers) {
-    return InvalidArgument(fmt::format("--workers {} exceeds --max-workers {}; omit one of them",
-                                       *request.workers, *request.max_workers));
+    return InvalidArgument("--workers {} exceeds --max-workers {}; omit one of them",
+                           *request.workers, *request.max_workers);
   }
   if (!options.joblog.empty()) request.joblog = (folder / options.joblog).lexically_normal();
   if (!options.output_folder.empty()) {
@@ -314,8 +313,7 @@ Status CheckNoCommandOptions(const JobOptions& options) {
   for (const auto& [group, rows] : OptionGroups()) {
     for (const JobOption& row : rows) {
       if (!row.in_job_file || !std::visit(is_given, row.target)) continue;
-      return InvalidArgument(
-          fmt::format("{} cannot be combined with --job; set it in the job file", row.name));
+      return InvalidArgument("{} cannot be combined with --job; set it in the job file", row.name);
     }
   }
   return {};

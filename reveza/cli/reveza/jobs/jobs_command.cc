@@ -129,16 +129,14 @@ Result<Positionals> ParsePositionals(int argc, char** argv, std::size_t min, std
     if (word == "--json") {
       positionals.json = true;
     } else if (word.starts_with('-')) {
-      return InvalidArgument(
-          fmt::format("unknown option '{}'; usage: reveza jobs {}", word, usage));
+      return InvalidArgument("unknown option '{}'; usage: reveza jobs {}", word, usage);
     } else {
       positionals.names.emplace_back(word);
     }
   }
   if (positionals.names.size() < min || positionals.names.size() > max) {
     const bool few = positionals.names.size() < min;
-    return InvalidArgument(
-        fmt::format("too {} arguments; usage: reveza jobs {}", few ? "few" : "many", usage));
+    return InvalidArgument("too {} arguments; usage: reveza jobs {}", few ? "few" : "many", usage);
   }
   return positionals;
 }
@@ -159,8 +157,8 @@ Result<std::size_t> FindStep(const std::vector<jobs::StepEntry>& steps, const st
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (step == std::to_string(i + 1) || step == steps[i].label) return i;
   }
-  return InvalidArgument(fmt::format(
-      "job {} has no step '{}'; give a number from 1 to {} or a label", job, step, steps.size()));
+  return InvalidArgument("job {} has no step '{}'; give a number from 1 to {} or a label", job,
+                         step, steps.size());
 }
 
 }  // namespace reveza::cli

@@ -83,9 +83,8 @@ void PrintProgress(const jobs::Progress& progress) {
 
 Status CreateOutputs(const jobs::RunRequest& request) {
   const auto refuse = [](const char* option, const std::filesystem::path& path, int error) {
-    return Fail(Error::Code::kPermission,
-                fmt::format("{}: cannot write {}: {}; choose a writable path", option,
-                            path.string(), std::generic_category().message(error)));
+    return Fail(Error::Code::kPermission, "{}: cannot write {}: {}; choose a writable path", option,
+                path.string(), std::generic_category().message(error));
   };
   std::error_code ignored;
   // A reader of a FIFO would see end-of-file when it is closed here.

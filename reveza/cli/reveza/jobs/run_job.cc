@@ -42,10 +42,10 @@ Result<fs::path> FindSupervisor() {
        {programs / "reveza-supervisor", programs.parent_path() / "lib/reveza/reveza-supervisor"}) {
     if (access(path.c_str(), X_OK) == 0) return path;
   }
-  return Fail(Error::Code::kInternal,
-              fmt::format("reveza-supervisor found neither in {0} nor in {1}; the build or "
-                          "installation is incomplete",
-                          programs.string(), (programs.parent_path() / "lib/reveza").string()));
+  return Fail(
+      Error::Code::kInternal,
+      "reveza-supervisor found neither in {0} nor in {1}; the build or installation is incomplete",
+      programs.string(), (programs.parent_path() / "lib/reveza").string());
 }
 
 // Reports how the run ended and returns the exit status.
