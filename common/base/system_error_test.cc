@@ -1,8 +1,8 @@
-#include "common/base/system_error.h"
-
 #include <gtest/gtest.h>
 
 #include <cerrno>
+
+#include "common/base/error.h"
 
 namespace reveza {
 namespace system_error_test {

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "common/base/system_error.h"
+#include "common/base/error.h"
 
 namespace reveza::platform {
 namespace {

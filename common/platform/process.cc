@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/base/bytes.h"
-#include "common/base/system_error.h"
+#include "common/base/error.h"
 #include "common/platform/text_file.h"
 
 namespace reveza::platform {

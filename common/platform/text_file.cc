@@ -9,8 +9,8 @@
 #include <charconv>
 #include <system_error>
 
+#include "common/base/error.h"
 #include "common/base/parse_number.h"
-#include "common/base/system_error.h"
 #include "common/base/unique_fd.h"
 
 namespace reveza::platform {

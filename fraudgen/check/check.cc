@@ -6,11 +6,11 @@
 #include <tuple>
 #include <utility>
 
-#include "fraudgen/check/checks.h"
 #include "fraudgen/check/data_set.h"
 #include "fraudgen/check/defect_repair.h"
 #include "fraudgen/check/key_check.h"
 #include "fraudgen/check/row_source.h"
+#include "fraudgen/check/table_check.h"
 #include "fraudgen/run/manifest_store.h"
 
 namespace reveza::fraudgen::check {

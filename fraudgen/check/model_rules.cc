@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "fraudgen/check/checks.h"
 #include "fraudgen/check/row_rules.h"
+#include "fraudgen/check/table_check.h"
 #include "fraudgen/lists/commerce.h"
 #include "fraudgen/lists/devices.h"
 #include "fraudgen/lists/places.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "fraudgen/check/checks.h"
 #include "fraudgen/check/statistics.h"
+#include "fraudgen/check/table_check.h"
 #include "fraudgen/lists/commerce.h"
 #include "fraudgen/lists/places.h"
 #include "fraudgen/lists/profiles.h"

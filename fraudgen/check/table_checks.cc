@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "fraudgen/check/checks.h"
+#include "fraudgen/check/table_check.h"
 #include "fraudgen/values/civil_time.h"
 #include "fraudgen/values/cpf.h"
 #include "fraudgen/values/random.h"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include "fraudgen/check/checks.h"
+#include "fraudgen/check/table_check.h"
 
 namespace reveza::fraudgen::check {
 namespace {

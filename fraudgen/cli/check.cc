@@ -11,9 +11,8 @@
 
 #include "common/platform/stop_signals.h"
 #include "fraudgen/cli/commands.h"
-#include "fraudgen/cli/exit_status.h"
 #include "fraudgen/cli/terminal.h"
-#include "fraudgen/output/bucket.h"
+#include "fraudgen/output/store_address.h"
 #include "fraudgen/run/folder.h"
 
 namespace reveza::fraudgen::cli {

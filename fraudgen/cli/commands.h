@@ -1,13 +1,18 @@
 // The commands of `fraudgen`. Each takes a validated command line and returns an exit status.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/base/error.h"
+#include "common/cli/exit_status.h"
 #include "fraudgen/check/check.h"
 #include "fraudgen/output/destination.h"
 #include "fraudgen/output/store_address.h"
@@ -69,5 +74,27 @@ int WithBucket(const Result<StoreAddress>& address,
                const std::function<int(const std::shared_ptr<Destination>&)>& use);
 int ShowSchema();
 int ShowVersion();
+
+// Exit statuses; see docs/errors.md.
+inline constexpr ExitStatus kFindings{1};       // `check`: the data set has errors
+inline constexpr ExitStatus kUnreadable{2};     // `check`: no readable data set
+inline constexpr ExitStatus kConfiguration{3};  // invalid or unreadable configuration file
+
+// Writes to standard error, ignoring write errors.
+inline void PrintToStderr(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
+// Prints one line to standard error and returns `status`.
+inline int ReportError(ExitStatus status, std::string_view message) {
+  return PrintError("fraudgen", status, message);
+}
+
+// Returns the exit status after a signal.
+inline ExitStatus StatusOfSignal(int signal) {
+  return signal == SIGTERM ? kTerminated : kInterrupted;
+}
+
+inline int ReportError(const Error& error) {
+  return ReportError(StatusOf(error.code), error.message);
+}
 
 }  // namespace reveza::fraudgen::cli

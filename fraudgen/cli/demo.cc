@@ -24,11 +24,10 @@
 #include "common/table/arrow.h"
 #include "fraudgen/check/check.h"
 #include "fraudgen/cli/commands.h"
-#include "fraudgen/cli/exit_status.h"
 #include "fraudgen/cli/terminal.h"
 #include "fraudgen/output/sinks.h"
 #include "fraudgen/output/table_writer.h"
-#include "fraudgen/report/page.h"
+#include "fraudgen/report/facts.h"
 #include "fraudgen/run/folder.h"
 
 namespace reveza::fraudgen::cli {

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "fraudgen/cli/exit_status.h"
+#include "fraudgen/cli/commands.h"
 #include "fraudgen/cli/testing_fraudgen.h"
 
 namespace reveza::fraudgen::cli {

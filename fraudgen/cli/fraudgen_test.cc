@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-#include "fraudgen/cli/exit_status.h"
+#include "fraudgen/cli/commands.h"
 #include "fraudgen/cli/testing_fraudgen.h"
 
 namespace reveza::fraudgen::cli {

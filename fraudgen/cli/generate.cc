@@ -12,10 +12,9 @@
 
 #include "common/platform/stop_signals.h"
 #include "fraudgen/cli/commands.h"
-#include "fraudgen/cli/exit_status.h"
 #include "fraudgen/cli/terminal.h"
-#include "fraudgen/output/bucket.h"
 #include "fraudgen/output/sinks.h"
+#include "fraudgen/output/store_address.h"
 #include "fraudgen/output/table_writer.h"
 #include "fraudgen/run/direct_output.h"
 #include "fraudgen/run/folder.h"

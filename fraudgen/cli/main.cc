@@ -20,7 +20,6 @@
 #include "common/platform/text_file.h"
 #include "common/version/version.h"
 #include "fraudgen/cli/commands.h"
-#include "fraudgen/cli/exit_status.h"
 
 namespace reveza::fraudgen::cli {
 namespace {

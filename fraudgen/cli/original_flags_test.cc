@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "fraudgen/cli/exit_status.h"
+#include "fraudgen/cli/commands.h"
 #include "fraudgen/cli/testing_fraudgen.h"
 
 namespace reveza::fraudgen::cli {

@@ -10,11 +10,9 @@
 
 #include "common/platform/stop_signals.h"
 #include "fraudgen/cli/commands.h"
-#include "fraudgen/cli/exit_status.h"
 #include "fraudgen/cli/terminal.h"
 #include "fraudgen/output/sinks.h"
 #include "fraudgen/report/facts.h"
-#include "fraudgen/report/page.h"
 
 namespace reveza::fraudgen::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "fraudgen/cli/exit_status.h"
+#include "fraudgen/cli/commands.h"
 #include "fraudgen/cli/testing_fraudgen.h"
 
 namespace reveza::fraudgen::cli {

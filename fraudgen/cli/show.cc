@@ -8,7 +8,6 @@
 
 #include "common/table/arrow.h"
 #include "fraudgen/cli/commands.h"
-#include "fraudgen/cli/exit_status.h"
 #include "fraudgen/cli/terminal.h"
 #include "fraudgen/output/table_writer.h"
 #include "fraudgen/run/direct_output.h"

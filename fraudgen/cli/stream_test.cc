@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "fraudgen/cli/exit_status.h"
+#include "fraudgen/cli/commands.h"
 #include "fraudgen/cli/testing_fraudgen.h"
 
 namespace reveza::fraudgen::cli {

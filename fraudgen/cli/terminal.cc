@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "fraudgen/cli/exit_status.h"
+#include "fraudgen/cli/commands.h"
 
 namespace reveza::fraudgen::cli {
 namespace {

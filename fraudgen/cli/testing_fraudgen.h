@@ -12,7 +12,7 @@
 
 #include "common/platform/testing_directory.h"
 #include "common/platform/testing_shell.h"
-#include "fraudgen/cli/exit_status.h"
+#include "fraudgen/cli/commands.h"
 
 namespace reveza::fraudgen::cli {
 

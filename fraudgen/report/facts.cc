@@ -161,6 +161,9 @@ class Collecting {
   Json events_json_ = Json::array();
 };
 
+// Empty in builds without the chart library.
+std::string_view Page() { return {reveza_report_page_begin, reveza_report_page_end}; }
+
 }  // namespace
 
 Result<Facts> CollectFacts(const fs::path& folder, const OnRows& on_rows) {
@@ -192,6 +195,15 @@ std::string ReportJson(Json facts, Language language) {
     text.replace(at, 1, "\\u003c");
   }
   return text;
+}
+
+bool HavePage() { return !Page().empty(); }
+
+std::string PageWith(std::string_view json) {
+  constexpr std::string_view kMark = "@FACTS@";
+  std::string whole(Page());
+  whole.replace(whole.find(kMark), kMark.size(), json);
+  return whole;
 }
 
 }  // namespace reveza::fraudgen::report

@@ -1,5 +1,3 @@
-#include "fraudgen/report/page.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>

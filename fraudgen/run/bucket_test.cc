@@ -1,11 +1,10 @@
 // Runs into a bucket of a local S3 server.
-#include "fraudgen/output/bucket.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <string>
 
+#include "fraudgen/output/store_address.h"
 #include "fraudgen/run/testing_bucket.h"
 
 namespace reveza::fraudgen {

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "fraudgen/output/bucket.h"
+#include "fraudgen/output/store_address.h"
 #include "fraudgen/run/runner.h"
 #include "fraudgen/run/testing_s3_server.h"
 

@@ -1,14 +1,16 @@
 // Events of rows made in order of time, such as those of a block. A thread makes them, a few
 // hundred events ahead of the consumer, so that many blocks advance together without being
-// buffered.
+// buffered; and their merge by time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/base/error.h"
@@ -69,6 +71,36 @@ class BlockSource final : public EventSource {
   bool stopped_ GUARDED_BY(mutex_) = false;
 
   std::jthread thread_;
+};
+
+// Merges event sources by time and identifier, with one batch of each in memory. Not thread-safe.
+class Merge final : public EventFeed {
+ public:
+  // `sources` must outlive it.
+  explicit Merge(std::vector<EventSource*> sources) : sources_(std::move(sources)) {}
+  Merge(const Merge&) = delete;
+  Merge& operator=(const Merge&) = delete;
+
+  Status Next(std::size_t max_events, std::vector<Event>& events) override;
+
+ private:
+  // A source's next event.
+  struct Head {
+    Event event;
+    EventBatch* batch;
+    std::size_t index;  // of the event in the batch
+    EventSource* source;
+  };
+
+  Status Start();
+  // Advances the first head; removes it at the end of its source.
+  Status Advance();
+  void SiftDown(std::size_t place);
+
+  std::vector<EventSource*> sources_;
+  std::vector<Head> heads_;  // a heap, the earliest first
+  std::vector<std::pair<EventSource*, EventBatch*>> exhausted_;
+  bool started_ = false;
 };
 
 }  // namespace reveza::fraudgen

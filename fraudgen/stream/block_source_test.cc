@@ -10,7 +10,6 @@
 
 #include "fraudgen/model/coherent/coherent_model.h"
 #include "fraudgen/schema/schema_coherent.h"
-#include "fraudgen/stream/merge.h"
 
 namespace reveza::fraudgen {
 namespace block_source_test {

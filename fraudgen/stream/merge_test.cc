@@ -1,5 +1,3 @@
-#include "fraudgen/stream/merge.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "fraudgen/stream/block_source.h"
 #include "fraudgen/stream/testing_events.h"
 
 namespace reveza::fraudgen {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "fraudgen/stream/merge.h"
+#include "fraudgen/stream/block_source.h"
 #include "fraudgen/stream/testing_events.h"
 #include "fraudgen/values/civil_time.h"
 

@@ -14,8 +14,8 @@
 #include "phi/cli/device.h"
 #include "phi/cli/free_memory.h"
 #include "phi/cycles/cpu_engine.h"
-#include "phi/run/run_memory.h"
 #include "phi/run/runner.h"
+#include "phi/run/settings.h"
 #include "reveza_step.h"
 
 namespace reveza::phi {

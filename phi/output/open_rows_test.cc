@@ -1,5 +1,3 @@
-#include "phi/output/open_rows.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include "common/platform/testing_directory.h"
 #include "common/table/arrow.h"
 #include "phi/output/appended_file.h"
+#include "phi/output/rows.h"
 
 namespace reveza::phi {
 namespace open_rows_test {

@@ -4,12 +4,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <iterator>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "common/base/nearest.h"
 #include "common/base/read_file.h"
+#include "common/platform/standard_output.h"
 #include "common/table/arrow.h"
+#include "phi/output/appended_file.h"
 
 namespace reveza::phi {
 namespace {
@@ -44,6 +49,71 @@ Status RemoveParts(const std::filesystem::path& folder) {
   }
   std::filesystem::remove(folder, error);
   return {};
+}
+
+// Writes text to a file, or to standard output if there is none.
+class TextRows final : public RowWriter {
+ public:
+  TextRows(RowFormat format, RowLayout layout, std::optional<AppendedFile> file,
+           const RowPosition& place)
+      : format_(format), layout_(std::move(layout)), file_(std::move(file)), place_(place) {}
+
+  Status Append(const RowBlock& rows) override {
+    std::string text;
+    if (place_.rows == 0) text = HeadingOf(format_, layout_);
+    AppendText(format_, layout_, rows, text);
+    place_.rows += rows.run.size();
+    if (file_) return file_->Append(text);
+    place_.bytes += text.size();
+    return platform::WriteStandardOutput(text);
+  }
+
+  Result<RowPosition> Sync() override {
+    if (file_) {
+      ASSIGN_OR_RETURN(place_.bytes, file_->Sync());
+    } else {
+      RETURN_IF_ERROR(platform::FlushStandardOutput());
+    }
+    return place_;
+  }
+
+ private:
+  RowFormat format_;
+  RowLayout layout_;
+  std::optional<AppendedFile> file_;
+  RowPosition place_;
+};
+
+void AppendCsvRow(const RowLayout& layout, const RowBlock& rows, std::size_t i, std::string& to) {
+  auto out = std::back_inserter(to);
+  fmt::format_to(out, "{},{},{:016x}", rows.run[i], rows.cycle[i], rows.hash[i]);
+  for (std::size_t k = 0; k < layout.states.size(); ++k) {
+    fmt::format_to(out, ",{}", rows.states[i * layout.states.size() + k]);
+  }
+  for (std::size_t k = 0; k < layout.measures.size(); ++k) {
+    const double value = rows.measures[i * layout.measures.size() + k];
+    to.push_back(',');
+    if (!std::isnan(value)) fmt::format_to(out, "{}", value);
+  }
+  to.push_back('\n');
+}
+
+void AppendJsonRow(const RowLayout& layout, const RowBlock& rows, std::size_t i, std::string& to) {
+  auto out = std::back_inserter(to);
+  fmt::format_to(out, R"({{"run":{},"cycle":{},"hash":"{:016x}")", rows.run[i], rows.cycle[i],
+                 rows.hash[i]);
+  for (std::size_t k = 0; k < layout.states.size(); ++k) {
+    fmt::format_to(out, R"(,"{}":{})", layout.states[k], rows.states[i * layout.states.size() + k]);
+  }
+  for (std::size_t k = 0; k < layout.measures.size(); ++k) {
+    const double value = rows.measures[i * layout.measures.size() + k];
+    if (std::isnan(value)) {
+      fmt::format_to(out, R"(,"{}":null)", layout.measures[k]);
+    } else {
+      fmt::format_to(out, R"(,"{}":{})", layout.measures[k], value);
+    }
+  }
+  to.append("}\n");
 }
 
 }  // namespace
@@ -93,6 +163,38 @@ Status RemoveRows(const std::filesystem::path& folder) {
     RETURN_IF_ERROR(parts ? RemoveParts(path) : RemovePath(path));
   }
   return {};
+}
+
+Result<std::unique_ptr<RowWriter>> OpenRows(const std::filesystem::path& folder, RowFormat format,
+                                            const RowLayout& layout, const RowPosition& place) {
+  if (format == RowFormat::kParquet) {
+    if constexpr (kHaveArrow) return OpenParquetRows(folder, layout, place);
+    return WithoutArrow("Parquet files", "use csv or jsonl");
+  }
+  ASSIGN_OR_RETURN(auto file, AppendedFile::Open(RowsPath(folder, format), place.bytes));
+  return std::make_unique<TextRows>(format, layout, std::move(file), place);
+}
+
+std::unique_ptr<RowWriter> RowsOnStandardOutput(RowFormat format, const RowLayout& layout) {
+  return std::make_unique<TextRows>(format, layout, std::nullopt, RowPosition());
+}
+
+std::string HeadingOf(RowFormat format, const RowLayout& layout) {
+  if (format != RowFormat::kCsv) return "";
+  std::string heading = "run,cycle,hash";
+  for (const std::string& name : layout.states) heading += "," + name;
+  for (const std::string& name : layout.measures) heading += "," + name;
+  return heading + "\n";
+}
+
+void AppendText(RowFormat format, const RowLayout& layout, const RowBlock& rows, std::string& to) {
+  for (std::size_t i = 0; i < rows.run.size(); ++i) {
+    if (format == RowFormat::kCsv) {
+      AppendCsvRow(layout, rows, i, to);
+    } else {
+      AppendJsonRow(layout, rows, i, to);
+    }
+  }
 }
 
 }  // namespace reveza::phi

@@ -1,4 +1,5 @@
-// The outcome of a run and its summary. Thread-compatible values and pure functions.
+// The outcome of a run: its summary, its folder, and the records of its first run in the layout of
+// OmniMind's scientific validation file. Values and functions without shared state.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/error.h"
+#include "common/base/unique_fd.h"
+#include "phi/cycles/model.h"
 #include "phi/measures/legacy.h"
+#include "phi/output/appended_file.h"
 #include "phi/run/settings.h"
 
 namespace reveza::phi {
@@ -69,5 +74,28 @@ std::string UnmeasuredText(const RunSettings& settings, const RunOutcome& outcom
 
 // Returns the current UTC time, such as "2026-11-22T07:30:00Z".
 std::string TimeText();
+
+// Creates the folder if necessary and locks it until the descriptor is closed or the process dies.
+// Returns kUnavailable if another process holds the lock, or an error if the folder cannot be
+// created or written.
+Result<UniqueFd> LockFolder(const std::filesystem::path& folder);
+
+// Prepares settings.folder, which must be locked, for a run without a checkpoint. With
+// settings.fresh, removes results of an earlier run in every format; otherwise returns
+// kIncompatible if there are any, since files without a checkpoint are not this run's to overwrite.
+// Returns kPermission if a file cannot be removed.
+Status PrepareFolder(const RunSettings& settings);
+
+// Returns the record of one cycle as a line of JSON, with OmniMind's keys and null for values that
+// phi does not compute. `value` is phi_legacy or kNotAvailable.
+std::string LegacyRecordText(const RunSettings& settings, std::uint64_t cycle,
+                             const Observation& observation, double value, const std::string& time);
+
+// Returns the path of the records, legacy-records.jsonl in the output folder.
+std::filesystem::path LegacyRecordsPath(const RunSettings& settings);
+
+// Writes settings.legacy_json from the records. Returns kIncompatible if records are missing.
+Status WriteLegacyJson(const RunSettings& settings, const std::string& started,
+                       const std::string& ended);
 
 }  // namespace reveza::phi

@@ -1,5 +1,3 @@
-#include "phi/run/output_folder.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -8,6 +6,7 @@
 
 #include "common/platform/testing_directory.h"
 #include "phi/run/checkpoint.h"
+#include "phi/run/outcome.h"
 
 namespace reveza::phi {
 namespace output_folder_test {

@@ -1,11 +1,10 @@
-#include "phi/run/run_memory.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <string>
 
 #include "phi/run/run_measures.h"
+#include "phi/run/settings.h"
 
 namespace reveza::phi {
 namespace run_memory_test {

@@ -10,9 +10,8 @@
 #include "common/platform/output_file.h"
 #include "phi/arithmetic/parallel_for.h"
 #include "phi/output/appended_file.h"
-#include "phi/output/open_rows.h"
-#include "phi/run/legacy_json.h"
-#include "phi/run/output_folder.h"
+#include "phi/output/rows.h"
+#include "phi/run/outcome.h"
 #include "phi/run/run_measures.h"
 
 namespace reveza::phi {

@@ -1,4 +1,4 @@
-// Settings of a run. Thread-safe: values and pure functions.
+// Settings of a run, and the host memory that they need. Thread-safe: values and pure functions.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/bytes.h"
 #include "common/base/error.h"
 #include "phi/cycles/engine.h"
 #include "phi/measures/measures.h"
@@ -63,5 +64,18 @@ std::vector<Parameter> ParametersOf(const RunSettings& settings);
 std::vector<std::string> ModuleNames();
 // Returns the columns of the rows.
 RowLayout LayoutOf(const RunSettings& settings);
+
+// Upper bounds of the memory of a run, without its engine. Sums that overflow saturate.
+struct RunMemory {
+  Bytes states = 0;    // copies for checkpoints and hashes
+  Bytes measures = 0;  // recent samples of all runs
+  Bytes rows = 0;      // unwritten output: observations, text, rows of a Parquet part
+};
+
+RunMemory MemoryOf(const RunSettings& settings);
+
+// Returns kExhausted if the run and the `engine` bytes of its engine exceed `available`; the
+// message breaks down the requirement and says what to reduce. Passes if `available` is unknown.
+Status CheckMemory(const RunSettings& settings, Bytes engine, std::optional<Bytes> available);
 
 }  // namespace reveza::phi

@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "common/base/mutex.h"
-#include "fraudgen/output/bucket.h"
 #include "fraudgen/output/byte_stream.h"
 #include "fraudgen/output/queued_sink.h"
+#include "fraudgen/output/store_address.h"
 
 namespace reveza::fraudgen {
 namespace {

@@ -1,5 +1,3 @@
-#include "phi/output/columnar/parquet_rows.h"
-
 #include <arrow/api.h>
 #include <arrow/io/memory.h>
 #include <fmt/format.h>
@@ -11,6 +9,7 @@
 #include "common/base/read_file.h"
 #include "common/platform/output_file.h"
 #include "common/table/arrow_status.h"
+#include "phi/output/rows.h"
 
 namespace reveza::phi {
 namespace {

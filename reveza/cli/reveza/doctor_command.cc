@@ -18,7 +18,7 @@
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/cli/reveza/program.h"
 #include "reveza/insight/doctor/checks.h"
-#include "reveza/insight/doctor/report.h"
+#include "reveza/insight/doctor/finding.h"
 #include "reveza/insight/doctor/trial.h"
 
 namespace reveza::cli {

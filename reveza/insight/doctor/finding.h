@@ -1,10 +1,12 @@
-// The result of a check: observation, limit, reason and fix. Values and pure functions.
+// The result of a check: observation, limit, reason and fix; reports of them as text or JSON; and
+// the pages of docs/doctor/, embedded at build time. Values and pure functions.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -133,5 +135,30 @@ Findings MergeFindings(Findings findings);
 
 // Returns the exit status of the doctor: 0 fine, 1 warnings, 2 fatal.
 int ExitStatusOf(const Findings& findings);
+
+struct Report {
+  std::string subject;            // "this machine", "pid 12", "python train.py"
+  std::vector<Finding> findings;  // merged, worst first
+  std::size_t checks = 0;         // number of checks that ran
+};
+
+// Returns one line: the number of problems and the worst one.
+std::string Verdict(const Report& report);
+
+// Returns the findings and the verdict as lines. Without `all`, only warnings and fatal findings.
+std::string ReportText(const Report& report, bool all);
+
+nlohmann::json ReportJson(const Report& report);
+
+// Wraps `text` into lines of at most `width` columns, each beginning with `indent`.
+std::string Wrapped(const std::string& text, const std::string& indent, std::size_t width);
+
+struct Page {
+  std::string_view id;
+  std::string_view text;  // Markdown
+};
+
+std::span<const Page> AllPages();  // sorted by id
+std::optional<std::string_view> FindPage(std::string_view id);
 
 }  // namespace reveza::doctor

@@ -1,10 +1,10 @@
-#include "reveza/insight/doctor/report.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <set>
 #include <string>
+
+#include "reveza/insight/doctor/finding.h"
 
 namespace reveza::doctor {
 namespace report_test {

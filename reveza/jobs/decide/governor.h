@@ -22,7 +22,6 @@
 #include "reveza/jobs/decide/machine_reading.h"
 #include "reveza/jobs/decide/pressure.h"
 #include "reveza/jobs/decide/tuner.h"
-#include "reveza/jobs/decide/usable_gpus.h"
 #include "reveza/jobs/definition/job.h"
 #include "reveza/jobs/definition/run_request.h"
 #include "reveza/jobs/supervisor/attempt.h"

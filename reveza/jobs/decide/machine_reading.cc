@@ -1,10 +1,16 @@
 #include "reveza/jobs/decide/machine_reading.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "common/base/parse_number.h"
 #include "common/platform/cgroup.h"
 #include "common/platform/pressure.h"
 #include "common/platform/process_table.h"
+#include "reveza/insight/monitor/json_fields.h"
 
 namespace reveza::jobs {
 namespace {
@@ -22,6 +28,43 @@ std::optional<double> Larger(std::optional<double> one, std::optional<double> ot
 constexpr std::chrono::milliseconds kMinInterval{500};
 constexpr double kSmoothing = 0.3;  // weight of the latest sample
 constexpr double kMinBusy = 0.5;
+
+char Lower(char letter) {
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+bool BeginsWith(std::string_view text, std::string_view begin) {
+  return text.size() >= begin.size() &&
+         std::ranges::equal(text.substr(0, begin.size()), begin, {}, Lower, Lower);
+}
+
+std::string_view Trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+// Returns the GPU that the name denotes; null if none or more than one.
+const nvml::GpuReading* Find(std::string_view name, std::span<const nvml::GpuReading> gpus) {
+  if (const auto number = ParseNumber<unsigned>(name)) {
+    return *number < gpus.size() ? &gpus[*number] : nullptr;
+  }
+  constexpr std::string_view kBegin = "GPU-";
+  if (!BeginsWith(name, kBegin) || name.size() == kBegin.size()) return nullptr;
+  const nvml::GpuReading* found = nullptr;
+  for (const auto& gpu : gpus) {
+    if (!BeginsWith(nvml::FormatUuid(gpu.uuid), name)) continue;
+    if (found != nullptr) return nullptr;
+    found = &gpu;
+  }
+  return found;
+}
+
+bool AreSameModel(std::span<const nvml::GpuReading> gpus) {
+  return std::ranges::all_of(gpus, [&](const auto& gpu) { return gpu.name == gpus[0].name; });
+}
+
+VisibleGpus Warn(std::string why) { return {std::nullopt, std::move(why)}; }
 
 }  // namespace
 
@@ -87,6 +130,82 @@ std::optional<double> ExternalLoad::BusyBeyond(double budget) const {
   const double elsewhere = std::max(0.0, last_->machine.cores - budget);
   const double here = *busy_ - elsewhere;
   return here < kMinBusy ? 0 : here;
+}
+
+using monitor::ArrayAt;
+using monitor::CountAt;
+using monitor::ObjectAt;
+using monitor::PidAt;
+using monitor::TextAt;
+
+GpuLedger ParseGpuLedger(const nlohmann::json& status, bool same_pid_namespace) {
+  GpuLedger ledger;
+  ledger.budget = CountAt(status, "gpu_budget");
+  for (const auto& gpu : ArrayAt(status, "gpus")) {
+    const auto uuid = nvml::ParseUuid(TextAt(gpu, "uuid"));
+    const auto budget = CountAt(gpu, "budget");
+    const auto credit = CountAt(gpu, "credit");
+    if (!uuid || !budget || !credit) continue;
+    const Bytes total = std::min(*budget, CountAt(gpu, "total").value_or(*budget));
+    const Bytes used = *credit + CountAt(gpu, "external").value_or(0);
+    ledger.gpus.push_back({*uuid, total, std::min(used, total)});
+  }
+  if (!same_pid_namespace) return ledger;
+  for (const auto& client : ArrayAt(status, "clients")) {
+    const auto pid = static_cast<pid_t>(PidAt(client, "pid"));
+    if (pid == 0) continue;
+    const auto& footprint = ObjectAt(client, "footprint");
+    for (const char* part : {"resident", "swapped", "pinned", "context"}) {
+      ledger.clients[pid] += CountAt(footprint, part).value_or(0);
+    }
+  }
+  return ledger;
+}
+
+std::optional<std::vector<GpuMemory>> ApplyLedger(std::optional<std::vector<GpuMemory>> measured,
+                                                  const GpuLedger& ledger) {
+  if (measured && ledger.budget) {
+    for (GpuMemory& gpu : *measured) gpu.total = std::min(gpu.total, *ledger.budget);
+  }
+  for (const GpuMemory& gpu : ledger.gpus) {
+    if (!measured) measured.emplace();
+    const auto same = std::ranges::find(*measured, gpu.uuid, &GpuMemory::uuid);
+    if (same == measured->end()) {
+      measured->push_back(gpu);
+    } else {
+      *same = gpu;
+    }
+  }
+  return measured;
+}
+
+VisibleGpus FindVisibleGpus(const DeviceNames& names, std::span<const nvml::GpuReading> gpus) {
+  if (gpus.empty()) return {};
+  std::vector<nvml::Uuid> resolved;
+  std::string_view left = names.visible;
+  for (bool more = true; more;) {
+    const auto comma = left.find(',');
+    const std::string_view name = Trimmed(left.substr(0, comma));
+    more = comma != std::string_view::npos;
+    if (more) left.remove_prefix(comma + 1);
+    // CUDA ignores the rest.
+    if (name.empty() || name == "-1") break;
+    if (ParseNumber<unsigned>(name) && names.order != "PCI_BUS_ID" && !AreSameModel(gpus)) {
+      return Warn(
+          fmt::format("CUDA_VISIBLE_DEVICES={}: CUDA numbers GPUs by speed and NVML by PCI bus, so "
+                      "all GPUs are "
+                      "considered; use UUIDs, or set CUDA_DEVICE_ORDER=PCI_BUS_ID",
+                      names.visible));
+    }
+    const auto* gpu = Find(name, gpus);
+    if (gpu == nullptr) {
+      return Warn(fmt::format(
+          "CUDA_VISIBLE_DEVICES={}: NVML reports no GPU '{}', so all GPUs are considered",
+          names.visible, name));
+    }
+    resolved.push_back(gpu->uuid);
+  }
+  return {std::move(resolved), {}};
 }
 
 }  // namespace reveza::jobs

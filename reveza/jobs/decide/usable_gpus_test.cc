@@ -1,6 +1,6 @@
-#include "reveza/jobs/decide/usable_gpus.h"
-
 #include <gtest/gtest.h>
+
+#include "reveza/jobs/decide/machine_reading.h"
 
 namespace reveza::jobs {
 namespace usable_gpus_test {

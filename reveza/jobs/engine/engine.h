@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -22,10 +23,8 @@
 #include "reveza/jobs/definition/expander.h"
 #include "reveza/jobs/definition/job.h"
 #include "reveza/jobs/definition/run_request.h"
-#include "reveza/jobs/engine/adopted_attempts.h"
 #include "reveza/jobs/engine/control.h"
 #include "reveza/jobs/engine/journal_committer.h"
-#include "reveza/jobs/engine/observer.h"
 #include "reveza/jobs/engine/retry_policy.h"
 #include "reveza/jobs/engine/schedule.h"
 #include "reveza/jobs/engine/status_report.h"
@@ -36,6 +35,8 @@
 #include "reveza/jobs/journal/job_folder.h"
 #include "reveza/jobs/journal/journal.h"
 #include "reveza/jobs/report/metrics.h"
+#include "reveza/jobs/report/progress_text.h"
+#include "reveza/jobs/supervisor/attempt.h"
 
 namespace reveza::jobs {
 
@@ -186,6 +187,31 @@ class Engine {
   Nanoseconds began_{0};
   Nanoseconds next_sample_{0};
   Nanoseconds next_progress_{0};
+};
+
+// The events of a running job, for its display: terminal, log or JSON lines.
+
+// Identifies an attempt.
+struct StepReport {
+  std::uint32_t step = 0;  // index in the job
+  std::string_view label;  // "seed=57"
+  std::uint32_t attempt = 0;
+  std::string_view files;  // path of its outputs without ".out" and ".err"
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+
+  virtual void OnStart(const StepReport& report) = 0;
+  // `will_retry`: another attempt follows. `explanation` may be empty.
+  virtual void OnEnd(const StepReport& report, const AttemptResult& result, bool will_retry,
+                     std::string_view explanation) = 0;
+  virtual void OnCycle(const StepReport& report, const CycleResult& cycle) = 0;
+  // Called a few times per second and once at the end.
+  virtual void OnProgress(const Progress& progress) = 0;
+  // A message for the user, one line.
+  virtual void OnNote(std::string_view line) = 0;
 };
 
 }  // namespace reveza::jobs

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "common/base/system_error.h"
+#include "common/base/error.h"
 #include "reveza/jobs/engine/engine.h"
 #include "reveza/jobs/engine/failure_explanation.h"
 #include "reveza/jobs/journal/journal_format.h"

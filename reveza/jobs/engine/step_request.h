@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "reveza/jobs/decide/usable_gpus.h"
+#include "reveza/jobs/decide/machine_reading.h"
 #include "reveza/jobs/definition/expander.h"
 #include "reveza/jobs/definition/job.h"
 #include "reveza/jobs/definition/thread_environment.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "reveza/jobs/engine/observer.h"
+#include "reveza/jobs/engine/engine.h"
 
 namespace reveza::testing {
 

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +20,9 @@
 #include "reveza/gpu/nvml/gpu_monitor.h"
 #include "reveza/jobs/decide/claims.h"
 #include "reveza/jobs/engine/failure_explanation.h"
+#include "reveza/jobs/journal/import_records.h"
 #include "reveza/jobs/journal/job_folder.h"
+#include "reveza/jobs/journal/journal.h"
 #include "reveza/jobs/supervisor/frames.h"
 
 namespace reveza::jobs {
@@ -136,6 +139,39 @@ class WorkerPool {
   std::filesystem::path supervisor_;
   JobFolder folder_;
   std::vector<Slot> slots_;
+};
+
+// Attempts without a supervisor connection: of an earlier runner, or of a supervisor that died.
+// Polls their records until they have ended. Not thread-safe; belongs to the runner's loop.
+class AdoptedAttempts {
+ public:
+  using Nanoseconds = std::chrono::nanoseconds;
+
+  explicit AdoptedAttempts(std::vector<LiveAttempt> attempts) : attempts_(std::move(attempts)) {}
+
+  bool empty() const { return attempts_.empty(); }
+  const std::vector<LiveAttempt>& all() const { return attempts_; }
+  Nanoseconds next_poll() const { return next_poll_; }
+
+  // Adds an attempt and polls it as soon as possible.
+  void Add(LiveAttempt attempt);
+  // Stops tracking; the attempts end by themselves, and the next run imports their records.
+  void Clear() { attempts_.clear(); }
+
+  struct Polled {
+    std::vector<AttemptResult> ended;  // outcome kUnknown if the record has no result
+    std::vector<std::string> notes;    // for the user
+    std::vector<Error> errors;         // of the journal; the attempts concerned are polled again
+  };
+  // Imports the records of ended attempts into `journal` and returns their results, except of steps
+  // that are not listed any more. Does nothing until `next_poll()`.
+  Polled Poll(Nanoseconds now, Journal& journal,
+              const std::function<bool(const Identity&)>& is_listed);
+
+ private:
+  std::vector<LiveAttempt> attempts_;
+  Nanoseconds next_poll_{0};
+  std::string last_error_;  // why the state of an attempt cannot be determined
 };
 
 }  // namespace reveza::jobs

@@ -13,7 +13,7 @@
 #include <utility>
 #include <variant>
 
-#include "common/base/system_error.h"
+#include "common/base/error.h"
 #include "common/platform/text_file.h"
 #include "reveza/jobs/journal/journal_format.h"
 #include "reveza/jobs/journal/sqlite.h"

@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <set>
 
+#include "common/base/error.h"
 #include "common/base/parse_number.h"
-#include "common/base/system_error.h"
 #include "common/base/unique_fd.h"
 
 namespace reveza::jobs {

@@ -10,7 +10,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "common/base/system_error.h"
+#include "common/base/error.h"
 #include "common/platform/text_file.h"
 
 namespace reveza::jobs {

@@ -17,7 +17,7 @@
 #include <optional>
 #include <utility>
 
-#include "common/base/system_error.h"
+#include "common/base/error.h"
 #include "common/platform/text_file.h"
 #include "reveza/jobs/supervisor/child.h"
 #include "reveza/jobs/supervisor/cycle_lines.h"

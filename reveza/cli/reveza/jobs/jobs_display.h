@@ -13,7 +13,7 @@
 #include "common/base/error.h"
 #include "reveza/jobs/definition/job.h"
 #include "reveza/jobs/definition/run_request.h"
-#include "reveza/jobs/engine/observer.h"
+#include "reveza/jobs/engine/engine.h"
 #include "reveza/jobs/report/progress_text.h"
 
 namespace reveza::cli {

@@ -24,7 +24,7 @@
 #include "reveza/cli/reveza/program.h"
 #include "reveza/gpu/daemon/settings.h"
 #include "reveza/insight/monitor/json_fields.h"
-#include "reveza/jobs/decide/usable_gpus.h"
+#include "reveza/jobs/decide/machine_reading.h"
 #include "reveza/jobs/engine/engine.h"
 #include "reveza/jobs/engine/open_job.h"
 
