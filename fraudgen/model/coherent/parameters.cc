@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <initializer_list>
 #include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <variant>
 
 #include "fraudgen/lists/weights.h"
 #include "fraudgen/model/coherent/calendar.h"
@@ -73,69 +73,47 @@ namespace {
 constexpr int64_t kMaxRowsPerBlock = 4'000'000;
 // Leaves enough CPF numbers for the drivers in addition to the customers.
 constexpr uint64_t kMaxRides = 10'000'000'000;
-constexpr int64_t kMillion = 1'000'000;
-constexpr int64_t kMaxMoney = 100'000'000;
-constexpr int64_t kAny = UINT32_MAX;
 
 bool AreWeights(std::span<const uint32_t> weights) {
   const uint64_t sum = std::accumulate(weights.begin(), weights.end(), uint64_t{0});
   return sum != 0 && sum < uint64_t{1} << 32;
 }
 
-// A parameter, or both ends of a range, and the valid numbers.
-struct Bound {
-  Bound(std::string_view name, int64_t value, int64_t min_valid, int64_t max_valid)
-      : names(name), value{value, value}, min(min_valid), max(max_valid) {}
-  template <typename Number>
-  Bound(std::string_view name, const Range<Number>& range, int64_t min_valid, int64_t max_valid)
-      : names(fmt::format("least_{0} and most_{0}", name)),
-        must("be in order and from"),
-        value{range.min, range.max},
-        min(min_valid),
-        max(max_valid) {}
+Status CheckBounds(std::string_view names, std::string_view of, std::string_view must,
+                   Range<int64_t> value, Range<int64_t> valid) {
+  if (value.min >= valid.min && value.max >= value.min && value.max <= valid.max) return {};
+  return InvalidArgument("{} of {} must {} {} to {}", names, of, must, valid.min, valid.max);
+}
 
-  std::string names;
-  std::string_view must = "be from";
-  Range<int64_t> value;
-  int64_t min;
-  int64_t max;
-};
-
-Status CheckBounds(std::string_view of, std::initializer_list<Bound> bounds) {
-  for (const Bound& bound : bounds) {
-    if (bound.value.min >= bound.min && bound.value.max >= bound.value.min &&
-        bound.value.max <= bound.max) {
-      continue;
-    }
-    return InvalidArgument("{} of {} must {} {} to {}", bound.names, of, bound.must, bound.min,
-                           bound.max);
+// Checks each field by itself.
+Status CheckFields(Parameters parameters) {
+  for (const ParameterField& field : FieldsOf(parameters)) {
+    if (field.min == INT64_MIN) continue;
+    const std::size_t dot = field.section.find('.');
+    const std::string of =
+        dot == std::string::npos ? "the " + field.section : field.section.substr(dot + 1);
+    RETURN_IF_ERROR(std::visit(
+        [&](const auto* value) {
+          const Range<int64_t> valid = {field.min, field.max};
+          if constexpr (requires { value->min; }) {
+            return CheckBounds(fmt::format("least_{0} and most_{0}", field.key), of,
+                               "be in order and from", {value->min, value->max}, valid);
+          } else {
+            const auto number = static_cast<int64_t>(*value);
+            return CheckBounds(field.key, of, "be from", {number, number}, valid);
+          }
+        },
+        field.value));
   }
   return {};
 }
 
-Status CheckProfile(const ProfileHabits& profile, std::string_view name) {
-  if (!AreWeights(profile.kinds) || !AreWeights(profile.hours)) {
-    return InvalidArgument("kinds and hours of {} must have a weight above 0, and a sum below 2^32",
-                           name);
-  }
-  return CheckBounds(name, {{"age", profile.age, 18, 100},
-                            {"income_percent", profile.income_percent, 1, 10'000},
-                            {"rows_a_month", profile.rows_a_month, 1, 10'000},
-                            {"amount", profile.amount, 100, kMaxMoney},
-                            {"devices", profile.devices, 1, 8},
-                            {"weekend_percent", profile.weekend_percent, 0, 1'000},
-                            {"susceptibility_percent", profile.susceptibility_percent, 0, 150},
-                            {"mean_amount", profile.mean_amount, 100, kMaxMoney},
-                            {"standing_orders_percent", profile.standing_orders_percent, 0, 100},
-                            {"web_percent", profile.web_percent, 0, 100},
-                            {"whatsapp_percent", profile.whatsapp_percent, 0,
-                             100 - std::min<int64_t>(100, profile.web_percent)},
-                            {"branch_percent", profile.branch_percent, 0, 100}});
-}
-
 Status CheckProfiles(const Parameters& parameters) {
   for (std::size_t i = 0; i < kProfiles; ++i) {
-    RETURN_IF_ERROR(CheckProfile(parameters.profiles[i], kProfileNames[i]));
+    const ProfileHabits& profile = parameters.profiles[i];
+    if (AreWeights(profile.kinds) && AreWeights(profile.hours)) continue;
+    return InvalidArgument("kinds and hours of {} must have a weight above 0, and a sum below 2^32",
+                           kProfileNames[i]);
   }
   if (AreWeights(lists::WeightsOf(parameters.profiles))) return {};
   return InvalidArgument(
@@ -143,66 +121,16 @@ Status CheckProfiles(const Parameters& parameters) {
 }
 
 Status CheckCalendar(const CalendarParameters& calendar) {
-  for (const uint32_t month : calendar.months) {
-    RETURN_IF_ERROR(CheckBounds("the calendar", {{"a month", month, 1, 1'000}}));
+  for (const int64_t month : calendar.months) {
+    RETURN_IF_ERROR(CheckBounds("a month", "the calendar", "be from", {month, month}, {1, 1'000}));
   }
-  for (const uint32_t payday : calendar.paydays) {
-    RETURN_IF_ERROR(CheckBounds("the calendar", {{"a payday", payday, 1, 31}}));
+  for (const int64_t payday : calendar.paydays) {
+    RETURN_IF_ERROR(CheckBounds("a payday", "the calendar", "be from", {payday, payday}, {1, 31}));
   }
-  return CheckBounds("the calendar", {{"payday_percent", calendar.payday_percent, 1, 1'000},
-                                      {"payday_days", calendar.payday_days, 0, 31},
-                                      {"christmas_percent", calendar.christmas_percent, 1, 1'000},
-                                      {"spree_percent", calendar.spree_percent, 1, 1'000}});
-}
-
-Status CheckScale(const DifficultyScale& scale) {
-  return CheckBounds("the difficulty_scale",
-                     {{"overlap_thousandths", scale.overlap_thousandths, 0, 1'000},
-                      {"lookalikes_thousandths", scale.lookalikes_thousandths, 0, 10'000},
-                      {"missed", scale.missed, 0, kMillion},
-                      {"falsely_reported", scale.falsely_reported, 0, kMillion}});
-}
-
-Status CheckBank(const Limits& limits, const Outcomes& outcomes) {
-  RETURN_IF_ERROR(
-      CheckBounds("the limits", {{"pix_night", limits.pix_night, 0, kMaxMoney},
-                                 {"untrusted_pix", limits.untrusted_pix, 0, kMaxMoney},
-                                 {"untrusted_pix_day", limits.untrusted_pix_day, 0, kMaxMoney},
-                                 {"trusted_after_hours", limits.trusted_after_hours, 0, 10'000}}));
-  return CheckBounds(
-      "the outcomes",
-      {{"pending", outcomes.pending, 0, kMillion},
-       {"returned", outcomes.returned, 0, kMillion},
-       {"typed_card_reversed", outcomes.typed_card_reversed, 0, kMillion},
-       {"card_reversed", outcomes.card_reversed, 0, kMillion},
-       {"shop_pix_reversed", outcomes.shop_pix_reversed, 0, kMillion},
-       {"person_pix_reversed", outcomes.person_pix_reversed, 0, kMillion},
-       {"med_refunded_percent", outcomes.med_refunded_percent, 0, 100},
-       {"med_partly_refunded_percent", outcomes.med_partly_refunded_percent, 0,
-        100 - std::min<int64_t>(100, outcomes.med_refunded_percent)},
-       {"chargeback_refunded_percent", outcomes.chargeback_refunded_percent, 0, 100},
-       {"first_party_refunded_percent", outcomes.first_party_refunded_percent, 0, 100}});
-}
-
-Status CheckPopulation(const Population& population) {
-  if (!AreWeights(population.pix_keys)) {
-    return InvalidArgument("pix_keys of the population must have a weight above 0");
-  }
-  return CheckBounds("the population",
-                     {{"joining", population.joining, 0, kMillion},
-                      {"pix_to_shops", population.pix_to_shops, 0, kMillion},
-                      {"contacts_inside", population.contacts_inside, 0, kMillion},
-                      {"travel_goods", population.travel_goods, 0, kMillion}});
+  return {};
 }
 
 Status CheckTypology(const Typology& typology, std::string_view name) {
-  RETURN_IF_ERROR(
-      CheckBounds(name, {{"rows", typology.rows, 1, 16},
-                         {"gap_minutes", typology.gap_minutes, 1, 10'000},
-                         {"test_rows", typology.test_rows, 0, int64_t{typology.rows.min} - 1},
-                         {"report_hours", typology.report_hours, 1, kAny},
-                         {"reported_thousandths", typology.reported_thousandths, 0, 1'000},
-                         {"drift_thousandths", typology.drift_thousandths, -1'000, 1'000}}));
   const auto require = [&](bool met, std::string_view what, std::string_view rule) -> Status {
     if (met) return {};
     return InvalidArgument("{} of {} must {}", what, name, rule);
@@ -226,10 +154,12 @@ Status CheckTypology(const Typology& typology, std::string_view name) {
 
 // The customers, blocks and period.
 Status CheckSize(const Parameters& parameters) {
-  RETURN_IF_ERROR(CheckBounds(
-      "the data set",
-      {{"rows_per_block", static_cast<int64_t>(parameters.rows_per_block), 1, kMaxRowsPerBlock},
-       {"customers", static_cast<int64_t>(parameters.customers), 0, 50'000'000}}));
+  for (const auto& [name, value, least, most] :
+       {std::tuple("rows_per_block", parameters.rows_per_block, 1, kMaxRowsPerBlock),
+        std::tuple("customers", parameters.customers, 0, int64_t{50'000'000})}) {
+    const auto number = static_cast<int64_t>(value);
+    RETURN_IF_ERROR(CheckBounds(name, "the data set", "be from", {number, number}, {least, most}));
+  }
   for (const auto& [name, rows, max] : {std::tuple("rows", parameters.rows, BlockPlan::kMaxRows),
                                         std::tuple("rides", parameters.rides, kMaxRides)}) {
     if (rows > max) {
@@ -272,9 +202,10 @@ Status Validate(const Parameters& parameters) {
   RETURN_IF_ERROR(CheckSize(parameters));
   RETURN_IF_ERROR(CheckProfiles(parameters));
   RETURN_IF_ERROR(CheckCalendar(parameters.calendar));
-  RETURN_IF_ERROR(CheckScale(parameters.difficulty_scale));
-  RETURN_IF_ERROR(CheckBank(parameters.limits, parameters.outcomes));
-  RETURN_IF_ERROR(CheckPopulation(parameters.population));
+  RETURN_IF_ERROR(CheckFields(parameters));
+  if (!AreWeights(parameters.population.pix_keys)) {
+    return InvalidArgument("pix_keys of the population must have a weight above 0");
+  }
   for (std::size_t i = 0; i < kFraudTypes; ++i) {
     RETURN_IF_ERROR(CheckTypology(parameters.typologies[i], kFraudTypeNames[i]));
   }
@@ -286,39 +217,8 @@ Status Validate(const Parameters& parameters) {
     return InvalidArgument(
         "a fraud rate of the PIX rows requires a kind of fraud with PIX among its kinds");
   }
-  if (!AreWeights(parameters.ride_frauds)) {
-    return InvalidArgument("the weights of ride_frauds must not all be 0, with a sum below 2^32");
-  }
-  const ChainParameters& chains = parameters.chains;
-  RETURN_IF_ERROR(
-      CheckBounds("the chains", {{"hops", chains.hops, 1, 6},
-                                 {"delay_minutes", chains.delay_minutes, 0, 30},
-                                 {"fee_thousandths", chains.fee_thousandths, 0, 200},
-                                 {"mules_thousandths", chains.mules_thousandths, 0, 90},
-                                 {"most_share_thousandths", chains.most_share_thousandths, 0, 800},
-                                 {"hops_of_a_mule", chains.hops_of_a_mule, 1, kAny},
-                                 {"mules_of_a_ring", chains.mules_of_a_ring, 1, kAny}}));
-  RETURN_IF_ERROR(CheckBounds(
-      "the lookalikes", {{"shared_device", parameters.lookalikes.shared_device, 0, 750'000}}));
-  const VictimParameters& victims = parameters.victims;
-  RETURN_IF_ERROR(CheckBounds(
-      "the victims", {{"few_thousandths", victims.few_thousandths, 1, 1'000},
-                      {"others_thousandths", victims.others_thousandths, 0, 1'000},
-                      {"share_of_few_thousandths", victims.share_of_few_thousandths, 0, 1'000},
-                      {"days", victims.days, 2, 365}}));
-  const LifeChanges& changes = parameters.changes;
-  RETURN_IF_ERROR(
-      CheckBounds("the changes", {{"address", changes.address, 0, kMillion},
-                                  {"email", changes.email, 0, kMillion},
-                                  {"income", changes.income, 0, kMillion},
-                                  {"credit_limit", changes.credit_limit, 0, kMillion},
-                                  {"pix_key", changes.pix_key, 0, kMillion},
-                                  {"closed_thousandths", changes.closed_thousandths, 0, 1'000}}));
-  const Drift& drift = parameters.drift;
-  return CheckBounds("the drift",
-                     {{"amounts_thousandths", drift.amounts_thousandths, -900, 10'000},
-                      {"to_pix_thousandths", drift.to_pix_thousandths, 0, 1'000},
-                      {"to_mobile_thousandths", drift.to_mobile_thousandths, 0, 1'000}});
+  if (AreWeights(parameters.ride_frauds)) return {};
+  return InvalidArgument("the weights of ride_frauds must not all be 0, with a sum below 2^32");
 }
 
 }  // namespace reveza::fraudgen::coherent

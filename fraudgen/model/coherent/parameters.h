@@ -4,6 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
 
 #include "common/base/error.h"
 #include "fraudgen/lists/rides.h"
@@ -241,6 +244,20 @@ inline constexpr int64_t kGrowingDays = 5 * 365;
 inline constexpr uint32_t kEasy = 150;
 inline constexpr uint32_t kMedium = 500;
 inline constexpr uint32_t kHard = 850;
+
+// A behaviour parameter by name, and its valid numbers, of a Range those of both ends.
+struct ParameterField {
+  using Value = std::variant<uint32_t*, int32_t*, int64_t*, bool*, DeviceUse*, HourUse*, Goods*,
+                             Range<uint32_t>*, Range<int64_t>*>;
+  std::string section;  // of the configuration file: calendar, habits.YOUNG_DIGITAL
+  std::string key;
+  Value value;
+  int64_t min = INT64_MIN;  // any number, or other rules than these two
+  int64_t max = INT64_MAX;
+};
+
+// Returns all fields in display order, grouped by section. They point into `parameters`.
+std::vector<ParameterField> FieldsOf(Parameters& parameters);
 
 // Validates the parameters; kInvalidArgument names the parameter and its valid range.
 Status Validate(const Parameters& parameters);
