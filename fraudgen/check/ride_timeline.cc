@@ -100,10 +100,8 @@ class RideTimeline final : public TableCheck {
   };
 
   void AddDrivers(const Batch& batch) {
-    const Field driver(batch, "driver_id");
-    const Field city(batch, "operating_city");
-    const Field apps(batch, "active_apps");
-    const Field categories(batch, "categories_enabled");
+    const auto [driver, city, apps, categories] =
+        NamedFields(batch, "driver_id", "operating_city", "active_apps", "categories_enabled");
     for (std::size_t row = 0; row < batch.rows(); ++row) {
       if (!AllHave(row, driver, city, apps, categories)) continue;
       drivers_[NumberOf(driver.Text(row))] = {.city = std::string(city.Text(row)),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -55,6 +56,12 @@ using Fields = std::span<const Field>;
 template <typename... Columns>
 bool AllHave(std::size_t row, const Columns&... columns) {
   return (columns.Has(row) && ...);
+}
+
+// Returns several columns by name.
+template <typename... Names>
+std::array<Field, sizeof...(Names)> NamedFields(const Batch& batch, const Names&... names) {
+  return {Field(batch, names)...};
 }
 
 inline std::vector<Field> FieldsOf(const Batch& batch, std::span<const std::string_view> columns) {

@@ -88,8 +88,7 @@ class LabelCheck final : public TableCheck {
   void Add(const Batch& batch, const Position& position) override {
     const std::string_view table = batch.table().name;
     if (table != "transactions" && table != "rides") return;
-    const Field label(batch, "is_fraud");
-    const Field time(batch, "timestamp");
+    const auto [label, time] = NamedFields(batch, "is_fraud", "timestamp");
     const Field type(batch, table == "rides" ? "is_fraud" : "type");
     LabelCount& count = counts_[table][position.block];
     count.rows += batch.rows();
@@ -195,12 +194,8 @@ class GraphCheck final : public TableCheck {
   }
 
   void AddEdges(const Batch& batch, const Position& position) {
-    const Field source(batch, "source");
-    const Field target(batch, "target");
-    const Field transaction(batch, "transaction_id");
-    const Field time(batch, "at");
-    const Field amount(batch, "amount");
-    const Field is_fraud(batch, "is_fraud");
+    const auto [source, target, transaction, time, amount, is_fraud] =
+        NamedFields(batch, "source", "target", "transaction_id", "at", "amount", "is_fraud");
     has_edges_ = true;
     for (std::size_t row = 0; row < batch.rows(); ++row) {
       ends_.AddChecked();
@@ -215,13 +210,9 @@ class GraphCheck final : public TableCheck {
   }
 
   void AddPayments(const Batch& batch, const Position& position) {
-    const Field id(batch, "transaction_id");
-    const Field status(batch, "status");
-    const Field merchant(batch, "merchant_id");
-    const Field receiver(batch, "counterparty_account");
-    const Field time(batch, "timestamp");
-    const Field amount(batch, "amount");
-    const Field is_fraud(batch, "is_fraud");
+    const auto [id, status, merchant, receiver, time, amount, is_fraud] =
+        NamedFields(batch, "transaction_id", "status", "merchant_id", "counterparty_account",
+                    "timestamp", "amount", "is_fraud");
     block_ = position.block;
     for (std::size_t row = 0; row < batch.rows(); ++row) {
       if (!status.Is(row, "APPROVED") && !status.Is(row, "PENDING")) continue;

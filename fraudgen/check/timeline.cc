@@ -64,10 +64,8 @@ class TimelineCheck final : public TableCheck {
   }
 
   void AddCustomers(const Batch& batch) {
-    const Field customer(batch, "customer_id");
-    const Field email(batch, "email");
-    const Field phone(batch, "phone");
-    const Field income(batch, "monthly_income");
+    const auto [customer, email, phone, income] =
+        NamedFields(batch, "customer_id", "email", "phone", "monthly_income");
     for (std::size_t row = 0; row < batch.rows(); ++row) {
       if (!AllHave(row, customer, email, phone, income)) continue;
       const uint64_t number = NumberOf(customer.Text(row));
@@ -78,11 +76,8 @@ class TimelineCheck final : public TableCheck {
   }
 
   void AddAccounts(const Batch& batch) {
-    const Field customer(batch, "customer_id");
-    const Field account(batch, "account_id");
-    const Field opened(batch, "opened_at");
-    const Field limit(batch, "pix_night_limit");
-    const Field credit(batch, "credit_limit");
+    const auto [customer, account, opened, limit, credit] = NamedFields(
+        batch, "customer_id", "account_id", "opened_at", "pix_night_limit", "credit_limit");
     for (std::size_t row = 0; row < batch.rows(); ++row) {
       if (!AllHave(row, customer, account, opened, limit)) continue;
       const uint64_t number = NumberOf(customer.Text(row));
@@ -95,13 +90,9 @@ class TimelineCheck final : public TableCheck {
   }
 
   void AddDevices(const Batch& batch, const Position& position) {
-    const Field device(batch, "device_id");
-    const Field customer(batch, "customer_id");
-    const Field first_use(batch, "first_use");
-    const Field fingerprint(batch, "fingerprint");
-    const Field type(batch, "type");
-    const Field model(batch, "model");
-    const Field system(batch, "operating_system");
+    const auto [device, customer, first_use, fingerprint, type, model, system] =
+        NamedFields(batch, "device_id", "customer_id", "first_use", "fingerprint", "type", "model",
+                    "operating_system");
     for (std::size_t row = 0; row < batch.rows(); ++row) {
       if (!AllHave(row, device, customer, first_use)) continue;
       const uint64_t number = NumberOf(device.Text(row));
@@ -119,12 +110,8 @@ class TimelineCheck final : public TableCheck {
 
   // In order of time, each starting from the value that the previous one left.
   void AddChanges(const Batch& batch, const Position& position) {
-    const Field time(batch, "changed_at");
-    const Field customer(batch, "customer_id");
-    const Field change(batch, "change");
-    const Field device(batch, "device_id");
-    const Field before(batch, "old_value");
-    const Field after(batch, "new_value");
+    const auto [time, customer, change, device, before, after] = NamedFields(
+        batch, "changed_at", "customer_id", "change", "device_id", "old_value", "new_value");
     for (std::size_t row = 0; row < batch.rows(); ++row) {
       if (!AllHave(row, time, customer, change)) continue;
       const int64_t when = time.Number(row);
@@ -168,9 +155,8 @@ class TimelineCheck final : public TableCheck {
   // Disputes may refund payments.
   void AddDisputes(const Batch& batch) {
     references_.disputes.Add(batch);
-    const Field id(batch, "transaction_id");
-    const Field time(batch, "decided_at");
-    const Field returned(batch, "refunded_amount");
+    const auto [id, time, returned] =
+        NamedFields(batch, "transaction_id", "decided_at", "refunded_amount");
     for (std::size_t row = 0; row < batch.rows(); ++row) {
       if (!AllHave(row, id, time, returned)) continue;
       state_.refunds[NumberOf(id.Text(row))] = {time.Number(row), returned.Number(row)};
@@ -241,12 +227,8 @@ void ReferenceCheck::EndBlock() {
 }
 
 void SettlementCheck::Add(const Batch& batch) {
-  const Field id(batch, "transaction_id");
-  const Field customer(batch, "customer_id");
-  const Field outcome(batch, "outcome");
-  const Field time(batch, "settled_at");
-  const Field amount(batch, "amount");
-  const Field returned(batch, "returned_amount");
+  const auto [id, customer, outcome, time, amount, returned] = NamedFields(
+      batch, "transaction_id", "customer_id", "outcome", "settled_at", "amount", "returned_amount");
   for (std::size_t row = 0; row < batch.rows(); ++row) {
     if (!AllHave(row, id, customer, outcome, time, amount, returned)) continue;
     settlements_[NumberOf(id.Text(row))] = {.customer = NumberOf(customer.Text(row)),

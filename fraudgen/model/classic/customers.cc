@@ -45,6 +45,8 @@ class Customers final : public TableRows {
   void Fill(const BatchRows& rows, Batch& batch) const override;
 
  private:
+  using enum CustomersColumn;
+
   // Fields of random numbers. Their order is part of the output; kTraits is drawn by World.
   enum class Draw : uint32_t {
     kTraits,
@@ -110,15 +112,11 @@ void Customers::Fill(const BatchRows& rows, Batch& batch) const {
 void Customers::FillPerson(uint64_t first, Batch& batch) const {
   constexpr Identifier<5, 12> kId = {"CUST_"};
   const std::size_t rows = batch.rows();
-  char* id = BeginFixedTexts(Texts(batch, CustomersColumn::kCustomerId), rows, kId.kWidth);
-  ColumnValues& names = Texts(batch, CustomersColumn::kName);
-  ColumnValues& cpfs = Texts(batch, CustomersColumn::kCpf);
-  ColumnValues& emails = Texts(batch, CustomersColumn::kEmail);
-  ColumnValues& phones = Texts(batch, CustomersColumn::kPhone);
-  const auto births = Numbers(batch, CustomersColumn::kBirthDate);
-  const auto profiles = Codes(batch, CustomersColumn::kBehavioralProfile);
-  const auto profile_present = Present(batch, CustomersColumn::kBehavioralProfile);
-  const auto professions = Codes(batch, CustomersColumn::kProfession);
+  char* id = BeginFixedTexts(Texts(batch, kCustomerId), rows, kId.kWidth);
+  const auto [names, cpfs, emails, phones] = Texts(batch, kName, kCpf, kEmail, kPhone);
+  const auto births = Numbers(batch, kBirthDate);
+  const auto [profiles, professions] = Codes(batch, kBehavioralProfile, kProfession);
+  const auto profile_present = Present(batch, kBehavioralProfile);
   for (std::size_t i = 0; i < rows; ++i) {
     const uint64_t customer = first + i;
     const Traits traits = world_.TraitsOf(customer);
@@ -146,11 +144,9 @@ void Customers::FillPerson(uint64_t first, Batch& batch) const {
 
 // City and postal code are independent of the state, as in the original.
 void Customers::FillAddress(uint64_t first, Batch& batch) const {
-  ColumnValues& streets = Texts(batch, CustomersColumn::kAddressStreet);
-  ColumnValues& neighborhoods = Texts(batch, CustomersColumn::kAddressNeighborhood);
-  ColumnValues& cities = Texts(batch, CustomersColumn::kAddressCity);
-  ColumnValues& postal_codes = Texts(batch, CustomersColumn::kAddressPostalCode);
-  const auto states = Codes(batch, CustomersColumn::kAddressState);
+  const auto [streets, neighborhoods, cities, postal_codes] =
+      Texts(batch, kAddressStreet, kAddressNeighborhood, kAddressCity, kAddressPostalCode);
+  const auto states = Codes(batch, kAddressState);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     const uint64_t customer = first + i;
     states[i] = static_cast<uint16_t>(world_.TraitsOf(customer).state);
@@ -193,11 +189,9 @@ uint16_t Customers::RiskOf(uint64_t customer, uint32_t profile, int64_t age_days
 
 void Customers::FillMoney(uint64_t first, Batch& batch) const {
   constexpr uint64_t kSteps = 10'000;  // of a factor
-  const auto incomes = Numbers(batch, CustomersColumn::kMonthlyIncome);
-  const auto created = Numbers(batch, CustomersColumn::kAccountCreatedAt);
-  const auto limits = Numbers(batch, CustomersColumn::kCreditLimit);
-  const auto scores = Numbers(batch, CustomersColumn::kCreditScore);
-  const auto risks = Codes(batch, CustomersColumn::kRiskLevel);
+  const auto [incomes, created, limits, scores] =
+      Numbers(batch, kMonthlyIncome, kAccountCreatedAt, kCreditLimit, kCreditScore);
+  const auto risks = Codes(batch, kRiskLevel);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     const uint64_t customer = first + i;
     const uint32_t profile = world_.TraitsOf(customer).profile;
@@ -228,12 +222,9 @@ void Customers::FillMoney(uint64_t first, Batch& batch) const {
 }
 
 void Customers::FillBank(uint64_t first, Batch& batch) const {
-  const auto types = Codes(batch, CustomersColumn::kAccountType);
-  const auto statuses = Codes(batch, CustomersColumn::kAccountStatus);
-  const auto codes = Codes(batch, CustomersColumn::kBankCode);
-  const auto names = Codes(batch, CustomersColumn::kBankName);
-  ColumnValues& branches = Texts(batch, CustomersColumn::kBranch);
-  ColumnValues& accounts = Texts(batch, CustomersColumn::kAccountNumber);
+  const auto [types, statuses, codes, names] =
+      Codes(batch, kAccountType, kAccountStatus, kBankCode, kBankName);
+  const auto [branches, accounts] = Texts(batch, kBranch, kAccountNumber);
   char* branch = BeginFixedTexts(branches, batch.rows(), 4);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     const uint64_t customer = first + i;
@@ -282,13 +273,12 @@ void Devices::Fill(std::span<const Owner> owners, Batch& batch) const {
   char* customer =
       BeginFixedTexts(Texts(batch, DevicesColumn::kCustomerId), rows, kCustomer.kWidth);
   char* print = BeginFixedTexts(Texts(batch, DevicesColumn::kFingerprint), rows, kPrint);
-  const auto types = Codes(batch, DevicesColumn::kType);
-  const auto manufacturers = Codes(batch, DevicesColumn::kManufacturer);
-  const auto models = Codes(batch, DevicesColumn::kModel);
-  const auto systems = Codes(batch, DevicesColumn::kOperatingSystem);
+  const auto [types, manufacturers, models, systems] =
+      Codes(batch, DevicesColumn::kType, DevicesColumn::kManufacturer, DevicesColumn::kModel,
+            DevicesColumn::kOperatingSystem);
   const auto first_uses = Numbers(batch, DevicesColumn::kFirstUse);
-  const auto trusted = Flags(batch, DevicesColumn::kIsTrusted);
-  const auto rooted = Flags(batch, DevicesColumn::kIsRootedJailbroken);
+  const auto [trusted, rooted] =
+      Flags(batch, DevicesColumn::kIsTrusted, DevicesColumn::kIsRootedJailbroken);
   const int64_t two_years_ago = DaysOf(AddMonths(world_.as_of(), -24));
   const auto use_days = static_cast<uint64_t>(world_.as_of_day() - two_years_ago) + 1;
   for (std::size_t i = 0; i < rows; ++i) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "fraudgen/schema/batch.h"
@@ -101,10 +102,20 @@ class Fields {
   std::vector<FieldRandom> fields_;
 };
 
+// The columns of a batch: of one, or of several as an array.
 inline ColumnValues& Texts(Batch& batch, auto column) { return batch.column(column); }
 inline int64_t* Numbers(Batch& batch, auto column) { return Texts(batch, column).numbers.data(); }
 inline uint16_t* Codes(Batch& batch, auto column) { return Texts(batch, column).codes.data(); }
 inline uint8_t* Flags(Batch& batch, auto column) { return Texts(batch, column).flags.data(); }
 inline uint8_t* Present(Batch& batch, auto column) { return Texts(batch, column).present.data(); }
+inline auto Texts(Batch& batch, auto... columns) { return std::tie(Texts(batch, columns)...); }
+inline auto Numbers(Batch& batch, auto... columns) {
+  return std::array{Numbers(batch, columns)...};
+}
+inline auto Codes(Batch& batch, auto... columns) { return std::array{Codes(batch, columns)...}; }
+inline auto Flags(Batch& batch, auto... columns) { return std::array{Flags(batch, columns)...}; }
+inline auto Present(Batch& batch, auto... columns) {
+  return std::array{Present(batch, columns)...};
+}
 
 }  // namespace reveza::fraudgen::classic

@@ -50,6 +50,8 @@ class Drivers final : public TableRows {
   void Fill(const BatchRows& rows, Batch& batch) const override;
 
  private:
+  using enum DriversColumn;
+
   // Fields of random numbers. Their order is part of the output; kFleet is drawn by World.
   enum class Draw : uint32_t {
     kFleet,
@@ -101,14 +103,11 @@ void Drivers::FillPerson(uint64_t first, Batch& batch) const {
   constexpr Identifier<4, 10> kId = {"DRV_"};
   constexpr uint64_t kRegions = 10;
   const std::size_t rows = batch.rows();
-  char* id = BeginFixedTexts(Texts(batch, DriversColumn::kDriverId), rows, kId.kWidth);
-  char* licence = BeginFixedTexts(Texts(batch, DriversColumn::kCnhNumber), rows, 11);
-  ColumnValues& names = Texts(batch, DriversColumn::kName);
-  ColumnValues& phones = Texts(batch, DriversColumn::kPhone);
-  ColumnValues& emails = Texts(batch, DriversColumn::kEmail);
-  ColumnValues& cpfs = Texts(batch, DriversColumn::kCpf);
-  const auto categories = Codes(batch, DriversColumn::kCnhCategory);
-  const auto expirations = Numbers(batch, DriversColumn::kCnhExpiration);
+  char* id = BeginFixedTexts(Texts(batch, kDriverId), rows, kId.kWidth);
+  char* licence = BeginFixedTexts(Texts(batch, kCnhNumber), rows, 11);
+  const auto [names, phones, emails, cpfs] = Texts(batch, kName, kPhone, kEmail, kCpf);
+  const auto categories = Codes(batch, kCnhCategory);
+  const auto expirations = Numbers(batch, kCnhExpiration);
   for (std::size_t i = 0; i < rows; ++i) {
     const uint64_t driver = first + i;
     kId.Write(id + i * kId.kWidth, driver + 1);
@@ -129,11 +128,9 @@ void Drivers::FillPerson(uint64_t first, Batch& batch) const {
 
 // Cars are uniform, regardless of their comfort level, as in the original.
 void Drivers::FillVehicle(uint64_t first, Batch& batch) const {
-  ColumnValues& plates = Texts(batch, DriversColumn::kVehiclePlate);
-  const auto brands = Codes(batch, DriversColumn::kVehicleBrand);
-  const auto models = Codes(batch, DriversColumn::kVehicleModel);
-  const auto years = Numbers(batch, DriversColumn::kVehicleYear);
-  const auto colors = Codes(batch, DriversColumn::kVehicleColor);
+  ColumnValues& plates = Texts(batch, kVehiclePlate);
+  const auto [brands, models, colors] = Codes(batch, kVehicleBrand, kVehicleModel, kVehicleColor);
+  const auto years = Numbers(batch, kVehicleYear);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     const uint64_t driver = first + i;
     AppendPlate(plates.bytes, random_[Draw::kPlate].Bits(driver));
@@ -147,15 +144,12 @@ void Drivers::FillVehicle(uint64_t first, Batch& batch) const {
 }
 
 void Drivers::FillWork(uint64_t first, Batch& batch) const {
-  const auto ratings = Numbers(batch, DriversColumn::kRating);
-  const auto trips = Numbers(batch, DriversColumn::kTripsCompleted);
-  const auto registrations = Numbers(batch, DriversColumn::kRegistrationDate);
-  ColumnValues& apps = Texts(batch, DriversColumn::kActiveApps);
-  const auto states = Codes(batch, DriversColumn::kOperatingState);
-  const auto cities = Codes(batch, DriversColumn::kOperatingCity);
-  ColumnValues& categories = Texts(batch, DriversColumn::kCategoriesEnabled);
-  const auto active = Flags(batch, DriversColumn::kIsActive);
-  const uint16_t* const models = Codes(batch, DriversColumn::kVehicleModel);
+  const auto [ratings, trips, registrations] =
+      Numbers(batch, kRating, kTripsCompleted, kRegistrationDate);
+  const auto [apps, categories] = Texts(batch, kActiveApps, kCategoriesEnabled);
+  const auto [states, cities] = Codes(batch, kOperatingState, kOperatingCity);
+  const auto active = Flags(batch, kIsActive);
+  const uint16_t* const models = Codes(batch, kVehicleModel);
   const auto months_ago = [&](int32_t months) {
     return DaysOf(AddMonths(world_.as_of(), -months));
   };

@@ -73,6 +73,8 @@ class Rides final : public TableRows {
   void DrawTimes(uint64_t first, std::span<int64_t> times) const override;
 
  private:
+  using enum RidesColumn;
+
   // Fields of random numbers; their order is part of the output. Related values share the bits of
   // one number.
   enum class Draw : uint32_t {
@@ -168,15 +170,12 @@ void Rides::FillParties(const BatchRows& rows, Scratch& scratch, Batch& batch) c
   constexpr Identifier<4, 10> kDriver = {"DRV_"};
   constexpr Identifier<5, 12> kPassenger = {"CUST_"};
   const std::size_t count = rows.size();
-  char* ride = BeginFixedTexts(Texts(batch, RidesColumn::kRideId), count, kRide.kWidth);
-  char* driver = BeginFixedTexts(Texts(batch, RidesColumn::kDriverId), count, kDriver.kWidth);
-  char* passenger =
-      BeginFixedTexts(Texts(batch, RidesColumn::kPassengerId), count, kPassenger.kWidth);
-  const auto apps = Codes(batch, RidesColumn::kApp);
-  const auto categories = Codes(batch, RidesColumn::kCategory);
-  const auto labels = Flags(batch, RidesColumn::kIsFraud);
-  const auto fraud_types = Codes(batch, RidesColumn::kFraudType);
-  const auto fraud_present = Present(batch, RidesColumn::kFraudType);
+  char* ride = BeginFixedTexts(Texts(batch, kRideId), count, kRide.kWidth);
+  char* driver = BeginFixedTexts(Texts(batch, kDriverId), count, kDriver.kWidth);
+  char* passenger = BeginFixedTexts(Texts(batch, kPassengerId), count, kPassenger.kWidth);
+  const auto [apps, categories, fraud_types] = Codes(batch, kApp, kCategory, kFraudType);
+  const auto labels = Flags(batch, kIsFraud);
+  const auto fraud_present = Present(batch, kFraudType);
   for (std::size_t i = 0; i < count; ++i) {
     kRide.Write(ride + i * kRide.kWidth, rows[i]);
     const uint64_t customer = random_[Draw::kPassenger].Below(world_.customers(), rows[i]);
@@ -208,8 +207,7 @@ World::Moment Rides::MomentOf(uint64_t row) const {
 }
 
 void Rides::FillTime(const BatchRows& rows, Scratch& scratch, Batch& batch) const {
-  const auto times = Numbers(batch, RidesColumn::kTimestamp);
-  const auto requests = Numbers(batch, RidesColumn::kRequestDatetime);
+  const auto [times, requests] = Numbers(batch, kTimestamp, kRequestDatetime);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const World::Moment moment = MomentOf(rows[i]);
     scratch.hour[i] = static_cast<uint8_t>(moment.hour);
@@ -222,10 +220,9 @@ void Rides::DrawTimes(uint64_t first, std::span<int64_t> times) const {
 }
 
 void Rides::FillWeather(const BatchRows& rows, const Scratch& scratch, Batch& batch) const {
-  const int64_t* const times = Numbers(batch, RidesColumn::kTimestamp);
-  const auto weathers = Codes(batch, RidesColumn::kWeatherCondition);
-  const auto temperatures = Numbers(batch, RidesColumn::kTemperature);
-  const auto surges = Numbers(batch, RidesColumn::kSurgeMultiplier);
+  const int64_t* const times = Numbers(batch, kTimestamp);
+  const auto weathers = Codes(batch, kWeatherCondition);
+  const auto [temperatures, surges] = Numbers(batch, kTemperature, kSurgeMultiplier);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     const auto region = static_cast<std::size_t>(lists::kStates[scratch.state[i]].region);
     const uint32_t hour = scratch.hour[i];
@@ -271,20 +268,14 @@ void Rides::FillPlaces(const BatchRows& rows, const Scratch& scratch, Batch& bat
     uint16_t* city;
     uint16_t* state;
   };
-  const Columns pickup = {Numbers(batch, RidesColumn::kPickupLocationLat),
-                          Numbers(batch, RidesColumn::kPickupLocationLon),
-                          Codes(batch, RidesColumn::kPickupLocationName),
-                          Codes(batch, RidesColumn::kPickupLocationPoiType),
-                          Codes(batch, RidesColumn::kPickupLocationCity),
-                          Codes(batch, RidesColumn::kPickupLocationState)};
-  const Columns dropoff = {Numbers(batch, RidesColumn::kDropoffLocationLat),
-                           Numbers(batch, RidesColumn::kDropoffLocationLon),
-                           Codes(batch, RidesColumn::kDropoffLocationName),
-                           Codes(batch, RidesColumn::kDropoffLocationPoiType),
-                           Codes(batch, RidesColumn::kDropoffLocationCity),
-                           Codes(batch, RidesColumn::kDropoffLocationState)};
-  const auto distances = Numbers(batch, RidesColumn::kDistanceKm);
-  const auto durations = Numbers(batch, RidesColumn::kDurationMinutes);
+  const Columns pickup = {Numbers(batch, kPickupLocationLat), Numbers(batch, kPickupLocationLon),
+                          Codes(batch, kPickupLocationName),  Codes(batch, kPickupLocationPoiType),
+                          Codes(batch, kPickupLocationCity),  Codes(batch, kPickupLocationState)};
+  const Columns dropoff = {
+      Numbers(batch, kDropoffLocationLat), Numbers(batch, kDropoffLocationLon),
+      Codes(batch, kDropoffLocationName),  Codes(batch, kDropoffLocationPoiType),
+      Codes(batch, kDropoffLocationCity),  Codes(batch, kDropoffLocationState)};
+  const auto [distances, durations] = Numbers(batch, kDistanceKm, kDurationMinutes);
   const auto put = [](const Columns& columns, std::size_t i, std::size_t place, uint8_t state) {
     const lists::PointOfInterest& point = lists::kPointsOfInterest[place];
     columns.latitude[i] = point.latitude;
@@ -313,22 +304,17 @@ void Rides::FillPlaces(const BatchRows& rows, const Scratch& scratch, Batch& bat
 }
 
 void Rides::FillOutcome(const BatchRows& rows, Batch& batch) const {
-  const int64_t* const requests = Numbers(batch, RidesColumn::kRequestDatetime);
-  const int64_t* const durations = Numbers(batch, RidesColumn::kDurationMinutes);
-  const auto statuses = Codes(batch, RidesColumn::kStatus);
-  const auto payments = Codes(batch, RidesColumn::kPaymentMethod);
-  const auto reasons = Codes(batch, RidesColumn::kCancellationReason);
-  const auto reason_present = Present(batch, RidesColumn::kCancellationReason);
-  const auto accepts = Numbers(batch, RidesColumn::kAcceptDatetime);
-  const auto pickups = Numbers(batch, RidesColumn::kPickupDatetime);
-  const auto dropoffs = Numbers(batch, RidesColumn::kDropoffDatetime);
-  const auto waits = Numbers(batch, RidesColumn::kWaitTimeMinutes);
-  const auto driver_ratings = Numbers(batch, RidesColumn::kDriverRating);
-  const auto passenger_ratings = Numbers(batch, RidesColumn::kPassengerRating);
-  const std::array present = {
-      Present(batch, RidesColumn::kAcceptDatetime),  Present(batch, RidesColumn::kPickupDatetime),
-      Present(batch, RidesColumn::kDropoffDatetime), Present(batch, RidesColumn::kWaitTimeMinutes),
-      Present(batch, RidesColumn::kDriverRating),    Present(batch, RidesColumn::kPassengerRating)};
+  const int64_t* const requests = Numbers(batch, kRequestDatetime);
+  const int64_t* const durations = Numbers(batch, kDurationMinutes);
+  const auto [statuses, payments, reasons] =
+      Codes(batch, kStatus, kPaymentMethod, kCancellationReason);
+  const auto reason_present = Present(batch, kCancellationReason);
+  const auto [accepts, pickups, dropoffs, waits, driver_ratings, passenger_ratings] =
+      Numbers(batch, kAcceptDatetime, kPickupDatetime, kDropoffDatetime, kWaitTimeMinutes,
+              kDriverRating, kPassengerRating);
+  const std::array present = {Present(batch, kAcceptDatetime),  Present(batch, kPickupDatetime),
+                              Present(batch, kDropoffDatetime), Present(batch, kWaitTimeMinutes),
+                              Present(batch, kDriverRating),    Present(batch, kPassengerRating)};
   constexpr uint16_t kCompleted = 0;
   constexpr uint16_t kByDriver = 2;
   for (std::size_t i = 0; i < batch.rows(); ++i) {
@@ -363,16 +349,13 @@ void Rides::FillOutcome(const BatchRows& rows, Batch& batch) const {
 // In cents, rounded half up. Rides that were not completed are free.
 void Rides::FillFare(const BatchRows& rows, const Scratch& scratch, Batch& batch) const {
   constexpr int64_t kMinFare = 800;
-  const int64_t* const distances = Numbers(batch, RidesColumn::kDistanceKm);
-  const int64_t* const durations = Numbers(batch, RidesColumn::kDurationMinutes);
-  const int64_t* const surges = Numbers(batch, RidesColumn::kSurgeMultiplier);
-  const uint16_t* const statuses = Codes(batch, RidesColumn::kStatus);
-  const uint16_t* const apps = Codes(batch, RidesColumn::kApp);
-  const auto bases = Numbers(batch, RidesColumn::kBaseFare);
-  const auto fares = Numbers(batch, RidesColumn::kFinalFare);
-  const auto pays = Numbers(batch, RidesColumn::kDriverPay);
-  const auto fees = Numbers(batch, RidesColumn::kPlatformFee);
-  const auto tips = Numbers(batch, RidesColumn::kTip);
+  const int64_t* const distances = Numbers(batch, kDistanceKm);
+  const int64_t* const durations = Numbers(batch, kDurationMinutes);
+  const int64_t* const surges = Numbers(batch, kSurgeMultiplier);
+  const uint16_t* const statuses = Codes(batch, kStatus);
+  const uint16_t* const apps = Codes(batch, kApp);
+  const auto [bases, fares, pays, fees, tips] =
+      Numbers(batch, kBaseFare, kFinalFare, kDriverPay, kPlatformFee, kTip);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     if (statuses[i] != 0) {
       bases[i] = fares[i] = pays[i] = fees[i] = tips[i] = 0;

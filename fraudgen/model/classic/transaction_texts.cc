@@ -30,16 +30,11 @@ void Transactions::FillIdentifiers(const BatchRows& rows, const Scratch& scratch
   constexpr Identifier<4, 12> kDevice = {"DEV_"};
   constexpr Identifier<6, 6> kMerchant = {"MERCH_"};
   const std::size_t count = rows.size();
-  char* transaction =
-      BeginFixedTexts(Texts(batch, TransactionsColumn::kTransactionId), count, kTransaction.kWidth);
-  char* session =
-      BeginFixedTexts(Texts(batch, TransactionsColumn::kSessionId), count, kSession.kWidth);
-  char* customer =
-      BeginFixedTexts(Texts(batch, TransactionsColumn::kCustomerId), count, kCustomer.kWidth);
-  char* device =
-      BeginFixedTexts(Texts(batch, TransactionsColumn::kDeviceId), count, kDevice.kWidth);
-  char* merchant =
-      BeginFixedTexts(Texts(batch, TransactionsColumn::kMerchantId), count, kMerchant.kWidth);
+  char* transaction = BeginFixedTexts(Texts(batch, kTransactionId), count, kTransaction.kWidth);
+  char* session = BeginFixedTexts(Texts(batch, kSessionId), count, kSession.kWidth);
+  char* customer = BeginFixedTexts(Texts(batch, kCustomerId), count, kCustomer.kWidth);
+  char* device = BeginFixedTexts(Texts(batch, kDeviceId), count, kDevice.kWidth);
+  char* merchant = BeginFixedTexts(Texts(batch, kMerchantId), count, kMerchant.kWidth);
   const Drawn drawn(random_[Draw::kMerchantId], rows);
   SixteenDigits row_digits;
   SixteenDigits customer_digits;
@@ -59,7 +54,7 @@ void Transactions::FillIdentifiers(const BatchRows& rows, const Scratch& scratch
 
 void Transactions::FillIp(const BatchRows& rows, Batch& batch) const {
   constexpr std::size_t kLongest = sizeof("255.255.255.255.") - 1;
-  ColumnValues& column = Texts(batch, TransactionsColumn::kIpAddress);
+  ColumnValues& column = Texts(batch, kIpAddress);
   const std::size_t count = rows.size();
   column.bytes.resize(count * kLongest);
   column.ends.resize(count);
@@ -93,17 +88,12 @@ char* Transactions::BeginTextsOf(const RowList& list, std::size_t width, ColumnV
 
 void Transactions::FillCard(const BatchRows& rows, const RowList& cards, Batch& batch) const {
   const std::size_t count = rows.size();
-  const uint16_t* const types = Codes(batch, TransactionsColumn::kType);
-  const auto brands = Codes(batch, TransactionsColumn::kCardBrand);
-  const auto card_types = Codes(batch, TransactionsColumn::kCardType);
-  const auto installments = Numbers(batch, TransactionsColumn::kInstallments);
-  const auto entries = Codes(batch, TransactionsColumn::kCardEntry);
-  const auto validated = Flags(batch, TransactionsColumn::kCvvValidated);
-  const auto secured = Flags(batch, TransactionsColumn::kAuth3ds);
+  const uint16_t* const types = Codes(batch, kType);
+  const auto [brands, card_types, entries] = Codes(batch, kCardBrand, kCardType, kCardEntry);
+  const auto installments = Numbers(batch, kInstallments);
+  const auto [validated, secured] = Flags(batch, kCvvValidated, kAuth3ds);
   for (const TransactionsColumn column :
-       {TransactionsColumn::kCardBrand, TransactionsColumn::kCardType,
-        TransactionsColumn::kInstallments, TransactionsColumn::kCardEntry,
-        TransactionsColumn::kCvvValidated, TransactionsColumn::kAuth3ds}) {
+       {kCardBrand, kCardType, kInstallments, kCardEntry, kCvvValidated, kAuth3ds}) {
     std::copy_n(cards.is_in.data(), count, Present(batch, column));
   }
   for (uint16_t* const codes : {brands, card_types, entries}) std::fill_n(codes, count, 0);
@@ -128,7 +118,7 @@ void Transactions::FillCard(const BatchRows& rows, const RowList& cards, Batch& 
 
 void Transactions::FillCardHash(const BatchRows& rows, const RowList& cards, Batch& batch) const {
   constexpr std::size_t kWidth = 16;
-  ColumnValues& column = Texts(batch, TransactionsColumn::kCardNumberHash);
+  ColumnValues& column = Texts(batch, kCardNumberHash);
   char* const to = BeginTextsOf(cards, kWidth, column);
   const Drawn drawn(random_[Draw::kCardHash], rows, std::span(cards.rows).first(cards.count));
   for (std::size_t k = 0; k < cards.count; ++k) {
@@ -137,11 +127,9 @@ void Transactions::FillCardHash(const BatchRows& rows, const RowList& cards, Bat
 }
 
 void Transactions::FillReceiver(const BatchRows& rows, Batch& batch) const {
-  const uint16_t* const types = Codes(batch, TransactionsColumn::kType);
-  const auto keys = Codes(batch, TransactionsColumn::kPixKeyType);
-  const auto key_present = Present(batch, TransactionsColumn::kPixKeyType);
-  const auto banks = Codes(batch, TransactionsColumn::kDestinationBank);
-  const auto bank_present = Present(batch, TransactionsColumn::kDestinationBank);
+  const uint16_t* const types = Codes(batch, kType);
+  const auto [keys, banks] = Codes(batch, kPixKeyType, kDestinationBank);
+  const auto [key_present, bank_present] = Present(batch, kPixKeyType, kDestinationBank);
   const Drawn drawn(random_[Draw::kReceiver], rows);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     const uint64_t bits = drawn[i];
@@ -155,7 +143,7 @@ void Transactions::FillReceiver(const BatchRows& rows, Batch& batch) const {
 
 void Transactions::FillPixKey(const BatchRows& rows, const RowList& pixes, Batch& batch) const {
   constexpr std::size_t kWidth = 32;
-  ColumnValues& column = Texts(batch, TransactionsColumn::kPixKeyDestination);
+  ColumnValues& column = Texts(batch, kPixKeyDestination);
   char* const to = BeginTextsOf(pixes, kWidth, column);
   const Drawn upper(random_[Draw::kPixKeyUpper], rows, std::span(pixes.rows).first(pixes.count));
   const Drawn lower(random_[Draw::kPixKeyLower], rows, std::span(pixes.rows).first(pixes.count));

@@ -96,12 +96,10 @@ void Transactions::Fill(const BatchRows& rows, Batch& batch) const {
 
 // Fills customer, device, label and the scratch values that depend on the profile.
 void Transactions::FillParties(const BatchRows& rows, Scratch& scratch, Batch& batch) const {
-  const auto types = Codes(batch, TransactionsColumn::kType);
-  const auto channels = Codes(batch, TransactionsColumn::kChannel);
-  const auto currencies = Codes(batch, TransactionsColumn::kCurrency);
-  const auto labels = Flags(batch, TransactionsColumn::kIsFraud);
-  const auto fraud_types = Codes(batch, TransactionsColumn::kFraudType);
-  const auto fraud_type_present = Present(batch, TransactionsColumn::kFraudType);
+  const auto [types, channels, currencies, fraud_types] =
+      Codes(batch, kType, kChannel, kCurrency, kFraudType);
+  const auto labels = Flags(batch, kIsFraud);
+  const auto fraud_type_present = Present(batch, kFraudType);
   world_.DrawOwners(random_[Draw::kOwner], rows, std::span(scratch.owner).first(batch.rows()));
   const Drawn type_drawn(random_[Draw::kTypeAndChannel], rows);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
@@ -132,8 +130,8 @@ void Transactions::FillParties(const BatchRows& rows, Scratch& scratch, Batch& b
 }
 
 void Transactions::FillTime(const BatchRows& rows, Batch& batch) const {
-  const auto times = Numbers(batch, TransactionsColumn::kTimestamp);
-  const auto nights = Flags(batch, TransactionsColumn::kUnusualTime);
+  const auto times = Numbers(batch, kTimestamp);
+  const auto nights = Flags(batch, kUnusualTime);
   const Drawn day_drawn(random_[Draw::kDayAndHour], rows);
   const Drawn moment_drawn(random_[Draw::kMoment], rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -152,10 +150,8 @@ void Transactions::DrawTimes(uint64_t first, std::span<int64_t> times) const {
 }
 
 void Transactions::FillMerchant(const BatchRows& rows, Scratch& scratch, Batch& batch) const {
-  const auto names = Codes(batch, TransactionsColumn::kMerchantName);
-  const auto categories = Codes(batch, TransactionsColumn::kMerchantCategory);
-  const auto codes = Codes(batch, TransactionsColumn::kMccCode);
-  const auto risks = Codes(batch, TransactionsColumn::kMccRiskLevel);
+  const auto [names, categories, codes, risks] =
+      Codes(batch, kMerchantName, kMerchantCategory, kMccCode, kMccRiskLevel);
   const Drawn drawn(random_[Draw::kMerchant], rows);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     const uint64_t bits = drawn[i];
@@ -172,8 +168,7 @@ void Transactions::FillMerchant(const BatchRows& rows, Scratch& scratch, Batch& 
 
 void Transactions::FillPlace(const BatchRows& rows, const Scratch& scratch, Batch& batch) const {
   constexpr uint64_t kHalfDegree = 500'000;
-  const auto latitudes = Numbers(batch, TransactionsColumn::kGeolocationLat);
-  const auto longitudes = Numbers(batch, TransactionsColumn::kGeolocationLon);
+  const auto [latitudes, longitudes] = Numbers(batch, kGeolocationLat, kGeolocationLon);
   const Drawn drawn(random_[Draw::kPlace], rows);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     uint32_t state = scratch.state[i];
@@ -205,7 +200,7 @@ void Transactions::FillAmount(const BatchRows& rows, const Scratch& scratch, Bat
         return {20'000, 500'000};
     }
   };
-  const auto amounts = Numbers(batch, TransactionsColumn::kAmount);
+  const auto amounts = Numbers(batch, kAmount);
   const Drawn drawn(random_[Draw::kAmount], rows);
   for (std::size_t i = 0; i < batch.rows(); ++i) {
     if (scratch.fraud[i] != 0) {
@@ -220,12 +215,11 @@ void Transactions::FillAmount(const BatchRows& rows, const Scratch& scratch, Bat
 }
 
 void Transactions::FillHistory(const BatchRows& rows, const Scratch& scratch, Batch& batch) const {
-  const auto distances = Numbers(batch, TransactionsColumn::kDistanceFromLastTxnKm);
-  const auto distance_present = Present(batch, TransactionsColumn::kDistanceFromLastTxnKm);
-  const auto since = Numbers(batch, TransactionsColumn::kTimeSinceLastTxnMin);
-  const auto since_present = Present(batch, TransactionsColumn::kTimeSinceLastTxnMin);
-  const auto counts = Numbers(batch, TransactionsColumn::kTransactionsLast24h);
-  const auto sums = Numbers(batch, TransactionsColumn::kAccumulatedAmount24h);
+  const auto [distances, since, counts, sums] =
+      Numbers(batch, kDistanceFromLastTxnKm, kTimeSinceLastTxnMin, kTransactionsLast24h,
+              kAccumulatedAmount24h);
+  const auto [distance_present, since_present] =
+      Present(batch, kDistanceFromLastTxnKm, kTimeSinceLastTxnMin);
   const Drawn distance_drawn(random_[Draw::kDistance], rows);
   const Drawn since_drawn(random_[Draw::kSinceLast], rows);
   const Drawn last_drawn(random_[Draw::kLast24Hours], rows);
@@ -247,11 +241,10 @@ void Transactions::FillHistory(const BatchRows& rows, const Scratch& scratch, Ba
 void Transactions::FillOutcome(const BatchRows& rows, const Scratch& scratch, Batch& batch) const {
   constexpr uint16_t kDeclined = 1;
   constexpr uint64_t kReasons = 8;
-  const auto beneficiaries = Flags(batch, TransactionsColumn::kNewBeneficiary);
-  const auto statuses = Codes(batch, TransactionsColumn::kStatus);
-  const auto reasons = Codes(batch, TransactionsColumn::kRefusalReason);
-  const auto reason_present = Present(batch, TransactionsColumn::kRefusalReason);
-  const auto scores = Numbers(batch, TransactionsColumn::kFraudScore);
+  const auto beneficiaries = Flags(batch, kNewBeneficiary);
+  const auto [statuses, reasons] = Codes(batch, kStatus, kRefusalReason);
+  const auto reason_present = Present(batch, kRefusalReason);
+  const auto scores = Numbers(batch, kFraudScore);
   const Drawn drawn(random_[Draw::kOutcome], rows);
   const Drawn score_drawn(random_[Draw::kScore], rows);
   for (std::size_t i = 0; i < batch.rows(); ++i) {

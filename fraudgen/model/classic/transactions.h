@@ -19,6 +19,8 @@ class Transactions final : public TableRows {
   void DrawTimes(uint64_t first, std::span<int64_t> times) const override;
 
  private:
+  using enum TransactionsColumn;
+
   // Fields of random numbers; their order is part of the output. Related values share the bits of
   // one number.
   enum class Draw : uint32_t {

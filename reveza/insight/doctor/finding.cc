@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "common/platform/text_file.h"
-#include "generated/doctor/pages.inc"
 
 namespace reveza::doctor {
 namespace {
