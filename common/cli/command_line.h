@@ -11,7 +11,16 @@
 #include "common/base/error.h"
 #include "common/cli/exit_status.h"
 
-namespace reveza::command_line {
+namespace reveza {
+
+// Adds an option whose value has the type `type` in the help.
+template <typename Value>
+CLI::Option* AddOption(CLI::App& app, const std::string& names, Value& value,
+                       const std::string& type, const std::string& meaning) {
+  return app.add_option(names, value, meaning)->type_name(type);
+}
+
+namespace command_line {
 
 struct Program {
   std::string_view name;         // precedes every error message
@@ -48,4 +57,5 @@ Result<int> RunGuarded(const std::function<int()>& command, std::string_view mem
 // number.
 int Run(const Program& program, const std::function<int()>& command);
 
-}  // namespace reveza::command_line
+}  // namespace command_line
+}  // namespace reveza

@@ -114,13 +114,6 @@ void AddSettings(CLI::App& app, CommandLine& typed) {
   }
 }
 
-// Adds an option whose value has the type `type` in the help.
-template <typename Value>
-CLI::Option* AddOption(CLI::App& app, const char* names, Value& value, const char* type,
-                       const char* meaning) {
-  return app.add_option(names, value, meaning)->type_name(type);
-}
-
 void AddStore(CLI::App& app, StoreFlags& store) {
   AddOption(app, "--s3-endpoint,--minio-endpoint", store.endpoint, "URL",
             "S3 endpoint, http://host:port (default: AWS_ENDPOINT_URL, MINIO_ENDPOINT, or Amazon)");

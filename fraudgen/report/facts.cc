@@ -17,6 +17,10 @@
 #include "fraudgen/run/manifest_store.h"
 #include "fraudgen/run/settings.h"
 
+// page_bytes.S
+extern "C" const char reveza_report_page_begin[];
+extern "C" const char reveza_report_page_end[];
+
 namespace reveza::fraudgen::report {
 namespace {
 

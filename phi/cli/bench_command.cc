@@ -291,26 +291,22 @@ double Median(std::vector<double> values) {
 Action AddBenchCommand(CLI::App& options) {
   const auto arguments = std::make_shared<BenchArguments>();
   AddDefaulted(options, "-d,--dimension", arguments->dimension, "elements per module", "INT");
-  options.add_option("-b,--batches", arguments->batches, "batch sizes (runs per cycle) to measure")
+  AddOption(options, "-b,--batches", arguments->batches, "INT,...",
+            "batch sizes (runs per cycle) to measure")
       ->delimiter(',')
-      ->type_name("INT,...")
       ->default_str("1,7,64,256");
-  options
-      .add_option("-w,--threads", arguments->threads,
-                  "thread counts to measure; default: 1 and all cores")
-      ->delimiter(',')
-      ->type_name("INT,...");
+  AddOption(options, "-w,--threads", arguments->threads, "INT,...",
+            "thread counts to measure; default: 1 and all cores")
+      ->delimiter(',');
   AddDefaulted(options, "--seconds", arguments->seconds, "duration of each figure in each round",
                "FLOAT");
   AddDefaulted(options, "--rounds", arguments->rounds, "rounds; the median is reported", "INT");
   AddDefaulted(options, "--kernel", arguments->kernel,
                "CPU kernel: plain, avx2, avx512 or auto (the best supported)", "NAME");
   AddDefaulted(options, "--device", arguments->device, "device: cpu, gpu or gpu:N", "NAME");
-  options
-      .add_option("--graphs", arguments->graphs,
-                  "GPU only: cycles per CUDA graph to measure; 0 launches kernels individually")
+  AddOption(options, "--graphs", arguments->graphs, "INT,...",
+            "GPU only: cycles per CUDA graph to measure; 0 launches kernels individually")
       ->delimiter(',')
-      ->type_name("INT,...")
       ->default_str("0,16");
   options.add_flag("--correlation", arguments->correlation,
                    "include the correlation of the recurrent triple that phi_legacy needs");

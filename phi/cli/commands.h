@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/cli/exit_status.h"
+#include "common/cli/command_line.h"
 
 namespace reveza::phi {
 
@@ -29,7 +29,7 @@ Action AddTheoryCommand(CLI::App& options);
 template <typename T>
 CLI::Option* AddDefaulted(CLI::App& options, const std::string& name, T& value,
                           const std::string& help, const std::string& type) {
-  return options.add_option(name, value, help)->type_name(type)->capture_default_str();
+  return AddOption(options, name, value, type, help)->capture_default_str();
 }
 
 // Adds the FILE of a time series and its --columns, of which the help says `use`.
@@ -39,9 +39,9 @@ inline void AddSeries(CLI::App& options, std::string& file, std::vector<std::str
       .add_option("FILE", file,
                   "time series with one row per time step (.csv, .tsv, .txt, .npy, .parquet)")
       ->required();
-  options.add_option("--columns", columns, use + ", by name or 0-based index; default: all")
-      ->delimiter(',')
-      ->type_name("NAME,...");
+  AddOption(options, "--columns", columns, "NAME,...",
+            use + ", by name or 0-based index; default: all")
+      ->delimiter(',');
 }
 
 inline int AllCores() {
@@ -51,11 +51,9 @@ inline int AllCores() {
 // Adds --threads, by default all cores.
 inline void AddThreads(CLI::App& options, int& threads) {
   threads = AllCores();
-  options
-      .add_option("--threads", threads,
-                  "worker threads; results do not depend on it; default: all cores")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
+  AddOption(options, "--threads", threads, "N",
+            "worker threads; results do not depend on it; default: all cores")
+      ->check(CLI::Range(1, 1024));
 }
 
 }  // namespace reveza::phi

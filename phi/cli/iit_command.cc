@@ -210,16 +210,11 @@ Action AddIitCommand(CLI::App& options) {
       "FILE", arguments->file,
       "transition matrix (CSV, JSON or NumPy), one row per present state (first node varies "
       "fastest): the probability that each node is on next, or of each next state");
-  options.add_option("--network", arguments->network, "built-in network instead of FILE")
-      ->type_name("NAME");
-  options
-      .add_option("--state", arguments->state,
-                  "present state, one bit per node, such as 1,0,0; default: the file's")
-      ->type_name("BITS");
-  options
-      .add_option("--subsystem", arguments->subsystem,
-                  "analyse only these nodes, such as A,C, with the others fixed; default: all")
-      ->type_name("NODE,...");
+  AddOption(options, "--network", arguments->network, "NAME", "built-in network instead of FILE");
+  AddOption(options, "--state", arguments->state, "BITS",
+            "present state, one bit per node, such as 1,0,0; default: the file's");
+  AddOption(options, "--subsystem", arguments->subsystem, "NODE,...",
+            "analyse only these nodes, such as A,C, with the others fixed; default: all");
   options.add_flag("--complexes", arguments->complexes,
                    "analyse every subsystem and report the major complex");
   options.add_flag("--single-nodes", arguments->single_nodes,

@@ -283,10 +283,8 @@ Result<int> RunMeasure(const MeasureArguments& arguments) {
 
 void AddData(CLI::App& options, MeasureArguments& arguments) {
   AddSeries(options, arguments.file, arguments.read.columns, "columns to measure");
-  options
-      .add_option("--trials", arguments.read.trials,
-                  "column that identifies the trial; past and present never span trials")
-      ->type_name("NAME");
+  AddOption(options, "--trials", arguments.read.trials, "NAME",
+            "column that identifies the trial; past and present never span trials");
   AddDefaulted(options, "-t,--tau", arguments.lag, "lag from past to present, in rows", "INT");
   AddDefaulted(options, "--order", arguments.order,
                "number of past rows per variable, or aic or bic to select it", "INT|aic|bic");
@@ -299,41 +297,33 @@ void AddData(CLI::App& options, MeasureArguments& arguments) {
 }
 
 void AddSignificanceOptions(CLI::App& options, MeasureArguments& arguments) {
-  auto* const window =
-      options.add_option("--window", arguments.sliding.length, "measure sliding windows, in rows")
-          ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-          ->type_name("ROWS");
-  options.add_option("--step", arguments.sliding.step, "rows between windows; default: 1")
+  auto* const window = AddOption(options, "--window", arguments.sliding.length, "ROWS",
+                                 "measure sliding windows, in rows")
+                           ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  AddOption(options, "--step", arguments.sliding.step, "ROWS", "rows between windows; default: 1")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->needs(window)
-      ->type_name("ROWS");
-  options.add_option("--bias", arguments.bias, "analytic also reports bias-corrected values")
+      ->needs(window);
+  AddOption(options, "--bias", arguments.bias, "none|analytic",
+            "analytic also reports bias-corrected values")
       ->check(CLI::IsMember({"none", "analytic"}))
-      ->type_name("none|analytic")
       ->capture_default_str()
       ->excludes(window);
   auto* const surrogates =
-      options
-          .add_option("--surrogates", arguments.chance.surrogates.count,
-                      "test significance against this many surrogates with independent parts")
+      AddOption(options, "--surrogates", arguments.chance.surrogates.count, "N",
+                "test significance against this many surrogates with independent parts")
           ->check(CLI::Range(1, 1000000))
-          ->excludes(window)
-          ->type_name("N");
+          ->excludes(window);
   AddDefaulted(options, "--surrogate", arguments.surrogate,
                "surrogate method: shift (circular) or phase (Fourier phase randomisation)", "KIND")
       ->needs(surrogates);
-  auto* const bootstrap = options
-                              .add_option("--bootstrap", arguments.chance.bootstrap.count,
-                                          "95% confidence intervals from this many replicates")
+  auto* const bootstrap = AddOption(options, "--bootstrap", arguments.chance.bootstrap.count, "N",
+                                    "95% confidence intervals from this many replicates")
                               ->check(CLI::Range(2, 1000000))
-                              ->excludes(window)
-                              ->type_name("N");
-  options
-      .add_option("--block", arguments.chance.bootstrap.block,
-                  "bootstrap block length; default: cube root of the number of rows")
+                              ->excludes(window);
+  AddOption(options, "--block", arguments.chance.bootstrap.block, "ROWS",
+            "bootstrap block length; default: cube root of the number of rows")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->needs(bootstrap)
-      ->type_name("ROWS");
+      ->needs(bootstrap);
   AddDefaulted(options, "--seed", arguments.seed, "random seed of surrogates and bootstrap", "INT");
 }
 

@@ -239,16 +239,12 @@ void AddMeasureSelection(CLI::App& options, MeasureSelection& selection) {
                "phi_star, or all",
                "NAME,...");
   auto* const partition =
-      options
-          .add_option("-p,--partition", selection.partition,
-                      "parts as variable names or indices, such as '0,1|2,3'; default: atomic, one "
-                      "variable per part (phi_r: minimum bipartition)")
-          ->type_name("PARTS");
-  auto* const minimum = options
-                            .add_option("--mip", selection.minimum,
-                                        "evaluate each measure at its minimum information "
-                                        "bipartition; exhaustive (up to 24 variables) or queyranne")
-                            ->type_name("METHOD")
+      AddOption(options, "-p,--partition", selection.partition, "PARTS",
+                "parts as variable names or indices, such as '0,1|2,3'; default: atomic, one "
+                "variable per part (phi_r: minimum bipartition)");
+  auto* const minimum = AddOption(options, "--mip", selection.minimum, "METHOD",
+                                  "evaluate each measure at its minimum information "
+                                  "bipartition; exhaustive (up to 24 variables) or queyranne")
                             ->excludes(partition);
   options
       .add_flag("--normalised", selection.normalised,
@@ -258,13 +254,10 @@ void AddMeasureSelection(CLI::App& options, MeasureSelection& selection) {
 }
 
 void AddExtraOptions(CLI::App& options, std::string& complexes, std::string& granger) {
-  options.add_option("--complexes", complexes, "also find complexes, by mi, si or wms")
-      ->type_name("MEASURE");
-  options
-      .add_option("--granger", granger,
-                  "also compute Granger causality and transfer entropy: pair, or conditional (on "
-                  "all other variables)")
-      ->type_name("KIND");
+  AddOption(options, "--complexes", complexes, "MEASURE", "also find complexes, by mi, si or wms");
+  AddOption(options, "--granger", granger, "KIND",
+            "also compute Granger causality and transfer entropy: pair, or conditional (on "
+            "all other variables)");
 }
 
 Result<WindowOptions> WindowOptionsOf(const MeasureSelection& selection, int variables,

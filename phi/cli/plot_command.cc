@@ -59,11 +59,9 @@ Action AddPlotCommand(CLI::App& options) {
                "FILE");
   AddDefaulted(options, "-m,--measure", arguments->measures,
                "comma-separated measures of a time series, taken in windows", "NAME,...");
-  options
-      .add_option("--window", arguments->options.window,
-                  "rows per window; default: as in the run, or a tenth of a series")
-      ->check(CLI::Range(2, 100'000'000))
-      ->type_name("N");
+  AddOption(options, "--window", arguments->options.window, "N",
+            "rows per window; default: as in the run, or a tenth of a series")
+      ->check(CLI::Range(2, 100'000'000));
   AddDefaulted(options, "--partition-measure", arguments->partition,
                "measure that the minimum information partition minimises", "NAME");
   AddDefaulted(options, "--surrogates", arguments->options.surrogates,

@@ -79,14 +79,12 @@ void AddMeasures(CLI::App& app, RunArguments& arguments) {
 }
 
 void AddOutput(CLI::App& app, RunArguments& arguments) {
-  app.add_option("-o,--output", arguments.folder,
-                 "folder for rows, summary.json and the checkpoint; - writes rows to standard "
-                 "output; default: nothing is saved")
-      ->type_name("FOLDER");
+  AddOption(app, "-o,--output", arguments.folder, "FOLDER",
+            "folder for rows, summary.json and the checkpoint; - writes rows to standard "
+            "output; default: nothing is saved");
   AddDefaulted(app, "-f,--format", arguments.format, "row format: csv, jsonl or parquet", "NAME");
-  app.add_option("--legacy-json", arguments.legacy_json,
-                 "also write the first run in OmniMind's JSON layout")
-      ->type_name("FILE");
+  AddOption(app, "--legacy-json", arguments.legacy_json, "FILE",
+            "also write the first run in OmniMind's JSON layout");
   AddDefaulted(app, "-k,--checkpoint-every", arguments.settings.checkpoint_every,
                "cycles between checkpoints", "INT");
   app.add_flag_callback("--resume", [] {}, "resume from the folder's checkpoint (the default)");
@@ -99,10 +97,9 @@ void AddOutput(CLI::App& app, RunArguments& arguments) {
 }
 
 void AddMachine(CLI::App& app, RunArguments& arguments) {
-  app.add_option("-w,--threads", arguments.threads,
-                 "worker threads; default: OMP_NUM_THREADS or all cores, with at least 8 runs per "
-                 "thread")
-      ->type_name("N");
+  AddOption(app, "-w,--threads", arguments.threads, "N",
+            "worker threads; default: OMP_NUM_THREADS or all cores, with at least 8 runs per "
+            "thread");
   AddDefaulted(app, "--kernel", arguments.kernel,
                "CPU kernel: plain, avx2, avx512 or auto (the best supported)", "NAME");
   AddDefaulted(app, "--device", arguments.device,

@@ -76,12 +76,9 @@ Action AddTheoryCommand(CLI::App& options) {
   options.add_option("FILE", arguments->file,
                      "matrices of Y = A X + E: TOML with `coupling` and `noise`, or CSV with the "
                      "coupling matrix A (rows: targets, columns: sources)");
-  options
-      .add_option("--coupling", arguments->coupling,
-                  "coupling matrix A instead of FILE, such as '0.4,0.4;0.4,0.4'")
-      ->type_name("ROW;...");
-  options.add_option("--noise", arguments->noise, "covariance of E; default: identity")
-      ->type_name("ROW;...");
+  AddOption(options, "--coupling", arguments->coupling, "ROW;...",
+            "coupling matrix A instead of FILE, such as '0.4,0.4;0.4,0.4'");
+  AddOption(options, "--noise", arguments->noise, "ROW;...", "covariance of E; default: identity");
   AddMeasureSelection(options, arguments->selection);
   AddExtraOptions(options, arguments->complexes, arguments->granger);
   AddOutputFormat(options, arguments->output, "print CSV");

@@ -16,52 +16,6 @@
 
 namespace reveza::phi {
 
-struct Core {
-  Nodes purview = 0;
-  double phi = 0;
-};
-
-struct Concept {
-  Nodes mechanism = 0;
-  double phi = 0;
-  Core cause;
-  Core effect;
-  std::vector<double> cause_repertoire;  // by state of the purview
-  std::vector<double> cause_marginals;   // P(on) of the purview's nodes, lowest first
-  std::vector<double> effect_on;         // P(on next) of the purview's nodes, lowest first
-};
-
-// phi of every mechanism over every purview of the uncut system. Thread-safe once filled.
-class PhiTable {
- public:
-  explicit PhiTable(const Repertoires& uncut);
-
-  const Repertoires& repertoires() const { return *repertoires_; }
-  double Cause(Nodes mechanism, Nodes purview) const { return cause_[At(mechanism, purview)]; }
-  double Effect(Nodes mechanism, Nodes purview) const { return effect_[At(mechanism, purview)]; }
-  // Fills the entries of one mechanism. May be called concurrently for different mechanisms.
-  void Fill(Nodes mechanism, IrreducibilitySearch& search);
-
-  // All purviews except the empty one, in order of preference among ties.
-  const std::vector<Nodes>& purviews() const { return purviews_; }
-
- private:
-  std::size_t At(Nodes mechanism, Nodes purview) const {
-    return (static_cast<std::size_t>(mechanism) << repertoires_->system().nodes()) | purview;
-  }
-
-  const Repertoires* repertoires_;
-  std::vector<Nodes> purviews_;
-  std::vector<double> cause_;
-  std::vector<double> effect_;
-};
-
-// Returns the concepts of the system under the cut of `repertoires` among the mechanisms for which
-// `candidates[mechanism]` is set. `table` is that of the uncut system.
-std::vector<Concept> FindConcepts(const PhiTable& table, const Repertoires& repertoires,
-                                  const std::vector<bool>& candidates,
-                                  IrreducibilitySearch& search);
-
 // The irreducibility of a mechanism over a purview: the minimum distance between its repertoire and
 // that of a bipartition of mechanism and purview (phi_cause and phi_effect of IIT 3.0, Oizumi et
 // al. 2014, text S2, eq. 10 to 15), under the conventions of PyPhi 1.2.0's defaults:
@@ -108,5 +62,51 @@ class IrreducibilitySearch {
   std::vector<Candidate> candidates_;
   std::vector<double> parted_;
 };
+
+struct Core {
+  Nodes purview = 0;
+  double phi = 0;
+};
+
+struct Concept {
+  Nodes mechanism = 0;
+  double phi = 0;
+  Core cause;
+  Core effect;
+  std::vector<double> cause_repertoire;  // by state of the purview
+  std::vector<double> cause_marginals;   // P(on) of the purview's nodes, lowest first
+  std::vector<double> effect_on;         // P(on next) of the purview's nodes, lowest first
+};
+
+// phi of every mechanism over every purview of the uncut system. Thread-safe once filled.
+class PhiTable {
+ public:
+  explicit PhiTable(const Repertoires& uncut);
+
+  const Repertoires& repertoires() const { return *repertoires_; }
+  double Cause(Nodes mechanism, Nodes purview) const { return cause_[At(mechanism, purview)]; }
+  double Effect(Nodes mechanism, Nodes purview) const { return effect_[At(mechanism, purview)]; }
+  // Fills the entries of one mechanism. May be called concurrently for different mechanisms.
+  void Fill(Nodes mechanism, IrreducibilitySearch& search);
+
+  // All purviews except the empty one, in order of preference among ties.
+  const std::vector<Nodes>& purviews() const { return purviews_; }
+
+ private:
+  std::size_t At(Nodes mechanism, Nodes purview) const {
+    return (static_cast<std::size_t>(mechanism) << repertoires_->system().nodes()) | purview;
+  }
+
+  const Repertoires* repertoires_;
+  std::vector<Nodes> purviews_;
+  std::vector<double> cause_;
+  std::vector<double> effect_;
+};
+
+// Returns the concepts of the system under the cut of `repertoires` among the mechanisms for which
+// `candidates[mechanism]` is set. `table` is that of the uncut system.
+std::vector<Concept> FindConcepts(const PhiTable& table, const Repertoires& repertoires,
+                                  const std::vector<bool>& candidates,
+                                  IrreducibilitySearch& search);
 
 }  // namespace reveza::phi

@@ -167,8 +167,13 @@ class ArrowSink final : public arrow::io::OutputStream {
 };
 
 // Splits rows at fixed positions, so that the bytes do not depend on the division into batches.
+// `Encoder` is the writer of the file format, which the derived class opens.
+template <typename Encoder>
 class ColumnarWriter : public TableWriter {
  public:
+  // The destructor of an unfinished Parquet writer writes a footer.
+  ~ColumnarWriter() override { sink_->Abandon(); }
+
   Status Write(const Batch& batch) final {
     for (std::size_t first = 0; first < batch.rows();) {
       const std::size_t count = std::min(batch.rows() - first, rows_at_once_ - columns_.rows());
@@ -181,7 +186,7 @@ class ColumnarWriter : public TableWriter {
 
   Status Finish() final {
     if (columns_.rows() > 0) RETURN_IF_ERROR(Flush());
-    return Guarded([this] { return Close(); });
+    return Guarded([this] { return writer_->Close(); });
   }
 
  protected:
@@ -202,12 +207,12 @@ class ColumnarWriter : public TableWriter {
     return std::unexpected(sink_->ErrorOf(status));
   }
 
-  virtual arrow::Status WriteRows(const arrow::RecordBatch& rows) = 0;
-  virtual arrow::Status Close() = 0;
+  std::shared_ptr<Encoder> writer_;
 
  private:
+  // Row groups may end in the middle of a batch.
   Status Flush() {
-    auto written = Guarded([this] { return WriteRows(*columns_.Finish()); });
+    auto written = Guarded([this] { return writer_->WriteRecordBatch(*columns_.Finish()); });
     columns_.Clear();
     return written;
   }
@@ -218,12 +223,10 @@ class ColumnarWriter : public TableWriter {
   std::shared_ptr<ArrowSink> sink_;
 };
 
-class ParquetWriter final : public ColumnarWriter {
+class ParquetWriter final : public ColumnarWriter<parquet::arrow::FileWriter> {
  public:
   ParquetWriter(const TableOptions& options, const Table& table, ByteSink& sink)
       : ColumnarWriter(options, table, sink, std::min(kParquetBatchRows, options.row_group_rows)) {}
-  // The destructor of an unfinished Parquet writer writes a footer.
-  ~ParquetWriter() override { sink()->Abandon(); }
 
   Status Open(const TableOptions& options) {
     return Guarded([&]() -> arrow::Status {
@@ -235,22 +238,12 @@ class ParquetWriter final : public ColumnarWriter {
       return arrow::Status::OK();
     });
   }
-
- private:
-  // Row groups may end in the middle of a batch.
-  arrow::Status WriteRows(const arrow::RecordBatch& rows) override {
-    return writer_->WriteRecordBatch(rows);
-  }
-  arrow::Status Close() override { return writer_->Close(); }
-
-  std::unique_ptr<parquet::arrow::FileWriter> writer_;
 };
 
-class ArrowFileWriter final : public ColumnarWriter {
+class ArrowFileWriter final : public ColumnarWriter<arrow::ipc::RecordBatchWriter> {
  public:
   ArrowFileWriter(const TableOptions& options, const Table& table, ByteSink& sink)
       : ColumnarWriter(options, table, sink, kArrowBatchRows) {}
-  ~ArrowFileWriter() override { sink()->Abandon(); }
 
   Status Open(const TableOptions& options) {
     return Guarded([&]() -> arrow::Status {
@@ -265,14 +258,6 @@ class ArrowFileWriter final : public ColumnarWriter {
       return arrow::Status::OK();
     });
   }
-
- private:
-  arrow::Status WriteRows(const arrow::RecordBatch& rows) override {
-    return writer_->WriteRecordBatch(rows);
-  }
-  arrow::Status Close() override { return writer_->Close(); }
-
-  std::shared_ptr<arrow::ipc::RecordBatchWriter> writer_;
 };
 
 template <typename Writer>

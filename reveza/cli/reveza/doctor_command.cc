@@ -96,17 +96,17 @@ CommandResult<int> DoctorCommand(int argc, char** argv) {
       "limits, control groups, threads, memory and GPUs.",
       "reveza doctor");
   Options options;
-  auto* pid = app.add_option("--pid", options.pid, "examine this process and its descendants")
-                  ->type_name("PID")
-                  ->check(CLI::Range(1, 1 << 22));
+  auto* pid =
+      AddOption(app, "--pid", options.pid, "PID", "examine this process and its descendants")
+          ->check(CLI::Range(1, 1 << 22));
   app.add_flag("-v,--verbose", options.all, "also list checks that passed");
   app.add_flag("--json", options.json, "print JSON, with all findings");
   app.add_flag("--deep", options.deep, "probe up to 32768 threads instead of 1024");
   app.add_flag("--gpu-probe", options.gpu_probe,
                "create contexts and run a small kernel on each GPU, to measure the memory of a\n"
                "context and the time slices of other processes");
-  app.add_option("--for", options.duration, "how long to observe the command (default: 10s)")
-      ->type_name("TIME");
+  AddOption(app, "--for", options.duration, "TIME",
+            "how long to observe the command (default: 10s)");
   auto* explain = app.add_subcommand("explain", "Explain a finding and how to fix it");
   explain->add_option("ID", options.page, "a finding, e.g. address-space")->required();
   explain->footer("Example:\n  reveza doctor explain address-space");

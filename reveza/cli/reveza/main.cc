@@ -53,15 +53,12 @@ constexpr auto kOwnCommandLines = std::to_array<OwnCommandLine>({
 void AddRun(CLI::App& app, Arguments& arguments) {
   auto* run = app.add_subcommand(
       "run", "Run a command that shares the GPU: reveza run [OPTIONS] -- COMMAND [ARGUMENTS...]");
-  run->add_option("--name", arguments.name, "name of the program in `reveza status`")
-      ->type_name("NAME");
-  run->add_option("--gpu-budget", arguments.gpu_budget,
-                  "GPU memory for all programs together, e.g. 24GiB (default: the whole GPU)")
-      ->type_name("SIZE");
-  run->add_option("--host-budget", arguments.host_budget,
-                  "host memory for swapped-out GPU memory, e.g. 64GiB\n"
-                  "(default: 80% of the memory available when the daemon starts)")
-      ->type_name("SIZE");
+  AddOption(*run, "--name", arguments.name, "NAME", "name of the program in `reveza status`");
+  AddOption(*run, "--gpu-budget", arguments.gpu_budget, "SIZE",
+            "GPU memory for all programs together, e.g. 24GiB (default: the whole GPU)");
+  AddOption(*run, "--host-budget", arguments.host_budget, "SIZE",
+            "host memory for swapped-out GPU memory, e.g. 64GiB\n"
+            "(default: 80% of the memory available when the daemon starts)");
   AddSocketOption(*run, arguments.socket);
   run->add_flag("--resident", arguments.resident,
                 "never swap out this program's GPU memory (needed for legacy CUDA IPC)");

@@ -23,9 +23,8 @@ CommandResult<daemon::Configuration> LoadConfiguration(
 }
 
 void AddSocketOption(CLI::App& app, std::string& socket) {
-  app.add_option("--socket", socket,
-                 "socket of the daemon (default: $REVEZA_SOCKET, else in the runtime directory)")
-      ->type_name("PATH");
+  AddOption(app, "--socket", socket, "PATH",
+            "socket of the daemon (default: $REVEZA_SOCKET, else in the runtime directory)");
 }
 
 std::filesystem::path SocketPath(const daemon::Settings& settings) {

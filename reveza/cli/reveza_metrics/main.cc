@@ -113,7 +113,6 @@ int Run(const daemon::Settings& settings, const std::string& listen, bool once) 
   } catch (const std::exception& error) {
     return ReportError(
         kFailed,
-
         "cannot serve metrics at {}: {}; choose another address with --listen ADDRESS:PORT", listen,
         error.what());
   }
@@ -125,8 +124,8 @@ CommandResult<int> Main(int argc, char** argv) {
   std::string listen = kListen;
   std::string socket;
   bool once = false;
-  app.add_option("--listen", listen, "address to listen at (default: 127.0.0.1:9787)")
-      ->type_name("ADDRESS:PORT");
+  AddOption(app, "--listen", listen, "ADDRESS:PORT",
+            "address to listen at (default: 127.0.0.1:9787)");
   app.add_flag("--once", once, "print the metrics and exit");
   AddSocketOption(app, socket);
   app.footer("Example:\n  reveza metrics --listen 127.0.0.1:9788");

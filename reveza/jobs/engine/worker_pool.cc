@@ -16,6 +16,8 @@
 
 #include "reveza/jobs/supervisor/record.h"
 
+extern char** environ;
+
 namespace reveza::jobs {
 namespace {
 

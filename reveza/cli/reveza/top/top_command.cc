@@ -60,23 +60,19 @@ void AddOptions(CLI::App& app, TopArguments& arguments) {
   app.add_flag("--json", arguments.json, "print one snapshot as JSON and exit");
   app.add_flag("--csv", arguments.csv, "print one table as CSV and exit");
   app.add_flag("--loop", arguments.loop, "print a line of JSON per interval (with --csv: rows)");
-  app.add_option("--interval", arguments.interval, "seconds between samples (default: 1)")
-      ->type_name("SECONDS")
+  AddOption(app, "--interval", arguments.interval, "SECONDS",
+            "seconds between samples (default: 1)")
       ->check(CLI::Range(0.1, 3600.0));
-  app.add_option("--count", arguments.count,
-                 "with --loop: exit after N samples (default: unlimited)")
-      ->type_name("N");
-  app.add_option("--sort", arguments.sort,
-                 "order, pid, name, state, cpu, memory, peak, claim, threads, gpu or "
-                 "swapped\n(default: order)")
-      ->type_name("COLUMN");
+  AddOption(app, "--count", arguments.count, "N",
+            "with --loop: exit after N samples (default: unlimited)");
+  AddOption(app, "--sort", arguments.sort, "COLUMN",
+            "order, pid, name, state, cpu, memory, peak, claim, threads, gpu or "
+            "swapped\n(default: order)");
   app.add_flag("--reverse", arguments.reverse, "reverse the order");
-  app.add_option("--filter", arguments.filter, "show only rows that contain TEXT")
-      ->type_name("TEXT");
+  AddOption(app, "--filter", arguments.filter, "TEXT", "show only rows that contain TEXT");
   app.add_flag("--flat", arguments.flat, "show a flat list instead of a tree");
   app.add_flag("--ascii", arguments.ascii, "use ASCII characters only");
-  app.add_option("--width", arguments.width, "columns of a line (default: the terminal's)")
-      ->type_name("N")
+  AddOption(app, "--width", arguments.width, "N", "columns of a line (default: the terminal's)")
       ->check(CLI::Range(40, 1000));
   AddSocketOption(app, arguments.socket);
 }
