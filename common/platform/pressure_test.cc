@@ -1,7 +1,6 @@
-#include "common/platform/pressure.h"
-
 #include <gtest/gtest.h>
 
+#include "common/platform/machine.h"
 #include "common/platform/testing_directory.h"
 
 namespace reveza::platform {

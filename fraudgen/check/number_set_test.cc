@@ -1,8 +1,8 @@
-#include "fraudgen/check/number_set.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
+
+#include "fraudgen/check/key_check.h"
 
 namespace reveza::fraudgen::check {
 namespace number_set_test {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "fraudgen/values/permutation.h"
 #include "fraudgen/values/random.h"
 
 namespace reveza::fraudgen {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "fraudgen/values/permutation.h"
+#include "fraudgen/values/random.h"
 
 namespace reveza::fraudgen {
 

@@ -1,5 +1,3 @@
-#include "fraudgen/values/normal.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,8 +1,8 @@
-#include "fraudgen/values/permutation.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "fraudgen/values/random.h"
 
 namespace reveza::fraudgen {
 namespace permutation_test {

@@ -3,6 +3,7 @@
 // the same on every machine. Thread-safe.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -97,5 +98,42 @@ class WeightedChoice {
 
   std::vector<Column> columns_;
 };
+
+// A keyed permutation of 0..size-1: unique pseudo-random numbers without remembering those already
+// drawn. Immutable and thread-safe.
+class Permutation {
+ public:
+  // `size` is 1 to 2^62. The permutation is a function of key and size only.
+  Permutation(uint64_t key, uint64_t size);
+
+  // Returns the number at `index`, which is below size().
+  uint64_t At(uint64_t index) const;
+  // Returns the inverse: IndexOf(At(i)) == i.
+  uint64_t IndexOf(uint64_t number) const;
+
+  uint64_t size() const { return size_; }
+
+ private:
+  static constexpr int kRounds = 8;
+
+  uint64_t Forward(uint64_t value) const;
+  uint64_t Backward(uint64_t value) const;
+
+  uint64_t size_;
+  int half_bits_ = 1;
+  uint64_t half_mask_ = 1;
+  std::array<uint64_t, kRounds> keys_{};
+};
+
+// The normal distribution from a table of fixed-point quantiles. Unlike the C library's functions,
+// results are bit-identical on every machine. Thread-safe.
+//
+// Returns a standard normal number in units of 2^-16 from 64 random bits: linear interpolation
+// between 1025 quantiles, cut at 4 standard deviations.
+int64_t NormalOf(uint64_t bits);
+
+// Returns mean + deviation * normal, rounded to the nearest unit and clamped to [min, max].
+// Mean and deviation are below 2^40.
+int64_t ClampedNormal(uint64_t bits, int64_t mean, int64_t deviation, int64_t min, int64_t max);
 
 }  // namespace reveza::fraudgen

@@ -14,7 +14,7 @@
 #include "phi/cli/bench.h"
 #include "phi/cli/commands.h"
 #include "phi/cli/device.h"
-#include "phi/cycles/cpu_engine.h"
+#include "phi/cycles/engine.h"
 #include "phi/cycles/weights.h"
 
 namespace reveza::phi {

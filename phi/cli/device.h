@@ -1,13 +1,16 @@
-// The device that computes cycles, CPU or GPU. Both produce the same bits.
+// What a command may use: the device that computes cycles, CPU or GPU, which produce the same bits,
+// and memory.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "common/base/bytes.h"
 #include "common/base/error.h"
-#include "phi/cycles/cpu_engine.h"
 #include "phi/cycles/engine.h"
 #include "phi/gpu/gpu_engine.h"
+#include "phi/measures/window.h"
 
 namespace reveza::phi {
 
@@ -29,5 +32,14 @@ Bytes MaxHostBytes(const Device& device, const EngineSettings& settings, const C
 Result<std::unique_ptr<CycleEngine>> MakeEngine(const Device& device,
                                                 const EngineSettings& settings,
                                                 const CpuOptions& cpu, GpuOptions gpu);
+
+// Returns the memory that the machine, the control group and the address-space limit (ulimit -v)
+// still allow, whichever is smallest; nothing if none of them is known.
+std::optional<Bytes> FreeMemory();
+
+// Returns kExhausted if the tables of `threads` concurrent partition searches over `variables`
+// variables would exceed `available`. The message states the requirement and the alternatives.
+Status CheckSearches(int variables, const WindowOptions& options, int threads,
+                     std::optional<Bytes> available);
 
 }  // namespace reveza::phi

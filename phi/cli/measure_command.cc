@@ -10,7 +10,7 @@
 #include "common/base/parse_number.h"
 #include "phi/arithmetic/parallel_for.h"
 #include "phi/cli/commands.h"
-#include "phi/cli/free_memory.h"
+#include "phi/cli/device.h"
 #include "phi/cli/measure_output.h"
 #include "phi/measures/estimate.h"
 #include "phi/series/series_table.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "phi/cli/commands.h"
-#include "phi/cli/free_memory.h"
+#include "phi/cli/device.h"
 #include "phi/cli/measure_output.h"
 #include "phi/measures/gaussian.h"
 #include "phi/series/model_file.h"

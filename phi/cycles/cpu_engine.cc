@@ -1,5 +1,3 @@
-#include "phi/cycles/cpu_engine.h"
-
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -13,6 +11,7 @@
 #include "common/base/run_in_parallel.h"
 #include "phi/arithmetic/kernels.h"
 #include "phi/arithmetic/matrix_product.h"
+#include "phi/cycles/engine.h"
 #include "phi/cycles/passes.h"
 #include "phi/cycles/weights.h"
 

@@ -1,11 +1,10 @@
-#include "phi/cycles/cpu_engine.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "phi/cycles/engine.h"
 #include "phi/cycles/testing_reference.h"
 
 namespace reveza::phi {

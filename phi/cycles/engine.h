@@ -1,14 +1,16 @@
-// Interface of the engines that advance a batch of runs, on the CPU (cpu_engine.h) or a GPU
+// Interface of the engines that advance a batch of runs, on the CPU (below) or a GPU
 // (phi/gpu). All engines produce the same bits.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
 #include "common/base/bytes.h"
 #include "common/base/error.h"
 #include "phi/arithmetic/aligned_array.h"
+#include "phi/arithmetic/processor.h"
 #include "phi/cycles/model.h"
 
 namespace reveza::phi {
@@ -60,5 +62,21 @@ class CycleEngine {
   virtual Status CopyState(BatchState& to) const = 0;
   virtual Status SetState(const BatchState& from) = 0;
 };
+
+// CPU implementation of CycleEngine. Threads process groups of runs, or share the outputs of a
+// single group if there are few runs. The division does not change the results.
+
+struct CpuOptions {
+  int threads = 1;
+  Instructions instructions = SupportedInstructions();
+};
+
+// Returns the memory of weights and workspaces, without the states.
+Bytes CpuWorkBytes(const EngineSettings& settings, int threads);
+
+// Creates an engine in the initial state. Returns kInvalidArgument for invalid settings and
+// kUnavailable for instructions that the processor does not support.
+Result<std::unique_ptr<CycleEngine>> MakeCpuEngine(const EngineSettings& settings,
+                                                   const CpuOptions& options);
 
 }  // namespace reveza::phi

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "phi/discrete/discrete_system.h"
 #include "phi/discrete/subsets.h"
-#include "phi/discrete/transition_matrix.h"
 
 namespace reveza::phi {
 

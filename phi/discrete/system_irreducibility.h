@@ -14,7 +14,6 @@
 #include "phi/discrete/concepts.h"
 #include "phi/discrete/discrete_system.h"
 #include "phi/discrete/hypercube_transport.h"
-#include "phi/discrete/transition_matrix.h"
 
 namespace reveza::phi {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "phi/discrete/transition_matrix.h"
+#include "phi/discrete/discrete_system.h"
 
 namespace reveza::phi {
 

@@ -1,4 +1,4 @@
-// GPU implementation of CycleEngine, bit-identical to the CPU's (cycles/cpu_engine.h): every
+// GPU implementation of CycleEngine, bit-identical to the CPU's (cycles/engine.h): every
 // element sees the same operations in the same order. Kernels process all runs of the batch at
 // once, and a CUDA graph holds many cycles, so that the host does not intervene between them.
 #pragma once

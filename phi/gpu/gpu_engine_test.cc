@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "phi/cycles/cpu_engine.h"
+#include "phi/cycles/engine.h"
 #include "phi/gpu/driver.h"
 
 namespace reveza::phi {

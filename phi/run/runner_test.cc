@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/platform/testing_directory.h"
-#include "phi/cycles/cpu_engine.h"
+#include "phi/cycles/engine.h"
 
 namespace reveza::phi {
 namespace runner_test {

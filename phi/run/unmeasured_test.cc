@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/platform/testing_directory.h"
-#include "phi/cycles/cpu_engine.h"
+#include "phi/cycles/engine.h"
 #include "phi/run/run_measures.h"
 #include "phi/run/runner.h"
 

@@ -87,7 +87,7 @@ def permuted(key: int, size: int, value: int) -> int:
 
 
 def quantiles() -> list[int]:
-    text = (FRAUDGEN / "values" / "normal.cc").read_text("utf-8")
+    text = (FRAUDGEN / "values" / "random.cc").read_text("utf-8")
     table = text[text.index("kQuantiles = {"):text.index("};", text.index("kQuantiles"))]
     return [int(number) for number in re.findall(r"\d+", table.split("{", 1)[1])]
 

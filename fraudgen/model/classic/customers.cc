@@ -12,7 +12,7 @@
 #include "fraudgen/model/classic/tables.h"
 #include "fraudgen/schema/fixed_text.h"
 #include "fraudgen/values/cpf.h"
-#include "fraudgen/values/normal.h"
+#include "fraudgen/values/random.h"
 #include "fraudgen/values/text_format.h"
 
 namespace reveza::fraudgen::classic {

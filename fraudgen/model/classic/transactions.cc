@@ -7,7 +7,7 @@
 #include "fraudgen/lists/places.h"
 #include "fraudgen/lists/weights.h"
 #include "fraudgen/values/civil_time.h"
-#include "fraudgen/values/normal.h"
+#include "fraudgen/values/random.h"
 
 namespace reveza::fraudgen::classic {
 namespace {

@@ -14,7 +14,6 @@
 #include "fraudgen/model/classic/draws.h"
 #include "fraudgen/values/civil_time.h"
 #include "fraudgen/values/cpf.h"
-#include "fraudgen/values/permutation.h"
 #include "fraudgen/values/random.h"
 
 namespace reveza::fraudgen::classic {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "fraudgen/values/civil_time.h"
-#include "fraudgen/values/normal.h"
+#include "fraudgen/values/random.h"
 
 namespace reveza::fraudgen::coherent {
 namespace {

@@ -9,7 +9,7 @@
 #include "fraudgen/model/coherent/tables.h"
 #include "fraudgen/schema/fixed_text.h"
 #include "fraudgen/values/digits.h"
-#include "fraudgen/values/normal.h"
+#include "fraudgen/values/random.h"
 #include "fraudgen/values/text_format.h"
 
 namespace reveza::fraudgen::coherent {

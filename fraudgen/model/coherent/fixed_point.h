@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "fraudgen/values/normal.h"
+#include "fraudgen/values/random.h"
 
 namespace reveza::fraudgen::coherent {
 

@@ -5,7 +5,7 @@
 
 #include "fraudgen/lists/places.h"
 #include "fraudgen/lists/rides.h"
-#include "fraudgen/values/normal.h"
+#include "fraudgen/values/random.h"
 
 namespace reveza::fraudgen::coherent {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "fraudgen/values/normal.h"
+#include "fraudgen/values/random.h"
 
 namespace reveza::fraudgen::coherent {
 namespace {

@@ -12,7 +12,6 @@
 #include "fraudgen/model/coherent/fixed_point.h"
 #include "fraudgen/model/coherent/parameters.h"
 #include "fraudgen/values/civil_time.h"
-#include "fraudgen/values/permutation.h"
 #include "fraudgen/values/random.h"
 
 namespace reveza::fraudgen::coherent {

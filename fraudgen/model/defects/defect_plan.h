@@ -10,7 +10,6 @@
 
 #include "fraudgen/model/blocks.h"
 #include "fraudgen/schema/schema_derived.h"
-#include "fraudgen/values/permutation.h"
 #include "fraudgen/values/random.h"
 
 namespace reveza::fraudgen {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/base/units.h"
-#include "common/platform/pressure.h"
+#include "common/platform/machine.h"
 #include "reveza/insight/doctor/checks.h"
 
 namespace reveza::doctor {

@@ -16,7 +16,6 @@
 
 #include "common/base/bytes.h"
 #include "common/platform/machine.h"
-#include "common/platform/pressure.h"
 
 namespace reveza::monitor {
 

@@ -8,7 +8,7 @@
 
 #include "common/base/parse_number.h"
 #include "common/platform/cgroup.h"
-#include "common/platform/pressure.h"
+#include "common/platform/machine.h"
 #include "common/platform/process_table.h"
 #include "reveza/insight/monitor/json_fields.h"
 

@@ -25,7 +25,6 @@
 #include "reveza/jobs/definition/run_request.h"
 #include "reveza/jobs/engine/control.h"
 #include "reveza/jobs/engine/journal_committer.h"
-#include "reveza/jobs/engine/retry_policy.h"
 #include "reveza/jobs/engine/schedule.h"
 #include "reveza/jobs/engine/status_report.h"
 #include "reveza/jobs/engine/step_limits.h"
@@ -34,7 +33,6 @@
 #include "reveza/jobs/journal/import_records.h"
 #include "reveza/jobs/journal/job_folder.h"
 #include "reveza/jobs/journal/journal.h"
-#include "reveza/jobs/report/metrics.h"
 #include "reveza/jobs/report/progress_text.h"
 #include "reveza/jobs/supervisor/attempt.h"
 

@@ -1,6 +1,6 @@
-#include "reveza/jobs/engine/retry_policy.h"
-
 #include <gtest/gtest.h>
+
+#include "reveza/jobs/engine/schedule.h"
 
 namespace reveza::jobs {
 namespace retry_policy_test {

@@ -13,7 +13,6 @@
 #include "reveza/jobs/definition/job.h"
 #include "reveza/jobs/engine/schedule.h"
 #include "reveza/jobs/engine/worker_pool.h"
-#include "reveza/jobs/report/metrics.h"
 #include "reveza/jobs/report/progress_text.h"
 
 namespace reveza::jobs {

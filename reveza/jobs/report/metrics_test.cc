@@ -1,5 +1,3 @@
-#include "reveza/jobs/report/metrics.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,8 @@
 #include <random>
 #include <utility>
 #include <vector>
+
+#include "reveza/jobs/report/progress_text.h"
 
 namespace reveza::jobs {
 namespace metrics_test {

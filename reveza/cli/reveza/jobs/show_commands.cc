@@ -24,7 +24,6 @@
 #include "reveza/jobs/engine/step_limits.h"
 #include "reveza/jobs/journal/job_folder.h"
 #include "reveza/jobs/journal/journal.h"
-#include "reveza/jobs/report/metrics.h"
 #include "reveza/jobs/report/progress_text.h"
 
 namespace reveza::cli {
