@@ -9,6 +9,7 @@ header; the last of them declares the fields: `# fields: NAME:KIND ...`. Kinds:
   text      UTF-8, not empty
   number    an integer, with or without leading zeros
   numbers   several, separated by spaces: a Range or an array
+  hours     of the day, such as 8-11 14-17, both ends included: a bit mask
   decimalN  a number, stored in units of 10^-N
   name      an enumerator of the type named like the field: Region::kSouth
   note      for readers, not stored
@@ -32,6 +33,9 @@ def cell(kind: str, name: str, text: str) -> str:
         return str(int(text))
     if kind == "numbers" and re.fullmatch(r"\d+( \d+)+", text):
         return "{" + ", ".join(str(int(number)) for number in text.split()) + "}"
+    if kind == "hours" and re.fullmatch(r"\d+-\d+( \d+-\d+)*", text):
+        ends = [map(int, part.split("-")) for part in text.split()]
+        return str(sum(1 << hour for first, last in ends for hour in range(first, last + 1)))
     if kind == "name" and re.fullmatch(r"k[A-Z]\w*", text):
         return f"{camel(name)}::{text}"
     match = re.fullmatch(r"(-?)(\d+)(?:\.(\d+))?", text)

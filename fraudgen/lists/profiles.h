@@ -34,15 +34,15 @@ struct Profile {
   Range<int64_t> age;
   Range<int64_t> income_percent;              // factor applied to the income bracket
   std::array<uint32_t, 9> transaction_types;  // weights, in the order of transactions.type
-  std::span<const CategoryWeight> merchant_categories;
-  std::array<uint32_t, 5> channels;  // weights, in the order of transactions.channel
-  Range<int64_t> amount;             // of one transaction, in whole reais
+  std::array<uint32_t, 5> channels;           // weights, in the order of transactions.channel
+  Range<int64_t> amount;                      // of one transaction, in whole reais
   Range<int64_t> monthly_transactions;
-  int32_t weekend_percent;              // activity on a weekend day; a weekday is 100
-  int32_t susceptibility_percent;       // susceptibility to fraud; the average is 100
-  uint32_t preferred_hours;             // bit mask; bit 0 is 00:00 to 01:00
-  std::span<const DeviceKind> devices;  // preferred kinds, the first device's kind first
+  int32_t weekend_percent;         // activity on a weekend day; a weekday is 100
+  int32_t susceptibility_percent;  // susceptibility to fraud; the average is 100
+  uint32_t preferred_hours;        // bit mask; bit 0 is 00:00 to 01:00
   Range<int64_t> device_count;
+  std::span<const CategoryWeight> merchant_categories = {};
+  std::span<const DeviceKind> devices = {};  // preferred kinds, the first device's kind first
 };
 
 // Returns the profiles in the order of ProfileKind, which is that of behavioral_profile's
