@@ -3,7 +3,8 @@
 
   tools/embed_pages.py FOLDER OUTPUT.inc
 
-Skips README.md, the index of the pages.
+Writes enumerators of the names, such as kGpuMemory for gpu-memory, to ids.inc beside it, in the same
+order. Skips README.md, the index of the pages.
 """
 
 import pathlib
@@ -12,7 +13,7 @@ from embed import run
 
 
 def rows(folder: pathlib.Path, output: pathlib.Path) -> dict[pathlib.Path, str]:
-    found = []
+    found, ids = [], []
     for page in sorted(folder.glob("*.md")):
         if page.name == "README.md":
             continue
@@ -20,9 +21,10 @@ def rows(folder: pathlib.Path, output: pathlib.Path) -> dict[pathlib.Path, str]:
         if ')page"' in text:
             raise ValueError(f'{page.name} must not contain )page", the end of the raw string')
         found.append(f'{{"{page.stem}", R"page({text})page"}},\n')
+        ids.append(f"k{''.join(map(str.capitalize, page.stem.split('-')))},\n")
     if not found:
         raise ValueError("contains no pages")
-    return {output: "".join(found)}
+    return {output: "".join(found), output.with_name("ids.inc"): "".join(ids)}
 
 
 if __name__ == "__main__":

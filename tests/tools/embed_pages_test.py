@@ -26,6 +26,14 @@ class EmbedPages(unittest.TestCase):
             self.run_on({"b.md": "# B\n", "a.md": 'é "x"\n', "README.md": "all", "c.txt": "no"}),
             (0, '{"a", R"page(é "x"\n)page"},\n{"b", R"page(# B\n)page"},\n', ""))
 
+    def test_names_become_enumerators(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for page in ("gpu-mig.md", "swap.md", "README.md"):
+                (folder / page).write_text("# X\n", "utf-8")
+            subprocess.run([sys.executable, "-B", TOOL, folder, folder / "pages.inc"], check=True)
+            self.assertEqual((folder / "ids.inc").read_text("utf-8"), "kGpuMig,\nkSwap,\n")
+
     def test_rejects_raw_string_delimiters_and_empty_folders(self):
         status, written, errors = self.run_on({"a.md": 'x )page" y'})
         self.assertEqual((status, written), (1, ""))

@@ -11,11 +11,9 @@
 namespace reveza::doctor {
 namespace {
 
-constexpr std::array<std::string_view, kIds> kIdNames = {
-#define REVEZA_FINDING_NAME(id, name) name,
-    REVEZA_FINDING_IDS(REVEZA_FINDING_NAME)
-#undef REVEZA_FINDING_NAME
-};
+constexpr std::array<Page, kIds> kPages = {{
+#include "generated/doctor/pages.inc"
+}};
 
 constexpr std::array<std::string_view, 4> kSeverities = {"fine", "note", "warning", "fatal"};
 constexpr std::array<std::string_view, 3> kConfidences = {"measured", "read", "likely"};
@@ -54,14 +52,14 @@ void AppendFinding(const Finding& finding, std::string& text) {
   member("confidence", ConfidenceText(finding.confidence));
 }
 
-constexpr Page kPages[] = {
-#include "generated/doctor/pages.inc"
-};
-
 }  // namespace
 
-std::string_view IdName(Id id) { return kIdNames.at(static_cast<std::size_t>(id)); }
-std::optional<Id> IdByName(std::string_view name) { return ByName<Id>(kIdNames, name); }
+std::string_view IdName(Id id) { return kPages.at(static_cast<std::size_t>(id)).id; }
+std::optional<Id> IdByName(std::string_view name) {
+  const auto found = std::ranges::find(kPages, name, &Page::id);
+  if (found == kPages.end()) return std::nullopt;
+  return static_cast<Id>(found - kPages.begin());
+}
 
 std::string_view SeverityName(Severity severity) {
   return kSeverities.at(static_cast<std::size_t>(severity));
@@ -181,9 +179,9 @@ nlohmann::json ReportJson(const Report& report) {
 std::span<const Page> AllPages() { return kPages; }
 
 std::optional<std::string_view> FindPage(std::string_view id) {
-  const auto page = std::ranges::find(kPages, id, &Page::id);
-  if (page == std::end(kPages)) return std::nullopt;
-  return page->text;
+  const auto known = IdByName(id);
+  if (!known) return std::nullopt;
+  return kPages.at(static_cast<std::size_t>(*known)).text;
 }
 
 }  // namespace reveza::doctor

@@ -14,59 +14,10 @@
 
 namespace reveza::doctor {
 
-// Each id has a page docs/doctor/NAME.md.
-#define REVEZA_FINDING_IDS(X)                 \
-  X(kAddressSpace, "address-space")           \
-  X(kAllocatorSettings, "allocator-settings") \
-  X(kBlasRuntimes, "blas-runtimes")           \
-  X(kCheckFailed, "check-failed")             \
-  X(kCgroupCpu, "cgroup-cpu")                 \
-  X(kCgroupMemory, "cgroup-memory")           \
-  X(kCgroupPids, "cgroup-pids")               \
-  X(kCommandFailed, "command-failed")         \
-  X(kCpuset, "cpuset")                        \
-  X(kDataLimit, "data-limit")                 \
-  X(kGilBound, "gil-bound")                   \
-  X(kGpuComputeMode, "gpu-compute-mode")      \
-  X(kGpuContexts, "gpu-contexts")             \
-  X(kGpuDriver, "gpu-driver")                 \
-  X(kGpuLink, "gpu-link")                     \
-  X(kGpuMemory, "gpu-memory")                 \
-  X(kGpuMig, "gpu-mig")                       \
-  X(kGpuMps, "gpu-mps")                       \
-  X(kGpuPeers, "gpu-peers")                   \
-  X(kGpuPersistence, "gpu-persistence")       \
-  X(kGpuRuntime, "gpu-runtime")               \
-  X(kGpuTurns, "gpu-turns")                   \
-  X(kGpuUtilisation, "gpu-utilisation")       \
-  X(kGpuVisible, "gpu-visible")               \
-  X(kHugePages, "huge-pages")                 \
-  X(kLaunchBlocking, "launch-blocking")       \
-  X(kLockedMemory, "locked-memory")           \
-  X(kMapCount, "map-count")                   \
-  X(kNotVisible, "not-visible")               \
-  X(kOpenFiles, "open-files")                 \
-  X(kOpenmpRuntimes, "openmp-runtimes")       \
-  X(kOutOfMemoryKill, "out-of-memory-kill")   \
-  X(kOvercommit, "overcommit")                \
-  X(kOversubscribed, "oversubscribed")        \
-  X(kPartialCores, "partial-cores")           \
-  X(kPinnedMemory, "pinned-memory")           \
-  X(kPressure, "pressure")                    \
-  X(kProcessLimit, "process-limit")           \
-  X(kStackLimit, "stack-limit")               \
-  X(kSwap, "swap")                            \
-  X(kThreadCeiling, "thread-ceiling")         \
-  X(kThreadLocalData, "thread-local-data")    \
-  X(kThreadProbe, "thread-probe")             \
-  X(kThreadVariables, "thread-variables")     \
-  X(kUvmFaults, "uvm-faults")
-
+// One for each page docs/doctor/NAME.md, in the order of their names.
 enum class Id {
-#define REVEZA_FINDING_ID(id, name) id,
-  REVEZA_FINDING_IDS(REVEZA_FINDING_ID)
-#undef REVEZA_FINDING_ID
-      kCount,
+#include "generated/doctor/ids.inc"
+  kCount,
 };
 inline constexpr auto kIds = static_cast<std::size_t>(Id::kCount);
 
