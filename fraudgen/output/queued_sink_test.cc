@@ -1,5 +1,3 @@
-#include "fraudgen/output/queued_sink.h"
-
 #include <gtest/gtest.h>
 
 #include <future>
@@ -7,6 +5,8 @@
 #include <mutex>
 #include <string>
 #include <vector>
+
+#include "fraudgen/output/sinks.h"
 
 namespace reveza::fraudgen {
 namespace queued_sink_test {

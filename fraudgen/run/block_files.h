@@ -1,17 +1,21 @@
-// Splits the rows of one block into its files and writes those that do not exist yet. Not
-// thread-safe.
+// Splits the rows of one block into its files, writes those that do not exist yet, and finishes them
+// on other threads. Not thread-safe unless stated otherwise.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/mutex.h"
 #include "fraudgen/model/model.h"
 #include "fraudgen/output/byte_stream.h"
 #include "fraudgen/output/sinks.h"
@@ -20,6 +24,54 @@
 #include "fraudgen/schema/batch.h"
 
 namespace reveza::fraudgen {
+
+// A bounded task queue with its own threads. Files are finished (synced, uploaded) on it while the
+// worker threads make the next ones. Thread-safe.
+class Finisher {
+ public:
+  using Work = std::move_only_function<Status()>;
+
+  struct Limits {
+    std::size_t threads = 1;
+    // Of tasks submitted and not yet completed.
+    std::size_t max_tasks = 1;
+    uint64_t max_bytes = UINT64_MAX;
+  };
+
+  explicit Finisher(const Limits& limits);
+  // Completes the submitted tasks, unless one failed.
+  ~Finisher();
+  Finisher(const Finisher&) = delete;
+  Finisher& operator=(const Finisher&) = delete;
+
+  // Queues a task that holds `bytes` of memory; blocks until the limits allow it. A task above the
+  // limits runs alone. Returns the error of an earlier task, after which no other starts.
+  Status Submit(uint64_t bytes, Work work);
+  // Waits for all tasks and returns the first error. Called once, after the last Submit().
+  Status Drain();
+
+ private:
+  struct Task {
+    uint64_t bytes;
+    Work work;
+  };
+
+  void Loop();
+  // Returns nullopt once the queue is closed and empty.
+  std::optional<Task> Next();
+  bool HasRoomFor(uint64_t bytes) const REQUIRES(mutex_);
+  void Close();
+
+  const Limits limits_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<Task> queue_ GUARDED_BY(mutex_);
+  std::size_t tasks_ GUARDED_BY(mutex_) = 0;  // queued and running
+  uint64_t bytes_ GUARDED_BY(mutex_) = 0;
+  std::optional<Error> error_ GUARDED_BY(mutex_);
+  bool closed_ GUARDED_BY(mutex_) = false;
+  std::vector<std::jthread> threads_;  // last: they use the other members
+};
 
 struct BlockFile {
   PlannedFile planned;

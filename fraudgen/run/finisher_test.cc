@@ -1,11 +1,11 @@
-#include "fraudgen/run/finisher.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
 #include <semaphore>
 #include <thread>
+
+#include "fraudgen/run/block_files.h"
 
 namespace reveza::fraudgen {
 namespace finisher_test {

@@ -14,7 +14,6 @@
 #include "common/base/mutex.h"
 #include "fraudgen/output/byte_stream.h"
 #include "fraudgen/run/block_files.h"
-#include "fraudgen/run/finisher.h"
 #include "fraudgen/run/manifest_store.h"
 
 namespace reveza::fraudgen {

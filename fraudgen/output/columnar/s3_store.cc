@@ -15,7 +15,7 @@
 
 #include "common/base/mutex.h"
 #include "fraudgen/output/byte_stream.h"
-#include "fraudgen/output/queued_sink.h"
+#include "fraudgen/output/sinks.h"
 #include "fraudgen/output/store_address.h"
 
 namespace reveza::fraudgen {

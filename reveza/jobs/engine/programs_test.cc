@@ -1,12 +1,11 @@
 // Programs that change after their steps have finished.
-#include "reveza/jobs/engine/programs.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "reveza/jobs/engine/open_job.h"
 #include "reveza/jobs/engine/testing_engine.h"
 
 namespace reveza::jobs {

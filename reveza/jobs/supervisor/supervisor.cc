@@ -23,6 +23,7 @@
 #include "reveza/jobs/supervisor/cycle_lines.h"
 #include "reveza/jobs/supervisor/frames.h"
 #include "reveza/jobs/supervisor/record.h"
+#include "reveza/jobs/supervisor/running_step.h"
 #include "reveza/jobs/supervisor/step_group.h"
 
 namespace reveza::jobs {

@@ -1,0 +1,45 @@
+// State of the step that a supervisor runs.
+#pragma once
+
+#include <sys/time.h>
+#include <time.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "reveza/jobs/supervisor/attempt.h"
+#include "reveza/jobs/supervisor/step_group.h"
+
+namespace reveza::jobs {
+
+// A step from its start until its result is recorded.
+struct RunningStep {
+  StartRequest request;
+  AttemptResult result;
+  std::int64_t began = 0;         // monotonic
+  std::int64_t paused_since = 0;  // 0: not paused
+  std::int64_t kill_at = 0;       // monotonic time of SIGKILL; 0: none
+  std::optional<Outcome> end_reason;
+  std::uint64_t last_cycle = 0;  // highest reported cycle
+  bool ended = false;            // the program has exited; background processes may be alive
+  bool death_inspected = false;
+  std::optional<GroupStats> scope;  // counters of the systemd scope at exit
+  std::optional<StepGroup> group;
+};
+
+// Kernel clocks in nanoseconds. Thread-safe.
+inline constexpr std::int64_t kSecond = 1'000'000'000;
+
+inline std::int64_t Clock(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return now.tv_sec * kSecond + now.tv_nsec;
+}
+// Monotonic clock.
+inline std::int64_t Now() { return Clock(CLOCK_MONOTONIC); }
+
+inline std::int64_t Nanoseconds(const timeval& time) {
+  return time.tv_sec * kSecond + std::int64_t{time.tv_usec} * 1000;
+}
+
+}  // namespace reveza::jobs
