@@ -130,8 +130,8 @@ class RowPass {
     readable_.AddChecked();
     rows_.AddChecked();
     if (more && position.first_row != file.rows) {
-      rows_.AddFailure(fmt::format("{} has {} rows, {} in its manifest", file.file,
-                                   position.first_row, file.rows));
+      rows_.AddFailure("{} has {} rows, {} in its manifest", file.file, position.first_row,
+                       file.rows);
     }
     return true;
   }

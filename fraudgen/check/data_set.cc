@@ -45,7 +45,7 @@ Result<Manifests> ReadManifests(Destination& place, Tally& readable) {
       if (!file) {
         readable.AddFailure(file.error().message);
       } else if (ManifestNameOf(file->file) != name) {
-        readable.AddFailure(fmt::format("{} describes {}", name, file->file));
+        readable.AddFailure("{} describes {}", name, file->file);
       } else {
         const std::string about = file->file;
         manifests.files.emplace(about, *std::move(file));
@@ -77,14 +77,13 @@ void Compare(const Manifests& manifests, Tally& agree) {
     agree.AddChecked();
     const auto own = manifests.files.find(name);
     if (own == manifests.files.end()) {
-      agree.AddFailure(fmt::format("{} has no file manifest", name));
+      agree.AddFailure("{} has no file manifest", name);
     } else if (WithoutEtag(own->second) != file) {
-      agree.AddFailure(
-          fmt::format("manifest.json and {} differ for {}", ManifestNameOf(name), name));
+      agree.AddFailure("manifest.json and {} differ for {}", ManifestNameOf(name), name);
     }
   }
   for (const auto& [name, file] : manifests.files) {
-    if (!listed.contains(name)) agree.AddFailure(fmt::format("{} is not in manifest.json", name));
+    if (!listed.contains(name)) agree.AddFailure("{} is not in manifest.json", name);
   }
 }
 
@@ -150,12 +149,11 @@ Result<std::vector<FileManifest>> VerifyFiles(Destination& place,
     bytes.AddChecked();
     hashes.AddChecked();
     if (stored->bytes != file.bytes) {
-      bytes.AddFailure(
-          fmt::format("{} has {} bytes, {} in its manifest", name, stored->bytes, file.bytes));
+      bytes.AddFailure("{} has {} bytes, {} in its manifest", name, stored->bytes, file.bytes);
     }
     ASSIGN_OR_RETURN(const auto hash, place.HashOf(name));
     if (hash != file.xxh3_128) {
-      hashes.AddFailure(fmt::format("{} has {}, {} in its manifest", name, hash, file.xxh3_128));
+      hashes.AddFailure("{} has {}, {} in its manifest", name, hash, file.xxh3_128);
     }
     found.push_back(std::move(file));
   }

@@ -54,7 +54,7 @@ void DefectRepair::Add(const Batch& key, std::size_t row) {
                  .right_value = std::string(Field(key, "right_value").Text(row))};
   const bool damaged = entry.kind == DefectKind::kNull || entry.kind == DefectKind::kSchema;
   if (damaged && found == table_->columns.end()) {
-    return key_.AddFailure(fmt::format("position {}: unknown column", entry.position));
+    return key_.AddFailure("position {}: unknown column", entry.position);
   }
   if (entry.kind == DefectKind::kNull) ++nulls_;
   if (entry.kind == DefectKind::kSchema) {
@@ -127,8 +127,7 @@ void DefectRepair::Take(const std::shared_ptr<const Batch>& batch, const Positio
   for (std::size_t row = 0; row < batch->rows(); ++row) {
     ++position_;
     while (!entries_.empty() && entries_.front().position < position_) {
-      key_.AddFailure(
-          fmt::format("position {} is not in ascending order", entries_.front().position));
+      key_.AddFailure("position {} is not in ascending order", entries_.front().position);
       entries_.pop_front();
     }
     if (!entries_.empty() && entries_.front().position == position_) {
@@ -192,8 +191,8 @@ std::shared_ptr<const Batch> DefectRepair::Repaired(const Entry& entry, const Ba
   if (SetValue(column, CodesOf(column), entry.right_value, 0, values)) {
     values.present[0] = 1;
   } else {
-    key_.AddFailure(fmt::format("position {}: '{}' is invalid for {}", entry.position,
-                                entry.right_value, column.name));
+    key_.AddFailure("position {}: '{}' is invalid for {}", entry.position, entry.right_value,
+                    column.name);
   }
   return repaired;
 }
@@ -201,7 +200,7 @@ std::shared_ptr<const Batch> DefectRepair::Repaired(const Entry& entry, const Ba
 void DefectRepair::Keep(uint64_t original, Run run) {
   if (run.count == 0) return;
   if (!kept_.emplace(original, std::move(run)).second) {
-    key_.AddFailure(fmt::format("two rows for the original position {}", original));
+    key_.AddFailure("two rows for the original position {}", original);
   }
 }
 
@@ -241,7 +240,7 @@ void DefectRepair::Send(const Position& position, const Emit& emit) {
 void DefectRepair::EndBlock(const Position& position, const Emit& emit) {
   if (order_of_rows_ == Rows::kInFolders) return;  // Report() reports missing rows
   while (!kept_.empty()) {
-    key_.AddFailure(fmt::format("no row for the original position {}", released_ + 1));
+    key_.AddFailure("no row for the original position {}", released_ + 1);
     released_ = kept_.begin()->first - 1;
     Release(position, emit);
   }
@@ -250,11 +249,11 @@ void DefectRepair::EndBlock(const Position& position, const Emit& emit) {
 void DefectRepair::Report(std::vector<Outcome>& outcomes) const {
   Tally all = key_;
   for (const Entry& entry : entries_) {
-    all.AddFailure(fmt::format("position {} does not exist", entry.position));
+    all.AddFailure("position {} does not exist", entry.position);
   }
   for (const auto& [id, entry] : expected_) {
-    all.AddFailure(fmt::format("the row of position {} is missing{}", entry.position,
-                               entry.seen ? " its duplicate" : ""));
+    all.AddFailure("the row of position {} is missing{}", entry.position,
+                   entry.seen ? " its duplicate" : "");
   }
   outcomes.push_back(all.outcome());
   if (order_of_rows_ == Rows::kNumbered) outcomes.push_back(order_.outcome());

@@ -59,9 +59,13 @@ class Tally {
           fmt::format("{} row {}: {}", position.file, position.first_row + row + 1, describe());
     }
   }
-  // Adds a failure that is not in a row.
+  // Adds a failure that is not in a row; its text, or one formatted as by fmt::format().
   void AddFailure(std::string what) {
     if (failed_++ == 0) first_ = std::move(what);
+  }
+  template <typename First, typename... Rest>
+  void AddFailure(fmt::format_string<First, Rest...> what, First&& first, Rest&&... rest) {
+    AddFailure(fmt::format(what, std::forward<First>(first), std::forward<Rest>(rest)...));
   }
 
   uint64_t checked() const { return checked_; }

@@ -103,7 +103,7 @@ class SeparatedRows final : public TextRows {
         return column.name == name.text || FlatName(column) == name.text;
       });
       if (found == table_.columns.end()) {
-        faults_.columns.AddFailure(fmt::format("{}: {} is unknown", file_, name.text));
+        faults_.columns.AddFailure("{}: {} is unknown", file_, name.text);
         columns_.push_back(kNoColumn);
       } else {
         columns_.push_back(static_cast<std::size_t>(found - table_.columns.begin()));

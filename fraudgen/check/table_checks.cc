@@ -70,14 +70,13 @@ void CheckFrauds(const Settings& settings, const LabelCount& all, Tally& frauds)
                             static_cast<double>(Share::kWhole);
     const double off = std::abs(static_cast<double>(all.pix_frauds) - expected);
     if (off > expected / 4 + 4 * std::sqrt(expected) + 1) {
-      frauds.AddFailure(
-          fmt::format("{} frauds in {} PIX, expected {:.1f}", all.pix_frauds, all.pix, expected));
+      frauds.AddFailure("{} frauds in {} PIX, expected {:.1f}", all.pix_frauds, all.pix, expected);
     }
     return;
   }
   const auto plan = BlockPlan::Make(all.rows, BlockPlan::kMaxRows, settings.fraud_rate);
   if (plan && plan->frauds() != all.frauds) {
-    frauds.AddFailure(fmt::format("{} frauds, expected {}", all.frauds, plan->frauds()));
+    frauds.AddFailure("{} frauds, expected {}", all.frauds, plan->frauds());
   }
 }
 
@@ -125,8 +124,8 @@ class LabelCheck final : public TableCheck {
         const double part = static_cast<double>(all.frauds) * static_cast<double>(count.rows) /
                             static_cast<double>(std::max<uint64_t>(1, all.rows));
         if (std::abs(static_cast<double>(count.frauds) - part) > 1.001) {
-          even.AddFailure(fmt::format("block {} has {} frauds in {} rows, expected {:.1f}", block,
-                                      count.frauds, count.rows, part));
+          even.AddFailure("block {} has {} frauds in {} rows, expected {:.1f}", block, count.frauds,
+                          count.rows, part);
         }
       }
       outcomes.push_back(even.outcome());
@@ -134,7 +133,7 @@ class LabelCheck final : public TableCheck {
       Tally rows(fmt::format("settings: {} has the requested number of rows", table));
       rows.AddChecked();
       if (settings_->rows && all.rows != *settings_->rows) {
-        rows.AddFailure(fmt::format("{} rows, expected {}", all.rows, *settings_->rows));
+        rows.AddFailure("{} rows, expected {}", all.rows, *settings_->rows);
       }
       Tally frauds(fmt::format("settings: {} has the requested number of frauds", table));
       CheckFrauds(*settings_, all, frauds);
@@ -173,7 +172,7 @@ class GraphCheck final : public TableCheck {
   void EndBlock() override {
     if (has_edges_) {
       same_.AddChecked();
-      if (edges_ != payments_) same_.AddFailure(fmt::format("block {}", block_));
+      if (edges_ != payments_) same_.AddFailure("block {}", block_);
     }
     nodes_.clear();
     edges_ = payments_ = 0;

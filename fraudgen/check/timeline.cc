@@ -221,7 +221,7 @@ void ReferenceCheck::Match(const Position& position, std::size_t row, uint64_t i
 
 void ReferenceCheck::EndBlock() {
   for (const auto& [id, reference] : references_) {
-    if (!reference.found) tally_.AddFailure(fmt::format("{} is not in {}", NameOf(id), target_));
+    if (!reference.found) tally_.AddFailure("{} is not in {}", NameOf(id), target_);
   }
   references_.clear();
 }
@@ -243,7 +243,7 @@ void SettlementCheck::Add(const Batch& batch) {
 void SettlementCheck::EndBlock() {
   for (const auto& [id, settlement] : settlements_) {
     if (!settlement.found) {
-      match_.AddFailure(fmt::format("TXN_{:015} is not in transactions", id));
+      match_.AddFailure("TXN_{:015} is not in transactions", id);
     }
   }
   settlements_.clear();

@@ -1,5 +1,5 @@
-// Splits the rows of one block into its files, writes those that do not exist yet, and finishes them
-// on other threads. Not thread-safe unless stated otherwise.
+// Splits the rows of one block into its files, writes those that do not exist yet, and finishes
+// them on other threads. Not thread-safe unless stated otherwise.
 #pragma once
 
 #include <cstddef>

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "phi/discrete/discrete_system.h"
 #include "phi/discrete/hypercube_transport.h"
-#include "phi/discrete/repertoires.h"
 #include "phi/discrete/subsets.h"
 
 namespace reveza::phi {

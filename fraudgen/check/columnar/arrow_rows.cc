@@ -252,10 +252,10 @@ class ArrowRows final : public RowSource {
     const auto leaf = leaves_.find(FlatName(column));
     const bool there = leaf != leaves_.end();
     const bool readable = there && reader.Begin(*leaf->second);
-    if (!there) faults_.columns.AddFailure(fmt::format("{}: {} is missing", file_, column.name));
+    if (!there) faults_.columns.AddFailure("{}: {} is missing", file_, column.name);
     if (there && !readable) {
-      faults_.values.AddFailure(
-          fmt::format("{}: {} has type {}", file_, column.name, leaf->second->type()->ToString()));
+      faults_.values.AddFailure("{}: {} has type {}", file_, column.name,
+                                leaf->second->type()->ToString());
     }
     for (std::size_t row = 0; row < rows; ++row) {
       const int64_t at = at_ + static_cast<int64_t>(row);
@@ -278,8 +278,7 @@ class ArrowRows final : public RowSource {
   void Count(std::size_t rows) {
     const std::size_t columns = table_.columns.size();
     if (leaves_.size() > columns) {
-      faults_.columns.AddFailure(
-          fmt::format("{}: {} columns, expected {}", file_, leaves_.size(), columns));
+      faults_.columns.AddFailure("{}: {} columns, expected {}", file_, leaves_.size(), columns);
     }
     faults_.AddChecked(table_, rows);
   }

@@ -17,7 +17,7 @@ namespace {
 constexpr Bytes kHugePage = 2 * kMiB;
 constexpr int kMaxPopulators = 8;  // measured: 8 threads populate at 42 GB/s, pinning then at 59
 // Never pinned, whatever the limits. The runner's limits account for it: kLeftFree in
-// reveza/jobs/decide/claims.cc.
+// reveza/jobs/decide/admission.cc.
 constexpr Bytes kHeadroomReserve = 256 * kMiB;
 
 // To wait for another client that grows its arena; longer than a chunk takes to populate and pin.

@@ -1,6 +1,6 @@
-#include "reveza/jobs/decide/claims.h"
-
 #include <gtest/gtest.h>
+
+#include "reveza/jobs/decide/admission.h"
 
 namespace reveza::jobs {
 namespace claims_test {

@@ -17,7 +17,6 @@
 
 #include "reveza/gpu/nvml/gpu_monitor.h"
 #include "reveza/jobs/decide/admission.h"
-#include "reveza/jobs/decide/claims.h"
 #include "reveza/jobs/decide/estimate.h"
 #include "reveza/jobs/decide/machine_reading.h"
 #include "reveza/jobs/decide/pressure.h"

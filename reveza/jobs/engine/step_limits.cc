@@ -20,7 +20,7 @@
 
 #include "common/platform/text_file.h"
 #include "common/platform/unix_socket.h"
-#include "reveza/jobs/decide/claims.h"
+#include "reveza/jobs/decide/admission.h"
 #include "reveza/jobs/supervisor/child.h"
 
 namespace reveza::jobs {

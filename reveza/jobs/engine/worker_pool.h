@@ -18,7 +18,7 @@
 #include "common/base/error.h"
 #include "common/base/unique_fd.h"
 #include "reveza/gpu/nvml/gpu_monitor.h"
-#include "reveza/jobs/decide/claims.h"
+#include "reveza/jobs/decide/admission.h"
 #include "reveza/jobs/engine/failure_explanation.h"
 #include "reveza/jobs/journal/import_records.h"
 #include "reveza/jobs/journal/job_folder.h"

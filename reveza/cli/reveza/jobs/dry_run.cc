@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/base/units.h"
-#include "reveza/jobs/decide/claims.h"
+#include "reveza/jobs/decide/admission.h"
 #include "reveza/jobs/decide/tuner.h"
 #include "reveza/jobs/definition/expander.h"
 #include "reveza/jobs/definition/identity.h"
