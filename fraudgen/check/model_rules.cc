@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "fraudgen/check/row_rules.h"
 #include "fraudgen/check/table_check.h"
 #include "fraudgen/lists/commerce.h"
 #include "fraudgen/lists/devices.h"

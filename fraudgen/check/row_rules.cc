@@ -1,8 +1,7 @@
-#include "fraudgen/check/row_rules.h"
-
 #include <string>
 #include <utility>
 
+#include "fraudgen/check/table_check.h"
 #include "fraudgen/schema/batch.h"
 
 namespace reveza::fraudgen::check {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -109,5 +110,21 @@ std::unique_ptr<TableCheck> CheckTimeline();
 // Nodes are unique, edges connect nodes, and the edges of payments match the payments. Within a
 // block, nodes must come before edges, and edges before payments.
 std::unique_ptr<TableCheck> CheckGraph();
+
+// Returns true if a rule holds for the values of its columns.
+using Holds = std::function<bool(Fields fields, std::size_t row)>;
+
+struct RowRule {
+  std::string_view what;
+  std::vector<std::string_view> columns;
+  Holds holds;  // not called for rows with nulls in non-nullable columns
+};
+
+struct TableRules {
+  std::string_view table;
+  std::vector<RowRule> rules;
+};
+
+std::unique_ptr<TableCheck> CheckRules(std::vector<TableRules> rules);
 
 }  // namespace reveza::fraudgen::check
