@@ -268,7 +268,14 @@ void Agent::Handle(const wire::Evict& order) {
 }
 
 void Agent::Handle(const wire::SwapIn& order) {
-  if (gate_ != GateState::kClosed) return;
+  if (gate_ == GateState::kOpen) {
+    // Everything came in with an earlier order; the daemon waits for an answer to this one too.
+    connection_.Send(wire::SwappedIn{order.serial, 0, 0});
+    return;
+  }
+  // A report of memory that was allocated meanwhile may have crossed the order to open: the daemon
+  // takes the gate for closed and sends another one.
+  gate_ = GateState::kClosed;
   swapping_in_ = true;
   swap_in_serial_ = order.serial;
   swap_in_began_us_ = 0;

@@ -78,6 +78,20 @@ TEST_F(AgentTest, QueueIsBoundedUnderContention) {
   EXPECT_EQ(Through().cuEventDestroy_v2(half), CUDA_SUCCESS);
 }
 
+// The daemon waits for an answer to each order, and orders nothing else meanwhile.
+TEST_F(AgentTest, SwapInThatCrossesAnOrderToOpenIsAnswered) {
+  daemon().SetAutoOpen(false);
+  ASSERT_FALSE(daemon().CloseGate());
+  daemon().Forget<wire::SwappedIn>();
+  constexpr std::uint32_t kSerial = 100'000;
+  daemon().Send(wire::OpenGate{kSerial, 0});
+  daemon().Send(wire::SwapIn{kSerial + 1, 0});
+  const auto answer = daemon().Await<wire::SwappedIn>();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->serial, kSerial + 1);
+  daemon().SetAutoOpen(true);
+}
+
 // The child has no agent to open the gate, so calls must go to the driver at once.
 TEST_F(AgentTest, ForkedChildIsNotAClient) {
   daemon().SetAutoOpen(false);

@@ -34,6 +34,8 @@ void SendOpenGate(Ledger& ledger, Client& client) {
   client.gate = Gate::kOpen;
   client.wants_gate = false;
   client.idle = false;
+  // The client gives up a swap-in that has not ended, and does not answer it.
+  client.swap_in_serial = 0;
   client.gate_serial = ledger.NextSerial();
   ledger.decisions.push_back(OpenGate{client.id, client.gate_serial});
 }

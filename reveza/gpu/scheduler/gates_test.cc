@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <variant>
 
 #include "reveza/gpu/scheduler/passes.h"
 #include "reveza/gpu/scheduler/testing_script.h"
@@ -146,6 +148,37 @@ TEST(Gates, MemoryAllocatedBeforeOpenGateIsSwappedIn) {
   script.Allocate(1, kGiB);
   EXPECT_EQ(script.CardOf(1).footprint.resident, 2 * kGiB);
   EXPECT_EQ(script.All<OpenGate>().size(), opened + 1);
+}
+
+// The client gives up the swap-in of which its report has opened the gate. It does not open,
+// because of memory that it allocated meanwhile on another GPU.
+TEST(Gates, OpenGateEndsASwapIn) {
+  Scheduler scheduler(Script::DefaultConfig());
+  const Time now{0};
+  const auto has = [&]<typename Order>(const Order&) {
+    return std::ranges::any_of(scheduler.TakeDecisions(), [](const Decision& decision) {
+      return std::holds_alternative<Order>(decision);
+    });
+  };
+  const auto account = [&](GpuId gpu, Bytes resident, Bytes swapped) {
+    const Footprint footprint{.resident = resident, .swapped = swapped, .context = 512 * kMiB};
+    scheduler.AccountChanged(now, 1, gpu, footprint, 0, 0);
+  };
+  for (const GpuId gpu : {0, 1}) {
+    scheduler.SetGpu(now, gpu, GpuConfig{16 * kGiB, 16 * kGiB, 64 * kMiB});
+  }
+  scheduler.ClientJoined(now, 1, 1, false);
+  for (const GpuId gpu : {0, 1}) {
+    scheduler.ContextRequested(now, 1, gpu);
+    scheduler.ContextCreated(now, 1, gpu, 512 * kMiB);
+  }
+  account(0, 0, kGiB);
+  scheduler.GateRequested(now, 1);
+  ASSERT_TRUE(has(SwapIn{}));
+  account(0, kGiB, 0);
+  ASSERT_TRUE(has(OpenGate{}));
+  account(1, 0, kGiB);
+  EXPECT_TRUE(has(SwapIn{}));
 }
 
 TEST(Gates, SerialsAreUnique) {

@@ -22,6 +22,7 @@ void Client::Execute(const scheduler::Decision& decision) {
 
 void Client::Do(const scheduler::OpenGate&) {
   if (gate_ == Gate::kClosing) world_.checker().Fail("OpenGate for a closing gate", world_.now());
+  swap_in_serial_ = 0;
   for (const auto& [gpu, state] : gpus_) {
     // It has allocated since the order was sent: the order is stale.
     if (state.footprint.swapped > 0 || state.swapping_in > 0) return;
