@@ -58,8 +58,8 @@ Environment CardEnvironment(const Machine::Options& options) {
   return environment;
 }
 
-// Without NVML (FAKECUDA_NVML=none) the daemon cannot measure contexts. Its estimate is that of real
-// cards, which would leave little of a simulated one.
+// Without NVML (FAKECUDA_NVML=none) the daemon cannot measure contexts. Its estimate is that of
+// real cards, which would leave little of a simulated one.
 std::vector<std::string> ContextEstimate(const Machine::Options& options) {
   const char* nvml = std::getenv("FAKECUDA_NVML");
   if (nvml == nullptr || std::string_view(nvml) == "full") return {};
