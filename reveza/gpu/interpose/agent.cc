@@ -120,6 +120,14 @@ void Agent::ServeRequests() {
 
 void Agent::SendContexts() {
   MutexLock lock(client_.requests_mutex_);
+  // A failure first: until it is known, the daemon takes another request for the same.
+  for (const auto& [ordinal, created] : client_.created_) {
+    Gpu* gpu = FindGpu(ordinal);
+    if (gpu == nullptr || !gpu->admitted) continue;
+    const Bytes overhead = created ? client_.ledger_.GetUsage(ordinal).context : 0;
+    connection_.Send(wire::ContextCreated{.gpu = gpu->index, .overhead = overhead});
+  }
+  client_.created_.clear();
   for (ContextRequest* request : client_.context_requests_) {
     if (request->sent) continue;
     Gpu* gpu = FindGpu(request->ordinal);
@@ -131,13 +139,6 @@ void Agent::SendContexts() {
     message.total = request->total;
     request->sent = connection_.Send(message);
   }
-  for (const auto& [ordinal, created] : client_.created_) {
-    Gpu* gpu = FindGpu(ordinal);
-    if (gpu == nullptr || !gpu->admitted) continue;
-    const Bytes overhead = created ? client_.ledger_.GetUsage(ordinal).context : 0;
-    connection_.Send(wire::ContextCreated{.gpu = gpu->index, .overhead = overhead});
-  }
-  client_.created_.clear();
 }
 
 // Rounds small requests up to the granule, to avoid one request per small allocation.
@@ -201,8 +202,8 @@ void Agent::Handle(const wire::GrowthAnswer& answer) {
 void Agent::Handle(const wire::ContextAdmitted& admitted) {
   for (Gpu& gpu : gpus_) {
     if (memcmp(gpu.uuid.bytes, admitted.uuid, sizeof(admitted.uuid)) != 0) continue;
-    if (gpus_.size() == 1 && client_.contexts_.Of(gpu.ordinal) == nullptr &&
-        gate_ == GateState::kOpen) {
+    const bool first = std::ranges::none_of(gpus_, &Gpu::granted);
+    if (first && gate_ == GateState::kOpen) {
       // From here on the daemon controls the gate. If the job owns the slice already, OpenGate may
       // have arrived first. No thread can be inside before the first context.
       if (!open_ordered_) {

@@ -43,8 +43,8 @@ TEST_F(AgentResumeTest, PendingContextIsRequestedAgain) {
   std::thread program([&] { made = MakeContext(); });
   ASSERT_TRUE(daemon().Await<wire::ContextRequested>());
   ASSERT_TRUE(daemon().Await<wire::Hello>());
-  daemon().HoldContexts(false);
   daemon().Disconnect();
+  daemon().HoldContexts(false);
   const auto hello = daemon().Await<wire::Hello>();
   program.join();
   ASSERT_TRUE(hello);

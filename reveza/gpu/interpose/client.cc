@@ -24,6 +24,10 @@ namespace {
 pthread_once_t start_once = PTHREAD_ONCE_INIT;
 constinit std::atomic<bool> forked_child{false};
 
+constexpr std::chrono::seconds kNoticeInterval(1);
+constexpr const char* kRoomForContext = "room for a context";
+constexpr const char* kNoRoom = "no room yet";
+
 swap::Driver MakeSwapDriver() {
   const DriverCalls& real = Real();
   return {
@@ -124,8 +128,8 @@ void Client::Wake() {
 void Client::WaitFor(const bool& answered, const char* what) {
   WaitNotices notices;
   while (!answered) {
-    answered_.WaitFor(requests_mutex_, std::chrono::seconds(1));
-    if (!answered) notices.Print(what, "no room yet");
+    answered_.WaitFor(requests_mutex_, kNoticeInterval);
+    if (!answered) notices.Print(what, kNoRoom);
   }
 }
 
@@ -137,37 +141,53 @@ CUuuid DeviceUuid(const DriverCalls& real, CUdevice device) {
   return uuid;
 }
 
-void Client::AwaitAdmission(int ordinal) {
+bool Client::AwaitAdmission(int ordinal) {
   ContextRequest request;
   request.ordinal = ordinal;
   const DriverCalls& real = Real();
   std::size_t total = 0;
-  if (real.cuDeviceTotalMem_v2(&total, ordinal) != CUDA_SUCCESS) return;
+  if (real.cuDeviceTotalMem_v2(&total, ordinal) != CUDA_SUCCESS) return false;
   request.total = total;
   request.uuid = DeviceUuid(real, ordinal);
   GatePause pause;
   MutexLock lock(requests_mutex_);
-  const auto admitted = std::ranges::find(admitted_, ordinal, &Admitted::ordinal);
-  if (admitted != admitted_.end()) return;
+  if (AwaitFirstContext(ordinal)) return false;
+  first_contexts_.push_back({ordinal, false});
   context_requests_.push_back(&request);
   Wake();
-  WaitFor(request.answered, "room for a context");
-  admitted_.push_back({ordinal, false});
+  WaitFor(request.answered, kRoomForContext);
   ledger_.AddDevice(ordinal, nullptr, request.budget, request.credit);
+  return true;
+}
+
+bool Client::AwaitFirstContext(int ordinal) {
+  WaitNotices notices;
+  for (;;) {
+    const auto first = std::ranges::find(first_contexts_, ordinal, &FirstContext::ordinal);
+    if (first == first_contexts_.end() || first->created) return first != first_contexts_.end();
+    if (!answered_.WaitFor(requests_mutex_, kNoticeInterval))
+      notices.Print(kRoomForContext, kNoRoom);
+  }
+}
+
+void Client::OnFirstContext(int ordinal, bool created) {
+  MutexLock lock(requests_mutex_);
+  const auto first = std::ranges::find(first_contexts_, ordinal, &FirstContext::ordinal);
+  if (created) {
+    first->created = true;
+  } else {
+    first_contexts_.erase(first);
+    ledger_.SetContextBytes(ordinal, 0);
+    UsageChanged();
+  }
+  created_.emplace_back(ordinal, created);
+  answered_.NotifyAll();
+  Wake();
 }
 
 void Client::OnContextCreated(int ordinal, CUcontext context) {
-  if (context != nullptr) {
-    contexts_.Add(ordinal, context);
-    ledger_.SetContext(ordinal, contexts_.Of(ordinal));
-  }
-  MutexLock lock(requests_mutex_);
-  const auto admitted = std::ranges::find(admitted_, ordinal, &Admitted::ordinal);
-  if (admitted == admitted_.end() || admitted->created) return;
-  admitted->created = context != nullptr;
-  created_.emplace_back(ordinal, context != nullptr);
-  if (context == nullptr) admitted_.erase(admitted);
-  Wake();
+  contexts_.Add(ordinal, context);
+  ledger_.SetContext(ordinal, contexts_.Of(ordinal));
 }
 
 void Client::EndContext(int ordinal, CUcontext context) {

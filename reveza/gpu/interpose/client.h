@@ -69,10 +69,15 @@ class Client {
   static Bytes EmulatedTotal(Bytes total);
 
   // ---- contexts ----
-  // Blocks until the daemon admits the first context on the device; returns at once without a
-  // daemon. Prints the reason for a long wait on stderr.
-  void AwaitAdmission(int ordinal);
-  // Records a new context (null: creation failed).
+  // Blocks until the daemon admits the first context on the device, or until another thread has
+  // created it: a device has one request at a time. Without a daemon returns at once. Prints the
+  // reason for a long wait on stderr. Returns whether it was admitted for the calling thread, which
+  // must then report the outcome with OnFirstContext().
+  bool AwaitAdmission(int ordinal);
+  // Reports the outcome to the daemon. After a failure, the next thread that creates a context
+  // requests admission anew.
+  void OnFirstContext(int ordinal, bool created);
+  // Records a new context.
   void OnContextCreated(int ordinal, CUcontext context);
   // Called before `context` is destroyed: waits for its work and for a step of a handover to end,
   // frees the context's allocations and drops the agent's resources in it.
@@ -115,6 +120,9 @@ class Client {
 
   // Waits for the agent's answer and prints the reason for a long wait.
   void WaitFor(const bool& answered, const char* what) REQUIRES(requests_mutex_);
+  // Waits until no other thread creates the first context of the device. Returns whether the device
+  // has had a context.
+  bool AwaitFirstContext(int ordinal) REQUIRES(requests_mutex_);
   void Wake();
   // Ends the accounting of a context and what the ledger and the agent have in it.
   void EndContext(int ordinal, CUcontext context) REQUIRES(moving_mutex_);
@@ -144,12 +152,11 @@ class Client {
   std::vector<GrowthRequest*> growth_requests_ GUARDED_BY(requests_mutex_);
   std::vector<GrowthRequest*> growth_sent_ GUARDED_BY(requests_mutex_);
   std::uint32_t next_request_ GUARDED_BY(requests_mutex_) = 1;
-  struct Admitted {
+  struct FirstContext {
     int ordinal;
-    bool created;
+    bool created;  // else a thread requests or creates it
   };
-  // Devices the daemon has admitted this client to.
-  std::vector<Admitted> admitted_ GUARDED_BY(requests_mutex_);
+  std::vector<FirstContext> first_contexts_ GUARDED_BY(requests_mutex_);
   // Outcomes not reported yet: ordinal, success.
   std::vector<std::pair<int, bool>> created_ GUARDED_BY(requests_mutex_);
 

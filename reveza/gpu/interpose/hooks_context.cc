@@ -10,9 +10,10 @@ template <typename Make>
 CUresult MakeContext(CUdevice device, CUcontext* context, Make make) {
   Client* client = Client::Start();
   if (client == nullptr) return make();
-  client->AwaitAdmission(device);
+  const bool first = client->AwaitAdmission(device);
   const CUresult result = make();
-  client->OnContextCreated(device, result == CUDA_SUCCESS ? *context : nullptr);
+  if (result == CUDA_SUCCESS) client->OnContextCreated(device, *context);
+  if (first) client->OnFirstContext(device, result == CUDA_SUCCESS);
   return result;
 }
 

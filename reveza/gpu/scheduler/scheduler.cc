@@ -88,7 +88,7 @@ void Scheduler::SetExternal(Time now, GpuId gpu, Bytes bytes) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
   const auto entry = ledger.gpus.find(gpu);
   if (entry == ledger.gpus.end()) return;
-  if (entry->second.external != bytes) entry->second.external_changed = now;
+  if (entry->second.external != bytes) entry->second.external_changed = ledger.now;
   entry->second.external = bytes;
   RunPasses(ledger);
 }
@@ -159,7 +159,7 @@ void Scheduler::ContextRequested(Time now, ClientId client, GpuId gpu) {
   for (const PendingContext& context : ledger.contexts) {
     if (context.client == client && context.gpu == gpu) return;
   }
-  ledger.contexts.push_back({client, ledger.job_of.at(client), gpu, now, Obstacle::kNone});
+  ledger.contexts.push_back({client, ledger.job_of.at(client), gpu, ledger.now, Obstacle::kNone});
   RunPasses(ledger);
 }
 
@@ -181,7 +181,7 @@ void Scheduler::GrowthRequested(Time now, ClientId client, std::uint32_t request
   asking->idle = false;
   Job& job = ledger.jobs.at(asking->job);
   ledger.growths.push_back(
-      {client, job.id, request, gpu, kind, bytes, now, /*approved=*/false, Obstacle::kNone});
+      {client, job.id, request, gpu, kind, bytes, ledger.now, /*approved=*/false, Obstacle::kNone});
   if (job.phase == Phase::kSuspended && !job.waiting_since && ledger.WantsToRun(job)) {
     job.waiting_since = ledger.now;
   }

@@ -2,7 +2,8 @@
 // clock, I/O or threads.
 //
 // The caller (daemon, simulator or test) reports events with their time, then takes the decisions
-// and carries them out. Time is a duration since any fixed origin and must not decrease.
+// and carries them out. Time is a duration since any fixed origin; a time before that of an earlier
+// event counts as the latter's.
 //
 // The central concept is *credit*. A client may hold as much physical GPU memory as it has credit:
 //

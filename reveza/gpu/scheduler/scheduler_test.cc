@@ -27,6 +27,45 @@ TEST(Scheduler, IgnoresUnknownClientsAndGpus) {
   EXPECT_FALSE(scheduler.NextWakeup());
 }
 
+// What is remembered of an event has the scheduler's time, which never decreases: memory or a
+// request with an earlier time would count as old.
+TEST(Scheduler, EventWithEarlierTimeDoesNotAge) {
+  constexpr Bytes kTotal = 16 * kGiB;
+  const auto started = [](Scheduler& scheduler) {
+    scheduler.SetGpu(seconds(100), 0, GpuConfig{kTotal, kTotal, 64 * kMiB});
+    scheduler.ClientJoined(seconds(100), 1, 1, false);
+  };
+  {
+    SCOPED_TRACE("external memory");
+    Scheduler scheduler{Config{}};
+    started(scheduler);
+    scheduler.SetExternal(seconds(10), 0, kTotal);
+    scheduler.ContextRequested(seconds(100), 1, 0);
+    EXPECT_TRUE(scheduler.TakeDecisions().empty());
+    scheduler.Tick(seconds(130));
+    EXPECT_EQ(scheduler.TakeDecisions().size(), 1u);
+  }
+  {
+    SCOPED_TRACE("a context");
+    Scheduler scheduler{Config{}};
+    started(scheduler);
+    scheduler.SetExternal(seconds(100), 0, kTotal);
+    scheduler.ContextRequested(seconds(10), 1, 0);
+    EXPECT_TRUE(scheduler.TakeDecisions().empty());
+  }
+  {
+    SCOPED_TRACE("a growth");
+    Scheduler scheduler{Config{}};
+    started(scheduler);
+    scheduler.ContextRequested(seconds(100), 1, 0);
+    scheduler.ContextCreated(seconds(100), 1, 0, kMiB);
+    scheduler.SetExternal(seconds(100), 0, kTotal);
+    static_cast<void>(scheduler.TakeDecisions());
+    scheduler.GrowthRequested(seconds(10), 1, 1, 0, GrowthKind::kPinned, kMiB);
+    EXPECT_TRUE(scheduler.TakeDecisions().empty());
+  }
+}
+
 TEST(Scheduler, ReturnedCreditIsClamped) {
   Script script;
   script.AddClient(1, kGiB);

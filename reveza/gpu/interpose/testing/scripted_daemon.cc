@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 
 #include "common/platform/unix_socket.h"
 
@@ -68,25 +67,25 @@ void ScriptedDaemon::Handle(wire::Type type, const char* packet) {
       const std::lock_guard lock(mutex_);
       const auto hello = wire::View<wire::Hello>(packet);
       open_ = (hello.flags & wire::kHelloResuming) != 0 && hello.gate_open != 0;
+      creating_.clear();
+      held_contexts_.clear();
       return Send(wire::Welcome{1, kDrainLimitUs, 100'000});
     }
     case wire::Type::kResumed: {
-      wire::ContextAdmitted admitted{};
-      const auto resumed = wire::View<wire::Resumed>(packet);
-      std::memcpy(admitted.uuid, resumed.uuid, sizeof(admitted.uuid));
-      admitted.budget = budget_;
-      admitted.granule = 2 * kMiB;
-      return Send(admitted);
+      const std::lock_guard lock(mutex_);
+      return Admit(std::to_array(wire::View<wire::Resumed>(packet).uuid), 0);
     }
     case wire::Type::kContextRequested: {
-      if (hold_contexts_) return;
-      wire::ContextAdmitted admitted{};
       const auto wanted = wire::View<wire::ContextRequested>(packet);
-      std::memcpy(admitted.uuid, wanted.uuid, sizeof(admitted.uuid));
-      admitted.budget = budget_;
-      admitted.credit = kContextBytes;
-      admitted.granule = 2 * kMiB;
-      return Send(admitted);
+      const std::lock_guard lock(mutex_);
+      if (!hold_contexts_) return AnswerContext(std::to_array(wanted.uuid));
+      held_contexts_.push_back(std::to_array(wanted.uuid));
+      return;
+    }
+    case wire::Type::kContextCreated: {
+      const std::lock_guard lock(mutex_);
+      creating_.erase(gpus_.at(wire::View<wire::ContextCreated>(packet).gpu));
+      return;
     }
     case wire::Type::kGrowthRequested: {
       const auto wanted = wire::View<wire::GrowthRequested>(packet);
@@ -119,6 +118,36 @@ void ScriptedDaemon::Handle(wire::Type type, const char* packet) {
   }
 }
 
+void ScriptedDaemon::HoldContexts(bool hold) {
+  const std::lock_guard lock(mutex_);
+  hold_contexts_ = hold;
+  if (hold) return;
+  for (const Uuid& uuid : std::exchange(held_contexts_, {})) AnswerContext(uuid);
+}
+
+// The lock must be held.
+void ScriptedDaemon::AnswerContext(const Uuid& uuid) {
+  if (creating_.insert(uuid).second) Admit(uuid, kContextBytes);
+}
+
+std::uint32_t ScriptedDaemon::NumberOf(const Uuid& uuid) {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::uint32_t>(std::ranges::find(gpus_, uuid) - gpus_.begin());
+}
+
+// The lock must be held.
+void ScriptedDaemon::Admit(const Uuid& uuid, Bytes credit) {
+  auto known = std::ranges::find(gpus_, uuid);
+  if (known == gpus_.end()) known = gpus_.insert(gpus_.end(), uuid);
+  wire::ContextAdmitted admitted{};
+  std::ranges::copy(uuid, admitted.uuid);
+  admitted.gpu = static_cast<std::uint32_t>(known - gpus_.begin());
+  admitted.budget = budget_;
+  admitted.credit = credit;
+  admitted.granule = 2 * kMiB;
+  Send(admitted);
+}
+
 void ScriptedDaemon::SetAutoOpen(bool auto_open) {
   const std::lock_guard lock(mutex_);
   auto_open_ = auto_open;
@@ -130,7 +159,7 @@ void ScriptedDaemon::StartOpening() {
   at_gate_ = false;
   opening_ = true;
   Send(wire::SwapIn{++serial_, 0});
-  Send(wire::Credit{0, 0, budget_});
+  for (std::uint32_t gpu = 0; gpu < gpus_.size(); ++gpu) Send(wire::Credit{gpu, 0, budget_});
 }
 
 std::optional<wire::DrainFailure> ScriptedDaemon::CloseGate(std::uint32_t drain_limit_us) {
@@ -158,8 +187,8 @@ std::optional<wire::DrainFailure> ScriptedDaemon::CloseGate(std::uint32_t drain_
 
 void ScriptedDaemon::Disconnect() { shutdown(client_, SHUT_RDWR); }
 
-wire::Evicted ScriptedDaemon::Evict() {
-  Send(wire::Evict{++serial_, 0, wire::kMaxBytes});
+wire::Evicted ScriptedDaemon::Evict(std::uint32_t gpu) {
+  Send(wire::Evict{++serial_, gpu, wire::kMaxBytes});
   const auto evicted = Await<wire::Evicted>();
   EXPECT_TRUE(evicted) << "no answer to Evict";
   return evicted.value_or(wire::Evicted{});

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -14,9 +15,11 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "common/base/bytes.h"
 #include "common/base/unique_fd.h"
@@ -27,6 +30,7 @@ namespace reveza::interpose::testing {
 
 class ScriptedDaemon {
  public:
+  using Uuid = std::array<std::uint8_t, 16>;
   static constexpr std::uint32_t kDrainLimitUs = 60'000'000;  // for slow machines and sanitizers
 
   // Listens at `socket` and sets REVEZA_SOCKET.
@@ -39,8 +43,10 @@ class ScriptedDaemon {
   void AnswerGrowth(wire::Growth answer) { growth_ = answer; }
   // Refuses single requests above `bytes`.
   void RefuseAbove(Bytes bytes) { max_growth_ = bytes; }
-  // Whether to leave context requests unanswered.
-  void HoldContexts(bool hold) { hold_contexts_ = hold; }
+  // Whether to leave context requests unanswered; those held back are answered on `false`.
+  void HoldContexts(bool hold);
+  // Returns the number of a GPU on which a context was requested.
+  std::uint32_t NumberOf(const Uuid& uuid);
   // Closes the connection. The next one behaves like that of a restarted daemon.
   void Disconnect();
   // Whether to open the gate when the client is blocked at it, also if it is already.
@@ -48,8 +54,9 @@ class ScriptedDaemon {
 
   // Orders the gate closed and waits for the answer. Returns nullopt if it closed.
   std::optional<wire::DrainFailure> CloseGate(std::uint32_t drain_limit_us = kDrainLimitUs);
-  // Orders eviction of all swappable memory of GPU 0 and waits for the answer.
-  wire::Evicted Evict();
+  // Orders eviction of all swappable memory of a GPU, numbered in the order of the requests, and
+  // waits for the answer.
+  wire::Evicted Evict(std::uint32_t gpu = 0);
   // Waits until an Account satisfies `condition`. Returns false on timeout.
   template <typename Condition>
   bool AwaitUsage(Condition condition) {
@@ -101,6 +108,8 @@ class ScriptedDaemon {
   void Run();
   void Serve(int client);
   void Handle(wire::Type type, const char* packet);
+  void Admit(const Uuid& uuid, Bytes credit);
+  void AnswerContext(const Uuid& uuid);
   void StartOpening();
   void SendPacket(const char* packet, std::size_t size);
 
@@ -109,12 +118,15 @@ class ScriptedDaemon {
   UniqueFd stop_;
   std::atomic<wire::Growth> growth_{wire::Growth::kGranted};
   std::atomic<Bytes> max_growth_{~Bytes{0}};
-  std::atomic<bool> hold_contexts_{false};
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<std::pair<wire::Type, std::string>> kept_;
   wire::Account usage_{};
   wire::Account usage_when_asked_{};
+  bool hold_contexts_ = false;
+  std::vector<Uuid> held_contexts_;
+  std::set<Uuid> creating_;  // further requests for these are ignored, as by the daemon
+  std::vector<Uuid> gpus_;
   bool auto_open_ = true;
   bool at_gate_ = false;
   bool open_ = false;
