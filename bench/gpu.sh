@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures Reveza on a real GPU with the programs of a build tree; builds nothing.
 #
-#   bench/gpu.sh all | SECTION...   [--fake] [--scale X] [--limit SECONDS]
+#   bench/gpu.sh all | SECTION...   [--fake] [--scale X] [--rounds N] [--only CASE] [--limit SECONDS]
 #
 # Sections: correctness overhead oversubscribe handover faults compare multi_gpu seed_case.
 # --fake tests the script on fakecuda, with small sizes and without Python frameworks.

@@ -20,7 +20,7 @@ trap 'rm -rf "$work"' EXIT
 {
   echo "command: bench/gpu_phi.sh"
   echo "device: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader); $(nproc) cores"
-  echo "commit: $(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
+  "$build/bin/phi" --version
   echo
   "$build/tests/phi_gpu_test" --gtest_brief=1
   echo

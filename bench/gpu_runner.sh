@@ -28,7 +28,7 @@ trap clean_up EXIT
 {
   echo "command: bench/gpu_runner.sh"
   echo "device: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader); $(nproc) cores"
-  echo "commit: $(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
+  "$build/bin/reveza" --version
   echo
   python3 bench/gpu/runner_bench.py --build "$build" --work "$work" --out "$out"
 } 2>&1 | tee "$out/gpu_runner.log"

@@ -1,12 +1,16 @@
 // Measures the time of a kernel launch in the calling thread, through the resolved call (with
-// libreveza.so: through the gate) and through the function that the driver exports. Batches of both
-// alternate, so that noise affects both; without the library the difference should be zero. Batches
-// are small enough never to fill the driver's queue, and waiting for the GPU is not measured.
+// libreveza.so: through the gate) and through the function that the driver exports. The exported
+// function is measured twice in each round, so that the difference of the same function to itself
+// shows what the measurement can resolve. Batches of all three alternate in every order, so that
+// noise affects all. They are small enough never to fill the driver's queue, and waiting for the
+// GPU is not measured. Prints medians of the differences with intervals of 95 % confidence.
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -78,9 +82,20 @@ void* DriverSymbol(const char* library, const char* name) {
   return nullptr;
 }
 
-double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
+// The median of values, and the interval that contains the true one with 95 % confidence: the
+// values whose ranks are 0.98 sqrt(n) from the middle.
+struct Estimate {
+  double median, low, high;
+};
+
+Estimate EstimateOf(std::vector<double> values) {
+  std::ranges::sort(values);
+  const auto count = static_cast<double>(values.size());
+  const auto at = [&](double rank) {
+    return values[static_cast<std::size_t>(std::clamp(rank, 0.0, count - 1))];
+  };
+  const double spread = 0.98 * std::sqrt(count);
+  return {at(count / 2), at(count / 2 - spread), at(count / 2 + spread)};
 }
 
 double BatchNanoseconds(const Session& session, std::uint64_t launches) {
@@ -91,32 +106,41 @@ double BatchNanoseconds(const Session& session, std::uint64_t launches) {
   return (end - begin) * 1e9 / static_cast<double>(launches);
 }
 
+constexpr std::uint64_t kWarmUp = 12;
+
 int Main(const Options& options) {
   const Session session(options);
   clients::Driver bare_driver = session.driver();
   void* bare = DriverSymbol("libcuda.so.1", "cuLaunchKernel");
   if (bare == nullptr) clients::Die("libcuda.so.1 exports no cuLaunchKernel");
   bare_driver.cuLaunchKernel = reinterpret_cast<decltype(bare_driver.cuLaunchKernel)>(bare);
-  const Session bare_session(bare_driver, session.device(), session.context());
+  const Session first(bare_driver, session.device(), session.context());
+  const Session second(bare_driver, session.device(), session.context());
+  const std::array<const Session*, 3> ways = {&session, &first, &second};
   const std::uint64_t batch = options.Extra("batch");
-  std::vector<double> given;
-  std::vector<double> exported;
+  std::vector<double> resolved;
   std::vector<double> added;
-  for (std::uint64_t i = 0; i < options.steps + 10; ++i) {
-    double pair[2];  // resolved, exported; the order alternates
-    for (const std::uint64_t which : {i % 2, 1 - i % 2}) {
-      pair[which] = BatchNanoseconds(which == 0 ? session : bare_session, batch);
-    }
-    if (i < 10) continue;
-    given.push_back(pair[0]);
-    exported.push_back(pair[1]);
-    added.push_back(pair[0] - pair[1]);
+  std::vector<double> itself;
+  std::array<std::size_t, 3> order = {0, 1, 2};
+  for (std::uint64_t i = 0; i < options.steps + kWarmUp; ++i) {
+    std::array<double, 3> took{};
+    for (const std::size_t way : order) took[way] = BatchNanoseconds(*ways[way], batch);
+    std::ranges::next_permutation(order);
+    if (i < kWarmUp) continue;
+    resolved.push_back(took[0]);
+    // Of both measurements of the exported function, so that neither is closer to the resolved one.
+    added.push_back(took[0] - (took[1] + took[2]) / 2);
+    itself.push_back(took[1] - took[2]);
   }
+  const Estimate difference = EstimateOf(added);
+  const Estimate noise = EstimateOf(itself);
   std::printf(
-      "{\"name\":\"%s\",\"batches\":%zu,\"batch\":%llu,\"median_ns\":%.1f,"
-      "\"exported_ns\":%.1f,\"added_ns\":%.1f,\"gated\":%s}\n",
-      options.name.c_str(), given.size(), static_cast<unsigned long long>(batch), Median(given),
-      Median(exported), Median(added),
+      "{\"name\":\"%s\",\"batches\":%zu,\"batch\":%llu,\"median_ns\":%.1f,\"added_ns\":%.2f,"
+      "\"added_low_ns\":%.2f,\"added_high_ns\":%.2f,\"itself_ns\":%.2f,\"itself_low_ns\":%.2f,"
+      "\"itself_high_ns\":%.2f,\"gated\":%s}\n",
+      options.name.c_str(), resolved.size(), static_cast<unsigned long long>(batch),
+      EstimateOf(resolved).median, difference.median, difference.low, difference.high, noise.median,
+      noise.low, noise.high,
       reinterpret_cast<void*>(session.driver().cuLaunchKernel) == bare ? "false" : "true");
   return 0;
 }

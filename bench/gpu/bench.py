@@ -52,10 +52,18 @@ def machine(fake):
     return f"driver {rows[0][2]}", [(row[0], int(row[1])) for row in rows]
 
 
-def commit(root):
-    done = subprocess.run(["git", "-C", root, "rev-parse", "--short", "HEAD"],
-                          capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+def built_from(build):
+    """Returns what the programs say of their commit and build; several lines if they differ."""
+    said = {}
+    for program in ("reveza", "revezad"):
+        try:
+            done = subprocess.run([os.path.join(build, "bin", program), "--version"], timeout=30,
+                                  capture_output=True, text=True, check=True)
+            text = "; ".join(done.stdout.strip().splitlines()[1:])
+        except (OSError, subprocess.SubprocessError):
+            text = ""
+        said.setdefault(text or "commit unknown", []).append(program)
+    return [f"{' and '.join(programs)}: {text}" for text, programs in said.items()]
 
 
 def run_section(harness, name, folder, header):
@@ -103,6 +111,8 @@ def parse(argv):
     options.add_argument("--work", required=True, help="directory for temporary files")
     options.add_argument("--fake", action="store_true", help="run on fakecuda, to test the script")
     options.add_argument("--scale", type=float, help="factor for the steps of every program")
+    options.add_argument("--rounds", type=int, default=1, help="runs of every row; all are shown")
+    options.add_argument("--only", default="", help="only cases whose name contains this")
     options.add_argument("--limit", type=float, default=570, help="time limit of the run in seconds")
     return options.parse_args(argv)
 
@@ -113,16 +123,17 @@ def main(argv):
     chosen = list(SECTIONS) if everything else options.sections
     scale = options.scale or (0.3 if everything else 1.0)
     driver, gpus = machine(options.fake)
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    words = [*options.sections, *(["--fake"] if options.fake else []), f"--scale {scale:g}"]
+    words = [*options.sections, *(["--fake"] if options.fake else []), f"--scale {scale:g}",
+             f"--rounds {options.rounds}", *([f"--only '{options.only}'"] if options.only else [])]
     header = [f"command: bench/gpu.sh {' '.join(words)}",
               f"device: {', '.join(name for name, _ in gpus)}; {driver}",
-              f"commit: {commit(root)}; {time.strftime('%Y-%m-%d %H:%M:%S %Z')}"]
+              *built_from(options.build), f"begun: {time.strftime('%Y-%m-%d %H:%M:%S %Z')}"]
     os.makedirs(options.out, exist_ok=True)
     for old in glob.glob(os.path.join(options.out, "*.log")):
         os.remove(old)
     harness = Harness(os.path.abspath(options.build), os.path.abspath(options.work),
                       options.fake, time.time() + options.limit, scale)
+    harness.rounds, harness.only = options.rounds, options.only
     harness.gpus, harness.gpu_gib = len(gpus), gpus[0][1] / 1024
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     reports, seconds = [], {}

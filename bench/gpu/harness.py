@@ -5,6 +5,7 @@ Standard library only. Everything has a time limit, and no child process outlive
 
 import contextlib
 import dataclasses
+import fcntl
 import json
 import os
 import signal
@@ -82,12 +83,36 @@ class Process:
                        error_output)
 
 
+class StartGate:
+    """Holds programs at the end of their start-up until all of them have reached it.
+
+    A program creates $BENCH_READY and takes a shared lock of $BENCH_GATE (workload.py and the C++
+    clients do); releasing the exclusive lock wakes all of them at once."""
+
+    def __init__(self, folder):
+        self._stem = os.path.join(folder, f"start-{time.monotonic_ns()}")
+        self._gate = open(f"{self._stem}.gate", "w", encoding="utf-8")
+        fcntl.flock(self._gate, fcntl.LOCK_EX)
+
+    def hold(self, job):
+        return dataclasses.replace(job, env={
+            **job.env, "BENCH_GATE": f"{self._stem}.gate",
+            "BENCH_READY": f"{self._stem}.{job.name}.ready"})
+
+    def reached_by(self, job):
+        return os.path.exists(job.env["BENCH_READY"])
+
+    def open(self):
+        self._gate.close()
+
+
 class Harness:
     """Holds paths, environment, the deadline of the run and the log of the current section."""
 
     def __init__(self, build, work, fake, deadline, scale):
         self.build, self.work, self.fake = build, work, fake
         self.deadline, self.scale = deadline, scale
+        self.rounds, self.only = 1, ""
         self.environment = dict(os.environ)
         self.environment["PYTHONUNBUFFERED"] = "1"
         self.log_file = None
@@ -111,6 +136,9 @@ class Harness:
 
     def remaining_seconds(self):
         return max(0.0, self.deadline - time.time())
+
+    def chosen(self, case):
+        return self.only in case
 
     def steps(self, count):
         return max(1, round(count * self.scale))
@@ -137,6 +165,28 @@ class Harness:
 
     def together(self, jobs, limit=240, environment=None):
         return self.wait([self.start(job, environment) for job in jobs], limit)
+
+    def aligned(self, jobs, limit=240, environment=None, start=None):
+        """Runs jobs together whose loops begin at the same moment, when all have started up.
+
+        `start` starts one job, by default natively."""
+        start = start or (lambda job: self.start(job, environment))
+        gate = StartGate(self.work)
+        until = time.time() + min(limit, self.remaining_seconds())
+        processes = [start(gate.hold(job)) for job in jobs]
+        while time.time() < until and not all(
+                [gate.reached_by(p.job) or p.poll() for p in processes]):
+            time.sleep(0.005)
+        gate.open()
+        return self.wait(processes, until - time.time())
+
+    def in_turn(self, jobs, limit=240):
+        """Runs jobs natively one after another, after a run that warms caches and is not counted.
+
+        Returns the outcomes by name."""
+        self.log("  natively, one after another; the first run only warms up")
+        self.alone(jobs[0], limit)
+        return {job.name: self.alone(job, limit) for job in jobs}
 
     def alone(self, job, limit=240, environment=None):
         return self.together([job], limit, environment)[0]
@@ -237,6 +287,17 @@ class Reveza:
 
     def together(self, jobs, limit=300):
         return self.harness.wait([self.start(job) for job in jobs], limit)
+
+    def aligned(self, jobs, limit=300):
+        return self.harness.aligned(jobs, limit, start=self.start)
+
+    def trace(self):
+        """Returns the daemon's trace, which also holds programs that have exited; {} without one."""
+        path = os.path.join(self.harness.work, f"trace-{time.monotonic_ns()}.json")
+        if self.command("trace", path)[0] != 0:
+            return {}
+        with open(path, encoding="utf-8") as trace:
+            return json.load(trace)
 
     def status(self):
         """Returns the daemon's status, or None if there is no daemon."""

@@ -7,7 +7,8 @@ import time
 
 import workloads
 from harness import Mps, Reveza
-from sections import MANY_TURNS, brief, card
+from sections import (MANY_TURNS, brief, card, check_results, compare_together, copies, share_card,
+                      whole_card)
 
 
 def _clients(status):
@@ -36,13 +37,6 @@ def _budget(harness):
     return "128MiB" if harness.fake else "14GiB"
 
 
-def _check_results(report, what, outcomes, alone):
-    for outcome in outcomes:
-        same = outcome.hash is not None and outcome.hash == alone[outcome.name].hash
-        report.check(f"{what}: {outcome.name} same result as alone",
-                     "yes" if same else f"no (status {outcome.status})", same, "yes")
-
-
 def _moving_client(reveza):
     """Returns the pid of a client that is being swapped in or out."""
     for client in _clients(reveza.status()):
@@ -62,7 +56,7 @@ def _kill_in_handover(harness, report, jobs, alone):
         os.kill(victim.child.pid, signal.SIGKILL)
         outcomes = harness.wait(processes, 200)
     others = [o for o, p in zip(outcomes, processes) if p is not victim]
-    _check_results(report, "one killed", others, alone)
+    check_results(report, "one killed", others, alone)
 
 
 def _daemon_pid(reveza):
@@ -84,7 +78,7 @@ def _kill_daemon(harness, report, jobs, alone):
             back = _until(30, lambda: len(_clients(reveza.status())))
             report.note("clients of the new daemon", back)
         outcomes = harness.wait(processes, 200)
-    _check_results(report, "daemon killed and restarted", outcomes, alone)
+    check_results(report, "daemon killed and restarted", outcomes, alone)
 
 
 def _outsider(harness, report):
@@ -127,33 +121,36 @@ def faults(harness, report):
 
 def compare(harness, report):
     """Compares the add workload natively, under MPS and under Reveza; all programs fit."""
-    if harness.fake:
-        report.note("add workload", "needs PyTorch and a real card")
-        return
     cases = [("busy x 1", True, 1, 2500), ("busy x 4", True, 4, 2500),
              ("half idle x 1", False, 1, 600), ("half idle x 4", False, 4, 600)]
+    cases = [case for case in cases if harness.chosen(case[0])]
+    natives = {}
 
     def jobs_of(busy, count, steps):
-        return [workloads.addition(harness, f"add_{i}", busy, steps) for i in range(count)]
+        return copies(lambda i, *more: workloads.addition(harness, f"add_{i}", busy, steps, *more),
+                      count)
 
     def row(what, way, outcomes):
-        loops = [o.result.get("seconds_loop", float("nan")) for o in outcomes]
-        wall = max(o.end for o in outcomes) - min(o.begin for o in outcomes)
-        bad = [o.name for o in outcomes if o.status != 0]
-        report.data.setdefault(what, {})[way] = {"loops": loops, "wall": wall, "failed": bad}
-        report.note(f"{what}, {way}: loop / wall (s)",
-                    f"{max(loops):.2f} / {wall:.2f}" + (f" failed: {bad}" if bad else ""))
+        report.data.setdefault(f"{what}, {way}", []).append([o.result for o in outcomes])
+        if way == "native":
+            natives[what] = outcomes
+            return
+        check_results(report, f"{what}, {way}", outcomes, {o.name: o for o in natives[what]})
+        compare_together(harness, report, f"{what}, {way}", natives[what], outcomes)
 
-    for what, busy, count, steps in cases:
-        row(what, "native", harness.together(jobs_of(busy, count, steps)))
-        with Reveza(harness, f"{int(harness.gpu_gib * 0.9)}GiB") as reveza:
-            row(what, "Reveza", reveza.together(jobs_of(busy, count, steps)))
-    with contextlib.suppress(RuntimeError), Mps(harness) as mps:
-        for what, busy, count, steps in cases[1::2]:
-            row(what, "MPS", harness.together(jobs_of(busy, count, steps),
-                                              environment=mps.environment))
-            with Reveza(harness, f"{int(harness.gpu_gib * 0.9)}GiB", mps.environment) as reveza:
-                row(what, "MPS + Reveza", reveza.together(jobs_of(busy, count, steps)))
+    harness.alone(jobs_of(True, 1, 600)[0])  # warms up
+    for _ in range(harness.rounds):
+        for what, *case in cases:
+            row(what, "native", harness.aligned(jobs_of(*case)))
+            with Reveza(harness, whole_card(harness)) as reveza:
+                row(what, "Reveza", reveza.aligned(jobs_of(*case)))
+        if harness.fake:
+            continue
+        with contextlib.suppress(RuntimeError), Mps(harness) as mps:
+            for what, *case in [case for case in cases if case[2] > 1]:
+                row(what, "MPS", harness.aligned(jobs_of(*case), environment=mps.environment))
+                with Reveza(harness, whole_card(harness), mps.environment) as reveza:
+                    row(what, "MPS + Reveza", reveza.aligned(jobs_of(*case)))
 
 
 def multi_gpu(harness, report):
@@ -173,7 +170,7 @@ def multi_gpu(harness, report):
     with Reveza(harness, card(harness), settings=MANY_TURNS) as reveza:
         outcomes = reveza.together(jobs)
         turns = reveza.handover()
-    _check_results(report, "two GPUs, jobs in turns", outcomes, alone)
+    check_results(report, "two GPUs, jobs in turns", outcomes, alone)
     report.check("two GPUs: handovers", brief(turns), turns.get("count", 0) > 0, "> 0")
 
 
@@ -181,19 +178,9 @@ def seed_case(harness, report):
     """Four programs of 12 GiB on 16 GiB, the case that motivated Reveza."""
     size, budget = ("100MiB", "136MiB") if harness.fake else ("12GiB", "16GiB")
     steps = harness.steps(40 if harness.fake else 780)
-    jobs = [workloads.client(harness, f"seed_{i}", "worker", "--bytes", size, "--steps", steps,
-                             "--step-ms", 25 if harness.fake else 40, "--seed", i + 1)
-            for i in range(4)]
-    alone = {job.name: harness.alone(job) for job in jobs[:1]}
-    one = alone[jobs[0].name]
-    with Reveza(harness, budget) as reveza:
-        outcomes = reveza.together(jobs, 300)
-        turns = reveza.handover()
-    ended = all(o.status == 0 for o in outcomes)
-    _check_results(report, "seed case", outcomes[:1], alone)
-    makespan = max(o.end for o in outcomes) - min(o.begin for o in outcomes)
-    report.note("one alone (s)", round(one.wall, 1))
-    report.note("four, one after the other (s)", round(4 * one.wall, 1))
-    report.check("four together (s)", round(makespan, 1), ended, "all finish")
-    report.at_most("together / one after the other", round(makespan / (4 * one.wall), 3), 1.15)
-    report.note("handovers", brief(turns))
+    jobs = copies(lambda i, *more: workloads.client(
+        harness, f"seed_{i}", "worker", "--bytes", size, "--steps", steps, "--step-ms",
+        25 if harness.fake else 40, *more), 4)
+    native = harness.in_turn(jobs)
+    for _ in range(harness.rounds):
+        share_card(harness, report, "4 programs of 12", jobs, native, budget)

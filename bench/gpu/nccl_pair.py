@@ -8,6 +8,7 @@ from workload import Loop, combine, parser
 
 OPTIONS = parser(__doc__)
 OPTIONS.add_argument("--ranks", type=int, default=2)
+OPTIONS.add_argument("--wait-every", type=int, default=0, help="steps between waits, 0 never to wait")
 
 
 def rank_main(rank, arguments, rendezvous, answers):
@@ -36,9 +37,9 @@ def rank_main(rank, arguments, rendezvous, answers):
         small = torch.tanh(block @ small * 0.01)
         distributed.all_reduce(small)
         block.add_(small.mean(), alpha=1e-3)
-        if step % 10 == 0:
+        if arguments.wait_every and step % arguments.wait_every == 0:
             torch.cuda.synchronize()
-            loop.mark(10)
+            loop.mark(arguments.wait_every)
     torch.cuda.synchronize()
     digest = digest_of([*held, small])
     answers.put((rank, digest, loop.begin, loop.marks))

@@ -2,9 +2,9 @@
 is a check."""
 
 import dataclasses
-import os
 import statistics
 
+import figures
 import workloads
 from harness import Job, Mps, Reveza
 
@@ -16,11 +16,14 @@ MANY_TURNS = {"REVEZA_HANDOVER_SHARE": "0.4", "REVEZA_SLICE_FLOOR": "200ms"}
 
 @dataclasses.dataclass
 class Report:
-    """Rows of one section: (what, value, limit or None, ok or None)."""
+    """Rows of one section: (what, value, limit or None, ok or None).
+
+    A row that is measured several times shows every run."""
 
     name: str
     rows: list = dataclasses.field(default_factory=list)
     data: dict = dataclasses.field(default_factory=dict)
+    runs: dict = dataclasses.field(default_factory=dict)  # what -> (row, values)
 
     def note(self, what, value):
         self.rows.append((what, value, None, None))
@@ -30,6 +33,23 @@ class Report:
 
     def at_most(self, what, value, limit):
         self.check(what, value, value is not None and value <= limit, f"<= {limit}")
+
+    def every(self, what, value, limit=None):
+        """Adds one run to a row; all must be within the limit. Text is a run that failed."""
+        ok = None if limit is None else not isinstance(value, str) and value <= limit
+        self._add(what, value, None if limit is None else f"<= {limit}", ok)
+
+    def same_results(self, what, right, wrong):
+        """Adds one run to a row: the number of programs with the right result, those without."""
+        text = f"{right} of {right + len(wrong)}" + (f", not {', '.join(wrong)}" if wrong else "")
+        self._add(f"{what}: same results as natively", text, "all", right > 0 and not wrong)
+
+    def _add(self, what, value, wanted, ok):
+        row, values = self.runs.setdefault(what, (len(self.rows), []))
+        values.append((value, ok))
+        every_ok = None if ok is None else all(one for _, one in values)
+        self.rows[row:row + 1] = [
+            (what, ", ".join(str(one) for one, _ in values), wanted, every_ok)]
 
     def measure(self, harness, what, value, limit):
         """Checks a limit on a real GPU; figures of fakecuda are only noted."""
@@ -77,6 +97,13 @@ def log_handover(harness, report, reveza):
     return handover
 
 
+def check_results(report, what, outcomes, native):
+    """Compares the result of every program with its own when it ran natively."""
+    wrong = [f"{one.name} ({native[one.name].hash} / {one.hash}, status {one.status})"
+             for one in outcomes if one.hash is None or one.hash != native[one.name].hash]
+    report.same_results(what, len(outcomes) - len(wrong), wrong)
+
+
 def correctness(harness, report):
     jobs = workloads.same_result(harness)
     native = {}
@@ -92,36 +119,33 @@ def correctness(harness, report):
             moved = log_handover(harness, report, reveza).get("bytes_out", 0)
         report.check(f"{'+'.join(job.name for job in group)}: bytes moved out", moved,
                      moved > 0 or len(group) < 2, "> 0")
-        for outcome in outcomes:
-            alone = native[outcome.name].hash
-            same = alone is not None and outcome.hash == alone
-            report.check(f"{outcome.name}: same result", "yes" if same else
-                         f"no ({alone} / {outcome.hash}, status {outcome.status})", same, "yes")
+        check_results(report, "+".join(job.name for job in group), outcomes, native)
 
 
-def _paired(harness, make, rounds, value):
-    """Returns the medians natively and under Reveza, from interleaved runs."""
-    plain, shared = [], []
-    with Reveza(harness, _whole_card(harness), every=5) as reveza:
-        for i in range(rounds):
+def _paired(harness, report, what, make, value):
+    """Returns the values natively and under Reveza, from interleaved runs with the same results."""
+    plain, shared, outcomes = [], [], []
+    with Reveza(harness, whole_card(harness), every=5) as reveza:
+        for i in range(3 * harness.rounds):
             for with_reveza in ((False, True) if i % 2 == 0 else (True, False)):
                 outcome = (reveza.together([make()])[0] if with_reveza
                            else harness.alone(make()))
+                outcomes.append(outcome)
                 if outcome.status == 0:
                     (shared if with_reveza else plain).append(value(outcome.result))
-    if not plain or not shared:
-        return None, None
-    return statistics.median(plain), statistics.median(shared)
+                else:
+                    report.check(what, figures.failures([outcome]), False, "finish")
+    check_results(report, what, outcomes, {one.name: one for one in outcomes[:1]})
+    return plain, shared
 
 
-def _whole_card(harness):
+def whole_card(harness):
     return "240MiB" if harness.fake else f"{int(harness.gpu_gib * 0.9)}GiB"
 
 
 def overhead(harness, report):
-    rounds = 3
     if harness.fake:
-        loops = [("worker step", lambda: workloads.training(harness, "solo", 60, 20),
+        loops = [("worker step", lambda: workloads.training(harness, "solo", 20, 20),
                   lambda r: r["seconds"] * 1e3 / r["steps"])]
     else:
         loops = [
@@ -131,143 +155,229 @@ def overhead(harness, report):
              lambda r: r["step_ms_median"]),
         ]
     for what, make, value in loops:
-        plain, shared = _paired(harness, make, rounds, value)
-        if plain is None:
-            report.check(f"{what}: overhead", "failed", False, "<= 1 %")
-            continue
-        report.note(f"{what}, natively (ms)", round(plain, 4))
-        report.note(f"{what}, under Reveza (ms)", round(shared, 4))
-        report.measure(harness, f"{what}: overhead (%)", round((shared / plain - 1) * 100, 2), 1.0)
+        plain, shared = _paired(harness, report, what, make, value)
+        report.note(f"{what}, natively (ms)", figures.spread(plain, 4))
+        report.note(f"{what}, under Reveza (ms)", figures.spread(shared, 4))
+        if plain and shared:
+            added = statistics.median(shared) / statistics.median(plain) - 1
+            report.measure(harness, f"{what}: overhead of the medians (%)", round(added * 100, 2),
+                           1.0)
     _launch_cost(harness, report)
 
 
 def _launch_cost(harness, report):
-    """Compares launches through and past the library, interleaved in one process."""
+    """Compares launches through and past the library, interleaved in one process; beside it, the
+    driver's function with itself in the same rounds."""
     job = Job("launch_cost", [harness.limit_program("launch_cost"), "--steps",
-                              str(20 if harness.fake else 1000)])
-    with Reveza(harness, _whole_card(harness), every=5) as reveza:
-        shared = reveza.together([job])[0].result
-    natively = harness.alone(job).result
-    if not shared.get("gated") or natively.get("gated") is not False:
-        report.check("launch: added", "failed", False, "<= 20 ns")
+                              str(50 if harness.fake else 10000)])
+    with Reveza(harness, whole_card(harness), every=5) as reveza:
+        for _ in range(harness.rounds):
+            for way, one, gated in (("natively", harness.alone(job), False),
+                                    ("under Reveza", reveza.together([job])[0], True)):
+                result = one.result
+                if one.status != 0 or result.get("gated") is not gated:
+                    report.check(f"launch, {way}", f"failed ({figures.failures([one])})", False,
+                                 "measured")
+                    continue
+                report.every(f"launch, {way} (ns)", result["median_ns"])
+                for what, key in (("added", "added"), ("driver's function to itself", "itself")):
+                    report.every(f"launch, {way}: {what} (ns)",
+                                 f"{result[f'{key}_ns']} ({result[f'{key}_low_ns']} to "
+                                 f"{result[f'{key}_high_ns']})")
+                width = round((result["itself_high_ns"] - result["itself_low_ns"]) / 2, 2)
+                report.every(f"launch, {way}: can resolve (ns)", width,
+                             None if harness.fake else 2)
+                if gated:
+                    report.every("launch: added by Reveza (ns)", result["added_ns"],
+                                 None if harness.fake else 20)
+
+
+def share_card(harness, report, what, jobs, native, budget=None, limit=1.15, environment=None):
+    """Runs jobs together on the emulated GPU, and compares with running them one after another."""
+    with Reveza(harness, budget or card(harness), environment) as reveza:
+        outcomes = reveza.aligned(jobs, 400)
+        log_handover(harness, report, reveza)
+        moved = figures.handovers(reveza.trace())
+    check_results(report, what, outcomes, native)
+    in_turn = [native[job.name] for job in jobs]
+    wanted = None if harness.fake else limit
+    failed = figures.failures([*outcomes, *in_turn])
+    if failed:
+        report.every(f"{what}: wall, together / in turn", f"failed ({failed})", limit)
         return
-    report.note("launch, natively (ns)", natively["median_ns"])
-    report.note("launch, natively: against itself (ns)", natively["added_ns"])
-    report.note("launch, under Reveza (ns)", shared["median_ns"])
-    report.measure(harness, "launch: added (ns)", shared["added_ns"], 20)
+    one, other = figures.spans_together(outcomes), figures.spans_in_turn(in_turn)
+    report.data.setdefault(what, []).append({
+        "together": dataclasses.asdict(one), "in_turn": dataclasses.asdict(other),
+        "handovers": [dataclasses.asdict(handover) for handover in moved]})
+    report.every(f"{what}: wall, together (s)", round(one.wall, 2))
+    report.every(f"{what}: wall, together / in turn", round(one.wall / other.wall, 3), wanted)
+    report.every(f"{what}: start-up, together / in turn", round(one.start_up / other.start_up, 3))
+    report.every(f"{what}: loops, together / in turn", round(one.loops / other.loops, 3))
+    note_handovers(harness, report, what, moved)
 
 
-def _loop_span(outcomes):
-    begins = [o.result.get("loop_begin", o.begin) for o in outcomes]
-    ends = [o.result.get("loop_end", o.end) for o in outcomes]
-    return max(ends) - min(begins)
+def note_handovers(harness, report, what, moved):
+    """Shows how long handovers took, and what the longest waited for."""
+    for handover in moved:
+        harness.log(f"  handover: {handover.text()}")
+    report.every(f"{what}: handovers (ms)", figures.spread([h.total for h in moved]))
+    if moved:
+        report.every(f"{what}: longest handover", max(moved, key=lambda h: h.total).text())
 
 
-def _share_card(harness, report, what, jobs, alone, environment=None, limit=1.15):
-    """Runs jobs concurrently on the emulated GPU and compares with serial execution."""
-    with Reveza(harness, card(harness), environment) as reveza:
-        outcomes = reveza.together(jobs, 400)
-        handover = log_handover(harness, report, reveza)
-    right = all(o.hash is not None and o.hash == alone[o.name].hash for o in outcomes)
-    report.check(f"{what}: same results", "yes" if right else "no", right, "yes")
-    if not all(o.status == 0 for o in outcomes):
-        report.check(f"{what}: makespan / serial", "failed", False, f"<= {limit}")
-        return
-    makespan = max(o.end for o in outcomes) - min(o.begin for o in outcomes)
-    serial = sum(alone[job.name].wall for job in jobs)
-    loops = sum(alone[job.name].result.get("seconds_loop", alone[job.name].wall) for job in jobs)
-    report.data[what] = {"makespan": makespan, "serial": serial,
-                         "loop_span": _loop_span(outcomes), "loops_serial": loops,
-                         "handover": handover}
-    report.note(f"{what}: serial / together (s)", f"{serial:.1f} / {makespan:.1f}")
-    report.at_most(f"{what}: makespan / serial", round(makespan / serial, 3), limit)
-    report.note(f"{what}: loops only, together / serial", round(_loop_span(outcomes) / loops, 3))
-    report.note(f"{what}: handovers", brief(handover))
-
-
-def _copies(job, count):
-    return [dataclasses.replace(job, name=f"{job.name}_{i}") for i in range(count)]
-
-
-def _alone_for(harness, job, count):
-    """Runs the job natively once for all copies, which do the same work."""
-    outcome = harness.alone(job)
-    return {f"{job.name}_{i}": outcome for i in range(count)}
+def copies(make, count):
+    """Returns jobs that differ in name and seed, so that each has a result of its own."""
+    return [make(i, "--seed", i + 1) for i in range(count)]
 
 
 def oversubscribe(harness, report):
     plan = ((2, 100, 30), (3, 120, 30), (4, 120, 30)) if harness.fake else (
         (2, 21, 230), (3, 21, 230), (4, 17, 280))
-    made = {}
-    for count, gib, steps in plan:
-        job = workloads.training(harness, f"train_{gib}", gib, steps)
-        if gib not in made:
-            made[gib] = (job, _alone_for(harness, job, 4))
-        job, alone = made[gib]
-        _share_card(harness, report, f"{count} programs of {gib}", _copies(job, count), alone)
-    small = 40 if harness.fake else 5
-    job = workloads.training(harness, f"fits_{small}", small, 100)
-    natively = harness.together(_copies(job, 3))
+    plan = [one for one in plan if harness.chosen(f"{one[0]} programs of {one[1]}")]
+    for _ in range(harness.rounds):
+        natives = {}
+        for gib in dict.fromkeys(one[1] for one in plan):
+            count = max(one[0] for one in plan if one[1] == gib)
+            natives[gib] = harness.in_turn(_trainings(harness, gib, plan)[:count])
+        for count, gib, _ in plan:
+            share_card(harness, report, f"{count} programs of {gib}",
+                       _trainings(harness, gib, plan)[:count], natives[gib])
+        if harness.chosen("3 that fit"):
+            _programs_that_fit(harness, report)
+        if not harness.fake:
+            _oversubscribe_mps(harness, report, plan, natives)
+
+
+def _trainings(harness, gib, plan):
+    steps = next(one[2] for one in plan if one[1] == gib)
+    return copies(lambda i, *more: workloads.training(harness, f"train_{gib}_{i}", gib, steps,
+                                                      *more), 4)
+
+
+def _programs_that_fit(harness, report):
+    """Compares programs that fit together under Reveza with themselves natively, both together."""
+    gib = 40 if harness.fake else 5
+    jobs = copies(lambda i, *more: workloads.training(harness, f"fits_{i}", gib, 100, *more), 3)
+    harness.alone(jobs[0])  # warms up
+    natively = harness.aligned(jobs)
     with Reveza(harness, card(harness)) as reveza:
-        outcomes = reveza.together(_copies(job, 3))
+        outcomes = reveza.aligned(jobs)
         moved = log_handover(harness, report, reveza).get("count", 0)
-    if all(o.status == 0 for o in [*natively, *outcomes]):
-        spans = [max(o.end for o in one) - min(o.begin for o in one)
-                 for one in (natively, outcomes)]
-        report.note("3 that fit: natively / under Reveza (s)", f"{spans[0]:.1f} / {spans[1]:.1f}")
-        report.measure(harness, "3 that fit: ratio", round(spans[1] / spans[0], 3), 1.05)
-    else:
-        report.check("3 that fit", "failed", False, "finish")
+    check_results(report, "3 that fit", outcomes, {o.name: o for o in natively})
+    compare_together(harness, report, "3 that fit", natively, outcomes, 1.05)
     report.check("3 that fit: handovers", moved, moved == 0, "0")
-    if not harness.fake:
-        _oversubscribe_mps(harness, report, made)
 
 
-def _oversubscribe_mps(harness, report, made):
+def compare_together(harness, report, what, natively, outcomes, limit=None):
+    """Compares two ways to run the same programs together, by wall time and by their loops."""
+    failed = figures.failures([*natively, *outcomes])
+    if failed:
+        report.every(f"{what}: wall, to native", f"failed ({failed})", limit)
+        return
+    one, other = figures.spans_together(outcomes), figures.spans_together(natively)
+    report.every(f"{what}: wall, native (s)", round(other.wall, 2))
+    report.every(f"{what}: wall, to native", round(one.wall / other.wall, 3),
+                 None if harness.fake else limit)
+    report.every(f"{what}: start-up, to native", round(one.start_up / other.start_up, 3))
+    report.every(f"{what}: loops, to native", round(one.loops / other.loops, 3))
+
+
+def _oversubscribe_mps(harness, report, plan, natives):
     try:
         with Mps(harness) as mps:
-            for count, gib in ((3, 21), (2, 21), (4, 17)):
-                job, alone = made[gib]
-                longest = 3 * count * alone[f"{job.name}_0"].wall
+            for count, gib, _ in plan:
+                jobs = _trainings(harness, gib, plan)[:count]
+                longest = 3 * sum(natives[gib][job.name].wall for job in jobs)
                 if harness.remaining_seconds() < longest:
-                    report.note(f"MPS, {count} programs of {gib}", "no time left")
+                    report.every(f"MPS, {count} programs of {gib}", "no time left")
                     continue
-                _share_card(harness, report, f"MPS, {count} programs of {gib}",
-                            _copies(job, count), alone, mps.environment)
+                share_card(harness, report, f"MPS, {count} programs of {gib}", jobs, natives[gib],
+                           environment=mps.environment)
     except RuntimeError as error:
         report.note("MPS", str(error))
 
 
+def state_of(harness, job):
+    """Returns the bytes that a program moves, and those that it keeps on the GPU (its context)."""
+    with Reveza(harness, None, every=0.05) as reveza:
+        reveza.together([job])
+        footprints = [client["footprint"] for sample in reveza.samples
+                      for client in sample.get("clients", [])]
+    return (max((one["resident"] for one in footprints), default=0),
+            max((one["context"] + one["pinned"] for one in footprints), default=0))
+
+
 def handover(harness, report):
-    """Hands over between two programs of 12 GiB on a GPU with room for one; compares plain loops."""
-    size, piece = ("96MiB", "8MiB") if harness.fake else ("12GiB", "64MiB")
+    """Hands over between two programs of 12 GiB on a GPU with room for one; compares plain loops
+    that move the same bytes."""
+    size, piece = ("128MiB", "8MiB") if harness.fake else ("12GiB", "64MiB")
     link = harness.alone(Job("link_speed", [
         harness.limit_program("link_speed"), "--bytes", "32MiB" if harness.fake else "4GiB",
         "--steps", "3"]))
     report.data["link"] = link.result
     for key in ("to_gpu_gb_s", "from_gpu_gb_s", "both_gb_s"):
         report.note(f"link: {key}", link.result.get(key, "failed"))
-    plain = harness.alone(Job("handover_limit", [
-        harness.limit_program("handover_limit"), "--bytes", size, "--piece", piece, "--leave",
-        piece if harness.fake else "400MiB"]))
-    report.data["plain"] = plain.result
-    report.note("plain loops: out / in done (s)",
-                f"{plain.result.get('out_s')} / {plain.result.get('in_s')}")
-    jobs = [workloads.client(harness, f"hold_{i}", "worker", "--bytes", size, "--steps",
-                             harness.steps(60 if harness.fake else 150), "--step-ms", 60,
-                             "--seed", i + 1) for i in range(2)]
-    alone = {job.name: harness.alone(job) for job in jobs}
-    budget = "128MiB" if harness.fake else "14GiB"
-    with Reveza(harness, budget, settings=MANY_TURNS) as reveza:
-        outcomes = reveza.together(jobs)
-        measured = log_handover(harness, report, reveza)
-        trace = os.path.join(harness.work, "handover-trace.json")
-        # The jobs have exited, but the daemon still runs and holds their events.
-        code, text = reveza.command("trace", trace)
-        wrote = code == 0 and os.path.exists(trace) and os.path.getsize(trace) > 0
-        report.check("trace written", os.path.getsize(trace) if wrote else text.strip(), wrote,
-                     "yes")
-    right = all(o.hash is not None and o.hash == alone[o.name].hash for o in outcomes)
-    report.check("both results as alone", "yes" if right else "no", right, "yes")
-    report.note("handovers", brief(measured))
-    report.measure(harness, "gate closed to last byte in, mean (ms)", measured.get("mean_ms"), 320)
+
+    def holder(name, steps, *more):
+        # One small block, so that what the end of a worker needs is there from the beginning.
+        job = workloads.client(harness, name, "worker", "--bytes", size, "--small", 1, "--steps",
+                               steps, "--step-ms", 60, *more)
+        # On fakecuda, contexts as large beside the programs as those of a real GPU.
+        return dataclasses.replace(job, env={"FAKECUDA_CONTEXT": "8MiB"}) if harness.fake else job
+
+    state, kept = state_of(harness, holder("probe", 10))
+    steps = harness.steps(60 if harness.fake else 150)
+    jobs = copies(lambda i, *more: holder(f"hold_{i}", steps, *more), 2)
+    native = harness.in_turn(jobs)
+    report.check("bytes of a program: moved, kept", f"{state}, {kept}", state and kept, "known")
+    plain = _plain_handovers(harness, report, state, piece)
+    for _ in range(harness.rounds):
+        # Room for one program and the context of the other, so that all of it moves.
+        with Reveza(harness, f"{-(-(state + 2 * kept) // 2**20)}MiB",
+                    settings=MANY_TURNS) as reveza:
+            outcomes = reveza.aligned(jobs)
+            log_handover(harness, report, reveza)
+            moved = figures.handovers(reveza.trace())
+        check_results(report, "handover", outcomes, native)
+        _note_exact(harness, report, moved, state, plain)
+
+
+def _plain_handovers(harness, report, size, piece):
+    """Returns the milliseconds of handovers with plain loops."""
+    seconds = []
+    for _ in range(2 if harness.fake else 5):
+        one = harness.alone(Job("handover_limit", [
+            harness.limit_program("handover_limit"), "--bytes", str(size), "--piece", piece,
+            "--leave", piece if harness.fake else "400MiB"]))
+        if one.status != 0 or one.result.get("bytes") != size:
+            report.check("plain loops", f"failed ({figures.failures([one])})", False, "same bytes")
+            continue
+        seconds.append((one.result["out_s"], one.result["in_s"]))
+    for what, values in (("last byte out", [out for out, _ in seconds]),
+                         ("tail", [last - out for out, last in seconds]),
+                         ("last byte in", [last for _, last in seconds])):
+        report.note(f"plain loops, {size} bytes each way: {what} (ms)",
+                    figures.spread([value * 1e3 for value in values]))
+    return [last * 1e3 for _, last in seconds]
+
+
+def _note_exact(harness, report, moved, size, plain):
+    """Shows the parts of the handovers that moved `size` bytes each way, and names the others."""
+    for one in moved:
+        harness.log(f"  handover: {one.text()}")
+    exact = [one for one in moved if one.bytes_out == size and one.bytes_in == size]
+    least = 1 if harness.fake else 3
+    report.check(f"handovers that moved {size} bytes each way", len(exact), len(exact) >= least,
+                 f">= {least}")
+    report.note("other handovers, GB out / in", ", ".join(
+        f"{one.bytes_out / 1e9:.2f} / {one.bytes_in / 1e9:.2f}" for one in moved
+        if one not in exact) or "none")
+    for what, part in (("drain", lambda one: one.drain), ("out", lambda one: one.out),
+                       ("in", lambda one: one.bring_in), ("tail", lambda one: one.tail),
+                       ("gate closed to gate opened", lambda one: one.total)):
+        report.note(f"{what} (ms)", figures.spread([part(one) for one in exact]))
+    report.data.setdefault("exact", []).append([dataclasses.asdict(one) for one in exact])
+    if exact and plain:
+        moving = statistics.median([one.total - one.drain for one in exact])
+        report.measure(harness, "drained to gate opened / plain loops, medians",
+                       round(moving / statistics.median(plain), 3), 1.15)

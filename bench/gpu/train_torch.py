@@ -33,6 +33,7 @@ from torch import nn  # noqa: E402
 from torch_tools import digest_of, set_deterministic  # noqa: E402
 
 WAIT_EVERY = 10
+WARM_UP = 3
 
 
 class Residual(nn.Module):
@@ -74,7 +75,7 @@ def batches_from_workers(steps, batch, width):
         yield host.cuda(non_blocking=True)
 
 
-def train_eager(model, optimizer, batches, loop):
+def train_eager(model, optimizer, batches, loop=None):
     def loss_of(x):
         return nn.functional.mse_loss(model(x), torch.roll(x, 1, dims=-1))
 
@@ -85,7 +86,7 @@ def train_eager(model, optimizer, batches, loop):
         loss = loss_of(x)
         loss.backward()
         optimizer.step()
-        if step % WAIT_EVERY == 0:
+        if loop and step % WAIT_EVERY == 0:
             loss.item()
             loop.mark(WAIT_EVERY)
 
@@ -155,6 +156,10 @@ def main():
     trained = model
     if ARGUMENTS.compile_reduce_overhead:
         trained = torch.compile(model, mode="reduce-overhead")
+    # The first steps allocate gradients and the optimizer's states, three quarters of the memory, and
+    # compile; they belong to the start-up, or a short loop would consist of little else.
+    if not ARGUMENTS.graph:  # which warms up before it captures
+        train_eager(trained, optimizer, batches_from_memory(WARM_UP, ARGUMENTS.batch, width))
     torch.cuda.synchronize()
     loop = Loop()
     more = []

@@ -4,6 +4,7 @@ Standard library only, so that a workload can set its environment before it impo
 """
 
 import argparse
+import fcntl
 import json
 import os
 import sys
@@ -28,10 +29,25 @@ def shape_of(gib):
     return width, max(1, round(gib * 2**30 / (4 * 4 * width * width)))
 
 
+def wait_for_others():
+    """Creates $BENCH_READY and waits until the driver unlocks $BENCH_GATE, if they are set."""
+    if "BENCH_GATE" not in os.environ:
+        return
+    with open(os.environ["BENCH_GATE"], encoding="utf-8") as gate:
+        with open(os.environ["BENCH_READY"], "w", encoding="utf-8"):
+            pass
+        # The kernel wakes all programs at once when the driver releases its lock, or dies.
+        fcntl.flock(gate, fcntl.LOCK_SH)
+
+
 class Loop:
-    """Times a loop; `marks` are seconds per step, taken where the workload synchronizes anyway."""
+    """Times a loop, which begins where all programs of a benchmark are ready.
+
+    `marks` are seconds per step, taken where the workload synchronizes anyway."""
 
     def __init__(self):
+        self.ready = time.time()
+        wait_for_others()
         self.begin = time.time()
         self._last = self.begin
         self.marks = []
@@ -49,8 +65,9 @@ class Loop:
             "name": arguments.name,
             "hash": f"{digest & (2**64 - 1):016x}",
             "seconds_loop": round(end - self.begin, 4),
-            "seconds_start": round(self.begin - _BEGIN, 4),
+            "seconds_start": round(self.ready - _BEGIN, 4),
             "seconds_total": round(end - _BEGIN, 4),
+            "ready": self.ready,
             "loop_begin": self.begin,
             "loop_end": end,
             "steps": arguments.steps,

@@ -22,7 +22,7 @@ def training(harness, name, gib, steps, *arguments):
     """Returns the default training program; on fakecuda a worker of `gib` MiB."""
     if harness.fake:
         return client(harness, name, "worker", "--bytes", f"{gib}MiB", "--steps",
-                      harness.steps(steps), "--step-ms", 20, "--small", 20)
+                      harness.steps(steps), "--step-ms", 20, "--small", 20, *arguments)
     return python(name, "train_torch.py", "--gib", gib, "--steps", harness.steps(steps),
                   *arguments)
 
@@ -77,7 +77,12 @@ def _same_result_fake(harness):
     return jobs
 
 
-def addition(harness, name, busy, steps):
-    """Returns the add workload, busy or half idle."""
+def addition(harness, name, busy, steps, *arguments):
+    """Returns the add workload, busy or half idle; on fakecuda the worker of the demo."""
+    if harness.fake:
+        pause = () if busy else ("--load-every", 1, "--load-ms", 10)
+        return Job(name, [os.path.join(harness.build, "bin", "reveza-demo-worker"), "--json",
+                          "--name", name, "--bytes", "24MiB", "--step-ms", "10", "--steps",
+                          *[str(a) for a in (harness.steps(steps / 50), *pause, *arguments)]])
     pause = () if busy else ("--pause-ms", 45)
-    return python(name, "add_torch.py", "--steps", harness.steps(steps), *pause)
+    return python(name, "add_torch.py", "--steps", harness.steps(steps), *pause, *arguments)

@@ -1,5 +1,9 @@
 #include "reveza/cli/demo_worker/client.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -44,6 +48,10 @@ bool ParseOne(std::string_view key, std::string_view value, Options* options) {
   }
   const auto found = options->extra.find(std::string(key));
   return found != options->extra.end() && ParseBytes(value, &found->second);
+}
+
+double UnixSeconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
@@ -225,6 +233,11 @@ void Session::Synchronize() const { REVEZA_CHECK(driver_, cuCtxSynchronize()); }
 StepRun::StepRun(const Options& options) : options_(options), begin_(SecondsNow()) {}
 
 bool StepRun::Next() {
+  if (ready_ == 0) {
+    ready_ = UnixSeconds();
+    WaitForOthers();
+    loop_begin_ = UnixSeconds();
+  }
   const bool more =
       options_.seconds > 0 ? SecondsNow() - begin_ < options_.seconds : step_ < options_.steps;
   if (more) ++step_;
@@ -241,9 +254,25 @@ int StepRun::Finish(std::uint64_t hash) const {
   for (const auto& [key, value] : counters_) {
     std::printf(options_.json ? ",\"%s\":%" PRIu64 : ", %s %" PRIu64, key.c_str(), value);
   }
+  if (options_.json) {
+    std::printf(",\"ready\":%.6f,\"loop_begin\":%.6f,\"loop_end\":%.6f", ready_, loop_begin_,
+                UnixSeconds());
+  }
   std::printf(options_.json ? "}\n" : "\n");
   std::fflush(stdout);
   return 0;
+}
+
+void WaitForOthers() {
+  const char* ready_path = std::getenv("BENCH_READY");
+  const char* gate_path = std::getenv("BENCH_GATE");
+  if (ready_path == nullptr || gate_path == nullptr) return;
+  const int gate = open(gate_path, O_RDONLY | O_CLOEXEC);
+  const int ready = open(ready_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  // The kernel wakes all programs at once when the benchmark releases its exclusive lock, or dies.
+  if (gate < 0 || ready < 0 || flock(gate, LOCK_SH) != 0) Die("cannot wait for the others");
+  close(ready);
+  close(gate);
 }
 
 double SecondsNow() {

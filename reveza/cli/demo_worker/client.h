@@ -96,7 +96,9 @@ class Session {
              spin_ = nullptr, write_until_ = nullptr, copy_ = nullptr;
 };
 
-// Counts steps and time, prints progress for people, and the result line at the end.
+// Counts steps and time, and prints the result line at the end. The result says when the start-up
+// ended and when the steps began and ended, in seconds since 1970: the steps begin where all
+// programs of a benchmark are ready (see WaitForOthers).
 class StepRun {
  public:
   explicit StepRun(const Options& options);
@@ -112,9 +114,14 @@ class StepRun {
  private:
   const Options options_;
   const double begin_;
+  double ready_ = 0, loop_begin_ = 0;
   std::uint64_t step_ = 0;
   std::map<std::string, std::uint64_t> counters_;
 };
+
+// Creates the file $BENCH_READY, and waits until the benchmark releases its lock of the file
+// $BENCH_GATE. Does nothing without these variables.
+void WaitForOthers();
 
 double SecondsNow();
 void SleepMilliseconds(std::uint64_t milliseconds);

@@ -1,9 +1,16 @@
 #include "reveza/cli/demo_worker/client.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace reveza::clients {
@@ -48,6 +55,32 @@ TEST(ParseOptions, ReadsEveryCommonOption) {
   EXPECT_EQ(options.name, "x");
   EXPECT_TRUE(options.json);
   EXPECT_EQ(options.resolve, Resolve::kDlsym);
+}
+
+TEST(WaitForOthers, WaitsForTheLockAndSaysThatItIsReady) {
+  WaitForOthers();  // no benchmark: returns
+  std::string folder = "/tmp/reveza-start-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const std::string gate_path = folder + "/gate";
+  const int gate = open(gate_path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(flock(gate, LOCK_EX), 0);
+  const std::string ready_path = folder + "/ready";
+  setenv("BENCH_READY", ready_path.c_str(), 1);
+  setenv("BENCH_GATE", gate_path.c_str(), 1);
+  std::atomic<bool> opened{false};
+  std::atomic<bool> passed_early{false};
+  std::thread program([&] {
+    WaitForOthers();
+    passed_early = !opened;
+  });
+  while (access(ready_path.c_str(), F_OK) != 0) std::this_thread::yield();
+  opened = true;
+  close(gate);
+  program.join();
+  unsetenv("BENCH_READY");
+  unsetenv("BENCH_GATE");
+  EXPECT_FALSE(passed_early);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(ParseOptions, KnowsAProgramsOwnOptionsOnly) {
