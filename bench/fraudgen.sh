@@ -21,5 +21,6 @@ out=${OUT:-bench/results/$(date +%Y-%m-%d)-fraudgen}
 mkdir -p "$out"
 {
   printf '$ bench/fraudgen.sh %s\n' "$*"
+  "$build/bin/fraudgen" --version
   "$python" -B bench/fraudgen/measure.py --build "$build" --json "$out/results.json" "$@"
 } 2>&1 | tee "$out/fraudgen.log"

@@ -15,7 +15,7 @@ mkdir -p "$out"
 {
   echo "command: bench/jobs.sh"
   echo "machine: $(nproc) cores, load $(cut -d' ' -f1-3 /proc/loadavg)"
-  echo "commit: $(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
+  build/bin/reveza --version
   echo
   python3 bench/jobs.py --reveza "$PWD/build/bin/reveza" --out "$out" \
     ${HYPERQUEUE_PYTHON:+--hyperqueue "$HYPERQUEUE_PYTHON"}

@@ -33,6 +33,7 @@ timed() {
   printf '$ bench/phi.sh %s\n' "$*"
   sed -n 's/^model name[^:]*: /processor: /p' /proc/cpuinfo | sort | uniq -c
   printf 'load: %s\n' "$(cat /proc/loadavg)"
+  "$build/bin/phi" --version
   "$build/bin/phi" bench "$@"
   run "$build/bin/phi" bench --correlation --batches 1,256 --threads 1 --rounds 3
   timed run --cycles 500 --threads 1 --measure none

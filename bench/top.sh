@@ -31,4 +31,5 @@ if [[ -n $log ]]; then
 fi
 echo "$ bench/top.sh --processes $processes --seconds $seconds"
 printf '%s, %s cores, load before: %s\n' "$(uname -sr)" "$(nproc)" "$(cut -d' ' -f1-3 /proc/loadavg)"
+build/bin/reveza --version
 exec python3 bench/top.py build/bin/reveza "$processes" "$seconds"

@@ -101,6 +101,10 @@ class FakeTest(unittest.TestCase):
         self.assertIn("4 programs of 12: wall, together / in turn", rows)
         self.assertIn("4 programs of 12: longest handover", rows)
 
+    def test_faults(self):
+        rows = self.run_section("faults", scale=0.5)
+        self.check_same_results(rows, "2 of 2", "3 of 3")
+
     def test_multi_gpu(self):
         rows = self.run_section("multi_gpu", scale=0.5)
         self.check_same_results(rows, "2 of 2")
