@@ -321,9 +321,10 @@ def handover(harness, report):
         report.note(f"link: {key}", link.result.get(key, "failed"))
 
     def holder(name, steps, *more):
-        # One small block, so that what the end of a worker needs is there from the beginning.
-        job = workloads.client(harness, name, "worker", "--bytes", size, "--small", 1, "--steps",
-                               steps, "--step-ms", 60, *more)
+        # Its memory never changes. One small block, so that the slab which the end of a worker
+        # needs is there from the beginning.
+        job = workloads.client(harness, name, "worker", "--bytes", size, "--small", 1,
+                               "--reallocate-every", 0, "--steps", steps, "--step-ms", 60, *more)
         # On fakecuda, contexts as large beside the programs as those of a real GPU.
         return dataclasses.replace(job, env={"FAKECUDA_CONTEXT": "8MiB"}) if harness.fake else job
 

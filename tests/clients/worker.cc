@@ -1,4 +1,5 @@
-// Allocates memory in many sizes, processes all of it, frees and reallocates some.
+// Allocates memory in many sizes, processes all of it, frees and reallocates some every few steps
+// (--reallocate-every 0: never).
 #include <vector>
 
 #include "reveza/cli/demo_worker/client.h"
@@ -40,10 +41,11 @@ int Main(const Options& options) {
     session.Fill(blocks.back().memory, bytes, options.seed + static_cast<std::uint32_t>(bytes));
     ++allocations;
   }
+  const std::uint64_t reallocate_every = options.Extra("reallocate-every");
   while (run.Next()) {
     for (const Block& block : blocks) session.Step(block.memory, block.bytes, options.seed);
     if (options.step_ms > 0) session.Spin(options.step_ms);
-    if (run.step() % 4 == 0) {
+    if (reallocate_every > 0 && run.step() % reallocate_every == 0) {
       // Reallocates every seventh block, starting at a different one each time.
       for (std::size_t i = run.step() % 7; i < blocks.size(); i += 7) {
         session.Free(blocks[i].memory);
@@ -68,6 +70,6 @@ int Main(const Options& options) {
 }  // namespace reveza::clients
 
 int main(int argc, char** argv) {
-  return reveza::clients::Main(
-      reveza::clients::OptionsOrExit(argc, argv, "worker", {{"small", 100}}));
+  return reveza::clients::Main(reveza::clients::OptionsOrExit(
+      argc, argv, "worker", {{"small", 100}, {"reallocate-every", 4}}));
 }
