@@ -60,14 +60,10 @@ std::string RunSerially(const Driver& driver, const Program& program) {
 std::string RunConcurrently(const Driver& driver, const Program& program) {
   std::vector<std::string> texts(static_cast<std::size_t>(program.threads));
   std::vector<std::thread> threads;
-  std::mutex begin;
   for (int thread = 0; thread < program.threads; ++thread) {
     threads.emplace_back([&, thread] {
       World world(driver, program, kMemory / static_cast<std::size_t>(program.threads), true);
-      {
-        const std::scoped_lock lock(begin);
-        world.Begin();
-      }
+      world.Begin();
       for (const Operation& operation : program.operations) {
         if (operation.thread == thread) world.Run(operation);
       }
