@@ -79,6 +79,8 @@ std::string WaitReasonText(const scheduler::JobView& job, const WaitContext& con
       return fmt::format(
           "queued: {} programs take turns already, the limit for a maximum wait of {}",
           context.rotating, FormatDuration(context.max_wait));
+    case WaitReason::kUnresponsive:
+      return "a process of the program does not answer the daemon";
   }
   return "";
 }

@@ -63,7 +63,7 @@ TEST(WaitReasonText, HasTextForEachReason) {
   EXPECT_TRUE(contains(WaitReason::kQueue, "2 min 0 s"));
   context.blocker_name = "spin (pid 7)";
   EXPECT_TRUE(contains(WaitReason::kUnpreemptible, "spin (pid 7)"));
-  for (int why = 0; why <= static_cast<int>(WaitReason::kQueue); ++why) {
+  for (int why = 0; why <= static_cast<int>(WaitReason::kUnresponsive); ++why) {
     EXPECT_LT(WaitReasonText(Waiting(static_cast<WaitReason>(why)), context).size(),
               sizeof(wire::WaitMessage::text));
   }

@@ -116,6 +116,7 @@ void SendEvictions(Ledger& ledger, GpuId gpu, std::int64_t shortage) {
                    std::min(client.Swapped() + EvictLeft(client) + bytes, client.Backed()));
       client.swap_in_serial = 0;
       holding.evict_serial = ledger.NextSerial();
+      holding.evict_deadline = ledger.now + ledger.config.evict_timeout;
       holding.evict_requested = holding.evict_left = bytes;
       ledger.decisions.push_back(Evict{id, gpu, bytes, holding.evict_serial});
       shortage -= static_cast<std::int64_t>(bytes);
@@ -273,6 +274,19 @@ void RestoreBudget(Ledger& ledger) {
     }
     CloseNecessary(ledger, closing, active,
                    [&](const JobSet& fewer) { return ledger.Fits(gpu, fewer); });
+  }
+}
+
+void ExpireEvictions(Ledger& ledger) {
+  for (auto& [job_id, job] : ledger.jobs) {
+    for (auto& [id, client] : job.clients) {
+      for (auto& [gpu, holding] : client.gpus) {
+        if (holding.evict_serial == 0 || !ledger.Reached(holding.evict_deadline)) continue;
+        holding.evict_serial = 0;
+        holding.evict_requested = holding.evict_left = 0;
+        client.unresponsive = true;
+      }
+    }
   }
 }
 

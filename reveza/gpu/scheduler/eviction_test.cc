@@ -233,5 +233,50 @@ TEST(Eviction, GpuOverBudgetDoesNotDelayOtherGpus) {
   EXPECT_TRUE(script.Open(3));
 }
 
+// Job 2 enters by evicting job 1, which does not answer.
+void EvictUnanswered(Script& script) {
+  script.AddClient(1, 12 * kGiB);
+  script.AddClient(2, 12 * kGiB);
+  script.Want(1);
+  script.hold_evictions = true;
+  script.Want(2);
+  script.Idle(1);
+  ASSERT_TRUE(script.IsEvicting(1));
+  ASSERT_EQ(script.JobOf(2).state, JobState::kEntering);
+}
+
+TEST(Eviction, UnansweredEvictionTimesOut) {
+  Script script;
+  EvictUnanswered(script);
+  script.Wait(Script::DefaultConfig().evict_timeout);
+  EXPECT_TRUE(script.ClientOf(1).unresponsive);
+  EXPECT_EQ(script.JobOf(2).state, JobState::kWaiting);
+  EXPECT_EQ(script.JobOf(2).why, WaitReason::kGpuMemory);
+  EXPECT_EQ(script.JobOf(2).blocked_by, 1u);
+  EXPECT_EQ(script.All<Evict>().size(), 1u) << "it is not asked again";
+  EXPECT_FALSE(script.Open(1));
+}
+
+TEST(Eviction, EvictionThatProgressesDoesNotTimeOut) {
+  Script script;
+  EvictUnanswered(script);
+  for (int piece = 0; piece < 10; ++piece) {
+    script.Wait(Script::DefaultConfig().evict_timeout - seconds(1));
+    script.EvictHeldPiece(1, 64 * kMiB);
+  }
+  EXPECT_FALSE(script.ClientOf(1).unresponsive);
+  EXPECT_EQ(script.JobOf(2).state, JobState::kEntering);
+}
+
+TEST(Eviction, ClientThatAnswersLateIsEvictedAgain) {
+  Script script;
+  EvictUnanswered(script);
+  script.Wait(Script::DefaultConfig().evict_timeout);
+  script.hold_evictions = false;
+  script.FinishHeldEviction(1);
+  EXPECT_FALSE(script.ClientOf(1).unresponsive);
+  EXPECT_TRUE(script.Open(2));
+}
+
 }  // namespace eviction_test
 }  // namespace reveza::scheduler

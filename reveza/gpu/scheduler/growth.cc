@@ -59,6 +59,7 @@ bool HasBlockedGrowth(const Ledger& ledger, ClientId client) {
 
 // Returns whether no thread of the job can make progress by itself.
 bool Stuck(const Ledger& ledger, const Job& job) {
+  if (job.Unresponsive()) return false;  // it may answer later
   const bool blocked = std::ranges::any_of(
       ledger.growths, [&](const auto& growth) { return growth.job == job.id && growth.Blocked(); });
   switch (job.phase) {

@@ -41,6 +41,10 @@ bool Job::AllIdle() const {
       clients, [](const auto& entry) { return entry.second.idle || entry.second.gpus.empty(); });
 }
 
+bool Job::Unresponsive() const {
+  return std::ranges::any_of(clients, [](const auto& entry) { return entry.second.unresponsive; });
+}
+
 Client* Ledger::Find(ClientId id) {
   const auto job = job_of.find(id);
   if (job == job_of.end()) return nullptr;
@@ -63,6 +67,7 @@ Bytes Ledger::Claim(const Client& client, GpuId gpu) {
 Bytes Ledger::Fixed(const Client& client, GpuId gpu) const {
   if (client.resident_only) return Claim(client, gpu);
   const Holding& holding = client.On(gpu);
+  if (client.unresponsive) return holding.credit;
   return holding.footprint.Fixed() + holding.context_credit + holding.pinned_in_flight;
 }
 

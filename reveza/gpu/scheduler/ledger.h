@@ -51,6 +51,7 @@ struct Holding {
   std::uint32_t evict_serial = 0;
   Bytes evict_requested = 0;
   Bytes evict_left = 0;
+  Time evict_deadline{0};
 };
 
 struct Client {
@@ -64,6 +65,7 @@ struct Client {
   bool wants_gate = false;           // a thread waits at the closed gate
   bool idle = false;                 // reported idle under contention
   bool unpreemptible = false;        // its last drain failed
+  bool unresponsive = false;         // an Evict timed out, and it has sent nothing since
   std::optional<bool> contention_sent;
   Time idle_after_sent{0};
   Bytes arena = 0;            // as reported
@@ -133,6 +135,7 @@ struct Job {
   bool SharesGpuWith(const Job& other) const;
   bool AnyGateOpen() const;
   bool AllIdle() const;
+  bool Unresponsive() const;
 };
 
 // Why a request is deferred. Deferred requests never block a handover.

@@ -28,6 +28,7 @@ void RunPasses(Ledger& ledger) {
   for (int pass = 0; pass < kMaxPasses; ++pass) {
     const std::size_t before = ledger.decisions.size();
     ledger.wake.reset();
+    ExpireEvictions(ledger);
     RestoreBudget(ledger);
     AbandonHopeless(ledger);
     ProcessGrowths(ledger);
@@ -40,6 +41,13 @@ void RunPasses(Ledger& ledger) {
   }
   SendContention(ledger);
   SendArenaRequests(ledger);
+}
+
+// Returns the client that sent an event: it answers.
+Client* Heard(Ledger& ledger, ClientId id) {
+  Client* client = ledger.Find(id);
+  if (client != nullptr) client->unresponsive = false;
+  return client;
 }
 
 // Returns the client's holding on a known GPU, creating it if necessary; else nullptr.
@@ -172,7 +180,7 @@ void Scheduler::ContextCreated(Time now, ClientId client, GpuId gpu, Bytes overh
 void Scheduler::GrowthRequested(Time now, ClientId client, std::uint32_t request, GpuId gpu,
                                 GrowthKind kind, Bytes bytes) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
-  Client* asking = ledger.Find(client);
+  Client* asking = Heard(ledger, client);
   if (asking == nullptr) return;
   if (HoldingOf(ledger, client, gpu) == nullptr) {
     ledger.decisions.push_back(AnswerGrowth{client, request, gpu, Growth::kRefused, 0});
@@ -193,6 +201,8 @@ void Scheduler::AccountChanged(Time now, ClientId client, GpuId gpu, const Footp
   Ledger& ledger = AdvanceTo(*ledger_, now);
   Holding* holding = HoldingOf(ledger, client, gpu);
   if (holding == nullptr) return;
+  Heard(ledger, client);
+  if (credit_returned > 0) holding->evict_deadline = ledger.now + ledger.config.evict_timeout;
   ApplyAccount(*holding, footprint, credit_returned);
   Client& account = *ledger.Find(client);
   account.arena = arena;
@@ -203,7 +213,7 @@ void Scheduler::AccountChanged(Time now, ClientId client, GpuId gpu, const Footp
 
 void Scheduler::GateRequested(Time now, ClientId client) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
-  Client* wanting = ledger.Find(client);
+  Client* wanting = Heard(ledger, client);
   // If the gate is open, the OpenGate is still in flight.
   if (wanting == nullptr || wanting->gate == Gate::kOpen) return;
   wanting->wants_gate = true;
@@ -235,6 +245,10 @@ void Scheduler::DrainFailed(Time now, ClientId client, std::uint32_t serial) {
 void Scheduler::Evicted(Time now, ClientId client, std::uint32_t serial, GpuId gpu,
                         EvictFailure failure) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
+  const Client* answering = ledger.Find(client);
+  const bool late = answering != nullptr && answering->unresponsive;
+  Heard(ledger, client);
+  if (late) RunPasses(ledger);
   Holding* holding = ledger.Find(client, gpu);
   if (holding == nullptr || serial == 0 || holding->evict_serial != serial) return;
   const bool nothing_came = holding->evict_left == holding->evict_requested;

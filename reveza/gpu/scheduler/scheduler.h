@@ -43,6 +43,7 @@ struct Config {
   Time drain_limit = std::chrono::seconds(2);
   Time drain_retry = std::chrono::seconds(1);  // after a failed drain; doubles up to slice_ceiling
   Time evict_retry = std::chrono::seconds(5);  // after a failed eviction
+  Time evict_timeout = std::chrono::seconds(30);  // without a piece freed; then it is unresponsive
   Time context_timeout = std::chrono::seconds(60);  // to create an admitted context
   Bytes context_estimate = 640 * kMiB;              // until a context was measured on the GPU
   double link_estimate = 20e9;                      // bytes/s, until a handover was measured
@@ -151,6 +152,7 @@ enum class WaitReason {
   kHostMemory,     // no host memory to evict into
   kUnpreemptible,  // the running job fails to drain
   kQueue,          // max_wait allows no more jobs in the rotation
+  kUnresponsive,   // a client of the job does not answer
 };
 
 struct ClientView {
@@ -165,6 +167,7 @@ struct ClientView {
   Bytes arena = 0;
   bool gate_open = false;
   bool unpreemptible = false;
+  bool unresponsive = false;  // did not answer Evict; until it sends something
 };
 
 struct JobView {

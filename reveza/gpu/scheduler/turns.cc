@@ -60,6 +60,10 @@ class TurnScheduler {
 
   // Returns false if the job has to wait; job.why is the reason.
   bool TryEnter(Job& job) {
+    if (job.Unresponsive()) {
+      SetReason(job, WaitReason::kUnresponsive, job.id);
+      return false;
+    }
     if (!ledger_.CanRunAlone(job)) {
       SetReason(job, WaitReason::kGpuMemory, LargestFixedHolder(job));
       return false;

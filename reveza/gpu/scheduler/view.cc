@@ -56,6 +56,7 @@ ClientView ViewOf(const Client& client) {
   view.arena = client.arena;
   view.gate_open = client.gate != Gate::kClosed;
   view.unpreemptible = client.unpreemptible;
+  view.unresponsive = client.unresponsive;
   return view;
 }
 
@@ -99,6 +100,7 @@ const char* ToText(WaitReason reason) {
       "no host memory to evict into",
       "the running job fails to drain",
       "max_wait allows no more jobs in the rotation",
+      "a process of the job does not answer",
   };
   return kTexts[static_cast<std::size_t>(reason)];
 }

@@ -57,10 +57,10 @@ TEST(View, EveryStateAndReasonHasText) {
   for (int state = 0; state <= static_cast<int>(JobState::kLeaving); ++state) {
     texts.insert(ToText(static_cast<JobState>(state)));
   }
-  for (int reason = 0; reason <= static_cast<int>(WaitReason::kQueue); ++reason) {
+  for (int reason = 0; reason <= static_cast<int>(WaitReason::kUnresponsive); ++reason) {
     texts.insert(ToText(static_cast<WaitReason>(reason)));
   }
-  EXPECT_EQ(texts.size(), 13u);
+  EXPECT_EQ(texts.size(), 14u);
   EXPECT_FALSE(texts.contains("unknown"));
 }
 
