@@ -1,5 +1,6 @@
 # Finds the dependencies of the products that are built: Debian packages by their CMake files, CUDA
-# in an installed toolkit or in NVIDIA's wheels in the private environment of tools/setup.sh.
+# in an installed toolkit that tools/find_toolkit.sh accepts, or in NVIDIA's wheels in the private
+# environment of tools/setup.sh.
 
 find_package(Threads REQUIRED)
 if(BUILD_TESTING)
@@ -37,20 +38,24 @@ endif()
 
 if(REVEZA_BUILD_GPU OR REVEZA_BUILD_PHI)
   file(GLOB REVEZA_CUDA_WHEELS ${PROJECT_SOURCE_DIR}/build/python/lib/python3*/site-packages/nvidia/cu13)
-  find_path(REVEZA_CUDA_INCLUDE cuda.h
-    HINTS $ENV{CUDA_HOME}/include /usr/local/cuda/include ${REVEZA_CUDA_WHEELS}/include
+  execute_process(
+    COMMAND ${PROJECT_SOURCE_DIR}/tools/find_toolkit.sh ${CMAKE_CXX_COMPILER}
+    OUTPUT_VARIABLE toolkit OUTPUT_STRIP_TRAILING_WHITESPACE)
+  find_path(REVEZA_CUDA_INCLUDE cuda.h HINTS ${toolkit}/include ${REVEZA_CUDA_WHEELS}/include
     NO_DEFAULT_PATH REQUIRED)
   get_filename_component(REVEZA_CUDA_HOME ${REVEZA_CUDA_INCLUDE} DIRECTORY)
-  find_program(REVEZA_NVCC nvcc HINTS ${REVEZA_CUDA_HOME}/bin NO_DEFAULT_PATH REQUIRED)
+  find_program(REVEZA_NVCC nvcc HINTS ${REVEZA_CUDA_HOME}/bin ${REVEZA_CUDA_WHEELS}/bin
+    NO_DEFAULT_PATH REQUIRED)
   find_path(REVEZA_NVML_INCLUDE nvml.h
     HINTS ${REVEZA_CUDA_INCLUDE} ${REVEZA_CUDA_WHEELS}/include NO_DEFAULT_PATH REQUIRED)
   find_library(REVEZA_CUDART_STATIC cudart_static
     HINTS ${REVEZA_CUDA_HOME}/lib64 ${REVEZA_CUDA_HOME}/lib ${REVEZA_CUDA_WHEELS}/lib NO_DEFAULT_PATH)
 
-  # Headers only: the driver is never linked but resolved at run time.
+  # Headers only: the driver is never linked but resolved at run time. Our cuda.h comes first.
+  set(REVEZA_CUDA_NEWER ${PROJECT_SOURCE_DIR}/cuda)
   add_library(reveza_cuda_headers INTERFACE)
   target_include_directories(reveza_cuda_headers SYSTEM INTERFACE
-    ${REVEZA_CUDA_INCLUDE} ${REVEZA_NVML_INCLUDE})
+    ${REVEZA_CUDA_NEWER} ${REVEZA_CUDA_INCLUDE} ${REVEZA_NVML_INCLUDE})
 endif()
 
 # Disables optional libraries, for tools/check_without.sh: any of arrow, charts, httplib and

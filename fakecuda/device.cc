@@ -91,7 +91,7 @@ CUresult cuInit(unsigned flags) {
 
 CUresult cuDriverGetVersion(int* version) {
   if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *version = CUDA_VERSION;
+  *version = 13050;  // whatever the header: cuda/cuda.h completes it
   return CUDA_SUCCESS;
 }
 

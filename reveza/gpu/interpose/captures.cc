@@ -12,9 +12,9 @@ RelaxedCapture::RelaxedCapture() : before_(CU_STREAM_CAPTURE_MODE_RELAXED) {
 
 RelaxedCapture::~RelaxedCapture() { Real().cuThreadExchangeStreamCaptureMode(&before_); }
 
-void Captures::OnBegin(CUstream stream, bool per_thread) {
+void Captures::OnBegin(CUstream stream, bool per_thread, bool cig) {
   MutexLock lock(mutex_);
-  captures_.push_back({stream, per_thread, pthread_self()});
+  captures_.push_back({stream, per_thread, cig, pthread_self()});
   count_.store(static_cast<int>(captures_.size()), std::memory_order_release);
 }
 
@@ -31,7 +31,7 @@ void Captures::OnEnd(CUstream stream, bool per_thread) {
 bool Captures::InProgress(CUresult (*is_capturing)(CUstream, CUstreamCaptureStatus*)) {
   MutexLock lock(mutex_);
   std::erase_if(captures_, [&](const Capture& capture) {
-    if (capture.per_thread) return false;
+    if (capture.per_thread || capture.cig) return false;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     return is_capturing(capture.stream, &status) == CUDA_SUCCESS &&
            status == CU_STREAM_CAPTURE_STATUS_NONE;

@@ -34,10 +34,10 @@ class Captures {
  public:
   // Begins a capture with `begin` and records it on success. Blocks while RunIfNone() is running.
   template <typename BeginCall>
-  CUresult Begin(CUstream stream, bool per_thread, BeginCall begin) {
+  CUresult Begin(CUstream stream, bool per_thread, BeginCall begin, bool cig = false) {
     MutexLock lock(begin_mutex_);
     const CUresult result = begin();
-    if (result == CUDA_SUCCESS) OnBegin(stream, per_thread);
+    if (result == CUDA_SUCCESS) OnBegin(stream, per_thread, cig);
     return result;
   }
   // For operations that invalidate captures in every mode: runs `work` and returns true if no
@@ -50,8 +50,9 @@ class Captures {
     return true;
   }
   // Records that a capture began on `stream`. The per-thread stream differs per thread and can only
-  // be queried by its own thread, so it counts until OnEnd().
-  void OnBegin(CUstream stream, bool per_thread);
+  // be queried by its own thread, and a capture for a graphics API (`cig`) cannot be queried at
+  // all, so these count until OnEnd().
+  void OnBegin(CUstream stream, bool per_thread, bool cig = false);
   // Records a call of cuStreamEndCapture, whatever its result, or that the stream is about to be
   // destroyed.
   void OnEnd(CUstream stream, bool per_thread);
@@ -65,6 +66,7 @@ class Captures {
   struct Capture {
     CUstream stream;
     bool per_thread;
+    bool cig;
     pthread_t thread;
   };
   Mutex begin_mutex_;  // before mutex_; never held by the agent

@@ -65,6 +65,14 @@ TEST(CapturesTest, PerThreadStreamBelongsToItsThread) {
   EXPECT_FALSE(captures.Any());
 }
 
+TEST(CapturesTest, CaptureForGraphicsIsNotQueried) {
+  Captures captures;
+  captures.OnBegin(Stream(1), false, /*cig=*/true);
+  EXPECT_TRUE(captures.InProgress(NoneCaptures));
+  captures.OnEnd(Stream(1), false);
+  EXPECT_FALSE(captures.Any());
+}
+
 TEST(CapturesTest, FailedBeginIsNotRecorded) {
   Captures captures;
   EXPECT_EQ(captures.Begin(Stream(1), false, [] { return CUDA_ERROR_ILLEGAL_STATE; }),

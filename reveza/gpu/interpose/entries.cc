@@ -14,6 +14,7 @@ namespace {
   REVEZA_ENTRY(name, base, reinterpret_cast<void*>(&::name), per_thread)
 #define REVEZA_PASSED(name, base, per_thread) REVEZA_ENTRY(name, base, nullptr, per_thread)
 #define REVEZA_EXTERN(name)
+#define REVEZA_PASSED_FAMILY(prefix)
 // Not constexpr because of the casts to void*, but still initialised statically (preload_test
 // checks that the library has no constructors).
 const Entry kEntries[] = {
@@ -22,16 +23,27 @@ const Entry kEntries[] = {
 #undef REVEZA_WRAPPED
 #undef REVEZA_PASSED
 #undef REVEZA_EXTERN
+#undef REVEZA_PASSED_FAMILY
 
 #define REVEZA_WRAPPED(name, base, per_thread)
 #define REVEZA_PASSED(name, base, per_thread)
 #define REVEZA_EXTERN(name) std::string_view(#name),
+#define REVEZA_PASSED_FAMILY(prefix)
 constexpr std::string_view kExternNames[] = {
+#include "generated/interpose/driver_entries.inc"
+};
+#undef REVEZA_EXTERN
+#undef REVEZA_PASSED_FAMILY
+
+#define REVEZA_EXTERN(name)
+#define REVEZA_PASSED_FAMILY(prefix) std::string_view(#prefix),
+constexpr std::string_view kPassedFamilies[] = {
 #include "generated/interpose/driver_entries.inc"
 };
 #undef REVEZA_WRAPPED
 #undef REVEZA_PASSED
 #undef REVEZA_EXTERN
+#undef REVEZA_PASSED_FAMILY
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -74,6 +86,15 @@ void* AddressOf(const Entry& entry) {
 
 bool IsExternCall(std::string_view name) {
   return std::ranges::binary_search(kExternNames, BaseOf(name));
+}
+
+bool IsPassed(std::string_view name) {
+  const auto passed = [](const Entry& entry) { return entry.wrapper == nullptr; };
+  const auto versions = EntriesOf(BaseOf(name));
+  if (!versions.empty()) return std::ranges::all_of(versions, passed);
+  return IsExternCall(name) || std::ranges::any_of(kPassedFamilies, [&](std::string_view prefix) {
+           return name.starts_with(prefix);
+         });
 }
 
 std::string_view BaseOf(std::string_view name) {

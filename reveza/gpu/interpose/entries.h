@@ -34,6 +34,9 @@ void* AddressOf(const Entry& entry);
 // Returns whether the table lists the name as `extern`: passed, and not declared in cuda.h
 // (cuProfilerStart, cuGL...).
 bool IsExternCall(std::string_view name);
+// Returns whether a call that is no entry, since it is newer than the table, is passed: all known
+// versions of it are, or the table passes its family (cuStreamGet...), or it is extern.
+bool IsPassed(std::string_view name);
 // Returns the base name of an entry name, without _ptsz, _ptds and version.
 std::string_view BaseOf(std::string_view name);
 // Returns whether the name has the form of a driver call: "cu" and a capital letter.

@@ -60,6 +60,15 @@ TEST(Entries, IsExternCallKnowsOtherHeaders) {
   EXPECT_FALSE(IsExternCall("cuLaunchKernel"));
 }
 
+TEST(Entries, IsPassedDependsOnKnownVersionsFirst) {
+  EXPECT_TRUE(IsPassed("cuStreamQuery_v9")) << "as all its known versions are";
+  EXPECT_FALSE(IsPassed("cuFuncGetAttribute_v9"));
+  EXPECT_TRUE(IsPassed("cuProfilerStart_v2"));
+  EXPECT_TRUE(IsPassed("cuDeviceGetFuture_v2"));
+  EXPECT_FALSE(IsPassed("cuStreamBeginFutureCapture"));
+  EXPECT_FALSE(IsPassed("cuFutureBindMem"));
+}
+
 TEST(Entries, LooksLikeDriverCallNeedsCapitalAfterCu) {
   EXPECT_TRUE(LooksLikeDriverCall("cuInit"));
   EXPECT_FALSE(LooksLikeDriverCall("cudaMalloc"));

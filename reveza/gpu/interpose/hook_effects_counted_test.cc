@@ -157,6 +157,44 @@ TEST_F(HookEffectsOfOtherCalls, MemoryAccessedFromOutsideIsPinned) {
   EXPECT_EQ(::cuMemUnmap(second.address, 6 * kMiB), CUDA_SUCCESS);
 }
 
+TEST_F(HookEffectsOfOtherCalls, MemoryBoundToDevicesAndEndpointsIsPinned) {
+  Doubles().cuMulticastBindAddr_v2 = [](CUmemGenericAllocationHandle, CUdevice, std::size_t,
+                                        CUdeviceptr, std::size_t,
+                                        unsigned long long) { return CUDA_SUCCESS; };
+  Doubles().cuLogicalEndpointBindAddr = [](CUlogicalEndpointId, CUdevice, cuuint64_t, void*,
+                                           cuuint64_t, unsigned long long) { return CUDA_SUCCESS; };
+  Doubles().cuMulticastBindMem_v2 = [](CUmemGenericAllocationHandle, CUdevice, std::size_t,
+                                       CUmemGenericAllocationHandle memory, std::size_t,
+                                       std::size_t, unsigned long long) {
+    handle_seen = memory;
+    return CUDA_SUCCESS;
+  };
+  Doubles().cuLogicalEndpointBindMem = [](CUlogicalEndpointId, CUdevice, cuuint64_t,
+                                          CUmemGenericAllocationHandle memory, cuuint64_t,
+                                          cuuint64_t, unsigned long long) {
+    handle_seen = memory;
+    return CUDA_SUCCESS;
+  };
+  const Mapped mapped[] = {MapOwn(2 * kMiB), MapOwn(2 * kMiB), MapOwn(2 * kMiB), MapOwn(2 * kMiB)};
+  ASSERT_EQ(::cuMulticastBindAddr_v2(1, 0, 0, mapped[0].address, 2 * kMiB, 0), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 2 * kMiB);
+  ASSERT_EQ(
+      ::cuLogicalEndpointBindAddr(1, 0, 0, reinterpret_cast<void*>(mapped[1].address), 2 * kMiB, 0),
+      CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 4 * kMiB);
+  ASSERT_EQ(::cuMulticastBindMem_v2(1, 0, 0, mapped[2].handle, 0, 2 * kMiB, 0), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 6 * kMiB);
+  EXPECT_FALSE(swap::Ledger::IsOurHandle(handle_seen));
+  handle_seen = mapped[3].handle;
+  ASSERT_EQ(::cuLogicalEndpointBindMem(1, 0, 0, mapped[3].handle, 0, 2 * kMiB, 0), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 8 * kMiB);
+  EXPECT_FALSE(swap::Ledger::IsOurHandle(handle_seen));
+  for (const Mapped& one : mapped) {
+    EXPECT_EQ(::cuMemRelease(one.handle), CUDA_SUCCESS);
+    EXPECT_EQ(::cuMemUnmap(one.address, 2 * kMiB), CUDA_SUCCESS);
+  }
+}
+
 TEST_F(HookEffectsOfOtherCalls, VirtualHandlesAreNeverPassedToTheDriver) {
   Doubles().cuMulticastBindMem = [](CUmemGenericAllocationHandle, std::size_t,
                                     CUmemGenericAllocationHandle memory, std::size_t, std::size_t,

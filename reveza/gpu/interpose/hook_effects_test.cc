@@ -222,6 +222,42 @@ TEST_F(HookEffects, CapturesAreRecordedUntilTheyEnd) {
   EXPECT_FALSE(captures.Any()) << "the stream must not be queried any more";
 }
 
+TEST_F(HookEffects, RecapturesAreRecordedUntilTheyEnd) {
+  internal::driver_calls.cuStreamBeginRecaptureToGraph =
+      [](CUstream stream, CUstreamCaptureMode mode, CUgraph, CUgraphRecaptureCallback, void*) {
+        return Real().cuStreamBeginCapture_v2(stream, mode);
+      };
+  CUstream stream = nullptr;
+  CUgraph graph = nullptr;
+  Captures& captures = Client::Get()->captures();
+  ASSERT_EQ(Real().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  ASSERT_EQ(::cuStreamBeginRecaptureToGraph(stream, CU_STREAM_CAPTURE_MODE_RELAXED, nullptr,
+                                            nullptr, nullptr),
+            CUDA_SUCCESS);
+  EXPECT_TRUE(captures.Any());
+  EXPECT_FALSE(Client::Get()->swapping_disabled());
+  ASSERT_EQ(::cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
+  EXPECT_FALSE(captures.Any());
+  EXPECT_EQ(::cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+}
+
+TEST_F(HookEffects, CapturesForGraphicsKeepMemoryAndCountUntilTheyEnd) {
+  internal::driver_calls.cuStreamBeginCaptureToCig = [](CUstream, CUstreamCigCaptureParams*) {
+    return CUDA_SUCCESS;
+  };
+  internal::driver_calls.cuStreamEndCaptureToCig = [](CUstream) { return CUDA_SUCCESS; };
+  CUstream stream = nullptr;
+  Captures& captures = Client::Get()->captures();
+  ASSERT_EQ(Real().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  EXPECT_FALSE(Client::Get()->swapping_disabled());
+  ASSERT_EQ(::cuStreamBeginCaptureToCig(stream, nullptr), CUDA_SUCCESS);
+  EXPECT_TRUE(Client::Get()->swapping_disabled());
+  EXPECT_TRUE(captures.InProgress(Real().cuStreamIsCapturing)) << "the driver does not report it";
+  ASSERT_EQ(::cuStreamEndCaptureToCig(stream), CUDA_SUCCESS);
+  EXPECT_FALSE(captures.Any());
+  EXPECT_EQ(::cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+}
+
 TEST_F(HookEffects, FreeDuringACaptureIsDeferred) {
   const CUdeviceptr address = Allocate(kLarge);
   CUstream stream = nullptr;

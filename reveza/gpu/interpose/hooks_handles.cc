@@ -174,6 +174,39 @@ CUresult cuMulticastBindAddr(decltype(&::cuMulticastBindAddr) real,
   return result == CUDA_SUCCESS ? real(mcHandle, mcOffset, memptr, size, flags) : result;
 }
 
+CUresult cuMulticastBindMem(decltype(&::cuMulticastBindMem_v2) real,
+                            CUmemGenericAllocationHandle mcHandle, CUdevice dev, size_t mcOffset,
+                            CUmemGenericAllocationHandle memHandle, size_t memOffset, size_t size,
+                            unsigned long long flags) {
+  CUmemGenericAllocationHandle behind = 0;
+  const CUresult result = RealHandle(memHandle, &behind);
+  return result == CUDA_SUCCESS ? real(mcHandle, dev, mcOffset, behind, memOffset, size, flags)
+                                : result;
+}
+
+CUresult cuMulticastBindAddr(decltype(&::cuMulticastBindAddr_v2) real,
+                             CUmemGenericAllocationHandle mcHandle, CUdevice dev, size_t mcOffset,
+                             CUdeviceptr memptr, size_t size, unsigned long long flags) {
+  const CUresult result = PinAddress(memptr);
+  return result == CUDA_SUCCESS ? real(mcHandle, dev, mcOffset, memptr, size, flags) : result;
+}
+
+CUresult cuLogicalEndpointBindMem(decltype(&::cuLogicalEndpointBindMem) real,
+                                  CUlogicalEndpointId leId, CUdevice dev, cuuint64_t offset,
+                                  CUmemGenericAllocationHandle memHandle, cuuint64_t memOffset,
+                                  cuuint64_t size, unsigned long long flags) {
+  CUmemGenericAllocationHandle behind = 0;
+  const CUresult result = RealHandle(memHandle, &behind);
+  return result == CUDA_SUCCESS ? real(leId, dev, offset, behind, memOffset, size, flags) : result;
+}
+
+CUresult cuLogicalEndpointBindAddr(decltype(&::cuLogicalEndpointBindAddr) real,
+                                   CUlogicalEndpointId leId, CUdevice dev, cuuint64_t offset,
+                                   void* ptr, cuuint64_t size, unsigned long long flags) {
+  const CUresult result = PinAddress(reinterpret_cast<CUdeviceptr>(ptr));
+  return result == CUDA_SUCCESS ? real(leId, dev, offset, ptr, size, flags) : result;
+}
+
 CUresult cuMemGetHandleForAddressRange(decltype(&::cuMemGetHandleForAddressRange) real,
                                        void* handle, CUdeviceptr dptr, size_t size,
                                        CUmemRangeHandleType handleType, unsigned long long flags) {

@@ -41,6 +41,35 @@ CUresult cuStreamBeginCaptureToGraph(decltype(&::cuStreamBeginCaptureToGraph) re
   });
 }
 
+CUresult cuStreamBeginRecaptureToGraph(decltype(&::cuStreamBeginRecaptureToGraph) real,
+                                       CUstream hStream, CUstreamCaptureMode mode, CUgraph hGraph,
+                                       CUgraphRecaptureCallback callbackFunc, void* userData,
+                                       StreamKind kind) {
+  return Begin(hStream, kind, [&] { return real(hStream, mode, hGraph, callbackFunc, userData); });
+}
+
+// The graphics API executes the work later, without the gate, so its memory must stay.
+CUresult cuStreamBeginCaptureToCig(decltype(&::cuStreamBeginCaptureToCig) real, CUstream hStream,
+                                   CUstreamCigCaptureParams* streamCigCaptureParams,
+                                   StreamKind kind) {
+  GateScope gate(hStream, kind);
+  Client* client = Client::Get();
+  if (client == nullptr) return real(hStream, streamCigCaptureParams);
+  client->DisableSwapping("cuStreamBeginCaptureToCig");
+  return client->captures().Begin(
+      hStream, IsPerThread(hStream, kind), [&] { return real(hStream, streamCigCaptureParams); },
+      /*cig=*/true);
+}
+
+CUresult cuStreamEndCaptureToCig(decltype(&::cuStreamEndCaptureToCig) real, CUstream hStream,
+                                 StreamKind kind) {
+  const CUresult result = real(hStream);
+  if (Client* client = Client::Get()) {
+    client->captures().OnEnd(hStream, IsPerThread(hStream, kind));
+  }
+  return result;
+}
+
 CUresult cuStreamEndCapture(decltype(&::cuStreamEndCapture) real, CUstream hStream,
                             CUgraph* phGraph, StreamKind kind) {
   const CUresult result = real(hStream, phGraph);

@@ -59,7 +59,7 @@ TEST_F(RealDriverTest, EntriesAreTheDriversOwn) {
   int answers = 0;
   for (const Entry& entry : Entries()) {
     const std::string base(entry.Base());
-    for (int version : {11000, 12000, 12050, 13000}) {
+    for (int version : {11000, 12000, 12050, 13000, 13050}) {
       for (cuuint64_t flags : {cuuint64_t{CU_GET_PROC_ADDRESS_DEFAULT},
                                cuuint64_t{CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM}}) {
         void* answer = nullptr;

@@ -2,8 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
-
 #include "reveza/gpu/interpose/entries.h"
 #include "reveza/gpu/interpose/real_driver.h"
 
@@ -21,15 +19,8 @@ bool IsOurs(const Entry* entry, const void* address) {
   return entry != nullptr && entry->wrapper != nullptr && entry->wrapper == address;
 }
 
-// A newer version of a passed call is passed as well.
-bool IsPassed(std::string_view base) {
-  const auto entries = EntriesOf(base);
-  return !entries.empty() &&
-         std::ranges::all_of(entries, [](const Entry& e) { return e.wrapper == nullptr; });
-}
-
 void* ReplaceUnknown(const char* name, void* answer) {
-  if (IsPassed(BaseOf(name)) || IsExternCall(name) || !IsInDriver(answer)) return answer;
+  if (IsPassed(name) || !IsInDriver(answer)) return answer;
   return GateUnknownCall(answer, name);
 }
 

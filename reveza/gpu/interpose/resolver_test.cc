@@ -164,6 +164,17 @@ TEST_F(ResolverTest, NewerVersionOfAWrappedCallIsUnknown) {
   EXPECT_EQ(Ask(driver_, "cuStreamQuery", 99000).function, Real("cuStreamQuery_v9"));
 }
 
+TEST_F(ResolverTest, CallsOfNewerHeadersAreKnown) {
+  EXPECT_EQ(dlsym(driver_, "cuStreamBeginRecaptureToGraph"),
+            Address(&::cuStreamBeginRecaptureToGraph));
+  EXPECT_EQ(dlsym(driver_, "cuGraphNodeGetLocalId"), Real("cuGraphNodeGetLocalId"));
+}
+
+TEST_F(ResolverTest, UnknownQueryIsPassedUnlessItIsOfMemory) {
+  EXPECT_EQ(dlsym(driver_, "cuStreamGetFuture"), Real("cuStreamGetFuture"));
+  EXPECT_NE(dlsym(driver_, "cuMemGetFuture"), Real("cuMemGetFuture"));
+}
+
 TEST_F(ResolverTest, WrapperIsReturnedUnchanged) {
   EXPECT_EQ(ReplaceSymbol("cuMemAlloc_v2", Address(&::cuMemAlloc_v2)), Address(&::cuMemAlloc_v2));
   EXPECT_EQ(ReplaceProcAddress(nullptr, nullptr, false), nullptr);

@@ -48,7 +48,18 @@ MINI_EXPORT CUresult cuCtxGetCurrent(CUcontext*) { return Note("cuCtxGetCurrent"
 MINI_EXPORT CUresult cuStreamQuery(CUstream) { return Note("cuStreamQuery"); }
 MINI_EXPORT CUresult cuProfilerStart() { return Note("cuProfilerStart"); }
 
+// Newer than the header that the library may be built with, but in the table.
+MINI_EXPORT CUresult cuStreamBeginRecaptureToGraph(CUstream, CUstreamCaptureMode, CUgraph,
+                                                   CUgraphRecaptureCallback, void*) {
+  return Note("cuStreamBeginRecaptureToGraph");
+}
+MINI_EXPORT CUresult cuGraphNodeGetLocalId(CUgraphNode, unsigned*) {
+  return Note("cuGraphNodeGetLocalId");
+}
+
 // Newer than any table.
+MINI_EXPORT CUresult cuStreamGetFuture(CUstream, int*) { return Note("cuStreamGetFuture"); }
+MINI_EXPORT CUresult cuMemGetFuture(CUdeviceptr, int*) { return Note("cuMemGetFuture"); }
 MINI_EXPORT CUresult cuMemAlloc_v9(CUdeviceptr*, size_t, int) { return Note("cuMemAlloc_v9"); }
 MINI_EXPORT CUresult cuStreamQuery_v9(CUstream, int) { return Note("cuStreamQuery_v9"); }
 MINI_EXPORT double cuFutureCall(int a, double b, long c, double d, void* e, double f, int g,
