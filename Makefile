@@ -85,4 +85,4 @@ install: build ## install to PREFIX (default /usr/local), below DESTDIR if set
 	  | sed -nE 's/^-- (Installing|Up-to-date): /  /p'
 
 clean: ## remove build output, but keep downloads of setup
-	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name python ! -name servers ! -name charts -exec rm -rf {} +; fi
+	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name python ! -name servers ! -name charts ! -name headers -exec rm -rf {} +; fi

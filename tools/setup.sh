@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
 # Installs missing build and test dependencies. Idempotent.
 #
-#   tools/setup.sh [--quiet] [build|demo|test|check|fuzz|bench|browser|all]...     (default: build)
+#   tools/setup.sh [--quiet] [build|demo|test|check|fuzz|bench|browser|headers|all]...  (default: build)
 #
 #   build   compiler and libraries, Arrow from its wheel, the chart libraries of reports from npm (into
 #           build/charts), and NVIDIA's wheels if no CUDA toolkit is installed; wheels are installed in
 #           a private Python environment (build/python)
 #   demo    the wheel of DuckDB, for the demo of fraudgen
-#   test    `demo`, and wheels of data readers and PyPhi; with Go, the servers of tests (built into
-#           build/servers); as root, the browser and user-mode Linux if available
+#   test    `demo`, `headers`, and wheels of data readers and PyPhi; with Go, the servers of tests (built
+#           into build/servers); as root, the browser and user-mode Linux if available
 #   check   additional packages for `make check`
 #   fuzz    additional packages for `make fuzz`
 #   bench   wheels of other generators for bench/fraudgen.sh; not part of `all`
 #   browser Chromium, in which a test opens reports (downloads 124 MB)
+#   headers CUDA headers of other versions, into build/headers (6 MB)
 #
 # Package names are those of Debian 12 and 13 and Ubuntu 24.04. Installing packages requires root;
 # for other users the script prints the command to run and exits with 1.
@@ -31,6 +32,7 @@ kernel_packages=(user-mode-linux)
 environment=build/python
 charts=build/charts
 servers=build/servers
+headers=build/headers
 requirements=tools/requirements
 quiet=no
 
@@ -97,17 +99,6 @@ Debian packages, then build with 'make SETUP=no': $*"
   ((${#missing[@]} == 0)) || fail "still not installed: ${missing[*]}"
 }
 
-# Prints the folder of an installed toolkit that has all files required by the build, or nothing.
-installed_toolkit() {
-  local home
-  for home in "${CUDA_HOME:-}" /usr/local/cuda; do
-    if [[ -n $home && -x $home/bin/nvcc && -f $home/include/cuda.h && -f $home/include/nvml.h ]]; then
-      printf '%s' "$home"
-      return
-    fi
-  done
-}
-
 # wheels_installed REQUIREMENTS: checks for a folder NAME-VERSION.dist-info of each wheel.
 wheels_installed() {
   local name version found
@@ -141,7 +132,7 @@ need_environment() {
 
 need_cuda() {
   local home
-  home=$(installed_toolkit)
+  home=$(tools/find_toolkit.sh)
   if [[ -n $home ]]; then
     report_ok "CUDA toolkit in $home"
     return
@@ -168,6 +159,26 @@ need_wheels() {
     fi
   fi
   report_ok "$1: $(sed -n 's/^\([a-z][a-z0-9-]*\)==/\1 /p' "$2" | paste -sd , | sed 's/,/, /g')"
+}
+
+# need_headers CONSEQUENCE: each wheel has a folder of its own, since all contain the same files.
+need_headers() {
+  local name version folder
+  while IFS='=' read -r name _ version; do
+    [[ $name == [a-z]* ]] || continue
+    folder=$headers/$name-$version
+    if [[ ! -d $folder ]]; then
+      printf 'installing %s %s into %s\n' "$name" "$version" "$headers"
+      rm -rf "$folder.partial"
+      if ! { need_environment && "$environment/bin/python3" -m pip install --quiet \
+        --disable-pip-version-check --only-binary :all: --no-deps --target "$folder.partial" \
+        "$name==$version" && mv "$folder.partial" "$folder"; }; then
+        printf 'setup: could not install %s==%s; without it %s\n' "$name" "$version" "$1" >&2
+        return
+      fi
+    fi
+    report_ok "$name $version in $headers"
+  done <"$requirements-headers.txt"
 }
 
 chart_folder() {
@@ -288,14 +299,14 @@ main() {
         sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' tools/setup.sh
         exit 0
         ;;
-      build | demo | test | check | fuzz | bench | browser) parts+=("$part") ;;
+      build | demo | test | check | fuzz | bench | browser | headers) parts+=("$part") ;;
       all) parts+=(build test check fuzz browser) ;;
       *) fail "unknown argument '$part'; tools/setup.sh --help lists them" ;;
     esac
   done
   ((${#parts[@]})) || parts=(build)
   for part in "${parts[@]}"; do
-    [[ $part != demo && $part != test && $part != bench ]] || continue
+    [[ $part != demo && $part != test && $part != bench && $part != headers ]] || continue
     local -n group=${part}_packages
     packages+=("${group[@]}")
   done
@@ -311,11 +322,15 @@ main() {
   if [[ " ${parts[*]} " == *" test "* ]]; then
     need_wheels 'Data readers' "$requirements-test.txt" 'some tests are skipped'
     need_wheels PyPhi "$requirements-pyphi.txt" 'tests of phi iit against it are skipped'
+    need_headers 'the tables of driver calls are not checked against it'
     need_servers 'the tests that write to buckets are skipped'
     want_packages 'tests that boot a kernel are skipped (as root: apt-get install)' \
       "${kernel_packages[@]}"
     want_packages 'tests that open reports are skipped (as root: tools/setup.sh browser)' \
       "${browser_packages[@]}"
+  fi
+  if [[ " ${parts[*]} " == *" headers "* ]]; then
+    need_headers 'tools/check_headers.sh fails'
   fi
   if [[ " ${parts[*]} " == *" bench "* ]]; then
     need_wheels 'Other generators' "$requirements-bench.txt" 'bench/fraudgen.sh skips them'

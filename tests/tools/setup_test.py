@@ -54,6 +54,7 @@ CHARTS = "requirements-charts.txt"
 REQUIREMENTS = ("requirements.txt", "requirements-arrow.txt", "requirements-demo.txt",
                 "requirements-test.txt", "requirements-pyphi.txt")
 BENCH = "requirements-bench.txt"
+HEADERS = "requirements-headers.txt"
 SERVERS = "requirements-go.txt"
 SITE = "build/python/lib/python3.11/site-packages"
 
@@ -63,13 +64,17 @@ class Setup(TreeTest):
         super().setUp()
         self.tree.chmod(0o755)
         (self.tree / "tools").mkdir()
-        for name in ("setup.sh", *REQUIREMENTS, BENCH, SERVERS):
+        for name in ("setup.sh", "find_toolkit.sh", *REQUIREMENTS, BENCH, HEADERS, SERVERS):
             shutil.copy(ROOT / "tools" / name, self.tree / "tools" / name)
+        shutil.copytree(ROOT / "cuda", self.tree / "cuda")
         for name, text in (("dpkg-query", DPKG_QUERY), ("apt-get", APT_GET), ("go", GO),
                            ("npm", NPM)):
             self.write(f"bin/{name}", text).chmod(0o755)
         for file in ("bin/nvcc", "include/cuda.h", "include/nvml.h"):
             self.write(f"toolkit/{file}").chmod(0o755)
+        self.toolkit_version(13000)
+        for name, version in self.wheels(HEADERS):
+            (self.tree / f"build/headers/{name}-{version}").mkdir(parents=True)
         groups = re.findall(r"^(\w+)_packages=\(([^)]*)\)",
                             (ROOT / "tools/setup.sh").read_text(), re.MULTILINE)
         self.packages = {group: names.split() for group, names in groups}
@@ -81,6 +86,13 @@ class Setup(TreeTest):
 
     def install(self, *names: str):
         self.write("bin/installed.txt", "".join(f"{name}\n" for name in names))
+
+    def wheels(self, file: str):
+        return [line.split("==") for line in (self.tree / "tools" / file).read_text().splitlines()
+                if not line.startswith("#")]
+
+    def toolkit_version(self, version: int):
+        self.write("toolkit/include/cuda.h", f"#define CUDA_VERSION {version}\n")
 
     def run_setup(self, *arguments: str, user: int | None = None, toolkit: bool = True):
         environment = {"PATH": f"{self.tree}/bin:/usr/bin:/bin"}
@@ -138,10 +150,8 @@ class Setup(TreeTest):
 
     def make_wheels(self, *requirements: str):
         for file in requirements:
-            for line in (self.tree / "tools" / file).read_text().splitlines():
-                if not line.startswith("#"):
-                    name, version = line.split("==")
-                    self.write(f"{SITE}/{name.replace('-', '_')}-{version}.dist-info/METADATA")
+            for name, version in self.wheels(file):
+                self.write(f"{SITE}/{name.replace('-', '_')}-{version}.dist-info/METADATA")
 
     def make_cuda_wheels(self):
         self.make_wheels("requirements.txt")
@@ -274,6 +284,30 @@ class Setup(TreeTest):
         status, lines, errors = self.run_setup(toolkit=False)
         self.assertEqual((status, errors), (0, ""))
         self.assertIn("wheels in build/python", lines[-3])
+
+    def test_ignores_toolkits_that_do_not_work(self):
+        if os.path.exists("/usr/local/cuda/bin/nvcc"):
+            self.skipTest("this machine has a toolkit")
+        self.make_cuda_wheels()
+        for version, used in ((11080, False), (12040, True), (13050, True), (14000, False)):
+            with self.subTest(version=version):
+                self.toolkit_version(version)
+                status, lines, errors = self.run_setup()
+                self.assertEqual((status, "CUDA toolkit" in lines[-3]), (0, used))
+                self.assertEqual("whose headers are not supported" in errors, not used)
+        self.toolkit_version(12040)
+        self.write("toolkit/bin/nvcc", "#!/bin/sh\nexit 1\n")
+        status, lines, errors = self.run_setup()
+        self.assertIn("wheels in build/python", lines[-3])
+        self.assertIn("whose nvcc does not work with ", errors)
+
+    def test_missing_headers_are_not_an_error(self):
+        shutil.rmtree(self.tree / "build/headers")
+        self.write("build/python/bin/python3", "#!/bin/sh\nexit 1\n").chmod(0o755)
+        status, lines, errors = self.run_setup("headers")
+        self.assertEqual(status, 0)
+        self.assertIn("could not install nvidia-cuda-runtime-cu11==11.8.89; without it ", errors)
+        self.assertFalse(list((self.tree / "build").glob("headers/*")))
 
     def test_detects_removed_and_older_wheels(self):
         if os.path.exists("/usr/local/cuda/bin/nvcc"):
