@@ -13,6 +13,7 @@
 #include "reveza/gpu/interpose/agent.h"
 #include "reveza/gpu/interpose/gate.h"
 #include "reveza/gpu/interpose/gate_wait.h"
+#include "reveza/gpu/interpose/interrupts.h"
 #include "reveza/gpu/interpose/job_id.h"
 #include "reveza/gpu/interpose/real_driver.h"
 #include "reveza/gpu/interpose/resolver.h"
@@ -112,6 +113,7 @@ void Client::AfterForkInChild() {
   forked_child.store(true, std::memory_order_relaxed);
   instance_.store(nullptr, std::memory_order_relaxed);
   Gate::ResetAfterFork();
+  InterruptWatch::ResetAfterFork();
 }
 
 Bytes Client::EmulatedTotal(Bytes total) {
@@ -127,9 +129,12 @@ void Client::Wake() {
 
 void Client::WaitFor(const bool& answered, const char* what) {
   WaitNotices notices;
+  InterruptWatch interrupts;
   while (!answered) {
     answered_.WaitFor(requests_mutex_, kNoticeInterval);
-    if (!answered) notices.Print(what, kNoRoom);
+    if (answered) break;
+    interrupts.Check();
+    notices.Print(what, kNoRoom);
   }
 }
 

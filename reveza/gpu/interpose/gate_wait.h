@@ -2,10 +2,11 @@
 // seconds and then once a minute, and makes Ctrl-C work.
 #pragma once
 
-#include <signal.h>
 #include <time.h>
 
 #include <cstdint>
+
+#include "reveza/gpu/interpose/interrupts.h"
 
 namespace reveza::interpose {
 
@@ -31,21 +32,17 @@ class WaitNotices {
 class GateWait {
  public:
   GateWait();
-  ~GateWait();
-  GateWait(const GateWait&) = delete;
-  GateWait& operator=(const GateWait&) = delete;
 
   // Returns the time to sleep before the next Tick().
   timespec NextTimeout() const;
-  // Call when a signal interrupted the sleep. Some SIGINT handlers (Python's) only set a flag that
-  // is checked when the call returns, which may take long; the second Ctrl-C therefore terminates
-  // the program as if it had no handler.
-  void OnInterrupt();
+  // Call when a signal interrupted the sleep.
+  void OnInterrupt() { interrupts_.Check(); }
   // Prints a line if one is due.
   void Tick();
 
  private:
   WaitNotices notices_;
+  InterruptWatch interrupts_;
 };
 
 // Prints "reveza: ..." as one line on stderr, unless REVEZA_QUIET=1. Truncates at 500 characters.
