@@ -10,6 +10,23 @@ namespace {
 
 using swap::Ledger;
 
+// Runs `operation`, which takes whether the GPUs that use the memory are idle, and synchronises
+// only if it asks for that: memory in several pieces is copied into one handle. Synchronising would
+// invalidate a capture.
+template <typename Devices, typename Operation>
+CUresult ServeIdle(Client& client, int ordinal, Devices devices, Operation operation) {
+  const CUresult result = Serve(client, ordinal, [&] { return operation(false); });
+  if (result != CUDA_ERROR_NOT_READY) return result;
+  const Contexts::Held users = client.HoldContexts(devices());
+  const GateScope gate;
+  if (!client.captures().RunIfNone([&] { client.Synchronise(users, nullptr); })) {
+    PrintNotice(
+        "memory of more than 64 MiB cannot be exported during a stream capture: export it before");
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  return Serve(client, ordinal, [&] { return operation(true); });
+}
+
 // Gets the driver handle behind a virtual one and pins its memory; other handles are returned as
 // is.
 CUresult RealHandle(CUmemGenericAllocationHandle handle, CUmemGenericAllocationHandle* real) {
@@ -18,11 +35,10 @@ CUresult RealHandle(CUmemGenericAllocationHandle handle, CUmemGenericAllocationH
   if (client == nullptr || !Ledger::IsOurHandle(handle)) return CUDA_SUCCESS;
   CUmemAllocationProp properties{};
   client->ledger().HandleProperties(handle, &properties);
-  const Contexts::Held users =
-      client->HoldContexts(client->ledger().DevicesWithAccessToHandle(handle));
-  GateScope gate;  // consolidating the pieces uses the GPU
-  client->Synchronise(users, nullptr);
-  return Serve(*client, properties.location.id, [&] { return client->ledger().Pin(handle, real); });
+  return ServeIdle(
+      *client, properties.location.id,
+      [&] { return client->ledger().DevicesWithAccessToHandle(handle); },
+      [&](bool idle) { return client->ledger().Pin(handle, real, idle); });
 }
 
 // Pins the memory at an address of ours; no effect on other memory.
@@ -31,10 +47,9 @@ CUresult PinAddress(CUdeviceptr address) {
   swap::AddressInfo info;
   if (client == nullptr || !client->ledger().Find(address, &info)) return CUDA_SUCCESS;
   CUmemGenericAllocationHandle real = 0;
-  const Contexts::Held users = client->HoldContexts(client->ledger().DevicesWithAccess(address));
-  GateScope gate;
-  client->Synchronise(users, nullptr);
-  return Serve(*client, info.device, [&] { return client->ledger().PinAddress(address, &real); });
+  return ServeIdle(
+      *client, info.device, [&] { return client->ledger().DevicesWithAccess(address); },
+      [&](bool idle) { return client->ledger().PinAddress(address, &real, idle); });
 }
 
 // Checks the descriptions by the driver's rules, since the driver cannot be asked while the memory
@@ -95,8 +110,12 @@ CUresult cuMemMap(decltype(&::cuMemMap) real, CUdeviceptr ptr, size_t size, size
   }
   CUmemAllocationProp properties{};
   client->ledger().HandleProperties(handle, &properties);
-  return Serve(*client, properties.location.id,
-               [&] { return client->ledger().MapHandle(ptr, size, offset, handle, flags); });
+  return ServeIdle(
+      *client, properties.location.id,
+      [&] { return client->ledger().DevicesWithAccessToHandle(handle); },
+      [&](bool idle) {
+        return client->ledger().MapHandle(ptr, size, offset, handle, flags, idle);
+      });
 }
 
 CUresult cuMemUnmap(decltype(&::cuMemUnmap) real, CUdeviceptr ptr, size_t size) {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "generated/interpose/driver_calls.h"
+#include "reveza/gpu/interpose/captures.h"
 #include "reveza/gpu/interpose/client.h"
 #include "reveza/gpu/swap/ledger.h"
 
@@ -20,7 +21,10 @@ CUresult Serve(Client& client, int ordinal, Operation operation, DriverCall driv
   constexpr int kMaxRetries = 5000;  // of 2 ms: ten seconds
   int retries = 0;
   for (;;) {
-    const swap::Reply reply = operation();
+    const swap::Reply reply = [&] {
+      const RelaxedCapture relaxed;  // the program did not make the calls that serve this one
+      return operation();
+    }();
     switch (reply.outcome) {
       case swap::Outcome::kDone:
         client.UsageChanged();

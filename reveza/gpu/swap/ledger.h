@@ -116,16 +116,19 @@ class Ledger {
   Reply ReleaseHandle(CUmemGenericAllocationHandle handle);
   Reply RetainHandle(CUdeviceptr address, CUmemGenericAllocationHandle* handle);
   Reply HandleProperties(CUmemGenericAllocationHandle handle, CUmemAllocationProp* properties);
+  // Mapping a part of the memory pins it; see Pin().
   Reply MapHandle(CUdeviceptr address, Bytes size, Bytes offset,
-                  CUmemGenericAllocationHandle handle, unsigned long long flags);
+                  CUmemGenericAllocationHandle handle, unsigned long long flags, bool idle = true);
   Reply Unmap(CUdeviceptr address, Bytes size);
   Reply SetAccess(CUdeviceptr address, Bytes size, const CUmemAccessDesc* descriptions,
                   std::size_t count);
   Reply GetAccess(CUdeviceptr address, const CUmemLocation& location, unsigned long long* flags);
   // Consolidates the memory into one driver handle, returned in `real`, that is never moved again.
-  // The GPU must be idle; kWait while swapped out; kNeedCredit if a temporary copy needs room.
-  Reply Pin(CUmemGenericAllocationHandle handle, CUmemGenericAllocationHandle* real);
-  Reply PinAddress(CUdeviceptr address, CUmemGenericAllocationHandle* real);
+  // kWait while swapped out; kNeedCredit if a temporary copy needs room; CUDA_ERROR_NOT_READY if
+  // contents that the GPU may be using must move, unless it is `idle`.
+  Reply Pin(CUmemGenericAllocationHandle handle, CUmemGenericAllocationHandle* real,
+            bool idle = true);
+  Reply PinAddress(CUdeviceptr address, CUmemGenericAllocationHandle* real, bool idle = true);
   // Records an address reservation of the application.
   void AddReservation(CUdeviceptr address, Bytes size);
   // Removes the reservation at `address`. Returns its size; 0 if there is none.
@@ -155,7 +158,7 @@ class Ledger {
   CUresult ReleasePieces(DeviceMemory& device, Block& block) REQUIRES(mutex_);
   CUresult RestorePieces(DeviceMemory& device, Block& block) REQUIRES(mutex_);
   Reply UnmapOne(AddressMap::Entry entry) REQUIRES(mutex_);
-  Reply PinBlock(Block& block, CUmemGenericAllocationHandle* real) REQUIRES(mutex_);
+  Reply PinBlock(Block& block, CUmemGenericAllocationHandle* real, bool idle) REQUIRES(mutex_);
   CUresult ReplacePieces(Block& block, CUmemGenericAllocationHandle whole) REQUIRES(mutex_);
   CUresult Migrate(DeviceMemory& device, Block& block, CUmemGenericAllocationHandle whole)
       REQUIRES(mutex_);

@@ -163,7 +163,7 @@ CUresult Ledger::RestorePieces(DeviceMemory& device, Block& block) {
 }
 
 Reply Ledger::MapHandle(CUdeviceptr address, Bytes size, Bytes offset,
-                        CUmemGenericAllocationHandle handle, unsigned long long flags) {
+                        CUmemGenericAllocationHandle handle, unsigned long long flags, bool idle) {
   MutexLock lock(mutex_);
   Block* block = FindHandle(handle);
   // The driver's rules, checked here because it cannot be asked while the memory is swapped out.
@@ -176,7 +176,7 @@ Reply Ledger::MapHandle(CUdeviceptr address, Bytes size, Bytes offset,
   if (!addresses_.Overlapping(address, size).empty()) return Failed(CUDA_ERROR_INVALID_VALUE);
   if (size != block->size && !block->pinned) {
     CUmemGenericAllocationHandle real = 0;
-    const Reply pinned = PinBlock(*block, &real);
+    const Reply pinned = PinBlock(*block, &real, idle);
     if (pinned.outcome != Outcome::kDone) return pinned;
   }
   Mapping mapping;

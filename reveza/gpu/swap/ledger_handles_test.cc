@@ -135,6 +135,40 @@ TEST_F(LedgerTest, PinKeepsContentsAndNeedsCreditForCopy) {
   EXPECT_EQ(same, real);
 }
 
+TEST_F(LedgerTest, PinOfOnePieceKeepsItInPlace) {
+  ledger_.AddCredit(0, 4 * kMiB);
+  const auto handle = MustCreate(4 * kMiB);
+  const CUdeviceptr address = Reserve(4 * kMiB);
+  ledger_.MapHandle(address, 4 * kMiB, 0, handle, 0);
+  Allow(address, 4 * kMiB, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  *reinterpret_cast<Bytes*>(address) = 77;
+  CUmemGenericAllocationHandle real = 0;
+  ASSERT_EQ(ledger_.Pin(handle, &real, /*idle=*/false).outcome, Outcome::kDone);
+  EXPECT_FALSE(Ledger::IsOurHandle(real));
+  EXPECT_EQ(*reinterpret_cast<Bytes*>(address), 77u);
+  EXPECT_EQ(gpu_.in_use(), 4 * kMiB);
+  EXPECT_EQ(ledger_.GetUsage(0).pinned, 4 * kMiB);
+}
+
+TEST_F(LedgerTest, PinOfSeveralPiecesNeedsAnIdleGpu) {
+  constexpr Bytes kSize = 66 * kMiB;
+  ledger_.AddCredit(0, 2 * kSize);
+  const auto handle = MustCreate(kSize);
+  const CUdeviceptr address = Reserve(kSize);
+  ledger_.MapHandle(address, kSize, 0, handle, 0);
+  Allow(address, kSize, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  CUmemGenericAllocationHandle real = 0;
+  const Reply busy = ledger_.Pin(handle, &real, /*idle=*/false);
+  EXPECT_EQ(busy.outcome, Outcome::kFailed);
+  EXPECT_EQ(busy.error, CUDA_ERROR_NOT_READY);
+  const CUdeviceptr part = Reserve(kSize);
+  EXPECT_EQ(ledger_.MapHandle(part, 2 * kMiB, 0, handle, 0, /*idle=*/false).error,
+            CUDA_ERROR_NOT_READY);
+  EXPECT_EQ(ledger_.GetUsage(0).pinned, 0u);
+  EXPECT_EQ(ledger_.Pin(handle, &real, /*idle=*/true).outcome, Outcome::kDone);
+  EXPECT_EQ(ledger_.GetUsage(0).pinned, kSize);
+}
+
 // Fails each call at each position: the retry finds all contents.
 TEST_F(LedgerTest, FailedPinLosesNothing) {
   constexpr Bytes kSize = 66 * kMiB;  // two pieces

@@ -6,19 +6,20 @@
 
 namespace reveza::swap {
 
-Reply Ledger::Pin(CUmemGenericAllocationHandle handle, CUmemGenericAllocationHandle* real) {
+Reply Ledger::Pin(CUmemGenericAllocationHandle handle, CUmemGenericAllocationHandle* real,
+                  bool idle) {
   MutexLock lock(mutex_);
   Block* block = FindHandle(handle);
-  return block == nullptr ? Failed(CUDA_ERROR_INVALID_VALUE) : PinBlock(*block, real);
+  return block == nullptr ? Failed(CUDA_ERROR_INVALID_VALUE) : PinBlock(*block, real, idle);
 }
 
-Reply Ledger::PinAddress(CUdeviceptr address, CUmemGenericAllocationHandle* real) {
+Reply Ledger::PinAddress(CUdeviceptr address, CUmemGenericAllocationHandle* real, bool idle) {
   MutexLock lock(mutex_);
   const AddressMap::Entry* entry = addresses_.Find(address);
-  return entry == nullptr ? Foreign() : PinBlock(*entry->block, real);
+  return entry == nullptr ? Foreign() : PinBlock(*entry->block, real, idle);
 }
 
-Reply Ledger::PinBlock(Block& block, CUmemGenericAllocationHandle* real) {
+Reply Ledger::PinBlock(Block& block, CUmemGenericAllocationHandle* real, bool idle) {
   if (block.pinned) {
     *real = block.pieces[0].handle;
     return {};
@@ -28,6 +29,16 @@ Reply Ledger::PinBlock(Block& block, CUmemGenericAllocationHandle* real) {
   }
   WaitForCopies(block);
   DeviceMemory& device = *DeviceOf(block);
+  if (block.pieces.size() == 1 && block.pieces[0].credit) {  // one handle already
+    const CUresult restored = RestorePieces(device, block);
+    if (restored != CUDA_SUCCESS) return CreationReply(restored);
+    block.pinned = true;
+    *real = block.pieces[0].handle;
+    return {};
+  }
+  const bool in_use = !block.mappings.empty() &&
+                      std::ranges::any_of(block.pieces, [](const Piece& p) { return p.mapped; });
+  if (in_use && !idle) return Failed(CUDA_ERROR_NOT_READY);
   const bool made = std::ranges::any_of(
       block.pieces, [](const Piece& piece) { return piece.handle != 0 || piece.on_host; });
   // The contents exist twice during the copy.

@@ -1,0 +1,145 @@
+// What a program may call during a stream capture does not invalidate the capture, although the
+// library makes calls of its own meanwhile.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "reveza/gpu/interpose/testing/differential.h"
+
+namespace reveza::interpose::testing {
+namespace hooks_captures_test {
+
+using Handle = CUmemGenericAllocationHandle;
+
+class HooksCapturesTest : public DifferentialTest {
+ protected:
+  void SetUp() override {
+    DifferentialTest::SetUp();
+    ASSERT_EQ(Through().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  }
+  void TearDown() override {
+    EXPECT_EQ(Through().cuStreamDestroy_v2(stream_), CUDA_SUCCESS);
+    DifferentialTest::TearDown();
+  }
+
+  void Begin(const DriverCalls& calls, CUstreamCaptureMode mode) {
+    ASSERT_EQ(calls.cuStreamBeginCapture_v2(stream_, mode), CUDA_SUCCESS);
+  }
+  void ExpectValid(const DriverCalls& calls) {
+    CUgraph graph = nullptr;
+    EXPECT_EQ(calls.cuStreamEndCapture(stream_, &graph), CUDA_SUCCESS);
+    calls.cuGraphDestroy(graph);
+  }
+  // Memory of a handle, mapped and written.
+  void Map(Bytes size) {
+    const CUmemAllocationProp properties = Pass::Properties();
+    const CUmemAccessDesc access = Pass::ReadWrite();
+    size_ = size;
+    ASSERT_EQ(Through().cuMemCreate(&handle_, size, &properties, 0), CUDA_SUCCESS);
+    ASSERT_EQ(Through().cuMemAddressReserve(&address_, size, 0, 0, 0), CUDA_SUCCESS);
+    ASSERT_EQ(Through().cuMemMap(address_, size, 0, handle_, 0), CUDA_SUCCESS);
+    ASSERT_EQ(Through().cuMemSetAccess(address_, size, &access, 1), CUDA_SUCCESS);
+    ASSERT_EQ(Through().cuMemsetD32_v2(address_, 7, size / 4), CUDA_SUCCESS);
+  }
+  CUresult Export() {
+    int file = -1;
+    const CUresult result = Through().cuMemExportToShareableHandle(
+        &file, handle_, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    if (result == CUDA_SUCCESS) close(file);
+    return result;
+  }
+  unsigned LastWord() {
+    unsigned word = 0;
+    EXPECT_EQ(Through().cuMemcpyDtoH_v2(&word, address_ + size_ - 4, 4), CUDA_SUCCESS);
+    return word;
+  }
+  void Unmap() {
+    EXPECT_EQ(Through().cuMemUnmap(address_, size_), CUDA_SUCCESS);
+    EXPECT_EQ(Through().cuMemAddressFree(address_, size_), CUDA_SUCCESS);
+    EXPECT_EQ(Through().cuMemRelease(handle_), CUDA_SUCCESS);
+  }
+
+  CUstream stream_ = nullptr;
+  Handle handle_ = 0;
+  CUdeviceptr address_ = 0;
+  Bytes size_ = 0;
+};
+
+TEST_F(HooksCapturesTest, ExportKeepsCapturesValid) {
+  for (const auto mode : {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_RELAXED}) {
+    Map(4 * kMiB);
+    Begin(Through(), mode);
+    EXPECT_EQ(Export(), CUDA_SUCCESS);
+    EXPECT_EQ(usage().pinned, 4 * kMiB);
+    ExpectValid(Through());
+    EXPECT_EQ(LastWord(), 7u);
+    Unmap();
+  }
+}
+
+// Exported without a copy, so it needs no idle GPU, and the program may go on using the memory.
+TEST_F(HooksCapturesTest, ExportOfOnePieceDoesNotWaitForTheGpu) {
+  void* flag = nullptr;
+  CUdeviceptr flag_address = 0;
+  ASSERT_EQ(Through().cuMemHostAlloc(&flag, 4096, CU_MEMHOSTALLOC_DEVICEMAP), CUDA_SUCCESS);
+  *static_cast<unsigned*>(flag) = 0;
+  ASSERT_EQ(Through().cuMemHostGetDevicePointer_v2(&flag_address, flag, 0), CUDA_SUCCESS);
+  Map(4 * kMiB);
+  ASSERT_EQ(Through().cuStreamWaitValue32_v2(stream_, flag_address, 1, CU_STREAM_WAIT_VALUE_EQ),
+            CUDA_SUCCESS);
+  ASSERT_EQ(Through().cuMemsetD32Async(address_, 8, kMiB, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Export(), CUDA_SUCCESS);
+  __atomic_store_n(static_cast<unsigned*>(flag), 1, __ATOMIC_RELEASE);
+  ASSERT_EQ(Through().cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(LastWord(), 8u);
+  Unmap();
+  EXPECT_EQ(Through().cuMemFreeHost(flag), CUDA_SUCCESS);
+}
+
+TEST_F(HooksCapturesTest, ExportThatMustCopyFailsDuringACapture) {
+  Map(66 * kMiB);
+  Begin(Through(), CU_STREAM_CAPTURE_MODE_RELAXED);
+  EXPECT_EQ(Export(), CUDA_ERROR_NOT_SUPPORTED);
+  ExpectValid(Through());
+  EXPECT_EQ(Export(), CUDA_SUCCESS);
+  EXPECT_EQ(LastWord(), 7u);
+  Unmap();
+}
+
+// A capture unknown to the library, as if it began at the worst moment.
+TEST_F(HooksCapturesTest, ExportThatCopiesKeepsACaptureOfAnotherContextValid) {
+  Map(66 * kMiB);
+  CUcontext other = nullptr;
+  ASSERT_EQ(Direct().cuCtxCreate_v4(&other, nullptr, 0, 0), CUDA_SUCCESS);
+  CUstream capturing = nullptr;
+  ASSERT_EQ(Direct().cuStreamCreate(&capturing, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  ASSERT_EQ(Direct().cuStreamBeginCapture_v2(capturing, CU_STREAM_CAPTURE_MODE_GLOBAL),
+            CUDA_SUCCESS);
+  std::thread([&] {
+    ASSERT_EQ(Direct().cuCtxSetCurrent(context_), CUDA_SUCCESS);
+    EXPECT_EQ(Export(), CUDA_SUCCESS);
+  }).join();
+  CUgraph graph = nullptr;
+  EXPECT_EQ(Direct().cuStreamEndCapture(capturing, &graph), CUDA_SUCCESS);
+  EXPECT_EQ(Direct().cuCtxDestroy_v2(other), CUDA_SUCCESS);
+  ASSERT_EQ(Direct().cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  Unmap();
+}
+
+TEST_F(HooksCapturesTest, FreeAsyncKeepsCapturesValid) {
+  CUdeviceptr address = 0;
+  ASSERT_EQ(Through().cuMemAlloc_v2(&address, 4 * kMiB), CUDA_SUCCESS);
+  CUstream other = nullptr;
+  ASSERT_EQ(Through().cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  Begin(Through(), CU_STREAM_CAPTURE_MODE_GLOBAL);
+  EXPECT_EQ(Through().cuMemFreeAsync(address, other), CUDA_SUCCESS);
+  ExpectValid(Through());
+  ASSERT_EQ(Through().cuMemAlloc_v2(&address, 4 * kMiB), CUDA_SUCCESS);
+  EXPECT_EQ(usage().resident, 4 * kMiB) << "the deferred free was made";
+  EXPECT_EQ(Through().cuMemFree_v2(address), CUDA_SUCCESS);
+  EXPECT_EQ(Through().cuStreamDestroy_v2(other), CUDA_SUCCESS);
+}
+
+}  // namespace hooks_captures_test
+}  // namespace reveza::interpose::testing
