@@ -212,6 +212,33 @@ CUresult cuStreamWaitValue64_v2(Current& current, CUstream stream, CUdeviceptr a
   return WaitValue(current, stream, address, value, flags);
 }
 
+CUresult cuStreamBatchMemOp_v2(Current& current, CUstream stream, unsigned count,
+                               CUstreamBatchMemOpParams* operations, unsigned flags) {
+  if (operations == nullptr || count > 256 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  CUresult result = CUDA_SUCCESS;
+  for (unsigned i = 0; i < count && result == CUDA_SUCCESS; ++i) {
+    const auto& wait = operations[i].waitValue;
+    const auto& write = operations[i].writeValue;
+    switch (operations[i].operation) {
+      case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+        result = WaitValue(current, stream, wait.address, wait.value, wait.flags);
+        break;
+      case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+        result = WaitValue(current, stream, wait.address, wait.value64, wait.flags);
+        break;
+      case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+        result = WriteValue(current, stream, write.address, write.value);
+        break;
+      case CU_STREAM_MEM_OP_WRITE_VALUE_64:
+        result = WriteValue(current, stream, write.address, write.value64);
+        break;
+      default:  // a flush or a barrier: memory operations of a stream are ordered here
+        break;
+    }
+  }
+  return result;
+}
+
 CUresult cuStreamWriteValue32_v2(Current& current, CUstream stream, CUdeviceptr address,
                                  cuuint32_t value, unsigned) {
   return WriteValue(current, stream, address, value);

@@ -22,8 +22,12 @@ void Agent::Handle(const wire::CloseGate& order) {
     // No thread waits at an open gate, but the flag may have been set late, by a thread that
     // arrived just before it opened. Threads that wait from now on set it again.
     client_.at_gate_.store(false, std::memory_order_release);
+    // With the gate open, because the host may have to submit more before it ends a wait.
+    const HostWaits::Hold hold(client_.host_waits_, began + order.drain_limit_us / 2);
     if (CaptureInProgress()) {
       failed.reason = wire::DrainFailure::kCapture;
+    } else if (client_.host_waits_.Pending(HostWaits::Kind::kValue)) {
+      failed.reason = wire::DrainFailure::kLimit;
     } else if (!Gate::Close(order.drain_limit_us)) {
       failed.reason = wire::DrainFailure::kInsideCall;
     } else if (CaptureInProgress()) {
@@ -155,7 +159,8 @@ void Agent::CheckIdle() {
     return;
   }
   if (idle_reported_ || now - last_submission_us_ < idle_after_us_ || CaptureInProgress()) return;
-  const bool idle = Gate::Close(1000) && !CaptureInProgress() && Drain(1000);
+  const bool idle = !client_.host_waits_.Pending(HostWaits::Kind::kValue) && Gate::Close(1000) &&
+                    !CaptureInProgress() && Drain(1000);
   Gate::Open(contention_);
   // Threads that arrived meanwhile are not waiting for a time slice.
   client_.at_gate_.store(false, std::memory_order_release);

@@ -196,7 +196,9 @@ void Client::OnContextCreated(int ordinal, CUcontext context) {
 }
 
 void Client::EndContext(int ordinal, CUcontext context) {
+  const RelaxedCapture relaxed;
   contexts_.Remove(context);
+  host_waits_.OnContextDestroy(context);
   // Freed below; their addresses may be given out again before the deferred frees run.
   for (const CUdeviceptr address : deferred_frees_.TakeAll()) {
     swap::AddressInfo info;
@@ -217,7 +219,10 @@ void Client::OnContextDestroy(CUcontext context) {
     Real().cuCtxSynchronize();
   }
   MutexLock moving(moving_mutex_);
-  mover_.CancelSwapIn();
+  {
+    const RelaxedCapture relaxed;
+    mover_.CancelSwapIn();
+  }
   EndContext(*ordinal, context);
 }
 
@@ -225,7 +230,10 @@ void Client::OnContextDestroy(CUcontext context) {
 CUresult Client::ReleasePrimary(CUdevice device, CUcontext context, CUresult (*release)(CUdevice)) {
   const std::optional<int> ordinal = contexts_.BeginEnd(context);
   MutexLock moving(moving_mutex_);
-  mover_.CancelSwapIn();
+  {
+    const RelaxedCapture relaxed;
+    mover_.CancelSwapIn();
+  }
   const CUresult result = release(device);
   unsigned int flags = 0;
   int active = 0;
@@ -240,6 +248,7 @@ CUresult Client::ReleasePrimary(CUdevice device, CUcontext context, CUresult (*r
 }
 
 CUresult Client::Synchronise(const Contexts::Held& held, CUcontext owner) {
+  const RelaxedCapture relaxed;  // for captures in other contexts
   CUcontext before = nullptr;
   Real().cuCtxGetCurrent(&before);
   CUresult first = CUDA_SUCCESS;

@@ -15,6 +15,7 @@
 #include "reveza/gpu/interpose/captures.h"
 #include "reveza/gpu/interpose/contexts.h"
 #include "reveza/gpu/interpose/counted.h"
+#include "reveza/gpu/interpose/host_waits.h"
 #include "reveza/gpu/swap/arena.h"
 #include "reveza/gpu/swap/driver.h"
 #include "reveza/gpu/swap/ledger.h"
@@ -59,6 +60,7 @@ class Client {
 
   swap::Ledger& ledger() { return ledger_; }
   Captures& captures() { return captures_; }
+  HostWaits& host_waits() { return host_waits_; }
   CountedObjects& counted() { return counted_; }
   PoolAccounts& pools() { return pools_; }
   DeferredFrees& deferred_frees() { return deferred_frees_; }
@@ -136,6 +138,7 @@ class Client {
   swap::HostArena arena_;
   swap::Ledger ledger_;
   Captures captures_;
+  HostWaits host_waits_{swap_driver_};
   CountedObjects counted_;
   PoolAccounts pools_;
   DeferredFrees deferred_frees_;

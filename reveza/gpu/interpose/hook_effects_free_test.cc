@@ -82,6 +82,35 @@ TEST_F(FreeEffects, WaitsForPeersWithAccess) {
   ExpectFreeWaits(context_, other_, context_, kLarge);
 }
 
+// The driver would not wait for the peer: the memory is freed later.
+TEST_F(FreeEffects, DoesNotWaitForAPeerThatWaitsForTheHost) {
+  void* flag = nullptr;
+  CUdeviceptr flag_address = 0;
+  CUstream stream = nullptr;
+  ASSERT_EQ(Real().cuMemHostAlloc(&flag, 4096, CU_MEMHOSTALLOC_PORTABLE), CUDA_SUCCESS);
+  *static_cast<unsigned*>(flag) = 0;
+  ASSERT_EQ(Real().cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  const CUdeviceptr address = Allocate(kLarge);
+  ASSERT_EQ(Real().cuCtxSetCurrent(other_), CUDA_SUCCESS);
+  ASSERT_EQ(::cuCtxEnablePeerAccess(context_, 0), CUDA_SUCCESS);
+  ASSERT_EQ(Real().cuMemHostGetDevicePointer_v2(&flag_address, flag, 0), CUDA_SUCCESS);
+  ASSERT_EQ(Real().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  ASSERT_EQ(::cuStreamWaitValue32_v2(stream, flag_address, 1, CU_STREAM_WAIT_VALUE_EQ),
+            CUDA_SUCCESS);
+  ASSERT_EQ(::cuMemsetD8Async(address, 7, kLarge, stream), CUDA_SUCCESS);
+  ASSERT_EQ(Real().cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  EXPECT_EQ(::cuMemFree_v2(address), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().resident, kLarge) << "the peer still writes";
+  __atomic_store_n(static_cast<unsigned*>(flag), 1, __ATOMIC_RELEASE);
+  ASSERT_EQ(Real().cuCtxSetCurrent(other_), CUDA_SUCCESS);
+  EXPECT_EQ(Real().cuStreamSynchronize(stream), CUDA_SUCCESS);
+  EXPECT_EQ(::cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+  ASSERT_EQ(Real().cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  EXPECT_EQ(::cuMemFree_v2(Allocate(2 * kMiB)), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().resident, 0u);
+  EXPECT_EQ(Real().cuMemFreeHost(flag), CUDA_SUCCESS);
+}
+
 TEST_F(FreeEffects, AsyncFreeOfAnAllocationWaitsForItsDevice) {
   ASSERT_EQ(Real().cuCtxSetCurrent(other_), CUDA_SUCCESS);
   const CUdeviceptr address = Allocate(kLarge);
@@ -137,7 +166,7 @@ TEST_F(FreeEffects, EndOfAContextForgetsItsDeferredFrees) {
 
 // Pinning copies the contents, so everything that writes them must have finished.
 TEST_F(FreeEffects, ExportWaitsForTheDeviceOfTheMemory) {
-  constexpr Bytes kBytes = 8 * kMiB;
+  constexpr Bytes kBytes = 66 * kMiB;  // two pieces
   const CUmemAllocationProp properties = OnCard(1);
   const CUmemAccessDesc access = ReadWrite(1);
   CUmemGenericAllocationHandle handle = 0;

@@ -21,7 +21,11 @@ CUresult FreeNow(Client& client, CUdeviceptr address, CUcontext owner) {
   const swap::Residency residency = client.ledger().residency();
   if (residency == swap::Residency::kIn || residency == swap::Residency::kUnmanaged) {
     const Contexts::Held users = client.HoldContexts(client.ledger().DevicesWithAccess(address));
+    // The driver would not wait for the work of other contexts, which may wait for the host.
+    CUcontext current = nullptr;
+    Real().cuCtxGetCurrent(&current);
     const bool synchronised_now =
+        !client.host_waits().Pending(HostWaits::Kind::kValue, current) &&
         client.captures().RunIfNone([&] { synchronised = client.Synchronise(users, owner); });
     if (!synchronised_now) {
       client.deferred_frees().Add(address);
@@ -33,7 +37,8 @@ CUresult FreeNow(Client& client, CUdeviceptr address, CUcontext owner) {
 }
 
 void RunDeferredFrees(Client& client) {
-  if (client.captures().Any()) return;
+  // A program that allocates before it ends a wait must not be blocked by the GPU.
+  if (client.captures().Any() || client.host_waits().Pending(HostWaits::Kind::kValue)) return;
   for (const CUdeviceptr address : client.deferred_frees().TakeAll()) {
     swap::AddressInfo info;
     if (client.ledger().Find(address, &info)) FreeNow(client, address, info.owner);

@@ -1,4 +1,8 @@
 // Hooks of stream captures: gated like a launch, and recorded, so that no drain invalidates one.
+// Hooks of calls after which a stream waits for the host.
+#include <algorithm>
+#include <span>
+
 #include "generated/interpose/driver_hooks.h"
 #include "reveza/gpu/interpose/client.h"
 
@@ -17,6 +21,28 @@ CUresult Begin(CUstream stream, StreamKind kind, BeginCall begin) {
   // Recorded inside the gate: a drain that checked for captures earlier waits until this thread has
   // left the gate, and checks again.
   return client->captures().Begin(stream, IsPerThread(stream, kind), begin);
+}
+
+template <typename WaitCall>
+CUresult SubmitWait(CUstream stream, StreamKind kind, HostWaits::Kind wait, WaitCall call) {
+  Client* client = Client::Get();
+  if (client == nullptr) return call();
+  const HostWaits::Submission submission(client->host_waits());
+  const GateScope gate(stream, kind);
+  const CUresult result = call();
+  // A captured wait is part of a graph.
+  if (result == CUDA_SUCCESS && !client->captures().Any()) {
+    client->host_waits().Record(stream, IsPerThread(stream, kind), wait);
+  }
+  return result;
+}
+
+bool HasWait(const CUstreamBatchMemOpParams* operations, unsigned int count) {
+  return operations != nullptr &&
+         std::ranges::any_of(std::span(operations, count), [](const auto& one) {
+           return one.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
+                  one.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
+         });
 }
 
 }  // namespace
@@ -80,8 +106,55 @@ CUresult cuStreamEndCapture(decltype(&::cuStreamEndCapture) real, CUstream hStre
 }
 
 CUresult cuStreamDestroy(decltype(&::cuStreamDestroy) real, CUstream hStream) {
-  if (Client* client = Client::Get()) client->captures().OnEnd(hStream, false);
+  if (Client* client = Client::Get()) {
+    client->captures().OnEnd(hStream, false);
+    client->host_waits().OnStreamDestroy(hStream);
+  }
   return real(hStream);
+}
+
+CUresult cuStreamWaitValue32(decltype(&::cuStreamWaitValue32) real, CUstream stream,
+                             CUdeviceptr addr, cuuint32_t value, unsigned int flags,
+                             StreamKind kind) {
+  return SubmitWait(stream, kind, HostWaits::Kind::kValue,
+                    [&] { return real(stream, addr, value, flags); });
+}
+
+CUresult cuStreamWaitValue64(decltype(&::cuStreamWaitValue64) real, CUstream stream,
+                             CUdeviceptr addr, cuuint64_t value, unsigned int flags,
+                             StreamKind kind) {
+  return SubmitWait(stream, kind, HostWaits::Kind::kValue,
+                    [&] { return real(stream, addr, value, flags); });
+}
+
+CUresult cuStreamBatchMemOp(decltype(&::cuStreamBatchMemOp) real, CUstream stream,
+                            unsigned int count, CUstreamBatchMemOpParams* paramArray,
+                            unsigned int flags, StreamKind kind) {
+  const auto call = [&] { return real(stream, count, paramArray, flags); };
+  if (HasWait(paramArray, count)) return SubmitWait(stream, kind, HostWaits::Kind::kValue, call);
+  const GateScope gate(stream, kind);
+  return call();
+}
+
+CUresult cuWaitExternalSemaphoresAsync(decltype(&::cuWaitExternalSemaphoresAsync) real,
+                                       const CUexternalSemaphore* extSemArray,
+                                       const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS* paramsArray,
+                                       unsigned int numExtSems, CUstream stream, StreamKind kind) {
+  return SubmitWait(stream, kind, HostWaits::Kind::kValue,
+                    [&] { return real(extSemArray, paramsArray, numExtSems, stream); });
+}
+
+CUresult cuLaunchHostFunc(decltype(&::cuLaunchHostFunc) real, CUstream hStream, CUhostFn fn,
+                          void* userData, StreamKind kind) {
+  return SubmitWait(hStream, kind, HostWaits::Kind::kFunction,
+                    [&] { return real(hStream, fn, userData); });
+}
+
+CUresult cuStreamAddCallback(decltype(&::cuStreamAddCallback) real, CUstream hStream,
+                             CUstreamCallback callback, void* userData, unsigned int flags,
+                             StreamKind kind) {
+  return SubmitWait(hStream, kind, HostWaits::Kind::kFunction,
+                    [&] { return real(hStream, callback, userData, flags); });
 }
 
 }  // namespace reveza::interpose::hooks

@@ -1,6 +1,7 @@
 #include "reveza/gpu/interpose/queue_bound.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -28,6 +29,7 @@ struct StreamQueue {
   Batch batches[2];  // oldest first
   std::int64_t last_done_us = 0;
   Window window;
+  Patience patience;
 };
 
 // Reused, with their events, by a later thread; see AcquireFromList().
@@ -77,6 +79,7 @@ StreamQueue* Find(CUstream stream) {
 
 // Events of a destroyed context are destroyed with it; destroying them again merely fails.
 void Clear(StreamQueue& queue) {
+  const RelaxedCapture relaxed;
   for (Batch& batch : queue.batches) {
     if (batch.done != nullptr) Real().cuEventDestroy_v2(batch.done);
   }
@@ -90,7 +93,10 @@ StreamQueue* FindOrAdd(CUstream stream) {
   if (all.used < kStreamsPerThread) {
     queue = &all.queues[all.used++];
   } else {
-    queue = &all.queues[all.next_victim++ % kStreamsPerThread];
+    int tries = 0;
+    do {  // what has been learned is kept, if possible
+      queue = &all.queues[all.next_victim++ % kStreamsPerThread];
+    } while (queue->patience.exhausted() && ++tries < kStreamsPerThread);
     Clear(*queue);
   }
   queue->stream = stream;
@@ -105,6 +111,24 @@ void PopOldest(StreamQueue& queue, bool waited) {
   queue.last_done_us = now;
   std::swap(queue.batches[0], queue.batches[1]);
   --queue.outstanding;
+}
+
+// Gives up waiting for the older batch.
+void Expire(StreamQueue& queue) {
+  static constinit std::atomic<bool> told{false};
+  std::swap(queue.batches[0], queue.batches[1]);
+  --queue.outstanding;
+  queue.patience.OnExpired();
+  if (queue.patience.exhausted() && !told.exchange(true, std::memory_order_relaxed)) {
+    PrintNotice(
+        "a CUDA stream waits for its own program: its queue is not bounded any more, and other"
+        " programs may have to wait longer for the GPU");
+  }
+}
+
+bool WaitsForHost() {
+  Client* client = Client::Get();
+  return client != nullptr && client->host_waits().Pending(HostWaits::Kind::kValue);
 }
 
 bool CaptureInProgress() {
@@ -129,7 +153,10 @@ void QueueBound::SetBound(std::int64_t microseconds) {
 
 bool QueueBound::MustWait(CUstream stream, StreamKind kind) {
   StreamQueue* queue = Find(Handle(stream, kind));
-  if (queue == nullptr || queue->outstanding < 2 || CaptureInProgress()) return false;
+  if (queue == nullptr || queue->outstanding < 2 || queue->patience.exhausted() ||
+      CaptureInProgress()) {
+    return false;
+  }
   const RelaxedCapture relaxed;  // a capture may begin concurrently
   if (Real().cuEventQuery(queue->batches[0].done) == CUDA_ERROR_NOT_READY) return true;
   PopOldest(*queue, false);
@@ -139,14 +166,29 @@ bool QueueBound::MustWait(CUstream stream, StreamKind kind) {
 void QueueBound::Wait(CUstream stream, StreamKind kind) {
   StreamQueue* queue = Find(Handle(stream, kind));
   if (queue == nullptr || queue->outstanding < 2) return;
-  const RelaxedCapture relaxed;
-  Real().cuEventSynchronize(queue->batches[0].done);
-  PopOldest(*queue, true);
+  const std::int64_t began = NowMicroseconds();
+  const std::int64_t bound = queue_bound_us.load(std::memory_order_relaxed);
+  useconds_t pause = 50;
+  while (gate_internal::state.load(std::memory_order_acquire) == gate_internal::kBounded) {
+    {
+      const RelaxedCapture relaxed;
+      if (Real().cuEventQuery(queue->batches[0].done) != CUDA_ERROR_NOT_READY) {
+        queue->patience.OnDone();
+        return PopOldest(*queue, true);
+      }
+    }
+    if (NowMicroseconds() - began >= queue->patience.LimitUs(bound, WaitsForHost())) {
+      return Expire(*queue);
+    }
+    usleep(pause);
+    if (pause < 500) pause *= 2;
+  }
 }
 
 void QueueBound::OnSubmit(CUstream stream, StreamKind kind) {
   if (CaptureInProgress()) return;
   StreamQueue& queue = *FindOrAdd(Handle(stream, kind));
+  if (queue.patience.exhausted()) return;
   if (++queue.submissions < queue.window.size() || queue.outstanding == 2) return;
   queue.submissions = 0;
   const RelaxedCapture relaxed;

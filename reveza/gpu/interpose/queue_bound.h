@@ -6,6 +6,9 @@
 // does not starve. The window adapts to the number of submissions that take half the bound. Without
 // contention none of this code runs.
 //
+// A batch that waits for something which the thread itself does later never ends. So the wait has a
+// limit; a stream that exceeds it repeatedly is not bounded any more.
+//
 // All state is per thread, except for the bound, which the agent sets.
 #pragma once
 
@@ -22,10 +25,28 @@ class QueueBound {
   static void SetBound(std::int64_t microseconds);
   // Returns whether two batches of this stream are outstanding.
   static bool MustWait(CUstream stream, StreamKind kind);
-  // Waits for the older batch. The thread must not be inside the gate.
+  // Waits for the older batch, while the gate is bounded. The thread must not be inside it.
   static void Wait(CUstream stream, StreamKind kind);
   // Counts a submission that was just made; the thread is inside the gate.
   static void OnSubmit(CUstream stream, StreamKind kind);
+};
+
+// How long to wait for a batch, independent of CUDA. Four waits in vain, each a quarter as long as
+// the one before, exhaust it.
+class Patience {
+ public:
+  // `host`: a stream is known to wait for the host.
+  std::int64_t LimitUs(std::int64_t bound_us, bool host) const {
+    return (host ? 10 : 100) * bound_us >> 2 * expired_;
+  }
+  bool exhausted() const { return expired_ == kMaxExpired; }
+  void OnExpired() { ++expired_; }
+  // The batch ended while the thread waited.
+  void OnDone() { expired_ = expired_ > 0 ? expired_ - 1 : 0; }
+
+ private:
+  static constexpr int kMaxExpired = 4;
+  int expired_ = 0;
 };
 
 // Adaptive window size, independent of CUDA.

@@ -42,5 +42,33 @@ TEST(WindowTest, HasAMaximum) {
   EXPECT_LE(window.size(), 8192);
 }
 
+TEST(PatienceTest, FourWaitsInVainExhaustIt) {
+  Patience patience;
+  std::int64_t total = 0;
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_FALSE(patience.exhausted());
+    total += patience.LimitUs(kBound, false);
+    patience.OnExpired();
+  }
+  EXPECT_TRUE(patience.exhausted());
+  EXPECT_LT(total, 140 * kBound);
+}
+
+TEST(PatienceTest, BatchThatEndsRestoresIt) {
+  Patience patience;
+  for (int i = 0; i < 10; ++i) {
+    patience.OnExpired();
+    EXPECT_LT(patience.LimitUs(kBound, false), 100 * kBound);
+    patience.OnDone();
+    EXPECT_EQ(patience.LimitUs(kBound, false), 100 * kBound);
+  }
+  EXPECT_FALSE(patience.exhausted());
+}
+
+TEST(PatienceTest, IsShorterForAKnownWait) {
+  const Patience patience;
+  EXPECT_EQ(patience.LimitUs(kBound, true), 10 * kBound);
+}
+
 }  // namespace queue_bound_test
 }  // namespace reveza::interpose
