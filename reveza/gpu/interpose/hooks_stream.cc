@@ -150,6 +150,12 @@ CUresult cuLaunchHostFunc(decltype(&::cuLaunchHostFunc) real, CUstream hStream, 
                     [&] { return real(hStream, fn, userData); });
 }
 
+CUresult cuLaunchHostFunc(decltype(&::cuLaunchHostFunc_v2) real, CUstream hStream, CUhostFn fn,
+                          void* userData, unsigned int syncMode, StreamKind kind) {
+  return SubmitWait(hStream, kind, HostWaits::Kind::kFunction,
+                    [&] { return real(hStream, fn, userData, syncMode); });
+}
+
 CUresult cuStreamAddCallback(decltype(&::cuStreamAddCallback) real, CUstream hStream,
                              CUstreamCallback callback, void* userData, unsigned int flags,
                              StreamKind kind) {
