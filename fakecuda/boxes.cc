@@ -142,6 +142,7 @@ CUresult cuArray3DCreate_v2(Current& current, State& state, CUarray* handle,
   }
   RETURN_IF_ERROR(CheckUnsafeCall(state));
   auto array = std::make_shared<Array>();
+  array->context = current.context;
   array->descriptor = *descriptor;
   const std::uint64_t bytes = RoundUp(ArrayBytes(*array));
   RETURN_IF_ERROR(MakeMemory(current.lock, *current.context, current.context->device, bytes,
@@ -173,7 +174,7 @@ CUresult cuArrayDestroy(Current& current, State& state, CUarray handle) {
   const std::shared_ptr<Array> array = state.arrays.Find(handle);
   if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   RETURN_IF_ERROR(CheckUnsafeCall(state));
-  WaitForDevice(current.lock, current.context->device);
+  WaitForDevice(current.lock, array->context->device);
   state.arrays.Remove(handle);
   ReleaseRange(current.lock, array->memory);
   return CUDA_SUCCESS;

@@ -38,10 +38,15 @@ void DestroyContext(StateLock& lock, const std::shared_ptr<Context>& context) {
     if (allocation.context == context.get()) memory.push_back(start);
   }
   for (const CUdeviceptr start : memory) FreeAllocation(lock, start);
+  const auto arrays = state.arrays.all();  // the lock may be released
+  for (const auto& [number, array] : arrays) {
+    if (array->context == context.get()) ReleaseRange(lock, array->memory);
+  }
   const auto belongs = [&](const auto& object) { return object.context == context.get(); };
   state.streams.RemoveIf(belongs);
   state.modules.RemoveIf(belongs);
   state.events.RemoveIf(belongs);
+  state.arrays.RemoveIf(belongs);
   state.card->RemoveContextBytes(context->device, context->bytes);
   state.contexts.Remove(context->handle);
 }

@@ -62,6 +62,7 @@ CUresult cuGraphInstantiateWithFlags(Current&, State& state, CUgraphExec* handle
     for (const GraphNode* before : node->dependencies) {
       step.dependencies.push_back(indices.at(before));
     }
+    if (node->memory != nullptr) executable->memory.push_back(node->memory);
     indices[node.get()] = executable->steps.size();
     executable->steps.push_back(std::move(step));
   }
@@ -80,6 +81,7 @@ CUresult cuGraphLaunch(Current& current, State& state, CUgraphExec handle, CUstr
   RETURN_IF_ERROR(FindStream(current, stream_handle, &stream));
   const std::shared_ptr<ExecutableGraph> graph = state.executables.Find(handle);
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  RETURN_IF_ERROR(MaterialiseGraphMemory(current.lock, *graph));
   const auto run = [graph](Execution& execution) { return RunGraph(*graph, execution); };
   return Issue(current.lock, *stream, {.engine = Engine::kCompute, .run = run});
 }

@@ -14,6 +14,7 @@ struct GraphNode {
   CUgraphNode handle = nullptr;
   WorkFunction run;
   std::vector<GraphNode*> dependencies;
+  std::shared_ptr<GraphMemory> memory;  // of an allocation node
 };
 
 struct Graph {
@@ -30,7 +31,12 @@ struct ExecutableGraph {
     std::vector<std::size_t> dependencies;  // indices of steps
   };
   std::vector<Step> steps;
+  std::vector<std::shared_ptr<GraphMemory>> memory;
 };
+
+// Maps physical memory for the allocation nodes of a graph that is about to be launched. Releases
+// the lock while memory is filled.
+CUresult MaterialiseGraphMemory(StateLock& lock, const ExecutableGraph& graph);
 
 // Resolves a stream handle for the calling entry and thread. Use of the legacy stream invalidates
 // captures of blocking streams.

@@ -196,8 +196,18 @@ struct Pool {
 };
 
 struct Array {
+  Context* context = nullptr;
   CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
   CUdeviceptr memory = 0;
+};
+
+// Memory of a graph's allocation node: a range, and physical memory from the first launch on. The
+// device keeps what no graph needs any more for others, until it is trimmed.
+struct GraphMemory {
+  CUdeviceptr start = 0;
+  std::uint64_t bytes = 0;
+  int device = 0;
+  bool mapped = false;
 };
 
 struct Primary {
@@ -243,6 +253,7 @@ struct State {
   std::array<Primary, kMaxDevices> primaries;
   std::array<CUmemoryPool, kMaxDevices> default_pools = {};
   std::map<std::uint64_t, std::shared_ptr<Capture>> captures;
+  std::vector<std::shared_ptr<GraphMemory>> graph_memory;
 
   Context* FindContext(CUcontext handle) const { return contexts.Find(handle).get(); }
 };

@@ -9,6 +9,7 @@
 #include "generated/interpose/driver_calls.h"
 #include "reveza/gpu/interpose/gate.h"
 #include "reveza/gpu/interpose/gate_wait.h"
+#include "reveza/gpu/interpose/rdma.h"
 
 namespace reveza::interpose {
 namespace {
@@ -254,6 +255,9 @@ void Agent::Handle(const wire::Evict& order) {
   evicted.serial = order.serial;
   evicted.gpu = order.gpu;
   Gpu* gpu = FindIndex(order.gpu);
+  if (!client_.swapping_disabled() && MayBeRegisteredForRdma("")) {
+    client_.DisableSwapping("GPUDirect RDMA through nvidia-peermem");
+  }
   if (gpu != nullptr && gate_ == GateState::kClosed && !client_.swapping_disabled()) {
     const std::int64_t began = NowMicroseconds();
     const swap::EvictResult result = client_.mover_.Evict(gpu->ordinal, order.bytes, OnFreed, this);
@@ -323,6 +327,7 @@ void Agent::Periodic() {
   }
   if (!welcomed_) return;
   CheckIdle();
+  if (client_.pools_.SettleAll(client_.ledger_)) client_.UsageChanged();
   const std::int64_t now = NowMicroseconds();
   if (now < next_usage_us_ || !client_.usage_changed_.load(std::memory_order_acquire)) return;
   ReportUsage();

@@ -190,12 +190,20 @@ void Client::OnFirstContext(int ordinal, bool created) {
   Wake();
 }
 
-void Client::OnContextCreated(int ordinal, CUcontext context) {
-  contexts_.Add(ordinal, context);
-  ledger_.SetContext(ordinal, contexts_.Of(ordinal));
+std::optional<Bytes> Client::ReserveFurtherContext(int ordinal) {
+  if (contexts_.Of(ordinal) == nullptr) return 0;
+  const Bytes size = ledger_.GetUsage(ordinal).context;
+  if (size > 0 && !ReservePinned(ordinal, size)) return std::nullopt;
+  return size;
 }
 
-void Client::EndContext(int ordinal, CUcontext context) {
+bool Client::OnContextCreated(int ordinal, CUcontext context) {
+  const bool added = contexts_.Add(ordinal, context);
+  ledger_.SetContext(ordinal, contexts_.Of(ordinal));
+  return added;
+}
+
+std::vector<Counted> Client::EndContext(int ordinal, CUcontext context) {
   const RelaxedCapture relaxed;
   contexts_.Remove(context);
   host_waits_.OnContextDestroy(context);
@@ -205,13 +213,22 @@ void Client::EndContext(int ordinal, CUcontext context) {
     if (ledger_.Find(address, &info) && info.owner != context) deferred_frees_.Add(address);
   }
   ledger_.FreeOwned(context);
+  // A device's first context is counted by the ledger; if it ends first, another takes its place.
+  std::optional<Counted> further = counted_.Remove(context);
+  if (const CUcontext other = contexts_.Of(ordinal); !further && other != nullptr) {
+    further = counted_.Remove(other);
+  }
+  std::vector<Counted> released = counted_.RemoveOwned(context);
+  for (const Counted& one : resident_allocations_.RemoveOwned(context)) released.push_back(one);
+  if (further) released.push_back(*further);
   ledger_.OnContextDestroy(ordinal, context, contexts_.Of(ordinal));
   UsageChanged();
+  return released;
 }
 
-void Client::OnContextDestroy(CUcontext context) {
+std::vector<Counted> Client::OnContextDestroy(CUcontext context) {
   const std::optional<int> ordinal = contexts_.BeginEnd(context);
-  if (!ordinal) return;
+  if (!ordinal) return {};
   {
     // The driver would wait as well, but after the memory has gone. It ends the context's captures.
     const RelaxedCapture relaxed;
@@ -223,7 +240,7 @@ void Client::OnContextDestroy(CUcontext context) {
     const RelaxedCapture relaxed;
     mover_.CancelSwapIn();
   }
-  EndContext(*ordinal, context);
+  return EndContext(*ordinal, context);
 }
 
 // Only the driver counts the references; whether the context ended is known after the call.
@@ -240,7 +257,7 @@ CUresult Client::ReleasePrimary(CUdevice device, CUcontext context, CUresult (*r
   const bool ended =
       Real().cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || active == 0;
   if (ended && ordinal) {
-    EndContext(*ordinal, context);
+    ReleasePinned(EndContext(*ordinal, context));
   } else {
     contexts_.Keep(context);
   }
@@ -305,6 +322,8 @@ wire::Growth Client::RequestGrowth(int ordinal, wire::GrowthKind kind, Bytes byt
 bool Client::ReservePinned(int ordinal, Bytes bytes) {
   if (bytes > ledger_.Budget(ordinal)) return false;  // can never be granted
   while (!ledger_.SpendOnCounted(ordinal, bytes)) {
+    // What pools have given back since they were last looked at may do.
+    if (pools_.SettleAll(ledger_) && ledger_.SpendOnCounted(ordinal, bytes)) break;
     const wire::Growth answer = RequestGrowth(ordinal, wire::GrowthKind::kPinned, bytes);
     if (answer == wire::Growth::kRefused) return false;
     if (answer == wire::Growth::kLater) GateScope wait_for_the_gate;
@@ -315,6 +334,16 @@ bool Client::ReservePinned(int ordinal, Bytes bytes) {
 
 void Client::ReleasePinned(int ordinal, Bytes bytes) {
   ledger_.AddCounted(ordinal, -static_cast<std::int64_t>(bytes));
+  UsageChanged();
+}
+
+void Client::ReleasePinned(const std::vector<Counted>& released) {
+  for (const Counted& one : released) ReleasePinned(one.ordinal, one.bytes);
+}
+
+void Client::CorrectPinned(int ordinal, Bytes reserved, Bytes taken) {
+  if (taken > reserved) ledger_.CountGrown(ordinal, taken - reserved);
+  if (taken < reserved) ReleasePinned(ordinal, reserved - taken);
   UsageChanged();
 }
 

@@ -8,6 +8,7 @@
 #include <cuda.h>
 
 #include <atomic>
+#include <optional>
 #include <vector>
 
 #include "common/base/bytes.h"
@@ -62,6 +63,8 @@ class Client {
   Captures& captures() { return captures_; }
   HostWaits& host_waits() { return host_waits_; }
   CountedObjects& counted() { return counted_; }
+  ResidentAllocations& resident_allocations() { return resident_allocations_; }
+  DriverHandles& driver_handles() { return driver_handles_; }
   PoolAccounts& pools() { return pools_; }
   DeferredFrees& deferred_frees() { return deferred_frees_; }
   const swap::Driver& swap_driver() const { return swap_driver_; }
@@ -79,11 +82,15 @@ class Client {
   // Reports the outcome to the daemon. After a failure, the next thread that creates a context
   // requests admission anew.
   void OnFirstContext(int ordinal, bool created);
-  // Records a new context.
-  void OnContextCreated(int ordinal, CUcontext context);
+  // Reserves memory for one more context on a device that has one; blocks until there is room.
+  // Returns its size, 0 if the device has no context yet, nullopt if refused.
+  std::optional<Bytes> ReserveFurtherContext(int ordinal);
+  // Records a context that was created or retained. Returns whether it is new.
+  bool OnContextCreated(int ordinal, CUcontext context);
   // Called before `context` is destroyed: waits for its work and for a step of a handover to end,
-  // frees the context's allocations and drops the agent's resources in it.
-  void OnContextDestroy(CUcontext context);
+  // frees the context's allocations and drops the agent's resources in it. Returns what to release
+  // once it is destroyed.
+  std::vector<Counted> OnContextDestroy(CUcontext context);
   // Releases a primary context with `release`; cleans up if that was the last reference.
   CUresult ReleasePrimary(CUdevice device, CUcontext context, CUresult (*release)(CUdevice));
 
@@ -100,6 +107,9 @@ class Client {
   // inside or outside the gate. Returns false if refused.
   bool ReservePinned(int ordinal, Bytes bytes);
   void ReleasePinned(int ordinal, Bytes bytes);
+  void ReleasePinned(const std::vector<Counted>& released);
+  // Corrects a reservation to what the driver has taken.
+  void CorrectPinned(int ordinal, Bytes reserved, Bytes taken);
   // Schedules a report of the memory accounting to the daemon.
   void UsageChanged();
   // Grants (or revokes) the current device's access to the memory of `peer_context`'s device.
@@ -126,8 +136,8 @@ class Client {
   // has had a context.
   bool AwaitFirstContext(int ordinal) REQUIRES(requests_mutex_);
   void Wake();
-  // Ends the accounting of a context and what the ledger and the agent have in it.
-  void EndContext(int ordinal, CUcontext context) REQUIRES(moving_mutex_);
+  // Ends what the ledger and the agent have in a context. Returns what the driver frees with it.
+  std::vector<Counted> EndContext(int ordinal, CUcontext context) REQUIRES(moving_mutex_);
   // Pins host memory in a background thread.
   void PrepareArena(Bytes bytes);
   static void* PrepareMain(void* client);
@@ -140,6 +150,8 @@ class Client {
   Captures captures_;
   HostWaits host_waits_{swap_driver_};
   CountedObjects counted_;
+  ResidentAllocations resident_allocations_;
+  DriverHandles driver_handles_;
   PoolAccounts pools_;
   DeferredFrees deferred_frees_;
   std::uint64_t job_ = 0;

@@ -9,9 +9,11 @@ Contexts::Live* Contexts::Find(CUcontext context) {
   return found == live_.end() ? nullptr : &*found;
 }
 
-void Contexts::Add(int ordinal, CUcontext context) {
+bool Contexts::Add(int ordinal, CUcontext context) {
   MutexLock lock(mutex_);
-  if (Find(context) == nullptr) live_.push_back({.ordinal = ordinal, .context = context});
+  if (Find(context) != nullptr) return false;
+  live_.push_back({.ordinal = ordinal, .context = context});
+  return true;
 }
 
 std::vector<CUcontext> Contexts::All() const {

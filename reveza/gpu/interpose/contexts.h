@@ -33,8 +33,8 @@ class Contexts {
     std::vector<CUcontext> contexts_;
   };
 
-  // Adds a context, unless it is known (primary contexts are retained many times).
-  void Add(int ordinal, CUcontext context);
+  // Adds a context. Returns false if it is known: primary contexts are retained many times.
+  bool Add(int ordinal, CUcontext context);
   // Return all contexts, and one of a device or null.
   std::vector<CUcontext> All() const;
   CUcontext Of(int ordinal) const;

@@ -12,9 +12,9 @@ CUcontext Handle(std::uintptr_t number) { return reinterpret_cast<CUcontext>(num
 
 TEST(ContextsTest, AreKnownOnceUntilRemoved) {
   Contexts contexts;
-  contexts.Add(0, Handle(1));
-  contexts.Add(0, Handle(1));
-  contexts.Add(1, Handle(2));
+  EXPECT_TRUE(contexts.Add(0, Handle(1)));
+  EXPECT_FALSE(contexts.Add(0, Handle(1)));
+  EXPECT_TRUE(contexts.Add(1, Handle(2)));
   EXPECT_EQ(contexts.All(), (std::vector{Handle(1), Handle(2)}));
   EXPECT_EQ(contexts.Of(1), Handle(2));
   EXPECT_EQ(contexts.BeginEnd(Handle(2)), 1);

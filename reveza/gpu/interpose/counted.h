@@ -1,10 +1,10 @@
-// Accounting of memory that the driver manages (hooks_counted.cc). It cannot be swapped, but counts
-// towards the client's footprint. All classes are thread-safe.
+// Accounting of memory that the driver manages (hooks_counted.cc, hooks_memory.cc). It cannot be
+// swapped, but counts towards the client's footprint on the device that owns it, whichever is
+// current when it is made or freed. All classes are thread-safe.
 #pragma once
 
 #include <cuda.h>
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -15,68 +15,128 @@
 
 namespace reveza::interpose {
 
-// Sizes of counted objects (arrays, managed memory), to release the same amount on destruction.
+// Bytes counted on a device.
+struct Counted {
+  int ordinal = 0;
+  Bytes bytes = 0;
+};
+
+// Sizes of objects that the driver frees as a whole (arrays, managed memory, further contexts).
 class CountedObjects {
  public:
-  struct Entry {
-    const void* object = nullptr;
-    int ordinal = 0;
-    Bytes bytes = 0;
-  };
-
-  void Add(const void* object, int ordinal, Bytes bytes) {
-    MutexLock lock(mutex_);
-    entries_.push_back({object, ordinal, bytes});
-  }
-
-  // Returns the entry, nullopt if the object is not counted.
-  std::optional<Entry> Remove(const void* object) {
-    MutexLock lock(mutex_);
-    const auto found = std::ranges::find(entries_, object, &Entry::object);
-    if (found == entries_.end()) return std::nullopt;
-    const Entry removed = *found;
-    entries_.erase(found);
-    return removed;
-  }
+  // `owner`: the object ends with this context.
+  void Add(const void* object, CUcontext owner, Counted counted);
+  // Return what was counted; nothing if the object is unknown.
+  std::optional<Counted> Remove(const void* object);
+  std::vector<Counted> RemoveOwned(CUcontext owner);
 
  private:
+  struct Entry {
+    const void* object = nullptr;
+    CUcontext owner = nullptr;
+    Counted counted;
+  };
+  Mutex mutex_;
+  std::vector<Entry> entries_ GUARDED_BY(mutex_);  // by object, then by age
+};
+
+// Allocations of cuMemAlloc that the driver makes itself (`--resident`). What they take from the
+// device are whole granules; small allocations share them.
+class ResidentAllocations {
+ public:
+  // Allocations below this size share granules.
+  static constexpr Bytes kSmall = kMiB;
+
+  // Records an allocation. Returns the size of the granules that only it uses.
+  Bytes Add(int ordinal, CUcontext owner, CUdeviceptr address, Bytes size);
+  // Removes the allocation that begins at `address`, or those of a context. Return the granules
+  // that nothing uses any more; nothing for an address that is unknown.
+  struct Removed {
+    CUcontext owner = nullptr;
+    Bytes size = 0;  // of the allocation
+    Counted freed;
+  };
+  std::optional<Removed> Remove(CUdeviceptr address);
+  std::vector<Counted> RemoveOwned(CUcontext owner);
+  // Returns whether shared granules have room for `size` bytes, perhaps not in one piece.
+  bool HasRoom(int ordinal, Bytes size) const;
+
+ private:
+  struct Entry {
+    CUdeviceptr address = 0;
+    Bytes size = 0;
+    int ordinal = 0;
+    CUcontext owner = nullptr;
+    CUdeviceptr first() const { return address / swap::kGranularity; }
+    CUdeviceptr last() const { return (address + size - 1) / swap::kGranularity; }
+  };
+  struct Shared {
+    int ordinal = 0;
+    Bytes granules = 0;
+    Bytes allocated = 0;
+  };
+  using Entries = std::vector<Entry>;
+  Bytes OwnGranules(Entries::iterator entry) REQUIRES(mutex_);
+  Counted Erase(Entries::iterator entry) REQUIRES(mutex_);
+  Shared& SharedOf(int ordinal) REQUIRES(mutex_);
+
+  mutable Mutex mutex_;
+  Entries entries_ GUARDED_BY(mutex_);  // by address
+  std::vector<Shared> shared_ GUARDED_BY(mutex_);
+};
+
+// Handles of cuMemCreate that the driver made. Their memory lives until the last reference and the
+// last mapping are gone.
+class DriverHandles {
+ public:
+  void Add(CUmemGenericAllocationHandle handle, Counted counted);
+  void Retain(CUmemGenericAllocationHandle handle);
+  void Map(CUmemGenericAllocationHandle handle, CUdeviceptr address);
+  // Return what is free now.
+  std::vector<Counted> Release(CUmemGenericAllocationHandle handle);
+  std::vector<Counted> Unmap(CUdeviceptr address, Bytes size);
+
+ private:
+  struct Entry {
+    CUmemGenericAllocationHandle handle = 0;
+    Counted counted;
+    int references = 1;
+    std::vector<CUdeviceptr> mappings;
+  };
+  Entry* Find(CUmemGenericAllocationHandle handle) REQUIRES(mutex_);
+  std::vector<Counted> TakeUnused() REQUIRES(mutex_);
+
   Mutex mutex_;
   std::vector<Entry> entries_ GUARDED_BY(mutex_);
 };
 
-// Counted size of each memory pool, updated after every call that may change it.
+// Memory pools and the graph memory of each device, counted at what the driver reports. Both grow
+// and shrink inside other calls; the counts are brought up to date by Settle() and SettleAll().
+// Growth has then happened already, so it is counted even without credit.
 class PoolAccounts {
  public:
-  // Records that the pool now holds `reserved` bytes of the driver. Growth has already happened, so
-  // it is counted even without credit.
-  void Settle(swap::Ledger& ledger, int ordinal, CUmemoryPool pool, Bytes reserved) {
-    MutexLock lock(mutex_);
-    Entry& entry = Find(pool);
-    if (reserved > entry.counted) {
-      const Bytes more = reserved - entry.counted;
-      if (!ledger.SpendOnCounted(ordinal, more)) {
-        ledger.AddCounted(ordinal, static_cast<std::int64_t>(more));
-      }
-    } else if (reserved < entry.counted) {
-      ledger.AddCounted(ordinal, -static_cast<std::int64_t>(entry.counted - reserved));
-    }
-    entry.counted = reserved;
-  }
+  // Registers a pool, unless it is known.
+  void Add(CUmemoryPool pool, int ordinal);
+  // Returns the device of a registered pool.
+  std::optional<int> DeviceOf(CUmemoryPool pool) const;
+  // From now on the graph memory of the device is counted.
+  void AddGraphMemory(int ordinal) { Add(nullptr, ordinal); }
+  void Settle(swap::Ledger& ledger, CUmemoryPool pool);
+  // Returns whether anything has changed.
+  bool SettleAll(swap::Ledger& ledger);
+  // Destroys the pool with `destroy`, which must not be asked about any more afterwards.
+  CUresult Destroy(swap::Ledger& ledger, CUmemoryPool pool, CUresult (*destroy)(CUmemoryPool));
 
  private:
   struct Entry {
-    CUmemoryPool pool;
-    Bytes counted;
+    CUmemoryPool pool = nullptr;  // null: graph memory
+    int ordinal = 0;
+    Bytes counted = 0;
   };
-  Entry& Find(CUmemoryPool pool) REQUIRES(mutex_) {
-    for (Entry& entry : entries_) {
-      if (entry.pool == pool) return entry;
-    }
-    entries_.push_back({pool, 0});
-    return entries_.back();
-  }
+  static Bytes Reserved(const Entry& entry);
+  static bool Settle(swap::Ledger& ledger, Entry& entry, Bytes reserved);
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<Entry> entries_ GUARDED_BY(mutex_);
 };
 
@@ -101,5 +161,8 @@ class DeferredFrees {
 
 // Releases the accounting of managed memory, which is freed with cuMemFree.
 void ReleaseManaged(CUdeviceptr address);
+
+// Returns a size of a pool in bytes; 0 if the driver cannot tell.
+Bytes PoolBytes(CUmemoryPool pool, CUmemPool_attribute attribute);
 
 }  // namespace reveza::interpose

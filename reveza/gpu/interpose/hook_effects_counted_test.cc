@@ -89,6 +89,7 @@ class HookEffectsOfOtherCalls : public HookEffects {
 };
 
 CUmemGenericAllocationHandle handle_seen = 0;
+Bytes graph_memory[4] = {};  // by device
 
 TEST_F(HookEffectsOfOtherCalls, MipmappedArraysAreCounted) {
   Doubles().cuMipmappedArrayCreate = [](CUmipmappedArray* made, const CUDA_ARRAY3D_DESCRIPTOR*,
@@ -108,7 +109,8 @@ TEST_F(HookEffectsOfOtherCalls, MipmappedArraysAreCounted) {
   EXPECT_EQ(Usage().pinned, 0u);
 }
 
-TEST_F(HookEffectsOfOtherCalls, GraphMemoryIsCounted) {
+// Each call that may add an allocation node starts the counting of its device's graph memory.
+TEST_F(HookEffectsOfOtherCalls, GraphMemoryIsCountedAtWhatTheDriverReports) {
   Doubles().cuGraphAddMemAllocNode = [](CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t,
                                         CUDA_MEM_ALLOC_NODE_PARAMS*) { return CUDA_SUCCESS; };
   Doubles().cuGraphAddNode = [](CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t,
@@ -116,23 +118,34 @@ TEST_F(HookEffectsOfOtherCalls, GraphMemoryIsCounted) {
   Doubles().cuGraphAddNode_v2 = [](CUgraphNode*, CUgraph, const CUgraphNode*,
                                    const CUgraphEdgeData*, std::size_t,
                                    CUgraphNodeParams*) { return CUDA_SUCCESS; };
-  CUDA_MEM_ALLOC_NODE_PARAMS memory{};
-  memory.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
-  memory.bytesize = 4 * kMiB;
-  ASSERT_EQ(::cuGraphAddMemAllocNode(nullptr, nullptr, nullptr, 0, &memory), CUDA_SUCCESS);
-  EXPECT_EQ(Usage().pinned, 4 * kMiB);
+  Doubles().cuDeviceGetGraphMemAttribute = [](CUdevice device, CUgraphMem_attribute, void* value) {
+    *static_cast<cuuint64_t*>(value) = graph_memory[device];
+    return CUDA_SUCCESS;
+  };
+  PoolAccounts& pools = Client::Get()->pools();
   CUgraphNodeParams node{};
+  const auto expect_counted = [&](int device) {
+    graph_memory[device] = 4 * kMiB;
+    pools.SettleAll(ledger());
+    EXPECT_EQ(Usage(device).pinned, 4 * kMiB);
+    graph_memory[device] = 0;
+    pools.SettleAll(ledger());
+    EXPECT_EQ(Usage(device).pinned, 0u);
+  };
+  const auto on = [](int device) { return CUmemLocation{CU_MEM_LOCATION_TYPE_DEVICE, {device}}; };
+  for (int device = 0; device < 4; ++device)
+    ledger().AddDevice(device, nullptr, testing::kBudget, 0);
+  CUDA_MEM_ALLOC_NODE_PARAMS memory{};
+  memory.poolProps.location = on(1);
+  ASSERT_EQ(::cuGraphAddMemAllocNode(nullptr, nullptr, nullptr, 0, &memory), CUDA_SUCCESS);
+  expect_counted(1);
   node.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
-  node.alloc.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
-  node.alloc.bytesize = 2 * kMiB;
+  node.alloc.poolProps.location = on(2);
   ASSERT_EQ(::cuGraphAddNode(nullptr, nullptr, nullptr, 0, &node), CUDA_SUCCESS);
-  EXPECT_EQ(Usage().pinned, 6 * kMiB);
+  expect_counted(2);
+  node.alloc.poolProps.location = on(3);
   ASSERT_EQ(::cuGraphAddNode_v2(nullptr, nullptr, nullptr, nullptr, 0, &node), CUDA_SUCCESS);
-  EXPECT_EQ(Usage().pinned, 8 * kMiB);
-  node.type = CU_GRAPH_NODE_TYPE_EMPTY;
-  ASSERT_EQ(::cuGraphAddNode(nullptr, nullptr, nullptr, 0, &node), CUDA_SUCCESS);
-  EXPECT_EQ(Usage().pinned, 8 * kMiB);
-  ledger().AddCounted(0, -static_cast<std::int64_t>(8 * kMiB));
+  expect_counted(3);
 }
 
 TEST_F(HookEffectsOfOtherCalls, MemoryAccessedFromOutsideIsPinned) {

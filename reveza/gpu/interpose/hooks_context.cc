@@ -1,4 +1,7 @@
 // Hooks of contexts: the first one starts the client; destroying one frees its memory.
+#include <optional>
+#include <vector>
+
 #include "generated/interpose/driver_hooks.h"
 #include "reveza/gpu/interpose/client.h"
 
@@ -6,20 +9,35 @@ namespace reveza::interpose::hooks {
 namespace {
 
 // Waits for admission before the first context of a device, since a context cannot be swapped.
+// `exists`: the call only adds a reference to a context.
 template <typename Make>
-CUresult MakeContext(CUdevice device, CUcontext* context, Make make) {
+CUresult MakeContext(CUdevice device, CUcontext* context, bool exists, Make make) {
   Client* client = Client::Start();
   if (client == nullptr) return make();
   const bool first = client->AwaitAdmission(device);
+  const std::optional<Bytes> further = exists ? 0 : client->ReserveFurtherContext(device);
+  if (!further) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult result = make();
-  if (result == CUDA_SUCCESS) client->OnContextCreated(device, *context);
+  const bool added = result == CUDA_SUCCESS && client->OnContextCreated(device, *context);
   if (first) client->OnFirstContext(device, result == CUDA_SUCCESS);
+  if (*further == 0) return result;
+  if (added) {
+    client->counted().Add(*context, nullptr, {device, *further});
+  } else {
+    client->ReleasePinned(device, *further);
+  }
   return result;
 }
 
-void BeforeDestroy(CUcontext context) {
+// Destroys `context` with `destroy`. What it held is counted until the driver has freed it.
+template <typename Destroy>
+CUresult DestroyContext(CUcontext context, Destroy destroy) {
   Client* client = Client::Get();
-  if (client != nullptr && context != nullptr) client->OnContextDestroy(context);
+  if (client == nullptr || context == nullptr) return destroy();
+  const std::vector<Counted> released = client->OnContextDestroy(context);
+  const CUresult result = destroy();
+  client->ReleasePinned(released);
+  return result;
 }
 
 // Returns the primary context of `device` if it is active, without creating it.
@@ -40,38 +58,36 @@ CUcontext PrimaryIfActive(CUdevice device) {
 
 CUresult cuCtxCreate(decltype(&::cuCtxCreate) real, CUcontext* pctx, unsigned int flags,
                      CUdevice dev) {
-  return MakeContext(dev, pctx, [&] { return real(pctx, flags, dev); });
+  return MakeContext(dev, pctx, false, [&] { return real(pctx, flags, dev); });
 }
 
 CUresult cuCtxCreate(decltype(&::cuCtxCreate_v3) real, CUcontext* pctx,
                      CUexecAffinityParam* paramsArray, int numParams, unsigned int flags,
                      CUdevice dev) {
-  return MakeContext(dev, pctx, [&] { return real(pctx, paramsArray, numParams, flags, dev); });
+  return MakeContext(dev, pctx, false,
+                     [&] { return real(pctx, paramsArray, numParams, flags, dev); });
 }
 
 CUresult cuCtxCreate(decltype(&::cuCtxCreate_v4) real, CUcontext* pctx,
                      CUctxCreateParams* ctxCreateParams, unsigned int flags, CUdevice dev) {
-  return MakeContext(dev, pctx, [&] { return real(pctx, ctxCreateParams, flags, dev); });
+  return MakeContext(dev, pctx, false, [&] { return real(pctx, ctxCreateParams, flags, dev); });
 }
 
 CUresult cuDevicePrimaryCtxRetain(decltype(&::cuDevicePrimaryCtxRetain) real, CUcontext* pctx,
                                   CUdevice dev) {
-  return MakeContext(dev, pctx, [&] { return real(pctx, dev); });
+  return MakeContext(dev, pctx, PrimaryIfActive(dev) != nullptr, [&] { return real(pctx, dev); });
 }
 
 CUresult cuCtxDestroy(decltype(&::cuCtxDestroy) real, CUcontext ctx) {
-  BeforeDestroy(ctx);
-  return real(ctx);
+  return DestroyContext(ctx, [&] { return real(ctx); });
 }
 
 CUresult cuCtxDetach(decltype(&::cuCtxDetach) real, CUcontext ctx) {
-  BeforeDestroy(ctx);
-  return real(ctx);
+  return DestroyContext(ctx, [&] { return real(ctx); });
 }
 
 CUresult cuDevicePrimaryCtxReset(decltype(&::cuDevicePrimaryCtxReset) real, CUdevice dev) {
-  BeforeDestroy(PrimaryIfActive(dev));
-  return real(dev);
+  return DestroyContext(PrimaryIfActive(dev), [&] { return real(dev); });
 }
 
 // Only the last release destroys the context, and only the driver counts references, so cleanup

@@ -24,11 +24,11 @@ CUresult Forget(const void* object, CUresult result) {
 const void* Key(CUdeviceptr address) { return reinterpret_cast<const void*>(address); }
 const void* Key(const void* object) { return object; }
 
-// Returns the device that is current, if its memory is counted.
-std::optional<int> CountedDevice(Client* client) {
+// Returns what is current, if memory of the device is counted.
+std::optional<Current> CountedCurrent(Client* client) {
   const auto current = client != nullptr ? CurrentDevice() : std::nullopt;
   if (!current || !client->ledger().HasDevice(current->device)) return std::nullopt;
-  return current->device;
+  return current;
 }
 
 // Creates a counted object on the current device: reserves memory, calls `make`, and records
@@ -36,16 +36,16 @@ std::optional<int> CountedDevice(Client* client) {
 template <typename Object, typename Make>
 CUresult MakeCounted(Bytes bytes, const Object* object, Make make) {
   Client* client = Client::Get();
-  const auto ordinal = CountedDevice(client);
-  if (!ordinal) return make();
-  const Bytes counted = RoundUp(bytes, swap::kGranularity);
+  const auto current = CountedCurrent(client);
+  if (!current) return make();
+  const Counted counted = {current->device, RoundUp(bytes, swap::kGranularity)};
   GateScope gate;
-  if (!client->ReservePinned(*ordinal, counted)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!client->ReservePinned(counted.ordinal, counted.bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult result = make();
   if (result == CUDA_SUCCESS) {
-    client->counted().Add(Key(*object), *ordinal, counted);
+    client->counted().Add(Key(*object), current->context, counted);
   } else {
-    client->ReleasePinned(*ordinal, counted);
+    client->ReleasePinned(counted.ordinal, counted.bytes);
   }
   return result;
 }
@@ -69,63 +69,43 @@ Bytes ArrayBytes(const CUDA_ARRAY3D_DESCRIPTOR& array) {
          std::max<Bytes>(1, array.Height) * std::max<Bytes>(1, array.Depth);
 }
 
-// Returns a size of a pool in bytes; 0 if the driver cannot tell.
-Bytes PoolBytes(CUmemoryPool pool, CUmemPool_attribute attribute) {
-  cuuint64_t value = 0;
-  if (pool == nullptr || Real().cuMemPoolGetAttribute == nullptr ||
-      Real().cuMemPoolGetAttribute(pool, attribute, &value) != CUDA_SUCCESS) {
-    return 0;
-  }
-  return value;
-}
-
-// Returns what the pool has obtained from the driver.
-Bytes PoolReserved(CUmemoryPool pool) {
-  return PoolBytes(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
-}
-
-// Allocates from a pool (null: the device's default pool). If the pool must grow, credit for the
-// minimum growth is obtained first.
+// Allocates from a pool (null: the current one of the device). If the pool must grow, credit for
+// the minimum growth is obtained first. During a capture a memory node is made instead.
 template <typename Allocate>
 CUresult FromPool(CUmemoryPool pool, Bytes bytes, CUstream stream, StreamKind kind,
                   Allocate allocate) {
   Client* client = Client::Get();
-  const auto ordinal = CountedDevice(client);
-  if (!ordinal) return allocate();
+  const auto current = CountedCurrent(client);
+  if (!current) return allocate();
   GateScope gate(stream, kind);
   if (pool == nullptr && Real().cuDeviceGetMemPool != nullptr) {
-    Real().cuDeviceGetMemPool(&pool, *ordinal);
+    Real().cuDeviceGetMemPool(&pool, current->device);
   }
-  const Bytes reserved = PoolReserved(pool);
+  PoolAccounts& pools = client->pools();
+  if (pool != nullptr) pools.Add(pool, current->device);
+  const int ordinal = pools.DeviceOf(pool).value_or(current->device);
+  if (client->captures().Any()) pools.AddGraphMemory(ordinal);
+  const Bytes reserved = PoolBytes(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
   const Bytes used = PoolBytes(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
   if (reserved - std::min(reserved, used) < bytes && !client->captures().Any()) {
     const Bytes growth = RoundUp(bytes, swap::kGranularity);
-    if (!client->ReservePinned(*ordinal, growth)) return CUDA_ERROR_OUT_OF_MEMORY;
-    client->ReleasePinned(*ordinal, growth);  // stays spare credit until Settle()
+    if (!client->ReservePinned(ordinal, growth)) return CUDA_ERROR_OUT_OF_MEMORY;
+    client->ReleasePinned(ordinal, growth);  // stays spare credit until Settle()
   }
   const CUresult result = allocate();
-  client->pools().Settle(client->ledger(), *ordinal, pool, PoolReserved(pool));
+  pools.Settle(client->ledger(), pool);
+  client->UsageChanged();
   return result;
 }
 
-// Records that a pool of the current device now holds `reserved` bytes.
-void SettlePool(CUmemoryPool pool, Bytes reserved) {
-  Client* client = Client::Get();
-  const auto current = client != nullptr ? CurrentDevice() : std::nullopt;
-  if (current) client->pools().Settle(client->ledger(), current->device, pool, reserved);
-}
-
-void CountGraphMemory(int ordinal, Bytes bytes) {
-  Client* client = Client::Get();
-  if (client == nullptr) return;
-  client->ledger().AddCounted(ordinal,
-                              static_cast<std::int64_t>(RoundUp(bytes, swap::kGranularity)));
-  client->UsageChanged();
+// The graph memory of a device is counted from the first node on that allocates some.
+void CountGraphMemory(int ordinal) {
+  if (Client* client = Client::Get()) client->pools().AddGraphMemory(ordinal);
 }
 
 void CountIfMemoryNode(const CUgraphNodeParams* node) {
   if (node == nullptr || node->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC) return;
-  CountGraphMemory(node->alloc.poolProps.location.id, node->alloc.bytesize);
+  CountGraphMemory(node->alloc.poolProps.location.id);
 }
 
 }  // namespace
@@ -154,19 +134,36 @@ CUresult cuMemFreeAsync(decltype(&::cuMemFreeAsync) real, CUdeviceptr dptr, CUst
                                           : hooks::cuMemFree(Real().cuMemFree_v2, dptr);
   }
   GateScope gate(hStream, kind);
-  return real(dptr, hStream);
+  const auto free = [&] { return real(dptr, hStream); };
+  return client == nullptr ? free() : FreeResident(*client, dptr, free);
+}
+
+CUresult cuMemPoolCreate(decltype(&::cuMemPoolCreate) real, CUmemoryPool* pool,
+                         const CUmemPoolProps* poolProps) {
+  const CUresult result = real(pool, poolProps);
+  Client* client = Client::Get();
+  if (result == CUDA_SUCCESS && client != nullptr &&
+      poolProps->location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
+    client->pools().Add(*pool, poolProps->location.id);
+  }
+  return result;
 }
 
 CUresult cuMemPoolDestroy(decltype(&::cuMemPoolDestroy) real, CUmemoryPool pool) {
-  const CUresult result = real(pool);
-  if (result == CUDA_SUCCESS) SettlePool(pool, 0);
+  Client* client = Client::Get();
+  if (client == nullptr) return real(pool);
+  const CUresult result = client->pools().Destroy(client->ledger(), pool, real);
+  client->UsageChanged();
   return result;
 }
 
 CUresult cuMemPoolTrimTo(decltype(&::cuMemPoolTrimTo) real, CUmemoryPool pool,
                          size_t minBytesToKeep) {
   const CUresult result = real(pool, minBytesToKeep);
-  if (pool != nullptr) SettlePool(pool, PoolReserved(pool));
+  if (Client* client = Client::Get(); client != nullptr && pool != nullptr) {
+    client->pools().Settle(client->ledger(), pool);
+    client->UsageChanged();
+  }
   return result;
 }
 
@@ -220,7 +217,7 @@ CUresult cuGraphAddMemAllocNode(decltype(&::cuGraphAddMemAllocNode) real, CUgrap
                                 size_t numDependencies, CUDA_MEM_ALLOC_NODE_PARAMS* nodeParams) {
   const CUresult result = real(phGraphNode, hGraph, dependencies, numDependencies, nodeParams);
   if (result == CUDA_SUCCESS && nodeParams != nullptr) {
-    CountGraphMemory(nodeParams->poolProps.location.id, nodeParams->bytesize);
+    CountGraphMemory(nodeParams->poolProps.location.id);
   }
   return result;
 }

@@ -52,6 +52,25 @@ CUresult PinAddress(CUdeviceptr address) {
       [&](bool idle) { return client->ledger().PinAddress(address, &real, idle); });
 }
 
+// Creates memory that the driver manages, and counts it if it is of a device in use.
+CUresult CreateByDriver(Client* client, decltype(&::cuMemCreate) real,
+                        CUmemGenericAllocationHandle* handle, size_t size,
+                        const CUmemAllocationProp* prop, unsigned long long flags) {
+  const bool counted = client != nullptr && handle != nullptr && prop != nullptr &&
+                       prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+                       client->ledger().HasDevice(prop->location.id);
+  if (!counted) return real(handle, size, prop, flags);
+  const Counted memory = {prop->location.id, size};
+  if (!client->ReservePinned(memory.ordinal, memory.bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult result = real(handle, size, prop, flags);
+  if (result == CUDA_SUCCESS) {
+    client->driver_handles().Add(*handle, memory);
+  } else {
+    client->ReleasePinned(memory.ordinal, memory.bytes);
+  }
+  return result;
+}
+
 // Checks the descriptions by the driver's rules, since the driver cannot be asked while the memory
 // is swapped out.
 CUresult CheckAccess(const CUmemAccessDesc* descriptions, size_t count) {
@@ -89,7 +108,7 @@ CUresult cuMemCreate(decltype(&::cuMemCreate) real, CUmemGenericAllocationHandle
                     prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
                     prop->allocFlags.compressionType == CU_MEM_ALLOCATION_COMP_NONE &&
                     prop->win32HandleMetaData == nullptr;
-  if (!ours || client->resident()) return real(handle, size, prop, flags);
+  if (!ours || client->resident()) return CreateByDriver(client, real, handle, size, prop, flags);
   const int ordinal = prop->location.id;
   return Serve(
       *client, ordinal, [&] { return client->ledger().CreateHandle(size, *prop, handle); },
@@ -98,7 +117,12 @@ CUresult cuMemCreate(decltype(&::cuMemCreate) real, CUmemGenericAllocationHandle
 
 CUresult cuMemRelease(decltype(&::cuMemRelease) real, CUmemGenericAllocationHandle handle) {
   Client* client = Client::Get();
-  if (client == nullptr || !Ledger::IsOurHandle(handle)) return real(handle);
+  if (client == nullptr) return real(handle);
+  if (!Ledger::IsOurHandle(handle)) {
+    const CUresult result = real(handle);
+    if (result == CUDA_SUCCESS) client->ReleasePinned(client->driver_handles().Release(handle));
+    return result;
+  }
   return Serve(*client, 0, [&] { return client->ledger().ReleaseHandle(handle); });
 }
 
@@ -106,7 +130,9 @@ CUresult cuMemMap(decltype(&::cuMemMap) real, CUdeviceptr ptr, size_t size, size
                   CUmemGenericAllocationHandle handle, unsigned long long flags) {
   Client* client = Client::Get();
   if (client == nullptr || !Ledger::IsOurHandle(handle)) {
-    return real(ptr, size, offset, handle, flags);
+    const CUresult result = real(ptr, size, offset, handle, flags);
+    if (result == CUDA_SUCCESS && client != nullptr) client->driver_handles().Map(handle, ptr);
+    return result;
   }
   CUmemAllocationProp properties{};
   client->ledger().HandleProperties(handle, &properties);
@@ -123,7 +149,12 @@ CUresult cuMemUnmap(decltype(&::cuMemUnmap) real, CUdeviceptr ptr, size_t size) 
   if (client == nullptr) return real(ptr, size);
   return Serve(
       *client, 0, [&] { return client->ledger().Unmap(ptr, size); },
-      [&] { return real(ptr, size); });
+      [&] {
+        const CUresult result = real(ptr, size);
+        if (result == CUDA_SUCCESS)
+          client->ReleasePinned(client->driver_handles().Unmap(ptr, size));
+        return result;
+      });
 }
 
 CUresult cuMemSetAccess(decltype(&::cuMemSetAccess) real, CUdeviceptr ptr, size_t size,
@@ -155,7 +186,10 @@ CUresult cuMemRetainAllocationHandle(decltype(&::cuMemRetainAllocationHandle) re
   if (client == nullptr || handle == nullptr) return real(handle, addr);
   const swap::Reply reply =
       client->ledger().RetainHandle(reinterpret_cast<CUdeviceptr>(addr), handle);
-  return reply.outcome == swap::Outcome::kForeign ? real(handle, addr) : reply.error;
+  if (reply.outcome != swap::Outcome::kForeign) return reply.error;
+  const CUresult result = real(handle, addr);
+  if (result == CUDA_SUCCESS) client->driver_handles().Retain(*handle);
+  return result;
 }
 
 CUresult cuMemGetAllocationPropertiesFromHandle(

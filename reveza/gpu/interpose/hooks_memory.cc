@@ -45,13 +45,19 @@ void RunDeferredFrees(Client& client) {
   }
 }
 
-// `--resident`: allocated by the driver and counted, rounded up to its granularity.
-CUresult AllocateResident(Client& client, int ordinal, decltype(&::cuMemAlloc_v2) real,
-                          CUdeviceptr* address, std::size_t size) {
-  const Bytes counted = RoundUp(size, swap::kGranularity);
-  if (!client.ReservePinned(ordinal, counted)) return CUDA_ERROR_OUT_OF_MEMORY;
-  const CUresult result = real(address, size);
-  if (result != CUDA_SUCCESS) client.ReleasePinned(ordinal, counted);
+// `--resident`: allocated by the driver with `allocate` and counted. `size` is what it will take.
+template <typename MakeCall>
+CUresult AllocateResident(Client& client, const Current& current, CUdeviceptr* address,
+                          std::size_t size, MakeCall allocate) {
+  if (!client.ledger().HasDevice(current.device)) return allocate();
+  ResidentAllocations& allocations = client.resident_allocations();
+  const bool shares = allocations.HasRoom(current.device, size);
+  const Bytes reserved = shares ? 0 : RoundUp(size, swap::kGranularity);
+  if (!client.ReservePinned(current.device, reserved)) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult result = allocate();
+  const Bytes taken =
+      result == CUDA_SUCCESS ? allocations.Add(current.device, current.context, *address, size) : 0;
+  client.CorrectPinned(current.device, reserved, taken);
   return result;
 }
 
@@ -62,7 +68,9 @@ CUresult Allocate(Client& client, CUdeviceptr* address, std::size_t size,
     return real(address, size);  // for the driver's error code
   }
   const int ordinal = current->device;
-  if (client.resident()) return AllocateResident(client, ordinal, real, address, size);
+  if (client.resident()) {
+    return AllocateResident(client, *current, address, size, [&] { return real(address, size); });
+  }
   RunDeferredFrees(client);
   return Serve(
       client, ordinal,
@@ -80,13 +88,20 @@ CUresult cuMemAlloc(decltype(&::cuMemAlloc_v2) real, CUdeviceptr* dptr, size_t b
 CUresult cuMemAllocPitch(decltype(&::cuMemAllocPitch_v2) real, CUdeviceptr* dptr, size_t* pPitch,
                          size_t WidthInBytes, size_t Height, unsigned int ElementSizeBytes) {
   Client* client = Client::Get();
-  const bool plain = client != nullptr && !client->resident() && dptr != nullptr &&
-                     pPitch != nullptr && WidthInBytes > 0 && Height > 0 &&
+  const bool plain = client != nullptr && dptr != nullptr && pPitch != nullptr &&
+                     WidthInBytes > 0 && Height > 0 &&
                      (ElementSizeBytes == 4 || ElementSizeBytes == 8 || ElementSizeBytes == 16);
   std::size_t size = 0;
   const std::size_t pitch = RoundUp(WidthInBytes, kPitch);
   if (!plain || __builtin_mul_overflow(pitch, Height, &size)) {
     return real(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes);
+  }
+  if (client->resident()) {
+    const auto current = CurrentDevice();
+    const auto allocate = [&] {
+      return real(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes);
+    };
+    return current ? AllocateResident(*client, *current, dptr, size, allocate) : allocate();
   }
   const CUresult result = Allocate(*client, dptr, size, Real().cuMemAlloc_v2);
   if (result == CUDA_SUCCESS) *pPitch = pitch;
@@ -98,17 +113,8 @@ CUresult cuMemFree(decltype(&::cuMemFree_v2) real, CUdeviceptr dptr) {
   if (client == nullptr || dptr == 0) return real(dptr);
   swap::AddressInfo info;
   if (!client->ledger().Find(dptr, &info)) {
-    CUdeviceptr base = 0;
-    std::size_t size = 0;
-    const bool counted =
-        client->resident() && Real().cuMemGetAddressRange_v2(&base, &size, dptr) == CUDA_SUCCESS;
-    CUdevice device = 0;
-    Real().cuCtxGetDevice(&device);
-    const CUresult result = real(dptr);
+    const CUresult result = FreeResident(*client, dptr, [&] { return real(dptr); });
     if (result == CUDA_SUCCESS) ReleaseManaged(dptr);
-    if (result == CUDA_SUCCESS && counted) {
-      client->ReleasePinned(device, RoundUp(size, swap::kGranularity));
-    }
     return result;
   }
   if (info.kind == swap::Block::Kind::kHandle || info.base != dptr) {
@@ -127,6 +133,7 @@ CUresult cuMemGetInfo(decltype(&::cuMemGetInfo_v2) real, size_t* free, size_t* t
   Client* client = Client::Get();
   const auto current = result == CUDA_SUCCESS && client != nullptr ? CurrentDevice() : std::nullopt;
   if (!current || !client->ledger().HasDevice(current->device)) return result;
+  if (client->pools().SettleAll(client->ledger())) client->UsageChanged();
   // As if this program were alone on the GPU: some programs abort when free memory grows.
   const Bytes budget = client->ledger().Budget(current->device);
   const Bytes need = client->ledger().GetUsage(current->device).Need();

@@ -79,6 +79,22 @@ inline std::optional<Current> CurrentDevice() {
   return current;
 }
 
+// Frees memory at `address` with `free`, a call of the driver, and ends its counting.
+template <typename Free>
+CUresult FreeResident(Client& client, CUdeviceptr address, Free free) {
+  // Removed first: as soon as the driver has freed it, another thread may get the address.
+  ResidentAllocations& allocations = client.resident_allocations();
+  const auto removed = allocations.Remove(address);
+  const CUresult result = free();
+  if (!removed) return result;
+  if (result == CUDA_SUCCESS) {
+    client.ReleasePinned(removed->freed.ordinal, removed->freed.bytes);
+  } else {
+    allocations.Add(removed->freed.ordinal, removed->owner, address, removed->size);
+  }
+  return result;
+}
+
 // Returns the address to pass to the driver for a query about an address in no allocation. In a gap
 // between our allocations the driver would find our pieces, hence the null address.
 inline CUdeviceptr DriverQueryAddress(Client& client, CUdeviceptr address) {

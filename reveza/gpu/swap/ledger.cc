@@ -113,6 +113,14 @@ bool Ledger::SpendOnCounted(int ordinal, Bytes bytes) {
   return true;
 }
 
+void Ledger::CountGrown(int ordinal, Bytes bytes) {
+  MutexLock lock(mutex_);
+  DeviceMemory* device = Device(ordinal);
+  if (device == nullptr) return;
+  if (residency_ != Residency::kUnmanaged) device->spare -= std::min(device->spare, bytes);
+  device->counted += bytes;
+}
+
 void Ledger::Permit(int ordinal, Bytes bytes) {
   MutexLock lock(mutex_);
   if (DeviceMemory* device = Device(ordinal)) device->permitted += bytes;

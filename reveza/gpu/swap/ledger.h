@@ -85,6 +85,8 @@ class Ledger {
   // Spends `bytes` of spare credit on memory managed by the driver. Returns false if there is not
   // enough.
   bool SpendOnCounted(int ordinal, Bytes bytes);
+  // Counts memory that the driver has taken already, with as much spare credit as there is.
+  void CountGrown(int ordinal, Bytes bytes);
   // Permits `bytes` of virtual allocations while the residency is kOut; reset on kIn.
   void Permit(int ordinal, Bytes bytes);
   void SetResidency(Residency residency);
