@@ -232,7 +232,7 @@ Outcome RunScenario(const Scenario& scenario) {
   Outcome outcome;
   outcome.failure = world.checker().failure();
   outcome.all_finished = world.clients().empty();
-  outcome.makespan = world.now();
+  outcome.makespan = world.last_exit();
   outcome.events = world.events();
   outcome.bytes_moved = world.bytes_moved();
   if (!outcome.all_finished || !outcome.failure.empty()) outcome.state = Describe(world);

@@ -38,7 +38,7 @@ struct Outcome {
   std::string failure;  // empty: none
   std::string state;    // description of a failed world
   bool all_finished = false;
-  Time makespan{0};
+  Time makespan{0};  // until the last client left
   std::uint64_t events = 0;
   Bytes bytes_moved = 0;
   Checker::Counters counters;

@@ -84,7 +84,10 @@ void World::Send(ClientId client, EventKind kind,
   });
 }
 
-void World::RemoveClient(ClientId client) { clients_.erase(client); }
+void World::RemoveClient(ClientId client) {
+  clients_.erase(client);
+  last_exit_ = now_;
+}
 
 void World::Dispatch(EventKind kind, const std::function<void(scheduler::Scheduler&, Time)>& event,
                      ClientId client) {

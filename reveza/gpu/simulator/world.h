@@ -55,6 +55,8 @@ class World {
 
   // ---- for clients ----
   Time now() const { return now_; }
+  // When the last client so far left; ticks without effect may follow.
+  Time last_exit() const { return last_exit_; }
   void Schedule(Time when, std::function<void()> action);
   // Like Schedule(), unless the client has exited by then.
   void ScheduleFor(Time when, ClientId client, std::function<void(Client&)> action);
@@ -111,6 +113,7 @@ class World {
   Time pinning_until_{0};
   std::map<GpuId, Bytes> external_;
   Time now_{0};
+  Time last_exit_{0};
   std::uint64_t next_order_ = 0;
   std::uint64_t next_client_ = 0;
   std::uint64_t events_ = 0;
