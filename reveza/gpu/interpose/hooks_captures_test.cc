@@ -41,6 +41,7 @@ class HooksCapturesTest : public DifferentialTest {
     ASSERT_EQ(Through().cuMemMap(address_, size, 0, handle_, 0), CUDA_SUCCESS);
     ASSERT_EQ(Through().cuMemSetAccess(address_, size, &access, 1), CUDA_SUCCESS);
     ASSERT_EQ(Through().cuMemsetD32_v2(address_, 7, size / 4), CUDA_SUCCESS);
+    ASSERT_EQ(Through().cuCtxSynchronize(), CUDA_SUCCESS);  // stream_ does not wait for it
   }
   CUresult Export() {
     int file = -1;
