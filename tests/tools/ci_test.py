@@ -22,6 +22,7 @@ class Ci(TreeTest):
         (self.tree / ".ci").mkdir()
         shutil.copy(ROOT / ".ci/run", self.tree / ".ci/run")
         self.write("tools/setup.sh", "#!/bin/sh\n").chmod(0o755)
+        self.write("tools/check_headers.sh", "#!/bin/sh\necho '1 passed, 0 failed'\n").chmod(0o755)
         self.write("bin/make", MAKE).chmod(0o755)
         self.answer("other", 0, "3 passed, 0 failed")
 
@@ -42,35 +43,35 @@ class Ci(TreeTest):
         self.answer("fuzz ARGS=30", 0, "3 passed, 0 failed")
         self.answer("check PRESET=ci ARGS=300", 0, "layers: fine", "6 passed, 0 failed")
         status, lines = self.run_ci()
-        self.assertEqual((status, lines[-1]), (0, "18 passed, 0 failed"))
+        self.assertEqual((status, lines[-1]), (0, "19 passed, 0 failed"))
         self.assertIn("layers: fine", lines)
 
     def test_shortens_time_limited_parts_when_late(self):
         self.answer("check PRESET=ci ARGS=60", 0, "6 passed, 0 failed")
         self.answer("fuzz ARGS=5", 0, "8 passed, 0 failed")
         status, lines = self.run_ci(elapsed=9000)
-        self.assertEqual((status, lines[-1]), (0, "23 passed, 0 failed"))
+        self.assertEqual((status, lines[-1]), (0, "24 passed, 0 failed"))
 
     def test_continues_after_a_failure(self):
         self.answer("test PRESET=ci", 2, "case went wrong", "2 passed, 1 failed")
         status, lines = self.run_ci()
-        self.assertEqual((status, lines[-1]), (1, "14 passed, 1 failed"))
+        self.assertEqual((status, lines[-1]), (1, "15 passed, 1 failed"))
         self.assertIn("case went wrong", lines)
 
     def test_failed_build_of_a_part_is_a_failure(self):
         self.answer("test PRESET=asan", 2, "error: expected ';'")
         status, lines = self.run_ci()
-        self.assertEqual((status, lines[-1]), (1, "12 passed, 1 failed"))
+        self.assertEqual((status, lines[-1]), (1, "13 passed, 1 failed"))
 
     def test_failed_setup_is_a_failure(self):
         self.write("tools/setup.sh", "#!/bin/sh\nexit 1\n")
         status, lines = self.run_ci()
-        self.assertEqual((status, lines[-1]), (1, "15 passed, 1 failed"))
+        self.assertEqual((status, lines[-1]), (1, "16 passed, 1 failed"))
 
     def test_reports_the_duration_of_each_part(self):
         _, lines = self.run_ci()
-        for part in ("packages", "release", "address and undefined behaviour", "threads", "fuzz",
-                     "check"):
+        for part in ("packages", "release", "oldest CUDA headers", "address and undefined behaviour",
+                     "threads", "fuzz", "check"):
             self.assertTrue(any(line.startswith(f"--- {part}: ") and " min " in line
                                 for line in lines), part)
 
