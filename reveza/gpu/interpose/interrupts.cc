@@ -5,7 +5,6 @@
 
 #include <array>
 #include <atomic>
-#include <cstring>
 #include <utility>
 
 #include "common/base/mutex.h"
@@ -108,11 +107,19 @@ bool Unwrap(struct sigaction& action) {
   return handler != nullptr;
 }
 
+// The C library leaves the bits of a mask that the kernel does not know undefined.
+bool SameMask(const sigset_t& one, const sigset_t& other) {
+  for (int number = 1; number < NSIG; ++number) {
+    if (sigismember(&one, number) != sigismember(&other, number)) return false;
+  }
+  return true;
+}
+
 bool Same(const struct sigaction& one, const struct sigaction& other) {
   return one.sa_flags == other.sa_flags &&
          ((one.sa_flags & SA_SIGINFO) != 0 ? one.sa_sigaction == other.sa_sigaction
                                            : one.sa_handler == other.sa_handler) &&
-         std::memcmp(&one.sa_mask, &other.sa_mask, sizeof(one.sa_mask)) == 0;
+         SameMask(one.sa_mask, other.sa_mask);
 }
 
 // Applies `change` to the action of SIGINT. What another thread installs at the same time stays.
