@@ -55,6 +55,16 @@ std::string Difference(const std::string& native, const std::string& shared) {
   }
 }
 
+// Removes notices of long waits, which say how busy the machine is.
+std::string WithoutNotices(const std::string& text) {
+  std::istringstream lines(text);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("reveza: waiting for ")) kept += line + "\n";
+  }
+  return kept;
+}
+
 }  // namespace
 
 Trial::Trial(TrialOptions options)
@@ -135,7 +145,8 @@ std::optional<std::string> Trial::RunUnderReveza(const std::string& file, std::s
   const auto ended = process.Wait(options_.limit);
   if (!ended) return "under Reveza, it does not end";
   if (ended->status != 0) return "under Reveza, it ends with " + std::to_string(ended->status);
-  if (!ended->error_output.empty()) return "under Reveza, it writes: " + ended->error_output;
+  const std::string written = WithoutNotices(ended->error_output);
+  if (!written.empty()) return "under Reveza, it writes: " + written;
   return std::nullopt;
 }
 
