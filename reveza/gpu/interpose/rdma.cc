@@ -22,7 +22,7 @@ bool HasVerbsDeviceOpen(const char* root) {
   char path[kPathCapacity];
   snprintf(path, sizeof(path), "%s/proc/self/fd", root);
   DIR* descriptors = opendir(path);
-  if (descriptors == nullptr) return true;  // what cannot be checked may be so
+  if (descriptors == nullptr) return true;  // assume so if it cannot be checked
   bool open = false;
   while (const dirent* entry = open ? nullptr : readdir(descriptors)) {
     char target[sizeof(kVerbs)];
