@@ -1,6 +1,8 @@
 // Programs that share a GPU compute the same results as natively, whatever is swapped meanwhile.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <set>
 
 #include "common/base/bytes.h"
@@ -31,8 +33,10 @@ struct Program {
 };
 
 // Runs each program natively, then all concurrently under one daemon, and expects equal hashes.
-// Returns the last status.
-json ExpectNativeResultsShared(Machine& machine, const std::vector<Program>& runs) {
+// Calls `watch` with each status on the way. Returns the last one.
+json ExpectNativeResultsShared(
+    Machine& machine, const std::vector<Program>& runs,
+    const std::function<void(const json&)>& watch = [](const json&) {}) {
   std::vector<std::string> alone;
   for (const Program& run : runs) {
     const ProcessResult ended = machine.RunNative(run.program, run.arguments);
@@ -46,7 +50,10 @@ json ExpectNativeResultsShared(Machine& machine, const std::vector<Program>& run
   for (std::size_t i = 0; i < runs.size(); ++i) {
     while (processes[i].Running()) {
       const json status = machine.Status();
-      if (status.is_object() && !status["gpus"].empty()) last = status;
+      if (status.is_object() && !status["gpus"].empty()) {
+        last = status;
+        watch(status);
+      }
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     const auto ended = processes[i].Wait();
@@ -157,6 +164,28 @@ TEST(SharingTest, ProcessesOfJobSynchronizeThroughIpcEvents) {
   ExpectNativeResultsShared(
       machine, {{"ipc_pair", Steps("60MiB", 20, 5, 1)}, {"ipc_pair", Steps("60MiB", 20, 5, 2)}});
 }
+
+class RanksTest : public ::testing::TestWithParam<const char*> {};
+
+// One rank may be a step ahead when its gate closes; the other is admitted what it lacks.
+TEST_P(RanksTest, RanksAheadOfEachOtherAreAligned) {
+  Machine machine(ShortSlices());
+  std::vector<std::string> ranks = Steps("90MiB", 1000, 2);
+  ranks.insert(ranks.end(), {"--values", GetParam()});
+  std::uint64_t aligned = 0;
+  std::uint64_t failed = 0;
+  ExpectNativeResultsShared(
+      machine, {{"ranks", ranks}, {"worker", Steps("180MiB", 40, 20)}}, [&](const json& status) {
+        for (const json& client : status["clients"]) {
+          aligned = std::max(aligned, client["aligned_drains"].get<std::uint64_t>());
+          failed = std::max(failed, client["failed_drains"].get<std::uint64_t>());
+        }
+      });
+  EXPECT_GT(aligned, 0u);
+  EXPECT_LT(failed, aligned);
+}
+
+INSTANTIATE_TEST_SUITE_P(ByKernelAndByValue, RanksTest, ::testing::Values("0", "1"));
 
 TEST(SharingTest, TwoGpusWithPeerCopies) {
   Machine::Options options = ShortSlices();

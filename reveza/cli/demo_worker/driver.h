@@ -69,6 +69,8 @@ namespace reveza::clients {
   X(cuStreamDestroy)                \
   X(cuStreamSynchronize)            \
   X(cuStreamWaitEvent)              \
+  X(cuStreamWaitValue32)            \
+  X(cuStreamWriteValue32)           \
   X(cuStreamBeginCapture)           \
   X(cuStreamEndCapture)             \
   X(cuEventCreate)                  \

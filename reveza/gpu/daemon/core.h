@@ -72,6 +72,7 @@ class Core {
   bool Handle(ClientEntry& client, const wire::Idle& message);
   bool Handle(ClientEntry& client, const wire::GateClosed& message);
   bool Handle(ClientEntry& client, const wire::DrainFailed& message);
+  bool Handle(ClientEntry& client, const wire::Draining& message);
   bool Handle(ClientEntry& client, const wire::Evicted& message);
   bool Handle(ClientEntry& client, const wire::SwappedIn& message);
   bool Handle(ClientEntry& client, const wire::Resumed& message);

@@ -23,7 +23,7 @@ bool Core::OnMessage(ClientId id, wire::Type type, const void* packet) {
   bool allowed = false;
   wire::Dispatch<wire::ContextRequested, wire::ContextCreated, wire::GrowthRequested, wire::Account,
                  wire::GateRequested, wire::Idle, wire::GateClosed, wire::DrainFailed,
-                 wire::Evicted, wire::SwappedIn, wire::Resumed>(
+                 wire::Draining, wire::Evicted, wire::SwappedIn, wire::Resumed>(
       type, packet, [&](const auto& message) { allowed = Handle(client, message); });
   ApplyDecisions();
   return allowed;
@@ -146,6 +146,11 @@ bool Core::Handle(ClientEntry& client, const wire::DrainFailed& message) {
     BeginSpan(client, EventKind::kSlice);
   }
   scheduler_.DrainFailed(clock_.Now(), client.id, message.serial);
+  return true;
+}
+
+bool Core::Handle(ClientEntry& client, const wire::Draining& message) {
+  scheduler_.Draining(clock_.Now(), client.id, message.serial);
   return true;
 }
 

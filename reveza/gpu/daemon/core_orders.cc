@@ -88,7 +88,8 @@ void Core::Apply(ClientEntry& client, const scheduler::CloseGate& decision) {
     stats.from = client.job;
     stats.started = clock_.Now();
   }
-  Send(client.id, wire::CloseGate{decision.serial, Microseconds(decision.drain_limit)});
+  Send(client.id, wire::CloseGate{decision.serial, Microseconds(decision.drain_limit),
+                                  Microseconds(decision.report_after), decision.submissions});
 }
 
 void Core::Apply(ClientEntry& client, const scheduler::Evict& decision) {

@@ -130,6 +130,8 @@ json ClientJson(const ClientEntry& client, const scheduler::JobView& job,
           {"share", lifetime > 0 ? std::min(1.0, Seconds(job.ran) / lifetime) : 0.0},
           {"ran_s", Seconds(job.ran)},
           {"turns", job.turns},
+          {"aligned_drains", job.aligned_drains},
+          {"failed_drains", job.failed_drains},
           {"waited_s", Seconds(client.waited + waiting)},
           {"copied_out", client.copied_out},
           {"copied_in", client.copied_in}};

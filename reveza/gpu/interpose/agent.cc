@@ -30,6 +30,7 @@ void Agent::Run() {
     {
       MutexLock moving(client_.moving_mutex_);
       Receive();
+      ContinueAdmitting();
       ServeRequests();
       ContinueSwapIn();
       ContinueOpening();

@@ -13,6 +13,7 @@
 #include <cuda.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "reveza/gpu/interpose/client.h"
@@ -40,7 +41,8 @@ class Agent {
   enum class GateState {
     kOpen,
     kClosed,
-    kOpening,  // ordered to open; the remaining physical memory is being created
+    kOpening,    // ordered to open; the remaining physical memory is being created
+    kAdmitting,  // closes when a few submissions have passed
   };
 
   // ---- event loop ----
@@ -62,6 +64,7 @@ class Agent {
   void Handle(const wire::GrowthAnswer& answer);
   void Handle(const wire::OpenGate& order);
   void Handle(const wire::CloseGate& order);
+  void Close(const wire::CloseGate& order);
   void Handle(const wire::Evict& order) REQUIRES(client_.moving_mutex_);
   void Handle(const wire::SwapIn& order);
   void Handle(const wire::Credit& credit);
@@ -71,6 +74,11 @@ class Agent {
   void ContinueSwapIn() REQUIRES(client_.moving_mutex_);
   void ContinueOpening() REQUIRES(client_.moving_mutex_);
   void FinishOpening();
+  // Closes the gate when the admitted submissions have passed and another thread waits.
+  void ContinueAdmitting();
+  // Closes the gate and drains the GPU. Returns why it could not, or nullopt.
+  class Deadline;
+  std::optional<wire::DrainFailure> CloseAndDrain(Deadline& deadline, std::int64_t* closed_us);
   // Waits until the GPU has completed all submitted work. Returns false after `limit_us`.
   bool Drain(std::int64_t limit_us);
   bool DrainContext(CUcontext context, std::int64_t until_us);
@@ -113,8 +121,10 @@ class Agent {
   bool idle_reported_ = false;
 
   bool swapping_in_ = false;
-  bool open_ordered_ = false;  // by the daemon, possibly before the first context
-  bool retry_soon_ = false;    // the last step failed in the driver
+  bool open_ordered_ = false;              // by the daemon, possibly before the first context
+  bool retry_soon_ = false;                // the last step failed in the driver
+  wire::CloseGate admission_{};            // of kAdmitting
+  std::uint32_t failed_close_serial_ = 0;  // of the last DrainFailed
   std::uint32_t swap_in_serial_ = 0;
   std::int64_t swap_in_began_us_ = 0;  // time of the first copy
   Bytes swapped_in_ = 0;

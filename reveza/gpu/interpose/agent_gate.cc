@@ -1,6 +1,8 @@
 // The agent: closing the gate and draining the GPU, opening the gate, idle detection.
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "generated/interpose/driver_calls.h"
 #include "reveza/gpu/interpose/agent.h"
 #include "reveza/gpu/interpose/gate.h"
@@ -12,48 +14,116 @@ bool Agent::CaptureInProgress() {
   return client_.captures_.Any() && client_.captures_.InProgress(Real().cuStreamIsCapturing);
 }
 
+// The time limit of an order, and the time after which the daemon is told that the GPU is not
+// drained.
+class Agent::Deadline {
+ public:
+  Deadline(Connection& connection, const wire::CloseGate& order)
+      : connection_(connection), order_(order) {}
+
+  std::int64_t elapsed() const { return NowMicroseconds() - began_us_; }
+  // Calls `step`, which waits for at most as many microseconds as it is told and returns whether it
+  // is done, until `limit_us` after the beginning.
+  template <typename Step>
+  bool Await(std::int64_t limit_us, Step step) {
+    const std::int64_t report_after = order_.report_after_us;
+    if (!reported_ && report_after < limit_us) {
+      if (step(std::max<std::int64_t>(report_after - elapsed(), 0))) return true;
+      reported_ = connection_.Send(wire::Draining{.serial = order_.serial});
+    }
+    return step(std::max<std::int64_t>(limit_us - elapsed(), 0));
+  }
+  template <typename Step>
+  bool Await(Step step) {
+    return Await(order_.drain_limit_us, step);
+  }
+  // Half of the limit is left for the drain.
+  std::int64_t host_limit_us() const { return order_.drain_limit_us / 2; }
+
+ private:
+  Connection& connection_;
+  const wire::CloseGate order_;
+  const std::int64_t began_us_ = NowMicroseconds();
+  bool reported_ = false;
+};
+
 void Agent::Handle(const wire::CloseGate& order) {
-  const std::int64_t began = NowMicroseconds();
-  wire::DrainFailed failed{};
-  failed.serial = order.serial;
-  std::int64_t inside_us = began;
-  bool closed = gate_ != GateState::kOpen;  // drained already, and nothing was submitted since
-  if (!closed) {
+  // The daemon withdrew an admission before it learned that the gate is open.
+  if (order.serial == failed_close_serial_) return;
+  if (order.submissions == 0 || gate_ != GateState::kClosed) return Close(order);
+  // New allocations wait, instead of being virtual: what passes the gate must not use those.
+  client_.ledger_.SetResidency(swap::Residency::kSettled);
+  for (const Gpu& gpu : gpus_) {
+    if (client_.ledger_.GetUsage(gpu.ordinal).swapped > 0) return Close(order);
+  }
+  admission_ = order;
+  gate_ = GateState::kAdmitting;
+  gate_request_sent_ = false;
+  client_.at_gate_.store(false, std::memory_order_release);
+  Gate::Admit(order.submissions);
+}
+
+void Agent::ContinueAdmitting() {
+  // In this order: a thread that arrives meanwhile sets the flag again and wakes the agent.
+  if (gate_ != GateState::kAdmitting ||
+      !client_.at_gate_.exchange(false, std::memory_order_acq_rel) || !Gate::AdmissionUsedUp()) {
+    return;
+  }
+  client_.at_gate_.store(true, std::memory_order_release);
+  Close(admission_);
+}
+
+std::optional<wire::DrainFailure> Agent::CloseAndDrain(Deadline& deadline,
+                                                       std::int64_t* closed_us) {
+  // With the gate open, because the host may have to submit more before it ends a wait. A gate that
+  // has admitted some submissions is closed: a thread may be blocked there while it submits a wait.
+  std::optional<HostWaits::Hold> hold;
+  if (gate_ == GateState::kOpen) {
+    hold.emplace(client_.host_waits_);
+    deadline.Await(deadline.host_limit_us(),
+                   [&](std::int64_t limit) { return hold->Await(NowMicroseconds() + limit); });
+    if (CaptureInProgress()) return wire::DrainFailure::kCapture;
+    if (client_.host_waits_.Pending(HostWaits::Kind::kValue)) return wire::DrainFailure::kLimit;
+  }
+  if (!deadline.Await([](std::int64_t limit) { return Gate::Close(limit); })) {
+    return wire::DrainFailure::kInsideCall;
+  }
+  if (CaptureInProgress()) return wire::DrainFailure::kCapture;
+  *closed_us = deadline.elapsed();
+  if (deadline.Await([this](std::int64_t limit) { return Drain(limit); })) return std::nullopt;
+  return wire::DrainFailure::kLimit;
+}
+
+void Agent::Close(const wire::CloseGate& order) {
+  Deadline deadline(connection_, order);
+  std::int64_t closed_us = 0;
+  // A closed gate: drained already, and nothing was submitted since.
+  if (gate_ == GateState::kOpen || gate_ == GateState::kAdmitting) {
     // No thread waits at an open gate, but the flag may have been set late, by a thread that
     // arrived just before it opened. Threads that wait from now on set it again.
-    client_.at_gate_.store(false, std::memory_order_release);
-    // With the gate open, because the host may have to submit more before it ends a wait.
-    const HostWaits::Hold hold(client_.host_waits_, began + order.drain_limit_us / 2);
-    if (CaptureInProgress()) {
-      failed.reason = wire::DrainFailure::kCapture;
-    } else if (client_.host_waits_.Pending(HostWaits::Kind::kValue)) {
-      failed.reason = wire::DrainFailure::kLimit;
-    } else if (!Gate::Close(order.drain_limit_us)) {
-      failed.reason = wire::DrainFailure::kInsideCall;
-    } else if (CaptureInProgress()) {
-      failed.reason = wire::DrainFailure::kCapture;
-    } else {
-      inside_us = NowMicroseconds();
-      closed = Drain(order.drain_limit_us - (inside_us - began));
-      failed.reason = wire::DrainFailure::kLimit;
+    if (gate_ == GateState::kOpen) client_.at_gate_.store(false, std::memory_order_release);
+    if (const auto failure = CloseAndDrain(deadline, &closed_us)) {
+      if (gate_ == GateState::kAdmitting) client_.ledger_.SetResidency(swap::Residency::kIn);
+      gate_ = GateState::kOpen;
+      Gate::Open(contention_);
+      client_.at_gate_.store(false, std::memory_order_release);
+      failed_close_serial_ = order.serial;
+      connection_.Send(
+          wire::DrainFailed{.serial = order.serial,
+                            .reason = *failure,
+                            .waited_us = static_cast<std::uint32_t>(deadline.elapsed())});
+      return;
     }
-  }
-  const std::int64_t now = NowMicroseconds();
-  if (!closed) {
-    Gate::Open(contention_);
-    client_.at_gate_.store(false, std::memory_order_release);
-    failed.waited_us = static_cast<std::uint32_t>(now - began);
-    connection_.Send(failed);
-    return;
   }
   gate_ = GateState::kClosed;
   open_ordered_ = false;
   gate_request_sent_ = false;
   client_.ledger_.SetResidency(swap::Residency::kOut);
   ReportUsage();
-  connection_.Send(wire::GateClosed{.serial = order.serial,
-                                    .gate_us = static_cast<std::uint32_t>(inside_us - began),
-                                    .drain_us = static_cast<std::uint32_t>(now - inside_us)});
+  connection_.Send(
+      wire::GateClosed{.serial = order.serial,
+                       .gate_us = static_cast<std::uint32_t>(closed_us),
+                       .drain_us = static_cast<std::uint32_t>(deadline.elapsed() - closed_us)});
 }
 
 bool Agent::Drain(std::int64_t limit_us) {

@@ -104,6 +104,11 @@ void Agent::OnConnectionLost() {
   retry_soon_ = false;
   open_ordered_ = false;
   contention_ = false;
+  if (gate_ == GateState::kAdmitting) {
+    client_.ledger_.SetResidency(swap::Residency::kIn);
+    gate_ = GateState::kOpen;
+    Gate::Open(false);
+  }
   // Hello tells the next daemon the state of the gate, which must not change afterwards.
   if (gate_ == GateState::kOpening) gate_ = GateState::kClosed;
   if (!warned_standalone_ && !refused_) {

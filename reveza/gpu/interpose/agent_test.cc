@@ -5,6 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <thread>
+
 #include "reveza/gpu/interpose/gate.h"
 #include "reveza/gpu/interpose/resolver.h"
 #include "reveza/gpu/interpose/testing/differential.h"
@@ -17,8 +20,10 @@ class AgentTest : public DifferentialTest {
   void SetUp() override {
     DifferentialTest::SetUp();
     ASSERT_EQ(Through().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    ASSERT_EQ(Through().cuMemAlloc_v2(&memory_, kMiB), CUDA_SUCCESS);
   }
   void TearDown() override {
+    EXPECT_EQ(Through().cuMemFree_v2(memory_), CUDA_SUCCESS);
     EXPECT_EQ(Through().cuStreamDestroy_v2(stream_), CUDA_SUCCESS);
     DifferentialTest::TearDown();
   }
@@ -36,6 +41,7 @@ class AgentTest : public DifferentialTest {
   }
 
   CUstream stream_ = nullptr;
+  CUdeviceptr memory_ = 0;
 };
 
 TEST_F(AgentTest, CloseGateDrainsTheGpu) {
@@ -51,6 +57,93 @@ TEST_F(AgentTest, DrainTimeoutReopensTheGate) {
   EXPECT_FALSE(Gate::IsClosed());
   EXPECT_EQ(Direct().cuStreamSynchronize(stream_), CUDA_SUCCESS);
   EXPECT_FALSE(daemon().CloseGate());
+}
+
+TEST_F(AgentTest, ReportsADrainThatTakesLong) {
+  Spin(500);
+  constexpr std::uint32_t kSerial = 100'000;
+  daemon().SetAutoOpen(false);
+  daemon().Send(wire::CloseGate{kSerial, 20'000'000, 1000, 0});
+  const auto draining = daemon().Await<wire::Draining>();
+  ASSERT_TRUE(draining);
+  EXPECT_EQ(draining->serial, kSerial);
+  EXPECT_EQ(Direct().cuStreamQuery(stream_), CUDA_ERROR_NOT_READY);
+  const auto closed = daemon().Await<wire::GateClosed>();
+  ASSERT_TRUE(closed);
+  EXPECT_EQ(closed->serial, kSerial);
+  daemon().SetAutoOpen(true);
+}
+
+// Each admission lets exactly as much pass, drains, and asks for the gate again.
+TEST_F(AgentTest, AdmitsSubmissionsThroughTheClosedGate) {
+  daemon().SetAutoOpen(false);
+  ASSERT_FALSE(daemon().CloseGate());
+  daemon().Forget<wire::GateRequested>();
+  std::atomic<int> launched{0};
+  std::thread program([&] {
+    ASSERT_EQ(Through().cuCtxSetCurrent(context_), CUDA_SUCCESS);
+    for (int i = 0; i < 12; ++i) {
+      ASSERT_EQ(Through().cuMemsetD8Async(memory_, 1, 16, stream_), CUDA_SUCCESS);
+      ++launched;
+    }
+  });
+  int admitted = 0;
+  for (const std::uint32_t submissions : {1u, 3u, 1u}) {
+    EXPECT_TRUE(daemon().Await<wire::GateRequested>());
+    EXPECT_EQ(daemon().CloseGate(20'000'000, submissions), std::nullopt);
+    admitted += static_cast<int>(submissions);
+    EXPECT_EQ(launched.load(), admitted);
+    EXPECT_EQ(Direct().cuStreamQuery(stream_), CUDA_SUCCESS);
+  }
+  daemon().SetAutoOpen(true);
+  program.join();
+}
+
+// As long as not all is used, the gate stays as it is until it is ordered closed.
+TEST_F(AgentTest, UnusedAdmissionsAreWithdrawn) {
+  daemon().SetAutoOpen(false);
+  ASSERT_FALSE(daemon().CloseGate());
+  daemon().Forget<wire::GateClosed>();
+  constexpr std::uint32_t kSerial = 100'000;
+  daemon().Send(wire::CloseGate{kSerial, 20'000'000, 20'000'000, 5});
+  ASSERT_EQ(Through().cuMemsetD8Async(memory_, 1, 16, stream_), CUDA_SUCCESS);
+  EXPECT_FALSE(daemon().Has<wire::GateClosed>());
+  EXPECT_EQ(daemon().CloseGate(), std::nullopt);
+  EXPECT_TRUE(Gate::IsClosed());
+  daemon().SetAutoOpen(true);
+}
+
+// What was allocated behind the closed gate is not there.
+TEST_F(AgentTest, NothingIsAdmittedWithMemoryAllocatedBehindTheGate) {
+  daemon().SetAutoOpen(false);
+  ASSERT_FALSE(daemon().CloseGate());
+  daemon().AnswerGrowth(wire::Growth::kLater);
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(Through().cuMemAlloc_v2(&memory, 4 * kMiB), CUDA_SUCCESS);
+  std::thread program([&] {
+    ASSERT_EQ(Through().cuCtxSetCurrent(context_), CUDA_SUCCESS);
+    ASSERT_EQ(Through().cuMemsetD8_v2(memory, 1, 4 * kMiB), CUDA_SUCCESS);
+  });
+  EXPECT_TRUE(daemon().Await<wire::GateRequested>());
+  const std::uint64_t before = Gate::Submissions();
+  EXPECT_EQ(daemon().CloseGate(20'000'000, 5), std::nullopt);
+  EXPECT_TRUE(Gate::AdmissionUsedUp());
+  EXPECT_EQ(Gate::Submissions(), before);
+  daemon().AnswerGrowth(wire::Growth::kGranted);
+  daemon().SetAutoOpen(true);
+  program.join();
+  EXPECT_EQ(Through().cuMemFree_v2(memory), CUDA_SUCCESS);
+}
+
+TEST_F(AgentTest, ProgramGoesOnWhenTheDaemonEndsDuringAnAdmission) {
+  daemon().SetAutoOpen(false);
+  ASSERT_FALSE(daemon().CloseGate());
+  daemon().Send(wire::CloseGate{100'000, 20'000'000, 20'000'000, 1});
+  ASSERT_EQ(Through().cuMemsetD8Async(memory_, 1, 16, stream_), CUDA_SUCCESS);
+  daemon().Disconnect();
+  ASSERT_EQ(Through().cuMemsetD8Async(memory_, 1, 16, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Through().cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  daemon().SetAutoOpen(true);
 }
 
 TEST_F(AgentTest, ReportsIdleUnderContention) {
@@ -111,21 +204,22 @@ TEST_F(AgentTest, ForkedChildIsNotAClient) {
 
 // Must be the last test: it disables swapping permanently.
 TEST_F(AgentTest, UnknownCallDisablesEviction) {
+  constexpr Bytes kResident = 8 * kMiB + swap::kGranularity;  // with that of the fixture
   const CUdeviceptr memory = [] {
     CUdeviceptr address = 0;
     EXPECT_EQ(Through().cuMemAlloc_v2(&address, 8 * kMiB), CUDA_SUCCESS);
     return address;
   }();
   EXPECT_TRUE(
-      daemon().AwaitUsage([](const wire::Account& usage) { return usage.resident == 8 * kMiB; }));
+      daemon().AwaitUsage([](const wire::Account& usage) { return usage.resident == kResident; }));
   OnUnknownCall("cuFutureCall");
   EXPECT_TRUE(daemon().AwaitUsage(
-      [](const wire::Account& usage) { return usage.pinned == 8 * kMiB && usage.resident == 0; }));
+      [](const wire::Account& usage) { return usage.pinned == kResident && usage.resident == 0; }));
   EXPECT_FALSE(daemon().CloseGate());
   const wire::Evicted evicted = daemon().Evict();
   EXPECT_EQ(evicted.failure, wire::EvictFailure::kDriver);
   EXPECT_EQ(evicted.freed, 0u);
-  EXPECT_EQ(usage().resident, 8 * kMiB);
+  EXPECT_EQ(usage().resident, kResident);
   EXPECT_EQ(Through().cuMemFree_v2(memory), CUDA_SUCCESS);
 }
 

@@ -66,7 +66,7 @@ TEST_F(ConnectionTest, SendsAndReceivesMessages) {
   ASSERT_EQ(wire::Validate(packet, static_cast<std::size_t>(got), &type_),
             wire::DecodeError::kNone);
   EXPECT_EQ(wire::View<wire::GateClosed>(packet).serial, 7u);
-  SendToClient(Packet(wire::CloseGate{8, 1000}));
+  SendToClient(Packet(wire::CloseGate{8, 1000, 1000, 0}));
   SendToClient(Packet(wire::OpenGate{9, 0}));
   ASSERT_TRUE(Receive());
   EXPECT_EQ(type_, wire::Type::kCloseGate);

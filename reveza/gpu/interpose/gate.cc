@@ -23,6 +23,7 @@ constinit thread_local ThreadSlot* slot = nullptr;
 namespace {
 
 constinit std::atomic<ThreadSlot*> all_slots{nullptr};
+constinit std::atomic<std::int64_t> admissions{0};  // left, in the state kAdmitting
 pthread_key_t slot_key;
 pthread_once_t slot_key_once = PTHREAD_ONCE_INIT;
 
@@ -42,15 +43,29 @@ long Futex(int operation, std::uint32_t value, const timespec* timeout) {
                  operation | FUTEX_PRIVATE_FLAG, value, timeout, nullptr, 0);
 }
 
+bool IsAdmitting(std::uint32_t now) { return (now & kStateMask) == kAdmitting; }
+
+bool Blocks(std::uint32_t now) {
+  return now == kClosed || (IsAdmitting(now) && admissions.load(std::memory_order_relaxed) <= 0);
+}
+
+// Returns whether a thread that is inside may go on in the state `now`; takes an admission.
+bool MayPass(std::uint32_t now) {
+  if (IsAdmitting(now)) return admissions.fetch_sub(1, std::memory_order_relaxed) > 0;
+  return now != kClosed;
+}
+
 // Blocks while the gate is closed. The thread must not be inside.
 void WaitWhileClosed() {
   GateWait wait;
-  while (state.load(std::memory_order_acquire) == kClosed) {
+  for (;;) {
+    const std::uint32_t now = state.load(std::memory_order_acquire);
+    if (!Blocks(now)) return;
     const timespec timeout = wait.NextTimeout();
-    const long result = Futex(FUTEX_WAIT, kClosed, &timeout);
+    const long result = Futex(FUTEX_WAIT, now, &timeout);
     if (result != 0 && errno == EINTR) wait.OnInterrupt();
     // Tick() requests a time slice, which is wrong once the gate is open.
-    if (state.load(std::memory_order_acquire) == kClosed) wait.Tick();
+    if (Blocks(state.load(std::memory_order_acquire))) wait.Tick();
   }
 }
 
@@ -66,10 +81,11 @@ ThreadSlot* AcquireSlot() {
 bool EnterSlow(ThreadSlot* mine, CUstream stream, StreamKind kind) {
   for (;;) {
     const std::uint32_t now = state.load(std::memory_order_acquire);
-    if (now == kOpen) return false;
-    if (now == kClosed) {
+    if (!MayPass(now)) {
       mine->inside.store(0, std::memory_order_release);
       WaitWhileClosed();
+    } else if (now != kBounded) {
+      return false;
     } else if (kind != StreamKind::kNone && QueueBound::MustWait(stream, kind)) {
       mine->inside.store(0, std::memory_order_release);
       QueueBound::Wait(stream, kind);
@@ -98,7 +114,7 @@ GatePause::~GatePause() {
   for (;;) {
     mine->inside.store(1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (internal::state.load(std::memory_order_acquire) != internal::kClosed) return;
+    if (internal::MayPass(internal::state.load(std::memory_order_acquire))) return;
     mine->inside.store(0, std::memory_order_release);
     internal::WaitWhileClosed();
   }
@@ -140,8 +156,22 @@ void Gate::Open(bool bounded) {
   internal::Futex(FUTEX_WAKE, INT_MAX, nullptr);
 }
 
+// The number of the admission keeps a thread that saw the previous one from sleeping through this.
+void Gate::Admit(std::uint32_t submissions) {
+  namespace internal = gate_internal;
+  static constinit std::uint32_t number = 0;
+  internal::admissions.store(submissions, std::memory_order_relaxed);
+  internal::state.store(++number << 2 | internal::kAdmitting, std::memory_order_release);
+  internal::Futex(FUTEX_WAKE, INT_MAX, nullptr);
+}
+
+bool Gate::AdmissionUsedUp() {
+  return gate_internal::admissions.load(std::memory_order_relaxed) <= 0;
+}
+
 bool Gate::IsClosed() {
-  return gate_internal::state.load(std::memory_order_acquire) == gate_internal::kClosed;
+  const std::uint32_t now = gate_internal::state.load(std::memory_order_acquire);
+  return now != gate_internal::kOpen && now != gate_internal::kBounded;
 }
 
 void Gate::SetBounded(bool bounded) {

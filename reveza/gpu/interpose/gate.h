@@ -54,10 +54,12 @@ T* AcquireFromList(std::atomic<T*>& list) {
 namespace gate_internal {
 
 enum State : std::uint32_t {
-  kOpen = 0,     // calls pass
-  kBounded = 1,  // calls pass, but the queue is bounded: another client waits for the GPU
-  kClosed = 2,   // calls block
+  kOpen = 0,       // calls pass
+  kBounded = 1,    // calls pass, but the queue is bounded: another client waits for the GPU
+  kClosed = 2,     // calls block
+  kAdmitting = 3,  // as many calls pass as are admitted; the upper bits number the admissions
 };
+inline constexpr std::uint32_t kStateMask = 3;
 
 extern constinit std::atomic<std::uint32_t> state;
 extern constinit bool fence_on_entry;  // no membarrier; set before the gate is first closed
@@ -140,6 +142,10 @@ class Gate {
   // Closes the gate and waits until no thread is inside. Returns false after `limit_us`, or once if
   // membarrier fails; the gate then stays closed and the caller must open it.
   static bool Close(std::int64_t limit_us);
+  // Lets `submissions` calls pass the closed gate.
+  static void Admit(std::uint32_t submissions);
+  // Returns whether all admitted calls have passed.
+  static bool AdmissionUsedUp();
   // Opens the gate, with or without the queue bound.
   static void Open(bool bounded);
   static bool IsClosed();

@@ -158,6 +158,74 @@ TEST_F(GateTest, ThreadBlocksAtAClosedGateUntilItOpens) {
   EXPECT_TRUE(passed.load());
 }
 
+TEST_F(GateTest, AdmitsAsManyCallsAsOrdered) {
+  constexpr int kThreads = 4;
+  ASSERT_TRUE(Gate::Close(1'000'000));
+  std::atomic<int> passed{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&] {
+      for (int call = 0; call < 100; ++call) {
+        const GateScope gate;
+        const GateScope nested;
+        ++passed;
+      }
+    });
+  }
+  int admitted = 0;
+  for (const std::uint32_t submissions : {1u, 7u, 1u, 64u}) {
+    Gate::Admit(submissions);
+    EXPECT_TRUE(Gate::IsClosed());
+    admitted += static_cast<int>(submissions);
+    while (!Gate::AdmissionUsedUp() || passed.load() < admitted) std::this_thread::yield();
+    ASSERT_TRUE(Gate::Close(10'000'000));
+    EXPECT_EQ(passed.load(), admitted);
+  }
+  Gate::Admit(5);
+  while (passed.load() < admitted + 5) std::this_thread::yield();
+  Gate::Open(false);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(passed.load(), kThreads * 100);
+}
+
+TEST_F(GateTest, UnusedAdmissionsEndWithTheNextClose) {
+  ASSERT_TRUE(Gate::Close(1'000'000));
+  Gate::Admit(10);
+  EXPECT_FALSE(Gate::AdmissionUsedUp());
+  ASSERT_TRUE(Gate::Close(1'000'000));
+  std::atomic<bool> passed{false};
+  std::thread thread([&] {
+    const GateScope gate;
+    passed.store(true);
+  });
+  std::this_thread::sleep_for(20ms);
+  EXPECT_FALSE(passed.load());
+  Gate::Open(false);
+  thread.join();
+}
+
+TEST_F(GateTest, PausedThreadNeedsAnAdmissionToReenter) {
+  std::atomic<int> stage{0};
+  std::thread thread([&] {
+    const GateScope gate;
+    {
+      const GatePause pause;
+      stage.store(1);
+      while (stage.load() != 2) std::this_thread::sleep_for(1ms);
+    }
+    stage.store(3);
+  });
+  while (stage.load() != 1) std::this_thread::yield();
+  ASSERT_TRUE(Gate::Close(10'000'000));
+  stage.store(2);
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(stage.load(), 2);
+  Gate::Admit(1);
+  thread.join();
+  EXPECT_TRUE(Gate::AdmissionUsedUp());
+  Gate::Open(false);
+}
+
 TEST_F(GateTest, NestedCallsDoNotDeadlock) {
   std::atomic<int> stage{0};
   std::thread thread([&] {

@@ -23,20 +23,25 @@ HostWaits::Submission::~Submission() {
   waits_.changed_.NotifyAll();
 }
 
-HostWaits::Hold::Hold(HostWaits& waits, std::int64_t until_us) : waits_(waits) {
+HostWaits::Hold::Hold(HostWaits& waits) : waits_(waits) {
+  MutexLock lock(waits_.mutex_);
+  waits_.held_ = true;
+}
+
+bool HostWaits::Hold::Await(std::int64_t until_us) {
   {
     MutexLock lock(waits_.mutex_);
-    waits_.held_ = true;
     while (waits_.submitting_ > 0 && NowMicroseconds() < until_us) {
       waits_.changed_.WaitFor(waits_.mutex_, std::chrono::milliseconds(1));
     }
   }
   useconds_t pause = 10;
-  while (NowMicroseconds() < until_us &&
-         (waits_.Pending(Kind::kValue) || waits_.Pending(Kind::kFunction))) {
+  while (waits_.Pending(Kind::kValue) || waits_.Pending(Kind::kFunction)) {
+    if (NowMicroseconds() >= until_us) return false;
     usleep(pause);
     if (pause < 500) pause *= 2;
   }
+  return true;
 }
 
 HostWaits::Hold::~Hold() {

@@ -39,12 +39,13 @@ class HostWaits {
     HostWaits& waits_;
   };
 
-  // Holds back further waits for its lifetime. Blocks at construction until the earlier ones are
-  // over, or until `until_us`.
+  // Holds back further waits for its lifetime.
   class Hold {
    public:
-    Hold(HostWaits& waits, std::int64_t until_us);
+    explicit Hold(HostWaits& waits);
     ~Hold();
+    // Blocks until the earlier waits are over. Returns whether they were before `until_us`.
+    bool Await(std::int64_t until_us);
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
 

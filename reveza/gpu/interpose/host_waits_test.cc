@@ -49,6 +49,11 @@ class HostWaitsTest : public DifferentialTest {
       ASSERT_EQ(Through().cuMemsetD32Async(memory_, 9, kMiB / 4, stream_), CUDA_SUCCESS);
     }
   }
+  // Fewer than fit into the stream's queue: nothing leaves it.
+  void SubmitUntilHeld() {
+    Submit(100);
+    while (!client().host_waits().held()) usleep(100);
+  }
   bool Pending(Kind kind) { return client().host_waits().Pending(kind); }
   // Under contention, with a short bound.
   void BoundQueue() {
@@ -181,7 +186,7 @@ TEST_F(HostWaitsTest, DrainLetsTheHostSubmitBeforeItEndsTheWait) {
   ASSERT_EQ(Wait(Through(), 1), CUDA_SUCCESS);
   std::thread program([&] {
     ASSERT_EQ(Through().cuCtxSetCurrent(context_), CUDA_SUCCESS);
-    while (!client().host_waits().held()) Submit(1);
+    SubmitUntilHeld();
     Submit(1);
     SetFlag(1);
   });
@@ -201,7 +206,7 @@ TEST_F(HostWaitsTest, DrainLetsTheHostSubmitBeforeAHostFunctionReturns) {
   EXPECT_FALSE(Pending(Kind::kValue));
   std::thread program([&] {
     ASSERT_EQ(Through().cuCtxSetCurrent(context_), CUDA_SUCCESS);
-    while (!client().host_waits().held()) Submit(1);
+    SubmitUntilHeld();
     Submit(1);
     go = true;
   });

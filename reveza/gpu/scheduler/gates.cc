@@ -5,6 +5,9 @@
 namespace reveza::scheduler {
 namespace {
 
+// Longer than most drains, shorter than a wait for a client that does not come.
+constexpr Time kAlignAfter = std::chrono::milliseconds(100);
+
 void EndTurn(Ledger& ledger, Job& job) {
   job.phase = Phase::kSuspended;
   job.ran = job.Ran(ledger.now);
@@ -60,27 +63,33 @@ void Leave(Ledger& ledger, Job& job) {
   }
   job.phase = Phase::kLeaving;
   job.drain_failed = false;
+  StartAlignment(ledger, job);
+  const Time report_after = job.clients.size() > 1 ? kAlignAfter : ledger.config.drain_limit;
   for (auto& [id, client] : job.clients) {
     if (client.gate != Gate::kOpen) continue;
     client.gate = Gate::kClosing;
     client.wants_gate = false;
+    client.draining = false;
     client.gate_serial = ledger.NextSerial();
-    ledger.decisions.push_back(CloseGate{id, client.gate_serial, ledger.config.drain_limit});
+    ledger.decisions.push_back(
+        CloseGate{id, client.gate_serial, ledger.config.drain_limit, report_after, 0});
   }
   TryFinishLeaving(ledger, job);
 }
 
 bool HandleGateClosed(Ledger& ledger, Client& client, std::uint32_t serial) {
-  if (client.gate != Gate::kClosing || client.gate_serial != serial) return false;
+  if (!client.Closing() || client.gate_serial != serial) return false;
   client.gate = Gate::kClosed;
+  client.draining = false;
   client.unpreemptible = false;
   TryFinishLeaving(ledger, ledger.jobs.at(client.job));
   return true;
 }
 
 bool HandleDrainFailed(Ledger& ledger, Client& client, std::uint32_t serial) {
-  if (client.gate != Gate::kClosing || client.gate_serial != serial) return false;
+  if (!client.Closing() || client.gate_serial != serial) return false;
   client.gate = Gate::kOpen;
+  client.draining = false;
   client.unpreemptible = true;
   client.wants_gate = false;
   Job& job = ledger.jobs.at(client.job);
@@ -106,8 +115,10 @@ void AdoptOpenGate(Ledger& ledger, Client& client) {
 void TryFinishLeaving(Ledger& ledger, Job& job) {
   if (job.phase != Phase::kLeaving) return;
   for (const auto& [id, client] : job.clients) {
-    if (client.gate == Gate::kClosing) return;
+    if (client.Closing()) return;
   }
+  if (job.aligned && !job.drain_failed) ++job.aligned_drains;
+  if (job.drain_failed) ++job.failed_drains;
   if (!job.drain_failed || !job.AnyGateOpen()) {
     job.drain_failed = false;
     job.drain_backoff = Time(0);

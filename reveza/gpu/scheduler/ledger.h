@@ -29,7 +29,8 @@ Bytes SumOver(const Map& map, Value value) {
   return sum;
 }
 
-enum class Gate { kClosed, kClosing, kOpen };
+// kAdmitting: admits a few submissions, then closes; see alignment.cc.
+enum class Gate { kClosed, kAdmitting, kClosing, kOpen };
 
 // The state of one client on one GPU.
 struct Holding {
@@ -61,6 +62,8 @@ struct Client {
   std::map<GpuId, Holding> gpus;
   Gate gate = Gate::kClosed;
   std::uint32_t gate_serial = 0;
+  bool draining = false;             // reported that its GPU work is not done
+  std::uint32_t admissions = 0;      // since it last waited for others
   std::uint32_t swap_in_serial = 0;  // 0: no SwapIn in progress
   bool wants_gate = false;           // a thread waits at the closed gate
   bool idle = false;                 // reported idle under contention
@@ -79,6 +82,7 @@ struct Client {
     return entry == gpus.end() ? kNone : entry->second;
   }
   bool Evicting() const;
+  bool Closing() const { return gate == Gate::kClosing || gate == Gate::kAdmitting; }
   // Sums over all GPUs.
   Bytes Swappable() const {
     return SumOver(gpus, [](const Holding& on) { return on.footprint.Swappable(); });
@@ -119,8 +123,16 @@ struct Job {
   bool preempted_others = false;         // other gates were closed for it
   std::map<GpuId, Bytes> entry_deficit;  // credit missing when it entered
 
+  // Aligning clients that wait for each other, while the job is leaving.
+  Time drain_deadline{0};
+  Time next_alignment{0};
+  Time alignment_pause{0};
+  bool aligned = false;  // an order was necessary
+  std::uint64_t aligned_drains = 0;
+
   // Failed drains and evictions.
   bool drain_failed = false;  // in the current attempt
+  std::uint64_t failed_drains = 0;
   Time closable_at{0};
   Time drain_backoff{0};
   Time evictable_at{0};  // backoff after a failed eviction

@@ -96,6 +96,15 @@ void TryFinishLeaving(Ledger& ledger, Job& job);
 // Opens the gates of fully resident jobs. Returns whether a job's phase has changed.
 bool OpenGates(Ledger& ledger);
 
+// ---- alignment.cc: clients of a leaving job that wait for each other ----
+
+// Handles a client's report that its GPU work is not done. Returns false if `serial` is stale.
+bool HandleDraining(Client& client, std::uint32_t serial);
+// Call when the job starts leaving.
+void StartAlignment(Ledger& ledger, Job& job);
+// Admits submissions of clients that have drained, for those that wait for them.
+void AlignDrains(Ledger& ledger);
+
 // ---- eviction.cc: room on a GPU: which jobs must close, whose memory is evicted, and who receives
 // free credit ----
 

@@ -35,6 +35,7 @@ void RunPasses(Ledger& ledger) {
     ProcessContexts(ledger);
     UpdateQueue(ledger);
     ChooseTurns(ledger);
+    AlignDrains(ledger);
     MoveMemory(ledger);
     const bool changed = OpenGates(ledger);
     if (!changed && ledger.decisions.size() == before && !BreakDeadlock(ledger)) break;
@@ -240,6 +241,12 @@ void Scheduler::DrainFailed(Time now, ClientId client, std::uint32_t serial) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
   Client* failed = ledger.Find(client);
   if (failed != nullptr && HandleDrainFailed(ledger, *failed, serial)) RunPasses(ledger);
+}
+
+void Scheduler::Draining(Time now, ClientId client, std::uint32_t serial) {
+  Ledger& ledger = AdvanceTo(*ledger_, now);
+  Client* draining = ledger.Find(client);
+  if (draining != nullptr && HandleDraining(*draining, serial)) RunPasses(ledger);
 }
 
 void Scheduler::Evicted(Time now, ClientId client, std::uint32_t serial, GpuId gpu,

@@ -105,6 +105,8 @@ struct CloseGate {
   ClientId client;
   std::uint32_t serial;
   Time drain_limit;
+  Time report_after;          // when to call Draining()
+  std::uint32_t submissions;  // to admit before; not 0 only if the gate is closed
 };
 struct Evict {
   ClientId client;
@@ -179,6 +181,9 @@ struct JobView {
   Time slice_ends{0};       // if kRunning and contended
   Time ran{0};              // total time with an open gate
   std::uint64_t turns = 0;  // number of turns
+  // Drains in which clients that waited for each other were aligned, and drains that failed.
+  std::uint64_t aligned_drains = 0;
+  std::uint64_t failed_drains = 0;
   std::vector<ClientId> clients;
 };
 
@@ -231,6 +236,8 @@ class Scheduler {
   // ---- answers to decisions; `serial` is the decision's, stale ones are ignored ----
   void GateClosed(Time now, ClientId client, std::uint32_t serial);
   void DrainFailed(Time now, ClientId client, std::uint32_t serial);
+  // GPU work is not done after CloseGate::report_after; GateClosed or DrainFailed follows.
+  void Draining(Time now, ClientId client, std::uint32_t serial);
   void Evicted(Time now, ClientId client, std::uint32_t serial, GpuId gpu, EvictFailure failure);
   void SwappedIn(Time now, ClientId client, std::uint32_t serial);
 

@@ -138,6 +138,10 @@ class Script {
     scheduler_.DrainFailed(now_, client, Take(closing_, client));
     DeliverDecisions();
   }
+  void ReportDraining(ClientId client) {
+    scheduler_.Draining(now_, client, closing_.at(client));
+    DeliverDecisions();
+  }
   // Evicts one piece of at most `bytes`.
   void EvictHeldPiece(ClientId client, Bytes bytes) {
     Evict& order = evicting_.at(client);

@@ -73,6 +73,8 @@ JobView ViewOf(const Ledger& ledger, const Job& job) {
     view.slice_ends = ClosableAt(ledger, job);
   view.ran = job.Ran(ledger.now);
   view.turns = job.turns;
+  view.aligned_drains = job.aligned_drains;
+  view.failed_drains = job.failed_drains;
   for (const auto& [id, client] : job.clients) view.clients.push_back(id);
   return view;
 }

@@ -40,7 +40,7 @@ TEST_F(AgentTest, EvictingOpenClientFails) {
 }
 
 TEST_F(AgentTest, ClosedGateStopsWork) {
-  client().Execute(scheduler::CloseGate{1, 77, seconds(2)});
+  client().Execute(scheduler::CloseGate{1, 77, seconds(2), seconds(2), 0});
   world_.Run(seconds(5) + milliseconds(100));
   const Time worked = client().worked();
   world_.Run(seconds(6));
@@ -49,7 +49,7 @@ TEST_F(AgentTest, ClosedGateStopsWork) {
 }
 
 TEST_F(AgentTest, EvictionMovesWholePiecesAndReturnsCredit) {
-  client().Execute(scheduler::CloseGate{1, 77, seconds(2)});
+  client().Execute(scheduler::CloseGate{1, 77, seconds(2), seconds(2), 0});
   world_.Run(seconds(5) + milliseconds(100));
   client().Execute(scheduler::Evict{1, 0, 100 * kMiB, 78});
   world_.Run(seconds(5) + milliseconds(200));
@@ -60,7 +60,7 @@ TEST_F(AgentTest, EvictionMovesWholePiecesAndReturnsCredit) {
 }
 
 TEST_F(AgentTest, IgnoresStaleOpenGate) {
-  client().Execute(scheduler::CloseGate{1, 77, seconds(2)});
+  client().Execute(scheduler::CloseGate{1, 77, seconds(2), seconds(2), 0});
   world_.Run(seconds(5) + milliseconds(100));
   client().Execute(scheduler::Evict{1, 0, 64 * kMiB, 78});
   world_.Run(seconds(5) + milliseconds(200));

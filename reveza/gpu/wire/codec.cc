@@ -41,6 +41,7 @@ bool IsValid(const GateClosed& m) { return m.reserved == 0; }
 bool IsValid(const DrainFailed& m) {
   return m.reason <= DrainFailure::kInsideCall && m.reserved == 0;
 }
+bool IsValid(const Draining& m) { return m.reserved == 0; }
 bool IsValid(const Evicted& m) {
   return IsGpu(m.gpu) && IsSize(m.freed) && IsSize(m.copied) && m.failure <= EvictFailure::kDriver;
 }
@@ -105,9 +106,9 @@ DecodeError CheckOneOf(Type type, const void* packet, std::size_t size) {
 DecodeError CheckBody(Type type, const void* packet, std::size_t size) {
   if (type == Type::kText) return CheckText(packet, size);
   return CheckOneOf<Hello, ContextRequested, ContextCreated, GrowthRequested, Account,
-                    GateRequested, Idle, GateClosed, DrainFailed, Evicted, SwappedIn, Resumed,
-                    Welcome, Refused, ContextAdmitted, GrowthAnswer, OpenGate, CloseGate, Evict,
-                    SwapIn, Credit, Contention, PrepareArena, WaitMessage, StatusRequest,
+                    GateRequested, Idle, GateClosed, DrainFailed, Draining, Evicted, SwappedIn,
+                    Resumed, Welcome, Refused, ContextAdmitted, GrowthAnswer, OpenGate, CloseGate,
+                    Evict, SwapIn, Credit, Contention, PrepareArena, WaitMessage, StatusRequest,
                     TraceRequest, StopRequest>(type, packet, size);
 }
 

@@ -51,7 +51,7 @@ class EveryMessage : public testing::Test {};
 
 using AllMessages =
     testing::Types<Hello, ContextRequested, ContextCreated, GrowthRequested, Account, GateRequested,
-                   Idle, GateClosed, DrainFailed, Evicted, SwappedIn, Resumed, Welcome, Refused,
+                   Idle, GateClosed, DrainFailed, Draining, Evicted, SwappedIn, Resumed, Welcome, Refused,
                    ContextAdmitted, GrowthAnswer, OpenGate, CloseGate, Evict, SwapIn, Credit,
                    Contention, PrepareArena, WaitMessage, StatusRequest, TraceRequest, StopRequest>;
 TYPED_TEST_SUITE(EveryMessage, AllMessages);
@@ -168,6 +168,7 @@ TEST(Codec, RejectsNonZeroReservedFields) {
   ExpectRefused<Account>([](auto& m) { m.reserved = 1; });
   ExpectRefused<GateClosed>([](auto& m) { m.reserved = 1; });
   ExpectRefused<DrainFailed>([](auto& m) { m.reserved = 1; });
+  ExpectRefused<Draining>([](auto& m) { m.reserved = 1; });
   ExpectRefused<ContextAdmitted>([](auto& m) { m.reserved = 1; });
   ExpectRefused<GrowthAnswer>([](auto& m) { m.reserved = 1; });
   ExpectRefused<OpenGate>([](auto& m) { m.reserved = 1; });

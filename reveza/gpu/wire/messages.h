@@ -17,7 +17,7 @@ namespace reveza::wire {
 inline constexpr std::uint32_t kMagic = 0x5a565652;  // "RVVZ"
 // Incremented on any change of layout or semantics below. The daemon answers a client of another
 // version with Refused{kWrongVersion}; the client then runs without a daemon.
-inline constexpr std::uint16_t kVersion = 1;
+inline constexpr std::uint16_t kVersion = 2;
 inline constexpr std::size_t kMaxPacket = 32 * 1024;
 inline constexpr std::uint32_t kMaxGpus = 16;
 // Upper bound of every byte count in a message (1 PiB); larger values are rejected as corrupt.
@@ -37,6 +37,7 @@ enum class Type : std::uint16_t {
   kEvicted,
   kSwappedIn,
   kResumed,
+  kDraining,
   // daemon to client
   kWelcome = 64,
   kRefused,
@@ -156,6 +157,13 @@ struct DrainFailed {
   std::uint32_t reserved = 0;
 };
 
+// The GPU has not drained within CloseGate::report_after_us; GateClosed or DrainFailed follows.
+struct Draining {
+  static constexpr Type kType = Type::kDraining;
+  std::uint32_t serial;
+  std::uint32_t reserved = 0;
+};
+
 enum class EvictFailure : std::uint32_t { kNone = 0, kHostMemory = 1, kDriver = 2 };
 
 // End of an eviction. The credit was returned by the preceding Account messages.
@@ -240,10 +248,14 @@ struct OpenGate {
   std::uint32_t reserved = 0;
 };
 
+// submissions: how many are admitted before the gate closes. Other than 0 only for a closed gate,
+// and ignored if memory was allocated behind it.
 struct CloseGate {
   static constexpr Type kType = Type::kCloseGate;
   std::uint32_t serial;
   std::uint32_t drain_limit_us;
+  std::uint32_t report_after_us;  // then Draining is sent
+  std::uint32_t submissions;
 };
 
 // Orders the client, whose gate is closed, to release at least `bytes` of physical memory of

@@ -10,8 +10,8 @@ namespace reveza::wire {
 namespace messages_test {
 
 // Running clients depend on the layout: a change here requires a new kVersion.
-TEST(Messages, LayoutOfVersionOneIsStable) {
-  ASSERT_EQ(kVersion, 1);
+TEST(Messages, LayoutOfVersionTwoIsStable) {
+  ASSERT_EQ(kVersion, 2);
   EXPECT_EQ(sizeof(Header), 8u);
   EXPECT_EQ(sizeof(Hello), 272u);
   EXPECT_EQ(sizeof(ContextRequested), 24u);
@@ -20,6 +20,8 @@ TEST(Messages, LayoutOfVersionOneIsStable) {
   EXPECT_EQ(sizeof(Account), 56u);
   EXPECT_EQ(sizeof(GateClosed), 16u);
   EXPECT_EQ(sizeof(DrainFailed), 16u);
+  EXPECT_EQ(sizeof(Draining), 8u);
+  EXPECT_EQ(sizeof(CloseGate), 16u);
   EXPECT_EQ(sizeof(Evicted), 32u);
   EXPECT_EQ(sizeof(SwappedIn), 16u);
   EXPECT_EQ(sizeof(Resumed), 64u);

@@ -162,11 +162,12 @@ void ScriptedDaemon::StartOpening() {
   for (std::uint32_t gpu = 0; gpu < gpus_.size(); ++gpu) Send(wire::Credit{gpu, 0, budget_});
 }
 
-std::optional<wire::DrainFailure> ScriptedDaemon::CloseGate(std::uint32_t drain_limit_us) {
+std::optional<wire::DrainFailure> ScriptedDaemon::CloseGate(std::uint32_t drain_limit_us,
+                                                            std::uint32_t submissions) {
   std::unique_lock lock(mutex_);
   const std::uint32_t serial = ++serial_;
   opening_ = open_ = false;
-  Send(wire::CloseGate{serial, drain_limit_us});
+  Send(wire::CloseGate{serial, drain_limit_us, drain_limit_us, submissions});
   std::optional<wire::DrainFailure> failure;
   bool answered = false;
   arrived_.wait_for(lock, kTimeout, [&] {

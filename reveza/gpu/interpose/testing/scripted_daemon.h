@@ -53,7 +53,8 @@ class ScriptedDaemon {
   void SetAutoOpen(bool auto_open);
 
   // Orders the gate closed and waits for the answer. Returns nullopt if it closed.
-  std::optional<wire::DrainFailure> CloseGate(std::uint32_t drain_limit_us = kDrainLimitUs);
+  std::optional<wire::DrainFailure> CloseGate(std::uint32_t drain_limit_us = kDrainLimitUs,
+                                              std::uint32_t submissions = 0);
   // Orders eviction of all swappable memory of a GPU, numbered in the order of the requests, and
   // waits for the answer.
   wire::Evicted Evict(std::uint32_t gpu = 0);
