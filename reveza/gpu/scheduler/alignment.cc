@@ -3,9 +3,7 @@
 // drain, and the second cannot submit. So those that have drained are admitted a few more
 // submissions, until all have drained.
 //
-// One submission at a time suffices where the clients are nearly level, and does not carry any of
-// them past the others; further on the number doubles. Between two orders is a pause in which the
-// others may report that they have drained.
+// docs/scheduling.md describes the policy.
 #include <algorithm>
 
 #include "reveza/gpu/scheduler/passes.h"
