@@ -2,7 +2,8 @@
 #
 #   bin/                       reveza, reveza-metrics, revezad, the worker of `reveza demo`, fraudgen,
 #                              phi
-#   lib/reveza/                libreveza.so, preloaded into programs; not on the search path of ld.so
+#   lib/reveza/                libreveza.so and libreveza_calls.so, preloaded into programs; not on the
+#                              search path of ld.so
 #   lib/reveza/reveza-supervisor   started by `reveza jobs` for each worker
 #   lib/reveza/fakecuda/       the simulated CUDA driver
 #   lib/reveza/arrow/          Arrow's libraries for fraudgen and phi, and their licence
@@ -20,7 +21,7 @@ foreach(program IN ITEMS reveza_cli revezad reveza_demo_worker reveza_metrics)
   endif()
 endforeach()
 if(TARGET reveza_preload)
-  install(TARGETS reveza_preload LIBRARY DESTINATION lib/reveza NAMELINK_SKIP)
+  install(TARGETS reveza_preload reveza_calls_preload LIBRARY DESTINATION lib/reveza NAMELINK_SKIP)
 endif()
 if(TARGET reveza_supervisor)
   install(TARGETS reveza_supervisor RUNTIME DESTINATION lib/reveza)

@@ -64,6 +64,17 @@ CUresult cuModuleGetFunction(Current&, State& state, CUfunction* function, CUmod
   return CUDA_SUCCESS;
 }
 
+CUresult cuFuncGetParamInfo(State& state, CUfunction handle, std::size_t index, std::size_t* offset,
+                            std::size_t* bytes) {
+  const std::shared_ptr<Function> function = state.functions.Find(handle);
+  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const std::vector<std::size_t>& sizes = function->kernel->parameter_sizes;
+  if (index >= sizes.size() || offset == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *offset = function->kernel->Offsets()[index];
+  if (bytes != nullptr) *bytes = sizes[index];
+  return CUDA_SUCCESS;
+}
+
 CUresult cuLaunchKernel(Current& current, State& state, CUfunction handle, unsigned grid_x,
                         unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
                         unsigned block_z, unsigned, CUstream stream_handle, void** parameters,

@@ -15,7 +15,7 @@ build=$(realpath -m "${1:-build/oldest_cuda}")
 headers=$PWD/build/headers
 targets=(interpose_captures_test interpose_entries_test interpose_generator_test
   interpose_hook_effects_test interpose_hooks_test interpose_resolver_test interpose_wrappers_test
-  fakecuda_driver_test fakecuda_nvml nvml_test reveza_preload swap_test)
+  fakecuda_driver_test fakecuda_nvml nvml_test reveza_calls_preload reveza_preload swap_test)
 
 fail() {
   printf 'check_headers: %s\n' "$1" >&2

@@ -26,6 +26,7 @@ LAYERS = {
         {"jobs/definition"},
         {"jobs/supervisor"},
         {"insight/doctor", "insight/monitor"},
+        {"gpu/calls"},
         {"gpu/interpose"},
         {"gpu/swap"},
         {"gpu/daemon", "gpu/simulator"},

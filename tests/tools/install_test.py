@@ -16,7 +16,7 @@ PREFIX = "/opt/reveza"
 
 class Install(unittest.TestCase):
     def setUp(self):
-        for program in ("bin/reveza", "bin/revezad", "lib/libreveza.so"):
+        for program in ("bin/reveza", "bin/revezad", "lib/libreveza.so", "lib/libreveza_calls.so"):
             if not (BUILD / program).exists():
                 self.skipTest(f"{program} is not built")
         folder = tempfile.TemporaryDirectory()
@@ -31,7 +31,8 @@ class Install(unittest.TestCase):
     def test_installs_all_files(self):
         self.assertEqual([path.name for path in self.destination.iterdir()], ["opt"])
         for file in ("bin/reveza", "bin/revezad", "bin/reveza-demo-worker",
-                     "lib/reveza/libreveza.so", "lib/reveza/fakecuda/libcuda.so.1",
+                     "lib/reveza/libreveza.so", "lib/reveza/libreveza_calls.so",
+                     "lib/reveza/fakecuda/libcuda.so.1",
                      "share/doc/reveza/LICENSE", "share/doc/reveza/docs/dependencies.md"):
             self.assertTrue((self.root / file).exists(), file)
 

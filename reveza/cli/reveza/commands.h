@@ -30,6 +30,9 @@ std::string Shorten(const std::string& text, std::size_t width);
 
 CommandResult<int> ShowStatus(const daemon::Settings& settings, bool as_json, bool watch);
 CommandResult<int> WriteTrace(const daemon::Settings& settings, const std::string& file);
+// Executes the command in this process and records the driver calls that it makes. Returns only on
+// failure.
+CommandResult<int> TraceCalls(const std::string& file, const std::vector<std::string>& command);
 CommandResult<int> StopDaemon(const daemon::Settings& settings, bool force);
 int ShowConfiguration(const daemon::Configuration& configuration);
 int ShowConfigurationPath();

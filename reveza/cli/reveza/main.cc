@@ -17,16 +17,16 @@ namespace reveza::cli {
 namespace {
 
 struct Arguments {
-  std::string name, gpu_budget, host_budget, socket, trace_file = "reveza-trace.json";
+  std::string name, gpu_budget, host_budget, socket, trace_file = "reveza-trace.json", calls_file;
   bool quiet = false, resident = false, same_job = false, json = false, watch = false,
        force = false;
 };
 
-// Returns the index at which the options of `reveza run` end: that of "--", or of the first word
-// that is neither an option nor an option's value. The rest belongs to the command.
+// Returns the index at which the options of `reveza run` or `reveza trace` end: that of "--", or of
+// the first word that is neither an option nor an option's value. The rest belongs to the command.
 int CommandBegin(int argc, char** argv) {
   const std::vector<std::string> with_value = {"--name", "--gpu-budget", "--host-budget",
-                                               "--socket"};
+                                               "--socket", "--calls"};
   for (int i = 2; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--") return i;
@@ -34,6 +34,17 @@ int CommandBegin(int argc, char** argv) {
     if (std::ranges::find(with_value, word) != with_value.end()) ++i;
   }
   return argc;
+}
+
+// Returns whether the words are those of a command that is followed by another one.
+bool TakesCommand(int argc, char** argv) {
+  if (argc < 2) return false;
+  const std::string_view name = argv[1];
+  if (name != "trace") return name == "run";
+  const int end = CommandBegin(argc, argv);
+  return std::any_of(argv + 2, argv + std::min(argc, end), [](std::string_view word) {
+    return word == "--calls" || word.starts_with("--calls=");
+  });
 }
 
 // Commands that parse their own arguments.
@@ -72,6 +83,21 @@ void AddRun(CLI::App& app, Arguments& arguments) {
       "Example:\n  reveza run --name train --gpu-budget 24GiB -- python train.py");
 }
 
+void AddTrace(CLI::App& app, Arguments& arguments) {
+  auto* trace = app.add_subcommand(
+      "trace", "Write the daemon's recent events for Perfetto, or record a program's driver calls");
+  trace->add_option("FILE", arguments.trace_file,
+                    "output file, or - for standard output (default: reveza-trace.json)");
+  AddOption(*trace, "--calls", arguments.calls_file, "FILE",
+            "run a command without Reveza and record the driver calls that it makes, without\n"
+            "the contents of memory; further processes of it write FILE.PID:\n"
+            "reveza trace --calls FILE -- COMMAND [ARGUMENTS...]");
+  trace->footer(
+      "Examples:\n"
+      "  reveza trace trace.json    then open it at https://ui.perfetto.dev\n"
+      "  reveza trace --calls train.calls -- python train.py");
+}
+
 void AddCommands(CLI::App& app, Arguments& arguments) {
   AddSocketOption(app, arguments.socket);
   AddRun(app, arguments);
@@ -79,10 +105,7 @@ void AddCommands(CLI::App& app, Arguments& arguments) {
   status->add_flag("--json", arguments.json, "print JSON");
   status->add_flag("--watch", arguments.watch, "refresh every second until interrupted");
   status->footer("Example:\n  reveza status --watch");
-  auto* trace = app.add_subcommand("trace", "Write the daemon's recent events for Perfetto");
-  trace->add_option("FILE", arguments.trace_file,
-                    "output file, or - for standard output (default: reveza-trace.json)");
-  trace->footer("Example:\n  reveza trace trace.json    then open it at https://ui.perfetto.dev");
+  AddTrace(app, arguments);
   auto* stop = app.add_subcommand("stop", "Stop the daemon");
   stop->add_flag("--force", arguments.force,
                  "stop it even if programs are connected; they continue without it");
@@ -107,6 +130,9 @@ CommandResult<int> Dispatch(const CLI::App& app, const Arguments& arguments,
   const auto* config = app.get_subcommand("config");
   if (config->parsed() && config->got_subcommand("path")) return ShowConfigurationPath();
   if (app.got_subcommand("demo")) return Demo(arguments.json);
+  if (app.got_subcommand("trace") && app.get_subcommand("trace")->count("--calls") > 0) {
+    return TraceCalls(arguments.calls_file, command);
+  }
 
   ASSIGN_OR_RETURN(const auto configuration,
                    LoadConfiguration({{"gpu_budget", arguments.gpu_budget},
@@ -135,7 +161,7 @@ CommandResult<int> Main(int argc, char** argv) {
   }
   std::vector<std::string> command;
   int options_end = argc;
-  if (argc > 1 && std::string(argv[1]) == "run") {
+  if (TakesCommand(argc, argv)) {
     options_end = CommandBegin(argc, argv);
     const bool dashes = options_end < argc && std::string(argv[options_end]) == "--";
     command.assign(argv + std::min(argc, options_end + (dashes ? 1 : 0)), argv + argc);

@@ -82,6 +82,19 @@ TEST_F(RevezaTest, ReportsAMissingDaemon) {
   ExpectError("trace", kNoDaemon, "no daemon answers");
 }
 
+TEST_F(RevezaTest, CallsAreTracedOfACommand) {
+  const std::string file = (place_ / "calls").string();
+  ExpectError("trace --calls", kUsage, "--calls");
+  ExpectError("trace --calls " + file, kUsage, "-- COMMAND");
+  ExpectError("trace --calls " + file + " -- no-such-command", kNoCommand, "no-such-command");
+  ExpectError("trace --calls /no/such/folder/calls -- true", kOutput, "cannot write");
+  ExpectError("trace --calls " + place_.path().string() + " -- true", kOutput, "regular file");
+  EXPECT_FALSE(std::filesystem::exists(file));
+  if (!std::filesystem::exists(REVEZA_LIBRARY)) return;  // in sanitized builds
+  extra_ = "LD_PRELOAD=" REVEZA_LIBRARY;
+  ExpectError("trace --calls " + file + " -- true", kUsage, "outside of `reveza run`");
+}
+
 TEST_F(RevezaTest, ConfigurationErrorsNameTheLine) {
   place_.Write(".config/reveza/config.toml", "linger = \"9s\"\ngpu_buget = \"24GiB\"\n");
   ExpectError("config show", kConfiguration, "config.toml:2: unknown key");

@@ -2,51 +2,23 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
-#include <optional>
 
-#include "common/base/exec_arguments.h"
 #include "common/base/units.h"
 #include "common/platform/runtime_paths.h"
+#include "reveza/cli/reveza/command_execution.h"
 #include "reveza/cli/reveza/commands.h"
 #include "reveza/cli/reveza/daemon_link.h"
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/cli/reveza/gpu_probe.h"
 #include "reveza/cli/reveza/program.h"
-#include "reveza/jobs/supervisor/child.h"
 
 namespace reveza::cli {
 namespace {
 
 namespace fs = std::filesystem;
 using daemon::Settings;
-
-// Checks what execvp() would, before a daemon is started needlessly.
-CommandResult<void> CheckCommand(const std::string& command) {
-  const bool is_path = command.contains('/');
-  const std::string search_path =
-      is_path ? "" : platform::ProcessEnvironment("PATH").value_or("/usr/bin:/bin");
-  if (!jobs::FindInPath(command, "", search_path).empty()) return {};
-  if (!is_path) return Failure(kNoCommand, "command not found in PATH: '{}'", command);
-  if (access(command.c_str(), F_OK) != 0) {
-    return Failure(kNoCommand, "command not found: '{}'", command);
-  }
-  return Failure(kCannotExecute, "'{}' is not an executable file; try chmod +x", command);
-}
-
-// Returns libreveza.so of the build tree, else the installed one.
-std::optional<fs::path> FindLibrary() {
-  const fs::path programs = platform::ProgramFolder();
-  for (const char* place : {"lib/libreveza.so", "lib/reveza/libreveza.so"}) {
-    fs::path library = programs.parent_path() / place;
-    std::error_code error;
-    if (fs::exists(library, error)) return library;
-  }
-  return std::nullopt;
-}
 
 std::vector<std::string> DaemonFlags(const Settings& settings) {
   std::vector<std::string> flags;
@@ -95,10 +67,7 @@ void Set(const char* name, const std::string& value) { setenv(name, value.c_str(
 
 void SetEnvironment(const fs::path& socket, const fs::path& library, const RunOptions& options,
                     const nlohmann::json& status) {
-  const auto preloaded = platform::ProcessEnvironment("LD_PRELOAD");
-  if (!preloaded || preloaded->find(library.string()) == std::string::npos) {
-    Set("LD_PRELOAD", preloaded ? library.string() + ":" + *preloaded : library.string());
-  }
+  Preload(library);
   Set("REVEZA_SOCKET", fs::absolute(socket).string());
   if (!options.same_job || !platform::ProcessEnvironment("REVEZA_JOB")) {
     Set("REVEZA_JOB", NewJobId());
@@ -114,25 +83,12 @@ void SetEnvironment(const fs::path& socket, const fs::path& library, const RunOp
   }
 }
 
-int Execute(const std::vector<std::string>& command) {
-  execvp(command[0].c_str(), ExecArguments(command).data());
-  const int error = errno;
-  return ReportError(error == ENOENT ? kNoCommand : kCannotExecute, "cannot run '{}': {}",
-                     command[0], std::strerror(error));
-}
-
 }  // namespace
 
 CommandResult<int> Run(const Settings& settings, const RunOptions& options) {
   RETURN_IF_ERROR(CheckCommand(options.command[0]));
   if (platform::ProcessEnvironment("REVEZA_DISABLE") == "1") return Execute(options.command);
-  const auto library = FindLibrary();
-  if (!library) {
-    return ReportError(kNoLibrary,
-                       "libreveza.so found neither in lib nor in lib/reveza of {}; the "
-                       "build or installation is incomplete",
-                       platform::ProgramFolder().parent_path().string());
-  }
+  ASSIGN_OR_RETURN(const auto library, FindLibrary("libreveza.so"));
   if (settings.gpu_budget) {
     const auto gpu = ProbeGpu();
     if (gpu && *settings.gpu_budget > gpu->total) {
@@ -144,7 +100,7 @@ CommandResult<int> Run(const Settings& settings, const RunOptions& options) {
   ASSIGN_OR_RETURN(auto link, DaemonLink::ConnectOrStart(socket, DaemonFlags(settings)));
   ASSIGN_OR_RETURN(const auto status, link.Status());
   RETURN_IF_ERROR(CompareBudgets(settings, status));
-  SetEnvironment(socket, *library, options, status);
+  SetEnvironment(socket, library, options, status);
   return Execute(options.command);
 }
 

@@ -5,6 +5,11 @@
 
 #include "generated/interpose/driver_calls.h"
 
+// Another library with wrappers of its own defines it.
+#ifndef REVEZA_DRIVER_ENTRIES
+#define REVEZA_DRIVER_ENTRIES "generated/interpose/driver_entries.inc"
+#endif
+
 namespace reveza::interpose {
 namespace {
 
@@ -18,7 +23,7 @@ namespace {
 // Not constexpr because of the casts to void*, but still initialised statically (preload_test
 // checks that the library has no constructors).
 const Entry kEntries[] = {
-#include "generated/interpose/driver_entries.inc"
+#include REVEZA_DRIVER_ENTRIES
 };
 #undef REVEZA_WRAPPED
 #undef REVEZA_PASSED
@@ -30,7 +35,7 @@ const Entry kEntries[] = {
 #define REVEZA_EXTERN(name) std::string_view(#name),
 #define REVEZA_PASSED_FAMILY(prefix)
 constexpr std::string_view kExternNames[] = {
-#include "generated/interpose/driver_entries.inc"
+#include REVEZA_DRIVER_ENTRIES
 };
 #undef REVEZA_EXTERN
 #undef REVEZA_PASSED_FAMILY
@@ -38,7 +43,7 @@ constexpr std::string_view kExternNames[] = {
 #define REVEZA_EXTERN(name)
 #define REVEZA_PASSED_FAMILY(prefix) std::string_view(#prefix),
 constexpr std::string_view kPassedFamilies[] = {
-#include "generated/interpose/driver_entries.inc"
+#include REVEZA_DRIVER_ENTRIES
 };
 #undef REVEZA_WRAPPED
 #undef REVEZA_PASSED

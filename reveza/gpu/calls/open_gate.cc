@@ -1,0 +1,23 @@
+// The resolver's gate, which is always open here.
+#include <atomic>
+
+#include "reveza/gpu/interpose/gate.h"
+
+namespace reveza::interpose::gate_internal {
+
+constinit std::atomic<std::uint32_t> state = kOpen;
+constinit bool fence_on_entry = false;
+constinit thread_local ThreadSlot* slot = nullptr;
+
+namespace {
+constinit thread_local ThreadSlot open_slot;
+}  // namespace
+
+ThreadSlot* AcquireSlot() {
+  slot = &open_slot;
+  return slot;
+}
+bool EnterSlow(ThreadSlot*, CUstream, StreamKind) { return false; }
+void AfterBoundedCall(CUstream, StreamKind) {}
+
+}  // namespace reveza::interpose::gate_internal
