@@ -13,14 +13,10 @@ using nlohmann::json;
 using testing::Environment;
 using testing::Process;
 
-constexpr char kMemory[] = "64MiB";
 constexpr char kContext[] = "2MiB";
-// The contender leaves less than most programs need.
-constexpr char kBudget[] = "36MiB";
-constexpr char kContenderBytes[] = "25165824";
 
 Environment CardSettings(const TrialOptions& options) {
-  return {{"FAKECUDA_MEMORY", kMemory},
+  return {{"FAKECUDA_MEMORY", options.memory},
           {"FAKECUDA_CONTEXT", kContext},
           {"FAKECUDA_LINK", "0"},
           {"FAKECUDA_NVML", options.nvml},
@@ -29,13 +25,13 @@ Environment CardSettings(const TrialOptions& options) {
 
 testing::Machine::Options MachineOptions(const TrialOptions& options) {
   testing::Machine::Options machine;
-  machine.memory = kMemory;
+  machine.memory = options.memory;
   machine.link = "0";
   machine.devices = options.devices;
   machine.environment = CardSettings(options);
-  machine.daemon_arguments = {"--gpu-budget",       kBudget,  "--gpu-reserve", "2MiB",
-                              "--context-estimate", kContext, "--slice-floor", "2ms",
-                              "--slice-ceiling",    "4ms",    "--drain-limit", "200ms",
+  machine.daemon_arguments = {"--gpu-budget",       options.budget, "--gpu-reserve", "2MiB",
+                              "--context-estimate", kContext,       "--slice-floor", "2ms",
+                              "--slice-ceiling",    "4ms",          "--drain-limit", "200ms",
                               "--host-budget",      "256MiB"};
   return machine;
 }
@@ -79,7 +75,8 @@ Trial::~Trial() {
   if (contender_) contender_->Signal(SIGKILL);
 }
 
-Process Trial::StartUnderReveza(const std::vector<std::string>& arguments,
+Process Trial::StartUnderReveza(const std::string& client,
+                                const std::vector<std::string>& arguments,
                                 const std::string& name) {
   Environment environment = machine_.ProgramEnvironment();
   environment.insert({"REVEZA_SOCKET", machine_.socket()});
@@ -87,7 +84,7 @@ Process Trial::StartUnderReveza(const std::vector<std::string>& arguments,
   std::snprintf(job, sizeof job, "%016x", 0x1000u + ++started_);
   environment.insert({"REVEZA_JOB", job});
   environment.merge(testing::Preload());
-  std::vector<std::string> command{testing::ClientPath("random_program")};
+  std::vector<std::string> command{testing::ClientPath(client)};
   command.insert(command.end(), arguments.begin(), arguments.end());
   return Process(command, environment, machine_.folder() + "/" + name);
 }
@@ -95,14 +92,23 @@ Process Trial::StartUnderReveza(const std::vector<std::string>& arguments,
 void Trial::StartContender() {
   contender_.reset();
   contender_.emplace(StartUnderReveza(
-      {"--contend", kContenderBytes, std::to_string(options_.devices)}, "contender"));
+      "random_program",
+      {"--contend", std::to_string(options_.contender_bytes), std::to_string(options_.devices)},
+      "contender"));
 }
 
 std::optional<std::string> Trial::Run(const Program& program) {
   const std::string file = machine_.folder() + "/program";
   std::ofstream(file) << ToText(program);
+  return RunClient("random_program", {file});
+}
+
+std::optional<std::string> Trial::RunClient(const std::string& client,
+                                            const std::vector<std::string>& arguments) {
+  std::vector<std::string> command{testing::ClientPath(client)};
+  command.insert(command.end(), arguments.begin(), arguments.end());
   Process native(
-      {testing::ClientPath("random_program"), file},
+      command,
       [&] {
         Environment environment = native_.environment();
         environment.insert({"REVEZA_DISABLE", "1"});
@@ -110,22 +116,27 @@ std::optional<std::string> Trial::Run(const Program& program) {
       }(),
       native_.folder() + "/native");
   std::string text;
-  const auto failure = RunUnderReveza(file, &text);
+  const auto failure = RunUnderReveza(client, arguments, &text);
   const auto alone = native.Wait(options_.limit);
   if (!alone) return "natively, it hangs: " + native.Output();
-  if (alone->status != 0) return "natively, it ends with " + std::to_string(alone->status);
-  if (failure) return failure;
-  if (text != alone->output) return Difference(alone->output, text);
-  return std::nullopt;
+  if (alone->status != 0) {
+    return "natively, it ends with " + std::to_string(alone->status) + ": " + alone->output +
+           alone->error_output;
+  }
+  if (!text.empty() && text != alone->output) return Difference(alone->output, text);
+  return failure;
 }
 
-std::optional<std::string> Trial::RunUnderReveza(const std::string& file, std::string* text) {
+std::optional<std::string> Trial::RunUnderReveza(const std::string& client,
+                                                 std::vector<std::string> arguments,
+                                                 std::string* text) {
   if (!contender_->Running()) {
     const std::string errors = contender_->ErrorOutput();
     StartContender();
     return "the contender ended: " + errors;
   }
-  Process process = StartUnderReveza({file, "--wait"}, "shared");
+  arguments.emplace_back("--wait");
+  Process process = StartUnderReveza(client, arguments, "shared");
   const auto until = std::chrono::steady_clock::now() + options_.limit;
   while (!process.Output().ends_with("done\n")) {
     if (!process.Running()) {

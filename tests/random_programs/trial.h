@@ -1,5 +1,5 @@
-// Runs random programs natively on fakecuda and under Reveza beside a contender that makes the
-// memory move, and compares.
+// Runs random programs, and other clients that print what they saw, natively on fakecuda and under
+// Reveza beside a contender that makes the memory move, and compares.
 #pragma once
 
 #include <chrono>
@@ -15,6 +15,9 @@ namespace reveza::random_programs {
 struct TrialOptions {
   int devices = 1;
   std::string nvml = "full";                      // FAKECUDA_NVML
+  std::string memory = "64MiB";                   // of a device
+  std::string budget = "36MiB";                   // of it, for programs and contender
+  std::uint64_t contender_bytes = 24 << 20;       // leaves less than most programs need
   std::chrono::seconds limit{60};                 // after which a program hangs
   std::chrono::milliseconds account_limit{5000};  // after which accounts must be equal
 };
@@ -28,14 +31,20 @@ class Trial {
   // Returns what differs, or nullopt. Throws if the machine does not start.
   std::optional<std::string> Run(const Program& program);
 
+  // The same of a client program that ends its output with "done", and with --wait at SIGTERM only.
+  std::optional<std::string> RunClient(const std::string& client,
+                                       const std::vector<std::string>& arguments);
+
   // Handovers so far: without them nothing is tested.
   std::uint64_t Handovers() const;
 
  private:
-  testing::Process StartUnderReveza(const std::vector<std::string>& arguments,
+  testing::Process StartUnderReveza(const std::string& client,
+                                    const std::vector<std::string>& arguments,
                                     const std::string& name);
   void StartContender();
-  std::optional<std::string> RunUnderReveza(const std::string& file, std::string* text);
+  std::optional<std::string> RunUnderReveza(const std::string& client,
+                                            std::vector<std::string> arguments, std::string* text);
   std::optional<std::string> CompareAccounts(pid_t pid) const;
 
   const TrialOptions options_;
