@@ -35,6 +35,7 @@ const std::map<std::string, Player::Handler, std::less<>>& Player::Handlers() {
       {"cuCtxCreate", &Player::MakeContext},
       {"cuDevicePrimaryCtxRetain", &Player::RetainPrimary},
       {"cuCtxDestroy", &Player::EndContext},
+      {"cuCtxSetCurrent", &Player::SetCurrentContext},
       {"cuDevicePrimaryCtxRelease", &Player::EndPrimary},
       {"cuDevicePrimaryCtxReset", &Player::EndPrimary},
       {"cuStreamCreate", &Player::CreateStream},
@@ -167,6 +168,7 @@ void Player::Play(const calls::Record& record) {
     current_.base = current_.values[0].bytes;
     return Skip("newer than the recorder");
   }
+  SetAwaitedContext();
   if (corrupt_at_ != 0 && record.sequence >= corrupt_at_) Corrupt();
   const auto handler = Handlers().find(current_.base);
   handler != Handlers().end() ? (this->*handler->second)() : PlayGeneric();

@@ -95,6 +95,9 @@ class Player {
 
   // player_contexts.cc
   void MakeContext();
+  void SetCurrentContext();
+  // Sets the context that the thread has set current before it was made.
+  void SetAwaitedContext();
   void RetainPrimary();
   void EndContext();
   void EndPrimary();
@@ -182,9 +185,10 @@ class Player {
   std::map<std::string, std::map<std::uint64_t, std::uint64_t>, std::less<>> handles_;
   std::set<std::uint64_t> devices_;
   std::map<std::uint64_t, std::uint64_t> stream_contexts_;
-  std::map<std::uint64_t, Kernels> kernels_;          // by context
-  std::map<std::uint64_t, std::uint64_t> primaries_;  // by device
-  std::map<std::uint64_t, int> references_;           // of primary contexts, by device
+  std::map<std::uint64_t, Kernels> kernels_;                 // by context
+  std::map<std::uint64_t, std::uint64_t> primaries_;         // by device
+  std::map<std::uint64_t, int> references_;                  // of primary contexts, by device
+  std::map<std::uint64_t, std::uint64_t> awaited_contexts_;  // as recorded, by thread
   struct Reservation {
     std::uint64_t address = 0, bytes = 0;
   };

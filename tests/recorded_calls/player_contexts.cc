@@ -56,6 +56,25 @@ void Player::RetainPrimary() {
   PrepareContext(context);
 }
 
+// The runtime sets a primary context current while it is still being retained.
+void Player::SetCurrentContext() {
+  std::uint64_t context = 0;
+  if (Map("CUcontext", Number(0), &context)) {
+    awaited_contexts_.erase(current_.record->thread);
+    Do({context});
+  } else {
+    awaited_contexts_[current_.record->thread] = Number(0);
+  }
+}
+
+void Player::SetAwaitedContext() {
+  const auto awaited = awaited_contexts_.find(current_.record->thread);
+  std::uint64_t context = 0;
+  if (awaited == awaited_contexts_.end() || !Map("CUcontext", awaited->second, &context)) return;
+  CallDriver("cuCtxSetCurrent", context);
+  awaited_contexts_.erase(awaited);
+}
+
 void Player::EndContext() {
   std::uint64_t context = 0;
   if (!Map("CUcontext", Number(0), &context)) return Skip("of a handle that was not made here");
