@@ -91,6 +91,8 @@ void GiveToEntering(Grant& grant, Job& job) {
     }
     grant.left -= static_cast<std::int64_t>(deficit);
   }
+  // Granted when its gates open, in less time than an eviction takes.
+  grant.left -= static_cast<std::int64_t>(grant.ledger.GrowthOnEntry(job, grant.gpu));
 }
 
 void SendEvictions(Ledger& ledger, GpuId gpu, std::int64_t shortage) {
@@ -296,8 +298,10 @@ void AbandonHopeless(Ledger& ledger) {
     Job& last = *entering.back();
     entering.pop_back();
     bool has_deficit = false;
-    for (const auto& [gpu, card] : ledger.gpus)
-      has_deficit = has_deficit || ledger.Deficit(last, gpu) > 0;
+    for (const auto& [gpu, card] : ledger.gpus) {
+      has_deficit =
+          has_deficit || ledger.Deficit(last, gpu) > 0 || ledger.GrowthOnEntry(last, gpu) > 0;
+    }
     if (has_deficit && !last.AnyGateOpen()) Leave(ledger, last);
   }
   for (auto& [gpu, card] : ledger.gpus) {

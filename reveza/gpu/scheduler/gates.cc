@@ -142,9 +142,7 @@ bool OpenGates(Ledger& ledger) {
   bool changed = false;
   for (auto& [job_id, job] : ledger.jobs) {
     if (!job.Active()) continue;
-    const bool resident = std::ranges::all_of(
-        job.clients, [](const auto& entry) { return Ledger::FullyResident(entry.second); });
-    if (!resident) {
+    if (!ledger.MayOpen(job)) {
       // A client joined late with swapped memory, or allocated before its gate had opened.
       const bool closed = std::ranges::any_of(
           job.clients, [](const auto& entry) { return entry.second.gate != Gate::kOpen; });

@@ -45,6 +45,44 @@ TEST(Growth, NothingIsRefusedDuringEvictions) {
   EXPECT_EQ(script.AnswerTo(12), Growth::kRefused);
 }
 
+// Else a slice that is shorter than the eviction would end before it, and so would the next.
+TEST(Growth, EntryMakesRoomForPinnedGrowthBeforeTheGateOpens) {
+  Script script;
+  script.AddClient(1, 10 * kGiB);
+  script.Want(1);
+  script.AddClient(2, 6 * kGiB);
+  script.Want(2);
+  script.Grow(2, 7, 2 * kGiB, GrowthKind::kPinned);
+  script.hold_evictions = true;
+  script.Wait(seconds(31));
+  ASSERT_TRUE(script.IsEvicting(1));
+  EXPECT_FALSE(script.Answered(7));
+  script.FinishHeldEviction(1);
+  EXPECT_TRUE(script.Open(2));
+  EXPECT_TRUE(script.Answered(7));
+  EXPECT_FALSE(script.IsEvicting(1));
+}
+
+TEST(Growth, EntryForPinnedGrowthIsAbandonedIfTheEvictionFails) {
+  Script script;
+  script.AddClient(1, 12 * kGiB);
+  script.Want(1);
+  script.AddClient(2, 2 * kGiB);
+  script.Want(2);
+  script.Grow(2, 7, 4 * kGiB, GrowthKind::kPinned);
+  ASSERT_FALSE(script.Open(2)) << "the first has priority";
+  script.hold_evictions = true;
+  script.Wait(seconds(31));
+  script.Want(1);
+  ASSERT_EQ(script.JobOf(2).state, JobState::kEntering);
+  script.hold_evictions = false;
+  script.FinishHeldEviction(1, EvictFailure::kDriver);
+  EXPECT_EQ(script.JobOf(2).state, JobState::kWaiting);
+  EXPECT_TRUE(script.Open(1));
+  script.Wait(seconds(61));
+  EXPECT_EQ(script.AnswerTo(7), Growth::kGranted);
+}
+
 // The first growth waits for an eviction that the second must not count on.
 TEST(Growth, ApprovedMemoryIsNotApprovedTwice) {
   Script script;

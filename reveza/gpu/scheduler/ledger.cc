@@ -113,6 +113,15 @@ Bytes Ledger::EntryNeed(const Job& job, GpuId gpu) const {
   return sum;
 }
 
+Bytes Ledger::GrowthOnEntry(const Job& job, GpuId gpu) const {
+  Bytes sum = 0;
+  for (const PendingGrowth& growth : growths) {
+    if (growth.job != job.id || growth.gpu != gpu || growth.approved) continue;
+    if (CountsOnEntry(growth)) sum += growth.bytes;
+  }
+  return sum;
+}
+
 bool Ledger::CountsOnEntry(const PendingGrowth& growth) const {
   if (growth.approved) return true;
   const Job& job = jobs.at(growth.job);
@@ -189,6 +198,15 @@ bool Ledger::FullyResident(const Client& client) {
     if (holding.credit < holding.footprint.Need()) return false;
   }
   return true;
+}
+
+bool Ledger::MayOpen(const Job& job) const {
+  return std::ranges::all_of(job.clients,
+                             [](const auto& entry) { return FullyResident(entry.second); }) &&
+         std::ranges::all_of(gpus, [&](const auto& entry) {
+           const Bytes growth = GrowthOnEntry(job, entry.first);
+           return growth == 0 || static_cast<std::int64_t>(growth) <= Free(entry.first);
+         });
 }
 
 Bytes Ledger::Evictable(const Client& client, GpuId gpu) const {

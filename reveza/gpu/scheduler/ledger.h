@@ -223,6 +223,8 @@ class Ledger {
   Bytes ApprovedFixed(const Client& client, GpuId gpu) const;
   // Returns what a job needs to run: its claim, and its pending growths for which CountsOnEntry().
   Bytes EntryNeed(const Job& job, GpuId gpu) const;
+  // Returns the part of it that is neither granted nor approved.
+  Bytes GrowthOnEntry(const Job& job, GpuId gpu) const;
   bool CountsOnEntry(const PendingGrowth& growth) const;
   Bytes Need(const Job& job, GpuId gpu) const;
   // Returns the credit to reserve for the next context on a GPU.
@@ -246,6 +248,9 @@ class Ledger {
   static Bytes Deficit(const Client& client, GpuId gpu);
   Bytes Deficit(const Job& job, GpuId gpu) const;
   static bool FullyResident(const Client& client);
+  // Returns whether its gates may open: all memory is resident, and there is room for what it
+  // requested before, which it would otherwise wait for in its slice.
+  bool MayOpen(const Job& job) const;
 
   // Returns the evictable memory of a client, regardless of host memory.
   Bytes Evictable(const Client& client, GpuId gpu) const;
