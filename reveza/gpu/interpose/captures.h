@@ -53,8 +53,8 @@ class Captures {
   // be queried by its own thread, and a capture for a graphics API (`cig`) cannot be queried at
   // all, so these count until OnEnd().
   void OnBegin(CUstream stream, bool per_thread, bool cig = false);
-  // Records a call of cuStreamEndCapture, whatever its result, or that the stream is about to be
-  // destroyed.
+  // Records a call of cuStreamEndCapture that ended the capture, whatever its result, or that the
+  // stream is about to be destroyed.
   void OnEnd(CUstream stream, bool per_thread);
   // Returns whether any capture is recorded. Cheap.
   bool Any() const { return count_.load(std::memory_order_acquire) > 0; }

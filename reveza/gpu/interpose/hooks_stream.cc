@@ -99,6 +99,7 @@ CUresult cuStreamEndCaptureToCig(decltype(&::cuStreamEndCaptureToCig) real, CUst
 CUresult cuStreamEndCapture(decltype(&::cuStreamEndCapture) real, CUstream hStream,
                             CUgraph* phGraph, StreamKind kind) {
   const CUresult result = real(hStream, phGraph);
+  if (result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) return result;  // the capture goes on
   if (Client* client = Client::Get()) {
     client->captures().OnEnd(hStream, IsPerThread(hStream, kind));
   }
