@@ -49,6 +49,7 @@ void DestroyContext(StateLock& lock, const std::shared_ptr<Context>& context) {
   state.arrays.RemoveIf(belongs);
   state.card->RemoveContextBytes(context->device, context->bytes);
   state.contexts.Remove(context->handle);
+  state.destroyed_contexts[context->handle] = context->device;
 }
 
 CUresult Synchronise(StateLock& lock, Context& context) {
@@ -91,6 +92,20 @@ CUresult cuCtxDestroy_v2(State& state, StateLock& lock, CUcontext handle) {
   if (!stack.empty() && stack.back() == handle) stack.pop_back();
   DestroyContext(lock, context);
   return CUDA_SUCCESS;
+}
+
+CUresult cuCtxAttach(Current& current, State&, CUcontext* handle, unsigned flags) {
+  if (handle == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (current.context->primary) return CUDA_ERROR_NOT_SUPPORTED;
+  ++current.context->references;
+  *handle = current.context->handle;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDetach(State& state, StateLock& lock, CUcontext handle) {
+  const std::shared_ptr<Context> context = state.contexts.Find(handle);
+  if (context == nullptr || context->primary) return CUDA_ERROR_INVALID_CONTEXT;
+  return --context->references > 0 ? CUDA_SUCCESS : calls::cuCtxDestroy_v2(state, lock, handle);
 }
 
 CUresult cuCtxPushCurrent_v2(State& state, CUcontext handle) {
@@ -138,7 +153,12 @@ CUresult cuCtxSynchronize_v2(CUcontext handle) {
 
 CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
   const Current current = EnterContext();
-  const Context* context = handle == nullptr ? current.context : State::Get().FindContext(handle);
+  const State& state = State::Get();
+  if (handle == nullptr && current.result == CUDA_ERROR_CONTEXT_IS_DESTROYED) {
+    *device = state.destroyed_contexts.at(ThreadState::Get().contexts.back());
+    return CUDA_SUCCESS;
+  }
+  const Context* context = handle == nullptr ? current.context : state.FindContext(handle);
   if (context == nullptr) return handle == nullptr ? current.result : CUDA_ERROR_INVALID_CONTEXT;
   *device = context->device;
   return CUDA_SUCCESS;

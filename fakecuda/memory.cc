@@ -176,8 +176,8 @@ struct SharedMemory {
 namespace calls {
 
 CUresult cuMemAlloc_v2(Current& current, State& state, CUdeviceptr* pointer, size_t bytes) {
-  if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
   RETURN_IF_ERROR(CheckUnsafeCall(state));
+  if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return AllocateNative(current, bytes, pointer);
 }
 
@@ -194,9 +194,13 @@ CUresult cuMemAllocPitch_v2(Current& current, State& state, CUdeviceptr* pointer
   return AllocateNative(current, bytes, pointer);
 }
 
-CUresult cuMemFree_v2(Current& current, State& state, CUdeviceptr pointer) {
-  if (pointer == 0) return CUDA_SUCCESS;
+// Needs no current context, but fails with one that was destroyed, also for null (as on an H200).
+CUresult cuMemFree_v2(CUdeviceptr pointer) {
+  State& state = State::Get();
+  Current current = EnterContext();
+  if (!current.ok() && current.result != CUDA_ERROR_INVALID_CONTEXT) return current.result;
   RETURN_IF_ERROR(CheckUnsafeCall(state));
+  if (pointer == 0) return CUDA_SUCCESS;
   const auto found = state.allocations.find(pointer);
   if (found == state.allocations.end() || found->second.kind == MemoryKind::kHost ||
       found->second.kind == MemoryKind::kRegistered ||
@@ -207,7 +211,7 @@ CUresult cuMemFree_v2(Current& current, State& state, CUdeviceptr pointer) {
   for (int device = 0; device < kMaxDevices; ++device) {
     if ((users >> device & 1) != 0) WaitForDevice(current.lock, device);
   }
-  RETURN_IF_ERROR(current.context->failed);
+  if (current.context != nullptr) RETURN_IF_ERROR(current.context->failed);
   if (!state.allocations.contains(pointer)) return CUDA_ERROR_INVALID_VALUE;
   FreeAllocation(current.lock, pointer);
   return CUDA_SUCCESS;

@@ -54,6 +54,7 @@ CUresult AllocateFrom(CUmemoryPool handle, CUdeviceptr* pointer, std::size_t byt
   std::shared_ptr<Stream> stream;
   RETURN_IF_ERROR(FindStream(current, stream_handle, &stream));
   RETURN_IF_ERROR(CheckNotCapturing(*stream));  // graph memory nodes are not supported
+  RETURN_IF_ERROR(CheckUnsafeCall(state));
   const std::uint64_t rounded = RoundUp(bytes);
   RETURN_IF_ERROR(TakeMemory(current.lock, *current.context, *pool, rounded, pointer));
   pool->used += rounded;
@@ -76,7 +77,9 @@ namespace calls {
 
 CUresult cuMemAllocAsync(Current& current, State& state, CUdeviceptr* pointer, size_t bytes,
                          CUstream stream) {
-  const CUmemoryPool pool = DefaultPool(state, current.context->device);
+  std::shared_ptr<Stream> used;
+  RETURN_IF_ERROR(FindStream(current, stream, &used));
+  const CUmemoryPool pool = DefaultPool(state, used->context->device);
   return AllocateFrom(pool, pointer, bytes, stream, current);
 }
 
@@ -94,6 +97,7 @@ CUresult cuMemFreeAsync(Current& current, State& state, CUdeviceptr pointer,
     return CUDA_ERROR_INVALID_VALUE;
   }
   RETURN_IF_ERROR(CheckNotCapturing(*stream));
+  RETURN_IF_ERROR(CheckUnsafeCall(state));
   const std::shared_ptr<Pool> pool = state.pools.Find(at->second.pool);
   const std::uint64_t bytes = RoundUp(at->second.bytes);
   state.allocations.erase(at);
@@ -119,6 +123,7 @@ CUresult cuMemPoolCreate(State& state, CUmemoryPool* handle, const CUmemPoolProp
       !state.card->HasDevice(properties->location.id)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  RETURN_IF_ERROR(CheckUnsafeCall(state));
   if (properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
   auto pool = std::make_shared<Pool>();
   pool->device = properties->location.id;

@@ -156,6 +156,7 @@ struct Context {
   CUcontext handle = nullptr;
   int device = 0;
   bool primary = false;
+  int references = 1;              // of cuCtxAttach
   CUresult failed = CUDA_SUCCESS;  // sticky
   std::uint64_t bytes = 0;         // device memory of the context, including lazily loaded code
   std::shared_ptr<Stream> legacy;
@@ -250,6 +251,8 @@ struct State {
   HandleTable<CUgraphNode, GraphNode> nodes{0x90000000};
   HandleTable<CUmemoryPool, Pool> pools{0xa0000000};
   HandleTable<CUarray, Array> arrays{0xb0000000};
+  // With their devices: a thread can still ask for that of its current context.
+  std::map<CUcontext, int> destroyed_contexts;
   std::array<Primary, kMaxDevices> primaries;
   std::array<CUmemoryPool, kMaxDevices> default_pools = {};
   std::map<std::uint64_t, std::shared_ptr<Capture>> captures;

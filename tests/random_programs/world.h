@@ -141,7 +141,7 @@ class World {
   void DestroyEvent(int event);
   void RecordEvent(int event, int stream);
   void WaitEvent(int event, int stream);
-  bool AnyCapture(bool may_be_relaxed = false) const;
+  bool AnyCapture() const;
 
   // world_memory.cc
   std::size_t Used(int device) const;

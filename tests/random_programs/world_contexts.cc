@@ -90,19 +90,12 @@ void World::BeforeContextEnds(int context) {
   for (int graph = 0; graph < kGraphs; ++graph) {
     if (graphs_[graph].context == context) DestroyGraph(graph);
   }
-  const int device = contexts_[context].device;
-  const bool last = std::ranges::count_if(contexts_, [&](const Context& other) {
-                      return other.handle != nullptr && other.device == device;
-                    }) == 1;
   for (int buffer = 0; buffer < kBuffers; ++buffer) {
     const auto& storage = buffers_[buffer].storage;
     if (storage == nullptr) continue;
     // The end of a context waits only for its own work.
     if (storage->context == context) WaitFor(storage);
-    const bool pool = storage->type == Type::kPool && storage->context == context;
-    // Without any context such memory cannot be used either.
-    const bool handle = storage->type == Type::kHandle && storage->device == device && last;
-    if (pool || handle) Free(buffer);
+    if (storage->type == Type::kPool && storage->context == context) Free(buffer);
   }
 }
 

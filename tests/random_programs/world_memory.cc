@@ -68,8 +68,7 @@ void World::Store(int buffer, Type type, CUdeviceptr address, std::size_t bytes,
 void World::Allocate(Kind kind, int buffer, int context, int size) {
   const std::size_t bytes = SizeOf(size);
   const bool host = kind == Kind::kAllocHost;
-  // Reveza allocates where a strict capture forbids it.
-  if (!Exists(context) || AnyCapture(true) ||
+  if (!Exists(context) ||
       !MayAllocate(buffer, context, bytes, host ? -1 : contexts_[context].device)) {
     return;
   }
@@ -206,8 +205,7 @@ void World::ShareAccess(int buffer) {
 void World::Free(int buffer) {
   const auto [storage, address] = buffers_[buffer];
   if (storage == nullptr) return;
-  // Reveza defers a free that a strict capture forbids.
-  if (AnyCapture(storage->type == Type::kNative)) return;
+  if (storage->type != Type::kNative && AnyCapture()) return;
   ReleaseHolds();
   // cuMemFree waits for the memory's own device only.
   const bool elsewhere = storage->last != nullptr && Exists(storage->last->context) &&

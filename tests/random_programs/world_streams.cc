@@ -11,11 +11,7 @@ enum StreamKind { kBlocking, kNonBlocking, kDefault, kPerThread };
 
 }  // namespace
 
-bool World::AnyCapture(bool may_be_relaxed) const {
-  return std::ranges::any_of(captures_, [&](const Capture& capture) {
-    return capture.active && !(may_be_relaxed && capture.relaxed);
-  });
-}
+bool World::AnyCapture() const { return std::ranges::any_of(captures_, &Capture::active); }
 
 // Returns the stream if this thread may use it.
 World::Stream* World::Usable(int stream) {

@@ -54,7 +54,11 @@ bool Core::Handle(ClientEntry& client, const wire::ContextCreated& message) {
   Bytes overhead = message.overhead;
   if (overhead != 0) {
     client.with_context.insert(message.gpu);
-    if (const auto measured = MeasureContext(client, message.gpu)) {
+    const auto known = client.measured_context.find(message.gpu);
+    const auto measured = known == client.measured_context.end()
+                              ? MeasureContext(client, message.gpu)
+                              : std::optional(known->second);
+    if (measured) {
       overhead = *measured;
       client.measured_context[message.gpu] = overhead;
       SendAdmitted(client.id, message.gpu, overhead);
@@ -64,7 +68,7 @@ bool Core::Handle(ClientEntry& client, const wire::ContextCreated& message) {
   return true;
 }
 
-// Measures a context that was just created: its process holds no other GPU memory yet.
+// Measures the client's first context on a GPU: its process holds no other GPU memory yet.
 std::optional<Bytes> Core::MeasureContext(const ClientEntry& client, GpuId gpu) {
   if (monitor_ == nullptr) return std::nullopt;
   const auto readings = monitor_->Read();

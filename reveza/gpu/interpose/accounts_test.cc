@@ -112,8 +112,26 @@ TEST_F(AccountsTest, EachFurtherContextCounts) {
   ASSERT_EQ(::cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS) << "the first one";
   EXPECT_EQ(Usage(0).Need(), kContext);
   ASSERT_EQ(::cuCtxDestroy_v2(second), CUDA_SUCCESS);
+  EXPECT_EQ(Usage(0).Need(), 0u);
   ASSERT_EQ(::cuDevicePrimaryCtxRetain(&contexts_[0], 0), CUDA_SUCCESS);
+  ledger().SetContextBytes(0, kContext);
   ASSERT_NO_FATAL_FAILURE(ExpectEqual());
+}
+
+// The pool that serves a stream is that of its device, whichever is current.
+TEST_F(AccountsTest, AsyncAllocationCountsOnTheDeviceOfItsStream) {
+  CUstream stream = nullptr;
+  CUdeviceptr address = 0;
+  MakeCurrent(1);
+  ASSERT_EQ(Real().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  MakeCurrent(0);
+  ASSERT_EQ(::cuMemAllocAsync(&address, 4 * kMiB, stream), CUDA_SUCCESS);
+  EXPECT_EQ(Usage(1).Need(), kContext + 4 * kMiB);
+  ASSERT_NO_FATAL_FAILURE(ExpectEqual());
+  MakeCurrent(0);
+  EXPECT_EQ(::cuMemFreeAsync(address, stream), CUDA_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(ExpectEqual());
+  EXPECT_EQ(::cuStreamDestroy_v2(stream), CUDA_SUCCESS);
 }
 
 // Random calls of everything that takes memory of a device, most of them with another device

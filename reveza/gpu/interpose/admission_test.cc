@@ -162,12 +162,23 @@ TEST_F(AdmissionTest, LaterContextsOfAGpuAreNotRequested) {
   EXPECT_NE(primary, second);
   EXPECT_EQ(cuda.cuDevicePrimaryCtxRelease_v2(5), CUDA_SUCCESS);
   ExpectSwapped(second, 5);
-  EXPECT_EQ(cuda.cuCtxDestroy_v2(second), CUDA_SUCCESS);
-  ASSERT_EQ(cuda.cuDevicePrimaryCtxRetain(&primary, 5), CUDA_SUCCESS);
-  ExpectSwapped(primary, 5);
   EXPECT_EQ(OverheadReported(), 2 * kMiB);
   EXPECT_FALSE(daemon().Has<wire::ContextRequested>());
   EXPECT_FALSE(daemon().Has<wire::ContextCreated>());
+  EXPECT_EQ(cuda.cuCtxDestroy_v2(second), CUDA_SUCCESS);
+}
+
+// A device without a context holds nothing, so there may be no room for another one.
+TEST_F(AdmissionTest, ContextAfterTheLastIsRequestedAgain) {
+  CUcontext context = nullptr;
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_EQ(Through().cuDevicePrimaryCtxRetain(&context, 7), CUDA_SUCCESS);
+    EXPECT_EQ(OverheadReported(), 2 * kMiB);
+    EXPECT_EQ(client().ledger().GetUsage(7).context, 2 * kMiB);
+    ExpectSwapped(context, 7);
+    EXPECT_EQ(Through().cuDevicePrimaryCtxRelease_v2(7), CUDA_SUCCESS);
+    EXPECT_EQ(client().ledger().GetUsage(7).context, 0u);
+  }
 }
 
 TEST_F(AdmissionTest, RestartedDaemonGetsOneRequest) {

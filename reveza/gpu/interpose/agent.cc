@@ -122,6 +122,9 @@ void Agent::ServeRequests() {
 
 void Agent::SendContexts() {
   MutexLock lock(client_.requests_mutex_);
+  // A context may take the room of one that has ended.
+  if (!client_.context_requests_.empty() && client_.usage_changed_.load(std::memory_order_acquire))
+    ReportUsage();
   // A failure first: until it is known, the daemon takes another request for the same.
   for (const auto& [ordinal, created] : client_.created_) {
     Gpu* gpu = FindGpu(ordinal);

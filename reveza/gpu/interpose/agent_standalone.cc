@@ -148,9 +148,14 @@ void Agent::TryResumeStandalone() {
   for (const Gpu& gpu : gpus_) {
     const Bytes missing = client_.mover_.MissingCredit(gpu.ordinal);
     if (missing == 0) continue;
-    swap::ClientLock gpu_lock(GpuLockName(gpu.uuid).text);
     const CUcontext context = client_.contexts_.Of(gpu.ordinal);
-    if (!gpu_lock.TryAcquire() || context == nullptr) return;
+    if (context == nullptr) {
+      // Without contents, and made when the driver has room.
+      client_.ledger_.AddCredit(gpu.ordinal, missing);
+      continue;
+    }
+    swap::ClientLock gpu_lock(GpuLockName(gpu.uuid).text);
+    if (!gpu_lock.TryAcquire()) return;
     swap::CurrentContext current(client_.swap_driver_, context);
     std::size_t free = 0;
     std::size_t total = 0;

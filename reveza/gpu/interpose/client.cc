@@ -25,10 +25,6 @@ namespace {
 pthread_once_t start_once = PTHREAD_ONCE_INIT;
 constinit std::atomic<bool> forked_child{false};
 
-constexpr std::chrono::seconds kNoticeInterval(1);
-constexpr const char* kRoomForContext = "room for a context";
-constexpr const char* kNoRoom = "no room yet";
-
 swap::Driver MakeSwapDriver() {
   const DriverCalls& real = Real();
   return {
@@ -52,7 +48,8 @@ swap::Driver MakeSwapDriver() {
       .HostRegister = real.cuMemHostRegister_v2,
       .HostUnregister = real.cuMemHostUnregister,
       .ContextGetCurrent = real.cuCtxGetCurrent,
-      .ContextSetCurrent = real.cuCtxSetCurrent,
+      .ContextPushCurrent = real.cuCtxPushCurrent_v2,
+      .ContextPopCurrent = real.cuCtxPopCurrent_v2,
   };
 }
 
@@ -144,137 +141,6 @@ CUuuid DeviceUuid(const DriverCalls& real, CUdevice device) {
       real.cuDeviceGetUuid_v2 != nullptr ? real.cuDeviceGetUuid_v2 : real.cuDeviceGetUuid;
   if (get != nullptr) get(&uuid, device);
   return uuid;
-}
-
-bool Client::AwaitAdmission(int ordinal) {
-  ContextRequest request;
-  request.ordinal = ordinal;
-  const DriverCalls& real = Real();
-  std::size_t total = 0;
-  if (real.cuDeviceTotalMem_v2(&total, ordinal) != CUDA_SUCCESS) return false;
-  request.total = total;
-  request.uuid = DeviceUuid(real, ordinal);
-  GatePause pause;
-  MutexLock lock(requests_mutex_);
-  if (AwaitFirstContext(ordinal)) return false;
-  first_contexts_.push_back({ordinal, false});
-  context_requests_.push_back(&request);
-  Wake();
-  WaitFor(request.answered, kRoomForContext);
-  ledger_.AddDevice(ordinal, nullptr, request.budget, request.credit);
-  return true;
-}
-
-bool Client::AwaitFirstContext(int ordinal) {
-  WaitNotices notices;
-  for (;;) {
-    const auto first = std::ranges::find(first_contexts_, ordinal, &FirstContext::ordinal);
-    if (first == first_contexts_.end() || first->created) return first != first_contexts_.end();
-    if (!answered_.WaitFor(requests_mutex_, kNoticeInterval))
-      notices.Print(kRoomForContext, kNoRoom);
-  }
-}
-
-void Client::OnFirstContext(int ordinal, bool created) {
-  MutexLock lock(requests_mutex_);
-  const auto first = std::ranges::find(first_contexts_, ordinal, &FirstContext::ordinal);
-  if (created) {
-    first->created = true;
-  } else {
-    first_contexts_.erase(first);
-    ledger_.SetContextBytes(ordinal, 0);
-    UsageChanged();
-  }
-  created_.emplace_back(ordinal, created);
-  answered_.NotifyAll();
-  Wake();
-}
-
-std::optional<Bytes> Client::ReserveFurtherContext(int ordinal) {
-  if (contexts_.Of(ordinal) == nullptr) return 0;
-  const Bytes size = ledger_.GetUsage(ordinal).context;
-  if (size > 0 && !ReservePinned(ordinal, size)) return std::nullopt;
-  return size;
-}
-
-bool Client::OnContextCreated(int ordinal, CUcontext context) {
-  const bool added = contexts_.Add(ordinal, context);
-  ledger_.SetContext(ordinal, contexts_.Of(ordinal));
-  return added;
-}
-
-std::vector<Counted> Client::EndContext(int ordinal, CUcontext context) {
-  const RelaxedCapture relaxed;
-  contexts_.Remove(context);
-  host_waits_.OnContextDestroy(context);
-  // Freed below; their addresses may be given out again before the deferred frees run.
-  for (const CUdeviceptr address : deferred_frees_.TakeAll()) {
-    swap::AddressInfo info;
-    if (ledger_.Find(address, &info) && info.owner != context) deferred_frees_.Add(address);
-  }
-  ledger_.FreeOwned(context);
-  // A device's first context is counted by the ledger; if it ends first, another takes its place.
-  std::optional<Counted> further = counted_.Remove(context);
-  if (const CUcontext other = contexts_.Of(ordinal); !further && other != nullptr) {
-    further = counted_.Remove(other);
-  }
-  std::vector<Counted> released = counted_.RemoveOwned(context);
-  for (const Counted& one : resident_allocations_.RemoveOwned(context)) released.push_back(one);
-  if (further) released.push_back(*further);
-  ledger_.OnContextDestroy(ordinal, context, contexts_.Of(ordinal));
-  UsageChanged();
-  return released;
-}
-
-std::vector<Counted> Client::OnContextDestroy(CUcontext context) {
-  const std::optional<int> ordinal = contexts_.BeginEnd(context);
-  if (!ordinal) return {};
-  {
-    // The driver would wait as well, but after the memory has gone. It ends the context's captures.
-    const RelaxedCapture relaxed;
-    const swap::CurrentContext current(swap_driver_, context);
-    Real().cuCtxSynchronize();
-  }
-  MutexLock moving(moving_mutex_);
-  {
-    const RelaxedCapture relaxed;
-    mover_.CancelSwapIn();
-  }
-  return EndContext(*ordinal, context);
-}
-
-// Only the driver counts the references; whether the context ended is known after the call.
-CUresult Client::ReleasePrimary(CUdevice device, CUcontext context, CUresult (*release)(CUdevice)) {
-  const std::optional<int> ordinal = contexts_.BeginEnd(context);
-  MutexLock moving(moving_mutex_);
-  {
-    const RelaxedCapture relaxed;
-    mover_.CancelSwapIn();
-  }
-  const CUresult result = release(device);
-  unsigned int flags = 0;
-  int active = 0;
-  const bool ended =
-      Real().cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || active == 0;
-  if (ended && ordinal) {
-    ReleasePinned(EndContext(*ordinal, context));
-  } else {
-    contexts_.Keep(context);
-  }
-  return result;
-}
-
-CUresult Client::Synchronise(const Contexts::Held& held, CUcontext owner) {
-  const RelaxedCapture relaxed;  // for captures in other contexts
-  CUcontext before = nullptr;
-  Real().cuCtxGetCurrent(&before);
-  CUresult first = CUDA_SUCCESS;
-  for (const CUcontext context : held.contexts()) {
-    const swap::CurrentContext current(swap_driver_, context);
-    const CUresult result = Real().cuCtxSynchronize();
-    if (first == CUDA_SUCCESS && (context == owner || context == before)) first = result;
-  }
-  return first;
 }
 
 void Client::PrepareArena(Bytes bytes) {

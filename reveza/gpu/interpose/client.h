@@ -8,6 +8,7 @@
 #include <cuda.h>
 
 #include <atomic>
+#include <chrono>
 #include <optional>
 #include <vector>
 
@@ -77,22 +78,26 @@ class Client {
   // Blocks until the daemon admits the first context on the device, or until another thread has
   // created it: a device has one request at a time. Without a daemon returns at once. Prints the
   // reason for a long wait on stderr. Returns whether it was admitted for the calling thread, which
-  // must then report the outcome with OnFirstContext().
+  // must then report the outcome with OnFirstContext(), else with OnFurtherContext().
   bool AwaitAdmission(int ordinal);
   // Reports the outcome to the daemon. After a failure, the next thread that creates a context
   // requests admission anew.
   void OnFirstContext(int ordinal, bool created);
+  void OnFurtherContext(int ordinal);
   // Reserves memory for one more context on a device that has one; blocks until there is room.
   // Returns its size, 0 if the device has no context yet, nullopt if refused.
   std::optional<Bytes> ReserveFurtherContext(int ordinal);
-  // Records a context that was created or retained. Returns whether it is new.
+  // Records a context that was created or retained. Returns whether it is new, and not the only one
+  // of its device.
   bool OnContextCreated(int ordinal, CUcontext context);
-  // Called before `context` is destroyed: waits for its work and for a step of a handover to end,
-  // frees the context's allocations and drops the agent's resources in it. Returns what to release
-  // once it is destroyed.
-  std::vector<Counted> OnContextDestroy(CUcontext context);
-  // Releases a primary context with `release`; cleans up if that was the last reference.
-  CUresult ReleasePrimary(CUdevice device, CUcontext context, CUresult (*release)(CUdevice));
+  Contexts& contexts() { return contexts_; }
+  // Call before the driver's call that may end `context`: waits until nobody uses it, for its work
+  // if `synchronise`, and for a step of a handover to end. If it is the last one of its device,
+  // waits until what outlives it is in GPU memory. Returns the device; nullopt if it is unknown.
+  std::optional<int> BeginContextEnd(CUcontext context, bool synchronise) ACQUIRE(moving_mutex_);
+  // Call after that. If the context has ended, frees its allocations and what the agent had in it.
+  void FinishContextEnd(std::optional<int> ordinal, CUcontext context, bool ended)
+      RELEASE(moving_mutex_);
 
   // ---- memory ----
   // Holds the contexts of the devices, for Synchronise(). Not inside the gate: it may block.
@@ -136,11 +141,17 @@ class Client {
   // has had a context.
   bool AwaitFirstContext(int ordinal) REQUIRES(requests_mutex_);
   void Wake();
-  // Ends what the ledger and the agent have in a context. Returns what the driver frees with it.
-  std::vector<Counted> EndContext(int ordinal, CUcontext context) REQUIRES(moving_mutex_);
+  // Ends what the ledger and the agent have in a context, which the driver has destroyed.
+  void EndContext(int ordinal, CUcontext context) REQUIRES(moving_mutex_);
+  // Ends the device's admission if it has no context any more and none is being created.
+  void ForgetDeviceWithoutContext(int ordinal) REQUIRES(requests_mutex_);
   // Pins host memory in a background thread.
   void PrepareArena(Bytes bytes);
   static void* PrepareMain(void* client);
+
+  static constexpr std::chrono::seconds kNoticeInterval{1};
+  static constexpr const char* kRoomForContext = "room for a context";
+  static constexpr const char* kNoRoom = "no room yet";
 
   static std::atomic<Client*> instance_;
 
@@ -168,8 +179,9 @@ class Client {
   std::vector<GrowthRequest*> growth_sent_ GUARDED_BY(requests_mutex_);
   std::uint32_t next_request_ GUARDED_BY(requests_mutex_) = 1;
   struct FirstContext {
-    int ordinal;
-    bool created;  // else a thread requests or creates it
+    int ordinal = 0;
+    bool created = false;  // else a thread requests or creates it
+    int further = 0;       // number of threads that create another one
   };
   std::vector<FirstContext> first_contexts_ GUARDED_BY(requests_mutex_);
   // Outcomes not reported yet: ordinal, success.

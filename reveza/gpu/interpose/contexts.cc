@@ -29,6 +29,24 @@ CUcontext Contexts::Of(int ordinal) const {
   return found == live_.end() ? nullptr : found->context;
 }
 
+int Contexts::CountOf(int ordinal) const {
+  MutexLock lock(mutex_);
+  return static_cast<int>(std::ranges::count(live_, ordinal, &Live::ordinal));
+}
+
+void Contexts::AddReference(CUcontext context) {
+  MutexLock lock(mutex_);
+  if (Live* live = Find(context)) ++live->references;
+}
+
+bool Contexts::RemoveReference(CUcontext context) {
+  MutexLock lock(mutex_);
+  Live* live = Find(context);
+  if (live == nullptr || live->references == 1) return false;
+  --live->references;
+  return true;
+}
+
 Contexts::Held Contexts::Hold(const std::vector<int>& ordinals) {
   const auto wanted = [&](const Live& live) {
     return std::ranges::find(ordinals, live.ordinal) != ordinals.end();

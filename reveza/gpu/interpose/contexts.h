@@ -38,6 +38,11 @@ class Contexts {
   // Return all contexts, and one of a device or null.
   std::vector<CUcontext> All() const;
   CUcontext Of(int ordinal) const;
+  // Returns how many contexts a device has.
+  int CountOf(int ordinal) const;
+  // References of cuCtxAttach. RemoveReference() returns false for the last one.
+  void AddReference(CUcontext context);
+  bool RemoveReference(CUcontext context);
 
   // Holds all contexts of the devices. Blocks while one of them is ending.
   Held Hold(const std::vector<int>& ordinals);
@@ -51,6 +56,7 @@ class Contexts {
   struct Live {
     int ordinal = 0;
     CUcontext context = nullptr;
+    int references = 1;
     int holders = 0;
     bool ending = false;
   };

@@ -5,6 +5,7 @@
 
 #include <cuda.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -145,9 +146,12 @@ class PoolAccounts {
 // without a capture.
 class DeferredFrees {
  public:
-  void Add(CUdeviceptr address) {
+  // Returns false if the address is there already.
+  bool Add(CUdeviceptr address) {
     MutexLock lock(mutex_);
+    if (std::ranges::find(addresses_, address) != addresses_.end()) return false;
     addresses_.push_back(address);
+    return true;
   }
   std::vector<CUdeviceptr> TakeAll() {
     MutexLock lock(mutex_);

@@ -133,13 +133,82 @@ TEST_F(HooksCapturesTest, FreeAsyncKeepsCapturesValid) {
   ASSERT_EQ(Through().cuMemAlloc_v2(&address, 4 * kMiB), CUDA_SUCCESS);
   CUstream other = nullptr;
   ASSERT_EQ(Through().cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-  Begin(Through(), CU_STREAM_CAPTURE_MODE_GLOBAL);
+  Begin(Through(), CU_STREAM_CAPTURE_MODE_RELAXED);
   EXPECT_EQ(Through().cuMemFreeAsync(address, other), CUDA_SUCCESS);
   ExpectValid(Through());
   ASSERT_EQ(Through().cuMemAlloc_v2(&address, 4 * kMiB), CUDA_SUCCESS);
   EXPECT_EQ(usage().resident, 4 * kMiB) << "the deferred free was made";
   EXPECT_EQ(Through().cuMemFree_v2(address), CUDA_SUCCESS);
   EXPECT_EQ(Through().cuStreamDestroy_v2(other), CUDA_SUCCESS);
+}
+
+TEST_F(HooksCapturesTest, EndByAnotherThreadKeepsTheCapture) {
+  Begin(Through(), CU_STREAM_CAPTURE_MODE_GLOBAL);
+  std::thread([&] {
+    CUgraph graph = nullptr;
+    ASSERT_EQ(Through().cuCtxSetCurrent(context_), CUDA_SUCCESS);
+    EXPECT_EQ(Through().cuStreamEndCapture(stream_, &graph),
+              CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+  }).join();
+  EXPECT_EQ(daemon().CloseGate(), wire::DrainFailure::kCapture);
+  ExpectValid(Through());
+}
+
+// Calls that a capture forbids fail and invalidate it, as they do without the library.
+TEST_F(HooksCapturesTest, StrictCapturesForbidWhatTheDriverForbids) {
+  Compare([](Pass& pass) {
+    CUstream stream = nullptr;
+    ASSERT_EQ(pass.cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    for (const auto mode : {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+                            CU_STREAM_CAPTURE_MODE_RELAXED}) {
+      const auto during = [&](const char* what, auto call) {
+        for (const bool own_thread : {true, false}) {
+          CUgraph graph = nullptr;
+          CUcontext context = nullptr;
+          ASSERT_EQ(pass.cuda.cuCtxGetCurrent(&context), CUDA_SUCCESS);
+          ASSERT_EQ(pass.cuda.cuStreamBeginCapture_v2(stream, mode), CUDA_SUCCESS);
+          CUresult result = CUDA_ERROR_UNKNOWN;
+          if (own_thread) {
+            result = call();
+          } else {
+            std::thread([&] {
+              EXPECT_EQ(pass.cuda.cuCtxSetCurrent(context), CUDA_SUCCESS);
+              result = call();
+            }).join();
+          }
+          pass.Note(what, result);
+          if (pass.Note("end", pass.cuda.cuStreamEndCapture(stream, &graph)) == CUDA_SUCCESS) {
+            pass.cuda.cuGraphDestroy(graph);
+          }
+        }
+      };
+      const CUdeviceptr large = pass.Allocate(4 * kMiB);
+      const CUdeviceptr other = pass.Allocate(4 * kMiB);
+      const CUdeviceptr small = pass.Allocate(1000);
+      CUdeviceptr made = 0;
+      CUmemGenericAllocationHandle handle = 0;
+      const CUmemAllocationProp properties = Pass::Properties();
+      during("free in the middle", [&] { return pass.cuda.cuMemFree_v2(large + kMiB); });
+      during("free of nothing", [&] { return pass.cuda.cuMemFree_v2(0); });
+      during("range", [&] { return pass.cuda.cuMemGetAddressRange_v2(&made, nullptr, large); });
+      during("allocate", [&] {
+        const CUresult result = pass.cuda.cuMemAlloc_v2(&made, 4 * kMiB);
+        return result == CUDA_SUCCESS ? pass.cuda.cuMemFree_v2(made) : result;
+      });
+      during("allocate 0", [&] { return pass.cuda.cuMemAlloc_v2(&made, 0); });
+      during("handle", [&] {
+        const CUresult result = pass.cuda.cuMemCreate(&handle, 2 * kMiB, &properties, 0);
+        return result == CUDA_SUCCESS ? pass.cuda.cuMemRelease(handle) : result;
+      });
+      during("free of little", [&] { return pass.cuda.cuMemFree_v2(small); });
+      during("free", [&] { return pass.cuda.cuMemFree_v2(large); });
+      // What a capture forbade is still there.
+      pass.cuda.cuMemFree_v2(large);
+      pass.cuda.cuMemFree_v2(small);
+      EXPECT_EQ(pass.cuda.cuMemFree_v2(other), CUDA_SUCCESS);
+    }
+    EXPECT_EQ(pass.cuda.cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+  });
 }
 
 }  // namespace hooks_captures_test

@@ -1,6 +1,5 @@
 // Hooks of contexts: the first one starts the client; destroying one frees its memory.
 #include <optional>
-#include <vector>
 
 #include "generated/interpose/driver_hooks.h"
 #include "reveza/gpu/interpose/client.h"
@@ -15,38 +14,48 @@ CUresult MakeContext(CUdevice device, CUcontext* context, bool exists, Make make
   Client* client = Client::Start();
   if (client == nullptr) return make();
   const bool first = client->AwaitAdmission(device);
-  const std::optional<Bytes> further = exists ? 0 : client->ReserveFurtherContext(device);
-  if (!further) return CUDA_ERROR_OUT_OF_MEMORY;
-  const CUresult result = make();
-  const bool added = result == CUDA_SUCCESS && client->OnContextCreated(device, *context);
-  if (first) client->OnFirstContext(device, result == CUDA_SUCCESS);
-  if (*further == 0) return result;
-  if (added) {
-    client->counted().Add(*context, nullptr, {device, *further});
+  const std::optional<Bytes> further = first || exists ? 0 : client->ReserveFurtherContext(device);
+  const CUresult result = further ? make() : CUDA_ERROR_OUT_OF_MEMORY;
+  const bool counts = result == CUDA_SUCCESS && client->OnContextCreated(device, *context);
+  if (further.value_or(0) > 0) {
+    if (counts) {
+      client->counted().Add(*context, nullptr, {device, *further});
+    } else {
+      client->ReleasePinned(device, *further);
+    }
+  }
+  if (first) {
+    client->OnFirstContext(device, result == CUDA_SUCCESS);
   } else {
-    client->ReleasePinned(device, *further);
+    client->OnFurtherContext(device);
   }
   return result;
 }
 
-// Destroys `context` with `destroy`. What it held is counted until the driver has freed it.
-template <typename Destroy>
-CUresult DestroyContext(CUcontext context, Destroy destroy) {
+// Ends a context with `end`, a call of the driver. `synchronise`: waits for its work before.
+// `ended` says after the call whether it was the last reference.
+template <typename End, typename Ended>
+CUresult EndContext(CUcontext context, bool synchronise, End end, Ended ended) {
   Client* client = Client::Get();
-  if (client == nullptr || context == nullptr) return destroy();
-  const std::vector<Counted> released = client->OnContextDestroy(context);
-  const CUresult result = destroy();
-  client->ReleasePinned(released);
+  if (client == nullptr || context == nullptr) return end();
+  const std::optional<int> ordinal = client->BeginContextEnd(context, synchronise);
+  const CUresult result = end();
+  client->FinishContextEnd(ordinal, context, result == CUDA_SUCCESS && ended());
   return result;
+}
+
+bool Always() { return true; }
+
+bool IsPrimaryActive(CUdevice device) {
+  unsigned int flags = 0;
+  int active = 0;
+  return Real().cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && active != 0;
 }
 
 // Returns the primary context of `device` if it is active, without creating it.
 CUcontext PrimaryIfActive(CUdevice device) {
-  unsigned int flags = 0;
-  int active = 0;
   CUcontext context = nullptr;
-  if (Client::Get() == nullptr ||
-      Real().cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || active == 0 ||
+  if (Client::Get() == nullptr || !IsPrimaryActive(device) ||
       Real().cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS) {
     return nullptr;
   }
@@ -79,24 +88,35 @@ CUresult cuDevicePrimaryCtxRetain(decltype(&::cuDevicePrimaryCtxRetain) real, CU
 }
 
 CUresult cuCtxDestroy(decltype(&::cuCtxDestroy) real, CUcontext ctx) {
-  return DestroyContext(ctx, [&] { return real(ctx); });
+  return EndContext(ctx, true, [&] { return real(ctx); }, Always);
+}
+
+CUresult cuCtxAttach(decltype(&::cuCtxAttach) real, CUcontext* pctx, unsigned int flags) {
+  const CUresult result = real(pctx, flags);
+  Client* client = Client::Get();
+  if (result == CUDA_SUCCESS && client != nullptr) client->contexts().AddReference(*pctx);
+  return result;
 }
 
 CUresult cuCtxDetach(decltype(&::cuCtxDetach) real, CUcontext ctx) {
-  return DestroyContext(ctx, [&] { return real(ctx); });
+  Client* client = Client::Get();
+  if (client == nullptr || !client->contexts().RemoveReference(ctx)) {
+    return EndContext(ctx, true, [&] { return real(ctx); }, Always);
+  }
+  const CUresult result = real(ctx);
+  if (result != CUDA_SUCCESS) client->contexts().AddReference(ctx);
+  return result;
 }
 
 CUresult cuDevicePrimaryCtxReset(decltype(&::cuDevicePrimaryCtxReset) real, CUdevice dev) {
-  return DestroyContext(PrimaryIfActive(dev), [&] { return real(dev); });
+  return EndContext(PrimaryIfActive(dev), true, [&] { return real(dev); }, Always);
 }
 
-// Only the last release destroys the context, and only the driver counts references, so cleanup
-// follows the release.
+// Only the driver counts the references.
 CUresult cuDevicePrimaryCtxRelease(decltype(&::cuDevicePrimaryCtxRelease) real, CUdevice dev) {
-  Client* client = Client::Get();
-  const CUcontext context = PrimaryIfActive(dev);
-  if (client == nullptr || context == nullptr) return real(dev);
-  return client->ReleasePrimary(dev, context, real);
+  return EndContext(
+      PrimaryIfActive(dev), false, [&] { return real(dev); },
+      [&] { return !IsPrimaryActive(dev); });
 }
 
 }  // namespace reveza::interpose::hooks

@@ -31,6 +31,18 @@ std::optional<Current> CountedCurrent(Client* client) {
   return current;
 }
 
+// Returns what serves a stream: its own device and context, not the current ones.
+std::optional<Current> CountedOfStream(Client* client, CUstream stream) {
+  CUcontext context = nullptr;
+  const bool named =
+      stream != nullptr && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
+  if (client == nullptr || !named || Real().cuStreamGetCtx(stream, &context) != CUDA_SUCCESS) {
+    return CountedCurrent(client);
+  }
+  const swap::CurrentContext current(client->swap_driver(), context);
+  return CountedCurrent(client);
+}
+
 // Creates a counted object on the current device: reserves memory, calls `make`, and records
 // `*object`.
 template <typename Object, typename Make>
@@ -69,13 +81,13 @@ Bytes ArrayBytes(const CUDA_ARRAY3D_DESCRIPTOR& array) {
          std::max<Bytes>(1, array.Height) * std::max<Bytes>(1, array.Depth);
 }
 
-// Allocates from a pool (null: the current one of the device). If the pool must grow, credit for
-// the minimum growth is obtained first. During a capture a memory node is made instead.
+// Allocates from a pool (null: the current one of the stream's device). If the pool must grow,
+// credit for the minimum growth is obtained first. During a capture a memory node is made instead.
 template <typename Allocate>
 CUresult FromPool(CUmemoryPool pool, Bytes bytes, CUstream stream, StreamKind kind,
                   Allocate allocate) {
   Client* client = Client::Get();
-  const auto current = CountedCurrent(client);
+  const auto current = CountedOfStream(client, stream);
   if (!current) return allocate();
   GateScope gate(stream, kind);
   if (pool == nullptr && Real().cuDeviceGetMemPool != nullptr) {

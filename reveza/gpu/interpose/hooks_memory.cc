@@ -14,6 +14,11 @@ namespace {
 // The driver's pitch alignment on all GPUs so far.
 constexpr std::size_t kPitch = 512;
 
+// Returns the driver's error if it would refuse any call of this family: the current context was
+// destroyed, or a capture forbids the call, which invalidates the capture. Freeing null checks only
+// that; cuCtxGetDevice still answers for a context that was destroyed (driver 580).
+CUresult Refusal() { return Real().cuMemFree_v2(0); }
+
 CUresult FreeNow(Client& client, CUdeviceptr address, CUcontext owner) {
   // Users of the memory were submitted before, to any stream of a device with access. While swapped
   // out, the GPUs are drained already.
@@ -28,8 +33,7 @@ CUresult FreeNow(Client& client, CUdeviceptr address, CUcontext owner) {
         !client.host_waits().Pending(HostWaits::Kind::kValue, current) &&
         client.captures().RunIfNone([&] { synchronised = client.Synchronise(users, owner); });
     if (!synchronised_now) {
-      client.deferred_frees().Add(address);
-      return CUDA_SUCCESS;
+      return client.deferred_frees().Add(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }
   }
   const CUresult freed = Serve(client, 0, [&] { return client.ledger().Free(address); });
@@ -67,6 +71,7 @@ CUresult Allocate(Client& client, CUdeviceptr* address, std::size_t size,
   if (!current || size == 0 || address == nullptr) {
     return real(address, size);  // for the driver's error code
   }
+  if (const CUresult refusal = Refusal(); refusal != CUDA_SUCCESS) return refusal;
   const int ordinal = current->device;
   if (client.resident()) {
     return AllocateResident(client, *current, address, size, [&] { return real(address, size); });
@@ -111,16 +116,17 @@ CUresult cuMemAllocPitch(decltype(&::cuMemAllocPitch_v2) real, CUdeviceptr* dptr
 CUresult cuMemFree(decltype(&::cuMemFree_v2) real, CUdeviceptr dptr) {
   Client* client = Client::Get();
   if (client == nullptr || dptr == 0) return real(dptr);
+  RunDeferredFrees(*client);
   swap::AddressInfo info;
   if (!client->ledger().Find(dptr, &info)) {
     const CUresult result = FreeResident(*client, dptr, [&] { return real(dptr); });
     if (result == CUDA_SUCCESS) ReleaseManaged(dptr);
     return result;
   }
+  if (const CUresult refusal = Refusal(); refusal != CUDA_SUCCESS) return refusal;
   if (info.kind == swap::Block::Kind::kHandle || info.base != dptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  RunDeferredFrees(*client);
   return FreeNow(*client, dptr, info.owner);
 }
 
@@ -156,6 +162,12 @@ CUresult cuMemGetAddressRange(decltype(&::cuMemGetAddressRange_v2) real, CUdevic
   if (client == nullptr) return real(pbase, psize, dptr);
   if (!client->ledger().Find(dptr, &info)) {
     return real(pbase, psize, DriverQueryAddress(*client, dptr));
+  }
+  // It does not know memory that is swapped out, but refuses without a context first.
+  CUdeviceptr none = 0;
+  const CUresult refusal = real(&none, nullptr, 0);
+  if (refusal == CUDA_ERROR_INVALID_CONTEXT || refusal == CUDA_ERROR_CONTEXT_IS_DESTROYED) {
+    return refusal;
   }
   if (pbase != nullptr) *pbase = info.base;
   if (psize != nullptr) *psize = info.size;

@@ -1,6 +1,8 @@
 // Hooks of the cuMemAlloc family: same results with and without the library.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "reveza/gpu/interpose/testing/differential.h"
 
 namespace reveza::interpose::testing {
@@ -27,6 +29,59 @@ TEST_F(HooksMemoryTest, AllocateRejectsWhatTheDriverRejects) {
     pass.Note("without a context", pass.cuda.cuMemAlloc_v2(&address, 4096));
     pass.Note("free without a context", pass.cuda.cuMemFree_v2(0));
     pass.cuda.cuCtxPushCurrent_v2(context);
+  });
+}
+
+void NoteMemoryCalls(Pass& pass, CUdeviceptr large, CUdeviceptr small) {
+  CUdeviceptr address = 0;
+  std::size_t size = 0;
+  const CUmemAllocationProp properties = Pass::Properties();
+  CUmemGenericAllocationHandle handle = 0;
+  pass.Note("allocate", pass.cuda.cuMemAlloc_v2(&address, kLarge));
+  pass.Note("allocate little", pass.cuda.cuMemAlloc_v2(&address, 100));
+  pass.Note("allocate 0", pass.cuda.cuMemAlloc_v2(&address, 0));
+  pass.Note("allocate rows", pass.cuda.cuMemAllocPitch_v2(&address, &size, 100, 10, 4));
+  pass.Note("from a pool", pass.cuda.cuMemAllocAsync(&address, kLarge, nullptr));
+  pass.Note("managed", pass.cuda.cuMemAllocManaged(&address, kLarge, CU_MEM_ATTACH_GLOBAL));
+  pass.Note("info", pass.cuda.cuMemGetInfo_v2(&size, &size));
+  pass.Note("range", pass.cuda.cuMemGetAddressRange_v2(&address, &size, large));
+  pass.Note("range of little", pass.cuda.cuMemGetAddressRange_v2(&address, &size, small));
+  pass.Note("attribute",
+            pass.cuda.cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, large));
+  pass.Note("handle", pass.cuda.cuMemCreate(&handle, 2 * kMiB, &properties, 0));
+  pass.Note("release", pass.cuda.cuMemRelease(handle));
+  pass.Note("free of nothing", pass.cuda.cuMemFree_v2(0));
+  pass.Note("free in the middle", pass.cuda.cuMemFree_v2(large + kMiB));
+}
+
+TEST_F(HooksMemoryTest, DestroyedCurrentContextIsRefused) {
+  Compare([](Pass& pass) {
+    const CUdeviceptr large = pass.Allocate(kLarge);
+    const CUdeviceptr small = pass.Allocate(1000);
+    CUcontext context = nullptr;
+    ASSERT_EQ(pass.cuda.cuCtxCreate_v2(&context, 0, 0), CUDA_SUCCESS);
+    std::thread([&] { ASSERT_EQ(pass.cuda.cuCtxDestroy_v2(context), CUDA_SUCCESS); }).join();
+    pass.SwapOut();
+    NoteMemoryCalls(pass, large, small);
+    pass.Note("free", pass.cuda.cuMemFree_v2(large));
+    pass.Note("free of little", pass.cuda.cuMemFree_v2(small));
+    EXPECT_EQ(pass.cuda.cuCtxPopCurrent_v2(&context), CUDA_SUCCESS);
+    pass.Note("free in another context", pass.cuda.cuMemFree_v2(large));
+    pass.Note("free of little in another context", pass.cuda.cuMemFree_v2(small));
+  });
+}
+
+TEST_F(HooksMemoryTest, FreeNeedsNoCurrentContext) {
+  Compare([](Pass& pass) {
+    const CUdeviceptr large = pass.Allocate(kLarge);
+    const CUdeviceptr small = pass.Allocate(1000);
+    CUcontext context = nullptr;
+    EXPECT_EQ(pass.cuda.cuCtxPopCurrent_v2(&context), CUDA_SUCCESS);
+    pass.SwapOut();
+    NoteMemoryCalls(pass, large, small);
+    pass.Note("free", pass.cuda.cuMemFree_v2(large));
+    pass.Note("free of little", pass.cuda.cuMemFree_v2(small));
+    EXPECT_EQ(pass.cuda.cuCtxPushCurrent_v2(context), CUDA_SUCCESS);
   });
 }
 

@@ -185,7 +185,8 @@ struct DeviceMemory {
     usage.spare = spare;
     for (const auto& block : blocks) {
       for (const Piece& piece : block->pieces) {
-        if (block->pinned) {
+        // Without a context nothing can be copied out.
+        if (block->pinned || (context == nullptr && piece.credit)) {
           usage.pinned += piece.size;
         } else if (piece.credit) {
           usage.resident += piece.size;

@@ -28,21 +28,26 @@ struct Driver {
   CUresult (*HostRegister)(void*, size_t, unsigned int);
   CUresult (*HostUnregister)(void*);
   CUresult (*ContextGetCurrent)(CUcontext*);
-  CUresult (*ContextSetCurrent)(CUcontext);
+  CUresult (*ContextPushCurrent)(CUcontext);
+  CUresult (*ContextPopCurrent)(CUcontext*);
 };
 
-// Makes `context` current on this thread and restores the previous context on destruction.
+// Makes `context` current on this thread and restores the previous context on destruction, which
+// may have been destroyed: it could not be made current again, but stays below on the stack. With
+// null it does nothing.
 class CurrentContext {
  public:
   CurrentContext(const Driver& driver, CUcontext context) : driver_(driver) {
-    driver_.ContextGetCurrent(&before_);
-    if (before_ != context) {
-      result_ = driver_.ContextSetCurrent(context);
-      changed_ = result_ == CUDA_SUCCESS;
-    }
+    if (context == nullptr) return;
+    CUcontext before = nullptr;
+    driver_.ContextGetCurrent(&before);
+    if (before == context) return;
+    result_ = driver_.ContextPushCurrent(context);
+    pushed_ = result_ == CUDA_SUCCESS;
   }
   ~CurrentContext() {
-    if (changed_) driver_.ContextSetCurrent(before_);
+    CUcontext popped = nullptr;
+    if (pushed_) driver_.ContextPopCurrent(&popped);
   }
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;
@@ -51,9 +56,8 @@ class CurrentContext {
 
  private:
   const Driver& driver_;
-  CUcontext before_ = nullptr;
   CUresult result_ = CUDA_SUCCESS;
-  bool changed_ = false;
+  bool pushed_ = false;
 };
 
 }  // namespace reveza::swap

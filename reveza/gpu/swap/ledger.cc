@@ -51,12 +51,31 @@ void Ledger::OnContextDestroy(int ordinal, CUcontext context, CUcontext other) {
   if (device == nullptr || device->context != context) return;
   device->stream = nullptr;  // destroyed with its context
   device->context = other;
+  device->sync_failures = 0;
+  device->context_lost = false;
   arena_.InvalidateRegistrations();
 }
 
 void Ledger::SetContextBytes(int ordinal, Bytes bytes) {
   MutexLock lock(mutex_);
   if (DeviceMemory* device = Device(ordinal)) device->context_bytes = bytes;
+}
+
+void Ledger::ReleaseContextBytes(int ordinal) {
+  MutexLock lock(mutex_);
+  DeviceMemory* device = Device(ordinal);
+  if (device == nullptr) return;
+  if (residency_ != Residency::kUnmanaged) device->spare += device->context_bytes;
+  device->context_bytes = 0;
+}
+
+bool Ledger::HasHostCopies(int ordinal) const {
+  MutexLock lock(mutex_);
+  const DeviceMemory* device = Device(ordinal);
+  return device != nullptr && std::ranges::any_of(device->blocks, [](const auto& block) {
+           return block->kind == Block::Kind::kHandle &&
+                  std::ranges::any_of(block->pieces, &Piece::on_host);
+         });
 }
 
 void Ledger::AddCounted(int ordinal, std::int64_t delta) {

@@ -73,6 +73,10 @@ class Ledger {
   // continues with `other` (null: none left).
   void OnContextDestroy(int ordinal, CUcontext context, CUcontext other);
   void SetContextBytes(int ordinal, Bytes bytes);
+  // Ends the counting of the device's context, whose credit becomes spare.
+  void ReleaseContextBytes(int ordinal);
+  // Returns whether contents of a handle are on the host: a context must copy them back.
+  bool HasHostCopies(int ordinal) const;
   // Adds `delta` bytes of memory managed by the driver alone.
   void AddCounted(int ordinal, std::int64_t delta);
   MemoryUsage GetUsage(int ordinal) const;

@@ -163,9 +163,9 @@ CUresult Mover::SwapInPiece(DeviceMemory& device, Block& block, std::size_t inde
 }
 
 SwapInState Mover::SwapInDevice(DeviceMemory& device) {
-  if (device.context == nullptr) return SwapInState::kDone;
+  // Without a context, memory that has no contents can still be made.
   CurrentContext current(driver_, device.context);
-  ledger_.arena_.EnsureRegistered();
+  if (device.context != nullptr) ledger_.arena_.EnsureRegistered();
   for (const auto& block : device.blocks) {
     if (block->pinned) continue;
     for (std::size_t i = 0; i < block->pieces.size(); ++i) {
@@ -177,7 +177,7 @@ SwapInState Mover::SwapInDevice(DeviceMemory& device) {
         piece.credit = true;
         if (IsSwappedIn(*block, piece)) continue;
       }
-      if (device.context_lost) continue;
+      if (device.context_lost || (device.context == nullptr && piece.on_host)) continue;
       const CUresult result = SwapInPiece(device, *block, i);
       if (result == CUDA_SUCCESS) continue;
       if (result != CUDA_ERROR_OUT_OF_MEMORY) {

@@ -370,6 +370,44 @@ TEST_F(MoverTest, LostContextEndsSwapIn) {
   EXPECT_EQ(gpu_.in_use(), 0u) << "memory was not released";
 }
 
+// A program may reset the device after such an error, and memory of handles survives.
+TEST_F(MoverTest, MemoryComesInAgainAfterALostContextHasEnded) {
+  const CUmemGenericAllocationHandle handle = Created(4 * kMiB);
+  const CUdeviceptr address = Mapped(handle, 4 * kMiB);
+  Fill(address, 4 * kMiB, 5);
+  Evict(kBudget);
+  gpu_.FailCall("StreamSynchronize", 1, CUDA_ERROR_ECC_UNCORRECTABLE, 1'000'000);
+  ledger_.AddCredit(0, mover_.MissingCredit(0));
+  while (mover_.SwapInStep() != SwapInState::kDone) {
+  }
+  EXPECT_TRUE(ledger_.HasHostCopies(0));
+  gpu_.FailCall("StreamSynchronize", 1, CUDA_SUCCESS);  // no longer
+  ledger_.OnContextDestroy(0, gpu_.context(), nullptr);
+  EXPECT_EQ(ledger_.GetUsage(0).pinned, 4 * kMiB) << "without a context nothing can be copied";
+  ledger_.SetResidency(Residency::kOut);
+  EXPECT_EQ(mover_.SwapInStep(), SwapInState::kDone);
+  ledger_.SetContext(0, gpu_.context());
+  ledger_.SetResidency(Residency::kOut);
+  EXPECT_EQ(mover_.SwapInStep(), SwapInState::kDone);
+  EXPECT_FALSE(ledger_.HasHostCopies(0));
+  EXPECT_TRUE(Holds(address, 4 * kMiB, 5));
+  EXPECT_EQ(ledger_.Unmap(address, 4 * kMiB).outcome, Outcome::kDone);
+  EXPECT_EQ(ledger_.ReleaseHandle(handle).outcome, Outcome::kDone);
+}
+
+TEST_F(MoverTest, WithoutAContextMemoryThatHasNoContentsComesIn) {
+  ledger_.SetResidency(Residency::kOut);
+  ledger_.Permit(0, 4 * kMiB);
+  const CUmemGenericAllocationHandle handle = Created(4 * kMiB);
+  Mapped(handle, 4 * kMiB);
+  EXPECT_EQ(ledger_.GetUsage(0).swapped, 4 * kMiB);
+  ledger_.OnContextDestroy(0, gpu_.context(), nullptr);
+  EXPECT_EQ(SwapInWith(4 * kMiB), SwapInState::kDone);
+  EXPECT_EQ(gpu_.in_use(), 4 * kMiB);
+  EXPECT_EQ(ledger_.GetUsage(0).swapped, 0u);
+  EXPECT_EQ(ledger_.GetUsage(0).pinned, 4 * kMiB);
+}
+
 // Fails every driver call of a handover once; afterwards contents and accounting are unaffected.
 TEST_F(MoverTest, FailureOfAnyCallLosesNothing) {
   const CUdeviceptr address = Filled(130 * kMiB, 11);

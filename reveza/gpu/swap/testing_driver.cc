@@ -40,7 +40,8 @@ TestingDriver::TestingDriver(Bytes capacity) : capacity_(capacity) {
     *context = nullptr;
     return CUDA_SUCCESS;
   };
-  driver_.ContextSetCurrent = [](CUcontext) { return CUDA_SUCCESS; };
+  driver_.ContextPushCurrent = [](CUcontext) { return CUDA_SUCCESS; };
+  driver_.ContextPopCurrent = [](CUcontext*) { return CUDA_SUCCESS; };
 }
 
 TestingDriver::~TestingDriver() {

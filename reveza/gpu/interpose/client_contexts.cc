@@ -1,0 +1,162 @@
+// The client: contexts from their admission to their end.
+#include <algorithm>
+
+#include "generated/interpose/driver_calls.h"
+#include "reveza/gpu/interpose/client.h"
+#include "reveza/gpu/interpose/gate.h"
+#include "reveza/gpu/interpose/gate_wait.h"
+
+namespace reveza::interpose {
+
+bool Client::AwaitAdmission(int ordinal) {
+  ContextRequest request;
+  request.ordinal = ordinal;
+  const DriverCalls& real = Real();
+  std::size_t total = 0;
+  if (real.cuDeviceTotalMem_v2(&total, ordinal) != CUDA_SUCCESS) return false;
+  request.total = total;
+  request.uuid = DeviceUuid(real, ordinal);
+  GatePause pause;
+  MutexLock lock(requests_mutex_);
+  if (AwaitFirstContext(ordinal)) return false;
+  first_contexts_.push_back({.ordinal = ordinal});
+  context_requests_.push_back(&request);
+  Wake();
+  WaitFor(request.answered, kRoomForContext);
+  ledger_.AddDevice(ordinal, nullptr, request.budget, request.credit);
+  return true;
+}
+
+bool Client::AwaitFirstContext(int ordinal) {
+  WaitNotices notices;
+  for (;;) {
+    const auto first = std::ranges::find(first_contexts_, ordinal, &FirstContext::ordinal);
+    if (first == first_contexts_.end()) return false;
+    if (first->created) {
+      ++first->further;
+      return true;
+    }
+    if (!answered_.WaitFor(requests_mutex_, kNoticeInterval))
+      notices.Print(kRoomForContext, kNoRoom);
+  }
+}
+
+void Client::OnFirstContext(int ordinal, bool created) {
+  MutexLock lock(requests_mutex_);
+  const auto first = std::ranges::find(first_contexts_, ordinal, &FirstContext::ordinal);
+  if (created) {
+    first->created = true;
+  } else {
+    first_contexts_.erase(first);
+    ledger_.SetContextBytes(ordinal, 0);
+    UsageChanged();
+  }
+  created_.emplace_back(ordinal, created);
+  answered_.NotifyAll();
+  Wake();
+}
+
+void Client::OnFurtherContext(int ordinal) {
+  MutexLock lock(requests_mutex_);
+  const auto first = std::ranges::find(first_contexts_, ordinal, &FirstContext::ordinal);
+  if (first == first_contexts_.end()) return;  // no such device
+  --first->further;
+  ForgetDeviceWithoutContext(ordinal);
+}
+
+// The next context is a first one again, and its memory needs room.
+void Client::ForgetDeviceWithoutContext(int ordinal) {
+  const auto first = std::ranges::find(first_contexts_, ordinal, &FirstContext::ordinal);
+  if (first == first_contexts_.end() || !first->created || first->further > 0 ||
+      contexts_.Of(ordinal) != nullptr) {
+    return;
+  }
+  first_contexts_.erase(first);
+  ledger_.ReleaseContextBytes(ordinal);
+  UsageChanged();
+}
+
+std::optional<Bytes> Client::ReserveFurtherContext(int ordinal) {
+  if (contexts_.Of(ordinal) == nullptr) return 0;
+  const Bytes size = ledger_.GetUsage(ordinal).context;
+  if (size > 0 && !ReservePinned(ordinal, size)) return std::nullopt;
+  return size;
+}
+
+bool Client::OnContextCreated(int ordinal, CUcontext context) {
+  const bool added = contexts_.Add(ordinal, context);
+  ledger_.SetContext(ordinal, contexts_.Of(ordinal));
+  return added && contexts_.CountOf(ordinal) > 1;
+}
+
+std::optional<int> Client::BeginContextEnd(CUcontext context, bool synchronise) {
+  const std::optional<int> ordinal = contexts_.BeginEnd(context);
+  if (synchronise && ordinal) {
+    // The driver would wait as well, but with the agent's lock. It ends the context's captures.
+    const RelaxedCapture relaxed;
+    const swap::CurrentContext current(swap_driver_, context);
+    Real().cuCtxSynchronize();
+  }
+  for (;;) {
+    moving_mutex_.Lock();
+    {
+      const RelaxedCapture relaxed;
+      mover_.CancelSwapIn();
+    }
+    // Host copies of memory that outlives the contexts of its device need one of them to come back.
+    const bool last = ordinal && contexts_.CountOf(*ordinal) == 1;
+    if (!last || ledger_.residency() != swap::Residency::kOut || !ledger_.HasHostCopies(*ordinal)) {
+      return ordinal;
+    }
+    moving_mutex_.Unlock();
+    const GateScope wait_for_the_gate;
+  }
+}
+
+void Client::FinishContextEnd(std::optional<int> ordinal, CUcontext context, bool ended) {
+  if (ended && ordinal) {
+    EndContext(*ordinal, context);
+  } else {
+    contexts_.Keep(context);
+  }
+  moving_mutex_.Unlock();
+}
+
+void Client::EndContext(int ordinal, CUcontext context) {
+  const RelaxedCapture relaxed;
+  contexts_.Remove(context);
+  host_waits_.OnContextDestroy(context);
+  // Freed below; their addresses may be given out again before the deferred frees run.
+  for (const CUdeviceptr address : deferred_frees_.TakeAll()) {
+    swap::AddressInfo info;
+    if (ledger_.Find(address, &info) && info.owner != context) deferred_frees_.Add(address);
+  }
+  ledger_.FreeOwned(context);
+  // A device's first context is counted by the ledger; if it ends first, another takes its place.
+  std::optional<Counted> further = counted_.Remove(context);
+  if (const CUcontext other = contexts_.Of(ordinal); !further && other != nullptr) {
+    further = counted_.Remove(other);
+  }
+  if (further) ReleasePinned(further->ordinal, further->bytes);
+  ReleasePinned(counted_.RemoveOwned(context));
+  ReleasePinned(resident_allocations_.RemoveOwned(context));
+  ledger_.OnContextDestroy(ordinal, context, contexts_.Of(ordinal));
+  UsageChanged();
+  MutexLock lock(requests_mutex_);
+  ForgetDeviceWithoutContext(ordinal);
+}
+
+CUresult Client::Synchronise(const Contexts::Held& held, CUcontext owner) {
+  const RelaxedCapture relaxed;  // for captures in other contexts
+  CUcontext before = nullptr;
+  Real().cuCtxGetCurrent(&before);
+  CUresult first = CUDA_SUCCESS;
+  for (const CUcontext context : held.contexts()) {
+    const swap::CurrentContext current(swap_driver_, context);
+    const CUresult result = Real().cuCtxSynchronize();
+    if (first == CUDA_SUCCESS && (context == owner || context == before)) first = result;
+  }
+  return first;
+}
+
+}  // namespace reveza::interpose
