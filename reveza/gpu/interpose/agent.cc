@@ -153,6 +153,12 @@ Bytes Agent::RequestSize(const GrowthRequest& request, const Gpu& gpu) const {
   return request.bytes < gpu.granule && room && !request.exact ? gpu.granule : request.bytes;
 }
 
+// Takes the spare credit that a swap-in does not need.
+Bytes Agent::TakeExcess(int ordinal) {
+  swap::Ledger& ledger = client_.ledger_;
+  return ledger.TakeSpare(ordinal, ledger.GetUsage(ordinal).swapped + ledger.Promised(ordinal));
+}
+
 void Agent::SendGrowth() {
   MutexLock lock(client_.requests_mutex_);
   std::vector<GrowthRequest*> deferred;  // until Resumed is answered
@@ -169,9 +175,13 @@ void Agent::SendGrowth() {
       continue;
     }
     request->asked = RequestSize(*request, *gpu);
-    // Report freed memory first, since the daemon decides by the last report. Spare credit is kept:
-    // the request asks for what is needed beyond it.
-    if (client_.usage_changed_.load(std::memory_order_acquire)) SendAccount(*gpu, 0);
+    // Report freed memory first, since the daemon decides by the last report. With an open gate
+    // spare credit is kept: the request asks for what is needed beyond it. Behind a closed one it
+    // does not, and credit of freed memory would count twice.
+    const Bytes returned = gate_ == GateState::kOpen ? 0 : TakeExcess(gpu->ordinal);
+    if (returned > 0 || client_.usage_changed_.load(std::memory_order_acquire)) {
+      SendAccount(*gpu, returned);
+    }
     connection_.Send(wire::GrowthRequested{.request = request->number,
                                            .gpu = gpu->index,
                                            .kind = request->kind,
@@ -197,6 +207,8 @@ void Agent::Handle(const wire::GrowthAnswer& answer) {
     return client_.Wake();
   }
   request->answer = answer.answer;
+  request->credit = answer.credit;
+  client_.ledger_.Promise(request->ordinal, answer.credit);
   if (request->answer == wire::Growth::kLater && request->kind == wire::GrowthKind::kSwappable) {
     client_.ledger_.Permit(request->ordinal, request->asked);
   }
@@ -337,14 +349,16 @@ void Agent::Periodic() {
   ReportUsage();
 }
 
-// Returns unused credit, except for one granule for the next small allocations.
+// Returns unused credit, except for what was granted to threads that have not used it yet, and one
+// granule for the next small allocations.
 void Agent::ReportUsage() {
   client_.usage_changed_.store(false, std::memory_order_release);
   next_usage_us_ = NowMicroseconds() + kUsageIntervalUs;
   for (Gpu& gpu : gpus_) {
     if (!gpu.admitted) continue;
     const bool awaits_credit = swapping_in_ || gate_ == GateState::kOpening;
-    const Bytes keep = gate_ == GateState::kOpen ? gpu.granule : 0;
+    const Bytes keep =
+        client_.ledger_.Promised(gpu.ordinal) + (gate_ == GateState::kOpen ? gpu.granule : 0);
     SendAccount(gpu, awaits_credit ? 0 : client_.ledger_.TakeSpare(gpu.ordinal, keep));
   }
 }

@@ -53,6 +53,7 @@ class Agent {
   void ServeRequests();
   void SendContexts();
   Bytes RequestSize(const GrowthRequest& request, const Gpu& gpu) const;
+  Bytes TakeExcess(int ordinal);
   void SendGrowth();
   void Periodic() REQUIRES(client_.moving_mutex_);
 

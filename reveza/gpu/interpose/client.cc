@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "generated/interpose/driver_calls.h"
 #include "reveza/gpu/interpose/agent.h"
@@ -171,7 +172,8 @@ void* Client::PrepareMain(void* argument) {
   return nullptr;
 }
 
-wire::Growth Client::RequestGrowth(int ordinal, wire::GrowthKind kind, Bytes bytes) {
+wire::Growth Client::RequestGrowth(int ordinal, wire::GrowthKind kind, Bytes bytes,
+                                   Bytes* promised) {
   GrowthRequest request;
   request.ordinal = ordinal;
   request.kind = kind;
@@ -182,15 +184,19 @@ wire::Growth Client::RequestGrowth(int ordinal, wire::GrowthKind kind, Bytes byt
   growth_requests_.push_back(&request);
   Wake();
   WaitFor(request.answered, "GPU memory");
+  *promised += request.credit;
   return request.answer;
 }
 
 bool Client::ReservePinned(int ordinal, Bytes bytes) {
   if (bytes > ledger_.Budget(ordinal)) return false;  // can never be granted
-  while (!ledger_.SpendOnCounted(ordinal, bytes)) {
+  for (Bytes promised = 0;;) {
     // What pools have given back since they were last looked at may do.
-    if (pools_.SettleAll(ledger_) && ledger_.SpendOnCounted(ordinal, bytes)) break;
-    const wire::Growth answer = RequestGrowth(ordinal, wire::GrowthKind::kPinned, bytes);
+    const bool spent = ledger_.SpendOnCounted(ordinal, bytes) ||
+                       (pools_.SettleAll(ledger_) && ledger_.SpendOnCounted(ordinal, bytes));
+    ledger_.Fulfil(ordinal, std::exchange(promised, 0));
+    if (spent) break;
+    const wire::Growth answer = RequestGrowth(ordinal, wire::GrowthKind::kPinned, bytes, &promised);
     if (answer == wire::Growth::kRefused) return false;
     if (answer == wire::Growth::kLater) GateScope wait_for_the_gate;
   }

@@ -47,6 +47,7 @@ struct GrowthRequest {
   bool exact = false;  // the rounded size was refused: send the exact size
   bool answered = false;
   wire::Growth answer = wire::Growth::kRefused;
+  Bytes credit = 0;
 };
 
 // Returns what identifies a GPU to the daemon: the UUID of the MIG instance if it is one. A driver
@@ -107,7 +108,9 @@ class Client {
   CUresult Synchronise(const Contexts::Held& held, CUcontext owner);
   // Requests credit from the daemon; blocks. kLater: the gate is closed or closing, and the ledger
   // may allocate virtually instead.
-  wire::Growth RequestGrowth(int ordinal, wire::GrowthKind kind, Bytes bytes);
+  // Adds what was granted to `promised`: it is not returned before the caller calls
+  // Ledger::Fulfil().
+  wire::Growth RequestGrowth(int ordinal, wire::GrowthKind kind, Bytes bytes, Bytes* promised);
   // Reserves `bytes` of memory that cannot be swapped; blocks until there is room. May be called
   // inside or outside the gate. Returns false if refused.
   bool ReservePinned(int ordinal, Bytes bytes);

@@ -105,6 +105,35 @@ TEST_F(ClientTest, FreesAreReportedBeforeGrowthRequests) {
   daemon().SetAutoOpen(true);
 }
 
+// Else the daemon counts it twice: what the client has credit for, and what it asks for.
+TEST_F(ClientTest, FreedCreditIsReturnedBeforeGrowthRequests) {
+  const DriverCalls& cuda = Through();
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(cuda.cuMemAlloc_v2(&memory, 48 * kMiB), CUDA_SUCCESS);
+  daemon().SetAutoOpen(false);
+  ASSERT_FALSE(daemon().CloseGate());
+  const Bytes before = daemon().Returned();
+  ASSERT_EQ(cuda.cuMemFree_v2(memory), CUDA_SUCCESS);
+  ASSERT_EQ(cuda.cuMemAlloc_v2(&memory, 48 * kMiB), CUDA_SUCCESS);
+  EXPECT_EQ(daemon().ReturnedWhenAsked() - before, 48 * kMiB);
+  EXPECT_EQ(cuda.cuMemFree_v2(memory), CUDA_SUCCESS);
+  daemon().SetAutoOpen(true);
+}
+
+// The thread that asked for it may run later than the next report.
+TEST_F(ClientTest, GrantedCreditIsNotReturnedBeforeItIsUsed) {
+  swap::Ledger& ledger = client().ledger();
+  ledger.AddCredit(0, 48 * kMiB);
+  ledger.Promise(0, 48 * kMiB);
+  daemon().SetAutoOpen(false);
+  ASSERT_FALSE(daemon().CloseGate());
+  EXPECT_EQ(usage().spare, 48 * kMiB);
+  ledger.Fulfil(0, 48 * kMiB);
+  ASSERT_FALSE(daemon().CloseGate());
+  EXPECT_EQ(usage().spare, 0u);
+  daemon().SetAutoOpen(true);
+}
+
 // Requests are rounded up to the granule, but the remainder of the GPU must be usable as well.
 TEST_F(ClientTest, RefusedRoundedRequestIsRetriedExactly) {
   wire::ContextAdmitted admitted{};

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <optional>
+#include <utility>
 
 #include "generated/interpose/driver_calls.h"
 #include "reveza/gpu/interpose/captures.h"
@@ -20,11 +21,13 @@ template <typename Operation, typename DriverCall>
 CUresult Serve(Client& client, int ordinal, Operation operation, DriverCall driver) {
   constexpr int kMaxRetries = 5000;  // of 2 ms: ten seconds
   int retries = 0;
+  Bytes promised = 0;
   for (;;) {
     const swap::Reply reply = [&] {
       const RelaxedCapture relaxed;  // the program did not make the calls that serve this one
       return operation();
     }();
+    client.ledger().Fulfil(ordinal, std::exchange(promised, 0));
     switch (reply.outcome) {
       case swap::Outcome::kDone:
         client.UsageChanged();
@@ -34,7 +37,7 @@ CUresult Serve(Client& client, int ordinal, Operation operation, DriverCall driv
       case swap::Outcome::kFailed:
         return reply.error;
       case swap::Outcome::kNeedCredit:
-        if (client.RequestGrowth(ordinal, wire::GrowthKind::kSwappable, reply.needed) ==
+        if (client.RequestGrowth(ordinal, wire::GrowthKind::kSwappable, reply.needed, &promised) ==
             wire::Growth::kRefused) {
           return CUDA_ERROR_OUT_OF_MEMORY;
         }

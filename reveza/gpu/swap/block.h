@@ -165,8 +165,9 @@ struct DeviceMemory {
   CUcontext context = nullptr;  // of the application; null: none at present
   Bytes budget = 0;             // memory of the GPU as presented to the application
   Bytes context_bytes = 0;
-  Bytes counted = 0;  // managed by the driver, only counted: pools, arrays, managed memory
-  Bytes spare = 0;    // unused credit
+  Bytes counted = 0;   // managed by the driver, only counted: pools, arrays, managed memory
+  Bytes spare = 0;     // unused credit
+  Bytes promised = 0;  // granted to requests whose threads have not used it yet
   // May be allocated virtually while the gate is closed; the daemon has reserved host memory.
   Bytes permitted = 0;
   std::vector<std::unique_ptr<Block>> blocks;

@@ -120,6 +120,25 @@ Bytes Ledger::TakeSpare(int ordinal, Bytes keep) {
   return taken;
 }
 
+void Ledger::Promise(int ordinal, Bytes bytes) {
+  MutexLock lock(mutex_);
+  if (DeviceMemory* device = Device(ordinal)) device->promised += bytes;
+}
+
+void Ledger::Fulfil(int ordinal, Bytes bytes) {
+  if (bytes == 0) return;
+  MutexLock lock(mutex_);
+  if (DeviceMemory* device = Device(ordinal)) {
+    device->promised -= std::min(device->promised, bytes);
+  }
+}
+
+Bytes Ledger::Promised(int ordinal) const {
+  MutexLock lock(mutex_);
+  const DeviceMemory* device = Device(ordinal);
+  return device == nullptr ? 0 : device->promised;
+}
+
 bool Ledger::SpendOnCounted(int ordinal, Bytes bytes) {
   MutexLock lock(mutex_);
   DeviceMemory* device = Device(ordinal);

@@ -86,6 +86,10 @@ class Ledger {
   void AddCredit(int ordinal, Bytes bytes);
   // Removes all spare credit beyond `keep` and returns its amount, to be returned to the daemon.
   Bytes TakeSpare(int ordinal, Bytes keep);
+  // Notes that `bytes` of the credit belong to a request of the application until Fulfil().
+  void Promise(int ordinal, Bytes bytes);
+  void Fulfil(int ordinal, Bytes bytes);
+  Bytes Promised(int ordinal) const;
   // Spends `bytes` of spare credit on memory managed by the driver. Returns false if there is not
   // enough.
   bool SpendOnCounted(int ordinal, Bytes bytes);

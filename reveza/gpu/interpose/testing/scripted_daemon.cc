@@ -91,6 +91,7 @@ void ScriptedDaemon::Handle(wire::Type type, const char* packet) {
       const auto wanted = wire::View<wire::GrowthRequested>(packet);
       const std::lock_guard lock(mutex_);
       usage_when_asked_ = usage_;
+      returned_when_asked_ = returned_;
       wire::Growth answer = wanted.bytes > max_growth_ ? wire::Growth::kRefused : growth_.load();
       if (!open_ && answer == wire::Growth::kGranted) answer = wire::Growth::kLater;
       const Bytes credit = answer == wire::Growth::kGranted ? wanted.bytes : 0;
@@ -99,6 +100,7 @@ void ScriptedDaemon::Handle(wire::Type type, const char* packet) {
     case wire::Type::kAccount: {
       const std::lock_guard lock(mutex_);
       usage_ = wire::View<wire::Account>(packet);
+      returned_ += usage_.credit_returned;
       return;
     }
     case wire::Type::kGateRequested: {

@@ -69,6 +69,15 @@ class ScriptedDaemon {
     const std::lock_guard lock(mutex_);
     return usage_when_asked_;
   }
+  // Returns the credit returned so far, and how much of it before the last growth request.
+  Bytes Returned() {
+    const std::lock_guard lock(mutex_);
+    return returned_;
+  }
+  Bytes ReturnedWhenAsked() {
+    const std::lock_guard lock(mutex_);
+    return returned_when_asked_;
+  }
   // Waits for and consumes the first unconsumed message of type T; nullopt on timeout.
   template <typename T>
   std::optional<T> Await() {
@@ -124,6 +133,8 @@ class ScriptedDaemon {
   std::deque<std::pair<wire::Type, std::string>> kept_;
   wire::Account usage_{};
   wire::Account usage_when_asked_{};
+  Bytes returned_ = 0;
+  Bytes returned_when_asked_ = 0;
   bool hold_contexts_ = false;
   std::vector<Uuid> held_contexts_;
   std::set<Uuid> creating_;  // further requests for these are ignored, as by the daemon
