@@ -92,10 +92,12 @@ bool World::Order(const std::shared_ptr<Storage>& storage, int stream) {
     if (last->stream >= 0 && streams_[last->stream].capture < 0) {
       if (Usable(last->stream) == nullptr) return false;
       Enter(last->context);
-      Must(driver_.cuEventRecord(last->event, streams_[last->stream].handle), "record");
+      if (!Must(driver_.cuEventRecord(last->event, streams_[last->stream].handle), "record")) {
+        return false;
+      }
     }
     Enter(user.context);
-    Must(driver_.cuStreamWaitEvent(user.handle, last->event, 0), "wait");
+    if (!Must(driver_.cuStreamWaitEvent(user.handle, last->event, 0), "wait")) return false;
   }
   storage->last = user.mark;
   return true;

@@ -12,31 +12,41 @@ RelaxedCapture::RelaxedCapture() : before_(CU_STREAM_CAPTURE_MODE_RELAXED) {
 
 RelaxedCapture::~RelaxedCapture() { Real().cuThreadExchangeStreamCaptureMode(&before_); }
 
-void Captures::OnBegin(CUstream stream, bool per_thread, bool cig) {
-  MutexLock lock(mutex_);
-  captures_.push_back({stream, per_thread, cig, pthread_self()});
+template <typename Condition>
+void Captures::RemoveIf(Condition condition) {
+  std::erase_if(captures_, condition);
   count_.store(static_cast<int>(captures_.size()), std::memory_order_release);
 }
 
-void Captures::OnEnd(CUstream stream, bool per_thread) {
+void Captures::OnBegin(const CapturedStream& stream) {
   MutexLock lock(mutex_);
-  std::erase_if(captures_, [&](const Capture& capture) {
-    if (capture.per_thread != per_thread) return false;
-    return per_thread ? pthread_equal(capture.thread, pthread_self()) != 0
-                      : capture.stream == stream;
-  });
+  captures_.push_back({stream, pthread_self()});
   count_.store(static_cast<int>(captures_.size()), std::memory_order_release);
+}
+
+void Captures::OnEnd(const CapturedStream& stream) {
+  MutexLock lock(mutex_);
+  RemoveIf([&](const Capture& capture) {
+    if (capture.stream.per_thread != stream.per_thread) return false;
+    if (!stream.per_thread) return capture.stream.stream == stream.stream;
+    return capture.stream.context == stream.context &&
+           pthread_equal(capture.thread, pthread_self()) != 0;
+  });
+}
+
+void Captures::OnContextDestroy(CUcontext context) {
+  MutexLock lock(mutex_);
+  RemoveIf([&](const Capture& capture) { return capture.stream.context == context; });
 }
 
 bool Captures::InProgress(CUresult (*is_capturing)(CUstream, CUstreamCaptureStatus*)) {
   MutexLock lock(mutex_);
-  std::erase_if(captures_, [&](const Capture& capture) {
-    if (capture.per_thread || capture.cig) return false;
+  RemoveIf([&](const Capture& capture) {
+    if (capture.stream.per_thread || capture.stream.cig) return false;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return is_capturing(capture.stream, &status) == CUDA_SUCCESS &&
+    return is_capturing(capture.stream.stream, &status) == CUDA_SUCCESS &&
            status == CU_STREAM_CAPTURE_STATUS_NONE;
   });
-  count_.store(static_cast<int>(captures_.size()), std::memory_order_release);
   return !captures_.empty();
 }
 

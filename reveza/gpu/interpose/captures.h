@@ -30,14 +30,22 @@ class RelaxedCapture {
   CUstreamCaptureMode before_;
 };
 
+// The stream of a capture.
+struct CapturedStream {
+  CUstream stream = nullptr;
+  CUcontext context = nullptr;
+  bool per_thread = false;  // the context's stream of the calling thread
+  bool cig = false;         // captured for a graphics API
+};
+
 class Captures {
  public:
   // Begins a capture with `begin` and records it on success. Blocks while RunIfNone() is running.
   template <typename BeginCall>
-  CUresult Begin(CUstream stream, bool per_thread, BeginCall begin, bool cig = false) {
+  CUresult Begin(const CapturedStream& stream, BeginCall begin) {
     MutexLock lock(begin_mutex_);
     const CUresult result = begin();
-    if (result == CUDA_SUCCESS) OnBegin(stream, per_thread, cig);
+    if (result == CUDA_SUCCESS) OnBegin(stream);
     return result;
   }
   // For operations that invalidate captures in every mode: runs `work` and returns true if no
@@ -49,13 +57,15 @@ class Captures {
     work();
     return true;
   }
-  // Records that a capture began on `stream`. The per-thread stream differs per thread and can only
-  // be queried by its own thread, and a capture for a graphics API (`cig`) cannot be queried at
-  // all, so these count until OnEnd().
-  void OnBegin(CUstream stream, bool per_thread, bool cig = false);
+  // Records that a capture began. The per-thread stream differs per thread and can only be queried
+  // by its own thread, and a capture for a graphics API cannot be queried at all, so these count
+  // until OnEnd().
+  void OnBegin(const CapturedStream& stream);
   // Records a call of cuStreamEndCapture that ended the capture, whatever its result, or that the
   // stream is about to be destroyed.
-  void OnEnd(CUstream stream, bool per_thread);
+  void OnEnd(const CapturedStream& stream);
+  // Records that a context was destroyed, with its streams.
+  void OnContextDestroy(CUcontext context);
   // Returns whether any capture is recorded. Cheap.
   bool Any() const { return count_.load(std::memory_order_acquire) > 0; }
   // Queries the driver for each recorded capture and removes those that have ended. Returns whether
@@ -64,11 +74,11 @@ class Captures {
 
  private:
   struct Capture {
-    CUstream stream;
-    bool per_thread;
-    bool cig;
+    CapturedStream stream;
     pthread_t thread;
   };
+  template <typename Condition>
+  void RemoveIf(Condition condition) REQUIRES(mutex_);
   Mutex begin_mutex_;  // before mutex_; never held by the agent
   Mutex mutex_;
   std::vector<Capture> captures_ GUARDED_BY(mutex_);

@@ -11,6 +11,12 @@ namespace captures_test {
 
 CUstream Stream(std::uintptr_t number) { return reinterpret_cast<CUstream>(number); }
 
+CUcontext Context(std::uintptr_t number) { return reinterpret_cast<CUcontext>(number); }
+
+CapturedStream PerThread(std::uintptr_t context) {
+  return {.stream = CU_STREAM_PER_THREAD, .context = Context(context), .per_thread = true};
+}
+
 CUresult AllCapture(CUstream, CUstreamCaptureStatus* status) {
   *status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
   return CUDA_SUCCESS;
@@ -30,20 +36,20 @@ CUresult OnlyTheFirst(CUstream stream, CUstreamCaptureStatus* status) {
 TEST(CapturesTest, CaptureIsInProgressUntilEnd) {
   Captures captures;
   EXPECT_FALSE(captures.Any());
-  captures.OnBegin(Stream(1), false);
-  captures.OnBegin(Stream(2), false);
+  captures.OnBegin({.stream = Stream(1)});
+  captures.OnBegin({.stream = Stream(2)});
   EXPECT_TRUE(captures.InProgress(AllCapture));
-  captures.OnEnd(Stream(1), false);
+  captures.OnEnd({.stream = Stream(1)});
   EXPECT_TRUE(captures.Any());
-  captures.OnEnd(Stream(2), false);
+  captures.OnEnd({.stream = Stream(2)});
   EXPECT_FALSE(captures.Any());
   EXPECT_FALSE(captures.InProgress(AllCapture));
 }
 
 TEST(CapturesTest, CaptureEndedByOtherMeansIsRemoved) {
   Captures captures;
-  captures.OnBegin(Stream(1), false);
-  captures.OnBegin(Stream(2), false);
+  captures.OnBegin({.stream = Stream(1)});
+  captures.OnBegin({.stream = Stream(2)});
   EXPECT_TRUE(captures.InProgress(OnlyTheFirst)) << "an invalidated capture still has to be ended";
   EXPECT_FALSE(captures.InProgress(NoneCaptures));
   EXPECT_FALSE(captures.Any());
@@ -51,34 +57,55 @@ TEST(CapturesTest, CaptureEndedByOtherMeansIsRemoved) {
 
 TEST(CapturesTest, DestroyedStreamIsNotQueried) {
   Captures captures;
-  captures.OnBegin(Stream(1), false);
-  captures.OnEnd(Stream(1), false);
+  captures.OnBegin({.stream = Stream(1)});
+  captures.OnEnd({.stream = Stream(1)});
   EXPECT_FALSE(captures.InProgress(AllCapture));
 }
 
 TEST(CapturesTest, PerThreadStreamBelongsToItsThread) {
   Captures captures;
-  captures.OnBegin(CU_STREAM_PER_THREAD, true);
-  std::thread([&] { captures.OnEnd(CU_STREAM_PER_THREAD, true); }).join();
+  captures.OnBegin(PerThread(1));
+  std::thread([&] { captures.OnEnd(PerThread(1)); }).join();
   EXPECT_TRUE(captures.InProgress(NoneCaptures)) << "only its own thread can end it";
-  captures.OnEnd(CU_STREAM_PER_THREAD, true);
+  captures.OnEnd(PerThread(1));
+  EXPECT_FALSE(captures.Any());
+}
+
+TEST(CapturesTest, EachContextHasAPerThreadStream) {
+  Captures captures;
+  captures.OnBegin(PerThread(1));
+  captures.OnBegin(PerThread(2));
+  captures.OnEnd(PerThread(1));
+  EXPECT_TRUE(captures.InProgress(NoneCaptures));
+  captures.OnEnd(PerThread(2));
+  EXPECT_FALSE(captures.Any());
+}
+
+TEST(CapturesTest, CapturesEndWithTheirContext) {
+  Captures captures;
+  captures.OnBegin(PerThread(1));
+  captures.OnBegin({.stream = Stream(1), .context = Context(1)});
+  captures.OnBegin({.stream = Stream(2), .context = Context(2)});
+  captures.OnContextDestroy(Context(1));
+  EXPECT_TRUE(captures.Any());
+  captures.OnContextDestroy(Context(2));
   EXPECT_FALSE(captures.Any());
 }
 
 TEST(CapturesTest, CaptureForGraphicsIsNotQueried) {
   Captures captures;
-  captures.OnBegin(Stream(1), false, /*cig=*/true);
+  captures.OnBegin({.stream = Stream(1), .cig = true});
   EXPECT_TRUE(captures.InProgress(NoneCaptures));
-  captures.OnEnd(Stream(1), false);
+  captures.OnEnd({.stream = Stream(1)});
   EXPECT_FALSE(captures.Any());
 }
 
 TEST(CapturesTest, FailedBeginIsNotRecorded) {
   Captures captures;
-  EXPECT_EQ(captures.Begin(Stream(1), false, [] { return CUDA_ERROR_ILLEGAL_STATE; }),
+  EXPECT_EQ(captures.Begin({.stream = Stream(1)}, [] { return CUDA_ERROR_ILLEGAL_STATE; }),
             CUDA_ERROR_ILLEGAL_STATE);
   EXPECT_FALSE(captures.Any());
-  EXPECT_EQ(captures.Begin(Stream(1), false, [] { return CUDA_SUCCESS; }), CUDA_SUCCESS);
+  EXPECT_EQ(captures.Begin({.stream = Stream(1)}, [] { return CUDA_SUCCESS; }), CUDA_SUCCESS);
   EXPECT_TRUE(captures.Any());
 }
 
@@ -90,7 +117,7 @@ TEST(CapturesTest, RunIfNoneExcludesBegin) {
   EXPECT_TRUE(captures.RunIfNone([&] {
     thread = std::thread([&] {
       tries = true;
-      captures.Begin(Stream(1), false, [&] {
+      captures.Begin({.stream = Stream(1)}, [&] {
         began = true;
         return CUDA_SUCCESS;
       });

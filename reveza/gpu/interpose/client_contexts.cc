@@ -126,6 +126,7 @@ void Client::EndContext(int ordinal, CUcontext context) {
   const RelaxedCapture relaxed;
   contexts_.Remove(context);
   host_waits_.OnContextDestroy(context);
+  captures_.OnContextDestroy(context);
   // Freed below; their addresses may be given out again before the deferred frees run.
   for (const CUdeviceptr address : deferred_frees_.TakeAll()) {
     swap::AddressInfo info;

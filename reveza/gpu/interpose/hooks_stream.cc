@@ -13,6 +13,12 @@ bool IsPerThread(CUstream stream, StreamKind kind) {
   return stream == CU_STREAM_PER_THREAD || (stream == nullptr && kind == StreamKind::kPerThread);
 }
 
+CapturedStream Captured(CUstream stream, StreamKind kind, bool cig = false) {
+  CUcontext context = nullptr;
+  Real().cuCtxGetCurrent(&context);
+  return {stream, context, IsPerThread(stream, kind), cig};
+}
+
 template <typename BeginCall>
 CUresult Begin(CUstream stream, StreamKind kind, BeginCall begin) {
   GateScope gate(stream, kind);
@@ -20,7 +26,7 @@ CUresult Begin(CUstream stream, StreamKind kind, BeginCall begin) {
   if (client == nullptr) return begin();
   // Recorded inside the gate: a drain that checked for captures earlier waits until this thread has
   // left the gate, and checks again.
-  return client->captures().Begin(stream, IsPerThread(stream, kind), begin);
+  return client->captures().Begin(Captured(stream, kind), begin);
 }
 
 template <typename WaitCall>
@@ -82,16 +88,15 @@ CUresult cuStreamBeginCaptureToCig(decltype(&::cuStreamBeginCaptureToCig) real, 
   Client* client = Client::Get();
   if (client == nullptr) return real(hStream, streamCigCaptureParams);
   client->DisableSwapping("cuStreamBeginCaptureToCig");
-  return client->captures().Begin(
-      hStream, IsPerThread(hStream, kind), [&] { return real(hStream, streamCigCaptureParams); },
-      /*cig=*/true);
+  return client->captures().Begin(Captured(hStream, kind, /*cig=*/true),
+                                  [&] { return real(hStream, streamCigCaptureParams); });
 }
 
 CUresult cuStreamEndCaptureToCig(decltype(&::cuStreamEndCaptureToCig) real, CUstream hStream,
                                  StreamKind kind) {
   const CUresult result = real(hStream);
   if (Client* client = Client::Get()) {
-    client->captures().OnEnd(hStream, IsPerThread(hStream, kind));
+    client->captures().OnEnd(Captured(hStream, kind));
   }
   return result;
 }
@@ -101,14 +106,14 @@ CUresult cuStreamEndCapture(decltype(&::cuStreamEndCapture) real, CUstream hStre
   const CUresult result = real(hStream, phGraph);
   if (result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) return result;  // the capture goes on
   if (Client* client = Client::Get()) {
-    client->captures().OnEnd(hStream, IsPerThread(hStream, kind));
+    client->captures().OnEnd(Captured(hStream, kind));
   }
   return result;
 }
 
 CUresult cuStreamDestroy(decltype(&::cuStreamDestroy) real, CUstream hStream) {
   if (Client* client = Client::Get()) {
-    client->captures().OnEnd(hStream, false);
+    client->captures().OnEnd({.stream = hStream});
     client->host_waits().OnStreamDestroy(hStream);
   }
   return real(hStream);
