@@ -5,6 +5,8 @@
 namespace reveza::scheduler {
 namespace {
 
+constexpr double kSlowestLink = 1e9;  // bytes/s of a swap-in that is not taken for stuck
+
 // Returns the inactive jobs in the order of eviction: the job that runs last goes first.
 std::vector<Job*> EvictionOrder(Ledger& ledger, const JobSet& active) {
   const auto key = [](const Job& job) {
@@ -140,6 +142,22 @@ void SendSwapIns(Ledger& ledger) {
 std::vector<Job*> EnteringByAge(Ledger& ledger) {
   return ledger.JobsSortedBy(&Job::entered,
                              [](const Job& job) { return job.phase == Phase::kEntering; });
+}
+
+// Returns whether the answer to a SwapIn is overdue.
+bool SwapInExpired(Ledger& ledger, Client& client) {
+  const bool waits_for_credit = std::ranges::any_of(
+      client.gpus, [&](const auto& entry) { return Ledger::Deficit(client, entry.first) > 0; });
+  if (client.swap_in_serial == 0 || waits_for_credit) {
+    client.swap_in_deadline.reset();
+    return false;
+  }
+  const double seconds = static_cast<double>(client.Swapped()) / kSlowestLink;
+  const auto copying = std::chrono::duration_cast<Time>(std::chrono::duration<double>(seconds));
+  if (!client.swap_in_deadline) {
+    client.swap_in_deadline = ledger.now + ledger.config.evict_timeout + copying;
+  }
+  return ledger.Reached(*client.swap_in_deadline);
 }
 
 // False during the backoff after a failed drain.
@@ -279,7 +297,7 @@ void RestoreBudget(Ledger& ledger) {
   }
 }
 
-void ExpireEvictions(Ledger& ledger) {
+void ExpireOrders(Ledger& ledger) {
   for (auto& [job_id, job] : ledger.jobs) {
     for (auto& [id, client] : job.clients) {
       for (auto& [gpu, holding] : client.gpus) {
@@ -288,7 +306,12 @@ void ExpireEvictions(Ledger& ledger) {
         holding.evict_requested = holding.evict_left = 0;
         client.unresponsive = true;
       }
+      if (SwapInExpired(ledger, client)) {
+        client.swap_in_serial = 0;
+        client.unresponsive = true;
+      }
     }
+    if (job.phase == Phase::kEntering && job.Unresponsive()) Leave(ledger, job);
   }
 }
 

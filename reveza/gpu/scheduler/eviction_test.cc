@@ -257,6 +257,58 @@ TEST(Eviction, UnansweredEvictionTimesOut) {
   EXPECT_FALSE(script.Open(1));
 }
 
+// Job 2 enters by evicting job 1, and hangs with all credit.
+void SwapInUnanswered(Script& script) {
+  script.AddClient(1, 12 * kGiB);
+  script.AddClient(2, 12 * kGiB);
+  script.Want(1);
+  script.hold_swap_ins = true;
+  script.Want(2);
+  script.Idle(1);
+  script.Want(1);
+  ASSERT_EQ(script.JobOf(2).state, JobState::kEntering);
+  ASSERT_EQ(script.ClientOf(2).gpus[0].credit, 12 * kGiB + 512 * kMiB);
+}
+
+TEST(SwapIn, UnansweredSwapInTimesOut) {
+  Script script;
+  SwapInUnanswered(script);
+  script.Wait(Script::DefaultConfig().evict_timeout);
+  EXPECT_EQ(script.JobOf(2).state, JobState::kEntering) << "copies take time";
+  script.Wait(seconds(20));
+  EXPECT_TRUE(script.ClientOf(2).unresponsive);
+  EXPECT_EQ(script.JobOf(2).why, WaitReason::kUnresponsive);
+  EXPECT_EQ(script.JobOf(1).why, WaitReason::kGpuMemory) << "its memory is fixed";
+  // Others that fit beside it run.
+  script.hold_swap_ins = false;
+  script.AddClient(3, 2 * kGiB);
+  script.Want(3);
+  EXPECT_TRUE(script.Open(3));
+  // When it is heard, the one that waits longer has its turn, then it.
+  script.Leave(3);
+  script.FinishHeldSwapIn(2);
+  EXPECT_FALSE(script.ClientOf(2).unresponsive);
+  EXPECT_TRUE(script.Open(1));
+  script.Idle(1);
+  EXPECT_TRUE(script.Open(2));
+}
+
+TEST(SwapIn, IsNotOverdueWhileItWaitsForCredit) {
+  Script script;
+  script.AddClient(1, 12 * kGiB);
+  script.AddClient(2, 12 * kGiB);
+  script.Want(1);
+  script.hold_evictions = script.hold_swap_ins = true;
+  script.Want(2);
+  script.Idle(1);
+  for (int piece = 0; piece < 10; ++piece) {
+    script.Wait(Script::DefaultConfig().evict_timeout - seconds(1));
+    script.EvictHeldPiece(1, 64 * kMiB);
+  }
+  EXPECT_EQ(script.JobOf(2).state, JobState::kEntering);
+  EXPECT_FALSE(script.ClientOf(2).unresponsive);
+}
+
 TEST(Eviction, EvictionThatProgressesDoesNotTimeOut) {
   Script script;
   EvictUnanswered(script);

@@ -62,13 +62,14 @@ struct Client {
   std::map<GpuId, Holding> gpus;
   Gate gate = Gate::kClosed;
   std::uint32_t gate_serial = 0;
-  bool draining = false;             // reported that its GPU work is not done
-  std::uint32_t admissions = 0;      // since it last waited for others
-  std::uint32_t swap_in_serial = 0;  // 0: no SwapIn in progress
-  bool wants_gate = false;           // a thread waits at the closed gate
-  bool idle = false;                 // reported idle under contention
-  bool unpreemptible = false;        // its last drain failed
-  bool unresponsive = false;         // an Evict timed out, and it has sent nothing since
+  bool draining = false;                 // reported that its GPU work is not done
+  std::uint32_t admissions = 0;          // since it last waited for others
+  std::uint32_t swap_in_serial = 0;      // 0: no SwapIn in progress
+  std::optional<Time> swap_in_deadline;  // of an answer, once it has all credit
+  bool wants_gate = false;               // a thread waits at the closed gate
+  bool idle = false;                     // reported idle under contention
+  bool unpreemptible = false;            // its last drain failed
+  bool unresponsive = false;  // an Evict or SwapIn timed out, and it has sent nothing since
   std::optional<bool> contention_sent;
   Time idle_after_sent{0};
   Bytes arena = 0;            // as reported

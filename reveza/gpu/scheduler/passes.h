@@ -126,9 +126,10 @@ Fit MakeFit(Ledger& ledger, GpuId gpu, JobId growing_job);
 
 // Restores I1 after a budget cut: revokes approvals, then closes jobs.
 void RestoreBudget(Ledger& ledger);
-// Ends evictions of which nothing has come for evict_timeout. The client's memory then counts as
-// fixed and its job does not enter, until the client sends something.
-void ExpireEvictions(Ledger& ledger);
+// Ends evictions of which nothing has come for evict_timeout, and swap-ins with all credit that
+// have not been answered for so long and the time of the copies at a slow link. The client's memory
+// then counts as fixed and its job does not enter, until the client sends something.
+void ExpireOrders(Ledger& ledger);
 // Abandons entering jobs, then approved contexts and growths, for which evictions no longer
 // suffice.
 void AbandonHopeless(Ledger& ledger);

@@ -28,7 +28,7 @@ void RunPasses(Ledger& ledger) {
   for (int pass = 0; pass < kMaxPasses; ++pass) {
     const std::size_t before = ledger.decisions.size();
     ledger.wake.reset();
-    ExpireEvictions(ledger);
+    ExpireOrders(ledger);
     RestoreBudget(ledger);
     AbandonHopeless(ledger);
     ProcessGrowths(ledger);
@@ -47,7 +47,9 @@ void RunPasses(Ledger& ledger) {
 // Returns the client that sent an event: it answers.
 Client* Heard(Ledger& ledger, ClientId id) {
   Client* client = ledger.Find(id);
-  if (client != nullptr) client->unresponsive = false;
+  if (client == nullptr) return nullptr;
+  client->unresponsive = false;
+  client->swap_in_deadline.reset();
   return client;
 }
 
@@ -269,7 +271,7 @@ void Scheduler::Evicted(Time now, ClientId client, std::uint32_t serial, GpuId g
 
 void Scheduler::SwappedIn(Time now, ClientId client, std::uint32_t serial) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
-  Client* swapped_in = ledger.Find(client);
+  Client* swapped_in = Heard(ledger, client);
   if (swapped_in == nullptr || serial == 0 || swapped_in->swap_in_serial != serial) return;
   swapped_in->swap_in_serial = 0;
   for (auto& [gpu, holding] : swapped_in->gpus) {

@@ -156,6 +156,11 @@ class Script {
     scheduler_.Evicted(now_, client, order.serial, order.gpu, failure);
     DeliverDecisions();
   }
+  void FinishHeldSwapIn(ClientId client) {
+    hold_swap_ins = false;
+    SwapInMore(client);
+    DeliverDecisions();
+  }
   bool IsClosing(ClientId client) const { return closing_.contains(client); }
   bool IsEvicting(ClientId client) const { return evicting_.contains(client); }
 
@@ -223,6 +228,7 @@ class Script {
   std::uint64_t ticks = 0;
   bool hold_gates = false;
   bool hold_evictions = false;
+  bool hold_swap_ins = false;  // a client that hangs during one
 
  private:
   struct PendingRequest {
@@ -250,7 +256,7 @@ class Script {
   // Swaps in as much as the credit allows; reports SwappedIn when complete.
   void SwapInMore(ClientId client) {
     ClientState& client_state = clients_.at(client);
-    if (client_state.swap_in == 0) return;
+    if (client_state.swap_in == 0 || hold_swap_ins) return;
     bool complete = true;
     for (auto& [gpu, card] : client_state.cards) {
       const Bytes held = card.footprint.resident + card.footprint.Fixed();
