@@ -158,14 +158,15 @@ void Client::PrepareArena(Bytes bytes) {
 void* Client::PrepareMain(void* argument) {
   Client& client = *static_cast<Client*>(argument);
   const RelaxedCapture relaxed;
-  Bytes done = 0;
   Bytes wanted = 0;
-  while ((wanted = client.arena_wanted_.load(std::memory_order_acquire)) > done) {
-    const std::vector<CUcontext> contexts = client.contexts_.All();
-    if (contexts.empty()) break;
-    swap::CurrentContext current(client.swap_driver_, contexts[0]);
-    if (!client.arena_.Prepare(wanted)) break;
-    done = wanted;
+  while ((wanted = client.arena_wanted_.load(std::memory_order_acquire)) > client.arena_.pinned() &&
+         client.arena_.MayPrepare(wanted)) {
+    // By one chunk at a time: a thread that ends the context waits meanwhile.
+    const Contexts::Held held = client.contexts_.HoldAny();
+    if (held.contexts().empty()) break;
+    const swap::CurrentContext current(client.swap_driver_, held.contexts()[0]);
+    const Bytes next = client.arena_.pinned() + swap::HostArena::kChunk;
+    if (!client.arena_.Prepare(std::min(wanted, next))) break;
   }
   client.preparing_arena_.store(false, std::memory_order_release);
   client.UsageChanged();

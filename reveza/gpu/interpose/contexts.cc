@@ -65,6 +65,14 @@ Contexts::Held Contexts::Hold(const std::vector<int>& ordinals) {
   return {*this, std::move(contexts)};
 }
 
+Contexts::Held Contexts::HoldAny() {
+  MutexLock lock(mutex_);
+  const auto found = std::ranges::find(live_, false, &Live::ending);
+  if (found == live_.end()) return {*this, {}};
+  ++found->holders;
+  return {*this, {found->context}};
+}
+
 void Contexts::Release(const std::vector<CUcontext>& contexts) {
   MutexLock lock(mutex_);
   for (const CUcontext context : contexts) --Find(context)->holders;

@@ -46,6 +46,8 @@ class Contexts {
 
   // Holds all contexts of the devices. Blocks while one of them is ending.
   Held Hold(const std::vector<int>& ordinals);
+  // Holds one context that is not ending, if there is one.
+  Held HoldAny();
   // Announces that `context` may end, and blocks until nobody holds it; nobody can until Remove()
   // or Keep(). Returns its device; nullopt if the context is unknown.
   std::optional<int> BeginEnd(CUcontext context);

@@ -52,6 +52,37 @@ TEST(ContextsTest, HeldContextDoesNotEnd) {
   EXPECT_EQ(contexts.Hold({0}).contexts(), std::vector{Handle(1)});
 }
 
+TEST(ContextsTest, AnyContextIsHeldThatIsNotEnding) {
+  Contexts contexts;
+  EXPECT_TRUE(contexts.HoldAny().contexts().empty());
+  contexts.Add(0, Handle(1));
+  contexts.Add(1, Handle(2));
+  EXPECT_EQ(contexts.BeginEnd(Handle(1)), 0);
+  std::atomic<bool> released{false};
+  std::thread ender;
+  {
+    const Contexts::Held held = contexts.HoldAny();
+    EXPECT_EQ(held.contexts(), std::vector{Handle(2)});
+    ender = std::thread([&] {
+      EXPECT_EQ(contexts.BeginEnd(Handle(2)), 1);
+      EXPECT_TRUE(released);
+    });
+    released = true;
+  }
+  ender.join();
+  EXPECT_TRUE(contexts.HoldAny().contexts().empty());
+}
+
+TEST(ContextsTest, ReferencesAreCounted) {
+  Contexts contexts;
+  contexts.Add(0, Handle(1));
+  EXPECT_FALSE(contexts.RemoveReference(Handle(1))) << "the last one";
+  contexts.AddReference(Handle(1));
+  EXPECT_TRUE(contexts.RemoveReference(Handle(1)));
+  EXPECT_FALSE(contexts.RemoveReference(Handle(1)));
+  EXPECT_FALSE(contexts.RemoveReference(Handle(2)));
+}
+
 TEST(ContextsTest, ContextThatMayEndIsHeldOnceThatIsDecided) {
   Contexts contexts;
   contexts.Add(0, Handle(1));

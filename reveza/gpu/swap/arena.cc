@@ -85,9 +85,13 @@ HostArena::~HostArena() {
   }
 }
 
-bool HostArena::Prepare(Bytes size) {
+bool HostArena::MayPrepare(Bytes size) const {
   const Bytes have = pinned();
-  if (have < size && !MayGrow(RoundUp(size - have, kHugePage))) return false;
+  return have >= size || MayGrow(RoundUp(size - have, kHugePage));
+}
+
+bool HostArena::Prepare(Bytes size) {
+  if (!MayPrepare(size)) return false;
   for (;;) {
     MutexLock lock(mutex_);
     while (growing_) grown_.Wait(mutex_);

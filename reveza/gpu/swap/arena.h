@@ -58,6 +58,8 @@ class HostArena {
   HostArena(const HostArena&) = delete;
   HostArena& operator=(const HostArena&) = delete;
 
+  // Returns whether the limit and the headroom let the arena grow to `size` bytes.
+  bool MayPrepare(Bytes size) const;
   // Grows the arena to at least `size` bytes, used and free together. A context must be current.
   // Returns false if the limit, the headroom or the system prevents it; chunks pinned so far stay.
   bool Prepare(Bytes size);
