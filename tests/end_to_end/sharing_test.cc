@@ -1,11 +1,16 @@
 // Programs that share a GPU compute the same results as natively, whatever is swapped meanwhile.
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <thread>
 
 #include "common/base/bytes.h"
+#include "common/base/unique_fd.h"
+#include "reveza/gpu/wire/codec.h"
 #include "tests/support/machine.h"
 
 namespace reveza::testing {
@@ -229,6 +234,44 @@ TEST(SharingTest, MissingDaemonCausesOneWarning) {
   EXPECT_EQ(ended->Field("hash"), native.Field("hash"));
   EXPECT_EQ(std::count(ended->error_output.begin(), ended->error_output.end(), '\n'), 1)
       << ended->error_output;
+}
+
+// Answers one client as a daemon of the next protocol version does.
+void RefuseAsNextVersion(int listener) {
+  const UniqueFd client(accept(listener, nullptr, nullptr));
+  char packet[wire::kMaxPacket];
+  if (recv(client.get(), packet, sizeof packet, 0) <= 0) return;
+  wire::Refused refused{};
+  refused.reason = wire::RefusedReason::kWrongVersion;
+  refused.version = wire::kVersion + 1;
+  const std::size_t size = wire::Encode(refused, packet);
+  packet[4] = wire::kVersion + 1;
+  send(client.get(), packet, size, MSG_NOSIGNAL);
+}
+
+TEST(SharingTest, DaemonOfAnotherVersionIsNamedOnce) {
+  Machine machine;
+  const ProcessResult native = machine.RunNative("worker", Steps("60MiB", 10, 1));
+  const UniqueFd listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(machine.socket().size(), sizeof address.sun_path);
+  machine.socket().copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(listen(listener.get(), 8), 0);
+  std::thread daemon(RefuseAsNextVersion, listener.get());
+  Process process = machine.Start("worker", Steps("60MiB", 10, 1));
+  const auto ended = process.Wait();
+  daemon.join();
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->status, 0);
+  EXPECT_EQ(ended->Field("hash"), native.Field("hash"));
+  EXPECT_EQ(std::count(ended->error_output.begin(), ended->error_output.end(), '\n'), 1)
+      << ended->error_output;
+  const std::string next = "version " + std::to_string(wire::kVersion + 1);
+  const std::string own = "version " + std::to_string(wire::kVersion);
+  EXPECT_NE(ended->error_output.find(next), std::string::npos) << ended->error_output;
+  EXPECT_NE(ended->error_output.find(own), std::string::npos) << ended->error_output;
 }
 
 TEST(SharingTest, DisableVariableBypassesLibrary) {

@@ -30,11 +30,12 @@ constexpr auto kStartTimeout = std::chrono::seconds(20);
 constexpr std::size_t kMaxText = 256 << 20;
 constexpr char kPermissionHint[] = "join its group, or set REVEZA_SOCKET to a path of your own";
 
-std::unexpected<CommandError> VersionMismatch(const fs::path& socket) {
-  return Failure(kVersion,
-                 "the daemon at {} has a different protocol version; stop it with its own `reveza "
-                 "stop` (or kill it) and try again",
-                 socket.string());
+std::unexpected<CommandError> VersionMismatch(const fs::path& socket, unsigned version) {
+  return Failure(
+      kVersion,
+      "the daemon at {} speaks version {} of the protocol, this program version {}; stop "
+      "it with its own `reveza stop` (or kill it) and try again",
+      socket.string(), version, wire::kVersion);
 }
 
 // Returns the offset of the log's next line, after truncating a log of 1 MiB or more.
@@ -173,14 +174,18 @@ CommandResult<std::string> DaemonLink::Request(const void* packet, std::size_t s
       return Failure(kNoDaemon, "the daemon at {} closed the connection", socket_.string());
     wire::Type type{};
     const auto error = wire::Validate(part.data(), static_cast<std::size_t>(got), &type);
-    if (error == wire::DecodeError::kWrongVersion) return VersionMismatch(socket_);
+    if (error == wire::DecodeError::kWrongVersion) {
+      return VersionMismatch(socket_, wire::VersionOf(part.data()));
+    }
     if (error != wire::DecodeError::kNone) {
       return Failure(kVersion, "the process that listens at {} is not a Reveza daemon",
                      socket_.string());
     }
     if (type == wire::Type::kRefused) {
       const auto refused = wire::View<wire::Refused>(part.data());
-      if (refused.reason == wire::RefusedReason::kWrongVersion) return VersionMismatch(socket_);
+      if (refused.reason == wire::RefusedReason::kWrongVersion) {
+        return VersionMismatch(socket_, refused.version);
+      }
       const std::string why = static_cast<const char*>(refused.text);
       if (refused.reason == wire::RefusedReason::kUser) {
         return Failure(kPermission, "the daemon at {} refused: {} ({})", socket_.string(), why,

@@ -62,6 +62,13 @@ void Agent::Receive() {
   wire::Type type{};
   const bool was_open = connection_.is_open();
   while (connection_.Receive(&type)) Dispatch(type);
+  if (connection_.other_version() != 0 && !refused_) {
+    refused_ = true;
+    PrintNotice(
+        "the daemon speaks version %u of the protocol, this program's libreveza.so version %u: it "
+        "runs without sharing the GPU; to replace the daemon, stop it with `reveza stop`",
+        static_cast<unsigned>(connection_.other_version()), static_cast<unsigned>(wire::kVersion));
+  }
   if (!connection_.is_open() && (was_open || welcomed_)) OnConnectionLost();
 }
 
@@ -146,10 +153,12 @@ void Agent::SendContexts() {
   }
 }
 
-// Rounds small requests up to the granule, to avoid one request per small allocation.
+// Rounds small requests up to the granule, to avoid one request per small allocation. Not where the
+// GPU becomes full: what is needed may fit where the rounded size would wait for others.
 Bytes Agent::RequestSize(const GrowthRequest& request, const Gpu& gpu) const {
   const swap::MemoryUsage usage = client_.ledger_.GetUsage(request.ordinal);
-  const bool room = usage.Need() + usage.spare + gpu.granule <= client_.ledger_.Budget(gpu.ordinal);
+  const Bytes ample = client_.ledger_.Budget(gpu.ordinal) / 4 * 3;
+  const bool room = usage.Need() + usage.spare + gpu.granule <= ample;
   return request.bytes < gpu.granule && room && !request.exact ? gpu.granule : request.bytes;
 }
 

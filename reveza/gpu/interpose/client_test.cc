@@ -154,6 +154,23 @@ TEST_F(ClientTest, RefusedRoundedRequestIsRetriedExactly) {
   daemon().Send(admitted);
 }
 
+TEST_F(ClientTest, RequestsAreNotRoundedNearTheBudget) {
+  wire::ContextAdmitted admitted{};
+  CUuuid uuid{};
+  ASSERT_EQ(Direct().cuDeviceGetUuid(&uuid, 0), CUDA_SUCCESS);
+  std::memcpy(admitted.uuid, uuid.bytes, sizeof(admitted.uuid));
+  admitted.granule = 8 * kMiB;
+  daemon().Send(admitted);
+  ASSERT_TRUE(client().ReservePinned(0, kBudget / 4 * 3));
+  client().ledger().TakeSpare(0, 0);
+  daemon().Forget<wire::GrowthRequested>();
+  EXPECT_TRUE(client().ReservePinned(0, 4 * kMiB));
+  EXPECT_EQ(daemon().Await<wire::GrowthRequested>()->bytes, 4 * kMiB);
+  client().ReleasePinned(0, kBudget / 4 * 3 + 4 * kMiB);
+  admitted.granule = 2 * kMiB;
+  daemon().Send(admitted);
+}
+
 TEST_F(ClientTest, AccountingIsReported) {
   CUdeviceptr memory = 0;
   ASSERT_EQ(Through().cuMemAlloc_v2(&memory, 8 * kMiB), CUDA_SUCCESS);

@@ -18,6 +18,7 @@ constexpr int kSendTimeoutMs = 10'000;
 
 bool Connection::Open() {
   Close();
+  other_version_ = 0;
   const char* path = getenv("REVEZA_SOCKET");
   if (path == nullptr || path[0] == '\0') return false;
   sockaddr_un address{};
@@ -60,10 +61,11 @@ bool Connection::Receive(wire::Type* type) {
     const ssize_t got = recv(fd_, packet_, sizeof(packet_), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return false;
-    if (got > 0 &&
-        wire::Validate(packet_, static_cast<std::size_t>(got), type) == wire::DecodeError::kNone) {
-      return true;
-    }
+    const wire::DecodeError error =
+        got > 0 ? wire::Validate(packet_, static_cast<std::size_t>(got), type)
+                : wire::DecodeError::kShort;
+    if (error == wire::DecodeError::kNone) return true;
+    if (error == wire::DecodeError::kWrongVersion) other_version_ = wire::VersionOf(packet_);
     Close();
     return false;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "reveza/gpu/wire/codec.h"
 #include "reveza/gpu/wire/messages.h"
@@ -32,6 +33,8 @@ class Connection {
   // Receives the next message without blocking. Returns false if there is none. A malformed message
   // or a lost connection closes this end.
   bool Receive(wire::Type* type);
+  // Returns the protocol version of the peer, which closed the connection; 0 if it is ours.
+  std::uint16_t other_version() const { return other_version_; }
   // Returns the last message received.
   const char* packet() const { return packet_; }
 
@@ -39,6 +42,7 @@ class Connection {
   bool SendPacket(const void* packet, std::size_t size);
 
   int fd_ = -1;
+  std::uint16_t other_version_ = 0;
   char packet_[wire::kMaxPacket];
 };
 

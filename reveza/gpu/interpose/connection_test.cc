@@ -92,6 +92,17 @@ TEST_F(ConnectionTest, MalformedMessageClosesConnection) {
   }
 }
 
+TEST_F(ConnectionTest, NamesTheVersionOfAnotherProtocol) {
+  std::string refused = Packet(wire::Refused{});
+  refused[4] = wire::kVersion + 1;
+  Connect();
+  SendToClient(refused);
+  EXPECT_FALSE(Receive());
+  EXPECT_EQ(connection_.other_version(), wire::kVersion + 1);
+  Connect();
+  EXPECT_EQ(connection_.other_version(), 0);
+}
+
 TEST_F(ConnectionTest, DetectsDisconnect) {
   Connect();
   SendToClient(Packet(wire::OpenGate{9, 0}));

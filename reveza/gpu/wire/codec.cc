@@ -136,6 +136,12 @@ DecodeError Validate(const void* packet, std::size_t size, Type* type) {
   return error;
 }
 
+std::uint16_t VersionOf(const void* packet) {
+  Header header;
+  std::memcpy(&header, packet, sizeof(header));
+  return header.version;
+}
+
 void CopyText(char* out, std::size_t capacity, const char* text) {
   if (capacity == 0) return;
   std::size_t length = 0;

@@ -28,6 +28,8 @@ const char* ToText(DecodeError error);
 // Returns kNone if `packet` is one well-formed message; only then is `*type` set, and View<T>() of
 // the matching T may be used.
 DecodeError Validate(const void* packet, std::size_t size, Type* type);
+// Returns the protocol version of a packet for which Validate() returned kWrongVersion.
+std::uint16_t VersionOf(const void* packet);
 
 // Size of message T on the wire (kText: without its characters).
 template <typename T>
