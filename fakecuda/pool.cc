@@ -174,6 +174,7 @@ CUresult cuMemPoolSetAttribute(State& state, CUmemoryPool handle, CUmemPool_attr
 
 CUresult cuMemPoolGetAttribute(State& state, CUmemoryPool handle, CUmemPool_attribute attribute,
                                void* value) {
+  RETURN_IF_ERROR(CheckUnsafeCall(state));
   const std::shared_ptr<Pool> pool = state.pools.Find(handle);
   if (pool == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto answer = [&](cuuint64_t bytes) {

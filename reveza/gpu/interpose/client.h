@@ -90,7 +90,7 @@ class Client {
   std::optional<Bytes> ReserveFurtherContext(int ordinal);
   // Records a context that was created or retained. Returns whether it is new, and not the only one
   // of its device.
-  bool OnContextCreated(int ordinal, CUcontext context);
+  bool OnContextCreated(int ordinal, CUcontext context, bool primary);
   Contexts& contexts() { return contexts_; }
   // Call before the driver's call that may end `context`: waits until nobody uses it, for its work
   // if `synchronise`, and for a step of a handover to end. If it is the last one of its device,

@@ -83,8 +83,8 @@ std::optional<Bytes> Client::ReserveFurtherContext(int ordinal) {
   return size;
 }
 
-bool Client::OnContextCreated(int ordinal, CUcontext context) {
-  const bool added = contexts_.Add(ordinal, context);
+bool Client::OnContextCreated(int ordinal, CUcontext context, bool primary) {
+  const bool added = contexts_.Add(ordinal, context, primary);
   ledger_.SetContext(ordinal, contexts_.Of(ordinal));
   return added && contexts_.CountOf(ordinal) > 1;
 }

@@ -9,11 +9,21 @@ Contexts::Live* Contexts::Find(CUcontext context) {
   return found == live_.end() ? nullptr : &*found;
 }
 
-bool Contexts::Add(int ordinal, CUcontext context) {
+bool Contexts::Add(int ordinal, CUcontext context, bool primary) {
   MutexLock lock(mutex_);
   if (Find(context) != nullptr) return false;
-  live_.push_back({.ordinal = ordinal, .context = context});
+  live_.push_back({.ordinal = ordinal, .context = context, .primary = primary});
   return true;
+}
+
+CUcontext Contexts::OwnerOf(int ordinal, CUcontext context) const {
+  MutexLock lock(mutex_);
+  CUcontext owner = context;
+  for (const Live& live : live_) {
+    if (live.context == context) return context;
+    if (live.primary && live.ordinal == ordinal) owner = live.context;
+  }
+  return owner;
 }
 
 std::vector<CUcontext> Contexts::All() const {

@@ -34,7 +34,10 @@ class Contexts {
   };
 
   // Adds a context. Returns false if it is known: primary contexts are retained many times.
-  bool Add(int ordinal, CUcontext context);
+  bool Add(int ordinal, CUcontext context, bool primary = false);
+  // Returns the context that owns what is made in `context`, which is current: itself, or for a
+  // green context the primary context.
+  CUcontext OwnerOf(int ordinal, CUcontext context) const;
   // Return all contexts, and one of a device or null.
   std::vector<CUcontext> All() const;
   CUcontext Of(int ordinal) const;
@@ -58,6 +61,7 @@ class Contexts {
   struct Live {
     int ordinal = 0;
     CUcontext context = nullptr;
+    bool primary = false;
     int references = 1;
     int holders = 0;
     bool ending = false;

@@ -73,6 +73,17 @@ TEST(ContextsTest, AnyContextIsHeldThatIsNotEnding) {
   EXPECT_TRUE(contexts.HoldAny().contexts().empty());
 }
 
+TEST(ContextsTest, MemoryOfAGreenContextBelongsToThePrimaryContext) {
+  Contexts contexts;
+  contexts.Add(0, Handle(1));
+  contexts.Add(0, Handle(2), /*primary=*/true);
+  contexts.Add(1, Handle(3), /*primary=*/true);
+  EXPECT_EQ(contexts.OwnerOf(0, Handle(1)), Handle(1));
+  EXPECT_EQ(contexts.OwnerOf(0, Handle(2)), Handle(2));
+  EXPECT_EQ(contexts.OwnerOf(0, Handle(9)), Handle(2));
+  EXPECT_EQ(contexts.OwnerOf(2, Handle(9)), Handle(9));
+}
+
 TEST(ContextsTest, ReferencesAreCounted) {
   Contexts contexts;
   contexts.Add(0, Handle(1));

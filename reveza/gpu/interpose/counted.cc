@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "generated/interpose/driver_calls.h"
+#include "reveza/gpu/interpose/captures.h"
 
 namespace reveza::interpose {
 
@@ -153,7 +154,9 @@ std::vector<Counted> DriverHandles::Unmap(CUdeviceptr address, Bytes size) {
 
 // ---- PoolAccounts ----
 
+// Asking about a pool invalidates a capture in the global mode (driver 580).
 Bytes PoolBytes(CUmemoryPool pool, CUmemPool_attribute attribute) {
+  const RelaxedCapture relaxed;
   cuuint64_t value = 0;
   if (pool == nullptr || Real().cuMemPoolGetAttribute == nullptr ||
       Real().cuMemPoolGetAttribute(pool, attribute, &value) != CUDA_SUCCESS) {
@@ -164,6 +167,7 @@ Bytes PoolBytes(CUmemoryPool pool, CUmemPool_attribute attribute) {
 
 Bytes PoolAccounts::Reserved(const Entry& entry) {
   if (entry.pool != nullptr) return PoolBytes(entry.pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+  const RelaxedCapture relaxed;
   cuuint64_t value = 0;
   if (Real().cuDeviceGetGraphMemAttribute == nullptr ||
       Real().cuDeviceGetGraphMemAttribute(entry.ordinal, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT,

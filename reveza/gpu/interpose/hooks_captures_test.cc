@@ -159,6 +159,9 @@ TEST_F(HooksCapturesTest, StrictCapturesForbidWhatTheDriverForbids) {
   Compare([](Pass& pass) {
     CUstream stream = nullptr;
     ASSERT_EQ(pass.cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    CUdeviceptr pooled = 0;  // so that a pool is counted
+    ASSERT_EQ(pass.cuda.cuMemAllocAsync(&pooled, 2 * kMiB, nullptr), CUDA_SUCCESS);
+    ASSERT_EQ(pass.cuda.cuMemFreeAsync(pooled, nullptr), CUDA_SUCCESS);
     for (const auto mode : {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
                             CU_STREAM_CAPTURE_MODE_RELAXED}) {
       const auto during = [&](const char* what, auto call) {
@@ -190,6 +193,7 @@ TEST_F(HooksCapturesTest, StrictCapturesForbidWhatTheDriverForbids) {
       const CUmemAllocationProp properties = Pass::Properties();
       during("free in the middle", [&] { return pass.cuda.cuMemFree_v2(large + kMiB); });
       during("free of nothing", [&] { return pass.cuda.cuMemFree_v2(0); });
+      during("info", [&] { return pass.cuda.cuMemGetInfo_v2(nullptr, nullptr); });
       during("range", [&] { return pass.cuda.cuMemGetAddressRange_v2(&made, nullptr, large); });
       during("allocate", [&] {
         const CUresult result = pass.cuda.cuMemAlloc_v2(&made, 4 * kMiB);

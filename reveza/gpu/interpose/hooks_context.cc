@@ -7,16 +7,23 @@
 namespace reveza::interpose::hooks {
 namespace {
 
+enum class ContextKind {
+  kOwn,
+  kPrimary,
+  kActivePrimary,  // the call only adds a reference to it
+};
+
 // Waits for admission before the first context of a device, since a context cannot be swapped.
-// `exists`: the call only adds a reference to a context.
 template <typename Make>
-CUresult MakeContext(CUdevice device, CUcontext* context, bool exists, Make make) {
+CUresult MakeContext(CUdevice device, CUcontext* context, ContextKind kind, Make make) {
   Client* client = Client::Start();
   if (client == nullptr) return make();
   const bool first = client->AwaitAdmission(device);
-  const std::optional<Bytes> further = first || exists ? 0 : client->ReserveFurtherContext(device);
+  const bool adds = !first && kind != ContextKind::kActivePrimary;
+  const std::optional<Bytes> further = adds ? client->ReserveFurtherContext(device) : 0;
   const CUresult result = further ? make() : CUDA_ERROR_OUT_OF_MEMORY;
-  const bool counts = result == CUDA_SUCCESS && client->OnContextCreated(device, *context);
+  const bool counts = result == CUDA_SUCCESS &&
+                      client->OnContextCreated(device, *context, kind != ContextKind::kOwn);
   if (further.value_or(0) > 0) {
     if (counts) {
       client->counted().Add(*context, nullptr, {device, *further});
@@ -63,28 +70,43 @@ CUcontext PrimaryIfActive(CUdevice device) {
   return context;
 }
 
+ContextKind PrimaryKind(CUdevice device) {
+  return IsPrimaryActive(device) ? ContextKind::kActivePrimary : ContextKind::kPrimary;
+}
+
+// Returns the device of a green context.
+CUdevice DeviceOfGreen(const Client& client, CUgreenCtx green) {
+  CUcontext context = nullptr;
+  CUdevice device = 0;
+  if (Real().cuCtxFromGreenCtx(&context, green) != CUDA_SUCCESS) return 0;
+  const swap::CurrentContext current(client.swap_driver(), context);
+  Real().cuCtxGetDevice(&device);
+  return device;
+}
+
 }  // namespace
 
 CUresult cuCtxCreate(decltype(&::cuCtxCreate) real, CUcontext* pctx, unsigned int flags,
                      CUdevice dev) {
-  return MakeContext(dev, pctx, false, [&] { return real(pctx, flags, dev); });
+  return MakeContext(dev, pctx, ContextKind::kOwn, [&] { return real(pctx, flags, dev); });
 }
 
 CUresult cuCtxCreate(decltype(&::cuCtxCreate_v3) real, CUcontext* pctx,
                      CUexecAffinityParam* paramsArray, int numParams, unsigned int flags,
                      CUdevice dev) {
-  return MakeContext(dev, pctx, false,
+  return MakeContext(dev, pctx, ContextKind::kOwn,
                      [&] { return real(pctx, paramsArray, numParams, flags, dev); });
 }
 
 CUresult cuCtxCreate(decltype(&::cuCtxCreate_v4) real, CUcontext* pctx,
                      CUctxCreateParams* ctxCreateParams, unsigned int flags, CUdevice dev) {
-  return MakeContext(dev, pctx, false, [&] { return real(pctx, ctxCreateParams, flags, dev); });
+  return MakeContext(dev, pctx, ContextKind::kOwn,
+                     [&] { return real(pctx, ctxCreateParams, flags, dev); });
 }
 
 CUresult cuDevicePrimaryCtxRetain(decltype(&::cuDevicePrimaryCtxRetain) real, CUcontext* pctx,
                                   CUdevice dev) {
-  return MakeContext(dev, pctx, PrimaryIfActive(dev) != nullptr, [&] { return real(pctx, dev); });
+  return MakeContext(dev, pctx, PrimaryKind(dev), [&] { return real(pctx, dev); });
 }
 
 CUresult cuCtxDestroy(decltype(&::cuCtxDestroy) real, CUcontext ctx) {
@@ -117,6 +139,26 @@ CUresult cuDevicePrimaryCtxRelease(decltype(&::cuDevicePrimaryCtxRelease) real, 
   return EndContext(
       PrimaryIfActive(dev), false, [&] { return real(dev); },
       [&] { return !IsPrimaryActive(dev); });
+}
+
+// A green context keeps the primary context of its device, which owns what is made in it.
+CUresult cuGreenCtxCreate(decltype(&::cuGreenCtxCreate) real, CUgreenCtx* phCtx,
+                          CUdevResourceDesc desc, CUdevice dev, unsigned int flags) {
+  CUcontext primary = nullptr;
+  return MakeContext(dev, &primary, PrimaryKind(dev), [&] {
+    const CUresult result = real(phCtx, desc, dev, flags);
+    if (result == CUDA_SUCCESS) primary = PrimaryIfActive(dev);
+    return result;
+  });
+}
+
+CUresult cuGreenCtxDestroy(decltype(&::cuGreenCtxDestroy) real, CUgreenCtx hCtx) {
+  const Client* client = Client::Get();
+  if (client == nullptr || hCtx == nullptr) return real(hCtx);
+  const CUdevice device = DeviceOfGreen(*client, hCtx);
+  return EndContext(
+      PrimaryIfActive(device), false, [&] { return real(hCtx); },
+      [&] { return !IsPrimaryActive(device); });
 }
 
 }  // namespace reveza::interpose::hooks

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "generated/interpose/driver_hooks.h"
+#include "reveza/gpu/interpose/captures.h"
 #include "reveza/gpu/interpose/client.h"
 #include "reveza/gpu/interpose/counted.h"
 #include "reveza/gpu/interpose/serve.h"
@@ -31,15 +32,18 @@ std::optional<Current> CountedCurrent(Client* client) {
   return current;
 }
 
-// Returns what serves a stream: its own device and context, not the current ones.
-std::optional<Current> CountedOfStream(Client* client, CUstream stream) {
+// Returns the context of a stream; null if it is that of the current context.
+CUcontext ContextOf(CUstream stream) {
   CUcontext context = nullptr;
   const bool named =
       stream != nullptr && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
-  if (client == nullptr || !named || Real().cuStreamGetCtx(stream, &context) != CUDA_SUCCESS) {
-    return CountedCurrent(client);
-  }
-  const swap::CurrentContext current(client->swap_driver(), context);
+  return named && Real().cuStreamGetCtx(stream, &context) == CUDA_SUCCESS ? context : nullptr;
+}
+
+// Returns what serves a stream: its own device and context, not the current ones.
+std::optional<Current> CountedOfStream(Client* client, CUstream stream) {
+  if (client == nullptr) return std::nullopt;
+  const swap::CurrentContext current(client->swap_driver(), ContextOf(stream));
   return CountedCurrent(client);
 }
 
@@ -91,6 +95,7 @@ CUresult FromPool(CUmemoryPool pool, Bytes bytes, CUstream stream, StreamKind ki
   if (!current) return allocate();
   GateScope gate(stream, kind);
   if (pool == nullptr && Real().cuDeviceGetMemPool != nullptr) {
+    const RelaxedCapture relaxed;
     Real().cuDeviceGetMemPool(&pool, current->device);
   }
   PoolAccounts& pools = client->pools();
@@ -142,6 +147,7 @@ CUresult cuMemFreeAsync(decltype(&::cuMemFreeAsync) real, CUdeviceptr dptr, CUst
   swap::AddressInfo info;
   if (client != nullptr && client->ledger().Find(dptr, &info)) {
     // The driver allows cuMemFreeAsync of cuMemAlloc memory, freed in stream order.
+    const swap::CurrentContext current(client->swap_driver(), ContextOf(hStream));
     return Real().cuMemFree_v2 == nullptr ? CUDA_ERROR_NOT_SUPPORTED
                                           : hooks::cuMemFree(Real().cuMemFree_v2, dptr);
   }

@@ -69,7 +69,7 @@ CUresult Serve(Client& client, int ordinal, Operation operation) {
 
 struct Current {
   CUdevice device = 0;
-  CUcontext context = nullptr;
+  CUcontext context = nullptr;  // that owns what is made
 };
 
 // Returns the device and context that are current on this thread; nullopt if there is none.
@@ -78,6 +78,9 @@ inline std::optional<Current> CurrentDevice() {
   if (Real().cuCtxGetDevice(&current.device) != CUDA_SUCCESS ||
       Real().cuCtxGetCurrent(&current.context) != CUDA_SUCCESS) {
     return std::nullopt;
+  }
+  if (Client* client = Client::Get()) {
+    current.context = client->contexts().OwnerOf(current.device, current.context);
   }
   return current;
 }

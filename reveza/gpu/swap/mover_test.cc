@@ -386,6 +386,7 @@ TEST_F(MoverTest, MemoryComesInAgainAfterALostContextHasEnded) {
   EXPECT_EQ(ledger_.GetUsage(0).pinned, 4 * kMiB) << "without a context nothing can be copied";
   ledger_.SetResidency(Residency::kOut);
   EXPECT_EQ(mover_.SwapInStep(), SwapInState::kDone);
+  EXPECT_TRUE(ledger_.HasHostCopies(0));
   ledger_.SetContext(0, gpu_.context());
   ledger_.SetResidency(Residency::kOut);
   EXPECT_EQ(mover_.SwapInStep(), SwapInState::kDone);
