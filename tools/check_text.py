@@ -19,7 +19,7 @@ TABS_NEEDED_SUFFIXES = {".mk", ".go", ".tsv"}
 # Raw output of programs.
 RAW = ("bench/results/",)
 # Inputs of fuzzers and binary files.
-BINARY = re.compile(r"(^|/)[\w-]*corpus/|\.(png|gif|jpe?g|ico|parquet|bin)$")
+BINARY = re.compile(r"(^|/)[\w-]*corpus/|\.(png|gif|jpe?g|ico|parquet|bin|calls)$")
 README, TRANSLATION = "README.md", "README.pt-BR.md"
 
 

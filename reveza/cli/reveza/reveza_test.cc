@@ -158,7 +158,7 @@ TEST_F(RevezaTest, ReportsADaemonOfAnotherVersion) {
     packet[4] = wire::kVersion + 1;
     got = send(peer.get(), packet, wire::kPacketSize<wire::Refused>, MSG_NOSIGNAL);
   });
-  ExpectError("status", kVersion, "different protocol version");
+  ExpectError("status", kVersion, "version 3 of the protocol, this program version 2");
   old_daemon.join();
 }
 
