@@ -86,14 +86,16 @@ TEST_F(CheckerTest, DetectsReusedSerial) {
 TEST_F(CheckerTest, DetectsSliceBelowFloor) {
   scheduler_.GateRequested(Time(0), 1);
   Look(scheduler_.TakeDecisions());
-  Look({scheduler::CloseGate{1, 1000, Time(0), Time(0), 0}}, EventKind::kTick, seconds(1) + milliseconds(1));
+  Look({scheduler::CloseGate{1, 1000, Time(0), Time(0), 0}}, EventKind::kTick,
+       seconds(1) + milliseconds(1));
   EXPECT_FALSE(checker_.ok());
 }
 
 TEST_F(CheckerTest, AllowsShortSliceOfIdleJob) {
   scheduler_.GateRequested(Time(0), 1);
   Look(scheduler_.TakeDecisions());
-  Look({scheduler::CloseGate{1, 1000, Time(0), Time(0), 0}}, EventKind::kIdle, seconds(1) + milliseconds(1));
+  Look({scheduler::CloseGate{1, 1000, Time(0), Time(0), 0}}, EventKind::kIdle,
+       seconds(1) + milliseconds(1));
   EXPECT_TRUE(checker_.ok()) << checker_.failure();
 }
 

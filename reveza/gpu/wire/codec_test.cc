@@ -51,9 +51,10 @@ class EveryMessage : public testing::Test {};
 
 using AllMessages =
     testing::Types<Hello, ContextRequested, ContextCreated, GrowthRequested, Account, GateRequested,
-                   Idle, GateClosed, DrainFailed, Draining, Evicted, SwappedIn, Resumed, Welcome, Refused,
-                   ContextAdmitted, GrowthAnswer, OpenGate, CloseGate, Evict, SwapIn, Credit,
-                   Contention, PrepareArena, WaitMessage, StatusRequest, TraceRequest, StopRequest>;
+                   Idle, GateClosed, DrainFailed, Draining, Evicted, SwappedIn, Resumed, Welcome,
+                   Refused, ContextAdmitted, GrowthAnswer, OpenGate, CloseGate, Evict, SwapIn,
+                   Credit, Contention, PrepareArena, WaitMessage, StatusRequest, TraceRequest,
+                   StopRequest>;
 TYPED_TEST_SUITE(EveryMessage, AllMessages);
 
 TYPED_TEST(EveryMessage, RoundTrips) {
