@@ -146,6 +146,23 @@ TEST_F(AgentTest, ProgramGoesOnWhenTheDaemonEndsDuringAnAdmission) {
   daemon().SetAutoOpen(true);
 }
 
+// A withdrawal that crosses the report of a failed drain is answered already.
+TEST_F(AgentTest, WithdrawalAfterAFailedDrainKeepsTheGateOpen) {
+  Spin(500);
+  daemon().SetAutoOpen(false);
+  constexpr std::uint32_t kSerial = 100'000;
+  daemon().Send(wire::CloseGate{kSerial, 50'000, 50'000, 0});
+  EXPECT_TRUE(daemon().Await<wire::DrainFailed>());
+  EXPECT_EQ(Direct().cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  daemon().Forget<wire::SwappedIn>();
+  daemon().Send(wire::CloseGate{kSerial, 20'000'000, 20'000'000, 0});
+  daemon().Send(wire::SwapIn{kSerial + 1, 0});  // answered after it
+  EXPECT_TRUE(daemon().Await<wire::SwappedIn>());
+  EXPECT_FALSE(daemon().Has<wire::GateClosed>());
+  EXPECT_FALSE(Gate::IsClosed());
+  daemon().SetAutoOpen(true);
+}
+
 TEST_F(AgentTest, ReportsIdleUnderContention) {
   daemon().Send(wire::Contention{1, 20'000});
   EXPECT_TRUE(daemon().Await<wire::Idle>());
