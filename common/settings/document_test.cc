@@ -53,6 +53,13 @@ TEST(ParseToml, RejectsNonAsciiOutsideStrings) {
   EXPECT_TRUE(Toml("a = \"x\"\nrum ä").starts_with("f:2:5: "));
 }
 
+TEST(ParseToml, KeepsAnyCharacterAfterAContinuedLine) {
+  for (const std::string_view letter : {"\xC3\xA1", "\xC3\x87", "\xEF\xBA\xBF", "\xE2\xB1\xA0"}) {
+    EXPECT_EQ(Toml(fmt::format("a = \"\"\"b\\\n  {}c\"\"\"", letter)),
+              fmt::format("@1:1{{a@1:1=tb{}c@1:5}}", letter));
+  }
+}
+
 TEST(ParseJson, KeepsLocationsAndOrder) {
   EXPECT_EQ(Json("{\"b\": 1,\n \"a\": [0.50, true, -3, 1e3],\"t\":{\n\"s\":\"x\\\"\\\\\"}, "
                  "\"é\":null }"),

@@ -15,6 +15,7 @@
 #include "common/platform/standard_output.h"
 #include "common/table/arrow.h"
 #include "phi/output/appended_file.h"
+#include "phi/output/columnar/parquet_rows.h"
 
 namespace reveza::phi {
 namespace {
@@ -118,14 +119,6 @@ void AppendJsonRow(const RowLayout& layout, const RowBlock& rows, std::size_t i,
 
 }  // namespace
 
-void RowBlock::Clear() {
-  run.clear();
-  cycle.clear();
-  hash.clear();
-  states.clear();
-  measures.clear();
-}
-
 std::string_view NameOf(RowFormat format) { return kFormatNames[static_cast<std::size_t>(format)]; }
 
 Result<RowFormat> ParseRowFormat(std::string_view name) {
@@ -168,7 +161,7 @@ Status RemoveRows(const std::filesystem::path& folder) {
 Result<std::unique_ptr<RowWriter>> OpenRows(const std::filesystem::path& folder, RowFormat format,
                                             const RowLayout& layout, const RowPosition& place) {
   if (format == RowFormat::kParquet) {
-    if constexpr (kHaveArrow) return OpenParquetRows(folder, layout, place);
+    if constexpr (kHaveArrow) return OpenParquetRows(RowsPath(folder, format), layout, place);
     return WithoutArrow("Parquet files", "use csv or jsonl");
   }
   ASSIGN_OR_RETURN(auto file, AppendedFile::Open(RowsPath(folder, format), place.bytes));

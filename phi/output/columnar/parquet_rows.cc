@@ -1,3 +1,5 @@
+#include "phi/output/columnar/parquet_rows.h"
+
 #include <arrow/api.h>
 #include <arrow/io/memory.h>
 #include <fmt/format.h>
@@ -9,7 +11,6 @@
 #include "common/base/read_file.h"
 #include "common/platform/output_file.h"
 #include "common/table/arrow_status.h"
-#include "phi/output/rows.h"
 
 namespace reveza::phi {
 namespace {
@@ -114,10 +115,9 @@ class ParquetRows final : public RowWriter {
 
 }  // namespace
 
-Result<std::unique_ptr<RowWriter>> OpenParquetRows(const std::filesystem::path& folder,
+Result<std::unique_ptr<RowWriter>> OpenParquetRows(const std::filesystem::path& parts,
                                                    const RowLayout& layout,
                                                    const RowPosition& place) {
-  const std::filesystem::path parts = RowsPath(folder, RowFormat::kParquet);
   std::error_code error;
   std::filesystem::create_directories(parts, error);
   for (std::uint64_t i = 0; i < place.parts; ++i) {

@@ -1,5 +1,4 @@
-// Replaces the gate by one that never closes and the client by a recorder, for tests of the
-// resolver.
+// Replaces the client by a recorder, and exports what the tests of the resolver ask for.
 #include <atomic>
 #include <cstring>
 
@@ -8,25 +7,6 @@
 #include "reveza/gpu/interpose/testing/notes.h"
 
 namespace reveza::interpose {
-
-namespace gate_internal {
-
-constinit std::atomic<std::uint32_t> state = kOpen;
-constinit bool fence_on_entry = false;
-constinit thread_local ThreadSlot* slot = nullptr;
-
-namespace {
-constinit thread_local ThreadSlot own_slot;
-}  // namespace
-
-ThreadSlot* AcquireSlot() {
-  slot = &own_slot;
-  return slot;
-}
-bool EnterSlow(ThreadSlot*, CUstream, StreamKind) { return false; }
-void AfterBoundedCall(CUstream, StreamKind) {}
-
-}  // namespace gate_internal
 
 namespace testing {
 namespace {
