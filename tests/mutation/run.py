@@ -53,10 +53,11 @@ class Tree:
                 continue  # with its time, so that nothing is built again for it
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
-        wheels = self.root / "build/python"
-        if (ROOT / "build/python").is_dir() and not wheels.is_symlink():
-            wheels.parent.mkdir(exist_ok=True)
-            wheels.symlink_to(ROOT / "build/python")
+        (self.root / "build").mkdir(exist_ok=True)
+        for name in ("python", "charts"):
+            installed, link = ROOT / "build" / name, self.root / "build" / name
+            if installed.is_dir() and not link.is_symlink():
+                link.symlink_to(installed)
         self.call([str(self.root / "tools/configure.sh"), "release", "build"], "configuring")
 
     def call(self, command: list, what: str):

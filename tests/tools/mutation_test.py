@@ -7,7 +7,8 @@ from io import StringIO
 
 from tree import ROOT, TreeTest
 
-sys.path.insert(0, str(ROOT / "tests/mutation"))
+sys.path[:0] = [str(ROOT / "tests/mutation"), str(ROOT / "tools")]
+import driver_call_table  # noqa: E402 (found by the line above)
 import mutants  # noqa: E402 (found by the line above)
 import run  # noqa: E402
 
@@ -29,11 +30,11 @@ class TheList(unittest.TestCase):
         one = mutants.hook("cuMemcpy", ["some_test"])
         scope = {"__name__": "generator"}
         exec(compile(text.replace(one.find, one.replace), mutants.GENERATOR, "exec"), scope)
-        rows = {name: scope["Row"](name, policy, "", 1, "") for name, policy in
+        rows = {name: driver_call_table.Row(name, policy, "", 1, "") for name, policy in
                 (("cuMemcpy", "gate"), ("cuMemcpy2D", "gate"), ("cuMemAlloc", "own"))}
         entries = {}
         for name, row in rows.items():
-            entries[name] = scope["Entry"](name, [("int", "n")], row, row.policy)
+            entries[name] = driver_call_table.Entry(name, [("int", "n")], row, row.policy)
         bodies = scope["driver_exports"](entries).split("REVEZA_EXPORT")
         body = {name: next(text for text in bodies if f" {name}(int" in text) for name in rows}
         self.assertNotIn("GateScope gate", body["cuMemcpy"])

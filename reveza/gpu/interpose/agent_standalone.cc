@@ -111,6 +111,7 @@ void Agent::OnConnectionLost() {
   }
   // Hello tells the next daemon the state of the gate, which must not change afterwards.
   if (gate_ == GateState::kOpening) gate_ = GateState::kClosed;
+  failed_close_serial_ = 0;  // the next daemon numbers its orders anew
   if (!warned_standalone_ && !refused_) {
     PrintNotice("%s; this program continues without sharing the GPU",
                 was_connected ? "lost the connection to the daemon" : "cannot reach the daemon");

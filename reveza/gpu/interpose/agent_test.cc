@@ -163,6 +163,24 @@ TEST_F(AgentTest, WithdrawalAfterAFailedDrainKeepsTheGateOpen) {
   daemon().SetAutoOpen(true);
 }
 
+// A restarted daemon numbers its orders anew.
+TEST_F(AgentTest, OrderOfTheNextDaemonWithTheNumberOfAFailedDrainIsCarriedOut) {
+  Spin(500);
+  daemon().SetAutoOpen(false);
+  constexpr std::uint32_t kSerial = 100'000;
+  daemon().Send(wire::CloseGate{kSerial, 50'000, 50'000, 0});
+  EXPECT_TRUE(daemon().Await<wire::DrainFailed>());
+  EXPECT_EQ(Direct().cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  daemon().Forget<wire::Hello>();
+  daemon().Disconnect();
+  ASSERT_TRUE(daemon().Await<wire::Hello>());
+  daemon().Send(wire::CloseGate{kSerial, 20'000'000, 20'000'000, 0});
+  const auto closed = daemon().Await<wire::GateClosed>();
+  ASSERT_TRUE(closed);
+  EXPECT_EQ(closed->serial, kSerial);
+  daemon().SetAutoOpen(true);
+}
+
 TEST_F(AgentTest, ReportsIdleUnderContention) {
   daemon().Send(wire::Contention{1, 20'000});
   EXPECT_TRUE(daemon().Await<wire::Idle>());

@@ -83,6 +83,55 @@ TEST(Gates, FailedDrainReopensGatesAndIsRetried) {
   EXPECT_FALSE(script.ClientOf(2).unpreemptible);
 }
 
+// Memory that is not on the GPU would keep its gate closed, and the other may wait for it.
+TEST(Gates, NothingIsAllocatedBehindAGateWhileAnotherOfTheJobDrains) {
+  for (const bool drains : {false, true}) {
+    Script script;
+    AdvanceToEndOfSliceOfTwo(script);
+    script.CloseHeldGate(2);
+    script.Grow(2, 7, kGiB);
+    EXPECT_FALSE(script.Answered(7));
+    if (drains) {
+      script.CloseHeldGate(1);
+      EXPECT_EQ(script.AnswerTo(7), Growth::kLater);
+    } else {
+      script.FailHeldGate(1);
+      EXPECT_TRUE(script.Open(1));
+      EXPECT_TRUE(script.Open(2));
+      EXPECT_EQ(script.AnswerTo(7), Growth::kGranted);
+    }
+  }
+}
+
+// The other gate of the job would open without it.
+TEST(Gates, StayClosedUntilPermittedMemoryIsAllocated) {
+  Script script;
+  for (const ClientId client : {1, 2}) {
+    script.Join(client, 10);
+    script.MakeContext(client);
+  }
+  script.hold_allocations = true;
+  script.Grow(2, 7, kGiB);
+  ASSERT_EQ(script.AnswerTo(7), Growth::kLater);
+  script.Want(1);
+  EXPECT_FALSE(script.Open(1));
+  script.Allocate(2, kGiB);
+  EXPECT_TRUE(script.Open(1));
+  EXPECT_TRUE(script.Open(2));
+}
+
+TEST(Gates, OpenIfPermittedMemoryIsNotAllocatedSoon) {
+  Script script;
+  script.Join(1, 10);
+  script.MakeContext(1);
+  script.hold_allocations = true;
+  script.Grow(1, 7, kGiB);
+  script.Want(1);
+  EXPECT_FALSE(script.Open(1));
+  script.Wait(seconds(2));
+  EXPECT_TRUE(script.Open(1));
+}
+
 TEST(Gates, DrainRetriesBackOffExponentially) {
   Script script;
   AdvanceToEndOfSlice(script);

@@ -5,6 +5,9 @@
 namespace reveza::scheduler {
 namespace {
 
+// Far longer than a client takes to allocate what it was permitted to.
+constexpr Time kMaxAllocationTime = std::chrono::seconds(1);
+
 void Answer(Ledger& ledger, const PendingGrowth& growth, Growth answer) {
   ledger.decisions.push_back(
       AnswerGrowth{growth.client, growth.request, growth.gpu, answer, Bytes{0}});
@@ -18,32 +21,11 @@ bool CanNeverFit(Ledger& ledger, const PendingGrowth& growth) {
          (wanted > card.Limit() && ledger.ExternalPersists(card, growth.requested_at));
 }
 
-// Returns the pending growths of the same job that will be granted first: approved ones, and
-// earlier ones that count on entry.
-Bytes PendingOfSameJob(const Ledger& ledger, const PendingGrowth& growth) {
-  Bytes sum = 0;
-  bool earlier = true;
-  for (const PendingGrowth& other : ledger.growths) {
-    if (&other == &growth) {
-      earlier = false;
-    } else if (other.job == growth.job && other.gpu == growth.gpu) {
-      sum += other.approved || (earlier && ledger.CountsOnEntry(other)) ? other.bytes : 0;
-    }
-  }
-  return sum;
-}
-
-// Returns the memory required to grant the growth with no other job active.
-Bytes RequiredAlone(const Ledger& ledger, const PendingGrowth& growth) {
-  return ledger.Claim(ledger.jobs.at(growth.job), growth.gpu) + PendingOfSameJob(ledger, growth) +
-         growth.bytes + ledger.FixedOfOthers(growth.job, growth.gpu);
-}
-
 Obstacle GrowthObstacle(Ledger& ledger, const PendingGrowth& growth) {
   if (growth.approved) return Obstacle::kNone;
   const bool swappable =
       growth.kind == GrowthKind::kSwappable && !ledger.Find(growth.client)->resident_only;
-  if (RequiredAlone(ledger, growth) > ledger.gpus.at(growth.gpu).Limit()) {
+  if (ledger.RequiredAlone(growth) > ledger.gpus.at(growth.gpu).Limit()) {
     return Obstacle::kFixedMemory;
   }
   const ExtraMemory extra{growth.client, growth.gpu, swappable ? growth.bytes : 0,
@@ -51,73 +33,10 @@ Obstacle GrowthObstacle(Ledger& ledger, const PendingGrowth& growth) {
   return FitsHostBudget(ledger, extra) ? Obstacle::kNone : Obstacle::kHostMemory;
 }
 
-bool HasBlockedGrowth(const Ledger& ledger, ClientId client) {
-  return std::ranges::any_of(ledger.growths, [&](const auto& growth) {
-    return growth.client == client && growth.Blocked();
-  });
-}
-
-// Returns whether no thread of the job can make progress by itself.
-bool Stuck(const Ledger& ledger, const Job& job) {
-  if (job.Unresponsive()) return false;  // it may answer later
-  const bool blocked = std::ranges::any_of(
-      ledger.growths, [&](const auto& growth) { return growth.job == job.id && growth.Blocked(); });
-  switch (job.phase) {
-    case Phase::kEntering:
-    case Phase::kLeaving:
-      return false;
-    case Phase::kRunning:
-      return blocked && std::ranges::all_of(job.clients, [&](const auto& entry) {
-               const Client& client = entry.second;
-               return client.idle || client.gpus.empty() || HasBlockedGrowth(ledger, client.id);
-             });
-    case Phase::kSuspended:
-      break;
-  }
-  const bool no_context = std::ranges::any_of(ledger.contexts, [&](const auto& context) {
-    return context.job == job.id && context.obstacle != Obstacle::kNone;
-  });
-  const bool no_turn =
-      ledger.WantsToRun(job) && (job.why == WaitReason::kHostMemory || !ledger.CanRunAlone(job));
-  return blocked || no_context || no_turn;
-}
-
-bool HoldsMemory(const Ledger& ledger, const Job& job) {
-  return std::ranges::any_of(ledger.gpus,
-                             [&](const auto& entry) { return ledger.Claim(job, entry.first) > 0; });
-}
-
-// Returns whether every job in the way of `growth`, with fixed memory or on the host, is stuck too.
-bool Deadlocked(const Ledger& ledger, const PendingGrowth& growth) {
-  return std::ranges::all_of(ledger.jobs, [&](const auto& entry) {
-    const Job& job = entry.second;
-    const bool in_the_way = growth.obstacle == Obstacle::kHostMemory
-                                ? HoldsMemory(ledger, job)
-                                : ledger.Fixed(job, growth.gpu) > 0;
-    return job.id == growth.job || !in_the_way || Stuck(ledger, job);
-  });
-}
-
-// Returns whether external processes, which may still exit, are part of what blocks the growth.
-bool ExternalMayYield(Ledger& ledger, const PendingGrowth& growth) {
-  const Gpu& card = ledger.gpus.at(growth.gpu);
-  if (growth.obstacle == Obstacle::kFixedMemory) {
-    return RequiredAlone(ledger, growth) <= card.Capacity() &&
-           !ledger.ExternalPersists(card, growth.requested_at);
-  }
-  bool may = false;  // external memory also increases the overflow
-  for (const auto& [gpu, other] : ledger.gpus) {
-    may = (other.external > 0 && !ledger.ExternalPersists(other, growth.requested_at)) || may;
-  }
-  return may;
-}
-
-// Returns whether the lack of host memory is permanent: no job still grows, and no failed eviction
-// will be retried.
-bool HostShortageIsFinal(Ledger& ledger) {
-  bool rests = false;
-  for (const auto& [id, job] : ledger.jobs) rests = !ledger.Reached(job.evictable_at) || rests;
-  return AllFootprintsSettled(ledger) && !rests;
+bool WaitsForMemoryOrTurn(const Ledger& ledger, const Job& job) {
+  return (job.phase == Phase::kSuspended && ledger.WantsToRun(job)) ||
+         std::ranges::any_of(ledger.growths,
+                             [&](const auto& growth) { return growth.job == job.id; });
 }
 
 void Approve(Ledger& ledger, PendingGrowth& growth) {
@@ -129,6 +48,15 @@ void Approve(Ledger& ledger, PendingGrowth& growth) {
   if (fit == Fit::kGrowerMustLeave && ledger.Reached(job.closable_at)) Leave(ledger, job);
 }
 
+// Returns whether another client of the job may submit work, or has work that is not done. If that
+// waits for this client, the gates must open again at once, for which no client may have memory
+// that is not on the GPU.
+bool OthersMayRun(const Job& job, ClientId client) {
+  return std::ranges::any_of(job.clients, [&](const auto& entry) {
+    return entry.first != client && entry.second.gate != Gate::kClosed;
+  });
+}
+
 // Answers a growth that need not wait. Returns whether it was answered.
 bool TryAnswer(Ledger& ledger, PendingGrowth& growth) {
   if (CanNeverFit(ledger, growth) && !growth.approved) {
@@ -138,9 +66,12 @@ bool TryAnswer(Ledger& ledger, PendingGrowth& growth) {
   growth.obstacle = GrowthObstacle(ledger, growth);
   const bool open = ledger.Find(growth.client)->gate == Gate::kOpen;
   if (open || growth.Blocked() || growth.kind == GrowthKind::kPinned) return false;
+  if (OthersMayRun(ledger.jobs.at(growth.job), growth.client)) return false;
   Answer(ledger, growth, Growth::kLater);
   // The client will allocate it; its footprint shows that only then.
-  const Holding& holding = *ledger.Find(growth.client, growth.gpu);
+  Holding& holding = *ledger.Find(growth.client, growth.gpu);
+  holding.permitted += growth.bytes;
+  holding.permitted_until = ledger.now + kMaxAllocationTime;
   const Bytes expected = holding.footprint.Swappable() + growth.bytes;
   UpdatePeak(ledger, growth.gpu, *ledger.Find(growth.client), expected);
   return true;
@@ -154,6 +85,18 @@ bool CanApprove(const Ledger& ledger, const PendingGrowth& growth) {
     return false;
   const Job& job = ledger.jobs.at(growth.job);
   return job.Active() && job.clients.at(growth.client).gate == Gate::kOpen;
+}
+
+// Returns whether the job of an overdue growth should leave, although that does not make room:
+// either it drains, and others run meanwhile, or it is known not to.
+bool ShouldLeave(Ledger& ledger, const PendingGrowth& growth) {
+  const Job& job = ledger.jobs.at(growth.job);
+  if (job.phase != Phase::kRunning || growth.approved) return false;
+  const bool others_wait = std::ranges::any_of(ledger.jobs, [&](const auto& entry) {
+    const Job& other = entry.second;
+    return other.id != job.id && other.SharesGpuWith(job) && WaitsForMemoryOrTurn(ledger, other);
+  });
+  return others_wait && ledger.Overdue(growth) && ledger.Reached(ClosableAt(ledger, job));
 }
 
 }  // namespace
@@ -171,32 +114,14 @@ void ProcessGrowths(Ledger& ledger) {
       Approve(ledger, *growth);
       if (!growth->approved && !growth->Blocked()) waiting.insert(growth->gpu);
     }
+    ledger.WakeAt(growth->requested_at + ledger.config.max_wait);
+    if (ShouldLeave(ledger, *growth)) Leave(ledger, ledger.jobs.at(growth->job));
     ++growth;
   }
   // Jobs that started leaving above need no memory for swappable growths.
   std::erase_if(ledger.growths, [&](PendingGrowth& growth) {
     return ledger.Find(growth.client)->gate != Gate::kOpen && TryAnswer(ledger, growth);
   });
-}
-
-bool BreakDeadlock(Ledger& ledger) {
-  for (const auto& [gpu, card] : ledger.gpus) {
-    if (ledger.PendingEvictions(gpu) > 0) return false;
-  }
-  auto youngest = ledger.growths.end();
-  for (auto growth = ledger.growths.begin(); growth != ledger.growths.end(); ++growth) {
-    if (!growth->Blocked() || !Deadlocked(ledger, *growth)) continue;
-    if (ExternalMayYield(ledger, *growth)) continue;
-    if (growth->obstacle == Obstacle::kHostMemory && !HostShortageIsFinal(ledger)) continue;
-    if (youngest == ledger.growths.end() ||
-        ledger.jobs.at(growth->job).joined > ledger.jobs.at(youngest->job).joined) {
-      youngest = growth;
-    }
-  }
-  if (youngest == ledger.growths.end()) return false;
-  Answer(ledger, *youngest, Growth::kRefused);
-  ledger.growths.erase(youngest);
-  return true;
 }
 
 }  // namespace reveza::scheduler

@@ -26,8 +26,9 @@ bool Contended(const Ledger& ledger, const Job& job) {
     if (job.SharesGpuWith(other)) return true;
   }
   for (const PendingGrowth& growth : ledger.growths) {
-    if (growth.job != job.id && growth.obstacle != Obstacle::kFixedMemory && job.Uses(growth.gpu))
-      return true;
+    // What waits for fixed memory needs no turn; that it waits for idle jobs must be known in time.
+    const bool needs_turn = growth.obstacle != Obstacle::kFixedMemory || ledger.Overdue(growth);
+    if (growth.job != job.id && needs_turn && job.Uses(growth.gpu)) return true;
   }
   return std::ranges::any_of(ledger.gpus, [&](const auto& entry) {
     return entry.second.approved_context && job.Uses(entry.first) &&

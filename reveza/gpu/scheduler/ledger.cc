@@ -130,6 +130,24 @@ bool Ledger::CountsOnEntry(const PendingGrowth& growth) const {
          !growth.Blocked();
 }
 
+Bytes Ledger::PendingOfSameJob(const PendingGrowth& growth) const {
+  Bytes sum = 0;
+  bool earlier = true;
+  for (const PendingGrowth& other : growths) {
+    if (&other == &growth) {
+      earlier = false;
+    } else if (other.job == growth.job && other.gpu == growth.gpu) {
+      sum += other.approved || (earlier && CountsOnEntry(other)) ? other.bytes : 0;
+    }
+  }
+  return sum;
+}
+
+Bytes Ledger::RequiredAlone(const PendingGrowth& growth) const {
+  return Claim(jobs.at(growth.job), growth.gpu) + PendingOfSameJob(growth) + growth.bytes +
+         FixedOfOthers(growth.job, growth.gpu);
+}
+
 Bytes Ledger::Need(const Job& job, GpuId gpu) const {
   return SumOver(job.clients, [&](const Client& one) { return one.On(gpu).footprint.Need(); });
 }
@@ -200,9 +218,17 @@ bool Ledger::FullyResident(const Client& client) {
   return true;
 }
 
-bool Ledger::MayOpen(const Job& job) const {
+bool Ledger::HasPermission(const Client& client) {
+  return std::ranges::any_of(client.gpus, [&](const auto& entry) {
+    return entry.second.permitted > 0 && !Reached(entry.second.permitted_until);
+  });
+}
+
+bool Ledger::MayOpen(const Job& job) {
   return std::ranges::all_of(job.clients,
-                             [](const auto& entry) { return FullyResident(entry.second); }) &&
+                             [&](const auto& entry) {
+                               return FullyResident(entry.second) && !HasPermission(entry.second);
+                             }) &&
          std::ranges::all_of(gpus, [&](const auto& entry) {
            const Bytes growth = GrowthOnEntry(job, entry.first);
            return growth == 0 || static_cast<std::int64_t>(growth) <= Free(entry.first);

@@ -42,6 +42,10 @@ struct Holding {
   Bytes context_before = 0;
   // Credit granted for pinned growth that the footprint does not show yet: not evictable.
   Bytes pinned_in_flight = 0;
+  // What the client may allocate behind its closed gate and has not yet: its gate does not open
+  // meanwhile, or it would be the only closed one of its job.
+  Bytes permitted = 0;
+  Time permitted_until{0};  // it may not need it any more
   // Upper bound of the swappable memory that was ever resident; only that needs a host copy.
   Bytes backed = 0;
   // Largest swappable footprint so far, and the largest that was checked against the host budget:
@@ -227,6 +231,8 @@ class Ledger {
   // Returns the part of it that is neither granted nor approved.
   Bytes GrowthOnEntry(const Job& job, GpuId gpu) const;
   bool CountsOnEntry(const PendingGrowth& growth) const;
+  // Returns the memory required to grant the growth with no other job active.
+  Bytes RequiredAlone(const PendingGrowth& growth) const;
   Bytes Need(const Job& job, GpuId gpu) const;
   // Returns the credit to reserve for the next context on a GPU.
   Bytes ContextEstimate(const Gpu& gpu) const;
@@ -249,9 +255,10 @@ class Ledger {
   static Bytes Deficit(const Client& client, GpuId gpu);
   Bytes Deficit(const Job& job, GpuId gpu) const;
   static bool FullyResident(const Client& client);
-  // Returns whether its gates may open: all memory is resident, and there is room for what it
-  // requested before, which it would otherwise wait for in its slice.
-  bool MayOpen(const Job& job) const;
+  // Returns whether its gates may open: all memory is resident, none is about to be allocated
+  // behind a closed gate, and there is room for what it requested before, which it would otherwise
+  // wait for in its slice.
+  bool MayOpen(const Job& job);
 
   // Returns the evictable memory of a client, regardless of host memory.
   Bytes Evictable(const Client& client, GpuId gpu) const;
@@ -304,6 +311,12 @@ class Ledger {
     return Reached(std::min(requested_at, gpu.external_changed) + config.external_wait_timeout);
   }
 
+  // Returns whether the growth has waited so long that GPU work which does not drain counts as work
+  // that waits for others (a rank in a collective), and not as a long kernel.
+  bool Overdue(const PendingGrowth& growth) const {
+    return growth.requested_at + config.max_wait <= now;
+  }
+
   // Returns whether all clients of a previous daemon have reconnected; otherwise requests a
   // wake-up.
   bool TakeoverSettled() { return Reached(takeover_settled_at); }
@@ -322,6 +335,11 @@ class Ledger {
   std::uint64_t next_entered = 0;
 
  private:
+  bool HasPermission(const Client& client);
+  // Returns the pending growths of the same job that will be granted first: approved ones, and
+  // earlier ones that count on entry.
+  Bytes PendingOfSameJob(const PendingGrowth& growth) const;
+
   std::uint32_t serial_ = 0;
 };
 

@@ -28,8 +28,12 @@ void UpdateQueue(Ledger& ledger);
 // closed or closing, approves those that fit beside the active jobs (closing some if necessary),
 // closes the growing job where the jobs in its way have priority, and leaves the rest pending.
 void ProcessGrowths(Ledger& ledger);
+
+// ---- deadlock.cc ----
+
 // Refuses the mutually blocked growth of the youngest job. Call when no other decision is possible.
-// Returns false if no growths block each other.
+// Returns false if no growths block each other. Jobs of several clients that fail to drain count as
+// blocked by a growth that has waited for max_wait: their GPU work waits for it.
 bool BreakDeadlock(Ledger& ledger);
 
 // ---- turns.cc ----

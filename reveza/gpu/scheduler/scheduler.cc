@@ -78,6 +78,10 @@ void ApplyAccount(Holding& holding, const Footprint& footprint, Bytes returned) 
     holding.backed += footprint.resident - holding.footprint.resident;
   }
   holding.backed = std::min(holding.backed, footprint.Swappable());
+  if (footprint.Swappable() > holding.footprint.Swappable()) {
+    holding.permitted -=
+        std::min(holding.permitted, footprint.Swappable() - holding.footprint.Swappable());
+  }
   holding.footprint = footprint;
   CoverHoldings(holding);
   const Bytes held = footprint.resident + footprint.Fixed() + holding.context_credit;

@@ -228,7 +228,8 @@ class Script {
   std::uint64_t ticks = 0;
   bool hold_gates = false;
   bool hold_evictions = false;
-  bool hold_swap_ins = false;  // a client that hangs during one
+  bool hold_swap_ins = false;     // a client that hangs during one
+  bool hold_allocations = false;  // a client that does not use what it may allocate
 
  private:
   struct PendingRequest {
@@ -275,7 +276,7 @@ class Script {
     const PendingRequest growth = requests_.at(answer.request);
     Card& card = clients_.at(answer.client).cards[answer.gpu];
     card.credit += answer.credit;
-    if (answer.answer == Growth::kRefused) return;
+    if (answer.answer == Growth::kRefused || hold_allocations) return;
     const bool granted = answer.answer == Growth::kGranted;
     if (growth.kind == GrowthKind::kPinned) {
       card.footprint.pinned += granted ? growth.bytes : 0;

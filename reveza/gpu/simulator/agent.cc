@@ -21,7 +21,9 @@ void Client::Execute(const scheduler::Decision& decision) {
 }
 
 void Client::Do(const scheduler::OpenGate&) {
-  if (gate_ == Gate::kClosing) world_.checker().Fail("OpenGate for a closing gate", world_.now());
+  if (gate_ == Gate::kClosing || gate_ == Gate::kAdmitting) {
+    world_.checker().Fail("OpenGate for a closing gate", world_.now());
+  }
   swap_in_serial_ = 0;
   for (const auto& [gpu, state] : gpus_) {
     // It has allocated since the order was sent: the order is stale.
@@ -45,25 +47,57 @@ void Client::OnGateOpened() {
 
 void Client::Do(const scheduler::CloseGate& order) {
   if (gate_ == Gate::kClosed) {
+    if (order.submissions > 0) return Admit(order);
     // The previous OpenGate was stale, so the gate is still closed.
     return Send(EventKind::kOther, &Scheduler::GateClosed, order.serial);
   }
+  // A withdrawal may cross the answer to what it withdraws.
+  if (order.serial == failed_close_serial_) return;
+  if (gate_ == Gate::kClosing && close_serial_ == order.serial) return;
+  StartClosing(order);
+}
+
+void Client::Admit(const scheduler::CloseGate& order) {
+  gate_requested_ = false;
+  for (const auto& [gpu, state] : gpus_) {
+    if (state.footprint.swapped == 0) continue;
+    Send(EventKind::kOther, &Scheduler::GateClosed, order.serial);
+    if (activity_ == Activity::kGate) WaitAtGate();
+    return;
+  }
+  gate_ = Gate::kAdmitting;
+  admission_ = order;
+  admitted_ = order.submissions;
+  if (activity_ == Activity::kGate && !growth_deferred_) Proceed();
+}
+
+void Client::StartClosing(const scheduler::CloseGate& order) {
   close_serial_ = order.serial;
   gate_requested_ = false;
   gate_ = Gate::kClosing;
-  if (activity_ != Activity::kStep) {
+  if (IsDrained()) {
     world_.ScheduleFor(world_.now() + kInstant, id_,
                        [serial = order.serial](Client& self) { self.FinishClosing(serial); });
-  } else if (step_ends_ - world_.now() > order.drain_limit) {
-    world_.ScheduleFor(world_.now() + order.drain_limit, id_,
-                       [serial = order.serial](Client& self) { self.FailDrain(serial); });
+    return;
   }
+  if (order.report_after < order.drain_limit) {
+    world_.ScheduleFor(world_.now() + order.report_after, id_,
+                       [serial = order.serial](Client& self) { self.ReportDraining(serial); });
+  }
+  world_.ScheduleFor(world_.now() + order.drain_limit, id_,
+                     [serial = order.serial](Client& self) { self.FailDrain(serial); });
+}
+
+void Client::ReportDraining(std::uint32_t serial) {
+  if (gate_ != Gate::kClosing || close_serial_ != serial) return;
+  Send(EventKind::kOther, &Scheduler::Draining, serial);
 }
 
 void Client::FinishClosing(std::uint32_t serial) {
   if (gate_ != Gate::kClosing || close_serial_ != serial) return;
   gate_ = Gate::kClosed;
   Send(EventKind::kOther, &Scheduler::GateClosed, serial);
+  if (activity_ == Activity::kGate) return WaitAtGate();
   if (!growth_deferred_) return;
   if (growth_.kind == GrowthKind::kSwappable) {
     AllocateVirtually();
@@ -75,6 +109,7 @@ void Client::FinishClosing(std::uint32_t serial) {
 void Client::FailDrain(std::uint32_t serial) {
   if (gate_ != Gate::kClosing || close_serial_ != serial) return;
   gate_ = Gate::kOpen;
+  failed_close_serial_ = serial;
   ++failed_drains_;
   Send(EventKind::kDrainFailed, &Scheduler::DrainFailed, serial);
   OnGateOpened();
@@ -219,8 +254,9 @@ void Client::GrowArena(Bytes bytes) {
 
 void Client::Resume() {
   if (dead_) return;
-  const bool closing = gate_ == Gate::kClosing;
+  const bool closing = gate_ == Gate::kClosing || gate_ == Gate::kAdmitting;
   if (closing) gate_ = Gate::kOpen;
+  failed_close_serial_ = 0;
   // A client without a GPU has nothing to resume and starts with a closed gate.
   if (gpus_.empty()) gate_ = Gate::kClosed;
   swap_in_serial_ = 0;

@@ -47,6 +47,7 @@ void Checker::OnRestart() {
   turn_counts_.clear();
   over_budget_.clear();
   serials_.clear();
+  admissions_.clear();
   pending_.clear();
 }
 
@@ -55,6 +56,7 @@ void Checker::CheckEvent(const Scheduler& scheduler, EventKind kind, scheduler::
   if (kind == EventKind::kGrowthRequested || kind == EventKind::kContextRequested)
     ++pending_[client];
   if (kind == EventKind::kDied) pending_.erase(client);
+  if (kind == EventKind::kDrainFailed) ++counters_.failed_drains;
   const std::set<scheduler::GpuId> given = CountDecisions(decisions);
   CheckBudget(scheduler, kind, given, now);
   CheckGates(scheduler, now);
@@ -81,8 +83,12 @@ std::set<scheduler::GpuId> Checker::CountDecisions(const std::vector<Decision>& 
       given.insert(credit->gpu);
     } else if (std::holds_alternative<scheduler::Evict>(decision)) {
       ++counters_.evictions;
-    } else if (std::holds_alternative<scheduler::CloseGate>(decision)) {
-      ++counters_.gates_closed;
+    } else if (const auto* close = std::get_if<scheduler::CloseGate>(&decision)) {
+      if (close->submissions > 0) {
+        ++counters_.admissions;
+      } else if (!IsWithdrawal(*close)) {
+        ++counters_.gates_closed;
+      }
     }
   }
   return given;
@@ -125,8 +131,13 @@ void Checker::CheckOrders(const Scheduler& scheduler, const std::vector<Decision
       const ClientView* client = Find(clients, open->client);
       if (client != nullptr && !Resident(*client)) Fail("gate opened on swapped memory", now);
     } else if (const auto* close = std::get_if<scheduler::CloseGate>(&decision)) {
-      CheckSerial(close->serial, now);
+      if (!IsWithdrawal(*close)) CheckSerial(close->serial, now);
+      if (close->submissions > 0) admissions_.insert(close->serial);
       if (everything_fits) Fail("gate closed although everything fits", now);
+      const ClientView* client = Find(clients, close->client);
+      if (close->submissions > 0 && client != nullptr && !Resident(*client)) {
+        Fail("submissions admitted on swapped memory", now);
+      }
     } else if (const auto* evict = std::get_if<scheduler::Evict>(&decision)) {
       CheckSerial(evict->serial, now);
       if (everything_fits) Fail("memory moved although everything fits", now);
@@ -161,7 +172,7 @@ void Checker::CheckTurns(const Scheduler& scheduler, EventKind kind, scheduler::
   }
   for (const Decision& decision : decisions) {
     const auto* close = std::get_if<scheduler::CloseGate>(&decision);
-    if (close == nullptr) continue;
+    if (close == nullptr || admissions_.contains(close->serial)) continue;
     const auto turn = turns_.find(job_of_[close->client]);
     if (turn == turns_.end() || turn->second.exempt) continue;
     ++counters_.slices_checked;

@@ -51,6 +51,8 @@ class Checker {
   struct Counters {
     std::uint64_t turns = 0;
     std::uint64_t gates_closed = 0;
+    std::uint64_t admissions = 0;  // of submissions behind closed gates
+    std::uint64_t failed_drains = 0;
     std::uint64_t slices_checked = 0;
     std::uint64_t evictions = 0;
     std::uint64_t growths_granted = 0;
@@ -82,6 +84,10 @@ class Checker {
   void CheckTurns(const scheduler::Scheduler& scheduler, EventKind kind, scheduler::ClientId client,
                   const std::vector<scheduler::Decision>& decisions, scheduler::Time now);
   void CheckSerial(std::uint32_t serial, scheduler::Time now);
+  // Returns whether the order withdraws an admission, whose serial it has.
+  bool IsWithdrawal(const scheduler::CloseGate& order) const {
+    return order.submissions == 0 && admissions_.contains(order.serial);
+  }
 
   scheduler::Config config_;
   std::string failure_;
@@ -93,6 +99,7 @@ class Checker {
   std::map<scheduler::ClientId, int> pending_;  // growths and contexts in progress
   std::set<scheduler::GpuId> over_budget_;
   std::set<std::uint32_t> serials_;
+  std::set<std::uint32_t> admissions_;  // their serials
   Counters counters_;
 };
 

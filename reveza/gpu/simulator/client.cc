@@ -53,12 +53,19 @@ void Client::Start() {
 
 void Client::Exit() {
   dead_ = true;
+  if (plan_.submissions_per_collective > 0) world_.CollectivesOf(job_).Leave(id_);
   Send(EventKind::kDied, &Scheduler::ClientLeft);
   world_.Schedule(world_.now(), [&world = world_, id = id_] { world.RemoveClient(id); });
 }
 
 void Client::NextContext() {
-  if (contexts_created_ == plan_.gpus.size()) return Proceed();
+  if (contexts_created_ == plan_.gpus.size()) {
+    if (plan_.submissions_per_collective == 0) return Proceed();
+    activity_ = Activity::kPeers;
+    waiting_since_.reset();
+    WatchIdle();
+    return world_.CollectivesOf(job_).Arrive(id_);
+  }
   Wait(Activity::kContext);
   Send(EventKind::kContextRequested, &Scheduler::ContextRequested, plan_.gpus[contexts_created_]);
 }
@@ -106,21 +113,61 @@ void Client::Proceed() {
   TakeStep();
 }
 
+bool Client::PassGate() {
+  if (gate_ == Gate::kAdmitting && admitted_ > 0) {
+    --admitted_;
+    return true;
+  }
+  return gate_ == Gate::kOpen;
+}
+
 void Client::TakeStep() {
-  if (gate_ != Gate::kOpen) return WaitAtGate();
+  if (plan_.submissions_per_collective > 0) return SubmitCollective();
+  if (!PassGate()) return WaitAtGate();
   activity_ = Activity::kStep;
   ++step_;
   Time length = world_.RandomTime(plan_.step / 2, plan_.step * 3 / 2);
   if (world_.Chance(plan_.stuck_probability)) length += 5 * world_.config().scheduler.drain_limit;
-  step_ends_ = world_.now() + length;
-  world_.ScheduleFor(step_ends_, id_, [length](Client& self) { self.FinishStep(length); });
+  world_.ScheduleFor(world_.now() + length, id_,
+                     [length](Client& self) { self.FinishStep(length); });
+}
+
+void Client::SubmitCollective() {
+  if (!PassGate()) return WaitAtGate();
+  activity_ = Activity::kNone;
+  if (++submissions_ < plan_.submissions_per_collective) {
+    const Time next = world_.now() + world_.RandomTime(Time(0), plan_.step / 4);
+    return world_.ScheduleFor(next, id_, [](Client& self) { self.SubmitCollective(); });
+  }
+  submissions_ = 0;
+  ++step_;
+  ++submitted_;
+  world_.CollectivesOf(job_).Submit(id_);
+  if (submitted_ - completed_ > plan_.run_ahead) {
+    activity_ = Activity::kStep;
+  } else {
+    AfterStep();
+  }
+}
+
+void Client::Begin() { Proceed(); }
+
+void Client::FinishCollective(Time length) {
+  ++completed_;
+  if (activity_ == Activity::kStep) return FinishStep(length);
+  worked_ += length;
+  if (gate_ == Gate::kClosing && IsDrained()) FinishClosing(close_serial_);
 }
 
 void Client::FinishStep(Time length) {
   worked_ += length;
-  step_due_ = false;
   activity_ = Activity::kNone;
-  if (gate_ == Gate::kClosing) FinishClosing(close_serial_);
+  if (gate_ == Gate::kClosing && IsDrained()) FinishClosing(close_serial_);
+  AfterStep();
+}
+
+void Client::AfterStep() {
+  step_due_ = false;
   if (world_.Chance(plan_.free_probability)) FreeSome();
   if (world_.Chance(plan_.sleep_probability)) {
     Sleep();
@@ -143,10 +190,14 @@ void Client::Sleep() {
 }
 
 void Client::WatchIdle() {
-  if (activity_ != Activity::kSleep || !contention_ || gate_ != Gate::kOpen) return;
-  world_.ScheduleFor(world_.now() + idle_after_, id_, [step = step_](Client& self) {
-    if (self.activity_ != Activity::kSleep || self.step_ != step || self.idle_reported_) return;
-    if (!self.contention_ || self.gate_ != Gate::kOpen) return;
+  const auto sleeps = [](const Client& self) {
+    return (self.activity_ == Activity::kSleep || self.activity_ == Activity::kPeers) &&
+           self.contention_ && self.gate_ == Gate::kOpen;
+  };
+  if (!sleeps(*this)) return;
+  world_.ScheduleFor(world_.now() + idle_after_, id_, [sleeps, step = step_](Client& self) {
+    if (!sleeps(self) || self.step_ != step || self.idle_reported_) return;
+    if (!self.IsDrained()) return self.WatchIdle();
     self.idle_reported_ = true;
     self.Send(EventKind::kIdle, &Scheduler::BecameIdle);
   });
@@ -154,6 +205,7 @@ void Client::WatchIdle() {
 
 void Client::WaitAtGate() {
   Wait(Activity::kGate);
+  if (gate_ == Gate::kAdmitting) return StartClosing(admission_);
   if (gate_requested_) return;
   gate_requested_ = true;
   Send(EventKind::kOther, &Scheduler::GateRequested);
@@ -222,7 +274,7 @@ void Client::Do(const scheduler::AnswerGrowth& order) {
       Account(order.gpu);
       return FinishGrowth();
     case Growth::kLater:
-      if (gate_ == Gate::kClosing) {
+      if (gate_ == Gate::kClosing || gate_ == Gate::kAdmitting) {
         growth_deferred_ = true;
       } else if (gate_ == Gate::kClosed && growth_.kind == GrowthKind::kSwappable) {
         AllocateVirtually();

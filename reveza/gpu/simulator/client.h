@@ -29,6 +29,10 @@ struct Plan {
   Time sleep_time{0};
   double stuck_probability = 0;  // that a step exceeds the drain limit by far
   double evict_failure_probability = 0;
+  // If not 0, it is a rank: the last of so many submissions of each step is a collective with the
+  // other ranks of its job. It submits `run_ahead` more before it waits for one.
+  std::uint32_t submissions_per_collective = 0;
+  std::uint32_t run_ahead = 0;
   bool resident_only = false;
 };
 
@@ -41,6 +45,9 @@ class Client {
   // Reconnects to a restarted daemon.
   void Resume();
   void Execute(const scheduler::Decision& decision);
+  // Called by Collectives.
+  void Begin();
+  void FinishCollective(Time length);
 
   std::optional<Time> WaitingSince() const { return waiting_since_; }
   const char* WaitReasonText() const;
@@ -53,9 +60,10 @@ class Client {
   Bytes HostUsed() const;
 
  private:
-  enum class Gate { kClosed, kClosing, kOpen };
+  enum class Gate { kClosed, kAdmitting, kClosing, kOpen };
   // What the single thread of the process is doing.
-  enum class Activity { kContext, kCreatingContext, kGate, kGrowth, kStep, kSleep, kNone };
+  // kPeers: waits on the processor for ranks that have no context yet.
+  enum class Activity { kContext, kCreatingContext, kPeers, kGate, kGrowth, kStep, kSleep, kNone };
 
   struct GpuState {
     scheduler::Footprint footprint;
@@ -92,6 +100,12 @@ class Client {
   void FinishContext(GpuId gpu);
   void TakeStep();
   void FinishStep(Time length);
+  void SubmitCollective();
+  void AfterStep();
+  // Passes the gate, or uses one of the submissions that it admits.
+  bool PassGate();
+  // Returns whether the GPU has completed all that was submitted.
+  bool IsDrained() const { return submitted_ == completed_ && activity_ != Activity::kStep; }
   void WaitAtGate();
   void Grow(scheduler::GrowthKind kind);
   void RequestGrowth();
@@ -114,6 +128,9 @@ class Client {
   void Do(const scheduler::GiveCredit& order);
   void Do(const scheduler::SetContention& order);
   void Do(const scheduler::PrepareArena& order);
+  void Admit(const scheduler::CloseGate& order);
+  void StartClosing(const scheduler::CloseGate& order);
+  void ReportDraining(std::uint32_t serial);
   void FinishClosing(std::uint32_t serial);
   void FailDrain(std::uint32_t serial);
   void OnGateOpened();
@@ -135,6 +152,9 @@ class Client {
   Gate gate_ = Gate::kClosed;
   bool gate_requested_ = false;  // GateRequested sent since the gate closed
   std::uint32_t close_serial_ = 0;
+  std::uint32_t failed_close_serial_ = 0;
+  scheduler::CloseGate admission_{};  // of kAdmitting
+  std::uint32_t admitted_ = 0;        // submissions left of it
   std::uint32_t swap_in_serial_ = 0;
   bool contention_ = false;
   Time idle_after_{0};
@@ -145,7 +165,9 @@ class Client {
   bool growth_deferred_ = false;  // kLater arrived while the gate was closing
   std::uint32_t next_request_ = 0;
   std::uint64_t step_ = 0;
-  Time step_ends_{0};
+  std::uint32_t submissions_ = 0;  // of the current step, if a rank
+  std::uint64_t submitted_ = 0;    // collectives
+  std::uint64_t completed_ = 0;
   std::vector<Piece> to_allocate_;  // in reverse order
   bool step_due_ = false;           // a step is due before the next piece
   Bytes arena_ = 0;                 // pinned host memory

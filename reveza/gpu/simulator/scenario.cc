@@ -13,7 +13,7 @@ using std::chrono::seconds;
 class ScenarioBuilder {
  public:
   ScenarioBuilder(std::uint64_t seed, Flavour flavour)
-      : random_(seed * 4 + static_cast<int>(flavour)) {
+      : random_(seed * 6 + static_cast<int>(flavour)) {
     scenario_.world.seed = seed;
     flavour_ = flavour;
   }
@@ -53,7 +53,8 @@ class ScenarioBuilder {
     config.slice_floor = Milliseconds(50, 400);
     config.slice_ceiling = config.slice_floor + Milliseconds(100, 2000);
     config.max_wait = Milliseconds(1000, 20000);
-    config.drain_limit = Milliseconds(100, 300);
+    config.drain_limit =
+        flavour_ == Flavour::kRanks ? Milliseconds(500, 2000) : Milliseconds(100, 300);
     config.drain_retry = Milliseconds(50, 200);
     config.context_timeout = seconds(2);
     config.context_estimate = 32 * kMiB;
@@ -69,12 +70,29 @@ class ScenarioBuilder {
     if (gpus.empty()) {
       gpus.push_back(static_cast<GpuId>(Between(0, scenario_.world.budgets.size() - 1)));
     }
-    const std::uint64_t clients = OneIn(3) ? Between(2, 3) : 1;
+    const bool may_have_ranks = flavour_ == Flavour::kGrowing || flavour_ == Flavour::kFaulty;
+    const bool ranks = flavour_ == Flavour::kRanks || (may_have_ranks && OneIn(4));
+    const std::uint64_t clients = ranks || OneIn(3) ? Between(2, 3) : 1;
+    const auto submissions = static_cast<std::uint32_t>(Between(1, 40));
+    const auto run_ahead = static_cast<std::uint32_t>(Between(0, 3));
+    Time step{0};
+    Time work{0};
     for (std::uint64_t client = 0; client < clients; ++client) {
       Scenario::Process process;
       process.start = start + Milliseconds(0, OneIn(4) ? 1500 : 5);
       process.job = job;
       process.plan = MakePlan(gpus, clients);
+      if (ranks) {
+        if (client == 0) {
+          step = process.plan.step;
+          work = process.plan.work;
+        }
+        process.plan.step = step;
+        process.plan.work = work;
+        process.plan.stuck_probability = 0;
+        process.plan.submissions_per_collective = submissions;
+        process.plan.run_ahead = run_ahead;
+      }
       scenario_.processes.push_back(process);
     }
   }
@@ -96,7 +114,7 @@ class ScenarioBuilder {
     plan.footprint = Between(0, plan.max_footprint / granule) * granule;
     plan.work = Milliseconds(200, 3000);
     plan.step = Milliseconds(2, 40);
-    if (flavour_ == Flavour::kPlain) return plan;
+    if (flavour_ == Flavour::kPlain || flavour_ == Flavour::kRanks) return plan;
     if (flavour_ == Flavour::kScarceHost) {
       // At most the initial footprint: growth may be refused while both GPU and host are full.
       plan.max_footprint = plan.footprint;
@@ -123,9 +141,11 @@ class ScenarioBuilder {
     const Bytes each = smallest / 4 / scenario_.processes.size();
     for (Scenario::Process& process : scenario_.processes) {
       process.plan.context = each - Between(0, each / 4);
-      // Pinned memory of one job may block another until it ends; growths that block each other may
-      // be refused.
-      if (process.plan.pin_probability > 0 || process.plan.resident_only) AllowRefusals();
+      // Pinned memory of one job may block another until it ends, as does a job whose ranks wait
+      // for one that grows; growths that block each other may be refused.
+      const Plan& plan = process.plan;
+      const bool ranks_grow = plan.submissions_per_collective > 0 && plan.grow_probability > 0;
+      if (plan.pin_probability > 0 || plan.resident_only || ranks_grow) AllowRefusals();
     }
     scenario_.world.scheduler.context_estimate = each;
   }

@@ -50,6 +50,7 @@ enum class Flavour {
   kFaulty,      // also stuck steps, failed evictions, deaths, budget cuts, daemon restarts
   kFitting,     // everything fits at all times
   kScarceHost,  // busy jobs that free and reallocate, little host memory
+  kRanks,       // busy jobs of several ranks that wait for each other on the GPU
 };
 
 Scenario RandomScenario(std::uint64_t seed, Flavour flavour);

@@ -33,6 +33,8 @@ struct Total {
     bytes_moved += outcome.bytes_moved;
     counters.turns += outcome.counters.turns;
     counters.gates_closed += outcome.counters.gates_closed;
+    counters.admissions += outcome.counters.admissions;
+    counters.failed_drains += outcome.counters.failed_drains;
     counters.slices_checked += outcome.counters.slices_checked;
     counters.evictions += outcome.counters.evictions;
     counters.growths_granted += outcome.counters.growths_granted;
@@ -82,6 +84,15 @@ TEST(EveryWorld, SurvivesDeathsBudgetCutsFailuresAndRestarts) {
   EXPECT_GT(total.events, 80'000u);
   EXPECT_GT(total.counters.growths_refused, 10u);
   EXPECT_GT(total.counters.gates_closed, 1000u);
+}
+
+// Gates close between any two submissions of ranks that wait for each other.
+TEST(EveryWorld, RanksThatWaitForEachOtherDrain) {
+  const Total total = RunAll(Flavour::kRanks, 400);
+  if (OneSeedOnly()) return;
+  EXPECT_GT(total.counters.gates_closed, 1000u);
+  EXPECT_GT(total.counters.admissions, 1000u);
+  EXPECT_LT(total.counters.failed_drains, total.counters.gates_closed / 50);
 }
 
 // With too little host memory to swap all jobs some wait, but none is refused and all finish.

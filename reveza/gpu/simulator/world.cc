@@ -24,6 +24,7 @@ void World::MakeScheduler() {
 
 void World::Start(Time when, JobId job, const Plan& plan) {
   const ClientId id = ++next_client_;
+  if (plan.submissions_per_collective > 0) CollectivesOf(job).Join(id, plan.step);
   Schedule(when, [this, id, job, plan] {
     Client& client =
         *clients_.emplace(id, std::make_unique<Client>(*this, id, job, plan)).first->second;

@@ -14,6 +14,7 @@
 
 #include "reveza/gpu/scheduler/scheduler.h"
 #include "reveza/gpu/simulator/checker.h"
+#include "reveza/gpu/simulator/collectives.h"
 
 namespace reveza::simulator {
 
@@ -64,6 +65,10 @@ class World {
   void Send(ClientId client, EventKind kind,
             std::function<void(scheduler::Scheduler&, Time)> event);
   void RemoveClient(ClientId client);
+  // Returns the collectives of a job's ranks.
+  Collectives& CollectivesOf(JobId job) {
+    return collectives_.try_emplace(job, *this).first->second;
+  }
   // Starts a copy now; returns when it completes.
   Time Copy(GpuId gpu, Direction direction, Bytes bytes);
   // Starts pinning host memory now; returns when it is ready.
@@ -112,6 +117,7 @@ class World {
   std::map<std::pair<GpuId, Direction>, Time> links_;
   Time pinning_until_{0};
   std::map<GpuId, Bytes> external_;
+  std::map<JobId, Collectives> collectives_;
   Time now_{0};
   Time last_exit_{0};
   std::uint64_t next_order_ = 0;

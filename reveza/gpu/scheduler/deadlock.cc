@@ -1,0 +1,142 @@
+// Growths that wait for each other's memory, of which one must be refused.
+#include <algorithm>
+
+#include "reveza/gpu/scheduler/passes.h"
+
+namespace reveza::scheduler {
+namespace {
+
+bool WaitsForOthers(const PendingGrowth& growth, bool overdue) {
+  return growth.Blocked() || overdue;
+}
+
+// Returns whether a thread of a client for which `predicate` holds waits for memory of others.
+template <typename Predicate>
+bool AnyWaitsForOthers(const Ledger& ledger, bool overdue, Predicate predicate) {
+  return std::ranges::any_of(ledger.growths,
+                             [&](const PendingGrowth& growth) {
+                               return predicate(growth) && WaitsForOthers(growth, overdue);
+                             }) ||
+         std::ranges::any_of(ledger.contexts, [&](const PendingContext& context) {
+           return predicate(context) && (overdue || context.obstacle != Obstacle::kNone);
+         });
+}
+
+bool Stuck(const Ledger& ledger, const Job& job, bool overdue);
+
+// Returns whether all active jobs on the GPUs of `job` are stuck because they do not drain.
+bool ActiveNeighboursStuck(const Ledger& ledger, const Job& job) {
+  return std::ranges::all_of(ledger.jobs, [&](const auto& entry) {
+    const Job& other = entry.second;
+    const bool suspended = other.phase == Phase::kSuspended;
+    return suspended || !other.SharesGpuWith(job) || Stuck(ledger, other, /*overdue=*/true);
+  });
+}
+
+// Returns whether no thread of the job can make progress by itself. `overdue`: GPU work that does
+// not drain waits for others.
+bool Stuck(const Ledger& ledger, const Job& job, bool overdue) {
+  if (job.Unresponsive()) return false;  // it may answer later
+  const bool blocked = AnyWaitsForOthers(
+      ledger, overdue, [&](const auto& request) { return request.job == job.id; });
+  switch (job.phase) {
+    case Phase::kEntering:
+      return false;
+    case Phase::kLeaving:
+      if (!overdue) return false;
+      [[fallthrough]];
+    case Phase::kRunning:
+      return blocked && std::ranges::all_of(job.clients, [&](const auto& entry) {
+               const Client& client = entry.second;
+               return client.idle || client.gpus.empty() || (overdue && client.unpreemptible) ||
+                      AnyWaitsForOthers(ledger, overdue, [&](const auto& request) {
+                        return request.client == client.id;
+                      });
+             });
+    case Phase::kSuspended:
+      break;
+  }
+  const bool no_turn =
+      ledger.WantsToRun(job) && (job.why == WaitReason::kHostMemory || !ledger.CanRunAlone(job));
+  return blocked || no_turn ||
+         (overdue && ledger.WantsToRun(job) && ActiveNeighboursStuck(ledger, job));
+}
+
+bool HoldsMemory(const Ledger& ledger, const Job& job) {
+  return std::ranges::any_of(ledger.gpus,
+                             [&](const auto& entry) { return ledger.Claim(job, entry.first) > 0; });
+}
+
+bool InTheWay(const Ledger& ledger, const Job& job, const PendingGrowth& growth) {
+  switch (growth.obstacle) {
+    case Obstacle::kHostMemory:
+      return HoldsMemory(ledger, job);
+    case Obstacle::kFixedMemory:
+      return ledger.Fixed(job, growth.gpu) > 0;
+    case Obstacle::kNone:
+      return job.phase != Phase::kSuspended && job.Uses(growth.gpu);
+  }
+  return true;
+}
+
+// Returns whether every job in the way of `growth`, with memory on the GPU that cannot move or on
+// the host, is stuck too.
+bool Deadlocked(Ledger& ledger, const PendingGrowth& growth) {
+  const bool undrainable =
+      std::ranges::any_of(ledger.jobs.at(growth.job).clients,
+                          [](const auto& entry) { return entry.second.unpreemptible; });
+  const bool overdue = undrainable && ledger.Overdue(growth);
+  if (!WaitsForOthers(growth, overdue)) return false;
+  return std::ranges::all_of(ledger.jobs, [&](const auto& entry) {
+    const Job& job = entry.second;
+    if (job.id == growth.job) return !overdue || Stuck(ledger, job, overdue);
+    return !InTheWay(ledger, job, growth) || Stuck(ledger, job, overdue);
+  });
+}
+
+// Returns whether external processes, which may still exit, are part of what blocks the growth.
+bool ExternalMayYield(Ledger& ledger, const PendingGrowth& growth) {
+  const Gpu& card = ledger.gpus.at(growth.gpu);
+  if (growth.obstacle == Obstacle::kFixedMemory) {
+    return ledger.RequiredAlone(growth) <= card.Capacity() &&
+           !ledger.ExternalPersists(card, growth.requested_at);
+  }
+  bool may = false;  // external memory also increases the overflow
+  for (const auto& [gpu, other] : ledger.gpus) {
+    may = (other.external > 0 && !ledger.ExternalPersists(other, growth.requested_at)) || may;
+  }
+  return may;
+}
+
+// Returns whether the lack of host memory is permanent: no job still grows, and no failed eviction
+// will be retried.
+bool HostShortageIsFinal(Ledger& ledger) {
+  bool rests = false;
+  for (const auto& [id, job] : ledger.jobs) rests = !ledger.Reached(job.evictable_at) || rests;
+  return AllFootprintsSettled(ledger) && !rests;
+}
+
+}  // namespace
+
+bool BreakDeadlock(Ledger& ledger) {
+  for (const auto& [gpu, card] : ledger.gpus) {
+    if (ledger.PendingEvictions(gpu) > 0) return false;
+  }
+  auto youngest = ledger.growths.end();
+  for (auto growth = ledger.growths.begin(); growth != ledger.growths.end(); ++growth) {
+    if (!Deadlocked(ledger, *growth)) continue;
+    if (ExternalMayYield(ledger, *growth)) continue;
+    if (growth->obstacle == Obstacle::kHostMemory && !HostShortageIsFinal(ledger)) continue;
+    if (youngest == ledger.growths.end() ||
+        ledger.jobs.at(growth->job).joined > ledger.jobs.at(youngest->job).joined) {
+      youngest = growth;
+    }
+  }
+  if (youngest == ledger.growths.end()) return false;
+  ledger.decisions.push_back(
+      AnswerGrowth{youngest->client, youngest->request, youngest->gpu, Growth::kRefused, Bytes{0}});
+  ledger.growths.erase(youngest);
+  return true;
+}
+
+}  // namespace reveza::scheduler
