@@ -181,6 +181,29 @@ TEST_F(AlignmentTest, DeathOfTheWaitingClientWithdraws) {
   EXPECT_TRUE(script_.Open(3));
 }
 
+// What a third client waits for is not known yet: it may drain, or want to be waited for.
+TEST(Alignment, NothingIsAdmittedWhileAClientHasNotReported) {
+  Script script;
+  for (const ClientId client : {1, 2, 4}) {
+    script.Join(client, 10);
+    script.MakeContext(client);
+    script.Allocate(client, 3 * kGiB);
+  }
+  for (const ClientId client : {1, 2, 4}) script.Want(client);
+  script.AddClient(3, 10 * kGiB);
+  script.hold_gates = true;
+  script.Want(3);
+  for (int i = 0; i < 60'000 && !script.IsClosing(1); ++i) script.Wait(milliseconds(1));
+  ASSERT_TRUE(script.IsClosing(4));
+  script.CloseHeldGate(2);
+  script.Want(2);
+  script.ReportDraining(1);
+  script.Wait(milliseconds(50));
+  EXPECT_FALSE(script.IsClosing(2));
+  script.ReportDraining(4);
+  EXPECT_TRUE(script.IsClosing(2));
+}
+
 TEST_F(AlignmentTest, StaleReportsAreIgnored) {
   const std::size_t before = Orders();
   script_.scheduler().Draining(script_.now(), 2, script_.All<CloseGate>().front().serial + 7);
