@@ -9,7 +9,7 @@
 #   lib/reveza/arrow/          Arrow's libraries for fraudgen and phi, and their licence
 #   lib/reveza/python/         reveza.py, the Python API for reporting steps
 #   lib/systemd/{system,user}/ units
-#   include/                   reveza_step.h, the same API for C and C++
+#   include/                   reveza.h and reveza_step.h, the same API for C and C++
 #   share/doc/reveza/          documents
 #
 # Programs find lib/reveza relative to their own path, so the installed tree can be moved but its
@@ -43,7 +43,7 @@ if(TARGET fraudgen AND TARGET reveza_parquet)
     DESTINATION lib/reveza/arrow)
 endif()
 
-install(FILES include/reveza_step.h DESTINATION include)
+install(FILES include/reveza.h include/reveza_step.h DESTINATION include)
 install(FILES python/reveza.py DESTINATION lib/reveza/python)
 
 # Units contain the absolute path of the program, so they are configured when the prefix is known.

@@ -1,4 +1,6 @@
-"""Reports the progress of a program that runs numbered steps in one process to `reveza jobs`.
+"""For programs that know that they run under Reveza. Requires only this file.
+
+A program that runs numbered steps in one process reports its progress to `reveza jobs`:
 
     import reveza
     reveza.step(57, phi=0.61, loss=1e-3)
@@ -6,13 +8,23 @@
 Reported steps are remembered; after a crash the program is restarted at the first missing step. So
 report a step after all its results have been written: it will not be run again.
 
-Requires only this file. Without Reveza a line is printed instead:
+Without Reveza a line is printed instead:
 
     reveza step 57 phi=0.61 loss=0.001
 
 It is written to the descriptor in REVEZA_STEP_FD, or to standard output, and flushed.
+
+A program that shares a GPU can give its slice up early, or keep it for a moment:
+
+    reveza.yield_()
+    with reveza.hold():
+        answer(request)
+
+Without Reveza, or before the first GPU context, nothing happens.
 """
 
+import contextlib
+import ctypes
 import math
 import os
 import re
@@ -58,3 +70,27 @@ def step(number, **metrics):
             pass  # not open in this process
     sys.stdout.write(text)
     sys.stdout.flush()
+
+
+def _call(name):
+    function = getattr(ctypes.CDLL(None), name, None)
+    if function is not None:
+        function()
+
+
+def yield_():
+    """Offers the rest of the slice to other programs: there is nothing to do for a while."""
+    _call("revezaYield")
+
+
+@contextlib.contextmanager
+def hold():
+    """Keeps the slice meanwhile, or the next one, for at most `slice_ceiling` (30 s by default).
+
+    Holds nest, and count for the whole process.
+    """
+    _call("revezaHold")
+    try:
+        yield
+    finally:
+        _call("revezaRelease")

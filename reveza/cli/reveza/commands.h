@@ -8,6 +8,7 @@
 
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/gpu/daemon/settings.h"
+#include "reveza/gpu/wire/messages.h"
 
 namespace reveza::cli {
 
@@ -16,6 +17,7 @@ struct RunOptions {
   bool quiet = false;
   bool resident = false;
   bool same_job = false;  // stay in the job of the `reveza run` around this one
+  wire::Policy policy{};
   std::vector<std::string> command;
 };
 // Starts the daemon if needed, then executes the command in this process. Returns only on failure.
@@ -34,6 +36,9 @@ CommandResult<int> WriteTrace(const daemon::Settings& settings, const std::strin
 // failure.
 CommandResult<int> TraceCalls(const std::string& file, const std::vector<std::string>& command);
 CommandResult<int> StopDaemon(const daemon::Settings& settings, bool force);
+// Changes the policy of the job named `name`, or of a process with that number.
+CommandResult<int> ChangeJob(const daemon::Settings& settings, const std::string& name,
+                             const wire::Policy& policy);
 int ShowConfiguration(const daemon::Configuration& configuration);
 int ShowConfigurationPath();
 int ShowVersion();

@@ -157,7 +157,7 @@ CommandResult<DaemonLink> DaemonLink::ConnectOrStart(const fs::path& socket,
                  log.string());
 }
 
-CommandResult<std::string> DaemonLink::Request(const void* packet, std::size_t size) {
+CommandResult<std::string> DaemonLink::Exchange(const void* packet, std::size_t size) {
   if (send(fd_.get(), packet, size, MSG_NOSIGNAL) != static_cast<ssize_t>(size)) {
     return Failure(kNoDaemon, "the daemon at {} closed the connection", socket_.string());
   }
@@ -184,6 +184,7 @@ CommandResult<std::string> DaemonLink::Request(const void* packet, std::size_t s
     if (type == wire::Type::kRefused) {
       const auto refused = wire::View<wire::Refused>(part.data());
       if (refused.reason == wire::RefusedReason::kWrongVersion) {
+        FallBackTo(refused.version);
         return VersionMismatch(socket_, refused.version);
       }
       const std::string why = static_cast<const char*>(refused.text);
@@ -201,26 +202,44 @@ CommandResult<std::string> DaemonLink::Request(const void* packet, std::size_t s
   }
 }
 
-CommandResult<nlohmann::json> DaemonLink::RequestJson(const void* packet, std::size_t size) {
-  ASSIGN_OR_RETURN(auto text, Request(packet, size));
+bool DaemonLink::FallBackTo(std::uint32_t version) {
+  if (version < wire::kMinVersion || version >= version_) return false;
+  auto fd = platform::ConnectTo(socket_);
+  if (!fd) return false;
+  fd_ = std::move(*fd);
+  version_ = static_cast<std::uint16_t>(version);
+  return true;
+}
+
+template <typename T>
+CommandResult<std::string> DaemonLink::Request(const T& message) {
+  for (;;) {
+    if (!wire::IsKnownTo<T>(version_)) return VersionMismatch(socket_, version_);
+    const std::uint16_t version = version_;
+    char packet[wire::kPacketSize<T>];
+    auto answer = Exchange(packet, wire::Encode(message, packet, version));
+    if (answer || version == version_) return answer;
+  }
+}
+
+template <typename T>
+CommandResult<nlohmann::json> DaemonLink::RequestJson(const T& message) {
+  ASSIGN_OR_RETURN(auto text, Request(message));
   auto parsed = nlohmann::json::parse(text, nullptr, false);
   if (!parsed.is_object()) return Failure(kFailed, "the daemon's answer is not valid JSON");
   return parsed;
 }
 
-CommandResult<nlohmann::json> DaemonLink::Status() {
-  char packet[wire::kPacketSize<wire::StatusRequest>];
-  return RequestJson(packet, wire::Encode(wire::StatusRequest{}, packet));
-}
+CommandResult<nlohmann::json> DaemonLink::Status() { return RequestJson(wire::StatusRequest{}); }
 
-CommandResult<std::string> DaemonLink::Trace() {
-  char packet[wire::kPacketSize<wire::TraceRequest>];
-  return Request(packet, wire::Encode(wire::TraceRequest{}, packet));
-}
+CommandResult<std::string> DaemonLink::Trace() { return Request(wire::TraceRequest{}); }
 
 CommandResult<nlohmann::json> DaemonLink::Stop(bool force) {
-  char packet[wire::kPacketSize<wire::StopRequest>];
-  return RequestJson(packet, wire::Encode(wire::StopRequest{force ? 1u : 0u, 0}, packet));
+  return RequestJson(wire::StopRequest{force ? 1u : 0u, 0});
+}
+
+CommandResult<nlohmann::json> DaemonLink::Change(const wire::JobRequest& request) {
+  return RequestJson(request);
 }
 
 }  // namespace reveza::cli

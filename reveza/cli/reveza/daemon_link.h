@@ -13,6 +13,7 @@
 #include "common/base/error.h"
 #include "common/base/unique_fd.h"
 #include "reveza/cli/reveza/exit_status.h"
+#include "reveza/gpu/wire/messages.h"
 
 namespace reveza::cli {
 
@@ -32,15 +33,24 @@ class DaemonLink {
   pid_t Peer() const;
   CommandResult<std::string> Trace();
   CommandResult<nlohmann::json> Stop(bool force);
+  CommandResult<nlohmann::json> Change(const wire::JobRequest& request);
 
  private:
   explicit DaemonLink(UniqueFd fd, std::filesystem::path socket)
       : fd_(std::move(fd)), socket_(std::move(socket)) {}
-  CommandResult<std::string> Request(const void* packet, std::size_t size);
-  CommandResult<nlohmann::json> RequestJson(const void* packet, std::size_t size);
+  // Returns the answer to a message. Speaks the version of an older daemon; kVersion if that does
+  // not know the message.
+  template <typename T>
+  CommandResult<std::string> Request(const T& message);
+  template <typename T>
+  CommandResult<nlohmann::json> RequestJson(const T& message);
+  CommandResult<std::string> Exchange(const void* packet, std::size_t size);
+  // Returns whether the daemon, which has refused our version, was reached again in its own.
+  bool FallBackTo(std::uint32_t version);
 
   UniqueFd fd_;
   std::filesystem::path socket_;
+  std::uint16_t version_ = wire::kVersion;  // of the protocol
   std::chrono::milliseconds timeout_{20'000};
 };
 

@@ -21,6 +21,7 @@ inline constexpr ExitStatus kOtherBudget{8};      // daemon runs with a differen
 inline constexpr ExitStatus kNotStarted{9};       // daemon failed to start
 inline constexpr ExitStatus kClients{10};         // `stop`: clients are connected
 inline constexpr ExitStatus kNoLibrary{11};       // incomplete installation
+inline constexpr ExitStatus kNoSuchProgram{15};   // `pause`, `resume`, `set`: none, or several
 inline constexpr ExitStatus kResults{14};         // demos: results differ (13 is revezad's)
 inline constexpr ExitStatus kFailedSteps{20};     // `jobs run`: steps failed or are unknown
 inline constexpr ExitStatus kBusyJob{21};         // `jobs`: locked by a runner, or none is running

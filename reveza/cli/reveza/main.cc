@@ -10,6 +10,7 @@
 #include "common/version/version.h"
 #include "reveza/cli/reveza/commands.h"
 #include "reveza/cli/reveza/exit_status.h"
+#include "reveza/cli/reveza/policy_options.h"
 #include "reveza/cli/reveza/program.h"
 #include "reveza/gpu/daemon/settings.h"
 
@@ -18,6 +19,8 @@ namespace {
 
 struct Arguments {
   std::string name, gpu_budget, host_budget, socket, trace_file = "reveza-trace.json", calls_file;
+  std::string job;
+  PolicyOptions policy;
   bool quiet = false, resident = false, same_job = false, json = false, watch = false,
        force = false;
 };
@@ -25,8 +28,9 @@ struct Arguments {
 // Returns the index at which the options of `reveza run` or `reveza trace` end: that of "--", or of
 // the first word that is neither an option nor an option's value. The rest belongs to the command.
 int CommandBegin(int argc, char** argv) {
-  const std::vector<std::string> with_value = {"--name", "--gpu-budget", "--host-budget",
-                                               "--socket", "--calls"};
+  const std::vector<std::string> with_value = {"--name",     "--gpu-budget", "--host-budget",
+                                               "--socket",   "--calls",      "--weight",
+                                               "--priority", "--memory"};
   for (int i = 2; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--") return i;
@@ -70,6 +74,7 @@ void AddRun(CLI::App& app, Arguments& arguments) {
   AddOption(*run, "--host-budget", arguments.host_budget, "SIZE",
             "host memory for swapped-out GPU memory, e.g. 64GiB\n"
             "(default: 80% of the memory available when the daemon starts)");
+  AddPolicyOptions(*run, arguments.policy);
   AddSocketOption(*run, arguments.socket);
   run->add_flag("--resident", arguments.resident,
                 "never swap out this program's GPU memory (needed for legacy CUDA IPC)");
@@ -80,7 +85,25 @@ void AddRun(CLI::App& app, Arguments& arguments) {
   run->add_flag("--quiet", arguments.quiet, "print no messages while the program waits");
   run->footer(
       "Starts the daemon if none is running.\n\n"
-      "Example:\n  reveza run --name train --gpu-budget 24GiB -- python train.py");
+      "Examples:\n"
+      "  reveza run --name train --gpu-budget 24GiB -- python train.py\n"
+      "  reveza run --interactive --memory 4GiB:8GiB -- jupyter lab");
+}
+
+void AddChanges(CLI::App& app, Arguments& arguments) {
+  const auto add = [&](const char* name, const char* description, const char* example) {
+    auto* command = app.add_subcommand(name, description);
+    command->add_option("NAME", arguments.job, "name of the program in `reveza status`, or its pid")
+        ->required();
+    AddSocketOption(*command, arguments.socket);
+    command->footer(std::string("Example:\n  ") + example);
+    return command;
+  };
+  add("pause", "Stop a program's GPU work and move its memory off the GPU", "reveza pause train");
+  add("resume", "Let a paused program go on", "reveza resume train");
+  auto* set = add("set", "Change what a program is entitled to, while it runs",
+                  "reveza set train --weight 2 --priority low");
+  AddPolicyOptions(*set, arguments.policy);
 }
 
 void AddTrace(CLI::App& app, Arguments& arguments) {
@@ -105,6 +128,7 @@ void AddCommands(CLI::App& app, Arguments& arguments) {
   status->add_flag("--json", arguments.json, "print JSON");
   status->add_flag("--watch", arguments.watch, "refresh every second until interrupted");
   status->footer("Example:\n  reveza status --watch");
+  AddChanges(app, arguments);
   AddTrace(app, arguments);
   auto* stop = app.add_subcommand("stop", "Stop the daemon");
   stop->add_flag("--force", arguments.force,
@@ -122,6 +146,21 @@ void AddCommands(CLI::App& app, Arguments& arguments) {
   demo->footer("Example:\n  reveza demo");
   for (const auto& other : kOwnCommandLines) app.add_subcommand(other.name, other.description);
   app.require_subcommand(1);
+}
+
+// Returns the policy that `pause`, `resume` or `set` asks for; no fields if it is none of them.
+CommandResult<wire::Policy> RequestedPolicy(const CLI::App& app, const Arguments& arguments) {
+  auto policy = ParsePolicy(arguments.policy);
+  if (!policy) return Failure(kUsage, "{}", policy.error().message);
+  if (app.got_subcommand("set") && policy->fields == 0) {
+    return Failure(kUsage,
+                   "nothing to change; give --weight, --priority, --memory or --interactive");
+  }
+  if (app.got_subcommand("pause") || app.got_subcommand("resume")) {
+    policy->fields = wire::kPolicyPaused;
+    policy->paused = app.got_subcommand("pause") ? 1 : 0;
+  }
+  return *policy;
 }
 
 CommandResult<int> Dispatch(const CLI::App& app, const Arguments& arguments,
@@ -142,6 +181,8 @@ CommandResult<int> Dispatch(const CLI::App& app, const Arguments& arguments,
   if (config->parsed()) return ShowConfiguration(configuration);
   if (app.got_subcommand("status")) return ShowStatus(settings, arguments.json, arguments.watch);
   if (app.got_subcommand("trace")) return WriteTrace(settings, arguments.trace_file);
+  ASSIGN_OR_RETURN(const wire::Policy policy, RequestedPolicy(app, arguments));
+  if (!arguments.job.empty()) return ChangeJob(settings, arguments.job, policy);
   if (app.got_subcommand("stop")) return StopDaemon(settings, arguments.force);
   if (command.empty()) {
     return ReportError(kUsage, "no command given; usage: reveza run [OPTIONS] -- COMMAND...");
@@ -150,6 +191,7 @@ CommandResult<int> Dispatch(const CLI::App& app, const Arguments& arguments,
                                   .quiet = arguments.quiet,
                                   .resident = arguments.resident,
                                   .same_job = arguments.same_job,
+                                  .policy = policy,
                                   .command = std::move(command)});
 }
 

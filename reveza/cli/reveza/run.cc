@@ -2,6 +2,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
@@ -12,6 +13,7 @@
 #include "reveza/cli/reveza/daemon_link.h"
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/cli/reveza/gpu_probe.h"
+#include "reveza/cli/reveza/policy_options.h"
 #include "reveza/cli/reveza/program.h"
 
 namespace reveza::cli {
@@ -54,6 +56,21 @@ CommandResult<void> CompareBudgets(const Settings& settings, const nlohmann::jso
   return {};
 }
 
+// Refuses a request for GPU memory that no GPU in use can keep. Where none is known yet, the first
+// context decides.
+CommandResult<void> CheckRequest(const wire::Policy& policy, const nlohmann::json& status) {
+  const auto gpus = status.value("gpus", nlohmann::json::array());
+  Bytes most = 0;
+  for (const auto& gpu : gpus) most = std::max(most, gpu.value("max_request", ~Bytes{0}));
+  if (gpus.empty() || policy.request <= most) return {};
+  const auto& gpu = gpus.front();
+  return Failure(kBudget,
+                 "--memory: {} cannot be promised: at most {} of {} beside what is promised to and "
+                 "held by others; see `reveza status`",
+                 FormatBytes(policy.request), FormatBytes(most),
+                 FormatBytes(gpu.value("budget", Bytes{0})));
+}
+
 // Returns a random id for REVEZA_JOB, which groups the processes of a program.
 std::string NewJobId() {
   std::uint64_t job = 0;
@@ -74,6 +91,11 @@ void SetEnvironment(const fs::path& socket, const fs::path& library, const RunOp
   }
   if (!options.name.empty()) Set("REVEZA_NAME", options.name);
   if (options.resident) Set("REVEZA_RESIDENT", "1");
+  if (options.policy.fields != 0) {
+    Set("REVEZA_POLICY", FormatPolicy(options.policy));
+  } else if (!options.same_job) {
+    unsetenv("REVEZA_POLICY");  // that of the `reveza run` around this one
+  }
   if (options.quiet) Set("REVEZA_QUIET", "1");
   const auto budget = status.find("gpu_budget");
   if (budget != status.end() && budget->is_number_unsigned()) {
@@ -100,6 +122,7 @@ CommandResult<int> Run(const Settings& settings, const RunOptions& options) {
   ASSIGN_OR_RETURN(auto link, DaemonLink::ConnectOrStart(socket, DaemonFlags(settings)));
   ASSIGN_OR_RETURN(const auto status, link.Status());
   RETURN_IF_ERROR(CompareBudgets(settings, status));
+  RETURN_IF_ERROR(CheckRequest(options.policy, status));
   SetEnvironment(socket, library, options, status);
   return Execute(options.command);
 }

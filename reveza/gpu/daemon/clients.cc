@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <sstream>
+#include <vector>
 
 #include "common/base/units.h"
 
@@ -55,6 +58,44 @@ std::string ProgramName(const std::string& command) {
   return program;
 }
 
+Time JobEntry::WaitPercentile(double share) const {
+  if (waits.empty()) return Time(0);
+  std::vector<Time> sorted(waits.begin(), waits.end());
+  const auto last = static_cast<double>(sorted.size() - 1);
+  const auto position = sorted.begin() + static_cast<std::ptrdiff_t>(std::ceil(share * last));
+  std::ranges::nth_element(sorted, position);
+  return *position;
+}
+
+void ApplyPolicy(const wire::Policy& message, scheduler::Policy& policy) {
+  if ((message.fields & wire::kPolicyWeight) != 0) {
+    policy.weight = std::clamp(static_cast<double>(message.weight) / wire::kWeightUnit,
+                               scheduler::Policy::kMinWeight, scheduler::Policy::kMaxWeight);
+  }
+  if ((message.fields & wire::kPolicyPriority) != 0) {
+    policy.priority = static_cast<scheduler::Priority>(message.priority);
+  }
+  if ((message.fields & wire::kPolicyInteractive) != 0) policy.interactive = message.interactive;
+  if ((message.fields & wire::kPolicyPaused) != 0) policy.paused = message.paused;
+  if ((message.fields & wire::kPolicyMemory) != 0) {
+    policy.request = message.request;
+    policy.limit = message.limit == 0 ? scheduler::Policy{}.limit : message.limit;
+  }
+}
+
+wire::Policy PolicyMessage(const scheduler::Policy& policy) {
+  wire::Policy message{};
+  message.fields = wire::kPolicyWeight | wire::kPolicyPriority | wire::kPolicyInteractive |
+                   wire::kPolicyMemory | wire::kPolicyPaused;
+  message.weight = static_cast<std::uint32_t>(std::lround(policy.weight * wire::kWeightUnit));
+  message.priority = static_cast<std::uint32_t>(policy.priority);
+  message.interactive = policy.interactive ? 1 : 0;
+  message.paused = policy.paused ? 1 : 0;
+  message.request = policy.request;
+  message.limit = policy.limit == scheduler::Policy{}.limit ? 0 : policy.limit;
+  return message;
+}
+
 std::string WaitReasonText(const scheduler::JobView& job, const WaitContext& context) {
   switch (job.why) {
     case WaitReason::kNone:
@@ -81,6 +122,8 @@ std::string WaitReasonText(const scheduler::JobView& job, const WaitContext& con
           context.rotating, FormatDuration(context.max_wait));
     case WaitReason::kUnresponsive:
       return "a process of the program does not answer the daemon";
+    case WaitReason::kPaused:
+      return "paused, until `reveza resume`";
   }
   return "";
 }

@@ -8,14 +8,17 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "reveza/gpu/daemon/events.h"
 #include "reveza/gpu/daemon/gpus.h"
 #include "reveza/gpu/scheduler/scheduler.h"
+#include "reveza/gpu/wire/messages.h"
 
 namespace reveza::daemon {
 
@@ -26,7 +29,8 @@ struct ClientEntry {
   ClientId id = 0;
   JobId job = 0;
   pid_t pid = 0;
-  std::string name;  // display name: given by the user, else of the program
+  std::uint16_t version = 0;  // of the protocol
+  std::string name;           // display name: given by the user, else of the program
   std::string command;
   bool resident = false;
   bool gate_open = false;  // according to orders and answers so far
@@ -63,6 +67,40 @@ struct ClientEntry {
 
 // Returns the program name of a command line; for an interpreter, the name of the script.
 std::string ProgramName(const std::string& command);
+
+// The process at the other end of a connection.
+struct Peer {
+  pid_t pid = 0;  // 0: unknown
+  uid_t uid = 0;
+  std::uint16_t version = wire::kVersion;  // of the protocol
+};
+
+// What the daemon knows of a job while one of its clients is connected.
+struct JobEntry {
+  static constexpr std::size_t kMaxWaits = 512;
+  static constexpr Time kShareWindow = std::chrono::seconds(60);
+
+  uid_t owner = 0;  // of its first client
+  scheduler::Policy policy;
+  std::deque<Time> waits;  // the last ones at the gate
+  // GPU time at the polls of the last kShareWindow.
+  std::deque<std::pair<Time, Time>> samples;
+
+  // Returns the wait that `share` of the last ones did not exceed.
+  Time WaitPercentile(double share) const;
+};
+
+// Shares of the GPU time of all jobs that compete for a GPU: by weight, and in the last
+// kShareWindow.
+struct GpuShare {
+  double wanted = 0;
+  double got = 0;
+};
+
+// Overwrites the fields of `policy` that the message names.
+void ApplyPolicy(const wire::Policy& message, scheduler::Policy& policy);
+// Returns the message that restores the policy.
+wire::Policy PolicyMessage(const scheduler::Policy& policy);
 
 // Facts that the reason may refer to.
 struct WaitContext {

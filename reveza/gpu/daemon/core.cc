@@ -47,7 +47,8 @@ ClientEntry* Core::Find(ClientId client) {
   return found == clients_.end() ? nullptr : &found->second;
 }
 
-void Core::OnHello(ClientId id, pid_t pid, const wire::Hello& hello) {
+void Core::OnHello(ClientId id, const Peer& peer, const wire::Hello& hello) {
+  const pid_t pid = peer.pid;
   // A known pid means that the process has reconnected, or has called exec(), which frees its GPU
   // memory too.
   if (pid != 0) {
@@ -60,6 +61,7 @@ void Core::OnHello(ClientId id, pid_t pid, const wire::Hello& hello) {
   client.id = id;
   client.job = hello.job;
   client.pid = pid;
+  client.version = peer.version;
   client.command = hello.command;
   client.name = hello.name[0] != '\0' ? hello.name : ProgramName(client.command);
   client.resident = (hello.flags & wire::kHelloResident) != 0;
@@ -70,9 +72,10 @@ void Core::OnHello(ClientId id, pid_t pid, const wire::Hello& hello) {
   logger_->info("client {} {}: {} (pid {}), job {:016x}", id, resuming ? "resumes" : "joins",
                 client.name, pid, client.job);
 
-  Send(id,
+  Send(client,
        wire::Welcome{id, Microseconds(settings_.drain_limit), Microseconds(settings_.queue_bound)});
   scheduler_.ClientJoined(clock_.Now(), id, client.job, client.resident);
+  if (const auto [job, fresh] = jobs_.try_emplace(client.job); fresh) job->second.owner = peer.uid;
   if (client.gate_open) BeginSpan(client, EventKind::kSlice);
   ApplyDecisions();
 }
@@ -81,7 +84,11 @@ void Core::Forget(ClientId id) {
   ClientEntry* client = Find(id);
   if (client == nullptr) return;
   for (const auto& [kind, started] : std::map(client->open_spans)) EndSpan(*client, kind);
+  const JobId job = client->job;
   clients_.erase(id);
+  const bool job_ends =
+      std::ranges::none_of(clients_, [&](const auto& entry) { return entry.second.job == job; });
+  if (job_ends) jobs_.erase(job);
   scheduler_.ClientLeft(clock_.Now(), id);
 }
 
@@ -171,6 +178,7 @@ void Core::Tick() {
     next_poll_ = clock_.Now() + kPollInterval;
     PollMonitor();
     ExpireUnansweredCloses();
+    SampleShares();
   }
   scheduler_.Tick(clock_.Now());
   ApplyDecisions();

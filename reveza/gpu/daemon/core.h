@@ -38,8 +38,8 @@ class Core {
   Core(const Settings& settings, Bytes host_budget, const platform::Clock& clock,
        nvml::GpuMonitor* monitor, Outbox& outbox, Logger logger);
 
-  // Handles the first message of a client, the process `pid` (0: unknown).
-  void OnHello(ClientId client, pid_t pid, const wire::Hello& hello);
+  // Handles the first message of a client.
+  void OnHello(ClientId client, const Peer& peer, const wire::Hello& hello);
   // Handles a later, validated message. Returns false on a protocol violation; drop the client
   // then.
   bool OnMessage(ClientId client, wire::Type type, const void* packet);
@@ -50,6 +50,9 @@ class Core {
   // external until OnDetachedDeath() or the next Hello of the process.
   void OnDisconnected(ClientId client);
   void OnDetachedDeath(pid_t pid);
+
+  // Changes the policy of a job, if user `uid` may. Returns the answer as JSON.
+  std::string OnJobRequest(uid_t uid, const wire::JobRequest& request);
 
   void Tick();
   // Returns when to call Tick() next.
@@ -76,8 +79,11 @@ class Core {
   bool Handle(ClientEntry& client, const wire::Evicted& message);
   bool Handle(ClientEntry& client, const wire::SwappedIn& message);
   bool Handle(ClientEntry& client, const wire::Resumed& message);
+  bool Handle(ClientEntry& client, const wire::Yield& message);
+  bool Handle(ClientEntry& client, const wire::Hold& message);
+  bool Handle(ClientEntry& client, const wire::Policy& message);
   std::optional<Bytes> MeasureContext(const ClientEntry& client, GpuId gpu);
-  void SendAdmitted(ClientId id, GpuId number, Bytes credit);
+  void SendAdmitted(const ClientEntry& client, GpuId number, Bytes credit);
   std::optional<GpuId> RegisterGpu(const Uuid& uuid, Bytes total);
   // Handles a late answer to a CloseGate that has timed out. Returns false if it is none.
   bool HandleExpiredClose(ClientEntry& client, std::uint32_t serial, bool gate_is_closed);
@@ -85,6 +91,7 @@ class Core {
   // ---- decisions (core_orders.cc) ----
   void ApplyDecisions();
   void Apply(ClientEntry& client, const scheduler::AdmitContext& decision);
+  void Apply(ClientEntry& client, const scheduler::RefuseContext& decision);
   void Apply(ClientEntry& client, const scheduler::AnswerGrowth& decision);
   void Apply(ClientEntry& client, const scheduler::OpenGate& decision);
   void Apply(ClientEntry& client, const scheduler::CloseGate& decision);
@@ -94,6 +101,15 @@ class Core {
   void Apply(ClientEntry& client, const scheduler::SetContention& decision);
   void Apply(ClientEntry& client, const scheduler::PrepareArena& decision);
   void SendWaitReasons();
+
+  // ---- policies (core_policy.cc) ----
+  void SetPolicy(JobId job, const scheduler::Policy& policy);
+  // Returns the jobs that a request may mean.
+  std::vector<JobId> FindJobs(const std::string& name) const;
+  // Returns the GPU memory to present to a program of the job.
+  Bytes PresentedBudget(JobId job, GpuId gpu) const;
+  void SampleShares();
+  std::map<JobId, GpuShare> Shares(const std::vector<scheduler::JobView>& jobs) const;
 
   // ---- core.cc ----
   void SetExternal(GpuId gpu);
@@ -115,10 +131,12 @@ class Core {
     return static_cast<std::uint32_t>(duration / std::chrono::microseconds(1));
   }
 
+  // Sends a message in the version of the client, unless that does not know it.
   template <typename T>
-  void Send(ClientId client, const T& message) {
+  void Send(const ClientEntry& client, const T& message) {
+    if (!wire::IsKnownTo<T>(client.version)) return;
     char packet[wire::kPacketSize<T>];
-    outbox_.Send(client, packet, wire::Encode(message, packet));
+    outbox_.Send(client.id, packet, wire::Encode(message, packet, client.version));
   }
 
   const Settings& settings_;
@@ -132,6 +150,7 @@ class Core {
   GpuTable gpus_;
   EventLog events_;
   std::map<ClientId, ClientEntry> clients_;
+  std::map<JobId, JobEntry> jobs_;
   std::map<pid_t, ClientEntry> detached_;
   std::map<GpuId, HandoverStats> handovers_;
   Time next_poll_{0};

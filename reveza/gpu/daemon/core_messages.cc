@@ -23,7 +23,8 @@ bool Core::OnMessage(ClientId id, wire::Type type, const void* packet) {
   bool allowed = false;
   wire::Dispatch<wire::ContextRequested, wire::ContextCreated, wire::GrowthRequested, wire::Account,
                  wire::GateRequested, wire::Idle, wire::GateClosed, wire::DrainFailed,
-                 wire::Draining, wire::Evicted, wire::SwappedIn, wire::Resumed>(
+                 wire::Draining, wire::Evicted, wire::SwappedIn, wire::Resumed, wire::Yield,
+                 wire::Hold, wire::Policy>(
       type, packet, [&](const auto& message) { allowed = Handle(client, message); });
   ApplyDecisions();
   return allowed;
@@ -61,7 +62,7 @@ bool Core::Handle(ClientEntry& client, const wire::ContextCreated& message) {
     if (measured) {
       overhead = *measured;
       client.measured_context[message.gpu] = overhead;
-      SendAdmitted(client.id, message.gpu, overhead);
+      SendAdmitted(client, message.gpu, overhead);
     }
   }
   scheduler_.ContextCreated(clock_.Now(), client.id, message.gpu, overhead);
@@ -121,7 +122,7 @@ bool Core::HandleExpiredClose(ClientEntry& client, std::uint32_t serial, bool ga
   if (client.expired_close == 0 || client.expired_close != serial) return false;
   client.expired_close = 0;
   // The scheduler considers the gate open. If a newer CloseGate is pending, its answer decides.
-  if (gate_is_closed && !client.close) Send(client.id, wire::OpenGate{serial, 0});
+  if (gate_is_closed && !client.close) Send(client, wire::OpenGate{serial, 0});
   return true;
 }
 
@@ -208,7 +209,7 @@ bool Core::Handle(ClientEntry& client, const wire::Resumed& message) {
   if (message.context != 0) client.with_context.insert(*gpu);
   const scheduler::Footprint footprint = {message.resident, message.swapped, message.pinned,
                                           message.context};
-  SendAdmitted(client.id, *gpu, 0);
+  SendAdmitted(client, *gpu, 0);
   scheduler_.ClientResumed(clock_.Now(), client.id, *gpu, footprint, message.credit,
                            client.gate_open);
   return true;

@@ -1,4 +1,6 @@
 // Core: scheduler decisions to client messages.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <variant>
@@ -7,14 +9,6 @@
 #include "reveza/gpu/daemon/core.h"
 
 namespace reveza::daemon {
-namespace {
-
-// Part of the budget that is not announced to a client: contexts of others stay on the GPU during
-// its turn. Two clients that each used the whole budget could never run again while both exist.
-Bytes ReserveForOthers(Bytes budget) { return std::min<Bytes>(budget / 32, 1280 * kMiB); }
-
-}  // namespace
-
 void Core::ApplyDecisions() {
   bool any = false;
   for (const auto& decision : scheduler_.TakeDecisions()) {
@@ -30,18 +24,45 @@ void Core::ApplyDecisions() {
 void Core::Apply(ClientEntry& client, const scheduler::AdmitContext& decision) {
   client.admitted.insert(decision.gpu);
   EndSpan(client, EventKind::kWaitContext);
-  SendAdmitted(client.id, decision.gpu, decision.credit);
+  SendAdmitted(client, decision.gpu, decision.credit);
 }
 
-void Core::SendAdmitted(ClientId id, GpuId number, Bytes credit) {
+void Core::Apply(ClientEntry& client, const scheduler::RefuseContext& decision) {
+  EndSpan(client, EventKind::kWaitContext);
+  const scheduler::Policy& policy = jobs_.at(client.job).policy;
+  const Bytes budget = gpus_.at(decision.gpu).config.budget;
+  const std::string text =
+      policy.request > decision.max_request
+          ? fmt::format(
+                "{} of GPU memory cannot be promised: of {} on GPU {}, {} are promised to or "
+                "held by others",
+                FormatBytes(policy.request), FormatBytes(budget), decision.gpu,
+                FormatBytes(budget - std::min(budget, decision.max_request)))
+          : fmt::format("the limit of {} of GPU memory is less than a context needs",
+                        FormatBytes(policy.limit));
+  logger_->warn("client {} is refused: {} ({})", client.id, text, client.name);
+  if (!wire::IsKnownTo<wire::ContextRefused>(client.version)) {
+    wire::Refused refused{};
+    refused.reason = wire::RefusedReason::kFull;
+    refused.version = client.version;
+    wire::CopyText(refused.text, sizeof(refused.text), text.c_str());
+    return Send(client, refused);
+  }
+  wire::ContextRefused message{};
+  std::memcpy(message.uuid, gpus_.at(decision.gpu).uuid.data(), sizeof(message.uuid));
+  wire::CopyText(message.text, sizeof(message.text), text.c_str());
+  Send(client, message);
+}
+
+void Core::SendAdmitted(const ClientEntry& client, GpuId number, Bytes credit) {
   const Gpu& gpu = gpus_.at(number);
   wire::ContextAdmitted message{};
   std::memcpy(message.uuid, gpu.uuid.data(), sizeof(message.uuid));
   message.gpu = number;
-  message.budget = gpu.config.budget - ReserveForOthers(gpu.config.budget);
+  message.budget = PresentedBudget(client.job, number);
   message.credit = credit;
   message.granule = gpu.config.granule;
-  Send(id, message);
+  Send(client, message);
 }
 
 void Core::Apply(ClientEntry& client, const scheduler::AnswerGrowth& decision) {
@@ -58,13 +79,18 @@ void Core::Apply(ClientEntry& client, const scheduler::AnswerGrowth& decision) {
     logger_->warn("client {} is out of memory on GPU {}: {} (pid {})", client.id, decision.gpu,
                   client.name, client.pid);
   }
-  Send(client.id, wire::GrowthAnswer{decision.request, static_cast<wire::Growth>(decision.answer),
-                                     decision.gpu, 0, decision.credit});
+  Send(client, wire::GrowthAnswer{decision.request, static_cast<wire::Growth>(decision.answer),
+                                  decision.gpu, 0, decision.credit});
 }
 
 void Core::Apply(ClientEntry& client, const scheduler::OpenGate& decision) {
   client.gate_open = true;
-  client.waited += EndSpan(client, EventKind::kWait);
+  if (const Time waited = EndSpan(client, EventKind::kWait); waited > Time(0)) {
+    client.waited += waited;
+    std::deque<Time>& waits = jobs_.at(client.job).waits;
+    waits.push_back(waited);
+    if (waits.size() > JobEntry::kMaxWaits) waits.pop_front();
+  }
   BeginSpan(client, EventKind::kSlice);
   for (const GpuId gpu : client.admitted) {
     HandoverStats& stats = handovers_[gpu];
@@ -75,7 +101,7 @@ void Core::Apply(ClientEntry& client, const scheduler::OpenGate& decision) {
     }
     stats.from = 0;
   }
-  Send(client.id, wire::OpenGate{decision.serial, 0});
+  Send(client, wire::OpenGate{decision.serial, 0});
 }
 
 void Core::Apply(ClientEntry& client, const scheduler::CloseGate& decision) {
@@ -88,8 +114,8 @@ void Core::Apply(ClientEntry& client, const scheduler::CloseGate& decision) {
     stats.from = client.job;
     stats.started = clock_.Now();
   }
-  Send(client.id, wire::CloseGate{decision.serial, Microseconds(decision.drain_limit),
-                                  Microseconds(decision.report_after), decision.submissions});
+  Send(client, wire::CloseGate{decision.serial, Microseconds(decision.drain_limit),
+                               Microseconds(decision.report_after), decision.submissions});
 }
 
 void Core::Apply(ClientEntry& client, const scheduler::Evict& decision) {
@@ -97,26 +123,26 @@ void Core::Apply(ClientEntry& client, const scheduler::Evict& decision) {
   // An eviction cancels a swap-in in progress.
   client.swap_in.reset();
   EndSpan(client, EventKind::kCopyIn);
-  Send(client.id, wire::Evict{decision.serial, decision.gpu, decision.bytes});
+  Send(client, wire::Evict{decision.serial, decision.gpu, decision.bytes});
 }
 
 void Core::Apply(ClientEntry& client, const scheduler::SwapIn& decision) {
   client.swap_in = ClientEntry::PendingOrder{decision.serial, clock_.Now()};
   BeginSpan(client, EventKind::kCopyIn);
-  Send(client.id, wire::SwapIn{decision.serial, 0});
+  Send(client, wire::SwapIn{decision.serial, 0});
 }
 
 void Core::Apply(ClientEntry& client, const scheduler::GiveCredit& decision) {
-  Send(client.id, wire::Credit{decision.gpu, 0, decision.bytes});
+  Send(client, wire::Credit{decision.gpu, 0, decision.bytes});
 }
 
 void Core::Apply(ClientEntry& client, const scheduler::SetContention& decision) {
   const Time idle = std::min<Time>(decision.idle_after, std::chrono::minutes(10));
-  Send(client.id, wire::Contention{decision.waiting ? 1u : 0u, Microseconds(idle)});
+  Send(client, wire::Contention{decision.waiting ? 1u : 0u, Microseconds(idle)});
 }
 
 void Core::Apply(ClientEntry& client, const scheduler::PrepareArena& decision) {
-  Send(client.id, wire::PrepareArena{decision.bytes});
+  Send(client, wire::PrepareArena{decision.bytes});
 }
 
 std::string Core::NameOfJob(JobId job, const std::vector<scheduler::JobView>& jobs) const {
@@ -170,7 +196,7 @@ void Core::SendWaitReasons() {
       wire::WaitMessage message{};
       const std::string text = WaitReasonText(job, WaitContextOf(job, jobs, *views));
       wire::CopyText(message.text, sizeof(message.text), text.c_str());
-      Send(id, message);
+      Send(*client, message);
     }
   }
 }

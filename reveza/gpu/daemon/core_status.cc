@@ -71,9 +71,34 @@ bool IsUnresponsive(const ClientEntry& client, Time now, Time drain_limit) {
                              [&](const auto& entry) { return now - entry.second.sent > copying; });
 }
 
+const char* PriorityText(scheduler::Priority priority) {
+  static constexpr const char* kTexts[] = {"low", "normal", "high"};
+  return kTexts[static_cast<std::size_t>(priority)];
+}
+
+json PolicyJson(const scheduler::Policy& policy) {
+  const bool limited = policy.limit != scheduler::Policy{}.limit;
+  return {{"weight", policy.weight},
+          {"priority", PriorityText(policy.priority)},
+          {"interactive", policy.interactive},
+          {"paused", policy.paused},
+          {"memory_request", policy.request},
+          {"memory_limit", limited ? json(policy.limit) : json(nullptr)}};
+}
+
+json WaitsJson(const JobEntry& entry) {
+  const auto milliseconds = [&](double share) {
+    return Seconds(entry.WaitPercentile(share)) * 1e3;
+  };
+  return {{"count", entry.waits.size()},
+          {"p50", milliseconds(0.5)},
+          {"p95", milliseconds(0.95)},
+          {"p99", milliseconds(0.99)}};
+}
+
 json GpuJson(const scheduler::GpuView& view, const Gpu& gpu,
              const std::vector<scheduler::ClientView>& clients, const HandoverStats& stats,
-             const std::map<pid_t, ClientEntry>& detached) {
+             const std::map<pid_t, ClientEntry>& detached, Bytes max_request) {
   Bytes resident = 0;
   Bytes swapped = 0;
   for (const auto& client : clients) {
@@ -91,22 +116,23 @@ json GpuJson(const scheduler::GpuView& view, const Gpu& gpu,
           {"resident", resident},
           {"swapped", swapped},
           {"credit", view.outstanding_credit},
+          {"max_request", max_request},
           {"external", view.external},
           {"used", OrNull(gpu.used)},
           {"outside", ExternalProcessesJson(gpu, detached)},
           {"handover", HandoverJson(stats)}};
 }
 
-json ClientJson(const ClientEntry& client, const scheduler::JobView& job,
-                const scheduler::ClientView& view, const std::string& why, Time now,
-                Time drain_limit) {
+json ClientJson(const ClientEntry& client, const JobEntry& entry, const scheduler::JobView& job,
+                const scheduler::ClientView& view, const GpuShare& gpu_share,
+                const std::string& why, Time now, Time drain_limit) {
   scheduler::Footprint total;
   json parts = json::array();
   for (const auto& part : view.gpus) {
-    json entry = FootprintJson(part.footprint);
-    entry["gpu"] = part.gpu;
-    entry["credit"] = part.credit;
-    parts.push_back(std::move(entry));
+    json on_gpu = FootprintJson(part.footprint);
+    on_gpu["gpu"] = part.gpu;
+    on_gpu["credit"] = part.credit;
+    parts.push_back(std::move(on_gpu));
     total.resident += part.footprint.resident;
     total.swapped += part.footprint.swapped;
     total.pinned += part.footprint.pinned;
@@ -128,6 +154,10 @@ json ClientJson(const ClientEntry& client, const scheduler::JobView& job,
           {"unpreemptible", view.unpreemptible},
           {"not_answering", view.unresponsive || IsUnresponsive(client, now, drain_limit)},
           {"share", lifetime > 0 ? std::min(1.0, Seconds(job.ran) / lifetime) : 0.0},
+          {"share_wanted", gpu_share.wanted},
+          {"share_got", gpu_share.got},
+          {"policy", PolicyJson(job.policy)},
+          {"wait_ms", WaitsJson(entry)},
           {"ran_s", Seconds(job.ran)},
           {"turns", job.turns},
           {"aligned_drains", job.aligned_drains},
@@ -139,6 +169,40 @@ json ClientJson(const ClientEntry& client, const scheduler::JobView& job,
 
 }  // namespace
 
+// Of the jobs that compete for a GPU: those that ran lately, or want to.
+std::map<JobId, GpuShare> Core::Shares(const std::vector<scheduler::JobView>& jobs) const {
+  using scheduler::JobState;
+  std::map<JobId, std::set<GpuId>> gpus;
+  for (const auto& [id, client] : clients_) {
+    gpus[client.job].insert(client.admitted.begin(), client.admitted.end());
+  }
+  std::map<JobId, double> recent;
+  std::map<JobId, double> weights;
+  for (const auto& job : jobs) {
+    const auto entry = jobs_.find(job.id);
+    if (entry == jobs_.end()) continue;
+    const auto& samples = entry->second.samples;
+    const double ran = samples.empty() ? 0 : Seconds(job.ran - samples.front().second);
+    if (ran == 0 && (job.state == JobState::kIdle || job.state == JobState::kPaused)) continue;
+    recent[job.id] = ran;
+    weights[job.id] = job.policy.weight;
+  }
+  std::map<JobId, GpuShare> shares;
+  for (const auto& [id, weight] : weights) {
+    double all_weights = 0;
+    double all_recent = 0;
+    for (const auto& [other, other_weight] : weights) {
+      const bool competes =
+          std::ranges::any_of(gpus[other], [&](const GpuId gpu) { return gpus[id].contains(gpu); });
+      if (other != id && !competes) continue;
+      all_weights += other_weight;
+      all_recent += recent[other];
+    }
+    shares[id] = {weight / all_weights, all_recent == 0 ? 0 : recent[id] / all_recent};
+  }
+  return shares;
+}
+
 std::string Core::StatusJson() const {
   const Time now = clock_.Now();
   const auto jobs = scheduler_.Jobs();
@@ -147,17 +211,22 @@ std::string Core::StatusJson() const {
   for (const auto& view : scheduler_.Gpus()) {
     const auto stats = handovers_.find(view.id);
     gpus.push_back(GpuJson(view, gpus_.at(view.id), views,
-                           stats == handovers_.end() ? HandoverStats{} : stats->second, detached_));
+                           stats == handovers_.end() ? HandoverStats{} : stats->second, detached_,
+                           scheduler_.MaxRequest(0, view.id)));
   }
 
   json clients = json::array();
+  const auto shares = Shares(jobs);
   for (const auto& job : jobs) {
+    const auto share = shares.find(job.id);
     const std::string why = WaitReasonText(job, WaitContextOf(job, jobs, views));
     for (const ClientId id : job.clients) {
       const auto client = clients_.find(id);
       const auto view = std::ranges::find(views, id, &scheduler::ClientView::id);
       if (client == clients_.end() || view == views.end()) continue;
-      clients.push_back(ClientJson(client->second, job, *view, why, now, settings_.drain_limit));
+      clients.push_back(ClientJson(client->second, jobs_.at(job.id), job, *view,
+                                   share == shares.end() ? GpuShare{} : share->second, why, now,
+                                   settings_.drain_limit));
     }
   }
 

@@ -117,7 +117,7 @@ TEST(Core, ContextEstimateSettingIsUsed) {
   Core core(settings, kGiB, harness.clock, nullptr, harness, MakeNullLogger());
   wire::Hello hello{};
   hello.job = 71;
-  core.OnHello(1, 101, hello);
+  core.OnHello(1, Peer{.pid = 101}, hello);
   wire::ContextRequested message{};
   message.total = 256 * kMiB;
   char packet[wire::kPacketSize<wire::ContextRequested>];

@@ -59,6 +59,7 @@ class Server : private Outbox {
     UniqueFd process;  // pidfd: readable on exit
     platform::Credentials peer;
     Role role = Role::kUnknown;
+    std::uint16_t version = wire::kVersion;  // of the protocol, in which it is answered
     Time since{0};
     std::deque<std::string> queue;  // packets
     bool wants_write = false;

@@ -43,14 +43,16 @@ void Server::OnPacket(Connection& connection, const char* packet, std::size_t si
   const auto error = wire::Validate(packet, size, &type);
   if (error == wire::DecodeError::kWrongVersion) {
     return Refuse(connection, wire::RefusedReason::kWrongVersion,
-                  fmt::format("protocol mismatch: this daemon speaks version {}; run: reveza stop",
-                              wire::kVersion));
+                  fmt::format("protocol mismatch: this daemon speaks versions {} to {}; run: "
+                              "reveza stop",
+                              wire::kMinVersion, wire::kVersion));
   }
   if (error != wire::DecodeError::kNone) {
     logger_->warn("invalid message from pid {}: {}", connection.peer.pid, wire::ToText(error));
     return Refuse(connection, wire::RefusedReason::kProtocol,
                   fmt::format("invalid message: {}", wire::ToText(error)));
   }
+  connection.version = wire::VersionOf(packet);
   if (connection.role != Role::kClient) return OnFirstMessage(connection, type, packet);
   if (!core_.OnMessage(connection.id, type, packet)) {
     logger_->warn("unexpected message from pid {}: type {}", connection.peer.pid,
@@ -68,7 +70,8 @@ void Server::OnFirstMessage(Connection& connection, wire::Type type, const char*
                       "the daemon is out of file descriptors");
       }
       connection.role = Role::kClient;
-      core_.OnHello(connection.id, connection.peer.pid, wire::View<wire::Hello>(packet));
+      core_.OnHello(connection.id, {connection.peer.pid, connection.peer.uid, connection.version},
+                    wire::View<wire::Hello>(packet));
       return;
     }
     case wire::Type::kStatusRequest:
@@ -77,6 +80,10 @@ void Server::OnFirstMessage(Connection& connection, wire::Type type, const char*
     case wire::Type::kTraceRequest:
       connection.role = Role::kCommandLine;
       return Answer(connection, core_.TraceJson());
+    case wire::Type::kJobRequest:
+      connection.role = Role::kCommandLine;
+      return Answer(connection,
+                    core_.OnJobRequest(connection.peer.uid, wire::View<wire::JobRequest>(packet)));
     case wire::Type::kStopRequest:
       connection.role = Role::kCommandLine;
       return OnStopRequest(connection, wire::View<wire::StopRequest>(packet));
@@ -120,7 +127,7 @@ void Server::Answer(Connection& connection, std::string_view text) {
     text.remove_prefix(part.size());
     std::string packet(wire::kPacketSize<wire::TextHeader>, '\0');
     wire::Encode(wire::TextHeader{text.empty() ? 1u : 0u, static_cast<std::uint32_t>(part.size())},
-                 packet.data());
+                 packet.data(), connection.version);
     connection.queue.push_back(packet.append(part));
   }
   Flush(connection);
@@ -134,7 +141,7 @@ void Server::Refuse(Connection& connection, wire::RefusedReason reason, const st
   char packet[wire::kPacketSize<wire::Refused>];
   // Discard the queue and try once: a peer that does not read is dropped anyway.
   connection.queue.clear();
-  const std::size_t size = wire::Encode(message, packet);
+  const std::size_t size = wire::Encode(message, packet, connection.version);
   [[maybe_unused]] const auto sent =
       send(connection.fd.get(), packet, size, MSG_NOSIGNAL | MSG_DONTWAIT);
   connection.role = Role::kRefused;

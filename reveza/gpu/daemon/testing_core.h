@@ -53,7 +53,7 @@ class TestingCore : public Outbox {
     hello.flags = flags;
     hello.gate_open = open ? 1 : 0;
     wire::CopyText(hello.name, sizeof(hello.name), name);
-    core.OnHello(client, pid, hello);
+    core.OnHello(client, Peer{.pid = pid}, hello);
   }
 
   // Adds a client with `swapped` bytes behind its closed gate, on GPU `number` of 256 MiB.

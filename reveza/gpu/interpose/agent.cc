@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "generated/interpose/driver_calls.h"
 #include "reveza/gpu/interpose/gate.h"
 #include "reveza/gpu/interpose/gate_wait.h"
+#include "reveza/gpu/interpose/policy.h"
+#include "reveza/gpu/interpose/queue_bound.h"
 #include "reveza/gpu/interpose/rdma.h"
 
 namespace reveza::interpose {
@@ -21,7 +24,7 @@ constexpr int kRetryTimeoutMs = 2;       // when waiting for memory to be releas
 
 }  // namespace
 
-Agent::Agent(Client& client) : client_(client) {}
+Agent::Agent(Client& client) : client_(client), policy_(ParsePolicy(getenv("REVEZA_POLICY"))) {}
 
 void Agent::Run() {
   const RelaxedCapture relaxed;
@@ -78,15 +81,30 @@ void Agent::Dispatch(wire::Type type) {
   const bool known =
       wire::Dispatch<wire::Welcome, wire::Refused, wire::ContextAdmitted, wire::GrowthAnswer,
                      wire::OpenGate, wire::CloseGate, wire::Evict, wire::SwapIn, wire::Credit,
-                     wire::Contention, wire::PrepareArena, wire::WaitMessage>(
-          type, connection_.packet(), handle);
+                     wire::Contention, wire::PrepareArena, wire::WaitMessage, wire::ContextRefused,
+                     wire::Policy, wire::QueueBound>(type, connection_.packet(), handle);
   if (!known) connection_.Close();  // not a message of a daemon
 }
 
 void Agent::Handle(const wire::Refused& refused) {
+  const bool older = refused.reason == wire::RefusedReason::kWrongVersion &&
+                     refused.version >= wire::kMinVersion &&
+                     refused.version < connection_.version();
+  connection_.Close();
+  if (older) {
+    connection_.set_version(static_cast<std::uint16_t>(refused.version));
+    return Connect();
+  }
   refused_ = true;
   PrintNotice("the daemon refused this program: %s", refused.text);
-  connection_.Close();
+}
+
+void Agent::Handle(const wire::Policy& policy) { policy_ = policy; }
+
+void Agent::Handle(const wire::QueueBound& bound) {
+  QueueBound::SetBound(bound.bound_us);
+  always_bounded_ = bound.always == 1;
+  if (gate_ == GateState::kOpen) Gate::SetBounded(Bounded());
 }
 
 void Agent::Handle(const wire::WaitMessage& why) {
@@ -119,12 +137,21 @@ void Agent::ServeRequests() {
     return;
   }
   if (!welcomed_) return;
+  SendHints();
   SendContexts();
   SendGrowth();
   if (gate_ != GateState::kOpen && !gate_request_sent_ &&
       client_.at_gate_.load(std::memory_order_acquire)) {
     gate_request_sent_ = connection_.Send(wire::GateRequested{});
   }
+}
+
+void Agent::SendHints() {
+  if (client_.yields_.exchange(false, std::memory_order_acq_rel)) connection_.Send(wire::Yield{});
+  const bool holds = client_.holds_.load(std::memory_order_acquire) > 0;
+  if (holds == holds_sent_) return;
+  holds_sent_ = holds;
+  connection_.Send(wire::Hold{.on = holds ? 1u : 0u});
 }
 
 void Agent::SendContexts() {
@@ -258,6 +285,21 @@ void Agent::Handle(const wire::ContextAdmitted& admitted) {
   }
 }
 
+void Agent::Handle(const wire::ContextRefused& refused) {
+  MutexLock lock(client_.requests_mutex_);
+  std::vector<ContextRequest*>& requests = client_.context_requests_;
+  const auto request = std::ranges::find_if(requests, [&](const ContextRequest* one) {
+    return one->sent && memcmp(one->uuid.bytes, refused.uuid, sizeof(refused.uuid)) == 0;
+  });
+  if (request == requests.end()) return;
+  PrintNotice("no GPU context: %s", refused.text);
+  (*request)->refused = (*request)->answered = true;
+  const int ordinal = (*request)->ordinal;
+  requests.erase(request);
+  std::erase_if(gpus_, [&](const Gpu& gpu) { return gpu.ordinal == ordinal && !gpu.granted; });
+  client_.answered_.NotifyAll();
+}
+
 // ---- memory ----
 
 void Agent::OnFreed(void* argument, int ordinal, Bytes bytes) {
@@ -341,7 +383,7 @@ void Agent::Handle(const wire::Contention& contention) {
   idle_reported_ = false;
   last_submissions_ = Gate::Submissions();
   last_submission_us_ = NowMicroseconds();
-  if (gate_ == GateState::kOpen) Gate::SetBounded(contention_);
+  if (gate_ == GateState::kOpen) Gate::SetBounded(Bounded());
 }
 
 void Agent::Periodic() {

@@ -51,6 +51,7 @@ class Agent {
   void Receive() REQUIRES(client_.moving_mutex_);
   void Dispatch(wire::Type type) REQUIRES(client_.moving_mutex_);
   void ServeRequests();
+  void SendHints();
   void SendContexts();
   Bytes RequestSize(const GrowthRequest& request, const Gpu& gpu) const;
   Bytes TakeExcess(int ordinal);
@@ -62,6 +63,7 @@ class Agent {
   void Handle(const wire::Refused& refused);
   void Handle(const wire::WaitMessage& why);
   void Handle(const wire::ContextAdmitted& admitted);
+  void Handle(const wire::ContextRefused& refused);
   void Handle(const wire::GrowthAnswer& answer);
   void Handle(const wire::OpenGate& order);
   void Handle(const wire::CloseGate& order);
@@ -71,6 +73,8 @@ class Agent {
   void Handle(const wire::Credit& credit);
   void Handle(const wire::Contention& contention);
   void Handle(const wire::PrepareArena& order);
+  void Handle(const wire::Policy& policy);
+  void Handle(const wire::QueueBound& bound);
 
   void ContinueSwapIn() REQUIRES(client_.moving_mutex_);
   void ContinueOpening() REQUIRES(client_.moving_mutex_);
@@ -96,6 +100,7 @@ class Agent {
 
   // ---- connection, and operation without a daemon ----
   void Connect();
+  bool Bounded() const { return contention_ || always_bounded_; }
   void OnConnectionLost();
   bool InGracePeriod() const;
   void TryReconnect();
@@ -116,10 +121,14 @@ class Agent {
 
   GateState gate_ = GateState::kOpen;
   bool contention_ = false;
+  bool always_bounded_ = false;  // the queue, even without contention
   std::int64_t idle_after_us_ = 0;
   std::uint64_t last_submissions_ = 0;
   std::int64_t last_submission_us_ = 0;
   bool idle_reported_ = false;
+
+  wire::Policy policy_{};  // asked for, or set by the last daemon
+  bool holds_sent_ = false;
 
   bool swapping_in_ = false;
   bool open_ordered_ = false;              // by the daemon, possibly before the first context

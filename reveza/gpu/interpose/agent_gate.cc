@@ -105,7 +105,7 @@ void Agent::Close(const wire::CloseGate& order) {
     if (const auto failure = CloseAndDrain(deadline, &closed_us)) {
       if (gate_ == GateState::kAdmitting) client_.ledger_.SetResidency(swap::Residency::kIn);
       gate_ = GateState::kOpen;
-      Gate::Open(contention_);
+      Gate::Open(Bounded());
       client_.at_gate_.store(false, std::memory_order_release);
       failed_close_serial_ = order.serial;
       connection_.Send(
@@ -211,7 +211,7 @@ void Agent::FinishOpening() {
     MutexLock lock(client_.wait_reason_mutex_);
     client_.wait_reason_[0] = '\0';
   }
-  Gate::Open(contention_);
+  Gate::Open(Bounded());
   ReportUsage();
 }
 
@@ -231,7 +231,7 @@ void Agent::CheckIdle() {
   if (idle_reported_ || now - last_submission_us_ < idle_after_us_ || CaptureInProgress()) return;
   const bool idle = !client_.host_waits_.Pending(HostWaits::Kind::kValue) && Gate::Close(1000) &&
                     !CaptureInProgress() && Drain(1000);
-  Gate::Open(contention_);
+  Gate::Open(Bounded());
   // Threads that arrived meanwhile are not waiting for a time slice.
   client_.at_gate_.store(false, std::memory_order_release);
   if (idle && Gate::Submissions() == submissions) {

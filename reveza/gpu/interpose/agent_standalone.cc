@@ -61,6 +61,7 @@ void Agent::Connect() {
     close(fd);
   }
   connection_.Send(hello);
+  if (policy_.fields != 0) connection_.Send(policy_);
 }
 
 void Agent::Handle(const wire::Welcome& welcome) {
@@ -94,6 +95,7 @@ bool Agent::InGracePeriod() const { return NowMicroseconds() < grace_until_us_; 
 
 void Agent::OnConnectionLost() {
   connection_.Close();
+  always_bounded_ = false;
   const bool was_connected = welcomed_;
   if (was_connected) {
     grace_until_us_ = NowMicroseconds() + kGraceUs;
@@ -104,6 +106,9 @@ void Agent::OnConnectionLost() {
   retry_soon_ = false;
   open_ordered_ = false;
   contention_ = false;
+  holds_sent_ = false;
+  // The next daemon may be newer.
+  connection_.set_version(wire::kVersion);
   if (gate_ == GateState::kAdmitting) {
     client_.ledger_.SetResidency(swap::Residency::kIn);
     gate_ = GateState::kOpen;

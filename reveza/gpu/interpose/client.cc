@@ -231,6 +231,16 @@ void Client::SetPeerAccess(CUcontext peer_context, bool enabled) {
   ledger_.SetPeer(owner, accessor, enabled);
 }
 
+void Client::Yield() {
+  yields_.store(true, std::memory_order_release);
+  Wake();
+}
+
+void Client::Hold(bool on) {
+  holds_.fetch_add(on ? 1 : -1, std::memory_order_acq_rel);
+  Wake();
+}
+
 void Client::UsageChanged() {
   if (!usage_changed_.exchange(true, std::memory_order_acq_rel)) Wake();
 }

@@ -34,9 +34,14 @@ struct ContextRequest {
   Bytes total = 0;
   bool sent = false;
   bool answered = false;
+  bool refused = false;
   Bytes budget = 0;
   Bytes credit = 0;
 };
+
+// kFirst: admitted for the calling thread. kFurther: another thread has created the first context.
+// kRefused: the GPU cannot keep what the policy of the job asks for.
+enum class Admission { kFirst, kFurther, kRefused };
 
 struct GrowthRequest {
   std::uint32_t number = 0;
@@ -78,9 +83,9 @@ class Client {
   // ---- contexts ----
   // Blocks until the daemon admits the first context on the device, or until another thread has
   // created it: a device has one request at a time. Without a daemon returns at once. Prints the
-  // reason for a long wait on stderr. Returns whether it was admitted for the calling thread, which
-  // must then report the outcome with OnFirstContext(), else with OnFurtherContext().
-  bool AwaitAdmission(int ordinal);
+  // reason for a long wait, or a refusal, on stderr. The thread must report the outcome with
+  // OnFirstContext() or OnFurtherContext(), unless it was refused.
+  Admission AwaitAdmission(int ordinal);
   // Reports the outcome to the daemon. After a failure, the next thread that creates a context
   // requests admission anew.
   void OnFirstContext(int ordinal, bool created);
@@ -125,6 +130,12 @@ class Client {
   // Disables swapping for this client permanently. `cause` is the name of the call in the warning.
   void DisableSwapping(const char* cause);
   bool swapping_disabled() const { return swapping_disabled_.load(std::memory_order_relaxed); }
+
+  // ---- the slice, for programs that know of it ----
+  // Offers the rest of the slice to others.
+  void Yield();
+  // Asks for the slice not to end until it is called with false, for a limited time. Calls nest.
+  void Hold(bool on);
 
   // ---- the gate ----
   // Tells the daemon that a thread is blocked at the closed gate.
@@ -173,6 +184,8 @@ class Client {
   std::atomic<bool> swapping_disabled_{false};
   std::atomic<bool> usage_changed_{false};
   std::atomic<bool> at_gate_{false};
+  std::atomic<bool> yields_{false};
+  std::atomic<int> holds_{0};
   int wake_fd_ = -1;
 
   Mutex requests_mutex_;

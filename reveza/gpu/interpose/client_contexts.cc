@@ -8,23 +8,31 @@
 
 namespace reveza::interpose {
 
-bool Client::AwaitAdmission(int ordinal) {
+Admission Client::AwaitAdmission(int ordinal) {
   ContextRequest request;
   request.ordinal = ordinal;
   const DriverCalls& real = Real();
   std::size_t total = 0;
-  if (real.cuDeviceTotalMem_v2(&total, ordinal) != CUDA_SUCCESS) return false;
+  if (real.cuDeviceTotalMem_v2(&total, ordinal) != CUDA_SUCCESS) {
+    return Admission::kFurther;
+  }
   request.total = total;
   request.uuid = DeviceUuid(real, ordinal);
   GatePause pause;
   MutexLock lock(requests_mutex_);
-  if (AwaitFirstContext(ordinal)) return false;
+  if (AwaitFirstContext(ordinal)) return Admission::kFurther;
   first_contexts_.push_back({.ordinal = ordinal});
   context_requests_.push_back(&request);
   Wake();
   WaitFor(request.answered, kRoomForContext);
+  if (request.refused) {
+    std::erase_if(first_contexts_,
+                  [&](const FirstContext& first) { return first.ordinal == ordinal; });
+    answered_.NotifyAll();
+    return Admission::kRefused;
+  }
   ledger_.AddDevice(ordinal, nullptr, request.budget, request.credit);
-  return true;
+  return Admission::kFirst;
 }
 
 bool Client::AwaitFirstContext(int ordinal) {

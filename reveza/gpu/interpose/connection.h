@@ -22,18 +22,23 @@ class Connection {
   bool is_open() const { return fd_ >= 0; }
   int fd() const { return fd_; }
 
-  // Sends a message; blocks up to ten seconds while the socket buffer is full. On failure closes
-  // the connection and returns false.
+  // The protocol version to speak, which the peer understands.
+  std::uint16_t version() const { return version_; }
+  void set_version(std::uint16_t version) { version_ = version; }
+
+  // Sends a message, unless its version lacks it; blocks up to ten seconds while the socket buffer
+  // is full. On failure closes the connection and returns false.
   template <typename T>
   bool Send(const T& body) {
+    if (!wire::IsKnownTo<T>(version_)) return is_open();
     char packet[wire::kPacketSize<T>];
-    return SendPacket(packet, wire::Encode(body, packet));
+    return SendPacket(packet, wire::Encode(body, packet, version_));
   }
 
   // Receives the next message without blocking. Returns false if there is none. A malformed message
   // or a lost connection closes this end.
   bool Receive(wire::Type* type);
-  // Returns the protocol version of the peer, which closed the connection; 0 if it is ours.
+  // Returns the protocol version of a peer with which there is no common one; 0 if there is.
   std::uint16_t other_version() const { return other_version_; }
   // Returns the last message received.
   const char* packet() const { return packet_; }
@@ -42,6 +47,7 @@ class Connection {
   bool SendPacket(const void* packet, std::size_t size);
 
   int fd_ = -1;
+  std::uint16_t version_ = wire::kVersion;
   std::uint16_t other_version_ = 0;
   char packet_[wire::kMaxPacket];
 };

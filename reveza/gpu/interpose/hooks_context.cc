@@ -18,7 +18,9 @@ template <typename Make>
 CUresult MakeContext(CUdevice device, CUcontext* context, ContextKind kind, Make make) {
   Client* client = Client::Start();
   if (client == nullptr) return make();
-  const bool first = client->AwaitAdmission(device);
+  const Admission admission = client->AwaitAdmission(device);
+  if (admission == Admission::kRefused) return CUDA_ERROR_OUT_OF_MEMORY;
+  const bool first = admission == Admission::kFirst;
   const bool adds = !first && kind != ContextKind::kActivePrimary;
   const std::optional<Bytes> further = adds ? client->ReserveFurtherContext(device) : 0;
   const CUresult result = further ? make() : CUDA_ERROR_OUT_OF_MEMORY;

@@ -25,8 +25,9 @@ void AssignRotation(const std::vector<Job*>& runnable,
   std::map<GpuId, std::size_t> taken;
   for (Job* job : runnable) {
     job->queued = false;
+    const bool exempt = job->policy.interactive || job->policy.priority == Priority::kHigh;
     for (const auto& [gpu, limit] : slots) {
-      if (limit && job->Uses(gpu) && taken[gpu] >= *limit) job->queued = true;
+      if (!exempt && limit && job->Uses(gpu) && taken[gpu] >= *limit) job->queued = true;
     }
     if (job->queued) continue;
     for (const auto& [gpu, limit] : slots) {
@@ -62,14 +63,26 @@ bool ContextCanNeverFit(Ledger& ledger, const PendingContext& context, Bytes est
 // `job`.
 bool AllCouldRunAlone(const Ledger& ledger, const Job& job, GpuId gpu, Bytes bytes) {
   const Bytes limit = ledger.gpus.at(gpu).Limit();
-  for (const auto& [id, other] : ledger.jobs) {
-    if (!other.Uses(gpu) && id != job.id) continue;
-    const Bytes claim = ledger.Claim(other, gpu);
+  // A request covers the context.
+  const Bytes own = std::max(ledger.Claim(job, gpu) + bytes, job.policy.request);
+  if (own + ledger.FixedOfOthers(job.id, gpu) > limit) return false;
+  const Bytes before = ledger.Reserved(job, gpu);
+  const Bytes after = std::max(ledger.Fixed(job, gpu) + bytes, job.policy.request);
+  const Bytes more = after - std::min(after, before);
+  return std::ranges::all_of(ledger.jobs, [&](const auto& entry) {
+    const Job& other = entry.second;
+    if (other.id == job.id || !other.Uses(gpu)) return true;
+    const Bytes claim = std::max(ledger.Claim(other, gpu), other.policy.request);
     // A job that could not run on an empty GPU blocks nothing.
-    if (id != job.id && claim > limit) continue;
-    if (claim + ledger.FixedOfOthers(id, gpu) + bytes > limit) return false;
-  }
-  return true;
+    return claim > limit || claim + ledger.FixedOfOthers(other.id, gpu) + more <= limit;
+  });
+}
+
+// Returns whether the policy of the job cannot be kept on the GPU, whatever it waits for.
+bool MustRefuse(const Ledger& ledger, const PendingContext& context, Bytes estimate) {
+  const Job& job = ledger.jobs.at(context.job);
+  return ledger.Claim(job, context.gpu) + estimate > job.policy.limit ||
+         job.policy.request > ledger.MaxRequest(job.id, context.gpu);
 }
 
 Obstacle ContextObstacle(Ledger& ledger, const PendingContext& context, Bytes estimate) {
@@ -88,7 +101,13 @@ void ProcessContexts(Ledger& ledger) {
     if (card.context_creator || card.approved_context) continue;
     const Bytes estimate = ledger.ContextEstimate(card);
     for (PendingContext& context : ledger.contexts) {
-      if (context.gpu != gpu) continue;
+      if (context.gpu != gpu || ledger.jobs.at(context.job).policy.paused) continue;
+      if (MustRefuse(ledger, context, estimate)) {
+        ledger.decisions.push_back(
+            RefuseContext{context.client, gpu, ledger.MaxRequest(context.job, gpu)});
+        ledger.contexts.remove_if([&](const auto& other) { return &other == &context; });
+        break;
+      }
       if (ContextCanNeverFit(ledger, context, estimate)) {
         // Waiting will not make room: let the driver fail as on a full GPU.
         const std::int64_t free = std::max<std::int64_t>(ledger.Free(gpu), 0);

@@ -36,7 +36,7 @@ bool ActiveNeighboursStuck(const Ledger& ledger, const Job& job) {
 // Returns whether no thread of the job can make progress by itself. `overdue`: GPU work that does
 // not drain waits for others.
 bool Stuck(const Ledger& ledger, const Job& job, bool overdue) {
-  if (job.Unresponsive()) return false;  // it may answer later
+  if (job.Unresponsive() || job.policy.paused) return false;  // it may go on later
   const bool blocked = AnyWaitsForOthers(
       ledger, overdue, [&](const auto& request) { return request.job == job.id; });
   switch (job.phase) {
@@ -82,6 +82,7 @@ bool InTheWay(const Ledger& ledger, const Job& job, const PendingGrowth& growth)
 // Returns whether every job in the way of `growth`, with memory on the GPU that cannot move or on
 // the host, is stuck too.
 bool Deadlocked(Ledger& ledger, const PendingGrowth& growth) {
+  if (ledger.jobs.at(growth.job).policy.paused) return false;
   const bool undrainable =
       std::ranges::any_of(ledger.jobs.at(growth.job).clients,
                           [](const auto& entry) { return entry.second.unpreemptible; });

@@ -13,7 +13,8 @@ std::vector<Job*> EvictionOrder(Ledger& ledger, const JobSet& active) {
     const bool waits = job.waiting_since.has_value();
     // Idle jobs by last turn, oldest first; then waiting jobs, shortest wait first.
     const Time::rep age = waits ? -job.waiting_since->count() : job.turn_start.count();
-    return std::make_tuple(waits && !job.queued, age, job.id);
+    return std::make_tuple(job.policy.interactive, waits && !job.queued, job.policy.priority, age,
+                           job.id);
   };
   return ledger.JobsSortedBy(key, [&](const Job& job) { return !active.contains(job.id); });
 }
@@ -97,21 +98,23 @@ void GiveToEntering(Grant& grant, Job& job) {
   grant.left -= static_cast<std::int64_t>(grant.ledger.GrowthOnEntry(job, grant.gpu));
 }
 
+// Evicts the shortage from suspended jobs, those that run last first, and paused jobs wholly.
 void SendEvictions(Ledger& ledger, GpuId gpu, std::int64_t shortage) {
   Bytes host_free = HostFree(ledger);
   const Bytes granule = ledger.gpus.at(gpu).Granule();
   for (Job* job : EvictionOrder(ledger, ledger.ActiveJobs())) {
-    if (shortage <= 0) return;
-    if (job->phase != Phase::kSuspended) continue;
+    const bool all = job->policy.paused;
+    if (job->phase != Phase::kSuspended || (shortage <= 0 && !all)) continue;
     if (!ledger.Reached(job->evictable_at)) continue;
     Bytes none = 0;
     Bytes& host_left = ExemptFromEviction(ledger, *job) ? none : host_free;
     for (auto& [id, client] : job->clients) {
       const Bytes max_bytes = ledger.Evictable(client, gpu);
-      if (max_bytes == 0 || shortage <= 0) continue;
+      if (max_bytes == 0 || (shortage <= 0 && !all)) continue;
       Holding& holding = client.gpus.at(gpu);
       if (holding.evict_serial != 0) continue;
-      const Bytes wanted = std::min(max_bytes, RoundUp(static_cast<Bytes>(shortage), granule));
+      const Bytes wanted =
+          all ? max_bytes : std::min(max_bytes, RoundUp(static_cast<Bytes>(shortage), granule));
       const Bytes bytes =
           Ledger::EvictableWithin(client, wanted, EvictLeft(client), granule, host_left);
       if (bytes == 0) continue;
@@ -165,13 +168,26 @@ bool SliceExpired(Ledger& ledger, const Job& job) {
   return job.phase == Phase::kRunning && ledger.Reached(ClosableAt(ledger, job));
 }
 
+// Returns whether the growths of the job that wait are within what is promised to it.
+bool GrowsWithinRequest(const Ledger& ledger, GpuId gpu, const Job& job) {
+  Bytes sum = ledger.Claim(job, gpu);
+  for (const PendingGrowth& growth : ledger.growths) {
+    if (growth.job == job.id && growth.gpu == gpu) sum += growth.bytes;
+  }
+  return sum <= job.policy.request;
+}
+
 // Returns whether `job` may be closed for the growth of `growing_job`.
-bool YieldsTo(Ledger& ledger, const Job& job, const Job& growing_job) {
+bool YieldsTo(Ledger& ledger, GpuId gpu, const Job& job, const Job& growing_job) {
   // It enters because its turn has come, or there is no host memory for it.
   if (job.phase == Phase::kEntering && job.preempted_others) return false;
   if (ExemptFromEviction(ledger, job)) return false;
   if (job.phase == Phase::kRunning && job.AllIdle()) return true;
+  if (GrowsWithinRequest(ledger, gpu, growing_job)) return true;
   if (ExemptFromEviction(ledger, growing_job)) return true;
+  if (job.policy.priority != growing_job.policy.priority) {
+    return job.policy.priority < growing_job.policy.priority;
+  }
   const bool over = SliceExpired(ledger, job);
   if (over != SliceExpired(ledger, growing_job)) return over;
   return !over && job.entered > growing_job.entered;
@@ -185,13 +201,13 @@ std::vector<Job*> ClosingOrder(Ledger& ledger, GpuId gpu, JobId growing_job) {
     const bool over = SliceExpired(ledger, job);
     return std::make_tuple(
         ExemptFromEviction(ledger, job), job.phase == Phase::kEntering && job.preempted_others,
-        !(over && job.AllIdle()), !over,
+        !(over && job.AllIdle()), job.policy.priority, !over,
         over ? job.turn_start.count() : -static_cast<Time::rep>(job.entered), job.id);
   };
   return ledger.JobsSortedBy(key, [&](const Job& job) {
     if (job.id == growing_job || !job.Active()) return false;
     if (ledger.EntryNeed(job, gpu) <= ledger.Fixed(job, gpu)) return false;
-    return growing_job == 0 || YieldsTo(ledger, job, ledger.jobs.at(growing_job));
+    return growing_job == 0 || YieldsTo(ledger, gpu, job, ledger.jobs.at(growing_job));
   });
 }
 
@@ -294,6 +310,13 @@ void RestoreBudget(Ledger& ledger) {
     }
     CloseNecessary(ledger, closing, active,
                    [&](const JobSet& fewer) { return ledger.Fits(gpu, fewer); });
+  }
+}
+
+void EnforcePauses(Ledger& ledger) {
+  for (auto& [id, job] : ledger.jobs) {
+    if (!job.policy.paused || !job.Active()) continue;
+    if (!job.AnyGateOpen() || ledger.Reached(job.closable_at)) Leave(ledger, job);
   }
 }
 

@@ -9,6 +9,7 @@ namespace {
 constexpr Time kAlignAfter = std::chrono::milliseconds(100);
 
 void EndTurn(Ledger& ledger, Job& job) {
+  SettleService(ledger, job);
   job.phase = Phase::kSuspended;
   job.ran = job.Ran(ledger.now);
   job.in_turn = false;
@@ -20,10 +21,16 @@ void EndTurn(Ledger& ledger, Job& job) {
   if (ledger.WantsToRun(job) && !job.waiting_since) job.waiting_since = ledger.now;
 }
 
-void StartTurn(Ledger& ledger, Job& job) {
+void BeginService(Ledger& ledger, Job& job) {
   job.in_turn = true;
-  job.turn_start = ledger.now;
+  job.turn_start = job.served_until = ledger.now;
+  job.slice_start = ledger.now - job.interrupted_after.value_or(Time(0));
+  job.interrupted_after.reset();
   ++job.turns;
+}
+
+void StartTurn(Ledger& ledger, Job& job) {
+  BeginService(ledger, job);
   job.waiting_since.reset();
   if (job.preempted_others && job.handover_started) {
     RecordHandover(ledger, job, ledger.now - *job.handover_started);
@@ -39,7 +46,7 @@ void SendOpenGate(Ledger& ledger, Client& client) {
   client.idle = false;
   // The client gives up a swap-in that has not ended, and does not answer it.
   client.swap_in_serial = 0;
-  for (auto& [gpu, holding] : client.gpus) holding.permitted = 0;
+  for (auto& [gpu, holding] : client.gpus) holding.permitted_until.reset();
   client.gate_serial = ledger.NextSerial();
   ledger.decisions.push_back(OpenGate{client.id, client.gate_serial});
 }
@@ -103,11 +110,7 @@ void AdoptOpenGate(Ledger& ledger, Client& client) {
   Job& job = ledger.jobs.at(client.job);
   client.gate = Gate::kOpen;
   client.wants_gate = false;
-  if (!job.in_turn) {
-    job.in_turn = true;
-    job.turn_start = ledger.now;
-    ++job.turns;
-  }
+  if (!job.in_turn) BeginService(ledger, job);
   if (job.phase == Phase::kSuspended) Enter(ledger, job);
   // The rest of the job is already leaving.
   if (job.phase == Phase::kLeaving) Leave(ledger, job);

@@ -120,10 +120,29 @@ TEST(Gates, StayClosedUntilPermittedMemoryIsAllocated) {
   EXPECT_TRUE(script.Open(2));
 }
 
+// Requests are rounded up, so less may be allocated. A job of one client does not wait at all.
+TEST(Gates, OpenIfLessIsAllocatedThanPermitted) {
+  for (const int clients : {1, 2}) {
+    Script script;
+    for (ClientId client = 1; client <= static_cast<ClientId>(clients); ++client) {
+      script.Join(client, 10);
+      script.MakeContext(client);
+    }
+    script.hold_allocations = true;
+    script.Grow(1, 7, kGiB);
+    script.Want(1);
+    EXPECT_EQ(script.Open(1), clients == 1);
+    script.Allocate(1, 64 * kMiB);
+    EXPECT_TRUE(script.Open(1));
+  }
+}
+
 TEST(Gates, OpenIfPermittedMemoryIsNotAllocatedSoon) {
   Script script;
-  script.Join(1, 10);
-  script.MakeContext(1);
+  for (const ClientId client : {1, 2}) {
+    script.Join(client, 10);
+    script.MakeContext(client);
+  }
   script.hold_allocations = true;
   script.Grow(1, 7, kGiB);
   script.Want(1);

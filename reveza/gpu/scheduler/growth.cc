@@ -16,8 +16,9 @@ void Answer(Ledger& ledger, const PendingGrowth& growth, Growth answer) {
 // Returns whether the growth would not fit even on an otherwise empty GPU.
 bool CanNeverFit(Ledger& ledger, const PendingGrowth& growth) {
   const Gpu& card = ledger.gpus.at(growth.gpu);
-  const Bytes wanted = ledger.Claim(ledger.jobs.at(growth.job), growth.gpu) + growth.bytes;
-  return wanted > card.Capacity() ||
+  const Job& job = ledger.jobs.at(growth.job);
+  const Bytes wanted = ledger.Claim(job, growth.gpu) + growth.bytes;
+  return wanted > std::min(card.Capacity(), job.policy.limit) ||
          (wanted > card.Limit() && ledger.ExternalPersists(card, growth.requested_at));
 }
 
@@ -70,7 +71,6 @@ bool TryAnswer(Ledger& ledger, PendingGrowth& growth) {
   Answer(ledger, growth, Growth::kLater);
   // The client will allocate it; its footprint shows that only then.
   Holding& holding = *ledger.Find(growth.client, growth.gpu);
-  holding.permitted += growth.bytes;
   holding.permitted_until = ledger.now + kMaxAllocationTime;
   const Bytes expected = holding.footprint.Swappable() + growth.bytes;
   UpdatePeak(ledger, growth.gpu, *ledger.Find(growth.client), expected);

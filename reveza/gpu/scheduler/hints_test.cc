@@ -27,6 +27,25 @@ TEST(Hints, ContentionIsSentOnChangeOnly) {
   EXPECT_FALSE(script.All<SetContention>()[1].waiting);
 }
 
+// It needs no turn, but whether all others are idle decides whether it is refused.
+TEST(Hints, GrowthThatWaitsForFixedMemoryIsContentionOnceItIsOverdue) {
+  Script script;
+  for (const ClientId client : {1, 2}) {
+    script.AddClient(client, 0);
+    script.Want(client);
+  }
+  script.Grow(1, 6, 6 * kGiB, GrowthKind::kPinned);
+  ASSERT_EQ(script.AnswerTo(6), Growth::kGranted);
+  script.Grow(2, 7, 9728 * kMiB);
+  ASSERT_FALSE(script.Answered(7));
+  script.Wait(Script::DefaultConfig().max_wait - seconds(1));
+  EXPECT_TRUE(script.All<SetContention>().empty());
+  script.Wait(seconds(2));
+  ASSERT_EQ(script.All<SetContention>().size(), 1u);
+  EXPECT_EQ(script.All<SetContention>()[0].client, 1u);
+  EXPECT_TRUE(script.All<SetContention>()[0].waiting);
+}
+
 TEST(Hints, IdleAfterIsResentWhenDoubled) {
   Script script;
   for (ClientId client : {1, 2, 3}) {

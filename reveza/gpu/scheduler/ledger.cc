@@ -41,6 +41,10 @@ bool Job::AllIdle() const {
       clients, [](const auto& entry) { return entry.second.idle || entry.second.gpus.empty(); });
 }
 
+bool Job::Holds() const {
+  return std::ranges::any_of(clients, [](const auto& entry) { return entry.second.holds; });
+}
+
 bool Job::Unresponsive() const {
   return std::ranges::any_of(clients, [](const auto& entry) { return entry.second.unresponsive; });
 }
@@ -64,11 +68,32 @@ Bytes Ledger::Claim(const Client& client, GpuId gpu) {
   return std::max(holding.footprint.Need() + holding.context_credit, holding.credit);
 }
 
+Bytes Ledger::Guaranteed(const Client& client, GpuId gpu) const {
+  const Job& job = jobs.at(client.job);
+  Bytes left = job.policy.paused ? 0 : job.policy.request;
+  if (left == 0) return 0;
+  for (const auto& [id, one] : job.clients) {
+    const Bytes part = std::min(Claim(one, gpu), left);
+    if (id == client.id) return part;
+    left -= part;
+  }
+  return 0;
+}
+
 Bytes Ledger::Fixed(const Client& client, GpuId gpu) const {
   if (client.resident_only) return Claim(client, gpu);
   const Holding& holding = client.On(gpu);
   if (client.unresponsive) return holding.credit;
-  return holding.footprint.Fixed() + holding.context_credit + holding.pinned_in_flight;
+  const Bytes fixed = holding.footprint.Fixed() + holding.context_credit + holding.pinned_in_flight;
+  return std::max(fixed, Guaranteed(client, gpu));
+}
+
+Bytes Ledger::Reserved(const Job& job, GpuId gpu) const {
+  if (!job.Uses(gpu)) return 0;
+  const Bytes fixed = SumOver(job.clients, [&](const Client& client) {
+    return Fixed(client, gpu) + ApprovedFixed(client, gpu);
+  });
+  return std::max(fixed, job.policy.request);
 }
 
 Bytes Ledger::Claim(const Job& job, GpuId gpu) const {
@@ -80,9 +105,13 @@ Bytes Ledger::Fixed(const Job& job, GpuId gpu) const {
 }
 
 Bytes Ledger::FixedOfOthers(JobId job, GpuId gpu) const {
-  return SumOverClients([&](const Client& client) {
-    return client.job == job ? 0 : Fixed(client, gpu) + ApprovedFixed(client, gpu);
-  });
+  return SumOver(jobs,
+                 [&](const Job& other) { return other.id == job ? 0 : Reserved(other, gpu); });
+}
+
+Bytes Ledger::MaxRequest(JobId job, GpuId gpu) const {
+  const Bytes limit = gpus.at(gpu).Limit();
+  return limit - std::min(limit, FixedOfOthers(job, gpu));
 }
 
 Bytes Ledger::ApprovedSwappable(const Client& client, GpuId gpu) const {
@@ -179,6 +208,7 @@ bool Ledger::FitsAllGpusOf(const Job& job, const JobSet& active) const {
 bool Ledger::CanRunAlone(const Job& job) const { return FitsAllGpusOf(job, JobSet{job.id}); }
 
 bool Ledger::WantsToRun(const Job& job) const {
+  if (job.policy.paused) return false;
   for (const auto& [id, client] : job.clients) {
     if (client.wants_gate) return true;
   }
@@ -218,16 +248,18 @@ bool Ledger::FullyResident(const Client& client) {
   return true;
 }
 
-bool Ledger::HasPermission(const Client& client) {
+bool Ledger::MayAllocateSoon(const Client& client) {
   return std::ranges::any_of(client.gpus, [&](const auto& entry) {
-    return entry.second.permitted > 0 && !Reached(entry.second.permitted_until);
+    const std::optional<Time>& until = entry.second.permitted_until;
+    return until && !Reached(*until);
   });
 }
 
 bool Ledger::MayOpen(const Job& job) {
   return std::ranges::all_of(job.clients,
                              [&](const auto& entry) {
-                               return FullyResident(entry.second) && !HasPermission(entry.second);
+                               return FullyResident(entry.second) &&
+                                      !(job.clients.size() > 1 && MayAllocateSoon(entry.second));
                              }) &&
          std::ranges::all_of(gpus, [&](const auto& entry) {
            const Bytes growth = GrowthOnEntry(job, entry.first);

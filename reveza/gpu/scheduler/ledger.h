@@ -42,10 +42,10 @@ struct Holding {
   Bytes context_before = 0;
   // Credit granted for pinned growth that the footprint does not show yet: not evictable.
   Bytes pinned_in_flight = 0;
-  // What the client may allocate behind its closed gate and has not yet: its gate does not open
-  // meanwhile, or it would be the only closed one of its job.
-  Bytes permitted = 0;
-  Time permitted_until{0};  // it may not need it any more
+  // The client may allocate behind its closed gate and has not yet: the gates of its job do not
+  // open meanwhile, or its own might be the only closed one. After this time it does not need to
+  // any more.
+  std::optional<Time> permitted_until;
   // Upper bound of the swappable memory that was ever resident; only that needs a host copy.
   Bytes backed = 0;
   // Largest swappable footprint so far, and the largest that was checked against the host budget:
@@ -72,6 +72,7 @@ struct Client {
   std::optional<Time> swap_in_deadline;  // of an answer, once it has all credit
   bool wants_gate = false;               // a thread waits at the closed gate
   bool idle = false;                     // reported idle under contention
+  bool holds = false;                    // asks for its slice not to end
   bool unpreemptible = false;            // its last drain failed
   bool unresponsive = false;  // an Evict or SwapIn timed out, and it has sent nothing since
   std::optional<bool> contention_sent;
@@ -113,13 +114,24 @@ struct Job {
   std::optional<Time> queued_since;
   std::optional<Time> admitted_since;  // since when it rotates
   std::optional<Time> waiting_since;
+  Policy policy;
+  // GPU time divided by the weight, up to `served_until`; see fairness.cc.
+  Time vruntime{0};
+  Time served_until{0};
+  bool competing = false;
+  Time tokens{0};  // of an interactive job
+  Time tokens_at{0};
   WaitReason why = WaitReason::kNone;
   JobId blocked_by = 0;
 
   // A turn lasts from the first open gate until all gates are closed.
   bool in_turn = false;
   Time turn_start{0};
-  Time ran{0};  // in previous turns
+  // When its slice began; before the turn if that continues an interrupted one.
+  Time slice_start{0};
+  std::optional<Time>
+      interrupted_after;  // closed before the end of its slice, for a preempting job
+  Time ran{0};            // in previous turns
   std::uint64_t turns = 0;
   std::uint64_t entered = 0;             // order of entering
   std::optional<Time> backfill_turn;     // shortened turn while an older job waits
@@ -147,11 +159,14 @@ struct Job {
 
   // Returns the total time with an open gate.
   Time Ran(Time now) const { return ran + (in_turn ? now - turn_start : Time(0)); }
+  // Returns the GPU time divided by the weight.
+  Time Vruntime(Time now) const;
   bool Active() const { return phase == Phase::kRunning || phase == Phase::kEntering; }
   bool Uses(GpuId gpu) const;
   bool SharesGpuWith(const Job& other) const;
   bool AnyGateOpen() const;
   bool AllIdle() const;
+  bool Holds() const;
   bool Unresponsive() const;
 };
 
@@ -220,8 +235,14 @@ class Ledger {
   Bytes Fixed(const Client& client, GpuId gpu) const;
   Bytes Claim(const Job& job, GpuId gpu) const;
   Bytes Fixed(const Job& job, GpuId gpu) const;
-  // Returns the fixed memory of all other jobs, including approved requests.
+  // Returns the part of the job's claim that its policy keeps on the GPU, for one of its clients.
+  Bytes Guaranteed(const Client& client, GpuId gpu) const;
+  // Returns what others cannot count on: the fixed memory, or what is promised if that is more.
+  Bytes Reserved(const Job& job, GpuId gpu) const;
+  // Returns the reserved memory of all other jobs, including approved requests.
   Bytes FixedOfOthers(JobId job, GpuId gpu) const;
+  // Returns what can be promised to a job beside that.
+  Bytes MaxRequest(JobId job, GpuId gpu) const;
   // Return what is approved for a client but not granted yet: swappable growth, or pinned growth
   // and contexts.
   Bytes ApprovedSwappable(const Client& client, GpuId gpu) const;
@@ -244,7 +265,7 @@ class Ledger {
   // Returns whether the job fits as the only active one, beside the fixed memory of the others.
   bool CanRunAlone(const Job& job) const;
   // Returns whether a thread of the job waits at the gate, or for pinned memory that requires a
-  // turn.
+  // turn; never if it is paused.
   bool WantsToRun(const Job& job) const;
 
   Bytes OutstandingCredit(GpuId gpu) const;
@@ -335,7 +356,7 @@ class Ledger {
   std::uint64_t next_entered = 0;
 
  private:
-  bool HasPermission(const Client& client);
+  bool MayAllocateSoon(const Client& client);
   // Returns the pending growths of the same job that will be granted first: approved ones, and
   // earlier ones that count on entry.
   Bytes PendingOfSameJob(const PendingGrowth& growth) const;

@@ -36,13 +36,32 @@ void ProcessGrowths(Ledger& ledger);
 // blocked by a growth that has waited for max_wait: their GPU work waits for it.
 bool BreakDeadlock(Ledger& ledger);
 
+// ---- fairness.cc: weights, priorities and interactive jobs ----
+
+// Adds up the tokens of interactive jobs until `now`, at which an event follows.
+void AccrueService(Ledger& ledger, Time now);
+// Adds the GPU time of the job's turn so far to its virtual runtime. Call before the turn ends.
+void SettleService(Ledger& ledger, Job& job);
+void SetPolicyOf(Ledger& ledger, Job& job, const Policy& policy);
+// Moves the virtual runtime of jobs that begin to compete next to that of the others.
+void UpdateCompetitors(Ledger& ledger);
+// Returns the cost of a handover, which an interactive job pays to enter at once.
+Time TokensToPreempt(const Ledger& ledger, const Job& job);
+bool MayPreempt(Ledger& ledger, const Job& job);
+// Returns the priority of a waiting job: the highest once it has waited for max_wait.
+Priority EffectivePriority(Ledger& ledger, const Job& job);
+// Returns when the running `other` may be closed for the waiting `job`: at once if that may
+// preempt; after the shortest slice if its priority is higher; else at the end of the slice, or
+// when it has had its share.
+Time YieldsAt(Ledger& ledger, const Job& job, const Job& other);
+
 // ---- turns.cc ----
 
-// Decides which waiting jobs enter, in the order of their waiting. A job that fits beside the
-// active ones enters immediately; otherwise jobs that are idle or whose slice has expired are
-// closed for it. While an older job waits for slices to end, a younger one may backfill if it does
-// not delay the older one, or if it can complete a useful turn before. No job enters by evicting
-// others while a co-running job that has just grown may grow again.
+// Decides which waiting jobs enter: by priority, then those with the least virtual runtime. A job
+// that fits beside the active ones enters immediately; otherwise jobs that are idle or whose slice
+// has expired are closed for it. While an older job waits for slices to end, a younger one may
+// backfill if it does not delay the older one, or if it can complete a useful turn before. No job
+// enters by evicting others while a co-running job that has just grown may grow again.
 void ChooseTurns(Ledger& ledger);
 
 // ---- hints.cc: contention, and host memory to prepare ----
@@ -134,6 +153,8 @@ void RestoreBudget(Ledger& ledger);
 // have not been answered for so long and the time of the copies at a slow link. The client's memory
 // then counts as fixed and its job does not enter, until the client sends something.
 void ExpireOrders(Ledger& ledger);
+// Closes paused jobs.
+void EnforcePauses(Ledger& ledger);
 // Abandons entering jobs, then approved contexts and growths, for which evictions no longer
 // suffice.
 void AbandonHopeless(Ledger& ledger);

@@ -18,6 +18,7 @@ void CloseStaleGate(Client& client) {
 }
 
 Ledger& AdvanceTo(Ledger& ledger, Time now) {
+  AccrueService(ledger, std::max(ledger.now, now));
   ledger.now = std::max(ledger.now, now);
   return ledger;
 }
@@ -29,11 +30,13 @@ void RunPasses(Ledger& ledger) {
     const std::size_t before = ledger.decisions.size();
     ledger.wake.reset();
     ExpireOrders(ledger);
+    EnforcePauses(ledger);
     RestoreBudget(ledger);
     AbandonHopeless(ledger);
     ProcessGrowths(ledger);
     ProcessContexts(ledger);
     UpdateQueue(ledger);
+    UpdateCompetitors(ledger);
     ChooseTurns(ledger);
     AlignDrains(ledger);
     MoveMemory(ledger);
@@ -78,10 +81,7 @@ void ApplyAccount(Holding& holding, const Footprint& footprint, Bytes returned) 
     holding.backed += footprint.resident - holding.footprint.resident;
   }
   holding.backed = std::min(holding.backed, footprint.Swappable());
-  if (footprint.Swappable() > holding.footprint.Swappable()) {
-    holding.permitted -=
-        std::min(holding.permitted, footprint.Swappable() - holding.footprint.Swappable());
-  }
+  if (footprint.Swappable() > holding.footprint.Swappable()) holding.permitted_until.reset();
   holding.footprint = footprint;
   CoverHoldings(holding);
   const Bytes held = footprint.resident + footprint.Fixed() + holding.context_credit;
@@ -122,6 +122,28 @@ void Scheduler::ClientJoined(Time now, ClientId client, JobId job, bool resident
   added.job = job;
   added.resident_only = resident_only;
   RunPasses(ledger);
+}
+
+void Scheduler::SetPolicy(Time now, JobId id, const Policy& policy) {
+  Ledger& ledger = AdvanceTo(*ledger_, now);
+  const auto job = ledger.jobs.find(id);
+  if (job == ledger.jobs.end() || job->second.policy == policy) return;
+  SetPolicyOf(ledger, job->second, policy);
+  RunPasses(ledger);
+}
+
+Bytes Scheduler::MaxRequest(JobId job, GpuId gpu) const {
+  return ledger_->gpus.contains(gpu) ? ledger_->MaxRequest(job, gpu) : 0;
+}
+
+std::optional<Scheduler::Shortage> Scheduler::FindShortage(JobId id, Bytes request) const {
+  const auto job = ledger_->jobs.find(id);
+  if (job == ledger_->jobs.end()) return std::nullopt;
+  for (const auto& [gpu, card] : ledger_->gpus) {
+    const Bytes max_request = ledger_->MaxRequest(id, gpu);
+    if (job->second.Uses(gpu) && request > max_request) return Shortage{gpu, max_request};
+  }
+  return std::nullopt;
 }
 
 void Scheduler::ClientLeft(Time now, ClientId client) {
@@ -225,7 +247,7 @@ void Scheduler::GateRequested(Time now, ClientId client) {
   if (wanting == nullptr || wanting->gate == Gate::kOpen) return;
   wanting->wants_gate = true;
   Job& job = ledger.jobs.at(wanting->job);
-  if (!job.waiting_since) job.waiting_since = ledger.now;
+  if (!job.waiting_since && ledger.WantsToRun(job)) job.waiting_since = ledger.now;
   RunPasses(ledger);
 }
 
@@ -234,6 +256,14 @@ void Scheduler::BecameIdle(Time now, ClientId client) {
   Client* idle = ledger.Find(client);
   if (idle == nullptr || idle->gate != Gate::kOpen) return;
   idle->idle = true;
+  RunPasses(ledger);
+}
+
+void Scheduler::SetHold(Time now, ClientId client, bool holds) {
+  Ledger& ledger = AdvanceTo(*ledger_, now);
+  Client* holder = ledger.Find(client);
+  if (holder == nullptr || holder->holds == holds) return;
+  holder->holds = holds;
   RunPasses(ledger);
 }
 

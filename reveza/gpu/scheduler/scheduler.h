@@ -19,6 +19,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,29 @@ using Time = std::chrono::nanoseconds;
 using ClientId = std::uint64_t;
 using JobId = std::uint64_t;
 using GpuId = std::uint32_t;
+
+// A job of a higher priority enters before and instead of those of a lower one; a job that has
+// waited for Config::max_wait enters as if it had the highest.
+enum class Priority : std::uint8_t { kLow, kNormal, kHigh };
+
+// What a job is entitled to. May change at any time.
+struct Policy {
+  static constexpr double kMinWeight = 0.01;
+  static constexpr double kMaxWeight = 100;
+
+  double weight = 1;  // jobs that compete get GPU time in proportion to it
+  Priority priority = Priority::kNormal;
+  // Sleeps most of the time: enters at once while it has tokens (Config::interactive_share), and is
+  // evicted last.
+  bool interactive = false;
+  bool paused = false;  // does not run, and holds no memory that can be evicted
+  // Of each GPU that it uses, for all its clients together: memory that is not evicted and that
+  // others cannot keep, and the most that it may have.
+  Bytes request = 0;
+  Bytes limit = std::numeric_limits<Bytes>::max();
+
+  friend bool operator==(const Policy&, const Policy&) = default;
+};
 
 struct Config {
   Bytes host_budget = 0;         // pinned host memory for all clients
@@ -53,6 +77,10 @@ struct Config {
   // Memory of external processes is no reason for "out of memory" before this time: they come and
   // go, and a client that exits counts as one until the driver has freed its memory.
   Time external_wait_timeout = std::chrono::seconds(30);
+  // GPU time that an interactive job may take at once from others, and the share at which it gets
+  // that back while it does not run.
+  Time interactive_burst = std::chrono::seconds(2);
+  double interactive_share = 0.1;
   // A job whose peak footprint has not risen for this long counts as fully grown.
   Time growth_settle_time = std::chrono::seconds(10);
 };
@@ -132,8 +160,14 @@ struct PrepareArena {
   ClientId client;
   Bytes bytes;
 };
-using Decision = std::variant<AdmitContext, AnswerGrowth, OpenGate, CloseGate, Evict, SwapIn,
-                              GiveCredit, SetContention, PrepareArena>;
+// The GPU cannot keep the request of the job's policy; answers ContextRequested().
+struct RefuseContext {
+  ClientId client;
+  GpuId gpu;
+  Bytes max_request;
+};
+using Decision = std::variant<AdmitContext, RefuseContext, AnswerGrowth, OpenGate, CloseGate, Evict,
+                              SwapIn, GiveCredit, SetContention, PrepareArena>;
 
 // ---- status ----
 
@@ -144,6 +178,7 @@ enum class JobState {
   kEntering,  // memory is being swapped in
   kRunning,   // gate open
   kLeaving,   // gate closing, queues draining
+  kPaused,    // gate closed, by its policy
 };
 
 enum class WaitReason {
@@ -155,6 +190,7 @@ enum class WaitReason {
   kUnpreemptible,  // the running job fails to drain
   kQueue,          // max_wait allows no more jobs in the rotation
   kUnresponsive,   // a client of the job does not answer
+  kPaused,         // by its policy
 };
 
 struct ClientView {
@@ -174,6 +210,7 @@ struct ClientView {
 
 struct JobView {
   JobId id = 0;
+  Policy policy;
   JobState state = JobState::kIdle;
   WaitReason why = WaitReason::kNone;
   JobId blocked_by = 0;     // 0: no particular job
@@ -216,6 +253,17 @@ class Scheduler {
   void ClientJoined(Time now, ClientId client, JobId job, bool resident_only);
   // Removes a client that disconnected or died. Its credit is free immediately.
   void ClientLeft(Time now, ClientId client);
+  // Replaces the policy of a job; no effect on an unknown one.
+  void SetPolicy(Time now, JobId job, const Policy& policy);
+  // Returns what can be promised to a job on a GPU beside what is reserved by others.
+  Bytes MaxRequest(JobId job, GpuId gpu) const;
+  // Returns whether the GPUs of the job can keep `request` beside what is promised to others and
+  // their fixed memory; if not, the first that cannot, and the most that it can.
+  struct Shortage {
+    GpuId gpu;
+    Bytes max_request;
+  };
+  std::optional<Shortage> FindShortage(JobId job, Bytes request) const;
   // Adopts the state of a client that is older than this scheduler. Its credit may exceed the
   // budget: nothing is granted until evictions have restored I1.
   void ClientResumed(Time now, ClientId client, GpuId gpu, const Footprint& footprint, Bytes credit,
@@ -231,7 +279,10 @@ class Scheduler {
   void AccountChanged(Time now, ClientId client, GpuId gpu, const Footprint& footprint,
                       Bytes credit_returned, Bytes arena);
   void GateRequested(Time now, ClientId client);
+  // The client needs the GPU no more for the moment.
   void BecameIdle(Time now, ClientId client);
+  // While a client holds, the slice of its job does not end before slice_ceiling.
+  void SetHold(Time now, ClientId client, bool holds);
 
   // ---- answers to decisions; `serial` is the decision's, stale ones are ignored ----
   void GateClosed(Time now, ClientId client, std::uint32_t serial);

@@ -89,9 +89,12 @@ Time ShortestUsefulTurn(const Ledger& ledger, const Job& job) {
 
 Time ClosableAt(const Ledger& ledger, const Job& job) {
   if (job.phase != Phase::kRunning) return Time::max();
+  if (job.Holds()) {
+    return std::max(job.turn_start + ledger.config.slice_ceiling, job.closable_at);
+  }
   if (job.AllIdle()) return job.closable_at;
   const Time turn = job.backfill_turn.value_or(SliceLength(ledger, job));
-  return std::max(job.turn_start + turn, job.closable_at);
+  return std::max(job.slice_start + turn, job.closable_at);
 }
 
 void RecordHandover(Ledger& ledger, const Job& job, Time took) {

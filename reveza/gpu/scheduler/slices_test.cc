@@ -23,7 +23,7 @@ Ledger Example() {
   }
   ledger.jobs[1].phase = Phase::kRunning;
   ledger.jobs[1].in_turn = true;
-  ledger.jobs[1].turn_start = ledger.now;
+  ledger.jobs[1].slice_start = ledger.now;
   return ledger;
 }
 

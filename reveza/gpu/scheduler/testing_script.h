@@ -91,6 +91,11 @@ class Script {
     DeliverDecisions();
   }
 
+  void SetPolicy(JobId job, const Policy& policy) {
+    scheduler_.SetPolicy(now_, job, policy);
+    DeliverDecisions();
+  }
+
   void Want(ClientId client) {
     scheduler_.GateRequested(now_, client);
     DeliverDecisions();
@@ -271,6 +276,7 @@ class Script {
   }
 
   void Do(const AdmitContext&) {}
+  void Do(const RefuseContext&) {}
   void Do(const AnswerGrowth& answer) {
     answers_[answer.request] = answer.answer;
     const PendingRequest growth = requests_.at(answer.request);

@@ -42,8 +42,10 @@ class TurnScheduler {
       job.blocked_by = 0;
       if (Waits(job) && !job.waiting_since) job.waiting_since = ledger_.now;
     }
-    const auto key = [](const Job& job) {
-      return std::make_tuple(job.queued, job.waiting_since, job.rank);
+    const auto key = [this](const Job& job) {
+      return std::make_tuple(job.queued, -static_cast<int>(EffectivePriority(ledger_, job)),
+                             !MayPreempt(ledger_, job), !job.interrupted_after,
+                             job.Vruntime(ledger_.now), job.waiting_since, job.rank);
     };
     return ledger_.JobsSortedBy(key, [&](const Job& job) { return Waits(job); });
   }
@@ -80,7 +82,12 @@ class TurnScheduler {
       return false;
     }
     for (const JobId id : closing) {
-      Leave(ledger_, ledger_.jobs.at(id));
+      Job& other = ledger_.jobs.at(id);
+      if (!other.AllIdle() && other.in_turn && ledger_.now < ClosableAt(ledger_, other)) {
+        if (MayPreempt(ledger_, job)) job.tokens -= TokensToPreempt(ledger_, job);
+        other.interrupted_after = ledger_.now - other.slice_start;
+      }
+      Leave(ledger_, other);
       active_.erase(id);
       job.preempted_others = true;
       if (!job.handover_started) job.handover_started = ledger_.now;
@@ -107,14 +114,15 @@ class TurnScheduler {
   // turn counts as steady. Holds the job back for at most that turn, whatever else enters and
   // grows.
   bool WouldThrash(Job& job) {
-    if (job.preempted_others || FitsWithoutMoving(job)) return false;
+    if (job.preempted_others || FitsWithoutMoving(job) || MayPreempt(ledger_, job)) return false;
     const Time turn = ShortestUsefulTurn(ledger_, job);
     for (const JobId id : active_) {
       const Job& other = ledger_.jobs.at(id);
       const Time steady = other.Ran(ledger_.now) - other.ran_at_peak;
-      if (!job.SharesGpuWith(other) || steady >= turn || End(other) <= ledger_.now) continue;
+      const Time end = End(job, other);
+      if (!job.SharesGpuWith(other) || steady >= turn || end <= ledger_.now) continue;
       if (!job.held_back_since && other.in_turn) job.held_back_since = ledger_.now;
-      const Time expected = std::min(End(other), job.held_back_since.value_or(ledger_.now) + turn);
+      const Time expected = std::min(end, job.held_back_since.value_or(ledger_.now) + turn);
       if (ledger_.Reached(expected)) return false;
       ledger_.WakeAt(ledger_.now + turn - steady);
       SetReason(job, WaitReason::kTurn, id);
@@ -140,7 +148,7 @@ class TurnScheduler {
       }
     }
     std::ranges::sort(candidates, {}, [&](const Job* one) {
-      return std::make_tuple(End(*one), !one->AllIdle(), one->turn_start, one->id);
+      return std::make_tuple(End(job, *one), !one->AllIdle(), one->turn_start, one->id);
     });
 
     JobSet removed;
@@ -148,7 +156,7 @@ class TurnScheduler {
       removed.insert(other->id);
       if (!FitsAfterEvictions(ledger_, job, Without(active_, removed))) continue;
       removed = MinimizeVictims(job, removed);
-      const Time end = LatestEnd(removed);
+      const Time end = LatestEnd(job, removed);
       if (end <= ledger_.now) {
         closing = removed;
         return true;
@@ -167,16 +175,19 @@ class TurnScheduler {
     return false;
   }
 
-  // Returns when the turn of an active job may end, at the earliest now.
-  Time End(const Job& job) const {
-    if (job.phase == Phase::kRunning) return std::max(ClosableAt(ledger_, job), ledger_.now);
-    const Time turn = job.backfill_turn.value_or(SliceLength(ledger_, job));
-    return std::max(ledger_.now + HandoverCost(ledger_, job) + turn, job.closable_at);
+  // Returns when the turn of the active `other` may end for `job`, at the earliest now.
+  Time End(const Job& job, const Job& other) {
+    const Time yields = YieldsAt(ledger_, job, other);
+    if (other.phase == Phase::kRunning || yields <= ledger_.now) {
+      return std::max(yields, ledger_.now);
+    }
+    const Time turn = other.backfill_turn.value_or(SliceLength(ledger_, other));
+    return std::max(ledger_.now + HandoverCost(ledger_, other) + turn, other.closable_at);
   }
 
-  Time LatestEnd(const JobSet& jobs) const {
+  Time LatestEnd(const Job& job, const JobSet& others) {
     Time latest = ledger_.now;
-    for (const JobId id : jobs) latest = std::max(latest, End(ledger_.jobs.at(id)));
+    for (const JobId id : others) latest = std::max(latest, End(job, ledger_.jobs.at(id)));
     return latest;
   }
 

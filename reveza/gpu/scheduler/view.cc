@@ -28,6 +28,7 @@ JobState StateOf(const Ledger& ledger, const Job& job) {
     case Phase::kSuspended:
       break;
   }
+  if (job.policy.paused) return JobState::kPaused;
   if (ContextReason(ledger, job) != WaitReason::kNone) return JobState::kQueued;
   if (!ledger.WantsToRun(job)) return JobState::kIdle;
   return job.queued ? JobState::kQueued : JobState::kWaiting;
@@ -64,7 +65,8 @@ JobView ViewOf(const Ledger& ledger, const Job& job) {
   JobView view;
   view.id = job.id;
   view.state = StateOf(ledger, job);
-  view.why = job.why;
+  view.policy = job.policy;
+  view.why = job.policy.paused ? WaitReason::kPaused : job.why;
   view.blocked_by = job.blocked_by;
   if (view.why == WaitReason::kNone) view.why = ContextReason(ledger, job);
   if (view.why == WaitReason::kNone) view.why = GrowthReason(ledger, job);
@@ -88,8 +90,8 @@ GpuView ViewOf(const Ledger& ledger, GpuId id, const Gpu& gpu) {
 }
 
 const char* ToText(JobState state) {
-  static constexpr const char* kTexts[] = {"queued",   "idle",    "waiting",
-                                           "entering", "running", "leaving"};
+  static constexpr const char* kTexts[] = {"queued",  "idle",    "waiting", "entering",
+                                           "running", "leaving", "paused"};
   return kTexts[static_cast<std::size_t>(state)];
 }
 
@@ -103,6 +105,7 @@ const char* ToText(WaitReason reason) {
       "the running job fails to drain",
       "max_wait allows no more jobs in the rotation",
       "a process of the job does not answer",
+      "the job is paused",
   };
   return kTexts[static_cast<std::size_t>(reason)];
 }

@@ -261,7 +261,7 @@ void Client::Resume() {
   if (gpus_.empty()) gate_ = Gate::kClosed;
   swap_in_serial_ = 0;
   contention_ = false;
-  Send(EventKind::kOther, &Scheduler::ClientJoined, job_, plan_.resident_only);
+  JoinScheduler();
   for (auto& [gpu, state] : gpus_) {
     state.evict_serial = 0;
     state.evict_left = 0;

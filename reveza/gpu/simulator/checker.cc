@@ -76,6 +76,8 @@ std::set<scheduler::GpuId> Checker::CountDecisions(const std::vector<Decision>& 
       if (growth->answer == scheduler::Growth::kLater) ++counters_.growths_later;
       if (growth->answer == scheduler::Growth::kRefused) ++counters_.growths_refused;
       if (growth->credit > 0) given.insert(growth->gpu);
+    } else if (const auto* refused = std::get_if<scheduler::RefuseContext>(&decision)) {
+      if (--pending_[refused->client] == 0) pending_.erase(refused->client);
     } else if (const auto* context = std::get_if<scheduler::AdmitContext>(&decision)) {
       if (--pending_[context->client] == 0) pending_.erase(context->client);
       if (context->credit > 0) given.insert(context->gpu);

@@ -47,8 +47,16 @@ Bytes Client::HostUsed() const {
 }
 
 void Client::Start() {
-  Send(EventKind::kOther, &Scheduler::ClientJoined, job_, plan_.resident_only);
+  JoinScheduler();
   NextContext();
+}
+
+void Client::JoinScheduler() {
+  Send(EventKind::kOther, &Scheduler::ClientJoined, job_, plan_.resident_only);
+  world_.Send(id_, EventKind::kOther,
+              [job = job_, policy = plan_.policy](Scheduler& scheduler, Time now) {
+                scheduler.SetPolicy(now, job, policy);
+              });
 }
 
 void Client::Exit() {
@@ -80,6 +88,8 @@ void Client::Do(const scheduler::AdmitContext& order) {
   const Time made = world_.now() + world_.RandomTime(milliseconds(1), milliseconds(50));
   world_.ScheduleFor(made, id_, [gpu = order.gpu](Client& self) { self.FinishContext(gpu); });
 }
+
+void Client::Do(const scheduler::RefuseContext&) { Exit(); }
 
 void Client::FinishContext(GpuId gpu) {
   GpuState& state = gpus_[gpu];

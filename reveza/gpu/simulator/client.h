@@ -34,6 +34,7 @@ struct Plan {
   std::uint32_t submissions_per_collective = 0;
   std::uint32_t run_ahead = 0;
   bool resident_only = false;
+  scheduler::Policy policy;  // of its job; that of the client which joins last counts
 };
 
 class Client {
@@ -95,6 +96,8 @@ class Client {
     });
   }
 
+  void JoinScheduler();
+
   // The thread.
   void NextContext();
   void FinishContext(GpuId gpu);
@@ -120,6 +123,7 @@ class Client {
 
   // The agent.
   void Do(const scheduler::AdmitContext& order);
+  void Do(const scheduler::RefuseContext& order);
   void Do(const scheduler::AnswerGrowth& order);
   void Do(const scheduler::OpenGate& order);
   void Do(const scheduler::CloseGate& order);

@@ -42,6 +42,14 @@ bool IsValid(const DrainFailed& m) {
   return m.reason <= DrainFailure::kInsideCall && m.reserved == 0;
 }
 bool IsValid(const Draining& m) { return m.reserved == 0; }
+bool IsValid(const Hold& m) { return IsFlag(m.on) && m.reserved == 0; }
+bool IsValid(const Policy& m) {
+  constexpr std::uint32_t known =
+      kPolicyWeight | kPolicyPriority | kPolicyInteractive | kPolicyMemory | kPolicyPaused;
+  return (m.fields & ~known) == 0 && (m.weight > 0 || (m.fields & kPolicyWeight) == 0) &&
+         m.priority <= kMaxPriority && IsFlag(m.interactive) && IsFlag(m.paused) &&
+         m.reserved == 0 && IsSize(m.request) && IsSize(m.limit);
+}
 bool IsValid(const Evicted& m) {
   return IsGpu(m.gpu) && IsSize(m.freed) && IsSize(m.copied) && m.failure <= EvictFailure::kDriver;
 }
@@ -67,10 +75,14 @@ bool IsValid(const Evict& m) { return IsGpu(m.gpu) && IsSize(m.bytes); }
 bool IsValid(const SwapIn& m) { return m.reserved == 0; }
 bool IsValid(const Credit& m) { return IsGpu(m.gpu) && m.reserved == 0 && IsSize(m.bytes); }
 bool IsValid(const Contention& m) { return IsFlag(m.waiting); }
+bool IsValid(const ContextRefused& m) { return IsTerminated(m.text); }
+bool IsValid(const QueueBound& m) { return IsFlag(m.always); }
 bool IsValid(const PrepareArena& m) { return IsSize(m.bytes); }
 bool IsValid(const WaitMessage& m) { return IsTerminated(m.text); }
 
 bool IsValid(const StopRequest& m) { return IsFlag(m.force) && m.reserved == 0; }
+
+bool IsValid(const JobRequest& m) { return IsValid(m.policy) && IsTerminated(m.name); }
 
 template <typename T>
 constexpr bool IsPlain() {
@@ -97,19 +109,22 @@ DecodeError CheckText(const void* packet, std::size_t size) {
 
 // Checks a packet whose type is one of T.
 template <typename... T>
-DecodeError CheckOneOf(Type type, const void* packet, std::size_t size) {
+DecodeError CheckOneOf(const Header& header, const void* packet, std::size_t size) {
   DecodeError error = DecodeError::kType;
-  static_cast<void>(((type == T::kType && (error = Check<T>(packet, size), true)) || ...));
+  static_cast<void>(((header.type == T::kType && IsKnownTo<T>(header.version) &&
+                      (error = Check<T>(packet, size), true)) ||
+                     ...));
   return error;
 }
 
-DecodeError CheckBody(Type type, const void* packet, std::size_t size) {
-  if (type == Type::kText) return CheckText(packet, size);
+DecodeError CheckBody(const Header& header, const void* packet, std::size_t size) {
+  if (header.type == Type::kText) return CheckText(packet, size);
   return CheckOneOf<Hello, ContextRequested, ContextCreated, GrowthRequested, Account,
                     GateRequested, Idle, GateClosed, DrainFailed, Draining, Evicted, SwappedIn,
                     Resumed, Welcome, Refused, ContextAdmitted, GrowthAnswer, OpenGate, CloseGate,
                     Evict, SwapIn, Credit, Contention, PrepareArena, WaitMessage, StatusRequest,
-                    TraceRequest, StopRequest>(type, packet, size);
+                    TraceRequest, StopRequest, Yield, Hold, Policy, ContextRefused, QueueBound,
+                    JobRequest>(header, packet, size);
 }
 
 }  // namespace
@@ -130,8 +145,10 @@ DecodeError Validate(const void* packet, std::size_t size, Type* type) {
   Header header;
   std::memcpy(&header, packet, sizeof(header));
   if (header.magic != kMagic) return DecodeError::kWrongMagic;
-  if (header.version != kVersion) return DecodeError::kWrongVersion;
-  const DecodeError error = CheckBody(header.type, packet, size);
+  if (header.version < kMinVersion || header.version > kVersion) {
+    return DecodeError::kWrongVersion;
+  }
+  const DecodeError error = CheckBody(header, packet, size);
   if (error == DecodeError::kNone) *type = header.type;
   return error;
 }

@@ -1,5 +1,6 @@
 // Encoding, validation and decoding of packets. Input is untrusted: a packet that is not exactly
-// one known message of this version, with every field in range, is rejected as a whole.
+// one known message of its version, which this one speaks too, with every field in range, is
+// rejected as a whole.
 //
 // Part of libreveza.so: libc and header-only C++ only. Pure functions, thread-safe.
 #pragma once
@@ -28,7 +29,7 @@ const char* ToText(DecodeError error);
 // Returns kNone if `packet` is one well-formed message; only then is `*type` set, and View<T>() of
 // the matching T may be used.
 DecodeError Validate(const void* packet, std::size_t size, Type* type);
-// Returns the protocol version of a packet for which Validate() returned kWrongVersion.
+// Returns the protocol version of a packet that Validate() accepted or returned kWrongVersion for.
 std::uint16_t VersionOf(const void* packet);
 
 // Size of message T on the wire (kText: without its characters).
@@ -52,10 +53,20 @@ bool Dispatch(Type type, const void* packet, Visitor visit) {
   return ((type == T::kType && (visit(View<T>(packet)), true)) || ...);
 }
 
+// Returns whether a peer of that version knows message T.
+template <typename T>
+constexpr bool IsKnownTo(std::uint16_t version) {
+  if constexpr (requires { T::kSince; }) {
+    return T::kSince <= version;
+  } else {
+    return true;
+  }
+}
+
 // Writes header and body to `out` (at least kPacketSize<T> bytes). Returns the size.
 template <typename T>
-std::size_t Encode(const T& body, void* out) {
-  const Header header{kMagic, kVersion, T::kType};
+std::size_t Encode(const T& body, void* out, std::uint16_t version = kVersion) {
+  const Header header{kMagic, version, T::kType};
   std::memcpy(out, &header, sizeof(header));
   if constexpr (!std::is_empty_v<T>) {
     std::memcpy(static_cast<char*>(out) + sizeof(header), &body, sizeof(T));

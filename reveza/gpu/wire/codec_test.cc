@@ -54,7 +54,7 @@ using AllMessages =
                    Idle, GateClosed, DrainFailed, Draining, Evicted, SwappedIn, Resumed, Welcome,
                    Refused, ContextAdmitted, GrowthAnswer, OpenGate, CloseGate, Evict, SwapIn,
                    Credit, Contention, PrepareArena, WaitMessage, StatusRequest, TraceRequest,
-                   StopRequest>;
+                   StopRequest, Yield, Hold, Policy, ContextRefused, QueueBound, JobRequest>;
 TYPED_TEST_SUITE(EveryMessage, AllMessages);
 
 TYPED_TEST(EveryMessage, RoundTrips) {
@@ -89,12 +89,27 @@ TYPED_TEST(EveryMessage, RejectsInvalidHeader) {
   auto magic = good;
   magic[0] ^= 1;
   EXPECT_EQ(Validate(magic.data(), magic.size(), &type), DecodeError::kWrongMagic);
-  auto version = good;
-  version[4] ^= 2;
-  EXPECT_EQ(Validate(version.data(), version.size(), &type), DecodeError::kWrongVersion);
+  for (const int other : {kMinVersion - 1, kVersion + 1}) {
+    auto version = good;
+    version[4] = static_cast<char>(other);
+    EXPECT_EQ(Validate(version.data(), version.size(), &type), DecodeError::kWrongVersion);
+    EXPECT_EQ(VersionOf(version.data()), other);
+  }
   auto unknown = good;
   unknown[7] = 0x7f;
   EXPECT_EQ(Validate(unknown.data(), unknown.size(), &type), DecodeError::kType);
+}
+
+// Messages that are newer than the version of their header are unknown.
+TYPED_TEST(EveryMessage, BelongsToItsVersions) {
+  for (std::uint16_t version = kMinVersion; version <= kVersion; ++version) {
+    std::vector<char> packet(kPacketSize<TypeParam>);
+    Encode(Valid<TypeParam>(), packet.data(), version);
+    Type type{};
+    EXPECT_EQ(Validate(packet.data(), packet.size(), &type),
+              IsKnownTo<TypeParam>(version) ? DecodeError::kNone : DecodeError::kType);
+    EXPECT_EQ(VersionOf(packet.data()), version);
+  }
 }
 
 template <typename T>
@@ -143,6 +158,9 @@ TEST(Codec, ByteCountsAreBounded) {
   ExpectRefused<Evict>([](auto& m) { m.bytes = over; });
   ExpectRefused<Credit>([](auto& m) { m.bytes = over; });
   ExpectRefused<PrepareArena>([](auto& m) { m.bytes = over; });
+  ExpectRefused<Policy>([](auto& m) { m.request = over; });
+  ExpectRefused<Policy>([](auto& m) { m.limit = over; });
+  ExpectRefused<JobRequest>([](auto& m) { m.policy.limit = over; });
   Account largest = Valid<Account>();
   largest.resident = kMaxBytes;
   EXPECT_EQ(Decode(largest), DecodeError::kNone);
@@ -156,11 +174,25 @@ TEST(Codec, RejectsUnknownEnumValues) {
   ExpectRefused<GrowthAnswer>([](auto& m) { m.answer = static_cast<Growth>(3); });
 }
 
+TEST(Codec, RejectsPoliciesOutOfRange) {
+  ExpectRefused<Policy>([](auto& m) { m.priority = kMaxPriority + 1; });
+  ExpectRefused<Policy>([](auto& m) { m.fields = kPolicyWeight; });
+  Policy weighted{};
+  weighted.fields = kPolicyWeight;
+  weighted.weight = 1;
+  EXPECT_EQ(Decode(weighted), DecodeError::kNone);
+}
+
 TEST(Codec, RejectsUnknownFlags) {
   ExpectRefused<Hello>([](auto& m) { m.gate_open = 2; });
   ExpectRefused<Hello>([](auto& m) { m.flags = 1u << 2; });
   ExpectRefused<Contention>([](auto& m) { m.waiting = 2; });
   ExpectRefused<StopRequest>([](auto& m) { m.force = 2; });
+  ExpectRefused<Hold>([](auto& m) { m.on = 2; });
+  ExpectRefused<QueueBound>([](auto& m) { m.always = 2; });
+  ExpectRefused<Policy>([](auto& m) { m.fields = 1u << 5; });
+  ExpectRefused<Policy>([](auto& m) { m.interactive = 2; });
+  ExpectRefused<Policy>([](auto& m) { m.paused = 2; });
 }
 
 TEST(Codec, RejectsNonZeroReservedFields) {
@@ -176,6 +208,8 @@ TEST(Codec, RejectsNonZeroReservedFields) {
   ExpectRefused<SwapIn>([](auto& m) { m.reserved = 1; });
   ExpectRefused<Credit>([](auto& m) { m.reserved = 1; });
   ExpectRefused<StopRequest>([](auto& m) { m.reserved = 1; });
+  ExpectRefused<Hold>([](auto& m) { m.reserved = 1; });
+  ExpectRefused<Policy>([](auto& m) { m.reserved = 1; });
 }
 
 TEST(Codec, RejectsUnterminatedStrings) {
@@ -183,6 +217,8 @@ TEST(Codec, RejectsUnterminatedStrings) {
   ExpectRefused<Hello>([](auto& m) { std::memset(m.command, 'x', sizeof(m.command)); });
   ExpectRefused<Refused>([](auto& m) { std::memset(m.text, 'x', sizeof(m.text)); });
   ExpectRefused<WaitMessage>([](auto& m) { std::memset(m.text, 'x', sizeof(m.text)); });
+  ExpectRefused<ContextRefused>([](auto& m) { std::memset(m.text, 'x', sizeof(m.text)); });
+  ExpectRefused<JobRequest>([](auto& m) { std::memset(m.name, 'x', sizeof(m.name)); });
 }
 
 TEST(Codec, RejectsZeroJobAndTotal) {

@@ -15,9 +15,12 @@
 namespace reveza::wire {
 
 inline constexpr std::uint32_t kMagic = 0x5a565652;  // "RVVZ"
-// Incremented on any change of layout or semantics below. The daemon answers a client of another
-// version with Refused{kWrongVersion}; the client then runs without a daemon.
-inline constexpr std::uint16_t kVersion = 2;
+// Incremented on any change of layout or semantics below. Both ends speak the older of their
+// versions, down to kMinVersion: the daemon answers in the version of the client, and a client that
+// is refused for its version tries again in that of the daemon. Refused{kWrongVersion} ends it if
+// there is no common one; the client then runs without a daemon.
+inline constexpr std::uint16_t kVersion = 3;
+inline constexpr std::uint16_t kMinVersion = 2;
 inline constexpr std::size_t kMaxPacket = 32 * 1024;
 inline constexpr std::uint32_t kMaxGpus = 16;
 // Upper bound of every byte count in a message (1 PiB); larger values are rejected as corrupt.
@@ -38,6 +41,10 @@ enum class Type : std::uint16_t {
   kSwappedIn,
   kResumed,
   kDraining,
+  kYield,  // since version 3, as all below that have kSince
+  kHold,
+  // in both directions
+  kPolicy = 48,
   // daemon to client
   kWelcome = 64,
   kRefused,
@@ -51,11 +58,14 @@ enum class Type : std::uint16_t {
   kContention,
   kPrepareArena,
   kWhy,
+  kContextRefused,
+  kQueueBound,
   // command line to daemon, and its reply
   kStatusRequest = 128,
   kTraceRequest,
   kStopRequest,
   kText,
+  kJobRequest,
 };
 
 struct Header {
@@ -164,6 +174,20 @@ struct Draining {
   std::uint32_t reserved = 0;
 };
 
+// The client needs the GPU no more for the moment, whatever it still submits: its slice may end.
+struct Yield {
+  static constexpr Type kType = Type::kYield;
+  static constexpr std::uint16_t kSince = 3;
+};
+
+// While it holds (on = 1), the slice of its job does not end, for at most the longest slice.
+struct Hold {
+  static constexpr Type kType = Type::kHold;
+  static constexpr std::uint16_t kSince = 3;
+  std::uint32_t on;
+  std::uint32_t reserved = 0;
+};
+
 enum class EvictFailure : std::uint32_t { kNone = 0, kHostMemory = 1, kDriver = 2 };
 
 // End of an eviction. The credit was returned by the preceding Account messages.
@@ -197,6 +221,33 @@ struct Resumed {
   std::uint64_t credit;
 };
 
+// ---- in both directions ----
+
+enum PolicyFields : std::uint32_t {
+  kPolicyWeight = 1u << 0,
+  kPolicyPriority = 1u << 1,
+  kPolicyInteractive = 1u << 2,
+  kPolicyMemory = 1u << 3,  // request and limit
+  kPolicyPaused = 1u << 4,
+};
+inline constexpr std::uint32_t kWeightUnit = 100;  // weight 1
+inline constexpr std::uint32_t kMaxPriority = 2;   // 0 low, 1 normal, 2 high
+
+// From a client, after Hello: the policy that its job asks for; fields that are not named are left
+// to the daemon. From the daemon: what was changed since, which a client sends to the next daemon.
+struct Policy {
+  static constexpr Type kType = Type::kPolicy;
+  static constexpr std::uint16_t kSince = 3;
+  std::uint32_t fields;
+  std::uint32_t weight;  // in 1/kWeightUnit, at least 1
+  std::uint32_t priority;
+  std::uint32_t interactive;
+  std::uint32_t paused;
+  std::uint32_t reserved = 0;
+  std::uint64_t request;  // bytes of each GPU; 0: none
+  std::uint64_t limit;    // bytes of each GPU; 0: none
+};
+
 // ---- daemon to client ----
 
 struct Welcome {
@@ -225,6 +276,15 @@ struct ContextAdmitted {
   // daemon could measure the context. 0: unchanged (the answer to Resumed).
   std::uint64_t credit;
   std::uint64_t granule;  // minimum growth request, to keep requests rare
+};
+
+// The GPU cannot keep what the job's policy asks for; answers ContextRequested. The program is told
+// "out of memory" and the text.
+struct ContextRefused {
+  static constexpr Type kType = Type::kContextRefused;
+  static constexpr std::uint16_t kSince = 3;
+  std::uint8_t uuid[16];
+  char text[200];
 };
 
 enum class Growth : std::uint32_t {
@@ -289,6 +349,14 @@ struct Contention {
   std::uint32_t idle_after_us;
 };
 
+// Replaces Welcome::queue_bound_us; bounds the queue even without contention if `always` is 1.
+struct QueueBound {
+  static constexpr Type kType = Type::kQueueBound;
+  static constexpr std::uint16_t kSince = 3;
+  std::uint32_t bound_us;
+  std::uint32_t always;
+};
+
 // Other clients have arrived: pin `bytes` of host memory ahead of the first eviction.
 struct PrepareArena {
   static constexpr Type kType = Type::kPrepareArena;
@@ -313,6 +381,15 @@ struct StopRequest {
   static constexpr Type kType = Type::kStopRequest;
   std::uint32_t force;  // 1: stop even with clients connected (they run on without a daemon)
   std::uint32_t reserved = 0;
+};
+
+// Changes the policy of the job named `name`, or of a process with that number, or with that
+// number of a job; an empty name: of no job, to ask for the list. The reply is JSON.
+struct JobRequest {
+  static constexpr Type kType = Type::kJobRequest;
+  static constexpr std::uint16_t kSince = 3;
+  Policy policy;
+  char name[64];
 };
 
 // One fragment of a text reply (JSON), followed by `bytes` characters. last = 1 ends the reply.

@@ -10,8 +10,13 @@ namespace reveza::wire {
 namespace messages_test {
 
 // Running clients depend on the layout: a change here requires a new kVersion.
-TEST(Messages, LayoutOfVersionTwoIsStable) {
-  ASSERT_EQ(kVersion, 2);
+TEST(Messages, LayoutOfEachVersionIsStable) {
+  ASSERT_EQ(kVersion, 3);
+  EXPECT_EQ(sizeof(Hold), 8u);
+  EXPECT_EQ(sizeof(Policy), 40u);
+  EXPECT_EQ(sizeof(ContextRefused), 216u);
+  EXPECT_EQ(sizeof(QueueBound), 8u);
+  EXPECT_EQ(sizeof(JobRequest), 104u);
   EXPECT_EQ(sizeof(Header), 8u);
   EXPECT_EQ(sizeof(Hello), 272u);
   EXPECT_EQ(sizeof(ContextRequested), 24u);

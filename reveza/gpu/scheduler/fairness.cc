@@ -1,0 +1,118 @@
+// How the GPU time of jobs that compete is shared: in proportion to their weights, by priority, and
+// with tokens for interactive jobs.
+//
+// The virtual runtime of a job is its GPU time divided by its weight (as in Linux's CFS). Of
+// waiting jobs the one with the least enters first, and a job keeps its slice while it has less
+// than those that wait for it. A job that begins to compete is moved next to the others: it has no
+// credit for the time when it slept, and no debt for the time when it was alone.
+#include <algorithm>
+#include <utility>
+
+#include "reveza/gpu/scheduler/passes.h"
+
+namespace reveza::scheduler {
+namespace {
+
+Time Divide(Time time, double by) {
+  return Time(static_cast<Time::rep>(static_cast<double>(time.count()) / by));
+}
+
+bool Competes(const Ledger& ledger, const Job& job) {
+  if (job.phase != Phase::kSuspended) return true;
+  return !job.policy.paused && !job.queued && ledger.WantsToRun(job) && !job.Unresponsive() &&
+         ledger.CanRunAlone(job);
+}
+
+// Moves the virtual runtime of a job that begins to compete into the range of the others.
+void Join(const Ledger& ledger, Job& job) {
+  std::optional<Time> least;
+  for (const auto& [id, other] : ledger.jobs) {
+    if (id == job.id || !other.competing || !other.SharesGpuWith(job)) continue;
+    const Time vruntime = other.Vruntime(ledger.now);
+    least = std::min(least.value_or(vruntime), vruntime);
+  }
+  if (!least) return;
+  const Time most = *least + Divide(SliceLength(ledger, job), job.policy.weight);
+  job.vruntime = std::clamp(job.Vruntime(ledger.now), *least, most);
+  job.served_until = ledger.now;
+}
+
+bool TakesTokens(const Job& job) {
+  if (!job.in_turn || job.AllIdle()) return false;
+  return std::ranges::any_of(
+      job.clients, [](const auto& entry) { return entry.second.contention_sent.value_or(false); });
+}
+
+}  // namespace
+
+Time Job::Vruntime(Time now) const {
+  return in_turn ? vruntime + Divide(now - served_until, policy.weight) : vruntime;
+}
+
+void AccrueService(Ledger& ledger, Time now) {
+  const Config& config = ledger.config;
+  for (auto& [id, job] : ledger.jobs) {
+    if (!job.policy.interactive) continue;
+    const Time elapsed = now - std::exchange(job.tokens_at, now);
+    const Time earned = Divide(elapsed, 1 / config.interactive_share);
+    job.tokens = std::clamp(job.tokens + (TakesTokens(job) ? -elapsed : earned), Time(0),
+                            config.interactive_burst);
+  }
+}
+
+void SettleService(Ledger& ledger, Job& job) {
+  job.vruntime = job.Vruntime(ledger.now);
+  job.served_until = ledger.now;
+}
+
+void SetPolicyOf(Ledger& ledger, Job& job, const Policy& policy) {
+  SettleService(ledger, job);
+  if (policy.interactive && !job.policy.interactive) {
+    job.tokens = ledger.config.interactive_burst;
+    job.tokens_at = ledger.now;
+  }
+  job.policy = policy;
+}
+
+void UpdateCompetitors(Ledger& ledger) {
+  for (auto& [id, job] : ledger.jobs) {
+    const bool competes = Competes(ledger, job);
+    if (competes && !job.competing) Join(ledger, job);
+    job.competing = competes;
+  }
+}
+
+Time TokensToPreempt(const Ledger& ledger, const Job& job) {
+  return std::min(HandoverCost(ledger, job), ledger.config.interactive_burst);
+}
+
+bool MayPreempt(Ledger& ledger, const Job& job) {
+  if (!job.policy.interactive) return false;
+  const Time missing = TokensToPreempt(ledger, job) - job.tokens;
+  return ledger.Reached(ledger.now + Divide(missing, ledger.config.interactive_share));
+}
+
+Priority EffectivePriority(Ledger& ledger, const Job& job) {
+  const bool overdue =
+      job.waiting_since && ledger.Reached(*job.waiting_since + ledger.config.max_wait);
+  return overdue ? Priority::kHigh : job.policy.priority;
+}
+
+Time YieldsAt(Ledger& ledger, const Job& job, const Job& other) {
+  const bool preempts = !other.policy.interactive && job.policy.priority >= other.policy.priority &&
+                        MayPreempt(ledger, job);
+  const Time end = ClosableAt(ledger, other);
+  if (other.phase == Phase::kRunning && (other.Holds() || other.AllIdle())) return end;
+  if (preempts) return std::max(ledger.now, other.closable_at);
+  if (job.policy.priority > other.policy.priority) {
+    return std::min(end,
+                    std::max(other.slice_start + ledger.config.slice_floor, other.closable_at));
+  }
+  const Time overdue = job.waiting_since.value_or(ledger.now) + ledger.config.max_wait;
+  if (job.policy.priority < other.policy.priority) return std::max(end, overdue);
+  const Time ahead = job.Vruntime(ledger.now) - other.Vruntime(ledger.now);
+  const Time level = ledger.now + Divide(std::max(ahead, Time(0)), 1 / other.policy.weight);
+  return std::max(end, std::min(level, overdue));
+}
+
+}  // namespace reveza::scheduler
