@@ -1,4 +1,5 @@
 // End-to-end tests of `reveza`: each error has one line and a status.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
@@ -158,8 +159,62 @@ TEST_F(RevezaTest, ReportsADaemonOfAnotherVersion) {
     packet[4] = wire::kVersion + 1;
     got = send(peer.get(), packet, wire::kPacketSize<wire::Refused>, MSG_NOSIGNAL);
   });
-  ExpectError("status", kVersion, "version 3 of the protocol, this program version 2");
+  ExpectError("status", kVersion,
+              fmt::format("version {} of the protocol, this program version {}", wire::kVersion + 1,
+                          wire::kVersion));
   old_daemon.join();
+}
+
+// Serves one connection as a daemon of the last version: refuses ours, and answers its own.
+void ServeAsLastVersion(int listener) {
+  constexpr std::uint16_t kLast = wire::kVersion - 1;
+  pollfd readable{listener, POLLIN, 0};
+  poll(&readable, 1, 60'000);
+  const UniqueFd peer(accept(listener, nullptr, nullptr));
+  char packet[wire::kMaxPacket];
+  if (recv(peer.get(), packet, sizeof(packet), 0) <= 0) return;
+  std::string answer;
+  if (wire::VersionOf(packet) != kLast) {
+    wire::Refused refused{};
+    refused.version = kLast;
+    answer.resize(wire::kPacketSize<wire::Refused>);
+    wire::Encode(refused, answer.data(), kLast);
+  } else {
+    const std::string text = "{\"clients\": [], \"version\": \"last\"}";
+    answer.resize(wire::kPacketSize<wire::TextHeader>);
+    wire::Encode(wire::TextHeader{1, static_cast<std::uint32_t>(text.size())}, answer.data(),
+                 kLast);
+    answer += text;
+  }
+  send(peer.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
+  while (recv(peer.get(), packet, sizeof(packet), 0) > 0) {
+  }
+}
+
+TEST_F(RevezaTest, SpeaksToADaemonOfTheLastVersion) {
+  std::filesystem::create_directory(place_ / "reveza");
+  const auto listener = platform::ListenAt(place_ / "reveza/revezad.sock", std::nullopt);
+  ASSERT_TRUE(listener);
+  std::thread daemon([&] {
+    for (int connection = 0; connection < 3; ++connection) ServeAsLastVersion(listener->get());
+  });
+  const Ran status = Reveza("status --json");
+  EXPECT_EQ(nlohmann::json::parse(status.output, nullptr, false).value("version", ""), "last")
+      << status.output;
+  // What it does not know is said.
+  ExpectError("pause a", kVersion, fmt::format("speaks version {}", wire::kVersion - 1));
+  daemon.join();
+}
+
+TEST_F(RevezaTest, PoliciesAreValidated) {
+  ExpectError("set a", kUsage, "nothing to change");
+  ExpectError("set a --weight 0", kUsage, "--weight: '0' is not a number from 0.01 to 100");
+  ExpectError("set a --weight heavy", kUsage, "--weight: 'heavy'");
+  ExpectError("set a --priority hihg", kUsage, "did you mean 'high'?");
+  ExpectError("set a --memory 4", kUsage, "--memory: ");
+  ExpectError("set a --memory 4GiB:2GiB", kUsage,
+              "the request of 4 GiB exceeds the limit of 2 GiB");
+  ExpectError("set a --weight 2", kNoDaemon, "reveza run");
 }
 
 TEST_F(RevezaTest, RunForwardsStatusSignalsAndEnvironment) {
@@ -167,12 +222,21 @@ TEST_F(RevezaTest, RunForwardsStatusSignalsAndEnvironment) {
   EXPECT_EQ(Reveza("run -- sh -c \"exit 42\"").status, 42);
   EXPECT_EQ(Reveza("run sh -c \"exit 43\"").status, 43) << "-- is optional";
   EXPECT_EQ(Reveza("run -- sh -c \"kill -TERM \\$\\$\"").status, 128 + SIGTERM);
-  const Ran ran = Reveza("run --name x --resident --quiet -- env");
+  const Ran ran = Reveza(
+      "run --name x --resident --quiet --weight 2.5 --priority high --memory 1GiB:2GiB "
+      "--interactive -- env");
+  EXPECT_NE(ran.output.find("REVEZA_POLICY=weight=250,priority=2,interactive=1,request=1073741824,"
+                            "limit=2147483648"),
+            std::string::npos)
+      << ran.output;
   for (const char* part : {"REVEZA_NAME=x", "REVEZA_RESIDENT=1", "REVEZA_QUIET=1",
                            "REVEZA_JOB=", "revezad.sock", "libreveza.so"}) {
     EXPECT_NE(ran.output.find(part), std::string::npos) << part << "\n" << ran.output;
   }
   EXPECT_EQ(ran.output.find("REVEZA_GPU_BUDGET"), std::string::npos);
+  extra_ = "REVEZA_POLICY=weight=300";
+  EXPECT_EQ(Reveza("run -- env").output.find("REVEZA_POLICY"), std::string::npos);
+  EXPECT_NE(Reveza("run --same-job -- env").output.find("REVEZA_POLICY"), std::string::npos);
   extra_ = "REVEZA_JOB=00000000000000aa";
   EXPECT_EQ(Reveza("run -- env").output.find("REVEZA_JOB=00000000000000aa"), std::string::npos)
       << "a run inside another one is a job of its own";

@@ -225,6 +225,19 @@ TEST_F(ServerTest, RefusesOtherProtocolVersion) {
   EXPECT_EQ(refused->version, wire::kVersion);
 }
 
+// A program that runs since before the daemon was upgraded.
+TEST_F(ServerTest, ServesClientsOfTheLastVersion) {
+  RunningServer server(socket_);
+  TestingClient client(socket_);
+  client.set_version(wire::kMinVersion);
+  client.Start(7, "old", 1, kCard, kContext);
+  client.AllocateSwapped(100 * kMiB);
+  EXPECT_TRUE(client.EnterGate());
+  EXPECT_EQ(client.versions_received(), std::set<std::uint16_t>{wire::kMinVersion});
+  client.Send(wire::Yield{});
+  EXPECT_TRUE(client.Await<wire::Refused>()) << "it cannot know this message";
+}
+
 TEST_F(ServerTest, HelloTimeoutDropsConnection) {
   RunningServer server(socket_, TestSettings(), std::nullopt, 16, seconds(1));
   TestingClient client(socket_);

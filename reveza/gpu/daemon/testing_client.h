@@ -12,6 +12,7 @@
 #include <deque>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -37,10 +38,14 @@ class TestingClient {
   void Close() { fd_.Reset(); }
   int fd() const { return fd_.get(); }
 
+  // Speaks this version of the protocol from now on.
+  void set_version(std::uint16_t version) { version_ = version; }
+  const std::set<std::uint16_t>& versions_received() const { return versions_received_; }
+
   template <typename T>
   void Send(const T& body) {
     char packet[wire::kPacketSize<T>];
-    SendRaw(std::string(packet, wire::Encode(body, packet)));
+    SendRaw(std::string(packet, wire::Encode(body, packet, version_)));
   }
   void SendRaw(const std::string& packet) {
     [[maybe_unused]] const auto sent = send(fd_.get(), packet.data(), packet.size(), MSG_NOSIGNAL);
@@ -182,6 +187,7 @@ class TestingClient {
     const auto error = wire::Validate(packet, static_cast<std::size_t>(got), &type);
     EXPECT_EQ(error, wire::DecodeError::kNone) << wire::ToText(error);
     if (error != wire::DecodeError::kNone) return false;
+    versions_received_.insert(wire::VersionOf(packet));
     received_.emplace_back(type, std::string(packet, static_cast<std::size_t>(got)));
     return true;
   }
@@ -192,6 +198,8 @@ class TestingClient {
   Bytes budget_ = 0;
   std::uint32_t gpu_ = 0;
   bool hung_up_ = false;
+  std::uint16_t version_ = wire::kVersion;
+  std::set<std::uint16_t> versions_received_;
 };
 
 }  // namespace reveza::daemon

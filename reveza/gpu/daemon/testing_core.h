@@ -47,13 +47,13 @@ class TestingCore : public Outbox {
   }
 
   void Hello(ClientId client, JobId job, const char* name, pid_t pid, std::uint32_t flags = 0,
-             bool open = false) {
+             bool open = false, uid_t uid = 0, std::uint16_t version = wire::kVersion) {
     wire::Hello hello{};
     hello.job = job;
     hello.flags = flags;
     hello.gate_open = open ? 1 : 0;
     wire::CopyText(hello.name, sizeof(hello.name), name);
-    core.OnHello(client, Peer{.pid = pid}, hello);
+    core.OnHello(client, Peer{.pid = pid, .uid = uid, .version = version}, hello);
   }
 
   // Adds a client with `swapped` bytes behind its closed gate, on GPU `number` of 256 MiB.

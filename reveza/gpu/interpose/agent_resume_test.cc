@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "reveza/gpu/interpose/agent.h"
+#include "reveza/gpu/interpose/client.h"
 #include "reveza/gpu/interpose/gate.h"
 #include "reveza/gpu/interpose/testing/differential.h"
 
@@ -56,6 +57,72 @@ TEST_F(AgentResumeTest, PendingContextIsRequestedAgain) {
   EXPECT_EQ(usage().context, 2 * kMiB);
   AllocateAndClear();
   EXPECT_TRUE(daemon().Await<wire::GateRequested>());
+}
+
+// The GPU cannot keep what the job asks for.
+TEST_F(AgentResumeTest, ARefusedContextIsOutOfMemory) {
+  daemon().RefuseContexts("24 GiB cannot be promised");
+  EXPECT_EQ(MakeContext(), CUDA_ERROR_OUT_OF_MEMORY);
+  daemon().RefuseContexts(nullptr);
+  EXPECT_EQ(MakeContext(), CUDA_SUCCESS);
+  AllocateAndClear();
+}
+
+// What was changed while the program runs outlives the daemon.
+TEST_F(AgentResumeTest, ThePolicyIsToldToTheNextDaemon) {
+  ASSERT_EQ(MakeContext(), CUDA_SUCCESS);
+  wire::Policy policy{};
+  policy.fields = wire::kPolicyWeight | wire::kPolicyPaused;
+  policy.weight = 250;
+  policy.paused = 1;
+  daemon().Send(policy);
+  daemon().Send(wire::SwapIn{77, 0});  // answered after it
+  ASSERT_TRUE(daemon().Await<wire::SwappedIn>());
+  daemon().Disconnect();
+  const auto told = daemon().Await<wire::Policy>();
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->fields, policy.fields);
+  EXPECT_EQ(told->weight, 250u);
+  EXPECT_EQ(told->paused, 1u);
+}
+
+TEST_F(AgentResumeTest, YieldsAndHoldsAreTold) {
+  ASSERT_EQ(MakeContext(), CUDA_SUCCESS);
+  Client::Get()->Yield();
+  EXPECT_TRUE(daemon().Await<wire::Yield>());
+  Client::Get()->Hold(true);
+  const auto begun = daemon().Await<wire::Hold>();
+  ASSERT_TRUE(begun);
+  EXPECT_EQ(begun->on, 1u);
+  Client::Get()->Hold(true);
+  Client::Get()->Hold(false);
+  Client::Get()->Hold(false);
+  Client::Get()->Hold(false);  // once too often
+  const auto ended = daemon().Await<wire::Hold>();
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->on, 0u);
+  Client::Get()->Hold(true);
+  EXPECT_TRUE(daemon().Await<wire::Hold>());
+  Client::Get()->Hold(false);
+}
+
+// A daemon that was not upgraded yet.
+TEST_F(AgentResumeTest, SpeaksTheVersionOfAnOlderDaemon) {
+  ASSERT_EQ(MakeContext(), CUDA_SUCCESS);
+  AllocateAndClear();
+  daemon().Forget<wire::Hello>();
+  daemon().SetVersion(wire::kMinVersion);
+  daemon().Disconnect();
+  ASSERT_TRUE(daemon().Await<wire::Hello>());
+  ASSERT_TRUE(daemon().Await<wire::Resumed>());
+  EXPECT_EQ(daemon().CloseGate(), std::nullopt);
+  AllocateAndClear();
+  Client::Get()->Yield();
+  daemon().Forget<wire::Hello>();
+  daemon().SetVersion(wire::kVersion);
+  daemon().Disconnect();
+  ASSERT_TRUE(daemon().Await<wire::Hello>()) << "and that of the next one";
+  EXPECT_FALSE(daemon().Has<wire::Yield>());
 }
 
 // A gate reported as open in Hello is closed only by order of the daemon.

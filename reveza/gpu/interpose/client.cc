@@ -237,7 +237,10 @@ void Client::Yield() {
 }
 
 void Client::Hold(bool on) {
-  holds_.fetch_add(on ? 1 : -1, std::memory_order_acq_rel);
+  int holds = holds_.load(std::memory_order_relaxed);
+  while ((on || holds > 0) &&
+         !holds_.compare_exchange_weak(holds, holds + (on ? 1 : -1), std::memory_order_acq_rel)) {
+  }
   Wake();
 }
 

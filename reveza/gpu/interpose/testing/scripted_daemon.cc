@@ -52,6 +52,12 @@ void ScriptedDaemon::Serve(int client) {
         wire::Validate(packet, static_cast<std::size_t>(got), &type) != wire::DecodeError::kNone) {
       return;
     }
+    if (wire::VersionOf(packet) != version_) {
+      wire::Refused refused{};
+      refused.reason = wire::RefusedReason::kWrongVersion;
+      refused.version = version_;
+      return Send(refused);
+    }
     Handle(type, packet);
     const std::lock_guard lock(mutex_);
     if (type != wire::Type::kAccount) {
@@ -78,6 +84,12 @@ void ScriptedDaemon::Handle(wire::Type type, const char* packet) {
     case wire::Type::kContextRequested: {
       const auto wanted = wire::View<wire::ContextRequested>(packet);
       const std::lock_guard lock(mutex_);
+      if (const char* text = refusal_) {
+        wire::ContextRefused refused{};
+        std::ranges::copy(wanted.uuid, refused.uuid);
+        wire::CopyText(refused.text, sizeof(refused.text), text);
+        return Send(refused);
+      }
       if (!hold_contexts_) return AnswerContext(std::to_array(wanted.uuid));
       held_contexts_.push_back(std::to_array(wanted.uuid));
       return;

@@ -43,6 +43,10 @@ class ScriptedDaemon {
   void AnswerGrowth(wire::Growth answer) { growth_ = answer; }
   // Refuses single requests above `bytes`.
   void RefuseAbove(Bytes bytes) { max_growth_ = bytes; }
+  // Speaks this version of the protocol, and refuses others.
+  void SetVersion(std::uint16_t version) { version_ = version; }
+  // Refuses further contexts with this text; null: admits them.
+  void RefuseContexts(const char* text) { refusal_ = text; }
   // Whether to leave context requests unanswered; those held back are answered on `false`.
   void HoldContexts(bool hold);
   // Returns the number of a GPU on which a context was requested.
@@ -109,7 +113,7 @@ class ScriptedDaemon {
   template <typename T>
   void Send(const T& body) {
     char packet[wire::kPacketSize<T>];
-    SendPacket(packet, wire::Encode(body, packet));
+    SendPacket(packet, wire::Encode(body, packet, version_));
   }
 
  private:
@@ -128,6 +132,8 @@ class ScriptedDaemon {
   UniqueFd stop_;
   std::atomic<wire::Growth> growth_{wire::Growth::kGranted};
   std::atomic<Bytes> max_growth_{~Bytes{0}};
+  std::atomic<std::uint16_t> version_{wire::kVersion};
+  std::atomic<const char*> refusal_{nullptr};
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<std::pair<wire::Type, std::string>> kept_;
