@@ -20,11 +20,13 @@ std::optional<std::size_t> RotationSlots(const Ledger& ledger, GpuId gpu,
 }
 
 // Assigns slots in order of rank; a job rotates if it gets one on each of its GPUs.
-void AssignRotation(const std::vector<Job*>& runnable,
+void AssignRotation(const Ledger& ledger, const std::vector<Job*>& runnable,
                     const std::map<GpuId, std::optional<std::size_t>>& slots) {
   std::map<GpuId, std::size_t> taken;
   for (Job* job : runnable) {
     job->queued = false;
+    // It waits for memory of others, which these may free in their turns.
+    if (!ledger.CanRunAlone(*job)) continue;
     const bool exempt = job->policy.interactive || job->policy.priority == Priority::kHigh;
     for (const auto& [gpu, limit] : slots) {
       if (!exempt && limit && job->Uses(gpu) && taken[gpu] >= *limit) job->queued = true;
@@ -64,7 +66,7 @@ bool ContextCanNeverFit(Ledger& ledger, const PendingContext& context, Bytes est
 bool AllCouldRunAlone(const Ledger& ledger, const Job& job, GpuId gpu, Bytes bytes) {
   const Bytes limit = ledger.gpus.at(gpu).Limit();
   // A request covers the context.
-  const Bytes own = std::max(ledger.Claim(job, gpu) + bytes, job.policy.request);
+  const Bytes own = std::max(ledger.EntryNeed(job, gpu) + bytes, job.policy.request);
   if (own + ledger.FixedOfOthers(job.id, gpu) > limit) return false;
   const Bytes before = ledger.Reserved(job, gpu);
   const Bytes after = std::max(ledger.Fixed(job, gpu) + bytes, job.policy.request);
@@ -72,7 +74,7 @@ bool AllCouldRunAlone(const Ledger& ledger, const Job& job, GpuId gpu, Bytes byt
   return std::ranges::all_of(ledger.jobs, [&](const auto& entry) {
     const Job& other = entry.second;
     if (other.id == job.id || !other.Uses(gpu)) return true;
-    const Bytes claim = std::max(ledger.Claim(other, gpu), other.policy.request);
+    const Bytes claim = std::max(ledger.EntryNeed(other, gpu), other.policy.request);
     // A job that could not run on an empty GPU blocks nothing.
     return claim > limit || claim + ledger.FixedOfOthers(other.id, gpu) + more <= limit;
   });
@@ -115,6 +117,7 @@ void ProcessContexts(Ledger& ledger) {
         break;
       }
       context.obstacle = ContextObstacle(ledger, context, estimate);
+      ledger.WakeAt(context.requested_at + ledger.config.max_wait);
       if (context.obstacle != Obstacle::kNone) continue;
       card.approved_context = context.client;
       const Fit fit = MakeFit(ledger, gpu, 0);
@@ -162,7 +165,7 @@ void UpdateQueue(Ledger& ledger) {
         ledger.JobsSortedBy(&Job::rank, [&](const Job& job) { return Runnable(ledger, job); });
     std::map<GpuId, std::optional<std::size_t>> slots;
     for (const auto& [gpu, card] : ledger.gpus) slots[gpu] = RotationSlots(ledger, gpu, runnable);
-    AssignRotation(runnable, slots);
+    AssignRotation(ledger, runnable, slots);
     for (Job* job : runnable) {
       std::optional<Time>& since = job->queued ? job->queued_since : job->admitted_since;
       if (!since) since = ledger.now;

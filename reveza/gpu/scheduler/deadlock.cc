@@ -117,6 +117,24 @@ bool HostShortageIsFinal(Ledger& ledger) {
   return AllFootprintsSettled(ledger) && !rests;
 }
 
+// Contexts leave room for the largest of the jobs that wait. If none of these can run all the same
+// (memory of an external process was in the way when they were admitted), and no other either, the
+// first context is made, for which the job may come to an end.
+bool AdmitContextOfStuckJobs(Ledger& ledger) {
+  for (PendingContext& context : ledger.contexts) {
+    Gpu& card = ledger.gpus.at(context.gpu);
+    const bool stuck = std::ranges::all_of(ledger.jobs, [&](const auto& entry) {
+      return !entry.second.Uses(context.gpu) || Stuck(ledger, entry.second, /*overdue=*/true);
+    });
+    if (!stuck || !ledger.Overdue(context) || context.obstacle != Obstacle::kFixedMemory) continue;
+    if (card.context_creator || card.approved_context) continue;
+    card.approved_context = context.client;
+    if (MakeFit(ledger, context.gpu, 0) == Fit::kYes) return true;
+    card.approved_context.reset();
+  }
+  return false;
+}
+
 }  // namespace
 
 bool BreakDeadlock(Ledger& ledger) {
@@ -133,7 +151,7 @@ bool BreakDeadlock(Ledger& ledger) {
       youngest = growth;
     }
   }
-  if (youngest == ledger.growths.end()) return false;
+  if (youngest == ledger.growths.end()) return AdmitContextOfStuckJobs(ledger);
   ledger.decisions.push_back(
       AnswerGrowth{youngest->client, youngest->request, youngest->gpu, Growth::kRefused, Bytes{0}});
   ledger.growths.erase(youngest);

@@ -108,8 +108,9 @@ void SendEvictions(Ledger& ledger, GpuId gpu, std::int64_t shortage) {
     if (!ledger.Reached(job->evictable_at)) continue;
     Bytes none = 0;
     Bytes& host_left = ExemptFromEviction(ledger, *job) ? none : host_free;
+    Bytes left = Ledger::EvictableOf(*job, gpu);
     for (auto& [id, client] : job->clients) {
-      const Bytes max_bytes = ledger.Evictable(client, gpu);
+      const Bytes max_bytes = std::min(ledger.Evictable(client, gpu), left);
       if (max_bytes == 0 || (shortage <= 0 && !all)) continue;
       Holding& holding = client.gpus.at(gpu);
       if (holding.evict_serial != 0) continue;
@@ -125,6 +126,7 @@ void SendEvictions(Ledger& ledger, GpuId gpu, std::int64_t shortage) {
       holding.evict_serial = ledger.NextSerial();
       holding.evict_deadline = ledger.now + ledger.config.evict_timeout;
       holding.evict_requested = holding.evict_left = bytes;
+      left -= std::min(left, bytes);
       ledger.decisions.push_back(Evict{id, gpu, bytes, holding.evict_serial});
       shortage -= static_cast<std::int64_t>(bytes);
     }
@@ -248,15 +250,18 @@ bool EvictionsSuffice(Ledger& ledger, const JobSet& active) {
       if (!job->Uses(gpu) || !ledger.Reached(job->evictable_at)) continue;
       Bytes none = 0;
       Bytes& host_left = ExemptFromEviction(ledger, *job) ? none : host_free;
+      Bytes left = Ledger::EvictableOf(*job, gpu);
       for (const auto& [id, client] : job->clients) {
         const Bytes evictable = ledger.Evictable(client, gpu);
         const auto holding = client.gpus.find(gpu);
         if (evictable == 0 || evictable <= holding->second.evict_left || shortage <= 0) continue;
-        const Bytes max_bytes = evictable - holding->second.evict_left;
+        const Bytes max_bytes = std::min(evictable - holding->second.evict_left, left);
+        if (max_bytes == 0) continue;
         const Bytes wanted = std::min(max_bytes, RoundUp(static_cast<Bytes>(shortage), granule));
         const Bytes bytes = Ledger::EvictableWithin(client, wanted, EvictLeft(client) + planned[id],
                                                     granule, host_left);
         planned[id] += bytes;
+        left -= std::min(left, bytes);
         shortage -= static_cast<std::int64_t>(bytes);
       }
     }
@@ -324,6 +329,7 @@ void ExpireOrders(Ledger& ledger) {
   for (auto& [job_id, job] : ledger.jobs) {
     for (auto& [id, client] : job.clients) {
       for (auto& [gpu, holding] : client.gpus) {
+        if (holding.permitted > 0 && ledger.Reached(holding.permitted_until)) holding.permitted = 0;
         if (holding.evict_serial == 0 || !ledger.Reached(holding.evict_deadline)) continue;
         holding.evict_serial = 0;
         holding.evict_requested = holding.evict_left = 0;

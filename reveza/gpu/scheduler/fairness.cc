@@ -72,6 +72,10 @@ void SetPolicyOf(Ledger& ledger, Job& job, const Policy& policy) {
     job.tokens_at = ledger.now;
   }
   job.policy = policy;
+  // They were approved under another limit.
+  for (PendingGrowth& growth : ledger.growths) {
+    if (growth.job == job.id) growth.approved = false;
+  }
 }
 
 void UpdateCompetitors(Ledger& ledger) {

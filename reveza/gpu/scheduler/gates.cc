@@ -46,7 +46,7 @@ void SendOpenGate(Ledger& ledger, Client& client) {
   client.idle = false;
   // The client gives up a swap-in that has not ended, and does not answer it.
   client.swap_in_serial = 0;
-  for (auto& [gpu, holding] : client.gpus) holding.permitted_until.reset();
+  for (auto& [gpu, holding] : client.gpus) holding.permitted = 0;
   client.gate_serial = ledger.NextSerial();
   ledger.decisions.push_back(OpenGate{client.id, client.gate_serial});
 }

@@ -13,12 +13,22 @@ void Answer(Ledger& ledger, const PendingGrowth& growth, Growth answer) {
       AnswerGrowth{growth.client, growth.request, growth.gpu, answer, Bytes{0}});
 }
 
-// Returns whether the growth would not fit even on an otherwise empty GPU.
+// Returns what was approved for the job's next context.
+Bytes ApprovedContext(const Ledger& ledger, const Job& job, GpuId gpu) {
+  const Gpu& card = ledger.gpus.at(gpu);
+  const bool approved = card.approved_context && job.clients.contains(*card.approved_context);
+  return approved ? ledger.ContextEstimate(card) : 0;
+}
+
+// Returns whether the growth would not fit even on an otherwise empty GPU, or within the job's
+// limit.
 bool CanNeverFit(Ledger& ledger, const PendingGrowth& growth) {
   const Gpu& card = ledger.gpus.at(growth.gpu);
   const Job& job = ledger.jobs.at(growth.job);
   const Bytes wanted = ledger.Claim(job, growth.gpu) + growth.bytes;
-  return wanted > std::min(card.Capacity(), job.policy.limit) ||
+  const Bytes with_others =
+      wanted + ledger.PendingOfSameJob(growth) + ApprovedContext(ledger, job, growth.gpu);
+  return wanted > card.Capacity() || with_others > job.policy.limit ||
          (wanted > card.Limit() && ledger.ExternalPersists(card, growth.requested_at));
 }
 
@@ -71,6 +81,7 @@ bool TryAnswer(Ledger& ledger, PendingGrowth& growth) {
   Answer(ledger, growth, Growth::kLater);
   // The client will allocate it; its footprint shows that only then.
   Holding& holding = *ledger.Find(growth.client, growth.gpu);
+  holding.permitted += growth.bytes;
   holding.permitted_until = ledger.now + kMaxAllocationTime;
   const Bytes expected = holding.footprint.Swappable() + growth.bytes;
   UpdatePeak(ledger, growth.gpu, *ledger.Find(growth.client), expected);
@@ -87,16 +98,26 @@ bool CanApprove(const Ledger& ledger, const PendingGrowth& growth) {
   return job.Active() && job.clients.at(growth.client).gate == Gate::kOpen;
 }
 
-// Returns whether the job of an overdue growth should leave, although that does not make room:
-// either it drains, and others run meanwhile, or it is known not to.
-bool ShouldLeave(Ledger& ledger, const PendingGrowth& growth) {
+// Returns whether the job could come back with the growth, as the only active one.
+bool CouldReturn(Ledger& ledger, PendingGrowth& growth) {
   const Job& job = ledger.jobs.at(growth.job);
-  if (job.phase != Phase::kRunning || growth.approved) return false;
+  growth.approved = true;
+  const bool could = ledger.CanRunAlone(job) && EvictionsSuffice(ledger, JobSet{job.id});
+  growth.approved = false;
+  return could;
+}
+
+// Returns whether the job of an overdue growth, of several clients, should leave, although that
+// does not make room: either it drains, and others run meanwhile, or it is known not to.
+bool ShouldLeave(Ledger& ledger, PendingGrowth& growth) {
+  const Job& job = ledger.jobs.at(growth.job);
+  if (job.phase != Phase::kRunning || growth.approved || job.clients.size() < 2) return false;
   const bool others_wait = std::ranges::any_of(ledger.jobs, [&](const auto& entry) {
     const Job& other = entry.second;
     return other.id != job.id && other.SharesGpuWith(job) && WaitsForMemoryOrTurn(ledger, other);
   });
-  return others_wait && ledger.Overdue(growth) && ledger.Reached(ClosableAt(ledger, job));
+  return others_wait && ledger.Overdue(growth) && ledger.Reached(ClosableAt(ledger, job)) &&
+         (growth.Blocked() || CouldReturn(ledger, growth));
 }
 
 }  // namespace

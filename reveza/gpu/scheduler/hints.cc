@@ -30,6 +30,10 @@ bool Contended(const Ledger& ledger, const Job& job) {
     const bool needs_turn = growth.obstacle != Obstacle::kFixedMemory || ledger.Overdue(growth);
     if (growth.job != job.id && needs_turn && job.Uses(growth.gpu)) return true;
   }
+  for (const PendingContext& context : ledger.contexts) {
+    const bool blocked = context.obstacle != Obstacle::kNone && ledger.Overdue(context);
+    if (context.job != job.id && blocked && job.Uses(context.gpu)) return true;
+  }
   return std::ranges::any_of(ledger.gpus, [&](const auto& entry) {
     return entry.second.approved_context && job.Uses(entry.first) &&
            !job.clients.contains(*entry.second.approved_context);

@@ -9,7 +9,8 @@ namespace {
 // does not show yet.
 Bytes Held(const Ledger& ledger, const Client& client, GpuId gpu) {
   if (client.resident_only) return 0;
-  const Bytes claim = Ledger::Claim(client, gpu);
+  // The peak has what the client may allocate already.
+  const Bytes claim = Ledger::Claim(client, gpu) - client.On(gpu).permitted;
   const Bytes fixed = ledger.Fixed(client, gpu);
   return std::max(client.On(gpu).footprint.Swappable(), claim > fixed ? claim - fixed : 0) +
          ledger.ApprovedSwappable(client, gpu);
@@ -90,10 +91,13 @@ bool SuccessionIsSafe(const Ledger& ledger, const Claims& claims) {
   }) <= ledger.config.host_budget;
 }
 
-// Returns whether all swappable memory takes at most half of the host budget.
+// Returns whether all swappable memory, with what may be allocated, takes at most half of the host
+// budget.
 bool HostMemoryIsAmple(const Ledger& ledger) {
   return ledger.SumOverClients([](const Client& client) {
-    return std::max(client.Swappable(), Ledger::HostReserved(client));
+    const Bytes permitted =
+        SumOver(client.gpus, [](const Holding& holding) { return holding.permitted; });
+    return std::max(client.Swappable() + permitted, Ledger::HostReserved(client));
   }) <= ledger.config.host_budget / 2;
 }
 

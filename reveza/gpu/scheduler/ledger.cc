@@ -65,27 +65,15 @@ Holding* Ledger::Find(ClientId id, GpuId gpu) {
 Bytes Ledger::Claim(const Client& client, GpuId gpu) {
   const Holding& holding = client.On(gpu);
   // Credit above the need is growth that the footprint will show soon.
-  return std::max(holding.footprint.Need() + holding.context_credit, holding.credit);
-}
-
-Bytes Ledger::Guaranteed(const Client& client, GpuId gpu) const {
-  const Job& job = jobs.at(client.job);
-  Bytes left = job.policy.paused ? 0 : job.policy.request;
-  if (left == 0) return 0;
-  for (const auto& [id, one] : job.clients) {
-    const Bytes part = std::min(Claim(one, gpu), left);
-    if (id == client.id) return part;
-    left -= part;
-  }
-  return 0;
+  return std::max(holding.footprint.Need() + holding.context_credit, holding.credit) +
+         holding.permitted;
 }
 
 Bytes Ledger::Fixed(const Client& client, GpuId gpu) const {
   if (client.resident_only) return Claim(client, gpu);
   const Holding& holding = client.On(gpu);
   if (client.unresponsive) return holding.credit;
-  const Bytes fixed = holding.footprint.Fixed() + holding.context_credit + holding.pinned_in_flight;
-  return std::max(fixed, Guaranteed(client, gpu));
+  return holding.footprint.Fixed() + holding.context_credit + holding.pinned_in_flight;
 }
 
 Bytes Ledger::Reserved(const Job& job, GpuId gpu) const {
@@ -101,7 +89,9 @@ Bytes Ledger::Claim(const Job& job, GpuId gpu) const {
 }
 
 Bytes Ledger::Fixed(const Job& job, GpuId gpu) const {
-  return SumOver(job.clients, [&](const Client& client) { return Fixed(client, gpu); });
+  const Bytes fixed = SumOver(job.clients, [&](const Client& one) { return Fixed(one, gpu); });
+  if (job.policy.paused || job.policy.request == 0) return fixed;
+  return std::max(fixed, std::min(Claim(job, gpu), job.policy.request));
 }
 
 Bytes Ledger::FixedOfOthers(JobId job, GpuId gpu) const {
@@ -248,18 +238,15 @@ bool Ledger::FullyResident(const Client& client) {
   return true;
 }
 
-bool Ledger::MayAllocateSoon(const Client& client) {
-  return std::ranges::any_of(client.gpus, [&](const auto& entry) {
-    const std::optional<Time>& until = entry.second.permitted_until;
-    return until && !Reached(*until);
-  });
+bool Client::MayAllocate() const {
+  return std::ranges::any_of(gpus, [](const auto& entry) { return entry.second.permitted > 0; });
 }
 
-bool Ledger::MayOpen(const Job& job) {
+bool Ledger::MayOpen(const Job& job) const {
   return std::ranges::all_of(job.clients,
                              [&](const auto& entry) {
                                return FullyResident(entry.second) &&
-                                      !(job.clients.size() > 1 && MayAllocateSoon(entry.second));
+                                      !(job.clients.size() > 1 && entry.second.MayAllocate());
                              }) &&
          std::ranges::all_of(gpus, [&](const auto& entry) {
            const Bytes growth = GrowthOnEntry(job, entry.first);
@@ -271,6 +258,16 @@ Bytes Ledger::Evictable(const Client& client, GpuId gpu) const {
   const Bytes fixed = Fixed(client, gpu);
   const Bytes credit = client.On(gpu).credit;
   return credit > fixed && !client.resident_only ? credit - fixed : 0;
+}
+
+Bytes Ledger::EvictableOf(const Job& job, GpuId gpu) {
+  Bytes on_gpu = 0;
+  for (const auto& [id, client] : job.clients) {
+    const Holding& holding = client.On(gpu);
+    on_gpu += holding.credit - std::min(holding.credit, holding.evict_left);
+  }
+  const Bytes kept = job.policy.paused ? 0 : job.policy.request;
+  return on_gpu - std::min(on_gpu, kept);
 }
 
 Bytes Ledger::HostReserved(const Client& client) {

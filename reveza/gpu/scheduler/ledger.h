@@ -42,10 +42,11 @@ struct Holding {
   Bytes context_before = 0;
   // Credit granted for pinned growth that the footprint does not show yet: not evictable.
   Bytes pinned_in_flight = 0;
-  // The client may allocate behind its closed gate and has not yet: the gates of its job do not
-  // open meanwhile, or its own might be the only closed one. After this time it does not need to
-  // any more.
-  std::optional<Time> permitted_until;
+  // What the client may allocate behind its closed gate and has not yet: the gates of its job do
+  // not open meanwhile, or its own might be the only closed one. After this time it does not need
+  // it any more.
+  Bytes permitted = 0;
+  Time permitted_until{0};
   // Upper bound of the swappable memory that was ever resident; only that needs a host copy.
   Bytes backed = 0;
   // Largest swappable footprint so far, and the largest that was checked against the host budget:
@@ -88,6 +89,7 @@ struct Client {
     return entry == gpus.end() ? kNone : entry->second;
   }
   bool Evicting() const;
+  bool MayAllocate() const;
   bool Closing() const { return gate == Gate::kClosing || gate == Gate::kAdmitting; }
   // Sums over all GPUs.
   Bytes Swappable() const {
@@ -229,14 +231,13 @@ class Ledger {
   Client* Find(ClientId id);
   Holding* Find(ClientId id, GpuId gpu);
 
-  // Returns the maximum that a client can hold on a GPU while it runs.
+  // Returns the maximum that a client can hold on a GPU while it runs, with what it may allocate.
   static Bytes Claim(const Client& client, GpuId gpu);
   // Returns the part of the claim that cannot be evicted.
   Bytes Fixed(const Client& client, GpuId gpu) const;
   Bytes Claim(const Job& job, GpuId gpu) const;
+  // Also what its policy keeps on the GPU.
   Bytes Fixed(const Job& job, GpuId gpu) const;
-  // Returns the part of the job's claim that its policy keeps on the GPU, for one of its clients.
-  Bytes Guaranteed(const Client& client, GpuId gpu) const;
   // Returns what others cannot count on: the fixed memory, or what is promised if that is more.
   Bytes Reserved(const Job& job, GpuId gpu) const;
   // Returns the reserved memory of all other jobs, including approved requests.
@@ -252,6 +253,9 @@ class Ledger {
   // Returns the part of it that is neither granted nor approved.
   Bytes GrowthOnEntry(const Job& job, GpuId gpu) const;
   bool CountsOnEntry(const PendingGrowth& growth) const;
+  // Returns the pending growths of the same job that will be granted first: approved ones, and
+  // earlier ones that count on entry.
+  Bytes PendingOfSameJob(const PendingGrowth& growth) const;
   // Returns the memory required to grant the growth with no other job active.
   Bytes RequiredAlone(const PendingGrowth& growth) const;
   Bytes Need(const Job& job, GpuId gpu) const;
@@ -279,10 +283,12 @@ class Ledger {
   // Returns whether its gates may open: all memory is resident, none is about to be allocated
   // behind a closed gate, and there is room for what it requested before, which it would otherwise
   // wait for in its slice.
-  bool MayOpen(const Job& job);
+  bool MayOpen(const Job& job) const;
 
-  // Returns the evictable memory of a client, regardless of host memory.
+  // Returns the evictable memory of a client, regardless of host memory and of the job's policy.
   Bytes Evictable(const Client& client, GpuId gpu) const;
+  // Returns what the policy of the job allows to evict beyond the evictions in progress.
+  static Bytes EvictableOf(const Job& job, GpuId gpu);
   Bytes HostReserved() const;
   static Bytes HostReserved(const Client& client);
   // Returns how much of `bytes` can be evicted from a client with `host_free` bytes of host memory
@@ -332,10 +338,11 @@ class Ledger {
     return Reached(std::min(requested_at, gpu.external_changed) + config.external_wait_timeout);
   }
 
-  // Returns whether the growth has waited so long that GPU work which does not drain counts as work
-  // that waits for others (a rank in a collective), and not as a long kernel.
-  bool Overdue(const PendingGrowth& growth) const {
-    return growth.requested_at + config.max_wait <= now;
+  // Returns whether a growth or context has waited so long that GPU work which does not drain
+  // counts as work that waits for others (a rank in a collective), and not as a long kernel.
+  template <typename Request>
+  bool Overdue(const Request& request) const {
+    return request.requested_at + config.max_wait <= now;
   }
 
   // Returns whether all clients of a previous daemon have reconnected; otherwise requests a
@@ -356,11 +363,6 @@ class Ledger {
   std::uint64_t next_entered = 0;
 
  private:
-  bool MayAllocateSoon(const Client& client);
-  // Returns the pending growths of the same job that will be granted first: approved ones, and
-  // earlier ones that count on entry.
-  Bytes PendingOfSameJob(const PendingGrowth& growth) const;
-
   std::uint32_t serial_ = 0;
 };
 

@@ -31,9 +31,10 @@ void ProcessGrowths(Ledger& ledger);
 
 // ---- deadlock.cc ----
 
-// Refuses the mutually blocked growth of the youngest job. Call when no other decision is possible.
-// Returns false if no growths block each other. Jobs of several clients that fail to drain count as
-// blocked by a growth that has waited for max_wait: their GPU work waits for it.
+// Refuses the mutually blocked growth of the youngest job, or admits a context for which no other
+// job needs to wait. Call when no other decision is possible. Returns false if nothing is blocked.
+// Jobs of several clients that fail to drain count as blocked by a growth that has waited for
+// max_wait: their GPU work waits for it.
 bool BreakDeadlock(Ledger& ledger);
 
 // ---- fairness.cc: weights, priorities and interactive jobs ----

@@ -81,7 +81,7 @@ void ApplyAccount(Holding& holding, const Footprint& footprint, Bytes returned) 
     holding.backed += footprint.resident - holding.footprint.resident;
   }
   holding.backed = std::min(holding.backed, footprint.Swappable());
-  if (footprint.Swappable() > holding.footprint.Swappable()) holding.permitted_until.reset();
+  if (footprint.Swappable() > holding.footprint.Swappable()) holding.permitted = 0;
   holding.footprint = footprint;
   CoverHoldings(holding);
   const Bytes held = footprint.resident + footprint.Fixed() + holding.context_credit;

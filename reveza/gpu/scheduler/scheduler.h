@@ -50,8 +50,8 @@ struct Policy {
   // evicted last.
   bool interactive = false;
   bool paused = false;  // does not run, and holds no memory that can be evicted
-  // Of each GPU that it uses, for all its clients together: memory that is not evicted and that
-  // others cannot keep, and the most that it may have.
+  // Of each GPU that it uses, for all its clients together: memory that is not evicted, to within a
+  // granule, and that others cannot keep; and the most that it may have.
   Bytes request = 0;
   Bytes limit = std::numeric_limits<Bytes>::max();
 

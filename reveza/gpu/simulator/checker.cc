@@ -49,6 +49,7 @@ void Checker::OnRestart() {
   serials_.clear();
   admissions_.clear();
   pending_.clear();
+  claims_.clear();
 }
 
 void Checker::CheckEvent(const Scheduler& scheduler, EventKind kind, scheduler::ClientId client,
@@ -61,6 +62,7 @@ void Checker::CheckEvent(const Scheduler& scheduler, EventKind kind, scheduler::
   CheckBudget(scheduler, kind, given, now);
   CheckGates(scheduler, now);
   CheckOrders(scheduler, decisions, now);
+  CheckPolicies(scheduler, kind, decisions, now);
   CheckTurns(scheduler, kind, client, decisions, now);
   if (!restarted_ && scheduler.HostReserved() > config_.host_budget) {
     Fail("host memory exceeds its budget", now);
@@ -157,20 +159,76 @@ void Checker::CheckOrders(const Scheduler& scheduler, const std::vector<Decision
   }
 }
 
+// No gate of a paused job opens. No eviction leaves less than the request. What a job has grows
+// beyond its limit only by a context that is larger than estimated.
+void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
+                            const std::vector<Decision>& decisions, Time now) {
+  std::map<scheduler::JobId, JobView> jobs;
+  for (const JobView& job : scheduler.Jobs()) jobs[job.id] = job;
+  const std::vector<ClientView> clients = scheduler.Clients();
+  std::map<std::pair<scheduler::JobId, scheduler::GpuId>, Bytes> claims;
+  std::map<std::pair<scheduler::JobId, scheduler::GpuId>, Bytes> credits;
+  std::map<scheduler::JobId, Bytes> movable;
+  for (const ClientView& client : clients) {
+    for (const auto& [gpu, footprint, credit] : client.gpus) {
+      claims[{client.job, gpu}] += std::max(footprint.Need(), credit);
+      credits[{client.job, gpu}] += credit;
+      movable[client.job] += footprint.resident;
+    }
+  }
+  for (const auto& [key, claim] : claims) {
+    const Bytes limit = jobs.at(key.first).policy.limit;
+    const bool may_grow = kind == EventKind::kContextCreated || kind == EventKind::kResumed;
+    if (claim > limit && claim > claims_[key] && !may_grow) Fail("job grows beyond its limit", now);
+  }
+  claims_ = claims;
+  for (const auto& [id, job] : jobs) {
+    if (job.state == JobState::kPaused && movable[id] == 0) ++counters_.pauses;
+  }
+  for (const Decision& decision : decisions) {
+    if (const auto* open = std::get_if<scheduler::OpenGate>(&decision)) {
+      const ClientView* client = Find(clients, open->client);
+      if (client != nullptr && jobs.at(client->job).policy.paused) Fail("paused job runs", now);
+    } else if (const auto* evict = std::get_if<scheduler::Evict>(&decision)) {
+      const ClientView* client = Find(clients, evict->client);
+      const JobView& job = jobs.at(client->job);
+      if (job.policy.request == 0 || job.policy.paused) continue;
+      ++counters_.kept_requests;
+      const std::pair key(client->job, evict->gpu);
+      credits[key] -= std::min(credits[key], evict->bytes);
+      // Whole pieces are moved.
+      const Bytes granule = scheduler.Gpus().at(evict->gpu).config.granule;
+      if (credits[key] + granule < std::min(job.policy.request, claims[key])) {
+        Fail("evicted below the request", now);
+      }
+    } else if (const auto* growth = std::get_if<scheduler::AnswerGrowth>(&decision)) {
+      const ClientView* client = Find(clients, growth->client);
+      if (client == nullptr || growth->answer != scheduler::Growth::kRefused) continue;
+      const bool limited = jobs.at(client->job).policy.limit != scheduler::Policy{}.limit;
+      counters_.limits += limited ? 1 : 0;
+    }
+  }
+}
+
 void Checker::CheckSerial(std::uint32_t serial, Time now) {
   if (serial == 0 || !serials_.insert(serial).second) Fail("serial reused", now);
 }
 
 void Checker::CheckTurns(const Scheduler& scheduler, EventKind kind, scheduler::ClientId client,
                          const std::vector<Decision>& decisions, Time now) {
-  const bool disturbed =
-      !pending_.empty() || !over_budget_.empty() || kind == EventKind::kGrowthRequested ||
-      kind == EventKind::kContextRequested || kind == EventKind::kContextCreated ||
-      kind == EventKind::kAllocated || kind == EventKind::kBudgetChanged ||
-      kind == EventKind::kResumed || kind == EventKind::kDrainFailed;
+  const bool disturbed = !pending_.empty() || !over_budget_.empty() ||
+                         kind == EventKind::kGrowthRequested ||
+                         kind == EventKind::kContextRequested ||
+                         kind == EventKind::kContextCreated || kind == EventKind::kAllocated ||
+                         kind == EventKind::kBudgetChanged || kind == EventKind::kResumed ||
+                         kind == EventKind::kDrainFailed || kind == EventKind::kPolicyChanged;
   for (const ClientView& view : scheduler.Clients()) job_of_[view.id] = view.job;
+  // Interactive jobs interrupt slices, and an interrupted one goes on in a turn of its own.
+  const bool preempted = std::ranges::any_of(
+      scheduler.Jobs(), [](const JobView& job) { return job.policy != scheduler::Policy{}; });
   for (auto& [job, turn] : turns_) {
-    if (disturbed || (kind == EventKind::kIdle && job_of_[client] == job)) turn.exempt = true;
+    if (disturbed || preempted || (kind == EventKind::kIdle && job_of_[client] == job))
+      turn.exempt = true;
   }
   for (const Decision& decision : decisions) {
     const auto* close = std::get_if<scheduler::CloseGate>(&decision);

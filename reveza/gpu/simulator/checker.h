@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reveza/gpu/scheduler/scheduler.h"
@@ -24,6 +25,7 @@ enum class EventKind {
   kBudgetChanged,
   kResumed,
   kDrainFailed,
+  kPolicyChanged,
   kTick,
   kDied,
 };
@@ -60,6 +62,9 @@ class Checker {
     std::uint64_t growths_refused = 0;
     std::uint64_t queued = 0;
     std::uint64_t waits_for_host_memory = 0;
+    std::uint64_t pauses = 0;         // events in which a paused job held nothing that can move
+    std::uint64_t limits = 0;         // refused growths of jobs with a limit
+    std::uint64_t kept_requests = 0;  // evictions of jobs with a request
   };
   const Counters& counters() const { return counters_; }
   // Returns the number of turns of a job, including jobs that have ended.
@@ -79,6 +84,8 @@ class Checker {
   void CheckBudget(const scheduler::Scheduler& scheduler, EventKind kind,
                    const std::set<scheduler::GpuId>& given, scheduler::Time now);
   void CheckGates(const scheduler::Scheduler& scheduler, scheduler::Time now);
+  void CheckPolicies(const scheduler::Scheduler& scheduler, EventKind kind,
+                     const std::vector<scheduler::Decision>& decisions, scheduler::Time now);
   void CheckOrders(const scheduler::Scheduler& scheduler,
                    const std::vector<scheduler::Decision>& decisions, scheduler::Time now);
   void CheckTurns(const scheduler::Scheduler& scheduler, EventKind kind, scheduler::ClientId client,
@@ -98,6 +105,7 @@ class Checker {
   std::map<scheduler::ClientId, scheduler::JobId> job_of_;
   std::map<scheduler::ClientId, int> pending_;  // growths and contexts in progress
   std::set<scheduler::GpuId> over_budget_;
+  std::map<std::pair<scheduler::JobId, scheduler::GpuId>, Bytes> claims_;
   std::set<std::uint32_t> serials_;
   std::set<std::uint32_t> admissions_;  // their serials
   Counters counters_;

@@ -24,6 +24,7 @@ class ScenarioBuilder {
     for (JobId job = 1; job <= jobs; ++job) AddJob(job);
     FitContexts();
     if (flavour_ == Flavour::kFaulty) AddFaults();
+    if (flavour_ == Flavour::kPolicies) AddPolicies(jobs);
     if (flavour_ == Flavour::kScarceHost) {
       scenario_.world.scheduler.host_budget =
           Between(0, 16) * scenario_.world.granule + scenario_.world.budgets[0] / Between(1, 16);
@@ -150,6 +151,35 @@ class ScenarioBuilder {
     scenario_.world.scheduler.context_estimate = each;
   }
 
+  scheduler::Policy RandomPolicy() {
+    scheduler::Policy policy;
+    policy.weight = static_cast<double>(Between(1, 400)) / 100;
+    policy.priority = static_cast<scheduler::Priority>(Between(0, 2));
+    policy.interactive = OneIn(3);
+    const Bytes smallest = *std::ranges::min_element(scenario_.world.budgets);
+    if (OneIn(3)) policy.request = Between(0, smallest / 8 / kMiB) * kMiB;
+    // Growth beyond it is refused, as is what others cannot keep beside requests.
+    if (OneIn(3)) policy.limit = Between(smallest / 2 / kMiB, smallest / kMiB) * kMiB;
+    return policy;
+  }
+
+  void AddPolicies(std::uint64_t jobs) {
+    AllowRefusals();
+    for (JobId job = 1; job <= jobs; ++job) {
+      const scheduler::Policy policy = RandomPolicy();
+      for (Scenario::Process& process : scenario_.processes) {
+        if (process.job == job) process.plan.policy = policy;
+      }
+      if (OneIn(3)) scenario_.changes.push_back({Milliseconds(1, 4000), job, RandomPolicy()});
+      if (!OneIn(3)) continue;
+      scheduler::Policy paused = policy;
+      paused.paused = true;
+      const Time when = Milliseconds(1, 4000);
+      scenario_.changes.push_back({when, job, paused});
+      scenario_.changes.push_back({when + Milliseconds(1, 3000), job, policy});
+    }
+  }
+
   void AllowRefusals() {
     for (Scenario::Process& process : scenario_.processes) process.plan.guaranteed_growth = 0;
   }
@@ -202,6 +232,7 @@ Time MaxWait(const Scenario& scenario) {
     if (process.plan.evict_failure_probability > 0) wait += seconds(60);
   }
   for (const Scenario::External& external : scenario.external) wait += external.when;
+  for (const Scenario::Change& change : scenario.changes) wait += change.when;
   return wait;
 }
 
@@ -246,6 +277,9 @@ Outcome RunScenario(const Scenario& scenario) {
   for (const Scenario::Kill& death : scenario.kills) world.KillAt(death.when, death.client);
   for (const Scenario::External& external : scenario.external) {
     world.SetExternalAt(external.when, external.gpu, external.bytes);
+  }
+  for (const Scenario::Change& change : scenario.changes) {
+    world.SetPolicyAt(change.when, change.job, change.policy);
   }
   for (const Time restart : scenario.restarts) world.RestartDaemonAt(restart);
   world.Run(scenario.processes.size() * MaxWait(scenario));

@@ -26,8 +26,14 @@ struct Scenario {
     GpuId gpu = 0;
     Bytes bytes = 0;
   };
+  struct Change {
+    Time when{0};
+    JobId job = 0;
+    scheduler::Policy policy;
+  };
   WorldConfig world;
   std::vector<Process> processes;
+  std::vector<Change> changes;  // of policies
   std::vector<Kill> kills;
   std::vector<External> external;
   std::vector<Time> restarts;
@@ -51,6 +57,7 @@ enum class Flavour {
   kFitting,     // everything fits at all times
   kScarceHost,  // busy jobs that free and reallocate, little host memory
   kRanks,       // busy jobs of several ranks that wait for each other on the GPU
+  kPolicies,    // growth, sleeps, and policies that change
 };
 
 Scenario RandomScenario(std::uint64_t seed, Flavour flavour);

@@ -41,6 +41,9 @@ struct Total {
     counters.growths_later += outcome.counters.growths_later;
     counters.growths_refused += outcome.counters.growths_refused;
     counters.queued += outcome.counters.queued;
+    counters.pauses += outcome.counters.pauses;
+    counters.limits += outcome.counters.limits;
+    counters.kept_requests += outcome.counters.kept_requests;
     counters.waits_for_host_memory += outcome.counters.waits_for_host_memory;
   }
 };
@@ -93,6 +96,14 @@ TEST(EveryWorld, RanksThatWaitForEachOtherDrain) {
   EXPECT_GT(total.counters.gates_closed, 1000u);
   EXPECT_GT(total.counters.admissions, 1000u);
   EXPECT_LT(total.counters.failed_drains, total.counters.gates_closed / 50);
+}
+
+TEST(EveryWorld, PoliciesAreKept) {
+  const Total total = RunAll(Flavour::kPolicies, 400);
+  if (OneSeedOnly()) return;
+  EXPECT_GT(total.counters.pauses, 1000u);
+  EXPECT_GT(total.counters.limits, 20u);
+  EXPECT_GT(total.counters.kept_requests, 100u);
 }
 
 // With too little host memory to swap all jobs some wait, but none is refused and all finish.

@@ -45,6 +45,14 @@ void World::SetExternalAt(Time when, GpuId gpu, Bytes bytes) {
   });
 }
 
+void World::SetPolicyAt(Time when, JobId job, const scheduler::Policy& policy) {
+  Schedule(when, [this, job, policy] {
+    Dispatch(
+        EventKind::kPolicyChanged,
+        [job, policy](scheduler::Scheduler& s, Time now) { s.SetPolicy(now, job, policy); }, 0);
+  });
+}
+
 void World::RestartDaemonAt(Time when) {
   Schedule(when, [this] {
     ++daemon_generation_;

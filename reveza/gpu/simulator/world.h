@@ -48,6 +48,7 @@ class World {
   void Start(Time when, JobId job, const Plan& plan);
   void KillAt(Time when, ClientId client);
   void SetExternalAt(Time when, GpuId gpu, Bytes bytes);
+  void SetPolicyAt(Time when, JobId job, const scheduler::Policy& policy);
   // Replaces the scheduler at `when`; running clients report to the new one.
   void RestartDaemonAt(Time when);
 
