@@ -69,13 +69,13 @@ class AnotherUser : public ::testing::Test {
   }
 
   // Starts a program as `user`, with its own simulated GPUs and the machine's socket.
-  Process StartProgram(User user, const FakeCard& cards) {
+  Process StartProgram(User user, const FakeCard& cards, const char* steps = "20") {
     EXPECT_EQ(chmod(cards.folder().c_str(), 0777), 0);
     Environment environment = cards.environment();
     environment.insert({"REVEZA_SOCKET", machine_->socket()});
     environment.insert({"REVEZA_JOB", "00000000000000aa"});
     environment.merge(Preload());
-    return Process(CommandAs(user, {ClientPath("worker"), "--bytes", "8MiB", "--steps", "20",
+    return Process(CommandAs(user, {ClientPath("worker"), "--bytes", "8MiB", "--steps", steps,
                                     "--step-ms", "5", "--json"}),
                    environment, machine_->folder() + "/program");
   }
@@ -185,6 +185,42 @@ TEST_F(AnotherUser, GroupMemberSharesGpuAndReadsStatus) {
   ExpectAllRefused(kOtherUser, kDeniedByMode);
   Chmod(machine_->socket(), 0666);
   ExpectAllRefused(kOtherUser, kDeniedByDaemon);
+}
+
+TEST_F(AnotherUser, GroupMemberChangesOnlyItsOwnPrograms) {
+  const group* members = getgrgid(65534);
+  if (members == nullptr) GTEST_SKIP() << "group 65534 has no name here";
+  const User member{65532, 65534};
+  Machine::Options options;
+  options.daemon_arguments = {"--group", members->gr_name};
+  machine_.emplace(options);
+  machine_->StartDaemon();
+  Chmod(machine_->folder(), 0755);
+  const FakeCard cards;
+  const Process theirs = StartProgram(member, cards, "100000");
+  const Process ours =
+      machine_->Start("worker", {"--bytes", "8MiB", "--steps", "100000", "--step-ms", "5"});
+  const auto weight_of = [&](const Process& process) {
+    const json client = ClientOf(machine_->Status(), process.pid());
+    return client.is_null() ? 0 : client.at("policy").at("weight").get<double>();
+  };
+  ASSERT_TRUE(machine_->WaitFor([&](const json& status) {
+    return !ClientOf(status, theirs.pid()).is_null() && !ClientOf(status, ours.pid()).is_null();
+  }));
+  const std::string their_pid = std::to_string(theirs.pid());
+  const std::string our_pid = std::to_string(ours.pid());
+  EXPECT_EQ(Reveza(member, {"set", their_pid, "--weight", "2"}).status, 0);
+  EXPECT_EQ(weight_of(theirs), 2);
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"set", our_pid, "--weight", "3"}, {"pause", our_pid}}) {
+    const ProcessResult refused = Reveza(member, arguments);
+    EXPECT_EQ(refused.status, kPermission) << refused.error_output;
+    EXPECT_NE(refused.error_output.find("belongs to another user"), std::string::npos)
+        << refused.error_output;
+  }
+  EXPECT_EQ(weight_of(ours), 1);
+  EXPECT_EQ(Reveza({0, 0}, {"set", their_pid, "--weight", "4"}).status, 0);
+  EXPECT_EQ(weight_of(theirs), 4);
 }
 
 }  // namespace another_user_test

@@ -17,6 +17,7 @@
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/cli/reveza/program.h"
 #include "reveza/gpu/wire/messages.h"
+#include "reveza/insight/monitor/daemon_status.h"
 #include "reveza/insight/monitor/text.h"
 
 namespace reveza::cli {
@@ -56,10 +57,15 @@ std::string ClientText(const json& client) {
   if (client.value("not_answering", false)) state = "not answering";
   if (client.value("unpreemptible", false)) state += " (does not drain)";
   std::string text = fmt::format(
-      "{:>8} {:<15} {:<12} {:>9} {:>9} {:>9} {:>6.0f}% {:>4}", client.value("pid", 0),
+      "{:>8} {:<15} {:<12} {:>9} {:>9} {:>9} {:>6.0f}% {:>4.0f}% {:>5}", client.value("pid", 0),
       Shorten(client.value("name", ""), 15), state, bytes("resident"), bytes("swapped"),
       FormatBytes(footprint.value("pinned", Bytes{0}) + footprint.value("context", Bytes{0})),
-      client.value("share", 0.0) * 100, client.value("turns", 0));
+      client.value("share_wanted", 0.0) * 100, client.value("share_got", 0.0) * 100,
+      client.value("turns", 0));
+  if (const std::string policy = monitor::PolicyText(client.value("policy", json::object()));
+      !policy.empty()) {
+    text += "\n         " + policy;
+  }
   if (const std::string why = client.value("why", ""); !why.empty()) {
     text += "\n         " + why;
   }
@@ -172,8 +178,8 @@ std::string StatusText(const json& status) {
   for (const auto& gpu : status.value("gpus", json::array())) text += "\n\n" + GpuText(gpu);
   const auto clients = status.value("clients", json::array());
   if (clients.empty()) return text + "\n\nno programs";
-  text += fmt::format("\n\n{:>8} {:<15} {:<12} {:>9} {:>9} {:>9} {:>7} {:>4}", "pid", "name",
-                      "state", "resident", "swapped", "fixed", "share", "turn");
+  text += fmt::format("\n\n{:>8} {:<15} {:<12} {:>9} {:>9} {:>9} {:>7} {:>5} {:>5}", "pid", "name",
+                      "state", "resident", "swapped", "fixed", "wanted", "got", "turns");
   for (const auto& client : clients) text += "\n" + ClientText(client);
   return text;
 }

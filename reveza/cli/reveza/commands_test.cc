@@ -25,7 +25,14 @@ TEST(StatusText, IsAtMost96ColumnsWide) {
       {"why", ""},
       {"footprint",
        {{"resident", 123 * kGiB}, {"swapped", kGiB / 3}, {"pinned", 7}, {"context", 612 * kMiB}}},
-      {"share", 0.42},
+      {"share_wanted", 0.5},
+      {"share_got", 0.42},
+      {"policy",
+       {{"weight", 2.0},
+        {"priority", "low"},
+        {"interactive", true},
+        {"memory_request", 4 * kGiB},
+        {"memory_limit", 12 * kGiB}}},
       {"turns", 17}};
   json waiting = client;
   waiting["state"] = "waiting";
@@ -49,8 +56,10 @@ TEST(StatusText, IsAtMost96ColumnsWide) {
   std::istringstream lines(text);
   std::string line;
   while (std::getline(lines, line)) EXPECT_LE(line.size(), 96u) << line;
-  for (const char* part : {"1 h 2 min", "40 GiB of 80 GiB", "handovers: 3, 297 ms each", "pid 5",
-                           "waiting for its turn", "42%"}) {
+  for (const char* part :
+       {"1 h 2 min", "40 GiB of 80 GiB", "handovers: 3, 297 ms each", "pid 5",
+        "waiting for its turn", "50%", "42%",
+        "interactive, low priority, weight 2, 4 GiB kept for it", "at most 12 GiB"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }

@@ -20,6 +20,7 @@ scheduler::Config ConfigFrom(const Settings& settings, Bytes host_budget) {
   scheduler::Config config;
   config.host_budget = host_budget;
   config.handover_share = settings.handover_share;
+  config.queue_bound = settings.queue_bound;
   config.slice_floor = settings.slice_floor;
   config.slice_ceiling = settings.slice_ceiling;
   config.max_wait = settings.max_wait;

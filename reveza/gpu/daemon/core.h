@@ -99,6 +99,7 @@ class Core {
   void Apply(ClientEntry& client, const scheduler::SwapIn& decision);
   void Apply(ClientEntry& client, const scheduler::GiveCredit& decision);
   void Apply(ClientEntry& client, const scheduler::SetContention& decision);
+  void Apply(ClientEntry& client, const scheduler::SetQueueBound& decision);
   void Apply(ClientEntry& client, const scheduler::PrepareArena& decision);
   void SendWaitReasons();
 

@@ -141,6 +141,10 @@ void Core::Apply(ClientEntry& client, const scheduler::SetContention& decision) 
   Send(client, wire::Contention{decision.waiting ? 1u : 0u, Microseconds(idle)});
 }
 
+void Core::Apply(ClientEntry& client, const scheduler::SetQueueBound& decision) {
+  Send(client, wire::QueueBound{Microseconds(decision.bound), decision.always ? 1u : 0u});
+}
+
 void Core::Apply(ClientEntry& client, const scheduler::PrepareArena& decision) {
   Send(client, wire::PrepareArena{decision.bytes});
 }

@@ -147,6 +147,21 @@ TEST_F(CorePolicyTest, APolicyOfTheClientCountsFromTheStart) {
   EXPECT_EQ(admitted->budget, 100 * kMiB) << "as on a smaller card";
 }
 
+TEST_F(CorePolicyTest, TheQueueIsShortBesideASleepingInteractiveJob) {
+  Add(1, "train", 200 * kMiB);
+  Add(2, "notebook", 200 * kMiB);
+  harness_.Deliver(1, wire::GateRequested{});
+  EXPECT_TRUE(harness_.SwapIn(1, 200 * kMiB));
+  wire::Policy interactive{};
+  interactive.fields = wire::kPolicyInteractive;
+  interactive.interactive = 1;
+  Change("notebook", interactive);
+  const auto bound = harness_.Take<wire::QueueBound>(1);
+  ASSERT_TRUE(bound);
+  EXPECT_EQ(bound->bound_us, 10'000u);
+  EXPECT_EQ(bound->always, 1u);
+}
+
 TEST_F(CorePolicyTest, WhatIsPromisedToOthersIsNotPresented) {
   Add(1, "first");
   Change("first", Memory(150 * kMiB, 0));

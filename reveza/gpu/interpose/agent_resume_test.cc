@@ -116,8 +116,10 @@ TEST_F(AgentResumeTest, SpeaksTheVersionOfAnOlderDaemon) {
   ASSERT_TRUE(daemon().Await<wire::Hello>());
   ASSERT_TRUE(daemon().Await<wire::Resumed>());
   EXPECT_EQ(daemon().CloseGate(), std::nullopt);
-  AllocateAndClear();
   Client::Get()->Yield();
+  AllocateAndClear();  // the agent has seen the yield once it has answered this
+  EXPECT_EQ(daemon().CloseGate(), std::nullopt);
+  AllocateAndClear();
   daemon().Forget<wire::Hello>();
   daemon().SetVersion(wire::kVersion);
   daemon().Disconnect();

@@ -206,6 +206,13 @@ TEST_F(AgentTest, QueueIsBoundedUnderContention) {
   EXPECT_EQ(Through().cuEventDestroy_v2(half), CUDA_SUCCESS);
 }
 
+TEST_F(AgentTest, QueueIsBoundedWithoutContentionOnRequest) {
+  daemon().Send(wire::QueueBound{10'000, 1});
+  while (gate_internal::state.load() != gate_internal::kBounded) usleep(1000);
+  daemon().Send(wire::QueueBound{100'000, 0});
+  while (gate_internal::state.load() != gate_internal::kOpen) usleep(1000);
+}
+
 // The daemon waits for an answer to each order, and orders nothing else meanwhile.
 TEST_F(AgentTest, SwapInThatCrossesAnOrderToOpenIsAnswered) {
   daemon().SetAutoOpen(false);

@@ -12,6 +12,14 @@ bool WaitsForRoom(const Ledger& ledger, const Job& job) {
          ledger.WantsToRun(job);
 }
 
+// Returns whether `other`, which sleeps, preempts `job` once it wakes, if it has the tokens.
+bool MayWakeAndPreempt(const Job& other, const Job& job) {
+  const Policy& policy = other.policy;
+  return policy.interactive && !policy.paused && other.phase == Phase::kSuspended &&
+         !job.policy.interactive && policy.priority >= job.policy.priority &&
+         other.SharesGpuWith(job);
+}
+
 bool EverythingFits(const Ledger& ledger) {
   const JobSet all = ledger.JobsWith([](const Job&) { return true; });
   return std::ranges::all_of(ledger.gpus,
@@ -53,6 +61,22 @@ void SendContention(Ledger& ledger) {
       client.idle_after_sent = idle_after;
       client.idle = false;
       ledger.decisions.push_back(SetContention{id, contended, idle_after});
+    }
+  }
+}
+
+void SendQueueBounds(Ledger& ledger) {
+  const Config& config = ledger.config;
+  for (auto& [job_id, job] : ledger.jobs) {
+    if (job.phase != Phase::kRunning) continue;
+    const bool preemptible = std::ranges::any_of(
+        ledger.jobs, [&](const auto& entry) { return MayWakeAndPreempt(entry.second, job); });
+    for (auto& [id, client] : job.clients) {
+      if (client.gpus.empty() || client.preemptible_sent == preemptible) continue;
+      client.preemptible_sent = preemptible;
+      const Time bound = preemptible ? std::min(config.queue_bound, config.preemptible_queue_bound)
+                                     : config.queue_bound;
+      ledger.decisions.push_back(SetQueueBound{id, bound, preemptible});
     }
   }
 }

@@ -73,6 +73,44 @@ TEST(Hints, WaitingForOtherGpuIsNoContention) {
   EXPECT_EQ(script.All<SetContention>()[0].client, 2u);
 }
 
+// What an interactive job waits for when it wakes must be short already.
+TEST(Hints, QueueIsShortWhileAnInteractiveJobSleeps) {
+  Script script;
+  script.AddClient(1, 12 * kGiB);
+  script.AddClient(2, 12 * kGiB);
+  script.Want(1);
+  script.SetPolicy(2, {.interactive = true});
+  ASSERT_EQ(script.All<SetQueueBound>().size(), 1u);
+  EXPECT_EQ(script.All<SetQueueBound>()[0].client, 1u);
+  EXPECT_EQ(script.All<SetQueueBound>()[0].bound, Script::DefaultConfig().preemptible_queue_bound);
+  EXPECT_TRUE(script.All<SetQueueBound>()[0].always);
+  script.Want(2);
+  ASSERT_TRUE(script.Open(2));
+  script.Want(1);
+  script.SetPolicy(2, {});
+  script.Idle(2);
+  ASSERT_TRUE(script.Open(1));
+  ASSERT_EQ(script.All<SetQueueBound>().size(), 2u);
+  EXPECT_EQ(script.All<SetQueueBound>()[1].client, 1u);
+  EXPECT_EQ(script.All<SetQueueBound>()[1].bound, Script::DefaultConfig().queue_bound);
+  EXPECT_FALSE(script.All<SetQueueBound>()[1].always);
+}
+
+TEST(Hints, QueueIsNotShortenedForJobsThatDoNotPreempt) {
+  Script script;
+  script.SetBudget(1, 16 * kGiB);
+  script.AddClient(1, 12 * kGiB);
+  script.AddClient(2, 12 * kGiB);
+  script.AddClient(3, 12 * kGiB, 1);
+  script.SetPolicy(2, {.priority = Priority::kLow, .interactive = true});
+  script.SetPolicy(3, {.interactive = true});
+  script.Want(1);
+  script.SetPolicy(2, {.interactive = true, .paused = true});
+  EXPECT_TRUE(script.All<SetQueueBound>().empty());
+  script.SetPolicy(2, {.interactive = true});
+  EXPECT_EQ(script.All<SetQueueBound>().size(), 1u);
+}
+
 TEST(Hints, ArenasAreRequestedOnlyWhenJobsDoNotFit) {
   Script script;
   script.AddClient(1, 8 * kGiB);

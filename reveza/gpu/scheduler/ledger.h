@@ -78,9 +78,10 @@ struct Client {
   bool unresponsive = false;  // an Evict or SwapIn timed out, and it has sent nothing since
   std::optional<bool> contention_sent;
   Time idle_after_sent{0};
-  Bytes arena = 0;            // as reported
-  Bytes host_reserved = 0;    // for evictions
-  Bytes arena_requested = 0;  // by PrepareArena
+  bool preemptible_sent = false;  // with the bound of its queue
+  Bytes arena = 0;                // as reported
+  Bytes host_reserved = 0;        // for evictions
+  Bytes arena_requested = 0;      // by PrepareArena
 
   // Returns the holding on a GPU; an empty one if the client does not use it.
   const Holding& On(GpuId gpu) const {

@@ -71,6 +71,8 @@ void ChooseTurns(Ledger& ledger);
 bool Contended(const Ledger& ledger, const Job& job);
 // Sends SetContention to running clients when contention begins or ends.
 void SendContention(Ledger& ledger);
+// Sends SetQueueBound to running clients when interactive jobs begin to sleep beside them or wake.
+void SendQueueBounds(Ledger& ledger);
 // Sends PrepareArena once the jobs no longer fit together, so that host memory is pinned before the
 // first eviction.
 void SendArenaRequests(Ledger& ledger);

@@ -44,6 +44,7 @@ void RunPasses(Ledger& ledger) {
     if (!changed && ledger.decisions.size() == before && !BreakDeadlock(ledger)) break;
   }
   SendContention(ledger);
+  SendQueueBounds(ledger);
   SendArenaRequests(ledger);
 }
 

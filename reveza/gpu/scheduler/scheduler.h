@@ -65,6 +65,9 @@ struct Config {
   Time slice_ceiling = std::chrono::seconds(30);
   Time max_wait = std::chrono::seconds(120);  // limits how many jobs rotate; the others queue
   Time drain_limit = std::chrono::seconds(2);
+  Time queue_bound = std::chrono::milliseconds(100);  // clients begin with it
+  // While an interactive job may preempt them: its first kernel waits for all that is queued.
+  Time preemptible_queue_bound = std::chrono::milliseconds(10);
   Time drain_retry = std::chrono::seconds(1);  // after a failed drain; doubles up to slice_ceiling
   Time evict_retry = std::chrono::seconds(5);  // after a failed eviction
   Time evict_timeout = std::chrono::seconds(30);  // without a piece freed; then it is unresponsive
@@ -156,6 +159,12 @@ struct SetContention {
   bool waiting;
   Time idle_after;  // cost of a handover (ski rental)
 };
+// Bounds the GPU work that the client queues ahead: under contention, or at any time if `always`.
+struct SetQueueBound {
+  ClientId client;
+  Time bound;
+  bool always;
+};
 struct PrepareArena {
   ClientId client;
   Bytes bytes;
@@ -167,7 +176,7 @@ struct RefuseContext {
   Bytes max_request;
 };
 using Decision = std::variant<AdmitContext, RefuseContext, AnswerGrowth, OpenGate, CloseGate, Evict,
-                              SwapIn, GiveCredit, SetContention, PrepareArena>;
+                              SwapIn, GiveCredit, SetContention, SetQueueBound, PrepareArena>;
 
 // ---- status ----
 

@@ -317,6 +317,7 @@ class Script {
     SwapInMore(order.client);
   }
   void Do(const SetContention&) {}
+  void Do(const SetQueueBound&) {}
   void Do(const PrepareArena&) {}
 
   Scheduler scheduler_;

@@ -131,6 +131,7 @@ class Client {
   void Do(const scheduler::SwapIn& order);
   void Do(const scheduler::GiveCredit& order);
   void Do(const scheduler::SetContention& order);
+  void Do(const scheduler::SetQueueBound&) {}  // its drains take the same time
   void Do(const scheduler::PrepareArena& order);
   void Admit(const scheduler::CloseGate& order);
   void StartClosing(const scheduler::CloseGate& order);

@@ -1,10 +1,13 @@
 #include "reveza/insight/monitor/daemon_status.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "reveza/insight/monitor/json_fields.h"
+#include "reveza/insight/monitor/text.h"
 
 namespace reveza::monitor {
 namespace {
@@ -47,6 +50,14 @@ void ReadExternalProcesses(const json& gpu, bool same_pid_namespace, Snapshot& s
   }
 }
 
+std::optional<WaitTimes> ReadWaits(const json& waits) {
+  const auto p50 = NumberAt(waits, "p50");
+  const auto p95 = NumberAt(waits, "p95");
+  const auto p99 = NumberAt(waits, "p99");
+  if (CountAt(waits, "count").value_or(0) == 0 || !p50 || !p95 || !p99) return std::nullopt;
+  return WaitTimes{*p50 / 1000, *p95 / 1000, *p99 / 1000};
+}
+
 Client ReadClient(const json& entry, bool same_pid_namespace) {
   Client client;
   client.pid = same_pid_namespace ? PidAt(entry, "pid") : 0;
@@ -61,7 +72,11 @@ Client ReadClient(const json& entry, bool same_pid_namespace) {
   const auto pinned = CountAt(footprint, "pinned");
   const auto context = CountAt(footprint, "context");
   if (pinned && context) client.fixed = *pinned + *context;
+  client.policy = PolicyText(ObjectAt(entry, "policy"));
   client.share = NumberAt(entry, "share");
+  client.share_wanted = NumberAt(entry, "share_wanted");
+  client.share_got = NumberAt(entry, "share_got");
+  client.waits = ReadWaits(ObjectAt(entry, "wait_ms"));
   client.turns = CountAt(entry, "turns");
   client.waited_seconds = NumberAt(entry, "waited_s");
   client.copied_out = CountAt(entry, "copied_out");
@@ -72,6 +87,24 @@ Client ReadClient(const json& entry, bool same_pid_namespace) {
 }
 
 }  // namespace
+
+std::string PolicyText(const json& policy) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (FlagAt(policy, "interactive").value_or(false)) add("interactive");
+  const std::string priority = TextAt(policy, "priority");
+  if (!priority.empty() && priority != "normal") add(priority + " priority");
+  if (const double weight = NumberAt(policy, "weight").value_or(1); weight != 1) {
+    add(fmt::format("weight {:g}", weight));
+  }
+  if (const Bytes request = CountAt(policy, "memory_request").value_or(0); request > 0) {
+    add(fmt::format("{} kept for it", FormatBytes(request)));
+  }
+  if (const auto limit = CountAt(policy, "memory_limit")) {
+    add(fmt::format("at most {}", FormatBytes(*limit)));
+  }
+  return text;
+}
 
 void ReadDaemonStatus(const json& status, bool same_pid_namespace, Snapshot& snapshot) {
   if (!status.is_object()) return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "reveza/insight/monitor/snapshot.h"
 
@@ -10,5 +11,8 @@ namespace reveza::monitor {
 // Fills daemon, gpus, clients and outside; missing fields or fields of another type stay empty.
 // Unless the daemon shares our pid namespace, its pids are omitted.
 void ReadDaemonStatus(const nlohmann::json& status, bool same_pid_namespace, Snapshot& snapshot);
+
+// Returns what differs from the default in the policy of a client, as text; empty: nothing.
+std::string PolicyText(const nlohmann::json& policy);
 
 }  // namespace reveza::monitor

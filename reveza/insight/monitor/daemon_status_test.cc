@@ -18,7 +18,10 @@ json Status() {
                            "in_ms": 43.0, "bytes_out": 500, "bytes_in": 400, "gb_per_s": 0.9}}],
     "clients": [{"pid": 7501, "name": "ana", "command": "python", "job": "aa", "state": "running",
                  "why": "", "footprint": {"resident": 180, "swapped": 0, "pinned": 2, "context": 1},
-                 "gpus": [], "share": 0.88, "turns": 4, "ran_s": 5.0, "waited_s": 1.0,
+                 "gpus": [], "share": 0.88, "share_wanted": 0.5, "share_got": 0.6,
+                 "policy": {"weight": 1.0, "priority": "high", "interactive": false, "paused": false,
+                            "memory_request": 0, "memory_limit": null},
+                 "wait_ms": {"count": 3, "p50": 5.0, "p95": 10.0, "p99": 20.0}, "turns": 4, "ran_s": 5.0, "waited_s": 1.0,
                  "copied_out": 50, "copied_in": 40, "unpreemptible": false,
                  "not_answering": false}]})");
 }
@@ -41,6 +44,11 @@ TEST(ReadDaemonStatus, ParsesAllFields) {
   ASSERT_EQ(snapshot.clients.size(), 1u);
   EXPECT_EQ(snapshot.clients[0].pid, 7501);
   EXPECT_EQ(snapshot.clients[0].fixed, 3u);
+  EXPECT_EQ(snapshot.clients[0].policy, "high priority");
+  EXPECT_EQ(snapshot.clients[0].share_wanted, 0.5);
+  EXPECT_EQ(snapshot.clients[0].share_got, 0.6);
+  ASSERT_TRUE(snapshot.clients[0].waits);
+  EXPECT_EQ(snapshot.clients[0].waits->p99, 0.02);
   ASSERT_EQ(snapshot.outside.size(), 1u);
   EXPECT_EQ(snapshot.outside[0].pid, 99);
   EXPECT_EQ(snapshot.outside[0].gpu, "GPU-1");
@@ -53,6 +61,23 @@ TEST(ReadDaemonStatus, OmitsTheMeanOfNoHandovers) {
   Snapshot snapshot;
   ReadDaemonStatus(status, true, snapshot);
   EXPECT_EQ(snapshot.gpus[0].handovers->mean_seconds, std::nullopt);
+}
+
+TEST(ReadDaemonStatus, OmitsPercentilesOfNoWaits) {
+  json status = Status();
+  status["clients"][0]["wait_ms"]["count"] = 0;
+  Snapshot snapshot;
+  ReadDaemonStatus(status, true, snapshot);
+  EXPECT_FALSE(snapshot.clients[0].waits);
+}
+
+TEST(PolicyText, NamesWhatDiffersFromTheDefault) {
+  EXPECT_EQ(PolicyText(json::object()), "");
+  EXPECT_EQ(PolicyText({{"weight", 1.0}, {"priority", "normal"}, {"memory_limit", nullptr}}), "");
+  EXPECT_EQ(PolicyText({{"weight", 0.5}, {"priority", "low"}, {"interactive", true}}),
+            "interactive, low priority, weight 0.5");
+  EXPECT_EQ(PolicyText({{"memory_request", kGiB}, {"memory_limit", 2 * kGiB}}),
+            "1 GiB kept for it, at most 2 GiB");
 }
 
 TEST(ReadDaemonStatus, OmitsPidsOfOtherNamespaces) {

@@ -53,6 +53,13 @@ constexpr std::array kMetrics = {
     Metric{"reveza_program_memory_bytes", false, "program", "host memory in use"},
     Metric{"reveza_program_gpu_resident_bytes", false, "program", "GPU memory in use"},
     Metric{"reveza_program_gpu_swapped_bytes", false, "program", "GPU memory swapped out"},
+    Metric{"reveza_program_share_wanted_ratio", false, "program",
+           "share of GPU time over one minute that its weight entitles it to"},
+    Metric{"reveza_program_share_got_ratio", false, "program",
+           "share of GPU time that it had over one minute"},
+    Metric{"reveza_program_wait_seconds", false, "program,quantile",
+           "time from a request for the GPU to the open gate, of the latest 512 (0.5, 0.95, "
+           "0.99)"},
     Metric{"reveza_job_steps", false, "job_id,job_name,state",
            "steps by state: done, running, waiting, failed, held"},
     Metric{"reveza_job_steps_all", false, "job_id,job_name", "total number of steps"},
@@ -147,12 +154,51 @@ void AddGpu(SampleList& samples, const Gpu& gpu) {
   samples.Add("reveza_gpu_handover_mean_seconds", gpu.handovers->mean_seconds, labels);
 }
 
+struct Sharing {
+  std::map<std::string, std::pair<double, double>> shares;  // of each job: wanted, got
+  std::optional<WaitTimes> waits;
+
+  void Add(const Client& client) {
+    if (client.share_wanted && client.share_got) {
+      shares[client.job] = {*client.share_wanted, *client.share_got};
+    }
+    if (!client.waits) return;
+    const WaitTimes before = waits.value_or(WaitTimes{});
+    waits =
+        WaitTimes{std::max(before.p50, client.waits->p50), std::max(before.p95, client.waits->p95),
+                  std::max(before.p99, client.waits->p99)};
+  }
+};
+
+void AddSharing(SampleList& samples, const std::string& program, const Sharing& sharing) {
+  const Labels labels = {{"program", program}};
+  if (!sharing.shares.empty()) {
+    double wanted = 0;
+    double got = 0;
+    for (const auto& [job, share] : sharing.shares) {
+      wanted += share.first;
+      got += share.second;
+    }
+    samples.Add("reveza_program_share_wanted_ratio", wanted, labels);
+    samples.Add("reveza_program_share_got_ratio", got, labels);
+  }
+  if (!sharing.waits) return;
+  const auto add = [&](const char* quantile, double seconds) {
+    samples.Add("reveza_program_wait_seconds", seconds,
+                {{"program", program}, {"quantile", quantile}});
+  };
+  add("0.5", sharing.waits->p50);
+  add("0.95", sharing.waits->p95);
+  add("0.99", sharing.waits->p99);
+}
+
 // Aggregates programs by name, to bound the number of time series.
 void AddPrograms(SampleList& samples, const std::vector<Client>& clients) {
   struct Sum {
     std::map<std::string, double> states;
     std::optional<double> cpu;
     std::optional<Bytes> memory, resident, swapped;
+    Sharing sharing;
   };
   std::map<std::string, Sum> programs;
   for (const Client& client : clients) {
@@ -164,6 +210,7 @@ void AddPrograms(SampleList& samples, const std::vector<Client>& clients) {
       AddTo(sum.resident, std::optional(*client.resident + *client.fixed));
     }
     AddTo(sum.swapped, client.swapped);
+    sum.sharing.Add(client);
   }
   for (const auto& [name, sum] : programs) {
     const Labels labels = {{"program", name}};
@@ -174,6 +221,7 @@ void AddPrograms(SampleList& samples, const std::vector<Client>& clients) {
     samples.Add("reveza_program_memory_bytes", sum.memory, labels);
     samples.Add("reveza_program_gpu_resident_bytes", sum.resident, labels);
     samples.Add("reveza_program_gpu_swapped_bytes", sum.swapped, labels);
+    AddSharing(samples, name, sum.sharing);
   }
 }
 

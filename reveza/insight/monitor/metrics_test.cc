@@ -51,6 +51,9 @@ TEST(Metrics, ReflectTheSnapshot) {
   EXPECT_EQ(at("reveza_gpu_handovers_total" + gpu), 12);
   EXPECT_EQ(at("reveza_program_clients program=bia state=waiting"), 1);
   EXPECT_EQ(at("reveza_program_gpu_resident_bytes program=ana"), 42.0 * kGiB);
+  EXPECT_EQ(at("reveza_program_share_wanted_ratio program=ana"), 0.66);
+  EXPECT_EQ(at("reveza_program_share_got_ratio program=ana"), 0.7);
+  EXPECT_EQ(at("reveza_program_wait_seconds program=ana quantile=0.99"), 1.5);
   EXPECT_EQ(at("reveza_job_steps" + job + " state=done"), 56);
   EXPECT_EQ(at("reveza_job_eta_seconds" + job + " quantile=0.9"), 520);
   EXPECT_EQ(at("reveza_job_held_back" + job), 1);

@@ -102,9 +102,12 @@ Row RowOf(const Client& client) {
   if (client.resident && client.fixed) row.gpu = *client.resident + *client.fixed;
   row.swapped = client.swapped;
   row.share = client.share;
+  row.share_wanted = client.share_wanted;
+  row.share_got = client.share_got;
   row.turns = client.turns;
   row.waited_seconds = client.waited_seconds;
   row.command = client.command;
+  if (!client.policy.empty()) row.details.push_back(client.policy);
   if (!client.why.empty()) row.details.push_back(client.why);
   if (client.unpreemptible) row.details.emplace_back("GPU work does not drain");
   return row;

@@ -35,6 +35,8 @@ struct Row {
   std::optional<Bytes> gpu;  // resident GPU memory
   std::optional<Bytes> swapped;
   std::optional<double> share;
+  std::optional<double> share_wanted;
+  std::optional<double> share_got;
   std::optional<std::uint64_t> turns;
   std::optional<double> waited_seconds;
   std::string command;

@@ -24,6 +24,12 @@ std::string CpuText(const Row& row) {
   return row.cpu ? fmt::format("{:.0f}", *row.cpu * 100) : std::string(kNotAvailable);
 }
 
+// Of the last minute, what the program got and what its weight entitles it to: "70/66 %".
+std::string ShareText(const Row& row) {
+  if (!row.share_got || !row.share_wanted) return std::string(kNotAvailable);
+  return fmt::format("{:.0f}/{:.0f} %", *row.share_got * 100, *row.share_wanted * 100);
+}
+
 constexpr std::array kFields = {
     ScreenField{"CPU%", 6, Column::kCpu, CpuText},
     ScreenField{"MEM", 6, Column::kMemory, [](const Row& row) { return ShortBytes(row.memory); }},
@@ -36,8 +42,7 @@ constexpr std::array kFields = {
                 [](const Row& row) { return ShortBytes(row.swapped); }},
 };
 constexpr std::array kWideFields = {
-    ScreenField{"SHARE", 7, Column::kOrder,
-                [](const Row& row) { return FormatPercent(row.share); }},
+    ScreenField{"SHARE", 8, Column::kOrder, ShareText},
     ScreenField{"TURNS", 7, Column::kOrder, [](const Row& row) { return FormatNumber(row.turns); }},
     ScreenField{"WAITED", 12, Column::kOrder,
                 [](const Row& row) { return FormatSeconds(row.waited_seconds); }},

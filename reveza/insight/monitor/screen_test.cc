@@ -53,10 +53,10 @@ GPU0 [###############xx---] 60G of 78G, 24G swapped  SM 37 %  NVIDIA H █▇▆
     4321   57 seed=57 3/10   running       97  2.8G  3.0G  3.0G    3   n/a   n/a
      n/a   58 seed=58        paused #2    n/a   n/a   n/a   n/a  n/a   n/a   n/a
     7501 ana                 running      102  2.0G  4.0G   n/a   14   42G     0
+           weight 2
     7502 bia                 waiting      n/a   n/a   n/a   n/a  n/a   n/a   24G
            waiting for its turn: ana (pid 7501) has the GPU for 2.5 s more
       99 Xorg                outside      n/a   n/a   n/a   n/a  n/a  6.0G   n/a
-
 
 
 
@@ -78,17 +78,18 @@ MEM  [###############-----] 96G of 128G  cgroup: 20G left  no swap              
 PSI  waiting for cpu 17 %  memory 17 % (all 0 %)  io n/a
 GPU0 [###############xx---] 60G of 78G, 24G swapped  SM 37 %  NVIDIA H100                                     ██▇▆▅▅▄▃▂▁
      link out 21 GB/s, in 20 GB/s; swaps 20 GB/s + 20 GB/s; 12 handovers, 297 ms
-     PID NAME                     STATE       CPU%   MEM  PEAK CLAIM  THR   GPU  SWAP  SHARE  TURNS      WAITED  COMMAND
-    1234 sweep                    running      n/a   n/a   n/a   n/a  n/a   n/a   n/a    n/a    n/a         n/a  ./simul
+     PID NAME                     STATE       CPU%   MEM  PEAK CLAIM  THR   GPU  SWAP   SHARE  TURNS      WAITED  COMMAN
+    1234 sweep                    running      n/a   n/a   n/a   n/a  n/a   n/a   n/a     n/a    n/a         n/a  ./simu
            56 of 500 done, 2 running, 440 waiting, 2 failed; 2 workers; 1.25 steps/s; 6 min 40 s to 8 min 40 s left
            waiting for memory: 2.1 GiB are free, a step takes 3.0 GiB
            phi: last 0.61, mean 0.55, min 0.2, max 0.9
-    4321   57 seed=57 3/10        running       97  2.8G  3.0G  3.0G    3   n/a   n/a    n/a    n/a         n/a
-     n/a   58 seed=58             paused #2    n/a   n/a   n/a   n/a  n/a   n/a   n/a    n/a    n/a         n/a
-    7501 ana                      running      102  2.0G  4.0G   n/a   14   42G     0   88 %      4       3.5 s  python
-    7502 bia                      waiting      n/a   n/a   n/a   n/a  n/a   n/a   24G    n/a      3         n/a  python
+    4321   57 seed=57 3/10        running       97  2.8G  3.0G  3.0G    3   n/a   n/a     n/a    n/a         n/a
+     n/a   58 seed=58             paused #2    n/a   n/a   n/a   n/a  n/a   n/a   n/a     n/a    n/a         n/a
+    7501 ana                      running      102  2.0G  4.0G   n/a   14   42G     0 70/66 %      4       3.5 s  python
+           weight 2
+    7502 bia                      waiting      n/a   n/a   n/a   n/a  n/a   n/a   24G     n/a      3         n/a  python
            waiting for its turn: ana (pid 7501) has the GPU for 2.5 s more
-      99 Xorg                     outside      n/a   n/a   n/a   n/a  n/a  6.0G   n/a    n/a    n/a         n/a  /usr/bi)");
+      99 Xorg                     outside      n/a   n/a   n/a   n/a  n/a  6.0G   n/a     n/a    n/a         n/a  /usr/b)");
 }
 
 TEST_F(Screen, ShowsUnavailableValuesAsNa) {

@@ -70,6 +70,13 @@ struct Gpu {
   std::optional<Handovers> handovers;
 };
 
+// Percentiles of the time from a request for the GPU to the open gate, in seconds.
+struct WaitTimes {
+  double p50 = 0;
+  double p95 = 0;
+  double p99 = 0;
+};
+
 // A program under Reveza.
 struct Client {
   pid_t pid = 0;
@@ -81,8 +88,14 @@ struct Client {
   std::string why;  // wait reason; empty: not waiting
   std::optional<Bytes> resident;
   std::optional<Bytes> swapped;
-  std::optional<Bytes> fixed;  // not swappable: pinned memory and contexts
-  std::optional<double> share;
+  std::optional<Bytes> fixed;   // not swappable: pinned memory and contexts
+  std::string policy;           // empty: the default
+  std::optional<double> share;  // of its lifetime, with its gate open
+  // Of the last minute of the GPU that it competes for most: what its weight entitles it to, and
+  // what it had.
+  std::optional<double> share_wanted;
+  std::optional<double> share_got;
+  std::optional<WaitTimes> waits;
   std::optional<std::uint64_t> turns;
   std::optional<double> waited_seconds;
   std::optional<Bytes> copied_out;

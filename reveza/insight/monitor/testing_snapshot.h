@@ -40,7 +40,11 @@ inline Client TestingClient() {
   client.resident = 40 * kGiB;
   client.swapped = 0;
   client.fixed = 2 * kGiB;
+  client.policy = "weight 2";
   client.share = 0.88;
+  client.share_wanted = 0.66;
+  client.share_got = 0.7;
+  client.waits = WaitTimes{0.25, 0.5, 1.5};
   client.turns = 4;
   client.waited_seconds = 3.5;
   client.copied_out = 200 * kGiB;
