@@ -24,8 +24,8 @@ void EndTurn(Ledger& ledger, Job& job) {
 void BeginService(Ledger& ledger, Job& job) {
   job.in_turn = true;
   job.turn_start = job.served_until = ledger.now;
-  job.slice_start = ledger.now - job.interrupted_after.value_or(Time(0));
-  job.interrupted_after.reset();
+  job.slice_start = ContinuesSlice(ledger, job) ? *job.interrupted_slice : ledger.now;
+  job.interrupted_slice.reset();
   ++job.turns;
 }
 

@@ -132,8 +132,7 @@ struct Job {
   Time turn_start{0};
   // When its slice began; before the turn if that continues an interrupted one.
   Time slice_start{0};
-  std::optional<Time>
-      interrupted_after;  // closed before the end of its slice, for a preempting job
+  std::optional<Time> interrupted_slice;  // when the slice began that a preempting job cut short
   Time ran{0};            // in previous turns
   std::uint64_t turns = 0;
   std::uint64_t entered = 0;             // order of entering

@@ -97,6 +97,10 @@ Time ClosableAt(const Ledger& ledger, const Job& job) {
   return std::max(job.slice_start + turn, job.closable_at);
 }
 
+bool ContinuesSlice(const Ledger& ledger, const Job& job) {
+  return job.interrupted_slice && ledger.now < *job.interrupted_slice + SliceLength(ledger, job);
+}
+
 void RecordHandover(Ledger& ledger, const Job& job, Time took) {
   for (auto& [id, gpu] : ledger.gpus) {
     if (!job.Uses(id)) continue;

@@ -44,7 +44,7 @@ class TurnScheduler {
     }
     const auto key = [this](const Job& job) {
       return std::make_tuple(job.queued, -static_cast<int>(EffectivePriority(ledger_, job)),
-                             !MayPreempt(ledger_, job), !job.interrupted_after,
+                             !MayPreempt(ledger_, job), !ContinuesSlice(ledger_, job),
                              job.Vruntime(ledger_.now), job.waiting_since, job.rank);
     };
     return ledger_.JobsSortedBy(key, [&](const Job& job) { return Waits(job); });
@@ -85,7 +85,7 @@ class TurnScheduler {
       Job& other = ledger_.jobs.at(id);
       if (!other.AllIdle() && other.in_turn && ledger_.now < ClosableAt(ledger_, other)) {
         if (MayPreempt(ledger_, job)) job.tokens -= TokensToPreempt(ledger_, job);
-        other.interrupted_after = ledger_.now - other.slice_start;
+        other.interrupted_slice = other.slice_start;
       }
       Leave(ledger_, other);
       active_.erase(id);
