@@ -102,7 +102,8 @@ def main():
     parser.add_argument("--budget", default="24GiB")
     parser.add_argument("--log", type=argparse.FileType("w"), default=sys.stdout)
     args = parser.parse_args()
-    print(f"$ {shlex.join(sys.argv)}", file=args.log)
+    print(f"$ bench/gpu/policy_scene.py --gib {args.gib} --seconds {args.seconds:.0f} "
+          f"--budget {args.budget}", file=args.log)
     print(subprocess.run([REVEZA, "--version"], capture_output=True, text=True, check=True).stdout,
           file=args.log)
     alone = subprocess.run(programs(args.gib)["notebook"], capture_output=True, text=True,
