@@ -125,8 +125,8 @@ struct HandoverStats {
   std::uint64_t drain_count = 0, out_count = 0, in_count = 0;
   Time drain{0}, out{0}, in{0};
   Bytes bytes_out = 0, bytes_in = 0;
-  // The handover in progress (0: none): the job that closes, and since when.
-  JobId from = 0;
+  // The handover in progress (empty: none): the jobs that close, and since when.
+  std::set<JobId> from;
   Time started{0};
 };
 

@@ -94,12 +94,12 @@ void Core::Apply(ClientEntry& client, const scheduler::OpenGate& decision) {
   BeginSpan(client, EventKind::kSlice);
   for (const GpuId gpu : client.admitted) {
     HandoverStats& stats = handovers_[gpu];
-    if (stats.from == 0) continue;
-    if (stats.from != client.job) {
-      ++stats.count;
-      stats.total += clock_.Now() - stats.started;
-    }
-    stats.from = 0;
+    // A job that only left for its own growth, and comes back, took over from nobody.
+    stats.from.erase(client.job);
+    if (stats.from.empty()) continue;
+    ++stats.count;
+    stats.total += clock_.Now() - stats.started;
+    stats.from.clear();
   }
   Send(client, wire::OpenGate{decision.serial, 0});
 }
@@ -110,9 +110,8 @@ void Core::Apply(ClientEntry& client, const scheduler::CloseGate& decision) {
   BeginSpan(client, EventKind::kDrain);
   for (const GpuId gpu : client.admitted) {
     HandoverStats& stats = handovers_[gpu];
-    if (stats.from != 0) continue;
-    stats.from = client.job;
-    stats.started = clock_.Now();
+    if (stats.from.empty()) stats.started = clock_.Now();
+    stats.from.insert(client.job);
   }
   Send(client, wire::CloseGate{decision.serial, Microseconds(decision.drain_limit),
                                Microseconds(decision.report_after), decision.submissions});
