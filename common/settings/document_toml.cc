@@ -1,6 +1,7 @@
 // toml++ 3.3 fails an assertion on some invalid input, and continues with an inconsistent state
 // when assertions are disabled. In this file its assertions and errors throw, in every build.
 // Renaming the library's namespace avoids ODR violations with other translation units that use it.
+#include <cstdint>
 #undef NDEBUG
 namespace reveza {
 struct TomlAssertionFailed {};

@@ -133,7 +133,7 @@ struct Job {
   // When its slice began; before the turn if that continues an interrupted one.
   Time slice_start{0};
   std::optional<Time> interrupted_slice;  // when the slice began that a preempting job cut short
-  Time ran{0};            // in previous turns
+  Time ran{0};                            // in previous turns
   std::uint64_t turns = 0;
   std::uint64_t entered = 0;             // order of entering
   std::optional<Time> backfill_turn;     // shortened turn while an older job waits

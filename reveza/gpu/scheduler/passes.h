@@ -94,8 +94,8 @@ Time SliceLength(const Ledger& ledger, const Job& job);
 Time ShortestUsefulTurn(const Ledger& ledger, const Job& job);
 // Returns the time from which the job may be closed in favour of others.
 Time ClosableAt(const Ledger& ledger, const Job& job);
-// Returns whether the waiting job was interrupted by a preempting one and its slice would not be over
-// yet: it goes on before the others take their turns.
+// Returns whether the waiting job was interrupted by a preempting one and its slice would not be
+// over yet: it goes on before the others take their turns.
 bool ContinuesSlice(const Ledger& ledger, const Job& job);
 // Records the duration of a handover, from the first CloseGate sent for `job` until its OpenGate.
 void RecordHandover(Ledger& ledger, const Job& job, Time took);
