@@ -20,11 +20,14 @@ class CorePolicyTest : public testing::Test {
     harness_.Hello(client, 0x70 + client, name, static_cast<pid_t>(100 * client), 0, false, kOwner);
     Finish(client, swapped);
   }
-  void Finish(ClientId client, Bytes swapped) {
+  void RequestContext(ClientId client) {
     wire::ContextRequested message{};
     message.uuid[15] = 1;
     message.total = 256 * kMiB;
     harness_.Deliver(client, message);
+  }
+  void Finish(ClientId client, Bytes swapped) {
+    RequestContext(client);
     const auto admitted = harness_.Take<wire::ContextAdmitted>(client);
     if (!admitted) return;
     harness_.Deliver(client, wire::ContextCreated{admitted->gpu, 0, 8 * kMiB});
@@ -138,10 +141,7 @@ TEST_F(CorePolicyTest, ARequestThatCannotBeKeptIsRefusedWithFigures) {
 TEST_F(CorePolicyTest, APolicyOfTheClientCountsFromTheStart) {
   harness_.Hello(1, 0x71, "train", 100, 0, false, kOwner);
   EXPECT_TRUE(harness_.Deliver(1, Memory(0, 100 * kMiB)));
-  wire::ContextRequested message{};
-  message.uuid[15] = 1;
-  message.total = 256 * kMiB;
-  harness_.Deliver(1, message);
+  RequestContext(1);
   const auto admitted = harness_.Take<wire::ContextAdmitted>(1);
   ASSERT_TRUE(admitted);
   EXPECT_EQ(admitted->budget, 100 * kMiB) << "as on a smaller card";
@@ -166,10 +166,7 @@ TEST_F(CorePolicyTest, WhatIsPromisedToOthersIsNotPresented) {
   Add(1, "first");
   Change("first", Memory(150 * kMiB, 0));
   harness_.Hello(2, 0x72, "second", 200);
-  wire::ContextRequested message{};
-  message.uuid[15] = 1;
-  message.total = 256 * kMiB;
-  harness_.Deliver(2, message);
+  RequestContext(2);
   const auto admitted = harness_.Take<wire::ContextAdmitted>(2);
   ASSERT_TRUE(admitted);
   EXPECT_EQ(admitted->budget, 98 * kMiB);
@@ -180,10 +177,7 @@ TEST_F(CorePolicyTest, AContextIsRefusedWithFigures) {
   Change("first", Memory(150 * kMiB, 0));
   harness_.Hello(2, 0x72, "second", 200);
   harness_.Deliver(2, Memory(128 * kMiB, 0));
-  wire::ContextRequested message{};
-  message.uuid[15] = 1;
-  message.total = 256 * kMiB;
-  harness_.Deliver(2, message);
+  RequestContext(2);
   const auto refused = harness_.Take<wire::ContextRefused>(2);
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->uuid[15], 1);
@@ -192,7 +186,7 @@ TEST_F(CorePolicyTest, AContextIsRefusedWithFigures) {
     EXPECT_NE(text.find(figure), std::string::npos) << text;
   }
   harness_.Deliver(2, Memory(64 * kMiB, 0));
-  harness_.Deliver(2, message);
+  RequestContext(2);
   EXPECT_TRUE(harness_.Take<wire::ContextAdmitted>(2));
 }
 
