@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr int kPermission = 5;  // as in docs/errors.md
 constexpr User kOtherUser{65533, 65533};
+constexpr User kMember{65532, 65534};
 // Parts of the error message, by what denies access: the file mode or the daemon.
 constexpr char kDeniedByMode[] = "permission on ";
 constexpr char kDeniedByDaemon[] = "this daemon belongs to another user";
@@ -33,6 +34,18 @@ class AnotherUser : public ::testing::Test {
     const std::string reason =
         SkipReason(kOtherUser, {REVEZA_PROGRAM, ClientPath("worker"), "/usr/bin/setpriv"});
     if (!reason.empty()) GTEST_SKIP() << reason;
+  }
+
+  // Starts a daemon that kMember may use. Returns false if its group has no name.
+  bool StartDaemonOfGroup() {
+    const group* members = getgrgid(kMember.gid);
+    if (members == nullptr) return false;
+    Machine::Options options;
+    options.daemon_arguments = {"--group", members->gr_name};
+    machine_.emplace(options);
+    machine_->StartDaemon();
+    Chmod(machine_->folder(), 0755);
+    return true;
   }
 
   // Runs `reveza` with `arguments` as `user`.
@@ -154,31 +167,24 @@ TEST_F(AnotherUser, CannotOpenMemoryOrLockFiles) {
 }
 
 TEST_F(AnotherUser, GroupMemberSharesGpuAndReadsStatus) {
-  const group* members = getgrgid(65534);
-  if (members == nullptr) GTEST_SKIP() << "group 65534 has no name here";
-  const User member{65532, 65534};
-  Machine::Options options;
-  options.daemon_arguments = {"--group", members->gr_name};
-  machine_.emplace(options);
-  machine_->StartDaemon();
-  Chmod(machine_->folder(), 0755);
+  if (!StartDaemonOfGroup()) GTEST_SKIP() << "group 65534 has no name here";
   struct stat socket{};
   ASSERT_EQ(stat(machine_->socket().c_str(), &socket), 0);
   EXPECT_EQ(socket.st_mode & 0777, 0660u);
-  EXPECT_EQ(socket.st_gid, member.gid);
+  EXPECT_EQ(socket.st_gid, kMember.gid);
 
   const FakeCard cards;
-  Process process = StartProgram(member, cards);
+  Process process = StartProgram(kMember, cards);
   EXPECT_TRUE(machine_->WaitFor(
       [&](const json& status) { return !ClientOf(status, process.pid()).is_null(); }));
-  EXPECT_EQ(Reveza(member, {"status"}).status, 0);
-  EXPECT_EQ(Reveza(member, {"trace", "-"}).status, 0);
+  EXPECT_EQ(Reveza(kMember, {"status"}).status, 0);
+  EXPECT_EQ(Reveza(kMember, {"trace", "-"}).status, 0);
   const auto ended = process.Wait();
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->status, 0) << ended->error_output;
   EXPECT_EQ(ended->error_output, "");
 
-  const ProcessResult stop = Reveza(member, {"stop", "--force"});
+  const ProcessResult stop = Reveza(kMember, {"stop", "--force"});
   EXPECT_EQ(stop.status, kPermission);
   EXPECT_TRUE(machine_->DaemonIsRunning());
 
@@ -188,16 +194,9 @@ TEST_F(AnotherUser, GroupMemberSharesGpuAndReadsStatus) {
 }
 
 TEST_F(AnotherUser, GroupMemberChangesOnlyItsOwnPrograms) {
-  const group* members = getgrgid(65534);
-  if (members == nullptr) GTEST_SKIP() << "group 65534 has no name here";
-  const User member{65532, 65534};
-  Machine::Options options;
-  options.daemon_arguments = {"--group", members->gr_name};
-  machine_.emplace(options);
-  machine_->StartDaemon();
-  Chmod(machine_->folder(), 0755);
+  if (!StartDaemonOfGroup()) GTEST_SKIP() << "group 65534 has no name here";
   const FakeCard cards;
-  const Process theirs = StartProgram(member, cards, "100000");
+  const Process theirs = StartProgram(kMember, cards, "100000");
   const Process ours =
       machine_->Start("worker", {"--bytes", "8MiB", "--steps", "100000", "--step-ms", "5"});
   const auto weight_of = [&](const Process& process) {
@@ -209,11 +208,11 @@ TEST_F(AnotherUser, GroupMemberChangesOnlyItsOwnPrograms) {
   }));
   const std::string their_pid = std::to_string(theirs.pid());
   const std::string our_pid = std::to_string(ours.pid());
-  EXPECT_EQ(Reveza(member, {"set", their_pid, "--weight", "2"}).status, 0);
+  EXPECT_EQ(Reveza(kMember, {"set", their_pid, "--weight", "2"}).status, 0);
   EXPECT_EQ(weight_of(theirs), 2);
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"set", our_pid, "--weight", "3"}, {"pause", our_pid}}) {
-    const ProcessResult refused = Reveza(member, arguments);
+    const ProcessResult refused = Reveza(kMember, arguments);
     EXPECT_EQ(refused.status, kPermission) << refused.error_output;
     EXPECT_NE(refused.error_output.find("belongs to another user"), std::string::npos)
         << refused.error_output;
