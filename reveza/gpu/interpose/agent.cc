@@ -11,7 +11,6 @@
 #include "reveza/gpu/interpose/gate.h"
 #include "reveza/gpu/interpose/gate_wait.h"
 #include "reveza/gpu/interpose/policy.h"
-#include "reveza/gpu/interpose/queue_bound.h"
 #include "reveza/gpu/interpose/rdma.h"
 
 namespace reveza::interpose {
@@ -86,26 +85,7 @@ void Agent::Dispatch(wire::Type type) {
   if (!known) connection_.Close();  // not a message of a daemon
 }
 
-void Agent::Handle(const wire::Refused& refused) {
-  const bool older = refused.reason == wire::RefusedReason::kWrongVersion &&
-                     refused.version >= wire::kMinVersion &&
-                     refused.version < connection_.version();
-  connection_.Close();
-  if (older) {
-    connection_.set_version(static_cast<std::uint16_t>(refused.version));
-    return Connect();
-  }
-  refused_ = true;
-  PrintNotice("the daemon refused this program: %s", refused.text);
-}
-
 void Agent::Handle(const wire::Policy& policy) { policy_ = policy; }
-
-void Agent::Handle(const wire::QueueBound& bound) {
-  QueueBound::SetBound(bound.bound_us);
-  always_bounded_ = bound.always == 1;
-  if (gate_ == GateState::kOpen) Gate::SetBounded(Bounded());
-}
 
 void Agent::Handle(const wire::WaitMessage& why) {
   MutexLock lock(client_.wait_reason_mutex_);
@@ -376,15 +356,6 @@ void Agent::ContinueSwapIn() {
 void Agent::Handle(const wire::PrepareArena& order) { client_.PrepareArena(order.bytes); }
 
 // ---- periodic work ----
-
-void Agent::Handle(const wire::Contention& contention) {
-  contention_ = contention.waiting != 0;
-  idle_after_us_ = contention.idle_after_us;
-  idle_reported_ = false;
-  last_submissions_ = Gate::Submissions();
-  last_submission_us_ = NowMicroseconds();
-  if (gate_ == GateState::kOpen) Gate::SetBounded(Bounded());
-}
 
 void Agent::Periodic() {
   if (!connection_.is_open()) {

@@ -1,4 +1,4 @@
-// The agent: closing the gate and draining the GPU, opening the gate, idle detection.
+// The agent: closing the gate, draining the GPU, opening the gate; contention and idle detection.
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include "reveza/gpu/interpose/agent.h"
 #include "reveza/gpu/interpose/gate.h"
 #include "reveza/gpu/interpose/gate_wait.h"
+#include "reveza/gpu/interpose/queue_bound.h"
 
 namespace reveza::interpose {
 
@@ -239,6 +240,21 @@ void Agent::CheckIdle() {
   } else {
     last_submission_us_ = now;  // busy: check again after another idle_after_us_
   }
+}
+
+void Agent::Handle(const wire::Contention& contention) {
+  contention_ = contention.waiting != 0;
+  idle_after_us_ = contention.idle_after_us;
+  idle_reported_ = false;
+  last_submissions_ = Gate::Submissions();
+  last_submission_us_ = NowMicroseconds();
+  if (gate_ == GateState::kOpen) Gate::SetBounded(Bounded());
+}
+
+void Agent::Handle(const wire::QueueBound& bound) {
+  QueueBound::SetBound(bound.bound_us);
+  always_bounded_ = bound.always == 1;
+  if (gate_ == GateState::kOpen) Gate::SetBounded(Bounded());
 }
 
 }  // namespace reveza::interpose

@@ -64,6 +64,19 @@ void Agent::Connect() {
   if (policy_.fields != 0) connection_.Send(policy_);
 }
 
+void Agent::Handle(const wire::Refused& refused) {
+  const bool older = refused.reason == wire::RefusedReason::kWrongVersion &&
+                     refused.version >= wire::kMinVersion &&
+                     refused.version < connection_.version();
+  connection_.Close();
+  if (older) {
+    connection_.set_version(static_cast<std::uint16_t>(refused.version));
+    return Connect();
+  }
+  refused_ = true;
+  PrintNotice("the daemon refused this program: %s", refused.text);
+}
+
 void Agent::Handle(const wire::Welcome& welcome) {
   welcomed_ = true;
   QueueBound::SetBound(welcome.queue_bound_us);
