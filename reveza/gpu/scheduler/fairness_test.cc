@@ -202,6 +202,17 @@ TEST_F(InteractiveTest, EntersAtOnce) {
   EXPECT_TRUE(script_.Open(1)) << "its slice was interrupted";
 }
 
+TEST_F(InteractiveTest, AnInterruptedSliceEndsWhenItWouldHave) {
+  script_.Wait(seconds(8));
+  script_.Want(9);
+  ASSERT_TRUE(script_.Open(9));
+  script_.Want(1);
+  script_.Idle(9);
+  ASSERT_TRUE(script_.Open(1));
+  script_.Wait(seconds(8));
+  EXPECT_TRUE(script_.Open(2));
+}
+
 // Though it is interrupted again and again, the slice ends in the time of a slice.
 TEST_F(InteractiveTest, InterruptedSlicesEnd) {
   for (int i = 0; i < 600 && script_.JobOf(2).turns == 0; ++i) {
