@@ -213,6 +213,17 @@ TEST_F(InteractiveTest, AnInterruptedSliceEndsWhenItWouldHave) {
   EXPECT_TRUE(script_.Open(2));
 }
 
+TEST_F(InteractiveTest, ASliceThatEndsDuringTheInterruptionIsOver) {
+  script_.Wait(script_.JobOf(1).slice_ends - script_.now() - milliseconds(10));
+  script_.Want(9);
+  ASSERT_TRUE(script_.Open(9));
+  script_.Want(1);
+  script_.Wait(milliseconds(20));
+  script_.Idle(9);
+  EXPECT_TRUE(script_.Open(2));
+  EXPECT_EQ(script_.JobOf(1).turns, 1u);
+}
+
 // Though it is interrupted again and again, the slice ends in the time of a slice.
 TEST_F(InteractiveTest, InterruptedSlicesEnd) {
   for (int i = 0; i < 600 && script_.JobOf(2).turns == 0; ++i) {
