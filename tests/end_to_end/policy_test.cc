@@ -176,9 +176,11 @@ TEST_F(PolicyTest, ARequestThatCannotBeKeptIsRefusedAtTheDoor) {
   EXPECT_NE(ended->status, 0);
   EXPECT_NE(ended->error_output.find("cannot be promised"), std::string::npos)
       << ended->error_output;
-  const ProcessResult ran = Reveza({"run", "--memory", "100MiB", "--", "true"});
-  EXPECT_EQ(ran.status, 4) << ran.error_output;
-  EXPECT_NE(ran.error_output.find("cannot be promised"), std::string::npos) << ran.error_output;
+  if (!Preload().empty()) {  // `reveza run` needs the library.
+    const ProcessResult ran = Reveza({"run", "--memory", "100MiB", "--", "true"});
+    EXPECT_EQ(ran.status, 4) << ran.error_output;
+    EXPECT_NE(ran.error_output.find("cannot be promised"), std::string::npos) << ran.error_output;
+  }
   const ProcessResult changed = Reveza({"set", "first", "--memory", "1GiB"});
   EXPECT_EQ(changed.status, 4) << changed.error_output;
   ExpectHash(first, alone);
