@@ -24,13 +24,37 @@ bool AnyWaitsForOthers(const Ledger& ledger, bool overdue, Predicate predicate) 
 
 bool Stuck(const Ledger& ledger, const Job& job, bool overdue);
 
-// Returns whether all active jobs on the GPUs of `job` are stuck because they do not drain.
-bool ActiveNeighboursStuck(const Ledger& ledger, const Job& job) {
+// Returns whether all other jobs on the GPUs of `job` for which `predicate` holds are stuck.
+template <typename Predicate>
+bool NeighboursStuck(const Ledger& ledger, const Job& job, bool overdue, Predicate predicate) {
   return std::ranges::all_of(ledger.jobs, [&](const auto& entry) {
     const Job& other = entry.second;
-    const bool suspended = other.phase == Phase::kSuspended;
-    return suspended || !other.SharesGpuWith(job) || Stuck(ledger, other, /*overdue=*/true);
+    return other.id == job.id || !other.SharesGpuWith(job) || !predicate(other) ||
+           Stuck(ledger, other, overdue);
   });
+}
+
+// Returns whether the entering job lacks memory of jobs that do not drain.
+bool LacksMemoryOfStuck(const Ledger& ledger, const Job& job) {
+  const bool lacks = std::ranges::any_of(
+      ledger.gpus, [&](const auto& entry) { return ledger.Deficit(job, entry.first) > 0; });
+  return lacks && NeighboursStuck(ledger, job, /*overdue=*/true, [](const Job& other) {
+           return other.phase == Phase::kRunning || other.phase == Phase::kLeaving;
+         });
+}
+
+// Returns whether the suspended job can have no turn: no memory, or jobs before it that are stuck.
+bool HasNoTurn(const Ledger& ledger, const Job& job, bool overdue) {
+  if (!ledger.WantsToRun(job)) return false;
+  if (job.why == WaitReason::kHostMemory || !ledger.CanRunAlone(job)) return true;
+  if (job.queued && NeighboursStuck(ledger, job, overdue, [&](const Job& other) {
+        return !other.queued && (other.phase != Phase::kSuspended || ledger.WantsToRun(other));
+      })) {
+    return true;
+  }
+  return overdue && NeighboursStuck(ledger, job, overdue, [](const Job& other) {
+           return other.phase != Phase::kSuspended;
+         });
 }
 
 // Returns whether no thread of the job can make progress by itself. `overdue`: GPU work that does
@@ -41,7 +65,7 @@ bool Stuck(const Ledger& ledger, const Job& job, bool overdue) {
       ledger, overdue, [&](const auto& request) { return request.job == job.id; });
   switch (job.phase) {
     case Phase::kEntering:
-      return false;
+      return overdue && LacksMemoryOfStuck(ledger, job);
     case Phase::kLeaving:
       if (!overdue) return false;
       [[fallthrough]];
@@ -56,10 +80,7 @@ bool Stuck(const Ledger& ledger, const Job& job, bool overdue) {
     case Phase::kSuspended:
       break;
   }
-  const bool no_turn =
-      ledger.WantsToRun(job) && (job.why == WaitReason::kHostMemory || !ledger.CanRunAlone(job));
-  return blocked || no_turn ||
-         (overdue && ledger.WantsToRun(job) && ActiveNeighboursStuck(ledger, job));
+  return blocked || HasNoTurn(ledger, job, overdue);
 }
 
 bool HoldsMemory(const Ledger& ledger, const Job& job) {

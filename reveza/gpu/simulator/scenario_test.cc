@@ -106,6 +106,14 @@ TEST(EveryWorld, PoliciesAreKept) {
   EXPECT_GT(total.counters.kept_requests, 100u);
 }
 
+// Found by longer runs; each has a deadlock that none of the other worlds has.
+TEST(EveryWorld, RareDeadlocksAreBroken) {
+  const Outcome entering = RunScenario(RandomScenario(10442, Flavour::kGrowing));
+  EXPECT_TRUE(entering.all_finished) << entering.failure << "\n" << entering.state;
+  const Outcome queued = RunScenario(RandomScenario(19059, Flavour::kFaulty));
+  EXPECT_TRUE(queued.all_finished) << queued.failure << "\n" << queued.state;
+}
+
 // With too little host memory to swap all jobs some wait, but none is refused and all finish.
 TEST(EveryWorld, ScarceHostMemoryDelaysButNeverFailsJobs) {
   const Total total = RunAll(Flavour::kScarceHost, 400);
