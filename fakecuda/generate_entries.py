@@ -29,7 +29,6 @@ ALIASES = {
     "cuCtxCreate_v2": "cuCtxCreate_v4(a0, nullptr, 0, a2)",
     "cuCtxGetDevice": "cuCtxGetDevice_v2",
     "cuCtxSynchronize": "cuCtxSynchronize_v2",
-    "cuDeviceGetMemPool": "cuDeviceGetDefaultMemPool",  # which cannot be replaced
     "cuDevicePrimaryCtxRelease": "cuDevicePrimaryCtxRelease_v2",
     "cuDevicePrimaryCtxReset": "cuDevicePrimaryCtxReset_v2",
     "cuEventElapsedTime": "cuEventElapsedTime_v2",

@@ -21,6 +21,12 @@ CUmemoryPool DefaultPool(State& state, int device) {
   return handle;
 }
 
+// Returns the pool of stream-ordered allocations that name none.
+CUmemoryPool CurrentPool(State& state, int device) {
+  const CUmemoryPool current = state.current_pools[static_cast<std::size_t>(device)];
+  return current == nullptr ? DefaultPool(state, device) : current;
+}
+
 // Releases all but `keep` bytes of the free memory of the pool.
 void TrimPool(StateLock& lock, Pool& pool, std::uint64_t keep) {
   while (pool.cached_bytes > keep && !pool.cached.empty()) {
@@ -79,7 +85,7 @@ CUresult cuMemAllocAsync(Current& current, State& state, CUdeviceptr* pointer, s
                          CUstream stream) {
   std::shared_ptr<Stream> used;
   RETURN_IF_ERROR(FindStream(current, stream, &used));
-  const CUmemoryPool pool = DefaultPool(state, used->context->device);
+  const CUmemoryPool pool = CurrentPool(state, used->context->device);
   return AllocateFrom(pool, pointer, bytes, stream, current);
 }
 
@@ -117,6 +123,21 @@ CUresult cuDeviceGetDefaultMemPool(State& state, CUmemoryPool* pool, CUdevice de
   return CUDA_SUCCESS;
 }
 
+CUresult cuDeviceGetMemPool(State& state, CUmemoryPool* pool, CUdevice device) {
+  if (!state.card->HasDevice(device)) return CUDA_ERROR_INVALID_DEVICE;
+  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *pool = CurrentPool(state, device);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceSetMemPool(State& state, CUdevice device, CUmemoryPool handle) {
+  if (!state.card->HasDevice(device)) return CUDA_ERROR_INVALID_DEVICE;
+  const std::shared_ptr<Pool> pool = state.pools.Find(handle);
+  if (pool == nullptr || pool->device != device) return CUDA_ERROR_INVALID_VALUE;
+  state.current_pools[static_cast<std::size_t>(device)] = handle;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuMemPoolCreate(State& state, CUmemoryPool* handle, const CUmemPoolProps* properties) {
   if (handle == nullptr || properties == nullptr ||
       properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
@@ -136,6 +157,8 @@ CUresult cuMemPoolDestroy(State& state, StateLock& lock, CUmemoryPool handle) {
   if (pool == nullptr || handle == state.default_pools[static_cast<std::size_t>(pool->device)]) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  CUmemoryPool& current = state.current_pools[static_cast<std::size_t>(pool->device)];
+  if (current == handle) current = nullptr;
   state.pools.Remove(handle);
   TrimPool(lock, *pool, 0);
   return CUDA_SUCCESS;

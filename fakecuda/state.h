@@ -255,6 +255,7 @@ struct State {
   std::map<CUcontext, int> destroyed_contexts;
   std::array<Primary, kMaxDevices> primaries;
   std::array<CUmemoryPool, kMaxDevices> default_pools = {};
+  std::array<CUmemoryPool, kMaxDevices> current_pools = {};  // null: the default pool
   std::map<std::uint64_t, std::shared_ptr<Capture>> captures;
   std::vector<std::shared_ptr<GraphMemory>> graph_memory;
 

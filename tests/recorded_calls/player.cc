@@ -124,6 +124,7 @@ const std::map<std::string, Player::Handler, std::less<>>& Player::Handlers() {
       {"cuStreamWaitValue32", &Player::SkipCall},
       {"cuStreamWaitValue64", &Player::SkipCall},
       {"cuStreamBatchMemOp", &Player::SkipCall},
+      {"cuGraphAddNode", &Player::SkipCall},
       {"cuGraphAddMemAllocNode", &Player::SkipCall},
       {"cuGraphAddMemFreeNode", &Player::SkipCall},
       {"cuIpcGetMemHandle", &Player::SkipCall},

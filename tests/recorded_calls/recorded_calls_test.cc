@@ -282,7 +282,8 @@ TEST_P(FrameworkTest, IsTheSameUnderReveza) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FrameworkTest,
-                         ::testing::Values(Recording{"cupy", true}, Recording{"torch", true},
+                         ::testing::Values(Recording{"cupy", true}, Recording{"cupy-pool", false},
+                                           Recording{"jax", true}, Recording{"torch", true},
                                            Recording{"torch-async", false},
                                            Recording{"torch-compile", true},
                                            Recording{"torch-segments", true}),

@@ -135,5 +135,29 @@ TEST_F(HooksCountedTest, PoolsAreCountedAtTheirSize) {
   EXPECT_EQ(usage().pinned, 0u);
 }
 
+TEST_F(HooksCountedTest, ThePoolThatIsCurrentIsCounted) {
+  CUmemPoolProps properties{};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CUmemoryPool pool = nullptr;
+  ASSERT_EQ(Through().cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
+  ASSERT_EQ(Through().cuDeviceSetMemPool(0, pool), CUDA_SUCCESS);
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(Through().cuMemAllocAsync(&memory, 16 * kMiB, nullptr), CUDA_SUCCESS);
+  EXPECT_GE(usage().pinned, 16 * kMiB);
+  cuuint64_t reserved = 0;
+  Through().cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved);
+  EXPECT_EQ(usage().pinned, reserved);
+  EXPECT_EQ(Through().cuMemFreeAsync(memory, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(Through().cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(Through().cuMemPoolDestroy(pool), CUDA_SUCCESS);
+  EXPECT_EQ(usage().pinned, 0u);
+  CUmemoryPool current = nullptr;
+  CUmemoryPool standard = nullptr;
+  ASSERT_EQ(Through().cuDeviceGetMemPool(&current, 0), CUDA_SUCCESS);
+  ASSERT_EQ(Through().cuDeviceGetDefaultMemPool(&standard, 0), CUDA_SUCCESS);
+  EXPECT_EQ(current, standard);
+}
+
 }  // namespace hooks_counted_test
 }  // namespace reveza::interpose::testing
