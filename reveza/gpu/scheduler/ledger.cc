@@ -104,6 +104,19 @@ Bytes Ledger::MaxRequest(JobId job, GpuId gpu) const {
   return limit - std::min(limit, FixedOfOthers(job, gpu));
 }
 
+Bytes Ledger::MaxRequestBesideClaims(const Job& job, GpuId gpu) const {
+  const Bytes limit = gpus.at(gpu).Limit();
+  Bytes most = MaxRequest(job.id, gpu);
+  for (const auto& [id, other] : jobs) {
+    if (id == job.id || !other.Uses(gpu)) continue;
+    const Bytes claim = std::max(EntryNeed(other, gpu), other.policy.request);
+    if (claim > limit) continue;  // could not run on an empty GPU either
+    const Bytes taken = claim + FixedOfOthers(id, gpu) - Reserved(job, gpu);
+    most = std::min(most, limit - std::min(limit, taken));
+  }
+  return most;
+}
+
 Bytes Ledger::ApprovedSwappable(const Client& client, GpuId gpu) const {
   Bytes sum = 0;
   for (const PendingGrowth& growth : growths) {

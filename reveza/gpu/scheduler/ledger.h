@@ -244,6 +244,8 @@ class Ledger {
   Bytes FixedOfOthers(JobId job, GpuId gpu) const;
   // Returns what can be promised to a job beside that.
   Bytes MaxRequest(JobId job, GpuId gpu) const;
+  // Returns what can be promised to a job so that all others can still run as the only active one.
+  Bytes MaxRequestBesideClaims(const Job& job, GpuId gpu) const;
   // Return what is approved for a client but not granted yet: swappable growth, or pinned growth
   // and contexts.
   Bytes ApprovedSwappable(const Client& client, GpuId gpu) const;

@@ -141,8 +141,9 @@ std::optional<Scheduler::Shortage> Scheduler::FindShortage(JobId id, Bytes reque
   const auto job = ledger_->jobs.find(id);
   if (job == ledger_->jobs.end()) return std::nullopt;
   for (const auto& [gpu, card] : ledger_->gpus) {
-    const Bytes max_request = ledger_->MaxRequest(id, gpu);
-    if (job->second.Uses(gpu) && request > max_request) return Shortage{gpu, max_request};
+    if (!job->second.Uses(gpu) || request <= job->second.policy.request) continue;
+    const Bytes max_request = ledger_->MaxRequestBesideClaims(job->second, gpu);
+    if (request > max_request) return Shortage{gpu, max_request};
   }
   return std::nullopt;
 }

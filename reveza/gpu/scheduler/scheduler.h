@@ -266,8 +266,8 @@ class Scheduler {
   void SetPolicy(Time now, JobId job, const Policy& policy);
   // Returns what can be promised to a job on a GPU beside what is reserved by others.
   Bytes MaxRequest(JobId job, GpuId gpu) const;
-  // Returns whether the GPUs of the job can keep `request` beside what is promised to others and
-  // their fixed memory; if not, the first that cannot, and the most that it can.
+  // Returns whether the GPUs of the job can keep `request`, if that is more than now, and all other
+  // jobs still run in their turns; if not, the first that cannot, and the most that it can.
   struct Shortage {
     GpuId gpu;
     Bytes max_request;

@@ -49,7 +49,10 @@ void World::SetPolicyAt(Time when, JobId job, const scheduler::Policy& policy) {
   Schedule(when, [this, job, policy] {
     Dispatch(
         EventKind::kPolicyChanged,
-        [job, policy](scheduler::Scheduler& s, Time now) { s.SetPolicy(now, job, policy); }, 0);
+        [job, policy](scheduler::Scheduler& s, Time now) {
+          if (!s.FindShortage(job, policy.request)) s.SetPolicy(now, job, policy);
+        },
+        0);
   });
 }
 
