@@ -18,6 +18,14 @@ void Captures::RemoveIf(Condition condition) {
   count_.store(static_cast<int>(captures_.size()), std::memory_order_release);
 }
 
+void Captures::AwaitCalls() {
+  ++waiting_begins_;
+  while (running_calls_ > 0 && changed_.WaitFor(begin_mutex_, max_begin_delay_)) {
+  }
+  --waiting_begins_;
+  changed_.NotifyAll();
+}
+
 void Captures::OnBegin(const CapturedStream& stream) {
   MutexLock lock(mutex_);
   captures_.push_back({stream, pthread_self()});

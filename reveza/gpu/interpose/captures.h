@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <vector>
 
 #include "common/base/mutex.h"
@@ -40,21 +41,35 @@ struct CapturedStream {
 
 class Captures {
  public:
-  // Begins a capture with `begin` and records it on success. Blocks while RunIfNone() is running.
+  // `max_begin_delay`: how long a capture waits for calls of RunIfNone(); longer than the driver
+  // takes to refuse one.
+  explicit Captures(std::chrono::milliseconds max_begin_delay = std::chrono::milliseconds(20))
+      : max_begin_delay_(max_begin_delay) {}
+
+  // Begins a capture with `begin` and records it on success. Waits for calls of RunIfNone() that
+  // are running, but not for their GPU work: that may wait for this thread.
   template <typename BeginCall>
   CUresult Begin(const CapturedStream& stream, BeginCall begin) {
     MutexLock lock(begin_mutex_);
+    AwaitCalls();
     const CUresult result = begin();
     if (result == CUDA_SUCCESS) OnBegin(stream);
     return result;
   }
-  // For operations that invalidate captures in every mode: runs `work` and returns true if no
-  // capture is in progress; none can begin meanwhile.
-  template <typename Work>
-  bool RunIfNone(Work work) {
-    MutexLock lock(begin_mutex_);
-    if (Any()) return false;
-    work();
+  // For a call that invalidates captures in every mode, such as a synchronisation, which the driver
+  // refuses at its beginning: makes it and returns true if no capture is in progress.
+  template <typename Call>
+  bool RunIfNone(Call call) {
+    {
+      MutexLock lock(begin_mutex_);
+      while (waiting_begins_ > 0) changed_.Wait(begin_mutex_);
+      if (Any()) return false;
+      ++running_calls_;
+    }
+    call();
+    const MutexLock lock(begin_mutex_);
+    --running_calls_;
+    changed_.NotifyAll();
     return true;
   }
   // Records that a capture began. The per-thread stream differs per thread and can only be queried
@@ -79,7 +94,13 @@ class Captures {
   };
   template <typename Condition>
   void RemoveIf(Condition condition) REQUIRES(mutex_);
+  void AwaitCalls() REQUIRES(begin_mutex_);
+
+  const std::chrono::milliseconds max_begin_delay_;
   Mutex begin_mutex_;  // before mutex_; never held by the agent
+  CondVar changed_;
+  int running_calls_ GUARDED_BY(begin_mutex_) = 0;
+  int waiting_begins_ GUARDED_BY(begin_mutex_) = 0;
   Mutex mutex_;
   std::vector<Capture> captures_ GUARDED_BY(mutex_);
   std::atomic<int> count_{0};

@@ -109,8 +109,26 @@ TEST(CapturesTest, FailedBeginIsNotRecorded) {
   EXPECT_TRUE(captures.Any());
 }
 
-TEST(CapturesTest, RunIfNoneExcludesBegin) {
+// The GPU work that the call waits for may wait for the thread that begins.
+TEST(CapturesTest, BeginDoesNotWaitForGpuWork) {
   Captures captures;
+  std::thread thread;
+  std::atomic<bool> began{false};
+  EXPECT_TRUE(captures.RunIfNone([&] {
+    thread = std::thread([&] {
+      captures.Begin({.stream = Stream(1)}, [&] {
+        began = true;
+        return CUDA_SUCCESS;
+      });
+    });
+    while (!began) std::this_thread::yield();
+  }));
+  thread.join();
+  EXPECT_TRUE(captures.Any());
+}
+
+TEST(CapturesTest, RunIfNoneExcludesBegin) {
+  Captures captures(std::chrono::hours(1));
   std::atomic<bool> tries{false};
   std::atomic<bool> began{false};
   std::thread thread;

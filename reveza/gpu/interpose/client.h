@@ -108,9 +108,9 @@ class Client {
   // ---- memory ----
   // Holds the contexts of the devices, for Synchronise(). Not inside the gate: it may block.
   Contexts::Held HoldContexts(const std::vector<int>& ordinals) { return contexts_.Hold(ordinals); }
-  // Waits for all work in the contexts, whichever is current. Invalidates captures. Returns the
-  // first error of the current context and of `owner`.
-  CUresult Synchronise(const Contexts::Held& held, CUcontext owner);
+  // Waits for all work in the contexts, whichever is current. Returns the first error of the
+  // current context and of `owner`; nullopt if a capture is in progress, which it would invalidate.
+  std::optional<CUresult> Synchronise(const Contexts::Held& held, CUcontext owner);
   // Requests credit from the daemon; blocks. kLater: the gate is closed or closing, and the ledger
   // may allocate virtually instead.
   // Adds what was granted to `promised`: it is not returned before the caller calls

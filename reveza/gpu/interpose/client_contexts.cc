@@ -155,14 +155,16 @@ void Client::EndContext(int ordinal, CUcontext context) {
   ForgetDeviceWithoutContext(ordinal);
 }
 
-CUresult Client::Synchronise(const Contexts::Held& held, CUcontext owner) {
+std::optional<CUresult> Client::Synchronise(const Contexts::Held& held, CUcontext owner) {
   const RelaxedCapture relaxed;  // for captures in other contexts
   CUcontext before = nullptr;
   Real().cuCtxGetCurrent(&before);
   CUresult first = CUDA_SUCCESS;
   for (const CUcontext context : held.contexts()) {
     const swap::CurrentContext current(swap_driver_, context);
-    const CUresult result = Real().cuCtxSynchronize();
+    CUresult result = CUDA_SUCCESS;
+    // Each by itself: a capture may begin while one waits for its GPU work.
+    if (!captures().RunIfNone([&] { result = Real().cuCtxSynchronize(); })) return std::nullopt;
     if (first == CUDA_SUCCESS && (context == owner || context == before)) first = result;
   }
   return first;

@@ -19,7 +19,7 @@ CUresult ServeIdle(Client& client, int ordinal, Devices devices, Operation opera
   if (result != CUDA_ERROR_NOT_READY) return result;
   const Contexts::Held users = client.HoldContexts(devices());
   const GateScope gate;
-  if (!client.captures().RunIfNone([&] { client.Synchronise(users, nullptr); })) {
+  if (!client.Synchronise(users, nullptr)) {
     PrintNotice(
         "memory of more than 64 MiB cannot be exported during a stream capture: export it before");
     return CUDA_ERROR_NOT_SUPPORTED;

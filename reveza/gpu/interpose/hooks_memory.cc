@@ -29,12 +29,14 @@ CUresult FreeNow(Client& client, CUdeviceptr address, CUcontext owner) {
     // The driver would not wait for the work of other contexts, which may wait for the host.
     CUcontext current = nullptr;
     Real().cuCtxGetCurrent(&current);
-    const bool synchronised_now =
-        !client.host_waits().Pending(HostWaits::Kind::kValue, current) &&
-        client.captures().RunIfNone([&] { synchronised = client.Synchronise(users, owner); });
-    if (!synchronised_now) {
+    std::optional<CUresult> result;
+    if (!client.host_waits().Pending(HostWaits::Kind::kValue, current)) {
+      result = client.Synchronise(users, owner);
+    }
+    if (!result) {
       return client.deferred_frees().Add(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }
+    synchronised = *result;
   }
   const CUresult freed = Serve(client, 0, [&] { return client.ledger().Free(address); });
   return freed == CUDA_SUCCESS ? synchronised : freed;
