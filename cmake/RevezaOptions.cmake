@@ -136,6 +136,7 @@ function(reveza_test name)
   if("threads" IN_LIST ARG_LABELS AND NOT "processes" IN_LIST ARG_LABELS)
     add_dependencies(threads_tests ${name})
   endif()
+  list(APPEND ARG_ENVIRONMENT REVEZA_USAGE_FILE=off)  # daemons of tests leave nothing behind
   set(properties TIMEOUT ${ARG_TIMEOUT})
   if(ARG_SERIAL)
     list(APPEND properties RUN_SERIAL ON)

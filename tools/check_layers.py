@@ -16,7 +16,7 @@ from source_files import check, source_files
 
 # The rooms of each product from top to bottom. Rooms of one set may not include each other.
 LAYERS = {
-    "common": [{"cli", "version"}, {"settings", "table"}, {"platform"}, {"base"}],
+    "common": [{"cli", "version"}, {"settings", "table", "sqlite"}, {"platform"}, {"base"}],
     "reveza": [
         {"cli/reveza_metrics"},
         {"cli/reveza", "cli/revezad", "cli/reveza_supervisor", "cli/demo_worker"},
@@ -30,6 +30,7 @@ LAYERS = {
         {"gpu/interpose"},
         {"gpu/swap"},
         {"gpu/daemon", "gpu/simulator"},
+        {"gpu/usage"},
         {"gpu/scheduler"},
         {"gpu/wire", "gpu/nvml"},
     ],

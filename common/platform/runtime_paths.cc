@@ -25,6 +25,13 @@ fs::path UserSocket(const Environment& environment, uid_t uid) {
   return fs::path(fmt::format("/tmp/reveza-{}", uid)) / "revezad.sock";
 }
 
+Result<fs::path> StateHome(const Environment& environment) {
+  if (const auto own = environment("REVEZA_STATE")) return fs::absolute(*own);
+  if (const auto state = environment("XDG_STATE_HOME")) return fs::path(*state) / "reveza";
+  if (const auto home = environment("HOME")) return fs::path(*home) / ".local/state/reveza";
+  return Fail(Error::Code::kNotFound, "no state folder: set REVEZA_STATE or HOME");
+}
+
 Status PrepareSocketFolder(const fs::path& socket, uid_t uid) {
   const fs::path folder = socket.parent_path();
   if (folder.empty()) {

@@ -1,6 +1,6 @@
-// Paths of the daemon's socket, lock and log. A folder in a world-writable place must belong to the
-// user and be closed to others, or another user could impersonate the daemon. Pure functions of the
-// system.
+// Paths of the daemon's socket, lock and log, and of state. A folder in a world-writable place must
+// belong to the user and be closed to others, or another user could impersonate the daemon. Pure
+// functions of the system.
 #pragma once
 
 #include <sys/types.h>
@@ -22,6 +22,10 @@ std::optional<std::string> ProcessEnvironment(const char* name);
 
 // Returns $XDG_RUNTIME_DIR/reveza/revezad.sock, else /tmp/reveza-<uid>/revezad.sock.
 std::filesystem::path UserSocket(const Environment& environment, uid_t uid);
+
+// Returns the folder of state that outlives programs: $REVEZA_STATE, else $XDG_STATE_HOME/reveza,
+// else ~/.local/state/reveza.
+Result<std::filesystem::path> StateHome(const Environment& environment);
 
 // Creates the folder of a socket with mode 0700. Fails if it does not belong to `uid` or is
 // writable by others.

@@ -1,8 +1,8 @@
-#include "reveza/jobs/journal/sqlite.h"
+#include "common/sqlite/sqlite.h"
 
 #include <sqlite3.h>
 
-namespace reveza::jobs {
+namespace reveza::sqlite {
 namespace {
 
 std::unexpected<Error> ErrorFrom(sqlite3* database) {
@@ -141,4 +141,4 @@ std::int64_t Database::Changes() const { return sqlite3_changes64(get()); }
 
 bool Database::InTransaction() const { return sqlite3_get_autocommit(get()) == 0; }
 
-}  // namespace reveza::jobs
+}  // namespace reveza::sqlite

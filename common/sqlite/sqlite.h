@@ -11,7 +11,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace reveza::jobs {
+namespace reveza::sqlite {
 
 struct FinalizeStatement {
   void operator()(sqlite3_stmt* statement) const;
@@ -78,4 +78,4 @@ class Database {
   std::unique_ptr<sqlite3, CloseDatabase> database_;
 };
 
-}  // namespace reveza::jobs
+}  // namespace reveza::sqlite

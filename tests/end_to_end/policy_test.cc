@@ -186,6 +186,40 @@ TEST_F(PolicyTest, ARequestThatCannotBeKeptIsRefusedAtTheDoor) {
   ExpectHash(first, alone);
 }
 
+// Also what it used under a daemon that was killed, but for the last seconds of that.
+TEST_F(PolicyTest, UsageOutlivesTheDaemon) {
+  machine_ = std::make_unique<Machine>();
+  const auto usage = [&] {
+    return json::parse(
+        Reveza({"usage", "--file", machine_->folder() + "/usage.db", "--json"}).output, nullptr,
+        /*allow_exceptions=*/false);
+  };
+  const ProcessResult none = Reveza({"usage", "--file", machine_->folder() + "/usage.db"});
+  EXPECT_EQ(none.status, 17) << none.error_output;
+  machine_->StartDaemon();
+  const auto work = Work("180MiB", 20);
+  Process one = Start("one", work);
+  Process other = Start("other", work);
+  ASSERT_TRUE(one.Wait().has_value() && other.Wait().has_value());
+  machine_->daemon().Signal(SIGTERM);
+  machine_->daemon().Wait();
+  const json both = usage();
+  ASSERT_EQ(both.size(), 2u) << both;
+  double waited = 0;
+  for (const json& job : both) {
+    EXPECT_GT(job.at("gpu_s"), 0.3) << job;
+    EXPECT_GE(job.at("turns"), 1) << job;
+    waited += job.at("wait_turn_s").get<double>() + job.at("wait_handover_s").get<double>();
+  }
+  EXPECT_GT(waited, 0.1) << both;
+  machine_->StartDaemon();
+  Process again = Start("again", Work("60MiB", 5));
+  ASSERT_TRUE(again.Wait().has_value());
+  machine_->daemon().Signal(SIGTERM);
+  machine_->daemon().Wait();
+  EXPECT_EQ(usage().size(), 3u);
+}
+
 TEST_F(PolicyTest, MemoryThatIsPromisedStaysOnTheGpu) {
   machine_ = std::make_unique<Machine>(Slices("100ms", "200ms"));
   const auto work = Work("100MiB", 40);

@@ -13,6 +13,7 @@ FakeCard::FakeCard(Environment settings) : environment_(std::move(settings)) {
   folder_ = folder;
   environment_.insert({"FAKECUDA_DIR", folder_ + "/card"});
   environment_.insert({"FAKECUDA_MEMORY", "256MiB"});
+  environment_.insert({"REVEZA_USAGE_FILE", folder_ + "/usage.db"});
   environment_.insert({"FAKECUDA_LINK", "0"});
   environment_.insert({"LD_LIBRARY_PATH", REVEZA_FAKECUDA_FOLDER});
 }

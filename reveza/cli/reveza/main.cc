@@ -63,6 +63,7 @@ constexpr auto kOwnCommandLines = std::to_array<OwnCommandLine>({
     {"jobs", "Run lists of steps in parallel; resume them after a crash", JobsCommand},
     {"metrics", "Serve metrics to Prometheus", MetricsCommand},
     {"top", "Show the machine, GPUs, programs and jobs live", Top},
+    {"usage", "Show what programs used of the GPUs, by job or user", UsageCommand},
 });
 
 void AddRun(CLI::App& app, Arguments& arguments) {

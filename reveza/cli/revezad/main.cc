@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@
 #include "reveza/gpu/daemon/server.h"
 #include "reveza/gpu/daemon/settings.h"
 #include "reveza/gpu/nvml/gpu_monitor.h"
+#include "reveza/gpu/usage/recorder.h"
 
 namespace reveza {
 namespace {
@@ -50,7 +52,7 @@ void RaiseOpenFilesLimit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int Serve(const daemon::Settings& settings) {
+int Serve(daemon::Settings settings) {
   RaiseOpenFilesLimit();
   auto logger = MakeLogger(settings.log_level);
   if (!logger) return ReportError(kConfiguration, logger.error().message);
@@ -79,6 +81,16 @@ int Serve(const daemon::Settings& settings) {
     return ReportError(kBudget,
                        fmt::format("gpu_budget {} exceeds the GPU's memory; the maximum is {}",
                                    FormatBytes(*settings.gpu_budget), FormatBytes(*card)));
+  }
+
+  std::optional<usage::Recorder> recorder;
+  if (settings.usage_file != "off") {
+    const auto file = settings.usage_file.empty()
+                          ? usage::DefaultFile(platform::ProcessEnvironment)
+                          : Result<std::filesystem::path>(settings.usage_file);
+    if (file) options.usage = &recorder.emplace(*file, *logger);
+    if (!file) (*logger)->warn("usage is not recorded: {}", file.error().message);
+    settings.usage_file = file ? file->string() : "off";
   }
 
   const platform::MonotonicClock clock;

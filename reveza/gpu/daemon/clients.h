@@ -18,6 +18,7 @@
 #include "reveza/gpu/daemon/events.h"
 #include "reveza/gpu/daemon/gpus.h"
 #include "reveza/gpu/scheduler/scheduler.h"
+#include "reveza/gpu/usage/counters.h"
 #include "reveza/gpu/wire/messages.h"
 
 namespace reveza::daemon {
@@ -83,6 +84,10 @@ struct JobEntry {
   uid_t owner = 0;  // of its first client
   scheduler::Policy policy;
   std::deque<Time> waits;  // the last ones at the gate
+  std::string name;        // of its first client
+  Bytes copied_out = 0;    // by all its clients
+  Bytes copied_in = 0;
+  usage::Counters reported;  // to the sink of usage so far
   // GPU time at the polls of the last kShareWindow.
   std::deque<std::pair<Time, Time>> samples;
 

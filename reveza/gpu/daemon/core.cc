@@ -15,6 +15,7 @@ using std::chrono::seconds;
 
 // Interval for polling external memory and unanswered orders.
 constexpr Time kPollInterval = seconds(1);
+constexpr Time kUsageReportInterval = seconds(30);
 
 scheduler::Config ConfigFrom(const Settings& settings, Bytes host_budget) {
   scheduler::Config config;
@@ -32,11 +33,12 @@ scheduler::Config ConfigFrom(const Settings& settings, Bytes host_budget) {
 }  // namespace
 
 Core::Core(const Settings& settings, Bytes host_budget, const platform::Clock& clock,
-           nvml::GpuMonitor* monitor, Outbox& outbox, Logger logger)
+           nvml::GpuMonitor* monitor, usage::Sink* usage, Outbox& outbox, Logger logger)
     : settings_(settings),
       host_budget_(host_budget),
       clock_(clock),
       monitor_(monitor),
+      usage_(usage),
       outbox_(outbox),
       logger_(std::move(logger)),
       started_(clock.Now()),
@@ -76,7 +78,10 @@ void Core::OnHello(ClientId id, const Peer& peer, const wire::Hello& hello) {
   Send(client,
        wire::Welcome{id, Microseconds(settings_.drain_limit), Microseconds(settings_.queue_bound)});
   scheduler_.ClientJoined(clock_.Now(), id, client.job, client.resident);
-  if (const auto [job, fresh] = jobs_.try_emplace(client.job); fresh) job->second.owner = peer.uid;
+  if (const auto [job, fresh] = jobs_.try_emplace(client.job); fresh) {
+    job->second.owner = peer.uid;
+    job->second.name = client.name;
+  }
   if (client.gate_open) BeginSpan(client, EventKind::kSlice);
   ApplyDecisions();
 }
@@ -86,10 +91,13 @@ void Core::Forget(ClientId id) {
   if (client == nullptr) return;
   for (const auto& [kind, started] : std::map(client->open_spans)) EndSpan(*client, kind);
   const JobId job = client->job;
+  const auto of_job = [&](const auto& entry) { return entry.second.job == job; };
+  const bool job_ends = std::ranges::count_if(clients_, of_job) == 1;
+  if (job_ends) {
+    ReportUsage();
+    jobs_.erase(job);
+  }
   clients_.erase(id);
-  const bool job_ends =
-      std::ranges::none_of(clients_, [&](const auto& entry) { return entry.second.job == job; });
-  if (job_ends) jobs_.erase(job);
   scheduler_.ClientLeft(clock_.Now(), id);
 }
 
@@ -180,6 +188,10 @@ void Core::Tick() {
     PollMonitor();
     ExpireUnansweredCloses();
     SampleShares();
+  }
+  if (clock_.Now() >= next_usage_report_) {
+    next_usage_report_ = clock_.Now() + kUsageReportInterval;
+    ReportUsage();
   }
   scheduler_.Tick(clock_.Now());
   ApplyDecisions();

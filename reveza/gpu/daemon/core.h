@@ -34,9 +34,11 @@ class Outbox {
 
 class Core {
  public:
-  // All references must outlive the core. `monitor` may be null.
+  // All references must outlive the core. `monitor` and `usage` may be null.
   Core(const Settings& settings, Bytes host_budget, const platform::Clock& clock,
-       nvml::GpuMonitor* monitor, Outbox& outbox, Logger logger);
+       nvml::GpuMonitor* monitor, usage::Sink* usage, Outbox& outbox, Logger logger);
+  // Reports what was used until now. Call before the core is destroyed.
+  void ReportUsage();
 
   // Handles the first message of a client.
   void OnHello(ClientId client, const Peer& peer, const wire::Hello& hello);
@@ -112,6 +114,10 @@ class Core {
   void SampleShares();
   std::map<JobId, GpuShare> Shares(const std::vector<scheduler::JobView>& jobs) const;
 
+  // ---- core_usage.cc ----
+  // Reports what the job used since the last report.
+  void ReportUsage(const scheduler::JobView& view);
+
   // ---- core.cc ----
   void SetExternal(GpuId gpu);
   void Forget(ClientId client);
@@ -144,6 +150,7 @@ class Core {
   const Bytes host_budget_;
   const platform::Clock& clock_;
   nvml::GpuMonitor* const monitor_;
+  usage::Sink* const usage_;
   Outbox& outbox_;
   const Logger logger_;
   const Time started_;
@@ -155,6 +162,7 @@ class Core {
   std::map<pid_t, ClientEntry> detached_;
   std::map<GpuId, HandoverStats> handovers_;
   Time next_poll_{0};
+  Time next_usage_report_{0};
 };
 
 }  // namespace reveza::daemon

@@ -168,6 +168,7 @@ bool Core::Handle(ClientEntry& client, const wire::Evicted& message) {
     events_.Add(
         {EventKind::kCopyOut, message.gpu, client.id, sent, clock_.Now() - sent, message.copied});
     client.copied_out += message.copied;
+    jobs_.at(client.job).copied_out += message.copied;
     HandoverStats& stats = handovers_[message.gpu];
     if (message.freed != 0) {
       ++stats.out_count;
@@ -191,6 +192,7 @@ bool Core::Handle(ClientEntry& client, const wire::SwappedIn& message) {
     const GpuId first = client.admitted.empty() ? 0 : *client.admitted.begin();
     EndSpan(client, EventKind::kCopyIn, EventKind::kCopyIn, first, message.copied);
     client.copied_in += message.copied;
+    jobs_.at(client.job).copied_in += message.copied;
     HandoverStats& stats = handovers_[first];
     if (message.copied != 0) {
       ++stats.in_count;

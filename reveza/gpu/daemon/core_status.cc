@@ -236,6 +236,7 @@ std::string Core::StatusJson() const {
       {"pid", getpid()},
       {"uptime_s", Seconds(now - started_)},
       {"gpu_budget", OrNull(settings_.gpu_budget)},
+      {"usage_file", settings_.usage_file},
       {"host", {{"budget", host_budget_}, {"reserved", scheduler_.HostReserved()}}},
       {"gpus", std::move(gpus)},
       {"clients", std::move(clients)}};

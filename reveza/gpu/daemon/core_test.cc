@@ -114,7 +114,7 @@ TEST(Core, ContextEstimateSettingIsUsed) {
   TestingCore harness;
   Settings settings;
   settings.context_estimate = 4 * kMiB;
-  Core core(settings, kGiB, harness.clock, nullptr, harness, MakeNullLogger());
+  Core core(settings, kGiB, harness.clock, nullptr, nullptr, harness, MakeNullLogger());
   wire::Hello hello{};
   hello.job = 71;
   core.OnHello(1, Peer{.pid = 101}, hello);

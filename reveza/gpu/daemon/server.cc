@@ -35,7 +35,7 @@ Server::Server(const Settings& settings, ServerOptions options, const platform::
       options_(std::move(options)),
       clock_(clock),
       logger_(std::move(logger)),
-      core_(settings, options_.host_budget, clock, monitor, *this, logger_) {}
+      core_(settings, options_.host_budget, clock, monitor, options_.usage, *this, logger_) {}
 
 Server::~Server() {
   // Only the lock holder may unlink the socket.
@@ -105,6 +105,7 @@ Status Server::Run() {
     HandleTimeouts();
     DropBroken();
   }
+  core_.ReportUsage();
   // Flush queued messages as far as possible without blocking.
   for (auto& [id, connection] : connections_) Flush(connection);
   connections_.clear();

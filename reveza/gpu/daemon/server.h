@@ -28,6 +28,7 @@ struct ServerOptions {
   std::optional<gid_t> group;   // unset: only this user
   bool handle_signals = false;  // stop on SIGTERM and SIGINT
   Bytes host_budget = 0;
+  usage::Sink* usage = nullptr;  // told what jobs use, if any; must outlive the server
   std::size_t max_connections = 1024;
   Time hello_timeout = std::chrono::seconds(10);  // from connect to Hello
   // How long after a disconnect a process may take to exit before it counts as detached.

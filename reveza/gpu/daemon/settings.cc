@@ -80,6 +80,9 @@ constexpr auto kTable = std::to_array<Setting>({
                                "/run/user/1000/reveza/revezad.sock"}),
     Stored<&Settings::group>(
         {"group", "REVEZA_GROUP", "group with access to a system-wide daemon", "video"}),
+    Stored<&Settings::usage_file>({"usage_file", "REVEZA_USAGE_FILE",
+                                   "database of what programs used, or off",
+                                   "/var/lib/reveza/usage.db"}),
     Stored<&Settings::log_level>(
         {"log_level", "REVEZA_LOG_LEVEL", "debug, info, warning, error or off", "info"}),
 });
@@ -149,6 +152,11 @@ Status Configuration::Check() const {
   }
   if (s.drain_limit > std::chrono::hours(1) || s.queue_bound > std::chrono::hours(1)) {
     return InvalidArgument("drain_limit and queue_bound must be at most 1h");
+  }
+  if (!s.usage_file.empty() && s.usage_file != "off" && s.usage_file[0] != '/') {
+    return InvalidArgument(
+        "'{}' is not a valid usage_file (set by {}); use an absolute path or off", s.usage_file,
+        OriginOf("usage_file"));
   }
   if (s.gpu_budget && *s.gpu_budget == 0)
     return InvalidArgument("gpu_budget must be greater than 0");

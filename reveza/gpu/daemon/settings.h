@@ -35,8 +35,9 @@ struct Settings {
   nanoseconds drain_limit = scheduler::Config{}.drain_limit;
   nanoseconds queue_bound = std::chrono::milliseconds(100);
   nanoseconds linger = std::chrono::seconds(60);
-  std::string socket;  // empty: in the user's runtime directory
-  std::string group;   // empty: only this user
+  std::string socket;      // empty: in the user's runtime directory
+  std::string group;       // empty: only this user
+  std::string usage_file;  // empty: in the user's state folder; "off": none
   std::string log_level = "info";
 };
 

@@ -15,10 +15,25 @@
 
 namespace reveza::daemon {
 
+// Keeps what is reported, summed by job.
+class TestingSink : public usage::Sink {
+ public:
+  void Add(const usage::Usage& usage) override {
+    usage::Usage& sum = jobs[usage.job];
+    const usage::Counters before = sum.counters;
+    sum = usage;
+    sum.counters += before;
+    ++reports;
+  }
+
+  std::map<JobId, usage::Usage> jobs;
+  int reports = 0;
+};
+
 class TestingCore : public Outbox {
  public:
   explicit TestingCore(nvml::GpuMonitor* monitor = nullptr)
-      : core(settings, 4 * kGiB, clock, monitor, *this, MakeNullLogger()) {}
+      : core(settings, 4 * kGiB, clock, monitor, &sink, *this, MakeNullLogger()) {}
 
   void Send(ClientId client, const void* packet, std::size_t size) override {
     outboxes_[client].emplace_back(static_cast<const char*>(packet), size);
@@ -86,6 +101,7 @@ class TestingCore : public Outbox {
 
   Settings settings;
   platform::FakeClock clock;
+  TestingSink sink;
   Core core;
 
  private:

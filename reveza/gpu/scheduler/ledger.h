@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -134,6 +135,7 @@ struct Job {
   Time slice_start{0};
   std::optional<Time> interrupted_slice;  // when the slice began that a preempting job cut short
   Time ran{0};                            // in previous turns
+  std::array<Time, kWaitReasons> waited{};
   std::uint64_t turns = 0;
   std::uint64_t entered = 0;             // order of entering
   std::optional<Time> backfill_turn;     // shortened turn while an older job waits

@@ -210,7 +210,10 @@ bool ExemptFromEviction(const Ledger& ledger, const Job& job);
 // Records a new peak of the client's swappable memory.
 void UpdatePeak(Ledger& ledger, GpuId gpu, Client& client, Bytes swappable);
 
-// ---- view.cc: snapshots for status output ----
+// ---- view.cc: snapshots for status output, and the waits that they count ----
+
+// Adds the time until `now`, at which an event follows, to what each job waits for.
+void AccrueWaits(Ledger& ledger, Time now);
 
 ClientView ViewOf(const Client& client);
 JobView ViewOf(const Ledger& ledger, const Job& job);

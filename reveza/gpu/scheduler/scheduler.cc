@@ -19,6 +19,7 @@ void CloseStaleGate(Client& client) {
 
 Ledger& AdvanceTo(Ledger& ledger, Time now) {
   AccrueService(ledger, std::max(ledger.now, now));
+  AccrueWaits(ledger, std::max(ledger.now, now));
   ledger.now = std::max(ledger.now, now);
   return ledger;
 }

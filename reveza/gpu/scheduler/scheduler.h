@@ -17,6 +17,7 @@
 // Not thread-safe.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -201,6 +202,7 @@ enum class WaitReason {
   kUnresponsive,   // a client of the job does not answer
   kPaused,         // by its policy
 };
+inline constexpr std::size_t kWaitReasons = static_cast<std::size_t>(WaitReason::kPaused) + 1;
 
 struct ClientView {
   ClientId id = 0;
@@ -226,6 +228,8 @@ struct JobView {
   Time waiting_since{0};    // if kWaiting or kQueued
   Time slice_ends{0};       // if kRunning and contended
   Time ran{0};              // total time with an open gate
+  // Total time waited for a turn, by reason; kNone: while its memory was swapped in.
+  std::array<Time, kWaitReasons> waited{};
   std::uint64_t turns = 0;  // number of turns
   // Drains in which clients that waited for each other were aligned, and drains that failed.
   std::uint64_t aligned_drains = 0;

@@ -45,7 +45,26 @@ WaitReason GrowthReason(const Ledger& ledger, const Job& job) {
   return WaitReason::kNone;
 }
 
+WaitReason ReasonOf(const Ledger& ledger, const Job& job) {
+  if (job.policy.paused) return WaitReason::kPaused;
+  if (job.why != WaitReason::kNone) return job.why;
+  const WaitReason reason = ContextReason(ledger, job);
+  return reason != WaitReason::kNone ? reason : GrowthReason(ledger, job);
+}
+
 }  // namespace
+
+void AccrueWaits(Ledger& ledger, Time now) {
+  const Time elapsed = now - ledger.now;
+  if (elapsed == Time(0)) return;
+  for (auto& [id, job] : ledger.jobs) {
+    const JobState state = StateOf(ledger, job);
+    if (job.in_turn || state == JobState::kIdle) continue;
+    const WaitReason reason =
+        state == JobState::kEntering ? WaitReason::kNone : ReasonOf(ledger, job);
+    job.waited[static_cast<std::size_t>(reason)] += elapsed;
+  }
+}
 
 ClientView ViewOf(const Client& client) {
   ClientView view;
@@ -66,14 +85,13 @@ JobView ViewOf(const Ledger& ledger, const Job& job) {
   view.id = job.id;
   view.state = StateOf(ledger, job);
   view.policy = job.policy;
-  view.why = job.policy.paused ? WaitReason::kPaused : job.why;
+  view.why = ReasonOf(ledger, job);
   view.blocked_by = job.blocked_by;
-  if (view.why == WaitReason::kNone) view.why = ContextReason(ledger, job);
-  if (view.why == WaitReason::kNone) view.why = GrowthReason(ledger, job);
   view.waiting_since = job.waiting_since.value_or(Time(0));
   if (job.phase == Phase::kRunning && Contended(ledger, job))
     view.slice_ends = ClosableAt(ledger, job);
   view.ran = job.Ran(ledger.now);
+  view.waited = job.waited;
   view.turns = job.turns;
   view.aligned_drains = job.aligned_drains;
   view.failed_drains = job.failed_drains;

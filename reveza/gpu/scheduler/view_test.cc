@@ -34,6 +34,31 @@ TEST(View, ShowsStatesTurnsAndTimes) {
   EXPECT_EQ(script.JobOf(1).ran, ran);
 }
 
+TEST(View, CountsWaitsByReason) {
+  const auto waited = [](const JobView& job, WaitReason reason) {
+    return job.waited[static_cast<std::size_t>(reason)];
+  };
+  Script script;
+  script.AddClient(1, 12 * kGiB);
+  script.Want(1);
+  script.AddClient(2, 12 * kGiB);
+  script.Wait(seconds(1));  // it sleeps
+  script.Want(2);
+  script.hold_evictions = true;
+  script.Wait(script.JobOf(1).slice_ends - script.now());
+  const Time turn = script.now() - seconds(1);
+  script.Wait(seconds(1));
+  script.FinishHeldEviction(1);
+  ASSERT_EQ(script.JobOf(2).state, JobState::kRunning);
+  script.SetPolicy(1, {.paused = true});
+  script.Wait(seconds(3));
+  script.SetPolicy(1, {});
+  EXPECT_EQ(waited(script.JobOf(2), WaitReason::kTurn), turn);
+  EXPECT_EQ(waited(script.JobOf(2), WaitReason::kNone), seconds(1));
+  EXPECT_EQ(waited(script.JobOf(1), WaitReason::kPaused), seconds(3));
+  EXPECT_EQ(waited(script.JobOf(1), WaitReason::kTurn), Time(0));
+}
+
 TEST(View, ShowsMeasuredHandover) {
   Script script;
   script.AddClient(1, 12 * kGiB);

@@ -8,7 +8,7 @@
 
 #include "common/platform/testing_clock.h"
 #include "reveza/jobs/engine/testing_engine.h"
-#include "reveza/jobs/journal/sqlite.h"
+#include "common/sqlite/sqlite.h"
 
 namespace reveza::jobs {
 namespace engine_commits_test {

@@ -13,7 +13,7 @@
 
 #include "reveza/jobs/engine/testing_engine.h"
 #include "reveza/jobs/journal/job_folder.h"
-#include "reveza/jobs/journal/sqlite.h"
+#include "common/sqlite/sqlite.h"
 
 namespace reveza::jobs {
 namespace engine_trouble_test {

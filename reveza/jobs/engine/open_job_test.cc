@@ -11,7 +11,7 @@
 
 #include "reveza/jobs/engine/added_steps.h"
 #include "reveza/jobs/engine/testing_engine.h"
-#include "reveza/jobs/journal/sqlite.h"
+#include "common/sqlite/sqlite.h"
 
 namespace reveza::jobs {
 namespace open_job_test {

@@ -16,7 +16,7 @@
 #include "common/base/error.h"
 #include "common/platform/text_file.h"
 #include "reveza/jobs/journal/journal_format.h"
-#include "reveza/jobs/journal/sqlite.h"
+#include "common/sqlite/sqlite.h"
 #include "reveza/jobs/journal/verify_outputs.h"
 #include "reveza/jobs/supervisor/record.h"
 
@@ -155,11 +155,11 @@ Status ScanRows(Database& database, const char* select, const char* key, Take ta
   constexpr std::uint64_t kMaxRows = 100'000'000;
   for (const char* order : {"ASC", "DESC"}) {
     auto rows = database.Prepare(fmt::format("{} ORDER BY {} {}", select, key, order));
-    if (!rows && IsAccessError(rows.error())) return std::unexpected(rows.error());
+    if (!rows && sqlite::IsAccessError(rows.error())) return std::unexpected(rows.error());
     if (!rows) return {};
     for (std::uint64_t count = 0; count < kMaxRows; ++count) {
       const auto row = rows->Step();
-      if (!row && IsAccessError(row.error())) return std::unexpected(row.error());
+      if (!row && sqlite::IsAccessError(row.error())) return std::unexpected(row.error());
       if (!row) break;
       if (!*row) return {};
       take(*rows);
@@ -177,7 +177,7 @@ Result<Salvaged> Salvage(const fs::path& file) {
   if (error) return std::unexpected(SystemError("cannot read " + file.string(), error.value()));
   if (!exists) return salvaged;
   auto database = Database::Open(file);
-  if (!database && IsAccessError(database.error())) return std::unexpected(database.error());
+  if (!database && sqlite::IsAccessError(database.error())) return std::unexpected(database.error());
   if (!database) return salvaged;
   // Closing must not write the log into the damaged file.
   sqlite3_db_config(database->get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);

@@ -35,13 +35,6 @@ Status MakeFolder(const fs::path& path) {
 
 }  // namespace
 
-Result<fs::path> StateHome(const platform::Environment& environment) {
-  if (const auto own = environment("REVEZA_STATE")) return fs::absolute(*own);
-  if (const auto state = environment("XDG_STATE_HOME")) return fs::path(*state) / "reveza";
-  if (const auto home = environment("HOME")) return fs::path(*home) / ".local/state/reveza";
-  return Fail(Error::Code::kNotFound, "no state folder: set REVEZA_STATE or HOME");
-}
-
 Status CheckJobName(const std::string& name) {
   const auto is_valid = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPunctuation.contains(c);

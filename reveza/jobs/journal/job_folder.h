@@ -21,8 +21,6 @@
 
 namespace reveza::jobs {
 
-Result<std::filesystem::path> StateHome(const platform::Environment& environment);
-
 // Validates a job name, which is also a folder name. kInvalidArgument states the rules.
 Status CheckJobName(const std::string& name);
 

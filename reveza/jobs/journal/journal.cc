@@ -63,7 +63,7 @@ Status Journal::Prepare() {
   const auto prepare = [this](Statement& statement, const std::string& sql) -> Status {
     auto prepared = database_.Prepare(sql);
     // Not an I/O error: the schema is damaged.
-    if (!prepared && !IsAccessError(prepared.error())) {
+    if (!prepared && !sqlite::IsAccessError(prepared.error())) {
       return Fail(Error::Code::kIncompatible, prepared.error().message);
     }
     if (!prepared) return std::unexpected(prepared.error());

@@ -16,11 +16,14 @@
 
 #include "common/base/bytes.h"
 #include "common/base/error.h"
-#include "reveza/jobs/journal/sqlite.h"
+#include "common/sqlite/sqlite.h"
 #include "reveza/jobs/supervisor/attempt.h"
 #include "reveza/jobs/supervisor/record.h"
 
 namespace reveza::jobs {
+
+using sqlite::Database;
+using sqlite::Statement;
 
 enum class StepState : std::uint8_t {
   kWaiting = 0,  // not finished, and not failed permanently

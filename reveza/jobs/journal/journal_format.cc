@@ -32,7 +32,7 @@ std::unexpected<Error> Incompatible(const std::filesystem::path& file, std::stri
 }
 
 std::unexpected<Error> Incompatible(const std::filesystem::path& file, const Error& error) {
-  if (!IsAccessError(error)) return Incompatible(file, error.message);
+  if (!sqlite::IsAccessError(error)) return Incompatible(file, error.message);
   return Fail(error.code, "cannot read {}: {}", file.string(), error.message);
 }
 

@@ -16,9 +16,12 @@
 
 #include "common/base/error.h"
 #include "reveza/jobs/journal/journal.h"
-#include "reveza/jobs/journal/sqlite.h"
+#include "common/sqlite/sqlite.h"
 
 namespace reveza::jobs {
+
+using sqlite::Database;
+using sqlite::Statement;
 
 inline constexpr std::int64_t kJournalApplicationId = 0x52565A4A;  // "RVZJ"
 inline constexpr std::int64_t kJournalVersion = 2;

@@ -84,7 +84,7 @@ CommandResult<DemoSetup> MakeSetup(const fs::path& folder, bool as_json) {
   setup.worker = platform::ProgramFolder() / "reveza-demo-worker";
   setup.quiet = as_json;
   setup.live = !as_json && isatty(STDOUT_FILENO) != 0;
-  setup.daemon_flags = {"--linger", "5s"};
+  setup.daemon_flags = {"--linger", "5s", "--usage-file", "off"};
   DemoResult& result = setup.result;
   Bytes context = 4 * kMiB;
   setup.steps = 2 * kLoadEvery;

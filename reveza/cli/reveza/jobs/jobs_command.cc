@@ -142,7 +142,7 @@ Result<Positionals> ParsePositionals(int argc, char** argv, std::size_t min, std
 }
 
 Result<jobs::JobFolder> FindJob(const std::string& name) {
-  ASSIGN_OR_RETURN(const auto state, jobs::StateHome(platform::ProcessEnvironment));
+  ASSIGN_OR_RETURN(const auto state, platform::StateHome(platform::ProcessEnvironment));
   return jobs::JobFolder::Find(state, name);
 }
 

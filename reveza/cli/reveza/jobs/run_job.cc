@@ -193,7 +193,7 @@ Result<int> RunOrDetach(int argc, char** argv) {
     fmt::print("{}", DryRunText(run));
     return kDone;
   }
-  ASSIGN_OR_RETURN(const auto state, jobs::StateHome(platform::ProcessEnvironment));
+  ASSIGN_OR_RETURN(const auto state, platform::StateHome(platform::ProcessEnvironment));
   RETURN_IF_ERROR(CreateOutputs(run.request));
   const auto supervisor = FindSupervisor();
   if (!supervisor) return ReportError(kNoLibrary, supervisor.error().message);

@@ -154,7 +154,7 @@ void PrintStatus(const json& status) {
 
 Result<int> ListJobs(int argc, char** argv) {
   ASSIGN_OR_RETURN(const auto arguments, ParsePositionals(argc, argv, 0, 0, "list [--json]"));
-  ASSIGN_OR_RETURN(const auto state, jobs::StateHome(platform::ProcessEnvironment));
+  ASSIGN_OR_RETURN(const auto state, platform::StateHome(platform::ProcessEnvironment));
   json all = json::array();
   for (const auto& name : JobFolder::List(state)) {
     const auto folder = JobFolder::Find(state, name);
