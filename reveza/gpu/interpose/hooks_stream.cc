@@ -29,6 +29,13 @@ CUresult Begin(CUstream stream, StreamKind kind, BeginCall begin) {
   return client->captures().Begin(Captured(stream, kind), begin);
 }
 
+bool MayCapture(CUstream stream, bool per_thread) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUresult result =
+      Real().cuStreamIsCapturing(per_thread ? CU_STREAM_PER_THREAD : stream, &status);
+  return result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 template <typename WaitCall>
 CUresult SubmitWait(CUstream stream, StreamKind kind, HostWaits::Kind wait, WaitCall call) {
   Client* client = Client::Get();
@@ -36,9 +43,10 @@ CUresult SubmitWait(CUstream stream, StreamKind kind, HostWaits::Kind wait, Wait
   const HostWaits::Submission submission(client->host_waits());
   const GateScope gate(stream, kind);
   const CUresult result = call();
+  const bool per_thread = IsPerThread(stream, kind);
   // A captured wait is part of a graph.
-  if (result == CUDA_SUCCESS && !client->captures().Any()) {
-    client->host_waits().Record(stream, IsPerThread(stream, kind), wait);
+  if (result == CUDA_SUCCESS && !(client->captures().Any() && MayCapture(stream, per_thread))) {
+    client->host_waits().Record(stream, per_thread, wait);
   }
   return result;
 }

@@ -130,10 +130,10 @@ TEST_F(UsageTest, WhatCannotBeWrittenIsKept) {
 
 TEST_F(UsageTest, TheDefaultFileIsInTheStateFolder) {
   const auto file = DefaultFile([](const char* name) -> std::optional<std::string> {
-    if (name == std::string("XDG_STATE_HOME")) return "/home/ana/state";
+    if (name == std::string("XDG_STATE_HOME")) return "/state";
     return std::nullopt;
   });
-  EXPECT_EQ(file.value(), "/home/ana/state/reveza/usage.db");
+  EXPECT_EQ(file.value(), "/state/reveza/usage.db");
   EXPECT_FALSE(DefaultFile([](const char*) { return std::nullopt; }));
 }
 
