@@ -52,6 +52,8 @@ CommandResult<int> JobsCommand(int argc, char** argv);
 CommandResult<int> MetricsCommand(int argc, char** argv);
 // Shows machine, GPUs, programs and jobs; live, or once as text, JSON or CSV.
 CommandResult<int> Top(int argc, char** argv);
+// Plays jobs on simulated cards.
+CommandResult<int> SimulateCommand(int argc, char** argv);
 // Shows what programs used of the GPUs.
 CommandResult<int> UsageCommand(int argc, char** argv);
 // Runs three programs whose memory exceeds the GPU's one by one, then concurrently. Leaves no

@@ -62,6 +62,8 @@ constexpr auto kOwnCommandLines = std::to_array<OwnCommandLine>({
      DoctorCommand},
     {"jobs", "Run lists of steps in parallel; resume them after a crash", JobsCommand},
     {"metrics", "Serve metrics to Prometheus", MetricsCommand},
+    {"simulate", "Predict how jobs would share cards, with the daemon's scheduler",
+     SimulateCommand},
     {"top", "Show the machine, GPUs, programs and jobs live", Top},
     {"usage", "Show what programs used of the GPUs, by job or user", UsageCommand},
 });

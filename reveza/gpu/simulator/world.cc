@@ -106,7 +106,8 @@ void World::Dispatch(EventKind kind, const std::function<void(scheduler::Schedul
   ++events_;
   event(*scheduler_, now_);
   const std::vector<scheduler::Decision> decisions = scheduler_->TakeDecisions();
-  checker_.CheckEvent(*scheduler_, kind, client, decisions, now_);
+  if (config_.check) checker_.CheckEvent(*scheduler_, kind, client, decisions, now_);
+  if (observer_) observer_();
   for (const scheduler::Decision& decision : decisions) {
     const ClientId to = std::visit([](const auto& order) { return order.client; }, decision);
     Channel& channel = channels_[to];
@@ -117,6 +118,7 @@ void World::Dispatch(EventKind kind, const std::function<void(scheduler::Schedul
     });
   }
   for (const auto& [id, alive] : clients_) {
+    if (!config_.check) break;
     checker_.CheckWait(id, alive->WaitingSince(), alive->WaitReasonText(), now_);
   }
   ScheduleTick();

@@ -35,6 +35,7 @@ struct WorldConfig {
   double pin_bandwidth = 0;      // bytes/s of host memory, shared by all clients; 0: unlimited
   Time min_latency = std::chrono::microseconds(20);
   Time max_latency = std::chrono::microseconds(500);
+  bool check = true;  // the invariants, after every event
 };
 
 enum class Direction { kOut, kIn };
@@ -51,6 +52,8 @@ class World {
   void SetPolicyAt(Time when, JobId job, const scheduler::Policy& policy);
   // Replaces the scheduler at `when`; running clients report to the new one.
   void RestartDaemonAt(Time when);
+  // Calls `observer` after every event of the scheduler.
+  void Observe(std::function<void()> observer) { observer_ = std::move(observer); }
 
   // Runs until no actions are left, `limit` is reached or an invariant is violated.
   void Run(Time limit);
@@ -127,6 +130,7 @@ class World {
   std::uint64_t tick_generation_ = 0;
   std::uint64_t daemon_generation_ = 0;
   Bytes bytes_moved_ = 0;
+  std::function<void()> observer_;
 };
 
 }  // namespace reveza::simulator
