@@ -14,6 +14,7 @@
 #include "reveza/cli/reveza/program.h"
 #include "reveza/cli/reveza/simulate_text.h"
 #include "reveza/gpu/simulator/simulation.h"
+#include "reveza/gpu/simulator/trace_file.h"
 
 namespace reveza::cli {
 namespace {
@@ -29,7 +30,11 @@ struct Options {
 CommandResult<simulator::WorldFile> LoadWorld(const Options& options) {
   const auto text = ReadFile(options.file);
   if (!text) return Failure(kUsage, "{}", text.error().message);
-  auto world = simulator::ParseWorldFile(*text, options.file);
+  // A trace is JSON.
+  const std::size_t first = text->find_first_not_of(" \t\r\n");
+  const bool is_trace = first != std::string::npos && (*text)[first] == '{';
+  auto world = is_trace ? simulator::ParseTrace(*text, options.file)
+                        : simulator::ParseWorldFile(*text, options.file);
   if (!world) return Failure(kUsage, "{}", world.error().message);
   for (const std::string& change : options.changes) {
     if (const auto changed = simulator::ChangeWorld(*world, change); !changed) {
@@ -51,7 +56,9 @@ CommandResult<int> SimulateCommand(int argc, char** argv) {
       "would end, what it would wait for, and how many bytes would move.",
       "reveza simulate");
   Options options;
-  app.add_option("FILE", options.file, "cards and jobs, as TOML (docs/simulate.md)")->required();
+  app.add_option("FILE", options.file,
+                 "cards and jobs, as TOML (docs/simulate.md), or what `reveza trace` wrote")
+      ->required();
   AddOption(app, "--set", options.changes, "KEY=VALUE",
             "change a value of the file, e.g. gpu_budget=24GiB or train.weight=2; repeatable")
       ->allow_extra_args(false);

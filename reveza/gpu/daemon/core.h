@@ -64,7 +64,7 @@ class Core {
   bool HasClient(ClientId client) const { return clients_.contains(client); }
   const std::map<pid_t, ClientEntry>& detached() const { return detached_; }
   std::string StatusJson() const;
-  std::string TraceJson() const { return events_.ToJson(); }
+  std::string TraceJson() const;
 
  private:
   // ---- messages (core_messages.cc) ----

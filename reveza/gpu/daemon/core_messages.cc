@@ -1,4 +1,5 @@
 // Core: client messages to scheduler events.
+#include <algorithm>
 #include <array>
 
 #include "reveza/gpu/daemon/core.h"
@@ -102,6 +103,10 @@ bool Core::Handle(ClientEntry& client, const wire::Account& message) {
   const bool known = message.context != 0 && measured != client.measured_context.end();
   const scheduler::Footprint footprint = {message.resident, message.swapped, message.pinned,
                                           known ? measured->second : message.context};
+  if (ClientFacts* facts = events_.Facts(client.id)) {
+    facts->memory = std::max(facts->memory, footprint.Swappable() + footprint.pinned);
+    facts->context = std::max(facts->context, footprint.context);
+  }
   scheduler_.AccountChanged(clock_.Now(), client.id, message.gpu, footprint,
                             message.credit_returned, message.arena);
   return true;

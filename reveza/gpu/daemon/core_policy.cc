@@ -51,6 +51,10 @@ bool Core::Handle(ClientEntry& client, const wire::Policy& message) {
 
 void Core::SetPolicy(JobId job, const scheduler::Policy& policy) {
   jobs_.at(job).policy = policy;
+  for (const auto& [id, client] : clients_) {
+    ClientFacts* const facts = client.job == job ? events_.Facts(id) : nullptr;
+    if (facts != nullptr) facts->policy = policy;
+  }
   scheduler_.SetPolicy(clock_.Now(), job, policy);
 }
 

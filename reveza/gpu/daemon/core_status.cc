@@ -71,15 +71,10 @@ bool IsUnresponsive(const ClientEntry& client, Time now, Time drain_limit) {
                              [&](const auto& entry) { return now - entry.second.sent > copying; });
 }
 
-const char* PriorityText(scheduler::Priority priority) {
-  static constexpr const char* kTexts[] = {"low", "normal", "high"};
-  return kTexts[static_cast<std::size_t>(priority)];
-}
-
 json PolicyJson(const scheduler::Policy& policy) {
   const bool limited = policy.limit != scheduler::Policy{}.limit;
   return {{"weight", policy.weight},
-          {"priority", PriorityText(policy.priority)},
+          {"priority", scheduler::ToText(policy.priority)},
           {"interactive", policy.interactive},
           {"paused", policy.paused},
           {"memory_request", policy.request},
@@ -201,6 +196,25 @@ std::map<JobId, GpuShare> Core::Shares(const std::vector<scheduler::JobView>& jo
     shares[id] = {weight / all_weights, all_recent == 0 ? 0 : recent[id] / all_recent};
   }
   return shares;
+}
+
+// Of the first GPU, as the machine of a simulation.
+std::string Core::TraceJson() const {
+  json machine = {{"host_budget", host_budget_},
+                  {"handover_share", settings_.handover_share},
+                  {"slice_floor_s", Seconds(settings_.slice_floor)},
+                  {"slice_ceiling_s", Seconds(settings_.slice_ceiling)},
+                  {"max_wait_s", Seconds(settings_.max_wait)}};
+  const auto gpus = scheduler_.Gpus();
+  if (!gpus.empty()) {
+    machine["gpus"] = gpus.size();
+    machine["gpu_budget"] = gpus.front().config.budget;
+  }
+  if (const auto stats = handovers_.find(0); stats != handovers_.end()) {
+    const double out = Seconds(stats->second.out);
+    if (out > 0) machine["link"] = static_cast<double>(stats->second.bytes_out) / out;
+  }
+  return events_.ToJson(machine);
 }
 
 std::string Core::StatusJson() const {

@@ -13,6 +13,17 @@ json Metadata(const char* what, std::size_t row, int line, const std::string& na
   return {{"ph", "M"}, {"name", what}, {"pid", row}, {"tid", line}, {"args", {{"name", name}}}};
 }
 
+json FactsJson(const ClientFacts& facts) {
+  const bool limited = facts.policy.limit != scheduler::Policy{}.limit;
+  return {{"memory", facts.memory},
+          {"context", facts.context},
+          {"weight", facts.policy.weight},
+          {"priority", scheduler::ToText(facts.policy.priority)},
+          {"interactive", facts.policy.interactive},
+          {"request", facts.policy.request},
+          {"limit", limited ? json(facts.policy.limit) : json(nullptr)}};
+}
+
 double TraceMicroseconds(Time time) {
   return std::chrono::duration<double, std::micro>(time).count();
 }
@@ -32,8 +43,13 @@ const char* ToText(EventKind kind) {
 }
 
 void EventLog::SetClientName(std::uint64_t client, std::uint64_t job, int pid, std::string name) {
-  names_[client] = ClientName{job, pid, std::move(name)};
+  names_[client] = ClientName{job, pid, std::move(name), {}};
   if (names_.size() > kMaxNames) names_.erase(names_.begin());
+}
+
+ClientFacts* EventLog::Facts(std::uint64_t client) {
+  const auto found = names_.find(client);
+  return found == names_.end() ? nullptr : &found->second.facts;
 }
 
 void EventLog::Add(const Event& event) {
@@ -41,7 +57,7 @@ void EventLog::Add(const Event& event) {
   if (events_.size() > kMaxEvents) events_.pop_front();
 }
 
-std::string EventLog::ToJson() const {
+std::string EventLog::ToJson(const json& machine) const {
   json list = json::array();
   std::map<std::uint64_t, std::size_t> rows;  // job -> row
   std::set<std::uint64_t> named;
@@ -52,6 +68,7 @@ std::string EventLog::ToJson() const {
     const std::size_t row = rows.try_emplace(client_name.job, rows.size() + 1).first->second;
     if (named.insert(event.client).second) {
       list.push_back(Metadata("process_name", row, client_name.pid, client_name.name));
+      list.back()["args"].update(FactsJson(client_name.facts));
       list.push_back(
           Metadata("thread_name", row, client_name.pid, "pid " + std::to_string(client_name.pid)));
     }
@@ -65,7 +82,8 @@ std::string EventLog::ToJson() const {
     if (event.bytes != 0) entry["args"] = {{"gpu", event.gpu}, {"bytes", event.bytes}};
     list.push_back(std::move(entry));
   }
-  const json trace = {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(list)}};
+  const json trace = {
+      {"displayTimeUnit", "ms"}, {"otherData", machine}, {"traceEvents", std::move(list)}};
   return trace.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

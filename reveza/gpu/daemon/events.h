@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "common/base/bytes.h"
+#include "reveza/gpu/scheduler/scheduler.h"
 
 namespace reveza::daemon {
 
@@ -37,6 +39,13 @@ struct Event {
   Bytes bytes = 0;
 };
 
+// What a trace says of a client beside its events, so that `reveza simulate` can play it.
+struct ClientFacts {
+  Bytes memory = 0;   // the most that it had on one GPU so far, without contexts
+  Bytes context = 0;  // likewise
+  scheduler::Policy policy;
+};
+
 class EventLog {
  public:
   static constexpr std::size_t kMaxEvents = 65'536;
@@ -44,16 +53,20 @@ class EventLog {
 
   // Sets the name of a client, which is kept after it exits.
   void SetClientName(std::uint64_t client, std::uint64_t job, int pid, std::string name);
+  // Returns the facts of a client, to be changed; null if it has no name.
+  ClientFacts* Facts(std::uint64_t client);
   void Add(const Event& event);
   std::size_t size() const { return events_.size(); }
 
-  std::string ToJson() const;
+  // `machine`: what the trace says of the machine.
+  std::string ToJson(const nlohmann::json& machine = nlohmann::json::object()) const;
 
  private:
   struct ClientName {
     std::uint64_t job = 0;
     int pid = 0;
     std::string name;
+    ClientFacts facts;
   };
   std::deque<Event> events_;
   std::map<std::uint64_t, ClientName> names_;  // ids increase, so the first is the oldest

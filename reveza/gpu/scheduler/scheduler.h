@@ -39,6 +39,7 @@ using GpuId = std::uint32_t;
 // A job of a higher priority enters before and instead of those of a lower one; a job that has
 // waited for Config::max_wait enters as if it had the highest.
 enum class Priority : std::uint8_t { kLow, kNormal, kHigh };
+const char* ToText(Priority priority);
 
 // What a job is entitled to. May change at any time.
 struct Policy {

@@ -107,6 +107,11 @@ GpuView ViewOf(const Ledger& ledger, GpuId id, const Gpu& gpu) {
           .handover = gpu.handover};
 }
 
+const char* ToText(Priority priority) {
+  static constexpr const char* kTexts[] = {"low", "normal", "high"};
+  return kTexts[static_cast<std::size_t>(priority)];
+}
+
 const char* ToText(JobState state) {
   static constexpr const char* kTexts[] = {"queued",  "idle",    "waiting", "entering",
                                            "running", "leaving", "paused"};

@@ -165,23 +165,6 @@ Status ReadKey(const std::array<Key<Target>, N>& keys, Target& target, std::stri
   return {};
 }
 
-JobGroup DefaultJob() {
-  JobGroup job;
-  job.plan.gpus = {0};
-  job.plan.context = 500 * kMiB;
-  job.plan.step = std::chrono::milliseconds(20);
-  return job;
-}
-
-WorldFile DefaultWorld() {
-  WorldFile world;
-  world.node.budgets = {24 * kGiB};
-  world.node.link_bandwidth = world.node.scheduler.link_estimate = 50e9;
-  world.node.scheduler.host_budget = 256 * kGiB;
-  world.node.check = false;
-  return world;
-}
-
 class Reader {
  public:
   explicit Reader(std::string_view name) : name_(name) {}
@@ -238,6 +221,23 @@ class Reader {
 };
 
 }  // namespace
+
+JobGroup DefaultJob() {
+  JobGroup job;
+  job.plan.gpus = {0};
+  job.plan.context = 500 * kMiB;
+  job.plan.step = std::chrono::milliseconds(20);
+  return job;
+}
+
+WorldFile DefaultWorld() {
+  WorldFile world;
+  world.node.budgets = {24 * kGiB};
+  world.node.link_bandwidth = world.node.scheduler.link_estimate = 50e9;
+  world.node.scheduler.host_budget = 256 * kGiB;
+  world.node.check = false;
+  return world;
+}
 
 Result<WorldFile> ParseWorldFile(std::string_view text, std::string_view name) {
   ASSIGN_OR_RETURN(const Node root, ParseToml(text, name));

@@ -29,6 +29,10 @@ struct WorldFile {
   std::vector<JobGroup> jobs;
 };
 
+// Return what a file need not say: a card of 24 GiB, a context of 500 MiB, kernels of 20 ms.
+WorldFile DefaultWorld();
+JobGroup DefaultJob();
+
 // kInvalidArgument messages begin with "name:line:column: ".
 Result<WorldFile> ParseWorldFile(std::string_view text, std::string_view name);
 
