@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -58,8 +59,8 @@ TEST_F(RevezaTest, SuggestsTheNearestWord) {
 }
 
 TEST_F(RevezaTest, EveryCommandHasHelp) {
-  for (const char* command :
-       {"", "run", "status", "trace", "stop", "config", "config show", "demo", "version"}) {
+  for (const char* command : {"", "run", "status", "trace", "stop", "config", "config show", "demo",
+                              "version", "simulate", "usage"}) {
     const Ran ran = Reveza(std::string(command) + " --help");
     EXPECT_EQ(ran.status, kDone) << command;
     EXPECT_NE(ran.output.find("Usage: "), std::string::npos) << ran.output;
@@ -94,6 +95,44 @@ TEST_F(RevezaTest, CallsAreTracedOfACommand) {
   if (!std::filesystem::exists(REVEZA_LIBRARY)) return;  // in sanitized builds
   extra_ = "LD_PRELOAD=" REVEZA_LIBRARY;
   ExpectError("trace --calls " + file + " -- true", kUsage, "outside of `reveza run`");
+}
+
+TEST_F(RevezaTest, SimulatesWorldsAndTraces) {
+  const std::string world = place_ / "world.toml";
+  std::ofstream(world) << "gpu_budget = \"24GiB\"\n"
+                          "[[job]]\nname = \"a\"\nmemory = \"14GiB\"\nwork = \"1min\"\n"
+                          "[[job]]\nname = \"b\"\nmemory = \"14GiB\"\nwork = \"1min\"\n";
+  const Ran text = Reveza("simulate " + world);
+  EXPECT_EQ(text.status, kDone);
+  EXPECT_NE(text.output.find("a |#"), std::string::npos) << text.output;
+  const std::string trace = place_ / "trace.json";
+  const auto makespan = [&](const std::string& arguments) {
+    const Ran ran = Reveza("simulate --json " + arguments);
+    EXPECT_EQ(ran.status, kDone) << ran.output;
+    return nlohmann::json::parse(ran.output).at("makespan_s").get<double>();
+  };
+  EXPECT_GT(makespan(world + " --trace " + trace), 120);
+  EXPECT_LT(makespan(world + " --set gpu_budget=40GiB"), 65);
+  EXPECT_LT(makespan(world + " --until 30s"), 31);
+  EXPECT_TRUE(std::filesystem::exists(trace));
+  // Its own trace tells nothing of memory.
+  ExpectError("simulate " + trace, kUsage, "no job in");
+  ExpectError("simulate " + world + " --set a.weight=0", kUsage, "from 0.01 to 100");
+  ExpectError("simulate " + world + " --set gpu_budget=8GiB", kUsage, "a needs 14.5 GiB");
+  ExpectError("simulate " + world + " --until later", kUsage, "--until");
+  ExpectError("simulate " + world + " --trace /none/trace.json", kOutput, "/none/trace.json");
+  ExpectError("simulate " + (place_ / "none.toml").string(), kUsage, "none.toml");
+}
+
+TEST_F(RevezaTest, UsageErrorsSayWhatWouldBeRight) {
+  ExpectError("usage", kNoUsage, "usage.db");
+  ExpectError("usage --since soon", kUsage, "yesterday");
+  ExpectError("usage --by week", kUsage, "--by");
+  ExpectError("usage --json --csv", kUsage, "--");
+  extra_ = "REVEZA_USAGE_FILE=off";
+  ExpectError("usage", kUsage, "usage_file is off");
+  extra_ = "REVEZA_USAGE_FILE=usage.db";
+  ExpectError("usage", kConfiguration, "absolute path");
 }
 
 TEST_F(RevezaTest, ConfigurationErrorsNameTheLine) {

@@ -1,0 +1,13 @@
+/* Calls all of reveza.h. Built as C99 and as C++11. */
+#include "reveza.h"
+
+#include <stdio.h>
+
+int main(void) {
+  reveza_yield();
+  reveza_hold();
+  puts("answer");
+  fflush(stdout);
+  reveza_release();
+  return 0;
+}
