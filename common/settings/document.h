@@ -51,6 +51,8 @@ struct FileSetting {
 // Parses TOML whose values are single numbers, dates, booleans or strings. Returns them in file
 // order; floats without an exponent. kInvalidArgument messages begin with "name:line: ".
 Result<std::vector<FileSetting>> ParseSettings(std::string_view text, std::string_view name);
+// Does the same with a parsed document.
+Result<std::vector<FileSetting>> SettingsOf(const Node& root, std::string_view name);
 
 inline constexpr std::string_view kNulByteError = "a NUL byte cannot be part of a value";
 

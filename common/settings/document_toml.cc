@@ -157,6 +157,10 @@ Status Flatten(const Node& table, const std::string& prefix, std::string_view na
 
 Result<std::vector<FileSetting>> ParseSettings(std::string_view text, std::string_view name) {
   ASSIGN_OR_RETURN(const Node root, ParseToml(text, name));
+  return SettingsOf(root, name);
+}
+
+Result<std::vector<FileSetting>> SettingsOf(const Node& root, std::string_view name) {
   std::vector<FileSetting> settings;
   RETURN_IF_ERROR(Flatten(root, "", name, settings));
   std::ranges::stable_sort(settings, {}, &FileSetting::line);

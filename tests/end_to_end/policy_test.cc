@@ -1,7 +1,10 @@
 // Programs with weights, priorities, requests, limits, and pauses by hand.
 #include <gtest/gtest.h>
+#include <pwd.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <thread>
 
 #include "common/base/bytes.h"
@@ -39,6 +42,11 @@ class PolicyTest : public ::testing::Test {
     Process process(arguments, {{"REVEZA_SOCKET", machine_->socket()}},
                     machine_->folder() + "/reveza");
     return process.Wait().value_or(ProcessResult{});
+  }
+
+  static std::string UserName() {
+    const passwd* const user = getpwuid(getuid());
+    return user != nullptr ? user->pw_name : std::to_string(getuid());
   }
 
   static json Named(const json& status, const std::string& name) {
@@ -130,6 +138,25 @@ TEST_F(PolicyTest, WeightsDivideTheTime) {
   EXPECT_GT(heavy_ran, 1.5 * light_ran);
   ExpectHash(heavy, alone);
   ExpectHash(light, alone);
+}
+
+TEST_F(PolicyTest, ClassesDecideForProgramsThatSayNothing) {
+  machine_ = std::make_unique<Machine>();
+  const std::string config = machine_->folder() + "/config.toml";
+  std::ofstream(config) << "[[class]]\nname = \"night\"\ncommand = \"*--steps 77*\"\nuser = \""
+                        << UserName() << "\"\nweight = 3\n";
+  machine_->StartDaemon(config);
+  const auto work = Work("60MiB", 77);
+  const ProcessResult alone = machine_->RunNative("worker", work);
+  Process night = Start("a", work);
+  Process other = Start("b", Work("60MiB", 78));
+  EXPECT_TRUE(Await("a", [](const json& client) {
+    return client.at("policy").at("class") == "night" && client.at("policy").at("weight") == 3.0;
+  }));
+  EXPECT_TRUE(
+      Await("b", [](const json& client) { return client.at("policy").at("class").is_null(); }));
+  ExpectHash(night, alone);
+  other.Wait();
 }
 
 // Slices are far longer than the test, so it enters only because it may preempt.

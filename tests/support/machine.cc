@@ -78,12 +78,12 @@ Machine::~Machine() {
   daemon_.reset();
 }
 
-void Machine::StartDaemon() {
+void Machine::StartDaemon(const std::string& configuration) {
   std::vector<std::string> command{REVEZA_DAEMON, "--socket", socket()};
   for (const std::string& word : ContextEstimate(options_)) command.push_back(word);
   command.insert(command.end(), options_.daemon_arguments.begin(), options_.daemon_arguments.end());
   Environment environment = ProgramEnvironment();
-  environment["REVEZA_CONFIG"] = "/dev/null";
+  environment["REVEZA_CONFIG"] = configuration;
   daemon_ = std::make_unique<Process>(command, environment,
                                       folder() + "/daemon" + std::to_string(started_++));
   const auto until = std::chrono::steady_clock::now() + seconds(20);

@@ -34,7 +34,7 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
 
   // Starts revezad and waits until it answers.
-  void StartDaemon();
+  void StartDaemon(const std::string& configuration = "/dev/null");
   Process& daemon() { return *daemon_; }
   bool DaemonIsRunning() { return daemon_ != nullptr && daemon_->Running(); }
 

@@ -133,6 +133,9 @@ int ShowConfiguration(const daemon::Configuration& configuration) {
     fmt::print("{:<16} {:<20} {}\n", info.key, configuration.ValueOf(info.key),
                configuration.OriginOf(info.key));
   }
+  for (const auto& one : configuration.settings().classes) {
+    fmt::print("{:<16} {:<20} {}\n", "class", one.name, one.origin);
+  }
   return kDone;
 }
 

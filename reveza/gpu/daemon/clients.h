@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "reveza/gpu/daemon/classes.h"
 #include "reveza/gpu/daemon/events.h"
 #include "reveza/gpu/daemon/gpus.h"
 #include "reveza/gpu/scheduler/scheduler.h"
@@ -74,6 +75,7 @@ struct Peer {
   pid_t pid = 0;  // 0: unknown
   uid_t uid = 0;
   std::uint16_t version = wire::kVersion;  // of the protocol
+  Identity identity{};                     // if there are classes
 };
 
 // What the daemon knows of a job while one of its clients is connected.
@@ -83,9 +85,10 @@ struct JobEntry {
 
   uid_t owner = 0;  // of its first client
   scheduler::Policy policy;
-  std::deque<Time> waits;  // the last ones at the gate
-  std::string name;        // of its first client
-  Bytes copied_out = 0;    // by all its clients
+  std::string policy_class;  // empty: none
+  std::deque<Time> waits;    // the last ones at the gate
+  std::string name;          // of its first client
+  Bytes copied_out = 0;      // by all its clients
   Bytes copied_in = 0;
   usage::Counters reported;  // to the sink of usage so far
   // GPU time at the polls of the last kShareWindow.

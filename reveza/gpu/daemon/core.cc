@@ -81,6 +81,7 @@ void Core::OnHello(ClientId id, const Peer& peer, const wire::Hello& hello) {
   if (const auto [job, fresh] = jobs_.try_emplace(client.job); fresh) {
     job->second.owner = peer.uid;
     job->second.name = client.name;
+    ApplyClass(client, peer.identity);
   }
   if (client.gate_open) BeginSpan(client, EventKind::kSlice);
   ApplyDecisions();

@@ -58,6 +58,14 @@ void Core::SetPolicy(JobId job, const scheduler::Policy& policy) {
   scheduler_.SetPolicy(clock_.Now(), job, policy);
 }
 
+void Core::ApplyClass(const ClientEntry& client, const Identity& identity) {
+  const PolicyClass* const found = FindClass(settings_.classes, client.command, identity);
+  if (found == nullptr) return;
+  logger_->info("client {} is of the class {}", client.id, found->name);
+  jobs_.at(client.job).policy_class = found->name;
+  SetPolicy(client.job, found->policy);
+}
+
 std::vector<JobId> Core::FindJobs(const std::string& name) const {
   std::vector<JobId> found;
   const auto pid = ParseWhole(name, 10);

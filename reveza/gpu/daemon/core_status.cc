@@ -71,9 +71,10 @@ bool IsUnresponsive(const ClientEntry& client, Time now, Time drain_limit) {
                              [&](const auto& entry) { return now - entry.second.sent > copying; });
 }
 
-json PolicyJson(const scheduler::Policy& policy) {
+json PolicyJson(const scheduler::Policy& policy, const std::string& policy_class) {
   const bool limited = policy.limit != scheduler::Policy{}.limit;
-  return {{"weight", policy.weight},
+  return {{"class", policy_class.empty() ? json(nullptr) : json(policy_class)},
+          {"weight", policy.weight},
           {"priority", scheduler::ToText(policy.priority)},
           {"interactive", policy.interactive},
           {"paused", policy.paused},
@@ -151,7 +152,7 @@ json ClientJson(const ClientEntry& client, const JobEntry& entry, const schedule
           {"share", lifetime > 0 ? std::min(1.0, Seconds(job.ran) / lifetime) : 0.0},
           {"share_wanted", gpu_share.wanted},
           {"share_got", gpu_share.got},
-          {"policy", PolicyJson(job.policy)},
+          {"policy", PolicyJson(job.policy, entry.policy_class)},
           {"wait_ms", WaitsJson(entry)},
           {"ran_s", Seconds(job.ran)},
           {"turns", job.turns},

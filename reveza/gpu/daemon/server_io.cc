@@ -70,8 +70,9 @@ void Server::OnFirstMessage(Connection& connection, wire::Type type, const char*
                       "the daemon is out of file descriptors");
       }
       connection.role = Role::kClient;
-      core_.OnHello(connection.id, {connection.peer.pid, connection.peer.uid, connection.version},
-                    wire::View<wire::Hello>(packet));
+      Peer peer{connection.peer.pid, connection.peer.uid, connection.version};
+      if (!settings_.classes.empty()) peer.identity = IdentityOf(peer.pid, peer.uid);
+      core_.OnHello(connection.id, peer, wire::View<wire::Hello>(packet));
       return;
     }
     case wire::Type::kStatusRequest:

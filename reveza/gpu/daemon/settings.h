@@ -12,11 +12,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/bytes.h"
 #include "common/base/error.h"
 #include "common/platform/runtime_paths.h"
 #include "common/settings/layered_settings.h"
+#include "reveza/gpu/daemon/classes.h"
 #include "reveza/gpu/scheduler/scheduler.h"
 
 namespace reveza::daemon {
@@ -39,6 +41,7 @@ struct Settings {
   std::string group;       // empty: only this user
   std::string usage_file;  // empty: in the user's state folder; "off": none
   std::string log_level = "info";
+  std::vector<PolicyClass> classes;  // of files only
 };
 
 struct SettingInfo {

@@ -91,6 +91,7 @@ Client ReadClient(const json& entry, bool same_pid_namespace) {
 std::string PolicyText(const json& policy) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (const std::string name = TextAt(policy, "class"); !name.empty()) add("class " + name);
   if (FlagAt(policy, "interactive").value_or(false)) add("interactive");
   const std::string priority = TextAt(policy, "priority");
   if (!priority.empty() && priority != "normal") add(priority + " priority");

@@ -74,6 +74,7 @@ TEST(ReadDaemonStatus, OmitsPercentilesOfNoWaits) {
 TEST(PolicyText, NamesWhatDiffersFromTheDefault) {
   EXPECT_EQ(PolicyText(json::object()), "");
   EXPECT_EQ(PolicyText({{"weight", 1.0}, {"priority", "normal"}, {"memory_limit", nullptr}}), "");
+  EXPECT_EQ(PolicyText({{"class", "night"}, {"weight", 2.0}}), "class night, weight 2");
   EXPECT_EQ(PolicyText({{"weight", 0.5}, {"priority", "low"}, {"interactive", true}}),
             "interactive, low priority, weight 0.5");
   EXPECT_EQ(PolicyText({{"memory_request", kGiB}, {"memory_limit", 2 * kGiB}}),
