@@ -166,10 +166,15 @@ std::optional<std::string> Trial::CompareAccounts(pid_t pid) const {
   const auto until = std::chrono::steady_clock::now() + options_.account_limit;
   std::string difference;
   do {
-    difference.clear();
     const json status = machine_.Status();
-    const json client = testing::ClientOf(status, pid);
     const json card = machine_.CardStatistics();
+    if (!status.is_object() || !card.is_object()) {
+      difference = "the daemon or fakecuda-stat does not answer";
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      continue;
+    }
+    difference.clear();
+    const json client = testing::ClientOf(status, pid);
     for (const json& process : card["processes"]) {
       if (process["pid"] != pid || !client.is_object()) continue;
       for (const json& part : client["gpus"]) {
