@@ -193,7 +193,8 @@ TEST(Request, LeavesRoomForTheLargestOtherJob) {
   ASSERT_TRUE(script.scheduler().FindShortage(1, 7 * kGiB));
   EXPECT_EQ(script.scheduler().FindShortage(1, 7 * kGiB)->max_request, 6 * kGiB);
   EXPECT_EQ(script.scheduler().FindShortage(1, 6 * kGiB), std::nullopt);
-  // One that could not run on an empty GPU either is in nobody's way, and less than now can be kept.
+  // One that could not run on an empty GPU either is in nobody's way, and less than now can be
+  // kept.
   script.AddClient(3, 20 * kGiB);
   script.SetPolicy(1, {.request = 7 * kGiB});
   EXPECT_EQ(script.scheduler().FindShortage(1, 7 * kGiB), std::nullopt);

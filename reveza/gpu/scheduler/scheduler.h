@@ -225,10 +225,10 @@ struct JobView {
   Policy policy;
   JobState state = JobState::kIdle;
   WaitReason why = WaitReason::kNone;
-  JobId blocked_by = 0;     // 0: no particular job
-  Time waiting_since{0};    // if kWaiting or kQueued
-  Time slice_ends{0};       // if kRunning and contended
-  Time ran{0};              // total time with an open gate
+  JobId blocked_by = 0;   // 0: no particular job
+  Time waiting_since{0};  // if kWaiting or kQueued
+  Time slice_ends{0};     // if kRunning and contended
+  Time ran{0};            // total time with an open gate
   // Total time waited for a turn, by reason; kNone: while its memory was swapped in.
   std::array<Time, kWaitReasons> waited{};
   std::uint64_t turns = 0;  // number of turns

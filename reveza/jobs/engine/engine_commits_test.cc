@@ -7,8 +7,8 @@
 #include <set>
 
 #include "common/platform/testing_clock.h"
-#include "reveza/jobs/engine/testing_engine.h"
 #include "common/sqlite/sqlite.h"
+#include "reveza/jobs/engine/testing_engine.h"
 
 namespace reveza::jobs {
 namespace engine_commits_test {

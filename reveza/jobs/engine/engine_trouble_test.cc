@@ -11,9 +11,9 @@
 #include <thread>
 #include <utility>
 
+#include "common/sqlite/sqlite.h"
 #include "reveza/jobs/engine/testing_engine.h"
 #include "reveza/jobs/journal/job_folder.h"
-#include "common/sqlite/sqlite.h"
 
 namespace reveza::jobs {
 namespace engine_trouble_test {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "common/sqlite/sqlite.h"
 #include "reveza/jobs/engine/added_steps.h"
 #include "reveza/jobs/engine/testing_engine.h"
-#include "common/sqlite/sqlite.h"
 
 namespace reveza::jobs {
 namespace open_job_test {

@@ -15,8 +15,8 @@
 
 #include "common/base/error.h"
 #include "common/platform/text_file.h"
-#include "reveza/jobs/journal/journal_format.h"
 #include "common/sqlite/sqlite.h"
+#include "reveza/jobs/journal/journal_format.h"
 #include "reveza/jobs/journal/verify_outputs.h"
 #include "reveza/jobs/supervisor/record.h"
 
@@ -177,7 +177,8 @@ Result<Salvaged> Salvage(const fs::path& file) {
   if (error) return std::unexpected(SystemError("cannot read " + file.string(), error.value()));
   if (!exists) return salvaged;
   auto database = Database::Open(file);
-  if (!database && sqlite::IsAccessError(database.error())) return std::unexpected(database.error());
+  if (!database && sqlite::IsAccessError(database.error()))
+    return std::unexpected(database.error());
   if (!database) return salvaged;
   // Closing must not write the log into the damaged file.
   sqlite3_db_config(database->get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "reveza/jobs/journal/journal.h"
 #include "common/sqlite/sqlite.h"
+#include "reveza/jobs/journal/journal.h"
 
 namespace reveza::jobs {
 

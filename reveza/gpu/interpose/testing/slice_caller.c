@@ -1,7 +1,7 @@
 /* Calls all of reveza.h. Built as C99 and as C++11. */
-#include "reveza.h"
-
 #include <stdio.h>
+
+#include "reveza.h"
 
 int main(void) {
   reveza_yield();
