@@ -108,6 +108,18 @@ TEST(Fairness, HigherPriorityEntersFirst) {
   EXPECT_FALSE(script.Open(2));
 }
 
+TEST(Fairness, HigherPriorityEntersBeforeOneThatWaitedLonger) {
+  Script script;
+  AddBusy(script, 1);
+  AddBusy(script, 2);
+  script.Wait(milliseconds(10));
+  AddBusy(script, 3, {.priority = Priority::kHigh});
+  ASSERT_TRUE(script.Open(1));
+  script.Idle(1);
+  EXPECT_TRUE(script.Open(3));
+  EXPECT_FALSE(script.Open(2));
+}
+
 TEST(Fairness, LowPriorityEntersAfterMaxWait) {
   Script script;
   AddBusy(script, 1, {.priority = Priority::kHigh});

@@ -173,6 +173,16 @@ TEST(Request, ThatCannotBeKeptIsRefusedAtTheFirstContext) {
   EXPECT_EQ(script.All<AdmitContext>().back().client, 2u);
 }
 
+TEST(Request, IsNotKeptForAPausedJob) {
+  Script script;
+  script.AddClient(1, 2 * kGiB);
+  script.SetPolicy(1, {.request = kGiB});
+  script.Want(1);
+  ASSERT_EQ(script.CardOf(1).footprint.resident, 2 * kGiB);
+  script.SetPolicy(1, {.paused = true, .request = kGiB});
+  EXPECT_EQ(script.CardOf(1).footprint.resident, 0u);
+}
+
 TEST(Request, FindsTheGpuThatCannotKeepIt) {
   Script script;
   script.AddClient(1, kGiB);
