@@ -213,7 +213,6 @@ TEST_F(PolicyTest, ARequestThatCannotBeKeptIsRefusedAtTheDoor) {
   ExpectHash(first, alone);
 }
 
-// Also what it used under a daemon that was killed, but for the last seconds of that.
 TEST_F(PolicyTest, UsageOutlivesTheDaemon) {
   machine_ = std::make_unique<Machine>();
   const auto usage = [&] {
