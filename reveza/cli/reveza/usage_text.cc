@@ -14,6 +14,7 @@
 #include "common/base/parse_number.h"
 #include "common/base/units.h"
 #include "reveza/cli/reveza/commands.h"
+#include "reveza/insight/monitor/json_view.h"
 
 namespace reveza::cli {
 namespace {
@@ -92,13 +93,6 @@ std::string_view LongestWait(const usage::Counters& counters) {
 std::string Time(usage::Hour hour) {
   return fmt::format("{:%Y-%m-%dT%H:00:00Z}",
                      fmt::gmtime(std::chrono::system_clock::to_time_t(hour)));
-}
-
-std::string Quoted(const std::string& text) {
-  if (text.find_first_of("\",\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
 }
 
 }  // namespace
@@ -199,7 +193,7 @@ std::string UsageCsv(std::span<const UsageRow> rows, bool by_user) {
     std::string line;
     for (const auto& [key, value] : entry.items()) {
       if (!line.empty()) line += ',';
-      line += value.is_string() ? Quoted(value.get<std::string>()) : value.dump();
+      line += value.is_string() ? monitor::QuoteCsv(value.get<std::string>()) : value.dump();
     }
     text += "\r\n" + line;
   }

@@ -206,16 +206,6 @@ Json ToArray(const std::vector<T>& values) {
   return list;
 }
 
-std::string QuoteCsv(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + "\"";
-}
-
 template <typename T>
 std::string CsvField(const std::optional<T>& value) {
   return value ? fmt::format("{}", *value) : std::string();
@@ -243,6 +233,16 @@ Json ToJson(const Snapshot& snapshot) {
           {"notes", snapshot.notes},
           {"process_files_read", snapshot.process_files_read},
           {"process_files_opened", snapshot.process_files_opened}};
+}
+
+std::string QuoteCsv(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + "\"";
 }
 
 std::string CsvHeading() {

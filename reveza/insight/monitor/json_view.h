@@ -14,6 +14,8 @@ namespace reveza::monitor {
 nlohmann::ordered_json ToJson(const Snapshot& snapshot);
 
 // Formats one line per row of the table, with LF line ends and quoting where needed.
+// Returns the text as a field of RFC 4180.
+std::string QuoteCsv(std::string_view text);
 std::string CsvHeading();
 std::string CsvRows(const Snapshot& snapshot);
 
