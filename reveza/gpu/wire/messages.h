@@ -16,9 +16,8 @@ namespace reveza::wire {
 
 inline constexpr std::uint32_t kMagic = 0x5a565652;  // "RVVZ"
 // Incremented on any change of layout or semantics below. Both ends speak the older of their
-// versions, down to kMinVersion: the daemon answers in the version of the client, and a client that
-// is refused for its version tries again in that of the daemon. Refused{kWrongVersion} ends it if
-// there is no common one; the client then runs without a daemon.
+// versions, down to kMinVersion: the daemon answers in that of the client, and a client refused for
+// its version tries again in that of the daemon, or runs without one if there is no common version.
 inline constexpr std::uint16_t kVersion = 3;
 inline constexpr std::uint16_t kMinVersion = 2;
 inline constexpr std::size_t kMaxPacket = 32 * 1024;
@@ -383,8 +382,7 @@ struct StopRequest {
   std::uint32_t reserved = 0;
 };
 
-// Changes the policy of the job named `name`, or of a process with that number, or with that
-// number of a job; an empty name: of no job, to ask for the list. The reply is JSON.
+// Changes the policy of the job with this name, number, or number of a process. The reply is JSON.
 struct JobRequest {
   static constexpr Type kType = Type::kJobRequest;
   static constexpr std::uint16_t kSince = 3;
