@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "common/base/bytes.h"
@@ -59,7 +59,7 @@ class EventLog {
   std::size_t size() const { return events_.size(); }
 
   // `machine`: what the trace says of the machine.
-  std::string ToJson(const nlohmann::json& machine = nlohmann::json::object()) const;
+  std::string ToJson(const nlohmann::json& machine) const;
 
  private:
   struct ClientName {

@@ -18,7 +18,7 @@ TEST(EventLog, WritesValidTrace) {
   log.Add({EventKind::kSlice, 0, 1, milliseconds(5), milliseconds(20), 0});
   log.Add({EventKind::kCopyOut, 3, 2, milliseconds(25), milliseconds(2), 12 * kMiB});
   log.Add({EventKind::kSlice, 0, 9, milliseconds(5), milliseconds(20), 0});
-  const json trace = json::parse(log.ToJson());
+  const json trace = json::parse(log.ToJson(nlohmann::json::object()));
   const auto& events = trace.at("traceEvents");
   ASSERT_EQ(events.size(), 6u) << "two clients with two names each; the third is unnamed";
   EXPECT_EQ(events[0].at("args").at("name"), "train-a");
@@ -41,7 +41,7 @@ TEST(EventLog, KeepsMostRecentEvents) {
   for (std::uint64_t i = 0; i < EventLog::kMaxNames + 10; ++i) log.SetClientName(i, 1, 1, "x");
   log.SetClientName(1'000'000, 5, 5, "last");
   log.Add({EventKind::kWait, 0, 1'000'000, milliseconds(1), milliseconds(1), 0});
-  EXPECT_NE(log.ToJson().find("last"), std::string::npos);
+  EXPECT_NE(log.ToJson(nlohmann::json::object()).find("last"), std::string::npos);
 }
 
 TEST(EventKind, EveryKindHasText) {
