@@ -2,48 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <string_view>
 
-#include "common/base/nearest.h"
-#include "common/base/parse_number.h"
 #include "common/base/units.h"
 #include "common/cli/command_line.h"
-#include "reveza/gpu/scheduler/scheduler.h"
+#include "reveza/gpu/scheduler/policy_text.h"
 
 namespace reveza::cli {
 namespace {
 
-// By number of the priority.
-constexpr std::array<std::string_view, wire::kMaxPriority + 1> kPriorities = {"low", "normal",
-                                                                              "high"};
-
-Result<std::uint32_t> ParseWeight(std::string_view text) {
-  using scheduler::Policy;
-  const auto weight = ParseNumber<double>(text);
-  if (!weight || *weight < Policy::kMinWeight || *weight > Policy::kMaxWeight) {
-    return InvalidArgument("--weight: '{}' is not a number from {} to {}", text, Policy::kMinWeight,
-                           Policy::kMaxWeight);
-  }
-  return static_cast<std::uint32_t>(std::lround(*weight * wire::kWeightUnit));
-}
-
-Result<std::uint32_t> ParsePriorityName(std::string_view text) {
-  const auto found = std::ranges::find(kPriorities, text);
-  if (found != kPriorities.end()) return static_cast<std::uint32_t>(found - kPriorities.begin());
-  return InvalidArgument("--priority: unknown priority '{}'{}; use low, normal or high", text,
-                         DidYouMean(text, kPriorities));
-}
-
-// An empty text is 0.
-Result<Bytes> ParseMemory(std::string_view text) {
-  if (text.empty()) return Bytes{0};
-  auto bytes = ParseBytes(text);
-  if (!bytes) return InvalidArgument("--memory: {}", bytes.error().message);
-  if (*bytes > wire::kMaxBytes) return InvalidArgument("--memory: {} is too much", text);
-  return bytes;
+// Prefixes the message of an error with the option.
+template <typename T>
+Result<T> Named(const char* option, Result<T> value) {
+  if (value) return value;
+  return Fail(value.error().code, "{}: {}", option, value.error().message);
 }
 
 }  // namespace
@@ -68,11 +41,15 @@ void AddPolicyOptions(CLI::App& app, PolicyOptions& options) {
 Result<wire::Policy> ParsePolicy(const PolicyOptions& options) {
   wire::Policy policy{};
   if (!options.weight.empty()) {
-    ASSIGN_OR_RETURN(policy.weight, ParseWeight(options.weight));
+    ASSIGN_OR_RETURN(const double weight,
+                     Named("--weight", scheduler::ParseWeight(options.weight)));
+    policy.weight = static_cast<std::uint32_t>(std::lround(weight * wire::kWeightUnit));
     policy.fields |= wire::kPolicyWeight;
   }
   if (!options.priority.empty()) {
-    ASSIGN_OR_RETURN(policy.priority, ParsePriorityName(options.priority));
+    ASSIGN_OR_RETURN(const auto priority,
+                     Named("--priority", scheduler::ParsePriority(options.priority)));
+    policy.priority = static_cast<std::uint32_t>(priority);
     policy.fields |= wire::kPolicyPriority;
   }
   if (options.interactive) {
@@ -80,16 +57,15 @@ Result<wire::Policy> ParsePolicy(const PolicyOptions& options) {
     policy.fields |= wire::kPolicyInteractive;
   }
   if (!options.memory.empty()) {
-    const std::string_view memory = options.memory;
-    const std::size_t colon = memory.find(':');
-    ASSIGN_OR_RETURN(policy.request, ParseMemory(memory.substr(0, colon)));
-    if (colon != memory.npos) {
-      ASSIGN_OR_RETURN(policy.limit, ParseMemory(memory.substr(colon + 1)));
+    scheduler::Policy memory;
+    RETURN_IF_ERROR(Named("--memory", scheduler::ParseMemory(options.memory, memory)));
+    const bool limited = memory.limit != scheduler::Policy{}.limit;
+    for (const Bytes bytes : {memory.request, limited ? memory.limit : 0}) {
+      if (bytes > wire::kMaxBytes)
+        return InvalidArgument("--memory: {} is too much", options.memory);
     }
-    if (policy.limit != 0 && policy.request > policy.limit) {
-      return InvalidArgument("--memory: the request of {} exceeds the limit of {}",
-                             FormatBytes(policy.request), FormatBytes(policy.limit));
-    }
+    policy.request = memory.request;
+    policy.limit = limited ? memory.limit : 0;
     policy.fields |= wire::kPolicyMemory;
   }
   return policy;

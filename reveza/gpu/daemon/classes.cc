@@ -9,57 +9,29 @@
 #include <array>
 
 #include "common/base/nearest.h"
-#include "common/base/parse_number.h"
-#include "common/base/units.h"
 #include "common/platform/cgroup.h"
+#include "common/settings/document.h"
+#include "reveza/gpu/scheduler/policy_text.h"
 
 namespace reveza::daemon {
 namespace {
 
 using Kind = Node::Kind;
-using scheduler::Policy;
-using scheduler::Priority;
 
 Status ReadWeight(PolicyClass& to, std::string_view text) {
-  const auto weight = ParseNumber<double>(text);
-  if (!weight || *weight < Policy::kMinWeight || *weight > Policy::kMaxWeight) {
-    return InvalidArgument("'{}' is not a number from {} to {}", text, Policy::kMinWeight,
-                           Policy::kMaxWeight);
-  }
-  to.policy.weight = *weight;
+  ASSIGN_OR_RETURN(to.policy.weight, scheduler::ParseWeight(text));
   return {};
 }
-
 Status ReadPriority(PolicyClass& to, std::string_view text) {
-  for (const Priority priority : {Priority::kLow, Priority::kNormal, Priority::kHigh}) {
-    if (text != scheduler::ToText(priority)) continue;
-    to.policy.priority = priority;
-    return {};
-  }
-  return InvalidArgument("'{}' is not a priority; use low, normal or high", text);
+  ASSIGN_OR_RETURN(to.policy.priority, scheduler::ParsePriority(text));
+  return {};
 }
-
 Status ReadInteractive(PolicyClass& to, std::string_view text) {
-  if (text != "true" && text != "false") {
-    return InvalidArgument("'{}' is not valid; use true or false", text);
-  }
-  to.policy.interactive = text == "true";
+  ASSIGN_OR_RETURN(to.policy.interactive, scheduler::ParseInteractive(text));
   return {};
 }
-
 Status ReadMemory(PolicyClass& to, std::string_view text) {
-  const std::size_t colon = text.find(':');
-  if (const auto request = text.substr(0, colon); !request.empty()) {
-    ASSIGN_OR_RETURN(to.policy.request, ParseBytes(request));
-  }
-  if (colon != std::string_view::npos) {
-    ASSIGN_OR_RETURN(to.policy.limit, ParseBytes(text.substr(colon + 1)));
-  }
-  if (to.policy.request > to.policy.limit) {
-    return InvalidArgument("the request of {} exceeds the limit of {}",
-                           FormatBytes(to.policy.request), FormatBytes(to.policy.limit));
-  }
-  return {};
+  return scheduler::ParseMemory(text, to.policy);
 }
 
 template <auto kMember>

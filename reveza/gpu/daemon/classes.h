@@ -20,8 +20,11 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/settings/document.h"
 #include "reveza/gpu/scheduler/scheduler.h"
+
+namespace reveza {
+struct Node;  // common/settings/document.h
+}  // namespace reveza
 
 namespace reveza::daemon {
 

@@ -9,6 +9,7 @@
 
 #include "common/base/parse_number.h"
 #include "common/settings/document.h"
+#include "reveza/gpu/scheduler/policy_text.h"
 
 namespace reveza::simulator {
 namespace {
@@ -55,10 +56,8 @@ void ReadFacts(const Node& arguments, std::string_view process, TracedJob& job) 
   job.context += static_cast<Bytes>(Number(arguments, "context"));
   job.policy.weight = std::clamp(Number(arguments, "weight", 1), scheduler::Policy::kMinWeight,
                                  scheduler::Policy::kMaxWeight);
-  for (const auto priority :
-       {scheduler::Priority::kLow, scheduler::Priority::kNormal, scheduler::Priority::kHigh}) {
-    if (Text(arguments, "priority") == scheduler::ToText(priority)) job.policy.priority = priority;
-  }
+  job.policy.priority =
+      scheduler::ParsePriority(Text(arguments, "priority")).value_or(scheduler::Priority::kNormal);
   job.policy.interactive = Text(arguments, "interactive") == "true";
   job.policy.request = static_cast<Bytes>(Number(arguments, "request"));
   const double limit = Number(arguments, "limit");

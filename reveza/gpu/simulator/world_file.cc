@@ -9,6 +9,7 @@
 #include "common/base/parse_number.h"
 #include "common/base/units.h"
 #include "common/settings/document.h"
+#include "reveza/gpu/scheduler/policy_text.h"
 
 namespace reveza::simulator {
 namespace {
@@ -23,14 +24,6 @@ Status Read(Time& to, std::string_view text) {
   ASSIGN_OR_RETURN(to, ParseDuration(text));
   return {};
 }
-Status Read(bool& to, std::string_view text) {
-  if (text != "true" && text != "false") {
-    return InvalidArgument("'{}' is not valid; use true or false", text);
-  }
-  to = text == "true";
-  return {};
-}
-
 template <typename T>
 Status ReadNumber(T& to, std::string_view text, T min, T max) {
   const auto value = ParseNumber<T>(text);
@@ -38,15 +31,6 @@ Status ReadNumber(T& to, std::string_view text, T min, T max) {
     return InvalidArgument("'{}' is not valid; use a number from {} to {}", text, min, max);
   }
   to = *value;
-  return {};
-}
-
-Status ReadPriority(scheduler::Priority& to, std::string_view text) {
-  static constexpr auto kNames = std::to_array<std::string_view>({"low", "normal", "high"});
-  const auto found = std::ranges::find(kNames, text);
-  if (found == kNames.end())
-    return InvalidArgument("'{}' is not valid; use low, normal or high", text);
-  to = static_cast<scheduler::Priority>(found - kNames.begin());
   return {};
 }
 
@@ -138,14 +122,20 @@ constexpr auto kJobKeys = std::to_array<Key<JobGroup>>({
     {"busy", [](JobGroup& j, std::string_view t) { return Read(j.busy, t); }},
     {"sleep", [](JobGroup& j, std::string_view t) { return Read(j.plan.sleep_time, t); }},
     {"weight",
-     [](JobGroup& j, std::string_view t) {
-       return ReadNumber(j.plan.policy.weight, t, scheduler::Policy::kMinWeight,
-                         scheduler::Policy::kMaxWeight);
+     [](JobGroup& j, std::string_view t) -> Status {
+       ASSIGN_OR_RETURN(j.plan.policy.weight, scheduler::ParseWeight(t));
+       return {};
      }},
     {"priority",
-     [](JobGroup& j, std::string_view t) { return ReadPriority(j.plan.policy.priority, t); }},
+     [](JobGroup& j, std::string_view t) -> Status {
+       ASSIGN_OR_RETURN(j.plan.policy.priority, scheduler::ParsePriority(t));
+       return {};
+     }},
     {"interactive",
-     [](JobGroup& j, std::string_view t) { return Read(j.plan.policy.interactive, t); }},
+     [](JobGroup& j, std::string_view t) -> Status {
+       ASSIGN_OR_RETURN(j.plan.policy.interactive, scheduler::ParseInteractive(t));
+       return {};
+     }},
     {"request", [](JobGroup& j, std::string_view t) { return Read(j.plan.policy.request, t); }},
     {"limit", [](JobGroup& j, std::string_view t) { return Read(j.plan.policy.limit, t); }},
 });
