@@ -57,7 +57,7 @@ inline std::unique_ptr<Model> TestingModelOf(const Settings& settings) {
                              .end = settings.End(),
                              .as_of = settings.AsOf(),
                              .rows_per_block = kBlockRows};
-    return *classic::ClassicModel::Make(options);
+    return classic::ClassicModel::Make(options);
   }
   coherent::Parameters parameters;
   parameters.seed = settings.seed;

@@ -7,17 +7,11 @@
 
 namespace reveza::fraudgen {
 
-Result<BlockPlan> BlockPlan::Make(uint64_t rows, uint64_t rows_per_block, Share frauds) {
-  if (rows > kMaxRows) {
-    return InvalidArgument("{} rows; at most {} are supported", rows, kMaxRows);
-  }
-  if (rows_per_block == 0 || rows_per_block > kMaxRows) {
-    return InvalidArgument("{} rows per block; expected 1 to {}", rows_per_block, kMaxRows);
-  }
-  if (frauds.billionths > Share::kWhole) {
-    return InvalidArgument("the share of frauds exceeds 1");
-  }
-  return BlockPlan(rows, rows_per_block, frauds.Of(rows));
+BlockPlan::BlockPlan(uint64_t rows, uint64_t rows_per_block, Share frauds)
+    : rows_(rows), rows_per_block_(rows_per_block), frauds_(frauds.Of(rows)) {
+  assert(rows <= kMaxRows);
+  assert(rows_per_block >= 1 && rows_per_block <= kMaxRows);
+  assert(frauds.billionths <= Share::kWhole);
 }
 
 // Rounding cumulative counts, not those of each block, makes the blocks add up.

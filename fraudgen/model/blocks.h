@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/base/error.h"
-
 namespace reveza::fraudgen {
 
 // An exact share of rows, in billionths: 20'000'000 is 2 %.
@@ -33,9 +31,9 @@ class BlockPlan {
  public:
   static constexpr uint64_t kMaxRows = uint64_t{1} << 48;
 
-  // Divides `rows`, up to kMaxRows, into blocks of `rows_per_block`; the last may be shorter.
-  // kInvalidArgument if a number is out of range.
-  static Result<BlockPlan> Make(uint64_t rows, uint64_t rows_per_block, Share frauds);
+  // Divides `rows`, up to kMaxRows, into blocks of `rows_per_block`, 1 to kMaxRows; the last may be
+  // shorter. `frauds` is at most 1.
+  BlockPlan(uint64_t rows, uint64_t rows_per_block, Share frauds);
 
   uint64_t count() const { return (rows_ + rows_per_block_ - 1) / rows_per_block_; }
   uint64_t rows() const { return rows_; }
@@ -47,9 +45,6 @@ class BlockPlan {
   Block At(uint64_t index) const;
 
  private:
-  BlockPlan(uint64_t rows, uint64_t rows_per_block, uint64_t frauds)
-      : rows_(rows), rows_per_block_(rows_per_block), frauds_(frauds) {}
-
   uint64_t FraudsBefore(uint64_t row) const;
 
   uint64_t rows_;

@@ -8,17 +8,11 @@
 namespace reveza::fraudgen {
 namespace blocks_test {
 
-BlockPlan Make(uint64_t rows, uint64_t rows_per_block, uint64_t billionths) {
-  auto plan = BlockPlan::Make(rows, rows_per_block, {billionths});
-  EXPECT_TRUE(plan) << plan.error().message;
-  return *std::move(plan);
-}
-
 TEST(BlockPlan, AddsUpExactly) {
   for (uint64_t rows : {0, 1, 7, 99, 100, 101, 12'345}) {
     for (uint64_t rows_per_block : {1, 7, 100, 20'000}) {
       for (uint64_t billionths : {0, 1, 70'000, 20'000'000, 333'333'333, 999'999'999}) {
-        const BlockPlan plan = Make(rows, rows_per_block, billionths);
+        const BlockPlan plan(rows, rows_per_block, {billionths});
         uint64_t next_row = 0;
         uint64_t frauds = 0;
         for (uint64_t index = 0; index < plan.count(); ++index) {
@@ -42,34 +36,25 @@ TEST(BlockPlan, AddsUpExactly) {
 }
 
 TEST(BlockPlan, RoundsTheShareOfAllRows) {
-  EXPECT_EQ(Make(1000, 300, 20'000'000).frauds(), 20u);
-  EXPECT_EQ(Make(1000, 300, 500'000).frauds(), 1u) << "half a row is one";
-  EXPECT_EQ(Make(1000, 300, 499'999).frauds(), 0u);
-  EXPECT_EQ(Make(1000, 300, Share::kWhole).frauds(), 1000u);
-  EXPECT_EQ(Make(100'000, 300, 70'000).frauds(), 7u) << "7 in 100,000";
+  EXPECT_EQ(BlockPlan(1000, 300, {20'000'000}).frauds(), 20u);
+  EXPECT_EQ(BlockPlan(1000, 300, {500'000}).frauds(), 1u) << "half a row is one";
+  EXPECT_EQ(BlockPlan(1000, 300, {499'999}).frauds(), 0u);
+  EXPECT_EQ(BlockPlan(1000, 300, {Share::kWhole}).frauds(), 1000u);
+  EXPECT_EQ(BlockPlan(100'000, 300, {70'000}).frauds(), 7u) << "7 in 100,000";
 }
 
 TEST(BlockPlan, SupportsTheLargestTables) {
   const uint64_t rows = BlockPlan::kMaxRows;
-  const BlockPlan plan = Make(rows, 2'000'000, Share::kWhole);
+  const BlockPlan plan(rows, 2'000'000, {Share::kWhole});
   EXPECT_EQ(plan.frauds(), rows);
   const Block last = plan.At(plan.count() - 1);
   EXPECT_EQ(last.first_row + last.rows, rows);
   EXPECT_EQ(last.frauds, last.rows);
-  EXPECT_EQ(Make(10, rows, 0).count(), 1u);
-}
-
-TEST(BlockPlan, RejectsNumbersOutOfRange) {
-  for (const auto& plan :
-       {BlockPlan::Make(BlockPlan::kMaxRows + 1, 10, {}), BlockPlan::Make(10, 0, {}),
-        BlockPlan::Make(10, ~uint64_t{0}, {}), BlockPlan::Make(10, 10, {Share::kWhole + 1})}) {
-    ASSERT_FALSE(plan);
-    EXPECT_EQ(plan.error().code, Error::Code::kInvalidArgument);
-  }
+  EXPECT_EQ(BlockPlan(10, rows, {0}).count(), 1u);
 }
 
 TEST(FraudBitmap, SelectExactlyTheFraudsOfTheBlock) {
-  const BlockPlan plan = Make(10'000, 999, 20'000'000);
+  const BlockPlan plan(10'000, 999, {20'000'000});
   std::vector<std::vector<bool>> blocks;
   for (uint64_t index = 0; index < plan.count(); ++index) {
     const Block block = plan.At(index);

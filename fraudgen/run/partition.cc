@@ -50,6 +50,15 @@ std::string PartOfDay(std::string_view key, CivilDate date) {
   return fmt::format("day={:02}", date.day);
 }
 
+// Returns the parts of folder names that say the day.
+std::vector<std::string> PartsOfDay(std::span<const std::string> keys, int64_t day) {
+  std::vector<std::string> parts;
+  for (const std::string& key : keys) {
+    if (IsDayKey(key)) parts.push_back(PartOfDay(key, DateOf(day)));
+  }
+  return parts;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> ParsePartition(std::string_view text) {
@@ -91,6 +100,22 @@ Result<std::vector<std::string>> ParsePartition(std::string_view text) {
   return names;
 }
 
+Status CheckPeriod(const PartitionKeys& keys) {
+  std::set<std::vector<std::string>> seen;
+  std::vector<std::string> last;
+  for (int64_t day = keys.first_day; day <= keys.last_day; ++day) {
+    std::vector<std::string> parts = PartsOfDay(keys.names, day);
+    if (parts == last) continue;
+    if (!seen.insert(parts).second) {
+      return InvalidArgument(
+          "partition: {} occurs twice in the period; start the keys with year,month",
+          fmt::join(parts, " "));
+    }
+    last = std::move(parts);
+  }
+  return {};
+}
+
 Result<std::shared_ptr<const TablePartition>> TablePartition::Make(const Table& table,
                                                                    const PartitionKeys& keys) {
   if (keys.names.empty()) return nullptr;
@@ -108,7 +133,7 @@ Result<std::shared_ptr<const TablePartition>> TablePartition::Make(const Table& 
     }
   }
   if (made->time_column_) {
-    RETURN_IF_ERROR(made->AddDays(keys));
+    made->AddDays(keys);
   }
   if (made->per_span_ > kMaxOpen) {
     return InvalidArgument(
@@ -125,28 +150,14 @@ Result<std::shared_ptr<const TablePartition>> TablePartition::Make(const Table& 
   return made;
 }
 
-Status TablePartition::AddDays(const PartitionKeys& keys) {
+void TablePartition::AddDays(const PartitionKeys& keys) {
   first_day_ = keys.first_day;
   spans_.clear();
-  std::set<std::vector<std::string>> seen;
-  for (int64_t day = keys.first_day; day <= keys.last_day; ++day) {
-    std::vector<std::string> parts;
-    for (const std::string& key : keys_) {
-      if (IsDayKey(key)) parts.push_back(PartOfDay(key, DateOf(day)));
-    }
-    if (spans_.empty() || parts != spans_.back()) {
-      // For example, a month without its year in a period of several years.
-      if (!seen.insert(parts).second) {
-        return InvalidArgument(
-            "partition: {} occurs twice in the period; start the keys with year,month",
-            fmt::join(parts, " "));
-      }
-      spans_.push_back(std::move(parts));
-    }
+  for (int64_t day = keys.first_day; day <= keys.last_day && spans_.size() <= kMaxFolders; ++day) {
+    std::vector<std::string> parts = PartsOfDay(keys_, day);
+    if (spans_.empty() || parts != spans_.back()) spans_.push_back(std::move(parts));
     span_of_day_.push_back(static_cast<uint32_t>(spans_.size() - 1));
-    if (spans_.size() > kMaxFolders) break;
   }
-  return {};
 }
 
 void TablePartition::AddValue(std::size_t column) {

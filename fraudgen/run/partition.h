@@ -30,6 +30,10 @@ struct PartitionKeys {
 // values.
 Result<std::vector<std::string>> ParsePartition(std::string_view text);
 
+// Validates the keys of days against the period; kInvalidArgument: two parts of the period have the
+// same folder, such as one month of two years.
+Status CheckPeriod(const PartitionKeys& keys);
+
 class TablePartition {
  public:
   // Folders of a table.
@@ -39,7 +43,8 @@ class TablePartition {
   // The same where rows are displaced by defects.
   static constexpr std::size_t kMaxOpenLate = 512;
 
-  // Returns null if the table lacks one of the keys. kInvalidArgument: too many folders.
+  // Returns null if the table lacks one of the keys. `keys` has passed CheckPeriod().
+  // kInvalidArgument: too many folders.
   static Result<std::shared_ptr<const TablePartition>> Make(const Table& table,
                                                             const PartitionKeys& keys);
 
@@ -67,7 +72,7 @@ class TablePartition {
 
   explicit TablePartition(const Table& table) : table_(&table) {}
 
-  Status AddDays(const PartitionKeys& keys);
+  void AddDays(const PartitionKeys& keys);
   void AddValue(std::size_t column);
   void DropKeyColumns();
   std::string ValueOf(const Value& value, std::size_t code) const;

@@ -63,13 +63,7 @@ Status Plan::AddPartitions(const PartitionKeys& keys) {
     ASSIGN_OR_RETURN(auto partition, TablePartition::Make(*table, keys));
     partitions_.push_back(std::move(partition));
   }
-  if (keys.names.empty() ||
-      std::ranges::any_of(partitions_, [](const auto& each) { return each != nullptr; })) {
-    return {};
-  }
-  return InvalidArgument(
-      "partition: no table of this model has the columns {}; see `fraudgen schema`",
-      fmt::join(keys.names, " and "));
+  return {};
 }
 
 Result<Plan> Plan::Make(const Model& model, Format format, uint64_t file_rows, Shard shard,
@@ -91,6 +85,10 @@ Result<Plan> Plan::Make(const Model& model, Format format, uint64_t file_rows, S
     files += numbers.back();
   }
   return plan;
+}
+
+bool Plan::IsPartitioned() const {
+  return std::ranges::any_of(partitions_, [](const auto& each) { return each != nullptr; });
 }
 
 uint64_t Plan::PartsOf(std::size_t table, uint64_t block) const {

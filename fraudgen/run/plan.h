@@ -49,10 +49,12 @@ class Plan {
   // Plans the files of all blocks. A table whose row count the model knows is split into files of
   // `file_rows` rows (0: one file per block); other tables get one file per block; a table with all
   // keys of `partition` gets one per block and folder. `model` must outlive the plan.
-  // kInvalidArgument: no table has the partition keys, or there are too many files.
+  // kInvalidArgument: there are too many files or folders.
   static Result<Plan> Make(const Model& model, Format format, uint64_t file_rows, Shard shard,
                            const PartitionKeys& partition = {});
 
+  // Returns true if at least one table has all partition keys.
+  bool IsPartitioned() const;
   // Number of blocks in this shard, and the index of its n-th block.
   uint64_t blocks() const;
   uint64_t BlockAt(uint64_t n) const;

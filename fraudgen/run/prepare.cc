@@ -1,5 +1,7 @@
 #include "fraudgen/run/prepare.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -182,6 +184,11 @@ Result<PreparedRun> PrepareRun(const Settings& settings, Shard shard, int thread
   auto model = Decorate(resolved, std::move(base));
   ASSIGN_OR_RETURN(auto plan, Plan::Make(*model, resolved.format, resolved.FileRows(), shard,
                                          resolved.Partition()));
+  if (!resolved.partition.empty() && !plan.IsPartitioned()) {
+    return InvalidArgument(
+        "partition: no table of this model has the columns {}; see `fraudgen schema`",
+        fmt::join(resolved.partition, " and "));
+  }
   return PreparedRun{{rows, std::move(resolved), std::move(model)}, std::move(plan)};
 }
 

@@ -4,7 +4,9 @@
 #include <string_view>
 #include <utility>
 
+#include "fraudgen/model/classic/world.h"
 #include "fraudgen/output/table_writer.h"
+#include "fraudgen/run/partition.h"
 #include "fraudgen/run/settings.h"
 #include "fraudgen/run/settings_values.h"
 #include "fraudgen/values/civil_time.h"
@@ -23,21 +25,25 @@ Status SettingsBuilder::Check() const {
 
 Status SettingsBuilder::CheckModel() const {
   const Settings& settings = layers_.values();
-  const bool classic = settings.model == "classic";
+  const bool is_classic = settings.model == "classic";
   // Only on the command line: a configuration file may be used with both models.
-  if (classic && LayerOf("difficulty") == Layer::kCommandLine) {
+  if (is_classic && LayerOf("difficulty") == Layer::kCommandLine) {
     return InvalidArgument("--difficulty requires --model coherent");
   }
-  if (classic && LayerOf("graph") == Layer::kCommandLine) {
+  if (is_classic && LayerOf("graph") == Layer::kCommandLine) {
     return InvalidArgument("--graph requires --model coherent: the classic model has no accounts");
+  }
+  if (is_classic && settings.customers > classic::Options::kMaxCustomers) {
+    return InvalidArgument("customers ({}): --model classic allows at most {}", *settings.customers,
+                           classic::Options::kMaxCustomers);
   }
   if (settings.graph && settings.type == DataType::kRidesOnly) {
     return InvalidArgument("--graph requires --type transactions or all");
   }
-  if (!classic && LayerOf("as_of") == Layer::kCommandLine) {
+  if (!is_classic && LayerOf("as_of") == Layer::kCommandLine) {
     return InvalidArgument("--as-of requires --model classic; for coherent, use --end-date");
   }
-  if (!classic && LayerOf("profiles") == Layer::kCommandLine) {
+  if (!is_classic && LayerOf("profiles") == Layer::kCommandLine) {
     return InvalidArgument(
         "--no-profiles requires --model classic: the coherent model is based on profiles");
   }
@@ -61,7 +67,7 @@ Status SettingsBuilder::CheckDates() const {
     return InvalidArgument("dates must be from 1970 to 2149, not {} to {}", ShowDate(start),
                            ShowDate(as_of));
   }
-  return {};
+  return CheckPeriod(settings.Partition());
 }
 
 Status SettingsBuilder::CheckFormat() const {

@@ -131,6 +131,8 @@ TEST(SettingsBuilder, RejectsInvalidDates) {
       Contains(ErrorOf({{"model", "classic"}, {"end_date", "2025-06-30"}, {"as_of", "2025-06-29"}}),
                "as_of"));
   EXPECT_TRUE(Contains(ErrorOf({{"start_date", "1969-12-31"}}), "1970 to 2149"));
+  EXPECT_TRUE(Contains(ErrorOf({{"start_date", "2024-06-01"}, {"partition", "month"}}),
+                       "month=06 occurs twice"));
   EXPECT_EQ(From({{"model", "classic"}, {"as_of", "2023-05-01"}}).End(), (CivilDate{2023, 5, 1}));
   EXPECT_EQ(ErrorOf({{"start_date", "2025-12-31"}}), "") << "a single day is valid";
 }
@@ -149,6 +151,9 @@ TEST(SettingsBuilder, ParsesDifficulty) {
 TEST(SettingsBuilder, RejectsSettingsOfTheOtherModel) {
   EXPECT_TRUE(
       Contains(ErrorOf({{"model", "classic"}, {"difficulty", "hard"}}), "--model coherent"));
+  EXPECT_TRUE(Contains(ErrorOf({{"model", "classic"}, {"customers", "80000001"}}), "80000000"));
+  EXPECT_EQ(ErrorOf({{"model", "classic"}, {"customers", "80000000"}}), "");
+  EXPECT_EQ(ErrorOf({{"customers", "80000001"}}), "");
   EXPECT_TRUE(Contains(ErrorOf({{"profiles", "false"}}), "--no-profiles requires --model classic"));
   EXPECT_TRUE(Contains(ErrorOf({{"as_of", "2026-01-01"}}), "use --end-date"));
 }

@@ -11,10 +11,7 @@
 namespace reveza::fraudgen::classic {
 namespace {
 
-constexpr uint64_t kMaxCustomers = 80'000'000;
-constexpr uint64_t kMaxDrivers = CpfSequence::kPeople - kMaxCustomers;
-constexpr int32_t kFirstYear = 1900;
-constexpr int32_t kLastYear = 2200;
+constexpr uint64_t kMaxDrivers = CpfSequence::kPeople - Options::kMaxCustomers;
 
 bool HasTransactions(const Options& options) { return options.kind != Kind::kRides; }
 bool HasRides(const Options& options) { return options.kind != Kind::kTransactions; }
@@ -28,27 +25,10 @@ uint64_t CustomersOf(const Options& options) {
   if (options.customers) return *options.customers;
   const uint64_t rows_each = options.kind == Kind::kRides ? 50 : 100;
   const uint64_t rows = TransactionsOf(options) + RidesOf(options);
-  return std::clamp<uint64_t>(rows / rows_each, 1'000, kMaxCustomers);
+  return std::clamp<uint64_t>(rows / rows_each, 1'000, Options::kMaxCustomers);
 }
 uint64_t DriversOf(const Options& options) {
   return HasRides(options) ? std::clamp<uint64_t>(RidesOf(options) / 50, 100, kMaxDrivers) : 1;
-}
-
-Status CheckOptions(const Options& options) {
-  for (const auto& [name, date] : {std::pair{"start", options.start}, std::pair{"end", options.end},
-                                   std::pair{"as-of", options.as_of}}) {
-    if (date.year < kFirstYear || date.year > kLastYear) {
-      return InvalidArgument("the year of the {} date is {}; expected {} to {}", name, date.year,
-                             kFirstYear, kLastYear);
-    }
-  }
-  if (DaysOf(options.end) < DaysOf(options.start)) {
-    return InvalidArgument("the end date is before the start date");
-  }
-  if (options.customers && (*options.customers < 1 || *options.customers > kMaxCustomers)) {
-    return InvalidArgument("{} customers; expected 1 to {}", *options.customers, kMaxCustomers);
-  }
-  return {};
 }
 
 }  // namespace
@@ -59,31 +39,28 @@ ClassicModel::ClassicModel(const Options& options, uint64_t blocks)
       devices_(world_) {}
 
 // The largest table determines the number of blocks; the rows of the others are spread over them.
-Result<std::unique_ptr<ClassicModel>> ClassicModel::Make(const Options& options) {
-  RETURN_IF_ERROR(CheckOptions(options));
+std::unique_ptr<ClassicModel> ClassicModel::Make(const Options& options) {
   const uint64_t max = std::max(TransactionsOf(options), RidesOf(options));
-  ASSIGN_OR_RETURN(const auto whole, BlockPlan::Make(max, options.rows_per_block, {}));
+  const BlockPlan whole(max, options.rows_per_block, {});
   const uint64_t blocks = std::max<uint64_t>(1, whole.count());
   std::unique_ptr<ClassicModel> model(new ClassicModel(options, blocks));
   const World& world = model->world_;
   const auto add = [&](const Table& table, uint64_t rows, Share frauds,
-                       std::unique_ptr<TableRows> made) -> Status {
+                       std::unique_ptr<TableRows> made) {
     const uint64_t spread = std::max<uint64_t>(1, (rows + blocks - 1) / blocks);
     const uint64_t in_block = rows == max ? options.rows_per_block : spread;
-    ASSIGN_OR_RETURN(const auto plan, BlockPlan::Make(rows, in_block, frauds));
-    model->parts_.push_back({.table = &table, .plan = plan, .rows = std::move(made)});
+    model->parts_.push_back(
+        {.table = &table, .plan = {rows, in_block, frauds}, .rows = std::move(made)});
     model->tables_.push_back(&table);
-    return {};
   };
-  RETURN_IF_ERROR(add(kCustomers, world.customers(), {}, MakeCustomers(world)));
-  RETURN_IF_ERROR(add(kDevices, world.customers(), {}, nullptr));
+  add(kCustomers, world.customers(), {}, MakeCustomers(world));
+  add(kDevices, world.customers(), {}, nullptr);
   if (HasTransactions(options)) {
-    RETURN_IF_ERROR(
-        add(kTransactions, options.transactions, options.frauds, MakeTransactions(world)));
+    add(kTransactions, options.transactions, options.frauds, MakeTransactions(world));
   }
   if (HasRides(options)) {
-    RETURN_IF_ERROR(add(kDrivers, DriversOf(options), {}, MakeDrivers(world)));
-    RETURN_IF_ERROR(add(kRides, options.rides, options.frauds, MakeRides(world)));
+    add(kDrivers, DriversOf(options), {}, MakeDrivers(world));
+    add(kRides, options.rides, options.frauds, MakeRides(world));
   }
   return model;
 }

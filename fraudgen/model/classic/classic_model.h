@@ -14,8 +14,9 @@ namespace reveza::fraudgen::classic {
 
 class ClassicModel : public Model {
  public:
-  // kInvalidArgument names the invalid option and its valid range.
-  static Result<std::unique_ptr<ClassicModel>> Make(const Options& options);
+  // `options` must be valid: at most Options::kMaxCustomers, a start that is not after the end, and
+  // what BlockPlan requires.
+  static std::unique_ptr<ClassicModel> Make(const Options& options);
   // Not copyable: members refer to `world_`.
   ClassicModel(const ClassicModel&) = delete;
   ClassicModel& operator=(const ClassicModel&) = delete;

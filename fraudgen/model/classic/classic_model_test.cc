@@ -161,33 +161,5 @@ TEST(ClassicModel, ReturnsTheErrorOfTheSink) {
   }
 }
 
-TEST(ClassicModel, RejectsInvalidOptions) {
-  const auto message = [](auto change) {
-    Options options = TestOptions();
-    change(options);
-    const auto model = ClassicModel::Make(options);
-    return model ? std::string("fine") : model.error().message;
-  };
-  EXPECT_EQ(message([](Options&) {}), "fine");
-  EXPECT_EQ(message([](Options& options) { options.end = options.start; }), "fine");
-  EXPECT_EQ(message([](Options& options) { options.end = {2024, 12, 31}; }),
-            "the end date is before the start date");
-  const std::string year = message([](Options& options) { options.as_of = {1899, 12, 31}; });
-  for (const char* fact : {"as-of", "1899", "1900", "2200"})
-    EXPECT_TRUE(year.contains(fact)) << year;
-  for (const uint64_t customers : {uint64_t{0}, uint64_t{80'000'001}}) {
-    const std::string text = message([&](Options& options) { options.customers = customers; });
-    EXPECT_TRUE(text.contains(std::to_string(customers) + " customers")) << text;
-    EXPECT_TRUE(text.contains("1 to 80000000")) << text;
-  }
-  EXPECT_NE(message([](Options& options) { options.rows_per_block = 0; }), "fine");
-  EXPECT_NE(message([](Options& options) { options.frauds.billionths = Share::kWhole + 1; }),
-            "fine");
-  EXPECT_NE(message([](Options& options) {
-              options.transactions = std::numeric_limits<uint64_t>::max();
-            }),
-            "fine");
-}
-
 }  // namespace classic_model_test
 }  // namespace reveza::fraudgen::classic

@@ -132,9 +132,7 @@ inline Options TestOptions() {
 }
 
 inline std::unique_ptr<ClassicModel> ModelOf(const Options& options) {
-  auto model = ClassicModel::Make(options);
-  EXPECT_TRUE(model) << model.error().message;
-  return std::move(*model);
+  return ClassicModel::Make(options);
 }
 
 inline Collector MakeAll(const ClassicModel& model) {

@@ -21,6 +21,9 @@ namespace reveza::fraudgen::classic {
 enum class Kind { kTransactions, kRides, kAll };
 
 struct Options {
+  // Leaves CPF numbers for the drivers.
+  static constexpr uint64_t kMaxCustomers = 80'000'000;
+
   Kind kind = Kind::kTransactions;
   uint64_t seed = 0;
   uint64_t transactions = 0;  // rows; ignored if the kind excludes them

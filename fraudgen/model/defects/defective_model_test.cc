@@ -47,15 +47,15 @@ std::unique_ptr<Model> Sound(bool coherent) {
     parameters.rows_per_block = 3'500;
     return *coherent::CoherentModel::Make(parameters);
   }
-  return *classic::ClassicModel::Make({.kind = classic::Kind::kAll,
-                                       .seed = 5,
-                                       .transactions = kRows,
-                                       .rides = 4'000,
-                                       .customers = 300,
-                                       .start = {2025, 1, 1},
-                                       .end = {2025, 12, 31},
-                                       .as_of = {2025, 12, 31},
-                                       .rows_per_block = 3'500});
+  return classic::ClassicModel::Make({.kind = classic::Kind::kAll,
+                                      .seed = 5,
+                                      .transactions = kRows,
+                                      .rides = 4'000,
+                                      .customers = 300,
+                                      .start = {2025, 1, 1},
+                                      .end = {2025, 12, 31},
+                                      .as_of = {2025, 12, 31},
+                                      .rows_per_block = 3'500});
 }
 
 DefectiveModel Broken(bool coherent, bool numbers_as_text = true,
