@@ -118,8 +118,13 @@ void Agent::ServeRequests() {
   }
   if (!welcomed_) return;
   SendHints();
-  SendContexts();
-  SendGrowth();
+  {
+    // Under one lock: the daemon measures a new context before it allows memory beside it, which
+    // another thread may have requested since.
+    MutexLock lock(client_.requests_mutex_);
+    SendContexts();
+    SendGrowth();
+  }
   if (gate_ != GateState::kOpen && !gate_request_sent_ &&
       client_.at_gate_.load(std::memory_order_acquire)) {
     gate_request_sent_ = connection_.Send(wire::GateRequested{});
@@ -135,7 +140,6 @@ void Agent::SendHints() {
 }
 
 void Agent::SendContexts() {
-  MutexLock lock(client_.requests_mutex_);
   // A context may take the room of one that has ended.
   if (!client_.context_requests_.empty() && client_.usage_changed_.load(std::memory_order_acquire))
     ReportUsage();
@@ -176,7 +180,6 @@ Bytes Agent::TakeExcess(int ordinal) {
 }
 
 void Agent::SendGrowth() {
-  MutexLock lock(client_.requests_mutex_);
   std::vector<GrowthRequest*> deferred;  // until Resumed is answered
   for (GrowthRequest* request : client_.growth_requests_) {
     Gpu* gpu = FindGpu(request->ordinal);

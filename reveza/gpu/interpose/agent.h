@@ -52,10 +52,10 @@ class Agent {
   void Dispatch(wire::Type type) REQUIRES(client_.moving_mutex_);
   void ServeRequests();
   void SendHints();
-  void SendContexts();
+  void SendContexts() REQUIRES(client_.requests_mutex_);
   Bytes RequestSize(const GrowthRequest& request, const Gpu& gpu) const;
   Bytes TakeExcess(int ordinal);
-  void SendGrowth();
+  void SendGrowth() REQUIRES(client_.requests_mutex_);
   void Periodic() REQUIRES(client_.moving_mutex_);
 
   // ---- orders ----
