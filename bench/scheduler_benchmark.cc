@@ -49,7 +49,7 @@ class World {
 
   static Config MakeConfig() {
     Config config;
-    config.host_budget = 1024 * kGiB;
+    config.host_budget = 65'536 * kGiB;
     return config;
   }
 
@@ -72,7 +72,7 @@ class World {
 
   void Carry(const AdmitContext& order) {
     Client& client = clients_[order.client];
-    client.memory.context = 600 * kMiB;
+    client.memory.context = 10 * kMiB;  // all contexts fit beside the memory of a job
     client.credit = client.memory.context;
     scheduler_.ContextCreated(now_, order.client, 0, client.memory.context);
   }
@@ -124,7 +124,7 @@ void TakeTurns(benchmark::State& state) {
   state.counters["decisions"] =
       benchmark::Counter(static_cast<double>(decisions), benchmark::Counter::kIsRate);
 }
-BENCHMARK(TakeTurns)->Arg(2)->Arg(4)->Arg(10)->Arg(32)->Arg(100)->Arg(316);
+BENCHMARK(TakeTurns)->Arg(2)->Arg(4)->Arg(10)->Arg(32)->Arg(100)->Arg(316)->Arg(1000);
 
 }  // namespace
 

@@ -64,6 +64,7 @@ bool ContextCanNeverFit(Ledger& ledger, const PendingContext& context, Bytes est
 // Returns whether every admitted job can still run alone with `bytes` more of fixed memory for
 // `job`.
 bool AllCouldRunAlone(const Ledger& ledger, const Job& job, GpuId gpu, Bytes bytes) {
+  const Ledger::Frozen frozen(ledger);
   const Bytes limit = ledger.gpus.at(gpu).Limit();
   // A request covers the context.
   const Bytes own = std::max(ledger.EntryNeed(job, gpu) + bytes, job.policy.request);
@@ -159,6 +160,7 @@ void FinishContext(Ledger& ledger, ClientId client, GpuId gpu, Bytes overhead) {
 }
 
 void UpdateQueue(Ledger& ledger) {
+  const Ledger::Frozen frozen(ledger);
   const std::size_t max_bytes = ledger.jobs.size();
   for (std::size_t round = 0; round <= max_bytes; ++round) {
     const std::vector<Job*> runnable =

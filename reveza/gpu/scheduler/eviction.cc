@@ -7,18 +7,6 @@ namespace {
 
 constexpr double kSlowestLink = 1e9;  // bytes/s of a swap-in that is not taken for stuck
 
-// Returns the inactive jobs in the order of eviction: the job that runs last goes first.
-std::vector<Job*> EvictionOrder(Ledger& ledger, const JobSet& active) {
-  const auto key = [](const Job& job) {
-    const bool waits = job.waiting_since.has_value();
-    // Idle jobs by last turn, oldest first; then waiting jobs, shortest wait first.
-    const Time::rep age = waits ? -job.waiting_since->count() : job.turn_start.count();
-    return std::make_tuple(job.policy.interactive, waits && !job.queued, job.policy.priority, age,
-                           job.id);
-  };
-  return ledger.JobsSortedBy(key, [&](const Job& job) { return !active.contains(job.id); });
-}
-
 Bytes EvictLeft(const Client& client) {
   return SumOver(client.gpus, [](const Holding& holding) { return holding.evict_left; });
 }
@@ -102,7 +90,7 @@ void GiveToEntering(Grant& grant, Job& job) {
 void SendEvictions(Ledger& ledger, GpuId gpu, std::int64_t shortage) {
   Bytes host_free = HostFree(ledger);
   const Bytes granule = ledger.gpus.at(gpu).Granule();
-  for (Job* job : EvictionOrder(ledger, ledger.ActiveJobs())) {
+  for (Job* job : ledger.EvictionOrder()) {
     const bool all = job->policy.paused;
     if (job->phase != Phase::kSuspended || (shortage <= 0 && !all)) continue;
     if (!ledger.Reached(job->evictable_at)) continue;
@@ -245,9 +233,10 @@ bool EvictionsSuffice(Ledger& ledger, const JobSet& active) {
     // A GPU over its budget does not delay jobs that lack nothing there.
     if (shortage <= 0 || TotalDeficit(ledger, gpu, active) == 0) continue;
     const Bytes granule = card.Granule();
-    for (Job* job : EvictionOrder(ledger, active)) {
+    for (Job* job : ledger.EvictionOrder()) {
       if (shortage <= 0) break;
-      if (!job->Uses(gpu) || !ledger.Reached(job->evictable_at)) continue;
+      if (active.contains(job->id) || !job->Uses(gpu) || !ledger.Reached(job->evictable_at))
+        continue;
       Bytes none = 0;
       Bytes& host_left = ExemptFromEviction(ledger, *job) ? none : host_free;
       Bytes left = Ledger::EvictableOf(*job, gpu);

@@ -79,6 +79,7 @@ void SetPolicyOf(Ledger& ledger, Job& job, const Policy& policy) {
 }
 
 void UpdateCompetitors(Ledger& ledger) {
+  const Ledger::Frozen frozen(ledger);
   for (auto& [id, job] : ledger.jobs) {
     const bool competes = Competes(ledger, job);
     if (competes && !job.competing) Join(ledger, job);

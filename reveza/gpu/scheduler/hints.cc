@@ -85,11 +85,12 @@ void SendArenaRequests(Ledger& ledger) {
   if (EverythingFits(ledger) || !ledger.TakeoverSettled()) return;
   const Bytes reserved = ledger.HostReserved();
   Bytes left = ledger.config.host_budget - std::min(ledger.config.host_budget, reserved);
+  const std::map<ClientId, Bytes> shares = HostShares(ledger);
   for (auto& [job_id, job] : ledger.jobs) {
     for (auto& [id, client] : job.clients) {
       if (client.resident_only) continue;
       const Bytes held = Ledger::HostReserved(client);
-      const Bytes wanted = RoundUp(HostShare(ledger, client), kArenaStep);
+      const Bytes wanted = RoundUp(shares.at(id), kArenaStep);
       const Bytes bytes = std::min(std::max(wanted, held), held + left);
       if (bytes <= client.arena_requested + client.arena_requested / 8) continue;
       left -= bytes - held;

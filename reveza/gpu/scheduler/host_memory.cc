@@ -133,10 +133,18 @@ bool AllFootprintsSettled(Ledger& ledger) {
   });
 }
 
-Bytes HostShare(const Ledger& ledger, const Client& client) {
-  if (HostMemoryIsAmple(ledger)) return client.resident_only ? 0 : client.Swappable();
-  if (ExemptFromEviction(ledger, ledger.jobs.at(client.job))) return 0;
-  return Claims(ledger, ExtraMemory{}, /*rounded=*/false).Share(client);
+std::map<ClientId, Bytes> HostShares(const Ledger& ledger) {
+  const bool ample = HostMemoryIsAmple(ledger);
+  const Claims claims(ledger, ExtraMemory{}, /*rounded=*/false);
+  std::map<ClientId, Bytes> shares;
+  for (const auto& [job_id, job] : ledger.jobs) {
+    const bool exempt = !ample && ExemptFromEviction(ledger, job);
+    for (const auto& [id, client] : job.clients) {
+      const Bytes share = ample ? client.Swappable() : claims.Share(client);
+      shares[id] = exempt || client.resident_only ? 0 : share;
+    }
+  }
+  return shares;
 }
 
 bool ExemptFromEviction(const Ledger& ledger, const Job& job) {

@@ -51,7 +51,7 @@ TEST_F(HostMemoryTest, RotationNeedsHostMemoryForEachOverflowShare) {
   Add(1, 80);
   Add(2, 30);
   ledger_.config.host_budget = 20;
-  EXPECT_EQ(HostShare(ledger_, ledger_.jobs[1].clients[1]), 10u);
+  EXPECT_EQ(HostShares(ledger_).at(1), 10u);
   EXPECT_TRUE(Grow(1, 0));
   EXPECT_FALSE(Grow(2, 1));
   ledger_.config.host_budget = 40;
@@ -106,19 +106,19 @@ TEST_F(HostMemoryTest, FixedMemoryAddsToOverflowOnly) {
   EXPECT_TRUE(Grow(2, 0, 10));
   EXPECT_FALSE(Grow(2, 0, 11));
   Add(3, 0).resident_only = true;
-  EXPECT_EQ(HostShare(ledger_, ledger_.jobs[3].clients[3]), 0u);
+  EXPECT_EQ(HostShares(ledger_).at(3), 0u);
 }
 
 TEST_F(HostMemoryTest, OldestIsExemptWhenRotationIsUnsafe) {
   Add(1, 80);
   Add(2, 50);
   EXPECT_TRUE(ExemptFromEviction(ledger_, ledger_.jobs[1]));
-  EXPECT_EQ(HostShare(ledger_, ledger_.jobs[1].clients[1]), 0u);
+  EXPECT_EQ(HostShares(ledger_).at(1), 0u);
   EXPECT_FALSE(ExemptFromEviction(ledger_, ledger_.jobs[2]));
-  EXPECT_EQ(HostShare(ledger_, ledger_.jobs[2].clients[2]), 30u);
+  EXPECT_EQ(HostShares(ledger_).at(2), 30u);
   ledger_.config.host_budget = 60;
   EXPECT_FALSE(ExemptFromEviction(ledger_, ledger_.jobs[1]));
-  EXPECT_EQ(HostShare(ledger_, ledger_.jobs[1].clients[1]), 30u);
+  EXPECT_EQ(HostShares(ledger_).at(1), 30u);
 }
 
 TEST_F(HostMemoryTest, UpdatePeakKeepsMaximum) {
@@ -151,15 +151,15 @@ TEST_F(HostMemoryTest, HostShareIsRoundedToGranules) {
   Add(1, 80);
   Add(2, 30);
   ledger_.config.host_budget = 219;
-  EXPECT_EQ(HostShare(ledger_, ledger_.jobs[1].clients[1]), 16u) << "10 are too many";
+  EXPECT_EQ(HostShares(ledger_).at(1), 16u) << "10 are too many";
 }
 
 TEST_F(HostMemoryTest, AmpleHostMemoryPreparesWholeFootprint) {
   Add(1, 80);
   Add(2, 30);
   ledger_.config.host_budget = 220;
-  EXPECT_EQ(HostShare(ledger_, ledger_.jobs[1].clients[1]), 80u);
-  EXPECT_EQ(HostShare(ledger_, ledger_.jobs[2].clients[2]), 30u);
+  EXPECT_EQ(HostShares(ledger_).at(1), 80u);
+  EXPECT_EQ(HostShares(ledger_).at(2), 30u);
 }
 
 Config Short(Bytes host_budget) {

@@ -1,6 +1,8 @@
 #include "reveza/gpu/scheduler/ledger.h"
 
 #include <algorithm>
+#include <cassert>
+#include <utility>
 
 namespace reveza::scheduler {
 
@@ -95,8 +97,8 @@ Bytes Ledger::Fixed(const Job& job, GpuId gpu) const {
 }
 
 Bytes Ledger::FixedOfOthers(JobId job, GpuId gpu) const {
-  return SumOver(jobs,
-                 [&](const Job& other) { return other.id == job ? 0 : Reserved(other, gpu); });
+  const auto own = jobs.find(job);
+  return ReservedOfAll(gpu) - (own == jobs.end() ? 0 : Reserved(own->second, gpu));
 }
 
 Bytes Ledger::MaxRequest(JobId job, GpuId gpu) const {
@@ -105,6 +107,7 @@ Bytes Ledger::MaxRequest(JobId job, GpuId gpu) const {
 }
 
 Bytes Ledger::MaxRequestBesideClaims(const Job& job, GpuId gpu) const {
+  const Frozen frozen(*this);
   const Bytes limit = gpus.at(gpu).Limit();
   Bytes most = MaxRequest(job.id, gpu);
   for (const auto& [id, other] : jobs) {
@@ -189,10 +192,53 @@ Bytes Ledger::ContextEstimate(const Gpu& gpu) const {
   return std::min(config.context_estimate, gpu.config.budget / 8);
 }
 
+Ledger::Frozen::~Frozen() {
+  const std::optional<Memo> memo = std::exchange(ledger_.memo_, std::nullopt);
+  assert(ledger_.Confirms(*memo));
+}
+
+bool Ledger::Confirms(const Memo& memo) const {
+  const auto all = [](const std::map<GpuId, Bytes>& known, auto sum) {
+    return std::ranges::all_of(known,
+                               [&](const auto& entry) { return entry.second == sum(entry.first); });
+  };
+  return all(memo.fixed, [&](GpuId gpu) { return FixedOfAll(gpu); }) &&
+         all(memo.reserved, [&](GpuId gpu) { return ReservedOfAll(gpu); }) &&
+         all(memo.credit, [&](GpuId gpu) { return OutstandingCredit(gpu); }) &&
+         all(memo.evictions, [&](GpuId gpu) { return PendingEvictions(gpu); }) &&
+         memo.host_reserved.value_or(HostReserved()) == HostReserved();
+}
+
+std::vector<Job*> Ledger::EvictionOrder() {
+  if (memo_ && memo_->eviction_order) return *memo_->eviction_order;
+  const auto key = [](const Job& job) {
+    const bool waits = job.waiting_since.has_value();
+    // Idle jobs by last turn, oldest first; then waiting jobs, shortest wait first.
+    const Time::rep age = waits ? -job.waiting_since->count() : job.turn_start.count();
+    return std::make_tuple(job.policy.interactive, waits && !job.queued, job.policy.priority, age);
+  };
+  std::vector<Job*> order = JobsSortedBy(key, [](const Job&) { return true; });
+  if (memo_) memo_->eviction_order = order;
+  return order;
+}
+
+Bytes Ledger::FixedOfAll(GpuId gpu) const {
+  return Memoized(&Memo::fixed, gpu,
+                  [&] { return SumOver(jobs, [&](const Job& job) { return Fixed(job, gpu); }); });
+}
+
+Bytes Ledger::ReservedOfAll(GpuId gpu) const {
+  return Memoized(&Memo::reserved, gpu, [&] {
+    return SumOver(jobs, [&](const Job& job) { return Reserved(job, gpu); });
+  });
+}
+
 Bytes Ledger::Demand(GpuId gpu, const JobSet& active) const {
-  Bytes sum = 0;
-  for (const auto& [id, job] : jobs)
-    sum += active.contains(id) ? EntryNeed(job, gpu) : Fixed(job, gpu);
+  Bytes sum = FixedOfAll(gpu);
+  for (const JobId id : active) {
+    const auto job = jobs.find(id);
+    if (job != jobs.end()) sum += EntryNeed(job->second, gpu) - Fixed(job->second, gpu);
+  }
   const auto entry = gpus.find(gpu);
   if (entry != gpus.end() && entry->second.approved_context) sum += ContextEstimate(entry->second);
   return sum;
@@ -221,7 +267,9 @@ bool Ledger::WantsToRun(const Job& job) const {
 }
 
 Bytes Ledger::OutstandingCredit(GpuId gpu) const {
-  return SumOverClients([&](const Client& client) { return client.On(gpu).credit; });
+  return Memoized(&Memo::credit, gpu, [&] {
+    return SumOverClients([&](const Client& client) { return client.On(gpu).credit; });
+  });
 }
 
 std::int64_t Ledger::Free(GpuId gpu) const {
@@ -230,7 +278,9 @@ std::int64_t Ledger::Free(GpuId gpu) const {
 }
 
 Bytes Ledger::PendingEvictions(GpuId gpu) const {
-  return SumOverClients([&](const Client& client) { return client.On(gpu).evict_left; });
+  return Memoized(&Memo::evictions, gpu, [&] {
+    return SumOverClients([&](const Client& client) { return client.On(gpu).evict_left; });
+  });
 }
 
 Bytes Ledger::Deficit(const Client& client, GpuId gpu) {
@@ -288,7 +338,12 @@ Bytes Ledger::HostReserved(const Client& client) {
 }
 
 Bytes Ledger::HostReserved() const {
-  return SumOverClients([](const Client& client) { return HostReserved(client); });
+  const auto sum = [&] {
+    return SumOverClients([](const Client& client) { return HostReserved(client); });
+  };
+  if (!memo_) return sum();
+  if (!memo_->host_reserved) memo_->host_reserved = sum();
+  return *memo_->host_reserved;
 }
 
 Bytes Ledger::EvictableWithin(const Client& client, Bytes bytes, Bytes already, Bytes granule,

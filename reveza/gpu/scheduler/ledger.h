@@ -266,6 +266,27 @@ class Ledger {
   // Returns the credit to reserve for the next context on a GPU.
   Bytes ContextEstimate(const Gpu& gpu) const;
 
+  // While one lives, sums over all jobs and the order of eviction are computed only once: a pass
+  // that asks for each waiting job takes linear time. Memory, credit and policies must not change
+  // meanwhile.
+  class Frozen {
+   public:
+    explicit Frozen(const Ledger& ledger) : ledger_(ledger) { ledger_.memo_.emplace(); }
+    ~Frozen();
+    Frozen(const Frozen&) = delete;
+    Frozen& operator=(const Frozen&) = delete;
+
+    // Computes anew, after a job has changed its place in the order of eviction.
+    void Refresh() { ledger_.memo_.emplace(); }
+
+   private:
+    const Ledger& ledger_;
+  };
+
+  // Returns all jobs in the order of eviction: the one that runs last goes first. Only those that
+  // are not active are evicted.
+  std::vector<Job*> EvictionOrder();
+
   // Returns the total demand on a GPU when exactly the jobs in `active` are active.
   Bytes Demand(GpuId gpu, const JobSet& active) const;
   bool Fits(GpuId gpu, const JobSet& active) const;
@@ -367,7 +388,31 @@ class Ledger {
   std::uint64_t next_entered = 0;
 
  private:
+  struct Memo {
+    std::map<GpuId, Bytes> fixed;
+    std::map<GpuId, Bytes> reserved;
+    std::map<GpuId, Bytes> credit;
+    std::map<GpuId, Bytes> evictions;
+    std::optional<Bytes> host_reserved;
+    std::optional<std::vector<Job*>> eviction_order;
+  };
+
+  // Returns whether the sums are still right.
+  bool Confirms(const Memo& memo) const;
+  // Returns the fixed memory of all jobs.
+  Bytes FixedOfAll(GpuId gpu) const;
+  Bytes ReservedOfAll(GpuId gpu) const;
+  // Returns `sum()`; while frozen, as computed the first time.
+  template <typename Sum>
+  Bytes Memoized(std::map<GpuId, Bytes> Memo::* sums, GpuId gpu, Sum sum) const {
+    if (!memo_) return sum();
+    std::map<GpuId, Bytes>& known = (*memo_).*sums;
+    const auto found = known.find(gpu);
+    return found != known.end() ? found->second : known.emplace(gpu, sum()).first->second;
+  }
+
   std::uint32_t serial_ = 0;
+  mutable std::optional<Memo> memo_;
 };
 
 }  // namespace reveza::scheduler

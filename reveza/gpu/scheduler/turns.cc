@@ -32,7 +32,10 @@ class TurnScheduler {
   explicit TurnScheduler(Ledger& ledger) : ledger_(ledger), active_(ledger.ActiveJobs()) {}
 
   void Run() {
-    for (Job* job : Waiting()) Consider(*job);
+    const std::vector<Job*> waiting = Waiting();
+    Ledger::Frozen frozen(ledger_);
+    frozen_ = &frozen;
+    for (Job* job : waiting) Consider(*job);
   }
 
  private:
@@ -88,6 +91,7 @@ class TurnScheduler {
         other.interrupted_slice = other.slice_start;
       }
       Leave(ledger_, other);
+      frozen_->Refresh();
       active_.erase(id);
       job.preempted_others = true;
       if (!job.handover_started) job.handover_started = ledger_.now;
@@ -251,6 +255,7 @@ class TurnScheduler {
   Ledger& ledger_;
   JobSet active_;  // active jobs, and those chosen to enter
   std::vector<Blocked> blocked_;
+  Ledger::Frozen* frozen_ = nullptr;
 };
 
 }  // namespace
