@@ -1,3 +1,5 @@
+// Goodness-of-fit tests of the classic model: are the shares of categories, and the spread of
+// numbers, those that its lists of weights prescribe?
 #include <algorithm>
 #include <functional>
 #include <optional>

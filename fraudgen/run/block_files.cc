@@ -147,7 +147,7 @@ Status BlockFiles::PutIntoFolders(Stream& stream, const Batch& batch) {
   FolderRows& folders = *stream.folders;
   RETURN_IF_ERROR(folders.partition->FoldersOf(batch, folders.of_rows));
   const auto span_of = [&](std::size_t folder) { return folders.partition->SpanOf(folder); };
-  const bool late = stream.files.front().planned.most_late > 0;
+  const bool late = stream.files.front().planned.max_late > 0;
   // The first batch tells: a model makes rows in order of time, or in no order.
   if (stream.row == 0) {
     folders.ordered = late || std::ranges::is_sorted(folders.of_rows, {}, span_of);
@@ -184,7 +184,7 @@ Status BlockFiles::CloseLateFolders(Stream& stream) {
   FolderRows& folders = *stream.folders;
   const std::size_t before = folders.begun.empty() ? folders.span : folders.begun.back().first;
   if (folders.newest > before) {
-    folders.begun.emplace_back(folders.newest, stream.row + stream.files.front().planned.most_late);
+    folders.begun.emplace_back(folders.newest, stream.row + stream.files.front().planned.max_late);
   }
   while (!folders.begun.empty() && folders.begun.front().second <= stream.row) {
     RETURN_IF_ERROR(CloseFolders(stream, folders.begun.front().first));
@@ -198,7 +198,7 @@ Status BlockFiles::WriteFolder(Stream& stream, std::size_t folder) {
   const PlannedFile& planned = stream.files[folder].planned;
   std::unique_ptr<Open>& open = folders.open[folder];
   if (!open) {
-    const bool late = planned.most_late > 0;
+    const bool late = planned.max_late > 0;
     const std::size_t max = late ? TablePartition::kMaxOpenLate : TablePartition::kMaxOpen;
     if (folders.open.size() > max) {
       return InvalidArgument(

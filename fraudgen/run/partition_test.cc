@@ -118,7 +118,7 @@ TEST(TablePartition, RejectsTooManyFolders) {
 
 // Writes batches of rows on these days, partitioned by day. Returns the rows of each file.
 Result<std::map<std::string, uint64_t>> Write(const std::vector<std::vector<int64_t>>& batches,
-                                              int64_t days, uint64_t most_late = 0) {
+                                              int64_t days, uint64_t max_late = 0) {
   const PartitionKeys keys{.names = {"year", "month", "day"}, .first_day = 0, .last_day = days - 1};
   const auto partition = *TablePartition::Make(kTestingPayments, keys);
   std::vector<BlockFile> files;
@@ -127,7 +127,7 @@ Result<std::map<std::string, uint64_t>> Write(const std::vector<std::vector<int6
                                  .part = folder,
                                  .name = partition->NameOf(folder),
                                  .partition = partition,
-                                 .most_late = most_late}});
+                                 .max_late = max_late}});
   }
   std::map<std::string, uint64_t> rows;
   BlockFiles::Calls calls;

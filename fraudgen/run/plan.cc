@@ -119,7 +119,7 @@ std::vector<PlannedFile> Plan::FilesOf(uint64_t block) const {
                                 NameOf(format_));
         file.partition = partitions_[i];
         file.block_rows = rows;
-        file.most_late = model_->MaxLateRows(*table);
+        file.max_late = model_->MaxLateRows(*table);
         files.push_back(std::move(file));
         continue;
       }

@@ -38,7 +38,7 @@ struct PlannedFile {
   // folders (0: not known in advance).
   std::shared_ptr<const TablePartition> partition = nullptr;
   uint64_t block_rows = 0;
-  uint64_t most_late = 0;  // Model::MaxLateRows
+  uint64_t max_late = 0;  // Model::MaxLateRows
 };
 
 // Returns the rows of a text file of about 128 MB; 0 (a file per block) for other formats.

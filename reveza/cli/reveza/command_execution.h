@@ -1,4 +1,5 @@
-// What the commands share that become another command, with a library preloaded.
+// Shared by `reveza run` and `reveza trace --calls`, which preload a library and then execute the
+// user's command in their own process.
 #pragma once
 
 #include <filesystem>

@@ -25,27 +25,31 @@ struct Arguments {
        force = false;
 };
 
+// Returns whether `word` is an option that is followed by its value.
+bool TakesValue(const CLI::App& app, const std::string& word) {
+  const CLI::Option* option = app.get_option_no_throw(word);
+  if (option != nullptr) return option->get_items_expected_max() > 0;
+  return app.get_parent() != nullptr && TakesValue(*app.get_parent(), word);
+}
+
 // Returns the index at which the options of `reveza run` or `reveza trace` end: that of "--", or of
 // the first word that is neither an option nor an option's value. The rest belongs to the command.
-int CommandBegin(int argc, char** argv) {
-  const std::vector<std::string> with_value = {"--name",     "--gpu-budget", "--host-budget",
-                                               "--socket",   "--calls",      "--weight",
-                                               "--priority", "--memory"};
+int CommandBegin(const CLI::App& app, int argc, char** argv) {
   for (int i = 2; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--") return i;
     if (!word.starts_with('-')) return i;
-    if (std::ranges::find(with_value, word) != with_value.end()) ++i;
+    if (TakesValue(app, word)) ++i;
   }
   return argc;
 }
 
 // Returns whether the words are those of a command that is followed by another one.
-bool TakesCommand(int argc, char** argv) {
+bool TakesCommand(const CLI::App& app, int argc, char** argv) {
   if (argc < 2) return false;
-  const std::string_view name = argv[1];
+  const std::string name = argv[1];
   if (name != "trace") return name == "run";
-  const int end = CommandBegin(argc, argv);
+  const int end = CommandBegin(*app.get_subcommand(name), argc, argv);
   return std::any_of(argv + 2, argv + std::min(argc, end), [](std::string_view word) {
     return word == "--calls" || word.starts_with("--calls=");
   });
@@ -204,13 +208,6 @@ CommandResult<int> Main(int argc, char** argv) {
       return command.run(argc - 1, argv + 1);
     }
   }
-  std::vector<std::string> command;
-  int options_end = argc;
-  if (TakesCommand(argc, argv)) {
-    options_end = CommandBegin(argc, argv);
-    const bool dashes = options_end < argc && std::string(argv[options_end]) == "--";
-    command.assign(argv + std::min(argc, options_end + (dashes ? 1 : 0)), argv + argc);
-  }
   CLI::App app(
       "Shares GPUs between programs by time slicing and memory swapping, runs resumable lists of\n"
       "steps, and diagnoses what limits parallelism.",
@@ -221,6 +218,13 @@ CommandResult<int> Main(int argc, char** argv) {
       "Example:\n  reveza run -- python train.py");
   Arguments arguments;
   AddCommands(app, arguments);
+  std::vector<std::string> command;
+  int options_end = argc;
+  if (TakesCommand(app, argc, argv)) {
+    options_end = CommandBegin(*app.get_subcommand(argv[1]), argc, argv);
+    const bool dashes = options_end < argc && std::string(argv[options_end]) == "--";
+    command.assign(argv + std::min(argc, options_end + (dashes ? 1 : 0)), argv + argc);
+  }
   if (const auto status = command_line::Parse(kProgram, app, options_end, argv)) return *status;
   return Dispatch(app, arguments, std::move(command));
 }

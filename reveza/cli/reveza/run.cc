@@ -60,14 +60,15 @@ CommandResult<void> CompareBudgets(const Settings& settings, const nlohmann::jso
 // context decides.
 CommandResult<void> CheckRequest(const wire::Policy& policy, const nlohmann::json& status) {
   const auto gpus = status.value("gpus", nlohmann::json::array());
-  Bytes most = 0;
-  for (const auto& gpu : gpus) most = std::max(most, gpu.value("max_request", ~Bytes{0}));
-  if (gpus.empty() || policy.request <= most) return {};
+  Bytes max_request = 0;
+  for (const auto& gpu : gpus)
+    max_request = std::max(max_request, gpu.value("max_request", ~Bytes{0}));
+  if (gpus.empty() || policy.request <= max_request) return {};
   const auto& gpu = gpus.front();
   return Failure(kBudget,
                  "--memory: {} cannot be promised: at most {} of {} beside what is promised to and "
                  "held by others; see `reveza status`",
-                 FormatBytes(policy.request), FormatBytes(most),
+                 FormatBytes(policy.request), FormatBytes(max_request),
                  FormatBytes(gpu.value("budget", Bytes{0})));
 }
 

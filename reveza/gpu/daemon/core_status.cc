@@ -148,7 +148,7 @@ json ClientJson(const ClientEntry& client, const JobEntry& entry, const schedule
           {"arena", view.arena},
           {"resident_only", client.resident},
           {"unpreemptible", view.unpreemptible},
-          {"not_answering", view.unresponsive || IsUnresponsive(client, now, drain_limit)},
+          {"unresponsive", view.unresponsive || IsUnresponsive(client, now, drain_limit)},
           {"share", lifetime > 0 ? std::min(1.0, Seconds(job.ran) / lifetime) : 0.0},
           {"share_wanted", gpu_share.wanted},
           {"share_got", gpu_share.got},

@@ -31,7 +31,7 @@ TEST(CoreStatus, ShowsClientsWithFootprint) {
   EXPECT_EQ(client.at("footprint").at("resident"), 60 * kMiB);
   EXPECT_EQ(client.at("copied_in"), 60 * kMiB);
   EXPECT_EQ(client.at("turns"), 1);
-  EXPECT_EQ(client.at("not_answering"), false);
+  EXPECT_EQ(client.at("unresponsive"), false);
 }
 
 }  // namespace core_status_test

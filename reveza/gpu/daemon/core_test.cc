@@ -151,7 +151,7 @@ TEST(Core, UnansweredCloseGateTimesOut) {
   ASSERT_TRUE(close);
   harness.Advance(seconds(10));
   const auto status = nlohmann::json::parse(harness.core.StatusJson());
-  EXPECT_EQ(status.at("clients").at(0).at("not_answering"), true);
+  EXPECT_EQ(status.at("clients").at(0).at("unresponsive"), true);
   // The client wakes up: its late answer must not leave its gate closed for ever.
   const std::uint32_t serial = close->serial;
   while (harness.Take<wire::OpenGate>(1)) {
@@ -159,7 +159,7 @@ TEST(Core, UnansweredCloseGateTimesOut) {
   harness.Deliver(1, wire::GateClosed{serial, 10, 20, 0});
   EXPECT_TRUE(harness.Take<wire::OpenGate>(1));
   const auto after = nlohmann::json::parse(harness.core.StatusJson());
-  EXPECT_EQ(after.at("clients").at(0).at("not_answering"), false);
+  EXPECT_EQ(after.at("clients").at(0).at("unresponsive"), false);
 }
 
 TEST(Core, ContextSizeIsMeasured) {

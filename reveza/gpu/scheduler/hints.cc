@@ -1,3 +1,5 @@
+// Decisions that clients may ignore: whether others wait, how much GPU work to queue ahead, how
+// much host memory to prepare.
 #include <algorithm>
 
 #include "reveza/gpu/scheduler/passes.h"

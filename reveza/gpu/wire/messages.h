@@ -56,7 +56,7 @@ enum class Type : std::uint16_t {
   kCredit,
   kContention,
   kPrepareArena,
-  kWhy,
+  kWaitMessage,
   kContextRefused,
   kQueueBound,
   // command line to daemon, and its reply
@@ -364,7 +364,7 @@ struct PrepareArena {
 
 // Reason why this client waits, printed on its stderr. Sent when the reason changes.
 struct WaitMessage {
-  static constexpr Type kType = Type::kWhy;
+  static constexpr Type kType = Type::kWaitMessage;
   char text[200];
 };
 

@@ -81,7 +81,7 @@ Client ReadClient(const json& entry, bool same_pid_namespace) {
   client.waited_seconds = NumberAt(entry, "waited_s");
   client.copied_out = CountAt(entry, "copied_out");
   client.copied_in = CountAt(entry, "copied_in");
-  client.not_answering = FlagAt(entry, "not_answering").value_or(false);
+  client.unresponsive = FlagAt(entry, "unresponsive").value_or(false);
   client.unpreemptible = FlagAt(entry, "unpreemptible").value_or(false);
   return client;
 }

@@ -23,7 +23,7 @@ json Status() {
                             "memory_request": 0, "memory_limit": null},
                  "wait_ms": {"count": 3, "p50": 5.0, "p95": 10.0, "p99": 20.0}, "turns": 4, "ran_s": 5.0, "waited_s": 1.0,
                  "copied_out": 50, "copied_in": 40, "unpreemptible": false,
-                 "not_answering": false}]})");
+                 "unresponsive": false}]})");
 }
 
 TEST(ReadDaemonStatus, ParsesAllFields) {

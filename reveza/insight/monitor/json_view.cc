@@ -128,7 +128,7 @@ Json ToJson(const Client& client) {
           {"waited_seconds", OrNull(client.waited_seconds)},
           {"swap_out", OrNull(client.swap_out)},
           {"swap_in", OrNull(client.swap_in)},
-          {"not_answering", client.not_answering},
+          {"unresponsive", client.unresponsive},
           {"unpreemptible", client.unpreemptible},
           {"use", ToJson(client.use)}};
 }

@@ -203,7 +203,7 @@ void AddPrograms(SampleList& samples, const std::vector<Client>& clients) {
   std::map<std::string, Sum> programs;
   for (const Client& client : clients) {
     Sum& sum = programs[client.name];
-    sum.states[client.not_answering ? "hung" : client.state] += 1;
+    sum.states[client.unresponsive ? "hung" : client.state] += 1;
     AddTo(sum.cpu, client.use.cpu);
     AddTo(sum.memory, client.use.Memory());
     if (client.resident && client.fixed) {

@@ -98,7 +98,7 @@ Row RowOf(const Client& client) {
   row.key = fmt::format("client {} {} {}", client.job, client.pid, client.name);
   row.pid = client.pid;
   row.name = client.name;
-  row.state = client.not_answering ? "hung" : client.state;
+  row.state = client.unresponsive ? "hung" : client.state;
   if (client.resident && client.fixed) row.gpu = *client.resident + *client.fixed;
   row.swapped = client.swapped;
   row.share = client.share;

@@ -102,7 +102,7 @@ struct Client {
   std::optional<Bytes> copied_in;
   std::optional<double> swap_out;
   std::optional<double> swap_in;
-  bool not_answering = false;
+  bool unresponsive = false;
   bool unpreemptible = false;
   Usage use;
 };
