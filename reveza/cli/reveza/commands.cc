@@ -136,6 +136,9 @@ int ShowConfiguration(const daemon::Configuration& configuration) {
   for (const auto& one : configuration.settings().classes) {
     fmt::print("{:<16} {:<20} {}\n", "class", one.name, one.origin);
   }
+  for (const auto& one : configuration.settings().quotas) {
+    fmt::print("{:<16} {:<20} {}\n", "quota", one.user != "*" ? one.user : one.group, one.origin);
+  }
   return kDone;
 }
 

@@ -8,8 +8,16 @@
 //   cgroup = "/user.slice/*"
 //   interactive = true        # weight, priority, memory = "REQUEST[:LIMIT]"
 //
-// The first class that matches counts. Thread-safe: free functions on values, and queries of the
-// system.
+// The first class that matches counts. And quotas: what all programs of one user may have together,
+// whatever they ask for.
+//
+//   [[quota]]
+//   group = "students"        # or user = "ana"
+//   memory = "20GiB"          # of each GPU
+//   weight = 0.5              # GPU time, divided among the programs of the user that compete
+//
+// The first quota that matches a user counts. Thread-safe: free functions on values, and queries of
+// the system.
 #pragma once
 
 #include <sys/types.h>
@@ -38,7 +46,14 @@ struct PolicyClass {
   std::string origin;  // "config.toml:7"
 };
 
-// What classes ask of a process beside its command.
+struct QuotaRule {
+  std::string user = "*";
+  std::string group = "*";
+  scheduler::Quota quota;
+  std::string origin;  // "config.toml:7"
+};
+
+// What classes and quotas ask of a process beside its command.
 struct Identity {
   std::string user;
   std::vector<std::string> groups;
@@ -52,8 +67,12 @@ Identity IdentityOf(pid_t pid, uid_t uid);
 // ".
 Result<std::vector<PolicyClass>> ParseClasses(const Node& root, std::string_view name);
 
-// Returns null if none matches.
+// Reads the tables `quota`, as ParseClasses().
+Result<std::vector<QuotaRule>> ParseQuotas(const Node& root, std::string_view name);
+
+// Return null if none matches.
 const PolicyClass* FindClass(std::span<const PolicyClass> classes, const std::string& command,
                              const Identity& identity);
+const QuotaRule* FindQuota(std::span<const QuotaRule> quotas, const Identity& identity);
 
 }  // namespace reveza::daemon

@@ -48,6 +48,38 @@ TEST(Classes, TheFirstThatMatchesCounts) {
   EXPECT_EQ(find("train", {.user = "bia", .groups = {"staff"}, .cgroup = ""}), "");
 }
 
+TEST(Quotas, TheFirstThatMatchesTheUserCounts) {
+  const auto root = ParseToml(
+      "[[quota]]\nuser = 'ana'\nweight = 3\n"
+      "[[quota]]\ngroup = 'stud*'\nmemory = '20GiB'\nweight = 0.5\n[[quota]]\nmemory = '40GiB'\n",
+      "c.toml");
+  const auto quotas = ParseQuotas(*root, "c.toml");
+  ASSERT_TRUE(quotas.has_value()) << quotas.error().message;
+  ASSERT_EQ(quotas->size(), 3u);
+  const auto find = [&](const Identity& identity) { return FindQuota(*quotas, identity)->quota; };
+  EXPECT_EQ(find({.user = "ana", .groups = {"students"}, .cgroup = ""}),
+            (scheduler::Quota{.weight = 3}));
+  EXPECT_EQ(find({.user = "bia", .groups = {"staff", "students"}, .cgroup = ""}),
+            (scheduler::Quota{.weight = 0.5, .limit = 20 * kGiB}));
+  EXPECT_EQ(find({.user = "eva", .groups = {}, .cgroup = ""}),
+            (scheduler::Quota{.limit = 40 * kGiB}));
+  EXPECT_EQ((*quotas)[1].origin, "c.toml:4");
+  EXPECT_EQ(FindQuota({}, {}), nullptr);
+}
+
+TEST(Quotas, ReportErrors) {
+  const auto error = [](const std::string& text) {
+    const auto root = ParseToml(text, "c.toml");
+    const auto quotas = ParseQuotas(*root, "c.toml");
+    return quotas ? std::string() : quotas.error().message;
+  };
+  EXPECT_TRUE(error("[[quota]]\nuser = 'ana'\n").contains("memory or weight"));
+  EXPECT_TRUE(error("[[quota]]\nmemroy = '1GiB'\n").contains("did you mean 'memory'"));
+  EXPECT_TRUE(error("[[quota]]\nmemory = 'much'\n").starts_with("c.toml:2:"));
+  EXPECT_TRUE(error("[[quota]]\nweight = 0\n").starts_with("c.toml:2:"));
+  EXPECT_TRUE(error("[quota]\nmemory = '1GiB'\n").contains("[[quota]]"));
+}
+
 TEST(Classes, HavePolicies) {
   const auto classes = Classes(kClasses);
   const scheduler::Policy notebook{.interactive = true, .request = 4 * kGiB, .limit = 8 * kGiB};

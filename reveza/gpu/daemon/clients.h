@@ -75,7 +75,7 @@ struct Peer {
   pid_t pid = 0;  // 0: unknown
   uid_t uid = 0;
   std::uint16_t version = wire::kVersion;  // of the protocol
-  Identity identity{};                     // if there are classes
+  Identity identity{};                     // if there are classes or quotas
 };
 
 // What the daemon knows of a job while one of its clients is connected.
@@ -86,6 +86,7 @@ struct JobEntry {
   uid_t owner = 0;  // of its first client
   scheduler::Policy policy;
   std::string policy_class;  // empty: none
+  scheduler::Quota quota;    // of its owner
   std::deque<Time> waits;    // the last ones at the gate
   std::string name;          // of its first client
   Bytes copied_out = 0;      // by all its clients

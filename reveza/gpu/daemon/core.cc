@@ -82,6 +82,7 @@ void Core::OnHello(ClientId id, const Peer& peer, const wire::Hello& hello) {
     job->second.owner = peer.uid;
     job->second.name = client.name;
     ApplyClass(client, peer.identity);
+    ApplyQuota(client, peer);
   }
   if (client.gate_open) BeginSpan(client, EventKind::kSlice);
   ApplyDecisions();

@@ -109,6 +109,7 @@ class Core {
   void SetPolicy(JobId job, const scheduler::Policy& policy);
   // Gives the job of its first client the policy of its class.
   void ApplyClass(const ClientEntry& client, const Identity& identity);
+  void ApplyQuota(const ClientEntry& client, const Peer& peer);
   // Returns the jobs that a request may mean.
   std::vector<JobId> FindJobs(const std::string& name) const;
   // Returns the GPU memory to present to a program of the job.

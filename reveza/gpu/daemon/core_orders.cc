@@ -29,7 +29,8 @@ void Core::Apply(ClientEntry& client, const scheduler::AdmitContext& decision) {
 
 void Core::Apply(ClientEntry& client, const scheduler::RefuseContext& decision) {
   EndSpan(client, EventKind::kWaitContext);
-  const scheduler::Policy& policy = jobs_.at(client.job).policy;
+  const JobEntry& job = jobs_.at(client.job);
+  const scheduler::Policy& policy = job.policy;
   const Bytes budget = gpus_.at(decision.gpu).config.budget;
   const std::string text =
       policy.request > decision.max_request
@@ -38,8 +39,13 @@ void Core::Apply(ClientEntry& client, const scheduler::RefuseContext& decision) 
                 "held by others",
                 FormatBytes(policy.request), FormatBytes(budget), decision.gpu,
                 FormatBytes(budget - std::min(budget, decision.max_request)))
-          : fmt::format("the limit of {} of GPU memory is less than a context needs",
-                        FormatBytes(policy.limit));
+      : policy.limit <= job.quota.limit
+          ? fmt::format("the limit of {} of GPU memory is less than a context needs",
+                        FormatBytes(policy.limit))
+          : fmt::format(
+                "the quota of {} of GPU memory leaves no room for a context beside the "
+                "user's other programs",
+                FormatBytes(job.quota.limit));
   logger_->warn("client {} is refused: {} ({})", client.id, text, client.name);
   if (!wire::IsKnownTo<wire::ContextRefused>(client.version)) {
     wire::Refused refused{};

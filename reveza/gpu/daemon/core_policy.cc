@@ -66,6 +66,13 @@ void Core::ApplyClass(const ClientEntry& client, const Identity& identity) {
   SetPolicy(client.job, found->policy);
 }
 
+void Core::ApplyQuota(const ClientEntry& client, const Peer& peer) {
+  const QuotaRule* const found = FindQuota(settings_.quotas, peer.identity);
+  if (found == nullptr) return;
+  jobs_.at(client.job).quota = found->quota;
+  scheduler_.SetAccount(clock_.Now(), client.job, peer.uid, found->quota);
+}
+
 std::vector<JobId> Core::FindJobs(const std::string& name) const {
   std::vector<JobId> found;
   const auto pid = ParseWhole(name, 10);
@@ -132,7 +139,7 @@ Bytes Core::PresentedBudget(JobId job, GpuId gpu) const {
     if (id != job && uses) promised += entry.policy.request;
   }
   const Bytes left = budget - std::min(budget, std::max(promised, ReserveForOthers(budget)));
-  return std::min(left, jobs_.at(job).policy.limit);
+  return std::min({left, jobs_.at(job).policy.limit, jobs_.at(job).quota.limit});
 }
 
 void Core::SampleShares() {

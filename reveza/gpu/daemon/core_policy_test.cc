@@ -240,5 +240,26 @@ TEST_F(CorePolicyTest, WaitsAtTheGateAreMeasured) {
   EXPECT_EQ(ClientOf(0).at("wait_ms").at("p99"), 30.0);
 }
 
+TEST_F(CorePolicyTest, QuotasHoldForAllJobsOfAUser) {
+  harness_.settings.quotas = {{.quota = {.weight = 0.5, .limit = 150 * kMiB}, .origin = ""}};
+  Add(1, "first");
+  Add(2, "second");
+  EXPECT_EQ(ClientOf(0).at("quota").at("memory"), 150 * kMiB);
+  EXPECT_EQ(ClientOf(0).at("quota").at("weight"), 0.5);
+  harness_.Deliver(2,
+                   wire::GrowthRequested{.request = 5, .gpu = 0, .kind = {}, .bytes = 20 * kMiB});
+  const auto answer = harness_.Take<wire::GrowthAnswer>(2);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->answer, wire::Growth::kRefused);
+  // The other's context of 8 MiB cannot be moved.
+  EXPECT_EQ(Change("first", Memory(143 * kMiB, 0)).at("code"), "shortage");
+  EXPECT_EQ(Change("first", Memory(142 * kMiB, 0)).at("ok"), true);
+}
+
+TEST_F(CorePolicyTest, WithoutAQuotaThereIsNone) {
+  Add(1, "first");
+  EXPECT_TRUE(ClientOf(0).at("quota").is_null());
+}
+
 }  // namespace core_policy_test
 }  // namespace reveza::daemon

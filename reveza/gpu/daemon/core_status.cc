@@ -82,6 +82,13 @@ json PolicyJson(const scheduler::Policy& policy, const std::string& policy_class
           {"memory_limit", limited ? json(policy.limit) : json(nullptr)}};
 }
 
+json QuotaJson(const scheduler::Quota& quota) {
+  if (quota == scheduler::Quota{}) return nullptr;
+  const bool limited = quota.limit != scheduler::Quota{}.limit;
+  return {{"weight", OrNull(quota.weight)},
+          {"memory", limited ? json(quota.limit) : json(nullptr)}};
+}
+
 json WaitsJson(const JobEntry& entry) {
   const auto milliseconds = [&](double share) {
     return Seconds(entry.WaitPercentile(share)) * 1e3;
@@ -153,6 +160,7 @@ json ClientJson(const ClientEntry& client, const JobEntry& entry, const schedule
           {"share_wanted", gpu_share.wanted},
           {"share_got", gpu_share.got},
           {"policy", PolicyJson(job.policy, entry.policy_class)},
+          {"quota", QuotaJson(job.quota)},
           {"wait_ms", WaitsJson(entry)},
           {"ran_s", Seconds(job.ran)},
           {"turns", job.turns},
@@ -181,7 +189,7 @@ std::map<JobId, GpuShare> Core::Shares(const std::vector<scheduler::JobView>& jo
     const double ran = samples.empty() ? 0 : Seconds(job.ran - samples.front().second);
     if (ran == 0 && (job.state == JobState::kIdle || job.state == JobState::kPaused)) continue;
     recent[job.id] = ran;
-    weights[job.id] = job.policy.weight;
+    weights[job.id] = job.weight;
   }
   std::map<JobId, GpuShare> shares;
   for (const auto& [id, weight] : weights) {

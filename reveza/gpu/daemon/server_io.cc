@@ -71,7 +71,8 @@ void Server::OnFirstMessage(Connection& connection, wire::Type type, const char*
       }
       connection.role = Role::kClient;
       Peer peer{connection.peer.pid, connection.peer.uid, connection.version};
-      if (!settings_.classes.empty()) peer.identity = IdentityOf(peer.pid, peer.uid);
+      if (!settings_.classes.empty() || !settings_.quotas.empty())
+        peer.identity = IdentityOf(peer.pid, peer.uid);
       core_.OnHello(connection.id, peer, wire::View<wire::Hello>(packet));
       return;
     }

@@ -103,13 +103,17 @@ Configuration::Configuration() : layers_(kTable, "reveza config show") {}
 Status Configuration::AddText(std::string_view text, const std::string& name) {
   ASSIGN_OR_RETURN(Node root, ParseToml(text, name));
   ASSIGN_OR_RETURN(auto classes, ParseClasses(root, name));
-  std::erase_if(root.members, [](const Member& member) { return member.key == "class"; });
+  ASSIGN_OR_RETURN(auto quotas, ParseQuotas(root, name));
+  std::erase_if(root.members, [](const Member& member) {
+    return member.key == "class" || member.key == "quota";
+  });
   ASSIGN_OR_RETURN(const auto settings, SettingsOf(root, name));
   for (const FileSetting& setting : settings) {
     RETURN_IF_ERROR(layers_.Set(setting.key, setting.value,
                                 {Layer::kFile, fmt::format("{}:{}", name, setting.line)}));
   }
   std::ranges::move(classes, std::back_inserter(layers_.values().classes));
+  std::ranges::move(quotas, std::back_inserter(layers_.values().quotas));
   return {};
 }
 

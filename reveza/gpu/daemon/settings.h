@@ -41,7 +41,8 @@ struct Settings {
   std::string group;       // empty: only this user
   std::string usage_file;  // empty: in the user's state folder; "off": none
   std::string log_level = "info";
-  std::vector<PolicyClass> classes;  // of files only
+  std::vector<PolicyClass> classes;  // of files only, as quotas
+  std::vector<QuotaRule> quotas;
 };
 
 struct SettingInfo {

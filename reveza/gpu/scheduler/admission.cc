@@ -84,7 +84,7 @@ bool AllCouldRunAlone(const Ledger& ledger, const Job& job, GpuId gpu, Bytes byt
 // Returns whether the policy of the job cannot be kept on the GPU, whatever it waits for.
 bool MustRefuse(const Ledger& ledger, const PendingContext& context, Bytes estimate) {
   const Job& job = ledger.jobs.at(context.job);
-  return ledger.Claim(job, context.gpu) + estimate > job.policy.limit ||
+  return ledger.Committed(job, context.gpu) + estimate > ledger.Limit(job, context.gpu) ||
          job.policy.request > ledger.MaxRequest(job.id, context.gpu);
 }
 

@@ -108,6 +108,8 @@ struct Job {
   std::optional<Time> admitted_since;  // since when it rotates
   std::optional<Time> waiting_since;
   Policy policy;
+  std::optional<AccountId> account;
+  double weight = 1;  // of the policy, or its part of the account's
   // GPU time divided by the weight, up to `served_until`; see fairness.cc.
   Time vruntime{0};
   Time served_until{0};

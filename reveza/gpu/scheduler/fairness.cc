@@ -32,9 +32,26 @@ void Join(const Ledger& ledger, Job& job) {
     least = std::min(least.value_or(vruntime), vruntime);
   }
   if (!least) return;
-  const Time most = *least + Divide(SliceLength(ledger, job), job.policy.weight);
+  const Time most = *least + Divide(SliceLength(ledger, job), job.weight);
   job.vruntime = std::clamp(job.Vruntime(ledger.now), *least, most);
   job.served_until = ledger.now;
+}
+
+// Gives each job its weight: that of its policy or, where its account has one, its part of that
+// among the jobs of the account that compete, if it competes too.
+void UpdateWeights(Ledger& ledger) {
+  std::map<AccountId, double> competing;
+  for (const auto& [id, job] : ledger.jobs) {
+    if (job.account && job.competing) competing[*job.account] += job.policy.weight;
+  }
+  for (auto& [id, job] : ledger.jobs) {
+    double weight = job.policy.weight;
+    const auto quota = job.account ? ledger.quotas.at(*job.account).weight : std::nullopt;
+    if (quota) weight *= *quota / (competing[*job.account] + (job.competing ? 0 : weight));
+    if (weight == job.weight) continue;
+    SettleService(ledger, job);
+    job.weight = weight;
+  }
 }
 
 bool TakesTokens(const Job& job) {
@@ -46,7 +63,7 @@ bool TakesTokens(const Job& job) {
 }  // namespace
 
 Time Job::Vruntime(Time now) const {
-  return in_turn ? vruntime + Divide(now - served_until, policy.weight) : vruntime;
+  return in_turn ? vruntime + Divide(now - served_until, weight) : vruntime;
 }
 
 void AccrueService(Ledger& ledger, Time now) {
@@ -85,6 +102,7 @@ void UpdateCompetitors(Ledger& ledger) {
     if (competes && !job.competing) Join(ledger, job);
     job.competing = competes;
   }
+  UpdateWeights(ledger);
 }
 
 Time TokensToPreempt(const Ledger& ledger, const Job& job) {
@@ -116,7 +134,7 @@ Time YieldsAt(Ledger& ledger, const Job& job, const Job& other) {
   const Time overdue = job.waiting_since.value_or(ledger.now) + ledger.config.max_wait;
   if (job.policy.priority < other.policy.priority) return std::max(end, overdue);
   const Time ahead = job.Vruntime(ledger.now) - other.Vruntime(ledger.now);
-  const Time level = ledger.now + Divide(std::max(ahead, Time(0)), 1 / other.policy.weight);
+  const Time level = ledger.now + Divide(std::max(ahead, Time(0)), 1 / other.weight);
   return std::max(end, std::min(level, overdue));
 }
 

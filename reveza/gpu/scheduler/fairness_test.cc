@@ -40,6 +40,30 @@ TEST(Fairness, GpuTimeIsProportionalToWeight) {
   EXPECT_NEAR(Seconds(RanOf(script, 2)) / Seconds(RanOf(script, 1)), 3, 0.1);
 }
 
+TEST(Fairness, TheWeightOfAnAccountIsSharedByItsJobs) {
+  Script script;
+  for (const ClientId client : {1, 2, 3}) {
+    AddBusy(script, client, {.weight = client == 2 ? 2.0 : 1.0});
+    script.SetAccount(client, client == 3 ? 8 : 7, {.weight = 1});
+  }
+  Pass(script, minutes(30), {1, 2, 3});
+  EXPECT_NEAR(Seconds(RanOf(script, 1)), 300, 20);
+  EXPECT_NEAR(Seconds(RanOf(script, 2)), 600, 40);
+  EXPECT_NEAR(Seconds(RanOf(script, 3)), 900, 60);
+  EXPECT_NEAR(script.JobOf(2).weight, 2.0 / 3, 1e-9);
+}
+
+TEST(Fairness, JobsOfAnAccountThatSleepTakeNoPartOfItsWeight) {
+  Script script;
+  AddBusy(script, 1);
+  script.AddClient(2, kBig);
+  AddBusy(script, 3);
+  script.SetAccount(1, 7, {.weight = 3});
+  script.SetAccount(2, 7, {.weight = 3});
+  Pass(script, minutes(20), {1, 3});
+  EXPECT_NEAR(Seconds(RanOf(script, 1)) / Seconds(RanOf(script, 3)), 3, 0.1);
+}
+
 TEST(Fairness, ANewWeightCountsFromNowOn) {
   Script script;
   AddBusy(script, 1);

@@ -20,15 +20,15 @@ Bytes ApprovedContext(const Ledger& ledger, const Job& job, GpuId gpu) {
   return approved ? ledger.ContextEstimate(card) : 0;
 }
 
-// Returns whether the growth would not fit even on an otherwise empty GPU, or within the job's
-// limit.
+// Returns whether the growth would not fit even on an otherwise empty GPU, or within what the job
+// may have.
 bool CanNeverFit(Ledger& ledger, const PendingGrowth& growth) {
   const Gpu& card = ledger.gpus.at(growth.gpu);
   const Job& job = ledger.jobs.at(growth.job);
   const Bytes wanted = ledger.Claim(job, growth.gpu) + growth.bytes;
   const Bytes with_others =
       wanted + ledger.PendingOfSameJob(growth) + ApprovedContext(ledger, job, growth.gpu);
-  return wanted > card.Capacity() || with_others > job.policy.limit ||
+  return wanted > card.Capacity() || with_others > ledger.Limit(job, growth.gpu) ||
          (wanted > card.Limit() && ledger.ExternalPersists(card, growth.requested_at));
 }
 

@@ -51,6 +51,20 @@ Bytes Ledger::Fixed(const Job& job, GpuId gpu) const {
   return std::max(fixed, std::min(Claim(job, gpu), job.policy.request));
 }
 
+Bytes Ledger::Committed(const Job& job, GpuId gpu) const {
+  return Claim(job, gpu) + SumOver(job.clients, [&](const Client& client) {
+           return ApprovedSwappable(client, gpu) + ApprovedFixed(client, gpu);
+         });
+}
+
+Bytes Ledger::Limit(const Job& job, GpuId gpu) const {
+  if (!job.account) return job.policy.limit;
+  const Bytes quota = quotas.at(*job.account).limit;
+  if (quota == Quota{}.limit) return job.policy.limit;
+  const Bytes taken = SumOverAccount(job, [&](const Job& other) { return Committed(other, gpu); });
+  return std::min(job.policy.limit, quota - std::min(quota, taken));
+}
+
 Bytes Ledger::FixedOfOthers(JobId job, GpuId gpu) const {
   const auto own = jobs.find(job);
   return ReservedOfAll(gpu) - (own == jobs.end() ? 0 : Reserved(own->second, gpu));
@@ -58,7 +72,13 @@ Bytes Ledger::FixedOfOthers(JobId job, GpuId gpu) const {
 
 Bytes Ledger::MaxRequest(JobId job, GpuId gpu) const {
   const Bytes limit = gpus.at(gpu).Limit();
-  return limit - std::min(limit, FixedOfOthers(job, gpu));
+  const Bytes most = limit - std::min(limit, FixedOfOthers(job, gpu));
+  const auto own = jobs.find(job);
+  if (own == jobs.end() || !own->second.account) return most;
+  const Bytes quota = quotas.at(*own->second.account).limit;
+  const Bytes taken =
+      SumOverAccount(own->second, [&](const Job& other) { return Reserved(other, gpu); });
+  return std::min(most, quota - std::min(quota, taken));
 }
 
 Bytes Ledger::MaxRequestBesideClaims(const Job& job, GpuId gpu) const {

@@ -36,6 +36,11 @@ class Ledger {
   Bytes Claim(const Job& job, GpuId gpu) const;
   // Also what its policy keeps on the GPU.
   Bytes Fixed(const Job& job, GpuId gpu) const;
+  // Returns its claim with all that is approved for it.
+  Bytes Committed(const Job& job, GpuId gpu) const;
+  // Returns what a job may have on a GPU: the limit of its policy, or what other jobs of its
+  // account leave of their quota if that is less.
+  Bytes Limit(const Job& job, GpuId gpu) const;
   // Returns what others cannot count on: the fixed memory, or what is promised if that is more.
   Bytes Reserved(const Job& job, GpuId gpu) const;
   // Returns the reserved memory of all other jobs, including approved requests.
@@ -177,6 +182,7 @@ class Ledger {
   std::map<JobId, Job> jobs;
   std::map<ClientId, JobId> job_of;
   std::map<GpuId, Gpu> gpus;
+  std::map<AccountId, Quota> quotas;
   std::list<PendingGrowth> growths;
   std::list<PendingContext> contexts;
   std::vector<Decision> decisions;
@@ -195,6 +201,13 @@ class Ledger {
 
   // Returns whether the sums are still right.
   bool Confirms(const Memo& memo) const;
+  // Returns the sum of `value(other)` over the other jobs of the job's account.
+  template <typename Value>
+  Bytes SumOverAccount(const Job& job, Value value) const {
+    return SumOver(jobs, [&](const Job& other) {
+      return other.id != job.id && other.account == job.account ? value(other) : 0;
+    });
+  }
   // Returns the fixed memory of all jobs.
   Bytes FixedOfAll(GpuId gpu) const;
   Bytes ReservedOfAll(GpuId gpu) const;

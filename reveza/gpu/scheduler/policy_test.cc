@@ -284,5 +284,61 @@ TEST(Limit, OfLessThanAContextIsRefused) {
   EXPECT_TRUE(script.All<AdmitContext>().empty());
 }
 
+// Adds clients 1 and 2, each a job of one account that may have 6 GiB, and client 3 of another.
+void AddAccounts(Script& script) {
+  for (const ClientId client : {1, 2, 3}) {
+    script.AddClient(client, kGiB);
+    script.SetAccount(client, client == 3 ? 8 : 7, {.limit = 6 * kGiB});
+    script.Want(client);
+  }
+}
+
+TEST(Quota, LimitsTheMemoryOfAllJobsOfAnAccount) {
+  Script script;
+  AddAccounts(script);
+  script.Grow(1, 1, 3 * kGiB);
+  EXPECT_EQ(script.AnswerTo(1), Growth::kGranted);
+  script.Grow(2, 2, kGiB);
+  EXPECT_EQ(script.AnswerTo(2), Growth::kRefused) << "contexts count too";
+  script.Grow(3, 3, 4 * kGiB);
+  EXPECT_EQ(script.AnswerTo(3), Growth::kGranted) << "another account";
+  script.Leave(1);
+  script.Grow(2, 4, kGiB);
+  EXPECT_EQ(script.AnswerTo(4), Growth::kGranted);
+}
+
+TEST(Quota, CountsWhatIsApprovedForOtherJobs) {
+  Script script;
+  AddAccounts(script);
+  script.AddClient(4, 12 * kGiB);
+  script.hold_evictions = true;
+  script.Want(4);
+  script.Grow(1, 1, 3 * kGiB);
+  script.Grow(2, 2, kGiB);
+  EXPECT_EQ(script.AnswerTo(2), Growth::kRefused);
+}
+
+TEST(Quota, LimitsContexts) {
+  Script script;
+  AddAccounts(script);
+  script.Grow(1, 1, 3 * kGiB);
+  script.Join(4, 4);
+  script.SetAccount(4, 7, {.limit = 6 * kGiB});
+  script.scheduler().ContextRequested(script.now(), 4, Script::kGpu);
+  script.DeliverDecisions();
+  EXPECT_EQ(script.All<RefuseContext>().size(), 1u);
+}
+
+TEST(Quota, LimitsWhatCanBePromised) {
+  Script script;
+  AddAccounts(script);
+  script.SetPolicy(1, {.request = 4 * kGiB});
+  const auto shortage = script.scheduler().FindShortage(2, 3 * kGiB);
+  ASSERT_TRUE(shortage);
+  EXPECT_EQ(shortage->max_request, 2 * kGiB);
+  EXPECT_EQ(script.scheduler().FindShortage(2, 2 * kGiB), std::nullopt);
+  EXPECT_EQ(script.scheduler().FindShortage(3, 3 * kGiB), std::nullopt);
+}
+
 }  // namespace policy_test
 }  // namespace reveza::scheduler

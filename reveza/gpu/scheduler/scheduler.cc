@@ -134,6 +134,15 @@ void Scheduler::SetPolicy(Time now, JobId id, const Policy& policy) {
   RunPasses(ledger);
 }
 
+void Scheduler::SetAccount(Time now, JobId id, AccountId account, const Quota& quota) {
+  Ledger& ledger = AdvanceTo(*ledger_, now);
+  const auto job = ledger.jobs.find(id);
+  if (job == ledger.jobs.end()) return;
+  job->second.account = account;
+  ledger.quotas[account] = quota;
+  RunPasses(ledger);
+}
+
 Bytes Scheduler::MaxRequest(JobId job, GpuId gpu) const {
   return ledger_->gpus.contains(gpu) ? ledger_->MaxRequest(job, gpu) : 0;
 }

@@ -35,6 +35,7 @@ using Time = std::chrono::nanoseconds;
 using ClientId = std::uint64_t;
 using JobId = std::uint64_t;
 using GpuId = std::uint32_t;
+using AccountId = std::uint32_t;
 
 // A job of a higher priority enters before and instead of those of a lower one; a job that has
 // waited for Config::max_wait enters as if it had the highest.
@@ -58,6 +59,17 @@ struct Policy {
   Bytes limit = std::numeric_limits<Bytes>::max();
 
   friend bool operator==(const Policy&, const Policy&) = default;
+};
+
+// What all jobs of an account, such as a user, have together.
+struct Quota {
+  // GPU time in proportion to it, divided among those of its jobs that compete; unset: each job has
+  // its own weight.
+  std::optional<double> weight = std::nullopt;
+  // Of each GPU. Beyond it memory is refused, as beyond Policy::limit.
+  Bytes limit = std::numeric_limits<Bytes>::max();
+
+  friend bool operator==(const Quota&, const Quota&) = default;
 };
 
 struct Config {
@@ -223,6 +235,9 @@ struct ClientView {
 struct JobView {
   JobId id = 0;
   Policy policy;
+  double weight = 1;  // with the quota of its account; policy.weight without one
+  std::optional<AccountId> account;
+  Quota quota;  // of the account
   JobState state = JobState::kIdle;
   WaitReason why = WaitReason::kNone;
   JobId blocked_by = 0;   // 0: no particular job
@@ -269,6 +284,8 @@ class Scheduler {
   void ClientLeft(Time now, ClientId client);
   // Replaces the policy of a job; no effect on an unknown one.
   void SetPolicy(Time now, JobId job, const Policy& policy);
+  // Makes a job one of an account and sets the quota of that; no effect on an unknown job.
+  void SetAccount(Time now, JobId job, AccountId account, const Quota& quota);
   // Returns what can be promised to a job on a GPU beside what is reserved by others.
   Bytes MaxRequest(JobId job, GpuId gpu) const;
   // Returns whether the GPUs of the job can keep `request`, if that is more than now, and all other

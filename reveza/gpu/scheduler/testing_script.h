@@ -96,6 +96,11 @@ class Script {
     DeliverDecisions();
   }
 
+  void SetAccount(JobId job, AccountId account, const Quota& quota) {
+    scheduler_.SetAccount(now_, job, account, quota);
+    DeliverDecisions();
+  }
+
   void Want(ClientId client) {
     scheduler_.GateRequested(now_, client);
     DeliverDecisions();

@@ -85,6 +85,9 @@ JobView ViewOf(const Ledger& ledger, const Job& job) {
   view.id = job.id;
   view.state = StateOf(ledger, job);
   view.policy = job.policy;
+  view.weight = job.weight;
+  view.account = job.account;
+  if (job.account) view.quota = ledger.quotas.at(*job.account);
   view.why = ReasonOf(ledger, job);
   view.blocked_by = job.blocked_by;
   view.waiting_since = job.waiting_since.value_or(Time(0));

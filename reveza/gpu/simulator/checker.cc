@@ -166,7 +166,7 @@ void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
   std::map<scheduler::JobId, JobView> jobs;
   for (const JobView& job : scheduler.Jobs()) jobs[job.id] = job;
   const std::vector<ClientView> clients = scheduler.Clients();
-  std::map<std::pair<scheduler::JobId, scheduler::GpuId>, Bytes> claims;
+  Claims claims;
   std::map<std::pair<scheduler::JobId, scheduler::GpuId>, Bytes> credits;
   std::map<scheduler::JobId, Bytes> movable;
   for (const ClientView& client : clients) {
@@ -176,11 +176,12 @@ void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
       movable[client.job] += footprint.resident;
     }
   }
+  const bool may_grow = kind == EventKind::kContextCreated || kind == EventKind::kResumed;
   for (const auto& [key, claim] : claims) {
     const Bytes limit = jobs.at(key.first).policy.limit;
-    const bool may_grow = kind == EventKind::kContextCreated || kind == EventKind::kResumed;
     if (claim > limit && claim > claims_[key] && !may_grow) Fail("job grows beyond its limit", now);
   }
+  CheckQuotas(jobs, claims, may_grow, now);
   claims_ = claims;
   for (const auto& [id, job] : jobs) {
     if (job.state == JobState::kPaused && movable[id] == 0) ++counters_.pauses;
@@ -204,9 +205,30 @@ void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
     } else if (const auto* growth = std::get_if<scheduler::AnswerGrowth>(&decision)) {
       const ClientView* client = Find(clients, growth->client);
       if (client == nullptr || growth->answer != scheduler::Growth::kRefused) continue;
-      const bool limited = jobs.at(client->job).policy.limit != scheduler::Policy{}.limit;
-      counters_.limits += limited ? 1 : 0;
+      const JobView& job = jobs.at(client->job);
+      counters_.limits += job.policy.limit != scheduler::Policy{}.limit ? 1 : 0;
+      counters_.quotas += job.quota.limit != scheduler::Quota{}.limit ? 1 : 0;
     }
+  }
+}
+
+// What the jobs of an account have grows beyond its quota only as a job's beyond its limit.
+void Checker::CheckQuotas(const std::map<scheduler::JobId, JobView>& jobs, const Claims& claims,
+                          bool may_grow, Time now) {
+  std::map<std::pair<scheduler::AccountId, scheduler::GpuId>, std::pair<Bytes, Bytes>> sums;
+  std::map<scheduler::AccountId, Bytes> limits;
+  for (const auto& [key, claim] : claims) {
+    const JobView& job = jobs.at(key.first);
+    if (!job.account) continue;
+    auto& [sum, before] = sums[{*job.account, key.second}];
+    sum += claim;
+    const auto known = claims_.find(key);
+    before += known == claims_.end() ? 0 : known->second;
+    limits[*job.account] = job.quota.limit;
+  }
+  for (const auto& [key, sum] : sums) {
+    if (sum.first <= limits.at(key.first)) continue;
+    if (sum.first > sum.second && !may_grow) Fail("account grows beyond its quota", now);
   }
 }
 

@@ -64,6 +64,7 @@ class Checker {
     std::uint64_t waits_for_host_memory = 0;
     std::uint64_t pauses = 0;         // events in which a paused job held nothing that can move
     std::uint64_t limits = 0;         // refused growths of jobs with a limit
+    std::uint64_t quotas = 0;         // refused growths of jobs whose account has one
     std::uint64_t kept_requests = 0;  // evictions of jobs with a request
   };
   const Counters& counters() const { return counters_; }
@@ -84,6 +85,10 @@ class Checker {
   void CheckBudget(const scheduler::Scheduler& scheduler, EventKind kind,
                    const std::set<scheduler::GpuId>& given, scheduler::Time now);
   void CheckGates(const scheduler::Scheduler& scheduler, scheduler::Time now);
+  using Claims = std::map<std::pair<scheduler::JobId, scheduler::GpuId>, Bytes>;
+
+  void CheckQuotas(const std::map<scheduler::JobId, scheduler::JobView>& jobs, const Claims& claims,
+                   bool may_grow, scheduler::Time now);
   void CheckPolicies(const scheduler::Scheduler& scheduler, EventKind kind,
                      const std::vector<scheduler::Decision>& decisions, scheduler::Time now);
   void CheckOrders(const scheduler::Scheduler& scheduler,
@@ -105,7 +110,7 @@ class Checker {
   std::map<scheduler::ClientId, scheduler::JobId> job_of_;
   std::map<scheduler::ClientId, int> pending_;  // growths and contexts in progress
   std::set<scheduler::GpuId> over_budget_;
-  std::map<std::pair<scheduler::JobId, scheduler::GpuId>, Bytes> claims_;
+  Claims claims_;
   std::set<std::uint32_t> serials_;
   std::set<std::uint32_t> admissions_;  // their serials
   Counters counters_;

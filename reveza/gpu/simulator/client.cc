@@ -53,10 +53,10 @@ void Client::Start() {
 
 void Client::JoinScheduler() {
   Send(EventKind::kOther, &Scheduler::ClientJoined, job_, plan_.resident_only);
-  world_.Send(id_, EventKind::kOther,
-              [job = job_, policy = plan_.policy](Scheduler& scheduler, Time now) {
-                scheduler.SetPolicy(now, job, policy);
-              });
+  world_.Send(id_, EventKind::kOther, [job = job_, plan = plan_](Scheduler& scheduler, Time now) {
+    scheduler.SetPolicy(now, job, plan.policy);
+    if (plan.account) scheduler.SetAccount(now, job, *plan.account, plan.quota);
+  });
 }
 
 void Client::Exit() {

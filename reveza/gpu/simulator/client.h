@@ -35,6 +35,8 @@ struct Plan {
   std::uint32_t run_ahead = 0;
   bool resident_only = false;
   scheduler::Policy policy;  // of its job; that of the client which joins last counts
+  std::optional<scheduler::AccountId> account;
+  scheduler::Quota quota;  // of the account
 };
 
 class Client {

@@ -178,6 +178,19 @@ class ScenarioBuilder {
       scenario_.changes.push_back({when, job, paused});
       scenario_.changes.push_back({when + Milliseconds(1, 3000), job, policy});
     }
+    if (OneIn(2)) AddQuotas();
+  }
+
+  // Jobs of even number are of one account.
+  void AddQuotas() {
+    const Bytes smallest = *std::ranges::min_element(scenario_.world.budgets);
+    const scheduler::Quota quota{.weight = static_cast<double>(Between(1, 400)) / 100,
+                                 .limit = Between(smallest / 2 / kMiB, 2 * smallest / kMiB) * kMiB};
+    for (Scenario::Process& process : scenario_.processes) {
+      if (process.job % 2 != 0) continue;
+      process.plan.account = 1;
+      process.plan.quota = quota;
+    }
   }
 
   void AllowRefusals() {

@@ -43,6 +43,7 @@ struct Total {
     counters.queued += outcome.counters.queued;
     counters.pauses += outcome.counters.pauses;
     counters.limits += outcome.counters.limits;
+    counters.quotas += outcome.counters.quotas;
     counters.kept_requests += outcome.counters.kept_requests;
     counters.waits_for_host_memory += outcome.counters.waits_for_host_memory;
   }
@@ -103,6 +104,7 @@ TEST(EveryWorld, PoliciesAreKept) {
   if (OneSeedOnly()) return;
   EXPECT_GT(total.counters.pauses, 1000u);
   EXPECT_GT(total.counters.limits, 20u);
+  EXPECT_GT(total.counters.quotas, 20u);
   EXPECT_GT(total.counters.kept_requests, 100u);
 }
 
