@@ -205,12 +205,14 @@ void World::ShareAccess(int buffer) {
 void World::Free(int buffer) {
   const auto [storage, address] = buffers_[buffer];
   if (storage == nullptr) return;
-  if (storage->type != Type::kNative && AnyCapture()) return;
-  ReleaseHolds();
   // cuMemFree waits for the memory's own device only.
   const bool elsewhere = storage->last != nullptr && Exists(storage->last->context) &&
                          contexts_[storage->last->context].device != storage->device;
-  if (storage->type != Type::kNative || elsewhere) WaitFor(storage);
+  const bool waits = storage->type != Type::kNative || elsewhere;
+  // A capture may forbid the wait.
+  if (waits && AnyCapture()) return;
+  ReleaseHolds();
+  if (waits) WaitFor(storage);
   if (storage->type == Type::kHandle) {
     Unmap(address, storage->bytes);
     if (--storage->mappings == 0 && storage->handle != 0) {
