@@ -134,6 +134,72 @@ CUresult CopyKernel(Execution& execution, const Arguments& arguments) {
   return ForAll(execution, count, [&](std::size_t i) { to.data[i] = from.data[i]; });
 }
 
+constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
+
+std::uint64_t Reduce(unsigned __int128 value) {
+  const std::uint64_t folded =
+      (static_cast<std::uint64_t>(value) & kPrime) + static_cast<std::uint64_t>(value >> 61);
+  return folded >= kPrime ? (folded & kPrime) + (folded >> 61) : folded;
+}
+
+std::uint64_t Multiply(std::uint64_t a, std::uint64_t b) {
+  return Reduce(static_cast<unsigned __int128>(a) * b) % kPrime;
+}
+
+// One hash of the kernel of fingerprints of libreveza.so, of one row of groups at a time.
+class PieceHash {
+ public:
+  PieceHash(const Arguments& arguments, std::size_t first)
+      : k_(arguments.Get<std::uint64_t>(first + 1)),
+        k_grid_(arguments.Get<std::uint64_t>(first + 3)) {
+    powers_[0] = 1;
+    const auto a = arguments.Get<std::uint64_t>(first);
+    for (std::size_t i = 1; i < 8; ++i) powers_[i] = Multiply(powers_[i - 1], a);
+  }
+
+  // Words of `groups` groups.
+  void AddRow(const unsigned* words, std::size_t groups) {
+    std::uint64_t row = 0;
+    for (std::size_t g = groups; g-- > 0;) {
+      unsigned __int128 sum = static_cast<unsigned __int128>(row) * k_;
+      for (std::size_t i = 0; i < 8; ++i) {
+        sum += static_cast<unsigned __int128>(words[8 * g + i]) * powers_[i];
+      }
+      row = Reduce(sum);
+    }
+    sum_ = (Reduce(static_cast<unsigned __int128>(sum_) * k_grid_) + row) % kPrime;
+  }
+
+  std::uint64_t sum() const { return sum_; }
+
+ private:
+  std::uint64_t powers_[8];
+  std::uint64_t k_;
+  std::uint64_t k_grid_;
+  std::uint64_t sum_ = 0;
+};
+
+CUresult Fingerprint(Execution& execution, const Arguments& arguments) {
+  constexpr std::size_t kBlocks = 256;
+  constexpr std::size_t kRow = kBlocks * 256;  // groups: one for each thread
+  const auto groups = arguments.Get<std::uint64_t>(1);
+  const Words<unsigned> words(execution, arguments.Get<CUdeviceptr>(0), 8 * groups, false);
+  RETURN_IF_ERROR(words.result);
+  const Words<std::uint64_t> out(execution, arguments.Get<CUdeviceptr>(10), 2 * kBlocks, true);
+  RETURN_IF_ERROR(out.result);
+  PieceHash first(arguments, 2);
+  PieceHash second(arguments, 6);
+  for (std::size_t g = 0; g < groups; g += kRow) {
+    if (execution.aborted()) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    first.AddRow(words.data + 8 * g, std::min(kRow, groups - g));
+    second.AddRow(words.data + 8 * g, std::min(kRow, groups - g));
+  }
+  std::fill_n(out.data, 2 * kBlocks, 0);
+  out.data[0] = first.sum();
+  out.data[1] = second.sum();
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 std::vector<std::size_t> Kernel::Offsets() const {
@@ -175,6 +241,7 @@ const std::vector<Kernel>& AllKernels() {
       {"reveza_watch", {8, 8, 8}, Watch},
       {"reveza_write_until", {8, 8, 8}, WriteUntil},
       {"reveza_copy", {8, 8, 8}, CopyKernel},
+      {"reveza_fingerprint", std::vector<std::size_t>(11, 8), Fingerprint},
   };
   return *kernels;
 }

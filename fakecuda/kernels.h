@@ -1,5 +1,5 @@
-// Built-in kernels, selected by name: those of reveza/cli/demo_worker/kernels.cu and of the doctor,
-// as host functions.
+// Built-in kernels, selected by name: those of reveza/cli/demo_worker/kernels.cu, of the doctor and
+// of libreveza.so, as host functions.
 #pragma once
 
 #include <cstddef>

@@ -20,11 +20,21 @@
 #include "reveza/gpu/interpose/resolver.h"
 #include "reveza/gpu/wire/codec.h"
 
+// Made from swap/fingerprint.cu by the build.
+extern "C" const unsigned char reveza_fingerprint_image[];
+
 namespace reveza::interpose {
 namespace {
 
 pthread_once_t start_once = PTHREAD_ONCE_INIT;
 constinit std::atomic<bool> forked_child{false};
+
+// REVEZA_FINGERPRINTS=0 copies all memory, whether it has changed or not.
+const void* FingerprintImage() {
+  const char* setting = getenv("REVEZA_FINGERPRINTS");
+  const bool off = setting != nullptr && strcmp(setting, "0") == 0;
+  return off ? nullptr : reveza_fingerprint_image;
+}
 
 swap::Driver MakeSwapDriver() {
   const DriverCalls& real = Real();
@@ -46,11 +56,17 @@ swap::Driver MakeSwapDriver() {
       .EventDestroy = real.cuEventDestroy_v2,
       .EventRecord = real.cuEventRecord,
       .EventSynchronize = real.cuEventSynchronize,
+      .HostAllocate = real.cuMemHostAlloc,
+      .HostGetDevicePointer = real.cuMemHostGetDevicePointer_v2,
       .HostRegister = real.cuMemHostRegister_v2,
       .HostUnregister = real.cuMemHostUnregister,
+      .ModuleLoad = real.cuModuleLoadData,
+      .ModuleGetFunction = real.cuModuleGetFunction,
+      .Launch = real.cuLaunchKernel,
       .ContextGetCurrent = real.cuCtxGetCurrent,
       .ContextPushCurrent = real.cuCtxPushCurrent_v2,
       .ContextPopCurrent = real.cuCtxPopCurrent_v2,
+      .fingerprint_image = FingerprintImage(),
   };
 }
 

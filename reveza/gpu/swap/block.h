@@ -9,11 +9,14 @@
 #include <cuda.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "common/base/bytes.h"
 #include "reveza/gpu/swap/arena.h"
+#include "reveza/gpu/swap/fingerprints.h"
 #include "reveza/gpu/swap/free_ranges.h"
 
 namespace reveza::swap {
@@ -37,6 +40,11 @@ struct Piece {
   // A copy in either direction is in flight.
   bool moving = false;
   HostSlot slot;
+  // Of the contents of the slot; null: unknown.
+  std::optional<Fingerprint> of_slot = std::nullopt;
+  // Of the contents on the GPU, during the eviction of this number.
+  Fingerprint fingerprint;
+  std::uint32_t fingerprint_of = 0;
 };
 
 // Access rights set on part of a mapping; later entries override earlier ones.
@@ -177,6 +185,7 @@ struct DeviceMemory {
   // (sticky error): nothing more is swapped in, and the program sees the error in its own calls.
   int sync_failures = 0;
   bool context_lost = false;
+  FingerprintKernel fingerprint_kernel;
   CUdeviceptr staging = 0;  // kPieceSize of address space, to copy pieces that are not mapped
 
   MemoryUsage Count() const {

@@ -1,5 +1,5 @@
 // Table of the driver calls that swapping needs: the driver's own entries, never our wrappers.
-// Filled by interpose/, or by a test from fakecuda. Every pointer must be set.
+// Filled by interpose/, or by a test from fakecuda. Every function must be set.
 #pragma once
 
 #include <cuda.h>
@@ -25,11 +25,19 @@ struct Driver {
   CUresult (*EventDestroy)(CUevent);
   CUresult (*EventRecord)(CUevent, CUstream);
   CUresult (*EventSynchronize)(CUevent);
+  CUresult (*HostAllocate)(void**, size_t, unsigned int);
+  CUresult (*HostGetDevicePointer)(CUdeviceptr*, void*, unsigned int);
   CUresult (*HostRegister)(void*, size_t, unsigned int);
   CUresult (*HostUnregister)(void*);
+  CUresult (*ModuleLoad)(CUmodule*, const void*);
+  CUresult (*ModuleGetFunction)(CUfunction*, CUmodule, const char*);
+  CUresult (*Launch)(CUfunction, unsigned int, unsigned int, unsigned int, unsigned int,
+                     unsigned int, unsigned int, unsigned int, CUstream, void**, void**);
   CUresult (*ContextGetCurrent)(CUcontext*);
   CUresult (*ContextPushCurrent)(CUcontext);
   CUresult (*ContextPopCurrent)(CUcontext*);
+  // The kernel of fingerprints.h for all GPUs; null: none.
+  const void* fingerprint_image;
 };
 
 // Makes `context` current on this thread and restores the previous context on destruction, which

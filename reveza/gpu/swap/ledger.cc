@@ -50,6 +50,7 @@ void Ledger::OnContextDestroy(int ordinal, CUcontext context, CUcontext other) {
   DeviceMemory* device = Device(ordinal);
   if (device == nullptr || device->context != context) return;
   device->stream = nullptr;  // destroyed with its context
+  device->fingerprint_kernel = {};
   device->context = other;
   device->sync_failures = 0;
   device->context_lost = false;
@@ -242,6 +243,7 @@ CUresult Ledger::ReleasePieces(DeviceMemory& device, Block& block) {
     if (result != CUDA_SUCCESS && first == CUDA_SUCCESS) first = result;
     piece.slot.Reset();
     piece.on_host = false;
+    piece.of_slot.reset();
   }
   ReturnCredit(device, block);
   return first;

@@ -170,10 +170,10 @@ TEST_F(LedgerTest, CopyStreamIsRecreatedAfterContextDestroy) {
   MustAllocate(4 * kMiB);
   move_out_and_in();
   move_out_and_in();
-  EXPECT_EQ(gpu_.calls["StreamCreate"], 1);
+  EXPECT_EQ(gpu_.calls["StreamCreate"], 2) << "one for copies, one for fingerprints";
   ledger_.OnContextDestroy(0, gpu_.context(), reinterpret_cast<CUcontext>(0x9000));
   move_out_and_in();
-  EXPECT_EQ(gpu_.calls["StreamCreate"], 2);
+  EXPECT_EQ(gpu_.calls["StreamCreate"], 4);
 }
 
 TEST_F(LedgerTest, PeersGetAccessToExistingAndNewAllocations) {

@@ -13,22 +13,37 @@ bool IsSwappedIn(const Block& block, const Piece& piece) {
   return piece.handle != 0 && piece.mapped && !piece.on_host;
 }
 
-}  // namespace
+// Returns whether the piece must be preserved.
+bool HasContents(const Block& block, const Piece& piece) {
+  return piece.handle != 0 && block.written && !piece.on_host;
+}
 
-// ---- out ----
-
-// Finds the last piece that still holds credit: the oldest allocations stay longest.
-bool Mover::FindVictim(DeviceMemory& device, Moving* moving) const {
+// Calls visit(block, index) for the pieces that hold credit, in the order of eviction, until it
+// returns false: the oldest allocations stay longest.
+template <typename Visit>
+void ForEachVictim(DeviceMemory& device, Visit visit) {
   for (std::size_t b = device.blocks.size(); b-- > 0;) {
     Block& block = *device.blocks[b];
     if (block.pinned) continue;
     for (std::size_t p = block.pieces.size(); p-- > 0;) {
       if (!block.pieces[p].credit || block.pieces[p].moving) continue;
-      *moving = Moving{&device, &block, p, nullptr};
-      return true;
+      if (!visit(block, p)) return;
     }
   }
-  return false;
+}
+
+}  // namespace
+
+// ---- out ----
+
+bool Mover::FindVictim(DeviceMemory& device, Moving* moving) const {
+  bool found = false;
+  ForEachVictim(device, [&](Block& block, std::size_t index) {
+    *moving = Moving{&device, &block, index, nullptr};
+    found = true;
+    return false;
+  });
+  return found;
 }
 
 EvictFailure Mover::ReleasePiece(Moving& moving, EvictResult* result) {
@@ -41,13 +56,56 @@ EvictFailure Mover::ReleasePiece(Moving& moving, EvictResult* result) {
   return EvictFailure::kNone;
 }
 
+void Mover::UpdateFingerprints(DeviceMemory& device) {
+  Moving next;
+  if (fingerprints_failed_ || !FindVictim(device, &next) ||
+      !HasContents(*next.block, next.piece()) || HasFingerprint(next.piece())) {
+    return;
+  }
+  Piece* pieces[Fingerprinter::kMaxPieces];
+  Fingerprinter::Range ranges[Fingerprinter::kMaxPieces];
+  std::size_t count = 0;
+  ForEachVictim(device, [&](Block& block, std::size_t index) {
+    Piece& piece = block.pieces[index];
+    const CUdeviceptr address = HasContents(block, piece) ? DirectAddress(block, piece) : 0;
+    if (address != 0) {
+      ranges[count] = {address, piece.size};
+      pieces[count++] = &piece;
+    }
+    return count < Fingerprinter::kMaxPieces;
+  });
+  Fingerprint fingerprints[Fingerprinter::kMaxPieces];
+  fingerprints_failed_ =
+      !fingerprinter_.Compute(device.fingerprint_kernel, ranges, count, fingerprints);
+  if (fingerprints_failed_) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    pieces[i]->fingerprint = fingerprints[i];
+    pieces[i]->fingerprint_of = eviction_;
+  }
+}
+
+EvictFailure Mover::ReleaseUnchanged(Moving& moving, EvictResult* result) {
+  Piece& piece = moving.piece();
+  piece.on_host = true;
+  const EvictFailure failure = ReleasePiece(moving, result);
+  if (failure != EvictFailure::kNone) {
+    piece.on_host = false;
+  } else {
+    result->unchanged += piece.size;
+  }
+  return failure;
+}
+
 EvictFailure Mover::StartSwapOut(Moving& moving, EvictResult* result, bool* in_flight) {
   Piece& piece = moving.piece();
   DeviceMemory& device = *moving.device;
-  const bool has_contents = piece.handle != 0 && moving.block->written && !piece.on_host;
-  if (!has_contents) return ReleasePiece(moving, result);
+  if (!HasContents(*moving.block, piece)) return ReleasePiece(moving, result);
+  if (HasFingerprint(piece) && piece.of_slot == piece.fingerprint) {
+    return ReleaseUnchanged(moving, result);
+  }
   if (!piece.slot) piece.slot = ledger_.arena_.Allocate(piece.size);
   if (!piece.slot) return EvictFailure::kHostMemory;
+  piece.of_slot.reset();
   if (ledger_.EnsureStream(device) != CUDA_SUCCESS) return EvictFailure::kDriver;
   Staging staging(driver_, device, *moving.block, piece);
   if (staging.result() != CUDA_SUCCESS ||
@@ -67,6 +125,7 @@ EvictFailure Mover::StartSwapOut(Moving& moving, EvictResult* result, bool* in_f
     driver_.EventDestroy(moving.done);
   }
   if (driver_.StreamSynchronize(device.stream) != CUDA_SUCCESS) return EvictFailure::kDriver;
+  if (HasFingerprint(piece)) piece.of_slot = piece.fingerprint;
   piece.on_host = true;
   const EvictFailure failure = ReleasePiece(moving, result);
   if (failure != EvictFailure::kNone) piece.on_host = false;
@@ -82,6 +141,7 @@ EvictFailure Mover::FinishSwapOut(Moving& moving, EvictResult* result) {
   --moving.block->copies_in_flight;
   EvictFailure failure = EvictFailure::kDriver;
   if (copied) {
+    if (HasFingerprint(piece)) piece.of_slot = piece.fingerprint;
     piece.on_host = true;
     failure = ReleasePiece(moving, result);
     if (failure != EvictFailure::kNone) piece.on_host = false;
@@ -92,6 +152,8 @@ EvictFailure Mover::FinishSwapOut(Moving& moving, EvictResult* result) {
 
 EvictResult Mover::Evict(int ordinal, Bytes bytes, FreedFunction freed, void* context) {
   CancelSwapIn();
+  ++eviction_;
+  fingerprints_failed_ = false;
   EvictResult result;
   result.freed = ledger_.TakeSpare(ordinal, 0);
   Bytes reported = 0;
@@ -120,6 +182,7 @@ EvictResult Mover::Evict(int ordinal, Bytes bytes, FreedFunction freed, void* co
       MutexLock lock(ledger_.mutex_);
       Moving moving;
       bool in_flight = false;
+      UpdateFingerprints(*ledger_.Device(ordinal));
       if (!FindVictim(*ledger_.Device(ordinal), &moving)) break;
       result.failure = StartSwapOut(moving, &result, &in_flight);
       if (in_flight) {

@@ -1,6 +1,7 @@
 // Swaps a client's memory between GPU and host; device addresses do not change.
 //
-// Out: pieces are copied to the host arena in sequence on one stream. The physical memory of each
+// Out: pieces are copied to the host arena in sequence on one stream, except those that have not
+// changed since they were copied last (fingerprints.h). The physical memory of each
 // piece is released as soon as its copy is done, so that another process can allocate it while the
 // next piece is being copied. In: as credit arrives, physical memory is created for each piece and
 // its contents are copied back. Both directions run at link speed; two processes in a handover keep
@@ -19,8 +20,9 @@ namespace reveza::swap {
 enum class EvictFailure { kNone, kHostMemory, kDriver };
 
 struct EvictResult {
-  Bytes freed = 0;   // credit released, unused credit included
-  Bytes copied = 0;  // bytes copied over the link
+  Bytes freed = 0;      // credit released, unused credit included
+  Bytes copied = 0;     // bytes copied over the link
+  Bytes unchanged = 0;  // released without a copy, because the host copy was the same
   EvictFailure failure = EvictFailure::kNone;
 };
 
@@ -35,7 +37,8 @@ class Mover {
   // Called without the lock whenever credit was released.
   using FreedFunction = void (*)(void* context, int ordinal, Bytes bytes);
 
-  Mover(const Driver& driver, Ledger& ledger) : driver_(driver), ledger_(ledger) {}
+  Mover(const Driver& driver, Ledger& ledger)
+      : driver_(driver), ledger_(ledger), fingerprinter_(driver) {}
 
   // Releases at least `bytes` of the device's physical memory, or all that is swappable. The
   // residency must be kOut. Cancels a swap-in in progress.
@@ -65,6 +68,10 @@ class Mover {
   static constexpr std::size_t kWindow = 16;
 
   bool FindVictim(DeviceMemory& device, Moving* moving) const REQUIRES(ledger_.mutex_);
+  // Computes the fingerprints of the next victims, if that of the next one is unknown.
+  void UpdateFingerprints(DeviceMemory& device) REQUIRES(ledger_.mutex_);
+  bool HasFingerprint(const Piece& piece) const { return piece.fingerprint_of == eviction_; }
+  EvictFailure ReleaseUnchanged(Moving& moving, EvictResult* result) REQUIRES(ledger_.mutex_);
   EvictFailure StartSwapOut(Moving& moving, EvictResult* result, bool* in_flight)
       REQUIRES(ledger_.mutex_);
   EvictFailure FinishSwapOut(Moving& moving, EvictResult* result);
@@ -79,6 +86,9 @@ class Mover {
 
   const Driver& driver_;
   Ledger& ledger_;
+  const Fingerprinter fingerprinter_;
+  std::uint32_t eviction_ = 0;        // number of the eviction in progress, or the last one
+  bool fingerprints_failed_ = false;  // in this eviction
   std::vector<Moving> incoming_ GUARDED_BY(ledger_.mutex_);
   Bytes copied_in_ = 0;
 };

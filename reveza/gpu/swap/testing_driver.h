@@ -1,7 +1,7 @@
 // Fake GPU for the tests of this room. Device addresses are process addresses and physical memory
 // is memfds mapped there, so tests access "GPU memory" directly and an unmapped access crashes.
 // Copies are performed as late as possible, when they are waited for; a failed wait loses the
-// copies it waited for.
+// copies it waited for. The kernel of fingerprints runs at once, with a simpler hash.
 #pragma once
 
 #include <cuda.h>
@@ -91,8 +91,14 @@ class TestingDriver {
   static CUresult EventDestroy(CUevent);
   static CUresult EventRecord(CUevent, CUstream);
   static CUresult EventSynchronize(CUevent);
+  static CUresult HostAllocate(void**, size_t, unsigned int);
+  static CUresult HostGetDevicePointer(CUdeviceptr*, void*, unsigned int);
   static CUresult HostRegister(void*, size_t, unsigned int);
   static CUresult HostUnregister(void*);
+  static CUresult ModuleLoad(CUmodule*, const void*);
+  static CUresult ModuleGetFunction(CUfunction*, CUmodule, const char*);
+  static CUresult Launch(CUfunction, unsigned int, unsigned int, unsigned int, unsigned int,
+                         unsigned int, unsigned int, unsigned int, CUstream, void**, void**);
 
   static TestingDriver* the_;
 
@@ -101,6 +107,7 @@ class TestingDriver {
   std::map<CUmemGenericAllocationHandle, Physical> physical_;
   std::map<CUdeviceptr, Mapped> mapped_;
   std::map<std::string, Failure> failures_;
+  std::vector<std::vector<char>> host_memory_;
   std::vector<Copy> copies_;  // in submission order; the mover uses one stream
   std::size_t done_ = 0;
   std::map<CUevent, Event> events_;

@@ -1,0 +1,132 @@
+// Evictions of memory that has not changed since the last one.
+#include <gtest/gtest.h>
+
+#include "reveza/gpu/swap/testing_mover.h"
+
+namespace reveza::swap {
+namespace fingerprints_test {
+
+using testing::kBudget;
+
+class FingerprintsTest : public testing::MoverTest {
+ protected:
+  // Swaps everything out and in.
+  EvictResult RoundTrip() {
+    const EvictResult result = Evict(kBudget);
+    EXPECT_EQ(result.failure, EvictFailure::kNone);
+    EXPECT_EQ(gpu_.in_use(), 0u);
+    EXPECT_EQ(SwapInWith(result.freed), SwapInState::kDone);
+    ledger_.SetResidency(Residency::kIn);
+    return result;
+  }
+};
+
+TEST_F(FingerprintsTest, WhatHasNotChangedIsNotCopiedAgain) {
+  const CUdeviceptr address = Filled(200 * kMiB, 1);
+  EXPECT_EQ(RoundTrip().copied, 200 * kMiB);
+  for (int i = 0; i < 3; ++i) {
+    const EvictResult again = RoundTrip();
+    EXPECT_EQ(again.copied, 0u);
+    EXPECT_EQ(again.unchanged, 200 * kMiB);
+    EXPECT_EQ(again.freed, 200 * kMiB);
+    EXPECT_TRUE(Holds(address, 200 * kMiB, 1));
+  }
+  EXPECT_EQ(gpu_.bytes_out, 200 * kMiB);
+}
+
+TEST_F(FingerprintsTest, OnlyPiecesThatHaveChangedAreCopied) {
+  const CUdeviceptr address = Filled(256 * kMiB, 1);
+  RoundTrip();
+  Word(address, 64 * kMiB + 12) += 1;
+  const EvictResult again = RoundTrip();
+  EXPECT_EQ(again.copied, kPieceSize);
+  EXPECT_EQ(again.unchanged, 192 * kMiB);
+  EXPECT_EQ(Word(address, 64 * kMiB + 12), 1u);
+  EXPECT_EQ(RoundTrip().copied, 0u);
+}
+
+TEST_F(FingerprintsTest, ManyPiecesNeedSeveralCalls) {
+  std::vector<CUdeviceptr> addresses;
+  for (unsigned i = 0; i < 2 * Fingerprinter::kMaxPieces + 1; ++i) {
+    addresses.push_back(Filled(2 * kMiB, i));
+  }
+  RoundTrip();
+  Fill(addresses[40], 2 * kMiB, 1000);
+  EXPECT_EQ(RoundTrip().copied, 2 * kMiB);
+  EXPECT_EQ(gpu_.calls["ModuleLoad"], 1);
+  for (unsigned i = 0; i < addresses.size(); ++i) {
+    EXPECT_TRUE(Holds(addresses[i], 2 * kMiB, i == 40 ? 1000 : i)) << i;
+  }
+}
+
+TEST_F(FingerprintsTest, AnEvictionThatWasInterruptedContinues) {
+  Filled(256 * kMiB, 1);
+  RoundTrip();
+  Evict(65 * kMiB);
+  const EvictResult rest = Evict(kBudget);
+  EXPECT_EQ(rest.copied, 0u);
+  EXPECT_EQ(rest.unchanged, 128 * kMiB);
+}
+
+TEST_F(FingerprintsTest, WithoutAKernelEverythingIsCopied) {
+  const CUdeviceptr address = Filled(128 * kMiB, 1);
+  gpu_.FailCall("ModuleLoad", 1, CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_EQ(RoundTrip().copied, 128 * kMiB);
+  EXPECT_EQ(RoundTrip().copied, 128 * kMiB);
+  EXPECT_EQ(gpu_.calls["ModuleLoad"], 1) << "not tried again";
+  EXPECT_TRUE(Holds(address, 128 * kMiB, 1));
+}
+
+TEST_F(FingerprintsTest, AKernelThatFindsNoMemoryIsLoadedLater) {
+  Filled(128 * kMiB, 1);
+  gpu_.FailCall("ModuleLoad", 1, CUDA_ERROR_OUT_OF_MEMORY);
+  RoundTrip();
+  EXPECT_EQ(RoundTrip().copied, 128 * kMiB) << "that of the host copy is not known";
+  EXPECT_EQ(RoundTrip().copied, 0u);
+}
+
+TEST_F(FingerprintsTest, WhatFailsIsNotTaken) {
+  for (const char* call : {"HostAllocate", "HostGetDevicePointer", "ModuleGetFunction", "Launch"}) {
+    FingerprintKernel kernel;
+    const Fingerprinter fingerprinter(gpu_.driver());
+    const Fingerprinter::Range range{Filled(2 * kMiB, 1), 2 * kMiB};
+    Fingerprint fingerprint;
+    gpu_.FailCall(call, 1, CUDA_ERROR_INVALID_VALUE);
+    EXPECT_FALSE(fingerprinter.Compute(kernel, &range, 1, &fingerprint)) << call;
+    EXPECT_FALSE(fingerprinter.Compute(kernel, &range, 1, &fingerprint)) << call;
+    EXPECT_TRUE(kernel.unavailable) << call;
+  }
+}
+
+TEST_F(FingerprintsTest, AfterALostCopyTheHostCopyIsUnknown) {
+  const CUdeviceptr address = Filled(64 * kMiB, 1);
+  RoundTrip();
+  Fill(address, 64 * kMiB, 2);
+  gpu_.FailCall("EventSynchronize", 1, CUDA_ERROR_UNKNOWN);
+  EXPECT_EQ(Evict(kBudget).failure, EvictFailure::kDriver);
+  Fill(address, 64 * kMiB, 1);
+  EXPECT_EQ(Evict(kBudget).copied, 64 * kMiB);
+  EXPECT_EQ(SwapInWith(64 * kMiB), SwapInState::kDone);
+  EXPECT_TRUE(Holds(address, 64 * kMiB, 1));
+}
+
+TEST_F(FingerprintsTest, MemoryAtTheSameAddressIsNotTakenForTheOld) {
+  Filled(64 * kMiB, 1);
+  const CUdeviceptr second = Filled(64 * kMiB, 2);
+  RoundTrip();
+  EXPECT_EQ(ledger_.Free(second).outcome, Outcome::kDone);
+  const CUdeviceptr third = Filled(64 * kMiB, 2);
+  EXPECT_EQ(RoundTrip().copied, 64 * kMiB);
+  EXPECT_TRUE(Holds(third, 64 * kMiB, 2));
+}
+
+TEST_F(FingerprintsTest, AnotherContextLoadsTheKernelAgain) {
+  Filled(64 * kMiB, 1);
+  RoundTrip();
+  ledger_.OnContextDestroy(0, gpu_.context(), gpu_.context());
+  EXPECT_EQ(RoundTrip().copied, 0u);
+  EXPECT_EQ(gpu_.calls["ModuleLoad"], 2);
+}
+
+}  // namespace fingerprints_test
+}  // namespace reveza::swap
