@@ -146,37 +146,33 @@ std::uint64_t Multiply(std::uint64_t a, std::uint64_t b) {
   return Reduce(static_cast<unsigned __int128>(a) * b) % kPrime;
 }
 
-// One hash of the kernel of fingerprints of libreveza.so, of one row of groups at a time.
-class PieceHash {
- public:
+// A hash of the kernel of fingerprints of libreveza.so.
+struct PieceHash {
   PieceHash(const Arguments& arguments, std::size_t first)
-      : k_(arguments.Get<std::uint64_t>(first + 1)),
-        k_grid_(arguments.Get<std::uint64_t>(first + 3)) {
-    powers_[0] = 1;
+      : k(arguments.Get<std::uint64_t>(first + 1)),
+        k_grid(arguments.Get<std::uint64_t>(first + 3)) {
     const auto a = arguments.Get<std::uint64_t>(first);
-    for (std::size_t i = 1; i < 8; ++i) powers_[i] = Multiply(powers_[i - 1], a);
+    for (std::size_t i = 1; i < 8; ++i) powers[i] = Multiply(powers[i - 1], a);
   }
 
-  // Words of `groups` groups.
-  void AddRow(const unsigned* words, std::size_t groups) {
-    std::uint64_t row = 0;
-    for (std::size_t g = groups; g-- > 0;) {
-      unsigned __int128 sum = static_cast<unsigned __int128>(row) * k_;
-      for (std::size_t i = 0; i < 8; ++i) {
-        sum += static_cast<unsigned __int128>(words[8 * g + i]) * powers_[i];
-      }
-      row = Reduce(sum);
+  void AddGroup(const unsigned* words) {
+    unsigned __int128 group = static_cast<unsigned __int128>(row) * k;
+    for (std::size_t i = 0; i < 8; ++i) {
+      group += static_cast<unsigned __int128>(words[i]) * powers[i];
     }
-    sum_ = (Reduce(static_cast<unsigned __int128>(sum_) * k_grid_) + row) % kPrime;
+    row = Reduce(group);
   }
 
-  std::uint64_t sum() const { return sum_; }
+  void EndRow() {
+    sum = (Multiply(sum, k_grid) + row) % kPrime;
+    row = 0;
+  }
 
- private:
-  std::uint64_t powers_[8];
-  std::uint64_t k_;
-  std::uint64_t k_grid_;
-  std::uint64_t sum_ = 0;
+  std::uint64_t powers[8] = {1};
+  std::uint64_t k;
+  std::uint64_t k_grid;
+  std::uint64_t row = 0;
+  std::uint64_t sum = 0;
 };
 
 CUresult Fingerprint(Execution& execution, const Arguments& arguments) {
@@ -189,14 +185,18 @@ CUresult Fingerprint(Execution& execution, const Arguments& arguments) {
   RETURN_IF_ERROR(out.result);
   PieceHash first(arguments, 2);
   PieceHash second(arguments, 6);
-  for (std::size_t g = 0; g < groups; g += kRow) {
+  for (std::size_t begin = 0; begin < groups; begin += kRow) {
     if (execution.aborted()) return CUDA_ERROR_ILLEGAL_ADDRESS;
-    first.AddRow(words.data + 8 * g, std::min(kRow, groups - g));
-    second.AddRow(words.data + 8 * g, std::min(kRow, groups - g));
+    for (std::size_t g = std::min<std::size_t>(begin + kRow, groups); g-- > begin;) {
+      first.AddGroup(words.data + 8 * g);
+      second.AddGroup(words.data + 8 * g);
+    }
+    first.EndRow();
+    second.EndRow();
   }
   std::fill_n(out.data, 2 * kBlocks, 0);
-  out.data[0] = first.sum();
-  out.data[1] = second.sum();
+  out.data[0] = first.sum;
+  out.data[1] = second.sum;
   return CUDA_SUCCESS;
 }
 

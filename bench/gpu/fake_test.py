@@ -64,15 +64,19 @@ class FakeTest(unittest.TestCase):
 
     def test_handover(self):
         rows = self.run_section("handover", scale=0.5)
-        self.check_same_results(rows, "2 of 2")
+        self.check_same_results(rows, "2 of 2", "2 of 2", "2 of 2")
         (state,) = re.findall(r"^(\d+), ", rows["bytes of a program: moved, kept"])
         self.assertIn(f"plain loops, {state} bytes each way: tail (ms)", rows)
-        exact = self.data["sections"]["handover"]["data"]["exact"][0]
-        self.assertEqual(rows[f"handovers that moved {state} bytes each way"], len(exact))
-        self.assertEqual({(one["bytes_out"], one["bytes_in"]) for one in exact},
-                         {(int(state), int(state))})
-        for what in ("drain", "out", "in", "tail", "gate closed to gate opened"):
-            self.assertNotEqual(rows[f"{what} (ms)"], "none")
+        runs = self.data["sections"]["handover"]["data"]["exact"]
+        for note, exact in zip(("all copied", "all changed"), runs, strict=True):
+            self.assertEqual(rows[f"{note}: handovers that moved {state} bytes each way"],
+                             len(exact))
+            self.assertEqual({(one["bytes_out"], one["bytes_in"]) for one in exact},
+                             {(int(state), int(state))})
+            for what in ("drain", "out", "in", "tail", "gate closed to gate opened"):
+                self.assertNotEqual(rows[f"{note}: {what} (ms)"], "none")
+        for what in ("drain", "in", "gate closed to gate opened"):
+            self.assertNotEqual(rows[f"unchanged: {what} (ms)"], "none")
 
     def test_oversubscribe(self):
         rows = self.run_section("oversubscribe", "--rounds", "2", "--only", "2 programs")

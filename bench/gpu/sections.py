@@ -311,7 +311,8 @@ def state_of(harness, job):
 
 def handover(harness, report):
     """Hands over between two programs of 12 GiB on a GPU with room for one; compares plain loops
-    that move the same bytes."""
+    that move the same bytes. Workers change all their memory in each step: handed over without
+    and with a look at what has changed. Servers change almost nothing."""
     size, piece = ("128MiB", "8MiB") if harness.fake else ("12GiB", "64MiB")
     link = harness.alone(Job("link_speed", [
         harness.limit_program("link_speed"), "--bytes", "32MiB" if harness.fake else "4GiB",
@@ -337,13 +338,23 @@ def handover(harness, report):
     # a 32nd of the budget for contexts of others, which a program cannot use.
     budget = f"{-(-max(state + 2 * kept, (state + kept) * 32 // 31) // 2**20)}MiB"
     plain = _plain_handovers(harness, report, state, piece)
-    for _ in range(harness.rounds):
-        with Reveza(harness, budget, settings=MANY_TURNS) as reveza:
-            outcomes = reveza.aligned(jobs)
-            log_handover(harness, report, reveza)
-            moved = figures.handovers(reveza.trace())
-        check_results(report, "handover", outcomes, native)
-        _note_exact(harness, report, moved, state, plain)
+    copying = [dataclasses.replace(job, env={**job.env, "REVEZA_FINGERPRINTS": "0"}) for job in jobs]
+    servers = copies(lambda i, *more: dataclasses.replace(
+        workloads.client(harness, f"serve_{i}", "server", "--bytes", size, "--steps", steps,
+                         "--step-ms", 60, *more), env=jobs[0].env), 2)
+    served = harness.in_turn(servers)
+    for programs, alone, note in ((copying, native, "all copied"), (jobs, native, "all changed"),
+                                  (servers, served, "unchanged")):
+        for _ in range(harness.rounds):
+            with Reveza(harness, budget, settings=MANY_TURNS) as reveza:
+                outcomes = reveza.aligned(programs)
+                log_handover(harness, report, reveza)
+                moved = figures.handovers(reveza.trace())
+            check_results(report, f"handover, {note}", outcomes, alone)
+            if programs is servers:
+                _note_unchanged(harness, report, moved, state, plain)
+            else:
+                _note_exact(harness, report, moved, state, plain, note)
 
 
 def _plain_handovers(harness, report, size, piece):
@@ -365,23 +376,45 @@ def _plain_handovers(harness, report, size, piece):
     return [last * 1e3 for _, last in seconds]
 
 
-def _note_exact(harness, report, moved, size, plain):
+def _note_exact(harness, report, moved, size, plain, note):
     """Shows the parts of the handovers that moved `size` bytes each way, and names the others."""
     for one in moved:
         harness.log(f"  handover: {one.text()}")
     exact = [one for one in moved if one.bytes_out == size and one.bytes_in == size]
     least = 1 if harness.fake else 3
-    report.check(f"handovers that moved {size} bytes each way", len(exact), len(exact) >= least,
+    report.check(f"{note}: handovers that moved {size} bytes each way", len(exact), len(exact) >= least,
                  f">= {least}")
-    report.note("other handovers, GB out / in", ", ".join(
+    report.note(f"{note}: other handovers, GB out / in", ", ".join(
         f"{one.bytes_out / 1e9:.2f} / {one.bytes_in / 1e9:.2f}" for one in moved
         if one not in exact) or "none")
     for what, part in (("drain", lambda one: one.drain), ("out", lambda one: one.out),
                        ("in", lambda one: one.bring_in), ("tail", lambda one: one.tail),
                        ("gate closed to gate opened", lambda one: one.total)):
-        report.note(f"{what} (ms)", figures.spread([part(one) for one in exact]))
+        report.note(f"{note}: {what} (ms)", figures.spread([part(one) for one in exact]))
     report.data.setdefault("exact", []).append([dataclasses.asdict(one) for one in exact])
     if exact and plain:
         moving = statistics.median([one.total - one.drain for one in exact])
-        report.measure(harness, "drained to gate opened / plain loops, medians",
+        report.measure(harness, f"{note}: drained to gate opened / plain loops, medians",
                        round(moving / statistics.median(plain), 3), 1.15)
+
+
+def _note_unchanged(harness, report, moved, size, plain):
+    """Shows the handovers whose leaving program had next to nothing to copy."""
+    for one in moved:
+        harness.log(f"  handover: {one.text()}")
+    unchanged = [one for one in moved
+                 if one.bytes_out < size / 10 and one.bytes_in > size * 9 // 10]
+    least = 1 if harness.fake else 3
+    report.check("unchanged: handovers that moved all in and next to nothing out", len(unchanged),
+                 len(unchanged) >= least, f">= {least}")
+    report.note("unchanged: bytes out, all handovers",
+                figures.spread([one.bytes_out for one in moved]))
+    for what, part in (("drain", lambda one: one.drain), ("out", lambda one: one.out),
+                       ("in", lambda one: one.bring_in), ("tail", lambda one: one.tail),
+                       ("gate closed to gate opened", lambda one: one.total)):
+        report.note(f"unchanged: {what} (ms)", figures.spread([part(one) for one in unchanged]))
+    report.data.setdefault("unchanged", []).append([dataclasses.asdict(one) for one in unchanged])
+    if unchanged and plain:
+        moving = statistics.median([one.total - one.drain for one in unchanged])
+        report.measure(harness, "unchanged: drained to gate opened / plain loops that copy both ways",
+                       round(moving / statistics.median(plain), 3), 1.0)

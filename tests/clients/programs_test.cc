@@ -60,6 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
         Program{"vmm", {"--bytes", "64MiB", "--steps", "9"}},
         Program{"pools", {"--bytes", "16MiB", "--steps", "6"}},
         Program{"pinned_flag", {"--bytes", "8MiB", "--steps", "4", "--hold-ms", "50"}},
+        Program{"server", {"--bytes", "16MiB", "--steps", "10"}},
         Program{"run_ahead", {"--bytes", "4MiB", "--steps", "60"}},
         Program{"idle", {"--bytes", "4MiB", "--steps", "6", "--burst", "2", "--pause-ms", "5"}},
         Program{"alloc_loop", {"--bytes", "32MiB", "--steps", "60"}},

@@ -29,11 +29,14 @@ namespace {
 pthread_once_t start_once = PTHREAD_ONCE_INIT;
 constinit std::atomic<bool> forked_child{false};
 
+bool IsSet(const char* name, const char* value) {
+  const char* set = getenv(name);
+  return set != nullptr && strcmp(set, value) == 0;
+}
+
 // REVEZA_FINGERPRINTS=0 copies all memory, whether it has changed or not.
 const void* FingerprintImage() {
-  const char* setting = getenv("REVEZA_FINGERPRINTS");
-  const bool off = setting != nullptr && strcmp(setting, "0") == 0;
-  return off ? nullptr : reveza_fingerprint_image;
+  return IsSet("REVEZA_FINGERPRINTS", "0") ? nullptr : reveza_fingerprint_image;
 }
 
 swap::Driver MakeSwapDriver() {
@@ -84,9 +87,8 @@ Client::Client()
       arena_(swap_driver_, ~Bytes{0}),
       ledger_(swap_driver_, arena_),
       job_(JobOfThisProcess()),
-      mover_(swap_driver_, ledger_) {
-  const char* resident = getenv("REVEZA_RESIDENT");
-  resident_ = resident != nullptr && strcmp(resident, "1") == 0;
+      mover_(swap_driver_, ledger_, IsSet("REVEZA_VERIFY", "1")) {
+  resident_ = IsSet("REVEZA_RESIDENT", "1");
   wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 

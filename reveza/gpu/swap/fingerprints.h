@@ -10,7 +10,7 @@
 // of the same size have one hash in common with probability at most (G + 6) / p: their groups
 // differ in some g, where c(g) is equal for at most 7 of the p values of a, and otherwise the
 // difference is a nonzero polynomial in k of degree below G. With two independent hashes and 64 MiB
-// (G = 2^21) that is below 2^-79. docs/swapping.md has the argument in full.
+// (G = 2^21) that is below 2^-79. docs/fingerprints.md has the argument in full.
 //
 // Whatever fails (no kernel for the GPU, no memory, a launch) means "unknown": the caller copies.
 // Not thread-safe; part of the mover.

@@ -120,6 +120,26 @@ TEST_F(FingerprintsTest, MemoryAtTheSameAddressIsNotTakenForTheOld) {
   EXPECT_TRUE(Holds(third, 64 * kMiB, 2));
 }
 
+// With a kernel that finds the same fingerprint for everything.
+TEST_F(FingerprintsTest, VerificationEndsTheProgramIfMemoryDiffers) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a fork does not have the arena
+  Mover mover(gpu_.driver(), ledger_, /*verify=*/true);
+  const auto evict = [&] {
+    ledger_.SetResidency(Residency::kOut);
+    const EvictResult result = mover.Evict(0, kBudget, [](void*, int, Bytes) {}, nullptr);
+    ledger_.AddCredit(0, result.freed);
+    EXPECT_EQ(mover.SwapInStep(), SwapInState::kDone);
+    ledger_.SetResidency(Residency::kIn);
+    return result;
+  };
+  const CUdeviceptr address = Filled(64 * kMiB, 1);
+  gpu_.same_fingerprints = true;
+  evict();
+  EXPECT_EQ(evict().unchanged, 64 * kMiB);
+  Fill(address, 64 * kMiB, 2);
+  EXPECT_DEATH(evict(), "differs from its host copy");
+}
+
 TEST_F(FingerprintsTest, AnotherContextLoadsTheKernelAgain) {
   Filled(64 * kMiB, 1);
   RoundTrip();

@@ -1,5 +1,10 @@
 #include "reveza/gpu/swap/mover.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "reveza/gpu/swap/physical.h"
@@ -86,6 +91,7 @@ void Mover::UpdateFingerprints(DeviceMemory& device) {
 
 EvictFailure Mover::ReleaseUnchanged(Moving& moving, EvictResult* result) {
   Piece& piece = moving.piece();
+  if (verify_ && !Verify(*moving.device, *moving.block, piece)) return EvictFailure::kDriver;
   piece.on_host = true;
   const EvictFailure failure = ReleasePiece(moving, result);
   if (failure != EvictFailure::kNone) {
@@ -94,6 +100,23 @@ EvictFailure Mover::ReleaseUnchanged(Moving& moving, EvictResult* result) {
     result->unchanged += piece.size;
   }
   return failure;
+}
+
+bool Mover::Verify(DeviceMemory& device, const Block& block, const Piece& piece) {
+  const CUdeviceptr address = DirectAddress(block, piece);
+  void* copy =
+      mmap(nullptr, piece.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (copy == MAP_FAILED) return false;
+  const bool read = ledger_.EnsureStream(device) == CUDA_SUCCESS &&
+                    driver_.CopyToHost(copy, address, piece.size, device.stream) == CUDA_SUCCESS &&
+                    driver_.StreamSynchronize(device.stream) == CUDA_SUCCESS;
+  if (read && memcmp(copy, piece.slot.data(), piece.size) != 0) {
+    static constexpr char kMessage[] = "reveza: GPU memory differs from its host copy\n";
+    if (write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1) < 0) _exit(134);
+    abort();
+  }
+  munmap(copy, piece.size);
+  return read;
 }
 
 EvictFailure Mover::StartSwapOut(Moving& moving, EvictResult* result, bool* in_flight) {

@@ -37,8 +37,10 @@ class Mover {
   // Called without the lock whenever credit was released.
   using FreedFunction = void (*)(void* context, int ordinal, Bytes bytes);
 
-  Mover(const Driver& driver, Ledger& ledger)
-      : driver_(driver), ledger_(ledger), fingerprinter_(driver) {}
+  // `verify`: compares what is released without a copy with its host copy, byte by byte, and aborts
+  // the program if it differs.
+  Mover(const Driver& driver, Ledger& ledger, bool verify = false)
+      : driver_(driver), ledger_(ledger), fingerprinter_(driver), verify_(verify) {}
 
   // Releases at least `bytes` of the device's physical memory, or all that is swappable. The
   // residency must be kOut. Cancels a swap-in in progress.
@@ -71,6 +73,9 @@ class Mover {
   // Computes the fingerprints of the next victims, if that of the next one is unknown.
   void UpdateFingerprints(DeviceMemory& device) REQUIRES(ledger_.mutex_);
   bool HasFingerprint(const Piece& piece) const { return piece.fingerprint_of == eviction_; }
+  // Returns false if the contents cannot be read.
+  bool Verify(DeviceMemory& device, const Block& block, const Piece& piece)
+      REQUIRES(ledger_.mutex_);
   EvictFailure ReleaseUnchanged(Moving& moving, EvictResult* result) REQUIRES(ledger_.mutex_);
   EvictFailure StartSwapOut(Moving& moving, EvictResult* result, bool* in_flight)
       REQUIRES(ledger_.mutex_);
@@ -87,6 +92,7 @@ class Mover {
   const Driver& driver_;
   Ledger& ledger_;
   const Fingerprinter fingerprinter_;
+  const bool verify_;
   std::uint32_t eviction_ = 0;        // number of the eviction in progress, or the last one
   bool fingerprints_failed_ = false;  // in this eviction
   std::vector<Moving> incoming_ GUARDED_BY(ledger_.mutex_);

@@ -269,6 +269,7 @@ CUresult TestingDriver::Launch(CUfunction, unsigned int blocks, unsigned int, un
   const auto* words = static_cast<const std::uint64_t*>(At(data));
   auto* sums = static_cast<std::uint64_t*>(At(out));
   std::fill_n(sums, std::size_t{2} * blocks, 0);
+  if (the_->same_fingerprints) return CUDA_SUCCESS;
   for (std::uint64_t i = 0; i < groups * 4; ++i) sums[0] = (sums[0] * 31 + words[i]) >> 4;
   return CUDA_SUCCESS;
 }

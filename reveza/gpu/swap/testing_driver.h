@@ -39,7 +39,8 @@ class TestingDriver {
   Bytes bytes_out = 0;  // device to host
   Bytes bytes_in = 0;   // host to device
   std::map<std::string, int> calls;
-  int registered = 0;  // host ranges
+  int registered = 0;              // host ranges
+  bool same_fingerprints = false;  // of all contents
 
  private:
   struct Physical {
