@@ -309,13 +309,18 @@ TEST(Quota, LimitsTheMemoryOfAllJobsOfAnAccount) {
 
 TEST(Quota, CountsWhatIsApprovedForOtherJobs) {
   Script script;
-  AddAccounts(script);
-  script.AddClient(4, 12 * kGiB);
-  script.hold_evictions = true;
+  script.AddClient(4, 9 * kGiB);
   script.Want(4);
+  AddAccounts(script);
+  ASSERT_TRUE(script.Open(1) && script.Open(2) && script.Open(4));
+  script.Idle(4);
+  script.hold_evictions = true;
   script.Grow(1, 1, 3 * kGiB);
+  ASSERT_FALSE(script.Answered(1)) << "approved, but the memory of the idle job must leave first";
   script.Grow(2, 2, kGiB);
   EXPECT_EQ(script.AnswerTo(2), Growth::kRefused);
+  script.FinishHeldEviction(4);
+  EXPECT_EQ(script.AnswerTo(1), Growth::kGranted);
 }
 
 TEST(Quota, LimitsContexts) {
