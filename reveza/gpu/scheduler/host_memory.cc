@@ -66,7 +66,7 @@ class Claims {
   }
 
   const Ledger& ledger_;
-  const ExtraMemory& extra_;
+  const ExtraMemory extra_;
   const bool rounded_;
   std::map<GpuId, Bytes> overflow_;
 };
