@@ -50,7 +50,7 @@ class FakeTest(unittest.TestCase):
         self.assertEqual(texts, list(counts))
 
     def test_correctness(self):
-        rows = self.run_section("correctness", scale=0.2)
+        rows = self.run_section("correctness", scale=0.5)
         self.check_same_results(rows, "3 of 3", "3 of 3", "3 of 3")
 
     def test_overhead(self):
