@@ -14,6 +14,7 @@ import sys
 import time
 import traceback
 
+import handover_section
 import more_sections
 import sections
 from harness import Harness
@@ -21,7 +22,7 @@ from harness import Harness
 SECTIONS = {
     "correctness": sections.correctness,
     "overhead": sections.overhead,
-    "handover": sections.handover,
+    "handover": handover_section.handover,
     "oversubscribe": sections.oversubscribe,
     "faults": more_sections.faults,
     "compare": more_sections.compare,

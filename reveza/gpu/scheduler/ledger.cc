@@ -72,13 +72,13 @@ Bytes Ledger::FixedOfOthers(JobId job, GpuId gpu) const {
 
 Bytes Ledger::MaxRequest(JobId job, GpuId gpu) const {
   const Bytes limit = gpus.at(gpu).Limit();
-  const Bytes most = limit - std::min(limit, FixedOfOthers(job, gpu));
+  const Bytes max_request = limit - std::min(limit, FixedOfOthers(job, gpu));
   const auto own = jobs.find(job);
-  if (own == jobs.end() || !own->second.account) return most;
+  if (own == jobs.end() || !own->second.account) return max_request;
   const Bytes quota = quotas.at(*own->second.account).limit;
   const Bytes taken =
       SumOverAccount(own->second, [&](const Job& other) { return Reserved(other, gpu); });
-  return std::min(most, quota - std::min(quota, taken));
+  return std::min(max_request, quota - std::min(quota, taken));
 }
 
 Bytes Ledger::MaxRequestBesideClaims(const Job& job, GpuId gpu) const {

@@ -32,10 +32,7 @@ class TurnScheduler {
   explicit TurnScheduler(Ledger& ledger) : ledger_(ledger), active_(ledger.ActiveJobs()) {}
 
   void Run() {
-    const std::vector<Job*> waiting = Waiting();
-    Ledger::Frozen frozen(ledger_);
-    frozen_ = &frozen;
-    for (Job* job : waiting) Consider(*job);
+    for (Job* job : Waiting()) Consider(*job);
   }
 
  private:
@@ -91,7 +88,7 @@ class TurnScheduler {
         other.interrupted_slice = other.slice_start;
       }
       Leave(ledger_, other);
-      frozen_->Refresh();
+      frozen_.Refresh();
       active_.erase(id);
       job.preempted_others = true;
       if (!job.handover_started) job.handover_started = ledger_.now;
@@ -253,9 +250,9 @@ class TurnScheduler {
   }
 
   Ledger& ledger_;
+  Ledger::Frozen frozen_{ledger_};
   JobSet active_;  // active jobs, and those chosen to enter
   std::vector<Blocked> blocked_;
-  Ledger::Frozen* frozen_ = nullptr;
 };
 
 }  // namespace

@@ -59,6 +59,16 @@ TEST_F(FingerprintsTest, ManyPiecesNeedSeveralCalls) {
   }
 }
 
+TEST_F(FingerprintsTest, EachPieceIsReadOnceAndOnlyWhereItIsMapped) {
+  Filled(64 * kMiB, 1);
+  const CUmemGenericAllocationHandle handle = Created(128 * kMiB);
+  const CUdeviceptr address = Mapped(handle, 128 * kMiB);
+  Fill(address, 128 * kMiB, 2);
+  ASSERT_EQ(ledger_.Unmap(address, 128 * kMiB).outcome, Outcome::kDone);
+  EXPECT_EQ(Evict(kBudget).copied, 192 * kMiB);
+  EXPECT_EQ(gpu_.calls["Launch"], 1);
+}
+
 TEST_F(FingerprintsTest, AnEvictionThatWasInterruptedContinues) {
   Filled(256 * kMiB, 1);
   RoundTrip();

@@ -61,10 +61,14 @@ EvictFailure Mover::ReleasePiece(Moving& moving, EvictResult* result) {
   return EvictFailure::kNone;
 }
 
+CUdeviceptr Mover::AddressToRead(const Block& block, const Piece& piece) const {
+  return HasContents(block, piece) && !HasFingerprint(piece) ? DirectAddress(block, piece) : 0;
+}
+
 void Mover::UpdateFingerprints(DeviceMemory& device) {
   Moving next;
   if (fingerprints_failed_ || !FindVictim(device, &next) ||
-      !HasContents(*next.block, next.piece()) || HasFingerprint(next.piece())) {
+      AddressToRead(*next.block, next.piece()) == 0) {
     return;
   }
   Piece* pieces[Fingerprinter::kMaxPieces];
@@ -72,8 +76,7 @@ void Mover::UpdateFingerprints(DeviceMemory& device) {
   std::size_t count = 0;
   ForEachVictim(device, [&](Block& block, std::size_t index) {
     Piece& piece = block.pieces[index];
-    const CUdeviceptr address = HasContents(block, piece) ? DirectAddress(block, piece) : 0;
-    if (address != 0) {
+    if (const CUdeviceptr address = AddressToRead(block, piece)) {
       ranges[count] = {address, piece.size};
       pieces[count++] = &piece;
     }

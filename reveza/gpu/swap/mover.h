@@ -1,10 +1,10 @@
 // Swaps a client's memory between GPU and host; device addresses do not change.
 //
 // Out: pieces are copied to the host arena in sequence on one stream, except those that have not
-// changed since they were copied last (fingerprints.h). The physical memory of each
-// piece is released as soon as its copy is done, so that another process can allocate it while the
-// next piece is being copied. In: as credit arrives, physical memory is created for each piece and
-// its contents are copied back. Both directions run at link speed; two processes in a handover keep
+// changed since they were copied last (fingerprints.h). The physical memory of each piece is
+// released as soon as its copy is done, so that another process can allocate it while the next
+// piece is being copied. In: as credit arrives, physical memory is created for each piece and its
+// contents are copied back. Both directions run at link speed; two processes in a handover keep
 // both directions of the link busy.
 //
 // The GPU must not use the memory meanwhile (gate closed, queue drained).
@@ -72,6 +72,8 @@ class Mover {
   bool FindVictim(DeviceMemory& device, Moving* moving) const REQUIRES(ledger_.mutex_);
   // Computes the fingerprints of the next victims, if that of the next one is unknown.
   void UpdateFingerprints(DeviceMemory& device) REQUIRES(ledger_.mutex_);
+  // Returns where to read a piece whose fingerprint is yet to be computed; 0 if it is not.
+  CUdeviceptr AddressToRead(const Block& block, const Piece& piece) const;
   bool HasFingerprint(const Piece& piece) const { return piece.fingerprint_of == eviction_; }
   // Returns false if the contents cannot be read.
   bool Verify(DeviceMemory& device, const Block& block, const Piece& piece)

@@ -27,9 +27,6 @@ CUresult ApplyAccess(const Driver& driver, const Mapping& mapping, const Piece& 
 // Returns an address at which the block's device may read and write the whole piece; 0 if none.
 CUdeviceptr DirectAddress(const Block& block, const Piece& piece);
 
-// Returns an address at which the GPU may read and write the piece, or 0.
-CUdeviceptr DirectAddress(const Block& block, const Piece& piece);
-
 // Returns read and write access for the block's own device.
 CUmemAccessDesc OwnAccess(const Block& block);
 
