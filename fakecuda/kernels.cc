@@ -175,16 +175,27 @@ struct PieceHash {
   std::uint64_t sum = 0;
 };
 
-CUresult Fingerprint(Execution& execution, const Arguments& arguments) {
-  constexpr std::size_t kBlocks = 256;
-  constexpr std::size_t kRow = kBlocks * 256;  // groups: one for each thread
-  const auto groups = arguments.Get<std::uint64_t>(1);
-  const Words<unsigned> words(execution, arguments.Get<CUdeviceptr>(0), 8 * groups, false);
+constexpr std::size_t kFingerprintBlocks = 256;  // for each piece
+constexpr std::size_t kMaxPieces = 32;           // of a launch; unused ones have no groups
+
+struct Pieces {
+  struct {
+    CUdeviceptr address;
+    std::uint64_t groups;
+  } of[kMaxPieces];
+};
+
+CUresult FingerprintPiece(Execution& execution, const Arguments& arguments, std::size_t index) {
+  constexpr std::size_t kRow = kFingerprintBlocks * 256;  // groups: one for each thread
+  const auto [address, groups] = arguments.Get<Pieces>(0).of[index];
+  const Words<unsigned> words(execution, address, 8 * groups, false);
   RETURN_IF_ERROR(words.result);
-  const Words<std::uint64_t> out(execution, arguments.Get<CUdeviceptr>(10), 2 * kBlocks, true);
+  const std::size_t sums = 2 * kFingerprintBlocks;
+  const Words<std::uint64_t> out(
+      execution, arguments.Get<CUdeviceptr>(9) + index * sums * sizeof(std::uint64_t), sums, true);
   RETURN_IF_ERROR(out.result);
-  PieceHash first(arguments, 2);
-  PieceHash second(arguments, 6);
+  PieceHash first(arguments, 1);
+  PieceHash second(arguments, 5);
   for (std::size_t begin = 0; begin < groups; begin += kRow) {
     if (execution.aborted()) return CUDA_ERROR_ILLEGAL_ADDRESS;
     for (std::size_t g = std::min<std::size_t>(begin + kRow, groups); g-- > begin;) {
@@ -194,9 +205,17 @@ CUresult Fingerprint(Execution& execution, const Arguments& arguments) {
     first.EndRow();
     second.EndRow();
   }
-  std::fill_n(out.data, 2 * kBlocks, 0);
+  std::fill_n(out.data, sums, 0);
   out.data[0] = first.sum;
   out.data[1] = second.sum;
+  return CUDA_SUCCESS;
+}
+
+CUresult Fingerprints(Execution& execution, const Arguments& arguments) {
+  const auto pieces = arguments.Get<Pieces>(0);
+  for (std::size_t i = 0; i < kMaxPieces && pieces.of[i].groups != 0; ++i) {
+    RETURN_IF_ERROR(FingerprintPiece(execution, arguments, i));
+  }
   return CUDA_SUCCESS;
 }
 
@@ -241,7 +260,7 @@ const std::vector<Kernel>& AllKernels() {
       {"reveza_watch", {8, 8, 8}, Watch},
       {"reveza_write_until", {8, 8, 8}, WriteUntil},
       {"reveza_copy", {8, 8, 8}, CopyKernel},
-      {"reveza_fingerprint", std::vector<std::size_t>(11, 8), Fingerprint},
+      {"reveza_fingerprint", {sizeof(Pieces), 8, 8, 8, 8, 8, 8, 8, 8, 8}, Fingerprints},
   };
   return *kernels;
 }

@@ -17,6 +17,7 @@ import sys
 PRIME = 2**61 - 1
 BLOCKS = THREADS = 256
 PIECE = 64 << 20
+MAX_PIECES = 32
 
 cuda = ctypes.CDLL("libcuda.so.1")
 
@@ -51,21 +52,26 @@ class Kernel:
         call("cuModuleLoadData", ctypes.byref(module), image)
         call("cuModuleGetFunction", ctypes.byref(self.function), module, b"reveza_fingerprint")
         self.sums = ctypes.c_void_p()
-        call("cuMemHostAlloc", ctypes.byref(self.sums), 2 * 8 * BLOCKS, 2)
+        call("cuMemHostAlloc", ctypes.byref(self.sums), 2 * 8 * BLOCKS * MAX_PIECES, 2)
         self.keys = [(random.randrange(PRIME), random.randrange(PRIME)) for _ in range(2)]
 
-    def launch(self, address, size):
-        values = [address, size // 32]
+    def launch(self, pieces):
+        """Computes the fingerprints of up to MAX_PIECES pairs of address and size."""
+        ranges = (ctypes.c_uint64 * (2 * MAX_PIECES))()
+        for i, (address, size) in enumerate(pieces):
+            ranges[2 * i:2 * i + 2] = [address, size // 32]
+        values = []
         for a, k in self.keys:
             values += [a, k, pow(k, THREADS, PRIME), pow(k, THREADS * BLOCKS, PRIME)]
         values.append(self.sums.value)
-        holders = [ctypes.c_uint64(value) for value in values]
+        holders = [ranges] + [ctypes.c_uint64(value) for value in values]
         parameters = (ctypes.c_void_p * len(holders))(*(ctypes.addressof(h) for h in holders))
-        call("cuLaunchKernel", self.function, BLOCKS, 1, 1, THREADS, 1, 1, 0, None, parameters, None)
+        call("cuLaunchKernel", self.function, BLOCKS, len(pieces), 1, THREADS, 1, 1, 0, None,
+             parameters, None)
 
-    def hashes(self):
+    def hashes(self, piece):
         call("cuCtxSynchronize")
-        sums = (ctypes.c_uint64 * (2 * BLOCKS)).from_address(self.sums.value)
+        sums = (ctypes.c_uint64 * (2 * BLOCKS)).from_address(self.sums.value + 16 * BLOCKS * piece)
         return [sum(sums[i::2]) % PRIME for i in range(2)]
 
 
@@ -85,12 +91,15 @@ def milliseconds(work):
 def check(kernel, address):
     size = 4 << 20
     zeros = bytes(size)
-    for what, contents in (("random words", random.randbytes(size)), ("zeros", zeros),
-                           ("ones", b"\xff" * size), ("one bit", zeros[:-1] + b"\x01")):
+    cases = (("random words", random.randbytes(size)), ("zeros", zeros),
+             ("ones", b"\xff" * size), ("one bit", zeros[:-1] + b"\x01"))
+    pieces = [(address.value + i * size, size) for i in range(len(cases))]
+    for (at, _), (_, contents) in zip(pieces, cases):
+        call("cuMemcpyHtoD_v2", ctypes.c_uint64(at), contents, ctypes.c_size_t(size))
+    kernel.launch(pieces)
+    for i, (what, contents) in enumerate(cases):
         words = array.array("I", contents)
-        call("cuMemcpyHtoD_v2", address, contents, ctypes.c_size_t(size))
-        kernel.launch(address.value, size)
-        found = kernel.hashes()
+        found = kernel.hashes(i)
         expected = [reference(words, a, k) for a, k in kernel.keys]
         print(f"{what}: {'as computed with big integers' if found == expected else 'WRONG'}")
         if found != expected:
@@ -119,8 +128,9 @@ def main():
     call("cuMemsetD8_v2", data, 7, ctypes.c_size_t(size))
 
     def fingerprints():
-        for offset in range(0, size, PIECE):
-            kernel.launch(data.value + offset, PIECE)
+        for first in range(0, size, MAX_PIECES * PIECE):
+            kernel.launch([(data.value + at, PIECE)
+                           for at in range(first, min(first + MAX_PIECES * PIECE, size), PIECE)])
 
     for _ in range(options.rounds):
         took = milliseconds(fingerprints)

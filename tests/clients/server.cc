@@ -1,5 +1,5 @@
-// An inference server: reads weights that never change, and writes a little (2 MiB of --bytes) in
-// each request. Pauses between requests (--pause-ms).
+// An inference server: reads weights that never change (--zeros 1: zeros), and writes a little
+// (2 MiB of --bytes) in each request. Pauses between requests (--pause-ms).
 #include <cstdio>
 #include <vector>
 
@@ -24,7 +24,7 @@ int Main(const Options& options) {
       (options.bytes - kActivations) / kBlocks / kGranularity * kGranularity;
   for (std::uint32_t i = 0; i < kBlocks; ++i) {
     weights.push_back(session.Allocate(bytes));
-    session.Fill(weights.back(), bytes, options.seed + i);
+    session.Fill(weights.back(), bytes, options.Extra("zeros") != 0 ? 0 : options.seed + i);
   }
   const CUdeviceptr activations = session.Allocate(kActivations);
   session.Fill(activations, kActivations, options.seed);
@@ -47,5 +47,5 @@ int Main(const Options& options) {
 
 int main(int argc, char** argv) {
   return reveza::clients::Main(
-      reveza::clients::OptionsOrExit(argc, argv, "server", {{"pause-ms", 0}}));
+      reveza::clients::OptionsOrExit(argc, argv, "server", {{"pause-ms", 0}, {"zeros", 0}}));
 }

@@ -73,6 +73,14 @@ TEST(UnchangedMemoryTest, ServersCopyTheirWeightsOutOnce) {
   EXPECT_GE(copied.out, 2 * moved.out);
 }
 
+TEST(UnchangedMemoryTest, ZerosAreNeverCopied) {
+  const std::vector<std::string> server = {"--bytes", "180MiB",    "--steps", "24",    "--zeros",
+                                           "1",       "--step-ms", "10",      "--json"};
+  const Moved moved = RunTogether("server", server, 3, {{"REVEZA_VERIFY", "1"}});
+  EXPECT_GE(moved.turns, 4u);
+  EXPECT_LE(moved.out, 3 * (moved.turns + 2) * 8 * kMiB);
+}
+
 struct Writer {
   const char* program;
   std::vector<std::string> arguments;

@@ -45,6 +45,7 @@ struct ClientEntry {
   struct PendingOrder {
     std::uint32_t serial = 0;
     Time sent{0};
+    Bytes unchanged = 0;  // reported so far
   };
   std::optional<PendingOrder> close;
   std::map<GpuId, PendingOrder> evict;
@@ -63,7 +64,8 @@ struct ClientEntry {
 
   Bytes copied_out = 0;
   Bytes copied_in = 0;
-  Time waited{0};  // at the gate
+  Bytes unchanged = 0;  // left the GPU without a copy
+  Time waited{0};       // at the gate
   Time joined{0};
 };
 
@@ -134,6 +136,7 @@ struct HandoverStats {
   std::uint64_t drain_count = 0, out_count = 0, in_count = 0;
   Time drain{0}, out{0}, in{0};
   Bytes bytes_out = 0, bytes_in = 0;
+  Bytes bytes_unchanged = 0;  // left without a copy
   // The handover in progress (empty: none): the jobs that close, and since when.
   std::set<JobId> from;
   Time started{0};

@@ -81,6 +81,7 @@ class Core {
   bool Handle(ClientEntry& client, const wire::Evicted& message);
   bool Handle(ClientEntry& client, const wire::SwappedIn& message);
   bool Handle(ClientEntry& client, const wire::Resumed& message);
+  bool Handle(ClientEntry& client, const wire::Unchanged& message);
   bool Handle(ClientEntry& client, const wire::Yield& message);
   bool Handle(ClientEntry& client, const wire::Hold& message);
   bool Handle(ClientEntry& client, const wire::Policy& message);

@@ -24,8 +24,8 @@ bool Core::OnMessage(ClientId id, wire::Type type, const void* packet) {
   bool allowed = false;
   wire::Dispatch<wire::ContextRequested, wire::ContextCreated, wire::GrowthRequested, wire::Account,
                  wire::GateRequested, wire::Idle, wire::GateClosed, wire::DrainFailed,
-                 wire::Draining, wire::Evicted, wire::SwappedIn, wire::Resumed, wire::Yield,
-                 wire::Hold, wire::Policy>(
+                 wire::Draining, wire::Evicted, wire::SwappedIn, wire::Resumed, wire::Unchanged,
+                 wire::Yield, wire::Hold, wire::Policy>(
       type, packet, [&](const auto& message) { allowed = Handle(client, message); });
   ApplyDecisions();
   return allowed;
@@ -164,21 +164,31 @@ bool Core::Handle(ClientEntry& client, const wire::Draining& message) {
   return true;
 }
 
+bool Core::Handle(ClientEntry& client, const wire::Unchanged& message) {
+  const auto order = client.evict.find(message.gpu);
+  if (order != client.evict.end() && order->second.serial == message.serial) {
+    order->second.unchanged = message.bytes;
+  }
+  return true;
+}
+
 bool Core::Handle(ClientEntry& client, const wire::Evicted& message) {
   if (!client.admitted.contains(message.gpu)) return false;
   const auto order = client.evict.find(message.gpu);
   if (order != client.evict.end() && order->second.serial == message.serial) {
-    const Time sent = order->second.sent;
+    const auto [serial, sent, unchanged] = order->second;
     client.evict.erase(order);
-    events_.Add(
-        {EventKind::kCopyOut, message.gpu, client.id, sent, clock_.Now() - sent, message.copied});
+    events_.Add({EventKind::kCopyOut, message.gpu, client.id, sent, clock_.Now() - sent,
+                 message.copied, unchanged});
     client.copied_out += message.copied;
+    client.unchanged += unchanged;
     jobs_.at(client.job).copied_out += message.copied;
     HandoverStats& stats = handovers_[message.gpu];
     if (message.freed != 0) {
       ++stats.out_count;
       stats.out += FromMicroseconds(message.out_us);
       stats.bytes_out += message.copied;
+      stats.bytes_unchanged += unchanged;
     }
   }
   if (message.failure != wire::EvictFailure::kNone) {

@@ -36,6 +36,7 @@ json HandoverJson(const HandoverStats& stats) {
           {"in_ms", MeanMilliseconds(stats.in, stats.in_count)},
           {"bytes_out", stats.bytes_out},
           {"bytes_in", stats.bytes_in},
+          {"bytes_unchanged", stats.bytes_unchanged},
           {"gb_per_s", copying > 0 ? bytes / copying / 1e9 : 0.0}};
 }
 
@@ -168,7 +169,8 @@ json ClientJson(const ClientEntry& client, const JobEntry& entry, const schedule
           {"failed_drains", job.failed_drains},
           {"waited_s", Seconds(client.waited + waiting)},
           {"copied_out", client.copied_out},
-          {"copied_in", client.copied_in}};
+          {"copied_in", client.copied_in},
+          {"unchanged", client.unchanged}};
 }
 
 }  // namespace
@@ -220,8 +222,13 @@ std::string Core::TraceJson() const {
     machine["gpu_budget"] = gpus.front().config.budget;
   }
   if (const auto stats = handovers_.find(0); stats != handovers_.end()) {
-    const double out = Seconds(stats->second.out);
-    if (out > 0) machine["link"] = static_cast<double>(stats->second.bytes_out) / out;
+    const auto rate = [](Bytes bytes, Time time) {
+      return time > Time{0} ? static_cast<double>(bytes) / Seconds(time) : 0;
+    };
+    // Little is copied out of programs whose memory does not change.
+    const double link = std::max(rate(stats->second.bytes_out, stats->second.out),
+                                 rate(stats->second.bytes_in, stats->second.in));
+    if (link > 0) machine["link"] = link;
   }
   return events_.ToJson(machine);
 }

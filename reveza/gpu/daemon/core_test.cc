@@ -38,8 +38,10 @@ TEST(Core, NonFittingClientsTakeTurns) {
   ASSERT_TRUE(evict);
   EXPECT_GE(evict->bytes, 88 * kMiB) << "the shortage";
   harness.ReportAccount(1, 0, 160 * kMiB, 160 * kMiB);
+  harness.Deliver(1, wire::Unchanged{evict->serial, 0, 40 * kMiB});
+  harness.Deliver(1, wire::Unchanged{evict->serial + 1, 0, 50 * kMiB});  // of another order
   harness.Deliver(
-      1, wire::Evicted{evict->serial, 0, 160 * kMiB, 160 * kMiB, 3000, wire::EvictFailure::kNone});
+      1, wire::Evicted{evict->serial, 0, 160 * kMiB, 120 * kMiB, 3000, wire::EvictFailure::kNone});
   harness.clock.Advance(milliseconds(5));
   ASSERT_TRUE(harness.SwapIn(2, 160 * kMiB));
   ASSERT_TRUE(harness.Take<wire::OpenGate>(2));
@@ -49,9 +51,12 @@ TEST(Core, NonFittingClientsTakeTurns) {
   EXPECT_EQ(handover.at("count"), 1);
   EXPECT_EQ(handover.at("mean_ms"), 5.0);
   EXPECT_EQ(handover.at("out_ms"), 3.0);
-  EXPECT_EQ(handover.at("bytes_out"), 160 * kMiB);
+  EXPECT_EQ(handover.at("bytes_out"), 120 * kMiB);
+  EXPECT_EQ(handover.at("bytes_unchanged"), 40 * kMiB);
+  EXPECT_EQ(status.at("clients").at(0).at("unchanged"), 40 * kMiB);
   const auto trace = harness.core.TraceJson();
-  for (const char* part : {"slice", "drain", "copy out", "copy in", "wait for its turn"}) {
+  for (const char* part :
+       {"slice", "drain", "copy out", "copy in", "wait for its turn", "\"unchanged\":41943040"}) {
     EXPECT_NE(trace.find(part), std::string::npos) << part;
   }
 }

@@ -79,7 +79,10 @@ std::string EventLog::ToJson(const json& machine) const {
                   {"tid", client_name.pid},
                   {"ts", TraceMicroseconds(event.begin)},
                   {"dur", TraceMicroseconds(event.duration)}};
-    if (event.bytes != 0) entry["args"] = {{"gpu", event.gpu}, {"bytes", event.bytes}};
+    if (event.bytes != 0 || event.unchanged != 0) {
+      entry["args"] = {{"gpu", event.gpu}, {"bytes", event.bytes}};
+    }
+    if (event.unchanged != 0) entry["args"]["unchanged"] = event.unchanged;
     list.push_back(std::move(entry));
   }
   const json trace = {

@@ -37,6 +37,7 @@ struct Event {
   Time begin{0};
   Time duration{0};
   Bytes bytes = 0;
+  Bytes unchanged = 0;  // kCopyOut: released without a copy
 };
 
 // What a trace says of a client beside its events, so that `reveza simulate` can play it.

@@ -141,6 +141,9 @@ void Agent::Handle(const wire::Evict& order) {
     evicted.copied = result.copied;
     evicted.out_us = static_cast<std::uint32_t>(NowMicroseconds() - began);
     evicted.failure = static_cast<wire::EvictFailure>(result.failure);
+    if (result.unchanged > 0) {
+      connection_.Send(wire::Unchanged{order.serial, order.gpu, result.unchanged});
+    }
     if (result.failure == swap::EvictFailure::kHostMemory) WarnOfHostMemory();
   } else {
     evicted.failure = wire::EvictFailure::kDriver;

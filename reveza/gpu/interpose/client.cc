@@ -52,6 +52,7 @@ swap::Driver MakeSwapDriver() {
       .CopyToHost = real.cuMemcpyDtoHAsync_v2,
       .CopyToDevice = real.cuMemcpyHtoDAsync_v2,
       .CopyOnDevice = real.cuMemcpyDtoDAsync_v2,
+      .SetWords = real.cuMemsetD32Async,
       .StreamCreate = real.cuStreamCreate,
       .StreamDestroy = real.cuStreamDestroy_v2,
       .StreamSynchronize = real.cuStreamSynchronize,

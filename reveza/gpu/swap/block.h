@@ -35,7 +35,8 @@ struct Piece {
   bool mapped = false;
   // Counted as resident: physical memory exists or may be created at any time.
   bool credit = false;
-  // The host slot holds the valid contents, to be copied in before the piece is used again.
+  // The host slot holds the valid contents, to be copied in before the piece is used again. Without
+  // a slot they are zeros.
   bool on_host = false;
   // A copy in either direction is in flight.
   bool moving = false;

@@ -18,6 +18,7 @@ struct Driver {
   CUresult (*CopyToHost)(void*, CUdeviceptr, size_t, CUstream);
   CUresult (*CopyToDevice)(CUdeviceptr, const void*, size_t, CUstream);
   CUresult (*CopyOnDevice)(CUdeviceptr, CUdeviceptr, size_t, CUstream);
+  CUresult (*SetWords)(CUdeviceptr, unsigned int, size_t, CUstream);
   CUresult (*StreamCreate)(CUstream*, unsigned int);
   CUresult (*StreamDestroy)(CUstream);
   CUresult (*StreamSynchronize)(CUstream);

@@ -1,11 +1,12 @@
-// The kernel of fingerprints.h. Each thread folds every (blocks * threads)-th group of a piece, so
-// that a warp reads consecutive groups; a block adds its threads up, the caller the blocks.
+// The kernel of fingerprints.h. Each thread folds every (blocks * threads)-th group of its piece,
+// so that a warp reads consecutive groups; a block adds its threads up, the caller the blocks.
 #include "reveza/gpu/swap/fingerprint_kernel.h"
 
 namespace {
 
 using Word = unsigned long long;
 using Wide = unsigned __int128;
+using reveza::swap::FingerprintPieces;
 using reveza::swap::kFingerprintPrime;
 using reveza::swap::kFingerprintThreads;
 
@@ -70,11 +71,14 @@ struct Hash {
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(kFingerprintThreads)
-    reveza_fingerprint(const uint4* data, Word groups, Word a0, Word k0, Word k0_block,
-                       Word k0_grid, Word a1, Word k1, Word k1_block, Word k1_grid, Word* out) {
+    reveza_fingerprint(const __grid_constant__ FingerprintPieces pieces, Word a0, Word k0,
+                       Word k0_block, Word k0_grid, Word a1, Word k1, Word k1_block, Word k1_grid,
+                       Word* out) {
   __shared__ Word shared[kFingerprintThreads];
   Hash first(a0, k0, k0_block, k0_grid);
   Hash second(a1, k1, k1_block, k1_grid);
+  const auto* data = reinterpret_cast<const uint4*>(pieces.of[blockIdx.y].address);
+  const Word groups = pieces.of[blockIdx.y].groups;
   const Word stride = static_cast<Word>(gridDim.x) * kFingerprintThreads;
   for (Word g = blockIdx.x * kFingerprintThreads + threadIdx.x; g < groups; g += stride) {
     const uint4 low = data[2 * g];
@@ -85,6 +89,7 @@ extern "C" __global__ void __launch_bounds__(kFingerprintThreads)
   const Word sum0 = first.OfBlock(shared);
   const Word sum1 = second.OfBlock(shared);
   if (threadIdx.x != 0) return;
-  out[2 * blockIdx.x] = sum0;
-  out[2 * blockIdx.x + 1] = sum1;
+  out += 2 * (blockIdx.y * gridDim.x + blockIdx.x);
+  out[0] = sum0;
+  out[1] = sum1;
 }

@@ -2,8 +2,6 @@
 
 #include <sys/random.h>
 
-#include "reveza/gpu/swap/fingerprint_kernel.h"
-
 namespace reveza::swap {
 namespace {
 
@@ -68,27 +66,26 @@ bool Fingerprinter::Load(FingerprintKernel& kernel) const {
   return result == CUDA_SUCCESS;
 }
 
-bool Fingerprinter::Launch(const FingerprintKernel& kernel, const Range& range,
-                           std::size_t index) const {
-  CUdeviceptr data = range.address;
-  std::uint64_t groups = range.size / kFingerprintGroup;
+CUresult Fingerprinter::Launch(const FingerprintKernel& kernel, const Range* ranges,
+                               std::size_t count) const {
+  FingerprintPieces pieces{};
+  for (std::size_t i = 0; i < count; ++i) {
+    pieces.of[i] = {ranges[i].address, ranges[i].size / kFingerprintGroup};
+  }
   Key first = keys_[0];
   Key second = keys_[1];
-  CUdeviceptr out = kernel.partial_sums_on_gpu + index * kFingerprintBlocks * sizeof(Fingerprint);
-  void* parameters[] = {&data,           &groups,        &first.a,  &first.k,
-                        &first.k_block,  &first.k_grid,  &second.a, &second.k,
-                        &second.k_block, &second.k_grid, &out};
-  return driver_.Launch(kernel.function, kFingerprintBlocks, 1, 1, kFingerprintThreads, 1, 1, 0,
-                        kernel.stream, parameters, nullptr) == CUDA_SUCCESS;
+  CUdeviceptr out = kernel.partial_sums_on_gpu;
+  void* parameters[] = {&pieces,   &first.a,  &first.k,        &first.k_block, &first.k_grid,
+                        &second.a, &second.k, &second.k_block, &second.k_grid, &out};
+  return driver_.Launch(kernel.function, kFingerprintBlocks, static_cast<unsigned>(count), 1,
+                        kFingerprintThreads, 1, 1, 0, kernel.stream, parameters, nullptr);
 }
 
 bool Fingerprinter::Compute(FingerprintKernel& kernel, const Range* ranges, std::size_t count,
                             Fingerprint* fingerprints) const {
   if (!Load(kernel)) return false;
-  bool known = true;
-  for (std::size_t i = 0; i < count && known; ++i) known = Launch(kernel, ranges[i], i);
-  known = driver_.StreamSynchronize(kernel.stream) == CUDA_SUCCESS && known;
-  if (!known) {
+  if (Launch(kernel, ranges, count) != CUDA_SUCCESS ||
+      driver_.StreamSynchronize(kernel.stream) != CUDA_SUCCESS) {
     kernel.unavailable = true;
     kernel.function = nullptr;
     return false;

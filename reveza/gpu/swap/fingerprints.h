@@ -10,7 +10,8 @@
 // of the same size have one hash in common with probability at most (G + 6) / p: their groups
 // differ in some g, where c(g) is equal for at most 7 of the p values of a, and otherwise the
 // difference is a nonzero polynomial in k of degree below G. With two independent hashes and 64 MiB
-// (G = 2^21) that is below 2^-79. docs/fingerprints.md has the argument in full.
+// (G = 2^21) that is below 2^-79. docs/fingerprints.md has the argument in full. The fingerprint of
+// zeros is zero.
 //
 // Whatever fails (no kernel for the GPU, no memory, a launch) means "unknown": the caller copies.
 // Not thread-safe; part of the mover.
@@ -23,11 +24,13 @@
 
 #include "common/base/bytes.h"
 #include "reveza/gpu/swap/driver.h"
+#include "reveza/gpu/swap/fingerprint_kernel.h"
 
 namespace reveza::swap {
 
 struct Fingerprint {
   std::uint64_t hashes[2] = {};
+  bool IsOfZeros() const { return hashes[0] == 0 && hashes[1] == 0; }
   friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
 };
 
@@ -42,7 +45,7 @@ struct FingerprintKernel {
 
 class Fingerprinter {
  public:
-  static constexpr std::size_t kMaxPieces = 32;  // in one call
+  static constexpr std::size_t kMaxPieces = kFingerprintMaxPieces;  // in one call
 
   explicit Fingerprinter(const Driver& driver);
 
@@ -64,7 +67,7 @@ class Fingerprinter {
   };
 
   bool Load(FingerprintKernel& kernel) const;
-  bool Launch(const FingerprintKernel& kernel, const Range& range, std::size_t index) const;
+  CUresult Launch(const FingerprintKernel& kernel, const Range* ranges, std::size_t count) const;
 
   const Driver& driver_;
   Key keys_[2];

@@ -1,6 +1,8 @@
 // Evictions of memory that has not changed since the last one.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "reveza/gpu/swap/testing_mover.h"
 
 namespace reveza::swap {
@@ -18,6 +20,11 @@ class FingerprintsTest : public testing::MoverTest {
     EXPECT_EQ(SwapInWith(result.freed), SwapInState::kDone);
     ledger_.SetResidency(Residency::kIn);
     return result;
+  }
+
+  static void Clear(CUdeviceptr address, Bytes size) { memset(&Word(address, 0), 0, size); }
+  static bool IsZero(CUdeviceptr address, Bytes size) {
+    return memcmp(&Word(address, 0), &Word(address, 4), size - 4) == 0 && Word(address, 0) == 0;
   }
 };
 
@@ -54,9 +61,77 @@ TEST_F(FingerprintsTest, ManyPiecesNeedSeveralCalls) {
   Fill(addresses[40], 2 * kMiB, 1000);
   EXPECT_EQ(RoundTrip().copied, 2 * kMiB);
   EXPECT_EQ(gpu_.calls["ModuleLoad"], 1);
+  EXPECT_EQ(gpu_.calls["Launch"], 2 * 3);
   for (unsigned i = 0; i < addresses.size(); ++i) {
     EXPECT_TRUE(Holds(addresses[i], 2 * kMiB, i == 40 ? 1000 : i)) << i;
   }
+}
+
+TEST_F(FingerprintsTest, ZerosNeedNoHostMemory) {
+  const CUdeviceptr address = Filled(200 * kMiB, 1);
+  Clear(address, 200 * kMiB);
+  Filled(64 * kMiB, 1);
+  for (int i = 0; i < 2; ++i) {
+    const EvictResult result = RoundTrip();
+    EXPECT_EQ(result.copied, i == 0 ? 64 * kMiB : 0);
+    EXPECT_EQ(result.unchanged, i == 0 ? 200 * kMiB : 264 * kMiB);
+    EXPECT_TRUE(IsZero(address, 200 * kMiB));
+  }
+  EXPECT_EQ(gpu_.calls["SetWords"], 2 * 4);
+  EXPECT_EQ(gpu_.bytes_in, 2 * 64 * kMiB);
+  EXPECT_LE(arena_.pinned(), 64 * kMiB);
+}
+
+TEST_F(FingerprintsTest, WhatBecomesZeroGivesItsHostMemoryBack) {
+  const CUdeviceptr first = Filled(64 * kMiB, 1);
+  RoundTrip();
+  const Bytes pinned = arena_.pinned();
+  Clear(first, 64 * kMiB);
+  EXPECT_EQ(RoundTrip().copied, 0u);
+  EXPECT_TRUE(IsZero(first, 64 * kMiB));
+  const CUdeviceptr second = Filled(64 * kMiB, 2);
+  EXPECT_EQ(RoundTrip().copied, 64 * kMiB);
+  EXPECT_EQ(arena_.pinned(), pinned) << "the second has the first one's place";
+  Fill(first, 64 * kMiB, 1);
+  EXPECT_EQ(RoundTrip().copied, 64 * kMiB) << "though it was copied before";
+  EXPECT_TRUE(Holds(first, 64 * kMiB, 1));
+  EXPECT_TRUE(Holds(second, 64 * kMiB, 2));
+}
+
+TEST_F(FingerprintsTest, ZerosThatCannotBeReleasedStay) {
+  const CUdeviceptr address = Filled(64 * kMiB, 1);
+  Clear(address, 64 * kMiB);
+  gpu_.FailCall("Unmap", 1, CUDA_ERROR_UNKNOWN, 2);
+  EXPECT_EQ(Evict(kBudget).failure, EvictFailure::kDriver);
+  Fill(address, 64 * kMiB, 5);
+  RoundTrip();
+  EXPECT_TRUE(Holds(address, 64 * kMiB, 5));
+}
+
+TEST_F(FingerprintsTest, ZerosOfAHandleThatIsNotMappedComeBackWithIt) {
+  const CUmemGenericAllocationHandle handle = Created(64 * kMiB);
+  CUdeviceptr address = Mapped(handle, 64 * kMiB);
+  Clear(address, 64 * kMiB);
+  const EvictResult result = Evict(kBudget);
+  ledger_.AddCredit(0, result.freed);
+  ASSERT_EQ(ledger_.Unmap(address, 64 * kMiB).outcome, Outcome::kDone);
+  EXPECT_EQ(SwapInWith(0), SwapInState::kDone);
+  ledger_.SetResidency(Residency::kIn);
+  address = Mapped(handle, 64 * kMiB);
+  EXPECT_TRUE(IsZero(address, 64 * kMiB));
+  EXPECT_EQ(gpu_.calls["SetWords"], 1);
+  EXPECT_EQ(gpu_.bytes_in, 0u);
+}
+
+TEST_F(FingerprintsTest, ACopyOfZerosThatIsLostIsRepeated) {
+  const CUdeviceptr address = Filled(64 * kMiB, 1);
+  Clear(address, 64 * kMiB);
+  Evict(kBudget);
+  gpu_.FailCall("StreamSynchronize", 1, CUDA_ERROR_UNKNOWN);
+  EXPECT_EQ(SwapInWith(64 * kMiB), SwapInState::kRetry);
+  EXPECT_EQ(SwapInWith(0), SwapInState::kDone);
+  EXPECT_EQ(gpu_.calls["SetWords"], 2);
+  EXPECT_TRUE(IsZero(address, 64 * kMiB));
 }
 
 TEST_F(FingerprintsTest, EachPieceIsReadOnceAndOnlyWhereItIsMapped) {
@@ -67,6 +142,7 @@ TEST_F(FingerprintsTest, EachPieceIsReadOnceAndOnlyWhereItIsMapped) {
   ASSERT_EQ(ledger_.Unmap(address, 128 * kMiB).outcome, Outcome::kDone);
   EXPECT_EQ(Evict(kBudget).copied, 192 * kMiB);
   EXPECT_EQ(gpu_.calls["Launch"], 1);
+  EXPECT_EQ(gpu_.fingerprinted, 64 * kMiB);
 }
 
 TEST_F(FingerprintsTest, AnEvictionThatWasInterruptedContinues) {
@@ -148,6 +224,16 @@ TEST_F(FingerprintsTest, VerificationEndsTheProgramIfMemoryDiffers) {
   EXPECT_EQ(evict().unchanged, 64 * kMiB);
   Fill(address, 64 * kMiB, 2);
   EXPECT_DEATH(evict(), "differs from its host copy");
+}
+
+TEST_F(FingerprintsTest, VerificationEndsTheProgramIfZerosAreNotZero) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Mover mover(gpu_.driver(), ledger_, /*verify=*/true);
+  Filled(64 * kMiB, 1);
+  gpu_.zero_fingerprints = true;
+  ledger_.SetResidency(Residency::kOut);
+  EXPECT_DEATH(
+      mover.Evict(0, kBudget, [](void*, int, Bytes) {}, nullptr), "differs from its host copy");
 }
 
 TEST_F(FingerprintsTest, AnotherContextLoadsTheKernelAgain) {

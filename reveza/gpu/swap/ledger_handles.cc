@@ -152,8 +152,7 @@ CUresult Ledger::RestorePieces(DeviceMemory& device, Block& block) {
     Staging staging(driver_, device, block, piece);
     result = staging.result();
     if (result == CUDA_SUCCESS) {
-      result =
-          driver_.CopyToDevice(staging.address(), piece.slot.data(), piece.size, device.stream);
+      result = RestoreContents(driver_, piece, staging.address(), device.stream);
     }
     if (result == CUDA_SUCCESS) result = driver_.StreamSynchronize(device.stream);
     if (result != CUDA_SUCCESS) return result;

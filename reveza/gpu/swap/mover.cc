@@ -92,33 +92,39 @@ void Mover::UpdateFingerprints(DeviceMemory& device) {
   }
 }
 
-EvictFailure Mover::ReleaseUnchanged(Moving& moving, EvictResult* result) {
+EvictFailure Mover::ReleaseUncopied(Moving& moving, EvictResult* result) {
   Piece& piece = moving.piece();
   if (verify_ && !Verify(*moving.device, *moving.block, piece)) return EvictFailure::kDriver;
   piece.on_host = true;
   const EvictFailure failure = ReleasePiece(moving, result);
   if (failure != EvictFailure::kNone) {
     piece.on_host = false;
-  } else {
-    result->unchanged += piece.size;
+    return failure;
+  }
+  result->unchanged += piece.size;
+  if (piece.fingerprint.IsOfZeros()) {
+    piece.slot.Reset();
+    piece.of_slot.reset();
   }
   return failure;
 }
 
 bool Mover::Verify(DeviceMemory& device, const Block& block, const Piece& piece) {
   const CUdeviceptr address = DirectAddress(block, piece);
-  void* copy =
-      mmap(nullptr, piece.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  // The second half stays zeros.
+  char* copy = static_cast<char*>(
+      mmap(nullptr, 2 * piece.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   if (copy == MAP_FAILED) return false;
+  const char* expected = piece.fingerprint.IsOfZeros() ? copy + piece.size : piece.slot.data();
   const bool read = ledger_.EnsureStream(device) == CUDA_SUCCESS &&
                     driver_.CopyToHost(copy, address, piece.size, device.stream) == CUDA_SUCCESS &&
                     driver_.StreamSynchronize(device.stream) == CUDA_SUCCESS;
-  if (read && memcmp(copy, piece.slot.data(), piece.size) != 0) {
+  if (read && memcmp(copy, expected, piece.size) != 0) {
     static constexpr char kMessage[] = "reveza: GPU memory differs from its host copy\n";
     if (write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1) < 0) _exit(134);
     abort();
   }
-  munmap(copy, piece.size);
+  munmap(copy, 2 * piece.size);
   return read;
 }
 
@@ -126,9 +132,7 @@ EvictFailure Mover::StartSwapOut(Moving& moving, EvictResult* result, bool* in_f
   Piece& piece = moving.piece();
   DeviceMemory& device = *moving.device;
   if (!HasContents(*moving.block, piece)) return ReleasePiece(moving, result);
-  if (HasFingerprint(piece) && piece.of_slot == piece.fingerprint) {
-    return ReleaseUnchanged(moving, result);
-  }
+  if (!NeedsCopy(piece)) return ReleaseUncopied(moving, result);
   if (!piece.slot) piece.slot = ledger_.arena_.Allocate(piece.size);
   if (!piece.slot) return EvictFailure::kHostMemory;
   piece.of_slot.reset();
@@ -237,9 +241,9 @@ CUresult Mover::SwapInPiece(DeviceMemory& device, Block& block, std::size_t inde
   if (result != CUDA_SUCCESS) return result;
   Staging staging(driver_, device, block, piece);
   if (staging.result() != CUDA_SUCCESS) return staging.result();
-  result = driver_.CopyToDevice(staging.address(), piece.slot.data(), piece.size, device.stream);
+  result = RestoreContents(driver_, piece, staging.address(), device.stream);
   if (result != CUDA_SUCCESS) return result;
-  copied_in_ += piece.size;
+  if (piece.slot) copied_in_ += piece.size;
   if (staging.is_private()) {
     result = driver_.StreamSynchronize(device.stream);
     if (result == CUDA_SUCCESS) piece.on_host = false;

@@ -1,10 +1,10 @@
 // Swaps a client's memory between GPU and host; device addresses do not change.
 //
 // Out: pieces are copied to the host arena in sequence on one stream, except those that have not
-// changed since they were copied last (fingerprints.h). The physical memory of each piece is
-// released as soon as its copy is done, so that another process can allocate it while the next
-// piece is being copied. In: as credit arrives, physical memory is created for each piece and its
-// contents are copied back. Both directions run at link speed; two processes in a handover keep
+// changed since they were copied last, or are zeros (fingerprints.h). The physical memory of each
+// piece is released as soon as its copy is done, so that another process can allocate it while the
+// next piece is being copied. In: as credit arrives, physical memory is created for each piece and
+// its contents are copied back. Both directions run at link speed; two processes in a handover keep
 // both directions of the link busy.
 //
 // The GPU must not use the memory meanwhile (gate closed, queue drained).
@@ -22,7 +22,7 @@ enum class EvictFailure { kNone, kHostMemory, kDriver };
 struct EvictResult {
   Bytes freed = 0;      // credit released, unused credit included
   Bytes copied = 0;     // bytes copied over the link
-  Bytes unchanged = 0;  // released without a copy, because the host copy was the same
+  Bytes unchanged = 0;  // released without a copy, because the host copy is the same, or zeros
   EvictFailure failure = EvictFailure::kNone;
 };
 
@@ -37,8 +37,8 @@ class Mover {
   // Called without the lock whenever credit was released.
   using FreedFunction = void (*)(void* context, int ordinal, Bytes bytes);
 
-  // `verify`: compares what is released without a copy with its host copy, byte by byte, and aborts
-  // the program if it differs.
+  // `verify`: compares what is released without a copy with its host copy, or with zeros, byte by
+  // byte, and aborts the program if it differs.
   Mover(const Driver& driver, Ledger& ledger, bool verify = false)
       : driver_(driver), ledger_(ledger), fingerprinter_(driver), verify_(verify) {}
 
@@ -75,10 +75,14 @@ class Mover {
   // Returns where to read a piece whose fingerprint is yet to be computed; 0 if it is not.
   CUdeviceptr AddressToRead(const Block& block, const Piece& piece) const;
   bool HasFingerprint(const Piece& piece) const { return piece.fingerprint_of == eviction_; }
+  bool NeedsCopy(const Piece& piece) const {
+    return !HasFingerprint(piece) ||
+           (piece.of_slot != piece.fingerprint && !piece.fingerprint.IsOfZeros());
+  }
   // Returns false if the contents cannot be read.
   bool Verify(DeviceMemory& device, const Block& block, const Piece& piece)
       REQUIRES(ledger_.mutex_);
-  EvictFailure ReleaseUnchanged(Moving& moving, EvictResult* result) REQUIRES(ledger_.mutex_);
+  EvictFailure ReleaseUncopied(Moving& moving, EvictResult* result) REQUIRES(ledger_.mutex_);
   EvictFailure StartSwapOut(Moving& moving, EvictResult* result, bool* in_flight)
       REQUIRES(ledger_.mutex_);
   EvictFailure FinishSwapOut(Moving& moving, EvictResult* result);

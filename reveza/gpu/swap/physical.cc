@@ -100,6 +100,12 @@ CUdeviceptr DirectAddress(const Block& block, const Piece& piece) {
   return 0;
 }
 
+CUresult RestoreContents(const Driver& driver, const Piece& piece, CUdeviceptr address,
+                         CUstream stream) {
+  if (!piece.slot) return driver.SetWords(address, 0, piece.size / sizeof(unsigned), stream);
+  return driver.CopyToDevice(address, piece.slot.data(), piece.size, stream);
+}
+
 CUmemAccessDesc OwnAccess(const Block& block) {
   CUmemAccessDesc access{};
   access.location = block.properties.location;

@@ -71,4 +71,8 @@ class Staging {
   bool mapped_ = false;
 };
 
+// Begins to write the contents that a piece has on the host to `address`, which is mapped.
+CUresult RestoreContents(const Driver& driver, const Piece& piece, CUdeviceptr address,
+                         CUstream stream);
+
 }  // namespace reveza::swap

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "reveza/gpu/swap/fingerprint_kernel.h"
+
 namespace reveza::swap::testing {
 namespace {
 
@@ -29,6 +31,7 @@ TestingDriver::TestingDriver(Bytes capacity) : capacity_(capacity) {
   driver_.CopyToHost = CopyToHost;
   driver_.CopyToDevice = CopyToDevice;
   driver_.CopyOnDevice = CopyOnDevice;
+  driver_.SetWords = SetWords;
   driver_.StreamCreate = StreamCreate;
   driver_.StreamDestroy = [](CUstream) { return CUDA_SUCCESS; };
   driver_.StreamSynchronize = StreamSynchronize;
@@ -80,7 +83,12 @@ CUresult TestingDriver::Enter(const char* name) {
 void TestingDriver::Finish(std::size_t mark, bool lose) {
   for (; done_ < mark; ++done_) {
     const Copy& copy = copies_[done_];
-    if (!lose) memcpy(copy.to, copy.from, copy.size);
+    if (lose) continue;
+    if (copy.from == nullptr) {
+      memset(copy.to, 0, copy.size);
+    } else {
+      memcpy(copy.to, copy.from, copy.size);
+    }
   }
 }
 
@@ -196,6 +204,13 @@ CUresult TestingDriver::CopyOnDevice(CUdeviceptr to, CUdeviceptr from, size_t si
   return CUDA_SUCCESS;
 }
 
+CUresult TestingDriver::SetWords(CUdeviceptr to, unsigned int word, size_t count, CUstream) {
+  if (const CUresult failed = Enter("SetWords")) return failed;
+  if (word != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  the_->copies_.push_back({At(to), nullptr, count * sizeof(word)});
+  return CUDA_SUCCESS;
+}
+
 CUresult TestingDriver::StreamCreate(CUstream* stream, unsigned int) {
   *stream = reinterpret_cast<CUstream>(0x2000);
   return Enter("StreamCreate");
@@ -259,18 +274,24 @@ CUresult TestingDriver::ModuleGetFunction(CUfunction* function, CUmodule, const 
   return CUDA_SUCCESS;
 }
 
-CUresult TestingDriver::Launch(CUfunction, unsigned int blocks, unsigned int, unsigned int,
+CUresult TestingDriver::Launch(CUfunction, unsigned int blocks, unsigned int pieces, unsigned int,
                                unsigned int, unsigned int, unsigned int, unsigned int, CUstream,
                                void** parameters, void**) {
   if (const CUresult failed = Enter("Launch")) return failed;
-  const auto data = *static_cast<const CUdeviceptr*>(parameters[0]);
-  const auto groups = *static_cast<const std::uint64_t*>(parameters[1]);
-  const auto out = *static_cast<const CUdeviceptr*>(parameters[10]);
-  const auto* words = static_cast<const std::uint64_t*>(At(data));
-  auto* sums = static_cast<std::uint64_t*>(At(out));
-  std::fill_n(sums, std::size_t{2} * blocks, 0);
-  if (the_->same_fingerprints) return CUDA_SUCCESS;
-  for (std::uint64_t i = 0; i < groups * 4; ++i) sums[0] = (sums[0] * 31 + words[i]) >> 4;
+  const auto* of = static_cast<const FingerprintPieces*>(parameters[0])->of;
+  const auto out = *static_cast<const CUdeviceptr*>(parameters[9]);
+  for (unsigned piece = 0; piece < pieces; ++piece) {
+    const auto* words = static_cast<const std::uint64_t*>(At(of[piece].address));
+    auto* sums = static_cast<std::uint64_t*>(At(out)) + std::size_t{2} * blocks * piece;
+    std::fill_n(sums, std::size_t{2} * blocks, 0);
+    the_->fingerprinted += of[piece].groups * kFingerprintGroup;
+    if (the_->same_fingerprints) sums[0] = 1;
+    if (the_->same_fingerprints || the_->zero_fingerprints) continue;
+    for (std::uint64_t i = 0; i < of[piece].groups * 4; ++i) {
+      sums[0] = sums[0] * 31 + words[i];
+    }
+    sums[0] %= kFingerprintPrime;
+  }
   return CUDA_SUCCESS;
 }
 

@@ -40,7 +40,9 @@ class TestingDriver {
   Bytes bytes_in = 0;   // host to device
   std::map<std::string, int> calls;
   int registered = 0;              // host ranges
+  Bytes fingerprinted = 0;         // bytes read by the kernel of fingerprints
   bool same_fingerprints = false;  // of all contents
+  bool zero_fingerprints = false;  // likewise, those of zeros
 
  private:
   struct Physical {
@@ -56,7 +58,7 @@ class TestingDriver {
 
   struct Copy {
     void* to = nullptr;
-    const void* from = nullptr;
+    const void* from = nullptr;  // null: zeros
     Bytes size = 0;
   };
   struct Event {
@@ -86,6 +88,7 @@ class TestingDriver {
   static CUresult CopyToHost(void*, CUdeviceptr, size_t, CUstream);
   static CUresult CopyToDevice(CUdeviceptr, const void*, size_t, CUstream);
   static CUresult CopyOnDevice(CUdeviceptr, CUdeviceptr, size_t, CUstream);
+  static CUresult SetWords(CUdeviceptr, unsigned int, size_t, CUstream);
   static CUresult StreamCreate(CUstream*, unsigned int);
   static CUresult StreamSynchronize(CUstream);
   static CUresult EventCreate(CUevent*, unsigned int);

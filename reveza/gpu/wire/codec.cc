@@ -53,6 +53,7 @@ bool IsValid(const Policy& m) {
 bool IsValid(const Evicted& m) {
   return IsGpu(m.gpu) && IsSize(m.freed) && IsSize(m.copied) && m.failure <= EvictFailure::kDriver;
 }
+bool IsValid(const Unchanged& m) { return IsGpu(m.gpu) && IsSize(m.bytes); }
 bool IsValid(const SwappedIn& m) { return IsSize(m.copied); }
 bool IsValid(const Resumed& m) {
   return m.total != 0 && IsSize(m.total) && IsSize(m.resident) && IsSize(m.swapped) &&
@@ -123,8 +124,8 @@ DecodeError CheckBody(const Header& header, const void* packet, std::size_t size
                     GateRequested, Idle, GateClosed, DrainFailed, Draining, Evicted, SwappedIn,
                     Resumed, Welcome, Refused, ContextAdmitted, GrowthAnswer, OpenGate, CloseGate,
                     Evict, SwapIn, Credit, Contention, PrepareArena, WaitMessage, StatusRequest,
-                    TraceRequest, StopRequest, Yield, Hold, Policy, ContextRefused, QueueBound,
-                    JobRequest>(header, packet, size);
+                    TraceRequest, StopRequest, Yield, Hold, Unchanged, Policy, ContextRefused,
+                    QueueBound, JobRequest>(header, packet, size);
 }
 
 }  // namespace

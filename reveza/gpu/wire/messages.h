@@ -42,6 +42,7 @@ enum class Type : std::uint16_t {
   kDraining,
   kYield,  // since version 3, as all below that have kSince
   kHold,
+  kUnchanged,
   // in both directions
   kPolicy = 48,
   // daemon to client
@@ -198,6 +199,16 @@ struct Evicted {
   std::uint64_t copied;  // of which were copied over the link
   std::uint32_t out_us;
   EvictFailure failure;
+};
+
+// Of the eviction that ends with the next message: physical bytes released without a copy, because
+// the host has the same contents or they are zeros. Not sent for 0.
+struct Unchanged {
+  static constexpr Type kType = Type::kUnchanged;
+  static constexpr std::uint16_t kSince = 3;
+  std::uint32_t serial;
+  std::uint32_t gpu;
+  std::uint64_t bytes;
 };
 
 // All memory of this client is resident; its gate is still closed.

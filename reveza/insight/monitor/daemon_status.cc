@@ -36,6 +36,7 @@ Gpu ReadGpu(const json& entry) {
   }
   gpu.swapped_out_all = CountAt(handover, "bytes_out");
   gpu.swapped_in_all = CountAt(handover, "bytes_in");
+  gpu.unchanged_all = CountAt(handover, "bytes_unchanged");
   return gpu;
 }
 

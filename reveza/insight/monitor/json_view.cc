@@ -106,6 +106,7 @@ Json ToJson(const Gpu& gpu) {
           {"swap_in", OrNull(gpu.swap_in)},
           {"swapped_out_all", OrNull(gpu.swapped_out_all)},
           {"swapped_in_all", OrNull(gpu.swapped_in_all)},
+          {"unchanged_all", OrNull(gpu.unchanged_all)},
           {"handovers", std::move(handovers)}};
 }
 

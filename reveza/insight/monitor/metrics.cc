@@ -46,6 +46,8 @@ constexpr std::array kMetrics = {
            "PCIe traffic out of and into the GPU (GPM: Hopper and later)"},
     Metric{"reveza_gpu_moved_bytes_total", true, "gpu,direction",
            "bytes swapped out and in by Reveza"},
+    Metric{"reveza_gpu_unchanged_bytes_total", true, "gpu",
+           "bytes that left the GPU without a copy"},
     Metric{"reveza_gpu_handovers_total", true, "gpu", "handovers from one job to the next"},
     Metric{"reveza_gpu_handover_mean_seconds", false, "gpu", "mean duration of handovers"},
     Metric{"reveza_program_clients", false, "program,state", "processes under Reveza, by state"},
@@ -149,6 +151,7 @@ void AddGpu(SampleList& samples, const Gpu& gpu) {
   samples.Add("reveza_gpu_link_bytes_per_second", gpu.link_in, in);
   samples.Add("reveza_gpu_moved_bytes_total", gpu.swapped_out_all, out);
   samples.Add("reveza_gpu_moved_bytes_total", gpu.swapped_in_all, in);
+  samples.Add("reveza_gpu_unchanged_bytes_total", gpu.unchanged_all, labels);
   if (!gpu.handovers) return;
   samples.Add("reveza_gpu_handovers_total", std::optional(gpu.handovers->count), labels);
   samples.Add("reveza_gpu_handover_mean_seconds", gpu.handovers->mean_seconds, labels);

@@ -67,6 +67,7 @@ struct Gpu {
   std::optional<double> swap_in;
   std::optional<Bytes> swapped_out_all;  // since the daemon started
   std::optional<Bytes> swapped_in_all;
+  std::optional<Bytes> unchanged_all;  // left the GPU without a copy
   std::optional<Handovers> handovers;
 };
 

@@ -26,6 +26,7 @@ inline Gpu TestingGpu() {
   gpu.swap_in = 19.5e9;
   gpu.swapped_out_all = 400 * kGiB;
   gpu.swapped_in_all = 380 * kGiB;
+  gpu.unchanged_all = 90 * kGiB;
   gpu.handovers = Handovers{12, 0.297, 0.5};
   return gpu;
 }
