@@ -68,10 +68,11 @@ struct Client {
   bool unresponsive = false;  // an Evict or SwapIn timed out, and it has sent nothing since
   std::optional<bool> contention_sent;
   Time idle_after_sent{0};
-  bool preemptible_sent = false;  // with the bound of its queue
-  Bytes arena = 0;                // as reported
-  Bytes host_reserved = 0;        // for evictions
-  Bytes arena_requested = 0;      // by PrepareArena
+  bool short_bound_sent = false;   // of its queue
+  bool always_bound_sent = false;  // likewise, also without contention
+  Bytes arena = 0;                 // as reported
+  Bytes host_reserved = 0;         // for evictions
+  Bytes arena_requested = 0;       // by PrepareArena
 
   // Returns the holding on a GPU; an empty one if the client does not use it.
   const Holding& On(GpuId gpu) const {
@@ -146,6 +147,7 @@ struct Job {
   bool drain_failed = false;  // in the current attempt
   std::uint64_t failed_drains = 0;
   Time closable_at{0};
+  Time closes_at = Time::max();  // as planned, for a job that waits
   Time drain_backoff{0};
   Time evictable_at{0};  // backoff after a failed eviction
 

@@ -8,6 +8,9 @@ namespace reveza::scheduler {
 namespace {
 
 constexpr Bytes kArenaStep = 64 * kMiB;
+// The end of a slice is announced so many full queues ahead: a client empties two batches of half a
+// queue each until its queue is short.
+constexpr int kAnnouncedQueueBounds = 2;
 
 bool WaitsForRoom(const Ledger& ledger, const Job& job) {
   return job.phase == Phase::kSuspended && job.why != WaitReason::kGpuMemory &&
@@ -20,6 +23,12 @@ bool MayWakeAndPreempt(const Job& other, const Job& job) {
   return policy.interactive && !policy.paused && other.phase == Phase::kSuspended &&
          !job.policy.interactive && policy.priority >= job.policy.priority &&
          other.SharesGpuWith(job);
+}
+
+// Returns whether the slice of the job is about to end for another job.
+bool ClosesSoon(Ledger& ledger, const Job& job) {
+  if (job.closes_at == Time::max()) return false;
+  return ledger.Reached(job.closes_at - kAnnouncedQueueBounds * ledger.config.queue_bound);
 }
 
 bool EverythingFits(const Ledger& ledger) {
@@ -73,11 +82,16 @@ void SendQueueBounds(Ledger& ledger) {
     if (job.phase != Phase::kRunning) continue;
     const bool preemptible = std::ranges::any_of(
         ledger.jobs, [&](const auto& entry) { return MayWakeAndPreempt(entry.second, job); });
+    const bool is_short = preemptible || ClosesSoon(ledger, job);
     for (auto& [id, client] : job.clients) {
-      if (client.gpus.empty() || client.preemptible_sent == preemptible) continue;
-      client.preemptible_sent = preemptible;
-      const Time bound = preemptible ? std::min(config.queue_bound, config.preemptible_queue_bound)
-                                     : config.queue_bound;
+      if (client.gpus.empty() ||
+          (client.short_bound_sent == is_short && client.always_bound_sent == preemptible)) {
+        continue;
+      }
+      client.short_bound_sent = is_short;
+      client.always_bound_sent = preemptible;
+      const Time bound =
+          is_short ? std::min(config.queue_bound, config.short_queue_bound) : config.queue_bound;
       ledger.decisions.push_back(SetQueueBound{id, bound, preemptible});
     }
   }

@@ -82,7 +82,7 @@ TEST(Hints, QueueIsShortWhileAnInteractiveJobSleeps) {
   script.SetPolicy(2, {.interactive = true});
   ASSERT_EQ(script.All<SetQueueBound>().size(), 1u);
   EXPECT_EQ(script.All<SetQueueBound>()[0].client, 1u);
-  EXPECT_EQ(script.All<SetQueueBound>()[0].bound, Script::DefaultConfig().preemptible_queue_bound);
+  EXPECT_EQ(script.All<SetQueueBound>()[0].bound, Script::DefaultConfig().short_queue_bound);
   EXPECT_TRUE(script.All<SetQueueBound>()[0].always);
   script.Want(2);
   ASSERT_TRUE(script.Open(2));
@@ -94,6 +94,48 @@ TEST(Hints, QueueIsShortWhileAnInteractiveJobSleeps) {
   EXPECT_EQ(script.All<SetQueueBound>()[1].client, 1u);
   EXPECT_EQ(script.All<SetQueueBound>()[1].bound, Script::DefaultConfig().queue_bound);
   EXPECT_FALSE(script.All<SetQueueBound>()[1].always);
+}
+
+TEST(Hints, TheEndOfASliceIsAnnounced) {
+  Script script;
+  script.AddClient(1, 12 * kGiB);
+  script.AddClient(2, 12 * kGiB);
+  script.Want(1);
+  script.Wait(seconds(1));
+  script.Want(2);
+  const Time ends = script.JobOf(1).slice_ends;
+  const Time announced = ends - 2 * Script::DefaultConfig().queue_bound;
+  ASSERT_GT(announced, script.now());
+  script.Wait(announced - script.now() - milliseconds(1));
+  EXPECT_TRUE(script.All<SetQueueBound>().empty());
+  EXPECT_EQ(script.scheduler().NextWakeup(), announced);
+  script.Wait(milliseconds(1));
+  ASSERT_EQ(script.All<SetQueueBound>().size(), 1u);
+  EXPECT_EQ(script.All<SetQueueBound>()[0].client, 1u);
+  EXPECT_EQ(script.All<SetQueueBound>()[0].bound, Script::DefaultConfig().short_queue_bound);
+  EXPECT_FALSE(script.All<SetQueueBound>()[0].always);
+  EXPECT_EQ(script.scheduler().NextWakeup(), ends);
+  script.Wait(ends - script.now());
+  ASSERT_TRUE(script.Open(2));
+  script.Want(1);
+  script.Leave(2);
+  ASSERT_TRUE(script.Open(1));
+  ASSERT_EQ(script.All<SetQueueBound>().size(), 2u);
+  EXPECT_EQ(script.All<SetQueueBound>()[1].client, 1u);
+  EXPECT_EQ(script.All<SetQueueBound>()[1].bound, Script::DefaultConfig().queue_bound);
+}
+
+TEST(Hints, TheQueueIsLongAgainIfTheSliceDoesNotEnd) {
+  Script script;
+  script.AddClient(1, 12 * kGiB);
+  script.AddClient(2, 12 * kGiB);
+  script.Want(1);
+  script.Want(2);
+  script.Wait(script.JobOf(1).slice_ends - script.now() - milliseconds(1));
+  ASSERT_EQ(script.All<SetQueueBound>().size(), 1u);
+  script.Leave(2);
+  ASSERT_EQ(script.All<SetQueueBound>().size(), 2u);
+  EXPECT_EQ(script.All<SetQueueBound>()[1].bound, Script::DefaultConfig().queue_bound);
 }
 
 TEST(Hints, QueueIsNotShortenedForJobsThatDoNotPreempt) {

@@ -80,8 +80,9 @@ struct Config {
   Time max_wait = std::chrono::seconds(120);  // limits how many jobs rotate; the others queue
   Time drain_limit = std::chrono::seconds(2);
   Time queue_bound = std::chrono::milliseconds(100);  // clients begin with it
-  // While an interactive job may preempt them: its first kernel waits for all that is queued.
-  Time preemptible_queue_bound = std::chrono::milliseconds(10);
+  // While an interactive job may preempt them, and before their slice ends: what is queued must
+  // drain before the next kernel of another job.
+  Time short_queue_bound = std::chrono::milliseconds(10);
   Time drain_retry = std::chrono::seconds(1);  // after a failed drain; doubles up to slice_ceiling
   Time evict_retry = std::chrono::seconds(5);  // after a failed eviction
   Time evict_timeout = std::chrono::seconds(30);  // without a piece freed; then it is unresponsive

@@ -206,7 +206,8 @@ TEST(Scheduler, HasNoWakeupWhenNothingWaits) {
   script.AddClient(2, 12 * kGiB);
   EXPECT_FALSE(script.scheduler().NextWakeup());
   script.Want(2);
-  EXPECT_EQ(script.scheduler().NextWakeup(), script.JobOf(1).slice_ends);
+  EXPECT_EQ(script.scheduler().NextWakeup(),
+            script.JobOf(1).slice_ends - 2 * Script::DefaultConfig().queue_bound);
 }
 
 }  // namespace scheduler_test

@@ -40,6 +40,7 @@ class TurnScheduler {
     for (auto& [id, job] : ledger_.jobs) {
       job.why = WaitReason::kNone;
       job.blocked_by = 0;
+      job.closes_at = Time::max();
       if (Waits(job) && !job.waiting_since) job.waiting_since = ledger_.now;
     }
     const auto key = [this](const Job& job) {
@@ -163,6 +164,10 @@ class TurnScheduler {
         return true;
       }
       ledger_.WakeAt(end);
+      for (const JobId id : removed) {
+        Time& closes_at = ledger_.jobs.at(id).closes_at;
+        closes_at = std::min(closes_at, end);
+      }
       SetReason(job, undrainable ? WaitReason::kUnpreemptible : WaitReason::kTurn,
                 undrainable ? undrainable_job : *removed.begin());
       blocked_.push_back(Blocked{&job, end, removed});
