@@ -1,6 +1,7 @@
 """The section on handovers."""
 
 import dataclasses
+import math
 import statistics
 
 import figures
@@ -14,6 +15,8 @@ def handover(harness, report):
     that move the same bytes. Workers change all their memory in each step: handed over without
     and with a look at what has changed. Servers change almost nothing."""
     size, piece = ("128MiB", "8MiB") if harness.fake else ("12GiB", "64MiB")
+    # On a card, kernels short enough for a short drain.
+    steps, pause = (harness.steps(60), 60) if harness.fake else (harness.steps(700), 4)
     link = harness.alone(Job("link_speed", [
         harness.limit_program("link_speed"), "--bytes", "32MiB" if harness.fake else "4GiB",
         "--steps", "3"]))
@@ -25,12 +28,11 @@ def handover(harness, report):
         # Its memory never changes. One small block, so that the slab which the end of a worker
         # needs is there from the beginning.
         job = workloads.client(harness, name, "worker", "--bytes", size, "--small", 1,
-                               "--reallocate-every", 0, "--steps", steps, "--step-ms", 60, *more)
+                               "--reallocate-every", 0, "--steps", steps, "--step-ms", pause, *more)
         # On fakecuda, contexts as large beside the programs as those of a real GPU.
         return dataclasses.replace(job, env={"FAKECUDA_CONTEXT": "8MiB"}) if harness.fake else job
 
     state, kept = state_of(harness, holder("probe", 10))
-    steps = harness.steps(60 if harness.fake else 150)
     jobs = copies(lambda i, *more: holder(f"hold_{i}", steps, *more), 2)
     native = harness.in_turn(jobs)
     report.check("bytes of a program: moved, kept", f"{state}, {kept}", state and kept, "known")
@@ -41,7 +43,7 @@ def handover(harness, report):
     copying = [dataclasses.replace(job, env={**job.env, "REVEZA_FINGERPRINTS": "0"}) for job in jobs]
     servers = copies(lambda i, *more: dataclasses.replace(
         workloads.client(harness, f"serve_{i}", "server", "--bytes", size, "--steps", steps,
-                         "--step-ms", 60, *more), env=jobs[0].env), 2)
+                         "--step-ms", pause, *more), env=jobs[0].env), 2)
     served = harness.in_turn(servers)
     for programs, alone, note in ((copying, native, "all copied"), (jobs, native, "all changed"),
                                   (servers, served, "unchanged")):
@@ -73,6 +75,11 @@ def _plain_handovers(harness, report, size, piece):
                          ("last byte in", [last for _, last in seconds])):
         report.note(f"plain loops, {size} bytes each way: {what} (ms)",
                     figures.spread([value * 1e3 for value in values]))
+    copies_alone = harness.alone(Job("handover_copies", [
+        harness.limit_program("handover_limit"), "--bytes", str(size), "--piece", piece,
+        "--made", "1"]))
+    report.note("the same copies alone, nothing made or released: last byte in (ms)",
+                copies_alone.result.get("in_s", math.nan) * 1e3)
     return [last * 1e3 for _, last in seconds]
 
 

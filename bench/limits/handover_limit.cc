@@ -1,6 +1,7 @@
 // Measures the upper bound of a handover: how fast memory moves from one process to another on a
 // full GPU with plain loops. The giver copies a piece out, unmaps and releases it; the taker
-// creates, maps and fills a piece as soon as the driver has free memory.
+// creates, maps and fills a piece as soon as the driver has free memory. With --made 1 the memory
+// of both is there from the beginning to the end, so that only copies are measured.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,7 +36,7 @@ struct Board {
 
 struct Plan {
   std::uint64_t bytes, piece;
-  bool full;
+  bool full, made;
   std::uint64_t count() const { return (bytes + piece - 1) / piece; }
   // The last piece may be smaller.
   std::uint64_t SizeOf(std::uint64_t i) const { return std::min(piece, bytes - i * piece); }
@@ -125,7 +126,7 @@ void Give(const Options& options, const Plan& plan, Board* board) {
   }
   for (std::uint64_t i = 0; i < plan.count(); ++i) {
     REVEZA_CHECK(driver, cuEventSynchronize(copied[i]));
-    pieces.Release(i);
+    if (!plan.made) pieces.Release(i);
     board->released++;
     if (i == 0) board->first_out = SecondsNow();
   }
@@ -145,11 +146,14 @@ void Take(const Options& options, const Plan& plan, Board* board) {
   Pieces pieces(session, plan);
   CUstream stream = nullptr;
   REVEZA_CHECK(driver, cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  for (std::uint64_t i = 0; i < plan.count() && plan.made; ++i) {
+    if (!pieces.TryMake(i)) Die("the card is too small for the memory of both");
+  }
   board->ready++;
   WaitFor(*board, [&] { return board->go.load(); });
   for (std::uint64_t i = 0; i < plan.count(); ++i) {
     WaitFor(*board, [&] { return board->released > i; });
-    while (!pieces.TryMake(i)) {
+    while (!plan.made && !pieces.TryMake(i)) {
       board->refused++;
       std::this_thread::yield();
     }
@@ -170,7 +174,8 @@ void Take(const Options& options, const Plan& plan, Board* board) {
 
 int Main(const Options& options) {
   const std::uint64_t piece = options.Extra("piece");
-  const Plan plan{options.bytes, piece, options.Extra("full") != 0};
+  const bool made = options.Extra("made") != 0;
+  const Plan plan{options.bytes, piece, options.Extra("full") != 0 && !made, made};
   void* memory =
       mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (options.bytes == 0 || piece == 0 || memory == MAP_FAILED) {
@@ -195,11 +200,12 @@ int Main(const Options& options) {
   const double begin = board->begin, in = board->in_done - begin, out = board->out_done - begin;
   const auto gigabytes = static_cast<double>(plan.bytes) / 1e9;
   std::printf(
-      "{\"name\":\"%s\",\"bytes\":%llu,\"piece\":%llu,\"full\":%d,\"out_s\":%.4f,\"in_s\":%.4f,"
+      "{\"name\":\"%s\",\"bytes\":%llu,\"piece\":%llu,\"full\":%d,\"made\":%d,\"out_s\":%.4f,\"in_"
+      "s\":%.4f,"
       "\"first_out_ms\":%.3f,\"first_in_ms\":%.3f,\"both_gb_s\":%.2f,\"refused\":%llu}\n",
       options.name.c_str(), static_cast<unsigned long long>(plan.bytes),
-      static_cast<unsigned long long>(piece), plan.full, out, in, (board->first_out - begin) * 1e3,
-      (board->first_in - begin) * 1e3, 2 * gigabytes / in,
+      static_cast<unsigned long long>(piece), plan.full, plan.made, out, in,
+      (board->first_out - begin) * 1e3, (board->first_in - begin) * 1e3, 2 * gigabytes / in,
       static_cast<unsigned long long>(board->refused));
   return 0;
 }
@@ -209,5 +215,6 @@ int Main(const Options& options) {
 
 int main(int argc, char** argv) {
   return reveza::bench::Main(reveza::clients::OptionsOrExit(
-      argc, argv, "handover_limit", {{"piece", 64 << 20}, {"full", 1}, {"leave", 400ull << 20}}));
+      argc, argv, "handover_limit",
+      {{"piece", 64 << 20}, {"full", 1}, {"made", 0}, {"leave", 400ull << 20}}));
 }
