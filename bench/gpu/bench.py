@@ -15,6 +15,7 @@ import time
 import traceback
 
 import handover_section
+import idle_section
 import more_sections
 import sections
 from harness import Harness
@@ -23,6 +24,7 @@ SECTIONS = {
     "correctness": sections.correctness,
     "overhead": sections.overhead,
     "handover": handover_section.handover,
+    "idle": idle_section.idle,
     "oversubscribe": sections.oversubscribe,
     "faults": more_sections.faults,
     "compare": more_sections.compare,
@@ -30,7 +32,7 @@ SECTIONS = {
     "multi_gpu": more_sections.multi_gpu,
 }
 # A run writes at most eight files, so these sections share the log of another.
-LOG_OF = {"multi_gpu": "correctness"}
+LOG_OF = {"multi_gpu": "correctness", "idle": "faults"}
 
 
 def query(*fields):
