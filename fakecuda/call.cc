@@ -193,6 +193,7 @@ const Entry* FindEntry(const char* name, int version, bool per_thread, bool* kno
   for (int i = 0; i < kEntryCount; ++i) {
     const Entry& entry = kEntries[i];
     if (std::strcmp(entry.base, name) != 0) continue;
+    if (entry.version > State::Get().options.driver_version) continue;
     *known = true;
     if (entry.version > version) continue;
     const Entry*& found = entry.per_thread ? best_twin : best;

@@ -54,6 +54,27 @@ bool ParseSize(std::string_view text, double* bytes) {
   return true;
 }
 
+bool ParseVersion(std::string_view text, int* version) {
+  int major = 0;
+  int minor = 0;
+  const char* const end = text.data() + text.size();
+  const auto [dot, error] = std::from_chars(text.data(), end, major);
+  if (error != std::errc() || dot == end || *dot != '.') return false;
+  const auto [rest, minor_error] = std::from_chars(dot + 1, end, minor);
+  if (minor_error != std::errc() || rest != end || major < 1 || minor < 0 || minor > 9) {
+    return false;
+  }
+  *version = major * 1000 + minor * 10;
+  return true;
+}
+
+int DriverVersionFromEnvironment() {
+  const char* text = Variable("FAKECUDA_DRIVER");
+  int version = kNewestDriver;
+  if (text != nullptr && !ParseVersion(text, &version)) Complain("FAKECUDA_DRIVER", text);
+  return version;
+}
+
 bool ParseNvml(std::string_view text, Nvml* nvml) {
   for (const auto& [name, value] : {std::pair{"full", Nvml::kFull},
                                     {"no-process-memory", Nvml::kNoProcessMemory},
@@ -116,6 +137,9 @@ Options Options::FromEnvironment() {
   options.lazy_bytes = static_cast<std::uint64_t>(SizeOr("FAKECUDA_LAZY_BYTES", 0));
   const char* nvml = Variable("FAKECUDA_NVML");
   if (nvml != nullptr && !ParseNvml(nvml, &options.nvml)) Complain("FAKECUDA_NVML", nvml);
+  options.driver_version = DriverVersionFromEnvironment();
+  const char* virtual_memory = Variable("FAKECUDA_VMM");
+  options.virtual_memory = virtual_memory == nullptr || std::string_view(virtual_memory) != "0";
   options.verbose = Variable("FAKECUDA_VERBOSE") != nullptr;
   const char* failures = Variable("FAKECUDA_FAIL");
   if (failures != nullptr && !ParseFailures(failures, &options.failures)) {

@@ -19,6 +19,9 @@ struct Failure {
 // processes.
 enum class Nvml { kFull, kNoProcessMemory, kNone };
 
+// Version of CUDA that cuda/cuda.h completes NVIDIA's to.
+inline constexpr int kNewestDriver = 13050;
+
 struct Options {
   std::string directory;
   std::uint64_t memory = 256ull << 20;
@@ -31,6 +34,8 @@ struct Options {
   std::uint64_t late_release_microseconds = 0;
   std::uint64_t lazy_bytes = 0;
   Nvml nvml = Nvml::kFull;
+  int driver_version = kNewestDriver;  // as cuDriverGetVersion returns it
+  bool virtual_memory = true;
   bool verbose = false;
 
   static Options FromEnvironment();
@@ -38,6 +43,12 @@ struct Options {
 
 // Parses "4096", "64MiB", "2GB", "2GB/s". Returns false if invalid.
 bool ParseSize(std::string_view text, double* bytes);
+
+// Returns FAKECUDA_DRIVER, or the newest version if it is not set.
+int DriverVersionFromEnvironment();
+
+// Parses "12.4" into 12040. Returns false if invalid.
+bool ParseVersion(std::string_view text, int* version);
 
 // Parses "full", "no-process-memory", "none". Returns false if invalid.
 bool ParseNvml(std::string_view text, Nvml* nvml);

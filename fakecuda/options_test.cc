@@ -24,6 +24,15 @@ TEST(ParseNvml, ParsesNames) {
   EXPECT_FALSE(ParseNvml("", &nvml));
 }
 
+TEST(ParseVersion, ParsesMajorAndMinor) {
+  int version = 0;
+  EXPECT_TRUE(ParseVersion("11.4", &version));
+  EXPECT_EQ(version, 11040);
+  for (const char* invalid : {"", "12", "12.", "12.10", "12.4.1", "x.4", "-1.4"}) {
+    EXPECT_FALSE(ParseVersion(invalid, &version)) << invalid;
+  }
+}
+
 TEST(ParseFailures, ParsesList) {
   std::vector<Failure> failures;
   ASSERT_TRUE(ParseFailures("cuMemCreate:5:2,any:17:700", &failures));

@@ -61,6 +61,7 @@ CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocatio
 
 CUresult cuMemAddressReserve(State& state, CUdeviceptr* pointer, size_t bytes, size_t alignment,
                              CUdeviceptr wanted, unsigned long long flags) {
+  if (!state.options.virtual_memory) return CUDA_ERROR_NOT_SUPPORTED;
   if (pointer == nullptr || bytes == 0 || bytes % kGranule != 0 || flags != 0 ||
       (alignment & (alignment - 1)) != 0) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -85,6 +86,7 @@ CUresult cuMemAddressFree(State& state, CUdeviceptr pointer, size_t bytes) {
 CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
                      const CUmemAllocationProp* properties, unsigned long long flags) {
   State& state = State::Get();
+  if (!state.options.virtual_memory) return CUDA_ERROR_NOT_SUPPORTED;
   if (handle == nullptr || bytes == 0 || bytes % kGranule != 0 || flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <type_traits>
 
 #include "common/platform/shared_library.h"
 
@@ -13,6 +14,7 @@ namespace {
 #define REVEZA_STRING(text) #text
 #define REVEZA_EXPANDED_STRING(text) REVEZA_STRING(text)
 
+// Both versions: drivers before CUDA 12.0 ignore the last argument.
 using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t,
                                     CUdriverProcAddressQueryResult*);
 
@@ -59,8 +61,8 @@ Driver Driver::Load(Resolve how) {
 #undef REVEZA_FIND
     return driver;
   }
-  GetProcAddress ask = nullptr;
-  Find(*library, "cuGetProcAddress_v2", &ask);
+  auto* ask = library->Symbol<std::remove_pointer_t<GetProcAddress>>("cuGetProcAddress_v2");
+  if (ask == nullptr) Find(*library, "cuGetProcAddress", &ask);
   const cuuint64_t flags = how == Resolve::kPerThread
                                ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
                                : CU_GET_PROC_ADDRESS_LEGACY_STREAM;

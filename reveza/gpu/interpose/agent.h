@@ -18,6 +18,7 @@
 
 #include "reveza/gpu/interpose/client.h"
 #include "reveza/gpu/interpose/connection.h"
+#include "reveza/gpu/interpose/context_wait.h"
 #include "reveza/gpu/wire/messages.h"
 
 namespace reveza::interpose {
@@ -110,6 +111,7 @@ class Agent {
 
   Client& client_;
   Connection connection_;
+  ContextWait context_wait_{client_.swap_driver_, client_.contexts_, client_.captures_};
   std::vector<Gpu> gpus_;
 
   bool welcomed_ = false;

@@ -149,10 +149,10 @@ bool Agent::DrainContext(CUcontext context, std::int64_t until_us) {
   const DriverCalls& real = Real();
   swap::CurrentContext current(client_.swap_driver_, context);
   if (current.result() != CUDA_SUCCESS) return true;
+  if (real.cuCtxRecordEvent == nullptr) return context_wait_.Await(context, until_us);
   CUevent done = nullptr;
-  if (real.cuCtxRecordEvent == nullptr ||
-      real.cuEventCreate(&done, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
-    return SynchroniseContext(real);  // drivers before 12.5
+  if (real.cuEventCreate(&done, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
+    return SynchroniseContext(real);
   }
   CUresult result = real.cuCtxRecordEvent(context, done);
   if (result == CUDA_SUCCESS) {

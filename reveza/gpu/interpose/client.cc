@@ -39,6 +39,23 @@ const void* FingerprintImage() {
   return IsSet("REVEZA_FINGERPRINTS", "0") ? nullptr : reveza_fingerprint_image;
 }
 
+// Returns a GPU whose memory cannot be mapped anew; nullopt if there is none. A driver before CUDA
+// 10.2, which does not know of that, does not know the attribute either.
+std::optional<int> DeviceWithoutVirtualMemory() {
+  int devices = 0;
+  Real().cuDeviceGetCount(&devices);
+  for (int ordinal = 0; ordinal < devices; ++ordinal) {
+    int supported = 0;
+    if (Real().cuDeviceGetAttribute(&supported,
+                                    CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+                                    ordinal) != CUDA_SUCCESS ||
+        supported == 0) {
+      return ordinal;
+    }
+  }
+  return std::nullopt;
+}
+
 swap::Driver MakeSwapDriver() {
   const DriverCalls& real = Real();
   return {
@@ -90,6 +107,13 @@ Client::Client()
       job_(JobOfThisProcess()),
       mover_(swap_driver_, ledger_, IsSet("REVEZA_VERIFY", "1")) {
   resident_ = IsSet("REVEZA_RESIDENT", "1");
+  if (const auto ordinal = DeviceWithoutVirtualMemory(); ordinal && !resident_) {
+    resident_ = true;
+    PrintNotice(
+        "GPU %d has no virtual memory management: this program keeps its GPU memory, as with"
+        " --resident",
+        *ordinal);
+  }
   wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 

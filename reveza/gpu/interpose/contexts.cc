@@ -75,6 +75,14 @@ Contexts::Held Contexts::Hold(const std::vector<int>& ordinals) {
   return {*this, std::move(contexts)};
 }
 
+Contexts::Held Contexts::HoldOne(CUcontext context) {
+  MutexLock lock(mutex_);
+  Live* live = Find(context);
+  if (live == nullptr || live->ending) return {*this, {}};
+  ++live->holders;
+  return {*this, {context}};
+}
+
 Contexts::Held Contexts::HoldAny() {
   MutexLock lock(mutex_);
   const auto found = std::ranges::find(live_, false, &Live::ending);

@@ -49,6 +49,8 @@ class Contexts {
 
   // Holds all contexts of the devices. Blocks while one of them is ending.
   Held Hold(const std::vector<int>& ordinals);
+  // Holds this context, or none if it is unknown or ending.
+  Held HoldOne(CUcontext context);
   // Holds one context that is not ending, if there is one.
   Held HoldAny();
   // Announces that `context` may end, and blocks until nobody holds it; nobody can until Remove()
