@@ -116,6 +116,7 @@ Options Options::FromEnvironment() {
   options.lazy_bytes = static_cast<std::uint64_t>(SizeOr("FAKECUDA_LAZY_BYTES", 0));
   const char* nvml = Variable("FAKECUDA_NVML");
   if (nvml != nullptr && !ParseNvml(nvml, &options.nvml)) Complain("FAKECUDA_NVML", nvml);
+  options.mps = Variable("FAKECUDA_MPS") != nullptr;
   options.verbose = Variable("FAKECUDA_VERBOSE") != nullptr;
   const char* failures = Variable("FAKECUDA_FAIL");
   if (failures != nullptr && !ParseFailures(failures, &options.failures)) {

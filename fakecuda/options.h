@@ -31,6 +31,7 @@ struct Options {
   std::uint64_t late_release_microseconds = 0;
   std::uint64_t lazy_bytes = 0;
   Nvml nvml = Nvml::kFull;
+  bool mps = false;
   bool verbose = false;
 
   static Options FromEnvironment();
