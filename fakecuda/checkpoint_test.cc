@@ -122,7 +122,7 @@ TEST_F(CheckpointTest, WithoutRoomTheRestoreBreaksTheProcess) {
   size_t total = 0;
   EXPECT_EQ(DRIVER(cuMemGetInfo)(&free, &total), CUDA_ERROR_UNKNOWN);
   pclose(other);
-  _exit(testing::Test::HasFailure() ? 1 : 0);  // the last test: the driver is broken
+  _exit(testing::UnitTest::GetInstance()->Passed() ? 0 : 1);  // the last test: the driver is broken
 }
 
 TEST_F(CheckpointTest, DISABLED_HoldsAllMemory) {
