@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "fakecuda/checkpoint.h"
 #include "fakecuda/counters.h"
 #include "fakecuda/entries.h"
 #include "fakecuda/options.h"
@@ -77,7 +78,7 @@ __attribute__((destructor)) void AtExit() {
 }  // namespace
 
 Call::Call(int index, bool per_thread)
-    : previous_per_thread_(ThreadState::Get().per_thread_default) {
+    : entry_(index), previous_per_thread_(ThreadState::Get().per_thread_default) {
   const Entry& entry = kEntries[index];
   Calls& calls = Calls::Get();
   ThreadState::Get().per_thread_default = per_thread;
@@ -95,14 +96,22 @@ Call::Call(int index, bool per_thread)
     result_ = CUDA_ERROR_NOT_PERMITTED;
     return;
   }
-  if (driver_state == DriverState::kInitialised) State::Get().card->CountCall(index);
+  if (driver_state == DriverState::kInitialised) {
+    result_ = Checkpoint::Get().Enter(index);
+    if (result_ != CUDA_SUCCESS) return;
+    inside_ = true;
+    State::Get().card->CountCall(index);
+  }
   const bool counted = !early || std::strcmp(entry.base, "cuInit") == 0;
   if (!counted) return;
   const unsigned long long total = calls.all.fetch_add(1) + 1;
   result_ = InjectedResult(calls, entry, index, total);
 }
 
-Call::~Call() { ThreadState::Get().per_thread_default = previous_per_thread_; }
+Call::~Call() {
+  if (inside_) Checkpoint::Get().Leave(entry_);
+  ThreadState::Get().per_thread_default = previous_per_thread_;
+}
 
 CUresult Call::NotSupported(int index) {
   Calls& calls = Calls::Get();

@@ -21,6 +21,8 @@ class Call {
 
  private:
   CUresult result_ = CUDA_SUCCESS;
+  const int entry_;
+  bool inside_ = false;
   bool previous_per_thread_ = false;
 };
 

@@ -164,7 +164,8 @@ void Card::Reclaim() {
 void Card::RemoveProcess(int process) {
   ProcessSlot& gone = state_->processes[process];
   for (AllocationSlot& slot : state_->Slots()) {
-    if (slot.state != AllocationState::kHeld || !slot.holders.Has(process)) continue;
+    const bool held = slot.state == AllocationState::kHeld || slot.state == AllocationState::kAway;
+    if (!held || !slot.holders.Has(process)) continue;
     slot.holders.Remove(process);
     if (slot.holders.Empty()) ReleaseUnheld(&slot);
   }

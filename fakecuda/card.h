@@ -45,6 +45,7 @@ struct ProcessSlot {
   std::int32_t pid;  // 0: free
   std::uint64_t start_time;
   std::uint64_t context_bytes[kMaxDevices];
+  std::uint64_t away_context_bytes[kMaxDevices];  // of a checkpointed process
   std::uint64_t allocated[kMaxDevices];
   std::uint64_t peak[kMaxDevices];
   std::uint64_t to_device, from_device, calls;
@@ -55,6 +56,7 @@ enum class AllocationState : std::uint32_t {
   kHeld,       // by at least one process
   kExported,   // only by an exported file descriptor
   kReleasing,  // by no process; release is delayed
+  kAway,       // of a checkpointed process: takes no device memory
 };
 
 struct AllocationSlot {
@@ -67,6 +69,10 @@ struct AllocationSlot {
   std::uint32_t exported;
   Holders holders;
 };
+
+inline bool TakesMemory(const AllocationSlot& slot) {
+  return slot.state != AllocationState::kFree && slot.state != AllocationState::kAway;
+}
 
 struct EventSlot {
   std::uint64_t id;  // 0: free
@@ -139,6 +145,12 @@ class Card {
   bool AddContextBytes(int device, std::uint64_t bytes);
   void RemoveContextBytes(int device, std::uint64_t bytes);
 
+  // Takes the memory of this process off the devices. Returns false, without effect, if other
+  // processes have a part in it.
+  bool TakeAway();
+  // Brings it back. Returns false, without effect, if there is not enough room for all of it.
+  bool BringBack();
+
   // Counts the bytes and blocks for the duration of the transfer.
   void UseLink(int device, Direction direction, std::uint64_t bytes);
   void CountOnDevice(std::uint64_t bytes);
@@ -206,7 +218,7 @@ class Card::Lock {
     }
     for (int device = 0; device < kMaxDevices; ++device) state->used[device] = 0;
     for (const AllocationSlot& slot : state->Slots()) {
-      if (slot.state != AllocationState::kFree) state->used[slot.device] += slot.bytes;
+      if (TakesMemory(slot)) state->used[slot.device] += slot.bytes;
     }
     for (const ProcessSlot& process : state->processes) {
       if (process.pid == 0) continue;

@@ -107,7 +107,9 @@ void Card::Drop(std::uint64_t id) {
 
 // Handles an allocation without holders: exported, released later, or freed.
 void Card::ReleaseUnheld(AllocationSlot* slot) {
-  if (ExportInUse(*slot)) {
+  if (slot->state == AllocationState::kAway) {
+    Free(slot);
+  } else if (ExportInUse(*slot)) {
     slot->state = AllocationState::kExported;
   } else if (late_release_nanoseconds_ > 0) {
     slot->state = AllocationState::kReleasing;
@@ -120,7 +122,7 @@ void Card::ReleaseUnheld(AllocationSlot* slot) {
 void Card::Free(AllocationSlot* slot) {
   unlink(ContentsPath(slot->id).c_str());
   if (slot->exported != 0) unlink(ExportPath(slot->id).c_str());
-  state_->used[slot->device] -= slot->bytes;
+  if (TakesMemory(*slot)) state_->used[slot->device] -= slot->bytes;
   slot->state = AllocationState::kFree;
 }
 
@@ -186,6 +188,57 @@ void Card::RemoveContextBytes(int device, std::uint64_t bytes) {
   Lock lock(state_);
   state_->used[device] -= bytes;
   state_->processes[process_].context_bytes[device] -= bytes;
+}
+
+bool Card::TakeAway() {
+  Lock lock(state_);
+  ProcessSlot& self = state_->processes[process_];
+  Holders alone{};
+  alone.Add(process_);
+  for (const AllocationSlot& slot : state_->Slots()) {
+    if (slot.state != AllocationState::kHeld || !slot.holders.Has(process_)) continue;
+    if (std::memcmp(&slot.holders, &alone, sizeof alone) != 0 || ExportInUse(slot)) return false;
+  }
+  for (AllocationSlot& slot : state_->Slots()) {
+    if (slot.state != AllocationState::kHeld || !slot.holders.Has(process_)) continue;
+    slot.state = AllocationState::kAway;
+    state_->used[slot.device] -= slot.bytes;
+    self.allocated[slot.device] -= slot.bytes;
+  }
+  for (int device = 0; device < kMaxDevices; ++device) {
+    state_->used[device] -= self.context_bytes[device];
+    self.away_context_bytes[device] = self.context_bytes[device];
+    self.context_bytes[device] = 0;
+  }
+  return true;
+}
+
+bool Card::BringBack() {
+  Lock lock(state_);
+  Reclaim();
+  ProcessSlot& self = state_->processes[process_];
+  std::uint64_t bytes[kMaxDevices] = {};
+  const auto is_own = [&](const AllocationSlot& slot) {
+    return slot.state == AllocationState::kAway && slot.holders.Has(process_);
+  };
+  for (const AllocationSlot& slot : state_->Slots()) {
+    if (is_own(slot)) bytes[slot.device] += slot.bytes;
+  }
+  for (int device = 0; device < state_->devices; ++device) {
+    const std::uint64_t wanted = bytes[device] + self.away_context_bytes[device];
+    if (state_->used[device] + wanted > state_->memory[device]) return false;
+  }
+  for (AllocationSlot& slot : state_->Slots()) {
+    if (is_own(slot)) slot.state = AllocationState::kHeld;
+  }
+  for (int device = 0; device < kMaxDevices; ++device) {
+    self.context_bytes[device] = self.away_context_bytes[device];
+    self.away_context_bytes[device] = 0;
+    state_->used[device] += bytes[device] + self.context_bytes[device];
+    state_->peak[device] = std::max(state_->peak[device], state_->used[device]);
+    CountAllocated(device, static_cast<std::int64_t>(bytes[device]));
+  }
+  return true;
 }
 
 // Each direction is a queue shared by all processes: a transfer starts when the previous one ends.

@@ -144,9 +144,11 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (!IsDevice(device)) return CUDA_ERROR_INVALID_DEVICE;
+  constexpr auto kMpsEnabled = static_cast<CUdevice_attribute>(133);  // not in older headers
   *value = attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID      ? device + 1
            : attribute == CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID ? 0xFFFF
-                                                            : Attribute(attribute);
+           : attribute == kMpsEnabled ? static_cast<int>(State::Get().options.mps)
+                                      : Attribute(attribute);
   return CUDA_SUCCESS;
 }
 

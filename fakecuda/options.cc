@@ -140,6 +140,7 @@ Options Options::FromEnvironment() {
   options.driver_version = DriverVersionFromEnvironment();
   const char* virtual_memory = Variable("FAKECUDA_VMM");
   options.virtual_memory = virtual_memory == nullptr || std::string_view(virtual_memory) != "0";
+  options.mps = Variable("FAKECUDA_MPS") != nullptr;
   options.verbose = Variable("FAKECUDA_VERBOSE") != nullptr;
   const char* failures = Variable("FAKECUDA_FAIL");
   if (failures != nullptr && !ParseFailures(failures, &options.failures)) {

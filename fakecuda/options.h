@@ -36,6 +36,7 @@ struct Options {
   Nvml nvml = Nvml::kFull;
   int driver_version = kNewestDriver;  // as cuDriverGetVersion returns it
   bool virtual_memory = true;
+  bool mps = false;
   bool verbose = false;
 
   static Options FromEnvironment();

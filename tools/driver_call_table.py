@@ -8,8 +8,9 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 
-POLICIES = ("gate", "own", "count", "resolver", "pass", "extern")
-WRAPPED = ("gate", "own", "count", "resolver")
+POLICIES = ("gate", "own", "count", "resolver", "pass", "direct", "extern")
+HOOKED = ("gate", "own", "count", "resolver")
+WRAPPED = (*HOOKED, "pass")
 # Types with 32-bit device addresses.
 NARROW_TYPES = re.compile(
     r"\b(CUdeviceptr|CUDA_MEMCPY2D|CUDA_MEMCPY3D|CUDA_ARRAY_DESCRIPTOR|CUDA_ARRAY3D_DESCRIPTOR)"
@@ -139,7 +140,7 @@ def match_rows(rows, entries, table):
         row.used = True
         entry.row = row
         narrow = any(NARROW_TYPES.search(kind) for kind, _ in entry.parameters)
-        entry.policy = "pass" if narrow else row.policy
+        entry.policy = "direct" if narrow else row.policy
         if entry.base in general:
             general[entry.base].used = True
     if missing:
@@ -156,10 +157,10 @@ def match_rows(rows, entries, table):
 
 def check_family(row, entries, table):
     """Fails if a known call belongs to a family of passed calls, but is not passed itself."""
-    if row.policy != "pass":
-        fail(f"{table}:{row.line}: {row.name} can only be 'pass'")
+    if row.policy != "direct":
+        fail(f"{table}:{row.line}: {row.name} can only be 'direct'")
     wrapped = {e.base for e in entries.values() if e.base.startswith(row.name[:-1])
-               and e.policy in WRAPPED}
+               and e.policy in HOOKED}
     if wrapped:
         fail(f"{table}:{row.line}: {row.name} is passed, but not {', '.join(sorted(wrapped))}")
 

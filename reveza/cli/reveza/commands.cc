@@ -55,6 +55,7 @@ std::string ClientText(const json& client) {
   const auto bytes = [&](const char* kind) { return FormatBytes(footprint.value(kind, Bytes{0})); };
   std::string state = client.value("state", "");
   if (client.value("unresponsive", false)) state = "unresponsive";
+  if (client.value("contexts_swapped", false)) state += " (off card)";
   if (client.value("unpreemptible", false)) state += " (does not drain)";
   std::string text = fmt::format(
       "{:>8} {:<15} {:<12} {:>9} {:>9} {:>9} {:>6.0f}% {:>4.0f}% {:>5}", client.value("pid", 0),

@@ -38,6 +38,7 @@ struct ClientEntry {
   bool gate_open = false;  // according to orders and answers so far
   std::set<GpuId> admitted;
   std::set<GpuId> with_context;
+  bool contexts_away = false;  // off the card, or on the way
   // Measured context sizes. The client's own figure is an estimate until it receives this one.
   std::map<GpuId, Bytes> measured_context;
 

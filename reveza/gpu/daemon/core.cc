@@ -26,6 +26,7 @@ scheduler::Config ConfigFrom(const Settings& settings, Bytes host_budget) {
   config.slice_ceiling = settings.slice_ceiling;
   config.max_wait = settings.max_wait;
   config.drain_limit = settings.drain_limit;
+  config.release_contexts_after = settings.release_contexts_after;
   if (settings.context_estimate) config.context_estimate = *settings.context_estimate;
   return config;
 }
@@ -78,6 +79,9 @@ void Core::OnHello(ClientId id, const Peer& peer, const wire::Hello& hello) {
   Send(client,
        wire::Welcome{id, Microseconds(settings_.drain_limit), Microseconds(settings_.queue_bound)});
   scheduler_.ClientJoined(clock_.Now(), id, client.job, client.resident);
+  if ((hello.flags & wire::kHelloMovableContexts) != 0 && peer.version >= 3) {
+    scheduler_.SetMovableContexts(clock_.Now(), id);
+  }
   if (const auto [job, fresh] = jobs_.try_emplace(client.job); fresh) {
     job->second.owner = peer.uid;
     job->second.name = client.name;
@@ -171,6 +175,7 @@ void Core::PollMonitor() {
   std::map<GpuId, std::set<pid_t>> holders;
   for (const auto& [id, client] : clients_) {
     ours.insert(client.pid);
+    if (client.contexts_away) continue;
     for (const GpuId gpu : client.with_context) holders[gpu].insert(client.pid);
   }
   std::vector<Bytes> before;

@@ -84,6 +84,8 @@ class Core {
   bool Handle(ClientEntry& client, const wire::Unchanged& message);
   bool Handle(ClientEntry& client, const wire::Yield& message);
   bool Handle(ClientEntry& client, const wire::Hold& message);
+  bool Handle(ClientEntry& client, const wire::ContextsReleased& message);
+  bool Handle(ClientEntry& client, const wire::ContextsRestored& message);
   bool Handle(ClientEntry& client, const wire::Policy& message);
   std::optional<Bytes> MeasureContext(const ClientEntry& client, GpuId gpu);
   void SendAdmitted(const ClientEntry& client, GpuId number, Bytes credit);
@@ -104,6 +106,8 @@ class Core {
   void Apply(ClientEntry& client, const scheduler::SetContention& decision);
   void Apply(ClientEntry& client, const scheduler::SetQueueBound& decision);
   void Apply(ClientEntry& client, const scheduler::PrepareArena& decision);
+  void Apply(ClientEntry& client, const scheduler::ReleaseContexts& decision);
+  void Apply(ClientEntry& client, const scheduler::RestoreContexts& decision);
   void SendWaitReasons();
 
   // ---- policies (core_policy.cc) ----

@@ -25,7 +25,8 @@ bool Core::OnMessage(ClientId id, wire::Type type, const void* packet) {
   wire::Dispatch<wire::ContextRequested, wire::ContextCreated, wire::GrowthRequested, wire::Account,
                  wire::GateRequested, wire::Idle, wire::GateClosed, wire::DrainFailed,
                  wire::Draining, wire::Evicted, wire::SwappedIn, wire::Resumed, wire::Unchanged,
-                 wire::Yield, wire::Hold, wire::Policy>(
+                 wire::Yield, wire::Hold, wire::Policy, wire::ContextsReleased,
+                 wire::ContextsRestored>(
       type, packet, [&](const auto& message) { allowed = Handle(client, message); });
   ApplyDecisions();
   return allowed;
@@ -216,6 +217,32 @@ bool Core::Handle(ClientEntry& client, const wire::SwappedIn& message) {
     }
   }
   scheduler_.SwappedIn(clock_.Now(), client.id, message.serial);
+  return true;
+}
+
+bool Core::Handle(ClientEntry& client, const wire::ContextsReleased& message) {
+  const bool released = message.outcome == wire::ContextRelease::kReleased;
+  if (message.serial == 0) {
+    if (!released || !client.admitted.empty()) return false;
+    client.contexts_away = true;
+    scheduler_.ContextsAway(clock_.Now(), client.id);
+    return true;
+  }
+  client.contexts_away = released;
+  EndSpan(client, EventKind::kContextsOut);
+  if (message.outcome == wire::ContextRelease::kRefused) {
+    logger_->info("client {} keeps its contexts on the card: {} (pid {})", client.id, client.name,
+                  client.pid);
+  }
+  scheduler_.ContextsReleased(clock_.Now(), client.id, message.serial,
+                              static_cast<scheduler::ContextRelease>(message.outcome));
+  return true;
+}
+
+bool Core::Handle(ClientEntry& client, const wire::ContextsRestored& message) {
+  client.contexts_away = false;
+  EndSpan(client, EventKind::kContextsIn);
+  scheduler_.ContextsRestored(clock_.Now(), client.id, message.serial);
   return true;
 }
 

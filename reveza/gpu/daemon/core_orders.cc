@@ -150,6 +150,18 @@ void Core::Apply(ClientEntry& client, const scheduler::SetQueueBound& decision) 
   Send(client, wire::QueueBound{Microseconds(decision.bound), decision.always ? 1u : 0u});
 }
 
+// From now on the process may be missing in NVML's list.
+void Core::Apply(ClientEntry& client, const scheduler::ReleaseContexts& decision) {
+  client.contexts_away = true;
+  BeginSpan(client, EventKind::kContextsOut);
+  Send(client, wire::ReleaseContexts{decision.serial, 0});
+}
+
+void Core::Apply(ClientEntry& client, const scheduler::RestoreContexts& decision) {
+  BeginSpan(client, EventKind::kContextsIn);
+  Send(client, wire::RestoreContexts{decision.serial, 0});
+}
+
 void Core::Apply(ClientEntry& client, const scheduler::PrepareArena& decision) {
   Send(client, wire::PrepareArena{decision.bytes});
 }

@@ -40,6 +40,13 @@ json HandoverJson(const HandoverStats& stats) {
           {"gb_per_s", copying > 0 ? bytes / copying / 1e9 : 0.0}};
 }
 
+// Returns what is on the card, and as swapped what is not: also contexts that are away.
+scheduler::Footprint Shown(const scheduler::ClientView& client,
+                           const scheduler::Footprint& footprint) {
+  if (!client.contexts_away) return footprint;
+  return {.resident = footprint.resident, .swapped = footprint.swapped + footprint.Fixed()};
+}
+
 json ExternalProcessesJson(const Gpu& gpu, const std::map<pid_t, ClientEntry>& detached) {
   json list = json::array();
   for (const auto& [pid, bytes] : gpu.detached) {
@@ -108,8 +115,9 @@ json GpuJson(const scheduler::GpuView& view, const Gpu& gpu,
   for (const auto& client : clients) {
     for (const auto& part : client.gpus) {
       if (part.gpu != view.id) continue;
-      resident += part.footprint.resident + part.footprint.Fixed();
-      swapped += part.footprint.swapped;
+      const scheduler::Footprint footprint = Shown(client, part.footprint);
+      resident += footprint.resident + footprint.Fixed();
+      swapped += footprint.swapped;
     }
   }
   return {{"index", view.id},
@@ -133,14 +141,15 @@ json ClientJson(const ClientEntry& client, const JobEntry& entry, const schedule
   scheduler::Footprint total;
   json parts = json::array();
   for (const auto& part : view.gpus) {
-    json on_gpu = FootprintJson(part.footprint);
+    const scheduler::Footprint footprint = Shown(view, part.footprint);
+    json on_gpu = FootprintJson(footprint);
     on_gpu["gpu"] = part.gpu;
     on_gpu["credit"] = part.credit;
     parts.push_back(std::move(on_gpu));
-    total.resident += part.footprint.resident;
-    total.swapped += part.footprint.swapped;
-    total.pinned += part.footprint.pinned;
-    total.context += part.footprint.context;
+    total.resident += footprint.resident;
+    total.swapped += footprint.swapped;
+    total.pinned += footprint.pinned;
+    total.context += footprint.context;
   }
   const auto wait = client.open_spans.find(EventKind::kWait);
   const Time waiting = wait == client.open_spans.end() ? Time(0) : now - wait->second;
@@ -155,6 +164,7 @@ json ClientJson(const ClientEntry& client, const JobEntry& entry, const schedule
           {"gpus", std::move(parts)},
           {"arena", view.arena},
           {"resident_only", client.resident},
+          {"contexts_swapped", view.contexts_away},
           {"unpreemptible", view.unpreemptible},
           {"unresponsive", view.unresponsive || IsUnresponsive(client, now, drain_limit)},
           {"share", lifetime > 0 ? std::min(1.0, Seconds(job.ran) / lifetime) : 0.0},

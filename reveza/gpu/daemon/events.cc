@@ -38,7 +38,9 @@ const char* ToText(EventKind kind) {
                                            "copy in",
                                            "wait for its turn",
                                            "wait for a context",
-                                           "wait for memory"};
+                                           "wait for memory",
+                                           "contexts out",
+                                           "contexts in"};
   return kTexts[static_cast<std::size_t>(kind)];
 }
 

@@ -27,6 +27,8 @@ enum class EventKind : std::uint8_t {
   kWait,         // waiting at the closed gate
   kWaitContext,  // waiting for a context
   kWaitMemory,   // waiting for memory
+  kContextsOut,  // contexts leave the card
+  kContextsIn,
 };
 const char* ToText(EventKind kind);
 

@@ -74,6 +74,9 @@ constexpr auto kTable = std::to_array<Setting>({
         {"drain_limit", "REVEZA_DRAIN_LIMIT", "time limit for GPU work to drain", "2s"}),
     Stored<&Settings::queue_bound>(
         {"queue_bound", "REVEZA_QUEUE_BOUND", "GPU work queued ahead under contention", "100ms"}),
+    Stored<&Settings::release_contexts_after>(
+        {"release_contexts_after", "REVEZA_RELEASE_CONTEXTS_AFTER",
+         "idle time after which the contexts of a program leave the card; 0s: they stay", "5min"}),
     Stored<&Settings::linger>(
         {"linger", "REVEZA_LINGER", "time without programs after which the daemon exits", "60s"}),
     Stored<&Settings::socket>({"socket", "REVEZA_SOCKET", "path of the daemon's socket",

@@ -36,6 +36,7 @@ struct Settings {
   nanoseconds max_wait = scheduler::Config{}.max_wait;
   nanoseconds drain_limit = scheduler::Config{}.drain_limit;
   nanoseconds queue_bound = std::chrono::milliseconds(100);
+  nanoseconds release_contexts_after = scheduler::Config{}.release_contexts_after;
   nanoseconds linger = std::chrono::seconds(60);
   std::string socket;      // empty: in the user's runtime directory
   std::string group;       // empty: only this user

@@ -81,7 +81,8 @@ void Agent::Dispatch(wire::Type type) {
       wire::Dispatch<wire::Welcome, wire::Refused, wire::ContextAdmitted, wire::GrowthAnswer,
                      wire::OpenGate, wire::CloseGate, wire::Evict, wire::SwapIn, wire::Credit,
                      wire::Contention, wire::PrepareArena, wire::WaitMessage, wire::ContextRefused,
-                     wire::Policy, wire::QueueBound>(type, connection_.packet(), handle);
+                     wire::Policy, wire::QueueBound, wire::ReleaseContexts, wire::RestoreContexts>(
+          type, connection_.packet(), handle);
   if (!known) connection_.Close();  // not a message of a daemon
 }
 
@@ -134,7 +135,8 @@ void Agent::Handle(const wire::Evict& order) {
   if (!client_.swapping_disabled() && MayBeRegisteredForRdma("")) {
     client_.DisableSwapping("GPUDirect RDMA through nvidia-peermem");
   }
-  if (gpu != nullptr && gate_ == GateState::kClosed && !client_.swapping_disabled()) {
+  if (gpu != nullptr && gate_ == GateState::kClosed && !client_.swapping_disabled() &&
+      !contexts_away_) {
     const std::int64_t began = NowMicroseconds();
     const swap::EvictResult result = client_.mover_.Evict(gpu->ordinal, order.bytes, OnFreed, this);
     evicted.freed = result.freed;
@@ -171,7 +173,7 @@ void Agent::Handle(const wire::Credit& credit) {
 }
 
 void Agent::ContinueSwapIn() {
-  if (!swapping_in_) return;
+  if (!swapping_in_ || contexts_away_) return;
   const std::int64_t before = NowMicroseconds();
   const swap::SwapInState state = client_.mover_.SwapInStep();
   const Bytes copied = client_.mover_.TakeCopiedIn();
@@ -185,7 +187,9 @@ void Agent::ContinueSwapIn() {
   connection_.Send(wire::SwappedIn{swap_in_serial_, static_cast<std::uint32_t>(took), swapped_in_});
 }
 
-void Agent::Handle(const wire::PrepareArena& order) { client_.PrepareArena(order.bytes); }
+void Agent::Handle(const wire::PrepareArena& order) {
+  if (!contexts_away_) client_.PrepareArena(order.bytes);
+}
 
 // ---- periodic work ----
 
@@ -196,6 +200,7 @@ void Agent::Periodic() {
     return;
   }
   if (!welcomed_) return;
+  if (contexts_away_) return;
   CheckIdle();
   if (client_.pools_.SettleAll(client_.ledger_)) client_.UsageChanged();
   const std::int64_t now = NowMicroseconds();

@@ -5,7 +5,7 @@
 // Orders are executed one at a time; further messages queue in the socket. A swap-in proceeds in
 // steps between messages, since its credit arrives meanwhile.
 //
-// The gate is in agent_gate.cc, operation without a daemon (none, lost, or of another version) in
+// The gate is in agent_gate.cc, contexts that leave in agent_contexts.cc, operation without a daemon (none, lost, or of another version) in
 // agent_standalone.cc.
 // Everything runs on the agent thread.
 #pragma once
@@ -76,6 +76,8 @@ class Agent {
   void Handle(const wire::PrepareArena& order);
   void Handle(const wire::Policy& policy);
   void Handle(const wire::QueueBound& bound);
+  void Handle(const wire::ReleaseContexts& order);
+  void Handle(const wire::RestoreContexts& order);
 
   void ContinueSwapIn() REQUIRES(client_.moving_mutex_);
   void ContinueOpening() REQUIRES(client_.moving_mutex_);
@@ -99,6 +101,15 @@ class Agent {
   Gpu* FindGpu(int ordinal);
   Gpu* FindIndex(std::uint32_t index);
 
+  // ---- contexts (agent_contexts.cc) ----
+  // Returns whether the driver can take them off the card, as far as is known.
+  bool ContextsCanMove() const;
+  bool HoldsOnlyContexts() const;
+  wire::ContextRelease TakeContextsOff();
+  void BringContextsBack();
+  // Returns false if there is no room, or it is unknown.
+  bool BringContextsBackStandalone();
+
   // ---- connection, and operation without a daemon ----
   void Connect();
   bool Bounded() const { return contention_ || always_bounded_; }
@@ -108,6 +119,14 @@ class Agent {
   void TryResumeStandalone() REQUIRES(client_.moving_mutex_);
   bool SwapInStandalone() REQUIRES(client_.moving_mutex_);
   void GrantAllStandalone();
+
+  // Left free by what happens without a daemon, for modules and local memory of running programs.
+  static constexpr Bytes kStandaloneReserve = 64 * kMiB;
+  // The name of a GPU's lock.
+  struct GpuLockName {
+    explicit GpuLockName(const CUuuid& uuid);
+    char text[4 + 2 * sizeof(CUuuid::bytes) + 1];
+  };
 
   Client& client_;
   Connection connection_;
@@ -133,6 +152,7 @@ class Agent {
   bool holds_sent_ = false;
 
   bool swapping_in_ = false;
+  bool contexts_away_ = false;
   bool open_ordered_ = false;              // by the daemon, possibly before the first context
   bool retry_soon_ = false;                // the last step failed in the driver
   wire::CloseGate admission_{};            // of kAdmitting

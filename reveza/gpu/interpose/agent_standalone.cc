@@ -23,22 +23,16 @@ constexpr std::int64_t kReconnectUs = 1'000'000;
 // A lost daemon may be restarting: for this long the agent waits before acting on its own.
 constexpr std::int64_t kGraceUs = 3'000'000;
 constexpr std::int64_t kReconnectInGraceUs = 100'000;
-// Left free by a standalone swap-in, for modules and local memory of running programs.
-constexpr Bytes kStandaloneReserve = 64 * kMiB;
-
-// The name of a GPU's lock.
-struct GpuLockName {
-  explicit GpuLockName(const CUuuid& uuid) {
-    int length = snprintf(text, sizeof(text), "gpu-");
-    for (const char byte : uuid.bytes) {
-      length += snprintf(text + length, sizeof(text) - static_cast<std::size_t>(length), "%02x",
-                         static_cast<unsigned char>(byte));
-    }
-  }
-  char text[4 + 2 * sizeof(CUuuid::bytes) + 1];
-};
 
 }  // namespace
+
+Agent::GpuLockName::GpuLockName(const CUuuid& uuid) {
+  int length = snprintf(text, sizeof(text), "gpu-");
+  for (const char byte : uuid.bytes) {
+    length += snprintf(text + length, sizeof(text) - static_cast<std::size_t>(length), "%02x",
+                       static_cast<unsigned char>(byte));
+  }
+}
 
 void Agent::Connect() {
   next_attempt_us_ = NowMicroseconds() + (InGracePeriod() ? kReconnectInGraceUs : kReconnectUs);
@@ -50,6 +44,9 @@ void Agent::Connect() {
   hello.flags =
       (client_.resident_ ? wire::kHelloResident : 0u) | (resuming ? wire::kHelloResuming : 0u);
   hello.gate_open = gate_ == GateState::kOpen ? 1 : 0;
+  if (connection_.version() >= 3 && (contexts_away_ || ContextsCanMove())) {
+    hello.flags |= wire::kHelloMovableContexts;
+  }
   const char* name = getenv("REVEZA_NAME");
   wire::CopyText(hello.name, sizeof(hello.name), name == nullptr ? "" : name);
   const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -88,6 +85,9 @@ void Agent::Handle(const wire::Welcome& welcome) {
   client_.ledger_.SetResidency(gate_ == GateState::kOpen ? swap::Residency::kIn
                                                          : swap::Residency::kOut);
   gate_request_sent_ = false;
+  if (contexts_away_) {
+    connection_.Send(wire::ContextsReleased{0, wire::ContextRelease::kReleased});
+  }
   for (Gpu& gpu : gpus_) {
     client_.ledger_.TakeSpare(gpu.ordinal, 0);
     const swap::MemoryUsage usage = client_.ledger_.GetUsage(gpu.ordinal);
@@ -98,7 +98,7 @@ void Agent::Handle(const wire::Welcome& welcome) {
     resumed.swapped = usage.swapped;
     resumed.pinned = usage.pinned;
     resumed.context = usage.context;
-    resumed.credit = usage.resident + usage.pinned + usage.context;
+    resumed.credit = contexts_away_ ? 0 : usage.resident + usage.pinned + usage.context;
     connection_.Send(resumed);
   }
   client_.UsageChanged();  // Resumed does not carry the arena size
@@ -164,6 +164,7 @@ void Agent::TryResumeStandalone() {
     }
     return;
   }
+  if (contexts_away_ && !BringContextsBackStandalone()) return;
   for (const Gpu& gpu : gpus_) {
     const Bytes missing = client_.mover_.MissingCredit(gpu.ordinal);
     if (missing == 0) continue;

@@ -100,6 +100,10 @@ void OnUnknownCall(const char* name) {
   if (client != nullptr) client->DisableSwapping(name);
 }
 
+void OnUnguardedCall() {
+  if (Client* client = Client::Get()) client->KeepContexts();
+}
+
 Client::Client()
     : swap_driver_(MakeSwapDriver()),
       arena_(swap_driver_, ~Bytes{0}),
@@ -204,6 +208,8 @@ void* Client::PrepareMain(void* argument) {
   Bytes wanted = 0;
   while ((wanted = client.arena_wanted_.load(std::memory_order_acquire)) > client.arena_.pinned() &&
          client.arena_.MayPrepare(wanted)) {
+    const TryContextGuard guard;
+    if (!guard.held()) break;
     // By one chunk at a time: a thread that ends the context waits meanwhile.
     const Contexts::Held held = client.contexts_.HoldAny();
     if (held.contexts().empty()) break;

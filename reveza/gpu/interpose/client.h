@@ -129,6 +129,8 @@ class Client {
   void SetPeerAccess(CUcontext peer_context, bool enabled);
   // Disables swapping for this client permanently. `cause` is the name of the call in the warning.
   void DisableSwapping(const char* cause);
+  // Keeps the contexts on the card permanently: a call that touches them is not guarded.
+  void KeepContexts() { contexts_kept_.store(true, std::memory_order_release); }
   bool swapping_disabled() const { return swapping_disabled_.load(std::memory_order_relaxed); }
 
   // ---- the slice, for programs that know of it ----
@@ -182,6 +184,7 @@ class Client {
   std::uint64_t job_ = 0;
   bool resident_ = false;
   std::atomic<bool> swapping_disabled_{false};
+  std::atomic<bool> contexts_kept_{false};
   std::atomic<bool> usage_changed_{false};
   std::atomic<bool> at_gate_{false};
   std::atomic<bool> yields_{false};

@@ -13,11 +13,13 @@
 namespace reveza::interpose {
 namespace {
 
-#define REVEZA_ENTRY(name, base, wrapper, per_thread) \
-  Entry{#name, wrapper, offsetof(DriverCalls, name), sizeof #base - 1, per_thread},
+#define REVEZA_ENTRY(name, base, wrapper, per_thread, passes) \
+  Entry{#name, wrapper, offsetof(DriverCalls, name), sizeof #base - 1, per_thread, passes},
 #define REVEZA_WRAPPED(name, base, per_thread) \
-  REVEZA_ENTRY(name, base, reinterpret_cast<void*>(&::name), per_thread)
-#define REVEZA_PASSED(name, base, per_thread) REVEZA_ENTRY(name, base, nullptr, per_thread)
+  REVEZA_ENTRY(name, base, reinterpret_cast<void*>(&::name), per_thread, false)
+#define REVEZA_GUARDED(name, base, per_thread) \
+  REVEZA_ENTRY(name, base, reinterpret_cast<void*>(&::name), per_thread, true)
+#define REVEZA_PASSED(name, base, per_thread) REVEZA_ENTRY(name, base, nullptr, per_thread, true)
 #define REVEZA_EXTERN(name)
 #define REVEZA_PASSED_FAMILY(prefix)
 // Not constexpr because of the casts to void*, but still initialised statically (preload_test
@@ -26,11 +28,13 @@ const Entry kEntries[] = {
 #include REVEZA_DRIVER_ENTRIES
 };
 #undef REVEZA_WRAPPED
+#undef REVEZA_GUARDED
 #undef REVEZA_PASSED
 #undef REVEZA_EXTERN
 #undef REVEZA_PASSED_FAMILY
 
 #define REVEZA_WRAPPED(name, base, per_thread)
+#define REVEZA_GUARDED(name, base, per_thread)
 #define REVEZA_PASSED(name, base, per_thread)
 #define REVEZA_EXTERN(name) std::string_view(#name),
 #define REVEZA_PASSED_FAMILY(prefix)
@@ -46,6 +50,7 @@ constexpr std::string_view kPassedFamilies[] = {
 #include REVEZA_DRIVER_ENTRIES
 };
 #undef REVEZA_WRAPPED
+#undef REVEZA_GUARDED
 #undef REVEZA_PASSED
 #undef REVEZA_EXTERN
 #undef REVEZA_PASSED_FAMILY
@@ -94,9 +99,8 @@ bool IsExternCall(std::string_view name) {
 }
 
 bool IsPassed(std::string_view name) {
-  const auto passed = [](const Entry& entry) { return entry.wrapper == nullptr; };
   const auto versions = EntriesOf(BaseOf(name));
-  if (!versions.empty()) return std::ranges::all_of(versions, passed);
+  if (!versions.empty()) return std::ranges::all_of(versions, &Entry::passes);
   return IsExternCall(name) || std::ranges::any_of(kPassedFamilies, [&](std::string_view prefix) {
            return name.starts_with(prefix);
          });

@@ -14,6 +14,7 @@ struct Entry {
   std::uint16_t offset;      // of its pointer in DriverCalls
   std::uint8_t base_length;  // of the name as used with cuGetProcAddress: cuMemcpyHtoD
   bool per_thread;           // _ptsz, _ptds
+  bool passes;               // calls the driver, with a wrapper or without
 
   std::string_view Name() const { return symbol; }
   std::string_view Base() const { return {symbol, base_length}; }

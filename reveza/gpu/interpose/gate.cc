@@ -10,6 +10,7 @@
 #include <climits>
 #include <new>
 
+#include "reveza/gpu/interpose/context_guard.h"
 #include "reveza/gpu/interpose/gate_wait.h"
 #include "reveza/gpu/interpose/queue_bound.h"
 
@@ -30,8 +31,9 @@ pthread_once_t slot_key_once = PTHREAD_ONCE_INIT;
 void ReleaseSlot(void* value) {
   auto* mine = static_cast<ThreadSlot*>(value);
   slot = nullptr;
-  mine->depth = 0;
+  mine->depth = mine->guards = 0;
   mine->inside.store(0, std::memory_order_release);
+  mine->guarded.store(0, std::memory_order_release);
   mine->taken.store(false, std::memory_order_release);
 }
 
@@ -57,6 +59,7 @@ bool MayPass(std::uint32_t now) {
 
 // Blocks while the gate is closed. The thread must not be inside.
 void WaitWhileClosed() {
+  const ContextGuardPause outside;
   GateWait wait;
   for (;;) {
     const std::uint32_t now = state.load(std::memory_order_acquire);
@@ -97,6 +100,27 @@ bool EnterSlow(ThreadSlot* mine, CUstream stream, StreamKind kind) {
   }
 }
 
+bool AwaitSlots(std::atomic<std::uint32_t> ThreadSlot::* inside, std::int64_t until_us) {
+  if (fence_on_entry) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  } else if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
+    // Failed after registration (out of memory, or a seccomp filter installed later): threads may
+    // be inside unnoticed. From now on every entry executes a fence, so the next time is reliable.
+    fence_on_entry = true;
+    return false;
+  }
+  for (ThreadSlot* one = all_slots.load(std::memory_order_acquire); one != nullptr;
+       one = one->next) {
+    useconds_t pause = 10;
+    while ((one->*inside).load(std::memory_order_acquire) != 0) {
+      if (NowMicroseconds() > until_us) return false;
+      usleep(pause);
+      if (pause < 500) pause *= 2;
+    }
+  }
+  return true;
+}
+
 void AfterBoundedCall(CUstream stream, StreamKind kind) { QueueBound::OnSubmit(stream, kind); }
 
 }  // namespace gate_internal
@@ -129,25 +153,7 @@ bool Gate::Close(std::int64_t limit_us) {
   namespace internal = gate_internal;
   const std::int64_t until = NowMicroseconds() + limit_us;
   internal::state.store(internal::kClosed, std::memory_order_seq_cst);
-  if (internal::fence_on_entry) {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-  } else if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
-    // Failed after registration (out of memory, or a seccomp filter installed later): threads may
-    // be inside unnoticed. From now on every entry executes a fence, so the next Close() is
-    // reliable.
-    internal::fence_on_entry = true;
-    return false;
-  }
-  for (ThreadSlot* one = internal::all_slots.load(std::memory_order_acquire); one != nullptr;
-       one = one->next) {
-    useconds_t pause = 10;
-    while (one->inside.load(std::memory_order_acquire) != 0) {
-      if (NowMicroseconds() > until) return false;
-      usleep(pause);
-      if (pause < 500) pause *= 2;
-    }
-  }
-  return true;
+  return internal::AwaitSlots(&ThreadSlot::inside, until);
 }
 
 void Gate::Open(bool bounded) {
@@ -192,11 +198,13 @@ void Gate::ResetAfterFork() {
   for (ThreadSlot* one = internal::all_slots.load(std::memory_order_relaxed); one != nullptr;
        one = one->next) {
     one->inside.store(0, std::memory_order_relaxed);
+    one->guarded.store(0, std::memory_order_relaxed);
     if (one == internal::slot) continue;
-    one->depth = 0;
+    one->depth = one->guards = 0;
     one->taken.store(false, std::memory_order_relaxed);
   }
   internal::state.store(internal::kOpen, std::memory_order_relaxed);
+  ContextDoor::ResetAfterFork();
 }
 
 }  // namespace reveza::interpose

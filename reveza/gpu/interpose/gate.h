@@ -18,38 +18,14 @@
 #include <atomic>
 #include <cstdint>
 
+#include "reveza/gpu/interpose/context_guard.h"
+#include "reveza/gpu/interpose/thread_slot.h"
+
 namespace reveza::interpose {
 
 // Meaning of a null stream handle. kNone: the call takes no stream or is synchronous, and leaves
 // nothing queued.
 enum class StreamKind { kLegacy, kPerThread, kNone };
-
-// Per-thread state of the gate; see AcquireFromList().
-struct ThreadSlot {
-  std::atomic<std::uint32_t> inside{0};
-  std::uint32_t depth = 0;  // of nested calls; accessed by the owner only
-  // Number of submissions; written by the owner, read by the agent.
-  std::atomic<std::uint64_t> submissions{0};
-  std::atomic<bool> taken{false};
-  ThreadSlot* next = nullptr;
-};
-
-// Returns an object of the list for the calling thread: that of an exited thread, or a new one.
-// They are never freed. T has `taken`, to be cleared when the thread exits, and `next`, which is
-// set once, before the object is published.
-template <typename T>
-T* AcquireFromList(std::atomic<T*>& list) {
-  for (T* one = list.load(std::memory_order_acquire); one != nullptr; one = one->next) {
-    bool taken = false;
-    if (one->taken.compare_exchange_strong(taken, true, std::memory_order_acq_rel)) return one;
-  }
-  T* mine = new T;
-  mine->taken.store(true, std::memory_order_relaxed);
-  mine->next = list.load(std::memory_order_relaxed);
-  while (!list.compare_exchange_weak(mine->next, mine, std::memory_order_acq_rel)) {
-  }
-  return mine;
-}
 
 namespace gate_internal {
 
@@ -62,10 +38,6 @@ enum State : std::uint32_t {
 inline constexpr std::uint32_t kStateMask = 3;
 
 extern constinit std::atomic<std::uint32_t> state;
-extern constinit bool fence_on_entry;  // no membarrier; set before the gate is first closed
-extern constinit thread_local ThreadSlot* slot;
-
-ThreadSlot* AcquireSlot();
 // Slow path, when the state is not kOpen: blocks until the thread may pass, and returns with the
 // slot inside. Returns whether the queue is bounded.
 bool EnterSlow(ThreadSlot* slot, CUstream stream, StreamKind kind);
@@ -121,8 +93,8 @@ class GateScope {
 };
 
 // Takes the calling thread out of the gate for its lifetime, at any nesting depth, so that the gate
-// can close while the thread waits for memory. On destruction re-enters if it was inside, blocking
-// while the gate is closed.
+// can close while the thread waits for memory, and out of its ContextGuard. On destruction
+// re-enters if it was inside, blocking while the gate is closed.
 class GatePause {
  public:
   GatePause();
@@ -131,6 +103,7 @@ class GatePause {
   GatePause& operator=(const GatePause&) = delete;
 
  private:
+  ContextGuardPause outside_;
   bool was_inside_;
 };
 

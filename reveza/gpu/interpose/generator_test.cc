@@ -108,10 +108,10 @@ TEST_F(GeneratorTest, RejectsExternForCallsOfCudaH) {
 }
 
 TEST_F(GeneratorTest, RejectsFamilyWithAWrappedCall) {
-  EXPECT_EQ(Generate(table_ + "cuGraphLaunc* pass\n"), 1);
+  EXPECT_EQ(Generate(table_ + "cuGraphLaunc* direct\n"), 1);
   EXPECT_NE(output_.find("is passed, but not cuGraphLaunch"), std::string::npos) << output_;
   EXPECT_EQ(Generate(table_ + "cuFuture* gate\n"), 1);
-  EXPECT_NE(output_.find("can only be 'pass'"), std::string::npos) << output_;
+  EXPECT_NE(output_.find("can only be 'direct'"), std::string::npos) << output_;
 }
 
 // A library built with old headers treats a program as one built with new headers does.

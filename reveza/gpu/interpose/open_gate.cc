@@ -1,4 +1,5 @@
-// A gate that never closes, instead of gate.cc: for libreveza_calls.so and for tests of the
+// A gate that never closes, and contexts that are always there, instead of gate.cc and
+// context_guard.cc: for libreveza_calls.so and for tests of the
 // resolver.
 #include <atomic>
 
@@ -22,3 +23,11 @@ bool EnterSlow(ThreadSlot*, CUstream, StreamKind) { return false; }
 void AfterBoundedCall(CUstream, StreamKind) {}
 
 }  // namespace reveza::interpose::gate_internal
+
+namespace reveza::interpose::context_guard_internal {
+
+constinit std::atomic<std::uint32_t> state = kHere;
+
+void EnterSlow(ThreadSlot*) {}
+
+}  // namespace reveza::interpose::context_guard_internal

@@ -8,6 +8,7 @@
 
 #include "generated/interpose/driver_calls.h"
 #include "reveza/gpu/interpose/client.h"
+#include "reveza/gpu/interpose/context_guard.h"
 #include "reveza/gpu/interpose/gate_wait.h"
 
 namespace reveza::interpose {
@@ -171,6 +172,7 @@ void QueueBound::Wait(CUstream stream, StreamKind kind) {
   useconds_t pause = 50;
   while (gate_internal::state.load(std::memory_order_acquire) == gate_internal::kBounded) {
     {
+      const ContextGuard guard;  // the gate may close, and the contexts leave
       const RelaxedCapture relaxed;
       if (Real().cuEventQuery(queue->batches[0].done) != CUDA_ERROR_NOT_READY) {
         queue->patience.OnDone();

@@ -20,8 +20,8 @@ bool IsOurs(const Entry* entry, const void* address) {
 }
 
 void* ReplaceUnknown(const char* name, void* answer) {
-  if (IsPassed(name) || !IsInDriver(answer)) return answer;
-  return GateUnknownCall(answer, name);
+  if (!IsInDriver(answer)) return answer;
+  return IsPassed(name) ? GuardPassedCall(answer, name) : GateUnknownCall(answer, name);
 }
 
 void* Replace(const char* name, void* answer, bool per_thread) {

@@ -29,7 +29,15 @@ inline constexpr std::size_t kMaxUnknownCalls = 512;
 // `real`. If none is left, disables swapping and returns `real`.
 void* GateUnknownCall(void* real, const char* name);
 
-// Called by each thunk; disables swapping, with one warning. Defined in client.cc.
+// Returns a thunk for a call that is passed, but has no wrapper, because it is newer than our table
+// or not in cuda.h: it waits while the contexts are off the card, and keeps them there from then
+// on, since it holds no guard during the call.
+void* GuardPassedCall(void* real, const char* name);
+
+// Called by each of those thunks, inside a ContextGuard. Defined in client.cc.
+void OnUnguardedCall();
+
+// Called by each other thunk; disables swapping, with one warning. Defined in client.cc.
 void OnUnknownCall(const char* name);
 
 }  // namespace reveza::interpose

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "reveza/gpu/interpose/context_guard.h"
 #include "reveza/gpu/interpose/gate.h"
 #include "reveza/gpu/interpose/resolver.h"
 
@@ -21,14 +22,14 @@ constexpr std::size_t kThunkBytes = 16;
 struct UnknownCall {
   std::atomic<void*> real;  // set last; null while the slot is being filled
   const char* name;
+  bool passes;
 };
 
 constinit UnknownCall calls[kMaxUnknownCalls] = {};
 constinit std::atomic<std::size_t> used = 0;
 
-}  // namespace
-
-void* GateUnknownCall(void* real, const char* name) {
+// Returns the thunk for `real`; null if there is none left.
+void* ThunkFor(void* real, const char* name, bool passes) {
   const std::size_t count = std::min(used.load(std::memory_order_relaxed), kMaxUnknownCalls);
   for (std::size_t i = 0; i < count; ++i) {
     if (calls[i].real.load(std::memory_order_acquire) == real) {
@@ -39,20 +40,37 @@ void* GateUnknownCall(void* real, const char* name) {
   const std::size_t index = used.fetch_add(1, std::memory_order_relaxed);
   if (index >= kMaxUnknownCalls) {
     used.store(kMaxUnknownCalls, std::memory_order_relaxed);
-    OnUnknownCall(name);
-    return real;
+    return nullptr;
   }
   const char* copy = strdup(name);
   calls[index].name = copy != nullptr ? copy : "(unnamed call)";
+  calls[index].passes = passes;
   calls[index].real.store(real, std::memory_order_release);
   return reveza_thunks + index * kThunkBytes;
+}
+
+}  // namespace
+
+void* GateUnknownCall(void* real, const char* name) {
+  if (void* thunk = ThunkFor(real, name, false)) return thunk;
+  OnUnknownCall(name);
+  return real;
+}
+
+void* GuardPassedCall(void* real, const char* name) {
+  if (void* thunk = ThunkFor(real, name, true)) return thunk;
+  OnUnguardedCall();
+  return real;
 }
 
 }  // namespace reveza::interpose
 
 void* reveza_unknown_call(std::size_t index) {
   using reveza::interpose::calls;
-  {
+  if (calls[index].passes) {
+    reveza::interpose::ContextGuard guard;
+    reveza::interpose::OnUnguardedCall();
+  } else {
     // Not held during the call: the thunk jumps to it and cannot release the gate afterwards.
     // Swapping is disabled by OnUnknownCall, so the memory stays in place.
     reveza::interpose::GateScope gate;

@@ -18,7 +18,8 @@ namespace wrappers_test {
 // The last call received by the fake driver.
 struct LastCall {
   const char* name = "";
-  bool inside = false;  // the thread counted as inside the gate
+  bool inside = false;   // the thread counted as inside the gate
+  bool guarded = false;  // the thread held a guard of the contexts
   int calls = 0;
 };
 LastCall last_call;
@@ -39,6 +40,7 @@ struct Entry<kName, CUresult (*)(Arguments...)> {
     const ThreadSlot* slot = gate_internal::slot;
     last_call.name = kName.value;
     last_call.inside = slot != nullptr && slot->inside.load(std::memory_order_relaxed) == 1;
+    last_call.guarded = slot != nullptr && slot->guarded.load(std::memory_order_relaxed) == 1;
     ++last_call.calls;
     return CUDA_ERROR_UNKNOWN;
   }
@@ -53,9 +55,11 @@ class WrappersTest : public ::testing::Test {
     DriverCalls& calls = internal::driver_calls;
 #define REVEZA_GATED(name) calls.name = &REVEZA_ENTRY_OF(name)::Answer;
 #define REVEZA_HOOKED(name, base) calls.name = &REVEZA_ENTRY_OF(name)::Answer;
+#define REVEZA_GUARDED(name) calls.name = &REVEZA_ENTRY_OF(name)::Answer;
 #include "generated/interpose/wrapped_calls.inc"
 #undef REVEZA_GATED
 #undef REVEZA_HOOKED
+#undef REVEZA_GUARDED
     internal::driver_found.store(true, std::memory_order_release);
   }
 
@@ -70,6 +74,7 @@ class WrappersTest : public ::testing::Test {
     EXPECT_EQ(last_call.calls, 1) << name;
     const ThreadSlot* slot = gate_internal::slot;
     EXPECT_TRUE(slot == nullptr || slot->inside.load() == 0) << name << " stays inside the gate";
+    EXPECT_TRUE(slot == nullptr || slot->guarded.load() == 0) << name << " keeps its guard";
   }
 };
 
@@ -81,23 +86,45 @@ TEST_F(WrappersTest, GatedCallsHoldTheGateDuringTheDriverCall) {
   EXPECT_STREQ(testing::LastHook(), "") << #name; \
   ++count;
 #define REVEZA_HOOKED(name, base)
+#define REVEZA_GUARDED(name)
 #include "generated/interpose/wrapped_calls.inc"
 #undef REVEZA_GATED
 #undef REVEZA_HOOKED
+#undef REVEZA_GUARDED
   EXPECT_GT(count, 100);
 }
 
 TEST_F(WrappersTest, HookedCallsUseTheirHook) {
   int count = 0;
 #define REVEZA_GATED(name)
+#define REVEZA_GUARDED(name)
 #define REVEZA_HOOKED(name, base)                    \
   Call<REVEZA_ENTRY_OF(name)>(&::name, #name);       \
   EXPECT_STREQ(testing::LastHook(), #base) << #name; \
+  EXPECT_TRUE(last_call.guarded) << #name;           \
   ++count;
 #include "generated/interpose/wrapped_calls.inc"
 #undef REVEZA_GATED
 #undef REVEZA_HOOKED
+#undef REVEZA_GUARDED
   EXPECT_GT(count, 50);
+}
+
+TEST_F(WrappersTest, PassedCallsHoldTheGuardButNotTheGate) {
+  int count = 0;
+#define REVEZA_GATED(name)
+#define REVEZA_HOOKED(name, base)
+#define REVEZA_GUARDED(name)                      \
+  Call<REVEZA_ENTRY_OF(name)>(&::name, #name);    \
+  EXPECT_FALSE(last_call.inside) << #name;        \
+  EXPECT_TRUE(last_call.guarded) << #name;        \
+  EXPECT_STREQ(testing::LastHook(), "") << #name; \
+  ++count;
+#include "generated/interpose/wrapped_calls.inc"
+#undef REVEZA_GATED
+#undef REVEZA_HOOKED
+#undef REVEZA_GUARDED
+  EXPECT_GT(count, 250);
 }
 
 // ---- calls that may be passed, independently of the table ----
@@ -120,10 +147,12 @@ std::vector<Call> PassedCalls() {
 #define REVEZA_WRAPPED(name, base, per_thread) wrapped.insert(#base);
 #define REVEZA_PASSED(name, base, per_thread) \
   passed.push_back({#base, kTakesStream<decltype(&::name)>});
+#define REVEZA_GUARDED(name, base, per_thread) REVEZA_PASSED(name, base, per_thread)
 #define REVEZA_EXTERN(name)
 #define REVEZA_PASSED_FAMILY(prefix)
 #include "generated/interpose/driver_entries.inc"
 #undef REVEZA_WRAPPED
+#undef REVEZA_GUARDED
 #undef REVEZA_PASSED
 #undef REVEZA_EXTERN
 #undef REVEZA_PASSED_FAMILY
@@ -156,6 +185,32 @@ TEST(TableTest, PassedStreamCallsSubmitNothing) {
     if (call.takes_stream) passed.insert(call.base);
   }
   EXPECT_EQ(passed, submit_nothing);
+}
+
+// These were seen to work while the process is locked for a checkpoint, or need no context; the
+// rest of those that a 64-bit program can call is guarded.
+TEST(TableTest, OnlyCallsThatNeedNoContextAreDirect) {
+  std::set<std::string> guarded;
+  std::set<std::string> direct;
+#define REVEZA_WRAPPED(name, base, per_thread) guarded.insert(#base);
+#define REVEZA_GUARDED(name, base, per_thread) guarded.insert(#base);
+#define REVEZA_PASSED(name, base, per_thread) direct.insert(#base);
+#define REVEZA_EXTERN(name)
+#define REVEZA_PASSED_FAMILY(prefix)
+#include "generated/interpose/driver_entries.inc"
+#undef REVEZA_WRAPPED
+#undef REVEZA_GUARDED
+#undef REVEZA_PASSED
+#undef REVEZA_EXTERN
+#undef REVEZA_PASSED_FAMILY
+  std::erase_if(direct, [&](const std::string& base) {
+    return guarded.contains(base) || base.starts_with("cuCheckpoint");
+  });
+  const std::set<std::string> expected = {
+      "cuCtxGetCurrent", "cuCtxSetCurrent",  "cuDriverGetVersion",
+      "cuGetErrorName",  "cuGetErrorString", "cuGetExportTable",
+      "cuInit"};
+  EXPECT_EQ(direct, expected);
 }
 
 TEST(TableTest, CallsThatUseDeviceMemoryAreNotPassed) {

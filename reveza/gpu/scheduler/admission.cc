@@ -97,6 +97,11 @@ Obstacle ContextObstacle(Ledger& ledger, const PendingContext& context, Bytes es
 
 }  // namespace
 
+bool ContextFits(const Ledger& ledger, const PendingContext& context) {
+  const Bytes estimate = ledger.ContextEstimate(ledger.gpus.at(context.gpu));
+  return AllCouldRunAlone(ledger, ledger.jobs.at(context.job), context.gpu, estimate);
+}
+
 void ProcessContexts(Ledger& ledger) {
   if (!ledger.TakeoverSettled()) return;
   for (auto& [gpu, card] : ledger.gpus) {
@@ -155,6 +160,7 @@ void FinishContext(Ledger& ledger, ClientId client, GpuId gpu, Bytes overhead) {
   holding->context_credit = 0;
   holding->creating_context = false;
   holding->credit += overhead;
+  ledger.jobs.at(ledger.job_of.at(client)).idle_since = ledger.now;
   holding->footprint.context =
       std::max(holding->footprint.context, holding->context_before + overhead);
 }

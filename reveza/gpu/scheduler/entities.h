@@ -22,6 +22,9 @@ Bytes SumOver(const Map& map, Value value) {
 // kAdmitting: admits a few submissions, then closes; see alignment.cc.
 enum class Gate { kClosed, kAdmitting, kClosing, kOpen };
 
+// Where the contexts of a client are. kLeaving, kComing: it was told so and has not answered.
+enum class Contexts { kHere, kLeaving, kAway, kComing };
+
 // The state of one client on one GPU.
 struct Holding {
   Footprint footprint;
@@ -73,6 +76,12 @@ struct Client {
   Bytes arena = 0;                 // as reported
   Bytes host_reserved = 0;         // for evictions
   Bytes arena_requested = 0;       // by PrepareArena
+  bool movable_contexts = false;   // as far as is known
+  Contexts contexts = Contexts::kHere;
+  std::uint32_t contexts_serial = 0;      // of the order in progress
+  std::optional<Time> contexts_deadline;  // of its answer
+  Time release_at{0};                     // not before: a thread was in a call
+  Time release_backoff{0};
 
   // Returns the holding on a GPU; an empty one if the client does not use it.
   const Holding& On(GpuId gpu) const {
@@ -89,6 +98,10 @@ struct Client {
   }
   Bytes Swapped() const {
     return SumOver(gpus, [](const Holding& on) { return on.footprint.swapped; });
+  }
+  // Returns its contexts and pinned memory on all GPUs.
+  Bytes Unswappable() const {
+    return SumOver(gpus, [](const Holding& on) { return on.footprint.Fixed(); });
   }
   // Returns the upper bound of the client's host copies.
   Bytes Backed() const;
@@ -151,6 +164,12 @@ struct Job {
   Time drain_backoff{0};
   Time evictable_at{0};  // backoff after a failed eviction
 
+  // Contexts that leave because the job is idle: since when it is, for how long it must be, and
+  // when they left last.
+  Time idle_since{0};
+  Time release_after{0};  // at least Config::release_contexts_after
+  std::optional<Time> contexts_left;
+
   std::optional<Time> peak_raised_at;  // when a client last exceeded its peak
   Time ran_at_peak{0};                 // Ran() at that time
 
@@ -204,6 +223,8 @@ struct Gpu {
   std::optional<ClientId> context_creator;
   Time context_deadline{0};
   std::optional<ClientId> approved_context;  // fits; waits only for evictions
+  // Something fits only if contexts leave: they count as memory that can be evicted.
+  bool crowded = false;
 
   Bytes Granule() const { return std::max<Bytes>(config.granule, 1); }
   // Returns what clients may hold without external processes.

@@ -75,6 +75,12 @@ void GiveToEntering(Grant& grant, Job& job) {
   for (auto& [id, client] : job.clients) {
     const Bytes deficit = grant.ledger.Deficit(client, grant.gpu);
     if (deficit == 0) continue;
+    if (grant.left > 0 && client.contexts == Contexts::kAway) {
+      Holding& holding = client.gpus.at(grant.gpu);
+      const Bytes fixed = holding.footprint.Fixed();
+      const Bytes lacking = fixed - std::min(fixed, holding.credit);
+      holding.credit += std::min<Bytes>(lacking, static_cast<Bytes>(grant.left));
+    }
     if (grant.left > 0 && client.swap_in_serial != 0) {
       const Bytes give = std::min<Bytes>(deficit, static_cast<Bytes>(grant.left));
       client.gpus.at(grant.gpu).credit += give;
@@ -86,8 +92,27 @@ void GiveToEntering(Grant& grant, Job& job) {
   grant.left -= static_cast<std::int64_t>(grant.ledger.GrowthOnEntry(job, grant.gpu));
 }
 
-// Evicts the shortage from suspended jobs, those that run last first, and paused jobs wholly.
-void SendEvictions(Ledger& ledger, GpuId gpu, std::int64_t shortage) {
+// Evicts as much of `wanted` as host memory allows. Returns how much that is.
+Bytes SendEviction(Ledger& ledger, Client& client, GpuId gpu, Bytes wanted, Bytes& host_left) {
+  Holding& holding = client.gpus.at(gpu);
+  if (holding.evict_serial != 0) return 0;
+  const Bytes bytes = Ledger::EvictableWithin(client, wanted, EvictLeft(client),
+                                              ledger.gpus.at(gpu).Granule(), host_left);
+  if (bytes == 0) return 0;
+  client.host_reserved =
+      std::max(Ledger::HostCopies(client),
+               std::min(client.Swapped() + EvictLeft(client) + bytes, client.Backed()));
+  client.swap_in_serial = 0;
+  holding.evict_serial = ledger.NextSerial();
+  holding.evict_deadline = ledger.now + ledger.config.evict_timeout;
+  holding.evict_requested = holding.evict_left = bytes;
+  ledger.decisions.push_back(Evict{client.id, gpu, bytes, holding.evict_serial});
+  return bytes;
+}
+
+// Evicts the shortage from suspended jobs, those that run last first, and paused jobs wholly. Returns
+// what is left of it.
+std::int64_t SendEvictions(Ledger& ledger, GpuId gpu, std::int64_t shortage) {
   Bytes host_free = HostFree(ledger);
   const Bytes granule = ledger.gpus.at(gpu).Granule();
   for (Job* job : ledger.EvictionOrder()) {
@@ -100,25 +125,14 @@ void SendEvictions(Ledger& ledger, GpuId gpu, std::int64_t shortage) {
     for (auto& [id, client] : job->clients) {
       const Bytes max_bytes = std::min(ledger.Evictable(client, gpu), left);
       if (max_bytes == 0 || (shortage <= 0 && !all)) continue;
-      Holding& holding = client.gpus.at(gpu);
-      if (holding.evict_serial != 0) continue;
       const Bytes wanted =
           all ? max_bytes : std::min(max_bytes, RoundUp(static_cast<Bytes>(shortage), granule));
-      const Bytes bytes =
-          Ledger::EvictableWithin(client, wanted, EvictLeft(client), granule, host_left);
-      if (bytes == 0) continue;
-      client.host_reserved =
-          std::max(Ledger::HostReserved(client),
-                   std::min(client.Swapped() + EvictLeft(client) + bytes, client.Backed()));
-      client.swap_in_serial = 0;
-      holding.evict_serial = ledger.NextSerial();
-      holding.evict_deadline = ledger.now + ledger.config.evict_timeout;
-      holding.evict_requested = holding.evict_left = bytes;
+      const Bytes bytes = SendEviction(ledger, client, gpu, wanted, host_left);
       left -= std::min(left, bytes);
-      ledger.decisions.push_back(Evict{id, gpu, bytes, holding.evict_serial});
       shortage -= static_cast<std::int64_t>(bytes);
     }
   }
+  return shortage;
 }
 
 void SendSwapIns(Ledger& ledger) {
@@ -126,6 +140,7 @@ void SendSwapIns(Ledger& ledger) {
     if (job.phase != Phase::kEntering) continue;
     for (auto& [id, client] : job.clients) {
       if (client.swap_in_serial != 0 || client.Swapped() == 0 || client.Evicting()) continue;
+      if (client.contexts != Contexts::kHere) continue;
       client.swap_in_serial = ledger.NextSerial();
       ledger.decisions.push_back(SwapIn{id, client.swap_in_serial});
     }
@@ -225,9 +240,20 @@ void CloseNecessary(Ledger& ledger, const std::vector<Job*>& closing, JobSet act
 
 }  // namespace
 
+void EvictAllOf(Ledger& ledger, Client& client) {
+  const Job& job = ledger.jobs.at(client.job);
+  if (!ledger.Reached(job.evictable_at) || ExemptFromEviction(ledger, job)) return;
+  Bytes host_free = HostFree(ledger);
+  for (const auto& [gpu, holding] : client.gpus) {
+    const Bytes evictable = ledger.Evictable(client, gpu);
+    if (evictable > 0) SendEviction(ledger, client, gpu, evictable, host_free);
+  }
+}
+
 bool EvictionsSuffice(Ledger& ledger, const JobSet& active) {
   Bytes host_free = HostFree(ledger);
   std::map<ClientId, Bytes> planned;
+  std::set<ClientId> leaving;  // whose contexts leave
   for (const auto& [gpu, card] : ledger.gpus) {
     std::int64_t shortage = Shortage(ledger, gpu, active);
     // A GPU over its budget does not delay jobs that lack nothing there.
@@ -251,6 +277,19 @@ bool EvictionsSuffice(Ledger& ledger, const JobSet& active) {
                                                     granule, host_left);
         planned[id] += bytes;
         left -= std::min(left, bytes);
+        shortage -= static_cast<std::int64_t>(bytes);
+      }
+    }
+    for (const Job* job : ledger.EvictionOrder()) {
+      if (active.contains(job->id)) continue;
+      for (const auto& [id, client] : job->clients) {
+        const Bytes bytes = ReleasableContexts(ledger, client, gpu);
+        if (shortage <= 0 || bytes == 0) continue;
+        if (!leaving.contains(id)) {
+          if (host_free < client.Unswappable()) continue;
+          host_free -= client.Unswappable();
+          leaving.insert(id);
+        }
         shortage -= static_cast<std::int64_t>(bytes);
       }
     }
@@ -324,6 +363,10 @@ void ExpireOrders(Ledger& ledger) {
         holding.evict_requested = holding.evict_left = 0;
         client.unresponsive = true;
       }
+      if (client.contexts_deadline && ledger.Reached(*client.contexts_deadline)) {
+        client.contexts_deadline.reset();
+        client.unresponsive = true;
+      }
       if (SwapInExpired(ledger, client)) {
         client.swap_in_serial = 0;
         client.unresponsive = true;
@@ -365,8 +408,10 @@ void MoveMemory(Ledger& ledger) {
     for (Job* job : entering) GiveToEntering(grant, *job);
     const std::int64_t shortage =
         -grant.left - static_cast<std::int64_t>(ledger.PendingEvictions(gpu));
-    SendEvictions(ledger, gpu, shortage);
+    const std::int64_t left = SendEvictions(ledger, gpu, shortage);
+    if (left > 0) ReleaseForOthers(ledger, gpu, left);
   }
+  SendRestores(ledger);
 }
 
 }  // namespace reveza::scheduler

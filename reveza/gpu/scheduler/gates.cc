@@ -17,7 +17,9 @@ void EndTurn(Ledger& ledger, Job& job) {
   job.handover_started.reset();
   job.entry_deficit.clear();
   job.preempted_others = false;
+  job.idle_since = ledger.now;
   for (auto& [id, client] : job.clients) client.idle = false;
+  WithdrawCreditOfAbsent(job);
   if (ledger.WantsToRun(job) && !job.waiting_since) job.waiting_since = ledger.now;
 }
 

@@ -105,7 +105,7 @@ void SendArenaRequests(Ledger& ledger) {
   for (auto& [job_id, job] : ledger.jobs) {
     for (auto& [id, client] : job.clients) {
       if (client.resident_only) continue;
-      const Bytes held = Ledger::HostReserved(client);
+      const Bytes held = Ledger::HostCopies(client);
       const Bytes wanted = RoundUp(shares.at(id), kArenaStep);
       const Bytes bytes = std::min(std::max(wanted, held), held + left);
       if (bytes <= client.arena_requested + client.arena_requested / 8) continue;

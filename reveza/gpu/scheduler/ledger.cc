@@ -26,10 +26,22 @@ Bytes Ledger::Claim(const Client& client, GpuId gpu) {
          holding.permitted;
 }
 
+bool Ledger::HasMovableContexts(const Client& client) const {
+  const Policy& policy = jobs.at(client.job).policy;
+  return client.movable_contexts && config.release_contexts_after > Time(0) &&
+         !client.resident_only && !client.unresponsive && (policy.request == 0 || policy.paused) &&
+         (client.contexts == Contexts::kHere || client.contexts == Contexts::kLeaving) &&
+         std::ranges::none_of(
+             client.gpus, [](const auto& entry) { return entry.second.creating_context; });
+}
+
 Bytes Ledger::Fixed(const Client& client, GpuId gpu) const {
   if (client.resident_only) return Claim(client, gpu);
   const Holding& holding = client.On(gpu);
   if (client.unresponsive) return holding.credit;
+  if (client.contexts == Contexts::kAway) return 0;
+  const auto card = gpus.find(gpu);
+  if (card != gpus.end() && card->second.crowded && HasMovableContexts(client)) return 0;
   return holding.footprint.Fixed() + holding.context_credit + holding.pinned_in_flight;
 }
 
@@ -254,7 +266,11 @@ std::int64_t Ledger::Free(GpuId gpu) const {
 
 Bytes Ledger::PendingEvictions(GpuId gpu) const {
   return Memoized(&Memo::evictions, gpu, [&] {
-    return SumOverClients([&](const Client& client) { return client.On(gpu).evict_left; });
+    return SumOverClients([&](const Client& client) {
+      const Holding& holding = client.On(gpu);
+      const bool leaving = client.contexts == Contexts::kLeaving && !client.unresponsive;
+      return holding.evict_left + (leaving ? holding.footprint.Fixed() : 0);
+    });
   });
 }
 
@@ -269,6 +285,7 @@ Bytes Ledger::Deficit(const Job& job, GpuId gpu) const {
 }
 
 bool Ledger::FullyResident(const Client& client) {
+  if (client.contexts != Contexts::kHere) return false;
   for (const auto& [gpu, holding] : client.gpus) {
     if (holding.footprint.swapped > 0 || holding.evict_serial != 0) return false;
     if (holding.credit < holding.footprint.Need()) return false;
@@ -289,9 +306,11 @@ bool Ledger::MayOpen(const Job& job) const {
 }
 
 Bytes Ledger::Evictable(const Client& client, GpuId gpu) const {
-  const Bytes fixed = Fixed(client, gpu);
-  const Bytes credit = client.On(gpu).credit;
-  return credit > fixed && !client.resident_only ? credit - fixed : 0;
+  if (client.resident_only || client.unresponsive || client.contexts != Contexts::kHere) return 0;
+  const Holding& holding = client.On(gpu);
+  const Bytes fixed =
+      holding.footprint.Fixed() + holding.context_credit + holding.pinned_in_flight;
+  return holding.credit > fixed ? holding.credit - fixed : 0;
 }
 
 Bytes Ledger::EvictableOf(const Job& job, GpuId gpu) {
@@ -304,8 +323,12 @@ Bytes Ledger::EvictableOf(const Job& job, GpuId gpu) {
   return on_gpu - std::min(on_gpu, kept);
 }
 
-Bytes Ledger::HostReserved(const Client& client) {
+Bytes Ledger::HostCopies(const Client& client) {
   return std::max({client.host_reserved, client.arena, client.arena_requested});
+}
+
+Bytes Ledger::HostReserved(const Client& client) {
+  return HostCopies(client) + (client.contexts == Contexts::kHere ? 0 : client.Unswappable());
 }
 
 Bytes Ledger::HostReserved() const {
@@ -321,7 +344,7 @@ Bytes Ledger::EvictableWithin(const Client& client, Bytes bytes, Bytes already, 
                               Bytes& host_free) {
   const Bytes max_bytes = client.Backed();
   const Bytes swapped = std::min(client.Swapped() + already, max_bytes);
-  const Bytes reserved = HostReserved(client);
+  const Bytes reserved = HostCopies(client);
   const Bytes target = std::min(swapped + bytes, max_bytes);
   const Bytes ceiling = reserved + host_free;
   if (target <= ceiling) {

@@ -31,7 +31,10 @@ class Ledger {
 
   // Returns the maximum that a client can hold on a GPU while it runs, with what it may allocate.
   static Bytes Claim(const Client& client, GpuId gpu);
-  // Returns the part of the claim that cannot be evicted.
+  // Returns whether its contexts can leave, once it is suspended and its memory is evicted.
+  bool HasMovableContexts(const Client& client) const;
+  // Returns the part of the claim that cannot be evicted. Contexts that can leave are a part of it only
+  // where the GPU is not crowded.
   Bytes Fixed(const Client& client, GpuId gpu) const;
   Bytes Claim(const Job& job, GpuId gpu) const;
   // Also what its policy keeps on the GPU.
@@ -101,7 +104,7 @@ class Ledger {
   Bytes OutstandingCredit(GpuId gpu) const;
   // Returns the credit left; negative after a budget cut.
   std::int64_t Free(GpuId gpu) const;
-  // Returns what the evictions in progress will free.
+  // Returns what the evictions in progress, and contexts that are leaving, will free.
   Bytes PendingEvictions(GpuId gpu) const;
   static Bytes Deficit(const Client& client, GpuId gpu);
   Bytes Deficit(const Job& job, GpuId gpu) const;
@@ -116,6 +119,9 @@ class Ledger {
   // Returns what the policy of the job allows to evict beyond the evictions in progress.
   static Bytes EvictableOf(const Job& job, GpuId gpu);
   Bytes HostReserved() const;
+  // Return what is reserved for host copies, and that with what the driver keeps of contexts that are
+  // away.
+  static Bytes HostCopies(const Client& client);
   static Bytes HostReserved(const Client& client);
   // Returns how much of `bytes` can be evicted from a client with `host_free` bytes of host memory
   // left, beside `already` that is being evicted. Deducts the reservation from host_free.

@@ -16,6 +16,8 @@ namespace reveza::scheduler {
 void ProcessContexts(Ledger& ledger);
 // Grants `credit` to the client, which may now create its context.
 void AdmitContextOf(Ledger& ledger, GpuId gpu, ClientId client, Bytes credit);
+// Returns whether the context fits, and all jobs can still run in their turns.
+bool ContextFits(const Ledger& ledger, const PendingContext& context);
 // Ends a context creation; `overhead` 0: none was created.
 void FinishContext(Ledger& ledger, ClientId client, GpuId gpu, Bytes overhead);
 // Divides the jobs that want to run into those that rotate and those that queue.
@@ -141,6 +143,9 @@ void AlignDrains(Ledger& ledger);
 // All other jobs count as evictable, even if their gates are still open.
 bool EvictionsSuffice(Ledger& ledger, const JobSet& active);
 
+// Evicts the client's memory on all its GPUs.
+void EvictAllOf(Ledger& ledger, Client& client);
+
 enum class Fit {
   kYes,              // fits, at the latest when the leaving jobs have left
   kNotNow,           // a job in the way cannot be closed now
@@ -167,6 +172,29 @@ void AbandonHopeless(Ledger& ledger);
 // Sends SwapIn, distributes free credit (growths, then contexts, then entering jobs by age) and
 // evicts the shortage from suspended jobs, those that run last first.
 void MoveMemory(Ledger& ledger);
+
+// ---- contexts.cc: contexts leave the card and come back. Those of a job that is idle for long, or
+// paused, leave by themselves; on a crowded GPU also those of a job that others need to leave, in the
+// order of eviction, and after all memory that can be evicted. ----
+
+// Determines which GPUs are crowded: where something fits only if contexts leave. Call before the other
+// passes, which count them as evictable there.
+void UpdateCrowding(Ledger& ledger);
+// Returns what contexts of a suspended client can free on a crowded GPU.
+Bytes ReleasableContexts(const Ledger& ledger, const Client& client, GpuId gpu);
+// Sends ReleaseContexts to suspended clients until the shortage is covered, once their memory on other
+// GPUs is evicted too.
+void ReleaseForOthers(Ledger& ledger, GpuId gpu, std::int64_t shortage);
+void ReleaseIdleContexts(Ledger& ledger);
+// Sends RestoreContexts to entering clients that have credit for all of it. They learn of that credit
+// only thereby.
+void SendRestores(Ledger& ledger);
+// Takes back the credit of contexts that are away. Call when the job no longer enters.
+void WithdrawCreditOfAbsent(Job& job);
+// Return false if `serial` is stale.
+bool HandleContextsReleased(Ledger& ledger, Client& client, std::uint32_t serial,
+                            ContextRelease outcome);
+bool HandleContextsRestored(Ledger& ledger, Client& client, std::uint32_t serial);
 
 // ---- host_memory.cc: limits what is granted on all GPUs, so that every eviction has a
 // destination ----

@@ -31,6 +31,7 @@ void RunPasses(Ledger& ledger) {
     const std::size_t before = ledger.decisions.size();
     ledger.wake.reset();
     ExpireOrders(ledger);
+    UpdateCrowding(ledger);
     EnforcePauses(ledger);
     RestoreBudget(ledger);
     AbandonHopeless(ledger);
@@ -41,6 +42,7 @@ void RunPasses(Ledger& ledger) {
     ChooseTurns(ledger);
     AlignDrains(ledger);
     MoveMemory(ledger);
+    ReleaseIdleContexts(ledger);
     const bool changed = OpenGates(ledger);
     if (!changed && ledger.decisions.size() == before && !BreakDeadlock(ledger)) break;
   }
@@ -66,13 +68,14 @@ Holding* HoldingOf(Ledger& ledger, ClientId id, GpuId gpu) {
 }
 
 // Raises the credit to what a client physically holds: contexts grow by themselves.
-void CoverHoldings(Holding& holding) {
-  if (holding.creating_context) return;
+void CoverHoldings(const Client& client, Holding& holding) {
+  if (holding.creating_context || client.contexts == Contexts::kAway) return;
   const Bytes held = holding.footprint.resident + holding.footprint.Fixed();
   holding.credit = std::max(holding.credit, held);
 }
 
-void ApplyAccount(Holding& holding, const Footprint& footprint, Bytes returned) {
+void ApplyAccount(const Client& client, Holding& holding, const Footprint& footprint,
+                  Bytes returned) {
   holding.credit -= std::min(holding.credit, returned);
   holding.evict_left -= std::min(holding.evict_left, returned);
   if (footprint.pinned > holding.footprint.pinned) {
@@ -85,7 +88,7 @@ void ApplyAccount(Holding& holding, const Footprint& footprint, Bytes returned) 
   holding.backed = std::min(holding.backed, footprint.Swappable());
   if (footprint.Swappable() > holding.footprint.Swappable()) holding.permitted = 0;
   holding.footprint = footprint;
-  CoverHoldings(holding);
+  CoverHoldings(client, holding);
   const Bytes held = footprint.resident + footprint.Fixed() + holding.context_credit;
   holding.pinned_in_flight =
       std::min(holding.pinned_in_flight, holding.credit > held ? holding.credit - held : 0);
@@ -117,6 +120,7 @@ void Scheduler::ClientJoined(Time now, ClientId client, JobId job, bool resident
   if (fresh) {
     entry->second.id = job;
     entry->second.joined = entry->second.rank = ++ledger.next_rank;
+    entry->second.idle_since = ledger.now;
   }
   ledger.job_of[client] = job;
   Client& added = entry->second.clients[client];
@@ -186,9 +190,10 @@ void Scheduler::ClientResumed(Time now, ClientId client, GpuId gpu, const Footpr
   ledger.takeover_settled_at = ledger.now + ledger.config.takeover_settle_time;
   holding->footprint = footprint;
   holding->backed = footprint.Swappable();
-  holding->credit = credit;
-  CoverHoldings(*holding);
   Client& resumed = *ledger.Find(client);
+  holding->credit = resumed.contexts == Contexts::kAway ? 0 : credit;
+  CoverHoldings(resumed, *holding);
+  ledger.jobs.at(resumed.job).idle_since = ledger.now;
   resumed.host_reserved = std::max(resumed.host_reserved, resumed.Swapped());
   UpdatePeak(ledger, gpu, resumed, footprint.Swappable());
   if (footprint.swapped > 0) CloseStaleGate(resumed);
@@ -244,8 +249,8 @@ void Scheduler::AccountChanged(Time now, ClientId client, GpuId gpu, const Footp
   if (holding == nullptr) return;
   Heard(ledger, client);
   if (credit_returned > 0) holding->evict_deadline = ledger.now + ledger.config.evict_timeout;
-  ApplyAccount(*holding, footprint, credit_returned);
   Client& account = *ledger.Find(client);
+  ApplyAccount(account, *holding, footprint, credit_returned);
   account.arena = arena;
   UpdatePeak(ledger, gpu, account, footprint.Swappable());
   if (footprint.swapped > 0) CloseStaleGate(account);
@@ -330,6 +335,34 @@ void Scheduler::SwappedIn(Time now, ClientId client, std::uint32_t serial) {
     holding.backed += came;
     holding.footprint.swapped -= came;
   }
+  RunPasses(ledger);
+}
+
+void Scheduler::SetMovableContexts(Time now, ClientId client) {
+  Ledger& ledger = AdvanceTo(*ledger_, now);
+  if (Client* movable = ledger.Find(client)) movable->movable_contexts = true;
+}
+
+void Scheduler::ContextsAway(Time now, ClientId client) {
+  Ledger& ledger = AdvanceTo(*ledger_, now);
+  Client* resuming = ledger.Find(client);
+  if (resuming != nullptr && resuming->gpus.empty()) resuming->contexts = Contexts::kAway;
+}
+
+void Scheduler::ContextsReleased(Time now, ClientId client, std::uint32_t serial,
+                                 ContextRelease outcome) {
+  Ledger& ledger = AdvanceTo(*ledger_, now);
+  Client* released = Heard(ledger, client);
+  if (released == nullptr) return;
+  HandleContextsReleased(ledger, *released, serial, outcome);
+  RunPasses(ledger);
+}
+
+void Scheduler::ContextsRestored(Time now, ClientId client, std::uint32_t serial) {
+  Ledger& ledger = AdvanceTo(*ledger_, now);
+  Client* restored = Heard(ledger, client);
+  if (restored == nullptr) return;
+  HandleContextsRestored(ledger, *restored, serial);
   RunPasses(ledger);
 }
 

@@ -101,6 +101,8 @@ struct Config {
   double interactive_share = 0.1;
   // A job whose peak footprint has not risen for this long counts as fully grown.
   Time growth_settle_time = std::chrono::seconds(10);
+  // For how long a job is idle before its contexts leave the card; 0: they never do, for no reason.
+  Time release_contexts_after = std::chrono::minutes(5);
 };
 
 struct GpuConfig {
@@ -125,6 +127,7 @@ struct Footprint {
 // In the order of the enums of wire/messages.h, as Growth below.
 enum class GrowthKind { kSwappable, kPinned };
 enum class EvictFailure { kNone, kHostMemory, kDriver };
+enum class ContextRelease { kReleased, kBusy, kRefused };
 
 // ---- decisions ----
 
@@ -180,6 +183,15 @@ struct SetQueueBound {
   Time bound;
   bool always;
 };
+// Takes the contexts and the pinned memory of a client off all its GPUs, and brings them back.
+struct ReleaseContexts {
+  ClientId client;
+  std::uint32_t serial;
+};
+struct RestoreContexts {
+  ClientId client;
+  std::uint32_t serial;
+};
 struct PrepareArena {
   ClientId client;
   Bytes bytes;
@@ -191,7 +203,8 @@ struct RefuseContext {
   Bytes max_request;
 };
 using Decision = std::variant<AdmitContext, RefuseContext, AnswerGrowth, OpenGate, CloseGate, Evict,
-                              SwapIn, GiveCredit, SetContention, SetQueueBound, PrepareArena>;
+                              SwapIn, GiveCredit, SetContention, SetQueueBound, PrepareArena, ReleaseContexts,
+                              RestoreContexts>;
 
 // ---- status ----
 
@@ -231,6 +244,7 @@ struct ClientView {
   bool gate_open = false;
   bool unpreemptible = false;
   bool unresponsive = false;  // did not answer Evict; until it sends something
+  bool contexts_away = false;  // not on its GPUs, nor is what it has pinned
 };
 
 struct JobView {
@@ -281,6 +295,8 @@ class Scheduler {
   // ---- clients ----
   // Adds a client, which uses no GPU yet. `resident_only` clients (--resident) are never evicted.
   void ClientJoined(Time now, ClientId client, JobId job, bool resident_only);
+  // The client can take its contexts off the card.
+  void SetMovableContexts(Time now, ClientId client);
   // Removes a client that disconnected or died. Its credit is free immediately.
   void ClientLeft(Time now, ClientId client);
   // Replaces the policy of a job; no effect on an unknown one.
@@ -300,6 +316,9 @@ class Scheduler {
   // budget: nothing is granted until evictions have restored I1.
   void ClientResumed(Time now, ClientId client, GpuId gpu, const Footprint& footprint, Bytes credit,
                      bool gate_open);
+
+  // Says of a client that is about to be adopted that its contexts are away.
+  void ContextsAway(Time now, ClientId client);
 
   void ContextRequested(Time now, ClientId client, GpuId gpu);
   // Completes AdmitContext; overhead 0: no context was created.
@@ -323,6 +342,8 @@ class Scheduler {
   void Draining(Time now, ClientId client, std::uint32_t serial);
   void Evicted(Time now, ClientId client, std::uint32_t serial, GpuId gpu, EvictFailure failure);
   void SwappedIn(Time now, ClientId client, std::uint32_t serial);
+  void ContextsReleased(Time now, ClientId client, std::uint32_t serial, ContextRelease outcome);
+  void ContextsRestored(Time now, ClientId client, std::uint32_t serial);
 
   // Decides anew. Call at NextWakeup() or later.
   void Tick(Time now);

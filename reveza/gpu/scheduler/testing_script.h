@@ -101,6 +101,9 @@ class Script {
     DeliverDecisions();
   }
 
+  // The client can take its contexts off the card.
+  void MakeMovable(ClientId client) { scheduler_.SetMovableContexts(now_, client); }
+
   void Want(ClientId client) {
     scheduler_.GateRequested(now_, client);
     DeliverDecisions();
@@ -171,6 +174,11 @@ class Script {
     SwapInMore(client);
     DeliverDecisions();
   }
+  void FinishHeldRelease(ClientId client) {
+    scheduler_.ContextsReleased(now_, client, Take(releasing_, client), release_outcome);
+    DeliverDecisions();
+  }
+  bool IsReleasing(ClientId client) const { return releasing_.contains(client); }
   bool IsClosing(ClientId client) const { return closing_.contains(client); }
   bool IsEvicting(ClientId client) const { return evicting_.contains(client); }
 
@@ -239,6 +247,8 @@ class Script {
   bool hold_gates = false;
   bool hold_evictions = false;
   bool hold_swap_ins = false;     // a client that hangs during one
+  bool hold_releases = false;     // of contexts
+  ContextRelease release_outcome = ContextRelease::kReleased;
   bool hold_allocations = false;  // a client that does not use what it may allocate
 
  private:
@@ -324,6 +334,20 @@ class Script {
   void Do(const SetContention&) {}
   void Do(const SetQueueBound&) {}
   void Do(const PrepareArena&) {}
+  void Do(const ReleaseContexts& order) {
+    if (release_outcome == ContextRelease::kReleased) {
+      for (auto& [gpu, card] : clients_.at(order.client).cards) card.credit = 0;
+    }
+    if (hold_releases) {
+      releasing_[order.client] = order.serial;
+    } else {
+      scheduler_.ContextsReleased(now_, order.client, order.serial, release_outcome);
+    }
+  }
+  void Do(const RestoreContexts& order) {
+    for (auto& [gpu, card] : clients_.at(order.client).cards) card.credit = card.footprint.Fixed();
+    scheduler_.ContextsRestored(now_, order.client, order.serial);
+  }
 
   Scheduler scheduler_;
   Time now_{0};
@@ -331,6 +355,7 @@ class Script {
   std::map<std::uint32_t, PendingRequest> requests_;
   std::map<std::uint32_t, Growth> answers_;
   std::map<ClientId, std::uint32_t> closing_;
+  std::map<ClientId, std::uint32_t> releasing_;
   std::map<ClientId, Evict> evicting_;
 };
 

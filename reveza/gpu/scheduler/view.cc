@@ -77,6 +77,7 @@ ClientView ViewOf(const Client& client) {
   view.gate_open = client.gate != Gate::kClosed;
   view.unpreemptible = client.unpreemptible;
   view.unresponsive = client.unresponsive;
+  view.contexts_away = client.contexts == Contexts::kAway || client.contexts == Contexts::kComing;
   return view;
 }
 

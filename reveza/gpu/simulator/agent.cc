@@ -5,6 +5,7 @@
 
 namespace reveza::simulator {
 
+using scheduler::ContextRelease;
 using scheduler::EvictFailure;
 using scheduler::GrowthKind;
 using scheduler::Scheduler;
@@ -13,6 +14,8 @@ namespace {
 
 constexpr Time kInstant = std::chrono::microseconds(10);
 constexpr Bytes kChunk = 512 * kMiB;
+constexpr Time kMinContextMove = std::chrono::milliseconds(2);
+constexpr Time kMaxContextMove = std::chrono::milliseconds(40);
 
 }  // namespace
 
@@ -199,19 +202,25 @@ void Client::SwapInPieces(GpuId gpu) {
   const bool never_written = state.never_written > 0;
   if (never_written) piece = std::min(piece, state.never_written);
   state.swapping_in = piece;
+  state.swapping_in_new = never_written;
   const Time done =
       never_written ? world_.now() + kInstant : world_.Copy(gpu, Direction::kIn, piece);
-  world_.ScheduleFor(done, id_, [gpu, piece, never_written](Client& self) {
+  world_.ScheduleFor(done, id_, [gpu, piece, resumed = resumed_](Client& self) {
+    if (self.resumed_ != resumed) return;
     GpuState& now = self.gpus_[gpu];
-    now.swapping_in = 0;
-    now.footprint.resident += piece;
-    now.footprint.swapped -= piece;
-    if (never_written) now.never_written -= piece;
+    FinishSwapIn(now, piece);
     self.Account(gpu);
     if (now.evict_serial != 0) return self.EvictPieces(gpu);
     self.SwapInPieces(gpu);
     self.ReportSwappedIn();
   });
+}
+
+void Client::FinishSwapIn(GpuState& state, Bytes piece) {
+  state.swapping_in = 0;
+  state.footprint.resident += piece;
+  state.footprint.swapped -= piece;
+  if (state.swapping_in_new) state.never_written -= piece;
 }
 
 void Client::ReportSwappedIn() {
@@ -252,8 +261,62 @@ void Client::GrowArena(Bytes bytes) {
   });
 }
 
+void Client::Do(const scheduler::ReleaseContexts& order) {
+  if (gate_ != Gate::kClosed || contexts_ != Contexts::kHere) {
+    world_.checker().Fail("ReleaseContexts at the wrong time", world_.now());
+  }
+  for (const auto& [gpu, state] : gpus_) {
+    if (state.footprint.resident == 0 && state.evict_serial == 0) continue;
+    world_.checker().Fail("ReleaseContexts before the memory is evicted", world_.now());
+  }
+  const bool busy = world_.Chance(plan_.busy_release_probability);
+  if (busy || plan_.refuses_release) {
+    const auto why = busy ? ContextRelease::kBusy : ContextRelease::kRefused;
+    return Send(EventKind::kOther, &Scheduler::ContextsReleased, order.serial, why);
+  }
+  contexts_ = Contexts::kLeaving;
+  contexts_serial_ = order.serial;
+  world_.ScheduleFor(world_.now() + world_.RandomTime(kMinContextMove, kMaxContextMove), id_,
+                     [serial = order.serial](Client& self) {
+                       if (self.contexts_serial_ == serial) self.FinishRelease();
+                     });
+}
+
+void Client::FinishRelease() {
+  if (contexts_ != Contexts::kLeaving) return;
+  contexts_ = Contexts::kAway;
+  for (auto& [gpu, state] : gpus_) state.credit = 0;
+  Send(EventKind::kOther, &Scheduler::ContextsReleased, contexts_serial_,
+       ContextRelease::kReleased);
+}
+
+void Client::Do(const scheduler::RestoreContexts& order) {
+  if (contexts_ != Contexts::kAway) {
+    world_.checker().Fail("RestoreContexts of contexts that are there", world_.now());
+  }
+  contexts_ = Contexts::kComing;
+  contexts_serial_ = order.serial;
+  for (auto& [gpu, state] : gpus_) state.credit = state.footprint.Fixed();
+  world_.ScheduleFor(world_.now() + world_.RandomTime(kMinContextMove, kMaxContextMove), id_,
+                     [serial = order.serial](Client& self) {
+                       if (self.contexts_serial_ == serial) self.FinishRestore();
+                     });
+}
+
+void Client::FinishRestore() {
+  if (contexts_ != Contexts::kComing) return;
+  contexts_ = Contexts::kHere;
+  Send(EventKind::kOther, &Scheduler::ContextsRestored, contexts_serial_);
+}
+
 void Client::Resume() {
   if (dead_) return;
+  // What has begun is carried out to its end before the agent looks at its connection.
+  ++resumed_;
+  for (auto& [gpu, state] : gpus_) FinishSwapIn(state, state.swapping_in);
+  if (contexts_ == Contexts::kLeaving) contexts_ = Contexts::kAway;
+  if (contexts_ == Contexts::kComing) contexts_ = Contexts::kHere;
+  contexts_serial_ = 0;
   const bool closing = gate_ == Gate::kClosing || gate_ == Gate::kAdmitting;
   if (closing) gate_ = Gate::kOpen;
   failed_close_serial_ = 0;
@@ -262,6 +325,7 @@ void Client::Resume() {
   swap_in_serial_ = 0;
   contention_ = false;
   JoinScheduler();
+  if (contexts_away()) Send(EventKind::kOther, &Scheduler::ContextsAway);
   for (auto& [gpu, state] : gpus_) {
     state.evict_serial = 0;
     state.evict_left = 0;

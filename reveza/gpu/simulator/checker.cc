@@ -25,7 +25,7 @@ Bytes Limit(const GpuView& gpu) {
 }
 
 bool Resident(const ClientView& client) {
-  return std::ranges::all_of(client.gpus, [](const ClientView::Gpu& gpu) {
+  return !client.contexts_away && std::ranges::all_of(client.gpus, [](const ClientView::Gpu& gpu) {
     return gpu.footprint.swapped == 0 && gpu.credit >= gpu.footprint.Need();
   });
 }
@@ -153,6 +153,25 @@ void Checker::CheckOrders(const Scheduler& scheduler, const std::vector<Decision
       }
     } else if (const auto* in = std::get_if<scheduler::SwapIn>(&decision)) {
       CheckSerial(in->serial, now);
+      const ClientView* client = Find(clients, in->client);
+      if (client != nullptr && client->contexts_away) Fail("swap-in without contexts", now);
+    } else if (const auto* release = std::get_if<scheduler::ReleaseContexts>(&decision)) {
+      CheckSerial(release->serial, now);
+      ++counters_.contexts_released;
+      if (everything_fits) Fail("contexts moved although everything fits", now);
+      for (const JobView& job : scheduler.Jobs()) {
+        const bool own = std::ranges::count(job.clients, release->client) > 0;
+        if (own && job.state == JobState::kWaiting) ++counters_.contexts_of_waiting;
+        if (own && !IsSuspended(job.state) && job.state != JobState::kPaused)
+          Fail("contexts of an active job released", now);
+      }
+    } else if (const auto* restore = std::get_if<scheduler::RestoreContexts>(&decision)) {
+      CheckSerial(restore->serial, now);
+      ++counters_.contexts_restored;
+      const ClientView* client = Find(clients, restore->client);
+      for (const auto& on : client == nullptr ? std::vector<ClientView::Gpu>{} : client->gpus) {
+        if (on.credit < on.footprint.Fixed()) Fail("contexts restored without credit", now);
+      }
     } else if (const auto* arena = std::get_if<scheduler::PrepareArena>(&decision)) {
       if (arena->bytes > config_.host_budget) Fail("arena exceeds the host budget", now);
     }

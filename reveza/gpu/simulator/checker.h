@@ -66,6 +66,9 @@ class Checker {
     std::uint64_t limits = 0;         // refused growths of jobs with a limit
     std::uint64_t quotas = 0;         // refused growths of jobs whose account has one
     std::uint64_t kept_requests = 0;  // evictions of jobs with a request
+    std::uint64_t contexts_released = 0;
+    std::uint64_t contexts_restored = 0;
+    std::uint64_t contexts_of_waiting = 0;  // released while the job waited for its turn
   };
   const Counters& counters() const { return counters_; }
   // Returns the number of turns of a job, including jobs that have ended.

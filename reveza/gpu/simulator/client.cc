@@ -37,7 +37,8 @@ Bytes Client::Held(GpuId gpu) const {
   const auto entry = gpus_.find(gpu);
   if (entry == gpus_.end()) return 0;
   const GpuState& state = entry->second;
-  return state.footprint.resident + state.footprint.Fixed() + state.swapping_in;
+  const Bytes fixed = contexts_ == Contexts::kAway ? 0 : state.footprint.Fixed();
+  return state.footprint.resident + fixed + state.swapping_in;
 }
 
 Bytes Client::HostUsed() const {
@@ -53,6 +54,7 @@ void Client::Start() {
 
 void Client::JoinScheduler() {
   Send(EventKind::kOther, &Scheduler::ClientJoined, job_, plan_.resident_only);
+  if (plan_.movable_contexts) Send(EventKind::kOther, &Scheduler::SetMovableContexts);
   world_.Send(id_, EventKind::kOther, [job = job_, plan = plan_](Scheduler& scheduler, Time now) {
     scheduler.SetPolicy(now, job, plan.policy);
     if (plan.account) scheduler.SetAccount(now, job, *plan.account, plan.quota);
@@ -312,8 +314,8 @@ void Client::FreeSome() {
 }
 
 Bytes Client::Unused(const GpuState& state) const {
-  const Bytes held =
-      state.footprint.resident + state.footprint.Fixed() + state.context_credit + state.swapping_in;
+  const Bytes fixed = contexts_ == Contexts::kAway ? 0 : state.footprint.Fixed();
+  const Bytes held = state.footprint.resident + fixed + state.context_credit + state.swapping_in;
   return state.credit > held ? state.credit - held : 0;
 }
 

@@ -34,6 +34,9 @@ struct Plan {
   std::uint32_t submissions_per_collective = 0;
   std::uint32_t run_ahead = 0;
   bool resident_only = false;
+  bool movable_contexts = false;
+  double busy_release_probability = 0;  // that a thread is in a call
+  bool refuses_release = false;         // the driver does
   scheduler::Policy policy;  // of its job; that of the client which joins last counts
   std::optional<scheduler::AccountId> account;
   scheduler::Quota quota;  // of the account
@@ -57,6 +60,7 @@ class Client {
   std::uint64_t failed_drains() const { return failed_drains_; }
   Time worked() const { return worked_; }
   JobId job() const { return job_; }
+  bool contexts_away() const { return contexts_ == Contexts::kAway; }
   // Returns the physical GPU memory held now.
   Bytes Held(GpuId gpu) const;
   // Returns the host memory used by host copies.
@@ -74,6 +78,7 @@ class Client {
     Bytes credit = 0;
     Bytes context_credit = 0;
     Bytes swapping_in = 0;  // piece being copied
+    bool swapping_in_new = false;  // it was never written
     std::uint32_t evict_serial = 0;
     Bytes evict_left = 0;
     bool swapping_out = false;
@@ -135,6 +140,10 @@ class Client {
   void Do(const scheduler::SetContention& order);
   void Do(const scheduler::SetQueueBound&) {}  // its drains take the same time
   void Do(const scheduler::PrepareArena& order);
+  void Do(const scheduler::ReleaseContexts& order);
+  void Do(const scheduler::RestoreContexts& order);
+  void FinishRelease();
+  void FinishRestore();
   void Admit(const scheduler::CloseGate& order);
   void StartClosing(const scheduler::CloseGate& order);
   void ReportDraining(std::uint32_t serial);
@@ -146,6 +155,7 @@ class Client {
   void GrowArena(Bytes bytes);
   void FinishEviction(GpuId gpu, scheduler::EvictFailure failure);
   void SwapInPieces(GpuId gpu);
+  static void FinishSwapIn(GpuState& state, Bytes piece);
   void ReportSwappedIn();
   void Account(GpuId gpu, Bytes returned = 0, EventKind kind = EventKind::kOther);
   Bytes Unused(const GpuState& state) const;
@@ -155,6 +165,7 @@ class Client {
   const JobId job_;
   const Plan plan_;
   std::map<GpuId, GpuState> gpus_;
+  int resumed_ = 0;    // how often
   bool dead_ = false;  // removed by an action that is already scheduled
   Gate gate_ = Gate::kClosed;
   bool gate_requested_ = false;  // GateRequested sent since the gate closed
@@ -163,6 +174,9 @@ class Client {
   scheduler::CloseGate admission_{};  // of kAdmitting
   std::uint32_t admitted_ = 0;        // submissions left of it
   std::uint32_t swap_in_serial_ = 0;
+  enum class Contexts { kHere, kLeaving, kAway, kComing };
+  Contexts contexts_ = Contexts::kHere;
+  std::uint32_t contexts_serial_ = 0;
   bool contention_ = false;
   Time idle_after_{0};
   bool idle_reported_ = false;

@@ -24,6 +24,7 @@ class ScenarioBuilder {
     for (JobId job = 1; job <= jobs; ++job) AddJob(job);
     FitContexts();
     if (flavour_ == Flavour::kFaulty) AddFaults();
+    if (flavour_ == Flavour::kContexts) AddContexts(jobs);
     if (flavour_ == Flavour::kPolicies) AddPolicies(jobs);
     if (flavour_ == Flavour::kScarceHost) {
       scenario_.world.scheduler.host_budget =
@@ -109,7 +110,8 @@ class ScenarioBuilder {
       smallest = std::min(smallest, scenario_.world.budgets[gpu]);
     }
     // All contexts together take at most a quarter of the smallest budget (FitContexts).
-    const Bytes share = flavour_ == Flavour::kFitting ? smallest / 32 : smallest * 3 / 4 / clients;
+    Bytes share = flavour_ == Flavour::kFitting ? smallest / 32 : smallest * 3 / 4 / clients;
+    if (flavour_ == Flavour::kContexts) share = smallest / 4 / clients;
     plan.max_footprint = share / granule * granule;
     plan.guaranteed_growth = plan.max_footprint;
     plan.footprint = Between(0, plan.max_footprint / granule) * granule;
@@ -127,6 +129,7 @@ class ScenarioBuilder {
     plan.grow_probability = static_cast<double>(Between(0, 10)) / 200;
     plan.free_probability = static_cast<double>(Between(0, 10)) / 200;
     plan.pin_probability = OneIn(3) ? 0.01 : 0;
+    if (flavour_ == Flavour::kContexts) plan.pin_probability = 0;
     plan.sleep_probability = OneIn(2) ? 0.1 : 0;
     plan.sleep_time = Milliseconds(5, 400);
     if (flavour_ != Flavour::kFaulty) return plan;
@@ -149,6 +152,37 @@ class ScenarioBuilder {
       if (plan.pin_probability > 0 || plan.resident_only || ranks_grow) AllowRefusals();
     }
     scenario_.world.scheduler.context_estimate = each;
+  }
+
+  // Of each job, at most 5/8 of the smallest GPU: two often do not fit together.
+  void AddContexts(std::uint64_t jobs) {
+    WorldConfig& world = scenario_.world;
+    const Bytes smallest = *std::ranges::min_element(world.budgets);
+    world.scheduler.release_contexts_after = Milliseconds(20, 500);
+    for (JobId job = 1; job <= jobs; ++job) {
+      const auto of_job = [&](const Scenario::Process& one) { return one.job == job; };
+      const auto clients =
+          static_cast<std::uint64_t>(std::ranges::count_if(scenario_.processes, of_job));
+      const bool refuses = OneIn(8);
+      for (Scenario::Process& process : scenario_.processes) {
+        if (!of_job(process)) continue;
+        Plan& plan = process.plan;
+        plan.movable_contexts = !OneIn(12);
+        plan.refuses_release = refuses && OneIn(2);
+        plan.busy_release_probability = OneIn(3) ? 0.2 : 0;
+        const bool stays = !plan.movable_contexts || plan.refuses_release;
+        plan.context = smallest / (stays ? 32 : Between(1, 8)) * 5 / 8 / clients;
+      }
+      if (!OneIn(4)) continue;
+      scheduler::Policy paused;
+      paused.paused = true;
+      const Time when = Milliseconds(1, 4000);
+      scenario_.changes.push_back({when, job, paused});
+      scenario_.changes.push_back({when + Milliseconds(1, 3000), job, {}});
+    }
+    world.scheduler.context_estimate = smallest / 8;
+    AllowRefusals();
+    if (OneIn(2)) AddFaults();
   }
 
   scheduler::Policy RandomPolicy() {
@@ -271,7 +305,7 @@ std::string Describe(World& world) {
       text << "; gpu " << state.gpu << ": resident " << state.footprint.resident / kMiB
            << " swapped " << state.footprint.swapped / kMiB << " pinned "
            << state.footprint.pinned / kMiB << " context " << state.footprint.context / kMiB
-           << " credit " << state.credit / kMiB;
+           << " credit " << state.credit / kMiB << (client.contexts_away ? " away" : "");
     }
     text << "\n";
   }

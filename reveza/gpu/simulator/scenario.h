@@ -58,6 +58,7 @@ enum class Flavour {
   kScarceHost,  // busy jobs that free and reallocate, little host memory
   kRanks,       // busy jobs of several ranks that wait for each other on the GPU
   kPolicies,    // growth, sleeps, and policies that change
+  kContexts,    // contexts that do not fit together, sleeps, pauses and faults
 };
 
 Scenario RandomScenario(std::uint64_t seed, Flavour flavour);

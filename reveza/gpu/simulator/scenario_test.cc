@@ -45,6 +45,9 @@ struct Total {
     counters.limits += outcome.counters.limits;
     counters.quotas += outcome.counters.quotas;
     counters.kept_requests += outcome.counters.kept_requests;
+    counters.contexts_released += outcome.counters.contexts_released;
+    counters.contexts_restored += outcome.counters.contexts_restored;
+    counters.contexts_of_waiting += outcome.counters.contexts_of_waiting;
     counters.waits_for_host_memory += outcome.counters.waits_for_host_memory;
   }
 };
@@ -71,6 +74,14 @@ TEST(EveryWorld, BusyJobsTakeTurns) {
   EXPECT_GT(total.counters.slices_checked, 500u);
   EXPECT_GT(total.counters.evictions, 1000u);
   EXPECT_GT(total.counters.queued, 100u);
+}
+
+TEST(EveryWorld, ContextsTakeTurns) {
+  const Total total = RunAll(Flavour::kContexts, 1000);
+  if (OneSeedOnly()) return;
+  EXPECT_GT(total.counters.contexts_released, 1500u);
+  EXPECT_GT(total.counters.contexts_restored, 1500u);
+  EXPECT_GT(total.counters.contexts_of_waiting, 100u);
 }
 
 TEST(EveryWorld, JobsGrowShrinkAndSleep) {

@@ -22,7 +22,7 @@ bool IsValid(const T&) {
   return true;
 }
 bool IsValid(const Hello& m) {
-  constexpr std::uint32_t known = kHelloResident | kHelloResuming;
+  constexpr std::uint32_t known = kHelloResident | kHelloResuming | kHelloMovableContexts;
   return m.job != 0 && (m.flags & ~known) == 0 && IsFlag(m.gate_open) && IsTerminated(m.name) &&
          IsTerminated(m.command);
 }
@@ -50,6 +50,8 @@ bool IsValid(const Policy& m) {
          m.priority <= kMaxPriority && IsFlag(m.interactive) && IsFlag(m.paused) &&
          m.reserved == 0 && IsSize(m.request) && IsSize(m.limit);
 }
+bool IsValid(const ContextsReleased& m) { return m.outcome <= ContextRelease::kRefused; }
+bool IsValid(const ContextsRestored& m) { return m.reserved == 0; }
 bool IsValid(const Evicted& m) {
   return IsGpu(m.gpu) && IsSize(m.freed) && IsSize(m.copied) && m.failure <= EvictFailure::kDriver;
 }
@@ -78,6 +80,8 @@ bool IsValid(const Credit& m) { return IsGpu(m.gpu) && m.reserved == 0 && IsSize
 bool IsValid(const Contention& m) { return IsFlag(m.waiting); }
 bool IsValid(const ContextRefused& m) { return IsTerminated(m.text); }
 bool IsValid(const QueueBound& m) { return IsFlag(m.always); }
+bool IsValid(const ReleaseContexts& m) { return m.reserved == 0; }
+bool IsValid(const RestoreContexts& m) { return m.reserved == 0; }
 bool IsValid(const PrepareArena& m) { return IsSize(m.bytes); }
 bool IsValid(const WaitMessage& m) { return IsTerminated(m.text); }
 
@@ -125,7 +129,8 @@ DecodeError CheckBody(const Header& header, const void* packet, std::size_t size
                     Resumed, Welcome, Refused, ContextAdmitted, GrowthAnswer, OpenGate, CloseGate,
                     Evict, SwapIn, Credit, Contention, PrepareArena, WaitMessage, StatusRequest,
                     TraceRequest, StopRequest, Yield, Hold, Unchanged, Policy, ContextRefused,
-                    QueueBound, JobRequest>(header, packet, size);
+                    QueueBound, JobRequest, ContextsReleased, ContextsRestored, ReleaseContexts,
+                    RestoreContexts>(header, packet, size);
 }
 
 }  // namespace

@@ -54,7 +54,8 @@ using AllMessages =
                    Idle, GateClosed, DrainFailed, Draining, Evicted, SwappedIn, Resumed, Welcome,
                    Refused, ContextAdmitted, GrowthAnswer, OpenGate, CloseGate, Evict, SwapIn,
                    Credit, Contention, PrepareArena, WaitMessage, StatusRequest, TraceRequest,
-                   StopRequest, Yield, Hold, Policy, ContextRefused, QueueBound, JobRequest>;
+                   StopRequest, Yield, Hold, Policy, ContextRefused, QueueBound, JobRequest,
+                   ContextsReleased, ContextsRestored, ReleaseContexts, RestoreContexts>;
 TYPED_TEST_SUITE(EveryMessage, AllMessages);
 
 TYPED_TEST(EveryMessage, RoundTrips) {
@@ -170,6 +171,8 @@ TEST(Codec, RejectsUnknownEnumValues) {
   ExpectRefused<GrowthRequested>([](auto& m) { m.kind = static_cast<GrowthKind>(2); });
   ExpectRefused<DrainFailed>([](auto& m) { m.reason = static_cast<DrainFailure>(3); });
   ExpectRefused<Evicted>([](auto& m) { m.failure = static_cast<EvictFailure>(3); });
+  ExpectRefused<ContextsReleased>(
+      [](auto& m) { m.outcome = static_cast<ContextRelease>(3); });
   ExpectRefused<Refused>([](auto& m) { m.reason = static_cast<RefusedReason>(4); });
   ExpectRefused<GrowthAnswer>([](auto& m) { m.answer = static_cast<Growth>(3); });
 }
@@ -185,7 +188,7 @@ TEST(Codec, RejectsPoliciesOutOfRange) {
 
 TEST(Codec, RejectsUnknownFlags) {
   ExpectRefused<Hello>([](auto& m) { m.gate_open = 2; });
-  ExpectRefused<Hello>([](auto& m) { m.flags = 1u << 2; });
+  ExpectRefused<Hello>([](auto& m) { m.flags = 1u << 3; });
   ExpectRefused<Contention>([](auto& m) { m.waiting = 2; });
   ExpectRefused<StopRequest>([](auto& m) { m.force = 2; });
   ExpectRefused<Hold>([](auto& m) { m.on = 2; });
@@ -209,6 +212,9 @@ TEST(Codec, RejectsNonZeroReservedFields) {
   ExpectRefused<Credit>([](auto& m) { m.reserved = 1; });
   ExpectRefused<StopRequest>([](auto& m) { m.reserved = 1; });
   ExpectRefused<Hold>([](auto& m) { m.reserved = 1; });
+  ExpectRefused<ContextsRestored>([](auto& m) { m.reserved = 1; });
+  ExpectRefused<ReleaseContexts>([](auto& m) { m.reserved = 1; });
+  ExpectRefused<RestoreContexts>([](auto& m) { m.reserved = 1; });
   ExpectRefused<Policy>([](auto& m) { m.reserved = 1; });
 }
 

@@ -43,6 +43,8 @@ enum class Type : std::uint16_t {
   kYield,  // since version 3, as all below that have kSince
   kHold,
   kUnchanged,
+  kContextsReleased,
+  kContextsRestored,
   // in both directions
   kPolicy = 48,
   // daemon to client
@@ -60,6 +62,8 @@ enum class Type : std::uint16_t {
   kWaitMessage,
   kContextRefused,
   kQueueBound,
+  kReleaseContexts,
+  kRestoreContexts,
   // command line to daemon, and its reply
   kStatusRequest = 128,
   kTraceRequest,
@@ -79,6 +83,8 @@ struct Header {
 enum HelloFlags : std::uint32_t {
   kHelloResident = 1u << 0,  // `--resident`: native allocations, never swapped
   kHelloResuming = 1u << 1,  // reconnecting to a restarted daemon: one kResumed per GPU follows
+  // Since version 3: the driver can take the contexts off the card, as far as is known.
+  kHelloMovableContexts = 1u << 2,
 };
 
 // First message of a client. The daemon takes pid and uid from SO_PEERCRED.
@@ -185,6 +191,26 @@ struct Hold {
   static constexpr Type kType = Type::kHold;
   static constexpr std::uint16_t kSince = 3;
   std::uint32_t on;
+  std::uint32_t reserved = 0;
+};
+
+// kReleased: the contexts, and all memory that is pinned, have left all GPUs. kBusy: not now, since a
+// thread is in a call. kRefused: never, e.g. because the driver refuses.
+enum class ContextRelease : std::uint32_t { kReleased = 0, kBusy = 1, kRefused = 2 };
+
+// Answers ReleaseContexts. With serial 0, before Resumed: they have left since an earlier daemon.
+struct ContextsReleased {
+  static constexpr Type kType = Type::kContextsReleased;
+  static constexpr std::uint16_t kSince = 3;
+  std::uint32_t serial;
+  ContextRelease outcome;
+};
+
+// The contexts are back; the gate is still closed.
+struct ContextsRestored {
+  static constexpr Type kType = Type::kContextsRestored;
+  static constexpr std::uint16_t kSince = 3;
+  std::uint32_t serial;
   std::uint32_t reserved = 0;
 };
 
@@ -365,6 +391,23 @@ struct QueueBound {
   static constexpr std::uint16_t kSince = 3;
   std::uint32_t bound_us;
   std::uint32_t always;
+};
+
+// Orders the client, whose gate is closed and whose memory is evicted, to take its contexts and pinned
+// memory off all GPUs.
+struct ReleaseContexts {
+  static constexpr Type kType = Type::kReleaseContexts;
+  static constexpr std::uint16_t kSince = 3;
+  std::uint32_t serial;
+  std::uint32_t reserved = 0;
+};
+
+// Orders them back. The client has credit for all that it took off.
+struct RestoreContexts {
+  static constexpr Type kType = Type::kRestoreContexts;
+  static constexpr std::uint16_t kSince = 3;
+  std::uint32_t serial;
+  std::uint32_t reserved = 0;
 };
 
 // Other clients have arrived: pin `bytes` of host memory ahead of the first eviction.

@@ -13,6 +13,10 @@ namespace messages_test {
 TEST(Messages, LayoutOfEachVersionIsStable) {
   ASSERT_EQ(kVersion, 3);
   EXPECT_EQ(sizeof(Hold), 8u);
+  EXPECT_EQ(sizeof(ContextsReleased), 8u);
+  EXPECT_EQ(sizeof(ContextsRestored), 8u);
+  EXPECT_EQ(sizeof(ReleaseContexts), 8u);
+  EXPECT_EQ(sizeof(RestoreContexts), 8u);
   EXPECT_EQ(sizeof(Policy), 40u);
   EXPECT_EQ(sizeof(ContextRefused), 216u);
   EXPECT_EQ(sizeof(QueueBound), 8u);

@@ -26,6 +26,8 @@ void OnUnknownCall(const char* name) {
   strncpy(last_unknown_call, name, sizeof last_unknown_call - 1);
 }
 
+void OnUnguardedCall() {}
+
 }  // namespace reveza::interpose
 
 #define REVEZA_TEST_EXPORT extern "C" __attribute__((visibility("default")))
