@@ -51,6 +51,16 @@ struct ClientEntry {
   std::optional<PendingOrder> close;
   std::map<GpuId, PendingOrder> evict;
   std::optional<PendingOrder> swap_in;
+  // A context whose size is being read. Until then, nothing that the client sends is handled.
+  struct Measurement {
+    std::uint64_t request = 0;
+    GpuId gpu = 0;
+    Bytes reported = 0;  // by the client
+    Time since{0};
+    std::vector<std::string> packets;
+  };
+  std::optional<Measurement> measurement;
+  bool violated_protocol = false;  // by one of those packets: dropped at the next one
   // Serial of a CloseGate that timed out (0: none). If it is answered after all, the gate must
   // open.
   std::uint32_t expired_close = 0;

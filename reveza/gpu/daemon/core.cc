@@ -34,11 +34,10 @@ scheduler::Config ConfigFrom(const Settings& settings, Bytes host_budget) {
 }  // namespace
 
 Core::Core(const Settings& settings, Bytes host_budget, const platform::Clock& clock,
-           nvml::GpuMonitor* monitor, usage::Sink* usage, Outbox& outbox, Logger logger)
+           usage::Sink* usage, Outbox& outbox, Logger logger)
     : settings_(settings),
       host_budget_(host_budget),
       clock_(clock),
-      monitor_(monitor),
       usage_(usage),
       outbox_(outbox),
       logger_(std::move(logger)),
@@ -169,8 +168,19 @@ void Core::ExpireUnansweredCloses() {
   }
 }
 
-void Core::PollMonitor() {
-  if (monitor_ == nullptr || (clients_.empty() && detached_.empty())) return;
+void Core::OnReadings(const GpuReadings& readings) {
+  if (poll_ != 0 && readings.request >= poll_) {
+    poll_ = 0;
+    ObserveGpus(readings.gpus.value_or(std::vector<nvml::GpuReading>()));
+  }
+  for (auto& [id, client] : clients_) {
+    if (!client.measurement || client.measurement->request > readings.request) continue;
+    EndMeasurement(client, MemoryOf(client, client.measurement->gpu, readings));
+  }
+  ApplyDecisions();
+}
+
+void Core::ObserveGpus(const std::vector<nvml::GpuReading>& readings) {
   std::set<pid_t> ours;
   std::map<GpuId, std::set<pid_t>> holders;
   for (const auto& [id, client] : clients_) {
@@ -180,8 +190,7 @@ void Core::PollMonitor() {
   }
   std::vector<Bytes> before;
   for (GpuId gpu = 0; gpu < gpus_.size(); ++gpu) before.push_back(gpus_.External(gpu));
-  const auto readings = monitor_->Read();
-  gpus_.Observe(readings.value_or(std::vector<nvml::GpuReading>()), ours, holders);
+  gpus_.Observe(readings, ours, holders);
   for (GpuId gpu = 0; gpu < gpus_.size(); ++gpu) {
     if (gpus_.External(gpu) == before[gpu]) continue;
     logger_->info("GPU {}: external processes hold {}", gpu, FormatBytes(gpus_.External(gpu)));
@@ -192,7 +201,8 @@ void Core::PollMonitor() {
 void Core::Tick() {
   if (clock_.Now() >= next_poll_) {
     next_poll_ = clock_.Now() + kPollInterval;
-    PollMonitor();
+    if (!clients_.empty() || !detached_.empty()) poll_ = outbox_.RequestReadings();
+    ExpireMeasurements();
     ExpireUnansweredCloses();
     SampleShares();
   }

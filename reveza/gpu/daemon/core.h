@@ -16,9 +16,9 @@
 #include "common/platform/clock.h"
 #include "reveza/gpu/daemon/clients.h"
 #include "reveza/gpu/daemon/events.h"
+#include "reveza/gpu/daemon/gpu_reader.h"
 #include "reveza/gpu/daemon/gpus.h"
 #include "reveza/gpu/daemon/settings.h"
-#include "reveza/gpu/nvml/gpu_monitor.h"
 #include "reveza/gpu/scheduler/scheduler.h"
 #include "reveza/gpu/wire/codec.h"
 #include "reveza/gpu/wire/messages.h"
@@ -30,13 +30,16 @@ class Outbox {
  public:
   virtual ~Outbox() = default;
   virtual void Send(ClientId client, const void* packet, std::size_t size) = 0;
+  // Requests a reading of all GPUs that begins from now on; Core::OnReadings() follows. Returns the
+  // number of the request, greater than those before; 0 if there are no readings.
+  virtual std::uint64_t RequestReadings() = 0;
 };
 
 class Core {
  public:
-  // All references must outlive the core. `monitor` and `usage` may be null.
+  // All references must outlive the core. `usage` may be null.
   Core(const Settings& settings, Bytes host_budget, const platform::Clock& clock,
-       nvml::GpuMonitor* monitor, usage::Sink* usage, Outbox& outbox, Logger logger);
+       usage::Sink* usage, Outbox& outbox, Logger logger);
   // Reports what was used until now. Call before the core is destroyed.
   void ReportUsage();
 
@@ -44,7 +47,10 @@ class Core {
   void OnHello(ClientId client, const Peer& peer, const wire::Hello& hello);
   // Handles a later, validated message. Returns false on a protocol violation; drop the client
   // then.
-  bool OnMessage(ClientId client, wire::Type type, const void* packet);
+  bool OnMessage(ClientId client, wire::Type type, const void* packet, std::size_t size);
+
+  // Handles readings that answer all requests up to their number.
+  void OnReadings(const GpuReadings& readings);
 
   // The process has exited; everything it held is free.
   void OnDeath(ClientId client);
@@ -87,7 +93,12 @@ class Core {
   bool Handle(ClientEntry& client, const wire::ContextsReleased& message);
   bool Handle(ClientEntry& client, const wire::ContextsRestored& message);
   bool Handle(ClientEntry& client, const wire::Policy& message);
-  std::optional<Bytes> MeasureContext(const ClientEntry& client, GpuId gpu);
+  bool HandleNow(ClientEntry& client, wire::Type type, const void* packet);
+  void FinishContext(ClientEntry& client, GpuId gpu, Bytes overhead);
+  // Ends the client's measurement and handles what it has sent meanwhile.
+  void EndMeasurement(ClientEntry& client, std::optional<Bytes> measured);
+  std::optional<Bytes> MemoryOf(const ClientEntry& client, GpuId gpu,
+                                const GpuReadings& readings) const;
   void SendAdmitted(const ClientEntry& client, GpuId number, Bytes credit);
   std::optional<GpuId> RegisterGpu(const Uuid& uuid, Bytes total);
   // Handles a late answer to a CloseGate that has timed out. Returns false if it is none.
@@ -131,7 +142,8 @@ class Core {
   void Forget(ClientId client);
   void ForgetDetached(pid_t pid);
   void ExpireUnansweredCloses();
-  void PollMonitor();
+  void ObserveGpus(const std::vector<nvml::GpuReading>& readings);
+  void ExpireMeasurements();
   ClientEntry* Find(ClientId client);
   std::string NameOfJob(JobId job, const std::vector<scheduler::JobView>& jobs) const;
   WaitContext WaitContextOf(const scheduler::JobView& job,
@@ -157,7 +169,6 @@ class Core {
   const Settings& settings_;
   const Bytes host_budget_;
   const platform::Clock& clock_;
-  nvml::GpuMonitor* const monitor_;
   usage::Sink* const usage_;
   Outbox& outbox_;
   const Logger logger_;
@@ -170,6 +181,7 @@ class Core {
   std::map<pid_t, ClientEntry> detached_;
   std::map<GpuId, HandoverStats> handovers_;
   Time next_poll_{0};
+  std::uint64_t poll_ = 0;  // request of readings that are observed; 0: none
   Time next_usage_report_{0};
 };
 

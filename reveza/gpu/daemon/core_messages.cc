@@ -1,6 +1,7 @@
 // Core: client messages to scheduler events.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "reveza/gpu/daemon/core.h"
 
@@ -10,16 +11,30 @@ namespace {
 // One request per waiting thread; more is a protocol violation.
 constexpr std::size_t kMaxPendingGrowths = 4096;
 
+// NVML answers in milliseconds, if at all.
+constexpr Time kMeasurementLimit = std::chrono::seconds(1);
+
 Time FromMicroseconds(std::uint32_t microseconds) {
   return std::chrono::microseconds(microseconds);
 }
 
 }  // namespace
 
-bool Core::OnMessage(ClientId id, wire::Type type, const void* packet) {
-  ClientEntry* found = Find(id);
-  if (found == nullptr) return false;
-  ClientEntry& client = *found;
+bool Core::OnMessage(ClientId id, wire::Type type, const void* packet, std::size_t size) {
+  ClientEntry* client = Find(id);
+  if (client == nullptr || client->violated_protocol) return false;
+  if (client->measurement) {
+    auto& packets = client->measurement->packets;
+    if (packets.size() >= kMaxPendingGrowths) return false;
+    packets.emplace_back(static_cast<const char*>(packet), size);
+    return true;
+  }
+  const bool allowed = HandleNow(*client, type, packet);
+  ApplyDecisions();
+  return allowed;
+}
+
+bool Core::HandleNow(ClientEntry& client, wire::Type type, const void* packet) {
   // Not a second Hello, or a message of the daemon or the command line.
   bool allowed = false;
   wire::Dispatch<wire::ContextRequested, wire::ContextCreated, wire::GrowthRequested, wire::Account,
@@ -28,7 +43,6 @@ bool Core::OnMessage(ClientId id, wire::Type type, const void* packet) {
                  wire::Yield, wire::Hold, wire::Policy, wire::ContextsReleased,
                  wire::ContextsRestored>(
       type, packet, [&](const auto& message) { allowed = Handle(client, message); });
-  ApplyDecisions();
   return allowed;
 }
 
@@ -54,29 +68,62 @@ bool Core::Handle(ClientEntry& client, const wire::ContextRequested& message) {
 
 bool Core::Handle(ClientEntry& client, const wire::ContextCreated& message) {
   if (!client.admitted.contains(message.gpu)) return false;
-  Bytes overhead = message.overhead;
-  if (overhead != 0) {
-    client.with_context.insert(message.gpu);
-    const auto known = client.measured_context.find(message.gpu);
-    const auto measured = known == client.measured_context.end()
-                              ? MeasureContext(client, message.gpu)
-                              : std::optional(known->second);
-    if (measured) {
-      overhead = *measured;
-      client.measured_context[message.gpu] = overhead;
-      SendAdmitted(client, message.gpu, overhead);
+  const auto known = client.measured_context.find(message.gpu);
+  if (message.overhead == 0) {
+    scheduler_.ContextCreated(clock_.Now(), client.id, message.gpu, 0);
+    return true;
+  }
+  client.with_context.insert(message.gpu);
+  if (known == client.measured_context.end()) {
+    // Its process holds no other GPU memory yet, nor asks for any before it is measured.
+    if (const std::uint64_t request = outbox_.RequestReadings()) {
+      client.measurement = {request, message.gpu, message.overhead, clock_.Now(), {}};
+      return true;
     }
   }
-  scheduler_.ContextCreated(clock_.Now(), client.id, message.gpu, overhead);
+  FinishContext(client, message.gpu, message.overhead);
   return true;
 }
 
-// Measures the client's first context on a GPU: its process holds no other GPU memory yet.
-std::optional<Bytes> Core::MeasureContext(const ClientEntry& client, GpuId gpu) {
-  if (monitor_ == nullptr) return std::nullopt;
-  const auto readings = monitor_->Read();
-  if (!readings) return std::nullopt;
-  for (const nvml::GpuReading& reading : *readings) {
+void Core::FinishContext(ClientEntry& client, GpuId gpu, Bytes overhead) {
+  const auto measured = client.measured_context.find(gpu);
+  if (measured != client.measured_context.end()) {
+    overhead = measured->second;
+    SendAdmitted(client, gpu, overhead);
+  }
+  scheduler_.ContextCreated(clock_.Now(), client.id, gpu, overhead);
+}
+
+void Core::EndMeasurement(ClientEntry& client, std::optional<Bytes> measured) {
+  const auto ended = std::exchange(client.measurement, std::nullopt);
+  if (measured) client.measured_context[ended->gpu] = *measured;
+  FinishContext(client, ended->gpu, ended->reported);
+  for (const std::string& packet : ended->packets) {
+    if (client.measurement) {  // of another GPU
+      client.measurement->packets.push_back(packet);
+      continue;
+    }
+    wire::Type type{};
+    wire::Validate(packet.data(), packet.size(), &type);
+    client.violated_protocol = !HandleNow(client, type, packet.data());
+    if (client.violated_protocol) return;
+  }
+}
+
+void Core::ExpireMeasurements() {
+  for (auto& [id, client] : clients_) {
+    if (!client.measurement || clock_.Now() - client.measurement->since < kMeasurementLimit) {
+      continue;
+    }
+    logger_->warn("NVML does not tell the size of the context of client {}", id);
+    EndMeasurement(client, std::nullopt);
+  }
+}
+
+std::optional<Bytes> Core::MemoryOf(const ClientEntry& client, GpuId gpu,
+                                    const GpuReadings& readings) const {
+  if (!readings.gpus) return std::nullopt;
+  for (const nvml::GpuReading& reading : *readings.gpus) {
     if (reading.uuid != gpus_.at(gpu).uuid || !reading.processes) continue;
     for (const nvml::GpuProcess& process : *reading.processes) {
       if (process.pid == client.pid && process.used && *process.used > 0) {

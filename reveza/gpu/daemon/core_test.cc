@@ -119,7 +119,7 @@ TEST(Core, ContextEstimateSettingIsUsed) {
   TestingCore harness;
   Settings settings;
   settings.context_estimate = 4 * kMiB;
-  Core core(settings, kGiB, harness.clock, nullptr, nullptr, harness, MakeNullLogger());
+  Core core(settings, kGiB, harness.clock, nullptr, harness, MakeNullLogger());
   wire::Hello hello{};
   hello.job = 71;
   core.OnHello(1, Peer{.pid = 101}, hello);
@@ -127,7 +127,7 @@ TEST(Core, ContextEstimateSettingIsUsed) {
   message.total = 256 * kMiB;
   char packet[wire::kPacketSize<wire::ContextRequested>];
   wire::Encode(message, packet);
-  ASSERT_TRUE(core.OnMessage(1, wire::Type::kContextRequested, packet));
+  ASSERT_TRUE(core.OnMessage(1, wire::Type::kContextRequested, packet, sizeof(packet)));
   const auto admitted = harness.Take<wire::ContextAdmitted>(1);
   ASSERT_TRUE(admitted);
   EXPECT_EQ(admitted->credit, 4 * kMiB);
@@ -184,6 +184,97 @@ TEST(Core, ContextSizeIsMeasured) {
   harness.Deliver(1, wire::ContextCreated{admitted->gpu, 0, 8 * kMiB});
   const auto status = nlohmann::json::parse(harness.core.StatusJson());
   EXPECT_EQ(status.at("clients").at(0).at("footprint").at("context"), 20 * kMiB);
+}
+
+// A client on two GPUs that do not answer at once.
+class SlowReadingTest : public ::testing::Test {
+ protected:
+  SlowReadingTest() {
+    monitor_.readings.resize(2);
+    for (std::uint8_t i = 0; i < 2; ++i) monitor_.readings[i].uuid[15] = i;
+    monitor_.readings[0].processes = {{101, 20 * kMiB}};
+    monitor_.readings[1].processes = {{101, 30 * kMiB}};
+    harness_.reads_slowly = true;
+    harness_.Hello(1, 71, "train-a", 101);
+    for (std::uint8_t i = 0; i < 2; ++i) {
+      wire::ContextRequested message{};
+      message.uuid[15] = i;
+      message.total = 256 * kMiB;
+      harness_.Deliver(1, message);
+      EXPECT_TRUE(harness_.Take<wire::ContextAdmitted>(1));
+    }
+  }
+
+  Bytes Context() const {
+    const auto status = nlohmann::json::parse(harness_.core.StatusJson());
+    return status.at("clients").at(0).at("footprint").at("context");
+  }
+
+  nvml::FakeGpuMonitor monitor_;
+  TestingCore harness_{&monitor_};
+};
+
+TEST_F(SlowReadingTest, MessagesAfterAContextWaitUntilItIsMeasured) {
+  EXPECT_TRUE(harness_.Deliver(1, wire::ContextCreated{0, 0, 8 * kMiB}));
+  EXPECT_TRUE(
+      harness_.Deliver(1, wire::GrowthRequested{1, 0, wire::GrowthKind::kSwappable, 0, 64 * kMiB}));
+  EXPECT_TRUE(harness_.Deliver(1, wire::ContextCreated{1, 0, 8 * kMiB}));
+  EXPECT_TRUE(harness_.Deliver(1, wire::GateRequested{}));
+  EXPECT_FALSE(harness_.Take<wire::GrowthAnswer>(1));
+  harness_.Read();
+  EXPECT_TRUE(harness_.Take<wire::GrowthAnswer>(1));
+  EXPECT_FALSE(harness_.Take<wire::OpenGate>(1)) << "the second is read from now on";
+  harness_.Read();
+  EXPECT_EQ(Context(), 50 * kMiB);
+  EXPECT_TRUE(harness_.Take<wire::OpenGate>(1));
+}
+
+// Of a process that is listed before its context, or that has ended.
+TEST_F(SlowReadingTest, ReadingsOfEarlierRequestsMeasureNothing) {
+  harness_.RequestReadings();
+  EXPECT_TRUE(harness_.Deliver(1, wire::ContextCreated{0, 0, 8 * kMiB}));
+  harness_.core.OnReadings({1, monitor_.readings});
+  EXPECT_EQ(Context(), 0u);
+  harness_.Read();
+  EXPECT_EQ(Context(), 20 * kMiB);
+}
+
+TEST_F(SlowReadingTest, WithoutAnAnswerTheClientsOwnReportCounts) {
+  EXPECT_TRUE(harness_.Deliver(1, wire::ContextCreated{0, 0, 8 * kMiB}));
+  harness_.Advance(seconds(2));
+  EXPECT_EQ(Context(), 8 * kMiB);
+  harness_.Read();
+  EXPECT_EQ(Context(), 8 * kMiB);
+}
+
+TEST_F(SlowReadingTest, AViolationMeanwhileEndsTheConnection) {
+  EXPECT_TRUE(harness_.Deliver(1, wire::ContextCreated{0, 0, 8 * kMiB}));
+  EXPECT_TRUE(harness_.Deliver(1, wire::Account{7, 0, 0, 0, 0, 0, 0, 0}));  // no such GPU
+  harness_.Read();
+  EXPECT_FALSE(harness_.Deliver(1, wire::GateRequested{}));
+}
+
+TEST_F(SlowReadingTest, AClientMayEndMeanwhile) {
+  EXPECT_TRUE(harness_.Deliver(1, wire::ContextCreated{0, 0, 8 * kMiB}));
+  harness_.core.OnDeath(1);
+  harness_.Read();
+  EXPECT_EQ(harness_.core.clients(), 0u);
+}
+
+// A process that has ended is listed for a moment: only polls count.
+TEST_F(SlowReadingTest, MeasurementsAreNoPolls) {
+  monitor_.readings[0].processes = {{101, 20 * kMiB}, {999, 40 * kMiB}};
+  harness_.Advance(seconds(1));
+  harness_.Read();
+  EXPECT_TRUE(harness_.Deliver(1, wire::ContextCreated{0, 0, 8 * kMiB}));
+  harness_.Read();
+  const auto external = [&] {
+    return nlohmann::json::parse(harness_.core.StatusJson()).at("gpus").at(0).at("external");
+  };
+  EXPECT_EQ(external(), 0u);
+  harness_.Advance(seconds(1));
+  harness_.Read();
+  EXPECT_EQ(external(), 40 * kMiB);
 }
 
 TEST(Core, ExternalProcessesReduceBudget) {

@@ -34,8 +34,9 @@ Server::Server(const Settings& settings, ServerOptions options, const platform::
     : settings_(settings),
       options_(std::move(options)),
       clock_(clock),
+      monitor_(monitor),
       logger_(std::move(logger)),
-      core_(settings, options_.host_budget, clock, monitor, options_.usage, *this, logger_) {}
+      core_(settings, options_.host_budget, clock, options_.usage, *this, logger_) {}
 
 Server::~Server() {
   // Only the lock holder may unlink the socket.
@@ -75,6 +76,13 @@ Status Server::Open() {
        {std::pair{listener_.get(), Source::kListener}, std::pair{timer_.get(), Source::kTimer},
         std::pair{stop_.get(), Source::kStop}}) {
     if (!Watch(EPOLL_CTL_ADD, fd, source, 0, EPOLLIN)) {
+      return SystemError("add a descriptor to epoll");
+    }
+  }
+  // After the signals are blocked, which its thread inherits.
+  if (monitor_ != nullptr) {
+    reader_.emplace(*monitor_);
+    if (!Watch(EPOLL_CTL_ADD, reader_->fd(), Source::kReadings, 0, EPOLLIN)) {
       return SystemError("add a descriptor to epoll");
     }
   }
@@ -141,6 +149,9 @@ void Server::HandleEvent(const epoll_event& event) {
       break;
     case Source::kOrphan:
       OnOrphanEnd(id);
+      break;
+    case Source::kReadings:
+      if (const auto readings = reader_->Take()) core_.OnReadings(*readings);
       break;
   }
 }

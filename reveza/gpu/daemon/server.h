@@ -38,7 +38,7 @@ struct ServerOptions {
 class Server : private Outbox {
  public:
   // Acquires the lock and binds the socket. kUnavailable: another daemon is running. All references
-  // must outlive the server; `monitor` may be null.
+  // must outlive the server; `monitor` may be null, and is used by a thread of the server.
   static Result<std::unique_ptr<Server>> Make(const Settings& settings, ServerOptions options,
                                               const platform::Clock& clock,
                                               nvml::GpuMonitor* monitor, Logger logger);
@@ -80,7 +80,8 @@ class Server : private Outbox {
     kStop,
     kPeer,
     kProcess,
-    kOrphan
+    kOrphan,
+    kReadings
   };
 
   Server(const Settings& settings, ServerOptions options, const platform::Clock& clock,
@@ -103,6 +104,7 @@ class Server : private Outbox {
   void OnOrphanEnd(std::uint64_t id);
 
   void Send(ClientId client, const void* packet, std::size_t size) override;
+  std::uint64_t RequestReadings() override { return reader_ ? reader_->Request() : 0; }
   void Queue(Connection& connection, const void* packet, std::size_t size);
   void Flush(Connection& connection);
   bool SendNow(Connection& connection, const std::string& packet);
@@ -115,7 +117,9 @@ class Server : private Outbox {
   const Settings& settings_;
   const ServerOptions options_;
   const platform::Clock& clock_;
+  nvml::GpuMonitor* const monitor_;
   const Logger logger_;
+  std::optional<GpuReader> reader_;
   UniqueFd lock_;
   UniqueFd listener_;
   UniqueFd epoll_;

@@ -54,7 +54,7 @@ void Server::OnPacket(Connection& connection, const char* packet, std::size_t si
   }
   connection.version = wire::VersionOf(packet);
   if (connection.role != Role::kClient) return OnFirstMessage(connection, type, packet);
-  if (!core_.OnMessage(connection.id, type, packet)) {
+  if (!core_.OnMessage(connection.id, type, packet, size)) {
     logger_->warn("unexpected message from pid {}: type {}", connection.peer.pid,
                   static_cast<int>(type));
     Refuse(connection, wire::RefusedReason::kProtocol, "unexpected message");

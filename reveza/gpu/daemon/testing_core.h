@@ -33,10 +33,17 @@ class TestingSink : public usage::Sink {
 class TestingCore : public Outbox {
  public:
   explicit TestingCore(nvml::GpuMonitor* monitor = nullptr)
-      : core(settings, 4 * kGiB, clock, monitor, &sink, *this, MakeNullLogger()) {}
+      : core(settings, 4 * kGiB, clock, &sink, *this, MakeNullLogger()), monitor_(monitor) {}
 
   void Send(ClientId client, const void* packet, std::size_t size) override {
     outboxes_[client].emplace_back(static_cast<const char*>(packet), size);
+  }
+  std::uint64_t RequestReadings() override { return monitor_ == nullptr ? 0 : ++requests_; }
+  // Answers the requests so far. Deliver() and Advance() do, unless `reads_slowly`.
+  void Read() {
+    if (requests_ == 0 || requests_ == answered_) return;
+    answered_ = requests_;
+    core.OnReadings({requests_, monitor_->Read()});
   }
 
   // Returns the first message of this type for the client; removes it and those before it.
@@ -58,7 +65,9 @@ class TestingCore : public Outbox {
   bool Deliver(ClientId client, const T& message) {
     char packet[wire::kPacketSize<T>];
     wire::Encode(message, packet);
-    return core.OnMessage(client, T::kType, packet);
+    const bool allowed = core.OnMessage(client, T::kType, packet, sizeof(packet));
+    if (!reads_slowly) Read();
+    return allowed;
   }
 
   void Hello(ClientId client, JobId job, const char* name, pid_t pid, std::uint32_t flags = 0,
@@ -97,14 +106,19 @@ class TestingCore : public Outbox {
   void Advance(nanoseconds step) {
     clock.Advance(step);
     core.Tick();
+    if (!reads_slowly) Read();
   }
 
   Settings settings;
   platform::FakeClock clock;
   TestingSink sink;
   Core core;
+  bool reads_slowly = false;
 
  private:
+  nvml::GpuMonitor* const monitor_;
+  std::uint64_t requests_ = 0;
+  std::uint64_t answered_ = 0;
   std::map<ClientId, std::deque<std::string>> outboxes_;
 };
 
