@@ -68,6 +68,12 @@ class ContextsTest : public ::testing::Test {
   std::uint64_t Calls(const char* name) const {
     return machine_->CardStatistics().at("calls").value(name, std::uint64_t{0});
   }
+  bool AwaitTurn(const Process& process) {
+    return machine_->WaitFor([&](const json& status) {
+      const json client = ClientOf(status, process.pid());
+      return client.is_object() && client.value("turns", 0) > 0;
+    });
+  }
   bool AwaitAway(const Process& process) {
     return machine_->WaitFor(
         [&](const json& status) { return IsAway(status, process.pid()); }, seconds(30));
@@ -117,7 +123,7 @@ TEST_F(ContextsTest, IdleProgramsTakeNothing) {
   std::vector<Process> idle;
   for (int i = 0; i < 8; ++i) idle.push_back(machine_->Start("idle", work));
   // Its memory evicts theirs.
-  Process large = machine_->Start("worker", {"--bytes", "80MiB", "--steps", "20", "--step-ms", "20"});
+  Process large = machine_->Start("worker", {"--bytes", "82MiB", "--steps", "20", "--step-ms", "20"});
   EXPECT_TRUE(machine_->WaitFor(
       [&](const json& status) {
         return std::ranges::all_of(
@@ -155,9 +161,7 @@ TEST_F(ContextsTest, APausedProgramHoldsNothing) {
   const ProcessResult alone = machine_->RunNative("idle", work);
   machine_->StartDaemon();
   Process process = machine_->Start("idle", work, {{"REVEZA_NAME", "paused"}});
-  ASSERT_TRUE(machine_->WaitFor([&](const json& status) {
-    return ClientOf(status, process.pid()).value("turns", 0) > 0;
-  }));
+  ASSERT_TRUE(AwaitTurn(process));
   ASSERT_EQ(Reveza({"pause", "paused"}).status, 0);
   ASSERT_TRUE(AwaitAway(process));
   EXPECT_TRUE(machine_->GpuIsEmpty());
@@ -166,11 +170,12 @@ TEST_F(ContextsTest, APausedProgramHoldsNothing) {
 }
 
 TEST_F(ContextsTest, KilledWhileTheyAreAway) {
-  Use(LargeContexts("50ms"));
-  const auto work = Work(4, 100);
-  const ProcessResult alone = machine_->RunNative("idle", work);
+  Use(LargeContexts("5min"));
+  const auto work = Work(4, 500);
+  const ProcessResult alone = machine_->RunNative("idle", Work(4, 0));
   machine_->StartDaemon();
   Process victim = machine_->Start("idle", Work(1000, 60'000));
+  ASSERT_TRUE(AwaitTurn(victim));
   Process other = machine_->Start("idle", work);
   ASSERT_TRUE(AwaitAway(victim));
   victim.Signal(SIGKILL);
@@ -223,9 +228,7 @@ TEST_F(ContextsTest, ARefusalIsRemembered) {
   machine_->StartDaemon();
   // What the second needs is the context of the first, which stays until it ends.
   Process first = machine_->Start("idle", work);
-  ASSERT_TRUE(machine_->WaitFor([&](const json& status) {
-    return ClientOf(status, first.pid()).value("turns", 0) > 0;
-  }));
+  ASSERT_TRUE(AwaitTurn(first));
   Process second = machine_->Start("idle", work);
   ExpectHash(first, alone);
   ExpectHash(second, alone);
