@@ -123,7 +123,7 @@ TEST_F(ContextsTest, IdleProgramsTakeNothing) {
   std::vector<Process> idle;
   for (int i = 0; i < 8; ++i) idle.push_back(machine_->Start("idle", work));
   // Its memory evicts theirs.
-  Process large = machine_->Start("worker", {"--bytes", "82MiB", "--steps", "20", "--step-ms", "20"});
+  Process large = machine_->Start("idle", Work(60, 20, 2, "80MiB"));
   EXPECT_TRUE(machine_->WaitFor(
       [&](const json& status) {
         return std::ranges::all_of(
