@@ -15,11 +15,11 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Two contexts of 40 MiB do not fit on a card of 64 MiB.
+// Two contexts of 400 MiB do not fit on a card of 640 MiB.
 Machine::Options LargeContexts(const char* release_after) {
   Machine::Options options;
-  options.memory = "64MiB";
-  options.environment = {{"FAKECUDA_CONTEXT", "40MiB"}};
+  options.memory = "640MiB";
+  options.environment = {{"FAKECUDA_CONTEXT", "400MiB"}};
   options.daemon_arguments = {"--slice-floor",  "50ms", "--slice-ceiling",
                               "100ms",          "--release-contexts-after",
                               release_after};
