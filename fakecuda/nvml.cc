@@ -74,6 +74,18 @@ FAKECUDA_EXPORT nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* uuid, 
   return NVML_SUCCESS;
 }
 
+FAKECUDA_EXPORT nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
+  unsigned count = 0;
+  nvmlDeviceGetCount_v2(&count);
+  for (unsigned index = 0; index < count; ++index) {
+    nvmlDeviceGetHandleByIndex_v2(index, device);
+    char known[NVML_DEVICE_UUID_V2_BUFFER_SIZE];
+    nvmlDeviceGetUUID(*device, known, sizeof known);
+    if (std::strcmp(known, uuid) == 0) return NVML_SUCCESS;
+  }
+  return NVML_ERROR_NOT_FOUND;
+}
+
 FAKECUDA_EXPORT nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t, char* name, unsigned length) {
   std::snprintf(name, length, "fakecuda");
   return NVML_SUCCESS;

@@ -37,6 +37,7 @@ namespace reveza::clients {
   X(cuMemAlloc)                     \
   X(cuMemFree)                      \
   X(cuMemGetInfo)                   \
+  X(cuPointerGetAttribute)          \
   X(cuMemAllocHost)                 \
   X(cuMemHostAlloc)                 \
   X(cuMemHostRegister)              \
@@ -68,6 +69,7 @@ namespace reveza::clients {
   X(cuStreamCreate)                 \
   X(cuStreamDestroy)                \
   X(cuStreamSynchronize)            \
+  X(cuStreamQuery)                  \
   X(cuStreamWaitEvent)              \
   X(cuStreamWaitValue32)            \
   X(cuStreamWriteValue32)           \
@@ -76,6 +78,7 @@ namespace reveza::clients {
   X(cuEventCreate)                  \
   X(cuEventDestroy)                 \
   X(cuEventRecord)                  \
+  X(cuEventQuery)                   \
   X(cuEventSynchronize)             \
   X(cuIpcGetEventHandle)            \
   X(cuIpcOpenEventHandle)           \

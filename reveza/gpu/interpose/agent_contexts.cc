@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "generated/interpose/driver_calls.h"
@@ -40,25 +42,29 @@ CUresult Call(CUresult (*function)(int, Arguments*), unsigned timeout_ms = 0) {
   return function(getpid(), reinterpret_cast<Arguments*>(&arguments));
 }
 
-// NVML, which knows the free memory of a card without a context. Loaded at the first use: only a client
-// without a daemon, whose contexts are away, needs it.
+// NVML, which knows the free memory of a card without a context. Loaded when contexts come back for the
+// first time.
 class FreeMemory {
  public:
-  // Returns the free memory of a GPU; 0 if it is unknown.
-  static Bytes Of(const CUuuid& uuid) {
+  // Returns the free memory of a GPU; nullopt if it is unknown.
+  static std::optional<Bytes> Of(const CUuuid& uuid) {
     static const FreeMemory nvml;
-    if (nvml.memory_ == nullptr) return 0;
-    char text[41] = "GPU-";
-    int length = 4;
-    for (int i = 0; i < 16; ++i) {
-      const bool dash = i == 4 || i == 6 || i == 8 || i == 10;
-      length += snprintf(text + length, sizeof(text) - static_cast<std::size_t>(length), "%s%02x",
-                         dash ? "-" : "", static_cast<unsigned char>(uuid.bytes[i]));
+    if (nvml.memory_ == nullptr) return std::nullopt;
+    for (const char* kind : {"GPU-", "MIG-"}) {
+      char text[41];
+      int length = snprintf(text, sizeof(text), "%s", kind);
+      for (int i = 0; i < 16; ++i) {
+        const bool dash = i == 4 || i == 6 || i == 8 || i == 10;
+        length += snprintf(text + length, sizeof(text) - static_cast<std::size_t>(length), "%s%02x",
+                           dash ? "-" : "", static_cast<unsigned char>(uuid.bytes[i]));
+      }
+      void* device = nullptr;
+      Memory memory{};
+      if (nvml.by_uuid_(text, &device) == 0 && nvml.memory_(device, &memory) == 0) {
+        return memory.free;
+      }
     }
-    void* device = nullptr;
-    Memory memory{};
-    if (nvml.by_uuid_(text, &device) != 0 || nvml.memory_(device, &memory) != 0) return 0;
-    return memory.free;
+    return std::nullopt;
   }
 
  private:
@@ -161,9 +167,27 @@ void Agent::Handle(const wire::ReleaseContexts& order) {
   gate_request_sent_ = false;
 }
 
-void Agent::Handle(const wire::RestoreContexts& order) {
-  if (contexts_away_) BringContextsBack();
-  connection_.Send(wire::ContextsRestored{order.serial, 0});
+void Agent::Handle(const wire::RestoreContexts& order) { restore_serial_ = order.serial; }
+
+// The daemon has reserved the room, but a process that gave it may not have left the card yet.
+void Agent::ContinueRestore() {
+  if (restore_serial_ == 0) return;
+  if (contexts_away_) {
+    if (!RoomForContexts().value_or(true)) return;
+    BringContextsBack();
+  }
+  connection_.Send(wire::ContextsRestored{std::exchange(restore_serial_, 0), 0});
+}
+
+std::optional<bool> Agent::RoomForContexts() const {
+  for (const Gpu& gpu : gpus_) {
+    const swap::MemoryUsage usage = client_.ledger_.GetUsage(gpu.ordinal);
+    if (usage.context + usage.pinned == 0) continue;
+    const std::optional<Bytes> free = FreeMemory::Of(gpu.uuid);
+    if (!free) return std::nullopt;
+    if (*free < usage.context + usage.pinned) return false;
+  }
+  return true;
 }
 
 // All or nothing, one process of a GPU at a time, and only if NVML says that there is room for it: a
@@ -171,12 +195,10 @@ void Agent::Handle(const wire::RestoreContexts& order) {
 bool Agent::BringContextsBackStandalone() {
   std::vector<std::unique_ptr<swap::ClientLock>> locks;
   for (const Gpu& gpu : gpus_) {
-    const swap::MemoryUsage usage = client_.ledger_.GetUsage(gpu.ordinal);
-    if (usage.context + usage.pinned == 0) continue;
     locks.push_back(std::make_unique<swap::ClientLock>(GpuLockName(gpu.uuid).text));
     if (!locks.back()->TryAcquire()) return false;
-    if (FreeMemory::Of(gpu.uuid) < usage.context + usage.pinned + kStandaloneReserve) return false;
   }
+  if (!RoomForContexts().value_or(false)) return false;
   BringContextsBack();
   return true;
 }

@@ -23,6 +23,8 @@ constexpr std::int64_t kReconnectUs = 1'000'000;
 // A lost daemon may be restarting: for this long the agent waits before acting on its own.
 constexpr std::int64_t kGraceUs = 3'000'000;
 constexpr std::int64_t kReconnectInGraceUs = 100'000;
+// Left free by a standalone swap-in, for modules and local memory of running programs.
+constexpr Bytes kStandaloneReserve = 64 * kMiB;
 
 }  // namespace
 
@@ -116,6 +118,7 @@ void Agent::OnConnectionLost() {
   }
   welcomed_ = false;
   swapping_in_ = false;
+  restore_serial_ = 0;
   retry_soon_ = false;
   open_ordered_ = false;
   contention_ = false;

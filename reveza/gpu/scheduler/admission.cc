@@ -61,16 +61,21 @@ bool ContextCanNeverFit(Ledger& ledger, const PendingContext& context, Bytes est
          (wanted > card.Limit() && ledger.ExternalPersists(card, context.requested_at));
 }
 
-// Returns whether every admitted job can still run alone with `bytes` more of fixed memory for
-// `job`.
-bool AllCouldRunAlone(const Ledger& ledger, const Job& job, GpuId gpu, Bytes bytes) {
+// Returns whether every admitted job can still run alone beside the context, of which `bytes` are
+// expected; on a crowded GPU it can leave.
+bool AllCouldRunAlone(const Ledger& ledger, const PendingContext& context, Bytes bytes) {
+  const GpuId gpu = context.gpu;
+  const Job& job = ledger.jobs.at(context.job);
   const Ledger::Frozen frozen(ledger);
   const Bytes limit = ledger.gpus.at(gpu).Limit();
   // A request covers the context.
   const Bytes own = std::max(ledger.EntryNeed(job, gpu) + bytes, job.policy.request);
   if (own + ledger.FixedOfOthers(job.id, gpu) > limit) return false;
   const Bytes before = ledger.Reserved(job, gpu);
-  const Bytes after = std::max(ledger.Fixed(job, gpu) + bytes, job.policy.request);
+  const bool leaves = ledger.gpus.at(gpu).crowded &&
+                      ledger.HasMovableContexts(job.clients.at(context.client));
+  const Bytes fixed = ledger.Fixed(job, gpu) + (leaves ? 0 : bytes);
+  const Bytes after = std::max(fixed, job.policy.request);
   const Bytes more = after - std::min(after, before);
   return std::ranges::all_of(ledger.jobs, [&](const auto& entry) {
     const Job& other = entry.second;
@@ -89,8 +94,7 @@ bool MustRefuse(const Ledger& ledger, const PendingContext& context, Bytes estim
 }
 
 Obstacle ContextObstacle(Ledger& ledger, const PendingContext& context, Bytes estimate) {
-  const Job& job = ledger.jobs.at(context.job);
-  if (!AllCouldRunAlone(ledger, job, context.gpu, estimate)) return Obstacle::kFixedMemory;
+  if (!AllCouldRunAlone(ledger, context, estimate)) return Obstacle::kFixedMemory;
   const ExtraMemory extra{context.client, context.gpu, 0, estimate};
   return FitsHostBudget(ledger, extra) ? Obstacle::kNone : Obstacle::kHostMemory;
 }
@@ -99,7 +103,7 @@ Obstacle ContextObstacle(Ledger& ledger, const PendingContext& context, Bytes es
 
 bool ContextFits(const Ledger& ledger, const PendingContext& context) {
   const Bytes estimate = ledger.ContextEstimate(ledger.gpus.at(context.gpu));
-  return AllCouldRunAlone(ledger, ledger.jobs.at(context.job), context.gpu, estimate);
+  return AllCouldRunAlone(ledger, context, estimate);
 }
 
 void ProcessContexts(Ledger& ledger) {

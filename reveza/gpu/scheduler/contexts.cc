@@ -119,6 +119,7 @@ void ReleaseIdleContexts(Ledger& ledger) {
 }
 
 void SendRestores(Ledger& ledger) {
+  if (!ledger.TakeoverSettled()) return;
   for (auto& [job_id, job] : ledger.jobs) {
     if (job.phase != Phase::kEntering) continue;
     for (auto& [id, client] : job.clients) {

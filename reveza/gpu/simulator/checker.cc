@@ -159,6 +159,10 @@ void Checker::CheckOrders(const Scheduler& scheduler, const std::vector<Decision
       CheckSerial(release->serial, now);
       ++counters_.contexts_released;
       if (everything_fits) Fail("contexts moved although everything fits", now);
+      const ClientView* leaving = Find(clients, release->client);
+      for (const auto& on : leaving == nullptr ? std::vector<ClientView::Gpu>{} : leaving->gpus) {
+        if (on.footprint.resident > 0) Fail("contexts released before the memory is evicted", now);
+      }
       for (const JobView& job : scheduler.Jobs()) {
         const bool own = std::ranges::count(job.clients, release->client) > 0;
         if (own && job.state == JobState::kWaiting) ++counters_.contexts_of_waiting;
