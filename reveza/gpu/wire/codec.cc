@@ -84,6 +84,8 @@ bool IsValid(const StopRequest& m) { return IsFlag(m.force) && m.reserved == 0; 
 
 bool IsValid(const JobRequest& m) { return IsValid(m.policy) && IsTerminated(m.name); }
 
+bool IsValid(const MpsRequest& m) { return m.job != 0 && m.weight > 0 && m.reserved == 0; }
+
 template <typename T>
 constexpr bool IsPlain() {
   return std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T> &&
@@ -124,7 +126,7 @@ DecodeError CheckBody(const Header& header, const void* packet, std::size_t size
                     Resumed, Welcome, Refused, ContextAdmitted, GrowthAnswer, OpenGate, CloseGate,
                     Evict, SwapIn, Credit, Contention, PrepareArena, WaitMessage, StatusRequest,
                     TraceRequest, StopRequest, Yield, Hold, Policy, ContextRefused, QueueBound,
-                    JobRequest>(header, packet, size);
+                    JobRequest, MpsRequest>(header, packet, size);
 }
 
 }  // namespace
