@@ -20,6 +20,10 @@ T Valid() {
   if constexpr (std::is_same_v<T, ContextRequested> || std::is_same_v<T, Resumed>) {
     body.total = 1 << 20;
   }
+  if constexpr (std::is_same_v<T, MpsRequest>) {
+    body.job = 7;
+    body.weight = kWeightUnit;
+  }
   return body;
 }
 
@@ -54,7 +58,8 @@ using AllMessages =
                    Idle, GateClosed, DrainFailed, Draining, Evicted, SwappedIn, Resumed, Welcome,
                    Refused, ContextAdmitted, GrowthAnswer, OpenGate, CloseGate, Evict, SwapIn,
                    Credit, Contention, PrepareArena, WaitMessage, StatusRequest, TraceRequest,
-                   StopRequest, Yield, Hold, Policy, ContextRefused, QueueBound, JobRequest>;
+                   StopRequest, Yield, Hold, Policy, ContextRefused, QueueBound, JobRequest,
+                   MpsRequest>;
 TYPED_TEST_SUITE(EveryMessage, AllMessages);
 
 TYPED_TEST(EveryMessage, RoundTrips) {
@@ -223,6 +228,8 @@ TEST(Codec, RejectsUnterminatedStrings) {
 
 TEST(Codec, RejectsZeroJobAndTotal) {
   ExpectRefused<Hello>([](auto& m) { m.job = 0; });
+  ExpectRefused<MpsRequest>([](auto& m) { m.job = 0; });
+  ExpectRefused<MpsRequest>([](auto& m) { m.weight = 0; });
   ExpectRefused<ContextRequested>([](auto& m) { m.total = 0; });
   ExpectRefused<Resumed>([](auto& m) { m.total = 0; });
 }
