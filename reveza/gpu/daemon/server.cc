@@ -22,6 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMaxEpollEvents = 64;
+// A system-wide daemon may linger for ever; MPS without programs need not.
+constexpr Time kMaxMpsLinger = std::chrono::minutes(1);
 constexpr std::uint64_t kIdBits = 56;
 constexpr std::uint64_t kIdMask = (std::uint64_t{1} << kIdBits) - 1;
 
@@ -75,7 +77,7 @@ Status Server::Open() {
   listener_ = std::move(listener);
   mps_.emplace(
       MpsControls::Options{.folder = fs::absolute(options_.socket).parent_path(),
-                           .linger = settings_.linger,
+                           .linger = std::min<Time>(settings_.linger, kMaxMpsLinger),
                            .limit = options_.mps_limit,
                            .has_clients = [this](JobId job) { return core_.HasClientsOf(job); }},
       clock_, logger_);
