@@ -58,8 +58,12 @@ TEST(MemoryTest, AllocationBeyondGpuIsOutOfMemory) {
       << ended->error_output;
 }
 
-TEST(MemoryTest, EndlessKernelIsReportedUnpreemptible) {
+class EndlessKernelTest : public ::testing::TestWithParam<const char*> {};
+
+// Also with a driver whose only way to wait for a context has no limit.
+TEST_P(EndlessKernelTest, IsReportedUnpreemptible) {
   Machine::Options options = ShortSlices();
+  options.environment = {{"FAKECUDA_DRIVER", GetParam()}};
   options.daemon_arguments.insert(options.daemon_arguments.end(), {"--drain-limit", "200ms"});
   Machine machine(options);
   const ProcessResult native = machine.RunNative("worker", Work("150MiB", 5));
@@ -82,6 +86,8 @@ TEST(MemoryTest, EndlessKernelIsReportedUnpreemptible) {
   ASSERT_TRUE(ended.has_value()) << machine.Status().dump(1);
   EXPECT_EQ(ended->Field("hash"), native.Field("hash"));
 }
+
+INSTANTIATE_TEST_SUITE_P(Drivers, EndlessKernelTest, ::testing::Values("12.4", "13.5"));
 
 // A program that submits as fast as it can shares the GPU with one that waits. From its second
 // drain on, its queue is bounded, so the drain succeeds.

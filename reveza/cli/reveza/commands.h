@@ -17,6 +17,7 @@ struct RunOptions {
   bool quiet = false;
   bool resident = false;
   bool same_job = false;  // stay in the job of the `reveza run` around this one
+  bool mps = false;       // fail if MPS cannot be used
   wire::Policy policy{};
   std::vector<std::string> command;
 };

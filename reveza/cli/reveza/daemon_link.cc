@@ -238,6 +238,10 @@ CommandResult<nlohmann::json> DaemonLink::Stop(bool force) {
   return RequestJson(wire::StopRequest{force ? 1u : 0u, 0});
 }
 
+CommandResult<nlohmann::json> DaemonLink::AskForMps(const wire::MpsRequest& request) {
+  return RequestJson(request);
+}
+
 CommandResult<nlohmann::json> DaemonLink::Change(const wire::JobRequest& request) {
   return RequestJson(request);
 }

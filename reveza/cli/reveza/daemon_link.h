@@ -33,6 +33,7 @@ class DaemonLink {
   pid_t Peer() const;
   CommandResult<std::string> Trace();
   CommandResult<nlohmann::json> Stop(bool force);
+  CommandResult<nlohmann::json> AskForMps(const wire::MpsRequest& request);
   CommandResult<nlohmann::json> Change(const wire::JobRequest& request);
 
  private:

@@ -23,6 +23,7 @@ inline constexpr ExitStatus kClients{10};         // `stop`: clients are connect
 inline constexpr ExitStatus kNoLibrary{11};       // incomplete installation
 inline constexpr ExitStatus kNoSuchProgram{15};   // `pause`, `resume`, `set`: none, or several
 inline constexpr ExitStatus kResults{14};         // demos: results differ (13 is revezad's)
+inline constexpr ExitStatus kNoMps{16};           // `run --mps`: MPS cannot be used
 inline constexpr ExitStatus kNoUsage{17};         // `usage`: nothing was recorded, or not readable
 inline constexpr ExitStatus kFailedSteps{20};     // `jobs run`: steps failed or are unknown
 inline constexpr ExitStatus kBusyJob{21};         // `jobs`: locked by a runner, or none is running

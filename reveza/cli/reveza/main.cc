@@ -21,7 +21,7 @@ struct Arguments {
   std::string name, gpu_budget, host_budget, socket, trace_file = "reveza-trace.json", calls_file;
   std::string job;
   PolicyOptions policy;
-  bool quiet = false, resident = false, same_job = false, json = false, watch = false,
+  bool quiet = false, resident = false, same_job = false, mps = false, json = false, watch = false,
        force = false;
 };
 
@@ -89,6 +89,10 @@ void AddRun(CLI::App& app, Arguments& arguments) {
       "--same-job", arguments.same_job,
       "inside another `reveza run`: take turns together with it, e.g. for processes that\n"
       "exchange GPU data (default: a job of its own)");
+  run->add_flag(
+      "--mps", arguments.mps,
+      "run under NVIDIA's MPS, so that programs that fit together overlap; a GPU fault of\n"
+      "one of them ends the others too");
   run->add_flag("--quiet", arguments.quiet, "print no messages while the program waits");
   run->footer(
       "Starts the daemon if none is running.\n\n"
@@ -198,6 +202,7 @@ CommandResult<int> Dispatch(const CLI::App& app, const Arguments& arguments,
                                   .quiet = arguments.quiet,
                                   .resident = arguments.resident,
                                   .same_job = arguments.same_job,
+                                  .mps = arguments.mps,
                                   .policy = policy,
                                   .command = std::move(command)});
 }

@@ -15,6 +15,7 @@
 #include "reveza/cli/reveza/gpu_probe.h"
 #include "reveza/cli/reveza/policy_options.h"
 #include "reveza/cli/reveza/program.h"
+#include "reveza/cli/reveza/use_mps.h"
 
 namespace reveza::cli {
 namespace {
@@ -125,6 +126,7 @@ CommandResult<int> Run(const Settings& settings, const RunOptions& options) {
   RETURN_IF_ERROR(CompareBudgets(settings, status));
   RETURN_IF_ERROR(CheckRequest(options.policy, status));
   SetEnvironment(socket, library, options, status);
+  RETURN_IF_ERROR(UseMps(link, options, status, socket));
   return Execute(options.command);
 }
 

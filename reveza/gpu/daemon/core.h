@@ -35,6 +35,8 @@ class Outbox {
   virtual std::uint64_t RequestReadings() = 0;
 };
 
+class MpsControls;
+
 class Core {
  public:
   // All references must outlive the core. `usage` may be null.
@@ -69,7 +71,10 @@ class Core {
   std::size_t clients() const { return clients_.size(); }
   bool HasClient(ClientId client) const { return clients_.contains(client); }
   const std::map<pid_t, ClientEntry>& detached() const { return detached_; }
-  std::string StatusJson() const;
+  // Returns whether a client of the job is connected.
+  bool HasClientsOf(JobId job) const { return jobs_.contains(job); }
+  // `mps` may be null.
+  std::string StatusJson(const MpsControls* mps = nullptr) const;
   std::string TraceJson() const;
 
  private:

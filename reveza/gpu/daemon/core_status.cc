@@ -7,6 +7,7 @@
 
 #include "common/platform/process.h"
 #include "reveza/gpu/daemon/core.h"
+#include "reveza/gpu/daemon/mps.h"
 
 namespace reveza::daemon {
 namespace {
@@ -243,7 +244,7 @@ std::string Core::TraceJson() const {
   return events_.ToJson(machine);
 }
 
-std::string Core::StatusJson() const {
+std::string Core::StatusJson(const MpsControls* mps) const {
   const Time now = clock_.Now();
   const auto jobs = scheduler_.Jobs();
   const auto views = scheduler_.Clients();
@@ -267,6 +268,7 @@ std::string Core::StatusJson() const {
       clients.push_back(ClientJson(client->second, jobs_.at(job.id), job, *view,
                                    share == shares.end() ? GpuShare{} : share->second, why, now,
                                    settings_.drain_limit));
+      clients.back()["mps"] = mps != nullptr && mps->Uses(job.id);
     }
   }
 
@@ -278,6 +280,9 @@ std::string Core::StatusJson() const {
       {"gpu_budget", OrNull(settings_.gpu_budget)},
       {"usage_file", settings_.usage_file},
       {"host", {{"budget", host_budget_}, {"reserved", scheduler_.HostReserved()}}},
+      {"mps",
+       {{"mode", settings_.mps == MpsMode::kAuto ? "auto" : "off"},
+        {"users", mps != nullptr ? mps->Json() : json::array()}}},
       {"gpus", std::move(gpus)},
       {"clients", std::move(clients)}};
   return status.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -19,7 +19,11 @@
 namespace reveza::daemon {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr int kMaxEpollEvents = 64;
+// A system-wide daemon may linger for ever; MPS without programs need not.
+constexpr Time kMaxMpsLinger = std::chrono::minutes(1);
 constexpr std::uint64_t kIdBits = 56;
 constexpr std::uint64_t kIdMask = (std::uint64_t{1} << kIdBits) - 1;
 
@@ -72,9 +76,15 @@ Status Server::Open() {
   }
   ASSIGN_OR_RETURN(auto listener, platform::ListenAt(options_.socket, options_.group));
   listener_ = std::move(listener);
+  mps_.emplace(
+      MpsControls::Options{.folder = fs::absolute(options_.socket).parent_path(),
+                           .linger = std::min<Time>(settings_.linger, kMaxMpsLinger),
+                           .limit = options_.mps_limit,
+                           .has_clients = [this](JobId job) { return core_.HasClientsOf(job); }},
+      clock_, logger_);
   for (const auto& [fd, source] :
        {std::pair{listener_.get(), Source::kListener}, std::pair{timer_.get(), Source::kTimer},
-        std::pair{stop_.get(), Source::kStop}}) {
+        std::pair{stop_.get(), Source::kStop}, std::pair{mps_->fd(), Source::kMps}}) {
     if (!Watch(EPOLL_CTL_ADD, fd, source, 0, EPOLLIN)) {
       return SystemError("add a descriptor to epoll");
     }
@@ -113,6 +123,7 @@ Status Server::Run() {
     HandleTimeouts();
     DropBroken();
   }
+  mps_->Shutdown();
   core_.ReportUsage();
   // Flush queued messages as far as possible without blocking.
   for (auto& [id, connection] : connections_) Flush(connection);
@@ -137,6 +148,8 @@ void Server::HandleEvent(const epoll_event& event) {
     case Source::kStop:
       stopping_ = true;
       break;
+    case Source::kMps:
+      break;  // HandleTimeouts() looks
     case Source::kPeer: {
       const auto found = connections_.find(id);
       if (found == connections_.end()) break;
@@ -268,7 +281,8 @@ void Server::HandleTimeouts() {
     return entry.second.detached && !core_.detached().contains(entry.second.pid);
   });
   if (const auto due = core_.NextWakeup(); due && *due <= now) core_.Tick();
-  if (core_.clients() + core_.detached().size() != 0) {
+  mps_->Tick();
+  if (core_.clients() + core_.detached().size() != 0 || mps_->InUse()) {
     idle_since_ = now;
   } else if (now - idle_since_ >= settings_.linger) {
     logger_->info("no clients for {} s, exiting", settings_.linger / std::chrono::seconds(1));
@@ -288,7 +302,9 @@ std::optional<Time> Server::NextDeadline() const {
   for (const auto& [id, orphan] : orphans_) {
     if (!orphan.detached) consider(orphan.since + options_.death_grace);
   }
-  if (core_.clients() + core_.detached().size() == 0) consider(idle_since_ + settings_.linger);
+  if (const auto due = mps_->NextDeadline()) consider(*due);
+  if (core_.clients() + core_.detached().size() == 0 && !mps_->InUse())
+    consider(idle_since_ + settings_.linger);
   return next;
 }
 

@@ -20,6 +20,7 @@
 #include "common/base/unique_fd.h"
 #include "common/platform/process.h"
 #include "reveza/gpu/daemon/core.h"
+#include "reveza/gpu/daemon/mps.h"
 
 namespace reveza::daemon {
 
@@ -33,6 +34,7 @@ struct ServerOptions {
   Time hello_timeout = std::chrono::seconds(10);  // from connect to Hello
   // How long after a disconnect a process may take to exit before it counts as detached.
   Time death_grace = std::chrono::milliseconds(500);
+  Time mps_limit = std::chrono::seconds(5);  // for an answer of nvidia-cuda-mps-control
 };
 
 class Server : private Outbox {
@@ -78,6 +80,7 @@ class Server : private Outbox {
     kTimer,
     kSignal,
     kStop,
+    kMps,
     kPeer,
     kProcess,
     kOrphan,
@@ -97,6 +100,7 @@ class Server : private Outbox {
   void OnPacket(Connection& connection, const char* packet, std::size_t size);
   void OnFirstMessage(Connection& connection, wire::Type type, const char* packet);
   void OnStopRequest(Connection& connection, const wire::StopRequest& request);
+  void OnMpsRequest(const Connection& connection, const wire::MpsRequest& request);
   bool WatchProcess(Connection& connection);
   void Answer(Connection& connection, std::string_view text);
   void Refuse(Connection& connection, wire::RefusedReason reason, const std::string& text);
@@ -134,6 +138,7 @@ class Server : private Outbox {
   std::optional<Time> resume_accept_at_;  // set while out of descriptors
   bool accept_error_logged_ = false;
   Core core_;
+  std::optional<MpsControls> mps_;  // from Open()
 };
 
 }  // namespace reveza::daemon

@@ -78,7 +78,7 @@ void Server::OnFirstMessage(Connection& connection, wire::Type type, const char*
     }
     case wire::Type::kStatusRequest:
       connection.role = Role::kCommandLine;
-      return Answer(connection, core_.StatusJson());
+      return Answer(connection, core_.StatusJson(&*mps_));
     case wire::Type::kTraceRequest:
       connection.role = Role::kCommandLine;
       return Answer(connection, core_.TraceJson());
@@ -86,6 +86,9 @@ void Server::OnFirstMessage(Connection& connection, wire::Type type, const char*
       connection.role = Role::kCommandLine;
       return Answer(connection,
                     core_.OnJobRequest(connection.peer.uid, wire::View<wire::JobRequest>(packet)));
+    case wire::Type::kMpsRequest:
+      connection.role = Role::kCommandLine;
+      return OnMpsRequest(connection, wire::View<wire::MpsRequest>(packet));
     case wire::Type::kStopRequest:
       connection.role = Role::kCommandLine;
       return OnStopRequest(connection, wire::View<wire::StopRequest>(packet));
@@ -115,6 +118,18 @@ void Server::OnStopRequest(Connection& connection, const wire::StopRequest& requ
     logger_->info("stop requested by pid {}", connection.peer.pid);
     stopping_ = true;
   }
+}
+
+void Server::OnMpsRequest(const Connection& connection, const wire::MpsRequest& request) {
+  const auto& peer = connection.peer;
+  mps_->Request({.pid = peer.pid,
+                 .user = {peer.uid, peer.gid},
+                 .job = request.job,
+                 .weight = static_cast<double>(request.weight) / wire::kWeightUnit},
+                [this, id = connection.id](const nlohmann::json& answer) {
+                  const auto found = connections_.find(id);
+                  if (found != connections_.end()) Answer(found->second, answer.dump());
+                });
 }
 
 // ---- sending ----

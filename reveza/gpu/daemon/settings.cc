@@ -36,6 +36,13 @@ Status ParseInto(std::string& to, std::string_view text) {
   to = text;
   return {};
 }
+Status ParseInto(MpsMode& to, std::string_view text) {
+  if (text != "off" && text != "auto") {
+    return InvalidArgument("'{}' is not a valid mps; use off or auto", text);
+  }
+  to = text == "auto" ? MpsMode::kAuto : MpsMode::kOff;
+  return {};
+}
 
 std::string FormatSetting(const std::optional<Bytes>& value) {
   return value ? FormatBytes(*value) : "automatic";
@@ -43,6 +50,7 @@ std::string FormatSetting(const std::optional<Bytes>& value) {
 std::string FormatSetting(double value) { return fmt::format("{}", value); }
 std::string FormatSetting(nanoseconds value) { return FormatDuration(value); }
 std::string FormatSetting(const std::string& value) { return value.empty() ? "automatic" : value; }
+std::string FormatSetting(MpsMode value) { return value == MpsMode::kAuto ? "auto" : "off"; }
 
 // Returns the setting stored in a member of Settings.
 template <auto kMember>
@@ -86,6 +94,9 @@ constexpr auto kTable = std::to_array<Setting>({
     Stored<&Settings::usage_file>({"usage_file", "REVEZA_USAGE_FILE",
                                    "database of what programs used, or off",
                                    "/var/lib/reveza/usage.db"}),
+    Stored<&Settings::mps>({"mps", "REVEZA_MPS",
+                            "run all programs under MPS, where it can be started: off or auto",
+                            "auto"}),
     Stored<&Settings::log_level>(
         {"log_level", "REVEZA_LOG_LEVEL", "debug, info, warning, error or off", "info"}),
 });

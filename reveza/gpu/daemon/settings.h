@@ -25,6 +25,9 @@ namespace reveza::daemon {
 
 using std::chrono::nanoseconds;
 
+// Whether programs run under MPS (docs/mps.md) that do not ask for it.
+enum class MpsMode { kOff, kAuto };
+
 struct Settings {
   std::optional<Bytes> gpu_budget;        // unset: the GPU less the reserve
   std::optional<Bytes> gpu_reserve;       // unset: 1/32 of the GPU, at most 512 MiB
@@ -41,6 +44,7 @@ struct Settings {
   std::string socket;      // empty: in the user's runtime directory
   std::string group;       // empty: only this user
   std::string usage_file;  // empty: in the user's state folder; "off": none
+  MpsMode mps = MpsMode::kOff;
   std::string log_level = "info";
   std::vector<PolicyClass> classes;  // of files only, as quotas
   std::vector<QuotaRule> quotas;

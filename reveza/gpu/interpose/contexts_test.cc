@@ -52,6 +52,15 @@ TEST(ContextsTest, HeldContextDoesNotEnd) {
   EXPECT_EQ(contexts.Hold({0}).contexts(), std::vector{Handle(1)});
 }
 
+TEST(ContextsTest, OneContextIsHeldUnlessItIsEnding) {
+  Contexts contexts;
+  contexts.Add(0, Handle(1));
+  EXPECT_EQ(contexts.HoldOne(Handle(1)).contexts(), std::vector{Handle(1)});
+  EXPECT_TRUE(contexts.HoldOne(Handle(2)).contexts().empty());
+  EXPECT_EQ(contexts.BeginEnd(Handle(1)), 0);
+  EXPECT_TRUE(contexts.HoldOne(Handle(1)).contexts().empty());
+}
+
 TEST(ContextsTest, AnyContextIsHeldThatIsNotEnding) {
   Contexts contexts;
   EXPECT_TRUE(contexts.HoldAny().contexts().empty());

@@ -89,6 +89,8 @@ bool IsValid(const StopRequest& m) { return IsFlag(m.force) && m.reserved == 0; 
 
 bool IsValid(const JobRequest& m) { return IsValid(m.policy) && IsTerminated(m.name); }
 
+bool IsValid(const MpsRequest& m) { return m.job != 0 && m.weight > 0 && m.reserved == 0; }
+
 template <typename T>
 constexpr bool IsPlain() {
   return std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T> &&
@@ -130,7 +132,7 @@ DecodeError CheckBody(const Header& header, const void* packet, std::size_t size
                     Evict, SwapIn, Credit, Contention, PrepareArena, WaitMessage, StatusRequest,
                     TraceRequest, StopRequest, Yield, Hold, Unchanged, Policy, ContextRefused,
                     QueueBound, JobRequest, ContextsReleased, ContextsRestored, ReleaseContexts,
-                    RestoreContexts>(header, packet, size);
+                    RestoreContexts, MpsRequest>(header, packet, size);
 }
 
 }  // namespace

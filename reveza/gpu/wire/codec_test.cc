@@ -20,6 +20,10 @@ T Valid() {
   if constexpr (std::is_same_v<T, ContextRequested> || std::is_same_v<T, Resumed>) {
     body.total = 1 << 20;
   }
+  if constexpr (std::is_same_v<T, MpsRequest>) {
+    body.job = 7;
+    body.weight = kWeightUnit;
+  }
   return body;
 }
 
@@ -55,7 +59,7 @@ using AllMessages =
                    Refused, ContextAdmitted, GrowthAnswer, OpenGate, CloseGate, Evict, SwapIn,
                    Credit, Contention, PrepareArena, WaitMessage, StatusRequest, TraceRequest,
                    StopRequest, Yield, Hold, Policy, ContextRefused, QueueBound, JobRequest,
-                   ContextsReleased, ContextsRestored, ReleaseContexts, RestoreContexts>;
+                   ContextsReleased, ContextsRestored, ReleaseContexts, RestoreContexts, MpsRequest>;
 TYPED_TEST_SUITE(EveryMessage, AllMessages);
 
 TYPED_TEST(EveryMessage, RoundTrips) {
@@ -229,6 +233,8 @@ TEST(Codec, RejectsUnterminatedStrings) {
 
 TEST(Codec, RejectsZeroJobAndTotal) {
   ExpectRefused<Hello>([](auto& m) { m.job = 0; });
+  ExpectRefused<MpsRequest>([](auto& m) { m.job = 0; });
+  ExpectRefused<MpsRequest>([](auto& m) { m.weight = 0; });
   ExpectRefused<ContextRequested>([](auto& m) { m.total = 0; });
   ExpectRefused<Resumed>([](auto& m) { m.total = 0; });
 }

@@ -70,6 +70,7 @@ enum class Type : std::uint16_t {
   kStopRequest,
   kText,
   kJobRequest,
+  kMpsRequest,
 };
 
 struct Header {
@@ -442,6 +443,15 @@ struct JobRequest {
   static constexpr std::uint16_t kSince = 3;
   Policy policy;
   char name[64];
+};
+
+// Asks for MPS for a job whose first process is the sender. The reply is JSON.
+struct MpsRequest {
+  static constexpr Type kType = Type::kMpsRequest;
+  static constexpr std::uint16_t kSince = 3;
+  std::uint64_t job;     // never 0
+  std::uint32_t weight;  // in 1/kWeightUnit, at least 1
+  std::uint32_t reserved = 0;
 };
 
 // One fragment of a text reply (JSON), followed by `bytes` characters. last = 1 ends the reply.
