@@ -18,6 +18,7 @@
 #include "reveza/gpu/interpose/contexts.h"
 #include "reveza/gpu/interpose/counted.h"
 #include "reveza/gpu/interpose/host_waits.h"
+#include "reveza/gpu/interpose/stream_pools.h"
 #include "reveza/gpu/swap/arena.h"
 #include "reveza/gpu/swap/driver.h"
 #include "reveza/gpu/swap/ledger.h"
@@ -73,6 +74,7 @@ class Client {
   ResidentAllocations& resident_allocations() { return resident_allocations_; }
   DriverHandles& driver_handles() { return driver_handles_; }
   PoolAccounts& pools() { return pools_; }
+  StreamPools& stream_pools() { return stream_pools_; }
   DeferredFrees& deferred_frees() { return deferred_frees_; }
   const swap::Driver& swap_driver() const { return swap_driver_; }
   // `--resident`: allocations are made by the driver, only counted, and never swapped.
@@ -123,10 +125,15 @@ class Client {
   void ReleasePinned(const std::vector<Counted>& released);
   // Corrects a reservation to what the driver has taken.
   void CorrectPinned(int ordinal, Bytes reserved, Bytes taken);
+  // Frees memory that stream-ordered pools of the device keep; waits for the GPU if it still uses
+  // all of it. Returns false if there is nothing to free.
+  bool ReleaseKeptMemory(int ordinal);
   // Schedules a report of the memory accounting to the daemon.
   void UsageChanged();
   // Grants (or revokes) the current device's access to the memory of `peer_context`'s device.
   void SetPeerAccess(CUcontext peer_context, bool enabled);
+  // Grants a device access to the memory of a pool, for ever: to all memory of the pool's device.
+  void SetPoolAccess(CUmemoryPool pool, int accessor);
   // Disables swapping for this client permanently. `cause` is the name of the call in the warning.
   void DisableSwapping(const char* cause);
   bool swapping_disabled() const { return swapping_disabled_.load(std::memory_order_relaxed); }
@@ -178,6 +185,7 @@ class Client {
   ResidentAllocations resident_allocations_;
   DriverHandles driver_handles_;
   PoolAccounts pools_;
+  StreamPools stream_pools_{ledger_};
   DeferredFrees deferred_frees_;
   std::uint64_t job_ = 0;
   bool resident_ = false;

@@ -58,7 +58,7 @@ bool AnswerFromLedger(const swap::AddressInfo& info, CUpointer_attribute attribu
       return Store<CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS>(data,
                                                         CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return Store<CUmemoryPool>(data, nullptr);
+      return Store<CUmemoryPool>(data, StreamPools::HandleOf(info.pool));
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
       return Store<int>(data, 0);
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:

@@ -16,9 +16,11 @@
 namespace reveza::interpose {
 
 // Calls `operation`, which returns a swap::Reply, until the reply is final. If the memory is not
-// ours, returns the result of `driver`.
-template <typename Operation, typename DriverCall>
-CUresult Serve(Client& client, int ordinal, Operation operation, DriverCall driver) {
+// ours, returns the result of `driver`. Before it fails with "out of memory", it calls `make_room`,
+// and tries again if that returns true.
+template <typename Operation, typename DriverCall, typename MakeRoom>
+CUresult Serve(Client& client, int ordinal, Operation operation, DriverCall driver,
+               MakeRoom make_room) {
   constexpr int kMaxRetries = 5000;  // of 2 ms: ten seconds
   int retries = 0;
   Bytes promised = 0;
@@ -35,10 +37,12 @@ CUresult Serve(Client& client, int ordinal, Operation operation, DriverCall driv
       case swap::Outcome::kForeign:
         return driver();
       case swap::Outcome::kFailed:
+        if (reply.error == CUDA_ERROR_OUT_OF_MEMORY && make_room()) break;
         return reply.error;
       case swap::Outcome::kNeedCredit:
         if (client.RequestGrowth(ordinal, wire::GrowthKind::kSwappable, reply.needed, &promised) ==
-            wire::Growth::kRefused) {
+                wire::Growth::kRefused &&
+            !make_room()) {
           return CUDA_ERROR_OUT_OF_MEMORY;
         }
         break;
@@ -59,6 +63,12 @@ CUresult Serve(Client& client, int ordinal, Operation operation, DriverCall driv
       }
     }
   }
+}
+
+template <typename Operation, typename DriverCall>
+CUresult Serve(Client& client, int ordinal, Operation operation, DriverCall driver) {
+  return Serve(client, ordinal, operation, driver,
+               [&] { return client.ReleaseKeptMemory(ordinal); });
 }
 
 // The same for memory that is known to be ours.
@@ -83,6 +93,31 @@ inline std::optional<Current> CurrentDevice() {
     current.context = client->contexts().OwnerOf(current.device, current.context);
   }
   return current;
+}
+
+// Returns what is current, if memory of the device is counted.
+inline std::optional<Current> CountedCurrent(Client* client) {
+  const auto current = client != nullptr ? CurrentDevice() : std::nullopt;
+  if (!current || !client->ledger().HasDevice(current->device)) return std::nullopt;
+  return current;
+}
+
+// Returns the driver's error if it would refuse any call that allocates or frees memory: the
+// current context was destroyed, or a capture forbids the call, which invalidates the capture.
+// Freeing null checks only that; cuCtxGetDevice still answers for a context that was destroyed
+// (driver 580).
+inline CUresult Refusal() { return Real().cuMemFree_v2(0); }
+
+inline bool IsPerThread(CUstream stream, StreamKind kind) {
+  return stream == CU_STREAM_PER_THREAD || (stream == nullptr && kind == StreamKind::kPerThread);
+}
+
+// Returns the driver's answer; nullopt if it refuses to give one.
+inline std::optional<CUstreamCaptureStatus> CaptureStatus(CUstream stream, StreamKind kind) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUstream asked = IsPerThread(stream, kind) ? CU_STREAM_PER_THREAD : stream;
+  if (Real().cuStreamIsCapturing(asked, &status) != CUDA_SUCCESS) return std::nullopt;
+  return status;
 }
 
 // Frees memory at `address` with `free`, a call of the driver, and ends its counting.

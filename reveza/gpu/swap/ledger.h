@@ -50,7 +50,9 @@ struct AddressInfo {
   CUdeviceptr base = 0;
   Bytes size = 0;  // as requested by the application
   int device = 0;
+  Bytes reserved = 0;  // of a block of its own or of its slab
   CUcontext owner = nullptr;
+  const void* pool = nullptr;  // null: not of a stream-ordered pool
   Block::Kind kind = Block::Kind::kAllocation;
   unsigned long long buffer_id = 0;
   CUmemAllocationProp properties{};
@@ -103,12 +105,21 @@ class Ledger {
   void WaitForChange(std::int64_t microseconds);
 
   // ---- cuMemAlloc family ----
-  Reply Allocate(int ordinal, CUcontext owner, Bytes size, CUdeviceptr* address);
+  Reply Allocate(int ordinal, CUcontext owner, Bytes size, CUdeviceptr* address,
+                 const void* pool = nullptr);
   // The caller must have synchronised: the GPU no longer uses the memory.
   Reply Free(CUdeviceptr address);
   // Frees all cuMemAlloc allocations of the context `owner`.
   void FreeOwned(CUcontext owner);
-  // Looks up the allocation that contains `address`. Returns false if there is none.
+  // Frees all memory of stream-ordered pools of the device.
+  void FreePooled(int ordinal);
+  // The program frees memory of a pool, which keeps it: Find() does not find it any more, and its
+  // contents are lost when it is swapped out. Returns false if no such allocation begins there.
+  bool Retire(CUdeviceptr address);
+  // Gives retired memory to the program again, which asked for `size` bytes.
+  void Reuse(CUdeviceptr address, Bytes size, const void* pool);
+  // Looks up the allocation that contains `address`. Returns false if there is none, or if it is
+  // retired.
   bool Find(CUdeviceptr address, AddressInfo* info) const;
   // Returns the devices whose work may use the memory at an address, or behind a handle: its own
   // and those with access to a mapping of it. Empty if it is not ours or not mapped.
@@ -160,8 +171,12 @@ class Ledger {
   CUresult CheckProperties(const CUmemAllocationProp& properties) REQUIRES(mutex_);
   Reply AllocateBlock(DeviceMemory& device, Block::Kind kind, CUcontext owner, Bytes requested,
                       Block** block) REQUIRES(mutex_);
-  Reply AllocateSmall(DeviceMemory& device, CUcontext owner, Bytes size, CUdeviceptr* address)
+  Reply AllocateSmall(DeviceMemory& device, const SmallAllocation& wanted, CUdeviceptr* address)
       REQUIRES(mutex_);
+  // Frees the allocations for which `condition` is true, given the context that owns them and their
+  // pool.
+  template <typename Condition>
+  void FreeIf(DeviceMemory& device, Condition condition) REQUIRES(mutex_);
   Reply FreeSmall(DeviceMemory& device, Block& block, CUdeviceptr address) REQUIRES(mutex_);
   Reply FreeBlock(DeviceMemory& device, Block& block) REQUIRES(mutex_);
   void RemoveIfUnused(DeviceMemory& device, Block& block) REQUIRES(mutex_);
