@@ -110,10 +110,15 @@ CUresult cuMemFreeAsync(Current& current, State& state, CUdeviceptr pointer,
   RETURN_IF_ERROR(FindStream(current, stream_handle, &stream));
   if (pointer == 0) return CUDA_SUCCESS;
   const auto at = state.allocations.find(pointer);
-  if (at == state.allocations.end() || at->second.kind != MemoryKind::kPool) {
+  const bool native = at != state.allocations.end() && at->second.kind == MemoryKind::kNative;
+  if (at == state.allocations.end() || (!native && at->second.kind != MemoryKind::kPool)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  RETURN_IF_ERROR(CheckNotCapturing(*stream));
+  if (stream->capture != nullptr) return CUDA_ERROR_INVALID_VALUE;  // not of the graph
+  if (native) {
+    current.lock.unlock();
+    return calls::cuMemFree_v2(pointer);
+  }
   RETURN_IF_ERROR(CheckUnsafeCall(state));
   const std::shared_ptr<Pool> pool = state.pools.Find(at->second.pool);
   const std::uint64_t bytes = RoundUp(at->second.bytes);

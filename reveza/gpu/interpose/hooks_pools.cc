@@ -124,8 +124,9 @@ CUresult FromPool(CUmemoryPool pool, CUdeviceptr* address, Bytes bytes, CUstream
 }
 
 CUresult Synchronised(CUresult result) {
-  if (Client* client = Client::Get(); client != nullptr && result == CUDA_SUCCESS) {
-    client->stream_pools().OnSynchronised();
+  Client* client = Client::Get();
+  if (client != nullptr && result == CUDA_SUCCESS && client->stream_pools().OnSynchronised()) {
+    client->UsageChanged();
   }
   return result;
 }

@@ -259,16 +259,18 @@ bool StreamPools::Trim(Pool& pool, Bytes keep) {
   return freed;
 }
 
-void StreamPools::OnSynchronised() {
-  if (!may_trim_.load(std::memory_order_acquire)) return;
+bool StreamPools::OnSynchronised() {
+  if (!may_trim_.load(std::memory_order_acquire)) return false;
   const RelaxedCapture relaxed;
   MutexLock lock(mutex_);
+  bool freed = false;
   bool more = false;
   for (const auto& pool : pools_) {
-    Trim(*pool, pool->threshold);
+    freed = Trim(*pool, pool->threshold) || freed;
     more = more || (pool->reserved > pool->threshold && !pool->kept.empty());
   }
   may_trim_.store(more, std::memory_order_release);
+  return freed;
 }
 
 void StreamPools::TrimTo(CUmemoryPool handle, Bytes keep) {

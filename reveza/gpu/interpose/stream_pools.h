@@ -76,9 +76,9 @@ class StreamPools {
   void OnFreed(const swap::AddressInfo& info);
 
   // ---- giving memory back ----
-  // Frees what pools keep beyond their release threshold; call after a synchronisation. Cheap if
-  // there is none.
-  void OnSynchronised();
+  // Frees what pools keep beyond their release threshold; call after a synchronisation. Returns
+  // whether that was anything. Cheap if there is nothing.
+  bool OnSynchronised();
   // Frees what the pool keeps, until at most `keep` bytes are reserved.
   void TrimTo(CUmemoryPool pool, Bytes keep);
   // Frees all that the pools of a device keep and no work uses. Returns whether that was anything.
