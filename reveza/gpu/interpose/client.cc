@@ -126,6 +126,7 @@ Client* Client::Start() {
 // the parent had initialised it.
 void Client::AfterForkInChild() {
   if (Get() == nullptr) return;
+  Get()->ticket_office_.AfterForkInChild();
   forked_child.store(true, std::memory_order_relaxed);
   instance_.store(nullptr, std::memory_order_relaxed);
   Gate::ResetAfterFork();
@@ -251,6 +252,13 @@ void Client::CorrectPinned(int ordinal, Bytes reserved, Bytes taken) {
   if (taken > reserved) ledger_.CountGrown(ordinal, taken - reserved);
   if (taken < reserved) ReleasePinned(ordinal, reserved - taken);
   UsageChanged();
+}
+
+void Client::Unmap(const ImportedMemory::Mapping& mapping) {
+  const RelaxedCapture relaxed;
+  Real().cuMemUnmap(mapping.base, mapping.size);
+  Real().cuMemAddressFree(mapping.base, mapping.size);
+  ReleasePinned(mapping.ordinal, mapping.size);
 }
 
 void Client::SetPeerAccess(CUcontext peer_context, bool enabled) {

@@ -18,6 +18,7 @@
 #include "reveza/gpu/interpose/contexts.h"
 #include "reveza/gpu/interpose/counted.h"
 #include "reveza/gpu/interpose/host_waits.h"
+#include "reveza/gpu/interpose/memory_tickets.h"
 #include "reveza/gpu/interpose/stream_pools.h"
 #include "reveza/gpu/swap/arena.h"
 #include "reveza/gpu/swap/driver.h"
@@ -75,6 +76,8 @@ class Client {
   DriverHandles& driver_handles() { return driver_handles_; }
   PoolAccounts& pools() { return pools_; }
   StreamPools& stream_pools() { return stream_pools_; }
+  TicketOffice& ticket_office() { return ticket_office_; }
+  ImportedMemory& imported_memory() { return imported_memory_; }
   DeferredFrees& deferred_frees() { return deferred_frees_; }
   const swap::Driver& swap_driver() const { return swap_driver_; }
   // `--resident`: allocations are made by the driver, only counted, and never swapped.
@@ -128,6 +131,8 @@ class Client {
   // Frees memory that stream-ordered pools of the device keep; waits for the GPU if it still uses
   // all of it. Returns false if there is nothing to free.
   bool ReleaseKeptMemory(int ordinal);
+  // Unmaps memory of another process and ends its counting.
+  void Unmap(const ImportedMemory::Mapping& mapping);
   // Schedules a report of the memory accounting to the daemon.
   void UsageChanged();
   // Grants (or revokes) the current device's access to the memory of `peer_context`'s device.
@@ -186,6 +191,8 @@ class Client {
   DriverHandles driver_handles_;
   PoolAccounts pools_;
   StreamPools stream_pools_{ledger_};
+  TicketOffice ticket_office_{ledger_};
+  ImportedMemory imported_memory_;
   DeferredFrees deferred_frees_;
   std::uint64_t job_ = 0;
   bool resident_ = false;

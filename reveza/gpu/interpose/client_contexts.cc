@@ -143,6 +143,7 @@ void Client::EndContext(int ordinal, CUcontext context) {
     if (ledger_.Find(address, &info) && info.owner != context) deferred_frees_.Add(address);
   }
   ledger_.FreeOwned(context);
+  for (const ImportedMemory::Mapping& mapping : imported_memory_.TakeOf(context)) Unmap(mapping);
   if (contexts_.Of(ordinal) == nullptr) stream_pools_.OnDeviceEnd(ordinal);
   // A device's first context is counted by the ledger; if it ends first, another takes its place.
   std::optional<Counted> further = counted_.Remove(context);

@@ -5,7 +5,6 @@
 #include "generated/interpose/driver_hooks.h"
 #include "reveza/gpu/interpose/client.h"
 #include "reveza/gpu/interpose/counted.h"
-#include "reveza/gpu/interpose/gate_wait.h"
 #include "reveza/gpu/interpose/serve.h"
 
 namespace reveza::interpose::hooks {
@@ -158,7 +157,9 @@ CUresult cuMemGetAddressRange(decltype(&::cuMemGetAddressRange_v2) real, CUdevic
   Client* client = Client::Get();
   swap::AddressInfo info;
   if (client == nullptr) return real(pbase, psize, dptr);
-  if (!client->ledger().Find(dptr, &info)) {
+  int ordinal = 0;
+  if (!client->ledger().Find(dptr, &info) &&
+      !client->imported_memory().Find(dptr, &info.base, &info.size, &ordinal)) {
     return real(pbase, psize, DriverQueryAddress(*client, dptr));
   }
   // It does not know memory that is swapped out, but refuses without a context first.
@@ -170,18 +171,6 @@ CUresult cuMemGetAddressRange(decltype(&::cuMemGetAddressRange_v2) real, CUdevic
   if (pbase != nullptr) *pbase = info.base;
   if (psize != nullptr) *psize = info.size;
   return CUDA_SUCCESS;
-}
-
-CUresult cuIpcGetMemHandle(decltype(&::cuIpcGetMemHandle) real, CUipcMemHandle* pHandle,
-                           CUdeviceptr dptr) {
-  Client* client = Client::Get();
-  swap::AddressInfo info;
-  if (client == nullptr || !client->ledger().Find(dptr, &info)) return real(pHandle, dptr);
-  if (info.pool != nullptr) return CUDA_ERROR_INVALID_VALUE;  // natively, too
-  PrintNotice(
-      "cuIpcGetMemHandle is not supported for swappable memory: start the program with"
-      " `reveza run --resident`");
-  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 }  // namespace reveza::interpose::hooks

@@ -47,7 +47,7 @@ bool AnswerFromLedger(const swap::AddressInfo& info, CUpointer_attribute attribu
     case CU_POINTER_ATTRIBUTE_MAPPED:
       return Store<int>(data, 1);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      return Store<int>(data, 0);
+      return Store<int>(data, !handle && info.pool == nullptr);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
       return Store<unsigned long long>(
           data,

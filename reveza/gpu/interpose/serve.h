@@ -11,6 +11,7 @@
 #include "generated/interpose/driver_calls.h"
 #include "reveza/gpu/interpose/captures.h"
 #include "reveza/gpu/interpose/client.h"
+#include "reveza/gpu/interpose/gate_wait.h"
 #include "reveza/gpu/swap/ledger.h"
 
 namespace reveza::interpose {
@@ -75,6 +76,23 @@ CUresult Serve(Client& client, int ordinal, Operation operation, DriverCall driv
 template <typename Operation>
 CUresult Serve(Client& client, int ordinal, Operation operation) {
   return Serve(client, ordinal, operation, [] { return CUDA_SUCCESS; });
+}
+
+// Runs `operation`, which takes whether the GPUs that use the memory are idle, and synchronises
+// only if it asks for that: memory in several pieces is copied into one handle. Synchronising would
+// invalidate a capture.
+template <typename Devices, typename Operation>
+CUresult ServeIdle(Client& client, int ordinal, Devices devices, Operation operation) {
+  const CUresult result = Serve(client, ordinal, [&] { return operation(false); });
+  if (result != CUDA_ERROR_NOT_READY) return result;
+  const Contexts::Held users = client.HoldContexts(devices());
+  const GateScope gate;
+  if (!client.Synchronise(users, nullptr)) {
+    PrintNotice(
+        "memory of more than 64 MiB cannot be exported during a stream capture: export it before");
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  return Serve(client, ordinal, [&] { return operation(true); });
 }
 
 struct Current {

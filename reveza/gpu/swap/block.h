@@ -95,6 +95,8 @@ struct Block {
   // One physical handle that is never moved (exported, or needed by a call that takes the driver's
   // own handle).
   bool pinned = false;
+  // Other processes may map the memory under this number; 0: they may not.
+  unsigned long long shared = 0;
   // Number of copies in flight; the block must not be freed until it is 0.
   int copies_in_flight = 0;
   // Being freed; waits for copies_in_flight to become 0.

@@ -150,6 +150,19 @@ class Ledger {
   Reply Pin(CUmemGenericAllocationHandle handle, CUmemGenericAllocationHandle* real,
             bool idle = true);
   Reply PinAddress(CUdeviceptr address, CUmemGenericAllocationHandle* real, bool idle = true);
+  // Pins the memory of a cuMemAlloc allocation, in a handle that can be exported to other
+  // processes, and describes it in `shared`. Returns as Pin() does.
+  struct Shared {
+    unsigned long long number = 0;  // of the handle
+    Bytes handle_size = 0;
+    Bytes offset = 0;  // of the allocation in it
+    Bytes size = 0;    // of the allocation
+  };
+  Reply Share(CUdeviceptr address, Shared* shared, bool idle = true);
+  // Exports the handle of shared memory with `export_handle`, if the allocation is still there.
+  CUresult ExportShared(const Shared& shared,
+                        CUresult (*export_handle)(CUmemGenericAllocationHandle, int*), int* file,
+                        Bytes* handle_size);
   // Records an address reservation of the application.
   void AddReservation(CUdeviceptr address, Bytes size);
   // Removes the reservation at `address`. Returns its size; 0 if there is none.
@@ -183,7 +196,10 @@ class Ledger {
   CUresult ReleasePieces(DeviceMemory& device, Block& block) REQUIRES(mutex_);
   CUresult RestorePieces(DeviceMemory& device, Block& block) REQUIRES(mutex_);
   Reply UnmapOne(AddressMap::Entry entry) REQUIRES(mutex_);
-  Reply PinBlock(Block& block, CUmemGenericAllocationHandle* real, bool idle) REQUIRES(mutex_);
+  // `anew`: in a handle with the block's properties, even if it is in one handle already.
+  Reply PinBlock(Block& block, CUmemGenericAllocationHandle* real, bool idle, bool anew = false)
+      REQUIRES(mutex_);
+  bool FindLocked(CUdeviceptr address, AddressInfo* info) const REQUIRES(mutex_);
   CUresult ReplacePieces(Block& block, CUmemGenericAllocationHandle whole) REQUIRES(mutex_);
   CUresult Migrate(DeviceMemory& device, Block& block, CUmemGenericAllocationHandle whole)
       REQUIRES(mutex_);
@@ -200,6 +216,7 @@ class Ledger {
   AddressMap reservations_ GUARDED_BY(mutex_);      // of the application; without blocks
   std::vector<Block*> handles_ GUARDED_BY(mutex_);  // by id
   unsigned long long next_handle_ GUARDED_BY(mutex_) = 1;
+  unsigned long long next_shared_ GUARDED_BY(mutex_) = 1;
   std::vector<CUmemAllocationProp> accepted_properties_ GUARDED_BY(mutex_);  // by the driver
   int free_waiters_ GUARDED_BY(mutex_) = 0;  // threads in WaitForCopies
 };

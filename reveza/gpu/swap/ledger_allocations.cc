@@ -228,6 +228,10 @@ void Ledger::Reuse(CUdeviceptr address, Bytes size, const void* pool) {
 
 bool Ledger::Find(CUdeviceptr address, AddressInfo* info) const {
   MutexLock lock(mutex_);
+  return FindLocked(address, info);
+}
+
+bool Ledger::FindLocked(CUdeviceptr address, AddressInfo* info) const {
   const AddressMap::Entry* entry = addresses_.Find(address);
   if (entry == nullptr) return false;
   Block& block = *entry->block;
