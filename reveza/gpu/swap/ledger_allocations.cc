@@ -71,6 +71,8 @@ Reply Ledger::AllocateSmall(DeviceMemory& device, const SmallAllocation& allocat
   Bytes in_slabs = 0;
   for (const auto& block : device.blocks) {
     if (block->kind != Block::Kind::kSlab || block->being_freed) continue;
+    // Other processes see the whole slab, and it is pinned.
+    if (block->shared != 0) continue;
     in_slabs += block->size;
     const auto offset = block->ranges->Allocate(made.reserved);
     if (!offset) continue;
