@@ -138,13 +138,16 @@ void Client::EndContext(int ordinal, CUcontext context) {
   host_waits_.OnContextDestroy(context);
   captures_.OnContextDestroy(context);
   // Freed below; their addresses may be given out again before the deferred frees run.
+  const bool last = contexts_.Of(ordinal) == nullptr;
   for (const CUdeviceptr address : deferred_frees_.TakeAll()) {
     swap::AddressInfo info;
-    if (ledger_.Find(address, &info) && info.owner != context) deferred_frees_.Add(address);
+    if (!ledger_.Find(address, &info)) continue;
+    const bool ends = info.pool == nullptr ? info.owner == context : last && info.device == ordinal;
+    if (!ends) deferred_frees_.Add(address);
   }
   ledger_.FreeOwned(context);
   for (const ImportedMemory::Mapping& mapping : imported_memory_.TakeOf(context)) Unmap(mapping);
-  if (contexts_.Of(ordinal) == nullptr) stream_pools_.OnDeviceEnd(ordinal);
+  if (last) stream_pools_.OnDeviceEnd(ordinal);
   // A device's first context is counted by the ledger; if it ends first, another takes its place.
   std::optional<Counted> further = counted_.Remove(context);
   if (const CUcontext other = contexts_.Of(ordinal); !further && other != nullptr) {

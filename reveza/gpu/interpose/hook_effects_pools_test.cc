@@ -361,6 +361,28 @@ TEST_F(PoolEffects, TheLastContextOfADeviceEndsItsMemory) {
   ASSERT_EQ(Real().cuCtxSetCurrent(context_), CUDA_SUCCESS);
 }
 
+// As HookEffects.EndOfAContextForgetsItsDeferredFrees, for memory that outlives other contexts.
+TEST_F(PoolEffects, TheLastContextForgetsDeferredFrees) {
+  CUcontext other = nullptr;
+  CUgraph graph = nullptr;
+  ASSERT_EQ(::cuDevicePrimaryCtxRetain(&other, 1), CUDA_SUCCESS);
+  ASSERT_EQ(Real().cuCtxSetCurrent(other), CUDA_SUCCESS);
+  const CUdeviceptr address = AllocateAsync(8 * kMiB, nullptr);
+  ASSERT_EQ(Real().cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  ASSERT_EQ(::cuStreamBeginCapture_v2(a_, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  ASSERT_EQ(::cuMemFree_v2(address), CUDA_SUCCESS);
+  EXPECT_EQ(::cuMemFree_v2(address), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(::cuDevicePrimaryCtxReset_v2(1), CUDA_SUCCESS);
+  const CUdeviceptr again = Allocate(8 * kMiB);
+  ASSERT_EQ(again, address) << "the test needs the same address";
+  ASSERT_EQ(::cuStreamEndCapture(a_, &graph), CUDA_SUCCESS);
+  EXPECT_EQ(Real().cuGraphDestroy(graph), CUDA_SUCCESS);
+  const CUdeviceptr next = Allocate(2 * kMiB);
+  EXPECT_EQ(Usage().resident, 10 * kMiB);
+  EXPECT_EQ(::cuMemFree_v2(next), CUDA_SUCCESS);
+  EXPECT_EQ(::cuMemFree_v2(again), CUDA_SUCCESS);
+}
+
 // In a capture only memory of the graph can be freed.
 TEST_F(PoolEffects, ACaptureDoesNotFreeMemoryFromOutside) {
   const CUdeviceptr address = AllocateAsync(8 * kMiB, a_);

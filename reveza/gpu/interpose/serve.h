@@ -57,6 +57,7 @@ CUresult Serve(Client& client, int ordinal, Operation operation, DriverCall driv
         break;
       }
       case swap::Outcome::kRetry: {
+        if (client.stream_pools().ReleaseIdle(ordinal)) break;
         if (++retries > kMaxRetries) return reply.error;
         GatePause pause;
         usleep(2000);
