@@ -185,6 +185,151 @@ TEST_F(IpcEffects, ASilentClientIsNotWaitedForLong) {
   EXPECT_EQ(::cuMemFree_v2(address), CUDA_SUCCESS);
 }
 
+// Of another process, as far as the library can tell: it has another office.
+class OpenedMemory : public IpcEffects {
+ protected:
+  static constexpr Bytes kBytes = 8 * kMiB;
+
+  void SetUp() override {
+    IpcEffects::SetUp();
+    memory_ = Allocate(kBytes);
+    Write(memory_, kBytes);
+    static auto* office = new TicketOffice(ledger());  // its thread does not end
+    swap::Ledger::Shared shared;
+    ASSERT_EQ(ledger().Share(memory_, &shared).outcome, swap::Outcome::kDone);
+    MemoryTicket ticket{};
+    ASSERT_TRUE(office->Issue(shared, DeviceUuid(Real(), 0), &ticket));
+    handle_ = HandleOf(ticket);
+    ASSERT_EQ(Usage().pinned, kBytes);
+  }
+  CUdeviceptr Open() {
+    CUdeviceptr opened = 0;
+    EXPECT_EQ(::cuIpcOpenMemHandle_v2(&opened, handle_, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+              CUDA_SUCCESS);
+    return opened;
+  }
+
+  CUdeviceptr memory_ = 0;
+  CUipcMemHandle handle_{};
+};
+
+TEST_F(OpenedMemory, IsTheSameAndCountsUntilItIsClosed) {
+  const CUdeviceptr opened = Open();
+  ExpectWritten(opened, kBytes);
+  EXPECT_EQ(Usage().pinned, 2 * kBytes);
+  CUdeviceptr begin = 0;
+  std::size_t size = 0;
+  EXPECT_EQ(::cuMemGetAddressRange_v2(&begin, &size, opened + 4096), CUDA_SUCCESS);
+  EXPECT_EQ(begin, opened);
+  EXPECT_EQ(size, kBytes);
+  ASSERT_EQ(::cuMemsetD8_v2(opened, 3, kBytes), CUDA_SUCCESS);
+  ASSERT_EQ(::cuCtxSynchronize(), CUDA_SUCCESS);
+  unsigned char last = 0;
+  EXPECT_EQ(::cuMemcpyDtoH_v2(&last, memory_ + kBytes - 1, 1), CUDA_SUCCESS);
+  EXPECT_EQ(last, 3);
+  EXPECT_EQ(::cuIpcCloseMemHandle(opened + 4096), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(::cuIpcCloseMemHandle(opened), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, kBytes);
+  EXPECT_EQ(::cuIpcCloseMemHandle(opened), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(::cuMemFree_v2(memory_), CUDA_SUCCESS);
+}
+
+TEST_F(OpenedMemory, IsOpenAsOftenAsItWasOpened) {
+  const CUdeviceptr opened = Open();
+  EXPECT_EQ(Open(), opened);
+  EXPECT_EQ(Usage().pinned, 2 * kBytes);
+  EXPECT_EQ(::cuIpcCloseMemHandle(opened), CUDA_SUCCESS);
+  ExpectWritten(opened, kBytes);
+  EXPECT_EQ(::cuIpcCloseMemHandle(opened), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, kBytes);
+  EXPECT_EQ(::cuMemFree_v2(memory_), CUDA_SUCCESS);
+}
+
+TEST_F(OpenedMemory, OutlivesItsExportersFree) {
+  const CUdeviceptr opened = Open();
+  EXPECT_EQ(::cuMemFree_v2(memory_), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, kBytes);
+  const CUdeviceptr other = Allocate(kBytes);
+  ASSERT_EQ(::cuMemsetD8_v2(other, 9, kBytes), CUDA_SUCCESS);
+  ExpectWritten(opened, kBytes);
+  EXPECT_EQ(::cuIpcCloseMemHandle(opened), CUDA_SUCCESS);
+  EXPECT_EQ(::cuMemFree_v2(other), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 0u);
+}
+
+TEST_F(OpenedMemory, IsClosedAfterTheWorkThatUsesIt) {
+  CUstream stream = nullptr;
+  CUmodule module = nullptr;
+  CUfunction spin = nullptr;
+  ASSERT_EQ(Real().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  ASSERT_EQ(::cuModuleLoadData(&module, "image"), CUDA_SUCCESS);
+  ASSERT_EQ(::cuModuleGetFunction(&spin, module, "reveza_spin"), CUDA_SUCCESS);
+  unsigned long long nanoseconds = 100'000'000;
+  void* arguments[] = {&nanoseconds};
+  const CUdeviceptr opened = Open();
+  ASSERT_EQ(::cuLaunchKernel(spin, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(::cuMemsetD8Async(opened, 3, kBytes, stream), CUDA_SUCCESS);
+  EXPECT_EQ(::cuIpcCloseMemHandle(opened), CUDA_SUCCESS);
+  EXPECT_EQ(Real().cuStreamQuery(stream), CUDA_SUCCESS) << "the work was not waited for";
+  EXPECT_EQ(::cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+  EXPECT_EQ(::cuMemFree_v2(memory_), CUDA_SUCCESS);
+}
+
+TEST_F(OpenedMemory, IsClosedWithItsContext) {
+  CUcontext second = nullptr;
+  ASSERT_EQ(::cuCtxCreate_v2(&second, 0, 0), CUDA_SUCCESS);
+  const CUdeviceptr opened = Open();
+  EXPECT_EQ(Usage().pinned, 2 * kBytes);
+  ASSERT_EQ(::cuCtxDestroy_v2(second), CUDA_SUCCESS);
+  ASSERT_EQ(Real().cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, kBytes);
+  EXPECT_EQ(::cuIpcCloseMemHandle(opened), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(::cuMemFree_v2(memory_), CUDA_SUCCESS);
+}
+
+// Each call of the driver that opening makes may fail.
+TEST_F(OpenedMemory, NothingIsLeftOfAFailure) {
+  const DriverCalls calls = internal::driver_calls;
+  const auto expect_failure = [&] {
+    const Bytes before = Usage().pinned;
+    CUdeviceptr opened = 0;
+    EXPECT_NE(::cuIpcOpenMemHandle_v2(&opened, handle_, 0), CUDA_SUCCESS);
+    internal::driver_calls = calls;
+    EXPECT_EQ(Usage().pinned, before);
+  };
+  const int files = OpenFiles();
+  internal::driver_calls.cuMemImportFromShareableHandle = [](CUmemGenericAllocationHandle*, void*,
+                                                             CUmemAllocationHandleType) {
+    return CUDA_ERROR_UNKNOWN;
+  };
+  expect_failure();
+  internal::driver_calls.cuMemAddressReserve = [](CUdeviceptr*, std::size_t, std::size_t,
+                                                  CUdeviceptr, unsigned long long) {
+    return CUDA_ERROR_UNKNOWN;
+  };
+  expect_failure();
+  internal::driver_calls.cuMemMap = [](CUdeviceptr, std::size_t, std::size_t,
+                                       CUmemGenericAllocationHandle,
+                                       unsigned long long) { return CUDA_ERROR_UNKNOWN; };
+  expect_failure();
+  internal::driver_calls.cuMemSetAccess = [](CUdeviceptr, std::size_t, const CUmemAccessDesc*,
+                                             std::size_t) { return CUDA_ERROR_UNKNOWN; };
+  expect_failure();
+  EXPECT_EQ(OpenFiles(), files);
+  const CUdeviceptr opened = Open();
+  ExpectWritten(opened, kBytes);
+  EXPECT_EQ(::cuIpcCloseMemHandle(opened), CUDA_SUCCESS);
+  EXPECT_EQ(::cuMemFree_v2(memory_), CUDA_SUCCESS);
+}
+
+TEST_F(IpcEffects, ItsOwnMemoryIsNotOpened) {
+  const CUdeviceptr address = Allocate(8 * kMiB);
+  CUdeviceptr opened = 0;
+  EXPECT_EQ(::cuIpcOpenMemHandle_v2(&opened, HandleOf(TicketOf(address)), 0),
+            CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(::cuMemFree_v2(address), CUDA_SUCCESS);
+}
+
 // Neither trusts the other.
 TEST_F(IpcEffects, AnotherUserGetsNothing) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
