@@ -34,7 +34,7 @@ std::optional<Pointer> FindPointer(State& state, CUdeviceptr address) {
     found.bytes = found.range_bytes = own->bytes;
     found.device = own->device;
     found.id = own->buffer_id;
-    found.context = own->context->handle;
+    if (own->context != nullptr) found.context = own->context->handle;  // null: of a pool
     found.pool = own->pool;
     found.kind = own->kind;
     return found;

@@ -88,6 +88,7 @@ AllocationSlot* Card::Find(std::uint64_t id) {
 
 bool Card::Hold(std::uint64_t id, AllocationInfo* info) {
   Lock lock(state_);
+  Reclaim();
   AllocationSlot* slot = Find(id);
   if (slot == nullptr || slot->state == AllocationState::kReleasing) return false;
   slot->state = AllocationState::kHeld;

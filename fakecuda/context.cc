@@ -27,15 +27,21 @@ CUresult MakeContext(State& state, CUdevice device, std::shared_ptr<Context>* ma
   return CUDA_SUCCESS;
 }
 
-// Waits for the context's work and frees its cuMemAlloc allocations, but not cuMemCreate memory.
+// Waits for the context's work and frees its cuMemAlloc allocations, but not cuMemCreate memory;
+// with the last context of a device, also the memory of its pools.
 void DestroyContext(StateLock& lock, const std::shared_ptr<Context>& context) {
   State& state = State::Get();
   WaitForContext(lock, *context);
   std::erase_if(state.captures,
                 [&](const auto& entry) { return entry.second->origin->context == context.get(); });
+  const bool last = std::ranges::none_of(state.contexts.all(), [&](const auto& other) {
+    return other.second != context && other.second->device == context->device;
+  });
   std::vector<CUdeviceptr> memory;
   for (const auto& [start, allocation] : state.allocations) {
-    if (allocation.context == context.get()) memory.push_back(start);
+    const bool pooled =
+        allocation.kind == MemoryKind::kPool && allocation.device == context->device;
+    if (allocation.context == context.get() || (pooled && last)) memory.push_back(start);
   }
   for (const CUdeviceptr start : memory) FreeAllocation(lock, start);
   const auto arrays = state.arrays.all();  // the lock may be released

@@ -120,6 +120,7 @@ void FreeAllocation(StateLock& lock, CUdeviceptr start) {
   if (found == state.allocations.end()) return;
   const Allocation gone = found->second;
   state.allocations.erase(found);
+  if (const auto pool = state.pools.Find(gone.pool)) pool->reserved -= RoundUp(gone.bytes);
   if (gone.slab != 0) {
     const std::uint64_t bytes = RoundUp(gone.bytes, kAlignment);
     if (!ReturnToSlab(state.slabs[gone.slab], start - gone.slab, bytes)) return;

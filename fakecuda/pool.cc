@@ -33,6 +33,7 @@ void TrimPool(StateLock& lock, Pool& pool, std::uint64_t keep) {
     const auto [bytes, start] = *pool.cached.begin();
     pool.cached.erase(pool.cached.begin());
     pool.cached_bytes -= bytes;
+    pool.reserved -= bytes;
     ReleaseRange(lock, start);
   }
 }
@@ -46,27 +47,36 @@ CUresult TakeMemory(StateLock& lock, Context& context, Pool& pool, std::uint64_t
     pool.cached_bytes -= bytes;
     return CUDA_SUCCESS;
   }
-  CUresult result = MakeMemory(lock, context, pool.device, bytes, MemoryKind::kPool, start);
-  if (result != CUDA_ERROR_OUT_OF_MEMORY || pool.cached.empty()) return result;
-  TrimPool(lock, pool, 0);
-  return MakeMemory(lock, context, pool.device, bytes, MemoryKind::kPool, start);
+  const auto make = [&] {
+    return MakeMemory(lock, context, pool.device, bytes, MemoryKind::kPool, start);
+  };
+  CUresult result = make();
+  if (result == CUDA_ERROR_OUT_OF_MEMORY && !pool.cached.empty()) {
+    TrimPool(lock, pool, 0);
+    result = make();
+  }
+  if (result == CUDA_SUCCESS) pool.reserved += bytes;
+  return result;
 }
 
 CUresult AllocateFrom(CUmemoryPool handle, CUdeviceptr* pointer, std::size_t bytes,
                       CUstream stream_handle, Current& current) {
   State& state = State::Get();
   const std::shared_ptr<Pool> pool = state.pools.Find(handle);
-  if (pool == nullptr || pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (pool == nullptr || pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *pointer = 0;
+  if (bytes == 0) return CUDA_SUCCESS;
   std::shared_ptr<Stream> stream;
   RETURN_IF_ERROR(FindStream(current, stream_handle, &stream));
   RETURN_IF_ERROR(CheckNotCapturing(*stream));  // graph memory nodes are not supported
   RETURN_IF_ERROR(CheckUnsafeCall(state));
   const std::uint64_t rounded = RoundUp(bytes);
   RETURN_IF_ERROR(TakeMemory(current.lock, *current.context, *pool, rounded, pointer));
-  pool->used += rounded;
+  pool->used += bytes;
   pool->used_high = std::max(pool->used_high, pool->used);
-  pool->reserved_high = std::max(pool->reserved_high, pool->used + pool->cached_bytes);
+  pool->reserved_high = std::max(pool->reserved_high, pool->reserved);
   Allocation& made = AddAllocation(current, *pointer, bytes, MemoryKind::kPool);
+  made.context = nullptr;
   made.device = pool->device;
   made.pool = handle;
   return CUDA_SUCCESS;
@@ -98,17 +108,23 @@ CUresult cuMemFreeAsync(Current& current, State& state, CUdeviceptr pointer,
                         CUstream stream_handle) {
   std::shared_ptr<Stream> stream;
   RETURN_IF_ERROR(FindStream(current, stream_handle, &stream));
+  if (pointer == 0) return CUDA_SUCCESS;
   const auto at = state.allocations.find(pointer);
-  if (at == state.allocations.end() || at->second.kind != MemoryKind::kPool) {
+  const bool native = at != state.allocations.end() && at->second.kind == MemoryKind::kNative;
+  if (at == state.allocations.end() || (!native && at->second.kind != MemoryKind::kPool)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  RETURN_IF_ERROR(CheckNotCapturing(*stream));
+  if (stream->capture != nullptr) return CUDA_ERROR_INVALID_VALUE;  // not of the graph
+  if (native) {
+    current.lock.unlock();
+    return calls::cuMemFree_v2(pointer);
+  }
   RETURN_IF_ERROR(CheckUnsafeCall(state));
   const std::shared_ptr<Pool> pool = state.pools.Find(at->second.pool);
   const std::uint64_t bytes = RoundUp(at->second.bytes);
+  pool->used -= at->second.bytes;
   state.allocations.erase(at);
   const auto run = [pool, bytes, pointer](Execution&) {
-    pool->used -= bytes;
     pool->cached.emplace(bytes, pointer);
     pool->cached_bytes += bytes;
     return CUDA_SUCCESS;
@@ -167,7 +183,8 @@ CUresult cuMemPoolDestroy(State& state, StateLock& lock, CUmemoryPool handle) {
 CUresult cuMemPoolTrimTo(State& state, StateLock& lock, CUmemoryPool handle, size_t keep) {
   const std::shared_ptr<Pool> pool = state.pools.Find(handle);
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  TrimPool(lock, *pool, keep > pool->used ? keep - pool->used : 0);
+  const std::uint64_t allocated = pool->reserved - pool->cached_bytes;
+  TrimPool(lock, *pool, keep > allocated ? keep - allocated : 0);
   return CUDA_SUCCESS;
 }
 
@@ -183,7 +200,7 @@ CUresult cuMemPoolSetAttribute(State& state, CUmemoryPool handle, CUmemPool_attr
       pool->used_high = pool->used;
       return CUDA_SUCCESS;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-      pool->reserved_high = pool->used + pool->cached_bytes;
+      pool->reserved_high = pool->reserved;
       return CUDA_SUCCESS;
     case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
@@ -208,7 +225,7 @@ CUresult cuMemPoolGetAttribute(State& state, CUmemoryPool handle, CUmemPool_attr
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
       return answer(pool->release_threshold);
     case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-      return answer(pool->used + pool->cached_bytes);
+      return answer(pool->reserved);
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
       return answer(pool->reserved_high);
     case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:

@@ -190,7 +190,8 @@ struct Function {
 struct Pool {
   int device = 0;
   std::uint64_t release_threshold = 0;
-  std::uint64_t used = 0, used_high = 0, reserved_high = 0;
+  std::uint64_t used = 0, used_high = 0;  // as requested; what is freed counts no more at once
+  std::uint64_t reserved = 0, reserved_high = 0;
   std::map<CUmemPool_attribute, int> switches;
   std::multimap<std::uint64_t, CUdeviceptr> cached;
   std::uint64_t cached_bytes = 0;

@@ -7,30 +7,10 @@
 #include <unistd.h>
 
 #include "reveza/cli/demo_worker/client.h"
+#include "tests/clients/partner.h"
 
 namespace reveza::clients {
 namespace {
-
-// Exchanges event handles and notifications that an event was recorded.
-class Partner {
- public:
-  explicit Partner(int socket) : socket_(socket) {}
-  template <typename Value>
-  void Send(const Value& value) const {
-    if (write(socket_, &value, sizeof value) != sizeof value) Die("the other process has exited");
-  }
-  template <typename Value>
-  Value Receive() const {
-    Value value{};
-    if (recv(socket_, &value, sizeof value, MSG_WAITALL) != sizeof value) {
-      Die("the other process has exited");
-    }
-    return value;
-  }
-
- private:
-  const int socket_;
-};
 
 struct Events {
   CUevent mine, other;

@@ -69,6 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         Program{"multi_context", {"--bytes", "8MiB", "--steps", "7"}},
         Program{"forker", {"--bytes", "4MiB", "--steps", "8"}},
         Program{"ipc_pair", {"--bytes", "4MiB", "--steps", "10", "--step-ms", "1"}},
+        Program{"ipc_memory", {"--bytes", "8MiB", "--steps", "4"}},
         Program{"ranks", {"--bytes", "4MiB", "--steps", "10", "--step-ms", "1"}},
         Program{"multi_gpu", {"--bytes", "8MiB", "--steps", "6"}},
         Program{"crash", {"--bytes", "8MiB", "--steps", "5"}}),

@@ -101,10 +101,10 @@ TEST(SharingTest, AllMemoryAndSubmissionKindsSurviveHandovers) {
                                       {"worker", Steps("150MiB", 20, 20)}});
 }
 
-TEST(SharingTest, PoolsStayResidentAndAreCounted) {
+TEST(SharingTest, PoolsSurviveHandovers) {
   Machine machine(ShortSlices());
   ExpectNativeResultsShared(
-      machine, {{"pools", Steps("40MiB", 30, 20)}, {"worker", Steps("190MiB", 20, 20)}});
+      machine, {{"pools", Steps("40MiB", 30, 20)}, {"worker", Steps("205MiB", 20, 20)}});
 }
 
 TEST(SharingTest, AllocationsAndContextsChangeDuringHandovers) {
@@ -169,6 +169,21 @@ TEST(SharingTest, ProcessesOfJobSynchronizeThroughIpcEvents) {
   ExpectNativeResultsShared(
       machine, {{"ipc_pair", Steps("60MiB", 20, 5, 1)}, {"ipc_pair", Steps("60MiB", 20, 5, 2)}});
 }
+
+class IpcMemoryTest : public ::testing::TestWithParam<const char*> {};
+
+// Whoever ends first, by itself or killed, the memory is there as long as the other one needs it,
+// and gone afterwards.
+TEST_P(IpcMemoryTest, ProcessesOfJobShareMemory) {
+  Machine machine(ShortSlices());
+  std::vector<std::string> pair = Steps("70MiB", 30, 20);
+  pair.insert(pair.end(), {"--end", GetParam()});
+  const json status = ExpectNativeResultsShared(
+      machine, {{"ipc_memory", pair}, {"worker", Steps("110MiB", 60, 20)}});
+  EXPECT_GE(status["gpus"][0]["handover"]["count"], 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(ByEnd, IpcMemoryTest, ::testing::Values("0", "1", "2"));
 
 class RanksTest : public ::testing::TestWithParam<const char*> {};
 

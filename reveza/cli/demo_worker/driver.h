@@ -82,6 +82,9 @@ namespace reveza::clients {
   X(cuEventSynchronize)             \
   X(cuIpcGetEventHandle)            \
   X(cuIpcOpenEventHandle)           \
+  X(cuIpcGetMemHandle)              \
+  X(cuIpcOpenMemHandle)             \
+  X(cuIpcCloseMemHandle)            \
   X(cuGraphInstantiateWithFlags)    \
   X(cuGraphLaunch)                  \
   X(cuGraphExecDestroy)             \

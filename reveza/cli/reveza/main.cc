@@ -83,8 +83,7 @@ void AddRun(CLI::App& app, Arguments& arguments) {
             "(default: 80% of the memory available when the daemon starts)");
   AddPolicyOptions(*run, arguments.policy);
   AddSocketOption(*run, arguments.socket);
-  run->add_flag("--resident", arguments.resident,
-                "never swap out this program's GPU memory (needed for legacy CUDA IPC)");
+  run->add_flag("--resident", arguments.resident, "never swap out this program's GPU memory");
   run->add_flag(
       "--same-job", arguments.same_job,
       "inside another `reveza run`: take turns together with it, e.g. for processes that\n"

@@ -155,6 +155,7 @@ Client* Client::Start() {
 // the parent had initialised it.
 void Client::AfterForkInChild() {
   if (Get() == nullptr) return;
+  Get()->ticket_office_.AfterForkInChild();
   forked_child.store(true, std::memory_order_relaxed);
   instance_.store(nullptr, std::memory_order_relaxed);
   Gate::ResetAfterFork();
@@ -247,11 +248,26 @@ bool Client::ReservePinned(int ordinal, Bytes bytes) {
     ledger_.Fulfil(ordinal, std::exchange(promised, 0));
     if (spent) break;
     const wire::Growth answer = RequestGrowth(ordinal, wire::GrowthKind::kPinned, bytes, &promised);
-    if (answer == wire::Growth::kRefused) return false;
+    if (answer == wire::Growth::kRefused && !ReleaseKeptMemory(ordinal)) return false;
     if (answer == wire::Growth::kLater) GateScope wait_for_the_gate;
   }
   UsageChanged();
   return true;
+}
+
+bool Client::ReleaseKeptMemory(int ordinal) {
+  constexpr int kMaxRetries = 20'000;  // of 0.5 ms: ten seconds
+  for (int i = 0; i < kMaxRetries; ++i) {
+    if (stream_pools_.ReleaseIdle(ordinal)) {
+      UsageChanged();
+      return true;
+    }
+    // What the GPU waits for may be a thread of the program that waits here.
+    if (!stream_pools_.KeepsAny(ordinal) || host_waits_.Pending(HostWaits::Kind::kValue)) break;
+    GatePause pause;
+    usleep(500);
+  }
+  return false;
 }
 
 void Client::ReleasePinned(int ordinal, Bytes bytes) {
@@ -269,6 +285,13 @@ void Client::CorrectPinned(int ordinal, Bytes reserved, Bytes taken) {
   UsageChanged();
 }
 
+void Client::Unmap(const ImportedMemory::Mapping& mapping) {
+  const RelaxedCapture relaxed;
+  Real().cuMemUnmap(mapping.base, mapping.size);
+  Real().cuMemAddressFree(mapping.base, mapping.size);
+  ReleasePinned(mapping.ordinal, mapping.size);
+}
+
 void Client::SetPeerAccess(CUcontext peer_context, bool enabled) {
   CUdevice accessor = 0;
   CUdevice owner = 0;
@@ -277,7 +300,14 @@ void Client::SetPeerAccess(CUcontext peer_context, bool enabled) {
     swap::CurrentContext current(swap_driver_, peer_context);
     if (Real().cuCtxGetDevice(&owner) != CUDA_SUCCESS) return;
   }
+  if (!enabled && stream_pools_.HasPeer(owner, accessor)) return;
   ledger_.SetPeer(owner, accessor, enabled);
+}
+
+void Client::SetPoolAccess(CUmemoryPool pool, int accessor) {
+  if (const auto owner = stream_pools_.AddPeer(pool, accessor)) {
+    ledger_.SetPeer(*owner, accessor, true);
+  }
 }
 
 void Client::Yield() {

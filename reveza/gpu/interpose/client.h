@@ -18,6 +18,8 @@
 #include "reveza/gpu/interpose/contexts.h"
 #include "reveza/gpu/interpose/counted.h"
 #include "reveza/gpu/interpose/host_waits.h"
+#include "reveza/gpu/interpose/memory_tickets.h"
+#include "reveza/gpu/interpose/stream_pools.h"
 #include "reveza/gpu/swap/arena.h"
 #include "reveza/gpu/swap/driver.h"
 #include "reveza/gpu/swap/ledger.h"
@@ -73,6 +75,9 @@ class Client {
   ResidentAllocations& resident_allocations() { return resident_allocations_; }
   DriverHandles& driver_handles() { return driver_handles_; }
   PoolAccounts& pools() { return pools_; }
+  StreamPools& stream_pools() { return stream_pools_; }
+  TicketOffice& ticket_office() { return ticket_office_; }
+  ImportedMemory& imported_memory() { return imported_memory_; }
   DeferredFrees& deferred_frees() { return deferred_frees_; }
   const swap::Driver& swap_driver() const { return swap_driver_; }
   // `--resident`: allocations are made by the driver, only counted, and never swapped.
@@ -123,10 +128,17 @@ class Client {
   void ReleasePinned(const std::vector<Counted>& released);
   // Corrects a reservation to what the driver has taken.
   void CorrectPinned(int ordinal, Bytes reserved, Bytes taken);
+  // Frees memory that stream-ordered pools of the device keep; waits for the GPU if it still uses
+  // all of it. Returns false if there is nothing to free.
+  bool ReleaseKeptMemory(int ordinal);
+  // Unmaps memory of another process and ends its counting.
+  void Unmap(const ImportedMemory::Mapping& mapping);
   // Schedules a report of the memory accounting to the daemon.
   void UsageChanged();
   // Grants (or revokes) the current device's access to the memory of `peer_context`'s device.
   void SetPeerAccess(CUcontext peer_context, bool enabled);
+  // Grants a device access to the memory of a pool, for ever: to all memory of the pool's device.
+  void SetPoolAccess(CUmemoryPool pool, int accessor);
   // Disables swapping for this client permanently. `cause` is the name of the call in the warning.
   void DisableSwapping(const char* cause);
   // Keeps the contexts on the card permanently: a call that touches them is not guarded.
@@ -180,6 +192,9 @@ class Client {
   ResidentAllocations resident_allocations_;
   DriverHandles driver_handles_;
   PoolAccounts pools_;
+  StreamPools stream_pools_{ledger_};
+  TicketOffice ticket_office_{ledger_};
+  ImportedMemory imported_memory_;
   DeferredFrees deferred_frees_;
   std::uint64_t job_ = 0;
   bool resident_ = false;

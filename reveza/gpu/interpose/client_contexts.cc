@@ -114,6 +114,7 @@ std::optional<int> Client::BeginContextEnd(CUcontext context, bool synchronise) 
     // Host copies of memory that outlives the contexts of its device need one of them to come back.
     const bool last = ordinal && contexts_.CountOf(*ordinal) == 1;
     if (!last || ledger_.residency() != swap::Residency::kOut || !ledger_.HasHostCopies(*ordinal)) {
+      stream_pools_.BeginContextEnd(context);
       return ordinal;
     }
     moving_mutex_.Unlock();
@@ -122,6 +123,7 @@ std::optional<int> Client::BeginContextEnd(CUcontext context, bool synchronise) 
 }
 
 void Client::FinishContextEnd(std::optional<int> ordinal, CUcontext context, bool ended) {
+  stream_pools_.FinishContextEnd(context, ended);
   if (ended && ordinal) {
     EndContext(*ordinal, context);
   } else {
@@ -136,11 +138,16 @@ void Client::EndContext(int ordinal, CUcontext context) {
   host_waits_.OnContextDestroy(context);
   captures_.OnContextDestroy(context);
   // Freed below; their addresses may be given out again before the deferred frees run.
+  const bool last = contexts_.Of(ordinal) == nullptr;
   for (const CUdeviceptr address : deferred_frees_.TakeAll()) {
     swap::AddressInfo info;
-    if (ledger_.Find(address, &info) && info.owner != context) deferred_frees_.Add(address);
+    if (!ledger_.Find(address, &info)) continue;
+    const bool ends = info.pool == nullptr ? info.owner == context : last && info.device == ordinal;
+    if (!ends) deferred_frees_.Add(address);
   }
   ledger_.FreeOwned(context);
+  for (const ImportedMemory::Mapping& mapping : imported_memory_.TakeOf(context)) Unmap(mapping);
+  if (last) stream_pools_.OnDeviceEnd(ordinal);
   // A device's first context is counted by the ledger; if it ends first, another takes its place.
   std::optional<Counted> further = counted_.Remove(context);
   if (const CUcontext other = contexts_.Of(ordinal); !further && other != nullptr) {

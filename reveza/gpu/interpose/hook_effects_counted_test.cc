@@ -12,19 +12,8 @@ using testing::kLarge;
 
 // ---- memory that only the driver can manage ----
 
-TEST_F(HookEffects, PoolsAreCounted) {
-  CUdeviceptr address = 0;
-  ASSERT_EQ(::cuMemAllocAsync(&address, 8 * kMiB, nullptr), CUDA_SUCCESS);
-  EXPECT_EQ(Usage().pinned, 8 * kMiB);
-  ASSERT_EQ(::cuMemFreeAsync(address, nullptr), CUDA_SUCCESS);
-  ASSERT_EQ(Real().cuCtxSynchronize(), CUDA_SUCCESS);
-  CUmemoryPool pool = nullptr;
-  ASSERT_EQ(Real().cuDeviceGetDefaultMemPool(&pool, 0), CUDA_SUCCESS);
-  ASSERT_EQ(::cuMemPoolTrimTo(pool, 0), CUDA_SUCCESS);
-  EXPECT_EQ(Usage().pinned, 0u);
-}
-
-TEST_F(HookEffects, PoolOfTheProgramIsCountedUntilDestroyed) {
+// The library has not seen how the pool was made.
+TEST_F(HookEffects, UnknownPoolIsCountedUntilDestroyed) {
   CUmemPoolProps properties{};
   properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};

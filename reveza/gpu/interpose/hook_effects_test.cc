@@ -88,12 +88,6 @@ TEST_F(HookEffects, SyncMemopsDisablesSwapping) {
   EXPECT_TRUE(Client::Get()->swapping_disabled());
 }
 
-TEST_F(HookEffects, LegacyIpcOfSwappableMemoryIsNotSupported) {
-  const CUdeviceptr address = Allocate(kLarge);
-  CUipcMemHandle handle;
-  EXPECT_EQ(::cuIpcGetMemHandle(&handle, address), CUDA_ERROR_NOT_SUPPORTED);
-}
-
 // ---- mappings made by the program ----
 
 TEST_F(HookEffects, HandlesAreVirtualAndSwappable) {

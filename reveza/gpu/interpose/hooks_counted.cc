@@ -1,10 +1,9 @@
-// Hooks of memory that only the driver can manage: pools, arrays, managed memory, graph memory
-// nodes. It cannot be swapped, but is counted as pinned memory of the client.
+// Hooks of memory that only the driver can manage: arrays, managed memory, graph memory nodes. It
+// cannot be swapped, but is counted as pinned memory of the client.
 #include <algorithm>
 #include <optional>
 
 #include "generated/interpose/driver_hooks.h"
-#include "reveza/gpu/interpose/captures.h"
 #include "reveza/gpu/interpose/client.h"
 #include "reveza/gpu/interpose/counted.h"
 #include "reveza/gpu/interpose/serve.h"
@@ -24,28 +23,6 @@ CUresult Forget(const void* object, CUresult result) {
 
 const void* Key(CUdeviceptr address) { return reinterpret_cast<const void*>(address); }
 const void* Key(const void* object) { return object; }
-
-// Returns what is current, if memory of the device is counted.
-std::optional<Current> CountedCurrent(Client* client) {
-  const auto current = client != nullptr ? CurrentDevice() : std::nullopt;
-  if (!current || !client->ledger().HasDevice(current->device)) return std::nullopt;
-  return current;
-}
-
-// Returns the context of a stream; null if it is that of the current context.
-CUcontext ContextOf(CUstream stream) {
-  CUcontext context = nullptr;
-  const bool named =
-      stream != nullptr && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
-  return named && Real().cuStreamGetCtx(stream, &context) == CUDA_SUCCESS ? context : nullptr;
-}
-
-// Returns what serves a stream: its own device and context, not the current ones.
-std::optional<Current> CountedOfStream(Client* client, CUstream stream) {
-  if (client == nullptr) return std::nullopt;
-  const swap::CurrentContext current(client->swap_driver(), ContextOf(stream));
-  return CountedCurrent(client);
-}
 
 // Creates a counted object on the current device: reserves memory, calls `make`, and records
 // `*object`.
@@ -85,36 +62,6 @@ Bytes ArrayBytes(const CUDA_ARRAY3D_DESCRIPTOR& array) {
          std::max<Bytes>(1, array.Height) * std::max<Bytes>(1, array.Depth);
 }
 
-// Allocates from a pool (null: the current one of the stream's device). If the pool must grow,
-// credit for the minimum growth is obtained first. During a capture a memory node is made instead.
-template <typename Allocate>
-CUresult FromPool(CUmemoryPool pool, Bytes bytes, CUstream stream, StreamKind kind,
-                  Allocate allocate) {
-  Client* client = Client::Get();
-  const auto current = CountedOfStream(client, stream);
-  if (!current) return allocate();
-  GateScope gate(stream, kind);
-  if (pool == nullptr && Real().cuDeviceGetMemPool != nullptr) {
-    const RelaxedCapture relaxed;
-    Real().cuDeviceGetMemPool(&pool, current->device);
-  }
-  PoolAccounts& pools = client->pools();
-  if (pool != nullptr) pools.Add(pool, current->device);
-  const int ordinal = pools.DeviceOf(pool).value_or(current->device);
-  if (client->captures().Any()) pools.AddGraphMemory(ordinal);
-  const Bytes reserved = PoolBytes(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
-  const Bytes used = PoolBytes(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
-  if (reserved - std::min(reserved, used) < bytes && !client->captures().Any()) {
-    const Bytes growth = RoundUp(bytes, swap::kGranularity);
-    if (!client->ReservePinned(ordinal, growth)) return CUDA_ERROR_OUT_OF_MEMORY;
-    client->ReleasePinned(ordinal, growth);  // stays spare credit until Settle()
-  }
-  const CUresult result = allocate();
-  pools.Settle(client->ledger(), pool);
-  client->UsageChanged();
-  return result;
-}
-
 // The graph memory of a device is counted from the first node on that allocates some.
 void CountGraphMemory(int ordinal) {
   if (Client* client = Client::Get()) client->pools().AddGraphMemory(ordinal);
@@ -126,64 +73,6 @@ void CountIfMemoryNode(const CUgraphNodeParams* node) {
 }
 
 }  // namespace
-
-// ---- pools ----
-
-CUresult cuMemAllocAsync(decltype(&::cuMemAllocAsync) real, CUdeviceptr* dptr, size_t bytesize,
-                         CUstream hStream, StreamKind kind) {
-  return FromPool(nullptr, bytesize, hStream, kind, [&] { return real(dptr, bytesize, hStream); });
-}
-
-CUresult cuMemAllocFromPoolAsync(decltype(&::cuMemAllocFromPoolAsync) real, CUdeviceptr* dptr,
-                                 size_t bytesize, CUmemoryPool pool, CUstream hStream,
-                                 StreamKind kind) {
-  return FromPool(pool, bytesize, hStream, kind,
-                  [&] { return real(dptr, bytesize, pool, hStream); });
-}
-
-CUresult cuMemFreeAsync(decltype(&::cuMemFreeAsync) real, CUdeviceptr dptr, CUstream hStream,
-                        StreamKind kind) {
-  Client* client = Client::Get();
-  swap::AddressInfo info;
-  if (client != nullptr && client->ledger().Find(dptr, &info)) {
-    // The driver allows cuMemFreeAsync of cuMemAlloc memory, freed in stream order.
-    const swap::CurrentContext current(client->swap_driver(), ContextOf(hStream));
-    return Real().cuMemFree_v2 == nullptr ? CUDA_ERROR_NOT_SUPPORTED
-                                          : hooks::cuMemFree(Real().cuMemFree_v2, dptr);
-  }
-  GateScope gate(hStream, kind);
-  const auto free = [&] { return real(dptr, hStream); };
-  return client == nullptr ? free() : FreeResident(*client, dptr, free);
-}
-
-CUresult cuMemPoolCreate(decltype(&::cuMemPoolCreate) real, CUmemoryPool* pool,
-                         const CUmemPoolProps* poolProps) {
-  const CUresult result = real(pool, poolProps);
-  Client* client = Client::Get();
-  if (result == CUDA_SUCCESS && client != nullptr &&
-      poolProps->location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
-    client->pools().Add(*pool, poolProps->location.id);
-  }
-  return result;
-}
-
-CUresult cuMemPoolDestroy(decltype(&::cuMemPoolDestroy) real, CUmemoryPool pool) {
-  Client* client = Client::Get();
-  if (client == nullptr) return real(pool);
-  const CUresult result = client->pools().Destroy(client->ledger(), pool, real);
-  client->UsageChanged();
-  return result;
-}
-
-CUresult cuMemPoolTrimTo(decltype(&::cuMemPoolTrimTo) real, CUmemoryPool pool,
-                         size_t minBytesToKeep) {
-  const CUresult result = real(pool, minBytesToKeep);
-  if (Client* client = Client::Get(); client != nullptr && pool != nullptr) {
-    client->pools().Settle(client->ledger(), pool);
-    client->UsageChanged();
-  }
-  return result;
-}
 
 // ---- arrays ----
 

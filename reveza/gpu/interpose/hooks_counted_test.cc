@@ -55,28 +55,6 @@ TEST_F(HooksCountedTest, ManagedMemoryFollowsTheDriversRules) {
   });
 }
 
-TEST_F(HooksCountedTest, PoolsFollowTheDriversRules) {
-  Compare([](Pass& pass) {
-    CUdeviceptr memory = 0;
-    pass.Note("size 0", pass.cuda.cuMemAllocAsync(&memory, 0, nullptr));
-    pass.Note("nowhere to write", pass.cuda.cuMemAllocAsync(nullptr, 4096, nullptr));
-    pass.Note("more than any card", pass.cuda.cuMemAllocAsync(&memory, Bytes{1} << 50, nullptr));
-    pass.Note("more than a message may say",
-              pass.cuda.cuMemAllocAsync(&memory, Bytes{1} << 60, nullptr));
-    pass.Note("good", pass.cuda.cuMemAllocAsync(&memory, 4 * kMiB, nullptr));
-    pass.Note("fill", pass.cuda.cuMemsetD32Async(memory, 3, kMiB, nullptr));
-    pass.SwapOut();
-    pass.NoteWord("stays", memory + 4 * kMiB - 4);
-    pass.Note("free", pass.cuda.cuMemFreeAsync(memory, nullptr));
-    pass.Note("nothing", pass.cuda.cuMemFreeAsync(0x1234'5000, nullptr));
-    pass.Note("synchronise", pass.cuda.cuCtxSynchronize());
-    CUmemoryPool pool = nullptr;
-    pass.Note("the pool", pass.cuda.cuDeviceGetMemPool(&pool, 0));
-    pass.Note("trim", pass.cuda.cuMemPoolTrimTo(pool, 0));
-    pass.Note("trim none", pass.cuda.cuMemPoolTrimTo(nullptr, 0));
-  });
-}
-
 // ---- accounting ----
 
 TEST_F(HooksCountedTest, ArraysAreCountedWhileTheyLive) {
@@ -117,46 +95,6 @@ TEST_F(HooksCountedTest, ManagedMemoryIsCountedWhileItLives) {
   EXPECT_EQ(usage().pinned, 4 * kMiB);
   EXPECT_EQ(Through().cuMemFree_v2(memory), CUDA_SUCCESS);
   EXPECT_EQ(usage().pinned, 0u);
-}
-
-TEST_F(HooksCountedTest, PoolsAreCountedAtTheirSize) {
-  CUdeviceptr memory = 0;
-  ASSERT_EQ(Through().cuMemAllocAsync(&memory, 16 * kMiB, nullptr), CUDA_SUCCESS);
-  const Bytes counted = usage().pinned;
-  EXPECT_GE(counted, 16 * kMiB);
-  CUmemoryPool pool = nullptr;
-  ASSERT_EQ(Through().cuDeviceGetMemPool(&pool, 0), CUDA_SUCCESS);
-  cuuint64_t reserved = 0;
-  Through().cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved);
-  EXPECT_EQ(counted, reserved);
-  EXPECT_EQ(Through().cuMemFreeAsync(memory, nullptr), CUDA_SUCCESS);
-  EXPECT_EQ(Through().cuCtxSynchronize(), CUDA_SUCCESS);
-  EXPECT_EQ(Through().cuMemPoolTrimTo(pool, 0), CUDA_SUCCESS);
-  EXPECT_EQ(usage().pinned, 0u);
-}
-
-TEST_F(HooksCountedTest, ThePoolThatIsCurrentIsCounted) {
-  CUmemPoolProps properties{};
-  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  CUmemoryPool pool = nullptr;
-  ASSERT_EQ(Through().cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
-  ASSERT_EQ(Through().cuDeviceSetMemPool(0, pool), CUDA_SUCCESS);
-  CUdeviceptr memory = 0;
-  ASSERT_EQ(Through().cuMemAllocAsync(&memory, 16 * kMiB, nullptr), CUDA_SUCCESS);
-  EXPECT_GE(usage().pinned, 16 * kMiB);
-  cuuint64_t reserved = 0;
-  Through().cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved);
-  EXPECT_EQ(usage().pinned, reserved);
-  EXPECT_EQ(Through().cuMemFreeAsync(memory, nullptr), CUDA_SUCCESS);
-  EXPECT_EQ(Through().cuCtxSynchronize(), CUDA_SUCCESS);
-  EXPECT_EQ(Through().cuMemPoolDestroy(pool), CUDA_SUCCESS);
-  EXPECT_EQ(usage().pinned, 0u);
-  CUmemoryPool current = nullptr;
-  CUmemoryPool standard = nullptr;
-  ASSERT_EQ(Through().cuDeviceGetMemPool(&current, 0), CUDA_SUCCESS);
-  ASSERT_EQ(Through().cuDeviceGetDefaultMemPool(&standard, 0), CUDA_SUCCESS);
-  EXPECT_EQ(current, standard);
 }
 
 }  // namespace hooks_counted_test

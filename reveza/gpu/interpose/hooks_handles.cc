@@ -10,23 +10,6 @@ namespace {
 
 using swap::Ledger;
 
-// Runs `operation`, which takes whether the GPUs that use the memory are idle, and synchronises
-// only if it asks for that: memory in several pieces is copied into one handle. Synchronising would
-// invalidate a capture.
-template <typename Devices, typename Operation>
-CUresult ServeIdle(Client& client, int ordinal, Devices devices, Operation operation) {
-  const CUresult result = Serve(client, ordinal, [&] { return operation(false); });
-  if (result != CUDA_ERROR_NOT_READY) return result;
-  const Contexts::Held users = client.HoldContexts(devices());
-  const GateScope gate;
-  if (!client.Synchronise(users, nullptr)) {
-    PrintNotice(
-        "memory of more than 64 MiB cannot be exported during a stream capture: export it before");
-    return CUDA_ERROR_NOT_SUPPORTED;
-  }
-  return Serve(client, ordinal, [&] { return operation(true); });
-}
-
 // Gets the driver handle behind a virtual one and pins its memory; other handles are returned as
 // is.
 CUresult RealHandle(CUmemGenericAllocationHandle handle, CUmemGenericAllocationHandle* real) {

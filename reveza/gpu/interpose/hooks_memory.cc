@@ -5,7 +5,6 @@
 #include "generated/interpose/driver_hooks.h"
 #include "reveza/gpu/interpose/client.h"
 #include "reveza/gpu/interpose/counted.h"
-#include "reveza/gpu/interpose/gate_wait.h"
 #include "reveza/gpu/interpose/serve.h"
 
 namespace reveza::interpose::hooks {
@@ -14,12 +13,7 @@ namespace {
 // The driver's pitch alignment on all GPUs so far.
 constexpr std::size_t kPitch = 512;
 
-// Returns the driver's error if it would refuse any call of this family: the current context was
-// destroyed, or a capture forbids the call, which invalidates the capture. Freeing null checks only
-// that; cuCtxGetDevice still answers for a context that was destroyed (driver 580).
-CUresult Refusal() { return Real().cuMemFree_v2(0); }
-
-CUresult FreeNow(Client& client, CUdeviceptr address, CUcontext owner) {
+CUresult FreeNow(Client& client, CUdeviceptr address, const swap::AddressInfo& info) {
   // Users of the memory were submitted before, to any stream of a device with access. While swapped
   // out, the GPUs are drained already.
   CUresult synchronised = CUDA_SUCCESS;
@@ -31,7 +25,7 @@ CUresult FreeNow(Client& client, CUdeviceptr address, CUcontext owner) {
     Real().cuCtxGetCurrent(&current);
     std::optional<CUresult> result;
     if (!client.host_waits().Pending(HostWaits::Kind::kValue, current)) {
-      result = client.Synchronise(users, owner);
+      result = client.Synchronise(users, info.owner);
     }
     if (!result) {
       return client.deferred_frees().Add(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -39,6 +33,7 @@ CUresult FreeNow(Client& client, CUdeviceptr address, CUcontext owner) {
     synchronised = *result;
   }
   const CUresult freed = Serve(client, 0, [&] { return client.ledger().Free(address); });
+  if (freed == CUDA_SUCCESS) client.stream_pools().OnFreed(info);
   return freed == CUDA_SUCCESS ? synchronised : freed;
 }
 
@@ -47,7 +42,7 @@ void RunDeferredFrees(Client& client) {
   if (client.captures().Any() || client.host_waits().Pending(HostWaits::Kind::kValue)) return;
   for (const CUdeviceptr address : client.deferred_frees().TakeAll()) {
     swap::AddressInfo info;
-    if (client.ledger().Find(address, &info)) FreeNow(client, address, info.owner);
+    if (client.ledger().Find(address, &info)) FreeNow(client, address, info);
   }
 }
 
@@ -129,7 +124,7 @@ CUresult cuMemFree(decltype(&::cuMemFree_v2) real, CUdeviceptr dptr) {
   if (info.kind == swap::Block::Kind::kHandle || info.base != dptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  return FreeNow(*client, dptr, info.owner);
+  return FreeNow(*client, dptr, info);
 }
 
 CUresult cuMemGetInfo(decltype(&::cuMemGetInfo_v2) real, size_t* free, size_t* total) {
@@ -162,7 +157,9 @@ CUresult cuMemGetAddressRange(decltype(&::cuMemGetAddressRange_v2) real, CUdevic
   Client* client = Client::Get();
   swap::AddressInfo info;
   if (client == nullptr) return real(pbase, psize, dptr);
-  if (!client->ledger().Find(dptr, &info)) {
+  int ordinal = 0;
+  if (!client->ledger().Find(dptr, &info) &&
+      !client->imported_memory().Find(dptr, &info.base, &info.size, &ordinal)) {
     return real(pbase, psize, DriverQueryAddress(*client, dptr));
   }
   // It does not know memory that is swapped out, but refuses without a context first.
@@ -174,17 +171,6 @@ CUresult cuMemGetAddressRange(decltype(&::cuMemGetAddressRange_v2) real, CUdevic
   if (pbase != nullptr) *pbase = info.base;
   if (psize != nullptr) *psize = info.size;
   return CUDA_SUCCESS;
-}
-
-CUresult cuIpcGetMemHandle(decltype(&::cuIpcGetMemHandle) real, CUipcMemHandle* pHandle,
-                           CUdeviceptr dptr) {
-  Client* client = Client::Get();
-  swap::AddressInfo info;
-  if (client == nullptr || !client->ledger().Find(dptr, &info)) return real(pHandle, dptr);
-  PrintNotice(
-      "cuIpcGetMemHandle is not supported for swappable memory: start the program with"
-      " `reveza run --resident`");
-  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 }  // namespace reveza::interpose::hooks

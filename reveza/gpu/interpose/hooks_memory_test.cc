@@ -227,20 +227,6 @@ TEST_F(HooksMemoryTest, DaemonRefusalIsOutOfMemory) {
   EXPECT_EQ(Through().cuMemFree_v2(address), CUDA_SUCCESS);
 }
 
-TEST_F(HooksMemoryTest, OnlyLegacyIpcIsNotSupported) {
-  CUdeviceptr address = 0;
-  ASSERT_EQ(Through().cuMemAlloc_v2(&address, kLarge), CUDA_SUCCESS);
-  CUipcMemHandle handle{};
-  ::testing::internal::CaptureStderr();
-  EXPECT_EQ(Through().cuIpcGetMemHandle(&handle, address), CUDA_ERROR_NOT_SUPPORTED);
-  const std::string said = ::testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("--resident"), std::string::npos) << said;
-  EXPECT_EQ(Through().cuMemFree_v2(address), CUDA_SUCCESS);
-  ASSERT_EQ(Direct().cuMemAlloc_v2(&address, kLarge), CUDA_SUCCESS);
-  EXPECT_EQ(Through().cuIpcGetMemHandle(&handle, address), CUDA_SUCCESS) << "managed by the driver";
-  EXPECT_EQ(Through().cuMemFree_v2(address), CUDA_SUCCESS);
-}
-
 // Memory freed during a capture must not be reused yet: that would need a synchronisation.
 TEST_F(HooksMemoryTest, FreeInACaptureIsDeferred) {
   CUdeviceptr address = 0;

@@ -47,7 +47,7 @@ bool AnswerFromLedger(const swap::AddressInfo& info, CUpointer_attribute attribu
     case CU_POINTER_ATTRIBUTE_MAPPED:
       return Store<int>(data, 1);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      return Store<int>(data, 0);
+      return Store<int>(data, !handle && info.pool == nullptr);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
       return Store<unsigned long long>(
           data,
@@ -58,7 +58,7 @@ bool AnswerFromLedger(const swap::AddressInfo& info, CUpointer_attribute attribu
       return Store<CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS>(data,
                                                         CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return Store<CUmemoryPool>(data, nullptr);
+      return Store<CUmemoryPool>(data, StreamPools::HandleOf(info.pool));
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
       return Store<int>(data, 0);
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:

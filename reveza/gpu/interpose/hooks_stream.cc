@@ -5,13 +5,10 @@
 
 #include "generated/interpose/driver_hooks.h"
 #include "reveza/gpu/interpose/client.h"
+#include "reveza/gpu/interpose/serve.h"
 
 namespace reveza::interpose::hooks {
 namespace {
-
-bool IsPerThread(CUstream stream, StreamKind kind) {
-  return stream == CU_STREAM_PER_THREAD || (stream == nullptr && kind == StreamKind::kPerThread);
-}
 
 CapturedStream Captured(CUstream stream, StreamKind kind, bool cig = false) {
   CUcontext context = nullptr;
@@ -29,13 +26,6 @@ CUresult Begin(CUstream stream, StreamKind kind, BeginCall begin) {
   return client->captures().Begin(Captured(stream, kind), begin);
 }
 
-bool MayCapture(CUstream stream, bool per_thread) {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const CUresult result =
-      Real().cuStreamIsCapturing(per_thread ? CU_STREAM_PER_THREAD : stream, &status);
-  return result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
-
 template <typename WaitCall>
 CUresult SubmitWait(CUstream stream, StreamKind kind, HostWaits::Kind wait, WaitCall call) {
   Client* client = Client::Get();
@@ -45,7 +35,8 @@ CUresult SubmitWait(CUstream stream, StreamKind kind, HostWaits::Kind wait, Wait
   const CUresult result = call();
   const bool per_thread = IsPerThread(stream, kind);
   // A captured wait is part of a graph.
-  if (result == CUDA_SUCCESS && !(client->captures().Any() && MayCapture(stream, per_thread))) {
+  if (result == CUDA_SUCCESS &&
+      !(client->captures().Any() && CaptureStatus(stream, kind) != CU_STREAM_CAPTURE_STATUS_NONE)) {
     client->host_waits().Record(stream, per_thread, wait);
   }
   return result;
@@ -123,6 +114,7 @@ CUresult cuStreamDestroy(decltype(&::cuStreamDestroy) real, CUstream hStream) {
   if (Client* client = Client::Get()) {
     client->captures().OnEnd({.stream = hStream});
     client->host_waits().OnStreamDestroy(hStream);
+    client->stream_pools().OnStreamDestroy(hStream);
   }
   return real(hStream);
 }

@@ -25,6 +25,10 @@ namespace reveza::swap {
 // against 0.341 s with 32 MiB and 0.303 s with 256 MiB (H200, PCIe 5).
 inline constexpr Bytes kPieceSize = 64 * kMiB;
 inline constexpr Bytes kGranularity = 2 * kMiB;
+// cudaMalloc aligns to 512 bytes in practice; programs rely on it.
+inline constexpr Bytes kSmallUnit = 512;
+// Larger allocations get a block of their own; at most half of it is unused.
+inline constexpr Bytes kSmallLimit = kMiB;
 
 struct Piece {
   Bytes offset = 0;
@@ -66,6 +70,8 @@ struct SmallAllocation {
   Bytes requested = 0;
   Bytes reserved = 0;  // rounded up
   CUcontext owner = nullptr;
+  const void* pool = nullptr;  // as of Block
+  bool retired = false;
 };
 
 struct Block {
@@ -79,6 +85,10 @@ struct Block {
   Bytes requested = 0;  // by the application
   CUmemAllocationProp properties{};
   CUcontext owner = nullptr;  // kAllocation: destroying this context frees the block
+  // kAllocation: the stream-ordered pool that it belongs to.
+  const void* pool = nullptr;
+  // kAllocation: the program has freed it, and its pool keeps it; its contents do not matter.
+  bool retired = false;
   std::vector<Piece> pieces;
   std::vector<Mapping> mappings;
   // Write access was granted at some time, so the contents must be preserved.
@@ -86,6 +96,8 @@ struct Block {
   // One physical handle that is never moved (exported, or needed by a call that takes the driver's
   // own handle).
   bool pinned = false;
+  // Other processes may map the memory under this number; 0: they may not.
+  unsigned long long shared = 0;
   // Number of copies in flight; the block must not be freed until it is 0.
   int copies_in_flight = 0;
   // Being freed; waits for copies_in_flight to become 0.

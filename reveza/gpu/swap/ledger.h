@@ -50,7 +50,9 @@ struct AddressInfo {
   CUdeviceptr base = 0;
   Bytes size = 0;  // as requested by the application
   int device = 0;
+  Bytes reserved = 0;  // of a block of its own or of its slab
   CUcontext owner = nullptr;
+  const void* pool = nullptr;  // null: not of a stream-ordered pool
   Block::Kind kind = Block::Kind::kAllocation;
   unsigned long long buffer_id = 0;
   CUmemAllocationProp properties{};
@@ -103,12 +105,21 @@ class Ledger {
   void WaitForChange(std::int64_t microseconds);
 
   // ---- cuMemAlloc family ----
-  Reply Allocate(int ordinal, CUcontext owner, Bytes size, CUdeviceptr* address);
+  Reply Allocate(int ordinal, CUcontext owner, Bytes size, CUdeviceptr* address,
+                 const void* pool = nullptr);
   // The caller must have synchronised: the GPU no longer uses the memory.
   Reply Free(CUdeviceptr address);
   // Frees all cuMemAlloc allocations of the context `owner`.
   void FreeOwned(CUcontext owner);
-  // Looks up the allocation that contains `address`. Returns false if there is none.
+  // Frees all memory of stream-ordered pools of the device.
+  void FreePooled(int ordinal);
+  // The program frees memory of a pool, which keeps it: Find() does not find it any more, and its
+  // contents are lost when it is swapped out. Returns false if no such allocation begins there.
+  bool Retire(CUdeviceptr address);
+  // Gives retired memory to the program again, which asked for `size` bytes.
+  void Reuse(CUdeviceptr address, Bytes size, const void* pool);
+  // Looks up the allocation that contains `address`. Returns false if there is none, or if it is
+  // retired.
   bool Find(CUdeviceptr address, AddressInfo* info) const;
   // Returns the devices whose work may use the memory at an address, or behind a handle: its own
   // and those with access to a mapping of it. Empty if it is not ours or not mapped.
@@ -139,6 +150,19 @@ class Ledger {
   Reply Pin(CUmemGenericAllocationHandle handle, CUmemGenericAllocationHandle* real,
             bool idle = true);
   Reply PinAddress(CUdeviceptr address, CUmemGenericAllocationHandle* real, bool idle = true);
+  // Pins the memory of a cuMemAlloc allocation, in a handle that can be exported to other
+  // processes, and describes it in `shared`. Returns as Pin() does.
+  struct Shared {
+    unsigned long long number = 0;  // of the handle
+    Bytes handle_size = 0;
+    Bytes offset = 0;  // of the allocation in it
+    Bytes size = 0;    // of the allocation
+  };
+  Reply Share(CUdeviceptr address, Shared* shared, bool idle = true);
+  // Exports the handle of shared memory with `export_handle`, if the allocation is still there.
+  CUresult ExportShared(const Shared& shared,
+                        CUresult (*export_handle)(CUmemGenericAllocationHandle, int*), int* file,
+                        Bytes* handle_size);
   // Records an address reservation of the application.
   void AddReservation(CUdeviceptr address, Bytes size);
   // Removes the reservation at `address`. Returns its size; 0 if there is none.
@@ -160,15 +184,22 @@ class Ledger {
   CUresult CheckProperties(const CUmemAllocationProp& properties) REQUIRES(mutex_);
   Reply AllocateBlock(DeviceMemory& device, Block::Kind kind, CUcontext owner, Bytes requested,
                       Block** block) REQUIRES(mutex_);
-  Reply AllocateSmall(DeviceMemory& device, CUcontext owner, Bytes size, CUdeviceptr* address)
+  Reply AllocateSmall(DeviceMemory& device, const SmallAllocation& wanted, CUdeviceptr* address)
       REQUIRES(mutex_);
+  // Frees the allocations for which `condition` is true, given the context that owns them and their
+  // pool.
+  template <typename Condition>
+  void FreeIf(DeviceMemory& device, Condition condition) REQUIRES(mutex_);
   Reply FreeSmall(DeviceMemory& device, Block& block, CUdeviceptr address) REQUIRES(mutex_);
   Reply FreeBlock(DeviceMemory& device, Block& block) REQUIRES(mutex_);
   void RemoveIfUnused(DeviceMemory& device, Block& block) REQUIRES(mutex_);
   CUresult ReleasePieces(DeviceMemory& device, Block& block) REQUIRES(mutex_);
   CUresult RestorePieces(DeviceMemory& device, Block& block) REQUIRES(mutex_);
   Reply UnmapOne(AddressMap::Entry entry) REQUIRES(mutex_);
-  Reply PinBlock(Block& block, CUmemGenericAllocationHandle* real, bool idle) REQUIRES(mutex_);
+  // `anew`: in a handle with the block's properties, even if it is in one handle already.
+  Reply PinBlock(Block& block, CUmemGenericAllocationHandle* real, bool idle, bool anew = false)
+      REQUIRES(mutex_);
+  bool FindLocked(CUdeviceptr address, AddressInfo* info) const REQUIRES(mutex_);
   CUresult ReplacePieces(Block& block, CUmemGenericAllocationHandle whole) REQUIRES(mutex_);
   CUresult Migrate(DeviceMemory& device, Block& block, CUmemGenericAllocationHandle whole)
       REQUIRES(mutex_);
@@ -185,6 +216,7 @@ class Ledger {
   AddressMap reservations_ GUARDED_BY(mutex_);      // of the application; without blocks
   std::vector<Block*> handles_ GUARDED_BY(mutex_);  // by id
   unsigned long long next_handle_ GUARDED_BY(mutex_) = 1;
+  unsigned long long next_shared_ GUARDED_BY(mutex_) = 1;
   std::vector<CUmemAllocationProp> accepted_properties_ GUARDED_BY(mutex_);  // by the driver
   int free_waiters_ GUARDED_BY(mutex_) = 0;  // threads in WaitForCopies
 };

@@ -7,11 +7,6 @@
 namespace reveza::swap {
 namespace {
 
-// cudaMalloc aligns to 512 bytes in practice; programs rely on it.
-constexpr Bytes kSmallUnit = 512;
-// Larger allocations get a block of their own; at most half of it is unused.
-constexpr Bytes kSmallLimit = kMiB;
-
 CUmemAllocationProp DeviceProperties(int ordinal) {
   CUmemAllocationProp properties{};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -69,17 +64,20 @@ Reply Ledger::AllocateBlock(DeviceMemory& device, Block::Kind kind, CUcontext ow
   return {};
 }
 
-Reply Ledger::AllocateSmall(DeviceMemory& device, CUcontext owner, Bytes size,
+Reply Ledger::AllocateSmall(DeviceMemory& device, const SmallAllocation& allocation,
                             CUdeviceptr* address) {
-  const Bytes taken = RoundUp(size, kSmallUnit);
+  SmallAllocation made = allocation;
+  made.reserved = RoundUp(made.requested, kSmallUnit);
   Bytes in_slabs = 0;
   for (const auto& block : device.blocks) {
     if (block->kind != Block::Kind::kSlab || block->being_freed) continue;
+    // Other processes see the whole slab, and it is pinned.
+    if (block->shared != 0) continue;
     in_slabs += block->size;
-    const auto offset = block->ranges->Allocate(taken);
+    const auto offset = block->ranges->Allocate(made.reserved);
     if (!offset) continue;
-    block->allocations.insert(FindSmallAllocation(*block, *offset),
-                              SmallAllocation{*offset, size, taken, owner});
+    made.offset = *offset;
+    block->allocations.insert(FindSmallAllocation(*block, *offset), made);
     *address = block->mappings[0].address + *offset;
     return {};
   }
@@ -92,22 +90,28 @@ Reply Ledger::AllocateSmall(DeviceMemory& device, CUcontext owner, Bytes size,
   }
   if (reply.outcome != Outcome::kDone) return reply;
   slab->ranges = std::make_unique<FreeRanges>(slab->size);
-  const auto offset = slab->ranges->Allocate(taken);
+  const auto offset = slab->ranges->Allocate(made.reserved);
   if (!offset)
     return {Outcome::kFailed, CUDA_ERROR_UNKNOWN, 0};  // unreachable: a slab exceeds kSmallLimit
-  slab->allocations.push_back(SmallAllocation{*offset, size, taken, owner});
+  made.offset = *offset;
+  slab->allocations.push_back(made);
   *address = slab->mappings[0].address + *offset;
   return {};
 }
 
-Reply Ledger::Allocate(int ordinal, CUcontext owner, Bytes size, CUdeviceptr* address) {
+Reply Ledger::Allocate(int ordinal, CUcontext owner, Bytes size, CUdeviceptr* address,
+                       const void* pool) {
   MutexLock lock(mutex_);
   DeviceMemory* device = Device(ordinal);
   if (device == nullptr) return Foreign();
-  if (size <= kSmallLimit) return AllocateSmall(*device, owner, size, address);
+  if (size <= kSmallLimit) {
+    return AllocateSmall(*device, {.requested = size, .owner = owner, .pool = pool}, address);
+  }
   Block* block = nullptr;
   const Reply reply = AllocateBlock(*device, Block::Kind::kAllocation, owner, size, &block);
-  if (reply.outcome == Outcome::kDone) *address = block->mappings[0].address;
+  if (reply.outcome != Outcome::kDone) return reply;
+  block->pool = pool;
+  *address = block->mappings[0].address;
   return reply;
 }
 
@@ -147,29 +151,89 @@ Reply Ledger::Free(CUdeviceptr address) {
   return FreeBlock(device, block);
 }
 
+template <typename Condition>
+void Ledger::FreeIf(DeviceMemory& device, Condition condition) {
+  for (std::size_t i = device.blocks.size(); i-- > 0;) {
+    Block& block = *device.blocks[i];
+    if (block.being_freed) continue;
+    if (block.kind == Block::Kind::kAllocation && condition(block.owner, block.pool)) {
+      FreeBlock(device, block);
+    } else if (block.kind == Block::Kind::kSlab) {
+      std::erase_if(block.allocations, [&](const SmallAllocation& small) {
+        if (!condition(small.owner, small.pool)) return false;
+        block.ranges->Free(small.offset, small.reserved);
+        return true;
+      });
+      if (block.ranges->empty()) FreeBlock(device, block);
+    }
+    i = std::min(i, device.blocks.size());  // WaitForCopies releases the lock
+  }
+}
+
 void Ledger::FreeOwned(CUcontext owner) {
   MutexLock lock(mutex_);
   for (const auto& device : devices_) {
-    for (std::size_t i = device->blocks.size(); i-- > 0;) {
-      Block& block = *device->blocks[i];
-      if (block.being_freed) continue;
-      if (block.kind == Block::Kind::kAllocation && block.owner == owner) {
-        FreeBlock(*device, block);
-      } else if (block.kind == Block::Kind::kSlab) {
-        std::erase_if(block.allocations, [&](const SmallAllocation& small) {
-          if (small.owner != owner) return false;
-          block.ranges->Free(small.offset, small.reserved);
-          return true;
-        });
-        if (block.ranges->empty()) FreeBlock(*device, block);
-      }
-      i = std::min(i, device->blocks.size());  // WaitForCopies releases the lock
-    }
+    FreeIf(*device,
+           [&](CUcontext one, const void* pool) { return pool == nullptr && one == owner; });
   }
+}
+
+void Ledger::FreePooled(int ordinal) {
+  MutexLock lock(mutex_);
+  if (DeviceMemory* device = Device(ordinal)) {
+    FreeIf(*device, [](CUcontext, const void* pool) { return pool != nullptr; });
+  }
+}
+
+bool Ledger::Retire(CUdeviceptr address) {
+  MutexLock lock(mutex_);
+  const AddressMap::Entry* entry = addresses_.Find(address);
+  if (entry == nullptr) return false;
+  Block& block = *entry->block;
+  if (block.kind == Block::Kind::kSlab) {
+    const auto small = FindSmallAllocation(block, address - entry->address);
+    const bool found = small != block.allocations.end() &&
+                       small->offset == address - entry->address && small->pool != nullptr &&
+                       !small->retired;
+    if (found) small->retired = true;
+    return found;
+  }
+  if (entry->address != address || block.pool == nullptr || block.retired) return false;
+  block.retired = true;
+  block.written = false;
+  for (Piece& piece : block.pieces) {
+    if (piece.moving) continue;
+    piece.on_host = false;
+    piece.of_slot.reset();
+    piece.slot.Reset();
+  }
+  return true;
+}
+
+void Ledger::Reuse(CUdeviceptr address, Bytes size, const void* pool) {
+  MutexLock lock(mutex_);
+  const AddressMap::Entry* entry = addresses_.Find(address);
+  if (entry == nullptr) return;
+  Block& block = *entry->block;
+  if (block.kind == Block::Kind::kSlab) {
+    const auto small = FindSmallAllocation(block, address - entry->address);
+    small->retired = false;
+    small->requested = size;
+    small->pool = pool;
+    return;
+  }
+  block.retired = false;
+  block.written = true;
+  block.requested = size;
+  block.pool = pool;
 }
 
 bool Ledger::Find(CUdeviceptr address, AddressInfo* info) const {
   MutexLock lock(mutex_);
+  return FindLocked(address, info);
+}
+
+bool Ledger::FindLocked(CUdeviceptr address, AddressInfo* info) const {
   const AddressMap::Entry* entry = addresses_.Find(address);
   if (entry == nullptr) return false;
   Block& block = *entry->block;
@@ -177,7 +241,9 @@ bool Ledger::Find(CUdeviceptr address, AddressInfo* info) const {
   info->base = entry->address;
   info->size = block.kind == Block::Kind::kAllocation ? block.requested : entry->size;
   info->device = block.properties.location.id;
+  info->reserved = block.size;
   info->owner = block.owner;
+  info->pool = block.pool;
   info->kind = block.kind;
   info->properties = block.properties;
   if (block.kind == Block::Kind::kSlab) {
@@ -188,8 +254,12 @@ bool Ledger::Find(CUdeviceptr address, AddressInfo* info) const {
     if (offset >= small->offset + small->reserved) return false;
     info->base = entry->address + small->offset;
     info->size = small->requested;
+    info->reserved = small->reserved;
     info->owner = small->owner;
-  } else if (block.kind == Block::Kind::kAllocation && address >= info->base + info->size) {
+    info->pool = small->pool;
+    if (small->retired) return false;
+  } else if (block.kind == Block::Kind::kAllocation &&
+             (block.retired || address >= info->base + info->size)) {
     return false;
   }
   if (block.kind == Block::Kind::kHandle) {

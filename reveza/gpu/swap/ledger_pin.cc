@@ -19,7 +19,51 @@ Reply Ledger::PinAddress(CUdeviceptr address, CUmemGenericAllocationHandle* real
   return entry == nullptr ? Foreign() : PinBlock(*entry->block, real, idle);
 }
 
-Reply Ledger::PinBlock(Block& block, CUmemGenericAllocationHandle* real, bool idle) {
+Reply Ledger::Share(CUdeviceptr address, Shared* shared, bool idle) {
+  MutexLock lock(mutex_);
+  AddressInfo info;
+  if (!FindLocked(address, &info)) return Foreign();
+  Block& block = *addresses_.Find(address)->block;
+  if (block.kind == Block::Kind::kHandle || info.pool != nullptr) {
+    return Failed(CUDA_ERROR_INVALID_VALUE);
+  }
+  if (block.shared == 0) {
+    if (block.pinned) return Failed(CUDA_ERROR_NOT_SUPPORTED);  // in a handle without an export
+    const CUmemAllocationProp before = block.properties;
+    block.properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    CUmemGenericAllocationHandle real = 0;
+    const Reply reply = PinBlock(block, &real, idle, /*anew=*/true);
+    if (reply.outcome != Outcome::kDone) {
+      block.properties = before;
+      return reply;
+    }
+    block.shared = next_shared_++;
+  }
+  *shared = {block.shared, block.size, info.base - block.mappings[0].address, info.size};
+  return {};
+}
+
+CUresult Ledger::ExportShared(const Shared& shared,
+                              CUresult (*export_handle)(CUmemGenericAllocationHandle, int*),
+                              int* file, Bytes* handle_size) {
+  MutexLock lock(mutex_);
+  for (const auto& device : devices_) {
+    for (const auto& block : device->blocks) {
+      if (block->shared != shared.number || shared.number == 0 || block->being_freed) continue;
+      AddressInfo info;
+      const CUdeviceptr address = block->mappings[0].address + shared.offset;
+      if (shared.offset >= block->size || !FindLocked(address, &info) || info.base != address ||
+          info.size != shared.size) {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
+      *handle_size = block->size;
+      return export_handle(block->pieces[0].handle, file);
+    }
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+Reply Ledger::PinBlock(Block& block, CUmemGenericAllocationHandle* real, bool idle, bool anew) {
   if (block.pinned) {
     *real = block.pieces[0].handle;
     return {};
@@ -29,7 +73,7 @@ Reply Ledger::PinBlock(Block& block, CUmemGenericAllocationHandle* real, bool id
   }
   WaitForCopies(block);
   DeviceMemory& device = *DeviceOf(block);
-  if (block.pieces.size() == 1 && block.pieces[0].credit) {  // one handle already
+  if (!anew && block.pieces.size() == 1 && block.pieces[0].credit) {  // one handle already
     const CUresult restored = RestorePieces(device, block);
     if (restored != CUDA_SUCCESS) return CreationReply(restored);
     block.pinned = true;

@@ -58,7 +58,7 @@ using AllMessages =
                    Idle, GateClosed, DrainFailed, Draining, Evicted, SwappedIn, Resumed, Welcome,
                    Refused, ContextAdmitted, GrowthAnswer, OpenGate, CloseGate, Evict, SwapIn,
                    Credit, Contention, PrepareArena, WaitMessage, StatusRequest, TraceRequest,
-                   StopRequest, Yield, Hold, Policy, ContextRefused, QueueBound, JobRequest,
+                   StopRequest, Yield, Hold, Unchanged, Policy, ContextRefused, QueueBound, JobRequest,
                    ContextsReleased, ContextsRestored, ReleaseContexts, RestoreContexts, MpsRequest>;
 TYPED_TEST_SUITE(EveryMessage, AllMessages);
 

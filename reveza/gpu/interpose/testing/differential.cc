@@ -134,6 +134,7 @@ void DifferentialTest::SetUp() {
 
 void DifferentialTest::TearDown() {
   if (Client::Get() == nullptr) return;
+  EXPECT_EQ(Through().cuCtxSynchronize(), CUDA_SUCCESS);  // pools give back what they keep
   EXPECT_EQ(usage().resident + usage().swapped + usage().pinned, 0u) << "memory leaked by the test";
   EXPECT_EQ(Through().cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
 }
