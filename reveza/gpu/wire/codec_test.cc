@@ -58,8 +58,9 @@ using AllMessages =
                    Idle, GateClosed, DrainFailed, Draining, Evicted, SwappedIn, Resumed, Welcome,
                    Refused, ContextAdmitted, GrowthAnswer, OpenGate, CloseGate, Evict, SwapIn,
                    Credit, Contention, PrepareArena, WaitMessage, StatusRequest, TraceRequest,
-                   StopRequest, Yield, Hold, Unchanged, Policy, ContextRefused, QueueBound, JobRequest,
-                   ContextsReleased, ContextsRestored, ReleaseContexts, RestoreContexts, MpsRequest>;
+                   StopRequest, Yield, Hold, Unchanged, Policy, ContextRefused, QueueBound,
+                   JobRequest, ContextsReleased, ContextsRestored, ReleaseContexts, RestoreContexts,
+                   MpsRequest>;
 TYPED_TEST_SUITE(EveryMessage, AllMessages);
 
 TYPED_TEST(EveryMessage, RoundTrips) {
@@ -175,8 +176,7 @@ TEST(Codec, RejectsUnknownEnumValues) {
   ExpectRefused<GrowthRequested>([](auto& m) { m.kind = static_cast<GrowthKind>(2); });
   ExpectRefused<DrainFailed>([](auto& m) { m.reason = static_cast<DrainFailure>(3); });
   ExpectRefused<Evicted>([](auto& m) { m.failure = static_cast<EvictFailure>(3); });
-  ExpectRefused<ContextsReleased>(
-      [](auto& m) { m.outcome = static_cast<ContextRelease>(3); });
+  ExpectRefused<ContextsReleased>([](auto& m) { m.outcome = static_cast<ContextRelease>(3); });
   ExpectRefused<Refused>([](auto& m) { m.reason = static_cast<RefusedReason>(4); });
   ExpectRefused<GrowthAnswer>([](auto& m) { m.answer = static_cast<Growth>(3); });
 }
