@@ -32,6 +32,9 @@ class UseMpsTest : public testing::Test {
                            "/show REVEZA=" REVEZA_PROGRAM " " + extra_ + " sh -c '$REVEZA " +
                            arguments + "'");
   }
+  void SetUp() override {
+    if (!std::filesystem::exists(REVEZA_LIBRARY)) GTEST_SKIP() << "libreveza.so is not built";
+  }
   void TearDown() override {
     Reveza("stop --force");
     for (const auto& pid_file :
