@@ -60,7 +60,7 @@ bool AnswerFromLedger(const swap::AddressInfo& info, CUpointer_attribute attribu
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return Store<CUmemoryPool>(data, StreamPools::HandleOf(info.pool));
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-      return Store<int>(data, 0);
+      return Store<int>(data, info.pool != nullptr);  // as the driver answers
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
       return Store<std::size_t>(
           data, RoundUp(info.base + info.size, swap::kGranularity) - RoundDown(info.base));

@@ -86,6 +86,7 @@ CUresult FromLedger(Client& client, const void* pool, Bytes bytes, const StreamI
       },
       driver,
       [&] {
+        if (pools.ReleaseIdle(ordinal)) return true;
         kept = pools.Reuse(pool, bytes, stream, Take::kAfterWait);
         return kept != 0 || client.ReleaseKeptMemory(ordinal);
       });

@@ -90,7 +90,7 @@ CUresult ServeIdle(Client& client, int ordinal, Devices devices, Operation opera
   const GateScope gate;
   if (!client.Synchronise(users, nullptr)) {
     PrintNotice(
-        "memory of more than 64 MiB cannot be exported during a stream capture: export it before");
+        "this GPU memory cannot be shared during a stream capture: export it before the capture");
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   return Serve(client, ordinal, [&] { return operation(true); });

