@@ -77,9 +77,9 @@ struct Client {
   Bytes arena_requested = 0;      // by PrepareArena
   bool movable_contexts = false;  // as far as is known
   Contexts contexts = Contexts::kHere;
-  std::uint32_t contexts_serial = 0;        // of the order in progress
-  std::optional<Time> contexts_deadline;    // of its answer
-  Time release_at{0};                       // not before: a thread was in a call
+  std::uint32_t contexts_serial = 0;      // of the order in progress
+  std::optional<Time> contexts_deadline;  // of its answer
+  Time release_at{0};                     // not before: a thread was in a call
   Time release_backoff{0};
 
   // Returns the holding on a GPU; an empty one if the client does not use it.
@@ -162,8 +162,8 @@ struct Job {
   Time drain_backoff{0};
   Time evictable_at{0};  // backoff after a failed eviction
 
-  // Contexts that leave because the job is idle: since when it is, for how long it must be, and when
-  // they left last.
+  // Contexts that leave because the job is idle: since when it is, for how long it must be, and
+  // when they left last.
   Time idle_since{0};
   Time release_after{0};  // at least Config::release_contexts_after
   std::optional<Time> contexts_left;

@@ -171,8 +171,7 @@ TEST(Codec, RejectsUnknownEnumValues) {
   ExpectRefused<GrowthRequested>([](auto& m) { m.kind = static_cast<GrowthKind>(2); });
   ExpectRefused<DrainFailed>([](auto& m) { m.reason = static_cast<DrainFailure>(3); });
   ExpectRefused<Evicted>([](auto& m) { m.failure = static_cast<EvictFailure>(3); });
-  ExpectRefused<ContextsReleased>(
-      [](auto& m) { m.outcome = static_cast<ContextRelease>(3); });
+  ExpectRefused<ContextsReleased>([](auto& m) { m.outcome = static_cast<ContextRelease>(3); });
   ExpectRefused<Refused>([](auto& m) { m.reason = static_cast<RefusedReason>(4); });
   ExpectRefused<GrowthAnswer>([](auto& m) { m.answer = static_cast<Growth>(3); });
 }
