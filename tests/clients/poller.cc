@@ -1,5 +1,5 @@
-// Works in bursts, while other threads make calls that submit nothing: they query an event, a stream,
-// free memory, a pointer, and make and destroy events.
+// Works in bursts, while other threads make calls that submit nothing: they query an event, a
+// stream, free memory, a pointer, and make and destroy events.
 #include <atomic>
 #include <thread>
 #include <vector>

@@ -20,9 +20,9 @@ Machine::Options LargeContexts(const char* release_after) {
   Machine::Options options;
   options.memory = "640MiB";
   options.environment = {{"FAKECUDA_CONTEXT", "400MiB"}};
-  options.daemon_arguments = {"--slice-floor",  "50ms", "--slice-ceiling",
-                              "100ms",          "--release-contexts-after",
-                              release_after};
+  options.daemon_arguments = {
+      "--slice-floor", "50ms", "--slice-ceiling", "100ms", "--release-contexts-after",
+      release_after};
   return options;
 }
 
@@ -47,9 +47,7 @@ bool IsAway(const json& status, pid_t pid) {
 
 class ContextsTest : public ::testing::Test {
  protected:
-  void Use(const Machine::Options& options) {
-    machine_ = std::make_unique<Machine>(options);
-  }
+  void Use(const Machine::Options& options) { machine_ = std::make_unique<Machine>(options); }
 
   void ExpectHash(Process& process, const ProcessResult& alone) {
     const auto ended = process.Wait(seconds(120));
@@ -75,8 +73,8 @@ class ContextsTest : public ::testing::Test {
     });
   }
   bool AwaitAway(const Process& process) {
-    return machine_->WaitFor(
-        [&](const json& status) { return IsAway(status, process.pid()); }, seconds(30));
+    return machine_->WaitFor([&](const json& status) { return IsAway(status, process.pid()); },
+                             seconds(30));
   }
 
   std::unique_ptr<Machine> machine_;
@@ -101,8 +99,8 @@ TEST_F(ContextsTest, ProgramsWhoseContextsDoNotFitTogetherTakeTurns) {
 
 TEST_F(ContextsTest, BusyProgramsWhoseContextsDoNotFitTogetherTakeTurns) {
   Use(LargeContexts("5min"));
-  const std::vector<std::string> work = {"--bytes", "8MiB", "--steps", "60", "--step-ms", "10",
-                                         "--json"};
+  const std::vector<std::string> work = {"--bytes",   "8MiB", "--steps", "60",
+                                         "--step-ms", "10",   "--json"};
   const ProcessResult alone = machine_->RunNative("worker", work);
   machine_->StartDaemon();
   Process first = machine_->Start("worker", work);

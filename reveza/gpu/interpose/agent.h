@@ -5,9 +5,9 @@
 // Orders are executed one at a time; further messages queue in the socket. A swap-in proceeds in
 // steps between messages, since its credit arrives meanwhile.
 //
-// The gate is in agent_gate.cc, contexts that leave in agent_contexts.cc, operation without a daemon (none, lost, or of another version) in
-// agent_standalone.cc.
-// Everything runs on the agent thread.
+// The gate is in agent_gate.cc, contexts that leave in agent_contexts.cc, operation without a
+// daemon (none, lost, or of another version) in agent_standalone.cc. Everything runs on the agent
+// thread.
 #pragma once
 
 #include <cuda.h>
@@ -154,7 +154,7 @@ class Agent {
 
   bool swapping_in_ = false;
   bool contexts_away_ = false;
-  std::uint32_t restore_serial_ = 0;  // of an order in progress
+  std::uint32_t restore_serial_ = 0;       // of an order in progress
   bool open_ordered_ = false;              // by the daemon, possibly before the first context
   bool retry_soon_ = false;                // the last step failed in the driver
   wire::CloseGate admission_{};            // of kAdmitting

@@ -1,7 +1,8 @@
 // The agent: contexts leave the card, by the driver's own checkpoint of the process, and come back.
 //
-// Between cuCheckpointProcessLock and Unlock almost any call of another thread corrupts the process: see
-// context_guard.h. While they are away the agent makes no call either, except to bring them back.
+// Between cuCheckpointProcessLock and Unlock almost any call of another thread corrupts the
+// process: see context_guard.h. While they are away the agent makes no call either, except to bring
+// them back.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -42,8 +43,8 @@ CUresult Call(CUresult (*function)(int, Arguments*), unsigned timeout_ms = 0) {
   return function(getpid(), reinterpret_cast<Arguments*>(&arguments));
 }
 
-// NVML, which knows the free memory of a card without a context. Loaded when contexts come back for the
-// first time.
+// NVML, which knows the free memory of a card without a context. Loaded when contexts come back for
+// the first time.
 class FreeMemory {
  public:
   // Returns the free memory of a GPU; nullopt if it is unknown.
@@ -190,8 +191,8 @@ std::optional<bool> Agent::RoomForContexts() const {
   return true;
 }
 
-// All or nothing, one process of a GPU at a time, and only if NVML says that there is room for it: a
-// restore that meets a full card breaks the process.
+// All or nothing, one process of a GPU at a time, and only if NVML says that there is room for it:
+// a restore that meets a full card breaks the process.
 bool Agent::BringContextsBackStandalone() {
   std::vector<std::unique_ptr<swap::ClientLock>> locks;
   for (const Gpu& gpu : gpus_) {

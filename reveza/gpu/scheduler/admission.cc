@@ -72,8 +72,8 @@ bool AllCouldRunAlone(const Ledger& ledger, const PendingContext& context, Bytes
   const Bytes own = std::max(ledger.EntryNeed(job, gpu) + bytes, job.policy.request);
   if (own + ledger.FixedOfOthers(job.id, gpu) > limit) return false;
   const Bytes before = ledger.Reserved(job, gpu);
-  const bool leaves = ledger.gpus.at(gpu).crowded &&
-                      ledger.HasMovableContexts(job.clients.at(context.client));
+  const bool leaves =
+      ledger.gpus.at(gpu).crowded && ledger.HasMovableContexts(job.clients.at(context.client));
   const Bytes fixed = ledger.Fixed(job, gpu) + (leaves ? 0 : bytes);
   const Bytes after = std::max(fixed, job.policy.request);
   const Bytes more = after - std::min(after, before);

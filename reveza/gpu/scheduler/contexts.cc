@@ -47,20 +47,22 @@ Time IdleBeforeRelease(const Ledger& ledger, const Job& job) {
   return std::max(job.release_after, ledger.config.release_contexts_after);
 }
 
-// Returns whether some job, or a request of one, fits on the GPU only if contexts of others leave.
-bool LacksRoomOfContexts(Ledger& ledger, GpuId gpu) {
+bool AllFitAlone(const Ledger& ledger, GpuId gpu) {
   const Ledger::Frozen frozen(ledger);
-  const Bytes limit = ledger.gpus.at(gpu).Limit();
-  return std::ranges::any_of(ledger.jobs,
-                             [&](const auto& entry) {
-                               const Job& job = entry.second;
-                               return job.Uses(gpu) && ledger.EntryNeed(job, gpu) +
-                                                               ledger.FixedOfOthers(job.id, gpu) >
-                                                           limit;
-                             }) ||
+  return std::ranges::all_of(ledger.jobs, [&](const auto& entry) {
+    const Job& job = entry.second;
+    return !job.Uses(gpu) || ledger.EntryNeed(job, gpu) + ledger.FixedOfOthers(job.id, gpu) <=
+                                 ledger.gpus.at(gpu).Limit();
+  });
+}
+
+// Returns whether some job, or a request of one, fits on the GPU only if contexts of others leave.
+bool LacksRoomOfContexts(const Ledger& ledger, GpuId gpu) {
+  return !AllFitAlone(ledger, gpu) ||
          std::ranges::any_of(ledger.growths,
                              [&](const PendingGrowth& growth) {
-                               return growth.gpu == gpu && ledger.RequiredAlone(growth) > limit;
+                               return growth.gpu == gpu &&
+                                      ledger.RequiredAlone(growth) > ledger.gpus.at(gpu).Limit();
                              }) ||
          std::ranges::any_of(ledger.contexts, [&](const PendingContext& context) {
            return context.gpu == gpu && !ContextFits(ledger, context);

@@ -110,8 +110,8 @@ Bytes SendEviction(Ledger& ledger, Client& client, GpuId gpu, Bytes wanted, Byte
   return bytes;
 }
 
-// Evicts the shortage from suspended jobs, those that run last first, and paused jobs wholly. Returns
-// what is left of it.
+// Evicts the shortage from suspended jobs, those that run last first, and paused jobs wholly.
+// Returns what is left of it.
 std::int64_t SendEvictions(Ledger& ledger, GpuId gpu, std::int64_t shortage) {
   Bytes host_free = HostFree(ledger);
   const Bytes granule = ledger.gpus.at(gpu).Granule();

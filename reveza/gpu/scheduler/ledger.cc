@@ -31,8 +31,8 @@ bool Ledger::HasMovableContexts(const Client& client) const {
   return client.movable_contexts && config.release_contexts_after > Time(0) &&
          !client.resident_only && !client.unresponsive && (policy.request == 0 || policy.paused) &&
          (client.contexts == Contexts::kHere || client.contexts == Contexts::kLeaving) &&
-         std::ranges::none_of(
-             client.gpus, [](const auto& entry) { return entry.second.creating_context; });
+         std::ranges::none_of(client.gpus,
+                              [](const auto& entry) { return entry.second.creating_context; });
 }
 
 Bytes Ledger::Fixed(const Client& client, GpuId gpu) const {
@@ -308,8 +308,7 @@ bool Ledger::MayOpen(const Job& job) const {
 Bytes Ledger::Evictable(const Client& client, GpuId gpu) const {
   if (client.resident_only || client.unresponsive || client.contexts != Contexts::kHere) return 0;
   const Holding& holding = client.On(gpu);
-  const Bytes fixed =
-      holding.footprint.Fixed() + holding.context_credit + holding.pinned_in_flight;
+  const Bytes fixed = holding.footprint.Fixed() + holding.context_credit + holding.pinned_in_flight;
   return holding.credit > fixed ? holding.credit - fixed : 0;
 }
 

@@ -33,8 +33,8 @@ class Ledger {
   static Bytes Claim(const Client& client, GpuId gpu);
   // Returns whether its contexts can leave, once it is suspended and its memory is evicted.
   bool HasMovableContexts(const Client& client) const;
-  // Returns the part of the claim that cannot be evicted. Contexts that can leave are a part of it only
-  // where the GPU is not crowded.
+  // Returns the part of the claim that cannot be evicted. Contexts that can leave are a part of it
+  // only where the GPU is not crowded.
   Bytes Fixed(const Client& client, GpuId gpu) const;
   Bytes Claim(const Job& job, GpuId gpu) const;
   // Also what its policy keeps on the GPU.
@@ -119,8 +119,8 @@ class Ledger {
   // Returns what the policy of the job allows to evict beyond the evictions in progress.
   static Bytes EvictableOf(const Job& job, GpuId gpu);
   Bytes HostReserved() const;
-  // Return what is reserved for host copies, and that with what the driver keeps of contexts that are
-  // away.
+  // Return what is reserved for host copies, and that with what the driver keeps of contexts that
+  // are away.
   static Bytes HostCopies(const Client& client);
   static Bytes HostReserved(const Client& client);
   // Returns how much of `bytes` can be evicted from a client with `host_free` bytes of host memory

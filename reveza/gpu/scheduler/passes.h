@@ -174,20 +174,20 @@ void AbandonHopeless(Ledger& ledger);
 void MoveMemory(Ledger& ledger);
 
 // ---- contexts.cc: contexts leave the card and come back. Those of a job that is idle for long, or
-// paused, leave by themselves; on a crowded GPU also those of a job that others need to leave, in the
-// order of eviction, and after all memory that can be evicted. ----
+// paused, leave by themselves; on a crowded GPU also those of a job that others need to leave, in
+// the order of eviction, and after all memory that can be evicted. ----
 
-// Determines which GPUs are crowded: where something fits only if contexts leave. Call before the other
-// passes, which count them as evictable there.
+// Determines which GPUs are crowded: where something fits only if contexts leave. Call before the
+// other passes, which count them as evictable there.
 void UpdateCrowding(Ledger& ledger);
 // Returns what contexts of a suspended client can free on a crowded GPU.
 Bytes ReleasableContexts(const Ledger& ledger, const Client& client, GpuId gpu);
-// Sends ReleaseContexts to suspended clients until the shortage is covered, once their memory on other
-// GPUs is evicted too.
+// Sends ReleaseContexts to suspended clients until the shortage is covered, once their memory on
+// other GPUs is evicted too.
 void ReleaseForOthers(Ledger& ledger, GpuId gpu, std::int64_t shortage);
 void ReleaseIdleContexts(Ledger& ledger);
-// Sends RestoreContexts to entering clients that have credit for all of it. They learn of that credit
-// only thereby.
+// Sends RestoreContexts to entering clients that have credit for all of it. They learn of that
+// credit only thereby.
 void SendRestores(Ledger& ledger);
 // Takes back the credit of contexts that are away. Call when the job no longer enters.
 void WithdrawCreditOfAbsent(Job& job);

@@ -203,8 +203,8 @@ struct RefuseContext {
   Bytes max_request;
 };
 using Decision = std::variant<AdmitContext, RefuseContext, AnswerGrowth, OpenGate, CloseGate, Evict,
-                              SwapIn, GiveCredit, SetContention, SetQueueBound, PrepareArena, ReleaseContexts,
-                              RestoreContexts>;
+                              SwapIn, GiveCredit, SetContention, SetQueueBound, PrepareArena,
+                              ReleaseContexts, RestoreContexts>;
 
 // ---- status ----
 
@@ -243,7 +243,7 @@ struct ClientView {
   Bytes arena = 0;
   bool gate_open = false;
   bool unpreemptible = false;
-  bool unresponsive = false;  // did not answer Evict; until it sends something
+  bool unresponsive = false;   // did not answer Evict; until it sends something
   bool contexts_away = false;  // not on its GPUs, nor is what it has pinned
 };
 

@@ -246,8 +246,8 @@ class Script {
   std::uint64_t ticks = 0;
   bool hold_gates = false;
   bool hold_evictions = false;
-  bool hold_swap_ins = false;     // a client that hangs during one
-  bool hold_releases = false;     // of contexts
+  bool hold_swap_ins = false;  // a client that hangs during one
+  bool hold_releases = false;  // of contexts
   ContextRelease release_outcome = ContextRelease::kReleased;
   bool hold_allocations = false;  // a client that does not use what it may allocate
 

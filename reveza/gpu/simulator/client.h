@@ -37,7 +37,7 @@ struct Plan {
   bool movable_contexts = false;
   double busy_release_probability = 0;  // that a thread is in a call
   bool refuses_release = false;         // the driver does
-  scheduler::Policy policy;  // of its job; that of the client which joins last counts
+  scheduler::Policy policy;             // of its job; that of the client which joins last counts
   std::optional<scheduler::AccountId> account;
   scheduler::Quota quota;  // of the account
 };
@@ -77,7 +77,7 @@ class Client {
     Bytes never_written = 0;  // part of `swapped` that needs no copy
     Bytes credit = 0;
     Bytes context_credit = 0;
-    Bytes swapping_in = 0;  // piece being copied
+    Bytes swapping_in = 0;         // piece being copied
     bool swapping_in_new = false;  // it was never written
     std::uint32_t evict_serial = 0;
     Bytes evict_left = 0;

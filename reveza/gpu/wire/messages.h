@@ -195,8 +195,8 @@ struct Hold {
   std::uint32_t reserved = 0;
 };
 
-// kReleased: the contexts, and all memory that is pinned, have left all GPUs. kBusy: not now, since a
-// thread is in a call. kRefused: never, e.g. because the driver refuses.
+// kReleased: the contexts, and all memory that is pinned, have left all GPUs. kBusy: not now, since
+// a thread is in a call. kRefused: never, e.g. because the driver refuses.
 enum class ContextRelease : std::uint32_t { kReleased = 0, kBusy = 1, kRefused = 2 };
 
 // Answers ReleaseContexts. With serial 0, before Resumed: they have left since an earlier daemon.
@@ -394,8 +394,8 @@ struct QueueBound {
   std::uint32_t always;
 };
 
-// Orders the client, whose gate is closed and whose memory is evicted, to take its contexts and pinned
-// memory off all GPUs.
+// Orders the client, whose gate is closed and whose memory is evicted, to take its contexts and
+// pinned memory off all GPUs.
 struct ReleaseContexts {
   static constexpr Type kType = Type::kReleaseContexts;
   static constexpr std::uint16_t kSince = 3;
