@@ -27,6 +27,7 @@ class Row:
     reason: str
     line: int
     section: str
+    shares: bool = False  # with other processes
     used: bool = False
 
     def is_family(self):
@@ -89,10 +90,11 @@ def read_table(path):
         fields = line.split(None, 2)
         if not fields:
             continue
-        if len(fields) < 2 or fields[1] not in POLICIES:
-            fail(f"{path}:{number}: expected NAME POLICY [REASON], POLICY one of {POLICIES}")
+        policy, _, mark = fields[1].partition("+") if len(fields) > 1 else ("", "", "")
+        if policy not in POLICIES or mark not in ("", "share"):
+            fail(f"{path}:{number}: expected NAME POLICY[+share] [REASON], POLICY one of {POLICIES}")
         reason = fields[2] if len(fields) > 2 else ""
-        rows.append(Row(fields[0], fields[1], reason, number, section))
+        rows.append(Row(fields[0], policy, reason, number, section, mark == "share"))
     twice = sorted(name for name, count in Counter(row.name for row in rows).items() if count > 1)
     if twice:
         fail(f"{path}: duplicate rows: {', '.join(twice)}")

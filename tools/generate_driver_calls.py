@@ -124,11 +124,13 @@ def driver_exports(entries):
 #include "reveza/gpu/interpose/context_guard.h"
 #include "reveza/gpu/interpose/gate.h"
 #include "reveza/gpu/interpose/real_driver.h"
+#include "reveza/gpu/interpose/resolver.h"
 
 using reveza::interpose::ContextGuard;
 using reveza::interpose::DriverCalls;
 using reveza::interpose::GateScope;
 using reveza::interpose::IsDisabled;
+using reveza::interpose::KeepContexts;
 using reveza::interpose::Real;
 using reveza::interpose::StreamKind;
 namespace hooks = reveza::interpose::hooks;
@@ -145,16 +147,17 @@ namespace hooks = reveza::interpose::hooks;
                      f"return CUDA_ERROR_NOT_FOUND;\n"
                      f"  if (IsDisabled()) [[unlikely]] "
                      f"return real.{entry.name}({entry.passed()});\n")
+        keep = "  KeepContexts();\n" if entry.row.shares else ""
         if entry.policy == "gate":
-            lines.append(f"  GateScope gate{entry.gate_arguments()};\n"
+            lines.append(f"  GateScope gate{entry.gate_arguments()};\n{keep}"
                          f"  return real.{entry.name}({entry.passed()});\n}}\n\n")
         elif entry.policy == "pass":
-            lines.append(f"  ContextGuard guard;\n"
+            lines.append(f"  ContextGuard guard;\n{keep}"
                          f"  return real.{entry.name}({entry.passed()});\n}}\n\n")
         else:
             arguments = [f"real.{entry.name}"] + [name for _, name in entry.parameters]
             arguments += [entry.kind()] if entry.has_twin else []
-            lines.append(f"  ContextGuard guard;\n"
+            lines.append(f"  ContextGuard guard;\n{keep}"
                          f"  return hooks::{entry.base}({', '.join(arguments)});\n}}\n\n")
     return "".join(lines).rstrip("\n") + "\n"
 
@@ -229,7 +232,7 @@ def coverage(rows, entries):
         else:
             mine = [e for e in ordered(entries) if e.row is row and e.policy == row.policy]
             suffixes = " ".join(e.name[len(name):] or "plain" for e in mine)
-        lines.append(f"| {name} | {suffixes} | {'passed' if row.is_family() else COVERAGE_WORDS[row.policy]} | {row.reason} |\n")
+        lines.append(f"| {name} | {suffixes} | {'passed' if row.is_family() else COVERAGE_WORDS[row.policy]}{', contexts stay' if row.shares else ''} | {row.reason} |\n")
     return "".join(lines)
 
 

@@ -164,7 +164,7 @@ CUresult Recording::End(CUresult result, std::initializer_list<std::uint64_t> wo
 }  // namespace reveza::calls
 
 // Contexts do not leave: the resolver needs it.
-void reveza::interpose::OnUnguardedCall() {}
+void reveza::interpose::KeepContexts() {}
 
 void reveza::interpose::OnUnknownCall(const char* name) {
   const reveza::calls::Recording recording(reveza::calls::k_unknown);

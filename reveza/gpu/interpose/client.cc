@@ -100,7 +100,7 @@ void OnUnknownCall(const char* name) {
   if (client != nullptr) client->DisableSwapping(name);
 }
 
-void OnUnguardedCall() {
+void KeepContexts() {
   if (Client* client = Client::Get()) client->KeepContexts();
 }
 

@@ -59,7 +59,7 @@ void* GateUnknownCall(void* real, const char* name) {
 
 void* GuardPassedCall(void* real, const char* name) {
   if (void* thunk = ThunkFor(real, name, true)) return thunk;
-  OnUnguardedCall();
+  KeepContexts();
   return real;
 }
 
@@ -69,7 +69,7 @@ void* reveza_unknown_call(std::size_t index) {
   using reveza::interpose::calls;
   if (calls[index].passes) {
     reveza::interpose::ContextGuard guard;
-    reveza::interpose::OnUnguardedCall();
+    reveza::interpose::KeepContexts();
   } else {
     // Not held during the call: the thunk jumps to it and cannot release the gate afterwards.
     // Swapping is disabled by OnUnknownCall, so the memory stays in place.

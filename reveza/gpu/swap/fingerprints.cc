@@ -84,8 +84,12 @@ CUresult Fingerprinter::Launch(const FingerprintKernel& kernel, const Range* ran
 bool Fingerprinter::Compute(FingerprintKernel& kernel, const Range* ranges, std::size_t count,
                             Fingerprint* fingerprints) const {
   if (!Load(kernel)) return false;
-  if (Launch(kernel, ranges, count) != CUDA_SUCCESS ||
-      driver_.StreamSynchronize(kernel.stream) != CUDA_SUCCESS) {
+  const bool launched = Launch(kernel, ranges, count) == CUDA_SUCCESS;
+  bool known = driver_.StreamSynchronize(kernel.stream) == CUDA_SUCCESS;
+  // The kernel may still be reading what the caller is about to unmap.
+  if (launched && !known) driver_.StreamSynchronize(kernel.stream);
+  known = known && launched;
+  if (!known) {
     kernel.unavailable = true;
     kernel.function = nullptr;
     return false;

@@ -26,7 +26,7 @@ void OnUnknownCall(const char* name) {
   strncpy(last_unknown_call, name, sizeof last_unknown_call - 1);
 }
 
-void OnUnguardedCall() {}
+void KeepContexts() {}
 
 }  // namespace reveza::interpose
 
