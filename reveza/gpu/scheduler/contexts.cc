@@ -13,12 +13,6 @@ constexpr Time kMaxBackoff = std::chrono::minutes(5);
 // A job whose contexts come back too early must be idle for longer, at most so many times as long.
 constexpr int kMaxPatience = 64;
 
-bool HasPendingRequest(const Ledger& ledger, const Client& client) {
-  const auto of_client = [&](const auto& request) { return request.client == client.id; };
-  return std::ranges::any_of(ledger.growths, of_client) ||
-         std::ranges::any_of(ledger.contexts, of_client);
-}
-
 bool HasRoomOnHost(const Ledger& ledger, Bytes bytes) {
   return ledger.HostReserved() + bytes <= ledger.config.host_budget;
 }
@@ -32,8 +26,8 @@ bool MayLeaveNow(Ledger& ledger, const Client& client) {
   });
   return ledger.HasMovableContexts(client) && client.contexts == Contexts::kHere &&
          client.gate == Gate::kClosed && client.swap_in_serial == 0 && holds_only_contexts &&
-         client.Unswappable() > 0 && !HasPendingRequest(ledger, client) &&
-         HasRoomOnHost(ledger, client.Unswappable()) && ledger.Reached(client.release_at);
+         client.Unswappable() > 0 && HasRoomOnHost(ledger, client.Unswappable()) &&
+         ledger.Reached(client.release_at);
 }
 
 void SendRelease(Ledger& ledger, Client& client) {

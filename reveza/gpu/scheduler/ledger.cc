@@ -28,6 +28,10 @@ Bytes Ledger::Claim(const Client& client, GpuId gpu) {
 
 bool Ledger::HasMovableContexts(const Client& client) const {
   const Policy& policy = jobs.at(client.job).policy;
+  // What it waits for is answered first: its contexts would stay until then.
+  const auto of_client = [&](const auto& request) { return request.client == client.id; };
+  if (std::ranges::any_of(growths, of_client)) return false;
+  if (client.Unswappable() > 0 && std::ranges::any_of(contexts, of_client)) return false;
   return client.movable_contexts && config.release_contexts_after > Time(0) &&
          !client.resident_only && !client.unresponsive && (policy.request == 0 || policy.paused) &&
          (client.contexts == Contexts::kHere || client.contexts == Contexts::kLeaving) &&
