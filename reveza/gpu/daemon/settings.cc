@@ -84,7 +84,7 @@ constexpr auto kTable = std::to_array<Setting>({
         {"queue_bound", "REVEZA_QUEUE_BOUND", "GPU work queued ahead under contention", "100ms"}),
     Stored<&Settings::release_contexts_after>(
         {"release_contexts_after", "REVEZA_RELEASE_CONTEXTS_AFTER",
-         "idle time after which the contexts of a program leave the card; 0s: they stay", "5min"}),
+         "idle time after which the contexts of a program leave the card; 0s: they stay", "0s"}),
     Stored<&Settings::linger>(
         {"linger", "REVEZA_LINGER", "time without programs after which the daemon exits", "60s"}),
     Stored<&Settings::socket>({"socket", "REVEZA_SOCKET", "path of the daemon's socket",

@@ -102,7 +102,7 @@ struct Config {
   // A job whose peak footprint has not risen for this long counts as fully grown.
   Time growth_settle_time = std::chrono::seconds(10);
   // For how long a job is idle before its contexts leave the card; 0: they never do, for no reason.
-  Time release_contexts_after = std::chrono::minutes(5);
+  Time release_contexts_after{0};
 };
 
 struct GpuConfig {
