@@ -282,9 +282,15 @@ void Governor::OnCycleFinished(std::uint64_t number, Nanoseconds duration) {
   cycles_.OnStepFinished(number, duration, 1);
 }
 
-std::optional<RemainingTime> Governor::RemainingCycles(std::uint64_t left) const {
-  const PendingGroup group{.left = {{0, left}}};
-  return cycles_.Remaining({&group, 1});
+std::optional<RemainingTime> Governor::RemainingCycles(std::uint64_t left, unsigned workers,
+                                                       std::uint64_t longest) const {
+  const PendingGroup all{.workers = workers, .left = {{0, left}}};
+  const PendingGroup in_a_row{.left = {{0, longest}}};
+  auto remaining = cycles_.Remaining({&all, 1});
+  const auto at_least = cycles_.Remaining({&in_a_row, 1});
+  if (!remaining || !at_least) return remaining;
+  return RemainingTime{std::max(remaining->p50, at_least->p50),
+                       std::max(remaining->p90, at_least->p90)};
 }
 
 std::optional<double> Governor::Drift() const {

@@ -103,9 +103,10 @@ class Governor {
                                          std::span<const RunningStep> running) const;
   // Records the duration of a program's cycle. Drift is reported of cycles if there are any.
   void OnCycleFinished(std::uint64_t number, Nanoseconds duration);
-  // Estimates the remaining time of one program with `left` cycles to go; empty before some
-  // finished.
-  std::optional<RemainingTime> RemainingCycles(std::uint64_t left) const;
+  // Estimates the remaining time of steps with `left` cycles to go, of which one step has to run
+  // `longest` in a row; empty before some finished.
+  std::optional<RemainingTime> RemainingCycles(std::uint64_t left, unsigned workers,
+                                               std::uint64_t longest) const;
   // Returns the significant drift, in seconds per step.
   std::optional<double> Drift() const;
 

@@ -87,7 +87,16 @@ Status Engine::PrepareLimits() {
   return parts_.journal.Set(kLimits, limits_.description());
 }
 
+void Engine::RestoreCycles(std::uint32_t step) {
+  const auto& cycles = CommandOf(step).cycles;
+  if (!cycles) return;
+  const auto count = parts_.journal.CountCycles(entries_[step].identity);
+  cycles_.Set(step, count ? count->recorded : 0, cycles->count);
+  if (entries_[step].state == StepState::kDone) cycles_.Finish(step);
+}
+
 void Engine::RestoreState(std::uint32_t step) {
+  RestoreCycles(step);
   const auto& request = parts_.request;
   switch (entries_[step].state) {
     case StepState::kWaiting:
@@ -168,7 +177,7 @@ Result<Engine::Summary> Engine::Finish() {
   summary_.metrics.assign(metrics_.all().begin(), metrics_.all().end());
   const auto& counts = summary_.counts;
   if (counts.ready + counts.blocked + counts.running > 0) {
-    summary_.end = RunEnd::kInterrupted;
+    summary_.end = halted_ ? RunEnd::kHalted : RunEnd::kInterrupted;
   } else if (counts.failed + counts.skipped > 0) {
     summary_.end = RunEnd::kFailed;
   } else {
@@ -244,6 +253,7 @@ EngineView Engine::View(std::span<const RunningStep> running,
           .pool = pool_,
           .governor = governor_,
           .metrics = metrics_,
+          .cycles = cycles_,
           .running = running,
           .running_by_lane = by_lane,
           .state = kStates[static_cast<int>(mode_)],
