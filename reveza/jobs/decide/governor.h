@@ -41,6 +41,8 @@ class Governor {
     std::function<std::optional<GpuLedger>()> ledger{};
     // Returns the GPUs that the user restricted a step to; empty: all.
     std::function<std::optional<DeviceNames>(std::uint32_t step)> devices{};
+    // Returns the memory that a step claims by its command's template.
+    std::function<std::optional<Bytes>(std::uint32_t step)> memory{};
   };
 
   // `cores`: usable by steps. `job` must outlive the governor.
@@ -124,6 +126,8 @@ class Governor {
   std::optional<std::vector<nvml::Uuid>> GpusVisibleTo(std::uint32_t step);
   void ComputePhases();
   Shape ShapeOf(std::uint32_t step) const { return shapes_[job_.steps[step].command]; }
+  Claim ClaimOf(std::uint32_t step) const;
+  Shape ClaimShapeOf(std::uint32_t step) const;
   Lane LaneOfStep(std::uint64_t step) const {
     return LaneOf(job_.commands[job_.steps[step].command]);
   }

@@ -41,7 +41,12 @@ Engine::Engine(EngineParts parts, Observer& observer)
            .gpu_is_shared = !parts_.gpu_prefix.empty(),
            .ledger = parts_.gpu_ledger,
            .devices =
-               [this](std::uint32_t step) { return requests_.DevicesOf(step, pool_.FreeSlot()); }}),
+               [this](std::uint32_t step) { return requests_.DevicesOf(step, pool_.FreeSlot()); },
+           .memory =
+               [this](std::uint32_t step) {
+                 // A step added later may have an invalid size: its need is learned.
+                 return parts_.expander->Memory(job_.steps[step]).value_or(std::nullopt);
+               }}),
       committer_(parts_.journal, parts_.folder, Outputs(), parts_.request.durable,
                  [this](const std::string& note) { observer_.OnNote(note); }),
       adopted_(std::move(parts_.live)),
