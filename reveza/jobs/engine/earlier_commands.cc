@@ -47,7 +47,8 @@ void Compare(std::string_view what, const std::string& before, const std::string
   differences.push_back(std::move(text));
 }
 
-bool SameButForFolder(Command one, const Command& other) {
+bool SameElsewhere(Command one, const Command& other) {
+  if (one.folder == other.folder) return false;
   one.folder = other.folder;
   return DescribeDifferences({std::move(one)}, {other}).empty();
 }
@@ -97,7 +98,7 @@ std::optional<std::string> SameJobElsewhere(const std::filesystem::path& state,
     const auto other = JobFolder::Find(state, name);
     if (name == folder.id() || !other) continue;
     const auto commands = KeptCommands(*other);
-    if (!commands.empty() && std::ranges::equal(commands, job.commands, SameButForFolder)) {
+    if (!commands.empty() && std::ranges::equal(commands, job.commands, SameElsewhere)) {
       return fmt::format("{} (in {})", name, commands.front().folder.string());
     }
   }

@@ -68,7 +68,9 @@ TEST(ParseRun, MemoryMayDependOnParameters) {
   EXPECT_EQ(run.job.commands[0].claim.memory, std::nullopt);
   EXPECT_EQ(run.notes, Arguments()) << "the claim uses {mb}";
   const auto expander = jobs::Expander::Make(run.job);
-  EXPECT_EQ(expander->Memory(run.job.steps[1]), std::optional<Bytes>(320 * kMiB));
+  const auto claimed = expander->Memory(run.job.steps[1]);
+  ASSERT_TRUE(claimed && *claimed);
+  EXPECT_EQ(**claimed, 320 * kMiB);
   const auto refusal = [](const std::string& memory, const std::string& value) {
     return Refusal({"--memory", memory, "--", "true", ":::", "mb", "1", value});
   };

@@ -45,6 +45,11 @@ TEST_F(JobsTest, FinishedJobStaysFinishedWithoutAName) {
   EXPECT_EQ(Text("ran").size(), 10u);
 }
 
+TEST_F(JobsTest, AnotherNameInTheSameFolderIsNoSurprise) {
+  EXPECT_EQ(Jobs("run --name a --quiet -- true {n} ::: n 1..2").output, "");
+  EXPECT_EQ(Jobs("run --name b --quiet -- true {n} ::: n 1..2").output, "");
+}
+
 TEST_F(JobsTest, TellsWhyFinishedStepsDoNotCount) {
   const std::string words = "--quiet -- sh -c 'echo {n} >> ran' ::: n 1..3";
   for (const std::string name : {"--name w ", ""}) {
