@@ -301,7 +301,9 @@ Result<OpenedJob> OpenJob(const fs::path& state, Job& job, Expander& expander,
   auto environment = OwnEnvironment();
   ASSIGN_OR_RETURN(const auto list, journal.List());
   RETURN_IF_ERROR(CheckPrograms(job, expander, environment, [&](std::size_t step) {
-    return list[step].state != StepState::kDone;
+    const StepState step_state = list[step].state;
+    return step_state != StepState::kDone &&
+           (step_state != StepState::kFailed || request.retry_failed);
   }));
   const auto explained = ExplainNewSteps(state, folder, job, list, dropped);
   // Optional: without it the next run cannot say what has changed.

@@ -214,7 +214,8 @@ Outcome Supervisor::JudgeOutcome() const {
     return *step.end_reason;
   }
   if (outcome != Outcome::kSuccess) return outcome;
-  if (step.disk_was_full || cycles_.lost_output()) return Outcome::kOutputLost;
+  const bool tap_lost_output = cycles > 0 && cycles_.lost_output();
+  if (step.disk_was_full || tap_lost_output) return Outcome::kOutputLost;
   return cycles == 0 || made_all_cycles ? outcome : Outcome::kPartial;
 }
 
