@@ -192,7 +192,8 @@ TEST(ProgressJsonTest, HasAllFields) {
   phi.Add(2, 0.75);
   progress.metrics = {{"phi", phi}};
   EXPECT_EQ(ProgressJson(progress),
-            json::parse(R"({"steps": 10, "done": 4, "failed": 1, "cycles": null, "running": 2, "waiting": 3,
+            json::parse(
+                R"({"steps": 10, "done": 4, "failed": 1, "cycles": null, "running": 2, "waiting": 3,
                             "reason": "memory", "elapsed": 8.0, "rate": 0.5,
                             "eta": {"p50": 6.0, "p90": 9.0}, "drift": 0.06,
                             "metrics": {"phi": {"count": 2, "min": 0.25, "mean": 0.5,
