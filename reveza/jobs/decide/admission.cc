@@ -90,23 +90,62 @@ std::optional<Verdict> CheckCpus(const Need& need, const MachineReading& reading
   return std::nullopt;
 }
 
+// What a limit leaves to steps.
+struct MemoryRoom {
+  std::optional<Bytes> total;
+  std::optional<Bytes> available;
+  Bytes reserve = 0;
+};
+
+MemoryRoom RoomOfMachine(const MachineReading& reading, const Budget& budget) {
+  return {reading.memory_total, reading.memory_available, budget.memory_reserve};
+}
+
+// The default reserve of the machine is for other programs, which a cgroup keeps out.
+MemoryRoom RoomOfCgroup(const MachineReading& reading, const Budget& budget) {
+  constexpr Bytes kMinReserve = 16 * kMiB;
+  Bytes reserve = budget.memory_reserve;
+  if (budget.default_reserve && reading.cgroup_limit) {
+    reserve = std::min(reserve, std::max(kMinReserve, *reading.cgroup_limit / 20));
+  }
+  return {reading.cgroup_limit, reading.cgroup_headroom, reserve};
+}
+
+// Returns the room below the limit that leaves the least.
+MemoryRoom SmallestRoom(const MachineReading& reading, const Budget& budget) {
+  const MemoryRoom machine = RoomOfMachine(reading, budget);
+  const MemoryRoom cgroup = RoomOfCgroup(reading, budget);
+  if (!machine.available || !cgroup.available) return machine.available ? machine : cgroup;
+  const bool in_cgroup =
+      Subtract(*cgroup.available, cgroup.reserve) < Subtract(*machine.available, machine.reserve);
+  return in_cgroup ? cgroup : machine;
+}
+
+bool Exceeds(Bytes need, const MemoryRoom& room) {
+  return room.total && need > Subtract(*room.total, room.reserve);
+}
+
 std::optional<Verdict> CheckMemory(const Need& need, const MachineReading& reading,
                                    std::span<const RunningStep> running, const Budget& budget) {
-  const bool too_large =
-      reading.memory_total && need.memory > Subtract(*reading.memory_total, budget.memory_reserve);
+  const MemoryRoom machine = RoomOfMachine(reading, budget);
+  const MemoryRoom cgroup = RoomOfCgroup(reading, budget);
+  const bool too_large = Exceeds(need.memory, machine) || Exceeds(need.memory, cgroup);
   if (too_large && need.memory_source == ClaimSource::kDeclared) {
-    return Reject(fmt::format("memory: the step needs {}, the machine has {}, {} reserved",
-                              FormatBytes(need.memory), FormatBytes(*reading.memory_total),
-                              FormatBytes(budget.memory_reserve)));
+    const bool is_machine = Exceeds(need.memory, machine);
+    const MemoryRoom& room = is_machine ? machine : cgroup;
+    return Reject(fmt::format("memory: the step needs {}, {} {}, {} reserved",
+                              FormatBytes(need.memory),
+                              is_machine ? "the machine has" : "the control group allows",
+                              FormatBytes(*room.total), FormatBytes(room.reserve)));
   }
   // An uncertain need is tried alone.
   if (running.empty() && (too_large || need.memory_source == ClaimSource::kGuessed))
     return std::nullopt;
-  const auto available = reading.Available();
-  if (!available) return std::nullopt;
+  const MemoryRoom room = SmallestRoom(reading, budget);
+  if (!room.available) return std::nullopt;
   const Bytes promised = PromisedMemory(reading, running);
-  if (need.memory <= Subtract(*available, budget.memory_reserve + promised)) return std::nullopt;
-  return Wait("memory: " + AmountsText(*available, budget.memory_reserve, promised, need.memory));
+  if (need.memory <= Subtract(*room.available, room.reserve + promised)) return std::nullopt;
+  return Wait("memory: " + AmountsText(*room.available, room.reserve, promised, need.memory));
 }
 
 struct GpuRoom {
@@ -230,9 +269,9 @@ constexpr Bytes kSwapHeadroom = 256 * kMiB;
 
 std::optional<Bytes> AllocatableMemory(const MachineReading& reading,
                                        std::span<const RunningStep> running, const Budget& budget) {
-  const auto available = reading.Available();
-  if (!available) return std::nullopt;
-  return Subtract(*available, budget.memory_reserve + PromisedMemory(reading, running));
+  const MemoryRoom room = SmallestRoom(reading, budget);
+  if (!room.available) return std::nullopt;
+  return Subtract(*room.available, room.reserve + PromisedMemory(reading, running));
 }
 
 Verdict CheckAdmission(const Need& need, const MachineReading& reading,

@@ -128,20 +128,15 @@ struct GpuMemory {
 struct MachineReading {
   std::chrono::nanoseconds now{0};
   std::optional<double> external_cpus;         // usable cores kept busy by other programs
-  std::optional<Bytes> memory_total;           // of the machine, or the limit of our cgroup
+  std::optional<Bytes> memory_total;           // of the machine
   std::optional<Bytes> memory_available;       // MemAvailable
-  std::optional<Bytes> cgroup_headroom;        // minimum over our cgroup and its ancestors
+  std::optional<Bytes> cgroup_limit;           // of our cgroup and its ancestors, the one of which
+  std::optional<Bytes> cgroup_headroom;        // the least is left
   std::optional<double> memory_some;           // PSI "some" avg10, percent
   std::optional<double> memory_full;           // PSI "full" avg10, percent
   std::optional<std::vector<GpuMemory>> gpus;  // empty: the machine has none
   bool all_gpus = true;                        // false: some GPUs could not be read
   bool gpu_is_shared = false;  // steps take turns on it: any step that fits alone is admitted
-
-  // Returns the memory still available to steps: the smaller of the machine's and the cgroup's.
-  std::optional<Bytes> Available() const {
-    if (!memory_available) return cgroup_headroom;
-    return std::min(*memory_available, cgroup_headroom.value_or(*memory_available));
-  }
 };
 
 struct RunningStep {
@@ -157,7 +152,9 @@ struct RunningStep {
 
 struct Budget {
   double cpus = 1;           // cores that steps may claim together
-  Bytes memory_reserve = 0;  // host memory kept free
+  Bytes memory_reserve = 0;  // memory kept free
+  // The reserve is a default for the machine: of a smaller limit, a smaller share is kept free.
+  bool default_reserve = false;
 };
 
 struct Verdict {
@@ -177,8 +174,8 @@ Verdict CheckAdmission(const Need& need, const MachineReading& reading,
                        std::span<const RunningStep> running, const Budget& budget,
                        const std::vector<nvml::Uuid>* visible_gpus = nullptr);
 
-// Returns the host memory that may be given to steps now: available minus reserve minus promised.
-// Empty if it cannot be read.
+// Returns the memory that may be given to steps now, below the smallest limit that holds, of the
+// machine and the cgroup: available minus reserve minus promised. Empty if it cannot be read.
 std::optional<Bytes> AllocatableMemory(const MachineReading& reading,
                                        std::span<const RunningStep> running, const Budget& budget);
 

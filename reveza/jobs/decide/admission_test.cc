@@ -66,6 +66,31 @@ TEST(CheckAdmission, RespectsCgroupHeadroom) {
   EXPECT_EQ(CheckAdmission(Memory(2 * kGiB), reading, {}, {}).kind, Kind::kWait);
 }
 
+// Eight steps of 100 MiB in a group of 1000 MB on a machine of 24 GiB, whose default reserve is
+// larger than the group.
+TEST(CheckAdmission, DefaultReserveIsAShareOfTheSmallestLimit) {
+  MachineReading reading = Free(20 * kGiB);
+  reading.memory_total = 24 * kGiB;
+  reading.cgroup_limit = 1'000'000'000;
+  reading.cgroup_headroom = 950 * kMiB;
+  Budget budget{.memory_reserve = *reading.memory_total / 20, .default_reserve = true};
+  std::vector<RunningStep> running;
+  for (StepNumber step = 0; step < 8; ++step) {
+    const auto verdict = CheckAdmission(Memory(100 * kMiB), reading, running, budget);
+    EXPECT_EQ(verdict.kind, Kind::kAdmit) << verdict.reason;
+    running.push_back(Running(step, Memory(100 * kMiB)));
+  }
+  EXPECT_EQ(AllocatableMemory(reading, running, budget), 150 * kMiB - 50'000'000);
+  EXPECT_EQ(ReasonOf(CheckAdmission(Memory(kGiB), reading, {}, budget), Kind::kReject),
+            "memory: the step needs 1 GiB, the control group allows 954 MiB, 47.7 MiB reserved");
+  // The machine's own limit holds when it leaves less.
+  reading.memory_available = kGiB + 300 * kMiB;
+  EXPECT_EQ(AllocatableMemory(reading, {}, budget), kGiB + 300 * kMiB - budget.memory_reserve);
+  // A reserve that was asked for is kept.
+  budget.default_reserve = false;
+  EXPECT_EQ(CheckAdmission(Memory(100 * kMiB), reading, {}, budget).kind, Kind::kReject);
+}
+
 TEST(CheckAdmission, PromiseLastsUntilUseIsObserved) {
   const Need need = Memory(2 * kGiB);
   const MachineReading reading = Free(5 * kGiB);

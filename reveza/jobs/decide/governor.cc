@@ -55,6 +55,7 @@ Governor::Governor(const Job& job, const RunRequest& request, double cores, Sour
   AddNewCommands();
   const Bytes total = platform::ReadCommitState(sources_.root).total.value_or(0);
   budget_.cpus = request.cpu_budget.value_or(cores);
+  budget_.default_reserve = !request.memory_reserve;
   budget_.memory_reserve = request.memory_reserve.value_or(std::max(kMinReserve, total / 20));
 }
 
@@ -143,9 +144,24 @@ std::optional<std::vector<nvml::Uuid>> Governor::GpusVisibleTo(std::uint32_t ste
   return std::move(visible.gpus);
 }
 
+Claim Governor::ClaimOf(std::uint32_t step) const {
+  const Command& command = job_.commands[job_.steps[step].command];
+  Claim claim = command.claim;
+  if (!command.memory_template.empty() && sources_.memory) claim.memory = sources_.memory(step);
+  return claim;
+}
+
+// If each step claims what it needs, one that was wrong tells nothing about steps of another size.
+Shape Governor::ClaimShapeOf(std::uint32_t step) const {
+  const Shape shape = ShapeOf(step);
+  if (job_.commands[job_.steps[step].command].memory_template.empty()) return shape;
+  const std::uint64_t fields[] = {shape, ClaimOf(step).memory.value_or(0)};
+  return XXH3_64bits(fields, sizeof(fields));
+}
+
 Need Governor::NeedOf(std::uint32_t step, std::span<const RunningStep> running) const {
   const Bytes free = AllocatableMemory(reading_, running, budget_).value_or(0);
-  Need need = claims_.Resolve(ShapeOf(step), job_.commands[job_.steps[step].command].claim, free);
+  Need need = claims_.Resolve(ClaimShapeOf(step), ClaimOf(step), free);
   need.gpu_exclusive = exclusive_gpu_steps_.contains(step);
   return need;
 }
@@ -178,7 +194,7 @@ std::optional<PressureAction> Governor::RelievePressure(Nanoseconds now,
 }
 
 void Governor::ObserveUsage(std::uint32_t step, Bytes memory, std::optional<Bytes> gpu_memory) {
-  claims_.ObserveUsage(ShapeOf(step), memory, gpu_memory);
+  claims_.ObserveUsage(ClaimShapeOf(step), memory, gpu_memory);
 }
 
 void Governor::ObserveCpuTime(Nanoseconds now, Nanoseconds own_cpu) {
@@ -212,7 +228,7 @@ void Governor::OnStepEnded(Nanoseconds now, std::uint32_t step, const AttemptRes
   const Nanoseconds duration(result.ended - result.began - result.paused);
   Tuner& tuner = TunerOf(step);
   if (result.outcome == Outcome::kSuccess || result.outcome == Outcome::kPartial) {
-    claims_.RecordSuccess(ShapeOf(step), memory, gpu_memory);
+    claims_.RecordSuccess(ClaimShapeOf(step), memory, gpu_memory);
     tuner.OnStepFinished(now, duration, ShapeOf(step));
     estimator_.OnStepFinished(step, duration, tuner.workers(), ShapeOf(step));
   }
@@ -223,11 +239,11 @@ void Governor::OnStepEnded(Nanoseconds now, std::uint32_t step, const AttemptRes
     if (sources_.gpu_is_shared) {
       exclusive_gpu_steps_.insert(step);
     } else {
-      claims_.RecordGpuOom(ShapeOf(step), gpu_memory, need.gpu_memory);
+      claims_.RecordGpuOom(ClaimShapeOf(step), gpu_memory, need.gpu_memory);
     }
     return tuner.OnOverload(now, OverloadSignal::kNoGpuMemory);
   }
-  claims_.RecordOom(ShapeOf(step), memory, need.memory);
+  claims_.RecordOom(ClaimShapeOf(step), memory, need.memory);
   // A claim that was too small is no sign of too many workers.
   if (!peaks.at_own_limit) tuner.OnOverload(now, OverloadSignal::kOutOfMemory);
 }
@@ -282,9 +298,15 @@ void Governor::OnCycleFinished(std::uint64_t number, Nanoseconds duration) {
   cycles_.OnStepFinished(number, duration, 1);
 }
 
-std::optional<RemainingTime> Governor::RemainingCycles(std::uint64_t left) const {
-  const PendingGroup group{.left = {{0, left}}};
-  return cycles_.Remaining({&group, 1});
+std::optional<RemainingTime> Governor::RemainingCycles(std::uint64_t left, unsigned workers,
+                                                       std::uint64_t longest) const {
+  const PendingGroup all{.workers = workers, .left = {{0, left}}};
+  const PendingGroup in_a_row{.left = {{0, longest}}};
+  auto remaining = cycles_.Remaining({&all, 1});
+  const auto at_least = cycles_.Remaining({&in_a_row, 1});
+  if (!remaining || !at_least) return remaining;
+  return RemainingTime{std::max(remaining->p50, at_least->p50),
+                       std::max(remaining->p90, at_least->p90)};
 }
 
 std::optional<double> Governor::Drift() const {

@@ -41,6 +41,8 @@ class Governor {
     std::function<std::optional<GpuLedger>()> ledger{};
     // Returns the GPUs that the user restricted a step to; empty: all.
     std::function<std::optional<DeviceNames>(std::uint32_t step)> devices{};
+    // Returns the memory that a step claims by its command's template.
+    std::function<std::optional<Bytes>(std::uint32_t step)> memory{};
   };
 
   // `cores`: usable by steps. `job` must outlive the governor.
@@ -103,9 +105,10 @@ class Governor {
                                          std::span<const RunningStep> running) const;
   // Records the duration of a program's cycle. Drift is reported of cycles if there are any.
   void OnCycleFinished(std::uint64_t number, Nanoseconds duration);
-  // Estimates the remaining time of one program with `left` cycles to go; empty before some
-  // finished.
-  std::optional<RemainingTime> RemainingCycles(std::uint64_t left) const;
+  // Estimates the remaining time of steps with `left` cycles to go, of which one step has to run
+  // `longest` in a row; empty before some finished.
+  std::optional<RemainingTime> RemainingCycles(std::uint64_t left, unsigned workers,
+                                               std::uint64_t longest) const;
   // Returns the significant drift, in seconds per step.
   std::optional<double> Drift() const;
 
@@ -123,6 +126,8 @@ class Governor {
   std::optional<std::vector<nvml::Uuid>> GpusVisibleTo(std::uint32_t step);
   void ComputePhases();
   Shape ShapeOf(std::uint32_t step) const { return shapes_[job_.steps[step].command]; }
+  Claim ClaimOf(std::uint32_t step) const;
+  Shape ClaimShapeOf(std::uint32_t step) const;
   Lane LaneOfStep(std::uint64_t step) const {
     return LaneOf(job_.commands[job_.steps[step].command]);
   }

@@ -267,6 +267,25 @@ TEST(GovernorTest, OwnLimitOomDoesNotReduceWorkers) {
   EXPECT_LT(governor.Workers(), workers);
 }
 
+// Steps of one command that claim 100 and 300 MiB by a template.
+TEST(GovernorTest, LearnsAfterADeathOnlyForStepsWithTheSameClaim) {
+  Job job = OneCommand();
+  job.commands[0].memory_template = "{mb}MiB";
+  job.steps.resize(3);
+  const Bytes claims[] = {100 * kMiB, 300 * kMiB, 300 * kMiB};
+  Governor governor(job, {}, 2, {.memory = [&](std::uint32_t step) { return claims[step]; }});
+  EXPECT_EQ(governor.NeedOf(0, {}).memory, 100 * kMiB);
+  const Need need = governor.NeedOf(1, {});
+  EXPECT_EQ(need.memory, 300 * kMiB);
+  EXPECT_EQ(need.memory_source, ClaimSource::kDeclared);
+  AttemptResult died;
+  died.outcome = Outcome::kMemory;
+  governor.OnStepEnded({}, 1, died, need, {.memory = 330 * kMiB, .at_own_limit = true});
+  EXPECT_EQ(governor.NeedOf(1, {}).memory, 495 * kMiB) << "larger at the next attempt";
+  EXPECT_EQ(governor.NeedOf(2, {}).memory, 495 * kMiB);
+  EXPECT_EQ(governor.NeedOf(0, {}).memory, 100 * kMiB);
+}
+
 TEST(GovernorTest, ReportsDriftOfCycles) {
   const Job job = OneCommand();
   Governor governor(job, {}, 2);
@@ -277,7 +296,7 @@ TEST(GovernorTest, ReportsDriftOfCycles) {
   const auto drift = governor.Drift();
   ASSERT_TRUE(drift);
   EXPECT_NEAR(*drift, 0.06, 0.005);
-  const auto remaining = governor.RemainingCycles(10);
+  const auto remaining = governor.RemainingCycles(10, 1, 10);
   ASSERT_TRUE(remaining);
   EXPECT_GT(remaining->p50, std::chrono::seconds(30));
 }

@@ -10,6 +10,7 @@
 #include "common/platform/cgroup.h"
 #include "common/platform/machine.h"
 #include "common/platform/process_table.h"
+#include "common/platform/text_file.h"
 #include "reveza/insight/monitor/json_fields.h"
 
 namespace reveza::jobs {
@@ -71,23 +72,29 @@ VisibleGpus Warn(std::string why) { return {std::nullopt, std::move(why)}; }
 MachineReading ReadMachine(std::chrono::nanoseconds now, const std::filesystem::path& root) {
   MachineReading reading;
   reading.now = now;
+  std::filesystem::path limited;  // the cgroup whose limit holds
   const auto memory = platform::ReadMachineMemory(root);
   if (memory) {
     reading.memory_total = memory->total;
     reading.memory_available = memory->available;
   }
   if (const auto group = platform::ReadCgroupMemory(0, root)) {
-    reading.memory_total = std::min(reading.memory_total.value_or(group->limit), group->limit);
+    reading.cgroup_limit = group->limit;
     reading.cgroup_headroom = group->left();
+    limited = group->folder;
   }
-  const auto take = [&](const platform::Pressures& pressures) {
-    if (!pressures.memory) return;
-    reading.memory_some = Larger(reading.memory_some, pressures.memory->some.average_10s);
-    if (!pressures.memory->full) return;
-    reading.memory_full = Larger(reading.memory_full, pressures.memory->full->average_10s);
+  const auto take = [&](const std::optional<platform::Pressure>& pressure) {
+    if (!pressure) return;
+    reading.memory_some = Larger(reading.memory_some, pressure->some.average_10s);
+    if (!pressure->full) return;
+    reading.memory_full = Larger(reading.memory_full, pressure->full->average_10s);
   };
-  if (!memory || !HasAmpleMemory(*memory)) take(platform::MachinePressure(root));
-  take(platform::CgroupPressure(0, root));
+  if (!memory || !HasAmpleMemory(*memory)) take(platform::MachinePressure(root).memory);
+  take(platform::CgroupPressure(0, root).memory);
+  // The runner may be in a group of its own, without the steps.
+  if (limited.empty()) return reading;
+  const auto text = platform::ReadText(limited / "memory.pressure");
+  if (text) take(platform::ParsePressure(*text));
   return reading;
 }
 

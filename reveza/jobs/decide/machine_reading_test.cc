@@ -48,11 +48,31 @@ TEST(ReadMachine, TakesTighterOfMachineAndCgroup) {
   const MachineReading reading = ReadMachine(seconds(0), root.path());
   EXPECT_EQ(reading.memory_available, 8 * kGiB - kKiB);
   EXPECT_EQ(reading.cgroup_headroom, 3 * kGiB);
-  EXPECT_EQ(reading.memory_total, 4 * kGiB);
+  EXPECT_EQ(reading.cgroup_limit, 4 * kGiB);
   EXPECT_EQ(reading.memory_some, 20);
   EXPECT_EQ(reading.memory_full, 3.25);
   root.Write("proc/self/status", "Cpus_allowed_list:\t0-3\n");
   EXPECT_EQ(UsableCores(root.path()), 1.5);
+}
+
+// The runner has left the group for one of its own, so that the steps can have groups beside it.
+TEST(ReadMachine, TakesPressureOfTheGroupWithTheLimit) {
+  const TestingDirectory root;
+  root.Write("proc/self/cgroup", "0::/job/runner\n");
+  root.Write("proc/self/mountinfo", "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  root.Write("sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
+  root.Write("sys/fs/cgroup/job/memory.max", "1000000000\n");
+  root.Write("sys/fs/cgroup/job/memory.current", "900000000\n");
+  root.Write("sys/fs/cgroup/job/memory.pressure",
+             "some avg10=30.00 avg60=1.00 avg300=0.10 total=1\n"
+             "full avg10=10.00 avg60=1.00 avg300=0.10 total=1\n");
+  root.Write("sys/fs/cgroup/job/runner/memory.pressure",
+             "some avg10=0.00 avg60=1.00 avg300=0.10 total=1\n"
+             "full avg10=0.00 avg60=1.00 avg300=0.10 total=1\n");
+  const MachineReading reading = ReadMachine(seconds(0), root.path());
+  EXPECT_EQ(reading.cgroup_limit, 1'000'000'000u);
+  EXPECT_EQ(reading.memory_some, 30);
+  EXPECT_EQ(reading.memory_full, 10);
 }
 
 TEST(ReadMachine, IgnoresMachinePressureWithAmpleMemory) {

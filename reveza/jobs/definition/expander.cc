@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "common/base/units.h"
+
 namespace reveza::jobs {
 namespace {
 
@@ -59,6 +61,15 @@ Result<Expander::Compiled> Expander::Compile(const Command& command,
     ASSIGN_OR_RETURN(auto parsed, parse(input, fmt::format("input '{}'", input)));
     compiled.inputs.push_back(std::move(parsed));
   }
+  if (!command.memory_template.empty()) {
+    ASSIGN_OR_RETURN(auto parsed, parse(command.memory_template, "memory"));
+    compiled.memory = std::move(parsed);
+    for (const std::string_view name : {"slot", "step", "from", "to"}) {
+      if (!command.memory_template.contains(fmt::format("{{{}}}", name))) continue;
+      return InvalidArgument("in memory: '{}' may only contain parameters, not {{{}}}",
+                             command.memory_template, name);
+    }
+  }
   return compiled;
 }
 
@@ -109,6 +120,14 @@ Result<ExpandedCommand> Expander::Expand(const Step& step, const BuiltIns& built
     expanded.environment.emplace_back(name, std::move(text));
   }
   return expanded;
+}
+
+Result<std::optional<Bytes>> Expander::Memory(const Step& step) const {
+  const auto& memory = commands_[step.command].memory;
+  if (!memory) return std::nullopt;
+  ASSIGN_OR_RETURN(const auto text, memory->Expand(step, {}));
+  ASSIGN_OR_RETURN(const auto bytes, ParseBytes(text));
+  return std::optional(bytes);
 }
 
 Result<std::vector<std::filesystem::path>> Expander::Inputs(const Step& step) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,10 @@ class Expander {
   // Expands the command of a step of this job. kInvalidArgument: the step lacks a parameter.
   Result<ExpandedCommand> Expand(const Step& step, const BuiltIns& built_ins) const;
 
+  // Returns the memory that the step claims by a template; empty if its command has none.
+  // kInvalidArgument: not a size.
+  Result<std::optional<Bytes>> Memory(const Step& step) const;
+
   // Returns the input files of the step; relative paths are resolved against its folder.
   Result<std::vector<std::filesystem::path>> Inputs(const Step& step) const;
 
@@ -42,6 +47,7 @@ class Expander {
     Template folder;
     std::vector<std::pair<std::string, Template>> environment;
     std::vector<Template> inputs;
+    std::optional<Template> memory;
     bool shell = false;
   };
   static Result<Compiled> Compile(const Command& command,

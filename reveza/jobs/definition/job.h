@@ -46,6 +46,7 @@ struct Command {
   std::optional<std::chrono::nanoseconds> time_limit;
   int priority = 0;  // higher starts first
   Claim claim;
+  std::string memory_template;  // instead of claim.memory: "{mb}MiB"; empty: none
   std::optional<Cycles> cycles;
 };
 

@@ -134,6 +134,12 @@ constexpr std::array<Key, 17> kKeys = {{
     {"cpus", ReadCpus},
     {"memory",
      [](const JobSource& source, const Member& member, JobEntry& entry) {
+       entry.command.claim.memory.reset();
+       entry.command.memory_template.clear();
+       if (member.value.kind == Kind::kString && member.value.text.contains('{')) {
+         entry.command.memory_template = member.value.text;
+         return Status{};
+       }
        return ReadQuantity(source, member, &ParseBytes, "2GiB", entry.command.claim.memory);
      }},
     {"gpu_memory",

@@ -88,6 +88,17 @@ TEST(JobFile, ParsesTheSameKeysFromJson) {
   ExpectWhole(*job);
 }
 
+TEST(JobFile, MemoryOfAStepMayDependOnParametersAndOverridesTheDefault) {
+  const auto job = Toml(
+      "memory = '2GiB'\n[[steps]]\nrun = 'a'\nmemory = '{p}MiB'\nparameters = { p = [1] }\n"
+      "[[steps]]\nrun = 'b'\n");
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->commands[0].memory_template, "{p}MiB");
+  EXPECT_EQ(job->commands[0].claim.memory, std::nullopt);
+  EXPECT_EQ(job->commands[1].memory_template, "");
+  EXPECT_EQ(job->commands[1].claim.memory, 2 * kGiB);
+}
+
 TEST(JobFile, ArrayValuesAreNotExpanded) {
   const auto job = Toml("run = 'a'\nparameters = { p = ['1..3', 2, 0.5, true] }");
   ASSERT_TRUE(job) << job.error().message;

@@ -64,6 +64,9 @@ json ToJson(const Command& command) {
                {"memory", OrNull(command.claim.memory)},
                {"gpu_memory", OrNull(command.claim.gpu_memory)}};
   made["time_limit"] = command.time_limit ? json(command.time_limit->count()) : json();
+  if (!command.memory_template.empty()) {
+    made["memory_template"] = TextToJson(command.memory_template);
+  }
   if (command.cycles) made["cycles"] = {command.cycles->count, command.cycles->chain};
   return made;
 }
@@ -83,6 +86,9 @@ Command CommandFromJson(const json& from) {
                    Optional<Bytes>(from.at("gpu_memory"))};
   if (const auto limit = Optional<std::int64_t>(from.at("time_limit"))) {
     command.time_limit = std::chrono::nanoseconds(*limit);
+  }
+  if (from.contains("memory_template")) {
+    command.memory_template = TextFromJson(from["memory_template"]);
   }
   if (from.contains("cycles")) {
     command.cycles = Cycles{from["cycles"].at(0), from["cycles"].at(1)};

@@ -17,6 +17,7 @@ Job Full() {
   command.claim = {0.5, 1024, 2048};
   command.cycles = Cycles{500, 10};
   Job job;
+  command.memory_template = "{seed}GiB";
   Command plain;
   plain.arguments = {"true"};
   plain.shell = true;
@@ -39,6 +40,7 @@ TEST(JobJson, RoundTrips) {
   EXPECT_EQ(command.time_limit, full.time_limit);
   EXPECT_EQ(command.priority, full.priority);
   EXPECT_EQ(command.claim, full.claim);
+  EXPECT_EQ(command.memory_template, full.memory_template);
   EXPECT_EQ(command.cycles, full.cycles);
   EXPECT_EQ(back->commands[1].claim, Claim{});
   EXPECT_EQ(back->commands[1].time_limit, std::nullopt);

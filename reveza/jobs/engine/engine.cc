@@ -41,7 +41,12 @@ Engine::Engine(EngineParts parts, Observer& observer)
            .gpu_is_shared = !parts_.gpu_prefix.empty(),
            .ledger = parts_.gpu_ledger,
            .devices =
-               [this](std::uint32_t step) { return requests_.DevicesOf(step, pool_.FreeSlot()); }}),
+               [this](std::uint32_t step) { return requests_.DevicesOf(step, pool_.FreeSlot()); },
+           .memory =
+               [this](std::uint32_t step) {
+                 // A step added later may have an invalid size: its need is learned.
+                 return parts_.expander->Memory(job_.steps[step]).value_or(std::nullopt);
+               }}),
       committer_(parts_.journal, parts_.folder, Outputs(), parts_.request.durable,
                  [this](const std::string& note) { observer_.OnNote(note); }),
       adopted_(std::move(parts_.live)),
@@ -87,7 +92,16 @@ Status Engine::PrepareLimits() {
   return parts_.journal.Set(kLimits, limits_.description());
 }
 
+void Engine::RestoreCycles(std::uint32_t step) {
+  const auto& cycles = CommandOf(step).cycles;
+  if (!cycles) return;
+  const auto count = parts_.journal.CountCycles(entries_[step].identity);
+  cycles_.Set(step, count ? count->recorded : 0, cycles->count);
+  if (entries_[step].state == StepState::kDone) cycles_.Finish(step);
+}
+
 void Engine::RestoreState(std::uint32_t step) {
+  RestoreCycles(step);
   const auto& request = parts_.request;
   switch (entries_[step].state) {
     case StepState::kWaiting:
@@ -168,7 +182,7 @@ Result<Engine::Summary> Engine::Finish() {
   summary_.metrics.assign(metrics_.all().begin(), metrics_.all().end());
   const auto& counts = summary_.counts;
   if (counts.ready + counts.blocked + counts.running > 0) {
-    summary_.end = RunEnd::kInterrupted;
+    summary_.end = halted_ ? RunEnd::kHalted : RunEnd::kInterrupted;
   } else if (counts.failed + counts.skipped > 0) {
     summary_.end = RunEnd::kFailed;
   } else {
@@ -244,6 +258,7 @@ EngineView Engine::View(std::span<const RunningStep> running,
           .pool = pool_,
           .governor = governor_,
           .metrics = metrics_,
+          .cycles = cycles_,
           .running = running,
           .running_by_lane = by_lane,
           .state = kStates[static_cast<int>(mode_)],

@@ -24,6 +24,7 @@
 #include "reveza/jobs/definition/job.h"
 #include "reveza/jobs/definition/run_request.h"
 #include "reveza/jobs/engine/control.h"
+#include "reveza/jobs/engine/cycle_progress.h"
 #include "reveza/jobs/engine/journal_committer.h"
 #include "reveza/jobs/engine/schedule.h"
 #include "reveza/jobs/engine/status_report.h"
@@ -93,6 +94,7 @@ class Engine {
     kDone,         // all steps are done
     kFailed,       // some failed, or were skipped because of that
     kHeld,         // the outcome of some is unknown
+    kHalted,       // as many failed as the request allows; others did not run
     kInterrupted,  // stopped or cancelled before the end
   };
   struct Summary {
@@ -117,6 +119,7 @@ class Engine {
   // Startup and the loop (engine.cc).
   Status Prepare();
   void RestoreState(std::uint32_t step);
+  void RestoreCycles(std::uint32_t step);
   Status PrepareLimits();
   Status InstallSignalHandlers();
   bool IsFinished() const;
@@ -196,10 +199,12 @@ class Engine {
   UniqueFd signals_;
   platform::MonotonicClock own_clock_;
   Mode mode_ = Mode::kRunning;
+  bool halted_ = false;  // because of failed steps
 
   std::vector<StepEntry> entries_;
   std::unordered_map<std::string, std::uint32_t> by_identity_;
   std::set<std::uint32_t> brief_commands_;  // whose last step finished at once
+  CycleProgress cycles_;
   bool reported_no_group_ = false;
   Metrics metrics_;
   Summary summary_;

@@ -79,8 +79,9 @@ void Engine::OnCycle(ActiveAttempt& active, const CycleResult& cycle) {
   // The time of receipt: the wall clock in the frame may be set meanwhile.
   const auto before = std::exchange(active.last_cycle_at, Now());
   if (before.count() != 0) governor_.OnCycleFinished(cycle.number, active.last_cycle_at - before);
-  if (const auto noted = parts_.journal.RecordCycle(cycle); !noted)
-    EnterDegradedMode(noted.error());
+  const auto noted = parts_.journal.RecordCycle(cycle);
+  if (!noted) EnterDegradedMode(noted.error());
+  if (noted && *noted) cycles_.Add(active.step);
   if (const auto line =
           ParseCycleLine(fmt::format("reveza step {} {}", cycle.number, cycle.metrics))) {
     metrics_.Add(cycle.number, line->metrics);
@@ -148,6 +149,7 @@ void Engine::PollAdoptedAttempts() {
   for (const auto& error : polled.errors) EnterDegradedMode(error);
   for (const auto& result : polled.ended) {
     const std::uint32_t step = *StepOf(result.name.identity);
+    RestoreCycles(step);
     auto& entry = entries_[step];
     entry.attempts = std::max(entry.attempts, result.name.attempt);
     const bool will_retry = RecordOutcome(step, result, 0);
@@ -159,6 +161,7 @@ bool Engine::RecordOutcome(std::uint32_t step, const AttemptResult& result,
                            std::uint64_t first_cycle) {
   if (result.outcome == Outcome::kSuccess) {
     schedule_.Finish(step);
+    cycles_.Finish(step);
     return false;
   }
   if (result.outcome == Outcome::kUnknown) {
@@ -214,6 +217,7 @@ void Engine::CheckHalt() {
                                          *halt.share * static_cast<double>(job_.steps.size()));
   if (!enough) return;
   observer_.OnNote(fmt::format("halting the job: {} steps failed", failed));
+  halted_ = true;
   if (halt.mode == Halt::Mode::kNow) {
     CancelAll();
   } else {

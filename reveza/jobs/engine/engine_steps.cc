@@ -135,7 +135,9 @@ void Engine::MarkGpuSharing(ActiveAttempt& active) {
 
 // A declared claim stays enforced even then.
 bool Engine::IsLastMemoryRetry(std::uint32_t step) const {
-  return retries_.IsLastMemoryRetry(step) && !CommandOf(step).claim.memory;
+  const Command& command = CommandOf(step);
+  const bool declared = command.claim.memory || !command.memory_template.empty();
+  return retries_.IsLastMemoryRetry(step) && !declared;
 }
 
 Status Engine::Start(std::uint32_t step, const Need& need, const std::optional<nvml::Uuid>& gpu) {

@@ -120,7 +120,7 @@ TEST_F(EngineTest, HaltsAfterEnoughFailures) {
   request.halt = {Halt::Mode::kSoon, 2, std::nullopt};
   const auto summary = Run(Shell("echo {n} >> ran; exit 1", 10), request);
   EXPECT_EQ(Lines("ran"), 2);
-  EXPECT_EQ(summary.end, Engine::RunEnd::kInterrupted);
+  EXPECT_EQ(summary.end, Engine::RunEnd::kHalted);
 }
 
 TEST_F(EngineTest, FirstInterruptDrains) {
@@ -355,12 +355,91 @@ TEST_F(EngineTest, LostOutputsAreRecomputed) {
   EXPECT_EQ(Text("ran"), "1\n2\n3\n2\n");
 }
 
+// A step that waits for others is not checked beforehand: they may create its program.
 TEST_F(EngineTest, MissingProgramFailsWithReason) {
-  Job job = Shell("true", 1);
-  job.commands[0].shell = false;
-  job.commands[0].arguments = {"no-such-program-anywhere", "{n}"};
+  Job job = Shell("true", 2);
+  job.commands.push_back(job.commands[0]);
+  job.commands[1].shell = false;
+  job.commands[1].arguments = {"no-such-program-anywhere", "{n}"};
+  job.steps[1].command = 1;
+  job.steps[1].after = {0};
   EXPECT_EQ(Run(job).counts.failed, 1u);
-  EXPECT_EQ(listener_.outcomes["n=1"], Outcome::kNotStarted);
+  EXPECT_EQ(listener_.outcomes["n=2"], Outcome::kNotStarted);
+}
+
+TEST_F(EngineTest, MoreCyclesContinueAFinishedStep) {
+  Job job = Shell("for i in $(seq {from} {to}); do echo $i >> ran; echo reveza step $i; done", 2);
+  job.commands[0].cycles = Cycles{2, 0};
+  EXPECT_EQ(Run(job, Workers(1)).end, Engine::RunEnd::kDone);
+  job.commands[0].cycles = Cycles{4, 0};
+  EXPECT_EQ(Run(job, Workers(1)).end, Engine::RunEnd::kDone);
+  EXPECT_EQ(Text("ran"), "1\n2\n1\n2\n3\n4\n3\n4\n");
+  const auto summary = Run(job, Workers(1));
+  EXPECT_EQ(summary.done_before, 2u);
+  EXPECT_EQ(summary.attempts, 0u);
+}
+
+// A success stays one when its journal is lost, and the cycles that are missing are still made.
+TEST_F(EngineTest, MoreCyclesContinueAStepWhoseJournalWasRebuilt) {
+  Job job = Shell("for i in $(seq {from} {to}); do echo $i >> ran; echo reveza step $i; done", 1);
+  job.commands[0].cycles = Cycles{2, 0};
+  Run(job, Workers(1));
+  std::ofstream(folder_ / "jobs/test/journal.db") << "damaged";
+  ASSERT_TRUE(RepairJob(*JobFolder::Find(folder_.path(), "test")));
+  job.commands[0].cycles = Cycles{3, 0};
+  EXPECT_EQ(Run(job, Workers(1)).end, Engine::RunEnd::kDone);
+  EXPECT_EQ(Text("ran"), "1\n2\n3\n");
+}
+
+TEST_F(EngineTest, ProgressCountsCycles) {
+  Job job = Shell(
+      "for i in $(seq {from} {to}); do [ $i != 4 ] || [ -e go ] || exit 1; echo reveza step $i; "
+      "done",
+      2);
+  job.commands[0].cycles = Cycles{4, 0};
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> seen;
+  listener_.on_progress_report = [&](const Progress& progress) {
+    seen.emplace_back(progress.cycles_done, progress.cycles);
+  };
+  Run(job, Workers(1));
+  EXPECT_EQ(seen.back(), (std::pair<std::uint64_t, std::uint64_t>(6, 8)));
+  seen.clear();
+  std::ofstream(folder_ / "go");
+  RunRequest request = Workers(1);
+  request.retry_failed = true;
+  Run(job, request);
+  EXPECT_EQ(seen.front(), (std::pair<std::uint64_t, std::uint64_t>(6, 8)));
+  EXPECT_EQ(seen.back(), (std::pair<std::uint64_t, std::uint64_t>(8, 8)));
+}
+
+TEST_F(EngineTest, KeepsTheOutputOfEachAttempt) {
+  RunRequest request = Workers(1);
+  request.retries = 2;
+  const Job job = Shell(
+      "echo x >> ran; wc -l < ran; [ $(wc -l < ran) != 2 ] || echo two >&2; "
+      "[ $(wc -l < ran) = 3 ]",
+      1);
+  EXPECT_EQ(Run(job, request).end, Engine::RunEnd::kDone);
+  const std::string files = "jobs/test/outputs/000/1";
+  EXPECT_EQ(Text(files + ".1.out"), "1\n");
+  EXPECT_EQ(Text(files + ".2.out"), "2\n");
+  EXPECT_EQ(Text(files + ".2.err"), "two\n");
+  EXPECT_EQ(Text(files + ".out"), "3\n");
+  const auto of = [&](std::uint32_t attempt) {
+    return OutputsOfAttempt(folder_ / files, attempt, attempt == 3).filename();
+  };
+  EXPECT_EQ(of(1), "1.1");
+  EXPECT_EQ(of(2), "1.2");
+  EXPECT_EQ(of(3), "1");
+  // A runner was killed before the next attempt had started.
+  ASSERT_TRUE(KeepOutputs(folder_ / files, 3));
+  EXPECT_EQ(of(3), "1.3");
+  auto journal = Journal::Open(folder_ / "jobs/test/journal.db");
+  ASSERT_TRUE(journal->Set("barrier", "0"));
+  const auto verified = VerifyOutputs(*journal, folder_ / "jobs/test/outputs", BootId{1});
+  ASSERT_TRUE(verified) << verified.error().message;
+  EXPECT_EQ(verified->checked, 1u);
+  EXPECT_EQ(verified->lost, 0u);
 }
 
 }  // namespace engine_test

@@ -9,15 +9,20 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ranges>
+#include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
+#include "common/base/units.h"
 #include "common/platform/network_file_system.h"
 #include "common/platform/runtime_paths.h"
 #include "reveza/jobs/decide/machine_reading.h"
 #include "reveza/jobs/definition/identity.h"
 #include "reveza/jobs/definition/job_json.h"
 #include "reveza/jobs/engine/added_steps.h"
+#include "reveza/jobs/engine/earlier_commands.h"
+#include "reveza/jobs/engine/start_check.h"
 #include "reveza/jobs/journal/import_records.h"
 #include "reveza/jobs/journal/verify_outputs.h"
 #include "reveza/jobs/supervisor/child.h"
@@ -42,11 +47,17 @@ Result<Journal> OpenJournal(const JobFolder& folder, const RunRequest& request) 
               journal.error().message, folder.id());
 }
 
-// Writes the list only if it has changed: writing 100,000 steps takes a second.
-Status UpdateList(Journal& journal, const Job& job, const std::vector<Identity>& identities) {
-  ASSIGN_OR_RETURN(auto known, journal.List());
-  if (std::ranges::equal(known, identities, {}, &StepEntry::identity)) return {};
-  return journal.SetList(ListSteps(job, identities));
+// Writes the list only if it has changed: writing 100,000 steps takes a second. Returns how many
+// finished steps are no longer listed.
+Result<std::uint64_t> UpdateList(Journal& journal, const Job& job,
+                                 const std::vector<Identity>& identities) {
+  ASSIGN_OR_RETURN(const auto known, journal.List());
+  if (std::ranges::equal(known, identities, {}, &StepEntry::identity)) return 0;
+  RETURN_IF_ERROR(journal.SetList(ListSteps(job, identities)));
+  const std::set<Identity> listed(identities.begin(), identities.end());
+  return std::ranges::count_if(known, [&](const StepEntry& step) {
+    return step.state == StepState::kDone && !listed.contains(step.identity);
+  });
 }
 
 Status AppendAddedSteps(Journal& journal, Job& job, Expander& expander,
@@ -58,17 +69,49 @@ Status AppendAddedSteps(Journal& journal, Job& job, Expander& expander,
   return {};
 }
 
-// Requeues all steps, with --force or if a finished job is to restart.
-Status RequeueFinished(Journal& journal, const RunRequest& request, FinishedJob finished) {
+// Requeues what has to run again: all steps with --force, otherwise finished ones that lack cycles
+// because their number was raised.
+Status RequeueFinished(Journal& journal, const RunRequest& request, const Job& job) {
+  const auto has_cycles = [](const Command& command) { return command.cycles.has_value(); };
+  if (!request.force && std::ranges::none_of(job.commands, has_cycles)) return {};
   ASSIGN_OR_RETURN(const auto list, journal.List());
-  const bool all_done = std::ranges::all_of(
-      list, [](const StepEntry& step) { return step.state == StepState::kDone; });
-  if (!request.force && !(all_done && finished == FinishedJob::kRestart)) return {};
-  for (const auto& step : list) {
-    if (step.state == StepState::kWaiting && step.attempts == 0) continue;
-    if (auto begun = journal.ResetStep(step.identity); !begun) return begun;
+  for (std::size_t i = 0; i < list.size() && i < job.steps.size(); ++i) {
+    const StepEntry& step = list[i];
+    if (request.force) {
+      if (step.state == StepState::kWaiting && step.attempts == 0) continue;
+      RETURN_IF_ERROR(journal.ResetStep(step.identity));
+      continue;
+    }
+    const auto& cycles = job.commands[job.steps[i].command].cycles;
+    if (!cycles || step.state != StepState::kDone) continue;
+    ASSIGN_OR_RETURN(const auto recorded, journal.CountCycles(step.identity));
+    if (recorded.last >= cycles->count) continue;
+    RETURN_IF_ERROR(journal.Requeue(step.identity));
   }
   return {};
+}
+
+// Explains why steps that look finished run. `dropped`: finished steps that are no longer listed.
+std::optional<std::string> ExplainNewSteps(const fs::path& state, const JobFolder& folder,
+                                           const Job& job, std::span<const StepEntry> list,
+                                           std::uint64_t dropped) {
+  const auto is_new = [](const StepEntry& step) { return step.attempts == 0; };
+  const auto added = std::ranges::count_if(list, is_new);
+  if (dropped > 0 && added > 0) {
+    const std::string differences = DescribeDifferences(KeptCommands(folder), job.commands);
+    if (differences.empty()) return std::nullopt;
+    return fmt::format(
+        "{} finished here before, but {} are new, because their identity includes what has "
+        "changed: {}",
+        Plural(dropped, "step"), added, differences);
+  }
+  if (!std::ranges::all_of(list, is_new)) return std::nullopt;
+  const auto other = SameJobElsewhere(state, folder, job);
+  if (!other) return std::nullopt;
+  return fmt::format(
+      "the job {} runs the same command in another folder; its steps do not count here, because "
+      "the folder is part of a step's identity",
+      *other);
 }
 
 // Returns what the user should know before the run starts, one line each.
@@ -241,9 +284,9 @@ Result<bool> IsCurrent(Journal& journal, const Programs& programs, const std::st
 }  // namespace
 
 Result<OpenedJob> OpenJob(const fs::path& state, Job& job, Expander& expander,
-                          const RunRequest& request, const fs::path& supervisor,
-                          FinishedJob finished) {
+                          const RunRequest& request, const fs::path& supervisor) {
   ASSIGN_OR_RETURN(auto identities, ComputeIdentities(job));
+  RETURN_IF_ERROR(CheckNewJob(state, job, expander));
   ASSIGN_OR_RETURN(auto folder,
                    JobFolder::Create(state, job.name.empty() ? DefaultName(job) : job.name));
   ASSIGN_OR_RETURN(auto lock, folder.Lock());
@@ -253,9 +296,18 @@ Result<OpenedJob> OpenJob(const fs::path& state, Job& job, Expander& expander,
   ASSIGN_OR_RETURN(const auto verified, VerifyOutputs(journal, outputs, ReadBootId()));
   RETURN_IF_ERROR(SyncAddedSteps(folder, journal));
   RETURN_IF_ERROR(AppendAddedSteps(journal, job, expander, identities));
-  RETURN_IF_ERROR(UpdateList(journal, job, identities));
-  RETURN_IF_ERROR(RequeueFinished(journal, request, finished));
+  ASSIGN_OR_RETURN(const auto dropped, UpdateList(journal, job, identities));
+  RETURN_IF_ERROR(RequeueFinished(journal, request, job));
   auto environment = OwnEnvironment();
+  ASSIGN_OR_RETURN(const auto list, journal.List());
+  RETURN_IF_ERROR(CheckPrograms(job, expander, environment, [&](std::size_t step) {
+    const StepState step_state = list[step].state;
+    return step_state != StepState::kDone &&
+           (step_state != StepState::kFailed || request.retry_failed);
+  }));
+  const auto explained = ExplainNewSteps(state, folder, job, list, dropped);
+  // Optional: without it the next run cannot say what has changed.
+  static_cast<void>(KeepCommands(folder, job));
   // A CPU budget reduces the workers as well as the threads of each.
   const double usable = UsableCores();
   const double cores = std::min(usable, request.cpu_budget.value_or(usable));
@@ -274,7 +326,24 @@ Result<OpenedJob> OpenJob(const fs::path& state, Job& job, Expander& expander,
       verified.lost,
       {}};
   opened.notes = StartupNotes(opened, folder, *changed, request.rerun_if_program_changed);
+  if (explained) opened.notes.push_back(*explained);
+  const auto is_done = [](const StepEntry& step) { return step.state == StepState::kDone; };
+  const bool runs_again = request.rerun_if_program_changed && !changed->empty();
+  if (!request.quiet && !runs_again && !list.empty() && std::ranges::all_of(list, is_done)) {
+    opened.notes.push_back(fmt::format("{} done already; --force runs {} again",
+                                       list.size() == 1
+                                           ? std::string("the step is")
+                                           : fmt::format("all {} steps are", list.size()),
+                                       list.size() == 1 ? "it" : "them"));
+  }
   return opened;
+}
+
+Status CheckNewJob(const fs::path& state, const Job& job, const Expander& expander) {
+  std::error_code error;
+  const auto folder = JobFolder::Find(state, job.name.empty() ? DefaultName(job) : job.name);
+  if (folder && fs::exists(folder->journal(), error)) return {};
+  return CheckPrograms(job, expander, OwnEnvironment(), [](std::size_t) { return true; });
 }
 
 Result<Repaired> RepairJob(const JobFolder& folder) {

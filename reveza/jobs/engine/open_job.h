@@ -59,19 +59,16 @@ struct OpenedJob {
   std::vector<std::string> notes;  // for the user, one line each
 };
 
-// What to do with a job that has already finished.
-enum class FinishedJob {
-  kKeep,     // nothing is left to do
-  kRestart,  // run all its steps again
-};
-
 // Opens `job` in the state folder `state` and appends steps added to it earlier. `job` and
 // `expander` must outlive the result; they grow when steps are added. kUnavailable: the job has a
 // runner already. kIncompatible: the journal is damaged; the message names the command that repairs
 // it.
 Result<OpenedJob> OpenJob(const std::filesystem::path& state, Job& job, Expander& expander,
-                          const RunRequest& request, const std::filesystem::path& supervisor,
-                          FinishedJob finished = FinishedJob::kKeep);
+                          const RunRequest& request, const std::filesystem::path& supervisor);
+
+// Checks the programs and folders of a job that has no journal yet; see CheckPrograms. OpenJob()
+// does so too, for all steps that it would start.
+Status CheckNewJob(const std::filesystem::path& state, const Job& job, const Expander& expander);
 
 // Rebuilds a damaged journal. Not thread-safe; the caller holds the job's lock.
 struct Repaired {

@@ -8,6 +8,16 @@ namespace retry_policy_test {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+TEST(RetryPolicy, LostOutputIsNoFailureOfTheStep) {
+  RetryPolicy policy(1);
+  for (std::uint32_t i = 0; i < RetryPolicy::kMaxOutputRetries; ++i) {
+    EXPECT_TRUE(policy.RecordFailure(1, Outcome::kOutputLost));
+  }
+  EXPECT_FALSE(policy.RecordFailure(1, Outcome::kOutputLost));
+  EXPECT_TRUE(policy.RecordFailure(1, Outcome::kFailure));
+  EXPECT_FALSE(policy.RecordFailure(1, Outcome::kFailure));
+}
+
 TEST(StartBackoff, DelaysGrowUpToTenSecondsAndResetOnSuccess) {
   StartBackoff backoff;
   EXPECT_TRUE(backoff.MayStart(seconds(0)));

@@ -88,6 +88,8 @@ class RetryPolicy {
  public:
   // Retries after out-of-memory deaths, each with a larger claim.
   static constexpr std::uint32_t kMaxMemoryRetries = 3;
+  // Retries after a full disk cut the output.
+  static constexpr std::uint32_t kMaxOutputRetries = 3;
 
   // `max_retries`: after other failures.
   explicit RetryPolicy(unsigned max_retries) : max_retries_(max_retries) {}
@@ -96,6 +98,7 @@ class RetryPolicy {
   bool RecordFailure(std::uint32_t step, Outcome outcome) {
     if (outcome == Outcome::kCancelled) return true;
     if (outcome == Outcome::kMemory) return memory_deaths_[step]++ < kMaxMemoryRetries;
+    if (outcome == Outcome::kOutputLost) return output_losses_[step]++ < kMaxOutputRetries;
     return failures_[step]++ < max_retries_;
   }
   // Counts a failure of an earlier run.
@@ -104,6 +107,7 @@ class RetryPolicy {
   void Reset(std::uint32_t step) {
     failures_.erase(step);
     memory_deaths_.erase(step);
+    output_losses_.erase(step);
   }
   // Returns whether the next attempt is the last one after out-of-memory deaths.
   bool IsLastMemoryRetry(std::uint32_t step) const {
@@ -115,6 +119,7 @@ class RetryPolicy {
   unsigned max_retries_;
   std::unordered_map<std::uint32_t, std::uint32_t> failures_;
   std::unordered_map<std::uint32_t, std::uint32_t> memory_deaths_;
+  std::unordered_map<std::uint32_t, std::uint32_t> output_losses_;
 };
 
 // Delays starts after a step could not be started, so that failures are not retried in a busy loop.

@@ -12,18 +12,25 @@
 namespace reveza::jobs {
 namespace {
 
-// Estimates the rest of a job that consists of one program with many cycles.
+// If all steps have cycles, these measure the progress: they are known long before the first step
+// has ended.
+bool IsMadeOfCycles(const Job& job) {
+  return std::ranges::all_of(job.commands,
+                             [](const Command& command) { return command.cycles.has_value(); });
+}
+
 std::optional<RemainingTime> RemainingCycles(const EngineView& view) {
-  const auto& cycles = view.job.commands.front().cycles;
-  std::optional<RemainingTime> remaining;
-  if (view.job.steps.size() != 1 || !cycles) return remaining;
-  const std::uint64_t count = cycles->count;
-  for (const auto& slot : view.pool.slots()) {
-    const auto& active = slot.active;
-    if (!active || active->last_cycle == 0) continue;
-    remaining = view.governor.RemainingCycles(count - std::min(count, active->last_cycle));
+  if (!IsMadeOfCycles(view.job)) return std::nullopt;
+  const auto unfinished = view.schedule.counts().running + view.schedule.counts().ready +
+                          view.schedule.counts().blocked;
+  if (unfinished == 0) return std::nullopt;
+  std::uint64_t longest = 0;  // of the running steps
+  for (const auto& running : view.running) {
+    longest = std::max(longest, view.cycles.LeftOf(static_cast<std::uint32_t>(running.step)));
   }
-  return remaining;
+  const auto workers = std::clamp<std::uint64_t>(view.governor.Workers(), 1, unfinished);
+  return view.governor.RemainingCycles(view.cycles.all() - view.cycles.done(),
+                                       static_cast<unsigned>(workers), longest);
 }
 
 const char* StateOf(const ActiveAttempt& active) {
@@ -99,9 +106,15 @@ Progress MakeProgress(const EngineView& view) {
     progress.rate =
         static_cast<double>(view.ended_here) / std::max(1e-3, Seconds(progress.elapsed));
   }
-  progress.remaining =
-      view.governor.Remaining(view.schedule.waiting_by_command(), view.now, view.running);
-  if (!progress.remaining) progress.remaining = RemainingCycles(view);
+  if (IsMadeOfCycles(view.job)) {
+    progress.cycles_done = view.cycles.done();
+    progress.cycles = view.cycles.all();
+  }
+  progress.remaining = RemainingCycles(view);
+  if (!progress.remaining) {
+    progress.remaining =
+        view.governor.Remaining(view.schedule.waiting_by_command(), view.now, view.running);
+  }
   progress.drift = view.governor.Drift();
   progress.metrics.assign(view.metrics.all().begin(), view.metrics.all().end());
   return progress;
@@ -127,6 +140,7 @@ nlohmann::json StatusJson(const EngineView& view) {
       {"command",
        job.commands.empty() ? "" : fmt::format("{}", fmt::join(job.commands[0].arguments, " "))},
       {"steps", StepsJson(view.schedule.counts(), progress.steps)},
+      {"cycles", CyclesJson(progress)},
       {"workers", WorkersJson(view)},
       {"limits", view.limits},
       {"rate", OrNull(progress.rate)},

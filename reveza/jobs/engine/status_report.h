@@ -11,6 +11,7 @@
 
 #include "reveza/jobs/decide/governor.h"
 #include "reveza/jobs/definition/job.h"
+#include "reveza/jobs/engine/cycle_progress.h"
 #include "reveza/jobs/engine/schedule.h"
 #include "reveza/jobs/engine/worker_pool.h"
 #include "reveza/jobs/report/progress_text.h"
@@ -27,6 +28,7 @@ struct EngineView {
   const WorkerPool& pool;
   const Governor& governor;
   const Metrics& metrics;
+  const CycleProgress& cycles;
   std::span<const RunningStep> running;
   const Governor::Counts& running_by_lane;
   std::string_view state;           // "running", "paused" or "stopping"

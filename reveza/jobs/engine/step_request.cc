@@ -4,6 +4,9 @@
 #include <system_error>
 #include <utility>
 
+#include "reveza/jobs/journal/verify_outputs.h"
+#include "reveza/jobs/supervisor/disk_space.h"
+
 namespace reveza::jobs {
 namespace {
 
@@ -118,6 +121,13 @@ Result<StartRequest> StepRequestBuilder::Build(const StepEntry& entry, std::size
   request.folder = expanded.folder;
   const auto files = defaults_.outputs / entry.files;
   RETURN_IF_ERROR(MakeOutputFolder(files.parent_path()));
+  if (!HasFreeBlocks(files.parent_path())) {
+    return Fail(Error::Code::kExhausted, "the disk of {} is full; steps start when it has room",
+                files.parent_path().string());
+  }
+  if (active.name.attempt > 1) {
+    RETURN_IF_ERROR(KeepOutputs(files, active.name.attempt - 1));
+  }
   request.output = files.string() + ".out";
   request.errors = files.string() + ".err";
   if (command.time_limit) request.time_limit = command.time_limit->count();

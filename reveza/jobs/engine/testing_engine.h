@@ -37,7 +37,8 @@ struct Listener : Observer {
   void OnCycle(const StepReport&, const CycleResult& cycle) override {
     cycles.push_back(cycle.number);
   }
-  void OnProgress(const Progress&) override {
+  void OnProgress(const Progress& progress) override {
+    if (on_progress_report) on_progress_report(progress);
     if (on_progress) on_progress();
   }
   void OnNote(std::string_view line) override {
@@ -52,6 +53,7 @@ struct Listener : Observer {
   int repeats = 0;
   std::function<void(const AttemptResult&)> on_end;
   std::function<void()> on_progress;
+  std::function<void(const Progress&)> on_progress_report;
   std::function<void(std::string_view)> on_note;
 };
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "common/platform/text_file.h"
 #include "reveza/jobs/engine/testing_worker.h"
 
 namespace reveza::jobs {
@@ -54,10 +55,54 @@ TEST_F(SupervisorTest, PausedStepCanBeCancelled) {
   EXPECT_EQ(AwaitResult().outcome, Outcome::kCancelled);
 }
 
-TEST_F(SupervisorTest, CancelledStepMayStillSucceed) {
-  worker_->Send(Pack(Shell("trap 'exit 0' TERM; touch begun; while :; do sleep 0.01; done")));
+constexpr const char* kExitsWithZeroOnTerm =
+    "trap 'exit 0' TERM; touch begun; while :; do sleep 0.01; done";
+
+TEST_F(SupervisorTest, CancelledStepIsNotDoneEvenWithExitStatusZero) {
+  worker_->Send(Pack(Shell(kExitsWithZeroOnTerm)));
   AwaitFile("begun");
   worker_->Send(PackFrame(FrameKind::kEnd));
+  EXPECT_EQ(AwaitResult().outcome, Outcome::kCancelled);
+}
+
+TEST_F(SupervisorTest, StepOutOfTimeIsNotDoneEvenWithExitStatusZero) {
+  auto request = Shell(kExitsWithZeroOnTerm);
+  request.time_limit = 100'000'000;
+  EXPECT_EQ(Run(request).outcome, Outcome::kTimeLimit);
+}
+
+TEST_F(SupervisorTest, CancelledStepIsDoneIfItsLastCycleProvesIt) {
+  for (const std::uint64_t cycles : {2u, 3u}) {
+    auto request = Shell("echo 'reveza step 2'; " + std::string(kExitsWithZeroOnTerm));
+    request.cycles = cycles;
+    std::filesystem::remove(folder_.path() / "begun");
+    worker_->Send(Pack(request));
+    AwaitFile("begun");
+    worker_->Send(PackFrame(FrameKind::kEnd));
+    EXPECT_EQ(AwaitResult().outcome, cycles == 2 ? Outcome::kSuccess : Outcome::kCancelled);
+  }
+}
+
+// The supervisor does not see SIGCHLD while it is stopped, and then reads the request to end first
+// or second.
+TEST_F(SupervisorTest, StepThatEndedByItselfBeforeItIsCancelledIsDone) {
+  worker_->Send(Pack(Shell("touch begun; until [ -e go ]; do sleep 0.01; done")));
+  AwaitFile("begun");
+  const auto started = Await(FrameKind::kStarted);
+  ASSERT_TRUE(started);
+  const auto pid = Unpacker(started->body).Take<std::uint32_t>();
+  kill(worker_->pid(), SIGSTOP);
+  std::ofstream(folder_.path() / "go");
+  const std::string state = "/proc/" + std::to_string(pid) + "/stat";
+  const auto is_zombie = [&] {
+    return platform::ReadText(state).value_or("").find(") Z ") != std::string::npos;
+  };
+  for (int i = 0; i < 6000 && !is_zombie(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_TRUE(is_zombie());
+  worker_->Send(PackFrame(FrameKind::kEnd));
+  kill(worker_->pid(), SIGCONT);
   EXPECT_EQ(AwaitResult().outcome, Outcome::kSuccess);
 }
 

@@ -5,6 +5,7 @@
 //   jobs/ID/records/       one record per supervisor: attempts and their results
 //   jobs/ID/outputs/       standard output and error of the steps
 //   jobs/ID/added.json     backup of steps added to the job, should the journal be damaged
+//   jobs/ID/commands.json  the commands of the last run
 //   jobs/ID/lock           held by the runner
 //   jobs/ID/control-group  path of the last run's control group
 //
@@ -43,6 +44,7 @@ class JobFolder {
   std::filesystem::path records() const { return path_ / "records"; }
   std::filesystem::path added() const { return path_ / "added.json"; }
   std::filesystem::path outputs() const { return path_ / "outputs"; }
+  std::filesystem::path commands() const { return path_ / "commands.json"; }
   // Returns a unique path in records/.
   std::filesystem::path NewRecord() const;
 

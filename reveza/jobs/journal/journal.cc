@@ -86,6 +86,7 @@ Status Journal::Prepare() {
        "INSERT OR IGNORE INTO cycle (identity, attempt, number, at, metrics, sum) VALUES "
        "(?,?,?,?,?,?)"},
       {&s.cycles, std::string(kCycleColumns) + "WHERE identity = ? ORDER BY number"},
+      {&s.count_cycles, "SELECT count(*), coalesce(max(number), 0) FROM cycle WHERE identity = ?"},
       {&s.delete_cycles, "DELETE FROM cycle WHERE identity = ?"},
       {&s.set, "INSERT OR REPLACE INTO meta VALUES (?,?,?)"},
       {&s.get, std::string(kMetaColumns) + "WHERE key = ?"}};
@@ -261,6 +262,18 @@ Result<std::vector<AttemptEntry>> Journal::AttemptsAfter(std::int64_t sequence) 
 
 Result<std::vector<CycleResult>> Journal::Cycles(const Identity& identity) {
   return ReadRows<CycleResult>(BindAll(statements_.cycles, identity));
+}
+
+Result<Journal::CycleCount> Journal::CountCycles(const Identity& identity) {
+  auto& count = BindAll(statements_.count_cycles, identity);
+  ASSIGN_OR_RETURN(const auto row, count.Step());
+  CycleCount cycles;
+  if (row) {
+    cycles.recorded = static_cast<std::uint64_t>(count.Integer(0));
+    cycles.last = static_cast<std::uint64_t>(count.Integer(1));
+  }
+  count.Reset();
+  return cycles;
 }
 
 Result<std::uint64_t> Journal::FirstMissingCycle(const Identity& identity, std::uint64_t count) {

@@ -112,6 +112,11 @@ class Journal {
   Result<std::vector<AttemptEntry>> AttemptsAfter(std::int64_t sequence);
   // Returns the cycles of a step, by number.
   Result<std::vector<CycleResult>> Cycles(const Identity& identity);
+  struct CycleCount {
+    std::uint64_t recorded = 0;
+    std::uint64_t last = 0;  // the highest number; 0: none
+  };
+  Result<CycleCount> CountCycles(const Identity& identity);
   // Returns the first missing cycle of 1..count; count + 1 if there is none.
   Result<std::uint64_t> FirstMissingCycle(const Identity& identity, std::uint64_t count);
 
@@ -136,7 +141,7 @@ class Journal {
  private:
   struct Statements {
     Statement insert_step, update_step, list, find, insert_attempt, attempts, attempts_after;
-    Statement insert_cycle, cycles, delete_cycles, set, get;
+    Statement insert_cycle, cycles, count_cycles, delete_cycles, set, get;
   };
 
   explicit Journal(Database database) : database_(std::move(database)) {}

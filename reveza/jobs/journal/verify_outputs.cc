@@ -74,7 +74,31 @@ Result<std::uint64_t> HashOf(const fs::path& file, std::uint64_t size) {
   return got > 0 ? XXH3_64bits(bytes.data(), static_cast<std::size_t>(got)) : 0;
 }
 
+fs::path NumberedOutputs(const fs::path& files, std::uint32_t attempt) {
+  return files.string() + "." + std::to_string(attempt);
+}
+
 }  // namespace
+
+fs::path OutputsOfAttempt(const fs::path& files, std::uint32_t attempt, bool is_last) {
+  const fs::path numbered = NumberedOutputs(files, attempt);
+  std::error_code error;
+  const auto exists = [&](const char* extension) {
+    return fs::exists(numbered.string() + extension, error);
+  };
+  return is_last && !exists(".out") && !exists(".err") ? files : numbered;
+}
+
+Status KeepOutputs(const fs::path& files, std::uint32_t attempt) {
+  const fs::path numbered = NumberedOutputs(files, attempt);
+  for (const char* extension : {".out", ".err"}) {
+    std::error_code error;
+    fs::rename(files.string() + extension, numbered.string() + extension, error);
+    if (!error || IsMissing(error.value())) continue;
+    return std::unexpected(SystemError("cannot keep the output " + files.string(), error.value()));
+  }
+  return {};
+}
 
 Result<std::uint64_t> HashOutputs(const fs::path& files, const AttemptResult& result) {
   const auto output = HashOf(files.string() + ".out", result.output_bytes);
@@ -98,7 +122,9 @@ Result<VerifyResult> VerifyOutputs(Journal& journal, const fs::path& outputs, co
     ASSIGN_OR_RETURN(const auto step, journal.Find(attempt.result.name.identity));
     if (!step || step->state != StepState::kDone) continue;
     ++verified.checked;
-    const std::string files = (outputs / step->files).string();
+    const auto number = attempt.result.name.attempt;
+    const std::string files =
+        OutputsOfAttempt(outputs / step->files, number, number == step->attempts).string();
     ASSIGN_OR_RETURN(const auto same, AreUnchanged(files, attempt));
     if (same) continue;
     ++verified.lost;
@@ -118,7 +144,9 @@ Result<SyncResult> AdvanceBarrier(Journal& journal, const fs::path& outputs) {
   for (const auto& attempt : attempts) {
     ASSIGN_OR_RETURN(const auto step, journal.Find(attempt.result.name.identity));
     if (!step) continue;
-    const fs::path files = outputs / step->files;
+    const auto number = attempt.result.name.attempt;
+    const fs::path files =
+        OutputsOfAttempt(outputs / step->files, number, number == step->attempts);
     Status done;
     if (attempt.result.output_bytes > 0) done = SyncPath(files.string() + ".out");
     if (done && attempt.result.error_bytes > 0) done = SyncPath(files.string() + ".err");

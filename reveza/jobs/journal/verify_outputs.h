@@ -26,6 +26,13 @@ struct VerifyResult {
 Result<VerifyResult> VerifyOutputs(Journal& journal, const std::filesystem::path& outputs,
                                    const BootId& now);
 
+// Return and keep the outputs of an attempt, as paths without ".out" and ".err". The last attempt
+// of a step writes to `files`; when the next one starts, KeepOutputs renames its outputs by
+// appending its number. kPermission, kExhausted: they cannot be renamed.
+std::filesystem::path OutputsOfAttempt(const std::filesystem::path& files, std::uint32_t attempt,
+                                       bool is_last);
+Status KeepOutputs(const std::filesystem::path& files, std::uint32_t attempt);
+
 // Result of syncing outputs; on `error` the barrier has not moved.
 struct SyncResult {
   std::optional<Error> error = {};

@@ -60,14 +60,31 @@ std::string DriftText(double drift) {
                    : fmt::format("steps grow shorter: -{} s per step", FormatShort(-drift));
 }
 
+double ShareDone(const Progress& progress) {
+  const auto share = [](std::uint64_t done, std::uint64_t all) {
+    return std::min(
+        1.0, static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(all, 1)));
+  };
+  if (progress.cycles == 0) return share(progress.done, progress.steps);
+  // Less than all until the steps have ended as well.
+  return std::min(share(progress.cycles_done, progress.cycles),
+                  progress.done == progress.steps ? 1.0 : 1 - 1e-6);
+}
+
+std::string CyclesText(const Progress& progress) {
+  if (progress.cycles == 0) return {};
+  return fmt::format(", {} of {} cycles", progress.cycles_done, progress.cycles);
+}
+
 // Formats "name ━━━━━───── 213 of 500, 43 %".
 std::string BarLine(const Progress& progress) {
-  const double all = static_cast<double>(std::max<std::uint64_t>(progress.steps, 1));
-  const double done = std::min(1.0, static_cast<double>(progress.done) / all);
-  const double failed = std::min(1 - done, static_cast<double>(progress.failed) / all);
+  const double done = ShareDone(progress);
+  const double failed =
+      std::min(1 - done, static_cast<double>(progress.failed) /
+                             static_cast<double>(std::max<std::uint64_t>(progress.steps, 1)));
   // Rounded down, so that 100 % means that all are done.
-  const std::string count = fmt::format(" {} of {}, {:.0f} %", progress.done, progress.steps,
-                                        std::floor(100 * done + 1e-9));
+  const std::string count = fmt::format(" {} of {}{}, {:.0f} %", progress.done, progress.steps,
+                                        CyclesText(progress), std::floor(100 * done + 1e-9));
   const std::string name = Truncate(Sanitize(progress.name), progress.columns / 3);
   const std::size_t taken = Width(name) + 1 + Width(count);
   if (taken + 5 > progress.columns) return Truncate(name + count, progress.columns);
@@ -178,9 +195,9 @@ std::vector<std::string> ProgressLines(const Progress& progress) {
 }
 
 std::string ProgressLine(const Progress& progress) {
-  std::vector<std::string> parts = {fmt::format("{}{}{} of {} done", Sanitize(progress.name),
+  std::vector<std::string> parts = {fmt::format("{}{}{} of {} done{}", Sanitize(progress.name),
                                                 progress.name.empty() ? "" : ": ", progress.done,
-                                                progress.steps)};
+                                                progress.steps, CyclesText(progress))};
   std::ranges::move(CurrentParts(progress), std::back_inserter(parts));
   std::ranges::move(PastParts(progress), std::back_inserter(parts));
   if (progress.drift) parts.push_back(DriftText(*progress.drift));
@@ -202,6 +219,11 @@ json MetricsJson(std::span<const NamedSummary> metrics) {
   return all;
 }
 
+json CyclesJson(const Progress& progress) {
+  if (progress.cycles == 0) return nullptr;
+  return {{"done", progress.cycles_done}, {"all", progress.cycles}};
+}
+
 json EtaJson(const std::optional<RemainingTime>& remaining) {
   if (!remaining) return nullptr;
   return {{"p50", Seconds(remaining->p50)}, {"p90", Seconds(remaining->p90)}};
@@ -211,6 +233,7 @@ json ProgressJson(const Progress& progress) {
   return {{"steps", progress.steps},
           {"done", progress.done},
           {"failed", progress.failed},
+          {"cycles", CyclesJson(progress)},
           {"running", progress.running},
           {"waiting", progress.waiting},
           {"reason", progress.waiting_reason.empty() ? json() : json(progress.waiting_reason)},

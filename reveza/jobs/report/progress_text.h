@@ -63,6 +63,8 @@ struct Progress {
   std::uint64_t done = 0;         // successful, including earlier runs
   std::uint64_t done_before = 0;  // of those, in earlier runs
   std::uint64_t failed = 0;       // permanently
+  std::uint64_t cycles = 0;       // of all steps; 0: some have none
+  std::uint64_t cycles_done = 0;  // including earlier runs
   std::uint64_t running = 0;
   std::uint64_t waiting = 0;   // not started yet
   std::string waiting_reason;  // why the next step does not start; may be empty
@@ -89,6 +91,8 @@ std::string MetricText(const NamedSummary& metric);
 // A job's progress as JSON, for `jobs run --json` and the control socket. Pure functions.
 // Returns {"phi": {"count": 500, "min": 0.5, "mean": 0.6, "max": 0.7, "final": 0.6}}
 nlohmann::json MetricsJson(std::span<const NamedSummary> metrics);
+// Returns {"done": 23, "all": 60}; null if the job has no cycles.
+nlohmann::json CyclesJson(const Progress& progress);
 // Returns {"p50": 60, "p90": 75} in seconds; null if unknown.
 nlohmann::json EtaJson(const std::optional<RemainingTime>& remaining);
 // Returns the fields of a "progress" event. "rate": steps per second; "drift": seconds per step;

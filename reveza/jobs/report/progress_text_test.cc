@@ -48,6 +48,26 @@ simulate-4f2a90c1 ━━━━━━━━━━━━━━━━━━━╳�
 )");
 }
 
+TEST(ProgressLines, CountCyclesIfAllStepsHaveThem) {
+  Progress progress;
+  progress.name = "seed";
+  progress.steps = 1;
+  progress.running = 1;
+  progress.cycles = 60;
+  progress.cycles_done = 24;
+  progress.columns = 50;
+  EXPECT_EQ(ProgressLines(progress)[0], "seed ━━━━━━───────── 0 of 1, 24 of 60 cycles, 40 %");
+  EXPECT_EQ(ProgressLine(progress), "seed: 0 of 1 done, 24 of 60 cycles, 1 running");
+  EXPECT_EQ(ProgressJson(progress)["cycles"]["done"], 24);
+  // Not everything is done before the steps have ended.
+  progress.cycles_done = 60;
+  EXPECT_TRUE(ProgressLines(progress)[0].ends_with("60 of 60 cycles, 99 %"));
+  progress.done = 1;
+  EXPECT_TRUE(ProgressLines(progress)[0].ends_with("60 of 60 cycles, 100 %"));
+  progress.cycles = 0;
+  EXPECT_TRUE(ProgressJson(progress)["cycles"].is_null());
+}
+
 TEST(ProgressLines, ShowWaitingReasonDriftAndMetrics) {
   Progress progress = Middle();
   progress.waiting_reason = "memory: 2.1 GiB free, 0.5 GiB reserved, the step needs 3 GiB";
@@ -172,7 +192,8 @@ TEST(ProgressJsonTest, HasAllFields) {
   phi.Add(2, 0.75);
   progress.metrics = {{"phi", phi}};
   EXPECT_EQ(ProgressJson(progress),
-            json::parse(R"({"steps": 10, "done": 4, "failed": 1, "running": 2, "waiting": 3,
+            json::parse(
+                R"({"steps": 10, "done": 4, "failed": 1, "cycles": null, "running": 2, "waiting": 3,
                             "reason": "memory", "elapsed": 8.0, "rate": 0.5,
                             "eta": {"p50": 6.0, "p90": 9.0}, "drift": 0.06,
                             "metrics": {"phi": {"count": 2, "min": 0.25, "mean": 0.5,

@@ -86,8 +86,9 @@ enum class Outcome : std::uint8_t {
   kUnknown = 6,     // the supervisor died too, or the power failed
   kMemory = 7,      // killed by the OOM killer
   kPartial = 8,     // exit status 0, but cycles are missing
+  kOutputLost = 9,  // exit status 0, but the disk was full and the output may be incomplete
 };
-inline constexpr Outcome kLastOutcome = Outcome::kPartial;
+inline constexpr Outcome kLastOutcome = Outcome::kOutputLost;
 const char* ToText(Outcome outcome);
 
 struct AttemptResult {

@@ -104,6 +104,7 @@ void CycleLineParser::Feed(std::string_view bytes, std::vector<CycleLine>& found
 }
 
 int CycleTap::Open(int file) {
+  lost_output_ = false;
   auto pipe = MakePipe();
   if (!pipe) return file;
   reader_ = std::move(pipe->reader);
@@ -131,7 +132,11 @@ std::vector<CycleTap::Cycle> CycleTap::Read() {
     // On a full disk output is lost, but cycles are still counted.
     for (std::string_view left = bytes; !left.empty();) {
       const ssize_t written = write(file_.get(), left.data(), left.size());
-      if (written <= 0) break;
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) {
+        lost_output_ = true;
+        break;
+      }
       left.remove_prefix(static_cast<std::size_t>(written));
     }
     lines_.Feed(bytes, lines);

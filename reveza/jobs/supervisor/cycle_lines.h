@@ -72,6 +72,8 @@ class CycleTap {
   // Returns the cycles reported so far. Does not block.
   std::vector<Cycle> Read();
   void Close();
+  // Whether output could not be written to the file, since Open().
+  bool lost_output() const { return lost_output_; }
   // For poll(); -1 if closed.
   int descriptor() const { return reader_.get(); }
 
@@ -80,6 +82,7 @@ class CycleTap {
   UniqueFd writer_;
   UniqueFd file_;
   CycleLineParser lines_;
+  bool lost_output_ = false;
 };
 
 }  // namespace reveza::jobs

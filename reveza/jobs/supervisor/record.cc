@@ -52,9 +52,9 @@ bool WriteAll(int file, std::string_view bytes) {
 }  // namespace
 
 const char* ToText(Outcome outcome) {
-  constexpr std::array kTexts = {"done",        "failed",        "killed",
-                                 "not started", "out of time",   "cancelled",
-                                 "unknown",     "out of memory", "part done"};
+  constexpr std::array kTexts = {"done",        "failed",     "killed",  "not started",
+                                 "out of time", "cancelled",  "unknown", "out of memory",
+                                 "part done",   "output lost"};
   return outcome <= kLastOutcome ? kTexts.at(static_cast<std::size_t>(outcome)) : "unknown";
 }
 

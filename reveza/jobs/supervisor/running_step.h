@@ -21,6 +21,7 @@ struct RunningStep {
   std::int64_t kill_at = 0;       // monotonic time of SIGKILL; 0: none
   std::optional<Outcome> end_reason;
   std::uint64_t last_cycle = 0;  // highest reported cycle
+  bool disk_was_full = false;    // when the program exited: its output may be incomplete
   bool ended = false;            // the program has exited; background processes may be alive
   bool death_inspected = false;
   std::optional<GroupStats> scope;  // counters of the systemd scope at exit

@@ -21,6 +21,7 @@
 #include "common/platform/text_file.h"
 #include "reveza/jobs/supervisor/child.h"
 #include "reveza/jobs/supervisor/cycle_lines.h"
+#include "reveza/jobs/supervisor/disk_space.h"
 #include "reveza/jobs/supervisor/frames.h"
 #include "reveza/jobs/supervisor/record.h"
 #include "reveza/jobs/supervisor/running_step.h"
@@ -60,6 +61,7 @@ class Supervisor {
   void InspectDeath();
   void Reap();
   void HandleExit(int status, const rusage& usage);
+  Outcome JudgeOutcome() const;
   void ReadCycles();
   void CheckTimers();
   void FinishIfDone();
@@ -164,6 +166,8 @@ void Supervisor::Continue() {
 }
 
 void Supervisor::End(Outcome outcome, std::int64_t grace) {
+  // A step that has exited by itself was not told to end.
+  if (running_ && !running_->ended) Reap();
   if (!running_) return;
   if (!running_->ended && !running_->end_reason) running_->end_reason = outcome;
   const std::int64_t kill_at = Now() + grace;
@@ -189,14 +193,30 @@ void Supervisor::HandleExit(int status, const rusage& usage) {
     result.outcome = Outcome::kSignal;
     result.code = WTERMSIG(status);
   }
-  // A step that succeeds despite SIGTERM has succeeded.
-  if (step.end_reason && result.outcome != Outcome::kSuccess) result.outcome = *step.end_reason;
   result.user_time = Nanoseconds(usage.ru_utime);
   result.system_time = Nanoseconds(usage.ru_stime);
   result.largest_resident = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
   // The wall clock may be set while a step runs.
   result.ended = result.began + (Now() - step.began);
+  // Before the record is written, which may wait until the disk has room again.
+  step.disk_was_full = MayHaveLostOutput(step.request.output, step.request.errors);
   ReadCycles();
+}
+
+// A step that was told to end may exit with status 0 without having finished: only its last cycle
+// proves that it has.
+Outcome Supervisor::JudgeOutcome() const {
+  const RunningStep& step = *running_;
+  const Outcome outcome = step.result.outcome;
+  const std::uint64_t cycles = step.request.cycles;
+  const bool made_all_cycles = cycles > 0 && step.last_cycle >= cycles;
+  if (step.end_reason && !(outcome == Outcome::kSuccess && made_all_cycles)) {
+    return *step.end_reason;
+  }
+  if (outcome != Outcome::kSuccess) return outcome;
+  const bool tap_lost_output = cycles > 0 && cycles_.lost_output();
+  if (step.disk_was_full || tap_lost_output) return Outcome::kOutputLost;
+  return cycles == 0 || made_all_cycles ? outcome : Outcome::kPartial;
 }
 
 // Collects evidence about a failed step before it is reaped: its limits are still readable, and its
@@ -252,11 +272,9 @@ void Supervisor::FinishIfDone() {
     return;
   }
   ReadCycles();
+  running_->result.outcome = JudgeOutcome();
   CloseGroup();
   auto& result = running_->result;
-  if (result.outcome == Outcome::kSuccess && running_->last_cycle < running_->request.cycles) {
-    result.outcome = Outcome::kPartial;
-  }
   result.output_bytes = SizeOrRemove(running_->request.output);
   result.error_bytes = SizeOrRemove(running_->request.errors);
   const auto written = unrecorded_.empty()

@@ -27,12 +27,14 @@ void AddRow(std::string& text, std::string_view head, std::string_view row) {
   fmt::format_to(std::back_inserter(text), "  {:<10} {}\n", head, row);
 }
 
-std::string ClaimText(const jobs::Claim& claim) {
+std::string ClaimText(const jobs::Command& command) {
+  const jobs::Claim& claim = command.claim;
   const auto size = [](const std::optional<Bytes>& bytes) {
     return bytes ? FormatBytes(*bytes) : std::string("learned");
   };
   return fmt::format("cores {}, memory {}, GPU memory {}",
-                     claim.cpus ? fmt::format("{:g}", *claim.cpus) : "learned", size(claim.memory),
+                     claim.cpus ? fmt::format("{:g}", *claim.cpus) : "learned",
+                     command.memory_template.empty() ? size(claim.memory) : command.memory_template,
                      size(claim.gpu_memory));
 }
 
@@ -57,7 +59,7 @@ std::string CommandText(const jobs::Command& command) {
 void AddCommand(std::string& text, const jobs::Command& command, bool limited) {
   AddRow(text, "command", CommandText(command));
   AddRow(text, "folder", command.folder.string());
-  AddRow(text, "claims", ClaimText(command.claim));
+  AddRow(text, "claims", ClaimText(command));
   jobs::Need need;
   need.memory = command.claim.memory.value_or(0);
   need.memory_source = jobs::ClaimSource::kDeclared;

@@ -16,6 +16,7 @@
 #include "common/base/read_file.h"
 #include "common/base/units.h"
 #include "common/cli/command_line.h"
+#include "common/platform/cgroup.h"
 #include "common/platform/machine.h"
 #include "reveza/cli/reveza/jobs/job_options.h"
 #include "reveza/gpu/nvml/gpu_monitor.h"
@@ -154,6 +155,23 @@ Status CheckClaims(const jobs::Job& job, const Surroundings& surroundings) {
   return {};
 }
 
+// Checks the claims that depend on the parameters of a step.
+Status CheckMemoryTemplates(const jobs::Job& job, const Surroundings& surroundings) {
+  const auto is_templated = [](const jobs::Command& command) {
+    return !command.memory_template.empty();
+  };
+  if (std::ranges::none_of(job.commands, is_templated)) return {};
+  ASSIGN_OR_RETURN(const auto expander, jobs::Expander::Make(job));
+  for (std::size_t i = 0; i < job.steps.size(); ++i) {
+    const auto memory = expander.Memory(job.steps[i]);
+    if (!memory) return InvalidArgument("memory of step {}: {}", i + 1, memory.error().message);
+    if (!*memory || !surroundings.memory || **memory <= *surroundings.memory) continue;
+    return InvalidArgument("memory of step {}: it needs {} and cannot run; this machine has {}",
+                           i + 1, FormatBytes(**memory), FormatBytes(*surroundings.memory));
+  }
+  return {};
+}
+
 // Whether `text` contains {name}.
 bool HasPlaceholder(std::string_view text, std::string_view name) {
   return text.contains(fmt::format("{{{}}}", name));
@@ -162,7 +180,7 @@ bool HasPlaceholder(std::string_view text, std::string_view name) {
 bool Uses(const jobs::Command& command, std::string_view name) {
   const auto names = [&](std::string_view text) { return HasPlaceholder(text, name); };
   return std::ranges::any_of(command.arguments, names) || names(command.folder.native()) ||
-         std::ranges::any_of(command.inputs, names) ||
+         names(command.memory_template) || std::ranges::any_of(command.inputs, names) ||
          std::ranges::any_of(command.environment,
                              [&](const auto& variable) { return names(variable.second); });
 }
@@ -210,6 +228,9 @@ Surroundings ThisMachine() {
   cpu_set_t cores;
   if (sched_getaffinity(0, sizeof(cores), &cores) == 0) here.cores = CPU_COUNT(&cores);
   if (const auto memory = platform::ReadMachineMemory()) here.memory = memory->total;
+  if (const auto group = platform::ReadCgroupMemory()) {
+    here.memory = std::min<Bytes>(here.memory.value_or(group->limit), group->limit);
+  }
   if (const auto nvml = nvml::LoadNvml()) here.gpu_memory = nvml::LargestGpuMemory(**nvml);
   return here;
 }
@@ -248,6 +269,7 @@ Result<ParsedRun> ParseRun(int argc, char** argv, const Surroundings& surroundin
   parsed.job = std::move(job);
   RETURN_IF_ERROR(jobs::CheckCommands(parsed.job));
   RETURN_IF_ERROR(CheckClaims(parsed.job, surroundings));
+  RETURN_IF_ERROR(CheckMemoryTemplates(parsed.job, surroundings));
   if (!options.name.empty()) parsed.job.name = options.name;
   parsed.named = !parsed.job.name.empty();
   if (!parsed.named) parsed.job.name = jobs::DefaultName(parsed.job);

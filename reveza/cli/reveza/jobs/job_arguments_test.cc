@@ -7,6 +7,7 @@
 
 #include "common/platform/testing_directory.h"
 #include "reveza/gpu/daemon/settings.h"
+#include "reveza/jobs/definition/expander.h"
 
 namespace reveza::cli {
 namespace job_arguments_test {
@@ -59,6 +60,25 @@ TEST(ParseRun, ParsesCommandAndParameters) {
             (std::vector<jobs::Parameter>{{"seed", "3"}, {"model", "b"}}));
   ASSERT_EQ(run.notes.size(), 1u);
   EXPECT_NE(run.notes[0].find("{model}"), std::string::npos) << run.notes[0];
+}
+
+TEST(ParseRun, MemoryMayDependOnParameters) {
+  const auto run = Good({"--memory", "{mb}MiB", "--", "true", "{n}", ":::", "mb", "30", "320",
+                         ":::+", "n", "1", "2"});
+  EXPECT_EQ(run.job.commands[0].claim.memory, std::nullopt);
+  EXPECT_EQ(run.notes, Arguments()) << "the claim uses {mb}";
+  const auto expander = jobs::Expander::Make(run.job);
+  const auto claimed = expander->Memory(run.job.steps[1]);
+  ASSERT_TRUE(claimed && *claimed);
+  EXPECT_EQ(**claimed, 320 * kMiB);
+  const auto refusal = [](const std::string& memory, const std::string& value) {
+    return Refusal({"--memory", memory, "--", "true", ":::", "mb", "1", value});
+  };
+  EXPECT_NE(refusal("{mb}MiB", "x").find("memory of step 2: "), std::string::npos);
+  EXPECT_EQ(refusal("{mb}GiB", "9"),
+            "memory of step 2: it needs 9 GiB and cannot run; this machine has 8 GiB");
+  EXPECT_NE(refusal("{kb}MiB", "2").find("{kb}"), std::string::npos);
+  EXPECT_NE(refusal("{step}MiB", "2").find("only contain parameters"), std::string::npos);
 }
 
 TEST(ParseRun, CommandWithoutParametersIsOneStep) {

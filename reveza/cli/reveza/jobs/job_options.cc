@@ -85,11 +85,12 @@ const std::vector<OptionGroup>& OptionGroups() {
        {{"--cpus", &Options::cpus, "CORES",
          "cores that a step needs, e.g. 2 or 0.5 (default: measured)", true},
         {"--memory", &Options::memory, "SIZE",
-         "memory that a step needs, e.g. 2GiB (default: measured)", true},
+         "memory that a step needs, e.g. 2GiB or {mb}MiB (default: measured)", true},
         {"--gpu-memory", &Options::gpu_memory, "SIZE",
          "GPU memory that a step needs, e.g. 4GiB (default: measured)", true},
         {"--memory-reserve", &Options::memory_reserve, "SIZE",
-         "memory to leave to others (default: 5%, at least 256 MiB)"},
+         "memory to leave free (default: 5% of the smallest limit; of the\nmachine at least 256 "
+         "MiB)"},
         {"--cpu-budget", &Options::cpu_budget, "CORES",
          "cores for all steps together (default: all)"},
         {"--limits", &Options::limits, "HOW",
@@ -286,7 +287,11 @@ Result<jobs::Command> ReadCommand(const JobOptions& options, std::vector<std::st
   reader.Read("--time-limit", options.time_limit, ParseDuration, command.time_limit);
   reader.Read("--priority", options.priority, ParsePriority, command.priority);
   reader.Read("--cpus", options.cpus, ParsePositive, command.claim.cpus);
-  reader.Read("--memory", options.memory, ParseBytes, command.claim.memory);
+  if (options.memory.contains('{')) {
+    command.memory_template = options.memory;
+  } else {
+    reader.Read("--memory", options.memory, ParseBytes, command.claim.memory);
+  }
   reader.Read("--gpu-memory", options.gpu_memory, ParseBytes, command.claim.gpu_memory);
   std::optional<std::uint64_t> cycles;
   std::optional<std::uint64_t> chain;

@@ -62,6 +62,8 @@ std::string OutcomeText(const AttemptResult& result) {
       return "ran out of memory";
     case Outcome::kPartial:
       return "ended before its last cycle";
+    case Outcome::kOutputLost:
+      return "exited with status 0, but the disk was full: its output may be incomplete";
     case Outcome::kSuccess:
       break;
   }

@@ -62,6 +62,34 @@ TEST_F(JobsTest, ReportsAReadOnlyHome) {
   EXPECT_NE(known.output.find("ead-only"), std::string::npos) << known.output;
 }
 
+// On a small disk of its own that is almost full until the first attempt has ended. With cycles the
+// supervisor forwards the output, otherwise the program writes it.
+TEST_F(JobsTest, StepWhoseOutputDidNotFitOnTheDiskIsNotDone) {
+  const std::string small = (folder_ / "small").string();
+  fs::create_directory(small);
+  const std::string mount = "mount -t tmpfs -o size=1m none " + small;
+  if (platform::Shell("unshare --mount sh -c '" + mount + "'").status != 0) {
+    GTEST_SKIP() << "needs a mount of its own: root only";
+  }
+  // Does not care whether its output was written.
+  std::ofstream(folder_ / "program")
+      << "head -c 200000 /dev/zero 2> /dev/null\necho\necho reveza step 1\nexit 0\n";
+  for (const std::string cycles : {"", "--cycles 1 "}) {
+    std::ofstream(folder_ / "script")
+        << mount << " || exit 99\ncd " << folder_.path().string() << "\n"
+        << "head -c 960000 /dev/zero > small/filler\n"
+        << REVEZA_PROGRAM " jobs run --name d" << cycles.size() << " " << cycles
+        << "--output-folder small -- sh program > said 2>&1 &\n"
+        << "until grep -q 'disk was full' said; do sleep 0.02; done\n"
+        << "rm small/filler; wait $!; echo status $?\n"
+        << "wc -c < small/000/1.out; ls small/000\n";
+    const auto run = platform::Shell("unshare --mount sh " + (folder_ / "script").string());
+    EXPECT_EQ(run.output, "status 0\n200015\n1.1.out\n1.out\n") << Text("said");
+    EXPECT_NE(Text("said").find("exited with status 0, but the disk was full"), std::string::npos)
+        << Text("said");
+  }
+}
+
 TEST_F(JobsTest, ReportsUnwritablePathsBeforeAnythingStarts) {
   std::ofstream(folder_ / "file") << "no folder\n";
   for (const std::string option :

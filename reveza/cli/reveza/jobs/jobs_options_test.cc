@@ -43,7 +43,8 @@ TEST_F(JobsTest, HaltNowTerminatesRunningSteps) {
       "run --name h --workers 2 --halt now,fail=1 -- "
       "sh -c 'echo {n} >> ran; [ {n} = 1 ] && exec sleep 600; "
       "while [ \"$(cat ran | wc -l)\" != 2 ]; do sleep 0.01; done; exit 1' ::: n 1..9");
-  EXPECT_EQ(run.status, kInterrupted) << run.output;
+  EXPECT_EQ(run.status, kFailedSteps) << run.output;
+  EXPECT_NE(run.output.find("--halt ended the job: 8 remain"), std::string::npos) << run.output;
   EXPECT_NE(run.output.find("step n=1 was cancelled"), std::string::npos) << run.output;
   EXPECT_EQ(Text("ran").size(), 4u);
 }

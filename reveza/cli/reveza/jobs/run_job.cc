@@ -75,6 +75,13 @@ ExitStatus ReportSummary(const jobs::Engine::Summary& summary, const ParsedRun& 
                       "command with --on-unknown retry runs them again",
                       counts.held));
       return kFailedSteps;
+    case jobs::Engine::RunEnd::kHalted:
+      report(fmt::format(
+          "{} of {} steps failed, and --halt ended the job: {} remain; the same command runs "
+          "these, "
+          "with --retry-failed also the failed ones",
+          counts.failed, run.job.steps.size(), counts.ready + counts.blocked + counts.running));
+      return kFailedSteps;
     case jobs::Engine::RunEnd::kInterrupted:
       report(fmt::format("{} of {} steps remain; the same command resumes the job",
                          counts.ready + counts.blocked + counts.running, run.job.steps.size()));
@@ -197,16 +204,15 @@ Result<int> RunOrDetach(int argc, char** argv) {
   RETURN_IF_ERROR(CreateOutputs(run.request));
   const auto supervisor = FindSupervisor();
   if (!supervisor) return ReportError(kNoLibrary, supervisor.error().message);
+  auto expander = jobs::Expander::Make(run.job);
+  if (!expander) return ReportError(kUsage, expander.error().message);
   if (run.request.detach) {
+    // What is wrong is said here rather than in the log.
+    RETURN_IF_ERROR(jobs::CheckNewJob(state, run.job, *expander));
     ASSIGN_OR_RETURN(const auto folder, jobs::JobFolder::Create(state, run.job.name));
     return Detach(argc, argv, folder);
   }
-  auto expander = jobs::Expander::Make(run.job);
-  if (!expander) return ReportError(kUsage, expander.error().message);
-  // An unnamed job that is finished starts over.
-  ASSIGN_OR_RETURN(auto opened, jobs::OpenJob(state, run.job, *expander, run.request, *supervisor,
-                                              run.named ? jobs::FinishedJob::kKeep
-                                                        : jobs::FinishedJob::kRestart));
+  ASSIGN_OR_RETURN(auto opened, jobs::OpenJob(state, run.job, *expander, run.request, *supervisor));
   return RunOpened(std::move(opened), run);
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "common/base/json_text.h"
+#include "common/base/parse_number.h"
 #include "common/base/units.h"
 #include "common/platform/runtime_paths.h"
 #include "reveza/cli/reveza/exit_status.h"
@@ -24,6 +26,7 @@
 #include "reveza/jobs/engine/step_limits.h"
 #include "reveza/jobs/journal/job_folder.h"
 #include "reveza/jobs/journal/journal.h"
+#include "reveza/jobs/journal/verify_outputs.h"
 #include "reveza/jobs/report/progress_text.h"
 
 namespace reveza::cli {
@@ -150,6 +153,80 @@ void PrintStatus(const json& status) {
              status["workers"]["best"].is_null() ? 0 : status["workers"]["best"].get<unsigned>());
 }
 
+struct LogArguments {
+  std::string job, step;
+  std::optional<std::uint32_t> attempt;
+  bool follow = false;
+};
+
+Result<LogArguments> ParseLogArguments(int argc, char** argv) {
+  constexpr std::string_view kUsageText = "logs JOB STEP [--attempt N] [-f]";
+  LogArguments arguments;
+  std::vector<char*> words;
+  for (int i = 0; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "-f" || word == "--follow") {
+      arguments.follow = true;
+    } else if (word == "--attempt") {
+      const auto number = ParseNumber<std::uint32_t>(i + 1 < argc ? argv[i + 1] : "");
+      if (number.value_or(0) == 0) {
+        return InvalidArgument("--attempt: give a number from 1; usage: reveza jobs {}",
+                               kUsageText);
+      }
+      arguments.attempt = *number;
+      ++i;
+    } else {
+      words.push_back(argv[i]);
+    }
+  }
+  ASSIGN_OR_RETURN(auto positionals, ParsePositionals(static_cast<int>(words.size()), words.data(),
+                                                      2, 2, kUsageText));
+  arguments.job = std::move(positionals.names[0]);
+  arguments.step = std::move(positionals.names[1]);
+  return arguments;
+}
+
+// Returns the running attempt of a step; 0 if there is none, or no runner.
+std::uint32_t RunningAttempt(const std::string& job, std::size_t step) {
+  const auto status = jobs::QueryRunner(job, {{"request", "status"}});
+  if (!status || !status->contains("running")) return 0;
+  for (const auto& one : (*status)["running"]) {
+    if (one.value("step", std::size_t{0}) == step + 1) {
+      return one.value("attempt", std::uint32_t{0});
+    }
+  }
+  return 0;
+}
+
+// Prints both outputs of an attempt as they grow.
+class StepOutput {
+ public:
+  explicit StepOutput(fs::path files) : files_(std::move(files)) {}
+
+  // Prints what was written since the last call. Returns whether it could be printed.
+  bool PrintNew() {
+    for (auto& [suffix, file, stream] : streams_) {
+      // The open file is the attempt's, even when a next attempt gives it another name.
+      if (!file.is_open()) file.open(files_.string() + suffix, std::ios::binary);
+      file.clear();
+      char part[65536];
+      while (file.read(part, sizeof(part)) || file.gcount() > 0) {
+        std::fwrite(part, 1, static_cast<std::size_t>(file.gcount()), stream);
+      }
+    }
+    return std::fflush(stdout) == 0;
+  }
+
+ private:
+  struct Stream {
+    const char* suffix;
+    std::ifstream file;
+    std::FILE* stream;
+  };
+  fs::path files_;
+  Stream streams_[2] = {{".out", {}, stdout}, {".err", {}, stderr}};
+};
+
 }  // namespace
 
 Result<int> ListJobs(int argc, char** argv) {
@@ -222,19 +299,24 @@ Result<int> ShowJob(int argc, char** argv) {
 }
 
 Result<int> ShowLogs(int argc, char** argv) {
-  ASSIGN_OR_RETURN(const auto arguments, ParsePositionals(argc, argv, 2, 2, "logs JOB STEP"));
-  ASSIGN_OR_RETURN(auto job, OpenJournal(arguments.names[0]));
+  ASSIGN_OR_RETURN(const auto arguments, ParseLogArguments(argc, argv));
+  ASSIGN_OR_RETURN(auto job, OpenJournal(arguments.job));
   auto& [folder, journal, list] = job;
-  ASSIGN_OR_RETURN(const auto step, FindStep(list, arguments.names[1], folder.id()));
-  const fs::path outputs = OutputFolder(folder, journal);
-  for (const auto& [suffix, stream] : {std::pair{".out", stdout}, std::pair{".err", stderr}}) {
-    std::ifstream file((outputs / list[step].files).string() + suffix, std::ios::binary);
-    char part[65536];
-    while (file.read(part, sizeof(part)) || file.gcount() > 0) {
-      std::fwrite(part, 1, static_cast<std::size_t>(file.gcount()), stream);
-    }
+  ASSIGN_OR_RETURN(const auto step, FindStep(list, arguments.step, folder.id()));
+  const auto running = RunningAttempt(folder.id(), step);
+  const auto last = std::max(list[step].attempts, running);
+  const auto attempt = arguments.attempt.value_or(last);
+  if (attempt > last) {
+    return InvalidArgument("step {} of job {} has {}; give one of 1 to {}", step + 1, folder.id(),
+                           Plural(last, "attempt"), last);
   }
-  return std::fflush(stdout) == 0 ? kDone : kOutput;
+  const fs::path files = OutputFolder(folder, journal) / list[step].files;
+  StepOutput output(jobs::OutputsOfAttempt(files, attempt, attempt == last));
+  while (arguments.follow && RunningAttempt(folder.id(), step) == attempt) {
+    if (!output.PrintNew()) return kOutput;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return output.PrintNew() ? kDone : kOutput;
 }
 
 Result<int> WhyJob(int argc, char** argv) {
