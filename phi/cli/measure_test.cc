@@ -45,8 +45,23 @@ TEST_F(PhiTest, TheoryPrintsReferenceValues) {
             "si        0.861287514   0|1\n"
             "wms       -0.447380522  0|1\n"
             "phi_r     0.031722551   0|1        lowest of 1\n"
-            "phi_g     0.205698219   0|1\n"
+            "phi_g     0.205698219   0|1        lowest of 10 starts, 10 agree; at least 0.015461\n"
             "phi_star  0.001243788   0|1\n");
+}
+
+// Regressions as the start of phi_g lead to 3.393; the minimum is 1.9204.
+TEST_F(PhiTest, TheoryNeverCallsPhiGExact) {
+  const auto json = nlohmann::json::parse(
+      Phi("theory --coupling '-0.2,1.4;-0.6,-0.5' --noise '1,.93;.93,1' --mip exhaustive --json")
+          .output);
+  for (const auto& row : json["measures"]) {
+    if (row["measure"] == "i") continue;
+    EXPECT_EQ(row["minimum_is_exact"], row["measure"] != "phi_g") << row;
+  }
+  const auto& row = json["measures"][5];
+  EXPECT_NEAR(row["nats"].get<double>(), 1.9203923, 1e-6);
+  EXPECT_LE(row["at_least"].get<double>(), row["nats"].get<double>());
+  EXPECT_GE(row["starts"]["count"].get<int>(), row["starts"]["agreed"].get<int>());
 }
 
 TEST_F(PhiTest, TheoryReadsFiles) {

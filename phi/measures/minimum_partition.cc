@@ -251,7 +251,7 @@ Result<MinimumPartition> PartitionSearch::Exhaustive(Measure measure) {
   if (!best) return InvalidArgument("no bipartition has a finite value");
   const auto all = static_cast<std::int64_t>(scores.size()) - 1;
   best->examined = IsSearched(measure) ? static_cast<std::int64_t>(masks.size()) : all;
-  best->exact = best->examined == all;
+  best->exact = best->examined == all && measure != Measure::kPhiG;
   return *std::move(best);
 }
 
@@ -315,7 +315,8 @@ Result<MinimumPartition> PartitionSearch::Queyranne(Measure measure) const {
   return MinimumPartition{.partition = std::move(partition),
                           .value = best_value,
                           .examined = examined,
-                          .exact = measure == Measure::kMultiInformation || model_.variables() <= 2,
+                          .exact = measure == Measure::kMultiInformation ||
+                                   (model_.variables() <= 2 && measure != Measure::kPhiG),
                           .method = SearchMethod::kQueyranne};
 }
 

@@ -38,9 +38,10 @@ struct MinimumPartition {
   Partition partition;
   double value = 0.0;         // of the measure, not normalised
   std::int64_t examined = 0;  // bipartitions that were compared
-  // Whether the minimum is guaranteed. True for exhaustive searches, except phi_g and phi_star of
-  // more than seven variables, which are evaluated for the kCandidates lowest by stochastic
-  // interaction; for Queyranne's algorithm true for mi only, which is submodular.
+  // Whether the minimum is guaranteed. True for exhaustive searches, except phi_g, whose own
+  // minimisation is not exact, and phi_star of more than seven variables; both are evaluated for
+  // the kCandidates lowest by stochastic interaction. For Queyranne's algorithm true for mi only,
+  // which is submodular.
   bool exact = true;
   SearchMethod method = SearchMethod::kExhaustive;  // that was used
 };

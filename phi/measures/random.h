@@ -17,7 +17,8 @@ enum class RandomPurpose : std::uint32_t {
   kShift = 2,
   kPhase = 3,
   kBlock = 4,
-  kNullTriple = 5
+  kNullTriple = 5,
+  kStart = 6
 };
 
 class RandomStream {

@@ -25,7 +25,13 @@ Result<std::vector<std::vector<double>>> Replicates(
         errors[i] = result.error();
         return;
       }
-      for (const WindowValue& value : *result) values[i].push_back(value.value);
+      for (const WindowValue& value : *result) {
+        if (!value.missing.empty()) {
+          errors[i] = Error{Error::Code::kUnavailable, value.missing};
+          return;
+        }
+        values[i].push_back(value.value);
+      }
     };
   });
   for (const auto& error : errors) {
