@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +22,24 @@ namespace {
 constexpr std::string_view kShrinkageNote =
     "with shrinkage there is no formula for the bias, nor for p of Granger causality: neither is "
     "given; use --surrogates to test significance";
+
+// Returns what to say of the analytic bias: its formulas are wrong if rows are autocorrelated.
+std::string BiasNote(const GaussianModel& model, std::int64_t samples, const Names& names) {
+  std::string note =
+      "bias-corrected values hold for independent rows only, and never for phi_star or a minimum "
+      "over partitions";
+  // Three standard errors of the correlation of independent rows.
+  const double most = 3.0 / std::sqrt(static_cast<double>(samples));
+  const int size = model.lags() + 1;
+  for (int i = 0; i < model.variables(); ++i) {
+    const double correlation = model.joint()(i * size, i * size + model.lags());
+    if (std::abs(correlation) <= most) continue;
+    note += fmt::format("; do not use them here: {} has an autocorrelation of {:.2f}", names[i],
+                        correlation);
+    break;
+  }
+  return note + "; --surrogates test significance";
+}
 
 // The measures of all rows of a series.
 struct WholeSeries {
@@ -44,7 +63,7 @@ struct SlidingOptions {
 };
 
 struct MeasureArguments {
-  std::string file, order = "1", shrinkage = "none", surrogate = "shift", complexes, granger;
+  std::string file, order = "1", shrinkage = "none", surrogate = "auto", complexes, granger;
   std::string bias = "none";
   ReadOptions read;
   MeasureSelection selection;
@@ -226,7 +245,8 @@ Result<int> RunSliding(const MeasureArguments& arguments, const SeriesTable& tab
 Result<int> RunWhole(const MeasureArguments& arguments, const SeriesTable& table,
                      const WindowOptions& options) {
   SignificanceOptions chance = arguments.chance;
-  ASSIGN_OR_RETURN(chance.surrogates.kind, ParseSurrogateKind(arguments.surrogate));
+  ASSIGN_OR_RETURN(chance.surrogates.kind,
+                   ParseSurrogateKind(arguments.surrogate, table.trials.size()));
   chance.bias = arguments.bias == "analytic";
   chance.surrogates.seed = chance.bootstrap.seed = arguments.seed;
   chance.surrogates.threads = chance.bootstrap.threads = arguments.threads;
@@ -236,6 +256,7 @@ Result<int> RunWhole(const MeasureArguments& arguments, const SeriesTable& table
   document["shrinkage_used"] = whole.shrinkage;
   document["condition_number"] = whole.model.condition();
   document["measures"] = ToJson(whole.values, table.names);
+  if (chance.surrogates.count > 0) document["surrogate"] = NameOf(chance.surrogates.kind);
   std::string text = fmt::format(
       "{}: {} rows, {} variables ({}); tau {}, order {}: {} pairs of past and present, condition "
       "number {:.4g}{}\n",
@@ -248,10 +269,18 @@ Result<int> RunWhole(const MeasureArguments& arguments, const SeriesTable& table
         "values have fewer correct digits than shown\n";
   }
   text += ToTable(whole.values, table.names);
+  if (chance.surrogates.count > 0) {
+    text += fmt::format("\np: against {} surrogates, {}; not of i, which has no partition\n",
+                        chance.surrogates.count, NameOf(chance.surrogates.kind));
+  }
   const bool shrunk = whole.shrinkage > 0;
   RETURN_IF_ERROR(AddExtras(whole.model, arguments.complexes, arguments.granger,
                             shrunk ? std::nullopt : std::optional(whole.samples), table.names,
                             document, text));
+  if (chance.bias && !shrunk) {
+    document["bias_note"] = BiasNote(whole.model, whole.samples, table.names);
+    text += fmt::format("\n{}\n", document["bias_note"].get<std::string>());
+  }
   if (shrunk && (chance.bias || !arguments.granger.empty())) {
     document["note"] = kShrinkageNote;
     text += fmt::format("\n{}\n", kShrinkageNote);
@@ -313,8 +342,12 @@ void AddSignificanceOptions(CLI::App& options, MeasureArguments& arguments) {
                 "test significance against this many surrogates with independent parts")
           ->check(CLI::Range(1, 1000000))
           ->excludes(window);
-  AddDefaulted(options, "--surrogate", arguments.surrogate,
-               "surrogate method: shift (circular) or phase (Fourier phase randomisation)", "KIND")
+  AddDefaulted(
+      options, "--surrogate", arguments.surrogate,
+      "surrogate method: shift (circular), phase (Fourier phase randomisation), iaaft (phases "
+      "and values preserved), trials (permutation of trials), or auto: trials if there are "
+      "five, and else shift",
+      "KIND")
       ->needs(surrogates);
   auto* const bootstrap = AddOption(options, "--bootstrap", arguments.chance.bootstrap.count, "N",
                                     "95% confidence intervals from this many replicates")

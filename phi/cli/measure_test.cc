@@ -169,7 +169,7 @@ TEST_F(PhiTest, ShrinkageOmitsBiasAndGrangerP) {
   EXPECT_EQ(shrunk["shrinkage_used"], 0.1);
   for (const auto& row : shrunk["measures"]) {
     EXPECT_FALSE(row.contains("less_bias")) << row;
-    EXPECT_TRUE(row.contains("surrogates")) << row;
+    EXPECT_EQ(row.contains("surrogates"), row["measure"] != "i") << row;
   }
   EXPECT_FALSE(shrunk["granger"].contains("p"));
   EXPECT_TRUE(shrunk["granger"].contains("nats"));
@@ -177,6 +177,30 @@ TEST_F(PhiTest, ShrinkageOmitsBiasAndGrangerP) {
   const std::string text = Phi(arguments + "--shrinkage auto").output;
   EXPECT_EQ(text.find("bias-corrected"), std::string::npos) << text;
   EXPECT_NE(text.find("no formula for the bias, nor for p"), std::string::npos) << text;
+}
+
+TEST_F(PhiTest, SaysWhereTheAnalyticBiasIsWrong) {
+  Write("data.csv", Series(500));
+  const std::string arguments = "measure data.csv --columns a,b,c -m i,si --bias analytic ";
+  const auto json = nlohmann::json::parse(Phi(arguments + "--json").output);
+  EXPECT_NE(json["bias_note"].get<std::string>().find("do not use them here: a has an autocorr"),
+            std::string::npos)
+      << json;
+  EXPECT_NE(Phi(arguments).output.find("do not use them here"), std::string::npos);
+}
+
+TEST_F(PhiTest, PermutesTrialsWhereThereAreFive) {
+  Write("data.csv", Series(500));
+  const auto surrogate = [&](const std::string& arguments) {
+    const Ran ran = Phi("measure data.csv -m si --surrogates 9 --json " + arguments);
+    EXPECT_EQ(ran.status, kDone) << ran.output;
+    return nlohmann::json::parse(ran.output)["surrogate"];
+  };
+  EXPECT_EQ(surrogate("--trials trial"), "trials");
+  EXPECT_EQ(surrogate("--columns a,b,c"), "shift");
+  EXPECT_EQ(surrogate("--trials trial --surrogate shift"), "shift");
+  ExpectError("measure data.csv --columns a,b,c --surrogates 9 --surrogate trials", kUsage,
+              "at least 5 trials");
 }
 
 TEST_F(PhiTest, MarksApproximateMinima) {

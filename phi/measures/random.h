@@ -18,7 +18,8 @@ enum class RandomPurpose : std::uint32_t {
   kPhase = 3,
   kBlock = 4,
   kNullTriple = 5,
-  kStart = 6
+  kStart = 6,
+  kTrial = 7
 };
 
 class RandomStream {
