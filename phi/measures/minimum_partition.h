@@ -78,7 +78,7 @@ class PartitionSearch {
 
  private:
   Result<MinimumPartition> Exhaustive(Measure measure);
-  Result<MinimumPartition> Queyranne(Measure measure) const;
+  Result<MinimumPartition> Queyranne(Measure measure) const;  // queyranne.cc
   Status MakeTables(Measure measure);
   // Fills tables_.scores with monotone functions of the measure, one per mask without the last
   // variable: exp of twice the measure, or of twice stochastic interaction for phi_g and phi_star.

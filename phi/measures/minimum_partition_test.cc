@@ -117,6 +117,33 @@ TEST(MinimumPartitionTest, QueyranneSupportsMoreVariables) {
   }
 }
 
+// Two blocks of variables of random coupling within and next to none between. Evaluating every
+// bipartition on its own would take minutes.
+TEST(MinimumPartitionTest, QueyranneFindsTwoBlocksOfFortyVariables) {
+  constexpr int kBlock = 40;
+  TestingSystem system = RandomSystem(2 * kBlock, 11);
+  for (int i = 0; i < 2 * kBlock; ++i) {
+    for (int j = 0; j < 2 * kBlock; ++j) {
+      if (i / kBlock == j / kBlock) continue;
+      system.coupling(i, j) *= 1e-3;
+      system.noise(i, j) = 0.0;
+    }
+  }
+  const auto model = GaussianModel::FromCoupling(system.coupling, system.noise);
+  ASSERT_TRUE(model) << model.error().message;
+  for (const Measure measure : {Measure::kMultiInformation, Measure::kStochasticInteraction,
+                                Measure::kWholeMinusSum, Measure::kPhiStar}) {
+    const auto found =
+        PartitionSearch(*model, {.method = SearchMethod::kQueyranne}).Minimum(measure);
+    ASSERT_TRUE(found) << found.error().message;
+    ASSERT_EQ(found->partition.parts().size(), 2U);
+    EXPECT_EQ(found->partition.parts()[0].size(), static_cast<std::size_t>(kBlock))
+        << NameOf(measure);
+    EXPECT_EQ(found->partition.parts()[0].back(), kBlock - 1) << NameOf(measure);
+    EXPECT_NEAR(found->value, *Evaluate(*model, found->partition, measure), 1e-12);
+  }
+}
+
 TEST(MinimumPartitionTest, InformationHasNoPartition) {
   const GaussianModel model = RandomModel(3, 1);
   EXPECT_FALSE(PartitionSearch(model, {}).Minimum(Measure::kInformation));
