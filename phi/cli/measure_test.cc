@@ -38,7 +38,7 @@ TEST_F(PhiTest, TheoryPrintsReferenceValues) {
   const Ran ran = Phi("theory --coupling '.4,.4;.4,.4' --noise '1,.9;.9,1'");
   EXPECT_EQ(ran.status, kDone);
   EXPECT_EQ(ran.output,
-            "2 variables, spectral radius 0.8, condition number 99\n"
+            "2 variables, coupling from columns to rows, spectral radius 0.8, condition number 99\n"
             "measure   nats          partition\n"
             "i         0.510825624\n"
             "mi        2.169955549   0|1\n"
@@ -125,11 +125,13 @@ TEST_F(PhiTest, WindowsDoNotDependOnThreads) {
 
 TEST_F(PhiTest, MeasureReportsInvalidInput) {
   Write("constant.csv", "a,b\n1,2\n2,2\n3,2\n1,2\n5,2\n2,2\n4,2\n9,2\n");
-  ExpectError("measure constant.csv", kUsage, "variable 1 is constant (2)");
+  ExpectError("measure constant.csv", kUsage, "'b' is constant (2)");
   Write("short.csv", "a,b\n1,2\n2,1\n3,2\n");
   ExpectError("measure short.csv", kUsage, "too short: 2 pairs of past and present");
   Write("nan.csv", "a,b\n1,2\n2,1\n3,nan\n1,2\n5,1\n2,4\n4,2\n9,3\n");
-  ExpectError("measure nan.csv", kUsage, "row 2 of variable 1 is nan");
+  ExpectError("measure nan.csv", kUsage, "nan.csv line 4: 'b' is nan; --missing drop");
+  ExpectError("te nan.csv", kUsage, "nan.csv line 4: 'b' is nan");
+  ExpectError("measure constant.csv --order aic --max-order 1", kUsage, "'b' is constant (2)");
   Write("data.csv", Series(200));
   ExpectError("measure data.csv --columns a,b,c -p '0|1'", kUsage, "variable 2 is in no part");
   ExpectError("measure data.csv --columns a,d", kUsage, "no column 'd'");
@@ -203,6 +205,35 @@ TEST_F(PhiTest, PermutesTrialsWhereThereAreFive) {
               "at least 5 trials");
 }
 
+TEST_F(PhiTest, DropsMissingRowsAndPairsNothingAcross) {
+  std::string text = Series(500);
+  Write("whole.csv", text);
+  // A third variable without a value in one row, the third of five hundred.
+  std::size_t line = 0;
+  for (int i = 0; i < 3; ++i) line = text.find('\n', line) + 1;
+  text.insert(line, "1,2,,0\n");
+  Write("gap.csv", text);
+  const auto json = nlohmann::json::parse(
+      Phi("measure gap.csv --columns a,b,c -m si --missing drop --surrogates 9 --json").output);
+  EXPECT_EQ(json["rows_dropped"], 1);
+  EXPECT_EQ(json["rows"], 500);
+  EXPECT_EQ(json["samples"], 498);
+  EXPECT_EQ(json["surrogate"], "shift");
+  ExpectError("measure gap.csv --columns a,b,c --missing drop --window 50", kUsage, "--window");
+}
+
+TEST_F(PhiTest, LeavesOutTimesUnlessTheyAreAskedFor) {
+  std::string text = "Time (s),a,b\n";
+  for (int t = 0; t < 40; ++t) text += fmt::format("{},{},{}\n", t, t * t % 7, t * t * t % 11);
+  Write("times.csv", text);
+  const std::string arguments = "measure times.csv -m si --json";
+  EXPECT_EQ(nlohmann::json::parse(Phi(arguments).output)["variables"], nlohmann::json({"a", "b"}));
+  EXPECT_NE(Phi("measure times.csv -m si").output.find("left out as times: Time (s)"),
+            std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(Phi(arguments + " --columns a,b,0").output)["variables"].size(),
+            3U);
+}
+
 TEST_F(PhiTest, MarksApproximateMinima) {
   const std::string blocks = "theory --coupling '.2,.5,0,0;.5,.2,0,0;0,0,.2,.5;0,0,.5,.2' ";
   const std::string text = Phi(blocks + "--mip queyranne").output;
@@ -244,7 +275,9 @@ TEST_F(PhiTest, TheoryReportsInvalidInput) {
   }
   ExpectError("theory --coupling '" + rows + "' --mip exhaustive -m si", kUsage,
               "use --mip queyranne");
-  ExpectError("theory --coupling '" + rows + "' --complexes si -m i", kUsage, "2 to 16");
+  ExpectError("theory --coupling '" + rows + "' --complexes si -m i", kUsage, "--mip queyranne");
+  ExpectError("theory --coupling '.4,.4;.4,.4' --noise '1e300,0;0,1e300'", kUsage,
+              "exceeds the range of numbers");
   ExpectError("theory --coupling '.5,0;0,.5' --noise '1e-9,0;0,1' --mip exhaustive --normalised",
               kUsage, "differential entropy depends on the units");
 }

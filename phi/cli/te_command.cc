@@ -97,6 +97,9 @@ Result<int> RunTe(const TeArguments& arguments) {
   ReadOptions read;
   read.columns = arguments.columns;
   ASSIGN_OR_RETURN(const auto table, ReadSeries(arguments.file, read));
+  if (const std::string missing = table.FirstMissing(); !missing.empty()) {
+    return InvalidArgument("{} {}; leave out or fill in such rows", arguments.file, missing);
+  }
   if (table.trials.size() > 1) {
     return InvalidArgument(
         "{} has {} trials, and `phi te` takes a single trial; pass one trial per file, or use `phi "
