@@ -224,7 +224,9 @@ TEST_F(PhiTest, DropsMissingRowsAndPairsNothingAcross) {
 
 TEST_F(PhiTest, LeavesOutTimesUnlessTheyAreAskedFor) {
   std::string text = "Time (s),a,b\n";
-  for (int t = 0; t < 40; ++t) text += fmt::format("{},{},{}\n", t, t * t % 7, t * t * t % 11);
+  for (int t = 0; t < 80; ++t) {
+    text += fmt::format("{},{},{}\n", t + t * 7 % 5 * 3, t * t % 17, t * t * t % 23);
+  }
   Write("times.csv", text);
   const std::string arguments = "measure times.csv -m si --json";
   EXPECT_EQ(nlohmann::json::parse(Phi(arguments).output)["variables"], nlohmann::json({"a", "b"}));
