@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,24 +21,6 @@ namespace {
 constexpr std::string_view kShrinkageNote =
     "with shrinkage there is no formula for the bias, nor for p of Granger causality: neither is "
     "given; use --surrogates to test significance";
-
-// Returns what to say of the analytic bias: its formulas are wrong if rows are autocorrelated.
-std::string BiasNote(const GaussianModel& model, std::int64_t samples, const Names& names) {
-  std::string note =
-      "bias-corrected values hold for independent rows only, and never for phi_star or a minimum "
-      "over partitions";
-  // Three standard errors of the correlation of independent rows.
-  const double most = 3.0 / std::sqrt(static_cast<double>(samples));
-  const int size = model.lags() + 1;
-  for (int i = 0; i < model.variables(); ++i) {
-    const double correlation = model.joint()(i * size, i * size + model.lags());
-    if (std::abs(correlation) <= most) continue;
-    note += fmt::format("; do not use them here: {} has an autocorrelation of {:.2f}", names[i],
-                        correlation);
-    break;
-  }
-  return note + "; --surrogates test significance";
-}
 
 // The measures of all rows of a series.
 struct WholeSeries {

@@ -102,6 +102,23 @@ Json RowsOf(const Matrix& matrix) {
 
 }  // namespace
 
+std::string BiasNote(const GaussianModel& model, std::int64_t samples, const Names& names) {
+  std::string note =
+      "bias-corrected values hold for independent rows only, and never for phi_star or a minimum "
+      "over partitions";
+  // Three standard errors of the correlation of independent rows.
+  const double most = 3.0 / std::sqrt(static_cast<double>(samples));
+  const int size = model.lags() + 1;
+  for (int i = 0; i < model.variables(); ++i) {
+    const double correlation = model.joint()(i * size, i * size + model.lags());
+    if (std::abs(correlation) <= most) continue;
+    note += fmt::format("; do not use them here: {} has an autocorrelation of {:.2f}", names[i],
+                        correlation);
+    break;
+  }
+  return note + "; --surrogates test significance";
+}
+
 std::string ToTable(const std::vector<MeasuredValue>& values, const Names& names) {
   std::vector<std::vector<std::string>> rows;
   rows.push_back({"measure", "nats", "", "", "", "", "partition", ""});
