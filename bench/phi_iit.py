@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 """Compares `phi iit` with PyPhi 1.2.0 on the same networks.
 
-  bench/phi_iit.py [--phi build/bin/phi] [--python build/python/bin/python3] [--most-nodes 4]
-                   [--alone N]
+  bench/phi_iit.py [--phi build/bin/phi] [--python build/python/bin/python3] [--most-nodes 5]
+                   [--dense-nodes 4] [--alone N]
 
-In networks of 3 or more nodes on a ring, each node is the OR, COPY or XOR of its two neighbours
-with probability 0.9. PyPhi runs on one core with empty caches, and its startup is not counted; `phi
-iit` runs on one core as a new process, and its startup is counted. PyPhi takes minutes for five
-nodes. --alone N continues with `phi iit` only, up to N nodes.
+In rings of 3 or more nodes, each node is the OR, COPY or XOR of its two neighbours with probability
+0.9; in dense networks, all probabilities are random. PyPhi runs on one core with empty caches, and
+its startup is not counted; `phi iit` runs on one core as a new process, and its startup is counted.
+PyPhi is timed with the connectivity of the ring and without, when it takes all nodes as connected;
+`phi iit` finds connections itself. PyPhi takes minutes for five dense nodes. --alone N continues with
+the connectivity only, up to N nodes.
 """
 
 import argparse
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -30,12 +33,23 @@ def ring(nodes: int) -> dict:
         bits = [state >> node & 1 for node in range(nodes)]
         tpm.append([0.9 if rules[node % 3](bits[node - 1], bits[(node + 1) % nodes]) else 0.1
                     for node in range(nodes)])
-    return {"tpm": tpm, "state": [1] + [0] * (nodes - 1)}
+    connectivity = [[0] * nodes for _ in range(nodes)]
+    for node in range(nodes):
+        connectivity[(node + 1) % nodes][node] = 1
+        if node % 3 != 1:
+            connectivity[node - 1][node] = 1
+    return {"tpm": tpm, "state": [1] + [0] * (nodes - 1), "connectivity": connectivity}
+
+
+def dense(nodes: int) -> dict:
+    draw = random.Random(nodes)
+    return {"tpm": [[draw.random() for _ in range(nodes)] for _ in range(2 ** nodes)],
+            "state": [1] + [0] * (nodes - 1)}
 
 
 def run_phi(phi: str, folder: str, network: dict) -> tuple[float, float]:
     path = pathlib.Path(folder) / "network.json"
-    path.write_text(json.dumps(network))
+    path.write_text(json.dumps({key: network[key] for key in ("tpm", "state")}))
     begin = time.perf_counter()
     done = subprocess.run([phi, "iit", str(path), "--json", "--threads", "1"], capture_output=True,
                           text=True, check=True)
@@ -47,6 +61,26 @@ def run_pyphi(python: str, folder: str, network: dict) -> tuple[float, float]:
                           capture_output=True, text=True, check=True)
     answer = json.loads(done.stdout)
     return answer["seconds"], answer["phi"]
+
+
+def row(phi: str, python: str, folder: str, name: str, network: dict, unconnected: bool) -> bool:
+    """Times one network; without its connectivity too if `unconnected`. False if values differ."""
+    nodes = len(network["state"])
+    seconds, value = min(run_phi(phi, folder, network) for _ in range(3 if nodes < 6 else 1))
+    cells = []
+    questions = [network] if "connectivity" in network else [None]
+    questions.append({key: network[key] for key in ("tpm", "state")} if unconnected else None)
+    for question in questions:
+        if question is None:
+            cells.append(f"{'-':>10} {'':>8}")
+            continue
+        other_seconds, other = run_pyphi(python, folder, question)
+        if abs(value - other) > 5e-6:
+            print(f"{name}, {nodes} nodes: phi iit computes {value}, PyPhi {other}", file=sys.stderr)
+            return False
+        cells.append(f"{other_seconds:>8.2f} s {other_seconds / seconds:>6.0f} x")
+    print(f"{name:<6} {nodes:>5} {value:>10} {seconds:>8.3f} s  {'  '.join(cells)}".rstrip(), flush=True)
+    return True
 
 
 def has_pyphi(python: str) -> bool:
@@ -62,7 +96,8 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--phi", default=str(ROOT / "build/bin/phi"))
     parser.add_argument("--python", default=str(ROOT / "build/python/bin/python3"))
-    parser.add_argument("--most-nodes", type=int, default=4)
+    parser.add_argument("--most-nodes", type=int, default=5)
+    parser.add_argument("--dense-nodes", type=int, default=4)
     parser.add_argument("--alone", type=int, default=0)
     given = parser.parse_args(arguments)
     phi, python = os.path.abspath(given.phi), os.path.abspath(given.python)
@@ -70,20 +105,14 @@ def main(arguments: list[str]) -> int:
         print(f"{python} has no PyPhi 1.2.0: run tools/setup.sh test, or set another interpreter with "
               "--python", file=sys.stderr)
         return 1
-    print(f"{'nodes':>5} {'Phi':>10} {'phi iit':>10} {'PyPhi':>10} {'speedup':>8}")
+    print(f"{'':<6} {'nodes':>5} {'Phi':>10} {'phi iit':>10}  {'PyPhi, connectivity':>19}  {'without':>19}")
     with tempfile.TemporaryDirectory(prefix="phi-iit-") as folder:
         for nodes in range(3, max(given.most_nodes, given.alone) + 1):
-            network = ring(nodes)
-            seconds, value = min(run_phi(phi, folder, network) for _ in range(3 if nodes < 6 else 1))
-            if nodes > given.most_nodes:
-                print(f"{nodes:>5} {value:>10} {seconds:>8.3f} s {'-':>10}", flush=True)
-                continue
-            other_seconds, other = run_pyphi(python, folder, network)
-            if abs(value - other) > 5e-6:
-                print(f"{nodes} nodes: phi iit computes {value}, PyPhi {other}", file=sys.stderr)
+            if not row(phi, python, folder, "ring", ring(nodes), nodes <= given.most_nodes):
                 return 1
-            print(f"{nodes:>5} {value:>10} {seconds:>8.3f} s {other_seconds:>8.2f} s "
-                  f"{other_seconds / seconds:>8.0f}", flush=True)
+        for nodes in range(3, given.dense_nodes + 1):
+            if not row(phi, python, folder, "dense", dense(nodes), True):
+                return 1
     return 0
 
 

@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -46,6 +47,25 @@ def minimum_by_numpy(window, subsets):
     return values[best], int(masks[best])
 
 
+def time_queyranne(build, folder, variables):
+    """Prints the CPU time of the search of random systems by Queyranne's algorithm."""
+    draw = numpy.random.default_rng(variables)
+    coupling = draw.normal(size=(variables, variables))
+    coupling *= 0.7 / abs(numpy.linalg.eigvals(coupling)).max()
+    rows = numpy.zeros((20 * variables, variables))
+    for t in range(1, len(rows)):
+        rows[t] = coupling @ rows[t - 1] + draw.normal(size=variables)
+    file = pathlib.Path(folder) / "many.npy"
+    numpy.save(file, rows)
+    for measure in ("mi", "si", "wms"):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.check_output([build / "bin/phi", "measure", file, "-m", measure, "--mip",
+                                 "queyranne"])
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        print(f"{measure}, queyranne, {variables} variables, {len(rows)} rows: CPU "
+              f"{after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.2f} s")
+
+
 def main():
     build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build")
     draw = numpy.random.default_rng(1)
@@ -60,6 +80,8 @@ def main():
         subsets.append((members, (1 << members).sum(axis=1)))
     subprocess.run([build / "bench/phi_measures_benchmark", "--benchmark_min_time=0.5"], check=True)
     with tempfile.TemporaryDirectory() as folder:
+        for variables in (50, 100, 200):
+            time_queyranne(build, folder, variables)
         file = pathlib.Path(folder) / "rows.npy"
         numpy.save(file, rows)
         for turn in range(TURNS):

@@ -44,8 +44,8 @@ struct SlidingOptions {
 };
 
 struct MeasureArguments {
-  std::string file, order = "1", shrinkage = "none", surrogate = "shift", complexes, granger;
-  std::string bias = "none";
+  std::string file, order = "1", shrinkage = "none", surrogate = "auto", complexes, granger;
+  std::string bias = "none", missing = "refuse";
   ReadOptions read;
   MeasureSelection selection;
   SignificanceOptions chance;
@@ -71,7 +71,8 @@ Result<Shrinkage> ParseShrinkage(const std::string& text) {
 Result<int> ResolveOrder(const MeasureArguments& arguments, const SeriesTable& table) {
   if (arguments.order == "aic" || arguments.order == "bic") {
     return BestOrder(table.Trials(), arguments.lag, arguments.max_order,
-                     arguments.order == "aic" ? OrderCriterion::kAic : OrderCriterion::kBic);
+                     arguments.order == "aic" ? OrderCriterion::kAic : OrderCriterion::kBic,
+                     table.names);
   }
   const auto order = ParseNumber<int>(arguments.order);
   if (!order || *order < 1) {
@@ -88,7 +89,8 @@ Result<WindowOptions> ResolveOptions(const MeasureArguments& arguments, const Se
   if (arguments.lag < 1)
     return InvalidArgument("--tau: {} is invalid; use an integer >= 1", arguments.lag);
   ASSIGN_OR_RETURN(const auto order, ResolveOrder(arguments, table));
-  options->estimate = {.lag = arguments.lag, .order = order, .shrinkage = shrinkage};
+  options->estimate = {
+      .lag = arguments.lag, .order = order, .shrinkage = shrinkage, .names = table.names};
   return options;
 }
 
@@ -224,9 +226,11 @@ Result<int> RunSliding(const MeasureArguments& arguments, const SeriesTable& tab
 }
 
 Result<int> RunWhole(const MeasureArguments& arguments, const SeriesTable& table,
-                     const WindowOptions& options) {
+                     const WindowOptions& options, std::size_t recorded_trials,
+                     std::int64_t dropped) {
   SignificanceOptions chance = arguments.chance;
-  ASSIGN_OR_RETURN(chance.surrogates.kind, ParseSurrogateKind(arguments.surrogate));
+  ASSIGN_OR_RETURN(chance.surrogates.kind,
+                   ParseSurrogateKind(arguments.surrogate, recorded_trials));
   chance.bias = arguments.bias == "analytic";
   chance.surrogates.seed = chance.bootstrap.seed = arguments.seed;
   chance.surrogates.threads = chance.bootstrap.threads = arguments.threads;
@@ -235,23 +239,39 @@ Result<int> RunWhole(const MeasureArguments& arguments, const SeriesTable& table
   document["samples"] = whole.samples;
   document["shrinkage_used"] = whole.shrinkage;
   document["condition_number"] = whole.model.condition();
+  if (dropped > 0) document["rows_dropped"] = dropped;
+  if (!table.left_out.empty()) document["left_out"] = table.left_out;
   document["measures"] = ToJson(whole.values, table.names);
+  if (chance.surrogates.count > 0) document["surrogate"] = NameOf(chance.surrogates.kind);
   std::string text = fmt::format(
       "{}: {} rows, {} variables ({}); tau {}, order {}: {} pairs of past and present, condition "
       "number {:.4g}{}\n",
       arguments.file, table.length(), table.variables(), fmt::join(table.names, ", "),
       options.estimate.lag, options.estimate.order, whole.samples, whole.model.condition(),
       whole.shrinkage > 0 ? fmt::format(", shrinkage {:.4g}", whole.shrinkage) : "");
+  if (dropped > 0) text += fmt::format("{} rows with missing values dropped\n", dropped);
+  if (!table.left_out.empty()) {
+    text += fmt::format("left out as times: {}; --columns includes them\n",
+                        fmt::join(table.left_out, ", "));
+  }
   if (whole.model.condition() > GaussianModel::kWarnCondition) {
     text +=
         "warning: nearly singular; some variables are almost determined by the others, so the "
         "values have fewer correct digits than shown\n";
   }
   text += ToTable(whole.values, table.names);
+  if (chance.surrogates.count > 0) {
+    text += fmt::format("\np: against {} surrogates, {}; not of i, which has no partition\n",
+                        chance.surrogates.count, NameOf(chance.surrogates.kind));
+  }
   const bool shrunk = whole.shrinkage > 0;
   RETURN_IF_ERROR(AddExtras(whole.model, arguments.complexes, arguments.granger,
                             shrunk ? std::nullopt : std::optional(whole.samples), table.names,
                             document, text));
+  if (chance.bias && !shrunk) {
+    document["bias_note"] = BiasNote(whole.model, whole.samples, table.names);
+    text += fmt::format("\n{}\n", document["bias_note"].get<std::string>());
+  }
   if (shrunk && (chance.bias || !arguments.granger.empty())) {
     document["note"] = kShrinkageNote;
     text += fmt::format("\n{}\n", kShrinkageNote);
@@ -273,12 +293,23 @@ int MaxConcurrentSearches(const MeasureArguments& arguments, const SeriesTable& 
 }
 
 Result<int> RunMeasure(const MeasureArguments& arguments) {
-  ASSIGN_OR_RETURN(const auto table, ReadSeries(arguments.file, arguments.read));
+  ASSIGN_OR_RETURN(auto table, ReadSeries(arguments.file, arguments.read));
+  // Gaps do not make trials of one recording.
+  const std::size_t recorded_trials = table.trials.size();
+  std::int64_t dropped = 0;
+  if (arguments.missing == "drop") {
+    dropped = table.DropMissing();
+  } else if (const std::string missing = table.FirstMissing(); !missing.empty()) {
+    return InvalidArgument(
+        "{} {}; --missing drop leaves out such rows, across which nothing is paired",
+        arguments.file, missing);
+  }
   ASSIGN_OR_RETURN(const auto options, ResolveOptions(arguments, table));
   RETURN_IF_ERROR(CheckSearches(table.variables(), options, MaxConcurrentSearches(arguments, table),
                                 FreeMemory()));
-  return arguments.sliding.length > 0 ? RunSliding(arguments, table, options)
-                                      : RunWhole(arguments, table, options);
+  return arguments.sliding.length > 0
+             ? RunSliding(arguments, table, options)
+             : RunWhole(arguments, table, options, recorded_trials, dropped);
 }
 
 void AddData(CLI::App& options, MeasureArguments& arguments) {
@@ -294,6 +325,14 @@ void AddData(CLI::App& options, MeasureArguments& arguments) {
                "shrink correlations towards 0: none, auto (Ledoit-Wolf) or an intensity from 0 "
                "to 1",
                "FLOAT|auto|none");
+}
+
+void AddMissing(CLI::App& options, MeasureArguments& arguments) {
+  AddOption(options, "--missing", arguments.missing, "refuse|drop",
+            "rows with missing values: refuse the file, or drop them and pair nothing across")
+      ->check(CLI::IsMember({"refuse", "drop"}))
+      ->capture_default_str()
+      ->excludes("--window");
 }
 
 void AddSignificanceOptions(CLI::App& options, MeasureArguments& arguments) {
@@ -313,8 +352,12 @@ void AddSignificanceOptions(CLI::App& options, MeasureArguments& arguments) {
                 "test significance against this many surrogates with independent parts")
           ->check(CLI::Range(1, 1000000))
           ->excludes(window);
-  AddDefaulted(options, "--surrogate", arguments.surrogate,
-               "surrogate method: shift (circular) or phase (Fourier phase randomisation)", "KIND")
+  AddDefaulted(
+      options, "--surrogate", arguments.surrogate,
+      "surrogate method: shift (circular), phase (Fourier phase randomisation), iaaft (phases "
+      "and values preserved), trials (permutation of trials), or auto: trials if there are "
+      "five, and else shift",
+      "KIND")
       ->needs(surrogates);
   auto* const bootstrap = AddOption(options, "--bootstrap", arguments.chance.bootstrap.count, "N",
                                     "95% confidence intervals from this many replicates")
@@ -334,6 +377,7 @@ Action AddMeasureCommand(CLI::App& options) {
   AddData(options, *arguments);
   AddMeasureSelection(options, arguments->selection);
   AddSignificanceOptions(options, *arguments);
+  AddMissing(options, *arguments);
   AddExtraOptions(options, arguments->complexes, arguments->granger);
   for (const char* whole : {"--complexes", "--granger"}) {
     options.get_option(whole)->excludes(options.get_option("--window"));

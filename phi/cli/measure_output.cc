@@ -18,11 +18,25 @@ std::string PartitionText(const WindowValue& value, const Names& names) {
 
 std::string SearchNote(const WindowValue& value) {
   if (value.examined == 0) return "";
-  if (value.exact) return fmt::format("lowest of {}", value.examined);
+  const std::int64_t all = (std::int64_t{1} << std::min(value.partition->variables() - 1, 62)) - 1;
+  if (value.exact || (value.method == SearchMethod::kExhaustive && value.examined == all)) {
+    return fmt::format("lowest of {}", value.examined);
+  }
   if (value.method == SearchMethod::kQueyranne) {
     return fmt::format("approximate, {} examined", value.examined);
   }
   return fmt::format("lowest of the {} lowest by si", value.examined);
+}
+
+// What qualifies a value: its search, its minimisation, or why there is none.
+std::string Note(const WindowValue& value) {
+  if (!value.missing.empty()) return value.missing;
+  std::string note = SearchNote(value);
+  if (value.starts > 0) {
+    note += fmt::format("{}lowest of {} starts, {} agree; at least {:.6f}",
+                        note.empty() ? "" : "; ", value.starts, value.agreed, value.at_least);
+  }
+  return note;
 }
 
 // Nine decimals, as in the table of reference values of docs/phi.md; never "-0.000000000".
@@ -61,10 +75,19 @@ std::string NameList(const std::vector<int>& variables, const Names& names) {
 
 Json ToJson(const WindowValue& value, const Names& names) {
   Json json = {{"measure", NameOf(value.measure)}, {"nats", value.value}};
+  if (!value.missing.empty()) {
+    json["nats"] = nullptr;
+    json["missing"] = value.missing;
+    return json;
+  }
   if (value.partition) json["partition"] = value.partition->Text(names);
   if (value.examined > 0) {
     json["bipartitions_compared"] = value.examined;
     json["minimum_is_exact"] = value.exact;
+  }
+  if (value.starts > 0) {
+    json["starts"] = {{"count", value.starts}, {"agreed", value.agreed}};
+    json["at_least"] = value.at_least;
   }
   return json;
 }
@@ -79,20 +102,37 @@ Json RowsOf(const Matrix& matrix) {
 
 }  // namespace
 
+std::string BiasNote(const GaussianModel& model, std::int64_t samples, const Names& names) {
+  std::string note =
+      "bias-corrected values hold for independent rows only, and never for phi_star or a minimum "
+      "over partitions";
+  // Three standard errors of the correlation of independent rows.
+  const double most = 3.0 / std::sqrt(static_cast<double>(samples));
+  const int size = model.lags() + 1;
+  for (int i = 0; i < model.variables(); ++i) {
+    const double correlation = model.joint()(i * size, i * size + model.lags());
+    if (std::abs(correlation) <= most) continue;
+    note += fmt::format("; do not use them here: {} has an autocorrelation of {:.2f}", names[i],
+                        correlation);
+    break;
+  }
+  return note + "; --surrogates test significance";
+}
+
 std::string ToTable(const std::vector<MeasuredValue>& values, const Names& names) {
   std::vector<std::vector<std::string>> rows;
   rows.push_back({"measure", "nats", "", "", "", "", "partition", ""});
   for (const MeasuredValue& row : values) {
     auto& cells = rows.emplace_back();
     cells.emplace_back(NameOf(row.value.measure));
-    cells.push_back(Nats(row.value.value));
+    cells.push_back(row.value.missing.empty() ? Nats(row.value.value) : "-");
     cells.push_back(row.bias ? fmt::format("{:.6f}", row.value.value - *row.bias) : "");
     cells.push_back(
         row.interval ? fmt::format("{:.4f} to {:.4f}", row.interval->low, row.interval->high) : "");
     cells.push_back(row.significance ? fmt::format("{:.4f}", row.significance->null_high) : "");
     cells.push_back(row.significance ? fmt::format("{:.4g}", row.significance->p) : "");
     cells.push_back(PartitionText(row.value, names));
-    cells.push_back(SearchNote(row.value));
+    cells.push_back(Note(row.value));
     if (row.bias) rows.front()[2] = "bias-corrected";
     if (row.interval) rows.front()[3] = "95% interval";
     if (row.significance) {
@@ -132,7 +172,8 @@ std::string ToCsv(const std::vector<MeasuredValue>& values, const Names& names) 
   };
   for (const MeasuredValue& row : values) {
     text +=
-        fmt::format("{},{},{},{},{},{},{},{},{}\n", NameOf(row.value.measure), row.value.value,
+        fmt::format("{},{},{},{},{},{},{},{},{}\n", NameOf(row.value.measure),
+                    row.value.missing.empty() ? fmt::format("{}", row.value.value) : "",
                     row.bias ? fmt::format("{}", row.value.value - *row.bias) : "",
                     optional(row.interval, &Interval::low), optional(row.interval, &Interval::high),
                     optional(row.significance, &Significance::null_high),
@@ -156,7 +197,7 @@ std::string ToCsv(const std::vector<MeasuredWindow>& windows, const Names& names
     const MeasuredWindow& window = windows[i];
     text += fmt::format("{},{},{}", i, window.first, window.last);
     for (const WindowValue& value : window.values) {
-      text += fmt::format(",{}", value.value);
+      text += value.missing.empty() ? fmt::format(",{}", value.value) : ",";
       if (value.partition) text += ',' + Quoted(PartitionText(value, names));
     }
     if (window.legacy) text += fmt::format(",{}", *window.legacy);

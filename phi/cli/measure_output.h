@@ -43,6 +43,9 @@ std::string ToTable(const std::vector<MeasuredValue>& values, const Names& names
 Json ToJson(const std::vector<MeasuredValue>& values, const Names& names);
 std::string ToCsv(const std::vector<MeasuredValue>& values, const Names& names);
 
+// Returns what to say of the analytic bias: its formulas are wrong if rows are autocorrelated.
+std::string BiasNote(const GaussianModel& model, std::int64_t samples, const Names& names);
+
 // CSV columns: window, first_row, last_row, then each measure, followed by its partition if it has
 // one.
 std::string ToCsv(const std::vector<MeasuredWindow>& windows, const Names& names);

@@ -38,15 +38,30 @@ TEST_F(PhiTest, TheoryPrintsReferenceValues) {
   const Ran ran = Phi("theory --coupling '.4,.4;.4,.4' --noise '1,.9;.9,1'");
   EXPECT_EQ(ran.status, kDone);
   EXPECT_EQ(ran.output,
-            "2 variables, spectral radius 0.8, condition number 99\n"
+            "2 variables, coupling from columns to rows, spectral radius 0.8, condition number 99\n"
             "measure   nats          partition\n"
             "i         0.510825624\n"
             "mi        2.169955549   0|1\n"
             "si        0.861287514   0|1\n"
             "wms       -0.447380522  0|1\n"
             "phi_r     0.031722551   0|1        lowest of 1\n"
-            "phi_g     0.205698219   0|1\n"
+            "phi_g     0.205698219   0|1        lowest of 10 starts, 10 agree; at least 0.015461\n"
             "phi_star  0.001243788   0|1\n");
+}
+
+// Regressions as the start of phi_g lead to 3.393; the minimum is 1.9204.
+TEST_F(PhiTest, TheoryNeverCallsPhiGExact) {
+  const auto json = nlohmann::json::parse(
+      Phi("theory --coupling '-0.2,1.4;-0.6,-0.5' --noise '1,.93;.93,1' --mip exhaustive --json")
+          .output);
+  for (const auto& row : json["measures"]) {
+    if (row["measure"] == "i") continue;
+    EXPECT_EQ(row["minimum_is_exact"], row["measure"] != "phi_g") << row;
+  }
+  const auto& row = json["measures"][5];
+  EXPECT_NEAR(row["nats"].get<double>(), 1.9203923, 1e-6);
+  EXPECT_LE(row["at_least"].get<double>(), row["nats"].get<double>());
+  EXPECT_GE(row["starts"]["count"].get<int>(), row["starts"]["agreed"].get<int>());
 }
 
 TEST_F(PhiTest, TheoryReadsFiles) {
@@ -110,11 +125,13 @@ TEST_F(PhiTest, WindowsDoNotDependOnThreads) {
 
 TEST_F(PhiTest, MeasureReportsInvalidInput) {
   Write("constant.csv", "a,b\n1,2\n2,2\n3,2\n1,2\n5,2\n2,2\n4,2\n9,2\n");
-  ExpectError("measure constant.csv", kUsage, "variable 1 is constant (2)");
+  ExpectError("measure constant.csv", kUsage, "'b' is constant (2)");
   Write("short.csv", "a,b\n1,2\n2,1\n3,2\n");
   ExpectError("measure short.csv", kUsage, "too short: 2 pairs of past and present");
   Write("nan.csv", "a,b\n1,2\n2,1\n3,nan\n1,2\n5,1\n2,4\n4,2\n9,3\n");
-  ExpectError("measure nan.csv", kUsage, "row 2 of variable 1 is nan");
+  ExpectError("measure nan.csv", kUsage, "nan.csv line 4: 'b' is nan; --missing drop");
+  ExpectError("te nan.csv", kUsage, "nan.csv line 4: 'b' is nan");
+  ExpectError("measure constant.csv --order aic --max-order 1", kUsage, "'b' is constant (2)");
   Write("data.csv", Series(200));
   ExpectError("measure data.csv --columns a,b,c -p '0|1'", kUsage, "variable 2 is in no part");
   ExpectError("measure data.csv --columns a,d", kUsage, "no column 'd'");
@@ -154,7 +171,7 @@ TEST_F(PhiTest, ShrinkageOmitsBiasAndGrangerP) {
   EXPECT_EQ(shrunk["shrinkage_used"], 0.1);
   for (const auto& row : shrunk["measures"]) {
     EXPECT_FALSE(row.contains("less_bias")) << row;
-    EXPECT_TRUE(row.contains("surrogates")) << row;
+    EXPECT_EQ(row.contains("surrogates"), row["measure"] != "i") << row;
   }
   EXPECT_FALSE(shrunk["granger"].contains("p"));
   EXPECT_TRUE(shrunk["granger"].contains("nats"));
@@ -162,6 +179,61 @@ TEST_F(PhiTest, ShrinkageOmitsBiasAndGrangerP) {
   const std::string text = Phi(arguments + "--shrinkage auto").output;
   EXPECT_EQ(text.find("bias-corrected"), std::string::npos) << text;
   EXPECT_NE(text.find("no formula for the bias, nor for p"), std::string::npos) << text;
+}
+
+TEST_F(PhiTest, SaysWhereTheAnalyticBiasIsWrong) {
+  Write("data.csv", Series(500));
+  const std::string arguments = "measure data.csv --columns a,b,c -m i,si --bias analytic ";
+  const auto json = nlohmann::json::parse(Phi(arguments + "--json").output);
+  EXPECT_NE(json["bias_note"].get<std::string>().find("do not use them here: a has an autocorr"),
+            std::string::npos)
+      << json;
+  EXPECT_NE(Phi(arguments).output.find("do not use them here"), std::string::npos);
+}
+
+TEST_F(PhiTest, PermutesTrialsWhereThereAreFive) {
+  Write("data.csv", Series(500));
+  const auto surrogate = [&](const std::string& arguments) {
+    const Ran ran = Phi("measure data.csv -m si --surrogates 9 --json " + arguments);
+    EXPECT_EQ(ran.status, kDone) << ran.output;
+    return nlohmann::json::parse(ran.output)["surrogate"];
+  };
+  EXPECT_EQ(surrogate("--trials trial"), "trials");
+  EXPECT_EQ(surrogate("--columns a,b,c"), "shift");
+  EXPECT_EQ(surrogate("--trials trial --surrogate shift"), "shift");
+  ExpectError("measure data.csv --columns a,b,c --surrogates 9 --surrogate trials", kUsage,
+              "at least 5 trials");
+}
+
+TEST_F(PhiTest, DropsMissingRowsAndPairsNothingAcross) {
+  std::string text = Series(500);
+  Write("whole.csv", text);
+  // A third variable without a value in one row, the third of five hundred.
+  std::size_t line = 0;
+  for (int i = 0; i < 3; ++i) line = text.find('\n', line) + 1;
+  text.insert(line, "1,2,,0\n");
+  Write("gap.csv", text);
+  const auto json = nlohmann::json::parse(
+      Phi("measure gap.csv --columns a,b,c -m si --missing drop --surrogates 9 --json").output);
+  EXPECT_EQ(json["rows_dropped"], 1);
+  EXPECT_EQ(json["rows"], 500);
+  EXPECT_EQ(json["samples"], 498);
+  EXPECT_EQ(json["surrogate"], "shift");
+  ExpectError("measure gap.csv --columns a,b,c --missing drop --window 50", kUsage, "--window");
+}
+
+TEST_F(PhiTest, LeavesOutTimesUnlessTheyAreAskedFor) {
+  std::string text = "Time (s),a,b\n";
+  for (int t = 0; t < 80; ++t) {
+    text += fmt::format("{},{},{}\n", t + t * 7 % 5 * 3, t * t % 17, t * t * t % 23);
+  }
+  Write("times.csv", text);
+  const std::string arguments = "measure times.csv -m si --json";
+  EXPECT_EQ(nlohmann::json::parse(Phi(arguments).output)["variables"], nlohmann::json({"a", "b"}));
+  EXPECT_NE(Phi("measure times.csv -m si").output.find("left out as times: Time (s)"),
+            std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(Phi(arguments + " --columns a,b,0").output)["variables"].size(),
+            3U);
 }
 
 TEST_F(PhiTest, MarksApproximateMinima) {
@@ -205,7 +277,9 @@ TEST_F(PhiTest, TheoryReportsInvalidInput) {
   }
   ExpectError("theory --coupling '" + rows + "' --mip exhaustive -m si", kUsage,
               "use --mip queyranne");
-  ExpectError("theory --coupling '" + rows + "' --complexes si -m i", kUsage, "2 to 16");
+  ExpectError("theory --coupling '" + rows + "' --complexes si -m i", kUsage, "--mip queyranne");
+  ExpectError("theory --coupling '.4,.4;.4,.4' --noise '1e300,0;0,1e300'", kUsage,
+              "exceeds the range of numbers");
   ExpectError("theory --coupling '.5,0;0,.5' --noise '1e-9,0;0,1' --mip exhaustive --normalised",
               kUsage, "differential entropy depends on the units");
 }

@@ -28,18 +28,26 @@ struct Pair {
   Result<TransferEntropy> found;
 };
 
-Result<std::vector<std::vector<int>>> Binned(const SeriesTable& table, int bins) {
+Result<std::vector<std::vector<int>>> Binned(const SeriesTable& table,
+                                             const TeArguments& arguments) {
+  std::vector<Result<std::vector<int>>> found(table.names.size());
+  ParallelFor(arguments.threads, found.size(), [&] {
+    return [&](std::size_t column) {
+      std::vector<double> values;
+      values.reserve(table.values.size() / table.names.size());
+      for (std::size_t i = column; i < table.values.size(); i += table.names.size()) {
+        values.push_back(table.values[i]);
+      }
+      found[column] = QuantileBins(values, arguments.bins);
+    };
+  });
   std::vector<std::vector<int>> binned;
-  for (std::size_t column = 0; column < table.names.size(); ++column) {
-    std::vector<double> values;
-    for (std::size_t i = column; i < table.values.size(); i += table.names.size()) {
-      values.push_back(table.values[i]);
+  for (std::size_t column = 0; column < found.size(); ++column) {
+    if (!found[column]) {
+      return Fail(found[column].error().code, "{}: {}", table.names[column],
+                  found[column].error().message);
     }
-    auto symbols = QuantileBins(values, bins);
-    if (!symbols) {
-      return Fail(symbols.error().code, "{}: {}", table.names[column], symbols.error().message);
-    }
-    binned.push_back(std::move(*symbols));
+    binned.push_back(*std::move(found[column]));
   }
   return binned;
 }
@@ -89,6 +97,9 @@ Result<int> RunTe(const TeArguments& arguments) {
   ReadOptions read;
   read.columns = arguments.columns;
   ASSIGN_OR_RETURN(const auto table, ReadSeries(arguments.file, read));
+  if (const std::string missing = table.FirstMissing(); !missing.empty()) {
+    return InvalidArgument("{} {}; leave out or fill in such rows", arguments.file, missing);
+  }
   if (table.trials.size() > 1) {
     return InvalidArgument(
         "{} has {} trials, and `phi te` takes a single trial; pass one trial per file, or use `phi "
@@ -99,7 +110,7 @@ Result<int> RunTe(const TeArguments& arguments) {
     return InvalidArgument("{} has one column; transfer entropy needs at least two",
                            arguments.file);
   }
-  ASSIGN_OR_RETURN(const auto binned, Binned(table, arguments.bins));
+  ASSIGN_OR_RETURN(const auto binned, Binned(table, arguments));
   std::vector<Pair> pairs;
   for (std::size_t from = 0; from < binned.size(); ++from) {
     for (std::size_t to = 0; to < binned.size(); ++to) {

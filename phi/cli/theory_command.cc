@@ -54,15 +54,22 @@ Result<int> RunTheory(const TheoryArguments& arguments) {
   RETURN_IF_ERROR(CheckSearches(model.variables(), options, 1, FreeMemory()));
   ASSIGN_OR_RETURN(auto measured, MeasureModel(model, options));
   std::vector<MeasuredValue> values;
-  for (WindowValue& value : measured) values.push_back({.value = std::move(value)});
+  for (WindowValue& value : measured) {
+    if (!std::isfinite(value.value) && value.missing.empty()) {
+      value.missing = "not a finite number; the model is too nearly singular";
+    }
+    values.push_back({.value = std::move(value)});
+  }
   const double radius = SpectralRadius(matrices.coupling);
   Json document = {{"variables", model.variables()},
+                   {"coupling", "rows_to_columns_from"},
                    {"spectral_radius", radius},
                    {"condition_number", model.condition()},
                    {"measures", ToJson(values, names)}};
-  std::string text =
-      fmt::format("{} variables, spectral radius {:.6g}, condition number {:.4g}\n{}",
-                  model.variables(), radius, model.condition(), ToTable(values, names));
+  std::string text = fmt::format(
+      "{} variables, coupling from columns to rows, spectral radius {:.6g}, condition number "
+      "{:.4g}\n{}",
+      model.variables(), radius, model.condition(), ToTable(values, names));
   RETURN_IF_ERROR(AddExtras(model, arguments.complexes, arguments.granger, std::nullopt, names,
                             document, text));
   PrintResult(arguments.output, document, ToCsv(values, names), text);

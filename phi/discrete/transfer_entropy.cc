@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <set>
 
 #include "phi/arithmetic/philox.h"
 
@@ -35,40 +37,77 @@ Entropy EntropyOf(std::vector<std::uint64_t>& keys) {
   return entropy;
 }
 
+// Returns the entropy of counts, of which empty ones are no states.
+Entropy EntropyOf(const std::vector<std::uint32_t>& counts, double samples) {
+  Entropy entropy;
+  for (const std::uint32_t count : counts) {
+    if (count == 0) continue;
+    const double share = count / samples;
+    entropy.nats -= share * std::log(share);
+    ++entropy.states;
+  }
+  entropy.correction = static_cast<double>(entropy.states - 1) / (2 * samples);
+  return entropy;
+}
+
 int SymbolsOf(std::span<const int> series) {
   return series.empty() ? 0 : *std::ranges::max_element(series) + 1;
 }
 
+// Counts the joint states of two series: in a table if it is small, else by sorting.
 class Counter {
  public:
-  Counter(std::span<const int> target, const TransferOptions& options, int symbols)
+  // Tables above this number of cells would be slower than the processor's caches.
+  static constexpr double kMaxCells = 1 << 20;
+
+  Counter(std::span<const int> source, std::span<const int> target, const TransferOptions& options,
+          int symbols)
       : target_(target), options_(options), symbols_(static_cast<std::uint64_t>(symbols)) {
     first_ = std::max(options.target_history, options.delay + options.source_history - 1);
+    source_states_ = Power(options.source_history);
+    const double cells = std::pow(symbols, 1 + options.target_history + options.source_history);
+    dense_ = cells <= std::min(kMaxCells, 16.0 * static_cast<double>(target.size()));
+    if (samples() < 1 || source.size() != target.size()) return;
+    if (options.target_history > 1) own_ = Pasts(target, options.target_history);
+    if (options.source_history > 1) source_codes_ = Pasts(source, options.source_history);
+    source_ = source;
   }
 
   std::int64_t samples() const { return static_cast<std::int64_t>(target_.size()) - first_; }
 
-  TransferEntropy Count(std::span<const int> source, std::int64_t moved) {
-    std::vector<std::uint64_t> own, with_own, with_both, both;
-    const auto length = static_cast<std::int64_t>(target_.size());
-    for (std::int64_t t = first_; t < length; ++t) {
-      std::uint64_t past = 0;
-      for (int i = 1; i <= options_.target_history; ++i)
-        past = past * symbols_ + At(target_, t - i);
-      std::uint64_t pasts = past;
-      for (int i = 0; i < options_.source_history; ++i) {
-        const std::int64_t at = t - options_.delay - i + moved;
-        pasts = pasts * symbols_ + At(source, at >= length ? at - length : at);
+  // Counts with the source moved forward by this many steps, circularly.
+  TransferEntropy Count(std::int64_t moved) const {
+    Entropy of_own, of_with_own, of_both, of_all;
+    if (dense_) {
+      const std::vector<std::uint32_t> all = Table(moved);
+      std::vector<std::uint32_t> with_own(all.size() / source_states_);
+      std::vector<std::uint32_t> both(all.size() / symbols_);
+      std::vector<std::uint32_t> own(both.size() / source_states_);
+      for (std::size_t cell = 0; cell < all.size(); ++cell) {
+        const std::size_t at_source = cell % source_states_;
+        const std::size_t at_own = cell / source_states_;
+        with_own[at_own] += all[cell];
+        both[at_own / symbols_ * source_states_ + at_source] += all[cell];
+        own[at_own / symbols_] += all[cell];
       }
-      own.push_back(past);
-      with_own.push_back(past * symbols_ + At(target_, t));
-      both.push_back(pasts);
-      with_both.push_back(pasts * symbols_ + At(target_, t));
+      const auto total = static_cast<double>(samples());
+      of_own = EntropyOf(own, total);
+      of_with_own = EntropyOf(with_own, total);
+      of_both = EntropyOf(both, total);
+      of_all = EntropyOf(all, total);
+    } else {
+      std::vector<std::uint64_t> own, with_own, both, all;
+      ForEachRow(moved, [&](std::uint64_t past, std::uint64_t present, std::uint64_t source) {
+        own.push_back(past);
+        with_own.push_back(past * symbols_ + present);
+        both.push_back(past * source_states_ + source);
+        all.push_back((past * symbols_ + present) * source_states_ + source);
+      });
+      of_own = EntropyOf(own);
+      of_with_own = EntropyOf(with_own);
+      of_both = EntropyOf(both);
+      of_all = EntropyOf(all);
     }
-    const Entropy of_own = EntropyOf(own);
-    const Entropy of_with_own = EntropyOf(with_own);
-    const Entropy of_both = EntropyOf(both);
-    const Entropy of_all = EntropyOf(with_both);
     TransferEntropy found;
     found.samples = samples();
     found.states = of_all.states;
@@ -80,14 +119,75 @@ class Counter {
   }
 
  private:
-  static std::uint64_t At(std::span<const int> series, std::int64_t time) {
-    return static_cast<std::uint64_t>(series[time]);
+  std::uint64_t Power(int exponent) const {
+    std::uint64_t power = 1;
+    for (int i = 0; i < exponent; ++i) power *= symbols_;
+    return power;
+  }
+
+  // Returns the code of each row's value and its predecessors, `history` in all, circularly.
+  std::vector<std::uint64_t> Pasts(std::span<const int> series, int history) const {
+    const auto length = static_cast<std::int64_t>(series.size());
+    const std::uint64_t oldest = Power(history - 1);
+    std::vector<std::uint64_t> codes;
+    codes.reserve(series.size());
+    std::uint64_t code = 0;
+    for (std::int64_t t = 1 - history; t < length; ++t) {
+      const auto value = static_cast<std::uint64_t>(series[t < 0 ? t + length : t]);
+      // Drop the oldest value and append this one.
+      code = code % oldest * symbols_ + value;
+      if (t >= 0) codes.push_back(code);
+    }
+    return codes;
+  }
+
+  // Calls visit(own past, present, past of the source) for each sample.
+  template <typename Visit>
+  void ForEachRow(std::int64_t moved, const Visit& visit) const {
+    const auto through = [&](const auto& own, const auto& source) {
+      Run(moved, [&](std::int64_t t, std::int64_t at) {
+        visit(static_cast<std::uint64_t>(own[t - 1]), static_cast<std::uint64_t>(target_[t]),
+              static_cast<std::uint64_t>(source[at]));
+      });
+    };
+    if (own_.empty() && source_codes_.empty()) {
+      through(target_, source_);
+    } else if (own_.empty()) {
+      through(target_, source_codes_);
+    } else if (source_codes_.empty()) {
+      through(own_, source_);
+    } else {
+      through(own_, source_codes_);
+    }
+  }
+
+  // Calls row(t, t - delay + moved, around the end) for each sample.
+  template <typename Row>
+  void Run(std::int64_t moved, const Row& row) const {
+    const auto length = static_cast<std::int64_t>(target_.size());
+    const std::int64_t back = options_.delay - moved;
+    const std::int64_t wrap = std::clamp(length + back, first_, length);
+    for (std::int64_t t = first_; t < wrap; ++t) row(t, t - back);
+    for (std::int64_t t = wrap; t < length; ++t) row(t, t - back - length);
+  }
+
+  std::vector<std::uint32_t> Table(std::int64_t moved) const {
+    std::vector<std::uint32_t> counts(Power(1 + options_.target_history) * source_states_);
+    ForEachRow(moved, [&](std::uint64_t past, std::uint64_t present, std::uint64_t source) {
+      ++counts[(past * symbols_ + present) * source_states_ + source];
+    });
+    return counts;
   }
 
   std::span<const int> target_;
   const TransferOptions& options_;
   std::uint64_t symbols_;
+  std::uint64_t source_states_ = 1;
   std::int64_t first_;
+  bool dense_ = false;
+  std::span<const int> source_;
+  // Codes of the pasts that end at each row, for histories of more than one value.
+  std::vector<std::uint64_t> own_, source_codes_;
 };
 
 // Returns the shift of surrogate `number`, large enough that the histories do not overlap.
@@ -103,23 +203,33 @@ std::int64_t SurrogateShift(std::uint64_t seed, int number, std::int64_t length,
 
 // Returns the lower bound of each bin except the first; empty if all values are equal.
 std::vector<double> BoundsOf(std::span<const double> values, int bins) {
-  std::vector<double> sorted(values.begin(), values.end());
-  std::ranges::sort(sorted);
-  std::vector<double> distinct = sorted;
-  const auto repeated = std::ranges::unique(distinct);
-  distinct.erase(repeated.begin(), repeated.end());
   // With few distinct values, each is a symbol.
+  std::set<double> distinct;
+  for (const double value : values) {
+    distinct.insert(value);
+    if (distinct.size() > static_cast<std::size_t>(bins)) break;
+  }
   if (distinct.size() <= static_cast<std::size_t>(bins)) {
-    distinct.erase(distinct.begin());
-    return distinct;
+    return {std::next(distinct.begin()), distinct.end()};
   }
+  std::vector<double> sorted(values.begin(), values.end());
   std::vector<double> bounds;
+  auto begin = sorted.begin();
   for (int bin = 1; bin < bins; ++bin) {
-    const double bound =
-        sorted[sorted.size() * static_cast<std::size_t>(bin) / static_cast<std::size_t>(bins)];
-    // A bin that starts at the minimum would leave the first one empty.
-    bounds.push_back(std::max(bound, distinct[1]));
+    const auto place =
+        sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() * static_cast<std::size_t>(bin) /
+                                                     static_cast<std::size_t>(bins));
+    std::nth_element(begin, place, sorted.end());
+    bounds.push_back(*place);
+    begin = place;
   }
+  // A bin that starts at the minimum would leave the first one empty.
+  const double lowest = std::ranges::min(values);
+  double second = std::numeric_limits<double>::infinity();
+  for (const double value : values) {
+    if (value > lowest) second = std::min(second, value);
+  }
+  for (double& bound : bounds) bound = std::max(bound, second);
   const auto same = std::ranges::unique(bounds);
   bounds.erase(same.begin(), same.end());
   return bounds;
@@ -144,8 +254,17 @@ Result<std::vector<int>> QuantileBins(std::span<const double> values, int bins) 
     return InvalidArgument("all values are equal; a constant carries no information");
   }
   std::vector<int> binned;
+  binned.reserve(values.size());
+  constexpr std::size_t kFew = 16;
   for (const double value : values) {
-    binned.push_back(static_cast<int>(std::ranges::upper_bound(bounds, value) - bounds.begin()));
+    if (bounds.size() > kFew) {
+      binned.push_back(static_cast<int>(std::ranges::upper_bound(bounds, value) - bounds.begin()));
+      continue;
+    }
+    // Without branches, which random values would mispredict.
+    int bin = 0;
+    for (const double bound : bounds) bin += value >= bound ? 1 : 0;
+    binned.push_back(bin);
   }
   return binned;
 }
@@ -163,13 +282,13 @@ Result<TransferEntropy> TransferEntropyOf(std::span<const int> source, std::span
         "shorter histories",
         symbols, options.target_history, options.source_history);
   }
-  Counter counter(target, options, symbols);
+  const Counter counter(source, target, options, symbols);
   if (counter.samples() < kMinSamples || source.size() != target.size()) {
     return InvalidArgument(
         "{} rows are too few; these histories need at least {}", target.size(),
         static_cast<std::int64_t>(target.size()) - counter.samples() + kMinSamples);
   }
-  TransferEntropy found = counter.Count(source, 0);
+  TransferEntropy found = counter.Count(0);
   if (options.surrogates == 0) return found;
   const auto length = static_cast<std::int64_t>(target.size());
   const std::int64_t min_shift =
@@ -178,7 +297,7 @@ Result<TransferEntropy> TransferEntropyOf(std::span<const int> source, std::span
   int at_least = 0;
   for (int number = 0; number < options.surrogates; ++number) {
     const double value =
-        counter.Count(source, SurrogateShift(options.seed, number, length, min_shift)).plug_in;
+        counter.Count(SurrogateShift(options.seed, number, length, min_shift)).plug_in;
     sum += value;
     if (value >= found.plug_in) ++at_least;
   }

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <numbers>
+#include <vector>
 
 #include "phi/discrete/testing_networks.h"
 
@@ -41,6 +45,58 @@ TEST(TransferEntropyTest, MatchesNoisyChannel) {
   const Pair pair = Copying(50'000, 0.1);
   const double expected = std::numbers::ln2 + 0.1 * std::log(0.1) + 0.9 * std::log(0.9);
   EXPECT_NEAR(TransferEntropyOf(pair.source, pair.target, {})->corrected, expected, 5e-3);
+}
+
+// Plug-in value from maps of states, row by row.
+double FromMaps(const Pair& pair, const TransferOptions& options, int* states) {
+  std::map<std::vector<int>, int> own, with_own, both, all;
+  const int first = std::max(options.target_history, options.delay + options.source_history - 1);
+  const int length = static_cast<int>(pair.target.size());
+  for (int t = first; t < length; ++t) {
+    std::vector<int> state;
+    for (int i = 1; i <= options.target_history; ++i) state.push_back(pair.target[t - i]);
+    ++own[state];
+    std::vector<int> with_source = state;
+    for (int i = 0; i < options.source_history; ++i) {
+      with_source.push_back(pair.source[t - options.delay - i]);
+    }
+    ++both[with_source];
+    state.push_back(pair.target[t]);
+    ++with_own[state];
+    with_source.push_back(pair.target[t]);
+    ++all[with_source];
+  }
+  const auto entropy = [&](const auto& counts) {
+    double sum = 0;
+    for (const auto& [state, count] : counts) {
+      const double share = count / static_cast<double>(length - first);
+      sum -= share * std::log(share);
+    }
+    return sum;
+  };
+  *states = static_cast<int>(all.size());
+  return entropy(with_own) - entropy(own) - entropy(all) + entropy(both);
+}
+
+// The first three fit into a table; the last has 4^11 states, which do not.
+TEST(TransferEntropyTest, TablesAndSortingCountTheSame) {
+  TestingNumbers numbers(9);
+  Pair pair;
+  for (int t = 0; t < 3000; ++t) {
+    pair.source.push_back(static_cast<int>(4 * numbers.Next()));
+    pair.target.push_back(t > 1 && numbers.Next() < 0.5 ? pair.source[t - 2]
+                                                        : static_cast<int>(4 * numbers.Next()));
+  }
+  for (const auto& [own, other, delay] :
+       {std::array{1, 1, 1}, std::array{3, 1, 2}, std::array{2, 3, 1}, std::array{5, 5, 2}}) {
+    const TransferOptions options = {
+        .target_history = own, .source_history = other, .delay = delay};
+    const auto found = TransferEntropyOf(pair.source, pair.target, options);
+    ASSERT_TRUE(found) << found.error().message;
+    int states = 0;
+    EXPECT_NEAR(found->plug_in, FromMaps(pair, options, &states), 1e-10);
+    EXPECT_EQ(found->states, states);
+  }
 }
 
 TEST(TransferEntropyTest, ConditionsOnTargetHistory) {

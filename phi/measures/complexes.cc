@@ -62,8 +62,9 @@ Result<std::vector<Complex>> ComplexesOf(const GaussianModel& model, Measure mea
   if (variables < 2 || variables > kMaxComplexVariables) {
     return InvalidArgument(
         "--complexes: {} variables; use 2 to {}, because all bipartitions of all subsets are "
-        "compared; select fewer with --columns",
-        variables, kMaxComplexVariables);
+        "compared; select fewer with --columns, such as one part of the bipartition that --mip "
+        "queyranne finds for up to {} variables",
+        variables, kMaxComplexVariables, PartitionSearch::kMaxQueyranne);
   }
   if (model.LogDeterminant(model.Both(model.AllVariables())) < kMinLogDeterminant) {
     return InvalidArgument(

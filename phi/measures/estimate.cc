@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 #include <vector>
 
 namespace reveza::phi {
@@ -13,15 +14,16 @@ namespace {
 // Maximum number of past and present values; their covariance takes 3.2 GB.
 constexpr std::int64_t kMaxWidth = 20'000;
 
-Status CheckNumbers(std::span<const SeriesView> trials) {
+Status CheckNumbers(std::span<const SeriesView> trials, std::span<const std::string> names) {
   for (std::size_t trial = 0; trial < trials.size(); ++trial) {
     const SeriesView& view = trials[trial];
     for (std::int64_t t = 0; t < view.length; ++t) {
       for (int i = 0; i < view.variables; ++i) {
         if (std::isfinite(view.Row(t)[i])) continue;
-        return InvalidArgument(
-            "row {} of variable {}{} is {}; leave out or fill in rows that are not known", t, i,
-            trials.size() > 1 ? fmt::format(" in trial {}", trial) : "", view.Row(t)[i]);
+        return InvalidArgument("row {} of {}{} is {}; leave out or fill in rows that are not known",
+                               t, VariableName(names, i),
+                               trials.size() > 1 ? fmt::format(" in trial {}", trial) : "",
+                               view.Row(t)[i]);
       }
     }
   }
@@ -47,12 +49,13 @@ std::vector<Range> RangesOf(std::span<const SeriesView> trials) {
   return ranges;
 }
 
-Status CheckVariation(const std::vector<Range>& ranges) {
+Status CheckVariation(const std::vector<Range>& ranges, std::span<const std::string> names) {
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const auto [lowest, highest] = ranges[i];
     // A range of a few ulp is rounding error around a constant.
     if (highest - lowest > 1e-14 * std::max(std::abs(lowest), std::abs(highest))) continue;
-    return InvalidArgument("variable {} is constant ({}); choose others with --columns", i, lowest);
+    return InvalidArgument("{} is constant ({}); choose others with --columns",
+                           VariableName(names, static_cast<int>(i)), lowest);
   }
   return {};
 }
@@ -198,7 +201,7 @@ Status CheckShape(std::span<const SeriesView> trials, int lag, int order) {
 
 Result<Estimate> EstimateModel(std::span<const SeriesView> trials, const EstimateOptions& options) {
   RETURN_IF_ERROR(CheckShape(trials, options.lag, options.order));
-  RETURN_IF_ERROR(CheckNumbers(trials));
+  RETURN_IF_ERROR(CheckNumbers(trials, options.names));
   const auto width = static_cast<int>(WidthOf(trials, options.order));
   const std::int64_t samples = SamplesOf(trials, options.lag, options.order);
   const bool shrinks = options.shrinkage.kind != Shrinkage::Kind::kNone;
@@ -210,7 +213,7 @@ Result<Estimate> EstimateModel(std::span<const SeriesView> trials, const Estimat
         samples, trials.front().variables, options.order, least, shrinks ? "" : ", or --shrinkage");
   }
   const std::vector<Range> ranges = RangesOf(trials);
-  RETURN_IF_ERROR(CheckVariation(ranges));
+  RETURN_IF_ERROR(CheckVariation(ranges, options.names));
   const std::vector<int> exponents = ExponentsOf(ranges);
   const Design design = MakeDesign(trials, options.lag, options.order, exponents);
   Matrix covariance = CovarianceOf(design);
@@ -232,7 +235,8 @@ Result<Estimate> EstimateModel(std::span<const SeriesView> trials, const Estimat
     log_scales.insert(log_scales.end(), static_cast<std::size_t>(options.order) + 1,
                       exponent * std::numbers::ln2);
   }
-  ASSIGN_OR_RETURN(auto model, GaussianModel::FromJoint(covariance, options.order, log_scales));
+  ASSIGN_OR_RETURN(auto model,
+                   GaussianModel::FromJoint(covariance, options.order, log_scales, options.names));
   return Estimate{.model = std::move(model), .samples = samples, .shrinkage = amount};
 }
 
@@ -241,7 +245,7 @@ Result<Estimate> EstimateModel(const SeriesView& series, const EstimateOptions& 
 }
 
 Result<int> BestOrder(std::span<const SeriesView> trials, int lag, int max_order,
-                      OrderCriterion criterion) {
+                      OrderCriterion criterion, std::vector<std::string> names) {
   RETURN_IF_ERROR(CheckShape(trials, lag, max_order));
   const std::int64_t width = std::int64_t{trials.front().variables} * (std::int64_t{max_order} + 1);
   if (SamplesOf(trials, lag, max_order) < width + 2) {
@@ -251,8 +255,9 @@ Result<int> BestOrder(std::span<const SeriesView> trials, int lag, int max_order
         max_order, width + 2, SamplesOf(trials, lag, max_order));
   }
   // The model of the highest order contains all lower ones, estimated on the same rows.
-  ASSIGN_OR_RETURN(const auto longest,
-                   EstimateModel(trials, {.lag = lag, .order = max_order, .shrinkage = {}}));
+  ASSIGN_OR_RETURN(
+      const auto longest,
+      EstimateModel(trials, {.lag = lag, .order = max_order, .names = std::move(names)}));
   const int variables = trials.front().variables;
   const auto samples = static_cast<double>(longest.samples);
   int best = 1;

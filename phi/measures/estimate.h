@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "common/base/error.h"
 #include "phi/measures/gaussian.h"
@@ -30,6 +32,7 @@ struct EstimateOptions {
   int lag = 1;    // tau >= 1: rows from the latest past row to the present
   int order = 1;  // p >= 1: the past consists of rows t - tau, ..., t - tau - p + 1
   Shrinkage shrinkage = {};
+  std::vector<std::string> names = {};  // of the variables, for errors; default: "variable 0", ...
 };
 
 struct Estimate {
@@ -50,6 +53,6 @@ Result<Estimate> EstimateModel(const SeriesView& series, const EstimateOptions& 
 // (Luetkepohl 2005, New Introduction to Multiple Time Series Analysis, section 4.3).
 enum class OrderCriterion { kAic, kBic };
 Result<int> BestOrder(std::span<const SeriesView> trials, int lag, int max_order,
-                      OrderCriterion criterion);
+                      OrderCriterion criterion, std::vector<std::string> names = {});
 
 }  // namespace reveza::phi

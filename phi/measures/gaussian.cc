@@ -80,18 +80,24 @@ int MostDependentRow(const Matrix& correlation) {
 }
 
 Status CheckCondition(const Matrix& correlation, std::string_view what, int lags,
-                      std::string_view cure) {
+                      std::string_view cure, std::span<const std::string> names) {
   const double number = ConditionOf(correlation);
   if (number <= GaussianModel::kMaxCondition) return {};
   return InvalidArgument(
-      "{} is {}: its condition number is {}, the most is {:.0e}; variable {} is {}determined by "
+      "{} is {}: its condition number is {}, the most is {:.0e}; {} is {}determined by "
       "others: {}",
       what, std::isinf(number) ? "singular" : "nearly singular",
       std::isinf(number) ? "infinite" : fmt::format("{:.2g}", number), GaussianModel::kMaxCondition,
-      MostDependentRow(correlation) / lags, std::isinf(number) ? "" : "nearly ", cure);
+      VariableName(names, MostDependentRow(correlation) / lags),
+      std::isinf(number) ? "" : "nearly ", cure);
 }
 
 }  // namespace
+
+std::string VariableName(std::span<const std::string> names, int variable) {
+  return names.empty() ? fmt::format("variable {}", variable)
+                       : fmt::format("'{}'", names[static_cast<std::size_t>(variable)]);
+}
 
 std::optional<Matrix> StationaryCovariance(const Matrix& coupling, const Matrix& noise) {
   constexpr int kMaxDoublings = 60;
@@ -127,7 +133,8 @@ double SpectralRadius(const Matrix& matrix) {
 }
 
 Result<GaussianModel> GaussianModel::FromJoint(const Matrix& joint, int lags,
-                                               std::span<const double> log_scales) {
+                                               std::span<const double> log_scales,
+                                               std::span<const std::string> names) {
   const int size = joint.rows();
   if (lags < 1 || size < lags + 1 || joint.columns() != size || size % (lags + 1) != 0) {
     return Fail(Error::Code::kInternal, "a joint covariance of the wrong shape");
@@ -143,7 +150,8 @@ Result<GaussianModel> GaussianModel::FromJoint(const Matrix& joint, int lags,
   std::vector<double> scale(static_cast<std::size_t>(size));
   for (int i = 0; i < size; ++i) {
     if (!(joint(i, i) > 0.0)) {
-      return InvalidArgument("variable {} has no variance; leave it out", i / (lags + 1));
+      return InvalidArgument("{} has no variance; leave it out",
+                             VariableName(names, i / (lags + 1)));
     }
     scale[i] = std::sqrt(joint(i, i));
     const double log_scale = log_scales.empty() ? 0.0 : log_scales[i];
@@ -161,12 +169,12 @@ Result<GaussianModel> GaussianModel::FromJoint(const Matrix& joint, int lags,
   for (const auto& [rows, what, each] :
        {std::tuple{model.Past(all), "the correlation matrix of the past", lags},
         std::tuple{model.Present(all), "the correlation matrix of the present", 1}}) {
-    auto checked = CheckCondition(Submatrix(model.joint_, rows, rows), what, each, kCure);
+    auto checked = CheckCondition(Submatrix(model.joint_, rows, rows), what, each, kCure, names);
     if (!checked) return std::unexpected(checked.error());
   }
   auto checked =
       CheckCondition(model.joint_, "the joint correlation matrix of past and present", lags + 1,
-                     "the past leaves no noise; use a longer --tau, or --shrinkage");
+                     "the past leaves no noise; use a longer --tau, or --shrinkage", names);
   return std::unexpected(checked.error());
 }
 
@@ -174,6 +182,12 @@ Result<GaussianModel> GaussianModel::FromCoupling(const Matrix& coupling, const 
   RETURN_IF_ERROR(CheckModel(coupling, noise));
   const double radius = SpectralRadius(coupling);
   const auto covariance = radius < 1.0 ? StationaryCovariance(coupling, noise) : std::nullopt;
+  if (!covariance && radius < 1.0) {
+    return InvalidArgument(
+        "the covariance of the model exceeds the range of numbers; divide the noise covariance by "
+        "a "
+        "larger number, or check the coupling matrix");
+  }
   if (!covariance) {
     return InvalidArgument(
         "the coupling matrix is not stable: its spectral radius is {:.6g}, but must be below 1; "

@@ -27,11 +27,13 @@ class GaussianModel {
 
   // Makes a model from the covariance of (X_0, Y_0, X_1, Y_1, ...), of size variables * (lags + 1),
   // where X_i are the `lags` past values of variable i and Y_i is its present value. If rows were
-  // divided by scales beforehand, `log_scales` holds the logarithms of the scales.
-  // Errors: a variable without variance; a singular or nearly singular matrix (the message names
-  // the matrix, its condition number and the variable that the others determine).
+  // divided by scales beforehand, `log_scales` holds the logarithms of the scales. `names` are
+  // those of the variables in errors. Errors: a variable without variance; a singular or nearly
+  // singular matrix (the message names the matrix, its condition number and the variable that the
+  // others determine).
   static Result<GaussianModel> FromJoint(const Matrix& joint, int lags,
-                                         std::span<const double> log_scales = {});
+                                         std::span<const double> log_scales = {},
+                                         std::span<const std::string> names = {});
 
   // Makes the model of the stationary distribution of Y = A X + E, Sigma_X = A Sigma_X A^T +
   // Sigma_E (one lag), from the coupling A and the covariance of the noise E, both n x n. Errors:
@@ -76,6 +78,9 @@ class GaussianModel {
   std::vector<double> log_variances_;
   double condition_ = 1.0;
 };
+
+// Returns the name of a variable for messages; "variable 2" without names.
+std::string VariableName(std::span<const std::string> names, int variable);
 
 // Solves Sigma = A Sigma A^T + noise by doubling; nothing if A is not stable.
 std::optional<Matrix> StationaryCovariance(const Matrix& coupling, const Matrix& noise);

@@ -65,16 +65,21 @@ Result<Measure> ParseMeasure(std::string_view name);
 Result<std::vector<Measure>> ParseMeasures(std::string_view names);
 
 // Returns the value of a measure at a partition, in nats. Errors: the partition is of a different
-// number of variables; phi_r for more than two parts; phi_g did not converge (nearly singular
-// model).
+// number of variables; phi_r for more than two parts; kUnavailable: phi_g did not converge
+// (nearly singular model).
 Result<double> Evaluate(const GaussianModel& model, const Partition& partition, Measure measure);
 
-// phi_g and the block-diagonal coupling A' that attains it (rows: present of each variable;
-// columns: past, with the lags of a variable adjacent; in units of standard deviations).
+// phi_g as the lowest minimum found from several starting points, and the block-diagonal coupling
+// A' that attains it (rows: present of each variable; columns: past, with the lags of a variable
+// adjacent; in units of standard deviations). The function may have several minima, and none is
+// known to be the lowest.
 struct GeometricIntegration {
   double value = 0.0;
+  double at_least = 0.0;  // the lowest minimum is not below this
   Matrix coupling;
-  int sweeps = 0;
+  int starts = 0;
+  int agreed = 0;  // starts that led to this value
+  int sweeps = 0;  // of the start that led to it first
 };
 Result<GeometricIntegration> GeometricIntegrationOf(const GaussianModel& model,
                                                     const Partition& partition);

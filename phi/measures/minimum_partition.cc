@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 #include <numbers>
 #include <utility>
 
@@ -34,16 +33,6 @@ std::vector<std::uint64_t> Lowest(const std::vector<double>& scores, std::size_t
   masks.reserve(found.size());
   for (const auto& [score, mask] : found) masks.push_back(mask);
   return masks;
-}
-
-// Ascending variables.
-using Group = std::vector<int>;
-
-Group United(const Group& one, const Group& other) {
-  Group both;
-  both.reserve(one.size() + other.size());
-  std::ranges::merge(one, other, std::back_inserter(both));
-  return both;
 }
 
 bool IsSearched(Measure measure) {
@@ -251,72 +240,8 @@ Result<MinimumPartition> PartitionSearch::Exhaustive(Measure measure) {
   if (!best) return InvalidArgument("no bipartition has a finite value");
   const auto all = static_cast<std::int64_t>(scores.size()) - 1;
   best->examined = IsSearched(measure) ? static_cast<std::int64_t>(masks.size()) : all;
-  best->exact = best->examined == all;
+  best->exact = best->examined == all && measure != Measure::kPhiG;
   return *std::move(best);
-}
-
-// Queyranne's algorithm: minimises a symmetric submodular function over all bipartitions with
-// O(n^3) evaluations (M. Queyranne 1998, Mathematical Programming 82:3; for partitions of neural
-// systems Kitazono, Kanai, Oizumi 2018, Entropy 20:173). Exact for such functions, such as the
-// mutual information between parts; a heuristic for others.
-Result<MinimumPartition> PartitionSearch::Queyranne(Measure measure) const {
-  const std::vector<int> all = model_.AllVariables();
-  std::int64_t examined = 0;
-  const auto split_off = [&](const Group& part) {
-    Group others;
-    std::ranges::set_difference(all, part, std::back_inserter(others));
-    return PartitionOf({part, std::move(others)}, model_.variables());
-  };
-  const auto value_of = [&](const Group& part) -> Result<double> {
-    ASSIGN_OR_RETURN(const auto partition, split_off(part));
-    ++examined;
-    return Evaluate(model_, partition, measure);
-  };
-  Group best;
-  double best_value = HUGE_VAL;
-  std::vector<Group> groups;
-  for (const int variable : all) groups.push_back({variable});
-  while (groups.size() > 1) {
-    std::vector<double> alone;
-    for (const Group& group : groups) {
-      ASSIGN_OR_RETURN(const auto value, value_of(group));
-      alone.push_back(value);
-    }
-    // Order the groups so that each next one minimises f(before + it) - f(it). The last two form a
-    // pendent pair: no bipartition that separates them has a lower value than the last one alone.
-    Group before = groups.front();
-    std::vector<std::size_t> rest;
-    for (std::size_t i = 1; i < groups.size(); ++i) rest.push_back(i);
-    std::size_t next_to_last = 0;
-    while (rest.size() > 1) {
-      std::size_t chosen = 0;
-      double least = HUGE_VAL;
-      for (std::size_t i = 0; i < rest.size(); ++i) {
-        ASSIGN_OR_RETURN(const auto value, value_of(United(before, groups[rest[i]])));
-        const double key = value - alone[rest[i]];
-        if (key < least) {
-          least = key;
-          chosen = i;
-        }
-      }
-      next_to_last = rest[chosen];
-      before = United(before, groups[next_to_last]);
-      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(chosen));
-    }
-    const std::size_t last = rest.front();
-    if (alone[last] < best_value || best.empty()) {
-      best = groups[last];
-      best_value = alone[last];
-    }
-    groups[next_to_last] = United(groups[next_to_last], groups[last]);
-    groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(last));
-  }
-  ASSIGN_OR_RETURN(auto partition, split_off(best));
-  return MinimumPartition{.partition = std::move(partition),
-                          .value = best_value,
-                          .examined = examined,
-                          .exact = measure == Measure::kMultiInformation || model_.variables() <= 2,
-                          .method = SearchMethod::kQueyranne};
 }
 
 }  // namespace reveza::phi

@@ -38,9 +38,10 @@ struct MinimumPartition {
   Partition partition;
   double value = 0.0;         // of the measure, not normalised
   std::int64_t examined = 0;  // bipartitions that were compared
-  // Whether the minimum is guaranteed. True for exhaustive searches, except phi_g and phi_star of
-  // more than seven variables, which are evaluated for the kCandidates lowest by stochastic
-  // interaction; for Queyranne's algorithm true for mi only, which is submodular.
+  // Whether the minimum is guaranteed. True for exhaustive searches, except phi_g, whose own
+  // minimisation is not exact, and phi_star of more than seven variables; both are evaluated for
+  // the kCandidates lowest by stochastic interaction. For Queyranne's algorithm true for mi only,
+  // which is submodular.
   bool exact = true;
   SearchMethod method = SearchMethod::kExhaustive;  // that was used
 };
@@ -77,7 +78,7 @@ class PartitionSearch {
 
  private:
   Result<MinimumPartition> Exhaustive(Measure measure);
-  Result<MinimumPartition> Queyranne(Measure measure) const;
+  Result<MinimumPartition> Queyranne(Measure measure) const;  // queyranne.cc
   Status MakeTables(Measure measure);
   // Fills tables_.scores with monotone functions of the measure, one per mask without the last
   // variable: exp of twice the measure, or of twice stochastic interaction for phi_g and phi_star.

@@ -17,7 +17,9 @@ enum class RandomPurpose : std::uint32_t {
   kShift = 2,
   kPhase = 3,
   kBlock = 4,
-  kNullTriple = 5
+  kNullTriple = 5,
+  kStart = 6,
+  kTrial = 7
 };
 
 class RandomStream {

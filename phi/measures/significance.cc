@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numbers>
 #include <utility>
 
 #include "phi/arithmetic/parallel_for.h"
@@ -25,86 +24,19 @@ Result<std::vector<std::vector<double>>> Replicates(
         errors[i] = result.error();
         return;
       }
-      for (const WindowValue& value : *result) values[i].push_back(value.value);
+      for (const WindowValue& value : *result) {
+        if (!value.missing.empty()) {
+          errors[i] = Error{Error::Code::kUnavailable, value.missing};
+          return;
+        }
+        values[i].push_back(value.value);
+      }
     };
   });
   for (const auto& error : errors) {
     if (error) return std::unexpected(*error);
   }
   return values;
-}
-
-struct OwnedTrials {
-  std::vector<std::vector<double>> values;
-  std::vector<SeriesView> views;
-};
-
-// A contiguous copy of the trials.
-OwnedTrials Copied(std::span<const SeriesView> trials) {
-  OwnedTrials copy;
-  for (const SeriesView& view : trials) {
-    std::vector<double>& values = copy.values.emplace_back();
-    for (std::int64_t t = 0; t < view.length; ++t) {
-      values.insert(values.end(), view.Row(t), view.Row(t) + view.variables);
-    }
-  }
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    const int variables = trials[i].variables;
-    copy.views.push_back({copy.values[i].data(), trials[i].length, variables, variables});
-  }
-  return copy;
-}
-
-void Shift(const SeriesView& from, const std::vector<int>& part, std::int64_t offset,
-           std::vector<double>& to) {
-  for (std::int64_t t = 0; t < from.length; ++t) {
-    const std::int64_t source = (t + offset) % from.length;
-    for (const int i : part) {
-      to[t * from.variables + i] = from.Row(source)[i];
-    }
-  }
-}
-
-void TurnPhases(const SeriesView& from, const std::vector<int>& part, const RandomStream& random,
-                std::uint64_t first, std::vector<double>& to) {
-  const auto length = static_cast<std::size_t>(from.length);
-  for (const int i : part) {
-    std::vector<std::complex<double>> values(length);
-    for (std::size_t t = 0; t < length; ++t) values[t] = from.Row(static_cast<std::int64_t>(t))[i];
-    values = FourierTransform(std::move(values), false);
-    for (std::size_t k = 1; 2 * k < length; ++k) {
-      const auto turn = std::polar(1.0, 2.0 * std::numbers::pi * random.Uniform(first + k));
-      values[k] *= turn;
-      values[length - k] *= std::conj(turn);
-    }
-    values = FourierTransform(std::move(values), true);
-    for (std::size_t t = 0; t < length; ++t) {
-      to[t * static_cast<std::size_t>(from.variables) + static_cast<std::size_t>(i)] =
-          values[t].real();
-    }
-  }
-}
-
-OwnedTrials SurrogateOf(std::span<const SeriesView> trials,
-                        const std::vector<std::vector<int>>& parts, const SurrogateOptions& options,
-                        std::uint32_t replicate) {
-  OwnedTrials copy = Copied(trials);
-  const bool shifts = options.kind == SurrogateKind::kShift;
-  const RandomStream random(options.seed, shifts ? RandomPurpose::kShift : RandomPurpose::kPhase,
-                            replicate);
-  std::uint64_t position = 0;
-  for (std::size_t trial = 0; trial < trials.size(); ++trial) {
-    const SeriesView& view = trials[trial];
-    for (const auto& part : parts) {
-      if (shifts && view.length > 1) {
-        Shift(view, part, 1 + random.UniformInt(position++, view.length - 1), copy.values[trial]);
-      } else if (!shifts) {
-        TurnPhases(view, part, random, position, copy.values[trial]);
-        position += static_cast<std::uint64_t>(view.length);
-      }
-    }
-  }
-  return copy;
 }
 
 std::vector<std::vector<int>> PartsToMove(const WindowOptions& options, int variables) {
@@ -131,34 +63,32 @@ double Quantile(const std::vector<double>& sorted, double share) {
   return sorted[low] + (place - static_cast<double>(low)) * (sorted[high] - sorted[low]);
 }
 
-Result<SurrogateKind> ParseSurrogateKind(std::string_view name) {
-  if (name == "shift") return SurrogateKind::kShift;
-  if (name == "phase") return SurrogateKind::kPhase;
-  return InvalidArgument("--surrogate: unknown method '{}'; use shift or phase", name);
-}
-
-Result<std::vector<Significance>> TestAgainstSurrogates(std::span<const SeriesView> trials,
-                                                        const WindowOptions& options,
-                                                        std::span<const WindowValue> values,
-                                                        const SurrogateOptions& surrogates) {
+Result<std::vector<std::optional<Significance>>> TestAgainstSurrogates(
+    std::span<const SeriesView> trials, const WindowOptions& options,
+    std::span<const WindowValue> values, const SurrogateOptions& surrogates) {
   if (surrogates.count < 1 || trials.empty()) {
     return InvalidArgument("a test needs at least one surrogate");
   }
   const auto parts = PartsToMove(options, trials.front().variables);
-  ASSIGN_OR_RETURN(const auto drawn,
-                   Replicates(surrogates.count, surrogates.threads, [&](std::uint32_t replicate) {
-                     return MeasureWindow(SurrogateOf(trials, parts, surrogates, replicate).views,
-                                          options);
-                   }));
-  std::vector<Significance> results;
+  ASSIGN_OR_RETURN(
+      const auto drawn,
+      Replicates(surrogates.count, surrogates.threads, [&](std::uint32_t replicate) {
+        return MeasureWindow(
+            SurrogateOf(trials, parts, surrogates.kind, surrogates.seed, replicate).views, options);
+      }));
+  std::vector<std::optional<Significance>> results;
   for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].measure == Measure::kInformation || !values[i].missing.empty()) {
+      results.emplace_back();
+      continue;
+    }
     const std::vector<double> null = SortedColumn(drawn, i);
     Significance result{.surrogates = surrogates.count};
     for (const double value : null) result.null_mean += value / surrogates.count;
     result.null_high = Quantile(null, 0.95);
     const auto above = null.end() - std::ranges::lower_bound(null, values[i].value);
     result.p = static_cast<double>(1 + above) / (1.0 + surrogates.count);
-    results.push_back(result);
+    results.emplace_back(result);
   }
   return results;
 }

@@ -15,6 +15,7 @@
 #include "phi/measures/measures.h"
 #include "phi/measures/partition.h"
 #include "phi/measures/series.h"
+#include "phi/measures/surrogates.h"
 #include "phi/measures/window.h"
 
 namespace reveza::phi {
@@ -41,16 +42,6 @@ double Quantile(const std::vector<double>& sorted, double share);
 std::vector<std::complex<double>> FourierTransform(std::vector<std::complex<double>> values,
                                                    bool inverse);
 
-// Surrogates destroy the dependence between parts and preserve each part.
-enum class SurrogateKind {
-  kShift,  // shifts each part circularly by a random time, which preserves it except at the seam
-  kPhase,  // randomises the Fourier phases of each part, by the same angles for its variables,
-           // which preserves spectra and cross-spectra within parts (Prichard & Theiler 1994, Phys
-           // Rev Lett 73:951)
-};
-// Parses "shift" or "phase".
-Result<SurrogateKind> ParseSurrogateKind(std::string_view name);
-
 struct SurrogateOptions {
   SurrogateKind kind = SurrogateKind::kShift;
   int count = 0;
@@ -67,12 +58,12 @@ struct Significance {
 
 // Tests each of `values`, the result of MeasureWindow() for these trials and options, against
 // surrogates, for which searches are repeated. Surrogates are made by the parts of
-// options.partition or, with a search or without a partition, by variable. For i, the null
-// hypothesis preserves the information of each part about itself. Errors: those of MeasureWindow().
-Result<std::vector<Significance>> TestAgainstSurrogates(std::span<const SeriesView> trials,
-                                                        const WindowOptions& options,
-                                                        std::span<const WindowValue> values,
-                                                        const SurrogateOptions& surrogates);
+// options.partition or, with a search or without a partition, by variable. Nothing for i, to which
+// independence of the parts says little, and for values that are missing. Errors: those of
+// MeasureWindow().
+Result<std::vector<std::optional<Significance>>> TestAgainstSurrogates(
+    std::span<const SeriesView> trials, const WindowOptions& options,
+    std::span<const WindowValue> values, const SurrogateOptions& surrogates);
 
 struct BootstrapOptions {
   int count = 0;

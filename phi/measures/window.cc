@@ -1,5 +1,6 @@
 #include "phi/measures/window.h"
 
+#include <limits>
 #include <utility>
 
 namespace reveza::phi {
@@ -8,6 +9,17 @@ namespace {
 bool IsSearched(const WindowOptions& options, Measure measure) {
   return measure != Measure::kInformation &&
          (options.minimum || (measure == Measure::kPhiR && !options.partition));
+}
+
+// Adds how the minimisation of phi_g went.
+Status AddStarts(const GaussianModel& model, WindowValue& value) {
+  if (value.measure != Measure::kPhiG) return {};
+  ASSIGN_OR_RETURN(const auto found, GeometricIntegrationOf(model, *value.partition));
+  value.value = found.value;
+  value.starts = found.starts;
+  value.agreed = found.agreed;
+  value.at_least = found.at_least;
+  return {};
 }
 
 Result<WindowValue> Searched(PartitionSearch& search, Measure measure) {
@@ -21,10 +33,19 @@ Result<WindowValue> Searched(PartitionSearch& search, Measure measure) {
 }
 
 Result<WindowValue> At(const GaussianModel& model, const Partition& partition, Measure measure) {
-  ASSIGN_OR_RETURN(const auto value, Evaluate(model, partition, measure));
-  WindowValue result{.measure = measure, .value = value};
+  WindowValue result{.measure = measure};
   if (measure != Measure::kInformation) result.partition = partition;
+  if (measure == Measure::kPhiG && partition.variables() == model.variables()) return result;
+  ASSIGN_OR_RETURN(result.value, Evaluate(model, partition, measure));
   return result;
+}
+
+// A value that could not be computed.
+WindowValue Missing(Measure measure, std::string reason) {
+  return {.measure = measure,
+          .value = std::numeric_limits<double>::quiet_NaN(),
+          .exact = false,
+          .missing = std::move(reason)};
 }
 
 }  // namespace
@@ -38,8 +59,13 @@ Result<std::vector<WindowValue>> MeasureModel(const GaussianModel& model,
   for (const Measure measure : options.measures) {
     auto value =
         IsSearched(options, measure) ? Searched(search, measure) : At(model, partition, measure);
-    if (!value) return std::unexpected(value.error());
-    values.push_back(*std::move(value));
+    Status done;
+    if (value) done = AddStarts(model, *value);
+    if (!value) done = std::unexpected(value.error());
+    if (!done && done.error().code != Error::Code::kUnavailable) {
+      return std::unexpected(done.error());
+    }
+    values.push_back(done ? *std::move(value) : Missing(measure, done.error().message));
   }
   return values;
 }

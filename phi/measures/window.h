@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/base/bytes.h"
@@ -34,6 +35,12 @@ struct WindowValue {
   std::int64_t examined = 0;                        // bipartitions compared; 0 without a search
   bool exact = true;                                // see MinimumPartition
   SearchMethod method = SearchMethod::kExhaustive;  // of the search, if any
+  // Of phi_g (GeometricIntegration): starting points of its minimisation, those that led to this
+  // value, and a lower bound.
+  int starts = 0;
+  int agreed = 0;
+  double at_least = 0.0;
+  std::string missing = {};  // why the value could not be computed, which is then not a number
 };
 
 // Returns the memory of the searches of one window of `variables` variables.
@@ -48,7 +55,7 @@ Result<std::vector<WindowValue>> MeasureWindow(std::span<const SeriesView> trial
 Result<std::vector<WindowValue>> MeasureWindow(const SeriesView& series,
                                                const WindowOptions& options,
                                                SearchTables* tables = nullptr);
-// Measures a given model.
+// Measures a given model. A phi_g that does not converge is a value with `missing`.
 Result<std::vector<WindowValue>> MeasureModel(const GaussianModel& model,
                                               const WindowOptions& options,
                                               SearchTables* tables = nullptr);

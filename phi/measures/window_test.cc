@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
+
 #include "phi/measures/testing_systems.h"
 
 namespace reveza::phi {
@@ -40,7 +43,33 @@ TEST(WindowTest, ReportsTheSearchMethod) {
         view, {.measures = {Measure::kPhiG}, .minimum = SearchOptions{.method = method}});
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ((*result)[0].method, method);
-    EXPECT_EQ((*result)[0].exact, method == SearchMethod::kExhaustive);
+    EXPECT_FALSE((*result)[0].exact);
+    EXPECT_GE((*result)[0].starts, 10);
+  }
+}
+
+// 17 variables that share nearly all of their noise with the other 17.
+TEST(WindowTest, OtherMeasuresRemainIfPhiGDoesNotConverge) {
+  constexpr int kVariables = 34;
+  TestingSystem system = RandomSystem(kVariables, 7);
+  for (int i = 0; i < kVariables; ++i) {
+    for (int j = 0; j < kVariables; ++j) {
+      system.noise(i, j) = i == j ? 1.0 : std::abs(i - j) == kVariables / 2 ? 1.0 - 1e-7 : 0.0;
+    }
+  }
+  const auto model = GaussianModel::FromCoupling(system.coupling, system.noise);
+  ASSERT_TRUE(model) << model.error().message;
+  const WindowOptions options = {
+      .measures = {Measure::kStochasticInteraction, Measure::kPhiG, Measure::kPhiStar},
+      .partition = *MakeBipartition((std::uint64_t{1} << (kVariables / 2)) - 1, kVariables)};
+  const auto result = MeasureModel(*model, options);
+  ASSERT_TRUE(result) << result.error().message;
+  ASSERT_EQ(result->size(), 3U);
+  EXPECT_NE((*result)[1].missing.find("no minimum found from 2 starts"), std::string::npos);
+  EXPECT_TRUE(std::isnan((*result)[1].value));
+  for (const int i : {0, 2}) {
+    EXPECT_TRUE((*result)[static_cast<std::size_t>(i)].missing.empty());
+    EXPECT_GT((*result)[static_cast<std::size_t>(i)].value, 0.0);
   }
 }
 

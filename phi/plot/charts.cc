@@ -86,7 +86,7 @@ Frame FrameOf(const Track& track, double width, double height) {
   return {x, NiceScale(min, max, height - 30, 12)};
 }
 
-std::string Axes(const Frame& frame, const std::string& x_name) {
+std::string Axes(const Frame& frame, const std::string& x_name, std::string_view y_unit) {
   std::string svg;
   for (const double tick : Ticks(frame.y, 4)) {
     const double y = frame.y(tick);
@@ -99,6 +99,7 @@ std::string Axes(const Frame& frame, const std::string& x_name) {
     if (frame.x(tick) > frame.x.to - 50) continue;
     svg += Text(frame.x(tick), frame.y.from + 18, "middle", fmt::format("{:g}", tick));
   }
+  svg += Text(frame.x.from + 4, frame.y.to - 2, "start", std::string(y_unit));
   return svg + Text(frame.x.to, frame.y.from + 18, "end", x_name);
 }
 
@@ -233,7 +234,7 @@ Chart TrackChart(const Track& track, const std::string& x_name, double width) {
   std::string svg =
       Open(width, kHeight, "track-" + track.measure, MeasureTitle(track.measure) + " over time");
   if (track.null_band) svg += NullBandSvg(*track.null_band, frame);
-  svg += Axes(frame, x_name);
+  svg += Axes(frame, x_name, track.measure == "phi_legacy" ? "" : "nats");
   if (track.runs.size() == 1) {
     svg += RunLine(track, track.runs[0], frame, "stroke=\"var(--first)\" stroke-width=\"1.8\"");
   } else if (track.runs.size() <= kMaxLines) {

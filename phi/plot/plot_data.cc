@@ -158,7 +158,7 @@ void AddSurrogateBands(const SeriesView& series, int window, WindowOptions wante
   wanted.measures.clear();
   for (Track& track : data->tracks) {
     const auto measure = ParseMeasure(track.measure);
-    if (!measure || track.null_band) continue;
+    if (!measure || *measure == Measure::kInformation || track.null_band) continue;
     wanted.measures.push_back(*measure);
     tracks.push_back(&track);
   }
@@ -175,7 +175,8 @@ void AddSurrogateBands(const SeriesView& series, int window, WindowOptions wante
     return;
   }
   for (std::size_t i = 0; i < tracks.size(); ++i) {
-    const Significance& found = (*tested)[i];
+    if (!(*tested)[i]) continue;
+    const Significance& found = *(*tested)[i];
     tracks[i]->null_band = {
         -std::numeric_limits<double>::infinity(), found.null_mean, found.null_high,
         fmt::format("95 % of {} surrogates of the last window, each variable shifted in time",

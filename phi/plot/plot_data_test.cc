@@ -207,6 +207,16 @@ TEST(PageTest, EscapesFileContents) {
   EXPECT_EQ(SvgPicture(data).find("var(--"), std::string::npos);
 }
 
+TEST(PageTest, AxesHaveUnits) {
+  PlotData data;
+  data.x_name = "row";
+  data.tracks.push_back({"si", {0, 1}, {{1, 2}}, std::nullopt});
+  EXPECT_NE(SvgPicture(data).find(">nats</text>"), std::string::npos);
+  EXPECT_NE(SvgPicture(data).find(">row</text>"), std::string::npos);
+  data.tracks.front().measure = "phi_legacy";
+  EXPECT_EQ(SvgPicture(data).find(">nats</text>"), std::string::npos);
+}
+
 TEST(SvgTest, TicksAreRound) {
   const Scale scale = NiceScale(0.013, 0.287, 100, 0);
   EXPECT_EQ(scale.min, 0);

@@ -113,8 +113,13 @@ Status RunMeasures::Measure(std::span<double> values) {
   const auto all =
       MeasureWindow(Last(means_, static_cast<std::size_t>(settings_.window), 0), options_);
   if (!all) return std::unexpected(all.error());
+  std::string missing;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double value = (*all)[i].value;
+    if (!(*all)[i].missing.empty()) {
+      missing = (*all)[i].missing;
+      continue;
+    }
     if (!std::isfinite(value)) {
       std::ranges::fill(values, kNotAvailable);
       return Fail(Error::Code::kInternal, "{} is not a finite number",
@@ -122,6 +127,7 @@ Status RunMeasures::Measure(std::span<double> values) {
     }
     values[i] = value;
   }
+  if (!missing.empty()) return InvalidArgument(std::move(missing));
   return {};
 }
 

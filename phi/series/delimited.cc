@@ -75,6 +75,7 @@ class DelimitedReader {
     ASSIGN_OR_RETURN(columns_, SelectColumns(names, name_, options_));
     SeriesTable table;
     for (const std::size_t column : columns_.chosen) table.names.push_back(names[column]);
+    table.left_out = columns_.left_out;
     if (!header) {
       RETURN_IF_ERROR(Add(names, table));
     }
@@ -131,6 +132,7 @@ class DelimitedReader {
       if (!table.values.empty() && trial != trial_) table.trials.push_back(table.length());
       trial_ = trial;
     }
+    table.lines.push_back(number_);
     for (const std::size_t column : columns_.chosen) {
       const auto number = NumberOf(fields_[column]);
       if (!number && !options_.text_is_missing) {

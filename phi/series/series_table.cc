@@ -1,6 +1,11 @@
 #include "phi/series/series_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <span>
 #include <utility>
 
 #include "common/base/nearest.h"
@@ -35,6 +40,59 @@ std::vector<SeriesView> SeriesTable::Trials() const {
   return views;
 }
 
+std::string SeriesTable::FirstMissing() const {
+  const auto found =
+      std::ranges::find_if(values, [](double value) { return !std::isfinite(value); });
+  if (found == values.end()) return "";
+  const auto at = static_cast<std::size_t>(found - values.begin());
+  const std::size_t row = at / names.size();
+  return fmt::format("{} {}: '{}' is {}", lines.empty() ? "row" : "line",
+                     lines.empty() ? static_cast<std::int64_t>(row) : lines[row],
+                     names[at % names.size()], *found);
+}
+
+std::int64_t SeriesTable::DropMissing() {
+  SeriesTable kept;
+  kept.trials.clear();
+  bool begins = true;
+  std::size_t next = 0;
+  for (std::int64_t row = 0; row < length(); ++row) {
+    if (next < trials.size() && trials[next] == row) {
+      begins = true;
+      ++next;
+    }
+    const std::span<const double> all(View().Row(row), names.size());
+    if (!std::ranges::all_of(all, [](double value) { return std::isfinite(value); })) {
+      begins = true;
+      continue;
+    }
+    if (begins) {
+      kept.trials.push_back(static_cast<std::int64_t>(kept.values.size() / names.size()));
+    }
+    begins = false;
+    kept.values.insert(kept.values.end(), all.begin(), all.end());
+    if (!lines.empty()) kept.lines.push_back(lines[static_cast<std::size_t>(row)]);
+  }
+  const std::int64_t dropped =
+      length() - static_cast<std::int64_t>(kept.values.size() / names.size());
+  if (kept.trials.empty()) kept.trials.push_back(0);
+  values = std::move(kept.values);
+  trials = std::move(kept.trials);
+  lines = std::move(kept.lines);
+  return dropped;
+}
+
+bool IsTimeName(std::string_view name) {
+  std::string lower(name);
+  for (char& letter : lower) {
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  if (lower == "t" || lower == "timestamp" || lower == "datetime") return true;
+  // "time", "time_ms", "time (s)", but not "timer".
+  return lower.starts_with("time") &&
+         (lower.size() == 4 || std::isalnum(static_cast<unsigned char>(lower[4])) == 0);
+}
+
 Result<SelectedColumns> SelectColumns(const std::vector<std::string>& names,
                                       const std::string& file, const ReadOptions& options) {
   SelectedColumns selected;
@@ -50,7 +108,12 @@ Result<SelectedColumns> SelectColumns(const std::vector<std::string>& names,
   }
   if (!selected.chosen.empty()) return selected;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i != selected.trials) selected.chosen.push_back(i);
+    if (i == selected.trials) continue;
+    if (IsTimeName(names[i])) {
+      selected.left_out.push_back(names[i]);
+    } else {
+      selected.chosen.push_back(i);
+    }
   }
   if (selected.chosen.empty()) return InvalidArgument(file + ": no columns to measure");
   return selected;

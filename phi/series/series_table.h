@@ -17,6 +17,8 @@ struct SeriesTable {
   std::vector<double> values;      // row-major, length() x variables()
   // First row of each trial, ascending from 0; never empty.
   std::vector<std::int64_t> trials = {0};
+  std::vector<std::int64_t> lines = {};    // of the file, by row; empty if it has no lines
+  std::vector<std::string> left_out = {};  // columns of times, which were not asked for
 
   int variables() const { return static_cast<int>(names.size()); }
   std::int64_t length() const {
@@ -25,10 +27,17 @@ struct SeriesTable {
   SeriesView View() const { return {values.data(), length(), variables(), variables()}; }
   // Returns a view of each trial; views are valid as long as this table.
   std::vector<SeriesView> Trials() const;
+
+  // Returns where the first value that is not finite is: "line 4: 'Fz' is nan"; empty if all are.
+  std::string FirstMissing() const;
+  // Drops rows with values that are not finite; a new trial begins after each gap. Returns the
+  // number of dropped rows.
+  std::int64_t DropMissing();
 };
 
 struct ReadOptions {
-  // Columns to read, in this order, by name or 0-based index; empty: all except the trial column.
+  // Columns to read, in this order, by name or 0-based index; empty: all except the trial column
+  // and columns whose names say that they hold times (IsTimeName()).
   std::vector<std::string> columns = {};
   // Column whose value changes where a new trial begins; empty: a single trial (three-dimensional
   // NumPy files: one trial per element of the first dimension).
@@ -55,7 +64,10 @@ Result<SeriesTable> ReadParquet(const std::string& path, const ReadOptions& opti
 struct SelectedColumns {
   std::vector<std::size_t> chosen;
   std::optional<std::size_t> trials;  // the trial column, if options.trials names one
+  std::vector<std::string> left_out;  // columns of times
 };
+// Whether a column of this name holds times: "t", "timestamp", "datetime", or "time" with a unit.
+bool IsTimeName(std::string_view name);
 // Finds the columns selected by `options`; the trial column is not chosen unless it is listed.
 Result<SelectedColumns> SelectColumns(const std::vector<std::string>& names,
                                       const std::string& file, const ReadOptions& options);

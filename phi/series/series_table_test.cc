@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 namespace reveza::phi {
 namespace series_table_test {
@@ -26,6 +27,28 @@ TEST(SeriesTableTest, ReportsUnreadableFiles) {
   ASSERT_FALSE(other);
   EXPECT_NE(other.error().message.find("use .csv"), std::string::npos);
   EXPECT_FALSE(ReadSeries("/nowhere/at/all.parquet", {}));
+}
+
+TEST(SeriesTableTest, DropsRowsAndKeepsTrials) {
+  const ReadOptions by_trial = {.trials = "trial"};
+  auto table =
+      ReadDelimited("# recorded\na,b,trial\n1,1,x\n,2,x\n3,3,x\n4,4,y\n5,nan,y\n", "s", by_trial);
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->FirstMissing(), "line 4: 'a' is nan");
+  EXPECT_EQ(table->DropMissing(), 2);
+  EXPECT_EQ(table->FirstMissing(), "");
+  EXPECT_EQ(table->values, (std::vector<double>{1, 1, 3, 3, 4, 4}));
+  EXPECT_EQ(table->trials, (std::vector<std::int64_t>{0, 1, 2}));
+  EXPECT_EQ(table->lines, (std::vector<std::int64_t>{3, 5, 6}));
+}
+
+TEST(SeriesTableTest, RecognisesTimesByName) {
+  for (const char* name : {"t", "time", "Time", "time_ms", "time (s)", "timestamp", "DateTime"}) {
+    EXPECT_TRUE(IsTimeName(name)) << name;
+  }
+  for (const char* name : {"", "T3", "timer", "times", "target", "daytime"}) {
+    EXPECT_FALSE(IsTimeName(name)) << name;
+  }
 }
 
 }  // namespace series_table_test

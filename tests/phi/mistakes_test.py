@@ -67,7 +67,7 @@ class Mistakes(unittest.TestCase):
     def test_te(self):
         self.refused(2, "one column", "te", self.write("one.csv", "a\n1\n2\n3\n"))
         series = "a,b\n" + "\n".join(f"{i},{1 if i != 7 else 'nan'}" for i in range(30)) + "\n"
-        self.refused(2, "b: row 8", "te", self.write("nan.csv", series))
+        self.refused(2, "nan.csv line 9: 'b' is nan", "te", self.write("nan.csv", series))
         constant = "a,b\n" + "\n".join(f"{i},1" for i in range(30)) + "\n"
         self.refused(2, "b: all values are equal", "te", self.write("flat.csv", constant))
         short = "a,b\n" + "\n".join(f"{i},{i * i % 7}" for i in range(9)) + "\n"

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Computes Phi of networks with PyPhi 1.2.0, as an oracle for tests.
 
-Reads one JSON object per line with "tpm" (state by node) and "state", and prints one per line with
+Reads one JSON object per line with "tpm" (state by node), "state" and, if known, "connectivity" (rows:
+from, columns: to; else PyPhi takes all nodes as connected), and prints one per line with
 "phi" and "concepts": [mechanism, phi, cause purview, effect purview]. PyPhi has a different licence;
 it runs as a separate process, in tests only.
 """
@@ -28,7 +29,9 @@ pyphi.config.CACHE_SIAS = False
 
 
 def answer(question: dict) -> dict:
-    network = pyphi.Network(np.array(question["tpm"]))
+    connectivity = question.get("connectivity")
+    network = pyphi.Network(np.array(question["tpm"]),
+                            cm=None if connectivity is None else np.array(connectivity))
     state = tuple(question["state"])
     begin = time.perf_counter()
     try:

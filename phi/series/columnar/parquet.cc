@@ -83,6 +83,7 @@ Result<SeriesTable> ReadParquet(const std::string& path, const ReadOptions& opti
     return InvalidArgument(path + ": no rows");
   }
   SeriesTable table;
+  table.left_out = selected.left_out;
   for (const std::size_t column : selected.chosen) {
     table.names.push_back(columns.field(static_cast<int>(column))->name());
   }
