@@ -34,9 +34,9 @@ void* GateUnknownCall(void* real, const char* name);
 // on, since it holds no guard during the call.
 void* GuardPassedCall(void* real, const char* name);
 
-// Keeps the contexts of the process on the card from now on. Called by each of those thunks, and before
-// calls that share memory or events with other processes, inside a ContextGuard or the gate. Defined
-// in client.cc.
+// Keeps the contexts of the process on the card from now on. Called by each of those thunks, and
+// before calls that share memory or events with other processes, inside a ContextGuard or the gate.
+// Defined in client.cc.
 void KeepContexts();
 
 // Called by each other thunk; disables swapping, with one warning. Defined in client.cc.

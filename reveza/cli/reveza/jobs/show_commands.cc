@@ -173,7 +173,7 @@ Result<LogArguments> ParseLogArguments(int argc, char** argv) {
         return InvalidArgument("--attempt: give a number from 1; usage: reveza jobs {}",
                                kUsageText);
       }
-      arguments.attempt = *number;
+      arguments.attempt = number;
       ++i;
     } else {
       words.push_back(argv[i]);
