@@ -1,5 +1,6 @@
 """The section on programs that have been idle for long."""
 
+import dataclasses
 import math
 import subprocess
 import time
@@ -22,8 +23,11 @@ def _used_mib():
 
 def _jobs(harness):
     if harness.fake:
-        return [workloads.client(harness, f"server_{i}", "server", "--bytes", "20MiB", "--steps", 3,
-                                 "--pause-ms", 2500, "--seed", i + 1) for i in range(4)]
+        # As on a card, to scale: contexts of a quarter of the memory.
+        return [dataclasses.replace(
+            workloads.client(harness, f"server_{i}", "server", "--bytes", "20MiB", "--steps", 3,
+                             "--pause-ms", 2500, "--seed", i + 1),
+            env={"FAKECUDA_CONTEXT": "5MiB"}) for i in range(8)]
     notebooks = [workloads.python(f"notebook_{i}", "notebook_torch.py", "--gib", 2, "--steps", 4,
                                   "--seed", i + 1) for i in range(5)]
     polling = workloads.python("polling", "notebook_torch.py", "--gib", 2, "--steps", 4, "--poll")
@@ -39,7 +43,7 @@ def idle(harness, report):
     native = {outcome.name: outcome for outcome in harness.together(jobs)}
     settings = {"REVEZA_RELEASE_CONTEXTS_AFTER": "500ms" if harness.fake else "2s"}
     resident, used, contexts = [], [], []
-    with Reveza(harness, "48MiB" if harness.fake else "5GiB", settings=settings,
+    with Reveza(harness, "50MiB" if harness.fake else "5GiB", settings=settings,
                 every=5) as reveza:
         empty = math.nan if harness.fake else _used_mib()
         processes = [reveza.start(job) for job in jobs]
