@@ -60,6 +60,11 @@ class Entry:
     def passed(self):
         return ", ".join(name for _, name in self.parameters)
 
+    def with_numbered_parameters(self):
+        """Returns the same function: headers of different versions name some parameters differently."""
+        return Entry(self.name, [(kind, f"p{i}") for i, (kind, _) in enumerate(self.parameters)],
+                     self.row, self.policy, self.has_twin)
+
     def signature(self):
         return tuple(kind for kind, _ in self.parameters)
 

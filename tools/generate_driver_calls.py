@@ -141,6 +141,8 @@ namespace hooks = reveza::interpose::hooks;
     for entry in ordered(entries):
         if entry.policy not in ("gate", "own", "count", "pass"):
             continue
+        if entry.policy == "pass":
+            entry = entry.with_numbered_parameters()
         lines.append(f"REVEZA_EXPORT CUresult CUDAAPI {entry.name}({entry.declared()}) {{\n"
                      f"  const DriverCalls& real = Real();\n"
                      f"  if (real.{entry.name} == nullptr) [[unlikely]] "
