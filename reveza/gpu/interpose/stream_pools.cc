@@ -1,6 +1,7 @@
 #include "reveza/gpu/interpose/stream_pools.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "generated/interpose/driver_calls.h"
@@ -22,6 +23,14 @@ std::uint64_t ThreadNumber() {
   static constinit thread_local std::uint64_t mine = 0;
   if (mine == 0) mine = next.fetch_add(1, std::memory_order_relaxed);
   return mine;
+}
+
+// Returns whether a property is set that not all headers know; what is unused must be zero.
+bool HasNewerProperties(const CUmemPoolProps& properties) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&properties);
+  const std::size_t known = offsetof(CUmemPoolProps, maxSize) + sizeof(properties.maxSize);
+  return std::any_of(bytes + known, bytes + sizeof(properties),
+                     [](unsigned char byte) { return byte != 0; });
 }
 
 }  // namespace
@@ -71,7 +80,7 @@ void StreamPools::OnCreated(CUmemoryPool handle, const CUmemPoolProps& propertie
   const CUmemPoolProps& p = properties;
   if (p.allocType != CU_MEM_ALLOCATION_TYPE_PINNED || p.handleTypes != CU_MEM_HANDLE_TYPE_NONE ||
       p.location.type != CU_MEM_LOCATION_TYPE_DEVICE || p.win32SecurityAttributes != nullptr ||
-      p.maxSize != 0 || p.usage != 0) {
+      p.maxSize != 0 || HasNewerProperties(p)) {
     return;
   }
   MutexLock lock(mutex_);
