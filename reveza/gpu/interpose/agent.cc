@@ -34,7 +34,6 @@ void Agent::Run() {
       Receive();
       ContinueAdmitting();
       ServeRequests();
-      ContinueRestore();
       ContinueSwapIn();
       ContinueOpening();
       Periodic();
@@ -45,7 +44,7 @@ void Agent::Run() {
 
 int Agent::TimeoutMs() const {
   if (retry_soon_) return kRetryTimeoutMs;
-  if (swapping_in_ || restore_serial_ != 0 || gate_ == GateState::kOpening) return 20;
+  if (swapping_in_ || gate_ == GateState::kOpening) return 20;
   if (contention_ && gate_ == GateState::kOpen) return kContentionTimeoutMs;
   if (!connection_.is_open()) {
     return gate_ == GateState::kClosed || InGracePeriod() ? 100 : kIdleTimeoutMs;
