@@ -29,6 +29,8 @@ def main():
             held[(i + 1) % len(devices)][(step + 1) % count][: len(other)] += other * 0.5
             held[i][step % count] = torch.tanh(block)
         if step % 5 == 4:
+            for i in devices:  # natively, memory may be freed while the other device uses it
+                torch.cuda.synchronize(i)
             torch.cuda.empty_cache()
     for i in devices:
         torch.cuda.synchronize(i)

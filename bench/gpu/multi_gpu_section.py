@@ -64,8 +64,9 @@ def _in_turns(harness, report, what, jobs, settings=None):
 def _pairs(harness, report):
     """Two jobs of two ranks each, in turns: ranks run ahead of each other, in graphs, with registered
     buffers, and one rank slowed down."""
-    _in_turns(harness, report, "ranks that run ahead, graphs",
-              [_pair(harness, "ahead", 1), _pair(harness, "graph", 11, "--graph")])
+    if harness.chosen("pairs of graphs"):
+        _in_turns(harness, report, "ranks that run ahead, graphs",
+                  [_pair(harness, "ahead", 1), _pair(harness, "graph", 11, "--graph")])
     if not harness.fake:
         _in_turns(harness, report, "registered buffers, jitter",
                   [_pair(harness, "registered", 21, "--register"),
@@ -160,7 +161,7 @@ def multi_gpu(harness, report):
     if harness.gpus < 2:
         report.note("two GPUs", "this machine has one")
         return
-    for case, run in (("handover", _handovers), ("pairs", _pairs), ("large", _large_beside_small),
-                      ("killed", _killed_rank)):
+    for case, run in (("handover", _handovers), ("ranks: pairs of graphs", _pairs),
+                      ("ranks: large", _large_beside_small), ("ranks: killed", _killed_rank)):
         if harness.chosen(case) and harness.remaining_seconds() > 30:
             run(harness, report)
