@@ -114,6 +114,7 @@ void ProcessContexts(Ledger& ledger) {
     const Bytes estimate = ledger.ContextEstimate(card);
     for (PendingContext& context : ledger.contexts) {
       if (context.gpu != gpu || ledger.jobs.at(context.job).policy.paused) continue;
+      if (ledger.AwaitsOwnContexts(context)) continue;
       if (MustRefuse(ledger, context, estimate)) {
         ledger.decisions.push_back(
             RefuseContext{context.client, gpu, ledger.MaxRequest(context.job, gpu)});

@@ -252,9 +252,14 @@ bool Ledger::WantsToRun(const Job& job) const {
   for (const auto& [id, client] : job.clients) {
     if (client.wants_gate) return true;
   }
-  return std::ranges::any_of(growths, [&](const PendingGrowth& growth) {
-    return growth.job == job.id && growth.kind == GrowthKind::kPinned && !growth.Blocked();
-  });
+  return std::ranges::any_of(growths,
+                             [&](const PendingGrowth& growth) {
+                               return growth.job == job.id && growth.kind == GrowthKind::kPinned &&
+                                      !growth.Blocked();
+                             }) ||
+         std::ranges::any_of(contexts, [&](const PendingContext& context) {
+           return context.job == job.id && AwaitsOwnContexts(context);
+         });
 }
 
 Bytes Ledger::OutstandingCredit(GpuId gpu) const {

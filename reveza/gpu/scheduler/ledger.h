@@ -97,9 +97,14 @@ class Ledger {
   bool FitsAllGpusOf(const Job& job, const JobSet& active) const;
   // Returns whether the job fits as the only active one, beside the fixed memory of the others.
   bool CanRunAlone(const Job& job) const;
-  // Returns whether a thread of the job waits at the gate, or for pinned memory that requires a
-  // turn; never if it is paused.
+  // Returns whether a thread of the job waits at the gate, or for pinned memory or a context that
+  // requires a turn; never if it is paused.
   bool WantsToRun(const Job& job) const;
+  // Returns whether the contexts that the client has must come back before it can make another: the
+  // request crossed the order to release them.
+  bool AwaitsOwnContexts(const PendingContext& context) const {
+    return jobs.at(context.job).clients.at(context.client).contexts != Contexts::kHere;
+  }
 
   Bytes OutstandingCredit(GpuId gpu) const;
   // Returns the credit left; negative after a budget cut.

@@ -50,6 +50,7 @@ void Checker::OnRestart() {
   admissions_.clear();
   pending_.clear();
   claims_.clear();
+  in_turn_.clear();
 }
 
 void Checker::CheckEvent(const Scheduler& scheduler, EventKind kind, scheduler::ClientId client,
@@ -212,7 +213,11 @@ void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
   for (const Decision& decision : decisions) {
     if (const auto* open = std::get_if<scheduler::OpenGate>(&decision)) {
       const ClientView* client = Find(clients, open->client);
-      if (client != nullptr && jobs.at(client->job).policy.paused) Fail("paused job runs", now);
+      // The gates of a job whose drain has failed open again.
+      if (client != nullptr && jobs.at(client->job).policy.paused &&
+          !in_turn_.contains(client->job)) {
+        Fail("paused job runs", now);
+      }
     } else if (const auto* evict = std::get_if<scheduler::Evict>(&decision)) {
       const ClientView* client = Find(clients, evict->client);
       const JobView& job = jobs.at(client->job);
@@ -232,6 +237,10 @@ void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
       counters_.limits += job.policy.limit != scheduler::Policy{}.limit ? 1 : 0;
       counters_.quotas += job.quota.limit != scheduler::Quota{}.limit ? 1 : 0;
     }
+  }
+  in_turn_.clear();
+  for (const auto& [id, job] : jobs) {
+    if (!IsSuspended(job.state) && job.state != JobState::kPaused) in_turn_.insert(id);
   }
 }
 

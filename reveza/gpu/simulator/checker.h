@@ -114,6 +114,7 @@ class Checker {
   std::map<scheduler::ClientId, int> pending_;  // growths and contexts in progress
   std::set<scheduler::GpuId> over_budget_;
   Claims claims_;
+  std::set<scheduler::JobId> in_turn_;  // after the last event; also those that enter
   std::set<std::uint32_t> serials_;
   std::set<std::uint32_t> admissions_;  // their serials
   Counters counters_;
