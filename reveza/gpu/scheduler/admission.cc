@@ -95,6 +95,9 @@ bool MustRefuse(const Ledger& ledger, const PendingContext& context, Bytes estim
 
 Obstacle ContextObstacle(Ledger& ledger, const PendingContext& context, Bytes estimate) {
   if (!AllCouldRunAlone(ledger, context, estimate)) return Obstacle::kFixedMemory;
+  if (ledger.gpus.at(context.gpu).crowded && !MovableContextsFitOnHost(ledger, estimate)) {
+    return Obstacle::kHostMemory;
+  }
   const ExtraMemory extra{context.client, context.gpu, 0, estimate};
   return FitsHostBudget(ledger, extra) ? Obstacle::kNone : Obstacle::kHostMemory;
 }

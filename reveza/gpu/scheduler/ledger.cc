@@ -49,12 +49,21 @@ Bytes Ledger::Fixed(const Client& client, GpuId gpu) const {
   return holding.footprint.Fixed() + holding.context_credit + holding.pinned_in_flight;
 }
 
+Bytes Ledger::Unmovable(const Job& job, GpuId gpu) {
+  return SumOver(job.clients, [&](const Client& client) {
+    const Holding& on = client.On(gpu);
+    return on.footprint.Fixed() + on.context_credit + on.pinned_in_flight;
+  });
+}
+
 Bytes Ledger::Reserved(const Job& job, GpuId gpu) const {
   if (!job.Uses(gpu)) return 0;
   const Bytes fixed = SumOver(job.clients, [&](const Client& client) {
     return Fixed(client, gpu) + ApprovedFixed(client, gpu);
   });
-  return std::max(fixed, job.policy.request);
+  if (job.policy.request == 0) return fixed;
+  // Its contexts leave only during a pause.
+  return std::max({fixed, Unmovable(job, gpu), job.policy.request});
 }
 
 Bytes Ledger::Claim(const Job& job, GpuId gpu) const {
@@ -277,16 +286,21 @@ Bytes Ledger::PendingEvictions(GpuId gpu) const {
   return Memoized(&Memo::evictions, gpu, [&] {
     return SumOverClients([&](const Client& client) {
       const Holding& holding = client.On(gpu);
-      const bool leaving = client.contexts == Contexts::kLeaving && !client.unresponsive;
-      return holding.evict_left + (leaving ? holding.footprint.Fixed() : 0);
+      return holding.evict_left + (LeavesCard(client) ? holding.footprint.Fixed() : 0);
     });
   });
+}
+
+bool Ledger::LeavesCard(const Client& client) {
+  return client.contexts == Contexts::kLeaving && !client.unresponsive;
 }
 
 Bytes Ledger::Deficit(const Client& client, GpuId gpu) {
   const Holding& holding = client.On(gpu);
   const Bytes need = holding.footprint.Need() + holding.context_credit;
-  return need > holding.credit ? need - holding.credit : 0;
+  // Contexts that are leaving take the credit along.
+  const Bytes credit = LeavesCard(client) ? 0 : holding.credit;
+  return need > credit ? need - credit : 0;
 }
 
 Bytes Ledger::Deficit(const Job& job, GpuId gpu) const {

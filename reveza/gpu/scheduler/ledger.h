@@ -44,6 +44,8 @@ class Ledger {
   // Returns what a job may have on a GPU: the limit of its policy, or what other jobs of its
   // account leave of their quota if that is less.
   Bytes Limit(const Job& job, GpuId gpu) const;
+  // Returns its contexts and pinned memory, wherever they are.
+  static Bytes Unmovable(const Job& job, GpuId gpu);
   // Returns what others cannot count on: the fixed memory, or what is promised if that is more.
   Bytes Reserved(const Job& job, GpuId gpu) const;
   // Returns the reserved memory of all other jobs, including approved requests.
@@ -111,6 +113,8 @@ class Ledger {
   std::int64_t Free(GpuId gpu) const;
   // Returns what the evictions in progress, and contexts that are leaving, will free.
   Bytes PendingEvictions(GpuId gpu) const;
+  // Returns whether its contexts are leaving, as far as is known.
+  static bool LeavesCard(const Client& client);
   static Bytes Deficit(const Client& client, GpuId gpu);
   Bytes Deficit(const Job& job, GpuId gpu) const;
   static bool FullyResident(const Client& client);

@@ -167,7 +167,9 @@ void Checker::CheckOrders(const Scheduler& scheduler, const std::vector<Decision
       for (const JobView& job : scheduler.Jobs()) {
         const bool own = std::ranges::count(job.clients, release->client) > 0;
         if (own && job.state == JobState::kWaiting) ++counters_.contexts_of_waiting;
-        if (own && !IsSuspended(job.state) && job.state != JobState::kPaused)
+        // It may enter for what the same event made known.
+        const bool active = !IsSuspended(job.state) && job.state != JobState::kPaused;
+        if (own && active && in_turn_.contains(job.id))
           Fail("contexts of an active job released", now);
       }
     } else if (const auto* restore = std::get_if<scheduler::RestoreContexts>(&decision)) {
