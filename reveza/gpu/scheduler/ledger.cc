@@ -26,14 +26,20 @@ Bytes Ledger::Claim(const Client& client, GpuId gpu) {
          holding.permitted;
 }
 
+bool Ledger::KeepsContexts(const Job& job) const {
+  if (job.policy.request == 0 || job.policy.paused) return false;
+  return std::ranges::any_of(gpus, [&](const auto& entry) {
+    return job.Uses(entry.first) && Unmovable(job, entry.first) <= job.policy.request;
+  });
+}
+
 bool Ledger::HasMovableContexts(const Client& client) const {
-  const Policy& policy = jobs.at(client.job).policy;
   // What it waits for is answered first: its contexts would stay until then.
   const auto of_client = [&](const auto& request) { return request.client == client.id; };
   if (std::ranges::any_of(growths, of_client)) return false;
   if (client.Unswappable() > 0 && std::ranges::any_of(contexts, of_client)) return false;
   return client.movable_contexts && config.release_contexts_after > Time(0) &&
-         !client.resident_only && !client.unresponsive && (policy.request == 0 || policy.paused) &&
+         !client.resident_only && !client.unresponsive && !KeepsContexts(jobs.at(client.job)) &&
          (client.contexts == Contexts::kHere || client.contexts == Contexts::kLeaving) &&
          std::ranges::none_of(client.gpus,
                               [](const auto& entry) { return entry.second.creating_context; });
@@ -61,9 +67,7 @@ Bytes Ledger::Reserved(const Job& job, GpuId gpu) const {
   const Bytes fixed = SumOver(job.clients, [&](const Client& client) {
     return Fixed(client, gpu) + ApprovedFixed(client, gpu);
   });
-  if (job.policy.request == 0) return fixed;
-  // Its contexts leave only during a pause.
-  return std::max({fixed, Unmovable(job, gpu), job.policy.request});
+  return std::max({fixed, KeepsContexts(job) ? Unmovable(job, gpu) : 0, job.policy.request});
 }
 
 Bytes Ledger::Claim(const Job& job, GpuId gpu) const {

@@ -31,6 +31,9 @@ class Ledger {
 
   // Returns the maximum that a client can hold on a GPU while it runs, with what it may allocate.
   static Bytes Claim(const Client& client, GpuId gpu);
+  // Returns whether contexts are a part of what is promised to the job. A promise of less than they
+  // take is kept without them, or two such jobs could stand in each other's way for ever.
+  bool KeepsContexts(const Job& job) const;
   // Returns whether its contexts can leave, once it is suspended and its memory is evicted.
   bool HasMovableContexts(const Client& client) const;
   // Returns the part of the claim that cannot be evicted. Contexts that can leave are a part of it

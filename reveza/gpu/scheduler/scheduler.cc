@@ -157,9 +157,7 @@ std::optional<Scheduler::Shortage> Scheduler::FindShortage(JobId id, Bytes reque
   for (const auto& [gpu, card] : ledger_->gpus) {
     if (!job->second.Uses(gpu) || request <= job->second.policy.request) continue;
     const Bytes max_request = ledger_->MaxRequestBesideClaims(job->second, gpu);
-    // With a request its contexts stay.
-    const Bytes promised = std::max(request, ledger_->Unmovable(job->second, gpu));
-    if (promised > max_request) return Shortage{gpu, max_request};
+    if (request > max_request) return Shortage{gpu, max_request};
   }
   return std::nullopt;
 }
