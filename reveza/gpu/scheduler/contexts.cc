@@ -25,9 +25,8 @@ bool MayLeaveNow(Ledger& ledger, const Client& client) {
            on.permitted == 0;
   });
   return ledger.HasMovableContexts(client) && client.contexts == Contexts::kHere &&
-         client.gate == Gate::kClosed && holds_only_contexts &&
-         client.Unswappable() > 0 && HasRoomOnHost(ledger, client.Unswappable()) &&
-         ledger.Reached(client.release_at);
+         client.gate == Gate::kClosed && holds_only_contexts && client.Unswappable() > 0 &&
+         HasRoomOnHost(ledger, client.Unswappable()) && ledger.Reached(client.release_at);
 }
 
 void SendRelease(Ledger& ledger, Client& client) {

@@ -276,7 +276,8 @@ void Client::Do(const scheduler::ReleaseContexts& order) {
   const bool busy = holds_more || world_.Chance(plan_.busy_release_probability);
   if (busy || plan_.refuses_release) {
     const auto why = busy ? ContextRelease::kBusy : ContextRelease::kRefused;
-    return Send(EventKind::kOther, &Scheduler::ContextsReleased, order.serial, why);
+    return Send(busy ? EventKind::kOther : EventKind::kContextsKept, &Scheduler::ContextsReleased,
+                order.serial, why);
   }
   contexts_ = Contexts::kLeaving;
   contexts_serial_ = order.serial;

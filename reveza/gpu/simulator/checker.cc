@@ -194,18 +194,25 @@ void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
   const std::vector<ClientView> clients = scheduler.Clients();
   Claims claims;
   std::map<std::pair<scheduler::JobId, scheduler::GpuId>, Bytes> credits;
+  Claims fixed;
   std::map<scheduler::JobId, Bytes> movable;
   for (const ClientView& client : clients) {
     for (const auto& [gpu, footprint, credit] : client.gpus) {
       claims[{client.job, gpu}] += std::max(footprint.Need(), credit);
       credits[{client.job, gpu}] += credit;
+      fixed[{client.job, gpu}] += footprint.Fixed();
       movable[client.job] += footprint.resident;
     }
   }
   const bool may_grow = kind == EventKind::kContextCreated || kind == EventKind::kResumed;
   for (const auto& [key, claim] : claims) {
+    const Bytes before = claims_[key];
+    if (kind == EventKind::kContextCreated && claim > before) excess_[key] += claim - before;
     const Bytes limit = jobs.at(key.first).policy.limit;
-    if (claim > limit && claim > claims_[key] && !may_grow) Fail("job grows beyond its limit", now);
+    // What was permitted before a context turned out larger than estimated may still come.
+    if (claim > before && !may_grow && claim - std::min(claim, excess_[key]) > limit) {
+      Fail("job grows beyond its limit", now);
+    }
   }
   CheckQuotas(jobs, claims, may_grow, now);
   claims_ = claims;
@@ -224,6 +231,8 @@ void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
       const ClientView* client = Find(clients, evict->client);
       const JobView& job = jobs.at(client->job);
       if (job.policy.request == 0 || job.policy.paused) continue;
+      // Contexts of more than the request leave, with all memory.
+      if (fixed[{client->job, evict->gpu}] > job.policy.request) continue;
       ++counters_.kept_requests;
       const std::pair key(client->job, evict->gpu);
       credits[key] -= std::min(credits[key], evict->bytes);
@@ -250,18 +259,20 @@ void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
 void Checker::CheckQuotas(const std::map<scheduler::JobId, JobView>& jobs, const Claims& claims,
                           bool may_grow, Time now) {
   std::map<std::pair<scheduler::AccountId, scheduler::GpuId>, std::pair<Bytes, Bytes>> sums;
+  std::map<std::pair<scheduler::AccountId, scheduler::GpuId>, Bytes> excess;
   std::map<scheduler::AccountId, Bytes> limits;
   for (const auto& [key, claim] : claims) {
     const JobView& job = jobs.at(key.first);
     if (!job.account) continue;
     auto& [sum, before] = sums[{*job.account, key.second}];
     sum += claim;
+    excess[{*job.account, key.second}] += excess_[key];
     const auto known = claims_.find(key);
     before += known == claims_.end() ? 0 : known->second;
     limits[*job.account] = job.quota.limit;
   }
   for (const auto& [key, sum] : sums) {
-    if (sum.first <= limits.at(key.first)) continue;
+    if (sum.first <= limits.at(key.first) + std::min(sum.first, excess[key])) continue;
     if (sum.first > sum.second && !may_grow) Fail("account grows beyond its quota", now);
   }
 }
@@ -272,12 +283,12 @@ void Checker::CheckSerial(std::uint32_t serial, Time now) {
 
 void Checker::CheckTurns(const Scheduler& scheduler, EventKind kind, scheduler::ClientId client,
                          const std::vector<Decision>& decisions, Time now) {
-  const bool disturbed = !pending_.empty() || !over_budget_.empty() ||
-                         kind == EventKind::kGrowthRequested ||
-                         kind == EventKind::kContextRequested ||
-                         kind == EventKind::kContextCreated || kind == EventKind::kAllocated ||
-                         kind == EventKind::kBudgetChanged || kind == EventKind::kResumed ||
-                         kind == EventKind::kDrainFailed || kind == EventKind::kPolicyChanged;
+  const bool disturbed =
+      !pending_.empty() || !over_budget_.empty() || kind == EventKind::kGrowthRequested ||
+      kind == EventKind::kContextRequested || kind == EventKind::kContextCreated ||
+      kind == EventKind::kAllocated || kind == EventKind::kBudgetChanged ||
+      kind == EventKind::kResumed || kind == EventKind::kDrainFailed ||
+      kind == EventKind::kPolicyChanged || kind == EventKind::kContextsKept;
   for (const ClientView& view : scheduler.Clients()) job_of_[view.id] = view.job;
   // Interactive jobs interrupt slices, and an interrupted one goes on in a turn of its own.
   const bool preempted = std::ranges::any_of(

@@ -73,8 +73,7 @@ class ScenarioBuilder {
     if (gpus.empty()) {
       gpus.push_back(static_cast<GpuId>(Between(0, scenario_.world.budgets.size() - 1)));
     }
-    const bool may_have_ranks = flavour_ == Flavour::kGrowing ||
-                                flavour_ == Flavour::kFaulty ||
+    const bool may_have_ranks = flavour_ == Flavour::kGrowing || flavour_ == Flavour::kFaulty ||
                                 flavour_ == Flavour::kEverything;
     const bool ranks = flavour_ == Flavour::kRanks || (may_have_ranks && OneIn(4));
     const std::uint64_t clients = ranks || OneIn(3) ? Between(2, 3) : 1;
@@ -185,6 +184,13 @@ class ScenarioBuilder {
     world.scheduler.context_estimate = smallest / 8;
     AllowRefusals();
     if (OneIn(2)) AddFaults();
+    // Contexts may be larger than estimated: the host has room for them, and for pinned memory, at
+    // all times.
+    for (const Scenario::Process& process : scenario_.processes) {
+      const Plan& plan = process.plan;
+      const Bytes pinned = plan.pin_probability > 0 ? plan.max_footprint : 0;
+      world.scheduler.host_budget += (plan.context + pinned) * plan.gpus.size();
+    }
   }
 
   scheduler::Policy RandomPolicy() {
