@@ -2,10 +2,11 @@
 // seconds, Jain's index of the jobs' speeds, and whether all ended. bench/worlds.py builds it
 // against two versions of the scheduler and compares.
 //
-//   worlds FLAVOUR WORLDS REPEATS
+//   worlds FLAVOUR WORLDS REPEATS FIRST
 //
 // The random numbers of a world are drawn in the order of its events, which differs between
-// policies; so each world is played REPEATS times with other ones, and the line is the mean.
+// policies; so each world is played REPEATS times with other ones, numbered from FIRST, and the
+// line is the mean.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -72,18 +73,19 @@ Played Play(const Scenario& scenario) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: worlds FLAVOUR WORLDS REPEATS\n");
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: worlds FLAVOUR WORLDS REPEATS FIRST\n");
     return 2;
   }
   const auto flavour = static_cast<Flavour>(std::atoi(argv[1]));
   const int repeats = std::atoi(argv[3]);
+  const int first = std::atoi(argv[4]);
   for (int seed = 1; seed <= std::atoi(argv[2]); ++seed) {
     Scenario scenario = RandomScenario(seed, flavour);
     Played mean;
     bool finished = true;
     for (int repeat = 0; repeat < repeats; ++repeat) {
-      scenario.world.seed = static_cast<std::uint64_t>(seed) * 1000 + repeat;
+      scenario.world.seed = static_cast<std::uint64_t>(seed) * 1000 + first + repeat;
       const Played played = Play(scenario);
       mean.makespan += played.makespan / repeats;
       mean.fairness += played.fairness / repeats;
