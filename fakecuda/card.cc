@@ -15,7 +15,7 @@
 namespace fakecuda {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x66616b6563756436;  // changes with the layout
+constexpr std::uint64_t kMagic = 0x66616b6563756437;  // changes with the layout
 
 // Returns the start time of a running process, which distinguishes it from a later one with the
 // same pid; 0 if there is none or it is a zombie.
@@ -133,6 +133,7 @@ void Card::Initialise(const Options& options, bool fresh) {
         instances.empty() ? options.memory : instances[static_cast<std::size_t>(device)];
   }
   state_->link = options.link;
+  state_->host_memory = options.host_memory;
 }
 
 bool Card::Register() {

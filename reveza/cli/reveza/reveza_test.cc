@@ -273,6 +273,10 @@ TEST_F(RevezaTest, RunForwardsStatusSignalsAndEnvironment) {
     EXPECT_NE(ran.output.find(part), std::string::npos) << part << "\n" << ran.output;
   }
   EXPECT_EQ(ran.output.find("REVEZA_GPU_BUDGET"), std::string::npos);
+  EXPECT_EQ(ran.output.find("REVEZA_LARGER_THAN_CARD"), std::string::npos);
+  EXPECT_NE(Reveza("run --larger-than-card -- env").output.find("REVEZA_LARGER_THAN_CARD=1"),
+            std::string::npos);
+  ExpectError("run --larger-than-card --resident -- env", kUsage, "--larger-than-card excludes");
   extra_ = "REVEZA_POLICY=weight=300";
   EXPECT_EQ(Reveza("run -- env").output.find("REVEZA_POLICY"), std::string::npos);
   EXPECT_NE(Reveza("run --same-job -- env").output.find("REVEZA_POLICY"), std::string::npos);

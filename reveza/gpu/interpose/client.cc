@@ -118,6 +118,7 @@ Client::Client()
         " --resident",
         *ordinal);
   }
+  larger_than_card_ = !resident_ && IsSet("REVEZA_LARGER_THAN_CARD", "1");
   wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 

@@ -34,8 +34,11 @@ class TestingDriver {
   // Called once, by the next EventSynchronize; no lock is held.
   std::function<void()> while_copying;
 
-  // Physical memory in existence: created and not yet both released and unmapped.
+  // Physical memory of the GPU in existence: created and not yet both released and unmapped.
   Bytes in_use() const;
+  // The same of the host's NUMA node 0, of which there are as many as this.
+  Bytes on_host() const;
+  Bytes host_capacity = ~Bytes{0};
   Bytes bytes_out = 0;  // device to host
   Bytes bytes_in = 0;   // host to device
   std::map<std::string, int> calls;
@@ -49,6 +52,7 @@ class TestingDriver {
     int fd = -1;
     Bytes size = 0;
     bool released = false;
+    bool on_host = false;
     int mappings = 0;
   };
   struct Mapped {
