@@ -102,6 +102,7 @@ void Agent::Handle(const wire::Welcome& welcome) {
     resumed.context = usage.context;
     resumed.credit = contexts_away_ ? 0 : usage.resident + usage.pinned + usage.context;
     connection_.Send(resumed);
+    gpu.on_host = {};
   }
   client_.UsageChanged();  // Resumed does not carry the arena size
 }
@@ -163,7 +164,7 @@ void Agent::TryResumeStandalone() {
   if (gate_ == GateState::kOpen) {
     if (client_.ledger_.residency() != swap::Residency::kUnmanaged) {
       client_.ledger_.SetResidency(swap::Residency::kUnmanaged);
-      Gate::SetBounded(false);
+      Gate::SetBounded(Bounded());
     }
     return;
   }

@@ -109,7 +109,8 @@ Client::Client()
       arena_(swap_driver_, ~Bytes{0}),
       ledger_(swap_driver_, arena_),
       job_(JobOfThisProcess()),
-      mover_(swap_driver_, ledger_, IsSet("REVEZA_VERIFY", "1")) {
+      mover_(swap_driver_, ledger_, IsSet("REVEZA_VERIFY", "1")),
+      placement_(swap_driver_, ledger_) {
   resident_ = IsSet("REVEZA_RESIDENT", "1");
   if (const auto ordinal = DeviceWithoutVirtualMemory(); ordinal && !resident_) {
     resident_ = true;

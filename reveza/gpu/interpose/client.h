@@ -24,6 +24,7 @@
 #include "reveza/gpu/swap/driver.h"
 #include "reveza/gpu/swap/ledger.h"
 #include "reveza/gpu/swap/mover.h"
+#include "reveza/gpu/swap/placement.h"
 #include "reveza/gpu/wire/messages.h"
 
 namespace reveza::interpose {
@@ -232,6 +233,7 @@ class Client {
   // destroyed.
   Mutex moving_mutex_;
   swap::Mover mover_ GUARDED_BY(moving_mutex_);
+  swap::Placement placement_ GUARDED_BY(moving_mutex_);
 
   std::atomic<Bytes> arena_wanted_{0};
   std::atomic<bool> preparing_arena_{false};

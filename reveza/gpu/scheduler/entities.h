@@ -74,6 +74,7 @@ struct Client {
   bool short_bound_sent = false;   // of its queue
   bool always_bound_sent = false;  // likewise, also without contention
   Bytes arena = 0;                 // as reported
+  Bytes on_host = 0;               // at its place, as reported; takes no credit
   Bytes host_reserved = 0;         // for evictions
   Bytes arena_requested = 0;       // by PrepareArena
   bool movable_contexts = false;   // as far as is known

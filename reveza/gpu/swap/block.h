@@ -35,11 +35,12 @@ inline constexpr Bytes kSmallLimit = kMiB;
 // What is known of the use of a piece, of a program larger than the card; see placement.h.
 struct Use {
   std::optional<Fingerprint> seen;  // at the last look
-  unsigned unchanged = 0;           // looks in a row, before the present one too
+  std::uint32_t looked = 0;         // round of the last look
+  unsigned unchanged = 0;           // looks in a row that saw no change
   bool changed = false;             // between the last two looks
-  std::uint32_t moved_in = 0;       // number of the last exchange that moved it
+  std::uint32_t exchange = 0;       // number of the last exchange that moved it
   std::uint32_t keep_until = 0;     // round before which it stays where it is
-  std::uint32_t backoff = 1;        // of keep_until, in rounds
+  std::uint32_t backoff = 4;        // by how many rounds, the next time
 };
 
 struct Piece {

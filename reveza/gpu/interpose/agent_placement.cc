@@ -1,0 +1,129 @@
+// The agent: rounds of the placement of a program larger than the card, each behind a gate that is
+// closed for it, while the queue is drained.
+#include <algorithm>
+#include <optional>
+
+#include "generated/interpose/driver_calls.h"
+#include "reveza/gpu/interpose/agent.h"
+#include "reveza/gpu/interpose/gate.h"
+#include "reveza/gpu/interpose/gate_wait.h"
+
+namespace reveza::interpose {
+namespace {
+
+// Between two rounds, while they move something; doubled by each that does not.
+constexpr std::int64_t kMinIntervalUs = 100'000;
+constexpr std::int64_t kMaxIntervalUs = 3'200'000;
+// A round takes at most a twentieth of the time.
+constexpr std::int64_t kCostFactor = 20;
+// For threads that are in a call, and for the queue, which is bounded.
+constexpr std::int64_t kDrainLimitUs = 200'000;
+// Fewer say nothing about the progress.
+constexpr std::uint64_t kMinSubmissions = 8;
+// So many rounds in a row before the program is told that it does not fit.
+constexpr int kRoundsUntilNotice = 3;
+
+double InGib(Bytes bytes) { return static_cast<double>(bytes) / static_cast<double>(kGiB); }
+
+}  // namespace
+
+void Agent::BeginPeriod() {
+  period_began_us_ = NowMicroseconds();
+  period_submissions_ = Gate::Submissions();
+}
+
+// Returns whether a round is due, and the work of the program can be stopped for it.
+bool Agent::RoundIsDue() {
+  if (!client_.larger_than_card() || gate_ != GateState::kOpen) return false;
+  Bytes on_host = 0;
+  for (const Gpu& gpu : gpus_) on_host += client_.ledger_.GetUsage(gpu.ordinal).on_host;
+  if ((on_host > 0) != places_) {
+    places_ = on_host > 0;
+    Gate::SetBounded(Bounded());
+    BeginPeriod();
+    // The driver has not been seen to take such memory off with the contexts.
+    if (places_) client_.KeepContexts();
+  }
+  const std::int64_t now = NowMicroseconds();
+  if (!places_ || now < next_round_us_ || now - period_began_us_ < kMinIntervalUs) return false;
+  next_round_us_ = now + kMinIntervalUs;
+  // Nothing to gain for a program that does nothing.
+  if (Gate::Submissions() == period_submissions_) {
+    BeginPeriod();
+    return false;
+  }
+  return !CaptureInProgress() && !client_.host_waits_.Pending(HostWaits::Kind::kValue);
+}
+
+void Agent::ContinuePlacement() {
+  if (!RoundIsDue()) return;
+  const std::int64_t began = NowMicroseconds();
+  const bool drained = Gate::Close(kDrainLimitUs) && !CaptureInProgress() && Drain(kDrainLimitUs);
+  const std::int64_t drained_at = NowMicroseconds();
+  bool moved = false;
+  bool unmapped = false;
+  if (drained) {
+    const std::uint64_t submissions = Gate::Submissions() - period_submissions_;
+    std::optional<double> progress;
+    if (submissions >= kMinSubmissions) {
+      progress =
+          static_cast<double>(submissions) / static_cast<double>(drained_at - period_began_us_);
+    }
+    for (Gpu& gpu : gpus_) {
+      const swap::RoundReport report = client_.placement_.Round(gpu.ordinal, progress);
+      moved = moved || report.promoted + report.demoted > 0;
+      unmapped = unmapped || report.unmapped;
+      ReportRound(gpu, report);
+    }
+  }
+  round_interval_us_ =
+      moved ? kMinIntervalUs : std::clamp(2 * round_interval_us_, kMinIntervalUs, kMaxIntervalUs);
+  const std::int64_t now = NowMicroseconds();
+  next_round_us_ = now + std::max(round_interval_us_, kCostFactor * (now - began));
+  BeginPeriod();
+  if (unmapped) {
+    gate_ = GateState::kOpening;
+    return;
+  }
+  Gate::Open(Bounded());
+  // Threads that arrived meanwhile are not waiting for a time slice.
+  client_.at_gate_.store(false, std::memory_order_release);
+}
+
+// Tells the daemon, and, once, the program.
+void Agent::ReportRound(Gpu& gpu, const swap::RoundReport& report) {
+  const swap::MemoryUsage usage = client_.ledger_.GetUsage(gpu.ordinal);
+  const Bytes copied = report.promoted + report.demoted;
+  if (copied > 0 && report.copying_us > 0) {
+    link_bytes_per_us_ = static_cast<double>(copied) / static_cast<double>(report.copying_us);
+  }
+  const double pass_us =
+      link_bytes_per_us_ > 0 ? static_cast<double>(report.hot) / link_bytes_per_us_ : 0;
+  gpu.on_host = {.gpu = gpu.index,
+                 .full = report.full ? 1u : 0u,
+                 .bytes = usage.on_host,
+                 .hot = std::min(report.hot, usage.on_host),
+                 .promoted = report.promoted,
+                 .demoted = report.demoted,
+                 .pass_us = static_cast<std::uint64_t>(pass_us)};
+  if (gpu.admitted) connection_.Send(gpu.on_host);
+  full_rounds_ = report.full ? full_rounds_ + 1 : 0;
+  if (full_rounds_ != kRoundsUntilNotice || warned_full_) return;
+  warned_full_ = true;
+  PrintNotice(
+      "what this program changes all the time does not fit on the card: %.2f GiB of it are among "
+      "the"
+      " %.2f GiB in memory of the host, and each pass over them takes about %.0f ms over the link",
+      InGib(report.hot), InGib(usage.on_host), pass_us / 1000);
+}
+
+void Agent::ReportOnHost(Gpu& gpu, Bytes bytes) {
+  if (bytes == gpu.on_host.bytes) return;
+  gpu.on_host.gpu = gpu.index;
+  gpu.on_host.bytes = bytes;
+  gpu.on_host.hot = std::min(gpu.on_host.hot, bytes);
+  gpu.on_host.promoted = gpu.on_host.demoted = 0;
+  connection_.Send(gpu.on_host);
+}
+
+}  // namespace reveza::interpose
