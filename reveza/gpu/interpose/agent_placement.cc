@@ -11,11 +11,13 @@
 namespace reveza::interpose {
 namespace {
 
-// Between two rounds, while they move something; doubled by each that does not.
+// Between two rounds, at least, while they move something; doubled by each that does not.
 constexpr std::int64_t kMinIntervalUs = 100'000;
 constexpr std::int64_t kMaxIntervalUs = 3'200'000;
-// A round takes at most a twentieth of the time.
-constexpr std::int64_t kCostFactor = 20;
+// Rounds take at most a fifth of the time, and a fiftieth once so many in a row have moved nothing.
+constexpr std::int64_t kCostFactor = 4;
+constexpr std::int64_t kQuietCostFactor = 49;
+constexpr int kRoundsUntilQuiet = 4;
 // For threads that are in a call, and for the queue, which is bounded.
 constexpr std::int64_t kDrainLimitUs = 200'000;
 // Fewer say nothing about the progress.
@@ -41,6 +43,7 @@ bool Agent::RoundIsDue() {
     places_ = on_host > 0;
     Gate::SetBounded(Bounded());
     BeginPeriod();
+    quiet_rounds_ = 0;
     // The driver has not been seen to take such memory off with the contexts.
     if (places_) client_.KeepContexts();
   }
@@ -57,7 +60,6 @@ bool Agent::RoundIsDue() {
 
 void Agent::ContinuePlacement() {
   if (!RoundIsDue()) return;
-  const std::int64_t began = NowMicroseconds();
   const bool drained = Gate::Close(kDrainLimitUs) && !CaptureInProgress() && Drain(kDrainLimitUs);
   const std::int64_t drained_at = NowMicroseconds();
   bool moved = false;
@@ -76,10 +78,13 @@ void Agent::ContinuePlacement() {
       ReportRound(gpu, report);
     }
   }
+  quiet_rounds_ = moved ? 0 : quiet_rounds_ + 1;
+  const bool quiet = quiet_rounds_ >= kRoundsUntilQuiet;
   round_interval_us_ =
-      moved ? kMinIntervalUs : std::clamp(2 * round_interval_us_, kMinIntervalUs, kMaxIntervalUs);
+      quiet ? std::clamp(2 * round_interval_us_, kMinIntervalUs, kMaxIntervalUs) : kMinIntervalUs;
   const std::int64_t now = NowMicroseconds();
-  next_round_us_ = now + std::max(round_interval_us_, kCostFactor * (now - began));
+  next_round_us_ = now + std::max(round_interval_us_,
+                                  (quiet ? kQuietCostFactor : kCostFactor) * (now - drained_at));
   BeginPeriod();
   if (unmapped) {
     gate_ = GateState::kOpening;

@@ -20,6 +20,8 @@ std::int64_t Microseconds() {
 }
 
 bool IsCold(const Piece& piece) { return piece.use.unchanged >= kColdAfter; }
+// Neither cold nor known to change.
+bool IsUndecided(const Piece& piece) { return !piece.use.changed && !IsCold(piece); }
 
 }  // namespace
 
@@ -189,27 +191,26 @@ void Placement::FillSpare(DeviceMemory& device, RoundReport* report) {
   });
   std::ranges::sort(on_host, {}, [](const Place& p) { return !p.piece->use.changed; });
   for (const Place& place : on_host) {
-    if (report->promoted >= kMaxExchange) return;
+    if (report->promoted >= max_exchange_) return;
     if (MayMove(device, *place.piece)) Move(device, place, report);
   }
 }
 
 void Placement::Exchange(DeviceMemory& device, RoundReport* report) {
   Places hot, unchanged, cold;
-  bool any_cold = false;
+  bool undecided = false;
   ForEach(device, [&](Place place) {
     const Use& use = place.piece->use;
     const bool free = use.keep_until <= round_;
     if (!place.piece->OnHost()) {
-      any_cold = any_cold || IsCold(*place.piece);
+      undecided = undecided || IsUndecided(*place.piece);
       if (free && IsCold(*place.piece)) cold.push_back(place);
       return;
     }
-    if (use.changed) report->hot += place.piece->size;
     if (free && use.changed) hot.push_back(place);
     if (free && IsCold(*place.piece)) unchanged.push_back(place);
   });
-  report->full = report->hot > 0 && !any_cold;
+  report->full = cold.empty() && !undecided;
   const bool blind = hot.empty() && round_ >= next_blind_;
   const Places& in = blind ? unchanged : hot;
   if (in.empty() || cold.empty()) return;
@@ -218,7 +219,7 @@ void Placement::Exchange(DeviceMemory& device, RoundReport* report) {
   trial_ = {++exchanges_, blind};
   const Bytes before = report->promoted + report->demoted;
   Bytes bytes = 0;
-  for (std::size_t i = 0, c = 0; i < in.size() && bytes < kMaxExchange; ++i) {
+  for (std::size_t i = 0, c = 0; i < in.size() && bytes < max_exchange_; ++i) {
     bool room = MayMove(device, *in[i].piece);
     for (; !room && c < cold.size(); ++c) {
       if (!Move(device, cold[c], report)) continue;
@@ -248,6 +249,10 @@ RoundReport Placement::Round(int ordinal, std::optional<double> progress) {
   Look(*device);
   FillSpare(*device, &report);
   Exchange(*device, &report);
+  ForEach(*device, [&](Place place) {
+    if (place.piece->OnHost() && place.piece->use.changed) report.hot += place.piece->size;
+  });
+  report.full = report.full && report.hot > 0;
   return report;
 }
 

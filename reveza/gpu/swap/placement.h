@@ -28,9 +28,9 @@ struct RoundReport {
   Bytes promoted = 0;  // moved to the GPU
   Bytes demoted = 0;   // moved to the host
   Bytes undone = 0;    // of both, by which an exchange was undone
-  // Pieces on the host that have changed between the last two looks at them.
+  // Pieces that are still on the host, and have changed between the last two looks at them.
   Bytes hot = 0;
-  // None of the pieces on the GPU that were looked at is cold: the hot ones have no room.
+  // There are such, and no piece on the GPU is cold, or may turn out to be.
   bool full = false;
   std::int64_t copying_us = 0;
   // A piece could not be mapped again: the gate must not open before SwapInStep() has done that.
@@ -46,8 +46,8 @@ class Placement {
   // By how much the progress must differ to count as better or worse.
   static constexpr double kTolerance = 0.1;
 
-  Placement(const Driver& driver, Ledger& ledger)
-      : driver_(driver), ledger_(ledger), fingerprinter_(driver) {}
+  Placement(const Driver& driver, Ledger& ledger, Bytes max_exchange = kMaxExchange)
+      : driver_(driver), ledger_(ledger), fingerprinter_(driver), max_exchange_(max_exchange) {}
 
   // Makes a round on one device. `progress`: the work that was done since the last round, per time;
   // nullopt if that is not known, e.g. because the program did not run all the time.
@@ -59,6 +59,9 @@ class Placement {
     Piece* piece = nullptr;
   };
   using Places = std::vector<Place>;
+  // What changes is settled first.
+  static constexpr std::uint32_t kFirstBlind = 8;
+
   // An exchange whose effect is not known yet. Number 0: none.
   struct Trial {
     std::uint32_t number = 0;
@@ -84,12 +87,14 @@ class Placement {
   const Driver& driver_;
   Ledger& ledger_;
   const Fingerprinter fingerprinter_;
+  const Bytes max_exchange_;
   std::uint32_t round_ = 0;
   std::uint32_t exchanges_ = 0;
   Trial trial_;
   std::optional<double> before_;  // progress before the exchange
-  std::uint32_t next_blind_ = 0;  // round before which no unchanged pieces are exchanged
-  std::uint32_t blind_wait_ = 1;
+  // Round before which no unchanged pieces are exchanged, and the wait after that.
+  std::uint32_t next_blind_ = kFirstBlind;
+  std::uint32_t blind_wait_ = kFirstBlind;
 };
 
 }  // namespace reveza::swap

@@ -19,7 +19,7 @@ void* At(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
 TestingDriver* TestingDriver::the_ = nullptr;
 
-TestingDriver::TestingDriver(Bytes capacity) : capacity_(capacity) {
+TestingDriver::TestingDriver(Bytes capacity_of_gpu) : capacity(capacity_of_gpu) {
   the_ = this;
   driver_.AddressReserve = AddressReserve;
   driver_.AddressFree = AddressFree;
@@ -123,7 +123,7 @@ CUresult TestingDriver::Create(CUmemGenericAllocationHandle* handle, size_t size
   Physical physical;
   physical.on_host = properties->location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
   if (physical.on_host ? size > the_->host_capacity - the_->on_host()
-                       : the_->in_use() + size > the_->capacity_) {
+                       : the_->in_use() + size > the_->capacity) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   physical.fd = memfd_create("gpu", MFD_CLOEXEC);
