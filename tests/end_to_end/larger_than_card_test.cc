@@ -100,5 +100,159 @@ TEST(LargerThanCardTest, WithoutTheOptionItIsOutOfMemory) {
   EXPECT_EQ(HostPeak(machine), 0u);
 }
 
+// A small card, on which a round takes little of fakecuda's time.
+Machine::Options TinyCard(Environment environment = {}) {
+  Machine::Options options = SmallCard(std::move(environment));
+  options.memory = "48MiB";
+  return options;
+}
+
+// What the status said last of a program, and the most that it said.
+struct Seen {
+  json on_host;
+  Bytes max_bytes = 0;
+};
+
+Seen Watch(const Machine& machine, Process& process) {
+  Seen seen;
+  while (process.Running()) {
+    const json client = ClientOf(machine.Status(), process.pid());
+    if (!client.is_object() || !client["on_host"].is_object()) continue;
+    const json& on_host = client["on_host"];
+    // At its end the program frees its memory.
+    if (on_host["bytes"] < seen.max_bytes) continue;
+    seen.max_bytes = on_host["bytes"];
+    seen.on_host = on_host;
+  }
+  return seen;
+}
+
+TEST(LargerThanCardTest, WhatChangesMovesToTheCardAndStaysThere) {
+  const std::vector<std::string> arguments = {"--bytes", "60MiB",   "--block", "2MiB",      "--hot",
+                                              "50",      "--steps", "300",     "--step-ms", "10"};
+  const std::string hash = HashOnLargeCard("larger", arguments);
+  Machine machine(TinyCard());
+  machine.StartDaemon();
+  Process process = machine.Start("larger", arguments, kLarger);
+  const Seen seen = Watch(machine, process);
+  ExpectResult(process.Wait(seconds(120)), hash);
+  ASSERT_TRUE(seen.on_host.is_object());
+  EXPECT_GE(seen.max_bytes, 12 * kMiB);
+  EXPECT_EQ(seen.on_host["hot"], 0u) << seen.on_host;
+  EXPECT_EQ(seen.on_host["fits"], true);
+  EXPECT_GE(seen.on_host["promoted"], seen.max_bytes);
+  // Once there, and a few trials.
+  EXPECT_LE(seen.on_host["promoted"], 3 * seen.max_bytes);
+}
+
+TEST(LargerThanCardTest, WhatDoesNotFitIsToldAndMovesNothing) {
+  const std::vector<std::string> arguments = {"--bytes", "60MiB",   "--block", "2MiB",      "--hot",
+                                              "100",     "--steps", "200",     "--step-ms", "10"};
+  const std::string hash = HashOnLargeCard("larger", arguments);
+  Machine machine(TinyCard());
+  machine.StartDaemon();
+  Process process = machine.Start("larger", arguments, kLarger);
+  const Seen seen = Watch(machine, process);
+  const auto ended = process.Wait(seconds(120));
+  ExpectResult(ended, hash);
+  ASSERT_TRUE(seen.on_host.is_object());
+  // All but a slab of small allocations.
+  EXPECT_GE(seen.on_host["hot"].get<Bytes>() + 2 * kMiB, seen.max_bytes) << seen.on_host;
+  EXPECT_GT(seen.on_host["pass_ms"].get<double>(), 0);
+  EXPECT_EQ(seen.on_host["fits"], false);
+  EXPECT_EQ(seen.on_host["promoted"], 0u);
+  EXPECT_EQ(seen.on_host["demoted"], 0u);
+  EXPECT_NE(ended->error_output.find("does not fit on the card"), std::string::npos)
+      << ended->error_output;
+}
+
+// What is on the host is there at every turn: only what is on the card is copied.
+TEST(LargerThanCardTest, HandoversLeaveWhatIsOnTheHost) {
+  Machine machine(TinyCard({{"REVEZA_FINGERPRINTS", "0"}}));
+  machine.StartDaemon();
+  Process large = machine.Start(
+      "larger", {"--bytes", "60MiB", "--block", "2MiB", "--hot", "10", "--steps", "100000"},
+      kLarger);
+  Process other =
+      machine.Start("larger", {"--bytes", "30MiB", "--block", "2MiB", "--steps", "100000"});
+  ASSERT_TRUE(machine.WaitFor([&](const json& status) {
+    const json client = ClientOf(status, large.pid());
+    return client.is_object() && client["turns"] >= 4 && client["on_host"].is_object();
+  })) << machine.Status().dump(1);
+  const json client = ClientOf(machine.Status(), large.pid());
+  const Bytes on_host = client["on_host"]["bytes"];
+  EXPECT_GE(on_host, 12 * kMiB);
+  EXPECT_EQ(HostUsed(machine), on_host);
+  const json& footprint = client["footprint"];
+  const Bytes on_card = footprint["resident"].get<Bytes>() + footprint["swapped"].get<Bytes>();
+  EXPECT_GE(on_card + on_host, 60 * kMiB);
+  EXPECT_LE(client["copied_out"].get<Bytes>(), client["turns"].get<Bytes>() * on_card);
+  // A kill frees both.
+  large.Signal(SIGKILL);
+  other.Signal(SIGKILL);
+  EXPECT_TRUE(machine.GpuIsEmpty());
+  EXPECT_EQ(HostUsed(machine), 0u);
+}
+
+TEST(LargerThanCardTest, WithoutHostMemoryItIsOutOfMemory) {
+  Machine machine(TinyCard({{"FAKECUDA_HOST_MEMORY", "4MiB"}}));
+  machine.StartDaemon();
+  Process process = machine.Start("larger", {"--bytes", "60MiB", "--block", "2MiB"}, kLarger);
+  const auto ended = process.Wait(seconds(60));
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->status, 1);
+  EXPECT_NE(ended->error_output.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos)
+      << ended->error_output;
+  EXPECT_LE(HostPeak(machine), 4 * kMiB);
+}
+
+class DriversTest : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(DriversTest, ThatCannotAreNamedOnce) {
+  Machine machine(TinyCard({{GetParam().first, GetParam().second}}));
+  machine.StartDaemon();
+  Process process = machine.Start("larger", {"--bytes", "60MiB", "--block", "2MiB"}, kLarger);
+  const auto ended = process.Wait(seconds(60));
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->status, 1);
+  EXPECT_NE(ended->error_output.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos);
+  EXPECT_NE(ended->error_output.find("cannot put memory of the host in place of GPU memory"),
+            std::string::npos)
+      << ended->error_output;
+  EXPECT_EQ(HostPeak(machine), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Old, DriversTest,
+                         ::testing::Values(std::pair{"FAKECUDA_DRIVER", "12.1"},
+                                           std::pair{"FAKECUDA_HOST_VMM", "0"}));
+
+TEST(LargerThanCardTest, WorksWithTheFirstDriverThatCan) {
+  const std::vector<std::string> arguments = {"--bytes", "60MiB", "--block", "2MiB"};
+  const std::string hash = HashOnLargeCard("larger", arguments);
+  Machine machine(TinyCard({{"FAKECUDA_DRIVER", "12.2"}}));
+  machine.StartDaemon();
+  Process process = machine.Start("larger", arguments, kLarger);
+  ExpectResult(process.Wait(seconds(60)), hash);
+  EXPECT_GE(HostPeak(machine), 12 * kMiB);
+}
+
+TEST(LargerThanCardTest, WithoutADaemonTheCardIsFilledFirst) {
+  const std::vector<std::string> arguments = {"--bytes", "60MiB",   "--block",
+                                              "2MiB",    "--steps", "9"};
+  const std::string hash = HashOnLargeCard("larger", arguments);
+  Machine machine(TinyCard());
+  Process process = machine.Start("larger", arguments, kLarger);
+  ExpectResult(process.Wait(seconds(100)), hash);
+  EXPECT_GE(HostPeak(machine), 12 * kMiB);
+  EXPECT_LE(HostPeak(machine), 20 * kMiB);
+}
+
+// Captures are not ended by a round, exports bring memory to the card, and forks keep it.
+INSTANTIATE_TEST_SUITE_P(
+    Beside, ProgramsTest,
+    ::testing::Values(Program{"capture_slow", {"--bytes", "300MiB", "--steps", "4"}},
+                      Program{"vmm", {"--bytes", "300MiB", "--steps", "4"}},
+                      Program{"forker", {"--bytes", "300MiB", "--steps", "4"}}));
+
 }  // namespace larger_than_card_test
 }  // namespace reveza::testing

@@ -180,7 +180,7 @@ class Agent {
   int quiet_rounds_ = 0;  // in a row
   std::int64_t period_began_us_ = 0;  // of which the next round measures the progress
   std::uint64_t period_submissions_ = 0;
-  double link_bytes_per_us_ = 0;  // as the last round has moved memory
+  double link_bytes_per_us_ = 0;  // as a kernel reads over it
   int full_rounds_ = 0;           // in a row
   bool warned_full_ = false;
 };

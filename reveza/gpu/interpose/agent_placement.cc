@@ -98,9 +98,9 @@ void Agent::ContinuePlacement() {
 // Tells the daemon, and, once, the program.
 void Agent::ReportRound(Gpu& gpu, const swap::RoundReport& report) {
   const swap::MemoryUsage usage = client_.ledger_.GetUsage(gpu.ordinal);
-  const Bytes copied = report.promoted + report.demoted;
-  if (copied > 0 && report.copying_us > 0) {
-    link_bytes_per_us_ = static_cast<double>(copied) / static_cast<double>(report.copying_us);
+  if (report.read_on_host > 0 && report.reading_us > 0) {
+    link_bytes_per_us_ =
+        static_cast<double>(report.read_on_host) / static_cast<double>(report.reading_us);
   }
   const double pass_us =
       link_bytes_per_us_ > 0 ? static_cast<double>(report.hot) / link_bytes_per_us_ : 0;

@@ -40,18 +40,22 @@ void Placement::ForEach(DeviceMemory& device, Visit visit) {
 
 // ---- looking ----
 
-void Placement::Look(DeviceMemory& device) {
+void Placement::Look(DeviceMemory& device, RoundReport* report) {
   Places on_gpu, on_host;
   ForEach(device,
           [&](Place place) { (place.piece->OnHost() ? on_host : on_gpu).push_back(place); });
+  std::int64_t began = 0;
   for (auto [places, limit] : {std::pair{&on_gpu, kMaxLookOnGpu}, {&on_host, kMaxLookOnHost}}) {
     std::ranges::sort(*places, {}, [](const Place& p) { return p.piece->use.looked; });
     Bytes bytes = 0;
     std::size_t count = 0;
     while (count < places->size() && bytes < limit) bytes += (*places)[count++].piece->size;
     places->resize(count);
+    began = Microseconds();
     LookAt(device, *places);
+    report->read_on_host = bytes;  // of the host, which is last
   }
+  report->reading_us = Microseconds() - began;
 }
 
 void Placement::LookAt(DeviceMemory& device, const Places& places) {
@@ -114,9 +118,7 @@ bool Placement::Move(DeviceMemory& device, Place place, RoundReport* report) {
   const auto create = [&] { return Create(driver_, *block, node, piece->size, &other); };
   const CUresult made = to_host ? ledger_.arena_.TakeBeside(piece->size, create) : create();
   if (made != CUDA_SUCCESS) return false;
-  const std::int64_t began = Microseconds();
   bool moved = CopyTo(device, other, place, address) == CUDA_SUCCESS;
-  report->copying_us += Microseconds() - began;
   if (moved && UnmapEverywhere(driver_, *block, *piece) == CUDA_SUCCESS) {
     std::swap(piece->handle, other);
     std::swap(piece->host_node, node);
@@ -246,7 +248,7 @@ RoundReport Placement::Round(int ordinal, std::optional<double> progress) {
     Undo(*device, &report);
     return report;
   }
-  Look(*device);
+  Look(*device, &report);
   FillSpare(*device, &report);
   Exchange(*device, &report);
   ForEach(*device, [&](Place place) {

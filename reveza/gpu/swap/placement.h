@@ -32,7 +32,9 @@ struct RoundReport {
   Bytes hot = 0;
   // There are such, and no piece on the GPU is cold, or may turn out to be.
   bool full = false;
-  std::int64_t copying_us = 0;
+  // What was looked at on the host, and how long that took: the link's speed for a kernel.
+  Bytes read_on_host = 0;
+  std::int64_t reading_us = 0;
   // A piece could not be mapped again: the gate must not open before SwapInStep() has done that.
   bool unmapped = false;
 };
@@ -71,7 +73,7 @@ class Placement {
   // Calls `visit` for the pieces that may move.
   template <typename Visit>
   void ForEach(DeviceMemory& device, Visit visit) REQUIRES(ledger_.mutex_);
-  void Look(DeviceMemory& device) REQUIRES(ledger_.mutex_);
+  void Look(DeviceMemory& device, RoundReport* report) REQUIRES(ledger_.mutex_);
   void LookAt(DeviceMemory& device, const Places& places) REQUIRES(ledger_.mutex_);
   // Returns whether the last exchange made the program slower, and notes its outcome otherwise.
   bool MadeWorse(std::optional<double> progress);
