@@ -16,6 +16,7 @@ import traceback
 
 import handover_section
 import idle_section
+import larger_section
 import more_sections
 import sections
 from harness import Harness
@@ -25,6 +26,7 @@ SECTIONS = {
     "overhead": sections.overhead,
     "handover": handover_section.handover,
     "idle": idle_section.idle,
+    "larger": larger_section.larger,
     "oversubscribe": sections.oversubscribe,
     "faults": more_sections.faults,
     "compare": more_sections.compare,
@@ -32,7 +34,7 @@ SECTIONS = {
     "multi_gpu": more_sections.multi_gpu,
 }
 # A run writes at most eight files, so these sections share the log of another.
-LOG_OF = {"multi_gpu": "correctness", "idle": "faults"}
+LOG_OF = {"multi_gpu": "correctness", "idle": "faults", "larger": "faults"}
 
 
 def query(*fields):

@@ -246,11 +246,13 @@ class Reveza:
     """A private daemon on its own socket, started by the first job and stopped at the end.
 
     `budget` is the memory of an emulated smaller GPU, None for the whole GPU. A thread collects the
-    status every `every` seconds in `samples`.
+    status every `every` seconds in `samples`. `options` are of `reveza run`.
     """
 
-    def __init__(self, harness, budget, environment=None, settings=None, every=0.3):
+    def __init__(self, harness, budget, environment=None, settings=None, every=0.3,
+                 options=()):
         self.harness, self.budget, self.every = harness, budget, every
+        self.options = list(options)
         folder = os.path.join(harness.work, f"reveza-{time.monotonic_ns()}")
         os.makedirs(folder, mode=0o700)
         self.environment = {
@@ -280,7 +282,8 @@ class Reveza:
     def wrap(self, job):
         budget = ["--gpu-budget", self.budget] if self.budget else []
         return dataclasses.replace(job, argv=[
-            self.harness.reveza_program(), "run", *budget, "--name", job.name, "--", *job.argv])
+            self.harness.reveza_program(), "run", *budget, *self.options, "--name", job.name, "--",
+            *job.argv])
 
     def start(self, job):
         return self.harness.start(self.wrap(job), self.environment)

@@ -1,6 +1,6 @@
-// Holds --bytes in blocks of --block bytes. Each step works on the last --hot percent of them, which
-// were allocated last: changes them, or only reads them (--read 1). --away N: from step N on, works
-// on the first blocks instead.
+// Holds --bytes in blocks of --block bytes. Each step works on the last --hot percent of them,
+// which were allocated last: changes them, or only reads them (--read 1). --away N: from step N on,
+// works on the first blocks instead.
 #include <cstdio>
 #include <vector>
 
@@ -25,6 +25,7 @@ int Main(const Options& options) {
   }
   const std::size_t hot = (blocks.size() * hot_percent + 99) / 100;
   std::uint64_t hash = 0;
+  std::vector<double> ends = {SecondsNow()};
   while (run.Next()) {
     const bool away = options.Extra("away") != 0 && run.step() >= options.Extra("away");
     const std::size_t first = away ? 0 : blocks.size() - hot;
@@ -37,6 +38,16 @@ int Main(const Options& options) {
     }
     if (options.step_ms > 0) session.Spin(options.step_ms);
     session.Synchronize();
+    ends.push_back(SecondsNow());
+  }
+  // Of the first and the last tenth.
+  const std::size_t steps = ends.size() - 1;
+  const std::size_t tenth = (steps + 9) / 10;
+  if (steps > 0) {
+    const double part = 1e6 / static_cast<double>(tenth);
+    run.Count("first_step_us", static_cast<std::uint64_t>((ends[tenth] - ends[0]) * part));
+    run.Count("last_step_us",
+              static_cast<std::uint64_t>((ends[steps] - ends[steps - tenth]) * part));
   }
   for (const CUdeviceptr memory : blocks) hash = Combine(hash, session.Hash(memory, block));
   for (const CUdeviceptr memory : blocks) session.Free(memory);

@@ -62,9 +62,9 @@ std::string OnHostText(const json& client) {
       fmt::format("{} of {} in host memory, at its place", FormatBytes(bytes), FormatBytes(all));
   const Bytes hot = on_host.value("hot", Bytes{0});
   if (hot == 0) return text;
-  text += fmt::format("; {} of it changes all the time", FormatBytes(hot));
+  text += fmt::format("\n         {} of it changes all the time", FormatBytes(hot));
   if (on_host.value("fits", true)) return text + ", and moves to the card";
-  return text + fmt::format(" and does not fit on the card: {:.0f} ms for each pass over it",
+  return text + fmt::format(", more than fits on the card: {:.0f} ms for each pass over it",
                             on_host.value("pass_ms", 0.0));
 }
 

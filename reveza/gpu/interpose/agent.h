@@ -106,6 +106,7 @@ class Agent {
   bool RoundIsDue();
   void ContinuePlacement() REQUIRES(client_.moving_mutex_);
   void BeginPeriod();
+  void AskForRoom(const Gpu& gpu);
   void ReportRound(Gpu& gpu, const swap::RoundReport& report);
   // Tells the daemon, if what is on the host has changed since it was told.
   void ReportOnHost(Gpu& gpu, Bytes bytes);
@@ -181,6 +182,8 @@ class Agent {
   std::int64_t period_began_us_ = 0;  // of which the next round measures the progress
   std::uint64_t period_submissions_ = 0;
   double link_bytes_per_us_ = 0;  // as a kernel reads over it
+  std::int64_t next_ask_us_ = 0;
+  std::int64_t ask_interval_us_ = 0;
   int full_rounds_ = 0;           // in a row
   bool warned_full_ = false;
 };

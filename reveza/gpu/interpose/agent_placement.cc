@@ -22,8 +22,15 @@ constexpr int kRoundsUntilQuiet = 4;
 constexpr std::int64_t kDrainLimitUs = 200'000;
 // Fewer say nothing about the progress.
 constexpr std::uint64_t kMinSubmissions = 8;
+// Between two requests for room on the card, as long as they bring nothing.
+constexpr std::int64_t kMinAskIntervalUs = 1'000'000;
+constexpr std::int64_t kMaxAskIntervalUs = 60'000'000;
 // So many rounds in a row before the program is told that it does not fit.
 constexpr int kRoundsUntilNotice = 3;
+
+Bytes RoundDownToGranularity(Bytes bytes) {
+  return bytes / swap::kGranularity * swap::kGranularity;
+}
 
 double InGib(Bytes bytes) { return static_cast<double>(bytes) / static_cast<double>(kGiB); }
 
@@ -76,6 +83,8 @@ void Agent::ContinuePlacement() {
       moved = moved || report.promoted + report.demoted > 0;
       unmapped = unmapped || report.unmapped;
       ReportRound(gpu, report);
+      if (report.promoted > 0) ask_interval_us_ = 0;
+      AskForRoom(gpu);
     }
   }
   quiet_rounds_ = moved ? 0 : quiet_rounds_ + 1;
@@ -93,6 +102,26 @@ void Agent::ContinuePlacement() {
   Gate::Open(Bounded());
   // Threads that arrived meanwhile are not waiting for a time slice.
   client_.at_gate_.store(false, std::memory_order_release);
+}
+
+// Asks the daemon for what the budget leaves to the program, because it has freed memory or was
+// refused it before. The answer is spare credit, which the next round fills.
+void Agent::AskForRoom(const Gpu& gpu) {
+  const std::int64_t now = NowMicroseconds();
+  const swap::MemoryUsage usage = client_.ledger_.GetUsage(gpu.ordinal);
+  const Bytes need = usage.Need() + usage.spare;
+  const Bytes budget = client_.ledger_.Budget(gpu.ordinal);
+  const Bytes room = budget > need ? RoundDownToGranularity(budget - need) : 0;
+  const Bytes bytes = std::min({usage.on_host, room, swap::Placement::kMaxExchange});
+  if (!gpu.admitted || bytes == 0 || now < next_ask_us_) return;
+  ask_interval_us_ = std::clamp(2 * ask_interval_us_, kMinAskIntervalUs, kMaxAskIntervalUs);
+  next_ask_us_ = now + ask_interval_us_;
+  MutexLock lock(client_.requests_mutex_);
+  // No thread waits for the answer.
+  connection_.Send(wire::GrowthRequested{.request = client_.next_request_++,
+                                         .gpu = gpu.index,
+                                         .kind = wire::GrowthKind::kSwappable,
+                                         .bytes = bytes});
 }
 
 // Tells the daemon, and, once, the program.

@@ -49,6 +49,9 @@ void Agent::Connect() {
   if (connection_.version() >= 3 && (contexts_away_ || ContextsCanMove())) {
     hello.flags |= wire::kHelloMovableContexts;
   }
+  if (connection_.version() >= wire::HostBacked::kSince && client_.larger_than_card_) {
+    hello.flags |= wire::kHelloHostBacked;
+  }
   const char* name = getenv("REVEZA_NAME");
   wire::CopyText(hello.name, sizeof(hello.name), name == nullptr ? "" : name);
   const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);

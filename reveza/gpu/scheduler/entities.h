@@ -57,6 +57,7 @@ struct Client {
   ClientId id = 0;
   JobId job = 0;
   bool resident_only = false;
+  bool host_backed = false;  // puts what the GPU cannot hold on the host, at its place
   std::map<GpuId, Holding> gpus;
   Gate gate = Gate::kClosed;
   std::uint32_t gate_serial = 0;

@@ -25,7 +25,8 @@ bool IsValid(const T&) {
   return true;
 }
 bool IsValid(const Hello& m) {
-  constexpr std::uint32_t known = kHelloResident | kHelloResuming | kHelloMovableContexts;
+  constexpr std::uint32_t known =
+      kHelloResident | kHelloResuming | kHelloMovableContexts | kHelloHostBacked;
   return m.job != 0 && (m.flags & ~known) == 0 && IsFlag(m.gate_open) && IsTerminated(m.name) &&
          IsTerminated(m.command);
 }
