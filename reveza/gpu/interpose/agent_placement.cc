@@ -17,7 +17,7 @@ constexpr std::int64_t kMaxIntervalUs = 3'200'000;
 // Rounds take at most a fifth of the time, and a fiftieth once so many in a row have moved nothing.
 constexpr std::int64_t kCostFactor = 4;
 constexpr std::int64_t kQuietCostFactor = 49;
-constexpr int kRoundsUntilQuiet = 4;
+constexpr int kRoundsUntilQuiet = 10;
 // For threads that are in a call, and for the queue, which is bounded.
 constexpr std::int64_t kDrainLimitUs = 200'000;
 // Fewer say nothing about the progress.

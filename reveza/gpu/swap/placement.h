@@ -62,7 +62,7 @@ class Placement {
   };
   using Places = std::vector<Place>;
   // What changes is settled first.
-  static constexpr std::uint32_t kFirstBlind = 8;
+  static constexpr std::uint32_t kFirstBlind = 6;
 
   // An exchange whose effect is not known yet. Number 0: none.
   struct Trial {

@@ -87,6 +87,13 @@ TEST_F(PlacementTest, NothingMovesIfEverythingChanges) {
   EXPECT_TRUE(report.full);
 }
 
+TEST_F(PlacementTest, NothingIsSaidNotToFitBeforeItIsKnown) {
+  const auto pieces = Allocate(10);
+  const RoundReport report = Rounds(2, {pieces[8], pieces[9]});
+  EXPECT_EQ(report.hot, 2 * kPiece);
+  EXPECT_FALSE(report.full) << "what is on the GPU was looked at twice";
+}
+
 TEST_F(PlacementTest, HotSetThatDoesNotFitIsToldAfterTheExchange) {
   const auto pieces = Allocate(10);
   std::vector<CUdeviceptr> changing(pieces.begin() + 1, pieces.end());
