@@ -64,7 +64,7 @@ std::string OnHostText(const json& client) {
   if (hot == 0) return text;
   text += fmt::format("\n         {} of it changes all the time", FormatBytes(hot));
   if (on_host.value("fits", true)) return text + ", and moves to the card";
-  return text + fmt::format(", more than fits on the card: {:.0f} ms for each pass over it",
+  return text + fmt::format(" and does not fit on the card: {:.0f} ms for each pass",
                             on_host.value("pass_ms", 0.0));
 }
 
