@@ -246,13 +246,11 @@ class Reveza:
     """A private daemon on its own socket, started by the first job and stopped at the end.
 
     `budget` is the memory of an emulated smaller GPU, None for the whole GPU. A thread collects the
-    status every `every` seconds in `samples`. `options` are of `reveza run`.
+    status every `every` seconds in `samples`.
     """
 
-    def __init__(self, harness, budget, environment=None, settings=None, every=0.3,
-                 options=()):
+    def __init__(self, harness, budget, environment=None, settings=None, every=0.3):
         self.harness, self.budget, self.every = harness, budget, every
-        self.options = list(options)
         folder = os.path.join(harness.work, f"reveza-{time.monotonic_ns()}")
         os.makedirs(folder, mode=0o700)
         self.environment = {
@@ -279,14 +277,15 @@ class Reveza:
         return self.harness.command([self.harness.reveza_program(), *arguments], limit,
                                     self.environment)
 
-    def wrap(self, job):
+    def wrap(self, job, *options):
         budget = ["--gpu-budget", self.budget] if self.budget else []
         return dataclasses.replace(job, argv=[
-            self.harness.reveza_program(), "run", *budget, *self.options, "--name", job.name, "--",
+            self.harness.reveza_program(), "run", *budget, "--name", job.name, *options, "--",
             *job.argv])
 
-    def start(self, job):
-        return self.harness.start(self.wrap(job), self.environment)
+    def start(self, job, *options):
+        """Starts a job with options of `reveza run`."""
+        return self.harness.start(self.wrap(job, *options), self.environment)
 
     def together(self, jobs, limit=300):
         return self.harness.wait([self.start(job) for job in jobs], limit)

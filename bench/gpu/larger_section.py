@@ -2,8 +2,6 @@
 
 import dataclasses
 
-import dataclasses
-
 import workloads
 from harness import Reveza
 from sections import check_results
@@ -30,7 +28,7 @@ def _steps(harness, hot, size):
 
 def _watch(reveza, job):
     """Runs a job; returns its outcome and what status said of its memory on the host, in order."""
-    process = reveza.start(job)
+    process = reveza.start(job, "--larger-than-card")
     seen = []
     while not process.poll():
         for client in (reveza.status() or {}).get("clients", []):
@@ -64,8 +62,7 @@ def _note(harness, report, what, outcome, native, seen):
 
 def _alone(harness, report, what, job, check):
     native = harness.alone(job)
-    with Reveza(harness, "48MiB" if harness.fake else "8GiB",
-                options=["--larger-than-card"]) as reveza:
+    with Reveza(harness, "48MiB" if harness.fake else "8GiB") as reveza:
         outcomes, seen = _watch(reveza, job)
     check_results(report, what, outcomes, {job.name: native})
     check(what, _note(harness, report, what, outcomes[0], native, seen))
@@ -104,10 +101,9 @@ def _turns(harness, report):
     """A program larger than the card and another one that takes half of it, in turns."""
     large = _program(harness, "large", 1.3, 50, 300 if harness.fake else 4000)
     other = _program(harness, "other", 0.5, 100, 300 if harness.fake else 12000)
-    jobs = [dataclasses.replace(large, env={"REVEZA_LARGER_THAN_CARD": "1"}), other]
     native = harness.in_turn([large, other])
     with Reveza(harness, "48MiB" if harness.fake else "8GiB") as reveza:
-        outcomes = reveza.together(jobs)
+        outcomes = harness.wait([reveza.start(large, "--larger-than-card"), reveza.start(other)], 300)
         clients = {client["name"]: client for sample in reveza.samples
                    for client in sample.get("clients", [])}
     check_results(report, "in turns", outcomes, native)

@@ -34,7 +34,6 @@ void Agent::Run() {
       Receive();
       ContinueAdmitting();
       ServeRequests();
-      ContinueRestore();
       ContinueSwapIn();
       ContinueOpening();
       Periodic();
@@ -46,7 +45,7 @@ void Agent::Run() {
 
 int Agent::TimeoutMs() const {
   if (retry_soon_) return kRetryTimeoutMs;
-  if (swapping_in_ || restore_serial_ != 0 || gate_ == GateState::kOpening) return 20;
+  if (swapping_in_ || gate_ == GateState::kOpening) return 20;
   if (contention_ && gate_ == GateState::kOpen) return kContentionTimeoutMs;
   if (places_ && gate_ == GateState::kOpen) {
     const std::int64_t left = next_round_us_ - NowMicroseconds();

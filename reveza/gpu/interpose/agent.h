@@ -117,9 +117,7 @@ class Agent {
   bool HoldsOnlyContexts() const;
   wire::ContextRelease TakeContextsOff();
   void BringContextsBack();
-  void ContinueRestore();
-  // Returns whether they fit on the card, according to the driver; nullopt if that is unknown.
-  std::optional<bool> RoomForContexts() const;
+  bool HasRoomForContexts() const;
   // Returns false if there is no room, or it is unknown.
   bool BringContextsBackStandalone();
 
@@ -164,7 +162,6 @@ class Agent {
 
   bool swapping_in_ = false;
   bool contexts_away_ = false;
-  std::uint32_t restore_serial_ = 0;       // of an order in progress
   bool open_ordered_ = false;              // by the daemon, possibly before the first context
   bool retry_soon_ = false;                // the last step failed in the driver
   wire::CloseGate admission_{};            // of kAdmitting

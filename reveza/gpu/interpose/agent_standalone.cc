@@ -122,7 +122,6 @@ void Agent::OnConnectionLost() {
   }
   welcomed_ = false;
   swapping_in_ = false;
-  restore_serial_ = 0;
   retry_soon_ = false;
   open_ordered_ = false;
   contention_ = false;
