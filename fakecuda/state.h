@@ -274,7 +274,6 @@ struct ThreadState {
   static ThreadState& Get();
 };
 
-
 // The lock and the current context of the calling thread. `result` is the error if there is no
 // usable context.
 struct Current {

@@ -175,13 +175,13 @@ class Agent {
   bool places_ = false;  // some memory is on the host at its place
   std::int64_t next_round_us_ = 0;
   std::int64_t round_interval_us_ = 0;
-  int quiet_rounds_ = 0;  // in a row
+  int quiet_rounds_ = 0;              // in a row
   std::int64_t period_began_us_ = 0;  // of which the next round measures the progress
   std::uint64_t period_submissions_ = 0;
   double link_bytes_per_us_ = 0;  // as a kernel reads over it
   std::int64_t next_ask_us_ = 0;
   std::int64_t ask_interval_us_ = 0;
-  int full_rounds_ = 0;           // in a row
+  int full_rounds_ = 0;  // in a row
   bool warned_full_ = false;
 };
 

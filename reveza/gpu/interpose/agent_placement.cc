@@ -7,6 +7,7 @@
 #include "reveza/gpu/interpose/agent.h"
 #include "reveza/gpu/interpose/gate.h"
 #include "reveza/gpu/interpose/gate_wait.h"
+#include "reveza/gpu/interpose/rdma.h"
 
 namespace reveza::interpose {
 namespace {
@@ -51,8 +52,6 @@ bool Agent::RoundIsDue() {
     Gate::SetBounded(Bounded());
     BeginPeriod();
     quiet_rounds_ = 0;
-    // The driver has not been seen to take such memory off with the contexts.
-    if (places_) client_.KeepContexts();
   }
   const std::int64_t now = NowMicroseconds();
   if (!places_ || now < next_round_us_ || now - period_began_us_ < kMinIntervalUs) return false;
@@ -62,7 +61,12 @@ bool Agent::RoundIsDue() {
     BeginPeriod();
     return false;
   }
-  return !CaptureInProgress() && !client_.host_waits_.Pending(HostWaits::Kind::kValue);
+  // As before an eviction: what moves must not be registered with another device.
+  if (!client_.swapping_disabled() && MayBeRegisteredForRdma("")) {
+    client_.DisableSwapping("GPUDirect RDMA through nvidia-peermem");
+  }
+  return !client_.swapping_disabled() && !CaptureInProgress() &&
+         !client_.host_waits_.Pending(HostWaits::Kind::kValue);
 }
 
 void Agent::ContinuePlacement() {

@@ -64,7 +64,11 @@ void Client::BackByHost(int ordinal) {
   }
   const CUresult tried =
       unsupported ? CUDA_ERROR_NOT_SUPPORTED : swap::TryHostMemory(swap_driver_, ordinal, node);
-  if (tried == CUDA_SUCCESS) return ledger_.BackByHost(ordinal, node);
+  if (tried == CUDA_SUCCESS) {
+    // The driver has not been seen to take such memory off with the contexts.
+    KeepContexts();
+    return ledger_.BackByHost(ordinal, node);
+  }
   PrintNotice(
       "the driver cannot put memory of the host in place of GPU memory (error %d; that needs CUDA"
       " 12.2 or later): more than the card is out of memory",

@@ -136,6 +136,11 @@ bool Placement::Move(DeviceMemory& device, Place place, RoundReport* report) {
   if (!moved) return false;
   (to_host ? report->demoted : report->promoted) += piece->size;
   piece->credit = !to_host;
+  if (to_host) {
+    // What it was when it was swapped out is not needed any more.
+    piece->slot.Reset();
+    piece->of_slot.reset();
+  }
   if (ledger_.residency_ == Residency::kUnmanaged) return true;
   if (!to_host) device.spare -= piece->size;
   // What could not be released still takes its memory.

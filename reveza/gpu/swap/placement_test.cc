@@ -249,5 +249,25 @@ TEST_F(PlacementTest, FailureOfAnyCallLosesNothing) {
   }
 }
 
+// A piece that can be mapped neither at its new place nor at the old one.
+TEST_F(PlacementTest, UnmappedPieceIsReportedAndMappedBySwapIn) {
+  const auto pieces = Allocate(10);
+  Rounds(2, {pieces[8], pieces[9]});
+  ++Word(pieces[8], 0);
+  // Of the piece that makes room two succeed: in staging, and at its address; of the one that
+  // follows the first.
+  gpu_.FailCall("Map", 4, CUDA_ERROR_UNKNOWN, 2);
+  const RoundReport report = Round();
+  EXPECT_EQ(report.demoted, kPiece);
+  EXPECT_EQ(report.promoted, 0u);
+  EXPECT_TRUE(report.unmapped);
+  EXPECT_EQ(OnHost(), 3 * kPiece);
+  EXPECT_EQ(ledger_.GetUsage(0).spare, kPiece);
+  EXPECT_EQ(mover_.SwapInStep(), SwapInState::kDone);
+  EXPECT_EQ(ledger_.GetUsage(0).spare, kPiece) << "it needs no credit";
+  for (unsigned i = 0; i < 8; ++i) EXPECT_TRUE(Holds(pieces[i], kPiece, i + 1)) << i;
+  EXPECT_EQ(Word(pieces[8], 0), 9u + 3);
+}
+
 }  // namespace placement_test
 }  // namespace reveza::swap

@@ -87,8 +87,8 @@ enum HelloFlags : std::uint32_t {
   kHelloResuming = 1u << 1,  // reconnecting to a restarted daemon: one kResumed per GPU follows
   // Since version 3: the driver can take the contexts off the card, as far as is known.
   kHelloMovableContexts = 1u << 2,
-  // Since version 4: memory of the host backs what the GPU cannot hold. Its growth is refused rather
-  // than left waiting for memory of others that cannot be swapped.
+  // Since version 4: memory of the host backs what the GPU cannot hold. Its growth is refused
+  // rather than left waiting for memory of others that cannot be swapped.
   kHelloHostBacked = 1u << 3,
 };
 
