@@ -23,7 +23,10 @@ constexpr int kRetryTimeoutMs = 2;       // when waiting for memory to be releas
 
 }  // namespace
 
-Agent::Agent(Client& client) : client_(client), policy_(ParsePolicy(getenv("REVEZA_POLICY"))) {}
+Agent::Agent(Client& client)
+    : client_(client),
+      requires_daemon_(Client::IsSet("REVEZA_REQUIRE_DAEMON", "1")),
+      policy_(ParsePolicy(getenv("REVEZA_POLICY"))) {}
 
 void Agent::Run() {
   const RelaxedCapture relaxed;

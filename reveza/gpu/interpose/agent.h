@@ -130,6 +130,9 @@ class Agent {
   void TryResumeStandalone() REQUIRES(client_.moving_mutex_);
   bool SwapInStandalone() REQUIRES(client_.moving_mutex_);
   void GrantAllStandalone();
+  void GrantContextsStandalone() REQUIRES(client_.requests_mutex_);
+  // Where a daemon is required: the requests wait for one, or fail if it has refused the program.
+  void HoldContexts() REQUIRES(client_.requests_mutex_);
 
   // The name of a GPU's lock.
   struct GpuLockName {
@@ -144,6 +147,9 @@ class Agent {
 
   bool welcomed_ = false;
   bool refused_ = false;  // by the daemon; do not reconnect
+  // REVEZA_REQUIRE_DAEMON=1: no context without a daemon. A program that has one keeps it.
+  const bool requires_daemon_;
+  int connect_error_ = 0;  // errno of the last attempt
   bool warned_standalone_ = false;
   bool warned_host_memory_ = false;
   std::int64_t next_attempt_us_ = 0;

@@ -85,6 +85,8 @@ class Client {
   bool resident() const { return resident_; }
   // `--larger-than-card`: memory of the host backs what the card cannot hold.
   bool larger_than_card() const { return larger_than_card_; }
+  // Returns whether the environment has this value of the variable.
+  static bool IsSet(const char* name, const char* value);
   // Returns the smaller of `total` and REVEZA_GPU_BUDGET.
   static Bytes EmulatedTotal(Bytes total);
 
