@@ -6,19 +6,18 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/fsnotify/fsnotify"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
-	"k8s.io/klog/v2"
+	"google.golang.org/grpc/status"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
 const (
-	socketName     = "reveza.sock"
-	kubeletSocket  = "kubelet.sock"
-	registerWithin = 10 * time.Second
+	socketName    = "reveza.sock"
+	kubeletSocket = "kubelet.sock"
 )
 
 // Serve serves and registers in the folder of kubelet's device plugins until the context ends.
@@ -47,22 +46,29 @@ func (p *Plugin) serveOnce(ctx context.Context, folder string, watcher *fsnotify
 	if err := os.Remove(socket); err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	listener, err := net.Listen("unix", socket)
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
 	if err != nil {
 		return err
 	}
+	// The next instance may have replaced the socket by then.
+	listener.SetUnlinkOnClose(false)
 	server := grpc.NewServer()
 	pluginapi.RegisterDevicePluginServer(server, p)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	defer server.Stop()
-	if err := register(ctx, filepath.Join(folder, kubeletSocket)); err != nil {
-		klog.FromContext(ctx).Error(err, "kubelet does not take the registration; waiting for its next start")
-	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	registered := make(chan error, 1)
+	go func() { registered <- register(ctx, filepath.Join(folder, kubeletSocket)) }()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case err := <-registered:
+			if err != nil && ctx.Err() == nil {
+				return fmt.Errorf("kubelet refuses the registration: %w", err)
+			}
 		case err := <-failed:
 			return fmt.Errorf("%s: %w", socket, err)
 		case err := <-watcher.Errors:
@@ -75,16 +81,19 @@ func (p *Plugin) serveOnce(ctx context.Context, folder string, watcher *fsnotify
 	}
 }
 
+// register waits for kubelet: its socket appears before it answers.
 func register(ctx context.Context, kubelet string) error {
-	ctx, cancel := context.WithTimeout(ctx, registerWithin)
-	defer cancel()
 	connection, err := grpc.NewClient("unix://"+kubelet, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return err
 	}
 	defer connection.Close()
-	_, err = pluginapi.NewRegistrationClient(connection).Register(ctx, &pluginapi.RegisterRequest{
-		Version: pluginapi.Version, Endpoint: socketName, ResourceName: Resource,
-		Options: &pluginapi.DevicePluginOptions{GetPreferredAllocationAvailable: true}})
-	return err
+	request := &pluginapi.RegisterRequest{Version: pluginapi.Version, Endpoint: socketName, ResourceName: Resource,
+		Options: &pluginapi.DevicePluginOptions{GetPreferredAllocationAvailable: true}}
+	for {
+		_, err = pluginapi.NewRegistrationClient(connection).Register(ctx, request, grpc.WaitForReady(true))
+		if status.Code(err) != codes.Unavailable { // it ended in the middle
+			return err
+		}
+	}
 }

@@ -87,7 +87,11 @@ func run(ctx context.Context, options Options, client kubernetes.Interface) erro
 	if options.Mode == ModeDevicePlugin {
 		return serveDevices(ctx, options, this, defaultMemory)
 	}
-	return serveClaims(ctx, options, client, this, defaultMemory)
+	err = serveClaims(ctx, options, client, this, defaultMemory)
+	if ctx.Err() != nil {
+		return nil // told to end while it started
+	}
+	return err
 }
 
 // prepareNode reads what the node has. Returns the memory of a share by default, too.
