@@ -82,13 +82,14 @@ func (k *draKubelet) startPlugin(t *testing.T) {
 	})
 }
 
-// prepare retries while the plugin is not registered yet, as kubelet does.
+// prepare retries while the plugin is not registered yet or ends, as kubelet does.
 func (k *draKubelet) prepare(t *testing.T, pod *v1.Pod) error {
 	t.Helper()
 	var err error
 	support.Eventually(t, "the plugin is registered", func() bool {
 		err = k.PrepareResources(context.Background(), pod)
-		return err == nil || !strings.Contains(err.Error(), "not registered") && !strings.Contains(err.Error(), "transport")
+		return err == nil || !strings.Contains(err.Error(), "not registered") &&
+			!strings.Contains(err.Error(), "code = Unavailable") && !strings.Contains(err.Error(), "code = Canceled")
 	})
 	return err
 }
