@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	securejoin "github.com/cyphar/filepath-securejoin"
+	"golang.org/x/sys/unix"
 )
 
 const glibcLoader = "/lib64/ld-linux-x86-64.so.2"
@@ -115,22 +115,33 @@ func find(root, program, folder, path string) string {
 	return ""
 }
 
-// open follows links inside the image only.
+// open opens a regular file; links lead nowhere outside the image.
 func open(root, path string) (*os.File, error) {
-	resolved, err := securejoin.SecureJoin(root, path)
+	folder, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return nil, &os.PathError{Op: "open", Path: root, Err: err}
 	}
-	return os.Open(resolved)
+	defer unix.Close(folder)
+	file, err := unix.Openat2(folder, path, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_IN_ROOT})
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	var status unix.Stat_t
+	if err := unix.Fstat(file, &status); err != nil || status.Mode&unix.S_IFMT != unix.S_IFREG {
+		unix.Close(file)
+		return nil, &os.PathError{Op: "open", Path: path, Err: os.ErrNotExist}
+	}
+	return os.NewFile(uintptr(file), path), nil
 }
 
 func exists(root, path string) bool {
-	resolved, err := securejoin.SecureJoin(root, path)
+	file, err := open(root, path)
 	if err != nil {
 		return false
 	}
-	info, err := os.Stat(resolved)
-	return err == nil && info.Mode().IsRegular()
+	file.Close()
+	return true
 }
 
 // scriptInterpreter returns the program after `#!`, "" if the file is no script.
