@@ -58,8 +58,10 @@ func hideKubelet() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("mounts of its own: %w", err)
 	}
-	if err := syscall.Mount("tmpfs", "/var/lib", "tmpfs", 0, ""); err != nil {
-		return fmt.Errorf("hide /var/lib: %w", err)
+	for _, folder := range []string{"/var/lib", "/opt"} {
+		if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, ""); err != nil {
+			return fmt.Errorf("hide %s: %w", folder, err)
+		}
 	}
 	return os.MkdirAll(pluginapi.DevicePluginPath, 0o755)
 }
