@@ -27,14 +27,22 @@ type Reader struct {
 
 // Read returns the cards of this node.
 func (r Reader) Read(ctx context.Context) ([]Card, error) {
-	command := exec.CommandContext(ctx, r.Program, "top", "--json")
-	var errors bytes.Buffer
-	command.Stderr = &errors
-	text, err := command.Output()
+	text, err := output(exec.CommandContext(ctx, r.Program, "top", "--json"))
 	if err != nil {
-		return nil, fmt.Errorf("%s top --json: %w: %s", r.Program, err, strings.TrimSpace(errors.String()))
+		return nil, err
 	}
 	return parse(text)
+}
+
+// output returns what a program prints; the error has what it complains of.
+func output(command *exec.Cmd) ([]byte, error) {
+	var complaint bytes.Buffer
+	command.Stderr = &complaint
+	text, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", strings.Join(command.Args, " "), err, strings.TrimSpace(complaint.String()))
+	}
+	return text, nil
 }
 
 func parse(text []byte) ([]Card, error) {
@@ -57,10 +65,12 @@ func parse(text []byte) ([]Card, error) {
 
 // Daemon is reached by its socket.
 type Daemon struct {
-	Socket string
+	Socket  string
+	Program string // path of `reveza`, of the same version as the library that containers get
 }
 
-// Check returns an error that says what to do if the daemon does not accept connections.
+// Check returns an error that says what to do if the daemon does not accept connections, or not those
+// of this version: programs that it does not understand would run unshared.
 func (d Daemon) Check(ctx context.Context) error {
 	connection, err := (&net.Dialer{}).DialContext(ctx, "unixpacket", d.Socket)
 	if err != nil {
@@ -72,5 +82,10 @@ func (d Daemon) Check(ctx context.Context) error {
 		return fmt.Errorf("the daemon of this node does not answer at %s (%w); see the container "+
 			"revezad of the pod of Reveza on this node", d.Socket, cause)
 	}
-	return connection.Close()
+	connection.Close()
+	if _, err := output(exec.CommandContext(ctx, d.Program, "--socket", d.Socket, "status", "--json")); err != nil {
+		return fmt.Errorf("the daemon of this node and the plugin do not understand each other; finish the "+
+			"upgrade of both: %w", err)
+	}
+	return nil
 }

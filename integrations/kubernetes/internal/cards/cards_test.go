@@ -2,6 +2,7 @@ package cards
 
 import (
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,5 +29,23 @@ func TestAProgramThatFailsIsQuoted(t *testing.T) {
 	}
 	if _, err := (Reader{Program: program}).Read(context.Background()); err == nil || !strings.Contains(err.Error(), "no driver") {
 		t.Errorf("error: %v", err)
+	}
+}
+
+func TestADaemonOfAnotherVersionIsNotUsed(t *testing.T) {
+	folder := t.TempDir()
+	listener, err := net.Listen("unixpacket", filepath.Join(folder, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	daemon := Daemon{Socket: filepath.Join(folder, "s"), Program: filepath.Join(folder, "reveza")}
+	for status, accepted := range map[string]bool{"0": true, "6": false} {
+		if err := os.WriteFile(daemon.Program, []byte("#!/bin/sh\nexit "+status+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := daemon.Check(context.Background()); (err == nil) != accepted {
+			t.Errorf("status %s: %v", status, err)
+		}
 	}
 }

@@ -127,7 +127,7 @@ func prepareNode(ctx context.Context, options Options) (node.Node, int64, error)
 	}
 	return node.Node{
 		Name: options.Node, Cards: found, Host: amounts["host-memory"], Classes: configuration.Classes,
-		Files: files, Daemon: cards.Daemon{Socket: options.Socket},
+		Files: files, Daemon: cards.Daemon{Socket: options.Socket, Program: options.Reveza},
 		Store: share.Store{Folder: filepath.Join(options.dataFolder(), "shares"), CDIFolder: options.CDIFolder,
 			Settings: settings},
 	}, amounts["default-memory"], nil

@@ -60,7 +60,7 @@ func NewNode(t *testing.T, count int) *Node {
 		CDIFolder: filepath.Join(folder, "cdi"), Image: filepath.Join(folder, "image"),
 		Host: filepath.Join(folder, "files"), Socket: filepath.Join(folder, "run/revezad.sock"),
 		Reveza: filepath.Join(folder, "bin/reveza"), Driver: plugin.DriverCDI, DriverKind: "nvidia.com/gpu",
-		HostMemory: fmt.Sprint(int64(count) * HostBytes), HealthInterval: 10 * time.Millisecond,
+		HostMemory: fmt.Sprint(int64(count) * HostBytes), HealthInterval: 100 * time.Millisecond,
 	}}
 	node.StartDaemon(t)
 	return node
