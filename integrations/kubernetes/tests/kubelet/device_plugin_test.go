@@ -196,3 +196,18 @@ func TestARestartedPluginRegistersAgain(t *testing.T) {
 	startPlugin(t, node)
 	support.Eventually(t, "three devices", func() bool { return manager.allocatable() == 3 })
 }
+
+// An instance that ends after the next has started does not take its socket away.
+func TestAnInstanceThatEndsLeavesTheNextAlone(t *testing.T) {
+	node := support.NewNode(t, 1)
+	manager := startDeviceManager(t)
+	stopOld := startPlugin(t, node)
+	support.Eventually(t, "three devices", func() bool { return manager.allocatable() == 3 })
+	node.Options.DefaultMemory = "11Gi" // 88 GiB are eight devices
+	startPlugin(t, node)
+	support.Eventually(t, "eight devices", func() bool { return manager.allocatable() == 8 })
+	stopOld()
+	if _, err := os.Stat(pluginapi.DevicePluginPath + "reveza.sock"); err != nil {
+		t.Error(err)
+	}
+}

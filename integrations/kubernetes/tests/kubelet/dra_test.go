@@ -301,12 +301,17 @@ func TestARestartedPluginKeepsWhatWasPrepared(t *testing.T) {
 	}
 }
 
-// A restarted kubelet prepares all claims again.
+// A restarted kubelet prepares all claims again, also while no daemon answers. They stay as they were, though
+// the plugin has another library by now.
 func TestARestartedKubeletFindsTheSameDevices(t *testing.T) {
 	a := pod("a", "one")
 	kubelet := startDRA(t, support.NewNode(t, 1), a, claim("one", "22Gi", "", "a"))
 	mustPrepare(t, kubelet, a)
 	before := files(t, kubelet.node.Options.CDIFolder)
+	kubelet.stop()
+	kubelet.node.ReplaceImage(t)
+	kubelet.startPlugin(t)
+	kubelet.node.StopDaemon()
 	kubelet.startManager(t)
 	mustPrepare(t, kubelet, a)
 	for name, text := range files(t, kubelet.node.Options.CDIFolder) {
@@ -314,6 +319,40 @@ func TestARestartedKubeletFindsTheSameDevices(t *testing.T) {
 			t.Errorf("%s changed:\n%s", name, text)
 		}
 	}
+}
+
+// During an upgrade two instances run; whichever kubelet asks knows what the other has prepared.
+func TestTwoInstancesTakeTurnsDuringAnUpgrade(t *testing.T) {
+	a, b := pod("a", "one"), pod("b", "two")
+	node := support.NewNode(t, 1)
+	node.Options.PodUID = "old"
+	kubelet := startDRA(t, node, a, b, claim("one", "22Gi", "", "a"), claim("two", "1Gi", "", "b"))
+	mustPrepare(t, kubelet, a)
+	stopOld := kubelet.stop
+	node.Options.PodUID = "new"
+	kubelet.startPlugin(t)
+	registry := filepath.Join(node.Options.Kubelet, "plugins_registry")
+	support.Eventually(t, "both are there", func() bool { return len(entries(t, registry)) == 2 })
+	mustPrepare(t, kubelet, b)
+	stopOld()
+	support.Eventually(t, "the old one has gone", func() bool { return len(entries(t, registry)) == 1 })
+	for _, pod := range []*v1.Pod{a, b} {
+		support.Eventually(t, "its claim is unprepared", func() bool {
+			return kubelet.UnprepareResources(context.Background(), pod) == nil
+		})
+	}
+	if left := files(t, node.Options.CDIFolder); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func entries(t *testing.T, folder string) []os.DirEntry {
+	t.Helper()
+	found, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 func TestAWrongConfigurationIsRefusedByName(t *testing.T) {
