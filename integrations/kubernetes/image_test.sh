@@ -32,3 +32,33 @@ inside /opt/reveza/node/reveza-cdi-hook </dev/null 2>/dev/null || status=$?
 needed=$(readelf -d "$root/opt/reveza/node/libreveza.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort | xargs)
 [[ $needed =~ ^(libc.so.6|libdl.so.2|libpthread.so.0| )+$ ]] ||
   fail "libreveza.so needs $needed: containers have the C library only"
+
+# A real runtime refuses a container whose image has a static program only, and says why.
+if ((EUID != 0)) || ! command -v runc >/dev/null; then
+  echo 'no runc, or not root: the hook is not tried with it'
+  exit 0
+fi
+bundle=$(mktemp -d)
+trap 'runc --root "$bundle/state" delete -f reveza-image-test 2>/dev/null || true; rm -rf "$root" "$bundle"' EXIT
+mkdir -p "$bundle/rootfs"
+cp "$root/opt/reveza/node/reveza-cdi-hook" "$bundle/rootfs/program"
+runc spec --bundle "$bundle"
+python3 - "$bundle/config.json" "$root/opt/reveza/node/reveza-cdi-hook" <<'END'
+import json
+import sys
+
+path, hook = sys.argv[1:]
+with open(path) as file:
+    config = json.load(file)
+config["process"].update(terminal=False, args=["/program"])
+config["hooks"] = {"createRuntime": [{"path": hook, "args": ["reveza-cdi-hook"]}]}
+del config["hostname"], config["linux"]["resources"]
+config["linux"]["namespaces"] = [{"type": "mount"}, {"type": "pid"}]
+with open(path, "w") as file:
+    json.dump(config, file)
+END
+run() { runc --root "$bundle/state" run --bundle "$bundle" reveza-image-test </dev/null 2>&1 || true; }
+run | grep -q 'linked statically' || fail 'runc starts a static program of an image without glibc'
+mkdir "$bundle/rootfs/lib64"
+cp "$root/lib64/ld-linux-x86-64.so.2" "$bundle/rootfs/lib64/"
+run | grep -q 'state of the container' || fail 'runc does not start a program of an image with glibc'
