@@ -83,9 +83,14 @@ func (d Daemon) Check(ctx context.Context) error {
 			"revezad of the pod of Reveza on this node", d.Socket, cause)
 	}
 	connection.Close()
-	if _, err := output(exec.CommandContext(ctx, d.Program, "--socket", d.Socket, "status", "--json")); err != nil {
+	if _, err := d.Status(ctx); err != nil {
 		return fmt.Errorf("the daemon of this node and the plugin do not understand each other; finish the "+
 			"upgrade of both: %w", err)
 	}
 	return nil
+}
+
+// Status returns the daemon's status as JSON.
+func (d Daemon) Status(ctx context.Context) ([]byte, error) {
+	return output(exec.CommandContext(ctx, d.Program, "--socket", d.Socket, "status", "--json"))
 }

@@ -14,6 +14,7 @@ import (
 // Daemon is what schedules the cards.
 type Daemon interface {
 	Check(ctx context.Context) error
+	Status(ctx context.Context) ([]byte, error)
 }
 
 // Node is immutable, but for the files of its store.

@@ -32,6 +32,7 @@ type Options struct {
 	HostMemory, DefaultMemory, GPUBudget string
 
 	HealthInterval time.Duration // between two looks at the daemon
+	WaitInterval   time.Duration // after which a pod that waits is told why
 }
 
 // Register declares the flags and their defaults.
@@ -57,7 +58,9 @@ func (o *Options) Register(flags *flag.FlagSet) {
 		"host `memory` for what is swapped out: revezad's host_budget, e.g. 64Gi (default: none)")
 	flags.StringVar(&o.DefaultMemory, "default-memory", "",
 		"`memory` of a claim or device that names none, e.g. 8Gi (default: the whole card)")
-	flags.DurationVar(&o.HealthInterval, "health-interval", 5*time.Second, "`time` between two looks at the daemon")
+	flags.DurationVar(&o.HealthInterval, "health-interval", 5*time.Second, "device plugin: `time` between two looks at the daemon")
+	flags.DurationVar(&o.WaitInterval, "wait-interval", time.Minute,
+		"dra: `time` without the GPU after which a pod gets an Event that says why it waits")
 	flags.StringVar(&o.GPUBudget, "gpu-budget", "", "the `memory` that revezad uses of each card (default: all)")
 }
 

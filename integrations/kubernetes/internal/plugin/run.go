@@ -23,6 +23,7 @@ import (
 	"reveza.io/kubernetes/internal/dradriver"
 	"reveza.io/kubernetes/internal/node"
 	"reveza.io/kubernetes/internal/share"
+	"reveza.io/kubernetes/internal/waiting"
 )
 
 // configuration is the file of -config.
@@ -195,6 +196,8 @@ func serveClaims(ctx context.Context, options Options, client kubernetes.Interfa
 	if err := helper.PublishResources(ctx, dradriver.Resources(this, defaultMemory)); err != nil {
 		return err
 	}
+	var watch waiting.Watch
+	go wait.UntilWithContext(ctx, func(ctx context.Context) { driver.TellWaiting(ctx, &watch) }, options.WaitInterval)
 	select {
 	case err := <-failed:
 		return err

@@ -417,6 +417,23 @@ func TestOwnPreloadWinsAndIsSaidInAnEvent(t *testing.T) {
 	})
 }
 
+func TestAPodThatWaitsForTheGPUIsToldWhy(t *testing.T) {
+	a, b := pod("a", "one"), pod("b", "two")
+	node := support.NewNode(t, 1)
+	kubelet := startDRA(t, node, a, b, claim("one", "22Gi", "", "a"), claim("two", "22Gi", "", "b"))
+	mustPrepare(t, kubelet, a, b)
+	why := "waiting for GPU memory: 12 of 24 GiB are held by others"
+	node.SetPrograms(t,
+		map[string]any{"pid": 1, "job": share.Job("claim-one"), "state": "waiting", "why": why, "ran_s": 0},
+		map[string]any{"pid": 2, "job": share.Job("claim-two"), "state": "running", "why": "", "ran_s": 9},
+		map[string]any{"pid": 3, "job": "00000000000000aa", "state": "waiting", "why": why, "ran_s": 0})
+	support.Eventually(t, "one Event", func() bool {
+		list, err := kubelet.client.EventsV1().Events("default").List(context.Background(), metav1.ListOptions{})
+		return err == nil && len(list.Items) == 1 && list.Items[0].Reason == "WaitsForGPU" &&
+			list.Items[0].Regarding.Name == "a" && list.Items[0].Note == why
+	})
+}
+
 func TestPreloadByFileLeavesTheVariableAlone(t *testing.T) {
 	a := pod("a", "one", v1.EnvVar{Name: "LD_PRELOAD", Value: "/lib/mine.so"})
 	kubelet := startDRA(t, support.NewNode(t, 1), a, claim("one", "22Gi", policy(`"preload":"file"`), "a"))

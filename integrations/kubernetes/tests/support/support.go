@@ -47,7 +47,9 @@ func NewNode(t *testing.T, count int) *Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(folder, "bin/reveza"), "#!/bin/sh\ncat <<'END'\n"+string(snapshot)+"\nEND\n")
+	// Answers `top` as well as `status`.
+	write(t, filepath.Join(folder, "bin/reveza"), "#!/bin/sh\ncat \"$(dirname \"$0\")/snapshot.json\"\n")
+	write(t, filepath.Join(folder, "bin/snapshot.json"), string(snapshot))
 	write(t, filepath.Join(folder, "image/libreveza.so"), "library 1")
 	write(t, filepath.Join(folder, "image/reveza-cdi-hook"), "#!/bin/sh\n")
 	for _, name := range []string{"kubelet/plugins_registry", "kubelet/plugins", "run"} {
@@ -60,7 +62,7 @@ func NewNode(t *testing.T, count int) *Node {
 		CDIFolder: filepath.Join(folder, "cdi"), Image: filepath.Join(folder, "image"),
 		Host: filepath.Join(folder, "files"), Socket: filepath.Join(folder, "run/revezad.sock"),
 		Reveza: filepath.Join(folder, "bin/reveza"), Driver: plugin.DriverCDI, DriverKind: "nvidia.com/gpu",
-		HostMemory: fmt.Sprint(int64(count) * HostBytes), HealthInterval: 100 * time.Millisecond,
+		HostMemory: fmt.Sprint(int64(count) * HostBytes), HealthInterval: 100 * time.Millisecond, WaitInterval: 100 * time.Millisecond,
 	}}
 	node.StartDaemon(t)
 	return node
@@ -88,6 +90,20 @@ func (n *Node) StartDaemon(t *testing.T) {
 
 // StopDaemon ends the daemon.
 func (n *Node) StopDaemon() { n.daemon.Close() }
+
+// SetPrograms lets the daemon's status show programs.
+func (n *Node) SetPrograms(t *testing.T, programs ...map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"clients": programs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Dir(n.Options.Reveza)
+	write(t, filepath.Join(folder, "next.json"), string(text))
+	if err := os.Rename(filepath.Join(folder, "next.json"), filepath.Join(folder, "snapshot.json")); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // ReplaceImage changes the library, as an upgrade does.
 func (n *Node) ReplaceImage(t *testing.T) {
