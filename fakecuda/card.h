@@ -1,7 +1,7 @@
 // State shared by all processes of one FAKECUDA_DIR: memory per process, link occupancy,
 // interprocess events and counters. The state is a mapped file under a robust mutex; the contents
-// of each allocation are a file of their own. Memory of dead processes is reclaimed when memory is
-// short or counted.
+// of each allocation are a file of their own. Memory of dead processes, which no longer lock their
+// slot, is reclaimed when memory is short or counted.
 //
 // Thread-safe.
 #pragma once
@@ -42,8 +42,8 @@ struct Holders {
 };
 
 struct ProcessSlot {
-  std::int32_t pid;  // 0: free
-  std::uint64_t start_time;
+  std::int32_t pid;     // 0: free
+  std::uint64_t token;  // random, of the process
   std::uint64_t context_bytes[kMaxDevices];
   std::uint64_t away_context_bytes[kMaxDevices];  // of a checkpointed process
   std::uint64_t allocated[kMaxDevices];
@@ -151,6 +151,9 @@ class Card {
   // Brings it back. Returns false, without effect, if there is not enough room for all of it.
   bool BringBack();
 
+  // Returns whether the memory of this process, also of another library of it, is away.
+  bool IsAway();
+
   // Counts the bytes and blocks for the duration of the transfer.
   void UseLink(int device, Direction direction, std::uint64_t bytes);
   void CountOnDevice(std::uint64_t bytes);
@@ -175,6 +178,7 @@ class Card {
   bool MapState(const Options& options, bool observer);
   void Initialise(const Options& options, bool fresh);
   bool Register();
+  bool IsAlive(int slot) const;
   void Reclaim();
   void RemoveProcess(int process);
   void Free(AllocationSlot* slot);
@@ -189,6 +193,7 @@ class Card {
 
   class Lock;
   std::string directory_;
+  std::uint64_t token_ = 0;
   std::uint64_t late_release_nanoseconds_ = 0;
   CardState* state_ = nullptr;
   int process_ = -1;

@@ -2,10 +2,12 @@
 // daemon measure contexts and detect external processes. As on a real card, NVML knows a
 // partitioned card (FAKECUDA_MIG) as one device, and not how much each process uses of it.
 //
-// Thread-safe, like NVML; each call reads the shared state anew.
+// While the process is off the card (checkpoint.h), the real library blocks for ever; this one ends
+// it. Thread-safe, like NVML; each call reads the shared state anew.
 #include <nvml.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <vector>
@@ -21,7 +23,14 @@ namespace {
 std::size_t IndexOf(nvmlDevice_t device) { return reinterpret_cast<std::size_t>(device) - 1; }
 
 // Returns the shared state, or nullptr if no program has created it yet.
-std::unique_ptr<Card> Look() { return Card::Open(Options::FromEnvironment(), true); }
+std::unique_ptr<Card> Look() {
+  std::unique_ptr<Card> card = Card::Open(Options::FromEnvironment(), true);
+  if (card != nullptr && card->IsAway()) {
+    std::fprintf(stderr, "fakecuda: a call of NVML while the process is off the card\n");
+    std::abort();
+  }
+  return card;
+}
 
 bool Is(Nvml nvml) { return Options::FromEnvironment().nvml == nvml; }
 
@@ -52,6 +61,7 @@ using fakecuda::Look;
 using fakecuda::TotalConfigured;
 
 FAKECUDA_EXPORT nvmlReturn_t nvmlInit_v2() {
+  Look();
   return Is(fakecuda::Nvml::kNone) ? NVML_ERROR_DRIVER_NOT_LOADED : NVML_SUCCESS;
 }
 FAKECUDA_EXPORT nvmlReturn_t nvmlShutdown() { return NVML_SUCCESS; }

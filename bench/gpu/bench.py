@@ -17,6 +17,8 @@ import traceback
 import handover_section
 import idle_section
 import more_sections
+import multi_gpu_section
+import policy_section
 import sections
 from harness import Harness
 
@@ -25,14 +27,15 @@ SECTIONS = {
     "overhead": sections.overhead,
     "handover": handover_section.handover,
     "idle": idle_section.idle,
+    "policy": policy_section.policy,
     "oversubscribe": sections.oversubscribe,
     "faults": more_sections.faults,
     "compare": more_sections.compare,
     "seed_case": more_sections.seed_case,
-    "multi_gpu": more_sections.multi_gpu,
+    "multi_gpu": multi_gpu_section.multi_gpu,
 }
 # A run writes at most eight files, so these sections share the log of another.
-LOG_OF = {"multi_gpu": "correctness", "idle": "faults"}
+LOG_OF = {"multi_gpu": "correctness", "idle": "faults", "policy": "overhead"}
 
 
 def query(*fields):

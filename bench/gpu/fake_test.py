@@ -111,7 +111,18 @@ class FakeTest(unittest.TestCase):
 
     def test_multi_gpu(self):
         rows = self.run_section("multi_gpu", scale=0.5)
-        self.check_same_results(rows, "2 of 2")
+        self.check_same_results(rows, "2 of 2", "2 of 2", "2 of 2", "3 of 3")
+
+    def test_policy(self):
+        rows = self.run_section("policy", "--only", "pause")
+        self.assertEqual(sum("came back" in what for what in rows), 2)
+        rows = self.run_section("policy", "--only", "limit")
+        self.check_same_results(rows, "1 of 1")
+
+    def test_idle(self):
+        rows = self.run_section("idle", "--only", "8 idle")
+        self.check_same_results(rows, "1 of 1", "1 of 1")
+        self.assertNotEqual(rows["8 idle programs, contexts leave: contexts in (ms)"], "none")
 
 
 if __name__ == "__main__":

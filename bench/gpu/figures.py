@@ -74,7 +74,7 @@ def _overlap(spans, begin, end):
     return covered
 
 
-def _spans_of(trace):
+def spans_of(trace):
     """Returns {name: [(begin, end, job, bytes)]} of a trace, in milliseconds."""
     found = {}
     for event in trace.get("traceEvents", []):
@@ -89,7 +89,7 @@ def _spans_of(trace):
 def handovers(trace):
     """Returns the handovers of a trace of `reveza trace`, as the daemon counts them: a gate closed,
     and the next gate to open is one of another job. For traces of one GPU."""
-    spans = _spans_of(trace)
+    spans = spans_of(trace)
     slices = sorted(spans.get("slice", []))
     found = []
     for begin, closed, job, _ in slices:

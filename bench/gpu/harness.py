@@ -277,13 +277,15 @@ class Reveza:
         return self.harness.command([self.harness.reveza_program(), *arguments], limit,
                                     self.environment)
 
-    def wrap(self, job):
+    def wrap(self, job, *options):
         budget = ["--gpu-budget", self.budget] if self.budget else []
         return dataclasses.replace(job, argv=[
-            self.harness.reveza_program(), "run", *budget, "--name", job.name, "--", *job.argv])
+            self.harness.reveza_program(), "run", *budget, "--name", job.name, *options, "--",
+            *job.argv])
 
-    def start(self, job):
-        return self.harness.start(self.wrap(job), self.environment)
+    def start(self, job, *options):
+        """Starts a job with options of `reveza run`."""
+        return self.harness.start(self.wrap(job, *options), self.environment)
 
     def together(self, jobs, limit=300):
         return self.harness.wait([self.start(job) for job in jobs], limit)

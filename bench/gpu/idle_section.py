@@ -5,6 +5,7 @@ import math
 import subprocess
 import time
 
+import figures
 import workloads
 from harness import Reveza
 from sections import check_results, log_handover
@@ -19,6 +20,17 @@ def _used_mib():
         return int(done.stdout.split()[0])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):
         return math.nan
+
+
+def _until(limit, condition):
+    """Polls `condition` until it returns a true value; returns None after `limit` seconds."""
+    until = time.monotonic() + limit
+    while time.monotonic() < until:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.1)
+    return None
 
 
 def _jobs(harness):
@@ -36,7 +48,81 @@ def _jobs(harness):
     return [*notebooks, polling, *servers]
 
 
+def _note_moves(report, what, trace):
+    """Shows how long contexts took to leave and to come back."""
+    spans = figures.spans_of(trace)
+    for name in ("contexts out", "contexts in"):
+        report.note(f"{what}: {name} (ms)", figures.spread(
+            [end - begin for begin, end, _, _ in spans.get(name, [])]))
+
+
+def _many(harness, report, count):
+    """Shows what idle notebooks take of the card after a program that filled it, with contexts that stay
+    and with contexts that leave."""
+    pause = 10 if harness.fake else 25 + count
+    if harness.fake:
+        jobs = [dataclasses.replace(workloads.client(
+            harness, f"notebook_{i}", "idle", "--bytes", "2MiB", "--steps", 2, "--burst", 1,
+            "--pause-ms", 500 * pause, "--seed", i + 1), env={"FAKECUDA_CONTEXT": "4MiB"}) for i in range(count)]
+    else:
+        jobs = [workloads.python(f"notebook_{i}", "notebook_torch.py", "--gib", 0.25, "--steps", 2,
+                                 "--pause", pause, "--seed", i + 1) for i in range(count)]
+    large = workloads.client(harness, "large", "idle", "--bytes", "58MiB" if harness.fake else "18.6GiB",
+                             "--steps", 20, "--burst", 1, "--pause-ms", 100)
+    first = harness.alone(jobs[0])
+    for after in ("0s", "1s"):
+        what = f"{count} idle programs, contexts " + ("stay" if after == "0s" else "leave")
+        stay = after == "0s"
+        budget = None if stay else "64MiB" if harness.fake else "20GiB"
+        with Reveza(harness, budget, settings={"REVEZA_RELEASE_CONTEXTS_AFTER": after},
+                    every=1) as reveza:
+            processes = [reveza.start(job) for job in jobs]
+            resting = _until(60, lambda: _all_rest(reveza, count))
+            fillers = [] if stay else [reveza.start(large)]
+            used = []
+            while harness.remaining_seconds() > 5 and not any([one.poll() for one in processes]):
+                if all([one.poll() for one in fillers]) and _all_rest(reveza, count):
+                    used.append(_used(harness, reveza))
+                time.sleep(0.2)
+            outcomes = harness.wait([*processes, *fillers], 60)
+            if not stay:
+                _note_moves(report, what, reveza.trace())
+        check_results(report, what, outcomes[:1], {jobs[0].name: first})
+        report.check(f"{what}: that succeeded", sum(one.status == 0 for one in outcomes[:count]),
+                     resting and all(one.status == 0 for one in outcomes), str(count))
+        least = min(used, default=math.nan)
+        if stay:
+            report.note(f"{what}: memory on the card (MiB)", least)
+        else:
+            report.check(f"{what}: memory on the card (MiB)", least, least == 0, "0")
+
+
+def _all_rest(reveza, count):
+    """Returns whether all notebooks have computed, and none is computing."""
+    clients = [client for client in (reveza.status() or {}).get("clients", [])
+               if client["name"].startswith("notebook")]
+    return len(clients) == count and all(
+        client["turns"] > 0 for client in clients)
+
+
+def _used(harness, reveza):
+    if not harness.fake:
+        return _used_mib()
+    clients = (reveza.status() or {}).get("clients", [])
+    return sum(sum(client["footprint"][kind] for kind in ("resident", "pinned", "context"))
+               for client in clients if not client["contexts_swapped"]) >> 20
+
+
 def idle(harness, report):
+    if harness.chosen("crowded"):
+        for _ in range(harness.rounds):
+            _crowded(harness, report)
+    for count in (1, 8) if harness.fake else (1, 32):
+        if harness.chosen(f"{count} idle"):
+            _many(harness, report, count)
+
+
+def _crowded(harness, report):
     """Programs that compute for a moment and then nothing for long, on a card without room for the
     contexts of all. One of the notebooks asks for the state of an event all the time."""
     jobs = _jobs(harness)
@@ -60,6 +146,7 @@ def idle(harness, report):
             time.sleep(0.1)
         outcomes = harness.wait(processes, 60)
         log_handover(harness, report, reveza)
+        _note_moves(report, "crowded", reveza.trace())
     check_results(report, "idle programs", outcomes, native)
     least = len(jobs) // 2
     report.check("programs without a context on the card, the most at once", max(contexts, default=0),

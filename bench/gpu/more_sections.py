@@ -1,4 +1,4 @@
-"""Sections on faults, comparison with MPS, multiple GPUs, and a reported case."""
+"""Sections on faults, comparison with MPS, and a reported case."""
 
 import contextlib
 import os
@@ -7,8 +7,7 @@ import time
 
 import workloads
 from harness import Mps, Reveza
-from sections import (MANY_TURNS, brief, card, check_results, compare_together, copies, share_card,
-                      whole_card)
+from sections import (MANY_TURNS, check_results, compare_together, copies, share_card, whole_card)
 
 
 def _clients(status):
@@ -148,27 +147,6 @@ def compare(harness, report):
                 row(what, "MPS", harness.aligned(jobs_of(*case), environment=mps.environment))
                 with Reveza(harness, whole_card(harness), mps.environment) as reveza:
                     row(what, "MPS + Reveza", reveza.aligned(jobs_of(*case)))
-
-
-def multi_gpu(harness, report):
-    if harness.gpus < 2:
-        report.note("two GPUs", "this machine has one")
-        return
-    if harness.fake:
-        jobs = [workloads.client(harness, f"pair_{i}", "multi_gpu", "--bytes", "100MiB", "--steps",
-                                 harness.steps(20), "--step-ms", 20, "--seed", i + 1)
-                for i in range(2)]
-    else:
-        jobs = [workloads.python(f"nccl_{i}", "nccl_pair.py", "--gib", 14, "--steps",
-                                 harness.steps(3000), "--seed", 10 * i + 1) for i in range(2)]
-        jobs.append(workloads.client(harness, "peer_copies", "multi_gpu", "--bytes", "8GiB",
-                                     "--steps", harness.steps(60), "--step-ms", 60))
-    alone = {job.name: harness.alone(job) for job in jobs}
-    with Reveza(harness, card(harness), settings=MANY_TURNS) as reveza:
-        outcomes = reveza.together(jobs)
-        turns = reveza.handover()
-    check_results(report, "two GPUs, jobs in turns", outcomes, alone)
-    report.check("two GPUs: handovers", brief(turns), turns.get("count", 0) > 0, "> 0")
 
 
 def seed_case(harness, report):

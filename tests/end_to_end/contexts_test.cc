@@ -189,8 +189,10 @@ TEST_F(ContextsTest, TheyComeBackWithoutADaemon) {
   const ProcessResult first_alone = machine_->RunNative("idle", Work(3, 0));
   const ProcessResult second_alone = machine_->RunNative("idle", Work(3, 0, 2));
   machine_->StartDaemon();
-  Process first = machine_->Start("idle", first_work);
-  Process second = machine_->Start("idle", second_work);
+  // Where fakecuda's nvidia-smi is.
+  const Environment path = {{"PATH", REVEZA_FAKECUDA_FOLDER}};
+  Process first = machine_->Start("idle", first_work, path);
+  Process second = machine_->Start("idle", second_work, path);
   ASSERT_TRUE(machine_->WaitFor([&](const json& status) {
     return IsAway(status, first.pid()) || IsAway(status, second.pid());
   }));

@@ -51,6 +51,13 @@ struct ClientEntry {
   std::optional<PendingOrder> close;
   std::map<GpuId, PendingOrder> evict;
   std::optional<PendingOrder> swap_in;
+  // Contexts that come back once readings that answer `request` have shown that there is room.
+  struct Restore {
+    std::uint32_t serial = 0;
+    std::uint64_t request = 0;
+    bool sent = false;
+  };
+  std::optional<Restore> restore;
   // A context whose size is being read. Until then, nothing that the client sends is handled.
   struct Measurement {
     std::uint64_t request = 0;

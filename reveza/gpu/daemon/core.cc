@@ -177,6 +177,7 @@ void Core::OnReadings(const GpuReadings& readings) {
     if (!client.measurement || client.measurement->request > readings.request) continue;
     EndMeasurement(client, MemoryOf(client, client.measurement->gpu, readings));
   }
+  SendRestores(readings);
   ApplyDecisions();
 }
 

@@ -124,6 +124,11 @@ class Core {
   void Apply(ClientEntry& client, const scheduler::PrepareArena& decision);
   void Apply(ClientEntry& client, const scheduler::ReleaseContexts& decision);
   void Apply(ClientEntry& client, const scheduler::RestoreContexts& decision);
+  void SendRestore(ClientEntry& client);
+  // Sends the restores for which the readings show room; requests readings for the others.
+  void SendRestores(const GpuReadings& readings);
+  // Returns the free memory of the GPUs for which it is known.
+  std::map<GpuId, Bytes> FreeMemory(const GpuReadings& readings) const;
   void SendWaitReasons();
 
   // ---- policies (core_policy.cc) ----

@@ -288,6 +288,7 @@ bool Core::Handle(ClientEntry& client, const wire::ContextsReleased& message) {
 
 bool Core::Handle(ClientEntry& client, const wire::ContextsRestored& message) {
   client.contexts_away = false;
+  client.restore.reset();
   EndSpan(client, EventKind::kContextsIn);
   scheduler_.ContextsRestored(clock_.Now(), client.id, message.serial);
   return true;

@@ -9,6 +9,7 @@
 #include "reveza/gpu/daemon/core.h"
 
 namespace reveza::daemon {
+
 void Core::ApplyDecisions() {
   bool any = false;
   for (const auto& decision : scheduler_.TakeDecisions()) {
@@ -159,7 +160,61 @@ void Core::Apply(ClientEntry& client, const scheduler::ReleaseContexts& decision
 
 void Core::Apply(ClientEntry& client, const scheduler::RestoreContexts& decision) {
   BeginSpan(client, EventKind::kContextsIn);
-  Send(client, wire::RestoreContexts{decision.serial, 0});
+  client.restore = {decision.serial, outbox_.RequestReadings()};
+  if (client.restore->request == 0) SendRestore(client);
+}
+
+void Core::SendRestore(ClientEntry& client) {
+  client.restore->sent = true;
+  Send(client, wire::RestoreContexts{client.restore->serial, 0});
+}
+
+// The scheduler has reserved the room, but the memory of a process that has died may not be free
+// yet, and a restore that meets a full card breaks the process. Where NVML does not tell what is
+// free, there is nothing to wait for.
+void Core::SendRestores(const GpuReadings& readings) {
+  const auto waits = [&](const ClientEntry& client) {
+    return client.restore && !client.restore->sent && client.restore->request <= readings.request;
+  };
+  const auto is_restoring = [](const auto& entry) { return entry.second.restore.has_value(); };
+  if (std::ranges::none_of(clients_, is_restoring)) return;
+  std::map<GpuId, Bytes> free = FreeMemory(readings);
+  std::map<ClientId, scheduler::ClientView> views;
+  for (auto& view : scheduler_.Clients()) views.emplace(view.id, std::move(view));
+  // Takes the memory of the client from what is free. Returns whether there was enough.
+  const auto take = [&](const ClientEntry& client) {
+    const auto& gpus = views.at(client.id).gpus;
+    const bool fits = std::ranges::all_of(gpus, [&](const auto& part) {
+      return !free.contains(part.gpu) || free[part.gpu] >= part.footprint.Fixed();
+    });
+    for (const auto& part : gpus) {
+      if (free.contains(part.gpu))
+        free[part.gpu] -= std::min(free[part.gpu], part.footprint.Fixed());
+    }
+    return fits;
+  };
+  for (const auto& [id, client] : clients_) {
+    if (client.restore && client.restore->sent) take(client);
+  }
+  for (auto& [id, client] : clients_) {
+    if (!waits(client)) continue;
+    if (take(client)) {
+      SendRestore(client);
+    } else {
+      client.restore->request = outbox_.RequestReadings();
+    }
+  }
+}
+
+std::map<GpuId, Bytes> Core::FreeMemory(const GpuReadings& readings) const {
+  std::map<GpuId, Bytes> free;
+  for (GpuId gpu = 0; readings.gpus && gpu < gpus_.size(); ++gpu) {
+    const auto reading =
+        std::ranges::find(*readings.gpus, gpus_.at(gpu).uuid, &nvml::GpuReading::uuid);
+    if (reading == readings.gpus->end() || !reading->total || !reading->used) continue;
+    free[gpu] = *reading->total - std::min(*reading->total, *reading->used);
+  }
+  return free;
 }
 
 void Core::Apply(ClientEntry& client, const scheduler::PrepareArena& decision) {

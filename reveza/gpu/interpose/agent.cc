@@ -23,7 +23,10 @@ constexpr int kRetryTimeoutMs = 2;       // when waiting for memory to be releas
 
 }  // namespace
 
-Agent::Agent(Client& client) : client_(client), policy_(ParsePolicy(getenv("REVEZA_POLICY"))) {}
+Agent::Agent(Client& client)
+    : client_(client),
+      requires_daemon_(Client::IsSet("REVEZA_REQUIRE_DAEMON", "1")),
+      policy_(ParsePolicy(getenv("REVEZA_POLICY"))) {}
 
 void Agent::Run() {
   const RelaxedCapture relaxed;
@@ -34,7 +37,6 @@ void Agent::Run() {
       Receive();
       ContinueAdmitting();
       ServeRequests();
-      ContinueRestore();
       ContinueSwapIn();
       ContinueOpening();
       Periodic();
@@ -45,7 +47,7 @@ void Agent::Run() {
 
 int Agent::TimeoutMs() const {
   if (retry_soon_) return kRetryTimeoutMs;
-  if (swapping_in_ || restore_serial_ != 0 || gate_ == GateState::kOpening) return 20;
+  if (swapping_in_ || gate_ == GateState::kOpening) return 20;
   if (contention_ && gate_ == GateState::kOpen) return kContentionTimeoutMs;
   if (!connection_.is_open()) {
     return gate_ == GateState::kClosed || InGracePeriod() ? 100 : kIdleTimeoutMs;

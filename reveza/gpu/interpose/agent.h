@@ -107,9 +107,7 @@ class Agent {
   bool HoldsOnlyContexts() const;
   wire::ContextRelease TakeContextsOff();
   void BringContextsBack();
-  void ContinueRestore();
-  // Returns whether they fit on the card, according to the driver; nullopt if that is unknown.
-  std::optional<bool> RoomForContexts() const;
+  bool HasRoomForContexts() const;
   // Returns false if there is no room, or it is unknown.
   bool BringContextsBackStandalone();
 
@@ -122,6 +120,9 @@ class Agent {
   void TryResumeStandalone() REQUIRES(client_.moving_mutex_);
   bool SwapInStandalone() REQUIRES(client_.moving_mutex_);
   void GrantAllStandalone();
+  void GrantContextsStandalone() REQUIRES(client_.requests_mutex_);
+  // Where a daemon is required: the requests wait for one, or fail if it has refused the program.
+  void HoldContexts() REQUIRES(client_.requests_mutex_);
 
   // The name of a GPU's lock.
   struct GpuLockName {
@@ -136,6 +137,9 @@ class Agent {
 
   bool welcomed_ = false;
   bool refused_ = false;  // by the daemon; do not reconnect
+  // REVEZA_REQUIRE_DAEMON=1: no context without a daemon. A program that has one keeps it.
+  const bool requires_daemon_;
+  int connect_error_ = 0;  // errno of the last attempt
   bool warned_standalone_ = false;
   bool warned_host_memory_ = false;
   std::int64_t next_attempt_us_ = 0;
@@ -154,7 +158,6 @@ class Agent {
 
   bool swapping_in_ = false;
   bool contexts_away_ = false;
-  std::uint32_t restore_serial_ = 0;       // of an order in progress
   bool open_ordered_ = false;              // by the daemon, possibly before the first context
   bool retry_soon_ = false;                // the last step failed in the driver
   wire::CloseGate admission_{};            // of kAdmitting

@@ -3,19 +3,17 @@
 // Between cuCheckpointProcessLock and Unlock almost any call of another thread corrupts the
 // process: see context_guard.h. While they are away the agent makes no call either, except to bring
 // them back.
-#include <dlfcn.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstring>
+#include <algorithm>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "generated/interpose/driver_calls.h"
 #include "reveza/gpu/interpose/agent.h"
 #include "reveza/gpu/interpose/context_guard.h"
+#include "reveza/gpu/interpose/free_memory.h"
 #include "reveza/gpu/interpose/gate_wait.h"
 #include "reveza/gpu/interpose/real_driver.h"
 #include "reveza/gpu/swap/client_lock.h"
@@ -42,50 +40,6 @@ CUresult Call(CUresult (*function)(int, Arguments*), unsigned timeout_ms = 0) {
   CheckpointArguments arguments{.timeout_ms = timeout_ms};
   return function(getpid(), reinterpret_cast<Arguments*>(&arguments));
 }
-
-// NVML, which knows the free memory of a card without a context. Loaded when contexts come back for
-// the first time.
-class FreeMemory {
- public:
-  // Returns the free memory of a GPU; nullopt if it is unknown.
-  static std::optional<Bytes> Of(const CUuuid& uuid) {
-    static const FreeMemory nvml;
-    if (nvml.memory_ == nullptr) return std::nullopt;
-    for (const char* kind : {"GPU-", "MIG-"}) {
-      char text[41];
-      int length = snprintf(text, sizeof(text), "%s", kind);
-      for (int i = 0; i < 16; ++i) {
-        const bool dash = i == 4 || i == 6 || i == 8 || i == 10;
-        length += snprintf(text + length, sizeof(text) - static_cast<std::size_t>(length), "%s%02x",
-                           dash ? "-" : "", static_cast<unsigned char>(uuid.bytes[i]));
-      }
-      void* device = nullptr;
-      Memory memory{};
-      if (nvml.by_uuid_(text, &device) == 0 && nvml.memory_(device, &memory) == 0) {
-        return memory.free;
-      }
-    }
-    return std::nullopt;
-  }
-
- private:
-  struct Memory {
-    unsigned long long total, free, used;
-  };
-
-  FreeMemory() {
-    void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return;
-    const auto find = [&](const char* name) { return RealDlsym()(library, name); };
-    const auto init = reinterpret_cast<int (*)()>(find("nvmlInit_v2"));
-    by_uuid_ = reinterpret_cast<decltype(by_uuid_)>(find("nvmlDeviceGetHandleByUUID"));
-    if (init == nullptr || by_uuid_ == nullptr || init() != 0) return;
-    memory_ = reinterpret_cast<decltype(memory_)>(find("nvmlDeviceGetMemoryInfo"));
-  }
-
-  int (*by_uuid_)(const char*, void**) = nullptr;
-  int (*memory_)(void*, Memory*) = nullptr;
-};
 
 }  // namespace
 
@@ -168,38 +122,30 @@ void Agent::Handle(const wire::ReleaseContexts& order) {
   gate_request_sent_ = false;
 }
 
-void Agent::Handle(const wire::RestoreContexts& order) { restore_serial_ = order.serial; }
-
-// The daemon has reserved the room, but a process that gave it may not have left the card yet.
-void Agent::ContinueRestore() {
-  if (restore_serial_ == 0) return;
-  if (contexts_away_) {
-    if (!RoomForContexts().value_or(true)) return;
-    BringContextsBack();
-  }
-  connection_.Send(wire::ContextsRestored{std::exchange(restore_serial_, 0), 0});
+// The daemon has looked that there is room.
+void Agent::Handle(const wire::RestoreContexts& order) {
+  if (contexts_away_) BringContextsBack();
+  connection_.Send(wire::ContextsRestored{order.serial, 0});
 }
 
-std::optional<bool> Agent::RoomForContexts() const {
-  for (const Gpu& gpu : gpus_) {
+// Returns false as well if the free memory is unknown: a restore that meets a full card breaks the
+// process.
+bool Agent::HasRoomForContexts() const {
+  return std::ranges::all_of(gpus_, [this](const Gpu& gpu) {
     const swap::MemoryUsage usage = client_.ledger_.GetUsage(gpu.ordinal);
-    if (usage.context + usage.pinned == 0) continue;
-    const std::optional<Bytes> free = FreeMemory::Of(gpu.uuid);
-    if (!free) return std::nullopt;
-    if (*free < usage.context + usage.pinned) return false;
-  }
-  return true;
+    const Bytes needed = usage.context + usage.pinned;
+    return needed == 0 || FreeMemoryOf(gpu.uuid).value_or(0) >= needed;
+  });
 }
 
-// All or nothing, one process of a GPU at a time, and only if NVML says that there is room for it:
-// a restore that meets a full card breaks the process.
+// All or nothing, one process of a GPU at a time.
 bool Agent::BringContextsBackStandalone() {
   std::vector<std::unique_ptr<swap::ClientLock>> locks;
   for (const Gpu& gpu : gpus_) {
     locks.push_back(std::make_unique<swap::ClientLock>(GpuLockName(gpu.uuid).text));
     if (!locks.back()->TryAcquire()) return false;
   }
-  if (!RoomForContexts().value_or(false)) return false;
+  if (!HasRoomForContexts()) return false;
   BringContextsBack();
   return true;
 }

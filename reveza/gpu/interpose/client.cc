@@ -29,14 +29,9 @@ namespace {
 pthread_once_t start_once = PTHREAD_ONCE_INIT;
 constinit std::atomic<bool> forked_child{false};
 
-bool IsSet(const char* name, const char* value) {
-  const char* set = getenv(name);
-  return set != nullptr && strcmp(set, value) == 0;
-}
-
 // REVEZA_FINGERPRINTS=0 copies all memory, whether it has changed or not.
 const void* FingerprintImage() {
-  return IsSet("REVEZA_FINGERPRINTS", "0") ? nullptr : reveza_fingerprint_image;
+  return Client::IsSet("REVEZA_FINGERPRINTS", "0") ? nullptr : reveza_fingerprint_image;
 }
 
 // Returns a GPU whose memory cannot be mapped anew; nullopt if there is none. A driver before CUDA
@@ -160,6 +155,11 @@ void Client::AfterForkInChild() {
   instance_.store(nullptr, std::memory_order_relaxed);
   Gate::ResetAfterFork();
   InterruptWatch::ResetAfterFork();
+}
+
+bool Client::IsSet(const char* name, const char* value) {
+  const char* set = getenv(name);
+  return set != nullptr && strcmp(set, value) == 0;
 }
 
 Bytes Client::EmulatedTotal(Bytes total) {

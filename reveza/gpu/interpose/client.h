@@ -82,6 +82,8 @@ class Client {
   const swap::Driver& swap_driver() const { return swap_driver_; }
   // `--resident`: allocations are made by the driver, only counted, and never swapped.
   bool resident() const { return resident_; }
+  // Returns whether the environment has this value of the variable.
+  static bool IsSet(const char* name, const char* value);
   // Returns the smaller of `total` and REVEZA_GPU_BUDGET.
   static Bytes EmulatedTotal(Bytes total);
 

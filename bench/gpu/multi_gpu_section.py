@@ -1,0 +1,167 @@
+"""The section on two GPUs: jobs of several processes and cards that take turns."""
+
+import dataclasses
+import os
+import signal
+import time
+
+import workloads
+from harness import Job, Reveza
+from sections import MANY_TURNS, brief, card, check_results
+
+
+def _clients(status):
+    return (status or {}).get("clients", [])
+
+
+def _of(status, name):
+    return [client for client in _clients(status) if client["name"] == name]
+
+
+def _on(device, job):
+    return dataclasses.replace(job, env={**job.env, "CUDA_VISIBLE_DEVICES": str(device)})
+
+
+def _pair(harness, name, seed, *more, steps=120):
+    """Returns a job of two ranks, one on each GPU; on fakecuda of one process on both."""
+    if harness.fake:
+        return workloads.client(harness, name, "multi_gpu", "--bytes", "100MiB", "--steps",
+                                harness.steps(steps / 2), "--step-ms", 20, "--seed", seed)
+    return workloads.python(name, "nccl_pair.py", "--gib", 14, "--steps", harness.steps(50 * steps),
+                            "--seed", seed, *more)
+
+
+def _single(harness, name, device, seed, steps=200):
+    """Returns a job on one GPU; on fakecuda, which shows all devices to all, on the first."""
+    size = "60MiB" if harness.fake else "14GiB"
+    job = workloads.client(harness, name, "worker", "--bytes", size, "--steps",
+                           harness.steps(steps), "--step-ms", 20, "--seed", seed)
+    return job if harness.fake else _on(device, job)
+
+
+def _counts(harness, report, what, reveza, names):
+    """Shows how drains went, by the last status in which each job was seen."""
+    last = {}
+    for sample in reveza.samples:
+        for client in _clients(sample):
+            last[client["name"]] = client
+    for name in names:
+        client = last.get(name, {})
+        report.note(f"{what}: {name}: turns, aligned drains, failed drains", ", ".join(
+            str(client.get(key)) for key in ("turns", "aligned_drains", "failed_drains")))
+
+
+def _in_turns(harness, report, what, jobs, settings=None):
+    alone = {job.name: harness.alone(job) for job in jobs}
+    with Reveza(harness, card(harness), settings=settings or MANY_TURNS) as reveza:
+        outcomes = reveza.aligned(jobs)
+        turns = reveza.handover()
+        _counts(harness, report, what, reveza, [job.name for job in jobs])
+    check_results(report, what, outcomes, alone)
+    report.check(f"{what}: handovers", brief(turns), turns.get("count", 0) > 0, "> 0")
+
+
+def _pairs(harness, report):
+    """Two jobs of two ranks each, in turns: ranks run ahead of each other, in graphs, with registered
+    buffers, and one rank slowed down."""
+    if harness.chosen("pairs of graphs"):
+        _in_turns(harness, report, "ranks that run ahead, graphs",
+                  [_pair(harness, "ahead", 1), _pair(harness, "graph", 11, "--graph")])
+    if not harness.fake:
+        _in_turns(harness, report, "registered buffers, jitter",
+                  [_pair(harness, "registered", 21, "--register"),
+                   _pair(harness, "jitter", 31, "--jitter-ms", 20)])
+        peers = workloads.client(harness, "peer_copies", "multi_gpu", "--bytes", "8GiB", "--steps",
+                                 harness.steps(60), "--step-ms", 60)
+        emptying = workloads.python("emptying", "empty_cache_torch.py", "--gib", 10, "--steps",
+                                    harness.steps(200))
+        _in_turns(harness, report, "peer copies, caches emptied", [peers, emptying])
+
+
+def _large_beside_small(harness, report):
+    """A job on both GPUs with twice the weight beside one on each, paused and resumed meanwhile."""
+    large = _pair(harness, "large", 41)
+    jobs = [large, _single(harness, "left", 0, 5), _single(harness, "right", 1, 6)]
+    alone = {job.name: harness.alone(job) for job in jobs}
+    with Reveza(harness, card(harness), settings=MANY_TURNS) as reveza:
+        processes = [reveza.start(large, "--weight", "2"), *map(reveza.start, jobs[1:])]
+        until = time.time() + 60
+        while time.time() < until and not _turns_of(reveza.status(), "large") > 1:
+            time.sleep(0.05)
+        reveza.command("pause", "large")
+        while time.time() < until and _resident_of(reveza.status(), "large") > 0:
+            time.sleep(0.05)
+        held = _resident_of(reveza.status(), "large")
+        time.sleep(1)
+        reveza.command("resume", "large")
+        outcomes = harness.wait(processes, 240)
+    report.check("both GPUs, paused: its memory on the cards", held, held == 0, "0")
+    check_results(report, "a job on both GPUs beside one on each", outcomes, alone)
+
+
+def _turns_of(status, name):
+    return max([client["turns"] for client in _of(status, name)], default=0)
+
+
+def _resident_of(status, name):
+    return sum(client["footprint"]["resident"] for client in _of(status, name))
+
+
+def _killed_rank(harness, report):
+    """SIGKILL of one rank while its job is handed over; the others compute what they do alone."""
+    if harness.fake:
+        return
+    victim = _pair(harness, "victim", 51, steps=600)
+    jobs = [_single(harness, "left", 0, 7), _single(harness, "right", 1, 8)]
+    alone = {job.name: harness.alone(job) for job in jobs}
+    with Reveza(harness, card(harness), settings=MANY_TURNS) as reveza:
+        processes = [reveza.start(victim), *map(reveza.start, jobs)]
+        pid = None
+        until = time.time() + 90
+        while time.time() < until and pid is None:
+            moving = [client["pid"] for client in _of(reveza.status(), "victim")
+                      if client["state"] in ("leaving", "entering") and client["turns"] > 1]
+            pid = moving[-1] if moving else None
+            time.sleep(0.02)
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+        outcomes = harness.wait(processes[1:], 120)
+        ended = harness.wait(processes[:1], 20)
+    report.check("a rank killed in mid-handover", f"pid {pid}", pid, "one")
+    report.note("its job ended with", ended[0].status)
+    check_results(report, "beside a job with a killed rank", outcomes, alone)
+
+
+def _handovers(harness, report):
+    """Two jobs that each hold most of both GPUs, against two on one GPU only."""
+    size, budget = ("64MiB", "110MiB") if harness.fake else ("24GiB", "27GiB")
+    steps = harness.steps(60)
+    for what, program, count in (("one GPU", "worker", 1), ("both GPUs", "multi_gpu", 2)):
+        jobs = [Job(f"{program}_{i}", [
+            harness.client(program), "--json", "--bytes", size, "--steps", str(steps), "--step-ms",
+            "20", "--seed", str(i + 1)]) for i in range(2)]
+        if not harness.fake and count == 1:
+            jobs = [_on(0, job) for job in jobs]
+        alone = {job.name: harness.alone(job) for job in jobs}
+        with Reveza(harness, budget, settings=MANY_TURNS) as reveza:
+            outcomes = reveza.aligned(jobs)
+            best = {}
+            for sample in reveza.samples:
+                for gpu in sample.get("gpus", []):
+                    if gpu["handover"] and gpu["handover"]["count"] > 0:
+                        best[gpu["index"]] = gpu["handover"]
+        check_results(report, f"handover of {size} on {what}", outcomes, alone)
+        report.check(f"handover of {size} on {what}: GPUs with handovers", len(best),
+                     len(best) == count, str(count))
+        for index, handover in sorted(best.items()):
+            report.note(f"handover of {size} on {what}: GPU {index}", brief(handover))
+
+
+def multi_gpu(harness, report):
+    if harness.gpus < 2:
+        report.note("two GPUs", "this machine has one")
+        return
+    for case, run in (("handover", _handovers), ("ranks: pairs of graphs", _pairs),
+                      ("ranks: large", _large_beside_small), ("ranks: killed", _killed_rank)):
+        if harness.chosen(case) and harness.remaining_seconds() > 30:
+            run(harness, report)
