@@ -33,6 +33,11 @@ needed=$(readelf -d "$root/opt/reveza/node/libreveza.so" | sed -n 's/.*(NEEDED).
 [[ $needed =~ ^(libc.so.6|libdl.so.2|libpthread.so.0| )+$ ]] ||
   fail "libreveza.so needs $needed: containers have the C library only"
 
+if ((EUID == 0)); then
+  chroot "$root" /opt/reveza/bin/revezad --socket /run/reveza/s --group reveza --usage-file off --linger 1s 2>/dev/null ||
+    fail 'revezad does not know its group'
+fi
+
 # A real runtime refuses a container whose image has a static program only, and says why.
 if ((EUID != 0)) || ! command -v runc >/dev/null; then
   echo 'no runc, or not root: the hook is not tried with it'

@@ -3,6 +3,7 @@ package plugin
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,6 +30,7 @@ type Options struct {
 	Socket, Reveza, Configuration        string
 	Driver, DriverKind                   string
 	NoCDI                                bool
+	Group                                uint
 	HostMemory, DefaultMemory, GPUBudget string
 
 	HealthInterval time.Duration // between two looks at the daemon
@@ -54,6 +56,8 @@ func (o *Options) Register(flags *flag.FlagSet) {
 		"how containers get the driver's files: cdi, runtime (NVIDIA's container runtime), or none")
 	flags.StringVar(&o.DriverKind, "driver-cdi-kind", "nvidia.com/gpu", "`kind` of the driver's CDI devices")
 	flags.BoolVar(&o.NoCDI, "no-cdi", false, "device plugin: mounts instead of CDI devices (before containerd 1.7)")
+	flags.UintVar(&o.Group, "group", 0, "`number` of the group that revezad admits, which containers get by CDI "+
+		"(not before containerd 2.0); 0: none")
 	flags.StringVar(&o.HostMemory, "host-memory", "",
 		"host `memory` for what is swapped out: revezad's host_budget, e.g. 64Gi (default: none)")
 	flags.StringVar(&o.DefaultMemory, "default-memory", "",
@@ -80,6 +84,9 @@ func (o *Options) Validate() error {
 	}
 	if o.NoCDI && (o.Mode == ModeDRA || o.Driver == DriverCDI) {
 		return fmt.Errorf("-no-cdi is for -mode=%s with -driver=%s or %s", ModeDevicePlugin, DriverRuntime, DriverNone)
+	}
+	if o.Group > math.MaxInt32 {
+		return fmt.Errorf("-group: %d is not the number of a group", o.Group)
 	}
 	for flag, path := range map[string]string{"socket": o.Socket, "cdi-dir": o.CDIFolder, "host-files": o.Host,
 		"kubelet-root": o.Kubelet} {

@@ -14,6 +14,7 @@ func TestWrongOptionsAreRefusedByName(t *testing.T) {
 		"-node":         "-node=",
 		"-driver":       "-node=n -driver=nouveau",
 		"-no-cdi":       "-node=n -no-cdi",
+		"-group":        "-node=n -group=4294967296",
 		"-socket":       "-node=n -socket=run/s",
 		"-kubelet-root": "-node=n -kubelet-root=kubelet",
 	} {

@@ -121,7 +121,7 @@ func prepareNode(ctx context.Context, options Options) (node.Node, int64, error)
 	if err != nil {
 		return node.Node{}, 0, err
 	}
-	settings := share.Settings{Socket: options.Socket, GPUBudget: amounts["gpu-budget"],
+	settings := share.Settings{Socket: options.Socket, Group: uint32(options.Group), GPUBudget: amounts["gpu-budget"],
 		Runtime: options.Driver == DriverRuntime, ExtraEnv: configuration.Env, ExtraMount: configuration.Mounts}
 	if options.Driver == DriverCDI {
 		settings.DriverCDI = options.DriverKind

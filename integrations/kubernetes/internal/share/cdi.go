@@ -37,6 +37,9 @@ func (s Settings) cardEdits(share Share) specs.ContainerEdits {
 		edits.Mounts = append(edits.Mounts,
 			&specs.Mount{HostPath: mount.Host, ContainerPath: mount.Container, Options: options})
 	}
+	if s.Group != 0 {
+		edits.AdditionalGIDs = []uint32{s.Group}
+	}
 	if share.Files.Hook != "" {
 		edits.Hooks = []*specs.Hook{{HookName: cdi.CreateRuntimeHook, Path: share.Files.Hook,
 			Args: []string{filepath.Base(share.Files.Hook)}}}

@@ -45,6 +45,7 @@ type Files struct {
 // Settings are the same for all shares of a node.
 type Settings struct {
 	Socket     string            `json:"socket"`     // of the daemon, on the host and in containers
+	Group      uint32            `json:"group"`      // that the daemon admits; 0: none
 	GPUBudget  int64             `json:"gpuBudget"`  // the size of card that programs see; 0: the card's
 	DriverCDI  string            `json:"driverCDI"`  // kind of the driver's own CDI devices: nvidia.com/gpu
 	Runtime    bool              `json:"runtime"`    // NVIDIA's container runtime provides the driver
@@ -63,8 +64,10 @@ func Job(id string) string {
 func (s Settings) Environment(share Share) map[string]string {
 	environment := map[string]string{
 		"REVEZA_SOCKET": s.Socket,
-		"REVEZA_JOB":    Job(share.ID),
-		"REVEZA_NAME":   share.Name[max(0, len(share.Name)-maxName):],
+		// A program that was given a share never runs beside the others.
+		"REVEZA_REQUIRE_DAEMON": "1",
+		"REVEZA_JOB":            Job(share.ID),
+		"REVEZA_NAME":           share.Name[max(0, len(share.Name)-maxName):],
 	}
 	if policy := share.Policy.Variable(); policy != "" {
 		environment["REVEZA_POLICY"] = policy

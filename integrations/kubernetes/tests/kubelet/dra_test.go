@@ -179,18 +179,24 @@ func mustPrepare(t *testing.T, kubelet *draKubelet, pods ...*v1.Pod) {
 
 func TestAClaimBecomesAJobWithItsPolicy(t *testing.T) {
 	a := pod("a", "train")
-	kubelet := startDRA(t, support.NewNode(t, 1), a,
+	node := support.NewNode(t, 1)
+	node.Options.Group = 10787
+	kubelet := startDRA(t, node, a,
 		claim("train", "22Gi", policy(`"weight":2,"priority":"low","interactive":true,"request":"4Gi"`), "a"))
 	mustPrepare(t, kubelet, a)
 	// What a pod sets itself does not count, but for other variables.
 	values := kubelet.environment(t, a, "REVEZA_JOB=1", "REVEZA_POLICY=weight=10000", "HOME=/root")
 	want := map[string]string{"LD_PRELOAD": share.LibraryInContainer, "REVEZA_SOCKET": kubelet.node.Options.Socket,
 		"REVEZA_JOB": share.Job("claim-train"), "REVEZA_NAME": "default/train", "HOME": "/root",
-		"REVEZA_POLICY": "weight=200,priority=0,interactive=1,request=4294967296,limit=23622320128"}
+		"REVEZA_POLICY":         "weight=200,priority=0,interactive=1,request=4294967296,limit=23622320128",
+		"REVEZA_REQUIRE_DAEMON": "1"}
 	for name, value := range want {
 		if values[name] != value {
 			t.Errorf("%s=%q, want %q", name, values[name], value)
 		}
+	}
+	if groups := kubelet.container(t, a, nil).Process.User.AdditionalGids; !slices.Contains(groups, 10787) {
+		t.Errorf("groups: %v", groups)
 	}
 	info, err := kubelet.GetResources(a, &a.Spec.Containers[0])
 	if err != nil {
