@@ -17,7 +17,7 @@
 namespace fakecuda {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x66616b6563756437;  // changes with the layout
+constexpr std::uint64_t kMagic = 0x66616b6563756438;  // changes with the layout
 
 // Returns when this process has started, in ticks since boot.
 std::uint64_t StartTime() {

@@ -1,6 +1,7 @@
 // Virtual memory management of host memory: CU_MEM_LOCATION_TYPE_HOST_NUMA.
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 #include "fakecuda/driver_fixture.h"
@@ -98,6 +99,10 @@ struct Drivers {
   int supported;
   CUresult create;
 };
+
+void PrintTo(const Drivers& drivers, std::ostream* out) {
+  *out << drivers.name << "=" << drivers.value;
+}
 
 class HostVmmDriversTest : public testing::TestWithParam<Drivers> {};
 

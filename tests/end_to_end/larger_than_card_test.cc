@@ -206,7 +206,7 @@ TEST(LargerThanCardTest, WithoutHostMemoryItIsOutOfMemory) {
   EXPECT_LE(HostPeak(machine), 4 * kMiB);
 }
 
-class DriversTest : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
+class DriversTest : public ::testing::TestWithParam<std::pair<std::string, std::string>> {};
 
 TEST_P(DriversTest, ThatCannotAreNamedOnce) {
   Machine machine(TinyCard({{GetParam().first, GetParam().second}}));
@@ -222,9 +222,10 @@ TEST_P(DriversTest, ThatCannotAreNamedOnce) {
   EXPECT_EQ(HostPeak(machine), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Old, DriversTest,
-                         ::testing::Values(std::pair{"FAKECUDA_DRIVER", "12.1"},
-                                           std::pair{"FAKECUDA_HOST_VMM", "0"}));
+INSTANTIATE_TEST_SUITE_P(
+    Old, DriversTest,
+    ::testing::Values(std::pair<std::string, std::string>{"FAKECUDA_DRIVER", "12.1"},
+                      std::pair<std::string, std::string>{"FAKECUDA_HOST_VMM", "0"}));
 
 TEST(LargerThanCardTest, WorksWithTheFirstDriverThatCan) {
   const std::vector<std::string> arguments = {"--bytes", "60MiB", "--block", "2MiB"};
