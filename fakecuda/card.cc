@@ -17,7 +17,7 @@
 namespace fakecuda {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x66616b6563756437;  // changes with the layout
+constexpr std::uint64_t kMagic = 0x66616b6563756438;  // changes with the layout
 
 // Returns when this process has started, in ticks since boot.
 std::uint64_t StartTime() {
@@ -178,6 +178,7 @@ void Card::Initialise(const Options& options, bool fresh) {
         instances.empty() ? options.memory : instances[static_cast<std::size_t>(device)];
   }
   state_->link = options.link;
+  state_->host_memory = options.host_memory;
 }
 
 bool Card::Register() {

@@ -48,6 +48,7 @@ struct ProcessSlot {
   std::uint64_t away_context_bytes[kMaxDevices];  // of a checkpointed process
   std::uint64_t allocated[kMaxDevices];
   std::uint64_t peak[kMaxDevices];
+  std::uint64_t on_host;
   std::uint64_t to_device, from_device, calls;
 };
 
@@ -67,11 +68,14 @@ struct AllocationSlot {
   std::uint32_t device;
   std::uint32_t handle_types;
   std::uint32_t exported;
+  std::uint32_t on_host;  // memory of the host's NUMA node, not of the device
   Holders holders;
 };
 
+// Returns whether it takes memory of its device.
 inline bool TakesMemory(const AllocationSlot& slot) {
-  return slot.state != AllocationState::kFree && slot.state != AllocationState::kAway;
+  return slot.state != AllocationState::kFree && slot.state != AllocationState::kAway &&
+         slot.on_host == 0;
 }
 
 struct EventSlot {
@@ -91,6 +95,8 @@ struct CardState {
   std::uint64_t memory[kMaxDevices];
   double link;
   std::uint64_t used[kMaxDevices], peak[kMaxDevices];
+  std::uint64_t host_memory;  // of the NUMA node; 0: unlimited
+  std::uint64_t host_used, host_peak;
   std::uint64_t link_free_at[kMaxDevices][2];
   std::uint64_t to_device, from_device, on_device;
   std::uint64_t counters[kMaxCounters];
@@ -108,6 +114,7 @@ struct AllocationInfo {
   std::uint64_t bytes = 0;
   int device = 0;
   unsigned handle_types = 0;
+  bool on_host = false;
 };
 
 class Card {
@@ -130,6 +137,8 @@ class Card {
 
   // Returns false if the device is full. New memory is filled with 0xDB.
   bool Allocate(int device, std::uint64_t bytes, unsigned handle_types, AllocationInfo* info);
+  // Allocates memory of the host's NUMA node. Returns false if that is full.
+  bool AllocateOnHost(std::uint64_t bytes, unsigned handle_types, AllocationInfo* info);
   // Adds this process to the holders. Returns false if the memory does not exist.
   bool Hold(std::uint64_t id, AllocationInfo* info);
   // Removes this process from the holders.
@@ -186,10 +195,15 @@ class Card {
   bool ExportInUse(const AllocationSlot& slot) const;
   AllocationSlot* Find(std::uint64_t id);
   AllocationSlot* FreeSlot();
+  // Takes a slot for new memory, held by this process; nullptr if there is none.
+  AllocationSlot* NewSlot(std::uint64_t bytes, unsigned handle_types);
+  bool Fill(const AllocationInfo& info);
+  static AllocationInfo Info(const AllocationSlot& slot);
   bool FillContents(std::uint64_t id, std::uint64_t bytes) const;
   std::string ContentsPath(std::uint64_t id) const;
   std::string ExportPath(std::uint64_t id) const;
   void CountAllocated(int device, std::int64_t bytes);
+  void CountAllocated(const AllocationSlot& slot, std::int64_t bytes);
 
   class Lock;
   std::string directory_;
@@ -222,8 +236,10 @@ class Card::Lock {
       slot.release_at = 0;
     }
     for (int device = 0; device < kMaxDevices; ++device) state->used[device] = 0;
+    state->host_used = 0;
     for (const AllocationSlot& slot : state->Slots()) {
       if (TakesMemory(slot)) state->used[slot.device] += slot.bytes;
+      if (slot.state != AllocationState::kFree && slot.on_host != 0) state->host_used += slot.bytes;
     }
     for (const ProcessSlot& process : state->processes) {
       if (process.pid == 0) continue;

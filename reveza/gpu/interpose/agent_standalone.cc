@@ -53,6 +53,9 @@ void Agent::Connect() {
   if (connection_.version() >= 3 && (contexts_away_ || ContextsCanMove())) {
     hello.flags |= wire::kHelloMovableContexts;
   }
+  if (connection_.version() >= wire::HostBacked::kSince && client_.larger_than_card_) {
+    hello.flags |= wire::kHelloHostBacked;
+  }
   const char* name = getenv("REVEZA_NAME");
   wire::CopyText(hello.name, sizeof(hello.name), name == nullptr ? "" : name);
   const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -106,6 +109,7 @@ void Agent::Handle(const wire::Welcome& welcome) {
     resumed.context = usage.context;
     resumed.credit = contexts_away_ ? 0 : usage.resident + usage.pinned + usage.context;
     connection_.Send(resumed);
+    gpu.on_host = {};
   }
   client_.UsageChanged();  // Resumed does not carry the arena size
 }
@@ -167,7 +171,7 @@ void Agent::TryResumeStandalone() {
   if (gate_ == GateState::kOpen) {
     if (client_.ledger_.residency() != swap::Residency::kUnmanaged) {
       client_.ledger_.SetResidency(swap::Residency::kUnmanaged);
-      Gate::SetBounded(false);
+      Gate::SetBounded(Bounded());
     }
     return;
   }

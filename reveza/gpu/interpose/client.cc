@@ -104,7 +104,8 @@ Client::Client()
       arena_(swap_driver_, ~Bytes{0}),
       ledger_(swap_driver_, arena_),
       job_(JobOfThisProcess()),
-      mover_(swap_driver_, ledger_, IsSet("REVEZA_VERIFY", "1")) {
+      mover_(swap_driver_, ledger_, IsSet("REVEZA_VERIFY", "1")),
+      placement_(swap_driver_, ledger_) {
   resident_ = IsSet("REVEZA_RESIDENT", "1");
   if (const auto ordinal = DeviceWithoutVirtualMemory(); ordinal && !resident_) {
     resident_ = true;
@@ -113,6 +114,7 @@ Client::Client()
         " --resident",
         *ordinal);
   }
+  larger_than_card_ = !resident_ && IsSet("REVEZA_LARGER_THAN_CARD", "1");
   wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
