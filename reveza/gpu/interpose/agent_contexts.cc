@@ -115,6 +115,8 @@ void Agent::BringContextsBack() {
 }
 
 void Agent::Handle(const wire::ReleaseContexts& order) {
+  // The turn for which it would come in was abandoned.
+  swapping_in_ = false;
   // Returns what is unused: from now on the client has no credit.
   ReportUsage();
   connection_.Send(wire::ContextsReleased{order.serial, TakeContextsOff()});

@@ -177,6 +177,11 @@ void Agent::Handle(const wire::OpenGate&) {
   open_ordered_ = true;
   if (gate_ == GateState::kOpen) return;
   swapping_in_ = false;
+  // Sent by a restarted daemon before it was told that they are away.
+  if (contexts_away_) {
+    gate_request_sent_ = false;
+    return;
+  }
   for (const Gpu& gpu : gpus_) {
     if (client_.ledger_.GetUsage(gpu.ordinal).swapped == 0) continue;
     gate_request_sent_ = false;  // sent before this order, so the daemon has discarded it

@@ -95,6 +95,9 @@ bool MustRefuse(const Ledger& ledger, const PendingContext& context, Bytes estim
 
 Obstacle ContextObstacle(Ledger& ledger, const PendingContext& context, Bytes estimate) {
   if (!AllCouldRunAlone(ledger, context, estimate)) return Obstacle::kFixedMemory;
+  if (ledger.gpus.at(context.gpu).crowded && !MovableContextsFitOnHost(ledger, estimate)) {
+    return Obstacle::kHostMemory;
+  }
   const ExtraMemory extra{context.client, context.gpu, 0, estimate};
   return FitsHostBudget(ledger, extra) ? Obstacle::kNone : Obstacle::kHostMemory;
 }
@@ -114,6 +117,7 @@ void ProcessContexts(Ledger& ledger) {
     const Bytes estimate = ledger.ContextEstimate(card);
     for (PendingContext& context : ledger.contexts) {
       if (context.gpu != gpu || ledger.jobs.at(context.job).policy.paused) continue;
+      if (ledger.AwaitsOwnContexts(context)) continue;
       if (MustRefuse(ledger, context, estimate)) {
         ledger.decisions.push_back(
             RefuseContext{context.client, gpu, ledger.MaxRequest(context.job, gpu)});

@@ -25,12 +25,12 @@ bool MayLeaveNow(Ledger& ledger, const Client& client) {
            on.permitted == 0;
   });
   return ledger.HasMovableContexts(client) && client.contexts == Contexts::kHere &&
-         client.gate == Gate::kClosed && client.swap_in_serial == 0 && holds_only_contexts &&
-         client.Unswappable() > 0 && HasRoomOnHost(ledger, client.Unswappable()) &&
-         ledger.Reached(client.release_at);
+         client.gate == Gate::kClosed && holds_only_contexts && client.Unswappable() > 0 &&
+         HasRoomOnHost(ledger, client.Unswappable()) && ledger.Reached(client.release_at);
 }
 
 void SendRelease(Ledger& ledger, Client& client) {
+  client.swap_in_serial = 0;  // of a turn that was abandoned before it had credit
   client.contexts = Contexts::kLeaving;
   client.contexts_serial = ledger.NextSerial();
   client.contexts_deadline = ledger.now + ledger.config.evict_timeout;
@@ -65,20 +65,28 @@ bool LacksRoomOfContexts(const Ledger& ledger, GpuId gpu) {
 
 }  // namespace
 
+bool MovableContextsFitOnHost(const Ledger& ledger, Bytes more) {
+  return HasRoomOnHost(ledger, more + ledger.SumOverClients([&](const Client& client) {
+    const bool stays = client.contexts == Contexts::kHere && ledger.HasMovableContexts(client);
+    return stays ? client.Unswappable() : 0;
+  }));
+}
+
 void UpdateCrowding(Ledger& ledger) {
   const JobSet active = ledger.ActiveJobs();
-  bool any = false;
-  const Bytes unreserved = ledger.SumOverClients([&](const Client& client) {
-    if (!ledger.HasMovableContexts(client)) return Bytes{0};
-    any = true;
-    return client.contexts == Contexts::kHere ? client.Unswappable() : 0;
+  const bool any = std::ranges::any_of(ledger.jobs, [&](const auto& entry) {
+    return std::ranges::any_of(entry.second.clients, [&](const auto& one) {
+      return ledger.HasMovableContexts(one.second);
+    });
   });
-  const bool may_leave = any && HasRoomOnHost(ledger, unreserved);
+  const bool may_leave = any && MovableContextsFitOnHost(ledger, 0);
   for (auto& [gpu, card] : ledger.gpus) {
     const bool was_crowded = std::exchange(card.crowded, false);
-    // What was admitted while it was crowded is not closed.
+    // What was admitted while it was crowded is not closed. Where contexts do not fit beside each
+    // other, because one is larger than estimated, as many leave as the host has room for.
     card.crowded = (may_leave && LacksRoomOfContexts(ledger, gpu)) ||
-                   (was_crowded && !ledger.Fits(gpu, active));
+                   (was_crowded && !ledger.Fits(gpu, active)) ||
+                   (any && !ledger.Fits(gpu, JobSet{}));
   }
 }
 

@@ -29,10 +29,20 @@ Bytes TotalDeficit(const Ledger& ledger, GpuId gpu, const JobSet& active) {
   return sum + (card.approved_context ? ledger.ContextEstimate(card) : 0);
 }
 
+// Returns what jobs that are entering, and are not in `active`, have been given for contexts that
+// are still away. It is free as soon as they leave.
+Bytes CreditOfAbsent(const Ledger& ledger, GpuId gpu, const JobSet& active) {
+  return ledger.SumOverClients([&](const Client& client) {
+    const bool absent = client.contexts == Contexts::kAway && !active.contains(client.job);
+    return absent ? client.On(gpu).credit : 0;
+  });
+}
+
 // Returns TotalDeficit() beyond what is free or being evicted.
 std::int64_t Shortage(const Ledger& ledger, GpuId gpu, const JobSet& active) {
   return static_cast<std::int64_t>(TotalDeficit(ledger, gpu, active)) - ledger.Free(gpu) -
-         static_cast<std::int64_t>(ledger.PendingEvictions(gpu));
+         static_cast<std::int64_t>(ledger.PendingEvictions(gpu) +
+                                   CreditOfAbsent(ledger, gpu, active));
 }
 
 struct Grant {

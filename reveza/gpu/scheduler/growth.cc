@@ -39,6 +39,10 @@ Obstacle GrowthObstacle(Ledger& ledger, const PendingGrowth& growth) {
   if (ledger.RequiredAlone(growth) > ledger.gpus.at(growth.gpu).Limit()) {
     return Obstacle::kFixedMemory;
   }
+  if (growth.kind == GrowthKind::kPinned && ledger.gpus.at(growth.gpu).crowded &&
+      !MovableContextsFitOnHost(ledger, growth.bytes)) {
+    return Obstacle::kHostMemory;
+  }
   const ExtraMemory extra{growth.client, growth.gpu, swappable ? growth.bytes : 0,
                           swappable ? 0 : growth.bytes};
   return FitsHostBudget(ledger, extra) ? Obstacle::kNone : Obstacle::kHostMemory;

@@ -26,14 +26,20 @@ Bytes Ledger::Claim(const Client& client, GpuId gpu) {
          holding.permitted;
 }
 
+bool Ledger::KeepsContexts(const Job& job) const {
+  if (job.policy.request == 0 || job.policy.paused) return false;
+  return std::ranges::any_of(gpus, [&](const auto& entry) {
+    return job.Uses(entry.first) && Unmovable(job, entry.first) <= job.policy.request;
+  });
+}
+
 bool Ledger::HasMovableContexts(const Client& client) const {
-  const Policy& policy = jobs.at(client.job).policy;
   // What it waits for is answered first: its contexts would stay until then.
   const auto of_client = [&](const auto& request) { return request.client == client.id; };
   if (std::ranges::any_of(growths, of_client)) return false;
   if (client.Unswappable() > 0 && std::ranges::any_of(contexts, of_client)) return false;
   return client.movable_contexts && config.release_contexts_after > Time(0) &&
-         !client.resident_only && !client.unresponsive && (policy.request == 0 || policy.paused) &&
+         !client.resident_only && !client.unresponsive && !KeepsContexts(jobs.at(client.job)) &&
          (client.contexts == Contexts::kHere || client.contexts == Contexts::kLeaving) &&
          std::ranges::none_of(client.gpus,
                               [](const auto& entry) { return entry.second.creating_context; });
@@ -49,12 +55,19 @@ Bytes Ledger::Fixed(const Client& client, GpuId gpu) const {
   return holding.footprint.Fixed() + holding.context_credit + holding.pinned_in_flight;
 }
 
+Bytes Ledger::Unmovable(const Job& job, GpuId gpu) {
+  return SumOver(job.clients, [&](const Client& client) {
+    const Holding& on = client.On(gpu);
+    return on.footprint.Fixed() + on.context_credit + on.pinned_in_flight;
+  });
+}
+
 Bytes Ledger::Reserved(const Job& job, GpuId gpu) const {
   if (!job.Uses(gpu)) return 0;
   const Bytes fixed = SumOver(job.clients, [&](const Client& client) {
     return Fixed(client, gpu) + ApprovedFixed(client, gpu);
   });
-  return std::max(fixed, job.policy.request);
+  return std::max({fixed, KeepsContexts(job) ? Unmovable(job, gpu) : 0, job.policy.request});
 }
 
 Bytes Ledger::Claim(const Job& job, GpuId gpu) const {
@@ -252,9 +265,14 @@ bool Ledger::WantsToRun(const Job& job) const {
   for (const auto& [id, client] : job.clients) {
     if (client.wants_gate) return true;
   }
-  return std::ranges::any_of(growths, [&](const PendingGrowth& growth) {
-    return growth.job == job.id && growth.kind == GrowthKind::kPinned && !growth.Blocked();
-  });
+  return std::ranges::any_of(growths,
+                             [&](const PendingGrowth& growth) {
+                               return growth.job == job.id && growth.kind == GrowthKind::kPinned &&
+                                      !growth.Blocked();
+                             }) ||
+         std::ranges::any_of(contexts, [&](const PendingContext& context) {
+           return context.job == job.id && AwaitsOwnContexts(context);
+         });
 }
 
 Bytes Ledger::OutstandingCredit(GpuId gpu) const {
@@ -272,16 +290,21 @@ Bytes Ledger::PendingEvictions(GpuId gpu) const {
   return Memoized(&Memo::evictions, gpu, [&] {
     return SumOverClients([&](const Client& client) {
       const Holding& holding = client.On(gpu);
-      const bool leaving = client.contexts == Contexts::kLeaving && !client.unresponsive;
-      return holding.evict_left + (leaving ? holding.footprint.Fixed() : 0);
+      return holding.evict_left + (LeavesCard(client) ? holding.footprint.Fixed() : 0);
     });
   });
+}
+
+bool Ledger::LeavesCard(const Client& client) {
+  return client.contexts == Contexts::kLeaving && !client.unresponsive;
 }
 
 Bytes Ledger::Deficit(const Client& client, GpuId gpu) {
   const Holding& holding = client.On(gpu);
   const Bytes need = holding.footprint.Need() + holding.context_credit;
-  return need > holding.credit ? need - holding.credit : 0;
+  // Contexts that are leaving take the credit along.
+  const Bytes credit = LeavesCard(client) ? 0 : holding.credit;
+  return need > credit ? need - credit : 0;
 }
 
 Bytes Ledger::Deficit(const Job& job, GpuId gpu) const {

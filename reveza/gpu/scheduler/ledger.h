@@ -31,6 +31,9 @@ class Ledger {
 
   // Returns the maximum that a client can hold on a GPU while it runs, with what it may allocate.
   static Bytes Claim(const Client& client, GpuId gpu);
+  // Returns whether contexts are a part of what is promised to the job. A promise of less than they
+  // take is kept without them, or two such jobs could stand in each other's way for ever.
+  bool KeepsContexts(const Job& job) const;
   // Returns whether its contexts can leave, once it is suspended and its memory is evicted.
   bool HasMovableContexts(const Client& client) const;
   // Returns the part of the claim that cannot be evicted. Contexts that can leave are a part of it
@@ -44,6 +47,8 @@ class Ledger {
   // Returns what a job may have on a GPU: the limit of its policy, or what other jobs of its
   // account leave of their quota if that is less.
   Bytes Limit(const Job& job, GpuId gpu) const;
+  // Returns its contexts and pinned memory, wherever they are.
+  static Bytes Unmovable(const Job& job, GpuId gpu);
   // Returns what others cannot count on: the fixed memory, or what is promised if that is more.
   Bytes Reserved(const Job& job, GpuId gpu) const;
   // Returns the reserved memory of all other jobs, including approved requests.
@@ -97,15 +102,22 @@ class Ledger {
   bool FitsAllGpusOf(const Job& job, const JobSet& active) const;
   // Returns whether the job fits as the only active one, beside the fixed memory of the others.
   bool CanRunAlone(const Job& job) const;
-  // Returns whether a thread of the job waits at the gate, or for pinned memory that requires a
-  // turn; never if it is paused.
+  // Returns whether a thread of the job waits at the gate, or for pinned memory or a context that
+  // requires a turn; never if it is paused.
   bool WantsToRun(const Job& job) const;
+  // Returns whether the contexts that the client has must come back before it can make another: the
+  // request crossed the order to release them.
+  bool AwaitsOwnContexts(const PendingContext& context) const {
+    return jobs.at(context.job).clients.at(context.client).contexts != Contexts::kHere;
+  }
 
   Bytes OutstandingCredit(GpuId gpu) const;
   // Returns the credit left; negative after a budget cut.
   std::int64_t Free(GpuId gpu) const;
   // Returns what the evictions in progress, and contexts that are leaving, will free.
   Bytes PendingEvictions(GpuId gpu) const;
+  // Returns whether its contexts are leaving, as far as is known.
+  static bool LeavesCard(const Client& client);
   static Bytes Deficit(const Client& client, GpuId gpu);
   Bytes Deficit(const Job& job, GpuId gpu) const;
   static bool FullyResident(const Client& client);

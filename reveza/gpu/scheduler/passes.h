@@ -180,6 +180,8 @@ void MoveMemory(Ledger& ledger);
 // Determines which GPUs are crowded: where something fits only if contexts leave. Call before the
 // other passes, which count them as evictable there.
 void UpdateCrowding(Ledger& ledger);
+// Returns whether the host has room for all contexts that can leave, and for `more` of them.
+bool MovableContextsFitOnHost(const Ledger& ledger, Bytes more);
 // Returns what contexts of a suspended client can free on a crowded GPU.
 Bytes ReleasableContexts(const Ledger& ledger, const Client& client, GpuId gpu);
 // Sends ReleaseContexts to suspended clients until the shortage is covered, once their memory on

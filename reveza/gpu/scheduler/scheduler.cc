@@ -11,8 +11,8 @@ namespace {
 // A pass may enable another (a job that enters may then grow), but only a few times.
 constexpr int kMaxPasses = 8;
 
-// A client with swapped memory has a closed gate: it ignored the OpenGate that was in flight when
-// it allocated.
+// A client with swapped memory, or without its contexts, has a closed gate: it ignored the OpenGate
+// that was in flight when it said so.
 void CloseStaleGate(Client& client) {
   if (client.gate == Gate::kOpen) client.gate = Gate::kClosed;
 }
@@ -359,7 +359,10 @@ void Scheduler::SetMovableContexts(Time now, ClientId client) {
 void Scheduler::ContextsAway(Time now, ClientId client) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
   Client* resuming = ledger.Find(client);
-  if (resuming != nullptr && resuming->gpus.empty()) resuming->contexts = Contexts::kAway;
+  if (resuming == nullptr || !resuming->gpus.empty()) return;
+  resuming->contexts = Contexts::kAway;
+  CloseStaleGate(*resuming);
+  RunPasses(ledger);
 }
 
 void Scheduler::ContextsReleased(Time now, ClientId client, std::uint32_t serial,

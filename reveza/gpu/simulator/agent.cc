@@ -28,6 +28,8 @@ void Client::Do(const scheduler::OpenGate&) {
     world_.checker().Fail("OpenGate for a closing gate", world_.now());
   }
   swap_in_serial_ = 0;
+  // Sent before a restarted daemon learned that they are away.
+  if (contexts_ != Contexts::kHere) return;
   for (const auto& [gpu, state] : gpus_) {
     // It has allocated since the order was sent: the order is stale.
     if (state.footprint.swapped > 0 || state.swapping_in > 0) return;
@@ -265,6 +267,7 @@ void Client::Do(const scheduler::ReleaseContexts& order) {
   if (gate_ != Gate::kClosed || contexts_ != Contexts::kHere) {
     world_.checker().Fail("ReleaseContexts at the wrong time", world_.now());
   }
+  swap_in_serial_ = 0;
   // A piece may come in while the order to evict, or this one, is on its way.
   const bool holds_more = std::ranges::any_of(gpus_, [](const auto& entry) {
     const GpuState& on = entry.second;
@@ -273,7 +276,8 @@ void Client::Do(const scheduler::ReleaseContexts& order) {
   const bool busy = holds_more || world_.Chance(plan_.busy_release_probability);
   if (busy || plan_.refuses_release) {
     const auto why = busy ? ContextRelease::kBusy : ContextRelease::kRefused;
-    return Send(EventKind::kOther, &Scheduler::ContextsReleased, order.serial, why);
+    return Send(busy ? EventKind::kOther : EventKind::kContextsKept, &Scheduler::ContextsReleased,
+                order.serial, why);
   }
   contexts_ = Contexts::kLeaving;
   contexts_serial_ = order.serial;

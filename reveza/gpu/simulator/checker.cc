@@ -50,6 +50,7 @@ void Checker::OnRestart() {
   admissions_.clear();
   pending_.clear();
   claims_.clear();
+  in_turn_.clear();
 }
 
 void Checker::CheckEvent(const Scheduler& scheduler, EventKind kind, scheduler::ClientId client,
@@ -166,7 +167,9 @@ void Checker::CheckOrders(const Scheduler& scheduler, const std::vector<Decision
       for (const JobView& job : scheduler.Jobs()) {
         const bool own = std::ranges::count(job.clients, release->client) > 0;
         if (own && job.state == JobState::kWaiting) ++counters_.contexts_of_waiting;
-        if (own && !IsSuspended(job.state) && job.state != JobState::kPaused)
+        // It may enter for what the same event made known.
+        const bool active = !IsSuspended(job.state) && job.state != JobState::kPaused;
+        if (own && active && in_turn_.contains(job.id))
           Fail("contexts of an active job released", now);
       }
     } else if (const auto* restore = std::get_if<scheduler::RestoreContexts>(&decision)) {
@@ -191,18 +194,25 @@ void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
   const std::vector<ClientView> clients = scheduler.Clients();
   Claims claims;
   std::map<std::pair<scheduler::JobId, scheduler::GpuId>, Bytes> credits;
+  Claims fixed;
   std::map<scheduler::JobId, Bytes> movable;
   for (const ClientView& client : clients) {
     for (const auto& [gpu, footprint, credit] : client.gpus) {
       claims[{client.job, gpu}] += std::max(footprint.Need(), credit);
       credits[{client.job, gpu}] += credit;
+      fixed[{client.job, gpu}] += footprint.Fixed();
       movable[client.job] += footprint.resident;
     }
   }
   const bool may_grow = kind == EventKind::kContextCreated || kind == EventKind::kResumed;
   for (const auto& [key, claim] : claims) {
+    const Bytes before = claims_[key];
+    if (kind == EventKind::kContextCreated && claim > before) excess_[key] += claim - before;
     const Bytes limit = jobs.at(key.first).policy.limit;
-    if (claim > limit && claim > claims_[key] && !may_grow) Fail("job grows beyond its limit", now);
+    // What was permitted before a context turned out larger than estimated may still come.
+    if (claim > before && !may_grow && claim - std::min(claim, excess_[key]) > limit) {
+      Fail("job grows beyond its limit", now);
+    }
   }
   CheckQuotas(jobs, claims, may_grow, now);
   claims_ = claims;
@@ -212,11 +222,17 @@ void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
   for (const Decision& decision : decisions) {
     if (const auto* open = std::get_if<scheduler::OpenGate>(&decision)) {
       const ClientView* client = Find(clients, open->client);
-      if (client != nullptr && jobs.at(client->job).policy.paused) Fail("paused job runs", now);
+      // The gates of a job whose drain has failed open again.
+      if (client != nullptr && jobs.at(client->job).policy.paused &&
+          !in_turn_.contains(client->job)) {
+        Fail("paused job runs", now);
+      }
     } else if (const auto* evict = std::get_if<scheduler::Evict>(&decision)) {
       const ClientView* client = Find(clients, evict->client);
       const JobView& job = jobs.at(client->job);
       if (job.policy.request == 0 || job.policy.paused) continue;
+      // Contexts of more than the request leave, with all memory.
+      if (fixed[{client->job, evict->gpu}] > job.policy.request) continue;
       ++counters_.kept_requests;
       const std::pair key(client->job, evict->gpu);
       credits[key] -= std::min(credits[key], evict->bytes);
@@ -233,24 +249,30 @@ void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
       counters_.quotas += job.quota.limit != scheduler::Quota{}.limit ? 1 : 0;
     }
   }
+  in_turn_.clear();
+  for (const auto& [id, job] : jobs) {
+    if (!IsSuspended(job.state) && job.state != JobState::kPaused) in_turn_.insert(id);
+  }
 }
 
 // What the jobs of an account have grows beyond its quota only as a job's beyond its limit.
 void Checker::CheckQuotas(const std::map<scheduler::JobId, JobView>& jobs, const Claims& claims,
                           bool may_grow, Time now) {
   std::map<std::pair<scheduler::AccountId, scheduler::GpuId>, std::pair<Bytes, Bytes>> sums;
+  std::map<std::pair<scheduler::AccountId, scheduler::GpuId>, Bytes> excess;
   std::map<scheduler::AccountId, Bytes> limits;
   for (const auto& [key, claim] : claims) {
     const JobView& job = jobs.at(key.first);
     if (!job.account) continue;
     auto& [sum, before] = sums[{*job.account, key.second}];
     sum += claim;
+    excess[{*job.account, key.second}] += excess_[key];
     const auto known = claims_.find(key);
     before += known == claims_.end() ? 0 : known->second;
     limits[*job.account] = job.quota.limit;
   }
   for (const auto& [key, sum] : sums) {
-    if (sum.first <= limits.at(key.first)) continue;
+    if (sum.first <= limits.at(key.first) + std::min(sum.first, excess[key])) continue;
     if (sum.first > sum.second && !may_grow) Fail("account grows beyond its quota", now);
   }
 }
@@ -261,12 +283,12 @@ void Checker::CheckSerial(std::uint32_t serial, Time now) {
 
 void Checker::CheckTurns(const Scheduler& scheduler, EventKind kind, scheduler::ClientId client,
                          const std::vector<Decision>& decisions, Time now) {
-  const bool disturbed = !pending_.empty() || !over_budget_.empty() ||
-                         kind == EventKind::kGrowthRequested ||
-                         kind == EventKind::kContextRequested ||
-                         kind == EventKind::kContextCreated || kind == EventKind::kAllocated ||
-                         kind == EventKind::kBudgetChanged || kind == EventKind::kResumed ||
-                         kind == EventKind::kDrainFailed || kind == EventKind::kPolicyChanged;
+  const bool disturbed =
+      !pending_.empty() || !over_budget_.empty() || kind == EventKind::kGrowthRequested ||
+      kind == EventKind::kContextRequested || kind == EventKind::kContextCreated ||
+      kind == EventKind::kAllocated || kind == EventKind::kBudgetChanged ||
+      kind == EventKind::kResumed || kind == EventKind::kDrainFailed ||
+      kind == EventKind::kPolicyChanged || kind == EventKind::kContextsKept;
   for (const ClientView& view : scheduler.Clients()) job_of_[view.id] = view.job;
   // Interactive jobs interrupt slices, and an interrupted one goes on in a turn of its own.
   const bool preempted = std::ranges::any_of(

@@ -26,6 +26,7 @@ enum class EventKind {
   kResumed,
   kDrainFailed,
   kPolicyChanged,
+  kContextsKept,  // the driver refuses to move them: what counted on it no longer fits
   kTick,
   kDied,
 };
@@ -114,6 +115,8 @@ class Checker {
   std::map<scheduler::ClientId, int> pending_;  // growths and contexts in progress
   std::set<scheduler::GpuId> over_budget_;
   Claims claims_;
+  Claims excess_;                       // of contexts beyond their estimates
+  std::set<scheduler::JobId> in_turn_;  // after the last event; also those that enter
   std::set<std::uint32_t> serials_;
   std::set<std::uint32_t> admissions_;  // their serials
   Counters counters_;

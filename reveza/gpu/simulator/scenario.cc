@@ -24,8 +24,9 @@ class ScenarioBuilder {
     for (JobId job = 1; job <= jobs; ++job) AddJob(job);
     FitContexts();
     if (flavour_ == Flavour::kFaulty) AddFaults();
-    if (flavour_ == Flavour::kContexts) AddContexts(jobs);
-    if (flavour_ == Flavour::kPolicies) AddPolicies(jobs);
+    const bool everything = flavour_ == Flavour::kEverything;
+    if (flavour_ == Flavour::kContexts || (everything && OneIn(2))) AddContexts(jobs);
+    if (flavour_ == Flavour::kPolicies || everything) AddPolicies(jobs);
     if (flavour_ == Flavour::kScarceHost) {
       scenario_.world.scheduler.host_budget =
           Between(0, 16) * scenario_.world.granule + scenario_.world.budgets[0] / Between(1, 16);
@@ -72,7 +73,8 @@ class ScenarioBuilder {
     if (gpus.empty()) {
       gpus.push_back(static_cast<GpuId>(Between(0, scenario_.world.budgets.size() - 1)));
     }
-    const bool may_have_ranks = flavour_ == Flavour::kGrowing || flavour_ == Flavour::kFaulty;
+    const bool may_have_ranks = flavour_ == Flavour::kGrowing || flavour_ == Flavour::kFaulty ||
+                                flavour_ == Flavour::kEverything;
     const bool ranks = flavour_ == Flavour::kRanks || (may_have_ranks && OneIn(4));
     const std::uint64_t clients = ranks || OneIn(3) ? Between(2, 3) : 1;
     const auto submissions = static_cast<std::uint32_t>(Between(1, 40));
@@ -129,7 +131,6 @@ class ScenarioBuilder {
     plan.grow_probability = static_cast<double>(Between(0, 10)) / 200;
     plan.free_probability = static_cast<double>(Between(0, 10)) / 200;
     plan.pin_probability = OneIn(3) ? 0.01 : 0;
-    if (flavour_ == Flavour::kContexts) plan.pin_probability = 0;
     plan.sleep_probability = OneIn(2) ? 0.1 : 0;
     plan.sleep_time = Milliseconds(5, 400);
     if (flavour_ != Flavour::kFaulty) return plan;
@@ -183,6 +184,13 @@ class ScenarioBuilder {
     world.scheduler.context_estimate = smallest / 8;
     AllowRefusals();
     if (OneIn(2)) AddFaults();
+    // Contexts may be larger than estimated: the host has room for them, and for pinned memory, at
+    // all times.
+    for (const Scenario::Process& process : scenario_.processes) {
+      const Plan& plan = process.plan;
+      const Bytes pinned = plan.pin_probability > 0 ? plan.max_footprint : 0;
+      world.scheduler.host_budget += (plan.context + pinned) * plan.gpus.size();
+    }
   }
 
   scheduler::Policy RandomPolicy() {

@@ -59,6 +59,7 @@ enum class Flavour {
   kRanks,       // busy jobs of several ranks that wait for each other on the GPU
   kPolicies,    // growth, sleeps, and policies that change
   kContexts,    // contexts that do not fit together, sleeps, pauses and faults
+  kEverything,  // growth, pinned memory, policies, quotas; half with contexts that leave and faults
 };
 
 Scenario RandomScenario(std::uint64_t seed, Flavour flavour);

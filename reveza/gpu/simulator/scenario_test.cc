@@ -119,12 +119,25 @@ TEST(EveryWorld, PoliciesAreKept) {
   EXPECT_GT(total.counters.kept_requests, 100u);
 }
 
+TEST(EveryWorld, EverythingAtOnce) {
+  const Total total = RunAll(Flavour::kEverything, 400);
+  if (OneSeedOnly()) return;
+  EXPECT_GT(total.counters.growths_granted, 1000u);
+  EXPECT_GT(total.counters.contexts_released, 100u);
+  EXPECT_GT(total.counters.pauses, 1000u);
+  EXPECT_GT(total.counters.kept_requests, 100u);
+}
+
 // Found by longer runs; each has a deadlock that none of the other worlds has.
 TEST(EveryWorld, RareDeadlocksAreBroken) {
   const Outcome entering = RunScenario(RandomScenario(10442, Flavour::kGrowing));
   EXPECT_TRUE(entering.all_finished) << entering.failure << "\n" << entering.state;
   const Outcome queued = RunScenario(RandomScenario(19059, Flavour::kFaulty));
   EXPECT_TRUE(queued.all_finished) << queued.failure << "\n" << queued.state;
+  for (const std::uint64_t seed : {705, 814, 1757, 1967, 2069, 2551, 2679, 3101, 6283}) {
+    const Outcome outcome = RunScenario(RandomScenario(seed, Flavour::kEverything));
+    EXPECT_TRUE(outcome.all_finished) << seed << ": " << outcome.failure << "\n" << outcome.state;
+  }
 }
 
 // With too little host memory to swap all jobs some wait, but none is refused and all finish.
