@@ -3,7 +3,7 @@
 #
 #   bench/gpu.sh all | SECTION...   [--fake] [--scale X] [--rounds N] [--only CASE] [--limit SECONDS]
 #
-# Sections: correctness overhead oversubscribe handover idle faults compare multi_gpu seed_case.
+# Sections: correctness overhead oversubscribe handover idle larger faults compare multi_gpu seed_case.
 # --fake tests the script on fakecuda, with small sizes and without Python frameworks.
 # REVEZA_BUILD is the build tree (default build). Logs and results.json are written to $OUT, by
 # default bench/results/<date>-<device>.

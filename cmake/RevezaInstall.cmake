@@ -7,27 +7,35 @@
 #   lib/reveza/reveza-supervisor   started by `reveza jobs` for each worker
 #   lib/reveza/fakecuda/       the simulated CUDA driver
 #   lib/reveza/arrow/          Arrow's libraries for fraudgen and phi, and their licence
-#   lib/reveza/python/         reveza.py, the Python API for reporting steps
+#   lib/reveza/python/         the Python package `reveza`
 #   lib/systemd/{system,user}/ units
 #   include/                   reveza.h and reveza_step.h, the same API for C and C++
 #   share/doc/reveza/          documents
 #
+# The components reveza, fraudgen and phi are the contents of the wheels (tools/make_wheels.py), which
+# pip lays out in the same way.
+#
 # Programs find lib/reveza relative to their own path, so the installed tree can be moved but its
 # folder names are fixed.
 
-foreach(program IN ITEMS reveza_cli revezad reveza_demo_worker reveza_metrics)
+foreach(program IN ITEMS reveza_cli revezad reveza_demo_worker)
   if(TARGET ${program})
-    install(TARGETS ${program} RUNTIME DESTINATION bin)
+    install(TARGETS ${program} RUNTIME DESTINATION bin COMPONENT reveza)
   endif()
 endforeach()
+if(TARGET reveza_metrics)
+  install(TARGETS reveza_metrics RUNTIME DESTINATION bin)
+endif()
 if(TARGET reveza_preload)
-  install(TARGETS reveza_preload reveza_calls_preload LIBRARY DESTINATION lib/reveza NAMELINK_SKIP)
+  install(TARGETS reveza_preload reveza_calls_preload LIBRARY DESTINATION lib/reveza
+    COMPONENT reveza NAMELINK_SKIP)
 endif()
 if(TARGET reveza_supervisor)
-  install(TARGETS reveza_supervisor RUNTIME DESTINATION lib/reveza)
+  install(TARGETS reveza_supervisor RUNTIME DESTINATION lib/reveza COMPONENT reveza)
 endif()
 if(TARGET fakecuda_driver)
-  install(TARGETS fakecuda_driver LIBRARY DESTINATION lib/reveza/fakecuda NAMELINK_SKIP)
+  install(TARGETS fakecuda_driver LIBRARY DESTINATION lib/reveza/fakecuda
+    COMPONENT reveza NAMELINK_SKIP)
 endif()
 # Copies Arrow's libraries, because the wheel remains in the build tree.
 foreach(program IN ITEMS fraudgen phi)
@@ -35,16 +43,17 @@ foreach(program IN ITEMS fraudgen phi)
     if(TARGET reveza_parquet)
       set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/reveza/arrow")
     endif()
-    install(TARGETS ${program} RUNTIME DESTINATION bin OPTIONAL)
+    install(TARGETS ${program} RUNTIME DESTINATION bin COMPONENT ${program} OPTIONAL)
   endif()
 endforeach()
 if(TARGET fraudgen AND TARGET reveza_parquet)
   install(FILES ${REVEZA_ARROW} ${REVEZA_PARQUET} ${REVEZA_ARROW_S3} ${REVEZA_ARROW_LICENCES}
-    DESTINATION lib/reveza/arrow)
+    DESTINATION lib/reveza/arrow COMPONENT fraudgen)
 endif()
 
-install(FILES include/reveza.h include/reveza_step.h DESTINATION include)
-install(FILES python/reveza.py DESTINATION lib/reveza/python)
+install(FILES include/reveza.h include/reveza_step.h DESTINATION include COMPONENT reveza)
+install(DIRECTORY python/reveza DESTINATION lib/reveza/python
+  FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
 
 # Units contain the absolute path of the program, so they are configured when the prefix is known.
 install(CODE "set(REVEZA_UNITS \"${PROJECT_SOURCE_DIR}/deploy/systemd\")

@@ -28,6 +28,20 @@ if(REVEZA_FUZZ)
   target_compile_options(reveza_options INTERFACE -fsanitize=fuzzer-no-link -w)
 endif()
 
+# For programs that run on older distributions than this one: the folder of tools/make_glibc_stubs.sh,
+# which is linked instead of the system's C library. What is compiled stays the same. libreveza.so and
+# reveza-supervisor do not need it.
+set(REVEZA_GLIBC "" CACHE PATH "Interface of an older glibc to link programs against")
+add_library(reveza_runtime INTERFACE)
+if(REVEZA_GLIBC)
+  add_library(reveza_glibc_compat OBJECT ${PROJECT_SOURCE_DIR}/packaging/glibc_compat.c)
+  set_target_properties(reveza_glibc_compat PROPERTIES C_EXTENSIONS ON)
+  target_compile_definitions(reveza_glibc_compat PRIVATE _GNU_SOURCE)
+  target_sources(reveza_runtime INTERFACE $<TARGET_OBJECTS:reveza_glibc_compat>)
+  target_link_options(reveza_runtime INTERFACE
+    -B${REVEZA_GLIBC} -L${REVEZA_GLIBC} -static-libstdc++ -static-libgcc)
+endif()
+
 find_program(REVEZA_MOLD mold)
 if(REVEZA_MOLD)
   add_link_options(-fuse-ld=mold)
@@ -94,7 +108,7 @@ function(reveza_program name output)
   cmake_parse_arguments(ARG "SHARED_RUNTIME" "" "LINK" ${ARGN})
   add_executable(${name} main.cc)
   set_target_properties(${name} PROPERTIES OUTPUT_NAME ${output})
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} common_version)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} common_version reveza_runtime)
   target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
   if(NOT REVEZA_SANITIZE AND NOT ARG_SHARED_RUNTIME)
     target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)

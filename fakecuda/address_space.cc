@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace fakecuda {
@@ -142,6 +143,20 @@ char* AddressSpace::Translate(int device, CUdeviceptr start, std::uint64_t bytes
     ++found;
   }
   return where->shadow + (start - where->start);
+}
+
+std::uint64_t AddressSpace::BytesOnHost(CUdeviceptr start, std::uint64_t bytes) const {
+  std::uint64_t sum = 0;
+  auto at = mappings_.upper_bound(start);
+  if (at != mappings_.begin()) --at;
+  for (; at != mappings_.end() && at->first < start + bytes; ++at) {
+    const Mapping& mapping = at->second;
+    if (mapping.physical == nullptr || !mapping.physical->info.on_host) continue;
+    const CUdeviceptr begin = std::max(start, mapping.start);
+    const CUdeviceptr end = std::min(start + bytes, mapping.start + mapping.bytes);
+    sum += end > begin ? end - begin : 0;
+  }
+  return sum;
 }
 
 }  // namespace fakecuda

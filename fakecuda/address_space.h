@@ -88,6 +88,9 @@ class AddressSpace {
   // Returns the host pointer to the bytes; nullptr if the device may not access all of them.
   char* Translate(int device, CUdeviceptr start, std::uint64_t bytes, bool write) const;
 
+  // Returns how much of the range is memory of the host's NUMA node.
+  std::uint64_t BytesOnHost(CUdeviceptr start, std::uint64_t bytes) const;
+
   std::uint64_t mapping_count() const { return mappings_.size(); }
 
  private:

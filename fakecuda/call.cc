@@ -177,6 +177,7 @@ unsigned long long OfThisProcess(std::string_view name) {
   if (name == "bytes_from_device") return self.from_device;
   if (name == "resident") return Sum(self.allocated) + Sum(self.context_bytes);
   if (name == "peak") return Sum(self.peak);
+  if (name == "on_host") return self.on_host;
   if (name == "calls") return self.calls;
   return CallsOf(name.data());
 }

@@ -11,18 +11,17 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <map>
+#include <mutex>
 
 namespace fakecuda {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x66616b6563756436;  // changes with the layout
+constexpr std::uint64_t kMagic = 0x66616b6563756438;  // changes with the layout
 
-// Returns the start time of a running process, which distinguishes it from a later one with the
-// same pid; 0 if there is none or it is a zombie.
-std::uint64_t StartTime(std::int32_t pid) {
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
+// Returns when this process has started, in ticks since boot.
+std::uint64_t StartTime() {
+  const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
   char text[1024];
   const ssize_t length = read(file, text, sizeof text - 1);
@@ -30,15 +29,57 @@ std::uint64_t StartTime(std::int32_t pid) {
   if (length <= 0) return 0;
   text[length] = '\0';
   const char* rest = std::strrchr(text, ')');
-  if (rest == nullptr || rest[1] == '\0' || rest[2] == 'Z' || rest[2] == 'X') return 0;
-  rest += 2;
-  for (int field = 3; field < 22 && rest != nullptr; ++field) {
-    rest = std::strchr(rest + 1, ' ');
-  }
+  for (int field = 2; field < 22 && rest != nullptr; ++field) rest = std::strchr(rest + 1, ' ');
   return rest == nullptr ? 0 : std::strtoull(rest, nullptr, 10);
 }
 
+// Returns a number that tells the slots of this process from those of others, also of other PID
+// namespaces. libcuda.so.1 and libnvidia-ml.so.1 have the same one.
+std::uint64_t OwnToken() {
+  struct stat space = {};
+  stat("/proc/self/ns/pid", &space);
+  const auto pid = static_cast<std::uint64_t>(getpid());
+  return (StartTime() << 22 | pid) * 0x9E3779B97F4A7C15 ^ space.st_ino;
+}
+
+struct flock SlotLock(int slot) {
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = slot;
+  lock.l_len = 1;
+  return lock;
+}
+
+// Returns the file of which each living process locks one byte, its slot. Unlike process ids, locks
+// hold across PID namespaces. The file is never closed, since that would drop the locks.
+int LivingProcesses(const std::string& directory) {
+  static std::mutex mutex;
+  static auto* const files = new std::map<std::string, int>;
+  const std::lock_guard lock(mutex);
+  const auto [file, added] = files->try_emplace(directory, -1);
+  if (file->second < 0) {
+    file->second = open((directory + "/living").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  }
+  return file->second;
+}
+
 }  // namespace
+
+bool Card::IsAway() {
+  Lock lock(state_);
+  return std::ranges::any_of(state_->processes, [this](const ProcessSlot& process) {
+    return process.pid != 0 && process.token == token_ &&
+           std::ranges::any_of(process.away_context_bytes, [](auto bytes) { return bytes > 0; });
+  });
+}
+
+bool Card::IsAlive(int slot) const {
+  if (state_->processes[slot].token == token_) return true;
+  struct flock lock = SlotLock(slot);
+  const int file = LivingProcesses(directory_);
+  return file < 0 || fcntl(file, F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
 
 std::uint64_t NowNanoseconds() {
   timespec now;
@@ -50,6 +91,7 @@ std::uint64_t NowNanoseconds() {
 std::unique_ptr<Card> Card::Open(const Options& options, bool observer) {
   std::unique_ptr<Card> card(new Card());
   card->directory_ = options.directory;
+  card->token_ = OwnToken();
   card->late_release_nanoseconds_ = options.late_release_microseconds * 1000;
   if (!card->MapState(options, observer)) {
     if (!observer) {
@@ -75,6 +117,9 @@ Card::~Card() {
 void Card::Unregister() {
   Lock lock(state_);
   RemoveProcess(process_);
+  struct flock unlock = SlotLock(process_);
+  unlock.l_type = F_UNLCK;
+  fcntl(LivingProcesses(directory_), F_SETLK, &unlock);
   Reclaim();
 }
 
@@ -133,6 +178,7 @@ void Card::Initialise(const Options& options, bool fresh) {
         instances.empty() ? options.memory : instances[static_cast<std::size_t>(device)];
   }
   state_->link = options.link;
+  state_->host_memory = options.host_memory;
 }
 
 bool Card::Register() {
@@ -140,7 +186,9 @@ bool Card::Register() {
   for (int i = 0; i < kMaxProcesses; ++i) {
     if (state_->processes[i].pid != 0) continue;
     state_->processes[i] = ProcessSlot{};
-    state_->processes[i].start_time = StartTime(getpid());
+    struct flock alive = SlotLock(i);
+    if (fcntl(LivingProcesses(directory_), F_SETLK, &alive) != 0) continue;
+    state_->processes[i].token = token_;
     state_->processes[i].pid = getpid();
     process_ = i;
     return true;
@@ -151,8 +199,7 @@ bool Card::Register() {
 void Card::Reclaim() {
   for (int i = 0; i < kMaxProcesses; ++i) {
     const ProcessSlot& process = state_->processes[i];
-    if (process.pid == 0 || (i == process_ && process.pid == getpid())) continue;
-    if (StartTime(process.pid) != process.start_time) RemoveProcess(i);
+    if (process.pid != 0 && !IsAlive(i)) RemoveProcess(i);
   }
   const std::uint64_t now = NowNanoseconds();
   for (AllocationSlot& slot : state_->Slots()) {

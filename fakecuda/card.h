@@ -1,7 +1,7 @@
 // State shared by all processes of one FAKECUDA_DIR: memory per process, link occupancy,
 // interprocess events and counters. The state is a mapped file under a robust mutex; the contents
-// of each allocation are a file of their own. Memory of dead processes is reclaimed when memory is
-// short or counted.
+// of each allocation are a file of their own. Memory of dead processes, which no longer lock their
+// slot, is reclaimed when memory is short or counted.
 //
 // Thread-safe.
 #pragma once
@@ -42,12 +42,13 @@ struct Holders {
 };
 
 struct ProcessSlot {
-  std::int32_t pid;  // 0: free
-  std::uint64_t start_time;
+  std::int32_t pid;     // 0: free
+  std::uint64_t token;  // random, of the process
   std::uint64_t context_bytes[kMaxDevices];
   std::uint64_t away_context_bytes[kMaxDevices];  // of a checkpointed process
   std::uint64_t allocated[kMaxDevices];
   std::uint64_t peak[kMaxDevices];
+  std::uint64_t on_host;
   std::uint64_t to_device, from_device, calls;
 };
 
@@ -67,11 +68,14 @@ struct AllocationSlot {
   std::uint32_t device;
   std::uint32_t handle_types;
   std::uint32_t exported;
+  std::uint32_t on_host;  // memory of the host's NUMA node, not of the device
   Holders holders;
 };
 
+// Returns whether it takes memory of its device.
 inline bool TakesMemory(const AllocationSlot& slot) {
-  return slot.state != AllocationState::kFree && slot.state != AllocationState::kAway;
+  return slot.state != AllocationState::kFree && slot.state != AllocationState::kAway &&
+         slot.on_host == 0;
 }
 
 struct EventSlot {
@@ -91,6 +95,8 @@ struct CardState {
   std::uint64_t memory[kMaxDevices];
   double link;
   std::uint64_t used[kMaxDevices], peak[kMaxDevices];
+  std::uint64_t host_memory;  // of the NUMA node; 0: unlimited
+  std::uint64_t host_used, host_peak;
   std::uint64_t link_free_at[kMaxDevices][2];
   std::uint64_t to_device, from_device, on_device;
   std::uint64_t counters[kMaxCounters];
@@ -108,6 +114,7 @@ struct AllocationInfo {
   std::uint64_t bytes = 0;
   int device = 0;
   unsigned handle_types = 0;
+  bool on_host = false;
 };
 
 class Card {
@@ -130,6 +137,8 @@ class Card {
 
   // Returns false if the device is full. New memory is filled with 0xDB.
   bool Allocate(int device, std::uint64_t bytes, unsigned handle_types, AllocationInfo* info);
+  // Allocates memory of the host's NUMA node. Returns false if that is full.
+  bool AllocateOnHost(std::uint64_t bytes, unsigned handle_types, AllocationInfo* info);
   // Adds this process to the holders. Returns false if the memory does not exist.
   bool Hold(std::uint64_t id, AllocationInfo* info);
   // Removes this process from the holders.
@@ -150,6 +159,9 @@ class Card {
   bool TakeAway();
   // Brings it back. Returns false, without effect, if there is not enough room for all of it.
   bool BringBack();
+
+  // Returns whether the memory of this process, also of another library of it, is away.
+  bool IsAway();
 
   // Counts the bytes and blocks for the duration of the transfer.
   void UseLink(int device, Direction direction, std::uint64_t bytes);
@@ -175,6 +187,7 @@ class Card {
   bool MapState(const Options& options, bool observer);
   void Initialise(const Options& options, bool fresh);
   bool Register();
+  bool IsAlive(int slot) const;
   void Reclaim();
   void RemoveProcess(int process);
   void Free(AllocationSlot* slot);
@@ -182,13 +195,19 @@ class Card {
   bool ExportInUse(const AllocationSlot& slot) const;
   AllocationSlot* Find(std::uint64_t id);
   AllocationSlot* FreeSlot();
+  // Takes a slot for new memory, held by this process; nullptr if there is none.
+  AllocationSlot* NewSlot(std::uint64_t bytes, unsigned handle_types);
+  bool Fill(const AllocationInfo& info);
+  static AllocationInfo Info(const AllocationSlot& slot);
   bool FillContents(std::uint64_t id, std::uint64_t bytes) const;
   std::string ContentsPath(std::uint64_t id) const;
   std::string ExportPath(std::uint64_t id) const;
   void CountAllocated(int device, std::int64_t bytes);
+  void CountAllocated(const AllocationSlot& slot, std::int64_t bytes);
 
   class Lock;
   std::string directory_;
+  std::uint64_t token_ = 0;
   std::uint64_t late_release_nanoseconds_ = 0;
   CardState* state_ = nullptr;
   int process_ = -1;
@@ -217,8 +236,10 @@ class Card::Lock {
       slot.release_at = 0;
     }
     for (int device = 0; device < kMaxDevices; ++device) state->used[device] = 0;
+    state->host_used = 0;
     for (const AllocationSlot& slot : state->Slots()) {
       if (TakesMemory(slot)) state->used[slot.device] += slot.bytes;
+      if (slot.state != AllocationState::kFree && slot.on_host != 0) state->host_used += slot.bytes;
     }
     for (const ProcessSlot& process : state->processes) {
       if (process.pid == 0) continue;

@@ -35,24 +35,58 @@ bool Card::Allocate(int device, std::uint64_t bytes, unsigned handle_types, Allo
     if (bytes > state_->memory[device]) return false;
     if (state_->used[device] + bytes > state_->memory[device]) Reclaim();
     if (state_->used[device] + bytes > state_->memory[device]) return false;
-    AllocationSlot* slot = FreeSlot();
+    AllocationSlot* slot = NewSlot(bytes, handle_types);
     if (slot == nullptr) return false;
-    *slot = AllocationSlot{};
-    slot->id = state_->next_id++;
-    slot->bytes = bytes;
     slot->device = static_cast<std::uint32_t>(device);
-    slot->handle_types = handle_types;
-    slot->holders.Add(process_);
-    slot->state = AllocationState::kHeld;
     state_->used[device] += bytes;
     state_->peak[device] = std::max(state_->peak[device], state_->used[device]);
-    CountAllocated(device, static_cast<std::int64_t>(bytes));
-    *info = {slot->id, bytes, device, handle_types};
+    CountAllocated(*slot, static_cast<std::int64_t>(bytes));
+    *info = Info(*slot);
   }
-  if (FillContents(info->id, bytes)) return true;
+  return Fill(*info);
+}
+
+bool Card::AllocateOnHost(std::uint64_t bytes, unsigned handle_types, AllocationInfo* info) {
+  {
+    Lock lock(state_);
+    const auto full = [&] {
+      return state_->host_memory != 0 && state_->host_used + bytes > state_->host_memory;
+    };
+    if (full()) Reclaim();
+    if (full()) return false;
+    AllocationSlot* slot = NewSlot(bytes, handle_types);
+    if (slot == nullptr) return false;
+    slot->on_host = 1;
+    state_->host_used += bytes;
+    state_->host_peak = std::max(state_->host_peak, state_->host_used);
+    CountAllocated(*slot, static_cast<std::int64_t>(bytes));
+    *info = Info(*slot);
+  }
+  return Fill(*info);
+}
+
+AllocationSlot* Card::NewSlot(std::uint64_t bytes, unsigned handle_types) {
+  AllocationSlot* slot = FreeSlot();
+  if (slot == nullptr) return nullptr;
+  *slot = AllocationSlot{};
+  slot->id = state_->next_id++;
+  slot->bytes = bytes;
+  slot->handle_types = handle_types;
+  slot->holders.Add(process_);
+  slot->state = AllocationState::kHeld;
+  return slot;
+}
+
+AllocationInfo Card::Info(const AllocationSlot& slot) {
+  return {slot.id, slot.bytes, static_cast<int>(slot.device), slot.handle_types, slot.on_host != 0};
+}
+
+bool Card::Fill(const AllocationInfo& info) {
+  if (FillContents(info.id, info.bytes)) return true;
   std::fprintf(stderr, "fakecuda: cannot write %llu bytes to %s: %s\n",
-               static_cast<unsigned long long>(bytes), directory_.c_str(), std::strerror(errno));
-  Drop(info->id);
+               static_cast<unsigned long long>(info.bytes), directory_.c_str(),
+               std::strerror(errno));
+  Drop(info.id);
   return false;
 }
 
@@ -93,7 +127,7 @@ bool Card::Hold(std::uint64_t id, AllocationInfo* info) {
   if (slot == nullptr || slot->state == AllocationState::kReleasing) return false;
   slot->state = AllocationState::kHeld;
   slot->holders.Add(process_);
-  *info = {slot->id, slot->bytes, static_cast<int>(slot->device), slot->handle_types};
+  *info = Info(*slot);
   return true;
 }
 
@@ -102,7 +136,7 @@ void Card::Drop(std::uint64_t id) {
   AllocationSlot* slot = Find(id);
   if (slot == nullptr || !slot->holders.Has(process_)) return;
   slot->holders.Remove(process_);
-  CountAllocated(static_cast<int>(slot->device), -static_cast<std::int64_t>(slot->bytes));
+  CountAllocated(*slot, -static_cast<std::int64_t>(slot->bytes));
   if (slot->holders.Empty()) ReleaseUnheld(slot);
 }
 
@@ -124,6 +158,7 @@ void Card::Free(AllocationSlot* slot) {
   unlink(ContentsPath(slot->id).c_str());
   if (slot->exported != 0) unlink(ExportPath(slot->id).c_str());
   if (TakesMemory(*slot)) state_->used[slot->device] -= slot->bytes;
+  if (slot->on_host != 0) state_->host_used -= slot->bytes;
   slot->state = AllocationState::kFree;
 }
 
@@ -167,6 +202,14 @@ std::uint64_t Card::ImportedId(int descriptor) {
   return std::sscanf(text, "fakecuda %llu\n", &id) == 1 ? id : 0;
 }
 
+void Card::CountAllocated(const AllocationSlot& slot, std::int64_t bytes) {
+  if (slot.on_host != 0) {
+    state_->processes[process_].on_host += static_cast<std::uint64_t>(bytes);
+  } else {
+    CountAllocated(static_cast<int>(slot.device), bytes);
+  }
+}
+
 void Card::CountAllocated(int device, std::int64_t bytes) {
   ProcessSlot& self = state_->processes[process_];
   self.allocated[device] += static_cast<std::uint64_t>(bytes);
@@ -199,6 +242,7 @@ bool Card::TakeAway() {
   for (const AllocationSlot& slot : state_->Slots()) {
     if (slot.state != AllocationState::kHeld || !slot.holders.Has(process_)) continue;
     if (std::memcmp(&slot.holders, &alone, sizeof alone) != 0 || ExportInUse(slot)) return false;
+    if (slot.on_host != 0) return false;
   }
   for (AllocationSlot& slot : state_->Slots()) {
     if (slot.state != AllocationState::kHeld || !slot.holders.Has(process_)) continue;
@@ -330,6 +374,7 @@ void Card::ResetCounters() {
   Lock lock(state_);
   std::memset(state_->counters, 0, sizeof state_->counters);
   state_->to_device = state_->from_device = state_->on_device = 0;
+  state_->host_peak = state_->host_used;
   for (int device = 0; device < kMaxDevices; ++device) {
     state_->peak[device] = state_->used[device];
   }

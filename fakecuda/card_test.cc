@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,6 +94,53 @@ TEST_F(CardTest, DeathDuringReleaseFreesMemory) {
   }
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
   EXPECT_EQ(card->Used(0), 0u);
+}
+
+// A process in a PID namespace of its own, where its id means nothing to the others.
+TEST_F(CardTest, ProcessesOfOtherNamespacesLive) {
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t outer = fork();
+  if (outer == 0) {
+    if (unshare(CLONE_NEWPID) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) _exit(77);
+    const pid_t inner = fork();
+    if (inner == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      const auto card = Open();
+      AllocationInfo info;
+      const char byte = card->Allocate(0, 3 * kGranule, 0, &info) ? 1 : 0;
+      [[maybe_unused]] const auto written = write(ready[1], &byte, 1);
+      pause();
+    }
+    close(ready[1]);
+    int status = 0;
+    waitpid(inner, &status, 0);
+    _exit(WIFSIGNALED(status) ? 0 : 1);
+  }
+  close(ready[1]);
+  char byte = 0;
+  if (read(ready[0], &byte, 1) != 1) {
+    waitpid(outer, nullptr, 0);
+    GTEST_SKIP() << "PID namespaces are not allowed";
+  }
+  EXPECT_EQ(byte, 1);
+  {
+    const auto card = Open();
+    EXPECT_EQ(card->Used(0), 3 * kGranule);
+  }
+  kill(outer, SIGKILL);  // and with it the inner process
+  ASSERT_EQ(waitpid(outer, nullptr, 0), outer);
+  EXPECT_EQ(read(ready[0], &byte, 1), 0) << "the inner one has ended";
+  const auto card = Open();
+  EXPECT_EQ(card->Used(0), 0u);
+}
+
+// Two libraries of one process, of which only one has registered.
+TEST_F(CardTest, AnObserverOfTheSameProcessTakesNothing) {
+  const auto card = Open();
+  AllocationInfo info;
+  ASSERT_TRUE(card->Allocate(0, kGranule, 0, &info));
+  EXPECT_EQ(Card::Open(options_, true)->Used(0), kGranule);
 }
 
 TEST_F(CardTest, FirstProcessSetsMemorySize) {

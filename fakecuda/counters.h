@@ -4,8 +4,9 @@
 extern "C" {
 
 // Returns a counter of this process, or with prefix "all." of all processes of the FAKECUDA_DIR:
-//   bytes_to_device, bytes_from_device, bytes_on_device (only all.), resident, peak, mappings (not
-//   all.), calls, processes (only all.), and any entry by name, with or without version.
+//   bytes_to_device, bytes_from_device, bytes_on_device (only all.), resident, peak, mappings and
+//   on_host (memory of host NUMA nodes; not all.), calls, processes (only all.), and any entry by
+//   name, with or without version.
 // Unknown names return 0.
 unsigned long long fakecudaCounter(const char* name);
 

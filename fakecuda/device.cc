@@ -140,15 +140,26 @@ CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
-  if (value == nullptr || attribute <= 0 || attribute >= CU_DEVICE_ATTRIBUTE_MAX) {
+  // Not in older headers.
+  constexpr auto kHostVirtualMemory = static_cast<CUdevice_attribute>(141);
+  if (value == nullptr || attribute <= 0 ||
+      (attribute >= CU_DEVICE_ATTRIBUTE_MAX && attribute != kHostVirtualMemory)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (!IsDevice(device)) return CUDA_ERROR_INVALID_DEVICE;
+  // A driver does not know attributes that are newer than itself.
+  const State& state = State::Get();
+  if (attribute == kHostVirtualMemory && state.options.driver_version < 12090) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   constexpr auto kMpsEnabled = static_cast<CUdevice_attribute>(133);  // not in older headers
   *value = attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID      ? device + 1
            : attribute == CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID ? 0xFFFF
-           : attribute == kMpsEnabled ? static_cast<int>(State::Get().options.mps)
-                                      : Attribute(attribute);
+           : attribute == CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID
+               ? (state.options.host_virtual_memory ? 0 : -1)
+           : attribute == kMpsEnabled        ? static_cast<int>(state.options.mps)
+           : attribute == kHostVirtualMemory ? static_cast<int>(state.options.host_virtual_memory)
+                                             : Attribute(attribute);
   return CUDA_SUCCESS;
 }
 

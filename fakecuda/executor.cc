@@ -143,23 +143,33 @@ void WaitForStreams(StateLock& lock, Condition condition) {
 }  // namespace
 
 char* Execution::Range(CUdeviceptr start, std::uint64_t bytes, bool write) {
-  const StateLock lock(State::Get().mutex);
-  return Find(device_, start, bytes, write);
+  StateLock lock(State::Get().mutex);
+  return Find(lock, device_, start, bytes, write);
 }
 
 char* Execution::RangeOfOwner(CUdeviceptr start, std::uint64_t bytes, bool write) {
   State& state = State::Get();
-  const StateLock lock(state.mutex);
+  StateLock lock(state.mutex);
   const Mapping* mapping = state.addresses.FindMapping(start);
   if (mapping == nullptr || mapping->physical == nullptr) return nullptr;
-  return Find(mapping->physical->info.device, start, bytes, write);
+  return Find(lock, mapping->physical->info.device, start, bytes, write);
 }
 
-char* Execution::Find(int device, CUdeviceptr start, std::uint64_t bytes, bool write) {
+// What lies in memory of the host passes over the link, in the direction of the access.
+char* Execution::Find(StateLock& lock, int device, CUdeviceptr start, std::uint64_t bytes,
+                      bool write) {
   if (aborted()) return nullptr;
-  char* memory = State::Get().addresses.Translate(device, start, bytes, write);
-  if (memory != nullptr) uses_.push_back({start, bytes});
-  return memory;
+  State& state = State::Get();
+  char* memory = state.addresses.Translate(device, start, bytes, write);
+  if (memory == nullptr) return nullptr;
+  uses_.push_back({start, bytes});
+  const std::uint64_t on_host = state.addresses.BytesOnHost(start, bytes);
+  if (on_host == 0) return memory;
+  lock.unlock();
+  const Direction direction = write ? Direction::kFromDevice : Direction::kToDevice;
+  state.card->UseLink(device_, direction, on_host);
+  lock.lock();
+  return aborted() ? nullptr : memory;
 }
 
 bool Execution::Uses(CUdeviceptr start, std::uint64_t bytes) const {

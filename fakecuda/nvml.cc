@@ -5,7 +5,6 @@
 // While the process is off the card (checkpoint.h), the real library blocks for ever; this one ends
 // it. Thread-safe, like NVML; each call reads the shared state anew.
 #include <nvml.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -23,21 +22,13 @@ namespace {
 
 std::size_t IndexOf(nvmlDevice_t device) { return reinterpret_cast<std::size_t>(device) - 1; }
 
-void DieIfAway(const CardState& card) {
-  for (const ProcessSlot& process : card.processes) {
-    if (process.pid != getpid()) continue;
-    for (const std::uint64_t bytes : process.away_context_bytes) {
-      if (bytes == 0) continue;
-      std::fprintf(stderr, "fakecuda: a call of NVML while the process is off the card\n");
-      std::abort();
-    }
-  }
-}
-
 // Returns the shared state, or nullptr if no program has created it yet.
 std::unique_ptr<Card> Look() {
   std::unique_ptr<Card> card = Card::Open(Options::FromEnvironment(), true);
-  if (card != nullptr) DieIfAway(*card->Snapshot());
+  if (card != nullptr && card->IsAway()) {
+    std::fprintf(stderr, "fakecuda: a call of NVML while the process is off the card\n");
+    std::abort();
+  }
   return card;
 }
 

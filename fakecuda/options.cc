@@ -124,6 +124,7 @@ Options Options::FromEnvironment() {
       directory != nullptr ? directory : "/dev/shm/fakecuda-" + std::to_string(getuid());
   options.memory = static_cast<std::uint64_t>(SizeOr("FAKECUDA_MEMORY", 256. * 1048576));
   options.memory = options.memory / kGranule * kGranule;
+  options.host_memory = static_cast<std::uint64_t>(SizeOr("FAKECUDA_HOST_MEMORY", 0));
   options.link = SizeOr("FAKECUDA_LINK", 2e9);
   options.devices = static_cast<int>(SizeOr("FAKECUDA_DEVICES", 1));
   const char* instances = Variable("FAKECUDA_MIG");
@@ -140,6 +141,8 @@ Options Options::FromEnvironment() {
   options.driver_version = DriverVersionFromEnvironment();
   const char* virtual_memory = Variable("FAKECUDA_VMM");
   options.virtual_memory = virtual_memory == nullptr || std::string_view(virtual_memory) != "0";
+  const char* on_host = Variable("FAKECUDA_HOST_VMM");
+  options.host_virtual_memory = on_host == nullptr || std::string_view(on_host) != "0";
   options.mps = Variable("FAKECUDA_MPS") != nullptr;
   options.verbose = Variable("FAKECUDA_VERBOSE") != nullptr;
   const char* failures = Variable("FAKECUDA_FAIL");

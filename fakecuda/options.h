@@ -25,7 +25,8 @@ inline constexpr int kNewestDriver = 13050;
 struct Options {
   std::string directory;
   std::uint64_t memory = 256ull << 20;
-  double link = 2e9;  // bytes/s per direction; 0: unlimited
+  std::uint64_t host_memory = 0;  // of the NUMA node, for VMM; 0: unlimited
+  double link = 2e9;              // bytes/s per direction; 0: unlimited
   int devices = 1;
   std::vector<std::uint64_t> instances;  // memory of each MIG instance; empty: no MIG
   std::uint64_t context_bytes = 2ull << 20;
@@ -36,6 +37,7 @@ struct Options {
   Nvml nvml = Nvml::kFull;
   int driver_version = kNewestDriver;  // as cuDriverGetVersion returns it
   bool virtual_memory = true;
+  bool host_virtual_memory = true;
   bool mps = false;
   bool verbose = false;
 

@@ -12,10 +12,13 @@ namespace fakecuda {
 namespace {
 
 nlohmann::json Describe(const CardState& card) {
-  nlohmann::json all = {
-      {"bytes_to_device", card.to_device},    {"bytes_from_device", card.from_device},
-      {"bytes_on_device", card.on_device},    {"devices", nlohmann::json::array()},
-      {"processes", nlohmann::json::array()}, {"calls", nlohmann::json::object()}};
+  nlohmann::json all = {{"host", {{"used", card.host_used}, {"peak", card.host_peak}}},
+                        {"bytes_to_device", card.to_device},
+                        {"bytes_from_device", card.from_device},
+                        {"bytes_on_device", card.on_device},
+                        {"devices", nlohmann::json::array()},
+                        {"processes", nlohmann::json::array()},
+                        {"calls", nlohmann::json::object()}};
   for (int device = 0; device < card.devices; ++device) {
     all["devices"].push_back({{"memory", card.memory[device]},
                               {"used", card.used[device]},
@@ -25,6 +28,7 @@ nlohmann::json Describe(const CardState& card) {
     if (process.pid == 0) continue;
     nlohmann::json one = {{"pid", process.pid},
                           {"calls", process.calls},
+                          {"on_host", process.on_host},
                           {"bytes_to_device", process.to_device},
                           {"bytes_from_device", process.from_device},
                           {"devices", nlohmann::json::array()}};

@@ -64,6 +64,8 @@ class HandleTable {
   std::map<std::uintptr_t, std::shared_ptr<Object>> objects_;
 };
 
+using StateLock = std::unique_lock<std::mutex>;
+
 // One execution of work.
 class Execution {
  public:
@@ -83,7 +85,7 @@ class Execution {
   std::uint64_t number() const { return number_; }
 
  private:
-  char* Find(int device, CUdeviceptr start, std::uint64_t bytes, bool write);
+  char* Find(StateLock& lock, int device, CUdeviceptr start, std::uint64_t bytes, bool write);
 
   struct Use {
     CUdeviceptr start;
@@ -271,8 +273,6 @@ struct ThreadState {
   bool in_callback = false;
   static ThreadState& Get();
 };
-
-using StateLock = std::unique_lock<std::mutex>;
 
 // The lock and the current context of the calling thread. `result` is the error if there is no
 // usable context.

@@ -12,9 +12,21 @@ bool IsDeviceLocation(const State& state, const CUmemLocation& location) {
   return location.type == CU_MEM_LOCATION_TYPE_DEVICE && state.card->HasDevice(location.id);
 }
 
+// The only node is 0. Drivers before CUDA 12.2 do not know the location.
+CUresult CheckHostLocation(const State& state, const CUmemLocation& location) {
+  constexpr int kFirstVersion = 12020;
+  if (state.options.driver_version < kFirstVersion || location.id != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return state.options.host_virtual_memory ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+}
+
 CUresult CheckProperties(const State& state, const CUmemAllocationProp* properties) {
   if (properties == nullptr || properties->type != CU_MEM_ALLOCATION_TYPE_PINNED) {
     return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (properties->location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA) {
+    return CheckHostLocation(state, properties->location);
   }
   if (properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
     return IsDeviceLocation(state, properties->location) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
@@ -95,8 +107,10 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   AllocationInfo info;
-  if (!state.card->Allocate(properties->location.id, bytes, properties->requestedHandleTypes,
-                            &info)) {
+  const bool on_host = properties->location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
+  if (on_host ? !state.card->AllocateOnHost(bytes, properties->requestedHandleTypes, &info)
+              : !state.card->Allocate(properties->location.id, bytes,
+                                      properties->requestedHandleTypes, &info)) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   const StateLock lock(state.mutex);
@@ -147,8 +161,16 @@ CUresult cuMemSetAccess(State& state, CUdeviceptr pointer, size_t bytes,
       descriptions == nullptr || count == 0 || !state.addresses.CoveredExactly(pointer, bytes)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  bool all_on_host = true;
+  state.addresses.ForEach(pointer, bytes, [&](const Mapping& mapping) {
+    all_on_host = all_on_host && mapping.physical->info.on_host;
+  });
   for (std::size_t i = 0; i < count; ++i) {
-    if (!IsDeviceLocation(state, descriptions[i].location)) return CUDA_ERROR_INVALID_VALUE;
+    // The host's own access is not emulated.
+    const bool host = descriptions[i].location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
+    if (host ? !all_on_host : !IsDeviceLocation(state, descriptions[i].location)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     // Write-only does not exist; neither does read-only for device memory.
     if (descriptions[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
         descriptions[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
@@ -158,6 +180,7 @@ CUresult cuMemSetAccess(State& state, CUdeviceptr pointer, size_t bytes,
   }
   state.addresses.ForEach(pointer, bytes, [&](Mapping& mapping) {
     for (std::size_t i = 0; i < count; ++i) {
+      if (descriptions[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE) continue;
       const std::uint32_t device = 1u << descriptions[i].location.id;
       const bool read = descriptions[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE;
       const bool write = descriptions[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
@@ -230,7 +253,8 @@ CUresult cuMemImportFromShareableHandle(State& state, CUmemGenericAllocationHand
     if (!state.card->Hold(id, &info)) return CUDA_ERROR_INVALID_VALUE;
     physical = std::make_shared<Physical>(state.card.get(), info);
     physical->properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    physical->properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    physical->properties.location.type =
+        info.on_host ? CU_MEM_LOCATION_TYPE_HOST_NUMA : CU_MEM_LOCATION_TYPE_DEVICE;
     physical->properties.location.id = info.device;
     physical->properties.requestedHandleTypes =
         static_cast<CUmemAllocationHandleType>(info.handle_types);

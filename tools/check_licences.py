@@ -22,6 +22,7 @@ LICENCE = re.compile(r"^[\w.+-]+( (WITH|AND|OR) [\w.+-]+)*$")
 CMAKE_NAME = re.compile(r"\bfind_package\s*\(\s*([\w+.-]+)|\bpkg_check_modules\s*\(\s*([\w+.-]+)")
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<([^>]+)>", re.MULTILINE)
 REQUIREMENTS = re.compile(r"^tools/requirements(-\w+)?\.txt$")
+GO_MODULE = re.compile(r"^(?:require )?\t?([\w.-]+\.[\w.-]+/\S+) v\S+$", re.MULTILINE)
 CODE = {".cc", ".h", ".cu", ".cuh", ".inc"}
 SYSTEM_FOLDERS = ("arpa/", "asm/", "bits/", "linux/", "net/", "netinet/", "sys/")
 # Headers of the C library. Those of the C++ library have no suffix.
@@ -67,7 +68,7 @@ def is_system_header(header: str) -> bool:
 def used_names(path: pathlib.Path, name: str) -> list[tuple[int, str]]:
     """Returns line and name of each external dependency that a file refers to."""
     if not (path.suffix in CODE | {".cmake"} or path.name in
-            ("CMakeLists.txt", "setup.sh") or REQUIREMENTS.match(name)):
+            ("CMakeLists.txt", "setup.sh", "go.mod") or REQUIREMENTS.match(name)):
         return []
     text = path.read_text("utf-8", errors="replace")
 
@@ -77,6 +78,8 @@ def used_names(path: pathlib.Path, name: str) -> list[tuple[int, str]]:
     if path.suffix in CODE:
         return [(line(match.start()), match.group(1)) for match in INCLUDE.finditer(text)
                 if not is_system_header(match.group(1))]
+    if path.name == "go.mod":  # without what it requires only indirectly
+        return [(line(match.start()), match.group(1)) for match in GO_MODULE.finditer(text)]
     if REQUIREMENTS.match(name):
         return [(line(match.start()), match.group(1).lower())
                 for match in re.finditer(r"^(@?[A-Za-z0-9][\w./-]*)", text, re.MULTILINE)]

@@ -8,7 +8,8 @@
 #           a private Python environment (build/python)
 #   demo    the wheel of DuckDB, for the demo of fraudgen
 #   test    `demo`, `headers`, and wheels of data readers and PyPhi; with Go, the servers of tests (built
-#           into build/servers); as root, the browser and user-mode Linux if available
+#           into build/servers) and the modules of integrations/kubernetes (into Go's own cache); as
+#           root, the browser and user-mode Linux if available
 #   check   additional packages for `make check`
 #   fuzz    additional packages for `make fuzz`
 #   bench   wheels of other generators for bench/fraudgen.sh; not part of `all`
@@ -253,13 +254,16 @@ want_packages() {
   fi
 }
 
+find_go() {
+  command -v go || { [[ -x /usr/local/go/bin/go ]] && echo /usr/local/go/bin/go; } || true
+}
+
 # need_server NAME PACKAGE@VERSION CONSEQUENCE: builds a server once per version.
 need_server() {
   local name=$1 version=${2##*@} go log
   local folder=$servers/$name-$version
   if [[ ! -x $folder/$name ]]; then
-    go=$(command -v go || true)
-    [[ -n $go || ! -x /usr/local/go/bin/go ]] || go=/usr/local/go/bin/go
+    go=$(find_go)
     if [[ -z $go ]]; then
       printf 'setup: no Go (1.21 or later) to build %s; without it %s\n' \
         "$name" "$3" >&2
@@ -288,6 +292,26 @@ need_servers() {
     [[ $name == [a-z]* ]] || continue
     need_server "$name" "$package" "$1"
   done <"$requirements-go.txt"
+}
+
+# need_modules CONSEQUENCE: fetches the Go modules of integrations/kubernetes, checked by their go.sum.
+need_modules() {
+  local go folder
+  go=$(find_go)
+  if [[ -z $go ]]; then
+    printf 'setup: no Go (1.21 or later) for integrations/kubernetes; without it %s\n' "$1" >&2
+    return
+  fi
+  for folder in integrations/kubernetes integrations/kubernetes/tests/chart; do
+    if ! GOFLAGS=-mod=readonly GOPROXY=off GOTOOLCHAIN=auto "$go" -C "$folder" list -deps -test ./... >/dev/null 2>&1; then
+      printf 'fetching the Go modules of %s\n' "$folder"
+      if ! GOTOOLCHAIN=auto GOFLAGS=-modcacherw "$go" -C "$folder" mod download; then
+        printf 'setup: could not fetch the Go modules of %s; without them %s\n' "$folder" "$1" >&2
+        return
+      fi
+    fi
+  done
+  report_ok 'Go modules of integrations/kubernetes'
 }
 
 main() {
@@ -323,6 +347,7 @@ main() {
     need_wheels 'Data readers' "$requirements-test.txt" 'some tests are skipped'
     need_wheels PyPhi "$requirements-pyphi.txt" 'tests of phi iit against it are skipped'
     need_headers 'the tables of driver calls are not checked against it'
+    need_modules 'its tests are skipped'
     need_servers 'the tests that write to buckets are skipped'
     want_packages 'tests that boot a kernel are skipped (as root: apt-get install)' \
       "${kernel_packages[@]}"

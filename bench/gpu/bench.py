@@ -16,6 +16,7 @@ import traceback
 
 import handover_section
 import idle_section
+import larger_section
 import more_sections
 import multi_gpu_section
 import policy_section
@@ -27,6 +28,7 @@ SECTIONS = {
     "overhead": sections.overhead,
     "handover": handover_section.handover,
     "idle": idle_section.idle,
+    "larger": larger_section.larger,
     "policy": policy_section.policy,
     "oversubscribe": sections.oversubscribe,
     "faults": more_sections.faults,
@@ -35,7 +37,7 @@ SECTIONS = {
     "multi_gpu": multi_gpu_section.multi_gpu,
 }
 # A run writes at most eight files, so these sections share the log of another.
-LOG_OF = {"multi_gpu": "correctness", "idle": "faults", "policy": "overhead"}
+LOG_OF = {"multi_gpu": "correctness", "idle": "faults", "larger": "faults", "policy": "overhead"}
 
 
 def query(*fields):

@@ -62,6 +62,12 @@ class FakeTest(unittest.TestCase):
                 self.assertRegex(rows[f"launch, {way}: {what} (ns)"],
                                  r"^-?[\d.]+ \(-?[\d.]+ to -?[\d.]+\)$")
 
+    def test_larger(self):
+        rows = self.run_section("larger", scale=0.5)
+        self.check_same_results(rows, *["1 of 1"] * 5, "2 of 2")
+        for what in ("1.3 cards, 50 % changes", "2.0 cards, 100 % changes"):
+            self.assertRegex(rows[f"{what}: step (ms), first and last tenth"], r"^[\d.]+, [\d.]+$")
+
     def test_handover(self):
         rows = self.run_section("handover", scale=0.5)
         self.check_same_results(rows, "2 of 2", "2 of 2", "2 of 2")

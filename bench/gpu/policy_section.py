@@ -44,9 +44,9 @@ def _shares(harness, report, what, sizes, seconds):
                                   "--weight", str(weight))
                      for weight, size in zip(weights, sizes, strict=True)]
         names = [process.job.name for process in processes]
-        # Each has had the card, so host memory is allocated and all of them compete.
-        ready = _until(60, lambda: all(_clients(reveza).get(name, {}).get("turns", 0) > 1
-                                       for name in names))
+        # Their first handovers allocate host memory; the slices after those are longer.
+        ready = _until(100, lambda: all(_clients(reveza).get(name, {}).get("turns", 0) > 3
+                                        for name in names))
         before = _clients(reveza)
         time.sleep(min(seconds, harness.remaining_seconds() / 2))
         after = _clients(reveza)
@@ -157,11 +157,13 @@ def _limit(harness, report):
 
 def policy(harness, report):
     seconds = 20 if harness.fake else 60 * harness.scale
-    if harness.chosen("shares"):
+    if harness.chosen("shares, equal"):
         _shares(harness, report, "equal sizes", _sizes(harness, 14, 14, 14), seconds)
+    if harness.chosen("shares, unequal"):
         _shares(harness, report, "unequal sizes", _sizes(harness, 20, 16, 12), seconds)
-    if harness.chosen("wake"):
+    if harness.chosen("wake, kept"):
         _wake(harness, report, "memory kept on the card", _sizes(harness, 2)[0], True)
+    if harness.chosen("wake, evicted"):
         _wake(harness, report, "memory evicted", _sizes(harness, 8)[0], False)
     if harness.chosen("pause"):
         _pause(harness, report)

@@ -45,6 +45,21 @@ Result<UniqueFd> OpenProcess(pid_t pid) {
   return std::unexpected(std::move(error));
 }
 
+Result<UniqueFd> OpenPeer(int socket) {
+  constexpr int kPeerPidfd = 77;  // SO_PEERPIDFD, which headers before Linux 6.5 lack
+  int fd = -1;
+  socklen_t size = sizeof(fd);
+  if (getsockopt(socket, SOL_SOCKET, kPeerPidfd, &fd, &size) == 0) return UniqueFd(fd);
+  if (errno == ENOPROTOOPT) {
+    ASSIGN_OR_RETURN(const Credentials peer, PeerCredentials(socket));
+    return OpenProcess(peer.pid);
+  }
+  auto error = SystemError("cannot watch the peer", errno);
+  // It has exited, and its parent has waited for it.
+  if (errno == EINVAL || errno == ESRCH || errno == ENODATA) error.code = Error::Code::kNotFound;
+  return std::unexpected(std::move(error));
+}
+
 Result<Credentials> PeerCredentials(int socket) {
   ucred peer{};
   socklen_t size = sizeof(peer);
@@ -52,6 +67,20 @@ Result<Credentials> PeerCredentials(int socket) {
     return std::unexpected(SystemError("cannot identify the peer", errno));
   }
   return Credentials{peer.pid, peer.uid, peer.gid};
+}
+
+bool PeerIsInGroup(int socket, gid_t group) {
+  constexpr int kPeerGroups = 59;  // SO_PEERGROUPS
+  std::vector<gid_t> groups(64);
+  auto size = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
+  int result = getsockopt(socket, SOL_SOCKET, kPeerGroups, groups.data(), &size);
+  if (result != 0 && errno == ERANGE) {
+    groups.resize(size / sizeof(gid_t));
+    result = getsockopt(socket, SOL_SOCKET, kPeerGroups, groups.data(), &size);
+  }
+  if (result != 0) return false;
+  groups.resize(size / sizeof(gid_t));
+  return std::ranges::find(groups, group) != groups.end();
 }
 
 Result<bool> IsInGroup(uid_t uid, gid_t primary, gid_t group) {

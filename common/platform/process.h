@@ -15,6 +15,10 @@ namespace reveza::platform {
 // kExhausted if no descriptors are left.
 Result<UniqueFd> OpenProcess(pid_t pid);
 
+// The same for the process at the other end of a socket, which may be in another PID namespace if
+// the kernel knows SO_PEERPIDFD (Linux 6.5); else kNotFound.
+Result<UniqueFd> OpenPeer(int socket);
+
 struct Credentials {
   pid_t pid = 0;  // 0: in another PID namespace
   uid_t uid = 0;
@@ -22,6 +26,10 @@ struct Credentials {
 };
 // Returns the credentials of the process at the other end of a socket.
 Result<Credentials> PeerCredentials(int socket);
+
+// Returns whether `group` is a supplementary group of the process at the other end of a socket,
+// which in a container need not be what the system's databases say of its user.
+bool PeerIsInGroup(int socket, gid_t group);
 
 // Returns whether `group` is the user's primary or a supplementary group. Fails if the lookup
 // fails.

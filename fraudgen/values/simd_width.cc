@@ -1,7 +1,9 @@
 #include "fraudgen/values/simd_width.h"
 
-// clang, which only runs the static analysis, does not compile that header as C++.
-#if defined(__x86_64__) && !defined(__clang__) && __has_include(<sys/platform/x86.h>)
+// clang, which only runs the static analysis, does not compile that header as C++; glibc has its
+// function since 2.33.
+#if defined(__x86_64__) && !defined(__clang__) && !defined(REVEZA_OLD_GLIBC) && \
+    __has_include(<sys/platform/x86.h>)
 #include <sys/platform/x86.h>
 #define REVEZA_HAS(c_library, compiler) CPU_FEATURE_ACTIVE(c_library)
 #elif defined(__x86_64__)

@@ -251,6 +251,28 @@ TEST(SharingTest, MissingDaemonCausesOneWarning) {
       << ended->error_output;
 }
 
+// A program that was given a share of a card never runs beside the others.
+TEST(SharingTest, AProgramThatRequiresADaemonWaitsForIt) {
+  Machine machine;
+  const ProcessResult native = machine.RunNative("worker", Steps("60MiB", 10, 1));
+  Process process =
+      machine.Start("worker", Steps("60MiB", 10, 1), {{"REVEZA_REQUIRE_DAEMON", "1"}});
+  const std::string notice = "cannot reach the daemon at " + machine.socket() +
+                             " (No such file or directory): this program waits for it";
+  while (process.Running() && process.ErrorOutput().find(notice) == std::string::npos) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_TRUE(process.Running()) << process.ErrorOutput();
+  EXPECT_TRUE(machine.GpuIsEmpty());
+  machine.StartDaemon();
+  const auto ended = process.Wait();
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->status, 0) << ended->error_output;
+  EXPECT_EQ(ended->Field("hash"), native.Field("hash"));
+  EXPECT_NE(ended->error_output.find("the GPU is shared again"), std::string::npos)
+      << ended->error_output;
+}
+
 // Answers one client as a daemon of the next protocol version does.
 void RefuseAsNextVersion(int listener) {
   const UniqueFd client(accept(listener, nullptr, nullptr));
@@ -264,20 +286,34 @@ void RefuseAsNextVersion(int listener) {
   send(client.get(), packet, size, MSG_NOSIGNAL);
 }
 
+// Listens on the machine's socket, as a daemon of the next protocol version.
+class NextVersion {
+ public:
+  explicit NextVersion(const Machine& machine)
+      : listener_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    EXPECT_LT(machine.socket().size(), sizeof address.sun_path);
+    machine.socket().copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(listen(listener_.get(), 8), 0);
+    daemon_ = std::thread(RefuseAsNextVersion, listener_.get());
+  }
+  ~NextVersion() { daemon_.join(); }
+  NextVersion(const NextVersion&) = delete;
+  NextVersion& operator=(const NextVersion&) = delete;
+
+ private:
+  UniqueFd listener_;
+  std::thread daemon_;
+};
+
 TEST(SharingTest, DaemonOfAnotherVersionIsNamedOnce) {
   Machine machine;
   const ProcessResult native = machine.RunNative("worker", Steps("60MiB", 10, 1));
-  const UniqueFd listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  ASSERT_LT(machine.socket().size(), sizeof address.sun_path);
-  machine.socket().copy(address.sun_path, sizeof address.sun_path - 1);
-  ASSERT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  ASSERT_EQ(listen(listener.get(), 8), 0);
-  std::thread daemon(RefuseAsNextVersion, listener.get());
+  const NextVersion daemon(machine);
   Process process = machine.Start("worker", Steps("60MiB", 10, 1));
   const auto ended = process.Wait();
-  daemon.join();
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->status, 0);
   EXPECT_EQ(ended->Field("hash"), native.Field("hash"));
@@ -287,6 +323,18 @@ TEST(SharingTest, DaemonOfAnotherVersionIsNamedOnce) {
   const std::string own = "version " + std::to_string(wire::kVersion);
   EXPECT_NE(ended->error_output.find(next), std::string::npos) << ended->error_output;
   EXPECT_NE(ended->error_output.find(own), std::string::npos) << ended->error_output;
+}
+
+TEST(SharingTest, DaemonOfAnotherVersionIsNoDaemonWhereOneIsRequired) {
+  Machine machine;
+  const NextVersion daemon(machine);
+  Process process =
+      machine.Start("worker", Steps("60MiB", 10, 1), {{"REVEZA_REQUIRE_DAEMON", "1"}});
+  const auto ended = process.Wait();
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->status, 1) << ended->error_output;
+  EXPECT_NE(ended->error_output.find("may not use the GPU without a daemon"), std::string::npos)
+      << ended->error_output;
 }
 
 TEST(SharingTest, DisableVariableBypassesLibrary) {

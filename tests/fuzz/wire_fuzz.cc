@@ -42,6 +42,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       CheckRoundTrip<Account>(data, size);
       break;
     }
+    case Type::kHostBacked: {
+      const auto on_host = View<HostBacked>(data);
+      Require(on_host.gpu < kMaxGpus && on_host.bytes <= kMaxBytes && on_host.hot <= on_host.bytes);
+      CheckRoundTrip<HostBacked>(data, size);
+      break;
+    }
     case Type::kEvicted:
       Require(View<Evicted>(data).gpu < kMaxGpus);
       CheckRoundTrip<Evicted>(data, size);

@@ -32,6 +32,13 @@ class CheckLicences(TreeTest):
                           "common/base/a.cc:1: zlib.h is", "requirements.txt:1: pyarrow is",
                           "setup.sh:1: clang-19 is", "setup.sh:1: afl is")
 
+    def test_go_modules_need_a_row_if_they_are_required_directly(self):
+        self.table("| Listed | MIT | tests | `example.com/` |\n")
+        self.write("integrations/go.mod", "module own.dev/x\n\ngo 1.26.0\n\nrequire (\n\texample.com/a v1.0.0\n"
+                                          "\tother.org/b/v2 v2.1.0\n\tthird.org/c v0.1.0 // indirect\n)\n\n"
+                                          "replace (\n\tfourth.org/d => fourth.org/d v1.0.0\n)\n")
+        self.assert_found(TOOL, "integrations/go.mod:7: other.org/b/v2 is not in")
+
     def test_reports_licences_that_are_not_allowed(self):
         self.table("| Strong | GPL-3.0-or-later | programs, static | `fmt` |\n",
                    "| Odd | do what you like | tests | `gtest/` |\n")

@@ -28,9 +28,15 @@ for word in "$@"; do
   case $word in install | --*) ;; *) echo "$word" >>"$folder/installed.txt" ;; esac
 done
 """
-# Builds what it is told to, unless the network is gone.
+# Builds what it is told to, and has modules, unless the network is gone.
 GO = """#!/bin/bash
 folder=$(dirname "$0")
+if [[ $1 == -C ]]; then
+  if [[ $3 == list ]]; then [[ ! -e $folder/no-modules ]]; exit; fi
+  echo "go $*" >>"$folder/modules.log"
+  [[ ! -e $folder/go-fails ]]
+  exit
+fi
 if [[ -e $folder/go-fails ]]; then echo 'dial tcp: no such host'; exit 1; fi
 echo "go $*" >>"$folder/go.log"
 program=${!#}
@@ -211,6 +217,19 @@ class Setup(TreeTest):
         self.assertIn("dial tcp: no such host\nsetup: could not build versitygw; without it the "
                       "tests that write to buckets are skipped\n", errors)
         self.assertEqual(list((self.tree / "build/servers").iterdir()), [])
+
+    def test_fetches_missing_modules(self):
+        self.write("bin/no-modules")
+        status, lines, _ = self.run_setup("test")
+        self.assertEqual(status, 0)
+        self.assertEqual((self.tree / "bin/modules.log").read_text(),
+                         "go -C integrations/kubernetes mod download\n"
+                         "go -C integrations/kubernetes/tests/chart mod download\n")
+        self.write("bin/go-fails")
+        status, _, errors = self.run_setup("test")
+        self.assertEqual(status, 0)
+        self.assertIn("setup: could not fetch the Go modules of integrations/kubernetes; without them its "
+                      "tests are skipped\n", errors)
 
     def test_missing_optional_wheels_are_not_an_error(self):
         self.break_python()

@@ -50,6 +50,24 @@ std::string GpuText(const json& gpu) {
   return text;
 }
 
+// Says what of a program larger than the card is not on it; "" if it is none.
+std::string OnHostText(const json& client) {
+  const auto on_host = client.value("on_host", json(nullptr));
+  if (!on_host.is_object() || on_host.value("bytes", Bytes{0}) == 0) return "";
+  const Bytes bytes = on_host.value("bytes", Bytes{0});
+  const auto footprint = client.value("footprint", json::object());
+  const Bytes all =
+      bytes + footprint.value("resident", Bytes{0}) + footprint.value("swapped", Bytes{0});
+  std::string text =
+      fmt::format("{} of {} in host memory, at its place", FormatBytes(bytes), FormatBytes(all));
+  const Bytes hot = on_host.value("hot", Bytes{0});
+  if (hot == 0) return text;
+  text += fmt::format("\n         {} of it changes all the time", FormatBytes(hot));
+  if (on_host.value("fits", true)) return text + ", and moves to the card";
+  return text + fmt::format(" and does not fit on the card: {:.0f} ms for each pass",
+                            on_host.value("pass_ms", 0.0));
+}
+
 std::string ClientText(const json& client) {
   const auto footprint = client.value("footprint", json::object());
   const auto bytes = [&](const char* kind) { return FormatBytes(footprint.value(kind, Bytes{0})); };
@@ -66,6 +84,9 @@ std::string ClientText(const json& client) {
   if (const std::string policy = monitor::PolicyText(client.value("policy", json::object()));
       !policy.empty()) {
     text += "\n         " + policy;
+  }
+  if (const std::string on_host = OnHostText(client); !on_host.empty()) {
+    text += "\n         " + on_host;
   }
   if (const std::string why = client.value("why", ""); !why.empty()) {
     text += "\n         " + why;

@@ -16,6 +16,7 @@ struct RunOptions {
   std::string name;
   bool quiet = false;
   bool resident = false;
+  bool larger_than_card = false;
   bool same_job = false;  // stay in the job of the `reveza run` around this one
   bool mps = false;       // fail if MPS cannot be used
   wire::Policy policy{};

@@ -37,6 +37,8 @@ TEST(StatusText, IsAtMost96ColumnsWide) {
   json waiting = client;
   waiting["state"] = "waiting";
   waiting["why"] = "waiting for its turn";
+  waiting["on_host"] = {{"bytes", 1023 * kGiB}, {"hot", 1023 * kMiB}, {"fits", false},
+                        {"pass_ms", 1234.5},    {"promoted", 0},      {"demoted", 0}};
   const json status = {
       {"version", "0.1.0"},
       {"pid", 99},
@@ -56,10 +58,12 @@ TEST(StatusText, IsAtMost96ColumnsWide) {
   std::istringstream lines(text);
   std::string line;
   while (std::getline(lines, line)) EXPECT_LE(line.size(), 96u) << line;
-  for (const char* part :
-       {"1 h 2 min", "40 GiB of 80 GiB", "handovers: 3, 297 ms each", "pid 5",
-        "waiting for its turn", "50%", "42%",
-        "interactive, low priority, weight 2, 4 GiB kept for it", "at most 12 GiB"}) {
+  for (const char* part : {"1 h 2 min", "40 GiB of 80 GiB", "handovers: 3, 297 ms each", "pid 5",
+                           "waiting for its turn", "50%", "42%",
+                           "interactive, low priority, weight 2, 4 GiB kept for it",
+                           "at most 12 GiB", "in host memory, at its place",
+                           "1023 MiB of it changes all the time and does not fit on the card: 1234 "
+                           "ms for each pass"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }

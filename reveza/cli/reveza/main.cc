@@ -21,8 +21,8 @@ struct Arguments {
   std::string name, gpu_budget, host_budget, socket, trace_file = "reveza-trace.json", calls_file;
   std::string job;
   PolicyOptions policy;
-  bool quiet = false, resident = false, same_job = false, mps = false, json = false, watch = false,
-       force = false;
+  bool quiet = false, resident = false, larger_than_card = false, same_job = false, mps = false,
+       json = false, watch = false, force = false;
 };
 
 // Returns whether `word` is an option that is followed by its value.
@@ -83,7 +83,12 @@ void AddRun(CLI::App& app, Arguments& arguments) {
             "(default: 80% of the memory available when the daemon starts)");
   AddPolicyOptions(*run, arguments.policy);
   AddSocketOption(*run, arguments.socket);
-  run->add_flag("--resident", arguments.resident, "never swap out this program's GPU memory");
+  auto* resident =
+      run->add_flag("--resident", arguments.resident, "never swap out this program's GPU memory");
+  run->add_flag("--larger-than-card", arguments.larger_than_card,
+                "put what the card cannot hold in memory of the host, which the program then uses\n"
+                "over the link: slower, but right (default: out of memory)")
+      ->excludes(resident);
   run->add_flag(
       "--same-job", arguments.same_job,
       "inside another `reveza run`: take turns together with it, e.g. for processes that\n"
@@ -200,6 +205,7 @@ CommandResult<int> Dispatch(const CLI::App& app, const Arguments& arguments,
   return Run(settings, RunOptions{.name = arguments.name,
                                   .quiet = arguments.quiet,
                                   .resident = arguments.resident,
+                                  .larger_than_card = arguments.larger_than_card,
                                   .same_job = arguments.same_job,
                                   .mps = arguments.mps,
                                   .policy = policy,

@@ -204,25 +204,27 @@ TEST_F(RevezaTest, ReportsADaemonOfAnotherVersion) {
   old_daemon.join();
 }
 
-// Serves one connection as a daemon of the last version: refuses ours, and answers its own.
-void ServeAsLastVersion(int listener) {
-  constexpr std::uint16_t kLast = wire::kVersion - 1;
+// Serves one connection as a daemon that knows no jobs yet: refuses our version, and answers its
+// own.
+constexpr std::uint16_t kOlder = wire::JobRequest::kSince - 1;
+
+void ServeAsOlderVersion(int listener) {
   pollfd readable{listener, POLLIN, 0};
   poll(&readable, 1, 60'000);
   const UniqueFd peer(accept(listener, nullptr, nullptr));
   char packet[wire::kMaxPacket];
   if (recv(peer.get(), packet, sizeof(packet), 0) <= 0) return;
   std::string answer;
-  if (wire::VersionOf(packet) != kLast) {
+  if (wire::VersionOf(packet) != kOlder) {
     wire::Refused refused{};
-    refused.version = kLast;
+    refused.version = kOlder;
     answer.resize(wire::kPacketSize<wire::Refused>);
-    wire::Encode(refused, answer.data(), kLast);
+    wire::Encode(refused, answer.data(), kOlder);
   } else {
-    const std::string text = "{\"clients\": [], \"version\": \"last\"}";
+    const std::string text = "{\"clients\": [], \"version\": \"older\"}";
     answer.resize(wire::kPacketSize<wire::TextHeader>);
     wire::Encode(wire::TextHeader{1, static_cast<std::uint32_t>(text.size())}, answer.data(),
-                 kLast);
+                 kOlder);
     answer += text;
   }
   send(peer.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
@@ -230,18 +232,18 @@ void ServeAsLastVersion(int listener) {
   }
 }
 
-TEST_F(RevezaTest, SpeaksToADaemonOfTheLastVersion) {
+TEST_F(RevezaTest, SpeaksToADaemonOfAnOlderVersion) {
   std::filesystem::create_directory(place_ / "reveza");
   const auto listener = platform::ListenAt(place_ / "reveza/revezad.sock", std::nullopt);
   ASSERT_TRUE(listener);
   std::thread daemon([&] {
-    for (int connection = 0; connection < 3; ++connection) ServeAsLastVersion(listener->get());
+    for (int connection = 0; connection < 3; ++connection) ServeAsOlderVersion(listener->get());
   });
   const Ran status = Reveza("status --json");
-  EXPECT_EQ(nlohmann::json::parse(status.output, nullptr, false).value("version", ""), "last")
+  EXPECT_EQ(nlohmann::json::parse(status.output, nullptr, false).value("version", ""), "older")
       << status.output;
   // What it does not know is said.
-  ExpectError("pause a", kVersion, fmt::format("speaks version {}", wire::kVersion - 1));
+  ExpectError("pause a", kVersion, fmt::format("speaks version {}", kOlder));
   daemon.join();
 }
 
@@ -273,6 +275,11 @@ TEST_F(RevezaTest, RunForwardsStatusSignalsAndEnvironment) {
     EXPECT_NE(ran.output.find(part), std::string::npos) << part << "\n" << ran.output;
   }
   EXPECT_EQ(ran.output.find("REVEZA_GPU_BUDGET"), std::string::npos);
+  EXPECT_EQ(ran.output.find("REVEZA_LARGER_THAN_CARD"), std::string::npos);
+  EXPECT_NE(Reveza("run --larger-than-card -- env").output.find("REVEZA_LARGER_THAN_CARD=1"),
+            std::string::npos);
+  ExpectError("run --larger-than-card --resident -- env", kUsage,
+              "--resident excludes --larger-than-card");
   extra_ = "REVEZA_POLICY=weight=300";
   EXPECT_EQ(Reveza("run -- env").output.find("REVEZA_POLICY"), std::string::npos);
   EXPECT_NE(Reveza("run --same-job -- env").output.find("REVEZA_POLICY"), std::string::npos);

@@ -93,6 +93,7 @@ void SetEnvironment(const fs::path& socket, const fs::path& library, const RunOp
   }
   if (!options.name.empty()) Set("REVEZA_NAME", options.name);
   if (options.resident) Set("REVEZA_RESIDENT", "1");
+  if (options.larger_than_card) Set("REVEZA_LARGER_THAN_CARD", "1");
   if (options.policy.fields != 0) {
     Set("REVEZA_POLICY", FormatPolicy(options.policy));
   } else if (!options.same_job) {

@@ -80,6 +80,18 @@ struct ClientEntry {
   scheduler::WaitReason why = scheduler::WaitReason::kNone;
   JobId why_blocked_by = 0;
 
+  // Of a program larger than the card: what is in memory of the host at its place, as last
+  // reported, and all that has moved.
+  struct OnHost {
+    Bytes bytes = 0;
+    Bytes hot = 0;      // changes all the time
+    bool full = false;  // what is hot has no room on the card
+    Time pass{0};       // over what is hot, estimated
+    Bytes promoted = 0;
+    Bytes demoted = 0;
+  };
+  std::map<GpuId, OnHost> on_host;
+
   Bytes copied_out = 0;
   Bytes copied_in = 0;
   Bytes unchanged = 0;  // left the GPU without a copy

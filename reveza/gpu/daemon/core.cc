@@ -78,6 +78,9 @@ void Core::OnHello(ClientId id, const Peer& peer, const wire::Hello& hello) {
   Send(client,
        wire::Welcome{id, Microseconds(settings_.drain_limit), Microseconds(settings_.queue_bound)});
   scheduler_.ClientJoined(clock_.Now(), id, client.job, client.resident);
+  if ((hello.flags & wire::kHelloHostBacked) != 0 && peer.version >= wire::HostBacked::kSince) {
+    scheduler_.SetHostBacked(clock_.Now(), id);
+  }
   if ((hello.flags & wire::kHelloMovableContexts) != 0 && peer.version >= 3) {
     scheduler_.SetMovableContexts(clock_.Now(), id);
   }

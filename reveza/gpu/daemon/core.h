@@ -93,6 +93,7 @@ class Core {
   bool Handle(ClientEntry& client, const wire::SwappedIn& message);
   bool Handle(ClientEntry& client, const wire::Resumed& message);
   bool Handle(ClientEntry& client, const wire::Unchanged& message);
+  bool Handle(ClientEntry& client, const wire::HostBacked& message);
   bool Handle(ClientEntry& client, const wire::Yield& message);
   bool Handle(ClientEntry& client, const wire::Hold& message);
   bool Handle(ClientEntry& client, const wire::ContextsReleased& message);

@@ -41,7 +41,7 @@ bool Core::HandleNow(ClientEntry& client, wire::Type type, const void* packet) {
                  wire::GateRequested, wire::Idle, wire::GateClosed, wire::DrainFailed,
                  wire::Draining, wire::Evicted, wire::SwappedIn, wire::Resumed, wire::Unchanged,
                  wire::Yield, wire::Hold, wire::Policy, wire::ContextsReleased,
-                 wire::ContextsRestored>(
+                 wire::ContextsRestored, wire::HostBacked>(
       type, packet, [&](const auto& message) { allowed = Handle(client, message); });
   return allowed;
 }
@@ -217,6 +217,25 @@ bool Core::Handle(ClientEntry& client, const wire::Unchanged& message) {
   if (order != client.evict.end() && order->second.serial == message.serial) {
     order->second.unchanged = message.bytes;
   }
+  return true;
+}
+
+bool Core::Handle(ClientEntry& client, const wire::HostBacked& message) {
+  if (!client.admitted.contains(message.gpu)) return false;
+  ClientEntry::OnHost& on_host = client.on_host[message.gpu];
+  on_host.bytes = message.bytes;
+  on_host.hot = message.hot;
+  on_host.full = message.full == 1;
+  on_host.pass = std::chrono::microseconds(message.pass_us);
+  on_host.promoted += message.promoted;
+  on_host.demoted += message.demoted;
+  for (const auto& [kind, bytes] :
+       {std::pair{EventKind::kPromote, message.promoted}, {EventKind::kDemote, message.demoted}}) {
+    if (bytes > 0) events_.Add({kind, message.gpu, client.id, clock_.Now(), Time{0}, bytes});
+  }
+  Bytes sum = 0;
+  for (const auto& [gpu, one] : client.on_host) sum += one.bytes;
+  scheduler_.HostBacked(clock_.Now(), client.id, sum);
   return true;
 }
 

@@ -1,6 +1,9 @@
 // Tests which client messages are accepted, and when.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+#include <string>
+
 #include "reveza/gpu/daemon/testing_core.h"
 
 namespace reveza::daemon {
@@ -48,6 +51,36 @@ TEST(CoreMessages, RejectsSecondResumedForSameGpu) {
   EXPECT_EQ(admitted->credit, 0u);
   EXPECT_EQ(admitted->budget, 248 * kMiB / 32 * 31) << "less the reserve for contexts of others";
   EXPECT_FALSE(harness.Deliver(1, resumed));
+}
+
+TEST(CoreMessages, WhatLiesOnTheHostIsShownAndTraced) {
+  TestingCore harness;
+  EXPECT_FALSE(harness.Deliver(1, wire::HostBacked{}));
+  harness.Start(1, 0x71, "train-a", 101, 60 * kMiB);
+  using nlohmann::json;
+  const auto shown = [&] {
+    return json::parse(harness.core.StatusJson()).at("clients").at(0).at("on_host");
+  };
+  EXPECT_EQ(shown(), nullptr);
+  EXPECT_FALSE(harness.Deliver(1, wire::HostBacked{3, 0, 0, 0, 0, 0, 0}));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(harness.Deliver(1, wire::HostBacked{.gpu = 0,
+                                                    .full = 1,
+                                                    .bytes = 90 * kMiB,
+                                                    .hot = 30 * kMiB,
+                                                    .promoted = 2 * kMiB,
+                                                    .demoted = 4 * kMiB,
+                                                    .pass_us = 1500}));
+  }
+  EXPECT_EQ(shown(), (json{{"bytes", 90 * kMiB},
+                           {"hot", 30 * kMiB},
+                           {"fits", false},
+                           {"pass_ms", 1.5},
+                           {"promoted", 4 * kMiB},
+                           {"demoted", 8 * kMiB}}));
+  const std::string trace = harness.core.TraceJson();
+  EXPECT_NE(trace.find("\"promote\""), std::string::npos) << trace;
+  EXPECT_NE(trace.find("\"demote\""), std::string::npos) << trace;
 }
 
 }  // namespace core_messages_test

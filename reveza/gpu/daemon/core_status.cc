@@ -136,6 +136,21 @@ json GpuJson(const scheduler::GpuView& view, const Gpu& gpu,
           {"handover", HandoverJson(stats)}};
 }
 
+json OnHostJson(const ClientEntry& client) {
+  ClientEntry::OnHost sum;
+  for (const auto& [gpu, one] : client.on_host) {
+    sum.bytes += one.bytes;
+    sum.hot += one.hot;
+    sum.full = sum.full || one.full;
+    sum.pass += one.pass;
+    sum.promoted += one.promoted;
+    sum.demoted += one.demoted;
+  }
+  return {{"bytes", sum.bytes},       {"hot", sum.hot},
+          {"fits", !sum.full},        {"pass_ms", Seconds(sum.pass) * 1e3},
+          {"promoted", sum.promoted}, {"demoted", sum.demoted}};
+}
+
 json ClientJson(const ClientEntry& client, const JobEntry& entry, const scheduler::JobView& job,
                 const scheduler::ClientView& view, const GpuShare& gpu_share,
                 const std::string& why, Time now, Time drain_limit) {
@@ -181,7 +196,8 @@ json ClientJson(const ClientEntry& client, const JobEntry& entry, const schedule
           {"waited_s", Seconds(client.waited + waiting)},
           {"copied_out", client.copied_out},
           {"copied_in", client.copied_in},
-          {"unchanged", client.unchanged}};
+          {"unchanged", client.unchanged},
+          {"on_host", client.on_host.empty() ? json(nullptr) : OnHostJson(client)}};
 }
 
 }  // namespace

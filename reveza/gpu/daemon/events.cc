@@ -40,7 +40,9 @@ const char* ToText(EventKind kind) {
                                            "wait for a context",
                                            "wait for memory",
                                            "contexts out",
-                                           "contexts in"};
+                                           "contexts in",
+                                           "promote",
+                                           "demote"};
   return kTexts[static_cast<std::size_t>(kind)];
 }
 

@@ -29,6 +29,8 @@ enum class EventKind : std::uint8_t {
   kWaitMemory,   // waiting for memory
   kContextsOut,  // contexts leave the card
   kContextsIn,
+  kPromote,  // to the card, of a program larger than it
+  kDemote,   // to memory of the host
 };
 const char* ToText(EventKind kind);
 

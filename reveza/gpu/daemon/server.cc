@@ -171,9 +171,10 @@ void Server::HandleEvent(const epoll_event& event) {
 
 // ---- connections ----
 
-bool Server::MayConnect(const platform::Credentials& peer) const {
+bool Server::MayConnect(int socket, const platform::Credentials& peer) const {
   if (peer.uid == 0 || peer.uid == getuid()) return true;
   if (!options_.group) return false;
+  if (platform::PeerIsInGroup(socket, *options_.group)) return true;
   const auto member = platform::IsInGroup(peer.uid, peer.gid, *options_.group);
   if (!member) logger_->warn("{}; connection refused", member.error().message);
   return member.value_or(false);
@@ -197,7 +198,7 @@ void Server::Accept() {
       connections_.erase(id);
       continue;
     }
-    if (!MayConnect(*peer)) {
+    if (!MayConnect(connection.fd.get(), *peer)) {
       logger_->warn("refused user {} (pid {})", peer->uid, peer->pid);
       Refuse(connection, wire::RefusedReason::kUser, "this daemon belongs to another user");
     } else if (connections_.size() > options_.max_connections) {

@@ -95,7 +95,7 @@ class Server : private Outbox {
   void HandleEvent(const epoll_event& event);
   void Accept();
   void PauseAccepting();
-  bool MayConnect(const platform::Credentials& peer) const;
+  bool MayConnect(int socket, const platform::Credentials& peer) const;
   void OnReadable(std::uint64_t id);
   void OnPacket(Connection& connection, const char* packet, std::size_t size);
   void OnFirstMessage(Connection& connection, wire::Type type, const char* packet);

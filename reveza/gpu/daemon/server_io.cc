@@ -98,10 +98,10 @@ void Server::OnFirstMessage(Connection& connection, wire::Type type, const char*
   Refuse(connection, wire::RefusedReason::kProtocol, "unexpected message");
 }
 
-// Returns false if out of resources. A process that cannot be opened (in another pid namespace) is
-// watched by its connection only.
+// Returns false if out of resources. A process that cannot be opened (in another PID namespace,
+// with Linux before 6.5) is watched by its connection only.
 bool Server::WatchProcess(Connection& connection) {
-  auto process = platform::OpenProcess(connection.peer.pid);
+  auto process = platform::OpenPeer(connection.fd.get());
   if (!process) return process.error().code != Error::Code::kExhausted;
   connection.process = std::move(*process);
   return Watch(EPOLL_CTL_ADD, connection.process.get(), Source::kProcess, connection.id, EPOLLIN);

@@ -23,7 +23,10 @@ constexpr int kRetryTimeoutMs = 2;       // when waiting for memory to be releas
 
 }  // namespace
 
-Agent::Agent(Client& client) : client_(client), policy_(ParsePolicy(getenv("REVEZA_POLICY"))) {}
+Agent::Agent(Client& client)
+    : client_(client),
+      requires_daemon_(Client::IsSet("REVEZA_REQUIRE_DAEMON", "1")),
+      policy_(ParsePolicy(getenv("REVEZA_POLICY"))) {}
 
 void Agent::Run() {
   const RelaxedCapture relaxed;
@@ -37,6 +40,7 @@ void Agent::Run() {
       ContinueSwapIn();
       ContinueOpening();
       Periodic();
+      ContinuePlacement();
     }
     Wait();
   }
@@ -46,6 +50,10 @@ int Agent::TimeoutMs() const {
   if (retry_soon_) return kRetryTimeoutMs;
   if (swapping_in_ || gate_ == GateState::kOpening) return 20;
   if (contention_ && gate_ == GateState::kOpen) return kContentionTimeoutMs;
+  if (places_ && gate_ == GateState::kOpen) {
+    const std::int64_t left = next_round_us_ - NowMicroseconds();
+    return static_cast<int>(std::clamp<std::int64_t>(left / 1000 + 1, 1, kIdleTimeoutMs));
+  }
   if (!connection_.is_open()) {
     return gate_ == GateState::kClosed || InGracePeriod() ? 100 : kIdleTimeoutMs;
   }
@@ -216,8 +224,11 @@ void Agent::ReportUsage() {
   for (Gpu& gpu : gpus_) {
     if (!gpu.admitted) continue;
     const bool awaits_credit = swapping_in_ || gate_ == GateState::kOpening;
-    const Bytes keep =
-        client_.ledger_.Promised(gpu.ordinal) + (gate_ == GateState::kOpen ? gpu.granule : 0);
+    Bytes keep = client_.ledger_.Promised(gpu.ordinal);
+    // What is on the host takes it in the next round.
+    if (gate_ == GateState::kOpen) {
+      keep += std::max(gpu.granule, client_.ledger_.GetUsage(gpu.ordinal).on_host);
+    }
     SendAccount(gpu, awaits_credit ? 0 : client_.ledger_.TakeSpare(gpu.ordinal, keep));
   }
 }
@@ -225,6 +236,7 @@ void Agent::ReportUsage() {
 void Agent::SendAccount(Gpu& gpu, Bytes returned) {
   const swap::MemoryUsage usage = client_.ledger_.GetUsage(gpu.ordinal);
   const bool fixed = client_.swapping_disabled();
+  ReportOnHost(gpu, usage.on_host);
   connection_.Send(wire::Account{.gpu = gpu.index,
                                  .credit_returned = returned,
                                  .resident = fixed ? 0 : usage.resident,

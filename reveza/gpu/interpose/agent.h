@@ -36,8 +36,9 @@ class Agent {
     CUuuid uuid{};
     Bytes total = 0;
     Bytes granule = swap::kGranularity;
-    bool admitted = false;  // by the connected daemon
-    bool granted = false;   // a context was admitted, by any daemon or standalone
+    bool admitted = false;       // by the connected daemon
+    bool granted = false;        // a context was admitted, by any daemon or standalone
+    wire::HostBacked on_host{};  // as last sent
   };
   enum class GateState {
     kOpen,
@@ -101,6 +102,15 @@ class Agent {
   Gpu* FindGpu(int ordinal);
   Gpu* FindIndex(std::uint32_t index);
 
+  // ---- a program larger than the card (agent_placement.cc) ----
+  bool RoundIsDue();
+  void ContinuePlacement() REQUIRES(client_.moving_mutex_);
+  void BeginPeriod();
+  void AskForRoom(const Gpu& gpu);
+  void ReportRound(Gpu& gpu, const swap::RoundReport& report);
+  // Tells the daemon, if what is on the host has changed since it was told.
+  void ReportOnHost(Gpu& gpu, Bytes bytes);
+
   // ---- contexts (agent_contexts.cc) ----
   // Returns whether the driver can take them off the card, as far as is known.
   bool ContextsCanMove() const;
@@ -113,13 +123,16 @@ class Agent {
 
   // ---- connection, and operation without a daemon ----
   void Connect();
-  bool Bounded() const { return contention_ || always_bounded_; }
+  bool Bounded() const { return contention_ || always_bounded_ || places_; }
   void OnConnectionLost();
   bool InGracePeriod() const;
   void TryReconnect();
   void TryResumeStandalone() REQUIRES(client_.moving_mutex_);
   bool SwapInStandalone() REQUIRES(client_.moving_mutex_);
   void GrantAllStandalone();
+  void GrantContextsStandalone() REQUIRES(client_.requests_mutex_);
+  // Where a daemon is required: the requests wait for one, or fail if it has refused the program.
+  void HoldContexts() REQUIRES(client_.requests_mutex_);
 
   // The name of a GPU's lock.
   struct GpuLockName {
@@ -134,6 +147,9 @@ class Agent {
 
   bool welcomed_ = false;
   bool refused_ = false;  // by the daemon; do not reconnect
+  // REVEZA_REQUIRE_DAEMON=1: no context without a daemon. A program that has one keeps it.
+  const bool requires_daemon_;
+  int connect_error_ = 0;  // errno of the last attempt
   bool warned_standalone_ = false;
   bool warned_host_memory_ = false;
   std::int64_t next_attempt_us_ = 0;
@@ -161,6 +177,18 @@ class Agent {
   Bytes swapped_in_ = 0;
   bool gate_request_sent_ = false;
   std::int64_t next_usage_us_ = 0;
+
+  bool places_ = false;  // some memory is on the host at its place
+  std::int64_t next_round_us_ = 0;
+  std::int64_t round_interval_us_ = 0;
+  int quiet_rounds_ = 0;              // in a row
+  std::int64_t period_began_us_ = 0;  // of which the next round measures the progress
+  std::uint64_t period_submissions_ = 0;
+  double link_bytes_per_us_ = 0;  // as a kernel reads over it
+  std::int64_t next_ask_us_ = 0;
+  std::int64_t ask_interval_us_ = 0;
+  int full_rounds_ = 0;  // in a row
+  bool warned_full_ = false;
 };
 
 }  // namespace reveza::interpose

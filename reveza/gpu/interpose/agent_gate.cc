@@ -211,6 +211,7 @@ void Agent::FinishOpening() {
   gate_request_sent_ = false;
   idle_reported_ = false;
   last_submission_us_ = NowMicroseconds();
+  BeginPeriod();
   client_.ledger_.SetResidency(connection_.is_open() ? swap::Residency::kIn
                                                      : swap::Residency::kUnmanaged);
   {

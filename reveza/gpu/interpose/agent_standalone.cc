@@ -39,7 +39,11 @@ Agent::GpuLockName::GpuLockName(const CUuuid& uuid) {
 void Agent::Connect() {
   next_attempt_us_ = NowMicroseconds() + (InGracePeriod() ? kReconnectInGraceUs : kReconnectUs);
   welcomed_ = false;
-  if (refused_ || !connection_.Open()) return;
+  if (refused_) return;
+  if (!connection_.Open()) {
+    connect_error_ = errno;
+    return;
+  }
   const bool resuming = !gpus_.empty();
   wire::Hello hello{};
   hello.job = client_.job_;
@@ -48,6 +52,9 @@ void Agent::Connect() {
   hello.gate_open = gate_ == GateState::kOpen ? 1 : 0;
   if (connection_.version() >= 3 && (contexts_away_ || ContextsCanMove())) {
     hello.flags |= wire::kHelloMovableContexts;
+  }
+  if (connection_.version() >= wire::HostBacked::kSince && client_.larger_than_card_) {
+    hello.flags |= wire::kHelloHostBacked;
   }
   const char* name = getenv("REVEZA_NAME");
   wire::CopyText(hello.name, sizeof(hello.name), name == nullptr ? "" : name);
@@ -102,6 +109,7 @@ void Agent::Handle(const wire::Welcome& welcome) {
     resumed.context = usage.context;
     resumed.credit = contexts_away_ ? 0 : usage.resident + usage.pinned + usage.context;
     connection_.Send(resumed);
+    gpu.on_host = {};
   }
   client_.UsageChanged();  // Resumed does not carry the arena size
 }
@@ -132,7 +140,8 @@ void Agent::OnConnectionLost() {
   // Hello tells the next daemon the state of the gate, which must not change afterwards.
   if (gate_ == GateState::kOpening) gate_ = GateState::kClosed;
   failed_close_serial_ = 0;  // the next daemon numbers its orders anew
-  if (!warned_standalone_ && !refused_) {
+  const bool runs_on = !gpus_.empty() || !requires_daemon_;
+  if (!warned_standalone_ && !refused_ && runs_on) {
     PrintNotice("%s; this program continues without sharing the GPU",
                 was_connected ? "lost the connection to the daemon" : "cannot reach the daemon");
     warned_standalone_ = true;
@@ -162,7 +171,7 @@ void Agent::TryResumeStandalone() {
   if (gate_ == GateState::kOpen) {
     if (client_.ledger_.residency() != swap::Residency::kUnmanaged) {
       client_.ledger_.SetResidency(swap::Residency::kUnmanaged);
-      Gate::SetBounded(false);
+      Gate::SetBounded(Bounded());
     }
     return;
   }
@@ -214,14 +223,25 @@ bool Agent::SwapInStandalone() {
 void Agent::GrantAllStandalone() {
   if (InGracePeriod()) return;
   MutexLock lock(client_.requests_mutex_);
-  for (ContextRequest* request : client_.context_requests_) {
-    if (FindGpu(request->ordinal) == nullptr) AddGpu(*request).granted = true;
-    request->budget = Client::EmulatedTotal(request->total);
-    request->answered = true;
+  if (requires_daemon_) {
+    HoldContexts();
+  } else {
+    GrantContextsStandalone();
   }
   for (GrowthRequest* request : client_.growth_requests_) {
     request->answer = gate_ == GateState::kOpen ? wire::Growth::kGranted : wire::Growth::kLater;
     client_.ledger_.Permit(request->ordinal, request->bytes);
+    request->answered = true;
+  }
+  client_.growth_requests_.clear();
+  client_.created_.clear();
+  client_.answered_.NotifyAll();
+}
+
+void Agent::GrantContextsStandalone() {
+  for (ContextRequest* request : client_.context_requests_) {
+    if (FindGpu(request->ordinal) == nullptr) AddGpu(*request).granted = true;
+    request->budget = Client::EmulatedTotal(request->total);
     request->answered = true;
   }
   if (!client_.context_requests_.empty() && !warned_standalone_ && !refused_) {
@@ -229,9 +249,32 @@ void Agent::GrantAllStandalone() {
     warned_standalone_ = true;
   }
   client_.context_requests_.clear();
-  client_.growth_requests_.clear();
-  client_.created_.clear();
-  client_.answered_.NotifyAll();
+}
+
+void Agent::HoldContexts() {
+  if (client_.context_requests_.empty()) return;
+  if (!refused_) {
+    if (warned_standalone_) return;
+    warned_standalone_ = true;
+    char text[80];
+    PrintNotice(
+        "cannot reach the daemon at %s (%s): this program waits for it, since it may not "
+        "use the GPU without (REVEZA_REQUIRE_DAEMON=1)",
+        getenv("REVEZA_SOCKET"), strerror_r(connect_error_, text, sizeof(text)));
+    MutexLock reason(client_.wait_reason_mutex_);
+    strcpy(client_.wait_reason_, "the daemon cannot be reached");
+    return;
+  }
+  PrintNotice(
+      "no GPU context: this program may not use the GPU without a daemon "
+      "(REVEZA_REQUIRE_DAEMON=1)%s",
+      getenv("REVEZA_SOCKET") == nullptr ? ", and REVEZA_SOCKET is not set" : "");
+  for (ContextRequest* request : client_.context_requests_) {
+    std::erase_if(gpus_,
+                  [&](const Gpu& gpu) { return gpu.ordinal == request->ordinal && !gpu.granted; });
+    request->refused = request->answered = true;
+  }
+  client_.context_requests_.clear();
 }
 
 }  // namespace reveza::interpose

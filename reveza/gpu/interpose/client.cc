@@ -29,14 +29,9 @@ namespace {
 pthread_once_t start_once = PTHREAD_ONCE_INIT;
 constinit std::atomic<bool> forked_child{false};
 
-bool IsSet(const char* name, const char* value) {
-  const char* set = getenv(name);
-  return set != nullptr && strcmp(set, value) == 0;
-}
-
 // REVEZA_FINGERPRINTS=0 copies all memory, whether it has changed or not.
 const void* FingerprintImage() {
-  return IsSet("REVEZA_FINGERPRINTS", "0") ? nullptr : reveza_fingerprint_image;
+  return Client::IsSet("REVEZA_FINGERPRINTS", "0") ? nullptr : reveza_fingerprint_image;
 }
 
 // Returns a GPU whose memory cannot be mapped anew; nullopt if there is none. A driver before CUDA
@@ -109,7 +104,8 @@ Client::Client()
       arena_(swap_driver_, ~Bytes{0}),
       ledger_(swap_driver_, arena_),
       job_(JobOfThisProcess()),
-      mover_(swap_driver_, ledger_, IsSet("REVEZA_VERIFY", "1")) {
+      mover_(swap_driver_, ledger_, IsSet("REVEZA_VERIFY", "1")),
+      placement_(swap_driver_, ledger_) {
   resident_ = IsSet("REVEZA_RESIDENT", "1");
   if (const auto ordinal = DeviceWithoutVirtualMemory(); ordinal && !resident_) {
     resident_ = true;
@@ -118,6 +114,7 @@ Client::Client()
         " --resident",
         *ordinal);
   }
+  larger_than_card_ = !resident_ && IsSet("REVEZA_LARGER_THAN_CARD", "1");
   wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
@@ -160,6 +157,11 @@ void Client::AfterForkInChild() {
   instance_.store(nullptr, std::memory_order_relaxed);
   Gate::ResetAfterFork();
   InterruptWatch::ResetAfterFork();
+}
+
+bool Client::IsSet(const char* name, const char* value) {
+  const char* set = getenv(name);
+  return set != nullptr && strcmp(set, value) == 0;
 }
 
 Bytes Client::EmulatedTotal(Bytes total) {

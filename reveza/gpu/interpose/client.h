@@ -24,6 +24,7 @@
 #include "reveza/gpu/swap/driver.h"
 #include "reveza/gpu/swap/ledger.h"
 #include "reveza/gpu/swap/mover.h"
+#include "reveza/gpu/swap/placement.h"
 #include "reveza/gpu/wire/messages.h"
 
 namespace reveza::interpose {
@@ -82,6 +83,10 @@ class Client {
   const swap::Driver& swap_driver() const { return swap_driver_; }
   // `--resident`: allocations are made by the driver, only counted, and never swapped.
   bool resident() const { return resident_; }
+  // `--larger-than-card`: memory of the host backs what the card cannot hold.
+  bool larger_than_card() const { return larger_than_card_; }
+  // Returns whether the environment has this value of the variable.
+  static bool IsSet(const char* name, const char* value);
   // Returns the smaller of `total` and REVEZA_GPU_BUDGET.
   static Bytes EmulatedTotal(Bytes total);
 
@@ -169,6 +174,8 @@ class Client {
   // has had a context.
   bool AwaitFirstContext(int ordinal) REQUIRES(requests_mutex_);
   void Wake();
+  // Lets memory of the host back what exceeds the device, if the driver can.
+  void BackByHost(int ordinal);
   // Ends what the ledger and the agent have in a context, which the driver has destroyed.
   void EndContext(int ordinal, CUcontext context) REQUIRES(moving_mutex_);
   // Ends the device's admission if it has no context any more and none is being created.
@@ -198,6 +205,7 @@ class Client {
   DeferredFrees deferred_frees_;
   std::uint64_t job_ = 0;
   bool resident_ = false;
+  bool larger_than_card_ = false;
   std::atomic<bool> swapping_disabled_{false};
   std::atomic<bool> contexts_kept_{false};
   std::atomic<bool> usage_changed_{false};
@@ -227,6 +235,7 @@ class Client {
   // destroyed.
   Mutex moving_mutex_;
   swap::Mover mover_ GUARDED_BY(moving_mutex_);
+  swap::Placement placement_ GUARDED_BY(moving_mutex_);
 
   std::atomic<Bytes> arena_wanted_{0};
   std::atomic<bool> preparing_arena_{false};

@@ -5,6 +5,7 @@
 #include "reveza/gpu/interpose/client.h"
 #include "reveza/gpu/interpose/gate.h"
 #include "reveza/gpu/interpose/gate_wait.h"
+#include "reveza/gpu/swap/physical.h"
 
 namespace reveza::interpose {
 
@@ -49,7 +50,33 @@ bool Client::AwaitFirstContext(int ordinal) {
   }
 }
 
+void Client::BackByHost(int ordinal) {
+  const DriverCalls& real = Real();
+  // Drivers before CUDA 12.9 do not know the attribute, and those before 12.2 not the location.
+  constexpr auto kSupported = static_cast<CUdevice_attribute>(141);
+  int supported = 0;
+  const bool unsupported =
+      real.cuDeviceGetAttribute(&supported, kSupported, ordinal) == CUDA_SUCCESS && supported == 0;
+  int node = 0;
+  if (real.cuDeviceGetAttribute(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, ordinal) != CUDA_SUCCESS ||
+      node < 0) {
+    node = 0;
+  }
+  const CUresult tried =
+      unsupported ? CUDA_ERROR_NOT_SUPPORTED : swap::TryHostMemory(swap_driver_, ordinal, node);
+  if (tried == CUDA_SUCCESS) {
+    // The driver has not been seen to take such memory off with the contexts.
+    KeepContexts();
+    return ledger_.BackByHost(ordinal, node);
+  }
+  PrintNotice(
+      "the driver cannot put memory of the host in place of GPU memory (error %d; that needs CUDA"
+      " 12.2 or later): more than the card is out of memory",
+      static_cast<int>(tried));
+}
+
 void Client::OnFirstContext(int ordinal, bool created) {
+  if (created && larger_than_card_) BackByHost(ordinal);
   MutexLock lock(requests_mutex_);
   const auto first = std::ranges::find(first_contexts_, ordinal, &FirstContext::ordinal);
   if (created) {

@@ -20,15 +20,19 @@ bool Connection::Open() {
   Close();
   other_version_ = 0;
   const char* path = getenv("REVEZA_SOCKET");
+  errno = EDESTADDRREQ;
   if (path == nullptr || path[0] == '\0') return false;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
+  errno = ENAMETOOLONG;
   if (strlen(path) >= sizeof(address.sun_path)) return false;
   strcpy(address.sun_path, path);
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return false;
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    const int error = errno;
     close(fd);
+    errno = error;
     return false;
   }
   fd_ = fd;

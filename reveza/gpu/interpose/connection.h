@@ -16,7 +16,8 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Connects to the socket named by REVEZA_SOCKET. Returns false if that fails.
+  // Connects to the socket named by REVEZA_SOCKET. Returns false if that fails, with the reason in
+  // errno.
   bool Open();
   void Close();
   bool is_open() const { return fd_ >= 0; }

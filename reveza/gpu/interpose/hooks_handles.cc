@@ -95,7 +95,7 @@ CUresult cuMemCreate(decltype(&::cuMemCreate) real, CUmemGenericAllocationHandle
   const int ordinal = prop->location.id;
   return Serve(
       *client, ordinal, [&] { return client->ledger().CreateHandle(size, *prop, handle); },
-      [&] { return real(handle, size, prop, flags); });
+      [&] { return real(handle, size, prop, flags); }, RoomForAllocation(*client, ordinal));
 }
 
 CUresult cuMemRelease(decltype(&::cuMemRelease) real, CUmemGenericAllocationHandle handle) {

@@ -77,7 +77,7 @@ CUresult Allocate(Client& client, CUdeviceptr* address, std::size_t size,
   return Serve(
       client, ordinal,
       [&] { return client.ledger().Allocate(ordinal, current->context, size, address); },
-      [&] { return real(address, size); });
+      [&] { return real(address, size); }, RoomForAllocation(client, ordinal));
 }
 
 }  // namespace

@@ -74,10 +74,13 @@ CUresult FromLedger(Client& client, const void* pool, Bytes bytes, const StreamI
   StreamPools& pools = client.stream_pools();
   const int ordinal = StreamPools::OrdinalOf(pool);
   if (const CUresult refusal = Refusal(); refusal != CUDA_SUCCESS) return refusal;
-  if (bytes > client.ledger().Budget(ordinal)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (bytes > client.ledger().Budget(ordinal) && !client.larger_than_card()) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   CUdeviceptr kept = pools.Reuse(pool, bytes, stream, Take::kReady);
   CUdeviceptr made = 0;
   if (kept == 0) pools.MakeRoom(pool, bytes);
+  RoomForAllocation room(client, ordinal);
   const CUresult result = Serve(
       client, ordinal,
       [&] {
@@ -88,7 +91,7 @@ CUresult FromLedger(Client& client, const void* pool, Bytes bytes, const StreamI
       [&] {
         if (pools.ReleaseIdle(ordinal)) return true;
         kept = pools.Reuse(pool, bytes, stream, Take::kAfterWait);
-        return kept != 0 || client.ReleaseKeptMemory(ordinal);
+        return kept != 0 || room();
       });
   if (result != CUDA_SUCCESS) return result;
   if (kept != 0) *address = kept;

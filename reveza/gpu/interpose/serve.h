@@ -96,6 +96,22 @@ CUresult ServeIdle(Client& client, int ordinal, Devices devices, Operation opera
   return Serve(client, ordinal, [&] { return operation(true); });
 }
 
+// Makes room for an allocation that is out of memory: frees what pools keep, then, once, puts it in
+// memory of the host, if that backs the device.
+class RoomForAllocation {
+ public:
+  RoomForAllocation(Client& client, int ordinal) : client_(client), ordinal_(ordinal) {}
+  bool operator()() {
+    return client_.ReleaseKeptMemory(ordinal_) ||
+           (!std::exchange(on_host_, true) && client_.ledger().PlaceNextOnHost(ordinal_));
+  }
+
+ private:
+  Client& client_;
+  int ordinal_;
+  bool on_host_ = false;
+};
+
 struct Current {
   CUdevice device = 0;
   CUcontext context = nullptr;  // that owns what is made

@@ -14,7 +14,7 @@ constexpr Time kMaxBackoff = std::chrono::minutes(5);
 constexpr int kMaxPatience = 64;
 
 bool HasRoomOnHost(const Ledger& ledger, Bytes bytes) {
-  return ledger.HostReserved() + bytes <= ledger.config.host_budget;
+  return ledger.HostReserved() + bytes <= ledger.HostBudget();
 }
 
 // Returns whether the contexts of the client, whose job is suspended, can leave now.

@@ -57,6 +57,7 @@ struct Client {
   ClientId id = 0;
   JobId job = 0;
   bool resident_only = false;
+  bool host_backed = false;  // puts what the GPU cannot hold on the host, at its place
   std::map<GpuId, Holding> gpus;
   Gate gate = Gate::kClosed;
   std::uint32_t gate_serial = 0;
@@ -74,6 +75,7 @@ struct Client {
   bool short_bound_sent = false;   // of its queue
   bool always_bound_sent = false;  // likewise, also without contention
   Bytes arena = 0;                 // as reported
+  Bytes on_host = 0;               // at its place, as reported; takes no credit
   Bytes host_reserved = 0;         // for evictions
   Bytes arena_requested = 0;       // by PrepareArena
   bool movable_contexts = false;   // as far as is known

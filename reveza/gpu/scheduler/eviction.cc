@@ -13,7 +13,7 @@ Bytes EvictLeft(const Client& client) {
 
 Bytes HostFree(const Ledger& ledger) {
   const Bytes reserved = ledger.HostReserved();
-  return ledger.config.host_budget > reserved ? ledger.config.host_budget - reserved : 0;
+  return ledger.HostBudget() > reserved ? ledger.HostBudget() - reserved : 0;
 }
 
 // Returns the credit that the jobs in `active` and an approved context lack on a GPU.

@@ -79,6 +79,11 @@ bool TryAnswer(Ledger& ledger, PendingGrowth& growth) {
     return true;
   }
   growth.obstacle = GrowthObstacle(ledger, growth);
+  if (growth.obstacle == Obstacle::kFixedMemory && growth.kind == GrowthKind::kSwappable &&
+      ledger.Find(growth.client)->host_backed) {
+    Answer(ledger, growth, Growth::kRefused);
+    return true;
+  }
   const bool open = ledger.Find(growth.client)->gate == Gate::kOpen;
   if (open || growth.Blocked() || growth.kind == GrowthKind::kPinned) return false;
   if (OthersMayRun(ledger.jobs.at(growth.job), growth.client)) return false;

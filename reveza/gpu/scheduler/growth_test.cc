@@ -67,6 +67,18 @@ TEST(Growth, WaitsForFixedMemoryOfOthers) {
   EXPECT_EQ(script.AnswerTo(7), Growth::kGranted);
 }
 
+TEST(Growth, OfAHostBackedClientDoesNotWaitForFixedMemoryOfOthers) {
+  Script script;
+  script.AddClient(1, 4 * kGiB);
+  script.scheduler().SetHostBacked(Time(0), 1);
+  script.AddClient(2, kGiB);
+  script.Want(1);
+  script.Grow(1, 7, 11 * kGiB + 512 * kMiB);  // does not fit beside 2's context
+  EXPECT_EQ(script.AnswerTo(7), Growth::kRefused);
+  script.Grow(1, 8, 8 * kGiB);
+  EXPECT_EQ(script.AnswerTo(8), Growth::kGranted);
+}
+
 TEST(Growth, IsAnsweredLaterWhileGateIsClosing) {
   Script script;
   script.AddClient(1, 12 * kGiB);

@@ -100,7 +100,7 @@ void SendQueueBounds(Ledger& ledger) {
 void SendArenaRequests(Ledger& ledger) {
   if (EverythingFits(ledger) || !ledger.TakeoverSettled()) return;
   const Bytes reserved = ledger.HostReserved();
-  Bytes left = ledger.config.host_budget - std::min(ledger.config.host_budget, reserved);
+  Bytes left = ledger.HostBudget() - std::min(ledger.HostBudget(), reserved);
   const std::map<ClientId, Bytes> shares = HostShares(ledger);
   for (auto& [job_id, job] : ledger.jobs) {
     for (auto& [id, client] : job.clients) {

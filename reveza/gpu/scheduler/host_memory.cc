@@ -74,7 +74,7 @@ class Claims {
 bool RotationIsSafe(const Ledger& ledger, const Claims& claims) {
   return ledger.SumOverClients([&](const Client& client) {
     return std::max(claims.Share(client), Ledger::HostReserved(client));
-  }) <= ledger.config.host_budget;
+  }) <= ledger.HostBudget();
 }
 
 bool IsOldest(const Ledger& ledger, const Job& job) {
@@ -88,7 +88,7 @@ bool SuccessionIsSafe(const Ledger& ledger, const Claims& claims) {
     return IsOldest(ledger, ledger.jobs.at(client.job))
                ? reserved
                : std::max(claims.Swappable(client), reserved);
-  }) <= ledger.config.host_budget;
+  }) <= ledger.HostBudget();
 }
 
 // Returns whether all swappable memory, with what may be allocated, takes at most half of the host
@@ -98,7 +98,7 @@ bool HostMemoryIsAmple(const Ledger& ledger) {
     const Bytes permitted =
         SumOver(client.gpus, [](const Holding& holding) { return holding.permitted; });
     return std::max(client.Swappable() + permitted, Ledger::HostReserved(client));
-  }) <= ledger.config.host_budget / 2;
+  }) <= ledger.HostBudget() / 2;
 }
 
 bool OlderJobStillGrows(Ledger& ledger, const Job& asking) {

@@ -47,6 +47,18 @@ TEST_F(HostMemoryTest, FittingJobsNeedNoHostMemory) {
   EXPECT_FALSE(Grow(2, 21));
 }
 
+TEST_F(HostMemoryTest, WhatLiesThereAtItsPlaceIsNotThereForCopies) {
+  Client& first = Add(1, 80);
+  Add(2, 30);
+  EXPECT_TRUE(Grow(2, 10));
+  first.on_host = 20;
+  EXPECT_FALSE(Grow(2, 10));
+  EXPECT_TRUE(Grow(1, 0));
+  EXPECT_EQ(ledger_.HostBudget(), 20u);
+  first.on_host = 50;
+  EXPECT_EQ(ledger_.HostBudget(), 0u);
+}
+
 TEST_F(HostMemoryTest, RotationNeedsHostMemoryForEachOverflowShare) {
   Add(1, 80);
   Add(2, 30);

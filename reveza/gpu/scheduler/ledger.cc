@@ -349,6 +349,15 @@ Bytes Ledger::EvictableOf(const Job& job, GpuId gpu) {
   return on_gpu - std::min(on_gpu, kept);
 }
 
+Bytes Ledger::HostBudget() const {
+  const auto sum = [&] {
+    return SumOverClients([](const Client& client) { return client.on_host; });
+  };
+  if (memo_ && !memo_->on_host) memo_->on_host = sum();
+  const Bytes at_its_place = memo_ ? *memo_->on_host : sum();
+  return config.host_budget - std::min(config.host_budget, at_its_place);
+}
+
 Bytes Ledger::HostCopies(const Client& client) {
   return std::max({client.host_reserved, client.arena, client.arena_requested});
 }

@@ -130,6 +130,8 @@ class Ledger {
   Bytes Evictable(const Client& client, GpuId gpu) const;
   // Returns what the policy of the job allows to evict beyond the evictions in progress.
   static Bytes EvictableOf(const Job& job, GpuId gpu);
+  // Returns the host memory that there is for copies: not what holds memory at its place.
+  Bytes HostBudget() const;
   Bytes HostReserved() const;
   // Return what is reserved for host copies, and that with what the driver keeps of contexts that
   // are away.
@@ -214,6 +216,7 @@ class Ledger {
     std::map<GpuId, Bytes> credit;
     std::map<GpuId, Bytes> evictions;
     std::optional<Bytes> host_reserved;
+    std::optional<Bytes> on_host;
     std::optional<std::vector<Job*>> eviction_order;
   };
 

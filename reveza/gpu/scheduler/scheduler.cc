@@ -257,6 +257,19 @@ void Scheduler::AccountChanged(Time now, ClientId client, GpuId gpu, const Footp
   RunPasses(ledger);
 }
 
+void Scheduler::SetHostBacked(Time now, ClientId client) {
+  Ledger& ledger = AdvanceTo(*ledger_, now);
+  if (Client* backed = ledger.Find(client)) backed->host_backed = true;
+}
+
+void Scheduler::HostBacked(Time now, ClientId client, Bytes bytes) {
+  Ledger& ledger = AdvanceTo(*ledger_, now);
+  Client* backed = Heard(ledger, client);
+  if (backed == nullptr || backed->on_host == bytes) return;
+  backed->on_host = bytes;
+  RunPasses(ledger);
+}
+
 void Scheduler::GateRequested(Time now, ClientId client) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
   Client* wanting = Heard(ledger, client);

@@ -329,6 +329,11 @@ class Scheduler {
                        Bytes bytes);
   void AccountChanged(Time now, ClientId client, GpuId gpu, const Footprint& footprint,
                       Bytes credit_returned, Bytes arena);
+  // What the GPU cannot hold of a client goes to memory of the host: its growth is refused where
+  // that of others waits for memory that cannot be swapped.
+  void SetHostBacked(Time now, ClientId client);
+  // Reports what a client has in memory of the host at its place, which is not there for copies.
+  void HostBacked(Time now, ClientId client, Bytes bytes);
   void GateRequested(Time now, ClientId client);
   // The client needs the GPU no more for the moment.
   void BecameIdle(Time now, ClientId client);

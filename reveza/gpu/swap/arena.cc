@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "common/platform/memory_headroom.h"
-#include "reveza/gpu/swap/client_lock.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  // Linux 5.14; older headers lack it
@@ -19,9 +18,6 @@ constexpr int kMaxPopulators = 8;  // measured: 8 threads populate at 42 GB/s, p
 // Never pinned, whatever the limits. The runner's limits account for it: kLeftFree in
 // reveza/jobs/decide/admission.cc.
 constexpr Bytes kHeadroomReserve = 256 * kMiB;
-
-// To wait for another client that grows its arena; longer than a chunk takes to populate and pin.
-constexpr std::int64_t kLockTimeoutUs = 10'000'000;
 
 struct Share {
   char* base;
@@ -123,10 +119,12 @@ void HostArena::DescribeLimit(char* text, std::size_t capacity) const {
   platform::DescribeHostLimit(headroom_root_, text, capacity);
 }
 
-bool HostArena::MayGrow(Bytes size) const {
+bool HostArena::HasHeadroom(Bytes size) const {
   const Bytes headroom = platform::HostHeadroom(headroom_root_);
-  return pinned() + size <= limit_ && headroom >= size + kHeadroomReserve;
+  return headroom >= kHeadroomReserve && headroom - kHeadroomReserve >= size;
 }
+
+bool HostArena::MayGrow(Bytes size) const { return pinned() + size <= limit_ && HasHeadroom(size); }
 
 bool HostArena::GrowUnlocked(Bytes size) {
   growing_ = true;
@@ -139,7 +137,7 @@ bool HostArena::GrowUnlocked(Bytes size) {
 }
 
 bool HostArena::AddChunk(Bytes size) {
-  ClientLock lock_of_clients("host-memory");
+  ClientLock lock_of_clients(kLockOfClients);
   if (!lock_of_clients.Acquire(kLockTimeoutUs) || !MayGrow(size)) return false;
   const Bytes reserved = size + kHugePage;
   char* reservation = static_cast<char*>(mmap(nullptr, reserved, PROT_READ | PROT_WRITE,

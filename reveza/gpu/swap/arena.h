@@ -19,6 +19,7 @@
 
 #include "common/base/bytes.h"
 #include "common/base/mutex.h"
+#include "reveza/gpu/swap/client_lock.h"
 #include "reveza/gpu/swap/driver.h"
 #include "reveza/gpu/swap/free_ranges.h"
 
@@ -67,6 +68,20 @@ class HostArena {
   // slot if it cannot grow.
   HostSlot Allocate(Bytes size);
 
+  // Calls `make`, which takes `size` bytes of host memory outside the arena, if the headroom lets
+  // it, while no other client of the daemon takes any. Returns its result; "out of memory" if it
+  // was not called.
+  template <typename Make>
+  CUresult TakeBeside(Bytes size, Make make) {
+    MutexLock lock(mutex_);
+    while (growing_) grown_.Wait(mutex_);
+    ClientLock lock_of_clients(kLockOfClients);
+    if (!lock_of_clients.Acquire(kLockTimeoutUs) || !HasHeadroom(size)) {
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    return make();
+  }
+
   Bytes pinned() const;
   // Writes what limits the arena's growth and how to raise it, as the end of a sentence.
   void DescribeLimit(char* text, std::size_t capacity) const;
@@ -85,6 +100,11 @@ class HostArena {
     bool registered = true;
   };
 
+  // To wait for another client that grows its arena; longer than a chunk takes to populate and pin.
+  static constexpr std::int64_t kLockTimeoutUs = 10'000'000;
+  static constexpr const char* kLockOfClients = "host-memory";
+
+  bool HasHeadroom(Bytes size) const;
   bool MayGrow(Bytes size) const;
   // Grows by one chunk, with the lock released meanwhile.
   bool GrowUnlocked(Bytes size) REQUIRES(mutex_);

@@ -25,14 +25,30 @@ namespace reveza::swap {
 // against 0.341 s with 32 MiB and 0.303 s with 256 MiB (H200, PCIe 5).
 inline constexpr Bytes kPieceSize = 64 * kMiB;
 inline constexpr Bytes kGranularity = 2 * kMiB;
+// More is out of memory, whatever the GPU and the host have.
+inline constexpr Bytes kMaxBlock = Bytes{1} << 50;
 // cudaMalloc aligns to 512 bytes in practice; programs rely on it.
 inline constexpr Bytes kSmallUnit = 512;
 // Larger allocations get a block of their own; at most half of it is unused.
 inline constexpr Bytes kSmallLimit = kMiB;
 
+// What is known of the use of a piece, of a program larger than the card; see placement.h.
+struct Use {
+  std::optional<Fingerprint> seen;  // at the last look
+  std::uint32_t looked = 0;         // round of the last look
+  unsigned unchanged = 0;           // looks in a row that saw no change
+  bool changed = false;             // between the last two looks
+  std::uint32_t exchange = 0;       // number of the last exchange that moved it
+  std::uint32_t keep_until = 0;     // round before which it stays where it is
+  std::uint32_t backoff = 4;        // by how many rounds, the next time
+};
+
 struct Piece {
   Bytes offset = 0;
   Bytes size = 0;
+  // The NUMA node of the host whose memory it is, at the same address: then it takes no credit, and
+  // is never swapped. -1: memory of the GPU.
+  int host_node = -1;
   // Physical memory; 0 if swapped out or not yet created.
   CUmemGenericAllocationHandle handle = 0;
   // The handle is mapped at every mapping of the block.
@@ -50,6 +66,9 @@ struct Piece {
   // Of the contents on the GPU, during the eviction of this number.
   Fingerprint fingerprint;
   std::uint32_t fingerprint_of = 0;
+  Use use;
+
+  bool OnHost() const { return host_node >= 0; }
 };
 
 // Access rights set on part of a mapping; later entries override earlier ones.
@@ -110,6 +129,12 @@ struct Block {
   // kSlab
   std::unique_ptr<FreeRanges> ranges;
   std::vector<SmallAllocation> allocations;  // sorted by offset
+
+  Bytes BytesOnHost() const {
+    Bytes sum = 0;
+    for (const Piece& piece : pieces) sum += piece.OnHost() ? piece.size : 0;
+    return sum;
+  }
 
   // Returns the devices that have, or had, access to any part of a mapping.
   std::vector<int> DevicesWithAccess() const {
@@ -174,6 +199,7 @@ struct MemoryUsage {
   Bytes resident = 0;  // swappable; physical memory exists or is reserved
   Bytes swapped = 0;   // swappable; not in GPU memory
   Bytes pinned = 0;
+  Bytes on_host = 0;  // memory of the host at its place; takes none of the GPU
   Bytes context = 0;
   Bytes spare = 0;  // unused credit
   Bytes Need() const { return resident + swapped + pinned + context; }
@@ -186,6 +212,10 @@ struct DeviceMemory {
   CUcontext context = nullptr;  // of the application; null: none at present
   Bytes budget = 0;             // memory of the GPU as presented to the application
   Bytes context_bytes = 0;
+  // The host's NUMA node whose memory backs what the GPU cannot hold; -1: none does.
+  int host_node = -1;
+  // The next allocations so many are wholly on the host: the daemon, or the driver, has no room.
+  unsigned on_host_next = 0;
   Bytes counted = 0;   // managed by the driver, only counted: pools, arrays, managed memory
   Bytes spare = 0;     // unused credit
   Bytes promised = 0;  // granted to requests whose threads have not used it yet
@@ -209,7 +239,9 @@ struct DeviceMemory {
     for (const auto& block : blocks) {
       for (const Piece& piece : block->pieces) {
         // Without a context nothing can be copied out.
-        if (block->pinned || (context == nullptr && piece.credit)) {
+        if (piece.OnHost()) {
+          usage.on_host += piece.size;
+        } else if (block->pinned || (context == nullptr && piece.credit)) {
           usage.pinned += piece.size;
         } else if (piece.credit) {
           usage.resident += piece.size;

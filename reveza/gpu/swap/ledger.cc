@@ -165,6 +165,19 @@ void Ledger::Permit(int ordinal, Bytes bytes) {
   if (DeviceMemory* device = Device(ordinal)) device->permitted += bytes;
 }
 
+void Ledger::BackByHost(int ordinal, int node) {
+  MutexLock lock(mutex_);
+  if (DeviceMemory* device = Device(ordinal)) device->host_node = node;
+}
+
+bool Ledger::PlaceNextOnHost(int ordinal) {
+  MutexLock lock(mutex_);
+  DeviceMemory* device = Device(ordinal);
+  if (device == nullptr || device->host_node < 0) return false;
+  ++device->on_host_next;
+  return true;
+}
+
 void Ledger::SetResidency(Residency residency) {
   MutexLock lock(mutex_);
   residency_ = residency;
@@ -184,11 +197,26 @@ void Ledger::WaitForChange(std::int64_t microseconds) {
   changed_.WaitFor(mutex_, std::chrono::microseconds(microseconds));
 }
 
-// Returns whether `size` more bytes may be allocated now. Exceeding the budget is final.
-Reply Ledger::MayGrow(const DeviceMemory& device, Bytes size) const {
+// Exceeding the budget is final, unless memory of the host backs it: the first pieces that fit are
+// on the GPU.
+Reply Ledger::Place(DeviceMemory& device, Block& block) {
   const Bytes need = device.Count().Need();
-  if (size > device.budget || need > device.budget - size) return Failed(CUDA_ERROR_OUT_OF_MEMORY);
+  Bytes room = device.budget > need ? device.budget - need : 0;
+  if (device.host_node < 0 && block.size > room) return Failed(CUDA_ERROR_OUT_OF_MEMORY);
   if (residency_ == Residency::kSettled) return {Outcome::kWait, CUDA_SUCCESS, 0};
+  if (device.on_host_next > 0) {
+    --device.on_host_next;
+    room = 0;
+  }
+  Bytes size = 0;
+  for (Piece& piece : block.pieces) {
+    if (piece.size <= room - size) {
+      size += piece.size;
+    } else {
+      piece.host_node = device.host_node;
+      room = size;
+    }
+  }
   if (residency_ == Residency::kIn && device.spare < size) {
     return {Outcome::kNeedCredit, CUDA_SUCCESS, size - device.spare};
   }
@@ -198,13 +226,31 @@ Reply Ledger::MayGrow(const DeviceMemory& device, Bytes size) const {
   return {};
 }
 
+CUresult Ledger::MakeOnHost(Block& block) {
+  const Bytes size = block.BytesOnHost();
+  if (size == 0) return CUDA_SUCCESS;
+  const CUresult result = arena_.TakeBeside(size, [&] {
+    for (Piece& piece : block.pieces) {
+      if (!piece.OnHost()) continue;
+      const CUresult made = Create(driver_, block, piece.host_node, piece.size, &piece.handle);
+      if (made == CUDA_SUCCESS) continue;
+      piece.handle = 0;
+      return made;
+    }
+    return CUDA_SUCCESS;
+  });
+  if (result == CUDA_SUCCESS) return result;
+  for (Piece& piece : block.pieces) DematerialiseWithRetry(driver_, block, piece);
+  return result;
+}
+
 void Ledger::TakeCredit(DeviceMemory& device, Block& block) {
   if (residency_ == Residency::kOut) {
-    device.permitted -= std::min(device.permitted, block.size);
+    device.permitted -= std::min(device.permitted, block.size - block.BytesOnHost());
     return;
   }
   for (Piece& piece : block.pieces) {
-    if (piece.credit) continue;
+    if (piece.credit || piece.OnHost()) continue;
     piece.credit = true;
     if (residency_ == Residency::kIn) device.spare -= piece.size;
   }
@@ -220,7 +266,7 @@ void Ledger::ReturnCredit(DeviceMemory& device, Block& block) {
 
 CUresult Ledger::MaterialiseAll(Block& block) {
   for (Piece& piece : block.pieces) {
-    if (!piece.credit) continue;
+    if (!piece.credit && !piece.OnHost()) continue;
     const CUresult result = Materialise(driver_, block, piece);
     if (result != CUDA_SUCCESS) return result;
   }

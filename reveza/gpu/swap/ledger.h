@@ -97,6 +97,11 @@ class Ledger {
   bool SpendOnCounted(int ordinal, Bytes bytes);
   // Counts memory that the driver has taken already, with as much spare credit as there is.
   void CountGrown(int ordinal, Bytes bytes);
+  // Backs what exceeds the budget of the device, from now on, by memory of a NUMA node of the host.
+  void BackByHost(int ordinal, int node);
+  // Places the next allocation in memory of the host, because there is no other. Returns false if
+  // the device is not backed by it.
+  bool PlaceNextOnHost(int ordinal);
   // Permits `bytes` of virtual allocations while the residency is kOut; reset on kIn.
   void Permit(int ordinal, Bytes bytes);
   void SetResidency(Residency residency);
@@ -170,13 +175,18 @@ class Ledger {
 
  private:
   friend class Mover;
+  friend class Placement;
 
   DeviceMemory* Device(int ordinal) REQUIRES(mutex_);
   const DeviceMemory* Device(int ordinal) const REQUIRES(mutex_);
   DeviceMemory* DeviceOf(const Block& block) REQUIRES(mutex_);
   Block* FindHandle(CUmemGenericAllocationHandle handle) const REQUIRES(mutex_);
 
-  Reply MayGrow(const DeviceMemory& device, Bytes size) const REQUIRES(mutex_);
+  // Decides which pieces of a new block are on the GPU, and which in memory of the host, and
+  // returns whether the former may be allocated now.
+  Reply Place(DeviceMemory& device, Block& block) REQUIRES(mutex_);
+  // Creates the physical memory of those that are in memory of the host.
+  CUresult MakeOnHost(Block& block) REQUIRES(mutex_);
   void TakeCredit(DeviceMemory& device, Block& block) REQUIRES(mutex_);
   void ReturnCredit(DeviceMemory& device, Block& block) REQUIRES(mutex_);
   CUresult MaterialiseAll(Block& block) REQUIRES(mutex_);

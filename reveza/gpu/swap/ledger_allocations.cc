@@ -33,10 +33,10 @@ std::vector<SmallAllocation>::iterator FindSmallAllocation(Block& slab, Bytes of
 Reply Ledger::AllocateBlock(DeviceMemory& device, Block::Kind kind, CUcontext owner,
                             Bytes requested, Block** out) {
   // Checked before rounding up, which would overflow for sizes close to 2^64.
-  if (requested > device.budget) return Failed(CUDA_ERROR_OUT_OF_MEMORY);
+  if (requested > (device.host_node < 0 ? device.budget : kMaxBlock)) {
+    return Failed(CUDA_ERROR_OUT_OF_MEMORY);
+  }
   const Bytes size = RoundUp(requested, kGranularity);
-  const Reply may = MayGrow(device, size);
-  if (may.outcome != Outcome::kDone) return may;
   auto block = std::make_unique<Block>();
   block->kind = kind;
   block->size = size;
@@ -45,9 +45,16 @@ Reply Ledger::AllocateBlock(DeviceMemory& device, Block::Kind kind, CUcontext ow
   block->owner = owner;
   block->written = true;
   block->pieces = MakePieces(size);
-  Mapping mapping;
-  CUresult result = driver_.AddressReserve(&mapping.address, size, kGranularity, 0, 0);
+  const Reply may = Place(device, *block);
+  if (may.outcome != Outcome::kDone) return may;
+  CUresult result = MakeOnHost(*block);
   if (result != CUDA_SUCCESS) return Failed(result);
+  Mapping mapping;
+  result = driver_.AddressReserve(&mapping.address, size, kGranularity, 0, 0);
+  if (result != CUDA_SUCCESS) {
+    ReleasePieces(device, *block);
+    return Failed(result);
+  }
   mapping.access.push_back(ReadWrite(device.ordinal, size));
   for (const int peer : device.peers) mapping.access.push_back(ReadWrite(peer, size));
   block->mappings.push_back(mapping);
@@ -56,6 +63,8 @@ Reply Ledger::AllocateBlock(DeviceMemory& device, Block::Kind kind, CUcontext ow
   if (result != CUDA_SUCCESS) {
     ReleasePieces(device, *block);
     driver_.AddressFree(mapping.address, size);
+    // Without a daemon the budget is more than the GPU has.
+    if (residency_ == Residency::kUnmanaged && device.host_node >= 0) ++device.on_host_next;
     return CreationReply(result);
   }
   addresses_.Add(mapping.address, size, block.get());

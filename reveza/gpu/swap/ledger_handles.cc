@@ -68,15 +68,17 @@ Reply Ledger::CreateHandle(Bytes size, const CUmemAllocationProp& properties,
   DeviceMemory* device = Device(properties.location.id);
   if (device == nullptr) return Foreign();
   if (size == 0 || size % kGranularity != 0) return Failed(CUDA_ERROR_INVALID_VALUE);
-  const Reply may = MayGrow(*device, size);
-  if (may.outcome != Outcome::kDone) return may;
-  const CUresult checked = CheckProperties(properties);
-  if (checked != CUDA_SUCCESS) return Failed(checked);
+  if (size > kMaxBlock) return Failed(CUDA_ERROR_OUT_OF_MEMORY);
   auto block = std::make_unique<Block>();
   block->kind = Block::Kind::kHandle;
   block->size = block->requested = size;
   block->properties = properties;
   block->pieces = MakePieces(size);
+  const Reply may = Place(*device, *block);
+  if (may.outcome != Outcome::kDone) return may;
+  CUresult result = CheckProperties(properties);
+  if (result == CUDA_SUCCESS) result = MakeOnHost(*block);
+  if (result != CUDA_SUCCESS) return Failed(result);
   block->id = kHandleTag | next_handle_++;
   block->references = 1;
   TakeCredit(*device, *block);
@@ -142,7 +144,7 @@ Reply Ledger::HandleProperties(CUmemGenericAllocationHandle handle,
 // swapped out while unmapped.
 CUresult Ledger::RestorePieces(DeviceMemory& device, Block& block) {
   for (Piece& piece : block.pieces) {
-    if (!piece.credit) continue;
+    if (!piece.credit && !piece.OnHost()) continue;
     CUresult result = Materialise(driver_, block, piece);
     if (result != CUDA_SUCCESS) return result;
     if (!piece.on_host) continue;

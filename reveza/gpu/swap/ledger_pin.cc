@@ -85,9 +85,14 @@ Reply Ledger::PinBlock(Block& block, CUmemGenericAllocationHandle* real, bool id
   if (in_use && !idle) return Failed(CUDA_ERROR_NOT_READY);
   const bool made = std::ranges::any_of(
       block.pieces, [](const Piece& piece) { return piece.handle != 0 || piece.on_host; });
-  // The contents exist twice during the copy.
-  if (made && residency_ == Residency::kIn && device.spare < block.size) {
-    return {Outcome::kNeedCredit, CUDA_SUCCESS, block.size - device.spare};
+  // The contents exist twice during the copy; afterwards all of them are on the GPU.
+  const Bytes from_host = block.BytesOnHost();
+  const Bytes wanted = made ? block.size : from_host;
+  if (from_host > 0 && device.Count().Need() + from_host > device.budget) {
+    return Failed(CUDA_ERROR_OUT_OF_MEMORY);
+  }
+  if (residency_ == Residency::kIn && device.spare < wanted) {
+    return {Outcome::kNeedCredit, CUDA_SUCCESS, wanted - device.spare};
   }
   CUmemGenericAllocationHandle whole = 0;
   CUresult result = driver_.Create(&whole, block.size, &block.properties, 0);
@@ -96,6 +101,7 @@ Reply Ledger::PinBlock(Block& block, CUmemGenericAllocationHandle* real, bool id
     if (result != CUDA_SUCCESS) driver_.Release(whole);
   }
   if (result != CUDA_SUCCESS) return CreationReply(result);
+  if (residency_ == Residency::kIn) device.spare -= from_host;
   block.pieces = std::vector<Piece>(1);
   Piece& piece = block.pieces[0];
   piece.size = block.size;

@@ -13,7 +13,7 @@ namespace reveza::swap {
 namespace {
 
 bool IsSwappedIn(const Block& block, const Piece& piece) {
-  if (!piece.credit) return false;
+  if (!piece.credit && !piece.OnHost()) return false;
   if (block.mappings.empty()) return true;  // restored when it is mapped
   return piece.handle != 0 && piece.mapped && !piece.on_host;
 }
@@ -264,7 +264,7 @@ SwapInState Mover::SwapInDevice(DeviceMemory& device) {
     for (std::size_t i = 0; i < block->pieces.size(); ++i) {
       Piece& piece = block->pieces[i];
       if (IsSwappedIn(*block, piece) || piece.moving) continue;
-      if (!piece.credit) {
+      if (!piece.credit && !piece.OnHost()) {
         if (device.spare < piece.size) return SwapInState::kNeedCredit;
         device.spare -= piece.size;
         piece.credit = true;

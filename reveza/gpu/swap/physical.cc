@@ -13,15 +13,60 @@ bool Covers(const Access& access, const Piece& piece) {
   return access.offset <= piece.offset && access.offset + access.size >= piece.offset + piece.size;
 }
 
+CUmemAccessDesc HostAccess(int node) {
+  CUmemAccessDesc access{};
+  access.location = OnNode(node).location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return access;
+}
+
 CUresult MapOnce(const Driver& driver, const Mapping& mapping, const Piece& piece) {
   CUresult result = driver.Map(mapping.address + piece.offset, piece.size, 0, piece.handle, 0);
   if (result != CUDA_SUCCESS) return result;
   result = ApplyAccess(driver, mapping, piece);
+  if (result == CUDA_SUCCESS && piece.OnHost()) {
+    // The driver may take the address for one of the host, in a copy.
+    const CUmemAccessDesc host = HostAccess(piece.host_node);
+    result = driver.SetAccess(mapping.address + piece.offset, piece.size, &host, 1);
+  }
   if (result != CUDA_SUCCESS) driver.Unmap(mapping.address + piece.offset, piece.size);
   return result;
 }
 
 }  // namespace
+
+CUmemAllocationProp OnNode(int node) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
+  properties.location.id = node;
+  return properties;
+}
+
+CUresult Create(const Driver& driver, const Block& block, int host_node, Bytes size,
+                CUmemGenericAllocationHandle* handle) {
+  const CUmemAllocationProp on_host = OnNode(host_node);
+  return driver.Create(handle, size, host_node < 0 ? &block.properties : &on_host, 0);
+}
+
+CUresult TryHostMemory(const Driver& driver, int device, int node) {
+  Block block;
+  block.properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  block.properties.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device};
+  block.size = kGranularity;
+  block.pieces = MakePieces(block.size);
+  Piece& piece = block.pieces[0];
+  piece.host_node = node;
+  Mapping mapping;
+  CUresult result = driver.AddressReserve(&mapping.address, block.size, kGranularity, 0, 0);
+  if (result != CUDA_SUCCESS) return result;
+  mapping.access.push_back({.size = block.size, .description = OwnAccess(block)});
+  block.mappings.push_back(mapping);
+  result = Materialise(driver, block, piece);
+  DematerialiseWithRetry(driver, block, piece);
+  driver.AddressFree(mapping.address, block.size);
+  return result;
+}
 
 CUresult ApplyAccess(const Driver& driver, const Mapping& mapping, const Piece& piece) {
   for (const Access& access : mapping.access) {
@@ -38,7 +83,7 @@ CUresult ApplyAccess(const Driver& driver, const Mapping& mapping, const Piece& 
 CUresult Materialise(const Driver& driver, const Block& block, Piece& piece) {
   const bool made = piece.handle == 0;
   if (made) {
-    const CUresult result = driver.Create(&piece.handle, piece.size, &block.properties, 0);
+    const CUresult result = Create(driver, block, piece.host_node, piece.size, &piece.handle);
     if (result != CUDA_SUCCESS) {
       piece.handle = 0;
       return result;

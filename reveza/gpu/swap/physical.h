@@ -7,6 +7,17 @@
 
 namespace reveza::swap {
 
+// Returns the properties of memory of a NUMA node of the host.
+CUmemAllocationProp OnNode(int node);
+
+// Creates physical memory with the properties of a block; of the host, if `host_node` is not -1.
+CUresult Create(const Driver& driver, const Block& block, int host_node, Bytes size,
+                CUmemGenericAllocationHandle* handle);
+
+// Tries whether a device can use memory of the host like its own: makes a little, maps it, and
+// releases it again.
+CUresult TryHostMemory(const Driver& driver, int device, int node);
+
 // Creates the piece's physical memory if it has none and maps it, with access rights, at every
 // mapping of the block. On failure nothing has changed.
 CUresult Materialise(const Driver& driver, const Block& block, Piece& piece);

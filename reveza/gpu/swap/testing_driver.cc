@@ -19,7 +19,7 @@ void* At(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
 TestingDriver* TestingDriver::the_ = nullptr;
 
-TestingDriver::TestingDriver(Bytes capacity) : capacity_(capacity) {
+TestingDriver::TestingDriver(Bytes capacity_of_gpu) : capacity(capacity_of_gpu) {
   the_ = this;
   driver_.AddressReserve = AddressReserve;
   driver_.AddressFree = AddressFree;
@@ -67,7 +67,13 @@ void TestingDriver::FailCall(const std::string& name, int nth, CUresult error, i
 
 Bytes TestingDriver::in_use() const {
   Bytes sum = 0;
-  for (const auto& [handle, physical] : physical_) sum += physical.size;
+  for (const auto& [handle, physical] : physical_) sum += physical.on_host ? 0 : physical.size;
+  return sum;
+}
+
+Bytes TestingDriver::on_host() const {
+  Bytes sum = 0;
+  for (const auto& [handle, physical] : physical_) sum += physical.on_host ? physical.size : 0;
   return sum;
 }
 
@@ -112,10 +118,14 @@ CUresult TestingDriver::AddressFree(CUdeviceptr address, size_t size) {
 }
 
 CUresult TestingDriver::Create(CUmemGenericAllocationHandle* handle, size_t size,
-                               const CUmemAllocationProp*, unsigned long long) {
+                               const CUmemAllocationProp* properties, unsigned long long) {
   if (const CUresult failed = Enter("Create")) return failed;
-  if (the_->in_use() + size > the_->capacity_) return CUDA_ERROR_OUT_OF_MEMORY;
   Physical physical;
+  physical.on_host = properties->location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
+  if (physical.on_host ? size > the_->host_capacity - the_->on_host()
+                       : the_->in_use() + size > the_->capacity) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   physical.fd = memfd_create("gpu", MFD_CLOEXEC);
   physical.size = size;
   if (ftruncate(physical.fd, static_cast<off_t>(size)) != 0) return CUDA_ERROR_UNKNOWN;
@@ -174,6 +184,13 @@ CUresult TestingDriver::SetAccess(CUdeviceptr address, size_t size,
                                   const CUmemAccessDesc* descriptions, size_t count) {
   if (const CUresult failed = Enter("SetAccess")) return failed;
   for (size_t i = 0; i < count; ++i) {
+    if (descriptions[i].location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA) {
+      const auto at = the_->mapped_.find(address);
+      if (at == the_->mapped_.end() || !the_->physical_[at->second.handle].on_host) {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
+      continue;
+    }
     if (descriptions[i].location.id != 0) continue;  // the test accesses memory as device 0
     const int protection = descriptions[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
                                ? PROT_READ | PROT_WRITE

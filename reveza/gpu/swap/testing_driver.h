@@ -19,7 +19,7 @@ namespace reveza::swap::testing {
 class TestingDriver {
  public:
   // At most one instance: the driver calls are plain functions that use a static pointer.
-  explicit TestingDriver(Bytes capacity);
+  explicit TestingDriver(Bytes capacity_of_gpu);
   ~TestingDriver();
   TestingDriver(const TestingDriver&) = delete;
   TestingDriver& operator=(const TestingDriver&) = delete;
@@ -34,8 +34,12 @@ class TestingDriver {
   // Called once, by the next EventSynchronize; no lock is held.
   std::function<void()> while_copying;
 
-  // Physical memory in existence: created and not yet both released and unmapped.
+  // Physical memory of the GPU in existence: created and not yet both released and unmapped.
   Bytes in_use() const;
+  // The same of the host's NUMA node 0, and how much there is of it.
+  Bytes on_host() const;
+  Bytes host_capacity = ~Bytes{0};
+  Bytes capacity;       // of the GPU
   Bytes bytes_out = 0;  // device to host
   Bytes bytes_in = 0;   // host to device
   std::map<std::string, int> calls;
@@ -49,6 +53,7 @@ class TestingDriver {
     int fd = -1;
     Bytes size = 0;
     bool released = false;
+    bool on_host = false;
     int mappings = 0;
   };
   struct Mapped {
@@ -106,7 +111,6 @@ class TestingDriver {
 
   static TestingDriver* the_;
 
-  const Bytes capacity_;
   Driver driver_{};
   std::map<CUmemGenericAllocationHandle, Physical> physical_;
   std::map<CUdeviceptr, Mapped> mapped_;

@@ -4,6 +4,9 @@ namespace reveza::wire {
 namespace {
 
 constexpr bool IsSize(std::uint64_t bytes) { return bytes <= kMaxBytes; }
+// An estimate in a message: a year.
+constexpr std::uint64_t kMaxMicroseconds = std::uint64_t{365} * 86'400 * 1'000'000;
+
 constexpr bool IsGpu(std::uint32_t gpu) { return gpu < kMaxGpus; }
 constexpr bool IsFlag(std::uint32_t value) { return value <= 1; }
 
@@ -22,7 +25,8 @@ bool IsValid(const T&) {
   return true;
 }
 bool IsValid(const Hello& m) {
-  constexpr std::uint32_t known = kHelloResident | kHelloResuming | kHelloMovableContexts;
+  constexpr std::uint32_t known =
+      kHelloResident | kHelloResuming | kHelloMovableContexts | kHelloHostBacked;
   return m.job != 0 && (m.flags & ~known) == 0 && IsFlag(m.gate_open) && IsTerminated(m.name) &&
          IsTerminated(m.command);
 }
@@ -56,6 +60,10 @@ bool IsValid(const Evicted& m) {
   return IsGpu(m.gpu) && IsSize(m.freed) && IsSize(m.copied) && m.failure <= EvictFailure::kDriver;
 }
 bool IsValid(const Unchanged& m) { return IsGpu(m.gpu) && IsSize(m.bytes); }
+bool IsValid(const HostBacked& m) {
+  return IsGpu(m.gpu) && IsFlag(m.full) && IsSize(m.bytes) && m.hot <= m.bytes &&
+         IsSize(m.promoted) && IsSize(m.demoted) && m.pass_us <= kMaxMicroseconds;
+}
 bool IsValid(const SwappedIn& m) { return IsSize(m.copied); }
 bool IsValid(const Resumed& m) {
   return m.total != 0 && IsSize(m.total) && IsSize(m.resident) && IsSize(m.swapped) &&
@@ -132,7 +140,7 @@ DecodeError CheckBody(const Header& header, const void* packet, std::size_t size
                     Evict, SwapIn, Credit, Contention, PrepareArena, WaitMessage, StatusRequest,
                     TraceRequest, StopRequest, Yield, Hold, Unchanged, Policy, ContextRefused,
                     QueueBound, JobRequest, ContextsReleased, ContextsRestored, ReleaseContexts,
-                    RestoreContexts, MpsRequest>(header, packet, size);
+                    RestoreContexts, MpsRequest, HostBacked>(header, packet, size);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ using AllMessages =
                    Credit, Contention, PrepareArena, WaitMessage, StatusRequest, TraceRequest,
                    StopRequest, Yield, Hold, Unchanged, Policy, ContextRefused, QueueBound,
                    JobRequest, ContextsReleased, ContextsRestored, ReleaseContexts, RestoreContexts,
-                   MpsRequest>;
+                   MpsRequest, HostBacked>;
 TYPED_TEST_SUITE(EveryMessage, AllMessages);
 
 TYPED_TEST(EveryMessage, RoundTrips) {
@@ -132,6 +132,7 @@ TEST(Codec, GpuNumbersAreBounded) {
   ExpectGpuChecked<GrowthAnswer>();
   ExpectGpuChecked<Evict>();
   ExpectGpuChecked<Credit>();
+  ExpectGpuChecked<HostBacked>();
 }
 
 TEST(Codec, ByteCountsAreBounded) {
@@ -176,6 +177,11 @@ TEST(Codec, RejectsUnknownEnumValues) {
   ExpectRefused<GrowthRequested>([](auto& m) { m.kind = static_cast<GrowthKind>(2); });
   ExpectRefused<DrainFailed>([](auto& m) { m.reason = static_cast<DrainFailure>(3); });
   ExpectRefused<Evicted>([](auto& m) { m.failure = static_cast<EvictFailure>(3); });
+  ExpectRefused<HostBacked>([](auto& m) { m.hot = m.bytes + 1; });
+  ExpectRefused<HostBacked>([](auto& m) { m.bytes = kMaxBytes + 1; });
+  ExpectRefused<HostBacked>([](auto& m) { m.promoted = kMaxBytes + 1; });
+  ExpectRefused<HostBacked>([](auto& m) { m.demoted = kMaxBytes + 1; });
+  ExpectRefused<HostBacked>([](auto& m) { m.pass_us = ~std::uint64_t{0}; });
   ExpectRefused<ContextsReleased>([](auto& m) { m.outcome = static_cast<ContextRelease>(3); });
   ExpectRefused<Refused>([](auto& m) { m.reason = static_cast<RefusedReason>(4); });
   ExpectRefused<GrowthAnswer>([](auto& m) { m.answer = static_cast<Growth>(3); });
@@ -192,10 +198,11 @@ TEST(Codec, RejectsPoliciesOutOfRange) {
 
 TEST(Codec, RejectsUnknownFlags) {
   ExpectRefused<Hello>([](auto& m) { m.gate_open = 2; });
-  ExpectRefused<Hello>([](auto& m) { m.flags = 1u << 3; });
+  ExpectRefused<Hello>([](auto& m) { m.flags = 1u << 4; });
   ExpectRefused<Contention>([](auto& m) { m.waiting = 2; });
   ExpectRefused<StopRequest>([](auto& m) { m.force = 2; });
   ExpectRefused<Hold>([](auto& m) { m.on = 2; });
+  ExpectRefused<HostBacked>([](auto& m) { m.full = 2; });
   ExpectRefused<QueueBound>([](auto& m) { m.always = 2; });
   ExpectRefused<Policy>([](auto& m) { m.fields = 1u << 5; });
   ExpectRefused<Policy>([](auto& m) { m.interactive = 2; });

@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kMagic = 0x5a565652;  // "RVVZ"
 // Incremented on any change of layout or semantics below. Both ends speak the older of their
 // versions, down to kMinVersion: the daemon answers in that of the client, and a client refused for
 // its version tries again in that of the daemon, or runs without one if there is no common version.
-inline constexpr std::uint16_t kVersion = 3;
+inline constexpr std::uint16_t kVersion = 4;
 inline constexpr std::uint16_t kMinVersion = 2;
 inline constexpr std::size_t kMaxPacket = 32 * 1024;
 inline constexpr std::uint32_t kMaxGpus = 16;
@@ -45,6 +45,7 @@ enum class Type : std::uint16_t {
   kUnchanged,
   kContextsReleased,
   kContextsRestored,
+  kHostBacked,  // since version 4
   // in both directions
   kPolicy = 48,
   // daemon to client
@@ -86,6 +87,9 @@ enum HelloFlags : std::uint32_t {
   kHelloResuming = 1u << 1,  // reconnecting to a restarted daemon: one kResumed per GPU follows
   // Since version 3: the driver can take the contexts off the card, as far as is known.
   kHelloMovableContexts = 1u << 2,
+  // Since version 4: memory of the host backs what the GPU cannot hold. Its growth is refused
+  // rather than left waiting for memory of others that cannot be swapped.
+  kHelloHostBacked = 1u << 3,
 };
 
 // First message of a client. The daemon takes pid and uid from SO_PEERCRED.
@@ -213,6 +217,20 @@ struct ContextsRestored {
   static constexpr std::uint16_t kSince = 3;
   std::uint32_t serial;
   std::uint32_t reserved = 0;
+};
+
+// After each round in which a program larger than the card looks at its memory: what is in memory
+// of the host at its place, and takes no credit.
+struct HostBacked {
+  static constexpr Type kType = Type::kHostBacked;
+  static constexpr std::uint16_t kSince = 4;
+  std::uint32_t gpu;
+  std::uint32_t full;      // 1: what is hot has no room on the GPU
+  std::uint64_t bytes;     // in memory of the host
+  std::uint64_t hot;       // of these, what has changed between two looks
+  std::uint64_t promoted;  // moved to the GPU by this round
+  std::uint64_t demoted;   // moved to the host by this round
+  std::uint64_t pass_us;   // estimate of what one pass over `hot` takes over the link
 };
 
 enum class EvictFailure : std::uint32_t { kNone = 0, kHostMemory = 1, kDriver = 2 };

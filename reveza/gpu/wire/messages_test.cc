@@ -11,7 +11,8 @@ namespace messages_test {
 
 // Running clients depend on the layout: a change here requires a new kVersion.
 TEST(Messages, LayoutOfEachVersionIsStable) {
-  ASSERT_EQ(kVersion, 3);
+  ASSERT_EQ(kVersion, 4);
+  EXPECT_EQ(sizeof(HostBacked), 48u);
   EXPECT_EQ(sizeof(Hold), 8u);
   EXPECT_EQ(sizeof(ContextsReleased), 8u);
   EXPECT_EQ(sizeof(ContextsRestored), 8u);

@@ -1,4 +1,4 @@
-"""For programs that know that they run under Reveza. Requires only this file.
+"""For programs that know that they run under Reveza, and for those that watch or steer it.
 
 A program that runs numbered steps in one process reports its progress to `reveza jobs`:
 
@@ -21,7 +21,16 @@ A program that shares a GPU can give its slice up early, or keep it for a moment
         answer(request)
 
 Without Reveza, or before the first GPU context, nothing happens.
+
+The rest calls the program `reveza`, beside this package or on the PATH:
+
+    for program in reveza.status().programs:
+        print(program.name, program.state, program.resident_bytes)
+    reveza.set("train", weight=2)
+    reveza.pause("train")
 """
+
+from __future__ import annotations
 
 import contextlib
 import ctypes
@@ -29,12 +38,45 @@ import math
 import os
 import re
 import sys
+from typing import Iterator, SupportsFloat
+
+from reveza._control import (
+    Error,
+    Gpu,
+    Program,
+    Status,
+    Usage,
+    pause,
+    program_path,
+    resume,
+    set,  # pylint: disable=redefined-builtin
+    status,
+    usage,
+)
+
+__all__ = [
+    "Error",
+    "Gpu",
+    "Program",
+    "Status",
+    "Usage",
+    "hold",
+    "line",
+    "pause",
+    "program_path",
+    "resume",
+    "set",
+    "status",
+    "step",
+    "usage",
+    "yield_",
+]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]{0,63}\Z")
 _MAX_LINE = 4096
 
 
-def line(number, **metrics):
+def line(number: int, **metrics: SupportsFloat) -> str:
     """Returns the line for a step. Metrics are converted by float(); omits non-finite ones."""
     number = int(number)
     if number < 0:
@@ -46,17 +88,17 @@ def line(number, **metrics):
                 f"invalid metric name {name!r}: use letters, digits and '_./-', beginning with a "
                 "letter or '_', at most 64 characters"
             )
-        value = float(value)
-        if not math.isfinite(value):
+        number_value = float(value)
+        if not math.isfinite(number_value):
             continue
-        word = f" {name}={value!r}"
+        word = f" {name}={number_value!r}"
         if len(text) + len(word) >= _MAX_LINE:
             break
         text += word
     return text + "\n"
 
 
-def step(number, **metrics):
+def step(number: int, **metrics: SupportsFloat) -> None:
     """Reports that step `number` is done, with its metrics."""
     text = line(number, **metrics)
     named = os.environ.get("REVEZA_STEP_FD", "")
@@ -72,19 +114,19 @@ def step(number, **metrics):
     sys.stdout.flush()
 
 
-def _call(name):
+def _call(name: str) -> None:
     function = getattr(ctypes.CDLL(None), name, None)
     if function is not None:
         function()
 
 
-def yield_():
+def yield_() -> None:
     """Offers the rest of the slice to other programs: there is nothing to do for a while."""
     _call("revezaYield")
 
 
 @contextlib.contextmanager
-def hold():
+def hold() -> Iterator[None]:
     """Keeps the slice meanwhile, or the next one, for at most `slice_ceiling` (30 s by default).
 
     Holds nest, and count for the whole process.

@@ -1,0 +1,86 @@
+"""The wheels in build/dist on bare Debian systems, as an ordinary user without a compiler: install, run
+the demos, uninstall.
+
+  bare_roots_test.py DIST ROOTS
+
+debootstrap makes the systems in the folder ROOTS and keeps them. They are entered in a mount namespace,
+with files in memory where the user writes, so they stay as they were.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+ROOTS = pathlib.Path(sys.argv.pop()).absolute()
+DIST = pathlib.Path(sys.argv.pop()).absolute()
+ENTER = """
+set -e
+mount -t proc proc "$1/proc"
+mount --bind /dev "$1/dev"
+mount -t tmpfs -o mode=1777 tmpfs "$1/tmp"
+mkdir "$1/tmp/dist"
+cp "$2"/*.whl "$1/tmp/dist"
+exec chroot --userspec=65534:65534 --groups=65534 "$1" /usr/bin/env -i HOME=/tmp/home TERM=dumb \\
+  PATH=/tmp/home/venv/bin:/usr/bin:/bin LANG=C.UTF-8 sh -exc "$3"
+"""
+USE = """
+mkdir /tmp/home
+cd /tmp/home
+python3 -m venv venv
+find venv -type f ! -path '*__pycache__*' | sort > before
+pip install --quiet --no-index /tmp/dist/*.whl
+reveza demo
+python -m reveza version
+python -c 'import reveza; reveza.step(1, loss=2)'
+fraudgen demo --output report.html
+phi run --cycles 5 --runs 2 -o run
+pip uninstall --quiet -y reveza fraudgen reveza-phi
+find venv -type f ! -path '*__pycache__*' | sort > after
+cmp before after
+"""
+
+
+class BareRoots(unittest.TestCase):
+    def setUp(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can make and enter a root")
+        if shutil.which("debootstrap") is None:
+            self.skipTest("no debootstrap")
+        self.assertTrue(list(DIST.glob("*.whl")), "no wheels")
+
+    def root(self, suite):
+        root = ROOTS / suite
+        if root.exists():
+            return root
+        partial = ROOTS / f"{suite}.partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        done = subprocess.run(["debootstrap", "--variant=minbase", "--include=python3-venv", suite,
+                               str(partial)], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            self.skipTest(f"debootstrap {suite}: {done.stdout[-300:]}{done.stderr[-300:]}")
+        partial.rename(root)
+        return root
+
+    def check(self, suite):
+        done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "sh", "-c", ENTER, "sh",
+                               str(self.root(suite)), str(DIST), USE],
+                              capture_output=True, text=True, check=False, timeout=600)
+        self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-2000:])
+        self.assertIn("reveza step 1 loss=2.0", done.stdout)
+
+    def test_debian_11(self):
+        self.check("bullseye")
+
+    def test_debian_12(self):
+        self.check("bookworm")
+
+    def test_debian_13(self):
+        self.check("trixie")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,160 @@
+"""The wheels in build/dist: their tags and sizes; and what an ordinary user has after `pip install`.
+
+  wheels_test.py DIST AUDITWHEEL
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+AUDITWHEEL = sys.argv.pop()
+DIST = pathlib.Path(sys.argv.pop())
+USER = 65534 if os.geteuid() == 0 else None
+MAX_BYTES = 15_000_000
+HOLDER = """
+import ctypes, sys
+cuda = ctypes.CDLL("libcuda.so.1")
+context = ctypes.c_void_p()
+assert cuda.cuInit(0) == 0 and cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
+print("ready", flush=True)
+sys.stdin.read()
+"""
+CONTROL = """
+import reveza
+before = reveza.status().programs[0]
+assert (before.name, before.weight, before.paused) == ("ana", 1, False), before
+reveza.set("ana", weight=2, priority="low", interactive=True)
+changed = reveza.status().programs[0]
+assert (changed.weight, changed.priority, changed.interactive) == (2, "low", True), changed
+reveza.pause(changed.pid)
+assert reveza.status().programs[0].paused
+reveza.resume("ana")
+assert not reveza.status().programs[0].paused
+assert reveza.status().gpus[0].total_bytes == 96 << 20
+try:
+    reveza.pause("bia")
+except reveza.Error as error:
+    assert error.exit_status == 15, error.exit_status
+else:
+    raise AssertionError("paused a program that does not exist")
+"""
+
+
+def wheels():
+    return sorted(DIST.glob("*.whl"))
+
+
+class Wheels(unittest.TestCase):
+    def test_there_are_three(self):
+        names = [file.name.split("-")[0] for file in wheels()]
+        self.assertEqual(names, ["fraudgen", "reveza", "reveza_phi"])
+
+    def test_each_satisfies_its_tag(self):
+        for file in wheels():
+            shown = subprocess.run([AUDITWHEEL, "show", str(file)], capture_output=True, text=True,
+                                   check=True).stdout
+            tag = re.search(r'platform tag:\s*"manylinux_2_(\d+)_', shown.replace("\n", " "))
+            self.assertIsNotNone(tag, shown)
+            self.assertLessEqual(int(tag[1]), 28, shown)
+            self.assertIn("manylinux_2_28", file.name)
+
+    def test_each_is_small(self):
+        for file in wheels():
+            self.assertLess(file.stat().st_size, MAX_BYTES, file.name)
+
+
+class Environment(unittest.TestCase):
+    """A virtual environment of an ordinary user, with the wheels."""
+
+    @classmethod
+    def setUpClass(cls):
+        home = tempfile.mkdtemp()
+        cls.addClassCleanup(shutil.rmtree, home)
+        cls.home = pathlib.Path(home)
+        cls.bin = cls.home / "venv/bin"
+        shutil.copytree(DIST, cls.home / "dist")
+        if USER is not None:
+            os.chown(home, USER, USER)
+        cls.user_run("python3", "-m", "venv", str(cls.home / "venv"))
+        cls.before = cls.files()
+        cls.pip("install", "--no-index", *map(str, (cls.home / "dist").glob("*.whl")))
+
+    @classmethod
+    def environment(cls):
+        return {"HOME": str(cls.home), "PATH": f"{cls.bin}:/usr/local/bin:/usr/bin:/bin",
+                "TMPDIR": str(cls.home), "REVEZA_SOCKET": str(cls.home / "run/d.sock"),
+                "REVEZA_LINGER": "1s", "PYTHONDONTWRITEBYTECODE": "1"}
+
+    @classmethod
+    def user_run(cls, *command):
+        done = subprocess.run(command, env=cls.environment(), cwd=cls.home, user=USER, group=USER,
+                              extra_groups=[] if USER else None, capture_output=True, text=True,
+                              check=False, timeout=300)
+        if done.returncode != 0:
+            raise AssertionError(f"{command}: {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    @classmethod
+    def pip(cls, *arguments):
+        cls.user_run("python", "-m", "pip", "--disable-pip-version-check", *arguments)
+
+    @classmethod
+    def files(cls):
+        return {str(path) for path in (cls.home / "venv").rglob("*")
+                if "__pycache__" not in path.parts and path.is_file()}
+
+
+class Installed(Environment):
+    def test_programs_run(self):
+        for program in ("reveza", "revezad", "fraudgen", "phi"):
+            self.assertIn(program, self.user_run(program, "--version"))
+        self.assertEqual(self.user_run("python", "-m", "reveza", "--version"),
+                         self.user_run("reveza", "--version"))
+
+    def test_demo_runs(self):
+        self.assertIn("fakecuda", self.user_run("reveza", "demo", "--json"))
+
+    def test_jobs_find_the_supervisor(self):
+        self.assertIn("1 done", self.user_run("sh", "-c", "reveza jobs run -- true ::: n 1 2>&1"))
+
+    def test_fraudgen_and_phi_write_rows(self):
+        self.user_run("fraudgen", "--rows", "1000", "--format", "csv", "--output", "data")
+        self.assertTrue(list((self.home / "data").rglob("*.csv")))
+        self.user_run("phi", "run", "--cycles", "5", "--runs", "2", "-o", "run")
+        self.assertTrue((self.home / "run").exists())
+
+    def test_package_reports_steps(self):
+        text = self.user_run("python", "-c", "import reveza\nwith reveza.hold():\n"
+                             "  reveza.step(3, loss=.5)\nreveza.yield_()")
+        self.assertEqual(text, "reveza step 3 loss=0.5\n")
+
+    def test_package_controls_programs(self):
+        card = {"FAKECUDA_DIR": str(self.home / "card"), "FAKECUDA_MEMORY": "96MiB",
+                "LD_LIBRARY_PATH": str(self.home / "venv/lib/reveza/fakecuda")}
+        with subprocess.Popen(["reveza", "run", "--name", "ana", "--", "python", "-c", HOLDER],
+                              env={**self.environment(), **card}, cwd=self.home, user=USER, group=USER,
+                              executable=str(self.bin / "reveza"), stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as program:
+            try:
+                self.assertEqual(program.stdout.readline(), "ready\n")
+                self.user_run("python", "-c", CONTROL)
+            finally:
+                program.stdin.close()
+        self.user_run("reveza", "stop", "--force")
+
+
+class Uninstalled(Environment):
+    def test_leaves_nothing(self):
+        self.assertGreater(len(self.files()), len(self.before) + 10)
+        self.pip("uninstall", "-y", "reveza", "fraudgen", "reveza-phi")
+        self.assertEqual(self.files(), self.before)
+        self.assertFalse((self.home / "venv/lib/reveza").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

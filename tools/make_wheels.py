@@ -1,0 +1,79 @@
+"""Makes wheels of a built tree: reveza, fraudgen and phi.
+
+  make_wheels.py BUILD OUTPUT PLATFORM [NAME...]
+
+PLATFORM is a tag such as manylinux_2_28_x86_64. Programs go where pip puts scripts, everything else
+where it puts data: in every environment these are bin/ and lib/ of one prefix, so that programs find
+their libraries as after `cmake --install`.
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent
+SUMMARIES = {
+    "reveza": "Programs take turns on one GPU, in about the time of one after another",
+    "fraudgen": "Synthetic Brazilian bank data with labelled fraud",
+    "phi": "Integration cycles of coupled modules, and measures of integrated information",
+}
+READMES = {"reveza": "README.md", "fraudgen": "fraudgen/README.md", "phi": "phi/README.md"}
+# `phi` is a name of another project on PyPI.
+DISTRIBUTIONS = {"reveza": "reveza", "fraudgen": "fraudgen", "phi": "reveza-phi"}
+
+
+def version() -> str:
+    text = (SOURCE / "CMakeLists.txt").read_text()
+    found = re.search(r"project\(reveza VERSION ([0-9.]+)", text)
+    assert found, "no version in CMakeLists.txt"
+    return found[1]
+
+
+def metadata(name: str) -> str:
+    return (f"Metadata-Version: 2.4\nName: {DISTRIBUTIONS[name]}\nVersion: {version()}\n"
+            f"Summary: {SUMMARIES[name]}\nLicense-Expression: Apache-2.0\nLicense-File: LICENSE\n"
+            "Requires-Python: >=3.9\nClassifier: Operating System :: POSIX :: Linux\n"
+            "Description-Content-Type: text/markdown\n\n"
+            + (SOURCE / READMES[name]).read_text())
+
+
+def make(name: str, build: pathlib.Path, output: pathlib.Path, platform: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        stem = f"{DISTRIBUTIONS[name].replace('-', '_')}-{version()}"
+        data = root / f"{stem}.data/data"
+        subprocess.run(["cmake", "--install", build, "--prefix", data, "--component", name, "--strip"],
+                       check=True, stdout=subprocess.DEVNULL)
+        if not (data / "bin").is_dir():
+            raise SystemExit(f"make_wheels: {name} is not built in {build}")
+        (data / "bin").rename(data.parent / "scripts")
+        if name == "reveza":
+            shutil.copytree(SOURCE / "python/reveza", root / "reveza",
+                            ignore=shutil.ignore_patterns("*_test.py", "__pycache__"))
+        if not any(data.iterdir()):
+            data.rmdir()
+        info = root / f"{stem}.dist-info"
+        (info / "licenses").mkdir(parents=True)
+        shutil.copy(SOURCE / "LICENSE", info / "licenses")
+        (info / "METADATA").write_text(metadata(name))
+        (info / "WHEEL").write_text(
+            "Wheel-Version: 1.0\nGenerator: reveza make_wheels\nRoot-Is-Purelib: false\n"
+            f"Tag: py3-none-{platform}\n")
+        output.mkdir(parents=True, exist_ok=True)
+        subprocess.run([sys.executable, "-m", "wheel", "pack", root, "--dest-dir", output], check=True,
+                       stdout=subprocess.DEVNULL)
+        file = output / f"{stem}-py3-none-{platform}.whl"
+        print(f"{file} {file.stat().st_size / 1e6:.1f} MB")
+
+
+def main() -> None:
+    if len(sys.argv) < 4 or not set(sys.argv[4:]) <= set(SUMMARIES):
+        raise SystemExit(__doc__)
+    for name in sys.argv[4:] or SUMMARIES:
+        make(name, pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3])
+
+
+main()
