@@ -175,7 +175,11 @@ unsigned long long OfThisProcess(std::string_view name) {
   const ProcessSlot self = state.card->Self();
   if (name == "bytes_to_device") return self.to_device;
   if (name == "bytes_from_device") return self.from_device;
-  if (name == "resident") return Sum(self.allocated) + Sum(self.context_bytes);
+  if (name == "resident") {
+    return Sum(self.allocated) + Sum(self.managed) + Sum(self.context_bytes);
+  }
+  if (name == "managed") return Sum(self.managed);
+  if (name == "faults") return self.faults;
   if (name == "peak") return Sum(self.peak);
   if (name == "on_host") return self.on_host;
   if (name == "calls") return self.calls;

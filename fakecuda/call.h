@@ -26,6 +26,14 @@ class Call {
   bool previous_per_thread_ = false;
 };
 
+// Returns the location that older entries name by a device, or by CU_DEVICE_CPU.
+inline CUmemLocation LocationOf(CUdevice device) {
+  CUmemLocation location{};
+  location.type = device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
+  location.id = device;
+  return location;
+}
+
 // Marks the driver as initialised. A child forked later cannot use it.
 void MarkInitialised();
 

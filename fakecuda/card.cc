@@ -17,7 +17,7 @@
 namespace fakecuda {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x66616b6563756438;  // changes with the layout
+constexpr std::uint64_t kMagic = 0x66616b6563756439;  // changes with the layout
 
 // Returns when this process has started, in ticks since boot.
 std::uint64_t StartTime() {
@@ -222,8 +222,8 @@ void Card::RemoveProcess(int process) {
     if (event.holders.Empty()) event.id = 0;
   }
   for (int device = 0; device < kMaxDevices; ++device) {
-    state_->used[device] -= gone.context_bytes[device];
-    gone.context_bytes[device] = 0;
+    state_->used[device] -= gone.context_bytes[device] + gone.managed[device];
+    gone.context_bytes[device] = gone.managed[device] = 0;
   }
   gone.pid = 0;
 }

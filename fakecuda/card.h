@@ -47,9 +47,15 @@ struct ProcessSlot {
   std::uint64_t context_bytes[kMaxDevices];
   std::uint64_t away_context_bytes[kMaxDevices];  // of a checkpointed process
   std::uint64_t allocated[kMaxDevices];
+  std::uint64_t managed[kMaxDevices];  // pages of managed memory that are on the device
   std::uint64_t peak[kMaxDevices];
   std::uint64_t on_host;
   std::uint64_t to_device, from_device, calls;
+  std::uint64_t faults;  // pages of managed memory that work of the device had to wait for
+
+  std::uint64_t Used(int device) const {
+    return allocated[device] + managed[device] + context_bytes[device];
+  }
 };
 
 enum class AllocationState : std::uint32_t {
@@ -153,6 +159,10 @@ class Card {
 
   bool AddContextBytes(int device, std::uint64_t bytes);
   void RemoveContextBytes(int device, std::uint64_t bytes);
+  // Takes memory of the device for pages of managed memory. Returns false if it is full.
+  bool AddManaged(int device, std::uint64_t bytes);
+  void RemoveManaged(int device, std::uint64_t bytes);
+  void CountFaults(std::uint64_t pages);
 
   // Takes the memory of this process off the devices. Returns false, without effect, if other
   // processes have a part in it.
@@ -202,6 +212,8 @@ class Card {
   bool FillContents(std::uint64_t id, std::uint64_t bytes) const;
   std::string ContentsPath(std::uint64_t id) const;
   std::string ExportPath(std::uint64_t id) const;
+  // Takes memory of a device for an account of this process. Returns false if the device is full.
+  bool Take(int device, std::uint64_t bytes, std::uint64_t* account);
   void CountAllocated(int device, std::int64_t bytes);
   void CountAllocated(const AllocationSlot& slot, std::int64_t bytes);
 
@@ -244,7 +256,7 @@ class Card::Lock {
     for (const ProcessSlot& process : state->processes) {
       if (process.pid == 0) continue;
       for (int device = 0; device < kMaxDevices; ++device) {
-        state->used[device] += process.context_bytes[device];
+        state->used[device] += process.context_bytes[device] + process.managed[device];
       }
     }
   }

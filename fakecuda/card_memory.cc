@@ -213,25 +213,44 @@ void Card::CountAllocated(const AllocationSlot& slot, std::int64_t bytes) {
 void Card::CountAllocated(int device, std::int64_t bytes) {
   ProcessSlot& self = state_->processes[process_];
   self.allocated[device] += static_cast<std::uint64_t>(bytes);
-  self.peak[device] =
-      std::max(self.peak[device], self.allocated[device] + self.context_bytes[device]);
+  self.peak[device] = std::max(self.peak[device], self.Used(device));
 }
 
-bool Card::AddContextBytes(int device, std::uint64_t bytes) {
-  Lock lock(state_);
+bool Card::Take(int device, std::uint64_t bytes, std::uint64_t* account) {
   if (state_->used[device] + bytes > state_->memory[device]) Reclaim();
   if (state_->used[device] + bytes > state_->memory[device]) return false;
   state_->used[device] += bytes;
   state_->peak[device] = std::max(state_->peak[device], state_->used[device]);
-  state_->processes[process_].context_bytes[device] += bytes;
+  *account += bytes;
   CountAllocated(device, 0);
   return true;
+}
+
+bool Card::AddContextBytes(int device, std::uint64_t bytes) {
+  Lock lock(state_);
+  return Take(device, bytes, &state_->processes[process_].context_bytes[device]);
 }
 
 void Card::RemoveContextBytes(int device, std::uint64_t bytes) {
   Lock lock(state_);
   state_->used[device] -= bytes;
   state_->processes[process_].context_bytes[device] -= bytes;
+}
+
+bool Card::AddManaged(int device, std::uint64_t bytes) {
+  Lock lock(state_);
+  return Take(device, bytes, &state_->processes[process_].managed[device]);
+}
+
+void Card::RemoveManaged(int device, std::uint64_t bytes) {
+  Lock lock(state_);
+  state_->used[device] -= bytes;
+  state_->processes[process_].managed[device] -= bytes;
+}
+
+void Card::CountFaults(std::uint64_t pages) {
+  Lock lock(state_);
+  state_->processes[process_].faults += pages;
 }
 
 bool Card::TakeAway() {
@@ -379,9 +398,9 @@ void Card::ResetCounters() {
     state_->peak[device] = state_->used[device];
   }
   for (ProcessSlot& process : state_->processes) {
-    process.to_device = process.from_device = process.calls = 0;
+    process.to_device = process.from_device = process.calls = process.faults = 0;
     for (int device = 0; device < kMaxDevices; ++device) {
-      process.peak[device] = process.allocated[device] + process.context_bytes[device];
+      process.peak[device] = process.Used(device);
     }
   }
 }

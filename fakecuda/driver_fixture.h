@@ -50,6 +50,11 @@ inline const testing::Environment* const folder_environment =
 
 inline constexpr size_t kGranuleBytes = 2 << 20;
 
+// Returns a counter of fakecuda/counters.h.
+inline unsigned long long Counter(const char* name) {
+  return reinterpret_cast<unsigned long long (*)(const char*)>(Symbol("fakecudaCounter"))(name);
+}
+
 // Retains the primary context and makes it current.
 class DriverTest : public testing::Test {
  protected:

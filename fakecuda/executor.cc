@@ -163,6 +163,7 @@ char* Execution::Find(StateLock& lock, int device, CUdeviceptr start, std::uint6
   char* memory = state.addresses.Translate(device, start, bytes, write);
   if (memory == nullptr) return nullptr;
   uses_.push_back({start, bytes});
+  TouchManaged(state, device_, start, bytes);
   const std::uint64_t on_host = state.addresses.BytesOnHost(start, bytes);
   if (on_host == 0) return memory;
   lock.unlock();

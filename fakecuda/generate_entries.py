@@ -39,7 +39,8 @@ ALIASES = {
     "cuGraphInstantiate_v2": "cuGraphInstantiateWithFlags(a0, a1, 0)",
     "cuLaunchCooperativeKernel": "cuLaunchKernel",
     "cuMemAllocHost_v2": "cuMemHostAlloc",
-    "cuMemPrefetchAsync": "cuMemPrefetchAsync_v2(a0, a1, {}, 0, a3)",
+    "cuMemAdvise": "cuMemAdvise_v2(a0, a1, a2, LocationOf(a3))",
+    "cuMemPrefetchAsync": "cuMemPrefetchAsync_v2(a0, a1, LocationOf(a2), 0, a3)",
     "cuMemcpy2DUnaligned_v2": "cuMemcpy2D_v2",
     "cuMemcpyPeer": "cuMemcpyDtoD_v2(a0, a2, a4)",
     "cuMemcpyPeerAsync": "cuMemcpyDtoDAsync_v2(a0, a2, a4, a5)",
@@ -180,7 +181,7 @@ def main():
     for index, (name, kinds) in enumerate(sorted(prototypes.items())):
         base, _, twin = split(name)
         target = re.sub(r"_(ptsz|ptds)$", "", name)
-        target, _, given = ALIASES.get(target, target).rstrip(")").partition("(")
+        target, _, given = ALIASES.get(target, target).removesuffix(")").partition("(")
         declared = ", ".join(f"[[maybe_unused]] {kind} a{i}" for i, kind in enumerate(kinds))
         code.append(f'extern "C" __attribute__((visibility("default"))) CUresult {name}('
                     + (declared if target in done else ", ".join(kinds)) + ") {\n")

@@ -12,10 +12,6 @@ namespace host_vmm_test {
 constexpr auto kHostVirtualMemory = static_cast<CUdevice_attribute>(141);
 constexpr std::size_t kBytes = 4 * kGranuleBytes;
 
-unsigned long long Counter(const char* name) {
-  return reinterpret_cast<unsigned long long (*)(const char*)>(Symbol("fakecudaCounter"))(name);
-}
-
 CUmemAllocationProp OnNode(int node) {
   CUmemAllocationProp properties = {};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;

@@ -120,6 +120,7 @@ void FreeAllocation(StateLock& lock, CUdeviceptr start) {
   if (found == state.allocations.end()) return;
   const Allocation gone = found->second;
   state.allocations.erase(found);
+  ReleaseManaged(*state.card, gone);
   if (const auto pool = state.pools.Find(gone.pool)) pool->reserved -= RoundUp(gone.bytes);
   if (gone.slab != 0) {
     const std::uint64_t bytes = RoundUp(gone.bytes, kAlignment);
@@ -224,30 +225,6 @@ CUresult cuMemGetInfo_v2(Current& current, State& state, size_t* free, size_t* t
   if (total != nullptr) *total = memory;
   if (free != nullptr) *free = memory - std::min<std::uint64_t>(memory, used);
   return CUDA_SUCCESS;
-}
-
-CUresult cuMemAllocManaged(Current& current, State& state, CUdeviceptr* pointer, size_t bytes,
-                           unsigned flags) {
-  if (pointer == nullptr || bytes == 0 ||
-      (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  RETURN_IF_ERROR(CheckUnsafeCall(state));
-  void* memory = mmap(nullptr, RoundUp(bytes, 4096), PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
-  *pointer = reinterpret_cast<CUdeviceptr>(memory);
-  state.addresses.AddHost(memory, bytes, MemoryKind::kManaged);
-  AddAllocation(current, *pointer, bytes, MemoryKind::kManaged);
-  return CUDA_SUCCESS;
-}
-
-CUresult cuMemPrefetchAsync_v2(State& state, CUdeviceptr pointer, size_t bytes, CUmemLocation,
-                               unsigned, CUstream) {
-  const Reservation* where = state.addresses.FindReservation(pointer);
-  return where != nullptr && where->kind == MemoryKind::kManaged && bytes > 0
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_INVALID_VALUE;
 }
 
 // Legacy sharing of cuMemAlloc memory with other processes.

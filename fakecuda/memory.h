@@ -25,6 +25,10 @@ void TrimPools(StateLock& lock);
 Allocation* FindAllocation(State& state, CUdeviceptr address);
 // Returns the devices that can access native memory of `device`: itself and its peers.
 std::uint32_t DevicesWithAccess(const State& state, int device);
+// Brings pages of managed memory to a device that is about to use them, as far as it has room.
+void TouchManaged(State& state, int device, CUdeviceptr start, std::uint64_t bytes);
+// Takes what is left of a managed allocation off the devices.
+void ReleaseManaged(Card& card, const Allocation& gone);
 // Updates mappings after a change of peer access.
 void RefreshPeerAccess(State& state, int device);
 

@@ -125,7 +125,7 @@ FAKECUDA_EXPORT nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_
   for (const fakecuda::ProcessSlot& process : state->processes) {
     std::uint64_t used = 0;
     for (const int index : DevicesOf(*card, device)) {
-      used += process.allocated[index] + process.context_bytes[index];
+      used += process.Used(index);
     }
     if (process.pid == 0 || used == 0) continue;
     if (*count < room) {

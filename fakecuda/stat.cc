@@ -29,13 +29,15 @@ nlohmann::json Describe(const CardState& card) {
     nlohmann::json one = {{"pid", process.pid},
                           {"calls", process.calls},
                           {"on_host", process.on_host},
+                          {"faults", process.faults},
                           {"bytes_to_device", process.to_device},
                           {"bytes_from_device", process.from_device},
                           {"devices", nlohmann::json::array()}};
     for (int device = 0; device < card.devices; ++device) {
       one["devices"].push_back({{"allocated", process.allocated[device]},
+                                {"managed", process.managed[device]},
                                 {"contexts", process.context_bytes[device]},
-                                {"used", process.allocated[device] + process.context_bytes[device]},
+                                {"used", process.Used(device)},
                                 {"peak", process.peak[device]}});
     }
     all["processes"].push_back(one);

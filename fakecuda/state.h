@@ -178,6 +178,8 @@ struct Allocation {
   std::uint64_t buffer_id = 0;
   CUdeviceptr slab = 0;  // the shared granule of a small allocation
   CUmemoryPool pool = nullptr;
+  // kManaged: the device of each granule; -1: on the host.
+  std::vector<std::int8_t> pages = {};
 };
 
 struct Kernel;

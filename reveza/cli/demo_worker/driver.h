@@ -36,6 +36,7 @@ namespace reveza::clients {
   X(cuLaunchKernel)                 \
   X(cuMemAlloc)                     \
   X(cuMemFree)                      \
+  X(cuMemAllocManaged)              \
   X(cuMemGetInfo)                   \
   X(cuPointerGetAttribute)          \
   X(cuMemAllocHost)                 \

@@ -196,7 +196,11 @@ void Agent::ContinueSwapIn() {
 }
 
 void Agent::Handle(const wire::PrepareArena& order) {
-  if (!contexts_away_) client_.PrepareArena(order.bytes);
+  if (contexts_away_) return;
+  // Managed memory does not go there.
+  Bytes managed = 0;
+  for (const Gpu& gpu : gpus_) managed += client_.ledger_.ManagedBytes(gpu.ordinal);
+  client_.PrepareArena(order.bytes - std::min<Bytes>(order.bytes, managed));
 }
 
 // ---- periodic work ----

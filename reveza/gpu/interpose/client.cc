@@ -65,6 +65,7 @@ swap::Driver MakeSwapDriver() {
       .CopyToDevice = real.cuMemcpyHtoDAsync_v2,
       .CopyOnDevice = real.cuMemcpyDtoDAsync_v2,
       .SetWords = real.cuMemsetD32Async,
+      .Prefetch = real.cuMemPrefetchAsync,
       .StreamCreate = real.cuStreamCreate,
       .StreamDestroy = real.cuStreamDestroy_v2,
       .StreamSynchronize = real.cuStreamSynchronize,

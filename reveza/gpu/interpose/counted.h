@@ -22,7 +22,8 @@ struct Counted {
   Bytes bytes = 0;
 };
 
-// Sizes of objects that the driver frees as a whole (arrays, managed memory, further contexts).
+// Sizes of objects that the driver frees as a whole (arrays, managed memory that cannot be
+// prefetched, further contexts).
 class CountedObjects {
  public:
   // `owner`: the object ends with this context.
@@ -163,8 +164,9 @@ class DeferredFrees {
   std::vector<CUdeviceptr> addresses_ GUARDED_BY(mutex_);
 };
 
-// Releases the accounting of managed memory, which is freed with cuMemFree.
-void ReleaseManaged(CUdeviceptr address);
+class Client;
+// Frees memory that only the driver can manage with `real`, and ends its accounting.
+CUresult FreeCounted(Client& client, CUdeviceptr address, decltype(&::cuMemFree_v2) real);
 
 // Returns a size of a pool in bytes; 0 if the driver cannot tell.
 Bytes PoolBytes(CUmemoryPool pool, CUmemPool_attribute attribute);

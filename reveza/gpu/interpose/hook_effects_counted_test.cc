@@ -34,7 +34,7 @@ TEST_F(HookEffects, FreeAsyncOfAnAllocationIsStreamOrdered) {
   EXPECT_EQ(Usage().resident, 0u);
 }
 
-TEST_F(HookEffects, ArraysAndManagedMemoryAreCounted) {
+TEST_F(HookEffects, ArraysAreCounted) {
   CUDA_ARRAY_DESCRIPTOR flat{};
   flat.Width = flat.Height = 1024;
   flat.Format = CU_AD_FORMAT_FLOAT;
@@ -52,10 +52,89 @@ TEST_F(HookEffects, ArraysAndManagedMemoryAreCounted) {
   ASSERT_EQ(::cuArray3DCreate_v2(&array, &deep), CUDA_SUCCESS);
   EXPECT_EQ(Usage().pinned, 8 * kMiB);
   ASSERT_EQ(::cuArrayDestroy(array), CUDA_SUCCESS);
-  CUdeviceptr managed = 0;
-  ASSERT_EQ(::cuMemAllocManaged(&managed, 4 * kMiB, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
-  EXPECT_EQ(Usage().pinned, 4 * kMiB);
-  ASSERT_EQ(::cuMemFree_v2(managed), CUDA_SUCCESS);
+}
+
+// ---- managed memory ----
+
+class ManagedMemory : public HookEffects {
+ protected:
+  static unsigned long long Counter(const char* name) {
+    using Function = unsigned long long (*)(const char*);
+    static const auto counter = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, "fakecudaCounter"));
+    return counter(name);
+  }
+  static CUdeviceptr AllocateManaged(Bytes bytes) {
+    CUdeviceptr address = 0;
+    EXPECT_EQ(::cuMemAllocManaged(&address, bytes, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+    return address;
+  }
+  // In a kernel of the GPU.
+  static void Set(CUdeviceptr address, unsigned value, Bytes bytes) {
+    EXPECT_EQ(::cuMemsetD32_v2(address, value, bytes / 4), CUDA_SUCCESS);
+    EXPECT_EQ(Real().cuCtxSynchronize(), CUDA_SUCCESS);
+  }
+};
+
+TEST_F(ManagedMemory, IsPrefetchedOutAndIn) {
+  const CUdeviceptr address = AllocateManaged(kLarge);
+  Set(address, 7, kLarge);
+  EXPECT_EQ(Counter("managed"), kLarge);
+  EXPECT_EQ(Usage().resident, kLarge);
+  EXPECT_EQ(Usage().pinned, 0u);
+  const unsigned long long faults = Counter("faults");
+  SwapOut();
+  EXPECT_EQ(Counter("managed"), 0u);
+  EXPECT_EQ(Usage().swapped, kLarge);
+  // The host may use it at any time.
+  const auto* words = reinterpret_cast<const unsigned*>(address);
+  EXPECT_EQ(words[0], 7u);
+  EXPECT_EQ(words[kLarge / 4 - 1], 7u);
+  SwapIn();
+  EXPECT_EQ(Counter("managed"), kLarge);
+  Set(address, 8, kLarge);
+  EXPECT_EQ(Counter("faults"), faults) << "it came back before it was used";
+  ASSERT_EQ(::cuMemFree_v2(address), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().Need(), Usage().context);
+  EXPECT_EQ(Counter("managed"), 0u);
+}
+
+TEST_F(ManagedMemory, IsFreedWhileItIsOut) {
+  const CUdeviceptr address = AllocateManaged(kLarge);
+  SwapOut();
+  EXPECT_NE(::cuMemFree_v2(address + 8), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().swapped, kLarge) << "a failed free changes nothing";
+  ASSERT_EQ(::cuMemFree_v2(address), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().swapped, 0u);
+}
+
+TEST_F(ManagedMemory, EndsWithItsContext) {
+  AllocateManaged(kLarge);
+  ASSERT_EQ(::cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().Need(), 0u);
+  ASSERT_EQ(::cuDevicePrimaryCtxRetain(&context_, 0), CUDA_SUCCESS);
+  ASSERT_EQ(Real().cuCtxSetCurrent(context_), CUDA_SUCCESS);
+}
+
+// The driver keeps copies of it on the GPU.
+TEST_F(ManagedMemory, ThatIsReadMostlyStays) {
+  const CUdeviceptr address = AllocateManaged(8 * kMiB);
+  ASSERT_EQ(::cuMemAdvise(address, 8 * kMiB, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, 0),
+            CUDA_SUCCESS);
+  EXPECT_EQ(Usage().resident, 8 * kMiB);
+  ASSERT_EQ(::cuMemAdvise(address + 4 * kMiB, 4096, CU_MEM_ADVISE_SET_READ_MOSTLY, 0),
+            CUDA_SUCCESS);
+  EXPECT_EQ(Usage().resident, 0u);
+  EXPECT_EQ(Usage().pinned, 8 * kMiB);
+  ASSERT_EQ(::cuMemFree_v2(address), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 0u);
+}
+
+TEST_F(ManagedMemory, MoreThanTheBudgetIsOutOfMemory) {
+  CUdeviceptr address = 0;
+  EXPECT_EQ(::cuMemAllocManaged(&address, testing::kBudget + 1, CU_MEM_ATTACH_GLOBAL),
+            CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(::cuMemAllocManaged(&address, ~std::size_t{0}, CU_MEM_ATTACH_GLOBAL),
+            CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(Usage().pinned, 0u);
 }
 
@@ -79,6 +158,18 @@ class HookEffectsOfOtherCalls : public HookEffects {
 
 CUmemGenericAllocationHandle handle_seen = 0;
 Bytes graph_memory[4] = {};  // by device
+
+TEST_F(HookEffectsOfOtherCalls, ManagedMemoryThatCannotBePrefetchedIsCounted) {
+  Doubles().cuDeviceGetAttribute = [](int* value, CUdevice_attribute, CUdevice) {
+    *value = 0;
+    return CUDA_SUCCESS;
+  };
+  CUdeviceptr managed = 0;
+  ASSERT_EQ(::cuMemAllocManaged(&managed, 3 * kMiB, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 4 * kMiB);
+  ASSERT_EQ(::cuMemFree_v2(managed), CUDA_SUCCESS);
+  EXPECT_EQ(Usage().pinned, 0u);
+}
 
 TEST_F(HookEffectsOfOtherCalls, MipmappedArraysAreCounted) {
   Doubles().cuMipmappedArrayCreate = [](CUmipmappedArray* made, const CUDA_ARRAY3D_DESCRIPTOR*,

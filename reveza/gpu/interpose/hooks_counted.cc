@@ -1,5 +1,6 @@
-// Hooks of memory that only the driver can manage: arrays, managed memory, graph memory nodes. It
-// cannot be swapped, but is counted as pinned memory of the client.
+// Hooks of memory that only the driver can manage: arrays, graph memory nodes, managed memory. It
+// is counted as pinned memory of the client, except for managed memory that can be prefetched
+// (swap/managed.cc).
 #include <algorithm>
 #include <optional>
 
@@ -62,6 +63,46 @@ Bytes ArrayBytes(const CUDA_ARRAY3D_DESCRIPTOR& array) {
          std::max<Bytes>(1, array.Height) * std::max<Bytes>(1, array.Depth);
 }
 
+// Returns whether managed memory of the device can leave it and come back by prefetches. Without
+// concurrent access the driver moves all of it at each launch.
+bool CanPrefetch(const Client& client, int ordinal) {
+  int concurrent = 0;
+  return !client.resident() && client.swap_driver().Prefetch != nullptr &&
+         Real().cuDeviceGetAttribute(&concurrent, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS,
+                                     ordinal) == CUDA_SUCCESS &&
+         concurrent != 0;
+}
+
+// Allocates managed memory with `make`, which sets `*address`, and lets the ledger swap it.
+template <typename Make>
+CUresult MakeManaged(Client& client, const Current& current, const CUdeviceptr* address,
+                     Bytes bytes, Make make) {
+  const GateScope gate;
+  const CUresult reserved = Serve(client, current.device, [&] {
+    return client.ledger().ReserveManaged(current.device, bytes);
+  });
+  if (reserved != CUDA_SUCCESS) return reserved;
+  swap::ManagedRange range{.ordinal = current.device, .requested = bytes, .owner = current.context};
+  range.resident = range.size();
+  const CUresult result = make();
+  if (result == CUDA_SUCCESS) {
+    range.address = *address;
+    client.ledger().AddManaged(range);
+    client.UsageChanged();
+  } else {
+    client.ReleasePinned(range.ordinal, range.resident);
+  }
+  return result;
+}
+
+void KeepReadMostly(CUdeviceptr address, std::size_t size, CUmem_advise advice) {
+  // Copies of it stay on the GPU when it is prefetched to the host.
+  Client* client = Client::Get();
+  if (client == nullptr || advice != CU_MEM_ADVISE_SET_READ_MOSTLY) return;
+  client->ledger().FixManaged(address, size);
+  client->UsageChanged();
+}
+
 // The graph memory of a device is counted from the first node on that allocates some.
 void CountGraphMemory(int ordinal) {
   if (Client* client = Client::Get()) client->pools().AddGraphMemory(ordinal);
@@ -111,13 +152,35 @@ CUresult cuMipmappedArrayDestroy(decltype(&::cuMipmappedArrayDestroy) real,
   return Forget(hMipmappedArray, real(hMipmappedArray));
 }
 
-// ---- managed memory, imports, graph memory, green contexts ----
+// ---- managed memory ----
 
 CUresult cuMemAllocManaged(decltype(&::cuMemAllocManaged) real, CUdeviceptr* dptr, size_t bytesize,
                            unsigned int flags) {
   if (dptr == nullptr || bytesize == 0) return real(dptr, bytesize, flags);
-  return MakeCounted(bytesize, dptr, [&] { return real(dptr, bytesize, flags); });
+  const auto make = [&] { return real(dptr, bytesize, flags); };
+  Client* client = Client::Get();
+  if (const auto current = CountedCurrent(client);
+      current && CanPrefetch(*client, current->device)) {
+    return MakeManaged(*client, *current, dptr, bytesize, make);
+  }
+  return MakeCounted(bytesize, dptr, make);
 }
+
+CUresult cuMemAdvise(decltype(&::cuMemAdvise) real, CUdeviceptr devPtr, size_t count,
+                     CUmem_advise advice, CUdevice device) {
+  const GateScope gate;
+  KeepReadMostly(devPtr, count, advice);
+  return real(devPtr, count, advice, device);
+}
+
+CUresult cuMemAdvise(decltype(&::cuMemAdvise_v2) real, CUdeviceptr devPtr, size_t count,
+                     CUmem_advise advice, CUmemLocation location) {
+  const GateScope gate;
+  KeepReadMostly(devPtr, count, advice);
+  return real(devPtr, count, advice, location);
+}
+
+// ---- graph memory ----
 
 CUresult cuGraphAddMemAllocNode(decltype(&::cuGraphAddMemAllocNode) real, CUgraphNode* phGraphNode,
                                 CUgraph hGraph, const CUgraphNode* dependencies,
@@ -151,6 +214,16 @@ CUresult cuGraphAddNode(decltype(&::cuGraphAddNode_v2) real, CUgraphNode* phGrap
 
 namespace reveza::interpose {
 
-void ReleaseManaged(CUdeviceptr address) { hooks::Forget(hooks::Key(address), CUDA_SUCCESS); }
+CUresult FreeCounted(Client& client, CUdeviceptr address, decltype(&::cuMemFree_v2) real) {
+  const auto managed = client.ledger().RemoveManaged(address);
+  const CUresult result = FreeResident(client, address, [&] { return real(address); });
+  if (!managed) return hooks::Forget(hooks::Key(address), result);
+  if (result == CUDA_SUCCESS) {
+    client.ReleasePinned(managed->ordinal, managed->resident);
+  } else {
+    client.ledger().AddManaged(*managed);
+  }
+  return result;
+}
 
 }  // namespace reveza::interpose

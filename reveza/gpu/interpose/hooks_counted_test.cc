@@ -92,9 +92,9 @@ TEST_F(HooksCountedTest, DaemonRefusalIsOutOfMemory) {
 TEST_F(HooksCountedTest, ManagedMemoryIsCountedWhileItLives) {
   CUdeviceptr memory = 0;
   ASSERT_EQ(Through().cuMemAllocManaged(&memory, 3 * kMiB, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
-  EXPECT_EQ(usage().pinned, 4 * kMiB);
+  EXPECT_EQ(usage().resident, 4 * kMiB);
   EXPECT_EQ(Through().cuMemFree_v2(memory), CUDA_SUCCESS);
-  EXPECT_EQ(usage().pinned, 0u);
+  EXPECT_EQ(usage().resident, 0u);
 }
 
 }  // namespace hooks_counted_test

@@ -116,9 +116,7 @@ CUresult cuMemFree(decltype(&::cuMemFree_v2) real, CUdeviceptr dptr) {
   RunDeferredFrees(*client);
   swap::AddressInfo info;
   if (!client->ledger().Find(dptr, &info)) {
-    const CUresult result = FreeResident(*client, dptr, [&] { return real(dptr); });
-    if (result == CUDA_SUCCESS) ReleaseManaged(dptr);
-    return result;
+    return FreeCounted(*client, dptr, real);
   }
   if (const CUresult refusal = Refusal(); refusal != CUDA_SUCCESS) return refusal;
   if (info.kind == swap::Block::Kind::kHandle || info.base != dptr) {

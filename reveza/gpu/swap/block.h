@@ -152,6 +152,19 @@ struct Block {
   }
 };
 
+// Memory of cuMemAllocManaged. The driver maps it and may move its pages; we only prefetch it, from
+// its end to the host and back, so that what is on the GPU is its beginning.
+struct ManagedRange {
+  int ordinal = 0;
+  CUdeviceptr address = 0;
+  Bytes requested = 0;
+  CUcontext owner = nullptr;  // destroying this context frees it
+  Bytes resident = 0;         // has credit: on the GPU, or may be at any time
+  bool fixed = false;         // never leaves the GPU; resident as a whole
+
+  Bytes size() const { return RoundUp(requested, kGranularity); }
+};
+
 // Maps device addresses to blocks. Ranges never overlap; the driver guarantees it.
 class AddressMap {
  public:
@@ -216,12 +229,13 @@ struct DeviceMemory {
   int host_node = -1;
   // The next allocations so many are wholly on the host: the daemon, or the driver, has no room.
   unsigned on_host_next = 0;
-  Bytes counted = 0;   // managed by the driver, only counted: pools, arrays, managed memory
+  Bytes counted = 0;   // of the driver, only counted: pools, arrays
   Bytes spare = 0;     // unused credit
   Bytes promised = 0;  // granted to requests whose threads have not used it yet
   // May be allocated virtually while the gate is closed; the daemon has reserved host memory.
   Bytes permitted = 0;
   std::vector<std::unique_ptr<Block>> blocks;
+  std::vector<ManagedRange> managed;
   std::vector<int> peers;     // other GPUs with access to our allocations
   CUstream stream = nullptr;  // for copies; created on first use
   // Consecutive failed synchronisations of the stream. After too many the context counts as lost
@@ -249,6 +263,10 @@ struct DeviceMemory {
           usage.swapped += piece.size;
         }
       }
+    }
+    for (const ManagedRange& range : managed) {
+      (range.fixed || context == nullptr ? usage.pinned : usage.resident) += range.resident;
+      usage.swapped += range.size() - range.resident;
     }
     return usage;
   }

@@ -1,5 +1,5 @@
 // Table of the driver calls that swapping needs: the driver's own entries, never our wrappers.
-// Filled by interpose/, or by a test from fakecuda. Every function must be set.
+// Filled by interpose/, or by a test from fakecuda. Every function must be set but Prefetch.
 #pragma once
 
 #include <cuda.h>
@@ -19,6 +19,8 @@ struct Driver {
   CUresult (*CopyToDevice)(CUdeviceptr, const void*, size_t, CUstream);
   CUresult (*CopyOnDevice)(CUdeviceptr, CUdeviceptr, size_t, CUstream);
   CUresult (*SetWords)(CUdeviceptr, unsigned int, size_t, CUstream);
+  // To a device, or to CU_DEVICE_CPU; null: managed memory cannot be moved.
+  CUresult (*Prefetch)(CUdeviceptr, size_t, CUdevice, CUstream);
   CUresult (*StreamCreate)(CUstream*, unsigned int);
   CUresult (*StreamDestroy)(CUstream);
   CUresult (*StreamSynchronize)(CUstream);

@@ -11,6 +11,7 @@
 #include <cuda.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "common/base/bytes.h"
@@ -134,6 +135,18 @@ class Ledger {
   bool IsMapped(CUdeviceptr address, Bytes size) const;
   // Grants `peer` access to all present and future allocations of `ordinal`, or revokes it.
   CUresult SetPeer(int ordinal, int peer, bool enabled);
+
+  // ---- managed memory (cuMemAllocManaged), which the driver allocates and frees ----
+  // Takes credit for `size` bytes, which are counted (AddCounted) until AddManaged().
+  Reply ReserveManaged(int ordinal, Bytes size);
+  void AddManaged(const ManagedRange& range);
+  // Removes the record before the driver frees the memory, since another thread may get the address
+  // at once. What is resident is counted again. Returns nullopt if no managed memory begins there.
+  std::optional<ManagedRange> RemoveManaged(CUdeviceptr address);
+  // Keeps the managed memory that overlaps a range on the GPU from now on. Call inside the gate.
+  void FixManaged(CUdeviceptr address, Bytes size);
+  // Returns the size of all managed memory of the device.
+  Bytes ManagedBytes(int ordinal) const;
 
   // ---- virtual memory management by the application (cuMemCreate, cuMemMap, ...) ----
   static bool IsOurHandle(CUmemGenericAllocationHandle handle);

@@ -184,6 +184,11 @@ void Ledger::FreeOwned(CUcontext owner) {
   for (const auto& device : devices_) {
     FreeIf(*device,
            [&](CUcontext one, const void* pool) { return pool == nullptr && one == owner; });
+    std::erase_if(device->managed, [&](const ManagedRange& range) {
+      if (range.owner != owner) return false;
+      if (residency_ != Residency::kUnmanaged) device->spare += range.resident;
+      return true;
+    });
   }
 }
 

@@ -228,6 +228,13 @@ EvictResult Mover::Evict(int ordinal, Bytes bytes, FreedFunction freed, void* co
     window.erase(window.begin());
     report();
   }
+  while (result.failure == EvictFailure::kNone && result.freed < bytes) {
+    {
+      MutexLock lock(ledger_.mutex_);
+      if (!EvictManagedChunk(*ledger_.Device(ordinal), &result)) break;
+    }
+    report();
+  }
   return result;
 }
 
@@ -280,7 +287,7 @@ SwapInState Mover::SwapInDevice(DeviceMemory& device) {
       return SwapInState::kRetry;
     }
   }
-  return SwapInState::kDone;
+  return SwapInManaged(device);
 }
 
 // Returns whether the copies succeeded. Context errors are sticky: once every call fails, the

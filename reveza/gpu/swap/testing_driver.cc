@@ -32,6 +32,7 @@ TestingDriver::TestingDriver(Bytes capacity_of_gpu) : capacity(capacity_of_gpu) 
   driver_.CopyToDevice = CopyToDevice;
   driver_.CopyOnDevice = CopyOnDevice;
   driver_.SetWords = SetWords;
+  driver_.Prefetch = Prefetch;
   driver_.StreamCreate = StreamCreate;
   driver_.StreamDestroy = [](CUstream) { return CUDA_SUCCESS; };
   driver_.StreamSynchronize = StreamSynchronize;
@@ -251,6 +252,12 @@ CUresult TestingDriver::EventCreate(CUevent* event, unsigned int) {
 
 CUresult TestingDriver::EventDestroy(CUevent event) {
   return the_->events_.erase(event) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult TestingDriver::Prefetch(CUdeviceptr address, size_t size, CUdevice target, CUstream) {
+  if (const CUresult failed = Enter("Prefetch")) return failed;
+  the_->prefetches.push_back({address, size, target});
+  return CUDA_SUCCESS;
 }
 
 CUresult TestingDriver::EventRecord(CUevent event, CUstream) {

@@ -43,10 +43,17 @@ class TestingDriver {
   Bytes bytes_out = 0;  // device to host
   Bytes bytes_in = 0;   // host to device
   std::map<std::string, int> calls;
-  int registered = 0;              // host ranges
-  Bytes fingerprinted = 0;         // bytes read by the kernel of fingerprints
-  bool same_fingerprints = false;  // of all contents
-  bool zero_fingerprints = false;  // likewise, those of zeros
+  int registered = 0;  // host ranges
+  struct Prefetched {
+    CUdeviceptr address = 0;
+    Bytes size = 0;
+    CUdevice target = 0;
+    friend bool operator==(const Prefetched&, const Prefetched&) = default;
+  };
+  std::vector<Prefetched> prefetches;  // of managed memory
+  Bytes fingerprinted = 0;             // bytes read by the kernel of fingerprints
+  bool same_fingerprints = false;      // of all contents
+  bool zero_fingerprints = false;      // likewise, those of zeros
 
  private:
   struct Physical {
@@ -94,6 +101,7 @@ class TestingDriver {
   static CUresult CopyToDevice(CUdeviceptr, const void*, size_t, CUstream);
   static CUresult CopyOnDevice(CUdeviceptr, CUdeviceptr, size_t, CUstream);
   static CUresult SetWords(CUdeviceptr, unsigned int, size_t, CUstream);
+  static CUresult Prefetch(CUdeviceptr, size_t, CUdevice, CUstream);
   static CUresult StreamCreate(CUstream*, unsigned int);
   static CUresult StreamSynchronize(CUstream);
   static CUresult EventCreate(CUevent*, unsigned int);

@@ -140,7 +140,7 @@ struct Account {
   std::uint64_t credit_returned;
   std::uint64_t resident;  // swappable, in GPU memory
   std::uint64_t swapped;   // swappable, not in GPU memory (with or without a host copy)
-  std::uint64_t pinned;    // not swappable: pools, arrays, exports, managed memory
+  std::uint64_t pinned;    // not swappable: pools, arrays, exports
   std::uint64_t context;   // measured size of this client's contexts
   std::uint64_t arena;     // host memory pinned for swapping, all GPUs together
 };
