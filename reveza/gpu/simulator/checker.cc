@@ -50,6 +50,7 @@ void Checker::OnRestart() {
   admissions_.clear();
   pending_.clear();
   claims_.clear();
+  excess_.clear();
   in_turn_.clear();
 }
 
@@ -195,15 +196,18 @@ void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
   Claims claims;
   std::map<std::pair<scheduler::JobId, scheduler::GpuId>, Bytes> credits;
   Claims fixed;
+  Claims contexts;
   std::map<scheduler::JobId, Bytes> movable;
   for (const ClientView& client : clients) {
     for (const auto& [gpu, footprint, credit] : client.gpus) {
       claims[{client.job, gpu}] += std::max(footprint.Need(), credit);
       credits[{client.job, gpu}] += credit;
       fixed[{client.job, gpu}] += footprint.Fixed();
+      contexts[{client.job, gpu}] += footprint.context;
       movable[client.job] += footprint.resident;
     }
   }
+  for (auto& [key, excess] : excess_) excess = std::min(excess, contexts[key]);
   const bool may_grow = kind == EventKind::kContextCreated || kind == EventKind::kResumed;
   for (const auto& [key, claim] : claims) {
     const Bytes before = claims_[key];

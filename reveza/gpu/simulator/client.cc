@@ -63,7 +63,11 @@ void Client::JoinScheduler() {
 
 void Client::Exit() {
   dead_ = true;
-  if (plan_.submissions_per_collective > 0) world_.CollectivesOf(job_).Leave(id_);
+  if (plan_.submissions_per_collective > 0) {
+    world_.CollectivesOf(job_).Leave(id_);
+  } else if (activity_ == Activity::kStep) {
+    world_.EndKernel(plan_.gpus, plan_.fills);
+  }
   Send(EventKind::kDied, &Scheduler::ClientLeft);
   world_.Schedule(world_.now(), [&world = world_, id = id_] { world.RemoveClient(id); });
 }
@@ -140,8 +144,12 @@ void Client::TakeStep() {
   ++step_;
   Time length = world_.RandomTime(plan_.step / 2, plan_.step * 3 / 2);
   if (world_.Chance(plan_.stuck_probability)) length += 5 * world_.config().scheduler.drain_limit;
-  world_.ScheduleFor(world_.now() + length, id_,
-                     [length](Client& self) { self.FinishStep(length); });
+  const double factor = world_.BeginKernel(plan_.gpus, plan_.fills);
+  const Time takes(static_cast<std::int64_t>(static_cast<double>(length.count()) * factor));
+  world_.ScheduleFor(world_.now() + takes, id_, [length](Client& self) {
+    self.world_.EndKernel(self.plan_.gpus, self.plan_.fills);
+    self.FinishStep(length);
+  });
 }
 
 void Client::SubmitCollective() {

@@ -43,10 +43,25 @@ TEST(Simulation, TakesTurnsWhereMemoryIsShort) {
 }
 
 TEST(Simulation, NobodyWaitsWhereAllFits) {
-  const auto result = Simulate(World(Job("a", "10GiB") + Job("b", "10GiB")), hours(1), 1);
+  const auto result = Simulate(
+      World("kernels = 'independent'\n" + Job("a", "10GiB") + Job("b", "10GiB")), hours(1), 1);
   EXPECT_LT(result.makespan, seconds(62));
   EXPECT_EQ(result.bytes_moved, 0u);
   EXPECT_EQ(result.jobs[0].turns, 1u);
+}
+
+// Kernels of jobs that fit together take turns on the GPU, or run at the same time.
+TEST(Simulation, MpsHelpsKernelsThatDoNotFillTheGpu) {
+  const auto play = [](const std::string& kernels, const char* fills) {
+    const std::string jobs = Job("a", "4GiB", "copies = 4\n") + fills;
+    const auto result = Simulate(World("kernels = '" + kernels + "'\n" + jobs), hours(1), 1);
+    EXPECT_TRUE(result.all_finished);
+    return std::chrono::duration<double, std::ratio<60>>(result.makespan).count();
+  };
+  EXPECT_NEAR(play("time-sliced", "fills = 0.25\n"), 4, 0.1);
+  EXPECT_NEAR(play("mps", "fills = 0.25\n"), 1, 0.05);
+  EXPECT_NEAR(play("mps", "fills = 0.5\n"), 2, 0.1);
+  EXPECT_NEAR(play("mps", ""), 4, 0.1);
 }
 
 TEST(Simulation, WeightsDecideWhoIsFirst) {

@@ -129,6 +129,8 @@ Result<WorldFile> ParseTrace(std::string_view text, std::string_view name) {
     return InvalidArgument("{} is not a trace; write one with `reveza trace {}`", name, name);
   }
   WorldFile world = DefaultWorld();
+  // What it recorded as GPU time has the others' kernels in it.
+  world.node.kernels = Kernels::kIndependent;
   if (const Node* const machine = Find(root, "otherData")) ReadMachine(*machine, world.node);
   std::map<int, TracedJob> jobs;
   for (const Node& event : events->items) {

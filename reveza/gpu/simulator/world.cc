@@ -146,6 +146,25 @@ Time World::Copy(GpuId gpu, Direction direction, Bytes bytes) {
   return busy_until;
 }
 
+double World::BeginKernel(const std::vector<GpuId>& gpus, double share) {
+  double slowest = 1;
+  for (const GpuId gpu : gpus) {
+    Load& load = loads_[gpu];
+    ++load.kernels;
+    load.shares += share;
+    if (config_.kernels == Kernels::kTimeSliced) slowest = std::max(slowest, double(load.kernels));
+    if (config_.kernels == Kernels::kMps) slowest = std::max(slowest, load.shares);
+  }
+  return slowest;
+}
+
+void World::EndKernel(const std::vector<GpuId>& gpus, double share) {
+  for (const GpuId gpu : gpus) {
+    Load& load = loads_[gpu];
+    load.shares = --load.kernels == 0 ? 0 : load.shares - share;
+  }
+}
+
 Time World::Pin(Bytes bytes) {
   if (config_.pin_bandwidth == 0) return now_;
   pinning_until_ = std::max(pinning_until_, now_) + TransferTime(bytes, config_.pin_bandwidth);

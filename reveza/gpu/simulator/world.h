@@ -26,6 +26,13 @@ using scheduler::Time;
 class Client;
 struct Plan;
 
+// How kernels of clients whose gates are open at the same time share a GPU.
+enum class Kernels {
+  kIndependent,  // as if each were alone
+  kTimeSliced,   // in turns of the hardware: n clients take n times as long
+  kMps,          // at the same time, as far as they do not fill the GPU together
+};
+
 struct WorldConfig {
   std::uint64_t seed = 1;
   scheduler::Config scheduler;
@@ -35,6 +42,7 @@ struct WorldConfig {
   double pin_bandwidth = 0;      // bytes/s of host memory, shared by all clients; 0: unlimited
   Time min_latency = std::chrono::microseconds(20);
   Time max_latency = std::chrono::microseconds(500);
+  Kernels kernels = Kernels::kIndependent;
   bool check = true;  // the invariants, after every event
 };
 
@@ -75,6 +83,10 @@ class World {
   }
   // Starts a copy now; returns when it completes.
   Time Copy(GpuId gpu, Direction direction, Bytes bytes);
+  // Begins and ends a kernel of a client, which alone fills `share` of each of the GPUs. Begin()
+  // returns how many times longer it takes than alone, for those that run now.
+  double BeginKernel(const std::vector<GpuId>& gpus, double share);
+  void EndKernel(const std::vector<GpuId>& gpus, double share);
   // Starts pinning host memory now; returns when it is ready.
   Time Pin(Bytes bytes);
   std::uint64_t Random(std::uint64_t low, std::uint64_t high);  // inclusive
@@ -119,6 +131,11 @@ class World {
   std::map<ClientId, std::unique_ptr<Client>> clients_;
   std::map<ClientId, Channel> channels_;
   std::map<std::pair<GpuId, Direction>, Time> links_;
+  struct Load {
+    int kernels = 0;
+    double shares = 0;
+  };
+  std::map<GpuId, Load> loads_;
   Time pinning_until_{0};
   std::map<GpuId, Bytes> external_;
   std::map<JobId, Collectives> collectives_;

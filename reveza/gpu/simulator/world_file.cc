@@ -75,6 +75,19 @@ constexpr auto kWorldKeys = std::to_array<Key<WorldFile>>({
        if (w.node.granule == 0) return InvalidArgument("a piece must have a byte");
        return {};
      }},
+    {"kernels",
+     [](WorldFile& w, std::string_view t) -> Status {
+       constexpr std::pair<std::string_view, Kernels> kNames[] = {
+           {"independent", Kernels::kIndependent},
+           {"time-sliced", Kernels::kTimeSliced},
+           {"mps", Kernels::kMps}};
+       for (const auto& [name, kernels] : kNames) {
+         if (t != name) continue;
+         w.node.kernels = kernels;
+         return {};
+       }
+       return InvalidArgument("'{}' is not valid; use time-sliced, mps or independent", t);
+     }},
     {"handover_share",
      [](WorldFile& w, std::string_view t) {
        return ReadNumber(w.node.scheduler.handover_share, t, 0.001, 0.5);
@@ -119,6 +132,8 @@ constexpr auto kJobKeys = std::to_array<Key<JobGroup>>({
      }},
     {"work", [](JobGroup& j, std::string_view t) { return Read(j.plan.work, t); }},
     {"kernel", [](JobGroup& j, std::string_view t) { return Read(j.plan.step, t); }},
+    {"fills",
+     [](JobGroup& j, std::string_view t) { return ReadNumber(j.plan.fills, t, 0.001, 1.0); }},
     {"busy", [](JobGroup& j, std::string_view t) { return Read(j.busy, t); }},
     {"sleep", [](JobGroup& j, std::string_view t) { return Read(j.plan.sleep_time, t); }},
     {"weight",
@@ -225,6 +240,7 @@ WorldFile DefaultWorld() {
   world.node.budgets = {24 * kGiB};
   world.node.link_bandwidth = world.node.scheduler.link_estimate = 50e9;
   world.node.scheduler.host_budget = 256 * kGiB;
+  world.node.kernels = Kernels::kTimeSliced;
   world.node.check = false;
   return world;
 }

@@ -19,9 +19,9 @@ std::string ErrorOf(const std::string& text) {
 TEST(WorldFile, ReadsCardsAndJobs) {
   const auto world = ParseWorldFile(
       "gpus = 2\ngpu_budget = '24GiB'\nhost_budget = '64GiB'\nlink = '20GB'\nnodes = 3\n"
-      "slice_floor = '100ms'\npiece = '1GiB'\n"
+      "slice_floor = '100ms'\npiece = '1GiB'\nkernels = 'mps'\n"
       "[[job]]\nname = 'train'\ncopies = 4\nstart = '2s'\nmemory = '14GiB'\ncontext = '1GiB'\n"
-      "gpus = 2\nwork = '5min'\nkernel = '30ms'\nbusy = '1s'\nsleep = '3s'\nweight = 2.5\n"
+      "gpus = 2\nwork = '5min'\nkernel = '30ms'\nfills = 0.5\nbusy = '1s'\nsleep = '3s'\nweight = 2.5\n"
       "priority = 'high'\ninteractive = true\nrequest = '2GiB'\nlimit = '16GiB'\n",
       "w.toml");
   ASSERT_TRUE(world.has_value()) << world.error().message;
@@ -31,6 +31,7 @@ TEST(WorldFile, ReadsCardsAndJobs) {
   EXPECT_EQ(world->node.link_bandwidth, 20e9);
   EXPECT_EQ(world->node.scheduler.slice_floor, milliseconds(100));
   EXPECT_EQ(world->node.granule, kGiB);
+  EXPECT_EQ(world->node.kernels, Kernels::kMps);
   ASSERT_EQ(world->jobs.size(), 1u);
   const JobGroup& job = world->jobs[0];
   EXPECT_EQ(job.name, "train");
@@ -42,6 +43,7 @@ TEST(WorldFile, ReadsCardsAndJobs) {
   EXPECT_EQ(job.plan.context, kGiB);
   EXPECT_EQ(job.plan.work, minutes(5));
   EXPECT_EQ(job.plan.step, milliseconds(30));
+  EXPECT_EQ(job.plan.fills, 0.5);
   EXPECT_EQ(job.plan.sleep_time, seconds(3));
   const scheduler::Policy policy{.weight = 2.5,
                                  .priority = scheduler::Priority::kHigh,
@@ -61,6 +63,9 @@ TEST(WorldFile, ErrorsNameThePlaceAndWhatWouldBeRight) {
   EXPECT_EQ(ErrorOf("[[job]]\nmemry = '1GiB'\n").substr(0, 41),
             "w.toml:2:1: unknown key 'memry'; did you ");
   EXPECT_NE(ErrorOf("gpu_budget = 'lots'\n").find("w.toml:1:1: gpu_budget: "), std::string::npos);
+  EXPECT_NE(ErrorOf("kernels = 'fast'\n").find("time-sliced, mps or independent"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf("[[job]]\nfills = 2\n").find("from 0.001 to 1"), std::string::npos);
   EXPECT_NE(ErrorOf("job = 3\n").find("[[job]]"), std::string::npos);
   EXPECT_NE(ErrorOf("nodes = 2\n").find("no job"), std::string::npos);
   EXPECT_NE(ErrorOf("[[job]]\nmemory = '1GiB'\n").find("job1 has no work"), std::string::npos);
