@@ -136,15 +136,7 @@ void StartAlignment(Ledger& ledger, Job& job);
 // Admits submissions of clients that have drained, for those that wait for them.
 void AlignDrains(Ledger& ledger);
 
-// ---- eviction.cc: room on a GPU: which jobs must close, whose memory is evicted, and who receives
-// free credit ----
-
-// Returns whether evictions can cover the deficit of the jobs in `active` within the host budget.
-// All other jobs count as evictable, even if their gates are still open.
-bool EvictionsSuffice(Ledger& ledger, const JobSet& active);
-
-// Evicts the client's memory on all its GPUs.
-void EvictAllOf(Ledger& ledger, Client& client);
+// ---- closing.cc: which jobs must close for others ----
 
 enum class Fit {
   kYes,              // fits, at the latest when the leaving jobs have left
@@ -160,12 +152,22 @@ Fit MakeFit(Ledger& ledger, GpuId gpu, JobId growing_job);
 
 // Restores I1 after a budget cut: revokes approvals, then closes jobs.
 void RestoreBudget(Ledger& ledger);
+// Closes paused jobs.
+void EnforcePauses(Ledger& ledger);
+
+// ---- eviction.cc: whose memory is evicted, and who receives free credit ----
+
+// Returns whether evictions can cover the deficit of the jobs in `active` within the host budget.
+// All other jobs count as evictable, even if their gates are still open.
+bool EvictionsSuffice(Ledger& ledger, const JobSet& active);
+
+// Evicts the client's memory on all its GPUs.
+void EvictAllOf(Ledger& ledger, Client& client);
+
 // Ends evictions of which nothing has come for evict_timeout, and swap-ins with all credit that
 // have not been answered for so long and the time of the copies at a slow link. The client's memory
 // then counts as fixed and its job does not enter, until the client sends something.
 void ExpireOrders(Ledger& ledger);
-// Closes paused jobs.
-void EnforcePauses(Ledger& ledger);
 // Abandons entering jobs, then approved contexts and growths, for which evictions no longer
 // suffice.
 void AbandonHopeless(Ledger& ledger);
