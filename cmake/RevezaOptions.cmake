@@ -116,19 +116,20 @@ function(reveza_program name output)
 endfunction()
 
 # reveza_test(<name> [SOURCES ...] [EXCEPT ...] [LINK ...] [LABELS ...] [TIMEOUT s]
-#             [ENVIRONMENT K=V ...] [SERIAL | HEAVY] [WITHOUT_NVML filter]):
+#             [ENVIRONMENT K=V ...] [SERIAL | HEAVY] [SLOW filter] [WITHOUT_NVML filter]
+#             [SLOW_WITHOUT_NVML filter]):
 # declares a GoogleTest program, with one ctest test per case; its sources default to room_tests()
 # without EXCEPT. SERIAL: no other test runs concurrently. HEAVY: starts many programs; such tests
-# run one at a time, and first. WITHOUT_NVML: runs the cases of a filter a second time, as
-# <name>.without_nvml/..., with FAKECUDA_NVML=none: in containers and on MIG instances the daemon does
-# not learn what a process holds. The target threads_tests builds those with the label `threads`
+# run one at a time, and first. SLOW: the cases of a filter get the label `slow`. WITHOUT_NVML: runs
+# the cases of a filter a second time, as <name>.without_nvml/..., with FAKECUDA_NVML=none: in
+# containers and on MIG instances the daemon does not learn what a process holds. The target threads_tests builds those with the label `threads`
 # and without `processes`.
 add_custom_target(threads_tests)
 function(reveza_test name)
   if(NOT BUILD_TESTING)
     return()
   endif()
-  cmake_parse_arguments(ARG "SERIAL;HEAVY" "TIMEOUT;WITHOUT_NVML" "SOURCES;EXCEPT;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;HEAVY" "TIMEOUT;SLOW;WITHOUT_NVML;SLOW_WITHOUT_NVML" "SOURCES;EXCEPT;LINK;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -157,10 +158,21 @@ function(reveza_test name)
   elseif(ARG_HEAVY)
     list(APPEND properties RESOURCE_LOCK machine COST 1000)
   endif()
-  reveza_add_cases(${name} "${name}/" * "${properties}" "${ARG_LABELS}" "${ARG_ENVIRONMENT}")
+  set(cases *)
+  if(ARG_SLOW)
+    string(APPEND cases "-${ARG_SLOW}")
+    reveza_add_cases(${name} "${name}.slow/" "${ARG_SLOW}" "${properties}" "slow;${ARG_LABELS}"
+      "${ARG_ENVIRONMENT}")
+  endif()
+  reveza_add_cases(${name} "${name}/" "${cases}" "${properties}" "${ARG_LABELS}"
+    "${ARG_ENVIRONMENT}")
   if(ARG_WITHOUT_NVML)
     reveza_add_cases(${name} "${name}.without_nvml/" "${ARG_WITHOUT_NVML}" "${properties}"
       "${ARG_LABELS}" "${ARG_ENVIRONMENT};FAKECUDA_NVML=none")
+  endif()
+  if(ARG_SLOW_WITHOUT_NVML)
+    reveza_add_cases(${name} "${name}.slow_without_nvml/" "${ARG_SLOW_WITHOUT_NVML}"
+      "${properties}" "slow;${ARG_LABELS}" "${ARG_ENVIRONMENT};FAKECUDA_NVML=none")
   endif()
 endfunction()
 

@@ -80,7 +80,7 @@ TEST_F(JobsTest, StepWhoseOutputDidNotFitOnTheDiskIsNotDone) {
         << "head -c 960000 /dev/zero > small/filler\n"
         << REVEZA_PROGRAM " jobs run --name d" << cycles.size() << " " << cycles
         << "--output-folder small -- sh program > said 2>&1 &\n"
-        << "until grep -q 'disk was full' said; do sleep 0.02; done\n"
+        << "until grep -qs 'disk was full' said; do sleep 0.02; done\n"
         << "rm small/filler; wait $!; echo status $?\n"
         << "wc -c < small/000/1.out; ls small/000\n";
     const auto run = platform::Shell("unshare --mount sh " + (folder_ / "script").string());
