@@ -172,6 +172,11 @@ struct Job {
   Time release_after{0};  // at least Config::release_contexts_after
   std::optional<Time> contexts_left;
 
+  // Since when it sleeps, if it gave up its slice because it was idle, and how many of its last
+  // sleeps in a row were longer than a handover.
+  std::optional<Time> asleep_since;
+  unsigned long_sleeps = 0;
+
   std::optional<Time> peak_raised_at;  // when a client last exceeded its peak
   Time ran_at_peak{0};                 // Ran() at that time
 

@@ -18,9 +18,10 @@ void EndTurn(Ledger& ledger, Job& job) {
   job.entry_deficit.clear();
   job.preempted_others = false;
   job.idle_since = ledger.now;
+  if (job.AllIdle()) job.asleep_since = ledger.now;
   for (auto& [id, client] : job.clients) client.idle = false;
   WithdrawCreditOfAbsent(job);
-  if (ledger.WantsToRun(job) && !job.waiting_since) job.waiting_since = ledger.now;
+  BeginWait(ledger, job);
 }
 
 void BeginService(Ledger& ledger, Job& job) {

@@ -65,7 +65,8 @@ void SendContention(Ledger& ledger) {
     const bool contended = Contended(ledger, job);
     for (auto& [id, client] : job.clients) {
       const Time idle_after = IdleAfter(ledger, job);
-      const bool outdated = contended && idle_after > 2 * client.idle_after_sent;
+      const bool outdated = contended && (idle_after > 2 * client.idle_after_sent ||
+                                          2 * idle_after < client.idle_after_sent);
       if (client.gpus.empty()) continue;
       if (client.contention_sent.value_or(false) == contended && !outdated) continue;
       client.contention_sent = contended;

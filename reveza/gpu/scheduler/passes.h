@@ -101,8 +101,10 @@ Time ClosableAt(const Ledger& ledger, const Job& job);
 bool ContinuesSlice(const Ledger& ledger, const Job& job);
 // Records the duration of a handover, from the first CloseGate sent for `job` until its OpenGate.
 void RecordHandover(Ledger& ledger, const Job& job, Time took);
-// Returns the idle time after which giving up the slice pays off: the cost of a handover
-// (ski rental).
+// Notes that the job waits from now on, if it wants to run, and how long it slept before.
+void BeginWait(Ledger& ledger, Job& job);
+// Returns the idle time after which giving up the slice pays off: the cost of a handover (ski
+// rental), or a part of it for a job whose last sleeps were all longer than that.
 Time IdleAfter(const Ledger& ledger, const Job& job);
 
 // ---- gates.cc: state machine of a handover; the gates of all clients of a job open and close

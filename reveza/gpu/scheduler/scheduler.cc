@@ -236,9 +236,7 @@ void Scheduler::GrowthRequested(Time now, ClientId client, std::uint32_t request
   Job& job = ledger.jobs.at(asking->job);
   ledger.growths.push_back(
       {client, job.id, request, gpu, kind, bytes, ledger.now, /*approved=*/false, Obstacle::kNone});
-  if (job.phase == Phase::kSuspended && !job.waiting_since && ledger.WantsToRun(job)) {
-    job.waiting_since = ledger.now;
-  }
+  if (job.phase == Phase::kSuspended) BeginWait(ledger, job);
   RunPasses(ledger);
 }
 
@@ -276,8 +274,7 @@ void Scheduler::GateRequested(Time now, ClientId client) {
   // If the gate is open, the OpenGate is still in flight.
   if (wanting == nullptr || wanting->gate == Gate::kOpen) return;
   wanting->wants_gate = true;
-  Job& job = ledger.jobs.at(wanting->job);
-  if (!job.waiting_since && ledger.WantsToRun(job)) job.waiting_since = ledger.now;
+  BeginWait(ledger, ledger.jobs.at(wanting->job));
   RunPasses(ledger);
 }
 

@@ -9,6 +9,9 @@ constexpr double kNewSampleWeight = 0.3;
 // Handovers of less than 1/16 of the GPU are no measure of the time per byte.
 constexpr Bytes kSmallHandoverDivisor = 16;
 constexpr Time kMinIdleAfter = std::chrono::milliseconds(5);
+// After so many long sleeps in a row, the next is taken for one after a part of the cost.
+constexpr unsigned kTrustedSleeps = 3;
+constexpr int kTrustedSleepDivisor = 8;
 
 Time Seconds(double seconds) {
   return std::chrono::duration_cast<Time>(std::chrono::duration<double>(seconds));
@@ -116,8 +119,19 @@ void RecordHandover(Ledger& ledger, const Job& job, Time took) {
   }
 }
 
+void BeginWait(Ledger& ledger, Job& job) {
+  if (job.waiting_since || !ledger.WantsToRun(job)) return;
+  job.waiting_since = ledger.now;
+  if (!job.asleep_since) return;
+  const bool was_long = ledger.now - *job.asleep_since >= HandoverCost(ledger, job);
+  job.long_sleeps = was_long ? job.long_sleeps + 1 : 0;
+  job.asleep_since.reset();
+}
+
 Time IdleAfter(const Ledger& ledger, const Job& job) {
-  return std::max(HandoverCost(ledger, job), kMinIdleAfter);
+  const Time cost = HandoverCost(ledger, job);
+  const bool sleeps_long = job.long_sleeps >= kTrustedSleeps;
+  return std::max(sleeps_long ? cost / kTrustedSleepDivisor : cost, kMinIdleAfter);
 }
 
 }  // namespace reveza::scheduler

@@ -105,5 +105,28 @@ TEST(Slices, IdleAfterIsHandoverCostButAtLeastFiveMilliseconds) {
   EXPECT_EQ(IdleAfter(ledger, ledger.jobs[1]), milliseconds(5));
 }
 
+TEST(Slices, JobsThatSleepLongGiveThemUpSooner) {
+  Ledger ledger = Example();
+  Job& job = ledger.jobs[2];
+  RecordHandover(ledger, ledger.jobs[1], milliseconds(400));
+  const auto sleep = [&](Time length) {
+    job.asleep_since = ledger.now;
+    ledger.now += length;
+    job.clients[2].wants_gate = true;
+    BeginWait(ledger, job);
+    EXPECT_EQ(job.waiting_since, ledger.now);
+    job.clients[2].wants_gate = false;
+    job.waiting_since.reset();
+  };
+  const Time cost = HandoverCost(ledger, job);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(IdleAfter(ledger, job), cost) << i;
+    sleep(cost);
+  }
+  EXPECT_EQ(IdleAfter(ledger, job), cost / 8);
+  sleep(cost - milliseconds(1));
+  EXPECT_EQ(IdleAfter(ledger, job), cost) << "a short one";
+}
+
 }  // namespace slices_test
 }  // namespace reveza::scheduler
