@@ -122,8 +122,9 @@ endfunction()
 # without EXCEPT. SERIAL: no other test runs concurrently. HEAVY: starts many programs; such tests
 # run one at a time, and first. SLOW: the cases of a filter get the label `slow`. WITHOUT_NVML: runs
 # the cases of a filter a second time, as <name>.without_nvml/..., with FAKECUDA_NVML=none: in
-# containers and on MIG instances the daemon does not learn what a process holds. The target threads_tests builds those with the label `threads`
-# and without `processes`.
+# containers and on MIG instances the daemon does not learn what a process holds. Those without the label `processes` get `unit`, and the target
+# unit_tests builds them; threads_tests those of them with the label `threads`.
+add_custom_target(unit_tests)
 add_custom_target(threads_tests)
 function(reveza_test name)
   if(NOT BUILD_TESTING)
@@ -148,8 +149,12 @@ function(reveza_test name)
     # Test code is half of the compile time, and its own speed does not matter.
     target_compile_options(${name} PRIVATE -O1)
   endif()
-  if("threads" IN_LIST ARG_LABELS AND NOT "processes" IN_LIST ARG_LABELS)
-    add_dependencies(threads_tests ${name})
+  if(NOT "processes" IN_LIST ARG_LABELS)
+    list(APPEND ARG_LABELS unit)
+    add_dependencies(unit_tests ${name})
+    if("threads" IN_LIST ARG_LABELS)
+      add_dependencies(threads_tests ${name})
+    endif()
   endif()
   list(APPEND ARG_ENVIRONMENT REVEZA_USAGE_FILE=off)  # daemons of tests leave nothing behind
   set(properties TIMEOUT ${ARG_TIMEOUT})

@@ -28,6 +28,13 @@ The rest calls the program `reveza`, beside this package or on the PATH:
         print(program.name, program.state, program.resident_bytes)
     reveza.set("train", weight=2)
     reveza.pause("train")
+
+Calls of functions become steps of a job, which resume after a crash and whose number of workers is
+tuned:
+
+    losses = reveza.map(train, range(500), memory="2GiB")
+    with reveza.Executor("sweep", gpu_memory="4GiB") as executor:
+        future = executor.submit(train, 57)
 """
 
 from __future__ import annotations
@@ -38,7 +45,7 @@ import math
 import os
 import re
 import sys
-from typing import Iterator, SupportsFloat
+from typing import TYPE_CHECKING, Any, Iterator, SupportsFloat
 
 from reveza._control import (
     Error,
@@ -54,14 +61,20 @@ from reveza._control import (
     usage,
 )
 
+if TYPE_CHECKING:
+    from reveza._executor import CallError, Executor, map  # pylint: disable=redefined-builtin
+
 __all__ = [
+    "CallError",
     "Error",
+    "Executor",
     "Gpu",
     "Program",
     "Status",
     "Usage",
     "hold",
     "line",
+    "map",
     "pause",
     "program_path",
     "resume",
@@ -71,6 +84,16 @@ __all__ = [
     "usage",
     "yield_",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports what needs more of the standard library, for programs that only report steps."""
+    if name in ("CallError", "Executor", "map"):
+        from reveza import _executor  # pylint: disable=import-outside-toplevel
+
+        return getattr(_executor, name)
+    raise AttributeError(f"module 'reveza' has no attribute {name!r}")
+
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]{0,63}\Z")
 _MAX_LINE = 4096

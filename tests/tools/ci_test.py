@@ -59,7 +59,7 @@ class Ci(TreeTest):
         self.assertIn("case went wrong", lines)
 
     def test_failed_build_of_a_part_is_a_failure(self):
-        self.answer("test PRESET=asan", 2, "error: expected ';'")
+        self.answer("test PRESET=asan TARGETS=unit_tests ARGS=-L unit", 2, "error: expected ';'")
         status, lines = self.run_ci()
         self.assertEqual((status, lines[-1]), (1, "13 passed, 1 failed"))
 

@@ -1,0 +1,194 @@
+"""reveza.Executor and reveza.map, with the program `reveza` of the folder that is given."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PACKAGE = pathlib.Path(__file__).resolve().parent
+PROGRAMS = pathlib.Path(sys.argv.pop(1)).resolve()
+
+MODULE = '''
+import os
+import pathlib
+import signal
+import time
+
+FOLDER = pathlib.Path(os.environ["TEST_FOLDER"])
+
+
+class Broken(Exception):
+    """Cannot be pickled."""
+
+    def __init__(self, one, two):
+        super().__init__(one)
+
+
+def square(x):
+    with open(FOLDER / "ran", "a") as file:
+        file.write(f"{x}\\n")
+    return x * x
+
+
+def fail(x):
+    raise ValueError(f"{x} is wrong")
+
+
+def break_(x):
+    raise Broken(x, x)
+
+
+def die(x):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def wait(x):
+    while not (FOLDER / "go").exists():
+        time.sleep(0.01)
+    return x
+
+
+def unpicklable(x):
+    return lambda: x
+
+
+def again(x):
+    """Fails the first time."""
+    mark = FOLDER / f"again-{x}"
+    if not mark.exists():
+        mark.touch()
+        raise OSError("not yet")
+    return x
+'''
+
+
+class Calls(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.temporary.name)
+        (self.folder / "work.py").write_text(MODULE)
+        self.environment = {
+            **os.environ,
+            "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
+            "PYTHONPATH": f"{PACKAGE}:{self.folder}",
+            "TEST_FOLDER": str(self.folder),
+            "XDG_STATE_HOME": str(self.folder / "state"),
+            "XDG_RUNTIME_DIR": str(self.folder),
+        }
+        self.environment.pop("LD_PRELOAD", None)
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def start(self, text):
+        script = self.folder / "script.py"
+        script.write_text("import reveza, work\n" + text)
+        return subprocess.Popen(
+            [sys.executable, "-B", script], env=self.environment, cwd=self.folder, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def run_script(self, text):
+        output, errors = self.start(text).communicate(timeout=60)
+        return output + errors
+
+    def ran(self):
+        file = self.folder / "ran"
+        return sorted(map(int, file.read_text().split())) if file.exists() else []
+
+    def test_results_come_in_order_and_are_not_computed_again(self):
+        call = "print(reveza.map(work.square, range({})))"
+        self.assertEqual(self.run_script(call.format(4)), "[0, 1, 4, 9]\n")
+        self.assertEqual(self.run_script(call.format(6)), "[0, 1, 4, 9, 16, 25]\n")
+        self.assertEqual(self.ran(), [0, 1, 2, 3, 4, 5])
+
+    def test_a_changed_function_runs_again(self):
+        call = "print(reveza.map(work.square, [3]))"
+        self.assertEqual(self.run_script(call), "[9]\n")
+        changed = MODULE.replace("return x * x", "return x * x * x")
+        (self.folder / "work.py").write_text(changed)
+        self.assertEqual(self.run_script(call), "[27]\n")
+
+    def test_functions_of_the_script_itself(self):
+        text = ("def half(x):\n    return x / 2\n"
+                "if __name__ == '__main__':\n    print(reveza.map(half, [3, 5]))\n")
+        self.assertEqual(self.run_script(text), "[1.5, 2.5]\n")
+
+    def test_a_script_that_would_call_itself_is_told(self):
+        output = self.run_script("def half(x):\n    return x / 2\nprint(reveza.map(half, [3]))\n")
+        self.assertIn("write `if __name__ == '__main__':`", output)
+
+    def test_exceptions_reach_the_caller_and_are_tried_again_by_the_next_run(self):
+        text = ("with reveza.Executor('t') as executor:\n"
+                "    futures = [executor.submit(f, 7) for f in\n"
+                "               (work.fail, work.square, work.break_, work.unpicklable)]\n"
+                "for future in futures:\n"
+                "    print(repr(future.exception())[:60])\n")
+        lines = self.run_script(text).splitlines()
+        self.assertEqual(lines[:2], ["ValueError('7 is wrong')", "None"])
+        self.assertTrue(lines[2].startswith("RuntimeError('Traceback"), lines[2])
+        self.assertIn("pickle", lines[3])
+        again = "print(reveza.map(work.again, [1], name='a'))"
+        self.assertIn("OSError: not yet", self.run_script(again))
+        self.assertEqual(self.run_script(again), "[1]\n")
+
+    def test_retries(self):
+        text = ("with reveza.Executor('t', retries=1) as executor:\n"
+                "    print(executor.submit(work.again, 1).result())\n")
+        self.assertEqual(self.run_script(text), "1\n")
+
+    def test_a_killed_call_is_an_error_with_its_reason(self):
+        text = ("with reveza.Executor('t') as executor:\n"
+                "    print(type(executor.submit(work.die, 1).exception()).__name__)\n"
+                "    print(executor.submit(work.die, 1).exception())\n")
+        output = self.run_script(text)
+        self.assertTrue(output.startswith("CallError\n"), output)
+        self.assertIn(": killed, code 9\n", output)
+
+    def test_calls_may_come_while_others_run(self):
+        text = ("import pathlib, time\n"
+                "with reveza.Executor('t', workers=2) as executor:\n"
+                "    first = executor.submit(work.wait, 1)\n"
+                "    while not list(pathlib.Path('state').glob('reveza/jobs/**/1.out')):\n"
+                "        time.sleep(0.01)\n"
+                "    second = executor.submit(work.square, 5)\n"
+                "    pathlib.Path('go').touch()\n"
+                "    print(first.result(), second.result(), executor.submit(work.square, 5).result())\n")
+        self.assertEqual(self.run_script(text), "1 25 25\n")
+        self.assertEqual(self.ran(), [5])
+
+    def test_killing_the_caller_loses_nothing(self):
+        text = "print(reveza.map(work.wait, range(2), workers=2))"
+        first = self.start(text)
+        deadline = time.monotonic() + 60
+        while not list(self.folder.glob("state/reveza/jobs/**/2.out")):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        first.send_signal(signal.SIGKILL)
+        first.communicate()
+        (self.folder / "go").touch()
+        self.assertEqual(self.run_script(text), "[0, 1]\n")
+
+    def test_wrong_uses_are_refused(self):
+        for call, expected in (
+            ("reveza.Executor('a/b')", "invalid name 'a/b'"),
+            ("reveza.Executor('a', workers=0)", "workers must be at least 1: 0"),
+            ("reveza.map(lambda x: x, [1])", "use a function at the top level of a module"),
+            ("reveza.map(work.square, [1], memory='much')", "--memory"),
+            ("import os\nos.environ['PATH'] = ''\nreveza.map(work.square, [1])", "neither beside"),
+            ("e = reveza.Executor('a')\ne.shutdown()\ne.submit(work.square, 1)", "after shutdown"),
+        ):
+            with self.subTest(call=call):
+                self.assertIn(expected, self.run_script(call))
+        self.assertEqual(self.ran(), [])
+
+    def test_reporting_steps_imports_no_executor(self):
+        text = "import sys\nreveza.step(1)\nprint('reveza._executor' in sys.modules)\n"
+        self.assertEqual(self.run_script(text), "reveza step 1\nFalse\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

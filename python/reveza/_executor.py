@@ -1,0 +1,340 @@
+"""Calls of Python functions as steps of a job: resumable, with a tuned number of workers.
+
+A call is a pickle in a folder, named by a hash of the function's code and its arguments. A step of
+`reveza jobs` runs `python -m reveza._call FOLDER KEY`, which leaves the result there. So a call that
+has succeeded is not run again, whoever asks for it.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import pickle
+import re
+import subprocess
+import sys
+import threading
+import types
+from typing import Any, Callable, Iterable, Iterator, Optional, TypeVar
+
+from reveza._control import Error, program_path
+
+Result = TypeVar("Result")
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
+_KEY = re.compile(r"[0-9a-f]{32}")
+# Set while a step imports the script in which its function is.
+importing_main = False
+
+_GATHER_SECONDS = 0.05  # calls submitted within it become steps together
+
+
+class CallError(Error):
+    """A call ended without a result: it was killed, or ran out of time or memory."""
+
+
+def _constants(code: types.CodeType) -> Iterator[object]:
+    """Yields what distinguishes one version of a function from another."""
+    yield code.co_code
+    yield code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _constants(constant)
+        elif isinstance(constant, frozenset):
+            yield sorted(map(repr, constant))  # its order differs between processes
+        else:
+            yield repr(constant)
+
+
+def _dump(function: Callable[..., Any], arguments: object, keywords: object) -> bytes:
+    try:
+        return pickle.dumps((function, arguments, keywords), protocol=4)
+    except Exception as error:  # pylint: disable=broad-exception-caught  # whatever an argument raises
+        raise TypeError(
+            f"cannot pickle this call of {getattr(function, '__qualname__', function)!s}: {error}; use a "
+            "function at the top level of a module, and arguments that can be pickled"
+        ) from error
+
+
+def _key(function: Callable[..., Any], call: bytes) -> str:
+    code = getattr(function, "__code__", None)
+    digest = hashlib.blake2b(call, digest_size=16)
+    if isinstance(code, types.CodeType):
+        for part in _constants(code):
+            digest.update(repr(part).encode())
+    return digest.hexdigest()
+
+
+def _main_script() -> Optional[str]:
+    """Returns the file in which functions of `__main__` are; None if it has none."""
+    main = sys.modules["__main__"]
+    if getattr(main, "__spec__", None) is not None:  # python -m
+        return None
+    path = getattr(main, "__file__", None)
+    return os.path.abspath(path) if path and os.path.isfile(path) else None
+
+
+def write(path: pathlib.Path, data: bytes) -> None:
+    """Writes a file that is there as a whole or not at all."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
+    part.write_bytes(data)
+    part.replace(path)
+
+
+def default_folder(name: str) -> pathlib.Path:
+    """Returns the folder of the calls of a job."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return pathlib.Path(state) / "reveza" / "calls" / name
+
+
+class Executor(concurrent.futures.Executor):
+    """Runs calls as steps of the job `name`, as `concurrent.futures` does in processes.
+
+    `memory`, `gpu_memory`: what a call needs, such as "2GiB"; measured from the first ones if not
+    given. `workers`: how many run at a time; None: tuned. `retries`: further attempts of a call that
+    failed. `folder`: where calls and results are kept; default: `default_folder(name)`. Delete it to
+    run everything again.
+
+    A result that is there already is returned at once. The key of a call has the code of the
+    function itself in it, but not of what that calls.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        memory: Optional[str] = None,
+        gpu_memory: Optional[str] = None,
+        workers: Optional[int] = None,
+        retries: int = 0,
+        folder: Optional[str | os.PathLike[str]] = None,
+    ) -> None:
+        if importing_main:
+            raise RuntimeError(
+                "a call imports the script that submits it: write `if __name__ == '__main__':` before"
+                " what the script does, or move the function to a module"
+            )
+        if not _NAME.match(name):
+            raise ValueError(
+                f"invalid name {name!r}: use letters, digits and '_.-', beginning with a letter or "
+                "digit, at most 64 characters"
+            )
+        if workers is not None and workers < 1:
+            raise ValueError(f"workers must be at least 1: {workers}")
+        self._name = name
+        self._folder = pathlib.Path(folder) if folder is not None else default_folder(name)
+        self._command = [sys.executable, "-m", "reveza._call", os.path.abspath(self._folder), "{line}"]
+        self._options = ["--retry-failed", "--retries", str(retries), "--json"]
+        claims = []
+        if memory is not None:
+            claims += ["--memory", memory]
+        if gpu_memory is not None:
+            claims += ["--gpu-memory", gpu_memory]
+        self._claims = claims
+        if workers is not None:
+            self._options += ["--workers", str(workers)]
+        for part in ("calls", "results", "failures"):
+            (self._folder / part).mkdir(parents=True, exist_ok=True)
+        self._changed = threading.Condition()
+        self._futures: dict[str, list[concurrent.futures.Future[Any]]] = {}  # not done
+        self._new: list[str] = []  # keys that are not steps yet
+        self._closed = False
+        self._runner: Optional[subprocess.Popen[str]] = None
+        self._thread = threading.Thread(target=self._serve, name=f"reveza-{name}", daemon=True)
+        self._thread.start()
+
+    def submit(
+        self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any
+    ) -> concurrent.futures.Future[Result]:
+        call = _dump(fn, args, kwargs)
+        key = _key(fn, call)
+        future: concurrent.futures.Future[Result] = concurrent.futures.Future()
+        with self._changed:
+            if self._closed:
+                raise RuntimeError("cannot submit after shutdown")
+            if self._settle(key, [future], failures=False):
+                return future
+            waiting = self._futures.setdefault(key, [])
+            waiting.append(future)
+            if len(waiting) == 1:
+                script = _main_script() if b"__main__" in call else None
+                header = pickle.dumps((list(sys.path), os.getcwd(), script), protocol=4)
+                write(self._folder / "calls" / key, header + call)
+                self._new.append(key)
+                self._changed.notify()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        with self._changed:
+            self._closed = True
+            if cancel_futures:
+                for key in self._new:
+                    for future in self._futures.pop(key):
+                        future.cancel()
+                self._new.clear()
+                if self._runner is not None:
+                    self._runner.terminate()  # running calls end first
+            self._changed.notify()
+        if wait:
+            self._thread.join()
+
+    # ---- the thread that runs the job ----
+
+    def _serve(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._new or self._closed)
+                if not self._new and not self._futures:
+                    return
+            threading.Event().wait(_GATHER_SECONDS)
+            try:
+                self._run()
+            except (OSError, Error) as error:
+                self._fail_all(error)
+
+    def _take_new(self) -> list[str]:
+        with self._changed:
+            keys, self._new = self._new, []
+        return keys
+
+    def _run(self) -> None:
+        """Runs the job until all calls are settled, or it ends."""
+        with self._changed:
+            self._new.clear()  # all are on standard input
+            keys = list(self._futures)
+        arguments = ["jobs", "run", "--name", self._name, *self._options, *self._claims, "--stdin"]
+        environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
+        with subprocess.Popen(
+            [program_path(), *arguments, "--", *self._command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        ) as runner:
+            assert runner.stdin is not None and runner.stdout is not None
+            assert runner.stderr is not None
+            with self._changed:
+                self._runner = runner
+            errors: list[str] = []
+            reader = threading.Thread(target=lambda: errors.extend(runner.stderr or []), daemon=True)
+            reader.start()
+            with contextlib.suppress(BrokenPipeError):  # it says why on standard error
+                runner.stdin.write("\n".join(keys) + "\n")
+                runner.stdin.close()
+            untold = set(keys)
+            for text in runner.stdout:
+                untold.discard(self._on_event(json.loads(text)))
+                self._add()
+            status = runner.wait()
+            reader.join()
+        with self._changed:
+            self._runner = None
+        self._settle_rest(untold, status, "".join(errors))
+
+    def _on_event(self, event: dict[str, Any]) -> str:
+        """Returns the key of the call that has ended; "" if none has."""
+        if event.get("event") != "end" or event.get("again"):
+            return ""
+        found = _KEY.search(event.get("label") or "")
+        if found is None:
+            return ""
+        key = found.group()
+        with self._changed:
+            futures = self._futures.get(key, [])
+            if self._settle(key, futures):
+                self._futures.pop(key, None)
+            elif event.get("outcome") != "done" and futures:
+                why = event.get("explanation") or f"{event['outcome']}, code {event['code']}"
+                self._give(self._futures.pop(key), CallError(f"call {key}: {why}", 1))
+        return key
+
+    def _add(self) -> None:
+        """Adds calls that were submitted meanwhile to the running job."""
+        keys = self._take_new()
+        if not keys:
+            return
+        done = subprocess.run(
+            [program_path(), "jobs", "add", self._name, *self._claims, "--", *self._command]
+            + [":::", "line", *keys],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            with self._changed:
+                self._new += keys  # for the next run
+
+    def _settle(
+        self, key: str, futures: list[concurrent.futures.Future[Any]], failures: bool = True
+    ) -> bool:
+        """Gives the result of a call to its futures, if there is one."""
+        for folder, what in (("results", "result"), ("failures", "exception")):
+            if what == "exception" and not failures:
+                continue
+            path = self._folder / folder / key
+            if not path.exists():
+                continue
+            try:
+                value = pickle.loads(path.read_bytes())
+            except Exception as error:  # pylint: disable=broad-exception-caught  # of the user's class
+                value, what = error, "exception"
+            for future in futures:
+                if not future.set_running_or_notify_cancel():
+                    continue
+                if what == "result":
+                    future.set_result(value)
+                else:
+                    future.set_exception(value)
+            return True
+        return False
+
+    @staticmethod
+    def _give(futures: list[concurrent.futures.Future[Any]], error: BaseException) -> None:
+        for future in futures:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(error)
+
+    def _settle_rest(self, keys: Iterable[str], status: int, errors: str) -> None:
+        """Settles the calls of which no event told."""
+        with self._changed:
+            for key in keys:
+                futures = self._futures.get(key)
+                if futures is None:
+                    continue
+                del self._futures[key]
+                if not self._settle(key, futures):
+                    last = errors.strip().splitlines()[-1:] or [f"it ended with status {status}"]
+                    self._give(futures, CallError(f"job {self._name}: {last[0]}", status))
+            # Added when the job was about to end.
+            self._new = list(self._futures)
+
+    def _fail_all(self, error: BaseException) -> None:
+        with self._changed:
+            self._new.clear()
+            while self._futures:
+                self._give(self._futures.popitem()[1], error)
+
+
+def map(  # pylint: disable=redefined-builtin
+    function: Callable[..., Result],
+    *iterables: Iterable[Any],
+    name: Optional[str] = None,
+    memory: Optional[str] = None,
+    gpu_memory: Optional[str] = None,
+    workers: Optional[int] = None,
+    folder: Optional[str | os.PathLike[str]] = None,
+) -> list[Result]:
+    """Returns [function(x) for x in iterable], each call as a step of a job. See Executor.
+
+    `name`: of the job; default: that of the function.
+    """
+    job = name if name is not None else function.__name__.strip("_<>") or "calls"
+    with Executor(
+        job, memory=memory, gpu_memory=gpu_memory, workers=workers, folder=folder
+    ) as executor:
+        return list(executor.map(function, *iterables))
