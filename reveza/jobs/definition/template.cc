@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <iterator>
 #include <utility>
 
@@ -18,6 +19,18 @@ constexpr std::array<BuiltIn, 4> kBuiltIns = {{{"slot", &BuiltIns::slot},
                                                {"step", &BuiltIns::step},
                                                {"from", &BuiltIns::from},
                                                {"to", &BuiltIns::to}}};
+
+using Path = std::filesystem::path;
+// Parts of a value that is a path. The folder of a bare name is ".".
+constexpr std::array<std::pair<std::string_view, std::string (*)(const std::string&)>, 4> kParts = {
+    {{"name", [](const std::string& path) { return Path(path).filename().string(); }},
+     {"stem", [](const std::string& path) { return Path(path).stem().string(); }},
+     {"folder",
+      [](const std::string& path) {
+        const std::string folder = Path(path).parent_path();
+        return folder.empty() ? "." : folder;
+      }},
+     {"extension", [](const std::string& path) { return Path(path).extension().string(); }}}};
 
 bool BeginsIdentifier(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -144,9 +157,10 @@ class TemplateParser {
     at_ += length;
   }
 
-  bool IsKnown(std::string_view name) const {
-    return IsBuiltIn(name) || std::ranges::find(parameters_, name) != parameters_.end();
+  bool IsParameter(std::string_view name) const {
+    return std::ranges::find(parameters_, name) != parameters_.end();
   }
+  bool IsKnown(std::string_view name) const { return IsBuiltIn(name) || IsParameter(name); }
 
   Status ParseBraces(std::string_view rest) {
     const std::size_t close = rest.find('}');
@@ -157,7 +171,14 @@ class TemplateParser {
     const std::string_view inside = rest.substr(1, close - 1);
     if (IsIdentifier(inside)) {
       if (shell() && literal_.ends_with('$')) return KeepShellVariable(inside);
-      return AddPiece(inside);
+      return AddPiece(inside, {});
+    }
+    const std::string_view name = LeadingIdentifier(inside);
+    if (IsParameter(name) && inside.substr(name.size()).starts_with(':')) {
+      const std::string_view part = inside.substr(name.size() + 1);
+      if (std::ranges::find(kParts, part, &decltype(kParts)::value_type::first) != kParts.end()) {
+        return AddPiece(name, part);
+      }
     }
     RETURN_IF_ERROR(RejectForeignPlaceholder(inside));
     AppendLiteral("{", 1);
@@ -188,6 +209,12 @@ class TemplateParser {
     trimmed.remove_prefix(name.size());
     const bool format = trimmed.starts_with(':') || trimmed.starts_with('!');
     const bool blanks = trimmed.find_first_not_of(' ') == trimmed.npos;
+    if (IsParameter(name) && trimmed.starts_with(':')) {
+      return InvalidArgument(
+          "'{{{}}}' is not supported; write {{{}}}, or a part of it as a path: {{{}:name}}, :stem, "
+          ":folder, :extension, or {}",
+          inside, name, name, as_text);
+    }
     if (!name.empty() && IsKnown(name) && (format || blanks)) {
       return InvalidArgument("'{{{}}}' is not supported; write {{{}}}, or {}", inside, name,
                              as_text);
@@ -214,7 +241,8 @@ class TemplateParser {
     return {};
   }
 
-  Status AddPiece(std::string_view name) {
+  // `part`: of a value that is a path; empty: all.
+  Status AddPiece(std::string_view name, std::string_view part) {
     Template::Piece piece;
     const auto* built_in = std::ranges::find(kBuiltIns, name, &BuiltIn::first);
     if (built_in != kBuiltIns.end()) {
@@ -227,6 +255,8 @@ class TemplateParser {
       if (found == parameters_.end()) return UnknownParameter(name);
       piece.name = name;
       piece.index = static_cast<std::uint32_t>(found - parameters_.begin());
+      const auto form = std::ranges::find(kParts, part, &decltype(kParts)::value_type::first);
+      if (form != kParts.end()) piece.part = form->second;
     }
     if (shell()) {
       quotes_.Consume(literal_);
@@ -236,7 +266,7 @@ class TemplateParser {
     }
     piece.before = std::exchange(literal_, {});
     result_.pieces_.push_back(std::move(piece));
-    at_ += name.size() + 2;
+    at_ += name.size() + (part.empty() ? 0 : part.size() + 1) + 2;
     return {};
   }
 
@@ -282,10 +312,11 @@ Result<std::string> Template::Expand(const Step& step, const BuiltIns& built_ins
     if (value == nullptr) {
       return InvalidArgument("step {} has no parameter '{}'", built_ins.step, piece.name);
     }
+    const std::string part = piece.part == nullptr ? *value : piece.part(*value);
     if (use_ == Use::kShell) {
-      AppendForShell(text, *value, piece.quote);
+      AppendForShell(text, part, piece.quote);
     } else {
-      text += *value;
+      text += part;
     }
   }
   text += rest_;

@@ -1,6 +1,7 @@
 // Templates with placeholders in braces.
 //
 //   {seed}     the step's parameter `seed`
+//   {file:stem}  a part of it as a path; also name, folder and extension
 //   {slot}     the worker that runs the step, from 1; unique among running steps
 //   {step}     the number of the step in its job, from 1
 //   {from}     the first missing cycle, and
@@ -65,6 +66,7 @@ class Template {
     std::string before;                            // literal text in front of the value
     std::uint64_t BuiltIns::* built_in = nullptr;  // null: a parameter
     std::string name;
+    std::string (*part)(const std::string& path) = nullptr;  // null: the whole value
     std::uint32_t index = 0;  // likely position among the step's parameters
     char quote = '\0';        // in a shell line: the quote open at the value
   };

@@ -39,6 +39,19 @@ TEST(Template, ReplacesPlaceholders) {
   EXPECT_EQ(Text("{seed}", "{name}"), "{name}") << "values are not expanded again";
 }
 
+TEST(Template, PartsOfPaths) {
+  EXPECT_EQ(Text("{seed:name}", "in/a.tar.gz"), "a.tar.gz");
+  EXPECT_EQ(Text("{seed:stem}.out", "in/a.tar.gz"), "a.tar.out");
+  EXPECT_EQ(Text("{seed:folder}/{seed:stem}{seed:extension}", "/in/a.csv"), "/in/a.csv");
+  EXPECT_EQ(Text("{seed:folder}", "a.csv"), ".");
+  EXPECT_EQ(Text("{seed:extension}{seed:stem}", "in/.profile"), ".profile");
+  EXPECT_EQ(Shell("cat {seed:name} > '{seed:stem}'", "in/my data.csv"),
+            "cat 'my data.csv' > '''my data'''");
+  EXPECT_NE(ErrorOf("{seed:base}").find("{seed:name}, :stem, :folder, :extension"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf("{step:name}").find("write {step}"), std::string::npos);
+}
+
 TEST(Template, KeepsOtherBraces) {
   EXPECT_EQ(Text("{print $1}"), "{print $1}");
   EXPECT_EQ(Text("{\"a\":{\"b\":1}}"), "{\"a\":{\"b\":1}}");

@@ -29,12 +29,15 @@ struct ThreadVariable {
   const char* library;
   bool follows_openmp;  // falls back to OMP_NUM_THREADS
 };
-constexpr std::array<ThreadVariable, 5> kThreadVariables = {{
+constexpr std::array<ThreadVariable, 8> kThreadVariables = {{
     {"OMP_NUM_THREADS", "OpenMP", false},
     {"MKL_NUM_THREADS", "MKL", true},
     {"OPENBLAS_NUM_THREADS", "OpenBLAS", true},
     {"NUMEXPR_NUM_THREADS", "NumExpr", true},
     {"RAYON_NUM_THREADS", "Rayon", false},
+    {"POLARS_MAX_THREADS", "Polars", false},
+    {"GOMAXPROCS", "Go", false},
+    {"JULIA_NUM_THREADS", "Julia", false},
 }};
 
 void AddThreads(ThreadEnvironment& result, const ThreadRequest& request,

@@ -41,8 +41,9 @@ Topology TwoNodes() {
 
 TEST(ThreadEnvironment, SetsThreadCountsToTheShare) {
   const auto set = Settings({.share = 2.5, .workers = 3});
-  for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS",
-                           "NUMEXPR_NUM_THREADS", "RAYON_NUM_THREADS"}) {
+  for (const char* name :
+       {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+        "RAYON_NUM_THREADS", "POLARS_MAX_THREADS", "GOMAXPROCS", "JULIA_NUM_THREADS"}) {
     EXPECT_EQ(set.at(name), "2") << name;
   }
   EXPECT_EQ(set.at("MALLOC_ARENA_MAX"), "2");

@@ -113,6 +113,10 @@ Result<StartRequest> StepRequestBuilder::Build(const StepEntry& entry, std::size
   for (const auto& [name, value] : expanded.environment) {
     SetVariable(request.environment, name, value);
   }
+  SetVariable(request.environment, "REVEZA_JOB_NAME", defaults_.job.name);
+  SetVariable(request.environment, "REVEZA_STEP", std::to_string(built_ins.step));
+  SetVariable(request.environment, "REVEZA_SLOT", std::to_string(built_ins.slot));
+  SetVariable(request.environment, "REVEZA_ATTEMPT", std::to_string(active.name.attempt));
   AddThreadSettings(command, slot, workers, request);
   // A value set by the user may name other GPUs or a MIG instance, and is kept.
   if (active.gpu && !ValueOf(request.environment, kVisibleDevices)) {

@@ -56,6 +56,9 @@ environment
   OPENBLAS_NUM_THREADS=2       threads of OpenBLAS for a share of 2 cores
   NUMEXPR_NUM_THREADS=2        threads of NumExpr for a share of 2 cores
   RAYON_NUM_THREADS=2          threads of Rayon for a share of 2 cores
+  POLARS_MAX_THREADS=2         threads of Polars for a share of 2 cores
+  GOMAXPROCS=2                 threads of Go for a share of 2 cores
+  JULIA_NUM_THREADS=2          threads of Julia for a share of 2 cores
   MALLOC_ARENA_MAX=2           by default glibc creates up to 8 arenas per core of the machine, in each worker
   MKL_NUM_THREADS=3            set by you; exceeds its share of 2 cores: 2 workers will oversubscribe the cores
   A=x {seed}                   set by the job

@@ -16,6 +16,7 @@
 
 #include "common/base/parse_number.h"
 #include "common/base/units.h"
+#include "reveza/jobs/decide/machine_reading.h"
 
 namespace reveza::cli {
 namespace {
@@ -63,7 +64,8 @@ const std::vector<OptionGroup>& OptionGroups() {
       {"Run",
        {{"--name", &Options::name, "NAME", "job name (default: from the program and a hash)"},
         {"-j,--workers", &Options::workers, "N|auto",
-         "concurrent steps; auto finds the best number (default: auto)"},
+         "concurrent steps, or 50% for so many of the cores; auto finds the best number\n"
+         "(default: auto)"},
         {"--max-workers", &Options::max_workers, "N",
          "maximum concurrent steps when the number is found"},
         {"--halt", &Options::halt, "WHEN",
@@ -121,13 +123,6 @@ Result<std::uint64_t> ParseWhole(std::string_view text, std::uint64_t min) {
 }
 Result<std::uint64_t> ParseFromOne(std::string_view text) { return ParseWhole(text, 1); }
 
-Result<unsigned> ParseWorkers(std::string_view text) {
-  constexpr std::uint64_t kMaxWorkers = 100'000;
-  ASSIGN_OR_RETURN(const auto number, ParseWhole(text, 1));
-  if (number <= kMaxWorkers) return static_cast<unsigned>(number);
-  return InvalidArgument("{} exceeds the maximum of {}", number, kMaxWorkers);
-}
-
 Result<unsigned> ParseRetries(std::string_view text) {
   ASSIGN_OR_RETURN(const auto retries, ParseWhole(text, 0));
   return static_cast<unsigned>(std::min<std::uint64_t>(retries, 1'000'000));
@@ -139,6 +134,22 @@ Result<double> ParsePositive(std::string_view text) {
   const auto [rest, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
   if (error == std::errc() && rest == end && std::isfinite(number) && number > 0) return number;
   return InvalidArgument("'{}' is not a positive number such as 2 or 0.5", text);
+}
+
+// "4", or "50%" of the cores that this process may use.
+Result<unsigned> ParseWorkers(std::string_view text) {
+  constexpr std::uint64_t kMaxWorkers = 100'000;
+  if (text.ends_with('%')) {
+    const auto percent = ParsePositive(text.substr(0, text.size() - 1));
+    if (!percent || *percent > 10'000) {
+      return InvalidArgument("'{}' is not a share of the cores such as 50%", text);
+    }
+    const double cores = jobs::UsableCores();
+    return static_cast<unsigned>(std::max(1.0, std::floor(cores * *percent / 100)));
+  }
+  ASSIGN_OR_RETURN(const auto number, ParseWhole(text, 1));
+  if (number <= kMaxWorkers) return static_cast<unsigned>(number);
+  return InvalidArgument("{} exceeds the maximum of {}", number, kMaxWorkers);
 }
 
 Result<jobs::Halt> ParseHalt(std::string_view text) {

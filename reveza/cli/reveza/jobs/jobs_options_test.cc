@@ -63,6 +63,24 @@ TEST_F(JobsTest, TimeLimitTerminatesAStep) {
   EXPECT_NE(run.output.find("exceeded its time limit"), std::string::npos) << run.output;
 }
 
+TEST_F(JobsTest, StepsKnowWhoTheyAre) {
+  EXPECT_EQ(Jobs("run --name w --quiet --workers 1 --retries 1 -- sh -c "
+                 "'echo $REVEZA_JOB_NAME $REVEZA_STEP $REVEZA_SLOT $REVEZA_ATTEMPT; "
+                 "test $REVEZA_ATTEMPT = 2' {n} ::: n a b")
+                .status,
+            kDone);
+  EXPECT_EQ(Jobs("logs w 2").output, "w 2 1 2\n");
+}
+
+TEST_F(JobsTest, WorkersMayBeAShareOfTheCores) {
+  const std::string run = "run --name s --dry-run --workers ";
+  EXPECT_NE(Jobs(run + "0.01% -- true ::: n 1..9").output.find("workers    1\n"), std::string::npos);
+  const auto wrong = Jobs(run + "0% -- true ::: n 1");
+  EXPECT_EQ(wrong.status, kUsage);
+  EXPECT_NE(wrong.output.find("'0%' is not a share of the cores such as 50%"), std::string::npos)
+      << wrong.output;
+}
+
 TEST_F(JobsTest, DurableJobsResume) {
   EXPECT_EQ(Jobs("run --name d --quiet --durable -- sh -c 'echo {n} >> ran' ::: n 1..5").status,
             kDone);
