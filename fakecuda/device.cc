@@ -143,6 +143,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
   // Not in older headers.
   constexpr auto kHostVirtualMemory = static_cast<CUdevice_attribute>(141);
   if (value == nullptr || attribute <= 0 ||
+      // NOLINTNEXTLINE(misc-redundant-expression): with newer headers
       (attribute >= CU_DEVICE_ATTRIBUTE_MAX && attribute != kHostVirtualMemory)) {
     return CUDA_ERROR_INVALID_VALUE;
   }

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdio>
 
+#include "fakecuda/memory.h"
+
 namespace fakecuda {
 namespace {
 

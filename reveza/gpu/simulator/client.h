@@ -22,7 +22,7 @@ struct Plan {
   Bytes context = 16 * kMiB;
   Time work{0};  // GPU time until it exits
   Time step = std::chrono::milliseconds(20);
-  double fills = 1;  // share of a GPU that its kernels keep busy
+  double fills = 1;             // share of a GPU that its kernels keep busy
   double grow_probability = 0;  // each after a step
   double pin_probability = 0;
   double free_probability = 0;

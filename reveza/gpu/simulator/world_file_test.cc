@@ -21,7 +21,8 @@ TEST(WorldFile, ReadsCardsAndJobs) {
       "gpus = 2\ngpu_budget = '24GiB'\nhost_budget = '64GiB'\nlink = '20GB'\nnodes = 3\n"
       "slice_floor = '100ms'\npiece = '1GiB'\nkernels = 'mps'\n"
       "[[job]]\nname = 'train'\ncopies = 4\nstart = '2s'\nmemory = '14GiB'\ncontext = '1GiB'\n"
-      "gpus = 2\nwork = '5min'\nkernel = '30ms'\nfills = 0.5\nbusy = '1s'\nsleep = '3s'\nweight = 2.5\n"
+      "gpus = 2\nwork = '5min'\nkernel = '30ms'\nfills = 0.5\nbusy = '1s'\nsleep = '3s'\nweight = "
+      "2.5\n"
       "priority = 'high'\ninteractive = true\nrequest = '2GiB'\nlimit = '16GiB'\n",
       "w.toml");
   ASSERT_TRUE(world.has_value()) << world.error().message;

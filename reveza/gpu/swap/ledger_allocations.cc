@@ -184,11 +184,12 @@ void Ledger::FreeOwned(CUcontext owner) {
   for (const auto& device : devices_) {
     FreeIf(*device,
            [&](CUcontext one, const void* pool) { return pool == nullptr && one == owner; });
+    Bytes freed = 0;
     std::erase_if(device->managed, [&](const ManagedRange& range) {
-      if (range.owner != owner) return false;
-      if (residency_ != Residency::kUnmanaged) device->spare += range.resident;
-      return true;
+      freed += range.owner == owner ? range.resident : 0;
+      return range.owner == owner;
     });
+    if (residency_ != Residency::kUnmanaged) device->spare += freed;
   }
 }
 

@@ -5,6 +5,18 @@
 #include "reveza/gpu/swap/mover.h"
 
 namespace reveza::swap {
+namespace {
+
+// Moves a part of a range to `target`. Waits at once: the driver moves pages with its own processor
+// time, not beside our copies.
+CUresult Prefetch(const Driver& driver, CUstream stream, const ManagedRange& range, Bytes begin,
+                  Bytes end, CUdevice target) {
+  const Bytes size = std::min(end, range.requested) - begin;
+  const CUresult issued = driver.Prefetch(range.address + begin, size, target, stream);
+  return issued == CUDA_SUCCESS ? driver.StreamSynchronize(stream) : issued;
+}
+
+}  // namespace
 
 // ---- records ----
 
@@ -70,16 +82,6 @@ Bytes Ledger::ManagedBytes(int ordinal) const {
 
 // ---- moves ----
 
-// Waits at once: the driver moves pages with its own processor time, not beside our copies.
-CUresult Mover::Prefetch(DeviceMemory& device, const ManagedRange& range, Bytes begin, Bytes end,
-                         CUdevice target) {
-  const CUresult result = ledger_.EnsureStream(device);
-  if (result != CUDA_SUCCESS) return result;
-  const Bytes size = std::min(end, range.requested) - begin;
-  const CUresult issued = driver_.Prefetch(range.address + begin, size, target, device.stream);
-  return issued == CUDA_SUCCESS ? driver_.StreamSynchronize(device.stream) : issued;
-}
-
 bool Mover::EvictManagedChunk(DeviceMemory& device, EvictResult* result) {
   // The newest first, as with blocks.
   const auto range = std::find_if(device.managed.rbegin(), device.managed.rend(),
@@ -87,10 +89,14 @@ bool Mover::EvictManagedChunk(DeviceMemory& device, EvictResult* result) {
   if (range == device.managed.rend()) return false;
   const Bytes end = range->resident;
   const Bytes begin = (end - 1) / kPieceSize * kPieceSize;
+  if (ledger_.EnsureStream(device) != CUDA_SUCCESS) {
+    result->failure = EvictFailure::kDriver;
+    return false;
+  }
   bool tried = false;
   const CUresult moved = ledger_.arena_.TakeBeside(end - begin, [&] {
     tried = true;
-    return Prefetch(device, *range, begin, end, CU_DEVICE_CPU);
+    return Prefetch(driver_, device.stream, *range, begin, end, CU_DEVICE_CPU);
   });
   if (moved != CUDA_SUCCESS) {
     result->failure = tried ? EvictFailure::kDriver : EvictFailure::kHostMemory;
@@ -112,7 +118,8 @@ SwapInState Mover::SwapInManaged(DeviceMemory& device) {
       range.resident = end;
       if (device.context_lost || device.context == nullptr) continue;
       // If it fails, the GPU fetches the pages when it needs them.
-      if (Prefetch(device, range, begin, end, device.ordinal) == CUDA_SUCCESS) {
+      if (ledger_.EnsureStream(device) == CUDA_SUCCESS &&
+          Prefetch(driver_, device.stream, range, begin, end, device.ordinal) == CUDA_SUCCESS) {
         copied_in_ += end - begin;
       }
     }

@@ -93,9 +93,6 @@ class Mover {
   // Prefetches one chunk of managed memory to the host. Returns false if there is none to move.
   bool EvictManagedChunk(DeviceMemory& device, EvictResult* result) REQUIRES(ledger_.mutex_);
   SwapInState SwapInManaged(DeviceMemory& device) REQUIRES(ledger_.mutex_);
-  // Moves a part of a range to `target` and waits for it.
-  CUresult Prefetch(DeviceMemory& device, const ManagedRange& range, Bytes begin, Bytes end,
-                    CUdevice target) REQUIRES(ledger_.mutex_);
   bool SynchroniseStream(DeviceMemory& device) REQUIRES(ledger_.mutex_);
   // Wait for the copies in flight. Return whether no further wait is needed.
   bool FinishCopiesIn(DeviceMemory& device) REQUIRES(ledger_.mutex_);

@@ -21,6 +21,7 @@ Result<int> RunJob(int argc, char** argv);
 // Commands that only read.
 Result<int> ListJobs(int argc, char** argv);
 Result<int> ShowJob(int argc, char** argv);
+Result<int> TableOfJob(int argc, char** argv);
 Result<int> ShowLogs(int argc, char** argv);
 Result<int> WhyJob(int argc, char** argv);
 Result<int> TuneJob(int argc, char** argv);

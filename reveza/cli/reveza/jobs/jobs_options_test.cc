@@ -1,5 +1,7 @@
 // End-to-end tests of options of `reveza jobs run`.
+#include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "reveza/cli/reveza/exit_status.h"
@@ -74,11 +76,46 @@ TEST_F(JobsTest, StepsKnowWhoTheyAre) {
 
 TEST_F(JobsTest, WorkersMayBeAShareOfTheCores) {
   const std::string run = "run --name s --dry-run --workers ";
-  EXPECT_NE(Jobs(run + "0.01% -- true ::: n 1..9").output.find("workers    1\n"), std::string::npos);
+  EXPECT_NE(Jobs(run + "0.01% -- true ::: n 1..9").output.find("workers    1\n"),
+            std::string::npos);
   const auto wrong = Jobs(run + "0% -- true ::: n 1");
   EXPECT_EQ(wrong.status, kUsage);
   EXPECT_NE(wrong.output.find("'0%' is not a share of the cores such as 50%"), std::string::npos)
       << wrong.output;
+}
+
+TEST_F(JobsTest, TableHasParametersOutcomesAndMetrics) {
+  const auto run = Jobs(
+      "run --name t --quiet --cycles 2 -- sh -c "
+      "'echo reveza step 1 phi=0.5; test \"$1\" != bad || exit 3; "
+      "echo reveza step 2 phi=0.25 state=7' x {model} ::: model 'a, b' bad ::: seed 7");
+  EXPECT_EQ(run.status, kFailedSteps) << run.output;
+  const std::string csv = Jobs("table t --csv").output;
+  EXPECT_TRUE(
+      csv.starts_with("step,model,seed,state,attempts,outcome,code,began,seconds,"
+                      "cpu_seconds,peak,phi,metric.state\n1,\"a, b\",7,done,1,done,0,"))
+      << csv;
+  EXPECT_NE(csv.find("\n2,bad,7,failed,2,failed,3,"), std::string::npos) << csv;
+  EXPECT_TRUE(csv.ends_with(",0.5,\n")) << csv;
+  const auto rows = nlohmann::json::parse(Jobs("table t --json").output);
+  EXPECT_EQ(rows[0]["phi"], 0.25);
+  EXPECT_EQ(rows[0]["metric.state"], 7);
+  EXPECT_EQ(rows[1]["metric.state"], nullptr);
+  EXPECT_GT(rows[1]["began"], 1.7e9);
+  const std::string cycles = Jobs("table t --cycles").output;
+  EXPECT_EQ(std::ranges::count(cycles, '\n'), 4) << cycles;
+  EXPECT_TRUE(cycles.starts_with("step  model  seed  cycle  at ")) << cycles;
+}
+
+TEST_F(JobsTest, TableOfStepsThatDidNotRun) {
+  EXPECT_EQ(Jobs("run --name n --quiet --halt soon,fail=1 --workers 1 -- false {a} ::: a 'x y=1' z")
+                .status,
+            kFailedSteps);
+  const std::string csv = Jobs("table n --csv").output;
+  EXPECT_TRUE(csv.ends_with("\n2,z,,waiting,0,,,,,,\n")) << csv;
+  EXPECT_EQ(Jobs("table n --csv --json").status, kUsage);
+  EXPECT_EQ(Jobs("table").status, kUsage);
+  EXPECT_NE(Jobs("table m").output.find("no job 'm'"), std::string::npos);
 }
 
 TEST_F(JobsTest, DurableJobsResume) {

@@ -1,0 +1,122 @@
+// `reveza jobs table`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/json_text.h"
+#include "reveza/cli/reveza/exit_status.h"
+#include "reveza/cli/reveza/jobs/commands.h"
+#include "reveza/insight/monitor/json_view.h"
+#include "reveza/jobs/report/step_table.h"
+
+namespace reveza::cli {
+namespace {
+
+using nlohmann::json;
+
+struct TableArguments {
+  std::string job;
+  bool csv = false, json = false, cycles = false;
+};
+
+Result<TableArguments> ParseTableArguments(int argc, char** argv) {
+  TableArguments arguments;
+  std::vector<char*> words;
+  for (int i = 0; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--csv") {
+      arguments.csv = true;
+    } else if (word == "--cycles") {
+      arguments.cycles = true;
+    } else {
+      words.push_back(argv[i]);
+    }
+  }
+  ASSIGN_OR_RETURN(auto positionals, ParsePositionals(static_cast<int>(words.size()), words.data(),
+                                                      1, 1, "table JOB [--cycles] [--csv|--json]"));
+  if (arguments.csv && positionals.json) {
+    return InvalidArgument("--csv and --json exclude each other; give one of them");
+  }
+  arguments.job = std::move(positionals.names[0]);
+  arguments.json = positionals.json;
+  return arguments;
+}
+
+std::string CellText(const json& cell, bool exact) {
+  if (cell.is_null()) return "";
+  if (cell.is_string()) return cell.get<std::string>();
+  if (cell.is_number_float() && !exact) return fmt::format("{:.6g}", cell.get<double>());
+  return cell.dump();
+}
+
+void PrintCsv(const jobs::StepTable& table) {
+  const auto print = [](const std::vector<std::string>& cells) {
+    std::string line;
+    for (const std::string& cell : cells) {
+      if (&cell != cells.data()) line += ',';
+      line += monitor::QuoteCsv(cell);
+    }
+    fmt::print("{}\n", line);
+  };
+  print(table.columns);
+  for (const auto& row : table.rows) {
+    std::vector<std::string> cells;
+    for (const json& cell : row) cells.push_back(CellText(cell, /*exact=*/true));
+    print(cells);
+  }
+}
+
+void PrintJson(const jobs::StepTable& table) {
+  json all = json::array();
+  for (const auto& row : table.rows) {
+    json object = json::object();
+    for (std::size_t i = 0; i < row.size(); ++i) object[table.columns[i]] = row[i];
+    all.push_back(std::move(object));
+  }
+  fmt::print("{}\n", JsonText(all, 2));
+}
+
+void PrintText(const jobs::StepTable& table) {
+  std::vector<std::vector<std::string>> lines = {table.columns};
+  for (const auto& row : table.rows) {
+    auto& line = lines.emplace_back();
+    for (const json& cell : row) line.push_back(CellText(cell, /*exact=*/false));
+  }
+  std::vector<std::size_t> widths(table.columns.size());
+  for (const auto& line : lines) {
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  }
+  for (const auto& line : lines) {
+    std::string text;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      text += fmt::format("{}{:<{}}", i == 0 ? "" : "  ", line[i], widths[i]);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    fmt::print("{}\n", text);
+  }
+}
+
+}  // namespace
+
+Result<int> TableOfJob(int argc, char** argv) {
+  ASSIGN_OR_RETURN(const auto arguments, ParseTableArguments(argc, argv));
+  ASSIGN_OR_RETURN(const auto folder, FindJob(arguments.job));
+  ASSIGN_OR_RETURN(auto journal, jobs::Journal::Open(folder.journal()));
+  ASSIGN_OR_RETURN(const auto steps, journal.List());
+  ASSIGN_OR_RETURN(const auto table, arguments.cycles ? jobs::MakeCycleTable(journal, steps)
+                                                      : jobs::MakeStepTable(journal, steps));
+  if (arguments.csv) {
+    PrintCsv(table);
+  } else if (arguments.json) {
+    PrintJson(table);
+  } else {
+    PrintText(table);
+  }
+  return std::fflush(stdout) == 0 ? kDone : kOutput;
+}
+
+}  // namespace reveza::cli

@@ -1,0 +1,170 @@
+#include "reveza/jobs/report/step_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "reveza/jobs/definition/template.h"
+#include "reveza/jobs/supervisor/cycle_lines.h"
+
+namespace reveza::jobs {
+namespace {
+
+using nlohmann::json;
+using Values = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::array<std::string_view, 8> kStepColumns = {
+    "state", "attempts", "outcome", "code", "began", "seconds", "cpu_seconds", "peak"};
+constexpr std::array<std::string_view, 2> kCycleColumns = {"cycle", "at"};
+
+double Seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
+
+// Returns the parameters of a label such as "seed=57 model=small one". Labels without are numbers.
+Values ParametersOf(std::string_view label) {
+  Values values;
+  for (std::size_t begin = 0; begin < label.size();) {
+    const std::size_t equals = label.find('=', begin);
+    if (equals == label.npos || !IsIdentifier(label.substr(begin, equals - begin))) return {};
+    // A value ends where the next name begins: it may have blanks.
+    std::size_t end = label.size();
+    for (std::size_t at = label.find(' ', equals); at != label.npos; at = label.find(' ', at + 1)) {
+      const std::size_t next = label.find('=', at);
+      if (next == label.npos) break;
+      if (!IsIdentifier(label.substr(at + 1, next - at - 1))) continue;
+      end = at;
+      break;
+    }
+    values.emplace_back(label.substr(begin, equals - begin),
+                        label.substr(equals + 1, end - equals - 1));
+    begin = end + 1;
+  }
+  return values;
+}
+
+std::vector<Metric> MetricsOf(const CycleResult& cycle) {
+  const auto line = ParseCycleLine(fmt::format("reveza step {} {}", cycle.number, cycle.metrics));
+  return line ? line->metrics : std::vector<Metric>{};
+}
+
+// Collects rows whose columns are not known in advance.
+class TableBuilder {
+ public:
+  explicit TableBuilder(std::span<const std::string_view> fixed) : fixed_(fixed) {}
+
+  void Begin(std::size_t step, const Values& parameters) {
+    Row& row = rows_.emplace_back();
+    row.step = step;
+    for (const auto& [name, value] : parameters) Set(parameters_, row.parameters, name, value);
+  }
+  // In the order of the fixed columns.
+  void Add(json value) { rows_.back().fixed.push_back(std::move(value)); }
+  void AddMetric(const std::string& name, double value) {
+    Set(metrics_, rows_.back().metrics, name, value);
+  }
+
+  StepTable Finish() && {
+    StepTable table;
+    table.columns.emplace_back("step");
+    for (const std::string& name : parameters_) AddColumn(table, name, "param.");
+    table.columns.insert(table.columns.end(), fixed_.begin(), fixed_.end());
+    for (const std::string& name : metrics_) AddColumn(table, name, "metric.");
+    for (Row& row : rows_) {
+      std::vector<json>& cells = table.rows.emplace_back();
+      cells.emplace_back(row.step);
+      row.parameters.resize(parameters_.size());
+      row.fixed.resize(fixed_.size());
+      row.metrics.resize(metrics_.size());
+      for (auto* part : {&row.parameters, &row.fixed, &row.metrics}) {
+        std::ranges::move(*part, std::back_inserter(cells));
+      }
+    }
+    return table;
+  }
+
+ private:
+  struct Row {
+    std::size_t step = 0;
+    std::vector<json> parameters, fixed, metrics;
+  };
+
+  static void Set(std::vector<std::string>& names, std::vector<json>& cells,
+                  const std::string& name, json value) {
+    const auto found = std::ranges::find(names, name);
+    const auto index = static_cast<std::size_t>(found - names.begin());
+    if (found == names.end()) names.push_back(name);
+    if (cells.size() <= index) cells.resize(index + 1);
+    cells[index] = std::move(value);
+  }
+
+  void AddColumn(StepTable& table, const std::string& name, std::string_view prefix) const {
+    const bool taken = std::ranges::find(table.columns, name) != table.columns.end() ||
+                       std::ranges::find(fixed_, name) != fixed_.end();
+    table.columns.push_back(taken ? std::string(prefix) + name : name);
+  }
+
+  const std::span<const std::string_view> fixed_;
+  std::vector<std::string> parameters_, metrics_;
+  std::vector<Row> rows_;
+};
+
+void AddAttempt(TableBuilder& builder, const AttemptEntry* last) {
+  if (last == nullptr) return;
+  const AttemptResult& result = last->result;
+  builder.Add(ToText(result.outcome));
+  builder.Add(result.code);
+  builder.Add(Seconds(result.began));
+  builder.Add(Seconds(result.ended - result.began - result.paused));
+  builder.Add(Seconds(result.user_time + result.system_time));
+  builder.Add(last->extra.peak.value_or(result.largest_resident));
+}
+
+}  // namespace
+
+Result<StepTable> MakeStepTable(Journal& journal, std::span<const StepEntry> steps) {
+  ASSIGN_OR_RETURN(const auto attempts, journal.AttemptsAfter(0));
+  std::map<Identity, const AttemptEntry*> last;
+  for (const AttemptEntry& attempt : attempts) {
+    const AttemptEntry*& known = last[attempt.result.name.identity];
+    if (known == nullptr || known->result.name.attempt <= attempt.result.name.attempt) {
+      known = &attempt;
+    }
+  }
+  TableBuilder builder(kStepColumns);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const StepEntry& step = steps[i];
+    builder.Begin(i + 1, ParametersOf(step.label));
+    // Without a runner, a step whose retry is undecided has failed.
+    builder.Add(ToText(step.state == StepState::kUndecided ? StepState::kFailed : step.state));
+    builder.Add(step.attempts);
+    const auto found = last.find(step.identity);
+    AddAttempt(builder, found == last.end() ? nullptr : found->second);
+    ASSIGN_OR_RETURN(const auto cycles, journal.Cycles(step.identity));
+    if (cycles.empty()) continue;
+    for (const Metric& metric : MetricsOf(cycles.back())) {
+      builder.AddMetric(metric.name, metric.value);
+    }
+  }
+  return std::move(builder).Finish();
+}
+
+Result<StepTable> MakeCycleTable(Journal& journal, std::span<const StepEntry> steps) {
+  TableBuilder builder(kCycleColumns);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Values parameters = ParametersOf(steps[i].label);
+    ASSIGN_OR_RETURN(const auto cycles, journal.Cycles(steps[i].identity));
+    for (const CycleResult& cycle : cycles) {
+      builder.Begin(i + 1, parameters);
+      builder.Add(cycle.number);
+      builder.Add(Seconds(cycle.at));
+      for (const Metric& metric : MetricsOf(cycle)) builder.AddMetric(metric.name, metric.value);
+    }
+  }
+  return std::move(builder).Finish();
+}
+
+}  // namespace reveza::jobs

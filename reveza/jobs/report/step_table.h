@@ -1,0 +1,28 @@
+// The steps of a job as a table: parameters, outcome, time, memory and reported metrics.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "reveza/jobs/journal/journal.h"
+
+namespace reveza::jobs {
+
+// Cells are numbers, strings or null (unknown). Times are Unix seconds, memory is in bytes.
+struct StepTable {
+  std::vector<std::string> columns;  // unique
+  std::vector<std::vector<nlohmann::json>> rows;
+};
+
+// Returns a row for each step, in order: `step`, its parameters, `state`, `attempts`, and of the
+// last attempt `outcome`, `code`, `began`, `seconds`, `cpu_seconds` and `peak`; then the metrics of
+// its highest cycle. A column whose name another one has is prefixed with `param.` or `metric.`.
+Result<StepTable> MakeStepTable(Journal& journal, std::span<const StepEntry> steps);
+
+// Returns a row for each recorded cycle: `step`, its parameters, `cycle`, `at` and metrics.
+Result<StepTable> MakeCycleTable(Journal& journal, std::span<const StepEntry> steps);
+
+}  // namespace reveza::jobs
