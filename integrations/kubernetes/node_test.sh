@@ -68,7 +68,8 @@ build_images() {
   options=()
 
   install -s "$build/tests/clients/worker" "$folder/clients/clients/"
-  libraries "$folder/clients/lib/x86_64-linux-gnu" "$build/tests/clients/worker"
+  # Every glibc has what libreveza.so needs.
+  libraries "$folder/clients/lib/x86_64-linux-gnu" "$build/tests/clients/worker" "$build/lib/libreveza.so"
   mv "$folder"/clients/lib/x86_64-linux-gnu/ld-linux-* "$folder/clients/lib64/"
   image reveza.local/clients 1 "$folder/clients"
 

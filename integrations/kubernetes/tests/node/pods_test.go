@@ -21,7 +21,7 @@ import (
 
 const (
 	namespace  = "default"
-	podLimit   = 2 * time.Minute
+	podLimit   = 90 * time.Second
 	extended   = "reveza.io/gpu"
 	programMiB = 178 // of which one fits on the card
 )
@@ -94,7 +94,15 @@ func (n *node) describe() string {
 	pods, _ := output("kubectl", "get", "pods,resourceclaims", "--all-namespaces", "--output=wide")
 	events, _ := output("kubectl", "get", "events", "--all-namespaces", "--sort-by=.lastTimestamp")
 	lines := strings.Split(events, "\n")
-	return pods + strings.Join(lines[max(0, len(lines)-12):], "\n")
+	text := pods + strings.Join(lines[max(0, len(lines)-12):], "\n")
+	for _, folder := range []string{namespace, system} {
+		names, _ := output("kubectl", "get", "pods", "--namespace="+folder, "--output=name")
+		for _, name := range strings.Fields(names) {
+			log, _ := output("kubectl", "logs", name, "--namespace="+folder, "--tail=6")
+			text += "\n" + name + ": " + log
+		}
+	}
+	return text
 }
 
 // start creates the pod of a program, and its claim.

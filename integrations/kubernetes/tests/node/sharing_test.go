@@ -101,7 +101,9 @@ func together(t *testing.T, n *node, claimMiB int) {
 	started = time.Now()
 	for _, program := range programs {
 		n.start(t, program)
-		n.wait(t, program.name)
+		if status, text := n.wait(t, program.name); status != 0 {
+			t.Fatalf("%s: status %d: %s", program.name, status, text)
+		}
 		n.remove(t, program)
 	}
 	t.Logf("pods, one after the other: %.1f s", time.Since(started).Seconds())
