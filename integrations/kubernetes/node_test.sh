@@ -38,17 +38,32 @@ libraries() {
     while read -r library; do install -D "$(realpath "$library")" "$folder/$(basename "$library")"; done
 }
 
-build_programs() {
+# older PROGRAM FILE...: whether a program must be built again.
+older() {
+  [[ ! -x $1 || -n $(find "${@:2}" -newer "$1" -print -quit) ]]
+}
+
+build_kubernetes() {
   local version=v1.36.3 package flags='-s -w'
+  older "$parts/kubenode" go.mod tests/node/kubenode || return 0
+  echo 'building Kubernetes, which takes minutes'
   for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
     flags+=" -X $package.gitVersion=$version -X $package.gitMajor=1 -X $package.gitMinor=36 -X $package.gitTreeState=clean"
   done
   "$go" build -ldflags "$flags" -o "$parts/kubenode" ./tests/node/kubenode
+}
+
+build_containerd() {
+  older "$parts/containerd" tests/node/containerd/go.mod || return 0
+  echo 'building containerd'
+  (cd tests/node/containerd && CGO_ENABLED=0 "$go" build -tags 'no_btrfs no_zfs no_devmapper' \
+    -ldflags '-s -w -X github.com/containerd/containerd/v2/version.Version=2.2.9' -o "$parts/" tool)
+}
+
+build_programs() {
   CGO_ENABLED=0 "$go" build -ldflags='-s -w' -o "$parts/" ./tests/node/pause ./tests/node/image ./cmd/kubectl-reveza
   "$go" test -c -vet=off -o "$parts/node.test" ./tests/node
   (cd tests/chart && "$go" build -o "$parts/render" ./render)
-  (cd tests/node/containerd && CGO_ENABLED=0 "$go" build -tags 'no_btrfs no_zfs no_devmapper' \
-    -ldflags '-s -w -X github.com/containerd/containerd/v2/version.Version=2.2.9' -o "$parts/" tool)
 }
 
 build_images() {
@@ -83,6 +98,8 @@ build_images() {
   image docker.io/library/reveza 0.1.1 "$folder/reveza" "$folder/next"
 }
 
+build_kubernetes
+build_containerd
 build_programs
 build_images
 log=$(mktemp)

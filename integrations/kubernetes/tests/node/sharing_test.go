@@ -13,7 +13,8 @@ import (
 
 const (
 	shortSteps = 30 // a few turns
-	longSteps  = 80 // enough for a fault to come in between
+	longSteps  = 50 // enough for a fault to come in between
+	longest    = 80 // enough for two DaemonSets to be replaced
 )
 
 // test is one that runs on a node with Reveza, in one of its two ways.
@@ -206,7 +207,7 @@ func upgrade(t *testing.T, n *node, claimMiB int) {
 	if claimMiB == 0 {
 		mode = "device-plugin"
 	}
-	programs := four(longSteps, claimMiB)
+	programs := four(longest, claimMiB)
 	n.startAll(t, programs[:3])
 	n.waitForTurns(t, 3)
 	old := processes(t, daemon)
