@@ -16,12 +16,12 @@ TARGETS ?=
 BUILD := $(if $(filter release,$(PRESET)),build,build/$(PRESET))
 
 .DEFAULT_GOAL := build
-.PHONY: help setup configure build demo test test-all check tidy bench mutate fuzz random install wheels clean
+.PHONY: help setup configure build demo test test-all test-kubernetes check tidy bench mutate fuzz random install wheels clean
 
 help: ## show this list
 	@echo "Reveza: programs take turns on one GPU"
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo
 	@echo "  PRESET=debug|asan|tsan   use that preset instead of release"
 	@echo "  JOBS=N                   maximum concurrent compilers or tests (now $(JOBS))"
@@ -56,6 +56,11 @@ test: build ## build and run the tests required for a change; ARGS go to ctest (
 test-all: build ## build and run all tests, including slow ones
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet test; fi
 	@tools/run_tests.sh $(BUILD) $(JOBS) $(ARGS)
+
+test-kubernetes: TARGETS := reveza_cli revezad reveza_preload fakecuda_driver fakecuda_nvml client_worker
+test-kubernetes: build ## share a fake card among pods of a real node: kubelet, containerd and runc (as root)
+	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet kubernetes; fi
+	@integrations/kubernetes/node_test.sh $(BUILD) $(ARGS)
 
 check: configure ## check format, clang-tidy, locks, layers, licences, text and links
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet check; fi

@@ -59,12 +59,22 @@ int LivingProcesses(const std::string& directory) {
   const std::lock_guard lock(mutex);
   const auto [file, added] = files->try_emplace(directory, -1);
   if (file->second < 0) {
-    file->second = open((directory + "/living").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    file->second = OpenOrCreate(directory + "/living", O_RDWR | O_CREAT | O_CLOEXEC);
   }
   return file->second;
 }
 
 }  // namespace
+
+int OpenOrCreate(const std::string& path, int flags) {
+  struct stat folder = {};
+  if (stat(path.substr(0, path.rfind('/')).c_str(), &folder) != 0) return -1;
+  const mode_t mode = (folder.st_mode & 0666) | 0600;
+  const int file = open(path.c_str(), flags, mode);
+  // The umask may have taken some of it away. Only the file's owner can give it back.
+  if (file >= 0 && (flags & O_CREAT) != 0) (void)fchmod(file, mode);
+  return file;
+}
 
 bool Card::IsAway() {
   Lock lock(state_);
@@ -127,7 +137,7 @@ bool Card::MapState(const Options& options, bool observer) {
   if (!observer && mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) return false;
   const std::string path = directory_ + "/cards";
   const int flags = observer ? O_RDWR | O_CLOEXEC : O_RDWR | O_CREAT | O_CLOEXEC;
-  const int file = open(path.c_str(), flags, 0600);
+  const int file = OpenOrCreate(path, flags);
   if (file < 0) return false;
   flock(file, LOCK_EX);
   struct stat status = {};

@@ -1,7 +1,8 @@
 // State shared by all processes of one FAKECUDA_DIR: memory per process, link occupancy,
 // interprocess events and counters. The state is a mapped file under a robust mutex; the contents
 // of each allocation are a file of their own. Memory of dead processes, which no longer lock their
-// slot, is reclaimed when memory is short or counted.
+// slot, is reclaimed when memory is short or counted. Users who may write the directory share its
+// devices, whoever made a file.
 //
 // Thread-safe.
 #pragma once
@@ -224,6 +225,9 @@ class Card {
   CardState* state_ = nullptr;
   int process_ = -1;
 };
+
+// Opens a file of a card's directory. Whoever may write the directory may write a file made there.
+int OpenOrCreate(const std::string& path, int flags);
 
 // Robust lock of the shared state.
 class Card::Lock {

@@ -99,7 +99,7 @@ AllocationSlot* Card::FreeSlot() {
 }
 
 bool Card::FillContents(std::uint64_t id, std::uint64_t bytes) const {
-  const int file = open(ContentsPath(id).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const int file = OpenOrCreate(ContentsPath(id), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC);
   if (file < 0) return false;
   const std::vector<char> poison(1 << 20, static_cast<char>(0xDB));
   bool good = true;
@@ -172,7 +172,7 @@ int Card::Export(std::uint64_t id) {
   Lock lock(state_);
   AllocationSlot* slot = Find(id);
   if (slot == nullptr) return -1;
-  const int file = open(ExportPath(id).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const int file = OpenOrCreate(ExportPath(id), O_RDWR | O_CREAT | O_CLOEXEC);
   if (file < 0) return -1;
   char text[64];
   const int length =

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +64,23 @@ TEST_F(CardTest, LateReleaseNeedsNoFurtherCall) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_EQ(card->Used(0), kGranule);
+}
+
+TEST_F(CardTest, FilesAreAsAccessibleAsTheirFolder) {
+  ASSERT_EQ(chmod(options_.directory.c_str(), 0777), 0);
+  const mode_t mask = umask(077);
+  const auto card = Open();
+  AllocationInfo info;
+  EXPECT_TRUE(card->Allocate(0, kGranule, 0, &info));
+  umask(mask);
+  std::size_t files = 0;
+  for (const auto& file : std::filesystem::directory_iterator(options_.directory)) {
+    struct stat status = {};
+    ASSERT_EQ(stat(file.path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0666u) << file.path();
+    ++files;
+  }
+  EXPECT_EQ(files, 3u);
 }
 
 TEST_F(CardTest, MemoryLivesUntilLastHolderDrops) {

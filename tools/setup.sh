@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs missing build and test dependencies. Idempotent.
 #
-#   tools/setup.sh [--quiet] [build|demo|test|check|fuzz|bench|browser|headers|all]...  (default: build)
+#   tools/setup.sh [--quiet] [build|demo|test|check|fuzz|bench|browser|headers|kubernetes|all]...  (default: build)
 #
 #   build   compiler and libraries, Arrow from its wheel, the chart libraries of reports from npm (into
 #           build/charts), and NVIDIA's wheels if no CUDA toolkit is installed; wheels are installed in
@@ -15,6 +15,8 @@
 #   bench   wheels of other generators for bench/fraudgen.sh; not part of `all`
 #   browser Chromium, in which a test opens reports (downloads 124 MB)
 #   headers CUDA headers of other versions, into build/headers (6 MB)
+#   kubernetes  runc, and with Go the modules of kubelet and containerd, for `make test-kubernetes`; not
+#           part of `all`
 #
 # Package names are those of Debian 12 and 13 and Ubuntu 24.04. Installing packages requires root;
 # for other users the script prints the command to run and exits with 1.
@@ -30,6 +32,7 @@ check_packages=(git clang-format-19 clang-tidy-19)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 browser_packages=(chromium)
 kernel_packages=(user-mode-linux)
+kubernetes_packages=(runc containernetworking-plugins iproute2 openssl)
 environment=build/python
 charts=build/charts
 servers=build/servers
@@ -294,24 +297,28 @@ need_servers() {
   done <"$requirements-go.txt"
 }
 
-# need_modules CONSEQUENCE: fetches the Go modules of integrations/kubernetes, checked by their go.sum.
+# need_modules CONSEQUENCE FOLDER...: fetches the Go modules of folders of integrations/kubernetes, checked by
+# their go.sum.
 need_modules() {
-  local go folder
+  local consequence=$1 go folder packages
+  shift
   go=$(find_go)
   if [[ -z $go ]]; then
-    printf 'setup: no Go (1.21 or later) for integrations/kubernetes; without it %s\n' "$1" >&2
+    printf 'setup: no Go (1.21 or later) for integrations/kubernetes; without it %s\n' "$consequence" >&2
     return
   fi
-  for folder in integrations/kubernetes integrations/kubernetes/tests/chart; do
-    if ! GOFLAGS=-mod=readonly GOPROXY=off GOTOOLCHAIN=auto "$go" -C "$folder" list -deps -test ./... >/dev/null 2>&1; then
+  for folder in "$@"; do
+    packages=./...
+    [[ $folder != */containerd ]] || packages=tool
+    if ! GOFLAGS=-mod=readonly GOPROXY=off GOTOOLCHAIN=auto "$go" -C "$folder" list -deps -test $packages >/dev/null 2>&1; then
       printf 'fetching the Go modules of %s\n' "$folder"
       if ! GOTOOLCHAIN=auto GOFLAGS=-modcacherw "$go" -C "$folder" mod download; then
-        printf 'setup: could not fetch the Go modules of %s; without them %s\n' "$folder" "$1" >&2
+        printf 'setup: could not fetch the Go modules of %s; without them %s\n' "$folder" "$consequence" >&2
         return
       fi
     fi
   done
-  report_ok 'Go modules of integrations/kubernetes'
+  report_ok "Go modules of $*"
 }
 
 main() {
@@ -323,7 +330,7 @@ main() {
         sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' tools/setup.sh
         exit 0
         ;;
-      build | demo | test | check | fuzz | bench | browser | headers) parts+=("$part") ;;
+      build | demo | test | check | fuzz | bench | browser | headers | kubernetes) parts+=("$part") ;;
       all) parts+=(build test check fuzz browser) ;;
       *) fail "unknown argument '$part'; tools/setup.sh --help lists them" ;;
     esac
@@ -347,12 +354,16 @@ main() {
     need_wheels 'Data readers' "$requirements-test.txt" 'some tests are skipped'
     need_wheels PyPhi "$requirements-pyphi.txt" 'tests of phi iit against it are skipped'
     need_headers 'the tables of driver calls are not checked against it'
-    need_modules 'its tests are skipped'
+    need_modules 'its tests are skipped' integrations/kubernetes integrations/kubernetes/tests/chart
     need_servers 'the tests that write to buckets are skipped'
     want_packages 'tests that boot a kernel are skipped (as root: apt-get install)' \
       "${kernel_packages[@]}"
     want_packages 'tests that open reports are skipped (as root: tools/setup.sh browser)' \
       "${browser_packages[@]}"
+  fi
+  if [[ " ${parts[*]} " == *" kubernetes "* ]]; then
+    need_modules 'make test-kubernetes fails' integrations/kubernetes integrations/kubernetes/tests/chart \
+      integrations/kubernetes/tests/node/containerd
   fi
   if [[ " ${parts[*]} " == *" headers "* ]]; then
     need_headers 'tools/check_headers.sh fails'

@@ -1,4 +1,4 @@
-// Package chart_test renders the chart with Helm's own library, and the kustomize base.
+// Package chart_test tests what the chart and the kustomize base make.
 package chart_test
 
 import (
@@ -9,13 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	common "helm.sh/helm/v4/pkg/chart/common"
-	"helm.sh/helm/v4/pkg/chart/common/util"
-	"helm.sh/helm/v4/pkg/chart/v2/loader"
-	"helm.sh/helm/v4/pkg/engine"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
+
+	chart "reveza.io/kubernetes/tests/chart"
 )
 
 const (
@@ -25,36 +23,9 @@ const (
 
 var update = flag.Bool("update", false, "write the kustomize base anew")
 
-// render returns the manifests of the chart in the order of their files.
 func render(t *testing.T, values map[string]any) (string, error) {
 	t.Helper()
-	chart, err := loader.Load(chartFolder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := util.ToRenderValues(chart, values, common.ReleaseOptions{Name: "reveza", Namespace: "reveza-system",
-		Revision: 1, IsInstall: true}, common.DefaultCapabilities)
-	if err != nil {
-		return "", err
-	}
-	files, err := engine.Render(chart, all)
-	if err != nil {
-		return "", err
-	}
-	var names []string
-	for name := range files {
-		if strings.HasSuffix(name, ".yaml") {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	var text strings.Builder
-	for _, name := range names {
-		if body := strings.TrimSpace(files[name]); body != "" {
-			text.WriteString("---\n" + body + "\n")
-		}
-	}
-	return text.String(), nil
+	return chart.Render(chartFolder, values)
 }
 
 // objects returns manifests by kind and name.

@@ -1,0 +1,228 @@
+package node_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	shortSteps = 30 // a few turns
+	longSteps  = 50 // enough for a fault to come in between
+	longest    = 80 // enough for two DaemonSets to be replaced
+)
+
+// test is one that runs on a node with Reveza, in one of its two ways.
+type test struct {
+	name string
+	run  func(t *testing.T, n *node, claimMiB int)
+}
+
+func TestClaims(t *testing.T) {
+	run(t, "dra", cardMiB, []test{
+		{"pods together compute what they do alone", together},
+		{"a fifth pod waits, with an Event, for one that ends", fifth},
+		{"a pod over its limit is out of memory, alone", overLimit},
+		{"a pod of another user shares the card", anotherUser},
+		{"a killed pod leaves the others alone", killedPod},
+		{"a killed daemon is followed by one that adopts the programs", killedDaemon},
+		{"a killed plugin is followed by one that prepares claims", killedPlugin},
+		{"pods compute through an upgrade", upgrade},
+	})
+}
+
+func TestDevicePlugin(t *testing.T) {
+	run(t, "device-plugin", 0, []test{
+		{"pods together compute what they do alone", together},
+		{"a fifth pod waits, with an Event, for one that ends", fifth},
+		{"a pod of another user shares the card", anotherUser},
+		{"a killed pod leaves the others alone", killedPod},
+		{"a killed daemon is followed by one that adopts the programs", killedDaemon},
+		{"a killed plugin is followed by one that prepares claims", killedPlugin},
+		{"pods compute through an upgrade", upgrade},
+	})
+}
+
+// run installs Reveza, runs tests one after the other, and removes it.
+func run(t *testing.T, mode string, claimMiB int, tests []test) {
+	created, err := output("kubectl", "get", "runtimeclass,namespace", "--output=name")
+	must(t, err)
+	if !strings.Contains(created, "/"+system) {
+		_, err := output("kubectl", "create", "namespace", system)
+		must(t, err)
+		_, err = output("kubectl", "create", "--filename="+writeRuntimeClass(t))
+		must(t, err)
+	}
+	the.install(t, mode, release)
+	t.Logf("%s: ready %.1f s after the node was started", mode, time.Since(the.started).Seconds())
+	for _, test := range tests {
+		if !t.Run(test.name, func(t *testing.T) { test.run(t, the, claimMiB) }) {
+			t.Logf("%s", the.describe())
+			the.removeAll(t)
+		}
+	}
+	the.uninstall(t, mode, next)
+}
+
+func writeRuntimeClass(t *testing.T) string {
+	t.Helper()
+	path := t.TempDir() + "/class.yaml"
+	must(t, os.WriteFile(path, []byte("apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: nvidia}\nhandler: nvidia\n"), 0o600))
+	return path
+}
+
+// removeAll removes the pods and claims that a failed test has left.
+func (n *node) removeAll(t *testing.T) {
+	t.Helper()
+	_, err := output("kubectl", "delete", "--wait", "--all", "pods,resourceclaims", "--namespace="+namespace)
+	must(t, err)
+}
+
+// four returns programs of which one fits on the card.
+func four(steps, claimMiB int) []program {
+	var programs []program
+	for i := range 4 {
+		programs = append(programs, program{name: fmt.Sprintf("p%d", i), seed: 1 + i, steps: steps, claimMiB: claimMiB})
+	}
+	return programs
+}
+
+func together(t *testing.T, n *node, claimMiB int) {
+	programs := four(shortSteps, claimMiB)
+	started := time.Now()
+	for _, program := range programs {
+		program.alone(t)
+	}
+	t.Logf("native, one after the other: %.1f s", time.Since(started).Seconds())
+	started = time.Now()
+	for _, program := range programs {
+		n.start(t, program)
+		if status, text := n.wait(t, program.name); status != 0 {
+			t.Fatalf("%s: status %d: %s", program.name, status, text)
+		}
+		n.remove(t, program)
+	}
+	t.Logf("pods, one after the other: %.1f s", time.Since(started).Seconds())
+	started = time.Now()
+	n.startAll(t, programs)
+	n.waitForTurns(t, len(programs))
+	for _, program := range programs {
+		n.wait(t, program.name)
+	}
+	t.Logf("pods, together: %.1f s", time.Since(started).Seconds())
+	n.finish(t, programs)
+}
+
+func fifth(t *testing.T, n *node, claimMiB int) {
+	programs := four(longSteps, claimMiB)
+	programs[0].steps = shortSteps
+	n.startAll(t, programs)
+	n.waitForTurns(t, len(programs))
+	last := program{name: "fifth", seed: 5, steps: shortSteps, claimMiB: claimMiB}
+	n.start(t, last)
+	eventually(t, "an Event says why the fifth waits", func() bool {
+		events, err := n.CoreV1().Events(namespace).List(n.ctx, metav1.ListOptions{
+			FieldSelector: "involvedObject.name=fifth,reason=FailedScheduling"})
+		must(t, err)
+		for _, event := range events.Items {
+			t.Logf("Event: %s", event.Message)
+		}
+		return len(events.Items) > 0
+	})
+	n.finish(t, append([]program{programs[0], last}, programs[1:]...))
+}
+
+func overLimit(t *testing.T, n *node, claimMiB int) {
+	large := program{name: "large", seed: 1, steps: shortSteps, claimMiB: programMiB / 2}
+	others := four(shortSteps, claimMiB)[:2]
+	n.startAll(t, append(others, large))
+	status, text := n.wait(t, large.name)
+	if status != 1 || !strings.Contains(text, "CUDA_ERROR_OUT_OF_MEMORY") {
+		t.Errorf("status %d: %s", status, text)
+	}
+	n.remove(t, large)
+	n.finish(t, others)
+}
+
+func anotherUser(t *testing.T, n *node, claimMiB int) {
+	programs := four(shortSteps, claimMiB)
+	programs[1].user = 1000
+	programs[2].user = 1001
+	n.startAll(t, programs)
+	n.waitForTurns(t, len(programs))
+	n.finish(t, programs)
+}
+
+func killedPod(t *testing.T, n *node, claimMiB int) {
+	programs := four(longSteps, claimMiB)
+	n.startAll(t, programs)
+	killed := ""
+	for _, client := range n.waitForTurns(t, len(programs)) {
+		if strings.Contains(client.Command, "--name p2 ") {
+			killed = client.Name
+			must(t, syscall.Kill(client.PID, syscall.SIGKILL))
+		}
+	}
+	if killed == "" {
+		t.Fatal("the daemon does not know the program of p2")
+	}
+	if status, text := n.wait(t, "p2"); status != 128+int32(syscall.SIGKILL) {
+		t.Errorf("status %d: %s", status, text)
+	}
+	n.remove(t, programs[2])
+	n.start(t, programs[2]) // its place is free at once
+	n.finish(t, programs)
+}
+
+func killedDaemon(t *testing.T, n *node, claimMiB int) {
+	programs := four(longSteps, claimMiB)
+	before := n.restarts(t, "revezad")
+	n.startAll(t, programs)
+	n.waitForTurns(t, len(programs))
+	kill(t, daemon)
+	eventually(t, "the daemon's container was started again", func() bool { return n.restarts(t, "revezad") == before+1 })
+	n.finish(t, programs)
+	n.waitForRollout(t)
+}
+
+func killedPlugin(t *testing.T, n *node, claimMiB int) {
+	programs := four(longSteps, claimMiB)
+	before := n.restarts(t, "plugin")
+	n.startAll(t, programs[:3])
+	n.waitForTurns(t, 3)
+	kill(t, plugin)
+	n.start(t, programs[3])
+	eventually(t, "the plugin's container was started again", func() bool { return n.restarts(t, "plugin") == before+1 })
+	n.finish(t, programs)
+	n.waitForRollout(t)
+}
+
+func upgrade(t *testing.T, n *node, claimMiB int) {
+	mode := "dra"
+	if claimMiB == 0 {
+		mode = "device-plugin"
+	}
+	programs := four(longest, claimMiB)
+	n.startAll(t, programs[:3])
+	n.waitForTurns(t, 3)
+	old := processes(t, daemon)
+	n.install(t, mode, next)
+	if now := processes(t, daemon); len(old) != 1 || len(now) != 1 || now[0] == old[0] {
+		t.Errorf("daemons: %v, then %v", old, now)
+	}
+	if left := len(n.clients()); left != 3 {
+		t.Errorf("%d programs of 3 run after the upgrade: it came too late to matter", left)
+	}
+	n.start(t, programs[3]) // with the new library, beside the old one
+	n.finish(t, programs)
+	folders, err := os.ReadDir("/var/lib/reveza/files")
+	must(t, err)
+	if len(folders) != 2 {
+		t.Errorf("%d folders of libraries, not those of two images", len(folders))
+	}
+}
