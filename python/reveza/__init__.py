@@ -95,6 +95,13 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'reveza' has no attribute {name!r}")
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext reveza`: `%reveza` shows who has the GPU, `%%reveza` what a cell waited for."""
+    from reveza import _magic  # pylint: disable=import-outside-toplevel
+
+    _magic.load(shell)
+
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]{0,63}\Z")
 _MAX_LINE = 4096
 
