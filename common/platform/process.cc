@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <vector>
 
 #include "common/base/bytes.h"
@@ -104,7 +105,7 @@ Result<bool> IsInGroup(uid_t uid, gid_t primary, gid_t group) {
   return std::ranges::find(groups, group) != groups.end();
 }
 
-Result<gid_t> GroupByName(const std::string& name) {
+Result<gid_t> GroupByNameOrNumber(const std::string& name) {
   std::vector<char> buffer;
   group entry{};
   group* found = nullptr;
@@ -114,10 +115,15 @@ Result<gid_t> GroupByName(const std::string& name) {
   if (error != 0) {
     return std::unexpected(SystemError(fmt::format("cannot look up the group '{}'", name), error));
   }
-  if (found == nullptr) {
-    return Fail(Error::Code::kNotFound, "no such group: '{}'", name);
+  if (found != nullptr) return found->gr_gid;
+  gid_t number = 0;
+  const char* const end = name.data() + name.size();
+  const auto [rest, invalid] = std::from_chars(name.data(), end, number);
+  // The last number means "unchanged" to chown().
+  if (invalid != std::errc() || rest != end || number == static_cast<gid_t>(-1)) {
+    return Fail(Error::Code::kNotFound, "no such group, nor the number of one: '{}'", name);
   }
-  return found->gr_gid;
+  return number;
 }
 
 std::string JoinArguments(std::string cmdline) {

@@ -34,8 +34,9 @@ bool PeerIsInGroup(int socket, gid_t group);
 // Returns whether `group` is the user's primary or a supplementary group. Fails if the lookup
 // fails.
 Result<bool> IsInGroup(uid_t uid, gid_t primary, gid_t group);
-// Returns the id of a group. kNotFound if there is none; any other error if the lookup fails.
-Result<gid_t> GroupByName(const std::string& name);
+// Returns the id of a group by its name or, if none has that name, its number, which the system's
+// databases need not know. kNotFound if it is neither; any other error if the lookup fails.
+Result<gid_t> GroupByNameOrNumber(const std::string& group);
 
 // Joins the arguments of /proc/PID/cmdline by spaces.
 std::string JoinArguments(std::string cmdline);

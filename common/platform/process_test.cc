@@ -132,10 +132,16 @@ TEST(PeerIsInGroup, KnowsTheGroupsOfTheProcess) {
 }
 
 TEST(Groups, FindsGroupsAndMembership) {
-  const auto root = GroupByName("root");
+  const auto root = GroupByNameOrNumber("root");
   ASSERT_TRUE(root);
   EXPECT_EQ(*root, 0u);
-  EXPECT_FALSE(GroupByName("no-such-group-anywhere"));
+  EXPECT_EQ(GroupByNameOrNumber("4011223344"), 4011223344u) << "no database knows it";
+  for (const char* wrong :
+       {"no-such-group-anywhere", "", "-1", "10x", "4294967295", "4294967296"}) {
+    const auto group = GroupByNameOrNumber(wrong);
+    ASSERT_FALSE(group) << wrong;
+    EXPECT_EQ(group.error().code, Error::Code::kNotFound) << wrong;
+  }
   EXPECT_EQ(IsInGroup(12345, 77, 77), true) << "primary group";
   EXPECT_EQ(IsInGroup(65534, 65534, 0), false) << "user nobody is not in group root";
 }

@@ -26,4 +26,4 @@ for library in libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1; do
 done
 install "$(realpath /lib64/ld-linux-x86-64.so.2)" "$root/lib64/ld-linux-x86-64.so.2"
 echo 'root:x:0:0:root:/:/nologin' >"$root/etc/passwd"
-printf 'root:x:0:\nreveza:x:10787:\n' >"$root/etc/group"
+echo 'root:x:0:' >"$root/etc/group"

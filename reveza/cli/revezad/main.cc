@@ -63,7 +63,7 @@ int Serve(daemon::Settings settings) {
     options.socket = platform::UserSocket(platform::ProcessEnvironment, getuid());
   }
   if (!settings.group.empty()) {
-    const auto group = platform::GroupByName(settings.group);
+    const auto group = platform::GroupByNameOrNumber(settings.group);
     if (!group) return ReportError(kConfiguration, group.error().message);
     options.group = *group;
   }

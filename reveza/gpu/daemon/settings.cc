@@ -89,8 +89,8 @@ constexpr auto kTable = std::to_array<Setting>({
         {"linger", "REVEZA_LINGER", "time without programs after which the daemon exits", "60s"}),
     Stored<&Settings::socket>({"socket", "REVEZA_SOCKET", "path of the daemon's socket",
                                "/run/user/1000/reveza/revezad.sock"}),
-    Stored<&Settings::group>(
-        {"group", "REVEZA_GROUP", "group with access to a system-wide daemon", "video"}),
+    Stored<&Settings::group>({"group", "REVEZA_GROUP",
+                              "group with access to a system-wide daemon, or its number", "video"}),
     Stored<&Settings::usage_file>({"usage_file", "REVEZA_USAGE_FILE",
                                    "database of what programs used, or off",
                                    "/var/lib/reveza/usage.db"}),

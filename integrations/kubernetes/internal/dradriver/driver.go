@@ -31,6 +31,11 @@ func (d *Driver) PrepareResourceClaims(ctx context.Context, claims []*resourceap
 	results := map[types.UID]kubeletplugin.PrepareResult{}
 	for _, claim := range claims {
 		devices, err := d.prepare(ctx, claim)
+		message := ""
+		if err != nil {
+			message = err.Error()
+		}
+		d.setCondition(ctx, claim, condition(ready, err == nil, "Prepared", "PreparationFailed", message), false)
 		results[claim.UID] = kubeletplugin.PrepareResult{Devices: devices, Err: err}
 	}
 	return results, nil

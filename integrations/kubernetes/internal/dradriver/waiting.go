@@ -3,9 +3,11 @@ package dradriver
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
@@ -13,8 +15,8 @@ import (
 	"reveza.io/kubernetes/internal/waiting"
 )
 
-// TellWaiting writes an Event for the pods of each claim whose programs have waited for the GPU since the
-// last call.
+// TellWaiting tells of each claim whose programs have waited for the GPU since the last call: by an Event of its
+// pods, and by a condition until it has had the GPU.
 func (d *Driver) TellWaiting(ctx context.Context, watch *waiting.Watch) {
 	text, err := d.Node.Daemon.Status(ctx)
 	if err != nil {
@@ -22,40 +24,46 @@ func (d *Driver) TellWaiting(ctx context.Context, watch *waiting.Watch) {
 	}
 	programs, err := waiting.Parse(text)
 	if err == nil {
-		err = d.tellWaiting(ctx, watch.Observe(programs))
+		waits, resumed := watch.Observe(programs)
+		err = d.tellChanges(ctx, waits, resumed)
 	}
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "Pods that wait for the GPU are not told")
 	}
 }
 
-func (d *Driver) tellWaiting(ctx context.Context, programs []waiting.Program) error {
-	if len(programs) == 0 {
+func (d *Driver) tellChanges(ctx context.Context, programs []waiting.Program, resumed []string) error {
+	if len(programs) == 0 && len(resumed) == 0 {
 		return nil
 	}
 	shares, err := d.Node.Store.All()
 	if err != nil {
 		return err
 	}
-	for _, program := range programs {
-		for _, prepared := range shares {
-			if share.Job(prepared.ID) != program.Job {
-				continue
-			}
-			if err := d.tellPods(ctx, prepared, program); err != nil {
-				return err
-			}
+	for _, prepared := range shares {
+		job := share.Job(prepared.ID)
+		waits := slices.IndexFunc(programs, func(program waiting.Program) bool { return program.Job == job })
+		if waits < 0 && !slices.Contains(resumed, job) {
+			continue
+		}
+		namespace, name, _ := strings.Cut(prepared.Name, "/")
+		claim, err := d.Client.ResourceV1().ResourceClaims(namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("claim %s: %w", prepared.Name, err)
+		}
+		if waits < 0 {
+			d.setCondition(ctx, claim, condition(waitsForGPU, false, "", "TakesTurns", ""), true)
+			continue
+		}
+		d.setCondition(ctx, claim, condition(waitsForGPU, true, "Waiting", "", programs[waits].Why), false)
+		if err := d.tellPods(ctx, claim, programs[waits]); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (d *Driver) tellPods(ctx context.Context, prepared share.Share, program waiting.Program) error {
-	namespace, name, _ := strings.Cut(prepared.Name, "/")
-	claim, err := d.Client.ResourceV1().ResourceClaims(namespace).Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return fmt.Errorf("claim %s: %w", prepared.Name, err)
-	}
+func (d *Driver) tellPods(ctx context.Context, claim *resourceapi.ResourceClaim, program waiting.Program) error {
 	pods, err := d.podsOf(ctx, claim)
 	if err != nil {
 		return err

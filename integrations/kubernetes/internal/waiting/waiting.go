@@ -4,6 +4,7 @@ package waiting
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Program is a client in the status of the daemon.
@@ -28,7 +29,7 @@ func Parse(text []byte) ([]Program, error) {
 
 // Watch remembers what it has seen. Not thread-safe.
 type Watch struct {
-	seen map[string]seen // by job
+	seen map[string]seen // by job; nil before the first look
 }
 
 type seen struct {
@@ -37,10 +38,10 @@ type seen struct {
 }
 
 // Observe returns the programs whose job waits now, and has not had the GPU since it was last observed to
-// wait: one of each job, and once until the job has had the GPU.
-func (w *Watch) Observe(programs []Program) []Program {
+// wait: one of each job, and once until the job has had the GPU. Also returns the jobs that wait no longer, of
+// those that it returned before; at first all that do not wait, since an earlier watch may have.
+func (w *Watch) Observe(programs []Program) (waiting []Program, resumed []string) {
 	now := map[string]seen{}
-	var found []Program
 	for _, program := range programs {
 		waits := program.State == "waiting" || program.State == "queued"
 		if _, done := now[program.Job]; done || !waits || program.Why == "" {
@@ -50,9 +51,31 @@ func (w *Watch) Observe(programs []Program) []Program {
 		waited = waited && before.ran == program.Ran
 		now[program.Job] = seen{program.Ran, waited}
 		if waited && !before.told {
-			found = append(found, program)
+			waiting = append(waiting, program)
 		}
 	}
+	resumed = w.resumed(programs, now)
 	w.seen = now
-	return found
+	return waiting, resumed
+}
+
+func (w *Watch) resumed(programs []Program, now map[string]seen) []string {
+	jobs := map[string]bool{}
+	if w.seen == nil {
+		for _, program := range programs {
+			jobs[program.Job] = true
+		}
+	}
+	for job, before := range w.seen {
+		jobs[job] = before.told
+	}
+	var resumed []string
+	for job, told := range jobs {
+		after, waits := now[job]
+		if told && (!waits || w.seen != nil && !after.told) {
+			resumed = append(resumed, job)
+		}
+	}
+	slices.Sort(resumed)
+	return resumed
 }

@@ -1,6 +1,9 @@
 package waiting
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestAJobThatWaitsIsFoundOnceUntilItHasRun(t *testing.T) {
 	var watch Watch
@@ -11,18 +14,20 @@ func TestAJobThatWaitsIsFoundOnceUntilItHasRun(t *testing.T) {
 	for step, test := range []struct {
 		programs []Program
 		found    int
+		resumed  string
 	}{
-		{[]Program{waits("a", 1)}, 0},                                          // it may have its turn in a moment
-		{[]Program{waits("a", 1), waits("a", 1)}, 1},                           // two processes of one job
-		{[]Program{{Job: "a", State: "queued", Why: "for others", Ran: 1}}, 0}, // was told
-		{[]Program{waits("a", 2)}, 0},                                          // had the GPU
-		{[]Program{waits("a", 2), waits("b", 0)}, 1},
-		{[]Program{running, {Job: "b", State: "queued", Why: "for others"}}, 1},
-		{[]Program{waits("a", 2)}, 0},
-		{[]Program{{Job: "a", State: "waiting", Ran: 2}}, 0}, // for nothing that can be said
+		{[]Program{waits("a", 1), {Job: "b", State: "running"}}, 0, "b"},           // it may have its turn in a moment
+		{[]Program{waits("a", 1), waits("a", 1)}, 1, ""},                           // two processes of one job
+		{[]Program{{Job: "a", State: "queued", Why: "for others", Ran: 1}}, 0, ""}, // was told
+		{[]Program{waits("a", 2)}, 0, "a"},                                         // had the GPU
+		{[]Program{waits("a", 2), waits("b", 0)}, 1, ""},
+		{[]Program{running, {Job: "b", State: "queued", Why: "for others"}}, 1, "a"},
+		{[]Program{waits("a", 2)}, 0, "b"},                       // b has ended
+		{[]Program{{Job: "a", State: "waiting", Ran: 2}}, 0, ""}, // for nothing that can be said
 	} {
-		if found := watch.Observe(test.programs); len(found) != test.found {
-			t.Errorf("step %d: %v", step, found)
+		found, resumed := watch.Observe(test.programs)
+		if len(found) != test.found || strings.Join(resumed, " ") != test.resumed {
+			t.Errorf("step %d: %v, %v", step, found, resumed)
 		}
 	}
 }

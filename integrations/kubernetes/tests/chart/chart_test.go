@@ -110,14 +110,15 @@ func TestUpgradesOfThePluginHaveNoGapAndTheDaemonIsAlone(t *testing.T) {
 	}
 }
 
-func TestBothPartsGetTheSameAmounts(t *testing.T) {
-	text, err := render(t, map[string]any{"hostMemory": "64Gi", "gpuBudget": "24Gi", "defaultMemory": "8Gi"})
+func TestBothPartsGetTheSameAmountsAndGroup(t *testing.T) {
+	text, err := render(t, map[string]any{"hostMemory": "64Gi", "gpuBudget": "24Gi", "defaultMemory": "8Gi",
+		"group": 4242})
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := objects(t, text)
 	arguments := field(t, found["DaemonSet/reveza-plugin"], "spec", "template", "spec", "containers", 0, "args").([]any)
-	for _, want := range []any{"-host-memory=64Gi", "-gpu-budget=24Gi", "-default-memory=8Gi"} {
+	for _, want := range []any{"-host-memory=64Gi", "-gpu-budget=24Gi", "-default-memory=8Gi", "-group=4242"} {
 		if !slices.Contains(arguments, want) {
 			t.Errorf("%v lacks %v", arguments, want)
 		}
@@ -126,7 +127,8 @@ func TestBothPartsGetTheSameAmounts(t *testing.T) {
 	for _, variable := range field(t, found["DaemonSet/reveza-revezad"], "spec", "template", "spec", "containers", 0, "env").([]any) {
 		values[field(t, variable.(map[string]any), "name")] = field(t, variable.(map[string]any), "value")
 	}
-	if values["REVEZA_HOST_BUDGET"] != "64GiB" || values["REVEZA_GPU_BUDGET"] != "24GiB" {
+	if values["REVEZA_HOST_BUDGET"] != "64GiB" || values["REVEZA_GPU_BUDGET"] != "24GiB" ||
+		values["REVEZA_GROUP"] != "4242" {
 		t.Errorf("environment of revezad: %v", values)
 	}
 }

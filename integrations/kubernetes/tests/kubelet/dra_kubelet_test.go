@@ -10,6 +10,7 @@ import (
 	oci "github.com/opencontainers/runtime-spec/specs-go"
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -125,6 +126,19 @@ func (k *draKubelet) container(t *testing.T, pod *v1.Pod, own []string) *oci.Spe
 	}
 	return inject(t, k.node, own, slices.DeleteFunc(slices.Clone(info.CDIDevices),
 		func(device kubecontainer.CDIDevice) bool { return !strings.HasPrefix(device.Name, share.ClaimKind) }))
+}
+
+// condition returns that of the only device of a claim, nil if it has none.
+func (k *draKubelet) condition(t *testing.T, claim, name string) *metav1.Condition {
+	t.Helper()
+	found, err := k.client.ResourceV1().ResourceClaims("default").Get(context.Background(), claim, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Status.Devices) != 1 {
+		return nil
+	}
+	return meta.FindStatusCondition(found.Status.Devices[0].Conditions, name)
 }
 
 // claim is one of `memory` on the first card, allocated and reserved for pods.

@@ -278,6 +278,37 @@ func TestAPodThatWaitsForTheGPUIsToldWhy(t *testing.T) {
 		return err == nil && len(list.Items) == 1 && list.Items[0].Reason == "WaitsForGPU" &&
 			list.Items[0].Regarding.Name == "a" && list.Items[0].Note == why
 	})
+	support.Eventually(t, "the condition of a claim that waits", func() bool {
+		waits := kubelet.condition(t, "one", "WaitsForGPU")
+		return waits != nil && waits.Status == metav1.ConditionTrue && waits.Message == why
+	})
+	node.SetPrograms(t, map[string]any{"pid": 1, "job": share.Job("claim-one"), "state": "running", "why": "", "ran_s": 1})
+	support.Eventually(t, "the condition of a claim that waits no longer", func() bool {
+		return kubelet.condition(t, "one", "WaitsForGPU").Status == metav1.ConditionFalse
+	})
+	if waits := kubelet.condition(t, "two", "WaitsForGPU"); waits != nil {
+		t.Errorf("a claim that never waited: %v", waits)
+	}
+}
+
+func TestAClaimSaysWhetherItIsPrepared(t *testing.T) {
+	a := pod("a", "one")
+	node := support.NewNode(t, 1)
+	node.StopDaemon()
+	kubelet := startDRA(t, node, a, claim("one", "22Gi", "", "a"))
+	if err := kubelet.prepare(t, a); err == nil {
+		t.Fatal("prepared without a daemon")
+	}
+	failed := kubelet.condition(t, "one", "Ready")
+	if failed == nil || failed.Status != metav1.ConditionFalse || failed.Reason != "PreparationFailed" ||
+		!strings.Contains(failed.Message, "the daemon of this node does not answer") {
+		t.Errorf("%v", failed)
+	}
+	node.StartDaemon(t)
+	mustPrepare(t, kubelet, a)
+	if ready := kubelet.condition(t, "one", "Ready"); ready.Status != metav1.ConditionTrue || ready.Reason != "Prepared" {
+		t.Errorf("%v", ready)
+	}
 }
 
 func TestPreloadByFileLeavesTheVariableAlone(t *testing.T) {

@@ -134,6 +134,24 @@ func (n *node) start(t *testing.T, p program) {
 	must(t, err)
 }
 
+// startAsJob starts a program as the controller of a Job does: kubelet refuses a pod for good whose devices are
+// asked for while their plugin does not answer, and the controller makes another. Claims have no such gap.
+func (n *node) startAsJob(t *testing.T, p program) {
+	t.Helper()
+	n.start(t, p)
+	eventually(t, "the pod "+p.name+" is accepted", func() bool {
+		pod, err := n.CoreV1().Pods(namespace).Get(n.ctx, p.name, metav1.GetOptions{})
+		must(t, err)
+		if p.claimMiB == 0 && pod.Status.Reason == "UnexpectedAdmissionError" {
+			t.Logf("%s: %s", p.name, pod.Status.Message)
+			n.remove(t, p)
+			n.start(t, p)
+			return false
+		}
+		return pod.Status.Phase != v1.PodPending
+	})
+}
+
 func (n *node) startAll(t *testing.T, programs []program) {
 	t.Helper()
 	for _, program := range programs {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -28,6 +29,7 @@ func TestClaims(t *testing.T) {
 		{"pods together compute what they do alone", together},
 		{"a fifth pod waits, with an Event, for one that ends", fifth},
 		{"a pod over its limit is out of memory, alone", overLimit},
+		{"a pod pays for what is swapped out, not the daemon", chargedMemory},
 		{"a pod of another user shares the card", anotherUser},
 		{"a killed pod leaves the others alone", killedPod},
 		{"a killed daemon is followed by one that adopts the programs", killedDaemon},
@@ -111,11 +113,26 @@ func together(t *testing.T, n *node, claimMiB int) {
 	started = time.Now()
 	n.startAll(t, programs)
 	n.waitForTurns(t, len(programs))
+	if claimMiB > 0 {
+		n.expectReady(t, programs)
+	}
 	for _, program := range programs {
 		n.wait(t, program.name)
 	}
 	t.Logf("pods, together: %.1f s", time.Since(started).Seconds())
 	n.finish(t, programs)
+}
+
+// expectReady fails if a claim's status does not say that its device is ready.
+func (n *node) expectReady(t *testing.T, programs []program) {
+	t.Helper()
+	for _, program := range programs {
+		claim, err := n.ResourceV1().ResourceClaims(namespace).Get(n.ctx, program.name, metav1.GetOptions{})
+		must(t, err)
+		if len(claim.Status.Devices) != 1 || !meta.IsStatusConditionTrue(claim.Status.Devices[0].Conditions, "Ready") {
+			t.Errorf("claim %s: %+v", program.name, claim.Status.Devices)
+		}
+	}
 }
 
 func fifth(t *testing.T, n *node, claimMiB int) {
@@ -196,7 +213,7 @@ func killedPlugin(t *testing.T, n *node, claimMiB int) {
 	n.startAll(t, programs[:3])
 	n.waitForTurns(t, 3)
 	kill(t, plugin)
-	n.start(t, programs[3])
+	n.startAsJob(t, programs[3])
 	eventually(t, "the plugin's container was started again", func() bool { return n.restarts(t, "plugin") == before+1 })
 	n.finish(t, programs)
 	n.waitForRollout(t)
@@ -218,7 +235,7 @@ func upgrade(t *testing.T, n *node, claimMiB int) {
 	if left := len(n.clients()); left != 3 {
 		t.Errorf("%d programs of 3 run after the upgrade: it came too late to matter", left)
 	}
-	n.start(t, programs[3]) // with the new library, beside the old one
+	n.startAsJob(t, programs[3]) // with the new library, beside the old one
 	n.finish(t, programs)
 	folders, err := os.ReadDir("/var/lib/reveza/files")
 	must(t, err)
