@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/cli/command_line.h"
+#include "common/cli/introspection.h"
 #include "common/version/version.h"
 #include "phi/arithmetic/processor.h"
 #include "phi/cli/commands.h"
@@ -56,6 +57,12 @@ int Main(int argc, char** argv) {
   std::vector<Action> actions;
   for (const Command& command : commands) {
     actions.push_back(command.add(*app.add_subcommand(command.name, command.summary)));
+  }
+  command_line::AddCompletionCommand(app);
+  if (const auto status = command_line::AnswerCompletion(
+          app, argc, argv, {.values = CompletionValues, .accepts = {}},
+          {.version = REVEZA_VERSION, .see_also = "reveza(1)"})) {
+    return *status;
   }
   if (const auto status = command_line::Parse(kProgram, app, argc, argv)) return *status;
   for (std::size_t i = 0; i < commands.size(); ++i) {
