@@ -16,7 +16,7 @@ TARGETS ?=
 BUILD := $(if $(filter release,$(PRESET)),build,build/$(PRESET))
 
 .DEFAULT_GOAL := build
-.PHONY: help setup configure build demo test test-all check tidy bench mutate fuzz random install wheels clean
+.PHONY: help setup configure build demo test test-all check tidy bench mutate fuzz random install uninstall wheels clean
 
 help: ## show this list
 	@echo "Reveza: programs take turns on one GPU"
@@ -83,6 +83,9 @@ random: build ## run random CUDA programs natively and under Reveza for a minute
 install: build ## install to PREFIX (default /usr/local), below DESTDIR if set
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)" \
 	  | sed -nE 's/^-- (Installing|Up-to-date): /  /p'
+
+uninstall: ## remove what the last `make install` installed
+	@DESTDIR="$(DESTDIR)" tools/uninstall.sh $(BUILD)
 
 wheels: ## build wheels for pip into build/dist, for glibc 2.28 or later
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet build; fi

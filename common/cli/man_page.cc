@@ -98,7 +98,7 @@ std::string Synopsis(const CLI::App& app) {
     line += option->get_required() ? " " + name : fmt::format(" [{}]", name);
   }
   if (!app.get_subcommands({}).empty()) {
-    line += app.get_require_subcommand_min() > 0 ? " \\fICOMMAND\\fR" : " [\\fICOMMAND\\fR]";
+    line += app.get_require_subcommand_min() > 0 ? " \\fISUBCOMMAND\\fR" : " [\\fISUBCOMMAND\\fR]";
   }
   return line + "\n";
 }

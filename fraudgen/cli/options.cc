@@ -188,7 +188,6 @@ void AddCommands(CLI::App& app, CommandLine& typed) {
 
 void AddAll(CLI::App& app, CommandLine& typed) {
   app.description("Generate synthetic Brazilian bank and ride data with labelled fraud.");
-  app.footer(std::string(kFooter));
   AddOption(app, "-o,--output", typed.output, "PLACE",
             "folder, s3://bucket/prefix, minio://bucket/prefix, or - for one table on standard "
             "output (default output)");
@@ -206,6 +205,7 @@ void AddAll(CLI::App& app, CommandLine& typed) {
   app.add_flag("-q,--quiet", typed.quiet, "print errors only");
   app.add_flag("--json", typed.json, "print the summary, plan or check results as JSON");
   AddCommands(app, typed);
+  app.footer(std::string(kFooter));  // last, because commands inherit it
 }
 
 bool Accepts(std::string_view command, std::string_view option) {

@@ -228,11 +228,12 @@ CommandResult<int> Main(int argc, char** argv) {
       "steps, and diagnoses what limits parallelism.",
       "reveza");
   app.set_version_flag("--version", version::Text("reveza"));
+  Arguments arguments;
+  AddCommands(app, arguments);
+  // Last, because commands inherit it.
   app.footer(
       "`reveza COMMAND --help` describes a command.\n\n"
       "Example:\n  reveza run -- python train.py");
-  Arguments arguments;
-  AddCommands(app, arguments);
   if (const auto status = command_line::AnswerCompletion(
           app, argc, argv, CompletionValues(),
           {.version = REVEZA_VERSION, .see_also = "revezad(8), fraudgen(1), phi(1)"})) {

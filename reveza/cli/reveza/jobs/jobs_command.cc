@@ -158,14 +158,15 @@ void DescribeJobs(CLI::App& app) {
   app.description(
       "Run lists of steps in parallel; resume them after a crash\n\n"
       "Runs lists of steps in parallel, resumes them after a crash, and inspects them.");
-  app.footer(
-      "`reveza jobs COMMAND --help` describes a command.\n\n"
-      "Example:\n  reveza jobs run -- ./simulate --seed {seed} ::: seed 1..500");
   app.require_subcommand(1);
   for (const auto& command : kSubcommands) {
     CLI::App* inner = app.add_subcommand(command.name, command.description);
     DeclareCommand(command, *inner, command_line::ArgumentsOwnedBy<JobsArguments>(*inner));
   }
+  // Last, because commands inherit it.
+  app.footer(
+      "`reveza jobs COMMAND --help` describes a command.\n\n"
+      "Example:\n  reveza jobs run -- ./simulate --seed {seed} ::: seed 1..500");
 }
 
 CommandResult<int> JobsCommand(int argc, char** argv) {
