@@ -16,7 +16,7 @@ TARGETS ?=
 BUILD := $(if $(filter release,$(PRESET)),build,build/$(PRESET))
 
 .DEFAULT_GOAL := build
-.PHONY: help setup configure build demo test test-all check tidy bench mutate fuzz random install uninstall wheels clean
+.PHONY: help setup configure build demo test test-all check tidy bench mutate fuzz random install uninstall wheels deb clean
 
 help: ## show this list
 	@echo "Reveza: programs take turns on one GPU"
@@ -90,6 +90,9 @@ uninstall: ## remove what the last `make install` installed
 wheels: ## build wheels for pip into build/dist, for glibc 2.28 or later
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet build; fi
 	@tools/build_wheels.sh $(JOBS) $(ARGS)
+
+deb: build ## build a Debian package into build/dist, for the release that it is built on
+	@tools/make_deb.py $(BUILD) build/dist
 
 clean: ## remove build output, but keep downloads of setup
 	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name python ! -name servers ! -name charts ! -name headers -exec rm -rf {} +; fi
