@@ -16,7 +16,7 @@ TARGETS ?=
 BUILD := $(if $(filter release,$(PRESET)),build,build/$(PRESET))
 
 .DEFAULT_GOAL := build
-.PHONY: help setup configure build demo test test-all test-kubernetes check tidy bench mutate fuzz random install wheels clean
+.PHONY: help setup configure build demo test test-all test-kubernetes check tidy bench mutate fuzz random install uninstall wheels deb clean
 
 help: ## show this list
 	@echo "Reveza: programs take turns on one GPU"
@@ -89,9 +89,15 @@ install: build ## install to PREFIX (default /usr/local), below DESTDIR if set
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)" \
 	  | sed -nE 's/^-- (Installing|Up-to-date): /  /p'
 
+uninstall: ## remove what the last `make install` installed
+	@DESTDIR="$(DESTDIR)" tools/uninstall.sh $(BUILD)
+
 wheels: ## build wheels for pip into build/dist, for glibc 2.28 or later
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet build; fi
 	@tools/build_wheels.sh $(JOBS) $(ARGS)
+
+deb: build ## build a Debian package into build/dist, for the release that it is built on
+	@tools/make_deb.py $(BUILD) build/dist
 
 clean: ## remove build output, but keep downloads of setup
 	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name python ! -name servers ! -name charts ! -name headers -exec rm -rf {} +; fi

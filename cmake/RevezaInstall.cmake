@@ -11,6 +11,9 @@
 #   lib/systemd/{system,user}/ units
 #   include/                   reveza.h and reveza_step.h, the same API for C and C++
 #   share/doc/reveza/          documents
+#   share/man/man{1,8}/        man pages
+#   share/{bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}/
+#                              completion for shells
 #
 # The components reveza, fraudgen and phi are the contents of the wheels (tools/make_wheels.py), which
 # pip lays out in the same way.
@@ -66,6 +69,39 @@ install(CODE [[
       DESTINATION "${CMAKE_INSTALL_PREFIX}/lib/systemd/${kind}")
   endforeach()
 ]])
+
+# The programs know their man pages and their completion.
+set(program_files reveza_cli/reveza.1 revezad/revezad.8 fraudgen/fraudgen.1 phi/phi.1)
+foreach(program_file IN LISTS program_files)
+  get_filename_component(program ${program_file} DIRECTORY)
+  get_filename_component(page ${program_file} NAME)
+  get_filename_component(name ${program_file} NAME_WE)
+  if(NOT TARGET ${program})
+    continue()
+  endif()
+  install(CODE "set(program \"${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name}\")
+set(page ${page})\nset(name ${name})
+set(made \"${PROJECT_BINARY_DIR}/program-files\")")
+  install(CODE [[
+    # file_of_program(<argument of `completion`> <file> <folder>): installs what the program prints.
+    # A macro, so that CMake lists the file in its manifest.
+    macro(file_of_program what file folder)
+      execute_process(COMMAND "${program}" completion ${what} OUTPUT_FILE "${made}/${file}"
+        COMMAND_ERROR_IS_FATAL ANY)
+      file(INSTALL "${made}/${file}" DESTINATION "${CMAKE_INSTALL_PREFIX}/share/${folder}")
+    endmacro()
+    if(EXISTS "${program}")
+      file(MAKE_DIRECTORY "${made}")
+      string(REGEX MATCH "[0-9]$" section ${page})
+      file_of_program(man ${page} man/man${section})
+      if(section EQUAL 1)
+        file_of_program(bash ${name} bash-completion/completions)
+        file_of_program(zsh _${name} zsh/site-functions)
+        file_of_program(fish ${name}.fish fish/vendor_completions.d)
+      endif()
+    endif()
+  ]])
+endforeach()
 
 foreach(document IN ITEMS README.md README.pt-BR.md CHANGELOG.md LICENSE)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${document})

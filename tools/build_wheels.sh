@@ -25,5 +25,5 @@ tools/configure.sh ci build/wheels -B build/wheels -DREVEZA_GLIBC="$PWD/build/gl
 tools/build.sh build/wheels "$jobs" "${names[@]/#reveza/programs}"
 
 platform=manylinux_2_28_$(uname -m)
-rm -rf build/dist
+rm -f build/dist/*.whl
 "$tools/bin/python" tools/make_wheels.py build/wheels build/dist "$platform" "${names[@]}"

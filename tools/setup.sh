@@ -9,7 +9,7 @@
 #   demo    the wheel of DuckDB, for the demo of fraudgen
 #   test    `demo`, `headers`, and wheels of data readers and PyPhi; with Go, the servers of tests (built
 #           into build/servers) and the modules of integrations/kubernetes (into Go's own cache); as
-#           root, the browser and user-mode Linux if available
+#           root, what browsers, kernels, shells and Debian packages are tested with, if available
 #   check   additional packages for `make check`
 #   fuzz    additional packages for `make fuzz`
 #   bench   wheels of other generators for bench/fraudgen.sh; not part of `all`
@@ -33,6 +33,7 @@ fuzz_packages=(clang-19 libclang-rt-19-dev)
 browser_packages=(chromium)
 kernel_packages=(user-mode-linux)
 kubernetes_packages=(runc containernetworking-plugins iproute2 openssl)
+distribution_packages=(zsh fish man-db groff-base lintian dpkg-dev debootstrap)
 environment=build/python
 charts=build/charts
 servers=build/servers
@@ -355,6 +356,8 @@ main() {
     need_wheels PyPhi "$requirements-pyphi.txt" 'tests of phi iit against it are skipped'
     need_headers 'the tables of driver calls are not checked against it'
     need_modules 'its tests are skipped' integrations/kubernetes integrations/kubernetes/tests/chart
+    want_packages 'what distributions need is not tested (as root: apt-get install)' \
+      "${distribution_packages[@]}"
     need_servers 'the tests that write to buckets are skipped'
     want_packages 'tests that boot a kernel are skipped (as root: apt-get install)' \
       "${kernel_packages[@]}"

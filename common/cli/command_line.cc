@@ -5,21 +5,15 @@
 #include <cstdio>
 #include <exception>
 #include <new>
-#include <sstream>
 #include <system_error>
 #include <vector>
 
 #include "common/base/nearest.h"
+#include "common/cli/help_text.h"
 #include "common/platform/standard_output.h"
 
 namespace reveza::command_line {
 namespace {
-
-// "reveza config show" for the subcommand `show`.
-std::string CommandPath(const CLI::App& app) {
-  const CLI::App* parent = app.get_parent();
-  return parent == nullptr ? app.get_name() : CommandPath(*parent) + " " + app.get_name();
-}
 
 std::optional<std::string> DescribeUnknownWord(const CLI::App& app) {
   for (const auto* command : app.get_subcommands()) {
@@ -27,25 +21,21 @@ std::optional<std::string> DescribeUnknownWord(const CLI::App& app) {
   }
   const auto words = app.remaining();
   if (words.empty()) return std::nullopt;
-  const bool option = words.front().starts_with('-');
-  return fmt::format("unknown {} '{}'{}; see {} --help", option ? "option" : "command",
-                     words.front(), DidYouMean(words.front(), app), CommandPath(app));
-}
-
-// Shows "--width N" and "FILE" in the help instead of CLI11's "--width N:INT in [40 - 1000]" and
-// "FILE TEXT".
-void ShortenTypeNames(CLI::App& app) {
-  for (CLI::Option* option : app.get_options()) {
-    try {
-      for (int i = 0;; ++i) option->get_validator(i)->description("");
-    } catch (const CLI::OptionNotFound&) {  // no more validators
-    }
-    if (option->get_positional()) option->type_name("");
-  }
-  for (CLI::App* command : app.get_subcommands({})) ShortenTypeNames(*command);
+  const char* what = words.front().starts_with('-')    ? "unknown option"
+                     : app.get_subcommands({}).empty() ? "unexpected argument"
+                                                       : "unknown command";
+  return fmt::format("{} '{}'{}; see {} --help", what, words.front(),
+                     DidYouMean(words.front(), app), CommandPath(app));
 }
 
 }  // namespace
+
+void AddCommandWords(CLI::App& app, const std::string& meaning) {
+  const auto refuse = [&app](const std::string& word) {
+    return fmt::format("unknown command '{}'{}; a program follows --", word, DidYouMean(word, app));
+  };
+  app.add_option("COMMAND", meaning)->expected(0, -1)->check(refuse);
+}
 
 std::string DidYouMean(std::string_view word, std::span<const CLI::App* const> places) {
   std::vector<std::string> owned;
@@ -69,6 +59,18 @@ std::string DescribeParseError(const CLI::App& app, const CLI::ParseError& error
   return fmt::format("{}; see {} --help", error.what(), CommandPath(app));
 }
 
+std::string HelpText(CLI::App& app) {
+  ShortenTypeNames(app);
+  // The command whose help was requested.
+  CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  command->description(std::string(Details(command->get_description())));
+  for (CLI::App* inner : command->get_subcommands({})) {
+    inner->description(Summary(inner->get_description()));
+  }
+  return app.help();
+}
+
 std::optional<int> Parse(const Program& program, CLI::App& app, int argc, char** argv,
                          const std::function<std::string(const CLI::ParseError&)>& describe,
                          ExitStatus usage) {
@@ -80,10 +82,9 @@ std::optional<int> Parse(const Program& program, CLI::App& app, int argc, char**
       return PrintError(program.name, usage,
                         describe ? describe(error) : DescribeParseError(app, error));
     }
-    ShortenTypeNames(app);
-    std::ostringstream text;
-    app.exit(error, text);
-    const auto written = platform::WriteStandardOutput(text.str());
+    std::string text = fmt::format("{}\n", error.what());  // the version
+    if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr) text = HelpText(app);
+    const auto written = platform::WriteStandardOutput(text);
     if (written) return kDone;
     return PrintError(program.name, program.status_of(written.error()), written.error().message);
   }

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,6 +32,18 @@ struct Program {
   };
 };
 
+// Makes the arguments of a command that is only described, not run; they live as long as `app`.
+template <typename Arguments>
+Arguments& ArgumentsOwnedBy(CLI::App& app) {
+  auto owned = std::make_shared<Arguments>();
+  Arguments& arguments = *owned;
+  app.callback([owned] {});
+  return arguments;
+}
+
+// Declares that the command line of another program follows, which is not for this parser.
+void AddCommandWords(CLI::App& app, const std::string& meaning);
+
 // Returns "; did you mean '--size'?" with the option or command of `places` that is nearest to
 // `word`, or "" if none is near. A "=VALUE" after the word is ignored.
 std::string DidYouMean(std::string_view word, std::span<const CLI::App* const> places);
@@ -39,6 +52,9 @@ std::string DidYouMean(std::string_view word, const CLI::App& place);
 // Describes a parse error in one line that ends with the --help to read. An unknown option or
 // command is named together with the nearest known one.
 std::string DescribeParseError(const CLI::App& app, const CLI::ParseError& error);
+
+// Returns what --help prints.
+std::string HelpText(CLI::App& app);
 
 // Parses the command line. Returns nothing if a command is to be run, else the exit status: kDone
 // after printing --help or --version, `usage` after reporting a parse error.

@@ -67,7 +67,7 @@ constexpr SettingKind kValue = SettingKind::kValue;
 constexpr SettingKind kFlag = SettingKind::kFlag;
 
 constexpr auto kDataSettings = std::to_array<Setting>({
-    {{"model", kValue, "NAME",
+    {{"model", kValue, "coherent|classic",
       "generator: coherent (simulated lives) or classic (independent "
       "rows) (default coherent)",
       "classic"},
@@ -78,7 +78,7 @@ constexpr auto kDataSettings = std::to_array<Setting>({
      },
      [](const Settings& s) { return Quoted(s.model); }},
     Value<&Settings::type, kWord<kDataTypes>, kAsWord<kDataTypes>>(
-        {"type", kValue, "TYPE",
+        {"type", kValue, "transactions|rides|all",
          "data to generate: transactions, rides (with drivers) or all (default transactions)",
          "transactions"}),
     Value<&Settings::seed, kCount<0, std::numeric_limits<int64_t>::max()>>(
@@ -90,7 +90,7 @@ constexpr auto kDataSettings = std::to_array<Setting>({
           [](const auto& size) { return size ? Quoted(ShowSize(*size)) : ""; }>(
         {"size", kValue, "SIZE", "total bytes of all tables: GB is 10^9, GiB is 2^30 (default 1GB)",
          "10GB"}),
-    {{"fraud_rate", kValue, "SHARE",
+    {{"fraud_rate", kValue, "SHARE|real",
       "exact share of fraudulent rows; real: 7 in 100,000 PIX (default 0.02)", "0.02"},
      [](Settings& s, std::string_view text) -> Status {
        s.real_fraud_rate = text == "real";
@@ -102,7 +102,7 @@ constexpr auto kDataSettings = std::to_array<Setting>({
        return s.real_fraud_rate ? Quoted("real") : ShowShare(s.fraud_rate);
      }},
     Value<&Settings::difficulty, ParseDifficulty, ShowDifficulty>(
-        {"difficulty", kValue, "LEVEL",
+        {"difficulty", kValue, "easy|medium|hard|SHARE",
          "how hard fraud is to detect: easy, medium, hard or 0 to 1 (coherent; default medium)",
          "0.5"}),
     Value<&Settings::customers, kCount<1, kMaxCustomers>>(
@@ -121,19 +121,19 @@ constexpr auto kDataSettings = std::to_array<Setting>({
     Value<&Settings::profiles, ParseFlag>(
         {"profiles", kFlag, "", "give customers behavioural profiles (classic)", "true"}),
     Value<&Settings::safe_identities, kWord<kIdentities>, kAsWord<kIdentities>>(
-        {"identities", kValue, "KIND",
+        {"identities", kValue, "valid|safe",
          "taxpayer numbers: valid, or safe (check digits never match) (default valid)", "safe"}),
     Value<&Settings::graph, ParseFlag>(
         {"graph", kFlag, "", "also write nodes and edges for graph tools (coherent)", "true"}),
     Value<&Settings::defects, ParseDefects,
           [](const auto& defects) { return defects.Any() ? Quoted(ShowDefects(defects)) : ""; }>(
-        {"defects", kValue, "LIST",
+        {"defects", kValue, "DEFECT,...",
          "inject defects: late, duplicate, outoforder, null, schema, each with an optional share",
          "late=0.01,duplicate"}),
 });
 
 constexpr auto kFileSettings = std::to_array<Setting>({
-    {{"format", kValue, "FORMAT",
+    {{"format", kValue, "jsonl|json|csv|tsv|parquet|arrow",
       "file format: jsonl, json, csv, tsv, parquet or arrow (default jsonl)", "parquet"},
      [](Settings& s, std::string_view text) -> Status {
        // The Brazilian Fraud Data Generator's name for partitioned Parquet.
@@ -145,7 +145,7 @@ constexpr auto kFileSettings = std::to_array<Setting>({
      },
      [](const Settings& s) { return Quoted(NameOf(s.format)); }},
     Value<&Settings::compression, kWord<kCodecNames>, kAsWord<kCodecNames>>(
-        {"compression", kValue, "CODEC",
+        {"compression", kValue, "zstd|snappy|gzip|brotli|none",
          "codec: zstd, snappy, gzip, brotli or none (Parquet and Arrow; default zstd)", "zstd"}),
     Value<&Settings::compression_level, kCount<1, 22>>(
         {"compression_level", kValue, "N",
@@ -156,7 +156,7 @@ constexpr auto kFileSettings = std::to_array<Setting>({
         {"file_rows", kValue, "N",
          "rows per file; 0: one file per block (default: text files of about 128 MB)", "131072"}),
     Value<&Settings::money, kWord<kMoneyNames>, kAsWord<kMoneyNames>>(
-        {"money", kValue, "TYPE",
+        {"money", kValue, "float|decimal|cents",
          "type of amounts: float, decimal or cents (Parquet and Arrow; default float)", "decimal"}),
     Value<&Settings::nested, ParseFlag>(
         {"nested", kFlag, "",
@@ -164,7 +164,7 @@ constexpr auto kFileSettings = std::to_array<Setting>({
     Value<&Settings::partition, ParsePartition,
           [](const auto& keys) {
             return keys.empty() ? "" : Quoted(fmt::format("{}", fmt::join(keys, ",")));
-          }>({"partition", kValue, "KEYS",
+          }>({"partition", kValue, "KEY,...",
               "Hive partitioning by year,month,day or a category such as address_state",
               "year,month"}),
 });

@@ -301,9 +301,9 @@ Action AddBenchCommand(CLI::App& options) {
   AddDefaulted(options, "--seconds", arguments->seconds, "duration of each figure in each round",
                "FLOAT");
   AddDefaulted(options, "--rounds", arguments->rounds, "rounds; the median is reported", "INT");
-  AddDefaulted(options, "--kernel", arguments->kernel,
-               "CPU kernel: plain, avx2, avx512 or auto (the best supported)", "NAME");
-  AddDefaulted(options, "--device", arguments->device, "device: cpu, gpu or gpu:N", "NAME");
+  AddDefaulted(options, "--kernel", arguments->kernel, "CPU kernel; auto is the best supported",
+               "auto|plain|avx2|avx512");
+  AddDefaulted(options, "--device", arguments->device, "device", "cpu|gpu|gpu:N");
   AddOption(options, "--graphs", arguments->graphs, "INT,...",
             "GPU only: cycles per CUDA graph to measure; 0 launches kernels individually")
       ->delimiter(',')

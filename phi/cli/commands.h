@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "common/base/error.h"
 #include "common/cli/command_line.h"
+#include "common/cli/completion.h"
 
 namespace reveza::phi {
 
@@ -25,6 +27,10 @@ Action AddRunCommand(CLI::App& options);
 Action AddTeCommand(CLI::App& options);
 Action AddTheoryCommand(CLI::App& options);
 
+// Returns the values that `phi` can complete: columns of a file, measures, networks.
+std::vector<command_line::Candidate> CompletionValues(std::string_view kind,
+                                                      const command_line::Typed& typed);
+
 // Adds an option with a value of the kind `type`; the help shows the default.
 template <typename T>
 CLI::Option* AddDefaulted(CLI::App& options, const std::string& name, T& value,
@@ -39,7 +45,7 @@ inline void AddSeries(CLI::App& options, std::string& file, std::vector<std::str
       .add_option("FILE", file,
                   "time series with one row per time step (.csv, .tsv, .txt, .npy, .parquet)")
       ->required();
-  AddOption(options, "--columns", columns, "NAME,...",
+  AddOption(options, "--columns", columns, "COLUMN,...",
             use + ", by name or 0-based index; default: all")
       ->delimiter(',');
 }

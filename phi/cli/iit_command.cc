@@ -210,7 +210,8 @@ Action AddIitCommand(CLI::App& options) {
       "FILE", arguments->file,
       "transition matrix (CSV, JSON or NumPy), one row per present state (first node varies "
       "fastest): the probability that each node is on next, or of each next state");
-  AddOption(options, "--network", arguments->network, "NAME", "built-in network instead of FILE");
+  AddOption(options, "--network", arguments->network, "NETWORK",
+            "built-in network instead of FILE");
   AddOption(options, "--state", arguments->state, "BITS",
             "present state, one bit per node, such as 1,0,0; default: the file's");
   AddOption(options, "--subsystem", arguments->subsystem, "NODE,...",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/cli/command_line.h"
+#include "common/cli/introspection.h"
 #include "common/version/version.h"
 #include "phi/arithmetic/processor.h"
 #include "phi/cli/commands.h"
@@ -36,11 +37,6 @@ int Main(int argc, char** argv) {
   CLI::App app("Simulates integration cycles and measures integrated information.", "phi");
   app.set_version_flag("-v,--version", version::Text("phi"));
   app.require_subcommand(1);
-  app.footer(
-      "Examples:\n"
-      "  phi measure eeg.csv --columns Fz,Cz,Pz --mip exhaustive --surrogates 199\n"
-      "  phi run --cycles 500 --runs 256 --measure si,phi_g -o results/\n"
-      "Run `phi COMMAND --help` for the options of a command.");
   const std::array<Command, 8> commands = {{
       {"bench", "Benchmark cycles against the hardware's limits", AddBenchCommand},
       {"iit", "Compute integrated information (IIT 3.0) of a network of binary nodes",
@@ -56,6 +52,18 @@ int Main(int argc, char** argv) {
   std::vector<Action> actions;
   for (const Command& command : commands) {
     actions.push_back(command.add(*app.add_subcommand(command.name, command.summary)));
+  }
+  command_line::AddCompletionCommand(app);
+  // Last, because commands inherit it.
+  app.footer(
+      "Examples:\n"
+      "  phi measure eeg.csv --columns Fz,Cz,Pz --mip exhaustive --surrogates 199\n"
+      "  phi run --cycles 500 --runs 256 --measure si,phi_g -o results/\n"
+      "Run `phi COMMAND --help` for the options of a command.");
+  if (const auto status = command_line::AnswerCompletion(
+          app, argc, argv, {.values = CompletionValues, .accepts = {}},
+          {.version = REVEZA_VERSION, .see_also = "reveza(1)"})) {
+    return *status;
   }
   if (const auto status = command_line::Parse(kProgram, app, argc, argv)) return *status;
   for (std::size_t i = 0; i < commands.size(); ++i) {

@@ -314,7 +314,7 @@ Result<int> RunMeasure(const MeasureArguments& arguments) {
 
 void AddData(CLI::App& options, MeasureArguments& arguments) {
   AddSeries(options, arguments.file, arguments.read.columns, "columns to measure");
-  AddOption(options, "--trials", arguments.read.trials, "NAME",
+  AddOption(options, "--trials", arguments.read.trials, "COLUMN",
             "column that identifies the trial; past and present never span trials");
   AddDefaulted(options, "-t,--tau", arguments.lag, "lag from past to present, in rows", "INT");
   AddDefaulted(options, "--order", arguments.order,
@@ -357,7 +357,7 @@ void AddSignificanceOptions(CLI::App& options, MeasureArguments& arguments) {
       "surrogate method: shift (circular), phase (Fourier phase randomisation), iaaft (phases "
       "and values preserved), trials (permutation of trials), or auto: trials if there are "
       "five, and else shift",
-      "KIND")
+      "auto|shift|phase|iaaft|trials")
       ->needs(surrogates);
   auto* const bootstrap = AddOption(options, "--bootstrap", arguments.chance.bootstrap.count, "N",
                                     "95% confidence intervals from this many replicates")

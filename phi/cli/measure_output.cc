@@ -278,12 +278,12 @@ void AddMeasureSelection(CLI::App& options, MeasureSelection& selection) {
   AddDefaulted(options, "-m,--measure", selection.measures,
                "comma-separated measures: i, mi, si, wms, phi_r (two parts only), phi_g, "
                "phi_star, or all",
-               "NAME,...");
+               "MEASURE,...");
   auto* const partition =
       AddOption(options, "-p,--partition", selection.partition, "PARTS",
                 "parts as variable names or indices, such as '0,1|2,3'; default: atomic, one "
                 "variable per part (phi_r: minimum bipartition)");
-  auto* const minimum = AddOption(options, "--mip", selection.minimum, "METHOD",
+  auto* const minimum = AddOption(options, "--mip", selection.minimum, "exhaustive|queyranne",
                                   "evaluate each measure at its minimum information "
                                   "bipartition; exhaustive (up to 24 variables) or queyranne")
                             ->excludes(partition);
@@ -295,8 +295,9 @@ void AddMeasureSelection(CLI::App& options, MeasureSelection& selection) {
 }
 
 void AddExtraOptions(CLI::App& options, std::string& complexes, std::string& granger) {
-  AddOption(options, "--complexes", complexes, "MEASURE", "also find complexes, by mi, si or wms");
-  AddOption(options, "--granger", granger, "KIND",
+  AddOption(options, "--complexes", complexes, "mi|si|wms",
+            "also find complexes, by mi, si or wms");
+  AddOption(options, "--granger", granger, "pair|conditional",
             "also compute Granger causality and transfer entropy: pair, or conditional (on "
             "all other variables)");
 }

@@ -58,12 +58,12 @@ Action AddPlotCommand(CLI::App& options) {
   AddDefaulted(options, "-o,--output", arguments->output, "page (.html) or picture (.svg) to write",
                "FILE");
   AddDefaulted(options, "-m,--measure", arguments->measures,
-               "comma-separated measures of a time series, taken in windows", "NAME,...");
+               "comma-separated measures of a time series, taken in windows", "MEASURE,...");
   AddOption(options, "--window", arguments->options.window, "N",
             "rows per window; default: as in the run, or a tenth of a series")
       ->check(CLI::Range(2, 100'000'000));
   AddDefaulted(options, "--partition-measure", arguments->partition,
-               "measure that the minimum information partition minimises", "NAME");
+               "measure that the minimum information partition minimises", "MEASURE");
   AddDefaulted(options, "--surrogates", arguments->options.surrogates,
                "surrogates of the null band; 0 draws none", "N")
       ->check(CLI::Range(0, 100'000));

@@ -68,7 +68,7 @@ void AddMeasures(CLI::App& app, RunArguments& arguments) {
       app, "-m,--measure", arguments.measures,
       "comma-separated measures: phi_legacy, i, mi, si, wms, phi_r, phi_g, phi_star; or all, "
       "or none",
-      "NAME,...");
+      "MEASURE,...");
   AddDefaulted(app, "--window", arguments.settings.window, "cycles per measured window", "INT");
   AddDefaulted(app, "--every", arguments.settings.every, "cycles between measured windows", "INT");
   AddDefaulted(app, "--lag,--tau", arguments.settings.lag, "lag from past to present, in cycles",
@@ -81,7 +81,7 @@ void AddOutput(CLI::App& app, RunArguments& arguments) {
   AddOption(app, "-o,--output", arguments.folder, "FOLDER",
             "folder for rows, summary.json and the checkpoint; - writes rows to standard "
             "output; default: nothing is saved");
-  AddDefaulted(app, "-f,--format", arguments.format, "row format: csv, jsonl or parquet", "NAME");
+  AddDefaulted(app, "-f,--format", arguments.format, "row format", "csv|jsonl|parquet");
   AddOption(app, "--legacy-json", arguments.legacy_json, "FILE",
             "also write the first run in OmniMind's JSON layout");
   AddDefaulted(app, "-k,--checkpoint-every", arguments.settings.checkpoint_every,
@@ -99,10 +99,10 @@ void AddMachine(CLI::App& app, RunArguments& arguments) {
   AddOption(app, "-w,--threads", arguments.threads, "N",
             "worker threads; default: OMP_NUM_THREADS or all cores, with at least 8 runs per "
             "thread");
-  AddDefaulted(app, "--kernel", arguments.kernel,
-               "CPU kernel: plain, avx2, avx512 or auto (the best supported)", "NAME");
+  AddDefaulted(app, "--kernel", arguments.kernel, "CPU kernel; auto is the best supported",
+               "auto|plain|avx2|avx512");
   AddDefaulted(app, "--device", arguments.device,
-               "cpu, gpu, gpu:N or auto (a GPU if available, else the CPU)", "NAME");
+               "device; auto is a GPU if available, else the CPU", "auto|cpu|gpu|gpu:N");
   AddDefaulted(app, "--graph-cycles", arguments.graph_cycles,
                "cycles per CUDA graph; 0 launches kernels individually", "INT");
   app.add_flag("--steps", arguments.steps, "report each saved cycle to `reveza jobs`");

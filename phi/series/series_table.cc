@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <fstream>
 #include <span>
 #include <utility>
 
@@ -130,6 +131,26 @@ Result<SeriesTable> ReadSeries(const std::string& path, const ReadOptions& optio
   }
   ASSIGN_OR_RETURN(const auto bytes, ReadFile(path));
   return numpy ? ReadNumpy(bytes, path, options) : ReadDelimited(bytes, path, options);
+}
+
+std::vector<std::string> ColumnNames(const std::string& path) {
+  if (path.ends_with(".parquet")) {
+    if constexpr (kHaveArrow) return ParquetColumns(path).value_or(std::vector<std::string>());
+    return {};
+  }
+  if (path.ends_with(".npy")) return {};
+  constexpr std::size_t kMaxRead = 64 << 10;
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMaxRead, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  // The last line may be cut.
+  if (text.size() == kMaxRead) text.resize(text.rfind('\n') + 1);
+  const auto table = ReadDelimited(text, path, {.text_is_missing = true});
+  if (!table) return {};
+  std::vector<std::string> names = table->names;
+  names.insert(names.end(), table->left_out.begin(), table->left_out.end());
+  return names;
 }
 
 }  // namespace reveza::phi

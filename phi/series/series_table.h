@@ -52,6 +52,10 @@ struct ReadOptions {
 // and column).
 Result<SeriesTable> ReadSeries(const std::string& path, const ReadOptions& options);
 
+// Returns the names of a file's columns, from its first 64 KiB or its schema. Empty if it cannot be
+// read, or has none, such as .npy.
+std::vector<std::string> ColumnNames(const std::string& path);
+
 // The readers for contents in memory; `name` identifies the file in errors.
 Result<SeriesTable> ReadDelimited(std::string_view text, const std::string& name,
                                   const ReadOptions& options);
@@ -59,6 +63,8 @@ Result<SeriesTable> ReadNumpy(std::string_view bytes, const std::string& name,
                               const ReadOptions& options);
 // Only in builds with Arrow (common/table/arrow.h).
 Result<SeriesTable> ReadParquet(const std::string& path, const ReadOptions& options);
+
+Result<std::vector<std::string>> ParquetColumns(const std::string& path);
 
 // Indices of columns.
 struct SelectedColumns {

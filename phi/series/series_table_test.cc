@@ -18,6 +18,19 @@ TEST(SeriesTableTest, ReadsByExtension) {
   EXPECT_EQ(table->variables(), 2);
 }
 
+TEST(SeriesTableTest, FindsColumnNamesWithoutReadingAllRows) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "phi_column_names_test.csv";
+  std::ofstream out(path);
+  out << "time,Fz,Cz\n";
+  for (int i = 0; i < 20'000; ++i) out << i << ",1.5,2.5\n";
+  out << "not,a,row,of,three\n";
+  out.close();
+  EXPECT_EQ(ColumnNames(path.string()), (std::vector<std::string>{"Fz", "Cz", "time"}));
+  std::filesystem::remove(path);
+  EXPECT_EQ(ColumnNames(path.string()), std::vector<std::string>());
+  EXPECT_EQ(ColumnNames("/dev"), std::vector<std::string>());
+}
+
 TEST(SeriesTableTest, ReportsUnreadableFiles) {
   const auto missing = ReadSeries("/nowhere/at/all.csv", {});
   ASSERT_FALSE(missing);

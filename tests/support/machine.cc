@@ -21,7 +21,7 @@ using nlohmann::json;
 using std::chrono::seconds;
 
 // Sends a status request to the daemon. Returns the reply, or "" if there is none within 5 s.
-std::string Ask(const std::string& socket_path) {
+std::string Ask(const std::string& socket_path, std::uint16_t version) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_path.c_str());
@@ -30,7 +30,7 @@ std::string Ask(const std::string& socket_path) {
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
   std::string text;
   char packet[wire::kMaxPacket];
-  const std::size_t size = wire::Encode(wire::StatusRequest{}, packet);
+  const std::size_t size = wire::Encode(wire::StatusRequest{}, packet, version);
   bool whole = false;
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
       send(fd, packet, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size)) {
@@ -70,7 +70,10 @@ std::vector<std::string> ContextEstimate(const Machine::Options& options) {
 }  // namespace
 
 Machine::Machine(Options options)
-    : options_(std::move(options)), card_(CardEnvironment(options_)) {}
+    : options_(std::move(options)),
+      card_(CardEnvironment(options_)),
+      daemon_program_(REVEZA_DAEMON),
+      version_(wire::kVersion) {}
 
 Machine::~Machine() {
   if (daemon_ != nullptr) daemon_->Signal(SIGTERM);
@@ -78,8 +81,13 @@ Machine::~Machine() {
   daemon_.reset();
 }
 
+void Machine::UseDaemon(const std::string& program, std::uint16_t version) {
+  daemon_program_ = program;
+  version_ = version;
+}
+
 void Machine::StartDaemon(const std::string& configuration) {
-  std::vector<std::string> command{REVEZA_DAEMON, "--socket", socket()};
+  std::vector<std::string> command{daemon_program_, "--socket", socket()};
   for (const std::string& word : ContextEstimate(options_)) command.push_back(word);
   command.insert(command.end(), options_.daemon_arguments.begin(), options_.daemon_arguments.end());
   Environment environment = ProgramEnvironment();
@@ -87,7 +95,7 @@ void Machine::StartDaemon(const std::string& configuration) {
   daemon_ = std::make_unique<Process>(command, environment,
                                       folder() + "/daemon" + std::to_string(started_++));
   const auto until = std::chrono::steady_clock::now() + seconds(20);
-  while (Ask(socket()).empty()) {
+  while (Ask(socket(), version_).empty()) {
     if (!daemon_->Running() || std::chrono::steady_clock::now() > until) {
       throw std::runtime_error("revezad does not respond: " + daemon_->ErrorOutput());
     }
@@ -118,7 +126,7 @@ ProcessResult Machine::RunNative(const std::string& program,
 }
 
 json Machine::Status() const {
-  const std::string text = Ask(socket());
+  const std::string text = Ask(socket(), version_);
   return text.empty() ? json() : json::parse(text, nullptr, false);
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -33,6 +34,8 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
+  // Makes StartDaemon() start this program, which knows the protocol up to `version`.
+  void UseDaemon(const std::string& program, std::uint16_t version);
   // Starts revezad and waits until it answers.
   void StartDaemon(const std::string& configuration = "/dev/null");
   Process& daemon() { return *daemon_; }
@@ -68,6 +71,8 @@ class Machine {
   FakeCard card_;
   int started_ = 0;
   std::unique_ptr<Process> daemon_;
+  std::string daemon_program_;
+  std::uint16_t version_;  // in which the daemon is asked for its status
 };
 
 // Returns LD_PRELOAD for clients; empty in sanitized builds.

@@ -5,6 +5,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,10 @@ import unittest
 
 BUILD = pathlib.Path(sys.argv.pop()) if len(sys.argv) > 1 else pathlib.Path()
 PREFIX = "/opt/reveza"
+
+
+SHELL_FOLDERS = {"bash": "bash-completion/completions/{}", "zsh": "zsh/site-functions/_{}",
+                 "fish": "fish/vendor_completions.d/{}.fish"}
 
 
 class Install(unittest.TestCase):
@@ -35,6 +40,53 @@ class Install(unittest.TestCase):
                      "lib/reveza/fakecuda/libcuda.so.1",
                      "share/doc/reveza/LICENSE", "share/doc/reveza/docs/dependencies.md"):
             self.assertTrue((self.root / file).exists(), file)
+
+    def test_installs_man_pages_and_completion(self):
+        for program in ("reveza", "revezad", "fraudgen", "phi"):
+            if not (BUILD / "bin" / program).exists():
+                continue
+            section = 8 if program == "revezad" else 1
+            page = (self.root / f"share/man/man{section}/{program}.{section}").read_text()
+            self.assertIn(f".TH {program.upper()} {section} ", page)
+            for shell, place in SHELL_FOLDERS.items():
+                file = self.root / "share" / place.format(program)
+                self.assertEqual(file.exists(), program != "revezad", file)
+                if file.exists():
+                    done = subprocess.run([str(BUILD / "bin" / program), "completion", shell],
+                                          capture_output=True, text=True, check=True)
+                    self.assertEqual(file.read_text(), done.stdout)
+
+    def test_uninstall_leaves_nothing_but_files_of_others(self):
+        tool = pathlib.Path(__file__).parents[2] / "tools/uninstall.sh"
+        other = self.root / "share/man/man1/other.1"
+        other.write_text("not ours")
+        cache = self.root / "lib/reveza/python/reveza/__pycache__"
+        cache.mkdir()
+        (cache / "step.pyc").write_text("")
+        # Tests that run beside this one write the manifest too; all have the same files.
+        done = subprocess.run([str(tool), str(self.build_with_manifest())], capture_output=True,
+                              env={**os.environ, "DESTDIR": str(self.destination)}, text=True,
+                              check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        left = [path for path in self.destination.rglob("*") if not path.is_dir()]
+        self.assertEqual(left, [other])
+        other.unlink()
+        self.assertEqual([path.name for path in other.parent.iterdir()], [])
+        again = subprocess.run([str(tool), str(self.destination)], capture_output=True, text=True,
+                               check=False)
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("run make install first", again.stderr)
+
+    def build_with_manifest(self):
+        folder = self.destination.parent / f"{self.destination.name}-manifest"
+        folder.mkdir()
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        files = [f"/{path.relative_to(self.destination)}" for path in self.destination.rglob("*")
+                 if not path.is_dir() and path.name not in ("other.1", "step.pyc")]
+        recorded = (BUILD / "install_manifest.txt").read_text().split("\n")
+        self.assertEqual(sorted(recorded), sorted(files))
+        (folder / "install_manifest.txt").write_text("\n".join(recorded))
+        return folder
 
     def test_units_contain_the_installed_path(self):
         for kind in ("system", "user"):

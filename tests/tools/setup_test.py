@@ -84,7 +84,8 @@ class Setup(TreeTest):
         groups = re.findall(r"^(\w+)_packages=\(([^)]*)\)",
                             (ROOT / "tools/setup.sh").read_text(), re.MULTILINE)
         self.packages = {group: names.split() for group, names in groups}
-        self.install(*self.packages["build"], *self.packages["browser"], *self.packages["kernel"])
+        self.install(*self.packages["build"], *self.packages["browser"], *self.packages["kernel"],
+                     *self.packages["distribution"])
         self.make_wheels(*REQUIREMENTS[1:])
         self.write(f"tools/{CHARTS}", f"# charts\n{CHART}\n")
         self.write("build/charts/draw-2.1.0/draw.min.js", "draw()\n")
@@ -169,7 +170,8 @@ class Setup(TreeTest):
         self.write("bin/python3", "#!/bin/sh\necho no network >&2\nexit 1\n").chmod(0o755)
 
     def test_checks_test_wheels_if_requested(self):
-        self.install(*self.packages["browser"], *self.packages["kernel"])
+        self.install(*self.packages["browser"], *self.packages["kernel"],
+                     *self.packages["distribution"])
         status, lines, errors = self.run_setup("test")
         self.assertEqual((status, errors), (0, ""))
         self.assertIn("duckdb", lines[0])

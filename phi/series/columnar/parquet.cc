@@ -75,6 +75,17 @@ Status FindTrials(const std::string& path, const arrow::ChunkedArray& column,
 
 }  // namespace
 
+Result<std::vector<std::string>> ParquetColumns(const std::string& path) {
+  auto file = arrow::io::ReadableFile::Open(path);
+  if (!file.ok()) return Fail(Error::Code::kNotFound, path + ": " + file.status().message());
+  auto reader = parquet::arrow::OpenFile(*file, arrow::default_memory_pool());
+  if (!reader.ok()) return DamagedFile(path, reader.status());
+  std::shared_ptr<arrow::Schema> schema;
+  if (const auto status = (*reader)->GetSchema(&schema); !status.ok())
+    return DamagedFile(path, status);
+  return schema->field_names();
+}
+
 Result<SeriesTable> ReadParquet(const std::string& path, const ReadOptions& options) {
   SelectedColumns selected;
   ASSIGN_OR_RETURN(const auto read, ReadColumns(path, options, selected));

@@ -2,10 +2,12 @@
 // reports; argv[0] of those that parse their own arguments is the command's name.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "common/cli/completion.h"
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/gpu/daemon/settings.h"
 #include "reveza/gpu/wire/messages.h"
@@ -61,5 +63,16 @@ CommandResult<int> UsageCommand(int argc, char** argv);
 // Runs three programs whose memory exceeds the GPU's one by one, then concurrently. Leaves no
 // processes and no files behind, even if interrupted.
 CommandResult<int> Demo(bool as_json);
+
+// Declare the command lines of those above, for help, completion and the man page.
+void DescribeDoctor(CLI::App& app);
+void DescribeJobs(CLI::App& app);
+void DescribeMetrics(CLI::App& app);
+void DescribeSimulate(CLI::App& app);
+void DescribeTop(CLI::App& app);
+void DescribeUsage(CLI::App& app);
+
+// The values that `reveza` can complete: jobs, steps, running programs, findings.
+command_line::CompletionSource CompletionValues();
 
 }  // namespace reveza::cli

@@ -24,7 +24,7 @@
 namespace reveza::cli {
 namespace {
 
-struct Options {
+struct DoctorArguments {
   pid_t pid = 0;
   bool all = false;
   bool json = false;
@@ -47,7 +47,7 @@ int Explain(const std::string& id) {
 }
 
 // Runs all checks and prints the report. `known` are findings made before. Returns the verdict.
-int Examine(const doctor::Subject& subject, const std::string& name, const Options& options,
+int Examine(const doctor::Subject& subject, const std::string& name, const DoctorArguments& options,
             doctor::Findings known = {}) {
   const auto checks = doctor::AllChecks(options.gpu_probe);
   doctor::Report report{name, std::move(known), checks.size()};
@@ -61,7 +61,7 @@ int Examine(const doctor::Subject& subject, const std::string& name, const Optio
   return doctor::ExitStatusOf(report.findings);
 }
 
-int ExamineCommand(doctor::Subject subject, const Options& options) {
+int ExamineCommand(doctor::Subject subject, const DoctorArguments& options) {
   const auto limit = ParseDuration(options.duration);
   if (!limit) return ReportError(kDoctorUsage, "--for: {}", limit.error().message);
   auto trial = doctor::RunTrial(options.command,
@@ -88,17 +88,13 @@ int SplitCommand(int argc, char** argv, std::vector<std::string>& command) {
   return argc;
 }
 
-}  // namespace
-
-CommandResult<int> DoctorCommand(int argc, char** argv) {
-  CLI::App app(
+void DeclareDoctor(CLI::App& app, DoctorArguments& options) {
+  app.description(
+      "Diagnose what limits the parallelism of a process or of this machine\n\n"
       "Diagnoses what limits the parallelism of a process, a command or this machine: resource\n"
-      "limits, control groups, threads, memory and GPUs.",
-      "reveza doctor");
-  Options options;
-  auto* pid =
-      AddOption(app, "--pid", options.pid, "PID", "examine this process and its descendants")
-          ->check(CLI::Range(1, 1 << 22));
+      "limits, control groups, threads, memory and GPUs.");
+  AddOption(app, "--pid", options.pid, "PID", "examine this process and its descendants")
+      ->check(CLI::Range(1, 1 << 22));
   app.add_flag("-v,--verbose", options.all, "also list checks that passed");
   app.add_flag("--json", options.json, "print JSON, with all findings");
   app.add_flag("--deep", options.deep, "probe up to 32768 threads instead of 1024");
@@ -107,8 +103,9 @@ CommandResult<int> DoctorCommand(int argc, char** argv) {
                "context and the time slices of other processes");
   AddOption(app, "--for", options.duration, "TIME",
             "how long to observe the command (default: 10s)");
+  command_line::AddCommandWords(app, "a command to run and examine, after --");
   auto* explain = app.add_subcommand("explain", "Explain a finding and how to fix it");
-  explain->add_option("ID", options.page, "a finding, e.g. address-space")->required();
+  explain->add_option("FINDING", options.page, "a finding, e.g. address-space")->required();
   explain->footer("Example:\n  reveza doctor explain address-space");
   app.footer(
       "Exit status: 0 no problems, 1 warnings, 2 fatal problems, 64 usage error.\n\n"
@@ -116,23 +113,35 @@ CommandResult<int> DoctorCommand(int argc, char** argv) {
       "  reveza doctor                     examine this machine\n"
       "  reveza doctor --pid 1234          examine a running process\n"
       "  reveza doctor -- python train.py  run the command for 10 s, examine it, terminate it");
+}
+
+}  // namespace
+
+void DescribeDoctor(CLI::App& app) {
+  DeclareDoctor(app, command_line::ArgumentsOwnedBy<DoctorArguments>(app));
+}
+
+CommandResult<int> DoctorCommand(int argc, char** argv) {
+  CLI::App app("", "reveza doctor");
+  DoctorArguments options;
+  DeclareDoctor(app, options);
   const int options_end = SplitCommand(argc, argv, options.command);
   if (const auto status = command_line::Parse(kProgram, app, options_end, argv, {}, kDoctorUsage)) {
     return *status;
   }
-  if (explain->parsed()) return Explain(options.page);
+  if (app.got_subcommand("explain")) return Explain(options.page);
   doctor::Subject subject;
   subject.deep = options.deep;
 
   if (options_end < argc) {
-    if (options.command.empty() || pid->count() > 0) {
+    if (options.command.empty() || app.count("--pid") > 0) {
       return ReportError(kDoctorUsage,
                          "a command after -- is required and excludes --pid; usage: reveza doctor "
                          "[OPTIONS] -- COMMAND [ARGUMENTS...]");
     }
     return ExamineCommand(std::move(subject), options);
   }
-  if (pid->count() == 0) return Examine(subject, "this machine", options);
+  if (app.count("--pid") == 0) return Examine(subject, "this machine", options);
   if (kill(options.pid, 0) != 0 && errno == ESRCH) {
     return ReportError(kDoctorUsage, "no such process: {}", options.pid);
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/cli/command_line.h"
+#include "common/cli/introspection.h"
 #include "common/version/version.h"
 #include "reveza/cli/reveza/commands.h"
 #include "reveza/cli/reveza/exit_status.h"
@@ -58,23 +59,23 @@ bool TakesCommand(const CLI::App& app, int argc, char** argv) {
 // Commands that parse their own arguments.
 struct OwnCommandLine {
   const char* name;
-  const char* description;
+  void (*describe)(CLI::App& app);
   CommandResult<int> (*run)(int argc, char** argv);
 };
 constexpr auto kOwnCommandLines = std::to_array<OwnCommandLine>({
-    {"doctor", "Diagnose what limits the parallelism of a process or of this machine",
-     DoctorCommand},
-    {"jobs", "Run lists of steps in parallel; resume them after a crash", JobsCommand},
-    {"metrics", "Serve metrics to Prometheus", MetricsCommand},
-    {"simulate", "Predict how jobs would share cards, with the daemon's scheduler",
-     SimulateCommand},
-    {"top", "Show the machine, GPUs, programs and jobs live", Top},
-    {"usage", "Show what programs used of the GPUs, by job or user", UsageCommand},
+    {"doctor", DescribeDoctor, DoctorCommand},
+    {"jobs", DescribeJobs, JobsCommand},
+    {"metrics", DescribeMetrics, MetricsCommand},
+    {"simulate", DescribeSimulate, SimulateCommand},
+    {"top", DescribeTop, Top},
+    {"usage", DescribeUsage, UsageCommand},
 });
 
 void AddRun(CLI::App& app, Arguments& arguments) {
   auto* run = app.add_subcommand(
-      "run", "Run a command that shares the GPU: reveza run [OPTIONS] -- COMMAND [ARGUMENTS...]");
+      "run",
+      "Run a command that shares the GPU\n\n"
+      "Runs a command that shares the GPU: reveza run [OPTIONS] -- COMMAND [ARGUMENTS...]");
   AddOption(*run, "--name", arguments.name, "NAME", "name of the program in `reveza status`");
   AddOption(*run, "--gpu-budget", arguments.gpu_budget, "SIZE",
             "GPU memory for all programs together, e.g. 24GiB (default: the whole GPU)");
@@ -98,6 +99,7 @@ void AddRun(CLI::App& app, Arguments& arguments) {
       "run under NVIDIA's MPS, so that programs that fit together overlap; a GPU fault of\n"
       "one of them ends the others too");
   run->add_flag("--quiet", arguments.quiet, "print no messages while the program waits");
+  command_line::AddCommandWords(*run, "the command and its arguments");
   run->footer(
       "Starts the daemon if none is running.\n\n"
       "Examples:\n"
@@ -108,7 +110,8 @@ void AddRun(CLI::App& app, Arguments& arguments) {
 void AddChanges(CLI::App& app, Arguments& arguments) {
   const auto add = [&](const char* name, const char* description, const char* example) {
     auto* command = app.add_subcommand(name, description);
-    command->add_option("NAME", arguments.job, "name of the program in `reveza status`, or its pid")
+    command
+        ->add_option("PROGRAM", arguments.job, "name of the program in `reveza status`, or its pid")
         ->required();
     AddSocketOption(*command, arguments.socket);
     command->footer(std::string("Example:\n  ") + example);
@@ -130,6 +133,7 @@ void AddTrace(CLI::App& app, Arguments& arguments) {
             "run a command without Reveza and record the driver calls that it makes, without\n"
             "the contents of memory; further processes of it write FILE.PID:\n"
             "reveza trace --calls FILE -- COMMAND [ARGUMENTS...]");
+  command_line::AddCommandWords(*trace, "with --calls: the command and its arguments");
   trace->footer(
       "Examples:\n"
       "  reveza trace trace.json    then open it at https://ui.perfetto.dev\n"
@@ -159,7 +163,8 @@ void AddCommands(CLI::App& app, Arguments& arguments) {
       "demo", "Demonstrate three programs that together exceed the GPU's memory sharing it");
   demo->add_flag("--json", arguments.json, "print the result as JSON");
   demo->footer("Example:\n  reveza demo");
-  for (const auto& other : kOwnCommandLines) app.add_subcommand(other.name, other.description);
+  for (const auto& other : kOwnCommandLines) other.describe(*app.add_subcommand(other.name));
+  command_line::AddCompletionCommand(app);
   app.require_subcommand(1);
 }
 
@@ -223,11 +228,17 @@ CommandResult<int> Main(int argc, char** argv) {
       "steps, and diagnoses what limits parallelism.",
       "reveza");
   app.set_version_flag("--version", version::Text("reveza"));
+  Arguments arguments;
+  AddCommands(app, arguments);
+  // Last, because commands inherit it.
   app.footer(
       "`reveza COMMAND --help` describes a command.\n\n"
       "Example:\n  reveza run -- python train.py");
-  Arguments arguments;
-  AddCommands(app, arguments);
+  if (const auto status = command_line::AnswerCompletion(
+          app, argc, argv, CompletionValues(),
+          {.version = REVEZA_VERSION, .see_also = "revezad(8), fraudgen(1), phi(1)"})) {
+    return *status;
+  }
   std::vector<std::string> command;
   int options_end = argc;
   if (TakesCommand(app, argc, argv)) {

@@ -19,7 +19,7 @@
 namespace reveza::cli {
 namespace {
 
-struct Options {
+struct SimulateArguments {
   std::string file;
   std::vector<std::string> changes;
   std::string until = "24h";
@@ -27,7 +27,7 @@ struct Options {
   bool json = false;
 };
 
-CommandResult<simulator::WorldFile> LoadWorld(const Options& options) {
+CommandResult<simulator::WorldFile> LoadWorld(const SimulateArguments& options) {
   const auto text = ReadFile(options.file);
   if (!text) return Failure(kUsage, "{}", text.error().message);
   // A trace is JSON.
@@ -47,15 +47,12 @@ CommandResult<simulator::WorldFile> LoadWorld(const Options& options) {
   return *std::move(world);
 }
 
-}  // namespace
-
-CommandResult<int> SimulateCommand(int argc, char** argv) {
-  CLI::App app(
+void DeclareSimulate(CLI::App& app, SimulateArguments& options) {
+  app.description(
+      "Predict how jobs would share cards, with the daemon's scheduler\n\n"
       "Plays jobs on cards that need not exist, with the daemon's own scheduler, and shows when "
       "each\n"
-      "would end, what it would wait for, and how many bytes would move.",
-      "reveza simulate");
-  Options options;
+      "would end, what it would wait for, and how many bytes would move.");
   app.add_option("FILE", options.file,
                  "cards and jobs, as TOML (docs/simulate.md), or what `reveza trace` wrote")
       ->required();
@@ -67,6 +64,18 @@ CommandResult<int> SimulateCommand(int argc, char** argv) {
             "write the time line of the first node for Perfetto");
   app.add_flag("--json", options.json, "print JSON, with all jobs");
   app.footer("Example:\n  reveza simulate examples/simulate/one_card.toml --set gpu_budget=48GiB");
+}
+
+}  // namespace
+
+void DescribeSimulate(CLI::App& app) {
+  DeclareSimulate(app, command_line::ArgumentsOwnedBy<SimulateArguments>(app));
+}
+
+CommandResult<int> SimulateCommand(int argc, char** argv) {
+  CLI::App app("", "reveza simulate");
+  SimulateArguments options;
+  DeclareSimulate(app, options);
   if (const auto status = command_line::Parse(kProgram, app, argc, argv)) return *status;
   const auto until = ParseDuration(options.until);
   if (!until) return ReportError(kUsage, "--until: {}", until.error().message);

@@ -15,7 +15,7 @@
 namespace reveza::cli {
 namespace {
 
-struct Options {
+struct UsageArguments {
   std::string since = "30d";
   std::string by = "job";
   std::string file;
@@ -25,7 +25,7 @@ struct Options {
 };
 
 // Returns the file of the running daemon, else that of the configuration.
-CommandResult<std::string> UsageFile(const Options& options) {
+CommandResult<std::string> UsageFile(const UsageArguments& options) {
   if (!options.file.empty()) return options.file;
   ASSIGN_OR_RETURN(const auto configuration, LoadConfiguration({{"socket", options.socket}}));
   const daemon::Settings& settings = configuration.settings();
@@ -42,14 +42,11 @@ CommandResult<std::string> UsageFile(const Options& options) {
   return path->string();
 }
 
-}  // namespace
-
-CommandResult<int> UsageCommand(int argc, char** argv) {
-  CLI::App app(
+void DeclareUsage(CLI::App& app, UsageArguments& options) {
+  app.description(
+      "Show what programs used of the GPUs, by job or user\n\n"
       "Shows what programs used of the GPUs: time, what they waited for, and bytes moved. It is\n"
-      "recorded by the hour, with a delay of up to 30 s.",
-      "reveza usage");
-  Options options;
+      "recorded by the hour, with a delay of up to 30 s.");
   AddOption(app, "--since", options.since, "TIME",
             "today, yesterday, monday, 2026-11-20, 2026-11-20T14:30, or how long ago: 12h\n"
             "(default: 30d)");
@@ -62,6 +59,18 @@ CommandResult<int> UsageCommand(int argc, char** argv) {
   app.add_flag("--csv", options.csv, "print CSV")->excludes(json);
   app.footer(
       "Examples:\n  reveza usage --since monday\n  reveza usage --by user --csv > usage.csv");
+}
+
+}  // namespace
+
+void DescribeUsage(CLI::App& app) {
+  DeclareUsage(app, command_line::ArgumentsOwnedBy<UsageArguments>(app));
+}
+
+CommandResult<int> UsageCommand(int argc, char** argv) {
+  CLI::App app("", "reveza usage");
+  UsageArguments options;
+  DeclareUsage(app, options);
   if (const auto status = command_line::Parse(kProgram, app, argc, argv)) return *status;
 
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());

@@ -90,7 +90,7 @@ std::string_view LongestWait(const usage::Counters& counters) {
   return counters[usage::kFirstWait + longest] > 0 ? kReasons[longest] : "";
 }
 
-std::string Time(usage::Hour hour) {
+std::string HourText(usage::Hour hour) {
   return fmt::format("{:%Y-%m-%dT%H:00:00Z}",
                      fmt::gmtime(std::chrono::system_clock::to_time_t(hour)));
 }
@@ -169,8 +169,8 @@ nlohmann::ordered_json UsageJson(std::span<const UsageRow> rows, bool by_user) {
     }
     entry["user"] = UserName(used.user);
     entry["uid"] = used.user;
-    entry["first_hour"] = Time(row.usage.first);
-    entry["last_hour"] = Time(row.usage.last);
+    entry["first_hour"] = HourText(row.usage.first);
+    entry["last_hour"] = HourText(row.usage.last);
     for (std::size_t i = 0; i < usage::kCounterNames.size(); ++i) {
       const std::string_view name = usage::kCounterNames[i];
       if (name.ends_with("_ns")) {

@@ -19,6 +19,7 @@
 #include "common/base/mutex.h"
 #include "common/cli/command_line.h"
 #include "reveza/cli/reveza/exit_status.h"
+#include "reveza/cli/reveza/metrics_options.h"
 #include "reveza/cli/reveza/program.h"
 #include "reveza/cli/reveza/top/live_sources.h"
 #include "reveza/gpu/daemon/settings.h"
@@ -31,7 +32,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr char kListen[] = "127.0.0.1:9787";
 // Scrapes within this time get the same snapshot.
 constexpr milliseconds kMaxAge{500};
 constexpr milliseconds kSampleInterval{250};  // rates need two samples
@@ -119,23 +119,16 @@ int Run(const daemon::Settings& settings, const std::string& listen, bool once) 
 }
 
 CommandResult<int> Main(int argc, char** argv) {
-  CLI::App app("Serves metrics of the machine, GPUs, programs and jobs to Prometheus at /metrics.",
-               "reveza metrics");
-  std::string listen = kListen;
-  std::string socket;
-  bool once = false;
-  AddOption(app, "--listen", listen, "ADDRESS:PORT",
-            "address to listen at (default: 127.0.0.1:9787)");
-  app.add_flag("--once", once, "print the metrics and exit");
-  AddSocketOption(app, socket);
-  app.footer("Example:\n  reveza metrics --listen 127.0.0.1:9788");
+  CLI::App app("", "reveza metrics");
+  MetricsArguments arguments;
+  DeclareMetrics(app, arguments);
   if (const auto status = command_line::Parse(kProgram, app, argc, argv)) return *status;
-  if (listen.find(':') == std::string::npos) {
-    return ReportError(kUsage, "--listen: '{}' is invalid; write ADDRESS:PORT, e.g. {}", listen,
-                       kListen);
+  if (arguments.listen.find(':') == std::string::npos) {
+    return ReportError(kUsage, "--listen: '{}' is invalid; write ADDRESS:PORT, e.g. {}",
+                       arguments.listen, MetricsArguments().listen);
   }
-  ASSIGN_OR_RETURN(const auto configuration, LoadConfiguration({{"socket", socket}}));
-  return Run(configuration.settings(), listen, once);
+  ASSIGN_OR_RETURN(const auto configuration, LoadConfiguration({{"socket", arguments.socket}}));
+  return Run(configuration.settings(), arguments.listen, arguments.once);
 }
 
 }  // namespace

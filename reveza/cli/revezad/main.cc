@@ -14,6 +14,7 @@
 #include "common/base/units.h"
 #include "common/cli/command_line.h"
 #include "common/cli/exit_status.h"
+#include "common/cli/introspection.h"
 #include "common/platform/clock.h"
 #include "common/platform/machine.h"
 #include "common/platform/process.h"
@@ -118,6 +119,11 @@ int Main(int argc, char** argv) {
       "Options override the environment, which overrides the configuration file; `reveza config "
       "show`\nlists all settings.\n\n"
       "Example:\n  revezad --gpu-budget 24GiB --log-level debug");
+  if (const auto status = command_line::AnswerCompletion(
+          app, argc, argv, {},
+          {.section = 8, .version = REVEZA_VERSION, .see_also = "reveza(1)"})) {
+    return *status;
+  }
   if (const auto status = command_line::Parse(kProgram, app, argc, argv)) return *status;
   auto configuration = daemon::LoadConfiguration(platform::ProcessEnvironment);
   if (!configuration) return ReportError(kConfiguration, configuration.error().message);

@@ -18,7 +18,11 @@ inline constexpr std::uint32_t kMagic = 0x5a565652;  // "RVVZ"
 // Incremented on any change of layout or semantics below. Both ends speak the older of their
 // versions, down to kMinVersion: the daemon answers in that of the client, and a client refused for
 // its version tries again in that of the daemon, or runs without one if there is no common version.
+#ifdef REVEZA_OLDER_VERSION  // tests of upgrades build the programs with it
+inline constexpr std::uint16_t kVersion = REVEZA_OLDER_VERSION;
+#else
 inline constexpr std::uint16_t kVersion = 4;
+#endif
 inline constexpr std::uint16_t kMinVersion = 2;
 inline constexpr std::size_t kMaxPacket = 32 * 1024;
 inline constexpr std::uint32_t kMaxGpus = 16;

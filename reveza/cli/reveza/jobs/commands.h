@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "common/base/error.h"
@@ -13,52 +13,58 @@
 
 namespace reveza::cli {
 
-// argv[0] is the command's name. Each returns the exit status; JobsCommand() reports errors.
+// What the command line of a command that works on an existing job says.
+struct JobsArguments {
+  std::string command;  // "show"
+  std::string job;
+  std::string step;                // a number or label
+  std::vector<std::string> steps;  // the same
+  std::uint32_t attempt = 0;       // 0: the last one
+  bool follow = false;
+  bool cycles = false;
+  bool csv = false;
+  bool json = false;
+};
 
-// Runs a job until it is done, or hands it to a detached runner.
+// Each returns the exit status; JobsCommand() reports errors.
+
+// Runs a job until it is done, or hands it to a detached runner. argv[0] is the command's name, as
+// for all commands that are followed by another program's command line.
 Result<int> RunJob(int argc, char** argv);
 
 // Commands that only read.
-Result<int> ListJobs(int argc, char** argv);
-Result<int> ShowJob(int argc, char** argv);
-Result<int> TableOfJob(int argc, char** argv);
-Result<int> ShowLogs(int argc, char** argv);
-Result<int> WhyJob(int argc, char** argv);
-Result<int> TuneJob(int argc, char** argv);
-Result<int> FollowJob(int argc, char** argv);
-Result<int> WaitForJob(int argc, char** argv);
+Result<int> ListJobs(const JobsArguments& arguments);
+Result<int> ShowJob(const JobsArguments& arguments);
+Result<int> TableOfJob(const JobsArguments& arguments);
+Result<int> ShowLogs(const JobsArguments& arguments);
+Result<int> WhyJob(const JobsArguments& arguments);
+Result<int> TuneJob(const JobsArguments& arguments);
+Result<int> FollowJob(const JobsArguments& arguments);
+Result<int> WaitForJob(const JobsArguments& arguments);
 
 // Commands that change what a job has to run, with or without a runner.
-Result<int> RetryJob(int argc, char** argv);
+Result<int> RetryJob(const JobsArguments& arguments);
 Result<int> AddToJob(int argc, char** argv);
 
 // Sends the command's name ("pause", "resume", "stop", "cancel") to the job's runner as a request.
-Result<int> ControlJob(int argc, char** argv);
+Result<int> ControlJob(const JobsArguments& arguments);
 
 // Commands that repair or delete a job.
-Result<int> RepairJob(int argc, char** argv);
-Result<int> PruneJob(int argc, char** argv);
+Result<int> RepairJob(const JobsArguments& arguments);
+Result<int> PruneJob(const JobsArguments& arguments);
 
 // Kills the runner of a job, resumes the job, and runs the doctor; takes about twenty seconds.
 // Returns kResults if a step was lost or repeated. `demo --worker SEED FROM`, which the help does
 // not list, runs one of the demo's steps.
 Result<int> JobsDemo(int argc, char** argv);
 
-struct Positionals {
-  std::vector<std::string> names;
-  bool json = false;
-};
-
-// Parses `min` to `max` positional arguments and --json. kInvalidArgument for anything else, with
-// `usage` (the command line after "reveza jobs").
-Result<Positionals> ParsePositionals(int argc, char** argv, std::size_t min, std::size_t max,
-                                     std::string_view usage);
+// Returns the names of this user's jobs, and the labels of a job's steps; nothing if they cannot be
+// read. For completion.
+std::vector<std::string> JobNames();
+std::vector<std::string> StepLabels(const std::string& job, std::size_t max);
 
 // Finds a job of this user by name. kNotFound if there is none.
 Result<jobs::JobFolder> FindJob(const std::string& name);
-
-// Finds the job that is the only argument.
-Result<jobs::JobFolder> FindJobArgument(int argc, char** argv);
 
 // Returns the index of the step with this number (from 1) or label. kInvalidArgument if `job` has
 // none.

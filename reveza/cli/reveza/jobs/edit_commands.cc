@@ -55,12 +55,12 @@ Result<std::optional<std::uint64_t>> SendToRunner(const jobs::JobFolder& folder,
               folder.id());
 }
 
-// Converts arguments[1..], each a step's number or label, to step numbers (from 1).
-Result<json> StepNumbers(const std::vector<std::string>& arguments,
+// Converts steps, each a number or label, to step numbers (from 1).
+Result<json> StepNumbers(const std::vector<std::string>& steps,
                          const std::vector<jobs::StepEntry>& list, const std::string& job) {
   json numbers = json::array();
-  for (std::size_t w = 1; w < arguments.size(); ++w) {
-    ASSIGN_OR_RETURN(const auto found, FindStep(list, arguments[w], job));
+  for (const std::string& step : steps) {
+    ASSIGN_OR_RETURN(const auto found, FindStep(list, step, job));
     numbers.push_back(found + 1);
   }
   return numbers;
@@ -87,10 +87,10 @@ Result<std::uint64_t> RetryInJournal(const jobs::JobFolder& folder, jobs::Journa
   return retried;
 }
 
-Result<EditResult> Retry(const jobs::JobFolder& folder, const std::vector<std::string>& arguments) {
+Result<EditResult> Retry(const jobs::JobFolder& folder, const std::vector<std::string>& steps) {
   ASSIGN_OR_RETURN(auto journal, jobs::Journal::Open(folder.journal()));
   ASSIGN_OR_RETURN(const auto list, journal.List());
-  ASSIGN_OR_RETURN(const auto chosen, StepNumbers(arguments, list, folder.id()));
+  ASSIGN_OR_RETURN(const auto chosen, StepNumbers(steps, list, folder.id()));
   // While the lock is held no runner can start.
   if (const auto lock = folder.Lock()) {
     ASSIGN_OR_RETURN(const auto retried, RetryInJournal(folder, journal, chosen));
@@ -120,15 +120,12 @@ namespace fs = std::filesystem;
 
 }  // namespace
 
-Result<int> RetryJob(int argc, char** argv) {
-  constexpr std::size_t kMaxSteps = 4096;
-  ASSIGN_OR_RETURN(const auto arguments,
-                   ParsePositionals(argc, argv, 1, 1 + kMaxSteps, "retry JOB [STEP...]"));
-  ASSIGN_OR_RETURN(const auto folder, FindJob(arguments.names[0]));
-  ASSIGN_OR_RETURN(const auto retried, Retry(folder, arguments.names));
+Result<int> RetryJob(const JobsArguments& arguments) {
+  ASSIGN_OR_RETURN(const auto folder, FindJob(arguments.job));
+  ASSIGN_OR_RETURN(const auto retried, Retry(folder, arguments.steps));
   if (retried.steps == 0) {
     fmt::print("job {} has no failed steps{}\n", folder.id(),
-               arguments.names.size() > 1 ? " among those listed" : "");
+               arguments.steps.empty() ? "" : " among those listed");
     return kDone;
   }
   fmt::print("job {}: {} requeued{}\n", folder.id(), Plural(retried.steps, "step"),
@@ -172,16 +169,17 @@ Result<int> AddToJob(int argc, char** argv) {
   return kDone;
 }
 
-Result<int> ControlJob(int argc, char** argv) {
-  ASSIGN_OR_RETURN(const auto folder, FindJobArgument(argc, argv));
-  ASSIGN_OR_RETURN(const auto answer, jobs::QueryRunner(folder.id(), {{"request", argv[0]}}));
+Result<int> ControlJob(const JobsArguments& arguments) {
+  ASSIGN_OR_RETURN(const auto folder, FindJob(arguments.job));
+  ASSIGN_OR_RETURN(const auto answer,
+                   jobs::QueryRunner(folder.id(), {{"request", arguments.command}}));
   if (answer.contains("error")) return ReportError(kFailed, answer["error"].get<std::string>());
   if (const auto note = answer.value("note", ""); !note.empty()) fmt::print("{}\n", note);
   return kDone;
 }
 
-Result<int> RepairJob(int argc, char** argv) {
-  ASSIGN_OR_RETURN(const auto folder, FindJobArgument(argc, argv));
+Result<int> RepairJob(const JobsArguments& arguments) {
+  ASSIGN_OR_RETURN(const auto folder, FindJob(arguments.job));
   ASSIGN_OR_RETURN(const auto lock, folder.Lock());
   ASSIGN_OR_RETURN(const auto repaired, jobs::RepairJob(folder));
   fmt::print(
@@ -196,8 +194,8 @@ Result<int> RepairJob(int argc, char** argv) {
   return kDone;
 }
 
-Result<int> PruneJob(int argc, char** argv) {
-  ASSIGN_OR_RETURN(const auto folder, FindJobArgument(argc, argv));
+Result<int> PruneJob(const JobsArguments& arguments) {
+  ASSIGN_OR_RETURN(const auto folder, FindJob(arguments.job));
   ASSIGN_OR_RETURN(const auto lock, folder.Lock());
   jobs::RemoveStaleGroups(folder);
   std::error_code error;

@@ -237,25 +237,31 @@ Surroundings ThisMachine() {
 
 Result<ParsedRun> ParseRun(int argc, char** argv) { return ParseRun(argc, argv, ThisMachine()); }
 
-Result<ParsedRun> ParseRun(int argc, char** argv, const Surroundings& surroundings) {
-  CLI::App app(
+void DescribeRun(CLI::App& app, JobOptions& options) {
+  app.description(
+      "Run a command for each set of parameters, or resume it\n\n"
       "Runs a command once for each set of parameters; resumes the job if it exists:\n"
-      "reveza jobs run [OPTIONS] -- COMMAND... [::: NAME VALUES...]...",
-      "reveza jobs run");
+      "reveza jobs run [OPTIONS] -- COMMAND... [::: NAME VALUES...]...");
+  AddJobOptions(app, options);
+  command_line::AddCommandWords(app, "the command of a step, then `::: NAME VALUES`");
   app.footer(
       "VALUES are words, ranges (1..500, 0..1..0.25) or @FILE; several ::: are combined, :::+ "
       "links\n"
       "parameters pairwise. {NAME} in the command stands for the value.\n\n"
       "Example:\n"
       "  reveza jobs run --name sweep --memory 2GiB -- ./simulate --seed {seed} ::: seed 1..500");
+}
+
+Result<ParsedRun> ParseRun(int argc, char** argv, const Surroundings& surroundings) {
+  CLI::App app("", "reveza jobs run");
   JobOptions options;
-  AddJobOptions(app, options);
+  DescribeRun(app, options);
   const Split split = SplitWords(app, argc, argv);
   try {
     app.parse(split.options_end, argv);
   } catch (const CLI::CallForHelp&) {
     ParsedRun parsed;
-    parsed.help = app.help();
+    parsed.help = command_line::HelpText(app);
     return parsed;
   } catch (const CLI::ParseError& error) {
     return InvalidArgument(command_line::DescribeParseError(app, error));

@@ -2,6 +2,7 @@
 // files that it names. Runs nothing; pure functions of arguments, files and standard input.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "common/base/bytes.h"
 #include "common/base/error.h"
+#include "reveza/cli/reveza/jobs/job_options.h"
 #include "reveza/jobs/definition/job.h"
 #include "reveza/jobs/definition/run_request.h"
 
@@ -32,6 +34,9 @@ struct ParsedRun {
   std::vector<std::string> notes;  // warnings, a line each
   std::string help;                // set if --help was given; the rest is then empty
 };
+
+// Declares the command line of `reveza jobs run`.
+void DescribeRun(CLI::App& app, JobOptions& options);
 
 // argv[0] is the command's name ("run"). kInvalidArgument for invalid arguments or files, kNotFound
 // and kPermission for files that cannot be read.

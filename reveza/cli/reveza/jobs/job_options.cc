@@ -21,6 +21,8 @@
 namespace reveza::cli {
 namespace {
 
+constexpr std::string_view kJobFile = "--job";
+
 struct JobOption {
   const char* name;
   std::variant<std::string JobOptions::*, std::vector<std::string> JobOptions::*,
@@ -95,9 +97,8 @@ const std::vector<OptionGroup>& OptionGroups() {
          "MiB)"},
         {"--cpu-budget", &Options::cpu_budget, "CORES",
          "cores for all steps together (default: all)"},
-        {"--limits", &Options::limits, "HOW",
-         "how to enforce a step's memory: auto, cgroup, systemd, watch or none\n"
-         "(default: auto, the first that is available)"}}},
+        {"--limits", &Options::limits, "auto|cgroup|systemd|watch|none",
+         "how to enforce a step's memory (default: auto, the first that is available)"}}},
       {"Output",
        {{"--keep-order", &RunRequest::keep_order, "",
          "print the outputs in the order of the steps"},
@@ -240,22 +241,32 @@ Status AddVariables(jobs::Command& command, const JobOptions& options) {
   return {};
 }
 
+void AddJobOption(CLI::App& app, const char* group, const JobOption& row, JobOptions& options) {
+  std::visit(
+      [&](auto member) {
+        auto& target = TargetOf(options, member);
+        if constexpr (std::is_same_v<decltype(target), bool&>) {
+          app.add_flag(row.name, target, row.description)->group(group);
+        } else {
+          auto* option = app.add_option(row.name, target, row.description);
+          option->type_name(row.type)->group(group)->allow_extra_args(false);
+        }
+      },
+      row.target);
+}
+
 }  // namespace
 
 void AddJobOptions(CLI::App& app, JobOptions& options) {
   for (const auto& [group, rows] : OptionGroups()) {
+    for (const JobOption& row : rows) AddJobOption(app, group, row, options);
+  }
+}
+
+void AddCommandOptions(CLI::App& app, JobOptions& options) {
+  for (const auto& [group, rows] : OptionGroups()) {
     for (const JobOption& row : rows) {
-      std::visit(
-          [&](auto member) {
-            auto& target = TargetOf(options, member);
-            if constexpr (std::is_same_v<decltype(target), bool&>) {
-              app.add_flag(row.name, target, row.description)->group(group);
-            } else {
-              auto* option = app.add_option(row.name, target, row.description);
-              option->type_name(row.type)->group(group)->allow_extra_args(false);
-            }
-          },
-          row.target);
+      if (row.in_job_file || row.name == kJobFile) AddJobOption(app, group, row, options);
     }
   }
 }

@@ -24,6 +24,8 @@ struct JobOptions {
 
 // Declares all options; `app` stores their values in `options`.
 void AddJobOptions(CLI::App& app, JobOptions& options);
+// Declares those of `reveza jobs add`, which describe the command.
+void AddCommandOptions(CLI::App& app, JobOptions& options);
 
 // Converts the options that control the run; relative paths are resolved against `folder`.
 // kInvalidArgument names the option and the valid values.

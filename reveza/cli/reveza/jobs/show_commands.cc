@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "common/base/json_text.h"
-#include "common/base/parse_number.h"
 #include "common/base/units.h"
 #include "common/platform/runtime_paths.h"
 #include "reveza/cli/reveza/exit_status.h"
@@ -153,39 +152,6 @@ void PrintStatus(const json& status) {
              status["workers"]["best"].is_null() ? 0 : status["workers"]["best"].get<unsigned>());
 }
 
-struct LogArguments {
-  std::string job, step;
-  std::optional<std::uint32_t> attempt;
-  bool follow = false;
-};
-
-Result<LogArguments> ParseLogArguments(int argc, char** argv) {
-  constexpr std::string_view kUsageText = "logs JOB STEP [--attempt N] [-f]";
-  LogArguments arguments;
-  std::vector<char*> words;
-  for (int i = 0; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word == "-f" || word == "--follow") {
-      arguments.follow = true;
-    } else if (word == "--attempt") {
-      const auto number = ParseNumber<std::uint32_t>(i + 1 < argc ? argv[i + 1] : "");
-      if (number.value_or(0) == 0) {
-        return InvalidArgument("--attempt: give a number from 1; usage: reveza jobs {}",
-                               kUsageText);
-      }
-      arguments.attempt = number;
-      ++i;
-    } else {
-      words.push_back(argv[i]);
-    }
-  }
-  ASSIGN_OR_RETURN(auto positionals, ParsePositionals(static_cast<int>(words.size()), words.data(),
-                                                      2, 2, kUsageText));
-  arguments.job = std::move(positionals.names[0]);
-  arguments.step = std::move(positionals.names[1]);
-  return arguments;
-}
-
 // Returns the running attempt of a step; 0 if there is none, or no runner.
 std::uint32_t RunningAttempt(const std::string& job, std::size_t step) {
   const auto status = jobs::QueryRunner(job, {{"request", "status"}});
@@ -229,8 +195,7 @@ class StepOutput {
 
 }  // namespace
 
-Result<int> ListJobs(int argc, char** argv) {
-  ASSIGN_OR_RETURN(const auto arguments, ParsePositionals(argc, argv, 0, 0, "list [--json]"));
+Result<int> ListJobs(const JobsArguments& arguments) {
   ASSIGN_OR_RETURN(const auto state, platform::StateHome(platform::ProcessEnvironment));
   json all = json::array();
   for (const auto& name : JobFolder::List(state)) {
@@ -266,9 +231,8 @@ Result<int> ListJobs(int argc, char** argv) {
   return kDone;
 }
 
-Result<int> ShowJob(int argc, char** argv) {
-  ASSIGN_OR_RETURN(const auto arguments, ParsePositionals(argc, argv, 1, 1, "show JOB [--json]"));
-  ASSIGN_OR_RETURN(auto job, OpenJournal(arguments.names[0]));
+Result<int> ShowJob(const JobsArguments& arguments) {
+  ASSIGN_OR_RETURN(auto job, OpenJournal(arguments.job));
   auto& [folder, journal, list] = job;
   const Counts counts = Count(list);
   const fs::path outputs = OutputFolder(folder, journal);
@@ -298,14 +262,13 @@ Result<int> ShowJob(int argc, char** argv) {
   return kDone;
 }
 
-Result<int> ShowLogs(int argc, char** argv) {
-  ASSIGN_OR_RETURN(const auto arguments, ParseLogArguments(argc, argv));
+Result<int> ShowLogs(const JobsArguments& arguments) {
   ASSIGN_OR_RETURN(auto job, OpenJournal(arguments.job));
   auto& [folder, journal, list] = job;
   ASSIGN_OR_RETURN(const auto step, FindStep(list, arguments.step, folder.id()));
   const auto running = RunningAttempt(folder.id(), step);
   const auto last = std::max(list[step].attempts, running);
-  const auto attempt = arguments.attempt.value_or(last);
+  const auto attempt = arguments.attempt > 0 ? arguments.attempt : last;
   if (attempt > last) {
     return InvalidArgument("step {} of job {} has {}; give one of 1 to {}", step + 1, folder.id(),
                            Plural(last, "attempt"), last);
@@ -319,8 +282,8 @@ Result<int> ShowLogs(int argc, char** argv) {
   return output.PrintNew() ? kDone : kOutput;
 }
 
-Result<int> WhyJob(int argc, char** argv) {
-  ASSIGN_OR_RETURN(const auto folder, FindJobArgument(argc, argv));
+Result<int> WhyJob(const JobsArguments& arguments) {
+  ASSIGN_OR_RETURN(const auto folder, FindJob(arguments.job));
   ASSIGN_OR_RETURN(const auto status, jobs::QueryRunner(folder.id(), {{"request", "status"}}));
   PrintStatus(status);
   const auto& waiting = status["waiting"];
@@ -333,8 +296,8 @@ Result<int> WhyJob(int argc, char** argv) {
   return kDone;
 }
 
-Result<int> TuneJob(int argc, char** argv) {
-  ASSIGN_OR_RETURN(const auto folder, FindJobArgument(argc, argv));
+Result<int> TuneJob(const JobsArguments& arguments) {
+  ASSIGN_OR_RETURN(const auto folder, FindJob(arguments.job));
   std::string text;
   if (const auto answer = jobs::QueryRunner(folder.id(), {{"request", "tune"}})) {
     text = answer->value("text", "");
@@ -350,8 +313,8 @@ Result<int> TuneJob(int argc, char** argv) {
   return kDone;
 }
 
-Result<int> FollowJob(int argc, char** argv) {
-  ASSIGN_OR_RETURN(const auto folder, FindJobArgument(argc, argv));
+Result<int> FollowJob(const JobsArguments& arguments) {
+  ASSIGN_OR_RETURN(const auto folder, FindJob(arguments.job));
   bool seen = false;
   for (;;) {
     const auto status = jobs::QueryRunner(folder.id(), {{"request", "status"}});
@@ -368,8 +331,8 @@ Result<int> FollowJob(int argc, char** argv) {
   }
 }
 
-Result<int> WaitForJob(int argc, char** argv) {
-  ASSIGN_OR_RETURN(const auto folder, FindJobArgument(argc, argv));
+Result<int> WaitForJob(const JobsArguments& arguments) {
+  ASSIGN_OR_RETURN(const auto folder, FindJob(arguments.job));
   for (;;) {
     const auto locked = folder.IsLocked();
     // File descriptors may run out temporarily.

@@ -18,34 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-struct TableArguments {
-  std::string job;
-  bool csv = false, json = false, cycles = false;
-};
-
-Result<TableArguments> ParseTableArguments(int argc, char** argv) {
-  TableArguments arguments;
-  std::vector<char*> words;
-  for (int i = 0; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word == "--csv") {
-      arguments.csv = true;
-    } else if (word == "--cycles") {
-      arguments.cycles = true;
-    } else {
-      words.push_back(argv[i]);
-    }
-  }
-  ASSIGN_OR_RETURN(auto positionals, ParsePositionals(static_cast<int>(words.size()), words.data(),
-                                                      1, 1, "table JOB [--cycles] [--csv|--json]"));
-  if (arguments.csv && positionals.json) {
-    return InvalidArgument("--csv and --json exclude each other; give one of them");
-  }
-  arguments.job = std::move(positionals.names[0]);
-  arguments.json = positionals.json;
-  return arguments;
-}
-
 std::string CellText(const json& cell, bool exact) {
   if (cell.is_null()) return "";
   if (cell.is_string()) return cell.get<std::string>();
@@ -102,8 +74,7 @@ void PrintText(const jobs::StepTable& table) {
 
 }  // namespace
 
-Result<int> TableOfJob(int argc, char** argv) {
-  ASSIGN_OR_RETURN(const auto arguments, ParseTableArguments(argc, argv));
+Result<int> TableOfJob(const JobsArguments& arguments) {
   ASSIGN_OR_RETURN(const auto folder, FindJob(arguments.job));
   ASSIGN_OR_RETURN(auto journal, jobs::Journal::Open(folder.journal()));
   ASSIGN_OR_RETURN(const auto steps, journal.List());

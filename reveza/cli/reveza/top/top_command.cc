@@ -55,7 +55,16 @@ struct TopArguments {
   int width = 0;            // 0: that of the terminal
 };
 
-void AddOptions(CLI::App& app, TopArguments& arguments) {
+void DeclareTop(CLI::App& app, TopArguments& arguments) {
+  app.description(
+      "Show the machine, GPUs, programs and jobs live\n\n"
+      "Shows the machine, its GPUs, the programs that share them and running jobs: live in a\n"
+      "terminal, else once.");
+  app.footer(
+      "Keys: ? lists them.\n\n"
+      "Examples:\n"
+      "  reveza top --sort memory\n"
+      "  reveza top --loop --interval 10 >> log.jsonl");
   app.add_flag("--once", arguments.once, "print one screen as text and exit");
   app.add_flag("--json", arguments.json, "print one snapshot as JSON and exit");
   app.add_flag("--csv", arguments.csv, "print one table as CSV and exit");
@@ -65,9 +74,12 @@ void AddOptions(CLI::App& app, TopArguments& arguments) {
       ->check(CLI::Range(0.1, 3600.0));
   AddOption(app, "--count", arguments.count, "N",
             "with --loop: exit after N samples (default: unlimited)");
-  AddOption(app, "--sort", arguments.sort, "COLUMN",
-            "order, pid, name, state, cpu, memory, peak, claim, threads, gpu or "
-            "swapped\n(default: order)");
+  std::string columns;
+  for (int i = 0; i < monitor::kColumns; ++i) {
+    columns += fmt::format("{}{}", i == 0 ? "" : "|", ToText(static_cast<monitor::Column>(i)));
+  }
+  AddOption(app, "--sort", arguments.sort, columns,
+            "the column that determines the order of rows (default: order)");
   app.add_flag("--reverse", arguments.reverse, "reverse the order");
   AddOption(app, "--filter", arguments.filter, "TEXT", "show only rows that contain TEXT");
   app.add_flag("--flat", arguments.flat, "show a flat list instead of a tree");
@@ -294,18 +306,14 @@ int Show(const TopArguments& arguments, const daemon::Settings& settings) {
 
 }  // namespace
 
+void DescribeTop(CLI::App& app) {
+  DeclareTop(app, command_line::ArgumentsOwnedBy<TopArguments>(app));
+}
+
 CommandResult<int> Top(int argc, char** argv) {
-  CLI::App app(
-      "Shows the machine, its GPUs, the programs that share them and running jobs: live in a\n"
-      "terminal, else once.",
-      "reveza top");
-  app.footer(
-      "Keys: ? lists them.\n\n"
-      "Examples:\n"
-      "  reveza top --sort memory\n"
-      "  reveza top --loop --interval 10 >> log.jsonl");
+  CLI::App app("", "reveza top");
   TopArguments arguments;
-  AddOptions(app, arguments);
+  DeclareTop(app, arguments);
   if (const auto status = command_line::Parse(kProgram, app, argc, argv)) return *status;
   if (arguments.json && arguments.csv) {
     return ReportError(kUsage, "--json and --csv exclude each other");
