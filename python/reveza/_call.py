@@ -37,7 +37,7 @@ def main() -> int:
             text = pickle.dumps(error, protocol=4)
             pickle.loads(text)
         except Exception:  # pylint: disable=broad-exception-caught  # of the user's class
-            text = pickle.dumps(RuntimeError("".join(traceback.format_exception(error))), protocol=4)
+            text = pickle.dumps(RuntimeError(traceback.format_exc()), protocol=4)
         _executor.write(failure, text)
         return 1
     _executor.write(folder / "results" / key, result)

@@ -30,6 +30,7 @@ _KEY = re.compile(r"[0-9a-f]{32}")
 # Set while a step imports the script in which its function is.
 importing_main = False
 
+_BUSY_JOB = 21  # docs/errors.md
 _GATHER_SECONDS = 0.05  # calls submitted within it become steps together
 
 
@@ -234,7 +235,17 @@ class Executor(concurrent.futures.Executor):
             reader.join()
         with self._changed:
             self._runner = None
+        if status == _BUSY_JOB:
+            # The runner of an earlier script, which was killed, still runs it.
+            self._ask("wait", self._name)
+            untold.clear()
         self._settle_rest(untold, status, "".join(errors))
+
+    @staticmethod
+    def _ask(*arguments: str) -> int:
+        """Runs a command of `reveza jobs`. Returns its exit status."""
+        command = [program_path(), "jobs", *arguments]
+        return subprocess.run(command, capture_output=True, check=False).returncode
 
     def _on_event(self, event: dict[str, Any]) -> str:
         """Returns the key of the call that has ended; "" if none has."""
@@ -258,14 +269,8 @@ class Executor(concurrent.futures.Executor):
         keys = self._take_new()
         if not keys:
             return
-        done = subprocess.run(
-            [program_path(), "jobs", "add", self._name, *self._claims, "--", *self._command]
-            + [":::", "line", *keys],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
+        words = ["--", *self._command, ":::", "line", *keys]
+        if self._ask("add", self._name, *self._claims, *words) != 0:
             with self._changed:
                 self._new += keys  # for the next run
 
