@@ -2,7 +2,10 @@ package node_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -121,11 +124,44 @@ func together(t *testing.T, n *node, claimMiB int) {
 	if claimMiB > 0 {
 		n.expectReady(t, programs)
 	}
+	n.expectMetrics(t, programs)
 	for _, program := range programs {
 		n.wait(t, program.name)
 	}
 	t.Logf("pods, together: %.1f s", time.Since(started).Seconds())
 	n.finish(t, programs)
+}
+
+// expectMetrics fails if the plugin's metrics do not name each pod, with memory on the card or beside it.
+func (n *node) expectMetrics(t *testing.T, programs []program) {
+	t.Helper()
+	pods, err := n.CoreV1().Pods(system).List(n.ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=plugin"})
+	must(t, err)
+	if len(pods.Items) != 1 {
+		t.Fatalf("%d plugins", len(pods.Items))
+	}
+	answer, err := http.Get("http://" + pods.Items[0].Status.PodIP + ":9788/metrics")
+	must(t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	must(t, err)
+	for _, program := range programs {
+		labels := fmt.Sprintf(`namespace="%s",pod="%s",container="c"} `, namespace, program.name)
+		held := int64(0)
+		for _, line := range strings.Split(string(text), "\n") {
+			if name, value, found := strings.Cut(line, labels); found && strings.Contains(name, "_bytes{") {
+				bytes, err := strconv.ParseFloat(value, 64)
+				must(t, err)
+				held += int64(bytes)
+			}
+		}
+		if held < programMiB/2*mib { // some is being allocated anew
+			t.Errorf("%s: %d bytes in the metrics:\n%s", program.name, held, text)
+		}
+	}
+	if !strings.Contains(string(text), "\nDCGM_FI_DEV_FB_USED{") {
+		t.Errorf("no names of dcgm-exporter:\n%s", text)
+	}
 }
 
 // expectReady fails if a claim's status does not say that its device is ready.
