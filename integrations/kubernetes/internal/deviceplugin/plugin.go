@@ -160,6 +160,9 @@ func (p *Plugin) allocate(ids []string) (*pluginapi.ContainerAllocateResponse, e
 	if given.Policy, err = p.node.Classes.Resolve(policy, memory); err != nil {
 		return nil, err
 	}
+	if err := p.node.Given.Put(ids, share.Job(id)); err != nil {
+		return nil, err
+	}
 	response := &pluginapi.ContainerAllocateResponse{Envs: settings.Environment(given)}
 	if p.cdi {
 		for _, uuid := range given.UUIDs() {

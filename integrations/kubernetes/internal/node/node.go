@@ -26,6 +26,7 @@ type Node struct {
 	Files   share.Files
 	Store   share.Store
 	Daemon  Daemon
+	Given   share.Containers // by the device plugin
 }
 
 // DeviceName returns the name of a card in a ResourceSlice.

@@ -35,6 +35,9 @@ type Options struct {
 
 	HealthInterval time.Duration // between two looks at the daemon
 	WaitInterval   time.Duration // after which a pod that waits is told why
+
+	MetricsListen string // empty: none
+	DCGMNames     bool
 }
 
 // Register declares the flags and their defaults.
@@ -65,6 +68,9 @@ func (o *Options) Register(flags *flag.FlagSet) {
 	flags.DurationVar(&o.HealthInterval, "health-interval", 5*time.Second, "device plugin: `time` between two looks at the daemon")
 	flags.DurationVar(&o.WaitInterval, "wait-interval", time.Minute,
 		"dra: `time` without the GPU after which a pod gets an Event that says why it waits")
+	flags.StringVar(&o.MetricsListen, "metrics-listen", "",
+		"`address`, e.g. :9788, of http://ADDRESS/metrics: what pods use, for Prometheus (default: none)")
+	flags.BoolVar(&o.DCGMNames, "dcgm-names", false, "metrics: memory also under the names of NVIDIA's dcgm-exporter")
 	flags.StringVar(&o.GPUBudget, "gpu-budget", "", "the `memory` that revezad uses of each card (default: all)")
 }
 
@@ -84,6 +90,9 @@ func (o *Options) Validate() error {
 	}
 	if o.NoCDI && (o.Mode == ModeDRA || o.Driver == DriverCDI) {
 		return fmt.Errorf("-no-cdi is for -mode=%s with -driver=%s or %s", ModeDevicePlugin, DriverRuntime, DriverNone)
+	}
+	if o.DCGMNames && o.MetricsListen == "" {
+		return fmt.Errorf("-dcgm-names needs -metrics-listen")
 	}
 	if o.Group > math.MaxInt32 {
 		return fmt.Errorf("-group: %d is not the number of a group", o.Group)

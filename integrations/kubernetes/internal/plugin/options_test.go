@@ -15,6 +15,7 @@ func TestWrongOptionsAreRefusedByName(t *testing.T) {
 		"-driver":       "-node=n -driver=nouveau",
 		"-no-cdi":       "-node=n -no-cdi",
 		"-group":        "-node=n -group=4294967296",
+		"-dcgm-names":   "-node=n -dcgm-names",
 		"-socket":       "-node=n -socket=run/s",
 		"-kubelet-root": "-node=n -kubelet-root=kubelet",
 	} {

@@ -85,6 +85,13 @@ func run(ctx context.Context, options Options, client kubernetes.Interface) erro
 	if err := this.Store.Restore(); err != nil {
 		klog.FromContext(ctx).Error(err, "Some of what was prepared before cannot be restored")
 	}
+	if options.MetricsListen != "" {
+		stop, err := serveMetrics(ctx, options, this)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
 	if options.Mode == ModeDevicePlugin {
 		return serveDevices(ctx, options, this, defaultMemory)
 	}
@@ -131,6 +138,7 @@ func prepareNode(ctx context.Context, options Options) (node.Node, int64, error)
 		Files: files, Daemon: cards.Daemon{Socket: options.Socket, Program: options.Reveza},
 		Store: share.Store{Folder: filepath.Join(options.dataFolder(), "shares"), CDIFolder: options.CDIFolder,
 			Settings: settings},
+		Given: share.Containers{Folder: filepath.Join(filepath.Dir(options.Host), "containers")},
 	}, amounts["default-memory"], nil
 }
 

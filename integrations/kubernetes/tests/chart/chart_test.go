@@ -133,6 +133,22 @@ func TestBothPartsGetTheSameAmountsAndGroup(t *testing.T) {
 	}
 }
 
+func TestMetricsCanBeSwitchedOff(t *testing.T) {
+	for enabled, want := range map[bool]int{true: 1, false: 0} {
+		text, err := render(t, map[string]any{"hostMemory": "64Gi",
+			"metrics": map[string]any{"enabled": enabled, "port": 1234, "dcgmNames": true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{"-metrics-listen=:1234\n", "-dcgm-names=true\n", "containerPort: 1234",
+			"mountPath: /var/lib/kubelet/pod-resources", "path: /var/lib/kubelet/pod-resources"} {
+			if have := strings.Count(text, part); have != want {
+				t.Errorf("enabled: %v: %d times %q", enabled, have, part)
+			}
+		}
+	}
+}
+
 func TestADevicePluginHasNoClassAndNoRights(t *testing.T) {
 	text, err := render(t, map[string]any{"hostMemory": "64Gi", "mode": "device-plugin", "driver": "runtime", "noCDI": true})
 	if err != nil {

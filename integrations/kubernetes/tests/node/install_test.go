@@ -23,6 +23,7 @@ const (
 mode: %s
 image: {tag: "%s"}
 hostMemory: 768Mi
+metrics: {dcgmNames: true}
 revezad:
   env: {REVEZA_CONTEXT_ESTIMATE: 4MiB, REVEZA_SLICE_CEILING: 2s, REVEZA_LOG_LEVEL: debug}
 `

@@ -53,7 +53,7 @@ func chargedTo(t *testing.T, pid int) charged {
 
 // chargedMemory shows who pays for what is swapped out: the pod, not the daemon.
 func chargedMemory(t *testing.T, n *node, claimMiB int) {
-	programs := four(longSteps, claimMiB)
+	programs := four(someSteps, claimMiB)
 	n.startAll(t, programs)
 	n.waitForTurns(t, len(programs))
 	eventually(t, "a program is swapped out", func() bool {

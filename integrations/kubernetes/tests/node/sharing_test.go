@@ -2,7 +2,10 @@ package node_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,9 +16,8 @@ import (
 )
 
 const (
-	shortSteps = 30 // a few turns
-	longSteps  = 50 // enough for a fault to come in between
-	longest    = 80 // enough for two DaemonSets to be replaced
+	someSteps = 50 // enough for a fault to come in between
+	manySteps = 80 // enough for two DaemonSets to be replaced
 )
 
 // test is one that runs on a node with Reveza, in one of its two ways.
@@ -85,24 +87,30 @@ func (n *node) removeAll(t *testing.T) {
 	must(t, err)
 }
 
-// four returns programs of which one fits on the card.
+// rounds counts the calls of four.
+var rounds int
+
+// four returns programs of which one fits on the card. Names are not used twice: the scheduler may still have the
+// claim that had the name before, and then makes a pod wait.
 func four(steps, claimMiB int) []program {
+	rounds++
 	var programs []program
 	for i := range 4 {
-		programs = append(programs, program{name: fmt.Sprintf("p%d", i), seed: 1 + i, steps: steps, claimMiB: claimMiB})
+		programs = append(programs, program{name: fmt.Sprintf("p%d-%d", rounds, i), seed: 1 + i, steps: steps,
+			claimMiB: claimMiB})
 	}
 	return programs
 }
 
 func together(t *testing.T, n *node, claimMiB int) {
-	programs := four(shortSteps, claimMiB)
+	programs := four(someSteps, claimMiB)
 	started := time.Now()
 	for _, program := range programs {
 		program.alone(t)
 	}
 	t.Logf("native, one after the other: %.1f s", time.Since(started).Seconds())
 	started = time.Now()
-	for _, program := range programs {
+	for _, program := range four(someSteps, claimMiB) {
 		n.start(t, program)
 		if status, text := n.wait(t, program.name); status != 0 {
 			t.Fatalf("%s: status %d: %s", program.name, status, text)
@@ -116,11 +124,44 @@ func together(t *testing.T, n *node, claimMiB int) {
 	if claimMiB > 0 {
 		n.expectReady(t, programs)
 	}
+	n.expectMetrics(t, programs)
 	for _, program := range programs {
 		n.wait(t, program.name)
 	}
 	t.Logf("pods, together: %.1f s", time.Since(started).Seconds())
 	n.finish(t, programs)
+}
+
+// expectMetrics fails if the plugin's metrics do not name each pod, with memory on the card or beside it.
+func (n *node) expectMetrics(t *testing.T, programs []program) {
+	t.Helper()
+	pods, err := n.CoreV1().Pods(system).List(n.ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=plugin"})
+	must(t, err)
+	if len(pods.Items) != 1 {
+		t.Fatalf("%d plugins", len(pods.Items))
+	}
+	answer, err := http.Get("http://" + pods.Items[0].Status.PodIP + ":9788/metrics")
+	must(t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	must(t, err)
+	for _, program := range programs {
+		labels := fmt.Sprintf(`namespace="%s",pod="%s",container="c"} `, namespace, program.name)
+		held := int64(0)
+		for _, line := range strings.Split(string(text), "\n") {
+			if name, value, found := strings.Cut(line, labels); found && strings.Contains(name, "_bytes{") {
+				bytes, err := strconv.ParseFloat(value, 64)
+				must(t, err)
+				held += int64(bytes)
+			}
+		}
+		if held < programMiB/2*mib { // some is being allocated anew
+			t.Errorf("%s: %d bytes in the metrics:\n%s", program.name, held, text)
+		}
+	}
+	if !strings.Contains(string(text), "\nDCGM_FI_DEV_FB_USED{") {
+		t.Errorf("no names of dcgm-exporter:\n%s", text)
+	}
 }
 
 // expectReady fails if a claim's status does not say that its device is ready.
@@ -136,15 +177,15 @@ func (n *node) expectReady(t *testing.T, programs []program) {
 }
 
 func fifth(t *testing.T, n *node, claimMiB int) {
-	programs := four(longSteps, claimMiB)
-	programs[0].steps = shortSteps
+	programs := four(someSteps, claimMiB)
+	programs[0].steps = someSteps / 2
 	n.startAll(t, programs)
 	n.waitForTurns(t, len(programs))
-	last := program{name: "fifth", seed: 5, steps: shortSteps, claimMiB: claimMiB}
+	last := program{name: programs[0].name + "-fifth", seed: 5, steps: someSteps, claimMiB: claimMiB}
 	n.start(t, last)
 	eventually(t, "an Event says why the fifth waits", func() bool {
 		events, err := n.CoreV1().Events(namespace).List(n.ctx, metav1.ListOptions{
-			FieldSelector: "involvedObject.name=fifth,reason=FailedScheduling"})
+			FieldSelector: "involvedObject.name=" + last.name + ",reason=FailedScheduling"})
 		must(t, err)
 		for _, event := range events.Items {
 			t.Logf("Event: %s", event.Message)
@@ -155,8 +196,8 @@ func fifth(t *testing.T, n *node, claimMiB int) {
 }
 
 func overLimit(t *testing.T, n *node, claimMiB int) {
-	large := program{name: "large", seed: 1, steps: shortSteps, claimMiB: programMiB / 2}
-	others := four(shortSteps, claimMiB)[:2]
+	others := four(someSteps, claimMiB)[:2]
+	large := program{name: others[0].name + "-large", seed: 1, steps: someSteps, claimMiB: programMiB / 2}
 	n.startAll(t, append(others, large))
 	status, text := n.wait(t, large.name)
 	if status != 1 || !strings.Contains(text, "CUDA_ERROR_OUT_OF_MEMORY") {
@@ -167,7 +208,7 @@ func overLimit(t *testing.T, n *node, claimMiB int) {
 }
 
 func anotherUser(t *testing.T, n *node, claimMiB int) {
-	programs := four(shortSteps, claimMiB)
+	programs := four(someSteps, claimMiB)
 	programs[1].user = 1000
 	programs[2].user = 1001
 	n.startAll(t, programs)
@@ -176,28 +217,29 @@ func anotherUser(t *testing.T, n *node, claimMiB int) {
 }
 
 func killedPod(t *testing.T, n *node, claimMiB int) {
-	programs := four(longSteps, claimMiB)
+	programs := four(someSteps, claimMiB)
 	n.startAll(t, programs)
 	killed := ""
 	for _, client := range n.waitForTurns(t, len(programs)) {
-		if strings.Contains(client.Command, "--name p2 ") {
+		if strings.Contains(client.Command, "--name "+programs[2].name+" ") {
 			killed = client.Name
 			must(t, syscall.Kill(client.PID, syscall.SIGKILL))
 		}
 	}
 	if killed == "" {
-		t.Fatal("the daemon does not know the program of p2")
+		t.Fatal("the daemon does not know the program of " + programs[2].name)
 	}
-	if status, text := n.wait(t, "p2"); status != 128+int32(syscall.SIGKILL) {
+	if status, text := n.wait(t, programs[2].name); status != 128+int32(syscall.SIGKILL) {
 		t.Errorf("status %d: %s", status, text)
 	}
 	n.remove(t, programs[2])
+	programs[2].name += "-again"
 	n.start(t, programs[2]) // its place is free at once
 	n.finish(t, programs)
 }
 
 func killedDaemon(t *testing.T, n *node, claimMiB int) {
-	programs := four(longSteps, claimMiB)
+	programs := four(someSteps, claimMiB)
 	before := n.restarts(t, "revezad")
 	n.startAll(t, programs)
 	n.waitForTurns(t, len(programs))
@@ -208,7 +250,7 @@ func killedDaemon(t *testing.T, n *node, claimMiB int) {
 }
 
 func killedPlugin(t *testing.T, n *node, claimMiB int) {
-	programs := four(longSteps, claimMiB)
+	programs := four(someSteps, claimMiB)
 	before := n.restarts(t, "plugin")
 	n.startAll(t, programs[:3])
 	n.waitForTurns(t, 3)
@@ -224,7 +266,7 @@ func upgrade(t *testing.T, n *node, claimMiB int) {
 	if claimMiB == 0 {
 		mode = "device-plugin"
 	}
-	programs := four(longest, claimMiB)
+	programs := four(manySteps, claimMiB)
 	n.startAll(t, programs[:3])
 	n.waitForTurns(t, 3)
 	old := processes(t, daemon)
