@@ -10,6 +10,7 @@
 
 #include "common/base/nearest.h"
 #include "common/cli/help_text.h"
+#include "common/platform/runtime_paths.h"
 #include "common/platform/standard_output.h"
 
 namespace reveza::command_line {
@@ -59,7 +60,7 @@ std::string DescribeParseError(const CLI::App& app, const CLI::ParseError& error
   return fmt::format("{}; see {} --help", error.what(), CommandPath(app));
 }
 
-std::string HelpText(CLI::App& app) {
+std::string HelpText(const Program& program, CLI::App& app) {
   ShortenTypeNames(app);
   // The command whose help was requested.
   CLI::App* command = &app;
@@ -67,6 +68,9 @@ std::string HelpText(CLI::App& app) {
   command->description(std::string(Details(command->get_description())));
   for (CLI::App* inner : command->get_subcommands({})) {
     inner->description(Summary(inner->get_description()));
+  }
+  if (IsPortuguese(platform::ProcessEnvironment)) {
+    TranslateToPortuguese(app, program.portuguese);
   }
   return app.help();
 }
@@ -83,7 +87,7 @@ std::optional<int> Parse(const Program& program, CLI::App& app, int argc, char**
                         describe ? describe(error) : DescribeParseError(app, error));
     }
     std::string text = fmt::format("{}\n", error.what());  // the version
-    if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr) text = HelpText(app);
+    if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr) text = HelpText(program, app);
     const auto written = platform::WriteStandardOutput(text);
     if (written) return kDone;
     return PrintError(program.name, program.status_of(written.error()), written.error().message);

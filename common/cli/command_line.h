@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 #include "common/cli/exit_status.h"
+#include "common/cli/translation.h"
 
 namespace reveza {
 
@@ -24,8 +25,9 @@ CLI::Option* AddOption(CLI::App& app, const std::string& names, Value& value,
 namespace command_line {
 
 struct Program {
-  std::string_view name;         // precedes every error message
-  std::string_view memory_hint;  // what to do when memory is exhausted
+  std::string_view name;                         // precedes every error message
+  std::string_view memory_hint;                  // what to do when memory is exhausted
+  std::span<const Translation> portuguese = {};  // of the help
   // The exit status of an error that ends a command.
   ExitStatus (*status_of)(const Error& error) = [](const Error& error) {
     return StatusOf(error.code);
@@ -54,7 +56,7 @@ std::string DidYouMean(std::string_view word, const CLI::App& place);
 std::string DescribeParseError(const CLI::App& app, const CLI::ParseError& error);
 
 // Returns what --help prints.
-std::string HelpText(CLI::App& app);
+std::string HelpText(const Program& program, CLI::App& app);
 
 // Parses the command line. Returns nothing if a command is to be run, else the exit status: kDone
 // after printing --help or --version, `usage` after reporting a parse error.

@@ -149,8 +149,10 @@ TEST_F(CompletionTest, ManPageHasTheSameTexts) {
 }
 
 TEST_F(CompletionTest, HelpSeparatesSummaryAndDetails) {
-  EXPECT_NE(HelpText(app_).find("Run a command\n"), std::string::npos);
-  EXPECT_EQ(HelpText(app_).find("as it is"), std::string::npos);
+  EXPECT_NE(HelpText({.name = "tool", .memory_hint = ""}, app_).find("Run a command\n"),
+            std::string::npos);
+  EXPECT_EQ(HelpText({.name = "tool", .memory_hint = ""}, app_).find("as it is"),
+            std::string::npos);
   EXPECT_EQ(Summary("One\ntwo\n\nthree"), "One two");
   EXPECT_EQ(Details("One\ntwo\n\nthree"), "three");
   EXPECT_EQ(Details("One"), "One");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/cli/help_text.h"
+#include "common/platform/runtime_paths.h"
 #include "common/platform/standard_output.h"
 
 namespace reveza::command_line {
@@ -26,17 +27,21 @@ void AddCompletionCommand(CLI::App& app) {
 }
 
 std::optional<int> AnswerCompletion(CLI::App& app, int argc, char** argv,
-                                    const CompletionSource& source, const ManPageInfo& info) {
+                                    const CompletionSource& source, const ManPageInfo& info,
+                                    std::span<const Translation> portuguese) {
   if (argc < 3 || std::string_view(argv[1]) != kCommand) return std::nullopt;
   const std::string_view what = argv[2];
   std::string text;
   if (what == "--") {
     ShortenTypeNames(app);
+    if (IsPortuguese(platform::ProcessEnvironment)) TranslateToPortuguese(app, portuguese);
     const std::vector<std::string> words(argv + 3, argv + argc);
     text = CompletionText(Complete(app, words, source));
   } else if (argc == 3 && what == "man") {
     ShortenTypeNames(app);
     text = ManPage(app, info);
+  } else if (argc == 3 && what == "messages") {
+    for (const std::string& message : Messages(app)) text += message + "\n";
   } else if (argc == 3) {
     text = CompletionScript(what, app.get_name());
   }

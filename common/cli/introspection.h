@@ -3,10 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <optional>
+#include <span>
 
 #include "common/cli/command_line.h"
 #include "common/cli/completion.h"
 #include "common/cli/man_page.h"
+#include "common/cli/translation.h"
 
 namespace reveza::command_line {
 
@@ -18,9 +20,11 @@ void AddCompletionCommand(CLI::App& app);
 //   PROGRAM completion bash|zsh|fish   prints the script for the shell
 //   PROGRAM completion -- WORDS...     completes the last word, for that script
 //   PROGRAM completion man             prints the man page, for packages
+//   PROGRAM completion messages        prints what a translation has to translate, a line each
 //
-// The last two are no part of the help. They never report an error.
+// The last three are no part of the help. They never report an error.
 std::optional<int> AnswerCompletion(CLI::App& app, int argc, char** argv,
-                                    const CompletionSource& source, const ManPageInfo& info);
+                                    const CompletionSource& source, const ManPageInfo& info,
+                                    std::span<const Translation> portuguese = {});
 
 }  // namespace reveza::command_line

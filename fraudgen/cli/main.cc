@@ -157,16 +157,22 @@ int Dispatch(const CLI::App& app, const CommandLine& typed) {
   return Generate(*arguments);
 }
 
-constexpr command_line::Program kProgram = {.name = "fraudgen", .memory_hint = "reduce --threads"};
+// In pt_BR.po.
+constexpr command_line::Translation kPortuguese[] = {
+#include "generated/fraudgen/cli/pt_br.inc"
+};
+
+constexpr command_line::Program kProgram = {
+    .name = "fraudgen", .memory_hint = "reduce --threads", .portuguese = kPortuguese};
 
 int Main(int argc, char** argv) {
   CLI::App app("", "fraudgen");
   app.set_version_flag("-v,--version", version::Text("fraudgen"));
   CommandLine typed;
   AddAll(app, typed);
-  if (const auto status =
-          command_line::AnswerCompletion(app, argc, argv, CompletionValues(),
-                                         {.version = REVEZA_VERSION, .see_also = "reveza(1)"})) {
+  if (const auto status = command_line::AnswerCompletion(
+          app, argc, argv, CompletionValues(), {.version = REVEZA_VERSION, .see_also = "reveza(1)"},
+          kPortuguese)) {
     return *status;
   }
   const auto describe = [&](const CLI::ParseError& error) {

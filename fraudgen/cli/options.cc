@@ -57,7 +57,7 @@ constexpr std::string_view kFooter =
     "  --end-date    fixed default (was today)\n"
     "  --fraud-rate  exact share of rows (was a probability per row)\n"
     "  --workers     threads, which do not affect the bytes (were processes)\n"
-    "  --compression also applies to local files\n"
+    "  --compression  also applies to local files\n"
     "  --no-date-partition  the date in a bucket's keys is the last day of the data (was today)";
 
 struct CommandHelp {
@@ -69,28 +69,29 @@ struct CommandHelp {
 constexpr auto kCommands = std::to_array<CommandHelp>({
     {"plan", "Show what would be written: files, rows, bytes, time",
      "Accepts the options of fraudgen; see fraudgen --help.\n\n"
-     "Example:  fraudgen plan --size 100GB --format parquet"},
+     "Example:\n  fraudgen plan --size 100GB --format parquet"},
     {"sample", "Print ten rows of each table",
      "Accepts the options of fraudgen; see fraudgen --help.\n\n"
-     "Example:  fraudgen sample --model classic --type all"},
+     "Example:\n  fraudgen sample --model classic --type all"},
     {"config", "Print all settings as a file for --config",
      "Accepts the options of fraudgen; see fraudgen --help.\n\n"
-     "Example:  fraudgen config --seed 7 > my.toml"},
-    {"schema", "Print the documentation of all columns", "Example:  fraudgen schema > schema.md"},
-    {"version", "Print the version and the libraries in this build", "Example:  fraudgen version"},
+     "Example:\n  fraudgen config --seed 7 > my.toml"},
+    {"schema", "Print the documentation of all columns", "Example:\n  fraudgen schema > schema.md"},
+    {"version", "Print the version and the libraries in this build",
+     "Example:\n  fraudgen version"},
     {"check", "Validate a data set: files, keys, balances, distributions",
      "Accepts --json, --quiet and the --s3-... options of fraudgen --help. Exit status 1: errors\n"
      "found; 2: no readable data set.\n\n"
-     "Example:  fraudgen check data/"},
+     "Example:\n  fraudgen check data/"},
     {"stream", "Send the data as events to standard output, Kafka or a webhook",
      "Accepts the data options of fraudgen; see fraudgen --help.\n\n"
-     "Example:  fraudgen stream --target kafka --kafka-server localhost:9092 --pace x60"},
+     "Example:\n  fraudgen stream --target kafka --kafka-server localhost:9092 --pace x60"},
     {"report", "Write an HTML report with charts about a data set",
      "-o,--output FILE  default report.html; - for standard output. Also accepts --quiet.\n\n"
-     "Example:  fraudgen report data/ --output report.html"},
+     "Example:\n  fraudgen report data/ --output report.html"},
     {"demo", "Generate, check, query and plot a small data set in about fifteen seconds",
      "-o,--output FILE  where the report is written (default report.html).\n\n"
-     "Example:  fraudgen demo --output report.html"},
+     "Example:\n  fraudgen demo --output report.html"},
 });
 
 std::string FlagOf(std::string_view key) {

@@ -30,8 +30,13 @@ struct Command {
   Action (*add)(CLI::App& options);
 };
 
-constexpr command_line::Program kProgram = {.name = "phi",
-                                            .memory_hint = "reduce --threads, runs or variables"};
+// In pt_BR.po.
+constexpr command_line::Translation kPortuguese[] = {
+#include "generated/phi/cli/pt_br.inc"
+};
+
+constexpr command_line::Program kProgram = {
+    .name = "phi", .memory_hint = "reduce --threads, runs or variables", .portuguese = kPortuguese};
 
 int Main(int argc, char** argv) {
   CLI::App app("Simulates integration cycles and measures integrated information.", "phi");
@@ -62,7 +67,7 @@ int Main(int argc, char** argv) {
       "Run `phi COMMAND --help` for the options of a command.");
   if (const auto status = command_line::AnswerCompletion(
           app, argc, argv, {.values = CompletionValues, .accepts = {}},
-          {.version = REVEZA_VERSION, .see_also = "reveza(1)"})) {
+          {.version = REVEZA_VERSION, .see_also = "reveza(1)"}, kPortuguese)) {
     return *status;
   }
   if (const auto status = command_line::Parse(kProgram, app, argc, argv)) return *status;

@@ -236,7 +236,8 @@ CommandResult<int> Main(int argc, char** argv) {
       "Example:\n  reveza run -- python train.py");
   if (const auto status = command_line::AnswerCompletion(
           app, argc, argv, CompletionValues(),
-          {.version = REVEZA_VERSION, .see_also = "revezad(8), fraudgen(1), phi(1)"})) {
+          {.version = REVEZA_VERSION, .see_also = "revezad(8), fraudgen(1), phi(1)"},
+          kPortuguese)) {
     return *status;
   }
   std::vector<std::string> command;

@@ -15,10 +15,16 @@
 
 namespace reveza::cli {
 
+// In pt_BR.po.
+inline constexpr command_line::Translation kPortuguese[] = {
+#include "generated/reveza/cli/reveza/pt_br.inc"
+};
+
 inline constexpr command_line::Program kProgram = {
-    .name = "reveza", .memory_hint = "free some memory", .status_of = [](const Error&) {
-      return std::ferror(stdout) != 0 ? kOutput : kFailed;
-    }};
+    .name = "reveza",
+    .memory_hint = "free some memory",
+    .portuguese = kPortuguese,
+    .status_of = [](const Error&) { return std::ferror(stdout) != 0 ? kOutput : kFailed; }};
 
 // Loads the configuration file and the environment, overrides them with those of `options` (key,
 // value) that are not empty, and validates the result.

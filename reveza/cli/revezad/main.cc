@@ -33,7 +33,13 @@ constexpr ExitStatus kConfiguration{3};
 constexpr ExitStatus kBudget{4};
 constexpr ExitStatus kAnotherDaemon{13};
 
-constexpr command_line::Program kProgram = {.name = "revezad", .memory_hint = "free some memory"};
+// In pt_BR.po.
+constexpr command_line::Translation kPortuguese[] = {
+#include "generated/reveza/cli/revezad/pt_br.inc"
+};
+
+constexpr command_line::Program kProgram = {
+    .name = "revezad", .memory_hint = "free some memory", .portuguese = kPortuguese};
 
 int ReportError(ExitStatus status, std::string_view message) {
   return PrintError(kProgram.name, status, message);
@@ -120,8 +126,8 @@ int Main(int argc, char** argv) {
       "show`\nlists all settings.\n\n"
       "Example:\n  revezad --gpu-budget 24GiB --log-level debug");
   if (const auto status = command_line::AnswerCompletion(
-          app, argc, argv, {},
-          {.section = 8, .version = REVEZA_VERSION, .see_also = "reveza(1)"})) {
+          app, argc, argv, {}, {.section = 8, .version = REVEZA_VERSION, .see_also = "reveza(1)"},
+          kPortuguese)) {
     return *status;
   }
   if (const auto status = command_line::Parse(kProgram, app, argc, argv)) return *status;

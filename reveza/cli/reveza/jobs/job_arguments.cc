@@ -19,6 +19,7 @@
 #include "common/platform/cgroup.h"
 #include "common/platform/machine.h"
 #include "reveza/cli/reveza/jobs/job_options.h"
+#include "reveza/cli/reveza/program.h"
 #include "reveza/gpu/nvml/gpu_monitor.h"
 #include "reveza/jobs/definition/expander.h"
 #include "reveza/jobs/definition/identity.h"
@@ -261,7 +262,7 @@ Result<ParsedRun> ParseRun(int argc, char** argv, const Surroundings& surroundin
     app.parse(split.options_end, argv);
   } catch (const CLI::CallForHelp&) {
     ParsedRun parsed;
-    parsed.help = command_line::HelpText(app);
+    parsed.help = command_line::HelpText(kProgram, app);
     return parsed;
   } catch (const CLI::ParseError& error) {
     return InvalidArgument(command_line::DescribeParseError(app, error));

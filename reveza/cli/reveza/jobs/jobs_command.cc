@@ -186,7 +186,7 @@ CommandResult<int> JobsCommand(int argc, char** argv) {
   CLI::App app("", "reveza jobs");
   DescribeJobs(app);
   if (word.empty() || word == "help") {
-    fmt::print("{}", command_line::HelpText(app));
+    fmt::print("{}", command_line::HelpText(kProgram, app));
     return word.empty() ? kUsage : kDone;
   }
   if (const auto status = command_line::Parse(kProgram, app, argc, argv)) return *status;
