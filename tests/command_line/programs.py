@@ -50,7 +50,10 @@ class ProgramsTest(unittest.TestCase):
                         "{seed}{rate}", ":::", "seed", "7", ":::", "rate", "0.5")
 
     @classmethod
-    def start_program(cls):
+    def start_program(cls) -> bool:
+        """Starts a program under Reveza. Returns false in sanitized builds, which have no library."""
+        if not (cls.build / "lib/libreveza.so").exists():
+            return False
         client = subprocess.Popen(
             ["reveza", "run", "--name", "train", "--", "python3", "-c", HOLD_A_CONTEXT],
             env=cls.environment, stdout=subprocess.PIPE, text=True)
@@ -64,4 +67,5 @@ class ProgramsTest(unittest.TestCase):
 
         cls.addClassCleanup(end)
         assert client.stdout is not None and client.stdout.readline() == "ready\n"
+        return True
 
