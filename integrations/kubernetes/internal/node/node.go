@@ -48,9 +48,11 @@ func (n Node) CardOf(device string) (cards.Card, error) {
 	return cards.Card{}, fmt.Errorf("node %s has no card %q", n.Name, device)
 }
 
-// Capacity returns the bytes of a card that can be given out: its own and its part of the host's.
+// Capacity returns the bytes of a card that can be given out: as much as fits on it together, or as much as takes
+// turns. For the latter the host must have room for all of it: who comes in is copied while others are still out
+// (docs/scheduling.md, "rotation").
 func (n Node) Capacity(card cards.Card) int64 {
-	return card.Total + n.Host/int64(len(n.Cards))
+	return max(card.Total, n.Host/int64(len(n.Cards)))
 }
 
 // Prepare makes what a container needs to use a share, once: a share that was prepared stays as it is,

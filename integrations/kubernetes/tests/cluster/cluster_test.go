@@ -180,7 +180,7 @@ func extendedResource(t *testing.T, c cluster) {
 			Containers: []v1.Container{{Name: "c", Image: "x", Resources: v1.ResourceRequirements{
 				Limits: v1.ResourceList{"reveza.io/gpu": resource.MustParse("1")}}}}}})
 	}
-	// 24 GiB and the 64 GiB behind it hold three whole cards.
+	// The 88 GiB behind it hold three whole cards.
 	support.Eventually(t, "three pods have a node, the fourth waits", func() bool {
 		placed, waiting := c.scheduling(t, "old")
 		return placed == 3 && waiting == 1

@@ -89,7 +89,7 @@ func TestContainersOfTheDevicePluginBecomeJobs(t *testing.T) {
 	node := support.NewNode(t, 1)
 	manager := startDeviceManager(t)
 	startPlugin(t, node)
-	// 24 GiB and 64 GiB of the host are three whole cards.
+	// 88 GiB of the host are three whole cards.
 	support.Eventually(t, "three devices", func() bool { return manager.allocatable() == 3 })
 	first, err := manager.allocate(t, "a", "1")
 	if err != nil {

@@ -363,7 +363,7 @@ func TestTheNodePublishesCardsWithTheMemoryBehindThem(t *testing.T) {
 		t.Fatalf("devices: %+v", devices)
 	}
 	memory := devices[0].Capacity["memory"]
-	if memory.Value.Value() != support.CardBytes+support.HostBytes ||
+	if memory.Value.Value() != support.HostBytes ||
 		memory.RequestPolicy.ValidRange.Max.Value() != support.CardBytes {
 		t.Errorf("memory: %+v", memory)
 	}

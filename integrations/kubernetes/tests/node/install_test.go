@@ -22,7 +22,7 @@ const (
 	values  = `
 mode: %s
 image: {tag: "%s"}
-hostMemory: 768Mi
+hostMemory: 1Gi
 metrics: {dcgmNames: true}
 revezad:
   env: {REVEZA_CONTEXT_ESTIMATE: 4MiB, REVEZA_SLICE_CEILING: 2s, REVEZA_LOG_LEVEL: debug}

@@ -18,7 +18,7 @@ import (
 const (
 	GiB       = int64(1) << 30
 	CardBytes = 24 * GiB
-	HostBytes = 64 * GiB
+	HostBytes = 88 * GiB
 )
 
 // UUID returns that of the n-th card.
