@@ -218,7 +218,7 @@ bool Accepts(std::string_view command, std::string_view option) {
 
 command_line::CompletionSource CompletionValues() {
   return {.values = ValuesOf, .accepts = [](const CLI::App& command, std::string_view option) {
-            const std::string name = command.get_name();
+            const std::string& name = command.get_name();
             if (name == "demo") return option == "output";
             return !IsIn(kPlainCommands, name) && Accepts(name, option);
           }};
