@@ -18,12 +18,7 @@ namespace {
 using testing::Workload;
 using testing::World;
 
-Tuner MakeTuner(const Workload& workload, std::uint64_t seed) {
-  const unsigned initial = workload.on_gpu ? kInitialGpuWorkers : InitialWorkers(workload.cores);
-  return Tuner({.initial = initial, .max = 2 * workload.cores, .seed = seed});
-}
-
-void Print(unsigned seeds, unsigned cores, bool verbose) {
+void Print(unsigned first, unsigned seeds, unsigned cores, bool verbose) {
   fmt::print(
       "| workload | 100 steps: mean | worst | 500 steps: mean | worst |\n|---|---|---|---|---|\n");
   for (const auto name : testing::WorkloadNames()) {
@@ -32,10 +27,10 @@ void Print(unsigned seeds, unsigned cores, bool verbose) {
     for (const std::uint64_t steps : {100, 500}) {
       double mean = 0;
       double worst = 0;
-      for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+      for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
         const Workload workload = testing::MakeWorkload(name, seed, cores);
         const auto best = testing::FindBestFixed(workload, steps, seed);
-        Tuner tuner = MakeTuner(workload, seed);
+        Tuner tuner = testing::MakeTuner(workload);
         const double seconds = World(workload, steps, seed).Run(tuner);
         const double regret = seconds / best.seconds - 1;
         mean += regret / seeds;
@@ -56,6 +51,7 @@ void Print(unsigned seeds, unsigned cores, bool verbose) {
 }  // namespace reveza::jobs
 
 int main(int argc, char** argv) {
+  unsigned first = 1;
   unsigned seeds = 20;
   unsigned cores = 0;
   bool verbose = false;
@@ -66,6 +62,8 @@ int main(int argc, char** argv) {
       verbose = true;
     } else if (option == "--seeds" && has_value) {
       seeds = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
+    } else if (option == "--first" && has_value) {
+      first = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
     } else if (option == "--cores" && has_value) {
       cores = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
     } else {
@@ -73,6 +71,6 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
-  reveza::jobs::Print(seeds, cores, verbose);
+  reveza::jobs::Print(first, seeds, cores, verbose);
   return 0;
 }

@@ -10,11 +10,16 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kStartSeconds = 0.1;  // of processor time, to start a program
-constexpr double kSwitching = 0.01;    // lost to context switches, for each step a core in excess
+// Lost to context switches at most: a time slice has a minimum, however many wait for the core.
+constexpr double kSwitching = 0.03;
 
 constexpr std::array<std::string_view, 10> kNames = {"CPU",  "bandwidth", "waiting",   "lognormal",
                                                      "lock", "knee",      "degrading", "drifting",
                                                      "GPU",  "mixed"};
+
+std::chrono::nanoseconds Nanoseconds(double seconds) {
+  return std::chrono::nanoseconds(std::llround(seconds * 1e9));
+}
 
 double Uniform(std::mt19937_64& random, double low, double high) {
   return std::uniform_real_distribution<double>(low, high)(random);
@@ -28,7 +33,7 @@ double Noise(std::mt19937_64& random, double sigma) {
 // Returns the cores that `computing` steps keep busy, less what switching between them costs.
 double Cores(double cores, double computing) {
   if (computing <= cores) return computing;
-  return cores / (1 + kSwitching * (computing / cores - 1));
+  return cores * (1 - kSwitching * (1 - cores / computing));
 }
 
 // A step that computes and waits in turn.
@@ -193,6 +198,16 @@ Workload MakeWorkload(std::string_view name, std::uint64_t seed, unsigned cores)
   return workload;
 }
 
+Tuner MakeTuner(const Workload& workload) {
+  Tuner::Options options{.max = 100'000};
+  options.initial = kInitialGpuWorkers;
+  if (!workload.on_gpu) {
+    options.initial = InitialWorkers(workload.cores);
+    options.cores = workload.cores;
+  }
+  return Tuner(options);
+}
+
 World::World(const Workload& workload, std::uint64_t steps, std::uint64_t seed)
     : workload_(workload) {
   std::mt19937_64 random(seed);
@@ -220,7 +235,9 @@ double World::Rate(Phase::Kind kind) const {
       return workload_.speed(computing) / computing;
     case Phase::kLock:
       return workload_.speed(computing) / computing /
-             (1 + workload_.lock_penalty * static_cast<double>(lock_queue_.size() - 1));
+             (1 +
+              workload_.lock_penalty *
+                  std::min<double>(workload_.cores, static_cast<double>(lock_queue_.size() - 1)));
     case Phase::kGpu: {
       const double sharing = static_cast<double>(ends_[Phase::kGpu].size());
       return workload_.gpu_speed(sharing) / sharing;
@@ -315,18 +332,38 @@ double World::Run(unsigned workers) {
   return now_;
 }
 
+void World::Sample(Tuner& tuner) {
+  std::vector<StepUsage> usage;
+  for (const auto& [id, one] : running_) {
+    usage.push_back({id, Nanoseconds(CpuOf(one))});
+  }
+  tuner.ObserveUsage(Now(), usage);
+}
+
 double World::Run(Tuner& tuner) {
   const auto update = [&] {
-    Start(tuner.workers());
-    tuner.Update(Now(), steps_.size() - next_, static_cast<unsigned>(running_.size()));
-    Start(tuner.workers());
+    do {
+      Start(tuner.workers());
+      tuner.Update(Now(), steps_.size() - next_, static_cast<unsigned>(running_.size()));
+    } while (running_.size() < std::min(tuner.workers(), workload_.room) && next_ < steps_.size());
   };
+  double next_sample = 0;
   for (update(); !running_.empty(); update()) {
-    const auto id = Next(kInfinite);
+    const auto id = Next(next_sample);
+    if (!id) {
+      Sample(tuner);
+      next_sample = now_ + Seconds(tuner.SampleInterval());
+      continue;
+    }
     const Running& done = running_.at(*id);
-    tuner.OnStepFinished(Now(), std::chrono::nanoseconds(std::llround((now_ - done.begun) * 1e9)),
-                         done.step.step_class);
+    tuner.OnStepFinished(
+        Now(), {*id, Nanoseconds(now_ - done.begun), Nanoseconds(done.cpu), done.step.step_class});
     running_.erase(*id);
+    if (running_.size() > workload_.out_of_memory_above) {
+      tuner.OnOverload(Now(), OverloadSignal::kOutOfMemory);
+      ++out_of_memory_;
+    }
+    on_event();
   }
   return now_;
 }

@@ -35,13 +35,16 @@ struct Workload {
   std::string name;
   unsigned cores = 1;
   bool on_gpu = false;
-  // More steps than this never run at once, for lack of memory.
-  unsigned room = 100000;
+  // More steps than this never run at once, for lack of memory,
+  unsigned room = 100'000;
+  // or run out of memory, of which the tuner is told.
+  unsigned out_of_memory_above = 100'000;
   std::function<WorldStep(std::uint64_t index, std::uint64_t steps, std::mt19937_64& random)> step;
   // Progress of all computing steps together, in cores.
   std::function<double(double computing)> speed;
   std::function<double(double computing)> gpu_speed;
-  double lock_penalty = 0;  // slows the holder of the lock, for each that waits for it
+  // Slows the holder of the lock, for each that waits for it and finds a core to ask for it.
+  double lock_penalty = 0;
 };
 
 // Names of the workloads of `MakeWorkload`.
@@ -49,9 +52,18 @@ std::span<const std::string_view> WorkloadNames();
 // Returns a workload on a machine, both with parameters drawn by `seed`. `cores`: 0: drawn too.
 Workload MakeWorkload(std::string_view name, std::uint64_t seed, unsigned cores = 0);
 
+// Returns a tuner as the runner makes it for such steps.
+Tuner MakeTuner(const Workload& workload);
+
 class World {
  public:
   World(const Workload& workload, std::uint64_t steps, std::uint64_t seed);
+
+  // Called whenever a step has ended, or usage was sampled.
+  std::function<void()> on_event = [] {};
+  double now() const { return now_; }
+  unsigned running() const { return static_cast<unsigned>(running_.size()); }
+  unsigned out_of_memory() const { return out_of_memory_; }  // events
 
   // Runs all steps as the tuner decides. Returns the seconds.
   double Run(Tuner& tuner);
@@ -79,11 +91,13 @@ class World {
   double CpuOf(const Running& one) const;
   // Advances to the end of the next step, at most to `until`.
   std::optional<Id> Next(double until);
+  void Sample(Tuner& tuner);
 
   const Workload& workload_;
   std::vector<WorldStep> steps_;
   std::size_t next_ = 0;
   double now_ = 0;
+  unsigned out_of_memory_ = 0;
   std::map<Id, Running> running_;
   // By kind: what a phase that began at 0 would have progressed, and when phases end by that clock.
   std::array<double, 4> clocks_{};
@@ -92,7 +106,7 @@ class World {
   double cpu_clock_ = 0;  // CPU time of a step that computes since 0
 };
 
-// Returns the seconds of the best fixed number of workers.
+// The fixed number of workers with which a job is the shortest.
 struct BestFixed {
   unsigned workers = 1;
   double seconds = 0;

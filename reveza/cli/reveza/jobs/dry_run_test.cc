@@ -83,8 +83,8 @@ TEST(DryRunText, DescribesAutomaticWorkers) {
   EXPECT_NE(text.find("1 step, 1 command (name derived from the command)"), std::string::npos)
       << text;
   EXPECT_NE(text.find("auto, at most 3"), std::string::npos);
-  EXPECT_NE(text.find("environment with the initial 2 workers"), std::string::npos);
-  EXPECT_NE(text.find("OMP_NUM_THREADS=2"), std::string::npos) << "starts with half of the cores";
+  EXPECT_NE(text.find("environment with 3 workers"), std::string::npos);
+  EXPECT_NE(text.find("OMP_NUM_THREADS=1"), std::string::npos) << "one for each core";
   EXPECT_NE(text.find("note: something\n"), std::string::npos);
   EXPECT_EQ(text.find(" more\n"), std::string::npos) << "all steps are shown";
 }
