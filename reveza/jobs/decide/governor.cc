@@ -257,7 +257,7 @@ void Governor::OnStepEnded(Nanoseconds now, std::uint32_t step, const AttemptRes
     claims_.RecordSuccess(ClaimShapeOf(step), memory, gpu_memory);
     tuner.OnStepFinished(
         now, {step, duration, Nanoseconds(result.user_time + result.system_time), ShapeOf(step)});
-    estimator_.OnStepFinished(step, duration, tuner.workers(), ShapeOf(step));
+    estimator_.OnStepFinished(duration, tuner.workers(), ShapeOf(step));
   }
   if (result.outcome != Outcome::kMemory) return;
   if (peaks.gpu_oom) {
@@ -321,9 +321,7 @@ std::optional<RemainingTime> Governor::Remaining(std::span<const std::uint64_t> 
   return estimator_.Remaining(all);
 }
 
-void Governor::OnCycleFinished(std::uint64_t number, Nanoseconds duration) {
-  cycles_.OnStepFinished(number, duration, 1);
-}
+void Governor::OnCycleFinished(Nanoseconds duration) { cycles_.OnStepFinished(duration, 1); }
 
 std::optional<RemainingTime> Governor::RemainingCycles(std::uint64_t left, unsigned workers,
                                                        std::uint64_t longest) const {
@@ -334,12 +332,6 @@ std::optional<RemainingTime> Governor::RemainingCycles(std::uint64_t left, unsig
   if (!remaining || !at_least) return remaining;
   return RemainingTime{std::max(remaining->p50, at_least->p50),
                        std::max(remaining->p90, at_least->p90)};
-}
-
-std::optional<double> Governor::Drift() const {
-  auto drift = cycles_.MainDrift();
-  if (!drift) drift = estimator_.MainDrift();
-  return drift ? std::optional(drift->slope) : std::nullopt;
 }
 
 std::string Governor::SerializeLearned() const {

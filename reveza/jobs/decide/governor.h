@@ -109,14 +109,12 @@ class Governor {
   // Estimates the remaining time. `waiting`: steps not started yet, by command.
   std::optional<RemainingTime> Remaining(std::span<const std::uint64_t> waiting, Nanoseconds now,
                                          std::span<const RunningStep> running) const;
-  // Records the duration of a program's cycle. Drift is reported of cycles if there are any.
-  void OnCycleFinished(std::uint64_t number, Nanoseconds duration);
+  // Records the duration of a program's cycle.
+  void OnCycleFinished(Nanoseconds duration);
   // Estimates the remaining time of steps with `left` cycles to go, of which one step has to run
   // `longest` in a row; empty before some finished.
   std::optional<RemainingTime> RemainingCycles(std::uint64_t left, unsigned workers,
                                                std::uint64_t longest) const;
-  // Returns the significant drift, in seconds per step.
-  std::optional<double> Drift() const;
 
   // Serialises what was learned, for the next run.
   std::string SerializeLearned() const;

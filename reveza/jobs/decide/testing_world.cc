@@ -358,14 +358,26 @@ double World::Run(Tuner& tuner) {
     const Running& done = running_.at(*id);
     tuner.OnStepFinished(
         Now(), {*id, Nanoseconds(now_ - done.begun), Nanoseconds(done.cpu), done.step.step_class});
+    const Ended ended{*id, now_ - done.begun, done.step.step_class};
     running_.erase(*id);
     if (running_.size() > workload_.out_of_memory_above) {
       tuner.OnOverload(Now(), OverloadSignal::kOutOfMemory);
       ++out_of_memory_;
     }
-    on_event();
+    on_event(ended);
   }
   return now_;
+}
+
+PendingGroup World::Pending(unsigned workers) const {
+  std::map<WorkClass, std::uint64_t> left;
+  for (std::size_t i = next_; i < steps_.size(); ++i) ++left[steps_[i].step_class];
+  PendingGroup group{.workers = workers};
+  for (const auto& [step_class, steps] : left) group.left.push_back({step_class, steps});
+  for (const auto& [id, one] : running_) {
+    group.running.push_back({one.step.step_class, Nanoseconds(now_ - one.begun)});
+  }
+  return group;
 }
 
 BestFixed FindBestFixed(const Workload& workload, std::uint64_t steps, std::uint64_t seed) {

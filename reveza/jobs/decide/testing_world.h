@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "reveza/jobs/decide/estimate.h"
 #include "reveza/jobs/decide/tuner.h"
 
 namespace reveza::jobs::testing {
@@ -59,8 +60,15 @@ class World {
  public:
   World(const Workload& workload, std::uint64_t steps, std::uint64_t seed);
 
-  // Called whenever a step has ended, or usage was sampled.
-  std::function<void()> on_event = [] {};
+  struct Ended {
+    std::uint64_t index = 0;
+    double seconds = 0;
+    WorkClass step_class = 0;
+  };
+  // Called when a step has ended, before others start.
+  std::function<void(const Ended&)> on_event = [](const Ended&) {};
+  // Returns the steps that have not started, and those that run.
+  PendingGroup Pending(unsigned workers) const;
   double now() const { return now_; }
   unsigned running() const { return static_cast<unsigned>(running_.size()); }
   unsigned out_of_memory() const { return out_of_memory_; }  // events

@@ -83,7 +83,7 @@ TEST(TunerSimulation, SearchesAgainWhenTheMachineChanges) {
     World world(workload, 3000, seed);
     unsigned ended = 0;
     unsigned before = 0;
-    world.on_event = [&] {
+    world.on_event = [&](const World::Ended&) {
       if (++ended == 1500) {
         before = tuner.workers();
         crowded = true;

@@ -127,7 +127,6 @@ Progress MakeProgress(const EngineView& view) {
     progress.remaining =
         view.governor.Remaining(view.schedule.waiting_by_command(), view.now, view.running);
   }
-  progress.drift = view.governor.Drift();
   progress.metrics.assign(view.metrics.all().begin(), view.metrics.all().end());
   return progress;
 }
@@ -157,7 +156,6 @@ nlohmann::json StatusJson(const EngineView& view) {
       {"limits", view.limits},
       {"rate", OrNull(progress.rate)},
       {"eta", EtaJson(progress.remaining)},
-      {"drift", OrNull(progress.drift)},
       {"waiting", reason.empty() ? nlohmann::json() : nlohmann::json(reason)},
       {"running", running},
       {"metrics", MetricsJson(progress.metrics)}};
