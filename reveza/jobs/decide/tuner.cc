@@ -98,6 +98,7 @@ void Tuner::Move(nanoseconds now, unsigned workers, Phase phase) {
   if (workers != workers_) {
     changed_ = now;
     use_.Restart(now);
+    samples_ = 0;
   }
   workers_ = workers;
   phase_ = phase;

@@ -241,6 +241,7 @@ class Tuner {
   // Filling the cores.
   std::optional<Level> last_;   // in use, last seen
   std::optional<Level> below_;  // from which it grew, at least to nearly twice as many
+  unsigned samples_ = 0;        // of usage, since the last change
   bool flat_ = false;           // more workers do not use more of the cores
   unsigned flat_levels_ = 0;    // found so far
 

@@ -14,9 +14,10 @@ using namespace std::chrono_literals;
 
 constexpr auto kFastSample = 100ms;  // until the first step has finished
 constexpr auto kSlowSample = 1s;
-constexpr double kFull = 0.95;        // share of the cores that counts as all
-constexpr double kComputing = 0.8;    // share of their time from which steps compute all of it
-constexpr double kLeastShare = 0.02;  // that is assumed before the first step has finished,
+constexpr unsigned kFastSamples = 50;  // after the last change, because reading them costs time
+constexpr double kFull = 0.95;         // share of the cores that counts as all
+constexpr double kComputing = 0.8;     // share of their time from which steps compute all of it
+constexpr double kLeastShare = 0.02;   // that is assumed before the first step has finished,
 constexpr double kLeastKnownShare = 0.001;  // and after
 constexpr double kHeadroom = 0.1;           // more workers, because waits coincide
 constexpr double kMaxGrowth = 4;            // if the last one was worth it,
@@ -43,7 +44,8 @@ unsigned WorkersThatShare(double cores) {
 }
 
 Tuner::nanoseconds Tuner::SampleInterval() const {
-  return typical_.median() || options_.cores <= 0 ? kSlowSample : kFastSample;
+  const bool fast = options_.cores > 0 && !typical_.median() && samples_ < kFastSamples;
+  return fast ? kFastSample : kSlowSample;
 }
 
 void Tuner::SetCores(double cores) {
@@ -53,6 +55,7 @@ void Tuner::SetCores(double cores) {
 void Tuner::ObserveUsage(nanoseconds now, std::span<const StepUsage> steps) {
   if (options_.cores <= 0) return;
   use_.Observe(now, steps, workers_, options_.cores);
+  ++samples_;
   const bool fills = phase_ == Phase::kBase || phase_ == Phase::kSettled;
   if (fills && running_ >= workers_ && steps.size() >= workers_) FillCores(now);
 }

@@ -107,6 +107,18 @@ TEST(Tuner, FillsCoresAtOnceIfStepsCompute) {
   EXPECT_EQ(tuner.Limit(), "cores: 16.0 of 16 busy");
 }
 
+TEST(Tuner, SamplesOftenOnlyWhileThatMayTell) {
+  Tuner tuner({.initial = 4, .max = 1000, .cores = 16});
+  EXPECT_EQ(tuner.SampleInterval(), milliseconds(100));
+  Samples samples(tuner);
+  for (int i = 0; i < 100; ++i) samples.Pass(1, 16);
+  EXPECT_EQ(tuner.SampleInterval(), seconds(1)) << "long steps";
+  Tuner brief({.initial = 4, .max = 1000, .cores = 16});
+  brief.OnStepFinished(seconds(1), {.duration = seconds(1)});
+  EXPECT_EQ(brief.SampleInterval(), seconds(1));
+  EXPECT_EQ(Tuner({.initial = 4, .max = 8}).SampleInterval(), seconds(1)) << "no cores to fill";
+}
+
 TEST(Tuner, MultipliesWorkersThatWait) {
   Tuner tuner({.initial = 4, .max = 1000, .cores = 16});
   Samples samples(tuner);
