@@ -16,6 +16,7 @@ namespace reveza::fraudgen::check {
 
 struct DataSet {
   std::shared_ptr<Destination> place;
+  bool complete = false;            // has manifest.json
   std::vector<FileManifest> files;  // existing files, by block, table and part
   MadeBy made_by;
   std::vector<const Table*> known;  // tables of its model and manifests

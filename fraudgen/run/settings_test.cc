@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "fraudgen/run/settings_values.h"
+
 namespace reveza::fraudgen {
 namespace settings_test {
 
@@ -325,6 +327,27 @@ TEST(ConfigurationText, HasMeaningAndValidExampleOfEveryKey) {
   }
   SettingsBuilder again;
   EXPECT_TRUE(again.AddText(text, "my.toml"));
+}
+
+TEST(SettingsValues, CountsHaveUnits) {
+  const auto count = [](std::string_view text) { return ParseCount(text, 0, 10'000'000'000); };
+  for (const auto& [text, value] : {std::pair<const char*, uint64_t>{"5M", 5'000'000},
+                                    {"1.5M", 1'500'000},
+                                    {"0.25k", 250},
+                                    {"2G", 2'000'000'000},
+                                    {"17", 17}}) {
+    EXPECT_EQ(count(text).value_or(0), value) << text;
+  }
+  for (const char* text : {"5m", "M", "1.M", ".5M", "1.2345k", "1.5", "5MB", "-1k", "5 M", "11G",
+                           "99999999999999999999k", "18446744073709551615M"}) {
+    EXPECT_FALSE(count(text)) << text;
+  }
+}
+
+TEST(SettingsValues, SizesAreShownAsGiven) {
+  for (const char* text : {"10GB", "1GiB", "1536MiB", "512kB", "3TB", "7B"}) {
+    EXPECT_EQ(ShowSize(*ParseSize(text)), text);
+  }
 }
 
 }  // namespace settings_test
