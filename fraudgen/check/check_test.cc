@@ -5,6 +5,7 @@
 #include "common/table/arrow.h"
 #include "fraudgen/check/testing_data_set.h"
 #include "fraudgen/output/table_writer.h"
+#include "fraudgen/run/manifest_store.h"
 
 namespace reveza::fraudgen::check {
 namespace check_test {
@@ -62,13 +63,12 @@ TEST(Check, ReadsPartitionKeysFromFolders) {
   }
   const TestingDataSet data("classic", {.format = Format::kCsv}, {"type", "is_fraud"});
   EXPECT_EQ(data.Findings(), NoFindings());
-  const std::string name = "transactions/type=PIX/is_fraud=false/transactions/part-00000.csv";
+  const std::string name = "transactions/type=PIX/is_fraud=false/part-00000.csv";
   data.Write("transactions/type=PIX/stray.csv", data.Read(name));
   EXPECT_EQ(data.FailedChecks(), Names{"manifests: every data file is listed"});
   fs::remove(data.path() / "transactions/type=PIX/stray.csv");
   // Rows in the folder is_fraud=true count as frauds.
-  data.WriteAsMade("transactions/type=PIX/is_fraud=true/transactions/part-00000.csv",
-                   data.Read(name));
+  data.WriteAsMade("transactions/type=PIX/is_fraud=true/part-00000.csv", data.Read(name));
   EXPECT_TRUE(data.FailedChecks().contains("files: row counts match the manifests"));
 }
 
@@ -96,6 +96,7 @@ void MoveToOldLayout(const TestingDataSet& data) {
     data.Write(std::string(OldNameOf(ManifestNameOf(file.file))), WriteFileManifest(file));
   }
   data.Write(std::string(OldNameOf(kManifestName)), *WriteManifest(all));
+  fs::rename(data.path() / kConfigurationName, data.path() / OldNameOf(kConfigurationName));
   fs::remove_all(data.path() / kMetadataFolder);
 }
 

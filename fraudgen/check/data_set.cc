@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "fraudgen/output/table_writer.h"
+#include "fraudgen/run/manifest_store.h"
 #include "fraudgen/schema/schema_coherent.h"
 #include "fraudgen/schema/schema_derived.h"
 
@@ -251,6 +252,8 @@ Result<DataSet> OpenDataSet(const std::shared_ptr<Destination>& place,
                .complete = manifests.all.has_value(),
                .files = {},
                .made_by = manifests.files.begin()->second.made_by,
+               .settings_name = std::string(manifests.old_layout ? OldNameOf(kConfigurationName)
+                                                                 : kConfigurationName),
                .known = {}};
   if (data.made_by.model != "classic" && !data.coherent()) {
     return Fail(Error::Code::kIncompatible, "{} was made by the unknown model '{}'",

@@ -40,12 +40,11 @@ TEST_F(FraudgenTest, ReportRejectsInvalidPlaces) {
     GTEST_SKIP() << "built without the chart library";
   }
   place_.Write("before.html", "before");
-  ExpectError("report", kUsage, "FOLDER");
+  ExpectError("report", kUsage, "PLACE");
   ExpectError("report data --language de", kUsage, "expected en or pt");
   ExpectError("report nothing -o before.html", kUnreadable, "could not read the folder nothing");
   place_.Write("empty/file", "");
   ExpectError("report empty -o before.html", kUnreadable, "not a fraudgen data set");
-  ExpectError("report s3://bucket/data", kUnreadable, "copy the data set first");
   ExpectError("report data -o data", kUsage, "choose a file, such as data/report.html");
   ExpectError("report data -o s3://bucket/report.html", kUsage, "reports are local files");
   EXPECT_NE(Fraudgen("report data -o nowhere/report.html").status, kDone);

@@ -33,9 +33,9 @@ constexpr std::array<std::string_view, 5> kOrder = {"rings", "customers", "accou
                                                     "transactions", "rides"};
 
 Result<std::optional<uint32_t>> ReadDifficulty(const check::DataSet& data) {
-  ASSIGN_OR_RETURN(const auto text, data.place->ReadSmall(kConfigurationName));
+  ASSIGN_OR_RETURN(const auto text, data.place->ReadSmall(data.settings_name));
   SettingsBuilder builder;
-  if (!data.coherent() || !text || !builder.AddText(*text, std::string(kConfigurationName))) {
+  if (!data.coherent() || !text || !builder.AddText(*text, data.settings_name)) {
     return std::nullopt;
   }
   const auto settings = builder.Build();

@@ -74,8 +74,8 @@ class Defects(fraudgen.Case):
                 self.skipTest("no duckdb")
             import duckdb
             options = ", all_varchar = true" if format == "csv" else ""
-            rows = (f"read_{format}('{made}/transactions_*.{format}'{options})")
-            key = f"'{made}/defects_*.{format}'"
+            rows = (f"read_{format}('{made}/transactions/*.{format}'{options})")
+            key = f"'{made}/defects/*.{format}'"
             def count(condition: str) -> int:
                 return duckdb.sql(f"SELECT count(*) FROM {rows} WHERE {condition}").fetchall()[0][0]
             def defects(condition: str) -> int:

@@ -123,7 +123,7 @@ class Bucket(Case):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertIn(f"s3://bucket/{name}: ", done.stdout)
                 self.assertEqual(without_etags(self.objects(name)), hashes(folder))
-        rows = pyarrow.parquet.read_table("bucket/parquet/transactions/part-00000.parquet",
+        rows = pyarrow.parquet.read_table("bucket/parquet/transactions",
                                           filesystem=self.client)
         self.assertEqual(rows.num_rows, 200000)
 

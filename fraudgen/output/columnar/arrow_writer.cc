@@ -256,8 +256,9 @@ class ArrowFileWriter final : public ColumnarWriter<arrow::ipc::RecordBatchWrite
       } else if (options.codec == Codec::kLz4) {
         ARROW_ASSIGN_OR_RAISE(ipc.codec, arrow::util::Codec::Create(arrow::Compression::LZ4_FRAME));
       }
-      const auto make = options.stream ? arrow::ipc::MakeStreamWriter : arrow::ipc::MakeFileWriter;
-      ARROW_ASSIGN_OR_RAISE(writer_, make(sink(), layout().schema, ipc));
+      ARROW_ASSIGN_OR_RAISE(
+          writer_, options.stream ? arrow::ipc::MakeStreamWriter(sink(), layout().schema, ipc)
+                                  : arrow::ipc::MakeFileWriter(sink(), layout().schema, ipc));
       return arrow::Status::OK();
     });
   }
