@@ -65,9 +65,9 @@ def generate(build: pathlib.Path, folder: str, kind: str, rows: int, seed: int,
 
 def load(folder: str) -> tuple[duckdb.DuckDBPyConnection, list[str]]:
     base = duckdb.connect(config={"threads": 1})
-    base.sql(f"create table t as select * from read_csv('{folder}/transactions_*.csv', "
+    base.sql(f"create table t as select * from read_csv('{folder}/transactions/*.csv', "
              "sample_size=-1) order by timestamp, transaction_id")
-    base.sql(f"create table accounts as select * from read_csv('{folder}/accounts_*.csv')")
+    base.sql(f"create table accounts as select * from read_csv('{folder}/accounts/*.csv')")
     return base, [name for name, *_ in base.sql("describe t").fetchall()]
 
 
@@ -162,7 +162,7 @@ def evaluate_rides(build: pathlib.Path, rows: int, seed: int, difficulty: int) -
     base = duckdb.connect(config={"threads": 1})
     with tempfile.TemporaryDirectory() as folder:
         generate(build, folder, "rides", rows, seed, difficulty)
-        base.sql(f"create table t as select * from read_csv('{folder}/rides_*.csv', sample_size=-1) "
+        base.sql(f"create table t as select * from read_csv('{folder}/rides/*.csv', sample_size=-1) "
                  "order by timestamp, ride_id")
     label = base.sql("select is_fraud::int as f from t order by rowid").fetchnumpy()["f"]
     train = np.arange(rows) < int(rows * TRAIN_SHARE)

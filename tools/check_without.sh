@@ -55,7 +55,7 @@ for without in "$@"; do
   "$fraudgen" --quiet --rows 1000 --output "$place/data"
   "$fraudgen" --quiet check "$place/data"
   "$fraudgen" stream --target stdout --pace max --rows 1000 --quiet >"$place/stream"
-  cmp "$place/stream" "$place/data/transactions_00000.jsonl"
+  cmp "$place/stream" "$place/data/transactions/part-00000.jsonl"
   IFS=';' read -ra missing <<<"$without"
   for library in "${missing[@]}"; do
     expect_errors_without "$library"

@@ -76,8 +76,8 @@ def run_all(commands: list[list[str]], output: str | None) -> tuple[float, float
 
 
 def size_of(folder: pathlib.Path) -> int:
-    return sum(file.stat().st_size for file in folder.iterdir()
-               if not file.name.startswith("manifest") and file.name != "fraudgen.toml")
+    return sum(file.stat().st_size for file in folder.glob("*/*")
+               if file.parent.name != "_fraudgen")
 
 
 class Bench:
@@ -269,7 +269,7 @@ class Bench:
         connection = duckdb.connect()
         connection.execute("SET threads = 1")
         connection.execute(
-            f"CREATE TABLE rows AS SELECT * FROM '{source}/transactions_*.parquet'")
+            f"CREATE TABLE rows AS SELECT * FROM '{source}/transactions/*.parquet'")
 
         def once():
             begin, processor = time.monotonic(), time.process_time()

@@ -37,7 +37,7 @@ class Scaling:
         words = ["--rows", str(rows), "--output", str(target)]
         used = run_all([[self.program, "--quiet", *words, *more] for more in commands], None)
         size = size_of(target)
-        manifest = hashlib.sha256((target / "manifest.json").read_bytes()).hexdigest()
+        manifest = hashlib.sha256((target / "_fraudgen/manifest.json").read_bytes()).hexdigest()
         shutil.rmtree(target)
         return Figure(what, rows, size, *used), manifest
 

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -38,5 +40,17 @@ class TestingDirectory {
  private:
   std::filesystem::path path_;
 };
+
+// Returns the contents of all files in a folder and its folders, by their path in it.
+inline std::map<std::string, std::string> ContentsOf(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> contents;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    contents[entry.path().lexically_relative(folder)] =
+        std::string(std::istreambuf_iterator<char>(file), {});
+  }
+  return contents;
+}
 
 }  // namespace reveza::platform

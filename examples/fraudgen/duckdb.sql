@@ -9,7 +9,7 @@
 SELECT fraud_type, count(*) AS rows, round(sum(amount), 2) AS lost,
        round(avg(CAST(fraud_reported_at IS NOT NULL AS INTEGER)), 2) AS reported,
        median(fraud_reported_at - timestamp) AS until_reported
-FROM 'data/transactions_*.parquet'
+FROM 'data/transactions/*.parquet'
 WHERE is_fraud
 GROUP BY fraud_type
 ORDER BY lost DESC;
@@ -17,7 +17,7 @@ ORDER BY lost DESC;
 -- Fraud rate at night and to new receivers.
 SELECT unusual_time, new_beneficiary, count(*) AS rows,
        round(100 * avg(CAST(is_fraud AS INTEGER)), 2) AS fraud_percent
-FROM 'data/transactions_*.parquet'
+FROM 'data/transactions/*.parquet'
 WHERE type = 'PIX'
 GROUP BY ALL
 ORDER BY fraud_percent DESC;
@@ -25,8 +25,8 @@ ORDER BY fraud_percent DESC;
 -- The longest mule chains, and how fast the money moves.
 SELECT ring_id, max(hop) AS hops, round(max(amount), 2) AS amount,
        max(timestamp) - min(timestamp) AS within
-FROM 'data/rings_*.parquet'
-JOIN 'data/transactions_*.parquet' USING (transaction_id)
+FROM 'data/rings/*.parquet'
+JOIN 'data/transactions/*.parquet' USING (transaction_id)
 WHERE hop IS NOT NULL
 GROUP BY ring_id
 ORDER BY hops DESC, ring_id
@@ -37,7 +37,7 @@ LIMIT 5;
 SELECT customer_id, count(*) AS payments, round(sum(amount), 2) AS paid,
        count(*) FILTER (fraud_reported_at < TIMESTAMP '2025-07-01') AS known_frauds,
        count(*) FILTER (is_fraud) AS true_frauds
-FROM 'data/transactions_*.parquet'
+FROM 'data/transactions/*.parquet'
 WHERE timestamp < TIMESTAMP '2025-07-01'
 GROUP BY customer_id
 HAVING true_frauds > known_frauds

@@ -74,7 +74,7 @@ def chains(data: duckdb.DuckDBPyConnection) -> None:
 def main(folder: str) -> None:
     data = duckdb.connect()
     for table in ("nodes", "edges", "rings"):
-        data.execute(f"CREATE VIEW {table} AS FROM '{folder}/{table}_*.parquet'")
+        data.execute(f"CREATE VIEW {table} AS FROM '{folder}/{table}/*.parquet'")
     for kind, count in data.execute(
             "SELECT kind, count(DISTINCT node_id) FROM nodes GROUP BY kind ORDER BY kind").fetchall():
         print(f"{count} nodes {kind}")

@@ -10,8 +10,8 @@ import polars
 
 
 def main(folder: str) -> None:
-    devices = polars.scan_parquet(f"{folder}/devices_*.parquet")
-    transactions = polars.scan_parquet(f"{folder}/transactions_*.parquet")
+    devices = polars.scan_parquet(f"{folder}/devices/")
+    transactions = polars.scan_parquet(f"{folder}/transactions/")
     sharing = devices.group_by("device_id").agg(polars.col("customer_id").n_unique().alias("users"))
     found = (transactions.join(sharing, on="device_id")
              .group_by("users")

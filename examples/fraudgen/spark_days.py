@@ -3,7 +3,7 @@
   fraudgen --rows 200000 --format parquet --output data
   spark-submit spark_days.py data days
 
-For a bucket: s3a://bucket/prefix/2025/12/31 instead of data.
+For a bucket: s3a://bucket/prefix instead of data.
 """
 
 import sys
@@ -15,7 +15,7 @@ def main(source: str, target: str) -> None:
     # Timestamps are in Brasilia time without a zone, so the session must not convert them.
     spark = (SparkSession.builder.appName("fraudgen days")
              .config("spark.sql.session.timeZone", "America/Sao_Paulo").getOrCreate())
-    transactions = spark.read.parquet(f"{source}/transactions_*.parquet")
+    transactions = spark.read.parquet(f"{source}/transactions")
     day = (Window.partitionBy("customer_id")
            .orderBy(f.col("timestamp").cast("timestamp").cast("long")).rangeBetween(-86_400, -1))
     rows = transactions.withColumn("paid_in_24_hours",

@@ -78,7 +78,7 @@ TEST(CheckOfDefects, PartitionedDefectsAreTheSame) {
        {std::vector<std::string>{"year", "month"}, {"year", "month", "day"}, {"channel"}}) {
     const TestingDataSet data("coherent", {.format = Format::kJsonLines}, keys, AllDefects());
     EXPECT_EQ(data.Findings(), NoFindings()) << keys.back();
-    for (const std::string key : {"defects_00000.jsonl", "defects_00001.jsonl"}) {
+    for (const std::string key : {"defects/part-00000.jsonl", "defects/part-00001.jsonl"}) {
       EXPECT_TRUE(data.Read(key) == flat.Read(key)) << keys.back();
     }
   }
@@ -98,7 +98,7 @@ TEST(CheckOfDefects, DetectsWrongAnswerKeyOfPartitionedData) {
     data.WriteAsMade(file, Text(lines));
     return data.FailedChecks();
   };
-  const std::string key = "defects_00000.jsonl";
+  const std::string key = "defects/part-00000.jsonl";
   EXPECT_TRUE(failed_after(key, [](auto& lines) {
                 Replace(lines[Find(lines, "\"kind\":\"late\"")], "TXN_", "TXN_9");
               }).contains(key_check));
@@ -124,7 +124,7 @@ TEST(CheckOfDefects, PassesWithSingleKindOfDefect) {
 
 TEST(CheckOfDefects, DetectsWrongAnswerKey) {
   const std::string key_check = "defects: transactions has the defects of the answer key";
-  const std::string key = "defects_00000.jsonl";
+  const std::string key = "defects/part-00000.jsonl";
   // A wrong row, a column without defect, an invalid value.
   EXPECT_TRUE(FailedAfter("coherent", key, [](auto& lines) {
                 Replace(lines[Find(lines, "\"kind\":\"late\"")], "TXN_", "TXN_9");
@@ -142,7 +142,7 @@ TEST(CheckOfDefects, DetectsWrongAnswerKey) {
 }
 
 TEST(CheckOfDefects, DetectsDefectsMissingFromAnswerKey) {
-  const std::string rows = "transactions_00000.jsonl";
+  const std::string rows = "transactions/part-00000.jsonl";
   EXPECT_EQ(FailedAfter("classic", rows,
                         [](auto& lines) {
                           Replace(lines[Find(lines, "\"currency\":\"BRL\"")], "\"BRL\"", "null");
@@ -193,9 +193,9 @@ TEST(CheckOfGraphs, DetectsWrongNodesAndEdges) {
     data.WriteAsMade(file, Text(lines));
     return data.FailedChecks();
   };
-  EXPECT_EQ(failed_after("nodes_00001.jsonl", [](auto& lines) { lines[1] = lines[0]; }),
+  EXPECT_EQ(failed_after("nodes/part-00001.jsonl", [](auto& lines) { lines[1] = lines[0]; }),
             (Names{"nodes: unique within a block", "edges: connect nodes of their block"}));
-  EXPECT_EQ(failed_after("edges_00000.jsonl",
+  EXPECT_EQ(failed_after("edges/part-00000.jsonl",
                          [](auto& lines) {
                            Replace(lines[Find(lines, "SENDS")], "\"amount\":", "\"amount\":1");
                          }),

@@ -19,7 +19,7 @@ namespace {
 // Reads the stored settings; nullopt if they are missing or invalid. Fails if they cannot be read,
 // because checks against wrong settings would be wrong.
 Result<std::optional<Settings>> ReadSettings(const DataSet& data, std::vector<Outcome>& outcomes) {
-  const std::string name(kConfigurationName);
+  const std::string& name = data.settings_name;
   const auto text = data.place->ReadSmall(name);
   const std::string check = "settings: " + name + " is readable";
   if (!text) return std::unexpected(text.error());

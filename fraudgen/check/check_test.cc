@@ -5,6 +5,7 @@
 #include "common/table/arrow.h"
 #include "fraudgen/check/testing_data_set.h"
 #include "fraudgen/output/table_writer.h"
+#include "fraudgen/run/manifest_store.h"
 
 namespace reveza::fraudgen::check {
 namespace check_test {
@@ -62,12 +63,12 @@ TEST(Check, ReadsPartitionKeysFromFolders) {
   }
   const TestingDataSet data("classic", {.format = Format::kCsv}, {"type", "is_fraud"});
   EXPECT_EQ(data.Findings(), NoFindings());
-  const std::string name = "transactions/type=PIX/is_fraud=false/transactions_00000.csv";
+  const std::string name = "transactions/type=PIX/is_fraud=false/part-00000.csv";
   data.Write("transactions/type=PIX/stray.csv", data.Read(name));
   EXPECT_EQ(data.FailedChecks(), Names{"manifests: every data file is listed"});
   fs::remove(data.path() / "transactions/type=PIX/stray.csv");
   // Rows in the folder is_fraud=true count as frauds.
-  data.WriteAsMade("transactions/type=PIX/is_fraud=true/transactions_00000.csv", data.Read(name));
+  data.WriteAsMade("transactions/type=PIX/is_fraud=true/part-00000.csv", data.Read(name));
   EXPECT_TRUE(data.FailedChecks().contains("files: row counts match the manifests"));
 }
 
@@ -85,39 +86,66 @@ TEST(Check, MissingDataSetIsNotFound) {
   EXPECT_TRUE(stopped->stopped);
 }
 
+// Renames all files as fraudgen 0.1 did: data and manifests in one folder.
+void MoveToOldLayout(const TestingDataSet& data) {
+  auto all = *ReadManifest(data.Read(std::string(kManifestName)), "manifest.json");
+  for (FileManifest& file : all) {
+    const std::string name = file.file;
+    file.file = file.table + "_" + name.substr(name.find("/part-") + std::size("/part-") - 1);
+    fs::rename(data.path() / name, data.path() / file.file);
+    data.Write(std::string(OldNameOf(ManifestNameOf(file.file))), WriteFileManifest(file));
+  }
+  data.Write(std::string(OldNameOf(kManifestName)), *WriteManifest(all));
+  fs::rename(data.path() / kConfigurationName, data.path() / OldNameOf(kConfigurationName));
+  fs::remove_all(data.path() / kMetadataFolder);
+}
+
+TEST(Check, ReadsTheOldLayout) {
+  const TestingDataSet data("coherent");
+  const std::size_t checks = data.Check().outcomes.size();
+  MoveToOldLayout(data);
+  EXPECT_EQ(data.Findings(), (std::map<std::string, std::string>{}));
+  EXPECT_EQ(data.Check().outcomes.size(), checks);
+  data.Write("customers_00099.jsonl", "{}\n");
+  EXPECT_EQ(data.FailedChecks(), Names{"manifests: every data file is listed"});
+  fs::remove(data.path() / "customers_00099.jsonl");
+  fs::remove(data.path() / OldNameOf(ManifestNameOf("customers_00000.jsonl")));
+  EXPECT_EQ(data.FailedChecks(), Names{"manifests: manifest.json matches the file manifests"});
+}
+
 TEST(Check, DetectsModifiedManifestsAndFiles) {
-  constexpr auto kFile = "rides_00001.jsonl";
+  constexpr auto kFile = "rides/part-00001.jsonl";
   const TestingDataSet data("classic");
   const std::string whole = data.Read(kFile);
-  const std::string manifest = data.Read("manifest.json");
+  const std::string manifest = data.Read("_fraudgen/manifest.json");
   const Names agree = {"manifests: manifest.json matches the file manifests"};
 
-  fs::remove(data.path() / "manifest.json");
+  fs::remove(data.path() / "_fraudgen/manifest.json");
   EXPECT_EQ(data.FailedChecks(), agree);
-  data.Write("manifest.json", "{");
+  data.Write("_fraudgen/manifest.json", "{");
   EXPECT_EQ(data.FailedChecks(), (Names{"manifests: readable", *agree.begin()}));
-  data.Write("manifest.json", manifest);
+  data.Write("_fraudgen/manifest.json", manifest);
   const std::string own = data.Read(ManifestNameOf(kFile));
   fs::remove(data.path() / ManifestNameOf(kFile));
   EXPECT_EQ(data.FailedChecks(), agree);
   data.Write(ManifestNameOf(kFile), own);
   EXPECT_EQ(data.FailedChecks(), Names{});
 
-  data.Write("rides_00007.jsonl", whole);
+  data.Write("rides/part-00007.jsonl", whole);
   EXPECT_EQ(data.FailedChecks(), Names{"manifests: every data file is listed"});
-  fs::remove(data.path() / "rides_00007.jsonl");
+  fs::remove(data.path() / "rides/part-00007.jsonl");
 
   // The case of a letter is covered by no other check.
-  std::string changed = data.Read("drivers_00000.jsonl");
+  std::string changed = data.Read("drivers/part-00000.jsonl");
   const std::string drivers = changed;
   const std::size_t letter = changed.find("\"name\":\"") + 8;
   changed[letter] = static_cast<char>(changed[letter] ^ 32);
-  data.Write("drivers_00000.jsonl", changed);
+  data.Write("drivers/part-00000.jsonl", changed);
   EXPECT_EQ(data.FailedChecks(), Names{"files: hashes match the manifests"});
-  data.Write("drivers_00000.jsonl", drivers + "\n");
+  data.Write("drivers/part-00000.jsonl", drivers + "\n");
   EXPECT_EQ(data.FailedChecks(),
             (Names{"files: hashes match the manifests", "files: sizes match the manifests"}));
-  data.Write("drivers_00000.jsonl", drivers);
+  data.Write("drivers/part-00000.jsonl", drivers);
 
   data.WriteAsMade(kFile, whole.substr(0, whole.size() - 9));
   const auto findings = data.Findings();
@@ -131,14 +159,14 @@ TEST(Check, DetectsTruncatedColumnarFiles) {
   if (!kHaveArrow) GTEST_SKIP() << "this build has no Arrow";
   for (const Format format : {Format::kParquet, Format::kArrow}) {
     const TestingDataSet data("classic", {.format = format});
-    const std::string file = "devices_00001." + std::string(NameOf(format));
+    const std::string file = "devices/part-00001." + std::string(NameOf(format));
     data.WriteAsMade(file, data.Read(file).substr(0, 1'000));
     EXPECT_TRUE(data.FailedChecks().contains("files: readable to the end")) << file;
   }
 }
 
 TEST(Check, DetectsDamageInClassicData) {
-  const std::string payments = "transactions_00001.jsonl";
+  const std::string payments = "transactions/part-00001.jsonl";
   const auto all = [](const std::string& key, const std::string& value) {
     return [=](Lines& lines) {
       for (std::string& line : lines) {
@@ -227,38 +255,38 @@ TEST(Check, DetectsDamageInClassicData) {
              }
            },
            {"distribution: transactions.amount of honest rows"}},
-          {"customers_00000.jsonl",
+          {"customers/part-00000.jsonl",
            [](Lines& lines) {
              std::string cpf = MemberOf(lines[3], "cpf");
              cpf[14] = cpf[14] == '0' ? '1' : '0';
              SetMember(lines[3], "cpf", cpf);
            },
            {"CPFs: check digits match"}},
-          {"customers_00000.jsonl",
+          {"customers/part-00000.jsonl",
            Set("", "email", "\"someone@gmail.com\""),
            {"customers: e-mail addresses use example domains"}},
-          {"customers_00000.jsonl",
+          {"customers/part-00000.jsonl",
            Set("", "credit_limit", "1.00"),
            {"customers: credit_limit is 2 to 8 times the income"}},
-          {"customers_00000.jsonl",
+          {"customers/part-00000.jsonl",
            [](Lines& lines) {
              std::string& other = LineWith(lines, MemberOf(lines[0], "state"), 1);
              SetMember(other, "cpf", MemberOf(lines[0], "cpf"));
            },
            {"keys: customers.cpf is unique"}},
-          {"rides_00000.jsonl",
+          {"rides/part-00000.jsonl",
            Set("\"status\":\"COMPLETED\"", "tip", "null"),
            {"rides: nulls only in nullable columns"}},
-          {"rides_00000.jsonl",
+          {"rides/part-00000.jsonl",
            Set("\"status\":\"COMPLETED\"", "driver_rating", "null"),
            {"rides: completion columns are set for completed rides only"}},
-          {"rides_00000.jsonl",
+          {"rides/part-00000.jsonl",
            Set("\"status\":\"COMPLETED\"", "wait_time_minutes", "99"),
            {"rides: times follow from wait and duration"}},
-          {"rides_00000.jsonl",
+          {"rides/part-00000.jsonl",
            Set("\"status\":\"COMPLETED\"", "platform_fee", "0.01"),
            {"rides: fare, pay and fee add up"}},
-          {"rides_00000.jsonl",
+          {"rides/part-00000.jsonl",
            Set("", "driver_id", "\"DRV_0000099999\""),
            {"keys: rides.driver_id exists in drivers"}},
       });

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "fraudgen/output/table_writer.h"
+#include "fraudgen/run/manifest_store.h"
 #include "fraudgen/schema/schema_coherent.h"
 #include "fraudgen/schema/schema_derived.h"
 
@@ -20,40 +21,65 @@ namespace {
 
 // The manifests of the files, manifest.json, and all other names.
 struct Manifests {
+  bool old_layout = false;  // beside the data
   std::map<std::string, FileManifest> files;
   std::optional<std::vector<FileManifest>> all;
   std::vector<std::string> others;  // names of other files
+
+  std::string NameOf(std::string_view file) const {
+    const std::string name = ManifestNameOf(file);
+    return old_layout ? std::string(OldNameOf(name)) : name;
+  }
 };
 
-Result<Manifests> ReadManifests(Destination& place, Tally& readable) {
-  ASSIGN_OR_RETURN(auto names, place.List(""));
-  std::ranges::sort(names);
-  Manifests manifests;
-  for (const std::string& name : names) {
-    const bool one = name.starts_with("manifest-") && name.ends_with(".json");
-    if (!one && name != kManifestName) {
-      manifests.others.push_back(name);
-      continue;
-    }
-    readable.AddChecked();
-    ASSIGN_OR_RETURN(const auto read, place.ReadSmall(name));
-    const std::optional<std::string>& text = read;
-    if (!text) {
-      readable.AddFailure(name + " was removed while it was read");
-    } else if (one) {
-      auto file = ReadFileManifest(*text, name);
-      if (!file) {
-        readable.AddFailure(file.error().message);
-      } else if (ManifestNameOf(file->file) != name) {
-        readable.AddFailure("{} describes {}", name, file->file);
-      } else {
-        const std::string about = file->file;
-        manifests.files.emplace(about, *std::move(file));
-      }
-    } else if (auto all = ReadManifest(*text, name); all) {
+// Returns the names in a folder, sorted; none if there is no such folder.
+Result<std::vector<std::string>> SortedNames(Destination& place, std::string_view folder) {
+  auto names = place.List(folder);
+  if (!names && names.error().code == Error::Code::kNotFound && !folder.empty()) {
+    return std::vector<std::string>();
+  }
+  if (names) std::ranges::sort(*names);
+  return names;
+}
+
+// Reads one manifest. `name` is as in the present layout, `stored` its name in the destination.
+Status ReadOne(Destination& place, std::string_view name, const std::string& stored,
+               Manifests& manifests, Tally& readable) {
+  readable.AddChecked();
+  ASSIGN_OR_RETURN(const auto text, place.ReadSmall(stored));
+  if (!text) {
+    readable.AddFailure(stored + " was removed while it was read");
+  } else if (name == kManifestName) {
+    auto all = ReadManifest(*text, stored);
+    if (all) {
       manifests.all = *std::move(all);
     } else {
       readable.AddFailure(all.error().message);
+    }
+  } else if (auto file = ReadFileManifest(*text, stored); !file) {
+    readable.AddFailure(file.error().message);
+  } else if (manifests.NameOf(file->file) != stored) {
+    readable.AddFailure("{} describes {}", stored, file->file);
+  } else {
+    const std::string about = file->file;
+    manifests.files.emplace(about, *std::move(file));
+  }
+  return {};
+}
+
+Result<Manifests> ReadManifests(Destination& place, Tally& readable) {
+  Manifests manifests;
+  ASSIGN_OR_RETURN(manifests.others, SortedNames(place, ""));
+  ASSIGN_OR_RETURN(auto names, SortedNames(place, kMetadataFolder));
+  manifests.old_layout = names.empty();
+  if (manifests.old_layout) names.swap(manifests.others);
+  for (const std::string& base : names) {
+    const std::string name = fmt::format("{}/{}", kMetadataFolder, base);
+    if (IsFileManifest(name) || name == kManifestName) {
+      RETURN_IF_ERROR(
+          ReadOne(place, name, manifests.old_layout ? base : name, manifests, readable));
+    } else if (manifests.old_layout) {
+      manifests.others.push_back(base);
     }
   }
   return manifests;
@@ -79,7 +105,7 @@ void Compare(const Manifests& manifests, Tally& agree) {
     if (own == manifests.files.end()) {
       agree.AddFailure("{} has no file manifest", name);
     } else if (WithoutEtag(own->second) != file) {
-      agree.AddFailure("manifest.json and {} differ for {}", ManifestNameOf(name), name);
+      agree.AddFailure("manifest.json and {} differ for {}", manifests.NameOf(name), name);
     }
   }
   for (const auto& [name, file] : manifests.files) {
@@ -87,7 +113,7 @@ void Compare(const Manifests& manifests, Tally& agree) {
   }
 }
 
-// Lists the partition folders that the manifests name.
+// Lists the folders of the files that the manifests name.
 Status AddNamesInFolders(Destination& place, Manifests& manifests) {
   std::set<std::string> folders;
   for (const auto& [name, file] : manifests.files) {
@@ -96,10 +122,8 @@ Status AddNamesInFolders(Destination& place, Manifests& manifests) {
     }
   }
   for (const std::string& folder : folders) {
-    const auto names = place.List(folder);
-    if (!names && names.error().code == Error::Code::kNotFound) continue;
-    if (!names) return std::unexpected(names.error());
-    for (const std::string& name : *names)
+    ASSIGN_OR_RETURN(const auto names, SortedNames(place, folder));
+    for (const std::string& name : names)
       manifests.others.push_back(fmt::format("{}/{}", folder, name));
   }
   return {};
@@ -177,7 +201,7 @@ uint64_t DataSet::RowsOf(std::string_view table) const {
 
 bool DataSet::InFolders(std::string_view table) const {
   return std::ranges::any_of(files, [&](const FileManifest& file) {
-    return file.table == table && file.file.find('/') != std::string::npos;
+    return file.table == table && file.file.contains('=');
   });
 }
 
@@ -224,8 +248,13 @@ Result<DataSet> OpenDataSet(const std::shared_ptr<Destination>& place,
                                        : fmt::format("{} is not a fraudgen data set: no manifests",
                                                      place->PathOf("")));
   }
-  DataSet data{
-      .place = place, .files = {}, .made_by = manifests.files.begin()->second.made_by, .known = {}};
+  DataSet data{.place = place,
+               .complete = manifests.all.has_value(),
+               .files = {},
+               .made_by = manifests.files.begin()->second.made_by,
+               .settings_name = std::string(manifests.old_layout ? OldNameOf(kConfigurationName)
+                                                                 : kConfigurationName),
+               .known = {}};
   if (data.made_by.model != "classic" && !data.coherent()) {
     return Fail(Error::Code::kIncompatible, "{} was made by the unknown model '{}'",
                 place->PathOf(""), data.made_by.model);

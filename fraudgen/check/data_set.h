@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/base/error.h"
@@ -16,8 +17,10 @@ namespace reveza::fraudgen::check {
 
 struct DataSet {
   std::shared_ptr<Destination> place;
+  bool complete = false;            // has manifest.json
   std::vector<FileManifest> files;  // existing files, by block, table and part
   MadeBy made_by;
+  std::string settings_name;        // of the file with the settings
   std::vector<const Table*> known;  // tables of its model and manifests
 
   bool coherent() const { return made_by.model == "coherent"; }

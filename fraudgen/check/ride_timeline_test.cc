@@ -6,7 +6,7 @@ namespace reveza::fraudgen::check {
 namespace ride_timeline_test {
 
 TEST(RideTimeline, DetectsInconsistentRides) {
-  const std::string rides = "rides_00000.jsonl";
+  const std::string rides = "rides/part-00000.jsonl";
   const std::string completed = "\"status\":\"COMPLETED\"";
   ExpectDetected(
       "rides",
@@ -52,15 +52,15 @@ TEST(RideTimeline, DetectsInconsistentRides) {
              }
            },
            {"keys: rides.driver_id exists in drivers"}},
-          {"ride_alerts_00000.jsonl",
+          {"ride_alerts/part-00000.jsonl",
            Set("", "risk_score", "1.00"),
            {"ride_alerts: match a ride of their block"}},
-          {"drivers_00000.jsonl",
+          {"drivers/part-00000.jsonl",
            [](Lines& lines) {
              for (std::string& line : lines) SetMember(line, "active_apps", "\"LIFTOFF\"");
            },
            {"ride timeline: drivers drive in their city, with their apps and categories"}},
-          {"devices_00000.jsonl",
+          {"devices/part-00000.jsonl",
            [](Lines& lines) {
              for (std::string& line : lines) {
                SetMember(line, "first_use", "\"2025-12-30T00:00:00.000000-03:00\"");

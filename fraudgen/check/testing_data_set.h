@@ -124,14 +124,14 @@ class TestingDataSet {
   // Writes a file and updates its manifests accordingly.
   void WriteAsMade(const std::string& file, const std::string& bytes) const {
     Write(file, bytes);
-    auto all = *ReadManifest(Read("manifest.json"), "manifest.json");
+    auto all = *ReadManifest(Read(std::string(kManifestName)), "manifest.json");
     for (FileManifest& manifest : all) {
       if (manifest.file != file) continue;
       manifest.bytes = bytes.size();
       manifest.xxh3_128 = HashOf(bytes);
       Write(ManifestNameOf(file), WriteFileManifest(manifest));
     }
-    Write("manifest.json", *WriteManifest(all));
+    Write(std::string(kManifestName), *WriteManifest(all));
   }
 
   CheckResult Check() const {

@@ -21,7 +21,7 @@ std::function<void(Lines&)> Increase(const std::string& part, const std::string&
 }
 
 TEST(Timeline, DetectsWrongDerivedColumns) {
-  const std::string payments = "transactions_00001.jsonl";
+  const std::string payments = "transactions/part-00001.jsonl";
   ExpectDetected(
       "coherent",
       {
@@ -76,7 +76,7 @@ TEST(Timeline, DetectsWrongDerivedColumns) {
              }
            },
            {"timeline: a card belongs to one customer"}},
-          {"accounts_00001.jsonl",
+          {"accounts/part-00001.jsonl",
            [](Lines& lines) {
              for (std::string& line : lines) {
                SetMember(line, "opened_at", "\"2025-06-30T00:00:00.000000\"");
@@ -84,28 +84,28 @@ TEST(Timeline, DetectsWrongDerivedColumns) {
            },
            {"timeline: no payments before the account was opened",
             "timeline: no payments to accounts not opened yet"}},
-          {"accounts_00001.jsonl",
+          {"accounts/part-00001.jsonl",
            [](Lines& lines) {
              for (std::string& line : lines) SetMember(line, "pix_night_limit", "1.00");
            },
            {"timeline: PIX at night stay within the limit"}},
-          {"alerts_00001.jsonl",
+          {"alerts/part-00001.jsonl",
            Set("", "risk_score", "1.00"),
            {"alerts: match a payment of their block"}},
-          {"alerts_00001.jsonl",
+          {"alerts/part-00001.jsonl",
            Set("", "transaction_id", "\"TXN_999999999999999\""),
            {"alerts: match a payment of their block"}},
-          {"disputes_00001.jsonl",
+          {"disputes/part-00001.jsonl",
            Increase("REFUSED", "claimed_amount"),
            {"disputes: match a payment of their block"}},
-          {"rings_00001.jsonl",
+          {"rings/part-00001.jsonl",
            Set("MULE_CHAIN", "at", "\"2025-06-30T00:00:00.000000\""),
            {"rings: match a payment of their block"}},
-          {"changes_00001.jsonl",
+          {"changes/part-00001.jsonl",
            [](Lines& lines) { std::reverse(lines.begin(), lines.end()); },
            {"changes: in order of time, and their devices exist",
             "changes: old_value is the value before the change"}},
-          {"devices_00001.jsonl",
+          {"devices/part-00001.jsonl",
            [](Lines& lines) {
              for (std::string& line : lines) {
                if (MemberOf(line, "first_use") < "\"2025") {
@@ -115,13 +115,13 @@ TEST(Timeline, DetectsWrongDerivedColumns) {
            },
            {"timeline: devices are not used before first_use",
             "changes: in order of time, and their devices exist"}},
-          {"changes_00001.jsonl",
+          {"changes/part-00001.jsonl",
            Set("EMAIL_CHANGED", "old_value", "\"a@example.com\""),
            {"changes: old_value is the value before the change"}},
-          {"changes_00001.jsonl",
+          {"changes/part-00001.jsonl",
            Set("PIX_KEY_REMOVED", "new_value", "\"x\""),
            {"changes: device_id, old_value and new_value are set as the change requires"}},
-          {"changes_00001.jsonl",
+          {"changes/part-00001.jsonl",
            [](Lines& lines) {
              std::string& line = LineWith(lines, "ACCOUNT_OPENED");
              SetMember(line, "change", "\"ACCOUNT_CLOSED\"");
@@ -129,7 +129,7 @@ TEST(Timeline, DetectsWrongDerivedColumns) {
              SetMember(line, "new_value", "null");
            },
            {"timeline: no payments after the account was closed"}},
-          {"changes_00001.jsonl",
+          {"changes/part-00001.jsonl",
            [](Lines& lines) {
              std::string& line = LineWith(lines, "DEVICE_REPLACED");
              SetMember(line, "old_value", MemberOf(line, "device_id"));
@@ -139,7 +139,7 @@ TEST(Timeline, DetectsWrongDerivedColumns) {
 }
 
 TEST(Timeline, DetectsWrongSettlements) {
-  const std::string settlements = "settlements_00001.jsonl";
+  const std::string settlements = "settlements/part-00001.jsonl";
   const std::string agree = "settlements: outcome, reason and returned_amount match";
   const std::string fit = "settlements: match the payments of their block, one per pending payment";
   ExpectDetected(
@@ -155,7 +155,7 @@ TEST(Timeline, DetectsWrongSettlements) {
 }
 
 TEST(Timeline, DetectsViolationsOfRowRules) {
-  const std::string payments = "transactions_00000.jsonl";
+  const std::string payments = "transactions/part-00000.jsonl";
   ExpectDetected(
       "coherent",
       {
@@ -184,13 +184,13 @@ TEST(Timeline, DetectsViolationsOfRowRules) {
              }
            },
            {"transactions: fraud_reported_at is later than the payment"}},
-          {"customers_00000.jsonl",
+          {"customers/part-00000.jsonl",
            Set("", "postal_code", "\"99999-999\""),
            {"customers: city, postal code and area code match"}},
-          {"devices_00000.jsonl",
+          {"devices/part-00000.jsonl",
            Set("\"manufacturer\":\"Apple\"", "model", "\"Notebook Air 13\""),
            {"devices: model and operating system match type and manufacturer"}},
-          {"devices_00000.jsonl",
+          {"devices/part-00000.jsonl",
            [](Lines& lines) {
              std::map<std::string, std::string*> seen;
              for (std::string& line : lines) {
@@ -200,15 +200,15 @@ TEST(Timeline, DetectsViolationsOfRowRules) {
              }
            },
            {"devices: attributes are the same for all customers of a device"}},
-          {"disputes_00000.jsonl",
+          {"disputes/part-00000.jsonl",
            Set("REFUSED", "outcome", "\"REFUNDED\""),
            {"disputes: decided after opening, refunded at most the claim"}},
-          {"changes_00000.jsonl",
+          {"changes/part-00000.jsonl",
            Set("PHONE_CHANGED", "device_id", "\"DEV_000000000000001\""),
            {"changes: device_id, old_value and new_value are set as the change requires",
             "changes: in order of time, and their devices exist",
             "keys: changes.device_id with customer_id exists in devices"}},
-          {"rings_00000.jsonl",
+          {"rings/part-00000.jsonl",
            Set("MULE_CHAIN", "hop", "null"),
            {"rings: hop, payment and time are set for chains only"}},
       });

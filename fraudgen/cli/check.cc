@@ -12,8 +12,6 @@
 #include "common/platform/stop_signals.h"
 #include "fraudgen/cli/commands.h"
 #include "fraudgen/cli/terminal.h"
-#include "fraudgen/output/store_address.h"
-#include "fraudgen/run/folder.h"
 
 namespace reveza::fraudgen::cli {
 namespace {
@@ -57,9 +55,6 @@ void PrintLines(const CheckResult& result, bool quiet) {
 }  // namespace
 
 int CheckData(const RunArguments& arguments, const std::string& place, const OnChecked& print) {
-  if (!IsStoreUrl(place) && !(arguments.store == StoreFlags())) {
-    return ReportError(kUsage, "--s3-... and --minio-... require s3://bucket/prefix");
-  }
   platform::StopSignals signals;
   const auto check = [&](const std::shared_ptr<Destination>& destination) -> int {
     const auto result = [&] {
@@ -74,8 +69,7 @@ int CheckData(const RunArguments& arguments, const std::string& place, const OnC
     print(*result);
     return result->findings == 0 ? kDone : kFindings;
   };
-  if (!IsStoreUrl(place)) return check(std::make_shared<Folder>(place));
-  return WithBucket(ParseStoreAddress(place, arguments.store, ProcessEnvironment), check);
+  return WithPlace(arguments, place, check);
 }
 
 int CheckData(const RunArguments& arguments, const std::string& place) {

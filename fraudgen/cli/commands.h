@@ -14,6 +14,7 @@
 #include "common/base/error.h"
 #include "common/cli/exit_status.h"
 #include "fraudgen/check/check.h"
+#include "fraudgen/model/model.h"
 #include "fraudgen/output/destination.h"
 #include "fraudgen/output/store_address.h"
 #include "fraudgen/run/plan.h"
@@ -27,8 +28,9 @@ struct RunArguments {
   Settings settings;
   std::string output = "output";  // folder, bucket URL, or - for standard output
   StoreFlags store;
-  bool date_partition = true;  // append YYYY/MM/DD of the last day to a bucket's prefix
-  std::string table;           // table for standard output; empty: Settings::MainTable
+  bool date_partition = false;  // append YYYY/MM/DD of the last day to a bucket's prefix
+  std::string table;            // for standard output; empty: Settings::MainTable
+  bool has_format = false;      // the format was given on the command line
   Shard shard;
   int threads = 1;
   bool quiet = false;
@@ -63,12 +65,18 @@ int CheckData(const RunArguments& arguments, const std::string& place);
 // Passes the result to `print` instead.
 using OnChecked = std::function<void(const check::CheckResult&)>;
 int CheckData(const RunArguments& arguments, const std::string& place, const OnChecked& print);
-// Writes a report about the data set in `folder` to arguments.output.
-int WriteReport(const RunArguments& arguments, const std::string& folder,
+// Writes a report about the data set at `place` to arguments.output.
+int WriteReport(const RunArguments& arguments, const std::string& place,
                 const std::string& language);
 // Generates, checks, queries and plots a temporary data set. Only the report remains, at
 // arguments.output.
 int Demo(const RunArguments& arguments);
+// Returns the table of that name, or the main one if it is empty; nullptr after reporting an error.
+const Table* FindTable(const Model& model, const RunArguments& arguments);
+// Calls `use` with the folder or bucket at `place`. Returns its status, or that of a reported
+// error.
+int WithPlace(const RunArguments& arguments, const std::string& place,
+              const std::function<int(const std::shared_ptr<Destination>&)>& use);
 // Calls `use` with the bucket at `address`. Returns its status, or that of a reported error.
 int WithBucket(const Result<StoreAddress>& address,
                const std::function<int(const std::shared_ptr<Destination>&)>& use);

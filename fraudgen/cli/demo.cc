@@ -82,7 +82,8 @@ Result<Bytes> WriteCopy() {
   ASSIGN_OR_RETURN(auto sink, FileSink::Create("copy"));
   Bytes bytes = 0;
   std::vector<char> part(std::size_t{1} << 20);
-  for (const auto& entry : fs::directory_iterator(kData)) {
+  for (const auto& entry : fs::recursive_directory_iterator(kData)) {
+    if (!entry.is_regular_file()) continue;
     std::ifstream file(entry.path(), std::ios::binary);
     while (file) {
       file.read(part.data(), static_cast<std::streamsize>(part.size()));
@@ -154,7 +155,7 @@ bool RunProgram(const std::vector<std::string>& command) {
 void Query(const RunArguments& arguments) {
   const std::string query = fmt::format(
       "SELECT fraud_type, fraud_role, count(*) AS frauds, round(avg(amount), 2) AS amount\n"
-      "  FROM '{}/transactions_*.{}' WHERE is_fraud\n"
+      "  FROM '{}/transactions/*.{}' WHERE is_fraud\n"
       "  GROUP BY ALL ORDER BY frauds DESC, amount LIMIT 5",
       kData, NameOf(arguments.settings.format));
   Print(fmt::format("$ duckdb -c \"{}\"", query));

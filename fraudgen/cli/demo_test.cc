@@ -17,7 +17,7 @@ TEST_F(FraudgenTest, DemoRunsAllStepsAndKeepsOnlyTheReport) {
   for (const char* part :
        {"$ fraudgen --rows 5000 --format ", "--output data\n", "generated in ",
         "writing and syncing the same ", "$ fraudgen check data\n", " checks passed",
-        "$ duckdb -c ", "transactions_*.", "About the data: ", "Next steps:"}) {
+        "$ duckdb -c ", "transactions/*.", "About the data: ", "Next steps:"}) {
     EXPECT_NE(ran.output.find(part), std::string::npos) << part << " in " << ran.output;
   }
   // Either the result of the query, or a note that DuckDB is missing.

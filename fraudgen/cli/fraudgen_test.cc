@@ -58,7 +58,7 @@ TEST_F(FraudgenTest, CheckValidatesDataSets) {
     EXPECT_NE(fine.output.find(" checks passed"), std::string::npos);
     EXPECT_EQ(Fraudgen("check --quiet " + folder).output, "");
 
-    std::filesystem::remove(place_ / folder / "manifest.json");
+    std::filesystem::remove(place_ / folder / "_fraudgen/manifest.json");
     const Ran wrong = Fraudgen("check --quiet " + folder);
     EXPECT_EQ(wrong.status, kFindings);
     EXPECT_TRUE(wrong.output.starts_with("FAILED   manifests: ")) << wrong.output;
@@ -106,12 +106,12 @@ TEST_F(FraudgenTest, RejectsContradictoryFlags) {
   ExpectError("--output - --table riders --rows 5", kUsage, "expected one of customers, accounts");
   ExpectError("--threads 0 --rows 5", kUsage, "expected 1 to");
   ExpectError("--threads some --rows 5", kUsage, "--workers = some; expected a whole number");
-  ExpectError("--output - --shard 1/2 --rows 5", kUsage, "--shard and --output -");
   ExpectError("sample plan", kUsage, "'plan' is a second one");
 }
 
 TEST_F(FraudgenTest, RejectsOptionsWithoutEffect) {
   ExpectError("--size \"$NOT_SET\"", kUsage, "--size: empty value");
+  ExpectError("--rows 5 --format csv --compression gzip", kUsage, "requires --format parquet");
   ExpectError("--rows 5 --output \"\"", kUsage, "--output: empty value");
   ExpectError("report x --language \"\"", kUsage, "--language: empty value");
   ExpectError("check data --seed 2", kUsage, "--seed has no effect on check");
@@ -125,7 +125,8 @@ TEST_F(FraudgenTest, RejectsInvalidPartitions) {
   ExpectError("--partition amount --rows 5", kUsage, "too many values for a partition key");
   ExpectError("--partition type,year --rows 5", kUsage, "must come before other keys");
   ExpectError("--partition year --output - --rows 5", kUsage, "exclude each other");
-  ExpectError("--partition month --rows 5", kUsage, "start the keys with year,month");
+  ExpectError("--partition month --rows 5 --start-date 2024-06-01", kUsage,
+              "start the keys with year,month");
   ExpectError("--partition profession --rows 5", kUsage, "the maximum is 64");
   ExpectError("--partition operating_state --rows 5", kUsage, "no table of this model has");
   ExpectError("--model classic --partition year,month,day --rows 5000", kUsage,
@@ -224,11 +225,12 @@ TEST_F(FraudgenTest, WritesFilesAndSummary) {
   EXPECT_EQ(summary["tables"]["customers"]["rows"], 1000);
   const auto contents = Contents("data");
   for (const char* name :
-       {"transactions_00000.jsonl", "customers_00000.jsonl", "devices_00000.jsonl",
-        "manifest-transactions_00000.jsonl.json", "manifest.json", "fraudgen.toml"}) {
+       {"transactions/part-00000.jsonl", "customers/part-00000.jsonl", "devices/part-00000.jsonl",
+        "_fraudgen/manifest-transactions.part-00000.jsonl.json", "_fraudgen/manifest.json",
+        "_fraudgen/fraudgen.toml"}) {
     EXPECT_TRUE(contents.contains(name)) << name;
   }
-  EXPECT_EQ(std::ranges::count(contents.at("transactions_00000.jsonl"), '\n'), 3000);
+  EXPECT_EQ(std::ranges::count(contents.at("transactions/part-00000.jsonl"), '\n'), 3000);
   const Ran again = Fraudgen("--rows 3000 --output data");
   EXPECT_NE(again.output.find("already existed"), std::string::npos) << again.output;
   EXPECT_EQ(Fraudgen("--rows 3000 --output data --quiet").output, "");
@@ -240,7 +242,7 @@ TEST_F(FraudgenTest, StoredConfigurationReproducesTheData) {
                "--customers 50 --format tsv --output one")
           .status,
       kDone);
-  ASSERT_EQ(Fraudgen("--config one/fraudgen.toml --output two").status, kDone);
+  ASSERT_EQ(Fraudgen("--config one/_fraudgen/fraudgen.toml --output two").status, kDone);
   EXPECT_EQ(Contents("one"), Contents("two"));
 }
 
@@ -255,7 +257,7 @@ TEST_F(FraudgenTest, ShardsFormOneDataSet) {
   const Ran second = Fraudgen("--rows 3000 --output data --shard 2/2");
   ASSERT_EQ(second.status, kDone);
   EXPECT_NE(second.output.find("part 2 of 2"), std::string::npos) << second.output;
-  EXPECT_FALSE(Exists("data/manifest.json"));
+  EXPECT_FALSE(Exists("data/_fraudgen/manifest.json"));
   ASSERT_EQ(Fraudgen("--rows 3000 --output data --shard 1/2").status, kDone);
   EXPECT_EQ(Contents("data"), Contents("whole"));
 }
@@ -264,9 +266,9 @@ TEST_F(FraudgenTest, WritesOneTableToStandardOutput) {
   ASSERT_EQ(Fraudgen("--rows 3000 --format csv --output data").status, kDone);
   const auto files = Contents("data");
   EXPECT_EQ(Fraudgen("--rows 3000 --format csv --output -").output,
-            files.at("transactions_00000.csv"));
+            files.at("transactions/part-00000.csv"));
   EXPECT_EQ(Fraudgen("--rows 3000 --format csv --output - --table customers").output,
-            files.at("customers_00000.csv"));
+            files.at("customers/part-00000.csv"));
   EXPECT_FALSE(Exists("-"));
   // The reader closes the pipe.
   const Ran piped =
@@ -283,17 +285,50 @@ TEST_F(FraudgenTest, SizeMatchesFiles) {
         Fraudgen("--size 20MB --format csv --quiet --output " + model + " --model " + model);
     ASSERT_EQ(ran.status, kDone) << ran.output;
     uint64_t bytes = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(place_ / model)) {
-      if (entry.path().extension() == ".csv") bytes += entry.file_size();
+    for (const auto& [name, content] : Contents(model)) {
+      if (name.ends_with(".csv")) bytes += content.size();
     }
     EXPECT_NEAR(static_cast<double>(bytes) / 20e6, 1.0, 0.01) << model;
   }
 }
 
+TEST_F(FraudgenTest, ShowsHelpWithoutArguments) {
+  const Ran ran = Fraudgen("");
+  EXPECT_EQ(ran.status, kDone);
+  EXPECT_EQ(ran.output, Fraudgen("--help").output);
+  EXPECT_FALSE(Exists("output"));
+}
+
+// Threads and shards have something to do from a few hundred thousand rows on.
+TEST_F(FraudgenTest, PlansSixteenBlocks) {
+  const auto blocks = [&](const std::string& options) {
+    return json::parse(Fraudgen("plan --json -q " + options).output)["blocks"].get<int>();
+  };
+  for (const std::string model : {"classic", "coherent"}) {
+    EXPECT_EQ(blocks("--rows 2M --model " + model), 16);
+    EXPECT_EQ(blocks("--rows 50M --model " + model), 25);
+    EXPECT_EQ(blocks("--rows 100k --model " + model), 1);
+  }
+  EXPECT_EQ(blocks("--rows 3M --customers 1.2M"), 20) << "memory is bounded by customers";
+}
+
+TEST_F(FraudgenTest, ShardsToStandardOutputAreTheRowsOfTheirBlocks) {
+  const std::string rows = "--rows 300k --format csv --quiet --output - ";
+  const std::string whole = Fraudgen(rows).output;
+  const std::string header = whole.substr(0, whole.find('\n') + 1);
+  std::string all = header;
+  for (const char* shard : {"1/3", "2/3", "3/3"}) {
+    const Ran part = Fraudgen(rows + "--shard " + shard);
+    ASSERT_TRUE(part.output.starts_with(header)) << part.output.substr(0, 200);
+    all += part.output.substr(header.size());
+  }
+  EXPECT_TRUE(all == whole) << "three blocks, one per shard";
+}
+
 TEST_F(FraudgenTest, PlanShowsFiles) {
   const Ran plan = Fraudgen("plan --model classic --rows 300000 --format csv --threads 1");
   ASSERT_EQ(plan.status, kDone) << plan.output;
-  EXPECT_NE(plan.output.find("transactions      1  300,000"), std::string::npos) << plan.output;
+  EXPECT_NE(plan.output.find("transactions      3  300,000"), std::string::npos) << plan.output;
   EXPECT_NE(plan.output.find("with 1 thread,"), std::string::npos) << plan.output;
   EXPECT_FALSE(Exists("output"));
 }
@@ -318,6 +353,22 @@ TEST_F(FraudgenTest, SampleShowsTenRowsOfEachTable) {
     EXPECT_NE(sample.output.find(table), std::string::npos) << table;
   }
   EXPECT_EQ(std::ranges::count(sample.output, '\n'), 5 * 12 + 4);
+}
+
+TEST_F(FraudgenTest, SampleObeysFormatTableAndJson) {
+  const Ran whole = Fraudgen("--rows 100000 --format csv --quiet --output - --table devices");
+  std::size_t end = 0;
+  for (int line = 0; line < 11; ++line) end = whole.output.find('\n', end) + 1;
+  EXPECT_EQ(Fraudgen("sample --format csv --table devices").output, whole.output.substr(0, end));
+  EXPECT_TRUE(Fraudgen("sample -f jsonl").output.starts_with("{\"transaction_id\":"));
+  const Ran table = Fraudgen("sample --table customers");
+  EXPECT_TRUE(table.output.starts_with("customers\n"));
+  EXPECT_EQ(std::ranges::count(table.output, '\n'), 12);
+  const json all = json::parse(Fraudgen("sample --json --type all --model classic").output);
+  EXPECT_EQ(all.size(), 5u);
+  EXPECT_EQ(all["rides"].size(), 10u);
+  ExpectError("sample --format parquet", kUsage, "prints text, not parquet");
+  ExpectError("sample --table people", kUsage, "unknown table 'people'");
 }
 
 TEST_F(FraudgenTest, RejectsMissingConfiguration) {
@@ -355,7 +406,7 @@ TEST_F(FraudgenTest, SignalsStopCleanly) {
             "5000", "--model", "classic", "--threads", "2", "--output", folder.c_str(), nullptr);
       _exit(99);
     }
-    while (!Exists(name + "/manifest-transactions_00000.csv.json")) usleep(10'000);
+    while (!Exists(name + "/_fraudgen/manifest-transactions.part-00000.csv.json")) usleep(10'000);
     kill(child, signal);
     int ended = 0;
     ASSERT_EQ(waitpid(child, &ended, 0), child);

@@ -141,26 +141,11 @@ int GenerateBucket(const RunArguments& arguments) {
   });
 }
 
-// Returns the table of that name; nullptr after reporting an error.
-const Table* FindTable(const Model& model, const std::string& name) {
-  std::vector<std::string_view> names;
-  for (const Table* table : model.tables()) {
-    if (table->name == name) return table;
-    names.push_back(table->name);
-  }
-  ReportError(kUsage, fmt::format("--table: unknown table '{}'; expected one of {}", name,
-                                  fmt::join(names, ", ")));
-  return nullptr;
-}
-
 int GenerateToStdout(const RunArguments& arguments) {
   const Format format = arguments.settings.format;
   if (!arguments.settings.partition.empty()) {
     return ReportError(kUsage,
                        "--partition and --output - exclude each other: partitions are folders");
-  }
-  if (arguments.shard.count > 1) {
-    return ReportError(kUsage, "--shard and --output - exclude each other");
   }
   if (arguments.json) {
     return ReportError(kUsage,
@@ -178,11 +163,10 @@ int GenerateToStdout(const RunArguments& arguments) {
     if (const int signal = signals.Received()) return Stopped(signal, arguments, "stopped");
     return ReportError(prepared.error());
   }
-  const std::string name =
-      arguments.table.empty() ? std::string(prepared->settings.MainTable()) : arguments.table;
-  const Table* table = FindTable(*prepared->model, name);
+  const Table* table = FindTable(*prepared->model, arguments);
   if (table == nullptr) return kUsage;
-  const TableOptions options = prepared->Options(arguments.threads).table;
+  TableOptions options = prepared->Options(arguments.threads).table;
+  options.stream = true;
   // A closed pipe is reported by write().
   signal(SIGPIPE, SIG_IGN);
   StdoutSink sink;
@@ -218,6 +202,30 @@ int Generate(const RunArguments& arguments) {
   platform::StopSignals signals;
   Folder folder(arguments.output);
   return GenerateInto(folder, arguments, signals);
+}
+
+const Table* FindTable(const Model& model, const RunArguments& arguments) {
+  const std::string_view name =
+      arguments.table.empty() ? arguments.settings.MainTable() : std::string_view(arguments.table);
+  std::vector<std::string_view> names;
+  for (const Table* table : model.tables()) {
+    if (table->name == name) return table;
+    names.push_back(table->name);
+  }
+  ReportError(kUsage, fmt::format("--table: unknown table '{}'; expected one of {}", name,
+                                  fmt::join(names, ", ")));
+  return nullptr;
+}
+
+int WithPlace(const RunArguments& arguments, const std::string& place,
+              const std::function<int(const std::shared_ptr<Destination>&)>& use) {
+  if (IsStoreUrl(place)) {
+    return WithBucket(ParseStoreAddress(place, arguments.store, ProcessEnvironment), use);
+  }
+  if (!(arguments.store == StoreFlags())) {
+    return ReportError(kUsage, "--s3-... and --minio-... require s3://bucket/prefix");
+  }
+  return use(std::make_shared<Folder>(place));
 }
 
 int WithBucket(const Result<StoreAddress>& address,

@@ -95,7 +95,9 @@ std::expected<RunArguments, int> Resolve(const CLI::App& app, const CommandLine&
   arguments.output = typed.output.empty() ? default_output : typed.output;
   arguments.table = typed.table;
   arguments.store = typed.store;
-  arguments.date_partition = !typed.no_date_partition;
+  arguments.date_partition = typed.date_partition;
+  const auto format = typed.settings.find("format");
+  arguments.has_format = format != typed.settings.end() && !format->second.empty();
   arguments.threads = typed.threads;
   arguments.quiet = typed.quiet;
   arguments.json = typed.json;
@@ -157,6 +159,11 @@ int Dispatch(const CLI::App& app, const CommandLine& typed) {
   return Generate(*arguments);
 }
 
+int ShowHelp(const CLI::App& app) {
+  fmt::print("{}", app.help());
+  return kDone;
+}
+
 // In pt_BR.po.
 constexpr command_line::Translation kPortuguese[] = {
 #include "generated/fraudgen/cli/pt_br.inc"
@@ -179,6 +186,7 @@ int Main(int argc, char** argv) {
     return DescribeParseError(app, error);
   };
   if (const auto status = command_line::Parse(kProgram, app, argc, argv, describe)) return *status;
+  if (argc == 1) return ShowHelp(app);
   return Dispatch(app, typed);
 }
 

@@ -16,10 +16,12 @@ namespace {
 constexpr auto kCheckOptions =
     std::to_array<std::string_view>({"json", "quiet", "workers", "s3-endpoint", "s3-region",
                                      "s3-access-key", "s3-secret-key", "s3-profile"});
-constexpr auto kReportOptions = std::to_array<std::string_view>({"output", "quiet", "workers"});
+constexpr auto kReportOptions =
+    std::to_array<std::string_view>({"output", "quiet", "workers", "s3-endpoint", "s3-region",
+                                     "s3-access-key", "s3-secret-key", "s3-profile"});
 constexpr auto kFileOptions = std::to_array<std::string_view>(
     {"output", "table", "compression", "compression-level", "file-rows", "partition", "s3-region",
-     "s3-access-key", "s3-secret-key", "s3-profile", "s3-endpoint", "no-date-partition"});
+     "s3-access-key", "s3-secret-key", "s3-profile", "s3-endpoint", "date-partition"});
 
 // Commands that ignore all options.
 constexpr auto kPlainCommands =
@@ -44,7 +46,8 @@ std::vector<command_line::Candidate> ValuesOf(std::string_view kind, const comma
 }
 
 constexpr std::string_view kFooter =
-    "Without a command, writes a data set. Interrupted runs (Ctrl-C, crash, full disk) resume "
+    "Without a command, but with options, writes a data set. Interrupted runs (Ctrl-C, crash, full "
+    "disk) resume "
     "when\n"
     "the same command is run again.\n\n"
     "Examples:\n"
@@ -58,7 +61,7 @@ constexpr std::string_view kFooter =
     "  --fraud-rate  exact share of rows (was a probability per row)\n"
     "  --workers     threads, which do not affect the bytes (were processes)\n"
     "  --compression  also applies to local files\n"
-    "  --no-date-partition  the date in a bucket's keys is the last day of the data (was today)";
+    "  --date-partition  off by default; the date is the last day of the data (was today)";
 
 struct CommandHelp {
   std::string_view name;
@@ -71,8 +74,10 @@ constexpr auto kCommands = std::to_array<CommandHelp>({
      "Accepts the options of fraudgen; see fraudgen --help.\n\n"
      "Example:\n  fraudgen plan --size 100GB --format parquet"},
     {"sample", "Print ten rows of each table",
-     "Accepts the options of fraudgen; see fraudgen --help.\n\n"
-     "Example:\n  fraudgen sample --model classic --type all"},
+     "Accepts the options of fraudgen; see fraudgen --help. With --format csv, tsv, json or "
+     "jsonl,\n"
+     "prints one table as in a file, and with --json all tables as one object.\n\n"
+     "Example:\n  fraudgen sample --format csv --table customers"},
     {"config", "Print all settings as a file for --config",
      "Accepts the options of fraudgen; see fraudgen --help.\n\n"
      "Example:\n  fraudgen config --seed 7 > my.toml"},
@@ -87,7 +92,8 @@ constexpr auto kCommands = std::to_array<CommandHelp>({
      "Accepts the data options of fraudgen; see fraudgen --help.\n\n"
      "Example:\n  fraudgen stream --target kafka --kafka-server localhost:9092 --pace x60"},
     {"report", "Write an HTML report with charts about a data set",
-     "-o,--output FILE  default report.html; - for standard output. Also accepts --quiet.\n\n"
+     "-o,--output FILE  default report.html; - for standard output. Also accepts --quiet and the\n"
+     "--s3-... options.\n\n"
      "Example:\n  fraudgen report data/ --output report.html"},
     {"demo", "Generate, check, query and plot a small data set in about fifteen seconds",
      "-o,--output FILE  where the report is written (default report.html).\n\n"
@@ -177,7 +183,8 @@ void AddCommands(CLI::App& app, CommandLine& typed) {
       ->add_option("PLACE", typed.checked, "folder, s3://bucket/prefix or minio://bucket/prefix")
       ->required();
   CLI::App* report = app.get_subcommand("report");
-  report->add_option("FOLDER", typed.reported, "folder of the data set")->required();
+  report->add_option("PLACE", typed.reported, "folder, s3://bucket/prefix or minio://bucket/prefix")
+      ->required();
   AddOption(*report, "--language", typed.language, "en|pt",
             "initial language of the page (default en)");
   AddStream(*app.get_subcommand("stream"), typed.stream);
@@ -193,11 +200,11 @@ void AddAll(CLI::App& app, CommandLine& typed) {
             "folder, s3://bucket/prefix, minio://bucket/prefix, or - for one table on standard "
             "output (default output)");
   AddOption(app, "--table", typed.table, "TABLE",
-            "table for --output - (default: transactions, or rides)");
+            "table for --output - and sample (default: transactions, or rides)");
   AddSettings(app, typed);
   AddStore(app, typed.store);
-  app.add_flag("--no-date-partition", typed.no_date_partition,
-               "do not append YYYY/MM/DD to the prefix of a bucket");
+  app.add_flag("--date-partition,!--no-date-partition", typed.date_partition,
+               "append YYYY/MM/DD, the last day of the data, to the prefix of a bucket");
   AddOption(app, "-w,--workers,--threads", typed.threads, "N",
             "worker threads, about 80 MB each (default: number of CPUs)");
   AddOption(app, "--shard", typed.shard, "I/N",

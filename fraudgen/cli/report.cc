@@ -1,4 +1,4 @@
-// `fraudgen report FOLDER -o FILE`: writes an HTML report about a data set.
+// `fraudgen report PLACE -o FILE`: writes an HTML report about a data set.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -53,7 +53,7 @@ Result<std::unique_ptr<ByteSink>> OpenOutput(const std::string& output) {
 
 }  // namespace
 
-int WriteReport(const RunArguments& arguments, const std::string& folder,
+int WriteReport(const RunArguments& arguments, const std::string& place,
                 const std::string& language) {
   const auto parsed = LanguageOf(language);
   if (!parsed) return ReportError(parsed.error());
@@ -62,29 +62,27 @@ int WriteReport(const RunArguments& arguments, const std::string& folder,
         kFailed,
         "this fraudgen was built without the chart library; run tools/setup.sh and rebuild");
   }
-  if (folder.contains("://")) {
-    return ReportError(
-        kUnreadable,
-        fmt::format("reports read local folders, not {}; copy the data set first", folder));
-  }
   auto sink = OpenOutput(arguments.output);
   if (!sink) return ReportError(sink.error());
   platform::StopSignals signals;
-  const auto facts = [&] {
-    const StatusLine status(arguments.quiet, "reading all rows");
-    return report::CollectFacts(folder, [&](uint64_t) { return signals.Received() == 0; });
-  }();
-  if (!facts) return ReportError(kUnreadable, facts.error().message);
-  if (facts->stopped) {
-    return ReportError(StatusOfSignal(signals.Received()), "stopped before all rows were read");
-  }
-  const std::string page = report::PageWith(report::ReportJson(facts->json, *parsed));
-  if (auto appended = (*sink)->Append(page); !appended) return ReportError(appended.error());
-  if (auto finished = (*sink)->Finish(); !finished) return ReportError(finished.error());
-  if (!arguments.quiet && arguments.output != "-") {
-    fmt::print("wrote {} ({}); open it in a browser\n", arguments.output, FormatSize(page.size()));
-  }
-  return kDone;
+  return WithPlace(arguments, place, [&](const std::shared_ptr<Destination>& source) -> int {
+    const auto facts = [&] {
+      const StatusLine status(arguments.quiet, "reading all rows");
+      return report::CollectFacts(source, [&](uint64_t) { return signals.Received() == 0; });
+    }();
+    if (!facts) return ReportError(kUnreadable, facts.error().message);
+    if (facts->stopped) {
+      return ReportError(StatusOfSignal(signals.Received()), "stopped before all rows were read");
+    }
+    const std::string page = report::PageWith(report::ReportJson(facts->json, *parsed));
+    if (auto appended = (*sink)->Append(page); !appended) return ReportError(appended.error());
+    if (auto finished = (*sink)->Finish(); !finished) return ReportError(finished.error());
+    if (!arguments.quiet && arguments.output != "-") {
+      fmt::print("wrote {} ({}); open it in a browser\n", arguments.output,
+                 FormatSize(page.size()));
+    }
+    return kDone;
+  });
 }
 
 }  // namespace reveza::fraudgen::cli

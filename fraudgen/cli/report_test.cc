@@ -40,12 +40,11 @@ TEST_F(FraudgenTest, ReportRejectsInvalidPlaces) {
     GTEST_SKIP() << "built without the chart library";
   }
   place_.Write("before.html", "before");
-  ExpectError("report", kUsage, "FOLDER");
+  ExpectError("report", kUsage, "PLACE");
   ExpectError("report data --language de", kUsage, "expected en or pt");
   ExpectError("report nothing -o before.html", kUnreadable, "could not read the folder nothing");
   place_.Write("empty/file", "");
   ExpectError("report empty -o before.html", kUnreadable, "not a fraudgen data set");
-  ExpectError("report s3://bucket/data", kUnreadable, "copy the data set first");
   ExpectError("report data -o data", kUsage, "choose a file, such as data/report.html");
   ExpectError("report data -o s3://bucket/report.html", kUsage, "reports are local files");
   EXPECT_NE(Fraudgen("report data -o nowhere/report.html").status, kDone);
@@ -56,10 +55,10 @@ TEST_F(FraudgenTest, ReportRejectsInvalidPlaces) {
   EXPECT_TRUE(std::filesystem::is_fifo(place_ / "pipe"));
   EXPECT_EQ(Fraudgen("report data -o - >/dev/full").status, kNoRoom);
 
-  place_.Write("data/transactions_00000.csv", "transaction_id,amount\n1\n");
-  ExpectError("report data -o before.html", kUnreadable, "transactions_00000.csv");
-  std::filesystem::remove(place_ / "data/transactions_00000.csv");
-  ExpectError("report data -o before.html", kUnreadable, "transactions_00000.csv");
+  place_.Write("data/transactions/part-00000.csv", "transaction_id,amount\n1\n");
+  ExpectError("report data -o before.html", kUnreadable, "transactions/part-00000.csv");
+  std::filesystem::remove(place_ / "data/transactions/part-00000.csv");
+  ExpectError("report data -o before.html", kUnreadable, "transactions/part-00000.csv");
   EXPECT_EQ(Contents(".").at("before.html"), "before") << "the existing file is kept";
 }
 

@@ -1,14 +1,17 @@
 // Commands that only print: plan, sample, config, schema, version.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "common/table/arrow.h"
 #include "fraudgen/cli/commands.h"
 #include "fraudgen/cli/terminal.h"
+#include "fraudgen/output/sinks.h"
 #include "fraudgen/output/table_writer.h"
 #include "fraudgen/run/direct_output.h"
 #include "fraudgen/run/prepare.h"
@@ -24,6 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kSampleRows = 10;
+constexpr std::size_t kIndent = 2;
 // Determines the number of customers in a sample.
 constexpr uint64_t kSampledRows = 100'000;
 
@@ -66,6 +70,52 @@ void PrintPlan(const RunArguments& arguments, const Model& model, const Plan& pl
                                            std::max(seconds, 1e-3))));
 }
 
+TextTable TextOf(const TableSample& sample) {
+  TextTable table;
+  for (const Column& column : sample.table->columns) {
+    table.head.emplace_back(column.name);
+    const bool number = column.type == ColumnType::kInteger || column.type == ColumnType::kDecimal;
+    table.align.push_back(number ? Align::kRight : Align::kLeft);
+  }
+  table.rows = sample.rows;
+  return table;
+}
+
+// Prints one table as a text file of the format that was given.
+int SampleAsFile(const RunArguments& arguments, const Model& model) {
+  const Settings& settings = arguments.settings;
+  if (IsColumnar(settings.format)) {
+    return ReportError(kUsage,
+                       fmt::format("sample prints text, not {}; expected --format csv, tsv, "
+                                   "json or jsonl",
+                                   NameOf(settings.format)));
+  }
+  const Table* table = FindTable(model, arguments);
+  if (table == nullptr) return kUsage;
+  StdoutSink sink;
+  auto written = WriteFirstRows(model, *table, kSampleRows, settings.Options(), sink);
+  if (written) written = sink.Finish();
+  return written ? kDone : ReportError(written.error());
+}
+
+// Prints all tables, or the one that was given, as one object.
+int SampleAsJson(const RunArguments& arguments, const Model& model) {
+  TableOptions options = arguments.settings.Options();
+  options.format = Format::kJson;
+  const Table* only = arguments.table.empty() ? nullptr : FindTable(model, arguments);
+  if (only == nullptr && !arguments.table.empty()) return kUsage;
+  nlohmann::ordered_json all = nlohmann::ordered_json::object();
+  for (const Table* table : model.tables()) {
+    if (only != nullptr && table != only) continue;
+    MemorySink text;
+    const auto written = WriteFirstRows(model, *table, kSampleRows, options, text);
+    if (!written) return ReportError(written.error());
+    all[std::string(table->name)] = nlohmann::ordered_json::parse(text.bytes());
+  }
+  fmt::print("{}\n", all.dump(2));
+  return kDone;
+}
+
 }  // namespace
 
 int ShowPlan(const RunArguments& arguments) {
@@ -101,19 +151,22 @@ int ShowSample(const RunArguments& arguments) {
   const uint64_t rows = arguments.settings.rows.value_or(kSampledRows);
   const auto model = MakeModel(arguments.settings, rows);
   if (!model) return ReportError(model.error());
+  if (arguments.json) return SampleAsJson(arguments, **model);
+  if (arguments.has_format) return SampleAsFile(arguments, **model);
+  const Table* only = nullptr;
+  if (!arguments.table.empty()) {
+    only = FindTable(**model, arguments);
+    if (only == nullptr) return kUsage;
+  }
   const auto samples = Sample(**model, kSampleRows);
   if (!samples) return ReportError(samples.error());
+  const std::size_t width =
+      TerminalColumns(STDOUT_FILENO).value_or(std::numeric_limits<std::size_t>::max());
   bool first = true;
   for (const TableSample& sample : *samples) {
-    TextTable table;
-    for (const Column& column : sample.table->columns) {
-      table.head.emplace_back(column.name);
-      const bool number =
-          column.type == ColumnType::kInteger || column.type == ColumnType::kDecimal;
-      table.align.push_back(number ? Align::kRight : Align::kLeft);
-    }
-    table.rows = sample.rows;
-    fmt::print("{}{}\n{}", first ? "" : "\n", sample.table->name, Render(table, 2));
+    if (only != nullptr && sample.table != only) continue;
+    fmt::print("{}{}\n{}", first ? "" : "\n", sample.table->name,
+               Render(TextOf(sample), kIndent, width));
     first = false;
   }
   return kDone;

@@ -37,7 +37,7 @@ TEST_F(FraudgenStreamTest, StreamsRowsOfFilesInOrder) {
   ASSERT_EQ(Fraudgen("--rows 3000 --quiet --output data").status, kDone);
   const Ran stream = Fraudgen("stream --target stdout --rows 3000 --pace max --quiet");
   EXPECT_EQ(stream.status, kDone);
-  EXPECT_TRUE(stream.output == Contents("data").at("transactions_00000.jsonl"));
+  EXPECT_TRUE(stream.output == Contents("data").at("transactions/part-00000.jsonl"));
   const Ran part = Fraudgen("stream -t stdout --rows 3000 --rate 100000 -n 7 --quiet");
   EXPECT_EQ(std::ranges::count(part.output, '\n'), 7);
   EXPECT_TRUE(stream.output.starts_with(part.output));
@@ -50,7 +50,7 @@ TEST_F(FraudgenStreamTest, SortsRowsOfClassicModel) {
     ASSERT_EQ(Fraudgen("--quiet --output " + table + what).status, kDone);
     const Ran stream = Fraudgen("stream --target stdout --pace max --quiet" + what);
     EXPECT_EQ(stream.status, kDone);
-    std::vector<std::string> wanted = Lines(Contents(table).at(table + "_00000.jsonl"));
+    std::vector<std::string> wanted = Lines(Contents(table).at(table + "/part-00000.jsonl"));
     ASSERT_EQ(wanted.size(), 3000u);
     // By time, then by identifier.
     std::ranges::sort(wanted, {}, [](const std::string& line) {
@@ -69,8 +69,8 @@ TEST_F(FraudgenStreamTest, HasSameDefectsAsFiles) {
   const Ran stream = Fraudgen("stream -t stdout --pace max --defects-key key" + what);
   EXPECT_EQ(stream.status, kDone);
   const auto files = Contents("data");
-  EXPECT_TRUE(stream.output == files.at("transactions_00000.jsonl"));
-  EXPECT_TRUE(Contents(".").at("key") == files.at("defects_00000.jsonl"));
+  EXPECT_TRUE(stream.output == files.at("transactions/part-00000.jsonl"));
+  EXPECT_TRUE(Contents(".").at("key") == files.at("defects/part-00000.jsonl"));
 }
 
 // Repairs the events using the answer key.
@@ -142,7 +142,7 @@ TEST_F(FraudgenStreamTest, StreamsGrowingData) {
   EXPECT_TRUE(Fraudgen(stream + "09").output.starts_with(week.output))
       << "a later end date appends";
   ASSERT_EQ(Fraudgen("--quiet --output data --customers 1000" + days + "07").status, kDone);
-  EXPECT_TRUE(week.output == Contents("data").at("transactions_00000.jsonl"));
+  EXPECT_TRUE(week.output == Contents("data").at("transactions/part-00000.jsonl"));
 }
 
 TEST_F(FraudgenStreamTest, PrintsSummaryToStandardError) {

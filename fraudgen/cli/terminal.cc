@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMinBar = 10;
 constexpr std::size_t kMaxBar = 30;
+constexpr std::size_t kGap = 2;  // between columns
 
 // Returns the number of UTF-8 characters.
 std::size_t Width(std::string_view text) {
@@ -34,11 +35,7 @@ constexpr std::string_view kClear = "\r\x1b[K";
 
 bool IsTerminal() { return isatty(STDERR_FILENO) == 1; }
 
-std::size_t Columns() {
-  winsize size = {};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 79;
-  return size.ws_col - 1U;
-}
+std::size_t Columns() { return TerminalColumns(STDERR_FILENO).value_or(80) - 1; }
 
 // Returns the resident set size; 0 if unknown.
 Bytes ResidentMemory() {
@@ -51,26 +48,41 @@ Bytes ResidentMemory() {
 
 }  // namespace
 
-std::string Render(const TextTable& table, std::size_t indent) {
+std::string Render(const TextTable& table, std::size_t indent, std::size_t max_width) {
   std::vector<std::size_t> widths;
   for (const std::string& cell : table.head) widths.push_back(Width(cell));
   for (const auto& row : table.rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], Width(row[i]));
   }
   std::string text;
-  const auto add = [&](const std::vector<std::string>& row) {
-    std::string line(indent, ' ');
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (i > 0) line += "  ";
-      const std::string blanks(widths[i] - Width(row[i]), ' ');
-      line += table.align[i] == Align::kRight ? blanks + row[i] : row[i] + blanks;
+  for (std::size_t first = 0; first < widths.size();) {
+    std::size_t end = first + 1;
+    std::size_t width = indent + widths[first];
+    for (; end < widths.size() && width + kGap + widths[end] <= max_width; ++end) {
+      width += kGap + widths[end];
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  };
-  add(table.head);
-  for (const auto& row : table.rows) add(row);
+    const auto add = [&](const std::vector<std::string>& row) {
+      std::string line(indent, ' ');
+      for (std::size_t i = first; i < end; ++i) {
+        if (i > first) line.append(kGap, ' ');
+        const std::string blanks(widths[i] - Width(row[i]), ' ');
+        line += table.align[i] == Align::kRight ? blanks + row[i] : row[i] + blanks;
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      text += line + "\n";
+    };
+    if (first > 0) text += "\n";
+    add(table.head);
+    for (const auto& row : table.rows) add(row);
+    first = end;
+  }
   return text;
+}
+
+std::optional<std::size_t> TerminalColumns(int descriptor) {
+  winsize size = {};
+  if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
 }
 
 std::string RenderTotals(std::span<const Table* const> tables, const TableTotals& totals) {

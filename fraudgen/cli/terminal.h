@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,8 +25,12 @@ struct TextTable {
   std::vector<std::vector<std::string>> rows = {};
 };
 
-// Renders columns as wide as their widest cells, two blanks apart, after `indent` blanks.
-std::string Render(const TextTable& table, std::size_t indent);
+// Renders columns as wide as their widest cells, two blanks apart, after `indent` blanks. Columns
+// beyond `max_width` follow below, after an empty line.
+std::string Render(const TextTable& table, std::size_t indent,
+                   std::size_t max_width = std::numeric_limits<std::size_t>::max());
+// Returns the width of a terminal; nullopt if it is none.
+std::optional<std::size_t> TerminalColumns(int descriptor);
 // Renders the files, rows and bytes of the tables that have a total.
 std::string RenderTotals(std::span<const Table* const> tables, const TableTotals& totals);
 

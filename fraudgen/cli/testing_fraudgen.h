@@ -37,13 +37,7 @@ class FraudgenTest : public testing::Test {
     EXPECT_EQ(std::ranges::count(ran.output, '\n'), 1) << "one line: " << ran.output;
   }
   std::map<std::string, std::string> Contents(const std::string& folder) const {
-    std::map<std::string, std::string> contents;
-    for (const auto& entry : std::filesystem::directory_iterator(place_ / folder)) {
-      if (!entry.is_regular_file()) continue;
-      std::ifstream file(entry.path(), std::ios::binary);
-      contents[entry.path().filename()] = std::string(std::istreambuf_iterator<char>(file), {});
-    }
-    return contents;
+    return platform::ContentsOf(place_ / folder);
   }
   bool Exists(const std::string& name) const { return std::filesystem::exists(place_ / name); }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <concepts>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -153,10 +154,18 @@ Json JsonOf(const T& value, const std::tuple<Fields...>& fields) {
   return json;
 }
 
+// Leaves out the version of models before version 2.
+Json JsonOf(const MadeBy& made_by) {
+  Json json = JsonOf(made_by, kMadeByFields);
+  if (made_by.model_version != 1) json["model_version"] = made_by.model_version;
+  return json;
+}
+
 Result<MadeBy> MadeByOf(const Json& object, std::string place) {
   MadeBy made_by;
   Members members(object, std::move(place));
   members.TakeAll(made_by, kMadeByFields);
+  if (object.contains("model_version")) members.Take("model_version", made_by.model_version);
   members.CheckHash("configuration", made_by.configuration);
   RETURN_IF_ERROR(members.End());
   return made_by;
@@ -219,8 +228,10 @@ void MadeBy::SetOptions(const TableOptions& options) {
 }
 
 std::string DifferenceOf(const MadeBy& there, const MadeBy& here) {
-  const Json left = JsonOf(there, kMadeByFields);
-  const Json right = JsonOf(here, kMadeByFields);
+  Json left = JsonOf(there, kMadeByFields);
+  Json right = JsonOf(here, kMadeByFields);
+  left["model_version"] = there.model_version;
+  right["model_version"] = here.model_version;
   for (const auto& [key, value] : left.items()) {
     if (value == right[key]) continue;
     const auto show = [](const Json& json) {
@@ -232,16 +243,25 @@ std::string DifferenceOf(const MadeBy& there, const MadeBy& here) {
 }
 
 std::string ManifestNameOf(std::string_view file) {
-  std::string name = fmt::format("manifest-{}.json", file);
-  std::ranges::replace(name, '/', '.');
-  return name;
+  std::string flat(file);
+  std::ranges::replace(flat, '/', '.');
+  return fmt::format("{}/manifest-{}.json", kMetadataFolder, flat);
+}
+
+bool IsFileManifest(std::string_view name) {
+  return OldNameOf(name).starts_with("manifest-") && name.ends_with(".json");
+}
+
+std::string_view OldNameOf(std::string_view name) {
+  assert(name.starts_with(kMetadataFolder));
+  return name.substr(kMetadataFolder.size() + 1);
 }
 
 std::string WriteFileManifest(const FileManifest& manifest) {
   Json json = {{"manifest", kVersion}};
   json.update(JsonOf(manifest, kFileFields));
   if (!manifest.etag.empty()) json["etag"] = manifest.etag;
-  json["made_by"] = JsonOf(manifest.made_by, kMadeByFields);
+  json["made_by"] = JsonOf(manifest.made_by);
   return TextOf(json);
 }
 
@@ -286,7 +306,7 @@ Result<std::string> WriteManifest(std::vector<FileManifest> files) {
   }
   Json json = {{"manifest", kVersion}};
   // Without files there is no MadeBy.
-  json["made_by"] = files.empty() ? Json() : JsonOf(files.front().made_by, kMadeByFields);
+  json["made_by"] = files.empty() ? Json() : JsonOf(files.front().made_by);
   json["tables"] = std::move(tables);
   json["files"] = std::move(listed);
   return TextOf(json);

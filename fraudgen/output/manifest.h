@@ -2,6 +2,9 @@
 // (manifest.json): name, size and hash of files, and everything that determined their bytes. They
 // contain no host, time, threads, shards or folders, so every run writes the same. Reading is
 // strict: only what this program writes is accepted. Pure functions.
+//
+// They are in a folder of their own, whose name readers of data sets skip (Spark, pyarrow), so that
+// the folder of a table contains nothing but data.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +22,8 @@ namespace reveza::fraudgen {
 struct MadeBy {
   std::string program;  // with version: fraudgen 0.1.0
   std::string model;
+  // Changes when the same settings give other rows. Manifests of version 1 do not state it.
+  uint64_t model_version = 1;
   uint64_t seed = 0;
   std::string configuration;  // HashOf(HashedText(settings))
   Format format = Format::kParquet;
@@ -43,7 +48,7 @@ struct MadeBy {
 std::string DifferenceOf(const MadeBy& there, const MadeBy& here);
 
 struct FileManifest {
-  std::string file;  // possibly with folders: type=PIX/transactions_00000.parquet
+  std::string file;  // with its folders: transactions/type=PIX/part-00000.parquet
   std::string table;
   uint64_t block = 0;
   uint64_t part = 0;  // index among the block's files of the table
@@ -66,10 +71,16 @@ struct TableTotal {
 };
 using TableTotals = std::map<std::string_view, TableTotal>;  // by name
 
-inline constexpr std::string_view kManifestName = "manifest.json";
-// Returns manifest-FILE.json, with dots for slashes: manifests are outside of partition folders,
-// whose readers expect only data.
+inline constexpr std::string_view kMetadataFolder = "_fraudgen";
+inline constexpr std::string_view kManifestName = "_fraudgen/manifest.json";
+// Returns _fraudgen/manifest-FILE.json, with dots for slashes.
 std::string ManifestNameOf(std::string_view file);
+// Returns true for the name of the manifest of a file.
+bool IsFileManifest(std::string_view name);
+
+// Data sets of fraudgen 0.1 have their manifests beside the data: the names above without the
+// folder. Returns that name.
+std::string_view OldNameOf(std::string_view name);
 
 std::string WriteFileManifest(const FileManifest& manifest);
 // Parses a manifest; `name` is its name in messages. kInvalidArgument: malformed; kIncompatible:

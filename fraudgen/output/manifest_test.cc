@@ -67,9 +67,10 @@ TEST(FileManifest, MatchesGoldenText) {
       Replaced(Replaced(std::string(kGolden), "HASH", HashOf("transactions")), "CONFIGURATION",
                HashOf("configuration"));
   EXPECT_EQ(WriteFileManifest(Sample()), golden);
-  EXPECT_EQ(ManifestNameOf("rides_00000.parquet"), "manifest-rides_00000.parquet.json");
-  EXPECT_EQ(ManifestNameOf("rides/year=2025/rides_00000.parquet"),
-            "manifest-rides.year=2025.rides_00000.parquet.json");
+  EXPECT_EQ(ManifestNameOf("rides/part-00000.parquet"),
+            "_fraudgen/manifest-rides.part-00000.parquet.json");
+  EXPECT_EQ(ManifestNameOf("rides/year=2025/part-00000.parquet"),
+            "_fraudgen/manifest-rides.year=2025.part-00000.parquet.json");
 }
 
 TEST(FileManifest, RoundTrips) {
@@ -237,6 +238,17 @@ TEST(Manifest, ErrorsNameEntry) {
             "manifest.json: 'files' is not a list");
   EXPECT_EQ(error(Replaced(right, "transactions_00001", "transactions_00000")),
             "manifest.json: duplicate file transactions_00000.csv");
+}
+
+TEST(Manifest, StatesModelVersionsAfterTheFirst) {
+  FileManifest file = Sample();
+  EXPECT_FALSE(WriteFileManifest(file).contains("model_version"));
+  file.made_by.model_version = 2;
+  const auto read = ReadFileManifest(WriteFileManifest(file), "m");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, file);
+  EXPECT_EQ(DifferenceOf(Sample().made_by, file.made_by),
+            "the model_version is 1 there and 2 here");
 }
 
 }  // namespace manifest_test

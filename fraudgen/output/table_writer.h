@@ -20,7 +20,7 @@ namespace reveza::fraudgen {
 
 enum class Format { kJsonLines, kJson, kCsv, kTsv, kParquet, kArrow };
 
-enum class Codec { kNone, kSnappy, kZstd, kGzip, kBrotli };
+enum class Codec { kNone, kSnappy, kZstd, kGzip, kBrotli, kLz4 };
 
 // Type of money in Parquet and Arrow; text formats have exact decimals.
 enum class Money { kFloat, kDecimal, kCents };
@@ -28,8 +28,8 @@ enum class Money { kFloat, kDecimal, kCents };
 // In the order of the enumerators.
 inline constexpr std::array<std::string_view, 6> kFormatNames = {"jsonl", "json",    "csv",
                                                                  "tsv",   "parquet", "arrow"};
-inline constexpr std::array<std::string_view, 5> kCodecNames = {"none", "snappy", "zstd", "gzip",
-                                                                "brotli"};
+inline constexpr std::array<std::string_view, 6> kCodecNames = {"none", "snappy", "zstd",
+                                                                "gzip", "brotli", "lz4"};
 inline constexpr std::array<std::string_view, 3> kMoneyNames = {"float", "decimal", "cents"};
 
 constexpr std::span<const std::string_view> NamesOf(Format) { return kFormatNames; }
@@ -53,7 +53,7 @@ std::optional<E> FromName(std::string_view name) {
 
 // Returns the highest compression level, from 1; 0: the codec has no levels.
 constexpr int MaxLevel(Codec codec) {
-  constexpr std::array kMaxLevels = {0, 0, 22, 9, 11};
+  constexpr std::array kMaxLevels = {0, 0, 22, 9, 11, 0};
   return kMaxLevels[static_cast<std::size_t>(codec)];
 }
 
@@ -71,6 +71,7 @@ struct TableOptions {
   bool nested = false;               // Parquet and Arrow: structs instead of address_city
   bool classic_columns = false;      // CSV and TSV: sorted, nested names (address.city)
   bool zone = false;                 // JSON: times end in -03:00
+  bool stream = false;               // Arrow: a stream of record batches instead of a file
   std::string_view created_by = "";  // Parquet: the program and its version
 };
 

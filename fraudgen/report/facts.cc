@@ -33,9 +33,9 @@ constexpr std::array<std::string_view, 5> kOrder = {"rings", "customers", "accou
                                                     "transactions", "rides"};
 
 Result<std::optional<uint32_t>> ReadDifficulty(const check::DataSet& data) {
-  ASSIGN_OR_RETURN(const auto text, data.place->ReadSmall(kConfigurationName));
+  ASSIGN_OR_RETURN(const auto text, data.place->ReadSmall(data.settings_name));
   SettingsBuilder builder;
-  if (!data.coherent() || !text || !builder.AddText(*text, std::string(kConfigurationName))) {
+  if (!data.coherent() || !text || !builder.AddText(*text, data.settings_name)) {
     return std::nullopt;
   }
   const auto settings = builder.Build();
@@ -170,22 +170,27 @@ class Collecting {
 // Empty in builds without the chart library.
 std::string_view Page() { return {reveza_report_page_begin, reveza_report_page_end}; }
 
+// Returns the last part of the path or URL.
+std::string NameOf(const Destination& place) {
+  const std::string path = place.PathOf("");
+  if (path.contains("://")) return path;
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(path, error);
+  return error || whole.filename().empty() ? path : whole.filename().string();
+}
+
 }  // namespace
 
-Result<Facts> CollectFacts(const fs::path& folder, const OnRows& on_rows) {
+Result<Facts> CollectFacts(const std::shared_ptr<Destination>& place, const OnRows& on_rows) {
   std::vector<check::Outcome> outcomes;
-  const auto data =
-      check::OpenDataSet(std::make_shared<Folder>(folder), outcomes, check::Contents::kTrusted);
+  const auto data = check::OpenDataSet(place, outcomes, check::Contents::kTrusted);
   if (!data) return std::unexpected(data.error());
-  std::error_code error;
-  const fs::path whole = fs::weakly_canonical(folder, error);
-  const fs::path name = error || whole.filename().empty() ? folder : whole.filename();
   ASSIGN_OR_RETURN(const auto difficulty, ReadDifficulty(*data));
   Facts facts;
   facts.json = {{"language", "en"},
-                {"name", name.string()},
+                {"name", NameOf(*place)},
                 {"made_by", MadeByJson(data->made_by, difficulty)},
-                {"whole", fs::exists(folder / kManifestName, error)}};
+                {"whole", data->complete}};
   Collecting collecting(*data, on_rows);
   ASSIGN_OR_RETURN(const auto done, collecting.ReadTables());
   facts.stopped = !done;

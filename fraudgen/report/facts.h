@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "fraudgen/output/destination.h"
 #include "fraudgen/report/counts.h"
 #include "fraudgen/schema/batch.h"
 
@@ -27,7 +28,7 @@ struct Facts {
 using OnRows = std::function<bool(uint64_t rows)>;
 
 // Reads a data set. kNotFound: no data set; other errors: a file cannot be read.
-Result<Facts> CollectFacts(const std::filesystem::path& folder, const OnRows& on_rows);
+Result<Facts> CollectFacts(const std::shared_ptr<Destination>& place, const OnRows& on_rows);
 
 enum class Language { kEnglish, kPortuguese };
 

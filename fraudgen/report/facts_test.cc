@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 bool GoOn(uint64_t) { return true; }
 
 Json IslandAt(const fs::path& folder) {
-  const auto facts = CollectFacts(folder, GoOn);
+  const auto facts = CollectFacts(std::make_shared<Folder>(folder), GoOn);
   EXPECT_TRUE(facts) << facts.error().message;
   return facts ? Json::parse(ReportJson(facts->json, Language::kEnglish)) : Json();
 }
@@ -27,11 +27,9 @@ Json IslandAt(const fs::path& folder) {
 std::vector<Json> RowsOf(const TestingDataSet& data, const std::string& table) {
   std::vector<Json> rows;
   std::set<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(data.path())) {
-    if (entry.path().filename().string().starts_with(table + "_")) files.insert(entry.path());
-  }
+  for (const auto& entry : fs::directory_iterator(data.path() / table)) files.insert(entry.path());
   for (const fs::path& file : files) {
-    for (const std::string& line : check::LinesOf(data.Read(file.filename().string()))) {
+    for (const std::string& line : check::LinesOf(data.Read(table / file.filename()))) {
       rows.push_back(Json::parse(line));
     }
   }
@@ -230,22 +228,25 @@ TEST(Facts, ClassicScoreSeparatesPerfectly) {
 
 TEST(Facts, UnreadableFilesAreErrors) {
   const platform::TestingDirectory empty;
-  EXPECT_EQ(CollectFacts(empty.path(), GoOn).error().code, Error::Code::kNotFound);
-  EXPECT_EQ(CollectFacts(empty / "nothing", GoOn).error().code, Error::Code::kNotFound);
+  EXPECT_EQ(CollectFacts(std::make_shared<Folder>(empty.path()), GoOn).error().code,
+            Error::Code::kNotFound);
+  EXPECT_EQ(CollectFacts(std::make_shared<Folder>(empty / "nothing"), GoOn).error().code,
+            Error::Code::kNotFound);
   const TestingDataSet data("coherent");
-  fs::remove(data.path() / "transactions_00001.jsonl");
-  const auto missing = CollectFacts(data.path(), GoOn);
+  fs::remove(data.path() / "transactions/part-00001.jsonl");
+  const auto missing = CollectFacts(std::make_shared<Folder>(data.path()), GoOn);
   ASSERT_FALSE(missing);
-  EXPECT_NE(missing.error().message.find("transactions_00001.jsonl"), std::string::npos);
-  data.Write("transactions_00001.jsonl", "{\"transaction_id\":");
-  EXPECT_FALSE(CollectFacts(data.path(), GoOn));
+  EXPECT_NE(missing.error().message.find("transactions/part-00001.jsonl"), std::string::npos);
+  data.Write("transactions/part-00001.jsonl", "{\"transaction_id\":");
+  EXPECT_FALSE(CollectFacts(std::make_shared<Folder>(data.path()), GoOn));
 }
 
 TEST(Facts, ReportIncompleteDataAndStop) {
   const TestingDataSet data("classic");
-  fs::remove(data.path() / "manifest.json");
+  fs::remove(data.path() / kManifestName);
   EXPECT_FALSE(IslandAt(data.path())["whole"].get<bool>());
-  const auto stopped = CollectFacts(data.path(), [](uint64_t) { return false; });
+  const auto stopped =
+      CollectFacts(std::make_shared<Folder>(data.path()), [](uint64_t) { return false; });
   ASSERT_TRUE(stopped);
   EXPECT_TRUE(stopped->stopped);
 }

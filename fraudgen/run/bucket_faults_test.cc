@@ -15,16 +15,16 @@ namespace bucket_faults_test {
 TEST_F(BucketTest, SurvivesResetsAndLostResponses) {
   FaultProxy& proxy = server_->proxy();
   proxy.Add({.kind = Kind::kReset, .request = "fraudgen.toml", .after = 100});
-  proxy.Add({.kind = Kind::kLoseResponse, .request = "payments_00000.jsonl?uploads"});
+  proxy.Add({.kind = Kind::kLoseResponse, .request = "payments/part-00000.jsonl?uploads"});
   proxy.Add({.kind = Kind::kReset, .request = "partNumber=1", .after = 3 * kMiB, .times = 3});
   proxy.Add({.kind = Kind::kLoseResponse, .request = "partNumber=1", .times = 2});
   proxy.Add({.kind = Kind::kReset, .request = "partNumber=2", .after = 500});
+  proxy.Add({.kind = Kind::kLoseResponse,
+             .request = "POST /bucket/data/payments/part-00000.jsonl?uploadId"});
+  proxy.Add({.kind = Kind::kLoseResponse, .request = "PUT /bucket/data/people/part-00001.jsonl"});
   proxy.Add(
-      {.kind = Kind::kLoseResponse, .request = "POST /bucket/data/payments_00000.jsonl?uploadId"});
-  proxy.Add({.kind = Kind::kLoseResponse, .request = "PUT /bucket/data/people_00001.jsonl"});
-  proxy.Add(
-      {.kind = Kind::kReset, .request = "HEAD /bucket/data/payments_00001.jsonl", .times = 2});
-  proxy.Add({.kind = Kind::kLoseResponse, .request = "PUT /bucket/data/manifest.json"});
+      {.kind = Kind::kReset, .request = "HEAD /bucket/data/payments/part-00001.jsonl", .times = 2});
+  proxy.Add({.kind = Kind::kLoseResponse, .request = "PUT /bucket/data/_fraudgen/manifest.json"});
   const auto result = RunOnce();
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_TRUE(result->complete);
@@ -75,7 +75,7 @@ TEST_F(BucketTest, StalledUploadBuffersAtMostThreeParts) {
 
 TEST_F(BucketTest, SlowFileDoesNotBlockOthers) {
   FaultProxy& proxy = server_->proxy();
-  const std::string last_request = "POST /bucket/data/payments_00000.jsonl?uploadId";
+  const std::string last_request = "POST /bucket/data/payments/part-00000.jsonl?uploadId";
   proxy.Add({.kind = Kind::kStall, .request = last_request});
   int tried = 0;
   const auto result = RunOnce(1, [&](const Progress& now) {

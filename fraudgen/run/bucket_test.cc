@@ -36,7 +36,7 @@ TEST_F(BucketTest, HasSameBytesAsFolder) {
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_TRUE(result->complete);
   ExpectComplete();
-  EXPECT_EQ(server_->proxy().CountOf("PUT /bucket/data/payments_00000.jsonl?partNumber="), 2);
+  EXPECT_EQ(server_->proxy().CountOf("PUT /bucket/data/payments/part-00000.jsonl?partNumber="), 2);
   EXPECT_EQ(PendingUploads(), 0);
 }
 
@@ -52,7 +52,7 @@ TEST_F(BucketTest, FreshRunSendsMinimumOfRequests) {
   EXPECT_EQ(proxy.CountOf("GET ") - gets, 2) << testing::PrintToString(proxy.requests());
   // Each file before and after its upload, and manifest.json.
   EXPECT_EQ(proxy.CountOf("HEAD ") - heads, 2 * 4 + 1);
-  EXPECT_EQ(proxy.CountOf("HEAD /bucket/data/manifest-"), 0);
+  EXPECT_EQ(proxy.CountOf("HEAD /bucket/data/_fraudgen/"), 0);
 }
 
 TEST_F(BucketTest, ReadsBackWhatWasWritten) {
@@ -61,15 +61,19 @@ TEST_F(BucketTest, ReadsBackWhatWasWritten) {
   for (const auto& [name, text] : ExpectedContents()) {
     const auto there = store->ReadSmall(name);
     ASSERT_TRUE(there && *there) << name;
-    const bool same = (name.starts_with("manifest-") ? WithoutEtag(**there) : **there) == text;
+    const bool same = (IsFileManifest(name) ? WithoutEtag(**there) : **there) == text;
     EXPECT_TRUE(same) << name;
   }
   const auto there = store->ReadSmall("not-there");
   ASSERT_TRUE(there);
   EXPECT_FALSE(*there);
-  const auto names = store->List("");
-  ASSERT_TRUE(names);
-  EXPECT_EQ(names->size(), ExpectedContents().size());
+  std::size_t files = 0;
+  for (const char* folder : {"payments", "people", "_fraudgen"}) {
+    const auto names = store->List(folder);
+    ASSERT_TRUE(names);
+    files += names->size();
+  }
+  EXPECT_EQ(files, ExpectedContents().size());
 }
 
 TEST_F(BucketTest, SecondRunKeepsFilesWithoutReading) {
@@ -94,10 +98,10 @@ TEST_F(BucketTest, RejectsOtherSeed) {
 
 TEST_F(BucketTest, DetectsModificationByEtag) {
   ASSERT_TRUE(RunOnce());
-  const std::size_t size = ExpectedContents().at("people_00000.jsonl").size();
+  const std::size_t size = ExpectedContents().at("people/part-00000.jsonl").size();
   {
     const auto store = Connect();
-    ASSERT_TRUE(store->WriteSmall("people_00000.jsonl", std::string(size, 'x')));
+    ASSERT_TRUE(store->WriteSmall("people/part-00000.jsonl", std::string(size, 'x')));
   }
   const auto again = RunOnce();
   ASSERT_FALSE(again);
@@ -107,8 +111,9 @@ TEST_F(BucketTest, DetectsModificationByEtag) {
 TEST_F(BucketTest, ReplacesIdenticalFileWithoutManifest) {
   ASSERT_TRUE(RunOnce());
   const auto store = Connect();
-  std::filesystem::remove(server_->Folder("bucket") / "data/manifest-payments_00000.jsonl.json");
-  std::filesystem::remove(server_->Folder("bucket") / "data/manifest.json");
+  std::filesystem::remove(server_->Folder("bucket") /
+                          "data/_fraudgen/manifest-payments.part-00000.jsonl.json");
+  std::filesystem::remove(server_->Folder("bucket") / "data/_fraudgen/manifest.json");
   const auto again = RunOnce();
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->progress.files_made, 1U);
@@ -118,12 +123,14 @@ TEST_F(BucketTest, ReplacesIdenticalFileWithoutManifest) {
 TEST_F(BucketTest, DoesNotReplaceForeignObject) {
   {
     const auto store = Connect();
-    ASSERT_TRUE(store->WriteSmall("payments_00001.jsonl", "mine"));
+    ASSERT_TRUE(store->WriteSmall("payments/part-00001.jsonl", "mine"));
   }
   const auto result = RunOnce();
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Error::Code::kIncompatible);
-  EXPECT_EQ(Contents(server_->Folder("bucket") / "data").at("payments_00001.jsonl"), "mine");
+  EXPECT_EQ(
+      platform::ContentsOf(server_->Folder("bucket") / "data").at("payments/part-00001.jsonl"),
+      "mine");
 }
 
 TEST_F(BucketTest, ResumesAfterStop) {

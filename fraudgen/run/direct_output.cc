@@ -29,6 +29,28 @@ Status WriteOneFile(const Model& model, const Plan& plan, const Table& table,
   return sink.Finish();
 }
 
+Status WriteFirstRows(const Model& model, const Table& table, std::size_t rows,
+                      const TableOptions& options, ByteSink& sink) {
+  ASSIGN_OR_RETURN(const auto writer, MakeTableWriter(options, table, sink));
+  std::size_t left = rows;
+  FunctionSink first([&](const Batch& batch) -> Status {
+    Batch slice(table);
+    const std::size_t count = std::min(left, batch.rows());
+    slice.Begin(count);
+    AppendRows(batch, 0, count, slice, 0);
+    RETURN_IF_ERROR(writer->Write(slice));
+    left -= count;
+    if (left > 0) return {};
+    return Fail(Error::Code::kUnavailable, "stopped");
+  });
+  const Table* const wanted = &table;
+  if (model.blocks() > 0) {
+    const auto made = model.Make(0, std::span(&wanted, 1), first);
+    if (!made && left > 0) return made;
+  }
+  return writer->Finish();
+}
+
 Result<std::vector<TableSample>> Sample(const Model& model, std::size_t rows) {
   std::vector<TableSample> samples;
   for (const Table* table : model.tables()) samples.push_back({.table = table, .rows = {}});

@@ -19,6 +19,10 @@ namespace reveza::fraudgen {
 Status WriteOneFile(const Model& model, const Plan& plan, const Table& table,
                     const TableOptions& options, ByteSink& sink, const OnProgress& on_progress);
 
+// Writes the first `rows` rows of `table`, of the first block, as one file.
+Status WriteFirstRows(const Model& model, const Table& table, std::size_t rows,
+                      const TableOptions& options, ByteSink& sink);
+
 struct TableSample {
   const Table* table = nullptr;
   std::vector<std::vector<std::string>> rows;  // a null is "null"

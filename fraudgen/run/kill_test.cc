@@ -41,15 +41,6 @@ bool RunOnce(const std::filesystem::path& path, Shard shard) {
   return result.has_value();
 }
 
-std::map<std::string, std::string> Contents(const std::filesystem::path& path) {
-  std::map<std::string, std::string> contents;
-  for (const auto& entry : std::filesystem::directory_iterator(path)) {
-    std::ifstream file(entry.path(), std::ios::binary);
-    contents[entry.path().filename()] = std::string(std::istreambuf_iterator<char>(file), {});
-  }
-  return contents;
-}
-
 pid_t StartRun(const std::filesystem::path& path, Shard shard) {
   const pid_t child = fork();
   if (child == 0) _exit(RunOnce(path, shard) ? 0 : 1);
@@ -73,7 +64,7 @@ class KilledRunTest : public testing::Test {
     ASSERT_TRUE(RunOnce(place_ / "whole", Shard{}));
     took_ = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() -
                                                                   begin);
-    whole_ = Contents(place_ / "whole");
+    whole_ = platform::ContentsOf(place_ / "whole");
   }
 
   // Kill delays, in quarters of the duration of a complete run.
@@ -98,13 +89,13 @@ TEST_F(KilledRunTest, NextRunResumes) {
     if (!KillAfter(StartRun(path, Shard{}), Somewhen(1 + vain++ / 10))) continue;
     vain = 0;
     // Completed: verify the files and start over.
-    ASSERT_EQ(Contents(path), whole_);
+    ASSERT_EQ(platform::ContentsOf(path), whole_);
     std::filesystem::remove_all(path);
     ++ended;
   }
   EXPECT_GT(ended, 0) << "runs that are killed must come to an end";
   ASSERT_TRUE(RunOnce(path, Shard{}));
-  EXPECT_EQ(Contents(path), whole_);
+  EXPECT_EQ(platform::ContentsOf(path), whole_);
 }
 
 // Two processes make the same shard by mistake, and a third makes the other shard.
@@ -119,7 +110,7 @@ TEST_F(KilledRunTest, ConcurrentRunsInOneFolderDoNotInterfere) {
     EXPECT_EQ(status, 0);
   }
   ASSERT_TRUE(RunOnce(path, Shard{2, 2}));
-  EXPECT_EQ(Contents(path), whole_);
+  EXPECT_EQ(platform::ContentsOf(path), whole_);
 }
 
 }  // namespace kill_test

@@ -15,10 +15,6 @@ namespace {
 constexpr std::string_view kAdvice =
     "choose another folder, or use the original settings to resume";
 
-bool IsManifestName(std::string_view name) {
-  return name.starts_with("manifest-") && name.ends_with(".json");
-}
-
 std::unexpected<Error> Differs(std::string message) {
   return Fail(Error::Code::kIncompatible, std::move(message));
 }
@@ -28,7 +24,8 @@ std::unexpected<Error> Differs(std::string message) {
 // Configuration hashes only tell that settings differ; the stored configuration tells which.
 std::string ManifestStore::DifferenceTo(const MadeBy& there) const {
   if (there.program != made_by_.program || there.model != made_by_.model ||
-      there.seed != made_by_.seed || there.configuration == made_by_.configuration) {
+      there.model_version != made_by_.model_version || there.seed != made_by_.seed ||
+      there.configuration == made_by_.configuration) {
     return DifferenceOf(there, made_by_);
   }
   const auto text = destination_.ReadSmall(kConfigurationName);
@@ -73,9 +70,14 @@ Result<std::optional<FileManifest>> ManifestStore::Read(const std::string& file)
 Status ManifestStore::Open(const Plan& plan) {
   destination_.RemovePartial(kConfigurationName);
   destination_.RemovePartial(kManifestName);
-  ASSIGN_OR_RETURN(const auto names, destination_.List(""));
-  for (const std::string& name : names) {
-    if (IsManifestName(name) || name == kConfigurationName) existing_.insert(name);
+  RETURN_IF_ERROR(RefuseOldLayout());
+  const auto names = destination_.List(kMetadataFolder);
+  if (!names && names.error().code != Error::Code::kNotFound) {
+    return std::unexpected(names.error());
+  }
+  for (const std::string& base : names ? *names : std::vector<std::string>()) {
+    std::string name = fmt::format("{}/{}", kMetadataFolder, base);
+    if (IsFileManifest(name) || name == kConfigurationName) existing_.insert(std::move(name));
   }
   std::unordered_set<std::string> manifests = existing_;
   manifests.erase(std::string(kConfigurationName));
@@ -99,6 +101,18 @@ Status ManifestStore::Open(const Plan& plan) {
   RETURN_IF_ERROR(CheckMadeBy(manifest.made_by, other));
   return Differs(fmt::format("{} describes a file that is not part of this data set; {}",
                              destination_.PathOf(other), kAdvice));
+}
+
+Status ManifestStore::RefuseOldLayout() const {
+  ASSIGN_OR_RETURN(const auto names, destination_.List(""));
+  for (const std::string& name : names) {
+    if (name != OldNameOf(kManifestName) && name != OldNameOf(kConfigurationName)) continue;
+    return Differs(
+        fmt::format("{} belongs to a data set of fraudgen 0.1, which has other file names; choose "
+                    "another folder",
+                    destination_.PathOf(name)));
+  }
+  return {};
 }
 
 Status ManifestStore::WriteConfiguration() const {

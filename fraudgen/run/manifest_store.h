@@ -1,4 +1,4 @@
-// The manifests of a run: one beside each file, and manifest.json for the complete data set. They
+// The manifests of a run: one for each file, and manifest.json for the complete data set. They
 // record which files are finished. Thread-safe.
 #pragma once
 
@@ -18,8 +18,8 @@
 
 namespace reveza::fraudgen {
 
-// The resolved settings, as a file for --config, stored beside the data.
-inline constexpr std::string_view kConfigurationName = "fraudgen.toml";
+// The resolved settings, as a file for --config.
+inline constexpr std::string_view kConfigurationName = "_fraudgen/fraudgen.toml";
 
 class ManifestStore {
  public:
@@ -53,6 +53,8 @@ class ManifestStore {
   Status WriteConfiguration() const;
   void Cache(FileManifest manifest);
   std::optional<FileManifest> TakeCached(const std::string& file);
+  // kIncompatible: the destination has a data set with its manifests beside the data.
+  Status RefuseOldLayout() const;
   std::string DifferenceTo(const MadeBy& there) const;
   Status CheckMadeBy(const MadeBy& there, const std::string& name) const;
 

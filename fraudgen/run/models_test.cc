@@ -29,10 +29,7 @@ using Hashes = std::map<std::string, std::string>;
 
 Hashes HashesIn(const std::filesystem::path& path) {
   Hashes hashes;
-  for (const auto& entry : std::filesystem::directory_iterator(path)) {
-    std::ifstream file(entry.path(), std::ios::binary);
-    hashes[entry.path().filename()] = HashOf(std::string(std::istreambuf_iterator<char>(file), {}));
-  }
+  for (const auto& [name, content] : platform::ContentsOf(path)) hashes[name] = HashOf(content);
   return hashes;
 }
 
@@ -64,7 +61,7 @@ void ExpectSameBytes(const Model& model) {
   ASSERT_GE(model.blocks(), 3u);
   for (const Format format : {Format::kJsonLines, Format::kCsv}) {
     const Hashes whole = RunIn(model, format, 1, 1);
-    EXPECT_TRUE(whole.contains("manifest.json"));
+    EXPECT_TRUE(whole.contains(std::string(kManifestName)));
     EXPECT_EQ(RunIn(model, format, 2, 1), whole);
     EXPECT_EQ(RunIn(model, format, 3, 1), whole);
     EXPECT_EQ(RunIn(model, format, 2, 7), whole);
@@ -78,10 +75,10 @@ void ExpectSameAfterLoss(const Model& model) {
   RunInto(folder, model, Format::kCsv, 1, 1);
   const Hashes whole = HashesIn(folder);
   for (const auto& [name, hash] : whole) {
-    if (name.starts_with("manifest") || !name.contains("_00001.")) continue;
-    for (const std::string& lost :
-         {name, "manifest-" + name + ".json", std::string("manifest.json")})
-      std::filesystem::remove(folder / lost);
+    if (!name.contains("/part-00001.")) continue;
+    for (const std::string& lost : {name, ManifestNameOf(name), std::string(kManifestName)}) {
+      EXPECT_TRUE(std::filesystem::remove(folder / lost)) << lost;
+    }
     RunInto(folder, model, Format::kCsv, 1, 1);
     EXPECT_EQ(HashesIn(folder), whole) << name;
   }
@@ -157,8 +154,8 @@ Bytes BytesOf(const Model& model, const TableOptions& options, uint64_t file_row
   const platform::TestingDirectory place;
   RunInto(place / "data", model, options.format, 1, 1, file_rows, options.row_group_rows);
   Bytes bytes = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(place / "data")) {
-    if (!entry.path().filename().string().starts_with("manifest")) bytes += entry.file_size();
+  for (const auto& [name, content] : platform::ContentsOf(place / "data")) {
+    if (!name.starts_with(kMetadataFolder)) bytes += content.size();
   }
   return bytes;
 }

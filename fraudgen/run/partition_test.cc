@@ -195,17 +195,6 @@ TEST(BlockFiles, UnorderedRowsAreLimitedToFewFolders) {
   EXPECT_FALSE(Write({{0, 1, 2}, {1}}, 3)) << "unordered after an ordered first batch";
 }
 
-std::map<std::string, std::string> Contents(const std::filesystem::path& path) {
-  std::map<std::string, std::string> contents;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
-    if (entry.is_directory()) continue;
-    std::ifstream file(entry.path(), std::ios::binary);
-    contents[entry.path().lexically_relative(path)] =
-        std::string(std::istreambuf_iterator<char>(file), {});
-  }
-  return contents;
-}
-
 Result<RunResult> RunIn(const std::filesystem::path& path, int threads, Shard shard) {
   const TestingModel model(1, 9'000, 2'000);
   const auto plan = Plan::Make(model, Format::kCsv, 500, shard, Keys({"kind", "is_fraud"}));
@@ -227,27 +216,27 @@ TEST(Partition, FilesDoNotDependOnThreadsShardsOrResumes) {
   EXPECT_EQ(whole->progress.rows, 9'000u);
   EXPECT_EQ(whole->tables.at("payments").rows, 9'000u);
   EXPECT_EQ(whole->tables.at("payments").files, 5u * 9);
-  const auto contents = Contents(place / "whole");
-  const std::string name = "payments/kind=TED/is_fraud=true/payments_00003.csv";
+  const auto contents = platform::ContentsOf(place / "whole");
+  const std::string name = "payments/kind=TED/is_fraud=true/part-00003.csv";
   ASSERT_TRUE(contents.contains(name));
   EXPECT_TRUE(contents.at(name).starts_with("payment_id,timestamp,amount\n")) << contents.at(name);
   EXPECT_TRUE(
-      contents.contains("manifest-payments.kind=TED.is_fraud=true.payments_00003.csv.json"));
+      contents.contains("_fraudgen/manifest-payments.kind=TED.is_fraud=true.part-00003.csv.json"));
 
   ASSERT_TRUE(RunIn(place / "threads", 3, {}));
-  EXPECT_EQ(Contents(place / "threads"), contents);
+  EXPECT_EQ(platform::ContentsOf(place / "threads"), contents);
   for (uint64_t shard = 1; shard <= 3; ++shard) {
     ASSERT_TRUE(RunIn(place / "shards", 1, {shard, 3}));
   }
-  EXPECT_EQ(Contents(place / "shards"), contents);
+  EXPECT_EQ(platform::ContentsOf(place / "shards"), contents);
 
   std::filesystem::remove(place / "whole" / name);
-  std::filesystem::remove(place / "whole" / "manifest.json");
+  std::filesystem::remove(place / "whole" / "_fraudgen/manifest.json");
   const auto resumed = RunIn(place / "whole", 2, {});
   ASSERT_TRUE(resumed && resumed->complete);
   EXPECT_EQ(resumed->progress.files_made, 1u);
   EXPECT_EQ(resumed->progress.rows, 9'000u);
-  EXPECT_EQ(Contents(place / "whole"), contents);
+  EXPECT_EQ(platform::ContentsOf(place / "whole"), contents);
 }
 
 TEST(Partition, NeedsATableWithAllKeys) {

@@ -115,15 +115,15 @@ std::vector<PlannedFile> Plan::FilesOf(uint64_t block) const {
     for (uint64_t part = 0; part < parts; ++part) {
       PlannedFile file{.table = table, .block = block, .part = part};
       if (partitions_[i]) {
-        file.name = fmt::format("{}/{}_{:05}.{}", partitions_[i]->NameOf(part), table->name, block,
-                                NameOf(format_));
+        file.name =
+            fmt::format("{}/part-{:05}.{}", partitions_[i]->NameOf(part), block, NameOf(format_));
         file.partition = partitions_[i];
         file.block_rows = rows;
         file.max_late = model_->MaxLateRows(*table);
         files.push_back(std::move(file));
         continue;
       }
-      file.name = fmt::format("{}_{:05}.{}", table->name, number + part, NameOf(format_));
+      file.name = fmt::format("{}/part-{:05}.{}", table->name, number + part, NameOf(format_));
       if (rows > 0) {
         const uint64_t max_rows = file_rows_ == 0 ? rows : file_rows_;
         file.first_row = part * max_rows;

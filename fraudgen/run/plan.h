@@ -33,7 +33,7 @@ struct PlannedFile {
   uint64_t first_row = 0;  // among the block's rows of the table
   // Unset: all rows, the number of which is not known in advance.
   std::optional<uint64_t> rows = std::nullopt;
-  std::string name = {};  // transactions_00012.jsonl, possibly with a folder
+  std::string name = {};  // transactions/part-00012.jsonl
   // Set for a file of one partition folder; `block_rows` are the block's rows of the table in all
   // folders (0: not known in advance).
   std::shared_ptr<const TablePartition> partition = nullptr;

@@ -40,16 +40,16 @@ TEST(Plan, SplitsKnownTablesIntoNumberedFiles) {
 
   const auto files = plan->FilesOf(1);
   ASSERT_EQ(files.size(), 4u);
-  EXPECT_EQ(files[0].name, "people_00001.jsonl");
+  EXPECT_EQ(files[0].name, "people/part-00001.jsonl");
   EXPECT_FALSE(files[0].rows) << "unknown in advance";
-  EXPECT_EQ(files[1].name, "payments_00003.jsonl");
+  EXPECT_EQ(files[1].name, "payments/part-00003.jsonl");
   EXPECT_EQ(files[1].rows, 400u);
-  EXPECT_EQ(files[3].name, "payments_00005.jsonl");
+  EXPECT_EQ(files[3].name, "payments/part-00005.jsonl");
   EXPECT_EQ(files[3].first_row, 800u);
   EXPECT_EQ(files[3].rows, 200u);
   const auto last = plan->FilesOf(2);
   ASSERT_EQ(last.size(), 3u);
-  EXPECT_EQ(last[2].name, "payments_00007.jsonl");
+  EXPECT_EQ(last[2].name, "payments/part-00007.jsonl");
   EXPECT_EQ(last[2].rows, 100u);
 }
 
@@ -58,7 +58,7 @@ TEST(Plan, HasOneFilePerBlockForColumnarFormats) {
   const auto plan = Plan::Make(model, Format::kParquet, DefaultFileRows(Format::kParquet), Shard{});
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->all_files(), 6u);
-  EXPECT_EQ(plan->FilesOf(2)[1].name, "payments_00002.parquet");
+  EXPECT_EQ(plan->FilesOf(2)[1].name, "payments/part-00002.parquet");
   EXPECT_EQ(plan->FilesOf(2)[1].rows, 500u);
 }
 

@@ -26,6 +26,22 @@ constexpr uint64_t kDefaultStreamRows = 1'000'000;
 constexpr uint64_t kMaxStreamBlocks = 2'000;
 constexpr uint64_t kMaxStreamRows = 4'000'000'000;
 
+// Blocks are the unit of threads and shards: sixteen, unless they would be too small or too large.
+// They determine the bytes, so they depend on nothing but the size of the data.
+constexpr uint64_t kUsualBlocks = 16;
+constexpr uint64_t kMinRowsPerBlock = 125'000;
+constexpr uint64_t kMaxRowsPerBlock = 2'000'000;
+constexpr uint64_t kMaxCustomersPerBlock = 60'000;  // about 80 MB
+
+uint64_t RowsPerBlock(uint64_t rows, uint64_t customers) {
+  const uint64_t usual =
+      std::clamp((rows + kUsualBlocks - 1) / kUsualBlocks, kMinRowsPerBlock, kMaxRowsPerBlock);
+  const uint64_t blocks = std::max((rows + usual - 1) / usual,
+                                   (customers + kMaxCustomersPerBlock - 1) / kMaxCustomersPerBlock);
+  return std::max<uint64_t>(1,
+                            std::min(usual, (rows + blocks - 1) / std::max<uint64_t>(1, blocks)));
+}
+
 classic::Options ClassicOptions(const Settings& settings, uint64_t rows) {
   classic::Options options{.seed = settings.seed,
                            .customers = settings.customers,
@@ -40,6 +56,7 @@ classic::Options ClassicOptions(const Settings& settings, uint64_t rows) {
                                                          : classic::Kind::kTransactions;
   if (settings.type != DataType::kRidesOnly) options.transactions = rows;
   if (settings.type != DataType::kTransactionsOnly) options.rides = rows;
+  options.rows_per_block = RowsPerBlock(rows, 0);
   return options;
 }
 
@@ -56,6 +73,8 @@ coherent::Parameters CoherentParameters(const Settings& settings, uint64_t rows)
   parameters.frauds_of_pix = settings.real_fraud_rate;
   parameters.identities = settings.safe_identities ? Identities::kSafe : Identities::kValid;
   parameters.difficulty = settings.difficulty;
+  // Growing data has no number of rows; its blocks are bounded by customers anyway.
+  if (!parameters.growing) parameters.rows_per_block = RowsPerBlock(rows, parameters.customers);
   return parameters;
 }
 
@@ -140,6 +159,7 @@ MadeBy MadeByOf(const Settings& settings) {
   MadeBy made_by;
   made_by.program = "fraudgen " REVEZA_VERSION;
   made_by.model = settings.model;
+  made_by.model_version = kModelVersion;
   made_by.seed = settings.seed;
   made_by.configuration = HashOf(HashedText(settings));
   made_by.SetOptions(settings.Options());

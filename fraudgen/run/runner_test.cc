@@ -59,22 +59,13 @@ Result<RunResult> RunIn(const std::filesystem::path& path, const RunSpec& spec =
 }
 
 // File contents by name, including hidden files.
-std::map<std::string, std::string> Contents(const std::filesystem::path& path) {
-  std::map<std::string, std::string> contents;
-  for (const auto& entry : std::filesystem::directory_iterator(path)) {
-    std::ifstream file(entry.path(), std::ios::binary);
-    contents[entry.path().filename()] = std::string(std::istreambuf_iterator<char>(file), {});
-  }
-  return contents;
-}
-
 const std::map<std::string, std::string>& ExpectedContents() {
   static const auto contents = [] {
     const TestingDirectory place;
     const auto result = RunIn(place / "data");
     EXPECT_TRUE(result) << result.error().message;
     EXPECT_TRUE(result->complete);
-    return Contents(place / "data");
+    return platform::ContentsOf(place / "data");
   }();
   return contents;
 }
@@ -95,10 +86,10 @@ TEST(Run, WritesFilesManifestsAndConfiguration) {
   const auto& contents = ExpectedContents();
   // 8 blocks of 3 files of payments, one block of 1 file, and people.
   EXPECT_EQ(contents.size(), 2 * (8u * 3 + 1 + 9) + 2);
-  EXPECT_TRUE(contents.contains("payments_00024.csv"));
-  EXPECT_TRUE(contents.contains("manifest-payments_00024.csv.json"));
-  EXPECT_EQ(contents.at("fraudgen.toml"), RunSpec().configuration);
-  const auto whole = ReadManifest(contents.at("manifest.json"), "manifest.json");
+  EXPECT_TRUE(contents.contains("payments/part-00024.csv"));
+  EXPECT_TRUE(contents.contains("_fraudgen/manifest-payments.part-00024.csv.json"));
+  EXPECT_EQ(contents.at("_fraudgen/fraudgen.toml"), RunSpec().configuration);
+  const auto whole = ReadManifest(contents.at("_fraudgen/manifest.json"), "manifest.json");
   ASSERT_TRUE(whole) << whole.error().message;
   ASSERT_EQ(whole->size(), 34u);
   for (const FileManifest& file : *whole) {
@@ -128,7 +119,7 @@ TEST(Run, BytesDoNotDependOnThreads) {
   for (const int threads : {2, 3, 20}) {
     const TestingDirectory place;
     ASSERT_TRUE(RunIn(place / "data", {.threads = threads}));
-    EXPECT_EQ(Contents(place / "data"), ExpectedContents()) << threads;
+    EXPECT_EQ(platform::ContentsOf(place / "data"), ExpectedContents()) << threads;
   }
 }
 
@@ -141,7 +132,7 @@ TEST(Run, BytesDoNotDependOnShards) {
       ASSERT_TRUE(result) << result.error().message;
       EXPECT_EQ(result->complete, index == 1);
     }
-    EXPECT_EQ(Contents(place / "data"), ExpectedContents()) << count;
+    EXPECT_EQ(platform::ContentsOf(place / "data"), ExpectedContents()) << count;
   }
 }
 
@@ -170,26 +161,26 @@ TEST(Run, KeepsFinishedFiles) {
 TEST(Run, RegeneratesOnlyMissingFiles) {
   const TestingDirectory place;
   ASSERT_TRUE(RunIn(place / "data"));
-  std::filesystem::remove(place / "data/payments_00004.csv");  // in the middle of a block
-  std::filesystem::remove(place / "data/manifest-people_00005.csv.json");
-  std::filesystem::remove(place / "data/manifest.json");
+  std::filesystem::remove(place / "data/payments/part-00004.csv");  // in the middle of a block
+  std::filesystem::remove(place / "data/_fraudgen/manifest-people.part-00005.csv.json");
+  std::filesystem::remove(place / "data/_fraudgen/manifest.json");
   const TestingModel model(1, kRows, kBlockRows);
   const auto again = RunIn(place / "data", {}, &model);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(model.made, 2);
   EXPECT_EQ(again->progress.files_made, 2u);
   EXPECT_EQ(again->progress.rows, kRows);
-  EXPECT_EQ(Contents(place / "data"), ExpectedContents());
+  EXPECT_EQ(platform::ContentsOf(place / "data"), ExpectedContents());
 }
 
 TEST(Run, RemovesPartialFiles) {
   const TestingDirectory place;
-  place.Write("data/.payments_00003.csv.0.partial", "half");
-  place.Write("data/.manifest-payments_00003.csv.json.1.partial", "half");
-  place.Write("data/.manifest.json.0.partial", "half");
+  place.Write("data/payments/.part-00003.csv.0.partial", "half");
+  place.Write("data/_fraudgen/.manifest-payments.part-00003.csv.json.1.partial", "half");
+  place.Write("data/_fraudgen/.manifest.json.0.partial", "half");
   place.Write("data/.foreign.csv.0.partial", "foreign");
   ASSERT_TRUE(RunIn(place / "data"));
-  auto contents = Contents(place / "data");
+  auto contents = platform::ContentsOf(place / "data");
   EXPECT_EQ(contents.erase(".foreign.csv.0.partial"), 1u);
   EXPECT_EQ(contents, ExpectedContents());
 }
@@ -210,7 +201,7 @@ TEST(Run, ResumesAfterStop) {
     if (!result->stopped) break;
     EXPECT_FALSE(result->complete);
   }
-  EXPECT_EQ(Contents(place / "data"), ExpectedContents());
+  EXPECT_EQ(platform::ContentsOf(place / "data"), ExpectedContents());
 }
 
 TEST(Run, StopsWithinABlock) {
@@ -221,7 +212,7 @@ TEST(Run, StopsWithinABlock) {
       RunIn(place / "data", {.on_progress = [](const Progress&) { return false; }}, &model);
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_TRUE(result->stopped);
-  for (const auto& [name, content] : Contents(place / "data")) {
+  for (const auto& [name, content] : platform::ContentsOf(place / "data")) {
     EXPECT_FALSE(name.ends_with(".partial")) << name;
   }
 }
@@ -237,59 +228,66 @@ TEST(Run, RejectsOtherData) {
                "fraud_rate is 0.02 there and 0.03 here"));
   EXPECT_TRUE(Contains(ErrorOf(place / "data", {.configuration = "rows = 25000\n"}),
                        "fraud_rate is 0.02 there and not set here"));
-  std::filesystem::remove(place / "data/fraudgen.toml");
+  std::filesystem::remove(place / "data/_fraudgen/fraudgen.toml");
   EXPECT_TRUE(Contains(ErrorOf(place / "data", {.configuration = "rows = 25000\n"}),
                        "the settings differ"));
   ASSERT_TRUE(RunIn(place / "data"));
-  EXPECT_EQ(Contents(place / "data"), ExpectedContents());
+  EXPECT_EQ(platform::ContentsOf(place / "data"), ExpectedContents());
 }
 
 TEST(Run, RejectsModifiedFile) {
   const TestingDirectory place;
   ASSERT_TRUE(RunIn(place / "data"));
-  std::ofstream(place / "data/payments_00007.csv", std::ios::app) << "more\n";
-  EXPECT_TRUE(Contains(ErrorOf(place / "data"), "payments_00007.csv was modified: "));
-  std::string content = ExpectedContents().at("payments_00007.csv");
+  std::ofstream(place / "data/payments/part-00007.csv", std::ios::app) << "more\n";
+  EXPECT_TRUE(Contains(ErrorOf(place / "data"), "payments/part-00007.csv was modified: "));
+  std::string content = ExpectedContents().at("payments/part-00007.csv");
   content.back() = ' ';
-  place.Write("data/payments_00007.csv", content);
+  place.Write("data/payments/part-00007.csv", content);
   EXPECT_TRUE(Contains(ErrorOf(place / "data"), "modified: hash "));
-  std::filesystem::remove(place / "data/payments_00007.csv");
+  std::filesystem::remove(place / "data/payments/part-00007.csv");
   ASSERT_TRUE(RunIn(place / "data"));
-  EXPECT_EQ(Contents(place / "data"), ExpectedContents());
+  EXPECT_EQ(platform::ContentsOf(place / "data"), ExpectedContents());
 }
 
 TEST(Run, RejectsMalformedManifest) {
   const TestingDirectory place;
   ASSERT_TRUE(RunIn(place / "data"));
-  place.Write("data/manifest-payments_00007.csv.json", "{");
+  place.Write("data/_fraudgen/manifest-payments.part-00007.csv.json", "{");
   EXPECT_TRUE(Contains(ErrorOf(place / "data"), "remove it to regenerate the file"));
-  place.Write("data/manifest-payments_00007.csv.json",
-              ExpectedContents().at("manifest-payments_00008.csv.json"));
+  place.Write("data/_fraudgen/manifest-payments.part-00007.csv.json",
+              ExpectedContents().at("_fraudgen/manifest-payments.part-00008.csv.json"));
   EXPECT_TRUE(Contains(ErrorOf(place / "data"), "the manifest of"));
-  std::filesystem::remove(place / "data/manifest-payments_00007.csv.json");
+  std::filesystem::remove(place / "data/_fraudgen/manifest-payments.part-00007.csv.json");
   ASSERT_TRUE(RunIn(place / "data"));
-  EXPECT_EQ(Contents(place / "data"), ExpectedContents());
+  EXPECT_EQ(platform::ContentsOf(place / "data"), ExpectedContents());
 }
 
 TEST(Run, DoesNotReplaceForeignFile) {
   const TestingDirectory place;
-  place.Write("data/payments_00007.csv", "mine\n");
-  EXPECT_TRUE(Contains(ErrorOf(place / "data"), "payments_00007.csv exists"));
-  EXPECT_EQ(Contents(place / "data").at("payments_00007.csv"), "mine\n");
+  place.Write("data/payments/part-00007.csv", "mine\n");
+  EXPECT_TRUE(Contains(ErrorOf(place / "data"), "payments/part-00007.csv exists"));
+  EXPECT_EQ(platform::ContentsOf(place / "data").at("payments/part-00007.csv"), "mine\n");
   // An identical file was left by a run interrupted before it wrote the manifest.
-  place.Write("data/payments_00007.csv", ExpectedContents().at("payments_00007.csv"));
+  place.Write("data/payments/part-00007.csv", ExpectedContents().at("payments/part-00007.csv"));
   ASSERT_TRUE(RunIn(place / "data"));
-  EXPECT_EQ(Contents(place / "data"), ExpectedContents());
+  EXPECT_EQ(platform::ContentsOf(place / "data"), ExpectedContents());
+}
+
+TEST(Run, RejectsFolderOfOldLayout) {
+  const TestingDirectory place;
+  place.Write("data/fraudgen.toml", "rows = 1\n");
+  EXPECT_TRUE(Contains(ErrorOf(place / "data"), "data set of fraudgen 0.1"));
+  EXPECT_EQ(platform::ContentsOf(place / "data").size(), 1u);
 }
 
 TEST(Run, RejectsManifestOfUnknownFile) {
   const TestingDirectory place;
   ASSERT_TRUE(RunIn(place / "data"));
-  FileManifest other =
-      *ReadFileManifest(ExpectedContents().at("manifest-payments_00007.csv.json"), "");
-  other.file = "payments_09999.csv";
-  place.Write("data/manifest-payments_09999.csv.json", WriteFileManifest(other));
-  EXPECT_TRUE(Contains(ErrorOf(place / "data"), "payments_09999.csv"));
+  FileManifest other = *ReadFileManifest(
+      ExpectedContents().at("_fraudgen/manifest-payments.part-00007.csv.json"), "");
+  other.file = "payments/part-09999.csv";
+  place.Write("data/_fraudgen/manifest-payments.part-09999.csv.json", WriteFileManifest(other));
+  EXPECT_TRUE(Contains(ErrorOf(place / "data"), "payments.part-09999.csv"));
 }
 
 TEST(Run, RejectsUnexpectedRowCount) {
@@ -316,11 +314,11 @@ TEST(Run, ReportsFullDiskAndResumes) {
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().code, Error::Code::kExhausted);
   EXPECT_TRUE(Contains(full.error().message, (place / "data").string()));
-  for (const auto& [name, content] : Contents(place / "data")) {
+  for (const auto& [name, content] : platform::ContentsOf(place / "data")) {
     EXPECT_EQ(content, ExpectedContents().at(name)) << "only complete files get their names";
   }
   ASSERT_TRUE(RunIn(place / "data"));
-  EXPECT_EQ(Contents(place / "data"), ExpectedContents());
+  EXPECT_EQ(platform::ContentsOf(place / "data"), ExpectedContents());
 }
 
 // With Arrow the level is invalid, without it the format.

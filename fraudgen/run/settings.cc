@@ -18,7 +18,7 @@ namespace {
 
 // Fixed, so that the same command gives the same data on any day.
 constexpr CivilDate kDefaultEnd = {.year = 2025, .month = 12, .day = 31};
-constexpr int64_t kDefaultDays = 365;
+constexpr int64_t kDefaultDays = 365;  // with the first and the last
 constexpr uint64_t kMaxRows = 1'000'000'000'000;
 constexpr uint64_t kMaxCustomers = 1'000'000'000;
 constexpr uint64_t kMaxRowGroupRows = 16'777'216;
@@ -85,7 +85,7 @@ constexpr auto kDataSettings = std::to_array<Setting>({
         {"seed", kValue, "N",
          "random seed; the same seed and settings give the same bytes (default 1)", "1"}),
     Value<&Settings::rows, kCount<1, kMaxRows>>(
-        {"rows", kValue, "N", "number of transactions and/or rides", "1000000"}),
+        {"rows", kValue, "N", "number of transactions and/or rides, such as 5M", "1000000"}),
     Value<&Settings::size, ParseSize,
           [](const auto& size) { return size ? Quoted(ShowSize(*size)) : ""; }>(
         {"size", kValue, "SIZE", "total bytes of all tables: GB is 10^9, GiB is 2^30 (default 1GB)",
@@ -107,12 +107,12 @@ constexpr auto kDataSettings = std::to_array<Setting>({
          "0.5"}),
     Value<&Settings::customers, kCount<1, kMaxCustomers>>(
         {"customers", kValue, "N",
-         "number of customers (default: proportional to the rows); without rows and size, a later "
+         "number of customers, such as 50k (default: proportional to the rows); without rows and "
+         "size, a later "
          "end date appends rows (coherent transactions)",
          "50000"}),
     Value<&Settings::start_date, ParseDate, ShowDate>(
-        {"start_date", kValue, "DATE", "first day (default: 365 days before the last)",
-         "2025-01-01"}),
+        {"start_date", kValue, "DATE", "first day (default: the last 365 days)", "2025-01-01"}),
     Value<&Settings::end_date, ParseDate, ShowDate>(
         {"end_date", kValue, "DATE", "last day (default 2025-12-31)", "2025-12-31"}),
     Value<&Settings::as_of, ParseDate, ShowDate>(
@@ -145,8 +145,9 @@ constexpr auto kFileSettings = std::to_array<Setting>({
      },
      [](const Settings& s) { return Quoted(NameOf(s.format)); }},
     Value<&Settings::compression, kWord<kCodecNames>, kAsWord<kCodecNames>>(
-        {"compression", kValue, "zstd|snappy|gzip|brotli|none",
-         "codec: zstd, snappy, gzip, brotli or none (Parquet and Arrow; default zstd)", "zstd"}),
+        {"compression", kValue, "zstd|snappy|gzip|brotli|lz4|none",
+         "codec: zstd, snappy, gzip, brotli, lz4 or none (Parquet and Arrow; default zstd)",
+         "zstd"}),
     Value<&Settings::compression_level, kCount<1, 22>>(
         {"compression_level", kValue, "N",
          "level of zstd (1 to 22), gzip (1 to 9) or brotli (1 to 11) (default 1)", "1"}),
@@ -181,7 +182,7 @@ constexpr auto kTable = [] {
 CivilDate Settings::End() const { return end_date ? *end_date : as_of.value_or(kDefaultEnd); }
 
 CivilDate Settings::Start() const {
-  return start_date ? *start_date : DateOf(DaysOf(End()) - kDefaultDays);
+  return start_date ? *start_date : DateOf(DaysOf(End()) - kDefaultDays + 1);
 }
 
 CivilDate Settings::AsOf() const { return as_of.value_or(End()); }

@@ -74,7 +74,8 @@ Status SettingsBuilder::CheckFormat() const {
   const Settings& settings = layers_.values();
   const bool columnar = IsColumnar(settings.format);
   // Only on the command line: a configuration file may be used with several formats.
-  for (const std::string_view key : {"compression_level", "row_group_rows", "money", "nested"}) {
+  for (const std::string_view key :
+       {"compression", "compression_level", "row_group_rows", "money", "nested"}) {
     if (columnar || LayerOf(key) != Layer::kCommandLine) continue;
     return InvalidArgument("{} requires --format parquet or arrow, not {}", OptionOf(key),
                            NameOf(settings.format));

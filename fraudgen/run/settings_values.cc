@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "common/base/nearest.h"
@@ -13,8 +15,40 @@
 
 namespace reveza::fraudgen {
 
+namespace {
+
+// Returns the factor of a last letter; 1 without one.
+uint64_t FactorOf(std::string_view text) {
+  if (text.ends_with('k')) return 1'000;
+  if (text.ends_with('M')) return 1'000'000;
+  if (text.ends_with('G')) return 1'000'000'000;
+  return 1;
+}
+
+// Parses "5000000", "5M" or "1.5M". Exact: 0.1 has no floating-point representation.
+std::optional<uint64_t> ParseScaled(std::string_view text) {
+  uint64_t factor = FactorOf(text);
+  if (factor == 1) return ParseNumber<uint64_t>(text);
+  text.remove_suffix(1);
+  const std::size_t point = text.find('.');
+  const auto whole = ParseNumber<uint64_t>(text.substr(0, point));
+  if (!whole || *whole > std::numeric_limits<uint64_t>::max() / factor) return std::nullopt;
+  uint64_t value = *whole * factor;
+  if (point == text.npos) return value;
+  const std::string_view digits = text.substr(point + 1);
+  if (digits.empty()) return std::nullopt;
+  for (const char digit : digits) {
+    if (digit < '0' || digit > '9' || factor == 1) return std::nullopt;
+    factor /= 10;
+    value += static_cast<uint64_t>(digit - '0') * factor;
+  }
+  return value;
+}
+
+}  // namespace
+
 Result<uint64_t> ParseCount(std::string_view text, uint64_t min, uint64_t max) {
-  const auto value = ParseNumber<uint64_t>(text);
+  const auto value = ParseScaled(text);
   if (!value || *value < min || *value > max) {
     return InvalidArgument("'{}' is invalid; expected a whole number from {} to {}", text, min,
                            max);
@@ -99,10 +133,19 @@ std::string ShowShare(Share share) {
 }
 
 std::string ShowSize(Bytes bytes) {
-  constexpr std::array<std::string_view, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
-  std::size_t unit = 0;
-  for (; bytes != 0 && bytes % 1000 == 0 && unit + 1 < kUnits.size(); ++unit) bytes /= 1000;
-  return fmt::format("{}{}", bytes, kUnits.at(unit));
+  using Units = std::array<std::string_view, 5>;
+  constexpr Units kDecimal = {"B", "kB", "MB", "GB", "TB"};
+  constexpr Units kBinary = {"B", "KiB", "MiB", "GiB", "TiB"};
+  const auto show = [bytes](uint64_t factor, const Units& units) {
+    Bytes value = bytes;
+    std::size_t unit = 0;
+    for (; value != 0 && value % factor == 0 && unit + 1 < units.size(); ++unit) value /= factor;
+    return fmt::format("{}{}", value, units.at(unit));
+  };
+  // The shorter one is how it was given.
+  const std::string decimal = show(1000, kDecimal);
+  const std::string binary = show(1024, kBinary);
+  return binary.size() < decimal.size() ? binary : decimal;
 }
 
 Result<DefectRates> ParseDefects(std::string_view text) {

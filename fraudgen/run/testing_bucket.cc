@@ -62,9 +62,9 @@ Result<RunResult> BucketTest::RunOnce(uint64_t seed, const OnProgress& on_progre
 }
 
 void BucketTest::ExpectComplete() {
-  auto contents = Contents(server_->Folder("bucket") / "data");
+  auto contents = platform::ContentsOf(server_->Folder("bucket") / "data");
   for (auto& [name, text] : contents) {
-    if (name.starts_with("manifest-")) {
+    if (IsFileManifest(name)) {
       EXPECT_TRUE(text.contains("\"etag\": \"")) << text;
       text = WithoutEtag(text);
     }
@@ -114,17 +114,8 @@ const std::map<std::string, std::string>& BucketTest::ExpectedContents() {
     const platform::TestingDirectory place;
     Folder folder(place / "data");
     EXPECT_TRUE(RunInto(folder));
-    return Contents(place / "data");
+    return platform::ContentsOf(place / "data");
   }();
-  return contents;
-}
-
-std::map<std::string, std::string> BucketTest::Contents(const std::filesystem::path& path) {
-  std::map<std::string, std::string> contents;
-  for (const auto& entry : std::filesystem::directory_iterator(path)) {
-    std::ifstream file(entry.path(), std::ios::binary);
-    contents[entry.path().filename()] = std::string(std::istreambuf_iterator<char>(file), {});
-  }
   return contents;
 }
 

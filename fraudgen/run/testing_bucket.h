@@ -47,7 +47,6 @@ class BucketTest : public testing::Test {
   // Expects the bucket to have the same files as a folder.
   void ExpectComplete();
   static const std::map<std::string, std::string>& ExpectedContents();
-  static std::map<std::string, std::string> Contents(const std::filesystem::path& path);
   // Removes the entity tag from a manifest.
   static std::string WithoutEtag(std::string text);
 

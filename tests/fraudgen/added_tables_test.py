@@ -26,7 +26,7 @@ EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples/fraudgen/graph
 
 
 def records(folder, table: str) -> list[dict]:
-    return [json.loads(line) for file in sorted(folder.glob(f"{table}_*.jsonl"))
+    return [json.loads(line) for file in sorted(folder.glob(f"{table}/*.jsonl"))
             for line in file.read_text("utf-8").splitlines()]
 
 
@@ -74,8 +74,8 @@ class Defects(fraudgen.Case):
                 self.skipTest("no duckdb")
             import duckdb
             options = ", all_varchar = true" if format == "csv" else ""
-            rows = (f"read_{format}('{made}/transactions_*.{format}'{options})")
-            key = f"'{made}/defects_*.{format}'"
+            rows = (f"read_{format}('{made}/transactions/*.{format}'{options})")
+            key = f"'{made}/defects/*.{format}'"
             def count(condition: str) -> int:
                 return duckdb.sql(f"SELECT count(*) FROM {rows} WHERE {condition}").fetchall()[0][0]
             def defects(condition: str) -> int:
@@ -100,7 +100,7 @@ class Defects(fraudgen.Case):
             self.skipTest("no Arrow")
         import pyarrow.parquet
         made = self.make("parquet", *OPTIONS, "--defects", KINDS, "--format", "parquet")
-        table = pyarrow.parquet.read_table(made / "transactions_00000.parquet")
+        table = pyarrow.parquet.read_table(made / "transactions/part-00000.parquet")
         self.assertEqual(len(table), ROWS + ROWS // 100)
         self.assertGreater(table["amount"].null_count + table["channel"].null_count, 0)
         self.assertEqual(table["transaction_id"].null_count, 0)
@@ -108,7 +108,7 @@ class Defects(fraudgen.Case):
     def test_size_includes_optional_tables(self) -> None:
         made = self.make("sized", "--size", "20MB", "--defects", "duplicate=0.2,null,schema",
                          "--graph")
-        size = sum(file.stat().st_size for file in made.glob("*.jsonl"))
+        size = sum(file.stat().st_size for file in made.glob("*/*.jsonl"))
         self.assertLess(abs(size - 20_000_000), 200_000)
 
     def test_killed_run_resumes(self) -> None:

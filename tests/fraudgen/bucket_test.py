@@ -66,7 +66,7 @@ def start_server(folder: pathlib.Path) -> tuple[subprocess.Popen, str]:
 def without_etags(files: dict[str, bytes]) -> dict[str, str]:
     hashed = {}
     for name, content in files.items():
-        if name.startswith("manifest-"):
+        if name.startswith("_fraudgen/manifest-"):
             content = b"".join(line for line in content.splitlines(keepends=True)
                                if not line.startswith(b'  "etag": '))
         hashed[name] = hashlib.sha256(content).hexdigest()
@@ -119,19 +119,19 @@ class Bucket(Case):
             with self.subTest(arguments):
                 name = arguments[3]
                 folder = self.make(name, *arguments)
-                done = self.fraudgen("--output", f"s3://bucket/{name}", "--no-date-partition",
-                                     *arguments)
+                done = self.fraudgen("--output", f"s3://bucket/{name}", *arguments)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertIn(f"s3://bucket/{name}: ", done.stdout)
                 self.assertEqual(without_etags(self.objects(name)), hashes(folder))
-        rows = pyarrow.parquet.read_table("bucket/parquet/transactions_00000.parquet",
+        rows = pyarrow.parquet.read_table("bucket/parquet/transactions",
                                           filesystem=self.client)
         self.assertEqual(rows.num_rows, 200000)
 
     def test_keys_contain_last_day(self) -> None:
         summaries = []
         for _ in range(2):
-            done = self.fraudgen("--output", "minio://bucket/lake", "--rows", 100, "--end-date",
+            done = self.fraudgen("--output", "minio://bucket/lake", "--date-partition",
+                                 "--rows", 100, "--end-date",
                                  "2024-02-29", "--json", "--minio-endpoint",
                                  f"http://{self.endpoint}/")
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -139,7 +139,7 @@ class Bucket(Case):
         first, second = summaries
         self.assertEqual(second["output"], "s3://bucket/lake/2024/02/29")
         self.assertEqual((second["files_made"], second["files_kept"]), (0, first["files_made"]))
-        self.assertIn("2024/02/29/transactions_00000.jsonl", self.objects("lake"))
+        self.assertIn("2024/02/29/transactions/part-00000.jsonl", self.objects("lake"))
 
     def test_killed_run_resumes(self) -> None:
         arguments = ("--rows", 60000, "--format", "jsonl", "--file-rows", 15000, "--threads", 2)
@@ -149,8 +149,7 @@ class Bucket(Case):
                          0)
         took = time.monotonic() - begin
         chance = random.Random(20261121)
-        command = [PROGRAM, "--output", "s3://bucket/data", "--no-date-partition", "--quiet",
-                   *map(str, arguments)]
+        command = [PROGRAM, "--output", "s3://bucket/data", "--quiet", *map(str, arguments)]
         for _ in range(KILLS):
             run = subprocess.Popen(command, env=self.environment, stderr=subprocess.PIPE)
             time.sleep(chance.uniform(0, took))
@@ -164,8 +163,7 @@ class Bucket(Case):
     def test_concurrent_shards(self) -> None:
         arguments = ("--rows", 30000, "--format", "csv", "--file-rows", 7000)
         folder = self.make("whole", *arguments)
-        command = [PROGRAM, "--output", "s3://bucket/data", "--no-date-partition", "--quiet",
-                   *map(str, arguments)]
+        command = [PROGRAM, "--output", "s3://bucket/data", "--quiet", *map(str, arguments)]
         runs = [subprocess.Popen([*command, "--shard", f"{index}/3"], env=self.environment)
                 for index in (1, 2, 3)]
         self.assertEqual([run.wait() for run in runs], [0, 0, 0])
@@ -173,11 +171,11 @@ class Bucket(Case):
         self.assertEqual(without_etags(self.objects("data")), hashes(folder))
 
     def test_ctrl_c(self) -> None:
-        run = subprocess.Popen([PROGRAM, "--output", "s3://bucket/data", "--no-date-partition",
-                                "--rows", "900000000", "--format", "csv", "--file-rows", "5000"],
+        run = subprocess.Popen([PROGRAM, "--output", "s3://bucket/data", "--rows", "900000000",
+                                "--format", "csv", "--file-rows", "5000"],
                                env=self.environment, stderr=subprocess.PIPE, text=True)
         while not self.client.get_file_info(
-                "bucket/data/manifest-transactions_00000.csv.json").is_file:
+                "bucket/data/_fraudgen/manifest-transactions.part-00000.csv.json").is_file:
             time.sleep(0.02)
         run.send_signal(signal.SIGINT)
         errors = run.communicate()[1]
@@ -215,8 +213,7 @@ class Bucket(Case):
                 asked = ("--rows", 30000, *arguments)
                 name = arguments[1]
                 folder = self.make(name, *asked)
-                done = self.fraudgen("--output", f"s3://bucket/{name}", "--no-date-partition",
-                                     *asked)
+                done = self.fraudgen("--output", f"s3://bucket/{name}", *asked)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 there = self.fraudgen("check", f"s3://bucket/{name}", "--json", "--quiet")
                 here = self.fraudgen("check", folder, "--json", "--quiet")
@@ -224,19 +221,29 @@ class Bucket(Case):
                 self.assertEqual(there.stdout, here.stdout)
 
     def test_check_finds_damage(self) -> None:
-        done = self.fraudgen("--output", "s3://bucket/data", "--no-date-partition", "--rows", 3000,
-                             "--format", "csv")
+        done = self.fraudgen("--output", "s3://bucket/data", "--rows", 3000, "--format",
+                             "csv")
         self.assertEqual(done.returncode, 0, done.stderr)
-        with self.client.open_input_stream("bucket/data/transactions_00000.csv") as stream:
+        with self.client.open_input_stream("bucket/data/transactions/part-00000.csv") as stream:
             whole = stream.read()
-        with self.client.open_output_stream("bucket/data/transactions_00000.csv") as stream:
+        with self.client.open_output_stream("bucket/data/transactions/part-00000.csv") as stream:
             stream.write(whole[:whole.rindex(b"\n", 0, -1) + 1])
-        self.client.delete_file("bucket/data/accounts_00000.csv")
+        self.client.delete_file("bucket/data/accounts/part-00000.csv")
         wrong = self.fraudgen("check", "s3://bucket/data", "--quiet")
         self.assertEqual(wrong.returncode, 1, wrong.stderr)
         for name in ("files: none is missing", "files: sizes match", "files: hashes match",
                      "files: row counts"):
             self.assertIn(name, wrong.stdout)
+
+    def test_report(self) -> None:
+        rows = ("--rows", 3000, "--quiet")
+        self.assertEqual(self.fraudgen("--output", "s3://bucket/data", *rows).returncode, 0)
+        there = self.fraudgen("report", "s3://bucket/data", "--output", "-")
+        if "without the chart library" in there.stderr:
+            self.skipTest("built without the chart library")
+        self.assertEqual(there.returncode, 0, there.stderr)
+        here = self.fraudgen("report", self.make("data", *rows), "--output", "-")
+        self.assertEqual(there.stdout.replace("s3://bucket/data", "data"), here.stdout)
 
     def test_check_errors(self) -> None:
         self.assert_error(self.fraudgen("check", "s3://bucket/none", "--quiet"), 2,

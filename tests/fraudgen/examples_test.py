@@ -70,7 +70,7 @@ class Readers(fraudgen.Case):
     def test_polars(self) -> None:
         need(self, "polars")
         import polars
-        device = polars.read_parquet(self.data / "transactions_*.parquet")["device_id"]
+        device = polars.read_parquet(self.data / "transactions/*.parquet")["device_id"]
         users = re.findall(r"^│ (\d+) +┆ (\d+) +┆ (\d+)", self.run_example("polars_devices.py"),
                            re.MULTILINE)
         self.assertEqual(users[0][0], "1")
@@ -133,8 +133,8 @@ class Clusters(fraudgen.Case):
         (container,) = job["template"]["spec"]["containers"]
         settings = {each["name"]: each["value"] for each in container["env"]}
         self.assertEqual(settings["SHARDS"], str(job["completions"]))
-        # A folder instead of the bucket, without a date partition.
-        command = [part.replace("--no-date-partition", "") for part in container["command"]]
+        # A folder instead of the bucket.
+        command = container["command"]
         shared = self.place / "shared"
         self.run_tasks([*command, *self.asked],
                        [settings | {"OUTPUT": str(shared), "JOB_COMPLETION_INDEX": str(index)}

@@ -27,9 +27,9 @@ def output_of(*arguments: object) -> str:
 
 
 def hashes(folder: pathlib.Path) -> dict[str, str]:
-    """Hashes of all files, including hidden ones."""
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest()
-            for file in folder.iterdir()}
+    """Hashes of all files by their path in the folder, including hidden ones."""
+    return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
+            for file in folder.rglob("*") if file.is_file()}
 
 
 def writes_parquet() -> bool:

@@ -7,6 +7,7 @@ import csv
 import datetime
 import importlib.util
 import json
+import subprocess
 import unittest
 
 import fraudgen
@@ -63,7 +64,7 @@ class Readers:
     def setUp(self) -> None:
         super().setUp()
         self.jsonl = self.make("jsonl", *self.asked, "--format", "jsonl")
-        self.rows = {table: lines(self.jsonl / f"{table}_00000.jsonl") for table in self.tables}
+        self.rows = {table: lines(self.jsonl / f"{table}/part-00000.jsonl") for table in self.tables}
 
     def expect_same(self, table: str, records: list[dict]) -> None:
         self.assertEqual(len(records), len(self.rows[table]), table)
@@ -83,14 +84,14 @@ class Readers:
     def test_json_is_one_array(self) -> None:
         made = self.make("json", *self.asked, "--format", "json")
         for table in self.tables:
-            records = json.loads((made / f"{table}_00000.json").read_text("utf-8"))
+            records = json.loads((made / f"{table}/part-00000.json").read_text("utf-8"))
             self.expect_same(table, [flat(record) for record in records])
 
     def test_separated_values(self) -> None:
         for name, separator in (("csv", ","), ("tsv", "\t")):
             made = self.make(name, *self.asked, "--format", name)
             for table in self.tables:
-                with (made / f"{table}_00000.{name}").open(encoding="utf-8", newline="") as file:
+                with (made / f"{table}/part-00000.{name}").open(encoding="utf-8", newline="") as file:
                     records = list(csv.DictReader(file, delimiter=separator))
                 self.expect_same(table, [{key.replace(".", "_"): value
                                           for key, value in record.items()}
@@ -101,7 +102,7 @@ class Readers:
             self.skipTest("no duckdb")
         import duckdb
         made = self.make("csv", *self.asked, "--format", "csv")
-        for file in (made / "transactions_*.csv", self.jsonl / "transactions_*.jsonl"):
+        for file in (made / "transactions/*.csv", self.jsonl / "transactions/*.jsonl"):
             count, frauds, amount = duckdb.sql(
                 "SELECT count(*), count(*) FILTER (is_fraud), "
                 f"round(sum(amount) * 100)::BIGINT FROM '{file}'").fetchall()[0]
@@ -113,7 +114,7 @@ class Readers:
         self.need_parquet()
         made = self.make("parquet", *self.asked, "--format", "parquet")
         for table in self.tables:
-            file = made / f"{table}_00000.parquet"
+            file = made / f"{table}/part-00000.parquet"
             if have("duckdb"):
                 import duckdb
                 relation = duckdb.sql(f"SELECT * FROM '{file}'")
@@ -125,6 +126,25 @@ class Readers:
             if have("polars"):
                 import polars
                 self.expect_same(table, polars.read_parquet(file).to_dicts())
+
+    def test_folders_of_tables_open_as_one(self) -> None:
+        self.need_parquet()
+        made = self.make("folders", *self.asked, "--format", "parquet")
+        for table in self.tables:
+            rows = len(self.rows[table])
+            if have("pandas"):
+                import pandas
+                self.assertEqual(len(pandas.read_parquet(made / table)), rows, table)
+            if have("polars"):
+                import polars
+                self.assertEqual(polars.scan_parquet(f"{made}/{table}/").collect().height, rows)
+            if have("pyarrow"):
+                import pyarrow.dataset
+                self.assertEqual(pyarrow.dataset.dataset(made / table).count_rows(), rows, table)
+            if have("duckdb"):
+                import duckdb
+                count = duckdb.sql(f"SELECT count(*) FROM '{made}/{table}/*.parquet'").fetchall()[0]
+                self.assertEqual(count, (rows,), table)
 
     def test_partitions_are_columns(self) -> None:
         self.need_parquet()
@@ -162,7 +182,7 @@ class Readers:
         self.need_parquet()
         made = self.make("arrow", *self.asked, "--format", "arrow")
         for table in self.tables:
-            file = made / f"{table}_00000.arrow"
+            file = made / f"{table}/part-00000.arrow"
             if have("pyarrow"):
                 import pyarrow.ipc
                 with pyarrow.ipc.open_file(file) as reader:
@@ -171,6 +191,18 @@ class Readers:
                 import polars
                 self.expect_same(table, polars.read_ipc(file).to_dicts())
 
+    def test_arrow_stream(self) -> None:
+        self.need_parquet()
+        if not have("pyarrow"):
+            self.skipTest("no pyarrow")
+        import pyarrow
+        for codec in ("none", "lz4", "zstd"):
+            asked = map(str, (*self.asked, "--format", "arrow", "--compression", codec))
+            stream = subprocess.run([fraudgen.PROGRAM, "--quiet", "--output", "-", *asked],
+                                    capture_output=True, check=True).stdout
+            with pyarrow.ipc.open_stream(stream) as reader:
+                self.expect_same("transactions", reader.read_all().to_pylist())
+
     def test_parquet_nested(self) -> None:
         self.need_parquet()
         if not have("pyarrow"):
@@ -178,7 +210,7 @@ class Readers:
         import pyarrow.parquet
         made = self.make("nested", *self.asked, "--format", "parquet", "--nested", "--money", "decimal")
         for table in self.tables:
-            records = pyarrow.parquet.read_table(made / f"{table}_00000.parquet").to_pylist()
+            records = pyarrow.parquet.read_table(made / f"{table}/part-00000.parquet").to_pylist()
             self.expect_same(table, [flat(record) for record in records])
 
     def test_identifiers_are_unique(self) -> None:

@@ -37,9 +37,9 @@ constexpr int64_t kParquetPageRows = 32'768;
 constexpr int64_t kParquetPageBytes = int64_t{1} << 18;
 
 // By Codec.
-constexpr std::array kCompressions = {parquet::Compression::UNCOMPRESSED,
-                                      parquet::Compression::SNAPPY, parquet::Compression::ZSTD,
-                                      parquet::Compression::GZIP, parquet::Compression::BROTLI};
+constexpr std::array kCompressions = {
+    parquet::Compression::UNCOMPRESSED, parquet::Compression::SNAPPY, parquet::Compression::ZSTD,
+    parquet::Compression::GZIP,         parquet::Compression::BROTLI, parquet::Compression::LZ4};
 
 // Distinct numbers compress better with byte stream split.
 bool SplitsBytes(const Column& column) {
@@ -253,8 +253,12 @@ class ArrowFileWriter final : public ColumnarWriter<arrow::ipc::RecordBatchWrite
       if (options.codec == Codec::kZstd) {
         ARROW_ASSIGN_OR_RAISE(ipc.codec,
                               arrow::util::Codec::Create(arrow::Compression::ZSTD, options.level));
+      } else if (options.codec == Codec::kLz4) {
+        ARROW_ASSIGN_OR_RAISE(ipc.codec, arrow::util::Codec::Create(arrow::Compression::LZ4_FRAME));
       }
-      ARROW_ASSIGN_OR_RAISE(writer_, arrow::ipc::MakeFileWriter(sink(), layout().schema, ipc));
+      ARROW_ASSIGN_OR_RAISE(
+          writer_, options.stream ? arrow::ipc::MakeStreamWriter(sink(), layout().schema, ipc)
+                                  : arrow::ipc::MakeFileWriter(sink(), layout().schema, ipc));
       return arrow::Status::OK();
     });
   }
@@ -274,8 +278,9 @@ Result<std::unique_ptr<TableWriter>> MakeArrowWriter(const TableOptions& options
                                                      const Table& table, ByteSink& sink) {
   RETURN_IF_ERROR(CheckParquetOptions(options));
   if (options.format == Format::kParquet) return Open<ParquetWriter>(options, table, sink);
-  if (options.codec != Codec::kZstd && options.codec != Codec::kNone) {
-    return InvalidArgument("Arrow files support only zstd and none");
+  if (options.codec != Codec::kZstd && options.codec != Codec::kLz4 &&
+      options.codec != Codec::kNone) {
+    return InvalidArgument("Arrow files support only zstd, lz4 and none");
   }
   return Open<ArrowFileWriter>(options, table, sink);
 }

@@ -102,7 +102,7 @@ Error ErrorOf(const StoreAddress& address, const char* what, const std::string& 
                        "access key ID", "InvalidToken", "ExpiredToken"})) {
     return {
         Error::Code::kPermission,
-        fmt::format("{} rejected the credentials; check --s3-access-name and --s3-secret-name, or "
+        fmt::format("{} rejected the credentials; check --s3-access-key and --s3-secret-key, or "
                     "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
                     where)};
   }

@@ -21,8 +21,8 @@ std::optional<std::size_t> RotationSlots(const Ledger& ledger, GpuId gpu,
 
 // Assigns slots in order of rank; a job rotates if it gets one on each of its GPUs.
 void AssignRotation(const Ledger& ledger, const std::vector<Job*>& runnable,
-                    const std::map<GpuId, std::optional<std::size_t>>& slots) {
-  std::map<GpuId, std::size_t> taken;
+                    const FlatMap<GpuId, std::optional<std::size_t>>& slots) {
+  FlatMap<GpuId, std::size_t> taken;
   for (Job* job : runnable) {
     job->queued = false;
     // It waits for memory of others, which these may free in their turns.
@@ -179,7 +179,7 @@ void UpdateQueue(Ledger& ledger) {
   for (std::size_t round = 0; round <= max_bytes; ++round) {
     const std::vector<Job*> runnable =
         ledger.JobsSortedBy(&Job::rank, [&](const Job& job) { return Runnable(ledger, job); });
-    std::map<GpuId, std::optional<std::size_t>> slots;
+    FlatMap<GpuId, std::optional<std::size_t>> slots;
     for (const auto& [gpu, card] : ledger.gpus) slots[gpu] = RotationSlots(ledger, gpu, runnable);
     AssignRotation(ledger, runnable, slots);
     for (Job* job : runnable) {

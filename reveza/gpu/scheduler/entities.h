@@ -4,9 +4,9 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
 
+#include "reveza/gpu/scheduler/flat_map.h"
 #include "reveza/gpu/scheduler/scheduler.h"
 
 namespace reveza::scheduler {
@@ -58,7 +58,7 @@ struct Client {
   JobId job = 0;
   bool resident_only = false;
   bool host_backed = false;  // puts what the GPU cannot hold on the host, at its place
-  std::map<GpuId, Holding> gpus;
+  FlatMap<GpuId, Holding> gpus;
   Gate gate = Gate::kClosed;
   std::uint32_t gate_serial = 0;
   bool draining = false;                 // reported that its GPU work is not done
@@ -115,7 +115,7 @@ enum class Phase { kSuspended, kEntering, kRunning, kLeaving };
 
 struct Job {
   JobId id = 0;
-  std::map<ClientId, Client> clients;
+  FlatMap<ClientId, Client> clients;
   Phase phase = Phase::kSuspended;
   std::uint64_t joined = 0;  // order of joining
   std::uint64_t rank = 0;    // seniority, changed by ageing; jobs of the highest rank queue first
@@ -149,7 +149,7 @@ struct Job {
   std::optional<Time> handover_started;  // when the first CloseGate was sent for it
   std::optional<Time> held_back_since;   // fits, but beside jobs that may still grow
   bool preempted_others = false;         // other gates were closed for it
-  std::map<GpuId, Bytes> entry_deficit;  // credit missing when it entered
+  FlatMap<GpuId, Bytes> entry_deficit;   // credit missing when it entered
 
   // Aligning clients that wait for each other, while the job is leaving.
   Time drain_deadline{0};

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "reveza/gpu/scheduler/passes.h"
 
@@ -32,6 +33,7 @@ Bytes TotalDeficit(const Ledger& ledger, GpuId gpu, const JobSet& active) {
 // Returns what jobs that are entering, and are not in `active`, have been given for contexts that
 // are still away. It is free as soon as they leave.
 Bytes CreditOfAbsent(const Ledger& ledger, GpuId gpu, const JobSet& active) {
+  if (!ledger.AnyContextsAway()) return 0;
   return ledger.SumOverClients([&](const Client& client) {
     const bool absent = client.contexts == Contexts::kAway && !active.contains(client.job);
     return absent ? client.On(gpu).credit : 0;
@@ -192,14 +194,14 @@ void EvictAllOf(Ledger& ledger, Client& client) {
 
 bool EvictionsSuffice(Ledger& ledger, const JobSet& active) {
   Bytes host_free = HostFree(ledger);
-  std::map<ClientId, Bytes> planned;
+  FlatMap<ClientId, Bytes> planned;
   std::set<ClientId> leaving;  // whose contexts leave
   for (const auto& [gpu, card] : ledger.gpus) {
     std::int64_t shortage = Shortage(ledger, gpu, active);
     // A GPU over its budget does not delay jobs that lack nothing there.
     if (shortage <= 0 || TotalDeficit(ledger, gpu, active) == 0) continue;
     const Bytes granule = card.Granule();
-    for (Job* job : ledger.EvictionOrder()) {
+    for (Job* job : ledger.EvictionCandidates(gpu)) {
       if (shortage <= 0) break;
       if (active.contains(job->id) || !job->Uses(gpu) || !ledger.Reached(job->evictable_at))
         continue;
@@ -220,7 +222,10 @@ bool EvictionsSuffice(Ledger& ledger, const JobSet& active) {
         shortage -= static_cast<std::int64_t>(bytes);
       }
     }
+    // Contexts leave a crowded GPU only.
+    if (shortage > 0 && !card.crowded) return false;
     for (const Job* job : ledger.EvictionOrder()) {
+      if (shortage <= 0) break;
       if (active.contains(job->id)) continue;
       for (const auto& [id, client] : job->clients) {
         const Bytes bytes = ReleasableContexts(ledger, client, gpu);

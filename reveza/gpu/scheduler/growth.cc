@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "reveza/gpu/scheduler/passes.h"
 

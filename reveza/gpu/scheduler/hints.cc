@@ -102,7 +102,7 @@ void SendArenaRequests(Ledger& ledger) {
   if (EverythingFits(ledger) || !ledger.TakeoverSettled()) return;
   const Bytes reserved = ledger.HostReserved();
   Bytes left = ledger.HostBudget() - std::min(ledger.HostBudget(), reserved);
-  const std::map<ClientId, Bytes> shares = HostShares(ledger);
+  const FlatMap<ClientId, Bytes> shares = HostShares(ledger);
   for (auto& [job_id, job] : ledger.jobs) {
     for (auto& [id, client] : job.clients) {
       if (client.resident_only) continue;

@@ -68,7 +68,7 @@ class Claims {
   const Ledger& ledger_;
   const ExtraMemory extra_;
   const bool rounded_;
-  std::map<GpuId, Bytes> overflow_;
+  FlatMap<GpuId, Bytes> overflow_;
 };
 
 bool RotationIsSafe(const Ledger& ledger, const Claims& claims) {
@@ -133,10 +133,10 @@ bool AllFootprintsSettled(Ledger& ledger) {
   });
 }
 
-std::map<ClientId, Bytes> HostShares(const Ledger& ledger) {
+FlatMap<ClientId, Bytes> HostShares(const Ledger& ledger) {
   const bool ample = HostMemoryIsAmple(ledger);
   const Claims claims(ledger, ExtraMemory{}, /*rounded=*/false);
-  std::map<ClientId, Bytes> shares;
+  FlatMap<ClientId, Bytes> shares;
   for (const auto& [job_id, job] : ledger.jobs) {
     const bool exempt = !ample && ExemptFromEviction(ledger, job);
     for (const auto& [id, client] : job.clients) {
@@ -148,7 +148,9 @@ std::map<ClientId, Bytes> HostShares(const Ledger& ledger) {
 }
 
 bool ExemptFromEviction(const Ledger& ledger, const Job& job) {
-  return IsOldest(ledger, job) && !RotationIsSafe(ledger, Claims(ledger, ExtraMemory{}));
+  return IsOldest(ledger, job) && !ledger.RotationIsSafe([&] {
+    return RotationIsSafe(ledger, Claims(ledger, ExtraMemory{}));
+  });
 }
 
 void UpdatePeak(Ledger& ledger, GpuId gpu, Client& client, Bytes swappable) {

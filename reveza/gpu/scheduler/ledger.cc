@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <utility>
 
 namespace reveza::scheduler {
@@ -202,7 +203,7 @@ Ledger::Frozen::~Frozen() {
 }
 
 bool Ledger::Confirms(const Memo& memo) const {
-  const auto all = [](const std::map<GpuId, Bytes>& known, auto sum) {
+  const auto all = [](const FlatMap<GpuId, Bytes>& known, auto sum) {
     return std::ranges::all_of(known,
                                [&](const auto& entry) { return entry.second == sum(entry.first); });
   };
@@ -213,7 +214,7 @@ bool Ledger::Confirms(const Memo& memo) const {
          memo.host_reserved.value_or(HostReserved()) == HostReserved();
 }
 
-std::vector<Job*> Ledger::EvictionOrder() {
+const std::vector<Job*>& Ledger::EvictionOrder() {
   if (memo_ && memo_->eviction_order) return *memo_->eviction_order;
   const auto key = [](const Job& job) {
     const bool waits = job.waiting_since.has_value();
@@ -221,9 +222,30 @@ std::vector<Job*> Ledger::EvictionOrder() {
     const Time::rep age = waits ? -job.waiting_since->count() : job.turn_start.count();
     return std::make_tuple(job.policy.interactive, waits && !job.queued, job.policy.priority, age);
   };
-  std::vector<Job*> order = JobsSortedBy(key, [](const Job&) { return true; });
-  if (memo_) memo_->eviction_order = order;
+  std::vector<Job*>& order = memo_ ? memo_->eviction_order.emplace() : eviction_order_;
+  order = JobsSortedBy(key, [](const Job&) { return true; });
   return order;
+}
+
+const std::vector<Job*>& Ledger::EvictionCandidates(GpuId gpu) {
+  if (memo_ && memo_->eviction_candidates.contains(gpu)) return memo_->eviction_candidates.at(gpu);
+  std::vector<Job*>& found = memo_ ? memo_->eviction_candidates[gpu] : eviction_candidates_;
+  found.clear();
+  std::ranges::copy_if(EvictionOrder(), std::back_inserter(found), [&](const Job* job) {
+    return std::ranges::any_of(job->clients,
+                               [&](const auto& entry) { return Evictable(entry.second, gpu) > 0; });
+  });
+  return found;
+}
+
+bool Ledger::AnyContextsAway() const {
+  return Remembered(&Memo::any_contexts_away, [&] {
+    return std::ranges::any_of(jobs, [](const auto& job) {
+      return std::ranges::any_of(job.second.clients, [](const auto& entry) {
+        return entry.second.contexts == Contexts::kAway;
+      });
+    });
+  });
 }
 
 Bytes Ledger::FixedOfAll(GpuId gpu) const {
@@ -350,11 +372,9 @@ Bytes Ledger::EvictableOf(const Job& job, GpuId gpu) {
 }
 
 Bytes Ledger::HostBudget() const {
-  const auto sum = [&] {
+  const Bytes at_its_place = Remembered(&Memo::on_host, [&] {
     return SumOverClients([](const Client& client) { return client.on_host; });
-  };
-  if (memo_ && !memo_->on_host) memo_->on_host = sum();
-  const Bytes at_its_place = memo_ ? *memo_->on_host : sum();
+  });
   return config.host_budget - std::min(config.host_budget, at_its_place);
 }
 
@@ -367,12 +387,9 @@ Bytes Ledger::HostReserved(const Client& client) {
 }
 
 Bytes Ledger::HostReserved() const {
-  const auto sum = [&] {
+  return Remembered(&Memo::host_reserved, [&] {
     return SumOverClients([](const Client& client) { return HostReserved(client); });
-  };
-  if (!memo_) return sum();
-  if (!memo_->host_reserved) memo_->host_reserved = sum();
-  return *memo_->host_reserved;
+  });
 }
 
 Bytes Ledger::EvictableWithin(const Client& client, Bytes bytes, Bytes already, Bytes granule,

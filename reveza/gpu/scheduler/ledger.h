@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <list>
 #include <map>
 #include <optional>
-#include <set>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -20,7 +20,31 @@
 
 namespace reveza::scheduler {
 
-using JobSet = std::set<JobId>;
+// A sorted set. Most have a few members and are copied often: one allocation each.
+class JobSet {
+ public:
+  JobSet() = default;
+  JobSet(std::initializer_list<JobId> ids) {
+    for (const JobId id : ids) insert(id);
+  }
+
+  void insert(JobId id) {
+    const auto place = std::ranges::lower_bound(ids_, id);
+    if (place == ids_.end() || *place != id) ids_.insert(place, id);
+  }
+  void erase(JobId id) {
+    const auto place = std::ranges::lower_bound(ids_, id);
+    if (place != ids_.end() && *place == id) ids_.erase(place);
+  }
+  bool contains(JobId id) const { return std::ranges::binary_search(ids_, id); }
+  bool empty() const { return ids_.empty(); }
+  std::size_t size() const { return ids_.size(); }
+  auto begin() const { return ids_.begin(); }
+  auto end() const { return ids_.end(); }
+
+ private:
+  std::vector<JobId> ids_;
+};
 
 class Ledger {
  public:
@@ -93,8 +117,22 @@ class Ledger {
   };
 
   // Returns all jobs in the order of eviction: the one that runs last goes first. Only those that
-  // are not active are evicted.
-  std::vector<Job*> EvictionOrder();
+  // are not active are evicted. Valid until the next call.
+  const std::vector<Job*>& EvictionOrder();
+  // Returns those of which something can be evicted from the GPU.
+  const std::vector<Job*>& EvictionCandidates(GpuId gpu);
+  // Returns whether contexts of some client are away.
+  bool AnyContextsAway() const;
+  // Return `compute()`: whether a rotation is safe (host_memory.cc), and what a handover may have to
+  // move (slices.cc); while frozen, as computed the first time.
+  template <typename Compute>
+  bool RotationIsSafe(Compute compute) const {
+    return Remembered(&Memo::rotation_is_safe, compute);
+  }
+  template <typename Compute>
+  Bytes BytesToMove(GpuId gpu, Compute compute) const {
+    return Memoized(&Memo::bytes_to_move, gpu, compute);
+  }
 
   // Returns the total demand on a GPU when exactly the jobs in `active` are active.
   Bytes Demand(GpuId gpu, const JobSet& active) const;
@@ -157,11 +195,14 @@ class Ledger {
   // Returns the jobs for which `predicate` holds, in the order of `key`, computed once per job.
   template <typename Key, typename Predicate>
   std::vector<Job*> JobsSortedBy(Key key, Predicate predicate) {
-    std::map<std::pair<std::decay_t<std::invoke_result_t<Key, const Job&>>, JobId>, Job*> sorted;
+    using Position = std::pair<std::decay_t<std::invoke_result_t<Key, const Job&>>, JobId>;
+    std::vector<std::pair<Position, Job*>> sorted;
     for (auto& [id, job] : jobs) {
-      if (predicate(job)) sorted.emplace(std::pair(std::invoke(key, job), id), &job);
+      if (predicate(job)) sorted.emplace_back(Position(std::invoke(key, job), id), &job);
     }
+    std::ranges::sort(sorted, {}, [](const auto& entry) -> const Position& { return entry.first; });
     std::vector<Job*> found;
+    found.reserve(sorted.size());
     for (const auto& [position, job] : sorted) found.push_back(job);
     return found;
   }
@@ -199,9 +240,9 @@ class Ledger {
   Time now{0};
   Time takeover_settled_at{0};
   std::optional<Time> wake;
-  std::map<JobId, Job> jobs;
-  std::map<ClientId, JobId> job_of;
-  std::map<GpuId, Gpu> gpus;
+  FlatMap<JobId, Job> jobs;
+  FlatMap<ClientId, JobId> job_of;
+  FlatMap<GpuId, Gpu> gpus;
   std::map<AccountId, Quota> quotas;
   std::list<PendingGrowth> growths;
   std::list<PendingContext> contexts;
@@ -211,13 +252,17 @@ class Ledger {
 
  private:
   struct Memo {
-    std::map<GpuId, Bytes> fixed;
-    std::map<GpuId, Bytes> reserved;
-    std::map<GpuId, Bytes> credit;
-    std::map<GpuId, Bytes> evictions;
+    FlatMap<GpuId, Bytes> fixed;
+    FlatMap<GpuId, Bytes> reserved;
+    FlatMap<GpuId, Bytes> credit;
+    FlatMap<GpuId, Bytes> evictions;
     std::optional<Bytes> host_reserved;
     std::optional<Bytes> on_host;
+    FlatMap<GpuId, Bytes> bytes_to_move;
+    std::optional<bool> rotation_is_safe;
+    std::optional<bool> any_contexts_away;
     std::optional<std::vector<Job*>> eviction_order;
+    FlatMap<GpuId, std::vector<Job*>> eviction_candidates;
   };
 
   // Returns whether the sums are still right.
@@ -232,17 +277,26 @@ class Ledger {
   // Returns the fixed memory of all jobs.
   Bytes FixedOfAll(GpuId gpu) const;
   Bytes ReservedOfAll(GpuId gpu) const;
-  // Returns `sum()`; while frozen, as computed the first time.
+  // Return `compute()` or `sum()`; while frozen, as computed the first time.
+  template <typename T, typename Compute>
+  T Remembered(std::optional<T> Memo::* known, Compute compute) const {
+    if (!memo_) return compute();
+    std::optional<T>& value = (*memo_).*known;
+    if (!value) value = compute();
+    return *value;
+  }
   template <typename Sum>
-  Bytes Memoized(std::map<GpuId, Bytes> Memo::* sums, GpuId gpu, Sum sum) const {
+  Bytes Memoized(FlatMap<GpuId, Bytes> Memo::* sums, GpuId gpu, Sum sum) const {
     if (!memo_) return sum();
-    std::map<GpuId, Bytes>& known = (*memo_).*sums;
+    FlatMap<GpuId, Bytes>& known = (*memo_).*sums;
     const auto found = known.find(gpu);
-    return found != known.end() ? found->second : known.emplace(gpu, sum()).first->second;
+    return found != known.end() ? found->second : known[gpu] = sum();
   }
 
   std::uint32_t serial_ = 0;
   mutable std::optional<Memo> memo_;
+  std::vector<Job*> eviction_order_;  // while not frozen
+  std::vector<Job*> eviction_candidates_;
 };
 
 }  // namespace reveza::scheduler

@@ -235,7 +235,7 @@ bool AllFootprintsSettled(Ledger& ledger);
 // Returns the host memory that each client should prepare: what may have to be evicted from it in
 // the present state, or its whole footprint where host memory is ample, because pinning is slower
 // than growing.
-std::map<ClientId, Bytes> HostShares(const Ledger& ledger);
+FlatMap<ClientId, Bytes> HostShares(const Ledger& ledger);
 
 // Returns whether `job` is the oldest and host memory is too small for a rotation. It is then not
 // evicted: the others need the host memory to make room for it.

@@ -59,7 +59,7 @@ Time HandoverCost(const Ledger& ledger, GpuId gpu) {
     }
     return LinkTime(ledger.config, largest);
   }
-  const Bytes bytes = BytesToMove(ledger, gpu);
+  const Bytes bytes = ledger.BytesToMove(gpu, [&] { return BytesToMove(ledger, gpu); });
   const Time as_now = card.handover_seconds_per_byte == 0
                           ? LinkTime(ledger.config, bytes)
                           : Seconds(static_cast<double>(bytes) * card.handover_seconds_per_byte);

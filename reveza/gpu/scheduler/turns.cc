@@ -103,7 +103,7 @@ class TurnScheduler {
   void EnterOrAwaitLeaving(Job& job) {
     const JobSet leaving = ledger_.LeavingJobs();
     JobSet all = active_;
-    all.insert(leaving.begin(), leaving.end());
+    for (const JobId id : leaving) all.insert(id);
     if (leaving.empty() || FitsAfterEvictions(ledger_, job, all)) {
       Enter(ledger_, job);
       return;
