@@ -101,9 +101,10 @@ TEST(DryRunText, ShowsTheNumaNodeOfEachWorker) {
                 "  cores                        worker 3: the 4 cores of NUMA node 1, "),
             std::string::npos)
       << DryRunText(run, view);
-  run.request.workers.reset();  // half of the cores: two on each
-  EXPECT_NE(DryRunText(run, view).find("workers 3 to 4: the 4 cores of NUMA node 1"),
-            std::string::npos);
+  run.request.workers.reset();  // one for each core
+  EXPECT_NE(DryRunText(run, view).find("workers 5 to 8: the 4 cores of NUMA node 1"),
+            std::string::npos)
+      << DryRunText(run, view);
   // GPU jobs start with two workers, whatever the number of cores.
   run.job.commands[0].claim.gpu_memory = kGiB;
   EXPECT_NE(DryRunText(run, view).find(" worker 2: the 4 cores of NUMA node 1"), std::string::npos)
