@@ -355,7 +355,11 @@ void FraudBehaviour::BuyByQrCode(const CustomerState& customer, const FraudPlan&
   const uint32_t category =
       deceived ? honest_->AnyCategory(customer, draws) : ResellableGoods(draws.Bits());
   const int64_t amount = row.amount;
-  honest_->PayByQrCode(customer, category, customer.person.city, draws, row);
+  if (!deceived && draws.Chance(250'000)) {
+    honest_->PayFavouriteShop(customer, category, draws, row);
+  } else {
+    honest_->PayNewShop(customer, category, draws, row);
+  }
   row.amount = std::min(amount, MaxAmount(category));
 }
 

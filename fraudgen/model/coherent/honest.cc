@@ -185,15 +185,22 @@ void HonestBehaviour::PayPix(const CustomerState& customer, Draws& draws, Row& r
   if (!shop) return PayPerson(customer, draws, row);
   UseOwnDevice(customer, draws, row);
   const auto profile = static_cast<std::size_t>(customer.person.profile);
-  const uint32_t category = categories_[profile].Of(draws.Bits());
+  PayFavouriteShop(customer, categories_[profile].Of(draws.Bits()), draws, row);
+}
+
+void HonestBehaviour::PayFavouriteShop(const CustomerState& customer, uint32_t category,
+                                       Draws& draws, Row& row) const {
   Shop(customer, category, customer.person.city, draws, row);
   row.receiver = world_->MerchantAccount(row.merchant);
   row.receiver_is_shop = true;
+  row.stranger = false;
+  row.contact = -1;
 }
 
-void HonestBehaviour::PayByQrCode(const CustomerState& customer, uint32_t category, uint32_t city,
-                                  Draws& draws, Row& row) const {
-  row.merchant = MerchantOf(city, category, static_cast<uint32_t>(draws.Below(kMerchantsPerCity)));
+void HonestBehaviour::PayNewShop(const CustomerState& customer, uint32_t category, Draws& draws,
+                                 Row& row) const {
+  row.merchant = MerchantOf(customer.person.city, category,
+                            static_cast<uint32_t>(draws.Below(kMerchantsPerCity)));
   row.has_merchant = row.receiver_is_shop = row.stranger = true;
   row.contact = -1;
   row.receiver = world_->MerchantAccount(row.merchant);

@@ -62,9 +62,10 @@ class HonestBehaviour {
   uint32_t AnyCategory(const CustomerState& customer, Draws& draws) const {
     return categories_[static_cast<std::size_t>(customer.person.profile)].Of(draws.Bits());
   }
-  // Pays a shop, any of the category in the city and new to the customer, by a QR code.
-  void PayByQrCode(const CustomerState& customer, uint32_t category, uint32_t city, Draws& draws,
-                   Row& row) const;
+  // Pay a shop of the category by a QR code: one that the customer has paid before, or a new one.
+  void PayFavouriteShop(const CustomerState& customer, uint32_t category, Draws& draws,
+                        Row& row) const;
+  void PayNewShop(const CustomerState& customer, uint32_t category, Draws& draws, Row& row) const;
 
  private:
   Kind KindOf(const CustomerState& customer, int64_t time, Draws& draws) const;
