@@ -60,11 +60,12 @@ class Notebook:
         from jupyter_client import KernelManager
 
         self.name = f"notebook-{number:02}"
-        self.manager = KernelManager(kernel_name="reveza-python3", transport="ipc")
-        self.manager.start_kernel(env={**os.environ, "JPY_SESSION_NAME": f"{self.name}.ipynb"})
+        self.manager = KernelManager(kernel_name="reveza-python3")
+        # Without the warnings: that connections on this machine are not encrypted.
+        self.manager.start_kernel(env={**os.environ, "JPY_SESSION_NAME": f"{self.name}.ipynb"},
+                                  extra_arguments=["--log-level=ERROR"])
         self.client = self.manager.client()
         self.client.start_channels()
-        self.client.wait_for_ready(timeout=120)
 
     def send(self, code: str, results: dict | None = None) -> None:
         self._sent = self.client.execute(code, user_expressions=results or {})
@@ -100,8 +101,9 @@ class Recorder(threading.Thread):
         while not self._done.wait(0.1):
             status = reveza_status()
             if status is not None:
-                self.write(held=held(status), swapped={
-                    client["name"]: client["footprint"]["swapped"] for client in status["clients"]})
+                self.write(held={name: size for name, size in held(status).items() if size}, swapped={
+                    client["name"]: size for client in status["clients"]
+                    if (size := client["footprint"]["swapped"])})
 
     def stop(self) -> None:
         self._done.set()
@@ -119,21 +121,21 @@ def held(status: dict) -> dict[str, int]:
             for client in status["clients"]}
 
 
-def idle_holders(last: str) -> dict[str, int]:
-    """Returns which notebooks hold memory although another one computed last.
+def wrong_holders(last: str) -> dict[str, int]:
+    """Returns what each holds if that is anything but the memory of the notebook that computed last.
 
     The daemon may still be moving what the last handover left: waits for at most 10 s.
     """
     for _ in range(100):
-        found = {name: size for name, size in held(reveza_status()).items() if size and name != last}
-        if not found:
-            break
+        found = {name: size for name, size in held(reveza_status()).items() if size}
+        if list(found) == [last] and found[last] >= ARRAY_MIB << 20:
+            return {}
         time.sleep(0.1)
     return found
 
 
 def slices(trace: pathlib.Path) -> list[tuple[float, float, str]]:
-    """Returns start, end (seconds) and program of each slice, in order of their starts."""
+    """Returns start, end (of the monotonic clock) and program of each slice, in order of their starts."""
     events = json.loads(trace.read_text())["traceEvents"]
     names = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
     return sorted((event["ts"] / 1e6, (event["ts"] + event["dur"]) / 1e6, names[event["pid"]])
@@ -145,6 +147,8 @@ class Demo:
         self.mistakes = 0
         self.recorder = recorder
         self.notebooks = [Notebook(number) for number in range(count)]
+        for notebook in self.notebooks:
+            notebook.client.wait_for_ready(timeout=120)
         print(f"{count} kernels of Jupyter run")
 
     def expect(self, right: bool, text: str) -> None:
@@ -163,6 +167,7 @@ class Demo:
         for number, notebook in enumerate(self.notebooks):
             notebook.send(OPEN.format(number=number))
             notebook.receive()
+        self.opened = time.monotonic()
         print(f"each has an array of {ARRAY_MIB} MiB")
 
     def one_by_one(self, phase: str, additions: int) -> None:
@@ -171,9 +176,9 @@ class Demo:
         for number, notebook in enumerate(self.notebooks):
             notebook.send(WORK, RESULTS)
             self.check(phase, notebook, number, additions)
-            holders = idle_holders(notebook.name)
-            self.expect(not holders, f"{phase}: {len(self.notebooks) - 1 - len(holders)} idle notebooks "
-                                     f"hold 0 bytes of the card {holders or ''}".rstrip())
+            wrong = wrong_holders(notebook.name)
+            self.expect(not wrong, f"{phase}: {notebook.name} holds the card, the {len(self.notebooks) - 1} "
+                                   f"others 0 bytes of it {wrong or ''}".rstrip())
 
     def all_at_once(self, phase: str, additions: int) -> None:
         """Wakes all at the same time: they queue."""
@@ -190,7 +195,8 @@ class Demo:
 
 
 def check_slices(demo: Demo, trace: pathlib.Path) -> None:
-    found = slices(trace)
+    # A notebook that had no array yet may have had the card beside another one.
+    found = [one for one in slices(trace) if one[0] > demo.opened]
     pairs = [(one, other) for one, other in zip(found, found[1:])
              if other[0] < one[1] - 1e-6 and other[2] != one[2]]
     demo.expect(bool(found) and not pairs,
