@@ -27,8 +27,11 @@ static void execute(char *const command[], char *const environment[], const int 
   const uid_t user = geteuid();
   // slurmstepd is root that acts as the user: so it could become root again.
   if (setresgid(group, group, group) != 0 || setresuid(user, user, user) != 0) _exit(126);
+  // Prologs have no standard output: these may have its number.
   const int null = open("/dev/null", O_RDONLY);
-  if (null < 0 || dup2(null, 0) < 0 || dup2(files[0], 1) < 0 || dup2(files[1], 2) < 0) _exit(126);
+  const int out = fcntl(files[0], F_DUPFD, 3);
+  const int errors = fcntl(files[1], F_DUPFD, 3);
+  if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(errors, 2) < 0) _exit(126);
   close_range(3, ~0U, 0);
   alarm(kSeconds);
   execve(command[0], command, environment != NULL ? environment : environ);

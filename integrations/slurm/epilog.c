@@ -68,11 +68,6 @@ int end_processes(const char *number, uid_t user) {
   return total;
 }
 
-struct record {
-  char number[kName];
-  char id[kName];
-};
-
 // Returns the field with that number of a line of CSV, without quotes: ours has none in numbers.
 static double number_of(const char *header, const char *line, const char *name) {
   const size_t length = strlen(name);
@@ -96,39 +91,45 @@ static double all_waits(const char *header, const char *line) {
   return sum;
 }
 
-// Returns false if nothing is recorded of the job.
-static bool write_comment(const char *csv, const struct record *record, char *to, size_t size) {
+// Writes what is recorded of the job. Returns false if nothing is.
+static bool write_usage(const char *csv, const char *number, char *to, size_t size) {
   char start[kName + 2];
-  snprintf(start, sizeof(start), "\n%s,", record->number);
+  snprintf(start, sizeof(start), "\n%s,", number);
   const char *line = strstr(csv, start);
   if (line == NULL) return false;
   ++line;
-  snprintf(to, size, "AdminComment=reveza: gpu_s=%.3f wait_s=%.3f turns=%.0f bytes_out=%.0f bytes_in=%.0f",
+  snprintf(to, size, "reveza: gpu_s=%.3f wait_s=%.3f turns=%.0f bytes_out=%.0f bytes_in=%.0f",
            number_of(csv, line, "gpu_s"), all_waits(csv, line), number_of(csv, line, "turns"),
            number_of(csv, line, "bytes_out"), number_of(csv, line, "bytes_in"));
   return true;
 }
 
-static void record_later(void *argument) {
-  struct record *record = argument;
-  char comment[kText];
-  char *const ask[] = {settings.reveza, "usage", "--csv", "--socket", settings.socket, NULL};
-  char *const tell[] = {settings.scontrol, "update", record->id, comment, NULL};
-  for (int tries = 0; tries < 5; ++tries) {
-    sleep(1);  // the daemon writes when the last process has ended
-    struct output output = {0};
-    const bool found = run_program(ask, NULL, &output) == 0 && write_comment(output.text, record, comment, sizeof(comment));
+bool usage_of_job(const char *number, char *to, size_t size) {
+  char socket[kPath + 16];
+  snprintf(socket, sizeof(socket), "REVEZA_SOCKET=%s", settings.socket);
+  char *const environment[] = {socket, NULL};
+  char *const status[] = {settings.reveza, "status", "--json", NULL};
+  char *const usage[] = {settings.reveza, "usage", "--csv", NULL};
+  struct output output = {0};
+  // The daemon writes down what a process used once it sees its end.
+  for (int tries = 0; tries < 20; ++tries) {
+    const bool there = run_program(status, environment, &output) == 0 && strstr(output.text, number) != NULL;
     free_output(&output);
-    if (!found) continue;
-    const int status = run_program(tell, NULL, &output);
-    free_output(&output);
-    if (status == 0) return;
+    if (!there) break;
+    usleep(100 * 1000);
   }
+  const bool found = run_program(usage, environment, &output) == 0 && write_usage(output.text, number, to, size);
+  free_output(&output);
+  return found;
 }
 
-void record_usage(const char *number, uint32_t job) {
-  struct record record;
-  snprintf(record.number, sizeof(record.number), "%s", number);
-  snprintf(record.id, sizeof(record.id), "JobId=%u", job);
-  detach(record_later, &record);
+void comment_on_job(uint32_t job, const char *text) {
+  char id[kName];
+  char comment[kText];
+  snprintf(id, sizeof(id), "JobId=%u", job);
+  snprintf(comment, sizeof(comment), "AdminComment=%s", text);
+  char *const command[] = {settings.scontrol, "update", id, comment, NULL};
+  struct output output = {0};
+  run_program(command, NULL, &output);  // a job that was cancelled cannot be changed any more
+  free_output(&output);
 }

@@ -163,7 +163,8 @@ int slurm_spank_job_epilog(spank_t spank, int count, char **words) {
   write_job(number, sizeof(number), job_id(spank));
   const int ended = end_processes(number, user);
   if (ended > 0) slurm_info("reveza: ended %d processes that job %u left", ended, job_id(spank));
-  record_usage(number, job_id(spank));
+  char usage[kText];
+  if (usage_of_job(number, usage, sizeof(usage))) slurm_info("job %u: %s", job_id(spank), usage);
   return 0;
 }
 
@@ -299,5 +300,23 @@ int slurm_spank_task_init(spank_t spank, int count, char **words) {
   (void)count;
   (void)words;
   if (failure != 0) _exit(failure);  // instead of Slurm's, which is always 1
+  return 0;
+}
+
+// Writes what the job has used into its AdminComment when the last task of a step has ended: after the job, in the
+// epilog, Slurm would not take it.
+int slurm_spank_task_exit(spank_t spank, int count, char **words) {
+  (void)count;
+  (void)words;
+  static uint32_t exited;
+  uint32_t tasks = 0;
+  char number[kName];
+  char usage[kText];
+  if (!claim.shares || failure != 0 || spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) != ESPANK_SUCCESS ||
+      ++exited < tasks) {
+    return 0;
+  }
+  write_job(number, sizeof(number), job_id(spank));
+  if (usage_of_job(number, usage, sizeof(usage))) comment_on_job(job_id(spank), usage);
   return 0;
 }

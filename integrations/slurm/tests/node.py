@@ -87,7 +87,7 @@ class Node:
         self._start_munge()
         self._spawn("slurmctld", "-D")
         self._spawn("slurmd", "-D", "-N", "node")
-        self.wait(lambda: self.run("sinfo", "-h", "-o", "%T").stdout.strip() == "idle", "an idle node")
+        self.wait(self.is_idle, "idle node")
 
     def _copy_build(self) -> None:
         """Copies the programs to where all users can read them."""
@@ -150,6 +150,24 @@ class Node:
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd="/tmp",
                               env={**self.environment, **environment}, **identity)
 
+    def is_idle(self) -> bool:
+        return self.run("sinfo", "-h", "-o", "%T").stdout.strip() == "idle"
+
+    @staticmethod
+    def ended(process: int) -> bool:
+        """Also of a process that nobody has waited for."""
+        try:
+            return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        except FileNotFoundError:
+            return True
+
+    @staticmethod
+    def user_of(process: int) -> int | None:
+        try:
+            return os.stat(f"/proc/{process}").st_uid
+        except FileNotFoundError:
+            return None
+
     def reveza(self, *words: str) -> subprocess.CompletedProcess:
         return self.run(str(self.folder / "reveza-build/bin/reveza"), *words, REVEZA_SOCKET=str(self.socket))
 
@@ -162,7 +180,7 @@ class Node:
         """Returns what Slurm knows of a job."""
         shown = self.run("scontrol", "show", "job", "--oneliner", number).stdout
         fields = dict(re.findall(r"(\w+)=(\S*)", shown))
-        comment = re.search(r"AdminComment=(reveza: .*?) [A-Z]\w+=", shown)
+        comment = re.search(r"AdminComment=(reveza: .*?) +[A-Z]\w+=", shown)
         return {**fields, "AdminComment": comment[1] if comment else ""}
 
     def stop(self) -> None:

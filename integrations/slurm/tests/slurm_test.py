@@ -53,6 +53,18 @@ class Claims(SlurmTest):
             "REVEZA_POLICY": "weight=200,priority=0,request=0,limit=20971520",
             "LD_PRELOAD": str(FOLDER / "reveza-build/lib/libreveza.so")})
 
+    def test_tasks_and_steps_of_a_job_are_one(self):
+        lines = self.srun("--ntasks=2", "--reveza", "sh", "-c", "echo $SLURM_PROCID $REVEZA_JOB").stdout.split()
+        self.assertEqual(sorted(lines[::2]), ["0", "1"])
+        self.assertEqual(lines[1], lines[3])
+        script = FOLDER / "out/steps.sh"
+        script.write_text("#!/bin/sh\necho $REVEZA_JOB\nsrun sh -c 'echo $REVEZA_JOB'\n")
+        script.chmod(0o755)
+        self.submit("bia", "--reveza", "--output", str(FOLDER / "out/steps"), str(script))
+        self.wait_for_jobs()
+        steps = (FOLDER / "out/steps").read_text().split()
+        self.assertEqual((len(steps), len(set(steps))), (2, 1), steps)
+
     def test_jobs_without_the_option_are_left_alone(self):
         self.assertEqual(list(self.environment()), ["SLURM_JOB_ID"])
 
@@ -71,7 +83,7 @@ class Claims(SlurmTest):
 
     def test_memory_is_a_limit(self):
         done = self.srun("--reveza=20MiB", *worker(40, 1), status=1)
-        self.assertIn("out of memory", (done.stdout + done.stderr).lower())
+        self.assertIn("OUT_OF_MEMORY", done.stderr)
         self.srun("--reveza=50MiB", *worker(40, 1))
 
 
@@ -93,7 +105,7 @@ class Mistakes(SlurmTest):
         self.assertIn("no daemon runs on node", done.stderr)
         NODE.plugin()
         self.srun("--reveza=20MiB", "true")
-        self.assertEqual(NODE.run("sinfo", "-h", "-o", "%T").stdout.strip() in ("idle", "mixed"), True)
+        NODE.wait(NODE.is_idle, "node that is still in service")
 
     def test_user_who_may_not_use_the_daemon(self):
         self.srun("--reveza", "true")  # the daemon runs
@@ -130,7 +142,7 @@ class Sharing(SlurmTest):
         together = [0]
 
         def done():
-            users = {one["user"] for one in NODE.programs().values()}
+            users = {NODE.user_of(one["pid"]) for one in NODE.programs().values()} - {None}
             together[0] = max(together[0], len(users))
             return NODE.run("squeue", "-h").stdout == ""
 
@@ -171,7 +183,7 @@ class Sharing(SlurmTest):
         self.assertEqual(NODE.run("scancel", job, user="ana").returncode, 0)
         self.wait_for_jobs()
         NODE.wait(lambda: not NODE.programs(), "empty card", 20)
-        self.assertFalse(pathlib.Path(f"/proc/{process}").exists())
+        self.assertTrue(NODE.ended(process))
 
     def test_the_epilog_needs_no_daemon(self):
         job = self.start_escaping()
@@ -179,7 +191,7 @@ class Sharing(SlurmTest):
         self.assertEqual(NODE.reveza("stop", "--force").returncode, 0)
         NODE.run("scancel", job)
         self.wait_for_jobs()
-        NODE.wait(lambda: not pathlib.Path(f"/proc/{process}").exists(), "end of the process", 20)
+        NODE.wait(lambda: NODE.ended(process), "end of the process", 20)
 
 
 if __name__ == "__main__":
