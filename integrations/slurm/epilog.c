@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "children.h"
@@ -46,8 +47,8 @@ static int kill_once(const char *variable, uid_t user) {
     if (!isdigit((unsigned char)entry->d_name[0])) continue;
     const int folder = openat(dirfd(processes), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) continue;
-    // The number is the process's as long as the folder can be read, which was opened before.
-    if (has_variable(folder, variable, user) && kill((pid_t)atoi(entry->d_name), SIGKILL) == 0) ++count;
+    // The folder stands for the process, which its number may not any more.
+    if (has_variable(folder, variable, user) && syscall(SYS_pidfd_send_signal, folder, SIGKILL, NULL, 0) == 0) ++count;
     close(folder);
   }
   closedir(processes);
@@ -112,7 +113,7 @@ bool usage_of_job(const char *number, char *to, size_t size) {
   char *const usage[] = {settings.reveza, "usage", "--csv", NULL};
   struct output output = {0};
   // The daemon writes down what a process used once it sees its end.
-  for (int tries = 0; tries < 20; ++tries) {
+  for (int tries = 0; tries < 10; ++tries) {
     const bool there = run_program(status, environment, &output) == 0 && strstr(output.text, number) != NULL;
     free_output(&output);
     if (!there) break;

@@ -39,7 +39,8 @@ static int set_memory(int value, const char *text, int remote) {
   (void)value;
   (void)remote;
   claim.shares = true;
-  if (text == NULL || text[0] == '\0') return 0;
+  // To a step inside a job Slurm passes an option without a value on in this way.
+  if (text == NULL || text[0] == '\0' || strcmp(text, "(null)") == 0) return 0;
   claim.memory = read_size(text);
   if (claim.memory == 0) {
     slurm_error("reveza: --reveza=%s is not a size; write GiB, such as 8, or 512MiB", text);
@@ -104,7 +105,7 @@ int slurm_spank_init(spank_t spank, int count, char **words) {
   return 0;
 }
 
-// Returns whether the job uses Reveza, in the prolog and epilog, which do not call back for options.
+// Returns whether the job uses Reveza, in the prolog, where options are not called back for.
 static bool job_shares(spank_t spank) {
   char *text = NULL;
   if (spank_option_getopt(spank, &options[0], &text) == ESPANK_SUCCESS) return true;
@@ -142,7 +143,10 @@ static void become_daemon(void *nothing) {
   snprintf(log, sizeof(log), "%.*srevezad.log", name == NULL ? 0 : (int)(name + 1 - settings.socket), settings.socket);
   const int file = open(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file >= 0 && (dup2(file, 1) < 0 || dup2(file, 2) < 0)) return;
-  setenv("REVEZA_STATE", "/var/lib/reveza", 0);  // for usage; prologs have no HOME
+  // As in deploy/systemd/system. Prologs have next to no environment.
+  setenv("XDG_CONFIG_HOME", "/etc", 0);
+  setenv("REVEZA_USAGE_FILE", "/var/lib/reveza/usage.db", 0);
+  setenv("REVEZA_LINGER", "8760h", 0);
   execl(settings.start, settings.start, "--socket", settings.socket, settings.group[0] ? "--group" : NULL,
         settings.group, NULL);
 }
@@ -158,7 +162,8 @@ int slurm_spank_job_prolog(spank_t spank, int count, char **words) {
 
 int slurm_spank_job_epilog(spank_t spank, int count, char **words) {
   uid_t user = 0;
-  if (read_settings(count, words) != 0 || !job_shares(spank) || spank_get_item(spank, S_JOB_UID, &user) != ESPANK_SUCCESS) return 0;
+  // Also of jobs without the option, which one of their steps may have had.
+  if (read_settings(count, words) != 0 || spank_get_item(spank, S_JOB_UID, &user) != ESPANK_SUCCESS) return 0;
   char number[kName];
   write_job(number, sizeof(number), job_id(spank));
   const int ended = end_processes(number, user);

@@ -77,7 +77,7 @@ class Node:
         (self.folder / "gres.conf").write_text(GRES_CONF.format(folder=self.folder))
         # The environment of a prolog has neither a home nor the card.
         start = self.folder / "start_revezad"
-        variables = {**self.card, "REVEZA_USAGE_FILE": str(self.folder / "reveza/usage.db"), "REVEZA_LINGER": "1h"}
+        variables = {**self.card, "REVEZA_USAGE_FILE": str(self.folder / "reveza/state/usage.db")}
         start.write_text("#!/bin/sh\n" + "".join(f"export {name}={value}\n" for name, value in variables.items())
                          + f'exec {self.folder}/reveza-build/bin/revezad "$@"\n')
         start.chmod(0o755)
@@ -141,7 +141,7 @@ class Node:
             time.sleep(0.1)
 
     def logs(self) -> str:
-        return "".join(f"--- {file.name}\n{file.read_text()[-4000:]}" for file in 
+        return "".join(f"--- {file.name}\n{file.read_text()[-20000:]}" for file in
                        [*self.folder.glob("*.out"), *self.folder.glob("reveza/*.log")])
 
     def run(self, *command: str, user: str | None = None, **environment: str) -> subprocess.CompletedProcess:

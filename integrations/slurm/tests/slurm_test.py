@@ -63,7 +63,7 @@ class Claims(SlurmTest):
         self.submit("bia", "--reveza", "--output", str(FOLDER / "out/steps"), str(script))
         self.wait_for_jobs()
         steps = (FOLDER / "out/steps").read_text().split()
-        self.assertEqual((len(steps), len(set(steps))), (2, 1), steps)
+        self.assertEqual((len(steps), len(set(steps))), (2, 1), " ".join(steps))
 
     def test_jobs_without_the_option_are_left_alone(self):
         self.assertEqual(list(self.environment()), ["SLURM_JOB_ID"])
@@ -183,6 +183,7 @@ class Sharing(SlurmTest):
         self.assertEqual(NODE.run("scancel", job, user="ana").returncode, 0)
         self.wait_for_jobs()
         NODE.wait(lambda: not NODE.programs(), "empty card", 20)
+        self.assertRegex(NODE.logs(), rf"job {job}: reveza: gpu_s=[\d.]+ ")
         self.assertTrue(NODE.ended(process))
 
     def test_the_epilog_needs_no_daemon(self):
