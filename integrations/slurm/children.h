@@ -12,8 +12,8 @@ struct output {
   char *errors;
 };
 
-// Runs a program as the effective user, for at most 30 s. `environment` may be NULL: that of this process. Returns
-// its exit status; 128 and the signal that ended it; -1 if it cannot be started.
+// Runs a program as the effective user, for at most 30 s. `environment` may be NULL: that of this
+// process. Returns its exit status; 128 and the signal that ended it; -1 if it cannot be started.
 int run_program(char *const command[], char *const environment[], struct output *output);
 
 void free_output(struct output *output);

@@ -26,7 +26,8 @@ static bool has_variable(int folder, const char *variable, uid_t user) {
   if (file < 0) return false;
   char *text = malloc(kMaxEnvironment + 1);
   size_t size = 0;
-  for (ssize_t got = 1; text != NULL && size < kMaxEnvironment && got > 0; size += got > 0 ? (size_t)got : 0) {
+  for (ssize_t got = 1; text != NULL && size < kMaxEnvironment && got > 0;
+       size += got > 0 ? (size_t)got : 0) {
     got = read(file, text + size, kMaxEnvironment - size);
   }
   close(file);
@@ -48,7 +49,9 @@ static int kill_once(const char *variable, uid_t user) {
     const int folder = openat(dirfd(processes), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) continue;
     // The folder stands for the process, which its number may not any more.
-    if (has_variable(folder, variable, user) && syscall(SYS_pidfd_send_signal, folder, SIGKILL, NULL, 0) == 0) ++count;
+    if (has_variable(folder, variable, user) &&
+        syscall(SYS_pidfd_send_signal, folder, SIGKILL, NULL, 0) == 0)
+      ++count;
     close(folder);
   }
   closedir(processes);
@@ -73,7 +76,8 @@ int end_processes(const char *number, uid_t user) {
 static double number_of(const char *header, const char *line, const char *name) {
   const size_t length = strlen(name);
   while (*header != '\0' && *header != '\n') {
-    const bool found = strncmp(header, name, length) == 0 && (header[length] == ',' || header[length] == '\n');
+    const bool found =
+        strncmp(header, name, length) == 0 && (header[length] == ',' || header[length] == '\n');
     if (found) return strtod(line, NULL);
     header += strcspn(header, ",\n");
     line += strcspn(line, ",\n");
@@ -84,11 +88,13 @@ static double number_of(const char *header, const char *line, const char *name) 
 }
 
 static double all_waits(const char *header, const char *line) {
-  static const char *const kWaits[] = {"wait_handover_s",    "wait_turn_s",          "wait_context_s",
-                                       "wait_gpu_memory_s",  "wait_host_memory_s",   "wait_unpreemptible_s",
-                                       "wait_queue_s",       "wait_unresponsive_s",  "wait_paused_s"};
+  static const char *const kWaits[] = {
+      "wait_handover_s",   "wait_turn_s",         "wait_context_s",
+      "wait_gpu_memory_s", "wait_host_memory_s",  "wait_unpreemptible_s",
+      "wait_queue_s",      "wait_unresponsive_s", "wait_paused_s"};
   double sum = 0;
-  for (size_t i = 0; i < sizeof(kWaits) / sizeof(kWaits[0]); ++i) sum += number_of(header, line, kWaits[i]);
+  for (size_t i = 0; i < sizeof(kWaits) / sizeof(kWaits[0]); ++i)
+    sum += number_of(header, line, kWaits[i]);
   return sum;
 }
 
@@ -114,12 +120,14 @@ bool usage_of_job(const char *number, char *to, size_t size) {
   struct output output = {0};
   // The daemon writes down what a process used once it sees its end.
   for (int tries = 0; tries < 10; ++tries) {
-    const bool there = run_program(status, environment, &output) == 0 && strstr(output.text, number) != NULL;
+    const bool there =
+        run_program(status, environment, &output) == 0 && strstr(output.text, number) != NULL;
     free_output(&output);
     if (!there) break;
     usleep(100 * 1000);
   }
-  const bool found = run_program(usage, environment, &output) == 0 && write_usage(output.text, number, to, size);
+  const bool found =
+      run_program(usage, environment, &output) == 0 && write_usage(output.text, number, to, size);
   free_output(&output);
   return found;
 }

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-// Kills what is left of a job: processes of its user with REVEZA_JOB=NUMBER in their environment, also those that
-// have left its session. Returns how many.
+// Kills what is left of a job: processes of its user with REVEZA_JOB=NUMBER in their environment,
+// also those that have left its session. Returns how many.
 int end_processes(const char *number, uid_t user);
 
 // Writes what the daemon counted for a job whose processes have ended. Returns false if nothing.

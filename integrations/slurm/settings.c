@@ -15,8 +15,8 @@ double read_size(const char *text) {
   static const struct {
     const char *name;
     double bytes;
-  } units[] = {{"", 1 << 30},    {"MiB", 1 << 20}, {"GiB", 1 << 30},
-               {"TiB", 1ULL << 40}, {"MB", 1e6},      {"GB", 1e9}, {"TB", 1e12}};
+  } units[] = {{"", 1 << 30}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1ULL << 40},
+               {"MB", 1e6},   {"GB", 1e9},      {"TB", 1e12}};
   char *end = NULL;
   if (text == NULL || !isdigit((unsigned char)text[0])) return 0;
   const double number = strtod(text, &end);

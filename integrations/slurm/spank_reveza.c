@@ -1,8 +1,9 @@
 // SPANK plugin: jobs of Slurm that share the cards of a node through Reveza.
 //
-// srun and sbatch check the options. On the node the prolog sees to it that the daemon runs; slurmstepd asks the
-// program `reveza` for the environment of `reveza run`, which the tasks get; the epilog ends what is left of the
-// job and writes what it used into its AdminComment. Knows nothing of the daemon's protocol.
+// srun and sbatch check the options. On the node the prolog sees to it that the daemon runs;
+// slurmstepd asks the program `reveza` for the environment of `reveza run`, which the tasks get;
+// the epilog ends what is left of the job and writes what it used into its AdminComment. Knows
+// nothing of the daemon's protocol.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdbool.h>
@@ -70,7 +71,8 @@ static int set_weight(int value, const char *text, int remote) {
 static int set_priority(int value, const char *text, int remote) {
   (void)value;
   (void)remote;
-  if (text == NULL || (strcmp(text, "low") != 0 && strcmp(text, "normal") != 0 && strcmp(text, "high") != 0)) {
+  if (text == NULL ||
+      (strcmp(text, "low") != 0 && strcmp(text, "normal") != 0 && strcmp(text, "high") != 0)) {
     slurm_error("reveza: --reveza-priority=%s is not low, normal or high", text ? text : "");
     return -1;
   }
@@ -79,17 +81,21 @@ static int set_priority(int value, const char *text, int remote) {
 }
 
 static struct spank_option options[] = {
-    {"reveza", "GiB", "share the cards of the node through Reveza; with at most GiB of each (default: all)", 2, 0,
+    {"reveza", "GiB",
+     "share the cards of the node through Reveza; with at most GiB of each (default: all)", 2, 0,
      set_memory},
-    {"reveza-weight", "N", "share of GPU time beside jobs of weight 1, e.g. 2 for twice as much", 1, 0, set_weight},
+    {"reveza-weight", "N", "share of GPU time beside jobs of weight 1, e.g. 2 for twice as much", 1,
+     0, set_weight},
     {"reveza-priority", "low|normal|high", "a higher one gets the card first", 1, 0, set_priority},
 };
 
 static int read_settings(int count, char **words) {
   for (int i = 0; i < count; ++i) {
     if (read_setting(words[i]) != 0) {
-      slurm_error("reveza: plugstack.conf: '%s' is none of reveza=, socket=, start=, group=, scontrol=, card=SIZE, shard=SIZE",
-                  words[i]);
+      slurm_error(
+          "reveza: plugstack.conf: '%s' is none of reveza=, socket=, start=, group=, "
+          "scontrol=, card=SIZE, shard=SIZE",
+          words[i]);
       return -1;
     }
   }
@@ -118,21 +124,24 @@ static uint32_t job_id(spank_t spank) {
 }
 
 // Writes the number of the job for the daemon. Its steps are one job to it, which is not cut up.
-static void write_job(char *to, size_t size, uint32_t job) { snprintf(to, size, "51ce0000%08x", job); }
+static void write_job(char *to, size_t size, uint32_t job) {
+  snprintf(to, size, "51ce0000%08x", job);
+}
 
 static int ask_status(char *const environment[], struct output *output) {
   char *const command[] = {settings.reveza, "status", NULL};
   return run_program(command, environment, output);
 }
 
-static bool daemon_runs(void) {
+// Returns whether there is no daemon. One of another version, for example, is one.
+static bool no_daemon(void) {
   char socket[kText];
   snprintf(socket, sizeof(socket), "REVEZA_SOCKET=%s", settings.socket);
   char *const environment[] = {socket, NULL};
   struct output output = {0};
   const int status = ask_status(environment, &output);
   free_output(&output);
-  return status == 0;
+  return status == kNoDaemon;
 }
 
 // Becomes the daemon, whose log is beside its socket.
@@ -140,30 +149,35 @@ static void become_daemon(void *nothing) {
   (void)nothing;
   char log[kPath + 16];
   const char *name = strrchr(settings.socket, '/');
-  snprintf(log, sizeof(log), "%.*srevezad.log", name == NULL ? 0 : (int)(name + 1 - settings.socket), settings.socket);
+  snprintf(log, sizeof(log), "%.*srevezad.log",
+           name == NULL ? 0 : (int)(name + 1 - settings.socket), settings.socket);
   const int file = open(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file >= 0 && (dup2(file, 1) < 0 || dup2(file, 2) < 0)) return;
   // As in deploy/systemd/system. Prologs have next to no environment.
   setenv("XDG_CONFIG_HOME", "/etc", 0);
   setenv("REVEZA_USAGE_FILE", "/var/lib/reveza/usage.db", 0);
   setenv("REVEZA_LINGER", "8760h", 0);
-  execl(settings.start, settings.start, "--socket", settings.socket, settings.group[0] ? "--group" : NULL,
-        settings.group, NULL);
+  execl(settings.start, settings.start, "--socket", settings.socket,
+        settings.group[0] ? "--group" : NULL, settings.group, NULL);
 }
 
 int slurm_spank_job_prolog(spank_t spank, int count, char **words) {
   // Slurm has not called slurm_spank_init here. Wrong settings are reported where it does.
-  if (read_settings(count, words) != 0 || settings.start[0] == '\0' || !job_shares(spank) || daemon_runs()) return 0;
+  if (read_settings(count, words) != 0 || settings.start[0] == '\0' || !job_shares(spank) ||
+      !no_daemon())
+    return 0;
   detach(become_daemon, NULL);
-  // A prolog that fails takes the node out of service for everyone: it is the steps that report a lack.
-  for (int tries = 0; tries < 50 && !daemon_runs(); ++tries) usleep(100 * 1000);
+  // A prolog that fails takes the node out of service for everyone: it is the steps that report a
+  // lack.
+  for (int tries = 0; tries < 50 && no_daemon(); ++tries) usleep(100 * 1000);
   return 0;
 }
 
 int slurm_spank_job_epilog(spank_t spank, int count, char **words) {
   uid_t user = 0;
   // Also of jobs without the option, which one of their steps may have had.
-  if (read_settings(count, words) != 0 || spank_get_item(spank, S_JOB_UID, &user) != ESPANK_SUCCESS) return 0;
+  if (read_settings(count, words) != 0 || spank_get_item(spank, S_JOB_UID, &user) != ESPANK_SUCCESS)
+    return 0;
   char number[kName];
   write_job(number, sizeof(number), job_id(spank));
   const int ended = end_processes(number, user);
@@ -185,12 +199,13 @@ static int add_shards(spank_t spank) {
   claim.shares = true;
   const double memory = shards * settings.shard;
   if (claim.memory > memory) {
-    slurm_error("reveza: --reveza asks for %.4g GiB, but %s shards are %.4g GiB", claim.memory / (1 << 30), text,
-                memory / (1 << 30));
+    slurm_error("reveza: --reveza asks for %.4g GiB, but %s shards are %.4g GiB",
+                claim.memory / (1 << 30), text, memory / (1 << 30));
     return -1;
   }
   if (claim.memory == 0) claim.memory = memory;
-  if (claim.weight[0] == '\0' && shards <= 100) snprintf(claim.weight, sizeof(claim.weight), "%g", shards);
+  if (claim.weight[0] == '\0' && shards <= 100)
+    snprintf(claim.weight, sizeof(claim.weight), "%g", shards);
   return 0;
 }
 
@@ -206,19 +221,24 @@ static void write_name(spank_t spank, char *to, size_t size) {
   }
 }
 
-// Prints each line of what a program said, and what it means here. Returns the exit status of the tasks.
+// Prints each line of what a program said, and what it means here. Returns the exit status of the
+// tasks.
 static int report(int status, struct output *output) {
   char *rest = NULL;
-  for (char *line = output->errors != NULL ? strtok_r(output->errors, "\n", &rest) : NULL; line != NULL;
-       line = strtok_r(NULL, "\n", &rest)) {
+  for (char *line = output->errors != NULL ? strtok_r(output->errors, "\n", &rest) : NULL;
+       line != NULL; line = strtok_r(NULL, "\n", &rest)) {
     slurm_error("%s", line);
   }
   char node[kName] = "this node";
   gethostname(node, sizeof(node) - 1);
   if (status == kNoDaemon) {
-    slurm_error("reveza: no daemon runs on %s; its administrator starts revezad, or sets start= in plugstack.conf", node);
+    slurm_error(
+        "reveza: no daemon runs on %s; its administrator starts revezad, or sets start= in "
+        "plugstack.conf",
+        node);
   } else {
-    slurm_error("reveza: %s cannot share its cards (%s run: exit status %d)", node, settings.reveza, status);
+    slurm_error("reveza: %s cannot share its cards (%s run: exit status %d)", node, settings.reveza,
+                status);
   }
   return status > 0 ? status : 1;
 }
@@ -236,7 +256,8 @@ static int adopt(spank_t spank, const struct output *output) {
     preloaded = preloaded || preload;
   }
   // Without the daemon a task waits for it, instead of running beside the others.
-  return preloaded && spank_setenv(spank, "REVEZA_REQUIRE_DAEMON", "1", 1) == ESPANK_SUCCESS ? 0 : 1;
+  return preloaded && spank_setenv(spank, "REVEZA_REQUIRE_DAEMON", "1", 1) == ESPANK_SUCCESS ? 0
+                                                                                             : 1;
 }
 
 // Appends an option and its value to a command, if there is one.
@@ -277,7 +298,8 @@ static int prepare(spank_t spank) {
   snprintf(socket, sizeof(socket), "REVEZA_SOCKET=%s", settings.socket);
   char *environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", job, socket, NULL, NULL};
   const size_t used = strlen(preload);
-  if (spank_getenv(spank, "LD_PRELOAD", preload + used, (int)(sizeof(preload) - used)) == ESPANK_SUCCESS) {
+  if (spank_getenv(spank, "LD_PRELOAD", preload + used, (int)(sizeof(preload) - used)) ==
+      ESPANK_SUCCESS) {
     environment[3] = preload;
   }
   struct output output = {0};
@@ -291,8 +313,8 @@ static int prepare(spank_t spank) {
   return result;
 }
 
-// Asks once per step, as the user. If this failed, srun would succeed without having run anything (Slurm 22.05):
-// so it is the tasks that fail.
+// Asks once per step, as the user. If this failed, srun would succeed without having run anything
+// (Slurm 22.05): so it is the tasks that fail.
 int slurm_spank_user_init(spank_t spank, int count, char **words) {
   (void)count;
   (void)words;
@@ -308,8 +330,8 @@ int slurm_spank_task_init(spank_t spank, int count, char **words) {
   return 0;
 }
 
-// Writes what the job has used into its AdminComment when the last task of a step has ended: after the job, in the
-// epilog, Slurm would not take it.
+// Writes what the job has used into its AdminComment when the last task of a step has ended: after
+// the job, in the epilog, Slurm would not take it.
 int slurm_spank_task_exit(spank_t spank, int count, char **words) {
   (void)count;
   (void)words;
@@ -317,8 +339,8 @@ int slurm_spank_task_exit(spank_t spank, int count, char **words) {
   uint32_t tasks = 0;
   char number[kName];
   char usage[kText];
-  if (!claim.shares || failure != 0 || spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) != ESPANK_SUCCESS ||
-      ++exited < tasks) {
+  if (!claim.shares || failure != 0 ||
+      spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) != ESPANK_SUCCESS || ++exited < tasks) {
     return 0;
   }
   write_job(number, sizeof(number), job_id(spank));

@@ -156,7 +156,8 @@ class Sharing(SlurmTest):
             for task in (1, 2, 3):
                 NODE.wait(lambda number=f"{array}_{task}": NODE.job(number)["AdminComment"], "AdminComment")
                 comment = NODE.job(f"{array}_{task}")["AdminComment"]
-                self.assertRegex(comment, r"^reveza: gpu_s=\d+\.\d{3} wait_s=\d+\.\d{3} turns=\d+ bytes_out=\d+ bytes_in=\d+$")
+                self.assertRegex(comment, r"^reveza: gpu_s=\d+\.\d{3} wait_s=\d+\.\d{3} turns=\d+ "
+                                          r"bytes_out=\d+ bytes_in=\d+$")
                 counts = dict(word.split("=") for word in comment.split()[1:])
                 self.assertGreater(int(counts["turns"]), 0)
                 self.assertGreater(float(counts["gpu_s"]), 0)
