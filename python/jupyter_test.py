@@ -10,6 +10,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -146,6 +147,38 @@ class Kernels(unittest.TestCase):
         notebook.manager.shutdown_kernel()
         self.assertFalse(notebook.manager.is_alive())
         self.assertEqual(self.programs(), {})
+
+    def wait(self, condition):
+        for _ in range(600):
+            if condition():
+                return
+            time.sleep(0.1)
+        self.fail("not within a minute")
+
+    def begin_to_wait(self, notebook, code):
+        """Runs a cell of a paused notebook, and returns when it waits for the card."""
+        self.assertEqual(subprocess.run(["reveza", "pause", notebook.name], check=False).returncode, 0)
+        before = self.programs()[notebook.name]["waited_s"]
+        notebook.send(code)
+        self.wait(lambda: self.programs()[notebook.name]["waited_s"] > before)
+
+    def test_interrupts_while_a_cell_waits_for_the_card(self):
+        notebook = self.start(5)
+        notebook.send(OPEN)
+        notebook.receive()
+        self.begin_to_wait(notebook, "array.add(1)\nimport time\ntime.sleep(600)")
+        notebook.manager.interrupt_kernel()
+        subprocess.run(["reveza", "resume", notebook.name], check=True)
+        with self.assertRaisesRegex(RuntimeError, "KeyboardInterrupt"):
+            notebook.receive()
+
+        self.begin_to_wait(notebook, "array.add(1)")
+
+        def ended():
+            notebook.manager.interrupt_kernel()
+            return not notebook.manager.is_alive()
+
+        self.wait(ended)
 
     def failure(self, **environment):
         """Returns the message with which a kernel does not start."""
