@@ -72,43 +72,68 @@ int end_processes(const char *number, uid_t user) {
   return total;
 }
 
-// Returns the field with that number of a line of CSV, without quotes: ours has none in numbers.
-static double number_of(const char *header, const char *line, const char *name) {
-  const size_t length = strlen(name);
-  while (*header != '\0' && *header != '\n') {
-    const bool found =
-        strncmp(header, name, length) == 0 && (header[length] == ',' || header[length] == '\n');
-    if (found) return strtod(line, NULL);
-    header += strcspn(header, ",\n");
-    line += strcspn(line, ",\n");
-    if (*header == ',') ++header;
-    if (*line == ',') ++line;
+// What `reveza usage` counts, summed over the rows of a job.
+struct usage {
+  double gpu_seconds;
+  double wait_seconds;
+  double turns;
+  double bytes_out;
+  double bytes_in;
+  int rows;
+};
+
+// Returns the length of a field of CSV. Users choose the names of their programs.
+static size_t field_length(const char *at) {
+  if (*at != '"') return strcspn(at, ",\n");
+  size_t length = 1;
+  while (at[length] != '\0') {
+    if (at[length] != '"') {
+      ++length;
+    } else if (at[length + 1] == '"') {
+      length += 2;
+    } else {
+      return length + 1;
+    }
   }
-  return 0;
+  return length;
 }
 
-static double all_waits(const char *header, const char *line) {
-  static const char *const kWaits[] = {
-      "wait_handover_s",   "wait_turn_s",         "wait_context_s",
-      "wait_gpu_memory_s", "wait_host_memory_s",  "wait_unpreemptible_s",
-      "wait_queue_s",      "wait_unresponsive_s", "wait_paused_s"};
-  double sum = 0;
-  for (size_t i = 0; i < sizeof(kWaits) / sizeof(kWaits[0]); ++i)
-    sum += number_of(header, line, kWaits[i]);
-  return sum;
+static bool starts(const char *field, size_t length, const char *name) {
+  return strncmp(field, name, strlen(name)) == 0 && length >= strlen(name);
 }
 
-// Writes what is recorded of the job. Returns false if nothing is.
+static void add_field(struct usage *usage, const char *column, size_t length, double value) {
+  if (starts(column, length, "gpu_s")) usage->gpu_seconds += value;
+  if (starts(column, length, "wait_")) usage->wait_seconds += value;
+  if (starts(column, length, "turns")) usage->turns += value;
+  if (starts(column, length, "bytes_out")) usage->bytes_out += value;
+  if (starts(column, length, "bytes_in")) usage->bytes_in += value;
+}
+
+// Adds up the rows whose first column is the number of the job. The first line has the columns.
+static struct usage sum_rows(const char *csv, const char *number) {
+  struct usage usage = {0};
+  const size_t digits = strlen(number);
+  for (const char *at = csv; *at != '\0';) {
+    const bool counts = strncmp(at, number, digits) == 0 && at[digits] == ',';
+    usage.rows += counts ? 1 : 0;
+    for (const char *column = csv; *at != '\0' && *at != '\n';) {
+      const size_t length = field_length(column);
+      if (counts) add_field(&usage, column, length, strtod(at, NULL));
+      column += length + (column[length] == ',' ? 1 : 0);
+      at += field_length(at);
+      if (*at == ',') ++at;
+    }
+    if (*at == '\n') ++at;
+  }
+  return usage;
+}
+
 static bool write_usage(const char *csv, const char *number, char *to, size_t size) {
-  char start[kName + 2];
-  snprintf(start, sizeof(start), "\n%s,", number);
-  const char *line = strstr(csv, start);
-  if (line == NULL) return false;
-  ++line;
+  const struct usage usage = sum_rows(csv, number);
   snprintf(to, size, "reveza: gpu_s=%.3f wait_s=%.3f turns=%.0f bytes_out=%.0f bytes_in=%.0f",
-           number_of(csv, line, "gpu_s"), all_waits(csv, line), number_of(csv, line, "turns"),
-           number_of(csv, line, "bytes_out"), number_of(csv, line, "bytes_in"));
-  return true;
+           usage.gpu_seconds, usage.wait_seconds, usage.turns, usage.bytes_out, usage.bytes_in);
+  return usage.rows > 0;
 }
 
 bool usage_of_job(const char *number, char *to, size_t size) {

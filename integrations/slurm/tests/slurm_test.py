@@ -164,6 +164,21 @@ class Sharing(SlurmTest):
                 moved.append(int(counts["bytes_out"]))
         self.assertGreaterEqual(sum(moved), 40 << 20)
 
+    def test_names_of_programs_do_not_change_what_is_counted(self):
+        before = int(self.environment("--reveza")["SLURM_JOB_ID"])
+        name = f'x,"y"\n51ce0000{before + 2:08x},9,9,9,9,9,9,9,9,9'  # the number of the job after the next
+        script = FOLDER / "out/name.py"
+        script.write_text(f"import os\nos.environ['REVEZA_NAME'] = {name!r}\n"
+                          f"os.execv({WORKER!r}, {worker(20, 1)!r})\n")
+        job = self.submit("ana", "--reveza", "--output=/dev/null", "--wrap", f"exec python3 {script}")
+        self.assertEqual(int(job), before + 1)
+        self.wait_for_jobs()
+        self.assertRegex(NODE.job(job)["AdminComment"],
+                         r"gpu_s=[\d.]+ wait_s=[\d.]+ turns=1 bytes_out=0 bytes_in=0$")
+        after = self.environment("--reveza")["SLURM_JOB_ID"]
+        self.assertEqual(int(after), before + 2)
+        self.assertEqual(NODE.job(after)["AdminComment"], "")
+
     def hash_of(self, text):
         found = [line for line in text.splitlines() if '"hash"' in line]
         self.assertEqual(len(found), 1, text + NODE.logs())
