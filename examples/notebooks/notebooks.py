@@ -68,7 +68,8 @@ class Notebook:
         self.client.start_channels()
 
     def send(self, code: str, results: dict | None = None) -> None:
-        self._sent = self.client.execute(code, user_expressions=results or {})
+        # A cell that fails does not cancel what is sent right after it.
+        self._sent = self.client.execute(code, user_expressions=results or {}, stop_on_error=False)
 
     def receive(self) -> dict:
         """Returns the results of the cell."""
