@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs missing build and test dependencies. Idempotent.
 #
-#   tools/setup.sh [--quiet] [build|demo|test|check|fuzz|bench|browser|headers|kubernetes|all]...  (default: build)
+#   tools/setup.sh [--quiet] [build|demo|test|check|fuzz|bench|browser|headers|kubernetes|slurm|all]...  (default: build)
 #
 #   build   compiler and libraries, Arrow from its wheel, the chart libraries of reports from npm (into
 #           build/charts), and NVIDIA's wheels if no CUDA toolkit is installed; wheels are installed in
@@ -17,6 +17,7 @@
 #   headers CUDA headers of other versions, into build/headers (6 MB)
 #   kubernetes  runc, and with Go the modules of kubelet and containerd, for `make test-kubernetes`; not
 #           part of `all`
+#   slurm   Slurm and munge, for `make test-slurm`; not part of `all`
 #
 # Package names are those of Debian 12 and 13 and Ubuntu 24.04. Installing packages requires root;
 # for other users the script prints the command to run and exits with 1.
@@ -33,6 +34,7 @@ fuzz_packages=(clang-19 libclang-rt-19-dev)
 browser_packages=(chromium)
 kernel_packages=(user-mode-linux)
 kubernetes_packages=(runc containernetworking-plugins iproute2 openssl)
+slurm_packages=(g++ make libslurm-dev slurmctld slurmd slurm-client munge iproute2)
 distribution_packages=(bash-completion zsh fish man-db groff-base lintian dpkg-dev debootstrap)
 environment=build/python
 charts=build/charts
@@ -331,7 +333,7 @@ main() {
         sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' tools/setup.sh
         exit 0
         ;;
-      build | demo | test | check | fuzz | bench | browser | headers | kubernetes) parts+=("$part") ;;
+      build | demo | test | check | fuzz | bench | browser | headers | kubernetes | slurm) parts+=("$part") ;;
       all) parts+=(build test check fuzz browser) ;;
       *) fail "unknown argument '$part'; tools/setup.sh --help lists them" ;;
     esac
