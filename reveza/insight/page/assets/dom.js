@@ -52,13 +52,24 @@ export function keepChildren(parent, items, key, make, update) {
   for (const child of known.values()) child.remove();
 }
 
-// Shows a dialog. Returns it; `onClose` is called when it is closed.
-export function showDialog(title, body, onClose = () => {}) {
-  const dialog = byId("dialog");
-  if (dialog.open) dialog.close();
+let onDialogClose = null;
+
+function endDialog() {
+  onDialogClose?.();
+  onDialogClose = null;
+}
+
+// Shows a dialog in place of the one that is open; `onClose` is called when it is closed.
+export function showDialog(title, body, onClose = null) {
+  endDialog();
+  onDialogClose = onClose;
   setText(byId("dialog-title"), title);
   byId("dialog-body").replaceChildren(body);
-  dialog.addEventListener("close", onClose, {once: true});
-  dialog.showModal();
-  return dialog;
+  const dialog = byId("dialog");
+  if (!dialog.open) dialog.showModal();
+}
+
+export function startDialog() {
+  byId("dialog").addEventListener("close", endDialog);
+  byId("dialog-close").addEventListener("click", () => byId("dialog").close());
 }

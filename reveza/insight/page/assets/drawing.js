@@ -106,18 +106,19 @@ function drawMemory(context, history, view, place, x, colours) {
     for (const number of sample.cards.get(view.gpu)?.of.keys() ?? []) present.add(number);
   }
   for (const number of [...present].sort((a, b) => a - b)) {
+    // From left to right along the top, and back along the bottom; each sample holds until the next.
+    const back = [];
     context.beginPath();
-    const tops = [];
     samples.forEach(([at, sample], i) => {
       const height = (sample.cards.get(view.gpu)?.of.get(number) ?? 0) / total * kMemory;
+      const until = i + 1 < samples.length ? samples[i + 1][0] : Math.max(end, at);
       const y = bottom - base[i];
-      if (i === 0) context.moveTo(at, y); else context.lineTo(at, y);
       base[i] = Math.min(kMemory, base[i] + height);
-      tops.push([at, bottom - base[i]]);
+      context.lineTo(at, bottom - base[i]);
+      context.lineTo(until, bottom - base[i]);
+      back.push([at, y], [until, y]);
     });
-    const last = tops.length - 1;
-    context.lineTo(Math.max(end, tops[last][0]), bottom - base[last]);
-    for (let i = last; i >= 0; --i) context.lineTo(tops[i][0], tops[i][1]);
+    for (let i = back.length - 1; i >= 0; --i) context.lineTo(...back[i]);
     context.closePath();
     context.fillStyle = programColour(number);
     context.fill();

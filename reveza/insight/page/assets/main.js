@@ -1,7 +1,7 @@
 // The page of `reveza web`: connects its parts to the stream of the server.
 
 import * as api from "./api.js";
-import {byId, setText} from "./dom.js";
+import {byId, setText, startDialog} from "./dom.js";
 import {showJobs, startJobs} from "./jobs.js";
 import {showMachine, showMachineTexts, startMachine} from "./machine.js";
 import {startPerfetto} from "./perfetto.js";
@@ -63,7 +63,7 @@ async function start() {
     setLanguage(currentLanguage() === "en" ? "pt" : "en");
     showTexts();
   });
-  byId("dialog-close").addEventListener("click", () => byId("dialog").close());
+  startDialog();
   timeline.startTimeline();
   startMachine();
   startUsage();

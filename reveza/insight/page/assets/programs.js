@@ -77,19 +77,20 @@ function showSettings(client) {
 }
 
 function makeRow(client) {
-  const row = element("tr", {}, ...kColumns.map(([, kind], i) =>
-    i === 0 ? element("th", {scope: "row", class: kind}) : element("td", {class: kind})));
+  const cells = kColumns.map(([, kind], i) =>
+    i === 0 ? element("th", {scope: "row", class: kind}) : element("td", {class: kind}));
   const pause = button("", () => {
     change({program: client.job, action: pause.dataset.action});
   }, {class: "pause"});
   const set = button("", () => showSettings(shown.find((one) => one.job === client.job) ?? client),
                      {class: "set"});
-  row.append(element("td", {class: "actions"}, pause, set));
-  return row;
+  // Beside the name, so that they are in sight on a narrow screen too.
+  cells.splice(1, 0, element("td", {class: "actions"}, pause, set));
+  return element("tr", {}, ...cells);
 }
 
 function updateRow(row, client) {
-  kColumns.forEach(([, , text], i) => setText(row.children[i], text(client)));
+  kColumns.forEach(([, , text], i) => setText(row.children[i === 0 ? 0 : i + 1], text(client)));
   row.children[0].title = client.command;
   const paused = client.state === "paused";
   const pause = row.querySelector(".pause");
@@ -110,7 +111,7 @@ export function showPrograms(snapshot) {
 }
 
 export function showProgramTexts() {
-  byId("program-heads").replaceChildren(
-      ...kColumns.map(([key, kind]) => element("th", {scope: "col", class: kind}, t(key))),
-      element("th", {scope: "col"}, t("actions")));
+  const heads = kColumns.map(([key, kind]) => element("th", {scope: "col", class: kind}, t(key)));
+  heads.splice(1, 0, element("th", {scope: "col"}, t("actions")));
+  byId("program-heads").replaceChildren(...heads);
 }

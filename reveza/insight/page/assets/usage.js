@@ -21,7 +21,7 @@ async function load() {
       return;
     }
     const most = rows[0].gpu_s || 1;
-    list.replaceChildren(element("div", {class: "scroll", tabindex: "0", role: "region",
+    list.replaceChildren(element("div", {class: "scroll", tabindex: "0", role: "group",
                                          "aria-label": t("usage")},
         element("table", {},
         element("thead", {}, element("tr", {}, ...["program", "user", "gpu_time", "waited", "moved_out",
