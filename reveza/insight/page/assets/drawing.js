@@ -2,8 +2,9 @@
 // link below. Pure of state: everything is in `view` and `history`.
 
 import * as format from "./format.js";
-import {isWait} from "./history.js";
+import {isWait, kKinds} from "./history.js";
 import {palette, programColour} from "./palette.js";
+import {Raster} from "./raster.js";
 import {t} from "./texts.js";
 
 export const kAxis = 22;
@@ -11,7 +12,9 @@ const kMemory = 90;
 const kLane = 22;
 const kTraffic = 70;
 const kGap = 10;
-const kStep = 2;  // pixels between points of curves
+const kStep = 2;  // pixels between samples of the memory
+
+const raster = new Raster();
 
 // Returns where things are, for a width in pixels and a number of lanes.
 export function layout(width, lanes) {
@@ -22,25 +25,25 @@ export function layout(width, lanes) {
           trafficTop, trafficHeight: kTraffic, height: trafficTop + kTraffic + 4};
 }
 
-// view: {from, to (seconds of the daemon's clock), now, gpu, lanes (numbers), selected}
-export function draw(context, history, view, place) {
+// view: {from, to (seconds of the daemon's clock), now, gpu, lanes (numbers), selected}; `ratio`:
+// pixels of the screen for one of the page.
+export function draw(context, history, view, place, ratio) {
   const colours = palette();
   context.clearRect(0, 0, place.width, place.height);
   context.font = `12px ${colours.font}`;
   context.textBaseline = "middle";
-  const scale = (place.width - place.left) / (view.to - view.from);
-  const x = (time) => place.left + (time - view.from) * scale;
-  drawAxis(context, history, view, place, x, colours);
-  context.save();
-  context.beginPath();
-  context.rect(place.left, 0, place.width - place.left, place.height);
-  context.clip();
-  drawMemory(context, history, view, place, x, colours);
+  const width = place.width - place.left;
+  drawAxis(context, history, view, place, colours);
+  // Columns are pixels of the screen, rows those of the page.
+  raster.clear(Math.round(width * ratio), place.height);
+  const scale = raster.width / (view.to - view.from);
+  const x = (time) => (time - view.from) * scale;
+  drawMemory(history, view, place, x, colours);
   view.lanes.forEach((number, row) => {
-    drawLane(context, history.lanes[number], view, place.lanesTop + row * kLane, place, x, colours);
+    drawLane(history.lanes[number], view, place.lanesTop + row * kLane, x, colours);
   });
-  drawTraffic(context, history, view, place, x, colours);
-  context.restore();
+  drawTraffic(history, view, place, x, colours);
+  raster.drawTo(context, place.left, 0, width, place.height);
   drawLabels(context, history, view, place, colours);
 }
 
@@ -52,7 +55,9 @@ function roundStep(span, count) {
   return steps.find((step) => step >= rough) ?? 3600;
 }
 
-function drawAxis(context, history, view, place, x, colours) {
+function drawAxis(context, history, view, place, colours) {
+  const scale = (place.width - place.left) / (view.to - view.from);
+  const x = (time) => place.left + (time - view.from) * scale;
   const step = roundStep(view.to - view.from, (place.width - place.left) / 110);
   context.textAlign = "center";
   const offset = history.offset;
@@ -92,113 +97,80 @@ function visibleSamples(samples, view, x) {
   return found;
 }
 
-function drawMemory(context, history, view, place, x, colours) {
-  const samples = visibleSamples(history.memory, view, x);
+function drawMemory(history, view, place, x, colours) {
   const bottom = place.memoryTop + kMemory;
-  context.fillStyle = colours.panel;
-  context.fillRect(place.left, place.memoryTop, place.width - place.left, kMemory);
-  if (samples.length === 0) return;
-  const total = samples.at(-1)[1].cards.get(view.gpu)?.total || 1;
-  const end = Math.min(x(view.now), place.width);
-  const base = new Float64Array(samples.length);
-  const present = new Set();
-  for (const [, sample] of samples) {
-    for (const number of sample.cards.get(view.gpu)?.of.keys() ?? []) present.add(number);
-  }
-  for (const number of [...present].sort((a, b) => a - b)) {
-    // From left to right along the top, and back along the bottom; each sample holds until the next.
-    const back = [];
-    context.beginPath();
-    samples.forEach(([at, sample], i) => {
-      const height = (sample.cards.get(view.gpu)?.of.get(number) ?? 0) / total * kMemory;
-      const until = i + 1 < samples.length ? samples[i + 1][0] : Math.max(end, at);
-      const y = bottom - base[i];
-      base[i] = Math.min(kMemory, base[i] + height);
-      context.lineTo(at, bottom - base[i]);
-      context.lineTo(until, bottom - base[i]);
-      back.push([at, y], [until, y]);
-    });
-    for (let i = back.length - 1; i >= 0; --i) context.lineTo(...back[i]);
-    context.closePath();
-    context.fillStyle = programColour(number);
-    context.fill();
-  }
+  raster.rect(0, raster.width, place.memoryTop, bottom, colours.panel);
+  const samples = visibleSamples(history.memory, view, x);
+  const end = Math.min(x(view.now), raster.width);
+  samples.forEach(([at, sample], i) => {
+    const card = sample.cards.get(view.gpu);
+    if (!card) return;
+    // Each sample holds until the next.
+    const until = i + 1 < samples.length ? samples[i + 1][0] : Math.max(end, at);
+    let used = 0;
+    for (const [number, bytes] of card.of) {
+      const before = used;
+      used = Math.min(card.total, used + bytes);
+      raster.rect(at, until, bottom - used / card.total * kMemory, bottom - before / card.total * kMemory,
+                  programColour(number));
+    }
+  });
 }
 
-// Where a span is in its lane: what happens at the same time has a part of the height each, so that
-// colours are not all that tells them apart.
-function partOf(kind) {
-  if (isWait(kind)) return [0.42, 0.16];
-  switch (kind) {
-    case 6: case 8: case 11:
-      return [0.12, 0.36];  // out, up
-    case 7: case 9: case 10:
-      return [0.52, 0.36];  // in, down
-    default:
-      return [0.12, 0.76];
-  }
+// The rows of a lane in which a span is: what happens at the same time has a part of the height each,
+// so that colours are not all that tells them apart.
+function rowsOf(kind) {
+  if (isWait(kind)) return [9, 13];
+  const name = kKinds[kind];
+  if (name === "copy out" || name === "contexts out" || name === "demote") return [3, 11];  // up
+  if (name === "copy in" || name === "contexts in" || name === "promote") return [11, 19];  // down
+  return [3, 19];
 }
+const kRows = kKinds.map((_, kind) => rowsOf(kind));
 
-function drawLane(context, lane, view, top, place, x, colours) {
-  const spans = lane.spans;
-  const begin = spans.find("finish", view.from);
+function drawLane(lane, view, top, x, colours) {
+  const pixels = colours.kinds.map((colour) => raster.pixel(colour));
+  const {begin, finish, kind, limit} = lane.spans;
+  const {width} = raster;
+  const offset = x(0);
+  const scale = x(1) - offset;
+  const span = (one, from, to) => {
+    const left = Math.round(offset + from * scale);
+    const right = Math.max(Math.round(offset + to * scale), left + 1);
+    if (right <= 0) return;
+    const [upper, lower] = kRows[one];
+    raster.fill(Math.max(0, left), Math.min(width, right), top + upper, top + lower, pixels[one]);
+  };
+  const first = lane.spans.find("finish", view.from);
   const until = view.to + lane.longest;
   for (const waits of [true, false]) {
-    // The last pixel of each kind: what is narrower than a pixel is drawn once.
-    const drawn = new Float64Array(colours.kinds.length).fill(-1);
-    for (let i = begin; i < spans.limit && spans.finish[i] <= until; ++i) {
-      const kind = spans.kind[i];
-      if (isWait(kind) !== waits || spans.begin[i] > view.to) continue;
-      const right = x(spans.finish[i]);
-      if (right < drawn[kind] + 1 && drawn[kind] >= 0) continue;
-      const left = Math.max(x(spans.begin[i]), place.left - 2);
-      const [y, height] = partOf(kind);
-      context.fillStyle = colours.kinds[kind];
-      context.fillRect(left, top + y * kLane, Math.max(1, right - left), height * kLane);
-      drawn[kind] = Math.floor(Math.max(right, left + 1));
+    for (let i = first; i < limit && finish[i] <= until; ++i) {
+      if (isWait(kind[i]) === waits) span(kind[i], begin[i], finish[i]);
     }
   }
-  for (const [kind, started] of [...lane.open].sort((a, b) => a[0] - b[0])) {
-    const left = Math.max(x(started), place.left - 2);
-    const right = Math.min(x(view.now), place.width);
-    if (right <= left) continue;
-    const [y, height] = partOf(kind);
-    context.fillStyle = colours.kinds[kind];
-    context.fillRect(left, top + y * kLane, Math.max(1, right - left), height * kLane);
-  }
+  const open = [...lane.open].sort((a, b) => a[0] - b[0]);
+  for (const [one, from] of open) span(one, from, view.now);
 }
 
-function drawTraffic(context, history, view, place, x, colours) {
-  context.fillStyle = colours.panel;
-  context.fillRect(place.left, place.trafficTop, place.width - place.left, kTraffic);
+function drawTraffic(history, view, place, x, colours) {
+  raster.rect(0, raster.width, place.trafficTop, place.trafficTop + kTraffic, colours.panel);
   const columns = history.traffic.get(view.gpu);
   const middle = place.trafficTop + kTraffic / 2;
   view.peak = 0;
   if (columns) {
-    const begin = Math.max(columns.first, columns.find("time", view.from) - 1);
-    let end = begin;
+    const first = Math.max(columns.first, columns.find("time", view.from) - 1);
+    let end = first;
     for (; end < columns.limit && columns.time[end] <= view.to; ++end) {
       view.peak = Math.max(view.peak, columns.out[end], columns.in[end]);
     }
     const unit = (kTraffic / 2 - 2) / (view.peak || 1);
-    for (const [column, sign, colour] of [["out", -1, colours.out], ["in", 1, colours.into]]) {
-      context.fillStyle = colour;
-      let last = -Infinity;
-      let highest = 0;
-      for (let i = begin; i < end; ++i) {
-        const at = x(columns.time[i]);
-        highest = Math.max(highest, columns[column][i]);
-        if (at - last < kStep) continue;
-        const before = i > begin ? x(columns.time[i - 1]) : at - kStep;
-        const height = highest * unit;
-        context.fillRect(before, sign < 0 ? middle - height : middle, Math.max(1, at - before), height);
-        last = at;
-        highest = 0;
-      }
+    for (let i = first + 1; i < end; ++i) {
+      const [left, right] = [x(columns.time[i - 1]), x(columns.time[i])];
+      if (columns.out[i] > 0) raster.rect(left, right, middle - columns.out[i] * unit, middle, colours.out);
+      if (columns.in[i] > 0) raster.rect(left, right, middle, middle + columns.in[i] * unit, colours.into);
     }
   }
-  context.fillStyle = colours.faint;
-  context.fillRect(place.left, Math.round(middle), place.width - place.left, 1);
+  raster.rect(0, raster.width, middle, middle + 1, colours.faint);
 }
 
 function fit(context, text, width) {

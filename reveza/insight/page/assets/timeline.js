@@ -8,6 +8,7 @@ import {palette, watchPalette} from "./palette.js";
 import {t} from "./texts.js";
 
 const kMinSpan = 0.02;  // seconds
+const kMany = 200;  // events
 const kBehind = 0.25;  // of the live edge: events are asked for ten times a second
 
 export const history = new History();
@@ -28,7 +29,8 @@ export function addTimeline(message) {
     const far = clockOffset === null || Math.abs(offset - clockOffset) > 1;
     clockOffset = far ? offset : clockOffset + 0.1 * (offset - clockOffset);
   }
-  dirty = true;
+  // While the view follows, what is new comes into sight with the next pixel.
+  if (!following || message.lanes || message.events.length > kMany || message.now === null) dirty = true;
 }
 
 export function addSnapshot(snapshot) {
@@ -41,7 +43,7 @@ export function addSnapshot(snapshot) {
       element("option", {value: gpu.index}, `GPU ${gpu.index}`)));
     select.hidden = gpus.length < 2;
   }
-  dirty = true;
+  if (!following) dirty = true;
 }
 
 // Returns what the tests and the page's reader may know: the view, and how much is there.
@@ -84,17 +86,21 @@ function frame() {
   requestAnimationFrame(frame);
   const alive = history.now !== null;
   if (clockOffset !== null && alive) view.now = performance.now() / 1000 + clockOffset;
-  if (!dirty && !(following && alive)) return;
-  dirty = false;
-  ++frames.count;
-  if (following) {
+  const ratio = window.devicePixelRatio || 1;
+  if (following && alive) {
+    // What moves by a small part of a pixel looks the same.
+    const moved = (view.now - kBehind - view.to) / span * (place.width - place.left) * ratio;
+    if (!dirty && moved < 0.25) return;
     view.to = view.now - kBehind;
     view.from = view.to - span;
+  } else if (!dirty) {
+    return;
   }
+  dirty = false;
+  ++frames.count;
   view.lanes = history.visibleLanes(view.from);
   const canvas = byId("canvas");
   place = layout(byId("stage").clientWidth, view.lanes.length);
-  const ratio = window.devicePixelRatio || 1;
   const width = Math.round(place.width * ratio);
   const height = Math.round(place.height * ratio);
   if (canvas.width !== width || canvas.height !== height) {
@@ -105,7 +111,7 @@ function frame() {
   const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.strokeStyle = palette().faint;
-  draw(context, history, view, place);
+  draw(context, history, view, place, ratio);
   setText(byId("range"), t("range", {from: format.clock(view.from + history.offset),
                                      span: format.duration(span)}));
 }
