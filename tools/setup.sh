@@ -3,7 +3,7 @@
 #
 #   tools/setup.sh [--quiet] [build|demo|test|check|fuzz|bench|browser|headers|kubernetes|slurm|all]...  (default: build)
 #
-#   build   compiler and libraries, Arrow from its wheel, the chart libraries of reports from npm (into
+#   build   compiler and libraries, Arrow from its wheel, the chart libraries of pages from npm (into
 #           build/charts), and NVIDIA's wheels if no CUDA toolkit is installed; wheels are installed in
 #           a private Python environment (build/python)
 #   demo    the wheel of DuckDB, for the demo of fraudgen
@@ -361,12 +361,12 @@ main() {
     need_wheels PyPhi "$requirements-pyphi.txt" 'tests of phi iit against it are skipped'
     need_headers 'the tables of driver calls are not checked against it'
     need_modules 'its tests are skipped' integrations/kubernetes integrations/kubernetes/tests/chart
+    need_charts "$requirements-browser.txt" 'the accessibility of reveza web is not tested'
     want_packages 'what distributions need is not tested (as root: apt-get install)' \
       "${distribution_packages[@]}"
     need_servers 'the tests that write to buckets are skipped'
     want_packages 'tests that boot a kernel are skipped (as root: apt-get install)' \
       "${kernel_packages[@]}"
-    need_charts "$requirements-browser.txt" 'the accessibility of reveza web is not tested'
     want_packages 'tests that open pages are skipped (as root: tools/setup.sh browser)' \
       "${browser_packages[@]}"
   fi

@@ -7,6 +7,7 @@ CHARTS is the folder with axe-core. Ends with 77 (skipped) where there is no Chr
 reveza-web in BUILD.
 """
 
+import base64
 import json
 import pathlib
 import sys
@@ -172,6 +173,41 @@ def check_restart(page: Page, world: World) -> None:
     expect(page.run("reveza.state().lanes") == 3, "the programs have new lanes")
 
 
+PERFETTO = """<script>addEventListener("message", (event) => {
+  if (event.data === "PING") event.source.postMessage("PONG", event.origin);
+  else document.title = new TextDecoder().decode(event.data.perfetto.buffer).slice(0, 40);
+});</script>"""
+
+
+def check_trace(browser: Browser, page: Page, folder: pathlib.Path) -> None:
+    """Save writes the trace; Perfetto, which stands in here, gets the same by messages."""
+    browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+    page.run("document.getElementById('save').click()")
+    file = folder / "reveza-trace.json"
+    page.wait_for(file.exists, "the trace is saved")
+    expect(len(json.loads(file.read_text())["traceEvents"]) > 20, "the saved trace has no events")
+
+    browser.call("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
+    # Not at once: the new window, and with it this page, waits for the debugger.
+    page.run("setTimeout(() => document.getElementById('perfetto').click(), 10)")
+    attached = browser.await_event("Target.attachedToTarget",
+                                   lambda event: "openerId" in event["targetInfo"])
+    session = attached["sessionId"]
+    browser.call("Fetch.enable", session, patterns=[{"urlPattern": "https://ui.perfetto.dev/*"}])
+    browser.call("Runtime.runIfWaitingForDebugger", session)
+    asked = browser.await_event("Fetch.requestPaused")
+    browser.call("Fetch.fulfillRequest", session, requestId=asked["requestId"], responseCode=200,
+                 responseHeaders=[{"name": "Content-Type", "value": "text/html"}],
+                 body=base64.b64encode(PERFETTO.encode()).decode())
+    def title() -> str:
+        answer = browser.call("Runtime.evaluate", session, expression="document.title")
+        return answer["result"].get("value") or ""
+
+    page.wait_for(lambda: title().startswith("{"), "Perfetto gets the trace")
+    browser.call("Target.setAutoAttach", autoAttach=False, waitForDebuggerOnStart=False, flatten=True)
+    browser.call("Target.closeTarget", targetId=attached["targetInfo"]["targetId"])
+
+
 def check_wrong_token(browser: Browser, url: str) -> None:
     page = browser.page(url[:-4] + "0000")
     page.wait("document.body.dataset.connection === 'refused'", "the wrong token is refused")
@@ -273,6 +309,7 @@ def check(chromium: str, world: World, axe: pathlib.Path | None) -> None:
         check_nothing_from_elsewhere(page, url)
         complaints = [one for one in page.complaints() if "example.com" not in one and "status of 4" not in one]
         expect(complaints == [], f"the console: {complaints}")
+        check_trace(browser, page, world.folder)
         check_restart(page, world)
         check_content(second)
         check_wrong_token(browser, url)

@@ -70,11 +70,12 @@ CommandResult<int> Serve(const daemon::Settings& settings, const WebArguments& a
   pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
 
   page::Feed feed;
-  ASSIGN_OR_RETURN(const auto server,
-                   WebServer::Make({.access = {.token = *token, .machine = MachineName()},
-                                    .certificate = arguments.certificate,
-                                    .key = arguments.key},
-                                   settings, feed));
+  ASSIGN_OR_RETURN(
+      const auto server,
+      WebServer::Make({.access = {.token = *token, .names = {MachineName(), address.host}},
+                       .certificate = arguments.certificate,
+                       .key = arguments.key},
+                      settings, feed));
   const int port = server->Listen(address.host, address.port);
   if (port == 0) {
     return Failure(kFailed,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "reveza/insight/page/assets.h"
@@ -120,10 +121,15 @@ int WebServer::Listen(const std::string& address, int port) {
   return http_->bind_to_port(address, port) ? port : 0;
 }
 
-void WebServer::Serve() { http_->listen_after_bind(); }
+void WebServer::Serve() {
+  http_->listen_after_bind();
+  ended_ = true;
+}
 
 void WebServer::Stop() {
   feed_.Close();
+  // Stopping a server that has not started yet does nothing.
+  while (!http_->is_running() && !ended_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   http_->stop();
 }
 

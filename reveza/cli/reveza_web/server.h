@@ -6,6 +6,7 @@
 
 #include <httplib.h>
 
+#include <atomic>
 #include <memory>
 #include <semaphore>
 #include <string>
@@ -64,6 +65,7 @@ class WebServer {
   WebServerOptions options_;
   const daemon::Settings& settings_;
   page::Feed& feed_;
+  std::atomic<bool> ended_ = false;
   std::counting_semaphore<> tools_{4};  // processes at the same time
 };
 

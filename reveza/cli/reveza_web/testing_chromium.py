@@ -92,6 +92,18 @@ class Browser:
             self.events.append(answer)
         raise Failure(f"{method}: Chromium did not answer within {timeout} s")
 
+    def await_event(self, method: str, where: Callable[[dict], bool] = lambda parameters: True,
+                    timeout: float = 60) -> dict:
+        """Returns the parameters of the first such event, which is then forgotten."""
+        while True:
+            for event in self.events:
+                if event.get("method") == method and where(event["params"]):
+                    self.events.remove(event)
+                    return event["params"]
+            event = self._read(timeout)
+            expect(event is not None, f"no {method} within {timeout} s")
+            self.events.append(event)
+
     def page(self, url: str, width: int = 1200, height: int = 900, mobile: bool = False,
              dark: bool = False) -> "Page":
         target = self.call("Target.createTarget", url="about:blank")["targetId"]

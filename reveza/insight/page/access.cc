@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -45,13 +46,14 @@ bool SameToken(std::string_view given, std::string_view token) {
   return different == 0;
 }
 
-bool IsTrustedHost(std::string_view host, std::string_view machine) {
+bool IsTrustedHost(std::string_view host, std::span<const std::string> names) {
   const std::string name = WithoutPort(host);
-  return name == "localhost" || IsAddress(name) || (!machine.empty() && name == machine);
+  if (name.empty()) return false;
+  return name == "localhost" || IsAddress(name) || std::ranges::find(names, name) != names.end();
 }
 
 int Refusal(const RequestHead& head, const Access& access, bool is_public) {
-  if (!IsTrustedHost(head.host, access.machine)) return 421;
+  if (!IsTrustedHost(head.host, access.names)) return 421;
   if (is_public) return 0;
   constexpr std::string_view kScheme = "Bearer ";
   if (!head.authorization.starts_with(kScheme) ||

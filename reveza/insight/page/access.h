@@ -3,8 +3,10 @@
 // Pure functions, except for NewToken().
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/error.h"
 
@@ -16,11 +18,11 @@ Result<std::string> NewToken();
 // Returns whether the texts are equal, in a time that only depends on the length of `given`.
 bool SameToken(std::string_view given, std::string_view token);
 
-// The names that the server answers to, beside addresses and localhost: no other site can make a
-// browser believe that its own name is an address.
 struct Access {
   std::string token;
-  std::string machine;  // its host name
+  // Under which the server is reached, beside addresses and localhost: no other site can make a
+  // browser believe that its own name is one of these.
+  std::vector<std::string> names;
   bool tls = false;
 };
 
@@ -33,8 +35,8 @@ struct RequestHead {
   std::string_view content_type;
 };
 
-// Returns whether a Host header names this server: an address, localhost or the machine.
-bool IsTrustedHost(std::string_view host, std::string_view machine);
+// Returns whether a Host header names this server: an address, localhost or one of the names.
+bool IsTrustedHost(std::string_view host, std::span<const std::string> names);
 
 // Returns 0 if the request may be served, else the HTTP status that refuses it: 421 for the wrong
 // host, 401 for the wrong token, 403 for another origin, 415 for a change that is not JSON.

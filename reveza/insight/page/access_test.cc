@@ -4,11 +4,12 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace reveza::page {
 namespace access_test {
 
-const Access kAccess{.token = "0123456789abcdef", .machine = "gpu1"};
+const Access kAccess{.token = "0123456789abcdef", .names = {"gpu1"}};
 
 RequestHead Valid(std::string_view method) {
   return {.method = method,
@@ -38,14 +39,14 @@ TEST(Token, IsComparedAsAWhole) {
 TEST(Host, IsAnAddressOrThisMachine) {
   for (const char* host : {"127.0.0.1", "127.0.0.1:80", "localhost", "localhost:9788", "[::1]:9788",
                            "[fe80::1]", "192.0.2.7:1", "gpu1", "gpu1:9788"}) {
-    EXPECT_TRUE(IsTrustedHost(host, "gpu1")) << host;
+    EXPECT_TRUE(IsTrustedHost(host, kAccess.names)) << host;
   }
   for (const char* host :
        {"", "evil.example", "evil.example:9788", "127.0.0.1.evil.example", "localhost.evil.example",
         "[evil]", "gpu1.evil.example", "1.2.3", "gpu2:9788"}) {
-    EXPECT_FALSE(IsTrustedHost(host, "gpu1")) << host;
+    EXPECT_FALSE(IsTrustedHost(host, kAccess.names)) << host;
   }
-  EXPECT_FALSE(IsTrustedHost("", ""));
+  EXPECT_FALSE(IsTrustedHost("", std::vector<std::string>{""})) << "a machine without a name";
 }
 
 TEST(Refusal, AdmitsWhoHasTheToken) {
@@ -79,7 +80,7 @@ TEST(Refusal, ChangesComeFromThePage) {
   }
   RequestHead secure = Valid("POST");
   secure.origin = "https://127.0.0.1:9788";
-  EXPECT_EQ(Refusal(secure, {.token = kAccess.token, .machine = "", .tls = true}, false), 0);
+  EXPECT_EQ(Refusal(secure, {.token = kAccess.token, .names = {}, .tls = true}, false), 0);
   RequestHead form = Valid("POST");
   form.content_type = "application/x-www-form-urlencoded";
   EXPECT_EQ(Refusal(form, kAccess, false), 415);
