@@ -9,6 +9,7 @@ import os
 import pathlib
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -32,7 +33,7 @@ class Browser:
     """One process of Chromium with a profile of its own."""
 
     def __init__(self, program: str):
-        self._folder = tempfile.TemporaryDirectory(prefix="reveza-chromium-", ignore_cleanup_errors=True)
+        self._folder = tempfile.mkdtemp(prefix="reveza-chromium-")
         to_read, self._writer = os.pipe()
         self._reader, to_write = os.pipe()
         # Chromium reads its descriptor 3 and writes to 4.
@@ -41,9 +42,9 @@ class Browser:
             ["sh", "-c", script, "sh", program, "--headless", "--no-sandbox", "--disable-gpu",
              "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run", "--disable-sync",
              "--disable-background-networking", "--disable-component-update",
-             f"--user-data-dir={self._folder.name}", "--remote-debugging-pipe", "about:blank"],
+             f"--user-data-dir={self._folder}", "--remote-debugging-pipe", "about:blank"],
             pass_fds=(to_read, to_write), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
+            stderr=subprocess.DEVNULL, start_new_session=True)
         os.close(to_read)
         os.close(to_write)
         self._unread = b""
@@ -54,15 +55,23 @@ class Browser:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.terminate()
+        os.close(self._writer)  # which ends Chromium
+        os.close(self._reader)
         try:
             self._process.wait(10)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        os.close(self._writer)
-        os.close(self._reader)
-        self._folder.cleanup()
+            pass
+        # Its helpers may still write into the profile.
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._process.wait()
+        for _ in range(50):
+            shutil.rmtree(self._folder, ignore_errors=True)
+            if not pathlib.Path(self._folder).exists():
+                return
+            time.sleep(0.1)
 
     def _read(self, timeout: float) -> dict | None:
         until = time.monotonic() + timeout

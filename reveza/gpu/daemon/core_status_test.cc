@@ -36,10 +36,10 @@ TEST(CoreStatus, ShowsClientsWithFootprint) {
 
 TEST(CoreStatus, EventsTellWhatHasNotEnded) {
   TestingCore harness;
-  harness.Start(1, 0x71, "train-a", 101, 60 * kMiB);
-  harness.Start(2, 0x72, "train-b", 102, 0);
+  harness.Start(1, 0x71, "train-a", 101, 200 * kMiB);
+  harness.Start(2, 0x72, "train-b", 102, 200 * kMiB);
   harness.Deliver(1, wire::GateRequested{});
-  ASSERT_TRUE(harness.SwapIn(1, 60 * kMiB));
+  ASSERT_TRUE(harness.SwapIn(1, 200 * kMiB));
   harness.clock.Advance(std::chrono::seconds(2));
   harness.Deliver(2, wire::GateRequested{});
   const json answer = json::parse(harness.core.EventsJson(0));

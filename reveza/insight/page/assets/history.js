@@ -159,6 +159,8 @@ export class History {
         if (card && part.resident > 0) card.of.set(number, part.resident);
       }
     }
+    // Each program at the same place of the stack.
+    for (const card of cards.values()) card.of = new Map([...card.of].sort((a, b) => a[0] - b[0]));
     this.memory.push({time, cards});
     this.forget();
   }
