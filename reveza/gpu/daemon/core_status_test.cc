@@ -44,13 +44,13 @@ TEST(CoreStatus, EventsTellWhatHasNotEnded) {
   harness.Deliver(2, wire::GateRequested{});
   const json answer = json::parse(harness.core.EventsJson(0));
   EXPECT_EQ(answer.at("clients").size(), 2u);
-  bool slice = false;
+  bool drain = false;
   bool wait = false;
   for (const auto& one : answer.at("open")) {
-    slice |= one.at(0) == 1 && one.at(1) == "slice";
+    drain |= one.at(0) == 1 && one.at(1) == "drain";
     wait |= one.at(0) == 2 && one.at(1) == "wait for its turn";
   }
-  EXPECT_TRUE(slice && wait) << answer.dump();
+  EXPECT_TRUE(drain && wait) << answer.dump();
   EXPECT_GT(answer.at("events").size(), 0u);
   EXPECT_EQ(json::parse(harness.core.EventsJson(answer.at("next"))).at("events").size(), 0u);
 }
