@@ -13,7 +13,7 @@ void DeclareWeb(CLI::App& app, WebArguments& arguments) {
       "Who\n"
       "has the URL may also pause programs and change what they are entitled to.");
   AddOption(app, "--listen", arguments.listen, "ADDRESS:PORT",
-            "address to listen at; others than this machine's own need --certificate\n"
+            "address to listen at; one that others reach is safe only with --certificate\n"
             "(default: 127.0.0.1:9788)");
   auto* certificate = AddOption(app, "--certificate", arguments.certificate, "FILE",
                                 "certificate in PEM format, to serve HTTPS");
