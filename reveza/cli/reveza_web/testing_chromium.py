@@ -36,10 +36,10 @@ class Browser:
         self._folder = tempfile.mkdtemp(prefix="reveza-chromium-")
         to_read, self._writer = os.pipe()
         self._reader, to_write = os.pipe()
-        # Chromium reads its descriptor 3 and writes to 4.
+        # Chromium reads its descriptor 3 and writes to 4. Not every sh knows descriptors of two digits.
         script = f'exec 3<&{to_read} 4>&{to_write}; exec "$@"'
         self._process = subprocess.Popen(
-            ["sh", "-c", script, "sh", program, "--headless", "--no-sandbox", "--disable-gpu",
+            ["bash", "-c", script, "bash", program, "--headless", "--no-sandbox", "--disable-gpu",
              "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run", "--disable-sync",
              "--disable-background-networking", "--disable-component-update",
              f"--user-data-dir={self._folder}", "--remote-debugging-pipe", "about:blank"],
