@@ -16,7 +16,7 @@ TARGETS ?=
 BUILD := $(if $(filter release,$(PRESET)),build,build/$(PRESET))
 
 .DEFAULT_GOAL := build
-.PHONY: help setup configure build demo test test-all test-kubernetes check tidy bench mutate fuzz random install uninstall wheels deb clean
+.PHONY: help setup configure build demo test test-all test-kubernetes test-slurm check tidy bench mutate fuzz random install uninstall wheels deb clean
 
 help: ## show this list
 	@echo "Reveza: programs take turns on one GPU"
@@ -61,6 +61,11 @@ test-kubernetes: TARGETS := reveza_cli revezad reveza_preload fakecuda_driver fa
 test-kubernetes: build ## share a fake card among pods of a real node: kubelet, containerd and runc (as root)
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet kubernetes; fi
 	@integrations/kubernetes/node_test.sh $(BUILD) $(ARGS)
+
+test-slurm: TARGETS := reveza_cli revezad reveza_preload fakecuda_driver fakecuda_nvml client_worker
+test-slurm: build ## share a fake card among two users' jobs of a real Slurm of one node (as root)
+	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet slurm; fi
+	@integrations/slurm/node_test.sh $(BUILD) $(ARGS)
 
 check: configure ## check format, clang-tidy, locks, layers, licences, text and links
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet check; fi

@@ -97,11 +97,14 @@ else()
     "building without support for Parquet and Arrow files")
 endif()
 
-# Clients of Kafka and webhooks for `fraudgen stream` (optional).
+# Optional: clients of Kafka and webhooks for `fraudgen stream`, the server of `reveza web`.
 find_package(PkgConfig QUIET)
 set(libraries "")
 if(REVEZA_BUILD_FRAUDGEN)
-  set(libraries rdkafka httplib)
+  list(APPEND libraries rdkafka)
+endif()
+if(REVEZA_BUILD_FRAUDGEN OR REVEZA_BUILD_GPU)
+  list(APPEND libraries httplib)
 endif()
 foreach(library IN LISTS libraries)
   set(package ${library})
@@ -116,7 +119,7 @@ foreach(library IN LISTS libraries)
     target_link_libraries(reveza_${library} INTERFACE PkgConfig::${library})
   else()
     message(STATUS "No ${package} (tools/setup.sh installs it): "
-      "building `fraudgen stream` without this target")
+      "building `fraudgen stream` without this target, and no `reveza web`")
   endif()
 endforeach()
 

@@ -1,6 +1,6 @@
 # Rules of `make install`. Included last, because they install the targets that exist.
 #
-#   bin/                       reveza, reveza-metrics, revezad, the worker of `reveza demo`, fraudgen,
+#   bin/                       reveza, reveza-metrics, reveza-web, revezad, the worker of `reveza demo`, fraudgen,
 #                              phi
 #   lib/reveza/                libreveza.so and libreveza_calls.so, preloaded into programs; not on the
 #                              search path of ld.so
@@ -26,9 +26,11 @@ foreach(program IN ITEMS reveza_cli revezad reveza_demo_worker)
     install(TARGETS ${program} RUNTIME DESTINATION bin COMPONENT reveza)
   endif()
 endforeach()
-if(TARGET reveza_metrics)
-  install(TARGETS reveza_metrics RUNTIME DESTINATION bin)
-endif()
+foreach(program IN ITEMS reveza_metrics reveza_web)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION bin)
+  endif()
+endforeach()
 if(TARGET reveza_preload)
   install(TARGETS reveza_preload reveza_calls_preload LIBRARY DESTINATION lib/reveza
     COMPONENT reveza NAMELINK_SKIP)

@@ -18,14 +18,14 @@ from source_files import check, source_files
 LAYERS = {
     "common": [{"cli", "version"}, {"settings", "table", "sqlite"}, {"platform"}, {"base"}],
     "reveza": [
-        {"cli/reveza_metrics"},
+        {"cli/reveza_metrics", "cli/reveza_web"},
         {"cli/reveza", "cli/revezad", "cli/reveza_supervisor", "cli/demo_worker"},
         {"jobs/engine"},
         {"jobs/report"},
         {"jobs/decide", "jobs/journal"},
         {"jobs/definition"},
         {"jobs/supervisor"},
-        {"insight/doctor", "insight/monitor"},
+        {"insight/doctor", "insight/monitor", "insight/page"},
         {"gpu/calls"},
         {"gpu/interpose"},
         {"gpu/swap"},

@@ -24,7 +24,7 @@ DEBIAN = SOURCE / "packaging/debian"
 COMPILED_IN = ("libfmt-dev", "libspdlog-dev", "libcli11-dev", "libtomlplusplus-dev", "nlohmann-json3-dev",
                "libxxhash-dev", "libsqlite3-dev", "libstdc++6")
 # Programs that `reveza` starts, which its man page describes.
-INNER_PROGRAMS = ("reveza-metrics", "reveza-demo-worker")
+INNER_PROGRAMS = ("reveza-metrics", "reveza-web", "reveza-demo-worker")
 STATIC = ("reveza-supervisor",)
 
 

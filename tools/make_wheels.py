@@ -33,10 +33,11 @@ def version() -> str:
 
 
 def metadata(name: str) -> str:
+    extras = "Provides-Extra: jupyter\nRequires-Dist: jupyter_client>=8; extra == 'jupyter'\n"
     return (f"Metadata-Version: 2.4\nName: {DISTRIBUTIONS[name]}\nVersion: {version()}\n"
             f"Summary: {SUMMARIES[name]}\nLicense-Expression: Apache-2.0\nLicense-File: LICENSE\n"
             "Requires-Python: >=3.9\nClassifier: Operating System :: POSIX :: Linux\n"
-            "Description-Content-Type: text/markdown\n\n"
+            "Description-Content-Type: text/markdown\n" + (extras if name == "reveza" else "") + "\n"
             + (SOURCE / READMES[name]).read_text())
 
 
@@ -59,6 +60,8 @@ def make(name: str, build: pathlib.Path, output: pathlib.Path, platform: str) ->
         (info / "licenses").mkdir(parents=True)
         shutil.copy(SOURCE / "LICENSE", info / "licenses")
         (info / "METADATA").write_text(metadata(name))
+        if name == "reveza":
+            shutil.copy(SOURCE / "python/entry_points.txt", info)
         (info / "WHEEL").write_text(
             "Wheel-Version: 1.0\nGenerator: reveza make_wheels\nRoot-Is-Purelib: false\n"
             f"Tag: py3-none-{platform}\n")

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs missing build and test dependencies. Idempotent.
 #
-#   tools/setup.sh [--quiet] [build|demo|test|check|fuzz|bench|browser|headers|kubernetes|all]...  (default: build)
+#   tools/setup.sh [--quiet] [build|demo|test|check|fuzz|bench|browser|headers|kubernetes|slurm|all]...  (default: build)
 #
-#   build   compiler and libraries, Arrow from its wheel, the chart libraries of reports from npm (into
+#   build   compiler and libraries, Arrow from its wheel, the chart libraries of pages from npm (into
 #           build/charts), and NVIDIA's wheels if no CUDA toolkit is installed; wheels are installed in
 #           a private Python environment (build/python)
 #   demo    the wheel of DuckDB, for the demo of fraudgen
@@ -13,10 +13,11 @@
 #   check   additional packages for `make check`
 #   fuzz    additional packages for `make fuzz`
 #   bench   wheels of other generators for bench/fraudgen.sh; not part of `all`
-#   browser Chromium, in which a test opens reports (downloads 124 MB)
+#   browser Chromium, in which tests open pages (downloads 124 MB)
 #   headers CUDA headers of other versions, into build/headers (6 MB)
 #   kubernetes  runc, and with Go the modules of kubelet and containerd, for `make test-kubernetes`; not
 #           part of `all`
+#   slurm   Slurm and munge, for `make test-slurm`; not part of `all`
 #
 # Package names are those of Debian 12 and 13 and Ubuntu 24.04. Installing packages requires root;
 # for other users the script prints the command to run and exits with 1.
@@ -33,6 +34,7 @@ fuzz_packages=(clang-19 libclang-rt-19-dev)
 browser_packages=(chromium)
 kernel_packages=(user-mode-linux)
 kubernetes_packages=(runc containernetworking-plugins iproute2 openssl)
+slurm_packages=(g++ make libslurm-dev slurmctld slurmd slurm-client munge iproute2)
 distribution_packages=(bash-completion zsh fish man-db groff-base lintian dpkg-dev debootstrap)
 environment=build/python
 charts=build/charts
@@ -195,15 +197,16 @@ chart_complete() {
   [[ -f $1/LICENSE ]] && sha256sum --check --status <<<"$3  $1/${2##*/}" 2>/dev/null
 }
 
+# charts_complete LIST
 charts_complete() {
   local name version file sum
   while read -r name version file sum; do
     [[ $name == [@a-z]* ]] || continue
     chart_complete "$(chart_folder "$name" "$version")" "$file" "$sum" || return 1
-  done <"$requirements-charts.txt"
+  done <"$1"
 }
 
-# fetch_charts FOLDER: uses the installed npm, or one installed temporarily below FOLDER.
+# fetch_charts FOLDER LIST: uses the installed npm, or one installed temporarily below FOLDER.
 fetch_charts() {
   local name version file sum folder npm
   npm=$(command -v npm || true)
@@ -220,30 +223,31 @@ fetch_charts() {
     (cd "$1/pack" && PATH=${npm%/*}:$PATH "$npm" pack --silent --fetch-retries=1 "$name@$version") || return 1
     tar -xzf "$1"/pack/*.tgz -C "$1/pack" || return 1
     mv "$1/pack/package/$file" "$1/pack/package/LICENSE" "$folder.partial" || return 1
-    rm -rf "$1/pack" "$folder"
+    rm -rf "$1/pack"
     if ! chart_complete "$folder.partial" "$file" "$sum"; then
-      printf '%s %s: wrong checksum, expected that of %s\n' "$name" "$version" "$requirements-charts.txt" >&2
+      printf '%s %s: wrong checksum, expected that of %s\n' "$name" "$version" "$2" >&2
       return 1
     fi
-    mv "$folder.partial" "$folder" || return 1
-  done <"$requirements-charts.txt"
+    # A package may have several files in the list.
+    mkdir -p "$folder" && mv -f "$folder.partial"/* "$folder" && rmdir "$folder.partial" || return 1
+  done <"$2"
 }
 
-# need_charts CONSEQUENCE
+# need_charts LIST CONSEQUENCE
 need_charts() {
   local folder
-  if ! charts_complete; then
-    printf 'fetching the chart libraries of reports into %s\n' "$charts"
+  if ! charts_complete "$1"; then
+    printf 'fetching the packages of %s into %s\n' "$1" "$charts"
     folder=$(mktemp -d)
-    if ! fetch_charts "$folder" >"$folder/log" 2>&1; then
+    if ! fetch_charts "$folder" "$1" >"$folder/log" 2>&1; then
       tail -n 3 "$folder/log" >&2
-      printf 'setup: could not fetch %s; without it %s\n' "$requirements-charts.txt" "$1" >&2
+      printf 'setup: could not fetch %s; without it %s\n' "$1" "$2" >&2
       rm -rf "$folder" "$charts"/*.partial
       return
     fi
     rm -rf "$folder"
   fi
-  report_ok "charts: $(sed -n 's/^\([@a-z][^ ]* [^ ]*\) .*/\1/p' "$requirements-charts.txt" | paste -sd , | sed 's/,/, /g')"
+  report_ok "from npm: $(sed -n 's/^\([@a-z][^ ]* [^ ]*\) .*/\1/p' "$1" | uniq | paste -sd , | sed 's/,/, /g')"
 }
 
 # want_packages HINT PACKAGE...: installs packages as root; otherwise, or if unavailable, prints what
@@ -331,7 +335,7 @@ main() {
         sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' tools/setup.sh
         exit 0
         ;;
-      build | demo | test | check | fuzz | bench | browser | headers | kubernetes) parts+=("$part") ;;
+      build | demo | test | check | fuzz | bench | browser | headers | kubernetes | slurm) parts+=("$part") ;;
       all) parts+=(build test check fuzz browser) ;;
       *) fail "unknown argument '$part'; tools/setup.sh --help lists them" ;;
     esac
@@ -346,7 +350,8 @@ main() {
   if [[ " ${parts[*]} " == *" build "* ]]; then
     need_cuda
     need_wheels Arrow "$requirements-arrow.txt" 'fraudgen cannot write Parquet and Arrow files'
-    need_charts 'fraudgen report is unavailable'
+    need_charts "$requirements-charts.txt" 'fraudgen report is unavailable'
+    need_charts "$requirements-page.txt" 'reveza web is unavailable'
   fi
   if [[ " ${parts[*]} " == *" demo "* || " ${parts[*]} " == *" test "* ]]; then
     need_wheels DuckDB "$requirements-demo.txt" 'the demo of fraudgen runs no query'
@@ -356,12 +361,13 @@ main() {
     need_wheels PyPhi "$requirements-pyphi.txt" 'tests of phi iit against it are skipped'
     need_headers 'the tables of driver calls are not checked against it'
     need_modules 'its tests are skipped' integrations/kubernetes integrations/kubernetes/tests/chart
+    need_charts "$requirements-browser.txt" 'the accessibility of reveza web is not tested'
     want_packages 'what distributions need is not tested (as root: apt-get install)' \
       "${distribution_packages[@]}"
     need_servers 'the tests that write to buckets are skipped'
     want_packages 'tests that boot a kernel are skipped (as root: apt-get install)' \
       "${kernel_packages[@]}"
-    want_packages 'tests that open reports are skipped (as root: tools/setup.sh browser)' \
+    want_packages 'tests that open pages are skipped (as root: tools/setup.sh browser)' \
       "${browser_packages[@]}"
   fi
   if [[ " ${parts[*]} " == *" kubernetes "* ]]; then

@@ -35,34 +35,28 @@ def components(pairs: list[tuple[str, str]]) -> list[set[str]]:
 
 
 def rings(data: duckdb.DuckDBPyConnection) -> None:
-    """Finds customers connected by devices with at least three users: mules, or the victims of
-    of the same thief."""
+    """Finds customers who pass money on and share devices. Either alone is common: neighbours share
+    terminals, families phones."""
     used = data.execute("""
-        SELECT source, target FROM edges WHERE kind = 'USES'
-        AND target IN (SELECT target FROM edges WHERE kind = 'USES'
-                       GROUP BY target HAVING count(DISTINCT source) >= 3)""").fetchall()
+        WITH passing AS (SELECT DISTINCT owns.source AS customer FROM edges AS owns
+                         JOIN hops ON hops.account = owns.target WHERE owns.kind = 'OWNS'),
+             uses AS (SELECT DISTINCT source, target FROM edges JOIN passing ON source = customer
+                      WHERE kind = 'USES')
+        SELECT source, target FROM uses
+        WHERE target IN (SELECT target FROM uses GROUP BY target HAVING count(*) >= 3)""").fetchall()
     mules = {customer for (customer,) in data.execute(
         "SELECT customer_id FROM rings WHERE pattern = 'SHARED_DEVICE'").fetchall()}
-    robbed = {customer for (customer,) in data.execute("""
-        SELECT owns.source FROM edges AS owns JOIN edges AS pays ON pays.source = owns.target
-        WHERE owns.kind = 'OWNS' AND pays.is_fraud""").fetchall()}
     found = [{node for node in group if node.startswith("CUST_")} for group in components(used)]
     members = set().union(*found)
     print(f"rings: {len(found)} with {len(members)} customers: {len(members & mules)} mules, of "
-          f"{len(mules)} in all, and {len(members & robbed - mules)} who were robbed")
+          f"{len(mules)} in all")
     for ring in sorted(found, key=len, reverse=True)[:3]:
         print(f"  {len(ring)} customers: {', '.join(sorted(ring)[:3])}, ...")
 
 
 def chains(data: duckdb.DuckDBPyConnection) -> None:
     """Finds payments whose receiver soon sends almost the same amount to another account."""
-    hops = data.execute(f"""
-        SELECT first.transaction_id, next.transaction_id,
-               first.fraud_ring IS NOT NULL AND first.fraud_ring = next.fraud_ring
-        FROM edges AS first JOIN edges AS next ON next.source = first.target
-        AND next.at BETWEEN first.at AND first.at + INTERVAL {MINUTES} MINUTE
-        AND next.amount BETWEEN first.amount * (1 - {KEPT}) AND first.amount
-        WHERE first.kind = 'SENDS' AND next.kind = 'SENDS' AND first.amount > 100""").fetchall()
+    hops = data.execute("SELECT one, other, same FROM hops").fetchall()
     true = sum(same for _, _, same in hops)
     print(f"chains: money moves on {len(hops)} times, {true} of them in a true chain")
     found = components([(one, other) for one, other, _ in hops])
@@ -81,6 +75,14 @@ def main(folder: str) -> None:
     for kind, count in data.execute(
             "SELECT kind, count(*) FROM edges GROUP BY kind ORDER BY kind").fetchall():
         print(f"{count} edges {kind}")
+    data.execute(f"""
+        CREATE TABLE hops AS
+        SELECT next.source AS account, first.transaction_id AS one, next.transaction_id AS other,
+               first.fraud_ring IS NOT NULL AND first.fraud_ring = next.fraud_ring AS same
+        FROM edges AS first JOIN edges AS next ON next.source = first.target
+        AND next.at BETWEEN first.at AND first.at + INTERVAL {MINUTES} MINUTE
+        AND next.amount BETWEEN first.amount * (1 - {KEPT}) AND first.amount
+        WHERE first.kind = 'SENDS' AND next.kind = 'SENDS' AND first.amount > 100""")
     rings(data)
     chains(data)
 

@@ -44,19 +44,26 @@ program=${program##*/}
 echo program >"$GOBIN/${program%@*}"
 chmod +x "$GOBIN/${program%@*}"
 """
-# Packs the script and the licence that charts.txt has for a package.
+# Packs the files and the licence of any package.
 NPM = """#!/bin/bash
 folder=$(dirname "$0")
 echo "npm $*" >>"$folder/npm.log"
 if [[ -e $folder/npm-fails ]]; then echo 'npm: no such host' >&2; exit 1; fi
 mkdir -p package/dist
 echo "draw()" >package/dist/draw.min.js
+echo "pen()" >package/dist/pen.js
+echo "pen{}" >package/dist/pen.css
 echo "as you like" >package/LICENSE
 tar -czf draw.tgz package
 rm -r package
 """
 CHART = "@somebody/draw 2.1.0 dist/draw.min.js " + hashlib.sha256(b"draw()\n").hexdigest()
+# A package of which two files are needed.
+PEN = "".join(f"pen 1.0.0 dist/{file} {hashlib.sha256(text).hexdigest()}\n"
+              for file, text in (("pen.js", b"pen()\n"), ("pen.css", b"pen{}\n")))
 CHARTS = "requirements-charts.txt"
+PAGE = "requirements-page.txt"
+BROWSER = "requirements-browser.txt"
 REQUIREMENTS = ("requirements.txt", "requirements-arrow.txt", "requirements-demo.txt",
                 "requirements-test.txt", "requirements-pyphi.txt")
 BENCH = "requirements-bench.txt"
@@ -90,6 +97,11 @@ class Setup(TreeTest):
         self.write(f"tools/{CHARTS}", f"# charts\n{CHART}\n")
         self.write("build/charts/draw-2.1.0/draw.min.js", "draw()\n")
         self.write("build/charts/draw-2.1.0/LICENSE", "as you like\n")
+        self.write(f"tools/{PAGE}", PEN)
+        self.write(f"tools/{BROWSER}", PEN)
+        self.write("build/charts/pen-1.0.0/pen.js", "pen()\n")
+        self.write("build/charts/pen-1.0.0/pen.css", "pen{}\n")
+        self.write("build/charts/pen-1.0.0/LICENSE", "as you like\n")
 
     def install(self, *names: str):
         self.write("bin/installed.txt", "".join(f"{name}\n" for name in names))
@@ -113,10 +125,10 @@ class Setup(TreeTest):
         status, lines, errors = self.run_setup()
         self.assertEqual((status, errors), (0, ""))
         self.assertEqual(lines[0], "ok  g++ 12.2.0")
-        self.assertEqual(len(lines), len(self.packages["build"]) + 3)
-        self.assertEqual(lines[-3], f"ok  CUDA toolkit in {self.tree}/toolkit")
-        self.assertRegex(lines[-2], r"^ok  Arrow: pyarrow \d+\.\d+\.\d+$")
-        self.assertEqual(lines[-1], "ok  charts: @somebody/draw 2.1.0")
+        self.assertEqual(len(lines), len(self.packages["build"]) + 4)
+        self.assertEqual(lines[-4], f"ok  CUDA toolkit in {self.tree}/toolkit")
+        self.assertRegex(lines[-3], r"^ok  Arrow: pyarrow \d+\.\d+\.\d+$")
+        self.assertEqual(lines[-2:], ["ok  from npm: @somebody/draw 2.1.0", "ok  from npm: pen 1.0.0"])
         self.assertFalse((self.tree / "bin/apt.log").exists())
 
     def test_quiet_prints_nothing_if_complete(self):
@@ -251,10 +263,16 @@ class Setup(TreeTest):
         script.write_text("mine()\n")
         status, lines, errors = self.run_setup()
         self.assertEqual((status, errors), (0, ""))
-        self.assertEqual(lines[-2:], ["fetching the chart libraries of reports into build/charts",
-                                      "ok  charts: @somebody/draw 2.1.0"])
+        self.assertEqual(lines[-3:], ["fetching the packages of tools/requirements-charts.txt into build/charts",
+                                      "ok  from npm: @somebody/draw 2.1.0", "ok  from npm: pen 1.0.0"])
         self.assertEqual(script.read_text(), "draw()\n")
         self.assertEqual(log.read_text(), "npm pack --silent --fetch-retries=1 @somebody/draw@2.1.0\n")
+
+    def test_fetches_several_files_of_a_package(self):
+        folder = self.tree / "build/charts/pen-1.0.0"
+        shutil.rmtree(folder)
+        self.assertEqual(self.run_setup()[0], 0)
+        self.assertEqual(sorted(file.name for file in folder.iterdir()), ["LICENSE", "pen.css", "pen.js"])
 
     def test_prints_consequence_of_missing_charts(self):
         for what, wrong in (("no such host", lambda: self.write("bin/npm-fails")),
@@ -268,7 +286,7 @@ class Setup(TreeTest):
                 self.assertEqual(status, 0)
                 self.assertIn(what, errors)
                 self.assertIn("without it fraudgen report is unavailable\n", errors)
-                self.assertEqual(list((self.tree / "build/charts").glob("*")), [])
+                self.assertEqual(list((self.tree / "build/charts").glob("draw*")), [])
 
     def test_only_root_installs_the_browser(self):
         self.install()
@@ -296,7 +314,7 @@ class Setup(TreeTest):
         for folder in (self.tree / SITE).glob("pyarrow-*"):
             folder.rename(folder.with_name("pyarrow-1.0.0.dist-info"))
         _, lines, _ = self.run_setup()
-        self.assertEqual(lines[-2], "installing Arrow into build/python")
+        self.assertEqual(lines[-3], "installing Arrow into build/python")
 
     def test_keeps_complete_wheels(self):
         if os.path.exists("/usr/local/cuda/bin/nvcc"):
@@ -304,7 +322,7 @@ class Setup(TreeTest):
         self.make_cuda_wheels()
         status, lines, errors = self.run_setup(toolkit=False)
         self.assertEqual((status, errors), (0, ""))
-        self.assertIn("wheels in build/python", lines[-3])
+        self.assertIn("wheels in build/python", lines[-4])
 
     def test_ignores_toolkits_that_do_not_work(self):
         if os.path.exists("/usr/local/cuda/bin/nvcc"):
@@ -314,12 +332,12 @@ class Setup(TreeTest):
             with self.subTest(version=version):
                 self.toolkit_version(version)
                 status, lines, errors = self.run_setup()
-                self.assertEqual((status, "CUDA toolkit" in lines[-3]), (0, used))
+                self.assertEqual((status, "CUDA toolkit" in lines[-4]), (0, used))
                 self.assertEqual("whose headers are not supported" in errors, not used)
         self.toolkit_version(12040)
         self.write("toolkit/bin/nvcc", "#!/bin/sh\nexit 1\n")
         status, lines, errors = self.run_setup()
-        self.assertIn("wheels in build/python", lines[-3])
+        self.assertIn("wheels in build/python", lines[-4])
         self.assertIn("whose nvcc does not work with ", errors)
 
     def test_missing_headers_are_not_an_error(self):

@@ -133,6 +133,11 @@ class Installed(Environment):
                              "  reveza.step(3, loss=.5)\nreveza.yield_()")
         self.assertEqual(text, "reveza step 3 loss=0.5\n")
 
+    def test_jupyter_finds_the_provisioner(self):
+        found = self.user_run("python", "-c", "from importlib import metadata\n"
+                              "for one in metadata.distribution('reveza').entry_points: print(one.group, one.value)")
+        self.assertEqual(found, "jupyter_client.kernel_provisioners reveza._provisioner:RevezaProvisioner\n")
+
     def test_package_controls_programs(self):
         card = {"FAKECUDA_DIR": str(self.home / "card"), "FAKECUDA_MEMORY": "96MiB",
                 "LD_LIBRARY_PATH": str(self.home / "venv/lib/reveza/fakecuda")}

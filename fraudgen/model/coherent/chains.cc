@@ -20,7 +20,8 @@ int64_t ByDay(int64_t time) {
   return hour < 20 ? time : time + 11 * kHour;
 }
 
-// Upper bound of a chain's duration: chains must end within the data.
+// Upper bound of the duration of a chain in which money waits. Later ones do not wait, because
+// chains must end within the data.
 constexpr int64_t kReserveDays = 8;
 constexpr uint64_t kMinPoolCustomers = 40;
 // Approximate time for which a mule is used.
@@ -106,7 +107,7 @@ Chains::Chains(const World& world)
   }
   const uint64_t rows = kMaxVictimRows + chains.hops.max;
   per_block_ = frauds * chains.most_share_thousandths / 1000 / rows;
-  span_ = (days - kReserveDays) * kDay;
+  span_ = days * kDay;
   if (per_block_ == 0) return;
   // Each period uses other mules, several at a time for each hop.
   const uint64_t wanted = (per_block_ + chains.hops_of_a_mule - 1) / chains.hops_of_a_mule;
@@ -204,10 +205,15 @@ void Chains::AddTransfers(Chain& chain, Draws& draws) const {
   int64_t time = chain.victim_payments[chain.victim_rows - 1].time;
   int64_t amount = chain.Stolen();
   for (uint32_t hop = 0; hop < chain.hops; ++hop) {
-    time += draws.Between(chains.delay_minutes.min * kMinute, chains.delay_minutes.max * kMinute);
+    const int64_t left = world_->end() - time;
+    const bool late = left < kReserveDays * kDay;
+    const int64_t delay =
+        draws.Between(chains.delay_minutes.min * kMinute, chains.delay_minutes.max * kMinute);
+    time += late ? std::min(delay, left / (2 + chain.hops - hop)) : delay;
     // Some wait until the next day.
-    if (draws.Chance(world_->parameters().Overlap() * 500)) time += kDay - 30 * kMinute;
-    time = ByDay(time);
+    const bool waits = draws.Chance(world_->parameters().Overlap() * 500);
+    if (waits && !late) time += kDay - 30 * kMinute + draws.Between(0, kMinute);
+    if (const int64_t by_day = ByDay(time); by_day < world_->end()) time = by_day;
     amount -= amount * draws.Between(chains.fee_thousandths) / 1000;
     if (draws.Chance(400'000) && amount > 20'000) amount -= amount % 1'000;
     chain.transfers[hop] = {.time = time, .amount = amount};
@@ -298,12 +304,18 @@ Burst Victims::At(const Tier& tier, uint64_t index) const {
   const int64_t span = world_->end() - world_->begin();
   const int64_t length = std::min(
       span, draws.Between(int64_t{victims.days.min} * kDay, int64_t{victims.days.max} * kDay));
-  // Bursts are stratified: each begins in its part of the period.
+  // Bursts are stratified: each is in its part of the period, and of the time around it.
+  const int64_t whole = span + 2 * Margin();
   const auto middle =
-      static_cast<int64_t>((static_cast<__int128>(span) * index +
-                            static_cast<__int128>(draws.Below(static_cast<uint64_t>(span)))) /
-                           tier.bursts);
-  const int64_t from = world_->begin() + std::clamp<int64_t>(middle - length / 2, 0, span - length);
+      static_cast<int64_t>((static_cast<__int128>(whole) * index +
+                            static_cast<__int128>(draws.Below(static_cast<uint64_t>(whole)))) /
+                           tier.bursts) -
+      Margin();
+  const int64_t overlap =
+      std::min(middle + length - length / 2, span) - std::max<int64_t>(middle - length / 2, 0);
+  const int64_t begins = std::clamp(middle - length / 2, kDay - length, span - kDay);
+  const int64_t from = world_->begin() + std::max<int64_t>(begins, 0);
+  const int64_t until = world_->begin() + std::min(begins + length, span);
   Burst burst;
   for (uint64_t i = 0; i < candidates_; ++i) {
     const uint64_t local = Candidate(group, i);
@@ -312,17 +324,37 @@ Burst Victims::At(const Tier& tier, uint64_t index) const {
     if (!last && (mules_->Has(local) || !Susceptible(*world_, person.profile, draws))) continue;
     burst = {.local = local,
              .from = std::max(from, person.opened_at),
-             .until = std::min(from + length, person.closes_at)};
+             .until = std::min(until, person.closes_at),
+             .whole = length,
+             .overlap = std::max<int64_t>(overlap, 0)};
     if (burst.until - burst.from >= kDay) break;
     // Fall back to the last candidate, shifted into the time with an account.
     burst.from = std::clamp(from, std::min(person.opened_at, world_->end() - 1),
-                            std::max(person.opened_at, person.closes_at - length));
-    burst.until = std::min({burst.from + length, person.closes_at, world_->end()});
+                            std::max(person.opened_at, person.closes_at - (until - from)));
+    burst.until = std::min({burst.from + until - from, person.closes_at, world_->end()});
   }
   return burst;
 }
 
+int64_t Victims::Margin() const {
+  const int64_t span = world_->end() - world_->begin();
+  return std::min(span, int64_t{world_->parameters().victims.days.max} * kDay) / 2;
+}
+
+// A burst of which only a part is in the period bears that part of its frauds, so that there are as
+// many at the ends of the period as in the middle.
 Burst Victims::Any(int32_t drift_thousandths, Draws& draws) const {
+  constexpr int kTries = 16;
+  Burst burst;
+  for (int i = 0; i < kTries; ++i) {
+    burst = AnyWhole(drift_thousandths, draws);
+    const int64_t inside = std::min(burst.overlap, burst.until - burst.from);
+    if (draws.Below(static_cast<uint64_t>(burst.whole)) < static_cast<uint64_t>(inside)) break;
+  }
+  return burst;
+}
+
+Burst Victims::AnyWhole(int32_t drift_thousandths, Draws& draws) const {
   const Tier& tier = AnyTier(draws);
   uint64_t index = draws.Below(tier.bursts);
   // The maximum of two uniform draws has a linearly rising density.
@@ -337,15 +369,14 @@ Burst Victims::Any(int32_t drift_thousandths, Draws& draws) const {
 std::optional<Burst> Victims::Covering(int64_t from, int64_t until, Draws& draws) const {
   constexpr int kTries = 12;
   const int64_t span = world_->end() - world_->begin();
-  const int64_t half =
-      std::min<int64_t>(span, int64_t{world_->parameters().victims.days.max} * kDay) / 2;
+  const int64_t whole = span + 2 * Margin();
   for (int i = 0; i < kTries; ++i) {
     const Tier& tier = AnyTier(draws);
     const auto index_at = [&](int64_t time) {
-      const int64_t part = std::clamp<int64_t>(time - world_->begin(), 0, span - 1);
-      return static_cast<int64_t>(static_cast<__int128>(part) * tier.bursts / span);
+      const int64_t part = std::clamp<int64_t>(time - world_->begin() + Margin(), 0, whole - 1);
+      return static_cast<int64_t>(static_cast<__int128>(part) * tier.bursts / whole);
     };
-    const auto index = draws.Between(index_at(from - half), index_at(until + half));
+    const auto index = draws.Between(index_at(from - Margin()), index_at(until + Margin()));
     const Burst burst = At(tier, static_cast<uint64_t>(index));
     if (burst.from > from || burst.until < until || mules_->Has(burst.local)) continue;
     const Person person = world_->PersonOf(world_->FirstCustomer(block_) + burst.local);

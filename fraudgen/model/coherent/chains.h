@@ -125,6 +125,9 @@ struct Burst {
   uint64_t local = 0;  // index of the customer in the block
   int64_t from = 0;    // the account is open
   int64_t until = 0;   // exclusive
+  // Its duration, with what is not in the period of the data, and the part that is.
+  int64_t whole = 1;
+  int64_t overlap = 1;
 };
 
 class Victims {
@@ -146,6 +149,9 @@ class Victims {
   };
 
   const Tier& AnyTier(Draws& draws) const;
+  Burst AnyWhole(int32_t drift_thousandths, Draws& draws) const;
+  // Returns how far the middle of a burst may be from the period.
+  int64_t Margin() const;
   Burst At(const Tier& tier, uint64_t index) const;
   uint64_t Candidate(uint64_t group, uint64_t index) const;
 

@@ -121,7 +121,7 @@ void ChangeLog::AddDevice(CustomerState& customer, const KnownDevice& device) {
 }
 
 void ChangeLog::ReplacePhone(CustomerState& customer, int64_t time) {
-  if (customer.next_slot >= kDevicesPerCustomer) return;
+  if (customer.next_slot >= kTerminalSlot) return;
   const KnownDevice bought = {
       .device = world_->CustomersDevice(customer.person.number, customer.next_slot++),
       .since = time};

@@ -70,6 +70,10 @@ void CustomerState::MakeDevices(const World& world) {
   main_device = devices[0];
   second_device = devices[count > 1 ? 1 : 0];
   next_slot = count;
+  if (const auto host = world.TerminalHostOf(person.number)) {
+    add(world.CustomersDevice(*host, kTerminalSlot));
+    second_device = devices.back();
+  }
   if (person.home_key == person.key) return;
   // A phone or computer of the household's head.
   const uint64_t head = world.HeadOfHousehold(person.number);

@@ -42,7 +42,8 @@ DeviceTraits TraitsOf(const DeviceUseRow& row) {
   const auto& kinds = lists::Profiles()[static_cast<std::size_t>(row.profile)].devices;
   // The first device is of the profile's preferred kind, the second for the browser, later ones
   // replace the first. Fraudsters use phones.
-  const bool second = row.device % kDevicesPerCustomer == 1 && kinds.size() > 1;
+  const uint64_t slot = row.device % kDevicesPerCustomer;
+  const bool second = (slot == 1 || slot == kTerminalSlot) && kinds.size() > 1;
   if (!World::IsFraudsterDevice(row.device)) traits.kind = kinds[second ? 1 : 0];
   const auto makers = lists::ManufacturersOf(traits.kind);
   traits.manufacturer = makers[traits.bits % makers.size()];

@@ -211,7 +211,7 @@ int64_t FraudPlanner::FirstTime(const Typology& typology, Profile profile, int64
   }
   const int64_t time =
       moment / kDay * kDay + hour * kHour + static_cast<int64_t>(draws.Below(kHour));
-  return std::clamp(time, from, until - 1);
+  return time >= from && time < until ? time : moment;
 }
 
 void FraudPlanner::PlanEpisode(FraudType type, uint64_t rows, uint64_t number) {
@@ -270,12 +270,29 @@ bool IsUnsolicited(FraudRole role) {
 
 }  // namespace
 
-Place FraudBehaviour::FraudsterPlace(uint64_t fraudster) const {
+uint32_t FraudBehaviour::FraudsterCity(uint64_t fraudster) const {
+  return world_->AnyCity(Mix(fraudster ^ 0x7468696566u));
+}
+
+// Returns the position of a fraudster, as inaccurate as others'.
+Place FraudBehaviour::FraudsterPlace(uint64_t fraudster, int64_t time) const {
+  constexpr uint64_t kInaccuracy = 3'000;
   const uint64_t bits = Mix(fraudster ^ 0x7468696566u);
-  Place place = world_->PlaceOfCity(world_->AnyCity(bits));
-  place.latitude += static_cast<int32_t>(Mix(bits) % 60'000) - 30'000;
-  place.longitude += static_cast<int32_t>(Mix(bits + 1) % 60'000) - 30'000;
+  const uint64_t moment = Mix(bits ^ static_cast<uint64_t>(time));
+  const auto offset = [](uint64_t home, uint64_t now) {
+    return static_cast<int32_t>(home % 60'000 + UpperProduct(now, kInaccuracy)) - 31'500;
+  };
+  Place place = world_->PlaceOfCity(FraudsterCity(fraudster));
+  place.latitude += offset(Mix(bits), moment);
+  place.longitude += offset(Mix(bits + 1), Mix(moment));
   return place;
+}
+
+// Returns the address of a fraudster's line, which changes daily, or the mobile network's.
+uint32_t FraudBehaviour::FraudsterAddress(uint64_t fraudster, int64_t time) const {
+  const uint64_t bits = Mix(fraudster + static_cast<uint64_t>(time / kDay));
+  return bits % 2 == 0 ? static_cast<uint32_t>(bits >> 1)
+                       : HonestBehaviour::MobileAddress(FraudsterCity(fraudster), Mix(bits));
 }
 
 // Restricts an amount to what is possible: cash machines have a limit, top-ups fixed prices, and
@@ -309,26 +326,50 @@ void FraudBehaviour::BuyGoods(const CustomerState& customer, const FraudPlan& pl
                               static_cast<uint32_t>(shop % kMerchantsPerCity));
     row.entry = CardEntry::kManual;
     row.channel = Channel::kOnlineShop;
+    if (!row.has_ip) row.ip = HonestBehaviour::OwnAddress(customer, row.time, draws);
     row.has_ip = true;
   }
   if (!IsUnsolicited(plan.role)) return;
   if (!IsTyped(row) && reveals_trait()) row.entry = CardEntry::kMagnetic;
   if (IsTyped(row)) {
     const uint64_t fraudster = Mix(plan.key >> 40);
-    if (reveals_trait()) row.ip = static_cast<uint32_t>(fraudster);
-    if (reveals_trait()) row.place = FraudsterPlace(fraudster);
+    if (reveals_trait()) row.ip = FraudsterAddress(fraudster, row.time);
+    if (reveals_trait()) row.place = FraudsterPlace(fraudster, row.time);
     row.cvv_validated = draws.Chance(900'000);
     row.auth_3ds = draws.Chance(350'000);
   }
+}
+
+// Stolen money is also spent in shops, and false QR codes are a shop's. Others pay accounts of
+// fraudsters.
+bool FraudBehaviour::BuysByQrCode(const FraudPlan& plan, Draws& draws) const {
+  if (plan.type == FraudType::kFalseQrCode) return draws.Chance(700'000);
+  if (plan.type == FraudType::kMoneyLaundering) return false;
+  return IsUnsolicited(plan.role) || plan.role == FraudRole::kFirstParty ? draws.Chance(250'000)
+                                                                         : draws.Chance(60'000);
+}
+
+void FraudBehaviour::BuyByQrCode(const CustomerState& customer, const FraudPlan& plan, Draws& draws,
+                                 Row& row) const {
+  const bool deceived = plan.role == FraudRole::kVictim;
+  const uint32_t category =
+      deceived ? honest_->AnyCategory(customer, draws) : ResellableGoods(draws.Bits());
+  const int64_t amount = row.amount;
+  if (!deceived && draws.Chance(250'000)) {
+    honest_->PayFavouriteShop(customer, category, draws, row);
+  } else {
+    honest_->PayNewShop(customer, category, draws, row);
+  }
+  row.amount = std::min(amount, MaxAmount(category));
 }
 
 void FraudBehaviour::UseFraudsterDevice(DeviceNumber device, const Typology& typology,
                                         Row& row) const {
   row.device = device;
   row.channel = typology.web ? Channel::kWebBanking : Channel::kMobileApp;
-  row.ip = static_cast<uint32_t>(Mix(device + static_cast<uint64_t>(row.time / kDay)));
+  row.ip = FraudsterAddress(device, row.time);
   row.has_ip = true;
-  row.place = FraudsterPlace(device);
+  row.place = FraudsterPlace(device, row.time);
   row.has_place = true;
 }
 
@@ -343,7 +384,9 @@ void FraudBehaviour::Pay(const CustomerState& customer, const FraudPlan& plan, u
   if (IsCard(row.kind)) BuyGoods(customer, plan, block, typology, draws, row);
   if (plan.IsCertain() || world_->parameters().RevealsTrait(draws))
     row.amount = FitAmount(row, plan.amount, draws);
-  if (plan.receiver != kNoAccount) {
+  if (plan.kind == Kind::kPix && !plan.IsCertain() && BuysByQrCode(plan, draws)) {
+    BuyByQrCode(customer, plan, draws, row);
+  } else if (plan.receiver != kNoAccount) {
     row.receiver = plan.receiver;
     row.contact = -1;
     row.has_merchant = row.receiver_is_shop = row.stranger = false;

@@ -98,7 +98,12 @@ class FraudBehaviour {
                 const Typology& typology, Draws& draws, Row& row) const;
   void UseFraudsterDevice(DeviceNumber device, const Typology& typology, Row& row) const;
   int64_t FitAmount(const Row& row, int64_t amount, Draws& draws) const;
-  Place FraudsterPlace(uint64_t fraudster) const;
+  bool BuysByQrCode(const FraudPlan& plan, Draws& draws) const;
+  void BuyByQrCode(const CustomerState& customer, const FraudPlan& plan, Draws& draws,
+                   Row& row) const;
+  uint32_t FraudsterCity(uint64_t fraudster) const;
+  Place FraudsterPlace(uint64_t fraudster, int64_t time) const;
+  uint32_t FraudsterAddress(uint64_t fraudster, int64_t time) const;
 
   const World* world_;
   const HonestBehaviour* honest_;

@@ -44,14 +44,24 @@ constexpr auto kOnline = []() consteval {
 
 constexpr std::array<int64_t, 7> kTopUps = {1'500, 2'000, 2'500, 3'000, 4'000, 5'000, 10'000};
 
-// Returns the IP address: at home mostly the same, elsewhere the mobile network's.
-uint32_t OwnAddress(const CustomerState& customer, int64_t time, Draws& draws) {
-  const bool home = draws.Chance(500'000);
-  const auto period = static_cast<uint64_t>(home ? time / (40 * kDay) : time / (3 * kHour));
-  return static_cast<uint32_t>(Mix(customer.person.key + period * 2 + (home ? 1 : 0)));
+}  // namespace
+
+uint32_t HonestBehaviour::MobileAddress(uint32_t city, uint64_t bits) {
+  constexpr uint64_t kOfCity = 96;
+  return static_cast<uint32_t>(Mix(0x6d6f62696c65 + city * kOfCity + UpperProduct(bits, kOfCity)));
 }
 
-}  // namespace
+uint32_t HonestBehaviour::OwnAddress(const CustomerState& customer, int64_t time, Draws& draws) {
+  const Person& person = customer.person;
+  if (draws.Chance(500'000)) {
+    const auto period = static_cast<uint64_t>(time / (40 * kDay));
+    return static_cast<uint32_t>(Mix(person.home_key + period * 2 + 1));
+  }
+  const bool journey = customer.month.OnJourney(time);
+  const auto period = static_cast<uint64_t>(time / (3 * kHour));
+  return MobileAddress(journey ? customer.month.journey_city : person.city,
+                       Mix(person.key + period * 2));
+}
 
 int64_t RetailPrice(int64_t amount, uint64_t bits) {
   amount = std::max<int64_t>(amount, 100);
@@ -175,10 +185,26 @@ void HonestBehaviour::PayPix(const CustomerState& customer, Draws& draws, Row& r
   if (!shop) return PayPerson(customer, draws, row);
   UseOwnDevice(customer, draws, row);
   const auto profile = static_cast<std::size_t>(customer.person.profile);
-  const uint32_t category = categories_[profile].Of(draws.Bits());
+  PayFavouriteShop(customer, categories_[profile].Of(draws.Bits()), draws, row);
+}
+
+void HonestBehaviour::PayFavouriteShop(const CustomerState& customer, uint32_t category,
+                                       Draws& draws, Row& row) const {
   Shop(customer, category, customer.person.city, draws, row);
   row.receiver = world_->MerchantAccount(row.merchant);
   row.receiver_is_shop = true;
+  row.stranger = false;
+  row.contact = -1;
+}
+
+void HonestBehaviour::PayNewShop(const CustomerState& customer, uint32_t category, Draws& draws,
+                                 Row& row) const {
+  row.merchant = MerchantOf(customer.person.city, category,
+                            static_cast<uint32_t>(draws.Below(kMerchantsPerCity)));
+  row.has_merchant = row.receiver_is_shop = row.stranger = true;
+  row.contact = -1;
+  row.receiver = world_->MerchantAccount(row.merchant);
+  row.amount = GoodsAmount(customer, category, row.time, draws);
 }
 
 void HonestBehaviour::PayPerson(const CustomerState& customer, Draws& draws, Row& row) const {
@@ -353,6 +379,17 @@ Month HonestBehaviour::PlanMonth(const Person& person, const Slice& slice, uint3
   return month;
 }
 
+// Some payments are made one after another, a few minutes apart: returns the index of the first.
+uint32_t HonestBehaviour::FirstOfSitting(const Month& month, uint32_t index) {
+  constexpr uint32_t kRows = 8;
+  constexpr uint64_t kSittings = 90'000;  // of all eight rows, in millionths
+  const uint32_t first = index / kRows * kRows;
+  if (first < month.standing_orders) return index;
+  Draws draws(Mix(month.key + first) ^ static_cast<uint64_t>(Purpose::kTimes) << 32);
+  if (!draws.Chance(kSittings)) return index;
+  return index - first < draws.Between(2, 5) ? first : index;
+}
+
 int64_t HonestBehaviour::TimeOf(const CustomerState& customer, const Slice& slice,
                                 const PaymentTimes& times, uint32_t index) const {
   const Person& person = customer.person;
@@ -364,11 +401,18 @@ int64_t HonestBehaviour::TimeOf(const CustomerState& customer, const Slice& slic
                          static_cast<int64_t>(UpperProduct(Mix(bits + slice.index), 4 * kHour));
     if (time >= person.opened_at && time < person.closes_at) return time;
   }
+  const uint32_t first = FirstOfSitting(customer.month, index);
   const Parameters& parameters = world_->parameters();
   const uint64_t odd =
       uint64_t{parameters.lookalikes.odd_hour} * parameters.LookalikeFactor() / 1000;
-  Draws draws(Mix(customer.month.key + index) ^ static_cast<uint64_t>(Purpose::kTimes));
-  return times.Of(person, static_cast<uint32_t>(odd), draws);
+  Draws draws(Mix(customer.month.key + first) ^ static_cast<uint64_t>(Purpose::kTimes));
+  int64_t time = times.Of(person, static_cast<uint32_t>(odd), draws);
+  const int64_t end = std::min(slice.end(), person.closes_at);
+  for (uint32_t i = first; i < index; ++i) {
+    const int64_t later = time + draws.Between(kMinute, 6 * kMinute);
+    if (later < end) time = later;
+  }
+  return time;
 }
 
 bool HonestBehaviour::LocationAt(const CustomerState& customer, int64_t time, Place& place) const {

@@ -54,6 +54,19 @@ class HonestBehaviour {
   // Stores the customer's location at `time`; returns false in flight.
   bool LocationAt(const CustomerState& customer, int64_t time, Place& place) const;
 
+  // Returns the customer's IP address: at home that of the household, elsewhere one that the mobile
+  // network of the city shares among many customers.
+  static uint32_t OwnAddress(const CustomerState& customer, int64_t time, Draws& draws);
+  static uint32_t MobileAddress(uint32_t city, uint64_t bits);
+  // Draws a category of shops that the customer buys in.
+  uint32_t AnyCategory(const CustomerState& customer, Draws& draws) const {
+    return categories_[static_cast<std::size_t>(customer.person.profile)].Of(draws.Bits());
+  }
+  // Pay a shop of the category by a QR code: one that the customer has paid before, or a new one.
+  void PayFavouriteShop(const CustomerState& customer, uint32_t category, Draws& draws,
+                        Row& row) const;
+  void PayNewShop(const CustomerState& customer, uint32_t category, Draws& draws, Row& row) const;
+
  private:
   Kind KindOf(const CustomerState& customer, int64_t time, Draws& draws) const;
   void PayPix(const CustomerState& customer, Draws& draws, Row& row) const;
@@ -67,6 +80,7 @@ class HonestBehaviour {
   int64_t UsualAmount(const CustomerState& customer, uint32_t category, int64_t time) const;
   int64_t GoodsAmount(const CustomerState& customer, uint32_t category, int64_t time,
                       Draws& draws) const;
+  static uint32_t FirstOfSitting(const Month& month, uint32_t index);
   // Apply drift: to an amount's scale at a time, and to the choice of kind or channel.
   int64_t Scaled(int64_t scale, int64_t time) const;
   bool HasMoved(uint32_t thousandths, int64_t time, Draws& draws) const;

@@ -91,6 +91,7 @@ Identity::Identity(const World& world)
       account_numbers_(world.keys().Of(Purpose::kAccountIds, 1), kEightDigits),
       cnpjs_(world.keys().Of(Purpose::kCnpj, 0), kEightDigits),
       phones_(world.keys().Of(Purpose::kPhone, 0), kEightDigits),
+      emails_(world.keys().Of(Purpose::kPhone, 1), kEightDigits),
       key_types_(world.parameters().population.pix_keys),
       banks_(lists::ChoiceOfRows(lists::kBanks)),
       states_(lists::ChoiceOfRows(lists::kStates)) {}
@@ -189,7 +190,7 @@ char* Identity::PutEmail(char* out, const Owner& owner) const {
   out = lists::PutPlainName(out, last_first ? names.last : names.first);
   *out++ = '.';
   out = lists::PutPlainName(out, last_first ? names.first : names.last);
-  out = PutLastDigits(out, owner.cpf_number % kEightDigits, 8);
+  out = PutLastDigits(out, emails_.At(owner.cpf_number % kEightDigits), 8);
   return PutText(out, kDomains[(owner.key + owner.emails) % kDomains.size()]);
 }
 

@@ -87,6 +87,7 @@ class Identity {
   Scramble account_numbers_;
   Scramble cnpjs_;
   Scramble phones_;
+  Scramble emails_;  // the digits in them
   WeightedChoice key_types_;
   WeightedChoice banks_;
   WeightedChoice states_;

@@ -76,7 +76,7 @@ void RideSimulation::PlanSlice(const Slice& slice) {
     passenger.month = honest_.PlanMonth(people_[i], slice, static_cast<uint32_t>(until - done));
     if (passenger.month.new_phone_at <= std::max(people_[i].opened_at, slice.begin()) ||
         passenger.month.new_phone_at >= people_[i].closes_at ||
-        passenger.next_slot >= kDevicesPerCustomer) {
+        passenger.next_slot >= kTerminalSlot) {
       passenger.month.new_phone_at = kNever;
     }
     done = until;

@@ -50,10 +50,13 @@ Profile Simulation::ProfileOf(const KnownDevice& device, const CustomerState& cu
 }
 
 Status Simulation::PutCustomers() {
+  // An account that no fraud uses has no role in any.
+  std::vector<bool> acting(customers_.size());
+  for (const FraudPlan& plan : plans_) acting[plan.customer] = true;
   for (uint64_t i = 0; i < customers_.size(); ++i) {
     const CustomerState& customer = customers_[i];
     AccountRow account = {.person = customer.person, .opening_balance = customer.opening_balance};
-    account.role = planner_.mules().RoleOf(i);
+    if (acting[i]) account.role = planner_.mules().RoleOf(i);
     RETURN_IF_ERROR(tables_->Put(account));
     for (const KnownDevice& device : customer.devices) {
       RETURN_IF_ERROR(tables_->Put(DeviceUseRow{.device = device.device,
@@ -79,10 +82,10 @@ Status Simulation::PutRings() {
 
 Status Simulation::Run() {
   MakeCustomers();
+  plans_ = planner_.Plan();
   Status status = PutCustomers();
   if (!status || !tables_->WantsRows()) return status ? tables_->Flush() : status;
   status = PutRings();
-  plans_ = planner_.Plan();
   OrderByDevice();
   order_.Reserve(MaxEvents());
   for (const Slice& slice : slices_) {

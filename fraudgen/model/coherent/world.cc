@@ -148,6 +148,17 @@ bool World::SharesHome(uint64_t number) const {
   return size > 1 && number - head < size;
 }
 
+std::optional<uint64_t> World::TerminalHostOf(uint64_t number) const {
+  constexpr uint64_t kNeighbours = 32;
+  constexpr uint64_t kWithTerminal = 250'000;  // of the groups, in millionths
+  constexpr uint64_t kUsers = 400'000;         // of the neighbours
+  const uint64_t host = number / kNeighbours * kNeighbours;
+  Draws group(keys_.Of(Purpose::kHousehold, host, 1));
+  if (!group.Chance(kWithTerminal)) return std::nullopt;
+  Draws own(keys_.Of(Purpose::kHousehold, number, 2));
+  return own.Chance(kUsers) ? std::optional(host) : std::nullopt;
+}
+
 int64_t World::ChangeIn(uint64_t number, LifeChange kind, uint32_t year) const {
   const auto place = static_cast<std::size_t>(kind);
   Draws draws(keys_.Of(Purpose::kLife, number, static_cast<uint16_t>(place << 8 | year)));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,8 @@ inline constexpr AccountNumber kNoAccount = ~uint64_t{0};
 using DeviceNumber = uint64_t;
 inline constexpr DeviceNumber kNoDevice = ~uint64_t{0};
 inline constexpr uint32_t kDevicesPerCustomer = 64;
+// The slot of a terminal that a customer shares with neighbours; the others are the customer's own.
+inline constexpr uint32_t kTerminalSlot = kDevicesPerCustomer - 1;
 
 class World {
  public:
@@ -108,6 +111,10 @@ class World {
   uint64_t HeadOfHousehold(uint64_t number) const;
   // Returns whether others share the home; such customers do not move.
   bool SharesHome(uint64_t number) const;
+
+  // Returns the customer whose terminal, such as a shop's or a library's, this one uses too: some
+  // groups of neighbours have one, with a dozen users.
+  std::optional<uint64_t> TerminalHostOf(uint64_t number) const;
 
   // Returns the time of a change in a year, counted from begin(), or kNever. The caller checks that
   // the account is open.

@@ -84,7 +84,7 @@ TEST(CoherentWorld, PeopleKeepTheirGoldenValues) {
   }
   EXPECT_EQ(std::string_view(text.data(), static_cast<std::size_t>(end - text.data())),
             "CUST_947442198396 Manoel Santos Muniz 381.346.313-39 "
-            "manoel.muniz00000007@example.net +5586948035181");
+            "manoel.muniz73479833@example.net +5586948035181");
 }
 
 TEST(CoherentWorld, HouseholdsShareSurnameAndAddress) {

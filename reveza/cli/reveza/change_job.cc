@@ -12,7 +12,7 @@ CommandResult<int> ChangeJob(const daemon::Settings& settings, const std::string
                              const wire::Policy& policy) {
   wire::JobRequest request{};
   if (name.size() >= sizeof(request.name)) {
-    return ReportError(kUsage, "'{}' is too long for a name", name);
+    return Failure(kUsage, "'{}' is too long for a name", name);
   }
   request.policy = policy;
   wire::CopyText(request.name, sizeof(request.name), name.c_str());
@@ -24,7 +24,7 @@ CommandResult<int> ChangeJob(const daemon::Settings& settings, const std::string
                             : code == "shortage" ? kBudget
                             : code == "invalid"  ? kUsage
                                                  : kNoSuchProgram;
-  return ReportError(status, answer.value("error", "the daemon refused"));
+  return Failure(status, "{}", answer.value("error", "the daemon refused"));
 }
 
 }  // namespace reveza::cli

@@ -94,6 +94,17 @@ std::string ClientText(const json& client) {
   return text;
 }
 
+// Becomes the program of this name beside this one. Returns only on failure.
+int ExecuteSibling(const char* name, std::string_view needs, char** argv) {
+  std::string program = (platform::ProgramFolder() / name).string();
+  argv[0] = program.data();
+  execv(program.c_str(), argv);
+  if (errno == ENOENT) {
+    return ReportError(kNoLibrary, "{} is not installed; building it requires {}", program, needs);
+  }
+  return ReportError(kFailed, "cannot start {}: {}", program, std::strerror(errno));
+}
+
 }  // namespace
 
 using daemon::Settings;
@@ -173,17 +184,11 @@ int ShowConfigurationPath() {
 }
 
 CommandResult<int> MetricsCommand(int, char** argv) {
-  std::string program = (platform::ProgramFolder() / "reveza-metrics").string();
-  argv[0] = program.data();
-  execv(program.c_str(), argv);
-  if (errno == ENOENT) {
-    return ReportError(
-        kNoLibrary,
+  return ExecuteSibling("reveza-metrics", "prometheus-cpp (Debian: prometheus-cpp-dev)", argv);
+}
 
-        "{} is not installed; building it requires prometheus-cpp (Debian: prometheus-cpp-dev)",
-        program);
-  }
-  return ReportError(kFailed, "cannot start {}: {}", program, std::strerror(errno));
+CommandResult<int> WebCommand(int, char** argv) {
+  return ExecuteSibling("reveza-web", "cpp-httplib (Debian: libcpp-httplib-dev) and uPlot", argv);
 }
 
 int ShowVersion() {

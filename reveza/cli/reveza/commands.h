@@ -60,6 +60,9 @@ CommandResult<int> Top(int argc, char** argv);
 CommandResult<int> SimulateCommand(int argc, char** argv);
 // Shows what programs used of the GPUs.
 CommandResult<int> UsageCommand(int argc, char** argv);
+// Executes reveza-web, a separate program for the same reason as reveza-metrics. Returns only on
+// failure.
+CommandResult<int> WebCommand(int argc, char** argv);
 // Runs three programs whose memory exceeds the GPU's one by one, then concurrently. Leaves no
 // processes and no files behind, even if interrupted.
 CommandResult<int> Demo(bool as_json);
@@ -71,6 +74,7 @@ void DescribeMetrics(CLI::App& app);
 void DescribeSimulate(CLI::App& app);
 void DescribeTop(CLI::App& app);
 void DescribeUsage(CLI::App& app);
+void DescribeWeb(CLI::App& app);
 
 // The values that `reveza` can complete: jobs, steps, running programs, findings.
 command_line::CompletionSource CompletionValues();

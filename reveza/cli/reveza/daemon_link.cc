@@ -234,6 +234,10 @@ CommandResult<nlohmann::json> DaemonLink::Status() { return RequestJson(wire::St
 
 CommandResult<std::string> DaemonLink::Trace() { return Request(wire::TraceRequest{}); }
 
+CommandResult<nlohmann::json> DaemonLink::Events(std::uint64_t since) {
+  return RequestJson(wire::EventsRequest{since});
+}
+
 CommandResult<nlohmann::json> DaemonLink::Stop(bool force) {
   return RequestJson(wire::StopRequest{force ? 1u : 0u, 0});
 }

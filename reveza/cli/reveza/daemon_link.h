@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -32,6 +33,8 @@ class DaemonLink {
   // Returns the daemon's pid in this process's PID namespace, or 0 if it is in another one.
   pid_t Peer() const;
   CommandResult<std::string> Trace();
+  // Returns the trace's events from number `since` on. kVersion: the daemon is too old.
+  CommandResult<nlohmann::json> Events(std::uint64_t since);
   CommandResult<nlohmann::json> Stop(bool force);
   CommandResult<nlohmann::json> AskForMps(const wire::MpsRequest& request);
   CommandResult<nlohmann::json> Change(const wire::JobRequest& request);

@@ -69,6 +69,7 @@ constexpr auto kOwnCommandLines = std::to_array<OwnCommandLine>({
     {"simulate", DescribeSimulate, SimulateCommand},
     {"top", DescribeTop, Top},
     {"usage", DescribeUsage, UsageCommand},
+    {"web", DescribeWeb, WebCommand},
 });
 
 void AddRun(CLI::App& app, Arguments& arguments) {

@@ -76,6 +76,8 @@ class Core {
   // `mps` may be null.
   std::string StatusJson(const MpsControls* mps = nullptr) const;
   std::string TraceJson() const;
+  // Returns events from number `since` on, and what has begun and not ended.
+  std::string EventsJson(std::uint64_t since) const;
 
  private:
   // ---- messages (core_messages.cc) ----

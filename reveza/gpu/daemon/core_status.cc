@@ -260,6 +260,22 @@ std::string Core::TraceJson() const {
   return events_.ToJson(machine);
 }
 
+std::string Core::EventsJson(std::uint64_t since) const {
+  json open = json::array();
+  std::set<ClientId> live;
+  for (const auto& [id, client] : clients_) {
+    live.insert(id);
+    for (const auto& [kind, began] : client.open_spans) {
+      open.push_back({id, ToText(kind), TraceMicroseconds(began)});
+    }
+  }
+  json answer = events_.Since(since, std::move(live));
+  answer["pid"] = getpid();
+  answer["now_us"] = TraceMicroseconds(clock_.Now());
+  answer["open"] = std::move(open);
+  return answer.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 std::string Core::StatusJson(const MpsControls* mps) const {
   const Time now = clock_.Now();
   const auto jobs = scheduler_.Jobs();

@@ -34,5 +34,26 @@ TEST(CoreStatus, ShowsClientsWithFootprint) {
   EXPECT_EQ(client.at("unresponsive"), false);
 }
 
+TEST(CoreStatus, EventsTellWhatHasNotEnded) {
+  TestingCore harness;
+  harness.Start(1, 0x71, "train-a", 101, 200 * kMiB);
+  harness.Start(2, 0x72, "train-b", 102, 200 * kMiB);
+  harness.Deliver(1, wire::GateRequested{});
+  ASSERT_TRUE(harness.SwapIn(1, 200 * kMiB));
+  harness.clock.Advance(std::chrono::seconds(2));
+  harness.Deliver(2, wire::GateRequested{});
+  const json answer = json::parse(harness.core.EventsJson(0));
+  EXPECT_EQ(answer.at("clients").size(), 2u);
+  bool drain = false;
+  bool wait = false;
+  for (const auto& one : answer.at("open")) {
+    drain |= one.at(0) == 1 && one.at(1) == "drain";
+    wait |= one.at(0) == 2 && one.at(1) == "wait for its turn";
+  }
+  EXPECT_TRUE(drain && wait) << answer.dump();
+  EXPECT_GT(answer.at("events").size(), 0u);
+  EXPECT_EQ(json::parse(harness.core.EventsJson(answer.at("next"))).at("events").size(), 0u);
+}
+
 }  // namespace core_status_test
 }  // namespace reveza::daemon

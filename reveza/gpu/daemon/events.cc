@@ -1,5 +1,8 @@
 #include "reveza/gpu/daemon/events.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -24,11 +27,11 @@ json FactsJson(const ClientFacts& facts) {
           {"limit", limited ? json(facts.policy.limit) : json(nullptr)}};
 }
 
+}  // namespace
+
 double TraceMicroseconds(Time time) {
   return std::chrono::duration<double, std::micro>(time).count();
 }
-
-}  // namespace
 
 const char* ToText(EventKind kind) {
   static constexpr const char* kTexts[] = {"slice",
@@ -58,7 +61,34 @@ ClientFacts* EventLog::Facts(std::uint64_t client) {
 
 void EventLog::Add(const Event& event) {
   events_.push_back(event);
+  ++next_;
   if (events_.size() > kMaxEvents) events_.pop_front();
+}
+
+json EventLog::Since(std::uint64_t since, std::set<std::uint64_t> named) const {
+  const std::uint64_t oldest = next_ - events_.size();
+  // A number of the future is one of an earlier daemon.
+  const std::uint64_t first = since > next_ ? oldest : std::max(since, oldest);
+  const std::uint64_t end = std::min<std::uint64_t>(next_, first + kMaxAnswer);
+  json list = json::array();
+  for (std::uint64_t number = first; number < end; ++number) {
+    const Event& event = events_[number - oldest];
+    named.insert(event.client);
+    list.push_back({event.client, ToText(event.kind), event.gpu, TraceMicroseconds(event.begin),
+                    TraceMicroseconds(event.duration), event.bytes, event.unchanged});
+  }
+  json clients = json::array();
+  for (const std::uint64_t id : named) {
+    const auto found = names_.find(id);
+    if (found == names_.end()) continue;
+    const ClientName& client = found->second;
+    clients.push_back({id, fmt::format("{:016x}", client.job), client.pid, client.name});
+  }
+  return {{"first", first},
+          {"next", end},
+          {"last", next_},
+          {"clients", std::move(clients)},
+          {"events", std::move(list)}};
 }
 
 std::string EventLog::ToJson(const json& machine) const {

@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
 
 #include "common/base/bytes.h"
@@ -33,6 +34,7 @@ enum class EventKind : std::uint8_t {
   kDemote,   // to memory of the host
 };
 const char* ToText(EventKind kind);
+double TraceMicroseconds(Time time);
 
 struct Event {
   EventKind kind = EventKind::kSlice;
@@ -55,6 +57,7 @@ class EventLog {
  public:
   static constexpr std::size_t kMaxEvents = 65'536;
   static constexpr std::size_t kMaxNames = 8'192;
+  static constexpr std::size_t kMaxAnswer = 4'096;  // events: milliseconds of the daemon's loop
 
   // Sets the name of a client, which is kept after it exits.
   void SetClientName(std::uint64_t client, std::uint64_t job, int pid, std::string name);
@@ -62,6 +65,10 @@ class EventLog {
   ClientFacts* Facts(std::uint64_t client);
   void Add(const Event& event);
   std::size_t size() const { return events_.size(); }
+
+  // Returns up to kMaxAnswer events from number `since` on; events are numbered from 0 and only the
+  // last kMaxEvents are there. `clients` names those of the events, and those `named`.
+  nlohmann::json Since(std::uint64_t since, std::set<std::uint64_t> named) const;
 
   // `machine`: what the trace says of the machine.
   std::string ToJson(const nlohmann::json& machine) const;
@@ -74,6 +81,7 @@ class EventLog {
     ClientFacts facts;
   };
   std::deque<Event> events_;
+  std::uint64_t next_ = 0;                     // number of the next event
   std::map<std::uint64_t, ClientName> names_;  // ids increase, so the first is the oldest
 };
 

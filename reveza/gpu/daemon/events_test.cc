@@ -44,6 +44,37 @@ TEST(EventLog, KeepsMostRecentEvents) {
   EXPECT_NE(log.ToJson(nlohmann::json::object()).find("last"), std::string::npos);
 }
 
+TEST(EventLog, ContinuesWhereTheLastAnswerEnded) {
+  EventLog log;
+  log.SetClientName(1, 0x77, 4711, "<b>train</b>");
+  log.SetClientName(2, 0x78, 4712, "idle");
+  log.SetClientName(3, 0x79, 4713, "gone");
+  const std::size_t all = EventLog::kMaxAnswer + 5;
+  for (std::size_t i = 0; i < all; ++i) {
+    log.Add({EventKind::kSlice, 0, 1, milliseconds(i), milliseconds(1), i});
+  }
+  const json begin = log.Since(0, {2});
+  EXPECT_EQ(begin.at("next"), EventLog::kMaxAnswer);
+  EXPECT_EQ(begin.at("last"), all);
+  EXPECT_EQ(begin.at("clients").size(), 2u) << "of the events, and the one that was asked for";
+  EXPECT_EQ(begin.at("clients").at(0), json::array({1, "0000000000000077", 4711, "<b>train</b>"}));
+  const json end = log.Since(begin.at("next"), {});
+  ASSERT_EQ(end.at("events").size(), 5u);
+  EXPECT_EQ(end.at("events").at(0),
+            json::array({1, "slice", 0, EventLog::kMaxAnswer * 1e3, 1e3, EventLog::kMaxAnswer, 0}));
+  EXPECT_TRUE(log.Since(all, {}).at("events").empty());
+}
+
+TEST(EventLog, TellsWhichEventsAreGone) {
+  EventLog log;
+  log.SetClientName(1, 1, 1, "x");
+  for (std::size_t i = 0; i < EventLog::kMaxEvents + 10; ++i) {
+    log.Add({EventKind::kWait, 0, 1, milliseconds(i), milliseconds(1), 0});
+  }
+  EXPECT_EQ(log.Since(0, {}).at("first"), 10);
+  EXPECT_EQ(log.Since(1'000'000'000, {}).at("first"), 10) << "of an earlier daemon";
+}
+
 TEST(EventKind, EveryKindHasText) {
   for (int kind = 0; kind <= static_cast<int>(EventKind::kWaitMemory); ++kind) {
     EXPECT_STRNE(ToText(static_cast<EventKind>(kind)), "unknown");

@@ -82,6 +82,9 @@ void Server::OnFirstMessage(Connection& connection, wire::Type type, const char*
     case wire::Type::kTraceRequest:
       connection.role = Role::kCommandLine;
       return Answer(connection, core_.TraceJson());
+    case wire::Type::kEventsRequest:
+      connection.role = Role::kCommandLine;
+      return Answer(connection, core_.EventsJson(wire::View<wire::EventsRequest>(packet).since));
     case wire::Type::kJobRequest:
       connection.role = Role::kCommandLine;
       return Answer(connection,

@@ -123,8 +123,8 @@ class Ledger {
   const std::vector<Job*>& EvictionCandidates(GpuId gpu);
   // Returns whether contexts of some client are away.
   bool AnyContextsAway() const;
-  // Return `compute()`: whether a rotation is safe (host_memory.cc), and what a handover may have to
-  // move (slices.cc); while frozen, as computed the first time.
+  // Return `compute()`: whether a rotation is safe (host_memory.cc), and what a handover may have
+  // to move (slices.cc); while frozen, as computed the first time.
   template <typename Compute>
   bool RotationIsSafe(Compute compute) const {
     return Remembered(&Memo::rotation_is_safe, compute);

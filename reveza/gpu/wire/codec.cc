@@ -97,6 +97,7 @@ bool IsValid(const StopRequest& m) { return IsFlag(m.force) && m.reserved == 0; 
 
 bool IsValid(const JobRequest& m) { return IsValid(m.policy) && IsTerminated(m.name); }
 
+bool IsValid(const EventsRequest&) { return true; }
 bool IsValid(const MpsRequest& m) { return m.job != 0 && m.weight > 0 && m.reserved == 0; }
 
 template <typename T>
@@ -140,7 +141,7 @@ DecodeError CheckBody(const Header& header, const void* packet, std::size_t size
                     Evict, SwapIn, Credit, Contention, PrepareArena, WaitMessage, StatusRequest,
                     TraceRequest, StopRequest, Yield, Hold, Unchanged, Policy, ContextRefused,
                     QueueBound, JobRequest, ContextsReleased, ContextsRestored, ReleaseContexts,
-                    RestoreContexts, MpsRequest, HostBacked>(header, packet, size);
+                    RestoreContexts, MpsRequest, HostBacked, EventsRequest>(header, packet, size);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ using AllMessages =
                    Credit, Contention, PrepareArena, WaitMessage, StatusRequest, TraceRequest,
                    StopRequest, Yield, Hold, Unchanged, Policy, ContextRefused, QueueBound,
                    JobRequest, ContextsReleased, ContextsRestored, ReleaseContexts, RestoreContexts,
-                   MpsRequest, HostBacked>;
+                   MpsRequest, HostBacked, EventsRequest>;
 TYPED_TEST_SUITE(EveryMessage, AllMessages);
 
 TYPED_TEST(EveryMessage, RoundTrips) {

@@ -76,6 +76,7 @@ enum class Type : std::uint16_t {
   kText,
   kJobRequest,
   kMpsRequest,
+  kEventsRequest,  // since version 4
 };
 
 struct Header {
@@ -474,6 +475,14 @@ struct MpsRequest {
   std::uint64_t job;     // never 0
   std::uint32_t weight;  // in 1/kWeightUnit, at least 1
   std::uint32_t reserved = 0;
+};
+
+// Asks for events of the trace from number `since` on, as many as fit in one answer. The reply is
+// JSON.
+struct EventsRequest {
+  static constexpr Type kType = Type::kEventsRequest;
+  static constexpr std::uint16_t kSince = 4;
+  std::uint64_t since;
 };
 
 // One fragment of a text reply (JSON), followed by `bytes` characters. last = 1 ends the reply.

@@ -23,6 +23,7 @@ TEST(Messages, LayoutOfEachVersionIsStable) {
   EXPECT_EQ(sizeof(QueueBound), 8u);
   EXPECT_EQ(sizeof(JobRequest), 104u);
   EXPECT_EQ(sizeof(MpsRequest), 16u);
+  EXPECT_EQ(sizeof(EventsRequest), 8u);
   EXPECT_EQ(sizeof(Header), 8u);
   EXPECT_EQ(sizeof(Hello), 272u);
   EXPECT_EQ(sizeof(ContextRequested), 24u);

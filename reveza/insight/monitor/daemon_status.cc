@@ -59,6 +59,17 @@ std::optional<WaitTimes> ReadWaits(const json& waits) {
   return WaitTimes{*p50 / 1000, *p95 / 1000, *p99 / 1000};
 }
 
+ClientMemory ReadMemory(const json& entry) {
+  ClientMemory memory;
+  memory.gpu = CountAt(entry, "gpu");
+  const auto resident = CountAt(entry, "resident");
+  const auto pinned = CountAt(entry, "pinned");
+  const auto context = CountAt(entry, "context");
+  if (resident && pinned && context) memory.resident = *resident + *pinned + *context;
+  memory.swapped = CountAt(entry, "swapped");
+  return memory;
+}
+
 Client ReadClient(const json& entry, bool same_pid_namespace) {
   Client client;
   client.pid = same_pid_namespace ? PidAt(entry, "pid") : 0;
@@ -78,6 +89,7 @@ Client ReadClient(const json& entry, bool same_pid_namespace) {
   client.share_wanted = NumberAt(entry, "share_wanted");
   client.share_got = NumberAt(entry, "share_got");
   client.waits = ReadWaits(ObjectAt(entry, "wait_ms"));
+  for (const auto& part : ArrayAt(entry, "gpus")) client.gpus.push_back(ReadMemory(part));
   client.turns = CountAt(entry, "turns");
   client.waited_seconds = NumberAt(entry, "waited_s");
   client.copied_out = CountAt(entry, "copied_out");

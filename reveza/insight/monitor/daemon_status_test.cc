@@ -18,7 +18,8 @@ json Status() {
                            "in_ms": 43.0, "bytes_out": 500, "bytes_in": 400, "gb_per_s": 0.9}}],
     "clients": [{"pid": 7501, "name": "ana", "command": "python", "job": "aa", "state": "running",
                  "why": "", "footprint": {"resident": 180, "swapped": 0, "pinned": 2, "context": 1},
-                 "gpus": [], "share": 0.88, "share_wanted": 0.5, "share_got": 0.6,
+                 "gpus": [{"gpu": 1, "resident": 180, "swapped": 7, "pinned": 2, "context": 1}],
+                 "share": 0.88, "share_wanted": 0.5, "share_got": 0.6,
                  "policy": {"weight": 1.0, "priority": "high", "interactive": false, "paused": false,
                             "memory_request": 0, "memory_limit": null},
                  "wait_ms": {"count": 3, "p50": 5.0, "p95": 10.0, "p99": 20.0}, "turns": 4, "ran_s": 5.0, "waited_s": 1.0,
@@ -47,6 +48,10 @@ TEST(ReadDaemonStatus, ParsesAllFields) {
   EXPECT_EQ(snapshot.clients[0].policy, "high priority");
   EXPECT_EQ(snapshot.clients[0].share_wanted, 0.5);
   EXPECT_EQ(snapshot.clients[0].share_got, 0.6);
+  ASSERT_EQ(snapshot.clients[0].gpus.size(), 1u);
+  EXPECT_EQ(snapshot.clients[0].gpus[0].gpu, 1u);
+  EXPECT_EQ(snapshot.clients[0].gpus[0].resident, 183u);
+  EXPECT_EQ(snapshot.clients[0].gpus[0].swapped, 7u);
   ASSERT_TRUE(snapshot.clients[0].waits);
   EXPECT_EQ(snapshot.clients[0].waits->p99, 0.02);
   ASSERT_EQ(snapshot.outside.size(), 1u);

@@ -110,7 +110,20 @@ Json ToJson(const Gpu& gpu) {
           {"handovers", std::move(handovers)}};
 }
 
+Json ToJson(const std::optional<WaitTimes>& waits) {
+  if (!waits) return nullptr;
+  return {{"p50_seconds", waits->p50}, {"p95_seconds", waits->p95}, {"p99_seconds", waits->p99}};
+}
+
+Json ToJson(const ClientMemory& memory) {
+  return {{"gpu", OrNull(memory.gpu)},
+          {"resident", OrNull(memory.resident)},
+          {"swapped", OrNull(memory.swapped)}};
+}
+
 Json ToJson(const Client& client) {
+  Json gpus = Json::array();
+  for (const ClientMemory& memory : client.gpus) gpus.push_back(ToJson(memory));
   return {{"pid", PidOrNull(client.pid)},
           {"name", client.name},
           {"command", client.command},
@@ -125,6 +138,8 @@ Json ToJson(const Client& client) {
           {"share", OrNull(client.share)},
           {"share_wanted", OrNull(client.share_wanted)},
           {"share_got", OrNull(client.share_got)},
+          {"waits", ToJson(client.waits)},
+          {"gpus", std::move(gpus)},
           {"turns", OrNull(client.turns)},
           {"waited_seconds", OrNull(client.waited_seconds)},
           {"swap_out", OrNull(client.swap_out)},

@@ -78,6 +78,13 @@ struct WaitTimes {
   double p99 = 0;
 };
 
+// What a program has of one GPU.
+struct ClientMemory {
+  std::optional<std::uint64_t> gpu;  // its index
+  std::optional<Bytes> resident;     // with what is not swappable
+  std::optional<Bytes> swapped;
+};
+
 // A program under Reveza.
 struct Client {
   pid_t pid = 0;
@@ -97,6 +104,7 @@ struct Client {
   std::optional<double> share_wanted;
   std::optional<double> share_got;
   std::optional<WaitTimes> waits;
+  std::vector<ClientMemory> gpus;
   std::optional<std::uint64_t> turns;
   std::optional<double> waited_seconds;
   std::optional<Bytes> copied_out;

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Runs Reveza's plugin in a Slurm of one node: munge, slurmctld and slurmd of Debian, with a card of fakecuda and two
+# users, in namespaces of its own. Nothing of it is left. Needs root; `tools/setup.sh slurm` installs what it needs.
+# The last line is
+#
+#   N passed, N failed
+#
+#   integrations/slurm/node_test.sh BUILD [TEST...]
+set -euo pipefail
+if (($# == 0)); then
+  sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0" >&2
+  exit 2
+fi
+build=$(realpath "$1")
+shift
+here=$(dirname "$(realpath "$0")")
+((EUID == 0)) || { echo 'the tests of Slurm need root' >&2; exit 1; }
+node=$(mktemp -d /tmp/reveza-slurm.XXXXXX)
+trap 'rm -rf "$node"' EXIT
+chmod 755 "$node"
+make -s -C "$here" OUTPUT="$node"
+log=$node/log
+status=0
+# The end of the first process of its namespace ends all others.
+unshare --mount --pid --net --uts --ipc --fork --kill-child --mount-proc \
+  python3 -B "$here/tests/slurm_test.py" "$build" "$node" "$@" 2>&1 | tee "$log" || status=$?
+passed=$(grep -c '\.\.\. ok$' "$log" || true)
+failed=$(grep -cE '\.\.\. (FAIL|ERROR)$' "$log" || true)
+# It did not come as far as a test, or the set-up failed.
+if ((status != 0 && failed == 0 || passed + failed == 0)); then
+  failed=$((failed + 1))
+fi
+printf '%d passed, %d failed\n' "$passed" "$failed"
+((failed == 0))

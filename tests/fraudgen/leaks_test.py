@@ -1,0 +1,178 @@
+"""No simple rule gives fraud away, at any difficulty.
+
+  leaks_test.py FRAUDGEN
+
+A rule is a condition on one column, a pair of categories, a pattern of nulls, or the number of rows,
+customers or payers of an entity. It is *pure* if nearly all of its rows are fraud, and *blind* if
+none of very many rows is: both would let a model score without learning behaviour. The other tests
+are of columns that must say nothing, and of the number of frauds by day.
+"""
+
+import importlib.util
+import itertools
+import os
+import unittest
+
+import fraudgen
+
+ROWS = 250_000
+# REVEZA_LONG=1: more of them.
+LONG = os.environ.get("REVEZA_LONG") == "1"
+SEEDS = (1, 7, 23) if LONG else (1,)
+DIFFICULTIES = ("0", "0.5", "1") if LONG else ("0", "1")
+
+# A rule of fewer rows may be pure by chance.
+MIN_ROWS = 50
+PURE = 0.95
+# No fraud where this share of all rows would have hundreds.
+BLIND = 0.05
+
+LABELS = {"is_fraud", "fraud_type", "fraud_role", "fraud_reported_at"}
+MISSING = [module for module in ("duckdb", "numpy") if importlib.util.find_spec(module) is None]
+
+# Whose number of rows or users must not be a rule: (entity, what is counted).
+ENTITIES = (("device_id", "customer_id"), ("device_id", "transaction_id"),
+            ("counterparty_account", "customer_id"), ("counterparty_account", "transaction_id"),
+            ("pix_key_destination", "customer_id"), ("merchant_id", "customer_id"),
+            ("ip_address", "customer_id"), ("card_number_hash", "customer_id"),
+            ("customer_id", "transaction_id"), ("session_id", "transaction_id"))
+
+# Digits that nothing about a payment determines, and whose they are: a card that is used for many
+# frauds counts once.
+NOISE = {
+    "seconds": ("second(timestamp)", "transaction_id"),
+    "microseconds": ("microsecond(timestamp) % 1000", "transaction_id"),
+    "latitude": ("abs(round(geolocation_lat * 1000000))::BIGINT % 10", "transaction_id"),
+    "longitude": ("abs(round(geolocation_lon * 1000000))::BIGINT % 10", "transaction_id"),
+    "transaction": ("right(transaction_id, 2)::INT", "transaction_id"),
+    "card": ("('0x' || right(card_number_hash, 2))::INT", "card_number_hash"),
+    "address": ("split_part(ip_address, '.', 4)::INT", "ip_address"),
+    "account": ("right(counterparty_account, 2)::INT", "counterparty_account"),
+    "device": ("right(device_id, 2)::INT", "device_id"),
+    "customer": ("right(customer_id, 2)::INT", "customer_id"),
+}
+# Beyond chance: the standard error is 0.29 / sqrt(frauds).
+MAX_AUC = 0.52
+EDGE = 8  # days
+
+
+@unittest.skipIf(MISSING, f"needs {', '.join(MISSING)}")
+class Leaks(fraudgen.Case):
+    def setUp(self) -> None:
+        super().setUp()
+        if not fraudgen.writes_parquet():
+            self.skipTest("built without Arrow")
+        import duckdb
+        self.data = duckdb.connect()
+        self.found: list[str] = []
+
+    def load(self, *arguments: object) -> None:
+        made = self.make("-".join(map(str, arguments)), "--format", "parquet", *arguments)
+        self.data.execute(f"CREATE OR REPLACE TABLE t AS FROM '{made}/transactions/*.parquet'")
+        self.rows, self.frauds = self.data.sql("SELECT count(*), sum(is_fraud::INT) FROM t").fetchall()[0]
+        self.columns = [(name, kind) for name, kind, *_ in self.data.sql("DESCRIBE t").fetchall()
+                        if name not in LABELS]
+
+    def judge(self, rule: str, rows: int, frauds: int) -> None:
+        if rows >= MIN_ROWS and frauds >= PURE * rows:
+            self.found.append(f"pure: {rule}: {frauds} of {rows}")
+        if rows >= BLIND * self.rows and frauds == 0:
+            self.found.append(f"blind: {rule}: none of {rows}")
+
+    def groups(self, *by: str) -> None:
+        keys = ", ".join(by)
+        for *values, rows, frauds in self.data.sql(
+                f"SELECT {keys}, count(*), sum(is_fraud::INT) FROM t GROUP BY ALL").fetchall():
+            self.judge(" and ".join(f"{key} = {value}" for key, value in zip(by, values, strict=True)),
+                       rows, frauds)
+
+    def categories(self) -> list[str]:
+        few = [name for name, kind in self.columns if kind in ("VARCHAR", "BOOLEAN") and
+               self.data.sql(f"SELECT approx_count_distinct({name}) FROM t").fetchall()[0][0] <= 60]
+        return [*few, "hour(timestamp)", "dayofweek(timestamp)"]
+
+    def null_patterns(self) -> None:
+        pattern = " || ".join(f"({name} IS NULL)::INT" for name, _ in self.columns)
+        self.groups(pattern)
+
+    def intervals(self) -> None:
+        """The longest runs of values that only frauds have."""
+        import numpy
+        for name, kind in self.columns:
+            if not kind.startswith(("DOUBLE", "BIGINT", "INTEGER", "DECIMAL", "TIMESTAMP")):
+                continue
+            value = f"epoch_us({name})" if kind.startswith("TIMESTAMP") else name
+            rows, frauds = (numpy.array(each) for each in zip(*self.data.sql(
+                f"SELECT count(*), sum(is_fraud::INT) FROM t WHERE {name} IS NOT NULL "
+                f"GROUP BY {value} ORDER BY {value}").fetchall(), strict=True))
+            only = rows == frauds
+            edges = numpy.flatnonzero(numpy.diff(numpy.concatenate(([0], only.view(numpy.int8), [0]))))
+            for first, last in zip(edges[::2], edges[1::2], strict=True):
+                self.judge(f"{name}: values {first} to {last} of {len(rows)}",
+                           int(rows[first:last].sum()), int(frauds[first:last].sum()))
+
+    def entities(self) -> None:
+        for entity, counted in ENTITIES:
+            for least, rows, frauds in self.data.sql(f"""
+                WITH users AS (SELECT {entity}, count(DISTINCT {counted}) AS users FROM t
+                               WHERE {entity} IS NOT NULL GROUP BY 1),
+                     by_users AS (SELECT users, count(*) AS rows, sum(is_fraud::INT) AS frauds
+                                  FROM t JOIN users USING ({entity}) GROUP BY 1)
+                SELECT users, sum(rows) OVER more, sum(frauds) OVER more FROM by_users
+                WINDOW more AS (ORDER BY users DESC)""").fetchall():
+                self.judge(f"{entity} with {least} or more of {counted}", rows, frauds)
+
+    def same_time(self) -> None:
+        rows, frauds = self.data.sql("""
+            SELECT count(*), coalesce(sum(is_fraud::INT), 0) FROM
+            (SELECT is_fraud, count(*) OVER
+                (PARTITION BY customer_id, microsecond(timestamp), second(timestamp)) AS n FROM t)
+            WHERE n > 1""").fetchall()[0]
+        self.judge("rows of one customer with the same microseconds", rows, frauds)
+
+    def noise(self) -> None:
+        import numpy
+        for name, (digits, entity) in NOISE.items():
+            rows, frauds = (numpy.array(each, dtype=float) for each in zip(*self.data.sql(
+                f"WITH each AS (SELECT {entity}, any_value({digits}) AS digits, "
+                "bool_or(is_fraud)::INT AS fraud FROM t GROUP BY 1) "
+                "SELECT count(*), sum(fraud) FROM each WHERE digits IS NOT NULL "
+                "GROUP BY digits ORDER BY digits").fetchall(), strict=True))
+            honest = rows - frauds
+            below = numpy.cumsum(honest) - honest
+            auc = float((frauds * (below + honest / 2)).sum() / (frauds.sum() * honest.sum()))
+            if abs(auc - 0.5) > MAX_AUC - 0.5 + 0.6 / frauds.sum() ** 0.5:
+                self.found.append(f"noise: {name}: AUC {auc:.3f} of {frauds.sum():.0f}")
+
+    def days(self) -> None:
+        """As many frauds at both ends of the period as in the middle."""
+        import numpy
+        daily = numpy.bincount([day for (day,) in self.data.sql(
+            "SELECT date_diff('day', (SELECT min(timestamp) FROM t), timestamp) FROM t WHERE is_fraud"
+            ).fetchall()], minlength=365)
+        usual = daily[EDGE:-EDGE].mean()
+        for name, edge in (("first", daily[:EDGE]), ("last", daily[-EDGE:])):
+            if not 0.7 < edge.mean() / usual < 1.4:
+                self.found.append(f"days: {edge.mean():.1f} frauds a day in the {name} {EDGE}, "
+                                  f"{usual:.1f} otherwise")
+
+    def test_no_rule_gives_fraud_away(self) -> None:
+        for seed, difficulty in itertools.product(SEEDS, DIFFICULTIES):
+            self.found = []
+            self.load("--rows", ROWS, "--seed", seed, "--difficulty", difficulty)
+            self.null_patterns()
+            self.intervals()
+            self.entities()
+            self.same_time()
+            self.noise()
+            self.days()
+            names = self.categories()
+            for one in names:
+                self.groups(one)
+            for pair in itertools.combinations(names, 2):
+                self.groups(*pair)
+            self.assertEqual(self.found, [], f"seed {seed}, difficulty {difficulty}")
+
+
+if __name__ == "__main__":
+    unittest.main()
