@@ -147,7 +147,8 @@ struct RunningStep {
   std::optional<Bytes> gpu_memory;  // current use
   std::optional<nvml::Uuid> gpu;
   bool paused = false;
-  bool holds_gpu = false;  // may hold a GPU context: must not be paused
+  bool holds_gpu = false;                         // may hold a GPU context: must not be paused
+  std::optional<std::chrono::nanoseconds> cpu{};  // processor time used so far
 };
 
 struct Budget {

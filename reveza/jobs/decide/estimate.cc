@@ -2,40 +2,75 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
-#include <numeric>
-#include <queue>
-#include <random>
+#include <numbers>
 
 namespace reveza::jobs {
 namespace {
 
-constexpr std::size_t kMaxSamples = 256;
-constexpr std::size_t kMinComparable = 12;         // steps with the same number of workers
-constexpr std::uint64_t kMinFinished = 3;          // steps, for any estimate
-constexpr std::uint64_t kMaxSimulatedSteps = 200;  // individually; earlier ones as a sum
-constexpr std::size_t kSimulations = 41;           // an odd number
-constexpr std::size_t kMedianIndex = 20;           // of the sorted simulations
-constexpr std::size_t kP90Index = 36;
-constexpr std::size_t kBatches = 8;
-constexpr std::size_t kMinBatchSize = 4;
-constexpr double kOverdueShare = 0.1;  // remaining share of a step older than any sample
+constexpr std::size_t kMaxSamples = 64;
+constexpr std::uint64_t kMinFinished = 3;  // steps, for any estimate
+constexpr double kMinSigma = 0.05;
+constexpr double kMaxSigma = 1.5;
+constexpr double kP90 = 1.2816;  // standard deviations
+// Of the logarithm of the rate: machines and steps change while a job runs.
+constexpr double kRateSigma = 0.12;
 
-// Returns the variance between batches of consecutive steps in excess of chance: the machine has
-// fast and slow periods.
-double VarianceBetween(std::span<const double> values, double deviation) {
-  const std::size_t each = values.size() / kBatches;
-  if (each < kMinBatchSize) return 0;
-  std::vector<double> means;
-  for (std::size_t i = 0; i < kBatches; ++i) {
-    const auto batch = values.subspan(i * each, each);
-    means.push_back(std::accumulate(batch.begin(), batch.end(), 0.0) / static_cast<double>(each));
+double NormalCdf(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
+
+// Returns the inverse of NormalCdf (bisection: a few microseconds, and no table of constants).
+double NormalQuantile(double probability) {
+  double low = -6;
+  double high = 6;
+  for (int i = 0; i < 40; ++i) {
+    const double middle = (low + high) / 2;
+    (NormalCdf(middle) < probability ? low : high) = middle;
   }
-  const double mean = std::accumulate(means.begin(), means.end(), 0.0) / kBatches;
-  double variance = 0;
-  for (const double one : means) variance += (one - mean) * (one - mean) / (kBatches - 1);
-  return std::max(0.0, variance - deviation * deviation / static_cast<double>(each));
+  return low;
+}
+
+// A duration that has ended, or is longer than this.
+struct Observation {
+  double log = 0;
+  bool ended = true;
+};
+
+struct Fit {
+  double mu = 0;
+  double sigma = 0;
+};
+
+// Fits a normal distribution to logarithms of which some are only known to be larger: a line
+// through the quantiles, whose probabilities the product-limit estimate gives (E. Kaplan, P. Meier
+// 1958).
+Fit FitCensored(std::vector<Observation> seen) {
+  std::ranges::sort(seen, {}, &Observation::log);
+  double at_risk = static_cast<double>(seen.size());
+  double survival = 1;
+  double n = 0;
+  double z = 0;
+  double y = 0;
+  double zz = 0;
+  double zy = 0;
+  for (const Observation& one : seen) {
+    if (one.ended) {
+      const double after = survival * (1 - 1 / at_risk);
+      const double quantile = NormalQuantile(1 - (survival + after) / 2);
+      survival = after;
+      ++n;
+      z += quantile;
+      y += one.log;
+      zz += quantile * quantile;
+      zy += quantile * one.log;
+    }
+    --at_risk;
+  }
+  const double spread = zz - z * z / n;
+  const double slope = spread > 0 ? (zy - z * y / n) / spread : 0;
+  Fit fit;
+  fit.sigma = std::clamp(slope, kMinSigma, kMaxSigma);
+  fit.mu = y / n - fit.sigma * z / n;
+  return fit;
 }
 
 std::chrono::nanoseconds Nanoseconds(double seconds) {
@@ -43,276 +78,118 @@ std::chrono::nanoseconds Nanoseconds(double seconds) {
   return std::chrono::nanoseconds(std::llround(std::clamp(seconds, 0.0, kMaxSeconds) * 1e9));
 }
 
-constexpr std::size_t kMinTrendSteps = 12;
-constexpr std::size_t kMinStepsPerSide = 5;
-constexpr double kMinErrorsOfSlope = 4;
-constexpr double kMinShare = 0.05;  // total drift relative to a step
-constexpr double kMinChange = 0.1;  // level shift relative to a step
-// Residual of a level shift relative to that of a constant; it must also be below that of a line.
-constexpr double kMaxShiftResidual = 0.5;
-
-struct Line {
-  Drift drift;
-  double residual = 0;  // sum of squared residuals
-};
-
-Line FitLine(std::span<const TimedStep> steps) {
-  const auto count = static_cast<double>(steps.size());
-  double index = 0;
-  double seconds = 0;
-  for (const TimedStep& step : steps) {
-    index += step.index / count;
-    seconds += step.seconds / count;
-  }
-  double xx = 0;
-  double xy = 0;
-  double yy = 0;
-  for (const TimedStep& step : steps) {
-    const double x = step.index - index;
-    const double y = step.seconds - seconds;
-    xx += x * x;
-    xy += x * y;
-    yy += y * y;
-  }
-  Line line;
-  line.drift.center = index;
-  line.drift.level = seconds;
-  line.residual = yy;
-  if (xx <= 0) return line;
-  line.drift.slope = xy / xx;
-  line.residual = std::max(0.0, yy - xy * xy / xx);
-  line.drift.error = std::sqrt(line.residual / (count - 2) / xx);
-  return line;
-}
-
-struct Shift {
-  std::size_t first = 0;
-  double residual = 0;
-  double size = 0;
-};
-
-// Fits the level shift with the smallest residual.
-Shift FitShift(std::span<const TimedStep> steps) {
-  double sum = 0;
-  double squares = 0;
-  for (const TimedStep& step : steps) {
-    sum += step.seconds;
-    squares += step.seconds * step.seconds;
-  }
-  Shift best{.first = 0, .residual = squares, .size = 0};
-  double before = 0;
-  for (std::size_t i = 1; i < steps.size(); ++i) {
-    before += steps[i - 1].seconds;
-    if (i < kMinStepsPerSide || i + kMinStepsPerSide > steps.size()) continue;
-    const auto left = static_cast<double>(i);
-    const auto right = static_cast<double>(steps.size() - i);
-    const double after = sum - before;
-    const double residual = std::max(0.0, squares - before * before / left - after * after / right);
-    if (residual < best.residual) best = {i, residual, after / right - before / left};
-  }
-  return best;
-}
-
 }  // namespace
 
-double Estimator::Model::At(double ahead, double residual) const {
-  if (!drift) return residual;
-  // Steps that grow shorter never reach 0.
-  const double min = drift->At(last_index) / 4;
-  return std::max(min, drift->At(last_index + ahead) + residual);
-}
-
-void Estimator::OnStepFinished(std::uint64_t index, std::chrono::nanoseconds duration,
-                               unsigned workers, WorkClass step_class) {
-  Class& of = classes_[step_class];
+void Estimator::OnStepFinished(std::chrono::nanoseconds duration, unsigned workers,
+                               WorkClass step_class) {
+  auto& samples = classes_[step_class];
   // Drops the oldest half at once, for amortised constant time.
-  if (of.samples.size() >= 2 * kMaxSamples)
-    of.samples.erase(of.samples.begin(), of.samples.end() - kMaxSamples);
-  of.samples.push_back({static_cast<double>(index), std::max(0.0, Seconds(duration)), workers});
-  ++of.count;
+  if (samples.size() >= 2 * kMaxSamples) {
+    samples.erase(samples.begin(), samples.end() - kMaxSamples);
+  }
+  const double seconds = std::max(1e-6, Seconds(duration));
+  samples.push_back({seconds, seconds / std::max(1u, workers)});
   ++finished_;
 }
 
-// Returns the last steps, only those with as many workers if there are enough.
-std::vector<TimedStep> Estimator::Comparable(const Class& of, unsigned workers) {
-  const auto first =
-      of.samples.end() - static_cast<std::ptrdiff_t>(std::min(of.samples.size(), kMaxSamples));
-  const auto alike = std::count_if(first, of.samples.end(),
-                                   [&](const Sample& sample) { return sample.workers == workers; });
-  const bool all = static_cast<std::size_t>(alike) < kMinComparable;
-  std::vector<TimedStep> steps;
-  for (auto sample = first; sample != of.samples.end(); ++sample) {
-    if (all || sample->workers == workers) steps.push_back({sample->index, sample->seconds});
-  }
-  std::ranges::sort(steps, {}, &TimedStep::index);
-  return steps;
+double Estimator::Model::Mean() const { return std::exp(mu + sigma * sigma / 2); }
+
+double Estimator::Model::Quantile(double probability, double elapsed) const {
+  double exceeded = 0;
+  if (elapsed > 0) exceeded = NormalCdf((std::log(elapsed) - mu) / sigma);
+  // Of a step older than any is likely to get, a tenth may remain.
+  if (exceeded > 0.999) return 1.1 * elapsed;
+  return std::exp(mu + sigma * NormalQuantile(exceeded + probability * (1 - exceeded)));
 }
 
-Estimator::Model Estimator::ModelOf(WorkClass step_class, unsigned workers) const {
+Estimator::Model Estimator::ModelOf(WorkClass step_class, std::span<const InFlight> running) const {
+  const bool known = classes_.contains(step_class);
+  std::vector<Observation> seen;
+  double seconds = 0;
+  double share = 0;
+  for (const auto& [name, samples] : classes_) {
+    if (known && name != step_class) continue;
+    const std::size_t count = std::min(samples.size(), kMaxSamples);
+    for (auto sample = samples.end() - static_cast<std::ptrdiff_t>(count); sample != samples.end();
+         ++sample) {
+      seen.push_back({std::log(sample->seconds), true});
+      seconds += sample->seconds;
+      share += sample->share;
+    }
+  }
   Model model;
-  const auto found = classes_.find(step_class);
-  if (found == classes_.end()) {
-    for (const auto& [name, of] : classes_) {
-      for (const TimedStep& step : Comparable(of, workers)) model.residuals.push_back(step.seconds);
-    }
-    // Unordered maps have no stable order.
-    std::ranges::sort(model.residuals);
-  } else {
-    const std::vector<TimedStep> steps = Comparable(found->second, workers);
-    const Trend trend = FindTrend(steps);
-    model.drift = trend.drift;
-    model.last_index = steps.back().index;
-    for (std::size_t i = trend.first; i < steps.size(); ++i) {
-      model.residuals.push_back(steps[i].seconds -
-                                (trend.drift ? trend.drift->At(steps[i].index) : 0));
+  model.samples = static_cast<double>(seen.size());
+  for (const InFlight& step : running) {
+    if (step.step_class == step_class && step.elapsed.count() > 0) {
+      seen.push_back({std::log(Seconds(step.elapsed)), false});
     }
   }
-  const auto count = static_cast<double>(model.residuals.size());
-  model.mean = std::accumulate(model.residuals.begin(), model.residuals.end(), 0.0) / count;
-  for (const double residual : model.residuals) {
-    model.deviation += (residual - model.mean) * (residual - model.mean) / count;
-  }
-  const double between =
-      found == classes_.end() ? 0 : VarianceBetween(model.residuals, std::sqrt(model.deviation));
-  model.mean_error = std::sqrt(model.deviation / count + between);
-  model.deviation = std::sqrt(model.deviation);
+  const Fit fit = FitCensored(std::move(seen));
+  model.mu = fit.mu;
+  model.sigma = fit.sigma;
+  model.share = model.Mean() * share / seconds;
   return model;
 }
 
-// One random simulation of the rest.
-struct Estimator::Simulation {
-  const std::vector<std::pair<Model, std::uint64_t>>& left;
-  const std::vector<std::pair<Model, double>>& running;
-  unsigned workers;
-  std::mt19937& random;
-
-  double Normal() { return std::normal_distribution<double>()(random); }
-  double Draw(const Model& model) { return model.residuals[random() % model.residuals.size()]; }
-
-  double Unfinished(const Model& model, double elapsed) {
-    for (int i = 0; i < 8; ++i) {
-      const double whole = model.At(1, Draw(model));
-      if (whole > elapsed) return whole - elapsed;
-    }
-    return kOverdueShare * elapsed;
+// Returns the median, or the 90th percentile, of the time until all steps of a group have ended.
+double Estimator::GroupSeconds(const PendingGroup& group, bool p90) const {
+  const double workers = std::max(1u, group.workers);
+  std::map<WorkClass, Model> models;
+  const auto model = [&](WorkClass step_class) -> const Model& {
+    const auto found = models.find(step_class);
+    if (found != models.end()) return found->second;
+    return models.emplace(step_class, ModelOf(step_class, group.running)).first->second;
+  };
+  const double probability = p90 ? 0.9 : 0.5;
+  double left = 0;
+  double work = 0;      // seconds between ends, of what is left
+  double variance = 0;  // of the logarithm of `work`, times its square
+  double longest = 0;   // of the last steps
+  for (const PendingWork& pending : group.left) {
+    if (pending.steps == 0) continue;
+    const Model& one = model(pending.step_class);
+    const auto steps = static_cast<double>(pending.steps);
+    const double part = steps * one.share;
+    left += steps;
+    work += part;
+    variance += part * part * one.sigma * one.sigma * (1 / one.samples + 1 / steps);
+    const double last = std::min(steps, workers);
+    longest = std::max(longest, one.Quantile(std::pow(probability, 1 / last), 0));
   }
-
-  // Returns the expected sum of the next `steps` durations.
-  static double Sum(const Model& model, double steps) {
-    double sum = steps * model.mean;
-    if (model.drift) {
-      // The drift is linear between the first and the last.
-      sum = steps / 2 * (model.At(1, model.mean) + model.At(steps, model.mean));
-    }
-    return std::max(0.0, sum);
+  const auto in_flight = static_cast<double>(group.running.size());
+  double running = 0;
+  for (const InFlight& step : group.running) {
+    const Model& one = model(step.step_class);
+    const double elapsed = Seconds(step.elapsed);
+    const double end = one.Quantile(std::pow(probability, 1 / in_flight), elapsed) - elapsed;
+    if (left == 0) longest = std::max(longest, end);
+    running += std::max(0.0, one.Quantile(0.5, elapsed) - elapsed) * one.share / one.Mean();
   }
-
-  double Seconds() {
-    std::priority_queue<double, std::vector<double>, std::greater<>> free;
-    for (const auto& [model, elapsed] : running) free.push(Unfinished(model, elapsed));
-    while (free.size() < workers) free.push(0);
-    std::uint64_t all = 0;
-    for (const auto& [model, steps] : left) all += steps;
-    double bulk = 0;
-    std::vector<double> last;
-    for (const auto& [model, steps] : left) {
-      // Deviation of the true mean from the observed one.
-      const double shift = Normal() * model.mean_error;
-      const auto total = static_cast<double>(steps);
-      const double simulated_steps =
-          all <= kMaxSimulatedSteps ? total
-                                    : std::floor(total * static_cast<double>(kMaxSimulatedSteps) /
-                                                 static_cast<double>(all));
-      const double summed = total - simulated_steps;
-      bulk += Sum(model, summed) + summed * shift + Normal() * model.deviation * std::sqrt(summed);
-      for (double i = summed; i < total; ++i) {
-        last.push_back(std::max(0.0, model.At(i + 1, Draw(model)) + shift));
-      }
-    }
-    std::ranges::shuffle(last, random);
-    double end = 0;
-    for (const double seconds : last) {
-      const double done = free.top() + seconds;
-      free.pop();
-      free.push(done);
-      end = std::max(end, done);
-    }
-    if (last.empty()) {
-      for (; !free.empty(); free.pop()) end = free.top();
-    }
-    return end + std::max(0.0, bulk) / workers;
-  }
-};
+  if (left == 0) return longest;
+  // The last steps start before what is left has ended.
+  const double error = std::sqrt(variance / (work * work) + kRateSigma * kRateSigma);
+  const double all = (work + running) * (p90 ? std::exp(kP90 * error) : 1);
+  return std::max(all, longest) + (p90 ? 0.5 : 0.25) * std::min(longest, all);
+}
 
 std::optional<RemainingTime> Estimator::Remaining(std::span<const PendingGroup> groups) const {
   if (finished_ < kMinFinished) return std::nullopt;
-  struct Group {
-    std::vector<std::pair<Model, std::uint64_t>> left;
-    std::vector<std::pair<Model, double>> running;
-    unsigned workers = 1;
+  struct Phase {
+    double p50 = 0;
+    double p90 = 0;
   };
-  std::map<unsigned, std::vector<Group>> phases;
-  for (const PendingGroup& given : groups) {
-    Group group;
-    group.workers = std::max(1u, given.workers);
-    for (const PendingWork& work : given.left) {
-      if (work.steps == 0) continue;
-      group.left.emplace_back(ModelOf(work.step_class, group.workers), work.steps);
-    }
-    for (const InFlight& step : given.running) {
-      group.running.emplace_back(ModelOf(step.step_class, group.workers), Seconds(step.elapsed));
-    }
-    phases[given.phase].push_back(std::move(group));
+  std::map<unsigned, Phase> phases;
+  for (const PendingGroup& group : groups) {
+    Phase& phase = phases[group.phase];
+    phase.p50 = std::max(phase.p50, GroupSeconds(group, false));
+    phase.p90 = std::max(phase.p90, GroupSeconds(group, true));
   }
-  std::mt19937 random(1);  // deterministic
-  std::vector<double> simulated;
-  for (std::size_t i = 0; i < kSimulations; ++i) {
-    double seconds = 0;
-    for (const auto& [phase, at_once] : phases) {
-      double longest = 0;
-      for (const Group& group : at_once) {
-        longest = std::max(longest,
-                           Simulation{group.left, group.running, group.workers, random}.Seconds());
-      }
-      seconds += longest;
-    }
-    simulated.push_back(seconds);
+  Phase all;
+  for (const auto& [number, phase] : phases) {
+    all.p50 += phase.p50;
+    all.p90 += phase.p90;
   }
-  std::ranges::sort(simulated);
-  return RemainingTime{Nanoseconds(simulated[kMedianIndex]), Nanoseconds(simulated[kP90Index])};
-}
-
-std::optional<Drift> Estimator::MainDrift() const {
-  const auto main =
-      std::ranges::max_element(classes_, {}, [](const auto& entry) { return entry.second.count; });
-  if (main == classes_.end()) return std::nullopt;
-  return FindTrend(Comparable(main->second, main->second.samples.back().workers)).drift;
-}
-
-Trend FindTrend(std::span<const TimedStep> steps) {
-  Trend trend;
-  if (steps.size() < kMinTrendSteps) return trend;
-  const Line line = FitLine(steps);
-  const Shift change = FitShift(steps);
-  const double level = std::abs(line.drift.level);
-  const double span = steps.back().index - steps.front().index;
-  double unexplained = 0;
-  for (const TimedStep& step : steps) {
-    unexplained += (step.seconds - line.drift.level) * (step.seconds - line.drift.level);
-  }
-  if (change.first > 0 && change.residual < line.residual &&
-      change.residual < kMaxShiftResidual * unexplained &&
-      std::abs(change.size) > kMinChange * level) {
-    // The steps after the shift may drift by themselves.
-    trend = FindTrend(steps.subspan(change.first));
-    trend.first += change.first;
-    return trend;
-  }
-  const double slope = std::abs(line.drift.slope);
-  if (slope > kMinErrorsOfSlope * line.drift.error && slope * span > kMinShare * level) {
-    trend.drift = line.drift;
-  }
-  return trend;
+  return RemainingTime{Nanoseconds(all.p50), Nanoseconds(std::max(all.p50, all.p90))};
 }
 
 }  // namespace reveza::jobs

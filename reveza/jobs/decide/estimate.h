@@ -1,9 +1,9 @@
-// Estimates the remaining time of a job by Monte Carlo: plays the rest a few dozen times with
-// durations drawn from observed steps of the same class, at the same number of workers if there are
-// enough of them. Accounts for the uncertainty of their mean and for its variation over time. Drift
-// (drift.h) is extrapolated; after a level shift only later steps count.
+// Estimates the remaining time of a job: what is left, over the rate at which steps finish, and
+// what the last of them take. The duration of a class is lognormal, fitted to steps that have
+// finished and to those that run already longer than others: at the beginning only short ones have
+// finished.
 //
-// Memory is bounded: the last 256 steps of a class. Deterministic. Pure values. Not thread-safe.
+// Memory is bounded: the last 64 steps of a class. Deterministic. Pure values. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -17,32 +17,6 @@
 #include "reveza/jobs/decide/throughput.h"
 
 namespace reveza::jobs {
-
-struct TimedStep {
-  double index = 0;
-  double seconds = 0;
-};
-
-// A regression line through (center, level).
-struct Drift {
-  double slope = 0;   // seconds per step
-  double error = 0;   // standard error of the slope
-  double center = 0;  // mean index
-  double level = 0;   // duration at `center`, seconds
-
-  double At(double index) const { return level + slope * (index - center); }
-};
-
-struct Trend {
-  std::optional<Drift> drift;  // only if significant
-  std::size_t first = 0;       // steps before this one precede a level shift: ignore them
-};
-
-// Detects whether durations grow or shrink steadily: linear regression over their indices, compared
-// with a single level shift. `steps` are ordered by index. A drift is significant if its slope is
-// more than four standard errors from 0 and accounts for 5 % of a step over the whole range. Needs
-// at least twelve steps.
-Trend FindTrend(std::span<const TimedStep> steps);
 
 struct RemainingTime {
   std::chrono::nanoseconds p50{0};  // median
@@ -72,45 +46,36 @@ struct PendingGroup {
 
 class Estimator {
  public:
-  // Records a finished step. `index`: its number within the class or the job; `workers`: the number
-  // allowed at the time.
-  void OnStepFinished(std::uint64_t index, std::chrono::nanoseconds duration, unsigned workers,
+  // Records a finished step; `workers`: the number allowed at the time.
+  void OnStepFinished(std::chrono::nanoseconds duration, unsigned workers,
                       WorkClass step_class = 0);
 
   // Returns the remaining time; empty before three steps have finished. An unknown class is assumed
   // to behave like the others.
   std::optional<RemainingTime> Remaining(std::span<const PendingGroup> groups) const;
 
-  // Returns the drift of the class with the most finished steps; empty unless significant.
-  std::optional<Drift> MainDrift() const;
-
  private:
   struct Sample {
-    double index = 0;
     double seconds = 0;
-    unsigned workers = 0;
+    double share = 0;  // of the machine's time: seconds over workers
   };
-  struct Class {
-    std::vector<Sample> samples;  // in order of completion; the oldest are dropped
-    std::uint64_t count = 0;
-  };
-  // The distribution of one class.
+  // The durations of one class: their logarithm is normal.
   struct Model {
-    std::vector<double> residuals;  // durations minus drift
-    std::optional<Drift> drift;
-    double last_index = 0;
-    double mean = 0;  // of `residuals`
-    double deviation = 0;
-    double mean_error = 0;  // standard error of the mean of future steps
+    double mu = 0;
+    double sigma = 0;
+    double share = 0;  // mean time between ends of steps, if all are of this class
+    double samples = 0;
 
-    // Returns the duration of the `ahead`-th step from now whose drawn residual is `residual`.
-    double At(double ahead, double residual) const;
+    double Mean() const;
+    // Returns the duration that a share `probability` of steps does not exceed, given that it
+    // exceeds `elapsed`.
+    double Quantile(double probability, double elapsed) const;
   };
-  struct Simulation;
-  static std::vector<TimedStep> Comparable(const Class& of, unsigned workers);
-  Model ModelOf(WorkClass step_class, unsigned workers) const;
 
-  std::unordered_map<WorkClass, Class> classes_;
+  Model ModelOf(WorkClass step_class, std::span<const InFlight> running) const;
+  double GroupSeconds(const PendingGroup& group, bool p90) const;
+
+  std::unordered_map<WorkClass, std::vector<Sample>> classes_;  // in order of completion
   std::uint64_t finished_ = 0;
 };
 

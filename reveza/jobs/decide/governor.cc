@@ -17,7 +17,6 @@ using namespace std::chrono_literals;
 
 constexpr auto kReadEvery = 500ms;
 constexpr Bytes kMinReserve = 256ULL << 20;
-constexpr unsigned kMaxWorkers = 256;
 constexpr std::size_t kMaxGroups = 64;  // of commands that the estimate distinguishes
 
 // Steps of one command have similar needs, whatever their parameters.
@@ -27,18 +26,21 @@ Shape ShapeOfCommand(const Command& command) {
   return XXH3_64bits(text.data(), text.size());
 }
 
-unsigned MaxWorkers(const RunRequest& request, double cores) {
-  if (request.workers) return *request.workers;
-  // More than two per core only adds waiting.
-  const auto max = static_cast<unsigned>(std::ceil(cores * 2));
-  return std::clamp(request.max_workers.value_or(max), 1u, kMaxWorkers);
+// Nothing but the user and the system bounds the number of workers.
+StepsBound MaxWorkers(const RunRequest& request, StepsBound system) {
+  if (request.workers) return {*request.workers, "--workers"};
+  const StepsBound asked{std::max(1u, request.max_workers.value_or(system.steps)), "--max-workers"};
+  return request.max_workers && asked.steps <= system.steps ? asked : system;
 }
 
-Tuner::Options TunerOptions(const RunRequest& request, unsigned initial, unsigned max) {
+Tuner::Options TunerOptions(const RunRequest& request, unsigned initial, StepsBound max,
+                            double cores) {
   Tuner::Options options;
-  options.max = max;
+  options.max = max.steps;
+  options.max_reason = max.reason;
   options.initial = request.workers.value_or(initial);
   options.min = request.workers.value_or(1);
+  options.cores = cores;
   return options;
 }
 
@@ -47,10 +49,11 @@ Tuner::Options TunerOptions(const RunRequest& request, unsigned initial, unsigne
 Governor::Governor(const Job& job, const RunRequest& request, double cores, Sources sources)
     : job_(job),
       tunes_(!request.workers),
-      max_workers_(MaxWorkers(request, cores)),
       max_running_(request.workers ? request.workers : request.max_workers),
-      tuners_{Tuner(TunerOptions(request, InitialWorkers(cores), max_workers_)),
-              Tuner(TunerOptions(request, kInitialGpuWorkers, max_workers_))},
+      tuners_{Tuner(TunerOptions(request, InitialWorkers(cores),
+                                 MaxWorkers(request, sources.max_steps), cores)),
+              Tuner(TunerOptions(request, kInitialGpuWorkers,
+                                 MaxWorkers(request, sources.max_steps), 0))},
       sources_(std::move(sources)) {
   AddNewCommands();
   const Bytes total = platform::ReadCommitState(sources_.root).total.value_or(0);
@@ -97,6 +100,12 @@ unsigned Governor::Workers() const {
     if (has_[lane]) all += tuners_[lane].workers();
   }
   return std::min(all, max_running_.value_or(all));
+}
+
+unsigned Governor::WorkersThatShareCores() const {
+  const unsigned workers = Workers();
+  if (!tunes_ || !Has(Lane::kCpu)) return workers;
+  return std::max(workers, std::min(WorkersThatShare(budget_.cpus), max_running_.value_or(~0u)));
 }
 
 std::array<bool, kLanes> Governor::LanesWithRoom(const Counts& running) const {
@@ -200,6 +209,23 @@ void Governor::ObserveUsage(std::uint32_t step, Bytes memory, std::optional<Byte
 void Governor::ObserveCpuTime(Nanoseconds now, Nanoseconds own_cpu) {
   if (const auto ticks = platform::ReadCpuTicks(sources_.root))
     external_load_.Update(now, *ticks, own_cpu);
+  const double external = external_load_.BusyBeyond(budget_.cpus).value_or(0);
+  cpu_tuner().SetCores(std::max(1.0, budget_.cpus - external));
+}
+
+Governor::Nanoseconds Governor::UsageInterval() const {
+  return tunes_ && Has(Lane::kCpu) ? tuner(Lane::kCpu).SampleInterval() : Nanoseconds::max();
+}
+
+void Governor::ObserveUsage(Nanoseconds now, std::span<const RunningStep> running) {
+  std::vector<StepUsage> usage;
+  for (const auto& one : running) {
+    if (LaneOfStep(one.step) != Lane::kCpu) continue;
+    // What a paused step does not use, no other should.
+    if (one.paused || !one.cpu) return cpu_tuner().ObserveUsage(now, {});
+    usage.push_back({one.step, *one.cpu});
+  }
+  cpu_tuner().ObserveUsage(now, usage);
 }
 
 std::optional<Bytes> Governor::GpuMemoryOfProcesses(std::span<const pid_t> pids) const {
@@ -229,8 +255,9 @@ void Governor::OnStepEnded(Nanoseconds now, std::uint32_t step, const AttemptRes
   Tuner& tuner = TunerOf(step);
   if (result.outcome == Outcome::kSuccess || result.outcome == Outcome::kPartial) {
     claims_.RecordSuccess(ClaimShapeOf(step), memory, gpu_memory);
-    tuner.OnStepFinished(now, duration, ShapeOf(step));
-    estimator_.OnStepFinished(step, duration, tuner.workers(), ShapeOf(step));
+    tuner.OnStepFinished(
+        now, {step, duration, Nanoseconds(result.user_time + result.system_time), ShapeOf(step)});
+    estimator_.OnStepFinished(duration, tuner.workers(), ShapeOf(step));
   }
   if (result.outcome != Outcome::kMemory) return;
   if (peaks.gpu_oom) {
@@ -294,9 +321,7 @@ std::optional<RemainingTime> Governor::Remaining(std::span<const std::uint64_t> 
   return estimator_.Remaining(all);
 }
 
-void Governor::OnCycleFinished(std::uint64_t number, Nanoseconds duration) {
-  cycles_.OnStepFinished(number, duration, 1);
-}
+void Governor::OnCycleFinished(Nanoseconds duration) { cycles_.OnStepFinished(duration, 1); }
 
 std::optional<RemainingTime> Governor::RemainingCycles(std::uint64_t left, unsigned workers,
                                                        std::uint64_t longest) const {
@@ -307,12 +332,6 @@ std::optional<RemainingTime> Governor::RemainingCycles(std::uint64_t left, unsig
   if (!remaining || !at_least) return remaining;
   return RemainingTime{std::max(remaining->p50, at_least->p50),
                        std::max(remaining->p90, at_least->p90)};
-}
-
-std::optional<double> Governor::Drift() const {
-  auto drift = cycles_.MainDrift();
-  if (!drift) drift = estimator_.MainDrift();
-  return drift ? std::optional(drift->slope) : std::nullopt;
 }
 
 std::string Governor::SerializeLearned() const {

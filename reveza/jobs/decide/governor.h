@@ -43,6 +43,7 @@ class Governor {
     std::function<std::optional<DeviceNames>(std::uint32_t step)> devices{};
     // Returns the memory that a step claims by its command's template.
     std::function<std::optional<Bytes>(std::uint32_t step)> memory{};
+    StepsBound max_steps{};  // that the system lets run
   };
 
   // `cores`: usable by steps. `job` must outlive the governor.
@@ -56,6 +57,8 @@ class Governor {
   // Returns how many steps may run now, in one lane or in all lanes that the job uses.
   unsigned Workers(Lane lane) const { return tuner(lane).workers(); }
   unsigned Workers() const;
+  // Returns the number of workers among which steps divide the cores.
+  unsigned WorkersThatShareCores() const;
   // Returns which lanes may start another step.
   std::array<bool, kLanes> LanesWithRoom(const Counts& running) const;
   bool tunes() const { return tunes_; }
@@ -83,6 +86,9 @@ class Governor {
                     std::optional<Bytes> gpu_memory = std::nullopt);
   // Records the CPU time of all our steps so far; call about once a second.
   void ObserveCpuTime(Nanoseconds now, Nanoseconds own_cpu);
+  // Records the CPU time of each running step; call every UsageInterval().
+  void ObserveUsage(Nanoseconds now, std::span<const RunningStep> running);
+  Nanoseconds UsageInterval() const;
   // Returns the memory of processes on all GPUs, including what is swapped out to host memory while
   // others have their turn. Empty if no source reports any of them.
   std::optional<Bytes> GpuMemoryOfProcesses(std::span<const pid_t> pids) const;
@@ -103,14 +109,12 @@ class Governor {
   // Estimates the remaining time. `waiting`: steps not started yet, by command.
   std::optional<RemainingTime> Remaining(std::span<const std::uint64_t> waiting, Nanoseconds now,
                                          std::span<const RunningStep> running) const;
-  // Records the duration of a program's cycle. Drift is reported of cycles if there are any.
-  void OnCycleFinished(std::uint64_t number, Nanoseconds duration);
+  // Records the duration of a program's cycle.
+  void OnCycleFinished(Nanoseconds duration);
   // Estimates the remaining time of steps with `left` cycles to go, of which one step has to run
   // `longest` in a row; empty before some finished.
   std::optional<RemainingTime> RemainingCycles(std::uint64_t left, unsigned workers,
                                                std::uint64_t longest) const;
-  // Returns the significant drift, in seconds per step.
-  std::optional<double> Drift() const;
 
   // Serialises what was learned, for the next run.
   std::string SerializeLearned() const;
@@ -118,7 +122,6 @@ class Governor {
   void Restore(const std::string& learned);
 
   const Tuner& tuner(Lane lane) const { return tuners_[static_cast<std::size_t>(lane)]; }
-  unsigned max_workers() const { return max_workers_; }
 
  private:
   void Read(Nanoseconds now);
@@ -131,11 +134,11 @@ class Governor {
   Lane LaneOfStep(std::uint64_t step) const {
     return LaneOf(job_.commands[job_.steps[step].command]);
   }
+  Tuner& cpu_tuner() { return tuners_[static_cast<std::size_t>(Lane::kCpu)]; }
   Tuner& TunerOf(std::uint64_t step) { return tuners_[static_cast<std::size_t>(LaneOfStep(step))]; }
 
   const Job& job_;
   bool tunes_;
-  unsigned max_workers_;
   std::optional<unsigned> max_running_;  // steps of all lanes together
   std::array<Tuner, kLanes> tuners_;
   std::array<bool, kLanes> has_{};  // lanes that the job uses

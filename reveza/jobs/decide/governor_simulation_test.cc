@@ -10,12 +10,18 @@
 
 #include "common/platform/testing_directory.h"
 #include "reveza/jobs/decide/governor.h"
-#include "reveza/jobs/decide/testing_machine.h"
 
 namespace reveza::jobs {
 namespace governor_simulation_test {
 
 using std::chrono::nanoseconds;
+
+using Speed = std::function<double(double workers)>;
+
+// The universal scalability law, N. Gunther 2007.
+Speed Scalability(double sigma, double kappa) {
+  return [=](double n) { return n / (1 + sigma * (n - 1) + kappa * n * (n - 1)); };
+}
 
 nanoseconds Of(double seconds) { return nanoseconds(std::llround(seconds * 1e9)); }
 double InSeconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
@@ -41,7 +47,7 @@ class World {
  public:
   using Step = std::function<double(std::uint32_t command, std::mt19937_64& random)>;
 
-  World(const Job& job, const RunRequest& request, std::vector<testing::Speed> speeds, Step step,
+  World(const Job& job, const RunRequest& request, std::vector<Speed> speeds, Step step,
         unsigned seed)
       : job_(job),
         governor_(job, request, 4, {.root = root_.path()}),
@@ -79,6 +85,7 @@ class World {
     result.outcome = Outcome::kSuccess;
     result.began = Of(done.began).count();
     result.ended = Of(now_).count();
+    result.user_time = result.ended - result.began;
     governor_.OnStepEnded(Of(now_), done.step, result, {}, {});
     ++finished_;
     Start();
@@ -118,6 +125,7 @@ class World {
       RunningStep admitted;
       admitted.step = one.step;
       admitted.since = Of(one.began);
+      admitted.cpu = Of(now_ - one.began);
       all.push_back(admitted);
     }
     return all;
@@ -130,6 +138,7 @@ class World {
         running_.push_back({step, step_(job_.steps[step].command, random_), now_});
       }
     }
+    governor_.ObserveUsage(Of(now_), Admitted_());
     governor_.Update(Of(now_), {queue_[0].size() - next_[0], queue_[1].size() - next_[1]},
                      Admitted_());
   }
@@ -137,7 +146,7 @@ class World {
   const Job& job_;
   platform::TestingDirectory root_;
   Governor governor_;
-  std::vector<testing::Speed> speeds_;
+  std::vector<Speed> speeds_;
   Step step_;
   std::mt19937_64 random_;
   std::vector<std::uint64_t> waiting_;
@@ -152,8 +161,8 @@ TEST(GovernorSimulation, FindsOptimaOfBothLanes) {
   Job job = TwoCommands(1);
   AddSteps(job, 0, 1500);
   AddSteps(job, 1, 1500);
-  const auto cpu = testing::Scalability(0.1, 0.1);  // best with 3
-  const testing::Speed gpu = [](double n) { return std::min(n, 6.0) / (1 + 0.02 * n); };
+  const auto cpu = Scalability(0.1, 0.1);  // best with 3
+  const Speed gpu = [](double n) { return std::min(n, 6.0) / (1 + 0.02 * n); };
   unsigned found = 0;
   for (unsigned seed = 1; seed <= 10; ++seed) {
     World world(
@@ -180,7 +189,7 @@ TEST(GovernorSimulation, MaxWorkersBoundsBothLanes) {
   AddSteps(job, 1, 300);
   RunRequest request;
   request.max_workers = 3;
-  const testing::Speed speed = [](double n) { return n; };
+  const Speed speed = [](double n) { return n; };
   World world(job, request, {speed, speed}, [](std::uint32_t, std::mt19937_64&) { return 1.0; }, 1);
   do {
     ASSERT_LE(world.running(), 3);
@@ -199,7 +208,7 @@ TEST(GovernorSimulation, EstimateIsCalibratedForSeveralClasses) {
   AddSteps(job, 1, 40);
   RunRequest request;
   request.workers = 2;
-  const testing::Speed speed = [](double n) { return n; };
+  const Speed speed = [](double n) { return n; };
   unsigned below_p50 = 0;
   unsigned below_p90 = 0;
   constexpr unsigned kSeeds = 100;

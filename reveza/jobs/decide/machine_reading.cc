@@ -1,6 +1,7 @@
 #include "reveza/jobs/decide/machine_reading.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <string_view>
@@ -107,6 +108,24 @@ double UsableCores(const std::filesystem::path& root) {
     usable = std::min(usable, quota->cpus);
   }
   return std::max(kMinCores, usable);
+}
+
+StepsBound ReadStepsBound() {
+  constexpr rlim_t kReserved = 64;  // of the runner itself
+  constexpr rlim_t kProcesses = 4;  // of a step: its supervisor, and some for its program
+  StepsBound bound;
+  rlimit limit{};
+  const auto lower = [&](rlim_t count, const char* reason) {
+    if (limit.rlim_cur == RLIM_INFINITY || count >= bound.steps) return;
+    bound = {std::max(1u, static_cast<unsigned>(count)), reason};
+  };
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    lower(limit.rlim_cur - std::min(limit.rlim_cur, kReserved), "open files (ulimit -n)");
+  }
+  if (getrlimit(RLIMIT_NPROC, &limit) == 0) {
+    lower(limit.rlim_cur / kProcesses, "processes (ulimit -u)");
+  }
+  return bound;
 }
 
 std::optional<std::vector<GpuMemory>> GpuMemoryOf(std::span<const nvml::GpuReading> gpus) {

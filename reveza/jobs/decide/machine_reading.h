@@ -28,6 +28,15 @@ MachineReading ReadMachine(std::chrono::nanoseconds now, const std::filesystem::
 // cpuset and quota. At least 0.01.
 double UsableCores(const std::filesystem::path& root = "/");
 
+// How many steps the system lets run at once.
+struct StepsBound {
+  unsigned steps = 100'000;
+  std::string reason = "processes";
+};
+
+// Returns the bound by this process's limits of open files and processes.
+StepsBound ReadStepsBound();
+
 // Returns the GPUs whose total and used memory are known; empty if there are GPUs but none reports
 // them.
 std::optional<std::vector<GpuMemory>> GpuMemoryOf(std::span<const nvml::GpuReading> gpus);

@@ -44,11 +44,14 @@ bool TypicalDurations::Add(WorkClass step_class, double seconds, double slowdown
   double typical = usual;
   bool fixed = false;
   if (classes_.contains(step_class) || classes_.size() < kMaxClasses) {
+    // One class alone needs no more than a unit.
+    const std::size_t enough = classes_.empty() ? 1 : kFirstSteps;
     FirstSteps& first = classes_[step_class];
-    if (first.seconds.size() < kFirstSteps) {
+    if (first.seconds.empty()) first.enough = enough;
+    if (first.seconds.size() < first.enough) {
       first.seconds.insert(std::ranges::upper_bound(first.seconds, usual), usual);
       first.typical = first.seconds[first.seconds.size() / 2];
-      fixed = first.seconds.size() == kFirstSteps;
+      fixed = first.enough > 1 && first.seconds.size() == first.enough;
     }
     typical = first.typical;
   }
@@ -92,7 +95,8 @@ void Measurement::Advance(nanoseconds now) {
   last_ = now;
 }
 
-void Measurement::OnStepFinished(nanoseconds now, nanoseconds duration, double typical) {
+void Measurement::OnStepFinished(nanoseconds now, nanoseconds duration, nanoseconds cpu,
+                                 double typical) {
   Advance(now);
   const double ratio = std::max(Seconds(duration), kMinStep) / typical;
   const double log = std::log(ratio);
@@ -101,6 +105,8 @@ void Measurement::OnStepFinished(nanoseconds now, nanoseconds duration, double t
   open_.log_squares += log * log;
   open_.ratio_sum += ratio;
   open_.ratio_squares += ratio * ratio;
+  open_.duration_sum += Seconds(duration);
+  open_.cpu_sum += Seconds(cpu);
   ++open_.steps;
   if (running_ > 0) --running_;
   if (open_.seconds >= Seconds(kMinWindow) && open_.steps >= (workers_ + 2) / 3) {
@@ -139,6 +145,8 @@ std::optional<Throughput> Measurement::Result() const {
     all.log_squares += window.log_squares;
     all.ratio_sum += window.ratio_sum;
     all.ratio_squares += window.ratio_squares;
+    all.duration_sum += window.duration_sum;
+    all.cpu_sum += window.cpu_sum;
     const auto steps = static_cast<double>(window.steps);
     counted.push_back({std::log(window.work / window.seconds), window.seconds});
     little.push_back({-window.log_sum / steps, steps});
@@ -169,6 +177,7 @@ std::optional<Throughput> Measurement::Result() const {
   result.rate =
       result.counted.error < kMaxCountedError ? all.work / all.seconds : running / mean_ratio;
   result.slowdown = std::exp(mean_log);
+  result.busy = running * all.cpu_sum / std::max(all.duration_sum, kMinStep);
   return result;
 }
 

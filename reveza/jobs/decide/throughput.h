@@ -45,6 +45,7 @@ class TypicalDurations {
 
  private:
   struct FirstSteps {
+    std::size_t enough = 1;
     std::vector<double> seconds;  // sorted, at most kFirstSteps
     double typical = 0;
   };
@@ -69,6 +70,7 @@ struct Throughput {
   LogRate little;       // the same by Little's law, of the typical step
   double rate = 0;      // typical seconds of work per second, by the more precise method
   double slowdown = 1;  // ratio of actual to typical durations
+  double busy = 0;      // cores that the workers use
 };
 
 // Returns the gain of `to` over `from` (0.05: 5 %) with its error, comparing like with like.
@@ -86,7 +88,8 @@ class Measurement {
       : begun_(now), workers_(workers), last_(now), running_(workers) {}
 
   // Records a finished step that is typically `typical` seconds long.
-  void OnStepFinished(nanoseconds now, nanoseconds duration, double typical);
+  // `cpu`: its processor time.
+  void OnStepFinished(nanoseconds now, nanoseconds duration, nanoseconds cpu, double typical);
   // Sets the number of running steps from now on.
   void SetRunning(nanoseconds now, unsigned running);
 
@@ -95,6 +98,7 @@ class Measurement {
   nanoseconds begun() const { return begun_; }
   // Whether all workers were ever busy at the same time.
   bool saturated() const { return max_running_ >= workers_; }
+  unsigned max_running() const { return max_running_; }
   // Returns the result; empty before the third window.
   std::optional<Throughput> Result() const;
   // Returns the ratio of actual to typical durations; 1 without any step.
@@ -109,6 +113,8 @@ class Measurement {
     double log_squares = 0;
     double ratio_sum = 0;
     double ratio_squares = 0;
+    double duration_sum = 0;  // of finished steps
+    double cpu_sum = 0;
     std::uint64_t steps = 0;
   };
   void Advance(nanoseconds now);

@@ -15,6 +15,9 @@ TEST(TypicalDurations, BecomeFinalAfterFirstSteps) {
   EXPECT_EQ(typical.Typical(7), std::nullopt);
   EXPECT_EQ(typical.median(), std::nullopt);
   EXPECT_EQ(typical.mean(), 0);
+  EXPECT_FALSE(typical.Add(6, 9, 1)) << "a unit, as long as it is the only class";
+  EXPECT_FALSE(typical.Add(6, 1, 1));
+  EXPECT_EQ(typical.Typical(6), 9);
   for (int i = 1; i <= 4; ++i) EXPECT_FALSE(typical.Add(7, i, 1));
   EXPECT_TRUE(typical.Add(7, 5, 1));  // final now
   EXPECT_EQ(typical.Typical(7), 3);
@@ -45,7 +48,8 @@ Measurement Evenly(unsigned workers, double each, int steps, double typical) {
   Measurement measurement(seconds(0), workers);
   for (int i = 1; i <= steps; ++i) {
     const auto now = std::chrono::nanoseconds(std::llround(i * each / workers * 1e9));
-    measurement.OnStepFinished(now, std::chrono::nanoseconds(std::llround(each * 1e9)), typical);
+    measurement.OnStepFinished(now, std::chrono::nanoseconds(std::llround(each * 1e9)),
+                               std::chrono::nanoseconds(0), typical);
     measurement.SetRunning(now, workers);
   }
   return measurement;
@@ -84,7 +88,7 @@ TEST(Measurement, WindowSpreadRaisesError) {
     const auto each = milliseconds(i < 15 ? 500 : 1500);
     measurement.SetRunning(now, 1);
     now += each;
-    measurement.OnStepFinished(now, each, 1);
+    measurement.OnStepFinished(now, each, each / 2, 1);
   }
   EXPECT_GT(measurement.Result()->counted.error, 0.05);
 }
@@ -103,9 +107,10 @@ TEST(Measurement, IdleWorkersDoNotCount) {
   Measurement measurement(seconds(0), 1);
   for (int i = 0; i < 20; ++i) {
     measurement.SetRunning(seconds(2 * i), 1);
-    measurement.OnStepFinished(seconds(2 * i + 1), seconds(1), 1);
+    measurement.OnStepFinished(seconds(2 * i + 1), seconds(1), milliseconds(200), 1);
   }
   EXPECT_NEAR(std::exp(measurement.Result()->little.value), 0.5, 0.02);
+  EXPECT_NEAR(measurement.Result()->busy, 0.1, 0.01);
 }
 
 TEST(GainBetween, IsRelativeWithCombinedError) {

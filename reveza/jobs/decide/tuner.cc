@@ -11,33 +11,34 @@
 namespace reveza::jobs {
 namespace {
 
-constexpr double kClearErrors = 3;      // gain, in standard errors, that ends a measurement early
-constexpr double kPreciseError = 0.01;  // an error that needs no more measuring
-constexpr double kPreciseLeapError = 0.12;    // the same for a leap
-constexpr std::uint64_t kMinSteps = 5;        // of a measurement
-constexpr std::uint64_t kMaxSteps = 300;      // of a measurement that is still imprecise
-constexpr std::uint64_t kRestShare = 20;      // and at most 1/20 of the remaining steps,
-constexpr std::uint64_t kLeapRestShare = 10;  // or 1/10 for a leap, of which there are few
-constexpr unsigned kMaxRestarts = 8;  // if each step has a class of its own, restarts must end
+constexpr double kClearErrors = 3;      // of a gain that ends a trial early,
+constexpr double kClearErrorsUp = 1.5;  // for more workers
+constexpr double kPreciseError = 0.03;  // of a measurement that is long enough
+constexpr std::uint64_t kMinSteps = 4;
+constexpr std::uint64_t kMaxSteps = 300;
+constexpr std::uint64_t kRestShare = 20;  // of the remaining steps
+constexpr unsigned kMaxRestarts = 8;      // if each step has a class of its own, restarts must end
 
 constexpr unsigned kHealthyToRetry = 30;  // windows before the failed number is tried again
 constexpr unsigned kMaxDoublings = 6;
 
 }  // namespace
 
-Tuner::Tuner(Options options) : options_(options), random_(options_.seed) {
+Tuner::Tuner(Options options) : options_(std::move(options)) {
   options_.min = std::max(1u, options_.min);
   options_.max = std::max(options_.min, options_.max);
   workers_ = base_workers_ = std::clamp(options_.initial, options_.min, options_.max);
 }
 
-void Tuner::OnStepFinished(nanoseconds now, nanoseconds duration, WorkClass step_class) {
-  const double seconds = std::max(0.0, Seconds(duration));
+void Tuner::OnStepFinished(nanoseconds now, const FinishedStep& step) {
+  const double seconds = std::max(0.0, Seconds(step.duration));
   if (measurement_ && measurement_->steps() > 0) slowdown_ = measurement_->slowdown();
-  if (typical_.Add(step_class, seconds, slowdown_) && restarts_ < kMaxRestarts) Restart(now);
+  if (typical_.Add(step.step_class, seconds, slowdown_) && restarts_ < kMaxRestarts) Restart(now);
   if (measurement_) {
-    measurement_->OnStepFinished(now, duration, typical_.Typical(step_class).value_or(seconds));
+    measurement_->OnStepFinished(now, step.duration, step.cpu,
+                                 typical_.Typical(step.step_class).value_or(seconds));
   }
+  use_.OnStepEnded(step.step, step.cpu);
   guard_.OnStepFinished();
 }
 
@@ -51,8 +52,7 @@ void Tuner::OnOverload(nanoseconds now, OverloadSignal signal) {
   base_workers_ = std::min(base_workers_, MaxAllowed());
   guard_.set_recovery_target(base_workers_);
   base_ = {};
-  tried_ = {};
-  leap_up_ = leap_down_ = up_failed_ = down_failed_ = frozen_ = false;
+  worse_.clear();
   Move(now, std::max(options_.min, before / 2), Phase::kRecover);
   LogDecision(now, before,
               fmt::format("{}: {}: {} {}", Plural(before, "worker"), ToText(signal),
@@ -61,44 +61,45 @@ void Tuner::OnOverload(nanoseconds now, OverloadSignal signal) {
 
 void Tuner::Update(nanoseconds now, std::uint64_t remaining, unsigned running) {
   remaining_ = remaining;
+  running_ = running;
   if (measurement_) measurement_->SetRunning(now, running);
+  const bool was_bounded = guard_.failed_at().has_value();
   if (guard_.EndWindow(now, WindowLength(), running > workers_)) {
     if (phase_ == Phase::kRecover) {
       Recover(now);
     } else {
       guard_.StopIfClear();
+      // What failed may be tried again.
+      if (was_bounded && !guard_.failed_at()) Move(now, base_workers_, Phase::kBase);
     }
   }
   if (phase_ == Phase::kRecover) return;
-  if (remaining < kFreezeSteps * workers_) {
-    if (!frozen_) Freeze(now);
-    return;
-  }
-  if (frozen_) {
-    frozen_ = false;
-    Move(now, workers_, Phase::kBase);
-  }
   if (!measurement_) {
     if (IsWarmingUp(now, running)) return;
     measurement_.emplace(now, workers_);
     measurement_->SetRunning(now, running);
-  } else if (const auto seen = Measured(now, *measurement_)) {
-    OnMeasured(now, *seen, measurement_->saturated());
+  } else if (const auto seen = Measured(*measurement_)) {
+    OnMeasured(now, *seen, measurement_->max_running());
   }
 }
 
 // Discards measurements from before the typical duration of a class was known.
 void Tuner::Restart(nanoseconds now) {
-  if (phase_ == Phase::kRecover || frozen_) return;
+  if (phase_ == Phase::kRecover) return;
   ++restarts_;
-  base_ = tried_ = {};
+  base_ = {};
+  worse_.clear();
   Move(now, base_workers_, Phase::kBase);
 }
 
 void Tuner::RecordMemory(Bytes in_use) { table_.RecordMemory(workers_, in_use); }
 
 void Tuner::Move(nanoseconds now, unsigned workers, Phase phase) {
-  if (workers != workers_) changed_ = now;
+  if (workers != workers_) {
+    changed_ = now;
+    use_.Restart(now);
+    samples_ = 0;
+  }
   workers_ = workers;
   phase_ = phase;
   measurement_.reset();
@@ -112,48 +113,31 @@ bool Tuner::IsWarmingUp(nanoseconds now, unsigned running) {
 }
 
 // Returns the result of `measurement` once it is long or precise enough.
-std::optional<Throughput> Tuner::Measured(nanoseconds now, const Measurement& measurement) const {
+std::optional<Throughput> Tuner::Measured(const Measurement& measurement) const {
   auto seen = measurement.Result();
   if (!seen || seen->steps < kMinSteps) return std::nullopt;
-  if (now - measurement.begun() < 2 * typical_.median().value_or(nanoseconds(0))) {
-    return std::nullopt;
-  }
-  const std::uint64_t min = std::uint64_t{3} * workers_;
-  const std::uint64_t share = leaping() ? kLeapRestShare : kRestShare;
-  const std::uint64_t enough =
-      std::clamp<std::uint64_t>(remaining_ / share, min, std::max(kMaxSteps, min));
-  if (seen->steps >= enough) return seen;
-  bool precise = std::min(seen->counted.error, seen->little.error) <
-                 (leaping() ? kPreciseLeapError : kPreciseError);
+  const std::uint64_t share = std::min(remaining_ / kRestShare, kMaxSteps);
+  if (seen->steps >= std::max({share, kMinSteps, std::uint64_t{workers_}})) return seen;
+  bool precise = std::min(seen->counted.error, seen->little.error) < kPreciseError;
   if (phase_ == Phase::kTrial && base_.workers > 0) {
     const LogRate gain = GainBetween(base_, *seen);
-    precise = std::abs(gain.value) > std::max(kClearErrors * gain.error, kMinGain);
-    if (leap_) precise = std::abs(gain.value - MinLeapGain(workers_)) > kMinErrors * gain.error;
+    const double errors = workers_ > base_workers_ ? kClearErrorsUp : kClearErrors;
+    precise = std::abs(gain.value) > std::max(errors * gain.error, kMinGain);
   }
   if (!precise) return std::nullopt;
   return seen;
 }
 
-void Tuner::OnMeasured(nanoseconds now, const Throughput& seen, bool saturated) {
+void Tuner::OnMeasured(nanoseconds now, const Throughput& seen, unsigned max_running) {
   table_.Record(seen);
   switch (phase_) {
     case Phase::kBase:
       base_ = seen;
-      starved_ = !saturated;
-      if (!saturated) up_failed_ = true;
-      if (!saturated) leap_up_ = false;
+      starved_ = max_running < workers_;
       return TryNext(now);
     case Phase::kTrial:
-      if (saturated || workers_ < base_workers_) return JudgeTrial(now, seen);
-      // Something else keeps more steps from running, so this measured the old number again.
-      up_failed_ = true;
-      leap_up_ = false;
-      LogDecision(now, workers_,
-                  fmt::format("{}: steps wait for something else: back to {}",
-                              Plural(workers_, "worker"), base_workers_));
-      return GoBack(now, Phase::kBase);
-    case Phase::kRecheck:
-      return JudgeAfterRecheck(now, seen);
+      if (max_running <= base_workers_ && workers_ > base_workers_) return LeaveStarved(now);
+      return JudgeTrial(now, seen);
     case Phase::kSettled:
       return CheckSettled(now, seen);
     case Phase::kRecover:
@@ -161,20 +145,20 @@ void Tuner::OnMeasured(nanoseconds now, const Throughput& seen, bool saturated) 
   }
 }
 
-void Tuner::Freeze(nanoseconds now) {
-  const unsigned before = workers_;
-  bool keep = phase_ != Phase::kTrial;
-  if (!keep && base_.workers > 0 && measurement_) {
-    const auto seen = measurement_->Result();
-    keep = seen && GainBetween(base_, *seen).value > 0;
-  }
-  if (keep) base_workers_ = workers_;
-  frozen_ = true;
-  tried_ = {};
-  Move(now, base_workers_, Phase::kBase);
-  LogDecision(now, before,
-              fmt::format("{}: fewer than {} steps per worker left: no further changes",
-                          Plural(workers_, "worker"), kFreezeSteps));
+// Something else keeps more steps from running, so a trial measured the old number again.
+void Tuner::LeaveStarved(nanoseconds now) {
+  const unsigned tried = workers_;
+  starved_ = true;
+  Settle(now);
+  LogDecision(now, tried,
+              fmt::format("{}: steps wait for something else: back to {}", Plural(tried, "worker"),
+                          base_workers_));
+}
+
+unsigned Tuner::MaxAllowed() const {
+  const auto failed_at = guard_.failed_at();
+  if (!failed_at) return options_.max;
+  return std::clamp(*failed_at - 1, options_.min, options_.max);
 }
 
 void Tuner::Recover(nanoseconds now) {
@@ -189,25 +173,22 @@ void Tuner::Recover(nanoseconds now) {
   Move(now, workers_, Phase::kBase);
 }
 
-std::string Tuner::SingleCountReason() const {
-  if (options_.min == options_.max) {
-    return fmt::format("at most {} may run at once", options_.max);
+std::string Tuner::Limit() const {
+  if (const auto failed = guard_.failed_at(); failed && workers_ + 1 >= *failed) {
+    return fmt::format("memory: with {} {}", *failed, ToText(*guard_.last_signal()));
   }
-  if (const auto signal = guard_.last_signal()) return std::string(ToText(*signal));
-  if (starved_) return "steps were waiting for something else, so more never ran at once";
-  if (frozen_) {
-    return fmt::format("fewer than {} steps per worker were left by then", kFreezeSteps);
+  if (starved_) return "steps wait for something else, so fewer ran than may";
+  if (workers_ >= options_.max) return fmt::format("{}: {}", options_.max_reason, options_.max);
+  const auto above = worse_.upper_bound(workers_);
+  if (flat_ || above != worse_.end()) {
+    return above == worse_.end()
+               ? fmt::format("throughput: more workers use no more of the cores")
+               : fmt::format("throughput: {} finish no more", Plural(above->first, "worker"));
   }
-  return "the first measurement has just finished";
-}
-
-// Formats "5.94 steps/s, 3 gave 6.11". The first figure is derived from the second and the gain, so
-// that both are measured the same way.
-std::string Tuner::Comparison(const Throughput& before, double gain) const {
-  const double rate = before.rate / typical_.mean();
-  const RateUnit unit = RateUnitFor(rate);
-  return fmt::format("{:.3g} steps/{}, {} gave {:.3g}", rate * std::exp(gain) * unit.seconds,
-                     unit.name, before.workers, rate * unit.seconds);
+  if (last_ && last_->workers == workers_ && IsFull(*last_)) {
+    return fmt::format("cores: {:.1f} of {:.3g} busy", last_->busy, options_.cores);
+  }
+  return remaining_ == 0 ? "steps: all run or have ended" : "";
 }
 
 void Tuner::LogDecision(nanoseconds now, unsigned before, std::string text) {

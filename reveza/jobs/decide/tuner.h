@@ -1,18 +1,19 @@
 // Finds the number of workers with the highest throughput while the job runs.
 //
-// Hill climbing: another number is tried, and kept if it is better by more than two standard errors
-// and 2 %, or smaller and as good. From the initial number it doubles as long as that nearly pays
-// in full, or halves as long as that costs nothing; then it goes by one, above eight by an eighth.
-// A rejected trial is judged again after the old number was measured once more, so that steps that
-// grow longer or shorter do not bias it; a likely but unproven gain is measured up to twice more.
-// If neither neighbour is better the tuner settles, and retries at random, growing intervals,
-// sooner if the throughput changes by itself.
+// Fill (tuner_fill.cc): samples of the running steps' processor time show which share of it they
+// compute. While cores are idle there are more workers, at once as many as would fill the cores if
+// steps compute all the time, otherwise two or four times as many. If twice as many do not use more
+// of the cores, steps wait for each other, and the tuner goes back.
 //
-// A measurement has at least three windows and lasts two median steps, longer if steps vary a lot
-// (throughput.h). It starts when the steps from before the change have finished.
+// Search (tuner_search.cc): once the cores are full, or more workers do not fill them, fewer are
+// tried, and kept if they finish as much; then numbers in between. Without cores to fill, on a GPU,
+// twice as many are tried first. A trial is made only if what it may lose is small beside what is
+// left to do, and repeated when the throughput changes by itself.
 //
-// Out-of-memory deaths and full memory pressure halve the number at once (OverloadGuard). With
-// fewer than four steps left per worker nothing is changed any more.
+// A measurement has at least three windows (throughput.h). It starts when the steps from before the
+// change have finished.
+//
+// Out-of-memory deaths and full memory pressure halve the number at once (OverloadGuard).
 //
 // CPU and GPU work have a tuner each. No clock: times are relative to any origin and monotonic.
 // Not thread-safe.
@@ -21,14 +22,16 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "common/base/bytes.h"
+#include "reveza/jobs/decide/core_use.h"
 #include "reveza/jobs/decide/throughput.h"
 
 namespace reveza::jobs {
@@ -113,34 +116,51 @@ class DecisionLog {
   std::vector<Decision> decisions_;
 };
 
-// A throughput is better than another if it exceeds it by this many standard errors and this share.
-inline constexpr double kMinErrors = 2;
+// The gain of a number over another that counts.
 inline constexpr double kMinGain = 0.02;
 
-// Returns the initial number of workers for `cores` usable cores: half of them. If each step needs
-// one core, two trials find the right number; if steps need more, or memory, little harm is done.
+struct FinishedStep {
+  std::uint64_t step = 0;
+  std::chrono::nanoseconds duration{0};  // without pauses
+  std::chrono::nanoseconds cpu{0};
+  WorkClass step_class = 0;
+};
+
+// Returns the initial number of workers for `cores` usable cores: a quarter of them. If they
+// compute all the time, a fifth of a second later there is one for each core.
 unsigned InitialWorkers(double cores);
-// The initial number of workers on a GPU, which hardly depends on cores.
+// The initial number of workers on a GPU.
 inline constexpr unsigned kInitialGpuWorkers = 2;
+
+// The number of workers among which tuned steps divide the cores until there are more: one for each
+// core, because steps that divide them by the initial number would leave none for others.
+unsigned WorkersThatShare(double cores);
 
 class Tuner {
  public:
   using nanoseconds = std::chrono::nanoseconds;
 
   struct Options {
-    unsigned initial = 1;  // clamped to [min, max]
-    unsigned min = 1;      // >= 1
-    unsigned max = 1;      // >= min
-    std::uint64_t seed = 1;
+    unsigned initial = 1;                      // clamped to [min, max]
+    unsigned min = 1;                          // >= 1
+    unsigned max = 1;                          // >= min
+    std::string max_reason = "--max-workers";  // what `max` comes from
+    double cores = 0;  // that steps may use; 0: cores do not limit them, or use is not observed
   };
 
   explicit Tuner(Options options);
 
-  // Returns how many steps may run now. Only Update and OnOverload change it.
+  // Returns how many steps may run now. Only Update, ObserveUsage and OnOverload change it.
   unsigned workers() const { return workers_; }
 
-  // Records a successful step. `duration`: without pauses.
-  void OnStepFinished(nanoseconds now, nanoseconds duration, WorkClass step_class = 0);
+  // Records a successful step.
+  void OnStepFinished(nanoseconds now, const FinishedStep& step);
+  // Records the processor time of all running steps; call every SampleInterval(). None: they are
+  // paused.
+  void ObserveUsage(nanoseconds now, std::span<const StepUsage> steps);
+  nanoseconds SampleInterval() const;
+  // Changes how many cores there are for steps.
+  void SetCores(double cores);
   // Halves the number of workers, once per incident.
   void OnOverload(nanoseconds now, OverloadSignal signal);
   // Advances the search; call whenever steps have started or ended. `remaining`: steps not started
@@ -149,83 +169,83 @@ class Tuner {
   // Records the memory of all running steps together.
   void RecordMemory(Bytes in_use);
 
-  // Whether neither neighbour was better when last tried, or nothing is changed any more.
-  bool settled() const { return phase_ == Phase::kSettled || frozen_; }
+  // Whether nothing else is worth trying for now.
+  bool settled() const { return phase_ == Phase::kSettled; }
   // Returns the last decisions, a bounded number.
   const std::vector<Decision>& log() const { return log_.decisions(); }
   // Returns what was measured, by number of workers.
   std::vector<TunerRow> Table() const { return table_.Rows(typical_.mean()); }
-  // Returns why only one number was measured, as a clause that continues "because".
-  std::string SingleCountReason() const;
+  // Returns what keeps more steps from running, "cores: 3.9 of 4 busy"; empty while unknown.
+  std::string Limit() const;
 
  private:
   enum class Phase {
     kBase,     // measuring the best number so far
     kTrial,    // measuring another one
-    kRecheck,  // measuring the best once more, after a rejected trial
-    kSettled,  // no better neighbour
+    kSettled,  // nothing else is worth trying
     kRecover,  // adding one worker after each healthy window
+  };
+  // How many cores a number of workers used.
+  struct Level {
+    unsigned workers = 0;
+    double busy = 0;
   };
 
   nanoseconds WindowLength() const;
   void Restart(nanoseconds now);
-  bool leaping() const { return leap_up_ || leap_down_; }
-  double MinLeapGain(unsigned workers) const;
   void Move(nanoseconds now, unsigned workers, Phase phase);
   bool IsWarmingUp(nanoseconds now, unsigned running);
-  std::optional<Throughput> Measured(nanoseconds now, const Measurement& measurement) const;
-  void OnMeasured(nanoseconds now, const Throughput& seen, bool saturated);
-  void JudgeTrial(nanoseconds now, const Throughput& seen);
-  void JudgeAfterRecheck(nanoseconds now, const Throughput& again);
-  void TryNext(nanoseconds now);
-  void Accept(nanoseconds now, const Throughput& tried, const Throughput& before, double gain);
-  void GoBack(nanoseconds now, Phase phase);
-  void CheckSettled(nanoseconds now, const Throughput& seen);
-  void Settle(nanoseconds now);
-  void Freeze(nanoseconds now);
+  std::optional<Throughput> Measured(const Measurement& measurement) const;
+  void OnMeasured(nanoseconds now, const Throughput& seen, unsigned max_running);
+  void LeaveStarved(nanoseconds now);
   void Recover(nanoseconds now);
   unsigned MaxAllowed() const;
-  unsigned TrialDistance() const;
-  std::optional<unsigned> NextUp() const;
-  std::optional<unsigned> NextDown() const;
-  std::string Comparison(const Throughput& before, double gain) const;
   void LogDecision(nanoseconds now, unsigned before, std::string text);
 
-  // Steps left per worker below which nothing is tried any more.
-  static constexpr std::uint64_t kFreezeSteps = 4;
+  std::optional<Level> CurrentLevel(nanoseconds now, double* seconds) const;
+  bool IsFull(const Level& level) const;
+  bool IsFlat(const Level& level) const;
+  void FillCores(nanoseconds now);
+  void Grow(nanoseconds now, const Level& level, unsigned next);
+  void LeaveFlat(nanoseconds now, const Level& level);
+
+  void JudgeTrial(nanoseconds now, const Throughput& seen);
+  void TryNext(nanoseconds now);
+  bool IsFilling() const;
+  std::vector<unsigned> Candidates() const;
+  bool IsWorthTrying(unsigned workers) const;
+  void CheckSettled(nanoseconds now, const Throughput& seen);
+  void Settle(nanoseconds now);
+  std::string Comparison(const Throughput& before, double gain) const;
 
   Options options_;
-  std::mt19937_64 random_;
   TypicalDurations typical_;
   ThroughputTable table_;
   DecisionLog log_;
   OverloadGuard guard_;
+  CoreUse use_;
 
   Phase phase_ = Phase::kBase;
   unsigned workers_ = 1;
   std::optional<Measurement> measurement_;  // none while steps from before the change run
   std::optional<nanoseconds> changed_;
   unsigned base_workers_ = 1;
-  Throughput base_;         // 0 workers: not measured
-  Throughput tried_;        // the rejected trial, to be judged again
-  unsigned rechecks_ = 0;   // of `tried_`
-  bool leap_ = false;       // the current trial is a leap
-  bool leap_up_ = true;     // leaps by a factor of two still pay upwards,
-  bool leap_down_ = true;   // or downwards, which is tried second
-  bool up_failed_ = false;  // the neighbour above was not better
-  bool down_failed_ = false;
-  bool prefer_up_ = true;
-  bool frozen_ = false;
-  bool starved_ = false;  // the best number never ran concurrently while measured
+  Throughput base_;                       // 0 workers: not measured
+  std::map<unsigned, Throughput> worse_;  // than the base
+  bool starved_ = false;                  // the best number never ran concurrently while measured
   std::uint64_t remaining_ = 0;
+  unsigned running_ = 0;
   double slowdown_ = 1;
   unsigned restarts_ = 0;
 
-  // While settled.
-  unsigned measurements_until_trial_ = 0;
-  unsigned failed_trials_ = 0;
+  // Filling the cores.
+  std::optional<Level> last_;   // in use, last seen
+  std::optional<Level> below_;  // from which it grew, at least to nearly twice as many
+  unsigned samples_ = 0;        // of usage, since the last change
+  bool flat_ = false;           // more workers do not use more of the cores
+  unsigned flat_levels_ = 0;    // found so far
+
   bool change_suspected_ = false;  // the last measurement differed from the one before
-  unsigned trial_scale_ = 1;       // neighbour steps per trial
 };
 
 }  // namespace reveza::jobs

@@ -1,221 +1,116 @@
-// The tuner on simulated machines.
+// The tuner in simulated jobs, in virtual time: how much longer they take than with the best fixed
+// number of workers. bench/tuner_regret.cc prints the figures.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <random>
-#include <set>
-#include <vector>
+#include <string>
 
-#include "reveza/jobs/decide/testing_machine.h"
+#include "reveza/jobs/decide/testing_world.h"
 #include "reveza/jobs/decide/tuner.h"
 
 namespace reveza::jobs {
 namespace tuner_simulation_test {
 
-using std::chrono::nanoseconds;
-using testing::Best;
-using testing::Lognormal;
-using testing::Machine;
-using testing::Scalability;
-using testing::Simulation;
-using testing::SimulationResult;
+using testing::MakeTuner;
+using testing::MakeWorkload;
+using testing::Phase;
+using testing::Workload;
+using testing::World;
+using testing::WorldStep;
 
-std::string LogText(const Tuner& tuner) {
-  std::string text;
-  for (const Decision& decision : tuner.log()) {
-    text += std::to_string(static_cast<double>(decision.at.count()) / 1e9) + " " +
-            std::to_string(decision.before) + "->" + std::to_string(decision.after) + " " +
-            decision.text + "\n";
+constexpr unsigned kSeeds = 20;
+
+double MeanRegret(const std::string& name, std::uint64_t steps) {
+  double sum = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Workload workload = MakeWorkload(name, seed);
+    Tuner tuner = MakeTuner(workload);
+    const double seconds = World(workload, steps, seed).Run(tuner);
+    sum += seconds / testing::FindBestFixed(workload, steps, seed).seconds - 1;
   }
-  return text;
+  return sum / kSeeds;
 }
 
-struct Expectation {
-  unsigned first = 1;
-  unsigned max = 8;
-  std::uint64_t steps = 2000;
-  std::uint64_t settled_after = 1000;  // maximum
-  unsigned seeds = 30;
-  unsigned max_misses = 0;  // of all seeds
-};
+class TunerRegret : public ::testing::TestWithParam<std::string> {};
 
-// Whether `workers` is within one of the best, or less than 5 % slower.
-void ExpectFound(const Machine& machine, const Expectation& expected) {
-  const unsigned best = Best(machine.speed, expected.max);
-  unsigned missed = 0;
-  for (unsigned seed = 1; seed <= expected.seeds; ++seed) {
-    Tuner tuner({.initial = expected.first, .max = expected.max, .seed = seed});
-    const SimulationResult ended = Simulation(machine, tuner, seed * 7919).Run(expected.steps);
-    EXPECT_LE(*ended.used.rbegin(), expected.max);
-    const bool near = std::abs(static_cast<int>(ended.workers) - static_cast<int>(best)) <= 1;
-    const bool good = machine.speed(ended.workers) >= 0.95 * machine.speed(best);
-    const bool soon = ended.settled_after > 0 && ended.settled_after <= expected.settled_after;
-    if ((near || good) && soon) continue;
-    if (++missed <= expected.max_misses) continue;
-    ADD_FAILURE() << "seed " << seed << ": " << ended.workers << " workers, " << best
-                  << " are best; settled after " << ended.settled_after << " steps\n"
-                  << LogText(tuner);
-    return;
-  }
-}
+TEST_P(TunerRegret, IsSmallOver100Steps) { EXPECT_LE(MeanRegret(GetParam(), 100), 0.10); }
+TEST_P(TunerRegret, IsSmallerOver500Steps) { EXPECT_LE(MeanRegret(GetParam(), 500), 0.05); }
 
-TEST(TunerSimulation, FindsPeakAtThree) {
-  Machine machine{.speed = Scalability(0.1, 0.1)};
-  ASSERT_EQ(Best(machine.speed, 8), 3);
-  ExpectFound(machine, {.settled_after = 300});
-  machine.step = Lognormal(0.2);
-  ExpectFound(machine, {.max_misses = 1});
-}
+INSTANTIATE_TEST_SUITE_P(Workloads, TunerRegret,
+                         ::testing::ValuesIn(std::vector<std::string>(
+                             testing::WorkloadNames().begin(), testing::WorkloadNames().end())),
+                         [](const auto& tested) { return tested.param; });
 
-TEST(TunerSimulation, ClimbsWithoutPeak) {
-  Machine machine{.speed = Scalability(0.02, 0)};
-  ExpectFound(machine, {.max = 16, .settled_after = 300});
-  machine.step = Lognormal(0.2);
-  ExpectFound(machine, {.max = 16, .steps = 4000, .settled_after = 2000, .max_misses = 1});
-}
-
-TEST(TunerSimulation, StaysLowWithoutScaling) {
-  const Machine machine{.speed = [](double) { return 1.0; }, .step = Lognormal(0.1)};
-  for (unsigned seed = 1; seed <= 20; ++seed) {
-    Tuner tuner({.initial = 1, .max = 8, .seed = seed});
-    const SimulationResult ended = Simulation(machine, tuner, seed).Run(1500);
-    EXPECT_LE(ended.workers, 2) << LogText(tuner);
-  }
-}
-
-TEST(TunerSimulation, KeepsTwoWorkersForFortyPercent) {
-  Machine machine{.speed = [](double n) { return n <= 1 ? 1 : 1.4 - 0.02 * (n - 2); }};
-  ExpectFound(machine, {.settled_after = 150});
-  machine.step = Lognormal(0.3);
-  ExpectFound(machine, {});
-}
-
-TEST(TunerSimulation, FindsBestOnManyCores) {
-  const Machine machine{.speed = [](double n) { return std::min(n, 32.0); },
-                        .step = Lognormal(0.1)};
-  ExpectFound(machine, {.max = 64, .steps = 6000, .settled_after = 3000, .seeds = 10});
-}
-
-TEST(TunerSimulation, FindsPeakAtTen) {
-  const Machine machine{.speed = Scalability(0.02, 0.0098), .step = Lognormal(0.2)};
-  ASSERT_EQ(Best(machine.speed, 32), 10);
-  ExpectFound(machine, {.max = 32, .steps = 3000, .settled_after = 2000, .max_misses = 2});
-}
-
-TEST(TunerSimulation, ToleratesFluctuatingMachine) {
-  std::vector<double> factors;
-  std::mt19937_64 random(3);
-  for (int i = 0; i < 100000; ++i) {
-    factors.push_back(std::lognormal_distribution<double>(0, 0.2)(random));
-  }
-  const Machine machine{.speed = Scalability(0.1, 0.1), .weather = [&](double now) {
-                          return factors[static_cast<std::size_t>(now) % factors.size()];
-                        }};
-  ExpectFound(machine, {.steps = 3000, .settled_after = 1500, .max_misses = 2});
-}
-
-TEST(TunerSimulation, ToleratesGrowingSteps) {
-  const Machine machine{.speed = Scalability(0.1, 0.1), .step = [](std::uint64_t index, auto&) {
-                          return 3.5 + 0.06 * static_cast<double>(index);
-                        }};
-  ExpectFound(machine, {.steps = 800, .settled_after = 500});
-}
-
-TEST(TunerSimulation, ToleratesShrinkingSteps) {
-  const Machine machine{.speed = Scalability(0.1, 0.1), .step = [](std::uint64_t index, auto&) {
-                          return 60 - 0.05 * static_cast<double>(index);
-                        }};
-  ExpectFound(machine, {.steps = 800, .settled_after = 500});
-}
-
-TEST(TunerSimulation, ToleratesHeavyTails) {
-  const Machine machine{.speed = Scalability(0.1, 0.1),
-                        .step = [](std::uint64_t, std::mt19937_64& random) {
-                          std::uniform_real_distribution<double> uniform(1e-4, 1);
-                          return std::pow(uniform(random), -1 / 1.5);
-                        }};
-  ExpectFound(machine, {.steps = 4000, .settled_after = 3000, .max_misses = 3});
-}
-
-TEST(TunerSimulation, ToleratesVeryLongSteps) {
-  const Machine machine{.speed = Scalability(0.05, 0.02), .step = Lognormal(0.05, 3600)};
-  ExpectFound(machine, {.steps = 200, .settled_after = 185});
-}
-
-TEST(TunerSimulation, ToleratesVeryShortSteps) {
-  const Machine machine{.speed = Scalability(0.1, 0.1), .step = Lognormal(0.3, 1e-3)};
-  ExpectFound(machine, {.steps = 30000, .settled_after = 20000, .seeds = 5});
-}
-
-TEST(TunerSimulation, NormalisesClasses) {
-  // Small steps, then a mixture, then large ones.
-  const auto kind = [](std::uint64_t index) -> WorkClass {
-    return index < 300 ? 0 : index < 900 ? index % 2 : 1;
+// Steps that compute all the time, on eight cores.
+Workload Computing() {
+  Workload workload = MakeWorkload("CPU", 1, 8);
+  workload.step = [](auto, auto, std::mt19937_64& random) {
+    return WorldStep{
+        .phases = {{Phase::kCompute, std::lognormal_distribution<double>(0, 0.1)(random)}}};
   };
-  const Machine machine{.speed = Scalability(0.1, 0.1),
-                        .step =
-                            [kind](std::uint64_t index, std::mt19937_64& random) {
-                              return (kind(index) == 0 ? 1 : 20) *
-                                     std::lognormal_distribution<double>(0, 0.1)(random);
-                            },
-                        .step_class = kind};
-  ExpectFound(machine, {.settled_after = 600, .max_misses = 1});
+  return workload;
 }
 
-TEST(TunerSimulation, RestartsSearchWhenMachineChanges) {
-  bool busy = false;
-  const Machine machine{
-      .speed = [&](double n) { return std::min(n, busy ? 2.0 : 6.0) / (1 + 0.02 * n); },
-      .step =
-          [&](std::uint64_t index, std::mt19937_64& random) {
-            busy = index > 1500;
-            return std::lognormal_distribution<double>(0, 0.05)(random);
-          }};
-  for (unsigned seed = 1; seed <= 20; ++seed) {
-    Tuner tuner({.initial = 1, .max = 8, .seed = seed});
-    const SimulationResult ended = Simulation(machine, tuner, seed).Run(3000);
-    EXPECT_TRUE(ended.used.contains(6) || ended.used.contains(7)) << LogText(tuner);
-    EXPECT_LE(ended.workers, 4) << LogText(tuner);
-  }
-}
-
-// Coefficients of variation of 100 % and 200 %; bench/tuner_noise.cc covers more.
-TEST(TunerSimulation, FindsMostOptimaWithNoisySteps) {
-  for (const double noise : {1.0, 2.0}) {
-    const Machine machine{.speed = [](double n) { return std::min(n, 16.0) / (1 + 0.002 * n); },
-                          .step = Lognormal(std::sqrt(std::log(1 + noise * noise)))};
-    unsigned right = 0;
-    for (unsigned seed = 1; seed <= 40; ++seed) {
-      Tuner tuner({.initial = InitialWorkers(16), .max = 32, .seed = seed});
-      const SimulationResult ended = Simulation(machine, tuner, seed * 7919).Run(500);
-      if (machine.speed(ended.workers) > 0.9 * machine.speed(16)) ++right;
-    }
-    EXPECT_GE(right, 36) << noise;
-  }
-}
-
-TEST(TunerSimulation, SearchIsCheap) {
-  const Machine machine{.speed = Scalability(0.1, 0.1), .step = Lognormal(0.2)};
-  double share = 0;
-  for (unsigned seed = 1; seed <= 20; ++seed) {
-    Tuner tuner({.initial = 1, .max = 8, .seed = seed});
-    const double seconds = Simulation(machine, tuner, seed).Run(500).seconds;
-    share += 500 * std::exp(0.2 * 0.2 / 2) / machine.speed(3) / seconds / 20;
-  }
-  EXPECT_GT(share, 0.9);
+TEST(TunerSimulation, FillsTheCores) {
+  const Workload workload = Computing();
+  Tuner tuner = MakeTuner(workload);
+  World(workload, 300, 1).Run(tuner);
+  EXPECT_EQ(tuner.workers(), 8);
 }
 
 TEST(TunerSimulation, StaysBelowOomNumber) {
-  const Machine machine{
-      .speed = [](double n) { return n; }, .step = Lognormal(0.1), .max_running = 5};
-  for (unsigned seed = 1; seed <= 20; ++seed) {
-    Tuner tuner({.initial = 1, .max = 16, .seed = seed});
-    const SimulationResult ended = Simulation(machine, tuner, seed).Run(3000);
-    EXPECT_GE(ended.workers, 4) << LogText(tuner);
-    EXPECT_LE(ended.hard, 16) << LogText(tuner);
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    Workload workload = Computing();
+    workload.out_of_memory_above = 5;
+    Tuner tuner = MakeTuner(workload);
+    World world(workload, 3000, seed);
+    world.Run(tuner);
+    EXPECT_GE(tuner.workers(), 3);
+    EXPECT_LE(world.out_of_memory(), 16);
   }
+}
+
+TEST(TunerSimulation, SearchesAgainWhenTheMachineChanges) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    bool crowded = false;
+    Workload workload = Computing();
+    const auto step = workload.step;
+    workload.speed = [&](double n) {
+      return crowded ? std::min(n, 8.0) / (1 + std::max(0.0, n - 2)) : std::min(n, 8.0);
+    };
+    Tuner tuner = MakeTuner(workload);
+    World world(workload, 3000, seed);
+    unsigned ended = 0;
+    unsigned before = 0;
+    world.on_event = [&](const World::Ended&) {
+      if (++ended == 1500) {
+        before = tuner.workers();
+        crowded = true;
+      }
+    };
+    world.Run(tuner);
+    EXPECT_EQ(before, 8);
+    EXPECT_LE(tuner.workers(), 4);
+  }
+}
+
+TEST(TunerSimulation, StepsOfOtherLengthAreNoOtherThroughput) {
+  // Small steps, then a mixture, then large ones.
+  Workload workload = Computing();
+  workload.step = [](std::uint64_t index, auto, std::mt19937_64& random) {
+    const bool small = index < 300 || (index < 900 && index % 2 == 0);
+    const double noise = std::lognormal_distribution<double>(0, 0.1)(random);
+    return WorldStep{.phases = {{Phase::kCompute, (small ? 1 : 20) * noise}},
+                     .step_class = small ? 0u : 1u};
+  };
+  unsigned found = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    Tuner tuner = MakeTuner(workload);
+    World(workload, 2000, seed).Run(tuner);
+    if (tuner.workers() == 8) ++found;
+  }
+  EXPECT_GE(found, kSeeds - 1);
 }
 
 }  // namespace tuner_simulation_test

@@ -46,7 +46,8 @@ Engine::Engine(EngineParts parts, Observer& observer)
                [this](std::uint32_t step) {
                  // A step added later may have an invalid size: its need is learned.
                  return parts_.expander->Memory(job_.steps[step]).value_or(std::nullopt);
-               }}),
+               },
+           .max_steps = ReadStepsBound()}),
       committer_(parts_.journal, parts_.folder, Outputs(), parts_.request.durable,
                  [this](const std::string& note) { observer_.OnNote(note); }),
       adopted_(std::move(parts_.live)),
@@ -153,6 +154,7 @@ Result<Engine::Summary> Engine::Run() {
     if (IsFinished()) break;
     Poll();
     PollAdoptedAttempts();
+    SampleUsage();
     Sample();
     committer_.Commit(Now(), false);
     ShowProgress();
@@ -204,6 +206,9 @@ void Engine::Poll() {
   const std::size_t control = descriptors.size();
   if (control_) control_->AddTo(descriptors);
   Nanoseconds until = next_progress_;
+  if (governor_.UsageInterval() != Nanoseconds::max()) {
+    until = std::min(until, next_usage_sample_);
+  }
   if (const auto commit = committer_.next_commit()) until = std::min(until, *commit);
   if (!adopted_.empty()) until = std::min(until, adopted_.next_poll());
   const auto wait =

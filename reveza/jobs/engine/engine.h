@@ -169,6 +169,7 @@ class Engine {
 
   // Sampling of running steps (engine_steps.cc).
   void Sample();
+  void SampleUsage();
   void EnforceLimit(std::size_t slot);
   void RelievePressure();
 
@@ -214,6 +215,7 @@ class Engine {
 
   Nanoseconds began_{0};
   Nanoseconds next_sample_{0};
+  Nanoseconds next_usage_sample_{0};
   Nanoseconds next_progress_{0};
 };
 

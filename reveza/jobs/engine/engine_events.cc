@@ -78,7 +78,7 @@ void Engine::OnCycle(ActiveAttempt& active, const CycleResult& cycle) {
   active.last_cycle = std::max(active.last_cycle, cycle.number);
   // The time of receipt: the wall clock in the frame may be set meanwhile.
   const auto before = std::exchange(active.last_cycle_at, Now());
-  if (before.count() != 0) governor_.OnCycleFinished(cycle.number, active.last_cycle_at - before);
+  if (before.count() != 0) governor_.OnCycleFinished(active.last_cycle_at - before);
   const auto noted = parts_.journal.RecordCycle(cycle);
   if (!noted) EnterDegradedMode(noted.error());
   if (noted && *noted) cycles_.Add(active.step);

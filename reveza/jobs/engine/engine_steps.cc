@@ -19,6 +19,11 @@ using namespace std::chrono_literals;
 
 constexpr auto kSampleInterval = 1s;
 
+std::chrono::duration<double> TimeOfTicks(std::uint64_t ticks) {
+  return std::chrono::duration<double>(static_cast<double>(ticks) /
+                                       static_cast<double>(platform::TicksPerSecond()));
+}
+
 // Returns the memory of a step: of its cgroup, else of its process tree.
 std::optional<Bytes> MemoryOf(const ActiveAttempt& active, platform::ProcessReader& reader) {
   if (!active.group.empty()) {
@@ -51,7 +56,7 @@ std::vector<RunningStep> Engine::Running() const {
     if (!slot.active) continue;
     const auto& active = *slot.active;
     running.push_back({active.step, active.need, active.began, active.memory, active.gpu_memory,
-                       active.gpu, active.paused, active.holds_gpu});
+                       active.gpu, active.paused, active.holds_gpu, active.cpu});
   }
   return running;
 }
@@ -153,8 +158,8 @@ Status Engine::Start(std::uint32_t step, const Need& need, const std::optional<n
   active.gpu = gpu;
   active.holds_gpu = MayHoldGpu(CommandOf(step));
   const std::size_t slot = pool_.FreeSlot();
-  ASSIGN_OR_RETURN(auto request,
-                   requests_.Build(entry, slot, governor_.Workers(), parts_.journal, active));
+  ASSIGN_OR_RETURN(auto request, requests_.Build(entry, slot, governor_.WorkersThatShareCores(),
+                                                 parts_.journal, active));
   MarkGpuSharing(active);
   limits_.Apply(need, brief_commands_.contains(job_.steps[step].command), IsLastMemoryRetry(step),
                 active, request);
@@ -164,6 +169,22 @@ Status Engine::Start(std::uint32_t step, const Need& need, const std::optional<n
   ++summary_.attempts;
   observer_.OnStart(ReportOf(step, entry.attempts));
   return {};
+}
+
+void Engine::SampleUsage() {
+  const auto interval = governor_.UsageInterval();
+  if (interval == Nanoseconds::max() || Now() < next_usage_sample_) return;
+  next_usage_sample_ = Now() + interval;
+  platform::ProcessReader reader;
+  for (auto& slot : pool_.slots()) {
+    if (!slot.active) continue;
+    const std::chrono::duration<double> cpu =
+        slot.active->pid == 0 ? std::chrono::duration<double>(0)
+                              : TimeOfTicks(reader.SumTicks(reader.Descendants(slot.active->pid)));
+    slot.active->cpu = std::chrono::duration_cast<Nanoseconds>(cpu);
+  }
+  governor_.ObserveUsage(Now(), Running());
+  governor_.Update(Now(), WaitingByLane(), Running());
 }
 
 void Engine::Sample() {
@@ -189,9 +210,8 @@ void Engine::Sample() {
     governor_.ObserveUsage(active->step, *active->peak, active->gpu_peak);
     EnforceLimit(slot);
   }
-  const std::chrono::duration<double> running(static_cast<double>(ticks) /
-                                              static_cast<double>(platform::TicksPerSecond()));
-  governor_.ObserveCpuTime(Now(), cpu_of_ended_ + std::chrono::duration_cast<Nanoseconds>(running));
+  governor_.ObserveCpuTime(
+      Now(), cpu_of_ended_ + std::chrono::duration_cast<Nanoseconds>(TimeOfTicks(ticks)));
   RelievePressure();
 }
 

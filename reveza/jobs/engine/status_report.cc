@@ -55,6 +55,17 @@ nlohmann::json AttemptJson(const ActiveAttempt& active, const Job& job) {
                            : nlohmann::json()}};
 }
 
+// Returns what keeps more steps of a lane from running: what the next step waits for, or what the
+// tuner found; empty while unknown.
+std::optional<std::string> LimitText(const EngineView& view, Lane lane) {
+  const auto running = view.running_by_lane[static_cast<std::size_t>(lane)];
+  std::string text = view.governor.tuner(lane).Limit();
+  if (running < view.governor.Workers(lane) && !view.waiting_reason.empty()) {
+    text = view.waiting_reason;
+  }
+  return text.empty() ? std::nullopt : std::optional(std::move(text));
+}
+
 nlohmann::json WorkersJson(const EngineView& view) {
   const Governor& governor = view.governor;
   const Decision* last = nullptr;
@@ -69,6 +80,7 @@ nlohmann::json WorkersJson(const EngineView& view) {
     lanes[lane == Lane::kCpu ? "cpu" : "gpu"] = {
         {"now", view.running_by_lane[static_cast<std::size_t>(lane)]},
         {"best", tuner.workers()},
+        {"limit", OrNull(LimitText(view, lane))},
         {"reason", log.empty() ? nlohmann::json() : nlohmann::json(log.back().text)}};
   }
   return {{"now", view.pool.active()},
@@ -115,7 +127,6 @@ Progress MakeProgress(const EngineView& view) {
     progress.remaining =
         view.governor.Remaining(view.schedule.waiting_by_command(), view.now, view.running);
   }
-  progress.drift = view.governor.Drift();
   progress.metrics.assign(view.metrics.all().begin(), view.metrics.all().end());
   return progress;
 }
@@ -145,7 +156,6 @@ nlohmann::json StatusJson(const EngineView& view) {
       {"limits", view.limits},
       {"rate", OrNull(progress.rate)},
       {"eta", EtaJson(progress.remaining)},
-      {"drift", OrNull(progress.drift)},
       {"waiting", reason.empty() ? nlohmann::json() : nlohmann::json(reason)},
       {"running", running},
       {"metrics", MetricsJson(progress.metrics)}};
@@ -162,11 +172,11 @@ std::string TuningText(const Governor& governor, std::chrono::nanoseconds began)
     if (!text.empty()) text += "\n";
     if (both) text += lane == Lane::kCpu ? "steps on CPUs\n" : "steps on GPUs\n";
     if (table.size() == 1) {
-      text += SingleCountText(table.front(), tuner.SingleCountReason());
-      continue;
+      text += SingleCountText(table.front(), tuner.Limit());
+    } else {
+      text += TuningTable(table, tuner.workers(), tuner.Limit());
     }
-    text += TuningTable(table, tuner.workers(), governor.max_workers()) + "\n" +
-            TuningLog(tuner.log(), began);
+    text += "\n" + TuningLog(tuner.log(), began);
   }
   return text;
 }

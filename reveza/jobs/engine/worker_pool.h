@@ -74,8 +74,9 @@ struct ActiveAttempt {
   pid_t pid = 0;  // 0: not started yet
   bool paused = false;
   bool ending = false;
-  bool holds_gpu = false;       // may hold a GPU context: must not be paused
-  std::optional<Bytes> memory;  // last sample
+  bool holds_gpu = false;                       // may hold a GPU context: must not be paused
+  std::optional<std::chrono::nanoseconds> cpu;  // processor time, last sample
+  std::optional<Bytes> memory;                  // last sample
   std::optional<Bytes> peak;
   std::optional<Bytes> gpu_memory;  // last sample
   std::optional<Bytes> gpu_peak;

@@ -55,11 +55,6 @@ std::string RemainingText(const RemainingTime& remaining) {
   return from == to ? from + " left" : fmt::format("{} to {} left", from, to);
 }
 
-std::string DriftText(double drift) {
-  return drift > 0 ? fmt::format("steps grow longer: +{} s per step", FormatShort(drift))
-                   : fmt::format("steps grow shorter: -{} s per step", FormatShort(-drift));
-}
-
 double ShareDone(const Progress& progress) {
   const auto share = [](std::uint64_t done, std::uint64_t all) {
     return std::min(
@@ -189,7 +184,6 @@ std::vector<std::string> ProgressLines(const Progress& progress) {
   const auto add = [&](std::string_view text) { lines.push_back("  " + Truncate(text, inner)); };
   add(state);
   if (!fitted.waiting_reason.empty()) add("waits for " + Sanitize(fitted.waiting_reason));
-  if (fitted.drift) add(DriftText(*fitted.drift));
   for (const std::string& line : MetricLines(fitted, inner)) add(line);
   return lines;
 }
@@ -200,7 +194,6 @@ std::string ProgressLine(const Progress& progress) {
                                                 progress.steps, CyclesText(progress))};
   std::ranges::move(CurrentParts(progress), std::back_inserter(parts));
   std::ranges::move(PastParts(progress), std::back_inserter(parts));
-  if (progress.drift) parts.push_back(DriftText(*progress.drift));
   for (const NamedSummary& metric : progress.metrics) parts.push_back(MetricText(metric));
   std::string line = fmt::format("{}", fmt::join(parts, ", "));
   if (!progress.waiting_reason.empty()) line += "; waits for " + Sanitize(progress.waiting_reason);
@@ -240,7 +233,6 @@ json ProgressJson(const Progress& progress) {
           {"elapsed", Seconds(progress.elapsed)},
           {"rate", OrNull(progress.rate)},
           {"eta", EtaJson(progress.remaining)},
-          {"drift", OrNull(progress.drift)},
           {"metrics", MetricsJson(progress.metrics)}};
 }
 

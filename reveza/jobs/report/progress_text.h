@@ -72,7 +72,6 @@ struct Progress {
   std::chrono::nanoseconds elapsed{0};
   std::optional<double> rate;  // steps per second
   std::optional<RemainingTime> remaining;
-  std::optional<double> drift;  // seconds per step, if significant
   std::vector<NamedSummary> metrics;
   std::size_t columns = 80;  // of the terminal
   bool colour = false;
@@ -95,8 +94,8 @@ nlohmann::json MetricsJson(std::span<const NamedSummary> metrics);
 nlohmann::json CyclesJson(const Progress& progress);
 // Returns {"p50": 60, "p90": 75} in seconds; null if unknown.
 nlohmann::json EtaJson(const std::optional<RemainingTime>& remaining);
-// Returns the fields of a "progress" event. "rate": steps per second; "drift": seconds per step;
-// both null if unknown. "reason" is null if no step is held back.
+// Returns the fields of a "progress" event. "rate": steps per second,
+// null if unknown. "reason" is null if no step is held back.
 nlohmann::json ProgressJson(const Progress& progress);
 
 struct JoblogEntry {

@@ -68,18 +68,16 @@ TEST(ProgressLines, CountCyclesIfAllStepsHaveThem) {
   EXPECT_TRUE(ProgressJson(progress)["cycles"].is_null());
 }
 
-TEST(ProgressLines, ShowWaitingReasonDriftAndMetrics) {
+TEST(ProgressLines, ShowWaitingReasonAndMetrics) {
   Progress progress = Middle();
   progress.waiting_reason = "memory: 2.1 GiB free, 0.5 GiB reserved, the step needs 3 GiB";
   progress.remaining->p90 = seconds(55);
-  progress.drift = 0.0612;
   progress.metrics = {Measured("phi", 0.42, 0.58, 0.77, 0.61),
                       Measured("loss", 0.001, 0.0123456, 1, 0.001)};
   EXPECT_EQ(Lines(progress), R"(
 simulate-4f2a90c1 ━━━━━━━━━━━━━━━━━━━╳───────────────────────── 213 of 500, 42 %
   3 running (of 3), 281 waiting, 3 failed, 5.9 steps/s, 49 s to 55 s left
   waits for memory: 2.1 GiB free, 0.5 GiB reserved, the step needs 3 GiB
-  steps grow longer: +0.061 s per step
   phi 0.61 (min 0.42, mean 0.58, max 0.77)
   loss 0.001 (min 0.001, mean 0.01235, max 1)
 )");
@@ -115,7 +113,6 @@ TEST(ProgressLines, FitAnyWidth) {
   Progress progress = Middle();
   progress.name = "a-long-name-with-é-and-more-than-a-third-of-the-line";
   progress.waiting_reason = std::string(300, 'x');
-  progress.drift = -0.01;
   for (int i = 0; i < 30; ++i) {
     progress.metrics.push_back(Measured("metric" + std::to_string(i), 0, 0.1234567, 1e20, -1));
   }
@@ -162,15 +159,13 @@ TEST(ProgressLine, HasAllParts) {
   EXPECT_EQ(ProgressLine(progress),
             "simulate-4f2a90c1: 213 of 500 done, 3 running (of 3), 281 waiting, 3 failed, "
             "5.9 steps/s, 49 s to 1 min 2 s left, after 36 s, 57 done earlier");
-  progress.drift = 0.06;
   progress.metrics = {Measured("phi", 0.42, 0.58, 0.77, 0.61)};
   progress.waiting_reason = "CPU: 2 of 2 cores in use";
-  EXPECT_EQ(
-      ProgressLine(progress),
-      "simulate-4f2a90c1: 213 of 500 done, 3 running (of 3), 281 waiting, 3 failed, "
-      "5.9 steps/s, 49 s to 1 min 2 s left, after 36 s, 57 done earlier, steps grow longer: "
-      "+0.06 s per step, phi 0.61 (min 0.42, mean 0.58, max 0.77); waits for CPU: 2 of 2 cores "
-      "in use");
+  EXPECT_EQ(ProgressLine(progress),
+            "simulate-4f2a90c1: 213 of 500 done, 3 running (of 3), 281 waiting, 3 failed, "
+            "5.9 steps/s, 49 s to 1 min 2 s left, after 36 s, 57 done earlier, phi 0.61 (min 0.42, "
+            "mean 0.58, max 0.77); waits for CPU: 2 of 2 cores "
+            "in use");
 }
 
 using nlohmann::json;
@@ -186,7 +181,6 @@ TEST(ProgressJsonTest, HasAllFields) {
   progress.elapsed = seconds(8);
   progress.rate = 0.5;
   progress.remaining = {seconds(6), seconds(9)};
-  progress.drift = 0.06;
   MetricSummary phi;
   phi.Add(1, 0.25);
   phi.Add(2, 0.75);
@@ -195,14 +189,14 @@ TEST(ProgressJsonTest, HasAllFields) {
             json::parse(
                 R"({"steps": 10, "done": 4, "failed": 1, "cycles": null, "running": 2, "waiting": 3,
                             "reason": "memory", "elapsed": 8.0, "rate": 0.5,
-                            "eta": {"p50": 6.0, "p90": 9.0}, "drift": 0.06,
+                            "eta": {"p50": 6.0, "p90": 9.0},
                             "metrics": {"phi": {"count": 2, "min": 0.25, "mean": 0.5,
                                                 "max": 0.75, "final": 0.75}}})"));
 }
 
 TEST(ProgressJsonTest, UnknownFieldsAreNull) {
   const json empty = ProgressJson({});
-  for (const char* key : {"reason", "rate", "eta", "drift"}) {
+  for (const char* key : {"reason", "rate", "eta"}) {
     EXPECT_TRUE(empty.at(key).is_null()) << key;
   }
   EXPECT_EQ(empty.at("metrics"), json::object());

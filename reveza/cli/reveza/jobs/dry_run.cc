@@ -127,13 +127,13 @@ std::optional<jobs::TorchVersion> TorchOf(const jobs::Command& command,
   return jobs::FindTorch(*program);
 }
 
-// Returns the number of workers that the job starts with.
-unsigned InitialWorkers(const jobs::Command& command, const jobs::RunRequest& request,
-                        const DryRunView& view) {
+// Returns the number of workers that divide the cores when the job starts.
+unsigned WorkersThatShare(const jobs::Command& command, const jobs::RunRequest& request,
+                          const DryRunView& view) {
   if (request.workers) return *request.workers;
   const unsigned first = jobs::LaneOf(command) == jobs::Lane::kGpu
                              ? jobs::kInitialGpuWorkers
-                             : jobs::InitialWorkers(view.cores.value_or(1));
+                             : jobs::WorkersThatShare(view.cores.value_or(1));
   return std::min(first, request.max_workers.value_or(first));
 }
 
@@ -178,7 +178,7 @@ void AddDevices(std::string& text, const jobs::Command& command, const DryRunVie
 
 void AddEnvironment(std::string& text, const jobs::Command& command,
                     const jobs::RunRequest& request, const DryRunView& view) {
-  const unsigned workers = InitialWorkers(command, request, view);
+  const unsigned workers = WorkersThatShare(command, request, view);
   const auto seen = [&](const char* name) -> std::optional<std::string> {
     for (const auto& [set, value] : command.environment) {
       if (set == name) return value;
@@ -192,10 +192,9 @@ void AddEnvironment(std::string& text, const jobs::Command& command,
   threads.gpu = jobs::LaneOf(command) == jobs::Lane::kGpu;
   threads.torch = TorchOf(command, view.environment);
   const auto made = jobs::MakeThreadEnvironment(threads, seen);
-  text += request.workers
-              ? "\nenvironment\n"
-              : fmt::format("\nenvironment with the initial {} (more workers get smaller shares)\n",
-                            Plural(workers, "worker"));
+  text += request.workers ? "\nenvironment\n"
+                          : fmt::format("\nenvironment with {} (more workers get smaller shares)\n",
+                                        Plural(workers, "worker"));
   for (const auto& setting : made.settings) AddVariable(text, setting);
   for (const auto& kept : made.kept) AddVariable(text, kept);
   if (threads.gpu) AddDevices(text, command, view);

@@ -83,8 +83,8 @@ TEST(DryRunText, DescribesAutomaticWorkers) {
   EXPECT_NE(text.find("1 step, 1 command (name derived from the command)"), std::string::npos)
       << text;
   EXPECT_NE(text.find("auto, at most 3"), std::string::npos);
-  EXPECT_NE(text.find("environment with the initial 2 workers"), std::string::npos);
-  EXPECT_NE(text.find("OMP_NUM_THREADS=2"), std::string::npos) << "starts with half of the cores";
+  EXPECT_NE(text.find("environment with 3 workers"), std::string::npos);
+  EXPECT_NE(text.find("OMP_NUM_THREADS=1"), std::string::npos) << "one for each core";
   EXPECT_NE(text.find("note: something\n"), std::string::npos);
   EXPECT_EQ(text.find(" more\n"), std::string::npos) << "all steps are shown";
 }
@@ -101,9 +101,10 @@ TEST(DryRunText, ShowsTheNumaNodeOfEachWorker) {
                 "  cores                        worker 3: the 4 cores of NUMA node 1, "),
             std::string::npos)
       << DryRunText(run, view);
-  run.request.workers.reset();  // half of the cores: two on each
-  EXPECT_NE(DryRunText(run, view).find("workers 3 to 4: the 4 cores of NUMA node 1"),
-            std::string::npos);
+  run.request.workers.reset();  // one for each core
+  EXPECT_NE(DryRunText(run, view).find("workers 5 to 8: the 4 cores of NUMA node 1"),
+            std::string::npos)
+      << DryRunText(run, view);
   // GPU jobs start with two workers, whatever the number of cores.
   run.job.commands[0].claim.gpu_memory = kGiB;
   EXPECT_NE(DryRunText(run, view).find(" worker 2: the 4 cores of NUMA node 1"), std::string::npos)

@@ -290,6 +290,11 @@ Result<int> WhyJob(const JobsArguments& arguments) {
   const auto& reason = status["workers"]["reason"];
   if (waiting.is_string()) fmt::print("the next step waits: {}\n", waiting.get<std::string>());
   if (reason.is_string()) fmt::print("number of workers: {}\n", reason.get<std::string>());
+  for (const auto& [lane, workers] : status["workers"]["lanes"].items()) {
+    const auto limit = workers.find("limit");
+    if (limit == workers.end() || !limit->is_string()) continue;
+    fmt::print("limit of {} steps: {}\n", lane == "gpu" ? "GPU" : "CPU", limit->get<std::string>());
+  }
   if (!waiting.is_string() && !reason.is_string()) {
     fmt::print("nothing limits the job but the number of workers\n");
   }
