@@ -21,7 +21,8 @@ constexpr auto kReportOptions =
                                      "s3-access-key", "s3-secret-key", "s3-profile"});
 constexpr auto kFileOptions = std::to_array<std::string_view>(
     {"output", "table", "compression", "compression-level", "file-rows", "partition", "s3-region",
-     "s3-access-key", "s3-secret-key", "s3-profile", "s3-endpoint", "date-partition"});
+     "s3-access-key", "s3-secret-key", "s3-profile", "s3-endpoint", "date-partition",
+     "no-date-partition"});
 
 // Commands that ignore all options.
 constexpr auto kPlainCommands =
@@ -203,8 +204,9 @@ void AddAll(CLI::App& app, CommandLine& typed) {
             "table for --output - and sample (default: transactions, or rides)");
   AddSettings(app, typed);
   AddStore(app, typed.store);
-  app.add_flag("--date-partition,!--no-date-partition", typed.date_partition,
+  app.add_flag("--date-partition", typed.date_partition,
                "append YYYY/MM/DD, the last day of the data, to the prefix of a bucket");
+  app.add_flag("--no-date-partition", typed.no_date_partition, "append no date (the default)");
   AddOption(app, "-w,--workers,--threads", typed.threads, "N",
             "worker threads, about 80 MB each (default: number of CPUs)");
   AddOption(app, "--shard", typed.shard, "I/N",

@@ -320,7 +320,7 @@ TEST(ArrowWriter, RejectsInvalidOptions) {
   EXPECT_EQ(error({.format = Format::kParquet, .row_group_rows = 0}),
             "invalid row group size 0; expected at least 1");
   EXPECT_EQ(error({.format = Format::kArrow, .codec = Codec::kSnappy}),
-            "Arrow files support only zstd and none");
+            "Arrow files support only zstd, lz4 and none");
 }
 
 TEST(ArrowWriter, AllCodecsRoundTrip) {
