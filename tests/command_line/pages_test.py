@@ -82,6 +82,9 @@ class Pages(ProgramsTest):
 
     def test_tables_of_the_documentation_name_existing_options(self):
         known = {"--help"}
+        # Those that the plugin adds to Slurm's programs.
+        plugin = (SOURCE / "integrations/slurm/spank_reveza.c").read_text("utf-8")
+        known.update(f"--{name}" for name in re.findall(r'^    \{"([a-z-]+)", ', plugin, re.M))
         for program in PROGRAMS:
             for text in self.help_of(program).values():
                 known.update(OPTION.findall(text))
