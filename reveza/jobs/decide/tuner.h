@@ -169,7 +169,7 @@ class Tuner {
   // Records the memory of all running steps together.
   void RecordMemory(Bytes in_use);
 
-  // Whether nothing else is worth trying for now.
+  // Returns true while no other number is worth a trial.
   bool settled() const { return phase_ == Phase::kSettled; }
   // Returns the last decisions, a bounded number.
   const std::vector<Decision>& log() const { return log_.decisions(); }

@@ -17,8 +17,8 @@ constexpr auto kSlowSample = 1s;
 constexpr unsigned kFastSamples = 50;  // after the last change, because reading them costs time
 constexpr double kFull = 0.95;         // share of the cores that counts as all
 constexpr double kComputing = 0.8;     // share of their time from which steps compute all of it
-constexpr double kLeastShare = 0.02;   // that is assumed before the first step has finished,
-constexpr double kLeastKnownShare = 0.001;  // and after
+constexpr double kMinShare = 0.02;   // that is assumed before the first step has finished,
+constexpr double kMinKnownShare = 0.001;  // and after
 constexpr double kHeadroom = 0.1;           // more workers, because waits coincide
 constexpr double kMaxGrowth = 4;            // if the last one was worth it,
 constexpr double kFirstGrowth = 2;          // or else
@@ -76,7 +76,7 @@ std::optional<Tuner::Level> Tuner::CurrentLevel(nanoseconds now, double* seconds
   }
   if (share->seconds < enough) return std::nullopt;
   *seconds = share->seconds;
-  return Level{workers_, std::max(share->cores, early ? kLeastShare : kLeastKnownShare) * workers_};
+  return Level{workers_, std::max(share->cores, early ? kMinShare : kMinKnownShare) * workers_};
 }
 
 // Returns whether about twice as many workers use as few cores as before.
@@ -100,7 +100,7 @@ void Tuner::FillCores(nanoseconds now) {
   }
   const double share = level->busy / workers_;
   double reach = kFirstGrowth;
-  if (share <= kLeastShare) reach = kMaxGrowth;
+  if (share <= kMinShare) reach = kMaxGrowth;
   if (below_ && level->busy / below_->busy > kGoodResponse * workers_ / below_->workers) {
     reach = kMaxGrowth;
   }
