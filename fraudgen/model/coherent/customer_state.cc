@@ -190,11 +190,14 @@ void CustomerState::DropOldRows() {
   recent_head_ = 0;
 }
 
+bool CustomerState::KnewShop(AccountNumber shop) const {
+  return old_ && Mix(person.key ^ shop) % 100 < 85;
+}
+
 bool CustomerState::HasPaid(const Row& row) const {
   if (row.stranger) return false;
   if (row.contact >= 0) return (known_contacts >> row.contact & 1) != 0;
-  // Most nearby shops were known before the data begin.
-  if (row.receiver_is_shop && old_ && Mix(person.key ^ row.receiver) % 100 < 85) return true;
+  if (row.receiver_is_shop && KnewShop(row.receiver)) return true;
   const auto contact = std::ranges::find(contacts, row.receiver) - contacts.begin();
   if (contact < std::ssize(contacts)) return (known_contacts >> contact & 1) != 0;
   return std::ranges::find(others_, row.receiver) != others_.end();

@@ -76,6 +76,8 @@ class CustomerState {
   int64_t FinalValue(LifeChange kind) const;
   // Schedules a credit to the account, or to the credit card.
   void ExpectCredit(int64_t time, int64_t amount, bool card);
+  // Returns whether the customer had paid the shop before the data begin, as most that are near.
+  bool KnewShop(AccountNumber shop) const;
   // Returns whether the row's receiver was paid before, or known before the data begin.
   bool HasPaid(const Row& row) const;
   void RememberPaid(const Row& row);

@@ -199,11 +199,16 @@ void HonestBehaviour::PayFavouriteShop(const CustomerState& customer, uint32_t c
 
 void HonestBehaviour::PayNewShop(const CustomerState& customer, uint32_t category, Draws& draws,
                                  Row& row) const {
-  row.merchant = MerchantOf(customer.person.city, category,
-                            static_cast<uint32_t>(draws.Below(kMerchantsPerCity)));
-  row.has_merchant = row.receiver_is_shop = row.stranger = true;
+  constexpr int kTries = 32;
+  for (int i = 0; i < kTries; ++i) {
+    row.merchant = MerchantOf(customer.person.city, category,
+                              static_cast<uint32_t>(draws.Below(kMerchantsPerCity)));
+    row.receiver = world_->MerchantAccount(row.merchant);
+    if (!customer.KnewShop(row.receiver)) break;
+  }
+  row.has_merchant = row.receiver_is_shop = true;
+  row.stranger = false;
   row.contact = -1;
-  row.receiver = world_->MerchantAccount(row.merchant);
   row.amount = GoodsAmount(customer, category, row.time, draws);
 }
 
