@@ -37,11 +37,27 @@ struct Program {
   std::vector<std::string> arguments;
 };
 
+enum class Start { kTogether, kOneByOne };
+
+// Waits until so many clients have memory.
+bool WaitForMemoryOf(const Machine& machine, std::size_t clients) {
+  return machine.WaitFor([clients](const json& status) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+               status.value("clients", json::array()), [](const json& client) {
+                 return std::ranges::any_of(client["gpus"], [](const json& gpu) {
+                   return gpu["resident"].get<std::uint64_t>() > 0;
+                 });
+               })) >= clients;
+  });
+}
+
 // Runs each program natively, then all concurrently under one daemon, and expects equal hashes.
-// Calls `watch` with each status on the way. Returns the last one.
+// Calls `watch` with each status on the way. Returns the last one. kOneByOne: each starts once the
+// one before has memory.
 json ExpectNativeResultsShared(
     Machine& machine, const std::vector<Program>& runs,
-    const std::function<void(const json&)>& watch = [](const json&) {}) {
+    const std::function<void(const json&)>& watch = [](const json&) {},
+    Start start = Start::kTogether) {
   std::vector<std::string> alone;
   for (const Program& run : runs) {
     const ProcessResult ended = machine.RunNative(run.program, run.arguments);
@@ -50,7 +66,12 @@ json ExpectNativeResultsShared(
   }
   machine.StartDaemon();
   std::vector<Process> processes;
-  for (const Program& run : runs) processes.push_back(machine.Start(run.program, run.arguments));
+  for (const Program& run : runs) {
+    if (start == Start::kOneByOne) {
+      EXPECT_TRUE(WaitForMemoryOf(machine, processes.size()));
+    }
+    processes.push_back(machine.Start(run.program, run.arguments));
+  }
   json last;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     while (processes[i].Running()) {
@@ -178,9 +199,10 @@ TEST_P(IpcMemoryTest, ProcessesOfJobShareMemory) {
   Machine machine(ShortSlices());
   std::vector<std::string> pair = Steps("70MiB", 30, 20);
   pair.insert(pair.end(), {"--end", GetParam()});
-  // The worker fits beside neither process, and still runs when a busy machine has started them.
+  // The worker fits beside neither process, and still runs when the machine has started them.
   const json status = ExpectNativeResultsShared(
-      machine, {{"ipc_memory", pair}, {"worker", Steps("190MiB", 150, 20)}});
+      machine, {{"worker", Steps("190MiB", 30, 20)}, {"ipc_memory", pair}}, [](const json&) {},
+      Start::kOneByOne);
   EXPECT_GE(status["gpus"][0]["handover"]["count"], 1);
 }
 
