@@ -122,10 +122,12 @@ endfunction()
 # without EXCEPT. SERIAL: no other test runs concurrently. HEAVY: starts many programs; such tests
 # run one at a time, and first. SLOW: the cases of a filter get the label `slow`. WITHOUT_NVML: runs
 # the cases of a filter a second time, as <name>.without_nvml/..., with FAKECUDA_NVML=none: in
-# containers and on MIG instances the daemon does not learn what a process holds. Those without the label `processes` get `unit`, and the target
-# unit_tests builds them; threads_tests those of them with the label `threads`.
+# containers and on MIG instances the daemon does not learn what a process holds. Those without the label
+# `processes` get `unit`, and the target unit_tests builds them; threads_tests those of them with the label
+# `threads`; engine_unit_tests those that are not of fraudgen or phi, which get the label `workload`.
 add_custom_target(unit_tests)
 add_custom_target(threads_tests)
+add_custom_target(engine_unit_tests)
 function(reveza_test name)
   if(NOT BUILD_TESTING)
     return()
@@ -149,9 +151,15 @@ function(reveza_test name)
     # Test code is half of the compile time, and its own speed does not matter.
     target_compile_options(${name} PRIVATE -O1)
   endif()
+  if(name MATCHES "^(fraudgen|phi)_")
+    list(APPEND ARG_LABELS workload)
+  endif()
   if(NOT "processes" IN_LIST ARG_LABELS)
     list(APPEND ARG_LABELS unit)
     add_dependencies(unit_tests ${name})
+    if(NOT "workload" IN_LIST ARG_LABELS)
+      add_dependencies(engine_unit_tests ${name})
+    endif()
     if("threads" IN_LIST ARG_LABELS)
       add_dependencies(threads_tests ${name})
     endif()
