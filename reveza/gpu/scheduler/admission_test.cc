@@ -146,6 +146,23 @@ TEST(Admission, MaxWaitLimitsRotatingJobs) {
   EXPECT_EQ(script.JobOf(5).state, JobState::kQueued);
 }
 
+TEST(Admission, JobsThatRestOnTheGpuTakeNoTurns) {
+  Config config = Script::DefaultConfig();
+  config.max_wait = seconds(45);  // for three jobs
+  Script script(config);
+  for (ClientId client : {1, 2, 3, 4}) {
+    script.AddClient(client, 3 * kGiB);
+    script.Want(client);
+    script.Idle(client);
+  }
+  for (ClientId client : {1, 2, 3, 4}) EXPECT_TRUE(script.Open(client));
+  script.AddClient(5, 12 * kGiB);
+  script.Want(5);
+  EXPECT_NE(script.JobOf(5).state, JobState::kQueued);
+  script.Wait(seconds(1));
+  EXPECT_TRUE(script.Open(5));
+}
+
 TEST(Admission, AgeingAdmitsQueuedJobWhenOthersNeverEnd) {
   Config config = Script::DefaultConfig();
   config.max_wait = seconds(30);
