@@ -59,20 +59,22 @@ def _note_moves(report, what, trace):
 def _many(harness, report, count):
     """Shows what idle notebooks take of the card after a program that filled it, with contexts that stay
     and with contexts that leave."""
-    pause = 10 if harness.fake else 25 + count
-    if harness.fake:
-        jobs = [dataclasses.replace(workloads.client(
-            harness, f"notebook_{i}", "idle", "--bytes", "2MiB", "--steps", 2, "--burst", 1,
-            "--pause-ms", 500 * pause, "--seed", i + 1), env={"FAKECUDA_CONTEXT": "4MiB"}) for i in range(count)]
-    else:
-        jobs = [workloads.python(f"notebook_{i}", "notebook_torch.py", "--gib", 0.25, "--steps", 2,
+    def notebooks(pause):
+        if harness.fake:
+            return [dataclasses.replace(workloads.client(
+                harness, f"notebook_{i}", "idle", "--bytes", "2MiB", "--steps", 2, "--burst", 1,
+                "--pause-ms", 5000, "--seed", i + 1), env={"FAKECUDA_CONTEXT": "4MiB"})
+                for i in range(count)]
+        return [workloads.python(f"notebook_{i}", "notebook_torch.py", "--gib", 0.25, "--steps", 2,
                                  "--pause", pause, "--seed", i + 1) for i in range(count)]
+
     large = workloads.client(harness, "large", "idle", "--bytes", "58MiB" if harness.fake else "18.6GiB",
                              "--steps", 20, "--burst", 1, "--pause-ms", 100)
-    first = harness.alone(jobs[0])
+    first = harness.alone(notebooks(1)[0])
     for after in ("0s", "1s"):
         what = f"{count} idle programs, contexts " + ("stay" if after == "0s" else "leave")
         stay = after == "0s"
+        jobs = notebooks(25 + count if stay else 60 + 2.5 * count)
         budget = None if stay else "64MiB" if harness.fake else "20GiB"
         with Reveza(harness, budget, settings={"REVEZA_RELEASE_CONTEXTS_AFTER": after},
                     every=1) as reveza:

@@ -68,15 +68,15 @@ def _shares(harness, report, what, sizes, seconds):
                    round(worst, 3), 0.03)
 
 
-def _wake(harness, report, what, size, kept):
-    """A program that computes for a moment every second, beside two trainings that fill the card."""
+def _wake(harness, report, what, size, trainings, kept):
+    """A program that computes for a moment every second, beside two trainings that take turns."""
     steps = harness.steps(90)
     notebook = workloads.client(harness, "notebook", "idle", "--bytes", size, "--steps", steps,
                                 "--burst", 3, "--pause-ms", 1000, "--step-ms", 5)
     alone = {notebook.name: harness.alone(notebook)}
     with Reveza(harness, card(harness), settings=SHORT_SLICES) as reveza:
-        trainings = [reveza.start(_endless(harness, f"train_{i}", one), "--priority", "low")
-                     for i, one in enumerate(_sizes(harness, 14, 12))]
+        others = [reveza.start(_endless(harness, f"train_{i}", one), "--priority", "low")
+                     for i, one in enumerate(_sizes(harness, *trainings))]
         _until(60, lambda: all(one["turns"] > 0 for one in _clients(reveza).values())
                and len(_clients(reveza)) == 2)
         policy = ["--interactive", *(["--memory", size] if kept else [])]
@@ -86,9 +86,9 @@ def _wake(harness, report, what, size, kept):
             waits = _clients(reveza).get("notebook", {}).get("wait_ms", waits)
             time.sleep(0.2)
         outcome = harness.wait([process], 5)
-        for training in trainings:
+        for training in others:
             training.kill()
-        harness.wait(trainings, 5)
+        harness.wait(others, 5)
     check_results(report, f"wake, {what}", outcome, alone)
     report.note(f"wake, {what}: waits", waits.get("count", 0))
     for percentile in ("p50", "p95", "p99"):
@@ -162,9 +162,9 @@ def policy(harness, report):
     if harness.chosen("shares, unequal"):
         _shares(harness, report, "unequal sizes", _sizes(harness, 20, 16, 12), seconds)
     if harness.chosen("wake, kept"):
-        _wake(harness, report, "memory kept on the card", _sizes(harness, 2)[0], True)
+        _wake(harness, report, "memory kept on the card", _sizes(harness, 2)[0], (14, 12), True)
     if harness.chosen("wake, evicted"):
-        _wake(harness, report, "memory evicted", _sizes(harness, 8)[0], False)
+        _wake(harness, report, "memory evicted", _sizes(harness, 8)[0], (20, 18), False)
     if harness.chosen("pause"):
         _pause(harness, report)
     if harness.chosen("limit"):
