@@ -68,7 +68,7 @@ def _many(harness, report, count):
         return [workloads.python(f"notebook_{i}", "notebook_torch.py", "--gib", 0.25, "--steps", 2,
                                  "--pause", pause, "--seed", i + 1) for i in range(count)]
 
-    large = workloads.client(harness, "large", "idle", "--bytes", "58MiB" if harness.fake else "18.6GiB",
+    large = workloads.client(harness, "large", "idle", "--bytes", "58MiB" if harness.fake else "18.9GiB",
                              "--steps", 20, "--burst", 1, "--pause-ms", 100)
     first = harness.alone(notebooks(1)[0])
     for after in ("0s", "1s"):

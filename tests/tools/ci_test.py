@@ -46,12 +46,18 @@ class Ci(TreeTest):
         self.assertEqual((status, lines[-1]), (0, "22 passed, 0 failed"))
         self.assertIn("layers: fine", lines)
 
-    def test_shortens_time_limited_parts_when_late(self):
+    def test_leaves_parts_out_when_late_and_says_so(self):
         self.answer("check PRESET=ci ARGS=60", 0, "6 passed, 0 failed")
-        self.answer("fuzz ARGS=5", 0, "8 passed, 0 failed")
         status, lines = self.run_ci(elapsed=9000)
-        self.assertEqual((status, lines[-1]), (0, "24 passed, 0 failed"))
-        self.assertRegex("\n".join(lines), r"--- address.*, fraudgen and phi: not run, \d+ minutes")
+        self.assertEqual((status, lines[-1]), (0, "10 passed, 0 failed"))
+        for part in ("address and undefined behaviour", "threads", "fuzz",
+                     "address and undefined behaviour, fraudgen and phi"):
+            self.assertIn(f"--- {part}: not run, 150 minutes are gone", lines)
+
+    def test_shortens_fuzzing_when_late(self):
+        self.answer("fuzz ARGS=24", 0, "8 passed, 0 failed")
+        status, lines = self.run_ci(elapsed=72 * 60 - 10)
+        self.assertEqual((status, lines[-1]), (0, "15 passed, 0 failed"))
 
     def test_continues_after_a_failure(self):
         self.answer("test PRESET=ci", 2, "case went wrong", "2 passed, 1 failed")

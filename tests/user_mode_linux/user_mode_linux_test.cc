@@ -39,6 +39,7 @@ std::size_t Count(const std::string& text, std::string_view part) {
   return count;
 }
 
+// A page fault of a guest can take a millisecond on a busy machine: programs touch little memory.
 class UserModeLinux : public testing::Test {
  protected:
   void SetUp() override {
@@ -67,7 +68,7 @@ class UserModeLinux : public testing::Test {
     chmod(init.c_str(), 0755);
     chmod(folder_.path().c_str(), 0755);
     const std::string command =
-        "TMPDIR=/tmp timeout -s KILL 50 " + std::string(kKernel) +
+        "TMPDIR=/tmp timeout -s KILL 100 " + std::string(kKernel) +
         " mem=320M rootfstype=hostfs rootflags=/ ro con=null con0=null,fd:1 quiet umid=guest" +
         " uml_dir=" + folder_.path().string() + "/ init=" + init;
     return platform::Shell(command).output;
@@ -79,7 +80,7 @@ class UserModeLinux : public testing::Test {
 TEST_F(UserModeLinux, OomKillEndsWholeStepAndRetriesWithMoreMemory) {
   const std::string console = Boot(R"sh(
 $reveza jobs run --name a --workers 1 --memory 32MiB --memory-reserve 8MiB --limits cgroup --json \
-  -- sh -c "echo begun; $limited allocate 100000000; echo survived; exit 0"
+  -- sh -c "echo begun; $limited allocate 50000000; echo survived; exit 0"
 cat state/jobs/a/outputs/000/1.out
 $reveza jobs show a
 left)sh");
@@ -163,12 +164,12 @@ TEST_F(UserModeLinux, DoctorReportsCgroup2LimitsAndOomKills) {
   const std::string console = Boot(R"sh(
 echo '+memory +pids' >$groups/cgroup.subtree_control
 mkdir $groups/small
-echo 100M >$groups/small/memory.max
+echo 40M >$groups/small/memory.max
 echo 40 >$groups/small/pids.max
 inside $groups/small/cgroup.procs $reveza doctor -v --json
-inside $groups/small/cgroup.procs $reveza doctor -- $limited allocate 300000000)sh");
+inside $groups/small/cgroup.procs $reveza doctor --for 40s -- $limited allocate 60000000)sh");
   EXPECT_TRUE(Contains(console, "cgroup-memory")) << console;
-  EXPECT_TRUE(Contains(console, "100 MiB")) << console;
+  EXPECT_TRUE(Contains(console, "40 MiB")) << console;
   EXPECT_TRUE(Contains(console, "pids.max = 40")) << console;
   EXPECT_TRUE(Contains(console, "fatal [out-of-memory-kill]")) << console;
 }
