@@ -39,7 +39,7 @@ std::size_t Count(const std::string& text, std::string_view part) {
   return count;
 }
 
-// A page fault of a guest can take a millisecond on a busy machine: programs touch little memory.
+// A page fault of a guest can take a millisecond on a busy machine.
 class UserModeLinux : public testing::Test {
  protected:
   void SetUp() override {
@@ -80,7 +80,7 @@ class UserModeLinux : public testing::Test {
 TEST_F(UserModeLinux, OomKillEndsWholeStepAndRetriesWithMoreMemory) {
   const std::string console = Boot(R"sh(
 $reveza jobs run --name a --workers 1 --memory 32MiB --memory-reserve 8MiB --limits cgroup --json \
-  -- sh -c "echo begun; $limited allocate 50000000; echo survived; exit 0"
+  -- sh -c "echo begun; $limited allocate 100000000; echo survived; exit 0"
 cat state/jobs/a/outputs/000/1.out
 $reveza jobs show a
 left)sh");
