@@ -237,11 +237,9 @@ WaitContext Core::WaitContextOf(const scheduler::JobView& job,
   context.max_wait = settings_.max_wait;
   context.host_budget = host_budget_;
   context.host_free = host_budget_ - std::min(host_budget_, scheduler_.HostReserved());
-  context.rotating = static_cast<std::size_t>(std::ranges::count_if(
-      jobs, [](const auto& other) {
-        return other.state != scheduler::JobState::kQueued &&
-               other.state != scheduler::JobState::kIdle;
-      }));
+  context.rotating = static_cast<std::size_t>(std::ranges::count_if(jobs, [](const auto& other) {
+    return other.state != scheduler::JobState::kQueued && other.state != scheduler::JobState::kIdle;
+  }));
   context.blocker_name = NameOfJob(job.blocked_by, jobs);
   const auto blocker = std::ranges::find(jobs, job.blocked_by, &scheduler::JobView::id);
   if (job.blocked_by != 0 && blocker != jobs.end()) context.blocker = &*blocker;

@@ -19,7 +19,8 @@ std::optional<std::size_t> RotationSlots(const Ledger& ledger, GpuId gpu,
   return std::max<std::size_t>(1, static_cast<std::size_t>(ledger.config.max_wait / turn));
 }
 
-// Returns whether the job makes others wait: one that is on the GPU and does nothing leaves at any time.
+// Returns whether the job makes others wait: one that is on the GPU and does nothing leaves at any
+// time.
 bool TakesTurns(const Ledger& ledger, const Job& job) {
   return ledger.WantsToRun(job) || !job.AllIdle();
 }

@@ -14,15 +14,15 @@ using namespace std::chrono_literals;
 
 constexpr auto kFastSample = 100ms;  // until the first step has finished
 constexpr auto kSlowSample = 1s;
-constexpr unsigned kFastSamples = 50;  // after the last change, because reading them costs time
-constexpr double kFull = 0.95;         // share of the cores that counts as all
-constexpr double kComputing = 0.8;     // share of their time from which steps compute all of it
-constexpr double kMinShare = 0.02;   // that is assumed before the first step has finished,
+constexpr unsigned kFastSamples = 50;     // after the last change, because reading them costs time
+constexpr double kFull = 0.95;            // share of the cores that counts as all
+constexpr double kComputing = 0.8;        // share of their time from which steps compute all of it
+constexpr double kMinShare = 0.02;        // that is assumed before the first step has finished,
 constexpr double kMinKnownShare = 0.001;  // and after
-constexpr double kHeadroom = 0.1;           // more workers, because waits coincide
-constexpr double kMaxGrowth = 4;            // if the last one was worth it,
-constexpr double kFirstGrowth = 2;          // or else
-constexpr double kGoodResponse = 0.7;  // share of the growth by which the use of the cores grows
+constexpr double kHeadroom = 0.1;         // more workers, because waits coincide
+constexpr double kMaxGrowth = 4;          // if the last one was worth it,
+constexpr double kFirstGrowth = 2;        // or else
+constexpr double kGoodResponse = 0.7;     // share of the growth by which the use of the cores grows
 
 // No response to more workers. Only a comparison of a few workers with about twice as many tells.
 constexpr double kNoResponse = 0.35;
