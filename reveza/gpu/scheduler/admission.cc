@@ -19,12 +19,6 @@ std::optional<std::size_t> RotationSlots(const Ledger& ledger, GpuId gpu,
   return std::max<std::size_t>(1, static_cast<std::size_t>(ledger.config.max_wait / turn));
 }
 
-// Returns whether the job makes others wait: one that is on the GPU and does nothing leaves at any
-// time.
-bool TakesTurns(const Ledger& ledger, const Job& job) {
-  return ledger.WantsToRun(job) || !job.AllIdle();
-}
-
 // Assigns slots in order of rank; a job rotates if it gets one on each of its GPUs.
 void AssignRotation(const Ledger& ledger, const std::vector<Job*>& runnable,
                     const FlatMap<GpuId, std::optional<std::size_t>>& slots) {
@@ -32,7 +26,9 @@ void AssignRotation(const Ledger& ledger, const std::vector<Job*>& runnable,
   for (Job* job : runnable) {
     job->queued = false;
     // It waits for memory of others, which these may free in their turns.
-    if (!ledger.CanRunAlone(*job) || !TakesTurns(ledger, *job)) continue;
+    if (!ledger.CanRunAlone(*job)) continue;
+    // At rest on the GPU: it leaves for any other.
+    if (job->AllIdle() && !ledger.WantsToRun(*job)) continue;
     const bool exempt = job->policy.interactive || job->policy.priority == Priority::kHigh;
     for (const auto& [gpu, limit] : slots) {
       if (!exempt && limit && job->Uses(gpu) && taken[gpu] >= *limit) job->queued = true;
@@ -50,7 +46,7 @@ bool AgeOneJob(Ledger& ledger, const std::vector<Job*>& runnable) {
     if (!waiter->queued || !waiter->queued_since) continue;
     if (!ledger.Reached(*waiter->queued_since + ledger.config.max_wait)) continue;
     for (Job* job : runnable) {
-      if (job->queued || job->rank > waiter->rank || !TakesTurns(ledger, *job)) continue;
+      if (job->queued || job->rank > waiter->rank) continue;
       if (!job->SharesGpuWith(*waiter) || !job->admitted_since) continue;
       if (!ledger.Reached(*job->admitted_since + ledger.config.max_wait)) continue;
       job->rank = ++ledger.next_rank;

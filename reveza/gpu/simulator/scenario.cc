@@ -20,6 +20,10 @@ class ScenarioBuilder {
 
   Scenario Build() {
     AddMachine();
+    if (flavour_ == Flavour::kResting) {
+      AddRestingJobs();
+      return scenario_;
+    }
     const std::uint64_t jobs = Between(2, 6);
     for (JobId job = 1; job <= jobs; ++job) AddJob(job);
     FitContexts();
@@ -138,6 +142,37 @@ class ScenarioBuilder {
     plan.evict_failure_probability = OneIn(4) ? 0.02 : 0;
     plan.resident_only = OneIn(8);
     return plan;
+  }
+
+  // A wait until the small jobs end, or compute next, is too long.
+  void AddRestingJobs() {
+    WorldConfig& world = scenario_.world;
+    world.budgets.resize(1);
+    world.scheduler.max_wait = Milliseconds(1000, 3000);
+    const std::uint64_t small = Between(8, 24);
+    const std::uint64_t large = Between(1, 2);
+    Time limit = seconds(5) + 4 * world.scheduler.max_wait;
+    for (JobId job = 1; job <= small + large; ++job) {
+      const bool rests = job <= small;
+      Scenario::Process process;
+      process.start = rests ? Milliseconds(0, 500) : Milliseconds(1000, 4000);
+      process.job = job;
+      Plan& plan = process.plan;
+      plan.gpus = {0};
+      plan.footprint = world.budgets[0] / (rests ? 2 * small : 2);
+      plan.max_footprint = plan.guaranteed_growth = plan.footprint;
+      plan.context = world.budgets[0] / 4 / (small + large);
+      plan.step = Milliseconds(2, 40);
+      plan.work = plan.step * Between(2, rests ? 6 : 60);
+      if (rests) {
+        plan.sleep_probability = 0.5;
+        plan.sleep_time = seconds(Between(30, 120));
+      }
+      limit += 2 * plan.work;
+      scenario_.processes.push_back(process);
+    }
+    world.scheduler.context_estimate = world.budgets[0] / 4 / (small + large);
+    scenario_.max_wait = limit;
   }
 
   void FitContexts() {
@@ -282,6 +317,7 @@ Time TotalWork(const Scenario& scenario) {
 }
 
 Time MaxWait(const Scenario& scenario) {
+  if (scenario.max_wait) return *scenario.max_wait;
   Time wait = 10 * TotalWork(scenario) + seconds(10);
   for (const Scenario::Process& process : scenario.processes) {
     if (process.plan.evict_failure_probability > 0) wait += seconds(60);
@@ -320,6 +356,17 @@ std::string Describe(World& world) {
   return text.str();
 }
 
+// Returns how long a process sleeps at most in all.
+Time LongestSleep(const Scenario& scenario) {
+  Time longest{0};
+  for (const Scenario::Process& process : scenario.processes) {
+    const Plan& plan = process.plan;
+    if (plan.sleep_probability == 0) continue;
+    longest = std::max(longest, (plan.work / plan.step + 1) * plan.sleep_time);
+  }
+  return longest;
+}
+
 }  // namespace
 
 Outcome RunScenario(const Scenario& scenario) {
@@ -337,7 +384,7 @@ Outcome RunScenario(const Scenario& scenario) {
     world.SetPolicyAt(change.when, change.job, change.policy);
   }
   for (const Time restart : scenario.restarts) world.RestartDaemonAt(restart);
-  world.Run(scenario.processes.size() * MaxWait(scenario));
+  world.Run(scenario.processes.size() * MaxWait(scenario) + LongestSleep(scenario));
   Outcome outcome;
   outcome.failure = world.checker().failure();
   outcome.all_finished = world.clients().empty();

@@ -3,6 +3,7 @@
 // Thread-safe: free functions on values.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct Scenario {
   std::vector<External> external;
   std::vector<Time> restarts;
   bool everything_fits = false;
+  std::optional<Time> max_wait;  // starvation limit, if not that of MaxWait
 };
 
 struct Outcome {
@@ -59,6 +61,7 @@ enum class Flavour {
   kRanks,       // busy jobs of several ranks that wait for each other on the GPU
   kPolicies,    // growth, sleeps, and policies that change
   kContexts,    // contexts that do not fit together, sleeps, pauses and faults
+  kResting,     // many small jobs that compute seldom, beside busy large ones
   kEverything,  // growth, pinned memory, policies, quotas; half with contexts that leave and faults
 };
 
@@ -66,8 +69,8 @@ Scenario RandomScenario(std::uint64_t seed, Flavour flavour);
 
 // Returns the total GPU time of a scenario: the work of all clients and their longest drains.
 Time TotalWork(const Scenario& scenario);
-// Returns the starvation limit: several times the total work plus an allowance for handovers,
-// failed drains and failed evictions.
+// Returns the starvation limit: that of the scenario, or several times the total work plus an
+// allowance for handovers, failed drains and failed evictions.
 Time MaxWait(const Scenario& scenario);
 
 Outcome RunScenario(const Scenario& scenario);

@@ -126,6 +126,12 @@ TEST(EveryWorld, PoliciesAreKept) {
   EXPECT_GT(total.counters.kept_requests, 100u);
 }
 
+TEST(EveryWorld, JobsThatRestDelayNobody) {
+  const Total total = RunAll(Flavour::kResting, 200);
+  if (IsPartial()) return;
+  EXPECT_GT(total.counters.gates_closed, 1000u);
+}
+
 TEST(EveryWorld, EverythingAtOnce) {
   const Total total = RunAll(Flavour::kEverything, 400);
   if (IsPartial()) return;
