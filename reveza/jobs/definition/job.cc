@@ -18,6 +18,15 @@ bool MayHoldGpu(const Command& command) {
                              [](std::string_view word) { return word.contains("reveza run"); });
 }
 
+std::string LabelOf(const Job& job, std::size_t step) {
+  std::string label;
+  for (const auto& [name, value] : job.steps[step].parameters) {
+    if (!label.empty()) label += ' ';
+    label.append(name).append("=").append(value);
+  }
+  return label.empty() ? std::to_string(step + 1) : label;
+}
+
 std::vector<std::uint32_t> FindDependencyCycle(
     std::uint32_t count,
     const std::function<std::span<const std::uint32_t>(std::uint32_t)>& after) {

@@ -81,6 +81,9 @@ struct Job {
   std::vector<Step> steps;
 };
 
+// Names a step: "seed=57 model=small", or its number from 1 if it has no parameters.
+std::string LabelOf(const Job& job, std::size_t step);
+
 // Returns a cycle in the graph of nodes 0..count-1, its first node repeated at the end, or nothing
 // when the graph is acyclic. `after(i)` returns the nodes that i depends on, all below `count`.
 std::vector<std::uint32_t> FindDependencyCycle(

@@ -121,7 +121,8 @@ class JobReader {
     return {};
   }
 
-  Result<Column> ReadColumn(const Member& member) const {
+  // `sampled` counts the parameters of the command that are samples of a range.
+  Result<Column> ReadColumn(const Member& member, std::size_t& sampled) const {
     Column column{.name = member.key, .values = {}};
     if (auto named = CheckParameterName(member.key); !named) {
       return Wrong(member.location, named.error().message);
@@ -139,9 +140,10 @@ class JobReader {
     }
     if (!IsScalar(node)) {
       return Wrong(node.location,
-                   "values must be an array [1, 2], a range \"1..500\" or a file \"@list.txt\"");
+                   "values must be an array [1, 2], a range \"1..500\", a file \"@list.txt\" or "
+                   "samples \"sobol 0..1 64\"");
     }
-    auto values = node.kind == Kind::kString ? ExpandValues(node.text, source_.folder)
+    auto values = node.kind == Kind::kString ? ExpandText(node.text, source_.folder, sampled)
                                              : std::vector<std::string>{node.text};
     if (!values) return Wrong(node.location, values.error().message);
     column.values = *std::move(values);
@@ -175,6 +177,7 @@ class JobReader {
     ASSIGN_OR_RETURN(const auto groups, ReadLinked(entry.linked));
     std::vector<std::string_view> names;
     std::vector<std::optional<std::size_t>> axis_of(groups.size());
+    std::size_t sampled = 0;
     if (entry.parameters != nullptr && entry.parameters->kind != Kind::kTable) {
       return Wrong(entry.parameters->location,
                    "parameters must be a table: parameters = { seed = \"1..500\" }");
@@ -182,7 +185,7 @@ class JobReader {
     const auto members =
         entry.parameters == nullptr ? std::span<const Member>() : entry.parameters->members;
     for (const Member& member : members) {
-      ASSIGN_OR_RETURN(auto column, ReadColumn(member));
+      ASSIGN_OR_RETURN(auto column, ReadColumn(member, sampled));
       names.push_back(member.key);
       const auto group = std::ranges::find_if(
           groups, [&](const auto& all) { return std::ranges::find(all, member.key) != all.end(); });

@@ -8,6 +8,7 @@
 
 #include "common/base/read_file.h"
 #include "common/settings/document.h"
+#include "reveza/jobs/definition/sobol.h"
 #include "reveza/jobs/definition/template.h"
 
 namespace reveza::jobs {
@@ -143,7 +144,39 @@ Status CheckName(std::string_view name, std::string_view separator) {
 
 bool IsSeparator(std::string_view word) { return word == ":::" || word == ":::+"; }
 
+// Returns the blank-separated words of a text.
+std::vector<std::string> SplitAtBlanks(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    if (end > 0) words.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
 }  // namespace
+
+Result<std::vector<std::string>> ExpandWords(std::span<const std::string> words,
+                                             const std::filesystem::path& folder,
+                                             std::size_t& sampled) {
+  ASSIGN_OR_RETURN(const auto range, ParseSobol(words));
+  if (range) return SobolValues(*range, sampled++);
+  std::vector<std::string> all;
+  for (const std::string& word : words) {
+    ASSIGN_OR_RETURN(auto values, ExpandValues(word, folder));
+    all.insert(all.end(), std::make_move_iterator(values.begin()),
+               std::make_move_iterator(values.end()));
+  }
+  return all;
+}
+
+Result<std::vector<std::string>> ExpandText(std::string_view text,
+                                            const std::filesystem::path& folder,
+                                            std::size_t& sampled) {
+  ASSIGN_OR_RETURN(const auto range, ParseSobol(SplitAtBlanks(text)));
+  return range ? SobolValues(*range, sampled++) : ExpandValues(text, folder);
+}
 
 Result<std::vector<std::string>> ExpandValues(std::string_view word,
                                               const std::filesystem::path& folder) {
@@ -176,6 +209,7 @@ Status Link(Axis& axis, Column column) {
 Result<std::vector<Axis>> ParseAxes(std::span<const std::string> words,
                                     const std::filesystem::path& folder) {
   std::vector<Axis> axes;
+  std::size_t sampled = 0;
   for (std::size_t i = 0; i < words.size();) {
     const std::string& separator = words[i];
     if (separator.starts_with("::::")) {
@@ -195,12 +229,11 @@ Result<std::vector<Axis>> ParseAxes(std::span<const std::string> words,
     }
     RETURN_IF_ERROR(CheckName(words[i], separator));
     Column column{.name = words[i], .values = {}};
-    for (++i; i < words.size() && !words[i].starts_with(":::"); ++i) {
-      auto values = ExpandValues(words[i], folder);
-      if (!values) return InvalidArgument("{}: {}", column.name, values.error().message);
-      column.values.insert(column.values.end(), std::make_move_iterator(values->begin()),
-                           std::make_move_iterator(values->end()));
-    }
+    const std::size_t first = ++i;
+    while (i < words.size() && !words[i].starts_with(":::")) ++i;
+    auto values = ExpandWords(words.subspan(first, i - first), folder, sampled);
+    if (!values) return InvalidArgument("{}: {}", column.name, values.error().message);
+    column.values = *std::move(values);
     if (column.values.empty()) {
       return InvalidArgument("'{0}' has no values; write {1} {0} VALUES..., such as {1} {0} 1..10",
                              column.name, separator);

@@ -5,6 +5,7 @@
 //   ::: seed 1..3 :::+ name x y z   linked: values are paired by position
 //   ::: lr 0.1..0.5..0.1       0.1 0.2 0.3 0.4 0.5
 //   ::: file @list.txt         the lines of a file (@@ escapes a leading @)
+//   ::: lr sobol 0..1 64       64 samples of a range (sobol.h)
 //
 // Pure functions of their arguments and of the files they name.
 #pragma once
@@ -41,6 +42,15 @@ using ParameterRows = std::vector<std::vector<Parameter>>;
 // Files are resolved against `folder`. kInvalidArgument: a range that is empty or too long.
 Result<std::vector<std::string>> ExpandValues(std::string_view word,
                                               const std::filesystem::path& folder);
+
+// Expands the words after a parameter's name, or the text of a job file that stands for them.
+// `sampled` counts the parameters of the job that are samples of a range.
+Result<std::vector<std::string>> ExpandWords(std::span<const std::string> words,
+                                             const std::filesystem::path& folder,
+                                             std::size_t& sampled);
+Result<std::vector<std::string>> ExpandText(std::string_view text,
+                                            const std::filesystem::path& folder,
+                                            std::size_t& sampled);
 
 // Parses the words from the first ":::" on. kInvalidArgument names the expected form.
 Result<std::vector<Axis>> ParseAxes(std::span<const std::string> words,

@@ -4,12 +4,30 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "common/base/bytes.h"
+#include "common/base/error.h"
 
 namespace reveza::jobs {
 
-// When to stop a job because steps failed.
+// A bound for a metric that steps report, such as loss<0.05.
+struct MetricGoal {
+  enum class Relation { kBelow, kAtMost, kAbove, kAtLeast };
+  std::string metric;
+  Relation relation = Relation::kBelow;
+  double value = 0;
+
+  bool IsMetBy(double reported) const;
+  bool operator==(const MetricGoal&) const = default;
+};
+
+// Parses NAME<VALUE, and the same with <=, > or >=. kInvalidArgument states the form.
+Result<MetricGoal> ParseGoal(std::string_view text);
+std::string ToText(const MetricGoal& goal);
+
+// When to stop a job before all steps have run: enough failed, or one has reached a goal.
 struct Halt {
   enum class Mode {
     kNever,  // run every step
@@ -18,8 +36,9 @@ struct Halt {
   };
   Mode mode = Mode::kNever;
   // Exactly one of these is set unless `mode` is kNever.
-  std::optional<std::uint64_t> failures;  // number of failed steps, at least 1
-  std::optional<double> share;            // fraction of all steps, in (0, 1]
+  std::optional<std::uint64_t> failures{};  // number of failed steps, at least 1
+  std::optional<double> share{};            // fraction of all steps, in (0, 1]
+  std::optional<MetricGoal> goal{};
 
   bool operator==(const Halt&) const = default;
 };
@@ -39,6 +58,14 @@ enum class Limits {
   kNone,     // not enforced
 };
 
+// What is printed of what steps write.
+enum class Output {
+  kAuto,       // kTag for a few steps on a terminal, else kNone
+  kNone,       // nothing
+  kTag,        // each line, after the label of its step
+  kKeepOrder,  // whole outputs in the order of the steps
+};
+
 struct RunRequest {
   std::optional<unsigned> workers;      // fixed number, at least 1; absent: tuned by throughput
   std::optional<unsigned> max_workers;  // at least 1
@@ -54,7 +81,7 @@ struct RunRequest {
   std::optional<double> cpu_budget;     // cores for all steps together, above 0
   Limits limits = Limits::kAuto;
 
-  bool keep_order = false;              // print outputs in step order
+  Output output = Output::kAuto;
   bool detach = false;                  // run in the background, without a terminal
   bool durable = false;                 // sync each commit to disk
   bool dry_run = false;                 // print what would run

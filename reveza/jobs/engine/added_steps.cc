@@ -90,12 +90,7 @@ std::vector<ListedStep> ListSteps(const Job& job, std::span<const Identity> iden
   std::vector<ListedStep> steps;
   steps.reserve(identities.size() - first);
   for (std::size_t i = first; i < identities.size(); ++i) {
-    std::string label;
-    for (const auto& [name, value] : job.steps[i].parameters) {
-      if (!label.empty()) label += ' ';
-      label.append(name).append("=").append(value);
-    }
-    steps.push_back({identities[i], label.empty() ? std::to_string(i + 1) : std::move(label)});
+    steps.push_back({identities[i], LabelOf(job, i)});
   }
   return steps;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "common/base/units.h"
@@ -20,6 +21,15 @@ using namespace std::chrono_literals;
 constexpr const char* kLearned =
     "learned";  // journal key: what Governor::SerializeLearned returned
 constexpr auto kProgressInterval = 250ms;
+
+// Returns whether the journal says how the last run ended.
+bool HasEnded(Journal& journal) {
+  const auto kept = journal.Get(kRunRecordKey);
+  const auto record = kept && *kept ? ParseRunRecord(**kept) : std::nullopt;
+  return record && record->end;
+}
+
+WallTime WallNow() { return std::chrono::system_clock::now().time_since_epoch().count(); }
 
 }  // namespace
 
@@ -74,6 +84,8 @@ Status Engine::Prepare() {
   }
   for (std::uint32_t step = 0; step < entries_.size(); ++step) RestoreState(step);
   RETURN_IF_ERROR(AddNewlyListedSteps());
+  run_.began = WallNow();
+  RETURN_IF_ERROR(CheckEarlierGoal());
   RETURN_IF_ERROR(PrepareLimits());
   for (const auto& live : adopted_.all()) {
     if (const auto step = StepOf(live.name.identity)) schedule_.Start(*step);
@@ -165,6 +177,9 @@ Result<Engine::Summary> Engine::Run() {
 Result<Engine::Summary> Engine::Finish() {
   summary_.tuning = TuningText(governor_, began_);
   SaveLearned();
+  Conclude();
+  // A run that found nothing to do leaves the record of the one that did it.
+  if (summary_.attempts > 0 || !HasEnded(parts_.journal)) SaveRunRecord();
   committer_.Commit(Now(), true);
   // What cannot be written now is still in the records, where the next run finds it.
   if (const auto& error = committer_.error()) {
@@ -180,17 +195,30 @@ Result<Engine::Summary> Engine::Finish() {
     observer_.OnNote(fmt::format("cannot checkpoint the journal: {}", tidied.error().message));
   }
   observer_.OnProgress(CurrentProgress());
+  return summary_;
+}
+
+void Engine::Conclude() {
   summary_.counts = schedule_.counts();
   summary_.metrics.assign(metrics_.all().begin(), metrics_.all().end());
   const auto& counts = summary_.counts;
   if (counts.ready + counts.blocked + counts.running > 0) {
-    summary_.end = halted_ ? RunEnd::kHalted : RunEnd::kInterrupted;
+    summary_.end = goal_met_ ? RunEnd::kGoalMet : halted_ ? RunEnd::kHalted : RunEnd::kInterrupted;
   } else if (counts.failed + counts.skipped > 0) {
     summary_.end = RunEnd::kFailed;
   } else {
     summary_.end = counts.held > 0 ? RunEnd::kHeld : RunEnd::kDone;
   }
-  return summary_;
+  run_.end = summary_.end;
+  run_.ended = WallNow();
+  run_.skipped = counts.skipped;
+  run_.waiting = counts.ready + counts.blocked + counts.running;
+}
+
+void Engine::SaveRunRecord() {
+  if (committer_.error()) return;
+  const auto saved = parts_.journal.Set(kRunRecordKey, FormatRunRecord(run_));
+  if (!saved) EnterDegradedMode(saved.error());
 }
 
 void Engine::SaveLearned() {
@@ -224,6 +252,9 @@ void Engine::HandleSignals() {
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
     const bool again = mode_ == Mode::kDraining || mode_ == Mode::kEnding;
+    if (run_.reason.empty())
+      run_.reason =
+          fmt::format("SIG{} was received", sigabbrev_np(static_cast<int>(info.ssi_signo)));
     if (info.ssi_signo == SIGTERM || again) {
       CancelAll();
     } else {

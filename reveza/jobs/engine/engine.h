@@ -35,6 +35,7 @@
 #include "reveza/jobs/journal/job_folder.h"
 #include "reveza/jobs/journal/journal.h"
 #include "reveza/jobs/report/progress_text.h"
+#include "reveza/jobs/report/run_record.h"
 #include "reveza/jobs/supervisor/attempt.h"
 
 namespace reveza::jobs {
@@ -90,13 +91,7 @@ struct EngineParts {
 
 class Engine {
  public:
-  enum class RunEnd {
-    kDone,         // all steps are done
-    kFailed,       // some failed, or were skipped because of that
-    kHeld,         // the outcome of some is unknown
-    kHalted,       // as many failed as the request allows; others did not run
-    kInterrupted,  // stopped or cancelled before the end
-  };
+  using RunEnd = jobs::RunEnd;
   struct Summary {
     RunEnd end = RunEnd::kDone;
     Schedule::Counts counts;
@@ -129,6 +124,9 @@ class Engine {
   void CancelAll();
   Result<Summary> Finish();
   void SaveLearned();
+  // Determines how the run ended.
+  void Conclude();
+  void SaveRunRecord();
   void ShowProgress();
   EngineView View(std::span<const RunningStep> running, const Governor::Counts& by_lane) const;
   Progress CurrentProgress() const;
@@ -165,6 +163,9 @@ class Engine {
   bool ShouldRetry(std::uint32_t step, const AttemptResult& result, std::uint64_t first_cycle);
   void UpdateBriefCommands(const ActiveAttempt& active, const AttemptResult& result);
   void CheckHalt();
+  // Stops the job if the metric meets the request's goal. `label`: of the step that reported it.
+  void CheckGoal(const Metric& metric, std::string_view label);
+  Status CheckEarlierGoal();
   void EnterDegradedMode(const Error& error) { committer_.EnterDegradedMode(error, Now()); }
 
   // Sampling of running steps (engine_steps.cc).
@@ -200,7 +201,8 @@ class Engine {
   UniqueFd signals_;
   platform::MonotonicClock own_clock_;
   Mode mode_ = Mode::kRunning;
-  bool halted_ = false;  // because of failed steps
+  bool halted_ = false;    // because of failed steps
+  bool goal_met_ = false;  // halted because of a metric
 
   std::vector<StepEntry> entries_;
   std::unordered_map<std::string, std::uint32_t> by_identity_;
@@ -209,6 +211,7 @@ class Engine {
   bool reported_no_group_ = false;
   Metrics metrics_;
   Summary summary_;
+  RunRecord run_;
   std::string waiting_reason_;
   std::uint64_t ended_here_ = 0;  // attempts in this run
   Nanoseconds cpu_of_ended_{0};   // CPU time of ended attempts

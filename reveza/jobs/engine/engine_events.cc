@@ -82,10 +82,9 @@ void Engine::OnCycle(ActiveAttempt& active, const CycleResult& cycle) {
   const auto noted = parts_.journal.RecordCycle(cycle);
   if (!noted) EnterDegradedMode(noted.error());
   if (noted && *noted) cycles_.Add(active.step);
-  if (const auto line =
-          ParseCycleLine(fmt::format("reveza step {} {}", cycle.number, cycle.metrics))) {
-    metrics_.Add(cycle.number, line->metrics);
-  }
+  const std::vector<Metric> metrics = MetricsOf(cycle);
+  metrics_.Add(cycle.number, metrics);
+  for (const Metric& metric : metrics) CheckGoal(metric, active.label);
   observer_.OnCycle(ReportOf(active.step, active.name.attempt), cycle);
 }
 
@@ -208,6 +207,33 @@ void Engine::UpdateBriefCommands(const ActiveAttempt& active, const AttemptResul
   }
 }
 
+void Engine::CheckGoal(const Metric& metric, std::string_view label) {
+  const auto& halt = parts_.request.halt;
+  if (!halt.goal || goal_met_ || metric.name != halt.goal->metric) return;
+  if (!halt.goal->IsMetBy(metric.value)) return;
+  goal_met_ = true;
+  run_.reason = fmt::format("step {} reported {}={:g}, and --halt asks for {}", label, metric.name,
+                            metric.value, ToText(*halt.goal));
+  observer_.OnNote(fmt::format("no further steps start: {}", run_.reason));
+  if (halt.mode == Halt::Mode::kNow) {
+    CancelAll();
+  } else if (mode_ != Mode::kEnding) {
+    mode_ = Mode::kDraining;
+  }
+}
+
+Status Engine::CheckEarlierGoal() {
+  if (!parts_.request.halt.goal) return {};
+  for (const StepEntry& step : entries_) {
+    ASSIGN_OR_RETURN(const auto cycles, parts_.journal.Cycles(step.identity));
+    for (const CycleResult& cycle : cycles) {
+      for (const Metric& metric : MetricsOf(cycle)) CheckGoal(metric, step.label);
+    }
+    if (goal_met_) return {};
+  }
+  return {};
+}
+
 void Engine::CheckHalt() {
   const auto& halt = parts_.request.halt;
   if (halt.mode == Halt::Mode::kNever || mode_ == Mode::kEnding) return;
@@ -216,6 +242,7 @@ void Engine::CheckHalt() {
                       (halt.share && static_cast<double>(failed) >=
                                          *halt.share * static_cast<double>(job_.steps.size()));
   if (!enough) return;
+  run_.reason = fmt::format("{} steps failed, and --halt allows no more", failed);
   observer_.OnNote(fmt::format("halting the job: {} steps failed", failed));
   halted_ = true;
   if (halt.mode == Halt::Mode::kNow) {

@@ -166,7 +166,7 @@ Status Engine::Start(std::uint32_t step, const Need& need, const std::optional<n
   RETURN_IF_ERROR(pool_.Start(slot, request, std::move(active)));
   schedule_.Start(step);
   ++entry.attempts;
-  ++summary_.attempts;
+  if (++summary_.attempts == 1) SaveRunRecord();
   observer_.OnStart(ReportOf(step, entry.attempts));
   return {};
 }

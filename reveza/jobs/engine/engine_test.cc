@@ -62,7 +62,7 @@ TEST_F(EngineTest, ForceRerunsAllCyclesEvenIfInterrupted) {
   EXPECT_EQ(Run(job).end, Engine::RunEnd::kDone);
   RunRequest request;
   request.force = true;
-  request.halt = {Halt::Mode::kSoon, 1, std::nullopt};
+  request.halt = {.mode = Halt::Mode::kSoon, .failures = 1};
   EXPECT_EQ(Run(job, request).end, Engine::RunEnd::kDone);
   EXPECT_EQ(Text("ran"), "1\n2\n3\n4\n1\n2\n3\n4\n");
   // Records of earlier supervisors do not count as results of this run.
@@ -113,14 +113,6 @@ TEST_F(EngineTest, HigherPriorityRunsFirst) {
   job.steps[2].command = 1;
   Run(job, Workers(1));
   EXPECT_EQ(Text("ran"), "3\n1\n2\n");
-}
-
-TEST_F(EngineTest, HaltsAfterEnoughFailures) {
-  RunRequest request = Workers(1);
-  request.halt = {Halt::Mode::kSoon, 2, std::nullopt};
-  const auto summary = Run(Shell("echo {n} >> ran; exit 1", 10), request);
-  EXPECT_EQ(Lines("ran"), 2);
-  EXPECT_EQ(summary.end, Engine::RunEnd::kHalted);
 }
 
 TEST_F(EngineTest, FirstInterruptDrains) {

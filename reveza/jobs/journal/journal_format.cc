@@ -51,14 +51,11 @@ Status CheckAll(Database& database, const char* select) {
 
 }  // namespace
 
-Status PrepareFormat(Database& database, const std::filesystem::path& file) {
-  const auto tables = database.Number("SELECT count(*) FROM sqlite_master");
-  if (!tables) return Incompatible(file, tables.error());
+Status CheckFormat(Database& database, const std::filesystem::path& file) {
   const auto application = database.Number("PRAGMA application_id");
   if (!application) return Incompatible(file, application.error());
   const auto version = database.Number("PRAGMA user_version");
   if (!version) return Incompatible(file, version.error());
-  if (*tables == 0 && *application == 0) return Create(database);
   if (*application != kJournalApplicationId) {
     return Incompatible(file, "a SQLite database, but not a job journal");
   }
@@ -67,6 +64,16 @@ Status PrepareFormat(Database& database, const std::filesystem::path& file) {
         file, fmt::format("unsupported journal version {}; this program reads version {}", *version,
                           kJournalVersion));
   }
+  return {};
+}
+
+Status PrepareFormat(Database& database, const std::filesystem::path& file) {
+  const auto tables = database.Number("SELECT count(*) FROM sqlite_master");
+  if (!tables) return Incompatible(file, tables.error());
+  const auto application = database.Number("PRAGMA application_id");
+  if (!application) return Incompatible(file, application.error());
+  if (*tables == 0 && *application == 0) return Create(database);
+  RETURN_IF_ERROR(CheckFormat(database, file));
   // quick_check would not compare tables with their indexes.
   const auto check = database.Text("PRAGMA integrity_check(1)");
   if (!check) return Incompatible(file, check.error());

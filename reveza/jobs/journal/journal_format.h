@@ -26,6 +26,8 @@ using sqlite::Statement;
 inline constexpr std::int64_t kJournalApplicationId = 0x52565A4A;  // "RVZJ"
 inline constexpr std::int64_t kJournalVersion = 2;
 
+// Checks that the database is a journal of this version.
+Status CheckFormat(Database& database, const std::filesystem::path& file);
 // Creates the schema of an empty database, or verifies an existing one.
 Status PrepareFormat(Database& database, const std::filesystem::path& file);
 

@@ -144,23 +144,6 @@ std::vector<std::string> MetricLines(const Progress& progress, std::size_t colum
   return lines;
 }
 
-std::string EscapeControls(std::string_view command) {
-  std::string line;
-  line.reserve(command.size());
-  for (const char c : command) {
-    if (c == '\t') {
-      line += "\\t";
-    } else if (c == '\n') {
-      line += "\\n";
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      line += c;
-    }
-  }
-  return line;
-}
-
 using nlohmann::json;
 
 }  // namespace
@@ -277,16 +260,59 @@ void Metrics::Add(std::uint64_t number, std::span<const Metric> metrics) {
   }
 }
 
-Result<Metrics> ReadMetrics(Journal& journal, std::span<const StepEntry> steps) {
-  Metrics metrics;
-  for (const auto& step : steps) {
-    ASSIGN_OR_RETURN(const auto cycles, journal.Cycles(step.identity));
-    for (const auto& cycle : cycles) {
-      const auto line =
-          ParseCycleLine(fmt::format("reveza step {} {}", cycle.number, cycle.metrics));
-      if (line) metrics.Add(cycle.number, line->metrics);
+std::vector<Metric> MetricsOf(const CycleResult& cycle) {
+  const auto line = ParseCycleLine(fmt::format("reveza step {} {}", cycle.number, cycle.metrics));
+  return line ? line->metrics : std::vector<Metric>{};
+}
+
+std::string EscapeControls(std::string_view command) {
+  std::string line;
+  line.reserve(command.size());
+  for (const char c : command) {
+    if (c == '\t') {
+      line += "\\t";
+    } else if (c == '\n') {
+      line += "\\n";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      line += c;
     }
   }
+  return line;
+}
+
+std::string OutcomeText(const AttemptResult& result) {
+  switch (result.outcome) {
+    case Outcome::kFailure:
+      return fmt::format("failed with status {}", result.code);
+    case Outcome::kSignal:
+      return fmt::format("was killed by signal {}", result.code);
+    case Outcome::kNotStarted:
+      return fmt::format("could not be started: {}",
+                         std::error_code(result.code, std::generic_category()).message());
+    case Outcome::kTimeLimit:
+      return "exceeded its time limit";
+    case Outcome::kCancelled:
+      return "was cancelled";
+    case Outcome::kUnknown:
+      return "has an unknown result: its end was not recorded";
+    case Outcome::kMemory:
+      return "ran out of memory";
+    case Outcome::kPartial:
+      return "ended before its last cycle";
+    case Outcome::kOutputLost:
+      return "exited with status 0, but the disk was full: its output may be incomplete";
+    case Outcome::kSuccess:
+      break;
+  }
+  return "is done";
+}
+
+Result<Metrics> ReadMetrics(JournalReader& journal) {
+  Metrics metrics;
+  RETURN_IF_ERROR(journal.ForEachCycle(
+      [&](const CycleResult& cycle) { metrics.Add(cycle.number, MetricsOf(cycle)); }));
   return metrics;
 }
 

@@ -13,7 +13,7 @@
 
 #include "common/base/error.h"
 #include "reveza/jobs/decide/estimate.h"
-#include "reveza/jobs/journal/journal.h"
+#include "reveza/jobs/journal/journal_reader.h"
 #include "reveza/jobs/supervisor/cycle_lines.h"
 
 namespace reveza::jobs {
@@ -54,8 +54,11 @@ class Metrics {
   std::vector<NamedSummary> all_;
 };
 
-// Returns the metrics of all recorded cycles of these steps, of any run.
-Result<Metrics> ReadMetrics(Journal& journal, std::span<const StepEntry> steps);
+// Returns what a cycle reported.
+std::vector<Metric> MetricsOf(const CycleResult& cycle);
+
+// Returns the metrics of all recorded cycles of listed steps, of any run.
+Result<Metrics> ReadMetrics(JournalReader& journal);
 
 struct Progress {
   std::string name;               // of the job
@@ -80,6 +83,12 @@ struct Progress {
 // Formats one to six lines without newlines, truncated to `columns` code points. Unknown values are
 // omitted.
 std::vector<std::string> ProgressLines(const Progress& progress);
+
+// Returns what became of an attempt, as the end of a sentence: "failed with status 1".
+std::string OutcomeText(const AttemptResult& result);
+
+// Writes control characters as \t, \n or \xHH.
+std::string EscapeControls(std::string_view text);
 
 // Formats a single log line of any length, without newline.
 std::string ProgressLine(const Progress& progress);

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "reveza/jobs/definition/template.h"
-#include "reveza/jobs/supervisor/cycle_lines.h"
+#include "reveza/jobs/report/progress_text.h"
 
 namespace reveza::jobs {
 namespace {
@@ -44,11 +44,6 @@ Values ParametersOf(std::string_view label) {
     begin = end + 1;
   }
   return values;
-}
-
-std::vector<Metric> MetricsOf(const CycleResult& cycle) {
-  const auto line = ParseCycleLine(fmt::format("reveza step {} {}", cycle.number, cycle.metrics));
-  return line ? line->metrics : std::vector<Metric>{};
 }
 
 // Collects rows whose columns are not known in advance.

@@ -4,12 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "common/base/error.h"
 #include "reveza/jobs/journal/job_folder.h"
-#include "reveza/jobs/journal/journal.h"
+#include "reveza/jobs/journal/journal_reader.h"
 
 namespace reveza::cli {
 
@@ -17,6 +20,7 @@ namespace reveza::cli {
 struct JobsArguments {
   std::string command;  // "show"
   std::string job;
+  std::string other_job;           // of `compare`
   std::string step;                // a number or label
   std::vector<std::string> steps;  // the same
   std::uint32_t attempt = 0;       // 0: the last one
@@ -36,6 +40,7 @@ Result<int> RunJob(int argc, char** argv);
 Result<int> ListJobs(const JobsArguments& arguments);
 Result<int> ShowJob(const JobsArguments& arguments);
 Result<int> TableOfJob(const JobsArguments& arguments);
+Result<int> CompareJobs(const JobsArguments& arguments);
 Result<int> ShowLogs(const JobsArguments& arguments);
 Result<int> WhyJob(const JobsArguments& arguments);
 Result<int> TuneJob(const JobsArguments& arguments);
@@ -63,8 +68,17 @@ Result<int> JobsDemo(int argc, char** argv);
 std::vector<std::string> JobNames();
 std::vector<std::string> StepLabels(const std::string& job, std::size_t max);
 
+// Returns the folder to which the last run of a job wrote the outputs of steps.
+std::filesystem::path OutputFolder(const jobs::JobFolder& folder, jobs::JournalReader& journal);
+// Prints a line about a running job: what its runner answered to `status`.
+void PrintStatus(const nlohmann::json& status);
+
 // Finds a job of this user by name. kNotFound if there is none.
 Result<jobs::JobFolder> FindJob(const std::string& name);
+
+// Returns the error of a step that is neither a number nor a label of the job's.
+std::unexpected<Error> NoSuchStep(const std::string& step, const std::string& job,
+                                  std::uint64_t steps);
 
 // Returns the index of the step with this number (from 1) or label. kInvalidArgument if `job` has
 // none.

@@ -5,17 +5,21 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "common/base/units.h"
+#include "reveza/cli/reveza/jobs/job_summary.h"
 #include "reveza/jobs/decide/admission.h"
 #include "reveza/jobs/decide/tuner.h"
 #include "reveza/jobs/definition/expander.h"
 #include "reveza/jobs/definition/identity.h"
 #include "reveza/jobs/definition/template.h"
 #include "reveza/jobs/engine/step_limits.h"
+#include "reveza/jobs/journal/job_folder.h"
+#include "reveza/jobs/journal/journal_reader.h"
 
 namespace reveza::cli {
 namespace {
@@ -38,22 +42,30 @@ std::string ClaimText(const jobs::Command& command) {
                      size(claim.gpu_memory));
 }
 
+// Returns how far the job has come in earlier runs; empty if it has not run.
+std::string DoneText(const ParsedRun& run, const std::filesystem::path& state) {
+  const auto folder = jobs::JobFolder::Find(state, run.job.name);
+  if (state.empty() || !folder) return "";
+  auto journal = jobs::JournalReader::Open(folder->journal());
+  const auto identities = jobs::ComputeIdentities(run.job);
+  if (!journal || !identities) return "";
+  std::map<jobs::StepState, std::size_t> counts;
+  for (const auto& identity : *identities) {
+    const auto step = journal->FindStep(identity);
+    if (step && *step) ++counts[(*step)->state];
+  }
+  const auto failed = counts[jobs::StepState::kFailed] + counts[jobs::StepState::kUndecided];
+  std::string text = fmt::format("{} of {} done", counts[jobs::StepState::kDone],
+                                 Plural(identities->size(), "step"));
+  if (failed > 0) text += fmt::format(", {} failed", failed);
+  if (run.request.force) text += "; --force runs all again";
+  return text;
+}
+
 std::string WorkersText(const jobs::RunRequest& request) {
   if (request.workers) return std::to_string(*request.workers);
   if (!request.max_workers) return "auto";
   return fmt::format("auto, at most {}", *request.max_workers);
-}
-
-// Returns the command as typed: placeholders need no quotes.
-std::string CommandText(const jobs::Command& command) {
-  std::string line;
-  for (const std::string& word : command.arguments) {
-    std::string bare = word;
-    std::erase_if(bare, [](char c) { return c == '{' || c == '}'; });
-    const bool plain = bare != word && (bare.empty() || jobs::ShellQuote(bare) == bare);
-    line += (line.empty() ? "" : " ") + (plain ? word : jobs::ShellQuote(word));
-  }
-  return command.shell ? "/bin/sh -c " + line : line;
 }
 
 void AddCommand(std::string& text, const jobs::Command& command, bool limited) {
@@ -214,7 +226,8 @@ void AddEnvironment(std::string& text, const jobs::Command& command,
 }  // namespace
 
 DryRunView LocalDryRunView() {
-  return {.topology = jobs::ReadTopology(),
+  return {.state = platform::StateHome(platform::ProcessEnvironment).value_or(""),
+          .topology = jobs::ReadTopology(),
           .cores = ThisMachine().cores,
           .environment = platform::ProcessEnvironment};
 }
@@ -224,6 +237,9 @@ std::string DryRunText(const ParsedRun& run, const DryRunView& view) {
   std::string text = fmt::format("job {}: {}, {}{}\n", job.name, Plural(job.steps.size(), "step"),
                                  Plural(job.commands.size(), "command"),
                                  run.named ? "" : " (name derived from the command)");
+  if (const std::string done = DoneText(run, view.state); !done.empty()) {
+    AddRow(text, "already", done);
+  }
   AddRow(text, "workers", WorkersText(run.request));
   const auto limits = jobs::ChooseLimits(run.request.limits, view.environment, view.root);
   AddRow(text, "limits", limits ? limits->description : limits.error().message);

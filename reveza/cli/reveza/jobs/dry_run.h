@@ -13,6 +13,7 @@ namespace reveza::cli {
 
 // The machine state that the text depends on.
 struct DryRunView {
+  std::filesystem::path state = {};  // where jobs are kept; empty: unknown
   jobs::Topology topology;
   std::optional<double> cores;
   platform::Environment environment;

@@ -206,6 +206,16 @@ std::vector<std::string> WarningsFor(const jobs::Job& job) {
   return notes;
 }
 
+Status CheckGoal(const ParsedRun& run) {
+  const auto& goal = run.request.halt.goal;
+  const auto reports = [](const jobs::Command& command) { return command.cycles.has_value(); };
+  if (!goal || std::ranges::any_of(run.job.commands, reports)) return {};
+  return InvalidArgument(
+      "--halt: only steps with --cycles report metrics such as {}; add --cycles 1 if the program "
+      "prints `reveza step 1 {}=...` once",
+      goal->metric, goal->metric);
+}
+
 Result<std::string> ReadStandardInput() {
   std::string text;
   std::array<char, 64 * kKiB> piece;
@@ -246,9 +256,9 @@ void DescribeRun(CLI::App& app, JobOptions& options) {
   AddJobOptions(app, options);
   command_line::AddCommandWords(app, "the command of a step, then `::: NAME VALUES`");
   app.footer(
-      "VALUES are words, ranges (1..500, 0..1..0.25) or @FILE; several ::: are combined, :::+ "
-      "links\n"
-      "parameters pairwise. {NAME} in the command stands for the value.\n\n"
+      "VALUES are words, ranges (1..500, 0..1..0.25), @FILE or samples of a range\n"
+      "(sobol 0..1 64); several ::: are combined, :::+ links parameters pairwise. {NAME} in the\n"
+      "command stands for the value.\n\n"
       "Example:\n"
       "  reveza jobs run --name sweep --memory 2GiB -- ./simulate --seed {seed} ::: seed 1..500");
 }
@@ -277,6 +287,7 @@ Result<ParsedRun> ParseRun(int argc, char** argv, const Surroundings& surroundin
   RETURN_IF_ERROR(jobs::CheckCommands(parsed.job));
   RETURN_IF_ERROR(CheckClaims(parsed.job, surroundings));
   RETURN_IF_ERROR(CheckMemoryTemplates(parsed.job, surroundings));
+  RETURN_IF_ERROR(CheckGoal(parsed));
   if (!options.name.empty()) parsed.job.name = options.name;
   parsed.named = !parsed.job.name.empty();
   if (!parsed.named) parsed.job.name = jobs::DefaultName(parsed.job);

@@ -106,7 +106,8 @@ TEST(ParseRun, ParsesRunOptions) {
                              "1GiB",
                              "--cpu-budget",
                              "1.5",
-                             "--keep-order",
+                             "--output",
+                             "keep-order",
                              "--detach",
                              "--durable",
                              "--dry-run",
@@ -129,7 +130,8 @@ TEST(ParseRun, ParsesRunOptions) {
   EXPECT_TRUE(request.retry_failed && request.force && request.rerun_if_program_changed);
   EXPECT_EQ(request.memory_reserve, kGiB);
   EXPECT_EQ(request.cpu_budget, 1.5);
-  EXPECT_TRUE(request.keep_order && request.detach && request.durable && request.dry_run);
+  EXPECT_EQ(request.output, jobs::Output::kKeepOrder);
+  EXPECT_TRUE(request.detach && request.durable && request.dry_run);
   EXPECT_TRUE(request.json && request.quiet);
   EXPECT_EQ(request.joblog, "/here/log");
   EXPECT_EQ(request.output_folder, "/out");

@@ -71,8 +71,8 @@ const std::vector<OptionGroup>& OptionGroups() {
         {"--max-workers", &Options::max_workers, "N",
          "maximum concurrent steps when the number is found"},
         {"--halt", &Options::halt, "WHEN",
-         "when to give up: never, soon,fail=N or now,fail=N (N or N%);\n"
-         "now also terminates running steps (default: never)"},
+         "when to stop early: never, soon,fail=N, soon,fail=N% or soon,loss<0.05 (once a\n"
+         "step reports it); now instead of soon also terminates running steps (default: never)"},
         {"--retries", &Options::retries, "N", "further attempts of a failed step (default: 0)"},
         {"--retry-failed", &RunRequest::retry_failed, "",
          "retry steps that failed in earlier runs"},
@@ -100,8 +100,10 @@ const std::vector<OptionGroup>& OptionGroups() {
         {"--limits", &Options::limits, "auto|cgroup|systemd|watch|none",
          "how to enforce a step's memory (default: auto, the first that is available)"}}},
       {"Output",
-       {{"--keep-order", &RunRequest::keep_order, "",
-         "print the outputs in the order of the steps"},
+       {{"--output", &Options::output, "auto|none|tag|keep-order",
+         "what to print of the outputs of steps: tag prints lines as they come, after\n"
+         "the step's label; keep-order whole outputs, in the order of the steps\n"
+         "(default: auto, tag for up to 16 steps on a terminal, else none)"},
         {"--output-folder", &Options::output_folder, "DIR",
          "where to keep the outputs of steps (default: with the journal)"},
         {"--joblog", &Options::joblog, "FILE",
@@ -157,15 +159,21 @@ Result<jobs::Halt> ParseHalt(std::string_view text) {
   jobs::Halt halt;
   if (text == "never") return halt;
   const auto wrong = [&] {
-    return InvalidArgument("'{}' is invalid; write never, soon,fail=3, now,fail=1 or soon,fail=10%",
-                           text);
+    return InvalidArgument(
+        "'{}' is invalid; write never, soon,fail=3, now,fail=1, soon,fail=10% or soon,loss<0.05",
+        text);
   };
   const std::size_t comma = text.find(',');
   const std::string_view how = text.substr(0, comma);
   if (how != "soon" && how != "now") return wrong();
   halt.mode = how == "soon" ? jobs::Halt::Mode::kSoon : jobs::Halt::Mode::kNow;
   std::string_view count = comma == text.npos ? "fail=1" : text.substr(comma + 1);
-  if (!count.starts_with("fail=")) return wrong();
+  if (!count.starts_with("fail=")) {
+    const auto goal = jobs::ParseGoal(count);
+    if (!goal) return wrong();
+    halt.goal = *goal;
+    return halt;
+  }
   count.remove_prefix(5);
   if (count.ends_with('%')) {
     const auto percent = ParsePositive(count.substr(0, count.size() - 1));
@@ -189,6 +197,14 @@ Result<jobs::OnUnknown> ParseOnUnknown(std::string_view text) {
   if (text == "retry") return jobs::OnUnknown::kRetry;
   if (text == "hold") return jobs::OnUnknown::kHold;
   return InvalidArgument("'{}' is invalid; write retry or hold", text);
+}
+
+Result<jobs::Output> ParseOutput(std::string_view text) {
+  // In the order of jobs::Output.
+  constexpr std::string_view kNames[] = {"auto", "none", "tag", "keep-order"};
+  const auto name = std::ranges::find(kNames, text);
+  if (name != std::end(kNames)) return static_cast<jobs::Output>(name - std::begin(kNames));
+  return InvalidArgument("'{}' is invalid; write auto, none, tag or keep-order", text);
 }
 
 Result<jobs::Limits> ParseLimits(std::string_view text) {
@@ -285,6 +301,7 @@ Result<jobs::RunRequest> ReadRequest(const JobOptions& options,
   reader.Read("--memory-reserve", options.memory_reserve, ParseBytes, request.memory_reserve);
   reader.Read("--cpu-budget", options.cpu_budget, ParsePositive, request.cpu_budget);
   reader.Read("--limits", options.limits, ParseLimits, request.limits);
+  reader.Read("--output", options.output, ParseOutput, request.output);
   RETURN_IF_ERROR(reader.status());
   if (request.workers && request.max_workers && *request.workers > *request.max_workers) {
     return InvalidArgument("--workers {} exceeds --max-workers {}; omit one of them",

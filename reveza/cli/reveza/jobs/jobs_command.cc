@@ -51,11 +51,21 @@ void AddJobAndJson(CLI::App& app, JobsArguments& arguments) {
   AddJson(app, arguments);
 }
 
+void AddFormats(CLI::App& app, JobsArguments& arguments) {
+  auto* csv = app.add_flag("--csv", arguments.csv, "print CSV");
+  app.add_flag("--json", arguments.json, "print JSON")->excludes(csv);
+}
+
 void AddTable(CLI::App& app, JobsArguments& arguments) {
   AddJob(app, arguments);
   app.add_flag("--cycles", arguments.cycles, "print a row for each cycle");
-  auto* csv = app.add_flag("--csv", arguments.csv, "print CSV");
-  app.add_flag("--json", arguments.json, "print JSON")->excludes(csv);
+  AddFormats(app, arguments);
+}
+
+void AddCompare(CLI::App& app, JobsArguments& arguments) {
+  AddJob(app, arguments);
+  app.add_option("JOB2", arguments.other_job, "name of the other job")->required();
+  AddFormats(app, arguments);
 }
 
 void AddLogs(CLI::App& app, JobsArguments& arguments) {
@@ -88,6 +98,8 @@ constexpr auto kSubcommands = std::to_array<Subcommand>({
     {"show", "Show a job's progress, failed steps and metrics", "sweep", AddJobAndJson, ShowJob},
     {"table", "Print parameters, outcome, time, memory and metrics of each step, or each cycle",
      "sweep --csv", AddTable, TableOfJob},
+    {"compare", "Compare two jobs: means of what both have done, or each step with --csv or --json",
+     "sweep sweep2", AddCompare, CompareJobs},
     {"logs", "Print the output of a step", "sweep seed=57", AddLogs, ShowLogs},
     {"why", "Explain what limits the job", "sweep", AddJob, WhyJob},
     {"tune", "Show the tuner's measurements: throughput by number of workers", "sweep", AddJob,
@@ -222,8 +234,13 @@ Result<std::size_t> FindStep(const std::vector<jobs::StepEntry>& steps, const st
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (step == std::to_string(i + 1) || step == steps[i].label) return i;
   }
+  return NoSuchStep(step, job, steps.size());
+}
+
+std::unexpected<Error> NoSuchStep(const std::string& step, const std::string& job,
+                                  std::uint64_t steps) {
   return InvalidArgument("job {} has no step '{}'; give a number from 1 to {} or a label", job,
-                         step, steps.size());
+                         step, steps);
 }
 
 }  // namespace reveza::cli

@@ -4,9 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -41,33 +39,6 @@ TerminalSize GetTerminalSize() {
   if (size.ws_col > 0) known.columns = size.ws_col;
   if (size.ws_row > 0) known.rows = size.ws_row;
   return known;
-}
-
-std::string OutcomeText(const AttemptResult& result) {
-  switch (result.outcome) {
-    case Outcome::kFailure:
-      return fmt::format("failed with status {}", result.code);
-    case Outcome::kSignal:
-      return fmt::format("was killed by signal {}", result.code);
-    case Outcome::kNotStarted:
-      return fmt::format("could not be started: {}",
-                         std::error_code(result.code, std::generic_category()).message());
-    case Outcome::kTimeLimit:
-      return "exceeded its time limit";
-    case Outcome::kCancelled:
-      return "was cancelled";
-    case Outcome::kUnknown:
-      return "has an unknown result: its end was not recorded";
-    case Outcome::kMemory:
-      return "ran out of memory";
-    case Outcome::kPartial:
-      return "ended before its last cycle";
-    case Outcome::kOutputLost:
-      return "exited with status 0, but the disk was full: its output may be incomplete";
-    case Outcome::kSuccess:
-      break;
-  }
-  return "is done";
 }
 
 void PrintJson(const nlohmann::json& document) {
@@ -112,7 +83,7 @@ JobsDisplay::JobsDisplay(const jobs::Job& job, const jobs::RunRequest& request,
       request_(request),
       outputs_(std::move(outputs)),
       live_(!request.json && !request.quiet && isatty(STDERR_FILENO) != 0) {
-  if (request.keep_order) ended_.resize(job.steps.size());
+  step_outputs_ = MakeStepOutputs(job, request, {outputs_, [this] { Erase(); }});
   if (request.joblog.empty()) return;
   joblog_ = std::fopen(request.joblog.c_str(), "ae");
   std::error_code error;
@@ -167,6 +138,7 @@ void JobsDisplay::PrintLine(const std::string& line) {
 }
 
 void JobsDisplay::OnStart(const StepReport& report) {
+  if (step_outputs_) step_outputs_->OnStart(report);
   if (!request_.json) return;
   PrintJson({{"event", "start"},
              {"step", report.step + 1},
@@ -190,6 +162,8 @@ void JobsDisplay::OnEnd(const StepReport& report, const AttemptResult& result, b
     if (expanded) entry.command = jobs::ShellJoin(expanded->arguments);
     WriteToJoblog(jobs::JoblogLine(entry));
   }
+  // Before what is said of its end.
+  if (step_outputs_) step_outputs_->OnEnd(report, retried);
   if (request_.json) {
     PrintJson({{"event", "end"},
                {"step", report.step + 1},
@@ -205,34 +179,14 @@ void JobsDisplay::OnEnd(const StepReport& report, const AttemptResult& result, b
     const std::string errors = (outputs_ / report.files).string() + ".err";
     std::error_code error;
     const bool has_errors = std::filesystem::exists(errors, error);
-    PrintLine(fmt::format("step {} {}{}{}{}", report.label, OutcomeText(result), why,
+    PrintLine(fmt::format("step {} {}{}{}{}", report.label, jobs::OutcomeText(result), why,
                           retried ? "; it will be retried" : "",
                           has_errors && !retried ? fmt::format("; its errors: {}", errors) : ""));
   }
-  if (!request_.keep_order || retried) return;
-  // Steps may have been added since the start.
-  if (report.step >= ended_.size()) ended_.resize(job_.steps.size());
-  ended_[report.step] = {true, std::string(report.files)};
-  PrintReadyOutputs();
 }
 
 void JobsDisplay::Skip(std::uint32_t step) {
-  if (request_.keep_order && step < ended_.size()) ended_[step] = {true, {}};
-}
-
-void JobsDisplay::PrintReadyOutputs() {
-  for (; printed_ < ended_.size() && ended_[printed_].finished; ++printed_) {
-    if (ended_[printed_].files.empty()) continue;
-    std::ifstream file(outputs_ / (ended_[printed_].files + ".out"), std::ios::binary);
-    if (!file || file.peek() == std::ifstream::traits_type::eof()) continue;
-    Erase();
-    // In pieces: an output may exceed the memory.
-    std::array<char, 64 * kKiB> piece;
-    while (file.read(piece.data(), piece.size()) || file.gcount() > 0) {
-      std::fwrite(piece.data(), 1, static_cast<std::size_t>(file.gcount()), stdout);
-    }
-    std::fflush(stdout);
-  }
+  if (step_outputs_) step_outputs_->Skip(step);
 }
 
 void JobsDisplay::OnCycle(const StepReport& report, const jobs::CycleResult& cycle) {
@@ -246,6 +200,7 @@ void JobsDisplay::OnCycle(const StepReport& report, const jobs::CycleResult& cyc
 
 void JobsDisplay::OnProgress(const jobs::Progress& progress) {
   last_ = progress;
+  if (step_outputs_) step_outputs_->Poll();
   if (request_.quiet) return;
   if (live_) return Draw(progress);
   const auto now = std::chrono::steady_clock::now();

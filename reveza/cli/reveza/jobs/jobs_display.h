@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "reveza/cli/reveza/jobs/step_outputs.h"
 #include "reveza/jobs/definition/job.h"
 #include "reveza/jobs/definition/run_request.h"
 #include "reveza/jobs/engine/engine.h"
@@ -22,8 +23,7 @@ namespace reveza::cli {
 // written.
 Status CreateOutputs(const jobs::RunRequest& request);
 
-// Shows events in the way the request asks for; writes the joblog and, with --keep-order, prints
-// outputs in the order of the steps.
+// Shows events in the way the request asks for; writes the joblog, and prints what steps write.
 class JobsDisplay : public jobs::Observer {
  public:
   JobsDisplay(const jobs::Job& job, const jobs::RunRequest& request, std::filesystem::path outputs);
@@ -36,7 +36,7 @@ class JobsDisplay : public jobs::Observer {
   void OnProgress(const jobs::Progress& progress) override;
   void OnNote(std::string_view line) override;
 
-  // With --keep-order: marks a step as printed by an earlier run.
+  // With --output keep-order: marks a step as printed by an earlier run.
   void Skip(std::uint32_t step);
 
   // Leaves the live lines on the screen and prints the final progress.
@@ -46,7 +46,6 @@ class JobsDisplay : public jobs::Observer {
   void Draw(const jobs::Progress& progress);
   void Erase();
   void PrintLine(const std::string& line);
-  void PrintReadyOutputs();
   void WriteToJoblog(std::string_view text);
 
   const jobs::Job& job_;
@@ -59,12 +58,7 @@ class JobsDisplay : public jobs::Observer {
 
   std::FILE* joblog_ = nullptr;
   bool joblog_error_logged_ = false;
-  struct Ended {
-    bool finished = false;
-    std::string files;  // empty: nothing to print
-  };
-  std::vector<Ended> ended_;  // with --keep-order, by step
-  std::size_t printed_ = 0;
+  std::unique_ptr<StepOutputs> step_outputs_;  // null: not printed
 };
 
 }  // namespace reveza::cli

@@ -25,7 +25,7 @@ Bytes LargestChild() {
 // A gigabyte that takes no room on the disk.
 TEST_F(JobsTest, KeepOrderStreamsLargeOutputs) {
   const auto run = Jobs(
-      "run --name g --quiet --keep-order --workers 1 -- "
+      "run --name g --quiet --output keep-order --workers 1 -- "
       "sh -c 'truncate -s 1G /dev/stdout; echo end' | wc -c; true");
   EXPECT_EQ(run.output, std::to_string(kGiB + 4) + "\n");
   EXPECT_LT(LargestChild(), 512 * kMiB);

@@ -168,11 +168,11 @@ TEST_F(JobsTest, AddNeverStoresValuesOfVariables) {
 }
 
 TEST_F(JobsTest, KeepOrderSkipsFinishedSteps) {
-  EXPECT_EQ(Jobs("run --name o --quiet --keep-order --workers 3 -- "
+  EXPECT_EQ(Jobs("run --name o --quiet --output keep-order --workers 3 -- "
                  "sh -c 'sleep 0.$((4-{n})); echo {n}' ::: n 1..3 2>&1")
                 .output,
             "1\n2\n3\n");
-  EXPECT_EQ(Jobs("run --name o --quiet --keep-order -- "
+  EXPECT_EQ(Jobs("run --name o --quiet --output keep-order -- "
                  "sh -c 'sleep 0.$((4-{n})); echo {n}' ::: n 1..4 2>&1")
                 .output,
             "4\n");

@@ -82,6 +82,10 @@ ExitStatus ReportSummary(const jobs::Engine::Summary& summary, const ParsedRun& 
           "with --retry-failed also the failed ones",
           counts.failed, run.job.steps.size(), counts.ready + counts.blocked + counts.running));
       return kFailedSteps;
+    case jobs::Engine::RunEnd::kGoalMet:
+      report(fmt::format("the goal of --halt was met; {} of {} steps did not run",
+                         counts.ready + counts.blocked + counts.running, run.job.steps.size()));
+      return kDone;
     case jobs::Engine::RunEnd::kInterrupted:
       report(fmt::format("{} of {} steps remain; the same command resumes the job",
                          counts.ready + counts.blocked + counts.running, run.job.steps.size()));
@@ -176,7 +180,7 @@ Result<int> RunOpened(jobs::OpenedJob opened, const ParsedRun& run) {
     opened.parts.gpu_prefix = {platform::ProgramFolder() / "reveza", "run", "--quiet", "--"};
     opened.parts.gpu_ledger = MakeGpuLedgerQuery();
   }
-  if (run.request.keep_order) {
+  if (run.request.output == jobs::Output::kKeepOrder) {
     ASSIGN_OR_RETURN(const auto list, opened.parts.journal.List());
     for (std::uint32_t step = 0; step < list.size(); ++step) {
       if (list[step].state == jobs::StepState::kDone) display.Skip(step);

@@ -1,4 +1,4 @@
-// `reveza jobs table`.
+// `reveza jobs table` and `compare`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "common/base/json_text.h"
+#include "common/base/units.h"
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/cli/reveza/jobs/commands.h"
 #include "reveza/insight/monitor/json_view.h"
+#include "reveza/jobs/report/compare_tables.h"
 #include "reveza/jobs/report/step_table.h"
 
 namespace reveza::cli {
@@ -72,14 +74,14 @@ void PrintText(const jobs::StepTable& table) {
   }
 }
 
-}  // namespace
-
-Result<int> TableOfJob(const JobsArguments& arguments) {
-  ASSIGN_OR_RETURN(const auto folder, FindJob(arguments.job));
+Result<jobs::StepTable> ReadTable(const std::string& job, bool cycles) {
+  ASSIGN_OR_RETURN(const auto folder, FindJob(job));
   ASSIGN_OR_RETURN(auto journal, jobs::Journal::Open(folder.journal()));
   ASSIGN_OR_RETURN(const auto steps, journal.List());
-  ASSIGN_OR_RETURN(const auto table, arguments.cycles ? jobs::MakeCycleTable(journal, steps)
-                                                      : jobs::MakeStepTable(journal, steps));
+  return cycles ? jobs::MakeCycleTable(journal, steps) : jobs::MakeStepTable(journal, steps);
+}
+
+int PrintTable(const jobs::StepTable& table, const JobsArguments& arguments) {
   if (arguments.csv) {
     PrintCsv(table);
   } else if (arguments.json) {
@@ -87,6 +89,29 @@ Result<int> TableOfJob(const JobsArguments& arguments) {
   } else {
     PrintText(table);
   }
+  return std::fflush(stdout) == 0 ? kDone : kOutput;
+}
+
+}  // namespace
+
+Result<int> TableOfJob(const JobsArguments& arguments) {
+  ASSIGN_OR_RETURN(const auto table, ReadTable(arguments.job, arguments.cycles));
+  return PrintTable(table, arguments);
+}
+
+Result<int> CompareJobs(const JobsArguments& arguments) {
+  ASSIGN_OR_RETURN(const auto a, ReadTable(arguments.job, /*cycles=*/false));
+  ASSIGN_OR_RETURN(const auto b, ReadTable(arguments.other_job, /*cycles=*/false));
+  jobs::TableComparison compared = jobs::CompareTables(a, b);
+  if (arguments.csv || arguments.json) return PrintTable(compared.steps, arguments);
+  if (!compared.summary.rows.empty()) {
+    compared.summary.columns = {"MEAN", arguments.job, arguments.other_job, "CHANGE %"};
+    PrintText(compared.summary);
+    fmt::print("\n");
+  }
+  fmt::print("{} done in both; {} only in {}, {} only in {}\n",
+             Plural(compared.done_in_both, "step"), compared.done_only_in_a, arguments.job,
+             compared.done_only_in_b, arguments.other_job);
   return std::fflush(stdout) == 0 ? kDone : kOutput;
 }
 

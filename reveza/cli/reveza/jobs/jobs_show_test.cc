@@ -1,0 +1,143 @@
+// What `reveza jobs` says of jobs that have run, and of the outputs of steps while they run.
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "common/platform/testing_terminal.h"
+#include "reveza/cli/reveza/exit_status.h"
+#include "reveza/cli/reveza/jobs/testing_jobs.h"
+
+namespace reveza::cli {
+namespace jobs_show_test {
+
+using JobsShow = JobsTest;
+
+testing::AssertionResult Has(const std::string& text, const std::string& part) {
+  if (text.contains(part)) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "'" << part << "' is not in:\n" << text;
+}
+
+std::size_t CountOf(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST_F(JobsShow, ListAndShowHaveStateStartAndCommand) {
+  Jobs("run --name bad --quiet -- sh -c 'exit {n}' ::: n 0..1");
+  Jobs("run --name good --quiet -- true {n} ::: n 1..2");
+  const std::string list = Jobs("list").output;
+  EXPECT_TRUE(Has(list, "sh -c 'exit {n}'")) << list;
+  EXPECT_TRUE(Has(list, "\nbad   failed ")) << list;
+  EXPECT_TRUE(Has(list, "\ngood  done ")) << list;
+  const std::string show = Jobs("show good").output;
+  EXPECT_TRUE(Has(show, "command: true {n}\nfolder: " + folder_.path().string() + "\n"));
+  EXPECT_TRUE(Has(show, "\nstarted: 20"));
+  const auto json = nlohmann::json::parse(Jobs("list --json").output);
+  EXPECT_EQ(json[0]["state"], "failed");
+  EXPECT_GT(json[1]["began"].get<double>(), 1.7e9);
+  EXPECT_GT(json[1]["elapsed"].get<double>(), 0);
+}
+
+TEST_F(JobsShow, WhyExplainsEachWayInWhichStepsFailed) {
+  Jobs(
+      "run --name f --quiet -- sh -c 'echo first {n} >&2; echo last {n} >&2; exit $(({n}%2+2))' "
+      "::: n 1..5");
+  const std::string why = Jobs("why f").output;
+  EXPECT_TRUE(Has(why, "f: not running; failed (started 20"));
+  EXPECT_TRUE(Has(why, "5 of 5 steps did not succeed"));
+  EXPECT_TRUE(Has(why,
+                  "  2 steps: failed with status 2, first n=2; its errors end with "
+                  "\"last 2\"\n"));
+  EXPECT_TRUE(Has(why,
+                  "  3 steps: failed with status 3, first n=1; its errors end with "
+                  "\"last 1\"\n"));
+  EXPECT_EQ(CountOf(why, "failed with"), 2u);
+}
+
+TEST_F(JobsShow, WhyExplainsInterruptedAndKilledRunners) {
+  const std::string start = "cd " + folder_.path().string() +
+                            " && " REVEZA_PROGRAM
+                            " jobs run --name i --quiet --workers 1 -- "
+                            "sh -c 'touch on{n}; until [ -e go ]; do sleep 0.02; done' ::: n 1..3 "
+                            "> said 2>&1 < /dev/null & "
+                            "until [ -e on1 ]; do sleep 0.02; done; sleep 0.3; ";
+  platform::Shell(start + "kill -9 $!");
+  std::string why = Jobs("why i").output;
+  EXPECT_TRUE(Has(why, "i: not running; killed"));
+  EXPECT_TRUE(Has(why, "it was killed, or the machine went down"));
+  EXPECT_TRUE(Has(why, "steps are left; the same `reveza jobs run` resumes the job"));
+  platform::Shell("touch " + (folder_ / "go").string());
+  EXPECT_EQ(Jobs("run --name i --quiet --workers 1 -- "
+                 "sh -c 'touch on{n}; until [ -e go ]; do sleep 0.02; done' ::: n 1..3")
+                .status,
+            kDone);
+  EXPECT_TRUE(Has(Jobs("why i").output, "all 3 steps are done\n"));
+}
+
+TEST_F(JobsShow, ComparesWhatBothJobsHaveDone) {
+  const auto run = [&](const std::string& name, const std::string& words) {
+    return Jobs("run --name " + name + " --quiet --cycles 1 -- " + words).status;
+  };
+  EXPECT_EQ(run("a", "sh -c 'echo reveza step 1 loss={n}' ::: n 2..3"), kDone);
+  EXPECT_EQ(run("b", "sh -c 'echo reveza step 1 loss=3; [ {n} != 4 ]' ::: n 3..4"), kFailedSteps);
+  const std::string text = Jobs("compare a b").output;
+  EXPECT_TRUE(Has(text, "\nloss "));
+  EXPECT_TRUE(Has(text, "1 step done in both; 1 only in a, 0 only in b\n")) << text;
+  const auto rows = nlohmann::json::parse(Jobs("compare a b --json").output);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[1]["state_a"], "done");
+  EXPECT_EQ(rows[2]["state_b"], "failed");
+  EXPECT_EQ(Jobs("compare a").status, kUsage);
+  EXPECT_EQ(Jobs("compare a c").status, kUsage);
+}
+
+TEST_F(JobsShow, DryRunSaysWhatIsDoneAlready) {
+  const std::string run = "run --name d --quiet -- sh -c 'exit {n}' ::: n ";
+  EXPECT_EQ(CountOf(Jobs(run + "0..2 --dry-run").output, "already"), 0u);
+  Jobs(run + "0..2");
+  EXPECT_TRUE(Has(Jobs("run --dry-run --name d -- sh -c 'exit {n}' ::: n 0..9").output,
+                  "  already    1 of 10 steps done, 2 failed\n"));
+}
+
+TEST_F(JobsShow, StopsWhenAGoalIsMet) {
+  const std::string command = "--workers 1 -- sh -c 'echo reveza step 1 loss=0.{n}' ::: n 9..1";
+  const auto run = Jobs("run --name g --cycles 1 --halt 'soon,loss<0.75' " + command);
+  EXPECT_EQ(run.status, kDone) << run.output;
+  EXPECT_TRUE(Has(run.output, "the goal of --halt was met; 6 of 9 steps did not run"));
+  EXPECT_TRUE(Has(Jobs("why g").output, "step n=7 reported loss=0.7"));
+  const auto refused = Jobs("run --name g --halt 'soon,loss<0.75' " + command);
+  EXPECT_EQ(refused.status, kUsage);
+  EXPECT_TRUE(Has(refused.output, "only steps with --cycles report metrics"));
+}
+
+TEST_F(JobsShow, TagsTheLinesOfAFewStepsOnATerminal) {
+  platform::TestingTerminal terminal(
+      "sh -c \"cd " + folder_.path().string() +
+      " && exec " REVEZA_PROGRAM
+      " jobs run --name t --workers 2 -- sh -c 'echo out {n}; echo err >&2; printf end' ::: n "
+      "9..10\"");
+  ASSERT_TRUE(terminal.WaitUntil([&] { return terminal.written().contains("2 of 2"); }));
+  for (const char* line : {"n=9  | out 9\r\n", "n=9  | err\r\n", "n=9  | end\r\n",
+                           "n=10 | out 10\r\n", "n=10 | end\r\n"}) {
+    EXPECT_EQ(CountOf(terminal.written(), line), 1u) << line << terminal.written();
+  }
+}
+
+TEST_F(JobsShow, TagsWhereAskedToAndNotElsewhere) {
+  const std::string run = "run --quiet --workers 1 --name ";
+  const std::string command = " -- sh -c 'echo {n}' ::: n 1..2 2>&1";
+  EXPECT_EQ(Jobs(run + "a" + command).output, "") << "no terminal";
+  EXPECT_EQ(Jobs(run + "b --output tag" + command).output, "n=1 | 1\nn=2 | 2\n");
+  EXPECT_EQ(Jobs(run + "c --output none" + command).output, "");
+  EXPECT_EQ(Jobs(run + "d --output loud" + command).status, kUsage);
+}
+
+TEST_F(JobsShow, TagsLinesOfEachAttempt) {
+  EXPECT_EQ(Jobs("run --name r --quiet --workers 1 --retries 1 --output tag -- "
+                 "sh -c 'echo again; [ -e was ] || { touch was; exit 1; }' 2>&1")
+                .output,
+            "1 | again\nstep 1 failed with status 1; it will be retried\n1 | again\n");
+}
+
+}  // namespace jobs_show_test
+}  // namespace reveza::cli

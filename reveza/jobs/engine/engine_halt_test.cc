@@ -1,0 +1,89 @@
+// What ends a run before all its steps have run, and what the journal keeps of that.
+#include <csignal>
+
+#include "reveza/jobs/engine/testing_engine.h"
+
+namespace reveza::jobs {
+namespace engine_halt_test {
+
+class EngineHaltTest : public EngineTest {
+ protected:
+  // Steps that report their number as the score.
+  Job Scores(int count) {
+    Job job = Shell("echo {n} >> ran; echo reveza step 1 score={n}", count);
+    job.commands[0].cycles = Cycles{1, 0};
+    return job;
+  }
+  static RunRequest Until(const char* goal) {
+    RunRequest request = Workers(1);
+    request.halt.mode = Halt::Mode::kSoon;
+    request.halt.goal = *ParseGoal(goal);
+    return request;
+  }
+  RunRecord Record() {
+    const auto folder = JobFolder::Find(folder_.path(), "test");
+    auto journal = JournalReader::Open(folder->journal());
+    EXPECT_TRUE(journal) << journal.error().message;
+    return ParseRunRecord(journal->Get(kRunRecordKey)->value()).value();
+  }
+};
+
+TEST_F(EngineHaltTest, HaltsAfterEnoughFailures) {
+  RunRequest request = Workers(1);
+  request.halt = {.mode = Halt::Mode::kSoon, .failures = 2};
+  const auto summary = Run(Shell("echo {n} >> ran; exit 1", 10), request);
+  EXPECT_EQ(Lines("ran"), 2);
+  EXPECT_EQ(summary.end, RunEnd::kHalted);
+  EXPECT_EQ(Record().end, RunEnd::kHalted);
+  EXPECT_EQ(Record().waiting, 8u);
+  EXPECT_EQ(Record().reason, "2 steps failed, and --halt allows no more");
+}
+
+TEST_F(EngineHaltTest, StopsOnceAMetricMeetsTheGoal) {
+  EXPECT_EQ(Run(Scores(9), Until("score>=3")).end, RunEnd::kGoalMet);
+  EXPECT_EQ(Text("ran"), "1\n2\n3\n");
+  EXPECT_EQ(Record().end, RunEnd::kGoalMet);
+  EXPECT_EQ(Record().reason, "step n=3 reported score=3, and --halt asks for score>=3");
+  const RunRecord record = Record();
+  // It stays met, and another goal does not.
+  EXPECT_EQ(Run(Scores(9), Until("score>2")).end, RunEnd::kGoalMet);
+  EXPECT_EQ(Lines("ran"), 3);
+  EXPECT_EQ(Record(), record) << "of the run that did something";
+  EXPECT_EQ(Run(Scores(9), Until("loss>2")).end, RunEnd::kDone);
+  EXPECT_EQ(Lines("ran"), 9);
+}
+
+TEST_F(EngineHaltTest, NowCancelsRunningSteps) {
+  Job job = Shell("echo reveza step 1 score={n}; sleep 60", 2);
+  job.commands[0].cycles = Cycles{2, 0};
+  RunRequest request = Until("score>0");
+  request.workers = 2;
+  request.halt.mode = Halt::Mode::kNow;
+  EXPECT_EQ(Run(job, request).end, RunEnd::kGoalMet);
+  EXPECT_EQ(Record().waiting, 2u);
+}
+
+TEST_F(EngineHaltTest, RecordsWhatInterrupted) {
+  listener_.on_end = [told = false](const AttemptResult&) mutable {
+    if (!std::exchange(told, true)) kill(getpid(), SIGINT);
+  };
+  EXPECT_EQ(Run(Shell("true {n}", 50), Workers(1)).end, RunEnd::kInterrupted);
+  const RunRecord record = Record();
+  EXPECT_EQ(record.end, RunEnd::kInterrupted);
+  EXPECT_EQ(record.reason, "SIGINT was received");
+  EXPECT_GE(record.ended, record.began);
+  EXPECT_GT(record.waiting, 0u);
+}
+
+TEST_F(EngineHaltTest, LeavesNoEndWhileItRuns) {
+  std::optional<RunRecord> meanwhile;
+  listener_.on_end = [&](const AttemptResult&) { meanwhile = Record(); };
+  EXPECT_EQ(Run(Shell("sleep 0.2", 1), Workers(1)).end, RunEnd::kDone);
+  ASSERT_TRUE(meanwhile);
+  EXPECT_FALSE(meanwhile->end) << "as a killed runner leaves it";
+  EXPECT_EQ(meanwhile->ended, 0);
+  EXPECT_EQ(Record().end, RunEnd::kDone);
+}
+
+}  // namespace engine_halt_test
+}  // namespace reveza::jobs
