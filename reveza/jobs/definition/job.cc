@@ -18,13 +18,18 @@ bool MayHoldGpu(const Command& command) {
                              [](std::string_view word) { return word.contains("reveza run"); });
 }
 
+std::uint32_t NumberOf(const Job& job, std::size_t step) {
+  const std::uint32_t number = job.steps[step].number;
+  return number != 0 ? number : static_cast<std::uint32_t>(step + 1);
+}
+
 std::string LabelOf(const Job& job, std::size_t step) {
   std::string label;
   for (const auto& [name, value] : job.steps[step].parameters) {
     if (!label.empty()) label += ' ';
     label.append(name).append("=").append(value);
   }
-  return label.empty() ? std::to_string(step + 1) : label;
+  return label.empty() ? std::to_string(NumberOf(job, step)) : label;
 }
 
 std::vector<std::uint32_t> FindDependencyCycle(

@@ -73,6 +73,7 @@ struct Step {
   std::uint32_t command = 0;          // index into Job::commands
   std::vector<Parameter> parameters;  // in declaration order
   std::vector<std::uint32_t> after;   // indices of steps that must succeed first
+  std::uint32_t number = 0;           // in the whole job, from 1, if this is a part; 0: index + 1
 };
 
 struct Job {
@@ -80,6 +81,9 @@ struct Job {
   std::vector<Command> commands;
   std::vector<Step> steps;
 };
+
+// Returns the number of a step in the whole job, from 1.
+std::uint32_t NumberOf(const Job& job, std::size_t step);
 
 // Names a step: "seed=57 model=small", or its number from 1 if it has no parameters.
 std::string LabelOf(const Job& job, std::size_t step);

@@ -9,6 +9,7 @@
 
 #include "common/base/bytes.h"
 #include "common/base/error.h"
+#include "reveza/jobs/definition/shard.h"
 
 namespace reveza::jobs {
 
@@ -82,6 +83,11 @@ struct RunRequest {
   Limits limits = Limits::kAuto;
 
   Output output = Output::kAuto;
+  // Run only this part of the steps; its journal is copied to `export_folder` (absolute; empty:
+  // not).
+  std::optional<Shard> shard{};
+  std::filesystem::path export_folder{};
+
   bool detach = false;                  // run in the background, without a terminal
   bool durable = false;                 // sync each commit to disk
   bool dry_run = false;                 // print what would run

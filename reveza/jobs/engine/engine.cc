@@ -169,6 +169,7 @@ Result<Engine::Summary> Engine::Run() {
     SampleUsage();
     Sample();
     committer_.Commit(Now(), false);
+    ExportShard(/*last=*/false);
     ShowProgress();
   }
   return Finish();
@@ -191,6 +192,7 @@ Result<Engine::Summary> Engine::Finish() {
   // Optional: without it the next run verifies more outputs and reads a longer log.
   Status tidied = committer_.SyncOutputs();
   if (tidied) tidied = parts_.journal.Checkpoint();
+  ExportShard(/*last=*/true);
   if (!tidied) {
     observer_.OnNote(fmt::format("cannot checkpoint the journal: {}", tidied.error().message));
   }
@@ -219,6 +221,19 @@ void Engine::SaveRunRecord() {
   if (committer_.error()) return;
   const auto saved = parts_.journal.Set(kRunRecordKey, FormatRunRecord(run_));
   if (!saved) EnterDegradedMode(saved.error());
+}
+
+void Engine::ExportShard(bool last) {
+  auto& to = parts_.shard_export;
+  if (!to || (!last && !to->IsDue(Now()))) return;
+  const auto written = to->Write(parts_.folder, parts_.journal, Now());
+  if (written) {
+    reported_no_export_ = false;
+  } else if (!std::exchange(reported_no_export_, true) || last) {
+    observer_.OnNote(fmt::format("cannot copy the journal to {}: {}{}", to->copy().string(),
+                                 written.error().message,
+                                 last ? "; the same command tries again" : "; will retry"));
+  }
 }
 
 void Engine::SaveLearned() {

@@ -27,6 +27,7 @@
 #include "reveza/jobs/engine/cycle_progress.h"
 #include "reveza/jobs/engine/journal_committer.h"
 #include "reveza/jobs/engine/schedule.h"
+#include "reveza/jobs/engine/shard_export.h"
 #include "reveza/jobs/engine/status_report.h"
 #include "reveza/jobs/engine/step_limits.h"
 #include "reveza/jobs/engine/step_request.h"
@@ -85,6 +86,7 @@ struct EngineParts {
   std::vector<std::string> gpu_prefix{};
   // Queries the daemon that shares the GPUs; null: steps do not share them.
   std::function<std::optional<GpuLedger>()> gpu_ledger{};
+  std::optional<ShardExport> shard_export{};
   std::filesystem::path root = "/";        // of the files that describe the machine
   const platform::Clock* clock = nullptr;  // outlives the engine; null: the machine's
 };
@@ -124,6 +126,8 @@ class Engine {
   void CancelAll();
   Result<Summary> Finish();
   void SaveLearned();
+  // Copies the journal to other machines if that is due, or if this is the last time.
+  void ExportShard(bool last);
   // Determines how the run ended.
   void Conclude();
   void SaveRunRecord();
@@ -209,6 +213,7 @@ class Engine {
   std::set<std::uint32_t> brief_commands_;  // whose last step finished at once
   CycleProgress cycles_;
   bool reported_no_group_ = false;
+  bool reported_no_export_ = false;
   Metrics metrics_;
   Summary summary_;
   RunRecord run_;

@@ -43,7 +43,8 @@ std::optional<DeviceNames> StepRequestBuilder::DevicesOf(std::uint32_t step,
     return variable.first == kVisibleDevices || variable.first == kDeviceOrder;
   };
   if (std::ranges::any_of(defaults_.job.commands[what.command].environment, names_devices)) {
-    const auto expanded = defaults_.expander.Expand(what, {slot + 1, step + 1, 1, 1});
+    const auto expanded =
+        defaults_.expander.Expand(what, {slot + 1, NumberOf(defaults_.job, step), 1, 1});
     if (!expanded) return std::nullopt;
     for (const auto& [name, value] : expanded->environment) {
       if (name == kVisibleDevices) visible = value;
@@ -90,7 +91,7 @@ Result<StartRequest> StepRequestBuilder::Build(const StepEntry& entry, std::size
                                                ActiveAttempt& active) {
   const Step& step = defaults_.job.steps[active.step];
   const Command& command = defaults_.job.commands[step.command];
-  BuiltIns built_ins{slot + 1, active.step + 1, 1, 1};
+  BuiltIns built_ins{slot + 1, NumberOf(defaults_.job, active.step), 1, 1};
   StartRequest request;
   if (command.cycles) {
     ASSIGN_OR_RETURN(const auto first,

@@ -75,7 +75,8 @@ Status Journal::Prepare() {
       {&s.insert_step,
        "INSERT INTO step VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (identity) DO UPDATE "
        "SET position = excluded.position"},
-      {&s.update_step, "UPDATE step SET state = ?, attempts = ?, sum = ? WHERE identity = ?"},
+      {&s.update_step,
+       "UPDATE step SET state = ?, attempts = ?, files = ?, sum = ? WHERE identity = ?"},
       {&s.list, std::string(kStepColumns) + "WHERE position IS NOT NULL ORDER BY position"},
       {&s.find, std::string(kStepColumns) + "WHERE identity = ?"},
       {&s.insert_attempt,
@@ -191,7 +192,8 @@ Result<std::optional<StepEntry>> Journal::Find(const Identity& identity) {
 }
 
 Status Journal::Write(const StepEntry& step) {
-  return BindAll(statements_.update_step, step.state, step.attempts, Checksum(step), step.identity)
+  return BindAll(statements_.update_step, step.state, step.attempts, step.files, Checksum(step),
+                 step.identity)
       .Run();
 }
 
@@ -230,6 +232,20 @@ Status Journal::SetState(const Identity& identity, StepState state) {
   if (!step) return Fail(Error::Code::kNotFound, "no such step in the journal");
   step->state = state;
   return Write(*step);
+}
+
+Status Journal::SetFiles(const Identity& identity, std::string files) {
+  RETURN_IF_ERROR(Begin());
+  ASSIGN_OR_RETURN(auto step, Find(identity));
+  if (!step) return Fail(Error::Code::kNotFound, "no such step in the journal");
+  step->files = std::move(files);
+  return Write(*step);
+}
+
+Status Journal::CopyTo(const std::filesystem::path& file) {
+  RETURN_IF_ERROR(Commit());
+  ASSIGN_OR_RETURN(auto copy, database_.Prepare("VACUUM INTO ?"));
+  return copy.Bind(1, file.string()).Run();
 }
 
 Status Journal::Requeue(const Identity& identity) {

@@ -107,6 +107,11 @@ class Journal {
   // Appends steps that are not listed yet; known ones keep their state. Returns how many.
   Result<std::uint64_t> Append(const std::vector<ListedStep>& steps);
 
+  // Changes the output path of a step; for outputs that lie in another folder.
+  Status SetFiles(const Identity& identity, std::string files);
+  // Writes a copy of the committed journal to a file that does not exist.
+  Status CopyTo(const std::filesystem::path& file);
+
   Result<std::vector<AttemptEntry>> Attempts(const Identity& identity);
   // Returns all attempts recorded after `sequence`, in order.
   Result<std::vector<AttemptEntry>> AttemptsAfter(std::int64_t sequence);

@@ -101,6 +101,18 @@ Result<std::optional<AttemptEntry>> JournalReader::LastAttempt(const Identity& i
   return std::optional<AttemptEntry>(std::move(attempt));
 }
 
+Status JournalReader::ForEachStep(const std::function<void(const StepEntry&)>& visit) {
+  ASSIGN_OR_RETURN(auto rows, database_.Prepare(std::string(kStepColumns) +
+                                                "WHERE position IS NOT NULL ORDER BY position"));
+  return ForEachRow<StepEntry>(rows, visit);
+}
+
+Status JournalReader::ForEachAttempt(const std::function<void(const AttemptEntry&)>& visit) {
+  ASSIGN_OR_RETURN(auto rows,
+                   database_.Prepare(std::string(kAttemptColumns) + "ORDER BY sequence"));
+  return ForEachRow<AttemptEntry>(rows, visit);
+}
+
 Status JournalReader::ForEachCycle(const std::function<void(const CycleResult&)>& visit) {
   ASSIGN_OR_RETURN(auto rows,
                    database_.Prepare(std::string(kCycleColumns) +

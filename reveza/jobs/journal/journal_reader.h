@@ -37,6 +37,10 @@ class JournalReader {
   Result<std::optional<StepEntry>> FindStep(const Identity& identity);
   // Returns the last attempt of a step; nullopt if it has none.
   Result<std::optional<AttemptEntry>> LastAttempt(const Identity& identity);
+  // Visits all listed steps, in order.
+  Status ForEachStep(const std::function<void(const StepEntry&)>& visit);
+  // Visits all attempts, in the order of recording.
+  Status ForEachAttempt(const std::function<void(const AttemptEntry&)>& visit);
   // Visits the recorded cycles of listed steps, in no particular order.
   Status ForEachCycle(const std::function<void(const CycleResult&)>& visit);
   // Returns when the last recorded attempt ended; nullopt if there is none.

@@ -20,10 +20,11 @@ namespace reveza::cli {
 struct JobsArguments {
   std::string command;  // "show"
   std::string job;
-  std::string other_job;           // of `compare`
-  std::string step;                // a number or label
-  std::vector<std::string> steps;  // the same
-  std::uint32_t attempt = 0;       // 0: the last one
+  std::string other_job;             // of `compare`
+  std::string step;                  // a number or label
+  std::vector<std::string> steps;    // the same
+  std::vector<std::string> folders;  // of `merge`
+  std::uint32_t attempt = 0;         // 0: the last one
   bool follow = false;
   bool cycles = false;
   bool csv = false;
@@ -53,6 +54,9 @@ Result<int> AddToJob(int argc, char** argv);
 
 // Sends the command's name ("pause", "resume", "stop", "cancel") to the job's runner as a request.
 Result<int> ControlJob(const JobsArguments& arguments);
+
+// Merges the copies that shards have written to `folders` into a job.
+Result<int> MergeShards(const JobsArguments& arguments);
 
 // Commands that repair or delete a job.
 Result<int> RepairJob(const JobsArguments& arguments);

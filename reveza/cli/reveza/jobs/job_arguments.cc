@@ -291,6 +291,7 @@ Result<ParsedRun> ParseRun(int argc, char** argv, const Surroundings& surroundin
   if (!options.name.empty()) parsed.job.name = options.name;
   parsed.named = !parsed.job.name.empty();
   if (!parsed.named) parsed.job.name = jobs::DefaultName(parsed.job);
+  if (parsed.request.shard) parsed.job.name += '.' + NameOf(*parsed.request.shard);
   RETURN_IF_ERROR(CheckName(parsed.job.name));
   parsed.notes = WarningsFor(parsed.job);
   return parsed;

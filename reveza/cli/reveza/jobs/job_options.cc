@@ -81,6 +81,10 @@ const std::vector<OptionGroup>& OptionGroups() {
         {"--force", &RunRequest::force, "", "rerun finished steps too"},
         {"--rerun-if-program-changed", &RunRequest::rerun_if_program_changed, "",
          "rerun steps that an older version of the program finished"},
+        {"--shard", &Options::shard, "I/N",
+         "run only part I of N of the steps, on one of N machines"},
+        {"--export", &Options::export_folder, "DIR",
+         "copy the journal to this folder every 30 s and at the end, for `reveza jobs merge`"},
         {"--detach", &RunRequest::detach, "", "run in the background; see reveza jobs follow"},
         {"--durable", &RunRequest::durable, "",
          "sync the journal to disk per step, so that results survive a power failure"},
@@ -302,6 +306,7 @@ Result<jobs::RunRequest> ReadRequest(const JobOptions& options,
   reader.Read("--cpu-budget", options.cpu_budget, ParsePositive, request.cpu_budget);
   reader.Read("--limits", options.limits, ParseLimits, request.limits);
   reader.Read("--output", options.output, ParseOutput, request.output);
+  reader.Read("--shard", options.shard, jobs::ParseShard, request.shard);
   RETURN_IF_ERROR(reader.status());
   if (request.workers && request.max_workers && *request.workers > *request.max_workers) {
     return InvalidArgument("--workers {} exceeds --max-workers {}; omit one of them",
@@ -310,6 +315,12 @@ Result<jobs::RunRequest> ReadRequest(const JobOptions& options,
   if (!options.joblog.empty()) request.joblog = (folder / options.joblog).lexically_normal();
   if (!options.output_folder.empty()) {
     request.output_folder = (folder / options.output_folder).lexically_normal();
+  }
+  if (!options.export_folder.empty()) {
+    request.export_folder = (folder / options.export_folder).lexically_normal();
+    if (options.output_folder.empty()) {
+      request.output_folder = request.export_folder / NameOf(request.shard.value_or(jobs::Shard{}));
+    }
   }
   return request;
 }

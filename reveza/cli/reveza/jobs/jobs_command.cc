@@ -68,6 +68,12 @@ void AddCompare(CLI::App& app, JobsArguments& arguments) {
   AddFormats(app, arguments);
 }
 
+void AddMerge(CLI::App& app, JobsArguments& arguments) {
+  app.add_option("JOB", arguments.job, "name of the job, which is created if necessary")
+      ->required();
+  app.add_option("FOLDER", arguments.folders, "folder that shards were exported to")->required();
+}
+
 void AddLogs(CLI::App& app, JobsArguments& arguments) {
   AddJob(app, arguments);
   app.add_option("STEP", arguments.step, "number or label of the step")->required();
@@ -116,6 +122,8 @@ constexpr auto kSubcommands = std::to_array<Subcommand>({
      DescribeAdd, nullptr, AddToJob},
     {"stop", "Start no new steps; running steps finish", "sweep", AddJob, ControlJob},
     {"cancel", "Start no new steps and terminate running ones", "sweep", AddJob, ControlJob},
+    {"merge", "Merge what shards have exported, of other machines, into a job",
+     "sweep /shared/sweep", AddMerge, MergeShards},
     {"repair", "Rebuild a damaged journal from the supervisors' records", "sweep", AddJob,
      RepairJob},
     {"prune", "Delete a job with its journal and outputs", "sweep", AddJob, PruneJob},
