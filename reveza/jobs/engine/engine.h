@@ -175,6 +175,9 @@ class Engine {
   // Sampling of running steps (engine_steps.cc).
   void Sample();
   void SampleUsage();
+  // Returns the kernel's counter as of at most a second ago: reading it takes longer than starting
+  // a small step.
+  std::optional<std::uint64_t> OutOfMemoryKills();
   void EnforceLimit(std::size_t slot);
   void RelievePressure();
 
@@ -212,6 +215,9 @@ class Engine {
   std::unordered_map<std::string, std::uint32_t> by_identity_;
   std::set<std::uint32_t> brief_commands_;  // whose last step finished at once
   CycleProgress cycles_;
+  const BootId boot_ = ReadBootId();
+  std::optional<std::uint64_t> kills_;
+  std::optional<Nanoseconds> kills_read_;  // when
   bool reported_no_group_ = false;
   bool reported_no_export_ = false;
   Metrics metrics_;

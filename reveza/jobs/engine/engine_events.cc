@@ -99,7 +99,7 @@ void Engine::OnResult(std::size_t slot, AttemptResult result) {
   const Explanation explanation = Explain(active, result, files, parts_.root);
   result.outcome = explanation.outcome;
   AttemptExtra extra;
-  extra.boot = ReadBootId();
+  extra.boot = boot_;
   extra.peak = PeakMemory(active, result);
   // Without a hash the step runs again after a power cut.
   extra.output_hash = HashOutputs(files, result).value_or(0);

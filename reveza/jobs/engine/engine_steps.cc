@@ -154,7 +154,7 @@ Status Engine::Start(std::uint32_t step, const Need& need, const std::optional<n
   active.began = Now();
   active.since = std::chrono::system_clock::now().time_since_epoch().count();
   active.need = need;
-  active.kills_before = platform::OutOfMemoryKills(parts_.root);
+  active.kills_before = OutOfMemoryKills();
   active.gpu = gpu;
   active.holds_gpu = MayHoldGpu(CommandOf(step));
   const std::size_t slot = pool_.FreeSlot();
@@ -169,6 +169,14 @@ Status Engine::Start(std::uint32_t step, const Need& need, const std::optional<n
   if (++summary_.attempts == 1) SaveRunRecord();
   observer_.OnStart(ReportOf(step, entry.attempts));
   return {};
+}
+
+std::optional<std::uint64_t> Engine::OutOfMemoryKills() {
+  constexpr auto kMaxAge = std::chrono::seconds(1);
+  if (kills_read_ && Now() - *kills_read_ < kMaxAge) return kills_;
+  kills_read_ = Now();
+  kills_ = platform::OutOfMemoryKills(parts_.root);
+  return kills_;
 }
 
 void Engine::SampleUsage() {

@@ -27,13 +27,6 @@ namespace {
 // Signals that the supervisor, or a shell before it, may block or ignore.
 constexpr int kDefaultSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD};
 
-// Resolves the program as execvp would in the child; "" if there is none.
-std::string FindProgram(const StartRequest& request) {
-  const std::string& name = request.arguments.front();
-  if (name.find('/') != std::string::npos) return name;
-  return FindInPath(name, request.folder, SearchPathOf(request.environment));
-}
-
 // Everything the child needs. Prepared by the parent, as the child shares its memory and must not
 // allocate.
 struct SpawnPlan {
@@ -157,9 +150,21 @@ std::string FindInPath(std::string_view program, std::string_view folder,
   }
 }
 
-Child StartChild(const StartRequest& request, const ChildDescriptors& descriptors,
-                 const StepGroup* group) {
-  const std::string program = FindProgram(request);
+const std::string& ProgramFinder::Find(const StartRequest& request) {
+  const std::string& name = request.arguments.front();
+  if (name.contains('/')) return name;
+  const std::string_view search_path = SearchPathOf(request.environment);
+  const bool same = name == name_ && request.folder == folder_ && search_path == search_path_;
+  if (same && IsExecutable(found_)) return found_;
+  name_ = name;
+  folder_ = request.folder;
+  search_path_ = search_path;
+  found_ = FindInPath(name, folder_, search_path_);
+  return found_;
+}
+
+Child StartChild(const std::string& program, const StartRequest& request,
+                 const ChildDescriptors& descriptors, const StepGroup* group) {
   if (program.empty()) return Child{0, ENOENT, 0};
   const UniqueFd input(open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!input) return Child{0, errno, 0};

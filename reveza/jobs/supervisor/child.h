@@ -40,11 +40,23 @@ std::string_view SearchPathOf(const std::vector<std::string>& environment);
 std::string FindInPath(std::string_view program, std::string_view folder,
                        std::string_view search_path);
 
-// Starts the program in a new session with empty standard input, default signal handling, and PATH
+// Finds the program of a request as execvp would in the child. Searches PATH only if the last
+// request was for another program or its file is gone, like the hash table of a shell.
+class ProgramFinder {
+ public:
+  // Returns its path, valid until the next call; "" if there is none.
+  const std::string& Find(const StartRequest& request);
+
+ private:
+  std::string name_, folder_, search_path_;  // of the last request
+  std::string found_;
+};
+
+// Starts `program` in a new session with empty standard input, default signal handling, and PATH
 // of its own environment. Uses vfork. With a `group` the process starts inside it: by clone3
 // (version 2), or it enters the group before exec.
-Child StartChild(const StartRequest& request, const ChildDescriptors& descriptors,
-                 const StepGroup* group = nullptr);
+Child StartChild(const std::string& program, const StartRequest& request,
+                 const ChildDescriptors& descriptors, const StepGroup* group = nullptr);
 
 // Signals all descendants, even those that changed their process group, and repeats for new ones,
 // for a few rounds at most; processes that fork faster are reached by the next call.

@@ -72,6 +72,7 @@ class Supervisor {
   RecordWriter record_;
   UniqueFd children_;
   FrameReader reader_;
+  ProgramFinder programs_;
   std::optional<RunningStep> running_;
   CycleTap cycles_;
   std::vector<CycleResult> unrecorded_;
@@ -129,7 +130,8 @@ void Supervisor::Start(StartRequest request) {
     int shown = output.get();
     if (request.cycles != 0) shown = cycles_.Open(output.get());
     now.group = MakeGroup(request.group);
-    child = StartChild(request, {shown, errors.get()}, now.group ? &*now.group : nullptr);
+    child = StartChild(programs_.Find(request), request, {shown, errors.get()},
+                       now.group ? &*now.group : nullptr);
     if (child.group_error != 0) {
       // The step never entered the group.
       if (now.group) now.group->Remove();
