@@ -74,11 +74,8 @@ Status Engine::Prepare() {
     return Fail(Error::Code::kInternal, "the journal lists other steps than the job has");
   }
   entries.resize(job_.steps.size());
-  by_identity_.reserve(entries.size());
-  for (std::uint32_t step = 0; step < entries.size(); ++step) {
-    by_identity_.emplace(AsStringView(entries[step].identity), step);
-  }
   entries_ = std::move(entries);
+  by_identity_.Build(entries_);
   if (const auto learned = parts_.journal.Get(kLearned); learned && *learned) {
     governor_.Restore(**learned);
   }

@@ -12,7 +12,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "common/base/error.h"
@@ -29,6 +28,7 @@
 #include "reveza/jobs/engine/schedule.h"
 #include "reveza/jobs/engine/shard_export.h"
 #include "reveza/jobs/engine/status_report.h"
+#include "reveza/jobs/engine/step_index.h"
 #include "reveza/jobs/engine/step_limits.h"
 #include "reveza/jobs/engine/step_request.h"
 #include "reveza/jobs/engine/worker_pool.h"
@@ -212,7 +212,7 @@ class Engine {
   bool goal_met_ = false;  // halted because of a metric
 
   std::vector<StepEntry> entries_;
-  std::unordered_map<std::string, std::uint32_t> by_identity_;
+  StepIndex by_identity_;                   // of entries_
   std::set<std::uint32_t> brief_commands_;  // whose last step finished at once
   CycleProgress cycles_;
   const BootId boot_ = ReadBootId();

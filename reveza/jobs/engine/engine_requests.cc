@@ -64,10 +64,9 @@ Result<std::uint64_t> Engine::AddNewlyListedSteps() {
   *parts_.expander = *std::move(expander);
   governor_.AddNewCommands();
   schedule_.AddNewSteps();
-  for (std::size_t i = steps; i < entries_.size(); ++i) {
-    const auto step = static_cast<std::uint32_t>(i);
-    by_identity_.emplace(AsStringView(entries_[step].identity), step);
-    RestoreState(step);
+  by_identity_.Build(entries_);
+  for (std::size_t step = steps; step < entries_.size(); ++step) {
+    RestoreState(static_cast<std::uint32_t>(step));
   }
   return merged;
 }

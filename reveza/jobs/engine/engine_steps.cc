@@ -46,8 +46,7 @@ StepReport Engine::ReportOf(std::uint32_t step, std::uint32_t attempt) const {
 }
 
 std::optional<std::uint32_t> Engine::StepOf(const Identity& identity) const {
-  const auto known = by_identity_.find(std::string(AsStringView(identity)));
-  return known == by_identity_.end() ? std::nullopt : std::optional(known->second);
+  return by_identity_.Find(entries_, identity);
 }
 
 std::vector<RunningStep> Engine::Running() const {

@@ -55,6 +55,7 @@ Result<std::uint64_t> UpdateList(Journal& journal, const Job& job,
   ASSIGN_OR_RETURN(const auto known, journal.List());
   if (std::ranges::equal(known, identities, {}, &StepEntry::identity)) return 0;
   RETURN_IF_ERROR(journal.SetList(ListSteps(job, identities)));
+  if (known.empty()) return 0;
   const std::set<Identity> listed(identities.begin(), identities.end());
   return std::ranges::count_if(known, [&](const StepEntry& step) {
     return step.state == StepState::kDone && !listed.contains(step.identity);
