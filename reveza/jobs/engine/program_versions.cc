@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "reveza/jobs/definition/identity.h"
+#include "reveza/jobs/definition/job_json.h"
 #include "reveza/jobs/engine/start_check.h"
+#include "reveza/jobs/supervisor/child.h"
 
 namespace reveza::jobs {
 namespace {

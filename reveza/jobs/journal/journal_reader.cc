@@ -97,8 +97,8 @@ Result<std::optional<AttemptEntry>> JournalReader::LastAttempt(const Identity& i
   rows.BindBlob(1, AsStringView(identity));
   ASSIGN_OR_RETURN(const auto more, rows.Step());
   if (!more) return std::nullopt;
-  ASSIGN_OR_RETURN(auto attempt, ReadRow<AttemptEntry>(rows));
-  return std::optional<AttemptEntry>(std::move(attempt));
+  ASSIGN_OR_RETURN(const auto attempt, ReadRow<AttemptEntry>(rows));
+  return std::optional<AttemptEntry>(attempt);
 }
 
 Status JournalReader::ForEachStep(const std::function<void(const StepEntry&)>& visit) {

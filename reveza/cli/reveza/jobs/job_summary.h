@@ -5,12 +5,12 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/base/json_text.h"
 #include "reveza/jobs/definition/job.h"
 #include "reveza/jobs/journal/job_folder.h"
 #include "reveza/jobs/journal/journal_reader.h"
