@@ -238,8 +238,6 @@ constexpr Bytes kMinGuess = 64 * kMiB;
 constexpr Bytes kMaxGuess = 4 * kGiB;
 constexpr Bytes kMinAfterDeath = 64 * kMiB;
 
-Bytes WithMargin(Bytes peak) { return peak + std::max(peak / 10, kMinClaimMargin); }
-
 Bytes AfterDeath(std::optional<Bytes> peak, Bytes claimed) {
   const Bytes had = std::max(peak.value_or(0), claimed);
   return std::max(had + had / 2, kMinAfterDeath);
@@ -361,6 +359,8 @@ Need Claims::Resolve(Shape shape, const Claim& declared, Bytes free) const {
       ResolveAmount(declared.gpu_memory, gpu_memory.learned, gpu_memory.observed, 0);
   return need;
 }
+
+Bytes WithMargin(Bytes peak) { return peak + std::max(peak / 10, kMinClaimMargin); }
 
 std::optional<Bytes> MemoryLimitFor(const Need& need, bool last_attempt) {
   if (need.memory == 0) return std::nullopt;

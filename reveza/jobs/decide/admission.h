@@ -106,6 +106,9 @@ class Claims {
   std::unordered_map<Shape, Known> shapes_;
 };
 
+// Returns the claim for a known peak: 10 % more, at least 32 MiB.
+Bytes WithMargin(Bytes peak);
+
 // Returns the limit above which a step is killed:
 //  - declared: plus 10 %, at least 32 MiB, because a cgroup limit includes page tables and kernel
 //    memory;

@@ -65,6 +65,7 @@ Governor::Governor(const Job& job, const RunRequest& request, double cores, Sour
 void Governor::AddNewCommands() {
   for (std::size_t i = shapes_.size(); i < job_.commands.size(); ++i) {
     shapes_.push_back(ShapeOfCommand(job_.commands[i]));
+    peak_models_.emplace_back();
     has_[static_cast<std::size_t>(LaneOf(job_.commands[i]))] = true;
   }
   ComputePhases();
@@ -171,8 +172,19 @@ Shape Governor::ClaimShapeOf(std::uint32_t step) const {
 Need Governor::NeedOf(std::uint32_t step, std::span<const RunningStep> running) const {
   const Bytes free = AllocatableMemory(reading_, running, budget_).value_or(0);
   Need need = claims_.Resolve(ClaimShapeOf(step), ClaimOf(step), free);
+  if (need.memory_source == ClaimSource::kLearned) {
+    need.memory = PredictMemory(step).value_or(need.memory);
+  }
   need.gpu_exclusive = exclusive_gpu_steps_.contains(step);
   return need;
+}
+
+std::optional<Bytes> Governor::PredictMemory(std::uint32_t step) const {
+  const auto learned = claims_.Find(ClaimShapeOf(step));
+  if (!learned || learned->memory.floor > 0) return std::nullopt;
+  const Step& one = job_.steps[step];
+  const auto peak = peak_models_[one.command].Predict(one.parameters);
+  return peak ? std::optional(WithMargin(*peak)) : std::nullopt;
 }
 
 Admission::Choice Governor::Next(Nanoseconds now, std::span<const std::uint32_t> queue,
@@ -255,6 +267,7 @@ void Governor::OnStepEnded(Nanoseconds now, std::uint32_t step, const AttemptRes
   Tuner& tuner = TunerOf(step);
   if (result.outcome == Outcome::kSuccess || result.outcome == Outcome::kPartial) {
     claims_.RecordSuccess(ClaimShapeOf(step), memory, gpu_memory);
+    if (memory) peak_models_[job_.steps[step].command].Add(job_.steps[step].parameters, *memory);
     tuner.OnStepFinished(
         now, {step, duration, Nanoseconds(result.user_time + result.system_time), ShapeOf(step)});
     estimator_.OnStepFinished(duration, tuner.workers(), ShapeOf(step));

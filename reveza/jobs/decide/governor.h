@@ -19,6 +19,7 @@
 #include "reveza/jobs/decide/admission.h"
 #include "reveza/jobs/decide/estimate.h"
 #include "reveza/jobs/decide/machine_reading.h"
+#include "reveza/jobs/decide/peak_model.h"
 #include "reveza/jobs/decide/pressure.h"
 #include "reveza/jobs/decide/tuner.h"
 #include "reveza/jobs/definition/job.h"
@@ -131,6 +132,9 @@ class Governor {
   Shape ShapeOf(std::uint32_t step) const { return shapes_[job_.steps[step].command]; }
   Claim ClaimOf(std::uint32_t step) const;
   Shape ClaimShapeOf(std::uint32_t step) const;
+  // Returns the memory that a step of learned needs claims because of its parameters; nullopt if
+  // they do not tell, or if a step has died for lack of memory since the last one that needed more.
+  std::optional<Bytes> PredictMemory(std::uint32_t step) const;
   Lane LaneOfStep(std::uint64_t step) const {
     return LaneOf(job_.commands[job_.steps[step].command]);
   }
@@ -156,6 +160,7 @@ class Governor {
   std::set<std::uint32_t> exclusive_gpu_steps_;  // ran out of memory on a shared GPU
   std::array<Admission, 4> admissions_;          // one per set of lanes
   Claims claims_;
+  std::vector<PeakModel> peak_models_;  // by command
   PressureGuard guard_;
   Estimator estimator_;
   Estimator cycles_;

@@ -93,6 +93,35 @@ TEST(GovernorTest, LearnedClaimsSurviveRestart) {
   EXPECT_GE(need.memory, 1ULL << 30);
 }
 
+TEST(GovernorTest, LearnsMemoryByParameters) {
+  Job job = OneCommand();
+  for (int n = 10; n < 40; ++n) job.steps.push_back({0, {{"n", std::to_string(n)}}, {}});
+  Governor governor(job, {}, 2);
+  const auto end = [&](std::uint32_t step, Outcome outcome, Bytes peak) {
+    governor.OnStepEnded(std::chrono::seconds(1), step, Ended(outcome), {}, {.memory = peak});
+  };
+  for (std::uint32_t n = 1; n <= 5; ++n) end(n, Outcome::kSuccess, n * 100 * kMiB);
+  EXPECT_EQ(governor.NeedOf(0, {}).memory, 550 * kMiB) << "the largest peak and a tenth";
+  for (std::uint32_t n = 6; n <= 9; ++n) end(n, Outcome::kSuccess, n * 100 * kMiB);
+  EXPECT_EQ(governor.NeedOf(4, {}).memory / kMiB, 440u);
+  EXPECT_EQ(governor.NeedOf(20, {}).memory / kMiB, 2200u) << "more than any has needed yet";
+  EXPECT_EQ(governor.NeedOf(20, {}).memory_source, ClaimSource::kLearned);
+  // A running step does not raise the claims of others.
+  governor.ObserveUsage(20, 1900 * kMiB);
+  EXPECT_EQ(governor.NeedOf(4, {}).memory / kMiB, 440u);
+  // A death says that the parameters do not tell.
+  end(5, Outcome::kMemory, 3000 * kMiB);
+  EXPECT_GE(governor.NeedOf(4, {}).memory, 4500 * kMiB);
+  // Declared needs stay.
+  job.commands[0].claim.memory = kGiB;
+  Governor declared(job, {}, 2);
+  for (std::uint32_t n = 1; n <= 9; ++n) {
+    declared.OnStepEnded(std::chrono::seconds(1), n, Ended(Outcome::kSuccess), {},
+                         {.memory = n * 100 * kMiB});
+  }
+  EXPECT_EQ(declared.NeedOf(4, {}).memory, kGiB);
+}
+
 Job OneOnTheGpu(std::optional<Bytes> gpu_memory = kGiB) {
   Job job = OneCommand();
   job.commands[0].claim.gpu_memory = gpu_memory;
