@@ -25,6 +25,7 @@ constexpr auto kProgressInterval = 250ms;
 
 Engine::Engine(EngineParts parts, Observer& observer)
     : parts_(std::move(parts)),
+      refusals_(parts_.root),
       observer_(observer),
       job_(*parts_.job),
       schedule_(job_),
