@@ -24,6 +24,7 @@ struct JobsArguments {
   bool cycles = false;
   bool csv = false;
   bool json = false;
+  std::string output;  // a file
 };
 
 // Each returns the exit status; JobsCommand() reports errors.
@@ -36,6 +37,7 @@ Result<int> RunJob(int argc, char** argv);
 Result<int> ListJobs(const JobsArguments& arguments);
 Result<int> ShowJob(const JobsArguments& arguments);
 Result<int> TableOfJob(const JobsArguments& arguments);
+Result<int> ReportOfJob(const JobsArguments& arguments);
 Result<int> ShowLogs(const JobsArguments& arguments);
 Result<int> WhyJob(const JobsArguments& arguments);
 Result<int> TuneJob(const JobsArguments& arguments);

@@ -58,6 +58,11 @@ void AddTable(CLI::App& app, JobsArguments& arguments) {
   app.add_flag("--json", arguments.json, "print JSON")->excludes(csv);
 }
 
+void AddReport(CLI::App& app, JobsArguments& arguments) {
+  AddJob(app, arguments);
+  AddOption(app, "-o,--output", arguments.output, "FILE", "where to write the page")->required();
+}
+
 void AddLogs(CLI::App& app, JobsArguments& arguments) {
   AddJob(app, arguments);
   app.add_option("STEP", arguments.step, "number or label of the step")->required();
@@ -88,6 +93,8 @@ constexpr auto kSubcommands = std::to_array<Subcommand>({
     {"show", "Show a job's progress, failed steps and metrics", "sweep", AddJobAndJson, ShowJob},
     {"table", "Print parameters, outcome, time, memory and metrics of each step, or each cycle",
      "sweep --csv", AddTable, TableOfJob},
+    {"report", "Write a page for a browser: time line, failures, metrics over parameters",
+     "sweep -o report.html", AddReport, ReportOfJob},
     {"logs", "Print the output of a step", "sweep seed=57", AddLogs, ShowLogs},
     {"why", "Explain what limits the job", "sweep", AddJob, WhyJob},
     {"tune", "Show the tuner's measurements: throughput by number of workers", "sweep", AddJob,
