@@ -147,7 +147,8 @@ Finding OutOfMemory(const Termination& termination, std::uint64_t kills,
           .why = "the group's memory was exhausted; the kernel chose this process",
           .fix =
               "a larger limit (docker run --memory, MemoryMax=), fewer workers at once, or less "
-              "memory in each"};
+              "memory in each",
+          .cause = Id::kCgroupMemory};
 }
 
 // An allocation failed; nullopt if no limit explains it.

@@ -30,6 +30,7 @@ TEST(ThreadLocalData, ExplainsAnAddressSpaceLimit) {
   EXPECT_EQ(finding->severity, Severity::kFatal);
   EXPECT_EQ(finding->confidence, Confidence::kLikely) << "nobody saw how much it used";
   EXPECT_EQ(finding->limit, "RLIMIT_AS = 8 GiB");
+  EXPECT_EQ(finding->cause, Id::kAddressSpace);
   termination.use.address_peak = 8 * kGiB - kMiB;
   finding = ExplainTermination(termination, root.path());
   ASSERT_TRUE(finding);
@@ -96,6 +97,7 @@ TEST(Killed, RequiresEvidence) {
   const auto finding = ExplainTermination(termination, root.path());
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->id, Id::kOutOfMemoryKill);
+  EXPECT_EQ(finding->cause, Id::kCgroupMemory);
   termination.signal.reset();
   termination.exit_status = 137;
   EXPECT_TRUE(ExplainTermination(termination, root.path())) << "as a shell says it";

@@ -328,7 +328,8 @@ std::vector<MetricSample> MetricSamples(const Snapshot& snapshot) {
     std::optional<Bytes> budget = snapshot.daemon->host_budget;
     std::optional<Bytes> reserved = snapshot.daemon->host_reserved;
     for (const Daemon& further : snapshot.further_daemons) {
-      AddTo(budget, further.host_budget);
+      // They share the host's memory.
+      if (further.host_budget) budget = std::max(budget.value_or(0), *further.host_budget);
       AddTo(reserved, further.host_reserved);
     }
     samples.Add("reveza_host_budget_bytes", budget);

@@ -61,6 +61,15 @@ TEST(Metrics, ReflectTheSnapshot) {
   EXPECT_EQ(at("reveza_job_metric" + job + " metric=phi statistic=final"), 0.61);
 }
 
+TEST(Metrics, FurtherDaemonsShareTheHost) {
+  Snapshot snapshot;
+  snapshot.daemon = Daemon{"/a", "1", 7, 65, 100, 20};
+  snapshot.further_daemons = {Daemon{"/b", "1", 8, 65, 110, 5}};
+  const auto values = Values(snapshot);
+  EXPECT_EQ(values.at("reveza_host_budget_bytes"), 110);
+  EXPECT_EQ(values.at("reveza_host_reserved_bytes"), 25);
+}
+
 TEST(Metrics, UnavailableValuesHaveNoSample) {
   Snapshot snapshot;
   snapshot.gpus.emplace_back();
