@@ -65,7 +65,7 @@ struct CpuTicks {
     std::uint64_t idle = 0;
     bool operator==(const Core&) const = default;
   };
-  std::vector<Core> each;  // in the order of /proc/stat
+  std::vector<Core> each = {};  // in the order of /proc/stat
   bool operator==(const CpuTicks&) const = default;
 };
 std::optional<CpuTicks> ReadCpuTicks(const std::filesystem::path& root = "/");

@@ -92,7 +92,7 @@ void DrawCores(Page& page) {
   constexpr int kMore = 12;  // columns of "and 999 more"
   const auto& cores = page.snapshot.machine.each_core;
   const int groups = std::max((page.size.width - kBarColumn - kMore) / (kGroup + 1), 1);
-  const auto per_line = static_cast<std::size_t>(groups * kGroup);
+  const std::size_t per_line = static_cast<std::size_t>(groups) * kGroup;
   const std::size_t max_cores = page.size.height > 0 ? 2 * per_line : cores.size();
   int at = kBarColumn;
   for (std::size_t i = 0; i < std::min(cores.size(), max_cores); ++i) {
