@@ -170,6 +170,18 @@ std::optional<std::uint64_t> ReadOutOfMemoryKills(const CgroupLocation& place) {
   return local ? local : KeyIn(folder / "memory.events", "oom_kill");
 }
 
+// Linux 6.11 and later count in the group whose limit was met, in pids.events.local. Before, and
+// with version 1, the count is in the group of the process, whichever limit was met.
+std::optional<std::uint64_t> ReadTaskRefusals(const CgroupLocation& place) {
+  std::optional<std::uint64_t> all;
+  for (const fs::path& folder : Upwards(place)) {
+    auto count = KeyIn(folder / "pids.events.local", "max");
+    if (!count && folder == place.folder()) count = KeyIn(folder / "pids.events", "max");
+    if (count) all = all.value_or(0) + *count;
+  }
+  return all;
+}
+
 std::optional<CgroupUsage> ReadCgroupTasks(pid_t pid, const fs::path& root) {
   return Tightest<CgroupUsage>("pids", pid, root, [](const fs::path& folder, int) {
     const auto limit = ReadNumber(folder / "pids.max");

@@ -46,6 +46,10 @@ std::optional<CgroupUsage> ReadCgroupTasks(pid_t pid = 0, const std::filesystem:
 // Returns the number of OOM kills in the group of a location of the controller "memory"; works
 // after its process has exited.
 std::optional<std::uint64_t> ReadOutOfMemoryKills(const CgroupLocation& place);
+// Returns how many processes and threads pids.max has refused in the group of a location of the
+// controller "pids"; works after its process has exited. nullopt: the kernel does not count them
+// there, as in the root group.
+std::optional<std::uint64_t> ReadTaskRefusals(const CgroupLocation& place);
 
 struct CgroupQuota {
   double cpus = 0;                         // quota / period

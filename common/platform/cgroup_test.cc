@@ -93,6 +93,19 @@ TEST(Cgroup, SupportsHybridHierarchies) {
   EXPECT_EQ(quota->throttled, std::nullopt);
 }
 
+TEST(Cgroup, CountsRefusedTasks) {
+  const TestingDirectory root;
+  root.Write("proc/self/cgroup", "0::/user/app\n");
+  const auto refusals = [&] { return ReadTaskRefusals(*FindCgroup("pids", 0, root.path())); };
+  EXPECT_EQ(refusals(), std::nullopt);
+  root.Write("sys/fs/cgroup/user/pids.events", "max 9\n");
+  root.Write("sys/fs/cgroup/user/app/pids.events", "max 2\n");
+  EXPECT_EQ(refusals(), 2u) << "those of the parent are of its own processes";
+  root.Write("sys/fs/cgroup/user/app/pids.events.local", "max 1\n");
+  root.Write("sys/fs/cgroup/user/pids.events.local", "max 3\n");
+  EXPECT_EQ(refusals(), 4u) << "own limit and that of the parent";
+}
+
 TEST(Cgroup, FallsBackToTheMountForForeignPaths) {
   const TestingDirectory root;
   root.Write("proc/self/cgroup", "0::/../../elsewhere\n");

@@ -138,16 +138,21 @@ std::optional<CpuTicks> ReadCpuTicks(const fs::path& root) {
   for (const std::string_view line : Lines(text)) {
     if (!line.starts_with("cpu")) break;
     const auto words = Words(line);
-    if (words.front() != "cpu") {
-      ++ticks.cores;
-      continue;
-    }
-    if (words.size() < 6) return std::nullopt;
+    const bool all = words.front() == "cpu";
+    if (all && words.size() < 6) return std::nullopt;
+    CpuTicks::Core sum;
     // user nice system idle iowait irq softirq steal; user and nice include guest time.
     for (std::size_t i = 1; i < std::min<std::size_t>(words.size(), 9); ++i) {
-      (i == 4 || i == 5 ? ticks.idle : ticks.busy) += ToNumber(words[i]).value_or(0);
+      (i == 4 || i == 5 ? sum.idle : sum.busy) += ToNumber(words[i]).value_or(0);
     }
-    found = true;
+    if (all) {
+      ticks.busy = sum.busy;
+      ticks.idle = sum.idle;
+      found = true;
+    } else {
+      ++ticks.cores;
+      ticks.each.push_back(sum);
+    }
   }
   return found && ticks.cores > 0 ? std::optional(ticks) : std::nullopt;
 }

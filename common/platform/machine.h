@@ -60,6 +60,12 @@ struct CpuTicks {
   std::uint64_t busy = 0;
   std::uint64_t idle = 0;  // including I/O wait
   unsigned cores = 0;
+  struct Core {
+    std::uint64_t busy = 0;
+    std::uint64_t idle = 0;
+    bool operator==(const Core&) const = default;
+  };
+  std::vector<Core> each = {};  // in the order of /proc/stat
   bool operator==(const CpuTicks&) const = default;
 };
 std::optional<CpuTicks> ReadCpuTicks(const std::filesystem::path& root = "/");

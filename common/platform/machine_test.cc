@@ -92,7 +92,7 @@ TEST(CpuTicks, SumsAllCoresAndCountsGuestsOnce) {
              "cpu0 50 10 15 500 25 0 1 1 35 3\n"
              "cpu1 50 10 15 500 25 1 1 2 35 4\n"
              "intr 12345 0 0\nctxt 1\n");
-  EXPECT_EQ(ReadCpuTicks(root.path()), (CpuTicks{156, 1050, 2}));
+  EXPECT_EQ(ReadCpuTicks(root.path()), (CpuTicks{156, 1050, 2, {{77, 525}, {79, 525}}}));
 }
 
 TEST(CpuTicks, RejectsMalformedText) {

@@ -23,6 +23,26 @@ std::uint64_t SizeOf(std::string_view line) {
   return second.ec == std::errc() && end > begin ? end - begin : 0;
 }
 
+// Returns whether RLIMIT_NPROC does not bind a process, from its status: the rule of copy_process()
+// in kernel/fork.c of Linux.
+std::optional<bool> ExemptFromProcessLimit(std::string_view status) {
+  constexpr std::uint64_t kAdmin = std::uint64_t{1} << 21;     // CAP_SYS_ADMIN
+  constexpr std::uint64_t kResource = std::uint64_t{1} << 24;  // CAP_SYS_RESOURCE
+  constexpr std::string_view kCapabilities = "CapEff:";
+  const auto user = NumberOfKey(status, "Uid:");
+  if (!user) return std::nullopt;
+  if (*user == 0) return true;
+  for (const std::string_view line : Lines(status)) {
+    if (!line.starts_with(kCapabilities)) continue;
+    const auto words = Words(line.substr(kCapabilities.size()));
+    std::uint64_t bits = 0;
+    if (words.empty()) return false;
+    std::from_chars(words[0].data(), words[0].data() + words[0].size(), bits, 16);
+    return (bits & (kAdmin | kResource)) != 0;
+  }
+  return false;
+}
+
 }  // namespace
 
 ProcessLimits ParseProcessLimits(std::string_view text) {
@@ -67,6 +87,7 @@ ProcessUse ReadProcessUse(pid_t pid, const std::filesystem::path& root) {
   if (const auto allowed = NumberOfKey(text, "THP_enabled:"))
     use.huge_pages_allowed = *allowed != 0;
   use.threads = NumberOfKey(text, "Threads:");
+  use.exempt_from_process_limit = ExemptFromProcessLimit(text);
   if (const auto files = ListFolder(folder / "fd"); files && !files->empty()) {
     use.open_files = files->size();
   }

@@ -49,7 +49,8 @@ struct ProcessUse {
   std::optional<std::uint64_t> pinned;         // VmPin: pinned by device drivers
   std::optional<bool> huge_pages_allowed;      // THP_enabled; prctl() can disable it
   std::optional<std::uint64_t> threads;
-  std::optional<std::uint64_t> open_files;  // entries of /proc/PID/fd, if readable
+  std::optional<bool> exempt_from_process_limit;  // root, or with a capability that lifts it
+  std::optional<std::uint64_t> open_files;        // entries of /proc/PID/fd, if readable
   bool operator==(const ProcessUse&) const = default;
 };
 ProcessUse ReadProcessUse(pid_t pid, const std::filesystem::path& root = "/");

@@ -48,6 +48,20 @@ TEST(ProcessLimits, ReportsAMissingProcess) {
   EXPECT_EQ(limits.error().code, Error::Code::kNotFound);
 }
 
+TEST(ProcessUse, RootAndCapabilitiesAreExemptFromTheProcessLimit) {
+  const TestingDirectory root;
+  const auto exempt = [&](const std::string& user, const std::string& capabilities) {
+    root.Write("proc/5/status", "Uid:\t" + user + "\nCapEff:\t" + capabilities + "\n");
+    return ReadProcessUse(5, root.path()).exempt_from_process_limit;
+  };
+  EXPECT_EQ(exempt("0\t0\t0\t0", "0000000000000000"), true);
+  EXPECT_EQ(exempt("1000\t0\t0\t0", "0000000000000000"), false) << "the real user counts";
+  EXPECT_EQ(exempt("1000\t1000\t1000\t1000", "0000000001000000"), true);
+  EXPECT_EQ(exempt("1000\t1000\t1000\t1000", "0000000000200000"), true);
+  root.Write("proc/5/status", "Threads:\t1\n");
+  EXPECT_EQ(ReadProcessUse(5, root.path()).exempt_from_process_limit, std::nullopt);
+}
+
 TEST(ProcessUse, ReadsARecordedTree) {
   const TestingDirectory root;
   root.Write("proc/5/status",

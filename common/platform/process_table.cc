@@ -129,24 +129,38 @@ std::optional<ProcessStat> ProcessReader::Stat(pid_t pid) {
   return text ? ParseStat(*text) : std::nullopt;
 }
 
-std::optional<ProcessStat> ProcessReader::StatCached(pid_t pid) {
-  if (const auto kept = open_.find(pid); kept != open_.end()) {
-    if (const auto text = Read(kept->second)) return ParseStat(*text);
+std::optional<std::string_view> ProcessReader::ReadCached(Files& open, pid_t pid,
+                                                          const char* name) {
+  if (const auto kept = open.find(pid); kept != open.end()) {
+    if (const auto text = Read(kept->second)) return text;
     // The process of the cached file has exited; its pid may have been reused.
-    open_.erase(kept);
+    open.erase(kept);
   }
-  UniqueFd file = Open(pid, "stat");
+  UniqueFd file = Open(pid, name);
   if (!file) return std::nullopt;
   const auto text = Read(file);
+  if (text && open_.size() + open_io_.size() < max_open_files_) open.emplace(pid, std::move(file));
+  return text;
+}
+
+std::optional<ProcessStat> ProcessReader::StatCached(pid_t pid) {
+  const auto text = ReadCached(open_, pid, "stat");
+  return text ? ParseStat(*text) : std::nullopt;
+}
+
+std::optional<ProcessIo> ProcessReader::IoCached(pid_t pid) {
+  const auto text = ReadCached(open_io_, pid, "io");
   if (!text) return std::nullopt;
-  auto stat = ParseStat(*text);
-  if (open_.size() < max_open_files_) open_.emplace(pid, std::move(file));
-  return stat;
+  const auto read = NumberOfKey(*text, "read_bytes:");
+  const auto written = NumberOfKey(*text, "write_bytes:");
+  return read && written ? std::optional(ProcessIo{*read, *written}) : std::nullopt;
 }
 
 void ProcessReader::CloseAllExcept(std::span<const pid_t> sorted) {
-  std::erase_if(open_,
-                [&](const auto& kept) { return !std::ranges::binary_search(sorted, kept.first); });
+  for (Files* open : {&open_, &open_io_}) {
+    std::erase_if(
+        *open, [&](const auto& kept) { return !std::ranges::binary_search(sorted, kept.first); });
+  }
 }
 
 std::optional<ProcessMemory> ProcessReader::Memory(pid_t pid) {

@@ -49,6 +49,13 @@ struct ProcessMemory {
 // Returns the number of clock ticks per second (the unit of user_ticks and system_ticks).
 std::uint64_t TicksPerSecond();
 
+// Bytes that a process and its reaped children made storage read and write.
+struct ProcessIo {
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+  bool operator==(const ProcessIo&) const = default;
+};
+
 class ProcessReader {
  public:
   explicit ProcessReader(const std::filesystem::path& root = "/");
@@ -61,6 +68,8 @@ class ProcessReader {
   void SetMaxOpenFiles(std::size_t max) { max_open_files_ = max; }
   // Like Stat() for repeated calls: keeps the file open, which saves two thirds of the cost.
   std::optional<ProcessStat> StatCached(pid_t pid);
+  // Like StatCached(). Only for processes of the same user.
+  std::optional<ProcessIo> IoCached(pid_t pid);
   // Closes all cached files except those of `sorted`, which must be sorted.
   void CloseAllExcept(std::span<const pid_t> sorted);
   std::optional<ProcessMemory> Memory(pid_t pid);
@@ -87,7 +96,11 @@ class ProcessReader {
   std::uint64_t files_opened() const { return files_opened_; }
 
  private:
+  using Files = std::unordered_map<pid_t, UniqueFd>;
+
   UniqueFd Open(pid_t pid, const char* name);
+  // Reads /proc/PID/<name> through a file of `open`, which keeps it.
+  std::optional<std::string_view> ReadCached(Files& open, pid_t pid, const char* name);
   // Returns the contents, valid until the next read; nullopt if reading fails.
   std::optional<std::string_view> Read(const UniqueFd& file);
   // Reads /proc/PID/<name>.
@@ -95,7 +108,8 @@ class ProcessReader {
 
   UniqueFd proc_;
   std::string buffer_;
-  std::unordered_map<pid_t, UniqueFd> open_;  // /proc/PID/stat
+  Files open_;     // /proc/PID/stat
+  Files open_io_;  // /proc/PID/io
   std::size_t max_open_files_ = 0;
   std::uint64_t files_read_ = 0;
   std::uint64_t files_opened_ = 0;

@@ -166,5 +166,17 @@ TEST(ProcessReader, FindsThisProcessAndItsChildren) {
   EXPECT_EQ(waitpid(child, nullptr, 0), child);
 }
 
+TEST(ProcessReader, KeepsFilesOfIoOpen) {
+  TestingDirectory root;
+  root.Write("proc/5/io", "rchar: 1\nread_bytes: 4096\nwrite_bytes: 8192\n");
+  ProcessReader reader(root.path());
+  reader.SetMaxOpenFiles(10);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(reader.IoCached(5), (ProcessIo{4096, 8192}));
+  EXPECT_EQ(reader.files_opened(), 1u);
+  EXPECT_EQ(reader.IoCached(6), std::nullopt);
+  root.Write("proc/7/io", "rchar: 1\n");
+  EXPECT_EQ(reader.IoCached(7), std::nullopt);
+}
+
 }  // namespace process_table_test
 }  // namespace reveza::platform

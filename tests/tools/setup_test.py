@@ -22,11 +22,22 @@ done
 APT_GET = """#!/bin/bash
 folder=$(dirname "$0")
 echo "apt-get $*" >>"$folder/apt.log"
+if [[ $1 == download && ! -e $folder/apt-fails ]]; then touch "$2_2.42_amd64.deb"; fi
 [[ $1 == install ]] || exit 0
 if [[ -e $folder/apt-fails ]]; then echo 'E: no such package'; exit 100; fi
 for word in "$@"; do
   case $word in install | --*) ;; *) echo "$word" >>"$folder/installed.txt" ;; esac
 done
+"""
+# The contents of a package.
+DPKG_DEB = """#!/bin/bash
+[[ $1 == --fsys-tarfile && -e $2 ]] || exit 1
+folder=$(mktemp -d)
+mkdir -p "$folder/usr/bin"
+echo checker >"$folder/usr/bin/promtool"
+chmod +x "$folder/usr/bin/promtool"
+tar -c -C "$folder" ./usr
+rm -r "$folder"
 """
 # Builds what it is told to, and has modules, unless the network is gone.
 GO = """#!/bin/bash
@@ -81,7 +92,7 @@ class Setup(TreeTest):
             shutil.copy(ROOT / "tools" / name, self.tree / "tools" / name)
         shutil.copytree(ROOT / "cuda", self.tree / "cuda")
         for name, text in (("dpkg-query", DPKG_QUERY), ("apt-get", APT_GET), ("go", GO),
-                           ("npm", NPM)):
+                           ("npm", NPM), ("dpkg-deb", DPKG_DEB)):
             self.write(f"bin/{name}", text).chmod(0o755)
         for file in ("bin/nvcc", "include/cuda.h", "include/nvml.h"):
             self.write(f"toolkit/{file}").chmod(0o755)
@@ -94,6 +105,7 @@ class Setup(TreeTest):
         self.install(*self.packages["build"], *self.packages["browser"], *self.packages["kernel"],
                      *self.packages["distribution"])
         self.make_wheels(*REQUIREMENTS[1:])
+        self.write("build/promtool/promtool").chmod(0o755)
         self.write(f"tools/{CHARTS}", f"# charts\n{CHART}\n")
         self.write("build/charts/draw-2.1.0/draw.min.js", "draw()\n")
         self.write("build/charts/draw-2.1.0/LICENSE", "as you like\n")
@@ -231,6 +243,22 @@ class Setup(TreeTest):
         self.assertIn("dial tcp: no such host\nsetup: could not build versitygw; without it the "
                       "tests that write to buckets are skipped\n", errors)
         self.assertEqual(list((self.tree / "build/servers").iterdir()), [])
+
+    @unittest.skipIf(shutil.which("promtool", path="/usr/bin:/bin"), "it is installed")
+    def test_takes_promtool_out_of_its_package(self):
+        promtool = self.tree / "build/promtool/promtool"
+        promtool.unlink()
+        status, lines, errors = self.run_setup("test")
+        self.assertEqual((status, errors), (0, ""))
+        self.assertIn("ok  promtool", lines)
+        self.assertEqual(promtool.read_text(), "checker\n")
+        promtool.unlink()
+        self.write("bin/apt-fails")
+        status, _, errors = self.run_setup("test")
+        self.assertEqual(status, 0)
+        self.assertIn("setup: could not fetch promtool; without it the metrics are not checked by it\n",
+                      errors)
+        self.assertFalse(promtool.exists())
 
     def test_fetches_missing_modules(self):
         self.write("bin/no-modules")

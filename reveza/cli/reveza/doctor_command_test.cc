@@ -10,7 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "common/platform/cgroup.h"
 #include "common/platform/testing_directory.h"
 #include "common/platform/testing_shell.h"
 
@@ -174,6 +177,65 @@ TEST(DoctorCommand, DeepProbesMoreThreads) {
   EXPECT_TRUE(few.starts_with("1024 threads")) << few;
   EXPECT_GT(std::strtoul(many.c_str(), nullptr, 10), 1024u) << many;
   EXPECT_NE(many.find("could not be started"), std::string::npos) << many;
+}
+
+// Returns the ids of the problems, worst first.
+std::vector<std::string> ProblemsOf(const std::string& command) {
+  const auto ran = platform::Shell(command);
+  const auto report = nlohmann::json::parse(ran.output, nullptr, false);
+  std::vector<std::string> problems;
+  if (!report.is_object()) return {ran.output};
+  for (const auto& finding : report.at("findings")) {
+    if (finding.at("severity") != "warning" && finding.at("severity") != "fatal") continue;
+    problems.push_back(finding.at("id"));
+  }
+  return problems;
+}
+
+TEST(DoctorCommand, CauseOfAQuickDeathIsFirstAndAlone) {
+  const std::string doctor = std::string("exec ") + REVEZA_PROGRAM + " doctor --json -- ";
+  const auto usual = ProblemsOf(doctor + "true");  // of this machine
+  const std::string limited = doctor + "sh -c 'ulimit ";
+  const std::pair<const char*, std::string> seeds[] = {
+      {"address-space", limited + "-v 300000; exec " REVEZA_PYTHON " -c \"bytearray(10**9)\"'"},
+      {"address-space", limited + "-v 100000; exec " REVEZA_LIMITED_PROGRAM " throw 1000000000'"},
+      {"data-limit", limited + "-d 100000; exec " REVEZA_LIMITED_PROGRAM " throw 1000000000'"},
+      {"thread-local-data", doctor + REVEZA_LIMITED_PROGRAM " address-space " REVEZA_LATE_LIBRARY},
+      {"open-files", limited + "-n 12; exec " REVEZA_PYTHON
+                               " -c \"import os; [os.dup(0) for i in range(99)]\"'"}};
+  for (const auto& [id, command] : seeds) {
+    auto problems = ProblemsOf(command);
+    ASSERT_FALSE(problems.empty()) << command;
+    EXPECT_EQ(problems.front(), id) << command;
+    std::erase_if(problems, [&](const std::string& problem) {
+      return problem == id || std::ranges::find(usual, problem) != usual.end();
+    });
+    EXPECT_EQ(problems, std::vector<std::string>()) << command;
+  }
+}
+
+// The threads are gone before anybody could count them, and root has a limit that does not bind it.
+TEST(DoctorCommand, RecognisesTasksRefusedByItsControlGroup) {
+  const auto place = platform::FindCgroup("pids");
+  if (!place) GTEST_SKIP() << "no control groups here";
+  const auto group = place->folder() / ("reveza-test-" + std::to_string(getpid()));
+  const std::string enter = "mkdir " + group.string() + " && echo 40 >" +
+                            (group / "pids.max").string() + " && echo $$ >" +
+                            (group / "cgroup.procs").string();
+  const auto entered = platform::Shell("(" + enter + ") 2>&1");
+  rmdir(group.c_str());
+  if (entered.status != 0) GTEST_SKIP() << entered.output;
+  const platform::TestingDirectory folder;
+  folder.Write("threads.py",
+               "import threading, time\n"
+               "for i in range(90): threading.Thread(target=time.sleep, args=(0.05,)).start()\n");
+  const auto problems = ProblemsOf(
+      enter + " && exec prlimit --nproc=5000 " REVEZA_PROGRAM " doctor --json -- " REVEZA_PYTHON " " +
+      (folder / "threads.py").string());
+  rmdir(group.c_str());
+  ASSERT_FALSE(problems.empty());
+  EXPECT_EQ(problems.front(), "cgroup-pids");
+  EXPECT_EQ(std::ranges::find(problems, "process-limit"), problems.end());
 }
 
 TEST(DoctorCommand, DetectsALimitThatAScriptSetsItself) {

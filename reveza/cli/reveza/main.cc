@@ -160,8 +160,9 @@ void AddCommands(CLI::App& app, Arguments& arguments) {
   config->require_subcommand(1);
   config->footer("Example:\n  reveza config show");
   app.add_subcommand("version", "Show the version");
-  auto* demo = app.add_subcommand(
-      "demo", "Demonstrate three programs that together exceed the GPU's memory sharing it");
+  auto* demo = app.add_subcommand("demo",
+                                  "Run three programs, alone and together, that need more memory "
+                                  "than the GPU; compare results");
   demo->add_flag("--json", arguments.json, "print the result as JSON");
   demo->footer("Example:\n  reveza demo");
   for (const auto& other : kOwnCommandLines) other.describe(*app.add_subcommand(other.name));
@@ -225,8 +226,10 @@ CommandResult<int> Main(int argc, char** argv) {
     }
   }
   CLI::App app(
-      "Shares GPUs between programs by time slicing and memory swapping, runs resumable lists of\n"
-      "steps, and diagnoses what limits parallelism.",
+      "Runs programs that together need more memory than the GPU has: they take turns, with the\n"
+      "results that each has alone. Runs lists of steps and resumes them, and diagnoses what "
+      "limits\n"
+      "parallelism. `reveza demo` shows it, without a GPU too.",
       "reveza");
   app.set_version_flag("--version", version::Text("reveza"));
   Arguments arguments;

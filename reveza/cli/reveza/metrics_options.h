@@ -3,12 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace reveza::cli {
 
 struct MetricsArguments {
   std::string listen = "127.0.0.1:9787";
-  std::string socket;
+  std::vector<std::string> sockets;
   bool once = false;
 };
 

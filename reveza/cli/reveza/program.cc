@@ -27,6 +27,13 @@ void AddSocketOption(CLI::App& app, std::string& socket) {
             "socket of the daemon (default: $REVEZA_SOCKET, else in the runtime directory)");
 }
 
+void AddSocketsOption(CLI::App& app, std::vector<std::string>& sockets) {
+  AddOption(app, "--socket", sockets, "PATH",
+            "socket of a daemon; repeat for more (default: $REVEZA_SOCKET, else those in the\n"
+            "runtime directory and of the system)")
+      ->allow_extra_args(false);
+}
+
 std::filesystem::path SocketPath(const daemon::Settings& settings) {
   if (!settings.socket.empty()) return settings.socket;
   // Only members of its group can reach the socket of a system-wide daemon.
@@ -35,6 +42,16 @@ std::filesystem::path SocketPath(const daemon::Settings& settings) {
   const bool system =
       !std::filesystem::exists(user, error) && access(platform::kSystemSocket, W_OK) == 0;
   return system ? std::filesystem::path(platform::kSystemSocket) : user;
+}
+
+std::vector<std::filesystem::path> SocketPaths(const daemon::Settings& settings,
+                                               const std::vector<std::string>& sockets) {
+  if (!sockets.empty()) return {sockets.begin(), sockets.end()};
+  if (!settings.socket.empty()) return {settings.socket};
+  std::vector<std::filesystem::path> paths = {
+      platform::UserSocket(platform::ProcessEnvironment, getuid())};
+  if (access(platform::kSystemSocket, W_OK) == 0) paths.emplace_back(platform::kSystemSocket);
+  return paths;
 }
 
 }  // namespace reveza::cli

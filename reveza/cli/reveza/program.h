@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/cli/command_line.h"
 #include "reveza/cli/reveza/exit_status.h"
@@ -34,7 +35,15 @@ CommandResult<daemon::Configuration> LoadConfiguration(
 // Adds --socket.
 void AddSocketOption(CLI::App& app, std::string& socket);
 
+// The same for commands that read from several daemons.
+void AddSocketsOption(CLI::App& app, std::vector<std::string>& sockets);
+
 // Returns the socket of the settings, else the user's, else that of a system-wide daemon.
 std::filesystem::path SocketPath(const daemon::Settings& settings);
+
+// Returns those of the command line, else that of the settings, else the user's and, if this user
+// may connect, that of a system-wide daemon.
+std::vector<std::filesystem::path> SocketPaths(const daemon::Settings& settings,
+                                               const std::vector<std::string>& sockets = {});
 
 }  // namespace reveza::cli

@@ -10,10 +10,10 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "common/base/mutex.h"
@@ -21,10 +21,10 @@
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/cli/reveza/metrics_options.h"
 #include "reveza/cli/reveza/program.h"
+#include "reveza/cli/reveza/top/job_records.h"
 #include "reveza/cli/reveza/top/live_sources.h"
-#include "reveza/gpu/daemon/settings.h"
+#include "reveza/cli/reveza_metrics/families.h"
 #include "reveza/insight/monitor/collector.h"
-#include "reveza/insight/monitor/metrics.h"
 
 namespace reveza::cli {
 namespace {
@@ -36,30 +36,11 @@ using std::chrono::steady_clock;
 constexpr milliseconds kMaxAge{500};
 constexpr milliseconds kSampleInterval{250};  // rates need two samples
 
-std::vector<prometheus::MetricFamily> FamiliesOf(const monitor::Snapshot& snapshot) {
-  const auto metrics = monitor::AllMetrics();
-  std::vector<prometheus::MetricFamily> families(metrics.size());
-  for (std::size_t i = 0; i < metrics.size(); ++i) {
-    families[i].name = metrics[i].name;
-    families[i].help = metrics[i].help;
-    families[i].type =
-        metrics[i].is_counter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
-  }
-  for (const monitor::MetricSample& sample : monitor::MetricSamples(snapshot)) {
-    prometheus::ClientMetric metric;
-    for (const auto& [name, value] : sample.labels) metric.label.push_back({name, value});
-    (metrics[sample.metric].is_counter ? metric.counter.value : metric.gauge.value) = sample.value;
-    families[sample.metric].metric.push_back(std::move(metric));
-  }
-  std::erase_if(families, [](const auto& family) { return family.metric.empty(); });
-  return families;
-}
-
 // Samples the machine on each scrape. Thread-safe: scrapes come from the server's threads.
 class SnapshotSource : public prometheus::Collectable {
  public:
-  explicit SnapshotSource(const daemon::Settings& settings)
-      : live_(settings), collector_(live_.sources()), snapshot_(collector_.Collect()) {
+  explicit SnapshotSource(const std::vector<std::filesystem::path>& sockets)
+      : live_(sockets), collector_(Sources()), snapshot_(collector_.Collect()) {
     std::this_thread::sleep_for(kSampleInterval);
     snapshot_ = collector_.Collect();
     sampled_at_ = steady_clock::now();
@@ -75,7 +56,14 @@ class SnapshotSource : public prometheus::Collectable {
   }
 
  private:
+  monitor::Sources Sources() {
+    monitor::Sources sources = live_.sources();
+    sources.records = [this](double since) { return records_.Read(since); };
+    return sources;
+  }
+
   LiveSources live_;
+  JobRecords records_;
   mutable Mutex mutex_;
   mutable monitor::Collector collector_ GUARDED_BY(mutex_);
   mutable monitor::Snapshot snapshot_ GUARDED_BY(mutex_);
@@ -96,14 +84,14 @@ int Serve(const std::shared_ptr<SnapshotSource>& source, const std::string& list
   return kDone;
 }
 
-int Run(const daemon::Settings& settings, const std::string& listen, bool once) {
+int Run(const std::vector<std::filesystem::path>& sockets, const std::string& listen, bool once) {
   // Inherited by the server's threads, so that only Serve() receives the signals.
   sigset_t stop_signals;
   sigemptyset(&stop_signals);
   sigaddset(&stop_signals, SIGINT);
   sigaddset(&stop_signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
-  const auto source = std::make_shared<SnapshotSource>(settings);
+  const auto source = std::make_shared<SnapshotSource>(sockets);
   if (once) {
     fmt::print("{}", prometheus::TextSerializer().Serialize(source->Collect()));
     return std::fflush(stdout) == 0 ? kDone : kOutput;
@@ -127,8 +115,9 @@ CommandResult<int> Main(int argc, char** argv) {
     return ReportError(kUsage, "--listen: '{}' is invalid; write ADDRESS:PORT, e.g. {}",
                        arguments.listen, MetricsArguments().listen);
   }
-  ASSIGN_OR_RETURN(const auto configuration, LoadConfiguration({{"socket", arguments.socket}}));
-  return Run(configuration.settings(), arguments.listen, arguments.once);
+  ASSIGN_OR_RETURN(const auto configuration, LoadConfiguration({}));
+  return Run(SocketPaths(configuration.settings(), arguments.sockets), arguments.listen,
+             arguments.once);
 }
 
 }  // namespace

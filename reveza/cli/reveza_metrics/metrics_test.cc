@@ -1,20 +1,27 @@
 // End-to-end tests of `reveza metrics`.
+#include "reveza/insight/monitor/metrics.h"
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <prometheus/text_serializer.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
 #include "common/base/unique_fd.h"
 #include "common/platform/testing_directory.h"
 #include "common/platform/testing_shell.h"
+#include "reveza/cli/reveza_metrics/families.h"
+#include "reveza/insight/monitor/testing_snapshot.h"
 
 namespace reveza::cli {
 namespace metrics_test {
@@ -65,6 +72,58 @@ TEST_F(Metrics, OncePrintsThem) {
   EXPECT_NE(ran.output.find("# TYPE reveza_cpu_busy_ratio gauge\nreveza_cpu_busy_ratio "),
             std::string::npos)
       << ran.output;
+}
+
+// Returns the path of Prometheus' checker; empty if it is not installed.
+std::string Promtool() {
+  if (std::filesystem::exists(REVEZA_PROMTOOL)) return REVEZA_PROMTOOL;
+  const auto found = Shell("command -v promtool");
+  return found.status == 0 ? found.output.substr(0, found.output.find('\n')) : "";
+}
+
+TEST_F(Metrics, PassTheChecksOfPrometheus) {
+  const std::string promtool = Promtool();
+  if (promtool.empty()) GTEST_SKIP() << "no promtool; tools/setup.sh test fetches it";
+  monitor::Snapshot snapshot = monitor::TestingSnapshot();
+  snapshot.jobs.at(0).use.cpu = 1.5;
+  monitor::JobRecord& record = snapshot.records.emplace_back();
+  record.id = "nightly";
+  record.steps = {3, 1, 0, 1, 1, 0};
+  record.attempts = {{"done", 1}, {"failed", 2}};
+  record.durations.Add(2.5);
+  const auto families = FamiliesOf(snapshot);
+  for (const monitor::Metric& metric : monitor::AllMetrics()) {
+    EXPECT_NE(std::ranges::find(families, metric.name, &prometheus::MetricFamily::name),
+              families.end())
+        << metric.name << " is not checked";
+  }
+  folder_.Write("all.txt", prometheus::TextSerializer().Serialize(families));
+  const auto checked =
+      Shell(promtool + " check metrics <" + (folder_ / "all.txt").string() + " 2>&1");
+  EXPECT_EQ(checked.status, 0) << checked.output;
+  EXPECT_EQ(checked.output, "");
+  const auto live = Shell(Command("--once") + " | " + promtool + " check metrics 2>&1");
+  EXPECT_EQ(live, (platform::Ran{0, ""}));
+}
+
+// An alert needs more than one scrape to notice a failure.
+TEST_F(Metrics, KeepEndedJobs) {
+  setenv("REVEZA_STATE", (folder_ / "state").c_str(), 1);
+  const auto ran = Shell("env XDG_RUNTIME_DIR=" + folder_.path().string() +
+                         " " REVEZA_PROGRAM
+                         " jobs run --quiet --name nightly -- sh -c 'exit {n}' ::: n 0 3 2>&1");
+  const auto scraped = Shell(Command("--once"));
+  unsetenv("REVEZA_STATE");
+  EXPECT_NE(ran.status, 0) << "a step fails";
+  const std::string job = "{job_id=\"nightly\",job_name=\"nightly\"";
+  for (const std::string& line :
+       {"reveza_job_running" + job + "} 0\n", "reveza_job_steps" + job + ",state=\"failed\"} 1\n",
+        "reveza_job_steps" + job + ",state=\"done\"} 1\n",
+        "reveza_job_attempts_total" + job + ",outcome=\"done\"} 1\n",
+        "reveza_job_step_duration_seconds_count" + job + "} 1\n",
+        "reveza_job_step_duration_seconds_bucket" + job + ",le=\"+Inf\"} 1\n"}) {
+    EXPECT_TRUE(scraped.output.contains(line)) << line << ran.output << scraped.output;
+  }
 }
 
 TEST_F(Metrics, AreServedOverHttp) {

@@ -74,7 +74,7 @@ Sampler::Sampler(const daemon::Settings& settings, page::Feed& feed)
 Sampler::~Sampler() = default;
 
 void Sampler::Run(const std::stop_token& stop) {
-  LiveSources live(settings_);
+  LiveSources live(SocketPaths(settings_));
   monitor::Collector collector(live.sources());
   EventReader events(SocketPath(settings_), feed_);
   auto snapshot_at = steady_clock::now();

@@ -7,6 +7,7 @@
 
 #include "common/base/units.h"
 #include "reveza/insight/doctor/checks.h"
+#include "reveza/insight/doctor/limit_fix.h"
 
 namespace reveza::doctor {
 namespace {
@@ -84,22 +85,22 @@ Finding StackFinding(const ProcessView& process, const platform::ProcessLimits& 
 
 Finding ThreadLimitFinding(const ProcessView& process, const platform::ProcessLimits& limits) {
   const auto& limit = limits.processes;
-  if (!limit.soft || *limit.soft >= kMinThreads) {
+  const bool exempt = process.use.exempt_from_process_limit.value_or(false);
+  if (exempt || !limit.soft || *limit.soft >= kMinThreads) {
     return Fine(Id::kProcessLimit,
-                fmt::format("processes and threads of this user: {}",
-                            limit.soft ? fmt::format("at most {}", *limit.soft) : "unlimited"));
+                fmt::format("processes and threads of this user: {}{}",
+                            limit.soft ? fmt::format("at most {}", *limit.soft) : "unlimited",
+                            limit.soft && exempt ? ", which does not bind root" : ""));
   }
   return {.id = Id::kProcessLimit,
           .severity = Severity::kWarning,
           .observed = fmt::format("the user of {} is limited to {} processes and threads in total",
                                   DisplayName(process), *limit.soft),
-          .limit = fmt::format("RLIMIT_NPROC = {} (does not apply to root)", *limit.soft),
+          .limit = fmt::format("RLIMIT_NPROC = {}", *limit.soft),
           .why =
               "all programs of the user count; the next thread fails with EAGAIN ('Resource "
               "temporarily unavailable')",
-          .fix = fmt::format(
-              "ulimit -u {}; permanently: a line '* soft nproc 65536' in /etc/security/limits.conf",
-              limit.hard ? std::to_string(*limit.hard) : "unlimited")};
+          .fix = HowToRaise("-u", "nproc", limit)};
 }
 
 Finding FilesFinding(const ProcessView& process, const platform::ProcessLimits& limits) {
@@ -121,8 +122,7 @@ Finding FilesFinding(const ProcessView& process, const platform::ProcessLimits& 
           .why =
               "each worker, pipe and data file needs one; the next open fails with EMFILE ('Too "
               "many open files')",
-          .fix = fmt::format("ulimit -n {}",
-                             limit.hard ? std::to_string(*limit.hard) : std::string("1048576"))};
+          .fix = HowToRaise("-n", "nofile", limit)};
 }
 
 // Returns "3 MiB locked and 1 GiB pinned", omitting unknown values.
@@ -162,9 +162,7 @@ Finding LockedFinding(const ProcessView& process, const platform::ProcessLimits&
                        "fails with ENOMEM, and NCCL falls back to sockets or stops"
                      : "the next mlock fails with ENOMEM or EAGAIN; so do buffers registered for "
                        "io_uring or the network",
-          .fix =
-              "ulimit -l unlimited; in containers --ulimit memlock=-1; permanently: a line '* - "
-              "memlock unlimited' in /etc/security/limits.conf"};
+          .fix = HowToRaise("-l", "memlock", limit)};
 }
 
 Finding DataFinding(const ProcessView& process, const platform::ProcessLimits& limits) {
@@ -180,7 +178,7 @@ Finding DataFinding(const ProcessView& process, const platform::ProcessLimits& l
                                   used > 0 ? fmt::format(" and has {}", FormatBytes(used)) : ""),
           .limit = fmt::format("RLIMIT_DATA = {}", FormatBytes(*limit.soft)),
           .why = fmt::format("thread stacks count fully, touched or not; {}", kEnomemEffects),
-          .fix = "ulimit -d unlimited; to limit memory use memory.max of a control group"};
+          .fix = HowToRaise("-d", "data", limit)};
 }
 
 }  // namespace
@@ -231,8 +229,7 @@ Findings CheckMapCount(const Subject& subject) {
                 "heap one or more; at the limit mmap fails although memory is free, and a "
                 "library's first use in a thread aborts the program with 'cannot allocate memory "
                 "for thread-local data: ABORT' and status 127",
-         .fix = "sudo sysctl vm.max_map_count=1048576; permanently: put the setting into "
-                "/etc/sysctl.d/90-maps.conf"});
+         .fix = HowToRaiseMapCount(*limit)});
   }
   return findings;
 }
@@ -270,8 +267,7 @@ Findings CheckThreadCeiling(const Subject& subject) {
                             kernel.threads_max ? std::to_string(*kernel.threads_max) : "unknown",
                             kernel.pid_max ? std::to_string(*kernel.pid_max) : "unknown"),
        .why = "the threads of all users count; the next one fails with EAGAIN",
-       .fix = "sudo sysctl kernel.pid_max=4194304 kernel.threads-max=1000000; or start fewer "
-              "threads (OMP_NUM_THREADS)"}};
+       .fix = HowToRaiseThreads(kernel.threads_max.value_or(0), kernel.pid_max.value_or(0))}};
 }
 
 }  // namespace reveza::doctor

@@ -4,6 +4,7 @@
 
 #include "common/platform/testing_directory.h"
 #include "reveza/insight/doctor/checks.h"
+#include "reveza/insight/doctor/limit_fix.h"
 
 namespace reveza::doctor {
 namespace check_limits_test {
@@ -140,6 +141,32 @@ TEST(ProcessLimits, ChecksEachLimit) {
   }
 }
 
+TEST(ProcessLimits, RootIsNotBoundByTheNumberOfProcesses) {
+  const TestingDirectory root;
+  const Subject subject = Recorded(root, {.processes = "20"});
+  EXPECT_EQ(SeverityOf(CheckProcessLimits(subject), Id::kProcessLimit), Severity::kWarning);
+  root.Write("proc/5/status", "Uid:\t0\t0\t0\t0\n");
+  EXPECT_EQ(SeverityOf(CheckProcessLimits(subject), Id::kProcessLimit), Severity::kFine);
+}
+
+TEST(LimitFix, ChangesTheLimit) {
+  EXPECT_TRUE(HowToRaise("-n", "nofile", {12, 4096}).starts_with("ulimit -n 4096;"));
+  EXPECT_TRUE(HowToRaise("-n", "nofile", {12, {}}).starts_with("ulimit -n 1048576;"));
+  EXPECT_TRUE(HowToRaise("-u", "nproc", {12, {}}).starts_with("ulimit -u unlimited;"));
+  EXPECT_TRUE(HowToRaise("-l", "memlock", {0, 8 * kMiB}).starts_with("ulimit -l 8192;"));
+  const std::string fix = HowToRaise("-n", "nofile", {12, 12});
+  EXPECT_FALSE(fix.contains("ulimit -n 12")) << fix;
+  EXPECT_TRUE(fix.contains("root")) << fix;
+}
+
+TEST(LimitFix, DoesNotLowerWhatIsHigh) {
+  EXPECT_TRUE(HowToRaiseMapCount(65530).contains("vm.max_map_count=1048576"));
+  EXPECT_FALSE(HowToRaiseMapCount(2147483642).contains("sysctl"));
+  EXPECT_TRUE(HowToRaiseThreads(1000, 1 << 22).contains("kernel.threads-max=1000000"));
+  EXPECT_FALSE(HowToRaiseThreads(1000, 1 << 22).contains("pid_max"));
+  EXPECT_FALSE(HowToRaiseThreads(2000000, 1 << 22).contains("sysctl"));
+}
+
 TEST(LockedMemory, ReportsLockedAndPinnedMemory) {
   const TestingDirectory root;
   const Subject subject = Recorded(root, {});  // 64 KiB allowed
@@ -154,7 +181,7 @@ TEST(LockedMemory, ReportsLockedAndPinnedMemory) {
   EXPECT_NE(told().observed.find("4 KiB locked and 2 MiB pinned"), std::string::npos)
       << told().observed;
   EXPECT_EQ(told().limit, "RLIMIT_MEMLOCK = 64 KiB (ulimit -l 64)");
-  EXPECT_NE(told().fix.find("ulimit -l unlimited"), std::string::npos);
+  EXPECT_NE(told().fix.find("memlock unlimited"), std::string::npos) << told().fix;
   root.Write("proc/5/status", "VmLck: 58 kB\nVmPin: 0 kB\nVmSize: 9 kB\n");
   EXPECT_EQ(told().severity, Severity::kWarning) << "nearly all of it";
   root.Write("proc/5/status", "VmLck: 16 kB\nVmPin: 0 kB\nVmSize: 9 kB\n");

@@ -117,6 +117,29 @@ Findings MergeFindings(Findings findings) {
   return merged;
 }
 
+Findings DemoteConsequences(Findings findings) {
+  const auto matters = [](const Finding& finding) {
+    return finding.severity >= Severity::kWarning;
+  };
+  constexpr std::array kLimitsOfThreads = {Id::kAddressSpace, Id::kDataLimit,    Id::kProcessLimit,
+                                           Id::kCgroupPids,   Id::kMapCount,     Id::kOvercommit,
+                                           Id::kStackLimit,   Id::kThreadCeiling};
+  std::vector<Id> named;
+  for (const Finding& finding : findings) {
+    if (!matters(finding)) continue;
+    if (finding.cause) named.push_back(*finding.cause);
+    if (std::ranges::find(kLimitsOfThreads, finding.id) != kLimitsOfThreads.end()) {
+      named.push_back(Id::kThreadProbe);
+    }
+  }
+  for (Finding& finding : findings) {
+    if (matters(finding) && std::ranges::find(named, finding.id) != named.end()) {
+      finding.severity = Severity::kNote;
+    }
+  }
+  return findings;
+}
+
 int ExitStatusOf(const Findings& findings) {
   int status = 0;
   for (const Finding& finding : findings) {

@@ -48,7 +48,8 @@ struct Finding {
   std::string observed = {};
   std::string limit = {};  // empty if there is none
   std::string why = {};
-  std::string fix = {};  // the exact command or line, if there is one
+  std::string fix = {};          // the exact command or line, if there is one
+  std::optional<Id> cause = {};  // the finding about the limit that this one names
 
   // Sets the severity and explains it.
   Finding& Raise(Severity to, std::string its_why, std::string its_fix) {
@@ -83,6 +84,10 @@ std::optional<Finding> FindingFromJson(const nlohmann::json& json);
 
 // Keeps the worst finding per id, which counts the others of equal severity; sorts worst first.
 Findings MergeFindings(Findings findings);
+
+// Makes notes of findings that only repeat another one: those about a limit that another finding
+// names as its cause, and the number of threads that a limit allows.
+Findings DemoteConsequences(Findings findings);
 
 // Returns the exit status of the doctor: 0 fine, 1 warnings, 2 fatal.
 int ExitStatusOf(const Findings& findings);

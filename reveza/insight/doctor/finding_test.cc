@@ -50,5 +50,22 @@ TEST(Finding, DeterminesTheExitStatus) {
       2);
 }
 
+TEST(DemoteConsequences, KeepsTheCauseAlone) {
+  const Finding probe = MakeFinding(Id::kThreadProbe, Severity::kFatal, "34 threads");
+  EXPECT_EQ(DemoteConsequences({probe})[0].severity, Severity::kFatal) << "no limit explains it";
+  const Finding fine = Fine(Id::kAddressSpace, "unlimited");
+  EXPECT_EQ(DemoteConsequences({probe, fine})[0].severity, Severity::kFatal);
+  const Finding limit = MakeFinding(Id::kAddressSpace, Severity::kWarning, "limited");
+  auto found = DemoteConsequences({probe, limit});
+  EXPECT_EQ(found[0].severity, Severity::kNote);
+  EXPECT_EQ(found[1].severity, Severity::kWarning);
+  Finding death = MakeFinding(Id::kThreadLocalData, Severity::kFatal, "died");
+  death.cause = Id::kAddressSpace;
+  found = DemoteConsequences({death, limit, probe});
+  EXPECT_EQ(found[0].severity, Severity::kFatal);
+  EXPECT_EQ(found[1].severity, Severity::kNote);
+  EXPECT_EQ(found[2].severity, Severity::kNote);
+}
+
 }  // namespace finding_test
 }  // namespace reveza::doctor

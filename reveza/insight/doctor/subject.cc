@@ -79,6 +79,10 @@ void Merge(ProcessView& into, ProcessView newer) {
                             &Use::pinned, &Use::threads, &Use::open_files}) {
     Largest(into.use.*member, newer.use.*member);
   }
+  // A limit may have met any process that it binds.
+  if (newer.use.exempt_from_process_limit && into.use.exempt_from_process_limit.value_or(true)) {
+    into.use.exempt_from_process_limit = newer.use.exempt_from_process_limit;
+  }
   if (newer.maps && into.maps) {
     into.maps->count = std::max(into.maps->count, newer.maps->count);
     into.maps->uvm = std::max(into.maps->uvm, newer.maps->uvm);
@@ -107,7 +111,9 @@ std::vector<ProcessView> Processes(const Subject& subject) {
   if (subject.pid == 0) {
     if (auto view = ReadProcess(0, subject.root)) {
       // It stands for what will be started, so what the doctor itself uses says nothing.
+      const auto exempt = view->use.exempt_from_process_limit;
       view->use = {};
+      view->use.exempt_from_process_limit = exempt;
       view->maps.reset();
       views.push_back(std::move(*view));
     }

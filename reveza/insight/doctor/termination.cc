@@ -10,6 +10,7 @@
 #include "common/base/units.h"
 #include "common/platform/cgroup.h"
 #include "common/platform/machine.h"
+#include "reveza/insight/doctor/limit_fix.h"
 
 namespace reveza::doctor {
 namespace {
@@ -25,6 +26,20 @@ bool Says(const Termination& termination, std::string_view text) {
   return termination.last_lines.find(text) != std::string::npos;
 }
 
+// Whether the last output has an error by which programs report that memory could not be allocated.
+bool SaysNoMemory(const Termination& termination) {
+  const std::string_view text = termination.last_lines;
+  constexpr std::string_view kPython = "MemoryError";
+  for (std::size_t at = text.find(kPython); at != text.npos; at = text.find(kPython, at + 1)) {
+    // OutOfMemoryError: of a GPU, or of Java's heap.
+    if (!text.substr(0, at).ends_with("OutOf")) return true;
+  }
+  return std::ranges::any_of(
+      std::array{"std::bad_alloc", "annot allocate memory", "failed to map segment from shared",
+                 "virtual memory exhausted", "ould not reserve enough space"},
+      [&](const char* message) { return text.contains(message); });
+}
+
 bool WasKilled(const Termination& termination) {
   return termination.signal == SIGKILL || termination.exit_status == 128 + SIGKILL;
 }
@@ -35,6 +50,13 @@ std::string ExitText(const Termination& termination) {
   return "ended";
 }
 
+// Returns how many tasks pids.max refused meanwhile; 0 if it is unknown.
+std::uint64_t Refusals(const Termination& termination) {
+  if (!termination.refusals_before || !termination.refusals_after) return 0;
+  return *termination.refusals_after -
+         std::min(*termination.refusals_before, *termination.refusals_after);
+}
+
 // A limit that may have caused the failure.
 struct Cause {
   Id id;
@@ -42,7 +64,7 @@ struct Cause {
   bool reached = false;   // and was nearly reached
   std::string observed;
   std::string limit;
-  const char* fix;
+  std::string fix;
 };
 
 std::string Used(std::optional<std::uint64_t> used) {
@@ -71,12 +93,12 @@ std::array<Cause, 4> CausesOfNoMemory(const Termination& termination,
       {Id::kDataLimit, data.has_value(), NearLimit(termination.use.data, data),
        fmt::format("its private memory was limited{}", Used(termination.use.data)),
        data ? fmt::format("RLIMIT_DATA = {}", FormatBytes(*data)) : "",
-       "ulimit -d unlimited; to bound memory use memory.max of a control group"},
+       data ? HowToRaise("-d", "data", termination.limits->data) : ""},
       {Id::kMapCount, many_maps || nothing_else, many_maps,
        many_maps ? fmt::format("it had {} mappings", *termination.maps)
                  : "no other limit was set: too many mappings, or the machine was out of memory",
        kernel.max_map_count ? fmt::format("vm.max_map_count = {}", *kernel.max_map_count) : "",
-       "sudo sysctl vm.max_map_count=1048576, or fewer threads"},
+       HowToRaiseMapCount(kernel.max_map_count.value_or(0))},
       {Id::kOvercommit, kernel.overcommit == 2,
        kernel.overcommit == 2 && NearLimit(commit.committed, commit.commit_limit),
        "the kernel commits no more memory than it has (vm.overcommit_memory is 2)",
@@ -103,6 +125,7 @@ Finding ThreadLocalData(const Termination& termination, const std::filesystem::p
   const Cause* cause = std::ranges::find_if(causes, &Cause::reached);
   if (cause == causes.end()) cause = std::ranges::find_if(causes, &Cause::possible);
   if (cause == causes.end()) return finding;
+  finding.cause = cause->id;
   finding.confidence = cause->reached ? Confidence::kMeasured : Confidence::kLikely;
   finding.observed += fmt::format("; the cause: {} ({})", cause->observed, IdName(cause->id));
   finding.limit = cause->limit;
@@ -124,7 +147,50 @@ Finding OutOfMemory(const Termination& termination, std::uint64_t kills,
           .why = "the group's memory was exhausted; the kernel chose this process",
           .fix =
               "a larger limit (docker run --memory, MemoryMax=), fewer workers at once, or less "
-              "memory in each"};
+              "memory in each",
+          .cause = Id::kCgroupMemory};
+}
+
+// An allocation failed; nullopt if no limit explains it.
+std::optional<Finding> NoMemory(const Termination& termination, const std::filesystem::path& root) {
+  const auto causes = CausesOfNoMemory(termination, root);
+  const Cause* cause = std::ranges::find_if(causes, &Cause::reached);
+  if (cause == causes.end()) {
+    // The number of mappings is a guess, and many more mappings than memory are needed to meet it.
+    cause = std::ranges::find_if(
+        causes, [](const Cause& one) { return one.possible && one.id != Id::kMapCount; });
+  }
+  if (cause == causes.end()) return std::nullopt;
+  return Finding{
+      .id = cause->id,
+      .severity = Severity::kFatal,
+      .confidence = cause->reached ? Confidence::kMeasured : Confidence::kLikely,
+      .observed = fmt::format("{} {}: memory could not be allocated; {}", termination.command,
+                              ExitText(termination), cause->observed),
+      .limit = cause->limit,
+      .why = "an allocation beyond the limit fails (ENOMEM), although the machine may have memory",
+      .fix = cause->fix};
+}
+
+Finding NoFile(const Termination& termination, const platform::Limit& limit) {
+  return {
+      .id = Id::kOpenFiles,
+      .severity = Severity::kFatal,
+      .confidence = Confidence::kRead,
+      .observed = fmt::format("{} {}: it could open no further file", termination.command,
+                              ExitText(termination)),
+      .limit = fmt::format("RLIMIT_NOFILE = {}", *limit.soft),
+      .why = "each open file, pipe and socket takes a descriptor; the next open fails with EMFILE",
+      .fix = HowToRaise("-n", "nofile", limit)};
+}
+
+// Whether RLIMIT_NPROC may have refused a thread or process. What is started here has the rights of
+// this process, unless it was seen with others.
+bool ProcessLimitBinds(const Termination& termination, const std::filesystem::path& root) {
+  if (!termination.limits || !termination.limits->processes.soft) return false;
+  const auto seen = termination.use.exempt_from_process_limit;
+  const auto exempt = seen ? seen : platform::ReadProcessUse(0, root).exempt_from_process_limit;
+  return !exempt.value_or(false);
 }
 
 // pthread_create and fork say EAGAIN for all of these.
@@ -137,10 +203,16 @@ Finding NoThread(const Termination& termination, const std::filesystem::path& ro
                   .why = "the kernel, or the C library for a thread's stack, said EAGAIN",
                   .fix = "fewer threads: OMP_NUM_THREADS; see reveza doctor -v for the limits"};
   const auto tasks = termination.tasks ? termination.tasks : platform::ReadCgroupTasks(0, root);
-  if (tasks &&
-      (NearLimit(tasks->used, tasks->limit) || NearLimit(termination.use.threads, tasks->limit))) {
+  const std::uint64_t refusals = Refusals(termination);
+  if (refusals > 0 || (tasks && (NearLimit(tasks->used, tasks->limit) ||
+                                 NearLimit(termination.use.threads, tasks->limit)))) {
     finding.id = Id::kCgroupPids;
-    finding.limit = fmt::format("pids.max = {} in {}", tasks->limit, tasks->folder);
+    if (refusals > 0) {
+      finding.confidence = Confidence::kMeasured;
+      finding.observed += fmt::format(", which its control group refused {} meanwhile",
+                                      refusals == 1 ? "once" : fmt::format("{} times", refusals));
+    }
+    if (tasks) finding.limit = fmt::format("pids.max = {} in {}", tasks->limit, tasks->folder);
     finding.fix = "docker run --pids-limit=-1, TasksMax=infinity, or fewer threads";
   } else if (termination.limits && termination.limits->address_space.soft) {
     finding.id = Id::kAddressSpace;
@@ -149,10 +221,10 @@ Finding NoThread(const Termination& termination, const std::filesystem::path& ro
     finding.fix =
         "take the limit on address space away (ulimit -v, resource.RLIMIT_AS): each thread "
         "reserves its whole stack";
-  } else if (termination.limits && termination.limits->processes.soft) {
+  } else if (ProcessLimitBinds(termination, root)) {
     finding.id = Id::kProcessLimit;
     finding.limit = fmt::format("RLIMIT_NPROC = {}", *termination.limits->processes.soft);
-    finding.fix = "ulimit -u $(ulimit -Hu), or fewer threads";
+    finding.fix = HowToRaise("-u", "nproc", termination.limits->processes) + "; or fewer threads";
   }
   return finding;
 }
@@ -168,11 +240,20 @@ std::optional<Finding> ExplainTermination(const Termination& termination,
       *termination.kills_after > *termination.kills_before) {
     return OutOfMemory(termination, *termination.kills_after - *termination.kills_before, root);
   }
-  const bool failed = termination.signal || termination.exit_status.value_or(0) != 0;
+  if (!termination.signal && termination.exit_status.value_or(0) == 0) return std::nullopt;
   for (const char* text : {"Resource temporarily unavailable", "can't start new thread",
                            "Thread creation failed", "pthread_create failed"}) {
-    if (failed && Says(termination, text)) return NoThread(termination, root);
+    if (Says(termination, text)) return NoThread(termination, root);
   }
+  if (SaysNoMemory(termination)) {
+    if (auto finding = NoMemory(termination, root)) return finding;
+  }
+  if (termination.limits && termination.limits->open_files.soft &&
+      Says(termination, "Too many open files") && !Says(termination, "open files in system")) {
+    return NoFile(termination, termination.limits->open_files);
+  }
+  // Not each program prints the error.
+  if (Refusals(termination) > 0 && !WasKilled(termination)) return NoThread(termination, root);
   return std::nullopt;
 }
 

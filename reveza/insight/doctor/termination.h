@@ -25,6 +25,8 @@ struct Termination {
   std::optional<std::uint64_t> maps;          // maximum number of mappings seen
   std::optional<std::uint64_t> kills_before;  // OOM kills in its control group
   std::optional<std::uint64_t> kills_after;
+  std::optional<std::uint64_t> refusals_before;  // of tasks by pids.max, in its control group
+  std::optional<std::uint64_t> refusals_after;
   // The limits of its control group; if absent, those of this process are used.
   std::optional<platform::CgroupUsage> memory;
   std::optional<platform::CgroupUsage> tasks;
@@ -35,7 +37,11 @@ struct Termination {
 //                     address space, data, mappings or overcommit
 //   kOutOfMemoryKill  SIGKILL, and the OOM kill count of the control group grew
 //   kProcessLimit, kCgroupPids, kThreadCeiling, kAddressSpace
-//                     a thread or process could not be started (EAGAIN)
+//                     a thread or process could not be started (EAGAIN); for kCgroupPids a grown
+//                     count of refusals suffices
+//   kAddressSpace, kDataLimit, kMapCount, kOvercommit
+//                     an allocation failed under a limit (ENOMEM, MemoryError, std::bad_alloc)
+//   kOpenFiles        no further file could be opened (EMFILE)
 // nullopt if it is none of these. Sources: elf/dl-tls.c and nptl/allocatestack.c of
 // the GNU C library, kernel/fork.c of Linux.
 std::optional<Finding> ExplainTermination(const Termination& termination,

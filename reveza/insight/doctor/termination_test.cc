@@ -30,6 +30,7 @@ TEST(ThreadLocalData, ExplainsAnAddressSpaceLimit) {
   EXPECT_EQ(finding->severity, Severity::kFatal);
   EXPECT_EQ(finding->confidence, Confidence::kLikely) << "nobody saw how much it used";
   EXPECT_EQ(finding->limit, "RLIMIT_AS = 8 GiB");
+  EXPECT_EQ(finding->cause, Id::kAddressSpace);
   termination.use.address_peak = 8 * kGiB - kMiB;
   finding = ExplainTermination(termination, root.path());
   ASSERT_TRUE(finding);
@@ -96,6 +97,7 @@ TEST(Killed, RequiresEvidence) {
   const auto finding = ExplainTermination(termination, root.path());
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->id, Id::kOutOfMemoryKill);
+  EXPECT_EQ(finding->cause, Id::kCgroupMemory);
   termination.signal.reset();
   termination.exit_status = 137;
   EXPECT_TRUE(ExplainTermination(termination, root.path())) << "as a shell says it";
@@ -121,6 +123,100 @@ TEST(NoThread, DiffersFromOutOfMemory) {
   EXPECT_EQ(ExplainTermination(termination, root.path())->id, Id::kCgroupPids);
   termination.exit_status = 0;
   EXPECT_FALSE(ExplainTermination(termination, root.path())) << "it did not fail";
+}
+
+TEST(NoThread, ProcessLimitDoesNotBindRoot) {
+  const TestingDirectory root;
+  Termination termination;
+  termination.exit_status = 1;
+  termination.last_lines = "RuntimeError: can't start new thread\n";
+  termination.limits.emplace().processes.soft = 5000;
+  root.Write("proc/self/status", "Uid:\t0\t0\t0\t0\n");
+  EXPECT_EQ(ExplainTermination(termination, root.path())->id, Id::kThreadCeiling)
+      << "it ran as this process does";
+  termination.use.exempt_from_process_limit = false;
+  EXPECT_EQ(ExplainTermination(termination, root.path())->id, Id::kProcessLimit)
+      << "it had become another user";
+}
+
+TEST(NoThread, RefusalsOfTheControlGroupAreMeasured) {
+  const TestingDirectory root;
+  root.Write("proc/self/cgroup", "0::/\n");
+  root.Write("sys/fs/cgroup/pids.max", "40\n");
+  root.Write("sys/fs/cgroup/pids.current", "2\n");
+  Termination termination;
+  termination.exit_status = 1;
+  termination.last_lines = "can't start new thread\n";
+  termination.limits.emplace().processes.soft = 5000;
+  termination.refusals_before = 7;
+  termination.refusals_after = 7;
+  EXPECT_EQ(ExplainTermination(termination, root.path())->id, Id::kProcessLimit);
+  termination.refusals_after = 8;
+  auto finding = ExplainTermination(termination, root.path());
+  EXPECT_EQ(finding->id, Id::kCgroupPids) << "although it is empty again";
+  EXPECT_EQ(finding->confidence, Confidence::kMeasured);
+  EXPECT_TRUE(finding->limit.starts_with("pids.max = 40 in ")) << finding->limit;
+  termination.last_lines = "it did not work\n";
+  finding = ExplainTermination(termination, root.path());
+  ASSERT_TRUE(finding) << "the count is enough";
+  EXPECT_EQ(finding->id, Id::kCgroupPids);
+}
+
+Termination Failed(const std::string& last_lines) {
+  Termination termination;
+  termination.command = "train";
+  termination.exit_status = 1;
+  termination.last_lines = last_lines;
+  termination.limits.emplace();
+  return termination;
+}
+
+TEST(NoMemory, IsExplainedByTheLimitThatIsSet) {
+  const TestingDirectory root;
+  root.Write("proc/sys/vm/max_map_count", "65530\n");
+  root.Write("proc/sys/vm/overcommit_memory", "0\n");
+  for (const char* text :
+       {"MemoryError\n", "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 8. GiB\n",
+        "terminate called after throwing an instance of 'std::bad_alloc'\n",
+        "mmap: Cannot allocate memory\n", "libx.so: failed to map segment from shared object\n"}) {
+    Termination termination = Failed(text);
+    EXPECT_FALSE(ExplainTermination(termination, root.path())) << "no limit: " << text;
+    termination.limits->address_space.soft = kGiB;
+    auto finding = ExplainTermination(termination, root.path());
+    ASSERT_TRUE(finding) << text;
+    EXPECT_EQ(finding->id, Id::kAddressSpace);
+    EXPECT_EQ(finding->severity, Severity::kFatal);
+    EXPECT_EQ(finding->confidence, Confidence::kLikely);
+    EXPECT_EQ(finding->limit, "RLIMIT_AS = 1 GiB");
+    termination.limits->data.soft = kMiB;
+    termination.use.data = kMiB;
+    finding = ExplainTermination(termination, root.path());
+    EXPECT_EQ(finding->id, Id::kDataLimit) << "what was reached goes before the rest";
+    EXPECT_EQ(finding->confidence, Confidence::kMeasured);
+  }
+}
+
+TEST(NoMemory, IsNotThatOfAGpuOrOfJava) {
+  const TestingDirectory root;
+  for (const char* text :
+       {"torch.OutOfMemoryError: CUDA out of memory.\n", "java.lang.OutOfMemoryError: heap\n"}) {
+    Termination termination = Failed(text);
+    termination.limits->address_space.soft = kGiB;
+    EXPECT_FALSE(ExplainTermination(termination, root.path())) << text;
+  }
+}
+
+TEST(NoFile, NamesTheLimit) {
+  const TestingDirectory root;
+  Termination termination = Failed("OSError: [Errno 24] Too many open files: 'x'\n");
+  EXPECT_FALSE(ExplainTermination(termination, root.path())) << "no limit is known";
+  termination.limits->open_files = {12, 12};
+  const auto finding = ExplainTermination(termination, root.path());
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->id, Id::kOpenFiles);
+  EXPECT_EQ(finding->limit, "RLIMIT_NOFILE = 12");
+  termination.last_lines = "Too many open files in system\n";
+  EXPECT_FALSE(ExplainTermination(termination, root.path())) << "of the machine";
 }
 
 }  // namespace termination_test

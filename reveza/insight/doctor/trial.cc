@@ -31,10 +31,58 @@ constexpr milliseconds kMinPause(10);
 constexpr milliseconds kMaxPause(200);
 constexpr milliseconds kGrace(2000);
 
+// The counters of control groups since they were first seen. A command may move to others.
+class GroupWatch {
+ public:
+  // Adds the groups of a process; 0: of this one.
+  void Sample(pid_t pid) {
+    Add(kills_, platform::FindCgroup("memory", pid), platform::ReadOutOfMemoryKills);
+    Add(refusals_, platform::FindCgroup("pids", pid), platform::ReadTaskRefusals);
+    if (auto memory = platform::ReadCgroupMemory(pid)) memory_ = std::move(memory);
+    auto tasks = platform::ReadCgroupTasks(pid);
+    if (tasks && (!tasks_ || tasks->left() <= tasks_->left())) tasks_ = std::move(tasks);
+  }
+  void FillIn(Termination& termination) && {
+    SumUp(kills_, termination.kills_before, termination.kills_after,
+          platform::ReadOutOfMemoryKills);
+    SumUp(refusals_, termination.refusals_before, termination.refusals_after,
+          platform::ReadTaskRefusals);
+    termination.memory = std::move(memory_);
+    termination.tasks = std::move(tasks_);
+  }
+
+ private:
+  using Count = std::optional<std::uint64_t>;
+  using Read = Count (*)(const platform::CgroupLocation& place);
+  struct Counter {
+    platform::CgroupLocation place;
+    std::uint64_t before = 0;
+  };
+  using Counters = std::map<std::string, Counter>;  // by folder
+
+  static void Add(Counters& counters, const std::optional<platform::CgroupLocation>& place,
+                  Read read) {
+    if (!place || counters.contains(place->folder().string())) return;
+    if (const Count now = read(*place)) counters.emplace(place->folder(), Counter{*place, *now});
+  }
+  static void SumUp(const Counters& counters, Count& before, Count& after, Read read) {
+    for (const auto& [folder, counter] : counters) {
+      const Count now = read(counter.place);
+      if (!now) continue;
+      before = before.value_or(0) + counter.before;
+      after = after.value_or(0) + *now;
+    }
+  }
+
+  Counters kills_, refusals_;
+  std::optional<platform::CgroupUsage> memory_, tasks_;
+};
+
 // A running command, its output pipe, and the samples so far.
 class CommandWatch {
  public:
-  CommandWatch(pid_t pid, UniqueFd output) : pid_(pid), output_(std::move(output)) {}
+  CommandWatch(pid_t pid, UniqueFd output, GroupWatch groups)
+      : pid_(pid), output_(std::move(output)), groups_(std::move(groups)) {}
   CommandWatch(const CommandWatch&) = delete;
   CommandWatch& operator=(const CommandWatch&) = delete;
   ~CommandWatch() { TerminateAll(); }
@@ -70,7 +118,7 @@ class CommandWatch {
     for (const pid_t pid : Descendants()) {
       auto view = ReadProcess(pid);
       if (!view || !view->maps) continue;  // zombie
-      SampleGroup(pid);
+      groups_.Sample(pid);
       if (view->use.threads.value_or(1) > 1) {
         samplers_[pid].Add(platform::ReadThreads(pid, true), Clock::now().time_since_epoch());
       }
@@ -81,20 +129,6 @@ class CommandWatch {
         Merge(known->second, std::move(*view));
       }
     }
-  }
-
-  // A command may move to a control group of its own.
-  void SampleGroup(pid_t pid) {
-    const auto place = platform::FindCgroup("memory", pid);
-    if (place) {
-      const auto kills = platform::ReadOutOfMemoryKills(*place);
-      if (kills) groups_.try_emplace((place->mount / place->group).string(), Group{*place, *kills});
-      if (auto memory = platform::ReadCgroupMemory(pid))
-        trial_.termination.memory = std::move(memory);
-    }
-    auto tasks = platform::ReadCgroupTasks(pid);
-    auto& tightest = trial_.termination.tasks;
-    if (tasks && (!tightest || tasks->left() <= tightest->left())) tightest = std::move(tasks);
   }
 
   // Returns false on a timeout or end-of-file.
@@ -128,7 +162,7 @@ class CommandWatch {
     }
   }
 
-  // The limits of a dead process are readable until it is reaped.
+  // The limits and the user of a dead process are readable until it is reaped.
   void Reap() {
     for (;;) {
       siginfo_t info{};
@@ -137,6 +171,8 @@ class CommandWatch {
         ProcessView last;
         last.pid = info.si_pid;
         last.limits = *limits;
+        last.use.exempt_from_process_limit =
+            platform::ReadProcessUse(info.si_pid).exempt_from_process_limit;
         Merge(views_.try_emplace(info.si_pid, last).first->second, last);
       }
       int status = 0;
@@ -166,12 +202,7 @@ class CommandWatch {
   // The tightest limits and the largest usage are the evidence.
   void Finish() {
     Termination& termination = trial_.termination;
-    for (const auto& [folder, group] : groups_) {
-      const auto kills = platform::ReadOutOfMemoryKills(group.place);
-      if (!kills) continue;
-      termination.kills_before = termination.kills_before.value_or(0) + group.kills_before;
-      termination.kills_after = termination.kills_after.value_or(0) + *kills;
-    }
+    std::move(groups_).FillIn(termination);
     termination.last_lines = std::move(output_tail_);
     if (termination.last_lines.size() > kMaxOutput) {
       termination.last_lines.erase(0, termination.last_lines.size() - kMaxOutput);
@@ -189,14 +220,9 @@ class CommandWatch {
     if (all.maps) termination.maps = all.maps->count;
   }
 
-  struct Group {
-    platform::CgroupLocation place;
-    std::uint64_t kills_before = 0;
-  };
-
   pid_t pid_;
   UniqueFd output_;
-  std::map<std::string, Group> groups_;  // of memory, by folder
+  GroupWatch groups_;
   platform::ProcessReader processes_;
   std::map<pid_t, ProcessView> views_;
   std::map<pid_t, ActivitySampler> samplers_;
@@ -229,6 +255,9 @@ Result<Trial> RunTrial(const std::vector<std::string>& command, milliseconds lim
     return Fail(Error::Code::kExhausted, "cannot create a pipe: {}", std::strerror(errno));
   }
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // Before the start: a command may die of a limit at once.
+  GroupWatch groups;
+  groups.Sample(0);
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) {
@@ -243,7 +272,7 @@ Result<Trial> RunTrial(const std::vector<std::string>& command, milliseconds lim
     return Fail(error == ENOENT ? Error::Code::kNotFound : Error::Code::kPermission,
                 "cannot run '{}': {}", command[0], std::strerror(error));
   }
-  Trial trial = CommandWatch(pid, std::move(output->reader)).Run(limit);
+  Trial trial = CommandWatch(pid, std::move(output->reader), std::move(groups)).Run(limit);
   trial.termination.command = fmt::format("{}", fmt::join(command, " "));
   return trial;
 }

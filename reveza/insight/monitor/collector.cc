@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -28,7 +29,22 @@ Usage Sum(const std::vector<Step>& steps) {
   add(&Usage::processes);
   add(&Usage::resident);
   add(&Usage::proportional);
+  add(&Usage::io_read);
+  add(&Usage::io_write);
   return sum;
+}
+
+// Returns how busy each core was between two readings; a core whose counters went back was idle.
+std::vector<double> SharesOfCores(std::span<const platform::CpuTicks::Core> before,
+                                  std::span<const platform::CpuTicks::Core> now) {
+  std::vector<double> shares;
+  shares.reserve(now.size());
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const auto busy = static_cast<double>(now[i].busy - std::min(before[i].busy, now[i].busy));
+    const auto idle = static_cast<double>(now[i].idle - std::min(before[i].idle, now[i].idle));
+    shares.push_back(busy + idle > 0 ? busy / (busy + idle) : 0);
+  }
+  return shares;
 }
 
 }  // namespace
@@ -44,7 +60,7 @@ Snapshot Collector::Collect() {
   seconds_ = time_before_ ? std::chrono::duration<double>(now_ - *time_before_).count() : 0;
   snapshot.time = sources_.wall_time ? sources_.wall_time() : 0;
   CollectMachine(snapshot);
-  CollectDaemon(snapshot);
+  CollectDaemons(snapshot);
   CollectGpus(snapshot);
   CollectJobs(snapshot);
   CollectProcesses(snapshot);
@@ -69,6 +85,9 @@ void Collector::CollectMachine(Snapshot& snapshot) {
     const auto all = busy + static_cast<double>(cpu->idle - cpu_before_->idle);
     if (all > 0) machine.cpu = busy / all;
   }
+  if (cpu && cpu_before_ && cpu->each.size() == cpu_before_->each.size()) {
+    machine.each_core = SharesOfCores(cpu_before_->each, cpu->each);
+  }
   cpu_before_ = cpu;
   machine.load = platform::ReadLoad(sources_.root);
   machine.memory = platform::ReadMachineMemory(sources_.root);
@@ -77,23 +96,29 @@ void Collector::CollectMachine(Snapshot& snapshot) {
   machine.cgroup_pressure = platform::CgroupPressure(0, sources_.root);
 }
 
-void Collector::CollectDaemon(Snapshot& snapshot) {
-  if (!sources_.daemon) return;
-  const auto answer = sources_.daemon();
-  if (!answer) {
-    // Running without a daemon is normal.
-    if (answer.error().code != Error::Code::kNotFound) {
-      snapshot.notes.push_back(answer.error().message);
+void Collector::CollectDaemons(Snapshot& snapshot) {
+  if (!sources_.daemons) return;
+  for (const auto& answer : sources_.daemons()) {
+    if (!answer) {
+      // Running without a daemon is normal.
+      if (answer.error().code != Error::Code::kNotFound) {
+        snapshot.notes.push_back(answer.error().message);
+      }
+      continue;
     }
-    return;
+    const pid_t pid = PidAt(answer->status, "pid");
+    const bool same_namespace = pid != 0 && pid == answer->peer;
+    ReadDaemonStatus(answer->status, same_namespace, snapshot, answer->socket);
+    if (!same_namespace) {
+      snapshot.notes.emplace_back(
+          "the daemon runs in another pid namespace: CPU and memory of its programs are "
+          "unavailable");
+    }
   }
-  const pid_t pid = PidAt(answer->status, "pid");
-  const bool same_namespace = pid != 0 && pid == answer->peer;
-  ReadDaemonStatus(answer->status, same_namespace, snapshot);
-  if (!same_namespace) {
-    snapshot.notes.emplace_back(
-        "the daemon runs in another pid namespace: CPU and memory of its programs are unavailable");
-  }
+  ComputeTransferRates(snapshot);
+}
+
+void Collector::ComputeTransferRates(Snapshot& snapshot) {
   std::map<std::string, TransferCounters> copied;
   for (Gpu& gpu : snapshot.gpus) {
     if (!gpu.swapped_out_all || !gpu.swapped_in_all || !gpu.handovers) continue;
@@ -161,6 +186,10 @@ void Collector::CollectGpus(Snapshot& snapshot) {
 }
 
 void Collector::CollectJobs(Snapshot& snapshot) {
+  if (sources_.records) {
+    const std::chrono::duration<double> period = kEndedPeriod;
+    snapshot.records = sources_.records(snapshot.time - period.count());
+  }
   if (!sources_.jobs) return;
   for (const JobAnswer& answer : sources_.jobs()) {
     auto job = ParseJobStatus(answer);
@@ -221,7 +250,7 @@ void Collector::CollectProcesses(Snapshot& snapshot) {
       for (const pid_t pid : family) step_of[pid] = fmt::format("{}/{}", job.id, step.number);
     }
   }
-  const auto alone = [&](pid_t pid) { return UsageOf(std::span(&pid, 1)); };
+  const auto alone = [&](pid_t pid) { return UsageOf(std::span(&pid, 1), false); };
   for (Client& client : snapshot.clients) {
     client.use = alone(client.pid);
     if (const auto step = step_of.find(client.pid); step != step_of.end()) {
@@ -233,12 +262,16 @@ void Collector::CollectProcesses(Snapshot& snapshot) {
   std::size_t family = 0;
   for (Job& job : snapshot.jobs) {
     for (Step& step : job.running) {
-      step.use = TrackPeak(step.pid, UsageOf(families[family++]));
+      step.use = TrackPeak(step.pid, UsageOf(families[family++], true));
+      SetCommand(step);
       roots.insert(step.pid);
     }
     if (!job.running.empty()) job.use = Sum(job.running);
   }
-  std::erase_if(peaks_, [&](const auto& entry) { return !roots.contains(entry.first); });
+  const auto gone = [&](const auto& entry) { return !roots.contains(entry.first); };
+  std::erase_if(peaks_, gone);
+  std::erase_if(commands_, gone);
+  std::erase_if(io_, [&](const auto& entry) { return entry.second.at != now_; });
 }
 
 void Collector::SampleExpensive(const std::vector<pid_t>& own) {
@@ -267,7 +300,7 @@ bool Collector::IsUnchanged(const ExpensiveSample& sample,
          sample.resident == stat.resident && now_ - sample.read_at < kUnchangedPeriod;
 }
 
-Usage Collector::UsageOf(std::span<const pid_t> pids) {
+Usage Collector::UsageOf(std::span<const pid_t> pids, bool tree) {
   Usage use;
   bool all_sampled = true;
   Bytes proportional = 0;
@@ -287,7 +320,39 @@ Usage Collector::UsageOf(std::span<const pid_t> pids) {
     if (known && pids.size() == 1) use.peak = sample->second.peak;
   }
   if (all_sampled && use.processes) use.proportional = proportional;
+  SetIoRates(use, pids, tree);
   return use;
+}
+
+void Collector::SetIoRates(Usage& use, std::span<const pid_t> pids, bool tree) {
+  const auto* root = pids.empty() ? nullptr : watch_.Find(pids.front());
+  if (root == nullptr) return;
+  platform::ProcessIo sum;
+  for (const pid_t pid : pids) {
+    const auto io = watch_.reader().IoCached(pid);
+    // Of another user.
+    if (!io) return;
+    sum.read += io->read;
+    sum.written += io->written;
+  }
+  const std::pair key(pids.front(), tree);
+  const auto before = io_.find(key);
+  if (before != io_.end() && before->second.start_ticks == root->start_ticks) {
+    // Less than before: a process has left the tree with what it had.
+    use.io_read = Rate(before->second.io.read, sum.read);
+    use.io_write = Rate(before->second.io.written, sum.written);
+  }
+  io_[key] = {root->start_ticks, now_, sum};
+}
+
+void Collector::SetCommand(Step& step) {
+  const auto* process = watch_.Find(step.pid);
+  if (process == nullptr) return;
+  KnownCommand& known = commands_[step.pid];
+  if (known.start_ticks != process->start_ticks || known.name != process->name) {
+    known = {process->start_ticks, process->name, watch_.reader().Command(step.pid)};
+  }
+  step.command = known.command;
 }
 
 Usage Collector::TrackPeak(pid_t root, Usage use) {

@@ -30,14 +30,18 @@
 namespace reveza::monitor {
 
 struct DaemonAnswer {
+  std::string socket;
   nlohmann::json status;
   pid_t peer = 0;  // pid of the listening process; 0 if in another pid namespace
 };
 
 struct Sources {
-  // Optional. kNotFound, kUnavailable: no daemon.
-  std::function<Result<DaemonAnswer>()> daemon;
+  // Optional; one for each socket. kNotFound, kUnavailable: no daemon.
+  std::function<std::vector<Result<DaemonAnswer>>()> daemons;
   std::function<std::vector<JobAnswer>()> jobs;  // optional
+  // Optional: journals of jobs that run, or have ended at or after a time (seconds since the
+  // epoch).
+  std::function<std::vector<JobRecord>(double since)> records;
   nvml::GpuMonitor* gpus = nullptr;
   nvml::GpuActivity* activity = nullptr;
   const platform::Clock* clock = nullptr;  // never null
@@ -53,6 +57,8 @@ class Collector {
   static constexpr std::chrono::seconds kExpensivePeriod{10};
   // Period for processes whose resident memory is unchanged; only sharing may have changed.
   static constexpr std::chrono::seconds kUnchangedPeriod{60};
+  // How long ended jobs are kept, so that an alert on their failure is noticed.
+  static constexpr std::chrono::seconds kEndedPeriod{3600};
 
   explicit Collector(Sources sources);
 
@@ -74,7 +80,7 @@ class Collector {
   };
 
   void CollectMachine(Snapshot& snapshot);
-  void CollectDaemon(Snapshot& snapshot);
+  void CollectDaemons(Snapshot& snapshot);
   void CollectGpus(Snapshot& snapshot);
   void CollectJobs(Snapshot& snapshot);
   void CollectProcesses(Snapshot& snapshot);
@@ -85,7 +91,13 @@ class Collector {
   std::vector<pid_t> MonitoredProcesses(const Snapshot& snapshot,
                                         const std::vector<std::vector<pid_t>>& families) const;
 
-  Usage UsageOf(std::span<const pid_t> pids);
+  void ComputeTransferRates(Snapshot& snapshot);
+  // Sets the command of a step's process, which is read once.
+  void SetCommand(Step& step);
+  // Returns the usage of a process, or of a `tree` with its root first.
+  Usage UsageOf(std::span<const pid_t> pids, bool tree);
+  // Sets the rates since the previous call for the same process or tree.
+  void SetIoRates(Usage& use, std::span<const pid_t> pids, bool tree);
   Usage TrackPeak(pid_t root, Usage use);
   std::optional<double> Rate(Bytes before, Bytes now) const;
 
@@ -97,7 +109,19 @@ class Collector {
   std::chrono::nanoseconds now_{0};
   double seconds_ = 0;  // since the previous call; 0: none
   std::map<pid_t, ExpensiveSample> expensive_;
-  std::map<pid_t, std::pair<std::uint64_t, Bytes>> peaks_;      // start time, peak
+  std::map<pid_t, std::pair<std::uint64_t, Bytes>> peaks_;  // start time, peak
+  struct IoSample {
+    std::uint64_t start_ticks = 0;
+    std::chrono::nanoseconds at{0};
+    platform::ProcessIo io;
+  };
+  std::map<std::pair<pid_t, bool>, IoSample> io_;  // by process, or root of a tree
+  struct KnownCommand {
+    std::uint64_t start_ticks = 0;
+    std::string name;  // of the program, which changes when another one is executed
+    std::string command;
+  };
+  std::map<pid_t, KnownCommand> commands_;
   std::map<std::string, TransferCounters> previous_transfers_;  // by GPU or client
 };
 

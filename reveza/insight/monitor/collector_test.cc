@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "common/platform/testing_clock.h"
 #include "common/platform/testing_directory.h"
 #include "reveza/gpu/nvml/testing_fakes.h"
+#include "reveza/insight/monitor/testing_collector.h"
 
 namespace reveza::monitor {
 namespace collector_test {
@@ -16,60 +19,6 @@ namespace collector_test {
 using nlohmann::json;
 using platform::TestingDirectory;
 using std::chrono::seconds;
-
-// A recorded machine with a manual clock.
-class CollectorTest : public testing::Test {
- protected:
-  void SetUp() override {
-    Machine(0, 0);
-    root_.Write("proc/loadavg", "1.00 0.50 0.25 1/99 123\n");
-    root_.Write("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 600 kB\n");
-    Process(1, 0, 0);
-    sources_.clock = &clock_;
-    sources_.root = root_.path();
-    sources_.wall_time = [] { return 1790000000.0; };
-  }
-
-  void Machine(int busy, int idle) {
-    root_.Write("proc/stat",
-                fmt::format("cpu {} 0 0 {} 0 0 0 0 0 0\ncpu0 1\ncpu1 1\n", busy, idle));
-  }
-  // Writes a process with `ticks` of CPU time and 3 threads.
-  void Process(pid_t pid, pid_t parent, int ticks, int start = 100, int faults = 7,
-               int pages = 10) {
-    root_.Write(fmt::format("proc/{}/stat", pid),
-                fmt::format("{} (p{}) S {} 1 1 0 -1 0 {} 0 1 0 {} 0 0 0 20 0 3 0 {} 4096 {} 0\n",
-                            pid, pid, parent, faults, ticks, start, pages));
-  }
-  void Memory(pid_t pid, int pss, int peak) {
-    root_.Write(fmt::format("proc/{}/smaps_rollup", pid),
-                fmt::format("0-f ---p 0 0 0 [rollup]\nRss: 99 kB\nPss: {} kB\n", pss));
-    root_.Write(fmt::format("proc/{}/status", pid),
-                fmt::format("Name: x\nVmHWM: {} kB\nVmRSS: 40 kB\n", peak));
-  }
-  void Daemon(json status, pid_t peer = 7) {
-    status["pid"] = 7;
-    sources_.daemon = [status, peer]() -> Result<DaemonAnswer> {
-      return DaemonAnswer{status, peer};
-    };
-  }
-  void Runner(const std::string& running, pid_t peer = 8) {
-    sources_.jobs = [running, peer] {
-      std::vector<JobAnswer> answers;
-      answers.push_back({"/jobs/a.sock",
-                         fmt::format(R"({{"version":1,"id":"a","pid":8,"running":[{}]}})", running),
-                         peer});
-      return answers;
-    };
-  }
-
-  std::uint64_t Ticks() const { return platform::TicksPerSecond(); }
-  const Bytes page_ = static_cast<Bytes>(sysconf(_SC_PAGESIZE));
-
-  TestingDirectory root_;
-  platform::FakeClock clock_;
-  Sources sources_;
-};
 
 TEST_F(CollectorTest, WorksWithoutGpuAndDaemon) {
   Collector collector(sources_);
@@ -314,7 +263,7 @@ TEST_F(CollectorTest, ComputesTransferRates) {
   };
   // The collector copies its sources, so forward to the current one.
   Sources sources = sources_;
-  sources.daemon = [&] { return sources_.daemon(); };
+  sources.daemons = [&] { return sources_.daemons(); };
   daemon(1000, 500, 3);
   Collector collector(sources);
   EXPECT_EQ(collector.Collect().gpus[0].swap_out, std::nullopt);
@@ -370,7 +319,10 @@ TEST_F(CollectorTest, MergesGpusOfDriverAndDaemon) {
 }
 
 TEST_F(CollectorTest, NotesErrorsButNotMissingSources) {
-  sources_.daemon = [] { return Fail(Error::Code::kNotFound, "no daemon"); };
+  const auto fail_with = [&](Error::Code code, const char* message) {
+    sources_.daemons = [=] { return std::vector<Result<DaemonAnswer>>{Fail(code, "{}", message)}; };
+  };
+  fail_with(Error::Code::kNotFound, "no daemon");
   sources_.jobs = [] {
     std::vector<JobAnswer> answers;
     answers.push_back({"/jobs/a.sock", Fail(Error::Code::kNotFound, "dead"), 0});
@@ -382,7 +334,7 @@ TEST_F(CollectorTest, NotesErrorsButNotMissingSources) {
   EXPECT_TRUE(snapshot.jobs.empty());
   ASSERT_EQ(snapshot.notes.size(), 1u);
   EXPECT_NE(snapshot.notes[0].find("/jobs/b.sock"), std::string::npos);
-  sources_.daemon = [] { return Fail(Error::Code::kUnavailable, "no permission"); };
+  fail_with(Error::Code::kUnavailable, "no permission");
   sources_.jobs = nullptr;
   Collector other(sources_);
   EXPECT_EQ(other.Collect().notes, std::vector<std::string>{"no permission"});

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -38,6 +40,39 @@ Gpu ReadGpu(const json& entry) {
   gpu.swapped_in_all = CountAt(handover, "bytes_in");
   gpu.unchanged_all = CountAt(handover, "bytes_unchanged");
   return gpu;
+}
+
+// Adds what a further daemon has of a GPU. To each, programs of the other are external.
+void AddGpu(Gpu& gpu, const Gpu& further) {
+  const auto less = [](std::optional<Bytes> all, std::optional<Bytes> part) {
+    return all ? std::optional(*all - std::min(*all, part.value_or(0))) : all;
+  };
+  gpu.external = less(gpu.external, further.resident);
+  AddTo(gpu.budget, further.budget);
+  AddTo(gpu.resident, further.resident);
+  AddTo(gpu.swapped, further.swapped);
+  AddTo(gpu.swapped_out_all, further.swapped_out_all);
+  AddTo(gpu.swapped_in_all, further.swapped_in_all);
+  AddTo(gpu.unchanged_all, further.unchanged_all);
+  if (!further.handovers) return;
+  Handovers& sum = gpu.handovers ? *gpu.handovers : gpu.handovers.emplace();
+  const auto seconds = [](const Handovers& handovers) {
+    return static_cast<double>(handovers.count) * handovers.mean_seconds.value_or(0);
+  };
+  const double all = seconds(sum) + seconds(*further.handovers);
+  sum.count += further.handovers->count;
+  if (sum.count > 0) sum.mean_seconds = all / static_cast<double>(sum.count);
+}
+
+// Programs of one daemon are no external processes, whatever another one says.
+void RemoveManaged(Snapshot& snapshot) {
+  std::set<std::pair<std::string, pid_t>> seen;
+  std::erase_if(snapshot.outside, [&](const ExternalProcess& outside) {
+    if (outside.pid == 0) return false;
+    return std::ranges::find(snapshot.clients, outside.pid, &Client::pid) !=
+               snapshot.clients.end() ||
+           !seen.emplace(outside.gpu, outside.pid).second;
+  });
 }
 
 void ReadExternalProcesses(const json& gpu, bool same_pid_namespace, Snapshot& snapshot) {
@@ -120,23 +155,38 @@ std::string PolicyText(const json& policy) {
   return text;
 }
 
-void ReadDaemonStatus(const json& status, bool same_pid_namespace, Snapshot& snapshot) {
+void ReadDaemonStatus(const json& status, bool same_pid_namespace, Snapshot& snapshot,
+                      const std::string& socket) {
   if (!status.is_object()) return;
   Daemon daemon;
+  daemon.socket = socket;
   daemon.version = TextAt(status, "version");
   daemon.pid = same_pid_namespace ? PidAt(status, "pid") : 0;
   daemon.uptime_seconds = NumberAt(status, "uptime_s");
   const json& host = ObjectAt(status, "host");
   daemon.host_budget = CountAt(host, "budget");
   daemon.host_reserved = CountAt(host, "reserved");
-  snapshot.daemon = std::move(daemon);
+  const bool further = snapshot.daemon.has_value();
+  if (further) {
+    snapshot.further_daemons.push_back(std::move(daemon));
+  } else {
+    snapshot.daemon = std::move(daemon);
+  }
   for (const auto& entry : ArrayAt(status, "gpus")) {
-    snapshot.gpus.push_back(ReadGpu(entry));
+    Gpu gpu = ReadGpu(entry);
+    const auto known =
+        further ? std::ranges::find(snapshot.gpus, gpu.uuid, &Gpu::uuid) : snapshot.gpus.end();
+    if (known == snapshot.gpus.end()) {
+      snapshot.gpus.push_back(std::move(gpu));
+    } else {
+      AddGpu(*known, gpu);
+    }
     ReadExternalProcesses(entry, same_pid_namespace, snapshot);
   }
   for (const auto& entry : ArrayAt(status, "clients")) {
     snapshot.clients.push_back(ReadClient(entry, same_pid_namespace));
   }
+  if (further) RemoveManaged(snapshot);
 }
 
 }  // namespace reveza::monitor

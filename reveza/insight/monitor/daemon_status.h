@@ -9,8 +9,10 @@
 namespace reveza::monitor {
 
 // Fills daemon, gpus, clients and outside; missing fields or fields of another type stay empty.
-// Unless the daemon shares our pid namespace, its pids are omitted.
-void ReadDaemonStatus(const nlohmann::json& status, bool same_pid_namespace, Snapshot& snapshot);
+// Unless the daemon shares our pid namespace, its pids are omitted. A further daemon, at another
+// `socket`, adds to what those before have of a GPU.
+void ReadDaemonStatus(const nlohmann::json& status, bool same_pid_namespace, Snapshot& snapshot,
+                      const std::string& socket = "");
 
 // Returns what differs from the default in the policy of a client, as text; empty: nothing.
 std::string PolicyText(const nlohmann::json& policy);

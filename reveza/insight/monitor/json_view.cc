@@ -61,6 +61,8 @@ Json ToJson(const Usage& use) {
       .Add("resident", OrNull(use.resident))
       .Add("proportional", OrNull(use.proportional))
       .Add("peak", OrNull(use.peak))
+      .Add("io_read", OrNull(use.io_read))
+      .Add("io_write", OrNull(use.io_write))
       .Take();
 }
 
@@ -72,14 +74,12 @@ Json ToJson(const Machine& machine) {
               {"swap_total", OrNull(machine.memory->swap_total)},
               {"swap_free", OrNull(machine.memory->swap_free)}};
   }
-  return {{"cores", OrNull(machine.cores)},
-          {"cpu", OrNull(machine.cpu)},
-          {"load", OrNull(machine.load)},
-          {"memory", std::move(memory)},
-          {"cgroup_headroom", OrNull(machine.cgroup_headroom)},
-          {"pressure", ToJson(machine.pressure)},
-          {"cgroup_pressure", ToJson(machine.cgroup_pressure)},
-          {"processes", OrNull(machine.processes)}};
+  return {
+      {"cores", OrNull(machine.cores)},        {"cpu", OrNull(machine.cpu)},
+      {"each_core", machine.each_core},        {"load", OrNull(machine.load)},
+      {"memory", std::move(memory)},           {"cgroup_headroom", OrNull(machine.cgroup_headroom)},
+      {"pressure", ToJson(machine.pressure)},  {"cgroup_pressure", ToJson(machine.cgroup_pressure)},
+      {"processes", OrNull(machine.processes)}};
 }
 
 Json ToJson(const Gpu& gpu) {
@@ -157,6 +157,7 @@ Json ToJson(const Step& step) {
       .Add("label", step.label)
       .Add("attempt", OrNull(step.attempt))
       .Add("pid", PidOrNull(step.pid))
+      .Add("command", TextOrNull(step.command))
       .Add("state", step.state)
       .Add("since", OrNull(step.since))
       .Add("memory", OrNull(step.memory))
@@ -215,6 +216,15 @@ Json ToJson(const ExternalProcess& outside) {
           {"use", ToJson(outside.use)}};
 }
 
+Json ToJson(const Daemon& daemon) {
+  return {{"version", daemon.version},
+          {"pid", PidOrNull(daemon.pid)},
+          {"uptime_seconds", OrNull(daemon.uptime_seconds)},
+          {"host_budget", OrNull(daemon.host_budget)},
+          {"host_reserved", OrNull(daemon.host_reserved)},
+          {"socket", TextOrNull(daemon.socket)}};
+}
+
 template <typename T>
 Json ToArray(const std::vector<T>& values) {
   Json list = Json::array();
@@ -230,18 +240,14 @@ std::string CsvField(const std::optional<T>& value) {
 }  // namespace
 
 Json ToJson(const Snapshot& snapshot) {
-  Json daemon = nullptr;
-  if (snapshot.daemon) {
-    daemon = {{"version", snapshot.daemon->version},
-              {"pid", PidOrNull(snapshot.daemon->pid)},
-              {"uptime_seconds", OrNull(snapshot.daemon->uptime_seconds)},
-              {"host_budget", OrNull(snapshot.daemon->host_budget)},
-              {"host_reserved", OrNull(snapshot.daemon->host_reserved)}};
-  }
+  Json daemons = Json::array();
+  if (snapshot.daemon) daemons.push_back(ToJson(*snapshot.daemon));
+  for (const Daemon& daemon : snapshot.further_daemons) daemons.push_back(ToJson(daemon));
   return {{"version", 1},
           {"time", snapshot.time},
           {"machine", ToJson(snapshot.machine)},
-          {"daemon", std::move(daemon)},
+          {"daemon", daemons.empty() ? Json(nullptr) : daemons.front()},
+          {"daemons", std::move(daemons)},
           {"gpus", ToArray(snapshot.gpus)},
           {"clients", ToArray(snapshot.clients)},
           {"outside", ToArray(snapshot.outside)},
@@ -263,19 +269,20 @@ std::string QuoteCsv(std::string_view text) {
 
 std::string CsvHeading() {
   return "time,kind,job,pid,name,state,cpu,memory,peak,claim,threads,gpu_resident,gpu_swapped,"
-         "share,turns,waited_seconds,command\n";
+         "share,turns,waited_seconds,command,age,io_read,io_write\n";
 }
 
 std::string CsvRows(const Snapshot& snapshot) {
   std::string text;
   for (const Row& row : Rows(snapshot, {})) {
     const std::string pid = row.pid == 0 ? "" : std::to_string(row.pid);
-    text += fmt::format("{:.3f},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", snapshot.time,
-                        ToText(row.kind), QuoteCsv(row.job), pid, QuoteCsv(row.name),
+    text += fmt::format("{:.3f},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+                        snapshot.time, ToText(row.kind), QuoteCsv(row.job), pid, QuoteCsv(row.name),
                         QuoteCsv(row.state), CsvField(row.cpu), CsvField(row.memory),
                         CsvField(row.peak), CsvField(row.claim), CsvField(row.threads),
                         CsvField(row.gpu), CsvField(row.swapped), CsvField(row.share),
-                        CsvField(row.turns), CsvField(row.waited_seconds), QuoteCsv(row.command));
+                        CsvField(row.turns), CsvField(row.waited_seconds), QuoteCsv(row.command),
+                        CsvField(row.age), CsvField(row.io_read), CsvField(row.io_write));
   }
   return text;
 }

@@ -50,7 +50,7 @@ TEST_F(Keys, CycleThroughSortColumns) {
   EXPECT_EQ(state_.table.sort, Column::kPid);
   EXPECT_EQ(state_.message, "sorted by pid");
   Type("SS");
-  EXPECT_EQ(state_.table.sort, Column::kSwapped);
+  EXPECT_EQ(state_.table.sort, Column::kIo);
   Type("s");
   EXPECT_EQ(state_.table.sort, Column::kOrder);
   Type("vt");

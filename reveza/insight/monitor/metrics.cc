@@ -11,74 +11,85 @@
 namespace reveza::monitor {
 namespace {
 
+using enum MetricType;
+
 constexpr std::array kMetrics = {
-    Metric{"reveza_cpu_cores", false, "", "cores of the machine"},
-    Metric{"reveza_cpu_busy_ratio", false, "", "CPU utilisation of all cores"},
-    Metric{"reveza_load1", false, "", "load average over one minute"},
-    Metric{"reveza_memory_total_bytes", false, "", "memory of the machine"},
-    Metric{"reveza_memory_available_bytes", false, "", "available memory"},
-    Metric{"reveza_swap_total_bytes", false, "", "swap space"},
-    Metric{"reveza_swap_free_bytes", false, "", "free swap space"},
-    Metric{"reveza_cgroup_headroom_bytes", false, "", "memory left in the cgroup of this process"},
-    Metric{"reveza_pressure_ratio", false, "resource,kind",
+    Metric{"reveza_cpu_cores", kGauge, "", "cores of the machine"},
+    Metric{"reveza_cpu_busy_ratio", kGauge, "", "CPU utilisation of all cores"},
+    Metric{"reveza_load1", kGauge, "", "load average over one minute"},
+    Metric{"reveza_memory_total_bytes", kGauge, "", "memory of the machine"},
+    Metric{"reveza_memory_available_bytes", kGauge, "", "available memory"},
+    Metric{"reveza_swap_total_bytes", kGauge, "", "swap space"},
+    Metric{"reveza_swap_free_bytes", kGauge, "", "free swap space"},
+    Metric{"reveza_cgroup_headroom_bytes", kGauge, "", "memory left in the cgroup of this process"},
+    Metric{"reveza_pressure_ratio", kGauge, "resource,kind",
            "share of the last ten seconds in which some or all (full) tasks stalled"},
-    Metric{"reveza_pressure_seconds_total", true, "resource,kind",
+    Metric{"reveza_pressure_seconds_total", kCounter, "resource,kind",
            "time since boot in which some or all (full) tasks stalled"},
-    Metric{"reveza_processes", false, "", "visible processes"},
-    Metric{"reveza_daemon_up", false, "", "1 if revezad responds, else 0"},
-    Metric{"reveza_host_budget_bytes", false, "", "host memory available for swapped GPU memory"},
-    Metric{"reveza_host_reserved_bytes", false, "", "host memory reserved for swapped GPU memory"},
-    Metric{"reveza_gpu_info", false, "gpu,index,name", "1 for each GPU"},
-    Metric{"reveza_gpu_memory_total_bytes", false, "gpu", "memory of the GPU"},
-    Metric{"reveza_gpu_memory_used_bytes", false, "gpu",
+    Metric{"reveza_processes", kGauge, "", "visible processes"},
+    Metric{"reveza_daemon_up", kGauge, "", "1 if revezad responds, else 0"},
+    Metric{"reveza_host_budget_bytes", kGauge, "", "host memory available for swapped GPU memory"},
+    Metric{"reveza_host_reserved_bytes", kGauge, "", "host memory reserved for swapped GPU memory"},
+    Metric{"reveza_gpu_info", kGauge, "gpu,index,name", "1 for each GPU"},
+    Metric{"reveza_gpu_memory_total_bytes", kGauge, "gpu", "memory of the GPU"},
+    Metric{"reveza_gpu_memory_used_bytes", kGauge, "gpu",
            "used by all processes, according to the driver"},
-    Metric{"reveza_gpu_memory_budget_bytes", false, "gpu", "memory managed by revezad"},
-    Metric{"reveza_gpu_memory_resident_bytes", false, "gpu",
+    Metric{"reveza_gpu_memory_budget_bytes", kGauge, "gpu", "memory managed by revezad"},
+    Metric{"reveza_gpu_memory_resident_bytes", kGauge, "gpu",
            "GPU memory of programs under Reveza, contexts included"},
-    Metric{"reveza_gpu_memory_swapped_bytes", false, "gpu", "swapped out to host memory"},
-    Metric{"reveza_gpu_memory_external_bytes", false, "gpu", "used by processes outside Reveza"},
-    Metric{"reveza_gpu_sm_active_ratio", false, "gpu",
+    Metric{"reveza_gpu_memory_swapped_bytes", kGauge, "gpu", "swapped out to host memory"},
+    Metric{"reveza_gpu_memory_external_bytes", kGauge, "gpu", "used by processes outside Reveza"},
+    Metric{"reveza_gpu_sm_active_ratio", kGauge, "gpu",
            "share of cycles in which a multiprocessor had work (GPM: Hopper and later)"},
     Metric{
-        "reveza_gpu_some_kernel_resident_ratio", false, "gpu",
+        "reveza_gpu_some_kernel_resident_ratio", kGauge, "gpu",
         "share of time with at least one kernel resident; not the utilisation of multiprocessors"},
-    Metric{"reveza_gpu_link_bytes_per_second", false, "gpu,direction",
+    Metric{"reveza_gpu_link_bytes_per_second", kGauge, "gpu,direction",
            "PCIe traffic out of and into the GPU (GPM: Hopper and later)"},
-    Metric{"reveza_gpu_moved_bytes_total", true, "gpu,direction",
+    Metric{"reveza_gpu_moved_bytes_total", kCounter, "gpu,direction",
            "bytes swapped out and in by Reveza"},
-    Metric{"reveza_gpu_unchanged_bytes_total", true, "gpu",
+    Metric{"reveza_gpu_unchanged_bytes_total", kCounter, "gpu",
            "bytes that left the GPU without a copy"},
-    Metric{"reveza_gpu_handovers_total", true, "gpu", "handovers from one job to the next"},
-    Metric{"reveza_gpu_handover_mean_seconds", false, "gpu", "mean duration of handovers"},
-    Metric{"reveza_program_clients", false, "program,state", "processes under Reveza, by state"},
-    Metric{"reveza_program_cpu_cores", false, "program", "cores in use"},
-    Metric{"reveza_program_memory_bytes", false, "program", "host memory in use"},
-    Metric{"reveza_program_gpu_resident_bytes", false, "program", "GPU memory in use"},
-    Metric{"reveza_program_gpu_swapped_bytes", false, "program", "GPU memory swapped out"},
-    Metric{"reveza_program_share_wanted_ratio", false, "program",
+    Metric{"reveza_gpu_handovers_total", kCounter, "gpu", "handovers from one job to the next"},
+    Metric{"reveza_gpu_handover_mean_seconds", kGauge, "gpu", "mean duration of handovers"},
+    Metric{"reveza_program_clients", kGauge, "program,state", "processes under Reveza, by state"},
+    Metric{"reveza_program_cpu_cores", kGauge, "program", "cores in use"},
+    Metric{"reveza_program_memory_bytes", kGauge, "program", "host memory in use"},
+    Metric{"reveza_program_gpu_resident_bytes", kGauge, "program", "GPU memory in use"},
+    Metric{"reveza_program_gpu_swapped_bytes", kGauge, "program", "GPU memory swapped out"},
+    Metric{"reveza_program_share_wanted_ratio", kGauge, "program",
            "share of GPU time over one minute that its weight entitles it to"},
-    Metric{"reveza_program_share_got_ratio", false, "program",
+    Metric{"reveza_program_share_got_ratio", kGauge, "program",
            "share of GPU time that it had over one minute"},
-    Metric{"reveza_program_wait_seconds", false, "program,quantile",
-           "time from a request for the GPU to the open gate, of the latest 512 (0.5, 0.95, "
-           "0.99)"},
-    Metric{"reveza_job_steps", false, "job_id,job_name,state",
-           "steps by state: done, running, waiting, failed, held"},
-    Metric{"reveza_job_steps_all", false, "job_id,job_name", "total number of steps"},
-    Metric{"reveza_job_workers", false, "job_id,job_name", "maximum number of concurrent steps"},
-    Metric{"reveza_job_steps_per_second", false, "job_id,job_name", "throughput"},
-    Metric{"reveza_job_eta_seconds", false, "job_id,job_name,quantile",
-           "estimated remaining time, median (0.5) and 90th percentile (0.9)"},
-    Metric{"reveza_job_paused", false, "job_id,job_name", "1 if the job is paused, else 0"},
-    Metric{"reveza_job_held_back", false, "job_id,job_name",
+    Metric{"reveza_program_wait_seconds", kGauge, "program,percentile",
+           "time from a request for the GPU to the open gate, of the latest 512 (50, 95, 99)"},
+    Metric{"reveza_job_steps", kGauge, "job_id,job_name,state",
+           "steps by state: done, running, waiting, failed, held; of an ended job also unknown"},
+    Metric{"reveza_job_steps_all", kGauge, "job_id,job_name", "total number of steps"},
+    Metric{"reveza_job_workers", kGauge, "job_id,job_name", "maximum number of concurrent steps"},
+    Metric{"reveza_job_steps_per_second", kGauge, "job_id,job_name", "throughput"},
+    Metric{"reveza_job_eta_seconds", kGauge, "job_id,job_name,percentile",
+           "estimated remaining time, median (50) and 90th percentile (90)"},
+    Metric{"reveza_job_paused", kGauge, "job_id,job_name", "1 if the job is paused, else 0"},
+    Metric{"reveza_job_held_back", kGauge, "job_id,job_name",
            "1 if a ready step is held back by a lack of resources, else 0"},
-    Metric{"reveza_job_cpu_cores", false, "job_id,job_name", "cores used by its steps"},
-    Metric{"reveza_job_memory_bytes", false, "job_id,job_name", "memory used by its steps"},
-    Metric{"reveza_job_memory_claim_bytes", false, "job_id,job_name",
+    Metric{"reveza_job_cpu_cores", kGauge, "job_id,job_name", "cores used by its steps"},
+    Metric{"reveza_job_memory_bytes", kGauge, "job_id,job_name", "memory used by its steps"},
+    Metric{"reveza_job_memory_claim_bytes", kGauge, "job_id,job_name",
            "memory claimed by its running steps"},
-    Metric{"reveza_job_metric", false, "job_id,job_name,metric,statistic",
+    Metric{"reveza_job_metric", kGauge, "job_id,job_name,metric,statistic",
            "metrics reported by its steps: min, mean, max, final"},
-    Metric{"reveza_notes", false, "", "sources that could not be read; see reveza top"},
+    Metric{"reveza_job_running", kGauge, "job_id,job_name",
+           "1 while a runner has the job, 0 for an hour after its end"},
+    Metric{"reveza_job_end_timestamp_seconds", kGauge, "job_id,job_name",
+           "when the last step of a job without a runner ended, in Unix time"},
+    Metric{"reveza_job_attempts_total", kCounter, "job_id,job_name,outcome",
+           "ended attempts to run a step, by outcome: done, failed, killed, ..."},
+    Metric{"reveza_job_cpu_seconds_total", kCounter, "job_id,job_name",
+           "processor time of ended attempts"},
+    Metric{"reveza_job_step_duration_seconds", kHistogram, "job_id,job_name",
+           "duration of successful attempts"},
+    Metric{"reveza_notes", kGauge, "", "sources that could not be read; see reveza top"},
 };
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
@@ -90,10 +101,14 @@ class SampleList {
     if (!value) return;
     const auto found = std::ranges::find(kMetrics, name, &Metric::name);
     samples_.push_back({static_cast<std::size_t>(found - kMetrics.begin()), std::move(labels),
-                        static_cast<double>(*value)});
+                        static_cast<double>(*value), std::nullopt});
   }
   void Add(std::string_view name, double value, Labels labels = {}) {
     Add(name, std::optional(value), std::move(labels));
+  }
+  void Add(std::string_view name, const Durations& durations, Labels labels) {
+    Add(name, 0, std::move(labels));
+    samples_.back().durations = durations;
   }
   std::vector<MetricSample> Take() && { return std::move(samples_); }
 
@@ -186,13 +201,13 @@ void AddSharing(SampleList& samples, const std::string& program, const Sharing& 
     samples.Add("reveza_program_share_got_ratio", got, labels);
   }
   if (!sharing.waits) return;
-  const auto add = [&](const char* quantile, double seconds) {
+  const auto add = [&](const char* percentile, double seconds) {
     samples.Add("reveza_program_wait_seconds", seconds,
-                {{"program", program}, {"quantile", quantile}});
+                {{"program", program}, {"percentile", percentile}});
   };
-  add("0.5", sharing.waits->p50);
-  add("0.95", sharing.waits->p95);
-  add("0.99", sharing.waits->p99);
+  add("50", sharing.waits->p50);
+  add("95", sharing.waits->p95);
+  add("99", sharing.waits->p99);
 }
 
 // Aggregates programs by name, to bound the number of time series.
@@ -228,23 +243,33 @@ void AddPrograms(SampleList& samples, const std::vector<Client>& clients) {
   }
 }
 
+Labels With(Labels labels, const char* label, const std::string& value) {
+  labels.emplace_back(label, value);
+  return labels;
+}
+
+void AddSteps(SampleList& samples, const StepCounts& steps, const Labels& labels) {
+  const auto add = [&](const char* state, const std::optional<std::uint64_t>& count) {
+    samples.Add("reveza_job_steps", count, With(labels, "state", state));
+  };
+  add("done", steps.done);
+  add("running", steps.running);
+  add("waiting", steps.waiting);
+  add("failed", steps.failed);
+  add("held", steps.held);
+  samples.Add("reveza_job_steps_all", steps.all, labels);
+}
+
 void AddJob(SampleList& samples, const Job& job) {
   const Labels labels = {{"job_id", job.id}, {"job_name", job.name}};
   const auto with = [&](const char* label, const std::string& value) {
-    Labels more = labels;
-    more.emplace_back(label, value);
-    return more;
+    return With(labels, label, value);
   };
-  samples.Add("reveza_job_steps", job.steps.done, with("state", "done"));
-  samples.Add("reveza_job_steps", job.steps.running, with("state", "running"));
-  samples.Add("reveza_job_steps", job.steps.waiting, with("state", "waiting"));
-  samples.Add("reveza_job_steps", job.steps.failed, with("state", "failed"));
-  samples.Add("reveza_job_steps", job.steps.held, with("state", "held"));
-  samples.Add("reveza_job_steps_all", job.steps.all, labels);
+  AddSteps(samples, job.steps, labels);
   samples.Add("reveza_job_workers", job.workers, labels);
   samples.Add("reveza_job_steps_per_second", job.rate, labels);
-  samples.Add("reveza_job_eta_seconds", job.eta_p50_seconds, with("quantile", "0.5"));
-  samples.Add("reveza_job_eta_seconds", job.eta_p90_seconds, with("quantile", "0.9"));
+  samples.Add("reveza_job_eta_seconds", job.eta_p50_seconds, with("percentile", "50"));
+  samples.Add("reveza_job_eta_seconds", job.eta_p90_seconds, with("percentile", "90"));
   if (!job.state.empty()) {
     samples.Add("reveza_job_paused", job.state == "paused" ? 1 : 0, labels);
   }
@@ -273,6 +298,24 @@ void AddJob(SampleList& samples, const Job& job) {
   }
 }
 
+// `name`: of the job, as its runner says; without one, jobs have their name as id.
+void AddRecord(SampleList& samples, const JobRecord& record, const std::string& name) {
+  const Labels labels = {{"job_id", record.id}, {"job_name", name}};
+  samples.Add("reveza_job_running", record.running ? 1 : 0, labels);
+  if (!record.running) {
+    AddSteps(samples, record.steps, labels);
+    samples.Add("reveza_job_steps", static_cast<double>(record.unknown),
+                With(labels, "state", "unknown"));
+    samples.Add("reveza_job_end_timestamp_seconds", record.ended, labels);
+  }
+  for (const auto& [outcome, count] : record.attempts) {
+    samples.Add("reveza_job_attempts_total", static_cast<double>(count),
+                With(labels, "outcome", outcome));
+  }
+  samples.Add("reveza_job_cpu_seconds_total", record.cpu_seconds, labels);
+  samples.Add("reveza_job_step_duration_seconds", record.durations, labels);
+}
+
 }  // namespace
 
 std::span<const Metric> AllMetrics() { return kMetrics; }
@@ -282,12 +325,23 @@ std::vector<MetricSample> MetricSamples(const Snapshot& snapshot) {
   AddMachine(samples, snapshot.machine);
   samples.Add("reveza_daemon_up", snapshot.daemon ? 1 : 0);
   if (snapshot.daemon) {
-    samples.Add("reveza_host_budget_bytes", snapshot.daemon->host_budget);
-    samples.Add("reveza_host_reserved_bytes", snapshot.daemon->host_reserved);
+    std::optional<Bytes> budget = snapshot.daemon->host_budget;
+    std::optional<Bytes> reserved = snapshot.daemon->host_reserved;
+    for (const Daemon& further : snapshot.further_daemons) {
+      // They share the host's memory.
+      if (further.host_budget) budget = std::max(budget.value_or(0), *further.host_budget);
+      AddTo(reserved, further.host_reserved);
+    }
+    samples.Add("reveza_host_budget_bytes", budget);
+    samples.Add("reveza_host_reserved_bytes", reserved);
   }
   for (const Gpu& gpu : snapshot.gpus) AddGpu(samples, gpu);
   AddPrograms(samples, snapshot.clients);
   for (const Job& job : snapshot.jobs) AddJob(samples, job);
+  for (const JobRecord& record : snapshot.records) {
+    const auto job = std::ranges::find(snapshot.jobs, record.id, &Job::id);
+    AddRecord(samples, record, job == snapshot.jobs.end() ? record.id : job->name);
+  }
   samples.Add("reveza_notes", static_cast<double>(snapshot.notes.size()));
   return std::move(samples).Take();
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,9 +16,11 @@
 
 namespace reveza::monitor {
 
+enum class MetricType { kGauge, kCounter, kHistogram };
+
 struct Metric {
   const char* name;
-  bool is_counter;     // else a gauge
+  MetricType type;
   const char* labels;  // comma-separated
   const char* help;
 };
@@ -27,6 +30,7 @@ struct MetricSample {
   std::size_t metric = 0;  // index into AllMetrics()
   std::vector<std::pair<std::string, std::string>> labels;
   double value = 0;
+  std::optional<Durations> durations;  // of a histogram
 };
 std::vector<MetricSample> MetricSamples(const Snapshot& snapshot);
 

@@ -53,12 +53,21 @@ TEST(Metrics, ReflectTheSnapshot) {
   EXPECT_EQ(at("reveza_program_gpu_resident_bytes program=ana"), 42.0 * kGiB);
   EXPECT_EQ(at("reveza_program_share_wanted_ratio program=ana"), 0.66);
   EXPECT_EQ(at("reveza_program_share_got_ratio program=ana"), 0.7);
-  EXPECT_EQ(at("reveza_program_wait_seconds program=ana quantile=0.99"), 1.5);
+  EXPECT_EQ(at("reveza_program_wait_seconds program=ana percentile=99"), 1.5);
   EXPECT_EQ(at("reveza_job_steps" + job + " state=done"), 56);
-  EXPECT_EQ(at("reveza_job_eta_seconds" + job + " quantile=0.9"), 520);
+  EXPECT_EQ(at("reveza_job_eta_seconds" + job + " percentile=90"), 520);
   EXPECT_EQ(at("reveza_job_held_back" + job), 1);
   EXPECT_EQ(at("reveza_job_memory_claim_bytes" + job), 3.0 * kGiB);
   EXPECT_EQ(at("reveza_job_metric" + job + " metric=phi statistic=final"), 0.61);
+}
+
+TEST(Metrics, FurtherDaemonsShareTheHost) {
+  Snapshot snapshot;
+  snapshot.daemon = Daemon{"/a", "1", 7, 65, 100, 20};
+  snapshot.further_daemons = {Daemon{"/b", "1", 8, 65, 110, 5}};
+  const auto values = Values(snapshot);
+  EXPECT_EQ(values.at("reveza_host_budget_bytes"), 110);
+  EXPECT_EQ(values.at("reveza_host_reserved_bytes"), 25);
 }
 
 TEST(Metrics, UnavailableValuesHaveNoSample) {
@@ -74,6 +83,47 @@ TEST(Metrics, UnavailableValuesHaveNoSample) {
   EXPECT_EQ(keys,
             (std::vector<std::string>{"reveza_daemon_up", "reveza_gpu_info gpu= index= name=",
                                       "reveza_job_held_back job_id=a job_name=", "reveza_notes"}));
+}
+
+TEST(Metrics, KeepTheLastStateOfEndedJobs) {
+  Snapshot snapshot;
+  JobRecord record;
+  record.id = "nightly";
+  record.ended = 1790000000.5;
+  record.steps = {10, 7, 0, 1, 2, 0};
+  record.unknown = 1;
+  record.attempts = {{"done", 7}, {"failed", 6}};
+  record.cpu_seconds = 12.5;
+  snapshot.records.push_back(record);
+  auto values = Values(snapshot);
+  const std::string job = " job_id=nightly job_name=nightly";
+  EXPECT_EQ(values.at("reveza_job_running" + job), 0);
+  EXPECT_EQ(values.at("reveza_job_end_timestamp_seconds" + job), 1790000000.5);
+  EXPECT_EQ(values.at("reveza_job_steps" + job + " state=failed"), 2);
+  EXPECT_EQ(values.at("reveza_job_steps" + job + " state=unknown"), 1);
+  EXPECT_EQ(values.at("reveza_job_steps_all" + job), 10);
+  EXPECT_EQ(values.at("reveza_job_attempts_total" + job + " outcome=failed"), 6);
+  EXPECT_EQ(values.at("reveza_job_cpu_seconds_total" + job), 12.5);
+  snapshot.records[0].running = true;
+  values = Values(snapshot);
+  EXPECT_EQ(values.at("reveza_job_running" + job), 1);
+  EXPECT_FALSE(values.contains("reveza_job_end_timestamp_seconds" + job));
+  EXPECT_FALSE(values.contains("reveza_job_steps" + job + " state=failed")) << "the runner says it";
+}
+
+TEST(Metrics, HistogramsHaveEachDurationOnce) {
+  Durations durations;
+  for (const double seconds : {0.001, 0.01, 0.02, 5.0, 1e6}) durations.Add(seconds);
+  EXPECT_EQ(durations.counts[0], 2u) << "a bound belongs to its class";
+  EXPECT_EQ(durations.counts[1], 1u);
+  EXPECT_EQ(durations.counts.back(), 1u);
+  EXPECT_DOUBLE_EQ(durations.sum, 1000005.031);
+  Snapshot snapshot;
+  snapshot.records.emplace_back().durations = durations;
+  for (const MetricSample& sample : MetricSamples(snapshot)) {
+    const bool histogram = AllMetrics()[sample.metric].type == MetricType::kHistogram;
+    EXPECT_EQ(sample.durations.has_value(), histogram);
+  }
 }
 
 TEST(Metrics, DoNotGrowWithStepsAndProcesses) {
@@ -101,11 +151,16 @@ TEST(Metrics, FollowPrometheusNaming) {
     const std::string name = metric.name;
     EXPECT_TRUE(names.insert(name).second) << name << " is a duplicate";
     EXPECT_TRUE(std::regex_match(name, std::regex("reveza_[a-z0-9_]+"))) << name;
-    EXPECT_EQ(metric.is_counter, name.ends_with("_total")) << name;
+    EXPECT_EQ(metric.type == MetricType::kCounter, name.ends_with("_total")) << name;
+    // Reserved for the samples of summaries and histograms.
+    for (const char* label : {"quantile", "le"}) {
+      EXPECT_FALSE(fmt::format(",{},", metric.labels).contains(fmt::format(",{},", label))) << name;
+    }
   }
 }
 
 TEST(Metrics, MatchTheDocumentation) {
+  constexpr const char* kTypes[] = {"gauge", "counter", "histogram"};
   std::string rows;
   for (const Metric& metric : AllMetrics()) {
     std::string labels;
@@ -114,7 +169,7 @@ TEST(Metrics, MatchTheDocumentation) {
       labels += (labels.empty() ? "`" : ", `") + label + "`";
     }
     rows += fmt::format("| `{}` | {} | {} | {} |\n", metric.name,
-                        metric.is_counter ? "counter" : "gauge", labels, metric.help);
+                        kTypes[static_cast<std::size_t>(metric.type)], labels, metric.help);
   }
   const std::string document = TextOf("docs/metrics.md");
   ASSERT_FALSE(document.empty());

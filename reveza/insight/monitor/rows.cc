@@ -54,10 +54,17 @@ Row RowOf(RowKind kind, const Usage& use) {
   row.memory = use.Memory();
   row.peak = use.peak;
   row.threads = use.threads;
+  row.io_read = use.io_read;
+  row.io_write = use.io_write;
   return row;
 }
 
-Row RowOf(const Job& job) {
+// The clock may have been set back meanwhile.
+std::optional<double> Age(double now, std::optional<double> since) {
+  return since ? std::optional(std::max(now - *since, 0.0)) : std::nullopt;
+}
+
+Row RowOf(const Job& job, double now) {
   Row row = RowOf(RowKind::kJob, job.use);
   row.key = "job " + job.id;
   row.job = job.id;
@@ -65,6 +72,7 @@ Row RowOf(const Job& job) {
   row.pid = job.pid;
   row.name = job.name.empty() ? job.id : job.name;
   row.state = job.state;
+  row.age = Age(now, job.began);
   row.command = job.command;
   row.details.push_back(Progress(job));
   if (!job.waiting.empty()) row.details.push_back("waiting for " + job.waiting);
@@ -76,7 +84,7 @@ Row RowOf(const Job& job) {
   return row;
 }
 
-Row RowOf(const Job& job, const Step& step) {
+Row RowOf(const Job& job, const Step& step, double now) {
   Row row = RowOf(RowKind::kStep, step.use);
   row.key = fmt::format("step {}/{}", job.id, step.number);
   row.job = job.id;
@@ -84,6 +92,8 @@ Row RowOf(const Job& job, const Step& step) {
   row.pid = step.pid;
   row.name = fmt::format("{} {}", step.number, step.label);
   row.state = step.state;
+  row.age = Age(now, step.since);
+  row.command = step.command;
   if (step.memory) row.memory = step.memory;
   if (step.peak) row.peak = step.peak;
   row.claim = step.claim;
@@ -134,9 +144,9 @@ std::vector<Node> Nodes(const Snapshot& snapshot) {
     if (client.step.empty()) top_level.push_back(&client);
   }
   for (const Job& job : snapshot.jobs) {
-    Node node{RowOf(job), {}};
+    Node node{RowOf(job, snapshot.time), {}};
     for (const Step& step : job.running) {
-      Node child{RowOf(job, step), {}};
+      Node child{RowOf(job, step, snapshot.time), {}};
       for (const Client& client : snapshot.clients) {
         if (client.step != fmt::format("{}/{}", job.id, step.number)) continue;
         child.children.push_back({RowOf(client), {}});
@@ -185,6 +195,8 @@ std::optional<double> Number(const Row& row, Column column) {
       {Column::kGpu, &Row::gpu},       {Column::kSwapped, &Row::swapped}};
   if (column == Column::kPid && row.pid != 0) return row.pid;
   if (column == Column::kCpu) return row.cpu;
+  if (column == Column::kAge) return row.age;
+  if (column == Column::kIo) return IoOf(row);
   for (const auto& [counted, member] : kCounts) {
     if (counted == column && row.*member) return static_cast<double>(*(row.*member));
   }
@@ -226,15 +238,19 @@ void AppendRows(std::vector<Node>& nodes, int depth, std::vector<Row>& rows) {
 
 }  // namespace
 
+std::optional<double> IoOf(const Row& row) {
+  return row.io_read && row.io_write ? std::optional(*row.io_read + *row.io_write) : std::nullopt;
+}
+
 std::string_view ToText(RowKind kind) {
   constexpr std::array<std::string_view, 4> names = {"job", "step", "client", "outside"};
   return names[static_cast<std::size_t>(kind)];
 }
 
 std::string_view ToText(Column column) {
-  constexpr std::array<std::string_view, kColumns> names = {"order",   "pid",    "name",   "state",
-                                                            "cpu",     "memory", "peak",   "claim",
-                                                            "threads", "gpu",    "swapped"};
+  constexpr std::array<std::string_view, kColumns> names = {
+      "order", "pid",     "name", "state",   "cpu", "memory", "peak",
+      "claim", "threads", "gpu",  "swapped", "age", "io"};
   return names[static_cast<std::size_t>(column)];
 }
 

@@ -34,6 +34,9 @@ struct Row {
   std::optional<std::uint64_t> threads;
   std::optional<Bytes> gpu;  // resident GPU memory
   std::optional<Bytes> swapped;
+  std::optional<double> age;  // seconds since the start
+  std::optional<double> io_read;
+  std::optional<double> io_write;
   std::optional<double> share;
   std::optional<double> share_wanted;
   std::optional<double> share_got;
@@ -42,6 +45,9 @@ struct Row {
   std::string command;
   std::vector<std::string> details;  // lines below the row: progress, wait reason
 };
+
+// Returns what the process reads and writes per second.
+std::optional<double> IoOf(const Row& row);
 
 enum class Column {
   kOrder,
@@ -54,9 +60,11 @@ enum class Column {
   kClaim,
   kThreads,
   kGpu,
-  kSwapped
+  kSwapped,
+  kAge,
+  kIo
 };
-inline constexpr int kColumns = 11;
+inline constexpr int kColumns = 13;
 std::string_view ToText(Column column);
 
 struct TableOptions {

@@ -57,9 +57,14 @@ void DrawTitle(Page& page) {
   page.canvas.AddLine();
   int at = page.canvas.Put(0, "reveza top", Style::kBold);
   at = page.canvas.Put(at + 2, TimeOfDay(now.time));
-  std::string text = now.daemon ? fmt::format("revezad {}, {}", now.daemon->version,
-                                              Plural(now.clients.size(), "program"))
-                                : std::string("no daemon");
+  std::string text = "no daemon";
+  if (now.daemon) {
+    text = "revezad " + now.daemon->version;
+    if (!now.further_daemons.empty()) {
+      text = Plural(1 + now.further_daemons.size(), "daemon");
+    }
+    text += ", " + Plural(now.clients.size(), "program");
+  }
   text += ", " + Plural(now.jobs.size(), "job");
   if (now.machine.processes) text += fmt::format(", {} processes", *now.machine.processes);
   page.canvas.Put(at + 2, text);
@@ -79,6 +84,30 @@ void DrawCpu(Page& page) {
                        : std::string(kNotAvailable);
   const int at = page.canvas.Put(kTextColumn, text);
   PutSparkline(page, std::max(at + 2, SparklineColumn(page.size)), "cpu", 1.0);
+}
+
+// Draws a bar of one character per core, in groups of eight, on at most two lines of a terminal.
+void DrawCores(Page& page) {
+  constexpr int kGroup = 8;
+  constexpr int kMore = 12;  // columns of "and 999 more"
+  const auto& cores = page.snapshot.machine.each_core;
+  const int groups = std::max((page.size.width - kBarColumn - kMore) / (kGroup + 1), 1);
+  const std::size_t per_line = static_cast<std::size_t>(groups) * kGroup;
+  const std::size_t max_cores = page.size.height > 0 ? 2 * per_line : cores.size();
+  int at = kBarColumn;
+  for (std::size_t i = 0; i < std::min(cores.size(), max_cores); ++i) {
+    if (i % per_line == 0) {
+      page.canvas.AddLine();
+      at = kBarColumn;
+    } else if (i % kGroup == 0) {
+      ++at;
+    }
+    const std::u32string bar = Sparkline({cores[i]}, 1, 1.0, page.size.unicode);
+    at = page.canvas.Put(at, std::u32string_view(bar), StyleOf(cores[i]));
+  }
+  if (cores.size() > max_cores) {
+    page.canvas.Put(at + 1, fmt::format("and {} more", cores.size() - max_cores), Style::kDim);
+  }
 }
 
 void DrawMemory(Page& page) {
@@ -204,11 +233,12 @@ void DrawHelp(Page& page) {
       "?, h             toggle this help",
       "q                quit",
       "",
-      "CPU% is relative to one core. MEM is proportional memory (PSS, updated every",
-      "ten seconds; resident memory until then). CLAIM is the memory reserved for a",
-      "step, PEAK its maximum so far. SM is the share of cycles in which the GPU's",
-      "multiprocessors had work; n/a if unsupported. PSI is the share of the last ten",
-      "seconds in which some (all) tasks stalled."};
+      "CPU has a bar for each core; CPU% is relative to one core. MEM is proportional",
+      "memory (PSS, updated every ten seconds; resident memory until then). CLAIM is the",
+      "memory reserved for a step, PEAK its maximum so far. IO/s is what a process and",
+      "its children read from and write to storage. SM is the share of cycles in which",
+      "the GPU's multiprocessors had work; n/a if unsupported. PSI is the share of the",
+      "last ten seconds in which some (all) tasks stalled."};
   page.canvas.AddLine();
   for (const char* line : lines) {
     page.canvas.AddLine();
@@ -252,6 +282,7 @@ std::vector<Line> Draw(const Snapshot& snapshot, const History& history, const S
   Page page{snapshot, history, size, Canvas(size.width)};
   DrawTitle(page);
   DrawCpu(page);
+  DrawCores(page);
   DrawMemory(page);
   DrawPressure(page);
   DrawGpus(page);
@@ -262,7 +293,7 @@ std::vector<Line> Draw(const Snapshot& snapshot, const History& history, const S
     DrawHelp(page);
   } else {
     const int room = fixed_height ? std::max(size.height - used - notes - 1, 1) : 0;
-    DrawTable(page.canvas, Rows(snapshot, state.table), state, room);
+    DrawTable(page.canvas, Rows(snapshot, state.table), state, !snapshot.gpus.empty(), room);
   }
   auto& lines = page.canvas.lines();
   if (fixed_height) {

@@ -116,9 +116,10 @@ struct ViewState {
 std::vector<Line> Draw(const Snapshot& snapshot, const History& history, const ScreenSize& size,
                        const ViewState& state);
 
-// Draws the table of the page: a heading and rows, scrolled to the selected one.
-// At most `room` lines including the heading; 0: all rows, without a selection.
-void DrawTable(Canvas& canvas, const std::vector<Row>& rows, const ViewState& state, int room);
+// Draws the table of the page: a heading and rows, scrolled to the selected one. `gpus`: with
+// columns about GPUs. At most `room` lines including the heading; 0: all rows, without a selection.
+void DrawTable(Canvas& canvas, const std::vector<Row>& rows, const ViewState& state, bool gpus,
+               int room);
 
 // Returns a sparkline of `cells` characters, newest value last, blank for missing values. `top` is
 // the value of a full bar; default: the maximum.

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include "reveza/insight/monitor/screen.h"
 
 namespace reveza::monitor {
 namespace {
 
-// Minimum width for the additional columns.
+// Minimum width for the columns about sharing.
 constexpr int kMinWideWidth = 110;
 constexpr int kPidWidth = 8;
 
@@ -30,6 +31,11 @@ std::string ShareText(const Row& row) {
   return fmt::format("{:.0f}/{:.0f} %", *row.share_got * 100, *row.share_wanted * 100);
 }
 
+std::string IoText(const Row& row) {
+  const auto io = IoOf(row);
+  return ShortBytes(io ? std::optional(static_cast<Bytes>(*io)) : std::nullopt);
+}
+
 constexpr std::array kFields = {
     ScreenField{"CPU%", 6, Column::kCpu, CpuText},
     ScreenField{"MEM", 6, Column::kMemory, [](const Row& row) { return ShortBytes(row.memory); }},
@@ -37,30 +43,50 @@ constexpr std::array kFields = {
     ScreenField{"CLAIM", 6, Column::kClaim, [](const Row& row) { return ShortBytes(row.claim); }},
     ScreenField{"THR", 5, Column::kThreads,
                 [](const Row& row) { return FormatNumber(row.threads); }},
+};
+constexpr std::array kGpuFields = {
     ScreenField{"GPU", 6, Column::kGpu, [](const Row& row) { return ShortBytes(row.gpu); }},
     ScreenField{"SWAP", 6, Column::kSwapped,
                 [](const Row& row) { return ShortBytes(row.swapped); }},
 };
-constexpr std::array kWideFields = {
+constexpr std::array kTimeFields = {
+    ScreenField{"AGE", 6, Column::kAge, [](const Row& row) { return ShortAge(row.age); }},
+    ScreenField{"IO/s", 6, Column::kIo, IoText},
+};
+constexpr std::array kSharingFields = {
     ScreenField{"SHARE", 8, Column::kOrder, ShareText},
     ScreenField{"TURNS", 7, Column::kOrder, [](const Row& row) { return FormatNumber(row.turns); }},
-    ScreenField{"WAITED", 12, Column::kOrder,
-                [](const Row& row) { return FormatSeconds(row.waited_seconds); }},
+    ScreenField{"WAITED", 8, Column::kOrder,
+                [](const Row& row) { return ShortAge(row.waited_seconds); }},
 };
 
-struct Widths {
+struct Layout {
   int name = 0;
   int state = 10;
-  bool wide = false;
+  std::vector<ScreenField> fields;
+  int command = 0;  // its width; 0: not shown
 };
 
-Widths WidthsFor(int width) {
-  Widths widths;
-  widths.wide = width >= kMinWideWidth;
-  int fields = 0;
-  for (const ScreenField& field : kFields) fields += field.width;
-  widths.name = widths.wide ? 24 : std::clamp(width - kPidWidth - 2 - widths.state - fields, 8, 24);
-  return widths;
+// `gpus`: with columns about them.
+Layout LayoutFor(int width, bool gpus) {
+  constexpr int kMinName = 8;
+  constexpr int kMaxName = 24;
+  constexpr int kMinCommand = 12;
+  Layout layout;
+  const auto add = [&](const auto& fields) {
+    layout.fields.insert(layout.fields.end(), fields.begin(), fields.end());
+  };
+  const bool wide = width >= kMinWideWidth;
+  add(kFields);
+  if (gpus) add(kGpuFields);
+  if (wide || !gpus) add(kTimeFields);
+  if (wide && gpus) add(kSharingFields);
+  int taken = kPidWidth + 2 + layout.state;
+  for (const ScreenField& field : layout.fields) taken += field.width;
+  layout.name = std::clamp(width - taken, kMinName, kMaxName);
+  const int left = width - taken - layout.name - 2;
+  if (left >= kMinCommand) layout.command = left;
+  return layout;
 }
 
 // Highlights peaks near or above the claim.
@@ -76,7 +102,7 @@ Style StateStyle(const Row& row) {
   return row.state == "paused" || row.state == "waiting" ? Style::kWarning : Style::kPlain;
 }
 
-void DrawHeading(Canvas& canvas, const Widths& widths, const TableOptions& table) {
+void DrawHeading(Canvas& canvas, const Layout& layout, const TableOptions& table) {
   canvas.AddLine(Style::kHeading);
   const auto heading = [&](const char* text, Column column) {
     const bool sorted = column != Column::kOrder && column == table.sort;
@@ -84,40 +110,35 @@ void DrawHeading(Canvas& canvas, const Widths& widths, const TableOptions& table
   };
   canvas.PutRight(kPidWidth, heading("PID", Column::kPid), Style::kHeading);
   canvas.Put(kPidWidth + 1, heading("NAME", Column::kName), Style::kHeading);
-  int at = kPidWidth + 1 + widths.name;
+  int at = kPidWidth + 1 + layout.name;
   canvas.Put(at + 1, heading("STATE", Column::kState), Style::kHeading);
-  at += 1 + widths.state;
+  at += 1 + layout.state;
   const auto put = [&](const ScreenField& field) {
     at += field.width;
     canvas.PutRight(at, heading(field.heading, field.column), Style::kHeading);
   };
-  for (const ScreenField& field : kFields) put(field);
-  if (!widths.wide) return;
-  for (const ScreenField& field : kWideFields) put(field);
-  canvas.Put(at + 2, "COMMAND", Style::kHeading);
+  for (const ScreenField& field : layout.fields) put(field);
+  if (layout.command > 0) canvas.Put(at + 2, "COMMAND", Style::kHeading);
 }
 
-void DrawRow(Canvas& canvas, const Widths& widths, const Row& row, bool selected) {
+void DrawRow(Canvas& canvas, const Layout& layout, const Row& row, bool selected) {
   canvas.AddLine();
   canvas.PutRight(kPidWidth, row.pid == 0 ? std::string(kNotAvailable) : std::to_string(row.pid),
                   Style::kDim);
   const int indent = std::min(row.depth * 2, 6);
   canvas.Put(kPidWidth + 1 + indent, row.name,
-             row.kind == RowKind::kJob ? Style::kBold : Style::kPlain, widths.name - indent);
-  int at = kPidWidth + 1 + widths.name;
-  canvas.Put(at + 1, row.state, StateStyle(row), widths.state - 1);
-  at += 1 + widths.state;
+             row.kind == RowKind::kJob ? Style::kBold : Style::kPlain, layout.name - indent);
+  int at = kPidWidth + 1 + layout.name;
+  canvas.Put(at + 1, row.state, StateStyle(row), layout.state - 1);
+  at += 1 + layout.state;
   const auto put = [&](const ScreenField& field) {
     at += field.width;
     const std::string text = field.text(row);
     const Style plain = text == kNotAvailable ? Style::kDim : Style::kPlain;
     canvas.PutRight(at, text, field.column == Column::kPeak ? PeakStyle(row, plain) : plain);
   };
-  for (const ScreenField& field : kFields) put(field);
-  if (widths.wide) {
-    for (const ScreenField& field : kWideFields) put(field);
-    canvas.Put(at + 2, row.command, Style::kDim);
-  }
+  for (const ScreenField& field : layout.fields) put(field);
+  if (layout.command > 0) canvas.Put(at + 2, row.command, Style::kDim, layout.command);
   if (selected) canvas.Paint(Style::kSelected);
 }
 
@@ -142,9 +163,10 @@ void DrawDetail(Canvas& canvas, int column, const std::string& detail) {
 
 }  // namespace
 
-void DrawTable(Canvas& canvas, const std::vector<Row>& rows, const ViewState& state, int room) {
-  const Widths widths = WidthsFor(canvas.width());
-  DrawHeading(canvas, widths, state.table);
+void DrawTable(Canvas& canvas, const std::vector<Row>& rows, const ViewState& state, bool gpus,
+               int room) {
+  const Layout layout = LayoutFor(canvas.width(), gpus);
+  DrawHeading(canvas, layout, state.table);
   if (rows.empty()) {
     canvas.AddLine();
     canvas.Put(kPidWidth + 1,
@@ -159,7 +181,7 @@ void DrawTable(Canvas& canvas, const std::vector<Row>& rows, const ViewState& st
   const std::string& key = found == rows.end() ? rows.front().key : found->key;
   for (const Row& row : rows) {
     const bool selected = room > 0 && row.key == key;
-    DrawRow(all, widths, row, selected);
+    DrawRow(all, layout, row, selected);
     for (const std::string& detail : row.details) {
       DrawDetail(all, kPidWidth + 1 + std::min(row.depth * 2, 6) + 2, detail);
     }

@@ -40,6 +40,7 @@ TEST_F(Screen, At80x24) {
   EXPECT_EQ(TextOf(lines), R"(
 reveza top  14:16:40  revezad 0.1.0, 2 programs, 1 job, 412 processes
 CPU  [################----] 78 % of 16 cores  load 12.43 9.08 7.70    ▁▁▂▃ ▅▅▆▇█
+     ▁▁▂▂▃▃▄▄ ▅▅▆▆▇▇██
 MEM  [###############-----] 96G of 128G  cgroup: 20G left  no swap    ▇▇▇▇▇▇▇▇▇▇
 PSI  waiting for cpu 17 %  memory 17 % (all 0 %)  io n/a
 GPU0 [###############xx---] 60G of 78G, 24G swapped  SM 37 %  NVIDIA H █▇▆▅▅▄▃▂▁
@@ -60,7 +61,6 @@ GPU0 [###############xx---] 60G of 78G, 24G swapped  SM 37 %  NVIDIA H █▇▆
 
 
 
-
 q quit  s sort  v reverse  / filter  t tree  p pause  r resume  c cancel  ? help
 )");
 }
@@ -74,22 +74,49 @@ TEST_F(Screen, At120x40) {
   EXPECT_EQ(text, R"(
 reveza top  14:16:40  revezad 0.1.0, 2 programs, 1 job, 412 processes
 CPU  [################----] 78 % of 16 cores  load 12.43 9.08 7.70                                            ▁▁▂▃ ▅▅▆▇█
+     ▁▁▂▂▃▃▄▄ ▅▅▆▆▇▇██
 MEM  [###############-----] 96G of 128G  cgroup: 20G left  no swap                                            ▇▇▇▇▇▇▇▇▇▇
 PSI  waiting for cpu 17 %  memory 17 % (all 0 %)  io n/a
 GPU0 [###############xx---] 60G of 78G, 24G swapped  SM 37 %  NVIDIA H100                                     ██▇▆▅▅▄▃▂▁
      link out 21 GB/s, in 20 GB/s; swaps 20 GB/s + 20 GB/s; 12 handovers, 297 ms
-     PID NAME                     STATE       CPU%   MEM  PEAK CLAIM  THR   GPU  SWAP   SHARE  TURNS      WAITED  COMMAN
-    1234 sweep                    running      n/a   n/a   n/a   n/a  n/a   n/a   n/a     n/a    n/a         n/a  ./simu
+     PID NAME                     STATE       CPU%   MEM  PEAK CLAIM  THR   GPU  SWAP   AGE  IO/s   SHARE  TURNS  WAITED
+    1234 sweep                    running      n/a   n/a   n/a   n/a  n/a   n/a   n/a  3m20   n/a     n/a    n/a     n/a
            56 of 500 done, 2 running, 440 waiting, 2 failed; 2 workers; 1.25 steps/s; 6 min 40 s to 8 min 40 s left
            waiting for memory: 2.1 GiB are free, a step takes 3.0 GiB
            phi: last 0.61, mean 0.55, min 0.2, max 0.9
-    4321   57 seed=57 3/10        running       97  2.8G  3.0G  3.0G    3   n/a   n/a     n/a    n/a         n/a
-     n/a   58 seed=58             paused #2    n/a   n/a   n/a   n/a  n/a   n/a   n/a     n/a    n/a         n/a
-    7501 ana                      running      102  2.0G  4.0G   n/a   14   42G     0 70/66 %      4       3.5 s  python
+    4321   57 seed=57 3/10        running       97  2.8G  3.0G  3.0G    3   n/a   n/a  1m40  512K     n/a    n/a     n/a
+     n/a   58 seed=58             paused #2    n/a   n/a   n/a   n/a  n/a   n/a   n/a   n/a   n/a     n/a    n/a     n/a
+    7501 ana                      running      102  2.0G  4.0G   n/a   14   42G     0   n/a   42M 70/66 %      4      3s
            weight 2
-    7502 bia                      waiting      n/a   n/a   n/a   n/a  n/a   n/a   24G     n/a      3         n/a  python
+    7502 bia                      waiting      n/a   n/a   n/a   n/a  n/a   n/a   24G   n/a   n/a     n/a      3     n/a
            waiting for its turn: ana (pid 7501) has the GPU for 2.5 s more
-      99 Xorg                     outside      n/a   n/a   n/a   n/a  n/a  6.0G   n/a     n/a    n/a         n/a  /usr/b)");
+      99 Xorg                     outside      n/a   n/a   n/a   n/a  n/a  6.0G   n/a   n/a   n/a     n/a    n/a     n/a)");
+}
+
+TEST_F(Screen, WithoutGpusHasTimesAndCommandsInstead) {
+  Snapshot snapshot = TestingSnapshot();
+  snapshot.gpus.clear();
+  snapshot.clients.clear();
+  snapshot.outside.clear();
+  const std::string narrow = TextOf(Draw(snapshot, {}, {80, 24, false}, {}));
+  EXPECT_TRUE(narrow.contains(
+      "     PID NAME                STATE       CPU%   MEM  PEAK CLAIM  THR   AGE  IO/s\n"))
+      << narrow;
+  EXPECT_TRUE(narrow.contains(
+      "    4321   57 seed=57 3/10   running       97  2.8G  3.0G  3.0G    3  1m40  512K\n"))
+      << narrow;
+  const std::string wide = TextOf(Draw(snapshot, {}, {120, 24, false}, {}));
+  EXPECT_TRUE(wide.contains(" 3  1m40  512K  ./simulate --seed 57\n")) << wide;
+  for (const char* heading : {"SWAP", "SHARE", "TURNS", "WAITED"}) {
+    EXPECT_FALSE(wide.contains(heading)) << heading;
+  }
+}
+
+TEST_F(Screen, CoresBeyondTwoLinesAreCounted) {
+  Snapshot snapshot = TestingSnapshot();
+  snapshot.machine.each_core.assign(200, 0.5);
+  EXPECT_TRUE(TextOf(Draw(snapshot, {}, {80, 24, true}, {})).contains("and 88 more\nMEM"));
+  EXPECT_FALSE(TextOf(Draw(snapshot, {}, {80, 0, true}, {})).contains("more\nMEM"));
 }
 
 TEST_F(Screen, ShowsUnavailableValuesAsNa) {
@@ -102,7 +129,7 @@ CPU  [--------------------] n/a of n/a cores  load n/a
 MEM  [--------------------] n/a
 PSI  waiting for cpu n/a  memory n/a  io n/a
 GPU  none found
-     PID NAME                STATE       CPU%   MEM  PEAK CLAIM  THR   GPU  SWAP
+     PID NAME                STATE       CPU%   MEM  PEAK CLAIM  THR   AGE  IO/s
          no programs or jobs
 
 

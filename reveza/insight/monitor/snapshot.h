@@ -7,7 +7,9 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -27,6 +29,8 @@ struct Usage {
   std::optional<Bytes> resident;      // sum of RSS; counts shared pages repeatedly
   std::optional<Bytes> proportional;  // sum of PSS; sampled every ten seconds
   std::optional<Bytes> peak;          // VmHWM of a single process, else highest sample
+  std::optional<double> io_read;      // storage, bytes per second; needs two samples
+  std::optional<double> io_write;
 
   std::optional<Bytes> Memory() const { return proportional ? proportional : resident; }
   bool operator==(const Usage&) const = default;
@@ -34,7 +38,8 @@ struct Usage {
 
 struct Machine {
   std::optional<unsigned> cores;
-  std::optional<double> cpu;  // share of all cores
+  std::optional<double> cpu;      // share of all cores
+  std::vector<double> each_core;  // shares, in the kernel's order; empty: unknown
   std::optional<std::array<double, 3>> load;
   std::optional<platform::MachineMemory> memory;
   std::optional<Bytes> cgroup_headroom;  // of this process, if limited
@@ -126,6 +131,7 @@ struct ExternalProcess {
 };
 
 struct Daemon {
+  std::string socket;
   std::string version;
   pid_t pid = 0;
   std::optional<double> uptime_seconds;
@@ -144,7 +150,8 @@ struct Step {
   std::uint64_t number = 0;
   std::string label;
   std::optional<std::uint64_t> attempt;
-  pid_t pid = 0;  // 0: unknown
+  pid_t pid = 0;        // 0: unknown
+  std::string command;  // empty: unknown
   std::string state;
   std::optional<double> since;  // seconds since the epoch
   std::optional<Bytes> memory;  // as measured by the runner
@@ -188,14 +195,44 @@ struct Job {
   Usage use;  // sum over the running steps
 };
 
+// Durations by the upper bounds of kDurationBounds and one more class, for the rest.
+inline constexpr std::array kDurationBounds = {0.01,  0.03,  0.1, 0.3, 1.0, 3.0, 10.0, 30.0,
+                                               100.0, 300.0, 1e3, 3e3, 1e4, 3e4, 1e5};
+struct Durations {
+  std::array<std::uint64_t, kDurationBounds.size() + 1> counts{};
+  double sum = 0;  // seconds
+
+  void Add(double seconds) {
+    const auto bound = std::ranges::lower_bound(kDurationBounds, seconds);
+    ++counts.at(static_cast<std::size_t>(bound - kDurationBounds.begin()));
+    sum += seconds;
+  }
+  bool operator==(const Durations&) const = default;
+};
+
+// What the journal of a job says about attempts to run its steps, and, if it has no runner, what it
+// came to.
+struct JobRecord {
+  std::string id;
+  bool running = false;  // a runner has it
+  double ended = 0;      // the last attempt, in seconds since the epoch
+  StepCounts steps;      // if it does not run
+  std::uint64_t unknown = 0;
+  std::map<std::string, std::uint64_t> attempts;  // ended, by outcome
+  Durations durations;                            // of successful attempts
+  double cpu_seconds = 0;                         // of ended attempts
+};
+
 struct Snapshot {
   double time = 0;  // seconds since the epoch
   Machine machine;
-  std::optional<Daemon> daemon;
+  std::optional<Daemon> daemon;         // the first that answers
+  std::vector<Daemon> further_daemons;  // that answer at other sockets
   std::vector<Gpu> gpus;
   std::vector<Client> clients;
   std::vector<ExternalProcess> outside;
   std::vector<Job> jobs;
+  std::vector<JobRecord> records;  // of jobs that run or ended in the last hour; if asked for
   std::vector<std::string> notes;  // sources that could not be read, and why
   // Number of /proc/PID files read and opened for this snapshot.
   std::uint64_t process_files_read = 0;

@@ -50,7 +50,7 @@ inline Client TestingClient() {
   client.waited_seconds = 3.5;
   client.copied_out = 200 * kGiB;
   client.copied_in = 190 * kGiB;
-  client.use = {1.02, 14, 1, 3 * kGiB, 2 * kGiB, 4 * kGiB};
+  client.use = {1.02, 14, 1, 3 * kGiB, 2 * kGiB, 4 * kGiB, 30.0 * kMiB, 12.0 * kMiB};
   return client;
 }
 
@@ -84,7 +84,8 @@ inline Job TestingJob() {
   step.peak = 3100 * kMiB;
   step.claim = 3 * kGiB;
   step.cycle = CycleCount{3, 10};
-  step.use = {0.97, 3, 2, 3 * kGiB, std::nullopt, 3 * kGiB};
+  step.use = {0.97, 3, 2, 3 * kGiB, std::nullopt, 3 * kGiB, 0.0, 512.0 * kKiB};
+  step.command = "./simulate --seed 57";
   job.running.push_back(step);
   Step unknown;
   unknown.number = 58;
@@ -101,6 +102,7 @@ inline Snapshot TestingSnapshot() {
   snapshot.time = 1790000200.25;
   snapshot.machine.cores = 16;
   snapshot.machine.cpu = 0.78;
+  for (int i = 0; i < 16; ++i) snapshot.machine.each_core.push_back(i / 15.0);
   snapshot.machine.load = {{12.43, 9.08, 7.7}};
   snapshot.machine.memory = platform::MachineMemory{128 * kGiB, 32 * kGiB, Bytes{0}, Bytes{0}};
   snapshot.machine.cgroup_headroom = 20 * kGiB;
@@ -109,7 +111,7 @@ inline Snapshot TestingSnapshot() {
   snapshot.machine.pressure.cpu = platform::Pressure{some, full};
   snapshot.machine.pressure.memory = platform::Pressure{some, full};
   snapshot.machine.processes = 412;
-  snapshot.daemon = Daemon{"0.1.0", 7505, 65, 512 * kGiB, 24 * kGiB};
+  snapshot.daemon = Daemon{"/run/revezad.sock", "0.1.0", 7505, 65, 512 * kGiB, 24 * kGiB};
   snapshot.gpus.push_back(TestingGpu());
   snapshot.clients.push_back(TestingClient());
   Client waiting;

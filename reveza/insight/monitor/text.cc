@@ -30,6 +30,18 @@ bool IsSingleCell(char32_t letter) {
 
 }  // namespace
 
+std::string ShortAge(std::optional<double> seconds) {
+  if (!seconds) return std::string(kNotAvailable);
+  constexpr std::int64_t kMinute = 60;
+  constexpr std::int64_t kHour = 60 * kMinute;
+  constexpr std::int64_t kDay = 24 * kHour;
+  const auto whole = static_cast<std::int64_t>(std::clamp(*seconds, 0.0, 9e8));
+  if (whole < kMinute) return fmt::format("{}s", whole);
+  if (whole < kHour) return fmt::format("{}m{:02}", whole / kMinute, whole % kMinute);
+  if (whole < kDay) return fmt::format("{}h{:02}", whole / kHour, whole % kHour / kMinute);
+  return fmt::format("{}d", whole / kDay);
+}
+
 std::string Bar(double used, double other, double whole, int width) {
   const int inner = std::max(width - 2, 1);
   const auto part = [&](double value) {

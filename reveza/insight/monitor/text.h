@@ -30,6 +30,9 @@ inline std::string FormatNumber(std::optional<std::uint64_t> number) {
   return number ? std::to_string(*number) : std::string(kNotAvailable);
 }
 
+// Returns an age in at most six characters: "42s", "5m07", "3h20", "12d".
+std::string ShortAge(std::optional<double> seconds);
+
 // Returns "[####xx----]", `width` characters in all: `used` of `whole` as #, `other` as x.
 std::string Bar(double used, double other, double whole, int width);
 inline std::string Bar(Bytes used, Bytes other, Bytes whole, int width) {

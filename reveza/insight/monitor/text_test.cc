@@ -55,5 +55,14 @@ TEST(SanitizeForTerminal, ReplacesInvalidUtf8) {
   EXPECT_EQ(ToUtf8(SanitizeForTerminal("\xc0\xaf")), "??");
 }
 
+TEST(ShortAge, FitsIntoAColumn) {
+  EXPECT_EQ(ShortAge(std::nullopt), "n/a");
+  EXPECT_EQ(ShortAge(59.9), "59s");
+  EXPECT_EQ(ShortAge(307), "5m07");
+  EXPECT_EQ(ShortAge(3600 * 23 + 60 * 5), "23h05");
+  EXPECT_EQ(ShortAge(86400.0 * 12), "12d");
+  EXPECT_LE(ShortAge(1e300).size(), 6u);
+}
+
 }  // namespace text_test
 }  // namespace reveza::monitor

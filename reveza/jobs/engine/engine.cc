@@ -35,6 +35,7 @@ WallTime WallNow() { return std::chrono::system_clock::now().time_since_epoch().
 
 Engine::Engine(EngineParts parts, Observer& observer)
     : parts_(std::move(parts)),
+      refusals_(parts_.root),
       observer_(observer),
       job_(*parts_.job),
       schedule_(job_),

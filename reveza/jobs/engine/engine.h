@@ -193,6 +193,7 @@ class Engine {
   std::string PausedText() const;
 
   EngineParts parts_;
+  TaskRefusals refusals_;
   Observer& observer_;
   Job& job_;
   Schedule schedule_;

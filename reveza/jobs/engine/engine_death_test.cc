@@ -41,7 +41,7 @@ TEST_F(EngineDeathTest, ExplainsAbort) {
     EXPECT_NE(said.find(limit), std::string::npos) << said;
   };
   expect("n=1", "(address-space); RLIMIT_AS = ", "RLIMIT_AS, or ulimit -v");
-  expect("n=2", "(data-limit); RLIMIT_DATA = ", "ulimit -d unlimited");
+  expect("n=2", "(data-limit); RLIMIT_DATA = ", "remove ulimit -d");
 }
 
 TEST_F(EngineDeathTest, ExplainsDeathOfChild) {

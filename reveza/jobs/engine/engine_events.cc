@@ -96,7 +96,7 @@ void Engine::OnResult(std::size_t slot, AttemptResult result) {
   pool_.Clear(slot);
   cpu_of_ended_ += Nanoseconds(result.user_time + result.system_time);
   const auto files = Outputs() / entries_[active.step].files;
-  const Explanation explanation = Explain(active, result, files, parts_.root);
+  const Explanation explanation = Explain(active, result, files, refusals_, parts_.root);
   result.outcome = explanation.outcome;
   AttemptExtra extra;
   extra.boot = boot_;

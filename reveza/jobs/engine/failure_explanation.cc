@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <fstream>
 #include <utility>
 
@@ -44,12 +45,13 @@ std::string ExplainKill(const ActiveAttempt& active) {
 // Asks the doctor, with the step's last output (its own or that of a child) and the sampled limits.
 // Empty if the doctor does not know the cause.
 std::string ExplainFailure(const ActiveAttempt& active, const AttemptResult& result,
-                           const std::string& files) {
+                           const std::string& files, TaskRefusals& refusals) {
   doctor::Termination death;
   death.command = active.label;
   (result.outcome == Outcome::kSignal ? death.signal : death.exit_status) = result.code;
   death.last_lines = LastLines(files + ".out") + "\n" + LastLines(files + ".err");
   active.evidence.FillIn(death);
+  refusals.FillIn(death, active.since);
   const auto finding = doctor::ExplainTermination(death);
   if (!finding) return {};
   const char* sure = finding->confidence == doctor::Confidence::kLikely ? " (likely)" : "";
@@ -101,15 +103,34 @@ constexpr std::size_t kMaxLength = 200;
 
 }  // namespace
 
+TaskRefusals::TaskRefusals(const std::filesystem::path& root)
+    : group_(platform::FindCgroup("pids", 0, root)) {
+  if (group_) seen_ = platform::ReadTaskRefusals(*group_);
+}
+
+void TaskRefusals::FillIn(doctor::Termination& death, WallTime since) {
+  const auto now = group_ ? platform::ReadTaskRefusals(*group_) : std::nullopt;
+  if (!now || !seen_) return;
+  if (*now > *seen_) {
+    before_ = seen_;
+    seen_ = now;
+    grown_at_ = std::chrono::system_clock::now().time_since_epoch().count();
+  }
+  // Others that ran at that time may have been refused too.
+  death.refusals_before = since <= grown_at_ ? before_ : seen_;
+  death.refusals_after = now;
+}
+
 Explanation Explain(const ActiveAttempt& active, const AttemptResult& result,
-                    const std::filesystem::path& files, const std::filesystem::path& root) {
+                    const std::filesystem::path& files, TaskRefusals& refusals,
+                    const std::filesystem::path& root) {
   if (active.terminated_for_memory && result.outcome == Outcome::kCancelled) {
     return {"terminated to free memory; it will be retried with a larger claim", Outcome::kMemory};
   }
   if (result.outcome == Outcome::kMemory) return {ExplainKill(active), result.outcome};
   const bool failed = result.outcome == Outcome::kFailure || result.outcome == Outcome::kSignal;
   if (failed && !active.ending) {
-    std::string text = ExplainFailure(active, result, files.string());
+    std::string text = ExplainFailure(active, result, files.string(), refusals);
     if (!text.empty()) return {std::move(text), result.outcome};
     if (active.need.gpu_memory > 0) {
       if (auto explained = ExplainGpuOom(active, result, files.string())) return *explained;
@@ -148,6 +169,9 @@ void DeathEvidence::Sample(std::span<const pid_t> processes, const std::filesyst
     view.use = platform::ReadProcessUse(pid, root);
     if (count_mappings) view.maps = platform::ReadProcessMaps(pid, root);
     Tighten(*limits);
+    if (view.use.exempt_from_process_limit) {
+      exempt_ = exempt_.value_or(true) && *view.use.exempt_from_process_limit;
+    }
     if (view.use.threads) threads_ = std::max(threads_.value_or(0), *view.use.threads);
     const double closeness = Closeness(view, kernel);
     if (closeness <= closeness_) continue;
@@ -172,6 +196,7 @@ void DeathEvidence::FillIn(doctor::Termination& death) const {
   death.limits = limits_;
   if (closest_) death.use = closest_->use;
   death.use.threads = threads_;
+  death.use.exempt_from_process_limit = exempt_;
   if (closest_ && closest_->maps) death.maps = closest_->maps->count;
 }
 

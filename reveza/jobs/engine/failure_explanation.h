@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "common/base/bytes.h"
+#include "common/platform/cgroup.h"
 #include "reveza/insight/doctor/subject.h"
 #include "reveza/insight/doctor/termination.h"
 #include "reveza/jobs/supervisor/attempt.h"
@@ -26,10 +27,25 @@ struct Explanation {
   bool gpu_oom = false;                 // failed because the GPU had no memory left
 };
 
+// Tells which attempts saw pids.max refuse a thread or process in the control group of the runner,
+// where its steps run too. Reads nothing until an attempt has failed. Not thread-safe.
+class TaskRefusals {
+ public:
+  explicit TaskRefusals(const std::filesystem::path& root = "/");
+  // Fills in the count before and after an attempt that began at `since` and has just failed.
+  void FillIn(doctor::Termination& death, WallTime since);
+
+ private:
+  std::optional<platform::CgroupLocation> group_;
+  std::optional<std::uint64_t> before_, seen_;  // at the last two readings that differed
+  WallTime grown_at_ = 0;
+};
+
 // Explains `result` of the attempt `active`. `files`: path of its outputs without extension;
 // `root`: of the files that describe the machine.
 Explanation Explain(const ActiveAttempt& active, const AttemptResult& result,
-                    const std::filesystem::path& files, const std::filesystem::path& root = "/");
+                    const std::filesystem::path& files, TaskRefusals& refusals,
+                    const std::filesystem::path& root = "/");
 
 // Returns the peak memory of an attempt according to samples, rusage and its cgroup.
 Bytes PeakMemory(const ActiveAttempt& active, const AttemptResult& result);
@@ -55,6 +71,7 @@ class DeathEvidence {
   std::optional<doctor::ProcessView> closest_;
   double closeness_ = 0;
   std::optional<std::uint64_t> threads_;  // maximum of any process
+  std::optional<bool> exempt_;            // whether RLIMIT_NPROC binds none of them
   unsigned samples_ = 0;
 };
 

@@ -24,11 +24,35 @@ class ExplainTest : public testing::Test {
   }
   void WriteErrors(const std::string& text) { std::ofstream(folder_.path() / "step.err") << text; }
   Explanation Explained(const ActiveAttempt& active, const AttemptResult& result) {
-    return Explain(active, result, folder_.path() / "step", folder_.path());
+    return Explain(active, result, folder_.path() / "step", refusals_, folder_.path());
   }
 
   platform::TestingDirectory folder_;
+  TaskRefusals refusals_{folder_.path()};
 };
+
+TEST(TaskRefusals, AreThoseSinceTheAttemptBegan) {
+  const platform::TestingDirectory root;
+  root.Write("proc/self/cgroup", "0::/app\n");
+  const auto refuse = [&](int count) {
+    root.Write("sys/fs/cgroup/app/pids.events", "max " + std::to_string(count) + "\n");
+  };
+  refuse(3);
+  TaskRefusals refusals(root.path());
+  const auto met = [&](WallTime since) {
+    doctor::Termination death;
+    refusals.FillIn(death, since);
+    return death.refusals_after.value_or(0) - death.refusals_before.value_or(0);
+  };
+  EXPECT_EQ(met(1), 0u);
+  refuse(5);
+  EXPECT_EQ(met(1), 2u);
+  EXPECT_EQ(met(1), 2u) << "another one that ran at the same time";
+  constexpr WallTime kLater = WallTime{1} << 62;
+  EXPECT_EQ(met(kLater), 0u);
+  refuse(6);
+  EXPECT_EQ(met(2), 1u);
+}
 
 TEST_F(ExplainTest, CancellationToFreeMemoryIsOutOfMemory) {
   ActiveAttempt active;

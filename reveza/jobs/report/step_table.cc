@@ -18,8 +18,6 @@ namespace {
 using nlohmann::json;
 using Values = std::vector<std::pair<std::string, std::string>>;
 
-constexpr std::array<std::string_view, 8> kStepColumns = {
-    "state", "attempts", "outcome", "code", "began", "seconds", "cpu_seconds", "peak"};
 constexpr std::array<std::string_view, 2> kCycleColumns = {"cycle", "at"};
 
 double Seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }

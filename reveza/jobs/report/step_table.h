@@ -1,9 +1,11 @@
 // The steps of a job as a table: parameters, outcome, time, memory and reported metrics.
 #pragma once
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/error.h"
@@ -16,6 +18,10 @@ struct StepTable {
   std::vector<std::string> columns;  // unique
   std::vector<std::vector<nlohmann::json>> rows;
 };
+
+// The columns of MakeStepTable() between parameters and metrics.
+inline constexpr std::array<std::string_view, 8> kStepColumns = {
+    "state", "attempts", "outcome", "code", "began", "seconds", "cpu_seconds", "peak"};
 
 // Returns a row for each step, in order: `step`, its parameters, `state`, `attempts`, and of the
 // last attempt `outcome`, `code`, `began`, `seconds`, `cpu_seconds` and `peak`; then the metrics of

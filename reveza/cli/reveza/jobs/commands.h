@@ -29,6 +29,7 @@ struct JobsArguments {
   bool cycles = false;
   bool csv = false;
   bool json = false;
+  std::string output;  // a file
 };
 
 // Each returns the exit status; JobsCommand() reports errors.
@@ -42,6 +43,7 @@ Result<int> ListJobs(const JobsArguments& arguments);
 Result<int> ShowJob(const JobsArguments& arguments);
 Result<int> TableOfJob(const JobsArguments& arguments);
 Result<int> CompareJobs(const JobsArguments& arguments);
+Result<int> ReportOfJob(const JobsArguments& arguments);
 Result<int> ShowLogs(const JobsArguments& arguments);
 Result<int> WhyJob(const JobsArguments& arguments);
 Result<int> TuneJob(const JobsArguments& arguments);

@@ -74,6 +74,11 @@ void AddMerge(CLI::App& app, JobsArguments& arguments) {
   app.add_option("FOLDER", arguments.folders, "folder that shards were exported to")->required();
 }
 
+void AddReport(CLI::App& app, JobsArguments& arguments) {
+  AddJob(app, arguments);
+  AddOption(app, "-o,--output", arguments.output, "FILE", "where to write the page")->required();
+}
+
 void AddLogs(CLI::App& app, JobsArguments& arguments) {
   AddJob(app, arguments);
   app.add_option("STEP", arguments.step, "number or label of the step")->required();
@@ -106,6 +111,8 @@ constexpr auto kSubcommands = std::to_array<Subcommand>({
      "sweep --csv", AddTable, TableOfJob},
     {"compare", "Compare two jobs: means of what both have done, or each step with --csv or --json",
      "sweep sweep2", AddCompare, CompareJobs},
+    {"report", "Write a page for a browser: time line, failures, metrics over parameters",
+     "sweep -o report.html", AddReport, ReportOfJob},
     {"logs", "Print the output of a step", "sweep seed=57", AddLogs, ShowLogs},
     {"why", "Explain what limits the job", "sweep", AddJob, WhyJob},
     {"tune", "Show the tuner's measurements: throughput by number of workers", "sweep", AddJob,

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "common/platform/runtime_paths.h"
-#include "reveza/cli/reveza/program.h"
 #include "reveza/insight/monitor/job_sockets.h"
 
 namespace reveza::cli {
@@ -41,16 +40,20 @@ Error ToError(const CommandError& error) {
 
 }  // namespace
 
-LiveSources::LiveSources(const daemon::Settings& settings)
-    : socket_(SocketPath(settings)),
-      jobs_(platform::UserSocket(platform::ProcessEnvironment, getuid()).parent_path() / "jobs") {
+LiveSources::LiveSources(const std::vector<std::filesystem::path>& sockets)
+    : jobs_(platform::UserSocket(platform::ProcessEnvironment, getuid()).parent_path() / "jobs") {
+  for (const auto& socket : sockets) daemons_.push_back({socket, std::nullopt});
   if (auto gpus = nvml::LoadNvml()) gpus_ = *std::move(gpus);
   if (auto activity = nvml::LoadGpuActivity()) activity_ = *std::move(activity);
 }
 
 monitor::Sources LiveSources::sources() {
   monitor::Sources sources;
-  sources.daemon = [this] { return QueryDaemon(); };
+  sources.daemons = [this] {
+    std::vector<Result<monitor::DaemonAnswer>> answers;
+    for (Place& place : daemons_) answers.push_back(QueryDaemon(place));
+    return answers;
+  };
   sources.jobs = [this] { return QueryJobs(); };
   sources.gpus = gpus_.get();
   sources.activity = activity_.get();
@@ -64,19 +67,19 @@ monitor::Sources LiveSources::sources() {
 }
 
 // Keeps the connection; reconnects after an error.
-Result<monitor::DaemonAnswer> LiveSources::QueryDaemon() {
-  if (!link_) {
-    auto link = DaemonLink::Connect(socket_);
+Result<monitor::DaemonAnswer> LiveSources::QueryDaemon(Place& place) {
+  if (!place.link) {
+    auto link = DaemonLink::Connect(place.socket);
     if (!link) return std::unexpected(ToError(link.error()));
-    link_.emplace(*std::move(link));
-    link_->SetTimeout(kDaemonTimeout);
+    place.link.emplace(*std::move(link));
+    place.link->SetTimeout(kDaemonTimeout);
   }
-  auto status = link_->Status();
+  auto status = place.link->Status();
   if (!status) {
-    link_.reset();
+    place.link.reset();
     return std::unexpected(ToError(status.error()));
   }
-  return monitor::DaemonAnswer{*std::move(status), link_->Peer()};
+  return monitor::DaemonAnswer{place.socket.string(), *std::move(status), place.link->Peer()};
 }
 
 std::vector<monitor::JobAnswer> LiveSources::QueryJobs() const {

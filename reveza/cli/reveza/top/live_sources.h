@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "common/platform/clock.h"
 #include "reveza/cli/reveza/daemon_link.h"
-#include "reveza/gpu/daemon/settings.h"
 #include "reveza/gpu/nvml/gpu_activity.h"
 #include "reveza/gpu/nvml/gpu_monitor.h"
 #include "reveza/insight/monitor/collector.h"
@@ -16,7 +16,7 @@ namespace reveza::cli {
 
 class LiveSources {
  public:
-  explicit LiveSources(const daemon::Settings& settings);
+  explicit LiveSources(const std::vector<std::filesystem::path>& sockets);
   LiveSources(const LiveSources&) = delete;
   LiveSources& operator=(const LiveSources&) = delete;
 
@@ -24,12 +24,16 @@ class LiveSources {
   monitor::Sources sources();
 
  private:
-  Result<monitor::DaemonAnswer> QueryDaemon();
+  struct Place {
+    std::filesystem::path socket;
+    std::optional<DaemonLink> link;
+  };
+
+  static Result<monitor::DaemonAnswer> QueryDaemon(Place& place);
   std::vector<monitor::JobAnswer> QueryJobs() const;
 
-  std::filesystem::path socket_;
+  std::vector<Place> daemons_;
   std::filesystem::path jobs_;
-  std::optional<DaemonLink> link_;
   std::unique_ptr<nvml::GpuMonitor> gpus_;
   std::unique_ptr<nvml::GpuActivity> activity_;
   platform::MonotonicClock clock_;

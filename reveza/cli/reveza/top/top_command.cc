@@ -47,7 +47,8 @@ using std::chrono::steady_clock;
 constexpr milliseconds kSampleInterval{250};
 
 struct TopArguments {
-  std::string socket, sort = "order", filter;
+  std::vector<std::string> sockets;
+  std::string sort = "order", filter;
   bool once = false, json = false, csv = false, loop = false;
   bool flat = false, reverse = false, ascii = false;
   double interval = 1;
@@ -86,7 +87,7 @@ void DeclareTop(CLI::App& app, TopArguments& arguments) {
   app.add_flag("--ascii", arguments.ascii, "use ASCII characters only");
   AddOption(app, "--width", arguments.width, "N", "columns of a line (default: the terminal's)")
       ->check(CLI::Range(40, 1000));
-  AddSocketOption(app, arguments.socket);
+  AddSocketsOption(app, arguments.sockets);
 }
 
 std::optional<monitor::Column> ColumnOf(std::string_view name) {
@@ -292,7 +293,7 @@ int Show(const TopArguments& arguments, const daemon::Settings& settings) {
                        arguments.sort);
   }
   state.table.sort = *column;
-  LiveSources live(settings);
+  LiveSources live(SocketPaths(settings, arguments.sockets));
   monitor::Collector collector(live.sources());
   if (arguments.loop) return Loop(collector, arguments);
   const bool interactive = !arguments.once && !arguments.json && !arguments.csv;
@@ -318,7 +319,7 @@ CommandResult<int> Top(int argc, char** argv) {
   if (arguments.json && arguments.csv) {
     return ReportError(kUsage, "--json and --csv exclude each other");
   }
-  ASSIGN_OR_RETURN(const auto configuration, LoadConfiguration({{"socket", arguments.socket}}));
+  ASSIGN_OR_RETURN(const auto configuration, LoadConfiguration({}));
   return Show(arguments, configuration.settings());
 }
 

@@ -90,6 +90,20 @@ TEST_F(Top, ReportsAnUnresponsiveDaemonAndShowsTheRest) {
   EXPECT_NE(ran.output.find("2 of 5 done"), std::string::npos) << ran.output;
 }
 
+TEST_F(Top, AsksDaemonsAtSeveralSockets) {
+  const auto first = platform::ListenAt(folder_ / "none.sock", std::nullopt);
+  const auto second = platform::ListenAt(folder_ / "other.sock", std::nullopt);
+  ASSERT_TRUE(first && second);
+  const std::string sockets = "--socket " + (folder_ / "none.sock").string() + " --socket " +
+                              (folder_ / "other.sock").string();
+  const Ran ran = Reveza("--json " + sockets);
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  const json snapshot = json::parse(ran.output, nullptr, false);
+  ASSERT_TRUE(snapshot.is_object()) << ran.output;
+  EXPECT_EQ(snapshot.at("notes").size(), 2u) << "neither answers: " << ran.output;
+  EXPECT_EQ(snapshot.at("daemons"), json::array());
+}
+
 TEST_F(Top, LoopPrintsJsonLinesOrCsvRows) {
   const monitor::TestingRunner runner(socket_, Answer());
   const Ran lines = Reveza("--loop --count 2 --interval 0.1");

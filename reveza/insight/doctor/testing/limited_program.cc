@@ -5,6 +5,7 @@
 //   the kernel promises, and none of it used (vm.overcommit_memory is 2)
 //   limited_program threads LIMIT                          starts threads until no more may be
 //   limited_program allocate BYTES                         touches so much memory, bit by bit
+//   limited_program throw BYTES                            allocates so much, at once
 //   limited_program load LIBRARY BYTES                     limits its address space, loads, waits
 #include <dlfcn.h>
 #include <pthread.h>
@@ -128,6 +129,11 @@ int Allocate(std::size_t bytes) {
   return 0;
 }
 
+int Throw(std::size_t bytes) {
+  const std::string text(bytes, 'x');
+  return text.back() == 'x' ? 0 : 1;
+}
+
 int Load(const char* library, const char* bytes) {
   Limit(RLIMIT_AS, std::strtoull(bytes, nullptr, 10));
   if (dlopen(library, RTLD_NOW) == nullptr) {
@@ -145,6 +151,7 @@ int main(int argc, char** argv) {
   const std::string mode = argv[1];
   if (mode == "threads") return Threads(std::strtoull(argv[2], nullptr, 10));
   if (mode == "allocate") return Allocate(std::strtoull(argv[2], nullptr, 10));
+  if (mode == "throw") return Throw(std::strtoull(argv[2], nullptr, 10));
   if (mode == "load" && argc > 3) return Load(argv[2], argv[3]);
   return Late127(mode, argv[2]);
 }
