@@ -12,6 +12,7 @@
 #include "phi/cli/device.h"
 #include "phi/cli/measure_output.h"
 #include "phi/cli/multiplet_output.h"
+#include "phi/cli/phiid_output.h"
 #include "phi/cli/sliding_windows.h"
 #include "phi/measures/estimate.h"
 #include "phi/series/series_table.h"
@@ -43,6 +44,7 @@ struct MeasureArguments {
   ReadOptions read;
   MeasureSelection selection;
   SignificanceOptions chance;
+  PhiIdRequest phiid;
   SlidingOptions sliding;
   int lag = 1, max_order = 10;
   std::uint64_t seed = 1;
@@ -208,6 +210,10 @@ Result<int> RunWhole(const MeasureArguments& arguments, const SeriesTable& table
   RETURN_IF_ERROR(AddExtras(whole.model, arguments.complexes, arguments.granger,
                             shrunk ? std::nullopt : std::optional(whole.samples), table.names,
                             document, text));
+  PhiIdRequest phiid = arguments.phiid;
+  phiid.bias = chance.bias;
+  phiid.surrogates = chance.surrogates;
+  RETURN_IF_ERROR(AddPhiId(table, options, phiid, document, text));
   if (chance.bias && !shrunk) {
     document["bias_note"] = BiasNote(whole.model, whole.samples, table.names);
     text += fmt::format("\n{}\n", document["bias_note"].get<std::string>());
@@ -341,8 +347,9 @@ void AddMultipletOption(CLI::App& options, MeasureArguments& arguments) {
           "correlation of all subsets of up to 24 columns, from their values (gauss) or their "
           "ranks (copula); --csv prints every subset")
           ->check(CLI::IsMember({"gauss", "copula"}));
-  for (const char* other : {"--measure", "--partition", "--mip", "--tau", "--order", "--max-order",
-                            "--window", "--bootstrap", "--complexes", "--granger", "--legacy"}) {
+  for (const char* other :
+       {"--measure", "--partition", "--mip", "--tau", "--order", "--max-order", "--window",
+        "--bootstrap", "--complexes", "--granger", "--phiid", "--legacy"}) {
     multiplets->excludes(options.get_option(other));
   }
 }
@@ -356,7 +363,8 @@ Action AddMeasureCommand(CLI::App& options) {
   AddSignificanceOptions(options, *arguments);
   AddMissing(options, *arguments);
   AddExtraOptions(options, arguments->complexes, arguments->granger);
-  for (const char* whole : {"--complexes", "--granger"}) {
+  AddPhiIdOptions(options, arguments->phiid, true);
+  for (const char* whole : {"--complexes", "--granger", "--phiid"}) {
     options.get_option(whole)->excludes(options.get_option("--window"));
   }
   options.add_flag("--legacy", arguments->legacy,

@@ -252,6 +252,20 @@ Result<Estimate> EstimateModel(std::span<const SeriesView> trials, const Estimat
   return Estimate{.model = std::move(model), .samples = samples, .shrinkage = moments.shrinkage};
 }
 
+StandardPairs StandardPairsOf(std::span<const SeriesView> trials, const EstimateOptions& options) {
+  Design design = MakeDesign(trials, options.lag, options.order, ExponentsOf(RangesOf(trials)));
+  std::vector<double> squares(static_cast<std::size_t>(design.width), 0.0);
+  for (std::int64_t row = 0; row < design.samples; ++row) {
+    for (int j = 0; j < design.width; ++j) squares[j] += design.Row(row)[j] * design.Row(row)[j];
+  }
+  for (double& value : squares)
+    value = 1.0 / std::sqrt(value / static_cast<double>(design.samples));
+  for (std::int64_t row = 0; row < design.samples; ++row) {
+    for (int j = 0; j < design.width; ++j) design.Row(row)[j] *= squares[j];
+  }
+  return {.count = design.samples, .width = design.width, .values = std::move(design.values)};
+}
+
 Result<SimultaneousEstimate> EstimateSimultaneous(std::span<const SeriesView> trials,
                                                   const Shrinkage& shrinkage,
                                                   std::span<const std::string> names) {

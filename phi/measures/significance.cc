@@ -63,6 +63,17 @@ double Quantile(const std::vector<double>& sorted, double share) {
   return sorted[low] + (place - static_cast<double>(low)) * (sorted[high] - sorted[low]);
 }
 
+Significance SignificanceOf(double value, std::vector<double> surrogates) {
+  std::ranges::sort(surrogates);
+  const auto count = static_cast<double>(surrogates.size());
+  Significance result{.surrogates = static_cast<int>(surrogates.size())};
+  for (const double one : surrogates) result.null_mean += one / count;
+  result.null_high = Quantile(surrogates, 0.95);
+  const auto above = surrogates.end() - std::ranges::lower_bound(surrogates, value);
+  result.p = static_cast<double>(1 + above) / (1.0 + count);
+  return result;
+}
+
 Result<std::vector<std::optional<Significance>>> TestAgainstSurrogates(
     std::span<const SeriesView> trials, const WindowOptions& options,
     std::span<const WindowValue> values, const SurrogateOptions& surrogates) {
@@ -82,13 +93,7 @@ Result<std::vector<std::optional<Significance>>> TestAgainstSurrogates(
       results.emplace_back();
       continue;
     }
-    const std::vector<double> null = SortedColumn(drawn, i);
-    Significance result{.surrogates = surrogates.count};
-    for (const double value : null) result.null_mean += value / surrogates.count;
-    result.null_high = Quantile(null, 0.95);
-    const auto above = null.end() - std::ranges::lower_bound(null, values[i].value);
-    result.p = static_cast<double>(1 + above) / (1.0 + surrogates.count);
-    results.emplace_back(result);
+    results.emplace_back(SignificanceOf(values[i].value, SortedColumn(drawn, i)));
   }
   return results;
 }

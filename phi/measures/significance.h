@@ -56,6 +56,9 @@ struct Significance {
   int surrogates = 0;
 };
 
+// Compares a value with those of surrogates, of which there is at least one.
+Significance SignificanceOf(double value, std::vector<double> surrogates);
+
 // Tests each of `values`, the result of MeasureWindow() for these trials and options, against
 // surrogates, for which searches are repeated. Surrogates are made by the parts of
 // options.partition or, with a search or without a partition, by variable. Nothing for i, to which
