@@ -238,14 +238,16 @@ Json ToJson(const std::vector<Complex>& complexes, const Names& names) {
 }
 
 std::string ToText(const Granger& granger, const Names& names) {
-  std::vector<std::vector<std::string>> rows = {
-      {"from", "to", "granger, nats", "transfer entropy, nats", granger.p ? "p" : ""}};
+  std::vector<std::vector<std::string>> rows = {{"from", "to", "granger, nats",
+                                                 "transfer entropy, nats", granger.p ? "p" : "",
+                                                 granger.q ? "q" : ""}};
   for (int from = 0; from < granger.causality.rows(); ++from) {
     for (int to = 0; to < granger.causality.columns(); ++to) {
       if (from == to) continue;
       const double value = granger.causality(from, to);
       rows.push_back({names[from], names[to], Nats(value), Nats(TransferEntropyOf(value)),
-                      granger.p ? fmt::format("{:.3g}", (*granger.p)(from, to)) : ""});
+                      granger.p ? fmt::format("{:.3g}", (*granger.p)(from, to)) : "",
+                      granger.q ? fmt::format("{:.3g}", (*granger.q)(from, to)) : ""});
     }
   }
   return Aligned(rows);
@@ -254,6 +256,7 @@ std::string ToText(const Granger& granger, const Names& names) {
 Json ToJson(const Granger& granger, const Names& names) {
   Json json = {{"rows_from_columns_to", names}, {"nats", RowsOf(granger.causality)}};
   if (granger.p) json["p"] = RowsOf(*granger.p);
+  if (granger.q) json["q"] = RowsOf(*granger.q);
   return json;
 }
 

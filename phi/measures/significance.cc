@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 #include "phi/arithmetic/parallel_for.h"
@@ -72,6 +73,21 @@ Significance SignificanceOf(double value, std::vector<double> surrogates) {
   const auto above = surrogates.end() - std::ranges::lower_bound(surrogates, value);
   result.p = static_cast<double>(1 + above) / (1.0 + count);
   return result;
+}
+
+std::vector<double> AdjustedP(std::span<const double> p) {
+  std::vector<std::size_t> order(p.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return p[i]; });
+  std::vector<double> adjusted(p.size());
+  double least = 1.0;
+  for (std::size_t rank = p.size(); rank > 0; --rank) {
+    const std::size_t i = order[rank - 1];
+    // The factor is 1 or more, so that no value is below its p.
+    least = std::min(least, p[i] * (static_cast<double>(p.size()) / static_cast<double>(rank)));
+    adjusted[i] = least;
+  }
+  return adjusted;
 }
 
 Result<std::vector<std::optional<Significance>>> TestAgainstSurrogates(

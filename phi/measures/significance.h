@@ -68,6 +68,11 @@ Result<std::vector<std::optional<Significance>>> TestAgainstSurrogates(
     std::span<const SeriesView> trials, const WindowOptions& options,
     std::span<const WindowValue> values, const SurrogateOptions& surrogates);
 
+// Returns p-values adjusted for the false discovery rate: rejecting those at or below q keeps the
+// expected share of false rejections at q, for independent or positively dependent tests (Benjamini
+// & Hochberg 1995, J R Stat Soc B 57:289, doi:10.1111/j.2517-6161.1995.tb02031.x).
+std::vector<double> AdjustedP(std::span<const double> p);
+
 struct BootstrapOptions {
   int count = 0;
   std::int64_t block = 0;  // pairs per block; 0: the cube root of the samples, rounded up
