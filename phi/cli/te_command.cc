@@ -327,8 +327,9 @@ void AddSets(CLI::App& options, TeArguments& arguments) {
                             ->delimiter(',');
   sources->needs(targets);
   targets->needs(sources);
-  AddOption(options, "--given", arguments.given, "COLUMN,...|all",
-            "condition on the past of these columns, or of all others, at the times of the source")
+  AddOption(
+      options, "--given", arguments.given, "COLUMN,...",
+      "condition on the past of these columns, or of all others (all), at the times of the source")
       ->delimiter(',');
 }
 
