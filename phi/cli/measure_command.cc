@@ -273,8 +273,11 @@ Result<int> RunMeasure(const MeasureArguments& arguments) {
     return RunMultiplets(arguments, table, recorded_trials, dropped);
   }
   ASSIGN_OR_RETURN(const auto options, ResolveOptions(arguments, table));
-  RETURN_IF_ERROR(CheckSearches(table.variables(), options, MaxConcurrentSearches(arguments, table),
-                                FreeMemory()));
+  WindowOptions searched = options;
+  // --phiid searches the partition of phi_r.
+  if (!arguments.phiid.redundancy.empty()) searched.measures.push_back(Measure::kPhiR);
+  RETURN_IF_ERROR(CheckSearches(table.variables(), searched,
+                                MaxConcurrentSearches(arguments, table), FreeMemory()));
   return arguments.sliding.length > 0
              ? RunSliding(arguments, table, options)
              : RunWhole(arguments, table, options, recorded_trials, dropped);
