@@ -9,7 +9,7 @@
 //   o    tc - dtc. O-information: positive if redundancy prevails, negative if synergy does (Rosas,
 //        Mediano, Gastpar, Jensen 2019, Phys Rev E 100:032305, doi:10.1103/PhysRevE.100.032305).
 //   s    tc + dtc. S-information (James, Ellison, Crutchfield 2011, Chaos 21:037109,
-//        doi:10.1063/1.3637494; Rosas et al. 2019).
+//        doi:10.48550/arXiv.1105.2988; Rosas et al. 2019).
 //
 // All of them follow from the determinants of the correlation matrix of each subset, of which one
 // walk makes a table (subset_determinants.h).
