@@ -50,7 +50,7 @@ int Main(int argc, char** argv) {
       {"plot", "Plot measures over time, transfer entropy and the minimum partition",
        AddPlotCommand},
       {"run", "Simulate integration cycles, measure them and save the results", AddRunCommand},
-      {"te", "Compute transfer entropy between columns of discretised series", AddTeCommand},
+      {"te", "Compute transfer entropy between columns of a time series", AddTeCommand},
       {"theory", "Compute the measures of a linear model from its matrices", AddTheoryCommand},
       {"version", "Show the version and the instruction set in use", AddVersionCommand},
   }};

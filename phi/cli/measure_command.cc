@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "common/base/parse_number.h"
-#include "phi/arithmetic/parallel_for.h"
 #include "phi/cli/commands.h"
 #include "phi/cli/device.h"
 #include "phi/cli/measure_output.h"
+#include "phi/cli/multiplet_output.h"
+#include "phi/cli/phiid_output.h"
+#include "phi/cli/sliding_windows.h"
 #include "phi/measures/estimate.h"
 #include "phi/series/series_table.h"
 
@@ -36,19 +38,13 @@ struct SignificanceOptions {
   BootstrapOptions bootstrap;   // skipped if count is 0
 };
 
-struct SlidingOptions {
-  std::int64_t length = 0;  // rows of a window
-  std::int64_t step = 1;    // rows between the first rows of neighbouring windows
-  int threads = 1;
-  bool legacy = false;
-};
-
 struct MeasureArguments {
   std::string file, order = "1", shrinkage = "none", surrogate = "auto", complexes, granger;
-  std::string bias = "none", missing = "refuse";
+  std::string bias = "none", missing = "refuse", multiplets;
   ReadOptions read;
   MeasureSelection selection;
   SignificanceOptions chance;
+  PhiIdRequest phiid;
   SlidingOptions sliding;
   int lag = 1, max_order = 10;
   std::uint64_t seed = 1;
@@ -133,60 +129,6 @@ Result<WholeSeries> MeasureWhole(const SeriesTable& table, const WindowOptions& 
   return whole;
 }
 
-// Returns the mean absolute correlation at the end of a series (measures/legacy.h), from as many of
-// its last rows as fill the records.
-Result<double> LegacyAtEnd(const SeriesView& series) {
-  const int pairs = std::max(1, series.variables * (series.variables - 1));
-  const std::int64_t cycles = (kLegacyRecords + pairs - 1) / pairs;
-  const std::int64_t first = std::max<std::int64_t>(kLegacyMinStates, series.length - cycles + 1);
-  LegacyPhi legacy;
-  Result<double> value = legacy.Add(series.Part(0, std::min(first, series.length)));
-  for (std::int64_t end = first + 1; value && end <= series.length; ++end) {
-    value = legacy.Add(series.Part(0, end));
-  }
-  return value;
-}
-
-// Measures sliding windows. Windows never span trials; the first window of a trial begins at its
-// first row. Errors: no window fits, or the error of the first window that failed, with its rows.
-Result<std::vector<MeasuredWindow>> MeasureSliding(const SeriesTable& table,
-                                                   const WindowOptions& options,
-                                                   const SlidingOptions& sliding) {
-  std::vector<MeasuredWindow> windows;
-  for (std::size_t i = 0; i < table.trials.size(); ++i) {
-    const std::int64_t end = i + 1 < table.trials.size() ? table.trials[i + 1] : table.length();
-    for (std::int64_t first = table.trials[i]; first + sliding.length <= end;
-         first += sliding.step) {
-      windows.push_back({.first = first, .last = first + sliding.length - 1});
-    }
-  }
-  if (windows.empty()) {
-    return InvalidArgument(
-        "no window of {} rows fits: there are {} rows{}", sliding.length, table.length(),
-        table.trials.size() > 1 ? fmt::format(" in {} trials", table.trials.size()) : "");
-  }
-  const auto measure = [&](MeasuredWindow& window, SearchTables& tables) -> Status {
-    const SeriesView view = table.View().Part(window.first, sliding.length);
-    ASSIGN_OR_RETURN(window.values, MeasureWindow(view, options, &tables));
-    if (sliding.legacy) {
-      ASSIGN_OR_RETURN(window.legacy, LegacyAtEnd(view));
-    }
-    return {};
-  };
-  std::vector<Status> done(windows.size());
-  ParallelFor(sliding.threads, windows.size(), [&] {
-    return [&, tables = SearchTables()](std::size_t i) mutable {
-      done[i] = measure(windows[i], tables);
-    };
-  });
-  for (std::size_t i = 0; i < windows.size(); ++i) {
-    if (done[i]) continue;
-    return Fail(done[i].error().code, "rows {} to {}: {}", windows[i].first, windows[i].last,
-                done[i].error().message);
-  }
-  return windows;
-}
-
 Json DocumentOf(const MeasureArguments& arguments, const SeriesTable& table,
                 const WindowOptions& options) {
   return {{"file", arguments.file},           {"rows", table.length()},
@@ -268,6 +210,10 @@ Result<int> RunWhole(const MeasureArguments& arguments, const SeriesTable& table
   RETURN_IF_ERROR(AddExtras(whole.model, arguments.complexes, arguments.granger,
                             shrunk ? std::nullopt : std::optional(whole.samples), table.names,
                             document, text));
+  PhiIdRequest phiid = arguments.phiid;
+  phiid.bias = chance.bias;
+  phiid.surrogates = chance.surrogates;
+  RETURN_IF_ERROR(AddPhiId(table, options, phiid, document, text));
   if (chance.bias && !shrunk) {
     document["bias_note"] = BiasNote(whole.model, whole.samples, table.names);
     text += fmt::format("\n{}\n", document["bias_note"].get<std::string>());
@@ -280,6 +226,25 @@ Result<int> RunWhole(const MeasureArguments& arguments, const SeriesTable& table
     RETURN_IF_ERROR(AddLegacy(table, document, text));
   }
   PrintResult(arguments.output, document, ToCsv(whole.values, table.names), text);
+  return kDone;
+}
+
+// Measures all subsets of the variables instead.
+Result<int> RunMultiplets(const MeasureArguments& arguments, const SeriesTable& table,
+                          std::size_t recorded_trials, std::int64_t dropped) {
+  MultipletRequest request = {.bias = arguments.bias == "analytic",
+                              .surrogates = arguments.chance.surrogates};
+  request.options.copula = arguments.multiplets == "copula";
+  request.options.names = table.names;
+  ASSIGN_OR_RETURN(request.options.shrinkage, ParseShrinkage(arguments.shrinkage));
+  ASSIGN_OR_RETURN(request.surrogates.kind,
+                   ParseSurrogateKind(arguments.surrogate, recorded_trials));
+  request.surrogates.seed = arguments.seed;
+  request.surrogates.threads = arguments.threads;
+  Json document = {{"file", arguments.file}, {"rows", table.length()}};
+  if (dropped > 0) document["rows_dropped"] = dropped;
+  if (!table.left_out.empty()) document["left_out"] = table.left_out;
+  RETURN_IF_ERROR(PrintMultiplets(table, request, arguments.output, document));
   return kDone;
 }
 
@@ -304,9 +269,15 @@ Result<int> RunMeasure(const MeasureArguments& arguments) {
         "{} {}; --missing drop leaves out such rows, across which nothing is paired",
         arguments.file, missing);
   }
+  if (!arguments.multiplets.empty()) {
+    return RunMultiplets(arguments, table, recorded_trials, dropped);
+  }
   ASSIGN_OR_RETURN(const auto options, ResolveOptions(arguments, table));
-  RETURN_IF_ERROR(CheckSearches(table.variables(), options, MaxConcurrentSearches(arguments, table),
-                                FreeMemory()));
+  WindowOptions searched = options;
+  // --phiid searches the partition of phi_r.
+  if (!arguments.phiid.redundancy.empty()) searched.measures.push_back(Measure::kPhiR);
+  RETURN_IF_ERROR(CheckSearches(table.variables(), searched,
+                                MaxConcurrentSearches(arguments, table), FreeMemory()));
   return arguments.sliding.length > 0
              ? RunSliding(arguments, table, options)
              : RunWhole(arguments, table, options, recorded_trials, dropped);
@@ -370,6 +341,22 @@ void AddSignificanceOptions(CLI::App& options, MeasureArguments& arguments) {
   AddDefaulted(options, "--seed", arguments.seed, "random seed of surrogates and bootstrap", "INT");
 }
 
+// Adds --oinfo, which excludes what does not apply to subsets at equal times.
+void AddMultipletOption(CLI::App& options, MeasureArguments& arguments) {
+  auto* const multiplets =
+      AddOption(
+          options, "--oinfo", arguments.multiplets, "gauss|copula",
+          "instead of the measures, O-information, S-information, total and dual total "
+          "correlation of all subsets of up to 24 columns, from their values (gauss) or their "
+          "ranks (copula); --csv prints every subset")
+          ->check(CLI::IsMember({"gauss", "copula"}));
+  for (const char* other :
+       {"--measure", "--partition", "--mip", "--tau", "--order", "--max-order", "--window",
+        "--bootstrap", "--complexes", "--granger", "--phiid", "--legacy"}) {
+    multiplets->excludes(options.get_option(other));
+  }
+}
+
 }  // namespace
 
 Action AddMeasureCommand(CLI::App& options) {
@@ -379,16 +366,19 @@ Action AddMeasureCommand(CLI::App& options) {
   AddSignificanceOptions(options, *arguments);
   AddMissing(options, *arguments);
   AddExtraOptions(options, arguments->complexes, arguments->granger);
-  for (const char* whole : {"--complexes", "--granger"}) {
+  AddPhiIdOptions(options, arguments->phiid, true);
+  for (const char* whole : {"--complexes", "--granger", "--phiid"}) {
     options.get_option(whole)->excludes(options.get_option("--window"));
   }
   options.add_flag("--legacy", arguments->legacy,
                    "also report the mean absolute correlation (legacy phi) with its null");
+  AddMultipletOption(options, *arguments);
   AddThreads(options, arguments->threads);
   AddOutputFormat(options, arguments->output, "print CSV (the default with --window)");
   options.footer(
-      "Example:\n"
+      "Examples:\n"
       "  phi measure eeg.csv --columns Fz,Cz,Pz,Oz --mip exhaustive --surrogates 199\n"
+      "  phi measure eeg.csv --oinfo copula --surrogates 199\n"
       "docs/phi.md defines the measures. Values are in nats.");
   return [arguments] { return RunMeasure(*arguments); };
 }

@@ -39,35 +39,6 @@ std::string Note(const WindowValue& value) {
   return note;
 }
 
-// Nine decimals, as in the table of reference values of docs/phi.md; never "-0.000000000".
-std::string Nats(double value) {
-  return fmt::format("{:.9f}", std::abs(value) < 5e-10 ? 0.0 : value);
-}
-
-// Pads each column to its widest cell; lines have no trailing blanks.
-std::string Aligned(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (widths[i] == 0) continue;
-      line += fmt::format("{:<{}}  ", row[i], widths[i]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + '\n';
-  }
-  return text;
-}
-
-// Quotes a CSV field that contains commas, as partitions do.
-std::string Quoted(const std::string& text) {
-  return text.find(',') == std::string::npos ? text : '"' + text + '"';
-}
-
 std::string NameList(const std::vector<int>& variables, const Names& names) {
   const auto name = [&](int variable) -> const std::string& { return names[variable]; };
   return fmt::format("{}", fmt::join(variables | std::views::transform(name), ","));
@@ -101,6 +72,32 @@ Json RowsOf(const Matrix& matrix) {
 }
 
 }  // namespace
+
+std::string Nats(double value) {
+  return fmt::format("{:.9f}", std::abs(value) < 5e-10 ? 0.0 : value);
+}
+
+std::string Aligned(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (widths[i] == 0) continue;
+      line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  return text;
+}
+
+std::string Quoted(const std::string& text) {
+  return text.find(',') == std::string::npos ? text : '"' + text + '"';
+}
 
 std::string BiasNote(const GaussianModel& model, std::int64_t samples, const Names& names) {
   std::string note =
@@ -241,14 +238,16 @@ Json ToJson(const std::vector<Complex>& complexes, const Names& names) {
 }
 
 std::string ToText(const Granger& granger, const Names& names) {
-  std::vector<std::vector<std::string>> rows = {
-      {"from", "to", "granger, nats", "transfer entropy, nats", granger.p ? "p" : ""}};
+  std::vector<std::vector<std::string>> rows = {{"from", "to", "granger, nats",
+                                                 "transfer entropy, nats", granger.p ? "p" : "",
+                                                 granger.q ? "q" : ""}};
   for (int from = 0; from < granger.causality.rows(); ++from) {
     for (int to = 0; to < granger.causality.columns(); ++to) {
       if (from == to) continue;
       const double value = granger.causality(from, to);
       rows.push_back({names[from], names[to], Nats(value), Nats(TransferEntropyOf(value)),
-                      granger.p ? fmt::format("{:.3g}", (*granger.p)(from, to)) : ""});
+                      granger.p ? fmt::format("{:.3g}", (*granger.p)(from, to)) : "",
+                      granger.q ? fmt::format("{:.3g}", (*granger.q)(from, to)) : ""});
     }
   }
   return Aligned(rows);
@@ -257,6 +256,7 @@ std::string ToText(const Granger& granger, const Names& names) {
 Json ToJson(const Granger& granger, const Names& names) {
   Json json = {{"rows_from_columns_to", names}, {"nats", RowsOf(granger.causality)}};
   if (granger.p) json["p"] = RowsOf(*granger.p);
+  if (granger.q) json["q"] = RowsOf(*granger.q);
   return json;
 }
 

@@ -37,6 +37,14 @@ struct MeasuredWindow {
   std::optional<double> legacy = {};
 };
 
+// Returns a value with nine decimals; never "-0.000000000".
+std::string Nats(double value);
+// Returns rows of equal length as text: each column padded to its widest cell, empty columns left
+// out.
+std::string Aligned(const std::vector<std::vector<std::string>>& rows);
+// Returns a CSV field, in quotes if it contains commas.
+std::string Quoted(const std::string& text);
+
 // Returns a table of measure, value in nats and partition, with a column for each statistic that
 // at least one value has.
 std::string ToTable(const std::vector<MeasuredValue>& values, const Names& names);

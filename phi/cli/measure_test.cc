@@ -94,6 +94,7 @@ TEST_F(PhiTest, MeasureComputesAllStatistics) {
   EXPECT_EQ(json["measures"][2]["partition"], "a,b|c");
   EXPECT_LT(json["granger"]["p"][0][1].get<double>(), 1e-6);
   EXPECT_GT(json["granger"]["p"][1][0].get<double>(), 1e-3);
+  EXPECT_GE(json["granger"]["q"][0][1], json["granger"]["p"][0][1]);
   EXPECT_GT(json["mean_absolute_correlation"]["null_mean"].get<double>(), 0.04);
 }
 

@@ -8,6 +8,7 @@
 #include "phi/cli/commands.h"
 #include "phi/cli/device.h"
 #include "phi/cli/measure_output.h"
+#include "phi/cli/phiid_output.h"
 #include "phi/measures/gaussian.h"
 #include "phi/series/model_file.h"
 
@@ -17,6 +18,7 @@ namespace {
 struct TheoryArguments {
   std::string file, coupling, noise, complexes, granger;
   MeasureSelection selection;
+  PhiIdRequest phiid;
   OutputFormat output;
 };
 
@@ -72,6 +74,7 @@ Result<int> RunTheory(const TheoryArguments& arguments) {
       model.variables(), radius, model.condition(), ToTable(values, names));
   RETURN_IF_ERROR(AddExtras(model, arguments.complexes, arguments.granger, std::nullopt, names,
                             document, text));
+  RETURN_IF_ERROR(AddPhiId(model, options, arguments.phiid, names, document, text));
   PrintResult(arguments.output, document, ToCsv(values, names), text);
   return kDone;
 }
@@ -88,6 +91,7 @@ Action AddTheoryCommand(CLI::App& options) {
   AddOption(options, "--noise", arguments->noise, "ROW;...", "covariance of E; default: identity");
   AddMeasureSelection(options, arguments->selection);
   AddExtraOptions(options, arguments->complexes, arguments->granger);
+  AddPhiIdOptions(options, arguments->phiid, false);
   AddOutputFormat(options, arguments->output, "print CSV");
   options.footer(
       "Example:\n"

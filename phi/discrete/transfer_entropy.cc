@@ -4,7 +4,9 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "phi/arithmetic/philox.h"
 
@@ -50,8 +52,10 @@ Entropy EntropyOf(const std::vector<std::uint32_t>& counts, double samples) {
   return entropy;
 }
 
-int SymbolsOf(std::span<const int> series) {
-  return series.empty() ? 0 : *std::ranges::max_element(series) + 1;
+// At least 2, so that a constant has a code of its own.
+std::uint64_t SymbolsOf(std::span<const int> series) {
+  const int most = series.empty() ? 0 : *std::ranges::max_element(series);
+  return static_cast<std::uint64_t>(std::max(most, 1)) + 1;
 }
 
 // Counts the joint states of two series: in a table if it is small, else by sorting.
@@ -59,18 +63,36 @@ class Counter {
  public:
   // Tables above this number of cells would be slower than the processor's caches.
   static constexpr double kMaxCells = 1 << 20;
+  static constexpr double kMaxBits = 63;
 
-  Counter(std::span<const int> source, std::span<const int> target, const TransferOptions& options,
-          int symbols)
-      : target_(target), options_(options), symbols_(static_cast<std::uint64_t>(symbols)) {
+  Counter(std::span<const int> source, std::span<const int> target, std::span<const int> given,
+          const TransferOptions& options)
+      : target_(target),
+        options_(options),
+        symbols_(SymbolsOf(target)),
+        source_symbols_(SymbolsOf(source)),
+        given_symbols_(given.empty() ? 1 : SymbolsOf(given)) {
     first_ = std::max(options.target_history, options.delay + options.source_history - 1);
-    source_states_ = Power(options.source_history);
-    const double cells = std::pow(symbols, 1 + options.target_history + options.source_history);
-    dense_ = cells <= std::min(kMaxCells, 16.0 * static_cast<double>(target.size()));
-    if (samples() < 1 || source.size() != target.size()) return;
-    if (options.target_history > 1) own_ = Pasts(target, options.target_history);
-    if (options.source_history > 1) source_codes_ = Pasts(source, options.source_history);
+    if (samples() < 1 || source.size() != target.size() || Bits() > kMaxBits) return;
+    if (!given.empty() && given.size() != target.size()) return;
+    source_states_ = Power(source_symbols_, options.source_history);
+    own_states_ =
+        Power(symbols_, options.target_history) * Power(given_symbols_, options.source_history);
+    dense_ = std::exp2(Bits()) <= std::min(kMaxCells, 16.0 * static_cast<double>(target.size()));
+    if (options.target_history > 1) own_ = Pasts(target, symbols_, options.target_history);
+    if (options.source_history > 1) {
+      source_codes_ = Pasts(source, source_symbols_, options.source_history);
+    }
     source_ = source;
+    if (!given.empty()) AddGiven(given);
+  }
+
+  // Returns the bits of a joint state.
+  double Bits() const {
+    return std::log2(static_cast<double>(symbols_)) * (1 + options_.target_history) +
+           (std::log2(static_cast<double>(source_symbols_)) +
+            std::log2(static_cast<double>(given_symbols_))) *
+               options_.source_history;
   }
 
   std::int64_t samples() const { return static_cast<std::int64_t>(target_.size()) - first_; }
@@ -119,26 +141,37 @@ class Counter {
   }
 
  private:
-  std::uint64_t Power(int exponent) const {
+  static std::uint64_t Power(std::uint64_t base, int exponent) {
     std::uint64_t power = 1;
-    for (int i = 0; i < exponent; ++i) power *= symbols_;
+    for (int i = 0; i < exponent; ++i) power *= base;
     return power;
   }
 
   // Returns the code of each row's value and its predecessors, `history` in all, circularly.
-  std::vector<std::uint64_t> Pasts(std::span<const int> series, int history) const {
+  static std::vector<std::uint64_t> Pasts(std::span<const int> series, std::uint64_t symbols,
+                                          int history) {
     const auto length = static_cast<std::int64_t>(series.size());
-    const std::uint64_t oldest = Power(history - 1);
+    const std::uint64_t oldest = Power(symbols, history - 1);
     std::vector<std::uint64_t> codes;
     codes.reserve(series.size());
     std::uint64_t code = 0;
     for (std::int64_t t = 1 - history; t < length; ++t) {
       const auto value = static_cast<std::uint64_t>(series[t < 0 ? t + length : t]);
       // Drop the oldest value and append this one.
-      code = code % oldest * symbols_ + value;
+      code = code % oldest * symbols + value;
       if (t >= 0) codes.push_back(code);
     }
     return codes;
+  }
+
+  // Extends the target's own past by that of the given series, which ends `delay` steps before.
+  void AddGiven(std::span<const int> given) {
+    const auto pasts = Pasts(given, given_symbols_, options_.source_history);
+    const std::uint64_t states = Power(given_symbols_, options_.source_history);
+    if (own_.empty()) own_ = Pasts(target_, symbols_, 1);
+    for (std::int64_t t = first_; t < static_cast<std::int64_t>(target_.size()); ++t) {
+      own_[t - 1] = own_[t - 1] * states + pasts[t - options_.delay];
+    }
   }
 
   // Calls visit(own past, present, past of the source) for each sample.
@@ -172,7 +205,7 @@ class Counter {
   }
 
   std::vector<std::uint32_t> Table(std::int64_t moved) const {
-    std::vector<std::uint32_t> counts(Power(1 + options_.target_history) * source_states_);
+    std::vector<std::uint32_t> counts(own_states_ * symbols_ * source_states_);
     ForEachRow(moved, [&](std::uint64_t past, std::uint64_t present, std::uint64_t source) {
       ++counts[(past * symbols_ + present) * source_states_ + source];
     });
@@ -181,8 +214,10 @@ class Counter {
 
   std::span<const int> target_;
   const TransferOptions& options_;
-  std::uint64_t symbols_;
+  std::uint64_t symbols_;  // of the target
+  std::uint64_t source_symbols_, given_symbols_;
   std::uint64_t source_states_ = 1;
+  std::uint64_t own_states_ = 1;  // of the target's past, with that of the given series
   std::int64_t first_;
   bool dense_ = false;
   std::span<const int> source_;
@@ -269,21 +304,39 @@ Result<std::vector<int>> QuantileBins(std::span<const double> values, int bins) 
   return binned;
 }
 
+std::vector<int> JointSymbols(std::span<const std::vector<int>> series) {
+  std::vector<int> joint = series.front();
+  for (const std::vector<int>& other : series.subspan(1)) {
+    std::map<std::pair<int, int>, int> symbols;
+    for (std::size_t row = 0; row < joint.size(); ++row) {
+      const auto next = static_cast<int>(symbols.size());
+      joint[row] = symbols.try_emplace({joint[row], other[row]}, next).first->second;
+    }
+  }
+  return joint;
+}
+
 Result<TransferEntropy> TransferEntropyOf(std::span<const int> source, std::span<const int> target,
+                                          const TransferOptions& options) {
+  return TransferEntropyOf(source, target, {}, options);
+}
+
+Result<TransferEntropy> TransferEntropyOf(std::span<const int> source, std::span<const int> target,
+                                          std::span<const int> given,
                                           const TransferOptions& options) {
   if (options.target_history < 1 || options.source_history < 1 || options.delay < 1) {
     return InvalidArgument("histories and delay must be at least 1");
   }
-  const int symbols = std::max({SymbolsOf(source), SymbolsOf(target), 2});
-  const int places = 1 + options.target_history + options.source_history;
-  if (places * std::log2(symbols) > 63) {
+  const Counter counter(source, target, given, options);
+  if (counter.Bits() > Counter::kMaxBits) {
     return InvalidArgument(
-        "{} symbols and histories of {} and {} have too many joint states; use fewer bins or "
+        "{} symbols and histories of {} and {}{} have too many joint states; use fewer bins or "
         "shorter histories",
-        symbols, options.target_history, options.source_history);
+        SymbolsOf(target), options.target_history, options.source_history,
+        given.empty() ? "" : ", with others given,");
   }
-  const Counter counter(source, target, options, symbols);
-  if (counter.samples() < kMinSamples || source.size() != target.size()) {
+  if (counter.samples() < kMinSamples || source.size() != target.size() ||
+      (!given.empty() && given.size() != target.size())) {
     return InvalidArgument(
         "{} rows are too few; these histories need at least {}", target.size(),
         static_cast<std::int64_t>(target.size()) - counter.samples() + kMinSamples);

@@ -2,14 +2,16 @@
 // the present of another beyond the latter's own past (Schreiber 2000, Phys Rev Lett 85:461), in
 // nats.
 //
-//   TE(X -> Y) = I(Y_t ; X_{t-u} .. X_{t-u-l+1} | Y_{t-1} .. Y_{t-k})
-//              = H(Y_t, Y^k) - H(Y^k) - H(Y_t, Y^k, X^l) + H(Y^k, X^l)
+//   TE(X -> Y | Z) = I(Y_t ; X_{t-u} .. X_{t-u-l+1} | Y_{t-1} .. Y_{t-k}, Z_{t-u} .. Z_{t-u-l+1})
+//                  = H(Y_t, P) - H(P) - H(Y_t, P, X^l) + H(P, X^l)
 //
-// with target history k, source history l and delay u. Entropies are plug-in estimates from counts,
-// biased upwards for many symbols and few rows; `corrected` adds the Miller-Madow term (m - 1) / 2N
-// to each, m being the number of observed states (Miller 1955), and may be negative. Surrogates
-// shift the source circularly, which preserves everything but its relation to the target.
-// Pure functions.
+// with target history k, source history l and delay u, P being the past of Y and, if given, that of
+// another series Z (Lizier, Prokopenko, Zomaya 2008, Phys Rev E 77:026110,
+// doi:10.1103/PhysRevE.77.026110). Sets of series are one series of joint symbols. Entropies are
+// plug-in estimates from counts, biased upwards for many symbols and few rows; `corrected` adds the
+// Miller-Madow term (m - 1) / 2N to each, m being the number of observed states (Miller 1955), and
+// may be negative. Surrogates shift the source circularly, which preserves everything but its
+// relation to the target. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +48,16 @@ struct TransferEntropy {
 // that is not finite, or all values equal.
 Result<std::vector<int>> QuantileBins(std::span<const double> values, int bins);
 
+// Returns a symbol from 0 for each distinct combination of the symbols of these series, of equal
+// length.
+std::vector<int> JointSymbols(std::span<const std::vector<int>> series);
+
 // Computes the transfer entropy from `source` to `target`, sequences of equal length with symbols
-// from 0. Errors: series too short for the histories, or more joint states than 64 bits can encode.
+// from 0, given a third one, if it is not empty. Errors: series too short for the histories, or
+// more joint states than 64 bits can encode.
+Result<TransferEntropy> TransferEntropyOf(std::span<const int> source, std::span<const int> target,
+                                          std::span<const int> given,
+                                          const TransferOptions& options);
 Result<TransferEntropy> TransferEntropyOf(std::span<const int> source, std::span<const int> target,
                                           const TransferOptions& options);
 

@@ -48,13 +48,17 @@ TEST(TransferEntropyTest, MatchesNoisyChannel) {
 }
 
 // Plug-in value from maps of states, row by row.
-double FromMaps(const Pair& pair, const TransferOptions& options, int* states) {
+double FromMaps(const Pair& pair, const TransferOptions& options, int* states,
+                const std::vector<int>& given = {}) {
   std::map<std::vector<int>, int> own, with_own, both, all;
   const int first = std::max(options.target_history, options.delay + options.source_history - 1);
   const int length = static_cast<int>(pair.target.size());
   for (int t = first; t < length; ++t) {
     std::vector<int> state;
     for (int i = 1; i <= options.target_history; ++i) state.push_back(pair.target[t - i]);
+    for (int i = 0; !given.empty() && i < options.source_history; ++i) {
+      state.push_back(given[t - options.delay - i]);
+    }
     ++own[state];
     std::vector<int> with_source = state;
     for (int i = 0; i < options.source_history; ++i) {
@@ -97,6 +101,55 @@ TEST(TransferEntropyTest, TablesAndSortingCountTheSame) {
     EXPECT_NEAR(found->plug_in, FromMaps(pair, options, &states), 1e-10);
     EXPECT_EQ(found->states, states);
   }
+}
+
+// Series of 3, 4 and 2 symbols.
+TEST(TransferEntropyTest, GivenSeriesExtendTheOwnPast) {
+  TestingNumbers numbers(12);
+  Pair pair;
+  std::vector<int> given;
+  for (int t = 0; t < 2000; ++t) {
+    given.push_back(static_cast<int>(2 * numbers.Next()));
+    pair.source.push_back(static_cast<int>(3 * numbers.Next()));
+    pair.target.push_back(t > 1 && numbers.Next() < 0.5 ? pair.source[t - 2] + given[t - 2]
+                                                        : static_cast<int>(4 * numbers.Next()));
+  }
+  for (const auto& [own, other, delay] :
+       {std::array{1, 1, 1}, std::array{3, 1, 2}, std::array{2, 3, 1}, std::array{4, 5, 2}}) {
+    const TransferOptions options = {
+        .target_history = own, .source_history = other, .delay = delay};
+    const auto found = TransferEntropyOf(pair.source, pair.target, given, options);
+    ASSERT_TRUE(found) << found.error().message;
+    int states = 0;
+    EXPECT_NEAR(found->plug_in, FromMaps(pair, options, &states, given), 1e-10);
+    EXPECT_EQ(found->states, states);
+  }
+  given.pop_back();
+  EXPECT_FALSE(TransferEntropyOf(pair.source, pair.target, given, {}));
+}
+
+TEST(TransferEntropyTest, OneInputOfAnExclusiveOrShowsGivenTheOther) {
+  TestingNumbers numbers(3);
+  Pair pair;
+  std::vector<int> other;
+  for (int t = 0; t < 10'000; ++t) {
+    pair.source.push_back(numbers.Next() < 0.5 ? 0 : 1);
+    other.push_back(numbers.Next() < 0.5 ? 0 : 1);
+    pair.target.push_back(t > 0 ? pair.source[t - 1] ^ other[t - 1] : 0);
+  }
+  EXPECT_LT(TransferEntropyOf(pair.source, pair.target, {})->plug_in, 1e-3);
+  EXPECT_NEAR(TransferEntropyOf(pair.source, pair.target, other, {})->plug_in, std::numbers::ln2,
+              1e-3);
+  // As a set, the two are one source.
+  const std::vector<std::vector<int>> both = {pair.source, other};
+  EXPECT_NEAR(TransferEntropyOf(JointSymbols(both), pair.target, {})->plug_in, std::numbers::ln2,
+              1e-3);
+}
+
+TEST(TransferEntropyTest, JointSymbolsTellCombinationsApart) {
+  const std::vector<std::vector<int>> series = {{0, 1, 0, 1, 0}, {5, 5, 7, 5, 5}, {0, 0, 0, 2, 0}};
+  EXPECT_EQ(JointSymbols(series), (std::vector<int>{0, 1, 2, 3, 0}));
+  EXPECT_EQ(JointSymbols(std::span(series).first(1)), series[0]);
 }
 
 TEST(TransferEntropyTest, ConditionsOnTargetHistory) {

@@ -3,17 +3,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdint>
-#include <functional>
-#include <numbers>
 #include <ostream>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "phi/arithmetic/parallel_for.h"
 #include "phi/measures/significance.h"
+#include "phi/measures/testing_signals.h"
 
 namespace reveza::phi {
 namespace calibration_test {
@@ -21,39 +18,6 @@ namespace calibration_test {
 constexpr int kSeries = 400;
 constexpr int kSurrogates = 39;  // p <= 0.05: the value is among the highest two of forty
 constexpr int kThreads = 2;
-
-// Makes one row of a signal after another.
-using Signal = std::function<double(std::mt19937_64&)>;
-
-Signal White() {
-  return [normal = std::normal_distribution<double>()](auto& engine) mutable {
-    return normal(engine);
-  };
-}
-
-Signal Slow() {
-  return [x = 0.0, normal = std::normal_distribution<double>()](auto& engine) mutable {
-    return x = 0.9 * x + normal(engine);
-  };
-}
-
-// A resonance of a tenth of the sampling rate, with a bandwidth of a hundredth.
-Signal NarrowBand() {
-  constexpr double kRadius = 0.97;
-  return [x = 0.0, last = 0.0, normal = std::normal_distribution<double>()](auto& engine) mutable {
-    const double next = 2 * kRadius * std::cos(0.2 * std::numbers::pi) * x -
-                        kRadius * kRadius * last + normal(engine);
-    last = x;
-    return x = next;
-  };
-}
-
-// Slow, with large jumps.
-Signal HeavyTailed() {
-  return [x = 0.0, noise = std::student_t_distribution<double>(2.0)](auto& engine) mutable {
-    return x = 0.7 * x + noise(engine);
-  };
-}
 
 struct Case {
   std::string name;
@@ -72,23 +36,6 @@ constexpr double kCalibrated = 8.8;
 // meet.
 constexpr double kLiberal = 15.0;
 
-// Two independent signals in trials.
-std::vector<std::vector<double>> Independent(const Case& one, std::uint64_t seed) {
-  std::mt19937_64 engine(seed);
-  std::vector<std::vector<double>> trials;
-  for (int trial = 0; trial < one.trials; ++trial) {
-    Signal signals[] = {one.signal(), one.signal()};
-    for (int t = 0; t < 200; ++t) {
-      for (Signal& signal : signals) signal(engine);
-    }
-    std::vector<double>& values = trials.emplace_back();
-    for (int t = 0; t < one.rows; ++t) {
-      for (Signal& signal : signals) values.push_back(signal(engine));
-    }
-  }
-  return trials;
-}
-
 class CalibrationTest : public testing::TestWithParam<Case> {};
 
 TEST_P(CalibrationTest, IndependentSeriesAreRarelySignificant) {
@@ -100,7 +47,7 @@ TEST_P(CalibrationTest, IndependentSeriesAreRarelySignificant) {
   std::vector<std::vector<double>> p(kSeries);
   ParallelFor(kThreads, p.size(), [&] {
     return [&](std::size_t i) {
-      const auto values = Independent(one, 5000 + i);
+      const auto values = IndependentSignals(one.signal, 2, one.trials, one.rows, 5000 + i);
       std::vector<SeriesView> trials;
       for (const auto& trial : values) trials.push_back({trial.data(), one.rows, 2, 2});
       const auto measured = MeasureWindow(trials, options);

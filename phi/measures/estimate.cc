@@ -197,6 +197,39 @@ Status CheckShape(std::span<const SeriesView> trials, int lag, int order) {
   return {};
 }
 
+struct Moments {
+  Matrix covariance;
+  std::vector<double> log_scales;  // of the rows, which are divided by them
+  double shrinkage = 0.0;
+};
+
+// Returns the covariance of the rows (X_0, Y_0, X_1, Y_1, ...), shrunk.
+Result<Moments> MomentsOf(std::span<const SeriesView> trials, int lag, int order,
+                          const Shrinkage& shrinkage, std::span<const std::string> names) {
+  const std::vector<Range> ranges = RangesOf(trials);
+  RETURN_IF_ERROR(CheckVariation(ranges, names));
+  const std::vector<int> exponents = ExponentsOf(ranges);
+  const Design design = MakeDesign(trials, lag, order, exponents);
+  Moments moments{.covariance = CovarianceOf(design), .log_scales = {}};
+  if (shrinkage.kind == Shrinkage::Kind::kAmount) moments.shrinkage = shrinkage.amount;
+  if (shrinkage.kind == Shrinkage::Kind::kAutomatic) {
+    moments.shrinkage = AutomaticShrinkage(design, moments.covariance);
+  }
+  if (!(moments.shrinkage >= 0.0 && moments.shrinkage <= 1.0)) {
+    return InvalidArgument("shrinkage must be from 0 to 1, not {}", moments.shrinkage);
+  }
+  for (int i = 0; i < design.width; ++i) {
+    for (int j = 0; j < design.width; ++j) {
+      if (i != j) moments.covariance(i, j) *= 1.0 - moments.shrinkage;
+    }
+  }
+  for (const int exponent : exponents) {
+    moments.log_scales.insert(moments.log_scales.end(), static_cast<std::size_t>(order) + 1,
+                              exponent * std::numbers::ln2);
+  }
+  return moments;
+}
+
 }  // namespace
 
 Result<Estimate> EstimateModel(std::span<const SeriesView> trials, const EstimateOptions& options) {
@@ -212,32 +245,46 @@ Result<Estimate> EstimateModel(std::span<const SeriesView> trials, const Estimat
         "value each need at least {}; use more rows, fewer variables{}",
         samples, trials.front().variables, options.order, least, shrinks ? "" : ", or --shrinkage");
   }
-  const std::vector<Range> ranges = RangesOf(trials);
-  RETURN_IF_ERROR(CheckVariation(ranges, options.names));
-  const std::vector<int> exponents = ExponentsOf(ranges);
-  const Design design = MakeDesign(trials, options.lag, options.order, exponents);
-  Matrix covariance = CovarianceOf(design);
-  double amount = 0.0;
-  if (options.shrinkage.kind == Shrinkage::Kind::kAmount) amount = options.shrinkage.amount;
-  if (options.shrinkage.kind == Shrinkage::Kind::kAutomatic) {
-    amount = AutomaticShrinkage(design, covariance);
+  ASSIGN_OR_RETURN(const auto moments,
+                   MomentsOf(trials, options.lag, options.order, options.shrinkage, options.names));
+  ASSIGN_OR_RETURN(auto model, GaussianModel::FromJoint(moments.covariance, options.order,
+                                                        moments.log_scales, options.names));
+  return Estimate{.model = std::move(model), .samples = samples, .shrinkage = moments.shrinkage};
+}
+
+StandardPairs StandardPairsOf(std::span<const SeriesView> trials, const EstimateOptions& options) {
+  Design design = MakeDesign(trials, options.lag, options.order, ExponentsOf(RangesOf(trials)));
+  std::vector<double> squares(static_cast<std::size_t>(design.width), 0.0);
+  for (std::int64_t row = 0; row < design.samples; ++row) {
+    for (int j = 0; j < design.width; ++j) squares[j] += design.Row(row)[j] * design.Row(row)[j];
   }
-  if (!(amount >= 0.0 && amount <= 1.0)) {
-    return InvalidArgument("shrinkage must be from 0 to 1, not {}", amount);
+  for (double& value : squares)
+    value = 1.0 / std::sqrt(value / static_cast<double>(design.samples));
+  for (std::int64_t row = 0; row < design.samples; ++row) {
+    for (int j = 0; j < design.width; ++j) design.Row(row)[j] *= squares[j];
   }
-  for (int i = 0; i < width; ++i) {
-    for (int j = 0; j < width; ++j) {
-      if (i != j) covariance(i, j) *= 1.0 - amount;
-    }
+  return {.count = design.samples, .width = design.width, .values = std::move(design.values)};
+}
+
+Result<SimultaneousEstimate> EstimateSimultaneous(std::span<const SeriesView> trials,
+                                                  const Shrinkage& shrinkage,
+                                                  std::span<const std::string> names) {
+  RETURN_IF_ERROR(CheckShape(trials, 1, 1));
+  RETURN_IF_ERROR(CheckNumbers(trials, names));
+  // Without a past, each row is a sample.
+  constexpr int kNoPast = 0;
+  const std::int64_t samples = SamplesOf(trials, 1, kNoPast);
+  const bool shrinks = shrinkage.kind != Shrinkage::Kind::kNone;
+  const std::int64_t least = shrinks ? 3 : trials.front().variables + 2;
+  if (samples < least) {
+    return InvalidArgument(
+        "too short: {} rows, but {} variables need at least {}; use more rows, fewer variables{}",
+        samples, trials.front().variables, least, shrinks ? "" : ", or --shrinkage");
   }
-  std::vector<double> log_scales;
-  for (const int exponent : exponents) {
-    log_scales.insert(log_scales.end(), static_cast<std::size_t>(options.order) + 1,
-                      exponent * std::numbers::ln2);
-  }
-  ASSIGN_OR_RETURN(auto model,
-                   GaussianModel::FromJoint(covariance, options.order, log_scales, options.names));
-  return Estimate{.model = std::move(model), .samples = samples, .shrinkage = amount};
+  ASSIGN_OR_RETURN(const auto moments, MomentsOf(trials, 1, kNoPast, shrinkage, names));
+  ASSIGN_OR_RETURN(auto correlation, CorrelationOf(moments.covariance, names));
+  return SimultaneousEstimate{
+      .correlation = std::move(correlation), .samples = samples, .shrinkage = moments.shrinkage};
 }
 
 Result<Estimate> EstimateModel(const SeriesView& series, const EstimateOptions& options) {

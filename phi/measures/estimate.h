@@ -47,6 +47,31 @@ struct Estimate {
 Result<Estimate> EstimateModel(std::span<const SeriesView> trials, const EstimateOptions& options);
 Result<Estimate> EstimateModel(const SeriesView& series, const EstimateOptions& options);
 
+// The pairs of past and present of a series, standardised to mean 0 and variance 1 (divisor N), in
+// the order of GaussianModel::joint(), by trial and time.
+struct StandardPairs {
+  std::int64_t count = 0;
+  int width = 0;
+  std::vector<double> values;
+
+  const double* Row(std::int64_t pair) const { return values.data() + pair * width; }
+};
+
+// Returns the pairs behind the estimate of a model of the same trials and options.
+StandardPairs StandardPairsOf(std::span<const SeriesView> trials, const EstimateOptions& options);
+
+// The correlations of the variables at equal times, from all rows of all trials.
+struct SimultaneousEstimate {
+  Correlation correlation;
+  std::int64_t samples = 0;  // rows
+  double shrinkage = 0.0;    // applied amount, 0 to 1
+};
+
+// Estimates the correlations of the variables at equal times. Errors: those of EstimateModel().
+Result<SimultaneousEstimate> EstimateSimultaneous(std::span<const SeriesView> trials,
+                                                  const Shrinkage& shrinkage,
+                                                  std::span<const std::string> names = {});
+
 // Returns the order p in 1 .. max_order that minimises the criterion for a vector autoregression,
 // with all orders fitted to the same rows by least squares:
 //   AIC(p) = log |Sigma_E| + 2 p n^2 / N,   BIC(p) = log |Sigma_E| + log(N) p n^2 / N

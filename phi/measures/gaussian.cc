@@ -132,6 +132,28 @@ double SpectralRadius(const Matrix& matrix) {
   return std::exp(log_scale);
 }
 
+Result<Correlation> CorrelationOf(const Matrix& covariance, std::span<const std::string> names) {
+  if (!AllNumbers(covariance)) {
+    return InvalidArgument("the covariance has an element that is not a finite number");
+  }
+  const int size = covariance.rows();
+  Correlation result{.matrix = Matrix::Identity(size)};
+  for (int i = 0; i < size; ++i) {
+    if (!(covariance(i, i) > 0.0)) {
+      return InvalidArgument("{} has no variance; leave it out", VariableName(names, i));
+    }
+    for (int j = 0; j < i; ++j) {
+      const double value =
+          covariance(i, j) / (std::sqrt(covariance(i, i)) * std::sqrt(covariance(j, j)));
+      result.matrix(i, j) = result.matrix(j, i) = value;
+    }
+  }
+  RETURN_IF_ERROR(CheckCondition(result.matrix, "the correlation matrix", 1,
+                                 "leave it out, or use --shrinkage", names));
+  result.condition = ConditionOf(result.matrix);
+  return result;
+}
+
 Result<GaussianModel> GaussianModel::FromJoint(const Matrix& joint, int lags,
                                                std::span<const double> log_scales,
                                                std::span<const std::string> names) {

@@ -79,6 +79,16 @@ class GaussianModel {
   double condition_ = 1.0;
 };
 
+// The correlation matrix of variables at equal times.
+struct Correlation {
+  Matrix matrix;
+  double condition = 1.0;  // as GaussianModel::condition()
+};
+
+// Returns the correlations of a covariance. Errors: those of GaussianModel::FromJoint().
+Result<Correlation> CorrelationOf(const Matrix& covariance,
+                                  std::span<const std::string> names = {});
+
 // Returns the name of a variable for messages; "variable 2" without names.
 std::string VariableName(std::span<const std::string> names, int variable);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/base/chi_square.h"
+#include "phi/measures/significance.h"
 
 namespace reveza::phi {
 namespace {
@@ -17,12 +18,30 @@ double LogResidual(const GaussianModel& model, int variable, std::vector<int> kn
   return model.LogDeterminant(known) - before;
 }
 
+Matrix AdjustedOffDiagonal(const Matrix& p) {
+  std::vector<double> pairs;
+  for (int i = 0; i < p.rows(); ++i) {
+    for (int j = 0; j < p.columns(); ++j) {
+      if (i != j) pairs.push_back(p(i, j));
+    }
+  }
+  const std::vector<double> adjusted = AdjustedP(pairs);
+  Matrix q = Matrix::Identity(p.rows());
+  auto next = adjusted.begin();
+  for (int i = 0; i < p.rows(); ++i) {
+    for (int j = 0; j < p.columns(); ++j) {
+      if (i != j) q(i, j) = *next++;
+    }
+  }
+  return q;
+}
+
 }  // namespace
 
 Granger GrangerOf(const GaussianModel& model, GrangerKind kind,
                   std::optional<std::int64_t> samples) {
   const int variables = model.variables();
-  Granger result{.causality = Matrix(variables, variables), .p = std::nullopt};
+  Granger result{.causality = Matrix(variables, variables), .p = {}, .q = {}};
   Matrix p = Matrix::Identity(variables);
   for (int to = 0; to < variables; ++to) {
     for (int from = 0; from < variables; ++from) {
@@ -41,7 +60,9 @@ Granger GrangerOf(const GaussianModel& model, GrangerKind kind,
       p(from, to) = ChiSquareTail(static_cast<double>(*samples) * value, model.lags());
     }
   }
-  if (samples) result.p = std::move(p);
+  if (!samples) return result;
+  result.q = AdjustedOffDiagonal(p);
+  result.p = std::move(p);
   return result;
 }
 

@@ -25,6 +25,8 @@ struct Granger {
   // distribution with `lags` degrees of freedom (Wilks); 1 on the diagonal. Empty for models that
   // were not estimated from data.
   std::optional<Matrix> p;
+  // These, adjusted for the false discovery rate over all pairs (AdjustedP()).
+  std::optional<Matrix> q;
 };
 
 enum class GrangerKind { kPair, kConditional };

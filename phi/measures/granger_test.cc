@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "phi/measures/measures.h"
@@ -43,6 +44,22 @@ TEST(GrangerTest, ConditionalCausalityDropsIndirectLinks) {
   EXPECT_GT(pair.causality(0, 2), 0.01);
   EXPECT_NEAR(conditional.causality(0, 2), 0.0, 1e-12);
   EXPECT_GT(conditional.causality(1, 2), 0.1);
+}
+
+TEST(GrangerTest, PIsAdjustedOverAllPairs) {
+  const Matrix coupling = {{.8, 0, 0}, {.3, 0, 0}, {0, .1, .2}};
+  const auto model = GaussianModel::FromCoupling(coupling, Matrix::Identity(3));
+  const Granger granger = GrangerOf(*model, GrangerKind::kConditional, 300);
+  double least = 1.0;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ((*granger.q)(i, i), 1.0);
+    for (int j = 0; j < 3; ++j) {
+      EXPECT_GE((*granger.q)(i, j), (*granger.p)(i, j));
+      least = std::min(least, (*granger.p)(i, j));
+    }
+  }
+  EXPECT_EQ((*granger.p)(0, 1), least);
+  EXPECT_NEAR((*granger.q)(0, 1), 6 * least, 1e-15);
 }
 
 TEST(GrangerTest, ConditionalCausalityDropsCommonDrive) {

@@ -19,7 +19,8 @@ enum class RandomPurpose : std::uint32_t {
   kBlock = 4,
   kNullTriple = 5,
   kStart = 6,
-  kTrial = 7
+  kTrial = 7,
+  kSource = 8
 };
 
 class RandomStream {

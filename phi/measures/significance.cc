@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 #include "phi/arithmetic/parallel_for.h"
@@ -63,6 +64,32 @@ double Quantile(const std::vector<double>& sorted, double share) {
   return sorted[low] + (place - static_cast<double>(low)) * (sorted[high] - sorted[low]);
 }
 
+Significance SignificanceOf(double value, std::vector<double> surrogates) {
+  std::ranges::sort(surrogates);
+  const auto count = static_cast<double>(surrogates.size());
+  Significance result{.surrogates = static_cast<int>(surrogates.size())};
+  for (const double one : surrogates) result.null_mean += one / count;
+  result.null_high = Quantile(surrogates, 0.95);
+  const auto above = surrogates.end() - std::ranges::lower_bound(surrogates, value);
+  result.p = static_cast<double>(1 + above) / (1.0 + count);
+  return result;
+}
+
+std::vector<double> AdjustedP(std::span<const double> p) {
+  std::vector<std::size_t> order(p.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return p[i]; });
+  std::vector<double> adjusted(p.size());
+  double least = 1.0;
+  for (std::size_t rank = p.size(); rank > 0; --rank) {
+    const std::size_t i = order[rank - 1];
+    // The factor is 1 or more, so that no value is below its p.
+    least = std::min(least, p[i] * (static_cast<double>(p.size()) / static_cast<double>(rank)));
+    adjusted[i] = least;
+  }
+  return adjusted;
+}
+
 Result<std::vector<std::optional<Significance>>> TestAgainstSurrogates(
     std::span<const SeriesView> trials, const WindowOptions& options,
     std::span<const WindowValue> values, const SurrogateOptions& surrogates) {
@@ -82,13 +109,7 @@ Result<std::vector<std::optional<Significance>>> TestAgainstSurrogates(
       results.emplace_back();
       continue;
     }
-    const std::vector<double> null = SortedColumn(drawn, i);
-    Significance result{.surrogates = surrogates.count};
-    for (const double value : null) result.null_mean += value / surrogates.count;
-    result.null_high = Quantile(null, 0.95);
-    const auto above = null.end() - std::ranges::lower_bound(null, values[i].value);
-    result.p = static_cast<double>(1 + above) / (1.0 + surrogates.count);
-    results.emplace_back(result);
+    results.emplace_back(SignificanceOf(values[i].value, SortedColumn(drawn, i)));
   }
   return results;
 }

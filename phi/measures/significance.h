@@ -56,6 +56,9 @@ struct Significance {
   int surrogates = 0;
 };
 
+// Compares a value with those of surrogates, of which there is at least one.
+Significance SignificanceOf(double value, std::vector<double> surrogates);
+
 // Tests each of `values`, the result of MeasureWindow() for these trials and options, against
 // surrogates, for which searches are repeated. Surrogates are made by the parts of
 // options.partition or, with a search or without a partition, by variable. Nothing for i, to which
@@ -64,6 +67,11 @@ struct Significance {
 Result<std::vector<std::optional<Significance>>> TestAgainstSurrogates(
     std::span<const SeriesView> trials, const WindowOptions& options,
     std::span<const WindowValue> values, const SurrogateOptions& surrogates);
+
+// Returns p-values adjusted for the false discovery rate: rejecting those at or below q keeps the
+// expected share of false rejections at q, for independent or positively dependent tests (Benjamini
+// & Hochberg 1995, J R Stat Soc B 57:289, doi:10.1111/j.2517-6161.1995.tb02031.x).
+std::vector<double> AdjustedP(std::span<const double> p);
 
 struct BootstrapOptions {
   int count = 0;

@@ -1,0 +1,32 @@
+// The measures of sliding windows of a series. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/base/error.h"
+#include "phi/cli/measure_output.h"
+#include "phi/measures/series.h"
+#include "phi/measures/window.h"
+#include "phi/series/series_table.h"
+
+namespace reveza::phi {
+
+struct SlidingOptions {
+  std::int64_t length = 0;  // rows of a window
+  std::int64_t step = 1;    // rows between the first rows of neighbouring windows
+  int threads = 1;
+  bool legacy = false;
+};
+
+// Measures sliding windows. Windows never span trials; the first window of a trial begins at its
+// first row. Errors: no window fits, or the error of the first window that failed, with its rows.
+Result<std::vector<MeasuredWindow>> MeasureSliding(const SeriesTable& table,
+                                                   const WindowOptions& options,
+                                                   const SlidingOptions& sliding);
+
+// Returns the mean absolute correlation at the end of a series (measures/legacy.h), from as many of
+// its last rows as fill the records.
+Result<double> LegacyAtEnd(const SeriesView& series);
+
+}  // namespace reveza::phi

@@ -1,0 +1,121 @@
+// `phi te`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+
+#include "phi/cli/testing_phi.h"
+#include "phi/measures/testing_jidt.h"
+
+namespace reveza::phi {
+namespace te_test {
+
+using platform::Ran;
+
+std::string JidtFile(bool symbols) {
+  std::string text = "a,b,c\n";
+  for (const auto& [first, second, third] : kJidtSeries) {
+    if (symbols) {
+      text += fmt::format("{:d},{:d},{:d}\n", first > 0, second > 0, third > 0);
+    } else {
+      text += fmt::format("{},{},{}\n", first, second, third);
+    }
+  }
+  return text;
+}
+
+// The options of "0,1|2|" are --source a,b --target c.
+std::string SetsOf(std::string_view text) {
+  std::string options = "--source ";
+  for (const char letter : text) {
+    if (letter != '|') {
+      options += letter == ',' ? ',' : static_cast<char>('a' + (letter - '0'));
+    } else if (options.find("--target") == std::string::npos) {
+      options += " --target ";
+    } else if (!text.ends_with('|')) {
+      options += " --given ";
+    }
+  }
+  return options;
+}
+
+TEST_F(PhiTest, TeMatchesJidt) {
+  Write("values.csv", JidtFile(false));
+  Write("symbols.csv", JidtFile(true));
+  for (const JidtValue& expected : kJidtValues) {
+    const bool discrete = expected.estimator == "discrete";
+    const Ran ran = Phi(fmt::format("te {}.csv --estimator {} {} -k {} -l {} -u {} --json",
+                                    discrete ? "symbols" : "values", expected.estimator,
+                                    SetsOf(expected.columns), expected.target_history,
+                                    expected.source_history, expected.delay));
+    ASSERT_EQ(ran.status, kDone) << ran.output;
+    const auto json = nlohmann::json::parse(ran.output);
+    ASSERT_EQ(json["pairs"].size(), 1U);
+    EXPECT_NEAR(json["pairs"][0]["nats"].get<double>(), expected.nats, 1e-10)
+        << expected.estimator << " " << expected.columns;
+    EXPECT_EQ(json["pairs"][0]["p"].is_null(), expected.estimator != "gauss");
+  }
+}
+
+TEST_F(PhiTest, TeAdjustsPOfAllPairs) {
+  Write("values.csv", JidtFile(false));
+  const auto json = nlohmann::json::parse(Phi("te values.csv --estimator gauss --json").output);
+  ASSERT_EQ(json["pairs"].size(), 6U);
+  double least = 1.0;
+  for (const auto& pair : json["pairs"]) {
+    EXPECT_GE(pair["q"].get<double>(), pair["p"].get<double>());
+    least = std::min(least, pair["p"].get<double>());
+  }
+  EXPECT_NEAR(json["pairs"][0]["q"].get<double>(), 6 * least, 1e-15);
+  const auto discrete = nlohmann::json::parse(
+      Phi("te values.csv --bins 2 --surrogates 19 --given all --json").output);
+  for (const auto& pair : discrete["pairs"]) {
+    EXPECT_EQ(pair["given"].get<std::string>().size(), 1U);
+    EXPECT_GE(pair["q"].get<double>(), pair["p"].get<double>());
+  }
+}
+
+TEST_F(PhiTest, TeConditionsOnWhatIsGiven) {
+  Write("values.csv", JidtFile(false));
+  const Ran ran = Phi("te values.csv --estimator ksg --given b --csv");
+  EXPECT_EQ(std::ranges::count(ran.output, '\n'), 3) << ran.output;
+  EXPECT_NE(ran.output.find("\na,c,b,-0.03"), std::string::npos) << ran.output;
+  const std::string text = Phi("te values.csv --estimator gauss --given all").output;
+  EXPECT_NE(text.find("given"), std::string::npos) << text;
+  EXPECT_NE(text.find("q: p adjusted"), std::string::npos) << text;
+  EXPECT_EQ(Phi("te values.csv").output.find("given"), std::string::npos);
+  const std::string threads = "te values.csv --estimator ksg --surrogates 9 --threads ";
+  EXPECT_EQ(Phi(threads + "1"), Phi(threads + "3"));
+}
+
+TEST_F(PhiTest, TeTakesTrials) {
+  std::string text = "a,b,trial\n";
+  for (std::size_t row = 0; row < kJidtSeries.size(); ++row) {
+    text += fmt::format("{},{},{}\n", kJidtSeries[row][0], kJidtSeries[row][1], row / 100);
+  }
+  Write("trials.csv", text);
+  for (const std::string_view estimator : {"gauss", "ksg"}) {
+    const auto json = nlohmann::json::parse(
+        Phi(fmt::format("te trials.csv --trials trial --estimator {} -u 3 --json", estimator))
+            .output);
+    EXPECT_EQ(json["pairs"][0]["samples"], 200 - 2 * 3);
+  }
+  ExpectError("te trials.csv --trials trial", kUsage, "2 trials");
+}
+
+TEST_F(PhiTest, TeReportsInvalidInput) {
+  Write("values.csv", JidtFile(false));
+  Write("symbols.csv", JidtFile(true));
+  ExpectError("te values.csv --estimator kernel", kUsage, "--estimator");
+  ExpectError("te values.csv --source a", kUsage, "--target");
+  ExpectError("te values.csv --source a --target e", kUsage, "no column 'e'");
+  ExpectError("te values.csv --estimator gauss --source a --target a", kUsage, "used twice");
+  ExpectError("te values.csv --source a --target a", kUsage, "used twice");
+  ExpectError("te values.csv --given a,b", kUsage, "--given leaves fewer than two");
+  ExpectError("te symbols.csv --estimator ksg", kUsage, "coincides");
+}
+
+}  // namespace te_test
+}  // namespace reveza::phi
