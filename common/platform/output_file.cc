@@ -34,8 +34,9 @@ std::filesystem::path FolderOf(const std::filesystem::path& path) {
 }
 
 std::filesystem::path PartialOf(const std::filesystem::path& path, int number) {
-  return FolderOf(path) /
-         ("." + path.filename().string() + "." + std::to_string(number) + ".partial");
+  std::string name(1, '.');
+  name.append(path.filename().string()).append(1, '.').append(std::to_string(number));
+  return FolderOf(path) / name.append(".partial");
 }
 
 enum class Lock { kOurs, kTaken, kUnknown };

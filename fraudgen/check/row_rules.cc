@@ -45,7 +45,7 @@ class RuleCheck final : public TableCheck {
         for (const Field& field : fields) {
           text += fmt::format(
               "{}{} is {}", text.empty() ? "" : ", ", field.column().name,
-              field.Has(row) ? "'" + ValueText(batch, field.index(), row) + "'" : "null");
+              field.Has(row) ? fmt::format("'{}'", ValueText(batch, field.index(), row)) : "null");
         }
         return text;
       });

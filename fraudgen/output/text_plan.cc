@@ -75,7 +75,7 @@ class JsonLeads {
   }
   // Line break and indentation.
   std::string Break() const {
-    return array_ ? "\n" + std::string(4 + 2 * open_.size(), ' ') : std::string();
+    return array_ ? std::string(1, '\n').append(4 + 2 * open_.size(), ' ') : std::string();
   }
   void AppendKey(std::string& lead, std::string_view key, bool comma) const {
     if (comma) lead += ',';

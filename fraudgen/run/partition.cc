@@ -198,7 +198,8 @@ std::string TablePartition::NameOf(std::size_t folder) const {
   std::string name(table_->name);
   for (const std::string& part : spans_[SpanOf(folder)]) name += "/" + part;
   for (const Value& value : values_) {
-    name += "/" + ValueOf(value, folder / value.times % value.values);
+    name += '/';
+    name += ValueOf(value, folder / value.times % value.values);
   }
   return name;
 }

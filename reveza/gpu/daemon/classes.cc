@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "common/base/nearest.h"
 #include "common/base/units.h"
@@ -158,7 +159,7 @@ Identity IdentityOf(pid_t pid, uid_t uid) {
     }
   }
   if (const auto place = platform::FindCgroup("memory", pid)) {
-    identity.cgroup = "/" + place->group.string();
+    identity.cgroup = (std::filesystem::path("/") / place->group).string();
   }
   return identity;
 }
