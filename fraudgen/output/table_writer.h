@@ -66,7 +66,7 @@ struct TableOptions {
   Format format = Format::kParquet;
   Codec codec = Codec::kZstd;        // Parquet and Arrow
   int level = 1;                     // zstd, gzip and brotli
-  int64_t row_group_rows = 65'536;   // Parquet
+  int64_t row_group_rows = 131'072;  // Parquet
   Money money = Money::kFloat;       // Parquet and Arrow
   bool nested = false;               // Parquet and Arrow: structs instead of address_city
   bool classic_columns = false;      // CSV and TSV: sorted, nested names (address.city)

@@ -31,6 +31,8 @@ void CopyRows(const Batch& from, std::span<const std::size_t> rows,
     CopyThese(source.flags, rows, copy.flags);
     if (to.table().columns[i].type != ColumnType::kText) continue;
     for (const std::size_t row : rows) copy.AppendText(source.TextAt(row));
+    if (!source.HasKeys()) continue;
+    for (const std::size_t row : rows) copy.keys.push_back(source.keys[row]);
   }
 }
 

@@ -152,7 +152,7 @@ constexpr auto kFileSettings = std::to_array<Setting>({
         {"compression_level", kValue, "N",
          "level of zstd (1 to 22), gzip (1 to 9) or brotli (1 to 11) (default 1)", "1"}),
     Value<&Settings::row_group_rows, kCount<1, kMaxRowGroupRows>>(
-        {"row_group_rows", kValue, "N", "rows per Parquet row group (default 65536)", "65536"}),
+        {"row_group_rows", kValue, "N", "rows per Parquet row group (default 131072)", "131072"}),
     Value<&Settings::file_rows, kCount<0, kMaxRows>>(
         {"file_rows", kValue, "N",
          "rows per file; 0: one file per block (default: text files of about 128 MB)", "131072"}),

@@ -45,7 +45,7 @@ struct Settings {
   Format format = Format::kJsonLines;
   Codec compression = Codec::kZstd;
   int compression_level = 1;
-  uint64_t row_group_rows = 65'536;
+  uint64_t row_group_rows = 131'072;
   std::optional<uint64_t> file_rows;  // unset: DefaultFileRows(format)
   Money money = Money::kFloat;
   bool nested = false;

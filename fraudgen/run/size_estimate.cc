@@ -37,7 +37,7 @@ uint64_t TypicalRowBytes(Format format) {
     case Format::kTsv:
       return 325;
     case Format::kParquet:
-      return 82;
+      return 62;
     case Format::kArrow:
       return 100;
   }

@@ -140,12 +140,13 @@ columns sorted by name, dots in their names, `True` and `False`.
 
 In Parquet and Arrow files a category is a dictionary, a date a `date32`, a time a timestamp
 in microseconds, an integer has 64 bits, and a decimal is a double; with
-`--money decimal` or `--money cents` money is exact. The unit is in the metadata of the
+`--money decimal` or `--money cents` money is exact
+([why not always](fraud-folders.md#numbers-in-parquet)). The unit is in the metadata of the
 field. Parquet has min/max statistics of keys, times, amounts and the label only, by which
-rows are filtered. Categories, integers and booleans take a few bits each and are not
-compressed further: that would be 10 % slower and save less than 2 %. Texts that repeat
-within a block (customer, device and card) are dictionary-encoded within the file, and
-plain texts to readers.
+rows are filtered. Categories, integers, times and booleans take a few bits each and are not
+compressed further: that would be 10 % slower and save less than 2 %. Texts and decimals that
+repeat within a block (identifiers, amounts, scores) are dictionary-encoded within the file,
+and plain texts and doubles to readers.
 
 ## The classic model
 

@@ -127,6 +127,48 @@ class Readers:
                 import polars
                 self.expect_same(table, polars.read_parquet(file).to_dicts())
 
+    def test_parquet_types(self) -> None:
+        """Dictionaries within the file do not show: numbers are numbers, identifiers are texts."""
+        self.need_parquet()
+        made = self.make("types_seen", *self.asked, "--format", "parquet")
+        folder = made / "transactions"
+        wanted = {  # pyarrow, pandas, polars, DuckDB
+            "amount": ("double", "float64", "Float64", "DOUBLE"),
+            "geolocation_lat": ("double", "float64", "Float64", "DOUBLE"),
+            "distance_from_last_txn_km": ("double", "float64", "Float64", "DOUBLE"),
+            "customer_id": ("string", "str", "String", "VARCHAR"),
+            "merchant_id": ("string", "str", "String", "VARCHAR"),
+            "timestamp": ("timestamp[us]", "datetime64[us]", "Datetime", "TIMESTAMP"),
+            "transactions_last_24h": ("int64", "int64", "Int64", "BIGINT"),
+            "is_fraud": ("bool", "bool", "Boolean", "BOOLEAN"),
+        }
+        seen: dict[str, dict[str, str]] = {}
+        if have("pyarrow"):
+            import pyarrow.dataset
+            schema = pyarrow.dataset.dataset(folder).schema
+            seen["pyarrow"] = {name: str(schema.field(name).type) for name in wanted}
+        if have("pandas"):
+            import pandas
+            frame = pandas.read_parquet(folder)
+            seen["pandas"] = {name: str(frame.dtypes[name]).replace("object", "str")
+                              for name in wanted}
+            self.assertAlmostEqual(float((frame.amount * 1.1).sum()),
+                                   1.1 * sum(row["amount"] for row in self.rows["transactions"]), 2)
+        if have("polars"):
+            import polars
+            schema = polars.scan_parquet(f"{folder}/").collect_schema()
+            seen["polars"] = {name: str(schema[name]).split("(")[0] for name in wanted}
+        if have("duckdb"):
+            import duckdb
+            relation = duckdb.sql(f"FROM '{folder}/*.parquet'")
+            types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+            seen["DuckDB"] = {name: types[name] for name in wanted}
+        for index, reader in enumerate(("pyarrow", "pandas", "polars", "DuckDB")):
+            if reader not in seen:
+                continue
+            self.assertEqual(seen[reader], {name: kinds[index] for name, kinds in wanted.items()},
+                             reader)
+
     def test_folders_of_tables_open_as_one(self) -> None:
         self.need_parquet()
         made = self.make("folders", *self.asked, "--format", "parquet")

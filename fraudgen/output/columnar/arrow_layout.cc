@@ -104,7 +104,8 @@ std::vector<std::shared_ptr<arrow::Field>> NestFields(const std::vector<ArrowCol
 
 }  // namespace
 
-ArrowLayout::ArrowLayout(const TableOptions& options, const Table& table) : nested(options.nested) {
+ArrowLayout::ArrowLayout(const TableOptions& options, const Table& table)
+    : nested(options.nested), levels(options.format == Format::kParquet) {
   std::vector<std::shared_ptr<arrow::Field>> fields;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     ArrowColumn& column = columns.emplace_back();
@@ -112,6 +113,10 @@ ArrowLayout::ArrowLayout(const TableOptions& options, const Table& table) : nest
     column.index = i;
     column.path = nested ? std::string(column.column->name) : FlatName(*column.column);
     SetType(options, column);
+    // Scaled integers are smaller without a dictionary.
+    column.grouped = options.format == Format::kParquet && column.column->recurs &&
+                     (column.values == ArrowColumn::Values::kText ||
+                      column.values == ArrowColumn::Values::kFloat);
     const bool cents = options.money == Money::kCents && column.column->unit == kMoneyUnit;
     std::shared_ptr<arrow::KeyValueMetadata> unit;
     if (!column.column->unit.empty()) {
