@@ -41,6 +41,10 @@ TEST(Check, FormatOptionsDoNotChangeResults) {
     all.push_back({.format = Format::kParquet, .money = Money::kDecimal, .nested = true});
     all.push_back({.format = Format::kParquet, .money = Money::kCents});
     all.push_back({.format = Format::kArrow, .money = Money::kDecimal});
+    for (const Codec codec : {Codec::kZstd, Codec::kGzip, Codec::kLz4}) {
+      all.push_back({.format = Format::kJsonLines, .text_codec = codec});
+      all.push_back({.format = Format::kCsv, .text_codec = codec});
+    }
   }
   std::vector<std::string> first;
   for (const TableOptions& options : all) {
@@ -163,6 +167,18 @@ TEST(Check, DetectsTruncatedColumnarFiles) {
     data.WriteAsMade(file, data.Read(file).substr(0, 1'000));
     EXPECT_TRUE(data.FailedChecks().contains("files: readable to the end")) << file;
   }
+}
+
+TEST(Check, DetectsDamageInCompressedText) {
+  if (!kHaveArrow) GTEST_SKIP() << "this build has no Arrow";
+  const TestingDataSet data("classic", {.format = Format::kCsv, .text_codec = Codec::kGzip});
+  const std::string file = "devices/part-00001.csv.gz";
+  const std::string whole = data.Read(file);
+  data.Write("devices/part-00009.csv.gz", whole);
+  EXPECT_EQ(data.FailedChecks(), Names{"manifests: every data file is listed"});
+  fs::remove(data.path() / "devices/part-00009.csv.gz");
+  data.WriteAsMade(file, whole.substr(0, whole.size() - 9));
+  EXPECT_TRUE(data.FailedChecks().contains("files: readable to the end"));
 }
 
 TEST(Check, DetectsDamageInClassicData) {

@@ -104,7 +104,7 @@ class TestingDataSet {
     options.made_by.SetOptions(options.table);
     PartitionKeys keys = settings.Partition();
     keys.names = std::move(partition);
-    const auto plan = Plan::Make(*made, table.format, 0, {}, keys);
+    const auto plan = Plan::Make(*made, table.format, 0, {}, keys, table.text_codec);
     Folder folder(path());
     EXPECT_TRUE(folder.Prepare());
     const auto result = Run(*made, *plan, options, folder, [](const Progress&) { return true; });

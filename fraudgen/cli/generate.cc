@@ -151,11 +151,12 @@ int GenerateToStdout(const RunArguments& arguments) {
     return ReportError(kUsage,
                        "--json and --output - exclude each other: both write to standard output");
   }
-  if (IsColumnar(format) && isatty(STDOUT_FILENO) == 1) {
+  const bool compressed = arguments.settings.TextCodec() != Codec::kNone;
+  if ((IsColumnar(format) || compressed) && isatty(STDOUT_FILENO) == 1) {
     return ReportError(
-        kUsage,
-        "refusing to write a binary format to a terminal; redirect the output or use "
-        "--format csv");
+        kUsage, fmt::format("refusing to write {} to a terminal; redirect the output or use {}",
+                            compressed ? "compressed text" : "a binary format",
+                            compressed ? "--compression none" : "--format csv"));
   }
   platform::StopSignals signals;
   const auto prepared = Prepare(arguments, signals);

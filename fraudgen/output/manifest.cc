@@ -216,15 +216,16 @@ void MadeBy::SetOptions(const TableOptions& options) {
   const bool columnar = IsColumnar(options.format);
   const bool separated = options.format == Format::kCsv || options.format == Format::kTsv;
   format = options.format;
-  codec = columnar ? options.codec : Codec::kNone;
-  level = columnar && MaxLevel(options.codec) != 0 ? options.level : 0;
+  codec = columnar ? options.codec : options.text_codec;
+  level = MaxLevel(codec) != 0 ? options.level : 0;
   row_group_rows = options.format == Format::kParquet ? options.row_group_rows : 0;
   money = columnar ? options.money : Money::kFloat;
   nested = columnar && options.nested;
   classic_columns = separated && options.classic_columns;
   zone = !columnar && !separated && options.zone;
-  arrow = columnar ? kArrowVersion : "";
-  zstd = columnar && codec == Codec::kZstd ? kZstdVersion : "";
+  // Arrow's library contains the codecs.
+  arrow = columnar || codec != Codec::kNone ? kArrowVersion : "";
+  zstd = codec == Codec::kZstd ? kZstdVersion : "";
 }
 
 std::string DifferenceOf(const MadeBy& there, const MadeBy& here) {

@@ -163,6 +163,14 @@ TEST(MadeBy, IgnoresOptionsWithoutEffect) {
   EXPECT_NE(made({.format = Format::kJsonLines, .zone = true}),
             made({.format = Format::kJsonLines}));
   EXPECT_EQ(made({.format = Format::kParquet}).arrow, kArrowVersion);
+  const MadeBy text = made({.format = Format::kCsv, .text_codec = Codec::kZstd, .level = 3});
+  EXPECT_EQ(text.codec, Codec::kZstd);
+  EXPECT_EQ(text.level, 3);
+  EXPECT_EQ(text.arrow, kArrowVersion);
+  EXPECT_EQ(text.zstd, kZstdVersion);
+  EXPECT_EQ(made({.format = Format::kCsv, .text_codec = Codec::kLz4, .level = 3}),
+            made({.format = Format::kCsv, .text_codec = Codec::kLz4, .level = 4}));
+  EXPECT_EQ(made({.format = Format::kCsv, .level = 3}).arrow, "");
   EXPECT_EQ(made({.format = Format::kParquet, .codec = Codec::kSnappy}).zstd, "");
 }
 

@@ -65,6 +65,7 @@ constexpr bool IsColumnar(Format format) {
 struct TableOptions {
   Format format = Format::kParquet;
   Codec codec = Codec::kZstd;        // Parquet and Arrow
+  Codec text_codec = Codec::kNone;   // text: none, zstd, gzip or lz4
   int level = 1;                     // zstd, gzip and brotli
   int64_t row_group_rows = 131'072;  // Parquet
   Money money = Money::kFloat;       // Parquet and Arrow

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "common/base/parse_number.h"
 #include "fraudgen/output/table_writer.h"
+#include "fraudgen/output/text_codec.h"
 
 namespace reveza::fraudgen {
 namespace {
@@ -51,9 +53,9 @@ uint64_t DefaultFileRows(Format format) {
   return 0;
 }
 
-Plan::Plan(const Model& model, Format format, uint64_t file_rows, Shard shard)
+Plan::Plan(const Model& model, std::string extension, uint64_t file_rows, Shard shard)
     : model_(&model),
-      format_(format),
+      extension_(std::move(extension)),
       file_rows_(file_rows),
       shard_(shard),
       all_blocks_(model.blocks()) {}
@@ -67,9 +69,9 @@ Status Plan::AddPartitions(const PartitionKeys& keys) {
 }
 
 Result<Plan> Plan::Make(const Model& model, Format format, uint64_t file_rows, Shard shard,
-                        const PartitionKeys& partition) {
+                        const PartitionKeys& partition, Codec text_codec) {
   assert(shard.index >= 1 && shard.index <= shard.count);
-  Plan plan(model, format, file_rows, shard);
+  Plan plan(model, ExtensionOf(format, text_codec), file_rows, shard);
   RETURN_IF_ERROR(plan.AddPartitions(partition));
   uint64_t files = 0;
   for (std::size_t table = 0; table < model.tables().size(); ++table) {
@@ -116,14 +118,14 @@ std::vector<PlannedFile> Plan::FilesOf(uint64_t block) const {
       PlannedFile file{.table = table, .block = block, .part = part};
       if (partitions_[i]) {
         file.name =
-            fmt::format("{}/part-{:05}.{}", partitions_[i]->NameOf(part), block, NameOf(format_));
+            fmt::format("{}/part-{:05}.{}", partitions_[i]->NameOf(part), block, extension_);
         file.partition = partitions_[i];
         file.block_rows = rows;
         file.max_late = model_->MaxLateRows(*table);
         files.push_back(std::move(file));
         continue;
       }
-      file.name = fmt::format("{}/part-{:05}.{}", table->name, number + part, NameOf(format_));
+      file.name = fmt::format("{}/part-{:05}.{}", table->name, number + part, extension_);
       if (rows > 0) {
         const uint64_t max_rows = file_rows_ == 0 ? rows : file_rows_;
         file.first_row = part * max_rows;

@@ -51,7 +51,7 @@ class Plan {
   // keys of `partition` gets one per block and folder. `model` must outlive the plan.
   // kInvalidArgument: there are too many files or folders.
   static Result<Plan> Make(const Model& model, Format format, uint64_t file_rows, Shard shard,
-                           const PartitionKeys& partition = {});
+                           const PartitionKeys& partition = {}, Codec text_codec = Codec::kNone);
 
   // Returns true if at least one table has all partition keys.
   bool IsPartitioned() const;
@@ -69,13 +69,13 @@ class Plan {
   uint64_t rows() const;
 
  private:
-  Plan(const Model& model, Format format, uint64_t file_rows, Shard shard);
+  Plan(const Model& model, std::string extension, uint64_t file_rows, Shard shard);
 
   Status AddPartitions(const PartitionKeys& keys);
   uint64_t PartsOf(std::size_t table, uint64_t block) const;
 
   const Model* model_;
-  Format format_;
+  std::string extension_;  // of the files
   uint64_t file_rows_;
   Shard shard_;
   uint64_t all_blocks_;

@@ -53,6 +53,17 @@ TEST(Plan, SplitsKnownTablesIntoNumberedFiles) {
   EXPECT_EQ(last[2].rows, 100u);
 }
 
+TEST(Plan, NamesTellTheCodecOfText) {
+  const TestingModel model(1, 2500, 1000);
+  const auto name = [&](Format format, Codec codec) {
+    return Plan::Make(model, format, 0, Shard{}, {}, codec)->FilesOf(0).front().name;
+  };
+  EXPECT_EQ(name(Format::kCsv, Codec::kNone), "people/part-00000.csv");
+  EXPECT_EQ(name(Format::kCsv, Codec::kGzip), "people/part-00000.csv.gz");
+  EXPECT_EQ(name(Format::kJsonLines, Codec::kZstd), "people/part-00000.jsonl.zst");
+  EXPECT_EQ(name(Format::kTsv, Codec::kLz4), "people/part-00000.tsv.lz4");
+}
+
 TEST(Plan, HasOneFilePerBlockForColumnarFormats) {
   const TestingModel model(1, 2500, 1000);
   const auto plan = Plan::Make(model, Format::kParquet, DefaultFileRows(Format::kParquet), Shard{});

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "common/platform/testing_directory.h"
+#include "common/table/arrow.h"
 #include "fraudgen/output/sinks.h"
 #include "fraudgen/run/folder.h"
 #include "fraudgen/run/testing_model.h"
@@ -53,7 +54,8 @@ Result<RunResult> RunIn(const std::filesystem::path& path, const RunSpec& spec =
                         const Model* model = nullptr) {
   const TestingModel own(spec.seed, kRows, kBlockRows);
   if (model == nullptr) model = &own;
-  const auto plan = Plan::Make(*model, Format::kCsv, kFileRows, spec.shard);
+  const auto plan =
+      Plan::Make(*model, Format::kCsv, kFileRows, spec.shard, {}, spec.table.text_codec);
   Folder folder(path);
   return Run(*model, *plan, OptionsOf(spec), folder, spec.on_progress);
 }
@@ -134,6 +136,29 @@ TEST(Run, BytesDoNotDependOnShards) {
     }
     EXPECT_EQ(platform::ContentsOf(place / "data"), ExpectedContents()) << count;
   }
+}
+
+TEST(Run, BytesOfCompressedTextDoNotDependOnThreadsShardsOrStops) {
+  if (!kHaveArrow) GTEST_SKIP() << "built without Arrow";
+  RunSpec spec{.table = {.format = Format::kCsv, .text_codec = Codec::kZstd}};
+  const TestingDirectory place;
+  ASSERT_TRUE(RunIn(place / "whole", spec)->complete);
+  const auto whole = platform::ContentsOf(place / "whole");
+  EXPECT_TRUE(whole.contains("payments/part-00024.csv.zst"));
+  spec.threads = 3;
+  ASSERT_TRUE(RunIn(place / "threads", spec)->complete);
+  EXPECT_EQ(platform::ContentsOf(place / "threads"), whole);
+  for (const uint64_t index : {3, 1, 2}) {
+    spec.shard = {index, 3};
+    ASSERT_TRUE(RunIn(place / "shards", spec));
+  }
+  EXPECT_EQ(platform::ContentsOf(place / "shards"), whole);
+  spec.shard = {};
+  ASSERT_TRUE(std::filesystem::remove(place / "threads" / "payments" / "part-00004.csv.zst"));
+  ASSERT_TRUE(std::filesystem::remove(place / "threads" / "_fraudgen" /
+                                      "manifest-payments.part-00004.csv.zst.json"));
+  ASSERT_TRUE(RunIn(place / "threads", spec)->complete);
+  EXPECT_EQ(platform::ContentsOf(place / "threads"), whole);
 }
 
 TEST(Run, ShardWithoutBlocksSucceeds) {

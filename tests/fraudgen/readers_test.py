@@ -5,6 +5,7 @@
 
 import csv
 import datetime
+import gzip
 import importlib.util
 import json
 import subprocess
@@ -109,6 +110,46 @@ class Readers:
             self.assertEqual((count, frauds), (ROWS, ROWS // 50))
             self.assertEqual(amount, round(sum(round(row["amount"] * 100)
                                                for row in self.rows["transactions"])))
+
+    def test_compressed_text(self) -> None:
+        self.need_parquet()  # the same library has the codecs
+        for form, codec, suffix in (("jsonl", "gzip", "gz"), ("csv", "gzip", "gz"), ("jsonl", "zstd", "zst"),
+                                    ("csv", "zstd", "zst"), ("csv", "lz4", "lz4")):
+            asked = (*self.asked, "--format", form, "--compression", codec)
+            made = self.make(f"{form}_{codec}", *asked)
+            file = made / f"transactions/part-00000.{form}.{suffix}"
+            packed = file.read_bytes()
+            plain = self.jsonl if form == "jsonl" else self.make(f"plain_{codec}", *self.asked, "--format", form)
+            text = (plain / f"transactions/part-00000.{form}").read_bytes()
+            self.assertLess(len(packed), len(text) / 1.5)
+            if codec == "gzip":
+                self.assertEqual(gzip.decompress(packed), text)
+            elif have("pyarrow"):
+                import pyarrow
+                with pyarrow.input_stream(file, compression=codec) as stream:
+                    self.assertEqual(stream.read(), text)
+            if have("duckdb") and codec != "lz4":
+                import duckdb
+                count = duckdb.sql(f"SELECT count(*) FROM '{file}' WHERE is_fraud").fetchall()[0]
+                self.assertEqual(count, (ROWS // 50,))
+            if have("polars") and form == "csv" and codec != "lz4":
+                import polars
+                self.assertEqual(polars.read_csv(file, infer_schema=False).height, ROWS)
+            if have("pandas") and codec == "gzip":
+                import pandas
+                read = pandas.read_csv if form == "csv" else pandas.read_json
+                frame = read(file) if form == "csv" else read(file, lines=True)
+                self.assertEqual(int(frame.is_fraud.sum()), ROWS // 50)
+            self.assertIn("checks passed", fraudgen.output_of("check", made))
+            fraudgen.output_of("report", made, "--output", self.place / f"{form}_{codec}.html")
+            self.assertGreater((self.place / f"{form}_{codec}.html").stat().st_size, 100_000)
+            stream = subprocess.run([fraudgen.PROGRAM, "--quiet", "--output", "-", *map(str, asked)],
+                                    capture_output=True, check=True).stdout
+            self.assertEqual(stream, packed, "the same to standard output")
+            sample = subprocess.run([fraudgen.PROGRAM, "sample", *map(str, asked)], capture_output=True,
+                                    check=True).stdout
+            if codec == "gzip":
+                self.assertEqual(len(gzip.decompress(sample).splitlines()), 10 + (form == "csv"))
 
     def test_parquet(self) -> None:
         self.need_parquet()
