@@ -35,7 +35,7 @@ TEST(Check, SoundDataPassesInEveryFormat) {
 
 TEST(Check, FormatOptionsDoNotChangeResults) {
   const TestingDataSet plain("classic");
-  std::vector<TableOptions> all = {{.format = Format::kJsonLines, .zone = true},
+  std::vector<TableOptions> all = {{.format = Format::kJsonLines},
                                    {.format = Format::kCsv, .classic_columns = true}};
   if (kHaveArrow) {
     all.push_back({.format = Format::kParquet, .money = Money::kDecimal, .nested = true});

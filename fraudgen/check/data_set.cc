@@ -223,8 +223,7 @@ TableOptions DataSet::options() const {
           .text_codec = IsColumnar(made_by.format) ? Codec::kNone : made_by.codec,
           .money = made_by.money,
           .nested = made_by.nested,
-          .classic_columns = made_by.classic_columns,
-          .zone = made_by.zone};
+          .classic_columns = made_by.classic_columns};
 }
 
 Result<DataSet> OpenDataSet(const std::shared_ptr<Destination>& place,

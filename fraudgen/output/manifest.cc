@@ -222,7 +222,6 @@ void MadeBy::SetOptions(const TableOptions& options) {
   money = columnar ? options.money : Money::kFloat;
   nested = columnar && options.nested;
   classic_columns = separated && options.classic_columns;
-  zone = !columnar && !separated && options.zone;
   // Arrow's library contains the codecs.
   arrow = columnar || codec != Codec::kNone ? kArrowVersion : "";
   zstd = codec == Codec::kZstd ? kZstdVersion : "";

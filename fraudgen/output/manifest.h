@@ -33,7 +33,7 @@ struct MadeBy {
   Money money = Money::kFloat;
   bool nested = false;
   bool classic_columns = false;
-  bool zone = false;
+  bool zone = false;  // times in JSON end in -03:00: only in data sets of fraudgen 0.1
   std::string arrow;  // library versions; empty for text
   std::string zstd;
 

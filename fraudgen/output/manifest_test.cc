@@ -82,8 +82,7 @@ TEST(FileManifest, RoundTrips) {
                              .row_group_rows = 65'536,
                              .money = Money::kCents,
                              .nested = true,
-                             .classic_columns = true,
-                             .zone = true});
+                             .classic_columns = true});
     const auto read = ReadFileManifest(WriteFileManifest(file), "m");
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(*read, file);
@@ -155,13 +154,11 @@ TEST(MadeBy, IgnoresOptionsWithoutEffect) {
     return made_by;
   };
   EXPECT_EQ(made({.format = Format::kCsv, .codec = Codec::kGzip, .level = 9, .nested = true}),
-            made({.format = Format::kCsv, .money = Money::kCents, .zone = true}));
+            made({.format = Format::kCsv, .money = Money::kCents}));
   EXPECT_EQ(made({.format = Format::kParquet, .codec = Codec::kSnappy, .level = 9}),
             made({.format = Format::kParquet, .codec = Codec::kSnappy, .classic_columns = true}));
   EXPECT_NE(made({.format = Format::kParquet, .level = 1}),
             made({.format = Format::kParquet, .level = 2}));
-  EXPECT_NE(made({.format = Format::kJsonLines, .zone = true}),
-            made({.format = Format::kJsonLines}));
   EXPECT_EQ(made({.format = Format::kParquet}).arrow, kArrowVersion);
   const MadeBy text = made({.format = Format::kCsv, .text_codec = Codec::kZstd, .level = 3});
   EXPECT_EQ(text.codec, Codec::kZstd);

@@ -71,7 +71,6 @@ struct TableOptions {
   Money money = Money::kFloat;       // Parquet and Arrow
   bool nested = false;               // Parquet and Arrow: structs instead of address_city
   bool classic_columns = false;      // CSV and TSV: sorted, nested names (address.city)
-  bool zone = false;                 // JSON: times end in -03:00
   bool stream = false;               // Arrow: a stream of record batches instead of a file
   std::string_view created_by = "";  // Parquet: the program and its version
 };

@@ -204,8 +204,7 @@ TableOptions Settings::Options() const {
           .row_group_rows = static_cast<int64_t>(row_group_rows),
           .money = money,
           .nested = nested,
-          .classic_columns = model == "classic",
-          .zone = model == "coherent"};
+          .classic_columns = model == "classic"};
 }
 
 Codec Settings::UsedCodec() const {

@@ -46,8 +46,6 @@ def as_text(value: object) -> str:
     if isinstance(value, datetime.date):
         return value.isoformat()
     text = str(value)
-    if text.endswith("-03:00"):  # times in JSON of the coherent model
-        return text.removesuffix("-03:00")
     if text in ("True", "False"):  # text formats
         return text.lower()
     try:
@@ -209,6 +207,47 @@ class Readers:
                 continue
             self.assertEqual(seen[reader], {name: kinds[index] for name, kinds in wanted.items()},
                              reader)
+
+    def test_times_are_the_same_to_all_readers(self) -> None:
+        """Local time of Brasilia, without a zone, in every format."""
+        wanted = [row["timestamp"] for row in self.rows["transactions"]]
+        for time in wanted:
+            self.assertRegex(time, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$")
+        files = {"jsonl": self.jsonl / "transactions/part-00000.jsonl"}
+        for form in ("json", "csv", "tsv", *(("parquet", "arrow") if fraudgen.writes_parquet() else ())):
+            files[form] = (self.make(f"zone_{form}", *self.asked, "--format", form) /
+                           f"transactions/part-00000.{form}")
+        seen: dict[str, list[datetime.datetime]] = {}
+        if have("duckdb"):
+            import duckdb
+            # A reader in another zone must not shift times.
+            base = duckdb.connect()
+            base.sql("SET TimeZone = 'Asia/Tokyo'")
+            for form in files:
+                if form != "arrow":
+                    read = f"read_csv('{files[form]}', delim = '\t')" if form == "tsv" else f"'{files[form]}'"
+                    relation = base.sql(f"SELECT timestamp::TIMESTAMP FROM {read}")
+                    seen[f"DuckDB, {form}"] = [row[0] for row in relation.fetchall()]
+        if have("pandas"):
+            import pandas
+            seen["pandas, jsonl"] = list(pandas.read_json(files["jsonl"], lines=True).timestamp)
+            seen["pandas, csv"] = list(pandas.read_csv(files["csv"], parse_dates=["timestamp"]).timestamp)
+            if "parquet" in files:
+                seen["pandas, parquet"] = list(pandas.read_parquet(files["parquet"]).timestamp)
+        if have("polars") and "parquet" in files:
+            import polars
+            seen["Polars, parquet"] = polars.read_parquet(files["parquet"])["timestamp"].to_list()
+            seen["Polars, arrow"] = polars.read_ipc(files["arrow"])["timestamp"].to_list()
+            seen["Polars, csv"] = polars.read_csv(files["csv"], try_parse_dates=True)["timestamp"].to_list()
+        if have("pyarrow") and "parquet" in files:
+            import pyarrow.parquet
+            table = pyarrow.parquet.read_table(files["parquet"])
+            seen["pyarrow, parquet"] = table["timestamp"].to_pylist()
+            field = table.schema.field("timestamp")
+            self.assertEqual(str(field.type), "timestamp[us]", "without a zone")
+            self.assertEqual(field.metadata[b"time_zone"], b"-03:00")
+        for reader, times in seen.items():
+            self.assertEqual([time.isoformat(timespec="microseconds") for time in times], wanted, reader)
 
     def test_folders_of_tables_open_as_one(self) -> None:
         self.need_parquet()

@@ -13,6 +13,8 @@ namespace reveza::fraudgen {
 namespace {
 
 constexpr std::string_view kMoneyUnit = "BRL";
+// Of times, which are local.
+constexpr std::string_view kTimeZone = "-03:00";
 // Up to this precision, Parquet stores decimals in 64 bits.
 constexpr int kDecimalDigits = 18;
 
@@ -118,13 +120,15 @@ ArrowLayout::ArrowLayout(const TableOptions& options, const Table& table)
                      (column.values == ArrowColumn::Values::kText ||
                       column.values == ArrowColumn::Values::kFloat);
     const bool cents = options.money == Money::kCents && column.column->unit == kMoneyUnit;
-    std::shared_ptr<arrow::KeyValueMetadata> unit;
+    std::shared_ptr<arrow::KeyValueMetadata> metadata;
     if (!column.column->unit.empty()) {
-      unit = arrow::key_value_metadata({"unit"},
-                                       {cents ? "BRL / 100" : std::string(column.column->unit)});
+      metadata = arrow::key_value_metadata(
+          {"unit"}, {cents ? "BRL / 100" : std::string(column.column->unit)});
+    } else if (column.column->type == ColumnType::kTimestamp) {
+      metadata = arrow::key_value_metadata({"time_zone"}, {std::string(kTimeZone)});
     }
     column.field = arrow::field(FlatName(*column.column), column.type,
-                                column.column->nullable == Nullable::kYes, std::move(unit));
+                                column.column->nullable == Nullable::kYes, std::move(metadata));
     fields.push_back(column.field);
   }
   schema = arrow::schema(nested ? NestFields(columns, 0, columns.size(), 0) : fields);
