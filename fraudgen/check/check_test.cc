@@ -57,6 +57,42 @@ TEST(Check, FormatOptionsDoNotChangeResults) {
   }
 }
 
+// Files of small tables have the rows of two blocks each.
+TEST(Check, ReadsFilesThatSpanBlocks) {
+  Extras defective{.blocks = 5, .group_blocks = 2};
+  for (Share& share : defective.defects.of) share = {.billionths = 20'000'000};
+  for (const Extras& extras : {Extras{.graph = true, .blocks = 5, .group_blocks = 2}, defective}) {
+    const TestingDataSet data("coherent", {.format = Format::kCsv}, {}, extras);
+    EXPECT_TRUE(data.Read(std::string(ManifestNameOf("customers/part-00001.csv")))
+                    .contains("rows_of_blocks"));
+    EXPECT_EQ(data.Findings(), NoFindings());
+  }
+}
+
+TEST(Check, DetectsDamageInFilesThatSpanBlocks) {
+  const TestingDataSet data("coherent", {.format = Format::kJsonLines}, {},
+                            {.blocks = 5, .group_blocks = 2});
+  const std::string file = "customers/part-00001.jsonl";
+  const std::string whole = data.Read(file);
+  const std::size_t last = whole.rfind('\n', whole.size() - 2) + 1;
+  data.WriteAsMade(file, whole.substr(0, last));
+  EXPECT_TRUE(data.FailedChecks().contains("files: row counts match the manifests"));
+  data.WriteAsMade(file, whole + whole.substr(last));
+  EXPECT_TRUE(data.FailedChecks().contains("files: row counts match the manifests"));
+  data.WriteAsMade(file, whole.substr(0, whole.size() - 9));
+  EXPECT_TRUE(data.FailedChecks().contains("files: readable to the end"));
+  data.WriteAsMade(file, whole);
+  EXPECT_EQ(data.FailedChecks(), Names());
+  // The same rows in other blocks.
+  const std::string name(ManifestNameOf(file));
+  std::string moved = data.Read(name);
+  const std::string rows = "\"rows_of_blocks\": [\n    30,\n    30\n";
+  ASSERT_TRUE(moved.contains(rows)) << moved;
+  moved.replace(moved.find(rows), rows.size(), "\"rows_of_blocks\": [\n    29,\n    31\n");
+  data.Write(name, moved);
+  EXPECT_TRUE(data.FailedChecks().contains("manifests: manifest.json matches the file manifests"));
+}
+
 TEST(Check, ReadsPartitionKeysFromFolders) {
   const std::string skipped = "timeline: consistency between rows";
   for (const std::string keys : {"year,month", "type"}) {

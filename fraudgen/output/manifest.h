@@ -55,6 +55,8 @@ struct FileManifest {
   uint64_t rows = 0;
   uint64_t bytes = 0;
   std::string xxh3_128;  // HashingSink::Hash
+  // Of a file that spans blocks from `block` on; empty if it has the rows of one.
+  std::vector<uint64_t> rows_of_blocks = {};
   // Entity tag in an object store. Only in file manifests, because manifest.json must not depend on
   // the destination.
   std::string etag = {};

@@ -147,6 +147,26 @@ TEST(FileManifest, OtherVersionIsIncompatible) {
   EXPECT_EQ(read.error().code, Error::Code::kIncompatible);
 }
 
+TEST(FileManifest, RowsOfBlocksAddUp) {
+  FileManifest file = Sample();
+  file.rows = 12;
+  file.rows_of_blocks = {5, 0, 7};
+  const std::string text = WriteFileManifest(file);
+  const auto read = ReadFileManifest(text, "m");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, file);
+  const auto all = WriteManifest({file});
+  ASSERT_TRUE(all);
+  const auto listed = ReadManifest(*all, "m");
+  ASSERT_TRUE(listed) << listed.error().message;
+  EXPECT_EQ(listed->front(), file);
+  for (const std::vector<uint64_t>& wrong : {std::vector<uint64_t>{5, 8}, {12}}) {
+    file.rows_of_blocks = wrong;
+    EXPECT_EQ(ReadFileManifest(WriteFileManifest(file), "m").error().message,
+              "m: 'rows_of_blocks' does not add up to 'rows'");
+  }
+}
+
 TEST(MadeBy, IgnoresOptionsWithoutEffect) {
   const auto made = [](const TableOptions& options) {
     MadeBy made_by;

@@ -56,7 +56,15 @@ Result<SizeEstimate> EstimateSize(const Model& model, const TableOptions& option
                                                options.text_codec));
   if (plan.all_blocks() == 0) return estimate;
   std::vector<BlockFile> files;
-  for (PlannedFile& planned : plan.FilesOf(0)) files.push_back({.planned = std::move(planned)});
+  for (PlannedFile& planned : plan.FilesOf(0)) {
+    if (planned.blocks > 1) {
+      // The sample block has one file of its rows.
+      if (planned.part > 0) continue;
+      planned.blocks = 1;
+      planned.rows.reset();
+    }
+    files.push_back({.planned = std::move(planned)});
+  }
   BlockFiles::Calls calls;
   calls.create = [](const PlannedFile&) -> Result<std::unique_ptr<ByteSink>> {
     return std::make_unique<NullSink>();
