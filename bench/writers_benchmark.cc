@@ -41,14 +41,14 @@ class CountingSink final : public fraudgen::ByteSink {
 };
 
 // Returns the rows of a table in the first block; none if the model is invalid.
-std::deque<Batch> Rows(const auto& model, const fraudgen::Table& table) {
+std::deque<Batch> Rows(const fraudgen::Model* model, const fraudgen::Table& table) {
   std::deque<Batch> batches;
   fraudgen::FunctionSink kept([&](const Batch& batch) {
     batches.push_back(batch);
     return Status();
   });
   const fraudgen::Table* const wanted[] = {&table};
-  if (!model || !(*model)->Make(0, wanted, kept)) return {};
+  if (model == nullptr || !model->Make(0, wanted, kept)) return {};
   return batches;
 }
 
@@ -60,7 +60,7 @@ const std::deque<Batch>& ReadyBatches() {
     options.start = {.year = 2025, .month = 1, .day = 1};
     options.end = {.year = 2025, .month = 12, .day = 31};
     options.as_of = {.year = 2026, .month = 1, .day = 1};
-    return Rows(fraudgen::classic::ClassicModel::Make(options), fraudgen::kTransactions);
+    return Rows(fraudgen::classic::ClassicModel::Make(options).get(), fraudgen::kTransactions);
   }();
   return kBatches;
 }
@@ -70,8 +70,8 @@ const std::deque<Batch>& CoherentBatches() {
     fraudgen::coherent::Parameters parameters;
     parameters.seed = 1;
     parameters.rows = kRows;
-    return Rows(fraudgen::coherent::CoherentModel::Make(parameters),
-                fraudgen::coherent::kTransactions);
+    const auto model = fraudgen::coherent::CoherentModel::Make(parameters);
+    return Rows(model ? model->get() : nullptr, fraudgen::coherent::kTransactions);
   }();
   return kBatches;
 }

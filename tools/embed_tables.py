@@ -7,8 +7,8 @@ A declaration begins with three lines, `table: NAME`, `english: TEXT` and `portu
 an empty line and a header line, each line declares one column, with cells separated by `|`:
 
   column         name; fields of a nested record contain a dot
-  type           text, recurring text, category, boolean, integer, decimal N, date or timestamp;
-                 N is the number of decimal places; values of a recurring text repeat within a
+  type           text, category, boolean, integer, decimal N, date or timestamp; N is the number
+                 of decimal places; `recurring` before text or decimal: values repeat within a
                  block of rows
   unit           unit of a number, or empty
   null           `null` if the column may be null, else empty
@@ -66,7 +66,7 @@ class Column:
         self.name, kind, unit, null, *texts, categories = cells
         if not re.fullmatch(r"[a-z]\w*(\.[a-z]\w*)?", self.name):
             raise ValueError(f"'{self.name}' is not a column name")
-        decimal = re.fullmatch(r"decimal ([1-9])", kind)
+        decimal = re.fullmatch(r"(?:recurring )?decimal ([1-9])", kind)
         if decimal is None and kind not in TYPES:
             raise ValueError(f"{self.name}: unknown type '{kind}'")
         if null not in ("", "null"):
@@ -79,7 +79,7 @@ class Column:
         self.nullable = "kYes" if null else "kNo"
         self.texts = [quoted(f"{self.name}: {what}", text)
                       for what, text in zip(HEADER[4:7], texts)]
-        self.recurs = ", true" if kind == "recurring text" else ""
+        self.recurs = ", true" if kind.startswith("recurring ") else ""
         self.array = categories.removeprefix("@") if categories.startswith("@") else ""
         self.enumeration, _, listed = categories.rpartition(": ")
         self.values = [] if self.array else [value.rpartition("=")[2] for value in listed.split()]

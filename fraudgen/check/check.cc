@@ -43,32 +43,46 @@ class RowPass {
  public:
   RowPass(DataSet& data, const OnRows& on_rows) : data_(data), on_rows_(on_rows) {
     for (const Table* table : data.tables()) faults_.emplace(table->name, *table);
+    for (const FileManifest& file : data.files) {
+      const std::size_t blocks = std::max<std::size_t>(1, file.rows_of_blocks.size());
+      for (std::size_t i = 0; i < blocks; ++i) {
+        const bool last = i + 1 == blocks;
+        pieces_.push_back({.file = &file,
+                           .block = file.block + i,
+                           .rows = last ? UINT64_MAX : file.rows_of_blocks[i],
+                           .first = i == 0,
+                           .last = last});
+      }
+    }
     // Referenced tables come before referring ones. The coherent model keeps customers within a
     // block, so it is read block by block, with payments last.
     const uint64_t broken = OrderOf(data.RowsOf("transactions") > 0 ? "transactions" : "rides");
-    std::ranges::sort(data.files, {}, [&](const FileManifest& file) {
+    std::ranges::sort(pieces_, {}, [&](const Piece& piece) {
+      const FileManifest& file = *piece.file;
       const uint64_t table = OrderOf(file.table);
       uint64_t last = table;
       if (file.table == "transactions") last = data.tables().size();
       if (file.table == "rides") last = data.tables().size() + 1;
-      if (data.coherent()) return std::tuple(file.block, last, uint64_t{0}, file.part);
+      if (data.coherent()) return std::tuple(piece.block, last, uint64_t{0}, file.part);
       // The answer key is interleaved with its rows, so that not all of it is in memory.
       const bool key = file.table == kDefects.name;
-      return std::tuple(key ? broken : table, file.block, uint64_t{key ? 0U : 1U}, file.part);
+      return std::tuple(key ? broken : table, piece.block, uint64_t{key ? 0U : 1U}, file.part);
     });
   }
 
   // Passes every row to every check. Returns false if stopped.
   bool Run(const std::vector<TableCheck*>& checks, bool first_pass) {
     CreateRepairs();
-    for (std::size_t i = 0; i < data_.files.size(); ++i) {
-      const FileManifest& file = data_.files[i];
-      if (!ReadFile(file, checks, first_pass)) return false;
-      const FileManifest* next = i + 1 == data_.files.size() ? nullptr : &data_.files[i + 1];
-      const bool ends = next == nullptr || next->block != file.block;
+    readers_.clear();
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      const Piece& piece = pieces_[i];
+      const FileManifest& file = *piece.file;
+      if (!ReadPiece(piece, checks, first_pass)) return false;
+      const Piece* next = i + 1 == pieces_.size() ? nullptr : &pieces_[i + 1];
+      const bool ends = next == nullptr || next->block != piece.block;
       const auto repair = repairs_.find(file.table);
-      if (repair != repairs_.end() && (ends || next->table != file.table)) {
-        repair->second.EndBlock({.file = file.file, .block = file.block}, PassTo(checks));
+      if (repair != repairs_.end() && (ends || next->file->table != file.table)) {
+        repair->second.EndBlock({.file = file.file, .block = piece.block}, PassTo(checks));
       }
       if (!data_.coherent() || !ends) continue;
       for (TableCheck* check : checks) check->EndBlock();
@@ -98,42 +112,108 @@ class RowPass {
     return static_cast<uint64_t>(found - data_.tables().begin());
   }
 
-  bool ReadFile(const FileManifest& file, const std::vector<TableCheck*>& checks, bool first_pass) {
+  // The rows of one block in a file.
+  struct Piece {
+    const FileManifest* file = nullptr;
+    uint64_t block = 0;
+    uint64_t rows = 0;  // UINT64_MAX: to the end of the file
+    bool first = false;
+    bool last = false;
+  };
+  // A file that is being read, from its first piece to its last.
+  struct Reader {
+    explicit Reader(const Table& its_table)
+        : table(&its_table), faults(its_table), batch(std::make_shared<Batch>(its_table)) {}
+    const Table* table;
+    ReadFaults faults;  // of passes after the first
+    std::unique_ptr<RowSource> source;
+    Status status;
+    std::shared_ptr<Batch> batch;
+    std::size_t taken = 0;  // rows of the batch that were passed on
+    uint64_t rows = 0;      // passed on
+  };
+
+  Reader& Open(const FileManifest& file, bool first_pass) {
     const Table& table = *data_.Find(file.table);
-    ReadFaults unused(table);
-    ReadFaults& faults = first_pass ? faults_.at(table.name) : unused;
-    Position position{.file = file.file, .block = file.block};
-    const auto repair = repairs_.find(table.name);
-    auto batch = std::make_shared<Batch>(table);
+    Reader& reader = readers_.emplace(&file, table).first->second;
+    ReadFaults& faults = first_pass ? faults_.at(table.name) : reader.faults;
     auto bytes = data_.place->Open(file.file);
     auto source = bytes ? OpenRows(*std::move(bytes), data_.options(), table, file.file, faults)
                         : std::unexpected(bytes.error());
-    Result<bool> more = source ? Result<bool>(true) : std::unexpected(source.error());
-    while (more && *more) {
-      more = (*source)->Next(*batch);
-      if (!more || !*more) break;
-      const std::size_t rows = batch->rows();
-      if (repair == repairs_.end()) {
-        PassTo(checks)(*batch, position);
-        if (&table == &kDefects) Expect(*batch);
-      } else {
-        // Keeps rows until their original position.
-        repair->second.Take(std::exchange(batch, std::make_shared<Batch>(table)), position,
-                            PassTo(checks));
-      }
-      position.first_row += rows;
+    if (source) {
+      reader.source = *std::move(source);
+    } else {
+      reader.status = std::unexpected(source.error());
+    }
+    return reader;
+  }
+
+  // Reads a batch if all rows were taken. Returns false at the end or after an error.
+  static bool Fill(Reader& reader) {
+    if (reader.taken < reader.batch->rows()) return true;
+    reader.taken = 0;
+    reader.batch->Begin(0);
+    if (!reader.status) return false;
+    const auto more = reader.source->Next(*reader.batch);
+    if (!more) reader.status = std::unexpected(more.error());
+    if (more && *more) return true;
+    reader.batch->Begin(0);
+    return false;
+  }
+
+  bool ReadPiece(const Piece& piece, const std::vector<TableCheck*>& checks, bool first_pass) {
+    const FileManifest& file = *piece.file;
+    Reader& reader = piece.first ? Open(file, first_pass) : readers_.at(&file);
+    for (uint64_t left = piece.rows; left > 0 && Fill(reader);) {
+      const auto rows =
+          static_cast<std::size_t>(std::min<uint64_t>(left, reader.batch->rows() - reader.taken));
+      PassOn(reader, rows, {.file = file.file, .block = piece.block, .first_row = reader.rows},
+             checks);
+      reader.rows += rows;
+      left -= rows;
       rows_read_ += rows;
       if (!on_rows_(rows_read_)) return false;
     }
-    if (!more) readable_.AddFailure(more.error().message);
-    if (!first_pass) return true;
-    readable_.AddChecked();
-    rows_.AddChecked();
-    if (more && position.first_row != file.rows) {
-      rows_.AddFailure("{} has {} rows, {} in its manifest", file.file, position.first_row,
-                       file.rows);
+    if (piece.last) {
+      if (first_pass) ReportFile(file, reader);
+      readers_.erase(&file);
     }
     return true;
+  }
+
+  // Passes on the next rows of the batch.
+  void PassOn(Reader& reader, std::size_t rows, const Position& position,
+              const std::vector<TableCheck*>& checks) {
+    std::shared_ptr<Batch> batch = reader.batch;
+    if (rows < reader.batch->rows()) {
+      batch = std::make_shared<Batch>(*reader.table);
+      batch->Begin(rows);
+      // Damaged files have nulls in any column.
+      for (std::size_t i = 0; i < reader.table->columns.size(); ++i) {
+        if (!reader.batch->column(i).present.empty()) batch->column(i).present.assign(rows, 1);
+      }
+      AppendRows(*reader.batch, reader.taken, rows, *batch, 0);
+    }
+    reader.taken += rows;
+    const auto repair = repairs_.find(reader.table->name);
+    if (repair == repairs_.end()) {
+      PassTo(checks)(*batch, position);
+      if (reader.table == &kDefects) Expect(*batch);
+      return;
+    }
+    // Keeps rows until their original position.
+    repair->second.Take(std::move(batch), position, PassTo(checks));
+    reader.batch = std::make_shared<Batch>(*reader.table);
+    reader.taken = 0;
+  }
+
+  void ReportFile(const FileManifest& file, const Reader& reader) {
+    if (!reader.status) readable_.AddFailure(reader.status.error().message);
+    readable_.AddChecked();
+    rows_.AddChecked();
+    if (reader.status && reader.rows != file.rows) {
+      rows_.AddFailure("{} has {} rows, {} in its manifest", file.file, reader.rows, file.rows);
+    }
   }
 
   static DefectRepair::Emit PassTo(const std::vector<TableCheck*>& checks) {
@@ -162,6 +242,8 @@ class RowPass {
 
   DataSet& data_;
   const OnRows& on_rows_;
+  std::vector<Piece> pieces_;
+  std::map<const FileManifest*, Reader> readers_;
   std::map<std::string_view, DefectRepair> repairs_;
   std::map<std::string_view, ReadFaults> faults_;
   Tally readable_{"files: readable to the end"};

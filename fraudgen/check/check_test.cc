@@ -35,12 +35,16 @@ TEST(Check, SoundDataPassesInEveryFormat) {
 
 TEST(Check, FormatOptionsDoNotChangeResults) {
   const TestingDataSet plain("classic");
-  std::vector<TableOptions> all = {{.format = Format::kJsonLines, .zone = true},
+  std::vector<TableOptions> all = {{.format = Format::kJsonLines},
                                    {.format = Format::kCsv, .classic_columns = true}};
   if (kHaveArrow) {
     all.push_back({.format = Format::kParquet, .money = Money::kDecimal, .nested = true});
     all.push_back({.format = Format::kParquet, .money = Money::kCents});
     all.push_back({.format = Format::kArrow, .money = Money::kDecimal});
+    for (const Codec codec : {Codec::kZstd, Codec::kGzip, Codec::kLz4}) {
+      all.push_back({.format = Format::kJsonLines, .text_codec = codec});
+      all.push_back({.format = Format::kCsv, .text_codec = codec});
+    }
   }
   std::vector<std::string> first;
   for (const TableOptions& options : all) {
@@ -51,6 +55,42 @@ TEST(Check, FormatOptionsDoNotChangeResults) {
     if (first.empty()) first = results;
     EXPECT_EQ(results, first) << NameOf(options.format);
   }
+}
+
+// Files of small tables have the rows of two blocks each.
+TEST(Check, ReadsFilesThatSpanBlocks) {
+  Extras defective{.blocks = 5, .group_blocks = 2};
+  for (Share& share : defective.defects.of) share = {.billionths = 20'000'000};
+  for (const Extras& extras : {Extras{.graph = true, .blocks = 5, .group_blocks = 2}, defective}) {
+    const TestingDataSet data("coherent", {.format = Format::kCsv}, {}, extras);
+    EXPECT_TRUE(data.Read(std::string(ManifestNameOf("customers/part-00001.csv")))
+                    .contains("rows_of_blocks"));
+    EXPECT_EQ(data.Findings(), NoFindings());
+  }
+}
+
+TEST(Check, DetectsDamageInFilesThatSpanBlocks) {
+  const TestingDataSet data("coherent", {.format = Format::kJsonLines}, {},
+                            {.blocks = 5, .group_blocks = 2});
+  const std::string file = "customers/part-00001.jsonl";
+  const std::string whole = data.Read(file);
+  const std::size_t last = whole.rfind('\n', whole.size() - 2) + 1;
+  data.WriteAsMade(file, whole.substr(0, last));
+  EXPECT_TRUE(data.FailedChecks().contains("files: row counts match the manifests"));
+  data.WriteAsMade(file, whole + whole.substr(last));
+  EXPECT_TRUE(data.FailedChecks().contains("files: row counts match the manifests"));
+  data.WriteAsMade(file, whole.substr(0, whole.size() - 9));
+  EXPECT_TRUE(data.FailedChecks().contains("files: readable to the end"));
+  data.WriteAsMade(file, whole);
+  EXPECT_EQ(data.FailedChecks(), Names());
+  // The same rows in other blocks.
+  const std::string name(ManifestNameOf(file));
+  std::string moved = data.Read(name);
+  const std::string rows = "\"rows_of_blocks\": [\n    30,\n    30\n";
+  ASSERT_TRUE(moved.contains(rows)) << moved;
+  moved.replace(moved.find(rows), rows.size(), "\"rows_of_blocks\": [\n    29,\n    31\n");
+  data.Write(name, moved);
+  EXPECT_TRUE(data.FailedChecks().contains("manifests: manifest.json matches the file manifests"));
 }
 
 TEST(Check, ReadsPartitionKeysFromFolders) {
@@ -163,6 +203,18 @@ TEST(Check, DetectsTruncatedColumnarFiles) {
     data.WriteAsMade(file, data.Read(file).substr(0, 1'000));
     EXPECT_TRUE(data.FailedChecks().contains("files: readable to the end")) << file;
   }
+}
+
+TEST(Check, DetectsDamageInCompressedText) {
+  if (!kHaveArrow) GTEST_SKIP() << "this build has no Arrow";
+  const TestingDataSet data("classic", {.format = Format::kCsv, .text_codec = Codec::kGzip});
+  const std::string file = "devices/part-00001.csv.gz";
+  const std::string whole = data.Read(file);
+  data.Write("devices/part-00009.csv.gz", whole);
+  EXPECT_EQ(data.FailedChecks(), Names{"manifests: every data file is listed"});
+  fs::remove(data.path() / "devices/part-00009.csv.gz");
+  data.WriteAsMade(file, whole.substr(0, whole.size() - 9));
+  EXPECT_TRUE(data.FailedChecks().contains("files: readable to the end"));
 }
 
 TEST(Check, DetectsDamageInClassicData) {

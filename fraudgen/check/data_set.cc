@@ -133,7 +133,8 @@ Status AddNamesInFolders(Destination& place, Manifests& manifests) {
 void FindStrays(const Manifests& manifests, Tally& known) {
   for (const std::string& name : manifests.others) {
     const bool data = std::ranges::any_of(kFormatNames, [&](std::string_view format) {
-      return name.ends_with(fmt::format(".{}", format));
+      return name.ends_with(fmt::format(".{}", format)) ||
+             name.contains(fmt::format(".{}.", format));
     });
     if (!data) continue;
     known.AddChecked();
@@ -219,10 +220,10 @@ bool DataSet::DividedByValues() const {
 
 TableOptions DataSet::options() const {
   return {.format = made_by.format,
+          .text_codec = IsColumnar(made_by.format) ? Codec::kNone : made_by.codec,
           .money = made_by.money,
           .nested = made_by.nested,
-          .classic_columns = made_by.classic_columns,
-          .zone = made_by.zone};
+          .classic_columns = made_by.classic_columns};
 }
 
 Result<DataSet> OpenDataSet(const std::shared_ptr<Destination>& place,

@@ -63,7 +63,7 @@ TEST(RideTimeline, DetectsInconsistentRides) {
           {"devices/part-00000.jsonl",
            [](Lines& lines) {
              for (std::string& line : lines) {
-               SetMember(line, "first_use", "\"2025-12-30T00:00:00.000000-03:00\"");
+               SetMember(line, "first_use", "\"2025-12-30T00:00:00.000000\"");
              }
            },
            {"ride timeline: devices are not used before first_use"}},

@@ -10,6 +10,7 @@
 #include "common/table/arrow.h"
 #include "fraudgen/check/text_rows.h"
 #include "fraudgen/model/defects/defect_injector.h"
+#include "fraudgen/output/text_codec.h"
 #include "fraudgen/run/partition.h"
 
 namespace reveza::fraudgen::check {
@@ -18,6 +19,9 @@ namespace {
 Result<std::unique_ptr<RowSource>> OpenFile(std::unique_ptr<ByteSource> bytes,
                                             const TableOptions& options, const Table& table,
                                             const std::string& file, ReadFaults& faults) {
+  if (!IsColumnar(options.format) && options.text_codec != Codec::kNone) {
+    ASSIGN_OR_RETURN(bytes, OpenCompressed(options.text_codec, std::move(bytes)));
+  }
   switch (options.format) {
     case Format::kJsonLines:
     case Format::kJson:

@@ -44,7 +44,9 @@ inline Settings TestingSettings(const std::string& name) {
   return settings;
 }
 
-inline std::unique_ptr<Model> TestingModelOf(const Settings& settings) {
+// `block_rows` is of the coherent model.
+inline std::unique_ptr<Model> TestingModelOf(const Settings& settings,
+                                             uint64_t block_rows = kTestingRows / 2) {
   constexpr uint64_t kBlockRows = kTestingRows / 2;
   if (settings.model == "classic") {
     classic::Options options{.kind = classic::Kind::kAll,
@@ -67,7 +69,7 @@ inline std::unique_ptr<Model> TestingModelOf(const Settings& settings) {
   parameters.first_day = DaysOf(settings.Start());
   parameters.last_day = DaysOf(settings.End());
   parameters.frauds = settings.fraud_rate;
-  parameters.rows_per_block = kBlockRows;
+  parameters.rows_per_block = block_rows;
   return *coherent::CoherentModel::Make(parameters);
 }
 
@@ -75,6 +77,8 @@ inline std::unique_ptr<Model> TestingModelOf(const Settings& settings) {
 struct Extras {
   bool graph = false;
   DefectRates defects = {};
+  uint64_t blocks = 2;        // more than two: coherent model only
+  uint64_t group_blocks = 1;  // that files of small tables span
 };
 
 class TestingDataSet {
@@ -86,7 +90,7 @@ class TestingDataSet {
     Settings settings = TestingSettings(model);
     settings.defects = extras.defects;
     settings.graph = extras.graph;
-    auto made = TestingModelOf(settings);
+    auto made = TestingModelOf(settings, kTestingRows / extras.blocks);
     if (extras.graph) made = std::make_unique<GraphModel>(std::move(made));
     if (extras.defects.Any()) {
       const bool text = table.format != Format::kParquet && table.format != Format::kArrow;
@@ -104,7 +108,8 @@ class TestingDataSet {
     options.made_by.SetOptions(options.table);
     PartitionKeys keys = settings.Partition();
     keys.names = std::move(partition);
-    const auto plan = Plan::Make(*made, table.format, 0, {}, keys);
+    const auto plan =
+        Plan::Make(*made, table.format, 0, {}, keys, table.text_codec, extras.group_blocks);
     Folder folder(path());
     EXPECT_TRUE(folder.Prepare());
     const auto result = Run(*made, *plan, options, folder, [](const Progress&) { return true; });

@@ -14,7 +14,7 @@ namespace {
 // Far above the size of any valid record.
 constexpr std::size_t kMaxRecordBytes = std::size_t{16} << 20;
 
-constexpr std::string_view kZone = "-03:00";
+constexpr std::string_view kZone = "-03:00";  // in JSON of fraudgen 0.1
 constexpr std::size_t kDayBytes = 10;
 constexpr std::size_t kTimeBytes = 26;
 

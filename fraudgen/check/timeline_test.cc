@@ -147,7 +147,7 @@ TEST(Timeline, DetectsWrongSettlements) {
       {
           {settlements, Set("\"outcome\":\"SETTLED\"", "amount", "0.01"), {fit}},
           {settlements,
-           Set("\"outcome\":\"SETTLED\"", "settled_at", "\"2023-01-01T00:00:00.000000-03:00\""),
+           Set("\"outcome\":\"SETTLED\"", "settled_at", "\"2023-01-01T00:00:00.000000\""),
            {fit}},
           {settlements, Set("\"outcome\":\"SETTLED\"", "returned_amount", "1.00"), {agree}},
           {settlements, Set("\"outcome\":\"SETTLED\"", "reason", "\"SHOP_CANCELLED\""), {agree}},

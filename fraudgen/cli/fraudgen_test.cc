@@ -111,7 +111,8 @@ TEST_F(FraudgenTest, RejectsContradictoryFlags) {
 
 TEST_F(FraudgenTest, RejectsOptionsWithoutEffect) {
   ExpectError("--size \"$NOT_SET\"", kUsage, "--size: empty value");
-  ExpectError("--rows 5 --format csv --compression gzip", kUsage, "requires --format parquet");
+  ExpectError("--rows 5 --format csv --compression snappy", kUsage, "requires --format parquet");
+  ExpectError("--rows 5 --format csv --compression-level 3", kUsage, "requires zstd");
   ExpectError("--rows 5 --output \"\"", kUsage, "--output: empty value");
   ExpectError("report x --language \"\"", kUsage, "--language: empty value");
   ExpectError("check data --seed 2", kUsage, "--seed has no effect on check");

@@ -84,9 +84,9 @@ std::string Summary(const RunArguments& arguments, const std::string& place,
   std::string text = fmt::format("{}: {} total\n{}", place, FormatSize(bytes),
                                  RenderTotals(prepared.model->tables(), result.tables));
   if (result.progress.files_made > 0) {
-    // Each block is made by one thread.
+    // Each group of blocks is made by one thread.
     const uint64_t threads =
-        std::clamp<uint64_t>(prepared.plan.blocks(), 1, static_cast<uint64_t>(arguments.threads));
+        std::clamp<uint64_t>(prepared.plan.groups(), 1, static_cast<uint64_t>(arguments.threads));
     text += fmt::format(
         "generated in {:.1f} s: {} rows/s, {}/s with {} thread{}\n", seconds,
         FormatScaled(static_cast<double>(result.progress.rows_made) / seconds),
@@ -151,11 +151,12 @@ int GenerateToStdout(const RunArguments& arguments) {
     return ReportError(kUsage,
                        "--json and --output - exclude each other: both write to standard output");
   }
-  if (IsColumnar(format) && isatty(STDOUT_FILENO) == 1) {
+  const bool compressed = arguments.settings.TextCodec() != Codec::kNone;
+  if ((IsColumnar(format) || compressed) && isatty(STDOUT_FILENO) == 1) {
     return ReportError(
-        kUsage,
-        "refusing to write a binary format to a terminal; redirect the output or use "
-        "--format csv");
+        kUsage, fmt::format("refusing to write {} to a terminal; redirect the output or use {}",
+                            compressed ? "compressed text" : "a binary format",
+                            compressed ? "--compression none" : "--format csv"));
   }
   platform::StopSignals signals;
   const auto prepared = Prepare(arguments, signals);

@@ -102,6 +102,7 @@ int SampleAsFile(const RunArguments& arguments, const Model& model) {
 int SampleAsJson(const RunArguments& arguments, const Model& model) {
   TableOptions options = arguments.settings.Options();
   options.format = Format::kJson;
+  options.text_codec = Codec::kNone;
   const Table* only = arguments.table.empty() ? nullptr : FindTable(model, arguments);
   if (only == nullptr && !arguments.table.empty()) return kUsage;
   nlohmann::ordered_json all = nlohmann::ordered_json::object();

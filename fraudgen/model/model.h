@@ -87,6 +87,9 @@ class Model {
   virtual Status Make(uint64_t block, std::span<const Table* const> wanted,
                       BatchSink& sink) const = 0;
 
+  // Whether the table is small beside the others, so that its files may span blocks.
+  virtual bool IsSmall(const Table& /*table*/) const { return false; }
+
   // Whether rows with a timestamp are generated in time order, block by block.
   virtual bool IsInOrder() const { return true; }
   // Returns the maximum number of rows by which a row may be late relative to that order.

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <concepts>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <type_traits>
@@ -71,6 +72,11 @@ class Members {
     } else if constexpr (std::integral<T>) {
       if (!member.is_number_unsigned()) return SetMemberError(key, "is not a whole number");
       if (!std::in_range<T>(member.get<uint64_t>())) return SetMemberError(key, "is too large");
+    } else if constexpr (std::same_as<T, std::vector<uint64_t>>) {
+      const auto is_number = [](const Json& entry) { return entry.is_number_unsigned(); };
+      if (!member.is_array() || !std::ranges::all_of(member, is_number)) {
+        return SetMemberError(key, "is not a list of whole numbers");
+      }
     } else if (!member.is_string()) {
       return SetMemberError(key, "is not a string");
     }
@@ -154,6 +160,12 @@ Json JsonOf(const T& value, const std::tuple<Fields...>& fields) {
   return json;
 }
 
+Json JsonOf(const FileManifest& file) {
+  Json json = JsonOf(file, kFileFields);
+  if (!file.rows_of_blocks.empty()) json["rows_of_blocks"] = file.rows_of_blocks;
+  return json;
+}
+
 // Leaves out the version of models before version 2.
 Json JsonOf(const MadeBy& made_by) {
   Json json = JsonOf(made_by, kMadeByFields);
@@ -171,8 +183,15 @@ Result<MadeBy> MadeByOf(const Json& object, std::string place) {
   return made_by;
 }
 
-void TakeFile(Members& members, FileManifest& file) {
+void TakeFile(const Json& json, Members& members, FileManifest& file) {
   members.TakeAll(file, kFileFields);
+  if (json.contains("rows_of_blocks")) {
+    members.Take("rows_of_blocks", file.rows_of_blocks);
+    const auto& rows = file.rows_of_blocks;
+    if (rows.size() < 2 || std::accumulate(rows.begin(), rows.end(), uint64_t{0}) != file.rows) {
+      members.SetMemberError("rows_of_blocks", "does not add up to 'rows'");
+    }
+  }
   if (!IsFileName(file.file)) members.SetMemberError("file", "is not a valid file name");
   members.CheckHash("xxh3_128", file.xxh3_128);
 }
@@ -216,15 +235,15 @@ void MadeBy::SetOptions(const TableOptions& options) {
   const bool columnar = IsColumnar(options.format);
   const bool separated = options.format == Format::kCsv || options.format == Format::kTsv;
   format = options.format;
-  codec = columnar ? options.codec : Codec::kNone;
-  level = columnar && MaxLevel(options.codec) != 0 ? options.level : 0;
+  codec = columnar ? options.codec : options.text_codec;
+  level = MaxLevel(codec) != 0 ? options.level : 0;
   row_group_rows = options.format == Format::kParquet ? options.row_group_rows : 0;
   money = columnar ? options.money : Money::kFloat;
   nested = columnar && options.nested;
   classic_columns = separated && options.classic_columns;
-  zone = !columnar && !separated && options.zone;
-  arrow = columnar ? kArrowVersion : "";
-  zstd = columnar && codec == Codec::kZstd ? kZstdVersion : "";
+  // Arrow's library contains the codecs.
+  arrow = columnar || codec != Codec::kNone ? kArrowVersion : "";
+  zstd = codec == Codec::kZstd ? kZstdVersion : "";
 }
 
 std::string DifferenceOf(const MadeBy& there, const MadeBy& here) {
@@ -259,7 +278,7 @@ std::string_view OldNameOf(std::string_view name) {
 
 std::string WriteFileManifest(const FileManifest& manifest) {
   Json json = {{"manifest", kVersion}};
-  json.update(JsonOf(manifest, kFileFields));
+  json.update(JsonOf(manifest));
   if (!manifest.etag.empty()) json["etag"] = manifest.etag;
   json["made_by"] = JsonOf(manifest.made_by);
   return TextOf(json);
@@ -270,7 +289,7 @@ Result<FileManifest> ReadFileManifest(std::string_view text, std::string_view na
   Members members(json, std::string(name));
   RETURN_IF_ERROR(CheckVersion(members, name));
   FileManifest manifest;
-  TakeFile(members, manifest);
+  TakeFile(json, members, manifest);
   if (json.contains("etag")) members.Take("etag", manifest.etag);
   const Json& made_by_json = members.Get("made_by");
   RETURN_IF_ERROR(members.End());
@@ -297,7 +316,7 @@ Result<std::string> WriteManifest(std::vector<FileManifest> files) {
     total.files += 1;
     total.rows += file.rows;
     total.bytes += file.bytes;
-    listed.push_back(JsonOf(file, kFileFields));
+    listed.push_back(JsonOf(file));
   }
   Json tables = Json::array();
   for (const auto& [table, total] : totals) {
@@ -329,7 +348,7 @@ Result<std::vector<FileManifest>> ReadManifest(std::string_view text, std::strin
   for (const Json& entry : listed) {
     FileManifest& file = files.emplace_back();
     Members of_file(entry, fmt::format("{}: entry {} of 'files'", name, files.size()));
-    TakeFile(of_file, file);
+    TakeFile(entry, of_file, file);
     RETURN_IF_ERROR(of_file.End());
     file.made_by = made_by;
   }

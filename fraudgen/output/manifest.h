@@ -33,7 +33,7 @@ struct MadeBy {
   Money money = Money::kFloat;
   bool nested = false;
   bool classic_columns = false;
-  bool zone = false;
+  bool zone = false;  // times in JSON end in -03:00: only in data sets of fraudgen 0.1
   std::string arrow;  // library versions; empty for text
   std::string zstd;
 
@@ -55,6 +55,8 @@ struct FileManifest {
   uint64_t rows = 0;
   uint64_t bytes = 0;
   std::string xxh3_128;  // HashingSink::Hash
+  // Of a file that spans blocks from `block` on; empty if it has the rows of one.
+  std::vector<uint64_t> rows_of_blocks = {};
   // Entity tag in an object store. Only in file manifests, because manifest.json must not depend on
   // the destination.
   std::string etag = {};

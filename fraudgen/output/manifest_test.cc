@@ -82,8 +82,7 @@ TEST(FileManifest, RoundTrips) {
                              .row_group_rows = 65'536,
                              .money = Money::kCents,
                              .nested = true,
-                             .classic_columns = true,
-                             .zone = true});
+                             .classic_columns = true});
     const auto read = ReadFileManifest(WriteFileManifest(file), "m");
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(*read, file);
@@ -148,6 +147,26 @@ TEST(FileManifest, OtherVersionIsIncompatible) {
   EXPECT_EQ(read.error().code, Error::Code::kIncompatible);
 }
 
+TEST(FileManifest, RowsOfBlocksAddUp) {
+  FileManifest file = Sample();
+  file.rows = 12;
+  file.rows_of_blocks = {5, 0, 7};
+  const std::string text = WriteFileManifest(file);
+  const auto read = ReadFileManifest(text, "m");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, file);
+  const auto all = WriteManifest({file});
+  ASSERT_TRUE(all);
+  const auto listed = ReadManifest(*all, "m");
+  ASSERT_TRUE(listed) << listed.error().message;
+  EXPECT_EQ(listed->front(), file);
+  for (const std::vector<uint64_t>& wrong : {std::vector<uint64_t>{5, 8}, {12}}) {
+    file.rows_of_blocks = wrong;
+    EXPECT_EQ(ReadFileManifest(WriteFileManifest(file), "m").error().message,
+              "m: 'rows_of_blocks' does not add up to 'rows'");
+  }
+}
+
 TEST(MadeBy, IgnoresOptionsWithoutEffect) {
   const auto made = [](const TableOptions& options) {
     MadeBy made_by;
@@ -155,14 +174,20 @@ TEST(MadeBy, IgnoresOptionsWithoutEffect) {
     return made_by;
   };
   EXPECT_EQ(made({.format = Format::kCsv, .codec = Codec::kGzip, .level = 9, .nested = true}),
-            made({.format = Format::kCsv, .money = Money::kCents, .zone = true}));
+            made({.format = Format::kCsv, .money = Money::kCents}));
   EXPECT_EQ(made({.format = Format::kParquet, .codec = Codec::kSnappy, .level = 9}),
             made({.format = Format::kParquet, .codec = Codec::kSnappy, .classic_columns = true}));
   EXPECT_NE(made({.format = Format::kParquet, .level = 1}),
             made({.format = Format::kParquet, .level = 2}));
-  EXPECT_NE(made({.format = Format::kJsonLines, .zone = true}),
-            made({.format = Format::kJsonLines}));
   EXPECT_EQ(made({.format = Format::kParquet}).arrow, kArrowVersion);
+  const MadeBy text = made({.format = Format::kCsv, .text_codec = Codec::kZstd, .level = 3});
+  EXPECT_EQ(text.codec, Codec::kZstd);
+  EXPECT_EQ(text.level, 3);
+  EXPECT_EQ(text.arrow, kArrowVersion);
+  EXPECT_EQ(text.zstd, kZstdVersion);
+  EXPECT_EQ(made({.format = Format::kCsv, .text_codec = Codec::kLz4, .level = 3}),
+            made({.format = Format::kCsv, .text_codec = Codec::kLz4, .level = 4}));
+  EXPECT_EQ(made({.format = Format::kCsv, .level = 3}).arrow, "");
   EXPECT_EQ(made({.format = Format::kParquet, .codec = Codec::kSnappy}).zstd, "");
 }
 

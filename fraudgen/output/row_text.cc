@@ -208,7 +208,7 @@ char* RowText::PutOther(char* out, const Source& source, std::size_t row) const 
 
 [[gnu::always_inline]] inline char* RowText::PutValue(char* out, const Source& source,
                                                       std::size_t row, TimeWriter& times) const {
-  // A quote, or a zone and a quote; empty in CSV.
+  // A quote; empty in CSV.
   const auto put_tail = [&source](char* end, std::size_t present) {
     std::memcpy(end, source.tail, sizeof(uint64_t));
     return end + source.tail_sizes[present];

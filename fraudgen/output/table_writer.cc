@@ -9,6 +9,7 @@
 #include "common/table/arrow.h"
 #include "fraudgen/output/row_text.h"
 #include "fraudgen/output/text_buffer.h"
+#include "fraudgen/output/text_codec.h"
 
 namespace reveza::fraudgen {
 namespace {
@@ -19,7 +20,11 @@ constexpr std::size_t kBytesAtOnce = std::size_t{1} << 18;
 
 class TextWriter final : public TableWriter {
  public:
-  TextWriter(TextPlan plan, ByteSink& sink) : rows_(std::move(plan)), sink_(sink) {
+  // `compressor`, if any, appends to `sink`.
+  TextWriter(TextPlan plan, std::unique_ptr<ByteSink> compressor, ByteSink& sink)
+      : rows_(std::move(plan)),
+        compressor_(std::move(compressor)),
+        sink_(compressor_ ? *compressor_ : sink) {
     text_.Append(rows_.plan().file_header());
   }
 
@@ -37,7 +42,8 @@ class TextWriter final : public TableWriter {
 
   Status Finish() override {
     if (rows_.plan().array()) text_.Append(first_row_ ? "[]\n" : "\n]\n");
-    return Flush();
+    RETURN_IF_ERROR(Flush());
+    return compressor_ ? compressor_->Finish() : Status();
   }
 
  private:
@@ -49,6 +55,7 @@ class TextWriter final : public TableWriter {
 
   RowText rows_;
   TextBuffer text_;
+  std::unique_ptr<ByteSink> compressor_;
   ByteSink& sink_;
   bool first_row_ = true;
 };
@@ -59,7 +66,11 @@ Result<std::unique_ptr<TableWriter>> MakeTableWriter(const TableOptions& options
                                                      const Table& table, ByteSink& sink) {
   if (!IsColumnar(options.format)) {
     ASSIGN_OR_RETURN(auto plan, TextPlan::Make(options, table));
-    return std::make_unique<TextWriter>(std::move(plan), sink);
+    std::unique_ptr<ByteSink> compressor;
+    if (options.text_codec != Codec::kNone) {
+      ASSIGN_OR_RETURN(compressor, MakeCompressingSink(options.text_codec, options.level, sink));
+    }
+    return std::make_unique<TextWriter>(std::move(plan), std::move(compressor), sink);
   }
   if constexpr (kHaveArrow) {
     return MakeArrowWriter(options, table, sink);

@@ -65,12 +65,12 @@ constexpr bool IsColumnar(Format format) {
 struct TableOptions {
   Format format = Format::kParquet;
   Codec codec = Codec::kZstd;        // Parquet and Arrow
+  Codec text_codec = Codec::kNone;   // text: none, zstd, gzip or lz4
   int level = 1;                     // zstd, gzip and brotli
-  int64_t row_group_rows = 65'536;   // Parquet
+  int64_t row_group_rows = 131'072;  // Parquet
   Money money = Money::kFloat;       // Parquet and Arrow
   bool nested = false;               // Parquet and Arrow: structs instead of address_city
   bool classic_columns = false;      // CSV and TSV: sorted, nested names (address.city)
-  bool zone = false;                 // JSON: times end in -03:00
   bool stream = false;               // Arrow: a stream of record batches instead of a file
   std::string_view created_by = "";  // Parquet: the program and its version
 };

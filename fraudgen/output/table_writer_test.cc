@@ -140,13 +140,17 @@ TEST(TextWriter, ClassicColumnsAreSortedWithDots) {
       << text;
 }
 
-TEST(TextWriter, ZoneIsWrittenInJsonOnly) {
-  const std::string text = ThreeRows({.format = Format::kJsonLines, .zone = true});
-  EXPECT_NE(text.find("\"timestamp\":\"2026-01-31T12:00:00.000001-03:00\",\"seen\":{\"last\":"
-                      "\"2026-01-31T12:00:00.000000-03:00\"}}"),
-            std::string::npos);
-  EXPECT_NE(text.find("\"died\":\"2024-12-31\""), std::string::npos);
-  EXPECT_EQ(ThreeRows({.format = Format::kCsv, .zone = true}), ThreeRows({.format = Format::kCsv}));
+TEST(TextWriter, TimesAreLocalInEveryFormat) {
+  for (const Format format : {Format::kJsonLines, Format::kJson, Format::kCsv, Format::kTsv}) {
+    const std::string text = ThreeRows({.format = format});
+    const std::string quote = format == Format::kCsv || format == Format::kTsv ? "" : "\"";
+    for (const std::string time : {"2026-01-31T12:00:00.000001", "2026-01-31T12:00:00.000000"}) {
+      const std::size_t at = text.find(quote + time + quote);
+      ASSERT_NE(at, std::string::npos) << NameOf(format) << text;
+      const char next = text[at + time.size() + 2 * quote.size()];
+      EXPECT_TRUE(next != '-' && next != 'Z' && next != '+') << "no zone";
+    }
+  }
 }
 
 // Written by `--defects schema`.

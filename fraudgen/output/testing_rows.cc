@@ -25,16 +25,21 @@ constexpr Column Make(std::string_view name, ColumnType type, int places, std::s
   return {name, type, places, unit, nullable, "English", "Portuguese", "made up", values};
 }
 
+constexpr Column Recurring(Column column) {
+  column.recurs = true;
+  return column;
+}
+
 constexpr auto kColumns = std::to_array<Column>({
     Make("id", ColumnType::kText, 0, "", Nullable::kNo),
     Make("colour", ColumnType::kCategory, 0, "", Nullable::kNo, kColour),
-    Make("place.street", ColumnType::kText, 0, "", Nullable::kYes),
+    Recurring(Make("place.street", ColumnType::kText, 0, "", Nullable::kYes)),
     Make("place.point.lat", ColumnType::kDecimal, 6, "degree", Nullable::kNo),
     Make("place.point.lon", ColumnType::kDecimal, 6, "degree", Nullable::kYes),
     Make("place.colour", ColumnType::kCategory, 0, "", Nullable::kYes, kColour),
     Make("amount", ColumnType::kDecimal, 2, "BRL", Nullable::kNo),
     Make("fee", ColumnType::kDecimal, 2, "BRL", Nullable::kYes),
-    Make("share", ColumnType::kDecimal, 9, "", Nullable::kYes),
+    Recurring(Make("share", ColumnType::kDecimal, 9, "", Nullable::kYes)),
     Make("count", ColumnType::kInteger, 0, "", Nullable::kNo),
     Make("minutes", ColumnType::kInteger, 0, "min", Nullable::kYes),
     Make("is_new", ColumnType::kBoolean, 0, "", Nullable::kNo),

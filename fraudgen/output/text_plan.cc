@@ -11,7 +11,6 @@
 namespace reveza::fraudgen {
 namespace {
 
-constexpr std::string_view kZone = "-03:00";
 constexpr std::size_t kPageBytes = std::size_t{1} << 15;
 
 std::vector<std::string_view> Segments(std::string_view name) {
@@ -149,8 +148,7 @@ void TextPlan::AddColumn(const TableOptions& options, const Column& column, std:
   }
   added.choices.push_back(added.null);
   const bool quoted = json_ && IsQuoted(column.type);
-  const bool zone = json_ && options.zone && column.type == ColumnType::kTimestamp;
-  added.tail = Keep(std::string(zone ? kZone : "") + (quoted ? "\"" : ""));
+  added.tail = Keep(quoted ? "\"" : "");
   added.lead = Keep(lead + (quoted ? "\"" : ""));
 }
 

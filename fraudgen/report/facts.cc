@@ -71,7 +71,7 @@ Json MadeByJson(const MadeBy& made_by, std::optional<uint32_t> difficulty) {
                {"seed", made_by.seed},
                {"configuration", made_by.configuration},
                {"format", NameOf(made_by.format)}};
-  if (made_by.format == Format::kParquet || made_by.format == Format::kArrow) {
+  if (IsColumnar(made_by.format) || made_by.codec != Codec::kNone) {
     json["codec"] = NameOf(made_by.codec);
   }
   if (difficulty) json["difficulty"] = *difficulty / 1000.0;

@@ -31,6 +31,8 @@ void CopyRows(const Batch& from, std::span<const std::size_t> rows,
     CopyThese(source.flags, rows, copy.flags);
     if (to.table().columns[i].type != ColumnType::kText) continue;
     for (const std::size_t row : rows) copy.AppendText(source.TextAt(row));
+    if (!source.HasKeys()) continue;
+    for (const std::size_t row : rows) copy.keys.push_back(source.keys[row]);
   }
 }
 
@@ -66,6 +68,10 @@ std::vector<const Table*> BlockFiles::Wanted() const {
     if (!std::ranges::all_of(stream.files, &BlockFile::kept)) wanted.push_back(stream.table);
   }
   return wanted;
+}
+
+bool BlockFiles::Has(const Table& table) const {
+  return std::ranges::find(streams_, &table, &Stream::table) != streams_.end();
 }
 
 Status BlockFiles::Put(const Batch& batch) {
@@ -107,6 +113,8 @@ Status BlockFiles::Write(Stream& stream, const Batch& batch, std::size_t first, 
   Open& open = *stream.open;
   const uint64_t before = open.hashing.bytes();
   open.rows += count;
+  if (open.rows_of_blocks.size() <= block_) open.rows_of_blocks.resize(block_ + 1);
+  open.rows_of_blocks[block_] += count;
   if (file.planned.rows) stream.counted += count;
   Status written;
   if (count == batch.rows()) {
@@ -136,10 +144,13 @@ Status BlockFiles::CloseFile(Stream& stream, const PlannedFile& file, std::uniqu
   RETURN_IF_ERROR(open->writer->Finish());
   open->writer.reset();
   stream.bytes += open->hashing.bytes() - before;
+  // Files of one block, and those in partition folders, tell no more than their rows.
+  open->rows_of_blocks.resize(file.blocks > 1 ? file.blocks : 0);
   return calls_.finish({.planned = file,
                         .rows = open->rows,
                         .bytes = open->hashing.bytes(),
                         .hash = open->hashing.Hash(),
+                        .rows_of_blocks = std::move(open->rows_of_blocks),
                         .sink = std::move(open->sink)});
 }
 

@@ -84,6 +84,7 @@ struct WrittenFile {
   uint64_t rows = 0;
   uint64_t bytes = 0;
   std::string hash;
+  std::vector<uint64_t> rows_of_blocks;  // if it spans several
   std::unique_ptr<ByteSink> sink;
 };
 
@@ -97,12 +98,15 @@ class BlockFiles final : public BatchSink {
     std::function<Status(uint64_t rows, uint64_t bytes)> progress;
   };
 
-  // `files` of one block, grouped by table and in row order.
+  // `files` of one block, or those that span the same blocks, grouped by table and in row order.
   BlockFiles(const TableOptions& options, std::vector<BlockFile> files, Calls calls);
 
   // Returns the tables with files to write.
   std::vector<const Table*> Wanted() const;
+  bool Has(const Table& table) const;
   Status Put(const Batch& batch) override;
+  // Ends the rows of a block, if the files span several.
+  void EndBlock() { ++block_; }
   // Closes the files after the last row. kInternal: other row counts than planned.
   Status End();
 
@@ -113,6 +117,7 @@ class BlockFiles final : public BatchSink {
     HashingSink hashing;
     std::unique_ptr<TableWriter> writer;
     uint64_t rows = 0;
+    std::vector<uint64_t> rows_of_blocks;
   };
   // State of a partitioned table.
   struct FolderRows {
@@ -158,6 +163,7 @@ class BlockFiles final : public BatchSink {
   TableOptions options_;
   Calls calls_;
   std::vector<Stream> streams_;
+  std::size_t block_ = 0;  // among those that the files span
 };
 
 }  // namespace reveza::fraudgen

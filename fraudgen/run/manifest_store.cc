@@ -200,6 +200,7 @@ Status ManifestStore::Commit(const WrittenFile& file) {
                               .rows = file.rows,
                               .bytes = file.bytes,
                               .xxh3_128 = file.hash,
+                              .rows_of_blocks = file.rows_of_blocks,
                               .etag = stored->etag,
                               .made_by = made_by_};
   auto written =

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "common/base/parse_number.h"
 #include "fraudgen/output/table_writer.h"
+#include "fraudgen/output/text_codec.h"
 
 namespace reveza::fraudgen {
 namespace {
@@ -51,12 +53,13 @@ uint64_t DefaultFileRows(Format format) {
   return 0;
 }
 
-Plan::Plan(const Model& model, Format format, uint64_t file_rows, Shard shard)
+Plan::Plan(const Model& model, std::string extension, uint64_t file_rows, Shard shard)
     : model_(&model),
-      format_(format),
+      extension_(std::move(extension)),
       file_rows_(file_rows),
       shard_(shard),
-      all_blocks_(model.blocks()) {}
+      all_blocks_(model.blocks()),
+      group_blocks_(BlocksPerGroup(all_blocks_)) {}
 
 Status Plan::AddPartitions(const PartitionKeys& keys) {
   for (const Table* table : model_->tables()) {
@@ -67,9 +70,10 @@ Status Plan::AddPartitions(const PartitionKeys& keys) {
 }
 
 Result<Plan> Plan::Make(const Model& model, Format format, uint64_t file_rows, Shard shard,
-                        const PartitionKeys& partition) {
+                        const PartitionKeys& partition, Codec text_codec, uint64_t group_blocks) {
   assert(shard.index >= 1 && shard.index <= shard.count);
-  Plan plan(model, format, file_rows, shard);
+  Plan plan(model, ExtensionOf(format, text_codec), file_rows, shard);
+  if (group_blocks > 0) plan.group_blocks_ = group_blocks;
   RETURN_IF_ERROR(plan.AddPartitions(partition));
   uint64_t files = 0;
   for (std::size_t table = 0; table < model.tables().size(); ++table) {
@@ -91,19 +95,48 @@ bool Plan::IsPartitioned() const {
   return std::ranges::any_of(partitions_, [](const auto& each) { return each != nullptr; });
 }
 
+uint64_t Plan::SpanOf(std::size_t table, uint64_t block) const {
+  if (partitions_[table] || !model_->IsSmall(*model_->tables()[table])) return 1;
+  return block % group_blocks_ == 0 ? std::min(group_blocks_, all_blocks_ - block) : 0;
+}
+
+uint64_t Plan::RowsOf(std::size_t table, uint64_t block) const {
+  uint64_t rows = 0;
+  for (uint64_t i = 0; i < SpanOf(table, block); ++i) {
+    rows += model_->RowsOf(*model_->tables()[table], block + i);
+  }
+  return rows;
+}
+
 uint64_t Plan::PartsOf(std::size_t table, uint64_t block) const {
   if (partitions_[table]) return partitions_[table]->folders();
-  const uint64_t rows = model_->RowsOf(*model_->tables()[table], block);
+  if (SpanOf(table, block) == 0) return 0;
+  const uint64_t rows = RowsOf(table, block);
   if (rows == 0 || file_rows_ == 0) return 1;
   return (rows + file_rows_ - 1) / file_rows_;
 }
 
-// Round robin: shards differ by at most one block.
-uint64_t Plan::blocks() const {
-  return all_blocks_ / shard_.count + (shard_.index <= all_blocks_ % shard_.count ? 1 : 0);
+// Round robin: shards differ by at most one group.
+uint64_t Plan::groups() const {
+  const uint64_t all = (all_blocks_ + group_blocks_ - 1) / group_blocks_;
+  return all / shard_.count + (shard_.index <= all % shard_.count ? 1 : 0);
 }
 
-uint64_t Plan::BlockAt(uint64_t n) const { return n * shard_.count + shard_.index - 1; }
+std::pair<uint64_t, uint64_t> Plan::GroupAt(uint64_t n) const {
+  const uint64_t first = (n * shard_.count + shard_.index - 1) * group_blocks_;
+  return {first, std::min(first + group_blocks_, all_blocks_)};
+}
+
+uint64_t Plan::blocks() const {
+  if (groups() == 0) return 0;
+  // Only the last group may be smaller.
+  const auto [first, end] = GroupAt(groups() - 1);
+  return (groups() - 1) * group_blocks_ + end - first;
+}
+
+uint64_t Plan::BlockAt(uint64_t n) const {
+  return GroupAt(n / group_blocks_).first + n % group_blocks_;
+}
 
 std::vector<PlannedFile> Plan::FilesOf(uint64_t block) const {
   std::vector<PlannedFile> files;
@@ -111,19 +144,19 @@ std::vector<PlannedFile> Plan::FilesOf(uint64_t block) const {
     const Table* table = model_->tables()[i];
     const uint64_t number = first_numbers_[i][block];
     const uint64_t parts = first_numbers_[i][block + 1] - number;
-    const uint64_t rows = model_->RowsOf(*table, block);
+    const uint64_t rows = RowsOf(i, block);
     for (uint64_t part = 0; part < parts; ++part) {
-      PlannedFile file{.table = table, .block = block, .part = part};
+      PlannedFile file{.table = table, .block = block, .blocks = SpanOf(i, block), .part = part};
       if (partitions_[i]) {
         file.name =
-            fmt::format("{}/part-{:05}.{}", partitions_[i]->NameOf(part), block, NameOf(format_));
+            fmt::format("{}/part-{:05}.{}", partitions_[i]->NameOf(part), block, extension_);
         file.partition = partitions_[i];
         file.block_rows = rows;
         file.max_late = model_->MaxLateRows(*table);
         files.push_back(std::move(file));
         continue;
       }
-      file.name = fmt::format("{}/part-{:05}.{}", table->name, number + part, NameOf(format_));
+      file.name = fmt::format("{}/part-{:05}.{}", table->name, number + part, extension_);
       if (rows > 0) {
         const uint64_t max_rows = file_rows_ == 0 ? rows : file_rows_;
         file.first_row = part * max_rows;

@@ -3,11 +3,13 @@
 // immutable.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/base/error.h"
@@ -29,8 +31,9 @@ Result<Shard> ParseShard(std::string_view text);
 struct PlannedFile {
   const Table* table = nullptr;
   uint64_t block = 0;
-  uint64_t part = 0;       // of the table's rows in the block; or the index of the partition folder
-  uint64_t first_row = 0;  // among the block's rows of the table
+  uint64_t blocks = 1;     // from `block` on: small tables of large data sets span several
+  uint64_t part = 0;       // of the table's rows in these; or the index of the partition folder
+  uint64_t first_row = 0;  // among the rows of the table in these blocks
   // Unset: all rows, the number of which is not known in advance.
   std::optional<uint64_t> rows = std::nullopt;
   std::string name = {};  // transactions/part-00012.jsonl
@@ -41,6 +44,14 @@ struct PlannedFile {
   uint64_t max_late = 0;  // Model::MaxLateRows
 };
 
+// Returns how many consecutive blocks form a group. The files of small tables span a group, which
+// is made by one thread of one shard; groups are large only where there are more than threads.
+constexpr uint64_t BlocksPerGroup(uint64_t blocks) {
+  constexpr uint64_t kMinGroups = 128;
+  constexpr uint64_t kMaxBlocks = 32;
+  return std::clamp<uint64_t>(blocks / kMinGroups, 1, kMaxBlocks);
+}
+
 // Returns the rows of a text file of about 128 MB; 0 (a file per block) for other formats.
 uint64_t DefaultFileRows(Format format);
 
@@ -48,17 +59,23 @@ class Plan {
  public:
   // Plans the files of all blocks. A table whose row count the model knows is split into files of
   // `file_rows` rows (0: one file per block); other tables get one file per block; a table with all
-  // keys of `partition` gets one per block and folder. `model` must outlive the plan.
+  // keys of `partition` gets one per block and folder. Files of small tables span `group_blocks`
+  // blocks (0: BlocksPerGroup). `model` must outlive the plan.
   // kInvalidArgument: there are too many files or folders.
   static Result<Plan> Make(const Model& model, Format format, uint64_t file_rows, Shard shard,
-                           const PartitionKeys& partition = {});
+                           const PartitionKeys& partition = {}, Codec text_codec = Codec::kNone,
+                           uint64_t group_blocks = 0);
 
   // Returns true if at least one table has all partition keys.
   bool IsPartitioned() const;
   // Number of blocks in this shard, and the index of its n-th block.
   uint64_t blocks() const;
   uint64_t BlockAt(uint64_t n) const;
-  // Returns the files of any block, in the order of the model's tables.
+  // Number of groups in this shard, and the blocks [first, end) of its n-th group.
+  uint64_t groups() const;
+  std::pair<uint64_t, uint64_t> GroupAt(uint64_t n) const;
+  // Returns the files of any block, in the order of the model's tables. Files that span a group are
+  // those of its first block.
   std::vector<PlannedFile> FilesOf(uint64_t block) const;
   // Totals over all shards.
   uint64_t all_blocks() const { return all_blocks_; }
@@ -69,16 +86,22 @@ class Plan {
   uint64_t rows() const;
 
  private:
-  Plan(const Model& model, Format format, uint64_t file_rows, Shard shard);
+  Plan(const Model& model, std::string extension, uint64_t file_rows, Shard shard);
 
   Status AddPartitions(const PartitionKeys& keys);
+  // Returns the blocks that the files of a table span from `block` on; 0: an earlier block has
+  // them.
+  uint64_t SpanOf(std::size_t table, uint64_t block) const;
+  // Returns the rows in these blocks; 0: not known.
+  uint64_t RowsOf(std::size_t table, uint64_t block) const;
   uint64_t PartsOf(std::size_t table, uint64_t block) const;
 
   const Model* model_;
-  Format format_;
+  std::string extension_;  // of the files
   uint64_t file_rows_;
   Shard shard_;
   uint64_t all_blocks_;
+  uint64_t group_blocks_;  // of each group but the last
   std::vector<std::shared_ptr<const TablePartition>>
       partitions_;  // by table; null: not partitioned
   // By table: the number of the first file of each block, then the total.

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "fraudgen/run/testing_model.h"
 
@@ -53,6 +55,17 @@ TEST(Plan, SplitsKnownTablesIntoNumberedFiles) {
   EXPECT_EQ(last[2].rows, 100u);
 }
 
+TEST(Plan, NamesTellTheCodecOfText) {
+  const TestingModel model(1, 2500, 1000);
+  const auto name = [&](Format format, Codec codec) {
+    return Plan::Make(model, format, 0, Shard{}, {}, codec)->FilesOf(0).front().name;
+  };
+  EXPECT_EQ(name(Format::kCsv, Codec::kNone), "people/part-00000.csv");
+  EXPECT_EQ(name(Format::kCsv, Codec::kGzip), "people/part-00000.csv.gz");
+  EXPECT_EQ(name(Format::kJsonLines, Codec::kZstd), "people/part-00000.jsonl.zst");
+  EXPECT_EQ(name(Format::kTsv, Codec::kLz4), "people/part-00000.tsv.lz4");
+}
+
 TEST(Plan, HasOneFilePerBlockForColumnarFormats) {
   const TestingModel model(1, 2500, 1000);
   const auto plan = Plan::Make(model, Format::kParquet, DefaultFileRows(Format::kParquet), Shard{});
@@ -85,6 +98,61 @@ TEST(Plan, ShardsPartitionTheBlocks) {
     EXPECT_EQ(rows, 9'500u);
     EXPECT_EQ(files, 10u + 9 * 4 + 2);
     EXPECT_LE(max_blocks - min_blocks, 1u);
+  }
+}
+
+TEST(Plan, GroupsAreManyBeforeTheyAreLarge) {
+  EXPECT_EQ(BlocksPerGroup(0), 1u);
+  EXPECT_EQ(BlocksPerGroup(255), 1u);
+  EXPECT_EQ(BlocksPerGroup(256), 2u);
+  EXPECT_EQ(BlocksPerGroup(8'000), 32u);
+  EXPECT_EQ(BlocksPerGroup(1'000'000), 32u);
+}
+
+TEST(Plan, FilesOfSmallTablesSpanGroups) {
+  // 301 blocks: 150 groups of two and one of one.
+  const TestingModel model(1, 3'010, 10);
+  const auto plan = Plan::Make(model, Format::kCsv, 0, Shard{});
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->all_files(), 151u + 301);
+  EXPECT_EQ(plan->FilesIn(kTestingPeople), 151u);
+  EXPECT_EQ(plan->groups(), 151u);
+  EXPECT_EQ(plan->GroupAt(150), std::pair(uint64_t{300}, uint64_t{301}));
+  const auto first = plan->FilesOf(20);
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(first[0].name, "people/part-00010.csv");
+  EXPECT_EQ(first[0].blocks, 2u);
+  EXPECT_EQ(first[1].name, "payments/part-00020.csv");
+  EXPECT_EQ(first[1].blocks, 1u);
+  const auto second = plan->FilesOf(21);
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_EQ(second[0].name, "payments/part-00021.csv");
+  EXPECT_EQ(plan->FilesOf(300)[0].name, "people/part-00150.csv");
+  EXPECT_EQ(plan->FilesOf(300)[0].blocks, 1u);
+}
+
+TEST(Plan, ShardsPartitionTheGroups) {
+  const TestingModel model(1, 3'010, 10);
+  for (const uint64_t count : {1, 2, 7, 151, 200}) {
+    std::map<uint64_t, int> times;
+    uint64_t files = 0;
+    for (uint64_t index = 1; index <= count; ++index) {
+      const auto plan = Plan::Make(model, Format::kCsv, 0, Shard{index, count});
+      files += plan->files();
+      std::vector<uint64_t> blocks;
+      for (uint64_t n = 0; n < plan->groups(); ++n) {
+        const auto [first, end] = plan->GroupAt(n);
+        for (uint64_t block = first; block < end; ++block) blocks.push_back(block);
+      }
+      ASSERT_EQ(blocks.size(), plan->blocks()) << index << "/" << count;
+      for (uint64_t n = 0; n < plan->blocks(); ++n) {
+        EXPECT_EQ(plan->BlockAt(n), blocks[n]);
+        ++times[blocks[n]];
+      }
+    }
+    EXPECT_EQ(files, 151u + 301) << count;
+    EXPECT_EQ(times.size(), 301u) << count;
+    EXPECT_TRUE(std::ranges::all_of(times, [](const auto& entry) { return entry.second == 1; }));
   }
 }
 

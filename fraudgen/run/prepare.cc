@@ -133,7 +133,8 @@ Result<uint64_t> CountRows(const Model& model, int threads, const OnPreparing& o
 
 // Makes sample blocks until their extrapolated size meets the one asked for.
 Result<uint64_t> SearchRows(const Settings& settings, const OnPreparing& on_preparing) {
-  SizeSearch search(settings.size.value_or(Settings::kDefaultSize), settings.format);
+  SizeSearch search(settings.size.value_or(Settings::kDefaultSize), settings.format,
+                    settings.TextCodec());
   while (!search.done()) {
     ASSIGN_OR_RETURN(const auto model, MakeModel(settings, search.rows()));
     ASSIGN_OR_RETURN(const auto estimate,
@@ -203,7 +204,7 @@ Result<PreparedRun> PrepareRun(const Settings& settings, Shard shard, int thread
   Settings resolved = settings.Resolved(rows);
   auto model = Decorate(resolved, std::move(base));
   ASSIGN_OR_RETURN(auto plan, Plan::Make(*model, resolved.format, resolved.FileRows(), shard,
-                                         resolved.Partition()));
+                                         resolved.Partition(), resolved.TextCodec()));
   if (!resolved.partition.empty() && !plan.IsPartitioned()) {
     return InvalidArgument(
         "partition: no table of this model has the columns {}; see `fraudgen schema`",

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <thread>
@@ -43,14 +44,12 @@ class Work {
 
   Status Open() { return manifests_.Open(plan_); }
 
-  // Makes blocks until none are left or the run is stopped. Runs on each worker thread.
+  // Makes groups of blocks until none are left or the run is stopped. Runs on each worker thread.
   void Loop() {
     while (!stop_) {
       const uint64_t n = next_++;
-      if (n >= plan_.blocks()) break;
-      if (auto made = MakeBlock(plan_.BlockAt(n)); !made) SetError(std::move(made.error()));
-      // Otherwise it would add up over blocks.
-      ReleaseWriterMemory();
+      if (n >= plan_.groups()) break;
+      if (auto made = MakeGroup(n); !made) SetError(std::move(made.error()));
     }
     // The last worker waits for pending files, so that Watch() keeps reporting meanwhile.
     if (++idle_workers_ == options_.threads) {
@@ -94,25 +93,51 @@ class Work {
   }
 
  private:
-  Status MakeBlock(uint64_t index) {
-    std::vector<BlockFile> files;
-    for (PlannedFile& planned : plan_.FilesOf(index)) {
-      destination_.RemovePartial(planned.name);
-      ASSIGN_OR_RETURN(const auto manifest, manifests_.Find(planned));
-      if (manifest) {
-        Count(*planned.table, manifest->rows, manifest->bytes);
-        if (planned.rows) rows_ += *planned.rows;
-        if (planned.block_rows > 0) rows_ += manifest->rows;
-        ++files_kept_;
+  // Makes the blocks of a group, with the files that span it.
+  Status MakeGroup(uint64_t n) {
+    const auto [first, end] = plan_.GroupAt(n);
+    std::optional<BlockFiles> shared;
+    for (uint64_t block = first; block < end; ++block) {
+      std::vector<BlockFile> own;
+      std::vector<BlockFile> spanning;
+      for (PlannedFile& planned : plan_.FilesOf(block)) {
+        ASSIGN_OR_RETURN(auto file, FindFile(std::move(planned)));
+        (file.planned.blocks > 1 ? spanning : own).push_back(std::move(file));
+        if (stop_) return {};
       }
-      files.push_back({.planned = std::move(planned), .kept = manifest.has_value()});
+      if (!shared) shared.emplace(options_.table, std::move(spanning), MakeCalls());
+      BlockFiles files(options_.table, std::move(own), MakeCalls());
+      RETURN_IF_ERROR(MakeBlock(block, *shared, files));
+      // Otherwise it would add up over blocks.
+      ReleaseWriterMemory();
       if (stop_) return {};
     }
-    BlockFiles block(options_.table, std::move(files), MakeCalls());
-    const std::vector<const Table*> wanted = block.Wanted();
-    if (wanted.empty()) return {};
-    RETURN_IF_ERROR(model_.Make(index, wanted, block));
-    return block.End();
+    return shared ? shared->End() : Status();
+  }
+
+  Result<BlockFile> FindFile(PlannedFile planned) {
+    destination_.RemovePartial(planned.name);
+    ASSIGN_OR_RETURN(const auto manifest, manifests_.Find(planned));
+    if (manifest) {
+      Count(*planned.table, manifest->rows, manifest->bytes);
+      if (planned.rows) rows_ += *planned.rows;
+      if (planned.block_rows > 0) rows_ += manifest->rows;
+      ++files_kept_;
+    }
+    return BlockFile{.planned = std::move(planned), .kept = manifest.has_value()};
+  }
+
+  Status MakeBlock(uint64_t block, BlockFiles& shared, BlockFiles& own) {
+    std::vector<const Table*> wanted = own.Wanted();
+    std::ranges::copy(shared.Wanted(), std::back_inserter(wanted));
+    if (!wanted.empty()) {
+      FunctionSink rows([&](const Batch& batch) {
+        return shared.Has(batch.table()) ? shared.Put(batch) : own.Put(batch);
+      });
+      RETURN_IF_ERROR(model_.Make(block, wanted, rows));
+    }
+    shared.EndBlock();
+    return own.End();
   }
 
   BlockFiles::Calls MakeCalls() {

@@ -13,50 +13,16 @@
 #include <string>
 
 #include "common/platform/testing_directory.h"
+#include "common/table/arrow.h"
 #include "fraudgen/output/sinks.h"
 #include "fraudgen/run/folder.h"
 #include "fraudgen/run/testing_model.h"
+#include "fraudgen/run/testing_runs.h"
 
 namespace reveza::fraudgen {
 namespace runner_test {
 
 using platform::TestingDirectory;
-
-constexpr uint64_t kRows = 25'000;
-constexpr uint64_t kBlockRows = 3'000;
-constexpr uint64_t kFileRows = 1'100;
-
-struct RunSpec {
-  uint64_t seed = 1;
-  TableOptions table = {.format = Format::kCsv};
-  std::string program = "fraudgen 1";
-  std::string configuration = "rows = 25000\nfraud_rate = 0.02\n";
-  int threads = 1;
-  Shard shard = {};
-  OnProgress on_progress = [](const Progress&) { return true; };
-};
-
-RunOptions OptionsOf(const RunSpec& spec) {
-  RunOptions options;
-  options.table = spec.table;
-  options.configuration = spec.configuration;
-  options.threads = spec.threads;
-  options.made_by.program = spec.program;
-  options.made_by.model = "testing";
-  options.made_by.seed = spec.seed;
-  options.made_by.configuration = HashOf(spec.configuration);
-  options.made_by.SetOptions(options.table);
-  return options;
-}
-
-Result<RunResult> RunIn(const std::filesystem::path& path, const RunSpec& spec = {},
-                        const Model* model = nullptr) {
-  const TestingModel own(spec.seed, kRows, kBlockRows);
-  if (model == nullptr) model = &own;
-  const auto plan = Plan::Make(*model, Format::kCsv, kFileRows, spec.shard);
-  Folder folder(path);
-  return Run(*model, *plan, OptionsOf(spec), folder, spec.on_progress);
-}
 
 // File contents by name, including hidden files.
 const std::map<std::string, std::string>& ExpectedContents() {
@@ -134,6 +100,29 @@ TEST(Run, BytesDoNotDependOnShards) {
     }
     EXPECT_EQ(platform::ContentsOf(place / "data"), ExpectedContents()) << count;
   }
+}
+
+TEST(Run, BytesOfCompressedTextDoNotDependOnThreadsShardsOrStops) {
+  if (!kHaveArrow) GTEST_SKIP() << "built without Arrow";
+  RunSpec spec{.table = {.format = Format::kCsv, .text_codec = Codec::kZstd}};
+  const TestingDirectory place;
+  ASSERT_TRUE(RunIn(place / "whole", spec)->complete);
+  const auto whole = platform::ContentsOf(place / "whole");
+  EXPECT_TRUE(whole.contains("payments/part-00024.csv.zst"));
+  spec.threads = 3;
+  ASSERT_TRUE(RunIn(place / "threads", spec)->complete);
+  EXPECT_EQ(platform::ContentsOf(place / "threads"), whole);
+  for (const uint64_t index : {3, 1, 2}) {
+    spec.shard = {index, 3};
+    ASSERT_TRUE(RunIn(place / "shards", spec));
+  }
+  EXPECT_EQ(platform::ContentsOf(place / "shards"), whole);
+  spec.shard = {};
+  ASSERT_TRUE(std::filesystem::remove(place / "threads" / "payments" / "part-00004.csv.zst"));
+  ASSERT_TRUE(std::filesystem::remove(place / "threads" / "_fraudgen" /
+                                      "manifest-payments.part-00004.csv.zst.json"));
+  ASSERT_TRUE(RunIn(place / "threads", spec)->complete);
+  EXPECT_EQ(platform::ContentsOf(place / "threads"), whole);
 }
 
 TEST(Run, ShardWithoutBlocksSucceeds) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "fraudgen/output/table_writer.h"
+#include "fraudgen/output/text_codec.h"
 #include "fraudgen/run/behaviour.h"
 #include "fraudgen/run/plan.h"
 #include "fraudgen/run/settings_values.h"
@@ -60,7 +61,7 @@ constexpr Setting Value(const SettingInfo& info) {
 
 // Returns true if the example must be quoted in a file.
 bool IsQuoted(std::string_view key) {
-  return key == "size" || key == "partition" || key == "defects";
+  return key == "size" || key == "partition" || key == "defects" || key == "compression";
 }
 
 constexpr SettingKind kValue = SettingKind::kValue;
@@ -144,15 +145,21 @@ constexpr auto kFileSettings = std::to_array<Setting>({
        return {};
      },
      [](const Settings& s) { return Quoted(NameOf(s.format)); }},
-    Value<&Settings::compression, kWord<kCodecNames>, kAsWord<kCodecNames>>(
-        {"compression", kValue, "zstd|snappy|gzip|brotli|lz4|none",
-         "codec: zstd, snappy, gzip, brotli, lz4 or none (Parquet and Arrow; default zstd)",
-         "zstd"}),
+    {{"compression", kValue, "zstd|snappy|gzip|brotli|lz4|none",
+      "codec: zstd (default of Parquet and Arrow), gzip, lz4, none (default of text), or, for "
+      "Parquet, snappy, brotli",
+      "zstd"},
+     [](Settings& s, std::string_view text) -> Status {
+       ASSIGN_OR_RETURN(const auto index, ParseWord(text, kCodecNames));
+       s.compression = static_cast<Codec>(index);
+       return {};
+     },
+     [](const Settings& s) { return s.compression ? Quoted(NameOf(*s.compression)) : ""; }},
     Value<&Settings::compression_level, kCount<1, 22>>(
         {"compression_level", kValue, "N",
          "level of zstd (1 to 22), gzip (1 to 9) or brotli (1 to 11) (default 1)", "1"}),
     Value<&Settings::row_group_rows, kCount<1, kMaxRowGroupRows>>(
-        {"row_group_rows", kValue, "N", "rows per Parquet row group (default 65536)", "65536"}),
+        {"row_group_rows", kValue, "N", "rows per Parquet row group (default 131072)", "131072"}),
     Value<&Settings::file_rows, kCount<0, kMaxRows>>(
         {"file_rows", kValue, "N",
          "rows per file; 0: one file per block (default: text files of about 128 MB)", "131072"}),
@@ -191,14 +198,22 @@ uint64_t Settings::FileRows() const { return file_rows.value_or(DefaultFileRows(
 
 TableOptions Settings::Options() const {
   return {.format = format,
-          .codec = compression,
+          .codec = IsColumnar(format) ? UsedCodec() : Codec::kNone,
+          .text_codec = TextCodec(),
           .level = compression_level,
           .row_group_rows = static_cast<int64_t>(row_group_rows),
           .money = money,
           .nested = nested,
-          .classic_columns = model == "classic",
-          .zone = model == "coherent"};
+          .classic_columns = model == "classic"};
 }
+
+Codec Settings::UsedCodec() const {
+  const Codec codec = compression.value_or(IsColumnar(format) ? Codec::kZstd : Codec::kNone);
+  // A configuration file may be used with several formats.
+  return IsColumnar(format) || CompressesText(codec) ? codec : Codec::kNone;
+}
+
+Codec Settings::TextCodec() const { return IsColumnar(format) ? Codec::kNone : UsedCodec(); }
 
 PartitionKeys Settings::Partition() const {
   return {.names = partition, .first_day = DaysOf(Start()), .last_day = DaysOf(End())};
@@ -231,12 +246,12 @@ Settings Settings::Resolved(uint64_t row_count) const {
     resolved.profiles = defaults.profiles;
   }
   const bool columnar = IsColumnar(format);
+  resolved.compression = UsedCodec();
   if (!columnar) {
-    resolved.compression = defaults.compression;
     resolved.money = defaults.money;
     resolved.nested = defaults.nested;
   }
-  if (!columnar || MaxLevel(compression) == 0) {
+  if (MaxLevel(UsedCodec()) == 0) {
     resolved.compression_level = defaults.compression_level;
   }
   if (format != Format::kParquet) resolved.row_group_rows = defaults.row_group_rows;

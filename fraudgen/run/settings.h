@@ -43,9 +43,9 @@ struct Settings {
   bool profiles = true;
   bool safe_identities = false;
   Format format = Format::kJsonLines;
-  Codec compression = Codec::kZstd;
+  std::optional<Codec> compression;  // unset: zstd for Parquet and Arrow, none for text
   int compression_level = 1;
-  uint64_t row_group_rows = 65'536;
+  uint64_t row_group_rows = 131'072;
   std::optional<uint64_t> file_rows;  // unset: DefaultFileRows(format)
   Money money = Money::kFloat;
   bool nested = false;
@@ -67,6 +67,9 @@ struct Settings {
   uint64_t FileRows() const;
   TableOptions Options() const;
   PartitionKeys Partition() const;
+  Codec UsedCodec() const;
+  // Returns the codec of text files; none for other formats.
+  Codec TextCodec() const;
 
   // Returns the name of the largest table: transactions, or rides if there are only those.
   std::string_view MainTable() const;

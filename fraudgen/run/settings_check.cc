@@ -6,6 +6,7 @@
 
 #include "fraudgen/model/classic/world.h"
 #include "fraudgen/output/table_writer.h"
+#include "fraudgen/output/text_codec.h"
 #include "fraudgen/run/partition.h"
 #include "fraudgen/run/settings.h"
 #include "fraudgen/run/settings_values.h"
@@ -74,20 +75,32 @@ Status SettingsBuilder::CheckFormat() const {
   const Settings& settings = layers_.values();
   const bool columnar = IsColumnar(settings.format);
   // Only on the command line: a configuration file may be used with several formats.
-  for (const std::string_view key :
-       {"compression", "compression_level", "row_group_rows", "money", "nested"}) {
+  for (const std::string_view key : {"row_group_rows", "money", "nested"}) {
     if (columnar || LayerOf(key) != Layer::kCommandLine) continue;
     return InvalidArgument("{} requires --format parquet or arrow, not {}", OptionOf(key),
                            NameOf(settings.format));
   }
-  const int max_level = MaxLevel(settings.compression);
+  if (!columnar && settings.compression && !CompressesText(*settings.compression) &&
+      LayerOf("compression") == Layer::kCommandLine) {
+    return InvalidArgument(
+        "--compression {} requires --format parquet; {} allows zstd, gzip, lz4 "
+        "and none",
+        NameOf(*settings.compression), NameOf(settings.format));
+  }
+  if (settings.format == Format::kArrow && settings.UsedCodec() != Codec::kZstd &&
+      settings.UsedCodec() != Codec::kLz4 && settings.UsedCodec() != Codec::kNone) {
+    return InvalidArgument("compression {}: arrow allows zstd, lz4 and none",
+                           NameOf(settings.UsedCodec()));
+  }
+  const Codec codec = settings.UsedCodec();
+  const int max_level = MaxLevel(codec);
   if (max_level == 0 && LayerOf("compression_level") == Layer::kCommandLine) {
     return InvalidArgument("--compression-level requires zstd, gzip or brotli, not {}",
-                           NameOf(settings.compression));
+                           NameOf(codec));
   }
   if (max_level != 0 && settings.compression_level > max_level) {
     return InvalidArgument("compression_level {} is too high; {} allows 1 to {}",
-                           settings.compression_level, NameOf(settings.compression), max_level);
+                           settings.compression_level, NameOf(codec), max_level);
   }
   return {};
 }

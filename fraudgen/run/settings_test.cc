@@ -173,7 +173,8 @@ TEST(SettingsBuilder, CustomersWithoutRowsOrSizeAreGrowing) {
 TEST(SettingsBuilder, RejectsContradictions) {
   EXPECT_TRUE(Contains(ErrorOf({{"rows", "5"}, {"size", "1GB"}}), "--rows and --size"));
   const std::pair<std::string, std::string> level = {"compression_level", "3"};
-  EXPECT_TRUE(Contains(ErrorOf({level}), "--compression-level requires --format parquet or arrow"));
+  EXPECT_TRUE(Contains(ErrorOf({level}), "--compression-level requires zstd, gzip or brotli"));
+  EXPECT_EQ(ErrorOf({level, {"compression", "gzip"}}), "");
   EXPECT_TRUE(Contains(ErrorOf({level, {"format", "parquet"}, {"compression", "snappy"}}),
                        "requires zstd, gzip or brotli, not snappy"));
   EXPECT_EQ(ErrorOf({level, {"format", "parquet"}}), "");
@@ -182,7 +183,11 @@ TEST(SettingsBuilder, RejectsContradictions) {
   EXPECT_TRUE(Contains(
       ErrorOf({{"format", "parquet"}, {"compression", "gzip"}, {"compression_level", "10"}}),
       "allows 1 to 9"));
-  EXPECT_TRUE(Contains(ErrorOf({{"compression", "snappy"}}), "not jsonl"));
+  for (const char* codec : {"snappy", "brotli"}) {
+    EXPECT_TRUE(Contains(ErrorOf({{"compression", codec}}), "jsonl allows zstd, gzip, lz4"));
+    EXPECT_TRUE(Contains(ErrorOf({{"format", "arrow"}, {"compression", codec}}),
+                         "arrow allows zstd, lz4 and none"));
+  }
 }
 
 TEST(SettingsBuilder, ParsesDefects) {
@@ -263,7 +268,7 @@ TEST(ConfigurationText, FormatsSizesInLargestUnit) {
 
 TEST(Settings, ResolvedFillsDefaultsAndResetsUnusedSettings) {
   SettingsBuilder builder;
-  ASSERT_TRUE(builder.AddText("size = \"2GB\"\ncompression = \"gzip\"\n", "my.toml"));
+  ASSERT_TRUE(builder.AddText("size = \"2GB\"\ncompression = \"brotli\"\n", "my.toml"));
   const Settings asked = *builder.Build();
   const Settings resolved = asked.Resolved(5000);
   EXPECT_EQ(resolved.rows, 5000u);
@@ -277,12 +282,27 @@ TEST(Settings, ResolvedFillsDefaultsAndResetsUnusedSettings) {
                                     {"file_rows", "131072"}})
                                   .Resolved(5000),
                               Comments::kNo))
-      << "a codec has no effect on text";
+      << "text has no such codec";
+  EXPECT_EQ(resolved.compression, Codec::kNone);
   const Settings columnar =
       From({{"format", "parquet"}, {"compression", "gzip"}, {"money", "cents"}}).Resolved(1);
   EXPECT_EQ(columnar.compression, Codec::kGzip);
   EXPECT_EQ(columnar.money, Money::kCents);
   EXPECT_EQ(columnar.file_rows, 0u);
+}
+
+TEST(Settings, TextIsCompressedOnlyIfAsked) {
+  EXPECT_EQ(From({}).Options().text_codec, Codec::kNone);
+  EXPECT_EQ(From({{"format", "parquet"}}).Options().codec, Codec::kZstd);
+  EXPECT_EQ(From({{"format", "parquet"}, {"compression", "gzip"}}).TextCodec(), Codec::kNone);
+  const Settings text =
+      From({{"format", "csv"}, {"compression", "gzip"}, {"compression_level", "6"}});
+  EXPECT_EQ(text.Options().text_codec, Codec::kGzip);
+  EXPECT_EQ(text.Options().level, 6);
+  const Settings resolved = text.Resolved(10);
+  EXPECT_EQ(resolved.compression, Codec::kGzip);
+  EXPECT_EQ(resolved.compression_level, 6);
+  EXPECT_TRUE(Contains(ConfigurationText(resolved, Comments::kNo), "\ncompression = \"gzip\"\n"));
 }
 
 // Settings with their own manifest fields must not be part of the hash.

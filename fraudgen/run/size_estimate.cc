@@ -15,6 +15,8 @@ namespace reveza::fraudgen {
 namespace {
 
 constexpr int kMaxTries = 8;
+// Initial guess for compressed text.
+constexpr uint64_t kCompressedRowBytes = 110;
 
 uint64_t Scale(uint64_t value, uint64_t numerator, uint64_t denominator) {
   return static_cast<uint64_t>(static_cast<unsigned __int128>(value) * numerator /
@@ -37,7 +39,7 @@ uint64_t TypicalRowBytes(Format format) {
     case Format::kTsv:
       return 325;
     case Format::kParquet:
-      return 82;
+      return 62;
     case Format::kArrow:
       return 100;
   }
@@ -50,11 +52,19 @@ Result<SizeEstimate> EstimateSize(const Model& model, const TableOptions& option
                                   uint64_t file_rows, const OnBatch& on_batch,
                                   const PartitionKeys& partition) {
   SizeEstimate estimate;
-  ASSIGN_OR_RETURN(const auto plan,
-                   Plan::Make(model, options.format, file_rows, Shard{}, partition));
+  ASSIGN_OR_RETURN(const auto plan, Plan::Make(model, options.format, file_rows, Shard{}, partition,
+                                               options.text_codec));
   if (plan.all_blocks() == 0) return estimate;
   std::vector<BlockFile> files;
-  for (PlannedFile& planned : plan.FilesOf(0)) files.push_back({.planned = std::move(planned)});
+  for (PlannedFile& planned : plan.FilesOf(0)) {
+    if (planned.blocks > 1) {
+      // The sample block has one file of its rows.
+      if (planned.part > 0) continue;
+      planned.blocks = 1;
+      planned.rows.reset();
+    }
+    files.push_back({.planned = std::move(planned)});
+  }
   BlockFiles::Calls calls;
   calls.create = [](const PlannedFile&) -> Result<std::unique_ptr<ByteSink>> {
     return std::make_unique<NullSink>();
@@ -101,8 +111,11 @@ uint64_t SizeSearch::RowsAt(Bytes size, const Point& last, const std::optional<P
   return static_cast<uint64_t>(std::clamp<__int128>(rows, 0, BlockPlan::kMaxRows));
 }
 
-SizeSearch::SizeSearch(Bytes size, Format format)
-    : size_(size), rows_(std::max<uint64_t>(1, size / TypicalRowBytes(format))) {}
+SizeSearch::SizeSearch(Bytes size, Format format, Codec text_codec)
+    : size_(size),
+      rows_(std::max<uint64_t>(
+          1, size / (text_codec == Codec::kNone ? TypicalRowBytes(format) : kCompressedRowBytes))) {
+}
 
 // Size is not proportional to rows: some tables have a fixed size, and the number of customers
 // depends on the rows. The search ends when the estimate fits, or when there are so many blocks

@@ -34,7 +34,7 @@ Result<SizeEstimate> EstimateSize(const Model& model, const TableOptions& option
 // model of rows(), pass the estimate to Add(), and repeat until done(). Not thread-safe.
 class SizeSearch {
  public:
-  SizeSearch(Bytes size, Format format);
+  SizeSearch(Bytes size, Format format, Codec text_codec = Codec::kNone);
 
   // The number of rows to try next or, once done, the result.
   uint64_t rows() const { return rows_; }

@@ -44,6 +44,7 @@ class TestingModel final : public Model {
     if (&table != &kTestingPayments) return 0;
     return std::min(rows_per_block_, rows_ - block * rows_per_block_);
   }
+  bool IsSmall(const Table& table) const override { return &table == &kTestingPeople; }
   Status Make(uint64_t block, std::span<const Table* const> wanted,
               BatchSink& sink) const override {
     ++made;

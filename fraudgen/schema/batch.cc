@@ -22,6 +22,7 @@ void Batch::Begin(std::size_t rows) {
       case ColumnType::kText:
         values.ends.clear();
         values.bytes.clear();
+        values.keys.clear();
         break;
       case ColumnType::kCategory:
         values.codes.resize(rows);
@@ -67,6 +68,10 @@ void AppendRows(const Batch& from, std::size_t first, std::size_t count, Batch& 
     CopyPart(source.flags, first, count, copy.flags, at);
     if (from.table().columns[i].type != ColumnType::kText) continue;
     assert(copy.ends.size() == at);
+    if (source.HasKeys() && copy.keys.size() == at) {
+      const auto keys = source.keys.begin() + static_cast<std::ptrdiff_t>(first);
+      copy.keys.insert(copy.keys.end(), keys, keys + static_cast<std::ptrdiff_t>(count));
+    }
     const int32_t begin = first == 0 ? 0 : source.ends[first - 1];
     const int32_t moved = static_cast<int32_t>(copy.bytes.size()) - begin;
     copy.bytes.append(source.bytes, static_cast<std::size_t>(begin),

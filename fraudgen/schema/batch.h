@@ -26,7 +26,11 @@ struct ColumnValues {
   std::vector<uint8_t> flags;    // kBoolean: 0 or 1
   std::vector<int32_t> ends;     // kText: end offset of each text in `bytes`
   std::string bytes;
+  // kText: a number per row of which the text is a bijection, or empty. Columnar writers look it up
+  // instead of the text. Values behind nulls are arbitrary.
+  std::vector<uint64_t> keys;
 
+  bool HasKeys() const { return !keys.empty() && keys.size() == ends.size(); }
   // Appends the next row's text; a null is an empty text with `present` 0.
   void AppendText(std::string_view text) {
     bytes.append(text);

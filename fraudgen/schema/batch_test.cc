@@ -33,6 +33,33 @@ TEST(BatchTest, ReadsBackAppendedTexts) {
   EXPECT_EQ(names.TextAt(2), "João da Silva");
 }
 
+TEST(BatchTest, AppendRowsKeepsKeysIfAllRowsHaveThem) {
+  const auto batch_of = [](std::size_t rows) {
+    Batch batch(kTransactions);
+    batch.Begin(rows);
+    for (std::size_t i = 0; i < kTransactions.columns.size(); ++i) {
+      if (kTransactions.columns[i].type != ColumnType::kText) continue;
+      for (std::size_t row = 0; row < rows; ++row) batch.column(i).AppendText("text");
+    }
+    return batch;
+  };
+  const std::size_t column = Batch(kTransactions).IndexOf("customer_id");
+  Batch with = batch_of(3);
+  with.column(column).keys = {7, 8, 9};
+  Batch both(kTransactions);
+  both.Begin(4);
+  AppendRows(with, 1, 2, both, 0);
+  AppendRows(with, 0, 2, both, 2);
+  EXPECT_TRUE(both.column(column).HasKeys());
+  EXPECT_EQ(both.column(column).keys, (std::vector<uint64_t>{8, 9, 7, 8}));
+  both.Begin(5);
+  EXPECT_TRUE(both.column(column).keys.empty());
+  AppendRows(with, 0, 1, both, 0);
+  AppendRows(batch_of(2), 0, 2, both, 1);
+  AppendRows(with, 0, 2, both, 3);
+  EXPECT_FALSE(both.column(column).HasKeys()) << "rows 1 and 2 have none";
+}
+
 TEST(BatchTest, BeginClearsNulls) {
   Batch batch(kTransactions);
   const std::size_t column = batch.IndexOf("refusal_reason");

@@ -16,7 +16,7 @@ enum class ColumnType {
   kInteger,
   kDecimal,  // with a fixed number of decimal places
   kDate,
-  kTimestamp,  // microseconds, Brasilia time without zone
+  kTimestamp,  // microseconds, local time: UTC-3
 };
 
 enum class Nullable { kNo, kYes };

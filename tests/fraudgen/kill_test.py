@@ -59,6 +59,15 @@ class SameBytes(fraudgen.Case):
         self.assertEqual(fraudgen.hashes(folder), self.whole)
 
 
+class SameCompressedText(SameBytes):
+    ASKED = (*SameBytes.ASKED, "--compression", "zstd")
+
+    def setUp(self) -> None:
+        if not fraudgen.writes_parquet():
+            self.skipTest("this build has no codecs")
+        super().setUp()
+
+
 class SameColumns(SameBytes):
     # The coherent model in several blocks of a thousand customers, with one file per table.
     ASKED = ("--model", "coherent", "--customers", 7_000, "--start-date", "2025-01-01",
@@ -68,7 +77,7 @@ class SameColumns(SameBytes):
         if not fraudgen.writes_parquet():
             self.skipTest("this build does not write Parquet")
         super().setUp()
-        blocks = [name for name in self.whole if name.startswith("transactions_")]
+        blocks = [name for name in self.whole if name.startswith("transactions/")]
         self.assertEqual(len(blocks), 7)
 
 

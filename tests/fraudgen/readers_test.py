@@ -5,6 +5,7 @@
 
 import csv
 import datetime
+import gzip
 import importlib.util
 import json
 import subprocess
@@ -45,8 +46,6 @@ def as_text(value: object) -> str:
     if isinstance(value, datetime.date):
         return value.isoformat()
     text = str(value)
-    if text.endswith("-03:00"):  # times in JSON of the coherent model
-        return text.removesuffix("-03:00")
     if text in ("True", "False"):  # text formats
         return text.lower()
     try:
@@ -110,6 +109,46 @@ class Readers:
             self.assertEqual(amount, round(sum(round(row["amount"] * 100)
                                                for row in self.rows["transactions"])))
 
+    def test_compressed_text(self) -> None:
+        self.need_parquet()  # the same library has the codecs
+        for form, codec, suffix in (("jsonl", "gzip", "gz"), ("csv", "gzip", "gz"), ("jsonl", "zstd", "zst"),
+                                    ("csv", "zstd", "zst"), ("csv", "lz4", "lz4")):
+            asked = (*self.asked, "--format", form, "--compression", codec)
+            made = self.make(f"{form}_{codec}", *asked)
+            file = made / f"transactions/part-00000.{form}.{suffix}"
+            packed = file.read_bytes()
+            plain = self.jsonl if form == "jsonl" else self.make(f"plain_{codec}", *self.asked, "--format", form)
+            text = (plain / f"transactions/part-00000.{form}").read_bytes()
+            self.assertLess(len(packed), len(text) / 1.5)
+            if codec == "gzip":
+                self.assertEqual(gzip.decompress(packed), text)
+            elif have("pyarrow"):
+                import pyarrow
+                with pyarrow.input_stream(file, compression=codec) as stream:
+                    self.assertEqual(stream.read(), text)
+            if have("duckdb") and codec != "lz4":
+                import duckdb
+                count = duckdb.sql(f"SELECT count(*) FROM '{file}' WHERE is_fraud").fetchall()[0]
+                self.assertEqual(count, (ROWS // 50,))
+            if have("polars") and form == "csv" and codec != "lz4":
+                import polars
+                self.assertEqual(polars.read_csv(file, infer_schema=False).height, ROWS)
+            if have("pandas") and codec == "gzip":
+                import pandas
+                read = pandas.read_csv if form == "csv" else pandas.read_json
+                frame = read(file) if form == "csv" else read(file, lines=True)
+                self.assertEqual(int(frame.is_fraud.sum()), ROWS // 50)
+            self.assertIn("checks passed", fraudgen.output_of("check", made))
+            fraudgen.output_of("report", made, "--output", self.place / f"{form}_{codec}.html")
+            self.assertGreater((self.place / f"{form}_{codec}.html").stat().st_size, 100_000)
+            stream = subprocess.run([fraudgen.PROGRAM, "--quiet", "--output", "-", *map(str, asked)],
+                                    capture_output=True, check=True).stdout
+            self.assertEqual(stream, packed, "the same to standard output")
+            sample = subprocess.run([fraudgen.PROGRAM, "sample", *map(str, asked)], capture_output=True,
+                                    check=True).stdout
+            if codec == "gzip":
+                self.assertEqual(len(gzip.decompress(sample).splitlines()), 10 + (form == "csv"))
+
     def test_parquet(self) -> None:
         self.need_parquet()
         made = self.make("parquet", *self.asked, "--format", "parquet")
@@ -126,6 +165,89 @@ class Readers:
             if have("polars"):
                 import polars
                 self.expect_same(table, polars.read_parquet(file).to_dicts())
+
+    def test_parquet_types(self) -> None:
+        """Dictionaries within the file do not show: numbers are numbers, identifiers are texts."""
+        self.need_parquet()
+        made = self.make("types_seen", *self.asked, "--format", "parquet")
+        folder = made / "transactions"
+        wanted = {  # pyarrow, pandas, polars, DuckDB
+            "amount": ("double", "float64", "Float64", "DOUBLE"),
+            "geolocation_lat": ("double", "float64", "Float64", "DOUBLE"),
+            "distance_from_last_txn_km": ("double", "float64", "Float64", "DOUBLE"),
+            "customer_id": ("string", "str", "String", "VARCHAR"),
+            "merchant_id": ("string", "str", "String", "VARCHAR"),
+            "timestamp": ("timestamp[us]", "datetime64[us]", "Datetime", "TIMESTAMP"),
+            "transactions_last_24h": ("int64", "int64", "Int64", "BIGINT"),
+            "is_fraud": ("bool", "bool", "Boolean", "BOOLEAN"),
+        }
+        seen: dict[str, dict[str, str]] = {}
+        if have("pyarrow"):
+            import pyarrow.dataset
+            schema = pyarrow.dataset.dataset(folder).schema
+            seen["pyarrow"] = {name: str(schema.field(name).type) for name in wanted}
+        if have("pandas"):
+            import pandas
+            frame = pandas.read_parquet(folder)
+            seen["pandas"] = {name: str(frame.dtypes[name]).replace("object", "str")
+                              for name in wanted}
+            self.assertAlmostEqual(float((frame.amount * 1.1).sum()),
+                                   1.1 * sum(row["amount"] for row in self.rows["transactions"]), 2)
+        if have("polars"):
+            import polars
+            schema = polars.scan_parquet(f"{folder}/").collect_schema()
+            seen["polars"] = {name: str(schema[name]).split("(")[0] for name in wanted}
+        if have("duckdb"):
+            import duckdb
+            relation = duckdb.sql(f"FROM '{folder}/*.parquet'")
+            types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+            seen["DuckDB"] = {name: types[name] for name in wanted}
+        for index, reader in enumerate(("pyarrow", "pandas", "polars", "DuckDB")):
+            if reader not in seen:
+                continue
+            self.assertEqual(seen[reader], {name: kinds[index] for name, kinds in wanted.items()},
+                             reader)
+
+    def test_times_are_the_same_to_all_readers(self) -> None:
+        """Local time of Brasilia, without a zone, in every format."""
+        wanted = [row["timestamp"] for row in self.rows["transactions"]]
+        for time in wanted:
+            self.assertRegex(time, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$")
+        files = {"jsonl": self.jsonl / "transactions/part-00000.jsonl"}
+        for form in ("json", "csv", "tsv", *(("parquet", "arrow") if fraudgen.writes_parquet() else ())):
+            files[form] = (self.make(f"zone_{form}", *self.asked, "--format", form) /
+                           f"transactions/part-00000.{form}")
+        seen: dict[str, list[datetime.datetime]] = {}
+        if have("duckdb"):
+            import duckdb
+            # A reader in another zone must not shift times.
+            base = duckdb.connect()
+            base.sql("SET TimeZone = 'Asia/Tokyo'")
+            for form in files:
+                if form != "arrow":
+                    read = f"read_csv('{files[form]}', delim = '\t')" if form == "tsv" else f"'{files[form]}'"
+                    relation = base.sql(f"SELECT timestamp::TIMESTAMP FROM {read}")
+                    seen[f"DuckDB, {form}"] = [row[0] for row in relation.fetchall()]
+        if have("pandas"):
+            import pandas
+            seen["pandas, jsonl"] = list(pandas.read_json(files["jsonl"], lines=True).timestamp)
+            seen["pandas, csv"] = list(pandas.read_csv(files["csv"], parse_dates=["timestamp"]).timestamp)
+            if "parquet" in files:
+                seen["pandas, parquet"] = list(pandas.read_parquet(files["parquet"]).timestamp)
+        if have("polars") and "parquet" in files:
+            import polars
+            seen["Polars, parquet"] = polars.read_parquet(files["parquet"])["timestamp"].to_list()
+            seen["Polars, arrow"] = polars.read_ipc(files["arrow"])["timestamp"].to_list()
+            seen["Polars, csv"] = polars.read_csv(files["csv"], try_parse_dates=True)["timestamp"].to_list()
+        if have("pyarrow") and "parquet" in files:
+            import pyarrow.parquet
+            table = pyarrow.parquet.read_table(files["parquet"])
+            seen["pyarrow, parquet"] = table["timestamp"].to_pylist()
+            field = table.schema.field("timestamp")
+            self.assertEqual(str(field.type), "timestamp[us]", "without a zone")
+            self.assertEqual(field.metadata[b"time_zone"], b"-03:00")
+        for reader, times in seen.items():
+            self.assertEqual([time.isoformat(timespec="microseconds") for time in times], wanted, reader)
 
     def test_folders_of_tables_open_as_one(self) -> None:
         self.need_parquet()

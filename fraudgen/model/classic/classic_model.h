@@ -25,6 +25,9 @@ class ClassicModel : public Model {
   uint64_t blocks() const override { return blocks_; }
   // Known for all tables except devices.
   uint64_t RowsOf(const Table& table, uint64_t block) const override;
+  bool IsSmall(const Table& table) const override {
+    return &table != &kTransactions && &table != &kRides;
+  }
   Status Make(uint64_t block, std::span<const Table* const> wanted, BatchSink& sink) const override;
   bool IsInOrder() const override { return false; }
   // `table` is transactions or rides. Uses 16 bytes for each row of the largest day, or for a few

@@ -24,6 +24,9 @@ class CoherentModel : public Model {
   uint64_t blocks() const override { return world_.blocks(); }
   // Known for transactions, rides, customers, accounts and drivers.
   uint64_t RowsOf(const Table& table, uint64_t block) const override;
+  bool IsSmall(const Table& table) const override {
+    return &table != &kTransactions && &table != &kRides;
+  }
   Status Make(uint64_t block, std::span<const Table* const> wanted, BatchSink& sink) const override;
 
   const World& world() const { return world_; }

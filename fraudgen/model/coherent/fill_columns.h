@@ -73,7 +73,7 @@ class ColumnFiller {
   template <typename Ids, typename Number>
   void Identifier(std::string_view name, const Ids& ids, Number number) {
     ColumnValues& values = Next(name);
-    MakeDigits(ids, number);
+    MakeDigits(values, ids, number);
     const uint64_t* const upper = upper_.data();
     const uint64_t* const lower = lower_.data();
     const Ids put = ids;
@@ -85,7 +85,7 @@ class ColumnFiller {
                     Number number) {
     ColumnValues& values = Next(name);
     const uint8_t* const present = Mark(values, presence);
-    MakeDigits(ids, number, present);
+    MakeDigits(values, ids, number, present);
     const uint64_t* const upper = upper_.data();
     const uint64_t* const lower = lower_.data();
     const Ids put = ids;
@@ -95,10 +95,13 @@ class ColumnFiller {
     });
   }
   // For a text that can be written for any row, which costs less than an unpredictable branch.
-  template <typename Put>
-  void ShortTextIf(std::string_view name, const Presence& presence, Put put) {
+  // `key(row)` is a bijection of the text, which recurs.
+  template <typename Put, typename Key>
+  void ShortTextIf(std::string_view name, const Presence& presence, Put put, Key key) {
     ColumnValues& values = Next(name);
     const Row* const rows = rows_.data();
+    values.keys.resize(rows_.size());
+    for (std::size_t i = 0; i < rows_.size(); ++i) values.keys[i] = key(rows[i]);
     const uint8_t* const present = Mark(values, presence);
     Write(values,
           [=](char* out, std::size_t i) { return out + present[i] * (put(out, rows[i]) - out); });
@@ -157,13 +160,15 @@ class ColumnFiller {
   }
 
   template <typename Ids, typename Number>
-  void MakeDigits(const Ids& ids, Number number, const uint8_t* present = nullptr) {
+  void MakeDigits(ColumnValues& values, const Ids& ids, Number number,
+                  const uint8_t* present = nullptr) {
     const Row* const rows = rows_.data();
     const std::size_t count = rows_.size();
     for (std::size_t i = 0; i < count; ++i) {
       const uint64_t value = std::invoke(number, rows[i]);
       lower_[i] = present == nullptr ? value : value * present[i];
     }
+    if (recurs_) values.keys.assign(lower_.data(), lower_.data() + count);
     ids.Digits(std::span(lower_).first(count), {upper_, lower_});
   }
 
@@ -186,12 +191,14 @@ class ColumnFiller {
   // Returns the next column. The name documents, and asserts, that code and schema agree.
   ColumnValues& Next([[maybe_unused]] std::string_view name) {
     assert(batch_->table().columns[next_].name == name);
+    recurs_ = batch_->table().columns[next_].recurs;
     return batch_->column(next_++);
   }
 
   std::span<const Row> rows_;
   Batch* batch_;
   std::size_t next_ = 0;
+  bool recurs_ = false;  // the values of the current column
   // Digits of identifiers; uninitialised until used.
   std::array<uint64_t, Batch::kMaxRows> upper_;
   std::array<uint64_t, Batch::kMaxRows> lower_;

@@ -20,8 +20,12 @@ constexpr auto kCodeOfCategory = [] {
   return codes;
 }();
 
+uint32_t FirstOctet(uint32_t ip) {
+  return lists::kIpFirstNumbers[(ip >> 24) % lists::kIpFirstNumbers.size()];
+}
+
 char* PutIp(char* out, uint32_t ip) {
-  out = PutOctet(out, lists::kIpFirstNumbers[(ip >> 24) % lists::kIpFirstNumbers.size()]);
+  out = PutOctet(out, FirstOctet(ip));
   for (const int shift : {16, 8, 0}) out = PutOctet(out, ip >> shift & 255);
   return out - 1;
 }
@@ -50,8 +54,10 @@ void FillPayment(const Identity& identity, Filler& fill) {
   fill.Number("amount", [](const Row& row) { return row.amount; });
   fill.Code("currency", [](const Row&) { return 0; });
   fill.Code("channel", [](const Row& row) { return row.channel; });
-  fill.ShortTextIf("ip_address", fill.Where([](const Row& row) { return row.has_ip; }),
-                   [](char* out, const Row& row) { return PutIp(out, row.ip); });
+  fill.ShortTextIf(
+      "ip_address", fill.Where([](const Row& row) { return row.has_ip; }),
+      [](char* out, const Row& row) { return PutIp(out, row.ip); },
+      [](const Row& row) { return FirstOctet(row.ip) << 24 | (row.ip & 0xff'ffff); });
   const Presence has_place = fill.Where([](const Row& row) { return row.has_place; });
   fill.NumberIf("geolocation_lat", has_place, [](const Row& row) { return row.place.latitude; });
   fill.NumberIf("geolocation_lon", has_place, [](const Row& row) { return row.place.longitude; });
@@ -72,10 +78,13 @@ void FillMerchantAndCard(const Identity& identity, Filler& fill) {
   fill.CodeIf("mcc_risk_level", has_merchant, [](const Row& row) {
     return lists::kMerchantCategories[CategoryOf(row.merchant)].risk;
   });
-  fill.ShortTextIf("card_number_hash", has_card, [](char* out, const Row& row) {
-    WriteHex(out, row.card);
-    return out + 16;
-  });
+  fill.ShortTextIf(
+      "card_number_hash", has_card,
+      [](char* out, const Row& row) {
+        WriteHex(out, row.card);
+        return out + 16;
+      },
+      [](const Row& row) { return row.card; });
   fill.CodeIf("card_brand", has_card, [](const Row& row) { return row.brand; });
   fill.CodeIf("card_type", has_card,
               [](const Row& row) { return row.kind == Kind::kCreditCard ? 0 : 1; });

@@ -79,6 +79,12 @@ uint64_t DefectiveModel::RowsOf(const Table& table, uint64_t block) const {
   return &table == &kDefects ? defects : sound_->RowsOf(table, block);
 }
 
+bool DefectiveModel::IsSmall(const Table& table) const {
+  const bool broken = std::ranges::any_of(
+      broken_, [&](const auto& each) { return &each->table().table() == &table; });
+  return !broken && &table != &kDefects && sound_->IsSmall(table);
+}
+
 uint64_t DefectiveModel::MaxLateRows(const Table& table) const {
   const bool broken = std::ranges::any_of(
       broken_, [&](const auto& each) { return &each->table().table() == &table; });

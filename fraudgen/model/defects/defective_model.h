@@ -52,6 +52,7 @@ class DefectiveModel final : public Model {
   // Includes duplicates.
   uint64_t RowsOf(const Table& table, uint64_t block) const override;
   Status Make(uint64_t block, std::span<const Table* const> wanted, BatchSink& sink) const override;
+  bool IsSmall(const Table& table) const override;
   bool IsInOrder() const override { return sound_->IsInOrder(); }
   uint64_t MaxLateRows(const Table& table) const override;
 

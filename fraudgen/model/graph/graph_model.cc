@@ -236,6 +236,11 @@ uint64_t GraphModel::RowsOf(const Table& table, uint64_t block) const {
   return IsIn(GraphTables(), table) ? 0 : rows_->RowsOf(table, block);
 }
 
+// A node may be in several blocks, and is unique within each.
+bool GraphModel::IsSmall(const Table& table) const {
+  return !IsIn(GraphTables(), table) && rows_->IsSmall(table);
+}
+
 Status GraphModel::Make(uint64_t block, std::span<const Table* const> wanted,
                         BatchSink& sink) const {
   constexpr std::array<std::string_view, 3> kNeeded = {"devices", "transactions", "rings"};

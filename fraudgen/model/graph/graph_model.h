@@ -19,6 +19,7 @@ class GraphModel final : public Model {
   uint64_t blocks() const override { return rows_->blocks(); }
   uint64_t RowsOf(const Table& table, uint64_t block) const override;
   Status Make(uint64_t block, std::span<const Table* const> wanted, BatchSink& sink) const override;
+  bool IsSmall(const Table& table) const override;
   bool IsInOrder() const override { return rows_->IsInOrder(); }
 
  private:

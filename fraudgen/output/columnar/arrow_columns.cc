@@ -5,48 +5,17 @@
 #include <arrow/type.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
-#include <limits>
+#include <cassert>
 #include <span>
 #include <utility>
 
+#include "fraudgen/output/columnar/arrow_buffers.h"
 #include "fraudgen/values/simd_width.h"
 
 namespace reveza::fraudgen {
 namespace {
 
 using Values = ArrowColumn::Values;
-
-constexpr std::array<int64_t, 19> kPowersOfTen = [] {
-  std::array<int64_t, 19> powers{};
-  int64_t power = 1;
-  for (int64_t& entry : powers) {
-    entry = power;
-    power *= power < std::numeric_limits<int64_t>::max() / 10 ? 10 : 1;
-  }
-  return powers;
-}();
-
-// Packs bytes of 0 or 1 into bits, the first in the lowest. Returns the number of zeros.
-int64_t Pack(std::vector<uint8_t>& bytes, std::size_t rows, std::vector<uint8_t>& bits) {
-  bytes.resize((rows + 7) / 8 * 8);  // pads with zeros
-  bits.resize(bytes.size() / 8);
-  const auto ones = std::ranges::count(bytes, uint8_t{1});
-  for (std::size_t i = 0; i < bits.size(); ++i) {
-    uint64_t eight = 0;
-    std::memcpy(&eight, bytes.data() + 8 * i, sizeof eight);
-    // The highest byte of the product collects the eight bits without carries.
-    bits[i] = static_cast<uint8_t>((eight * 0x0102'0408'1020'4080u) >> 56);
-  }
-  return static_cast<int64_t>(rows) - ones;
-}
-
-template <typename T>
-std::shared_ptr<arrow::Buffer> Wrap(const std::vector<T>& values) {
-  return std::make_shared<arrow::Buffer>(reinterpret_cast<const uint8_t*>(values.data()),
-                                         static_cast<int64_t>(values.size() * sizeof(T)));
-}
 
 // Converts to the nearest double, as parsing 12.50 would: below 2^53 both operands are exact, and
 // the quotient is rounded once.
@@ -101,8 +70,9 @@ ArrowColumns::ArrowColumns(const ArrowLayout& layout, std::size_t max_rows)
     : layout_(layout), buffers_(layout.columns.size()) {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const ArrowColumn& column = layout.columns[i];
+    if (column.grouped) continue;
     Buffers& buffers = buffers_[i];
-    const std::size_t room = max_rows + 8;  // Pack() writes whole bytes of bits
+    const std::size_t room = max_rows + 8;  // PackBits() writes whole bytes of bits
     if (column.column->nullable == Nullable::kYes) buffers.present.reserve(room);
     buffers.Visit(column.values, [&](auto& values) {
       values.reserve(column.values == Values::kDecimal128 ? 2 * room : room);
@@ -115,6 +85,7 @@ void ArrowColumns::Clear() {
   rows_ = 0;
   for (Buffers& buffers : buffers_) {
     buffers.present.clear();
+    buffers.levels.clear();
     buffers.flags.clear();
     buffers.codes.clear();
     buffers.whole.clear();
@@ -169,6 +140,7 @@ void ArrowColumns::Append(const Batch& batch, std::size_t first, std::size_t cou
   if (count == 0) return;
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const ArrowColumn& column = layout_.columns[i];
+    if (column.grouped) continue;
     const ColumnValues& values = batch.column(column.index);
     Buffers& buffers = buffers_[i];
     const auto range = [&](const auto& all) { return std::span(all.data() + first, count); };
@@ -205,15 +177,16 @@ std::shared_ptr<arrow::Array> ArrowColumns::FinishColumn(const ArrowColumn& colu
     } else if (column.values != Values::kText) {  // texts are empty
       buffers.Visit(column.values, [&](auto& values) { ClearNulls(present, std::span(values)); });
     }
-    nulls = Pack(buffers.present, rows_, buffers.present_bits);
-    if (nulls > 0) bits = Wrap(buffers.present_bits);
+    if (layout_.levels) buffers.levels.assign(present.begin(), present.end());
+    nulls = PackBits(buffers.present, rows_, buffers.present_bits);
+    if (nulls > 0) bits = WrapVector(buffers.present_bits);
   }
   arrow::BufferVector memory = {bits};
   if (column.values == Values::kFlags) {
-    Pack(buffers.flags, rows_, buffers.flag_bits);
-    memory.push_back(Wrap(buffers.flag_bits));
+    PackBits(buffers.flags, rows_, buffers.flag_bits);
+    memory.push_back(WrapVector(buffers.flag_bits));
   } else {
-    buffers.Visit(column.values, [&](auto& values) { memory.push_back(Wrap(values)); });
+    buffers.Visit(column.values, [&](auto& values) { memory.push_back(WrapVector(values)); });
   }
   if (column.values == Values::kText) {
     memory.push_back(std::make_shared<arrow::Buffer>(std::string_view(buffers.bytes)));
@@ -223,11 +196,14 @@ std::shared_ptr<arrow::Array> ArrowColumns::FinishColumn(const ArrowColumn& colu
   return arrow::MakeArray(data);
 }
 
+std::shared_ptr<arrow::Array> ArrowColumns::FinishColumn(std::size_t index) {
+  assert(!layout_.columns[index].grouped);
+  return FinishColumn(layout_.columns[index], buffers_[index]);
+}
+
 std::shared_ptr<arrow::RecordBatch> ArrowColumns::Finish() {
   std::vector<std::shared_ptr<arrow::Array>> arrays;
-  for (std::size_t i = 0; i < buffers_.size(); ++i) {
-    arrays.push_back(FinishColumn(layout_.columns[i], buffers_[i]));
-  }
+  for (std::size_t i = 0; i < buffers_.size(); ++i) arrays.push_back(FinishColumn(i));
   if (layout_.nested) {
     std::span<const std::shared_ptr<arrow::Array>> leaves = arrays;
     arrays = NestArrays(layout_.schema->fields(), leaves);

@@ -29,6 +29,8 @@ struct ArrowColumn {
   std::shared_ptr<arrow::DataType> type;
   std::shared_ptr<arrow::Field> field;
   std::shared_ptr<arrow::Array> dictionary;  // for categories
+  // Parquet: written as a GroupDictionary, not by ArrowColumns.
+  bool grouped = false;
 };
 
 // The Arrow schema of a table.
@@ -38,6 +40,7 @@ struct ArrowLayout {
   std::vector<ArrowColumn> columns;  // in the order of the table
   std::shared_ptr<arrow::Schema> schema;
   bool nested;
+  bool levels;  // Parquet: ArrowColumns makes definition levels
 };
 
 class ArrowColumns {
@@ -53,6 +56,10 @@ class ArrowColumns {
   // Returns the added rows, valid until Clear(). Independent of the division into batches and of
   // the values behind nulls.
   std::shared_ptr<arrow::RecordBatch> Finish();
+  // The same of one column, which is not grouped, as an array of its own.
+  std::shared_ptr<arrow::Array> FinishColumn(std::size_t index);
+  // Returns the definition levels of a finished column, if it is nullable.
+  const int16_t* levels(std::size_t index) const { return buffers_[index].levels.data(); }
   void Clear();
 
  private:
@@ -60,6 +67,7 @@ class ArrowColumns {
   struct Buffers {
     std::vector<uint8_t> present;  // a byte per row, packed to bits by Finish()
     std::vector<uint8_t> present_bits;
+    std::vector<int16_t> levels;
     std::vector<uint8_t> flags;
     std::vector<uint8_t> flag_bits;
     std::vector<int16_t> codes;

@@ -13,6 +13,8 @@ namespace reveza::fraudgen {
 namespace {
 
 constexpr std::string_view kMoneyUnit = "BRL";
+// Of times, which are local.
+constexpr std::string_view kTimeZone = "-03:00";
 // Up to this precision, Parquet stores decimals in 64 bits.
 constexpr int kDecimalDigits = 18;
 
@@ -104,7 +106,8 @@ std::vector<std::shared_ptr<arrow::Field>> NestFields(const std::vector<ArrowCol
 
 }  // namespace
 
-ArrowLayout::ArrowLayout(const TableOptions& options, const Table& table) : nested(options.nested) {
+ArrowLayout::ArrowLayout(const TableOptions& options, const Table& table)
+    : nested(options.nested), levels(options.format == Format::kParquet) {
   std::vector<std::shared_ptr<arrow::Field>> fields;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     ArrowColumn& column = columns.emplace_back();
@@ -112,14 +115,20 @@ ArrowLayout::ArrowLayout(const TableOptions& options, const Table& table) : nest
     column.index = i;
     column.path = nested ? std::string(column.column->name) : FlatName(*column.column);
     SetType(options, column);
+    // Scaled integers are smaller without a dictionary.
+    column.grouped = options.format == Format::kParquet && column.column->recurs &&
+                     (column.values == ArrowColumn::Values::kText ||
+                      column.values == ArrowColumn::Values::kFloat);
     const bool cents = options.money == Money::kCents && column.column->unit == kMoneyUnit;
-    std::shared_ptr<arrow::KeyValueMetadata> unit;
+    std::shared_ptr<arrow::KeyValueMetadata> metadata;
     if (!column.column->unit.empty()) {
-      unit = arrow::key_value_metadata({"unit"},
-                                       {cents ? "BRL / 100" : std::string(column.column->unit)});
+      metadata = arrow::key_value_metadata(
+          {"unit"}, {cents ? "BRL / 100" : std::string(column.column->unit)});
+    } else if (column.column->type == ColumnType::kTimestamp) {
+      metadata = arrow::key_value_metadata({"time_zone"}, {std::string(kTimeZone)});
     }
     column.field = arrow::field(FlatName(*column.column), column.type,
-                                column.column->nullable == Nullable::kYes, std::move(unit));
+                                column.column->nullable == Nullable::kYes, std::move(metadata));
     fields.push_back(column.field);
   }
   schema = arrow::schema(nested ? NestFields(columns, 0, columns.size(), 0) : fields);

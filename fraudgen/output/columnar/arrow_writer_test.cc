@@ -134,10 +134,11 @@ TEST(ArrowWriter, UsesEncodingsByTypeAndSelectedStatistics) {
     const auto chunk = group->ColumnChunk(i);
     const Column& column = kTransactions.columns[static_cast<std::size_t>(i)];
     const bool category = column.type == ColumnType::kCategory;
-    EXPECT_EQ(chunk->has_dictionary_page(), category) << column.name;
+    const bool dictionary = category || column.recurs;
+    EXPECT_EQ(chunk->has_dictionary_page(), dictionary) << column.name;
     const std::set<parquet::Encoding::type> encodings(chunk->encodings().begin(),
                                                       chunk->encodings().end());
-    if (category) {
+    if (dictionary) {
       EXPECT_TRUE(encodings.contains(parquet::Encoding::RLE_DICTIONARY)) << column.name;
       // All data pages are dictionary-encoded.
       for (const auto& pages : chunk->encoding_stats()) {
@@ -146,14 +147,14 @@ TEST(ArrowWriter, UsesEncodingsByTypeAndSelectedStatistics) {
         }
       }
     }
-    if (column.type == ColumnType::kTimestamp || column.type == ColumnType::kDecimal) {
+    if (column.type == ColumnType::kDecimal && !column.recurs) {
       EXPECT_TRUE(encodings.contains(parquet::Encoding::BYTE_STREAM_SPLIT)) << column.name;
     }
-    if (column.type == ColumnType::kInteger) {
+    const bool delta = column.type == ColumnType::kInteger || column.type == ColumnType::kTimestamp;
+    if (delta) {
       EXPECT_TRUE(encodings.contains(parquet::Encoding::DELTA_BINARY_PACKED)) << column.name;
     }
-    const bool packed =
-        category || column.type == ColumnType::kInteger || column.type == ColumnType::kBoolean;
+    const bool packed = category || delta || column.type == ColumnType::kBoolean;
     EXPECT_EQ(chunk->compression(),
               packed ? parquet::Compression::UNCOMPRESSED : parquet::Compression::ZSTD)
         << column.name;
@@ -164,18 +165,29 @@ TEST(ArrowWriter, UsesEncodingsByTypeAndSelectedStatistics) {
 }
 
 TEST(ArrowWriter, UsesDictionaries) {
-  const auto metadata = MetadataOf(Bytes({.format = Format::kParquet}, coherent::kTransactions));
-  const auto group = metadata->RowGroup(0);
-  std::set<std::string> with_dictionary;
-  for (int i = 0; i < group->num_columns(); ++i) {
-    const Column& column = coherent::kTransactions.columns[static_cast<std::size_t>(i)];
-    if (column.type != ColumnType::kText) continue;
-    const auto chunk = group->ColumnChunk(i);
-    if (chunk->has_dictionary_page()) with_dictionary.emplace(column.name);
-    EXPECT_EQ(chunk->compression(), parquet::Compression::ZSTD) << column.name;
-  }
-  EXPECT_EQ(with_dictionary,
-            (std::set<std::string>{"card_number_hash", "customer_id", "device_id"}));
+  const auto with_dictionary = [](Money money, ColumnType type) {
+    const auto metadata =
+        MetadataOf(Bytes({.format = Format::kParquet, .money = money}, coherent::kTransactions));
+    const auto group = metadata->RowGroup(0);
+    std::set<std::string> names;
+    for (int i = 0; i < group->num_columns(); ++i) {
+      const Column& column = coherent::kTransactions.columns[static_cast<std::size_t>(i)];
+      if (column.type != type) continue;
+      const auto chunk = group->ColumnChunk(i);
+      if (chunk->has_dictionary_page()) names.emplace(column.name);
+      EXPECT_EQ(chunk->compression(), parquet::Compression::ZSTD) << column.name;
+    }
+    return names;
+  };
+  EXPECT_EQ(
+      with_dictionary(Money::kFloat, ColumnType::kText),
+      (std::set<std::string>{"card_number_hash", "counterparty_account", "customer_id", "device_id",
+                             "ip_address", "merchant_id", "pix_key_destination"}));
+  EXPECT_EQ(with_dictionary(Money::kFloat, ColumnType::kDecimal),
+            (std::set<std::string>{"amount", "distance_from_last_txn_km", "risk_score"}));
+  // Scaled integers are smaller without.
+  EXPECT_EQ(with_dictionary(Money::kDecimal, ColumnType::kDecimal),
+            (std::set<std::string>{"distance_from_last_txn_km", "risk_score"}));
 }
 
 // Compares value by value.

@@ -1,0 +1,185 @@
+#include "fraudgen/output/columnar/group_dictionary.h"
+
+#include <arrow/array.h>
+#include <arrow/buffer.h>
+#include <arrow/type.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "fraudgen/output/columnar/arrow_buffers.h"
+
+namespace reveza::fraudgen {
+namespace {
+
+constexpr std::size_t kMinSlots = 1024;
+// Memory that is reserved but not used costs nothing; growing would copy it.
+constexpr int64_t kMaxReservedRows = int64_t{1} << 20;
+
+uint64_t HashOfNumber(uint64_t number) {
+  const uint64_t bits = number * 0x9e37'79b9'7f4a'7c15u;
+  return bits ^ bits >> 32;
+}
+
+uint64_t HashOfText(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
+
+}  // namespace
+
+GroupDictionary::GroupDictionary(const Column& column, int64_t max_rows)
+    : column_(column), slots_(kMinSlots), offsets_(1, 0) {
+  assert(column.type == ColumnType::kText || column.type == ColumnType::kDecimal);
+  indices_.reserve(static_cast<std::size_t>(std::min(max_rows, kMaxReservedRows)));
+}
+
+void GroupDictionary::Clear() {
+  slots_.assign(slots_.size(), Slot{});
+  size_ = 0;
+  numbers_.clear();
+  by_text_ = false;
+  doubles_.clear();
+  offsets_.assign(1, 0);
+  bytes_.clear();
+  indices_.clear();
+}
+
+std::string_view GroupDictionary::TextAt(int32_t index) const {
+  const auto at = static_cast<std::size_t>(index);
+  const auto begin = static_cast<std::size_t>(offsets_[at]);
+  return std::string_view(bytes_).substr(begin, static_cast<std::size_t>(offsets_[at + 1]) - begin);
+}
+
+void GroupDictionary::Resize(std::size_t slots) {
+  slots_.assign(slots, Slot{});
+  const std::size_t mask = slots - 1;
+  for (int32_t index = 0; index < size_; ++index) {
+    const uint64_t hash = by_text_ ? HashOfText(TextAt(index))
+                                   : HashOfNumber(numbers_[static_cast<std::size_t>(index)]);
+    std::size_t at = hash & mask;
+    while (slots_[at].index != kNone) at = (at + 1) & mask;
+    slots_[at] = {.hash = static_cast<uint32_t>(hash >> 32), .index = index};
+  }
+}
+
+void GroupDictionary::HashTexts() {
+  by_text_ = true;
+  Resize(slots_.size());
+}
+
+template <typename Equals, typename Add>
+int32_t GroupDictionary::Find(uint64_t hash, const Equals& equals, const Add& add) {
+  const std::size_t mask = slots_.size() - 1;
+  const auto upper = static_cast<uint32_t>(hash >> 32);
+  std::size_t at = hash & mask;
+  for (; slots_[at].index != kNone; at = (at + 1) & mask) {
+    if (slots_[at].hash == upper && equals(slots_[at].index)) return slots_[at].index;
+  }
+  slots_[at] = {.hash = upper, .index = size_};
+  add();
+  if (2 * static_cast<std::size_t>(++size_) > slots_.size()) Resize(2 * slots_.size());
+  return size_ - 1;
+}
+
+int32_t GroupDictionary::IndexOfText(std::string_view text) {
+  return Find(
+      HashOfText(text), [&](int32_t index) { return TextAt(index) == text; },
+      [&] {
+        bytes_ += text;
+        offsets_.push_back(static_cast<int32_t>(bytes_.size()));
+      });
+}
+
+void GroupDictionary::AppendNumbers(const ColumnValues& values, std::size_t first,
+                                    std::size_t count) {
+  const auto units =
+      static_cast<double>(kPowersOfTen[static_cast<std::size_t>(column_.decimal_places)]);
+  int32_t* const indices = indices_.data() + indices_.size() - count;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (indices[i] == kNone) continue;
+    const int64_t number = values.numbers[first + i];
+    indices[i] = Find(
+        HashOfNumber(static_cast<uint64_t>(number)),
+        [&](int32_t index) {
+          return numbers_[static_cast<std::size_t>(index)] == static_cast<uint64_t>(number);
+        },
+        [&] {
+          numbers_.push_back(static_cast<uint64_t>(number));
+          doubles_.push_back(static_cast<double>(number) / units);
+        });
+  }
+}
+
+void GroupDictionary::AppendKeys(const ColumnValues& values, std::size_t first, std::size_t count) {
+  int32_t* const indices = indices_.data() + indices_.size() - count;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (indices[i] == kNone) continue;
+    const uint64_t key = values.keys[first + i];
+    indices[i] = Find(
+        HashOfNumber(key),
+        [&](int32_t index) { return numbers_[static_cast<std::size_t>(index)] == key; },
+        [&] {
+          numbers_.push_back(key);
+          bytes_ += values.TextAt(first + i);
+          offsets_.push_back(static_cast<int32_t>(bytes_.size()));
+        });
+  }
+}
+
+void GroupDictionary::AppendTexts(const ColumnValues& values, std::size_t first,
+                                  std::size_t count) {
+  if (!by_text_) HashTexts();
+  int32_t* const indices = indices_.data() + indices_.size() - count;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (indices[i] != kNone) indices[i] = IndexOfText(values.TextAt(first + i));
+  }
+}
+
+void GroupDictionary::Append(const ColumnValues& values, std::size_t first, std::size_t count) {
+  const std::size_t before = indices_.size();
+  indices_.resize(before + count);
+  if (column_.nullable == Nullable::kYes) {
+    for (std::size_t i = 0; i < count; ++i) {
+      indices_[before + i] = values.present[first + i] == 0 ? kNone : 0;
+    }
+  }
+  if (column_.type == ColumnType::kDecimal) {
+    AppendNumbers(values, first, count);
+  } else if (!by_text_ && values.HasKeys()) {
+    AppendKeys(values, first, count);
+  } else {
+    AppendTexts(values, first, count);
+  }
+}
+
+std::shared_ptr<arrow::Array> GroupDictionary::Finish(Scratch& scratch) {
+  const std::size_t rows = indices_.size();
+  std::shared_ptr<arrow::Buffer> bits;
+  int64_t nulls = 0;
+  if (column_.nullable == Nullable::kYes) {
+    scratch.levels.resize(rows);
+    scratch.present.resize(rows);
+    for (std::size_t i = 0; i < rows; ++i) {
+      const bool present = indices_[i] != kNone;
+      scratch.levels[i] = scratch.present[i] = present ? 1 : 0;
+      indices_[i] = present ? indices_[i] : 0;
+    }
+    nulls = PackBits(scratch.present, rows, scratch.bits);
+    if (nulls > 0) bits = WrapVector(scratch.bits);
+  }
+  const bool texts = column_.type == ColumnType::kText;
+  const auto type = texts ? arrow::utf8() : arrow::float64();
+  auto values =
+      texts ? arrow::ArrayData::Make(type, size_,
+                                     {nullptr, WrapVector(offsets_),
+                                      std::make_shared<arrow::Buffer>(std::string_view(bytes_))},
+                                     0)
+            : arrow::ArrayData::Make(type, size_, {nullptr, WrapVector(doubles_)}, 0);
+  auto data =
+      arrow::ArrayData::Make(arrow::dictionary(arrow::int32(), type), static_cast<int64_t>(rows),
+                             {std::move(bits), WrapVector(indices_)}, nulls);
+  data->dictionary = std::move(values);
+  return arrow::MakeArray(data);
+}
+
+}  // namespace reveza::fraudgen

@@ -1,0 +1,72 @@
+// A column of one row group as the dictionary of its distinct values, in order of their first rows,
+// and an index per row. The dictionary encoder of Parquet would hash every value as a double or a
+// text; here numbers are looked up where the model has them. Not thread-safe.
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fraudgen/schema/batch.h"
+#include "fraudgen/schema/schema.h"
+
+namespace reveza::fraudgen {
+
+class GroupDictionary {
+ public:
+  // `column`: of texts, or of decimals, which become doubles. It must outlive the dictionary. Row
+  // groups have at most `max_rows` rows.
+  GroupDictionary(const Column& column, int64_t max_rows);
+
+  // Adds `count` rows from `first` on.
+  void Append(const ColumnValues& values, std::size_t first, std::size_t count);
+
+  // Memory that several dictionaries may share.
+  struct Scratch {
+    std::vector<int16_t> levels;  // definition levels for Parquet, of nullable columns only
+    std::vector<uint8_t> present;
+    std::vector<uint8_t> bits;
+  };
+  // Returns the added rows, valid until Clear() or a change of `scratch`, and sets its levels.
+  std::shared_ptr<arrow::Array> Finish(Scratch& scratch);
+  void Clear();
+
+ private:
+  // An entry of an open hash table.
+  struct Slot {
+    uint32_t hash = 0;
+    int32_t index = kNone;
+  };
+  static constexpr int32_t kNone = -1;
+
+  // Returns the index of the value with this hash of which `equals(index)` is true, or adds one
+  // by `add()`.
+  template <typename Equals, typename Add>
+  int32_t Find(uint64_t hash, const Equals& equals, const Add& add);
+  int32_t IndexOfText(std::string_view text);
+  void AppendNumbers(const ColumnValues& values, std::size_t first, std::size_t count);
+  void AppendKeys(const ColumnValues& values, std::size_t first, std::size_t count);
+  void AppendTexts(const ColumnValues& values, std::size_t first, std::size_t count);
+  // Looks up texts from now on instead of their keys.
+  void HashTexts();
+  std::string_view TextAt(int32_t index) const;
+  void Resize(std::size_t slots);
+
+  const Column& column_;
+  std::vector<Slot> slots_;
+  int32_t size_ = 0;               // distinct values
+  std::vector<uint64_t> numbers_;  // of decimals, or the keys of texts
+  bool by_text_ = false;
+  std::vector<double> doubles_;
+  std::vector<int32_t> offsets_;
+  std::string bytes_;
+
+  std::vector<int32_t> indices_;  // of the rows; kNone for nulls
+};
+
+}  // namespace reveza::fraudgen
