@@ -52,8 +52,7 @@ int Examine(const doctor::Subject& subject, const std::string& name, const Docto
   const auto checks = doctor::AllChecks(options.gpu_probe);
   doctor::Report report{name, std::move(known), checks.size()};
   std::ranges::move(doctor::RunAll(checks, subject), std::back_inserter(report.findings));
-  report.findings =
-      doctor::MergeFindings(doctor::DemoteConsequences(std::move(report.findings)));
+  report.findings = doctor::MergeFindings(doctor::DemoteConsequences(std::move(report.findings)));
   if (options.json) {
     fmt::print("{}\n", JsonText(doctor::ReportJson(report), 2));
   } else {

@@ -229,9 +229,10 @@ TEST(DoctorCommand, RecognisesTasksRefusedByItsControlGroup) {
   folder.Write("threads.py",
                "import threading, time\n"
                "for i in range(90): threading.Thread(target=time.sleep, args=(0.05,)).start()\n");
-  const auto problems = ProblemsOf(
-      enter + " && exec prlimit --nproc=5000 " REVEZA_PROGRAM " doctor --json -- " REVEZA_PYTHON " " +
-      (folder / "threads.py").string());
+  const auto problems = ProblemsOf(enter +
+                                   " && exec prlimit --nproc=5000 " REVEZA_PROGRAM
+                                   " doctor --json -- " REVEZA_PYTHON " " +
+                                   (folder / "threads.py").string());
   rmdir(group.c_str());
   ASSERT_FALSE(problems.empty());
   EXPECT_EQ(problems.front(), "cgroup-pids");
