@@ -27,13 +27,13 @@ Shape ShapeOfCommand(const Command& command) {
 }
 
 // Nothing but the user and the system bounds the number of workers.
-StepsBound MaxWorkers(const RunRequest& request, StepsBound system) {
+StepsBound MaxWorkers(const RunRequest& request, const StepsBound& system) {
   if (request.workers) return {*request.workers, "--workers"};
   const StepsBound asked{std::max(1u, request.max_workers.value_or(system.steps)), "--max-workers"};
   return request.max_workers && asked.steps <= system.steps ? asked : system;
 }
 
-Tuner::Options TunerOptions(const RunRequest& request, unsigned initial, StepsBound max,
+Tuner::Options TunerOptions(const RunRequest& request, unsigned initial, const StepsBound& max,
                             double cores) {
   Tuner::Options options;
   options.max = max.steps;
