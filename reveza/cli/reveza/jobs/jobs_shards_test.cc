@@ -73,7 +73,7 @@ TEST_F(JobsShards, AnotherMachineContinuesFromTheCopy) {
 TEST_F(JobsShards, CopiesWhenItIsTerminated) {
   const std::string run = Shard("1/1", "sh -c 'touch on{n}; [ {n} = 1 ] || sleep 60' ::: n 1..3");
   setenv("REVEZA_STATE", (folder_ / "lost").c_str(), 1);
-  platform::Shell("cd " + folder_.path().string() + " && " REVEZA_PROGRAM " jobs " + run +
+  platform::Shell("cd " + folder_.path().string() + "; " REVEZA_PROGRAM " jobs " + run +
                   " > said 2>&1 < /dev/null & until [ -e " + (folder_ / "on3").string() +
                   " ]; do sleep 0.02; done; kill $!; wait $!");
   setenv("REVEZA_STATE", (folder_ / "state").c_str(), 1);

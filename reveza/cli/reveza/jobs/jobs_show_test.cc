@@ -55,13 +55,12 @@ TEST_F(JobsShow, WhyExplainsEachWayInWhichStepsFailed) {
 }
 
 TEST_F(JobsShow, WhyExplainsInterruptedAndKilledRunners) {
-  const std::string start = "cd " + folder_.path().string() +
-                            " && " REVEZA_PROGRAM
-                            " jobs run --name i --quiet --workers 1 -- "
-                            "sh -c 'touch on{n}; until [ -e go ]; do sleep 0.02; done' ::: n 1..3 "
-                            "> said 2>&1 < /dev/null & "
-                            "until [ -e on1 ]; do sleep 0.02; done; sleep 0.3; ";
-  platform::Shell(start + "kill -9 $!");
+  platform::Shell("cd " + folder_.path().string() +
+                  "; " REVEZA_PROGRAM
+                  " jobs run --name i --quiet --workers 1 -- "
+                  "sh -c 'touch on{n}; until [ -e go ]; do sleep 0.02; done' ::: n 1..3 "
+                  "> said 2>&1 < /dev/null & "
+                  "until [ -e on1 ]; do sleep 0.02; done; sleep 0.3; kill -9 $!");
   std::string why = Jobs("why i").output;
   EXPECT_TRUE(Has(why, "i: not running; killed"));
   EXPECT_TRUE(Has(why, "it was killed, or the machine went down"));
