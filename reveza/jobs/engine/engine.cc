@@ -29,8 +29,6 @@ bool HasEnded(Journal& journal) {
   return record && record->end;
 }
 
-WallTime WallNow() { return std::chrono::system_clock::now().time_since_epoch().count(); }
-
 }  // namespace
 
 Engine::Engine(EngineParts parts, Observer& observer)

@@ -85,5 +85,17 @@ TEST_F(EngineHaltTest, LeavesNoEndWhileItRuns) {
   EXPECT_EQ(Record().end, RunEnd::kDone);
 }
 
+// The machine's counter may have grown because of other programs before the step began.
+TEST_F(EngineHaltTest, EarlierKillsAreNotBlamedOnLaterSteps) {
+  folder_.Write("machine/proc/vmstat", "oom_kill 0\n");
+  hurries_ = true;
+  prepare_ = [this](EngineParts& parts) { parts.root = folder_ / "machine"; };
+  listener_.on_end = [this](const AttemptResult&) { clock_.Move(std::chrono::seconds(2)); };
+  RunRequest request = Workers(1);
+  request.limits = Limits::kNone;
+  Run(Shell("[ {n} = 1 ] && echo oom_kill 1 > machine/proc/vmstat || kill -9 $$", 2), request);
+  EXPECT_EQ(listener_.outcomes["n=2"], Outcome::kSignal);
+}
+
 }  // namespace engine_halt_test
 }  // namespace reveza::jobs

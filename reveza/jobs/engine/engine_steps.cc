@@ -151,7 +151,7 @@ Status Engine::Start(std::uint32_t step, const Need& need, const std::optional<n
   active.name = {entry.identity, entry.attempts + 1};
   active.label = entry.label;
   active.began = Now();
-  active.since = std::chrono::system_clock::now().time_since_epoch().count();
+  active.since = WallNow();
   active.need = need;
   active.kills_before = OutOfMemoryKills();
   active.gpu = gpu;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <fstream>
 #include <utility>
 
@@ -114,7 +113,7 @@ void TaskRefusals::FillIn(doctor::Termination& death, WallTime since) {
   if (*now > *seen_) {
     before_ = seen_;
     seen_ = now;
-    grown_at_ = std::chrono::system_clock::now().time_since_epoch().count();
+    grown_at_ = WallNow();
   }
   // Others that ran at that time may have been refused too.
   death.refusals_before = since <= grown_at_ ? before_ : seen_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ std::optional<Identity> ParseIdentity(std::string_view text);
 
 // Nanoseconds of the wall clock since the epoch; meaningful across reboots.
 using WallTime = std::int64_t;
+inline WallTime WallNow() { return std::chrono::system_clock::now().time_since_epoch().count(); }
 
 struct AttemptName {
   Identity identity{};

@@ -16,8 +16,6 @@ namespace {
 using jobs::StepState;
 using nlohmann::json;
 
-jobs::WallTime WallNow() { return std::chrono::system_clock::now().time_since_epoch().count(); }
-
 json SecondsOf(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
 std::string StepsText(const JobSummary& job) {
@@ -72,7 +70,7 @@ std::string JobSummary::State() const {
 std::optional<std::chrono::nanoseconds> JobSummary::Elapsed() const {
   if (!run) return std::nullopt;
   jobs::WallTime until = run->ended;
-  if (running) until = WallNow();
+  if (running) until = jobs::WallNow();
   if (until == 0) until = last_end.value_or(run->began);
   return std::chrono::nanoseconds(std::max<jobs::WallTime>(0, until - run->began));
 }
