@@ -6,17 +6,18 @@
 #
 # HYPERQUEUE_PYTHON: a Python interpreter with the package `hyperqueue` of PyPI (python3 -m venv X
 # && X/bin/pip install hyperqueue==0.27.0), to include HyperQueue.
-# The log is written to $OUT, by default bench/results/<date>-jobs.
+# REVEZA_BUILD is the build tree (default build). The log is written to $OUT, by default bench/results/<date>-jobs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+build=${REVEZA_BUILD:-build}
 out=${OUT:-bench/results/$(date +%Y-%m-%d)-jobs}
 mkdir -p "$out"
 {
   echo "command: bench/jobs.sh"
   echo "machine: $(nproc) cores, load $(cut -d' ' -f1-3 /proc/loadavg)"
-  build/bin/reveza --version
+  "$build/bin/reveza" --version
   echo
-  python3 bench/jobs.py --reveza "$PWD/build/bin/reveza" --out "$out" \
+  python3 bench/jobs.py --reveza "$(realpath "$build")/bin/reveza" --out "$out" \
     ${HYPERQUEUE_PYTHON:+--hyperqueue "$HYPERQUEUE_PYTHON"}
 } 2>&1 | tee "$out/jobs.log"

@@ -145,7 +145,10 @@ std::optional<Verdict> CheckMemory(const Need& need, const MachineReading& readi
   if (!room.available) return std::nullopt;
   const Bytes promised = PromisedMemory(reading, running);
   if (need.memory <= Subtract(*room.available, room.reserve + promised)) return std::nullopt;
-  return Wait("memory: " + AmountsText(*room.available, room.reserve, promised, need.memory));
+  Verdict wait =
+      Wait("memory: " + AmountsText(*room.available, room.reserve, promised, need.memory));
+  wait.for_memory = true;
+  return wait;
 }
 
 struct GpuRoom {

@@ -170,6 +170,7 @@ struct Verdict {
   Kind kind = Kind::kAdmit;
   std::string reason{};             // "memory: 2.1 GiB free, 512 MiB reserved, ..."
   std::optional<nvml::Uuid> gpu{};  // the GPU to run on
+  bool for_memory = false;          // waits for memory of the host, which a newer reading may show
 };
 
 // Decides whether a step with these needs may start now. `visible_gpus`: the GPUs that the user

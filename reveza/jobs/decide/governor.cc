@@ -130,6 +130,13 @@ void Governor::Read(Nanoseconds now) {
   if (Has(Lane::kGpu)) ReadGpus();
 }
 
+void Governor::ReadMemory(Nanoseconds now) {
+  const MachineReading fresh = ReadMachine(now, sources_.root);
+  reading_.memory_available = fresh.memory_available;
+  reading_.cgroup_limit = fresh.cgroup_limit;
+  reading_.cgroup_headroom = fresh.cgroup_headroom;
+}
+
 void Governor::ReadGpus() {
   if (sources_.gpus) {
     auto seen = sources_.gpus->Read();

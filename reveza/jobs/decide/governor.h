@@ -107,6 +107,9 @@ class Governor {
   void Update(Nanoseconds now, std::array<std::uint64_t, kLanes> waiting,
               std::span<const RunningStep> running);
 
+  // Reads what memory is free, which Next() knows from at most half a second ago.
+  void ReadMemory(Nanoseconds now);
+
   // Estimates the remaining time. `waiting`: steps not started yet, by command.
   std::optional<RemainingTime> Remaining(std::span<const std::uint64_t> waiting, Nanoseconds now,
                                          std::span<const RunningStep> running) const;

@@ -20,97 +20,133 @@ std::optional<double> NumberOf(const std::string& value) {
   return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
+// Fits again after so many samples for each new one.
+constexpr std::size_t kSamplesPerFit = 8;
+
 }  // namespace
 
 void PeakModel::Add(std::span<const Parameter> parameters, Bytes peak) {
   Sample sample;
-  for (const Parameter& parameter : parameters) sample.values.push_back(parameter.value);
+  for (const Parameter& parameter : parameters) {
+    sample.values.push_back(parameter.value);
+    sample.numbers.push_back(NumberOf(parameter.value));
+  }
   sample.peak = static_cast<double>(peak);
+  const bool surprises = Surprises(sample);
   if (samples_.size() < kMaxSamples) {
     samples_.push_back(std::move(sample));
-    return;
+  } else {
+    samples_[next_] = std::move(sample);
+    next_ = (next_ + 1) % kMaxSamples;
   }
-  samples_[next_] = std::move(sample);
-  next_ = (next_ + 1) % kMaxSamples;
+  ++unfitted_;
+  if (samples_.size() < kMinSamples) return;
+  if (surprises || unfitted_ * kSamplesPerFit >= samples_.size()) Fit();
 }
 
 std::optional<Bytes> PeakModel::Predict(std::span<const Parameter> parameters) const {
-  if (samples_.size() < kMinSamples) return std::nullopt;
+  if (lines_.empty()) return std::nullopt;
+  std::vector<std::string> values;
+  std::vector<std::optional<double>> numbers;
+  for (const Parameter& parameter : parameters) {
+    values.push_back(parameter.value);
+    numbers.push_back(NumberOf(parameter.value));
+  }
+  const auto best = Best(values, numbers);
+  if (!best || best->excess > max_excess_) return std::nullopt;
+  return static_cast<Bytes>(std::max(best->peak, least_));
+}
+
+std::size_t PeakModel::ParameterCount() const {
+  return std::ranges::min(samples_, {}, [](const Sample& one) { return one.values.size(); })
+      .values.size();
+}
+
+bool PeakModel::Surprises(const Sample& sample) const {
+  const auto best = Best(sample.values, sample.numbers);
+  return best && sample.peak > best->peak;
+}
+
+std::optional<PeakModel::Estimate> PeakModel::Best(
+    std::span<const std::string> values, std::span<const std::optional<double>> numbers) const {
+  std::optional<Estimate> best;
+  const auto consider = [&best](const Estimate& estimate) {
+    if (!best || estimate.excess < best->excess) best = estimate;
+  };
+  for (std::size_t i = 0; i < std::min(values.size(), lines_.size()); ++i) {
+    // The residuals add up to nothing, so each claim is too large by `above` on average.
+    if (const auto& line = lines_[i]; line && numbers[i]) {
+      consider(
+          {line->mean_y + line->slope * (*numbers[i] - line->mean_x) + line->above, line->above});
+    }
+    const auto own = classes_[i].by_value.find(values[i]);
+    if (own == classes_[i].by_value.end() || own->second.count < kMinOfValue) continue;
+    consider({own->second.most, classes_[i].excess});
+  }
+  return best;
+}
+
+void PeakModel::Fit() {
+  unfitted_ = 0;
+  lines_.clear();
+  classes_.clear();
   const auto [least, most] = std::ranges::minmax(samples_, {}, &Sample::peak);
   double excess = 0;
   for (const Sample& sample : samples_) excess += most.peak - sample.peak;
-  excess /= static_cast<double>(samples_.size());
-  std::optional<Estimate> best;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    for (const auto& estimate : {ByLine(i, parameters[i].value), ByValue(i, parameters[i].value)}) {
-      if (estimate && (!best || estimate->excess < best->excess)) best = estimate;
-    }
+  least_ = least.peak;
+  max_excess_ = kMaxExcess * excess / static_cast<double>(samples_.size());
+  // Claims cannot become a third smaller.
+  if (least.peak >= kMaxExcess * most.peak) return;
+  for (std::size_t i = 0; i < ParameterCount(); ++i) {
+    lines_.push_back(FitLine(i));
+    classes_.push_back(FitClasses(i));
   }
-  if (!best || best->excess > kMaxExcess * excess) return std::nullopt;
-  return static_cast<Bytes>(std::max(best->peak, least.peak));
 }
 
-std::optional<PeakModel::Estimate> PeakModel::ByLine(std::size_t parameter,
-                                                     const std::string& value) const {
-  const auto at = NumberOf(value);
-  if (!at) return std::nullopt;
-  double n = 0;
-  double sum_x = 0;
-  double sum_y = 0;
+std::optional<PeakModel::Line> PeakModel::FitLine(std::size_t parameter) const {
+  Line line;
   std::set<double> distinct;
-  std::vector<std::pair<double, double>> points;
+  const auto n = static_cast<double>(samples_.size());
   for (const Sample& sample : samples_) {
-    if (parameter >= sample.values.size()) return std::nullopt;
-    const auto x = NumberOf(sample.values[parameter]);
+    const auto& x = sample.numbers[parameter];
     if (!x) return std::nullopt;
-    points.emplace_back(*x, sample.peak);
-    distinct.insert(*x);
-    n += 1;
-    sum_x += *x;
-    sum_y += sample.peak;
+    if (distinct.size() < kMinValues) distinct.insert(*x);
+    line.mean_x += *x / n;
+    line.mean_y += sample.peak / n;
   }
   if (distinct.size() < kMinValues) return std::nullopt;
-  const double mean_x = sum_x / n;
-  const double mean_y = sum_y / n;
   double covariance = 0;
   double variance = 0;
-  for (const auto& [x, y] : points) {
-    covariance += (x - mean_x) * (y - mean_y);
-    variance += (x - mean_x) * (x - mean_x);
+  for (const Sample& sample : samples_) {
+    const double x = *sample.numbers[parameter] - line.mean_x;
+    covariance += x * (sample.peak - line.mean_y);
+    variance += x * x;
   }
-  const double slope = covariance / variance;
-  double above = 0;  // of a peak over the line, at most
-  for (const auto& [x, y] : points) above = std::max(above, y - (mean_y + slope * (x - mean_x)));
-  // The residuals add up to nothing, so each claim is too large by `above` on average.
-  return Estimate{mean_y + slope * (*at - mean_x) + above, above};
+  line.slope = covariance / variance;
+  for (const Sample& sample : samples_) {
+    const double x = *sample.numbers[parameter] - line.mean_x;
+    line.above = std::max(line.above, sample.peak - (line.mean_y + line.slope * x));
+  }
+  return line;
 }
 
-std::optional<PeakModel::Estimate> PeakModel::ByValue(std::size_t parameter,
-                                                      const std::string& value) const {
-  struct Class {
-    double most = 0;
-    double sum = 0;
-    std::size_t count = 0;
-  };
-  std::map<std::string, Class> classes;
+PeakModel::Classes PeakModel::FitClasses(std::size_t parameter) const {
+  Classes classes;
   for (const Sample& sample : samples_) {
-    if (parameter >= sample.values.size()) return std::nullopt;
-    Class& known = classes[sample.values[parameter]];
+    Class& known = classes.by_value[sample.values[parameter]];
     known.most = std::max(known.most, sample.peak);
     known.sum += sample.peak;
     ++known.count;
   }
-  const auto own = classes.find(value);
-  if (own == classes.end() || own->second.count < kMinOfValue) return std::nullopt;
-  double excess = 0;
   double steps = 0;
-  for (const auto& [name, known] : classes) {
+  for (const auto& [name, known] : classes.by_value) {
     // Values of a single step would always be explained.
     if (known.count < kMinOfValue) continue;
-    excess += known.most * static_cast<double>(known.count) - known.sum;
+    classes.excess += known.most * static_cast<double>(known.count) - known.sum;
     steps += static_cast<double>(known.count);
   }
-  return Estimate{own->second.most, excess / steps};
+  if (steps > 0) classes.excess /= steps;
+  return classes;
 }
 
 }  // namespace reveza::jobs

@@ -23,7 +23,8 @@ class PeakModel {
   // Older samples are forgotten.
   static constexpr std::size_t kMaxSamples = 256;
 
-  // Records the peak of a successful step.
+  // Records the peak of a successful step. Fits again after every eighth as many samples as there
+  // are, and at once when the peak is above what was predicted.
   void Add(std::span<const Parameter> parameters, Bytes peak);
 
   // Returns an upper estimate for a step, without a margin: the prediction of the parameter that
@@ -33,7 +34,8 @@ class PeakModel {
 
  private:
   struct Sample {
-    std::vector<std::string> values;  // of the parameters, in their order
+    std::vector<std::string> values;             // of the parameters, in their order
+    std::vector<std::optional<double>> numbers;  // the values that are numbers
     double peak = 0;
   };
   // An estimate for a step, and how much the same rule claims too much on average.
@@ -41,12 +43,39 @@ class PeakModel {
     double peak = 0;
     double excess = 0;
   };
+  struct Line {
+    double mean_x = 0;
+    double mean_y = 0;
+    double slope = 0;
+    double above = 0;  // of a peak over the line, at most
+  };
+  // The peaks of steps that had the same value.
+  struct Class {
+    double most = 0;
+    double sum = 0;
+    std::size_t count = 0;
+  };
+  struct Classes {
+    std::map<std::string, Class> by_value;
+    double excess = 0;
+  };
 
-  std::optional<Estimate> ByLine(std::size_t parameter, const std::string& value) const;
-  std::optional<Estimate> ByValue(std::size_t parameter, const std::string& value) const;
+  std::size_t ParameterCount() const;
+  bool Surprises(const Sample& sample) const;
+  void Fit();
+  std::optional<Line> FitLine(std::size_t parameter) const;
+  Classes FitClasses(std::size_t parameter) const;
+  std::optional<Estimate> Best(std::span<const std::string> values,
+                               std::span<const std::optional<double>> numbers) const;
 
   std::vector<Sample> samples_;
-  std::size_t next_ = 0;  // to be replaced, once there are kMaxSamples
+  std::size_t next_ = 0;      // to be replaced, once there are kMaxSamples
+  std::size_t unfitted_ = 0;  // samples added since the last fit
+  // What was fitted; no rules where none is worth it.
+  double least_ = 0;
+  double max_excess_ = 0;
+  std::vector<std::optional<Line>> lines_;  // by parameter
+  std::vector<Classes> classes_;            // by parameter
 };
 
 }  // namespace reveza::jobs

@@ -49,14 +49,23 @@ TEST(PeakModel, SaysNothingWhereParametersDoNotTell) {
   EXPECT_FALSE(model.Predict(N(5)));
   PeakModel same;
   for (int n = 0; n < 10; ++n) same.Add(N(n), 100 * kMiB);
-  EXPECT_EQ(MiBOf(same.Predict(N(99))), 100u);
-  EXPECT_FALSE(same.Predict({})) << "no parameters";
+  EXPECT_FALSE(same.Predict(N(99))) << "the largest peak says as much";
+  EXPECT_FALSE(model.Predict({})) << "no parameters";
+}
+
+TEST(PeakModel, FitsAtOnceWhatExceedsThePrediction) {
+  PeakModel model;
+  for (int n = 1; n <= 200; ++n) model.Add(N(n), (20 + n) * kMiB);
+  EXPECT_EQ(MiBOf(model.Predict(N(100))), 120u);
+  model.Add(N(100), 320 * kMiB);
+  EXPECT_GE(MiBOf(model.Predict(N(100))), 319u);
 }
 
 TEST(PeakModel, ForgetsWhatIsOld) {
   PeakModel model;
   for (int n = 0; n < 300; ++n) model.Add(N(n % 50), (900 + n % 50) * kMiB);
-  for (std::size_t i = 0; i < PeakModel::kMaxSamples; ++i) {
+  // Those that are left are no longer fitted.
+  for (std::size_t i = 0; i < PeakModel::kMaxSamples + PeakModel::kMaxSamples / 8; ++i) {
     model.Add(N(static_cast<int>(i % 50)), (10 + i % 50) * kMiB);
   }
   EXPECT_EQ(MiBOf(model.Predict(N(7))), 17u);

@@ -248,6 +248,7 @@ void Engine::Poll() {
   if (governor_.UsageInterval() != Nanoseconds::max()) {
     until = std::min(until, next_usage_sample_);
   }
+  if (waits_for_memory_) until = std::min(until, next_memory_read_);
   if (const auto commit = committer_.next_commit()) until = std::min(until, *commit);
   if (!adopted_.empty()) until = std::min(until, adopted_.next_poll());
   const auto wait =

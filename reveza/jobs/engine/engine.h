@@ -178,6 +178,7 @@ class Engine {
   // Returns the kernel's counter as of at most a second ago: reading it takes longer than starting
   // a small step.
   std::optional<std::uint64_t> OutOfMemoryKills();
+  bool RefreshMemory();
   void EnforceLimit(std::size_t slot);
   void RelievePressure();
 
@@ -230,6 +231,8 @@ class Engine {
 
   Nanoseconds began_{0};
   Nanoseconds next_sample_{0};
+  Nanoseconds next_memory_read_{0};
+  bool waits_for_memory_ = false;  // the next step does
   Nanoseconds next_usage_sample_{0};
   Nanoseconds next_progress_{0};
 };

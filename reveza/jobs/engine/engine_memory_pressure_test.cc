@@ -188,5 +188,47 @@ TEST_F(MemoryPressureTest, PausedJobTerminatesYoungestWhileGpuStepsRun) {
   EXPECT_EQ(summary.attempts, 5u);
 }
 
+// So slow that nothing that happens once a second does, while steps run in real time.
+class SlowClock : public platform::Clock {
+ public:
+  std::chrono::nanoseconds Now() const override { return real_.Now() / 16; }
+
+ private:
+  platform::MonotonicClock real_;
+};
+
+TEST_F(MemoryPressureTest, MemoryThatABriefStepHasAllocatedIsNotPromisedToIt) {
+  const SlowClock slow;
+  prepare_ = [&](EngineParts& parts) {
+    parts.root = folder_ / "machine";
+    parts.clock = &slow;
+  };
+  const auto write = [&](int available) {
+    folder_.Write("machine/proc/meminfo.new",
+                  "MemTotal: 1048576 kB\nMemAvailable: " + std::to_string(available) + " kB\n");
+    std::filesystem::rename(folder_ / "machine/proc/meminfo.new", folder_ / "machine/proc/meminfo");
+  };
+  write(120 * 1024);
+  // The first fills 60 MiB, and waits for the second, which needs the rest.
+  Job job = Shell(
+      "test {n} = 2 && exec touch second; "
+      "(head -c 60M /dev/zero; touch full; for i in $(seq 300); do test -e second && exit; "
+      "sleep 0.01; done; touch alone) | tail -c 60M >/dev/null",
+      2);
+  job.commands[0].claim.memory = 64 * kMiB;
+  std::jthread machine([&](const std::stop_token& stop) {
+    while (!stop.stop_requested() && !std::filesystem::exists(folder_ / "full")) {
+      std::this_thread::sleep_for(1ms);
+    }
+    write(70 * 1024);
+  });
+  RunRequest request = Workers(2);
+  request.limits = Limits::kNone;
+  request.memory_reserve = 0;
+  EXPECT_EQ(Run(job, request).counts.done, 2u);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "second"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "alone")) << "the second waited for the first";
+}
+
 }  // namespace engine_memory_pressure_test
 }  // namespace reveza::jobs

@@ -18,6 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kSampleInterval = 1s;
+// While a step waits for memory.
+constexpr auto kMemoryInterval = 20ms;
 
 std::chrono::duration<double> TimeOfTicks(std::uint64_t ticks) {
   return std::chrono::duration<double>(static_cast<double>(ticks) /
@@ -80,6 +82,7 @@ std::array<std::uint64_t, kLanes> Engine::WaitingByLane() const {
 
 void Engine::StartReadySteps() {
   waiting_reason_.clear();
+  waits_for_memory_ = false;
   if (mode_ == Mode::kPaused) waiting_reason_ = PausedText();
   if (mode_ != Mode::kRunning) return;
   if (const auto& error = committer_.error()) {
@@ -97,8 +100,13 @@ bool Engine::StartNext() {
   if (!lanes[0] && !lanes[1]) return false;
   const auto queue = schedule_.Ready(kMaxCandidates, lanes);
   if (queue.empty()) return false;
-  const auto running = Running();
-  const auto choice = governor_.Next(Now(), queue, running, lanes);
+  auto running = Running();
+  auto choice = governor_.Next(Now(), queue, running, lanes);
+  waits_for_memory_ = !choice.index && choice.verdict.for_memory;
+  if (waits_for_memory_ && RefreshMemory()) {
+    running = Running();
+    choice = governor_.Next(Now(), queue, running, lanes);
+  }
   for (const auto& warning : governor_.TakeWarnings()) observer_.OnNote(warning);
   if (!choice.index) {
     waiting_reason_ = choice.verdict.reason;
@@ -117,6 +125,25 @@ bool Engine::StartNext() {
     return false;
   }
   governor_.Update(Now(), WaitingByLane(), Running());
+  return true;
+}
+
+// Reads what memory is free, and how much of it the steps have, which Sample() does not know of
+// brief ones: until it is known, all of a claim counts as not allocated yet. Returns false if it
+// was read a moment ago.
+bool Engine::RefreshMemory() {
+  if (Now() < next_memory_read_) return false;
+  next_memory_read_ = Now() + kMemoryInterval;
+  platform::ProcessReader reader;
+  for (auto& slot : pool_.slots()) {
+    if (!slot.active || slot.active->pid == 0) continue;
+    ActiveAttempt& active = *slot.active;
+    const auto memory = MemoryOf(active, reader);
+    if (!memory) continue;
+    active.memory = memory;
+    active.peak = std::max(active.peak.value_or(0), *memory);
+  }
+  governor_.ReadMemory(Now());
   return true;
 }
 
