@@ -90,6 +90,9 @@ def main():
         ranks = multiprocessing.spawn(
             rank_main, (arguments, rendezvous, answers), nprocs=arguments.ranks, join=False
         )
+        # Ends the other ranks when one has died, as launchers of training jobs do.
+        while answers.empty():
+            ranks.join(timeout=0.1)
         got = sorted(answers.get() for _ in range(arguments.ranks))
         while not ranks.join():
             pass

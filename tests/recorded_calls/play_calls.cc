@@ -102,7 +102,7 @@ void PlayAll(const calls::CallRecording& recording, const Arguments& arguments, 
   std::mt19937_64 random(arguments.seed);
   std::uniform_int_distribution<std::uint64_t> pause(0, arguments.pause * 2);
   const auto run = [&](std::uint32_t thread) {
-    player->BeginThread();
+    bool prepared = false;
     std::unique_lock lock(mutex);
     while (next < records.size()) {
       if (records[next].thread != thread) {
@@ -112,6 +112,7 @@ void PlayAll(const calls::CallRecording& recording, const Arguments& arguments, 
       if (arguments.pause > 0) {
         std::this_thread::sleep_for(std::chrono::microseconds(pause(random)));
       }
+      prepared = prepared || Player::PrepareThread();
       player->Play(records[next]);
       ++next;
       if (next == records.size()) {

@@ -149,11 +149,11 @@ Player::Player(const calls::CallRecording& recording, PlayOptions options)
   }
 }
 
-void Player::BeginThread() {
+bool Player::PrepareThread() {
   // Calls that a capture forbids to other threads are made all the same: a program may have changed
   // the mode for them, and the recording does not say to what.
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  CallDriver("cuThreadExchangeStreamCaptureMode", &mode);
+  return CallDriver("cuThreadExchangeStreamCaptureMode", &mode) == CUDA_SUCCESS;
 }
 
 void Player::Play(const calls::Record& record) {

@@ -34,8 +34,8 @@ class Player {
  public:
   Player(const calls::CallRecording& recording, PlayOptions options);
 
-  // Prepares the calling thread.
-  void BeginThread();
+  // Prepares the calling thread. Returns false before the driver is initialized.
+  static bool PrepareThread();
   // Makes the call of a record, on the thread that replays that of the record.
   void Play(const calls::Record& record);
   // Compares all memory, and makes sure that there is a context of each device that was used:

@@ -286,6 +286,7 @@ INSTANTIATE_TEST_SUITE_P(All, FrameworkTest,
                                            Recording{"jax", true}, Recording{"torch", true},
                                            Recording{"torch-async", true},
                                            Recording{"torch-compile", true},
+                                           Recording{"torch-graph", true},
                                            Recording{"torch-segments", true}),
                          [](const auto& one) {
                            std::string name = one.param.name;
