@@ -28,6 +28,7 @@ struct JobsArguments {
   bool follow = false;
   bool cycles = false;
   bool csv = false;
+  bool parquet = false;
   bool json = false;
   std::string output;  // a file
 };

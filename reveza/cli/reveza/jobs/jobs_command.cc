@@ -60,6 +60,8 @@ void AddTable(CLI::App& app, JobsArguments& arguments) {
   AddJob(app, arguments);
   app.add_flag("--cycles", arguments.cycles, "print a row for each cycle");
   AddFormats(app, arguments);
+  app.add_flag("--parquet", arguments.parquet, "write an Apache Parquet file to standard output")
+      ->excludes("--csv", "--json");
 }
 
 void AddCompare(CLI::App& app, JobsArguments& arguments) {

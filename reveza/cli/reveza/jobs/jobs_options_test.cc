@@ -107,6 +107,20 @@ TEST_F(JobsTest, TableHasParametersOutcomesAndMetrics) {
   EXPECT_TRUE(cycles.starts_with("step  model  seed  cycle  at ")) << cycles;
 }
 
+TEST_F(JobsTest, TableIsWrittenAsParquet) {
+  EXPECT_EQ(Jobs("run --name p --quiet -- true {n} ::: n 1..3").status, kDone);
+  EXPECT_EQ(Jobs("table p --parquet > p.parquet").status, kDone);
+  const std::string file = Text("p.parquet");
+  EXPECT_TRUE(file.starts_with("PAR1") && file.ends_with("PAR1")) << file.size();
+  EXPECT_EQ(Jobs("table p --parquet --csv").status, kUsage);
+  const auto on_terminal =
+      platform::Shell("cd " + folder_.path().string() +
+                      " && script -qec '" REVEZA_PROGRAM " jobs table p --parquet' /dev/null");
+  EXPECT_NE(on_terminal.output.find("redirect it, e.g. > p.parquet"), std::string::npos)
+      << on_terminal.output;
+  EXPECT_NE(Jobs("table p --parquet > /dev/full").status, kDone);
+}
+
 TEST_F(JobsTest, TableOfStepsThatDidNotRun) {
   EXPECT_EQ(Jobs("run --name n --quiet --halt soon,fail=1 --workers 1 -- false {a} ::: a 'x y=1' z")
                 .status,

@@ -1,5 +1,6 @@
 // `reveza jobs table` and `compare`.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include "reveza/cli/reveza/jobs/commands.h"
 #include "reveza/insight/monitor/json_view.h"
 #include "reveza/jobs/report/compare_tables.h"
+#include "reveza/jobs/report/parquet_table.h"
 #include "reveza/jobs/report/step_table.h"
 
 namespace reveza::cli {
@@ -96,7 +98,14 @@ int PrintTable(const jobs::StepTable& table, const JobsArguments& arguments) {
 
 Result<int> TableOfJob(const JobsArguments& arguments) {
   ASSIGN_OR_RETURN(const auto table, ReadTable(arguments.job, arguments.cycles));
-  return PrintTable(table, arguments);
+  if (!arguments.parquet) return PrintTable(table, arguments);
+  if (isatty(STDOUT_FILENO) != 0) {
+    return InvalidArgument("--parquet writes a binary file: redirect it, e.g. > {}.parquet",
+                           arguments.job);
+  }
+  const std::string file = jobs::ParquetFile(table);
+  std::fwrite(file.data(), 1, file.size(), stdout);
+  return std::fflush(stdout) == 0 ? kDone : kOutput;
 }
 
 Result<int> CompareJobs(const JobsArguments& arguments) {
