@@ -1,7 +1,6 @@
 #include "reveza/jobs/supervisor/disk_space.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -10,26 +9,16 @@
 #include "common/base/unique_fd.h"
 
 namespace reveza::jobs {
-namespace {
-
-bool IsEmpty(const std::string& path) {
-  struct stat info{};
-  return stat(path.c_str(), &info) != 0 || info.st_size == 0;
-}
-
-}  // namespace
-
 bool HasFreeBlocks(const std::string& folder) {
   struct statvfs system{};
   if (statvfs(folder.c_str(), &system) != 0 || system.f_blocks == 0) return true;
   return (geteuid() == 0 ? system.f_bfree : system.f_bavail) > 0;
 }
 
-bool MayHaveLostOutput(const std::string& output, const std::string& errors) {
+bool MayHaveLostOutput(const std::string& folder, bool wrote) {
   constexpr off_t kProbe = 4096;
-  const std::string folder = output.substr(0, output.rfind('/'));
   if (!HasFreeBlocks(folder)) return true;
-  if (IsEmpty(output) && IsEmpty(errors)) return false;
+  if (!wrote) return false;
   // Quotas do not show in the free blocks. A file of its own, because processes in the background
   // may still write to the outputs. Some file systems do not support this.
   const UniqueFd probe(open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));

@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "reveza/jobs/supervisor/cycle_lines.h"
 #include "reveza/jobs/supervisor/disk_space.h"
 #include "reveza/jobs/supervisor/frames.h"
+#include "reveza/jobs/supervisor/output_file.h"
 #include "reveza/jobs/supervisor/record.h"
 #include "reveza/jobs/supervisor/running_step.h"
 #include "reveza/jobs/supervisor/step_group.h"
@@ -33,14 +33,9 @@ namespace {
 constexpr std::int64_t kRetryInterval = kSecond / 10;
 constexpr std::int64_t kBackgroundGrace = 2 * kSecond;
 
-// Returns the size of an output file; removes empty ones, which would be most of the files of a
-// job.
-std::uint64_t SizeOrRemove(const std::string& path) {
-  struct stat info{};
-  if (path.empty() || stat(path.c_str(), &info) != 0) return 0;
-  if (info.st_size == 0 && S_ISREG(info.st_mode)) unlink(path.c_str());
-  return static_cast<std::uint64_t>(info.st_size);
-}
+// An output gets its name, where others can read it, so long after the first byte at most.
+constexpr std::int64_t kFirstPublication = kSecond / 20;
+constexpr std::int64_t kPublicationInterval = kSecond / 4;
 
 class Supervisor {
  public:
@@ -64,6 +59,7 @@ class Supervisor {
   Outcome JudgeOutcome() const;
   void ReadCycles();
   void CheckTimers();
+  void PublishOutput();
   void FinishIfDone();
   int Timeout() const;
   void Send(const std::string& frame);
@@ -75,6 +71,8 @@ class Supervisor {
   ProgramFinder programs_;
   std::optional<RunningStep> running_;
   CycleTap cycles_;
+  OutputFile output_;
+  OutputFile errors_;
   std::vector<CycleResult> unrecorded_;
   bool runner_disconnected_ = false;
   bool record_failed_ = false;
@@ -122,15 +120,14 @@ void Supervisor::Start(StartRequest request) {
   now.result.name = request.name;
   now.result.began = Clock(CLOCK_REALTIME);
   now.began = Now();
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC;
-  const UniqueFd output(open(request.output.c_str(), kFlags, 0600));
-  const UniqueFd errors(open(request.errors.c_str(), kFlags, 0600));
+  now.publish_at = now.began + kFirstPublication;
+  const bool opened = output_.Open(request.output) && errors_.Open(request.errors);
   Child child{.error = errno};
-  if (output && errors) {
-    int shown = output.get();
-    if (request.cycles != 0) shown = cycles_.Open(output.get());
+  if (opened) {
+    int shown = output_.descriptor();
+    if (request.cycles != 0) shown = cycles_.Open(shown);
     now.group = MakeGroup(request.group);
-    child = StartChild(programs_.Find(request), request, {shown, errors.get()},
+    child = StartChild(programs_.Find(request), request, {shown, errors_.descriptor()},
                        now.group ? &*now.group : nullptr);
     if (child.group_error != 0) {
       // The step never entered the group.
@@ -201,7 +198,9 @@ void Supervisor::HandleExit(int status, const rusage& usage) {
   // The wall clock may be set while a step runs.
   result.ended = result.began + (Now() - step.began);
   // Before the record is written, which may wait until the disk has room again.
-  step.disk_was_full = MayHaveLostOutput(step.request.output, step.request.errors);
+  const std::string& output = step.request.output;
+  step.disk_was_full = MayHaveLostOutput(output.substr(0, output.rfind('/')),
+                                         output_.Size() > 0 || errors_.Size() > 0);
   ReadCycles();
 }
 
@@ -266,6 +265,15 @@ void Supervisor::ReadCycles() {
   if (!running_->ended) retry_at_ = 0;
 }
 
+// An output that cannot get its name is lost.
+void Supervisor::PublishOutput() {
+  RunningStep& step = *running_;
+  const bool published = output_.Publish();
+  if (!errors_.Publish() || !published) step.disk_was_full = step.disk_was_full || step.ended;
+  const bool all_named = output_.is_named() && errors_.is_named();
+  step.publish_at = all_named ? 0 : Now() + std::min(Now() - step.began, kPublicationInterval);
+}
+
 // After the program has exited: ends background processes, writes the record, notifies the runner.
 void Supervisor::FinishIfDone() {
   if (!running_ || !running_->ended || Now() < retry_at_) return;
@@ -274,11 +282,12 @@ void Supervisor::FinishIfDone() {
     return;
   }
   ReadCycles();
+  PublishOutput();
   running_->result.outcome = JudgeOutcome();
   CloseGroup();
   auto& result = running_->result;
-  result.output_bytes = SizeOrRemove(running_->request.output);
-  result.error_bytes = SizeOrRemove(running_->request.errors);
+  result.output_bytes = output_.Size();
+  result.error_bytes = errors_.Size();
   const auto written = unrecorded_.empty()
                            ? record_.Append(result)
                            : Fail(Error::Code::kExhausted, "cycles not recorded yet");
@@ -292,6 +301,8 @@ void Supervisor::FinishIfDone() {
   retry_at_ = 0;
   Send(Pack(result));
   cycles_.Close();
+  output_.Close();
+  errors_.Close();
   running_.reset();
 }
 
@@ -309,6 +320,7 @@ void Supervisor::CheckTimers() {
     SignalDescendants(getpid(), SIGKILL);
     step.kill_at = now + kRetryInterval;
   }
+  if (!step.ended && step.publish_at != 0 && now >= step.publish_at) PublishOutput();
   if (retry_at_ != 0 && now >= retry_at_) ReadCycles();
   FinishIfDone();
 }
@@ -324,6 +336,7 @@ int Supervisor::Timeout() const {
     consider(step.began + step.result.paused + step.request.time_limit);
   }
   consider(step.kill_at);
+  if (!step.ended) consider(step.publish_at);
   consider(retry_at_);
   if (at == 0) return -1;
   return static_cast<int>(std::max<std::int64_t>(0, at - Now()) / 1'000'000 + 1);
