@@ -29,10 +29,13 @@ testing::Machine::Options MachineOptions(const TrialOptions& options) {
   machine.link = "0";
   machine.devices = options.devices;
   machine.environment = CardSettings(options);
-  machine.daemon_arguments = {"--gpu-budget",       options.budget, "--gpu-reserve", "2MiB",
-                              "--context-estimate", kContext,       "--slice-floor", "2ms",
-                              "--slice-ceiling",    "4ms",          "--drain-limit", "200ms",
-                              "--host-budget",      "256MiB"};
+  machine.daemon_arguments = {"--gpu-budget",       options.budget,
+                              "--gpu-reserve",      "2MiB",
+                              "--context-estimate", kContext,
+                              "--slice-floor",      "2ms",
+                              "--slice-ceiling",    "4ms",
+                              "--drain-limit",      "200ms",
+                              "--host-budget",      options.host_budget};
   return machine;
 }
 

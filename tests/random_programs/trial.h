@@ -17,6 +17,7 @@ struct TrialOptions {
   std::string nvml = "full";                      // FAKECUDA_NVML
   std::string memory = "64MiB";                   // of a device
   std::string budget = "36MiB";                   // of it, for programs and contender
+  std::string host_budget = "256MiB";             // for what is swapped out
   std::uint64_t contender_bytes = 24 << 20;       // leaves less than most programs need
   std::chrono::seconds limit{60};                 // after which a program hangs
   std::chrono::milliseconds account_limit{5000};  // after which accounts must be equal

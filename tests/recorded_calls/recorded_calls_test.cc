@@ -258,36 +258,46 @@ INSTANTIATE_TEST_SUITE_P(All, ReplayTest,
 // Training steps of frameworks on an H100 or H200; see bench/gpu_record.sh.
 struct Recording {
   const char* name;
-  bool moves;  // as of Client; what little cupy-pool has fits beside the contender
+  bool moves = true;  // as of Client; what little cupy-pool has fits beside the contender
+  int devices = 1;
+  int budget = 256;     // MiB
+  int contender = 236;  // MiB
+  int pause = 300;      // mean, in microseconds
 };
 
 class FrameworkTest : public ::testing::TestWithParam<Recording> {};
 
 TEST_P(FrameworkTest, IsTheSameUnderReveza) {
-  const std::string file = std::string(REVEZA_RECORDINGS) + "/" + GetParam().name + ".calls";
-  const std::vector<std::string> arguments = {file, "--scale", "64", "--pause", "300"};
-  const FakeCard card(Environment{{"FAKECUDA_MEMORY", "1GiB"}});
+  const Recording& recording = GetParam();
+  const std::string file = std::string(REVEZA_RECORDINGS) + "/" + recording.name + ".calls";
+  const std::vector<std::string> arguments = {file, "--scale", "64", "--pause",
+                                              std::to_string(recording.pause)};
+  const FakeCard card(Environment{{"FAKECUDA_MEMORY", "1GiB"},
+                                  {"FAKECUDA_DEVICES", std::to_string(recording.devices)}});
   const ProcessResult played = card.Run(testing::ClientPath("play_calls"), arguments);
   EXPECT_EQ(played.status, 0) << played.output << played.error_output;
   EXPECT_FALSE(played.output.contains("failed:")) << played.output;
   EXPECT_FALSE(played.output.contains(" 0 bytes compared")) << played.output;
-  random_programs::Trial trial({.memory = "1GiB",
-                                .budget = "256MiB",
-                                .contender_bytes = 236 << 20,
-                                .limit = std::chrono::seconds(250)});
+  random_programs::Trial trial(
+      {.devices = recording.devices,
+       .memory = "1GiB",
+       .budget = std::to_string(recording.budget) + "MiB",
+       .host_budget = "2GiB",
+       .contender_bytes = static_cast<std::uint64_t>(recording.contender) << 20,
+       .limit = std::chrono::seconds(250)});
   const auto failure = trial.RunClient("play_calls", arguments);
   EXPECT_FALSE(failure.has_value()) << *failure;
-  if (!GetParam().moves) return;
+  if (!recording.moves) return;
   EXPECT_GT(trial.Handovers(), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FrameworkTest,
-                         ::testing::Values(Recording{"cupy", true}, Recording{"cupy-pool", false},
-                                           Recording{"jax", true}, Recording{"torch", true},
-                                           Recording{"torch-async", true},
-                                           Recording{"torch-compile", true},
-                                           Recording{"torch-graph", true},
-                                           Recording{"torch-segments", true}),
+                         ::testing::Values(Recording{"cupy"}, Recording{"cupy-pool", false},
+                                           Recording{"jax"}, Recording{"torch"},
+                                           Recording{"torch-async"}, Recording{"torch-compile"},
+                                           Recording{"torch-graph"}, Recording{"torch-segments"},
+                                           Recording{"nccl-rank-0", true, 2, 500, 300, 50},
+                                           Recording{"nccl-rank-1", true, 2, 500, 300, 50}),
                          [](const auto& one) {
                            std::string name = one.param.name;
                            std::ranges::replace(name, '-', '_');
