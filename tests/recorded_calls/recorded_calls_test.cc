@@ -296,8 +296,7 @@ INSTANTIATE_TEST_SUITE_P(All, FrameworkTest,
                                            Recording{"jax"}, Recording{"torch"},
                                            Recording{"torch-async"}, Recording{"torch-compile"},
                                            Recording{"torch-graph"}, Recording{"torch-segments"},
-                                           Recording{"nccl-rank-0", true, 2, 500, 300, 50},
-                                           Recording{"nccl-rank-1", true, 2, 500, 300, 50}),
+                                           Recording{"nccl-rank", true, 2, 500, 300, 50}),
                          [](const auto& one) {
                            std::string name = one.param.name;
                            std::ranges::replace(name, '-', '_');

@@ -1,6 +1,7 @@
 // State of the step that a supervisor runs.
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -28,6 +29,12 @@ struct RunningStep {
   std::optional<GroupStats> scope;  // counters of the systemd scope at exit
   std::optional<StepGroup> group;
 };
+
+// Notes how the program has exited, and when.
+void RecordExit(RunningStep& step, int status, const rusage& usage);
+
+// Decides the outcome of a step whose program has exited. `tap_lost_output`: of a step with cycles.
+Outcome JudgeOutcome(const RunningStep& step, bool tap_lost_output);
 
 // Kernel clocks in nanoseconds. Thread-safe.
 inline constexpr std::int64_t kSecond = 1'000'000'000;

@@ -56,7 +56,6 @@ class Supervisor {
   void InspectDeath();
   void Reap();
   void HandleExit(int status, const rusage& usage);
-  Outcome JudgeOutcome() const;
   void ReadCycles();
   void CheckTimers();
   void PublishOutput();
@@ -183,41 +182,12 @@ void Supervisor::HandleExit(int status, const rusage& usage) {
   Continue();
   if (!running_) return;
   RunningStep& step = *running_;
-  auto& result = step.result;
-  step.ended = true;
-  if (WIFEXITED(status)) {
-    result.outcome = WEXITSTATUS(status) == 0 ? Outcome::kSuccess : Outcome::kFailure;
-    result.code = WEXITSTATUS(status);
-  } else {
-    result.outcome = Outcome::kSignal;
-    result.code = WTERMSIG(status);
-  }
-  result.user_time = Nanoseconds(usage.ru_utime);
-  result.system_time = Nanoseconds(usage.ru_stime);
-  result.largest_resident = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-  // The wall clock may be set while a step runs.
-  result.ended = result.began + (Now() - step.began);
+  RecordExit(step, status, usage);
   // Before the record is written, which may wait until the disk has room again.
   const std::string& output = step.request.output;
   step.disk_was_full = MayHaveLostOutput(output.substr(0, output.rfind('/')),
                                          output_.Size() > 0 || errors_.Size() > 0);
   ReadCycles();
-}
-
-// A step that was told to end may exit with status 0 without having finished: only its last cycle
-// proves that it has.
-Outcome Supervisor::JudgeOutcome() const {
-  const RunningStep& step = *running_;
-  const Outcome outcome = step.result.outcome;
-  const std::uint64_t cycles = step.request.cycles;
-  const bool made_all_cycles = cycles > 0 && step.last_cycle >= cycles;
-  if (step.end_reason && !(outcome == Outcome::kSuccess && made_all_cycles)) {
-    return *step.end_reason;
-  }
-  if (outcome != Outcome::kSuccess) return outcome;
-  const bool tap_lost_output = cycles > 0 && cycles_.lost_output();
-  if (step.disk_was_full || tap_lost_output) return Outcome::kOutputLost;
-  return cycles == 0 || made_all_cycles ? outcome : Outcome::kPartial;
 }
 
 // Collects evidence about a failed step before it is reaped: its limits are still readable, and its
@@ -283,7 +253,7 @@ void Supervisor::FinishIfDone() {
   }
   ReadCycles();
   PublishOutput();
-  running_->result.outcome = JudgeOutcome();
+  running_->result.outcome = JudgeOutcome(*running_, cycles_.lost_output());
   CloseGroup();
   auto& result = running_->result;
   result.output_bytes = output_.Size();

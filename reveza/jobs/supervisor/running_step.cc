@@ -1,0 +1,38 @@
+#include "reveza/jobs/supervisor/running_step.h"
+
+#include <sys/wait.h>
+
+namespace reveza::jobs {
+
+void RecordExit(RunningStep& step, int status, const rusage& usage) {
+  AttemptResult& result = step.result;
+  step.ended = true;
+  if (WIFEXITED(status)) {
+    result.outcome = WEXITSTATUS(status) == 0 ? Outcome::kSuccess : Outcome::kFailure;
+    result.code = WEXITSTATUS(status);
+  } else {
+    result.outcome = Outcome::kSignal;
+    result.code = WTERMSIG(status);
+  }
+  result.user_time = Nanoseconds(usage.ru_utime);
+  result.system_time = Nanoseconds(usage.ru_stime);
+  result.largest_resident = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  // The wall clock may be set while a step runs.
+  result.ended = result.began + (Now() - step.began);
+}
+
+// A step that was told to end may exit with status 0 without having finished: only its last cycle
+// proves that it has.
+Outcome JudgeOutcome(const RunningStep& step, bool tap_lost_output) {
+  const Outcome outcome = step.result.outcome;
+  const std::uint64_t cycles = step.request.cycles;
+  const bool made_all_cycles = cycles > 0 && step.last_cycle >= cycles;
+  if (step.end_reason && !(outcome == Outcome::kSuccess && made_all_cycles)) {
+    return *step.end_reason;
+  }
+  if (outcome != Outcome::kSuccess) return outcome;
+  if (step.disk_was_full || (cycles > 0 && tap_lost_output)) return Outcome::kOutputLost;
+  return cycles == 0 || made_all_cycles ? outcome : Outcome::kPartial;
+}
+
+}  // namespace reveza::jobs
