@@ -67,7 +67,10 @@ Engine::Nanoseconds Engine::Now() const {
 }
 
 Status Engine::Prepare() {
-  ASSIGN_OR_RETURN(auto entries, parts_.journal.List());
+  auto entries = std::exchange(parts_.entries, {});
+  if (entries.empty()) {
+    ASSIGN_OR_RETURN(entries, parts_.journal.List());
+  }
   // The list may be longer: AddNewlyListedSteps() picks up steps added since it was compared.
   if (entries.size() < job_.steps.size()) {
     return Fail(Error::Code::kInternal, "the journal lists other steps than the job has");

@@ -76,8 +76,9 @@ struct EngineParts {
   Expander* expander = nullptr;      // of `job`; outlives the engine, replaced when steps are added
   std::vector<Identity> identities;  // of the job's steps, in order
   RunRequest request;
-  JobFolder folder;  // locked by the caller
-  Journal journal;   // records imported, list set
+  JobFolder folder;                // locked by the caller
+  Journal journal;                 // records imported, list set
+  std::vector<StepEntry> entries;  // its list, if that was read since it last changed; else empty
   std::vector<LiveAttempt> live;
   std::filesystem::path supervisor;      // executable, started once per worker
   std::vector<std::string> environment;  // "NAME=value", of every step

@@ -180,7 +180,7 @@ Result<OpenedJob> OpenJob(const fs::path& state, Job& job, Expander& expander,
   ASSIGN_OR_RETURN(const auto dropped, UpdateList(journal, job, identities));
   RETURN_IF_ERROR(RequeueFinished(journal, request, job));
   auto environment = OwnEnvironment();
-  ASSIGN_OR_RETURN(const auto list, journal.List());
+  ASSIGN_OR_RETURN(auto list, journal.List());
   RETURN_IF_ERROR(CheckPrograms(job, expander, environment, [&](std::size_t step) {
     const StepState step_state = list[step].state;
     return step_state != StepState::kDone &&
@@ -198,14 +198,22 @@ Result<OpenedJob> OpenJob(const fs::path& state, Job& job, Expander& expander,
   if (!changed) return std::unexpected(changed.error());
   RETURN_IF_ERROR(journal.Set(kOutputsKey, outputs.string()));
   RETURN_IF_ERROR(journal.Commit());
-  OpenedJob opened{
-      std::move(lock),
-      EngineParts{&job, &expander, std::move(identities), request, folder, std::move(journal),
-                  imported.live, supervisor, std::move(environment), cores},
-      imported,
-      verified.checked,
-      verified.lost,
-      {}};
+  OpenedJob opened{std::move(lock),
+                   EngineParts{&job,
+                               &expander,
+                               std::move(identities),
+                               request,
+                               folder,
+                               std::move(journal),
+                               {},
+                               imported.live,
+                               supervisor,
+                               std::move(environment),
+                               cores},
+                   imported,
+                   verified.checked,
+                   verified.lost,
+                   {}};
   if (shard_export) opened.parts.shard_export.emplace(*std::move(shard_export));
   opened.notes = StartupNotes(opened, folder, *changed, request.rerun_if_program_changed);
   if (explained) opened.notes.push_back(*explained);
@@ -218,6 +226,7 @@ Result<OpenedJob> OpenJob(const fs::path& state, Job& job, Expander& expander,
                                            : fmt::format("all {} steps are", list.size()),
                                        list.size() == 1 ? "it" : "them"));
   }
+  if (!runs_again) opened.parts.entries = std::move(list);
   return opened;
 }
 

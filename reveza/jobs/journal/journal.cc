@@ -12,6 +12,8 @@
 namespace reveza::jobs {
 namespace {
 
+constexpr const char* kCacheSize = "PRAGMA cache_size=-16000";
+
 StepState NextState(const AttemptResult& result, StepState state) {
   if (state == StepState::kDone) return state;
   switch (result.outcome) {
@@ -52,8 +54,8 @@ Result<Journal> Journal::Open(const std::filesystem::path& file, Durability dura
   }
   RETURN_IF_ERROR(PrepareFormat(*database, file));
   const char* synchronous = durability == Durability::kPower ? "FULL" : "NORMAL";
-  RETURN_IF_ERROR(database->Execute(fmt::format(
-      "PRAGMA journal_mode=WAL;PRAGMA synchronous={};PRAGMA cache_size=-16000", synchronous)));
+  RETURN_IF_ERROR(database->Execute(
+      fmt::format("PRAGMA journal_mode=WAL;PRAGMA synchronous={};{}", synchronous, kCacheSize)));
   Journal journal(std::move(*database));
   RETURN_IF_ERROR(journal.Prepare());
   return journal;
@@ -141,6 +143,9 @@ Status Journal::Checkpoint() {
 
 Status Journal::SetList(const std::vector<ListedStep>& steps) {
   RETURN_IF_ERROR(Begin());
+  // The index is in the order of hashes, so what of it is not in memory is read and written over
+  // and over: some 40 bytes for each step.
+  RETURN_IF_ERROR(database_.Execute("PRAGMA cache_size=-64000"));
   RETURN_IF_ERROR(database_.Execute("UPDATE step SET position = NULL"));
   ASSIGN_OR_RETURN(auto last, database_.Number("SELECT coalesce(max(id), 0) FROM step"));
   std::int64_t id = last;
@@ -149,7 +154,8 @@ Status Journal::SetList(const std::vector<ListedStep>& steps) {
     // The id is skipped if the step is known; ids are never reused.
     RETURN_IF_ERROR(Insert(NewStep(++id, listed), position++));
   }
-  return Commit();
+  RETURN_IF_ERROR(Commit());
+  return database_.Execute(kCacheSize);
 }
 
 Status Journal::Insert(const StepEntry& step, std::optional<std::int64_t> position) {
