@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/parse_number.h"
+
 namespace reveza::phi {
 namespace {
 
@@ -231,6 +233,16 @@ Result<Moments> MomentsOf(std::span<const SeriesView> trials, int lag, int order
 }
 
 }  // namespace
+
+Result<Shrinkage> ParseShrinkage(std::string_view text) {
+  if (text == "none") return Shrinkage{};
+  if (text == "auto") return Shrinkage{.kind = Shrinkage::Kind::kAutomatic, .amount = 0};
+  const auto amount = ParseNumber<double>(text);
+  if (!amount || !(*amount >= 0.0 && *amount <= 1.0)) {
+    return InvalidArgument("'{}' is invalid; use none, auto or a number from 0 to 1", text);
+  }
+  return Shrinkage{.kind = Shrinkage::Kind::kAmount, .amount = *amount};
+}
 
 Result<Estimate> EstimateModel(std::span<const SeriesView> trials, const EstimateOptions& options) {
   RETURN_IF_ERROR(CheckShape(trials, options.lag, options.order));
