@@ -343,7 +343,7 @@ class Setup(TreeTest):
         for folder in (self.tree / SITE).glob("pyarrow-*"):
             folder.rename(folder.with_name("pyarrow-1.0.0.dist-info"))
         _, lines, _ = self.run_setup()
-        self.assertEqual(lines[-3], "installing Arrow into build/python")
+        self.assertEqual(lines[-4], "installing Arrow into build/python")
 
     def test_keeps_complete_wheels(self):
         if os.path.exists("/usr/local/cuda/bin/nvcc"):
