@@ -27,7 +27,7 @@ print('%d%d' % sys.version_info[:2], sysconfig.get_path('include'), sysconfig.ge
   list(GET about 0 tag)
   list(GET about 1 include)
   list(GET about 2 suffix)
-  if(NOT EXISTS ${include}/Python.h OR tag LESS 311)
+  if(NOT EXISTS ${include}/Python.h OR tag LESS 310)
     continue()
   endif()
   set(definitions NB_COMPACT_ASSERTIONS)
@@ -49,12 +49,12 @@ print('%d%d' % sys.version_info[:2], sysconfig.get_path('include'), sysconfig.ge
     PUBLIC -ffunction-sections -fdata-sections)
 endforeach()
 if(NOT REVEZA_PYTHON_TAGS)
-  message(STATUS "No nanobind or no headers of Python 3.11 or later (tools/setup.sh installs both): "
+  message(STATUS "No nanobind or no headers of Python 3.10 or later (tools/setup.sh installs both): "
     "building without the modules of the Python packages phi and fraudgen")
 endif()
 
 # reveza_python_module(<package> [SHARED_RUNTIME] LINK ...): builds the extension module `_native` of a
-# package from the sources of the room, and puts it with the package into ${PROJECT_BINARY_DIR}/python. The
+# package from the sources of the room, and puts it with the package into ${PROJECT_BINARY_DIR}/lib/python. The
 # target <package>_python builds it for all interpreters, or does nothing if there are none.
 function(reveza_python_module package)
   cmake_parse_arguments(ARG "SHARED_RUNTIME" "" "LINK" ${ARGN})
@@ -62,7 +62,7 @@ function(reveza_python_module package)
   if(NOT REVEZA_PYTHON_TAGS)
     return()
   endif()
-  set(folder ${PROJECT_BINARY_DIR}/python/${package})
+  set(folder ${PROJECT_BINARY_DIR}/lib/python/${package})
   file(MAKE_DIRECTORY ${folder})
   file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/${package}/*.py
     ${PROJECT_SOURCE_DIR}/python/${package}/*.pyi ${PROJECT_SOURCE_DIR}/python/${package}/py.typed)

@@ -13,7 +13,7 @@ import unittest
 
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs/python.md"
-sys.path.insert(0, str(BUILD / "python"))
+sys.path.insert(0, str(BUILD / "lib/python"))
 
 
 class Examples(unittest.TestCase):

@@ -13,7 +13,7 @@ import threading
 import unittest
 
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
-sys.path.insert(0, str(BUILD / "python"))
+sys.path.insert(0, str(BUILD / "lib/python"))
 
 import fraudgen  # pylint: disable=wrong-import-position
 
@@ -146,7 +146,7 @@ class Package(unittest.TestCase):
         code = ("import sys; sys.modules['pyarrow'] = None; sys.path.insert(0, sys.argv[1]); import fraudgen\n"
                 "try: fraudgen.generate(rows=10)\n"
                 "except ImportError as error: print(error)")
-        done = subprocess.run([sys.executable, "-c", code, BUILD / "python"], capture_output=True, text=True, check=True)
+        done = subprocess.run([sys.executable, "-c", code, BUILD / "lib/python"], capture_output=True, text=True, check=True)
         self.assertIn("pip install pyarrow", done.stdout)
 
     def test_schema(self):

@@ -18,7 +18,7 @@ import unittest
 import numpy
 
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
-sys.path.insert(0, str(BUILD / "python"))
+sys.path.insert(0, str(BUILD / "lib/python"))
 
 import phi  # pylint: disable=wrong-import-position
 

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Optional, TypedDict, Union
 
-if sys.version_info < (3, 11):
-    raise ImportError("the Python package fraudgen needs Python 3.11 or later; the program fraudgen runs with any")
-
-from typing import Unpack
+if sys.version_info < (3, 10):
+    raise ImportError("the Python package fraudgen needs Python 3.10 or later; the program fraudgen runs with any")
 
 from fraudgen import _native
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     import pyarrow  # type: ignore[import-untyped]
 
 __all__ = [

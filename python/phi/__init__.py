@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Optional, Union
 
-if sys.version_info < (3, 11):
-    raise ImportError("the Python package phi needs Python 3.11 or later; the program phi runs with any")
+if sys.version_info < (3, 10):
+    raise ImportError("the Python package phi needs Python 3.10 or later; the program phi runs with any")
 try:
     import numpy
     from numpy.typing import NDArray
