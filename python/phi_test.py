@@ -132,6 +132,14 @@ class Program(unittest.TestCase):
             self.assertEqual(found.local.shape, (399, 16))
             numpy.testing.assert_allclose(found.local.mean(axis=0), [atom.nats for atom in found.atoms], atol=1e-12)
 
+    def test_granger_causality(self):
+        for conditional in (False, True):
+            found = phi.granger(self.series, conditional=conditional, order=2)
+            row = self.json("measure", "series.npy", "-m", "i", "--order", 2, "--granger",
+                            "conditional" if conditional else "pair")["granger"]
+            self.assertEqual((found.nats.tolist(), found.p.tolist(), found.q.tolist()), (row["nats"], row["p"], row["q"]))
+        self.assertIsNone(phi.granger(self.series, shrinkage=0.1).p)
+
     def test_transfer_entropy(self):
         for estimator in ("discrete", "gauss", "ksg"):
             found = phi.te(self.series, estimator=estimator, target_history=2, surrogates=9)
@@ -326,6 +334,7 @@ class Lock(unittest.TestCase):
         series = recording()
         self.check(lambda: phi.measure(series, "si", threads=1))
         self.check(lambda: phi.windows(series, 200, "si", step=100, threads=1))
+        self.check(lambda: phi.granger(series))
         self.check(lambda: phi.te(series, threads=1))
         self.check(lambda: phi.oinfo(series, threads=1))
         self.check(lambda: phi.phiid(series, threads=1))

@@ -1,4 +1,4 @@
-// Measures of Gaussian series: `measure`, `windows`, `phiid`, `te`.
+// Measures of series: `measure`, `windows`, `phiid`, `granger`, `te`.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -11,6 +11,8 @@
 
 #include "common/python/native.h"
 #include "phi/measures/estimate.h"
+#include "phi/measures/granger.h"
+#include "phi/measures/matrix.h"
 #include "phi/measures/phiid.h"
 #include "phi/measures/sliding_windows.h"
 #include "phi/measures/whole_series.h"
@@ -241,6 +243,30 @@ nb::dict DecomposeArrays(const std::vector<Array>& arrays, const Names& names, n
   return found;
 }
 
+nb::object RowsOf(const std::optional<Matrix>& matrix) {
+  if (!matrix) return nb::none();
+  return nb::cast(ArrayOf(std::vector<double>(matrix->values().begin(), matrix->values().end()),
+                          static_cast<std::size_t>(matrix->rows()),
+                          static_cast<std::size_t>(matrix->columns())));
+}
+
+nb::dict GrangerOfArrays(const std::vector<Array>& arrays, const Names& names, nb::dict arguments) {
+  const Arguments given(std::move(arguments));
+  const Request request = RequestOf(arrays, names, given);
+  const auto kind = given.Get<bool>("conditional") ? GrangerKind::kConditional : GrangerKind::kPair;
+  const auto granger = ValueOf(WithoutLock([&]() -> Result<Granger> {
+    ASSIGN_OR_RETURN(const auto estimate, EstimateModel(request.trials, request.options.estimate));
+    // With shrinkage p has no formula.
+    return GrangerOf(estimate.model, kind,
+                     estimate.shrinkage > 0 ? std::nullopt : std::optional(estimate.samples));
+  }));
+  nb::dict found;
+  found["nats"] = RowsOf(granger.causality);
+  found["p"] = RowsOf(granger.p);
+  found["q"] = RowsOf(granger.q);
+  return found;
+}
+
 nb::list TransfersOfArrays(const std::vector<Array>& arrays, const Names& names,
                            nb::dict arguments) {
   const Arguments given(std::move(arguments));
@@ -287,6 +313,7 @@ void AddMeasures(nb::module_& module) {
   module.def("measure", &MeasureArrays, trials, nb::arg("names"), nb::arg("arguments"));
   module.def("windows", &MeasureWindows, trials, nb::arg("names"), nb::arg("arguments"));
   module.def("phiid", &DecomposeArrays, trials, nb::arg("names"), nb::arg("arguments"));
+  module.def("granger", &GrangerOfArrays, trials, nb::arg("names"), nb::arg("arguments"));
   module.def("te", &TransfersOfArrays, trials, nb::arg("names"), nb::arg("arguments"));
 }
 

@@ -42,6 +42,7 @@ from phi._results import (
     Decomposition,
     Effect,
     Extreme,
+    Granger,
     Interval,
     Measurement,
     Order,
@@ -60,9 +61,9 @@ from phi._results import (
 )
 
 __all__ = [
-    "Atom", "Cause", "Complexes", "Concept", "Cut", "Cycle", "Decomposition", "Effect", "Extreme", "Interval",
-    "Measurement", "Multiplets", "Order", "Part", "Partition", "Run", "Significance", "SystemIrreducibility",
-    "Transfer", "Transfers", "Value", "Window", "complexes", "iit", "measure", "mip", "oinfo", "phiid", "run",
+    "Atom", "Cause", "Complexes", "Concept", "Cut", "Cycle", "Decomposition", "Effect", "Extreme", "Granger",
+    "Interval", "Measurement", "Multiplets", "Order", "Part", "Partition", "Run", "Significance", "SystemIrreducibility",
+    "Transfer", "Transfers", "Value", "Window", "complexes", "granger", "iit", "measure", "mip", "oinfo", "phiid", "run",
     "te", "windows",
 ]
 
@@ -190,6 +191,24 @@ def phiid(
     })
     atoms = tuple(Atom(**{**row, "significance": significance_of(row["significance"])}) for row in found["atoms"])
     return Decomposition(**{**found, "atoms": atoms})
+
+
+def granger(
+    series: Series,
+    *,
+    conditional: bool = False,
+    lag: int = 1,
+    order: Union[int, str] = 1,
+    max_order: int = 10,
+    shrinkage: Union[float, str] = "none",
+    names: Optional[Sequence[str]] = None,
+) -> Granger:
+    """Returns the Granger causality of all ordered pairs in nats, or given all other variables (``conditional``)."""
+    trials = trials_of(series)
+    return Granger(**_native.granger(trials, names_of(names, trials), {
+        "measures": "i", "partition": "", "mip": "", "normalised": False, "conditional": conditional, "lag": lag,
+        **_past(order), "max_order": max_order, "shrinkage": str(shrinkage), "threads": 1,
+    }))
 
 
 def te(

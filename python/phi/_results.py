@@ -116,6 +116,15 @@ class Decomposition:
 
 
 @dataclass(frozen=True)
+class Granger:
+    """Granger causality of all pairs; rows are sources, columns targets. Half of it is transfer entropy."""
+
+    nats: NDArray[numpy.float64]  #: variables x variables; 0 on the diagonal
+    p: Optional[NDArray[numpy.float64]]  #: by the chi-square distribution; None with shrinkage
+    q: Optional[NDArray[numpy.float64]]  #: p adjusted for the false discovery rate over all pairs
+
+
+@dataclass(frozen=True)
 class Transfer:
     """The transfer entropy from columns to columns."""
 
