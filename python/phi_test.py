@@ -5,6 +5,7 @@
 
 import csv
 import dataclasses
+import functools
 import itertools
 import json
 import pathlib
@@ -291,6 +292,10 @@ class Arrays(unittest.TestCase):
                      lambda: phi.run(measures="psi"), lambda: phi.oinfo(series).values([4])):
             with self.assertRaises(ValueError):
                 call()
+        for call in (phi.measure, phi.oinfo, phi.granger, phi.phiid,
+                     *(functools.partial(phi.te, estimator=name) for name in ("discrete", "gauss", "ksg"))):
+            with self.assertRaisesRegex(ValueError, "row 3 "):
+                call(unknown)
         with self.assertRaises(TypeError):
             phi.measure(series, lag="two")
 

@@ -29,6 +29,9 @@ struct Shrinkage {
   double amount = 0.0;
 };
 
+// Returns kInvalidArgument, with row and variable, if a value is not finite.
+Status CheckNumbers(std::span<const SeriesView> trials, std::span<const std::string> names);
+
 // Parses "none", "auto" or an amount from 0 to 1.
 Result<Shrinkage> ParseShrinkage(std::string_view text);
 

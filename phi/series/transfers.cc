@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "phi/arithmetic/parallel_for.h"
+#include "phi/measures/estimate.h"
 #include "phi/measures/significance.h"
 
 namespace reveza::phi {
@@ -151,6 +152,7 @@ Result<std::vector<Transfer>> TransfersOf(std::span<const SeriesView> trials, co
   if (names.size() < 2) {
     return InvalidArgument("there is one column; transfer entropy needs at least two");
   }
+  RETURN_IF_ERROR(CheckNumbers(trials, names));
   ASSIGN_OR_RETURN(auto transfers, Planned(request, names));
   std::vector<std::vector<int>> binned;
   if (discrete) {

@@ -44,7 +44,8 @@ struct Transfer {
 };
 
 // Computes the transfer entropies of trials whose columns have these names. Errors: fewer than two
-// columns, a column of two roles, several trials for kDiscrete, and those of the estimators.
+// columns, a column of two roles, several trials for kDiscrete, a value that is not finite, and
+// those of the estimators.
 Result<std::vector<Transfer>> TransfersOf(std::span<const SeriesView> trials,
                                           const std::vector<std::string>& names,
                                           const TransferRequest& request);
