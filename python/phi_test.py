@@ -157,6 +157,9 @@ class Program(unittest.TestCase):
         row = self.json("te", "series.npy", "--estimator", "gauss", "--source", "0,1", "--target", "2", "--given",
                         "all")["pairs"][0]
         self.assertEqual(found.pairs[0].nats, row["nats"])
+        same = phi.te(self.series, estimator="gauss", source=numpy.array([0, 1]).tolist(), target=numpy.int64(2),
+                      given="all")
+        self.assertEqual(same, found)
         self.assertEqual((found.pairs[0].source, found.pairs[0].target, found.pairs[0].given), ((0, 1), (2,), (3,)))
 
     def test_groups_of_variables(self):

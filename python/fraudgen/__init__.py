@@ -160,7 +160,7 @@ def schema(**settings: Unpack[Settings]) -> dict[str, Table]:
 def check(folder: Union[str, "os.PathLike[str]"]) -> CheckResult:
     """Validates a data set in a folder: files, keys, balances, distributions.
 
-    Without support for Parquet and Arrow files (see ``fraudgen version``), only text formats.
+    In wheels only of text formats: of others the check that files are readable fails, and says why.
     """
     found = _native.check(os.fspath(folder))
     return CheckResult(found["findings"], tuple(Check(**row) for row in found["checks"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Sequence
 from typing import Union
@@ -67,14 +68,14 @@ def columns_of(columns: Columns, names: list[str]) -> list[int]:
     if columns is None:
         return []
     found = []
-    for column in [columns] if isinstance(columns, (int, str)) else columns:
+    for column in columns if isinstance(columns, Sequence) and not isinstance(columns, str) else [columns]:
         if isinstance(column, str):
             if column not in names:
                 raise ValueError(f"there is no column '{column}'; use one of {', '.join(names)}")
             column = names.index(column)
-        if not 0 <= column < len(names):
+        if not 0 <= operator.index(column) < len(names):
             raise ValueError(f"there is no column {column}; use 0 to {len(names) - 1}")
-        found.append(column)
+        found.append(operator.index(column))
     return found
 
 
