@@ -6,6 +6,7 @@
 import csv
 import dataclasses
 import functools
+import importlib.util
 import itertools
 import json
 import pathlib
@@ -16,7 +17,9 @@ import threading
 import tracemalloc
 import unittest
 
-import numpy
+if importlib.util.find_spec("numpy") is None:
+    sys.exit(77)
+import numpy  # pylint: disable=wrong-import-position
 
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 sys.path.insert(0, str(BUILD / "lib/python"))
