@@ -28,6 +28,8 @@ for python in ${REVEZA_PYTHONS:-python3.10 python3.11 python3.12 python3.13 pyth
 done
 tools/make_glibc_stubs.sh "$tools/bin/python" build/glibc
 
+# There may be other interpreters than the last time.
+rm -rf build/wheels/build.ninja build/wheels/lib/python
 # The same options as of the tests, so that ccache has the objects.
 tools/configure.sh ci build/wheels -B build/wheels -DREVEZA_GLIBC="$PWD/build/glibc" \
   "-DREVEZA_WITHOUT=arrow;httplib;rdkafka" "-DREVEZA_PYTHONS=$(IFS=';' && echo "${interpreters[*]:-none}")"
