@@ -146,7 +146,8 @@ class Package(unittest.TestCase):
         code = ("import sys; sys.modules['pyarrow'] = None; sys.path.insert(0, sys.argv[1]); import fraudgen\n"
                 "try: fraudgen.generate(rows=10)\n"
                 "except ImportError as error: print(error)")
-        done = subprocess.run([sys.executable, "-c", code, BUILD / "lib/python"], capture_output=True, text=True, check=True)
+        done = subprocess.run([sys.executable, "-c", code, BUILD / "lib/python"], capture_output=True, text=True,
+                              check=True)
         self.assertIn("pip install pyarrow", done.stdout)
 
     def test_schema(self):

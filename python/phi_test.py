@@ -141,7 +141,8 @@ class Program(unittest.TestCase):
             found = phi.granger(self.series, conditional=conditional, order=2)
             row = self.json("measure", "series.npy", "-m", "i", "--order", 2, "--granger",
                             "conditional" if conditional else "pair")["granger"]
-            self.assertEqual((found.nats.tolist(), found.p.tolist(), found.q.tolist()), (row["nats"], row["p"], row["q"]))
+            self.assertEqual((found.nats.tolist(), found.p.tolist(), found.q.tolist()),
+                             (row["nats"], row["p"], row["q"]))
         self.assertIsNone(phi.granger(self.series, shrinkage=0.1).p)
 
     def test_transfer_entropy(self):
@@ -218,7 +219,8 @@ class Program(unittest.TestCase):
         found = phi.complexes(OR_COPY_XOR, [1, 0, 0])
         rows = self.json("iit", "tpm.npy", "--state", "1,0,0", "--complexes")
         self.assertEqual([system.phi for system in found.systems], [row["phi"] for row in rows["systems"]])
-        self.assertEqual([len(system.nodes) for system in found.systems], [len(row["nodes"]) for row in rows["systems"]])
+        self.assertEqual([len(system.nodes) for system in found.systems],
+                         [len(row["nodes"]) for row in rows["systems"]])
         self.assertEqual(found.major.nodes, (0, 1, 2))
         part = phi.iit(OR_COPY_XOR, [1, 0, 0], nodes=[0, 2])
         self.assertIn(part, found.systems)

@@ -24,7 +24,8 @@ READMES = {"reveza": "README.md", "fraudgen": "fraudgen/README.md", "phi": "phi/
 # `phi` is a name of another project on PyPI.
 DISTRIBUTIONS = {"reveza": "reveza", "fraudgen": "fraudgen", "phi": "reveza-phi"}
 # What the Python package needs beside the program, by the name of the extra.
-EXTRAS = {"reveza": ("jupyter", "jupyter_client>=8"), "fraudgen": ("arrow", "pyarrow>=15"), "phi": ("numpy", "numpy>=1.24")}
+EXTRAS = {"reveza": ("jupyter", "jupyter_client>=8"), "fraudgen": ("arrow", "pyarrow>=15"),
+          "phi": ("numpy", "numpy>=1.24")}
 
 
 def version() -> str:
@@ -36,7 +37,8 @@ def version() -> str:
 
 def licences() -> list[pathlib.Path]:
     """Returns the licences of what the extension modules contain."""
-    return sorted((SOURCE / "build/python/lib").glob("python3*/site-packages/nanobind-*.dist-info/licenses/LICENSE"))[:1]
+    site = "python3*/site-packages/nanobind-*.dist-info/licenses/LICENSE"
+    return sorted((SOURCE / "build/python/lib").glob(site))[:1]
 
 
 def metadata(name: str, has_module: bool) -> str:

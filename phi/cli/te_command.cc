@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "phi/cli/commands.h"

@@ -8,14 +8,13 @@ Python threads run; results depend neither on them nor on ``threads``.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Optional, Union
 
 if sys.version_info < (3, 10):
     raise ImportError("the Python package phi needs Python 3.10 or later; the program phi runs with any")
 try:
-    import numpy
-    from numpy.typing import NDArray
+    import numpy as _numpy  # pylint: disable=unused-import  # only to say what is missing
 except ImportError as error:
     raise ImportError("the Python package phi needs NumPy: pip install numpy") from error
 
@@ -32,6 +31,7 @@ from phi._arrays import (
     threads_of,
     trials_of,
 )
+from phi._objects import Multiplets, Run
 from phi._results import (
     Atom,
     Cause,
@@ -54,7 +54,6 @@ from phi._results import (
     Transfers,
     Value,
     Window,
-    order_of,
     significance_of,
     system_of,
     value_of,
@@ -62,12 +61,10 @@ from phi._results import (
 
 __all__ = [
     "Atom", "Cause", "Complexes", "Concept", "Cut", "Cycle", "Decomposition", "Effect", "Extreme", "Granger",
-    "Interval", "Measurement", "Multiplets", "Order", "Part", "Partition", "Run", "Significance", "SystemIrreducibility",
-    "Transfer", "Transfers", "Value", "Window", "complexes", "granger", "iit", "measure", "mip", "oinfo", "phiid", "run",
-    "te", "windows",
+    "Interval", "Measurement", "Multiplets", "Order", "Part", "Partition", "Run", "Significance",
+    "SystemIrreducibility", "Transfer", "Transfers", "Value", "Window", "complexes", "granger", "iit", "measure",
+    "mip", "oinfo", "phiid", "run", "te", "windows",
 ]
-
-_SINGLE_BATCH = 64  # cycles that an iterator computes at once
 
 
 def _measures(measures: Union[str, Sequence[str]]) -> str:
@@ -247,43 +244,6 @@ def te(
     return Transfers(tuple(Transfer(**row) for row in found), len(columns))
 
 
-class Multiplets:
-    """O-information and its kin of all subsets of the variables of a series, in nats.
-
-    o > 0: redundancy prevails, o < 0: synergy.
-    """
-
-    measures = ("o", "s", "tc", "dtc")
-
-    def __init__(self, native: _native.Multiplets, variables: int) -> None:
-        self._native = native
-        self.variables = variables
-        self.samples = native.samples  #: rows
-        self.shrinkage = native.shrinkage  #: applied intensity, 0 to 1
-        self.condition_number = native.condition_number
-
-    def orders(self) -> tuple[Order, ...]:
-        """Returns mean and extremes of each number of variables, from two."""
-        return tuple(order_of(row) for row in self._native.orders())
-
-    def values(self, variables: Sequence[int]) -> dict[str, float]:
-        """Returns o, s, tc and dtc of a subset."""
-        if not variables or not all(0 <= variable < self.variables for variable in variables):
-            raise ValueError(f"variables: use some of 0 to {self.variables - 1}")
-        return self._native.values(sum(1 << variable for variable in set(variables)))
-
-    def table(self, minsize: int = 2, maxsize: Optional[int] = None) -> tuple[NDArray[numpy.uint32], Array]:
-        """Returns all subsets of so many variables, in the order of ``itertools.combinations`` (as hoi).
-
-        The first array has a subset per row as bits (bit i: variable i), the second its o, s, tc and dtc.
-        """
-        last = self.variables if maxsize is None else maxsize
-        if not 1 <= minsize <= last <= self.variables:
-            raise ValueError(f"minsize, maxsize: use numbers from 1 to {self.variables}")
-        subsets, values = self._native.table(minsize, last)
-        return subsets[:, 0], values
-
-
 def oinfo(
     series: Series,
     *,
@@ -338,35 +298,6 @@ def complexes(
         "single_nodes": single_nodes, "threads": threads_of(threads)})
     systems = tuple(system_of(row) for row in rows)
     return Complexes(systems, None if major is None else systems[major])
-
-
-class Run(Iterator[Cycle]):
-    """An iterator over the cycles of a batch of runs."""
-
-    def __init__(self, native: _native.Cycles) -> None:
-        self._native = native
-        self._cycle = 0
-        self._ready: list[Cycle] = []
-        self._batch = 1
-        self.states = tuple(native.states)  #: names of the columns of Cycle.states
-        self.measures = tuple(native.measures)  #: names of the columns of Cycle.values
-        self.engine = native.engine  #: such as "cpu avx512"
-
-    def __next__(self) -> Cycle:
-        if not self._ready:
-            self._advance()
-        return self._ready.pop()
-
-    def _advance(self) -> None:
-        count, hashes, states, values = self._native.advance(self._batch)
-        if count == 0:
-            raise StopIteration
-        self._batch = min(2 * self._batch, _SINGLE_BATCH)
-        runs = len(hashes) // count
-        rows = [slice(i * runs, (i + 1) * runs) for i in range(count)]
-        self._ready = [Cycle(self._cycle + 1 + i, hashes[at, 0], states[at], values[at])
-                       for i, at in enumerate(rows)][::-1]
-        self._cycle += count
 
 
 def run(
