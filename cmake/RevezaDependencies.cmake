@@ -58,8 +58,8 @@ if(REVEZA_BUILD_GPU OR REVEZA_BUILD_PHI)
     ${REVEZA_CUDA_NEWER} ${REVEZA_CUDA_INCLUDE} ${REVEZA_NVML_INCLUDE})
 endif()
 
-# Disables optional libraries, for tools/check_without.sh: any of arrow, charts, httplib and
-# rdkafka.
+# Disables optional libraries, for tools/check_without.sh: any of arrow, charts, httplib, nanobind
+# and rdkafka.
 set(REVEZA_WITHOUT "" CACHE STRING "Optional libraries to build without, even if installed")
 
 # Arrow and Parquet (optional), from the pyarrow wheel in the same environment. Requires exactly the

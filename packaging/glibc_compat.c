@@ -1,5 +1,5 @@
-// What the static C++ library and libgcc of g++ 12 take from glibc, but glibc 2.28 does not have
-// yet. Only in programs that are linked for older distributions (REVEZA_GLIBC).
+// What the static C++ library and libgcc of g++ 12 and our programs take from glibc, but glibc 2.28
+// does not have yet. Only in programs that are linked for older distributions (REVEZA_GLIBC).
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -13,6 +13,15 @@
 
 // Since glibc 2.32: false means that reference counts must be atomic, which is always correct.
 INTERNAL char __libc_single_threaded = 0;
+
+// Since glibc 2.32.
+INTERNAL const char* sigabbrev_np(int number) {
+  static const char* const kNames[] = {
+      NULL,   "HUP",  "INT",  "QUIT", "ILL",    "TRAP",   "ABRT",  "BUS",  "FPE",  "KILL", "USR1",
+      "SEGV", "USR2", "PIPE", "ALRM", "TERM",   "STKFLT", "CHLD",  "CONT", "STOP", "TSTP", "TTIN",
+      "TTOU", "URG",  "XCPU", "XFSZ", "VTALRM", "PROF",   "WINCH", "POLL", "PWR",  "SYS"};
+  return number > 0 && number < (int)(sizeof kNames / sizeof *kNames) ? kNames[number] : NULL;
+}
 
 // Since glibc 2.36.
 INTERNAL uint32_t arc4random(void) {

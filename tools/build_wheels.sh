@@ -3,6 +3,10 @@
 # (tests/tools/wheels_test.py checks them). Names of wheels (reveza fraudgen phi) restrict it to these.
 #
 #   tools/build_wheels.sh JOBS [NAME...]
+#
+# The Python packages phi and fraudgen get a module for each Python of which there are an interpreter and
+# headers: one each for 3.10 and 3.11, and one for 3.12 and all later ones. REVEZA_PYTHONS names other
+# interpreters than those on the PATH.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,12 +21,22 @@ if ! cmp -s tools/requirements-wheels.txt "$tools/installed"; then
   "$tools/bin/pip" install --quiet --no-deps --require-hashes -r tools/requirements-wheels.txt
   cp tools/requirements-wheels.txt "$tools/installed"
 fi
+interpreters=()
+for python in ${REVEZA_PYTHONS:-python3.10 python3.11 python3.12 python3.13 python3.14}; do
+  headers=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null || true)
+  [[ -f $headers/Python.h ]] && interpreters+=("$(command -v "$python")")
+done
 tools/make_glibc_stubs.sh "$tools/bin/python" build/glibc
 
+# There may be other interpreters than the last time.
+rm -rf build/wheels/build.ninja build/wheels/lib/python
 # The same options as of the tests, so that ccache has the objects.
 tools/configure.sh ci build/wheels -B build/wheels -DREVEZA_GLIBC="$PWD/build/glibc" \
-  "-DREVEZA_WITHOUT=arrow;httplib;rdkafka"
-tools/build.sh build/wheels "$jobs" "${names[@]/#reveza/programs}"
+  "-DREVEZA_WITHOUT=arrow;httplib;rdkafka" "-DREVEZA_PYTHONS=$(IFS=';' && echo "${interpreters[*]:-none}")"
+targets=("${names[@]/#reveza/programs}")
+[[ " ${names[*]} " != *" phi "* ]] || targets+=(phi_python)
+[[ " ${names[*]} " != *" fraudgen "* ]] || targets+=(fraudgen_python)
+tools/build.sh build/wheels "$jobs" "${targets[@]}"
 
 platform=manylinux_2_28_$(uname -m)
 rm -f build/dist/*.whl

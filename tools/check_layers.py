@@ -16,7 +16,7 @@ from source_files import check, source_files
 
 # The rooms of each product from top to bottom. Rooms of one set may not include each other.
 LAYERS = {
-    "common": [{"cli", "version"}, {"settings", "table", "sqlite"}, {"platform"}, {"base"}],
+    "common": [{"cli", "python", "version"}, {"settings", "table", "sqlite"}, {"platform"}, {"base"}],
     "reveza": [
         {"cli/reveza_metrics", "cli/reveza_web"},
         {"cli/reveza", "cli/revezad", "cli/reveza_supervisor", "cli/demo_worker"},
@@ -35,7 +35,7 @@ LAYERS = {
         {"gpu/wire", "gpu/nvml"},
     ],
     "fraudgen": [
-        {"cli"},
+        {"cli", "python"},
         {"report"},
         {"check", "stream"},
         {"run"},
@@ -48,7 +48,7 @@ LAYERS = {
         {"values"},
     ],
     "phi": [
-        {"cli"},
+        {"cli", "python"},
         {"run"},
         {"gpu"},
         {"output", "plot", "cycles"},

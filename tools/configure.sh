@@ -20,5 +20,5 @@ if ! cmake --preset "$preset" "$@" >"$log" 2>&1; then
   printf '\nCMake failed. To install missing packages, run tools/setup.sh.\n' >&2
   exit 1
 fi
-sed -nE 's/^-- (No (Arrow|rdkafka|cpp-httplib|prometheus-cpp|chart library))/\1/p' "$log"
+sed -nE 's/^-- (No (Arrow|rdkafka|cpp-httplib|prometheus-cpp|chart library|nanobind))/\1/p' "$log"
 printf 'configured %s\n' "$build"

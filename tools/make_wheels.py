@@ -23,6 +23,9 @@ SUMMARIES = {
 READMES = {"reveza": "README.md", "fraudgen": "fraudgen/README.md", "phi": "phi/README.md"}
 # `phi` is a name of another project on PyPI.
 DISTRIBUTIONS = {"reveza": "reveza", "fraudgen": "fraudgen", "phi": "reveza-phi"}
+# What the Python package needs beside the program, by the name of the extra.
+EXTRAS = {"reveza": ("jupyter", "jupyter_client>=8"), "fraudgen": ("arrow", "pyarrow>=15"),
+          "phi": ("numpy", "numpy>=1.24")}
 
 
 def version() -> str:
@@ -32,13 +35,34 @@ def version() -> str:
     return found[1]
 
 
-def metadata(name: str) -> str:
-    extras = "Provides-Extra: jupyter\nRequires-Dist: jupyter_client>=8; extra == 'jupyter'\n"
+def licences() -> list[pathlib.Path]:
+    """Returns the licences of what the extension modules contain."""
+    site = "python3*/site-packages/nanobind-*.dist-info/licenses/LICENSE"
+    return sorted((SOURCE / "build/python/lib").glob(site))[:1]
+
+
+def metadata(name: str, has_module: bool) -> str:
+    extra, package = EXTRAS[name]
+    licence = "Apache-2.0\nLicense-File: LICENSE"
+    if has_module:
+        licence = "Apache-2.0 AND BSD-3-Clause\nLicense-File: LICENSE\nLicense-File: nanobind.txt"
     return (f"Metadata-Version: 2.4\nName: {DISTRIBUTIONS[name]}\nVersion: {version()}\n"
-            f"Summary: {SUMMARIES[name]}\nLicense-Expression: Apache-2.0\nLicense-File: LICENSE\n"
+            f"Summary: {SUMMARIES[name]}\nLicense-Expression: {licence}\n"
             "Requires-Python: >=3.9\nClassifier: Operating System :: POSIX :: Linux\n"
-            "Description-Content-Type: text/markdown\n" + (extras if name == "reveza" else "") + "\n"
-            + (SOURCE / READMES[name]).read_text())
+            f"Provides-Extra: {extra}\nRequires-Dist: {package}; extra == '{extra}'\n"
+            "Description-Content-Type: text/markdown\n\n" + (SOURCE / READMES[name]).read_text())
+
+
+def copy_package(name: str, build: pathlib.Path, to: pathlib.Path) -> bool:
+    """Copies the Python package with its modules, which differ in the Python that they are for. Returns whether it
+    has any, without which only `reveza` is a package."""
+    modules = sorted((build / "lib/python" / name).glob("_native.*.so"))
+    if not modules and name != "reveza":
+        return False
+    shutil.copytree(SOURCE / "python" / name, to, ignore=shutil.ignore_patterns("*_test.py", "__pycache__"))
+    for module in modules:
+        subprocess.run(["strip", "--strip-unneeded", "-o", to / module.name, module], check=True)
+    return bool(modules)
 
 
 def make(name: str, build: pathlib.Path, output: pathlib.Path, platform: str) -> None:
@@ -51,15 +75,15 @@ def make(name: str, build: pathlib.Path, output: pathlib.Path, platform: str) ->
         if not (data / "bin").is_dir():
             raise SystemExit(f"make_wheels: {name} is not built in {build}")
         (data / "bin").rename(data.parent / "scripts")
-        if name == "reveza":
-            shutil.copytree(SOURCE / "python/reveza", root / "reveza",
-                            ignore=shutil.ignore_patterns("*_test.py", "__pycache__"))
+        has_module = copy_package(name, build, root / name)
         if not any(data.iterdir()):
             data.rmdir()
         info = root / f"{stem}.dist-info"
         (info / "licenses").mkdir(parents=True)
         shutil.copy(SOURCE / "LICENSE", info / "licenses")
-        (info / "METADATA").write_text(metadata(name))
+        if has_module:
+            shutil.copy(*licences(), info / "licenses/nanobind.txt")
+        (info / "METADATA").write_text(metadata(name, has_module))
         if name == "reveza":
             shutil.copy(SOURCE / "python/entry_points.txt", info)
         (info / "WHEEL").write_text(

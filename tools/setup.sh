@@ -26,7 +26,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build_packages=(g++ make cmake ninja-build ccache mold python3-venv libfmt-dev libspdlog-dev
+build_packages=(g++ make cmake ninja-build ccache mold python3-dev python3-venv libfmt-dev libspdlog-dev
   libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev libsqlite3-dev libgtest-dev
   libbenchmark-dev pkgconf librdkafka-dev libcpp-httplib-dev libncurses-dev
   prometheus-cpp-dev)
@@ -372,6 +372,7 @@ main() {
   if [[ " ${parts[*]} " == *" build "* ]]; then
     need_cuda
     need_wheels Arrow "$requirements-arrow.txt" 'fraudgen cannot write Parquet and Arrow files'
+    need_wheels nanobind "$requirements-bindings.txt" 'the Python packages phi and fraudgen are not built'
     need_charts "$requirements-charts.txt" 'fraudgen report is unavailable'
     need_charts "$requirements-page.txt" 'reveza web is unavailable'
   fi

@@ -208,13 +208,9 @@ int Generate(const RunArguments& arguments) {
 const Table* FindTable(const Model& model, const RunArguments& arguments) {
   const std::string_view name =
       arguments.table.empty() ? arguments.settings.MainTable() : std::string_view(arguments.table);
-  std::vector<std::string_view> names;
-  for (const Table* table : model.tables()) {
-    if (table->name == name) return table;
-    names.push_back(table->name);
-  }
-  ReportError(kUsage, fmt::format("--table: unknown table '{}'; expected one of {}", name,
-                                  fmt::join(names, ", ")));
+  const auto found = FindTable(model, name);
+  if (found) return *found;
+  ReportError(found.error());
   return nullptr;
 }
 

@@ -1,5 +1,8 @@
 #include "fraudgen/run/direct_output.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <span>
 
@@ -49,6 +52,16 @@ Status WriteFirstRows(const Model& model, const Table& table, std::size_t rows,
     if (!made && left > 0) return made;
   }
   return writer->Finish();
+}
+
+Result<const Table*> FindTable(const Model& model, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Table* table : model.tables()) {
+    if (table->name == name) return table;
+    names.push_back(table->name);
+  }
+  return InvalidArgument("--table: unknown table '{}'; expected one of {}", name,
+                         fmt::join(names, ", "));
 }
 
 Result<std::vector<TableSample>> Sample(const Model& model, std::size_t rows) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/error.h"
@@ -22,6 +23,9 @@ Status WriteOneFile(const Model& model, const Plan& plan, const Table& table,
 // Writes the first `rows` rows of `table`, of the first block, as one file.
 Status WriteFirstRows(const Model& model, const Table& table, std::size_t rows,
                       const TableOptions& options, ByteSink& sink);
+
+// Returns the model's table of that name. kInvalidArgument lists its tables.
+Result<const Table*> FindTable(const Model& model, std::string_view name);
 
 struct TableSample {
   const Table* table = nullptr;

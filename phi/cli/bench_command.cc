@@ -13,9 +13,9 @@
 #include "phi/arithmetic/kernels.h"
 #include "phi/cli/bench.h"
 #include "phi/cli/commands.h"
-#include "phi/cli/device.h"
 #include "phi/cycles/engine.h"
 #include "phi/cycles/weights.h"
+#include "phi/run/device.h"
 
 namespace reveza::phi {
 namespace {

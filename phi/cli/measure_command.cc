@@ -9,12 +9,14 @@
 
 #include "common/base/parse_number.h"
 #include "phi/cli/commands.h"
-#include "phi/cli/device.h"
 #include "phi/cli/measure_output.h"
 #include "phi/cli/multiplet_output.h"
 #include "phi/cli/phiid_output.h"
-#include "phi/cli/sliding_windows.h"
 #include "phi/measures/estimate.h"
+#include "phi/measures/legacy.h"
+#include "phi/measures/sliding_windows.h"
+#include "phi/measures/whole_series.h"
+#include "phi/run/device.h"
 #include "phi/series/series_table.h"
 
 namespace reveza::phi {
@@ -23,20 +25,6 @@ namespace {
 constexpr std::string_view kShrinkageNote =
     "with shrinkage there is no formula for the bias, nor for p of Granger causality: neither is "
     "given; use --surrogates to test significance";
-
-// The measures of all rows of a series.
-struct WholeSeries {
-  GaussianModel model;
-  std::vector<MeasuredValue> values;
-  std::int64_t samples = 0;  // pairs of past and present
-  double shrinkage = 0.0;    // applied intensity, 0 to 1
-};
-
-struct SignificanceOptions {
-  bool bias = false;
-  SurrogateOptions surrogates;  // skipped if count is 0
-  BootstrapOptions bootstrap;   // skipped if count is 0
-};
 
 struct MeasureArguments {
   std::string file, order = "1", shrinkage = "none", surrogate = "auto", complexes, granger;
@@ -53,15 +41,10 @@ struct MeasureArguments {
   OutputFormat output;
 };
 
-Result<Shrinkage> ParseShrinkage(const std::string& text) {
-  if (text == "none") return Shrinkage{};
-  if (text == "auto") return Shrinkage{.kind = Shrinkage::Kind::kAutomatic, .amount = 0};
-  const auto amount = ParseNumber<double>(text);
-  if (!amount || !(*amount >= 0.0 && *amount <= 1.0)) {
-    return InvalidArgument("--shrinkage: '{}' is invalid; use none, auto or a number from 0 to 1",
-                           text);
-  }
-  return Shrinkage{.kind = Shrinkage::Kind::kAmount, .amount = *amount};
+Result<Shrinkage> ShrinkageOf(const std::string& text) {
+  auto shrinkage = ParseShrinkage(text);
+  if (shrinkage) return shrinkage;
+  return Fail(shrinkage.error().code, "--shrinkage: {}", shrinkage.error().message);
 }
 
 Result<int> ResolveOrder(const MeasureArguments& arguments, const SeriesTable& table) {
@@ -79,54 +62,15 @@ Result<int> ResolveOrder(const MeasureArguments& arguments, const SeriesTable& t
 }
 
 Result<WindowOptions> ResolveOptions(const MeasureArguments& arguments, const SeriesTable& table) {
-  auto options = WindowOptionsOf(arguments.selection, table.variables(), table.names);
+  auto options = WindowOptionsOf(arguments.selection, table.names);
   if (!options) return options;
-  ASSIGN_OR_RETURN(const auto shrinkage, ParseShrinkage(arguments.shrinkage));
+  ASSIGN_OR_RETURN(const auto shrinkage, ShrinkageOf(arguments.shrinkage));
   if (arguments.lag < 1)
     return InvalidArgument("--tau: {} is invalid; use an integer >= 1", arguments.lag);
   ASSIGN_OR_RETURN(const auto order, ResolveOrder(arguments, table));
   options->estimate = {
       .lag = arguments.lag, .order = order, .shrinkage = shrinkage, .names = table.names};
   return options;
-}
-
-Status AddSignificance(std::span<const SeriesView> trials, const WindowOptions& options,
-                       const SignificanceOptions& chance, const std::vector<WindowValue>& measured,
-                       WholeSeries& whole) {
-  // The bias formulas hold only for covariances without shrinkage.
-  if (chance.bias && whole.shrinkage == 0.0) {
-    const auto atomic = AtomicPartition(whole.model.variables());
-    for (MeasuredValue& value : whole.values) {
-      if (!value.value.partition && !atomic) continue;
-      value.bias = BiasOf(whole.model, value.value.partition ? *value.value.partition : *atomic,
-                          value.value.measure, whole.samples);
-    }
-  }
-  if (chance.surrogates.count > 0) {
-    ASSIGN_OR_RETURN(const auto tests,
-                     TestAgainstSurrogates(trials, options, measured, chance.surrogates));
-    for (std::size_t i = 0; i < tests.size(); ++i) whole.values[i].significance = tests[i];
-  }
-  if (chance.bootstrap.count > 0) {
-    ASSIGN_OR_RETURN(const auto intervals,
-                     BootstrapIntervals(trials, options, measured, chance.bootstrap));
-    for (std::size_t i = 0; i < intervals.size(); ++i) whole.values[i].interval = intervals[i];
-  }
-  return {};
-}
-
-Result<WholeSeries> MeasureWhole(const SeriesTable& table, const WindowOptions& options,
-                                 const SignificanceOptions& chance) {
-  const std::vector<SeriesView> trials = table.Trials();
-  ASSIGN_OR_RETURN(auto estimate, EstimateModel(trials, options.estimate));
-  ASSIGN_OR_RETURN(const auto measured, MeasureModel(estimate.model, options));
-  WholeSeries whole = {.model = std::move(estimate.model),
-                       .values = {},
-                       .samples = estimate.samples,
-                       .shrinkage = estimate.shrinkage};
-  for (const WindowValue& value : measured) whole.values.push_back({.value = value});
-  RETURN_IF_ERROR(AddSignificance(trials, options, chance, measured, whole));
-  return whole;
 }
 
 Json DocumentOf(const MeasureArguments& arguments, const SeriesTable& table,
@@ -156,7 +100,7 @@ Result<int> RunSliding(const MeasureArguments& arguments, const SeriesTable& tab
   SlidingOptions sliding = arguments.sliding;
   sliding.threads = arguments.threads;
   sliding.legacy = arguments.legacy;
-  ASSIGN_OR_RETURN(const auto windows, MeasureSliding(table, options, sliding));
+  ASSIGN_OR_RETURN(const auto windows, MeasureSliding(table.Trials(), options, sliding));
   Json document = DocumentOf(arguments, table, options);
   document["window"] = sliding.length;
   document["step"] = sliding.step;
@@ -176,7 +120,7 @@ Result<int> RunWhole(const MeasureArguments& arguments, const SeriesTable& table
   chance.bias = arguments.bias == "analytic";
   chance.surrogates.seed = chance.bootstrap.seed = arguments.seed;
   chance.surrogates.threads = chance.bootstrap.threads = arguments.threads;
-  ASSIGN_OR_RETURN(const auto whole, MeasureWhole(table, options, chance));
+  ASSIGN_OR_RETURN(const auto whole, MeasureWhole(table.Trials(), options, chance));
   Json document = DocumentOf(arguments, table, options);
   document["samples"] = whole.samples;
   document["shrinkage_used"] = whole.shrinkage;
@@ -236,7 +180,7 @@ Result<int> RunMultiplets(const MeasureArguments& arguments, const SeriesTable& 
                               .surrogates = arguments.chance.surrogates};
   request.options.copula = arguments.multiplets == "copula";
   request.options.names = table.names;
-  ASSIGN_OR_RETURN(request.options.shrinkage, ParseShrinkage(arguments.shrinkage));
+  ASSIGN_OR_RETURN(request.options.shrinkage, ShrinkageOf(arguments.shrinkage));
   ASSIGN_OR_RETURN(request.surrogates.kind,
                    ParseSurrogateKind(arguments.surrogate, recorded_trials));
   request.surrogates.seed = arguments.seed;

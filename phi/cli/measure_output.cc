@@ -39,11 +39,6 @@ std::string Note(const WindowValue& value) {
   return note;
 }
 
-std::string NameList(const std::vector<int>& variables, const Names& names) {
-  const auto name = [&](int variable) -> const std::string& { return names[variable]; };
-  return fmt::format("{}", fmt::join(variables | std::views::transform(name), ","));
-}
-
 Json ToJson(const WindowValue& value, const Names& names) {
   Json json = {{"measure", NameOf(value.measure)}, {"nats", value.value}};
   if (!value.missing.empty()) {
@@ -72,6 +67,11 @@ Json RowsOf(const Matrix& matrix) {
 }
 
 }  // namespace
+
+std::string NameList(const std::vector<int>& variables, const Names& names) {
+  const auto name = [&](int variable) -> const std::string& { return names[variable]; };
+  return fmt::format("{}", fmt::join(variables | std::views::transform(name), ","));
+}
 
 std::string Nats(double value) {
   return fmt::format("{:.9f}", std::abs(value) < 5e-10 ? 0.0 : value);
@@ -300,27 +300,6 @@ void AddExtraOptions(CLI::App& options, std::string& complexes, std::string& gra
   AddOption(options, "--granger", granger, "pair|conditional",
             "also compute Granger causality and transfer entropy: pair, or conditional (on "
             "all other variables)");
-}
-
-Result<WindowOptions> WindowOptionsOf(const MeasureSelection& selection, int variables,
-                                      const Names& names) {
-  WindowOptions options;
-  ASSIGN_OR_RETURN(options.measures, ParseMeasures(selection.measures));
-  if (variables < 2) {
-    return InvalidArgument("{} variable given; integration needs at least two", variables);
-  }
-  if (!selection.partition.empty()) {
-    ASSIGN_OR_RETURN(options.partition, ParsePartition(selection.partition, variables, names));
-    // phi_r is defined for two parts only; drop it silently from "all".
-    if (selection.measures == "all" && options.partition->parts().size() != 2) {
-      std::erase(options.measures, Measure::kPhiR);
-    }
-  }
-  if (!selection.minimum.empty()) {
-    ASSIGN_OR_RETURN(const auto method, ParseSearchMethod(selection.minimum));
-    options.minimum = SearchOptions{.method = method, .normalised = selection.normalised};
-  }
-  return options;
 }
 
 Status AddExtras(const GaussianModel& model, const std::string& complexes,

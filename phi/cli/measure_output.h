@@ -11,9 +11,9 @@
 
 #include "common/base/error.h"
 #include "phi/measures/granger.h"
-#include "phi/measures/legacy.h"
 #include "phi/measures/minimum_partition.h"
-#include "phi/measures/significance.h"
+#include "phi/measures/sliding_windows.h"
+#include "phi/measures/whole_series.h"
 #include "phi/measures/window.h"
 
 namespace reveza::phi {
@@ -21,27 +21,13 @@ namespace reveza::phi {
 using Json = nlohmann::ordered_json;
 using Names = std::vector<std::string>;
 
-// The value of one measure with its optional statistics.
-struct MeasuredValue {
-  WindowValue value;
-  std::optional<double> bias = {};
-  std::optional<Significance> significance = {};
-  std::optional<Interval> interval = {};
-};
-
-// The measures of one window of a series, rows [first, last].
-struct MeasuredWindow {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-  std::vector<WindowValue> values = {};
-  std::optional<double> legacy = {};
-};
-
 // Returns a value with nine decimals; never "-0.000000000".
 std::string Nats(double value);
 // Returns rows of equal length as text: each column padded to its widest cell, empty columns left
 // out.
 std::string Aligned(const std::vector<std::vector<std::string>>& rows);
+// Returns the names of variables, separated by commas.
+std::string NameList(const std::vector<int>& variables, const Names& names);
 // Returns a CSV field, in quotes if it contains commas.
 std::string Quoted(const std::string& text);
 
@@ -65,11 +51,6 @@ Json ToJson(const std::vector<Complex>& complexes, const Names& names);
 std::string ToText(const Granger& granger, const Names& names);
 Json ToJson(const Granger& granger, const Names& names);
 
-struct MeasureSelection {
-  std::string measures = "all", partition, minimum;
-  bool normalised = false;
-};
-
 // Which form to print; a text table if neither.
 struct OutputFormat {
   bool json = false, csv = false;
@@ -81,11 +62,6 @@ void PrintResult(const OutputFormat& format, const Json& document, const std::st
 
 void AddMeasureSelection(CLI::App& options, MeasureSelection& selection);
 void AddExtraOptions(CLI::App& options, std::string& complexes, std::string& granger);
-
-// Resolves the selection for `variables` variables called `names`. Returns kInvalidArgument for
-// unknown names, fewer than two variables or an invalid partition.
-Result<WindowOptions> WindowOptionsOf(const MeasureSelection& selection, int variables,
-                                      const Names& names);
 
 // Appends the complexes by measure `complexes` and the Granger causality of kind `granger`, each if
 // not empty, to `document` and `text`. Without `samples`, causality has no p-values.

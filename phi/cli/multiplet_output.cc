@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "common/base/units.h"
-#include "phi/cli/device.h"
+#include "phi/run/device.h"
 
 namespace reveza::phi {
 namespace {
@@ -30,24 +29,13 @@ Names NamesIn(std::uint32_t subset, const Names& names) {
   return chosen;
 }
 
-std::string NameList(std::uint32_t subset, const Names& names) {
+std::string SubsetText(std::uint32_t subset, const Names& names) {
   return fmt::format("{}", fmt::join(NamesIn(subset, names), ","));
 }
 
 // Only of o, whose sign means something, the lowest value is tested.
 bool IsTested(MultipletMeasure measure, bool low) {
   return !low || measure == MultipletMeasure::kOInformation;
-}
-
-Status CheckMemory(int variables, int threads) {
-  const auto available = FreeMemory();
-  const Bytes needed = MultipletBytes(variables, threads);
-  if (!available || needed <= *available) return {};
-  return Fail(Error::Code::kExhausted,
-              "tables of all subsets of {} variables need {} of memory, and {} are free; use "
-              "{}fewer variables",
-              variables, FormatBytes(needed), FormatBytes(*available),
-              threads > 1 ? "fewer --threads or " : "");
 }
 
 Json ToJson(const MultipletValues& values) {
@@ -102,7 +90,7 @@ std::vector<std::string> TextRow(const MultipletOrder& order, std::size_t i, boo
                                   "",
                                   "",
                                   "",
-                                  NameList(extreme.subset, names)};
+                                  SubsetText(extreme.subset, names)};
   if (measured.bias) {
     row[4] = Nats(extreme.value - MultipletBias(order.order, measured.values.samples)[i]);
   }
@@ -154,7 +142,7 @@ void PrintCsv(const Measured& measured, const Names& names) {
     for (std::uint32_t subset = 1; subset < count; ++subset) {
       if (std::popcount(subset) != order) continue;
       const MultipletValues values = multiplets.ValuesOf(subset);
-      text += fmt::format("{},{}", order, Quoted(NameList(subset, names)));
+      text += fmt::format("{},{}", order, Quoted(SubsetText(subset, names)));
       for (const double value : values) text += fmt::format(",{}", value);
       for (std::size_t i = 0; measured.bias && i < values.size(); ++i) {
         text += fmt::format(",{}", values[i] - bias[i]);
@@ -199,7 +187,7 @@ Status PrintMultiplets(const SeriesTable& table, const MultipletRequest& request
                        const OutputFormat& format, Json document) {
   const SurrogateOptions& surrogates = request.surrogates;
   const int workers = std::min(surrogates.threads, surrogates.count);
-  RETURN_IF_ERROR(CheckMemory(table.variables(), 1 + workers));
+  RETURN_IF_ERROR(CheckMultiplets(table.variables(), 1 + workers, FreeMemory()));
   const std::vector<SeriesView> trials = table.Trials();
   ASSIGN_OR_RETURN(auto values, MeasureMultiplets(trials, request.options));
   Measured measured{.values = std::move(values)};

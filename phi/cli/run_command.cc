@@ -4,15 +4,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include "common/base/units.h"
 #include "common/platform/stop_signals.h"
 #include "phi/cli/commands.h"
-#include "phi/cli/device.h"
 #include "phi/cycles/engine.h"
+#include "phi/run/device.h"
 #include "phi/run/runner.h"
 #include "phi/run/settings.h"
 #include "reveza_step.h"
@@ -24,9 +23,6 @@ constexpr int kMaxThreads = 1024;
 constexpr int kMaxGraphCycles = 1024;
 
 constexpr int kAutoThreads = 0;
-// With fewer runs per thread, threads synchronise several times per cycle, which pays only on idle
-// machines.
-constexpr int kMinRunsPerThread = 8;
 
 struct RunArguments {
   RunSettings settings;
@@ -110,23 +106,13 @@ void AddMachine(CLI::App& app, RunArguments& arguments) {
                "with --steps: first cycle to report; pass {from} in a job", "INT");
 }
 
-// Returns OMP_NUM_THREADS, which job runners set to a program's share of the cores, or the number
-// of cores if it is unset or out of range.
-int AvailableCores() {
-  const char* named = std::getenv("OMP_NUM_THREADS");
-  const int share = named == nullptr ? 0 : std::atoi(named);
-  if (share >= 1 && share <= kMaxThreads) return share;
-  return AllCores();
-}
-
 Status ResolveArguments(RunArguments& arguments, CpuOptions& options) {
   if (arguments.graph_cycles < 0 || arguments.graph_cycles > kMaxGraphCycles) {
     return InvalidArgument("--graph-cycles: {} is out of range; use 0 to {}",
                            arguments.graph_cycles, kMaxGraphCycles);
   }
   if (arguments.threads == kAutoThreads) {
-    arguments.threads =
-        std::clamp(arguments.settings.engine.runs / kMinRunsPerThread, 1, AvailableCores());
+    arguments.threads = DefaultThreads(arguments.settings.engine.runs);
   }
   if (arguments.threads < 1 || arguments.threads > kMaxThreads) {
     return InvalidArgument("--threads: {} is out of range; use 1 to {}", arguments.threads,

@@ -4,18 +4,13 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "phi/arithmetic/parallel_for.h"
 #include "phi/cli/commands.h"
 #include "phi/cli/measure_output.h"
-#include "phi/discrete/transfer_entropy.h"
-#include "phi/measures/continuous_transfer.h"
-#include "phi/measures/significance.h"
 #include "phi/series/series_table.h"
+#include "phi/series/transfers.h"
 
 namespace reveza::phi {
 namespace {
@@ -31,40 +26,6 @@ struct TeArguments {
   TransferOptions options;
 };
 
-// The transfer entropy between two sets of columns.
-struct Transfer {
-  TransferColumns columns;
-  double nats = 0.0;
-  std::optional<double> corrected = {};
-  std::int64_t samples = 0;
-  std::int64_t states = 0;  // of the discrete estimator
-  std::optional<double> null_mean = {}, p = {}, q = {};
-};
-
-Result<std::vector<std::vector<int>>> Binned(const SeriesTable& table,
-                                             const TeArguments& arguments) {
-  std::vector<Result<std::vector<int>>> found(table.names.size());
-  ParallelFor(arguments.threads, found.size(), [&] {
-    return [&](std::size_t column) {
-      std::vector<double> values;
-      values.reserve(table.values.size() / table.names.size());
-      for (std::size_t i = column; i < table.values.size(); i += table.names.size()) {
-        values.push_back(table.values[i]);
-      }
-      found[column] = QuantileBins(values, arguments.bins);
-    };
-  });
-  std::vector<std::vector<int>> binned;
-  for (std::size_t column = 0; column < found.size(); ++column) {
-    if (!found[column]) {
-      return Fail(found[column].error().code, "{}: {}", table.names[column],
-                  found[column].error().message);
-    }
-    binned.push_back(*std::move(found[column]));
-  }
-  return binned;
-}
-
 // Finds columns of the table by name or index.
 Result<std::vector<int>> Find(const std::vector<std::string>& wanted, const SeriesTable& table,
                               const TeArguments& arguments) {
@@ -74,121 +35,20 @@ Result<std::vector<int>> Find(const std::vector<std::string>& wanted, const Seri
   return std::vector<int>(found.chosen.begin(), found.chosen.end());
 }
 
-bool Holds(const std::vector<int>& columns, int column) {
-  return std::ranges::find(columns, column) != columns.end();
-}
-
-// Returns the transfers to compute: between the sets that are named, or all ordered pairs.
-Result<std::vector<Transfer>> TransfersOf(const SeriesTable& table, const TeArguments& arguments) {
-  const bool all_others = arguments.given == std::vector<std::string>{"all"};
-  TransferColumns sets;
-  ASSIGN_OR_RETURN(sets.sources, Find(arguments.sources, table, arguments));
-  ASSIGN_OR_RETURN(sets.targets, Find(arguments.targets, table, arguments));
-  if (!all_others) {
-    ASSIGN_OR_RETURN(sets.given, Find(arguments.given, table, arguments));
+// Returns the arguments with columns found in the table.
+Result<TransferRequest> RequestOf(const SeriesTable& table, const TeArguments& arguments) {
+  TransferRequest request = {.given_all_others = arguments.given == std::vector<std::string>{"all"},
+                             .bins = arguments.bins,
+                             .neighbours = arguments.neighbours,
+                             .options = arguments.options,
+                             .threads = arguments.threads};
+  ASSIGN_OR_RETURN(request.estimator, ParseTransferEstimator(arguments.estimator));
+  ASSIGN_OR_RETURN(request.columns.sources, Find(arguments.sources, table, arguments));
+  ASSIGN_OR_RETURN(request.columns.targets, Find(arguments.targets, table, arguments));
+  if (!request.given_all_others) {
+    ASSIGN_OR_RETURN(request.columns.given, Find(arguments.given, table, arguments));
   }
-  std::vector<int> all = sets.sources;
-  all.insert(all.end(), sets.targets.begin(), sets.targets.end());
-  all.insert(all.end(), sets.given.begin(), sets.given.end());
-  std::ranges::sort(all);
-  if (const auto twice = std::ranges::adjacent_find(all); twice != all.end()) {
-    return InvalidArgument("'{}' is used twice, as source, target or given",
-                           table.names[static_cast<std::size_t>(*twice)]);
-  }
-  std::vector<Transfer> transfers;
-  if (!sets.sources.empty()) transfers.push_back({.columns = sets});
-  for (int from = 0; sets.sources.empty() && from < table.variables(); ++from) {
-    for (int to = 0; to < table.variables(); ++to) {
-      if (from == to || Holds(sets.given, from) || Holds(sets.given, to)) continue;
-      transfers.push_back({.columns = {.sources = {from}, .targets = {to}, .given = sets.given}});
-    }
-  }
-  if (transfers.empty()) {
-    return InvalidArgument("--given leaves fewer than two columns for sources and targets");
-  }
-  for (Transfer& transfer : transfers) {
-    for (int column = 0; all_others && column < table.variables(); ++column) {
-      if (Holds(transfer.columns.sources, column)) continue;
-      if (!Holds(transfer.columns.targets, column)) transfer.columns.given.push_back(column);
-    }
-  }
-  return transfers;
-}
-
-Status FindContinuous(const SeriesTable& table, const TeArguments& arguments, Transfer& transfer) {
-  const ContinuousTransferOptions options = {
-      .estimator = arguments.estimator == "gauss" ? ContinuousTransferOptions::Estimator::kGauss
-                                                  : ContinuousTransferOptions::Estimator::kKsg,
-      .target_history = arguments.options.target_history,
-      .source_history = arguments.options.source_history,
-      .delay = arguments.options.delay,
-      .neighbours = arguments.neighbours,
-      .surrogates = arguments.options.surrogates,
-      .seed = arguments.options.seed,
-      .names = table.names};
-  ASSIGN_OR_RETURN(const auto found,
-                   ContinuousTransferOf(table.Trials(), transfer.columns, options));
-  transfer.nats = found.nats;
-  transfer.corrected = found.corrected;
-  transfer.samples = found.samples;
-  transfer.null_mean = found.null_mean;
-  transfer.p = found.p;
-  return {};
-}
-
-// Returns the symbols of one column, or of several together, which are made in `joint`.
-std::span<const int> SymbolsOf(const std::vector<std::vector<int>>& binned,
-                               const std::vector<int>& of, std::vector<int>& joint) {
-  if (of.size() == 1) return binned[static_cast<std::size_t>(of.front())];
-  std::vector<std::vector<int>> series;
-  for (const int column : of) series.push_back(binned[static_cast<std::size_t>(column)]);
-  if (!series.empty()) joint = JointSymbols(series);
-  return joint;
-}
-
-Status FindDiscrete(const std::vector<std::vector<int>>& binned, const TransferOptions& options,
-                    Transfer& transfer) {
-  std::vector<int> sources, targets, given;
-  ASSIGN_OR_RETURN(const auto found,
-                   TransferEntropyOf(SymbolsOf(binned, transfer.columns.sources, sources),
-                                     SymbolsOf(binned, transfer.columns.targets, targets),
-                                     SymbolsOf(binned, transfer.columns.given, given), options));
-  transfer.nats = found.plug_in;
-  transfer.corrected = found.corrected;
-  transfer.samples = found.samples;
-  transfer.states = found.states;
-  transfer.null_mean = found.null_mean;
-  transfer.p = found.p;
-  return {};
-}
-
-Status FindAll(const SeriesTable& table, const TeArguments& arguments,
-               std::vector<Transfer>& transfers) {
-  std::vector<std::vector<int>> binned;
-  const bool discrete = arguments.estimator == "discrete";
-  if (discrete) {
-    ASSIGN_OR_RETURN(binned, Binned(table, arguments));
-  }
-  std::vector<Status> done(transfers.size());
-  ParallelFor(arguments.threads, transfers.size(), [&] {
-    return [&](std::size_t i) {
-      done[i] = discrete ? FindDiscrete(binned, arguments.options, transfers[i])
-                         : FindContinuous(table, arguments, transfers[i]);
-    };
-  });
-  for (const Status& status : done) RETURN_IF_ERROR(status);
-  if (!transfers.front().p) return {};
-  std::vector<double> p;
-  for (const Transfer& transfer : transfers) p.push_back(*transfer.p);
-  const std::vector<double> adjusted = AdjustedP(p);
-  for (std::size_t i = 0; i < adjusted.size(); ++i) transfers[i].q = adjusted[i];
-  return {};
-}
-
-std::string NameList(const std::vector<int>& columns, const Names& names) {
-  std::vector<std::string> chosen;
-  for (const int column : columns) chosen.push_back(names[static_cast<std::size_t>(column)]);
-  return fmt::format("{}", fmt::join(chosen, ","));
+  return request;
 }
 
 std::string Note(const TeArguments& arguments, std::int64_t samples) {
@@ -299,18 +159,10 @@ Result<int> RunTe(const TeArguments& arguments) {
   if (const std::string missing = table.FirstMissing(); !missing.empty()) {
     return InvalidArgument("{} {}; leave out or fill in such rows", arguments.file, missing);
   }
-  if (table.trials.size() > 1 && arguments.estimator == "discrete") {
-    return InvalidArgument(
-        "{} has {} trials, and the discrete estimator takes a single one; pass one trial per file, "
-        "or use --estimator gauss or ksg",
-        arguments.file, table.trials.size());
-  }
-  if (table.names.size() < 2) {
-    return InvalidArgument("{} has one column; transfer entropy needs at least two",
-                           arguments.file);
-  }
-  ASSIGN_OR_RETURN(auto transfers, TransfersOf(table, arguments));
-  RETURN_IF_ERROR(FindAll(table, arguments, transfers));
+  ASSIGN_OR_RETURN(const auto request, RequestOf(table, arguments));
+  const auto found = TransfersOf(table.Trials(), table.names, request);
+  if (!found) return Fail(found.error().code, "{}: {}", arguments.file, found.error().message);
+  const std::vector<Transfer>& transfers = *found;
   const Json document =
       arguments.output.json ? ToJson(transfers, table, arguments) : Json::object();
   PrintResult(arguments.output, document, ToCsv(transfers, table),

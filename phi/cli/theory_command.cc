@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "phi/cli/commands.h"
-#include "phi/cli/device.h"
 #include "phi/cli/measure_output.h"
 #include "phi/cli/phiid_output.h"
 #include "phi/measures/gaussian.h"
+#include "phi/run/device.h"
 #include "phi/series/model_file.h"
 
 namespace reveza::phi {
@@ -51,8 +51,7 @@ Result<int> RunTheory(const TheoryArguments& arguments) {
   ASSIGN_OR_RETURN(const auto model,
                    GaussianModel::FromCoupling(matrices.coupling, *matrices.noise));
   const Names names = IndexNames(model.variables());
-  ASSIGN_OR_RETURN(const auto options,
-                   WindowOptionsOf(arguments.selection, model.variables(), names));
+  ASSIGN_OR_RETURN(const auto options, WindowOptionsOf(arguments.selection, names));
   RETURN_IF_ERROR(CheckSearches(model.variables(), options, 1, FreeMemory()));
   ASSIGN_OR_RETURN(auto measured, MeasureModel(model, options));
   std::vector<MeasuredValue> values;

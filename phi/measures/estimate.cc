@@ -8,27 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/parse_number.h"
+
 namespace reveza::phi {
 namespace {
 
 // Maximum number of past and present values; their covariance takes 3.2 GB.
 constexpr std::int64_t kMaxWidth = 20'000;
-
-Status CheckNumbers(std::span<const SeriesView> trials, std::span<const std::string> names) {
-  for (std::size_t trial = 0; trial < trials.size(); ++trial) {
-    const SeriesView& view = trials[trial];
-    for (std::int64_t t = 0; t < view.length; ++t) {
-      for (int i = 0; i < view.variables; ++i) {
-        if (std::isfinite(view.Row(t)[i])) continue;
-        return InvalidArgument("row {} of {}{} is {}; leave out or fill in rows that are not known",
-                               t, VariableName(names, i),
-                               trials.size() > 1 ? fmt::format(" in trial {}", trial) : "",
-                               view.Row(t)[i]);
-      }
-    }
-  }
-  return {};
-}
 
 struct Range {
   double lowest = HUGE_VAL;
@@ -231,6 +217,32 @@ Result<Moments> MomentsOf(std::span<const SeriesView> trials, int lag, int order
 }
 
 }  // namespace
+
+Status CheckNumbers(std::span<const SeriesView> trials, std::span<const std::string> names) {
+  for (std::size_t trial = 0; trial < trials.size(); ++trial) {
+    const SeriesView& view = trials[trial];
+    for (std::int64_t t = 0; t < view.length; ++t) {
+      for (int i = 0; i < view.variables; ++i) {
+        if (std::isfinite(view.Row(t)[i])) continue;
+        return InvalidArgument("row {} of {}{} is {}; leave out or fill in rows that are not known",
+                               t, VariableName(names, i),
+                               trials.size() > 1 ? fmt::format(" in trial {}", trial) : "",
+                               view.Row(t)[i]);
+      }
+    }
+  }
+  return {};
+}
+
+Result<Shrinkage> ParseShrinkage(std::string_view text) {
+  if (text == "none") return Shrinkage{};
+  if (text == "auto") return Shrinkage{.kind = Shrinkage::Kind::kAutomatic, .amount = 0};
+  const auto amount = ParseNumber<double>(text);
+  if (!amount || !(*amount >= 0.0 && *amount <= 1.0)) {
+    return InvalidArgument("'{}' is invalid; use none, auto or a number from 0 to 1", text);
+  }
+  return Shrinkage{.kind = Shrinkage::Kind::kAmount, .amount = *amount};
+}
 
 Result<Estimate> EstimateModel(std::span<const SeriesView> trials, const EstimateOptions& options) {
   RETURN_IF_ERROR(CheckShape(trials, options.lag, options.order));

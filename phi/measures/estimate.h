@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/error.h"
@@ -27,6 +28,12 @@ struct Shrinkage {
   Kind kind = Kind::kNone;
   double amount = 0.0;
 };
+
+// Returns kInvalidArgument, with row and variable, if a value is not finite.
+Status CheckNumbers(std::span<const SeriesView> trials, std::span<const std::string> names);
+
+// Parses "none", "auto" or an amount from 0 to 1.
+Result<Shrinkage> ParseShrinkage(std::string_view text);
 
 struct EstimateOptions {
   int lag = 1;    // tau >= 1: rows from the latest past row to the present

@@ -70,6 +70,27 @@ Result<std::vector<WindowValue>> MeasureModel(const GaussianModel& model,
   return values;
 }
 
+Result<WindowOptions> WindowOptionsOf(const MeasureSelection& selection,
+                                      const std::vector<std::string>& names) {
+  const auto variables = static_cast<int>(names.size());
+  WindowOptions options;
+  ASSIGN_OR_RETURN(options.measures, ParseMeasures(selection.measures));
+  if (variables < 2) {
+    return InvalidArgument("{} variable given; integration needs at least two", variables);
+  }
+  if (!selection.partition.empty()) {
+    ASSIGN_OR_RETURN(options.partition, ParsePartition(selection.partition, variables, names));
+    if (selection.measures == "all" && options.partition->parts().size() != 2) {
+      std::erase(options.measures, Measure::kPhiR);
+    }
+  }
+  if (!selection.minimum.empty()) {
+    ASSIGN_OR_RETURN(const auto method, ParseSearchMethod(selection.minimum));
+    options.minimum = SearchOptions{.method = method, .normalised = selection.normalised};
+  }
+  return options;
+}
+
 Bytes SearchBytes(int variables, const WindowOptions& options) {
   std::vector<Measure> searched;
   for (const Measure measure : options.measures) {

@@ -43,6 +43,20 @@ struct WindowValue {
   std::string missing = {};  // why the value could not be computed, which is then not a number
 };
 
+// What to measure, as users name it.
+struct MeasureSelection {
+  std::string measures = "all";  // as ParseMeasures()
+  std::string partition = {};    // as ParsePartition(); empty: the default of WindowOptions
+  std::string minimum = {};      // a search method; empty: no search
+  bool normalised = false;       // SearchOptions::normalised
+};
+
+// Resolves the selection for variables with these names; the estimate remains to be set. With "all"
+// and a partition into more than two parts, phi_r is left out. Errors: unknown names, fewer than
+// two variables, an invalid partition.
+Result<WindowOptions> WindowOptionsOf(const MeasureSelection& selection,
+                                      const std::vector<std::string>& names);
+
 // Returns the memory of the searches of one window of `variables` variables.
 Bytes SearchBytes(int variables, const WindowOptions& options);
 

@@ -1,4 +1,4 @@
-"""The Python package is typed: mypy --strict accepts it, and finds wrong uses of it."""
+"""The Python packages are typed: mypy --strict accepts them, and finds wrong uses of them."""
 
 import importlib.util
 import pathlib
@@ -7,12 +7,25 @@ import sys
 import tempfile
 import unittest
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "python"
+PACKAGES = pathlib.Path(__file__).resolve().parents[2] / "python"
 WRONG = """
 import reveza
 reveza.step("57")
 reveza.set("train", weight="2")
 print(reveza.status().programs[0].no_such_field)
+"""
+WRONG_PHI = """
+import numpy
+import phi
+phi.measure([[1.0, 2.0]])
+phi.measure(numpy.zeros((9, 2)), lag="2")
+phi.measure(numpy.zeros((9, 2)))["si"].no_such_field
+"""
+WRONG_FRAUDGEN = """
+import fraudgen
+fraudgen.generate(rows=10, colums=["amount"])
+fraudgen.check("data").findings.no_such_field
+fraudgen.schema(seed="one")
 """
 
 
@@ -21,15 +34,17 @@ class Types(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             return subprocess.run(
                 [sys.executable, "-m", "mypy", "--strict", "--cache-dir", folder, *arguments],
-                cwd=PACKAGE, capture_output=True, text=True, check=False)
+                cwd=PACKAGES, capture_output=True, text=True, check=False)
 
-    def test_package_is_typed(self):
-        done = self.check("reveza")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+    def test_packages_are_typed(self):
+        for package in ("reveza", "phi", "fraudgen"):
+            done = self.check(package)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_wrong_uses_are_found(self):
-        done = self.check("-c", WRONG)
-        self.assertEqual(done.stdout.count("error:"), 3, done.stdout + done.stderr)
+        for wrong in (WRONG, WRONG_PHI, WRONG_FRAUDGEN):
+            done = self.check("-c", wrong)
+            self.assertEqual(done.stdout.count("error:"), 3, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":

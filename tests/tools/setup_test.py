@@ -75,8 +75,8 @@ PEN = "".join(f"pen 1.0.0 dist/{file} {hashlib.sha256(text).hexdigest()}\n"
 CHARTS = "requirements-charts.txt"
 PAGE = "requirements-page.txt"
 BROWSER = "requirements-browser.txt"
-REQUIREMENTS = ("requirements.txt", "requirements-arrow.txt", "requirements-demo.txt",
-                "requirements-test.txt", "requirements-pyphi.txt")
+REQUIREMENTS = ("requirements.txt", "requirements-arrow.txt", "requirements-bindings.txt",
+                "requirements-demo.txt", "requirements-test.txt", "requirements-pyphi.txt")
 BENCH = "requirements-bench.txt"
 HEADERS = "requirements-headers.txt"
 SERVERS = "requirements-go.txt"
@@ -137,9 +137,10 @@ class Setup(TreeTest):
         status, lines, errors = self.run_setup()
         self.assertEqual((status, errors), (0, ""))
         self.assertEqual(lines[0], "ok  g++ 12.2.0")
-        self.assertEqual(len(lines), len(self.packages["build"]) + 4)
-        self.assertEqual(lines[-4], f"ok  CUDA toolkit in {self.tree}/toolkit")
-        self.assertRegex(lines[-3], r"^ok  Arrow: pyarrow \d+\.\d+\.\d+$")
+        self.assertEqual(len(lines), len(self.packages["build"]) + 5)
+        self.assertEqual(lines[-5], f"ok  CUDA toolkit in {self.tree}/toolkit")
+        self.assertRegex(lines[-4], r"^ok  Arrow: pyarrow \d+\.\d+\.\d+$")
+        self.assertRegex(lines[-3], r"^ok  nanobind: nanobind \d+\.\d+\.\d+$")
         self.assertEqual(lines[-2:], ["ok  from npm: @somebody/draw 2.1.0", "ok  from npm: pen 1.0.0"])
         self.assertFalse((self.tree / "bin/apt.log").exists())
 
@@ -342,7 +343,7 @@ class Setup(TreeTest):
         for folder in (self.tree / SITE).glob("pyarrow-*"):
             folder.rename(folder.with_name("pyarrow-1.0.0.dist-info"))
         _, lines, _ = self.run_setup()
-        self.assertEqual(lines[-3], "installing Arrow into build/python")
+        self.assertEqual(lines[-4], "installing Arrow into build/python")
 
     def test_keeps_complete_wheels(self):
         if os.path.exists("/usr/local/cuda/bin/nvcc"):
@@ -350,7 +351,7 @@ class Setup(TreeTest):
         self.make_cuda_wheels()
         status, lines, errors = self.run_setup(toolkit=False)
         self.assertEqual((status, errors), (0, ""))
-        self.assertIn("wheels in build/python", lines[-4])
+        self.assertIn("wheels in build/python", lines[-5])
 
     def test_ignores_toolkits_that_do_not_work(self):
         if os.path.exists("/usr/local/cuda/bin/nvcc"):
@@ -360,12 +361,12 @@ class Setup(TreeTest):
             with self.subTest(version=version):
                 self.toolkit_version(version)
                 status, lines, errors = self.run_setup()
-                self.assertEqual((status, "CUDA toolkit" in lines[-4]), (0, used))
+                self.assertEqual((status, "CUDA toolkit" in lines[-5]), (0, used))
                 self.assertEqual("whose headers are not supported" in errors, not used)
         self.toolkit_version(12040)
         self.write("toolkit/bin/nvcc", "#!/bin/sh\nexit 1\n")
         status, lines, errors = self.run_setup()
-        self.assertIn("wheels in build/python", lines[-4])
+        self.assertIn("wheels in build/python", lines[-5])
         self.assertIn("whose nvcc does not work with ", errors)
 
     def test_missing_headers_are_not_an_error(self):

@@ -11,7 +11,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 AUDITWHEEL = sys.argv.pop()
 DIST = pathlib.Path(sys.argv.pop())
 USER = 65534 if os.geteuid() == 0 else None
@@ -23,6 +25,23 @@ context = ctypes.c_void_p()
 assert cuda.cuInit(0) == 0 and cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
 print("ready", flush=True)
 sys.stdin.read()
+"""
+# Prints what a module needs of Python that is not in the stable ABI of 3.12.
+UNSTABLE = """
+import sys
+from abi3info import DATAS, FUNCTIONS
+from abi3info.models import PyVersion, Symbol
+from elftools.elf.elffile import ELFFile
+stable = {symbol: known.added for group in (DATAS, FUNCTIONS) for symbol, known in group.items()}
+seen = 0
+with open(sys.argv[1], "rb") as file:
+    for symbol in ELFFile(file).get_section_by_name(".dynsym").iter_symbols():
+        if symbol["st_shndx"] == "SHN_UNDEF" and symbol.name.startswith(("Py", "_Py")):
+            seen += 1
+            added = stable.get(Symbol(symbol.name))
+            if added is None or added > PyVersion(3, 12):
+                print(symbol.name)
+assert seen > 10, seen
 """
 CONTROL = """
 import reveza
@@ -62,6 +81,21 @@ class Wheels(unittest.TestCase):
             self.assertIsNotNone(tag, shown)
             self.assertLessEqual(int(tag[1]), 28, shown)
             self.assertIn("manylinux_2_28", file.name)
+
+    def test_modules_for_several_versions_keep_to_the_stable_interface(self):
+        found = 0
+        for wheel in wheels():
+            with zipfile.ZipFile(wheel) as files, tempfile.TemporaryDirectory() as folder:
+                for name in files.namelist():
+                    if not name.endswith(".abi3.so"):
+                        continue
+                    found += 1
+                    python = pathlib.Path(AUDITWHEEL).parent / "python"
+                    done = subprocess.run([python, "-c", UNSTABLE, files.extract(name, folder)], capture_output=True,
+                                          text=True, check=False)
+                    self.assertEqual((done.returncode, done.stdout), (0, ""), f"{name}: {done.stderr}")
+        if found == 0:
+            self.skipTest("the wheels were built without a Python of 3.12 or later")
 
     def test_each_is_small(self):
         for file in wheels():
@@ -127,6 +161,23 @@ class Installed(Environment):
         self.assertTrue(list((self.home / "data").rglob("*.csv")))
         self.user_run("phi", "run", "--cycles", "5", "--runs", "2", "-o", "run")
         self.assertTrue((self.home / "run").exists())
+
+    def test_fraudgen_streams_rows(self):
+        self.user_run("python", "-c", "import fraudgen\n"
+                      "assert 'arrow_array_stream' in repr(fraudgen.stream(rows=100).__arrow_c_stream__())\n"
+                      "assert fraudgen.schema()['transactions'].columns")
+
+    def test_phi_measures_arrays(self):
+        text = self.user_run("python", "-c", "try: import phi\nexcept ImportError as error: print(error)")
+        self.assertIn("pip install numpy", text)
+        version = self.user_run("python", "-c", "import sys; print('python%d.%d' % sys.version_info[:2])").strip()
+        site = ROOT / "build/python/lib" / version / "site-packages"
+        if not (site / "numpy").exists():
+            self.skipTest(f"no NumPy for {version} in build/python")
+        self.user_run("python", "-c", f"import sys; sys.path.append({str(site)!r})\nimport numpy, phi\n"
+                      "series = numpy.random.default_rng(1).normal(size=(100, 3))\n"
+                      "assert phi.mip(series).nats >= 0\n"
+                      "assert next(phi.run(1, dimension=64)).cycle == 1")
 
     def test_package_reports_steps(self):
         text = self.user_run("python", "-c", "import reveza\nwith reveza.hold():\n"

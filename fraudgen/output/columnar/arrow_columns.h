@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "fraudgen/output/column_buffers.h"
 #include "fraudgen/output/table_writer.h"
 #include "fraudgen/schema/batch.h"
 #include "fraudgen/schema/schema.h"
@@ -19,12 +20,9 @@ namespace reveza::fraudgen {
 
 // One column of the table on its way to Arrow.
 struct ArrowColumn {
-  // Physical representation of the values.
-  enum class Values { kText, kCodes, kFlags, kWhole, kDecimal128, kFloat, kDays };
-
   const Column* column = nullptr;
   std::size_t index = 0;  // in the table
-  Values values = Values::kText;
+  ColumnForm form = ColumnForm::kText;
   std::string path;  // address.city if nested, else address_city
   std::shared_ptr<arrow::DataType> type;
   std::shared_ptr<arrow::Field> field;
@@ -59,54 +57,16 @@ class ArrowColumns {
   // The same of one column, which is not grouped, as an array of its own.
   std::shared_ptr<arrow::Array> FinishColumn(std::size_t index);
   // Returns the definition levels of a finished column, if it is nullable.
-  const int16_t* levels(std::size_t index) const { return buffers_[index].levels.data(); }
+  const int16_t* levels(std::size_t index) const { return levels_[index].data(); }
   void Clear();
 
  private:
-  // The buffers of one column; ArrowColumn::Values determines which are used.
-  struct Buffers {
-    std::vector<uint8_t> present;  // a byte per row, packed to bits by Finish()
-    std::vector<uint8_t> present_bits;
-    std::vector<int16_t> levels;
-    std::vector<uint8_t> flags;
-    std::vector<uint8_t> flag_bits;
-    std::vector<int16_t> codes;
-    std::vector<int64_t> whole;  // also the halves of a 128-bit decimal
-    std::vector<int32_t> days;
-    std::vector<double> floats;
-    std::vector<int32_t> offsets;
-    std::string bytes;
-
-    // Calls with the vector of the values: of texts the offsets.
-    template <typename Call>
-    void Visit(ArrowColumn::Values values, const Call& call) {
-      switch (values) {
-        case ArrowColumn::Values::kText:
-          return call(offsets);
-        case ArrowColumn::Values::kCodes:
-          return call(codes);
-        case ArrowColumn::Values::kFlags:
-          return call(flags);
-        case ArrowColumn::Values::kWhole:
-        case ArrowColumn::Values::kDecimal128:
-          return call(whole);
-        case ArrowColumn::Values::kFloat:
-          return call(floats);
-        case ArrowColumn::Values::kDays:
-          return call(days);
-      }
-    }
-  };
-
-  static void AppendNumbers(const ArrowColumn& column, Buffers& buffers, const ColumnValues& values,
-                            std::size_t first, std::size_t count);
-  static void AppendText(Buffers& buffers, const ColumnValues& values, std::size_t first,
-                         std::size_t count);
-  std::shared_ptr<arrow::Array> FinishColumn(const ArrowColumn& column, Buffers& buffers) const;
+  std::shared_ptr<arrow::Array> MakeArray(std::size_t index);
 
   const ArrowLayout& layout_;
   std::size_t rows_ = 0;
-  std::vector<Buffers> buffers_;
+  std::vector<ColumnBuffers> buffers_;
+  std::vector<std::vector<int16_t>> levels_;
 };
 
 }  // namespace reveza::fraudgen

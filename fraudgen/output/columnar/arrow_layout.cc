@@ -12,12 +12,6 @@
 namespace reveza::fraudgen {
 namespace {
 
-constexpr std::string_view kMoneyUnit = "BRL";
-// Of times, which are local.
-constexpr std::string_view kTimeZone = "-03:00";
-// Up to this precision, Parquet stores decimals in 64 bits.
-constexpr int kDecimalDigits = 18;
-
 std::shared_ptr<arrow::Array> TextsOf(std::span<const std::string_view> values) {
   std::vector<int32_t> offsets = {0};
   std::string bytes;
@@ -30,53 +24,25 @@ std::shared_ptr<arrow::Array> TextsOf(std::span<const std::string_view> values) 
                                               arrow::Buffer::FromString(std::move(bytes)));
 }
 
-void SetNumberType(const TableOptions& options, ArrowColumn& column) {
-  using Values = ArrowColumn::Values;
-  const bool money = column.column->unit == kMoneyUnit;
-  if (money && options.money == Money::kCents) {
-    column.values = Values::kWhole;
-    column.type = arrow::int64();
-  } else if (money && options.money == Money::kDecimal) {
-    column.values = Values::kDecimal128;
-    column.type = arrow::decimal128(kDecimalDigits, column.column->decimal_places);
-  } else {
-    column.values = Values::kFloat;
-    column.type = arrow::float64();
+std::shared_ptr<arrow::DataType> TypeOf(const Column& column, ColumnForm form) {
+  switch (form) {
+    case ColumnForm::kText:
+      return arrow::utf8();
+    case ColumnForm::kCodes:
+      return arrow::dictionary(arrow::int16(), arrow::utf8());
+    case ColumnForm::kFlags:
+      return arrow::boolean();
+    case ColumnForm::kWhole:
+      if (column.type == ColumnType::kTimestamp) return arrow::timestamp(arrow::TimeUnit::MICRO);
+      return arrow::int64();
+    case ColumnForm::kDecimal128:
+      return arrow::decimal128(kDecimalDigits, column.decimal_places);
+    case ColumnForm::kFloat:
+      return arrow::float64();
+    case ColumnForm::kDays:
+      return arrow::date32();
   }
-}
-
-void SetType(const TableOptions& options, ArrowColumn& column) {
-  using Values = ArrowColumn::Values;
-  switch (column.column->type) {
-    case ColumnType::kText:
-      column.values = Values::kText;
-      column.type = arrow::utf8();
-      return;
-    case ColumnType::kCategory:
-      column.values = Values::kCodes;
-      column.type = arrow::dictionary(arrow::int16(), arrow::utf8());
-      column.dictionary = TextsOf(column.column->values);
-      return;
-    case ColumnType::kBoolean:
-      column.values = Values::kFlags;
-      column.type = arrow::boolean();
-      return;
-    case ColumnType::kInteger:
-      column.values = Values::kWhole;
-      column.type = arrow::int64();
-      return;
-    case ColumnType::kDecimal:
-      SetNumberType(options, column);
-      return;
-    case ColumnType::kDate:
-      column.values = Values::kDays;
-      column.type = arrow::date32();
-      return;
-    case ColumnType::kTimestamp:
-      column.values = Values::kWhole;
-      column.type = arrow::timestamp(arrow::TimeUnit::MICRO);
-      return;
-  }
+  return nullptr;
 }
 
 // Builds the fields [begin, end), whose names share the first `depth` segments, nested by the
@@ -114,18 +80,15 @@ ArrowLayout::ArrowLayout(const TableOptions& options, const Table& table)
     column.column = &table.columns[i];
     column.index = i;
     column.path = nested ? std::string(column.column->name) : FlatName(*column.column);
-    SetType(options, column);
+    column.form = FormOf(*column.column, options.money);
+    column.type = TypeOf(*column.column, column.form);
+    if (column.form == ColumnForm::kCodes) column.dictionary = TextsOf(column.column->values);
     // Scaled integers are smaller without a dictionary.
     column.grouped = options.format == Format::kParquet && column.column->recurs &&
-                     (column.values == ArrowColumn::Values::kText ||
-                      column.values == ArrowColumn::Values::kFloat);
-    const bool cents = options.money == Money::kCents && column.column->unit == kMoneyUnit;
+                     (column.form == ColumnForm::kText || column.form == ColumnForm::kFloat);
     std::shared_ptr<arrow::KeyValueMetadata> metadata;
-    if (!column.column->unit.empty()) {
-      metadata = arrow::key_value_metadata(
-          {"unit"}, {cents ? "BRL / 100" : std::string(column.column->unit)});
-    } else if (column.column->type == ColumnType::kTimestamp) {
-      metadata = arrow::key_value_metadata({"time_zone"}, {std::string(kTimeZone)});
+    if (const auto note = NoteOf(*column.column, options.money)) {
+      metadata = arrow::key_value_metadata({std::string(note->first)}, {std::string(note->second)});
     }
     column.field = arrow::field(FlatName(*column.column), column.type,
                                 column.column->nullable == Nullable::kYes, std::move(metadata));

@@ -9,6 +9,7 @@
 #include <cassert>
 #include <utility>
 
+#include "fraudgen/output/column_buffers.h"
 #include "fraudgen/output/columnar/arrow_buffers.h"
 
 namespace reveza::fraudgen {

@@ -2,15 +2,23 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "common/base/error.h"
-#include "phi/cli/measure_output.h"
 #include "phi/measures/series.h"
 #include "phi/measures/window.h"
-#include "phi/series/series_table.h"
 
 namespace reveza::phi {
+
+// The measures of one window, rows [first, last] of all trials together.
+struct MeasuredWindow {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::vector<WindowValue> values = {};
+  std::optional<double> legacy = {};
+};
 
 struct SlidingOptions {
   std::int64_t length = 0;  // rows of a window
@@ -21,12 +29,12 @@ struct SlidingOptions {
 
 // Measures sliding windows. Windows never span trials; the first window of a trial begins at its
 // first row. Errors: no window fits, or the error of the first window that failed, with its rows.
-Result<std::vector<MeasuredWindow>> MeasureSliding(const SeriesTable& table,
+Result<std::vector<MeasuredWindow>> MeasureSliding(std::span<const SeriesView> trials,
                                                    const WindowOptions& options,
                                                    const SlidingOptions& sliding);
 
-// Returns the mean absolute correlation at the end of a series (measures/legacy.h), from as many of
-// its last rows as fill the records.
+// Returns the mean absolute correlation at the end of a series (legacy.h), from as many of its last
+// rows as fill the records.
 Result<double> LegacyAtEnd(const SeriesView& series);
 
 }  // namespace reveza::phi

@@ -1,19 +1,27 @@
-#include "phi/cli/device.h"
+#include "phi/run/device.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <string_view>
+#include <thread>
 
 #include "common/base/parse_number.h"
 #include "common/base/units.h"
 #include "common/platform/machine.h"
+#include "phi/measures/multiplets.h"
 
 namespace reveza::phi {
 namespace {
+
+constexpr int kMaxThreads = 1024;
+// With fewer runs per thread, threads synchronise several times per cycle, which pays only on idle
+// machines.
+constexpr int kMinRunsPerThread = 8;
 
 std::optional<Bytes> FreeAddresses() {
   rlimit limit = {};
@@ -36,6 +44,15 @@ Result<Device> ParseDevice(const std::string& name) {
     if (index && *index >= 0) return Device{Device::Kind::kGpu, *index};
   }
   return InvalidArgument("--device: unknown device '{}'; use cpu, gpu, gpu:N or auto", name);
+}
+
+int DefaultThreads(int runs) {
+  const char* named = std::getenv("OMP_NUM_THREADS");
+  const int share = named == nullptr ? 0 : std::atoi(named);
+  const int cores = share >= 1 && share <= kMaxThreads
+                        ? share
+                        : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return std::clamp(runs / kMinRunsPerThread, 1, cores);
 }
 
 Bytes MaxHostBytes(const Device& device, const EngineSettings& settings, const CpuOptions& cpu,
@@ -76,6 +93,16 @@ Status CheckSearches(int variables, const WindowOptions& options, int threads,
               threads > 1 ? fmt::format(" ({} threads, {} each)", threads, FormatBytes(each)) : "",
               FormatBytes(*available),
               threads > 1 && each <= *available ? "fewer --threads, " : "");
+}
+
+Status CheckMultiplets(int variables, int threads, std::optional<Bytes> available) {
+  const Bytes needed = MultipletBytes(variables, threads);
+  if (!available || needed <= *available) return {};
+  return Fail(Error::Code::kExhausted,
+              "tables of all subsets of {} variables need {} of memory, and {} are free; use "
+              "{}fewer variables",
+              variables, FormatBytes(needed), FormatBytes(*available),
+              threads > 1 ? "fewer --threads or " : "");
 }
 
 }  // namespace reveza::phi

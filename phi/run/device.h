@@ -1,5 +1,5 @@
-// What a command may use: the device that computes cycles, CPU or GPU, which produce the same bits,
-// and memory.
+// What a run or a measure may use: the device that computes cycles, CPU or GPU, which produce the
+// same bits, threads and memory.
 #pragma once
 
 #include <memory>
@@ -24,6 +24,10 @@ struct Device {
 // CPU). Returns kInvalidArgument for anything else.
 Result<Device> ParseDevice(const std::string& name);
 
+// Returns the threads that `runs` runs use by default: OMP_NUM_THREADS, which job runners set to a
+// program's share of the cores, or all cores, but with several runs per thread.
+int DefaultThreads(int runs);
+
 // Returns the maximum host memory of an engine on `device`, including states kept on the host.
 Bytes MaxHostBytes(const Device& device, const EngineSettings& settings, const CpuOptions& cpu,
                    const GpuOptions& gpu);
@@ -41,5 +45,7 @@ std::optional<Bytes> FreeMemory();
 // variables would exceed `available`. The message states the requirement and the alternatives.
 Status CheckSearches(int variables, const WindowOptions& options, int threads,
                      std::optional<Bytes> available);
+// The same of `threads` concurrent tables of all subsets (multiplets.h).
+Status CheckMultiplets(int variables, int threads, std::optional<Bytes> available);
 
 }  // namespace reveza::phi

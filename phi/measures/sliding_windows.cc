@@ -1,10 +1,11 @@
-#include "phi/cli/sliding_windows.h"
+#include "phi/measures/sliding_windows.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "phi/arithmetic/parallel_for.h"
+#include "phi/measures/legacy.h"
 
 namespace reveza::phi {
 
@@ -20,35 +21,33 @@ Result<double> LegacyAtEnd(const SeriesView& series) {
   return value;
 }
 
-Result<std::vector<MeasuredWindow>> MeasureSliding(const SeriesTable& table,
+Result<std::vector<MeasuredWindow>> MeasureSliding(std::span<const SeriesView> trials,
                                                    const WindowOptions& options,
                                                    const SlidingOptions& sliding) {
   std::vector<MeasuredWindow> windows;
-  for (std::size_t i = 0; i < table.trials.size(); ++i) {
-    const std::int64_t end = i + 1 < table.trials.size() ? table.trials[i + 1] : table.length();
-    for (std::int64_t first = table.trials[i]; first + sliding.length <= end;
-         first += sliding.step) {
-      windows.push_back({.first = first, .last = first + sliding.length - 1});
+  std::vector<SeriesView> views;  // of the windows
+  std::int64_t rows = 0;
+  for (const SeriesView& trial : trials) {
+    for (std::int64_t first = 0; first + sliding.length <= trial.length; first += sliding.step) {
+      windows.push_back({.first = rows + first, .last = rows + first + sliding.length - 1});
+      views.push_back(trial.Part(first, sliding.length));
     }
+    rows += trial.length;
   }
   if (windows.empty()) {
-    return InvalidArgument(
-        "no window of {} rows fits: there are {} rows{}", sliding.length, table.length(),
-        table.trials.size() > 1 ? fmt::format(" in {} trials", table.trials.size()) : "");
+    return InvalidArgument("no window of {} rows fits: there are {} rows{}", sliding.length, rows,
+                           trials.size() > 1 ? fmt::format(" in {} trials", trials.size()) : "");
   }
-  const auto measure = [&](MeasuredWindow& window, SearchTables& tables) -> Status {
-    const SeriesView view = table.View().Part(window.first, sliding.length);
-    ASSIGN_OR_RETURN(window.values, MeasureWindow(view, options, &tables));
+  const auto measure = [&](std::size_t i, SearchTables& tables) -> Status {
+    ASSIGN_OR_RETURN(windows[i].values, MeasureWindow(views[i], options, &tables));
     if (sliding.legacy) {
-      ASSIGN_OR_RETURN(window.legacy, LegacyAtEnd(view));
+      ASSIGN_OR_RETURN(windows[i].legacy, LegacyAtEnd(views[i]));
     }
     return {};
   };
   std::vector<Status> done(windows.size());
   ParallelFor(sliding.threads, windows.size(), [&] {
-    return [&, tables = SearchTables()](std::size_t i) mutable {
-      done[i] = measure(windows[i], tables);
-    };
+    return [&, tables = SearchTables()](std::size_t i) mutable { done[i] = measure(i, tables); };
   });
   for (std::size_t i = 0; i < windows.size(); ++i) {
     if (done[i]) continue;

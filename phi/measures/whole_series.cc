@@ -1,0 +1,51 @@
+#include "phi/measures/whole_series.h"
+
+#include <utility>
+
+#include "phi/measures/estimate.h"
+#include "phi/measures/partition.h"
+
+namespace reveza::phi {
+namespace {
+
+Status AddSignificance(std::span<const SeriesView> trials, const WindowOptions& options,
+                       const SignificanceOptions& chance, const std::vector<WindowValue>& measured,
+                       WholeSeries& whole) {
+  // The bias formulas hold only for covariances without shrinkage.
+  if (chance.bias && whole.shrinkage == 0.0) {
+    const auto atomic = AtomicPartition(whole.model.variables());
+    for (MeasuredValue& value : whole.values) {
+      if (!value.value.partition && !atomic) continue;
+      value.bias = BiasOf(whole.model, value.value.partition ? *value.value.partition : *atomic,
+                          value.value.measure, whole.samples);
+    }
+  }
+  if (chance.surrogates.count > 0) {
+    ASSIGN_OR_RETURN(const auto tests,
+                     TestAgainstSurrogates(trials, options, measured, chance.surrogates));
+    for (std::size_t i = 0; i < tests.size(); ++i) whole.values[i].significance = tests[i];
+  }
+  if (chance.bootstrap.count > 0) {
+    ASSIGN_OR_RETURN(const auto intervals,
+                     BootstrapIntervals(trials, options, measured, chance.bootstrap));
+    for (std::size_t i = 0; i < intervals.size(); ++i) whole.values[i].interval = intervals[i];
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<WholeSeries> MeasureWhole(std::span<const SeriesView> trials, const WindowOptions& options,
+                                 const SignificanceOptions& chance) {
+  ASSIGN_OR_RETURN(auto estimate, EstimateModel(trials, options.estimate));
+  ASSIGN_OR_RETURN(const auto measured, MeasureModel(estimate.model, options));
+  WholeSeries whole = {.model = std::move(estimate.model),
+                       .values = {},
+                       .samples = estimate.samples,
+                       .shrinkage = estimate.shrinkage};
+  for (const WindowValue& value : measured) whole.values.push_back({.value = value});
+  RETURN_IF_ERROR(AddSignificance(trials, options, chance, measured, whole));
+  return whole;
+}
+
+}  // namespace reveza::phi

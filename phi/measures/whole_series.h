@@ -1,0 +1,45 @@
+// The measures of all rows of a series with their bias, significance and intervals. Pure functions;
+// results do not depend on the number of threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "common/base/error.h"
+#include "phi/measures/gaussian.h"
+#include "phi/measures/series.h"
+#include "phi/measures/significance.h"
+#include "phi/measures/window.h"
+
+namespace reveza::phi {
+
+// The value of one measure with its optional statistics.
+struct MeasuredValue {
+  WindowValue value;
+  std::optional<double> bias = {};
+  std::optional<Significance> significance = {};
+  std::optional<Interval> interval = {};
+};
+
+struct SignificanceOptions {
+  bool bias = false;
+  SurrogateOptions surrogates;  // skipped if count is 0
+  BootstrapOptions bootstrap;   // skipped if count is 0
+};
+
+struct WholeSeries {
+  GaussianModel model;
+  std::vector<MeasuredValue> values;
+  std::int64_t samples = 0;  // pairs of past and present
+  double shrinkage = 0.0;    // applied intensity, 0 to 1
+};
+
+// Measures the trials, in the order of options.measures. With shrinkage there is no bias, which has
+// no formula then. Errors: those of EstimateModel(), MeasureModel(), TestAgainstSurrogates() and
+// BootstrapIntervals().
+Result<WholeSeries> MeasureWhole(std::span<const SeriesView> trials, const WindowOptions& options,
+                                 const SignificanceOptions& chance);
+
+}  // namespace reveza::phi

@@ -1,0 +1,173 @@
+#include "phi/series/transfers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "phi/arithmetic/parallel_for.h"
+#include "phi/measures/estimate.h"
+#include "phi/measures/significance.h"
+
+namespace reveza::phi {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Result<std::vector<std::vector<int>>> Binned(const SeriesView& series, const Names& names,
+                                             const TransferRequest& request) {
+  std::vector<Result<std::vector<int>>> found(names.size());
+  ParallelFor(request.threads, found.size(), [&] {
+    return [&](std::size_t column) {
+      std::vector<double> values;
+      values.reserve(static_cast<std::size_t>(series.length));
+      for (std::int64_t t = 0; t < series.length; ++t) values.push_back(series.Row(t)[column]);
+      found[column] = QuantileBins(values, request.bins);
+    };
+  });
+  std::vector<std::vector<int>> binned;
+  for (std::size_t column = 0; column < found.size(); ++column) {
+    if (!found[column]) {
+      return Fail(found[column].error().code, "{}: {}", names[column],
+                  found[column].error().message);
+    }
+    binned.push_back(*std::move(found[column]));
+  }
+  return binned;
+}
+
+bool Holds(const std::vector<int>& columns, int column) {
+  return std::ranges::find(columns, column) != columns.end();
+}
+
+Status CheckRoles(const TransferColumns& sets, const Names& names) {
+  std::vector<int> all = sets.sources;
+  all.insert(all.end(), sets.targets.begin(), sets.targets.end());
+  all.insert(all.end(), sets.given.begin(), sets.given.end());
+  std::ranges::sort(all);
+  if (const auto twice = std::ranges::adjacent_find(all); twice != all.end()) {
+    return InvalidArgument("'{}' is used twice, as source, target or given",
+                           names[static_cast<std::size_t>(*twice)]);
+  }
+  return {};
+}
+
+// Returns the transfers to compute: between the sets that are named, or all ordered pairs.
+Result<std::vector<Transfer>> Planned(const TransferRequest& request, const Names& names) {
+  const TransferColumns& sets = request.columns;
+  RETURN_IF_ERROR(CheckRoles(sets, names));
+  const auto variables = static_cast<int>(names.size());
+  std::vector<Transfer> transfers;
+  if (!sets.sources.empty()) transfers.push_back({.columns = sets});
+  for (int from = 0; sets.sources.empty() && from < variables; ++from) {
+    for (int to = 0; to < variables; ++to) {
+      if (from == to || Holds(sets.given, from) || Holds(sets.given, to)) continue;
+      transfers.push_back({.columns = {.sources = {from}, .targets = {to}, .given = sets.given}});
+    }
+  }
+  if (transfers.empty()) {
+    return InvalidArgument("--given leaves fewer than two columns for sources and targets");
+  }
+  for (Transfer& transfer : transfers) {
+    for (int column = 0; request.given_all_others && column < variables; ++column) {
+      if (Holds(transfer.columns.sources, column)) continue;
+      if (!Holds(transfer.columns.targets, column)) transfer.columns.given.push_back(column);
+    }
+  }
+  return transfers;
+}
+
+Status FindContinuous(std::span<const SeriesView> trials, const Names& names,
+                      const TransferRequest& request, Transfer& transfer) {
+  const ContinuousTransferOptions options = {
+      .estimator = request.estimator == TransferEstimator::kGauss
+                       ? ContinuousTransferOptions::Estimator::kGauss
+                       : ContinuousTransferOptions::Estimator::kKsg,
+      .target_history = request.options.target_history,
+      .source_history = request.options.source_history,
+      .delay = request.options.delay,
+      .neighbours = request.neighbours,
+      .surrogates = request.options.surrogates,
+      .seed = request.options.seed,
+      .names = names};
+  ASSIGN_OR_RETURN(const auto found, ContinuousTransferOf(trials, transfer.columns, options));
+  transfer.nats = found.nats;
+  transfer.corrected = found.corrected;
+  transfer.samples = found.samples;
+  transfer.null_mean = found.null_mean;
+  transfer.p = found.p;
+  return {};
+}
+
+// Returns the symbols of one column, or of several together, which are made in `joint`.
+std::span<const int> SymbolsOf(const std::vector<std::vector<int>>& binned,
+                               const std::vector<int>& of, std::vector<int>& joint) {
+  if (of.size() == 1) return binned[static_cast<std::size_t>(of.front())];
+  std::vector<std::vector<int>> series;
+  for (const int column : of) series.push_back(binned[static_cast<std::size_t>(column)]);
+  if (!series.empty()) joint = JointSymbols(series);
+  return joint;
+}
+
+Status FindDiscrete(const std::vector<std::vector<int>>& binned, const TransferOptions& options,
+                    Transfer& transfer) {
+  std::vector<int> sources, targets, given;
+  ASSIGN_OR_RETURN(const auto found,
+                   TransferEntropyOf(SymbolsOf(binned, transfer.columns.sources, sources),
+                                     SymbolsOf(binned, transfer.columns.targets, targets),
+                                     SymbolsOf(binned, transfer.columns.given, given), options));
+  transfer.nats = found.plug_in;
+  transfer.corrected = found.corrected;
+  transfer.samples = found.samples;
+  transfer.states = found.states;
+  transfer.null_mean = found.null_mean;
+  transfer.p = found.p;
+  return {};
+}
+
+void AdjustForDiscoveries(std::vector<Transfer>& transfers) {
+  if (!transfers.front().p) return;
+  std::vector<double> p;
+  for (const Transfer& transfer : transfers) p.push_back(*transfer.p);
+  const std::vector<double> adjusted = AdjustedP(p);
+  for (std::size_t i = 0; i < adjusted.size(); ++i) transfers[i].q = adjusted[i];
+}
+
+}  // namespace
+
+Result<TransferEstimator> ParseTransferEstimator(std::string_view name) {
+  if (name == "discrete") return TransferEstimator::kDiscrete;
+  if (name == "gauss") return TransferEstimator::kGauss;
+  if (name == "ksg") return TransferEstimator::kKsg;
+  return InvalidArgument("unknown estimator '{}'; use discrete, gauss or ksg", name);
+}
+
+Result<std::vector<Transfer>> TransfersOf(std::span<const SeriesView> trials, const Names& names,
+                                          const TransferRequest& request) {
+  const bool discrete = request.estimator == TransferEstimator::kDiscrete;
+  if (discrete && trials.size() > 1) {
+    return InvalidArgument(
+        "there are {} trials, and the discrete estimator takes a single one; pass one trial at a "
+        "time, or use --estimator gauss or ksg",
+        trials.size());
+  }
+  if (names.size() < 2) {
+    return InvalidArgument("there is one column; transfer entropy needs at least two");
+  }
+  RETURN_IF_ERROR(CheckNumbers(trials, names));
+  ASSIGN_OR_RETURN(auto transfers, Planned(request, names));
+  std::vector<std::vector<int>> binned;
+  if (discrete) {
+    ASSIGN_OR_RETURN(binned, Binned(trials.front(), names, request));
+  }
+  std::vector<Status> done(transfers.size());
+  ParallelFor(request.threads, transfers.size(), [&] {
+    return [&](std::size_t i) {
+      done[i] = discrete ? FindDiscrete(binned, request.options, transfers[i])
+                         : FindContinuous(trials, names, request, transfers[i]);
+    };
+  });
+  for (const Status& status : done) RETURN_IF_ERROR(status);
+  AdjustForDiscoveries(transfers);
+  return transfers;
+}
+
+}  // namespace reveza::phi

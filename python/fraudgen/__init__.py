@@ -1,0 +1,166 @@
+"""Synthetic Brazilian bank and ride data with labelled fraud, as streams of Arrow.
+
+Settings have the names and meanings of the options of the program `fraudgen`, and the same settings
+give the same rows.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Optional, TypedDict, Union
+
+if sys.version_info < (3, 10):
+    raise ImportError("the Python package fraudgen needs Python 3.10 or later; the program fraudgen runs with any")
+
+from fraudgen import _native
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    import pyarrow  # type: ignore[import-untyped]
+
+__all__ = [
+    "Check", "CheckResult", "Column", "Settings", "Stream", "Table", "check", "generate", "schema", "stream",
+]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    name: str
+    type: str  #: text, category, boolean, integer, decimal, date or timestamp (local time, UTC-3)
+    decimal_places: int  #: of a decimal
+    unit: str  #: such as BRL or km, or ""
+    nullable: bool
+    values: tuple[str, ...]  #: of a category
+    meaning: str
+    source: str  #: how values are generated
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the data."""
+
+    name: str
+    meaning: str
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True)
+class Check:
+    """What should hold in a data set, and whether it does."""
+
+    verdict: str  #: passed, failed or skipped
+    name: str
+    detail: str  #: how much was checked, the first failure, or why it was skipped
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The result of checking a data set."""
+
+    findings: int  #: failed checks
+    checks: tuple[Check, ...]
+
+
+class Settings(TypedDict, total=False):
+    """What to generate. All have the defaults of the program."""
+
+    rows: Union[int, str]  #: exact number of transactions, of rides, or of each, such as 1000 or "5M"
+    table: str  #: default: transactions, or rides
+    columns: Sequence[str]  #: in this order; default: all
+    model: str  #: coherent (simulated lives) or classic (independent rows)
+    type: str  #: transactions, rides or all
+    seed: int
+    size: str  #: bytes of all tables as Arrow files, such as "1GB", in place of rows
+    fraud_rate: Union[float, str]  #: exact share of fraudulent rows, or "real"
+    difficulty: Union[float, str]  #: how hard fraud is to detect: easy, medium, hard or 0 to 1
+    customers: Union[int, str]
+    start_date: Union[datetime.date, str]
+    end_date: Union[datetime.date, str]
+    as_of: Union[datetime.date, str]  #: reference day for ages, of the classic model
+    profiles: bool  #: behavioural profiles of customers, of the classic model
+    identities: str  #: valid or safe
+    graph: bool  #: also the tables nodes and edges
+    defects: Union[str, Sequence[str]]  #: such as "late=0.01,duplicate"
+    money: str  #: float, decimal or cents
+    threads: int  #: for counting rows; they do not affect the rows
+
+
+class Stream:
+    """Rows that any reader of Arrow streams takes, once: ``polars.DataFrame(stream)``, DuckDB, pyarrow."""
+
+    def __init__(self, capsule: object) -> None:
+        self._capsule: Optional[object] = capsule
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hands the rows over (Arrow's PyCapsule interface)."""
+        capsule, self._capsule = self._capsule, None
+        if capsule is None:
+            raise ValueError("these rows were read already; generate them again")
+        return capsule
+
+
+def _text(value: object) -> str:
+    """Returns a setting as in a configuration file."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:.9f}".rstrip("0").rstrip(".")
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, value))
+    return str(value)
+
+
+def _texts(settings: Settings) -> dict[str, str]:
+    """Returns the settings of the data as the module takes them."""
+    unknown = settings.keys() - Settings.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"unknown setting '{min(unknown)}'; use some of {', '.join(Settings.__annotations__)}")
+    others = ("table", "columns", "threads")
+    texts = {name: _text(value) for name, value in settings.items() if name not in others and value is not None}
+    return {**texts, "format": "arrow"}
+
+
+def stream(**settings: Unpack[Settings]) -> Stream:
+    """Returns the rows of one table, made while they are read, for any reader of Arrow streams."""
+    columns = settings.get("columns", ())
+    if isinstance(columns, str):
+        raise TypeError(f"columns is a text; pass a list, such as ['{columns}']")
+    threads = settings.get("threads") or len(os.sched_getaffinity(0))
+    return Stream(_native.generate(_texts(settings), settings.get("table", ""), list(columns), threads))
+
+
+def generate(**settings: Unpack[Settings]) -> "pyarrow.RecordBatchReader":
+    """Returns the rows of one table as a reader of pyarrow, made while they are read.
+
+    ``generate(rows=1000).read_pandas()`` is a data frame of pandas, and
+    ``polars.DataFrame(generate(rows=1000))`` one of Polars. The rows are those that the program writes for
+    the same settings, in batches of 65,536; at most four batches are in memory.
+    """
+    try:
+        import pyarrow  # pylint: disable=import-outside-toplevel  # only this function needs it
+    except ImportError as error:
+        raise ImportError("fraudgen.generate needs pyarrow: pip install pyarrow; or pass fraudgen.stream(...) to "
+                          "another reader of Arrow streams") from error
+    return pyarrow.RecordBatchReader.from_stream(stream(**settings))
+
+
+def schema(**settings: Unpack[Settings]) -> dict[str, Table]:
+    """Returns the tables that these settings generate, by name, with the meaning of their columns."""
+    return {row["name"]: Table(row["name"], row["meaning"], tuple(Column(**each) for each in row["columns"]))
+            for row in _native.schema(_texts(settings))}
+
+
+def check(folder: Union[str, "os.PathLike[str]"]) -> CheckResult:
+    """Validates a data set in a folder: files, keys, balances, distributions.
+
+    In wheels only of text formats: of others the check that files are readable fails, and says why.
+    """
+    found = _native.check(os.fspath(folder))
+    return CheckResult(found["findings"], tuple(Check(**row) for row in found["checks"]))

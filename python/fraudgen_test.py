@@ -1,0 +1,190 @@
+"""The Python package fraudgen: the rows that the program writes, without a file.
+
+  fraudgen_test.py BUILD
+"""
+
+import datetime
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+sys.path.insert(0, str(BUILD / "lib/python"))
+
+import fraudgen  # pylint: disable=wrong-import-position
+
+ARROW = importlib.util.find_spec("pyarrow") is not None
+if ARROW:
+    import pyarrow
+    import pyarrow.ipc
+
+
+def program(*arguments, cwd=None):
+    return subprocess.run([BUILD / "bin/fraudgen", *map(str, arguments)], cwd=cwd, capture_output=True, check=False)
+
+
+@unittest.skipUnless(ARROW, "needs pyarrow")
+class Rows(unittest.TestCase):
+    def check_equal(self, settings, *options):
+        """Both have the same types, metadata, values and order."""
+        done = program("--output", "-", "--format", "arrow", "--threads", 1, "--quiet", *options)
+        if done.returncode != 0 and b"Arrow" in done.stderr:
+            self.skipTest("the program was built without Arrow")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        written = pyarrow.ipc.open_stream(done.stdout).read_all()
+        reader = fraudgen.generate(**settings)
+        self.assertIsInstance(reader, pyarrow.RecordBatchReader)
+        generated = reader.read_all()
+        generated.validate(full=True)
+        self.assertTrue(generated.schema.equals(written.schema, check_metadata=True),
+                        f"{generated.schema}\n{written.schema}")
+        self.assertEqual(generated.num_rows, written.num_rows)
+        self.assertGreater(generated.num_rows, 0)
+        self.assertTrue(generated.equals(written))
+        return generated
+
+    def test_transactions(self):
+        table = self.check_equal({"rows": 2000}, "--rows", 2000)
+        self.assertEqual(table.num_rows, 2000)
+
+    def test_several_batches_and_blocks(self):
+        table = self.check_equal({"rows": 140_000, "seed": 3, "model": "classic"}, "--rows", 140_000, "--seed", 3,
+                                 "--model", "classic")
+        self.assertEqual([batch.num_rows for batch in table.to_batches()], [65_536, 65_536, 8928])
+
+    def test_every_table_of_both_models(self):
+        for model in ("coherent", "classic"):
+            for table in fraudgen.schema(model=model, type="all"):
+                self.check_equal({"rows": 1000, "model": model, "type": "all", "table": table}, "--rows", 1000,
+                                 "--model", model, "--type", "all", "--table", table)
+
+    def test_settings(self):
+        settings = {"rows": 1000, "fraud_rate": 0.05, "difficulty": "hard", "start_date": datetime.date(2024, 1, 1),
+                    "end_date": "2024-06-30", "identities": "safe", "customers": 300, "graph": True,
+                    "defects": ["late=0.1", "null"]}
+        options = ("--rows", 1000, "--fraud-rate", 0.05, "--difficulty", "hard", "--start-date", "2024-01-01",
+                   "--end-date", "2024-06-30", "--identities", "safe", "--customers", 300, "--graph", "--defects",
+                   "late=0.1,null")
+        for table in ("transactions", "nodes"):
+            self.check_equal({**settings, "table": table}, *options, "--table", table)
+
+    def test_types_of_money(self):
+        for money in ("decimal", "cents"):
+            self.check_equal({"rows": 1000, "money": money}, "--rows", 1000, "--money", money)
+
+    def test_columns_are_chosen_in_order(self):
+        every = fraudgen.generate(rows=1000).read_all()
+        chosen = fraudgen.generate(rows=1000, columns=["amount", "transaction_id"]).read_all()
+        self.assertEqual(chosen.column_names, ["amount", "transaction_id"])
+        self.assertTrue(chosen.equals(every.select(["amount", "transaction_id"])))
+
+    def test_reader_may_stop_early(self):
+        reader = fraudgen.generate(rows=1_000_000, model="classic")
+        self.assertEqual(reader.read_next_batch().num_rows, 65_536)
+        before = threading.active_count()
+        del reader
+        self.assertEqual(threading.active_count(), before)
+
+    def test_batches_outlive_the_reader(self):
+        reader = fraudgen.generate(rows=1000)
+        batch = reader.read_next_batch()
+        column = batch.column("transaction_id")
+        del reader, batch
+        self.assertEqual(column, fraudgen.generate(rows=1000).read_all()["transaction_id"].chunk(0))
+
+    def test_data_frames(self):
+        frame = fraudgen.generate(rows=100).read_pandas() if importlib.util.find_spec("pandas") else None
+        if frame is not None:
+            self.assertEqual(len(frame), 100)
+        if importlib.util.find_spec("polars"):
+            import polars  # pylint: disable=import-outside-toplevel
+            for rows in (fraudgen.generate(rows=100), fraudgen.stream(rows=100)):
+                self.assertEqual(polars.DataFrame(rows).height, 100)
+
+    def test_a_stream_is_read_once(self):
+        stream = fraudgen.stream(rows=100)
+        self.assertEqual(pyarrow.RecordBatchReader.from_stream(stream).read_all().num_rows, 100)
+        with self.assertRaises(ValueError):
+            pyarrow.RecordBatchReader.from_stream(stream)
+
+    def test_lock_is_given_up(self):
+        went = threading.Event()
+        ran = []
+
+        def other():
+            went.wait()
+            ran.append(True)
+        interval = sys.getswitchinterval()
+        thread = threading.Thread(target=other)
+        thread.start()
+        # No thread gets the lock unless another one gives it up.
+        sys.setswitchinterval(1e6)
+        try:
+            went.set()
+            for _ in range(1000):
+                fraudgen.stream(customers=10, start_date="2025-12-01", threads=1)  # counts its rows
+                if ran:
+                    break
+            self.assertTrue(ran)
+        finally:
+            sys.setswitchinterval(interval)
+            thread.join()
+
+
+class Package(unittest.TestCase):
+    def test_streams_need_no_reader(self):
+        stream = fraudgen.stream(rows=1000)
+        del stream
+        capsule = fraudgen.stream(rows=1000).__arrow_c_stream__()
+        self.assertIn("arrow_array_stream", repr(capsule))
+
+    def test_generate_without_pyarrow_says_so(self):
+        code = ("import sys; sys.modules['pyarrow'] = None; sys.path.insert(0, sys.argv[1]); import fraudgen\n"
+                "try: fraudgen.generate(rows=10)\n"
+                "except ImportError as error: print(error)")
+        done = subprocess.run([sys.executable, "-c", code, BUILD / "lib/python"], capture_output=True, text=True,
+                              check=True)
+        self.assertIn("pip install pyarrow", done.stdout)
+
+    def test_schema(self):
+        tables = fraudgen.schema()
+        columns = {column.name: column for column in tables["transactions"].columns}
+        self.assertEqual((columns["amount"].type, columns["amount"].unit), ("decimal", "BRL"))
+        self.assertIn("PIX", columns["type"].values)
+        self.assertTrue(all(column.meaning for column in columns.values()))
+        self.assertIn("rides", fraudgen.schema(type="rides"))
+
+    def test_check(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = program("--rows", 1000, "--format", "csv", "--output", "data", "--quiet", cwd=folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            data = pathlib.Path(folder) / "data"
+            result = fraudgen.check(data)
+            self.assertEqual(result.findings, 0)
+            self.assertIn("passed", {check.verdict for check in result.checks})
+            file = next(data.glob("transactions/*.csv"))
+            file.write_bytes(file.read_bytes()[:-100])
+            damaged = fraudgen.check(data)
+            self.assertGreater(damaged.findings, 0)
+            self.assertEqual(damaged.findings, sum(check.verdict == "failed" for check in damaged.checks))
+        with self.assertRaises(FileNotFoundError):
+            fraudgen.check(data)
+
+    def test_errors(self):
+        for settings in ({"rows": 0}, {"rows": "many"}, {"rows": 10, "size": "1MB"}, {"model": "vague"},
+                         {"rows": 10, "table": "clouds"}, {"rows": 10, "columns": ["amout"]},
+                         {"rows": 10, "columns": ["amount", "amount"]}, {"rows": 10, "fraud_rate": 2.0}):
+            with self.assertRaises(ValueError) as raised:
+                fraudgen.stream(**settings)
+            self.assertNotIn("--", str(raised.exception))
+        for settings in ({"row": 10}, {"format": "csv"}, {"rows": 10, "columns": "amount"}):
+            with self.assertRaises(TypeError):
+                fraudgen.stream(**settings)
+
+
+if __name__ == "__main__":
+    unittest.main()

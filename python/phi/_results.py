@@ -1,0 +1,297 @@
+"""What the functions return: immutable, with information in nats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Optional
+
+import numpy
+from numpy.typing import NDArray
+
+Partition = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Significance:
+    """A test against surrogates, in which the parts are independent."""
+
+    p: float  #: (1 + surrogates at or above the value) / (1 + surrogates)
+    null_mean: float  #: nats
+    null_high: float  #: 95 % quantile of the surrogates, nats
+    surrogates: int
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A 95 % interval of a moving block bootstrap."""
+
+    low: float  #: nats
+    high: float  #: nats
+    replicates: int
+    block: int  #: rows
+
+
+@dataclass(frozen=True)
+class Value:
+    """The value of one measure, and where it comes from."""
+
+    measure: str
+    nats: float  #: not a number if the value is missing
+    partition: Optional[Partition]  #: parts by index of the variable; None for i
+    examined: int  #: bipartitions that were compared; 0 without a search
+    exact: bool  #: whether the minimum over bipartitions is guaranteed
+    method: Optional[str]  #: of the search
+    starts: int  #: starting points of the minimisation of phi_g
+    agreed: int  #: starts that led to this value
+    at_least: Optional[float]  #: lower bound of phi_g, nats
+    missing: str  #: why the value could not be computed, or ""
+    bias: Optional[float] = None  #: expected bias of independent rows, nats
+    significance: Optional[Significance] = None
+    interval: Optional[Interval] = None
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The measures of a series. ``measurement["phi_r"].nats`` is one of them."""
+
+    values: tuple[Value, ...]
+    samples: int  #: pairs of past and present
+    lag: int  #: rows from past to present
+    order: int  #: past rows per variable
+    shrinkage: float  #: applied intensity, 0 to 1
+    condition_number: float  #: above 1e8, values have fewer correct digits
+
+    def __getitem__(self, measure: str) -> Value:
+        for value in self.values:
+            if value.measure == measure:
+                return value
+        raise KeyError(measure)
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self.values)
+
+
+@dataclass(frozen=True)
+class Window:
+    """The measures of the rows first_row to last_row, counted over all trials."""
+
+    first_row: int
+    last_row: int
+    values: tuple[Value, ...]
+
+    def __getitem__(self, measure: str) -> Value:
+        for value in self.values:
+            if value.measure == measure:
+                return value
+        raise KeyError(measure)
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One of the sixteen atoms of integrated information decomposition."""
+
+    name: str  #: past, "t" and present: "xts"
+    nats: float
+    mode: str  #: storage, copy, transfer, erasure, downward or upward causation
+    bias: Optional[float]  #: expected bias of independent rows, nats
+    significance: Optional[Significance]
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """The atoms of a series at a bipartition. ``decomposition["sts"].nats`` is one of them."""
+
+    redundancy: str
+    partition: Partition
+    atoms: tuple[Atom, ...]
+    phi_r: float  #: the sum of the atoms that are not of one part about itself, nats
+    local: Optional[NDArray[numpy.float64]]  #: pairs of past and present x 16, nats, if asked for
+
+    def __getitem__(self, name: str) -> Atom:
+        for atom in self.atoms:
+            if atom.name == name:
+                return atom
+        raise KeyError(name)
+
+
+@dataclass(frozen=True)
+class Granger:
+    """Granger causality of all pairs; rows are sources, columns targets. Half of it is transfer entropy."""
+
+    nats: NDArray[numpy.float64]  #: variables x variables; 0 on the diagonal
+    p: Optional[NDArray[numpy.float64]]  #: by the chi-square distribution; None with shrinkage
+    q: Optional[NDArray[numpy.float64]]  #: p adjusted for the false discovery rate over all pairs
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """The transfer entropy from columns to columns."""
+
+    source: tuple[int, ...]
+    target: tuple[int, ...]
+    given: tuple[int, ...]
+    nats: float
+    corrected: Optional[float]  #: for the bias of the estimator, nats
+    samples: int
+    states: int  #: observed joint states, of the discrete estimator
+    null_mean: Optional[float]  #: of the surrogates, nats
+    p: Optional[float]
+    q: Optional[float]  #: p adjusted for the false discovery rate over all transfers
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """Transfer entropies, by source and then target."""
+
+    pairs: tuple[Transfer, ...]
+    variables: int
+
+    def matrix(self, field: str = "nats") -> NDArray[numpy.float64]:
+        """Returns a field of single columns as variables x variables: rows are sources, columns targets.
+
+        Cells without a transfer are not a number.
+        """
+        cells = numpy.full((self.variables, self.variables), numpy.nan)
+        for pair in self.pairs:
+            if len(pair.source) == 1 and len(pair.target) == 1:
+                value = getattr(pair, field)
+                cells[pair.source[0], pair.target[0]] = numpy.nan if value is None else value
+        return cells
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """The subset with the lowest or highest value of its order."""
+
+    nats: float
+    variables: tuple[int, ...]
+    p: Optional[float]  #: against the extremes of surrogates
+    null_bound: Optional[float]  #: 95 % quantile of these (5 % of the lowest), nats
+
+
+@dataclass(frozen=True)
+class Order:
+    """All subsets of so many variables. Mappings are by measure: o, s, tc, dtc; values are in nats."""
+
+    order: int
+    subsets: int
+    mean: Mapping[str, float]
+    bias: Mapping[str, float]  #: expected bias of independent rows, without shrinkage
+    highest: Mapping[str, Extreme]
+    lowest: Mapping[str, Extreme]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a partition: nodes of the mechanism, and of its purview."""
+
+    mechanism: tuple[int, ...]
+    purview: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """The core cause of a mechanism."""
+
+    purview: tuple[int, ...]
+    phi: float  #: as PyPhi's small phi, rounded to six decimals
+    repertoire: tuple[float, ...]  #: probability of each past state, first node fastest
+    partition: Optional[tuple[Part, Part]]  #: None after the cut
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The core effect of a mechanism."""
+
+    purview: tuple[int, ...]
+    phi: float
+    probability_on: tuple[float, ...]  #: of each node of the purview to be on next
+    partition: Optional[tuple[Part, Part]]  #: None after the cut
+
+
+@dataclass(frozen=True)
+class Concept:
+    """A mechanism with its core cause and effect."""
+
+    mechanism: tuple[int, ...]
+    phi: float
+    cause: Cause
+    effect: Effect
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Connections from nodes to nodes, which the cut severs (PyPhi's ``Cut``)."""
+
+    from_nodes: tuple[int, ...]
+    to_nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SystemIrreducibility:
+    """The integrated information of a system under IIT 3.0 (PyPhi's ``SystemIrreducibilityAnalysis``)."""
+
+    nodes: tuple[int, ...]
+    phi: float  #: earth mover's distance, rounded to six decimals
+    cut: Optional[Cut]  #: the minimum cut; None if Phi is 0 without any
+    why_zero: str
+    concepts: tuple[Concept, ...]  #: of the uncut system (PyPhi's ``ces``)
+    concepts_after_cut: tuple[Concept, ...]  #: (PyPhi's ``partitioned_ces``)
+
+
+@dataclass(frozen=True)
+class Complexes:
+    """All systems of a network that its state allows, and the one with the largest Phi."""
+
+    systems: tuple[SystemIrreducibility, ...]
+    major: Optional[SystemIrreducibility]  #: None if all are 0
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """One cycle of all runs."""
+
+    cycle: int  #: from 1
+    hashes: NDArray[numpy.uint64]  #: runs; of the states
+    states: NDArray[numpy.float32]  #: runs x Run.states
+    values: NDArray[numpy.float64]  #: runs x Run.measures, nats; not a number where none is due
+
+
+def significance_of(row: Optional[Mapping[str, Any]]) -> Optional[Significance]:
+    """Returns what the module says of a test."""
+    return None if row is None else Significance(**row)
+
+
+def value_of(row: Mapping[str, Any]) -> Value:
+    """Returns what the module says of a value."""
+    interval = row.get("interval")
+    return Value(**{**row, "significance": significance_of(row.get("significance")),
+                    "interval": None if interval is None else Interval(**interval)})
+
+
+def _parts_of(parts: Any) -> Optional[tuple[Part, Part]]:
+    return None if parts is None else (Part(**parts[0]), Part(**parts[1]))
+
+
+def concept_of(row: Mapping[str, Any]) -> Concept:
+    """Returns what the module says of a concept."""
+    cause, effect = row["cause"], row["effect"]
+    return Concept(row["mechanism"], row["phi"],
+                   Cause(**{**cause, "partition": _parts_of(cause["partition"])}),
+                   Effect(**{**effect, "partition": _parts_of(effect["partition"])}))
+
+
+def system_of(row: Mapping[str, Any]) -> SystemIrreducibility:
+    """Returns what the module says of a system."""
+    return SystemIrreducibility(
+        row["nodes"], row["phi"], None if row["cut"] is None else Cut(*row["cut"]), row["why_zero"],
+        tuple(concept_of(each) for each in row["concepts"]),
+        tuple(concept_of(each) for each in row["concepts_after_cut"]))
+
+
+def order_of(row: Mapping[str, Any]) -> Order:
+    """Returns what the module says of the subsets of an order."""
+    def extremes(side: str) -> dict[str, Extreme]:
+        return {name: Extreme(**each) for name, each in row[side].items()}
+    return Order(row["order"], row["subsets"], row["mean"], row["bias"], extremes("highest"), extremes("lowest"))
