@@ -7,12 +7,12 @@
 #include <unordered_set>
 #include <utility>
 
-#include "fraudgen/check/table_check.h"
 #include "fraudgen/values/civil_time.h"
 #include "fraudgen/values/cpf.h"
 #include "fraudgen/values/random.h"
+#include "tests/fraudgen/rules/table_check.h"
 
-namespace reveza::fraudgen::check {
+namespace reveza::fraudgen::rules {
 namespace {
 
 bool HasCpfFormat(std::string_view text) {
@@ -34,89 +34,42 @@ class CpfCheck final : public TableCheck {
       const bool formatted = HasCpfFormat(text);
       shapes_.Check(formatted, position, row, describe);
       if (!formatted) continue;
-      const bool valid = IsValidCpf(text);
-      valid_.Check(valid, position, row, describe);
-      safe_.Check(!valid, position, row, describe);
+      valid_.Check(IsValidCpf(text), position, row, describe);
     }
   }
 
-  // The majority decides which kind all must be.
-  void Report(std::vector<Outcome>& outcomes) const override {
-    outcomes.push_back(shapes_.outcome());
-    outcomes.push_back((valid_.failed() > safe_.failed() ? safe_ : valid_).outcome());
+  void Report(Tallies& tallies) const override {
+    tallies.push_back(shapes_);
+    tallies.push_back(valid_);
   }
 
  private:
   Tally shapes_{"CPFs: format is ddd.ddd.ddd-dd"};
   Tally valid_{"CPFs: check digits match"};
-  Tally safe_{"CPFs: no check digits match (safe identities)"};
 };
 
 struct LabelCount {
   uint64_t rows = 0;
   uint64_t frauds = 0;
-  uint64_t pix = 0;
-  uint64_t pix_frauds = 0;
 };
-
-// Compares the number of frauds with the settings.
-void CheckFrauds(const Settings& settings, const LabelCount& all, Tally& frauds) {
-  frauds.AddChecked();
-  if (settings.real_fraud_rate && settings.model == "coherent" && all.pix > 0) {
-    // The number of PIX is not known in advance, so the share is accurate to a quarter, or to
-    // random variation if they are few.
-    const double expected = static_cast<double>(all.pix) *
-                            static_cast<double>(settings.fraud_rate.billionths) /
-                            static_cast<double>(Share::kWhole);
-    const double off = std::abs(static_cast<double>(all.pix_frauds) - expected);
-    if (off > expected / 4 + 4 * std::sqrt(expected) + 1) {
-      frauds.AddFailure("{} frauds in {} PIX, expected {:.1f}", all.pix_frauds, all.pix, expected);
-    }
-    return;
-  }
-  const uint64_t expected = settings.fraud_rate.Of(all.rows);
-  if (all.frauds != expected) {
-    frauds.AddFailure("{} frauds, expected {}", all.frauds, expected);
-  }
-}
 
 class LabelCheck final : public TableCheck {
  public:
-  explicit LabelCheck(std::optional<Settings> settings) : settings_(std::move(settings)) {}
-
   void Add(const Batch& batch, const Position& position) override {
     const std::string_view table = batch.table().name;
     if (table != "transactions" && table != "rides") return;
-    const auto [label, time] = NamedFields(batch, "is_fraud", "timestamp");
-    const Field type(batch, table == "rides" ? "is_fraud" : "type");
+    const Field label(batch, "is_fraud");
     LabelCount& count = counts_[table][position.block];
     count.rows += batch.rows();
-    for (std::size_t row = 0; row < batch.rows(); ++row) {
-      const bool fraud = label.Has(row) && label.Flag(row);
-      count.frauds += fraud ? 1 : 0;
-      if (table != "rides" && type.Is(row, "PIX")) {
-        ++count.pix;
-        count.pix_frauds += fraud ? 1 : 0;
-      }
-      if (!settings_ || !time.Has(row)) continue;
-      const int64_t when = time.Number(row);
-      const bool requested = when >= DaysOf(settings_->Start()) * kMicrosecondsPerDay &&
-                             when < (DaysOf(settings_->End()) + 1) * kMicrosecondsPerDay;
-      days_.Check(requested, position, row, [&] { return FormatTime(when); });
-    }
+    for (std::size_t row = 0; row < batch.rows(); ++row) count.frauds += label.Flag(row) ? 1 : 0;
   }
 
-  void Report(std::vector<Outcome>& outcomes) const override {
-    // Growing data spreads frauds over all days, including future ones.
-    const bool growing = settings_ && settings_->IsGrowing();
+  void Report(Tallies& tallies) const override {
     for (const auto& [table, blocks] : counts_) {
-      if (growing) break;
       LabelCount all;
       for (const auto& [block, count] : blocks) {
         all.rows += count.rows;
         all.frauds += count.frauds;
-        all.pix += count.pix;
-        all.pix_frauds += count.pix_frauds;
       }
       Tally even(fmt::format("labels: frauds of {} are spread evenly over blocks", table));
       for (const auto& [block, count] : blocks) {
@@ -128,25 +81,12 @@ class LabelCheck final : public TableCheck {
                           count.rows, part);
         }
       }
-      outcomes.push_back(even.outcome());
-      if (!settings_) continue;
-      Tally rows(fmt::format("settings: {} has the requested number of rows", table));
-      rows.AddChecked();
-      if (settings_->rows && all.rows != *settings_->rows) {
-        rows.AddFailure("{} rows, expected {}", all.rows, *settings_->rows);
-      }
-      Tally frauds(fmt::format("settings: {} has the requested number of frauds", table));
-      CheckFrauds(*settings_, all, frauds);
-      outcomes.push_back(rows.outcome());
-      outcomes.push_back(frauds.outcome());
+      tallies.push_back(even);
     }
-    if (settings_) outcomes.push_back(days_.outcome());
   }
 
  private:
-  std::optional<Settings> settings_;
   std::map<std::string_view, std::map<uint64_t, LabelCount>> counts_;  // by table and block
-  Tally days_{"settings: all rows are in the requested period"};
 };
 
 uint64_t HashOfNode(std::string_view text) { return std::hash<std::string_view>()(text); }
@@ -179,8 +119,8 @@ class GraphCheck final : public TableCheck {
     has_edges_ = false;
   }
 
-  void Report(std::vector<Outcome>& outcomes) const override {
-    for (const Tally* tally : {&once_, &ends_, &same_}) outcomes.push_back(tally->outcome());
+  void Report(Tallies& tallies) const override {
+    for (const Tally* tally : {&once_, &ends_, &same_}) tallies.push_back(*tally);
   }
 
  private:
@@ -238,10 +178,8 @@ class GraphCheck final : public TableCheck {
 
 std::unique_ptr<TableCheck> CheckCpfs() { return std::make_unique<CpfCheck>(); }
 
-std::unique_ptr<TableCheck> CheckLabels(std::optional<Settings> settings) {
-  return std::make_unique<LabelCheck>(std::move(settings));
-}
+std::unique_ptr<TableCheck> CheckLabels() { return std::make_unique<LabelCheck>(); }
 
 std::unique_ptr<TableCheck> CheckGraph() { return std::make_unique<GraphCheck>(); }
 
-}  // namespace reveza::fraudgen::check
+}  // namespace reveza::fraudgen::rules

@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "fraudgen/check/table_check.h"
 #include "fraudgen/lists/commerce.h"
 #include "fraudgen/lists/devices.h"
 #include "fraudgen/lists/places.h"
 #include "fraudgen/lists/rides.h"
 #include "fraudgen/values/civil_time.h"
+#include "tests/fraudgen/rules/table_check.h"
 
-namespace reveza::fraudgen::check {
+namespace reveza::fraudgen::rules {
 namespace {
 
 // Returns true if all fields but the first are set (`set`) or null (not `set`).
@@ -380,4 +380,4 @@ std::unique_ptr<TableCheck> CheckCoherentRules() {
   });
 }
 
-}  // namespace reveza::fraudgen::check
+}  // namespace reveza::fraudgen::rules

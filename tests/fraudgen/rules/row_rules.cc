@@ -1,10 +1,10 @@
 #include <string>
 #include <utility>
 
-#include "fraudgen/check/table_check.h"
 #include "fraudgen/schema/batch.h"
+#include "tests/fraudgen/rules/table_check.h"
 
-namespace reveza::fraudgen::check {
+namespace reveza::fraudgen::rules {
 namespace {
 
 class RuleCheck final : public TableCheck {
@@ -28,9 +28,9 @@ class RuleCheck final : public TableCheck {
   }
 
   // Omits tables that the data set does not have.
-  void Report(std::vector<Outcome>& outcomes) const override {
+  void Report(Tallies& tallies) const override {
     for (const Tally& tally : tallies_) {
-      if (tally.checked() != 0) outcomes.push_back(tally.outcome());
+      if (tally.checked() != 0) tallies.push_back(tally);
     }
   }
 
@@ -62,4 +62,4 @@ std::unique_ptr<TableCheck> CheckRules(std::vector<TableRules> rules) {
   return std::make_unique<RuleCheck>(std::move(rules));
 }
 
-}  // namespace reveza::fraudgen::check
+}  // namespace reveza::fraudgen::rules

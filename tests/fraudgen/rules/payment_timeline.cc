@@ -5,10 +5,10 @@
 #include <string>
 #include <unordered_set>
 
-#include "fraudgen/check/timeline.h"
 #include "fraudgen/values/civil_time.h"
+#include "tests/fraudgen/rules/timeline.h"
 
-namespace reveza::fraudgen::check {
+namespace reveza::fraudgen::rules {
 namespace {
 
 constexpr int64_t kDay = kMicrosecondsPerDay;
@@ -122,11 +122,11 @@ class PaymentTimeline final : public TableCheck {
     last_time_ = INT64_MIN;
   }
 
-  void Report(std::vector<Outcome>& outcomes) const override {
+  void Report(Tallies& tallies) const override {
     for (const Tally* tally : {&order_, &opened_, &receiver_opened_, &device_, &minutes_,
                                &distance_, &count_, &accumulated_, &unusual_, &beneficiary_,
                                &balance_, &night_, &card_, &closed_, &removed_}) {
-      outcomes.push_back(tally->outcome());
+      tallies.push_back(*tally);
     }
   }
 
@@ -332,4 +332,4 @@ std::unique_ptr<TableCheck> CheckPayments(TimelineState& state, PaymentReference
   return std::make_unique<PaymentTimeline>(state, references);
 }
 
-}  // namespace reveza::fraudgen::check
+}  // namespace reveza::fraudgen::rules

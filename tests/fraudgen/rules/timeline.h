@@ -10,10 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fraudgen/check/table_check.h"
 #include "fraudgen/values/random.h"
+#include "tests/fraudgen/rules/table_check.h"
 
-namespace reveza::fraudgen::check {
+namespace reveza::fraudgen::rules {
 
 struct TimelineState {
   struct Amount {
@@ -65,7 +65,7 @@ class ReferenceCheck {
     std::string_view number;
   };
 
-  // `name` of the outcome; `target` is the table referred to, `prefix` and `digits` its
+  // `name` of the tally; `target` is the table referred to, `prefix` and `digits` its
   // identifiers.
   ReferenceCheck(const Columns& columns, std::string name, std::string_view target = "transactions",
                  std::string_view prefix = "TXN_", int digits = 15);
@@ -77,7 +77,7 @@ class ReferenceCheck {
              int64_t time, int64_t number);
   // Reports references without target.
   void EndBlock();
-  Outcome outcome() const { return tally_.outcome(); }
+  const Tally& tally() const { return tally_; }
 
  private:
   struct Reference {
@@ -128,7 +128,7 @@ class SettlementCheck {
     return settlement;
   }
   void EndBlock();
-  Outcome outcome() const { return match_.outcome(); }
+  const Tally& tally() const { return match_; }
 
  private:
   std::unordered_map<uint64_t, Settlement> settlements_;  // by transaction
@@ -154,4 +154,4 @@ std::unique_ptr<TableCheck> CheckPayments(TimelineState& state, PaymentReference
 // weather of a city. `state` must outlive the check.
 std::unique_ptr<TableCheck> CheckRides(const TimelineState& state);
 
-}  // namespace reveza::fraudgen::check
+}  // namespace reveza::fraudgen::rules

@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "fraudgen/check/timeline.h"
 #include "fraudgen/values/civil_time.h"
+#include "tests/fraudgen/rules/timeline.h"
 
-namespace reveza::fraudgen::check {
+namespace reveza::fraudgen::rules {
 namespace {
 
 constexpr int64_t kWeatherPeriod = 3 * kMicrosecondsPerHour;
@@ -79,12 +79,12 @@ class RideTimeline final : public TableCheck {
   }
 
   // Adds nothing if there are no rides.
-  void Report(std::vector<Outcome>& outcomes) const override {
+  void Report(Tallies& tallies) const override {
     if (order_.checked() == 0) return;
     for (const Tally* tally : {&order_, &opened_, &device_, &home_, &free_, &pair_, &weather_}) {
-      if (tally != &opened_ || opened_.checked() != 0) outcomes.push_back(tally->outcome());
+      if (tally != &opened_ || opened_.checked() != 0) tallies.push_back(*tally);
     }
-    outcomes.push_back(alerts_.outcome());
+    tallies.push_back(alerts_.tally());
   }
 
  private:
@@ -203,4 +203,4 @@ std::unique_ptr<TableCheck> CheckRides(const TimelineState& state) {
   return std::make_unique<RideTimeline>(state);
 }
 
-}  // namespace reveza::fraudgen::check
+}  // namespace reveza::fraudgen::rules

@@ -1,4 +1,4 @@
-#include "fraudgen/check/timeline.h"
+#include "tests/fraudgen/rules/timeline.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <functional>
 #include <utility>
 
-#include "fraudgen/check/table_check.h"
+#include "tests/fraudgen/rules/table_check.h"
 
-namespace reveza::fraudgen::check {
+namespace reveza::fraudgen::rules {
 namespace {
 
 uint64_t HashOfText(std::string_view text) { return std::hash<std::string_view>()(text); }
@@ -46,16 +46,16 @@ class TimelineCheck final : public TableCheck {
     state_ = {};
   }
 
-  void Report(std::vector<Outcome>& outcomes) const override {
-    payments_->Report(outcomes);
+  void Report(Tallies& tallies) const override {
+    payments_->Report(tallies);
     for (const Tally* tally : {&devices_, &values_, &changes_}) {
-      outcomes.push_back(tally->outcome());
+      tallies.push_back(*tally);
     }
-    outcomes.push_back(references_.settlements.outcome());
-    outcomes.push_back(references_.alerts.outcome());
-    outcomes.push_back(references_.disputes.outcome());
-    outcomes.push_back(references_.rings.outcome());
-    rides_->Report(outcomes);
+    tallies.push_back(references_.settlements.tally());
+    tallies.push_back(references_.alerts.tally());
+    tallies.push_back(references_.disputes.tally());
+    tallies.push_back(references_.rings.tally());
+    rides_->Report(tallies);
   }
 
  private:
@@ -251,4 +251,4 @@ void SettlementCheck::EndBlock() {
 
 std::unique_ptr<TableCheck> CheckTimeline() { return std::make_unique<TimelineCheck>(); }
 
-}  // namespace reveza::fraudgen::check
+}  // namespace reveza::fraudgen::rules
