@@ -152,8 +152,8 @@ void Comparison::Report(std::vector<Outcome>& outcomes) const {
       outcome.detail = fmt::format("{} rows in {} file{}", rows, files, files == 1 ? "" : "s");
     } else {
       outcome.verdict = Outcome::Verdict::kFailed;
-      outcome.detail = fmt::format("{} differences in {} of {} files; first: {}", differences,
-                                   different, files, first);
+      outcome.detail = fmt::format("{} difference{} in {} of {} files; first: {}", differences,
+                                   differences == 1 ? "" : "s", different, files, first);
     }
     outcomes.push_back(std::move(outcome));
   }

@@ -1,4 +1,4 @@
-// Rules for data whose origin is not known, as SQL that any engine runs.
+// Rules for data whose origin is not known, in standard SQL.
 #pragma once
 
 #include <string>

@@ -100,6 +100,17 @@ TEST_F(FraudgenTest, CheckNamesWrongValues) {
   EXPECT_EQ(all["files"][0]["first"][0]["column"], "status");
 }
 
+TEST_F(FraudgenTest, CheckComparesTheFilesOfEachShard) {
+  const std::string rows = "--rows 130000 --customers 500 --format csv --quiet --output data";
+  ASSERT_EQ(Fraudgen(rows + " --shard 2/2").status, kDone);
+  const Ran half = Fraudgen("check --quiet data");
+  EXPECT_EQ(half.status, kFindings);
+  EXPECT_EQ(std::ranges::count(half.output, '\n'), 1) << half.output;
+  EXPECT_NE(half.output.find("manifest.json is missing"), std::string::npos) << half.output;
+  ASSERT_EQ(Fraudgen(rows + " --shard 1/2").status, kDone);
+  EXPECT_EQ(Fraudgen("check --quiet data"), (Ran{.status = kDone, .output = ""}));
+}
+
 TEST_F(FraudgenTest, RejectsInvalidSizes) {
   ExpectError("--size 10", kUsage, "--size: ");
   ExpectError("--size=-5GB", kUsage, "--size: ");

@@ -195,6 +195,12 @@ class ArrowComparison final : public TableWriter {
   }
 
  private:
+  struct Pair {
+    std::string name;
+    std::shared_ptr<arrow::Array> found;
+    std::shared_ptr<arrow::Array> expected;
+  };
+
   // A damaged file is a difference; its other rows are not compared.
   void Guard(const std::function<arrow::Status()>& call) {
     if (broken_) return;
@@ -239,14 +245,23 @@ class ArrowComparison final : public TableWriter {
     Leaves right;
     AddLeaves(found.schema()->fields(), found.columns(), "", left);
     AddLeaves(expected.schema()->fields(), expected.columns(), "", right);
+    std::vector<Pair> different;
     for (const auto& [name, array] : right) {
       const auto stored = left.find(name);
       if (stored == left.end()) {
         AddColumn(name, "", array->type()->ToString());
         continue;
       }
-      ARROW_RETURN_NOT_OK(CompareColumn(name, stored->second, array));
+      Pair pair{.name = name, .found = nullptr, .expected = nullptr};
+      ARROW_ASSIGN_OR_RAISE(pair.found, WithoutDictionary(stored->second));
+      ARROW_ASSIGN_OR_RAISE(pair.expected, WithoutDictionary(array));
+      if (!pair.found->type()->Equals(*pair.expected->type())) {
+        AddColumn(name, pair.found->type()->ToString(), pair.expected->type()->ToString());
+      } else if (!pair.found->Equals(*pair.expected)) {
+        different.push_back(std::move(pair));
+      }
     }
+    AddValues(different, found.num_rows());
     for (const auto& [name, array] : left) {
       if (!right.contains(name)) AddColumn(name, array->type()->ToString(), "");
     }
@@ -259,23 +274,17 @@ class ArrowComparison final : public TableWriter {
     differences_.Add({.row = 0, .column = name, .found = found, .expected = expected});
   }
 
-  arrow::Status CompareColumn(const std::string& name, const std::shared_ptr<arrow::Array>& found,
-                              const std::shared_ptr<arrow::Array>& expected) {
-    ARROW_ASSIGN_OR_RAISE(const auto left, WithoutDictionary(found));
-    ARROW_ASSIGN_OR_RAISE(const auto right, WithoutDictionary(expected));
-    if (!left->type()->Equals(*right->type())) {
-      AddColumn(name, left->type()->ToString(), right->type()->ToString());
-      return arrow::Status::OK();
+  void AddValues(const std::vector<Pair>& different, int64_t rows) {
+    if (different.empty()) return;
+    for (int64_t row = 0; row < rows; ++row) {
+      for (const auto& [name, found, expected] : different) {
+        if (found->RangeEquals(*expected, row, row + 1, row)) continue;
+        differences_.Add({.row = row_ + static_cast<uint64_t>(row) + 1,
+                          .column = name,
+                          .found = TextAt(*found, row),
+                          .expected = TextAt(*expected, row)});
+      }
     }
-    if (left->Equals(*right)) return arrow::Status::OK();
-    for (int64_t row = 0; row < left->length(); ++row) {
-      if (left->RangeEquals(*right, row, row + 1, row)) continue;
-      differences_.Add({.row = row_ + static_cast<uint64_t>(row) + 1,
-                        .column = name,
-                        .found = TextAt(*left, row),
-                        .expected = TextAt(*right, row)});
-    }
-    return arrow::Status::OK();
   }
 
   ArrowLayout layout_;
