@@ -215,6 +215,10 @@ TEST(Check, FindsMovedRows) {
     EXPECT_EQ(repeated.count, 1u);
     EXPECT_EQ(repeated.first.at(0).row, 101 - header);
     EXPECT_EQ(repeated.first.at(0).expected, "");
+    const FileDifferences longer =
+        differences_after([](auto& lines) { lines.insert(lines.end(), {"{}\n", "{}\n"}); });
+    EXPECT_EQ(longer.count, 2u);
+    EXPECT_EQ(longer.first.at(0).row, 3'001u);
     EXPECT_GT(differences_after([](auto& lines) { std::swap(lines[100], lines[101]); }).count, 0u);
     EXPECT_GT(differences_after([](auto& lines) { std::swap(lines[100], lines[200]); }).count, 10u);
     EXPECT_GT(differences_after([](auto& lines) { lines.pop_back(); }).count, 0u);
