@@ -11,8 +11,6 @@
 namespace reveza::fraudgen::check {
 namespace check_test {
 
-namespace fs = std::filesystem;
-
 const std::string kManifests = "manifests: rows, sizes and hashes are those of the settings";
 const std::string kSettings = "settings: _fraudgen/fraudgen.toml gives the data set";
 
@@ -54,8 +52,22 @@ std::vector<Variant> Variants() {
   return variants;
 }
 
+// The same with fewer rows, for tests of many data sets.
+std::vector<Variant> SmallVariants() {
+  std::vector<Variant> variants = Variants();
+  for (Variant& variant : variants) {
+    variant.change = [change = variant.change](Settings& settings) {
+      settings.rows = 2'000;
+      settings.customers = 50;
+      settings.file_rows = 800;
+      change(settings);
+    };
+  }
+  return variants;
+}
+
 TEST(Check, PassesInEveryFormat) {
-  for (const auto& [variant, change] : Variants()) {
+  for (const auto& [variant, change] : SmallVariants()) {
     const TestingDataSet data("coherent", change);
     EXPECT_EQ(data.Findings(), NoFindings()) << variant;
   }
@@ -109,7 +121,8 @@ TEST(Check, FindsOneWrongValueInEveryColumnOfEveryFormat) {
       SwappedModel::Counts found;
       for (const FileDifferences& file : data.Check().files) found[file.table] += file.count;
       EXPECT_EQ(found, swaps) << name << " " << variant;
-      EXPECT_GT(found["transactions"], 35u);
+      EXPECT_EQ(swaps.size(), name == "classic" ? 5u : 14u) << "tables";
+      EXPECT_GT(swaps["transactions"], 35u);
     }
   }
 }
@@ -147,7 +160,7 @@ TEST(Check, SaysWhatWasFoundAndExpected) {
 
 // In each format: a file that ends early, that is empty, that has the rows of another file.
 TEST(Check, FindsWrongFiles) {
-  for (const auto& [variant, change] : Variants()) {
+  for (const auto& [variant, change] : SmallVariants()) {
     if (variant.starts_with("nested") || variant.starts_with("tsv ")) continue;
     const TestingDataSet data("classic", change);
     std::vector<std::string> files;
@@ -319,31 +332,9 @@ TEST(Check, LeavesIncompleteDataAsItIs) {
   EXPECT_EQ(data.FailedChecks(), Names());
 }
 
-Error::Code ErrorOf(const fs::path& folder) {
-  const auto result = CheckData(std::make_shared<Folder>(folder), 1, [](uint64_t) { return true; });
-  EXPECT_FALSE(result);
-  return result ? Error::Code::kInternal : result.error().code;
-}
-
-TEST(Check, OtherVersionsOfTheModel) {
-  const TestingDataSet data("coherent");
-  data.ChangeManifests([](FileManifest& file) { file.made_by.model_version = kModelVersion - 1; });
-  EXPECT_EQ(data.FailedChecks(), Names());
-  const CheckResult result = data.Check();
-  const auto skipped = std::ranges::find(result.outcomes, kSettings, &Outcome::name);
-  ASSERT_NE(skipped, result.outcomes.end());
-  EXPECT_EQ(skipped->verdict, Outcome::Verdict::kSkipped);
-  const std::string file = "customers/part-00000.jsonl";
-  data.Write(file, data.Read(file) + "\n");
-  EXPECT_EQ(data.FailedChecks(),
-            (Names{"files: sizes match the manifests", "files: hashes match the manifests"}));
-  data.ChangeManifests([](FileManifest& each) { each.made_by.model_version = kModelVersion + 1; });
-  EXPECT_EQ(ErrorOf(data.path()), Error::Code::kIncompatible);
-}
-
 // Files of another version of the program or its libraries have other bytes.
 TEST(Check, OtherVersionsOfTheProgramCompareValues) {
-  for (const auto& [variant, change] : Variants()) {
+  for (const auto& [variant, change] : SmallVariants()) {
     if (variant.starts_with("tsv") || variant.starts_with("json ")) continue;
     const TestingDataSet data("coherent", change);
     data.ChangeManifests([](FileManifest& file) {
@@ -360,46 +351,6 @@ TEST(Check, OtherVersionsOfTheProgramCompareValues) {
     for (const FileDifferences& file : wrong.Check().files) found[file.table] += file.count;
     EXPECT_EQ(found, swaps) << variant;
   }
-}
-
-TEST(Check, MissingDataSetIsNotFound) {
-  const platform::TestingDirectory empty;
-  EXPECT_EQ(ErrorOf(empty.path()), Error::Code::kNotFound);
-  EXPECT_EQ(ErrorOf(empty / "nothing"), Error::Code::kNotFound);
-}
-
-TEST(Check, StopsWhenAsked) {
-  const TestingDataSet data("classic", [](Settings& s) {
-    s.type = DataType::kTransactionsOnly;
-    s.rows = 600'000;
-    s.file_rows = 0;
-  });
-  const auto stopped =
-      CheckData(std::make_shared<Folder>(data.path()), 1, [](uint64_t) { return false; });
-  ASSERT_TRUE(stopped);
-  EXPECT_TRUE(stopped->stopped);
-}
-
-// Renames all files as fraudgen 0.1 did: data and manifests in one folder.
-TEST(Check, VerifiesHashesOfTheOldLayout) {
-  const TestingDataSet data("coherent");
-  auto all = *ReadManifest(data.Read(std::string(kManifestName)), "manifest.json");
-  for (FileManifest& file : all) {
-    const std::string name = file.file;
-    file.file = file.table + "_" + name.substr(name.find("/part-") + std::size("/part-") - 1);
-    file.made_by.model_version = 1;
-    fs::rename(data.path() / name, data.path() / file.file);
-    data.Write(std::string(OldNameOf(ManifestNameOf(file.file))), WriteFileManifest(file));
-  }
-  data.Write(std::string(OldNameOf(kManifestName)), *WriteManifest(all));
-  fs::rename(data.path() / kConfigurationName, data.path() / OldNameOf(kConfigurationName));
-  fs::remove_all(data.path() / kMetadataFolder);
-  EXPECT_EQ(data.FailedChecks(), Names());
-  data.Write("customers_00099.jsonl", "{}\n");
-  EXPECT_EQ(data.FailedChecks(), Names{"manifests: every data file is listed"});
-  data.Remove("customers_00099.jsonl");
-  data.Write("customers_00000.jsonl", "{}\n");
-  EXPECT_TRUE(data.FailedChecks().contains("files: hashes match the manifests"));
 }
 
 }  // namespace check_test
