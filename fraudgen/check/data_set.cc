@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "fraudgen/model/model.h"
 #include "fraudgen/output/table_writer.h"
 #include "fraudgen/run/manifest_store.h"
 #include "fraudgen/schema/schema_coherent.h"
@@ -159,35 +160,7 @@ std::vector<const Table*> KnownTables(bool coherent, const Manifests& manifests)
   return known;
 }
 
-// Verifies size and hash of the files. Returns the existing ones.
-Result<std::vector<FileManifest>> VerifyFiles(Destination& place,
-                                              std::map<std::string, FileManifest> files,
-                                              Tally& there, Tally& bytes, Tally& hashes) {
-  std::vector<FileManifest> found;
-  for (auto& [name, file] : files) {
-    there.AddChecked();
-    ASSIGN_OR_RETURN(const auto stored, place.Stat(name));
-    if (!stored) {
-      there.AddFailure(name + " is missing");
-      continue;
-    }
-    bytes.AddChecked();
-    hashes.AddChecked();
-    if (stored->bytes != file.bytes) {
-      bytes.AddFailure("{} has {} bytes, {} in its manifest", name, stored->bytes, file.bytes);
-    }
-    ASSIGN_OR_RETURN(const auto hash, place.HashOf(name));
-    if (hash != file.xxh3_128) {
-      hashes.AddFailure("{} has {}, {} in its manifest", name, hash, file.xxh3_128);
-    }
-    found.push_back(std::move(file));
-  }
-  return found;
-}
-
 }  // namespace
-
-bool DataSet::defective() const { return Find(kDefects.name) != nullptr; }
 
 const Table* DataSet::Find(std::string_view table) const {
   const auto found = std::ranges::find(tables(), table, &Table::name);
@@ -200,40 +173,11 @@ uint64_t DataSet::RowsOf(std::string_view table) const {
   return rows;
 }
 
-bool DataSet::InFolders(std::string_view table) const {
-  return std::ranges::any_of(files, [&](const FileManifest& file) {
-    return file.table == table && file.file.contains('=');
-  });
-}
-
-bool DataSet::DividedByValues() const {
-  return std::ranges::any_of(files, [](const FileManifest& file) {
-    for (std::size_t slash = 0; (slash = file.file.find('/', slash)) != std::string::npos;) {
-      const std::string_view key = std::string_view(file.file).substr(++slash);
-      const std::string_view name = key.substr(0, key.find_first_of("=/"));
-      if (key.find('/') == key.npos) break;
-      if (name != "year" && name != "month" && name != "day") return true;
-    }
-    return false;
-  });
-}
-
-TableOptions DataSet::options() const {
-  return {.format = made_by.format,
-          .text_codec = IsColumnar(made_by.format) ? Codec::kNone : made_by.codec,
-          .money = made_by.money,
-          .nested = made_by.nested,
-          .classic_columns = made_by.classic_columns};
-}
-
 Result<DataSet> OpenDataSet(const std::shared_ptr<Destination>& place,
-                            std::vector<Outcome>& outcomes, Contents contents) {
+                            std::vector<Outcome>& outcomes) {
   Tally readable("manifests: readable");
   Tally agree("manifests: manifest.json matches the file manifests");
   Tally known("manifests: every data file is listed");
-  Tally there("files: none is missing");
-  Tally bytes("files: sizes match the manifests");
-  Tally hashes("files: hashes match the manifests");
   ASSIGN_OR_RETURN(auto manifests, ReadManifests(*place, readable));
   Compare(manifests, agree);
   RETURN_IF_ERROR(AddNamesInFolders(*place, manifests));
@@ -249,16 +193,24 @@ Result<DataSet> OpenDataSet(const std::shared_ptr<Destination>& place,
                                        : fmt::format("{} is not a fraudgen data set: no manifests",
                                                      place->PathOf("")));
   }
-  DataSet data{.place = place,
-               .complete = manifests.all.has_value(),
-               .files = {},
-               .made_by = manifests.files.begin()->second.made_by,
-               .settings_name = std::string(manifests.old_layout ? OldNameOf(kConfigurationName)
-                                                                 : kConfigurationName),
-               .known = {}};
+  DataSet data{
+      .place = place,
+      .complete = manifests.all.has_value(),
+      .files = {},
+      .made_by = manifests.all && !manifests.all->empty() ? manifests.all->front().made_by
+                                                          : manifests.files.begin()->second.made_by,
+      .settings_name =
+          std::string(manifests.old_layout ? OldNameOf(kConfigurationName) : kConfigurationName),
+      .known = {}};
   if (data.made_by.model != "classic" && !data.coherent()) {
     return Fail(Error::Code::kIncompatible, "{} was made by the unknown model '{}'",
                 place->PathOf(""), data.made_by.model);
+  }
+  if (data.made_by.model_version > kModelVersion) {
+    return Fail(Error::Code::kIncompatible,
+                "{} was made by {} with version {} of its models, this program has version {}; use "
+                "the program that made it",
+                place->PathOf(""), data.made_by.program, data.made_by.model_version, kModelVersion);
   }
   data.known = KnownTables(data.coherent(), manifests);
   for (const auto& [name, file] : manifests.files) {
@@ -267,20 +219,47 @@ Result<DataSet> OpenDataSet(const std::shared_ptr<Destination>& place,
                   file.table);
     }
   }
-  if (contents == Contents::kHashed) {
-    ASSIGN_OR_RETURN(data.files,
-                     VerifyFiles(*place, std::move(manifests.files), there, bytes, hashes));
-  } else {
-    for (auto& [name, file] : manifests.files) data.files.push_back(std::move(file));
-  }
+  for (auto& [name, file] : manifests.files) data.files.push_back(std::move(file));
   std::ranges::sort(data.files, {}, [&](const FileManifest& file) {
     const auto table = std::ranges::find(data.tables(), file.table, &Table::name);
     return std::tuple(file.block, table - data.tables().begin(), file.part);
   });
-  for (const Tally* tally : {&readable, &agree, &known, &there, &bytes, &hashes}) {
-    outcomes.push_back(tally->outcome());
-  }
+  for (const Tally* tally : {&readable, &agree, &known}) outcomes.push_back(tally->outcome());
   return data;
+}
+
+Status VerifyFiles(DataSet& data, Contents contents, std::vector<Outcome>& outcomes) {
+  Tally there("files: none is missing");
+  Tally bytes("files: sizes match the manifests");
+  Tally hashes("files: hashes match the manifests");
+  std::vector<FileManifest> found;
+  for (FileManifest& file : data.files) {
+    const std::string& name = file.file;
+    there.AddChecked();
+    ASSIGN_OR_RETURN(const auto stored, data.place->Stat(name));
+    if (!stored) {
+      there.AddFailure(name + " is missing");
+      data.missing.insert(name);
+      continue;
+    }
+    bytes.AddChecked();
+    if (stored->bytes != file.bytes) {
+      bytes.AddFailure("{} has {} bytes, {} in its manifest", name, stored->bytes, file.bytes);
+    }
+    if (contents == Contents::kHashed) {
+      hashes.AddChecked();
+      ASSIGN_OR_RETURN(const auto hash, data.place->HashOf(name));
+      if (hash != file.xxh3_128) {
+        hashes.AddFailure("{} has {}, {} in its manifest", name, hash, file.xxh3_128);
+      }
+    }
+    found.push_back(std::move(file));
+  }
+  data.files = std::move(found);
+  outcomes.push_back(there.outcome());
+  outcomes.push_back(bytes.outcome());
+  if (contents == Contents::kHashed) outcomes.push_back(hashes.outcome());
+  return {};
 }
 
 }  // namespace reveza::fraudgen::check

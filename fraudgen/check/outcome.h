@@ -3,19 +3,17 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reveza::fraudgen::check {
 
 struct Outcome {
   enum class Verdict { kPassed, kFailed, kSkipped };
   Verdict verdict = Verdict::kPassed;
-  std::string name;    // what should hold: transactions.device_id exists in devices
+  std::string name;    // what should hold: files: none is missing
   std::string detail;  // how much was checked, the first failure, or why it was skipped
 };
 
@@ -32,34 +30,13 @@ inline std::string_view LabelOf(Outcome::Verdict verdict) {
   return "";
 }
 
-// The position of a batch in its data set.
-struct Position {
-  std::string_view file;
-  uint64_t block = 0;
-  uint64_t first_row = 0;  // of the batch, in the file, from 0
-};
-
 // Counts checked and failed items, and keeps the first failure.
 class Tally {
  public:
   explicit Tally(std::string name) : name_(std::move(name)) {}
 
   void AddChecked(uint64_t count = 1) { checked_ += count; }
-  // Adds a checked item of a row, and a failure unless it is valid.
-  template <typename Describe>
-  void Check(bool valid, const Position& position, std::size_t row, Describe&& describe) {
-    ++checked_;
-    if (!valid) AddFailure(position, row, describe);
-  }
-  // Adds a failure in a row. `describe` returns its text; called for the first failure only.
-  template <typename Describe>
-  void AddFailure(const Position& position, std::size_t row, Describe&& describe) {
-    if (failed_++ == 0) {
-      first_ =
-          fmt::format("{} row {}: {}", position.file, position.first_row + row + 1, describe());
-    }
-  }
-  // Adds a failure that is not in a row; its text, or one formatted as by fmt::format().
+  // Adds a failure; its text, or one formatted as by fmt::format().
   void AddFailure(std::string what) {
     if (failed_++ == 0) first_ = std::move(what);
   }
@@ -70,17 +47,6 @@ class Tally {
 
   uint64_t checked() const { return checked_; }
   uint64_t failed() const { return failed_; }
-
-  // Returns the outcome where exactly `expected` failures were injected on purpose.
-  Outcome OutcomeExpecting(uint64_t expected) const {
-    if (expected == 0) return outcome();
-    if (failed_ == expected) {
-      return {Outcome::Verdict::kPassed, name_,
-              fmt::format("{} checked, {} defects as expected", checked_, expected)};
-    }
-    return {Outcome::Verdict::kFailed, name_,
-            fmt::format("{} failed, {} expected; first: {}", failed_, expected, first_)};
-  }
 
   Outcome outcome() const {
     if (failed_ != 0) {

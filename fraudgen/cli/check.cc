@@ -1,17 +1,21 @@
-// `fraudgen check PLACE`: validates a data set and prints one line per check.
+// `fraudgen check PLACE`: validates a data set, and prints one line per check and the differences.
 #include "fraudgen/check/check.h"
 
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "common/platform/stop_signals.h"
+#include "fraudgen/check/sql_rules.h"
 #include "fraudgen/cli/commands.h"
 #include "fraudgen/cli/terminal.h"
+#include "fraudgen/run/prepare.h"
 
 namespace reveza::fraudgen::cli {
 namespace {
@@ -32,6 +36,20 @@ std::string_view NameOf(Outcome::Verdict verdict) {
   return "";
 }
 
+nlohmann::ordered_json JsonOf(const check::FileDifferences& file) {
+  nlohmann::ordered_json first = nlohmann::ordered_json::array();
+  for (const check::Difference& difference : file.first) {
+    first.push_back({{"row", difference.row},
+                     {"column", difference.column},
+                     {"found", difference.found},
+                     {"expected", difference.expected}});
+  }
+  return {{"file", file.file},
+          {"table", file.table},
+          {"differences", file.count},
+          {"first", std::move(first)}};
+}
+
 void PrintJson(const CheckResult& result) {
   nlohmann::ordered_json checks = nlohmann::ordered_json::array();
   for (const Outcome& outcome : result.outcomes) {
@@ -39,7 +57,10 @@ void PrintJson(const CheckResult& result) {
                       {"check", outcome.name},
                       {"detail", outcome.detail}});
   }
-  const nlohmann::ordered_json all = {{"findings", result.findings}, {"checks", checks}};
+  nlohmann::ordered_json files = nlohmann::ordered_json::array();
+  for (const check::FileDifferences& file : result.files) files.push_back(JsonOf(file));
+  const nlohmann::ordered_json all = {
+      {"findings", result.findings}, {"checks", std::move(checks)}, {"files", std::move(files)}};
   // Damaged files may contain invalid UTF-8.
   fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
@@ -47,24 +68,46 @@ void PrintJson(const CheckResult& result) {
 void PrintLines(const CheckResult& result, bool quiet) {
   for (const Outcome& outcome : result.outcomes) {
     if (quiet && outcome.verdict != Outcome::Verdict::kFailed) continue;
-    fmt::print("{}  {:<68} {}\n", LabelOf(outcome.verdict), outcome.name, outcome.detail);
+    fmt::print("{}  {:<60} {}\n", LabelOf(outcome.verdict), outcome.name, outcome.detail);
+  }
+  constexpr std::size_t kMaxFiles = 20;
+  for (const check::FileDifferences& file :
+       std::span(result.files).first(std::min(kMaxFiles, result.files.size()))) {
+    fmt::print("{}: {} difference{}\n", file.file, file.count, file.count == 1 ? "" : "s");
+    for (const check::Difference& difference : file.first) {
+      fmt::print("  {}\n", TextOf(difference));
+    }
+    if (file.count > file.first.size())
+      fmt::print("  and {} more\n", file.count - file.first.size());
+  }
+  if (result.files.size() > kMaxFiles) {
+    fmt::print("and {} more files; --json lists all\n", result.files.size() - kMaxFiles);
   }
   if (!quiet) fmt::print("{}\n", SummaryOf(result));
 }
 
 }  // namespace
 
+int ShowSqlRules(const RunArguments& arguments) {
+  constexpr uint64_t kAnyRows = 1'000;
+  const auto model = MakeModel(arguments.settings, kAnyRows);
+  if (!model) return ReportError(model.error());
+  fmt::print("{}", check::SqlRules(arguments.settings, **model));
+  return kDone;
+}
+
 int CheckData(const RunArguments& arguments, const std::string& place, const OnChecked& print) {
   platform::StopSignals signals;
   const auto check = [&](const std::shared_ptr<Destination>& destination) -> int {
     const auto result = [&] {
-      const StatusLine status(arguments.quiet, "checking all rows");
-      return check::CheckData(destination, [&](uint64_t) { return signals.Received() == 0; });
+      const StatusLine status(arguments.quiet, "making all rows again");
+      return check::CheckData(destination, arguments.threads,
+                              [&](uint64_t) { return signals.Received() == 0; });
     }();
     if (!result) return ReportError(kUnreadable, result.error().message);
     if (result->stopped) {
       return ReportError(StatusOfSignal(signals.Received()),
-                         "stopped before all rows were checked");
+                         "stopped before all rows were compared");
     }
     print(*result);
     return result->findings == 0 ? kDone : kFindings;

@@ -60,7 +60,9 @@ int Stream(const RunArguments& arguments, const StreamArguments& stream);
 int ShowPlan(const RunArguments& arguments);
 int ShowSample(const RunArguments& arguments);
 int ShowConfiguration(const RunArguments& arguments);
-// Prints one line per check to standard output.
+// Prints rules for data of unknown origin as SQL.
+int ShowSqlRules(const RunArguments& arguments);
+// Prints one line per check to standard output, and the differences.
 int CheckData(const RunArguments& arguments, const std::string& place);
 // Passes the result to `print` instead.
 using OnChecked = std::function<void(const check::CheckResult&)>;

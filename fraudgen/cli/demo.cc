@@ -120,16 +120,9 @@ int GenerateData(const RunArguments& arguments, uint64_t rows) {
 int Check(const RunArguments& arguments) {
   Print(fmt::format("$ fraudgen check {}", kData));
   using check::Outcome;
-  constexpr auto kShown = std::to_array<std::string_view>(
-      {"files: hashes", "keys: transactions.customer", "labels: ", "timeline: distance",
-       "timeline: balance", "timeline: card", "distribution: "});
   return CheckData(arguments, kData, [&](const check::CheckResult& result) {
     for (const Outcome& outcome : result.outcomes) {
-      const bool shown = std::ranges::any_of(
-          kShown, [&](std::string_view prefix) { return outcome.name.starts_with(prefix); });
-      if (shown || outcome.verdict == Outcome::Verdict::kFailed) {
-        Print(fmt::format("{}  {}", check::LabelOf(outcome.verdict), outcome.name));
-      }
+      Print(fmt::format("{}  {}", check::LabelOf(outcome.verdict), outcome.name));
     }
     Print(check::SummaryOf(result) + "\n");
   });

@@ -65,13 +65,50 @@ TEST_F(FraudgenTest, CheckValidatesDataSets) {
     EXPECT_EQ(std::ranges::count(wrong.output, '\n'), 1);
     const json all = json::parse(Fraudgen("check --json --quiet " + folder).output);
     EXPECT_EQ(all["findings"], 1);
-    EXPECT_GT(all["checks"].size(), 50u);
+    EXPECT_GT(all["checks"].size(), 8u);
+    EXPECT_TRUE(all["files"].empty());
   }
   ExpectError("check nothing", kUnreadable, "could not read the folder nothing");
   place_.Write("empty/file", "");
   ExpectError("check empty", kUnreadable, "not a fraudgen data set");
   ExpectError("check", kUsage, "PLACE");
+  ExpectError("check nothing --sql", kUsage, "PLACE");
+  ExpectError("check nothing --model classic", kUsage, "--model has no effect on check");
+  ExpectError("check --sql --seed 2", kUsage, "--seed has no effect on check --sql");
   ExpectError("check nothing --s3-region here", kUsage, "require s3://bucket/prefix");
+}
+
+TEST_F(FraudgenTest, CheckNamesWrongValues) {
+  ASSERT_EQ(Fraudgen("--rows 3000 --quiet --output data").status, kDone);
+  const auto file = place_ / "data/transactions/part-00000.jsonl";
+  std::string text;
+  {
+    std::ifstream stream(file);
+    text.assign(std::istreambuf_iterator<char>(stream), {});
+  }
+  const std::string approved = "\"status\":\"APPROVED\"";
+  text.replace(text.find(approved), approved.size(), "\"status\":\"BLOCKED\"");
+  std::ofstream(file, std::ios::trunc) << text;
+  const Ran wrong = Fraudgen("check --quiet data");
+  EXPECT_EQ(wrong.status, kFindings);
+  EXPECT_NE(wrong.output.find(", status: \"BLOCKED\", should be \"APPROVED\""), std::string::npos)
+      << wrong.output;
+  const json all = json::parse(Fraudgen("check --json --quiet data").output);
+  ASSERT_EQ(all["files"].size(), 1u);
+  EXPECT_EQ(all["files"][0]["file"], "transactions/part-00000.jsonl");
+  EXPECT_EQ(all["files"][0]["differences"], 1);
+  EXPECT_EQ(all["files"][0]["first"][0]["column"], "status");
+}
+
+TEST_F(FraudgenTest, CheckComparesTheFilesOfEachShard) {
+  const std::string rows = "--rows 130000 --customers 500 --format csv --quiet --output data";
+  ASSERT_EQ(Fraudgen(rows + " --shard 2/2").status, kDone);
+  const Ran half = Fraudgen("check --quiet data");
+  EXPECT_EQ(half.status, kFindings);
+  EXPECT_EQ(std::ranges::count(half.output, '\n'), 1) << half.output;
+  EXPECT_NE(half.output.find("manifest.json is missing"), std::string::npos) << half.output;
+  ASSERT_EQ(Fraudgen(rows + " --shard 1/2").status, kDone);
+  EXPECT_EQ(Fraudgen("check --quiet data"), (Ran{.status = kDone, .output = ""}));
 }
 
 TEST_F(FraudgenTest, RejectsInvalidSizes) {

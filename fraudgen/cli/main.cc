@@ -125,6 +125,7 @@ Status CheckCommand(const CLI::App& app, std::string_view command) {
     if (command == "stream") {
       return InvalidArgument("--{} applies to files, not to streams", name);
     }
+    if (command == "check --sql") return InvalidArgument("--{} has no effect on {}", name, command);
     return InvalidArgument(
         "--{} has no effect on {}, which uses the settings stored with the data set; remove it",
         name, command);
@@ -134,21 +135,25 @@ Status CheckCommand(const CLI::App& app, std::string_view command) {
 
 // Rejects options with an empty value, such as an unset shell variable, and options that the
 // command ignores.
-Status CheckTyped(const CLI::App& app) {
+Status CheckTyped(const CLI::App& app, const CommandLine& typed) {
   RETURN_IF_ERROR(CheckValues(app));
   for (const CLI::App* command : app.get_subcommands()) {
     RETURN_IF_ERROR(CheckValues(*command));
-    RETURN_IF_ERROR(CheckCommand(app, command->get_name()));
+    RETURN_IF_ERROR(CheckCommand(app, typed.sql ? "check --sql" : command->get_name()));
+  }
+  if (app.got_subcommand("check") && typed.checked.empty() != typed.sql) {
+    return InvalidArgument("check requires either PLACE, a folder or s3://bucket/prefix, or --sql");
   }
   return {};
 }
 
 int Dispatch(const CLI::App& app, const CommandLine& typed) {
-  if (auto checked = CheckTyped(app); !checked) return ReportError(checked.error());
+  if (auto checked = CheckTyped(app, typed); !checked) return ReportError(checked.error());
   if (app.got_subcommand("version")) return ShowVersion();
   if (app.got_subcommand("schema")) return ShowSchema();
   const auto arguments = Resolve(app, typed);
   if (!arguments) return arguments.error();
+  if (typed.sql) return ShowSqlRules(*arguments);
   if (app.got_subcommand("check")) return CheckData(*arguments, typed.checked);
   if (app.got_subcommand("report")) return WriteReport(*arguments, typed.reported, typed.language);
   if (app.got_subcommand("demo")) return Demo(*arguments);

@@ -16,6 +16,8 @@ namespace {
 constexpr auto kCheckOptions =
     std::to_array<std::string_view>({"json", "quiet", "workers", "s3-endpoint", "s3-region",
                                      "s3-access-key", "s3-secret-key", "s3-profile"});
+constexpr auto kSqlOptions =
+    std::to_array<std::string_view>({"model", "type", "graph", "identities"});
 constexpr auto kReportOptions =
     std::to_array<std::string_view>({"output", "quiet", "workers", "s3-endpoint", "s3-region",
                                      "s3-access-key", "s3-secret-key", "s3-profile"});
@@ -85,10 +87,12 @@ constexpr auto kCommands = std::to_array<CommandHelp>({
     {"schema", "Print the documentation of all columns", "Example:\n  fraudgen schema > schema.md"},
     {"version", "Print the version and the libraries in this build",
      "Example:\n  fraudgen version"},
-    {"check", "Validate a data set: files, keys, balances, distributions",
-     "Accepts --json, --quiet and the --s3-... options of fraudgen --help. Exit status 1: errors\n"
-     "found; 2: no readable data set.\n\n"
-     "Example:\n  fraudgen check data/"},
+    {"check", "Validate a data set: make it again and compare every value",
+     "Accepts --json, --quiet, --threads and the --s3-... options of fraudgen --help, and with "
+     "--sql\n"
+     "--model, --type, --graph and --identities. Exit status 1: errors found; 2: no readable data\n"
+     "set.\n\n"
+     "Examples:\n  fraudgen check data/\n  fraudgen check --sql --model classic > rules.sql"},
     {"stream", "Send the data as events to standard output, Kafka or a webhook",
      "Accepts the data options of fraudgen; see fraudgen --help.\n\n"
      "Example:\n  fraudgen stream --target kafka --kafka-server localhost:9092 --pace x60"},
@@ -180,9 +184,10 @@ void AddCommands(CLI::App& app, CommandLine& typed) {
     command->fallthrough();
     command->footer(help.footer);
   }
-  app.get_subcommand("check")
-      ->add_option("PLACE", typed.checked, "folder, s3://bucket/prefix or minio://bucket/prefix")
-      ->required();
+  CLI::App* check = app.get_subcommand("check");
+  check->add_option("PLACE", typed.checked, "folder, s3://bucket/prefix or minio://bucket/prefix");
+  check->add_flag("--sql", typed.sql,
+                  "print rules for data of unknown origin as SQL, instead of checking a data set");
   CLI::App* report = app.get_subcommand("report");
   report->add_option("PLACE", typed.reported, "folder, s3://bucket/prefix or minio://bucket/prefix")
       ->required();
@@ -221,6 +226,7 @@ void AddAll(CLI::App& app, CommandLine& typed) {
 bool Accepts(std::string_view command, std::string_view option) {
   if (command == "stream") return !IsIn(kFileOptions, option);
   if (command == "check") return IsIn(kCheckOptions, option);
+  if (command == "check --sql") return IsIn(kSqlOptions, option);
   if (command == "report") return IsIn(kReportOptions, option);
   return true;
 }

@@ -18,7 +18,7 @@ struct CommandLine {
   std::map<std::string_view, std::string> settings;  // by key
   std::string config, shard, output, table, checked, reported, language = "en";
   int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  bool quiet = false, json = false, date_partition = false, no_date_partition = false;
+  bool quiet = false, json = false, sql = false, date_partition = false, no_date_partition = false;
   StoreFlags store;
   StreamArguments stream;
 };

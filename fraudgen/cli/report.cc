@@ -67,12 +67,13 @@ int WriteReport(const RunArguments& arguments, const std::string& place,
   platform::StopSignals signals;
   return WithPlace(arguments, place, [&](const std::shared_ptr<Destination>& source) -> int {
     const auto facts = [&] {
-      const StatusLine status(arguments.quiet, "reading all rows");
-      return report::CollectFacts(source, [&](uint64_t) { return signals.Received() == 0; });
+      const StatusLine status(arguments.quiet, "making all rows again");
+      return report::CollectFacts(source, arguments.threads,
+                                  [&](uint64_t) { return signals.Received() == 0; });
     }();
     if (!facts) return ReportError(kUnreadable, facts.error().message);
     if (facts->stopped) {
-      return ReportError(StatusOfSignal(signals.Received()), "stopped before all rows were read");
+      return ReportError(StatusOfSignal(signals.Received()), "stopped before all rows were made");
     }
     const std::string page = report::PageWith(report::ReportJson(facts->json, *parsed));
     if (auto appended = (*sink)->Append(page); !appended) return ReportError(appended.error());

@@ -55,10 +55,10 @@ TEST_F(FraudgenTest, ReportRejectsInvalidPlaces) {
   EXPECT_TRUE(std::filesystem::is_fifo(place_ / "pipe"));
   EXPECT_EQ(Fraudgen("report data -o - >/dev/full").status, kNoRoom);
 
-  place_.Write("data/transactions/part-00000.csv", "transaction_id,amount\n1\n");
-  ExpectError("report data -o before.html", kUnreadable, "transactions/part-00000.csv");
-  std::filesystem::remove(place_ / "data/transactions/part-00000.csv");
-  ExpectError("report data -o before.html", kUnreadable, "transactions/part-00000.csv");
+  place_.Write("data/_fraudgen/fraudgen.toml", "rows = 2000\n");
+  ExpectError("report data -o before.html", kUnreadable, "not the settings in the manifests");
+  std::filesystem::remove(place_ / "data/_fraudgen/fraudgen.toml");
+  ExpectError("report data -o before.html", kUnreadable, "fraudgen.toml: not found");
   EXPECT_EQ(Contents(".").at("before.html"), "before") << "the existing file is kept";
 }
 

@@ -4,13 +4,11 @@
 #include <tuple>
 #include <utility>
 
-#include "fraudgen/check/table_check.h"
+#include "fraudgen/schema/field.h"
 #include "fraudgen/values/civil_time.h"
 
 namespace reveza::fraudgen::report {
 namespace {
-
-using check::Field;
 
 const Column* Find(const Table& table, std::string_view name) {
   const auto found = std::ranges::find(table.columns, name, &Column::name);
@@ -44,13 +42,13 @@ void People::AddCustomers(const Batch& customers) {
     if (found == lists::kStates.end()) continue;
     const auto state = static_cast<State>(found - lists::kStates.begin());
     ++customers_[state];
-    const uint64_t number = check::NumberOf(ids.Text(row));
+    const uint64_t number = NumberOf(ids.Text(row));
     if (sampling_ <= 1 || Mixed(number) % sampling_ == 0) states_.emplace(number, state);
   }
 }
 
 const People::State* People::StateOf(std::string_view customer_id) const {
-  const auto found = states_.find(check::NumberOf(customer_id));
+  const auto found = states_.find(NumberOf(customer_id));
   return found == states_.end() ? nullptr : &found->second;
 }
 

@@ -3,20 +3,23 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "fraudgen/check/data_set.h"
-#include "fraudgen/check/row_source.h"
-#include "fraudgen/check/table_check.h"
+#include "fraudgen/check/origin.h"
+#include "fraudgen/model/model.h"
 #include "fraudgen/output/table_writer.h"
 #include "fraudgen/report/events.h"
 #include "fraudgen/run/folder.h"
-#include "fraudgen/run/manifest_store.h"
-#include "fraudgen/run/settings.h"
+#include "fraudgen/run/plan.h"
+#include "fraudgen/run/prepare.h"
+#include "fraudgen/schema/field.h"
 #include "fraudgen/values/civil_time.h"
 
 // page_bytes.S
@@ -28,20 +31,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Referenced tables come before referring ones.
-constexpr std::array<std::string_view, 5> kOrder = {"rings", "customers", "accounts",
-                                                    "transactions", "rides"};
-
-Result<std::optional<uint32_t>> ReadDifficulty(const check::DataSet& data) {
-  ASSIGN_OR_RETURN(const auto text, data.place->ReadSmall(data.settings_name));
-  SettingsBuilder builder;
-  if (!data.coherent() || !text || !builder.AddText(*text, data.settings_name)) {
-    return std::nullopt;
-  }
-  const auto settings = builder.Build();
-  if (!settings) return std::nullopt;
-  return settings->difficulty;
-}
+// What is made in the first pass over all blocks, and in one for each table of events.
+constexpr std::array<std::string_view, 2> kReferenced = {"rings", "customers"};
+constexpr std::array<std::string_view, 2> kPayments = {"transactions", "accounts"};
+constexpr std::array<std::string_view, 1> kRidesOnly = {"rides"};
 
 // The tables that have files.
 Json TablesJson(const check::DataSet& data) {
@@ -65,7 +58,7 @@ Json TablesJson(const check::DataSet& data) {
   return json;
 }
 
-Json MadeByJson(const MadeBy& made_by, std::optional<uint32_t> difficulty) {
+Json MadeByJson(const MadeBy& made_by, const Settings& settings) {
   Json json = {{"program", made_by.program},
                {"model", made_by.model},
                {"seed", made_by.seed},
@@ -74,7 +67,7 @@ Json MadeByJson(const MadeBy& made_by, std::optional<uint32_t> difficulty) {
   if (IsColumnar(made_by.format) || made_by.codec != Codec::kNone) {
     json["codec"] = NameOf(made_by.codec);
   }
-  if (difficulty) json["difficulty"] = *difficulty / 1000.0;
+  if (made_by.model == "coherent") json["difficulty"] = settings.difficulty / 1000.0;
   return json;
 }
 
@@ -88,43 +81,56 @@ Json StatesJson(const People& people) {
   return json;
 }
 
+// Returns the blocks of which all files are there, unless they span several.
+std::vector<uint64_t> BlocksOf(const check::DataSet& data, const Plan& plan) {
+  std::unordered_set<std::string_view> files;
+  for (const FileManifest& file : data.files) files.insert(file.file);
+  std::vector<uint64_t> blocks;
+  for (uint64_t block = 0; block < plan.all_blocks(); ++block) {
+    const auto planned = plan.FilesOf(block);
+    const bool whole = std::ranges::all_of(planned, [&](const PlannedFile& file) {
+      return file.blocks > 1 || files.contains(file.name);
+    });
+    if (whole) blocks.push_back(block);
+  }
+  return blocks;
+}
+
+// Makes the rows of a data set again and collects their facts.
 class Collecting {
  public:
-  Collecting(const check::DataSet& data, const OnRows& on_rows)
-      : data_(data), on_rows_(on_rows), people_(data.RowsOf("customers")) {}
+  Collecting(const check::DataSet& data, const PreparedRun& run, const OnRows& on_rows)
+      : data_(data),
+        model_(*run.model),
+        blocks_(BlocksOf(data, run.plan)),
+        on_rows_(on_rows),
+        people_(data.RowsOf("customers")) {}
 
-  // Reads all tables. Returns false if stopped.
-  Result<bool> ReadTables() {
-    for (const std::string_view name : kOrder) {
-      const Table* table = data_.Find(name);
-      if (table == nullptr) continue;
-      const auto events = std::ranges::find(EventTables(), name, &EventTable::name);
-      events_.reset();
-      if (events != EventTables().end() && data_.RowsOf(name) != 0) {
-        events_ = std::make_unique<Events>(*events, *table);
-      }
-      check::ReadFaults faults(*table);
+  // Makes all tables. Returns false if stopped.
+  Result<bool> MakeTables() {
+    RETURN_IF_ERROR(Make(kReferenced));
+    chain_.Choose();
+    for (const std::span<const std::string_view> tables :
+         {std::span<const std::string_view>(kPayments),
+          std::span<const std::string_view>(kRidesOnly)}) {
+      const auto made = std::ranges::find(model_.tables(), tables.front(), &Table::name);
+      const auto events = std::ranges::find(EventTables(), tables.front(), &EventTable::name);
+      if (stopped_ || made == model_.tables().end() || events == EventTables().end()) continue;
+      if (data_.RowsOf(tables.front()) == 0) continue;
+      events_ = std::make_unique<Events>(*events, **made);
+      events_name_ = tables.front();
       People::ByState by_state = people_.events();
-      for (const FileManifest& file : data_.files) {
-        if (file.table != name) continue;
-        ASSIGN_OR_RETURN(const auto go_on, ReadFile(file, *table, faults));
-        if (!go_on) return false;
-      }
-      unreadable_values_ +=
-          faults.nulls.failed() + faults.categories.failed() + faults.values.failed();
-      if (name == "rings") chain_.Choose();
-      if (!events_) continue;
+      RETURN_IF_ERROR(Make(tables));
       for (std::size_t state = 0; state < by_state.size(); ++state) {
         by_state[state] = {.honest = people_.events()[state].honest - by_state[state].honest,
                            .fraud = people_.events()[state].fraud - by_state[state].fraud};
       }
       events_json_.push_back(events_->ToJson(by_state));
     }
-    return true;
+    return !stopped_;
   }
 
   void AddTo(Json& facts) const {
-    facts["unreadable_values"] = unreadable_values_;
     facts["tables"] = TablesJson(data_);
     facts["states"] = StatesJson(people_);
     facts["sampled"] = people_.sampled();
@@ -133,19 +139,24 @@ class Collecting {
   }
 
  private:
-  // Returns false if stopped.
-  Result<bool> ReadFile(const FileManifest& file, const Table& table, check::ReadFaults& faults) {
-    ASSIGN_OR_RETURN(auto bytes, data_.place->Open(file.file));
-    ASSIGN_OR_RETURN(auto source,
-                     check::OpenRows(std::move(bytes), data_.options(), table, file.file, faults));
-    Batch batch(table);
-    for (;;) {
-      ASSIGN_OR_RETURN(const auto more, source->Next(batch));
-      if (!more) return true;
+  // Makes those of these tables that the model has.
+  Status Make(std::span<const std::string_view> names) {
+    std::vector<const Table*> wanted;
+    for (const Table* table : model_.tables()) {
+      if (std::ranges::find(names, table->name) != names.end()) wanted.push_back(table);
+    }
+    FunctionSink sink([&](const Batch& batch) -> Status {
       Add(batch);
       rows_ += batch.rows();
-      if (!on_rows_(rows_)) return false;
+      stopped_ = !on_rows_(rows_);
+      if (stopped_) return Fail(Error::Code::kUnavailable, "stopped");
+      return {};
+    });
+    for (const uint64_t block : blocks_) {
+      if (wanted.empty() || stopped_) break;
+      if (auto made = model_.Make(block, wanted, sink); !made && !stopped_) return made;
     }
+    return {};
   }
 
   void Add(const Batch& batch) {
@@ -154,16 +165,19 @@ class Collecting {
     if (name == "customers") people_.AddCustomers(batch);
     if (name == "accounts") chain_.AddAccounts(batch);
     if (name == "transactions" && data_.coherent()) chain_.AddTransactions(batch);
-    if (events_) events_->Add(batch, people_);
+    if (events_ && name == events_name_) events_->Add(batch, people_);
   }
 
   const check::DataSet& data_;
+  const Model& model_;
+  const std::vector<uint64_t> blocks_;
   const OnRows& on_rows_;
   People people_;
   ChainFinder chain_;
   std::unique_ptr<Events> events_;  // of the current table
+  std::string_view events_name_;
   uint64_t rows_ = 0;
-  uint64_t unreadable_values_ = 0;
+  bool stopped_ = false;
   Json events_json_ = Json::array();
 };
 
@@ -181,18 +195,26 @@ std::string NameOf(const Destination& place) {
 
 }  // namespace
 
-Result<Facts> CollectFacts(const std::shared_ptr<Destination>& place, const OnRows& on_rows) {
+Result<Facts> CollectFacts(const std::shared_ptr<Destination>& place, int threads,
+                           const OnRows& on_rows) {
   std::vector<check::Outcome> outcomes;
-  const auto data = check::OpenDataSet(place, outcomes, check::Contents::kTrusted);
-  if (!data) return std::unexpected(data.error());
-  ASSIGN_OR_RETURN(const auto difficulty, ReadDifficulty(*data));
+  ASSIGN_OR_RETURN(const auto data, check::OpenDataSet(place, outcomes));
   Facts facts;
+  const auto origin =
+      check::FindOrigin(data, threads, [&](uint64_t, uint64_t) { return on_rows(0); });
+  facts.stopped = !origin && origin.error().code == Error::Code::kUnavailable;
+  if (facts.stopped) return facts;
+  if (!origin) return std::unexpected(origin.error());
+  if (!origin->run) {
+    return Fail(Error::Code::kIncompatible, "{}: {}", place->PathOf(data.settings_name),
+                origin->outcome.detail);
+  }
   facts.json = {{"language", "en"},
                 {"name", NameOf(*place)},
-                {"made_by", MadeByJson(data->made_by, difficulty)},
-                {"whole", data->complete}};
-  Collecting collecting(*data, on_rows);
-  ASSIGN_OR_RETURN(const auto done, collecting.ReadTables());
+                {"made_by", MadeByJson(data.made_by, origin->run->settings)},
+                {"whole", data.complete}};
+  Collecting collecting(data, *origin->run, on_rows);
+  ASSIGN_OR_RETURN(const auto done, collecting.MakeTables());
   facts.stopped = !done;
   collecting.AddTo(facts.json);
   return facts;
@@ -217,15 +239,13 @@ std::string PageWith(std::string_view json) {
   return whole;
 }
 
-using check::Field;
-
 void ChainFinder::AddRings(const Batch& rings) {
   const Field ids(rings, "ring_id"), patterns(rings, "pattern"), roles(rings, "role");
   const Field places(rings, "hop"), customers(rings, "customer_id");
   const Field transactions(rings, "transaction_id"), times(rings, "at");
   for (std::size_t row = 0; row < rings.rows(); ++row) {
     if (!patterns.Is(row, "MULE_CHAIN") ||
-        !check::AllHave(row, ids, roles, places, customers, transactions, times)) {
+        !AllHave(row, ids, roles, places, customers, transactions, times)) {
       continue;
     }
     auto found = candidates_.find(ids.Text(row));
@@ -234,7 +254,7 @@ void ChainFinder::AddRings(const Batch& rings) {
       found = candidates_.emplace(ids.Text(row), std::vector<Member>()).first;
     }
     if (found->second.size() >= kMaxHops) continue;
-    found->second.push_back({.transaction = check::NumberOf(transactions.Text(row)),
+    found->second.push_back({.transaction = NumberOf(transactions.Text(row)),
                              .hop = {.place = places.Number(row),
                                      .role = std::string(roles.Value(row)),
                                      .customer = std::string(customers.Text(row)),
@@ -279,7 +299,7 @@ void ChainFinder::AddTransactions(const Batch& transactions) {
   const Field ids(transactions, "transaction_id"), amounts(transactions, "amount");
   const Field receivers(transactions, "counterparty_account"), types(transactions, "type");
   for (std::size_t row = 0; row < transactions.rows(); ++row) {
-    const uint64_t number = check::NumberOf(ids.Text(row));
+    const uint64_t number = NumberOf(ids.Text(row));
     const auto found = hops_.find(number);
     if (found == hops_.end() || !amounts.Has(row) || !types.Has(row)) continue;
     found->second.centavos = amounts.Number(row);

@@ -1,4 +1,4 @@
-// Collects everything that a report shows, in one pass with bounded memory, and makes its HTML
+// Collects everything that a report shows, with bounded memory, and makes its HTML
 // page, a single file without external resources. Not thread-safe.
 #pragma once
 
@@ -27,8 +27,10 @@ struct Facts {
 // Called periodically. Returning false stops.
 using OnRows = std::function<bool(uint64_t rows)>;
 
-// Reads a data set. kNotFound: no data set; other errors: a file cannot be read.
-Result<Facts> CollectFacts(const std::shared_ptr<Destination>& place, const OnRows& on_rows);
+// Makes the rows of a data set again from its settings, and counts them. `threads` prepare that.
+// kNotFound: no data set; kIncompatible: its rows cannot be made again.
+Result<Facts> CollectFacts(const std::shared_ptr<Destination>& place, int threads,
+                           const OnRows& on_rows);
 
 enum class Language { kEnglish, kPortuguese };
 
@@ -40,8 +42,8 @@ bool HavePage();
 // Returns the page with the JSON of ReportJson(). Requires HavePage().
 std::string PageWith(std::string_view json);
 
-// Reconstructs one mule chain from the tables: who paid whom, when and how much. Tables must come
-// in the order rings, accounts, transactions. Not thread-safe.
+// Reconstructs one mule chain from the tables: who paid whom, when and how much. Rings must come
+// before accounts and transactions. Not thread-safe.
 class ChainFinder {
  public:
   // The chain is chosen among the first kCandidates.

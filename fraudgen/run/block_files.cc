@@ -133,7 +133,9 @@ Result<std::unique_ptr<BlockFiles::Open>> BlockFiles::OpenFile(Stream& stream,
   ASSIGN_OR_RETURN(auto sink, calls_.create(file));
   auto open = std::make_unique<Open>(std::move(sink));
   const Table& table = file.partition ? file.partition->stored() : *file.table;
-  ASSIGN_OR_RETURN(open->writer, MakeTableWriter(options_, table, open->hashing));
+  ASSIGN_OR_RETURN(open->writer, calls_.make_writer
+                                     ? calls_.make_writer(file, table, open->hashing)
+                                     : MakeTableWriter(options_, table, open->hashing));
   stream.bytes += open->hashing.bytes();
   return open;
 }

@@ -90,8 +90,13 @@ struct WrittenFile {
 
 class BlockFiles final : public BatchSink {
  public:
+  // Makes the writer of a file, whose rows are of the table `stored`.
+  using MakeWriter = std::function<Result<std::unique_ptr<TableWriter>>(
+      const PlannedFile& file, const Table& stored, ByteSink& sink)>;
+
   struct Calls {
     std::function<Result<std::unique_ptr<ByteSink>>(const PlannedFile&)> create;
+    MakeWriter make_writer = nullptr;  // null: MakeTableWriter()
     std::function<Status(WrittenFile)> finish;
     // Called after each batch and after the last file with the rows (of tables whose count is
     // known) and bytes written since the previous call. An error aborts the block.

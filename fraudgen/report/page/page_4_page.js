@@ -198,9 +198,6 @@ function choices() {
 function notices() {
   const found = [];
   if (!facts.whole) found.push(text("notice_part"));
-  if (facts.unreadable_values > 0) {
-    found.push(text("notice_values", { count: count(facts.unreadable_values) }));
-  }
   return found.map((words) => make("p", { class: "notice" }, words));
 }
 

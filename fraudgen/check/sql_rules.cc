@@ -1,0 +1,253 @@
+#include "fraudgen/check/sql_rules.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "fraudgen/schema/schema.h"
+
+// Only what standard SQL and the engines in use have: no casts, since damaged values would end the
+// query, and no quoted names, since engines quote differently.
+namespace reveza::fraudgen::check {
+namespace {
+
+// Identifiers: unique, or those of another table.
+struct Key {
+  std::string_view table;
+  std::string_view column;
+  std::string_view with;         // second column; or empty
+  std::string_view other;        // the table referred to; empty: unique
+  std::string_view prefix = {};  // before the digits; empty: not tested
+  int length = 0;
+};
+
+// A condition that rows break.
+struct Broken {
+  std::string_view table;
+  std::string_view rule;
+  std::string_view condition;
+};
+
+constexpr auto kClassicKeys = std::to_array<Key>({
+    {"customers", "customer_id", "", "", "CUST_", 17},
+    {"customers", "cpf", "", ""},
+    {"devices", "device_id", "", "", "DEV_", 16},
+    {"devices", "customer_id", "", "customers"},
+    {"transactions", "transaction_id", "", "", "TXN_", 19},
+    {"transactions", "customer_id", "", "customers"},
+    {"transactions", "device_id", "customer_id", "devices"},
+    {"drivers", "driver_id", "", "", "DRV_", 14},
+    {"drivers", "cpf", "", ""},
+    {"rides", "ride_id", "", "", "RIDE_", 17},
+    {"rides", "driver_id", "", "drivers"},
+});
+
+constexpr auto kCoherentKeys = std::to_array<Key>({
+    {"customers", "customer_id", "", "", "CUST_", 17},
+    {"customers", "cpf", "", ""},
+    {"accounts", "account_id", "", "", "ACC_", 19},
+    {"accounts", "account_number", "", ""},
+    {"accounts", "customer_id", "", "customers"},
+    {"devices", "device_id", "customer_id", ""},
+    {"devices", "customer_id", "", "customers"},
+    {"transactions", "transaction_id", "", "", "TXN_", 19},
+    {"transactions", "customer_id", "", "customers"},
+    {"transactions", "device_id", "customer_id", "devices"},
+    {"settlements", "settlement_id", "", "", "STL_", 19},
+    {"settlements", "transaction_id", "", "transactions"},
+    {"alerts", "alert_id", "", "", "ALERT_", 21},
+    {"alerts", "transaction_id", "", "transactions"},
+    {"disputes", "dispute_id", "", "", "DISP_", 20},
+    {"disputes", "transaction_id", "", "transactions"},
+    {"changes", "customer_id", "", "customers"},
+    {"changes", "device_id", "customer_id", "devices"},
+    {"rings", "customer_id", "", "customers"},
+    {"rings", "transaction_id", "", "transactions"},
+    {"edges", "transaction_id", "", ""},
+    {"drivers", "driver_id", "", "", "DRV_", 14},
+    {"drivers", "cpf", "", ""},
+    {"rides", "ride_id", "", "", "RIDE_", 17},
+    {"rides", "driver_id", "", "drivers"},
+    {"ride_alerts", "alert_id", "", "", "RALERT_", 19},
+    {"ride_alerts", "ride_id", "", "rides"},
+});
+
+constexpr auto kBoth = std::to_array<Broken>({
+    {"transactions", "amount is positive", "t.amount <= 0"},
+    {"transactions", "fraud_type is set for frauds only",
+     "CASE WHEN t.is_fraud THEN 1 ELSE 0 END <> CASE WHEN t.fraud_type IS NULL THEN 0 ELSE 1 END"},
+    {"transactions", "PIX keys are set for PIX only",
+     "CASE WHEN t.type = 'PIX' THEN 1 ELSE 0 END <> CASE WHEN t.pix_key_type IS NULL THEN 0 ELSE 1 "
+     "END"},
+    {"transactions", "card columns are set for cards only",
+     "CASE WHEN t.type IN ('CREDIT_CARD', 'DEBIT_CARD') THEN 1 ELSE 0 END <> CASE WHEN "
+     "t.card_number_hash IS NULL THEN 0 ELSE 1 END"},
+    {"transactions", "card_type is the payment type",
+     "t.type = 'CREDIT_CARD' AND t.card_type <> 'CREDIT' OR t.type = 'DEBIT_CARD' AND t.card_type "
+     "<> 'DEBIT'"},
+    {"transactions", "refusal_reason is set for declined payments only",
+     "CASE WHEN t.status = 'DECLINED' THEN 1 ELSE 0 END <> CASE WHEN t.refusal_reason IS NULL THEN "
+     "0 ELSE 1 END"},
+    {"rides", "fraud_type is set for frauds only",
+     "CASE WHEN t.is_fraud THEN 1 ELSE 0 END <> CASE WHEN t.fraud_type IS NULL THEN 0 ELSE 1 END"},
+    {"rides", "dropoff_datetime is set for completed rides only",
+     "CASE WHEN t.status = 'COMPLETED' THEN 1 ELSE 0 END <> CASE WHEN t.dropoff_datetime IS NULL "
+     "THEN 0 ELSE 1 END"},
+    {"rides", "times follow each other",
+     "t.pickup_datetime < t.accept_datetime OR t.dropoff_datetime < t.pickup_datetime"},
+});
+
+constexpr auto kClassic = std::to_array<Broken>({
+    {"transactions", "fraud_score agrees with is_fraud",
+     "t.is_fraud AND t.fraud_score < 65 OR NOT t.is_fraud AND t.fraud_score > 35"},
+});
+
+constexpr auto kCoherent = std::to_array<Broken>({
+    {"transactions", "risk_score is 0 to 100", "t.risk_score < 0 OR t.risk_score > 100"},
+    {"transactions", "balance_after is not negative", "t.balance_after < 0"},
+    {"transactions", "counterparty_account is set for PIX and TED only",
+     "CASE WHEN t.type IN ('PIX', 'TED') THEN 1 ELSE 0 END <> CASE WHEN t.counterparty_account IS "
+     "NULL THEN 0 ELSE 1 END"},
+    {"transactions", "fraud_reported_at is later than timestamp",
+     "t.fraud_reported_at <= t.timestamp"},
+    {"disputes", "decided_at is later than opened_at", "t.decided_at <= t.opened_at"},
+    {"disputes", "refunded_amount is at most claimed_amount",
+     "t.refunded_amount < 0 OR t.refunded_amount > t.claimed_amount"},
+    {"settlements", "returned_amount is at most amount",
+     "t.returned_amount < 0 OR t.returned_amount > t.amount"},
+    {"rides", "risk_score is 0 to 100", "t.risk_score < 0 OR t.risk_score > 100"},
+});
+
+// Returns the texts as a list in SQL.
+std::string ListOf(std::span<const std::string_view> texts) {
+  std::vector<std::string> quoted;
+  for (const std::string_view text : texts) {
+    std::string& each = quoted.emplace_back("'");
+    for (const char c : text) each.append(c == '\'' ? 2 : 1, c);
+    each += '\'';
+  }
+  return fmt::format("({})", fmt::join(quoted, ", "));
+}
+
+// Returns a digit of "ddd.ddd.ddd-dd", from 1; -1 for another character.
+std::string DigitOf(int digit) {
+  constexpr std::array kPlaces = {1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14};
+  return fmt::format("(POSITION(SUBSTR(t.cpf, {}, 1) IN '0123456789') - 1)",
+                     kPlaces.at(static_cast<std::size_t>(digit - 1)));
+}
+
+// Returns the check digit after `digits` digits.
+std::string CheckDigit(int digits) {
+  std::vector<std::string> terms;
+  for (int i = 1; i <= digits; ++i) {
+    terms.push_back(fmt::format("{} * {}", digits + 2 - i, DigitOf(i)));
+  }
+  return fmt::format("MOD(MOD(10 * ({}), 11), 10)", fmt::join(terms, " + "));
+}
+
+class Query {
+ public:
+  explicit Query(std::span<const Table* const> tables) : tables_(tables) {}
+
+  bool Has(std::string_view table) const {
+    return std::ranges::find(tables_, table, &Table::name) != tables_.end();
+  }
+
+  // Adds a rule of a table, if there is such a table.
+  void Add(std::string_view table, std::string_view rule, std::string_view condition) {
+    if (Has(table)) Count(table, rule, fmt::format("{} t WHERE {}", table, condition));
+  }
+
+  void AddKeys(std::span<const Key> keys) {
+    for (const Key& key : keys) {
+      if (!Has(key.table) || (!key.other.empty() && !Has(key.other))) continue;
+      const std::string name = key.with.empty() ? std::string(key.column)
+                                                : fmt::format("{} with {}", key.column, key.with);
+      if (!key.other.empty()) {
+        std::string same = fmt::format("r.{0} = t.{0}", key.column);
+        if (!key.with.empty()) same += fmt::format(" AND r.{0} = t.{0}", key.with);
+        Add(key.table, fmt::format("{} exists in {}", name, key.other),
+            fmt::format("t.{} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {} r WHERE {})", key.column,
+                        key.other, same));
+        continue;
+      }
+      std::string columns = fmt::format("k.{}", key.column);
+      if (!key.with.empty()) columns += fmt::format(", k.{}", key.with);
+      Count(key.table, name + " is unique",
+            fmt::format("(SELECT {0} FROM {1} k WHERE k.{2} IS NOT NULL GROUP BY {0} HAVING "
+                        "COUNT(*) > 1) t",
+                        columns, key.table, key.column));
+      if (key.prefix.empty()) continue;
+      Add(key.table, fmt::format("{} is {} and digits", key.column, key.prefix),
+          fmt::format("t.{0} NOT LIKE '{1}%' OR LENGTH(t.{0}) <> {2}", key.column, key.prefix,
+                      key.length));
+    }
+  }
+
+  // Adds what the schema says of columns that are no members of a record.
+  void AddSchema() {
+    for (const Table* table : tables_) {
+      std::vector<std::string> nulls;
+      for (const Column& column : table->columns) {
+        if (column.name.contains('.')) continue;
+        if (column.nullable == Nullable::kNo) {
+          nulls.push_back(fmt::format("t.{} IS NULL", column.name));
+        }
+        if (column.type != ColumnType::kCategory) continue;
+        Add(table->name, fmt::format("{} is a known value", column.name),
+            fmt::format("t.{} NOT IN {}", column.name, ListOf(column.values)));
+      }
+      if (nulls.empty()) continue;
+      Add(table->name, "no value is missing that must be there",
+          fmt::format("{}", fmt::join(nulls, " OR ")));
+    }
+  }
+
+  std::string Text() const {
+    return fmt::format("SELECT rule, broken FROM (\n{}\n) AS rules ORDER BY broken DESC, rule;\n",
+                       fmt::join(rules_, "\nUNION ALL\n"));
+  }
+
+ private:
+  void Count(std::string_view table, std::string_view rule, std::string_view from) {
+    rules_.push_back(
+        fmt::format("SELECT '{}: {}' AS rule, COUNT(*) AS broken FROM {}", table, rule, from));
+  }
+
+  std::span<const Table* const> tables_;
+  std::vector<std::string> rules_;
+};
+
+}  // namespace
+
+std::string SqlRules(const Settings& settings, const Model& model) {
+  const bool coherent = settings.model == "coherent";
+  Query query(model.tables());
+  query.AddKeys(coherent ? std::span<const Key>(kCoherentKeys) : kClassicKeys);
+  for (const std::string_view table : {"customers", "drivers"}) {
+    query.Add(table, "cpf is ddd.ddd.ddd-dd", "t.cpf NOT LIKE '___.___.___-__'");
+    query.Add(
+        table,
+        settings.safe_identities ? "no check digit of cpf matches" : "check digits of cpf match",
+        fmt::format("{} ({} = {} AND {} = {})", settings.safe_identities ? "" : "NOT",
+                    CheckDigit(9), DigitOf(10), CheckDigit(10), DigitOf(11)));
+  }
+  const auto add = [&](std::span<const Broken> rules) {
+    for (const auto& [table, rule, condition] : rules) query.Add(table, rule, condition);
+  };
+  add(kBoth);
+  add(coherent ? std::span<const Broken>(kCoherent) : kClassic);
+  query.AddSchema();
+  return fmt::format(
+      "-- Rules of the {} model: how many rows break each.\n"
+      "-- The tables must have their names, for example in DuckDB:\n"
+      "--   CREATE VIEW transactions AS FROM 'data/transactions/*.parquet';\n{}",
+      settings.model, query.Text());
+}
+
+}  // namespace reveza::fraudgen::check
