@@ -171,6 +171,9 @@ class Package(unittest.TestCase):
             damaged = fraudgen.check(data)
             self.assertGreater(damaged.findings, 0)
             self.assertEqual(damaged.findings, sum(check.verdict == "failed" for check in damaged.checks))
+            self.assertEqual([one.table for one in damaged.files], ["transactions"])
+            self.assertGreater(damaged.files[0].count, 0)
+            self.assertGreater(damaged.files[0].first[0].row, 900)
         with self.assertRaises(FileNotFoundError):
             fraudgen.check(data)
 

@@ -119,23 +119,48 @@ std::string_view NameOf(check::Outcome::Verdict verdict) {
   return "";
 }
 
-nb::dict Check(const std::string& folder) {
+// Damaged files may contain invalid UTF-8.
+nb::object TextOf(const std::string& text) {
+  return nb::steal(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
+nb::dict DictOf(const check::FileDifferences& file) {
+  nb::list first;
+  for (const check::Difference& difference : file.first) {
+    nb::dict row;
+    row["row"] = difference.row;
+    row["column"] = TextOf(difference.column);
+    row["found"] = TextOf(difference.found);
+    row["expected"] = TextOf(difference.expected);
+    first.append(row);
+  }
+  nb::dict row;
+  row["file"] = TextOf(file.file);
+  row["table"] = file.table;
+  row["count"] = file.count;
+  row["first"] = first;
+  return row;
+}
+
+nb::dict Check(const std::string& folder, int threads) {
   const auto place = std::make_shared<Folder>(folder);
-  const auto result =
-      ValueOf(WithoutLock([&] { return check::CheckData(place, [](uint64_t) { return true; }); }));
+  const auto result = ValueOf(
+      WithoutLock([&] { return check::CheckData(place, threads, [](uint64_t) { return true; }); }));
   nb::list checks;
   for (const check::Outcome& outcome : result.outcomes) {
     nb::dict row;
     row["verdict"] = std::string(NameOf(outcome.verdict));
     row["name"] = outcome.name;
-    // Damaged files may contain invalid UTF-8.
-    row["detail"] = nb::steal(PyUnicode_DecodeUTF8(
-        outcome.detail.data(), static_cast<Py_ssize_t>(outcome.detail.size()), "replace"));
+    row["detail"] = TextOf(outcome.detail);
     checks.append(row);
   }
+  nb::list files;
+  for (const check::FileDifferences& file : result.files) files.append(DictOf(file));
   nb::dict found;
   found["findings"] = result.findings;
   found["checks"] = checks;
+  found["files"] = files;
   return found;
 }
 
@@ -147,5 +172,5 @@ NB_MODULE(_native, module) {
   module.def("generate", &reveza::fraudgen::Generate, nb::arg("settings"), nb::arg("table"),
              nb::arg("columns"), nb::arg("threads"));
   module.def("schema", &reveza::fraudgen::Schema, nb::arg("settings"));
-  module.def("check", &reveza::fraudgen::Check, nb::arg("folder"));
+  module.def("check", &reveza::fraudgen::Check, nb::arg("folder"), nb::arg("threads"));
 }

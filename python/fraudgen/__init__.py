@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
 
 __all__ = [
-    "Check", "CheckResult", "Column", "Settings", "Stream", "Table", "check", "generate", "schema", "stream",
+    "Check", "CheckResult", "Column", "Difference", "FileDifferences", "Settings", "Stream", "Table", "check", "generate", "schema", "stream",
 ]
 
 
@@ -61,11 +61,32 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """A value of a file that its settings do not give."""
+
+    row: int  #: from 1; 0 for the file as a whole
+    column: str  #: "" for the whole row
+    found: str  #: "" if it is missing
+    expected: str
+
+
+@dataclass(frozen=True)
+class FileDifferences:
+    """A file that differs from the one that its settings give."""
+
+    file: str
+    table: str
+    count: int
+    first: tuple[Difference, ...]  #: at most ten
+
+
+@dataclass(frozen=True)
 class CheckResult:
     """The result of checking a data set."""
 
     findings: int  #: failed checks
     checks: tuple[Check, ...]
+    files: tuple[FileDifferences, ...]  #: that differ
 
 
 class Settings(TypedDict, total=False):
@@ -157,10 +178,12 @@ def schema(**settings: Unpack[Settings]) -> dict[str, Table]:
             for row in _native.schema(_texts(settings))}
 
 
-def check(folder: Union[str, "os.PathLike[str]"]) -> CheckResult:
-    """Validates a data set in a folder: files, keys, balances, distributions.
+def check(folder: Union[str, "os.PathLike[str]"], threads: Optional[int] = None) -> CheckResult:
+    """Makes the data set in a folder again from its settings, and compares.
 
-    In wheels only of text formats: of others the check that files are readable fails, and says why.
+    In wheels only of text formats: of others a check fails, and says why. Default of threads: the cores.
     """
-    found = _native.check(os.fspath(folder))
-    return CheckResult(found["findings"], tuple(Check(**row) for row in found["checks"]))
+    found = _native.check(os.fspath(folder), threads or os.cpu_count() or 1)
+    files = tuple(FileDifferences(**{**row, "first": tuple(Difference(**one) for one in row["first"])})
+                  for row in found["files"])
+    return CheckResult(found["findings"], tuple(Check(**row) for row in found["checks"]), files)
