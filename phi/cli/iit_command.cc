@@ -253,15 +253,19 @@ Action AddIitCommand(CLI::App& options) {
   AddOption(options, "--subsystem", arguments->subsystem, "NODE,...",
             "analyse only these nodes, such as A,C, with the others fixed; default: all");
   options.add_flag("--complexes", arguments->complexes,
-                   "analyse every subsystem and report the major complex");
+                   "analyse every subsystem and report the major complex, or with --theory 4.0 "
+                   "all complexes");
   options.add_flag("--single-nodes", arguments->single_nodes,
                    "allow a single node with a self-loop to have Phi (PyPhi's "
                    "SINGLE_MICRO_NODES_WITH_SELFLOOPS_HAVE_PHI)");
   AddThreads(options, arguments->threads);
   options.add_flag("--json", arguments->json,
                    "print JSON with repertoires, partitions and conventions");
-  options.footer("Example:\n  phi iit --network or-copy-xor --state 1,0,0\nBuilt-in networks:" +
-                 names);
+  options.footer(
+      "Examples:\n  phi iit --network or-copy-xor --state 1,0,0\n"
+      "  phi iit --network or-copy-xor --state 1,0,0 --theory 4.0 --complexes\n"
+      "Built-in networks:" +
+      names);
   return [arguments] { return RunIit(*arguments); };
 }
 

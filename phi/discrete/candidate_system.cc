@@ -10,8 +10,7 @@ namespace {
 Status CheckMembers(int nodes) {
   if (nodes <= kMaxCandidateNodes) return {};
   return InvalidArgument(
-      "{} nodes are too many for an exact analysis under IIT 4.0, whose work grows about 12-fold "
-      "per "
+      "{} nodes are too many for an exact analysis under IIT 4.0, whose work grows tenfold per "
       "node; choose at most {} with --subsystem, which fixes the others",
       nodes, kMaxCandidateNodes);
 }

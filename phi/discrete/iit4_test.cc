@@ -292,6 +292,22 @@ TEST(Iit4Test, ComplexesThatTieByPhiAreNone) {
   }
 }
 
+TEST(Iit4Test, TiesOfStatesAreDecidedByTheStructure) {
+  // Each node is the XOR of the other two: two past states tie, whose structures are the same. The
+  // values of PyPhi 2.
+  const Iit4System same = AnalyseMembers(BuiltInNetwork("xor")->matrix, 0, 0b111);
+  EXPECT_EQ(same.cause->tied, 2U);
+  EXPECT_NEAR(same.phi, 1.5, 1e-12);
+  EXPECT_NEAR(same.structure->phi, 9.5, 1e-12);
+  // A is the XOR of both nodes, B its opposite: two past states tie, and so does Phi, but with
+  // different structures. PyPhi 2 agrees that this is no complex.
+  const auto matrix = *ToTransitionMatrix({{0, 1}, {1, 0}, {1, 0}, {0, 1}});
+  const Iit4System different = AnalyseMembers(matrix, 0b10, 0b11);
+  EXPECT_EQ(different.phi, 0);
+  EXPECT_NEAR(different.cause->phi, 1, 1e-12);
+  EXPECT_FALSE(different.why_zero.empty());
+}
+
 TEST(Iit4Test, SingleNodesThatInfluenceThemselvesHavePhi) {
   // P(on) 0.9 after on and 0.1 after off, when on: 0.9 log2(0.9 / 0.5).
   const auto matrix = *ToTransitionMatrix({{0.1}, {0.9}});
