@@ -182,6 +182,47 @@ TEST(Iit4Test, StructureTakesTheTiesWithTheLargestPhi) {
   EXPECT_GT(ties, 10U);
 }
 
+// The system of figure 7 of Albantakis et al. 2023: nodes are on with probability
+// 1 / (1 + exp(-4 (sum of weights of inputs, times 1 if on or -1 if off))). The first `nodes` nodes
+// are free, the others off.
+TransitionMatrix SystemOfFigure7(int nodes) {
+  constexpr double kStrong = 0.8;
+  constexpr double kWeak = 0.05;
+  constexpr std::array<std::array<double, 5>, 5> kFromTo = {{
+      {kWeak, kStrong, kWeak, kWeak, -kWeak},
+      {-kWeak, kWeak, kStrong, kWeak, kWeak},
+      {kWeak, -kWeak, kWeak, kStrong, kWeak},
+      {0.4, kWeak, -kWeak, kWeak, kStrong},
+      {kStrong, kWeak, kWeak, -kWeak, kWeak},
+  }};
+  TransitionMatrix matrix = {.nodes = nodes, .on = {}};
+  for (Nodes state = 0; state <= AllNodes(nodes); ++state) {
+    for (int to = 0; to < nodes; ++to) {
+      double sum = 0;
+      for (int from = 0; from < 5; ++from) {
+        sum += kFromTo[from][to] * ((state >> from & 1) != 0 ? 1 : -1);
+      }
+      matrix.on.push_back(1 / (1 + std::exp(-4 * sum)));
+    }
+  }
+  return matrix;
+}
+
+// The paper has Phi 22.26 with 23 distinctions for A, and 3.35 with 14 for C. PyPhi 2 has 22.266513
+// for A, as we do.
+TEST(Iit4Test, MatchesPublishedStructures) {
+  const Iit4System active = AnalyseMembers(SystemOfFigure7(5), 0b10011, 0b11111);
+  EXPECT_NEAR(active.structure->phi, 22.26651275737652, 1e-9);
+  EXPECT_NEAR(active.phi, 1.1055500421826714, 1e-10);
+  EXPECT_EQ(active.structure->distinctions.size(), 23U);
+  EXPECT_EQ(active.structure->relations.count, 13740);
+  const auto complexes = FindIit4Complexes(SystemOfFigure7(5), 0b10011, 1);
+  EXPECT_EQ(complexes->complexes, (std::vector<std::size_t>{30}));
+  const Iit4System inactivated = AnalyseMembers(SystemOfFigure7(4), 0b0011, 0b1111);
+  EXPECT_NEAR(inactivated.structure->phi, 3.35, 0.005);
+  EXPECT_EQ(inactivated.structure->distinctions.size(), 14U);
+}
+
 TEST(Iit4Test, DisconnectedSystemsHaveZeroPhi) {
   // Two pairs of nodes that copy each other.
   std::vector<std::vector<double>> rows;
