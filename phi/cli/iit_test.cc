@@ -56,11 +56,11 @@ TEST_F(PhiTest, Iit4ReportsWrongArguments) {
   ExpectError(known + "--state 0,0,0 --subsystem D", kUsage, "no node 'D'");
   ExpectError(known + "--state 0,0,0 --single-nodes", kUsage, "--theory 3.0");
   std::string rows;
-  for (int row = 0; row < 1 << 11; ++row) rows += "0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5\n";
-  Write("eleven.csv", rows);
-  ExpectError("iit eleven.csv --state 00000000000 --theory 4.0", kUsage, "11 nodes are too many");
-  ExpectError("iit eleven.csv --state 00000000000 --theory 4.0 --complexes", kUsage,
-              "11 nodes are too many");
+  for (int row = 0; row < 1 << 10; ++row) rows += "0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5\n";
+  Write("ten.csv", rows);
+  ExpectError("iit ten.csv --state 0000000000 --theory 4.0", kUsage, "10 nodes are too many");
+  ExpectError("iit ten.csv --state 0000000000 --theory 4.0 --complexes", kUsage,
+              "10 nodes are too many");
 }
 
 }  // namespace iit_test

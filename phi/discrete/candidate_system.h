@@ -13,8 +13,8 @@
 
 namespace reveza::phi {
 
-// Larger systems would take hours.
-inline constexpr int kMaxCandidateNodes = 10;
+// Faces of relations of larger systems may be more than a double holds, 2^(2^(n+1)).
+inline constexpr int kMaxCandidateNodes = 9;
 
 // Effects take the nodes outside as fixed to their present state. Causes average, for each node
 // separately, over the past state of the nodes outside, with its probability given the present
