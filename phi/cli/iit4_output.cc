@@ -14,8 +14,8 @@ namespace {
 using nlohmann::json;
 using Labels = std::vector<std::string>;
 
-// Numbers up to this are integers without loss.
-constexpr double kExact = 9007199254740992.0;
+// Numbers of relations up to this are exact.
+constexpr double kExact = 1e12;
 
 json CountJson(double count) {
   return count <= kExact ? json(static_cast<std::int64_t>(count)) : json(count);

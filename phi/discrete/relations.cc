@@ -25,13 +25,19 @@ std::vector<double> DensitiesAt(std::span<const Relatum> relata, NodeStates node
   return densities;
 }
 
+// From here on, products with the number of causes and effects are not exact anyway.
+constexpr double kExactProduct = 1e15;
+
 // Returns C(n, k), k from 0 to `size` - 1.
 std::vector<double> Binomials(std::size_t n, std::size_t size) {
   std::vector<double> binomials(size, 0.0);
   binomials[0] = 1;
   for (std::size_t k = 1; k < size && k <= n; ++k) {
-    binomials[k] =
-        std::round(binomials[k - 1] * static_cast<double>(n - k + 1) / static_cast<double>(k));
+    const double before = binomials[k - 1];
+    const auto times = static_cast<double>(n - k + 1);
+    const auto by = static_cast<double>(k);
+    // The product is exact for small numbers, but may be too large for a double.
+    binomials[k] = before < kExactProduct ? std::round(before * times / by) : before * (times / by);
   }
   return binomials;
 }

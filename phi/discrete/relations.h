@@ -38,7 +38,7 @@ struct Relatum {
 double SumOfRelations(std::span<const Relatum> relata);
 
 struct RelationsOfOrder {
-  double count = 0;    // exact up to 2^53
+  double count = 0;    // exact up to 10^12
   double sum_phi = 0;  // of phi_r; 0 for faces, which have none of their own
 };
 

@@ -58,8 +58,9 @@ TEST(RelationsTest, SumsAndCountsWithoutEnumeration) {
 }
 
 TEST(RelationsTest, CountsMoreThanCanBeEnumerated) {
-  // All distinctions specify the same node: every set of them is a relation.
-  constexpr int kCount = 200;
+  // All distinctions that nine nodes can have specify the same node: every set of them is a
+  // relation.
+  constexpr int kCount = 511;
   const std::vector<Relatum> relata(kCount, Relatum{1.0, 0b1, 0b1});
   const Relations found = CountRelations(relata);
   EXPECT_NEAR(found.count / std::ldexp(1, kCount), 1, 1e-12);
