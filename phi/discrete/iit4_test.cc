@@ -312,25 +312,24 @@ TEST(Iit4Test, ComplexesExcludeWhatTheyOverlap) {
   }
 }
 
-TEST(Iit4Test, ComplexesThatTieByPhiAreNone) {
-  // Three nodes, each the copy of the one before with noise, in equal states: the three single
-  // nodes have no phi_s, and pairs none; the ring is the complex. With self-copies instead, all
-  // three single nodes are complexes, because they do not overlap.
+TEST(Iit4Test, OverlappingSystemsThatTieAreNoComplexes) {
+  // Each node is the AND of the other two, with noise. With A and B on, {A, C} and {B, C} have the
+  // same phi_s and Phi, and no other system has any. PyPhi 2 finds no complex either.
   std::vector<std::vector<double>> rows;
   for (Nodes state = 0; state < 8; ++state) {
     rows.emplace_back();
-    for (int node = 0; node < 3; ++node)
-      rows.back().push_back((state >> node & 1) != 0 ? 0.9 : 0.1);
+    for (int node = 0; node < 3; ++node) {
+      rows.back().push_back(CountOf(state & ~(Nodes{1} << node)) == 2 ? 0.9 : 0.05);
+    }
   }
-  const auto found = FindIit4Complexes(*ToTransitionMatrix(rows), 0, 1);
-  EXPECT_EQ(found->complexes.size(), 3U);
-  // Each node is the XOR of the other two: all pairs tie by phi_s and Phi, unless the whole has
-  // more.
-  const auto matrix = BuiltInNetwork("xor")->matrix;
-  const auto xor_found = FindIit4Complexes(matrix, 0, 1);
-  for (const std::size_t i : xor_found->complexes) {
-    EXPECT_NE(CountOf(xor_found->systems[i].members), 2);
-  }
+  const auto found = FindIit4Complexes(*ToTransitionMatrix(rows), 0b011, 1);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->complexes.empty());
+  EXPECT_EQ(
+      std::ranges::count_if(found->systems, [](const auto& system) { return system.phi > 0; }), 2);
+  // In the state with all on, the whole has the largest phi_s.
+  EXPECT_EQ(FindIit4Complexes(*ToTransitionMatrix(rows), 0b111, 1)->complexes,
+            (std::vector<std::size_t>{6}));
 }
 
 TEST(Iit4Test, TiesOfStatesAreDecidedByTheStructure) {
