@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "phi/cli/commands.h"
+#include "phi/cli/iit4_output.h"
+#include "phi/discrete/iit4.h"
 #include "phi/discrete/network_file.h"
 #include "phi/discrete/system_irreducibility.h"
 #include "phi/series/series_table.h"
@@ -14,7 +16,7 @@ namespace reveza::phi {
 namespace {
 
 struct IitArguments {
-  std::string file, network, state, subsystem;
+  std::string file, network, state, subsystem, theory = "3.0";
   int threads = 1;
   bool complexes = false, json = false, single_nodes = false;
 };
@@ -155,15 +157,15 @@ Result<Nodes> ResolveState(const IitArguments& arguments, const Network& network
   return InvalidArgument("the network has no state; give --state, such as 1,0,0");
 }
 
-void PrintIit(const IitArguments& arguments, const Network& network, Nodes state, json document,
-              const std::string& text) {
+void PrintIit(const IitArguments& arguments, const Network& network, Nodes state,
+              const std::vector<Convention>& known, json document, const std::string& text) {
   std::string bits;
   for (int node = 0; node < network.matrix.nodes; ++node) {
     bits += (state >> node & 1) != 0 ? '1' : '0';
   }
   if (arguments.json) {
     document["state"] = bits;
-    for (const Convention& convention : Conventions()) {
+    for (const Convention& convention : known) {
       document["conventions"][std::string(convention.name)] = convention.value;
     }
     fmt::print("{}\n", document.dump(2));
@@ -171,31 +173,60 @@ void PrintIit(const IitArguments& arguments, const Network& network, Nodes state
   }
   fmt::print("{}", text);
   std::string conventions;
-  for (const Convention& convention : Conventions()) {
+  for (const Convention& convention : known) {
     if (!conventions.empty()) conventions += "; ";
     conventions += fmt::format("{}: {}", convention.name, convention.value);
   }
   fmt::print("\nstate {} of {}. {}\n", bits, fmt::join(network.labels, ","), conventions);
 }
 
-Result<int> RunIit(const IitArguments& arguments) {
-  ASSIGN_OR_RETURN(const auto network, LoadNetwork(arguments));
-  ASSIGN_OR_RETURN(const auto state, ResolveState(arguments, network));
+Result<Nodes> ResolveMembers(const IitArguments& arguments, const Network& network) {
+  if (arguments.subsystem.empty()) return AllNodes(network.matrix.nodes);
+  return ParseNodes(arguments.subsystem, network.labels);
+}
+
+Result<int> RunIit3(const IitArguments& arguments, const Network& network, Nodes state) {
   const IrreducibilityOptions options = {.threads = arguments.threads,
                                          .single_nodes_have_phi = arguments.single_nodes};
   if (arguments.complexes) {
     ASSIGN_OR_RETURN(const auto complexes, FindComplexes(network.matrix, state, options));
-    PrintIit(arguments, network, state, ToJson(complexes, network), ToText(complexes, network));
+    PrintIit(arguments, network, state, Conventions(), ToJson(complexes, network),
+             ToText(complexes, network));
     return kDone;
   }
-  Nodes members = AllNodes(network.matrix.nodes);
-  if (!arguments.subsystem.empty()) {
-    ASSIGN_OR_RETURN(members, ParseNodes(arguments.subsystem, network.labels));
-  }
+  ASSIGN_OR_RETURN(const auto members, ResolveMembers(arguments, network));
   ASSIGN_OR_RETURN(const auto system, DiscreteSystem::Create(network.matrix, state, members));
   ASSIGN_OR_RETURN(const auto result, Analyse(system, options));
-  PrintIit(arguments, network, state, ToJson(result, network), ToText(result, network));
+  PrintIit(arguments, network, state, Conventions(), ToJson(result, network),
+           ToText(result, network));
   return kDone;
+}
+
+Result<int> RunIit4(const IitArguments& arguments, const Network& network, Nodes state) {
+  if (arguments.single_nodes) {
+    return InvalidArgument(
+        "--single-nodes is of --theory 3.0; under 4.0 a node that influences itself has phi_s");
+  }
+  if (arguments.complexes) {
+    ASSIGN_OR_RETURN(const auto complexes,
+                     FindIit4Complexes(network.matrix, state, arguments.threads));
+    PrintIit(arguments, network, state, Iit4Conventions(), ToJson(complexes, network),
+             ToText(complexes, network));
+    return kDone;
+  }
+  ASSIGN_OR_RETURN(const auto members, ResolveMembers(arguments, network));
+  ASSIGN_OR_RETURN(const auto system, CandidateSystem::Create(network.matrix, state, members));
+  const Iit4System result = AnalyseIit4(system, arguments.threads, true);
+  PrintIit(arguments, network, state, Iit4Conventions(), ToJson(result, network),
+           ToText(result, network));
+  return kDone;
+}
+
+Result<int> RunIit(const IitArguments& arguments) {
+  ASSIGN_OR_RETURN(const auto network, LoadNetwork(arguments));
+  ASSIGN_OR_RETURN(const auto state, ResolveState(arguments, network));
+  return arguments.theory == "4.0" ? RunIit4(arguments, network, state)
+                                   : RunIit3(arguments, network, state);
 }
 
 }  // namespace
@@ -214,18 +245,27 @@ Action AddIitCommand(CLI::App& options) {
             "built-in network instead of FILE");
   AddOption(options, "--state", arguments->state, "BITS",
             "present state, one bit per node, such as 1,0,0; default: the file's");
+  AddDefaulted(options, "--theory", arguments->theory,
+               "integrated information theory: 3.0 (cause-effect structures compared by the earth "
+               "mover's distance) or 4.0 (phi_s, distinctions and relations)",
+               "VERSION")
+      ->check(CLI::IsMember({"3.0", "4.0"}));
   AddOption(options, "--subsystem", arguments->subsystem, "NODE,...",
             "analyse only these nodes, such as A,C, with the others fixed; default: all");
   options.add_flag("--complexes", arguments->complexes,
-                   "analyse every subsystem and report the major complex");
+                   "analyse every subsystem and report the major complex, or with --theory 4.0 "
+                   "all complexes");
   options.add_flag("--single-nodes", arguments->single_nodes,
                    "allow a single node with a self-loop to have Phi (PyPhi's "
                    "SINGLE_MICRO_NODES_WITH_SELFLOOPS_HAVE_PHI)");
   AddThreads(options, arguments->threads);
   options.add_flag("--json", arguments->json,
                    "print JSON with repertoires, partitions and conventions");
-  options.footer("Example:\n  phi iit --network or-copy-xor --state 1,0,0\nBuilt-in networks:" +
-                 names);
+  options.footer(
+      "Examples:\n  phi iit --network or-copy-xor --state 1,0,0\n"
+      "  phi iit --network or-copy-xor --state 1,0,0 --theory 4.0 --complexes\n"
+      "Built-in networks:" +
+      names);
   return [arguments] { return RunIit(*arguments); };
 }
 

@@ -44,7 +44,7 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   const std::array<Command, 8> commands = {{
       {"bench", "Benchmark cycles against the hardware's limits", AddBenchCommand},
-      {"iit", "Compute integrated information (IIT 3.0) of a network of binary nodes",
+      {"iit", "Compute integrated information (IIT 3.0, 4.0) of a network of binary nodes",
        AddIitCommand},
       {"measure", "Measure integrated information in a time series", AddMeasureCommand},
       {"plot", "Plot measures over time, transfer entropy and the minimum partition",

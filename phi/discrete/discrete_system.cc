@@ -75,29 +75,6 @@ Result<TransitionMatrix> FromStateByState(const std::vector<std::vector<double>>
   return matrix;
 }
 
-// Returns the state of the network whose GatherBits() is `inside`.
-Nodes Outside(Nodes inside, Nodes members) {
-  Nodes state = 0;
-  int place = 0;
-  for (int bit = 0; bit < kMaxNetworkNodes; ++bit) {
-    if ((members >> bit & 1) != 0) state |= (inside >> place++ & 1) << bit;
-  }
-  return state;
-}
-
-TransitionMatrix Conditioned(const TransitionMatrix& matrix, Nodes state, Nodes members) {
-  TransitionMatrix own;
-  own.nodes = CountOf(members);
-  const std::size_t states = std::size_t{1} << own.nodes;
-  for (std::size_t row = 0; row < states; ++row) {
-    const Nodes whole = (state & ~members) | Outside(static_cast<Nodes>(row), members);
-    for (int node = 0; node < matrix.nodes; ++node) {
-      if ((members >> node & 1) != 0) own.on.push_back(matrix.On(whole, node));
-    }
-  }
-  return own;
-}
-
 bool IsReachable(const TransitionMatrix& own, Nodes state) {
   const std::size_t states = std::size_t{1} << own.nodes;
   for (std::size_t row = 0; row < states; ++row) {
@@ -136,6 +113,19 @@ Result<TransitionMatrix> ToTransitionMatrix(const std::vector<std::vector<double
       states, width, states, nodes, states);
 }
 
+TransitionMatrix Conditioned(const TransitionMatrix& matrix, Nodes state, Nodes members) {
+  TransitionMatrix own;
+  own.nodes = CountOf(members);
+  const std::size_t states = std::size_t{1} << own.nodes;
+  for (std::size_t row = 0; row < states; ++row) {
+    const Nodes whole = (state & ~members) | ScatterBits(static_cast<Nodes>(row), members);
+    for (int node = 0; node < matrix.nodes; ++node) {
+      if ((members >> node & 1) != 0) own.on.push_back(matrix.On(whole, node));
+    }
+  }
+  return own;
+}
+
 std::vector<Nodes> InputsOf(const TransitionMatrix& matrix) {
   std::vector<Nodes> inputs(static_cast<std::size_t>(matrix.nodes), 0);
   const std::size_t states = std::size_t{1} << matrix.nodes;
@@ -150,6 +140,22 @@ std::vector<Nodes> InputsOf(const TransitionMatrix& matrix) {
     }
   }
   return inputs;
+}
+
+bool IsStronglyConnected(const std::vector<Nodes>& inputs) {
+  // Search forwards and backwards from the first node.
+  for (const bool forwards : {true, false}) {
+    Nodes reached = 1;
+    for (std::size_t round = 0; round < inputs.size(); ++round) {
+      for (std::size_t node = 0; node < inputs.size(); ++node) {
+        const Nodes self = Nodes{1} << node;
+        if (forwards && (inputs[node] & reached) != 0) reached |= self;
+        if (!forwards && (reached & self) != 0) reached |= inputs[node];
+      }
+    }
+    if (reached != AllNodes(static_cast<int>(inputs.size()))) return false;
+  }
+  return true;
 }
 
 Result<DiscreteSystem> DiscreteSystem::Create(const TransitionMatrix& matrix, Nodes state,
@@ -202,23 +208,6 @@ void DiscreteSystem::MakeTables(const TransitionMatrix& own) {
       if (given == 0) break;
     }
   }
-}
-
-bool DiscreteSystem::IsStronglyConnected() const {
-  // Search forwards and backwards from the first node.
-  for (const bool forwards : {true, false}) {
-    Nodes reached = 1;
-    for (int round = 0; round < nodes_; ++round) {
-      for (int node = 0; node < nodes_; ++node) {
-        const Nodes inputs = inputs_[node];
-        const Nodes self = Nodes{1} << node;
-        if (forwards && (inputs & reached) != 0) reached |= self;
-        if (!forwards && (reached & self) != 0) reached |= inputs;
-      }
-    }
-    if (reached != all()) return false;
-  }
-  return true;
 }
 
 Repertoires::Repertoires(const DiscreteSystem& system, const Gather& gather)

@@ -37,6 +37,11 @@ Result<TransitionMatrix> ToTransitionMatrix(const std::vector<std::vector<double
 
 // Returns, for each node, the nodes on which its next state depends.
 std::vector<Nodes> InputsOf(const TransitionMatrix& matrix);
+// Returns whether every node reaches every other node, given the inputs of each.
+bool IsStronglyConnected(const std::vector<Nodes>& inputs);
+
+// Returns the matrix of `members` alone, with the other nodes fixed to their state in `state`.
+TransitionMatrix Conditioned(const TransitionMatrix& matrix, Nodes state, Nodes members);
 
 // A candidate system: a subset of a network's nodes in a state, with the other nodes fixed.
 //
@@ -69,8 +74,6 @@ class DiscreteSystem {
 
   // The inputs of each node within the system.
   const std::vector<Nodes>& inputs() const { return inputs_; }
-  // Whether every node reaches every other node.
-  bool IsStronglyConnected() const;
 
  private:
   void MakeTables(const TransitionMatrix& own);

@@ -35,6 +35,16 @@ inline Nodes GatherBits(Nodes word, Nodes mask) {
   return gathered;
 }
 
+// Returns the word whose GatherBits() with this mask is `gathered`, with zeros elsewhere (like
+// PDEP).
+inline Nodes ScatterBits(Nodes gathered, Nodes mask) {
+  Nodes word = 0;
+  for (; mask != 0; mask &= mask - 1, gathered >>= 1) {
+    if ((gathered & 1) != 0) word |= mask & (~mask + 1);
+  }
+  return word;
+}
+
 // A table of GatherBits() for words of up to `bits` bits.
 class Gather {
  public:

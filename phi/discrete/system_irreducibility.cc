@@ -45,7 +45,7 @@ std::vector<Cut> CutsOf(const DiscreteSystem& system) {
 }
 
 std::string_view WhyZero(const DiscreteSystem& system, const IrreducibilityOptions& options) {
-  if (!system.IsStronglyConnected()) return "not every node can influence every other";
+  if (!IsStronglyConnected(system.inputs())) return "not every node can influence every other";
   if (system.nodes() > 1) return "";
   if (system.inputs()[0] == 0) return "one node that does not influence itself";
   return options.single_nodes_have_phi ? "" : "one node has no parts";
