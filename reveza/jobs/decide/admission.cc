@@ -237,6 +237,7 @@ Verdict CheckGpu(const Need& need, const MachineReading& reading,
 }
 
 constexpr Bytes kMinClaimMargin = 32 * kMiB;
+constexpr Bytes kMinMargin = 8 * kMiB;  // of a prediction
 constexpr Bytes kMinGuess = 64 * kMiB;
 constexpr Bytes kMaxGuess = 4 * kGiB;
 constexpr Bytes kMinAfterDeath = 64 * kMiB;
@@ -298,21 +299,25 @@ Admission::Choice Admission::Next(const MachineReading& reading, std::span<const
     head_ = queue.front().step;
     bypasses_ = 0;
   }
-  Choice first;
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    const auto* visible_gpus = queue[i].visible_gpus ? &*queue[i].visible_gpus : nullptr;
-    Verdict verdict = CheckAdmission(queue[i].need, reading, running, budget, visible_gpus);
-    if (verdict.kind != Verdict::Kind::kWait) {
-      if (i > 0 && verdict.kind == Verdict::Kind::kAdmit) ++bypasses_;
-      return {i, std::move(verdict)};
-    }
-    if (i > 0) continue;
-    first.verdict = std::move(verdict);
-    if (bypasses_ < kMaxBypasses) continue;
-    first.verdict.reason += "; nothing bypasses it any more";
-    break;
+  const auto check = [&](const QueuedStep& step) {
+    const auto* visible_gpus = step.visible_gpus ? &*step.visible_gpus : nullptr;
+    return CheckAdmission(step.need, reading, running, budget, visible_gpus);
+  };
+  Choice choice{std::nullopt, check(queue.front())};
+  if (choice.verdict.kind != Verdict::Kind::kWait) return {0, std::move(choice.verdict)};
+  if (bypasses_ >= kMaxBypasses) {
+    choice.verdict.reason += "; nothing bypasses it any more";
+    return choice;
   }
-  return first;
+  // The largest one fills what memory is left best.
+  for (std::size_t i = 1; i < queue.size(); ++i) {
+    if (choice.index && queue[i].need.memory <= queue[*choice.index].need.memory) continue;
+    Verdict verdict = check(queue[i]);
+    if (verdict.kind == Verdict::Kind::kReject) return {i, std::move(verdict)};
+    if (verdict.kind == Verdict::Kind::kAdmit) choice = {i, std::move(verdict)};
+  }
+  if (choice.index) ++bypasses_;
+  return choice;
 }
 
 void Claims::Restore(const LearnedShape& learned) {
@@ -364,6 +369,8 @@ Need Claims::Resolve(Shape shape, const Claim& declared, Bytes free) const {
 }
 
 Bytes WithMargin(Bytes peak) { return peak + std::max(peak / 10, kMinClaimMargin); }
+
+Bytes WithMarginOfPrediction(Bytes peak) { return peak + std::max(peak / 20, kMinMargin); }
 
 std::optional<Bytes> MemoryLimitFor(const Need& need, bool last_attempt) {
   if (need.memory == 0) return std::nullopt;

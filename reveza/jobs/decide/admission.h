@@ -109,6 +109,10 @@ class Claims {
 // Returns the claim for a known peak: 10 % more, at least 32 MiB.
 Bytes WithMargin(Bytes peak);
 
+// Returns the claim for a peak that PeakModel predicts: 5 % more, at least 8 MiB, since the
+// prediction is above all peaks so far.
+Bytes WithMarginOfPrediction(Bytes peak);
+
 // Returns the limit above which a step is killed:
 //  - declared: plus 10 %, at least 32 MiB, because a cgroup limit includes page tables and kernel
 //    memory;
@@ -190,8 +194,8 @@ struct QueuedStep {
   std::optional<std::vector<nvml::Uuid>> visible_gpus{};  // empty: any GPU
 };
 
-// Chooses the next step from a queue. Small steps may bypass one that does not fit yet, but only
-// `kMaxBypasses` times; after that nothing starts before it.
+// Chooses the next step from a queue. Others may bypass one that does not fit yet, the one that
+// needs most memory first, but only `kMaxBypasses` times; after that nothing starts before it.
 class Admission {
  public:
   static constexpr unsigned kMaxBypasses = 16;

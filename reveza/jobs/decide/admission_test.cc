@@ -248,6 +248,18 @@ TEST(Admission, SmallStepsBypassBoundedTimes) {
   EXPECT_EQ(admission.Next(Free(2 * kGiB), rest, running, {}).index, 1);
 }
 
+TEST(Admission, TheLargestStepThatFitsBypasses) {
+  Admission admission;
+  const std::vector<RunningStep> running = {Running(100, Memory(6 * kGiB), 6 * kGiB)};
+  const std::vector<QueuedStep> queue = {{1, Memory(8 * kGiB)},
+                                         {2, Memory(kGiB)},
+                                         {3, Memory(3 * kGiB)},
+                                         {4, Memory(5 * kGiB)},
+                                         {5, Memory(3 * kGiB)}};
+  EXPECT_EQ(admission.Next(Free(4 * kGiB), queue, running, {}).index, 2);
+  EXPECT_EQ(admission.Next(Free(8 * kGiB), queue, running, {}).index, 0);
+}
+
 TEST(Admission, ReturnsRejectedSteps) {
   Admission admission;
   MachineReading reading = Free(2 * kGiB);

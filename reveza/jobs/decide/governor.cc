@@ -191,7 +191,7 @@ std::optional<Bytes> Governor::PredictMemory(std::uint32_t step) const {
   if (!learned || learned->memory.floor > 0) return std::nullopt;
   const Step& one = job_.steps[step];
   const auto peak = peak_models_[one.command].Predict(one.parameters);
-  return peak ? std::optional(WithMargin(*peak)) : std::nullopt;
+  return peak ? std::optional(WithMarginOfPrediction(*peak)) : std::nullopt;
 }
 
 Admission::Choice Governor::Next(Nanoseconds now, std::span<const std::uint32_t> queue,

@@ -103,12 +103,12 @@ TEST(GovernorTest, LearnsMemoryByParameters) {
   for (std::uint32_t n = 1; n <= 5; ++n) end(n, Outcome::kSuccess, n * 100 * kMiB);
   EXPECT_EQ(governor.NeedOf(0, {}).memory, 550 * kMiB) << "the largest peak and a tenth";
   for (std::uint32_t n = 6; n <= 9; ++n) end(n, Outcome::kSuccess, n * 100 * kMiB);
-  EXPECT_EQ(governor.NeedOf(4, {}).memory / kMiB, 440u);
-  EXPECT_EQ(governor.NeedOf(20, {}).memory / kMiB, 2200u) << "more than any has needed yet";
+  EXPECT_EQ(governor.NeedOf(4, {}).memory / kMiB, 420u);
+  EXPECT_EQ(governor.NeedOf(20, {}).memory / kMiB, 2100u) << "more than any has needed yet";
   EXPECT_EQ(governor.NeedOf(20, {}).memory_source, ClaimSource::kLearned);
   // A running step does not raise the claims of others.
   governor.ObserveUsage(20, 1900 * kMiB);
-  EXPECT_EQ(governor.NeedOf(4, {}).memory / kMiB, 440u);
+  EXPECT_EQ(governor.NeedOf(4, {}).memory / kMiB, 420u);
   // A death says that the parameters do not tell.
   end(5, Outcome::kMemory, 3000 * kMiB);
   EXPECT_GE(governor.NeedOf(4, {}).memory, 4500 * kMiB);
