@@ -47,6 +47,7 @@ def die(x):
 
 
 def wait(x):
+    (FOLDER / f"waits-{x}").touch()
     while not (FOLDER / "go").exists():
         time.sleep(0.01)
     return x
@@ -152,7 +153,7 @@ class Calls(unittest.TestCase):
         text = ("import pathlib, time\n"
                 "with reveza.Executor('t', workers=2) as executor:\n"
                 "    first = executor.submit(work.wait, 1)\n"
-                "    while not list(pathlib.Path('state').glob('reveza/jobs/**/1.out')):\n"
+                "    while not pathlib.Path('waits-1').exists():\n"
                 "        time.sleep(0.01)\n"
                 "    second = executor.submit(work.square, 5)\n"
                 "    pathlib.Path('go').touch()\n"
@@ -164,7 +165,7 @@ class Calls(unittest.TestCase):
         text = "print(reveza.map(work.wait, range(2), workers=2))"
         first = self.start(text)
         deadline = time.monotonic() + 60
-        while not list(self.folder.glob("state/reveza/jobs/**/2.out")):
+        while not (self.folder / "waits-1").exists():
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
         first.send_signal(signal.SIGKILL)

@@ -57,7 +57,7 @@ class Mistakes(unittest.TestCase):
 
     def test_trials(self):
         file = self.trials()
-        self.refused(2, "has 2 trials", "te", file)
+        self.refused(2, "there are 2 trials", "te", file)
         self.refused(2, "has 2 trials", "plot", file)
         self.assertFalse((self.folder / "phi.html").exists())
         done = subprocess.run([PHI, "measure", file, "-m", "mi"], cwd=self.folder,
