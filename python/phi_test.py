@@ -13,7 +13,6 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import threading
 import tracemalloc
 import unittest
 
@@ -25,6 +24,7 @@ BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 sys.path.insert(0, str(BUILD / "lib/python"))
 
 import phi  # pylint: disable=wrong-import-position
+from testing_lock import others_run  # pylint: disable=wrong-import-position
 
 
 def recording(rows=400, variables=4, seed=1):
@@ -317,27 +317,7 @@ class Lock(unittest.TestCase):
     """Other Python threads make progress while a function computes."""
 
     def check(self, call):
-        went = threading.Event()
-        ran = []
-
-        def other():
-            went.wait()
-            ran.append(True)
-        interval = sys.getswitchinterval()
-        thread = threading.Thread(target=other)
-        thread.start()
-        # No thread gets the lock unless another one gives it up.
-        sys.setswitchinterval(1e6)
-        try:
-            went.set()
-            for _ in range(10_000):
-                call()
-                if ran:
-                    break
-            self.assertTrue(ran)
-        finally:
-            sys.setswitchinterval(interval)
-            thread.join()
+        self.assertTrue(others_run(call, 10_000))
 
     def test_a_call_that_keeps_the_lock_is_seen(self):
         with self.assertRaises(AssertionError):

@@ -76,9 +76,8 @@ struct EngineParts {
   Expander* expander = nullptr;      // of `job`; outlives the engine, replaced when steps are added
   std::vector<Identity> identities;  // of the job's steps, in order
   RunRequest request;
-  JobFolder folder;                // locked by the caller
-  Journal journal;                 // records imported, list set
-  std::vector<StepEntry> entries;  // its list, if that was read since it last changed; else empty
+  JobFolder folder;  // locked by the caller
+  Journal journal;   // records imported, list set
   std::vector<LiveAttempt> live;
   std::filesystem::path supervisor;      // executable, started once per worker
   std::vector<std::string> environment;  // "NAME=value", of every step
@@ -88,6 +87,8 @@ struct EngineParts {
   // Queries the daemon that shares the GPUs; null: steps do not share them.
   std::function<std::optional<GpuLedger>()> gpu_ledger{};
   std::optional<ShardExport> shard_export{};
+  // The journal's list, if it was read since it last changed; else empty.
+  std::vector<StepEntry> entries{};
   std::filesystem::path root = "/";        // of the files that describe the machine
   const platform::Clock* clock = nullptr;  // outlives the engine; null: the machine's
 };

@@ -102,11 +102,11 @@ bool Engine::StartNext() {
   if (queue.empty()) return false;
   auto running = Running();
   auto choice = governor_.Next(Now(), queue, running, lanes);
-  waits_for_memory_ = !choice.index && choice.verdict.for_memory;
-  if (waits_for_memory_ && RefreshMemory()) {
+  if (!choice.index && choice.verdict.for_memory && RefreshMemory()) {
     running = Running();
     choice = governor_.Next(Now(), queue, running, lanes);
   }
+  waits_for_memory_ = !choice.index && choice.verdict.for_memory;
   for (const auto& warning : governor_.TakeWarnings()) observer_.OnNote(warning);
   if (!choice.index) {
     waiting_reason_ = choice.verdict.reason;

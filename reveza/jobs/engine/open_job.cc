@@ -198,22 +198,14 @@ Result<OpenedJob> OpenJob(const fs::path& state, Job& job, Expander& expander,
   if (!changed) return std::unexpected(changed.error());
   RETURN_IF_ERROR(journal.Set(kOutputsKey, outputs.string()));
   RETURN_IF_ERROR(journal.Commit());
-  OpenedJob opened{std::move(lock),
-                   EngineParts{&job,
-                               &expander,
-                               std::move(identities),
-                               request,
-                               folder,
-                               std::move(journal),
-                               {},
-                               imported.live,
-                               supervisor,
-                               std::move(environment),
-                               cores},
-                   imported,
-                   verified.checked,
-                   verified.lost,
-                   {}};
+  OpenedJob opened{
+      std::move(lock),
+      EngineParts{&job, &expander, std::move(identities), request, folder, std::move(journal),
+                  imported.live, supervisor, std::move(environment), cores},
+      imported,
+      verified.checked,
+      verified.lost,
+      {}};
   if (shard_export) opened.parts.shard_export.emplace(*std::move(shard_export));
   opened.notes = StartupNotes(opened, folder, *changed, request.rerun_if_program_changed);
   if (explained) opened.notes.push_back(*explained);
