@@ -3,7 +3,8 @@
 #
 #   bench/gpu.sh all | SECTION...   [--fake] [--scale X] [--rounds N] [--only CASE] [--limit SECONDS]
 #
-# Sections: correctness overhead oversubscribe handover idle larger faults compare multi_gpu seed_case.
+# Sections: correctness overhead oversubscribe handover idle larger faults compare multi_gpu seed_case
+#   random.
 # --fake tests the script on fakecuda, with small sizes and without Python frameworks.
 # REVEZA_BUILD is the build tree (default build). Logs and results.json are written to $OUT, by
 # default bench/results/<date>-<device>.
@@ -17,7 +18,7 @@ for argument in "$@"; do
   if [ "$argument" = --fake ]; then fake=1; fi
 done
 if [ $# -eq 0 ]; then
-  sed -n '2,9s/^# \{0,1\}//p' "$0"
+  sed -n '2,10s/^# \{0,1\}//p' "$0"
   exit 2
 fi
 

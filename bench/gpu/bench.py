@@ -20,6 +20,7 @@ import larger_section
 import more_sections
 import multi_gpu_section
 import policy_section
+import random_section
 import sections
 from harness import Harness
 
@@ -35,9 +36,11 @@ SECTIONS = {
     "compare": more_sections.compare,
     "seed_case": more_sections.seed_case,
     "multi_gpu": multi_gpu_section.multi_gpu,
+    "random": random_section.random_programs,
 }
 # A run writes at most eight files, so these sections share the log of another.
-LOG_OF = {"multi_gpu": "correctness", "idle": "faults", "larger": "faults", "policy": "overhead"}
+LOG_OF = {"multi_gpu": "correctness", "idle": "faults", "larger": "faults", "policy": "overhead",
+          "random": "correctness"}
 
 
 def query(*fields):

@@ -53,6 +53,10 @@ class FakeTest(unittest.TestCase):
         rows = self.run_section("correctness", scale=0.5)
         self.check_same_results(rows, "3 of 3", "3 of 3", "3 of 3")
 
+    def test_random(self):
+        rows = self.run_section("random")
+        self.assertGreater(rows["random programs: times memory left"], 0)
+
     def test_overhead(self):
         rows = self.run_section("overhead")
         self.check_same_results(rows, "6 of 6")

@@ -66,9 +66,13 @@ class Process:
         self.child.wait()
         self.poll()
 
-    def outcome(self, in_time=True):
+    def output(self):
+        """Returns what the job has printed so far."""
         with open(self._paths[0], encoding="utf-8", errors="replace") as out:
-            lines = out.read().strip().splitlines()
+            return out.read()
+
+    def outcome(self, in_time=True):
+        lines = self.output().strip().splitlines()
         with open(self._paths[1], encoding="utf-8", errors="replace") as err:
             error_output = err.read()[-1500:]
         result = {}
@@ -148,7 +152,7 @@ class Harness:
         self._running.append(process)
         return process
 
-    def wait(self, processes, limit):
+    def wait(self, processes, limit, log=True):
         """Returns the outcomes in the order of `processes`; kills those that exceed the limit."""
         limit = min(limit, self.remaining_seconds())
         until = time.time() + limit
@@ -160,7 +164,8 @@ class Harness:
             process.kill()
             self._running.remove(process)
             outcomes.append(process.outcome(in_time))
-            self.log_outcome(outcomes[-1])
+            if log:
+                self.log_outcome(outcomes[-1])
         return outcomes
 
     def together(self, jobs, limit=240, environment=None):

@@ -4,6 +4,9 @@
 
 #include "tests/random_programs/world.h"
 
+// The kernels, compiled for real cards.
+extern "C" const unsigned char reveza_test_kernels_image[];
+
 namespace reveza::random_programs {
 
 bool World::Exists(int context) const { return contexts_[context].handle != nullptr; }
@@ -20,7 +23,7 @@ void World::Prepare(int context) {
   Context& made = contexts_[context];
   CUmodule module = nullptr;
   Enter(context);
-  if (Must(driver_.cuModuleLoadData(&module, "image"), "load")) {
+  if (Must(driver_.cuModuleLoadData(&module, reveza_test_kernels_image), "load")) {
     const auto get = [&](CUfunction* function, const char* name) {
       Must(driver_.cuModuleGetFunction(function, module, name), name);
     };
