@@ -83,7 +83,7 @@ def _plain_handovers(harness, report, size, piece):
     return [last * 1e3 for _, last in seconds]
 
 
-def _note_parts(report, note, handovers):
+def note_parts(report, note, handovers):
     for what, part in (("drain", lambda one: one.drain), ("out", lambda one: one.out),
                        ("in", lambda one: one.bring_in), ("tail", lambda one: one.tail),
                        ("gate closed to gate opened", lambda one: one.total)):
@@ -101,7 +101,7 @@ def _note_exact(harness, report, moved, size, plain, note):
     report.note(f"{note}: other handovers, GB out / in", ", ".join(
         f"{one.bytes_out / 1e9:.2f} / {one.bytes_in / 1e9:.2f}" for one in moved
         if one not in exact) or "none")
-    _note_parts(report, note, exact)
+    note_parts(report, note, exact)
     report.data.setdefault("exact", []).append([dataclasses.asdict(one) for one in exact])
     if exact and plain:
         moving = statistics.median([one.total - one.drain for one in exact])
@@ -120,7 +120,7 @@ def _note_unchanged(harness, report, moved, size, plain):
                  len(unchanged) >= least, f">= {least}")
     report.note("unchanged: bytes out, all handovers",
                 figures.spread([one.bytes_out for one in moved]))
-    _note_parts(report, "unchanged", unchanged)
+    note_parts(report, "unchanged", unchanged)
     report.data.setdefault("unchanged", []).append([dataclasses.asdict(one) for one in unchanged])
     if unchanged and plain:
         moving = statistics.median([one.total - one.drain for one in unchanged])
