@@ -171,8 +171,8 @@ void FinishContext(Ledger& ledger, ClientId client, GpuId gpu, Bytes overhead) {
   holding->creating_context = false;
   holding->credit += overhead;
   ledger.jobs.at(ledger.job_of.at(client)).idle_since = ledger.now;
-  holding->footprint.context =
-      std::max(holding->footprint.context, holding->context_before + overhead);
+  // A report that the client made meanwhile has the estimate.
+  holding->footprint.context = holding->context_before + overhead;
 }
 
 void UpdateQueue(Ledger& ledger) {

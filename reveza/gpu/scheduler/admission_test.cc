@@ -208,5 +208,18 @@ TEST(Admission, ContextDoesNotWaitForLongLivedExternalProcess) {
   EXPECT_EQ(script.All<AdmitContext>()[0].credit, 64 * kMiB);
 }
 
+// A client whose gate closes while its context is created reports what that was estimated at, and
+// has nothing to report when the gate shall open again.
+TEST(Admission, EstimateReportedMeanwhileGivesWayToTheSizeOfTheContext) {
+  Script script;
+  script.Join(1, 1);
+  script.scheduler().ContextRequested(script.now(), 1, Script::kGpu);
+  const Bytes estimate = Script::DefaultConfig().context_estimate;
+  script.scheduler().AccountChanged(script.now(), 1, Script::kGpu, {.context = estimate}, 0, 0);
+  script.scheduler().ContextCreated(script.now(), 1, Script::kGpu, estimate / 2);
+  script.Want(1);
+  EXPECT_EQ(script.All<OpenGate>().size(), 1u);
+}
+
 }  // namespace admission_test
 }  // namespace reveza::scheduler
