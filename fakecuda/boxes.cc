@@ -87,6 +87,9 @@ CUresult CopyBoxes(Current& current, const CUDA_MEMCPY3D* copy, CUstream stream,
       copy->dstZ,          copy->dstPitch,    copy->dstHeight == 0 ? height : copy->dstHeight};
   RETURN_IF_ERROR(MakeBox(state, from, transfer.width, &transfer.from));
   RETURN_IF_ERROR(MakeBox(state, to, transfer.width, &transfer.to));
+  if (!MayCopy(current, transfer.to.start) || !MayCopy(current, transfer.from.start)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   return IssueCopy(current, stream, transfer, wait);
 }
 

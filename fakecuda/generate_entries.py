@@ -42,8 +42,6 @@ ALIASES = {
     "cuMemAdvise": "cuMemAdvise_v2(a0, a1, a2, LocationOf(a3))",
     "cuMemPrefetchAsync": "cuMemPrefetchAsync_v2(a0, a1, LocationOf(a2), 0, a3)",
     "cuMemcpy2DUnaligned_v2": "cuMemcpy2D_v2",
-    "cuMemcpyPeer": "cuMemcpyDtoD_v2(a0, a2, a4)",
-    "cuMemcpyPeerAsync": "cuMemcpyDtoDAsync_v2(a0, a2, a4, a5)",
     "cuMemsetD16Async": "cuMemsetD2D16Async(a0, 0, a1, a2, 1, a3)",
     "cuMemsetD16_v2": "cuMemsetD2D16Async(a0, 0, a1, a2, 1, nullptr)",
     "cuMemsetD2D16_v2": "cuMemsetD2D16Async",

@@ -60,6 +60,10 @@ enum class PointerKind { kDevice, kPinned, kPageable, kUnknown };
 PointerKind ClassifyPointer(const State& state, CUdeviceptr address, bool must_be_device);
 
 enum class Wait { kNo, kYes };
+// Returns whether a copy of the current device may use the memory. What is mapped, unlike memory of
+// cuMemAlloc, must be accessible to the device, or the driver refuses the call. For fills all must
+// be.
+bool MayCopy(const Current& current, CUdeviceptr address);
 // Issues the copy to the stream, following the rules for pinned and pageable memory.
 CUresult IssueCopy(Current& current, CUstream stream, const Transfer& transfer, Wait wait);
 

@@ -90,6 +90,33 @@ TEST_F(PeersTest, PeerCopiesNeedNoPeerAccess) {
   EXPECT_EQ(ReadWord(there + 60), 8u);
 }
 
+// As the driver on two H200 does (bench/results/2026-11-28-NVIDIA-H200-x2/peer-copies.log).
+TEST_F(PeersTest, OtherCopiesNeedAccessToMappedMemoryAndFillsToAll) {
+  CUdeviceptr range = 0;
+  CUmemGenericAllocationHandle handle = 0;
+  const CUmemAllocationProp properties = Properties();
+  CUmemAccessDesc access = Access();
+  unsigned word = 0;
+  ASSERT_EQ(DRIVER(cuMemAddressReserve)(&range, kGranuleBytes, 0, 0, 0), CUDA_SUCCESS);
+  ASSERT_EQ(DRIVER(cuMemCreate)(&handle, kGranuleBytes, &properties, 0), CUDA_SUCCESS);
+  ASSERT_EQ(DRIVER(cuMemMap)(range, kGranuleBytes, 0, handle, 0), CUDA_SUCCESS);
+  ASSERT_EQ(DRIVER(cuMemSetAccess)(range, kGranuleBytes, &access, 1), CUDA_SUCCESS);
+  UseDevice(1);
+  EXPECT_EQ(DRIVER(cuMemcpyDtoH)(&word, memory_, 4), CUDA_SUCCESS);
+  EXPECT_EQ(DRIVER(cuMemsetD8)(memory_, 1, 64), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(DRIVER(cuMemsetD8)(range, 1, 64), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(DRIVER(cuMemcpyDtoH)(&word, range, 4), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(DRIVER(cuMemcpyHtoD)(range, &word, 4), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(DRIVER(cuMemcpyDtoD)(range + 64, range, 4), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(DRIVER(cuMemcpyDtoD)(memory_, range, 4), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(DRIVER(cuMemcpyPeer)(memory_, context_, range, context_, 4), CUDA_SUCCESS);
+  access.location.id = 1;
+  ASSERT_EQ(DRIVER(cuMemSetAccess)(range, kGranuleBytes, &access, 1), CUDA_SUCCESS);
+  EXPECT_EQ(DRIVER(cuMemsetD8)(range, 1, 64), CUDA_SUCCESS);
+  EXPECT_EQ(DRIVER(cuMemcpyDtoH)(&word, range, 4), CUDA_SUCCESS);
+  EXPECT_EQ(word, 0x01010101u);
+}
+
 // ---- CUDA IPC ----
 
 std::string ToText(const CUipcMemHandle& handle) {

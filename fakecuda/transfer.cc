@@ -117,16 +117,21 @@ CUresult RunFill(Execution& execution, const Fill& fill) {
 }
 
 // Required pointer kinds of a copy.
-enum class CopySides { kAny, kToDevice, kFromDevice, kOnDevice };
+enum class CopySides { kAny, kToDevice, kFromDevice, kOnDevice, kPeers };
 
 CUresult Copy(Current& current, CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
               CopySides sides, CUstream stream, Wait wait) {
   const State& state = State::Get();
-  const bool to_device = sides == CopySides::kToDevice || sides == CopySides::kOnDevice;
-  const bool from_device = sides == CopySides::kFromDevice || sides == CopySides::kOnDevice;
+  const bool on_device = sides == CopySides::kOnDevice || sides == CopySides::kPeers;
+  const bool to_device = sides == CopySides::kToDevice || on_device;
+  const bool from_device = sides == CopySides::kFromDevice || on_device;
   if (bytes != 0 && (ClassifyPointer(state, to, to_device) == PointerKind::kUnknown ||
                      ClassifyPointer(state, from, from_device) == PointerKind::kUnknown ||
                      to == 0 || from == 0)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (bytes != 0 && sides != CopySides::kPeers &&
+      (!MayCopy(current, to) || !MayCopy(current, from))) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   return IssueCopy(current, stream, Linear(to, from, bytes), wait);
@@ -135,8 +140,12 @@ CUresult Copy(Current& current, CUdeviceptr to, CUdeviceptr from, std::size_t by
 CUresult IssueFill(Current& current, const Fill& fill, CUstream handle) {
   std::shared_ptr<Stream> stream;
   RETURN_IF_ERROR(FindStream(current, handle, &stream));
-  if (ClassifyPointer(State::Get(), fill.start, true) == PointerKind::kUnknown ||
-      fill.start % fill.element != 0 ||
+  const State& state = State::Get();
+  const PointerKind kind = ClassifyPointer(state, fill.start, true);
+  const bool accessible =
+      kind != PointerKind::kDevice ||
+      state.addresses.Translate(current.context->device, fill.start, 1, true) != nullptr;
+  if (kind == PointerKind::kUnknown || !accessible || fill.start % fill.element != 0 ||
       (fill.height > 1 && fill.pitch < fill.width * fill.element)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -157,6 +166,13 @@ PointerKind ClassifyPointer(const State& state, CUdeviceptr address, bool must_b
     default:
       return PointerKind::kDevice;
   }
+}
+
+bool MayCopy(const Current& current, CUdeviceptr address) {
+  const State& state = State::Get();
+  const Reservation* where = state.addresses.FindReservation(address);
+  return where == nullptr || where->kind != MemoryKind::kReserved ||
+         state.addresses.Translate(current.context->device, address, 1, false) != nullptr;
 }
 
 CUresult IssueCopy(Current& current, CUstream handle, const Transfer& transfer, Wait wait) {
@@ -223,6 +239,17 @@ CUresult cuMemcpyDtoD_v2(Current& current, CUdeviceptr to, CUdeviceptr from, siz
 CUresult cuMemcpyDtoDAsync_v2(Current& current, CUdeviceptr to, CUdeviceptr from, size_t bytes,
                               CUstream stream) {
   return Copy(current, to, from, bytes, CopySides::kOnDevice, stream, Wait::kNo);
+}
+
+CUresult cuMemcpyPeer(Current& current, CUdeviceptr to, CUcontext /*to_context*/, CUdeviceptr from,
+                      CUcontext /*from_context*/, size_t bytes) {
+  return Copy(current, to, from, bytes, CopySides::kPeers, nullptr, Wait::kYes);
+}
+
+CUresult cuMemcpyPeerAsync(Current& current, CUdeviceptr to, CUcontext /*to_context*/,
+                           CUdeviceptr from, CUcontext /*from_context*/, size_t bytes,
+                           CUstream stream) {
+  return Copy(current, to, from, bytes, CopySides::kPeers, stream, Wait::kNo);
 }
 
 CUresult cuMemsetD2D8Async(Current& current, CUdeviceptr start, size_t pitch, unsigned char value,

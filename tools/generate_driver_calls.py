@@ -117,18 +117,42 @@ namespace reveza::interpose::hooks {
     return "".join(lines)
 
 
+COPIES_OF_DEVICES = ("cuMemcpy", "cuMemcpyAsync", "cuMemcpyDtoD", "cuMemcpyDtoDAsync")
+
+
+def gated_call(entry):
+    """Returns the call of the driver; a refused copy is tried again in another way (peer_copies.h)."""
+    call = f"real.{entry.name}({entry.passed()})"
+    if not entry.base.startswith("cuMemcpy") or "Peer" in entry.base:
+        return f"  return {call};\n"
+    refused = (f"  const CUresult result = {call};\n"
+               f"  if (result != CUDA_ERROR_INVALID_VALUE) [[likely]] return result;\n")
+    if entry.base in COPIES_OF_DEVICES:
+        to, source, *more = [name for _, name in entry.parameters]
+        twin = entry.name[entry.name.rindex("_pt"):] if entry.per_thread else ""
+        peer = "cuMemcpyPeerAsync" if entry.base.endswith("Async") else "cuMemcpyPeer"
+        refused += (f"  if (CopyContexts contexts; FindCopyContexts({to}, {source}, &contexts)) {{\n"
+                    f"    return real.{peer}{twin}({to}, contexts.to, {source}, contexts.from, "
+                    f"{', '.join(more)});\n  }}\n")
+    return f"{refused}  return GiveAccessForCopies() ? {call} : result;\n"
+
+
 def driver_exports(entries):
     lines = [NOTICE, """// Exported functions that replace those of the driver.
 #include "generated/interpose/driver_calls.h"
 #include "generated/interpose/driver_hooks.h"
 #include "reveza/gpu/interpose/context_guard.h"
 #include "reveza/gpu/interpose/gate.h"
+#include "reveza/gpu/interpose/peer_copies.h"
 #include "reveza/gpu/interpose/real_driver.h"
 #include "reveza/gpu/interpose/resolver.h"
 
 using reveza::interpose::ContextGuard;
+using reveza::interpose::CopyContexts;
 using reveza::interpose::DriverCalls;
+using reveza::interpose::FindCopyContexts;
 using reveza::interpose::GateScope;
+using reveza::interpose::GiveAccessForCopies;
 using reveza::interpose::IsDisabled;
 using reveza::interpose::KeepContexts;
 using reveza::interpose::Real;
@@ -152,7 +176,7 @@ namespace hooks = reveza::interpose::hooks;
         keep = "  KeepContexts();\n" if entry.row.shares else ""
         if entry.policy == "gate":
             lines.append(f"  GateScope gate{entry.gate_arguments()};\n{keep}"
-                         f"  return real.{entry.name}({entry.passed()});\n}}\n\n")
+                         f"{gated_call(entry)}}}\n\n")
         elif entry.policy == "pass":
             lines.append(f"  ContextGuard guard;\n{keep}"
                          f"  return real.{entry.name}({entry.passed()});\n}}\n\n")

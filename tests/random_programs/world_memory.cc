@@ -326,6 +326,10 @@ void World::Check() {
     Enter(streams_[stream].context);
     Must(driver_.cuStreamSynchronize(streams_[stream].handle), "sync");
   }
+  for (const auto& mark : marks_) {
+    // Calls of the host in streams that were destroyed.
+    if (mark->stream < 0 && concurrent_) Must(driver_.cuEventSynchronize(mark->event), "sync");
+  }
   for (const Buffer& buffer : buffers_) {
     // Its stream may have been destroyed.
     if (buffer.storage != nullptr) WaitFor(buffer.storage);

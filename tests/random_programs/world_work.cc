@@ -34,7 +34,8 @@ bool World::Ready(int buffer, int stream, bool by_kernel, bool whole) {
 }
 
 void World::Memset(int buffer, int stream, int value, int part) {
-  if (!Ready(buffer, stream, false, part % 3 == 0)) return;
+  // The driver refuses what a kernel could not write.
+  if (!Ready(buffer, stream, true, part % 3 == 0)) return;
   const auto& [storage, address] = buffers_[buffer];
   const std::size_t half = storage->bytes / 2;
   Note(driver_.cuMemsetD8Async(part % 3 == 2 ? address + half : address,

@@ -197,6 +197,28 @@ TEST_F(HookEffects, PeerAccessFollowsEnableAndDisable) {
   ASSERT_EQ(Real().cuCtxSetCurrent(context_), CUDA_SUCCESS);
 }
 
+// The memory is mapped, and the driver copies only what is mapped for the current device.
+TEST_F(HookEffects, CopiesNeedNoPeerAccess) {
+  const CUdeviceptr here = Allocate(kLarge);
+  ASSERT_EQ(::cuMemsetD8_v2(here, 7, kLarge), CUDA_SUCCESS);
+  CUcontext other = nullptr;
+  CUdeviceptr there = 0;
+  ASSERT_EQ(::cuDevicePrimaryCtxRetain(&other, 1), CUDA_SUCCESS);
+  ASSERT_EQ(Real().cuCtxSetCurrent(other), CUDA_SUCCESS);
+  ASSERT_EQ(::cuMemAlloc_v2(&there, kLarge), CUDA_SUCCESS);
+  EXPECT_EQ(::cuMemcpyDtoD_v2(there, here, kLarge), CUDA_SUCCESS);
+  unsigned word = 0;
+  EXPECT_EQ(::cuMemcpyDtoH_v2(&word, there + kLarge - 4, 4), CUDA_SUCCESS);
+  EXPECT_EQ(word, 0x07070707u);
+  EXPECT_EQ(::cuMemcpyDtoH_v2(&word, 16, 4), CUDA_ERROR_INVALID_VALUE) << "still refused";
+  const CUdeviceptr later = Allocate(kLarge);
+  EXPECT_EQ(::cuMemcpyHtoDAsync_v2(later, &word, 4, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(::cuDevicePrimaryCtxReset_v2(1), CUDA_SUCCESS);
+  ASSERT_EQ(Real().cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  EXPECT_EQ(::cuMemcpyDtoH_v2(&word, here, 4), CUDA_SUCCESS);
+  EXPECT_EQ(word, 0x07070707u);
+}
+
 // ---- captures ----
 
 TEST_F(HookEffects, CapturesAreRecordedUntilTheyEnd) {

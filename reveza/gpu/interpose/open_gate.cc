@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "reveza/gpu/interpose/gate.h"
+#include "reveza/gpu/interpose/peer_copies.h"
 
 namespace reveza::interpose::gate_internal {
 
@@ -31,3 +32,10 @@ constinit std::atomic<std::uint32_t> state = kHere;
 void EnterSlow(ThreadSlot*) {}
 
 }  // namespace reveza::interpose::context_guard_internal
+
+namespace reveza::interpose {
+
+bool FindCopyContexts(CUdeviceptr, CUdeviceptr, CopyContexts*) { return false; }
+bool GiveAccessForCopies() { return false; }
+
+}  // namespace reveza::interpose

@@ -135,6 +135,8 @@ class Ledger {
   bool IsMapped(CUdeviceptr address, Bytes size) const;
   // Grants `peer` access to all present and future allocations of `ordinal`, or revokes it.
   CUresult SetPeer(int ordinal, int peer, bool enabled);
+  // Returns the devices with allocations to which `peer` has no access.
+  std::vector<int> DevicesWithoutPeer(int peer) const;
 
   // ---- managed memory (cuMemAllocManaged), which the driver allocates and frees ----
   // Takes credit for `size` bytes, which are counted (AddCounted) until AddManaged().

@@ -345,4 +345,16 @@ CUresult Ledger::SetPeer(int ordinal, int peer, bool enabled) {
   return first;
 }
 
+std::vector<int> Ledger::DevicesWithoutPeer(int peer) const {
+  MutexLock lock(mutex_);
+  std::vector<int> found;
+  for (const auto& device : devices_) {
+    const bool shared = std::ranges::find(device->peers, peer) != device->peers.end();
+    if (device->ordinal != peer && !shared && !device->blocks.empty()) {
+      found.push_back(device->ordinal);
+    }
+  }
+  return found;
+}
+
 }  // namespace reveza::swap
