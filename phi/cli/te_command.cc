@@ -21,6 +21,7 @@ struct TeArguments {
   ReadOptions read;
   int bins = 4;
   int neighbours = 4;
+  std::int64_t theiler = 0;
   int threads = 1;
   OutputFormat output;
   TransferOptions options;
@@ -40,6 +41,7 @@ Result<TransferRequest> RequestOf(const SeriesTable& table, const TeArguments& a
   TransferRequest request = {.given_all_others = arguments.given == std::vector<std::string>{"all"},
                              .bins = arguments.bins,
                              .neighbours = arguments.neighbours,
+                             .window = arguments.theiler,
                              .options = arguments.options,
                              .threads = arguments.threads};
   ASSIGN_OR_RETURN(request.estimator, ParseTransferEstimator(arguments.estimator));
@@ -59,6 +61,7 @@ std::string Note(const TeArguments& arguments, std::int64_t samples) {
     note += " of Gaussian variables; corrected: less the bias of independent rows";
   } else {
     note += fmt::format(" from {} nearest neighbours", arguments.neighbours);
+    if (arguments.theiler > 0) note += fmt::format(" more than {} rows away", arguments.theiler);
   }
   note += fmt::format("; target history {}, source history {}, delay {}; {} samples",
                       arguments.options.target_history, arguments.options.source_history,
@@ -124,7 +127,10 @@ Json ToJson(const std::vector<Transfer>& transfers, const SeriesTable& table,
     document["binning"] = "quantiles";
     document["bias_correction"] = "Miller-Madow";
   }
-  if (arguments.estimator == "ksg") document["neighbours"] = arguments.neighbours;
+  if (arguments.estimator == "ksg") {
+    document["neighbours"] = arguments.neighbours;
+    document["theiler"] = arguments.theiler;
+  }
   document["target_history"] = arguments.options.target_history;
   document["source_history"] = arguments.options.source_history;
   document["delay"] = arguments.options.delay;
@@ -202,6 +208,10 @@ Action AddTeCommand(CLI::App& options) {
       ->check(CLI::Range(2, 1 << 16));
   AddDefaulted(options, "--neighbours", arguments->neighbours, "nearest neighbours of ksg", "N")
       ->check(CLI::Range(1, kMaxCount));
+  AddDefaulted(options, "--theiler", arguments->theiler,
+               "Theiler window of ksg: rows at most this far apart in time are no neighbours",
+               "ROWS")
+      ->check(CLI::Range(0, kMaxCount));
   AddDefaulted(options, "-k,--target-history", arguments->options.target_history,
                "past values of the target", "N")
       ->check(CLI::Range(1, 62));

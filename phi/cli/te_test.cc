@@ -46,10 +46,10 @@ TEST_F(PhiTest, TeMatchesJidt) {
   Write("symbols.csv", JidtFile(true));
   for (const JidtValue& expected : kJidtValues) {
     const bool discrete = expected.estimator == "discrete";
-    const Ran ran = Phi(fmt::format("te {}.csv --estimator {} {} -k {} -l {} -u {} --json",
-                                    discrete ? "symbols" : "values", expected.estimator,
-                                    SetsOf(expected.columns), expected.target_history,
-                                    expected.source_history, expected.delay));
+    const Ran ran = Phi(fmt::format(
+        "te {}.csv --estimator {} {} -k {} -l {} -u {} --theiler {} --json",
+        discrete ? "symbols" : "values", expected.estimator, SetsOf(expected.columns),
+        expected.target_history, expected.source_history, expected.delay, expected.window));
     ASSERT_EQ(ran.status, kDone) << ran.output;
     const auto json = nlohmann::json::parse(ran.output);
     ASSERT_EQ(json["pairs"].size(), 1U);
@@ -114,6 +114,7 @@ TEST_F(PhiTest, TeReportsInvalidInput) {
   ExpectError("te values.csv --estimator gauss --source a --target a", kUsage, "used twice");
   ExpectError("te values.csv --source a --target a", kUsage, "used twice");
   ExpectError("te values.csv --given a,b", kUsage, "--given leaves fewer than two");
+  ExpectError("te values.csv --estimator ksg --theiler -1", kUsage, "--theiler");
   ExpectError("te symbols.csv --estimator ksg", kUsage, "coincides");
 }
 

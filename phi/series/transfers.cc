@@ -85,6 +85,7 @@ Status FindContinuous(std::span<const SeriesView> trials, const Names& names,
       .source_history = request.options.source_history,
       .delay = request.options.delay,
       .neighbours = request.neighbours,
+      .window = request.window,
       .surrogates = request.options.surrogates,
       .seed = request.options.seed,
       .names = names};
