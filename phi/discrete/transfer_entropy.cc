@@ -15,6 +15,8 @@ namespace {
 
 // Minimum number of samples.
 constexpr std::int64_t kMinSamples = 10;
+// Up to this number of bins, each bound is found and compared by itself.
+constexpr std::size_t kFewBins = 16;
 
 struct Entropy {
   double nats = 0;
@@ -236,6 +238,36 @@ std::int64_t SurrogateShift(std::uint64_t seed, int number, std::int64_t length,
   return min_shift + static_cast<std::int64_t>(drawn % places);
 }
 
+// Returns the value of this rank: from those between two values of a sample, which most probably
+// enclose it, or else from all.
+double ValueOfRank(std::span<const double> values, std::size_t rank) {
+  constexpr std::size_t kSample = 4096;
+  constexpr std::size_t kMargin = 128;  // ranks of the sample: four standard deviations
+  std::vector<double> found;
+  std::size_t below = 0;
+  if (values.size() >= 16 * kSample) {
+    std::vector<double> sample;
+    const std::size_t step = values.size() / kSample;
+    for (std::size_t i = 0; i < kSample; ++i) sample.push_back(values[i * step]);
+    std::ranges::sort(sample);
+    const std::size_t middle = rank * kSample / values.size();
+    const double low = sample[middle - std::min(middle, kMargin)];
+    const double high = sample[std::min(middle + kMargin, kSample - 1)];
+    found.reserve(values.size() * 3 * kMargin / kSample);
+    for (const double value : values) {
+      below += value < low ? 1 : 0;
+      if (value >= low && value <= high) found.push_back(value);
+    }
+  }
+  if (rank < below || rank - below >= found.size()) {
+    found.assign(values.begin(), values.end());
+    below = 0;
+  }
+  const auto place = found.begin() + static_cast<std::ptrdiff_t>(rank - below);
+  std::nth_element(found.begin(), place, found.end());
+  return *place;
+}
+
 // Returns the lower bound of each bin except the first; empty if all values are equal.
 std::vector<double> BoundsOf(std::span<const double> values, int bins) {
   // With few distinct values, each is a symbol.
@@ -247,24 +279,26 @@ std::vector<double> BoundsOf(std::span<const double> values, int bins) {
   if (distinct.size() <= static_cast<std::size_t>(bins)) {
     return {std::next(distinct.begin()), distinct.end()};
   }
-  std::vector<double> sorted(values.begin(), values.end());
+  const auto count = static_cast<std::size_t>(bins);
+  std::vector<double> sorted;
+  if (count > kFewBins) {
+    sorted.assign(values.begin(), values.end());
+    std::ranges::sort(sorted);
+  }
   std::vector<double> bounds;
-  auto begin = sorted.begin();
-  for (int bin = 1; bin < bins; ++bin) {
-    const auto place =
-        sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() * static_cast<std::size_t>(bin) /
-                                                     static_cast<std::size_t>(bins));
-    std::nth_element(begin, place, sorted.end());
-    bounds.push_back(*place);
-    begin = place;
+  for (std::size_t bin = 1; bin < count; ++bin) {
+    const std::size_t rank = values.size() * bin / count;
+    bounds.push_back(sorted.empty() ? ValueOfRank(values, rank) : sorted[rank]);
   }
   // A bin that starts at the minimum would leave the first one empty.
   const double lowest = std::ranges::min(values);
-  double second = std::numeric_limits<double>::infinity();
-  for (const double value : values) {
-    if (value > lowest) second = std::min(second, value);
+  if (bounds.front() == lowest) {
+    double second = std::numeric_limits<double>::infinity();
+    for (const double value : values) {
+      if (value > lowest) second = std::min(second, value);
+    }
+    for (double& bound : bounds) bound = std::max(bound, second);
   }
-  for (double& bound : bounds) bound = std::max(bound, second);
   const auto same = std::ranges::unique(bounds);
   bounds.erase(same.begin(), same.end());
   return bounds;
@@ -288,18 +322,20 @@ Result<std::vector<int>> QuantileBins(std::span<const double> values, int bins) 
   if (bounds.empty()) {
     return InvalidArgument("all values are equal; a constant carries no information");
   }
-  std::vector<int> binned;
-  binned.reserve(values.size());
-  constexpr std::size_t kFew = 16;
-  for (const double value : values) {
-    if (bounds.size() > kFew) {
-      binned.push_back(static_cast<int>(std::ranges::upper_bound(bounds, value) - bounds.begin()));
-      continue;
+  std::vector<int> binned(values.size(), 0);
+  if (bounds.size() >= kFewBins) {
+    std::ranges::transform(values, binned.begin(), [&](double value) {
+      return static_cast<int>(std::ranges::upper_bound(bounds, value) - bounds.begin());
+    });
+    return binned;
+  }
+  // In blocks that stay in the cache, and without branches, which random values would mispredict.
+  constexpr std::size_t kBlock = 1024;
+  for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {
+    const std::size_t end = std::min(begin + kBlock, values.size());
+    for (const double bound : bounds) {
+      for (std::size_t i = begin; i < end; ++i) binned[i] += values[i] >= bound ? 1 : 0;
     }
-    // Without branches, which random values would mispredict.
-    int bin = 0;
-    for (const double bound : bounds) bin += value >= bound ? 1 : 0;
-    binned.push_back(bin);
   }
   return binned;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <random>
 #include <vector>
 
 #include "phi/discrete/testing_networks.h"
@@ -216,6 +217,33 @@ TEST(QuantileBinsTest, AreEquallyFilled) {
   const std::vector<double> values = {5, 1, 4, 2, 3, 0};
   EXPECT_EQ(*QuantileBins(values, 3), (std::vector<int>{2, 0, 2, 1, 1, 0}));
   EXPECT_EQ(*QuantileBins(values, 2), (std::vector<int>{1, 0, 1, 0, 1, 0}));
+}
+
+TEST(QuantileBinsTest, LongSeriesAreBinnedByRank) {
+  // Of the last, every sampled value is the same, so that the sample encloses no quantile.
+  constexpr std::size_t kRows = 1 << 17;
+  std::mt19937_64 engine(3);
+  std::vector<std::vector<double>> all(3, std::vector<double>(kRows));
+  for (std::size_t i = 0; i < kRows; ++i) {
+    all[0][i] = static_cast<double>(engine() % 1'000'003);
+    all[1][i] = static_cast<double>(engine() % 40);
+    all[2][i] = i % 32 == 0 ? -5.0 : static_cast<double>(engine() % 1'000'003);
+  }
+  for (const auto& values : all) {
+    std::vector<double> sorted = values;
+    std::ranges::sort(sorted);
+    for (const int bins : {2, 4, 16, 17}) {
+      std::vector<double> bounds;
+      for (int bin = 1; bin < bins; ++bin) bounds.push_back(sorted[kRows * bin / bins]);
+      const auto same = std::ranges::unique(bounds);
+      bounds.erase(same.begin(), same.end());
+      const auto binned = QuantileBins(values, bins);
+      ASSERT_TRUE(binned);
+      for (std::size_t i = 0; i < kRows; ++i) {
+        ASSERT_EQ((*binned)[i], std::ranges::upper_bound(bounds, values[i]) - bounds.begin());
+      }
+    }
+  }
 }
 
 TEST(QuantileBinsTest, FewDistinctValuesBecomeSymbols) {
