@@ -40,7 +40,7 @@ cycles() {
   timed run --cycles 500 --runs 256 --measure si,phi_r,phi_g -o "$folder/many"
 }
 measures() { run "$python" bench/phi_measures.py "$build"; }
-iit() { run "$python" bench/phi_iit.py --phi "$phi" --most-nodes 5 --dense-nodes 4 --alone 6; }
+iit() { run "$python" bench/phi_iit.py --build "$build" --most-nodes 5 --dense-nodes 4 --alone 6; }
 te() { run "$python" bench/phi_te.py --phi "$phi"; }
 iit4() { run "$python" bench/phi_iit4.py --phi "$phi" --python "$PYPHI2_PYTHON" --most-nodes 7; }
 oinfo() { run "$HOI_PYTHON" bench/phi_oinfo.py "$build" 12 20; }
