@@ -16,7 +16,7 @@ namespace reveza::phi {
 namespace {
 
 struct TeArguments {
-  std::string file, estimator = "discrete";
+  std::string file, estimator = "discrete", missing;
   std::vector<std::string> sources, targets, given;
   ReadOptions read;
   int bins = 4;
@@ -161,18 +161,20 @@ Json ToJson(const std::vector<Transfer>& transfers, const SeriesTable& table,
 }
 
 Result<int> RunTe(const TeArguments& arguments) {
-  ASSIGN_OR_RETURN(const auto table, ReadSeries(arguments.file, arguments.read));
-  if (const std::string missing = table.FirstMissing(); !missing.empty()) {
-    return InvalidArgument("{} {}; leave out or fill in such rows", arguments.file, missing);
-  }
+  ASSIGN_OR_RETURN(auto table, ReadSeries(arguments.file, arguments.read));
+  ASSIGN_OR_RETURN(const std::int64_t dropped,
+                   ResolveMissing(table, arguments.missing, arguments.file));
   ASSIGN_OR_RETURN(const auto request, RequestOf(table, arguments));
   const auto found = TransfersOf(table.Trials(), table.names, request);
   if (!found) return Fail(found.error().code, "{}: {}", arguments.file, found.error().message);
   const std::vector<Transfer>& transfers = *found;
-  const Json document =
-      arguments.output.json ? ToJson(transfers, table, arguments) : Json::object();
-  PrintResult(arguments.output, document, ToCsv(transfers, table),
-              ToText(transfers, table, arguments));
+  Json document = arguments.output.json ? ToJson(transfers, table, arguments) : Json::object();
+  std::string text = ToText(transfers, table, arguments);
+  if (dropped > 0) {
+    document["rows_dropped"] = dropped;
+    text += fmt::format("{} rows with missing values dropped\n", dropped);
+  }
+  PrintResult(arguments.output, document, ToCsv(transfers, table), text);
   return kDone;
 }
 
@@ -203,6 +205,7 @@ Action AddTeCommand(CLI::App& options) {
             "counts of discretised values, Gaussian variables, or nearest neighbours")
       ->check(CLI::IsMember({"discrete", "gauss", "ksg"}))
       ->capture_default_str();
+  AddMissing(options, arguments->missing);
   AddSets(options, *arguments);
   AddDefaulted(options, "--bins", arguments->bins, "quantile bins per column", "N")
       ->check(CLI::Range(2, 1 << 16));

@@ -105,6 +105,20 @@ TEST_F(PhiTest, TeTakesTrials) {
   ExpectError("te trials.csv --trials trial", kUsage, "2 trials");
 }
 
+TEST_F(PhiTest, TeDropsMissingRowsAndPairsNothingAcross) {
+  std::string text = "a,b\n";
+  for (std::size_t row = 0; row < kJidtSeries.size(); ++row) {
+    text += row == 100 ? ",0\n" : fmt::format("{},{}\n", kJidtSeries[row][0], kJidtSeries[row][1]);
+  }
+  Write("gap.csv", text);
+  ExpectError("te gap.csv --estimator gauss", kUsage, "line 102: 'a' is nan; --missing drop");
+  ExpectError("te gap.csv --missing drop", kUsage, "2 trials");
+  const auto json =
+      nlohmann::json::parse(Phi("te gap.csv --estimator gauss --missing drop --json").output);
+  EXPECT_EQ(json["rows_dropped"], 1);
+  EXPECT_EQ(json["pairs"][0]["samples"], 199 - 2);
+}
+
 TEST_F(PhiTest, TeReportsInvalidInput) {
   Write("values.csv", JidtFile(false));
   Write("symbols.csv", JidtFile(true));
