@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
-# Measures cycles of phi on the CPU against the limits of the hardware, in one run.
+# Measures phi on the CPU, in one run: cycles against the limits of the hardware, and the measures
+# beside NumPy, PyPhi and, where these name the Python of an environment with them, hoi
+# (HOI_PYTHON), PyPhi 2 (PYPHI2_PYTHON) and pyspi (PYSPI_PYTHON).
 #
-#   bench/phi.sh [option of `phi bench`...]
+#   bench/phi.sh [SECTION...]      cycles measures iit te iit4 oinfo pyspi; default: all
 #
-# Compares run-cycles per second with matrix products, normal deviates and memory reads on the same
-# threads; then times 500 cycles of 1 and of 256 runs with measures and output. CPU times are valid
-# on a busy machine too, wall times are not; the log records the load. Needs a built `phi`
-# (REVEZA_BUILD is the build tree, default build). The log is written to $OUT, by default
-# bench/results/<date>-phi.
+# Both sides of a comparison run in turns. CPU times are valid on a busy machine too, wall times are
+# not; each log records the load. Needs a built `phi` and `phi_measures_benchmark` (REVEZA_BUILD is
+# the build tree, default build) and the environment build/python of tools/setup.sh test. Logs are
+# written to $OUT, by default bench/results/<date>-phi.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build=${REVEZA_BUILD:-build}
+phi=$build/bin/phi
+python=build/python/bin/python3
 out=${OUT:-bench/results/$(date +%Y-%m-%d)-phi}
 mkdir -p "$out"
 folder=$(mktemp -d)
@@ -26,18 +29,37 @@ run() {
 TIMEFORMAT='wall %R s, CPU %U + %S s'
 timed() {
   printf '\n$ phi %s\n' "$*"
-  time "$build/bin/phi" "$@"
+  time "$phi" "$@"
 }
 
-{
-  printf '$ bench/phi.sh %s\n' "$*"
-  sed -n 's/^model name[^:]*: /processor: /p' /proc/cpuinfo | sort | uniq -c
-  printf 'load: %s\n' "$(cat /proc/loadavg)"
-  "$build/bin/phi" --version
-  "$build/bin/phi" bench "$@"
-  run "$build/bin/phi" bench --correlation --batches 1,256 --threads 1 --rounds 3
+cycles() {
+  run "$phi" bench
+  run "$phi" bench --correlation --batches 1,256 --threads 1 --rounds 3
   timed run --cycles 500 --threads 1 --measure none
   timed run --cycles 500 --threads 1 -o "$folder/one"
   timed run --cycles 500 --runs 256 --measure si,phi_r,phi_g -o "$folder/many"
-  printf '\nload: %s\n' "$(cat /proc/loadavg)"
-} 2>&1 | sed "s#$folder#FOLDER#g" | tee "$out/phi.log"
+}
+measures() { run "$python" bench/phi_measures.py "$build"; }
+iit() { run "$python" bench/phi_iit.py --build "$build" --most-nodes 5 --dense-nodes 4 --alone 6; }
+te() { run "$python" bench/phi_te.py --phi "$phi"; }
+iit4() { run "$python" bench/phi_iit4.py --phi "$phi" --python "$PYPHI2_PYTHON" --most-nodes 7; }
+oinfo() { run "$HOI_PYTHON" bench/phi_oinfo.py "$build" 12 20; }
+pyspi() { run "$PYSPI_PYTHON" bench/phi_pyspi.py --build "$build"; }
+
+sections=("$@")
+if [[ $# == 0 ]]; then
+  sections=(cycles measures iit te)
+  if [[ -n ${PYPHI2_PYTHON:-} ]]; then sections+=(iit4); fi
+  if [[ -n ${HOI_PYTHON:-} ]]; then sections+=(oinfo); fi
+  if [[ -n ${PYSPI_PYTHON:-} ]]; then sections+=(pyspi); fi
+fi
+for section in "${sections[@]}"; do
+  {
+    printf '$ bench/phi.sh %s\n' "$section"
+    sed -n 's/^model name[^:]*: /processor: /p' /proc/cpuinfo | sort | uniq -c
+    printf 'load: %s\n' "$(cat /proc/loadavg)"
+    "$phi" --version
+    "$section"
+    printf '\nload: %s\n' "$(cat /proc/loadavg)"
+  } 2>&1 | sed -E "s#$folder#FOLDER#g; s#^(\\$ ).*/(python3?) #\\1python3 #" | tee "$out/$section.log"
+done

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Compares `phi iit` with PyPhi 1.2.0 on the same networks.
 
-  bench/phi_iit.py [--phi build/bin/phi] [--python build/python/bin/python3] [--most-nodes 5]
-                   [--dense-nodes 4] [--alone N]
+  build/python/bin/python3 bench/phi_iit.py [--build build] [--python build/python/bin/python3]
+                                            [--most-nodes 5] [--dense-nodes 4] [--alone N]
 
 In rings of 3 or more nodes, each node is the OR, COPY or XOR of its two neighbours with probability
-0.9; in dense networks, all probabilities are random. PyPhi runs on one core with empty caches, and
-its startup is not counted; `phi iit` runs on one core as a new process, and its startup is counted.
+0.9; in dense networks, all probabilities are random. All run on one core, and times are those of the
+processor. PyPhi has empty caches. The startup of Python is not counted, neither for PyPhi nor for
+`phi.iit`, which ratios are of; that of `phi iit` is, which runs as a new process.
 PyPhi is timed with the connectivity of the ring and without, when it takes all nodes as connected;
 `phi iit` finds connections itself. PyPhi takes minutes for five dense nodes. --alone N continues with
 the connectivity only, up to N nodes.
@@ -17,10 +18,13 @@ import json
 import os
 import pathlib
 import random
+import resource
 import subprocess
 import sys
 import tempfile
 import time
+
+import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ORACLE = ROOT / "tests/phi/pyphi_oracle.py"
@@ -50,10 +54,21 @@ def dense(nodes: int) -> dict:
 def run_phi(phi: str, folder: str, network: dict) -> tuple[float, float]:
     path = pathlib.Path(folder) / "network.json"
     path.write_text(json.dumps({key: network[key] for key in ("tpm", "state")}))
-    begin = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([phi, "iit", str(path), "--json", "--threads", "1"], capture_output=True,
                           text=True, check=True)
-    return time.perf_counter() - begin, json.loads(done.stdout)["phi"]
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+            json.loads(done.stdout)["phi"])
+
+
+def run_package(network: dict) -> float:
+    """Returns the processor time of phi.iit."""
+    import phi  # pylint: disable=import-outside-toplevel  # of the build that is measured
+    matrix = numpy.array(network["tpm"], dtype=float)
+    begin = time.process_time()
+    phi.iit(matrix, network["state"], threads=1)
+    return time.process_time() - begin
 
 
 def run_pyphi(python: str, folder: str, network: dict) -> tuple[float, float]:
@@ -66,7 +81,8 @@ def run_pyphi(python: str, folder: str, network: dict) -> tuple[float, float]:
 def row(phi: str, python: str, folder: str, name: str, network: dict, unconnected: bool) -> bool:
     """Times one network; without its connectivity too if `unconnected`. False if values differ."""
     nodes = len(network["state"])
-    seconds, value = min(run_phi(phi, folder, network) for _ in range(3 if nodes < 6 else 1))
+    seconds, value = min(run_phi(phi, folder, network) for _ in range(3))
+    called = min(run_package(network) for _ in range(5))
     cells = []
     questions = [network] if "connectivity" in network else [None]
     questions.append({key: network[key] for key in ("tpm", "state")} if unconnected else None)
@@ -78,8 +94,8 @@ def row(phi: str, python: str, folder: str, name: str, network: dict, unconnecte
         if abs(value - other) > 5e-6:
             print(f"{name}, {nodes} nodes: phi iit computes {value}, PyPhi {other}", file=sys.stderr)
             return False
-        cells.append(f"{other_seconds:>8.2f} s {other_seconds / seconds:>6.0f} x")
-    print(f"{name:<6} {nodes:>5} {value:>10} {seconds:>8.3f} s  {'  '.join(cells)}".rstrip(), flush=True)
+        cells.append(f"{other_seconds:>8.2f} s {other_seconds / called:>6.0f} x")
+    print(f"{name:<6} {nodes:>5} {value:>10} {seconds:>8.3f} s {called:>8.4f} s  {'  '.join(cells)}".rstrip(), flush=True)
     return True
 
 
@@ -94,18 +110,19 @@ def has_pyphi(python: str) -> bool:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--phi", default=str(ROOT / "build/bin/phi"))
+    parser.add_argument("--build", default=str(ROOT / "build"))
     parser.add_argument("--python", default=str(ROOT / "build/python/bin/python3"))
     parser.add_argument("--most-nodes", type=int, default=5)
     parser.add_argument("--dense-nodes", type=int, default=4)
     parser.add_argument("--alone", type=int, default=0)
     given = parser.parse_args(arguments)
-    phi, python = os.path.abspath(given.phi), os.path.abspath(given.python)
+    phi, python = os.path.abspath(os.path.join(given.build, "bin/phi")), os.path.abspath(given.python)
+    sys.path.insert(0, os.path.abspath(os.path.join(given.build, "lib/python")))
     if not has_pyphi(python):
         print(f"{python} has no PyPhi 1.2.0: run tools/setup.sh test, or set another interpreter with "
               "--python", file=sys.stderr)
         return 1
-    print(f"{'':<6} {'nodes':>5} {'Phi':>10} {'phi iit':>10}  {'PyPhi, connectivity':>19}  {'without':>19}")
+    print(f"{'':<6} {'nodes':>5} {'Phi':>10} {'phi iit':>10} {'phi.iit':>10}  {'PyPhi, connectivity':>19}  {'without':>19}")
     with tempfile.TemporaryDirectory(prefix="phi-iit-") as folder:
         for nodes in range(3, max(given.most_nodes, given.alone) + 1):
             if not row(phi, python, folder, "ring", ring(nodes), nodes <= given.most_nodes):

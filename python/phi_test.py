@@ -8,11 +8,8 @@ import dataclasses
 import functools
 import importlib.util
 import itertools
-import json
 import pathlib
-import subprocess
 import sys
-import tempfile
 import tracemalloc
 import unittest
 
@@ -25,42 +22,13 @@ sys.path.insert(0, str(BUILD / "lib/python"))
 
 import phi  # pylint: disable=wrong-import-position
 from testing_lock import others_run  # pylint: disable=wrong-import-position
+from testing_phi import Program, recording  # pylint: disable=wrong-import-position
 
 
-def recording(rows=400, variables=4, seed=1):
-    """Returns a vector autoregression."""
-    numbers = numpy.random.default_rng(seed)
-    coupling = 0.4 * numpy.eye(variables) + 0.2 * numpy.eye(variables, k=1)
-    series = numpy.zeros((rows, variables))
-    for t in range(1, rows):
-        series[t] = coupling @ series[t - 1] + numbers.normal(size=variables)
-    return series
-
-
-OR_COPY_XOR = numpy.array([[0, 0, 0], [0, 0, 1], [1, 0, 1], [1, 0, 0], [1, 1, 0], [1, 1, 1], [1, 1, 1], [1, 1, 0]],
-                          dtype=float)
-
-
-class Program(unittest.TestCase):
+class PackageTest(Program):
     """What the package returns is what the program prints."""
 
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.series = recording()
-        self.trials = numpy.stack([recording(80, 3, seed) for seed in range(6)])
-        numpy.save(self.folder / "series.npy", self.series)
-        numpy.save(self.folder / "trials.npy", self.trials)
-
-    def phi(self, *arguments):
-        done = subprocess.run([BUILD / "bin/phi", *map(str, arguments)], cwd=self.folder, capture_output=True,
-                              text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout
-
-    def json(self, *arguments):
-        return json.loads(self.phi(*arguments, "--json"))
+    build = BUILD
 
     def check_values(self, measurement, rows):
         self.assertEqual([value.measure for value in measurement], [row["measure"] for row in rows])
@@ -189,42 +157,6 @@ class Program(unittest.TestCase):
             self.assertEqual(list(found.values(group).values()), list(row))
         self.assertEqual(list(found.values([0, 1])), list(found.measures))
 
-    def test_integrated_information(self):
-        numpy.save(self.folder / "tpm.npy", OR_COPY_XOR)
-        found = phi.iit(OR_COPY_XOR, (1, 0, 0))
-        row = self.json("iit", "tpm.npy", "--state", "1,0,0")
-        self.assertEqual(found.phi, row["phi"])
-        self.assertGreater(found.phi, 0)
-        names = {name: i for i, name in enumerate(row["nodes"])}
-
-        def numbers(labels):
-            return tuple(names[label] for label in labels)
-        self.assertEqual(found.cut, phi.Cut(numbers(row["cut"]["from"]), numbers(row["cut"]["to"])))
-        self.assertEqual(len(found.concepts), len(row["concepts"]))
-        for concept, other in zip(found.concepts, row["concepts"]):
-            self.assertEqual((concept.mechanism, concept.phi), (numbers(other["mechanism"]), other["phi"]))
-            self.assertEqual((concept.cause.purview, concept.cause.phi, list(concept.cause.repertoire)),
-                             (numbers(other["cause"]["purview"]), other["cause"]["phi"],
-                              other["cause"]["repertoire"]))
-            self.assertEqual((concept.effect.purview, list(concept.effect.probability_on)),
-                             (numbers(other["effect"]["purview"]), other["effect"]["probability_on"]))
-            self.assertEqual([(part.mechanism, part.purview) for part in concept.cause.partition],
-                             [(numbers(part["mechanism"]), numbers(part["purview"]))
-                              for part in other["cause"]["partition"]])
-        self.assertEqual([concept.phi for concept in found.concepts_after_cut],
-                         [other["phi"] for other in row["concepts_after_cut"]])
-
-    def test_systems_of_a_network(self):
-        numpy.save(self.folder / "tpm.npy", OR_COPY_XOR)
-        found = phi.complexes(OR_COPY_XOR, [1, 0, 0])
-        rows = self.json("iit", "tpm.npy", "--state", "1,0,0", "--complexes")
-        self.assertEqual([system.phi for system in found.systems], [row["phi"] for row in rows["systems"]])
-        self.assertEqual([len(system.nodes) for system in found.systems],
-                         [len(row["nodes"]) for row in rows["systems"]])
-        self.assertEqual(found.major.nodes, (0, 1, 2))
-        part = phi.iit(OR_COPY_XOR, [1, 0, 0], nodes=[0, 2])
-        self.assertIn(part, found.systems)
-
     def test_cycles(self):
         self.phi("run", "--cycles", 70, "--runs", 3, "-d", 64, "-m", "phi_legacy,si", "--window", 20, "--every", 10,
                  "--feedback", 0.5, "-o", "out")
@@ -282,8 +214,6 @@ class Arrays(unittest.TestCase):
                              ([], ValueError), ([series, series[:, :2].copy()], ValueError)):
             with self.assertRaises(error):
                 phi.measure(wrong)
-        with self.assertRaises(TypeError):
-            phi.iit(OR_COPY_XOR.astype(int), [1, 0, 0])
 
     def test_errors(self):
         series = recording()
@@ -295,8 +225,7 @@ class Arrays(unittest.TestCase):
                      lambda: phi.measure(series, names=["a"]), lambda: phi.windows(series, 1000),
                      lambda: phi.te(series, estimator="guess"), lambda: phi.te(series, source=9, target=0),
                      lambda: phi.te(series, bins=1), lambda: phi.te(list(recording().reshape(4, 100, 4))),
-                     lambda: phi.iit(OR_COPY_XOR, [1, 0]), lambda: phi.iit(OR_COPY_XOR, [2, 0, 0]),
-                     lambda: phi.iit(OR_COPY_XOR, [0, 0, 0], nodes=[7]), lambda: phi.run(runs=0),
+                     lambda: phi.run(runs=0),
                      lambda: phi.run(measures="psi"), lambda: phi.oinfo(series).values([4])):
             with self.assertRaises(ValueError):
                 call()
@@ -331,10 +260,6 @@ class Lock(unittest.TestCase):
         self.check(lambda: phi.te(series, threads=1))
         self.check(lambda: phi.oinfo(series, threads=1))
         self.check(lambda: phi.phiid(series, threads=1))
-
-    def test_networks(self):
-        self.check(lambda: phi.iit(OR_COPY_XOR, [1, 0, 0], threads=1))
-        self.check(lambda: phi.complexes(OR_COPY_XOR, [1, 0, 0], threads=1))
 
     def test_cycles(self):
         self.check(lambda: next(phi.run(1, dimension=64, measures="none")))

@@ -50,6 +50,16 @@ inline void AddSeries(CLI::App& options, std::string& file, std::vector<std::str
       ->delimiter(',');
 }
 
+// Adds --missing, by default "refuse".
+inline CLI::Option* AddMissing(CLI::App& options, std::string& missing) {
+  missing = "refuse";
+  return AddOption(
+             options, "--missing", missing, "refuse|drop",
+             "rows with missing values: refuse the file, or drop them and pair nothing across")
+      ->check(CLI::IsMember({"refuse", "drop"}))
+      ->capture_default_str();
+}
+
 inline int AllCores() {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }

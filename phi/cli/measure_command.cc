@@ -28,7 +28,7 @@ constexpr std::string_view kShrinkageNote =
 
 struct MeasureArguments {
   std::string file, order = "1", shrinkage = "none", surrogate = "auto", complexes, granger;
-  std::string bias = "none", missing = "refuse", multiplets;
+  std::string bias = "none", missing, multiplets;
   ReadOptions read;
   MeasureSelection selection;
   SignificanceOptions chance;
@@ -205,14 +205,8 @@ Result<int> RunMeasure(const MeasureArguments& arguments) {
   ASSIGN_OR_RETURN(auto table, ReadSeries(arguments.file, arguments.read));
   // Gaps do not make trials of one recording.
   const std::size_t recorded_trials = table.trials.size();
-  std::int64_t dropped = 0;
-  if (arguments.missing == "drop") {
-    dropped = table.DropMissing();
-  } else if (const std::string missing = table.FirstMissing(); !missing.empty()) {
-    return InvalidArgument(
-        "{} {}; --missing drop leaves out such rows, across which nothing is paired",
-        arguments.file, missing);
-  }
+  ASSIGN_OR_RETURN(const std::int64_t dropped,
+                   ResolveMissing(table, arguments.missing, arguments.file));
   if (!arguments.multiplets.empty()) {
     return RunMultiplets(arguments, table, recorded_trials, dropped);
   }
@@ -240,14 +234,6 @@ void AddData(CLI::App& options, MeasureArguments& arguments) {
                "shrink correlations towards 0: none, auto (Ledoit-Wolf) or an intensity from 0 "
                "to 1",
                "FLOAT|auto|none");
-}
-
-void AddMissing(CLI::App& options, MeasureArguments& arguments) {
-  AddOption(options, "--missing", arguments.missing, "refuse|drop",
-            "rows with missing values: refuse the file, or drop them and pair nothing across")
-      ->check(CLI::IsMember({"refuse", "drop"}))
-      ->capture_default_str()
-      ->excludes("--window");
 }
 
 void AddSignificanceOptions(CLI::App& options, MeasureArguments& arguments) {
@@ -308,7 +294,7 @@ Action AddMeasureCommand(CLI::App& options) {
   AddData(options, *arguments);
   AddMeasureSelection(options, arguments->selection);
   AddSignificanceOptions(options, *arguments);
-  AddMissing(options, *arguments);
+  AddMissing(options, arguments->missing)->excludes("--window");
   AddExtraOptions(options, arguments->complexes, arguments->granger);
   AddPhiIdOptions(options, arguments->phiid, true);
   for (const char* whole : {"--complexes", "--granger", "--phiid"}) {

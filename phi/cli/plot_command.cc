@@ -53,7 +53,7 @@ Action AddPlotCommand(CLI::App& options) {
   options
       .add_option("FILE", arguments->file,
                   "output folder or rows of `phi run`, output of `phi measure --window`, or a time "
-                  "series (CSV, JSON lines, Parquet, NumPy)")
+                  "series (CSV, Parquet, NumPy)")
       ->required();
   AddDefaulted(options, "-o,--output", arguments->output, "page (.html) or picture (.svg) to write",
                "FILE");

@@ -29,7 +29,6 @@ struct RunArguments {
   std::string measures = "phi_legacy";
   std::string format = "csv";
   std::string folder;
-  std::string legacy_json;
   std::string kernel = "auto";
   std::string device = "cpu";
   int graph_cycles = GpuOptions{}.graph_cycles;
@@ -77,16 +76,11 @@ void AddOutput(CLI::App& app, RunArguments& arguments) {
   AddOption(app, "-o,--output", arguments.folder, "FOLDER",
             "folder for rows, summary.json and the checkpoint; - writes rows to standard "
             "output; default: nothing is saved");
-  AddDefaulted(app, "-f,--format", arguments.format, "row format", "csv|jsonl|parquet");
-  AddOption(app, "--legacy-json", arguments.legacy_json, "FILE",
-            "also write the first run in OmniMind's JSON layout");
+  AddDefaulted(app, "-f,--format", arguments.format, "row format", "csv|parquet");
   AddDefaulted(app, "-k,--checkpoint-every", arguments.settings.checkpoint_every,
                "cycles between checkpoints", "INT");
-  app.add_flag_callback("--resume", [] {}, "resume from the folder's checkpoint (the default)");
   app.add_flag("--fresh", arguments.settings.fresh,
                "discard the folder's checkpoint and rows, and start over");
-  app.add_flag("--allow-drift", arguments.settings.allow_drift,
-               "resume from a checkpoint of a version with different numerical results");
   app.add_flag("-q,--quiet", arguments.quiet, "print errors only");
   app.add_flag("--json", arguments.json, "print the summary as JSON");
 }
@@ -130,10 +124,8 @@ Status ResolveArguments(RunArguments& arguments, CpuOptions& options) {
   RETURN_IF_ERROR(SetMeasures(arguments.measures, arguments.settings));
   ASSIGN_OR_RETURN(arguments.settings.format, ParseRowFormat(arguments.format));
   arguments.settings.folder = arguments.folder;
-  if (!arguments.legacy_json.empty()) arguments.settings.legacy_json = arguments.legacy_json;
   if (arguments.folder == "-" && arguments.settings.format == RowFormat::kParquet) {
-    return InvalidArgument(
-        "Parquet cannot be written to standard output; use csv or jsonl, or a folder");
+    return InvalidArgument("Parquet cannot be written to standard output; use csv, or a folder");
   }
   return Prepare(arguments.settings);
 }

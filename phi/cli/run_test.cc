@@ -166,8 +166,8 @@ TEST_F(PhiRun, ReportsSteps) {
 }
 
 TEST_F(PhiRun, WritesEachFormat) {
-  ASSERT_EQ(Phi("run --cycles 3 -d 8 -q -o out -f jsonl").status, 0);
-  EXPECT_TRUE(Text("out/rows.jsonl").starts_with("{\"run\":0,\"cycle\":1,\"hash\":\""));
+  ASSERT_EQ(Phi("run --cycles 3 -d 8 -q -o out").status, 0);
+  EXPECT_TRUE(Text("out/rows.csv").starts_with("run,cycle,hash,"));
   EXPECT_EQ(Phi("run --cycles 3 -d 8 -q -o -").output.find("run,cycle,hash,"), 0U);
   if (!kHaveArrow) GTEST_SKIP() << "this build has no Arrow";
   ASSERT_EQ(Phi("run --cycles 3 -d 8 -q -o columns -f parquet").status, 0);
@@ -228,22 +228,23 @@ TEST_F(PhiRun, DoesNotOverwriteForeignFiles) {
   ExpectError("run --cycles 3 -d 8 -o out", kOtherData, "--fresh");
   EXPECT_EQ(Text("out/rows.csv"), "precious");
   EXPECT_EQ(Phi("run --cycles 3 -d 8 -q -o out --fresh").status, 0);
-  // Rows of the other format are removed.
-  EXPECT_EQ(Phi("run --cycles 3 -d 8 -q -o out --fresh -f jsonl").status, 0);
-  EXPECT_EQ(Text("out/rows.csv"), "");
-  EXPECT_EQ(Phi("run --cycles 5 -d 8 -q -o out -f jsonl").status, 0);
-  const std::string rows = Text("out/rows.jsonl");
-  EXPECT_EQ(std::ranges::count(rows, '\n'), 5);
+  EXPECT_EQ(Phi("run --cycles 5 -d 8 -q -o out").status, 0);
+  const std::string rows = Text("out/rows.csv");
+  EXPECT_EQ(std::ranges::count(rows, '\n'), 6);
 }
 
-TEST_F(PhiRun, PrintsNullOfLegacyPhi) {
+TEST_F(PhiRun, PrintsNulls) {
   const std::string said = Phi("run --cycles 40 -d 64 -m phi_legacy,si -o out").output;
   EXPECT_NE(said.find("\n             independent noise gives about 0.13 (0.12 to 0.14)\n"),
             std::string::npos)
       << said;
   EXPECT_NE(Text("out/summary.json").find("\"null\": {\n        \"mean\": 0.13"), std::string::npos)
       << Text("out/summary.json");
-  EXPECT_EQ(Phi("run --cycles 40 -d 64 -m si").output.find("independent noise"), std::string::npos);
+  const std::string others = Phi("run --cycles 40 -d 64 -m i,si --window 20 --every 10").output;
+  EXPECT_EQ(others.find("independent noise"), std::string::npos);
+  const auto null = others.find("\n             independent modules give about ");
+  EXPECT_LT(others.find("\nsi "), null) << others;
+  EXPECT_EQ(others.find("independent modules", null + 20), std::string::npos) << others;
 }
 
 // A file system of 16 MiB that is nearly full until a file is removed.

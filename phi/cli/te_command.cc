@@ -16,11 +16,12 @@ namespace reveza::phi {
 namespace {
 
 struct TeArguments {
-  std::string file, estimator = "discrete";
+  std::string file, estimator = "discrete", missing;
   std::vector<std::string> sources, targets, given;
   ReadOptions read;
   int bins = 4;
   int neighbours = 4;
+  std::int64_t theiler = 0;
   int threads = 1;
   OutputFormat output;
   TransferOptions options;
@@ -40,6 +41,7 @@ Result<TransferRequest> RequestOf(const SeriesTable& table, const TeArguments& a
   TransferRequest request = {.given_all_others = arguments.given == std::vector<std::string>{"all"},
                              .bins = arguments.bins,
                              .neighbours = arguments.neighbours,
+                             .window = arguments.theiler,
                              .options = arguments.options,
                              .threads = arguments.threads};
   ASSIGN_OR_RETURN(request.estimator, ParseTransferEstimator(arguments.estimator));
@@ -59,6 +61,7 @@ std::string Note(const TeArguments& arguments, std::int64_t samples) {
     note += " of Gaussian variables; corrected: less the bias of independent rows";
   } else {
     note += fmt::format(" from {} nearest neighbours", arguments.neighbours);
+    if (arguments.theiler > 0) note += fmt::format(" more than {} rows away", arguments.theiler);
   }
   note += fmt::format("; target history {}, source history {}, delay {}; {} samples",
                       arguments.options.target_history, arguments.options.source_history,
@@ -124,7 +127,10 @@ Json ToJson(const std::vector<Transfer>& transfers, const SeriesTable& table,
     document["binning"] = "quantiles";
     document["bias_correction"] = "Miller-Madow";
   }
-  if (arguments.estimator == "ksg") document["neighbours"] = arguments.neighbours;
+  if (arguments.estimator == "ksg") {
+    document["neighbours"] = arguments.neighbours;
+    document["theiler"] = arguments.theiler;
+  }
   document["target_history"] = arguments.options.target_history;
   document["source_history"] = arguments.options.source_history;
   document["delay"] = arguments.options.delay;
@@ -155,18 +161,20 @@ Json ToJson(const std::vector<Transfer>& transfers, const SeriesTable& table,
 }
 
 Result<int> RunTe(const TeArguments& arguments) {
-  ASSIGN_OR_RETURN(const auto table, ReadSeries(arguments.file, arguments.read));
-  if (const std::string missing = table.FirstMissing(); !missing.empty()) {
-    return InvalidArgument("{} {}; leave out or fill in such rows", arguments.file, missing);
-  }
+  ASSIGN_OR_RETURN(auto table, ReadSeries(arguments.file, arguments.read));
+  ASSIGN_OR_RETURN(const std::int64_t dropped,
+                   ResolveMissing(table, arguments.missing, arguments.file));
   ASSIGN_OR_RETURN(const auto request, RequestOf(table, arguments));
   const auto found = TransfersOf(table.Trials(), table.names, request);
   if (!found) return Fail(found.error().code, "{}: {}", arguments.file, found.error().message);
   const std::vector<Transfer>& transfers = *found;
-  const Json document =
-      arguments.output.json ? ToJson(transfers, table, arguments) : Json::object();
-  PrintResult(arguments.output, document, ToCsv(transfers, table),
-              ToText(transfers, table, arguments));
+  Json document = arguments.output.json ? ToJson(transfers, table, arguments) : Json::object();
+  std::string text = ToText(transfers, table, arguments);
+  if (dropped > 0) {
+    document["rows_dropped"] = dropped;
+    text += fmt::format("{} rows with missing values dropped\n", dropped);
+  }
+  PrintResult(arguments.output, document, ToCsv(transfers, table), text);
   return kDone;
 }
 
@@ -197,11 +205,16 @@ Action AddTeCommand(CLI::App& options) {
             "counts of discretised values, Gaussian variables, or nearest neighbours")
       ->check(CLI::IsMember({"discrete", "gauss", "ksg"}))
       ->capture_default_str();
+  AddMissing(options, arguments->missing);
   AddSets(options, *arguments);
   AddDefaulted(options, "--bins", arguments->bins, "quantile bins per column", "N")
       ->check(CLI::Range(2, 1 << 16));
   AddDefaulted(options, "--neighbours", arguments->neighbours, "nearest neighbours of ksg", "N")
       ->check(CLI::Range(1, kMaxCount));
+  AddDefaulted(options, "--theiler", arguments->theiler,
+               "Theiler window of ksg: rows at most this far apart in time are no neighbours",
+               "ROWS")
+      ->check(CLI::Range(0, kMaxCount));
   AddDefaulted(options, "-k,--target-history", arguments->options.target_history,
                "past values of the target", "N")
       ->check(CLI::Range(1, 62));

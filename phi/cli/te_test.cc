@@ -46,10 +46,10 @@ TEST_F(PhiTest, TeMatchesJidt) {
   Write("symbols.csv", JidtFile(true));
   for (const JidtValue& expected : kJidtValues) {
     const bool discrete = expected.estimator == "discrete";
-    const Ran ran = Phi(fmt::format("te {}.csv --estimator {} {} -k {} -l {} -u {} --json",
-                                    discrete ? "symbols" : "values", expected.estimator,
-                                    SetsOf(expected.columns), expected.target_history,
-                                    expected.source_history, expected.delay));
+    const Ran ran = Phi(fmt::format(
+        "te {}.csv --estimator {} {} -k {} -l {} -u {} --theiler {} --json",
+        discrete ? "symbols" : "values", expected.estimator, SetsOf(expected.columns),
+        expected.target_history, expected.source_history, expected.delay, expected.window));
     ASSERT_EQ(ran.status, kDone) << ran.output;
     const auto json = nlohmann::json::parse(ran.output);
     ASSERT_EQ(json["pairs"].size(), 1U);
@@ -105,6 +105,20 @@ TEST_F(PhiTest, TeTakesTrials) {
   ExpectError("te trials.csv --trials trial", kUsage, "2 trials");
 }
 
+TEST_F(PhiTest, TeDropsMissingRowsAndPairsNothingAcross) {
+  std::string text = "a,b\n";
+  for (std::size_t row = 0; row < kJidtSeries.size(); ++row) {
+    text += row == 100 ? ",0\n" : fmt::format("{},{}\n", kJidtSeries[row][0], kJidtSeries[row][1]);
+  }
+  Write("gap.csv", text);
+  ExpectError("te gap.csv --estimator gauss", kUsage, "line 102: 'a' is nan; --missing drop");
+  ExpectError("te gap.csv --missing drop", kUsage, "2 trials");
+  const auto json =
+      nlohmann::json::parse(Phi("te gap.csv --estimator gauss --missing drop --json").output);
+  EXPECT_EQ(json["rows_dropped"], 1);
+  EXPECT_EQ(json["pairs"][0]["samples"], 199 - 2);
+}
+
 TEST_F(PhiTest, TeReportsInvalidInput) {
   Write("values.csv", JidtFile(false));
   Write("symbols.csv", JidtFile(true));
@@ -114,6 +128,7 @@ TEST_F(PhiTest, TeReportsInvalidInput) {
   ExpectError("te values.csv --estimator gauss --source a --target a", kUsage, "used twice");
   ExpectError("te values.csv --source a --target a", kUsage, "used twice");
   ExpectError("te values.csv --given a,b", kUsage, "--given leaves fewer than two");
+  ExpectError("te values.csv --estimator ksg --theiler -1", kUsage, "--theiler");
   ExpectError("te symbols.csv --estimator ksg", kUsage, "coincides");
 }
 

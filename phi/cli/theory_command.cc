@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -55,12 +54,7 @@ Result<int> RunTheory(const TheoryArguments& arguments) {
   RETURN_IF_ERROR(CheckSearches(model.variables(), options, 1, FreeMemory()));
   ASSIGN_OR_RETURN(auto measured, MeasureModel(model, options));
   std::vector<MeasuredValue> values;
-  for (WindowValue& value : measured) {
-    if (!std::isfinite(value.value) && value.missing.empty()) {
-      value.missing = "not a finite number; the model is too nearly singular";
-    }
-    values.push_back({.value = std::move(value)});
-  }
+  for (WindowValue& value : measured) values.push_back({.value = std::move(value)});
   const double radius = SpectralRadius(matrices.coupling);
   Json document = {{"variables", model.variables()},
                    {"coupling", "rows_to_columns_from"},

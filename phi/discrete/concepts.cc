@@ -150,6 +150,7 @@ double RoundToSixDecimals(double value) { return std::nearbyint(value * 1e6) / 1
 
 double IrreducibilitySearch::EffectPhi(const Repertoires& repertoires, Nodes mechanism,
                                        Nodes purview) const {
+  if (repertoires.FallApart(mechanism, purview)) return 0;
   double least = std::numeric_limits<double>::infinity();
   const Nodes parted = WithoutLast(mechanism);
   Nodes part = 0;
@@ -219,6 +220,7 @@ double IrreducibilitySearch::Distance(const Repertoires& repertoires, Nodes mech
 
 double IrreducibilitySearch::CausePhi(const Repertoires& repertoires, Nodes mechanism,
                                       Nodes purview, double floor) {
+  if (repertoires.FallApart(purview, mechanism)) return 0;
   CollectCandidates(repertoires, mechanism, purview);
   const auto nearest = std::ranges::min_element(candidates_, {}, &Candidate::bound);
   double least = Distance(repertoires, mechanism, purview, nearest->part);

@@ -211,13 +211,34 @@ void DiscreteSystem::MakeTables(const TransitionMatrix& own) {
 }
 
 Repertoires::Repertoires(const DiscreteSystem& system, const Gather& gather)
-    : system_(&system), gather_(&gather) {
+    : system_(&system), gather_(&gather), inputs_(system.inputs()) {
   Fill(nullptr);
 }
 
 Repertoires::Repertoires(const Repertoires& uncut, Cut cut)
-    : system_(uncut.system_), gather_(uncut.gather_), cut_(cut) {
+    : system_(uncut.system_), gather_(uncut.gather_), cut_(cut), inputs_(uncut.inputs_) {
+  for (Nodes left = cut.to; left != 0; left &= left - 1) {
+    inputs_[static_cast<std::size_t>(std::countr_zero(left))] &= ~cut.from;
+  }
   Fill(&uncut);
+}
+
+bool Repertoires::FallApart(Nodes senders, Nodes receivers) const {
+  // What the lowest receiver is connected with.
+  Nodes from = 0;
+  Nodes to = receivers & (~receivers + 1);
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (Nodes left = receivers; left != 0; left &= left - 1) {
+      const Nodes receiver = left & (~left + 1);
+      const Nodes inputs = inputs_[static_cast<std::size_t>(std::countr_zero(left))] & senders;
+      if ((to & receiver) == 0 && (inputs & from) == 0) continue;
+      grows = grows || (to & receiver) == 0 || (inputs & ~from) != 0;
+      to |= receiver;
+      from |= inputs;
+    }
+  }
+  return from != senders || to != receivers;
 }
 
 bool Repertoires::IsTouched(Nodes mechanism, Nodes purview) const {

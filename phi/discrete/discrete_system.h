@@ -133,6 +133,10 @@ class Repertoires {
     return system_->On(node, (cut_.to >> node & 1) != 0 ? mechanism & ~cut_.from : mechanism);
   }
 
+  // Whether influence from `senders` to `receivers`, across the cut none, leaves some of them
+  // unconnected with the others: a partition between these changes no repertoire.
+  bool FallApart(Nodes senders, Nodes receivers) const;
+
  private:
   std::size_t At(Nodes mechanism, Nodes purview) const {
     return (static_cast<std::size_t>(mechanism) << system_->nodes()) | purview;
@@ -145,6 +149,7 @@ class Repertoires {
   const DiscreteSystem* system_;
   const Gather* gather_;
   Cut cut_;
+  std::vector<Nodes> inputs_;  // of each node, under the cut
   std::vector<const double*> cause_;
   std::vector<const double*> marginals_;
   std::vector<double> values_;

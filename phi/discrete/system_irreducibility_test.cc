@@ -120,6 +120,60 @@ TEST(SystemIrreducibilityTest, DisconnectedHalvesHaveZeroPhi) {
   EXPECT_EQ(result.concepts.size(), 4U);
 }
 
+// Whether some bipartition changes neither the cause repertoire of the mechanism over the purview
+// (`cause`), nor the effect repertoire.
+bool HasFreePartition(const Repertoires& repertoires, Nodes mechanism, Nodes purview, bool cause) {
+  for (Nodes part = 0; part <= mechanism; ++part) {
+    for (Nodes first = 0; first <= purview && IsWithin(part, mechanism); ++first) {
+      const Nodes rest = mechanism & ~part;
+      const Nodes second = purview & ~first;
+      if (!IsWithin(first, purview) || part + first == 0 || rest + second == 0) continue;
+      double change = 0;
+      for (Nodes state = 0; cause && state < StatesOf(purview); ++state) {
+        const Nodes whole = ScatterBits(state, purview);
+        change += std::abs(repertoires.Cause(mechanism, purview)[state] -
+                           repertoires.Cause(part, first)[GatherBits(whole, first)] *
+                               repertoires.Cause(rest, second)[GatherBits(whole, second)]);
+      }
+      for (int node = 0; !cause && node < 4; ++node) {
+        if ((purview >> node & 1) == 0) continue;
+        change += std::abs(repertoires.EffectOn(mechanism, node) -
+                           repertoires.EffectOn((first >> node & 1) != 0 ? part : rest, node));
+      }
+      if (change < 1e-12) return true;
+    }
+  }
+  return false;
+}
+
+TEST(SystemIrreducibilityTest, WhatFallsApartHasNoPhi) {
+  int apart = 0;
+  int joined = 0;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const TransitionMatrix matrix = GateNetwork(4, seed);
+    const auto system = DiscreteSystem::Create(matrix, 0b0000, 0b1111);
+    if (!system) continue;
+    const Gather gather(4);
+    const Repertoires uncut(*system, gather);
+    const Repertoires cut(uncut, {.from = 0b0011, .to = 0b1100});
+    for (const Repertoires* const repertoires : {&uncut, &cut}) {
+      for (Nodes mechanism = 1; mechanism < 16; ++mechanism) {
+        for (Nodes purview = 1; purview < 16; ++purview) {
+          for (const bool cause : {true, false}) {
+            const bool falls = cause ? repertoires->FallApart(purview, mechanism)
+                                     : repertoires->FallApart(mechanism, purview);
+            ++(falls ? apart : joined);
+            const bool free = falls && HasFreePartition(*repertoires, mechanism, purview, cause);
+            EXPECT_EQ(free, falls);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(apart, 500);
+  EXPECT_GT(joined, 500);
+}
+
 TEST(SystemIrreducibilityTest, RunsWithFiveNodes) {
   EXPECT_GT(AnalyseAll(NoisyNetwork(5, 2), 0b10110, 0b11111, {.threads = 2}).phi, 0);
 }

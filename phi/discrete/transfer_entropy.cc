@@ -2,10 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <limits>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "phi/arithmetic/philox.h"
@@ -53,9 +49,10 @@ Entropy EntropyOf(const std::vector<std::uint32_t>& counts, double samples) {
 }
 
 // At least 2, so that a constant has a code of its own.
-std::uint64_t SymbolsOf(std::span<const int> series) {
-  const int most = series.empty() ? 0 : *std::ranges::max_element(series);
-  return static_cast<std::uint64_t>(std::max(most, 1)) + 1;
+std::uint64_t SymbolsOf(std::span<const Symbol> series) {
+  Symbol most = 1;
+  for (const Symbol symbol : series) most = std::max(most, symbol);
+  return std::uint64_t{most} + 1;
 }
 
 // Counts the joint states of two series: in a table if it is small, else by sorting.
@@ -64,9 +61,11 @@ class Counter {
   // Tables above this number of cells would be slower than the processor's caches.
   static constexpr double kMaxCells = 1 << 20;
   static constexpr double kMaxBits = 63;
+  // A table of their pairs stays in the first cache.
+  static constexpr std::size_t kMaxPaired = 64;
 
-  Counter(std::span<const int> source, std::span<const int> target, std::span<const int> given,
-          const TransferOptions& options)
+  Counter(std::span<const Symbol> source, std::span<const Symbol> target,
+          std::span<const Symbol> given, const TransferOptions& options)
       : target_(target),
         options_(options),
         symbols_(SymbolsOf(target)),
@@ -85,6 +84,7 @@ class Counter {
     }
     source_ = source;
     if (!given.empty()) AddGiven(given);
+    if (own_states_ * symbols_ * source_states_ <= kMaxPaired) Narrow();
   }
 
   // Returns the bits of a joint state.
@@ -148,7 +148,7 @@ class Counter {
   }
 
   // Returns the code of each row's value and its predecessors, `history` in all, circularly.
-  static std::vector<std::uint64_t> Pasts(std::span<const int> series, std::uint64_t symbols,
+  static std::vector<std::uint64_t> Pasts(std::span<const Symbol> series, std::uint64_t symbols,
                                           int history) {
     const auto length = static_cast<std::int64_t>(series.size());
     const std::uint64_t oldest = Power(symbols, history - 1);
@@ -165,7 +165,7 @@ class Counter {
   }
 
   // Extends the target's own past by that of the given series, which ends `delay` steps before.
-  void AddGiven(std::span<const int> given) {
+  void AddGiven(std::span<const Symbol> given) {
     const auto pasts = Pasts(given, given_symbols_, options_.source_history);
     const std::uint64_t states = Power(given_symbols_, options_.source_history);
     if (own_.empty()) own_ = Pasts(target_, symbols_, 1);
@@ -204,15 +204,67 @@ class Counter {
     for (std::int64_t t = wrap; t < length; ++t) row(t, t - back - length);
   }
 
+  // Makes codes of one byte for Table(), where there are few joint states.
+  void Narrow() {
+    own_bytes_.resize(static_cast<std::size_t>(samples()));
+    const Symbol* const presents = target_.data() + first_;
+    if (own_.empty()) {
+      Join(presents - 1, presents);
+    } else {
+      Join(own_.data() + first_ - 1, presents);
+    }
+    const auto narrow = [](auto code) { return static_cast<std::uint8_t>(code); };
+    source_bytes_.resize(target_.size());
+    if (source_codes_.empty()) {
+      std::ranges::transform(source_, source_bytes_.begin(), narrow);
+    } else {
+      std::ranges::transform(source_codes_, source_bytes_.begin(), narrow);
+    }
+  }
+
+  template <typename Code>
+  void Join(const Code* pasts, const Symbol* presents) {
+    // Held here, because a byte that is written could be part of anything.
+    std::uint8_t* const bytes = own_bytes_.data();
+    const std::size_t count = own_bytes_.size();
+    const auto symbols = static_cast<std::uint16_t>(symbols_);
+    const auto states = static_cast<std::uint16_t>(source_states_);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto joined =
+          static_cast<std::uint16_t>(static_cast<std::uint16_t>(pasts[i]) * symbols + presents[i]);
+      bytes[i] = static_cast<std::uint8_t>(static_cast<std::uint16_t>(joined * states));
+    }
+  }
+
   std::vector<std::uint32_t> Table(std::int64_t moved) const {
     std::vector<std::uint32_t> counts(own_states_ * symbols_ * source_states_);
-    ForEachRow(moved, [&](std::uint64_t past, std::uint64_t present, std::uint64_t source) {
-      ++counts[(past * symbols_ + present) * source_states_ + source];
+    if (own_bytes_.empty()) {
+      ForEachRow(moved, [&](std::uint64_t past, std::uint64_t present, std::uint64_t source) {
+        ++counts[(past * symbols_ + present) * source_states_ + source];
+      });
+      return counts;
+    }
+    std::vector<std::uint8_t> codes(own_bytes_.size());
+    Run(moved, [&](std::int64_t t, std::int64_t at) {
+      const auto i = static_cast<std::size_t>(t - first_);
+      codes[i] =
+          static_cast<std::uint8_t>(own_bytes_[i] + source_bytes_[static_cast<std::size_t>(at)]);
     });
+    // Two rows at a time: half as many counts, which moreover seldom wait for each other.
+    std::vector<std::uint32_t> pairs(kMaxPaired * kMaxPaired);
+    for (std::size_t i = 1; i < codes.size(); i += 2) {
+      ++pairs[codes[i - 1] * kMaxPaired + codes[i]];
+    }
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if (pairs[i] == 0) continue;
+      counts[i / kMaxPaired] += pairs[i];
+      counts[i % kMaxPaired] += pairs[i];
+    }
+    if (codes.size() % 2 != 0) ++counts[codes.back()];
     return counts;
   }
 
-  std::span<const int> target_;
+  std::span<const Symbol> target_;
   const TransferOptions& options_;
   std::uint64_t symbols_;  // of the target
   std::uint64_t source_symbols_, given_symbols_;
@@ -220,9 +272,10 @@ class Counter {
   std::uint64_t own_states_ = 1;  // of the target's past, with that of the given series
   std::int64_t first_;
   bool dense_ = false;
-  std::span<const int> source_;
+  std::span<const Symbol> source_;
   // Codes of the pasts that end at each row, for histories of more than one value.
   std::vector<std::uint64_t> own_, source_codes_;
+  std::vector<std::uint8_t> own_bytes_, source_bytes_;
 };
 
 // Returns the shift of surrogate `number`, large enough that the histories do not overlap.
@@ -236,93 +289,17 @@ std::int64_t SurrogateShift(std::uint64_t seed, int number, std::int64_t length,
   return min_shift + static_cast<std::int64_t>(drawn % places);
 }
 
-// Returns the lower bound of each bin except the first; empty if all values are equal.
-std::vector<double> BoundsOf(std::span<const double> values, int bins) {
-  // With few distinct values, each is a symbol.
-  std::set<double> distinct;
-  for (const double value : values) {
-    distinct.insert(value);
-    if (distinct.size() > static_cast<std::size_t>(bins)) break;
-  }
-  if (distinct.size() <= static_cast<std::size_t>(bins)) {
-    return {std::next(distinct.begin()), distinct.end()};
-  }
-  std::vector<double> sorted(values.begin(), values.end());
-  std::vector<double> bounds;
-  auto begin = sorted.begin();
-  for (int bin = 1; bin < bins; ++bin) {
-    const auto place =
-        sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() * static_cast<std::size_t>(bin) /
-                                                     static_cast<std::size_t>(bins));
-    std::nth_element(begin, place, sorted.end());
-    bounds.push_back(*place);
-    begin = place;
-  }
-  // A bin that starts at the minimum would leave the first one empty.
-  const double lowest = std::ranges::min(values);
-  double second = std::numeric_limits<double>::infinity();
-  for (const double value : values) {
-    if (value > lowest) second = std::min(second, value);
-  }
-  for (double& bound : bounds) bound = std::max(bound, second);
-  const auto same = std::ranges::unique(bounds);
-  bounds.erase(same.begin(), same.end());
-  return bounds;
-}
-
 }  // namespace
 
-Result<std::vector<int>> QuantileBins(std::span<const double> values, int bins) {
-  if (bins < 2) {
-    return InvalidArgument("{} bins are too few; use at least 2", bins);
-  }
-  if (values.size() < static_cast<std::size_t>(bins)) {
-    return InvalidArgument("{} values are too few for {} bins", values.size(), bins);
-  }
-  for (std::size_t row = 0; row < values.size(); ++row) {
-    if (!std::isfinite(values[row])) {
-      return InvalidArgument("row {} is not a finite number; remove or impute such rows", row + 1);
-    }
-  }
-  const std::vector<double> bounds = BoundsOf(values, bins);
-  if (bounds.empty()) {
-    return InvalidArgument("all values are equal; a constant carries no information");
-  }
-  std::vector<int> binned;
-  binned.reserve(values.size());
-  constexpr std::size_t kFew = 16;
-  for (const double value : values) {
-    if (bounds.size() > kFew) {
-      binned.push_back(static_cast<int>(std::ranges::upper_bound(bounds, value) - bounds.begin()));
-      continue;
-    }
-    // Without branches, which random values would mispredict.
-    int bin = 0;
-    for (const double bound : bounds) bin += value >= bound ? 1 : 0;
-    binned.push_back(bin);
-  }
-  return binned;
-}
-
-std::vector<int> JointSymbols(std::span<const std::vector<int>> series) {
-  std::vector<int> joint = series.front();
-  for (const std::vector<int>& other : series.subspan(1)) {
-    std::map<std::pair<int, int>, int> symbols;
-    for (std::size_t row = 0; row < joint.size(); ++row) {
-      const auto next = static_cast<int>(symbols.size());
-      joint[row] = symbols.try_emplace({joint[row], other[row]}, next).first->second;
-    }
-  }
-  return joint;
-}
-
-Result<TransferEntropy> TransferEntropyOf(std::span<const int> source, std::span<const int> target,
+Result<TransferEntropy> TransferEntropyOf(std::span<const Symbol> source,
+                                          std::span<const Symbol> target,
                                           const TransferOptions& options) {
   return TransferEntropyOf(source, target, {}, options);
 }
 
-Result<TransferEntropy> TransferEntropyOf(std::span<const int> source, std::span<const int> target,
-                                          std::span<const int> given,
+Result<TransferEntropy> TransferEntropyOf(std::span<const Symbol> source,
+                                          std::span<const Symbol> target,
+                                          std::span<const Symbol> given,
                                           const TransferOptions& options) {
   if (options.target_history < 1 || options.source_history < 1 || options.delay < 1) {
     return InvalidArgument("histories and delay must be at least 1");

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "phi/discrete/symbols.h"
 
 namespace reveza::phi {
 
@@ -42,23 +43,15 @@ struct TransferEntropy {
   std::optional<double> p;
 };
 
-// Assigns each value to one of `bins` quantile bins, numbered from 0, with about equally many
-// values each. Equal values share a bin, so that there may be fewer. If there are at most `bins`
-// distinct values, each is a symbol. Errors: fewer than 2 bins, fewer values than bins, a value
-// that is not finite, or all values equal.
-Result<std::vector<int>> QuantileBins(std::span<const double> values, int bins);
-
-// Returns a symbol from 0 for each distinct combination of the symbols of these series, of equal
-// length.
-std::vector<int> JointSymbols(std::span<const std::vector<int>> series);
-
 // Computes the transfer entropy from `source` to `target`, sequences of equal length with symbols
 // from 0, given a third one, if it is not empty. Errors: series too short for the histories, or
 // more joint states than 64 bits can encode.
-Result<TransferEntropy> TransferEntropyOf(std::span<const int> source, std::span<const int> target,
-                                          std::span<const int> given,
+Result<TransferEntropy> TransferEntropyOf(std::span<const Symbol> source,
+                                          std::span<const Symbol> target,
+                                          std::span<const Symbol> given,
                                           const TransferOptions& options);
-Result<TransferEntropy> TransferEntropyOf(std::span<const int> source, std::span<const int> target,
+Result<TransferEntropy> TransferEntropyOf(std::span<const Symbol> source,
+                                          std::span<const Symbol> target,
                                           const TransferOptions& options);
 
 }  // namespace reveza::phi

@@ -58,9 +58,11 @@ ConditionedPoints PointsOf(std::span<const SeriesView> trials, const TransferCol
                     static_cast<int>(columns.given.size()) * options.source_history,
       .targets = static_cast<int>(columns.targets.size()),
       .sources = static_cast<int>(columns.sources.size()) * options.source_history,
-      .values = {}};
+      .values = {},
+      .trials = {}};
   for (std::size_t trial = 0; trial < trials.size(); ++trial) {
     const SeriesView& view = trials[trial];
+    points.trials.push_back(points.count());
     const auto add = [&](std::int64_t row, int column) {
       points.values.push_back((view.Row(row)[column] - scales[column].mean) *
                               scales[column].factor);
@@ -162,7 +164,7 @@ Result<double> InformationOf(const ConditionedPoints& points,
                              std::span<const std::string> names) {
   return options.estimator == Estimator::kGauss
              ? GaussianInformation(points, names)
-             : NearestNeighbourInformation(points, options.neighbours);
+             : NearestNeighbourInformation(points, options.neighbours, options.window);
 }
 
 Status CheckColumns(std::span<const SeriesView> trials, const TransferColumns& columns,

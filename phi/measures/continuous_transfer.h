@@ -14,7 +14,8 @@
 //          doi:10.1103/PhysRevE.69.066138, algorithm 1; conditional: Frenzel & Pompe 2007, Phys Rev
 //          Lett 99:204101, doi:10.1103/PhysRevLett.99.204101):
 //          psi(K) + < psi(n_z + 1) - psi(n_xz + 1) - psi(n_yz + 1) >, where n are the neighbours
-//          within the distance of the K-th. As JIDT, without its noise.
+//          within the distance of the K-th. As JIDT, without its noise. `window` is its
+//          DYN_CORR_EXCL.
 //
 // Surrogates shift X circularly within each trial, which keeps X itself, and Y with Z.
 // Pure functions.
@@ -39,10 +40,11 @@ struct TransferColumns {
 struct ContinuousTransferOptions {
   enum class Estimator { kGauss, kKsg };
   Estimator estimator = Estimator::kGauss;
-  int target_history = 1;  // k
-  int source_history = 1;  // l, also of the columns that are given
-  int delay = 1;           // u
-  int neighbours = 4;      // K of kKsg
+  int target_history = 1;   // k
+  int source_history = 1;   // l, also of the columns that are given
+  int delay = 1;            // u
+  int neighbours = 4;       // K of kKsg
+  std::int64_t window = 0;  // of kKsg: rows within this time are no neighbours (Theiler)
   int surrogates = 0;
   std::uint64_t seed = 1;
   std::vector<std::string> names = {};  // of the columns, for errors

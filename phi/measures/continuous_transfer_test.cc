@@ -55,17 +55,18 @@ TEST(ContinuousTransferTest, MatchesJidt) {
         .estimator = expected.estimator == "gauss" ? Estimator::kGauss : Estimator::kKsg,
         .target_history = expected.target_history,
         .source_history = expected.source_history,
-        .delay = expected.delay};
+        .delay = expected.delay,
+        .window = expected.window};
     const auto found =
         ContinuousTransferOf(std::span(&view, 1), ColumnsOf(expected.columns), options);
     ASSERT_TRUE(found) << found.error().message;
     EXPECT_NEAR(found->nats, expected.nats, 1e-10)
         << expected.estimator << " " << expected.columns << " " << expected.target_history
-        << expected.source_history << expected.delay;
+        << expected.source_history << expected.delay << ", window " << expected.window;
     ++compared[expected.estimator];
   }
   EXPECT_EQ(compared["gauss"], 17);
-  EXPECT_EQ(compared["ksg"], 17);
+  EXPECT_EQ(compared["ksg"], 47);
 }
 
 TEST(ContinuousTransferTest, GaussIsHalfOfGrangerCausality) {
@@ -149,8 +150,8 @@ TEST(ContinuousTransferTest, NearestNeighboursFindTheInformationOfGaussians) {
   EXPECT_NEAR(*NearestNeighbourInformation(points, 4), -0.5 * std::log(1 - .36), 0.05);
 }
 
-// All pairs of points, without sorting.
-double Directly(const ConditionedPoints& points, int neighbours) {
+// By all pairs of points. Points are of trials of equal length.
+double Directly(const ConditionedPoints& points, int neighbours, std::int64_t window) {
   const int width = points.width();
   const auto distance = [&](std::int64_t i, std::int64_t j, int begin, int end) {
     double most = 0.0;
@@ -160,19 +161,23 @@ double Directly(const ConditionedPoints& points, int neighbours) {
     }
     return most;
   };
+  const auto length = points.count() / static_cast<std::int64_t>(points.trials.size());
+  const auto excluded = [&](std::int64_t i, std::int64_t j) {
+    return i / length == j / length && std::abs(i - j) <= window;
+  };
   const int y = points.conditions;
   const int x = y + points.targets;
   double sum = 0.0;
   for (std::int64_t i = 0; i < points.count(); ++i) {
     std::vector<double> all;
     for (std::int64_t j = 0; j < points.count(); ++j) {
-      if (j != i) all.push_back(distance(i, j, 0, width));
+      if (!excluded(i, j)) all.push_back(distance(i, j, 0, width));
     }
     std::ranges::sort(all);
     const double radius = all[static_cast<std::size_t>(neighbours - 1)];
     int in_z = 0, in_yz = 0, in_xz = 0;
     for (std::int64_t j = 0; j < points.count(); ++j) {
-      if (j == i || distance(i, j, 0, y) >= radius) continue;
+      if (excluded(i, j) || distance(i, j, 0, y) >= radius) continue;
       ++in_z;
       if (distance(i, j, y, x) < radius) ++in_yz;
       if (distance(i, j, x, width) < radius) ++in_xz;
@@ -182,15 +187,34 @@ double Directly(const ConditionedPoints& points, int neighbours) {
   return Digamma(neighbours) + sum / static_cast<double>(points.count());
 }
 
-TEST(ContinuousTransferTest, SortingComparesAllThatMatters) {
+TEST(ContinuousTransferTest, TreesCompareAllThatMatters) {
   std::mt19937_64 engine(6);
   std::normal_distribution<double> normal;
   for (const int neighbours : {1, 3, 10}) {
-    ConditionedPoints points = {.conditions = 2, .targets = 1, .sources = 2, .values = {}};
-    for (int i = 0; i < 150 * 5; ++i) points.values.push_back(normal(engine));
-    EXPECT_NEAR(*NearestNeighbourInformation(points, neighbours), Directly(points, neighbours),
-                1e-12);
+    for (const std::int64_t window : {0, 1, 20}) {
+      ConditionedPoints points = {.conditions = 2, .targets = 1, .sources = 2, .values = {}};
+      points.trials = {0, 50, 100};
+      for (int i = 0; i < 150 * 5; ++i) points.values.push_back(normal(engine));
+      EXPECT_NEAR(*NearestNeighbourInformation(points, neighbours, window),
+                  Directly(points, neighbours, window), 1e-12);
+    }
   }
+}
+
+TEST(ContinuousTransferTest, WindowRemovesNeighboursInTime) {
+  // A trajectory that hardly moves between rows and is never near to itself again has neighbours
+  // in time only: without a window, they pass for information.
+  std::vector<double> values;
+  for (int t = 0; t < 400; ++t) {
+    values.insert(values.end(), {0.01 * t + 1e-4 * std::sin(31.0 * t), std::cos(0.02 * t)});
+  }
+  const SeriesView view = ViewOf(values, 2);
+  const auto nats = [&](std::int64_t window) {
+    return ContinuousTransferOf(std::span(&view, 1), ColumnsOf("0|1|"),
+                                {.estimator = Estimator::kKsg, .window = window})
+        ->nats;
+  };
+  EXPECT_GT(std::abs(nats(0) - nats(20)), 0.1);
 }
 
 TEST(ContinuousTransferTest, TrialsAreNotPairedAcross) {
@@ -260,6 +284,7 @@ TEST(ContinuousTransferTest, RejectsWhatHasNoMeaning) {
   fails("0|1|", {.delay = 0}, "at least 1");
   fails("0|1|", {.target_history = 150, .source_history = 150}, "too short");
   fails("0|1|", {.estimator = Estimator::kKsg, .neighbours = 500}, "too few");
+  fails("0|1|", {.estimator = Estimator::kKsg, .window = 198}, "smaller window");
   std::vector<double> equal(60, 1.0);
   const SeriesView flat = ViewOf(equal, 2);
   EXPECT_FALSE(ContinuousTransferOf(std::span(&flat, 1), ColumnsOf("0|1|"), {}));

@@ -42,8 +42,9 @@ public class Values {
     for (int i = 0; i < rows.length; i++) values[i] = rows[i][at] > 0 ? 1 : 0;
     return values;
   }
+  static int window = 0;  // of neighbours that do not count
   static void print(String estimator, String columns, int k, int l, int u, double value) {
-    System.out.printf("%%s %%s %%d %%d %%d %%.12f%%n", estimator, columns, k, l, u, value);
+    System.out.printf("%%s %%s %%d %%d %%d %%d %%.12f%%n", estimator, columns, k, l, u, window, value);
   }
   static void plain(String name) throws Exception {
     for (int[] o : new int[][] {{1, 1, 1}, {2, 2, 1}, {1, 1, 2}, {3, 1, 2}}) {
@@ -63,12 +64,14 @@ public class Values {
     te.setProperty("NORMALISE", "false");
     te.setProperty("NOISE_LEVEL_TO_ADD", "0");
     te.setProperty("NUM_THREADS", "1");
+    te.setProperty("DYN_CORR_EXCL", Integer.toString(window));
   }
   static void set(ConditionalTransferEntropyCalculatorViaCondMutualInfo te) throws Exception {
     te.setProperty("k", "4");
     te.setProperty("NORMALISE", "false");
     te.setProperty("NOISE_LEVEL_TO_ADD", "0");
     te.setProperty("NUM_THREADS", "1");
+    te.setProperty("DYN_CORR_EXCL", Integer.toString(window));
   }
   static void conditional(String name) throws Exception {
     for (int[] o : new int[][] {{1, 1, 1}, {2, 2, 1}, {1, 1, 2}}) {
@@ -99,6 +102,11 @@ public class Values {
       conditional(name);
       multivariate(name);
     }
+    for (window = 1; window <= 11; window += 10) {
+      plain("ksg");
+      conditional("ksg");
+    }
+    window = 0;
     for (int k = 1; k <= 2; k++) {
       TransferEntropyCalculatorDiscrete te = new TransferEntropyCalculatorDiscrete(2, k, k);
       te.initialise();
@@ -149,10 +157,11 @@ def main():
     lines += ["    {" + ", ".join(map(str, row)) + "}," for row in rows] + ["}};", ""]
     lines += ["struct JidtValue {", "  std::string_view estimator;",
               "  std::string_view columns;  // sources|targets|given", "  int target_history = 1;",
-              "  int source_history = 1;", "  int delay = 1;", "  double nats = 0.0;", "};", "",
+              "  int source_history = 1;", "  int delay = 1;",
+              "  int window = 0;  // DYN_CORR_EXCL", "  double nats = 0.0;", "};", "",
               f"inline constexpr std::array<JidtValue, {len(values)}> kJidtValues = {{{{"]
-    lines += [f'    {{"{estimator}", "{columns}", {k}, {l}, {u}, {value}}},'
-              for estimator, columns, k, l, u, value in values]
+    lines += [f'    {{"{estimator}", "{columns}", {k}, {l}, {u}, {window}, {value}}},'
+              for estimator, columns, k, l, u, window, value in values]
     lines += ["}};", "", "}  // namespace reveza::phi"]
     print("\n".join(lines))
 

@@ -1,5 +1,6 @@
 #include "phi/measures/window.h"
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -64,6 +65,10 @@ Result<std::vector<WindowValue>> MeasureModel(const GaussianModel& model,
     if (!value) done = std::unexpected(value.error());
     if (!done && done.error().code != Error::Code::kUnavailable) {
       return std::unexpected(done.error());
+    }
+    if (done && !std::isfinite(value->value)) {
+      done =
+          Fail(Error::Code::kUnavailable, "not a finite number; the model is too nearly singular");
     }
     values.push_back(done ? *std::move(value) : Missing(measure, done.error().message));
   }

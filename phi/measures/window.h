@@ -69,7 +69,8 @@ Result<std::vector<WindowValue>> MeasureWindow(std::span<const SeriesView> trial
 Result<std::vector<WindowValue>> MeasureWindow(const SeriesView& series,
                                                const WindowOptions& options,
                                                SearchTables* tables = nullptr);
-// Measures a given model. A phi_g that does not converge is a value with `missing`.
+// Measures a given model. A phi_g that does not converge, and what is not a finite number, are
+// values with `missing`.
 Result<std::vector<WindowValue>> MeasureModel(const GaussianModel& model,
                                               const WindowOptions& options,
                                               SearchTables* tables = nullptr);

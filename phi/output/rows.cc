@@ -20,8 +20,8 @@
 namespace reveza::phi {
 namespace {
 
-constexpr std::array kFormats = {RowFormat::kCsv, RowFormat::kJsonLines, RowFormat::kParquet};
-constexpr std::array<std::string_view, kFormats.size()> kFormatNames = {"csv", "jsonl", "parquet"};
+constexpr std::array kFormats = {RowFormat::kCsv, RowFormat::kParquet};
+constexpr std::array<std::string_view, kFormats.size()> kFormatNames = {"csv", "parquet"};
 
 // Whether `name` is that of a part ("part-000000.parquet") or of an unfinished one
 // (".part-000000.parquet.0.partial").
@@ -52,17 +52,16 @@ Status RemoveParts(const std::filesystem::path& folder) {
   return {};
 }
 
-// Writes text to a file, or to standard output if there is none.
-class TextRows final : public RowWriter {
+// Writes CSV to a file, or to standard output if there is none.
+class CsvRows final : public RowWriter {
  public:
-  TextRows(RowFormat format, RowLayout layout, std::optional<AppendedFile> file,
-           const RowPosition& place)
-      : format_(format), layout_(std::move(layout)), file_(std::move(file)), place_(place) {}
+  CsvRows(RowLayout layout, std::optional<AppendedFile> file, const RowPosition& place)
+      : layout_(std::move(layout)), file_(std::move(file)), place_(place) {}
 
   Status Append(const RowBlock& rows) override {
     std::string text;
-    if (place_.rows == 0) text = HeadingOf(format_, layout_);
-    AppendText(format_, layout_, rows, text);
+    if (place_.rows == 0) text = HeadingOf(layout_);
+    AppendCsv(layout_, rows, text);
     place_.rows += rows.run.size();
     if (file_) return file_->Append(text);
     place_.bytes += text.size();
@@ -79,43 +78,10 @@ class TextRows final : public RowWriter {
   }
 
  private:
-  RowFormat format_;
   RowLayout layout_;
   std::optional<AppendedFile> file_;
   RowPosition place_;
 };
-
-void AppendCsvRow(const RowLayout& layout, const RowBlock& rows, std::size_t i, std::string& to) {
-  auto out = std::back_inserter(to);
-  fmt::format_to(out, "{},{},{:016x}", rows.run[i], rows.cycle[i], rows.hash[i]);
-  for (std::size_t k = 0; k < layout.states.size(); ++k) {
-    fmt::format_to(out, ",{}", rows.states[i * layout.states.size() + k]);
-  }
-  for (std::size_t k = 0; k < layout.measures.size(); ++k) {
-    const double value = rows.measures[i * layout.measures.size() + k];
-    to.push_back(',');
-    if (!std::isnan(value)) fmt::format_to(out, "{}", value);
-  }
-  to.push_back('\n');
-}
-
-void AppendJsonRow(const RowLayout& layout, const RowBlock& rows, std::size_t i, std::string& to) {
-  auto out = std::back_inserter(to);
-  fmt::format_to(out, R"({{"run":{},"cycle":{},"hash":"{:016x}")", rows.run[i], rows.cycle[i],
-                 rows.hash[i]);
-  for (std::size_t k = 0; k < layout.states.size(); ++k) {
-    fmt::format_to(out, R"(,"{}":{})", layout.states[k], rows.states[i * layout.states.size() + k]);
-  }
-  for (std::size_t k = 0; k < layout.measures.size(); ++k) {
-    const double value = rows.measures[i * layout.measures.size() + k];
-    if (std::isnan(value)) {
-      fmt::format_to(out, R"(,"{}":null)", layout.measures[k]);
-    } else {
-      fmt::format_to(out, R"(,"{}":{})", layout.measures[k], value);
-    }
-  }
-  to.append("}\n");
-}
 
 }  // namespace
 
@@ -124,12 +90,12 @@ std::string_view NameOf(RowFormat format) { return kFormatNames[static_cast<std:
 Result<RowFormat> ParseRowFormat(std::string_view name) {
   const auto found = std::ranges::find(kFormatNames, name);
   if (found == kFormatNames.end()) {
-    return InvalidArgument("--format: unknown format '{}'{}; use csv, jsonl or parquet", name,
+    return InvalidArgument("--format: unknown format '{}'{}; use csv or parquet", name,
                            DidYouMean(name, kFormatNames));
   }
   const RowFormat format = kFormats[static_cast<std::size_t>(found - kFormatNames.begin())];
   if (format == RowFormat::kParquet && !kHaveArrow) {
-    return WithoutArrow("Parquet files", "use csv or jsonl");
+    return WithoutArrow("Parquet files", "use csv");
   }
   return format;
 }
@@ -162,31 +128,36 @@ Result<std::unique_ptr<RowWriter>> OpenRows(const std::filesystem::path& folder,
                                             const RowLayout& layout, const RowPosition& place) {
   if (format == RowFormat::kParquet) {
     if constexpr (kHaveArrow) return OpenParquetRows(RowsPath(folder, format), layout, place);
-    return WithoutArrow("Parquet files", "use csv or jsonl");
+    return WithoutArrow("Parquet files", "use csv");
   }
   ASSIGN_OR_RETURN(auto file, AppendedFile::Open(RowsPath(folder, format), place.bytes));
-  return std::make_unique<TextRows>(format, layout, std::move(file), place);
+  return std::make_unique<CsvRows>(layout, std::move(file), place);
 }
 
-std::unique_ptr<RowWriter> RowsOnStandardOutput(RowFormat format, const RowLayout& layout) {
-  return std::make_unique<TextRows>(format, layout, std::nullopt, RowPosition());
+std::unique_ptr<RowWriter> RowsOnStandardOutput(const RowLayout& layout) {
+  return std::make_unique<CsvRows>(layout, std::nullopt, RowPosition());
 }
 
-std::string HeadingOf(RowFormat format, const RowLayout& layout) {
-  if (format != RowFormat::kCsv) return "";
+std::string HeadingOf(const RowLayout& layout) {
   std::string heading = "run,cycle,hash";
   for (const std::string& name : layout.states) heading += "," + name;
   for (const std::string& name : layout.measures) heading += "," + name;
   return heading + "\n";
 }
 
-void AppendText(RowFormat format, const RowLayout& layout, const RowBlock& rows, std::string& to) {
+void AppendCsv(const RowLayout& layout, const RowBlock& rows, std::string& to) {
+  auto out = std::back_inserter(to);
   for (std::size_t i = 0; i < rows.run.size(); ++i) {
-    if (format == RowFormat::kCsv) {
-      AppendCsvRow(layout, rows, i, to);
-    } else {
-      AppendJsonRow(layout, rows, i, to);
+    fmt::format_to(out, "{},{},{:016x}", rows.run[i], rows.cycle[i], rows.hash[i]);
+    for (std::size_t k = 0; k < layout.states.size(); ++k) {
+      fmt::format_to(out, ",{}", rows.states[i * layout.states.size() + k]);
     }
+    for (std::size_t k = 0; k < layout.measures.size(); ++k) {
+      const double value = rows.measures[i * layout.measures.size() + k];
+      to.push_back(',');
+      if (!std::isnan(value)) fmt::format_to(out, "{}", value);
+    }
+    to.push_back('\n');
   }
 }
 

@@ -181,18 +181,6 @@ TEST(PlotTableTest, ReadsTheFolderOfARun) {
   EXPECT_FALSE(ReadPlotTable(folder.path().string())->run);
 }
 
-TEST(PlotTableTest, ReadsJsonLines) {
-  const auto table = PlotTableFromJsonLines(
-      "{\"cycle\":1,\"hash\":\"0f\",\"si\":null}\n{\"cycle\":2,\"hash\":\"1f\",\"si\":0.5}\n",
-      "rows");
-  ASSERT_TRUE(table);
-  EXPECT_EQ(table->names, (std::vector<std::string>{"cycle", "hash", "si"}));
-  EXPECT_TRUE(std::isnan((*table->Find("si"))[0]));
-  EXPECT_EQ((*table->Find("si"))[1], 0.5);
-  EXPECT_FALSE(PlotTableFromJsonLines("{\"a\":1}\n[2]\n", "rows"));
-  EXPECT_FALSE(PlotTableFromJsonLines("", "rows"));
-}
-
 TEST(PageTest, EscapesFileContents) {
   PlotData data;
   data.source = "<script>alert(1)</script>";

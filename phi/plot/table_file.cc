@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <ranges>
 
 #include "common/base/parse_number.h"
 #include "common/base/read_file.h"
@@ -13,8 +11,6 @@
 
 namespace reveza::phi {
 namespace {
-
-constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 Result<PlotTable> FromSeries(const SeriesTable& series, const std::string& name) {
   if (series.trials.size() > 1) {
@@ -92,12 +88,9 @@ Result<PlotTable> FromFolder(const std::filesystem::path& folder) {
     table = ReadPlotTable((folder / "rows.csv").string());
   } else if (std::filesystem::exists(folder / "rows.parquet")) {
     table = FromParts(folder / "rows.parquet");
-  } else if (std::filesystem::exists(folder / "rows.jsonl")) {
-    table = ReadPlotTable((folder / "rows.jsonl").string());
   } else {
     return Fail(Error::Code::kNotFound,
-                "{} contains neither rows.csv, rows.jsonl nor rows.parquet, which `phi run -o "
-                "FOLDER` writes",
+                "{} contains neither rows.csv nor rows.parquet, which `phi run -o FOLDER` writes",
                 folder.string());
   }
   if (table) table->run = ReadRunParameters(folder);
@@ -116,39 +109,11 @@ Result<PlotTable> PlotTableFromCsv(std::string_view text, const std::string& nam
   return FromSeries(series, name);
 }
 
-Result<PlotTable> PlotTableFromJsonLines(std::string_view text, const std::string& name) {
-  PlotTable table;
-  int number = 0;
-  for (const auto part : std::views::split(text, '\n')) {
-    const std::string_view line(part);
-    ++number;
-    if (line.empty()) continue;
-    const auto row = nlohmann::ordered_json::parse(line, nullptr, false);
-    if (!row.is_object()) {
-      return InvalidArgument("{}, line {}: not a JSON object", name, number);
-    }
-    if (table.names.empty()) {
-      for (const auto& [key, value] : row.items()) table.names.push_back(key);
-      table.columns.resize(table.names.size());
-    }
-    for (std::size_t i = 0; i < table.names.size(); ++i) {
-      const auto cell = row.find(table.names[i]);
-      const bool is_number = cell != row.end() && cell->is_number();
-      table.columns[i].push_back(is_number ? cell->get<double>() : kNotANumber);
-    }
-  }
-  if (table.rows() == 0) {
-    return InvalidArgument("{} has no rows", name);
-  }
-  return table;
-}
-
 Result<PlotTable> ReadPlotTable(const std::string& path) {
   if (std::filesystem::is_directory(path)) return FromFolder(path);
   if (path.ends_with(".parquet") || path.ends_with(".npy")) return FromSeriesFile(path);
   ASSIGN_OR_RETURN(const auto text, ReadFile(path));
-  auto table =
-      path.ends_with(".jsonl") ? PlotTableFromJsonLines(text, path) : PlotTableFromCsv(text, path);
+  auto table = PlotTableFromCsv(text, path);
   const std::filesystem::path file(path);
   if (table && file.stem() == "rows") table->run = ReadRunParameters(file.parent_path());
   return table;

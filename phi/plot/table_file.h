@@ -29,12 +29,10 @@ struct PlotTable {
   const std::vector<double>* Find(std::string_view name) const;
 };
 
-// Reads a file (.csv, .tsv, .txt, .jsonl, .parquet, .npy) or the output folder of a run, with the
-// summary of the folder or next to a file named rows.*. Errors: no such file, no rows, several
-// trials, or those of the readers in phi/series.
+// Reads a file (.csv, .tsv, .txt, .parquet, .npy) or the output folder of a run, with the summary
+// of the folder or next to a file named rows.*. Errors: no such file, no rows, several trials, or
+// those of the readers in phi/series.
 Result<PlotTable> ReadPlotTable(const std::string& path);
-// Parses one JSON object per line; the keys of the first are the columns.
-Result<PlotTable> PlotTableFromJsonLines(std::string_view text, const std::string& name);
 // Parses delimited text as `phi measure` does; fields that are not numbers become NaN.
 Result<PlotTable> PlotTableFromCsv(std::string_view text, const std::string& name);
 

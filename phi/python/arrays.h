@@ -15,6 +15,8 @@
 
 namespace reveza::phi {
 
+inline constexpr int kMaxThreads = 1024;
+
 // One trial: rows of doubles in C order. Holds a reference to the array.
 using Array =
     nanobind::ndarray<const double, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
@@ -51,6 +53,7 @@ nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<2>> ArrayOf(std::vector<T> 
 void AddMeasures(nanobind::module_& module);
 void AddMultiplets(nanobind::module_& module);
 void AddDiscrete(nanobind::module_& module);
+void AddIit4(nanobind::module_& module);
 void AddCycles(nanobind::module_& module);
 
 }  // namespace reveza::phi

@@ -52,7 +52,6 @@ class Cycles {
  public:
   explicit Cycles(nb::dict arguments) {
     const Arguments given(std::move(arguments));
-    constexpr int kMaxThreads = 1024;
     settings_ = SettingsOf(given);
     const auto wanted = given.Whole<int>("threads", 0, kMaxThreads);
     const int threads = wanted > 0 ? wanted : DefaultThreads(settings_.engine.runs);

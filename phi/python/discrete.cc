@@ -1,4 +1,4 @@
-// Networks of binary nodes: `iit`, `complexes`.
+// Networks of binary nodes under IIT 3.0: `iit`, `complexes`.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -8,16 +8,15 @@
 #include "phi/discrete/network_file.h"
 #include "phi/discrete/system_irreducibility.h"
 #include "phi/python/arrays.h"
+#include "phi/python/networks.h"
 
 namespace reveza::phi {
-namespace {
 
 namespace nb = nanobind;
 using python::Arguments;
 using python::ValueOf;
 using python::WithoutLock;
 
-// Returns nodes, numbered as in `of`, as their numbers in the network.
 nb::tuple NodesOf(Nodes nodes, Nodes of) {
   nb::list found;
   for (int node = 0, place = 0; of >> node != 0; ++node) {
@@ -26,6 +25,8 @@ nb::tuple NodesOf(Nodes nodes, Nodes of) {
   }
   return nb::tuple(found);
 }
+
+namespace {
 
 nb::list PartsOf(Bipartition first, Nodes mechanism, Nodes purview, Nodes members) {
   const auto part = [&](Nodes of_mechanism, Nodes of_purview) {
@@ -94,59 +95,57 @@ Result<TransitionMatrix> MatrixOf(const Array& tpm) {
   return ToTransitionMatrix(rows);
 }
 
-Nodes BitsOf(const std::vector<int>& nodes, int count, const char* name) {
-  Nodes bits = 0;
-  for (const int node : nodes) {
-    if (node < 0 || node >= count) {
-      python::Raise(PyExc_ValueError,
-                    fmt::format("{}: there is no node {}; use 0 to {}", name, node, count - 1));
-    }
-    bits |= Nodes{1} << node;
-  }
-  return bits;
-}
-
-// A network in a state.
-struct Situation {
-  TransitionMatrix matrix;
-  Nodes state = 0;
-  IrreducibilityOptions options;
-};
-
-Situation SituationOf(const Array& tpm, const std::vector<int>& state, const Arguments& given) {
-  constexpr int kMaxThreads = 1024;
-  Situation found{.matrix = ValueOf(MatrixOf(tpm)), .options = {}};
-  std::string bits;
-  for (const int node : state) bits += node == 0 ? '0' : node == 1 ? '1' : '?';
-  found.state = ValueOf(ParseState(bits, found.matrix.nodes));
-  found.options = {.threads = given.Whole<int>("threads", 1, kMaxThreads),
-                   .single_nodes_have_phi = given.Get<bool>("single_nodes")};
-  return found;
+IrreducibilityOptions OptionsOf(const Arguments& given) {
+  return {.threads = given.Whole<int>("threads", 1, kMaxThreads),
+          .single_nodes_have_phi = given.Get<bool>("single_nodes")};
 }
 
 nb::dict AnalyseArray(const Array& tpm, const std::vector<int>& state, nb::dict arguments) {
   const Arguments given(std::move(arguments));
-  const Situation found = SituationOf(tpm, state, given);
-  const auto nodes = given.Get<std::vector<int>>("nodes");
-  const Nodes members =
-      nodes.empty() ? AllNodes(found.matrix.nodes) : BitsOf(nodes, found.matrix.nodes, "nodes");
+  const Situation found = SituationOf(tpm, state);
+  const Nodes members = MembersOf(given, found);
+  const IrreducibilityOptions options = OptionsOf(given);
   return DictOf(ValueOf(WithoutLock([&]() -> Result<SystemIrreducibility> {
     ASSIGN_OR_RETURN(const auto system, DiscreteSystem::Create(found.matrix, found.state, members));
-    return Analyse(system, found.options);
+    return Analyse(system, options);
   })));
 }
 
 nb::tuple FindComplexesOfArray(const Array& tpm, const std::vector<int>& state,
                                nb::dict arguments) {
-  const Situation found = SituationOf(tpm, state, Arguments(std::move(arguments)));
+  const Situation found = SituationOf(tpm, state);
+  const IrreducibilityOptions options = OptionsOf(Arguments(std::move(arguments)));
   const auto complexes =
-      ValueOf(WithoutLock([&] { return FindComplexes(found.matrix, found.state, found.options); }));
+      ValueOf(WithoutLock([&] { return FindComplexes(found.matrix, found.state, options); }));
   nb::list systems;
   for (const SystemIrreducibility& system : complexes.systems) systems.append(DictOf(system));
   return nb::make_tuple(systems, complexes.major ? nb::cast(*complexes.major) : nb::none());
 }
 
 }  // namespace
+
+Situation SituationOf(const Array& tpm, const std::vector<int>& state) {
+  Situation found{.matrix = ValueOf(MatrixOf(tpm))};
+  std::string bits;
+  for (const int node : state) bits += node == 0 ? '0' : node == 1 ? '1' : '?';
+  found.state = ValueOf(ParseState(bits, found.matrix.nodes));
+  return found;
+}
+
+Nodes MembersOf(const Arguments& given, const Situation& of) {
+  const auto nodes = given.Get<std::vector<int>>("nodes");
+  const int count = of.matrix.nodes;
+  if (nodes.empty()) return AllNodes(count);
+  Nodes members = 0;
+  for (const int node : nodes) {
+    if (node < 0 || node >= count) {
+      python::Raise(PyExc_ValueError,
+                    fmt::format("nodes: there is no node {}; use 0 to {}", node, count - 1));
+    }
+    members |= Nodes{1} << node;
+  }
+  return members;
+}
 
 void AddDiscrete(nb::module_& module) {
   const auto tpm = nb::arg("tpm").noconvert();

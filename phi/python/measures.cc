@@ -1,4 +1,5 @@
-// Measures of series: `measure`, `windows`, `phiid`, `granger`, `te`.
+// Measures of series and of models: `measure`, `windows`, `theory`, `phiid`, `granger`, `te`,
+// `gaussian_complexes`, `legacy`.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -11,8 +12,11 @@
 
 #include "common/python/native.h"
 #include "phi/measures/estimate.h"
+#include "phi/measures/gaussian.h"
 #include "phi/measures/granger.h"
+#include "phi/measures/legacy.h"
 #include "phi/measures/matrix.h"
+#include "phi/measures/minimum_partition.h"
 #include "phi/measures/phiid.h"
 #include "phi/measures/sliding_windows.h"
 #include "phi/measures/whole_series.h"
@@ -31,7 +35,6 @@ using python::ValueOf;
 using python::WithoutLock;
 using Names = std::vector<std::string>;
 
-constexpr int kMaxThreads = 1024;
 constexpr std::int64_t kMaxCount = 1'000'000;
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 40;
 
@@ -180,6 +183,64 @@ nb::list MeasureWindows(const std::vector<Array>& arrays, const Names& names, nb
   return found;
 }
 
+Matrix DenseMatrixOf(const Array& array) {
+  Matrix matrix(static_cast<int>(array.shape(0)), static_cast<int>(array.shape(1)));
+  for (std::size_t i = 0; i < array.shape(0); ++i) {
+    for (std::size_t j = 0; j < array.shape(1); ++j) {
+      matrix(static_cast<int>(i), static_cast<int>(j)) = array(i, j);
+    }
+  }
+  return matrix;
+}
+
+nb::dict MeasureMatrices(const Array& coupling, const Array& noise, const Names& names,
+                         nb::dict arguments) {
+  const Arguments given(std::move(arguments));
+  const Matrix matrix = DenseMatrixOf(coupling);
+  const auto model = ValueOf(GaussianModel::FromCoupling(matrix, DenseMatrixOf(noise)));
+  const auto options = ValueOf(WindowOptionsOf({.measures = given.Get<std::string>("measures"),
+                                                .partition = given.Get<std::string>("partition"),
+                                                .minimum = given.Get<std::string>("mip"),
+                                                .normalised = given.Get<bool>("normalised")},
+                                               names));
+  Check(CheckSearches(model.variables(), options, 1, FreeMemory()));
+  nb::list values;
+  for (const auto& value : ValueOf(WithoutLock([&] { return MeasureModel(model, options); }))) {
+    values.append(DictOf(value));
+  }
+  nb::dict found;
+  found["values"] = values;
+  found["spectral_radius"] = SpectralRadius(matrix);
+  found["condition_number"] = model.condition();
+  return found;
+}
+
+nb::list ComplexesOfArrays(const std::vector<Array>& arrays, const Names& names,
+                           nb::dict arguments) {
+  const Arguments given(std::move(arguments));
+  const Request request = RequestOf(arrays, names, given);
+  const Measure measure = ValueOf(ParseMeasure(given.Get<std::string>("measures")));
+  const auto complexes = ValueOf(WithoutLock([&]() -> Result<std::vector<Complex>> {
+    ASSIGN_OR_RETURN(const auto estimate, EstimateModel(request.trials, request.options.estimate));
+    return ComplexesOf(estimate.model, measure);
+  }));
+  nb::list found;
+  for (const Complex& one : complexes) {
+    found.append(nb::make_tuple(nb::tuple(nb::cast(one.variables)), one.value, one.main));
+  }
+  return found;
+}
+
+nb::tuple LegacyOfArrays(const std::vector<Array>& arrays) {
+  const SeriesView last = ViewsOf(arrays).back();
+  constexpr int kReplicates = 1000;
+  const auto rows = static_cast<int>(std::min<std::int64_t>(last.length, kLegacyWindow));
+  const double value = ValueOf(WithoutLock([&] { return LegacyAtEnd(last); }));
+  const LegacyNull null =
+      WithoutLock([&] { return LegacyNullOf(last.variables, rows, kReplicates, 1); });
+  return nb::make_tuple(value, null.mean, null.low, null.high);
+}
+
 // The atoms, and what they are compared with.
 struct Decomposed {
   PhiId found;
@@ -280,6 +341,7 @@ nb::list TransfersOfArrays(const std::vector<Array>& arrays, const Names& names,
       .given_all_others = given.Get<bool>("given_all_others"),
       .bins = given.Whole<int>("bins", 2, kMaxBins),
       .neighbours = given.Whole<int>("neighbours", 1, kMaxCount),
+      .window = given.Whole<std::int64_t>("theiler", 0, kMaxCount),
       .options = {.target_history = given.Whole<int>("target_history", 1, kMaxHistory),
                   .source_history = given.Whole<int>("source_history", 1, kMaxHistory),
                   .delay = given.Whole<int>("delay", 1, kMaxCount),
@@ -312,6 +374,11 @@ void AddMeasures(nb::module_& module) {
   const auto trials = nb::arg("trials").noconvert();
   module.def("measure", &MeasureArrays, trials, nb::arg("names"), nb::arg("arguments"));
   module.def("windows", &MeasureWindows, trials, nb::arg("names"), nb::arg("arguments"));
+  module.def("theory", &MeasureMatrices, nb::arg("coupling").noconvert(),
+             nb::arg("noise").noconvert(), nb::arg("names"), nb::arg("arguments"));
+  module.def("gaussian_complexes", &ComplexesOfArrays, trials, nb::arg("names"),
+             nb::arg("arguments"));
+  module.def("legacy", &LegacyOfArrays, trials);
   module.def("phiid", &DecomposeArrays, trials, nb::arg("names"), nb::arg("arguments"));
   module.def("granger", &GrangerOfArrays, trials, nb::arg("names"), nb::arg("arguments"));
   module.def("te", &TransfersOfArrays, trials, nb::arg("names"), nb::arg("arguments"));

@@ -5,5 +5,6 @@ NB_MODULE(_native, module) {
   reveza::phi::AddMeasures(module);
   reveza::phi::AddMultiplets(module);
   reveza::phi::AddDiscrete(module);
+  reveza::phi::AddIit4(module);
   reveza::phi::AddCycles(module);
 }

@@ -55,7 +55,6 @@ void ForEachSubset(int variables, int order, const Call& call) {
 FoundMultiplets MeasureArrays(const std::vector<Array>& arrays, const Names& names,
                               nb::dict arguments) {
   const Arguments given(std::move(arguments));
-  constexpr int kMaxThreads = 1024;
   constexpr int kMaxCount = 1'000'000;
   MultipletOptions options = {.copula = given.Get<bool>("copula"), .names = names};
   auto shrinkage = ParseShrinkage(given.Get<std::string>("shrinkage"));

@@ -77,7 +77,6 @@ std::string HeaderText(const RunSettings& settings, const Checkpoint& checkpoint
       {"ring", checkpoint.state.ring.size()},
       {"glances", samples},
       {"rows", {checkpoint.rows.bytes, checkpoint.rows.parts, checkpoint.rows.rows}},
-      {"legacy_bytes", checkpoint.legacy_bytes},
       {"summary", summary},
       {"unmeasured", UnmeasuredJson(checkpoint.unmeasured)},
       {"seconds", checkpoint.seconds},
@@ -109,10 +108,10 @@ Status CheckParameters(const RunSettings& settings, const json& header,
                 path.string(), other);
   }
   const int numbers = header.at("numbers");
-  if (numbers == kNumbersVersion || settings.allow_drift) return {};
+  if (numbers == kNumbersVersion) return {};
   return Fail(Error::Code::kIncompatible,
               "{} was written by version {}, whose numerical results (version {}) differ from this "
-              "one's (version {}); use --allow-drift to resume anyway, or --fresh to start over",
+              "one's (version {}); use --fresh to start over",
               path.string(), header.at("version").get<std::string>(), numbers, kNumbersVersion);
 }
 
@@ -132,7 +131,6 @@ void ParseHeader(const json& header, Checkpoint& made) {
   made.state.cycle = header.at("cycle");
   const json& rows = header.at("rows");
   made.rows = {.bytes = rows.at(0), .parts = rows.at(1), .rows = rows.at(2)};
-  made.legacy_bytes = header.at("legacy_bytes");
   for (const json& each : header.at("summary")) made.summary.push_back(SummaryOf(each));
   if (const json& first = header.at("unmeasured"); !first.is_null()) {
     made.unmeasured = Unmeasured{.cycle = first.at(0), .run = first.at(1), .why = first.at(2)};

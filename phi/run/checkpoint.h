@@ -34,7 +34,6 @@ struct Checkpoint {
   BatchState state;     // no vectors at cycle 0; they follow from the settings
   std::vector<std::vector<CycleSample>> samples;  // of each run
   RowPosition rows;
-  std::uint64_t legacy_bytes = 0;  // length of the records for --legacy-json
   std::vector<MeasureSummary> summary;
   std::optional<Unmeasured> unmeasured;  // the first, by cycle and run
   double seconds = 0;                    // total run time so far
@@ -48,8 +47,8 @@ std::filesystem::path CheckpointPath(const std::filesystem::path& folder);
 Status SaveCheckpoint(const RunSettings& settings, const Checkpoint& checkpoint);
 
 // Loads the checkpoint of settings.folder; nothing if there is none. Returns kIncompatible if it is
-// damaged, or was written with other parameters or, unless settings.allow_drift, another
-// kNumbersVersion; the message names each difference with both values.
+// damaged, or was written with other parameters or another kNumbersVersion; the message names each
+// difference with both values.
 Result<std::optional<Checkpoint>> LoadCheckpoint(const RunSettings& settings);
 
 }  // namespace reveza::phi

@@ -24,6 +24,10 @@ class MeasuredCycles {
   // Continues after `state.cycle` cycles; `samples` are those of each run at that time.
   Status Restore(const BatchState& state, std::span<const std::vector<CycleSample>> samples);
   std::vector<std::vector<CycleSample>> Samples() const;
+  // Returns the null distributions of the measures (RunMeasures::Nulls()) of the first run.
+  std::vector<std::optional<Significance>> Nulls() const {
+    return run_measures_.front().Nulls(threads_);
+  }
 
   // Computes the next cycles, at least one. Results do not depend on how cycles are divided into
   // calls.

@@ -6,16 +6,13 @@
 #include <sys/file.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
-#include <sstream>
 #include <system_error>
 
 #include "common/base/error.h"
@@ -27,44 +24,22 @@
 namespace reveza::phi {
 namespace {
 
-Result<std::optional<std::filesystem::path>> FindLeftover(
-    const RunSettings& settings, const std::array<std::filesystem::path, 2>& files) {
+// Returns results of an earlier run, if there are any.
+Result<std::optional<std::filesystem::path>> FindLeftover(const RunSettings& settings) {
   auto rows = FindRows(settings.folder);
   if (!rows || *rows) return rows;
-  for (const std::filesystem::path& file : files) {
-    ASSIGN_OR_RETURN(const auto is_there, FileExists(file));
-    if (is_there) return file;
-  }
+  const std::filesystem::path summary = SummaryPath(settings);
+  ASSIGN_OR_RETURN(const auto is_there, FileExists(summary));
+  if (is_there) return summary;
   return std::nullopt;
 }
 
-using nlohmann::ordered_json;
-
-ordered_json OrNull(double value) {
-  return std::isfinite(value) ? ordered_json(value) : ordered_json();
-}
-
-// Returns the fields that precede the records. `phi` has a value for each cycle.
-ordered_json Head(const RunSettings& settings, const std::string& started, const std::string& ended,
-                  const std::vector<double>& phi) {
-  const double sum = std::accumulate(phi.begin(), phi.end(), 0.0);
-  return {{"total_cycles", settings.cycles},
-          {"mode", "reveza"},
-          {"start_time", started},
-          {"end_time", ended},
-          {"phi_progression", phi},
-          {"phi_final", OrNull(phi.back())},
-          {"phi_max", OrNull(std::ranges::max(phi))},
-          {"phi_min", OrNull(std::ranges::min(phi))},
-          {"phi_avg", OrNull(sum / static_cast<double>(phi.size()))},
-          {"execution_timestamp", ended},
-          {"validation_phases", ordered_json::object()},
-          {"module_validation", ordered_json::object()},
-          {"metadata",
-           {{"cycles_in_memory", 0},
-            {"cycles_from_old_file", 0},
-            {"total_cycles_saved", settings.cycles},
-            {"old_metrics_file_used", false}}}};
+// Returns the null distribution of the i-th of MeasureNames(); nothing for phi_legacy.
+std::optional<Significance> NullOf(const RunSettings& settings, const RunOutcome& outcome,
+                                   std::size_t i) {
+  const std::size_t legacy = settings.legacy ? 1 : 0;
+  if (i < legacy || i - legacy >= outcome.nulls.size()) return std::nullopt;
+  return outcome.nulls[i - legacy];
 }
 
 }  // namespace
@@ -108,6 +83,8 @@ std::string SummaryText(const RunSettings& settings, std::string_view version,
     if (names[i] == kLegacyName && outcome.legacy_null) {
       const LegacyNull& null = *outcome.legacy_null;
       values["null"] = {{"mean", null.mean}, {"low", null.low}, {"high", null.high}};
+    } else if (const auto null = NullOf(settings, outcome, i)) {
+      values["null"] = {{"mean", null->null_mean}, {"high", null->null_high}};
     }
     measures[names[i]] = values;
   }
@@ -153,6 +130,9 @@ std::string MeasuresText(const RunSettings& settings, const RunOutcome& outcome)
       text += fmt::format("{:12} independent noise gives about {:.2f} ({:.2f} to {:.2f})\n", "",
                           outcome.legacy_null->mean, outcome.legacy_null->low,
                           outcome.legacy_null->high);
+    } else if (const auto null = NullOf(settings, outcome, i)) {
+      text += fmt::format("{:12} independent modules give about {:.6f}, 95 % below {:.6f}\n", "",
+                          null->null_mean, null->null_high);
     }
   }
   return text;
@@ -202,9 +182,8 @@ Result<UniqueFd> LockFolder(const std::filesystem::path& folder) {
 }
 
 Status PrepareFolder(const RunSettings& settings) {
-  const std::array files = {SummaryPath(settings), LegacyRecordsPath(settings)};
   if (!settings.fresh) {
-    ASSIGN_OR_RETURN(const auto found, FindLeftover(settings, files));
+    ASSIGN_OR_RETURN(const auto found, FindLeftover(settings));
     if (!found) return {};
     return Fail(Error::Code::kIncompatible,
                 "{} exists without a checkpoint and would be overwritten; use another --output, or "
@@ -212,74 +191,11 @@ Status PrepareFolder(const RunSettings& settings) {
                 found->string());
   }
   RETURN_IF_ERROR(RemoveRows(settings.folder));
-  for (const std::filesystem::path& file : files) {
-    std::error_code error;
-    std::filesystem::remove(file, error);
-    if (!error) continue;
-    return Fail(Error::Code::kPermission, "cannot remove {}: {}", file.string(), error.message());
-  }
-  return {};
-}
-
-std::filesystem::path LegacyRecordsPath(const RunSettings& settings) {
-  return settings.folder / "legacy-records.jsonl";
-}
-
-std::string LegacyRecordText(const RunSettings& settings, std::uint64_t cycle,
-                             const Observation& observation, double value,
-                             const std::string& time) {
-  // OmniMind writes 0 until there is a value.
-  const double phi = std::isnan(value) ? 0 : value;
-  const ordered_json record = {
-      {"cycle", cycle},
-      {"phi", phi},
-      {"timestamp", time},
-      {"success", phi > 0},
-      {"modules_executed", ModuleNames()},
-      {"psi", nullptr},
-      {"sigma", nullptr},
-      {"gozo", nullptr},
-      {"delta", nullptr},
-      {"epsilon", nullptr},
-      {"control_effectiveness", nullptr},
-      {"triad", nullptr},
-      {"phi_causal",
-       OrNull(observation.rho_correlation < 0 ? kNotAvailable : observation.rho_correlation)},
-      {"rho_C_norm", observation.rho_norm[0]},
-      {"rho_P_norm", observation.rho_norm[1]},
-      {"rho_U_norm", observation.rho_norm[2]},
-      {"repression_strength", settings.engine.constants.repression},
-      {"bion_metadata", nullptr},
-      {"lacan_metadata", nullptr}};
-  return record.dump() + "\n";
-}
-
-Status WriteLegacyJson(const RunSettings& settings, const std::string& started,
-                       const std::string& ended) {
-  const auto path = LegacyRecordsPath(settings);
-  ASSIGN_OR_RETURN(const auto records, ReadFile(path));
-  std::vector<double> phi;
-  std::istringstream lines(records);
-  for (std::string line; std::getline(lines, line);) {
-    const auto record = ordered_json::parse(line, nullptr, false);
-    if (record.is_object()) phi.push_back(record.value("phi", 0.0));
-  }
-  if (phi.size() != settings.cycles) {
-    return Fail(Error::Code::kIncompatible,
-                "{} has {} records for {} cycles; start over with --fresh", path.string(),
-                phi.size(), settings.cycles);
-  }
-  ASSIGN_OR_RETURN(auto file, platform::OutputFile::Create(*settings.legacy_json));
-  std::string head = Head(settings, started, ended, phi).dump(1);
-  head.resize(head.size() - 2);  // drop "\n}"
-  RETURN_IF_ERROR(file.Append(head + ",\n \"metrics\": ["));
-  bool first = true;
-  lines = std::istringstream(records);
-  for (std::string line; std::getline(lines, line); first = false) {
-    RETURN_IF_ERROR(file.Append((first ? "\n  " : ",\n  ") + line));
-  }
-  RETURN_IF_ERROR(file.Append("\n ]\n}\n"));
-  return file.Finish();
+  const std::filesystem::path summary = SummaryPath(settings);
+  std::error_code error;
+  std::filesystem::remove(summary, error);
+  if (!error) return {};
+  return Fail(Error::Code::kPermission, "cannot remove {}: {}", summary.string(), error.message());
 }
 
 }  // namespace reveza::phi

@@ -1,5 +1,4 @@
-// The outcome of a run: its summary, its folder, and the records of its first run in the layout of
-// OmniMind's scientific validation file. Values and functions without shared state.
+// The outcome of a run: its summary and its folder. Values and functions without shared state.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +10,8 @@
 
 #include "common/base/error.h"
 #include "common/base/unique_fd.h"
-#include "phi/cycles/model.h"
 #include "phi/measures/legacy.h"
-#include "phi/output/appended_file.h"
+#include "phi/measures/significance.h"
 #include "phi/run/settings.h"
 
 namespace reveza::phi {
@@ -57,7 +55,9 @@ struct RunOutcome {
   std::vector<MeasureSummary> measures;
   std::optional<Unmeasured> unmeasured;   // the first, by cycle and run
   std::optional<LegacyNull> legacy_null;  // null distribution of phi_legacy, if measured
-  std::vector<std::uint64_t> hashes;      // final state hash of each run
+  // Of a finished run, for each of settings.measures (RunMeasures::Nulls()).
+  std::vector<std::optional<Significance>> nulls;
+  std::vector<std::uint64_t> hashes;  // final state hash of each run
 };
 
 std::filesystem::path SummaryPath(const RunSettings& settings);
@@ -85,17 +85,5 @@ Result<UniqueFd> LockFolder(const std::filesystem::path& folder);
 // kIncompatible if there are any, since files without a checkpoint are not this run's to overwrite.
 // Returns kPermission if a file cannot be removed.
 Status PrepareFolder(const RunSettings& settings);
-
-// Returns the record of one cycle as a line of JSON, with OmniMind's keys and null for values that
-// phi does not compute. `value` is phi_legacy or kNotAvailable.
-std::string LegacyRecordText(const RunSettings& settings, std::uint64_t cycle,
-                             const Observation& observation, double value, const std::string& time);
-
-// Returns the path of the records, legacy-records.jsonl in the output folder.
-std::filesystem::path LegacyRecordsPath(const RunSettings& settings);
-
-// Writes settings.legacy_json from the records. Returns kIncompatible if records are missing.
-Status WriteLegacyJson(const RunSettings& settings, const std::string& started,
-                       const std::string& ended);
 
 }  // namespace reveza::phi

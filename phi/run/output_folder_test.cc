@@ -26,8 +26,7 @@ class FolderContents : public testing::Test {
 
 TEST_F(FolderContents, WithoutCheckpointAreKept) {
   EXPECT_TRUE(PrepareFolder(settings_));
-  for (const char* name : {"rows.csv", "rows.jsonl", "rows.parquet/part-000000.parquet",
-                           "summary.json", "legacy-records.jsonl"}) {
+  for (const char* name : {"rows.csv", "rows.parquet/part-000000.parquet", "summary.json"}) {
     Write(name);
     const auto refused = PrepareFolder(settings_);
     ASSERT_FALSE(refused) << name;
@@ -45,9 +44,8 @@ TEST_F(FolderContents, WithoutCheckpointAreKept) {
 
 TEST_F(FolderContents, OfEveryFormatAreRemovedByFresh) {
   for (const char* name :
-       {"rows.csv", "rows.jsonl", "rows.parquet/part-000000.parquet",
-        "rows.parquet/part-000007.parquet", "rows.parquet/.part-000008.parquet.0.partial",
-        "summary.json", "legacy-records.jsonl", "notes.txt"}) {
+       {"rows.csv", "rows.parquet/part-000000.parquet", "rows.parquet/part-000007.parquet",
+        "rows.parquet/.part-000008.parquet.0.partial", "summary.json", "notes.txt"}) {
     Write(name);
   }
   settings_.fresh = true;
@@ -55,13 +53,12 @@ TEST_F(FolderContents, OfEveryFormatAreRemovedByFresh) {
   ASSERT_TRUE(cleared) << cleared.error().message;
   EXPECT_FALSE(FindRows(settings_.folder).value());
   EXPECT_FALSE(FileExists("summary.json"));
-  EXPECT_FALSE(FileExists("legacy-records.jsonl"));
   EXPECT_TRUE(FileExists("notes.txt"));
 }
 
 // Files that cannot be examined may be results of a run.
 TEST_F(FolderContents, UnreadableIsNotMissing) {
-  for (const char* name : {"rows.jsonl", "summary.json"}) {
+  for (const char* name : {"rows.csv", "summary.json"}) {
     std::filesystem::create_symlink(name, place_ / name);
     const auto unseen = PrepareFolder(settings_);
     ASSERT_FALSE(unseen) << name;

@@ -1,7 +1,7 @@
 #include "phi/run/run_measures.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 namespace reveza::phi {
 namespace {
@@ -115,20 +115,24 @@ Status RunMeasures::Measure(std::span<double> values) {
   if (!all) return std::unexpected(all.error());
   std::string missing;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double value = (*all)[i].value;
-    if (!(*all)[i].missing.empty()) {
-      missing = (*all)[i].missing;
-      continue;
-    }
-    if (!std::isfinite(value)) {
-      std::ranges::fill(values, kNotAvailable);
-      return Fail(Error::Code::kInternal, "{} is not a finite number",
-                  NameOf(options_.measures[i]));
-    }
-    values[i] = value;
+    values[i] = (*all)[i].value;
+    if (!(*all)[i].missing.empty()) missing = (*all)[i].missing;
   }
   if (!missing.empty()) return InvalidArgument(std::move(missing));
   return {};
+}
+
+std::vector<std::optional<Significance>> RunMeasures::Nulls(int threads) const {
+  constexpr int kSurrogates = 99;
+  std::vector<std::optional<Significance>> none(settings_.measures.size());
+  const auto rows = static_cast<std::size_t>(settings_.window);
+  if (none.empty() || means_.size() < rows * kModules) return none;
+  const SeriesView last = Last(means_, rows, 0);
+  const auto measured = MeasureWindow(last, options_);
+  if (!measured) return none;
+  const SurrogateOptions surrogates = {.count = kSurrogates, .threads = threads};
+  auto tested = TestAgainstSurrogates({&last, 1}, options_, *measured, surrogates);
+  return tested ? *std::move(tested) : none;
 }
 
 std::vector<CycleSample> RunMeasures::Samples() const {

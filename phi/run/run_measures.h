@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "common/base/error.h"
 #include "phi/cycles/model.h"
 #include "phi/measures/legacy.h"
+#include "phi/measures/significance.h"
 #include "phi/measures/window.h"
 #include "phi/run/settings.h"
 
@@ -34,6 +36,10 @@ class RunMeasures {
   // `cycle` cycles.
   std::vector<CycleSample> Samples() const;
   Status Restore(std::uint64_t cycle, std::span<const CycleSample> samples);
+
+  // Returns, for each of settings.measures, the null distribution of the last window, whose modules
+  // are made independent by shifts in time; nothing for i, and without a window to measure.
+  std::vector<std::optional<Significance>> Nulls(int threads) const;
 
   // Returns the maximum number of samples in a checkpoint.
   static std::size_t RetainedSamples(const RunSettings& settings);

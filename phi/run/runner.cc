@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "common/platform/output_file.h"
-#include "phi/output/appended_file.h"
 #include "phi/output/rows.h"
 #include "phi/run/measured_cycles.h"
 #include "phi/run/outcome.h"
@@ -117,14 +116,10 @@ class Runner {
 
   Status OpenFiles() {
     if (settings_.folder == "-") {
-      rows_ = RowsOnStandardOutput(settings_.format, LayoutOf(settings_));
+      rows_ = RowsOnStandardOutput(LayoutOf(settings_));
     } else if (settings_.Keeps()) {
       ASSIGN_OR_RETURN(rows_, OpenRows(settings_.folder, settings_.format, LayoutOf(settings_),
                                        checkpoint_.rows));
-    }
-    if (settings_.legacy_json) {
-      ASSIGN_OR_RETURN(records_,
-                       AppendedFile::Open(LegacyRecordsPath(settings_), checkpoint_.legacy_bytes));
     }
     return {};
   }
@@ -140,22 +135,15 @@ class Runner {
 
   // Writes the rows of the cycles after `before`.
   Status Write(std::uint64_t before) {
-    const std::string time = records_ ? TimeText() : "";
     block_.Clear();
     const auto observations = cycles_.observations();
     const std::size_t runs = cycles_.runs();
     for (std::size_t i = 0; i < observations.size(); ++i) {
       const Observation& each = observations[i];
-      const std::uint64_t cycle = before + i / runs + 1;
       block_.run.push_back(settings_.engine.first_run + static_cast<std::uint32_t>(i % runs));
-      block_.cycle.push_back(cycle);
+      block_.cycle.push_back(before + i / runs + 1);
       block_.hash.push_back(each.hash);
       AppendStates(each, block_.states);
-      if (records_ && i % runs == 0) {
-        const std::string record = LegacyRecordText(settings_, cycle, each,
-                                                    cycles_.values()[i * cycles_.measures()], time);
-        RETURN_IF_ERROR(records_->Append(record));
-      }
     }
     block_.measures.assign(cycles_.values().begin(), cycles_.values().end());
     return rows_ ? rows_->Append(block_) : Status();
@@ -201,9 +189,6 @@ class Runner {
   }
 
   Status Save() {
-    if (records_) {
-      ASSIGN_OR_RETURN(checkpoint_.legacy_bytes, records_->Sync());
-    }
     RETURN_IF_ERROR(engine_.CopyState(checkpoint_.state));
     checkpoint_.samples = cycles_.Samples();
     const double before = checkpoint_.seconds;
@@ -225,15 +210,13 @@ class Runner {
       outcome.legacy_null =
           LegacyCombinedNullOf(kModules, settings_.engine.constants.dimension, kNullReplicates);
     }
+    if (outcome.finished) outcome.nulls = cycles_.Nulls();
     BatchState state;
     RETURN_IF_ERROR(engine_.CopyState(state));
     for (int run = 0; run < settings_.engine.runs; ++run) {
       outcome.hashes.push_back(HashOfRun(state, settings_.engine, run));
     }
     if (!settings_.Keeps()) return outcome;
-    if (outcome.finished && settings_.legacy_json) {
-      RETURN_IF_ERROR(WriteLegacyJson(settings_, outcome.started, TimeText()));
-    }
     ASSIGN_OR_RETURN(auto file, platform::OutputFile::Create(SummaryPath(settings_)));
     RETURN_IF_ERROR(file.Append(SummaryText(settings_, checkpoint_.version, outcome)));
     RETURN_IF_ERROR(file.Finish());
@@ -249,7 +232,6 @@ class Runner {
   Checkpoint checkpoint_;
   std::uint64_t committed_cycle_ = 0;
   std::unique_ptr<RowWriter> rows_;
-  std::optional<AppendedFile> records_;
   RowBlock block_;
 };
 

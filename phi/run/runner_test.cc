@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/platform/testing_directory.h"
+#include "common/table/arrow.h"
 #include "phi/cycles/engine.h"
 
 namespace reveza::phi {
@@ -75,6 +76,9 @@ TEST(Runner, InterruptionsDoNotChangeRows) {
     EXPECT_FALSE(std::filesystem::exists(summary));
     EXPECT_EQ(second->hashes, right->hashes);
     EXPECT_EQ(second->measures[1].sum, right->measures[1].sum);
+    EXPECT_TRUE(first->nulls.empty());
+    ASSERT_TRUE(second->nulls.at(0));
+    EXPECT_EQ(second->nulls[0]->null_mean, right->nulls[0]->null_mean);
     EXPECT_EQ(ToText(settings.folder / "rows.csv"), ToText(folder / "right" / "rows.csv"));
   }
 }
@@ -119,18 +123,16 @@ TEST(Runner, RejectsRowsWithoutCheckpoint) {
 }
 
 TEST(Runner, FreshRemovesOtherFormats) {
+  if (!kHaveArrow) GTEST_SKIP() << "this build has no Arrow";
   const platform::TestingDirectory folder;
   RunSettings settings = Settings(folder.path());
-  settings.legacy_json = folder / "legacy.json";
   std::uint64_t seen = 0;
   ASSERT_TRUE(RunWith(settings, 1, StopAfter(30, seen)));
-  settings.legacy_json.reset();
-  settings.format = RowFormat::kJsonLines;
+  settings.format = RowFormat::kParquet;
   settings.fresh = true;
   seen = 0;
   ASSERT_TRUE(RunWith(settings, 1, StopAfter(30, seen)));
   EXPECT_FALSE(std::filesystem::exists(folder / "rows.csv"));
-  EXPECT_FALSE(std::filesystem::exists(folder / "legacy-records.jsonl"));
   settings.fresh = false;
   const auto on = RunWith(settings, 1, {});
   ASSERT_TRUE(on) << on.error().message;
@@ -223,44 +225,8 @@ TEST(Runner, SummaryMatchesRows) {
   EXPECT_NEAR(si["mean"].get<double>(), sum / count, 1e-12);
   EXPECT_NEAR(si["final"].get<double>(), final_sum / 3, 1e-12);
   EXPECT_LE(si["min"].get<double>(), si["mean"].get<double>());
-}
-
-TEST(Runner, WritesLegacyLayout) {
-  const platform::TestingDirectory folder;
-  RunSettings settings = Settings(folder / "runs");
-  settings.legacy_json = folder / "legacy.json";
-  std::uint64_t seen = 0;
-  ASSERT_TRUE(RunWith(settings, 1, StopAfter(33, seen)));
-  EXPECT_FALSE(std::filesystem::exists(*settings.legacy_json));
-  ASSERT_TRUE(RunWith(settings, 1, {}));
-  const auto made = nlohmann::json::parse(ToText(*settings.legacy_json));
-  EXPECT_EQ(made["total_cycles"], 70);
-  ASSERT_EQ(made["phi_progression"].size(), 70U);
-  ASSERT_EQ(made["metrics"].size(), 70U);
-  for (int i = 0; i < 70; ++i) {
-    EXPECT_EQ(made["metrics"][i]["cycle"], i + 1);
-    EXPECT_EQ(made["metrics"][i]["phi"], made["phi_progression"][i]);
-    EXPECT_EQ(made["metrics"][i]["success"], i >= 9);
-  }
-  EXPECT_EQ(made["phi_final"], made["phi_progression"][69]);
-  EXPECT_TRUE(made["metrics"][0]["psi"].is_null());
-  EXPECT_EQ(made["metrics"][0]["modules_executed"].size(), 6U);
-}
-
-TEST(Runner, RejectsMissingLegacyRecords) {
-  const platform::TestingDirectory folder;
-  RunSettings settings = Settings(folder / "runs");
-  settings.legacy_json = folder / "legacy.json";
-  std::uint64_t seen = 0;
-  // The records stay open, so that phi continues to write them.
-  RunEvents events = StopAfter(1'000'000, seen);
-  events.progress = [&](const RunProgress&) {
-    std::filesystem::remove(settings.folder / "legacy-records.jsonl");
-  };
-  const auto outcome = RunWith(settings, 1, events);
-  ASSERT_FALSE(outcome);
-  EXPECT_EQ(outcome.error().code, Error::Code::kNotFound) << outcome.error().message;
-  EXPECT_FALSE(std::filesystem::exists(*settings.legacy_json));
+  EXPECT_GT(si["null"]["mean"].get<double>(), 0);
+  EXPECT_GT(si["null"]["high"].get<double>(), si["null"]["mean"].get<double>());
 }
 
 TEST(Runner, FolderIsExclusive) {

@@ -132,12 +132,6 @@ Status Prepare(RunSettings& settings) {
         CheckInteger("--cycles", static_cast<std::int64_t>(settings.cycles), 1, 0xffffffff)}) {
     if (!status) return status;
   }
-  if (settings.legacy_json && !settings.Keeps()) {
-    return InvalidArgument("--legacy-json requires --output with a folder");
-  }
-  if (settings.legacy_json && !settings.legacy) {
-    return InvalidArgument("--legacy-json requires phi_legacy in --measure");
-  }
   return {};
 }
 
@@ -165,8 +159,7 @@ std::vector<Parameter> ParametersOf(const RunSettings& settings) {
           parameter("every", settings.every),
           parameter("lag", settings.lag),
           parameter("mip", settings.minimum ? "yes" : "no"),
-          parameter("format", NameOf(settings.format)),
-          parameter("legacy-json", settings.legacy_json ? "yes" : "no")};
+          parameter("format", NameOf(settings.format))};
 }
 
 std::vector<std::string> ModuleNames() {

@@ -32,10 +32,8 @@ struct RunSettings {
 
   std::filesystem::path folder;  // "" saves nothing; "-" writes rows to standard output
   RowFormat format = RowFormat::kCsv;
-  std::optional<std::filesystem::path> legacy_json;
   std::uint64_t checkpoint_every = 50;  // cycles
   bool fresh = false;                   // discard an existing checkpoint
-  bool allow_drift = false;             // resume from a checkpoint of another kNumbersVersion
 
   // Whether results are saved to a folder.
   bool Keeps() const { return !folder.empty() && folder != "-"; }

@@ -53,7 +53,6 @@ TEST(RunSettings, RejectsInvalidValues) {
             std::string::npos);
   EXPECT_NE(Refused([](auto& s) { s.engine.constants.dimension = -1; }).find("elements"),
             std::string::npos);
-  EXPECT_NE(Refused([](auto& s) { s.legacy_json = "x.json"; }).find("--output"), std::string::npos);
 }
 
 }  // namespace settings_test

@@ -161,6 +161,8 @@ Result<SeriesTable> ReadNumpy(std::string_view bytes, const std::string& name,
   ASSIGN_OR_RETURN(const auto columns, SelectColumns(names, name, options));
   SeriesTable table;
   for (const std::size_t column : columns.chosen) table.names.push_back(names[column]);
+  table.values.reserve(static_cast<std::size_t>(layout.trials * layout.length) *
+                       columns.chosen.size());
   const auto element = [&](std::int64_t trial, std::int64_t row, std::size_t column) {
     const std::int64_t at = trial * layout.trial_stride + row * layout.row_stride +
                             static_cast<std::int64_t>(column) * layout.variable_stride;

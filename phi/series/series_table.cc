@@ -83,6 +83,15 @@ std::int64_t SeriesTable::DropMissing() {
   return dropped;
 }
 
+Result<std::int64_t> ResolveMissing(SeriesTable& table, std::string_view missing,
+                                    const std::string& file) {
+  if (missing == "drop") return table.DropMissing();
+  const std::string first = table.FirstMissing();
+  if (first.empty()) return 0;
+  return InvalidArgument(
+      "{} {}; --missing drop leaves out such rows, across which nothing is paired", file, first);
+}
+
 bool IsTimeName(std::string_view name) {
   std::string lower(name);
   for (char& letter : lower) {

@@ -46,6 +46,11 @@ struct ReadOptions {
   bool text_is_missing = false;
 };
 
+// Drops rows with missing values if `missing` is "drop", and returns their number; else returns
+// kInvalidArgument, which names the first of `file`.
+Result<std::int64_t> ResolveMissing(SeriesTable& table, std::string_view missing,
+                                    const std::string& file);
+
 // Reads a file by its extension: .csv, .tsv, .txt, .parquet or .npy. Missing values (an empty
 // field, NA, null) become NaN, which the measures reject by row. Errors: file not found or not
 // readable, unknown extension, damaged file, missing column, non-numeric field (reported by line

@@ -12,18 +12,27 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-Result<std::vector<std::vector<int>>> Binned(const SeriesView& series, const Names& names,
-                                             const TransferRequest& request) {
-  std::vector<Result<std::vector<int>>> found(names.size());
-  ParallelFor(request.threads, found.size(), [&] {
-    return [&](std::size_t column) {
-      std::vector<double> values;
-      values.reserve(static_cast<std::size_t>(series.length));
-      for (std::int64_t t = 0; t < series.length; ++t) values.push_back(series.Row(t)[column]);
-      found[column] = QuantileBins(values, request.bins);
+Result<std::vector<std::vector<Symbol>>> Binned(const SeriesView& series, const Names& names,
+                                                const TransferRequest& request) {
+  // A few columns at a time, because a line of the cache has several of each row.
+  constexpr std::size_t kTogether = 4;
+  std::vector<Result<std::vector<Symbol>>> found(names.size());
+  ParallelFor(request.threads, (found.size() + kTogether - 1) / kTogether, [&] {
+    return [&](std::size_t group) {
+      const std::size_t first = group * kTogether;
+      const std::size_t count = std::min(kTogether, found.size() - first);
+      const auto rows = static_cast<std::size_t>(series.length);
+      std::vector<std::vector<double>> columns(count, std::vector<double>(rows));
+      for (std::size_t t = 0; t < rows; ++t) {
+        const double* const row = series.Row(static_cast<std::int64_t>(t)) + first;
+        for (std::size_t i = 0; i < count; ++i) columns[i][t] = row[i];
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        found[first + i] = QuantileBins(columns[i], request.bins);
+      }
     };
   });
-  std::vector<std::vector<int>> binned;
+  std::vector<std::vector<Symbol>> binned;
   for (std::size_t column = 0; column < found.size(); ++column) {
     if (!found[column]) {
       return Fail(found[column].error().code, "{}: {}", names[column],
@@ -85,6 +94,7 @@ Status FindContinuous(std::span<const SeriesView> trials, const Names& names,
       .source_history = request.options.source_history,
       .delay = request.options.delay,
       .neighbours = request.neighbours,
+      .window = request.window,
       .surrogates = request.options.surrogates,
       .seed = request.options.seed,
       .names = names};
@@ -98,22 +108,25 @@ Status FindContinuous(std::span<const SeriesView> trials, const Names& names,
 }
 
 // Returns the symbols of one column, or of several together, which are made in `joint`.
-std::span<const int> SymbolsOf(const std::vector<std::vector<int>>& binned,
-                               const std::vector<int>& of, std::vector<int>& joint) {
+Result<std::span<const Symbol>> SymbolsOf(const std::vector<std::vector<Symbol>>& binned,
+                                          const std::vector<int>& of, std::vector<Symbol>& joint) {
   if (of.size() == 1) return binned[static_cast<std::size_t>(of.front())];
-  std::vector<std::vector<int>> series;
+  std::vector<std::vector<Symbol>> series;
   for (const int column : of) series.push_back(binned[static_cast<std::size_t>(column)]);
-  if (!series.empty()) joint = JointSymbols(series);
+  if (!series.empty()) {
+    ASSIGN_OR_RETURN(joint, JointSymbols(series));
+  }
   return joint;
 }
 
-Status FindDiscrete(const std::vector<std::vector<int>>& binned, const TransferOptions& options,
+Status FindDiscrete(const std::vector<std::vector<Symbol>>& binned, const TransferOptions& options,
                     Transfer& transfer) {
-  std::vector<int> sources, targets, given;
-  ASSIGN_OR_RETURN(const auto found,
-                   TransferEntropyOf(SymbolsOf(binned, transfer.columns.sources, sources),
-                                     SymbolsOf(binned, transfer.columns.targets, targets),
-                                     SymbolsOf(binned, transfer.columns.given, given), options));
+  const TransferColumns& columns = transfer.columns;
+  std::vector<Symbol> of_sources, of_targets, of_given;
+  ASSIGN_OR_RETURN(const auto sources, SymbolsOf(binned, columns.sources, of_sources));
+  ASSIGN_OR_RETURN(const auto targets, SymbolsOf(binned, columns.targets, of_targets));
+  ASSIGN_OR_RETURN(const auto given, SymbolsOf(binned, columns.given, of_given));
+  ASSIGN_OR_RETURN(const auto found, TransferEntropyOf(sources, targets, given, options));
   transfer.nats = found.plug_in;
   transfer.corrected = found.corrected;
   transfer.samples = found.samples;
@@ -154,7 +167,7 @@ Result<std::vector<Transfer>> TransfersOf(std::span<const SeriesView> trials, co
   }
   RETURN_IF_ERROR(CheckNumbers(trials, names));
   ASSIGN_OR_RETURN(auto transfers, Planned(request, names));
-  std::vector<std::vector<int>> binned;
+  std::vector<std::vector<Symbol>> binned;
   if (discrete) {
     ASSIGN_OR_RETURN(binned, Binned(trials.front(), names, request));
   }

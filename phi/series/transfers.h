@@ -28,6 +28,7 @@ struct TransferRequest {
   bool given_all_others = false;  // in place of columns.given
   int bins = 4;                   // quantile bins per column, of kDiscrete
   int neighbours = 4;             // of kKsg
+  std::int64_t window = 0;        // of kKsg: ContinuousTransferOptions::window
   TransferOptions options = {};
   int threads = 1;
 };

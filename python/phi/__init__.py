@@ -14,7 +14,7 @@ from typing import Any, Optional, Union
 if sys.version_info < (3, 10):
     raise ImportError("the Python package phi needs Python 3.10 or later; the program phi runs with any")
 try:
-    import numpy as _numpy  # pylint: disable=unused-import  # only to say what is missing
+    import numpy
 except ImportError as error:
     raise ImportError("the Python package phi needs NumPy: pip install numpy") from error
 
@@ -31,39 +31,57 @@ from phi._arrays import (
     threads_of,
     trials_of,
 )
-from phi._objects import Multiplets, Run
-from phi._results import (
-    Atom,
+from phi._frames import to_pandas
+from phi._networks import (
     Cause,
     Complexes,
     Concept,
     Cut,
+    DirectedPart,
+    Distinction,
+    Effect,
+    Iit4Complexes,
+    Iit4System,
+    Part,
+    PhiStructure,
+    Purview,
+    Relations,
+    RelationsOfOrder,
+    SystemIrreducibility,
+    SystemState,
+    complexes,
+    iit,
+)
+from phi._objects import Multiplets, Run
+from phi._results import (
+    Atom,
     Cycle,
     Decomposition,
-    Effect,
     Extreme,
+    GaussianComplex,
     Granger,
     Interval,
+    Legacy,
     Measurement,
+    ModelMeasurement,
     Order,
-    Part,
     Partition,
     Significance,
-    SystemIrreducibility,
     Transfer,
     Transfers,
     Value,
     Window,
     significance_of,
-    system_of,
     value_of,
 )
 
 __all__ = [
-    "Atom", "Cause", "Complexes", "Concept", "Cut", "Cycle", "Decomposition", "Effect", "Extreme", "Granger",
-    "Interval", "Measurement", "Multiplets", "Order", "Part", "Partition", "Run", "Significance",
-    "SystemIrreducibility", "Transfer", "Transfers", "Value", "Window", "complexes", "granger", "iit", "measure",
-    "mip", "oinfo", "phiid", "run", "te", "windows",
+    "Atom", "Cause", "Complexes", "Concept", "Cut", "Cycle", "Decomposition", "DirectedPart", "Distinction", "Effect",
+    "Extreme", "GaussianComplex", "Granger", "Iit4Complexes", "Iit4System", "Interval", "Legacy", "Measurement",
+    "ModelMeasurement", "Multiplets", "Order", "Part", "Partition", "PhiStructure", "Purview", "Relations",
+    "RelationsOfOrder", "Run", "Significance", "SystemIrreducibility", "SystemState", "Transfer", "Transfers", "Value",
+    "Window", "complexes", "gaussian_complexes", "granger", "iit", "legacy", "measure", "mip", "oinfo", "phiid", "run",
+    "te", "theory", "to_pandas", "windows",
 ]
 
 
@@ -217,6 +235,7 @@ def te(
     given: Columns = None,
     bins: int = 4,
     neighbours: int = 4,
+    theiler: int = 0,
     target_history: int = 1,
     source_history: int = 1,
     delay: int = 1,
@@ -228,8 +247,8 @@ def te(
     """Returns transfer entropies in nats: of all ordered pairs, or from ``source`` to ``target``.
 
     ``estimator`` is "discrete" (counts of quantile bins), "gauss" or "ksg" (nearest neighbours).
-    Columns are given by index or name; ``given="all"`` conditions on all others. Histories and delay
-    are in rows.
+    Columns are given by index or name; ``given="all"`` conditions on all others. Histories, delay and
+    ``theiler``, the window within which rows are no neighbours (ksg), are in rows.
     """
     trials = trials_of(series)
     columns = names_of(names, trials)
@@ -237,7 +256,7 @@ def te(
     found = _native.te(trials, columns, {
         "estimator": estimator, "source": columns_of(source, columns), "target": columns_of(target, columns),
         "given": [] if all_others else columns_of(given, columns), "given_all_others": all_others,
-        "bins": bins, "neighbours": neighbours, "target_history": target_history,
+        "bins": bins, "neighbours": neighbours, "theiler": theiler, "target_history": target_history,
         "source_history": source_history, "delay": delay, "surrogates": surrogates, "seed": seed,
         "threads": threads_of(threads),
     })
@@ -268,36 +287,48 @@ def oinfo(
     return Multiplets(found, trials[0].shape[1])
 
 
-def iit(
-    tpm: Array,
-    state: Sequence[int],
+def theory(
+    coupling: Array,
+    noise: Optional[Array] = None,
+    measures: Union[str, Sequence[str]] = "all",
     *,
-    nodes: Optional[Sequence[int]] = None,
-    single_nodes: bool = False,
-    threads: Optional[int] = None,
-) -> SystemIrreducibility:
-    """Returns the integrated information (IIT 3.0) of binary nodes in a state, as PyPhi 1.2.
+    partition: Parts = None,
+    mip: Optional[str] = None,
+    normalised: bool = False,
+) -> ModelMeasurement:
+    """Returns the measures of the model Y = A X + E: ``coupling`` is A (rows: targets), ``noise`` the covariance of E.
 
-    ``tpm`` is PyPhi's state-by-node (2^n x n) or state-by-state (2^n x 2^n) matrix, first node fastest;
-    ``nodes`` is a subsystem, with the others fixed. ``single_nodes`` is PyPhi's
-    SINGLE_MICRO_NODES_WITH_SELFLOOPS_HAVE_PHI.
+    The noise is by default uncorrelated, with variance 1. The other options are those of :func:`measure`.
     """
-    matrix = check_array(tpm, "the transition matrix", "states x nodes")
-    return system_of(_native.iit(matrix, [int(bit) for bit in state], {
-        "nodes": [] if nodes is None else list(nodes), "single_nodes": single_nodes,
-        "threads": threads_of(threads),
-    }))
+    matrix = check_array(coupling, "the coupling", "targets x sources")
+    covariance = numpy.eye(len(matrix)) if noise is None else check_array(noise, "the noise", "targets x targets")
+    found = _native.theory(matrix, covariance, [str(i) for i in range(len(matrix))], {
+        "measures": _measures(measures), "partition": partition_text(partition), "mip": mip or "",
+        "normalised": normalised})
+    return ModelMeasurement(**{**found, "values": tuple(value_of(row) for row in found["values"])})
 
 
-def complexes(
-    tpm: Array, state: Sequence[int], *, single_nodes: bool = False, threads: Optional[int] = None
-) -> Complexes:
-    """Returns the integrated information of every system in a network, and the major complex."""
-    matrix = check_array(tpm, "the transition matrix", "states x nodes")
-    rows, major = _native.complexes(matrix, [int(bit) for bit in state], {
-        "single_nodes": single_nodes, "threads": threads_of(threads)})
-    systems = tuple(system_of(row) for row in rows)
-    return Complexes(systems, None if major is None else systems[major])
+def gaussian_complexes(
+    series: Series,
+    measure_name: str = "si",
+    *,
+    lag: int = 1,
+    order: Union[int, str] = 1,
+    max_order: int = 10,
+    shrinkage: Union[float, str] = "none",
+    names: Optional[Sequence[str]] = None,
+) -> tuple[GaussianComplex, ...]:
+    """Returns the complexes of a series by mi, si or wms, of up to 16 variables, by descending value."""
+    trials = trials_of(series)
+    found = _native.gaussian_complexes(trials, names_of(names, trials), {
+        "measures": measure_name, "partition": "", "mip": "", "normalised": False, "lag": lag, **_past(order),
+        "max_order": max_order, "shrinkage": str(shrinkage), "threads": 1})
+    return tuple(GaussianComplex(*row) for row in found)
+
+
+def legacy(series: Series) -> Legacy:
+    """Returns OmniMind's mean absolute correlation at the end of the last trial, and that of independent noise."""
+    return Legacy(*_native.legacy(trials_of(series)))
 
 
 def run(

@@ -183,69 +183,37 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Part:
-    """One part of a partition: nodes of the mechanism, and of its purview."""
+class ModelMeasurement:
+    """The measures of a model. ``measurement["phi_g"].nats`` is one of them."""
 
-    mechanism: tuple[int, ...]
-    purview: tuple[int, ...]
+    values: tuple[Value, ...]
+    spectral_radius: float
+    condition_number: float  #: above 1e8, values have fewer correct digits
 
-
-@dataclass(frozen=True)
-class Cause:
-    """The core cause of a mechanism."""
-
-    purview: tuple[int, ...]
-    phi: float  #: as PyPhi's small phi, rounded to six decimals
-    repertoire: tuple[float, ...]  #: probability of each past state, first node fastest
-    partition: Optional[tuple[Part, Part]]  #: None after the cut
+    def __getitem__(self, measure: str) -> Value:
+        for value in self.values:
+            if value.measure == measure:
+                return value
+        raise KeyError(measure)
 
 
 @dataclass(frozen=True)
-class Effect:
-    """The core effect of a mechanism."""
+class GaussianComplex:
+    """Variables that are more integrated than all their supersets."""
 
-    purview: tuple[int, ...]
-    phi: float
-    probability_on: tuple[float, ...]  #: of each node of the purview to be on next
-    partition: Optional[tuple[Part, Part]]  #: None after the cut
-
-
-@dataclass(frozen=True)
-class Concept:
-    """A mechanism with its core cause and effect."""
-
-    mechanism: tuple[int, ...]
-    phi: float
-    cause: Cause
-    effect: Effect
+    variables: tuple[int, ...]
+    nats: float  #: of the measure at its minimum partition
+    main: bool  #: whether no complex within it has a higher value
 
 
 @dataclass(frozen=True)
-class Cut:
-    """Connections from nodes to nodes, which the cut severs (PyPhi's ``Cut``)."""
+class Legacy:
+    """OmniMind's mean absolute correlation, and that of independent noise."""
 
-    from_nodes: tuple[int, ...]
-    to_nodes: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class SystemIrreducibility:
-    """The integrated information of a system under IIT 3.0 (PyPhi's ``SystemIrreducibilityAnalysis``)."""
-
-    nodes: tuple[int, ...]
-    phi: float  #: earth mover's distance, rounded to six decimals
-    cut: Optional[Cut]  #: the minimum cut; None if Phi is 0 without any
-    why_zero: str
-    concepts: tuple[Concept, ...]  #: of the uncut system (PyPhi's ``ces``)
-    concepts_after_cut: tuple[Concept, ...]  #: (PyPhi's ``partitioned_ces``)
-
-
-@dataclass(frozen=True)
-class Complexes:
-    """All systems of a network that its state allows, and the one with the largest Phi."""
-
-    systems: tuple[SystemIrreducibility, ...]
-    major: Optional[SystemIrreducibility]  #: None if all are 0
+    value: float
+    null_mean: float
+    null_low: float  #: 2.5 % quantile
+    null_high: float  #: 97.5 % quantile
 
 
 @dataclass(frozen=True)
@@ -268,26 +236,6 @@ def value_of(row: Mapping[str, Any]) -> Value:
     interval = row.get("interval")
     return Value(**{**row, "significance": significance_of(row.get("significance")),
                     "interval": None if interval is None else Interval(**interval)})
-
-
-def _parts_of(parts: Any) -> Optional[tuple[Part, Part]]:
-    return None if parts is None else (Part(**parts[0]), Part(**parts[1]))
-
-
-def concept_of(row: Mapping[str, Any]) -> Concept:
-    """Returns what the module says of a concept."""
-    cause, effect = row["cause"], row["effect"]
-    return Concept(row["mechanism"], row["phi"],
-                   Cause(**{**cause, "partition": _parts_of(cause["partition"])}),
-                   Effect(**{**effect, "partition": _parts_of(effect["partition"])}))
-
-
-def system_of(row: Mapping[str, Any]) -> SystemIrreducibility:
-    """Returns what the module says of a system."""
-    return SystemIrreducibility(
-        row["nodes"], row["phi"], None if row["cut"] is None else Cut(*row["cut"]), row["why_zero"],
-        tuple(concept_of(each) for each in row["concepts"]),
-        tuple(concept_of(each) for each in row["concepts_after_cut"]))
 
 
 def order_of(row: Mapping[str, Any]) -> Order:

@@ -77,7 +77,7 @@ class Mistakes(unittest.TestCase):
         series = self.write("s.csv", "a,b\n" + "\n".join(f"{i % 7},{i % 5}" for i in range(60)))
         self.refused(2, ".html or .svg", "plot", series, "-o", "page.pdf")
         self.refused(12, "cannot read", "plot", "none.csv")
-        self.refused(12, "neither rows.csv, rows.jsonl nor rows.parquet", "plot", ".")
+        self.refused(12, "neither rows.csv nor rows.parquet", "plot", ".")
         self.refused(2, "use a smaller --window", "plot", series, "--window", "61")
         self.refused(2, "nothing to draw", "plot", self.write("text.csv", "a\n1\n2\n"))
         done = subprocess.run([PHI, "plot", series, "-o", "no/such/page.html"], cwd=self.folder,

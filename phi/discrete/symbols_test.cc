@@ -1,0 +1,85 @@
+#include "phi/discrete/symbols.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace reveza::phi {
+namespace symbols_test {
+
+TEST(QuantileBinsTest, AreEquallyFilled) {
+  const std::vector<double> values = {5, 1, 4, 2, 3, 0};
+  EXPECT_EQ(*QuantileBins(values, 3), (std::vector<Symbol>{2, 0, 2, 1, 1, 0}));
+  EXPECT_EQ(*QuantileBins(values, 2), (std::vector<Symbol>{1, 0, 1, 0, 1, 0}));
+}
+
+TEST(QuantileBinsTest, LongSeriesAreBinnedByRank) {
+  // Of the last, every sampled value is the same, so that the sample encloses no quantile.
+  constexpr std::size_t kRows = 1 << 17;
+  std::mt19937_64 engine(3);
+  std::vector<std::vector<double>> all(3, std::vector<double>(kRows));
+  for (std::size_t i = 0; i < kRows; ++i) {
+    all[0][i] = static_cast<double>(engine() % 1'000'003);
+    all[1][i] = static_cast<double>(engine() % 40);
+    all[2][i] = i % 32 == 0 ? -5.0 : static_cast<double>(engine() % 1'000'003);
+  }
+  for (const auto& values : all) {
+    std::vector<double> sorted = values;
+    std::ranges::sort(sorted);
+    for (const int bins : {2, 4, 16, 17}) {
+      std::vector<double> bounds;
+      for (int bin = 1; bin < bins; ++bin) bounds.push_back(sorted[kRows * bin / bins]);
+      const auto same = std::ranges::unique(bounds);
+      bounds.erase(same.begin(), same.end());
+      const auto binned = QuantileBins(values, bins);
+      ASSERT_TRUE(binned);
+      for (std::size_t i = 0; i < kRows; ++i) {
+        ASSERT_EQ((*binned)[i], std::ranges::upper_bound(bounds, values[i]) - bounds.begin());
+      }
+    }
+  }
+}
+
+TEST(QuantileBinsTest, FewDistinctValuesBecomeSymbols) {
+  const std::vector<double> spikes = {0, 0, 1, 0, 0, 0, 0, 1, 0, 0};
+  EXPECT_EQ(*QuantileBins(spikes, 4), (std::vector<Symbol>{0, 0, 1, 0, 0, 0, 0, 1, 0, 0}));
+  EXPECT_EQ(*QuantileBins(spikes, 2), (std::vector<Symbol>{0, 0, 1, 0, 0, 0, 0, 1, 0, 0}));
+  EXPECT_EQ(*QuantileBins(std::vector<double>{7, 7, 7, 7, -1, 2.5}, 3),
+            (std::vector<Symbol>{2, 2, 2, 2, 0, 1}));
+}
+
+TEST(QuantileBinsTest, MinimumFillsOneBin) {
+  // Nine of twelve are 0: the bounds of four bins would be 0, 0, 1.
+  const std::vector<double> counts = {0, 0, 0, 5, 0, 0, 1, 0, 0, 2, 0, 3, 0};
+  const auto binned = QuantileBins(counts, 4);
+  ASSERT_TRUE(binned);
+  EXPECT_EQ(*binned, (std::vector<Symbol>{0, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 1, 0}));
+}
+
+TEST(QuantileBinsTest, RejectConstantAndInvalidValues) {
+  EXPECT_FALSE(QuantileBins(std::vector<double>{1, 1, 1, 1}, 2));
+  EXPECT_FALSE(QuantileBins(std::vector<double>{1, 2, 3}, 1));
+  EXPECT_FALSE(QuantileBins(std::vector<double>{1, 2, 3}, 4));
+  const auto missing = QuantileBins(std::vector<double>{1, std::nan(""), 3}, 2);
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().message.find("row 2"), std::string::npos);
+}
+
+TEST(JointSymbolsTest, TellCombinationsApart) {
+  const std::vector<std::vector<Symbol>> series = {
+      {0, 1, 0, 1, 0}, {5, 5, 7, 5, 5}, {0, 0, 0, 2, 0}};
+  EXPECT_EQ(*JointSymbols(series), (std::vector<Symbol>{0, 1, 2, 3, 0}));
+  EXPECT_EQ(*JointSymbols(std::span(series).first(1)), series[0]);
+  std::vector<std::vector<Symbol>> many(2, std::vector<Symbol>(kMaxSymbols + 1));
+  for (std::size_t i = 0; i < many[0].size(); ++i) {
+    many[0][i] = static_cast<Symbol>(i % 300);
+    many[1][i] = static_cast<Symbol>(i / 300);
+  }
+  EXPECT_FALSE(JointSymbols(many));
+}
+
+}  // namespace symbols_test
+}  // namespace reveza::phi
