@@ -9,7 +9,7 @@
 #   demo    the wheel of DuckDB, for the demo of fraudgen
 #   test    `demo`, `headers`, and wheels of data readers and PyPhi; with Go, the servers of tests (built
 #           into build/servers) and the modules of integrations/kubernetes (into Go's own cache);
-#           promtool of Debian's package of Prometheus (into build/promtool); as
+#           Debian's package of Prometheus (unpacked into build/promtool, 170 MB); as
 #           root, what browsers, kernels, shells and Debian packages are tested with, if available
 #   check   additional packages for `make check`
 #   fuzz    additional packages for `make fuzz`
@@ -296,24 +296,25 @@ need_server() {
   report_ok "$name $version in $servers"
 }
 
-# need_promtool CONSEQUENCE: takes Prometheus' checker out of Debian's package, which would start a server.
+# need_promtool CONSEQUENCE: takes Prometheus and its checker out of Debian's package, which would start a server.
 need_promtool() {
   local folder
-  if [[ ! -x $promtool/promtool ]] && ! command -v promtool >/dev/null; then
-    printf 'fetching promtool into %s\n' "$promtool"
+  if [[ ! -x $promtool/prometheus ]] && ! command -v prometheus >/dev/null; then
+    printf 'fetching Prometheus into %s\n' "$promtool"
     folder=$(mktemp -d)
     if ! (cd "$folder" && { apt-get download prometheus || { apt-get update && apt-get download prometheus; }; } &&
-      dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool) >"$folder/log" 2>&1; then
+      dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool ./usr/bin/prometheus) \
+      >"$folder/log" 2>&1; then
       tail -n 3 "$folder/log" >&2
-      printf 'setup: could not fetch promtool; without it %s\n' "$1" >&2
+      printf 'setup: could not fetch Prometheus; without it %s\n' "$1" >&2
       rm -rf "$folder"
       return
     fi
     mkdir -p "$promtool"
-    mv "$folder/usr/bin/promtool" "$promtool"
+    mv "$folder"/usr/bin/* "$promtool"
     rm -rf "$folder"
   fi
-  report_ok 'promtool'
+  report_ok 'Prometheus'
 }
 
 need_servers() {
@@ -387,7 +388,7 @@ main() {
     need_charts "$requirements-browser.txt" 'the accessibility of reveza web is not tested'
     want_packages 'what distributions need is not tested (as root: apt-get install)' \
       "${distribution_packages[@]}"
-    need_promtool 'the metrics are not checked by it'
+    need_promtool 'the metrics are not checked and scraped by it'
     need_servers 'the tests that write to buckets are skipped'
     want_packages 'tests that boot a kernel are skipped (as root: apt-get install)' \
       "${kernel_packages[@]}"
