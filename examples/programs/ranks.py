@@ -25,7 +25,7 @@ def main() -> None:
     mib = int(sys.argv[1]) if len(sys.argv) > 1 else 16
     number = rank()
     array = Array(mib, value=number << 16)
-    for _ in range(5):
+    for _ in range(50):
         array.add(4, spin_ms=5)
     print(f"rank {number}: {array.value}, {array.wrong_words()} words wrong", flush=True)
 
