@@ -10,7 +10,7 @@
 #   test    `demo`, `headers`, and wheels of data readers and PyPhi; with Go, the servers of tests (built
 #           into build/servers) and the modules of integrations/kubernetes (into Go's own cache);
 #           Debian's package of Prometheus (unpacked into build/promtool, 170 MB); as
-#           root, what browsers, kernels, shells and Debian packages are tested with, if available
+#           root, what browsers, kernels, shells, Debian packages and aarch64 are tested with, if available
 #   check   additional packages for `make check`
 #   fuzz    additional packages for `make fuzz`
 #   bench   wheels of other generators for bench/fraudgen.sh; not part of `all`
@@ -36,6 +36,7 @@ browser_packages=(chromium)
 kernel_packages=(user-mode-linux)
 kubernetes_packages=(runc containernetworking-plugins iproute2 openssl)
 slurm_packages=(g++ make libslurm-dev slurmctld slurmd slurm-client munge iproute2)
+aarch64_packages=(g++-aarch64-linux-gnu qemu-user-static debootstrap)
 distribution_packages=(bash-completion zsh fish man-db groff-base lintian dpkg-dev debootstrap)
 environment=build/python
 charts=build/charts
@@ -388,6 +389,7 @@ main() {
     need_charts "$requirements-browser.txt" 'the accessibility of reveza web is not tested'
     want_packages 'what distributions need is not tested (as root: apt-get install)' \
       "${distribution_packages[@]}"
+    want_packages 'the build for aarch64 is not tested (as root: apt-get install)' "${aarch64_packages[@]}"
     need_promtool 'the metrics are not checked and scraped by it'
     need_servers 'the tests that write to buckets are skipped'
     want_packages 'tests that boot a kernel are skipped (as root: apt-get install)' \
