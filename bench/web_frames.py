@@ -3,8 +3,9 @@
 
   bench/web_frames.py BUILD [--events 100000] [--frames 300]
 
-Prints for each width of the view the frames per second (the display has 60), and the milliseconds that a frame took to
-draw: from its begin until the page's own callback has ended. Chromium draws by software here.
+Prints for each width of the view the frames per second (the display has 60), the milliseconds that a frame took to draw,
+from its begin until the page's own callback has ended, and the processor time of the page's main thread for each
+frame, which other programs on the machine do not change. Chromium draws by software here.
 """
 
 import argparse
@@ -34,6 +35,11 @@ ZOOM = """(() => {
 })()"""
 
 
+def processor_seconds(page: object) -> float:
+    metrics = page.call("Performance.getMetrics")["metrics"]
+    return next(one["value"] for one in metrics if one["name"] == "TaskDuration")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
@@ -50,14 +56,17 @@ def main() -> None:
         page = browser_test.check_many(browser, url, arguments.events // 50)
         print(f"{browser.call('Browser.getVersion')['product']}, canvas of "
               f"{page.run('document.getElementById(`canvas`).width')} pixels, {page.run('reveza.state().events')} events")
+        page.call("Performance.enable", timeDomain="threadTicks")
         for _ in range(4):
+            used = processor_seconds(page)
             frames = page.run(f"{PAN}({arguments.frames})")
+            used = (processor_seconds(page) - used) / len(frames) * 1000
             state = page.run("reveza.state()")
             took = sorted(drawn - began for began, drawn in frames)
             seconds = (frames[-1][0] - frames[0][0]) / 1000
             print(f"{state['to'] - state['from']:6.0f} s in view: {(len(frames) - 1) / seconds:5.1f} frames/s; to draw: median "
                   f"{statistics.median(took):.1f} ms, p95 {took[int(len(took) * 0.95)]:.1f}, most {took[-1]:.1f}; "
-                  f"{state['rectangles']} rectangles", flush=True)
+                  f"{used:.1f} ms of a processor a frame; {state['rectangles']} rectangles", flush=True)
             for _ in range(4):
                 page.run(ZOOM)
 
