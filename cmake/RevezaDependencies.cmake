@@ -48,6 +48,12 @@ if(REVEZA_BUILD_GPU OR REVEZA_BUILD_PHI)
     NO_DEFAULT_PATH REQUIRED)
   find_path(REVEZA_NVML_INCLUDE nvml.h
     HINTS ${REVEZA_CUDA_INCLUDE} ${REVEZA_CUDA_WHEELS}/include NO_DEFAULT_PATH REQUIRED)
+  # Device code has no parts of the host, whose compiler only reads the headers.
+  set(REVEZA_NVCC_HOST ${CMAKE_CXX_COMPILER})
+  if(CMAKE_CROSSCOMPILING)
+    find_program(REVEZA_NATIVE_CXX NAMES c++ REQUIRED)
+    set(REVEZA_NVCC_HOST ${REVEZA_NATIVE_CXX})
+  endif()
   find_library(REVEZA_CUDART_STATIC cudart_static
     HINTS ${REVEZA_CUDA_HOME}/lib64 ${REVEZA_CUDA_HOME}/lib ${REVEZA_CUDA_WHEELS}/lib NO_DEFAULT_PATH)
 

@@ -7,7 +7,7 @@
 #   lib/reveza/reveza-supervisor   started by `reveza jobs` for each worker
 #   lib/reveza/fakecuda/       the simulated CUDA driver
 #   lib/reveza/arrow/          Arrow's libraries for fraudgen and phi, and their licence
-#   lib/reveza/python/         the Python package `reveza`
+#   lib/reveza/python/         the Python packages reveza, phi and fraudgen, with what names `reveza` to Jupyter
 #   lib/systemd/{system,user}/ units
 #   include/                   reveza.h and reveza_step.h, the same API for C and C++
 #   share/doc/reveza/          documents
@@ -59,6 +59,24 @@ endif()
 install(FILES include/reveza.h include/reveza_step.h DESTINATION include COMPONENT reveza)
 install(DIRECTORY python/reveza DESTINATION lib/reveza/python
   FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
+set(REVEZA_PYTHON_INFO ${PROJECT_BINARY_DIR}/reveza-${PROJECT_VERSION}.dist-info)
+file(WRITE ${REVEZA_PYTHON_INFO}/METADATA
+  "Metadata-Version: 2.1\nName: reveza\nVersion: ${PROJECT_VERSION}\n")
+configure_file(python/entry_points.txt ${REVEZA_PYTHON_INFO}/entry_points.txt COPYONLY)
+install(DIRECTORY ${REVEZA_PYTHON_INFO} DESTINATION lib/reveza/python)
+# Modules may also be opened by the name of a link in a folder like lib/python3/dist-packages.
+foreach(package IN ITEMS phi fraudgen)
+  if(NOT TARGET ${package}_python OR NOT REVEZA_PYTHON_TAGS)
+    continue()
+  endif()
+  install(DIRECTORY python/${package} DESTINATION lib/reveza/python
+    FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed")
+  foreach(tag IN LISTS REVEZA_PYTHON_TAGS)
+    set_target_properties(${package}_python_${tag} PROPERTIES
+      INSTALL_RPATH "$ORIGIN/../../../reveza/arrow")
+    install(TARGETS ${package}_python_${tag} LIBRARY DESTINATION lib/reveza/python/${package} OPTIONAL)
+  endforeach()
+endforeach()
 
 # Units contain the absolute path of the program, so they are configured when the prefix is known.
 install(CODE "set(REVEZA_UNITS \"${PROJECT_SOURCE_DIR}/deploy/systemd\")

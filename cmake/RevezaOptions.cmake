@@ -43,7 +43,7 @@ if(REVEZA_GLIBC)
 endif()
 
 find_program(REVEZA_MOLD mold)
-if(REVEZA_MOLD)
+if(REVEZA_MOLD AND NOT CMAKE_CROSSCOMPILING)
   add_link_options(-fuse-ld=mold)
 endif()
 find_program(REVEZA_CCACHE ccache)

@@ -5,8 +5,8 @@
 #   tools/build_wheels.sh JOBS [NAME...]
 #
 # The Python packages phi and fraudgen get a module for each Python of which there are an interpreter and
-# headers: one each for 3.10 and 3.11, and one for 3.12 and all later ones. REVEZA_PYTHONS names other
-# interpreters than those on the PATH.
+# headers: one each for 3.10 and 3.11, and one for 3.12 and all later ones. Looked for on the PATH and among those
+# of pyenv and uv; REVEZA_PYTHONS names others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,10 +21,23 @@ if ! cmp -s tools/requirements-wheels.txt "$tools/installed"; then
   "$tools/bin/pip" install --quiet --no-deps --require-hashes -r tools/requirements-wheels.txt
   cp tools/requirements-wheels.txt "$tools/installed"
 fi
+# find_python NAME: prints the path of the first interpreter of that name that runs and has headers.
+find_python() {
+  local python headers
+  for python in "$(command -v "$1" || true)" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/"$1" \
+    "${UV_PYTHON_INSTALL_DIR:-$HOME/.local/share/uv/python}"/*/bin/"$1"; do
+    headers=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null || true)
+    if [[ -f $headers/Python.h ]]; then
+      printf '%s\n' "$python"
+      return
+    fi
+  done
+}
+
 interpreters=()
-for python in ${REVEZA_PYTHONS:-python3.10 python3.11 python3.12 python3.13 python3.14}; do
-  headers=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null || true)
-  [[ -f $headers/Python.h ]] && interpreters+=("$(command -v "$python")")
+for name in ${REVEZA_PYTHONS:-python3.10 python3.11 python3.12 python3.13 python3.14}; do
+  python=$(find_python "$name")
+  [[ -z $python ]] || interpreters+=("$python")
 done
 tools/make_glibc_stubs.sh "$tools/bin/python" build/glibc
 

@@ -4,7 +4,7 @@
   make_deb.py BUILD OUTPUT
 
 Its contents are those of `cmake --install` to /usr, in the places and formats that Debian wants; the
-rest is in packaging/debian/.
+rest is in packaging/debian/. DEBFULLNAME and DEBEMAIL name the maintainer, as for Debian's own tools.
 """
 
 import email.utils
@@ -26,6 +26,7 @@ COMPILED_IN = ("libfmt-dev", "libspdlog-dev", "libcli11-dev", "libtomlplusplus-d
 # Programs that `reveza` starts, which its man page describes.
 INNER_PROGRAMS = ("reveza-metrics", "reveza-web", "reveza-demo-worker")
 STATIC = ("reveza-supervisor",)
+PYTHON_PACKAGES = ("reveza", "phi", "fraudgen")
 
 
 def output_of(*words: str | os.PathLike[str], folder: pathlib.Path = SOURCE) -> str:
@@ -36,6 +37,12 @@ def version() -> str:
     found = re.search(r"project\(reveza VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text())
     assert found, "no version in CMakeLists.txt"
     return found[1]
+
+
+def maintainer() -> str:
+    """Returns who makes the package; by default at a domain that is reserved, so that no mail reaches a stranger."""
+    name = os.environ.get("DEBFULLNAME", "Reveza maintainers")
+    return f"{name} <{os.environ.get('DEBEMAIL', 'maintainers@reveza.example')}>"
 
 
 def date() -> float:
@@ -77,9 +84,22 @@ def arrange(root: pathlib.Path) -> None:
     place = root / "usr/lib/systemd/system/revezad.service.d/group.conf"
     place.parent.mkdir()
     shutil.copy(DEBIAN / "group.conf", place)
+    link_python_packages(root)
     overrides = share / "lintian/overrides/reveza"
     overrides.parent.mkdir(parents=True)
     shutil.copy(DEBIAN / "lintian-overrides", overrides)
+
+
+def link_python_packages(root: pathlib.Path) -> None:
+    """Puts the packages where the release's Python looks for them."""
+    folder = root / "usr/lib/python3/dist-packages"
+    folder.mkdir(parents=True)
+    packages = root / "usr/lib/reveza/python"
+    for path in packages.iterdir():
+        (folder / path.name).symlink_to(os.path.relpath(path, folder))
+    for name in PYTHON_PACKAGES:
+        if not (packages / name / "__init__.py").exists():
+            raise SystemExit(f"make_deb: the Python package {name} is not built; run tools/setup.sh and make first")
 
 
 def document(root: pathlib.Path) -> None:
@@ -96,12 +116,10 @@ def document(root: pathlib.Path) -> None:
     for text in (root / "usr/lib/reveza/arrow").glob("*.txt"):
         write_compressed(libraries / f"arrow-{text.stem.lower()}.txt.gz", text.read_bytes())
         text.unlink()
-    maintainer = re.search(r"^Maintainer: (.*)$", (DEBIAN / "control.in").read_text(), re.MULTILINE)
-    assert maintainer
     write_compressed(folder / "changelog.gz", (
         f"reveza ({version()}) unstable; urgency=medium\n\n"
         "  * See /usr/share/doc/reveza/CHANGELOG.md.\n\n"
-        f" -- {maintainer[1]}  {email.utils.formatdate(date())}\n").encode())
+        f" -- {maintainer()}  {email.utils.formatdate(date())}\n").encode())
 
 
 def dependencies(root: pathlib.Path, scratch: pathlib.Path) -> str:
@@ -123,7 +141,7 @@ def control(root: pathlib.Path, scratch: pathlib.Path, architecture: str) -> Non
     size = sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
     text = (DEBIAN / "control.in").read_text()
     for key, value in (("VERSION", version()), ("ARCHITECTURE", architecture),
-                       ("INSTALLED_SIZE", str(size // 1024)),
+                       ("INSTALLED_SIZE", str(size // 1024)), ("MAINTAINER", maintainer()),
                        ("DEPENDS", dependencies(root, scratch))):
         text = text.replace(f"@{key}@", value)
     files = sorted(path for path in root.rglob("*") if path.is_file())

@@ -9,8 +9,8 @@
 #   demo    the wheel of DuckDB, for the demo of fraudgen
 #   test    `demo`, `headers`, and wheels of data readers and PyPhi; with Go, the servers of tests (built
 #           into build/servers) and the modules of integrations/kubernetes (into Go's own cache);
-#           promtool of Debian's package of Prometheus (into build/promtool); as
-#           root, what browsers, kernels, shells and Debian packages are tested with, if available
+#           Debian's package of Prometheus (unpacked into build/promtool, 170 MB); as
+#           root, what browsers, kernels, shells, Debian packages and aarch64 are tested with, if available
 #   check   additional packages for `make check`
 #   fuzz    additional packages for `make fuzz`
 #   bench   wheels of other generators for bench/fraudgen.sh; not part of `all`
@@ -36,6 +36,7 @@ browser_packages=(chromium)
 kernel_packages=(user-mode-linux)
 kubernetes_packages=(runc containernetworking-plugins iproute2 openssl)
 slurm_packages=(g++ make libslurm-dev slurmctld slurmd slurm-client munge iproute2)
+aarch64_packages=(g++-aarch64-linux-gnu qemu-user-static)
 distribution_packages=(bash-completion zsh fish man-db groff-base lintian dpkg-dev debootstrap)
 environment=build/python
 charts=build/charts
@@ -296,24 +297,25 @@ need_server() {
   report_ok "$name $version in $servers"
 }
 
-# need_promtool CONSEQUENCE: takes Prometheus' checker out of Debian's package, which would start a server.
+# need_promtool CONSEQUENCE: takes Prometheus and its checker out of Debian's package, which would start a server.
 need_promtool() {
   local folder
-  if [[ ! -x $promtool/promtool ]] && ! command -v promtool >/dev/null; then
-    printf 'fetching promtool into %s\n' "$promtool"
+  if [[ ! -x $promtool/prometheus ]] && ! command -v prometheus >/dev/null; then
+    printf 'fetching Prometheus into %s\n' "$promtool"
     folder=$(mktemp -d)
     if ! (cd "$folder" && { apt-get download prometheus || { apt-get update && apt-get download prometheus; }; } &&
-      dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool) >"$folder/log" 2>&1; then
+      dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool ./usr/bin/prometheus) \
+      >"$folder/log" 2>&1; then
       tail -n 3 "$folder/log" >&2
-      printf 'setup: could not fetch promtool; without it %s\n' "$1" >&2
+      printf 'setup: could not fetch Prometheus; without it %s\n' "$1" >&2
       rm -rf "$folder"
       return
     fi
     mkdir -p "$promtool"
-    mv "$folder/usr/bin/promtool" "$promtool"
+    mv "$folder"/usr/bin/* "$promtool"
     rm -rf "$folder"
   fi
-  report_ok 'promtool'
+  report_ok 'Prometheus'
 }
 
 need_servers() {
@@ -387,7 +389,8 @@ main() {
     need_charts "$requirements-browser.txt" 'the accessibility of reveza web is not tested'
     want_packages 'what distributions need is not tested (as root: apt-get install)' \
       "${distribution_packages[@]}"
-    need_promtool 'the metrics are not checked by it'
+    want_packages 'the build for aarch64 is not tested (as root: apt-get install)' "${aarch64_packages[@]}"
+    need_promtool 'the metrics are not checked and scraped by it'
     need_servers 'the tests that write to buckets are skipped'
     want_packages 'tests that boot a kernel are skipped (as root: apt-get install)' \
       "${kernel_packages[@]}"

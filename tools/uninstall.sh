@@ -25,7 +25,7 @@ for file in "${files[@]}"; do
 done
 # What Python has compiled.
 for folder in "${folders[@]}"; do
-  if [[ $folder == */lib/reveza/python/reveza ]]; then rm -rf "$folder/__pycache__"; fi
+  if [[ $folder == */lib/reveza/python/* ]]; then rm -rf "$folder/__pycache__"; fi
 done
 for folder in "${folders[@]}"; do
   while [[ $folder != "${DESTDIR:-}" && -n $folder ]] && ! is_shared "$folder"; do

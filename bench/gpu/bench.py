@@ -6,6 +6,7 @@ Called by bench/gpu.sh, which documents sections and options.
 
 import argparse
 import glob
+import importlib.metadata
 import json
 import os
 import signal
@@ -77,6 +78,17 @@ def built_from(build):
     return [f"{' and '.join(programs)}: {text}" for text, programs in said.items()]
 
 
+def frameworks():
+    """Returns the versions of the frameworks whose programs are run."""
+    found = []
+    for name in ("torch", "triton", "jax", "jaxlib", "cupy-cuda12x", "cupy-cuda13x", "cupy"):
+        try:
+            found.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return ", ".join(found) or "none"
+
+
 def run_section(harness, name, folder, header):
     report = sections.Report(name)
     path = os.path.join(folder, f"{LOG_OF.get(name, name)}.log")
@@ -138,7 +150,8 @@ def main(argv):
              f"--rounds {options.rounds}", *([f"--only '{options.only}'"] if options.only else [])]
     header = [f"command: bench/gpu.sh {' '.join(words)}",
               f"device: {', '.join(name for name, _ in gpus)}; {driver}",
-              *built_from(options.build), f"begun: {time.strftime('%Y-%m-%d %H:%M:%S %Z')}"]
+              *built_from(options.build), f"begun: {time.strftime('%Y-%m-%d %H:%M:%S %Z')}",
+              f"frameworks: {frameworks()}"]
     os.makedirs(options.out, exist_ok=True)
     for old in glob.glob(os.path.join(options.out, "*.log")):
         os.remove(old)

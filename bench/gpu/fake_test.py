@@ -43,6 +43,7 @@ class FakeTest(unittest.TestCase):
         self.assertRegex(lines[2], "^reveza and revezad: commit (unknown|[0-9a-f]{12})"
                          "(, with uncommitted changes)?; build: preset ")
         self.assertRegex(lines[3], "^begun: ")
+        self.assertRegex(lines[4], r"^frameworks: (none|[\w-]+ [\d.]+)")
 
     def check_same_results(self, rows, *counts):
         """Checks that as many programs as given were compared, in each row and run."""

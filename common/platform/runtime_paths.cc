@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <system_error>
 
 namespace reveza::platform {
@@ -61,8 +65,11 @@ Status PrepareSocketFolder(const fs::path& socket, uid_t uid) {
 }
 
 fs::path ProgramFolder() {
-  std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error).parent_path();
+  // Not read_symlink(), which looks at the link first: QEMU's emulation of it cannot.
+  std::array<char, PATH_MAX> target;
+  const ssize_t length = readlink("/proc/self/exe", target.data(), target.size());
+  if (length <= 0) return {};
+  return fs::path(std::string_view(target.data(), static_cast<std::size_t>(length))).parent_path();
 }
 
 }  // namespace reveza::platform

@@ -83,10 +83,12 @@ def program_path(name: str = "reveza") -> str:
         path = os.path.join(folder, name)
         if os.access(path, os.X_OK):
             return path
-    # `pip install --target` puts programs beside packages.
-    target = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bin", name)
-    if os.access(target, os.X_OK):
-        return target
+    # `pip install --target` puts programs beside packages; `make install` puts packages into lib/reveza/python.
+    packages = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    for folder in (packages, os.path.normpath(os.path.join(packages, *[os.pardir] * 3))):
+        path = os.path.join(folder, "bin", name)
+        if os.access(path, os.X_OK):
+            return path
     found = shutil.which(name)
     if found is None:
         raise Error(f"the program {name!r} is neither beside Python nor on the PATH", 127)

@@ -1,10 +1,11 @@
-"""The wheels in build/dist on bare Debian systems, as an ordinary user without a compiler: install, run
-the demos, uninstall.
+"""The wheels in build/dist on bare Debian and Ubuntu systems, as an ordinary user without a compiler: install, run
+the demos and a program of the user's own, uninstall.
 
   bare_roots_test.py DIST ROOTS
 
 debootstrap makes the systems in the folder ROOTS and keeps them. They are entered in a mount namespace,
-with files in memory where the user writes, so they stay as they were.
+with files in memory where the user writes, so they stay as they were. What the user saw, with the time of each
+command, is in ROOTS/SUITE.log afterwards.
 """
 
 import os
@@ -13,7 +14,9 @@ import shutil
 import subprocess
 import sys
 import unittest
+import zipfile
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROOTS = pathlib.Path(sys.argv.pop()).absolute()
 DIST = pathlib.Path(sys.argv.pop()).absolute()
 ENTER = """
@@ -23,8 +26,9 @@ mount --bind /dev "$1/dev"
 mount -t tmpfs -o mode=1777 tmpfs "$1/tmp"
 mkdir "$1/tmp/dist"
 cp "$2"/*.whl "$1/tmp/dist"
+cp -r "$4" "$1/tmp/examples"
 exec chroot --userspec=65534:65534 --groups=65534 "$1" /usr/bin/env -i HOME=/tmp/home TERM=dumb \\
-  PATH=/tmp/home/venv/bin:/usr/bin:/bin LANG=C.UTF-8 sh -exc "$3"
+  PATH=/tmp/home/venv/bin:/usr/bin:/bin LANG=C.UTF-8 PS4='$(date +%T) $ ' sh -exc "$3"
 """
 USE = """
 mkdir /tmp/home
@@ -36,7 +40,14 @@ reveza demo
 python -m reveza version
 python -c 'import reveza; reveza.step(1, loss=2)'
 fraudgen demo --output report.html
+python -c 'import fraudgen; print("tables", *fraudgen.schema())' || python -V
 phi run --cycles 5 --runs 2 -o run
+mkdir card
+export FAKECUDA_DIR=/tmp/home/card FAKECUDA_MEMORY=64MiB FAKECUDA_CONTEXT=4MiB REVEZA_CONTEXT_ESTIMATE=4MiB
+export LD_LIBRARY_PATH=/tmp/home/venv/lib/reveza/fakecuda
+RANK=0 python /tmp/examples/programs/twice.py -- python /tmp/examples/programs/ranks.py 40
+reveza stop
+unset LD_LIBRARY_PATH
 pip uninstall --quiet -y reveza fraudgen reveza-phi
 find venv -type f ! -path '*__pycache__*' | sort > after
 cmp before after
@@ -51,26 +62,36 @@ class BareRoots(unittest.TestCase):
             self.skipTest("no debootstrap")
         self.assertTrue(list(DIST.glob("*.whl")), "no wheels")
 
-    def root(self, suite):
+    def root(self, suite, mirror=()):
         root = ROOTS / suite
         if root.exists():
             return root
         partial = ROOTS / f"{suite}.partial"
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
-        done = subprocess.run(["debootstrap", "--variant=minbase", "--include=python3-venv", suite,
-                               str(partial)], capture_output=True, text=True, check=False)
+        done = subprocess.run(["debootstrap", "--variant=minbase", "--components=main,universe" if mirror else
+                               "--components=main", "--include=python3-venv", suite, str(partial), *mirror],
+                              capture_output=True, text=True, check=False)
         if done.returncode != 0:
             self.skipTest(f"debootstrap {suite}: {done.stdout[-300:]}{done.stderr[-300:]}")
         partial.rename(root)
         return root
 
-    def check(self, suite):
+    def check(self, suite, mirror=()):
+        root = self.root(suite, mirror)
         done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "sh", "-c", ENTER, "sh",
-                               str(self.root(suite)), str(DIST), USE],
-                              capture_output=True, text=True, check=False, timeout=600)
-        self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-2000:])
+                               str(root), str(DIST), USE, str(ROOT / "examples")],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=600)
+        (ROOTS / f"{suite}.log").write_text(done.stdout)
+        self.assertEqual(done.returncode, 0, done.stdout[-3000:])
         self.assertIn("reveza step 1 loss=2.0", done.stdout)
+        self.assertEqual(done.stdout.count(": the same as alone"), 2, done.stdout[-3000:])
+
+    def has_module(self, tag):
+        """Whether the wheels were built with such a Python, too."""
+        (wheel,) = DIST.glob("fraudgen-*.whl")
+        with zipfile.ZipFile(wheel) as files:
+            return any(f"_native.{tag}" in name for name in files.namelist())
 
     def test_debian_11(self):
         self.check("bullseye")
@@ -80,6 +101,13 @@ class BareRoots(unittest.TestCase):
 
     def test_debian_13(self):
         self.check("trixie")
+        if self.has_module("abi3"):
+            self.assertIn("\ntables customers", (ROOTS / "trixie.log").read_text())
+
+    def test_ubuntu_22_04(self):
+        self.check("jammy", ["http://archive.ubuntu.com/ubuntu"])
+        if self.has_module("cpython-310"):
+            self.assertIn("\ntables customers", (ROOTS / "jammy.log").read_text())
 
 
 if __name__ == "__main__":

@@ -45,6 +45,10 @@ chroot --userspec=65534:65534 --groups=65534 / /usr/bin/env -i HOME=/tmp/use TER
     fraudgen demo --output report.html
     phi run --cycles 5 --runs 2 -o run
     reveza version
+    python3 -m reveza version
+    python3 -c "import reveza; reveza.step(1, loss=2)"
+    python3 -c "import fraudgen; print(next(iter(fraudgen.schema().values())).columns[0].name)"
+    python3 -c "import numpy, phi; print(phi.mip(numpy.random.default_rng(1).normal(size=(90, 3))).partition)"
     reveza-metrics --once | head -3
     reveza completion -- jobs sho'
 mkdir -p /var/lib/reveza && touch /var/lib/reveza/usage.db
@@ -80,6 +84,9 @@ class DebianPackage(unittest.TestCase):
                                str(self.package)], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
 
+    def test_maintainer_is_a_name_and_an_address(self):
+        self.assertRegex(field(self.package, "Maintainer"), r"^[^<>@]+ <[\w.-]+@[\w.-]+\.[a-z]+>$")
+
     def test_files_are_where_debian_wants_them(self):
         listed = subprocess.run(["dpkg-deb", "-c", str(self.package)], capture_output=True, text=True,
                                 check=True).stdout
@@ -89,8 +96,13 @@ class DebianPackage(unittest.TestCase):
                      "share/man/man8/revezad.8.gz", "share/bash-completion/completions/phi",
                      "share/zsh/vendor-completions/_fraudgen",
                      "share/fish/vendor_completions.d/reveza.fish", "share/doc/reveza/copyright",
-                     "share/doc/reveza/changelog.gz"):
+                     "share/doc/reveza/changelog.gz", "lib/reveza/python/phi/__init__.py",
+                     "lib/reveza/python/fraudgen/py.typed"):
             self.assertRegex(listed, rf"(?m) root/root .* \./usr/{re.escape(file)}$")
+        for name in ("reveza", "phi", "fraudgen"):
+            self.assertRegex(listed, rf"dist-packages/{name} -> ../../reveza/python/{name}\n")
+        for name in ("phi", "fraudgen"):
+            self.assertRegex(listed, rf"reveza/python/{name}/_native\.[\w-]+\.so\n")
         self.assertNotRegex(listed, r"(?m)^-r[^ ]*s|^.......w", "set-uid or writable by all")
 
     def root(self):
@@ -98,7 +110,7 @@ class DebianPackage(unittest.TestCase):
                           re.MULTILINE)
         assert suite
         needed = sorted({re.split(r"[ |]", name.strip())[0]
-                         for name in field(self.package, "Depends").split(",")})
+                         for name in field(self.package, "Depends").split(",")} | {"python3", "python3-numpy"})
         key = hashlib.sha256(" ".join(needed).encode()).hexdigest()[:8]
         root = ROOTS / f"{suite[1]}-{key}"
         if root.exists():
@@ -124,6 +136,7 @@ class DebianPackage(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout[-3000:] + done.stderr[-3000:])
         self.assertTrue(done.stdout.endswith("\npurged\n"), done.stdout[-500:])
         self.assertIn("\nshow\t", done.stdout)
+        self.assertIn("reveza step 1 loss=2.0\n", done.stdout)
 
 
 if __name__ == "__main__":

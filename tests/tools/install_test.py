@@ -60,9 +60,10 @@ class Install(unittest.TestCase):
         tool = pathlib.Path(__file__).parents[2] / "tools/uninstall.sh"
         other = self.root / "share/man/man1/other.1"
         other.write_text("not ours")
-        cache = self.root / "lib/reveza/python/reveza/__pycache__"
-        cache.mkdir()
-        (cache / "step.pyc").write_text("")
+        for package in (self.root / "lib/reveza/python").glob("*/__init__.py"):
+            cache = package.parent / "__pycache__"
+            cache.mkdir()
+            (cache / "step.pyc").write_text("")
         # Tests that run beside this one write the manifest too; all have the same files.
         done = subprocess.run([str(tool), str(self.build_with_manifest())], capture_output=True,
                               env={**os.environ, "DESTDIR": str(self.destination)}, text=True,
@@ -93,6 +94,29 @@ class Install(unittest.TestCase):
             unit = (self.root / f"lib/systemd/{kind}/revezad.service").read_text()
             self.assertIn(f"\nExecStart={PREFIX}/bin/revezad\n", unit)
             self.assertNotIn("@", unit)
+
+    def test_installed_python_packages_are_complete(self):
+        packages = self.root / "lib/reveza/python"
+        run = {**os.environ, "PYTHONPATH": str(packages), "PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/bin:/bin"}
+        version = subprocess.run([sys.executable, "-m", "reveza", "--version"], env=run, capture_output=True, text=True,
+                                 check=False)
+        self.assertEqual(version.returncode, 0, version.stderr)
+        self.assertIn("reveza ", version.stdout)
+        found = subprocess.run(
+            [sys.executable, "-c", "from importlib import metadata\n"
+             "print([one.value for one in metadata.distribution('reveza').entry_points])"],
+            env=run, capture_output=True, text=True, check=False)
+        self.assertEqual(found.stdout, "['reveza._provisioner:RevezaProvisioner']\n", found.stderr)
+        for package in ("phi", "fraudgen"):
+            modules = {path.name for path in (BUILD / "lib/python" / package).glob("_native.*.so")}
+            if not modules:
+                continue
+            there = {path.name for path in (packages / package).iterdir()}
+            self.assertLessEqual({"__init__.py", "py.typed", "_native.pyi"} | modules, there)
+            for module in modules:
+                missing = subprocess.run(["ldd", str(packages / package / module)], capture_output=True, text=True,
+                                         check=True).stdout
+                self.assertNotIn("not found", missing, module)
 
     def test_installed_programs_start(self):
         for program in ("reveza", "revezad"):

@@ -35,7 +35,8 @@ DPKG_DEB = """#!/bin/bash
 folder=$(mktemp -d)
 mkdir -p "$folder/usr/bin"
 echo checker >"$folder/usr/bin/promtool"
-chmod +x "$folder/usr/bin/promtool"
+echo server >"$folder/usr/bin/prometheus"
+chmod +x "$folder"/usr/bin/*
 tar -c -C "$folder" ./usr
 rm -r "$folder"
 """
@@ -103,9 +104,10 @@ class Setup(TreeTest):
                             (ROOT / "tools/setup.sh").read_text(), re.MULTILINE)
         self.packages = {group: names.split() for group, names in groups}
         self.install(*self.packages["build"], *self.packages["browser"], *self.packages["kernel"],
-                     *self.packages["distribution"])
+                     *self.packages["distribution"], *self.packages["aarch64"])
         self.make_wheels(*REQUIREMENTS[1:])
-        self.write("build/promtool/promtool").chmod(0o755)
+        for program in ("promtool", "prometheus"):
+            self.write(f"build/promtool/{program}").chmod(0o755)
         self.write(f"tools/{CHARTS}", f"# charts\n{CHART}\n")
         self.write("build/charts/draw-2.1.0/draw.min.js", "draw()\n")
         self.write("build/charts/draw-2.1.0/LICENSE", "as you like\n")
@@ -196,7 +198,7 @@ class Setup(TreeTest):
 
     def test_checks_test_wheels_if_requested(self):
         self.install(*self.packages["browser"], *self.packages["kernel"],
-                     *self.packages["distribution"])
+                     *self.packages["distribution"], *self.packages["aarch64"])
         status, lines, errors = self.run_setup("test")
         self.assertEqual((status, errors), (0, ""))
         self.assertIn("duckdb", lines[0])
@@ -245,21 +247,21 @@ class Setup(TreeTest):
                       "tests that write to buckets are skipped\n", errors)
         self.assertEqual(list((self.tree / "build/servers").iterdir()), [])
 
-    @unittest.skipIf(shutil.which("promtool", path="/usr/bin:/bin"), "it is installed")
-    def test_takes_promtool_out_of_its_package(self):
-        promtool = self.tree / "build/promtool/promtool"
-        promtool.unlink()
+    @unittest.skipIf(shutil.which("prometheus", path="/usr/bin:/bin"), "it is installed")
+    def test_takes_prometheus_out_of_its_package(self):
+        promtool, prometheus = (self.tree / "build/promtool" / name for name in ("promtool", "prometheus"))
+        prometheus.unlink()
         status, lines, errors = self.run_setup("test")
         self.assertEqual((status, errors), (0, ""))
-        self.assertIn("ok  promtool", lines)
-        self.assertEqual(promtool.read_text(), "checker\n")
-        promtool.unlink()
+        self.assertIn("ok  Prometheus", lines)
+        self.assertEqual((promtool.read_text(), prometheus.read_text()), ("checker\n", "server\n"))
+        prometheus.unlink()
         self.write("bin/apt-fails")
         status, _, errors = self.run_setup("test")
         self.assertEqual(status, 0)
-        self.assertIn("setup: could not fetch promtool; without it the metrics are not checked by it\n",
+        self.assertIn("setup: could not fetch Prometheus; without it the metrics are not checked and scraped by it\n",
                       errors)
-        self.assertFalse(promtool.exists())
+        self.assertFalse(prometheus.exists())
 
     def test_fetches_missing_modules(self):
         self.write("bin/no-modules")

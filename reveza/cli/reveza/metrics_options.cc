@@ -13,6 +13,8 @@ void DeclareMetrics(CLI::App& app, MetricsArguments& arguments) {
   AddOption(app, "--listen", arguments.listen, "ADDRESS:PORT",
             "address to listen at (default: 127.0.0.1:9787)");
   app.add_flag("--once", arguments.once, "print the metrics and exit");
+  app.add_flag("--dcgm-names", arguments.dcgm_names,
+               "also memory and use of GPUs under the names and labels of dcgm-exporter");
   AddSocketsOption(app, arguments.sockets);
   app.footer("Example:\n  reveza metrics --listen 127.0.0.1:9788");
 }

@@ -10,7 +10,7 @@ namespace reveza::cli {
 struct MetricsArguments {
   std::string listen = "127.0.0.1:9787";
   std::vector<std::string> sockets;
-  bool once = false;
+  bool once = false, dcgm_names = false;
 };
 
 void DeclareMetrics(CLI::App& app, MetricsArguments& arguments);

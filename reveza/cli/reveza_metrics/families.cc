@@ -1,8 +1,10 @@
 #include "reveza/cli/reveza_metrics/families.h"
 
 #include <limits>
+#include <span>
 #include <utility>
 
+#include "reveza/insight/monitor/dcgm_names.h"
 #include "reveza/insight/monitor/metrics.h"
 
 namespace reveza::cli {
@@ -33,17 +35,16 @@ prometheus::ClientMetric::Histogram HistogramOf(const monitor::Durations& durati
   return histogram;
 }
 
-}  // namespace
-
-std::vector<prometheus::MetricFamily> FamiliesOf(const monitor::Snapshot& snapshot) {
-  const auto metrics = monitor::AllMetrics();
+// Returns the samples as families of these metrics; those without a sample are left out.
+std::vector<prometheus::MetricFamily> Families(std::span<const monitor::Metric> metrics,
+                                               const std::vector<monitor::MetricSample>& samples) {
   std::vector<prometheus::MetricFamily> families(metrics.size());
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     families[i].name = metrics[i].name;
     families[i].help = metrics[i].help;
     families[i].type = TypeOf(metrics[i].type);
   }
-  for (const monitor::MetricSample& sample : monitor::MetricSamples(snapshot)) {
+  for (const monitor::MetricSample& sample : samples) {
     prometheus::ClientMetric metric;
     for (const auto& [name, value] : sample.labels) metric.label.push_back({name, value});
     const bool counts = metrics[sample.metric].type == monitor::MetricType::kCounter;
@@ -53,6 +54,17 @@ std::vector<prometheus::MetricFamily> FamiliesOf(const monitor::Snapshot& snapsh
   }
   std::erase_if(families, [](const auto& family) { return family.metric.empty(); });
   return families;
+}
+
+}  // namespace
+
+std::vector<prometheus::MetricFamily> FamiliesOf(const monitor::Snapshot& snapshot) {
+  return Families(monitor::AllMetrics(), monitor::MetricSamples(snapshot));
+}
+
+std::vector<prometheus::MetricFamily> DcgmFamiliesOf(const monitor::Snapshot& snapshot,
+                                                     const std::string& host) {
+  return Families(monitor::DcgmMetrics(), monitor::DcgmSamples(snapshot, host));
 }
 
 }  // namespace reveza::cli

@@ -3,6 +3,7 @@
 
 #include <prometheus/metric_family.h>
 
+#include <string>
 #include <vector>
 
 #include "reveza/insight/monitor/snapshot.h"
@@ -11,5 +12,9 @@ namespace reveza::cli {
 
 // Returns the metrics that have samples.
 std::vector<prometheus::MetricFamily> FamiliesOf(const monitor::Snapshot& snapshot);
+
+// Returns those under the names of dcgm-exporter, for a machine of that name.
+std::vector<prometheus::MetricFamily> DcgmFamiliesOf(const monitor::Snapshot& snapshot,
+                                                     const std::string& host);
 
 }  // namespace reveza::cli

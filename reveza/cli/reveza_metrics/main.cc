@@ -4,16 +4,23 @@
 #include <prometheus/exposer.h>
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/base/mutex.h"
@@ -25,6 +32,7 @@
 #include "reveza/cli/reveza/top/live_sources.h"
 #include "reveza/cli/reveza_metrics/families.h"
 #include "reveza/insight/monitor/collector.h"
+#include "reveza/insight/monitor/program_totals.h"
 
 namespace reveza::cli {
 namespace {
@@ -39,36 +47,54 @@ constexpr milliseconds kSampleInterval{250};  // rates need two samples
 // Samples the machine on each scrape. Thread-safe: scrapes come from the server's threads.
 class SnapshotSource : public prometheus::Collectable {
  public:
-  explicit SnapshotSource(const std::vector<std::filesystem::path>& sockets)
-      : live_(sockets), collector_(Sources()), snapshot_(collector_.Collect()) {
+  // `dcgm_host`: the host's name, if the names of dcgm-exporter are wanted too.
+  SnapshotSource(const std::vector<std::filesystem::path>& sockets,
+                 std::optional<std::string> dcgm_host)
+      : dcgm_host_(std::move(dcgm_host)), live_(sockets), collector_(Sources()) {
+    collector_.Collect();
     std::this_thread::sleep_for(kSampleInterval);
-    snapshot_ = collector_.Collect();
-    sampled_at_ = steady_clock::now();
+    Sample();
   }
 
   std::vector<prometheus::MetricFamily> Collect() const override {
     MutexLock lock(mutex_);
     if (steady_clock::now() - sampled_at_ >= kMaxAge) {
-      snapshot_ = collector_.Collect();
-      sampled_at_ = steady_clock::now();
+      Sample();
     }
-    return FamiliesOf(snapshot_);
+    auto families = FamiliesOf(snapshot_);
+    if (dcgm_host_)
+      std::ranges::move(DcgmFamiliesOf(snapshot_, *dcgm_host_), std::back_inserter(families));
+    return families;
   }
 
  private:
+  void Sample() const REQUIRES(mutex_) {
+    snapshot_ = collector_.Collect();
+    totals_.Update(snapshot_);
+    sampled_at_ = steady_clock::now();
+  }
+
   monitor::Sources Sources() {
     monitor::Sources sources = live_.sources();
     sources.records = [this](double since) { return records_.Read(since); };
     return sources;
   }
 
+  std::optional<std::string> dcgm_host_;
   LiveSources live_;
   JobRecords records_;
   mutable Mutex mutex_;
   mutable monitor::Collector collector_ GUARDED_BY(mutex_);
+  mutable monitor::ProgramTotals totals_ GUARDED_BY(mutex_);
   mutable monitor::Snapshot snapshot_ GUARDED_BY(mutex_);
   mutable steady_clock::time_point sampled_at_ GUARDED_BY(mutex_);
 };
+
+// Returns the name of the machine; empty if the kernel does not say.
+std::string HostName() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
 
 int Serve(const std::shared_ptr<SnapshotSource>& source, const std::string& listen,
           const sigset_t& stop_signals) {
@@ -84,15 +110,18 @@ int Serve(const std::shared_ptr<SnapshotSource>& source, const std::string& list
   return kDone;
 }
 
-int Run(const std::vector<std::filesystem::path>& sockets, const std::string& listen, bool once) {
+int Run(const std::vector<std::filesystem::path>& sockets, const MetricsArguments& arguments) {
   // Inherited by the server's threads, so that only Serve() receives the signals.
   sigset_t stop_signals;
   sigemptyset(&stop_signals);
   sigaddset(&stop_signals, SIGINT);
   sigaddset(&stop_signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
-  const auto source = std::make_shared<SnapshotSource>(sockets);
-  if (once) {
+  std::optional<std::string> dcgm_host;
+  if (arguments.dcgm_names) dcgm_host = HostName();
+  const auto source = std::make_shared<SnapshotSource>(sockets, std::move(dcgm_host));
+  const std::string& listen = arguments.listen;
+  if (arguments.once) {
     fmt::print("{}", prometheus::TextSerializer().Serialize(source->Collect()));
     return std::fflush(stdout) == 0 ? kDone : kOutput;
   }
@@ -116,8 +145,7 @@ CommandResult<int> Main(int argc, char** argv) {
                        arguments.listen, MetricsArguments().listen);
   }
   ASSIGN_OR_RETURN(const auto configuration, LoadConfiguration({}));
-  return Run(SocketPaths(configuration.settings(), arguments.sockets), arguments.listen,
-             arguments.once);
+  return Run(SocketPaths(configuration.settings(), arguments.sockets), arguments);
 }
 
 }  // namespace

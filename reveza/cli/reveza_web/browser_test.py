@@ -225,22 +225,22 @@ def check_nothing_from_elsewhere(page: Page, url: str) -> None:
     expect(refused == "refused", "the policy lets it load from elsewhere")
 
 
-MANY = """(async () => {
+# Adds 50 lanes with some spans each, over an hour, and as many samples.
+MANY = """(async (perLane) => {
   const timeline = await import("./timeline.js");
   const lanes = Array.from({length: 50}, (_, i) => [`${i}`, 100 + i, `program ${i}`]);
   const kinds = ["wait for its turn", "copy in", "slice", "drain", "copy out"];
   const now = 100000;
-  const perLane = 2000;
   let events = [];
   const send = (more) => {
-    timeline.addTimeline({now, offset: 1.7e9, lost: false, more, lanes: more ? lanes : null, open: [],
+    timeline.addTimeline({now, offset: 1.7e9, lost: false, more, lanes, open: [],
                           events});
     events = [];
   };
   for (let turn = 0; turn < perLane; ++turn) {
     for (let lane = 0; lane < lanes.length; ++lane) {
-      const begin = (now - 3599) * 1e6 + turn * 1.79e6 + lane * 3e4;
-      events.push([lane, kinds[turn % kinds.length], 0, begin, 1.5e6, 1 << 20, 0]);
+      const begin = (now - 3599) * 1e6 + turn * 3.58e9 / perLane + lane * 3e4;
+      events.push([lane, kinds[turn % kinds.length], 0, begin, 3e9 / perLane, 1 << 20, 0]);
     }
     if (events.length >= 4000) send(true);
   }
@@ -251,19 +251,48 @@ MANY = """(async () => {
     timeline.addSnapshot({time: 1.7e9 + now - 3600 + sample / 2, clients,
       gpus: [{index: 0, budget: 80 * 2 ** 30, link_out: sample % 7, link_in: sample % 5}]});
   }
-})()"""
+})"""
+# Counts the calls of each frame to the canvas while the view moves, and messages that come meanwhile.
+FRAMES = """(async (messages) => {
+  const timeline = await import("./timeline.js");
+  for (const name of Object.getOwnPropertyNames(CanvasRenderingContext2D.prototype)) {
+    const found = Object.getOwnPropertyDescriptor(CanvasRenderingContext2D.prototype, name);
+    if (typeof found.value !== "function" || found.value.counted || name === "constructor") continue;
+    const counted = function(...all) { ++window.canvasCalls; return found.value.apply(this, all); };
+    counted.counted = true;
+    CanvasRenderingContext2D.prototype[name] = counted;
+  }
+  const stage = document.getElementById("stage");
+  const next = () => new Promise(requestAnimationFrame);
+  const seen = [];
+  for (let i = 0; i < 20; ++i) {
+    await next();
+    window.canvasCalls = 0;
+    const before = timeline.state().frames;
+    stage.dispatchEvent(new KeyboardEvent("keydown", {key: i % 2 ? "ArrowLeft" : "ArrowRight"}));
+    for (let one = 0; one < messages; ++one) {
+      timeline.addTimeline({now: 100000, offset: 1.7e9, lost: false, more: false, lanes: null, open: [],
+                            events: [[one % 50, "slice", 0, 99999e6, 1e5, 0, 0]]});
+    }
+    await next();
+    await next();
+    const state = timeline.state();
+    seen.push([state.frames - before, window.canvasCalls, state.rectangles]);
+  }
+  return seen;
+})"""
 
 
-def check_many(browser: Browser, url: str) -> None:
-    """50 programs, 10^5 events and an hour of memory and traffic."""
+def check_many(browser: Browser, url: str, per_lane: int = 2000) -> Page:
+    """50 programs, 10^5 events and an hour of memory and traffic. Returns the page."""
     page = browser.page(url[:-4] + "0000")
     page.wait("document.body.dataset.connection === 'refused'", "no events of a daemon")
-    page.run(MANY)
+    page.run(f"{MANY}({per_lane})")
     page.run("document.getElementById('stage').focus()")
     page.key("Home", 36)
     page.wait("reveza.state().to - reveza.state().from === 3600 && reveza.state().lanes === 50",
               "an hour of 50 programs")
-    expect(page.run("reveza.state().events") == 100_000, "events are missing")
+    expect(page.run("reveza.state().events") == 50 * per_lane, "events are missing")
     frames = page.run("reveza.state().frames")
     page.wait(f"reveza.state().frames > {frames} + 10", "it goes on")
     # Each lane has been drawn, also where many spans share a pixel.
@@ -274,7 +303,25 @@ def check_many(browser: Browser, url: str) -> None:
       return Array.from({length: 50}, (_, row) => Math.round((122 + 22 * row + 11) * scale)).every((y) =>
         canvas.getContext('2d').getImageData(x, y, 8, 1).data.some((value, i) => i % 4 === 3 && value > 0));
     })()""", "every lane is drawn")
-    page.close()
+    return page
+
+
+def check_frames(browser: Browser, url: str) -> None:
+    """What a frame costs does not grow with events and messages: the canvas is called as often, and there are no more
+    rectangles than pixels can show."""
+    costs = {}
+    for per_lane in (20, 5000, 10_000):
+        page = check_many(browser, url, per_lane)
+        frames = page.run(FRAMES + "(100)")
+        expect(all(1 <= count <= 2 for count, _, _ in frames), f"100 messages are {frames} frames")
+        costs[per_lane] = (max(calls / count for count, calls, _ in frames), max(many for _, _, many in frames))
+        width = page.run("document.getElementById('canvas').width")
+        kinds = 5
+        expect(costs[per_lane][1] <= 50 * width * kinds + 60_000, f"{costs[per_lane][1]} rectangles in a frame")
+        page.close()
+    calls = [cost[0] for cost in costs.values()]
+    expect(max(calls) <= min(calls) + 20 and max(calls) < 600, f"calls to the canvas of a frame: {costs}")
+    expect(costs[10_000][1] < 1.2 * costs[5000][1], f"rectangles of a frame: {costs}")
 
 
 def check_server_restart(browser: Browser, world: World) -> None:
@@ -313,7 +360,8 @@ def check(chromium: str, world: World, axe: pathlib.Path | None) -> None:
         check_restart(page, world)
         check_content(second)
         check_wrong_token(browser, url)
-        check_many(browser, url)
+        check_many(browser, url).close()
+        check_frames(browser, url)
         check_server_restart(browser, world)
 
 

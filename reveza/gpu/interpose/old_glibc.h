@@ -6,6 +6,11 @@
 
 #if defined(__x86_64__)
 #define REVEZA_GLIBC(name, version) __asm__(".symver " #name ", " #name "@GLIBC_" version);
+#elif defined(__aarch64__)
+// All that x86-64 had before, aarch64 has from its first version on.
+#define REVEZA_GLIBC(name, version) __asm__(".symver " #name ", " #name "@GLIBC_2.17");
+#endif
+#if defined(REVEZA_GLIBC)
 REVEZA_GLIBC(dladdr, "2.2.5")
 REVEZA_GLIBC(dlclose, "2.2.5")
 REVEZA_GLIBC(dlerror, "2.2.5")
@@ -20,6 +25,10 @@ REVEZA_GLIBC(pthread_once, "2.2.5")
 REVEZA_GLIBC(pthread_setspecific, "2.2.5")
 REVEZA_GLIBC(pthread_sigmask, "2.2.5")
 #undef REVEZA_GLIBC
+#endif
 // Headers of glibc 2.38 and newer rename it to one that also reads binary numbers.
+#if defined(__x86_64__)
 __asm__(".symver __isoc23_strtoull, strtoull@GLIBC_2.2.5");
+#elif defined(__aarch64__)
+__asm__(".symver __isoc23_strtoull, strtoull@GLIBC_2.17");
 #endif

@@ -126,6 +126,7 @@ Client ReadClient(const json& entry, bool same_pid_namespace) {
   client.waits = ReadWaits(ObjectAt(entry, "wait_ms"));
   for (const auto& part : ArrayAt(entry, "gpus")) client.gpus.push_back(ReadMemory(part));
   client.turns = CountAt(entry, "turns");
+  client.ran_seconds = NumberAt(entry, "ran_s");
   client.waited_seconds = NumberAt(entry, "waited_s");
   client.copied_out = CountAt(entry, "copied_out");
   client.copied_in = CountAt(entry, "copied_in");

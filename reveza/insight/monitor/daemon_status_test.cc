@@ -48,6 +48,8 @@ TEST(ReadDaemonStatus, ParsesAllFields) {
   EXPECT_EQ(snapshot.clients[0].policy, "high priority");
   EXPECT_EQ(snapshot.clients[0].share_wanted, 0.5);
   EXPECT_EQ(snapshot.clients[0].share_got, 0.6);
+  EXPECT_EQ(snapshot.clients[0].ran_seconds, 5.0);
+  EXPECT_EQ(snapshot.clients[0].waited_seconds, 1.0);
   ASSERT_EQ(snapshot.clients[0].gpus.size(), 1u);
   EXPECT_EQ(snapshot.clients[0].gpus[0].gpu, 1u);
   EXPECT_EQ(snapshot.clients[0].gpus[0].resident, 183u);

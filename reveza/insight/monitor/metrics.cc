@@ -63,6 +63,10 @@ constexpr std::array kMetrics = {
            "share of GPU time that it had over one minute"},
     Metric{"reveza_program_wait_seconds", kGauge, "program,percentile",
            "time from a request for the GPU to the open gate, of the latest 512 (50, 95, 99)"},
+    Metric{"reveza_program_gpu_seconds_total", kCounter, "program",
+           "time in which it could use the GPU"},
+    Metric{"reveza_program_waited_seconds_total", kCounter, "program",
+           "time in which its processes waited for the GPU"},
     Metric{"reveza_job_steps", kGauge, "job_id,job_name,state",
            "steps by state: done, running, waiting, failed, held; of an ended job also unknown"},
     Metric{"reveza_job_steps_all", kGauge, "job_id,job_name", "total number of steps"},
@@ -337,6 +341,10 @@ std::vector<MetricSample> MetricSamples(const Snapshot& snapshot) {
   }
   for (const Gpu& gpu : snapshot.gpus) AddGpu(samples, gpu);
   AddPrograms(samples, snapshot.clients);
+  for (const auto& [program, used] : snapshot.used) {
+    samples.Add("reveza_program_gpu_seconds_total", used.gpu_seconds, {{"program", program}});
+    samples.Add("reveza_program_waited_seconds_total", used.waited_seconds, {{"program", program}});
+  }
   for (const Job& job : snapshot.jobs) AddJob(samples, job);
   for (const JobRecord& record : snapshot.records) {
     const auto job = std::ranges::find(snapshot.jobs, record.id, &Job::id);

@@ -54,6 +54,8 @@ TEST(Metrics, ReflectTheSnapshot) {
   EXPECT_EQ(at("reveza_program_share_wanted_ratio program=ana"), 0.66);
   EXPECT_EQ(at("reveza_program_share_got_ratio program=ana"), 0.7);
   EXPECT_EQ(at("reveza_program_wait_seconds program=ana percentile=99"), 1.5);
+  EXPECT_EQ(at("reveza_program_gpu_seconds_total program=ana"), 12.5);
+  EXPECT_EQ(at("reveza_program_waited_seconds_total program=ana"), 3.5);
   EXPECT_EQ(at("reveza_job_steps" + job + " state=done"), 56);
   EXPECT_EQ(at("reveza_job_eta_seconds" + job + " percentile=90"), 520);
   EXPECT_EQ(at("reveza_job_held_back" + job), 1);

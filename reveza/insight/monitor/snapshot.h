@@ -111,6 +111,7 @@ struct Client {
   std::optional<WaitTimes> waits;
   std::vector<ClientMemory> gpus;
   std::optional<std::uint64_t> turns;
+  std::optional<double> ran_seconds;  // of its job: with its gate open
   std::optional<double> waited_seconds;
   std::optional<Bytes> copied_out;
   std::optional<Bytes> copied_in;
@@ -223,6 +224,12 @@ struct JobRecord {
   double cpu_seconds = 0;                         // of ended attempts
 };
 
+// What the programs of one name have used of the GPUs.
+struct GpuUse {
+  double gpu_seconds = 0;  // with the gate of a job open
+  double waited_seconds = 0;
+};
+
 struct Snapshot {
   double time = 0;  // seconds since the epoch
   Machine machine;
@@ -230,6 +237,7 @@ struct Snapshot {
   std::vector<Daemon> further_daemons;  // that answer at other sockets
   std::vector<Gpu> gpus;
   std::vector<Client> clients;
+  std::map<std::string, GpuUse> used;  // by name; see program_totals.h
   std::vector<ExternalProcess> outside;
   std::vector<Job> jobs;
   std::vector<JobRecord> records;  // of jobs that run or ended in the last hour; if asked for

@@ -47,6 +47,7 @@ inline Client TestingClient() {
   client.share_got = 0.7;
   client.waits = WaitTimes{0.25, 0.5, 1.5};
   client.turns = 4;
+  client.ran_seconds = 12.5;
   client.waited_seconds = 3.5;
   client.copied_out = 200 * kGiB;
   client.copied_in = 190 * kGiB;
@@ -125,6 +126,7 @@ inline Snapshot TestingSnapshot() {
   waiting.swapped = 24 * kGiB;
   waiting.turns = 3;
   snapshot.clients.push_back(waiting);
+  snapshot.used["ana"] = {12.5, 3.5};
   ExternalProcess outside;
   outside.pid = 99;
   outside.gpu = snapshot.gpus.front().uuid;

@@ -16,6 +16,11 @@ const kStep = 2;  // pixels between samples of the memory
 
 const raster = new Raster();
 
+// Returns how many rectangles the last frame had.
+export function rectangles() {
+  return raster.rectangles;
+}
+
 // Returns where things are, for a width in pixels and a number of lanes.
 export function layout(width, lanes) {
   const left = width < 560 ? 84 : 150;
@@ -117,29 +122,51 @@ function drawMemory(history, view, place, x, colours) {
   });
 }
 
-// The rows of a lane in which a span is: what happens at the same time has a part of the height each,
-// so that colours are not all that tells them apart.
-function rowsOf(kind) {
-  if (isWait(kind)) return [9, 13];
+// A lane is drawn as bands of rows with the same pixels, each once; a span is in some of them.
+const kBands = [[3, 9], [9, 11], [11, 13], [13, 19]];
+
+// The first and last band of a kind: what happens at the same time has a part of the height each, so that
+// colours are not all that tells them apart.
+function bandsOf(kind) {
+  if (isWait(kind)) return [1, 2];
   const name = kKinds[kind];
-  if (name === "copy out" || name === "contexts out" || name === "demote") return [3, 11];  // up
-  if (name === "copy in" || name === "contexts in" || name === "promote") return [11, 19];  // down
-  return [3, 19];
+  if (name === "copy out" || name === "contexts out" || name === "demote") return [0, 1];  // up
+  if (name === "copy in" || name === "contexts in" || name === "promote") return [2, 3];  // down
+  return [0, 3];
 }
-const kRows = kKinds.map((_, kind) => rowsOf(kind));
+const kBandsOf = kKinds.map((_, kind) => bandsOf(kind));
+let bandPixels = [];
 
 function drawLane(lane, view, top, x, colours) {
   const pixels = colours.kinds.map((colour) => raster.pixel(colour));
   const {begin, finish, kind, limit} = lane.spans;
   const {width} = raster;
+  if (bandPixels.length === 0 || bandPixels[0].length !== width) {
+    bandPixels = kBands.map(() => new Uint32Array(width));
+  }
+  for (const band of bandPixels) band.fill(0);
   const offset = x(0);
   const scale = x(1) - offset;
-  const span = (one, from, to) => {
-    const left = Math.round(offset + from * scale);
-    const right = Math.max(Math.round(offset + to * scale), left + 1);
-    if (right <= 0) return;
-    const [upper, lower] = kRows[one];
-    raster.fill(Math.max(0, left), Math.min(width, right), top + upper, top + lower, pixels[one]);
+  // Of each kind: the pixels of the last span. One that adds none is not drawn, so that a frame costs what it
+  // shows, however many spans there are.
+  const drawn = kKinds.map(() => [0, 0]);
+  const span = (one, earliest, latest) => {
+    const left = Math.round(offset + earliest * scale);
+    const right = Math.max(Math.round(offset + latest * scale), left + 1);
+    const last = drawn[one];
+    if (right <= 0 || (left >= last[0] && right <= last[1])) return;
+    last[0] = left;
+    last[1] = right;
+    const [upper, lower] = kBandsOf[one];
+    const from = Math.max(0, left);
+    const end = Math.min(width, right);
+    for (let band = upper; band <= lower; ++band) {
+      const row = bandPixels[band];
+      // Most spans of an hour are narrow.
+      if (end - from < 8) for (let at = from; at < end; ++at) row[at] = pixels[one];
+      else row.fill(pixels[one], from, end);
+    }
+    ++raster.rectangles;
   };
   const first = lane.spans.find("finish", view.from);
   const until = view.to + lane.longest;
@@ -150,6 +177,7 @@ function drawLane(lane, view, top, x, colours) {
   }
   const open = [...lane.open].sort((a, b) => a[0] - b[0]);
   for (const [one, from] of open) span(one, from, view.now);
+  kBands.forEach(([upper, lower], band) => raster.repeat(bandPixels[band], top + upper, top + lower));
 }
 
 function drawTraffic(history, view, place, x, colours) {

@@ -13,6 +13,7 @@ export class Raster {
     this.pixels = new Map();
     this.width = 0;
     this.height = 0;
+    this.rectangles = 0;  // since it was empty
   }
 
   // Makes it empty, of a size in pixels.
@@ -24,6 +25,7 @@ export class Raster {
       this.data = new Uint32Array(this.image.data.buffer);
     }
     this.data.fill(0);
+    this.rectangles = 0;
   }
 
   // Returns the pixel of a colour for fill().
@@ -49,6 +51,7 @@ export class Raster {
   // The same for whole numbers that are inside.
   fill(from, to, top, bottom, pixel) {
     if (from >= to) return;
+    ++this.rectangles;
     const {data, width} = this;
     const narrow = to - from < 8;
     for (let row = top * width, end = bottom * width; row < end; row += width) {
@@ -58,6 +61,11 @@ export class Raster {
         data.fill(pixel, row + from, row + to);
       }
     }
+  }
+
+  // Copies a row of pixels to the rows from `top` to before `bottom`.
+  repeat(row, top, bottom) {
+    for (let at = top * this.width, end = bottom * this.width; at < end; at += this.width) this.data.set(row, at);
   }
 
   // Draws it to a place of a canvas; pixels may become taller.

@@ -1,7 +1,7 @@
 // The time line: what is shown of it, and how the reader moves in it.
 
 import {byId, element, setText} from "./dom.js";
-import {draw, kAxis, layout} from "./drawing.js";
+import {draw, kAxis, layout, rectangles} from "./drawing.js";
 import * as format from "./format.js";
 import {History, kHistory, kKinds} from "./history.js";
 import {palette, watchPalette} from "./palette.js";
@@ -49,7 +49,7 @@ export function addSnapshot(snapshot) {
 // Returns what the tests and the page's reader may know: the view, and how much is there.
 export function state() {
   return {from: view.from, to: view.to, now: view.now, following, lanes: view.lanes.length,
-          events: history.events, frames: frames.count, alive: history.now !== null};
+          events: history.events, frames: frames.count, rectangles: rectangles(), alive: history.now !== null};
 }
 
 export function restart() {
