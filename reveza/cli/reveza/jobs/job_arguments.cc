@@ -263,7 +263,7 @@ void DescribeRun(CLI::App& app, JobOptions& options) {
       "  reveza jobs run --name sweep --memory 2GiB -- ./simulate --seed {seed} ::: seed 1..500");
 }
 
-Result<ParsedRun> ParseRun(int argc, char** argv, const Surroundings& surroundings) {
+Result<ParsedRun> ParseRun(int argc, char** argv, const Surroundings& here) {
   CLI::App app("", "reveza jobs run");
   JobOptions options;
   DescribeRun(app, options);
@@ -279,8 +279,15 @@ Result<ParsedRun> ParseRun(int argc, char** argv, const Surroundings& surroundin
   }
 
   ParsedRun parsed;
+  Surroundings surroundings = here;
   ASSIGN_OR_RETURN(auto request, ReadRequest(options, surroundings.folder));
   parsed.request = std::move(request);
+  if (parsed.request.on_slurm) {
+    // Slurm knows what nodes have.
+    surroundings.cores.reset();
+    surroundings.memory.reset();
+    surroundings.gpu_memory.reset();
+  }
   std::vector<std::string> command(argv + split.command_begin, argv + argc);
   ASSIGN_OR_RETURN(auto job, ReadJob(options, std::move(command), surroundings));
   parsed.job = std::move(job);
