@@ -41,6 +41,7 @@ SlurmdParameters=config_overrides
 ReturnToService=2
 MaxArraySize=100
 NodeName=n[1-2] NodeHostname=node NodeAddr=node Port=[17001-17002] CPUs=3 RealMemory=3000 State=UNKNOWN
+EnforcePartLimits=ALL
 PartitionName=all Nodes=n[1-2] Default=YES MaxTime=INFINITE State=UP
 """
 
@@ -78,6 +79,18 @@ class Cluster(Node):
     def kill(self, name: str) -> None:
         self.processes[name].kill()
         self.processes[name].wait()
+
+    def stop_controller(self) -> None:
+        """Ends slurmctld so that it saves its state; one that is killed forgets jobs, and drains their nodes."""
+        self.processes["slurmctld"].terminate()
+        self.processes["slurmctld"].wait()
+
+    def resume_nodes(self) -> None:
+        """Does what an operator does with nodes that Slurm has taken out of service."""
+        for line in self.run("sinfo", "-h", "-N", "-o", "%N %T").stdout.splitlines():
+            name, state = line.split()
+            if state.startswith(("drain", "down")):
+                self.run("scontrol", "update", f"nodename={name}", "state=resume")
 
     def is_idle(self) -> bool:
         return self.run("sinfo", "-h", "-o", "%D %T").stdout.split("\n")[:-1] == ["2 idle"]

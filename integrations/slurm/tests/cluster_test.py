@@ -5,6 +5,7 @@ import os
 import pathlib
 import random
 import signal
+import subprocess
 import sys
 import time
 import unittest
@@ -22,7 +23,7 @@ def setUpModule():
     unittest.addModuleCleanup(CLUSTER.stop)
 
 
-class ClusterTest(unittest.TestCase):
+class JobTest(unittest.TestCase):
     def setUp(self):
         self.name = self.id().rpartition(".")[2].removeprefix("test_")[:40]
         CLUSTER.wait(CLUSTER.is_idle, "idle nodes")
@@ -37,7 +38,11 @@ class ClusterTest(unittest.TestCase):
             f"--- {file}\n{file.read_text()[-2000:]}" for file in (OUT / "shared" / self.name).glob("array-*/log-*.txt"))
 
     def finish(self, runner, status=0, seconds=120):
-        self.assertEqual(runner.wait(seconds), status, self.log() + CLUSTER.logs())
+        try:
+            runner.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.fail(f"still running\n{self.log()}{CLUSTER.logs()}")
+        self.assertEqual(runner.returncode, status, self.log() + CLUSTER.logs())
 
     def written(self):
         return self.lines.read_text().splitlines() if self.lines.exists() else []
@@ -48,6 +53,8 @@ class ClusterTest(unittest.TestCase):
     def arrays(self):
         return len(list((OUT / "shared" / self.name).glob("array-*")))
 
+
+class ClusterTest(JobTest):
     def test_steps_run_on_all_nodes(self):
         line = "echo $SLURMD_NODENAME >> LINES; sleep 1; echo out {n}"
         self.finish(CLUSTER.start_job(*self.words(line, "1..9", "--cpus", "1")))
@@ -103,7 +110,7 @@ class ClusterTest(unittest.TestCase):
     def test_the_controller_may_be_gone_for_a_while(self):
         runner = CLUSTER.start_job(*self.words("echo {n} >> LINES; sleep 2", "1..12"))
         self.await_lines(2)
-        CLUSTER.kill("slurmctld")
+        CLUSTER.stop_controller()
         time.sleep(8)
         CLUSTER.restart("slurmctld")
         self.finish(runner)
@@ -115,7 +122,7 @@ class ClusterTest(unittest.TestCase):
         self.assertIn("sbatch: ", self.log())
 
 
-class Storm(ClusterTest):
+class Storm(JobTest):
     """REVEZA_STORM_ROUNDS rounds, in each of which something is killed while a job runs."""
 
     def test_storm(self):
@@ -130,13 +137,18 @@ class Storm(ClusterTest):
             what = choose.choice(["home", "home", "node", "node", "step", "step", "slurmd", "slurmctld"])
             killed[what] += 1
             self.strike(what, choose, runner)
+            CLUSTER.resume_nodes()
             if runner.poll() is not None:
                 if runner.returncode == 0:
                     break
                 runner = CLUSTER.start_job(*words)
-        while runner.wait(600) == -signal.SIGKILL:
+        if runner.poll() == -signal.SIGKILL:
             runner = CLUSTER.start_job(*words)
-        self.finish(runner)
+        end = time.monotonic() + 300
+        while runner.poll() is None and time.monotonic() < end:
+            CLUSTER.resume_nodes()
+            time.sleep(2)
+        self.finish(runner, seconds=1)
         ends = collections.Counter(line for line in self.written() if line.startswith("end"))
         table = CLUSTER.table(self.name)
         print(f"storm: {sum(killed.values())} kills ({dict(killed)}), {len(table)} steps, "

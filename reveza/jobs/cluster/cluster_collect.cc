@@ -36,6 +36,20 @@ Outcome OutcomeIn(TaskState state, const AttemptResult& result) {
   return result.outcome;
 }
 
+// Returns whether Slurm wrote to the log of a task that it ran out of memory. Without control
+// groups the state of such a task is FAILED.
+bool SaysOutOfMemory(const std::filesystem::path& log) {
+  std::ifstream file(log);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("slurmstepd")) continue;
+    if (line.contains("oom-kill event") || line.contains("oom_kill event") ||
+        line.contains("xceeded job memory limit")) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Returns the last line of a file; "" if it has none.
 std::string LastLine(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -137,6 +151,9 @@ Status ClusterRun::LookAt(Array& array, Task& task) {
                       task.place.shard.index, array.name));
       return {};
     }
+  }
+  if (has_ended && task.state == TaskState::kEnded && SaysOutOfMemory(task.place.log())) {
+    task.state = TaskState::kOutOfMemory;
   }
   const std::int64_t before = parts_.journal.last_sequence();
   if (const auto imported = ImportCopy(task.place, parts_.journal, task.seen); !imported) {

@@ -241,6 +241,18 @@ TEST_F(ClusterRunTest, StepsOutOfMemoryComeBackWithALargerClaim) {
   EXPECT_EQ(Calls("sbatch", "--mem=384M"), 1) << "half as much again as it was given";
 }
 
+TEST_F(ClusterRunTest, TheLogSaysThatMemoryRanOut) {
+  const auto log = folder_ / "shared/test/array-1/log-1.txt";
+  const Job job = Shell(
+      "echo {n} >> ran; [ $REVEZA_ATTEMPT -gt 1 ] || { echo 'slurmstepd: error: "
+      "Exceeded job memory limit' >> " +
+          log.string() + "; kill -9 $$; }",
+      1);
+  EXPECT_EQ(OnCluster(job).end, RunEnd::kDone);
+  EXPECT_EQ(Lines("ran"), 2);
+  EXPECT_EQ(Calls("sbatch", "--mem="), 1) << "the second time";
+}
+
 TEST_F(ClusterRunTest, CyclesGoOnInAnotherTask) {
   Job job = Shell(
       "echo {from}-{to} >> ran; for i in $(seq {from} {to}); do echo reveza step $i x=1; "
