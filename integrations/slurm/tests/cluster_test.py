@@ -134,7 +134,7 @@ class Storm(JobTest):
         killed = collections.Counter()
         for _ in range(rounds):
             time.sleep(choose.uniform(0.5, 4))
-            what = choose.choice(["home", "home", "node", "node", "step", "step", "slurmd", "slurmctld"])
+            what = choose.choice(["home", "home", "node", "node", "step", "step", "slurmd", "slurmctld", "power"])
             killed[what] += 1
             self.strike(what, choose, runner)
             CLUSTER.resume_nodes()
@@ -171,8 +171,11 @@ class Storm(JobTest):
             if found:
                 CLUSTER.kill_tree(choose.choice(found))
         else:
-            name = choose.choice(["n1", "n2"]) if what == "slurmd" else what
-            CLUSTER.kill(name)
+            name = what if what == "slurmctld" else choose.choice(["n1", "n2"])
+            if what == "power":  # of a node, with all that runs on it
+                CLUSTER.lose_node(name)
+            else:
+                CLUSTER.kill(name)
             time.sleep(choose.uniform(0, 3))
             CLUSTER.restart(name)
 
