@@ -133,24 +133,34 @@ class Cluster(Node):
         except OSError:
             return []
 
-    @classmethod
-    def kill_tree(cls, process: int) -> None:
-        for child in cls.children_of(process):
-            cls.kill_tree(child)
-        try:
-            os.kill(process, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+    @staticmethod
+    def kill_at_once(processes: list[int]) -> None:
+        """Kills processes so that none of them sees the end of another."""
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for process in processes:
+                try:
+                    os.kill(process, number)
+                except ProcessLookupError:
+                    pass
+
+    def kill_tree(self, process: int) -> None:
+        tree = [process]
+        for one in tree:
+            tree += self.children_of(one)
+        self.kill_at_once(tree)
 
     def lose_node(self, name: str) -> None:
         """Ends all that runs on a node at once, as a loss of power does."""
         self.kill(name)
-        for environ in pathlib.Path("/proc").glob("[0-9]*/environ"):
+        mark = f"SLURMD_NODENAME={name}".encode()
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
             try:
-                if f"SLURMD_NODENAME={name}".encode() in environ.read_bytes().split(b"\0"):
-                    os.kill(int(environ.parent.name), signal.SIGKILL)
+                if mark in (process / "environ").read_bytes().split(b"\0"):
+                    found.append(int(process.name))
             except OSError:
                 pass
+        self.kill_at_once(found)
 
     def stop(self) -> None:
         for process in self.processes.values():

@@ -129,7 +129,9 @@ class Storm(JobTest):
         rounds = int(os.environ.get("REVEZA_STORM_ROUNDS", "6"))
         choose = random.Random(int(os.environ.get("REVEZA_STORM_SEED", "1")))
         values = f"1..{4 * rounds}"
-        words = self.words("echo start {n} >> LINES; sleep 3; echo end {n} >> LINES", values)
+        # A process that is killed writes nothing more.
+        line = "exec python3 -c 'import sys, time; time.sleep(3); open(\"LINES\", \"a\").write(\"end %s\\n\" % sys.argv[1])' {n}"
+        words = self.words(line, values)
         runner = CLUSTER.start_job(*words)
         killed = collections.Counter()
         for _ in range(rounds):

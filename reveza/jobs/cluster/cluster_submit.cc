@@ -98,7 +98,7 @@ Need ClusterRun::NeedOf(std::uint32_t step) const {
   Claim claim = CommandOf(step).claim;
   // A step added later may have an invalid size: its need is learned.
   if (const auto memory = parts_.expander->Memory(job_.steps[step]); memory && *memory) {
-    claim.memory = **memory;
+    claim.memory = *memory;
   }
   return claims_.Resolve(job_.steps[step].command, claim, 0);
 }

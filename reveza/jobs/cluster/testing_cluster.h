@@ -48,8 +48,8 @@ class ClusterTest : public EngineTest {
     request.shared_folder = folder_ / "shared";
     auto opened = OpenJob(folder_.path(), job, *expander, request, REVEZA_SUPERVISOR);
     if (!opened) return std::unexpected(opened.error());
-    ASSIGN_OR_RETURN(auto slurm, Slurm::Find());
-    ClusterSettings settings{.slurm = std::move(slurm),
+    ASSIGN_OR_RETURN(const auto slurm, Slurm::Find());
+    ClusterSettings settings{.slurm = slurm,
                              .folder = request.shared_folder / "test",
                              .reveza = program_,
                              .max_open = request.workers.value_or(1000),

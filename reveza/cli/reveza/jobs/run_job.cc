@@ -110,9 +110,9 @@ int Detach(int argc, char** argv, const jobs::JobFolder& folder) {
 }
 
 Result<jobs::Engine::Summary> RunOnSlurm(jobs::EngineParts parts, jobs::Observer& observer) {
-  ASSIGN_OR_RETURN(auto slurm, jobs::Slurm::Find());
+  ASSIGN_OR_RETURN(const auto slurm, jobs::Slurm::Find());
   const jobs::RunRequest& request = parts.request;
-  jobs::ClusterSettings settings{.slurm = std::move(slurm),
+  jobs::ClusterSettings settings{.slurm = slurm,
                                  .folder = request.shared_folder / parts.folder.id(),
                                  .reveza = platform::ProgramFolder() / "reveza"};
   if (const auto bound = request.workers ? request.workers : request.max_workers) {

@@ -11,6 +11,7 @@
 #include "common/platform/runtime_paths.h"
 #include "reveza/cli/reveza/daemon_link.h"
 #include "reveza/cli/reveza/exit_status.h"
+#include "reveza/cli/reveza/program.h"
 #include "reveza/gpu/daemon/settings.h"
 #include "reveza/insight/monitor/json_fields.h"
 #include "reveza/jobs/decide/machine_reading.h"
