@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "array-";
 constexpr const char* kSubmitted = "submitted";
+constexpr const char* kArrays = "arrays";  // journal key: the folder of arrays that may run
 constexpr std::size_t kMaxTaskFile = std::size_t{1} << 30;
 
 // A killed runner leaves steps that go on; the next one waits for them, and starts none of them
@@ -150,6 +151,20 @@ Result<std::vector<TaskFile>> ReadArray(const fs::path& array) {
     }
     tasks.push_back(*std::move(task));
   }
+}
+
+Status NoteArrays(Journal& journal, const fs::path& folder) {
+  return journal.Set(kArrays, folder.string());
+}
+
+Status CheckNoArrays(Journal& journal) {
+  ASSIGN_OR_RETURN(const auto folder, journal.Get(kArrays));
+  std::error_code error;
+  if (!folder || folder->empty() || !fs::exists(*folder, error)) return {};
+  return Fail(Error::Code::kUnavailable,
+              "steps of this job may be running on Slurm: add --on slurm --shared {} to continue "
+              "them, and interrupt that twice to cancel them; remove {} if its Slurm is gone",
+              fs::path(*folder).parent_path().string(), *folder);
 }
 
 bool WasSubmitted(const fs::path& array) {

@@ -49,6 +49,11 @@ Status WriteArray(const std::filesystem::path& folder, std::uint32_t number,
 // Reads its tasks.
 Result<std::vector<TaskFile>> ReadArray(const std::filesystem::path& array);
 
+// Notes in the journal which folder has arrays that may run steps of the job; empty: none.
+Status NoteArrays(Journal& journal, const std::filesystem::path& folder);
+// Refuses a run on this machine while arrays may run the same steps: kUnavailable.
+Status CheckNoArrays(Journal& journal);
+
 bool WasSubmitted(const std::filesystem::path& array);
 Status MarkSubmitted(const std::filesystem::path& array);
 

@@ -103,8 +103,8 @@ void ClusterRun::Apply(const std::vector<TaskReport>& reports) {
         continue;
       }
       if (!array.submitted || !IsAlive(task.state) || ++task.unlisted < kMaxUnlisted) continue;
-      // Slurm forgets tasks some minutes after their end.
-      task.state = TaskState::kEnded;
+      // Slurm forgets tasks some minutes after their end, and all of them if it loses its state.
+      task.state = TaskState::kNodeLost;
       if (!accounted) accounted = settings_.slurm.AccountedTasks(array.name);
       for (const TaskReport& report : *accounted) {
         if (report.task == task.place.shard.index) task.state = report.state;
@@ -129,7 +129,6 @@ Status ClusterRun::Look() {
   return {};
 }
 
-// The next run submits it.
 Status ClusterRun::PutBack(Array& array) {
   for (const Task& task : array.tasks) {
     for (const auto& [step, attempts] : task.steps) RETURN_IF_ERROR(Requeue(step));
@@ -152,7 +151,8 @@ Status ClusterRun::LookAt(Array& array, Task& task) {
       return {};
     }
   }
-  if (has_ended && task.state == TaskState::kEnded && SaysOutOfMemory(task.place.log())) {
+  const bool is_explained = task.state != TaskState::kEnded && task.state != TaskState::kNodeLost;
+  if (has_ended && !is_explained && SaysOutOfMemory(task.place.log())) {
     task.state = TaskState::kOutOfMemory;
   }
   const std::int64_t before = parts_.journal.last_sequence();
@@ -187,6 +187,7 @@ Status ClusterRun::TakeAttempt(Task& task, std::uint32_t step, const AttemptEntr
     observer_.OnEnd(ReportOf(step, result.name.attempt), result, false, "");
     task.steps.erase(step);
     task.undecided.erase(step);
+    task.progressed = true;
     schedule_.Finish(step);
     return {};
   }
@@ -230,6 +231,7 @@ Status ClusterRun::SettleAttempt(const Array& array, Task& task, std::uint32_t s
   bool again = false;
   if (result.outcome == Outcome::kUnknown) {
     again = parts_.request.on_unknown == OnUnknown::kRetry;
+    if (again && task.state == TaskState::kTimeLimit) return SettleLost(task, step);
   } else {
     ASSIGN_OR_RETURN(const auto cycles, parts_.journal.Cycles(result.name.identity));
     const bool progressed = std::ranges::any_of(cycles, [&](const CycleResult& cycle) {
@@ -248,9 +250,9 @@ Status ClusterRun::SettleAttempt(const Array& array, Task& task, std::uint32_t s
 // Of a step that did not start, or that was ended with its task.
 Status ClusterRun::SettleLost(const Task& task, std::uint32_t step) {
   const bool is_ours = task.state == TaskState::kCancelled && mode_ != Mode::kRunning;
-  if (is_ours || task.state == TaskState::kNodeLost || ++returned_[step] < kMaxReturns) {
-    return Requeue(step);
-  }
+  // A task that ended steps leaves the next one fewer.
+  const bool counts = !is_ours && !task.progressed && task.state != TaskState::kNodeLost;
+  if (!counts || ++returned_[step] < kMaxReturns) return Requeue(step);
   const std::string said = LastLine(task.place.log());
   Report(fmt::format(
       "step {} never runs: its task ended {} times {}{}", entries_[step].label, kMaxReturns,

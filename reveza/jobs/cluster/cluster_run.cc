@@ -207,6 +207,7 @@ Result<ClusterRun::Summary> ClusterRun::Finish() {
   if (summary_.attempts > 0 || run_.waiting > 0) {
     RETURN_IF_ERROR(SaveRunRecord());
   }
+  if (arrays_.empty()) RETURN_IF_ERROR(NoteArrays(parts_.journal, {}));
   RETURN_IF_ERROR(parts_.journal.Checkpoint());
   observer_.OnProgress(CurrentProgress());
   return summary_;

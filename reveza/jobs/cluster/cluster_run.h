@@ -63,6 +63,7 @@ class ClusterRun {
     TaskState state = TaskState::kPending;
     std::string reason{};           // why it is pending
     std::optional<Bytes> memory{};  // what it was given
+    bool progressed = false;        // steps have succeeded in it
     unsigned unlisted = 0;          // answers in a row in which it was missing
     std::optional<std::filesystem::file_time_type> seen{};  // of the copy of its journal
   };
@@ -73,6 +74,7 @@ class ClusterRun {
     TaskResources resources;
     std::uint32_t count = 0;
     bool submitted = false;
+    bool outdated = false;    // some of its steps have ended elsewhere
     std::vector<Task> tasks;  // with steps that have not ended
   };
 
@@ -111,6 +113,8 @@ class ClusterRun {
   TaskFile MakeTask(std::span<const std::uint32_t> steps, const TaskResources& each);
   // Submits an array whose folder exists. Fails only if it is refused and no other is open.
   Status Submit(Array& array);
+  // Replaces an array that was not submitted: its steps are ready again.
+  Status Discard(Array& array);
   TaskResources ResourcesOf(std::uint32_t step) const;
   TaskResources ResourcesOfTask(const TaskFile& task) const;
   Need NeedOf(std::uint32_t step) const;
@@ -120,7 +124,7 @@ class ClusterRun {
   void Apply(const std::vector<TaskReport>& reports);
   Status Look();
   Status LookAt(Array& array, Task& task);
-  // Gives back the steps of an array that was not submitted.
+  // Takes the steps of an array that was not submitted out of it. The next run submits it.
   Status PutBack(Array& array);
   // Takes the attempts that an import has added to the journal.
   Status TakeAttempts(Task& task, std::int64_t after);

@@ -85,12 +85,33 @@ TEST_F(ClusterRunTest, GivesUpOnTasksThatNeverRunAStep) {
   EXPECT_EQ(OnCluster(Shell("echo {n} >> ran", 2), request).end, RunEnd::kDone);
 }
 
+TEST_F(ClusterRunTest, ATaskThatEndsAtItsTimeLimitLeavesTheNextOneLess) {
+  RunRequest request;
+  request.workers = 1;
+  const auto summary = OnCluster(
+      Shell(
+          "[ -e began{n} ] || { touch began{n} $FAKE_SLURM/end-task; sleep 600; }; echo {n} >> ran",
+          5),
+      request);
+  EXPECT_EQ(summary.end, RunEnd::kDone) << "more often than a step may come back";
+  EXPECT_EQ(Lines("ran"), 5);
+  EXPECT_EQ(Calls("sbatch"), 6);
+}
+
+TEST_F(ClusterRunTest, GivesUpOnStepsThatTakeLongerThanTheTimeLimit) {
+  const auto summary =
+      OnCluster(Shell("echo {n} >> ran; touch $FAKE_SLURM/end-task; sleep 600", 1));
+  EXPECT_EQ(summary.end, RunEnd::kFailed);
+  EXPECT_EQ(Lines("ran"), 3);
+  EXPECT_TRUE(Noted("SBATCH_TIMELIMIT"));
+}
+
 TEST_F(ClusterRunTest, FindsTasksThatSlurmHasForgottenInTheAccounting) {
   Fake("forget");
-  Fake("lose-node", "xxxxxxxx");
+  Fake("lose-node", "xxxx");
   EXPECT_EQ(OnCluster(Shell("echo {n} >> ran", 1)).end, RunEnd::kDone)
       << "lost nodes are no failures of the step";
-  EXPECT_GE(Calls("sacct"), 8);
+  EXPECT_GE(Calls("sacct"), 4);
   EXPECT_EQ(Lines("ran"), 1);
 }
 
@@ -143,6 +164,24 @@ TEST_F(ClusterRunTest, AwaitsTheArraysOfALostRunner) {
   EXPECT_TRUE(Noted("5 tasks of an earlier runner are awaited"));
   EXPECT_EQ(Calls("sbatch"), 1);
   EXPECT_EQ(Lines("ran"), 5);
+}
+
+TEST_F(ClusterRunTest, DoesNotSubmitWhatHasEndedElsewhere) {
+  Fake("down");
+  int asked = 0;
+  listener_.on_progress = [&] {
+    if (++asked == 1) kill(getpid(), SIGTERM);
+  };
+  const Job job = Shell("echo {n} >> ran; [ {n} != 3 ]", 3);
+  EXPECT_EQ(OnCluster(job).end, RunEnd::kInterrupted) << "the array was not submitted";
+  Unfake("down");
+  listener_.on_progress = nullptr;
+  Run(job);
+  EXPECT_EQ(Lines("ran"), 3);
+  RunRequest request;
+  request.retry_failed = true;
+  EXPECT_EQ(OnCluster(job, request).end, RunEnd::kFailed);
+  EXPECT_EQ(Lines("ran"), 4);
 }
 
 TEST_F(ClusterRunTest, AnotherHomeImportsWhatIsThere) {

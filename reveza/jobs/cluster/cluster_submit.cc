@@ -72,9 +72,12 @@ Status ClusterRun::AdoptArray(std::uint32_t number) {
     Task task{.place = {array.folder, {i + 1, array.count}}};
     for (const auto& known : files[i].known) {
       const auto step = by_identity_.Find(entries_, known.identity);
-      if (!step || schedule_.state(*step) == Schedule::State::kRunning) continue;
-      const StepState state = entries_[*step].state;
-      if (state == StepState::kDone || state == StepState::kFailed) continue;
+      const StepState state = step ? entries_[*step].state : StepState::kDone;
+      if (state == StepState::kDone || state == StepState::kFailed ||
+          schedule_.state(*step) == Schedule::State::kRunning) {
+        array.outdated = true;
+        continue;
+      }
       schedule_.Start(*step);
       task.steps.emplace(*step, known.attempts);
       if (state == StepState::kWaiting) continue;
@@ -131,7 +134,8 @@ TaskResources ClusterRun::ResourcesOfTask(const TaskFile& task) const {
 Status ClusterRun::SubmitReady() {
   if (mode_ != Mode::kRunning || !trouble_.empty() || clock_.Now() < next_submit_) return {};
   for (Array& array : arrays_) {
-    if (!array.submitted && trouble_.empty()) RETURN_IF_ERROR(Submit(array));
+    if (array.submitted || array.tasks.empty() || !trouble_.empty()) continue;
+    RETURN_IF_ERROR(array.outdated ? Discard(array) : Submit(array));
   }
   std::size_t open = 0;
   for (const Array& array : arrays_) open += array.tasks.size();
@@ -208,11 +212,22 @@ Status ClusterRun::NewArray(const TaskResources& each, std::span<const std::uint
     array.tasks.push_back(std::move(task));
   }
   RETURN_IF_ERROR(WriteArray(settings_.folder, array.number, files, settings_.reveza));
+  RETURN_IF_ERROR(NoteArrays(parts_.journal, settings_.folder));
   for (const std::uint32_t step : steps) schedule_.Start(step);
   if (summary_.attempts == 0) RETURN_IF_ERROR(SaveRunRecord());
   summary_.attempts += steps.size();
   arrays_.push_back(std::move(array));
   return Submit(arrays_.back());
+}
+
+Status ClusterRun::Discard(Array& array) {
+  // Tasks of it that Slurm starts nevertheless find nothing.
+  const fs::path away = settings_.folder / fmt::format(".array-{}.discarded", array.number);
+  std::error_code error;
+  fs::remove_all(away, error);
+  fs::rename(array.folder, away, error);
+  if (error) return std::unexpected(SystemError("cannot move " + away.string(), error.value()));
+  return PutBack(array);
 }
 
 Status ClusterRun::Submit(Array& array) {

@@ -66,6 +66,21 @@ TEST_F(JobsOnSlurm, ARunningJobIsControlled) {
   EXPECT_TRUE(Jobs("show s").output.contains("4 of 4 steps done"));
 }
 
+TEST_F(JobsOnSlurm, IsNotRunHereAtTheSameTime) {
+  folder_.Write("slurm/hold", "");
+  const std::string run = "run --name s --on slurm --shared shared -- true {n} ::: n 1..3";
+  platform::Shell("cd " + folder_.path().string() + "; " REVEZA_PROGRAM " jobs " + run +
+                  " > said 2>&1 < /dev/null & until grep -q sbatch " +
+                  (folder_ / "slurm/calls").string() +
+                  " 2>/dev/null; do sleep 0.05; done; kill -9 $!");
+  const auto refused = Jobs("run --name s -- true {n} ::: n 1..3");
+  EXPECT_EQ(refused.status, kBusyJob);
+  EXPECT_TRUE(refused.output.contains("may be running on Slurm")) << refused.output;
+  fs::remove(folder_ / "slurm/hold");
+  EXPECT_EQ(Jobs(run).status, kDone);
+  EXPECT_EQ(Jobs("run --name s -- true {n} ::: n 1..4").status, kDone);
+}
+
 TEST_F(JobsOnSlurm, SaysWhatIsMissing) {
   const std::string words = " jobs run --on slurm --shared shared -- /bin/true {n} ::: n 1";
   const auto none =

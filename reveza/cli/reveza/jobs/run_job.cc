@@ -18,6 +18,7 @@
 #include "reveza/cli/reveza/jobs/jobs_display.h"
 #include "reveza/cli/reveza/jobs/run_parts.h"
 #include "reveza/cli/reveza/program.h"
+#include "reveza/jobs/cluster/arrays.h"
 #include "reveza/jobs/cluster/cluster_run.h"
 #include "reveza/jobs/cluster/slurm.h"
 #include "reveza/jobs/engine/engine.h"
@@ -122,6 +123,7 @@ Result<jobs::Engine::Summary> RunOnSlurm(jobs::EngineParts parts, jobs::Observer
 }
 
 Result<int> RunOpened(jobs::OpenedJob opened, const ParsedRun& run) {
+  if (!run.request.on_slurm) RETURN_IF_ERROR(jobs::CheckNoArrays(opened.parts.journal));
   for (const auto& note : opened.notes) fmt::print(stderr, "reveza: {}\n", note);
   const auto outputs =
       run.request.output_folder.empty() ? opened.parts.folder.outputs() : run.request.output_folder;

@@ -11,6 +11,7 @@ own. Files there make it fail:
   forget        ended tasks are not listed
   lose-node     tasks are lost with their nodes before they start, as often as there are bytes in it
   out-of-memory tasks end out of memory, as many as there are bytes in it
+  end-task      the task that sees it first ends at its time limit
   calls         what was called is appended to it
 """
 
@@ -74,6 +75,12 @@ def run_task(path: pathlib.Path) -> None:
                                   env={**os.environ, "FAKE_SLURM_TASK": str(path),
                                        "SLURM_ARRAY_TASK_ID": str(task["task"])})
     write(path, {**task, "state": "RUNNING", "pid": script.pid})
+    while script.poll() is None:
+        time.sleep(0.02)
+        if (STATE / "end-task").exists():
+            (STATE / "end-task").unlink()
+            set_state(path, "TIMEOUT")
+            kill_task(path)
     status = script.wait()
     state = "COMPLETED" if status == 0 else "FAILED"
     set_state(path, "OUT_OF_MEMORY" if take_byte("out-of-memory") else state)
