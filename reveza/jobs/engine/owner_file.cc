@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "common/platform/output_file.h"
+#include "common/platform/process_table.h"
+#include "common/platform/text_file.h"
 
 namespace reveza::jobs {
 namespace {
@@ -31,6 +33,15 @@ std::optional<OwnerFile::Owner> ReadOwner(const fs::path& file) {
 
 bool IsUs(const OwnerFile::Owner& owner) {
   return owner.host == HostName() && owner.pid == getpid();
+}
+
+// Returns whether a process of this machine runs, or may. A dead one that nobody has waited for,
+// as in containers without an init, does not.
+bool MayRun(pid_t pid) {
+  if (kill(pid, 0) != 0 && errno == ESRCH) return false;
+  const auto text = platform::ReadText(platform::ProcessFolder(pid, "/") / "stat");
+  const auto stat = text ? platform::ParseStat(*text) : std::nullopt;
+  return !stat || stat->state != 'Z';
 }
 
 std::string OwnText() { return fmt::format("{} {}\n", HostName(), getpid()); }
@@ -73,8 +84,7 @@ Result<bool> CreateNew(const fs::path& file) {
 std::optional<OwnerFile::Owner> OwnerFile::Find(const fs::path& file) {
   auto owner = ReadOwner(file);
   if (!owner) return std::nullopt;
-  const bool is_here = owner->host == HostName();
-  if (is_here && kill(owner->pid, 0) != 0 && errno == ESRCH) return std::nullopt;
+  if (owner->host == HostName() && !MayRun(owner->pid)) return std::nullopt;
   const auto age = AgeOf(file);
   if (!age || *age > kTimeout) return std::nullopt;
   owner->age = *age;

@@ -72,13 +72,14 @@ TEST_F(JobsOnSlurm, IsNotRunHereAtTheSameTime) {
   platform::Shell("cd " + folder_.path().string() + "; " REVEZA_PROGRAM " jobs " + run +
                   " > said 2>&1 < /dev/null & until grep -q sbatch " +
                   (folder_ / "slurm/calls").string() +
-                  " 2>/dev/null; do sleep 0.05; done; kill -9 $!");
+                  " 2>/dev/null; do sleep 0.05; done; kill -9 $!; wait $!");
   const auto refused = Jobs("run --name s -- true {n} ::: n 1..3");
   EXPECT_EQ(refused.status, kBusyJob);
   EXPECT_TRUE(refused.output.contains("may be running on Slurm")) << refused.output;
   fs::remove(folder_ / "slurm/hold");
   EXPECT_EQ(Jobs(run).status, kDone);
-  EXPECT_EQ(Jobs("run --name s -- true {n} ::: n 1..4").status, kDone);
+  const auto here = Jobs("run --name s -- true {n} ::: n 1..4");
+  EXPECT_EQ(here.status, kDone) << here.output << Text("said");
 }
 
 TEST_F(JobsOnSlurm, SaysWhatIsMissing) {
