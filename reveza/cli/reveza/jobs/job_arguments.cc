@@ -216,6 +216,34 @@ Status CheckGoal(const ParsedRun& run) {
       goal->metric, goal->metric);
 }
 
+// Reads --on and --shared. The runners on nodes decide what other options ask of the one at home.
+Status ReadCluster(const JobOptions& options, const std::filesystem::path& folder,
+                   jobs::RunRequest& request) {
+  if (options.on.empty()) {
+    if (options.shared.empty()) return {};
+    return InvalidArgument("--shared: only --on slurm uses a shared folder; add it, or omit this");
+  }
+  if (options.on != "slurm")
+    return InvalidArgument("--on: '{}' is invalid; write slurm", options.on);
+  if (options.shared.empty()) {
+    return InvalidArgument(
+        "--on slurm requires --shared DIR, a folder that this machine and all nodes can write");
+  }
+  const std::pair<const char*, bool> excluded[] = {
+      {"--shard", !options.shard.empty()},
+      {"--export", !options.export_folder.empty()},
+      {"--output-folder", !options.output_folder.empty()},
+      {"--memory-reserve", !options.memory_reserve.empty()},
+      {"--cpu-budget", !options.cpu_budget.empty()},
+      {"--halt METRIC", request.halt.goal.has_value()}};
+  for (const auto& [option, given] : excluded) {
+    if (given) return InvalidArgument("{} cannot be combined with --on slurm", option);
+  }
+  request.on_slurm = true;
+  request.shared_folder = (folder / options.shared).lexically_normal();
+  return {};
+}
+
 Result<std::string> ReadStandardInput() {
   std::string text;
   std::array<char, 64 * kKiB> piece;
@@ -282,6 +310,7 @@ Result<ParsedRun> ParseRun(int argc, char** argv, const Surroundings& here) {
   Surroundings surroundings = here;
   ASSIGN_OR_RETURN(auto request, ReadRequest(options, surroundings.folder));
   parsed.request = std::move(request);
+  RETURN_IF_ERROR(ReadCluster(options, here.folder, parsed.request));
   if (parsed.request.on_slurm) {
     // Slurm knows what nodes have.
     surroundings.cores.reset();

@@ -264,34 +264,6 @@ Status AddVariables(jobs::Command& command, const JobOptions& options) {
   return {};
 }
 
-// Reads --on and --shared. The runners on nodes decide what other options ask of the one at home.
-Status ReadCluster(const JobOptions& options, const std::filesystem::path& folder,
-                   jobs::RunRequest& request) {
-  if (options.on.empty()) {
-    if (options.shared.empty()) return {};
-    return InvalidArgument("--shared: only --on slurm uses a shared folder; add it, or omit this");
-  }
-  if (options.on != "slurm")
-    return InvalidArgument("--on: '{}' is invalid; write slurm", options.on);
-  if (options.shared.empty()) {
-    return InvalidArgument(
-        "--on slurm requires --shared DIR, a folder that this machine and all nodes can write");
-  }
-  const std::pair<const char*, bool> excluded[] = {
-      {"--shard", !options.shard.empty()},
-      {"--export", !options.export_folder.empty()},
-      {"--output-folder", !options.output_folder.empty()},
-      {"--memory-reserve", !options.memory_reserve.empty()},
-      {"--cpu-budget", !options.cpu_budget.empty()},
-      {"--halt METRIC", request.halt.goal.has_value()}};
-  for (const auto& [option, given] : excluded) {
-    if (given) return InvalidArgument("{} cannot be combined with --on slurm", option);
-  }
-  request.on_slurm = true;
-  request.shared_folder = (folder / options.shared).lexically_normal();
-  return {};
-}
-
 void AddJobOption(CLI::App& app, const char* group, const JobOption& row, JobOptions& options) {
   std::visit(
       [&](auto member) {
@@ -339,7 +311,6 @@ Result<jobs::RunRequest> ReadRequest(const JobOptions& options,
   reader.Read("--output", options.output, ParseOutput, request.output);
   reader.Read("--shard", options.shard, jobs::ParseShard, request.shard);
   RETURN_IF_ERROR(reader.status());
-  RETURN_IF_ERROR(ReadCluster(options, folder, request));
   if (request.workers && request.max_workers && *request.workers > *request.max_workers) {
     return InvalidArgument("--workers {} exceeds --max-workers {}; omit one of them",
                            *request.workers, *request.max_workers);
