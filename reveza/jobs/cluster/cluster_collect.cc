@@ -19,10 +19,10 @@ constexpr unsigned kMaxUnlisted = 2;
 // So often may a step come back without having ended by itself, unless a node was lost.
 constexpr unsigned kMaxReturns = 3;
 
-// Returns whether the program of the step ended by itself, so that only a further attempt can help.
-bool EndedByItself(Outcome outcome) {
-  return outcome == Outcome::kFailure || outcome == Outcome::kTimeLimit ||
-         outcome == Outcome::kNotStarted;
+// Returns whether the engine ended a task before its steps had.
+bool IsInterrupted(TaskState state) {
+  return state == TaskState::kCancelled || state == TaskState::kTimeLimit ||
+         state == TaskState::kNodeLost;
 }
 
 // Returns what an attempt came to, if the engine has ended its task: it kills all processes, and
@@ -30,9 +30,7 @@ bool EndedByItself(Outcome outcome) {
 Outcome OutcomeIn(TaskState state, const AttemptResult& result) {
   const bool killed = result.outcome == Outcome::kUnknown || result.outcome == Outcome::kSignal;
   if (killed && state == TaskState::kOutOfMemory) return Outcome::kMemory;
-  const bool interrupted = state == TaskState::kCancelled || state == TaskState::kTimeLimit ||
-                           state == TaskState::kNodeLost;
-  if (result.outcome == Outcome::kSignal && interrupted) return Outcome::kCancelled;
+  if (result.outcome == Outcome::kSignal && IsInterrupted(state)) return Outcome::kCancelled;
   return result.outcome;
 }
 
@@ -183,6 +181,9 @@ Status ClusterRun::TakeAttempt(Task& task, std::uint32_t step, const AttemptEntr
   Learn(step, entry);
   ++ended_here_;
   observer_.OnStart(ReportOf(step, result.name.attempt));
+  // Another step has ended after it, so it was not ended with the task.
+  if (task.failed != step) RETURN_IF_ERROR(SettleFailed(task));
+  task.failed.reset();
   if (result.outcome == Outcome::kSuccess) {
     observer_.OnEnd(ReportOf(step, result.name.attempt), result, false, "");
     task.steps.erase(step);
@@ -191,23 +192,30 @@ Status ClusterRun::TakeAttempt(Task& task, std::uint32_t step, const AttemptEntr
     schedule_.Finish(step);
     return {};
   }
-  if (!EndedByItself(result.outcome)) {
-    task.undecided[step] = result;
-    return {};
-  }
+  task.undecided[step] = result;
+  if (!EndedByItself(result.outcome)) return {};
   // The runner in the task decides by the same rule.
-  const bool again = retries_.RecordFailure(step, result.outcome);
-  observer_.OnEnd(ReportOf(step, result.name.attempt), result, again, "");
-  if (again) {
-    task.undecided[step] = result;
-    return {};
+  if (retries_.RecordFailure(step, result.outcome)) {
+    observer_.OnEnd(ReportOf(step, result.name.attempt), result, true, "");
+  } else {
+    task.failed = step;
   }
-  task.steps.erase(step);
-  task.undecided.erase(step);
-  return FailStep(step);
+  return {};
+}
+
+Status ClusterRun::SettleFailed(Task& task) {
+  const auto step = std::exchange(task.failed, std::nullopt);
+  if (!step) return {};
+  const AttemptResult result = task.undecided.at(*step);
+  observer_.OnEnd(ReportOf(*step, result.name.attempt), result, false, "");
+  task.steps.erase(*step);
+  task.undecided.erase(*step);
+  return FailStep(*step);
 }
 
 Status ClusterRun::Settle(const Array& array, Task& task) {
+  // The engine sends its signals to all processes, and a step may fail because of them.
+  if (!IsInterrupted(task.state)) RETURN_IF_ERROR(SettleFailed(task));
   for (const auto& [step, attempts] : std::exchange(task.steps, {})) {
     const auto result = task.undecided.find(step);
     if (result == task.undecided.end()) {
@@ -221,6 +229,7 @@ Status ClusterRun::Settle(const Array& array, Task& task) {
 
 Status ClusterRun::SettleAttempt(const Array& array, Task& task, std::uint32_t step,
                                  AttemptResult result) {
+  if (task.failed == step) return SettleLost(task, step);
   if (EndedByItself(result.outcome)) return Requeue(step);
   result.outcome = OutcomeIn(task.state, result);
   if (task.state == TaskState::kOutOfMemory) {

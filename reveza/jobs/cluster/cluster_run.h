@@ -29,6 +29,12 @@
 
 namespace reveza::jobs {
 
+// Returns whether the program of a step ended by itself, so that only a further attempt can help.
+inline bool EndedByItself(Outcome outcome) {
+  return outcome == Outcome::kFailure || outcome == Outcome::kTimeLimit ||
+         outcome == Outcome::kNotStarted;
+}
+
 struct ClusterSettings {
   Slurm slurm;
   std::filesystem::path folder;                    // of this job, which all machines see
@@ -60,6 +66,9 @@ class ClusterRun {
     // The last attempt of a step that did not succeed, until the task has ended: it may be retried
     // there.
     std::map<std::uint32_t, AttemptResult> undecided{};
+    // The step that ended last, if it has failed for good: unless the engine ended it with its
+    // task.
+    std::optional<std::uint32_t> failed{};
     TaskState state = TaskState::kPending;
     std::string reason{};           // why it is pending
     std::optional<Bytes> memory{};  // what it was given
@@ -129,6 +138,8 @@ class ClusterRun {
   // Takes the attempts that an import has added to the journal.
   Status TakeAttempts(Task& task, std::int64_t after);
   Status TakeAttempt(Task& task, std::uint32_t step, const AttemptEntry& entry);
+  // Fails the step that has failed for good, now that its task goes on or has ended by itself.
+  Status SettleFailed(Task& task);
   // Decides about all steps of a task that has ended.
   Status Settle(const Array& array, Task& task);
   Status SettleAttempt(const Array& array, Task& task, std::uint32_t step, AttemptResult result);

@@ -208,6 +208,28 @@ TEST_F(ClusterRunTest, InterruptedTwiceItCancels) {
   EXPECT_EQ(OnCluster(job).end, RunEnd::kDone);
 }
 
+TEST_F(ClusterRunTest, StepsThatFailWhenTheirTaskIsEndedRunAgain) {
+  // The step sees that its task is being ended, before the runner does.
+  const Job job = Shell(
+      "echo {n} >> ran; [ -e began ] || { touch began; touch $FAKE_SLURM/end-task; exit 3; }", 1);
+  EXPECT_EQ(OnCluster(job).end, RunEnd::kDone);
+  EXPECT_EQ(Lines("ran"), 2);
+}
+
+TEST_F(ClusterRunTest, FailuresAreKnownWhileTheirTaskGoesOn) {
+  RunRequest request;
+  request.workers = 1;
+  listener_.on_end = [&](const AttemptResult& result) {
+    if (result.outcome == Outcome::kFailure) std::ofstream(folder_ / "go") << "";
+  };
+  const auto summary = OnCluster(Shell("[ {n} != 1 ] || exit 3; [ {n} = 2 ] || for i in $(seq "
+                                       "900); do [ -e go ] && exit 0; sleep 0.05; done",
+                                       3),
+                                 request);
+  EXPECT_EQ(summary.counts.failed, 1u);
+  EXPECT_EQ(summary.counts.done, 2u);
+}
+
 TEST_F(ClusterRunTest, InterruptedItLetsRunningStepsFinish) {
   bool asked = false;
   listener_.on_progress = [&] {

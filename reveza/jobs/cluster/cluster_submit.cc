@@ -82,7 +82,11 @@ Status ClusterRun::AdoptArray(std::uint32_t number) {
       task.steps.emplace(*step, known.attempts);
       if (state == StepState::kWaiting) continue;
       ASSIGN_OR_RETURN(const auto attempts, parts_.journal.Attempts(known.identity));
-      if (!attempts.empty()) task.undecided[*step] = attempts.back().result;
+      if (attempts.empty()) continue;
+      const AttemptResult& last = task.undecided[*step] = attempts.back().result;
+      if (EndedByItself(last.outcome) && !retries_.RecordFailure(*step, last.outcome)) {
+        task.failed = *step;
+      }
     }
     if (!task.steps.empty()) array.tasks.push_back(std::move(task));
   }

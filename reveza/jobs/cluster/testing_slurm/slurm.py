@@ -75,12 +75,14 @@ def run_task(path: pathlib.Path) -> None:
                                   env={**os.environ, "FAKE_SLURM_TASK": str(path),
                                        "SLURM_ARRAY_TASK_ID": str(task["task"])})
     write(path, {**task, "state": "RUNNING", "pid": script.pid})
-    while script.poll() is None:
-        time.sleep(0.02)
+    ended = False
+    while not ended:
+        ended = script.poll() is not None
         if (STATE / "end-task").exists():
             (STATE / "end-task").unlink()
             set_state(path, "TIMEOUT")
             kill_task(path)
+        time.sleep(0.02)
     status = script.wait()
     state = "COMPLETED" if status == 0 else "FAILED"
     set_state(path, "OUT_OF_MEMORY" if take_byte("out-of-memory") else state)
