@@ -85,7 +85,7 @@ Status ClusterRun::AdoptArray(std::uint32_t number) {
       if (attempts.empty()) continue;
       const AttemptResult& last = task.undecided[*step] = attempts.back().result;
       if (EndedByItself(last.outcome) && !retries_.RecordFailure(*step, last.outcome)) {
-        task.failed = *step;
+        task.failed = step;
       }
     }
     if (!task.steps.empty()) array.tasks.push_back(std::move(task));
