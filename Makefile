@@ -62,8 +62,8 @@ test-kubernetes: build ## share a fake card among pods of a real node: kubelet, 
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet kubernetes; fi
 	@integrations/kubernetes/node_test.sh $(BUILD) $(ARGS)
 
-test-slurm: TARGETS := reveza_cli revezad reveza_preload fakecuda_driver fakecuda_nvml client_worker
-test-slurm: build ## share a fake card among two users' jobs of a real Slurm of one node (as root)
+test-slurm: TARGETS := reveza_cli reveza_supervisor revezad reveza_preload fakecuda_driver fakecuda_nvml client_worker
+test-slurm: build ## share a fake card among jobs of a real Slurm, and run steps on two nodes of one (as root)
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet slurm; fi
 	@integrations/slurm/node_test.sh $(BUILD) $(ARGS)
 

@@ -11,6 +11,7 @@ import unittest
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = pathlib.Path(sys.argv.pop(1)).resolve()
+FAKE_SLURM = PACKAGE.parent / "reveza/jobs/cluster/testing_slurm/slurm.py"
 
 MODULE = '''
 import os
@@ -173,10 +174,24 @@ class Calls(unittest.TestCase):
         (self.folder / "go").touch()
         self.assertEqual(self.run_script(text), "[0, 1]\n")
 
+    def test_calls_run_on_slurm(self):
+        for name in ("sbatch", "squeue", "sacct", "scancel", "scontrol"):
+            (self.folder / "bin").mkdir(exist_ok=True)
+            (self.folder / "bin" / name).symlink_to(FAKE_SLURM)
+        (self.folder / "slurm/tasks").mkdir(parents=True)
+        self.environment["PATH"] = f"{self.folder}/bin:{self.environment['PATH']}"
+        self.environment["FAKE_SLURM"] = str(self.folder / "slurm")
+        call = "print(reveza.map(work.square, range({}), on='slurm', shared='shared'))"
+        self.assertEqual(self.run_script(call.format(3)), "[0, 1, 4]\n")
+        self.assertEqual(self.run_script(call.format(4)), "[0, 1, 4, 9]\n")
+        self.assertEqual(self.ran(), [0, 1, 2, 3])
+        self.assertEqual((self.folder / "slurm/calls").read_text().count("sbatch"), 2)
+
     def test_wrong_uses_are_refused(self):
         for call, expected in (
             ("reveza.Executor('a/b')", "invalid name 'a/b'"),
             ("reveza.Executor('a', workers=0)", "workers must be at least 1: 0"),
+            ("reveza.Executor('a', on='slurm')", "go together"),
             ("reveza.map(lambda x: x, [1])", "use a function at the top level of a module"),
             ("reveza.map(work.square, [1], memory='much')", "--memory"),
             ("import os\nos.environ['PATH'] = ''\nreveza.map(work.square, [1])", "neither beside"),

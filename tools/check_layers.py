@@ -20,6 +20,7 @@ LAYERS = {
     "reveza": [
         {"cli/reveza_metrics", "cli/reveza_web"},
         {"cli/reveza", "cli/revezad", "cli/reveza_supervisor", "cli/demo_worker"},
+        {"jobs/cluster"},
         {"jobs/engine"},
         {"jobs/report"},
         {"jobs/decide", "jobs/journal"},

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs Reveza's plugin in a Slurm of one node: munge, slurmctld and slurmd of Debian, with a card of fakecuda and two
-# users, in namespaces of its own. Nothing of it is left. Needs root; `tools/setup.sh slurm` installs what it needs.
-# The last line is
+# Runs Reveza's plugin in a Slurm of one node, with a card of fakecuda and two users, and `reveza jobs run --on slurm`
+# in one of two nodes: munge, slurmctld and slurmd of Debian, in namespaces of their own. Nothing of it is left. Needs
+# root; `tools/setup.sh slurm` installs what it needs. The last line is
 #
 #   N passed, N failed
 #
@@ -15,17 +15,25 @@ build=$(realpath "$1")
 shift
 here=$(dirname "$(realpath "$0")")
 ((EUID == 0)) || { echo 'the tests of Slurm need root' >&2; exit 1; }
-node=$(mktemp -d /tmp/reveza-slurm.XXXXXX)
-trap 'rm -rf "$node"' EXIT
-chmod 755 "$node"
-make -s -C "$here" OUTPUT="$node"
-log=$node/log
+folder=$(mktemp -d /tmp/reveza-slurm.XXXXXX)
+trap 'rm -rf "$folder"' EXIT
+chmod 755 "$folder"
+log=$folder/log
 status=0
-# The end of the first process of its namespace ends all others.
-unshare --mount --pid --net --uts --ipc --fork --kill-child --mount-proc \
-  python3 -B "$here/tests/slurm_test.py" "$build" "$node" "$@" 2>&1 | tee "$log" || status=$?
-passed=$(grep -c '\.\.\. ok$' "$log" || true)
-failed=$(grep -cE '\.\.\. (FAIL|ERROR)$' "$log" || true)
+for part in slurm cluster; do
+  # Tests that are named are in one of the files.
+  if (($#)) && ! grep -q "class ${1%%.*}\b" "$here/tests/${part}_test.py"; then
+    continue
+  fi
+  node=$folder/$part
+  mkdir -m 755 "$node"
+  make -s -C "$here" OUTPUT="$node"
+  # The end of the first process of its namespace ends all others; this one waits for those that lost their parents.
+  unshare --mount --pid --net --uts --ipc --fork --kill-child --mount-proc bash -c '"$@"; exit $?' first \
+    python3 -B "$here/tests/${part}_test.py" "$build" "$node" "$@" 2>&1 | tee -a "$log" || status=$?
+done
+passed=$(grep -cE '(^|\.\.\. )ok$' "$log" || true)
+failed=$(grep -cE '(^|\.\.\. )(FAIL|ERROR)$' "$log" || true)
 # It did not come as far as a test, or the set-up failed.
 if ((status != 0 && failed == 0 || passed + failed == 0)); then
   failed=$((failed + 1))

@@ -98,7 +98,8 @@ class Executor(concurrent.futures.Executor):
     `memory`, `gpu_memory`: what a call needs, such as "2GiB"; measured from the first ones if not
     given. `workers`: how many run at a time; None: tuned. `retries`: further attempts of a call that
     failed. `folder`: where calls and results are kept; default: `default_folder(name)`. Delete it to
-    run everything again.
+    run everything again. `on`: "slurm" runs calls as its jobs, which need `shared`, a folder that all
+    nodes can write; calls and results are kept there then, unless `folder` says otherwise.
 
     A result that is there already is returned at once. The key of a call has the code of the
     function itself in it, but not of what that calls.
@@ -113,6 +114,8 @@ class Executor(concurrent.futures.Executor):
         workers: Optional[int] = None,
         retries: int = 0,
         folder: Optional[str | os.PathLike[str]] = None,
+        on: Optional[str] = None,
+        shared: Optional[str | os.PathLike[str]] = None,
     ) -> None:
         if importing_main:
             raise RuntimeError(
@@ -126,6 +129,10 @@ class Executor(concurrent.futures.Executor):
             )
         if workers is not None and workers < 1:
             raise ValueError(f"workers must be at least 1: {workers}")
+        if (on is None) != (shared is None):
+            raise ValueError("on='slurm' and shared=FOLDER go together")
+        if folder is None and shared is not None:
+            folder = pathlib.Path(shared) / name / "calls"
         self._name = name
         self._folder = pathlib.Path(folder) if folder is not None else default_folder(name)
         self._command = [sys.executable, "-m", "reveza._call", os.path.abspath(self._folder), "{line}"]
@@ -138,6 +145,8 @@ class Executor(concurrent.futures.Executor):
         self._claims = claims
         if workers is not None:
             self._options += ["--workers", str(workers)]
+        if on is not None and shared is not None:
+            self._options += ["--on", on, "--shared", os.path.abspath(shared)]
         for part in ("calls", "results", "failures"):
             (self._folder / part).mkdir(parents=True, exist_ok=True)
         self._changed = threading.Condition()
@@ -333,6 +342,8 @@ def map(  # pylint: disable=redefined-builtin
     gpu_memory: Optional[str] = None,
     workers: Optional[int] = None,
     folder: Optional[str | os.PathLike[str]] = None,
+    on: Optional[str] = None,
+    shared: Optional[str | os.PathLike[str]] = None,
 ) -> list[Result]:
     """Returns [function(x) for x in iterable], each call as a step of a job. See Executor.
 
@@ -340,6 +351,6 @@ def map(  # pylint: disable=redefined-builtin
     """
     job = name if name is not None else function.__name__.strip("_<>") or "calls"
     with Executor(
-        job, memory=memory, gpu_memory=gpu_memory, workers=workers, folder=folder
+        job, memory=memory, gpu_memory=gpu_memory, workers=workers, folder=folder, on=on, shared=shared
     ) as executor:
         return list(executor.map(function, *iterables))

@@ -60,12 +60,16 @@ class Node:
                      "LD_LIBRARY_PATH": str(folder / "reveza-build/lib/fakecuda")}
         self.daemons: list[subprocess.Popen] = []
 
-    def start(self) -> None:
+    @staticmethod
+    def name_host() -> None:
         subprocess.run(["hostname", "node"], check=True)
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         # Names are only resolved where there is an address beside 127.0.0.1.
         subprocess.run(["ip", "address", "add", f"{ADDRESS}/32", "dev", "lo"], check=True)
         mount("--make-rprivate", "/")
+
+    def start(self) -> None:
+        self.name_host()
         for name in ("state", "spool", "dev", "reveza", "card", "out", "munge"):
             (self.folder / name).mkdir()
         for name in ("card", "out"):

@@ -38,9 +38,9 @@ void Refuse(Response& response, int status, const std::string& message) {
 }
 
 // Runs `reveza` while a place of the semaphore is free. Answers the request if that fails.
-std::optional<ToolOutput> Run(std::counting_semaphore<>& places, Response& response,
-                              const std::vector<std::string>& arguments,
-                              std::chrono::milliseconds limit = kToolLimit) {
+std::optional<platform::ProgramOutput> Run(std::counting_semaphore<>& places, Response& response,
+                                           const std::vector<std::string>& arguments,
+                                           std::chrono::milliseconds limit = kToolLimit) {
   if (!places.try_acquire_for(kToolQueue)) {
     Refuse(response, 503, "too many requests at the same time");
     return std::nullopt;
@@ -53,7 +53,7 @@ std::optional<ToolOutput> Run(std::counting_semaphore<>& places, Response& respo
 }
 
 // Returns the last line of what a program said, without its name.
-std::string ErrorOf(const ToolOutput& output) {
+std::string ErrorOf(const platform::ProgramOutput& output) {
   std::string text = output.errors;
   while (text.ends_with('\n')) text.pop_back();
   text = text.substr(text.rfind('\n') + 1);
@@ -63,7 +63,8 @@ std::string ErrorOf(const ToolOutput& output) {
 
 // Answers with the JSON that a command printed; `last_good` is its highest exit status that is no
 // failure.
-void AnswerOutput(Response& response, const std::optional<ToolOutput>& output, int last_good = 0) {
+void AnswerOutput(Response& response, const std::optional<platform::ProgramOutput>& output,
+                  int last_good = 0) {
   if (!output) return;
   const json content = json::parse(output->out, nullptr, false);
   if (output->status > last_good || content.is_discarded()) {

@@ -1,6 +1,7 @@
 // The options of a run, as requested; what is run is in job.h.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -74,6 +75,7 @@ struct RunRequest {
   Halt halt;
   OnUnknown on_unknown = OnUnknown::kRetry;
   unsigned retries = 0;                   // further attempts of a failed step
+  unsigned memory_retries = 3;            // likewise, of one that ran out of memory
   bool retry_failed = false;              // rerun steps that failed in an earlier run
   bool force = false;                     // rerun finished steps too
   bool rerun_if_program_changed = false;  // rerun steps finished by another program version
@@ -87,6 +89,12 @@ struct RunRequest {
   // not).
   std::optional<Shard> shard{};
   std::filesystem::path export_folder{};
+  std::chrono::seconds export_interval{30};
+
+  // Steps run as jobs of an engine that distributes work, which finds them in `shared_folder`
+  // (absolute).
+  bool on_slurm = false;
+  std::filesystem::path shared_folder{};
 
   bool detach = false;                  // run in the background, without a terminal
   bool durable = false;                 // sync each commit to disk

@@ -60,7 +60,7 @@ Engine::Engine(EngineParts parts, Observer& observer)
       committer_(parts_.journal, parts_.folder, Outputs(), parts_.request.durable,
                  [this](const std::string& note) { observer_.OnNote(note); }),
       adopted_(std::move(parts_.live)),
-      retries_(parts_.request.retries) {}
+      retries_(parts_.request.retries, parts_.request.memory_retries) {}
 
 Engine::Nanoseconds Engine::Now() const {
   return parts_.clock != nullptr ? parts_.clock->Now() : own_clock_.Now();

@@ -163,9 +163,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kKeyNames
 }  // namespace
 
 Result<OpenedJob> OpenJob(const fs::path& state, Job& job, Expander& expander,
-                          const RunRequest& request, const fs::path& supervisor) {
-  ASSIGN_OR_RETURN(auto identities, ComputeIdentities(job));
-  if (request.shard) SelectShard(*request.shard, job, identities);
+                          const RunRequest& request, const fs::path& supervisor,
+                          std::vector<Identity> identities) {
+  if (identities.empty()) {
+    ASSIGN_OR_RETURN(identities, ComputeIdentities(job));
+    if (request.shard) SelectShard(*request.shard, job, identities);
+  }
   RETURN_IF_ERROR(CheckNewJob(state, job, expander));
   ASSIGN_OR_RETURN(auto folder,
                    JobFolder::Create(state, job.name.empty() ? DefaultName(job) : job.name));

@@ -32,9 +32,10 @@ struct OpenedJob {
 // Opens `job` in the state folder `state` and appends steps added to it earlier. `job` and
 // `expander` must outlive the result; they grow when steps are added. kUnavailable: the job has a
 // runner already. kIncompatible: the journal is damaged; the message names the command that repairs
-// it.
+// it. `identities`: of the job's steps, if they are known.
 Result<OpenedJob> OpenJob(const std::filesystem::path& state, Job& job, Expander& expander,
-                          const RunRequest& request, const std::filesystem::path& supervisor);
+                          const RunRequest& request, const std::filesystem::path& supervisor,
+                          std::vector<Identity> identities = {});
 
 // Checks the programs and folders of a job that has no journal yet; see CheckPrograms. OpenJob()
 // does so too, for all steps that it would start.

@@ -8,6 +8,13 @@ namespace retry_policy_test {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+TEST(RetryPolicy, MemoryRetriesCanBeLeftToOthers) {
+  RetryPolicy policy(5, 0);
+  EXPECT_FALSE(policy.RecordFailure(0, Outcome::kMemory));
+  EXPECT_TRUE(policy.RecordFailure(0, Outcome::kFailure));
+  EXPECT_TRUE(RetryPolicy(0).RecordFailure(0, Outcome::kMemory));
+}
+
 TEST(RetryPolicy, LostOutputIsNoFailureOfTheStep) {
   RetryPolicy policy(1);
   for (std::uint32_t i = 0; i < RetryPolicy::kMaxOutputRetries; ++i) {

@@ -86,18 +86,18 @@ class Schedule {
 // thread-safe.
 class RetryPolicy {
  public:
-  // Retries after out-of-memory deaths, each with a larger claim.
-  static constexpr std::uint32_t kMaxMemoryRetries = 3;
   // Retries after a full disk cut the output.
   static constexpr std::uint32_t kMaxOutputRetries = 3;
 
-  // `max_retries`: after other failures.
-  explicit RetryPolicy(unsigned max_retries) : max_retries_(max_retries) {}
+  // `max_memory_retries`: after out-of-memory deaths, each with a larger claim; `max_retries`:
+  // after other failures.
+  explicit RetryPolicy(unsigned max_retries, unsigned max_memory_retries = 3)
+      : max_retries_(max_retries), max_memory_retries_(max_memory_retries) {}
 
   // Counts an unsuccessful attempt. Returns whether the step is retried.
   bool RecordFailure(std::uint32_t step, Outcome outcome) {
     if (outcome == Outcome::kCancelled) return true;
-    if (outcome == Outcome::kMemory) return memory_deaths_[step]++ < kMaxMemoryRetries;
+    if (outcome == Outcome::kMemory) return memory_deaths_[step]++ < max_memory_retries_;
     if (outcome == Outcome::kOutputLost) return output_losses_[step]++ < kMaxOutputRetries;
     return failures_[step]++ < max_retries_;
   }
@@ -112,11 +112,12 @@ class RetryPolicy {
   // Returns whether the next attempt is the last one after out-of-memory deaths.
   bool IsLastMemoryRetry(std::uint32_t step) const {
     const auto deaths = memory_deaths_.find(step);
-    return deaths != memory_deaths_.end() && deaths->second >= kMaxMemoryRetries;
+    return deaths != memory_deaths_.end() && deaths->second >= max_memory_retries_;
   }
 
  private:
   unsigned max_retries_;
+  unsigned max_memory_retries_;
   std::unordered_map<std::uint32_t, std::uint32_t> failures_;
   std::unordered_map<std::uint32_t, std::uint32_t> memory_deaths_;
   std::unordered_map<std::uint32_t, std::uint32_t> output_losses_;

@@ -1,11 +1,5 @@
 #include "reveza/jobs/engine/shard_export.h"
 
-#include <fmt/format.h>
-#include <signal.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
 #include <fstream>
 #include <optional>
 #include <system_error>
@@ -22,29 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string HostName() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
-}
-
-struct Owner {
-  std::string host;
-  pid_t pid = 0;
-};
-
-std::optional<Owner> ReadOwner(const fs::path& file) {
-  std::ifstream stream(file);
-  Owner owner;
-  if (!(stream >> owner.host >> owner.pid)) return std::nullopt;
-  return owner;
-}
-
-Status WriteFile(const fs::path& path, std::string_view text) {
-  ASSIGN_OR_RETURN(auto file, platform::OutputFile::Create(path));
-  RETURN_IF_ERROR(file.Append(text));
-  return file.Finish();
-}
-
 // Copies a file under a temporary name: readers see the old one or the whole new one.
 Status CopyFile(const fs::path& from, const fs::path& to) {
   ASSIGN_OR_RETURN(auto file, platform::OutputFile::Create(to));
@@ -58,57 +29,31 @@ Status CopyFile(const fs::path& from, const fs::path& to) {
   return file.Finish();
 }
 
-// Returns the time of the last modification by the clock of the file's server, as an age.
-std::optional<fs::file_time_type::duration> AgeOf(const fs::path& file) {
-  const fs::path probe = file.string() + fmt::format(".{}", getpid());
-  std::error_code error;
-  const auto modified = fs::last_write_time(file, error);
-  if (error) return std::nullopt;
-  std::ofstream(probe) << "x";
-  const auto now = fs::last_write_time(probe, error);
-  if (error) return std::nullopt;
-  fs::remove(probe, error);
-  return now - modified;
-}
-
 }  // namespace
 
-Result<ShardExport> ShardExport::Claim(const fs::path& folder, const Shard& shard) {
-  ShardExport claimed(folder, shard);
+Result<ShardExport> ShardExport::Claim(const fs::path& folder, const Shard& shard,
+                                       Nanoseconds interval) {
+  const std::string name = NameOf(shard);
   std::error_code error;
-  fs::create_directories(claimed.outputs(), error);
+  fs::create_directories(folder / name, error);
   if (error) {
-    claimed.name_.clear();
     return Fail(Error::Code::kPermission,
                 "--export: cannot create {}: {}; choose a writable folder", folder.string(),
                 error.message());
   }
-  Status done = claimed.CheckOwner();
-  if (done) done = claimed.WriteOwner();
-  if (done) return claimed;
-  claimed.name_.clear();
-  return std::unexpected(done.error());
+  ASSIGN_OR_RETURN(auto owner, OwnerFile::Claim(OwnerOf(folder, shard), name));
+  return ShardExport(folder, name, interval, std::move(owner));
 }
 
-ShardExport::ShardExport(ShardExport&& other) noexcept
-    : folder_(std::move(other.folder_)),
-      name_(std::exchange(other.name_, {})),
-      next_(other.next_),
-      copied_(other.copied_) {}
-
-ShardExport::~ShardExport() {
-  if (name_.empty()) return;
-  const auto owner = ReadOwner(WithSuffix(".owner"));
-  std::error_code ignored;
-  if (owner && owner->host == HostName() && owner->pid == getpid()) {
-    fs::remove(WithSuffix(".owner"), ignored);
-  }
+fs::path ShardExport::OwnerOf(const fs::path& folder, const Shard& shard) {
+  return folder / (NameOf(shard) + ".owner");
 }
 
 Result<std::optional<ShardExport>> PrepareExport(const RunRequest& request, Journal& journal) {
   if (request.export_folder.empty()) return std::nullopt;
   ASSIGN_OR_RETURN(auto claimed,
-                   ShardExport::Claim(request.export_folder, request.shard.value_or(Shard{})));
+                   ShardExport::Claim(request.export_folder, request.shard.value_or(Shard{}),
+                                      request.export_interval));
   std::error_code error;
   if (journal.last_sequence() == 0 && fs::exists(claimed.copy(), error)) {
     ASSIGN_OR_RETURN(auto earlier, JournalReader::Open(claimed.copy()));
@@ -117,29 +62,9 @@ Result<std::optional<ShardExport>> PrepareExport(const RunRequest& request, Jour
   return std::optional<ShardExport>(std::move(claimed));
 }
 
-Status ShardExport::CheckOwner() const {
-  const fs::path file = WithSuffix(".owner");
-  const auto owner = ReadOwner(file);
-  if (!owner) return {};
-  const bool is_here = owner->host == HostName();
-  if (is_here && (owner->pid == getpid() || (kill(owner->pid, 0) != 0 && errno == ESRCH)))
-    return {};
-  const auto age = AgeOf(file);
-  if (!age || *age > kOwnerTimeout) return {};
-  return Fail(Error::Code::kUnavailable,
-              "{} is run by process {} on {}, as of {} s ago; wait until it ends, or remove {} if "
-              "that machine is gone",
-              name_, owner->pid, owner->host,
-              std::chrono::duration_cast<std::chrono::seconds>(*age).count(), file.string());
-}
-
-Status ShardExport::WriteOwner() const {
-  return WriteFile(WithSuffix(".owner"), fmt::format("{} {}\n", HostName(), getpid()));
-}
-
 Status ShardExport::Write(const JobFolder& job, Journal& journal, Nanoseconds now) {
-  next_ = now + kInterval;
-  RETURN_IF_ERROR(WriteOwner());
+  next_ = now + interval_;
+  RETURN_IF_ERROR(owner_.Touch());
   if (journal.last_sequence() == copied_ && !journal.dirty()) return {};
   // On the local disk first: SQLite writes in places, which shared file systems are slow at.
   const fs::path local = job.path() / "export.db";

@@ -1,5 +1,6 @@
-// Copies the journal of a shard to a folder that other machines see: every half minute and when the
-// run ends. What a machine had done until then outlives it. Not thread-safe.
+// Copies the journal of a shard to a folder that other machines see: every half minute, or as often
+// as the request says, and when the run ends. What a machine had done until then outlives it. Not
+// thread-safe.
 //
 //   FOLDER/shard-2-of-8.db      the copy, replaced as a whole
 //   FOLDER/shard-2-of-8.owner   host and process that run the shard; touched with each copy
@@ -17,6 +18,7 @@
 #include "common/base/error.h"
 #include "reveza/jobs/definition/run_request.h"
 #include "reveza/jobs/definition/shard.h"
+#include "reveza/jobs/engine/owner_file.h"
 #include "reveza/jobs/journal/job_folder.h"
 #include "reveza/jobs/journal/journal.h"
 
@@ -25,17 +27,14 @@ namespace reveza::jobs {
 class ShardExport {
  public:
   using Nanoseconds = std::chrono::nanoseconds;
-  static constexpr Nanoseconds kInterval = std::chrono::seconds(30);
-  // An owner that has not been heard of for so long is gone.
-  static constexpr std::chrono::seconds kOwnerTimeout{120};
 
   // Claims the shard, creating the folder if necessary. kUnavailable: another runner has it.
-  static Result<ShardExport> Claim(const std::filesystem::path& folder, const Shard& shard);
+  // `interval`: between copies.
+  static Result<ShardExport> Claim(const std::filesystem::path& folder, const Shard& shard,
+                                   Nanoseconds interval = std::chrono::seconds(30));
 
-  ShardExport(ShardExport&& other) noexcept;
-  ShardExport& operator=(ShardExport&&) = delete;
-  // Gives the claim up.
-  ~ShardExport();
+  // Returns the file that names the owner of a shard.
+  static std::filesystem::path OwnerOf(const std::filesystem::path& folder, const Shard& shard);
 
   std::filesystem::path copy() const { return WithSuffix(".db"); }
   std::filesystem::path outputs() const { return WithSuffix(""); }
@@ -45,15 +44,18 @@ class ShardExport {
   Status Write(const JobFolder& job, Journal& journal, Nanoseconds now);
 
  private:
-  ShardExport(std::filesystem::path folder, const Shard& shard)
-      : folder_(std::move(folder)), name_(NameOf(shard)) {}
+  ShardExport(std::filesystem::path folder, std::string name, Nanoseconds interval, OwnerFile owner)
+      : folder_(std::move(folder)),
+        name_(std::move(name)),
+        interval_(interval),
+        owner_(std::move(owner)) {}
 
   std::filesystem::path WithSuffix(const char* suffix) const { return folder_ / (name_ + suffix); }
-  Status CheckOwner() const;
-  Status WriteOwner() const;
 
   std::filesystem::path folder_;
-  std::string name_;  // empty: moved from
+  std::string name_;
+  Nanoseconds interval_;
+  OwnerFile owner_;
   Nanoseconds next_{0};
   std::int64_t copied_ = -1;  // last sequence of the last copy
 };

@@ -1,5 +1,6 @@
 #include "reveza/jobs/engine/shard_export.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "reveza/jobs/engine/testing_engine.h"
@@ -68,6 +69,19 @@ TEST_F(ShardExportTest, HasOneOwner) {
   gethostname(host.data(), host.size() - 1);
   std::ofstream(owner) << host.data() << " 2147483646\n";
   EXPECT_TRUE(ShardExport::Claim(folder_ / "shared", {1, 2})) << "a process that is gone";
+}
+
+TEST_F(ShardExportTest, ADeadProcessThatNobodyWaitedForOwnsNothing) {
+  std::filesystem::create_directories(folder_ / "shared");
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  siginfo_t ended{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  std::ofstream(folder_ / "shared/shard-1-of-2.owner") << host.data() << " " << child << "\n";
+  EXPECT_TRUE(ShardExport::Claim(folder_ / "shared", {1, 2}));
+  EXPECT_EQ(waitpid(child, nullptr, 0), child);
 }
 
 TEST_F(ShardExportTest, RefusesAFolderThatCannotBeMade) {

@@ -131,34 +131,40 @@ Progress MakeProgress(const EngineView& view) {
   return progress;
 }
 
-nlohmann::json StatusJson(const EngineView& view) {
-  const Progress progress = MakeProgress(view);
-  const Job& job = view.job;
-  nlohmann::json running = nlohmann::json::array();
-  for (const auto& slot : view.pool.slots()) {
-    if (slot.active) running.push_back(AttemptJson(*slot.active, job));
-  }
+nlohmann::json CommonStatusJson(const Job& job, const Schedule::Counts& counts,
+                                const Progress& progress, std::string_view state,
+                                std::string_view limits) {
   const auto wall = std::chrono::system_clock::now().time_since_epoch() - progress.elapsed;
   const auto& reason = progress.waiting_reason;
   return {
       {"version", 1},
-      {"id", view.id},
-      {"name", job.name.empty() ? std::string(view.id) : job.name},
+      {"id", progress.name},
+      {"name", job.name.empty() ? progress.name : job.name},
       {"pid", getpid()},
-      {"state", view.state},
+      {"state", state},
       {"began", Seconds(wall)},
       {"folder", job.commands.empty() ? "" : job.commands[0].folder.string()},
       {"command",
        job.commands.empty() ? "" : fmt::format("{}", fmt::join(job.commands[0].arguments, " "))},
-      {"steps", StepsJson(view.schedule.counts(), progress.steps)},
+      {"steps", StepsJson(counts, progress.steps)},
       {"cycles", CyclesJson(progress)},
-      {"workers", WorkersJson(view)},
-      {"limits", view.limits},
+      {"limits", limits},
       {"rate", OrNull(progress.rate)},
       {"eta", EtaJson(progress.remaining)},
       {"waiting", reason.empty() ? nlohmann::json() : nlohmann::json(reason)},
-      {"running", running},
       {"metrics", MetricsJson(progress.metrics)}};
+}
+
+nlohmann::json StatusJson(const EngineView& view) {
+  nlohmann::json running = nlohmann::json::array();
+  for (const auto& slot : view.pool.slots()) {
+    if (slot.active) running.push_back(AttemptJson(*slot.active, view.job));
+  }
+  nlohmann::json status = CommonStatusJson(view.job, view.schedule.counts(), MakeProgress(view),
+                                           view.state, view.limits);
+  status["workers"] = WorkersJson(view);
+  status["running"] = std::move(running);
+  return status;
 }
 
 std::string TuningText(const Governor& governor, std::chrono::nanoseconds began) {

@@ -42,6 +42,12 @@ struct EngineView {
 
 Progress MakeProgress(const EngineView& view);
 
+// Returns the part of the answer to a status request that does not depend on where steps run.
+// `state`: "running", "paused" or "stopping"; `limits`: how memory limits are enforced.
+nlohmann::json CommonStatusJson(const Job& job, const Schedule::Counts& counts,
+                                const Progress& progress, std::string_view state,
+                                std::string_view limits);
+
 // Returns the answer to a status request (docs/jobs.md).
 nlohmann::json StatusJson(const EngineView& view);
 

@@ -39,6 +39,10 @@ struct JobsArguments {
 // for all commands that are followed by another program's command line.
 Result<int> RunJob(int argc, char** argv);
 
+// Runs the steps of a task of an array: FOLDER NUMBER STATE. For scripts that `run --on` writes;
+// the help does not list it.
+Result<int> RunTask(int argc, char** argv);
+
 // Commands that only read.
 Result<int> ListJobs(const JobsArguments& arguments);
 Result<int> ShowJob(const JobsArguments& arguments);

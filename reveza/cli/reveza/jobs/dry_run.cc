@@ -240,16 +240,23 @@ std::string DryRunText(const ParsedRun& run, const DryRunView& view) {
   if (const std::string done = DoneText(run, view.state); !done.empty()) {
     AddRow(text, "already", done);
   }
-  AddRow(text, "workers", WorkersText(run.request));
-  const auto limits = jobs::ChooseLimits(run.request.limits, view.environment, view.root);
-  AddRow(text, "limits", limits ? limits->description : limits.error().message);
+  if (run.request.on_slurm) {
+    // Workers, limits and the environment of steps depend on the nodes.
+    AddRow(text, "on", "Slurm; outputs in " + (run.request.shared_folder / job.name).string());
+  } else {
+    AddRow(text, "workers", WorkersText(run.request));
+    const auto limits = jobs::ChooseLimits(run.request.limits, view.environment, view.root);
+    AddRow(text, "limits", limits ? limits->description : limits.error().message);
+  }
   for (const jobs::Command& command : job.commands) {
     text += '\n';
     AddCommand(text, command, run.request.limits != jobs::Limits::kNone);
   }
   text += '\n';
   AddSteps(text, job);
-  if (!job.commands.empty()) AddEnvironment(text, job.commands.front(), run.request, view);
+  if (!job.commands.empty() && !run.request.on_slurm) {
+    AddEnvironment(text, job.commands.front(), run.request, view);
+  }
   for (const std::string& note : run.notes) text += fmt::format("\nnote: {}\n", note);
   text += "\ndry run: nothing was started\n";
   return text;

@@ -35,6 +35,15 @@ ParsedRun Seeds(int count) {
   return run;
 }
 
+TEST(DryRunText, KnowsNothingOfNodes) {
+  ParsedRun run = Seeds(5);
+  run.request.on_slurm = true;
+  run.request.shared_folder = "/all";
+  const std::string text = DryRunText(run, View());
+  EXPECT_TRUE(text.contains("  on         Slurm; outputs in /all/sweep\n")) << text;
+  EXPECT_FALSE(text.contains("OMP_NUM_THREADS"));
+}
+
 TEST(DryRunText, DescribesJobStepsAndEnvironment) {
   EXPECT_EQ(DryRunText(Seeds(5), View()), R"(job sweep: 5 steps, 1 command
   workers    2

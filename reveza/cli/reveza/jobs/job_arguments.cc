@@ -216,6 +216,34 @@ Status CheckGoal(const ParsedRun& run) {
       goal->metric, goal->metric);
 }
 
+// Reads --on and --shared. The runners on nodes decide what other options ask of the one at home.
+Status ReadCluster(const JobOptions& options, const std::filesystem::path& folder,
+                   jobs::RunRequest& request) {
+  if (options.on.empty()) {
+    if (options.shared.empty()) return {};
+    return InvalidArgument("--shared: only --on slurm uses a shared folder; add it, or omit this");
+  }
+  if (options.on != "slurm")
+    return InvalidArgument("--on: '{}' is invalid; write slurm", options.on);
+  if (options.shared.empty()) {
+    return InvalidArgument(
+        "--on slurm requires --shared DIR, a folder that this machine and all nodes can write");
+  }
+  const std::pair<const char*, bool> excluded[] = {
+      {"--shard", !options.shard.empty()},
+      {"--export", !options.export_folder.empty()},
+      {"--output-folder", !options.output_folder.empty()},
+      {"--memory-reserve", !options.memory_reserve.empty()},
+      {"--cpu-budget", !options.cpu_budget.empty()},
+      {"--halt METRIC", request.halt.goal.has_value()}};
+  for (const auto& [option, given] : excluded) {
+    if (given) return InvalidArgument("{} cannot be combined with --on slurm", option);
+  }
+  request.on_slurm = true;
+  request.shared_folder = (folder / options.shared).lexically_normal();
+  return {};
+}
+
 Result<std::string> ReadStandardInput() {
   std::string text;
   std::array<char, 64 * kKiB> piece;
@@ -263,7 +291,7 @@ void DescribeRun(CLI::App& app, JobOptions& options) {
       "  reveza jobs run --name sweep --memory 2GiB -- ./simulate --seed {seed} ::: seed 1..500");
 }
 
-Result<ParsedRun> ParseRun(int argc, char** argv, const Surroundings& surroundings) {
+Result<ParsedRun> ParseRun(int argc, char** argv, const Surroundings& here) {
   CLI::App app("", "reveza jobs run");
   JobOptions options;
   DescribeRun(app, options);
@@ -279,8 +307,16 @@ Result<ParsedRun> ParseRun(int argc, char** argv, const Surroundings& surroundin
   }
 
   ParsedRun parsed;
+  Surroundings surroundings = here;
   ASSIGN_OR_RETURN(auto request, ReadRequest(options, surroundings.folder));
   parsed.request = std::move(request);
+  RETURN_IF_ERROR(ReadCluster(options, here.folder, parsed.request));
+  if (parsed.request.on_slurm) {
+    // Slurm knows what nodes have.
+    surroundings.cores.reset();
+    surroundings.memory.reset();
+    surroundings.gpu_memory.reset();
+  }
   std::vector<std::string> command(argv + split.command_begin, argv + argc);
   ASSIGN_OR_RETURN(auto job, ReadJob(options, std::move(command), surroundings));
   parsed.job = std::move(job);

@@ -293,6 +293,29 @@ TEST(ParseRun, RejectsClaimsLargerThanTheMachine) {
   Good({"--cpus", "5", "--memory", "9GiB", "--gpu-memory", "17GiB", "true"}, unknown);
 }
 
+TEST(ParseRun, OnSlurmNeedsASharedFolder) {
+  const auto run = Good({"--on", "slurm", "--shared", "all", "--", "true"});
+  EXPECT_TRUE(run.request.on_slurm);
+  EXPECT_EQ(run.request.shared_folder, "/here/all");
+  EXPECT_TRUE(RefusalOf({"--on", "slurm"}).contains("requires --shared"));
+  EXPECT_TRUE(RefusalOf({"--shared", "all"}).contains("--on"));
+  EXPECT_TRUE(RefusalOf({"--on", "moon", "--shared", "all"}).contains("'moon'"));
+  for (const Arguments& other :
+       {Arguments{"--shard", "1/2"}, Arguments{"--export", "e"}, Arguments{"--output-folder", "o"},
+        Arguments{"--memory-reserve", "1GiB"}, Arguments{"--cpu-budget", "2"},
+        Arguments{"--cycles", "1", "--halt", "soon,loss<1"}}) {
+    Arguments words{"--on", "slurm", "--shared", "all"};
+    words.insert(words.end(), other.begin(), other.end());
+    EXPECT_TRUE(RefusalOf(words).contains("cannot be combined with --on slurm")) << other[0];
+  }
+}
+
+TEST(ParseRun, OnSlurmNodesMayBeLarger) {
+  const auto run = Good({"--on", "slurm", "--shared", "all", "--cpus", "64", "--memory", "500GiB",
+                         "--gpu-memory", "40GiB", "--", "true"});
+  EXPECT_EQ(run.job.commands[0].claim.cpus, 64);
+}
+
 TEST(ParseRun, WarnsIfCyclesIgnoreFrom) {
   EXPECT_EQ(Good({"--cycles", "5", "true"}).notes.size(), 1u);
   EXPECT_TRUE(Good({"--cycles", "5", "run", "{from}"}).notes.empty());

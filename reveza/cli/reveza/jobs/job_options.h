@@ -16,7 +16,7 @@ namespace reveza::cli {
 struct JobOptions {
   std::string name, workers, max_workers, job_file, csv, folder, time_limit, priority, cpus, memory;
   std::string gpu_memory, cycles, chain, halt, on_unknown, retries, memory_reserve, cpu_budget;
-  std::string joblog, output, output_folder, limits, shard, export_folder;
+  std::string joblog, output, output_folder, limits, shard, export_folder, on, shared;
   std::vector<std::string> environment, identity_variables, inputs;
   bool lines = false, shell = false;
   jobs::RunRequest flags;  // of the run

@@ -212,6 +212,10 @@ CommandResult<int> JobsCommand(int argc, char** argv) {
   const auto command = std::ranges::find(
       kSubcommands, word, [](const Subcommand& known) { return std::string_view(known.name); });
   if (command != kSubcommands.end()) return RunCommand(*command, argc - 1, argv + 1);
+  if (word == "run-task") {
+    const auto status = RunTask(argc - 1, argv + 1);
+    return status ? *status : ReportError(JobStatusOf(status.error().code), status.error().message);
+  }
   CLI::App app("", "reveza jobs");
   DescribeJobs(app);
   if (word.empty() || word == "help") {

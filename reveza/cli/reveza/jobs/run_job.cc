@@ -3,11 +3,7 @@
 #include <spawn.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstring>
-#include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,16 +11,16 @@
 
 #include "common/base/exec_arguments.h"
 #include "common/platform/runtime_paths.h"
-#include "reveza/cli/reveza/daemon_link.h"
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/cli/reveza/jobs/commands.h"
 #include "reveza/cli/reveza/jobs/dry_run.h"
 #include "reveza/cli/reveza/jobs/job_arguments.h"
 #include "reveza/cli/reveza/jobs/jobs_display.h"
+#include "reveza/cli/reveza/jobs/run_parts.h"
 #include "reveza/cli/reveza/program.h"
-#include "reveza/gpu/daemon/settings.h"
-#include "reveza/insight/monitor/json_fields.h"
-#include "reveza/jobs/decide/machine_reading.h"
+#include "reveza/jobs/cluster/arrays.h"
+#include "reveza/jobs/cluster/cluster_run.h"
+#include "reveza/jobs/cluster/slurm.h"
 #include "reveza/jobs/engine/engine.h"
 #include "reveza/jobs/engine/open_job.h"
 
@@ -34,19 +30,6 @@ namespace reveza::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Returns the supervisor of the build tree, beside this program, or the installed one in lib/.
-Result<fs::path> FindSupervisor() {
-  const fs::path programs = platform::ProgramFolder();
-  for (const auto& path :
-       {programs / "reveza-supervisor", programs.parent_path() / "lib/reveza/reveza-supervisor"}) {
-    if (access(path.c_str(), X_OK) == 0) return path;
-  }
-  return Fail(
-      Error::Code::kInternal,
-      "reveza-supervisor found neither in {0} nor in {1}; the build or installation is incomplete",
-      programs.string(), (programs.parent_path() / "lib/reveza").string());
-}
 
 // Reports how the run ended and returns the exit status.
 ExitStatus ReportSummary(const jobs::Engine::Summary& summary, const ParsedRun& run,
@@ -127,67 +110,34 @@ int Detach(int argc, char** argv, const jobs::JobFolder& folder) {
   return kDone;
 }
 
-// A runner's repeated queries to the daemon that shares the GPUs.
-class DaemonLedger {
- public:
-  explicit DaemonLedger(fs::path socket) : socket_(std::move(socket)) {}
-
-  // Returns nothing if no daemon answers. After a timeout the daemon is not queried for a while, so
-  // that the caller is not held up.
-  std::optional<jobs::GpuLedger> Query() {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < not_before_) return std::nullopt;
-    if (!link_) {
-      auto link = DaemonLink::Connect(socket_);
-      if (!link) return std::nullopt;
-      link_.emplace(*std::move(link));
-      link_->SetTimeout(std::chrono::milliseconds(500));
-    }
-    const auto status = link_->Status();
-    if (!status) {
-      link_.reset();
-      // A daemon that exited may be replaced at once.
-      if (status.error().status != kNoDaemon) not_before_ = now + std::chrono::seconds(10);
-      return std::nullopt;
-    }
-    const int says = monitor::PidAt(*status, "pid");
-    return jobs::ParseGpuLedger(*status, says != 0 && says == link_->Peer());
+Result<jobs::Engine::Summary> RunOnSlurm(jobs::EngineParts parts, jobs::Observer& observer) {
+  ASSIGN_OR_RETURN(const auto slurm, jobs::Slurm::Find());
+  const jobs::RunRequest& request = parts.request;
+  jobs::ClusterSettings settings{.slurm = slurm,
+                                 .folder = request.shared_folder / parts.folder.id(),
+                                 .reveza = platform::ProgramFolder() / "reveza"};
+  if (const auto bound = request.workers ? request.workers : request.max_workers) {
+    settings.max_open = *bound;
   }
-
- private:
-  fs::path socket_;
-  std::optional<DaemonLink> link_;
-  std::chrono::steady_clock::time_point not_before_{};
-};
-
-// Returns a function that queries the daemon that `reveza run` would use, or none if the
-// configuration is invalid; `reveza run` reports that.
-std::function<std::optional<jobs::GpuLedger>()> MakeGpuLedgerQuery() {
-  const auto configuration = daemon::LoadConfiguration(platform::ProcessEnvironment);
-  if (!configuration) return {};
-  const auto ledger = std::make_shared<DaemonLedger>(SocketPath(configuration->settings()));
-  return [ledger] { return ledger->Query(); };
+  return jobs::ClusterRun(std::move(parts), std::move(settings), observer).Run();
 }
 
 Result<int> RunOpened(jobs::OpenedJob opened, const ParsedRun& run) {
+  if (!run.request.on_slurm) RETURN_IF_ERROR(jobs::CheckNoArrays(opened.parts.journal));
   for (const auto& note : opened.notes) fmt::print(stderr, "reveza: {}\n", note);
   const auto outputs =
       run.request.output_folder.empty() ? opened.parts.folder.outputs() : run.request.output_folder;
   const std::string id = opened.parts.folder.id();
   JobsDisplay display(run.job, run.request, outputs);
-  // With REVEZA_DISABLE=1, steps on a GPU wait for each other instead of sharing it.
-  if (platform::ProcessEnvironment("REVEZA_DISABLE") != "1") {
-    opened.parts.gpu_prefix = {platform::ProgramFolder() / "reveza", "run", "--quiet", "--"};
-    opened.parts.gpu_ledger = MakeGpuLedgerQuery();
-  }
+  ShareGpus(opened.parts);
   if (run.request.output == jobs::Output::kKeepOrder) {
     ASSIGN_OR_RETURN(const auto list, opened.parts.journal.List());
     for (std::uint32_t step = 0; step < list.size(); ++step) {
       if (list[step].state == jobs::StepState::kDone) display.Skip(step);
     }
   }
-  jobs::Engine engine(std::move(opened.parts), display);
-  const auto summary = engine.Run();
+  const auto summary = run.request.on_slurm ? RunOnSlurm(std::move(opened.parts), display)
+                                            : jobs::Engine(std::move(opened.parts), display).Run();
   display.Finish();
   if (!summary) return std::unexpected(summary.error());
   return ReportSummary(*summary, run, id);

@@ -1,0 +1,168 @@
+"""A Slurm of two nodes in the namespaces of this process, for jobs of `reveza jobs run --on slurm`."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+
+from node import USERS, Node
+
+SLURM_CONF = """
+ClusterName=reveza
+SlurmctldHost=node
+SlurmUser=root
+AuthType=auth/munge
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool/%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.%n.pid
+SlurmdLogFile={folder}/slurmd.%n.log.out
+SlurmctldLogFile={folder}/slurmctld.log.out
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
+JobAcctGatherParams=OverMemoryKill
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+DefMemPerCPU=100
+SchedulerType=sched/builtin
+SchedulerParameters=batch_sched_delay=0,sched_interval=2,sched_min_interval=0
+KillWait=2
+SlurmdTimeout=8
+SlurmctldTimeout=10
+MessageTimeout=5
+SlurmdParameters=config_overrides
+ReturnToService=2
+MaxArraySize=100
+NodeName=n[1-2] NodeHostname=node NodeAddr=node Port=[17001-17002] CPUs=3 RealMemory=3000 State=UNKNOWN
+EnforcePartLimits=ALL
+PartitionName=all Nodes=n[1-2] Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+class Cluster(Node):
+    def __init__(self, build: pathlib.Path, folder: pathlib.Path) -> None:
+        super().__init__(build, folder)
+        self.processes: dict[str, subprocess.Popen] = {}  # daemons of Slurm, by name
+        self.program = folder / "reveza-build/bin/reveza"
+
+    def start(self) -> None:
+        self.name_host()
+        for name in ("state", "spool", "out", "munge"):
+            (self.folder / name).mkdir()
+        (self.folder / "out").chmod(0o1777)
+        for name in ("bin/reveza", "bin/reveza-supervisor"):
+            (self.folder / "reveza-build" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(self.build / name, self.folder / "reveza-build" / name)
+        self._make_users()
+        (self.folder / "slurm.conf").write_text(SLURM_CONF.format(folder=self.folder))
+        os.environ["SLURM_CONF"] = str(self.folder / "slurm.conf")
+        self.environment = {"PATH": os.environ["PATH"], "SLURM_CONF": os.environ["SLURM_CONF"]}
+        self._start_munge()
+        self.restart("slurmctld")
+        for name in ("n1", "n2"):
+            self.restart(name)
+        self.wait(self.is_idle, "idle nodes")
+
+    def restart(self, name: str) -> None:
+        """Starts slurmctld, or the slurmd of a node."""
+        command = ["slurmctld", "-D"] if name == "slurmctld" else ["slurmd", "-D", "-N", name]
+        with open(self.folder / f"{name}.out", "a", encoding="utf-8") as file:
+            self.processes[name] = subprocess.Popen(command, stdout=file, stderr=file)
+
+    def kill(self, name: str) -> None:
+        self.processes[name].kill()
+        self.processes[name].wait()
+
+    def stop_controller(self) -> None:
+        """Ends slurmctld so that it saves its state; one that is killed forgets jobs, and drains their nodes."""
+        self.processes["slurmctld"].terminate()
+        self.processes["slurmctld"].wait()
+
+    def resume_nodes(self) -> None:
+        """Does what an operator does with nodes that Slurm has taken out of service."""
+        for line in self.run("sinfo", "-h", "-N", "-o", "%N %T").stdout.splitlines():
+            name, state = line.split()
+            if state.startswith(("drain", "down")):
+                self.run("scontrol", "update", f"nodename={name}", "state=resume")
+
+    def is_idle(self) -> bool:
+        return self.run("sinfo", "-h", "-o", "%D %T").stdout.split("\n")[:-1] == ["2 idle"]
+
+    def logs(self) -> str:
+        return super().logs() + self.run("sinfo", "-R", "-N", "-o", "%N %T %E").stdout + self.run("squeue").stdout
+
+    def jobs(self, *words: str, **environment: str) -> subprocess.CompletedProcess:
+        return self.run(str(self.program), "jobs", *words, user="ana", **self.home(), **environment)
+
+    def home(self) -> dict[str, str]:
+        return {"REVEZA_STATE": str(self.folder / "out/home"), "HOME": str(self.folder / "out")}
+
+    def start_job(self, *words: str, **environment: str) -> subprocess.Popen:
+        """Starts the runner at home."""
+        with open(self.folder / "out/runner.log", "a", encoding="utf-8") as log:
+            return subprocess.Popen([str(self.program), "jobs", *words], stdout=log, stderr=log, cwd=self.folder / "out",
+                                    env={**self.environment, **self.home(), **environment}, user=USERS["ana"],
+                                    group=USERS["ana"], extra_groups=[])
+
+    def table(self, job: str) -> list[dict]:
+        return json.loads(self.jobs("table", job, "--json").stdout)
+
+    def processes_of(self, *words: str) -> list[int]:
+        """Returns the processes whose command line has all the words, each as a whole or the end of one."""
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                line = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            except OSError:
+                continue
+            if all(any(part.endswith(word) for part in line) for word in words):
+                found.append(int(process.name))
+        return found
+
+    @staticmethod
+    def children_of(process: int) -> list[int]:
+        try:
+            return [int(child) for child in pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+        except OSError:
+            return []
+
+    @staticmethod
+    def kill_at_once(processes: list[int]) -> None:
+        """Kills processes so that none of them sees the end of another."""
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for process in processes:
+                try:
+                    os.kill(process, number)
+                except ProcessLookupError:
+                    pass
+
+    def kill_tree(self, process: int) -> None:
+        tree = [process]
+        for one in tree:
+            tree += self.children_of(one)
+        self.kill_at_once(tree)
+
+    def lose_node(self, name: str) -> None:
+        """Ends all that runs on a node at once, as a loss of power does."""
+        self.kill(name)
+        mark = f"SLURMD_NODENAME={name}".encode()
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if mark in (process / "environ").read_bytes().split(b"\0"):
+                    found.append(int(process.name))
+            except OSError:
+                pass
+        self.kill_at_once(found)
+
+    def stop(self) -> None:
+        for process in self.processes.values():
+            process.kill()
+        super().stop()

@@ -1,0 +1,84 @@
+// Test fixture: a job on a Slurm of scripts, whose tasks are real runners on this machine.
+#pragma once
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reveza/jobs/cluster/cluster_run.h"
+#include "reveza/jobs/engine/testing_engine.h"
+
+namespace reveza::jobs {
+
+class ClusterTest : public EngineTest {
+ protected:
+  ClusterTest() {
+    namespace fs = std::filesystem;
+    fs::create_directories(folder_ / "slurm/tasks");
+    fs::create_directories(folder_ / "bin");
+    for (const char* name : {"sbatch", "squeue", "sacct", "scancel", "scontrol"}) {
+      fs::create_symlink(REVEZA_FAKE_SLURM, folder_ / "bin" / name);
+    }
+    setenv("PATH", ((folder_ / "bin").string() + ":" + getenv("PATH")).c_str(), 1);
+    setenv("FAKE_SLURM", (folder_ / "slurm").c_str(), 1);
+  }
+  ~ClusterTest() override {
+    // Ends what waits for a queue that nothing empties.
+    std::filesystem::remove_all(folder_ / "slurm");
+  }
+
+  void Fake(const std::string& name, const std::string& text = "") const {
+    std::ofstream(folder_ / ("slurm/" + name)) << text;
+  }
+  void Unfake(const std::string& name) const {
+    std::filesystem::remove(folder_ / ("slurm/" + name));
+  }
+
+  Result<Engine::Summary> TryOnCluster(Job job, RunRequest request = {}) {
+    auto expander = Expander::Make(job);
+    if (!expander) return std::unexpected(expander.error());
+    request.on_slurm = true;
+    request.shared_folder = folder_ / "shared";
+    auto opened = OpenJob(folder_.path(), job, *expander, request, REVEZA_SUPERVISOR);
+    if (!opened) return std::unexpected(opened.error());
+    ASSIGN_OR_RETURN(const auto slurm, Slurm::Find());
+    ClusterSettings settings{.slurm = slurm,
+                             .folder = request.shared_folder / "test",
+                             .reveza = program_,
+                             .max_open = request.workers.value_or(1000),
+                             .look_interval = std::chrono::milliseconds(20),
+                             .query_interval = std::chrono::milliseconds(100),
+                             .submit_delay = std::chrono::milliseconds(200)};
+    return ClusterRun(std::move(opened->parts), std::move(settings), listener_).Run();
+  }
+  Engine::Summary OnCluster(const Job& job, const RunRequest& request = {}) {
+    auto summary = TryOnCluster(job, request);
+    EXPECT_TRUE(summary) << summary.error().message;
+    return summary ? *summary : Engine::Summary{};
+  }
+
+  // Returns how often a command was called, with this word.
+  int Calls(const std::string& command, const std::string& word = "") const {
+    std::ifstream calls(folder_ / "slurm/calls");
+    int count = 0;
+    for (std::string line; std::getline(calls, line);) {
+      count += line.starts_with(command + " ") && line.contains(word) ? 1 : 0;
+    }
+    return count;
+  }
+  bool Noted(const std::string& text) const {
+    return std::ranges::any_of(listener_.notes,
+                               [&](const std::string& note) { return note.contains(text); });
+  }
+
+  std::filesystem::path program_ = REVEZA_PROGRAM;  // what tasks run
+};
+
+}  // namespace reveza::jobs
