@@ -298,12 +298,8 @@ void ClusterRun::Learn(std::uint32_t step, const AttemptEntry& entry) {
 
 void ClusterRun::CheckHalt() {
   const Halt& halt = parts_.request.halt;
-  if (halt.mode == Halt::Mode::kNever || mode_ != Mode::kRunning) return;
   const auto failed = schedule_.counts().failed;
-  const bool enough = (halt.failures && failed >= *halt.failures) ||
-                      (halt.share && static_cast<double>(failed) >=
-                                         *halt.share * static_cast<double>(job_.steps.size()));
-  if (!enough) return;
+  if (mode_ != Mode::kRunning || !halt.IsReachedBy(failed, job_.steps.size())) return;
   run_.reason = fmt::format("{} steps failed, and --halt allows no more", failed);
   Report(fmt::format("halting the job: {} steps failed", failed));
   halted_ = true;

@@ -7,53 +7,32 @@
 
 #include "common/base/units.h"
 #include "reveza/jobs/cluster/cluster_run.h"
-#include "reveza/jobs/engine/added_steps.h"
+#include "reveza/jobs/engine/runner.h"
 #include "reveza/jobs/engine/status_report.h"
 
 namespace reveza::jobs {
 
 Result<std::uint64_t> ClusterRun::Retry(const nlohmann::json& steps) {
-  std::vector<std::uint32_t> chosen;
-  for (const auto& step : steps.is_array() ? steps : nlohmann::json::array()) {
-    if (!step.is_number_unsigned() || step.get<std::uint64_t>() - 1 >= job_.steps.size()) {
-      return InvalidArgument("no step {}; valid: 1 to {}", step.dump(), job_.steps.size());
-    }
-    chosen.push_back(static_cast<std::uint32_t>(step.get<std::uint64_t>() - 1));
-  }
-  if (!steps.is_array()) {
-    for (std::uint32_t step = 0; step < job_.steps.size(); ++step) chosen.push_back(step);
-  }
-  std::uint64_t retried = 0;
+  ASSIGN_OR_RETURN(const auto chosen, StepsToRetry(steps, schedule_));
   for (const std::uint32_t step : chosen) {
-    const auto state = schedule_.state(step);
-    if (state != Schedule::State::kFailed && state != Schedule::State::kHeld) continue;
     RETURN_IF_ERROR(parts_.journal.Requeue(entries_[step].identity));
     retries_.Reset(step);
     returned_.erase(step);
     schedule_.Revive(step);
-    ++retried;
   }
-  return retried;
+  return chosen.size();
 }
 
 Result<std::uint64_t> ClusterRun::AddNewlyListedSteps() {
-  const std::size_t before = job_.steps.size();
-  ASSIGN_OR_RETURN(const auto merged, MergeAddedSteps(parts_.journal, job_, parts_.identities));
-  if (merged == 0) return 0;
-  ASSIGN_OR_RETURN(auto expander, Expander::Make(job_));
-  *parts_.expander = std::move(expander);
-  for (const auto& listed : ListSteps(job_, parts_.identities, before)) {
-    RETURN_IF_ERROR(parts_.journal.Append({listed}));
-    ASSIGN_OR_RETURN(auto entry, parts_.journal.Find(listed.identity));
-    if (!entry) return Fail(Error::Code::kInternal, "an added step is not listed");
-    entries_.push_back(*std::move(entry));
-  }
+  const std::size_t before = entries_.size();
+  ASSIGN_OR_RETURN(const auto added, AppendListedSteps(parts_, entries_));
+  if (added == 0) return 0;
   schedule_.AddNewSteps();
   by_identity_.Build(entries_);
   for (std::size_t step = before; step < entries_.size(); ++step) {
-    RestoreState(static_cast<std::uint32_t>(step));
+    RETURN_IF_ERROR(RestoreState(static_cast<std::uint32_t>(step)));
   }
-  return merged;
+  return added;
 }
 
 nlohmann::json ClusterRun::Answer(const nlohmann::json& request) {

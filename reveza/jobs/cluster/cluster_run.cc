@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/base/units.h"
+#include "reveza/jobs/engine/runner.h"
 #include "reveza/jobs/engine/status_report.h"
 
 namespace reveza::jobs {
@@ -50,10 +51,9 @@ Status ClusterRun::Prepare() {
   ASSIGN_OR_RETURN(auto owner, OwnerFile::Claim(settings_.folder / "runner.owner",
                                                 "the job in " + settings_.folder.string()));
   owner_.emplace(std::move(owner));
-  entries_ = std::exchange(parts_.entries, {});
-  if (entries_.empty()) {
-    ASSIGN_OR_RETURN(entries_, parts_.journal.List());
-  }
+  ASSIGN_OR_RETURN(entries_, TakeEntries(parts_));
+  RETURN_IF_ERROR(AppendListedSteps(parts_, entries_));
+  schedule_.AddNewSteps();
   by_identity_.Build(entries_);
   ASSIGN_OR_RETURN(const auto attempts, parts_.journal.AttemptsAfter(0));
   for (const AttemptEntry& attempt : attempts) {
@@ -61,7 +61,9 @@ Status ClusterRun::Prepare() {
     if (step) Learn(*step, attempt);
   }
   RETURN_IF_ERROR(AdoptArrays());
-  for (std::uint32_t step = 0; step < entries_.size(); ++step) RestoreState(step);
+  for (std::uint32_t step = 0; step < entries_.size(); ++step) {
+    RETURN_IF_ERROR(RestoreState(step));
+  }
   run_.began = WallNow();
   RETURN_IF_ERROR(parts_.journal.Set(kLimits, "by Slurm"));
   ASSIGN_OR_RETURN(auto control, ControlServer::Listen(ControlSocket(parts_.folder.id()),
@@ -69,46 +71,15 @@ Status ClusterRun::Prepare() {
                                                          return Answer(request);
                                                        }));
   control_.emplace(std::move(control));
-  return InstallSignalHandlers();
-}
-
-// Steps of arrays that are open are running already.
-void ClusterRun::RestoreState(std::uint32_t step) {
-  if (schedule_.state(step) == Schedule::State::kRunning) return;
-  const auto& request = parts_.request;
-  switch (entries_[step].state) {
-    case StepState::kWaiting:
-      return;
-    case StepState::kDone:
-      schedule_.Start(step);
-      schedule_.Finish(step);
-      ++summary_.done_before;
-      return;
-    case StepState::kFailed:
-      if (request.retry_failed) return;
-      schedule_.Start(step);
-      return schedule_.Fail(step);
-    case StepState::kUndecided:
-      if (request.retries > 0 || request.retry_failed) return retries_.AddEarlierFailure(step);
-      static_cast<void>(parts_.journal.MarkFailed(entries_[step].identity));
-      schedule_.Start(step);
-      return schedule_.Fail(step);
-    case StepState::kUnknown:
-      if (request.on_unknown == OnUnknown::kRetry) return;
-      schedule_.Start(step);
-      return schedule_.Hold(step);
-  }
-}
-
-Status ClusterRun::InstallSignalHandlers() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);
-  signals_ = UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signals_) return Fail(Error::Code::kExhausted, "signalfd: no file descriptor left");
+  ASSIGN_OR_RETURN(signals_, OpenRunnerSignals());
   return {};
+}
+
+Status ClusterRun::RestoreState(std::uint32_t step) {
+  if (entries_[step].state == StepState::kDone) ++summary_.done_before;
+  // A step of an array that is open.
+  if (schedule_.state(step) == Schedule::State::kRunning) return {};
+  return RestoreStep(parts_.request, entries_[step], step, parts_.journal, schedule_, retries_);
 }
 
 bool ClusterRun::IsFinished() const {
@@ -191,18 +162,8 @@ void ClusterRun::CancelAll() {
 
 Result<ClusterRun::Summary> ClusterRun::Finish() {
   summary_.counts = schedule_.counts();
-  const auto& counts = summary_.counts;
-  if (counts.ready + counts.blocked + counts.running > 0) {
-    summary_.end = halted_ ? RunEnd::kHalted : RunEnd::kInterrupted;
-  } else if (counts.failed + counts.skipped > 0) {
-    summary_.end = RunEnd::kFailed;
-  } else {
-    summary_.end = counts.held > 0 ? RunEnd::kHeld : RunEnd::kDone;
-  }
-  run_.end = summary_.end;
-  run_.ended = WallNow();
-  run_.skipped = counts.skipped;
-  run_.waiting = counts.ready + counts.blocked + counts.running;
+  summary_.end = EndOf(summary_.counts, halted_ ? RunEnd::kHalted : RunEnd::kInterrupted);
+  RecordEnd(summary_.counts, summary_.end, run_);
   // A run that found nothing to do leaves the record of the one that did it.
   if (summary_.attempts > 0 || run_.waiting > 0) {
     RETURN_IF_ERROR(SaveRunRecord());

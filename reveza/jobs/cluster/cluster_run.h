@@ -89,8 +89,7 @@ class ClusterRun {
 
   // Startup, the loop and the end (cluster_run.cc).
   Status Prepare();
-  void RestoreState(std::uint32_t step);
-  Status InstallSignalHandlers();
+  Status RestoreState(std::uint32_t step);
   bool IsFinished() const;
   void Wait();
   void HandleSignals();

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "reveza/jobs/cluster/testing_cluster.h"
+#include "reveza/jobs/engine/added_steps.h"
 
 namespace reveza::jobs {
 namespace cluster_run_test {
@@ -26,6 +27,17 @@ TEST_F(ClusterRunTest, RunsEachStepOnceInArrays) {
   EXPECT_EQ(Run(job).done_before, 20u);
   EXPECT_EQ(OnCluster(job).attempts, 0u);
   EXPECT_EQ(Lines("ran"), 20);
+}
+
+TEST_F(ClusterRunTest, RunsStepsThatAreAddedWhileItStarts) {
+  before_run_ = [this] {
+    auto journal = Journal::Open(folder_ / "jobs/test/journal.db");
+    ASSERT_TRUE(journal) << journal.error().message;
+    ASSERT_TRUE(AddSteps(*journal, Shell("echo {n} >> ran", 4)));
+    ASSERT_TRUE(journal->Commit());
+  };
+  EXPECT_EQ(OnCluster(Shell("echo {n} >> ran", 2)).counts.done, 4u);
+  EXPECT_EQ(Lines("ran"), 4);
 }
 
 TEST_F(ClusterRunTest, StepsSeeTheirJobAndNumber) {

@@ -48,6 +48,7 @@ class ClusterTest : public EngineTest {
     request.shared_folder = folder_ / "shared";
     auto opened = OpenJob(folder_.path(), job, *expander, request, REVEZA_SUPERVISOR);
     if (!opened) return std::unexpected(opened.error());
+    if (before_run_) before_run_();
     ASSIGN_OR_RETURN(const auto slurm, Slurm::Find());
     ClusterSettings settings{.slurm = slurm,
                              .folder = request.shared_folder / "test",
@@ -78,6 +79,7 @@ class ClusterTest : public EngineTest {
                                [&](const std::string& note) { return note.contains(text); });
   }
 
+  std::function<void()> before_run_;                // once the job is open
   std::filesystem::path program_ = REVEZA_PROGRAM;  // what tasks run
 };
 

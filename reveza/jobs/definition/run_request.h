@@ -42,6 +42,12 @@ struct Halt {
   std::optional<double> share{};            // fraction of all steps, in (0, 1]
   std::optional<MetricGoal> goal{};
 
+  // Returns whether so many of the steps of a job have failed.
+  bool IsReachedBy(std::uint64_t failed, std::uint64_t steps) const {
+    return mode != Mode::kNever &&
+           ((failures && failed >= *failures) ||
+            (share && static_cast<double>(failed) >= *share * static_cast<double>(steps)));
+  }
   bool operator==(const Halt&) const = default;
 };
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/base/units.h"
+#include "reveza/jobs/engine/runner.h"
 #include "reveza/jobs/journal/journal_format.h"
 
 namespace reveza::jobs {
@@ -67,16 +68,7 @@ Engine::Nanoseconds Engine::Now() const {
 }
 
 Status Engine::Prepare() {
-  auto entries = std::exchange(parts_.entries, {});
-  if (entries.empty()) {
-    ASSIGN_OR_RETURN(entries, parts_.journal.List());
-  }
-  // The list may be longer: AddNewlyListedSteps() picks up steps added since it was compared.
-  if (entries.size() < job_.steps.size()) {
-    return Fail(Error::Code::kInternal, "the journal lists other steps than the job has");
-  }
-  entries.resize(job_.steps.size());
-  entries_ = std::move(entries);
+  ASSIGN_OR_RETURN(entries_, TakeEntries(parts_));
   by_identity_.Build(entries_);
   if (const auto learned = parts_.journal.Get(kLearned); learned && *learned) {
     governor_.Restore(**learned);
@@ -94,7 +86,8 @@ Status Engine::Prepare() {
                                                          return Answer(request);
                                                        }));
   control_.emplace(std::move(control));
-  return InstallSignalHandlers();
+  ASSIGN_OR_RETURN(signals_, OpenRunnerSignals());
+  return {};
 }
 
 Status Engine::PrepareLimits() {
@@ -114,42 +107,10 @@ void Engine::RestoreCycles(std::uint32_t step) {
 
 void Engine::RestoreState(std::uint32_t step) {
   RestoreCycles(step);
-  const auto& request = parts_.request;
-  switch (entries_[step].state) {
-    case StepState::kWaiting:
-      return;
-    case StepState::kDone:
-      schedule_.Start(step);
-      schedule_.Finish(step);
-      ++summary_.done_before;
-      return;
-    case StepState::kFailed:
-      if (request.retry_failed) return;
-      schedule_.Start(step);
-      return schedule_.Fail(step);
-    case StepState::kUndecided:
-      if (request.retries > 0 || request.retry_failed) return retries_.AddEarlierFailure(step);
-      if (auto given_up = parts_.journal.MarkFailed(entries_[step].identity); !given_up) {
-        EnterDegradedMode(given_up.error());
-      }
-      schedule_.Start(step);
-      return schedule_.Fail(step);
-    case StepState::kUnknown:
-      if (request.on_unknown == OnUnknown::kRetry) return;
-      schedule_.Start(step);
-      return schedule_.Hold(step);
-  }
-}
-
-Status Engine::InstallSignalHandlers() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);
-  signals_ = UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signals_) return Fail(Error::Code::kExhausted, "signalfd: no file descriptor left");
-  return {};
+  const auto restored =
+      RestoreStep(parts_.request, entries_[step], step, parts_.journal, schedule_, retries_);
+  if (!restored) EnterDegradedMode(restored.error());
+  if (entries_[step].state == StepState::kDone) ++summary_.done_before;
 }
 
 bool Engine::IsFinished() const {
@@ -202,18 +163,10 @@ Result<Engine::Summary> Engine::Finish() {
 void Engine::Conclude() {
   summary_.counts = schedule_.counts();
   summary_.metrics.assign(metrics_.all().begin(), metrics_.all().end());
-  const auto& counts = summary_.counts;
-  if (counts.ready + counts.blocked + counts.running > 0) {
-    summary_.end = goal_met_ ? RunEnd::kGoalMet : halted_ ? RunEnd::kHalted : RunEnd::kInterrupted;
-  } else if (counts.failed + counts.skipped > 0) {
-    summary_.end = RunEnd::kFailed;
-  } else {
-    summary_.end = counts.held > 0 ? RunEnd::kHeld : RunEnd::kDone;
-  }
-  run_.end = summary_.end;
-  run_.ended = WallNow();
-  run_.skipped = counts.skipped;
-  run_.waiting = counts.ready + counts.blocked + counts.running;
+  summary_.end = EndOf(summary_.counts, goal_met_ ? RunEnd::kGoalMet
+                                        : halted_ ? RunEnd::kHalted
+                                                  : RunEnd::kInterrupted);
+  RecordEnd(summary_.counts, summary_.end, run_);
 }
 
 void Engine::SaveRunRecord() {

@@ -120,7 +120,6 @@ class Engine {
   void RestoreState(std::uint32_t step);
   void RestoreCycles(std::uint32_t step);
   Status PrepareLimits();
-  Status InstallSignalHandlers();
   bool IsFinished() const;
   void Poll();
   void HandleSignals();

@@ -236,12 +236,8 @@ Status Engine::CheckEarlierGoal() {
 
 void Engine::CheckHalt() {
   const auto& halt = parts_.request.halt;
-  if (halt.mode == Halt::Mode::kNever || mode_ == Mode::kEnding) return;
   const auto failed = schedule_.counts().failed;
-  const bool enough = (halt.failures && failed >= *halt.failures) ||
-                      (halt.share && static_cast<double>(failed) >=
-                                         *halt.share * static_cast<double>(job_.steps.size()));
-  if (!enough) return;
+  if (mode_ == Mode::kEnding || !halt.IsReachedBy(failed, job_.steps.size())) return;
   run_.reason = fmt::format("{} steps failed, and --halt allows no more", failed);
   observer_.OnNote(fmt::format("halting the job: {} steps failed", failed));
   halted_ = true;

@@ -3,72 +3,36 @@
 
 #include <algorithm>
 
-#include "reveza/jobs/engine/added_steps.h"
 #include "reveza/jobs/engine/engine.h"
+#include "reveza/jobs/engine/runner.h"
 #include "reveza/jobs/journal/journal_format.h"
 
 namespace reveza::jobs {
 
 Result<std::uint64_t> Engine::Retry(const nlohmann::json& steps) {
-  std::vector<std::uint32_t> chosen;
-  if (steps.is_array()) {
-    for (const auto& step : steps) {
-      if (!step.is_number_unsigned() || step.get<std::uint64_t>() - 1 >= job_.steps.size()) {
-        return Fail(Error::Code::kInvalidArgument, "no step {}; valid: 1 to {}", step.dump(),
-                    job_.steps.size());
-      }
-      chosen.push_back(static_cast<std::uint32_t>(step.get<std::uint64_t>() - 1));
-    }
-  } else {
-    for (std::uint32_t step = 0; step < job_.steps.size(); ++step) chosen.push_back(step);
-  }
-  std::uint64_t retried = 0;
+  ASSIGN_OR_RETURN(const auto chosen, StepsToRetry(steps, schedule_));
   for (const auto step : chosen) {
-    const auto state = schedule_.state(step);
-    if (state != Schedule::State::kFailed && state != Schedule::State::kHeld) continue;
     if (auto forgotten = parts_.journal.Requeue(entries_[step].identity); !forgotten) {
       EnterDegradedMode(forgotten.error());
       return std::unexpected(forgotten.error());
     }
     retries_.Reset(step);
     schedule_.Revive(step);
-    ++retried;
   }
-  return retried;
+  return chosen.size();
 }
 
 Result<std::uint64_t> Engine::AddNewlyListedSteps() {
-  const std::size_t steps = job_.steps.size();
-  const std::size_t commands = job_.commands.size();
-  const auto roll_back = [&](const Error& error) -> std::unexpected<Error> {
-    job_.steps.resize(steps);
-    job_.commands.resize(commands);
-    parts_.identities.resize(steps);
-    entries_.resize(steps);
-    return std::unexpected(error);
-  };
-  const auto merged = MergeAddedSteps(parts_.journal, job_, parts_.identities);
-  if (!merged) return roll_back(merged.error());
-  if (*merged == 0) return 0;
-  auto expander = Expander::Make(job_);
-  if (!expander) return roll_back(expander.error());
-  const auto listed = ListSteps(job_, parts_.identities, steps);
-  // They are listed already, unless their identities are computed differently here.
-  if (auto appended = parts_.journal.Append(listed); !appended) return roll_back(appended.error());
-  for (const auto& step : listed) {
-    const auto entry = parts_.journal.Find(step.identity);
-    if (!entry) return roll_back(entry.error());
-    if (!*entry) return roll_back({Error::Code::kInternal, "an added step is not listed"});
-    entries_.push_back(**entry);
-  }
-  *parts_.expander = *std::move(expander);
+  const std::size_t before = entries_.size();
+  const auto added = AppendListedSteps(parts_, entries_);
+  if (!added || *added == 0) return added;
   governor_.AddNewCommands();
   schedule_.AddNewSteps();
   by_identity_.Build(entries_);
-  for (std::size_t step = steps; step < entries_.size(); ++step) {
+  for (std::size_t step = before; step < entries_.size(); ++step) {
     RestoreState(static_cast<std::uint32_t>(step));
   }
-  return merged;
+  return added;
 }
 
 nlohmann::json Engine::Pause(bool pause) {

@@ -58,6 +58,7 @@ class Schedule {
   // Picks up steps appended to the job.
   void AddNewSteps();
 
+  std::size_t size() const { return states_.size(); }
   State state(std::uint32_t step) const { return states_[step]; }
   const Counts& counts() const { return counts_; }
   // Returns whether nothing is ready or running, so that nothing can become ready.
