@@ -1,6 +1,10 @@
 #include "common/platform/machine.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <climits>
 #include <cstdint>
 #include <fstream>
 #include <string_view>
@@ -72,6 +76,11 @@ std::optional<Pressure> ReadPressure(const fs::path& path) {
 }
 
 }  // namespace
+
+std::string HostName() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
 
 std::optional<std::vector<unsigned>> AllowedCpus(pid_t pid, const fs::path& root) {
   constexpr std::string_view kKey = "Cpus_allowed_list:";

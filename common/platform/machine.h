@@ -1,5 +1,5 @@
 // The machine's cores, memory, load, pressure and system-wide limits. Unavailable values are
-// nullopt, never 0. Pure functions of the files.
+// nullopt, never 0. Pure functions of the files, but for the name.
 #pragma once
 
 #include <sys/types.h>
@@ -20,6 +20,9 @@ namespace reveza::platform {
 // Returns the CPU affinity of a process (0: this one).
 std::optional<std::vector<unsigned>> AllowedCpus(pid_t pid = 0,
                                                  const std::filesystem::path& root = "/");
+
+// Returns the name of the machine; "unknown" if the kernel does not say.
+std::string HostName();
 
 struct MachineCores {
   std::optional<unsigned> online;   // of the machine

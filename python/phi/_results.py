@@ -51,16 +51,10 @@ class Value:
     interval: Optional[Interval] = None
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """The measures of a series. ``measurement["phi_r"].nats`` is one of them."""
+class _ByMeasure:
+    """Results whose values are found by the name of their measure, and iterated over."""
 
     values: tuple[Value, ...]
-    samples: int  #: pairs of past and present
-    lag: int  #: rows from past to present
-    order: int  #: past rows per variable
-    shrinkage: float  #: applied intensity, 0 to 1
-    condition_number: float  #: above 1e8, values have fewer correct digits
 
     def __getitem__(self, measure: str) -> Value:
         for value in self.values:
@@ -73,18 +67,24 @@ class Measurement:
 
 
 @dataclass(frozen=True)
-class Window:
+class Measurement(_ByMeasure):
+    """The measures of a series. ``measurement["phi_r"].nats`` is one of them."""
+
+    values: tuple[Value, ...]
+    samples: int  #: pairs of past and present
+    lag: int  #: rows from past to present
+    order: int  #: past rows per variable
+    shrinkage: float  #: applied intensity, 0 to 1
+    condition_number: float  #: above 1e8, values have fewer correct digits
+
+
+@dataclass(frozen=True)
+class Window(_ByMeasure):
     """The measures of the rows first_row to last_row, counted over all trials."""
 
     first_row: int
     last_row: int
     values: tuple[Value, ...]
-
-    def __getitem__(self, measure: str) -> Value:
-        for value in self.values:
-            if value.measure == measure:
-                return value
-        raise KeyError(measure)
 
 
 @dataclass(frozen=True)
@@ -183,18 +183,12 @@ class Order:
 
 
 @dataclass(frozen=True)
-class ModelMeasurement:
+class ModelMeasurement(_ByMeasure):
     """The measures of a model. ``measurement["phi_g"].nats`` is one of them."""
 
     values: tuple[Value, ...]
     spectral_radius: float
     condition_number: float  #: above 1e8, values have fewer correct digits
-
-    def __getitem__(self, measure: str) -> Value:
-        for value in self.values:
-            if value.measure == measure:
-                return value
-        raise KeyError(measure)
 
 
 @dataclass(frozen=True)

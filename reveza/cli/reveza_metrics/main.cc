@@ -4,13 +4,10 @@
 #include <prometheus/exposer.h>
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -25,6 +22,7 @@
 
 #include "common/base/mutex.h"
 #include "common/cli/command_line.h"
+#include "common/platform/machine.h"
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/cli/reveza/metrics_options.h"
 #include "reveza/cli/reveza/program.h"
@@ -90,12 +88,6 @@ class SnapshotSource : public prometheus::Collectable {
   mutable steady_clock::time_point sampled_at_ GUARDED_BY(mutex_);
 };
 
-// Returns the name of the machine; empty if the kernel does not say.
-std::string HostName() {
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 int Serve(const std::shared_ptr<SnapshotSource>& source, const std::string& listen,
           const sigset_t& stop_signals) {
   prometheus::Exposer exposer(listen, 2);
@@ -118,7 +110,7 @@ int Run(const std::vector<std::filesystem::path>& sockets, const MetricsArgument
   sigaddset(&stop_signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
   std::optional<std::string> dcgm_host;
-  if (arguments.dcgm_names) dcgm_host = HostName();
+  if (arguments.dcgm_names) dcgm_host = platform::HostName();
   const auto source = std::make_shared<SnapshotSource>(sockets, std::move(dcgm_host));
   const std::string& listen = arguments.listen;
   if (arguments.once) {

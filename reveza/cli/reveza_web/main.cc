@@ -1,9 +1,7 @@
 // `reveza-web`: serves a page that shows the data of `reveza top` in a browser.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -13,6 +11,7 @@
 
 #include "common/base/parse_number.h"
 #include "common/cli/command_line.h"
+#include "common/platform/machine.h"
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/cli/reveza/program.h"
 #include "reveza/cli/reveza/web_options.h"
@@ -47,14 +46,9 @@ bool IsLoopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
-std::string MachineName() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 // Returns the name under which a browser reaches the address.
 std::string UrlHost(const std::string& host) {
-  if (host == "0.0.0.0" || host == "::") return MachineName();
+  if (host == "0.0.0.0" || host == "::") return platform::HostName();
   return host.contains(':') ? fmt::format("[{}]", host) : host;
 }
 
@@ -72,7 +66,7 @@ CommandResult<int> Serve(const daemon::Settings& settings, const WebArguments& a
   page::Feed feed;
   ASSIGN_OR_RETURN(
       const auto server,
-      WebServer::Make({.access = {.token = *token, .names = {MachineName(), address.host}},
+      WebServer::Make({.access = {.token = *token, .names = {platform::HostName(), address.host}},
                        .certificate = arguments.certificate,
                        .key = arguments.key},
                       settings, feed));

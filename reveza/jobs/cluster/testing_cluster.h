@@ -13,26 +13,15 @@
 #include <vector>
 
 #include "reveza/jobs/cluster/cluster_run.h"
+#include "reveza/jobs/cluster/testing_fake_slurm.h"
 #include "reveza/jobs/engine/testing_engine.h"
 
 namespace reveza::jobs {
 
 class ClusterTest : public EngineTest {
  protected:
-  ClusterTest() {
-    namespace fs = std::filesystem;
-    fs::create_directories(folder_ / "slurm/tasks");
-    fs::create_directories(folder_ / "bin");
-    for (const char* name : {"sbatch", "squeue", "sacct", "scancel", "scontrol"}) {
-      fs::create_symlink(REVEZA_FAKE_SLURM, folder_ / "bin" / name);
-    }
-    setenv("PATH", ((folder_ / "bin").string() + ":" + getenv("PATH")).c_str(), 1);
-    setenv("FAKE_SLURM", (folder_ / "slurm").c_str(), 1);
-  }
-  ~ClusterTest() override {
-    // Ends what waits for a queue that nothing empties.
-    std::filesystem::remove_all(folder_ / "slurm");
-  }
+  ClusterTest() { UseFakeSlurm(folder_.path()); }
+  ~ClusterTest() override { std::filesystem::remove_all(folder_ / "slurm"); }
 
   void Fake(const std::string& name, const std::string& text = "") const {
     std::ofstream(folder_ / ("slurm/" + name)) << text;

@@ -4,12 +4,12 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <fstream>
 #include <system_error>
 #include <utility>
 
+#include "common/platform/machine.h"
 #include "common/platform/output_file.h"
 #include "common/platform/process_table.h"
 #include "common/platform/text_file.h"
@@ -19,11 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string HostName() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
-}
-
 std::optional<OwnerFile::Owner> ReadOwner(const fs::path& file) {
   std::ifstream stream(file);
   OwnerFile::Owner owner;
@@ -32,7 +27,7 @@ std::optional<OwnerFile::Owner> ReadOwner(const fs::path& file) {
 }
 
 bool IsUs(const OwnerFile::Owner& owner) {
-  return owner.host == HostName() && owner.pid == getpid();
+  return owner.host == platform::HostName() && owner.pid == getpid();
 }
 
 // Returns whether a process of this machine runs, or may. A dead one that nobody has waited for,
@@ -44,7 +39,7 @@ bool MayRun(pid_t pid) {
   return !stat || stat->state != 'Z';
 }
 
-std::string OwnText() { return fmt::format("{} {}\n", HostName(), getpid()); }
+std::string OwnText() { return fmt::format("{} {}\n", platform::HostName(), getpid()); }
 
 // Returns the time of the last modification by the clock of the file's server, as an age.
 std::optional<std::chrono::seconds> AgeOf(const fs::path& file) {
@@ -62,7 +57,7 @@ std::optional<std::chrono::seconds> AgeOf(const fs::path& file) {
 // Creates the file unless it exists, so that of two processes one succeeds. Returns false if it
 // exists. Without hard links (some network file systems) it is replaced instead.
 Result<bool> CreateNew(const fs::path& file) {
-  const fs::path part = file.string() + fmt::format(".{}.{}", HostName(), getpid());
+  const fs::path part = file.string() + fmt::format(".{}.{}", platform::HostName(), getpid());
   {
     ASSIGN_OR_RETURN(auto written, platform::OutputFile::Create(part));
     RETURN_IF_ERROR(written.Append(OwnText()));
@@ -84,7 +79,7 @@ Result<bool> CreateNew(const fs::path& file) {
 std::optional<OwnerFile::Owner> OwnerFile::Find(const fs::path& file) {
   auto owner = ReadOwner(file);
   if (!owner) return std::nullopt;
-  if (owner->host == HostName() && !MayRun(owner->pid)) return std::nullopt;
+  if (owner->host == platform::HostName() && !MayRun(owner->pid)) return std::nullopt;
   const auto age = AgeOf(file);
   if (!age || *age > kTimeout) return std::nullopt;
   owner->age = *age;

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/platform/machine.h"
 #include "reveza/jobs/engine/testing_engine.h"
 
 namespace reveza::jobs {
@@ -65,21 +66,18 @@ TEST_F(ShardExportTest, HasOneOwner) {
   EXPECT_TRUE(std::filesystem::exists(owner)) << "of the other machine";
   std::filesystem::last_write_time(owner, std::filesystem::file_time_type::clock::now() - 121s);
   EXPECT_TRUE(ShardExport::Claim(folder_ / "shared", {1, 2})) << "not heard of for two minutes";
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  std::ofstream(owner) << host.data() << " 2147483646\n";
+  std::ofstream(owner) << platform::HostName() << " 2147483646\n";
   EXPECT_TRUE(ShardExport::Claim(folder_ / "shared", {1, 2})) << "a process that is gone";
 }
 
 TEST_F(ShardExportTest, ADeadProcessThatNobodyWaitedForOwnsNothing) {
   std::filesystem::create_directories(folder_ / "shared");
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
   const pid_t child = fork();
   if (child == 0) _exit(0);
   siginfo_t ended{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
-  std::ofstream(folder_ / "shared/shard-1-of-2.owner") << host.data() << " " << child << "\n";
+  std::ofstream(folder_ / "shared/shard-1-of-2.owner")
+      << platform::HostName() << " " << child << "\n";
   EXPECT_TRUE(ShardExport::Claim(folder_ / "shared", {1, 2}));
   EXPECT_EQ(waitpid(child, nullptr, 0), child);
 }

@@ -4,6 +4,7 @@
 
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/cli/reveza/jobs/testing_jobs.h"
+#include "reveza/jobs/cluster/testing_fake_slurm.h"
 
 namespace reveza::cli {
 namespace jobs_slurm_test {
@@ -12,15 +13,7 @@ namespace fs = std::filesystem;
 
 class JobsOnSlurm : public JobsTest {
  protected:
-  JobsOnSlurm() {
-    fs::create_directories(folder_ / "slurm/tasks");
-    fs::create_directories(folder_ / "bin");
-    for (const char* name : {"sbatch", "squeue", "sacct", "scancel", "scontrol"}) {
-      fs::create_symlink(REVEZA_FAKE_SLURM, folder_ / "bin" / name);
-    }
-    setenv("PATH", ((folder_ / "bin").string() + ":" + getenv("PATH")).c_str(), 1);
-    setenv("FAKE_SLURM", (folder_ / "slurm").c_str(), 1);
-  }
+  JobsOnSlurm() { jobs::UseFakeSlurm(folder_.path()); }
   ~JobsOnSlurm() override { fs::remove_all(folder_ / "slurm"); }
 };
 
