@@ -50,7 +50,8 @@ static inline int reveza_step(unsigned long long number, const struct reveza_met
                               size_t count) {
   const int error = errno;
   char line[REVEZA_STEP_MAX_LINE + 1];
-  size_t length = (size_t)snprintf(line, sizeof line, "reveza step %llu", number);
+  const int begun = snprintf(line, sizeof line, "reveza step %llu", number);
+  size_t length = begun > 0 ? (size_t)begun : 0;
   for (size_t i = 0; i < count; ++i) {
     char value[64];
     if (metrics[i].value - metrics[i].value != 0) continue; /* NaN or infinity */
@@ -60,8 +61,9 @@ static inline int reveza_step(unsigned long long number, const struct reveza_met
       if (*c == ',') *c = '.';
     }
     if (length + strlen(metrics[i].name) + strlen(value) + 3 > REVEZA_STEP_MAX_LINE) break;
-    length +=
-        (size_t)snprintf(line + length, sizeof line - length, " %s=%s", metrics[i].name, value);
+    const int added =
+        snprintf(line + length, sizeof line - length, " %s=%s", metrics[i].name, value);
+    if (added > 0) length += (size_t)added;
   }
   line[length++] = '\n';
 
