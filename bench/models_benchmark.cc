@@ -11,9 +11,8 @@ namespace reveza::fraudgen {
 namespace {
 
 // Generates the tables block by block. Items are the rows of `counted`, even if not generated.
-void Generate(benchmark::State& state, const auto& model, std::span<const Table* const> tables,
+void Generate(benchmark::State& state, const Model& model, std::span<const Table* const> tables,
               const Table& counted) {
-  if (!model) return state.SkipWithError(model.error().message.c_str());
   FunctionSink sink([](const Batch& batch) {
     benchmark::DoNotOptimize(batch.column(0).bytes.data());
     return Status();
@@ -21,10 +20,10 @@ void Generate(benchmark::State& state, const auto& model, std::span<const Table*
   uint64_t block = 0;
   uint64_t rows = 0;
   for (auto _ : state) {
-    const Status status = (*model)->Make(block, tables, sink);
+    const Status status = model.Make(block, tables, sink);
     if (!status) return state.SkipWithError(status.error().message.c_str());
-    rows += (*model)->RowsOf(counted, block);
-    block = (block + 1) % (*model)->blocks();
+    rows += model.RowsOf(counted, block);
+    block = (block + 1) % model.blocks();
   }
   state.SetItemsProcessed(static_cast<int64_t>(rows));
 }
@@ -41,7 +40,7 @@ void Classic(benchmark::State& state, const Table& table, classic::Kind kind) {
   options.end = {2025, 12, 31};
   options.as_of = {2026, 1, 1};
   const std::array wanted = {&table};
-  Generate(state, classic::ClassicModel::Make(options), wanted, table);
+  Generate(state, *classic::ClassicModel::Make(options), wanted, table);
 }
 BENCHMARK_CAPTURE(Classic, transactions, kTransactions, classic::Kind::kTransactions);
 BENCHMARK_CAPTURE(Classic, customers, kCustomers, classic::Kind::kTransactions);
@@ -54,7 +53,9 @@ void Coherent(benchmark::State& state, std::span<const Table* const> tables) {
   parameters.seed = 1;
   parameters.rows = uint64_t{1} << 23;
   parameters.rows_per_block = uint64_t{1} << 21;
-  Generate(state, coherent::CoherentModel::Make(parameters), tables, coherent::kTransactions);
+  const auto model = coherent::CoherentModel::Make(parameters);
+  if (!model) return state.SkipWithError(model.error().message.c_str());
+  Generate(state, **model, tables, coherent::kTransactions);
 }
 // The change log needs all payments and is small, so it takes the time of simulating them.
 constexpr std::array kOnlyChanges = {&coherent::kChanges};
