@@ -285,9 +285,9 @@ TEST_F(FraudgenTest, StoredConfigurationReproducesTheData) {
 }
 
 TEST_F(FraudgenTest, RejectsOtherModel) {
-  ASSERT_EQ(Fraudgen("--rows 3000 --difficulty hard").status, kDone);
+  ASSERT_EQ(Fraudgen("--rows 3000 --difficulty easy").status, kDone);
   ExpectError("--rows 3000 --model classic", kOtherData, "the model is 'coherent' there");
-  ExpectError("--rows 3000", kOtherData, "difficulty is 0.85 there and 0.5 here");
+  ExpectError("--rows 3000", kOtherData, "difficulty is 0.15 there and 0.85 here");
 }
 
 TEST_F(FraudgenTest, ShardsFormOneDataSet) {

@@ -104,8 +104,8 @@ constexpr auto kDataSettings = std::to_array<Setting>({
      }},
     Value<&Settings::difficulty, ParseDifficulty, ShowDifficulty>(
         {"difficulty", kValue, "easy|medium|hard|SHARE",
-         "how hard fraud is to detect: easy, medium, hard or 0 to 1 (coherent; default medium)",
-         "0.5"}),
+         "how hard fraud is to detect: easy, medium, hard or 0 to 1 (coherent; default hard)",
+         "0.85"}),
     Value<&Settings::customers, kCount<1, kMaxCustomers>>(
         {"customers", kValue, "N",
          "number of customers, such as 50k (default: proportional to the rows); without rows and "

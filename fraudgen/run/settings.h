@@ -35,7 +35,7 @@ struct Settings {
   bool default_size = false;  // neither was given, and the data is not growing: kDefaultSize
   Share fraud_rate{.billionths = 20'000'000};
   bool real_fraud_rate = false;       // fraud_rate is kRealFraudRate
-  uint32_t difficulty = 500;          // thousandths; coherent model only
+  uint32_t difficulty = 850;          // thousandths; coherent model only
   std::optional<uint64_t> customers;  // unset: proportional to the rows
   std::optional<CivilDate> start_date;
   std::optional<CivilDate> end_date;

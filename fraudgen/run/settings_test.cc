@@ -140,7 +140,7 @@ TEST(SettingsBuilder, RejectsInvalidDates) {
 }
 
 TEST(SettingsBuilder, ParsesDifficulty) {
-  EXPECT_EQ(From({}).difficulty, 500u);
+  EXPECT_EQ(From({}).difficulty, 850u);
   EXPECT_EQ(From({{"difficulty", "easy"}}).difficulty, 150u);
   EXPECT_EQ(From({{"difficulty", "hard"}}).difficulty, 850u);
   EXPECT_EQ(From({{"difficulty", "0.375"}}).difficulty, 375u);
@@ -332,7 +332,7 @@ TEST(HashedText, CoversOnlyWhatDeterminesRows) {
   };
   EXPECT_EQ(parquet("gzip"), parquet("zstd")) << "a field of its own";
   EXPECT_NE(HashedText(From({{"model", "classic"}}).Resolved(11)), text);
-  EXPECT_NE(HashedText(From({{"difficulty", "hard"}}).Resolved(10)),
+  EXPECT_NE(HashedText(From({{"difficulty", "easy"}}).Resolved(10)),
             HashedText(From({}).Resolved(10)));
   EXPECT_NE(HashedText(From({{"graph", "true"}}).Resolved(10)), HashedText(From({}).Resolved(10)));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fraudgen/model/coherent/fixed_point.h"
+#include "fraudgen/model/coherent/society.h"
 
 namespace reveza::fraudgen::coherent {
 namespace {
@@ -38,20 +39,12 @@ void CustomerState::MakeContacts(const World& world, uint64_t block) {
   Draws draws(world.keys().Of(Purpose::kContacts, person.number));
   const uint32_t min = kMinContacts[static_cast<std::size_t>(person.profile)];
   const auto count = static_cast<std::size_t>(draws.Between(min, min + 20));
-  const uint64_t first = world.FirstCustomer(block);
+  contacts = Society(world, block).ContactsOf(person, count);
   old_ = person.opened_at < world.begin();
-  const std::size_t max = std::min<std::size_t>(count, kMaxContacts);
-  contacts.reserve(max);
-  while (contacts.size() < max) {
-    AccountNumber account = world.ContactAccount(draws.Bits());
-    if (draws.Chance(world.parameters().population.contacts_inside))
-      account = first + draws.Below(world.Customers(block));
-    if (account == person.number) account = world.ContactAccount(draws.Bits());
+  for (std::size_t i = 0; i < contacts.size(); ++i) {
     // The most frequent contacts were known before the data begin.
-    const bool known = old_ && draws.Below(count + 6) >= contacts.size();
-    if (std::ranges::find(contacts, account) != contacts.end()) continue;
-    if (known) known_contacts |= uint64_t{1} << contacts.size();
-    contacts.push_back(account);
+    const bool known = old_ && draws.Below(count + 6) >= i;
+    if (known) known_contacts |= uint64_t{1} << i;
   }
 }
 
@@ -200,7 +193,7 @@ bool CustomerState::HasPaid(const Row& row) const {
   if (row.receiver_is_shop && KnewShop(row.receiver)) return true;
   const auto contact = std::ranges::find(contacts, row.receiver) - contacts.begin();
   if (contact < std::ssize(contacts)) return (known_contacts >> contact & 1) != 0;
-  return std::ranges::find(others_, row.receiver) != others_.end();
+  return std::ranges::find(others_, HashOf(row.receiver)) != others_.end();
 }
 
 void CustomerState::RememberPaid(const Row& row) {
@@ -210,7 +203,7 @@ void CustomerState::RememberPaid(const Row& row) {
   if (contact < std::ssize(contacts)) {
     known_contacts |= uint64_t{1} << contact;
   } else {
-    others_.push_back(row.receiver);
+    others_.push_back(HashOf(row.receiver));
   }
 }
 
@@ -236,6 +229,7 @@ void CustomerState::Remember(const Row& row) {
   recent_amount += recent_.back().amount;
   ++recent_rows;
   if (row.new_beneficiary && IsPaid(row)) RememberPaid(row);
+  if (row.receiver == debt.to) debt = {};
 }
 
 namespace {

@@ -110,27 +110,35 @@ class CustomerState {
   KnownDevice main_device;
   KnownDevice second_device;  // same as the main one if there is only one
   uint32_t next_slot = 0;
+  bool has_last_place = false;
 
   int64_t last_time = kNever;
   Place last_place;
-  bool has_last_place = false;
   uint64_t session = 0;
   int64_t session_time = kNever;
   DeviceNumber session_device = kNoDevice;
   std::array<uint32_t, 24> hours{};
   uint32_t rows = 0;
+  uint32_t recent_rows = 0;  // in the last 24 hours
   int64_t usual_amount = 0;  // moving mean of the logarithm of amounts
 
   DayTotal night;  // the PIX of the last night
   DayTotal untrusted;
 
-  uint32_t recent_rows = 0;  // in the last 24 hours
   int64_t recent_amount = 0;
+
+  // The last honest payment from another customer, until it is returned.
+  struct Debt {
+    AccountNumber to = kNoAccount;
+    int64_t amount = 0;
+  };
+  Debt debt;
 
   std::vector<AccountNumber> contacts;
   uint64_t known_contacts = 0;  // bit mask
 
  private:
+  static uint32_t HashOf(AccountNumber account) { return static_cast<uint32_t>(Mix(account)); }
   const KnownDevice* FindAmongAll(DeviceNumber device) const;
   void CatchUp(int64_t time);
   void ApplyScheduled(int64_t time);
@@ -151,7 +159,7 @@ class CustomerState {
   static constexpr int64_t kNothing = INT64_MAX;
   int64_t oldest_ = kNothing;
   bool old_ = false;                        // the account was opened before the data begin
-  std::vector<AccountNumber> others_;       // receivers paid, other than contacts
+  std::vector<uint32_t> others_;            // hashes of receivers paid, other than contacts
   std::vector<ScheduledChange> scheduled_;  // to come, in order: few
   const World* world_;
   struct Credit {

@@ -73,6 +73,8 @@ enum class Purpose : uint32_t {
   kVictims,
   kCnpj,
   kPhone,
+  kTown,
+  kTies,
   kEnd
 };
 

@@ -76,29 +76,43 @@ Fleet::Fleet(const World& world) : world_(&world) {
   const auto fitting =
       static_cast<uint64_t>(static_cast<unsigned __int128>(parameters.rides) * 30 /
                             (world.blocks() * parameters.Days() * kRidesPerDriver));
-  const uint64_t spread = parameters.rides == 0 ? 0 : std::min(fitting, kMaxDrivers);
-  const uint64_t one = parameters.rides == 0 ? 0 : 1;
-  constexpr uint64_t kWeights = [] {
-    uint64_t weights = 0;
-    for (const lists::City& city : lists::kCities) weights += city.weight;
-    return weights;
-  }();
-  uint64_t before = 0;
-  for (std::size_t city = 0; city < lists::kCities.size(); ++city) {
-    // The static analyzer does not see that the sum of weights is not 0.
-    first_of_city_.push_back(
-        static_cast<uint32_t>(one * city + spread * before / std::max<uint64_t>(1, kWeights)));
-    before += lists::kCities[city].weight;
-  }
-  first_of_city_.push_back(static_cast<uint32_t>(one * lists::kCities.size() + spread));
+  if (parameters.rides == 0) return;
+  spread_ = std::min(fitting, kMaxDrivers);
+  per_block_ = lists::kCities.size() + spread_;
 }
 
-Driver Fleet::DriverOf(uint64_t number) const {
+std::vector<uint32_t> Fleet::FirstsOfCities(uint64_t block) const {
+  std::vector<uint32_t> firsts(lists::kCities.size() + 1);
+  if (per_block_ == 0) return firsts;
+  std::vector<uint64_t> customers(lists::kCities.size());
+  const uint64_t first = world_->FirstCustomer(block);
+  const uint64_t end = first + world_->Customers(block);
+  for (uint64_t town = first / World::kTown; town * World::kTown < end; ++town) {
+    customers[world_->CityOfTown(town)] +=
+        std::min(end, (town + 1) * World::kTown) - std::max(first, town * World::kTown);
+  }
+  constexpr uint64_t kPopulation = [] {
+    uint64_t population = 0;
+    for (const lists::City& city : lists::kCities) population += city.weight;
+    return population;
+  }();
+  // A quarter by population: for journeys, and for customers who live elsewhere than their town.
+  const uint64_t all = 4 * kPopulation * world_->Customers(block);
+  uint64_t before = 0;
+  for (std::size_t city = 0; city < lists::kCities.size(); ++city) {
+    before +=
+        lists::kCities[city].weight * world_->Customers(block) + 3 * kPopulation * customers[city];
+    // The static analyzer does not see that a block has customers.
+    firsts[city + 1] =
+        static_cast<uint32_t>(city + 1 + spread_ * before / std::max<uint64_t>(1, all));
+  }
+  return firsts;
+}
+
+Driver Fleet::DriverOf(uint64_t number, uint32_t city) const {
   Driver driver;
   driver.number = number;
-  const auto place = static_cast<uint32_t>(number % PerBlock());
-  const auto next = std::ranges::upper_bound(first_of_city_, place);
-  driver.city = static_cast<uint16_t>(next - first_of_city_.begin() - 1);
+  driver.city = static_cast<uint16_t>(city);
   driver.state = static_cast<uint8_t>(lists::kStateOfCity[driver.city]);
   Draws draws(world_->keys().Of(Purpose::kDriver, number));
   driver.key = draws.Bits();

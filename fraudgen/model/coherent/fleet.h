@@ -33,16 +33,18 @@ class Fleet {
  public:
   explicit Fleet(const World& world);
 
-  // Every block has the same number of drivers, and the same number in each city.
-  uint64_t PerBlock() const { return first_of_city_.back(); }
+  // Every block has the same number of drivers.
+  uint64_t PerBlock() const { return per_block_; }
   uint64_t First(uint64_t block) const { return block * PerBlock(); }
-  // The drivers of a city are [FirstOf(city), FirstOf(city + 1)) within a block.
-  uint64_t FirstOf(std::size_t city) const { return first_of_city_[city]; }
-  Driver DriverOf(uint64_t number) const;
+  // Returns the first driver of each city within the block, and the end: at least one is in each
+  // city, most of the others are where the block's customers live.
+  std::vector<uint32_t> FirstsOfCities(uint64_t block) const;
+  Driver DriverOf(uint64_t number, uint32_t city) const;
 
  private:
   const World* world_;
-  std::vector<uint32_t> first_of_city_;
+  uint64_t spread_ = 0;  // drivers of a block beyond one in each city
+  uint64_t per_block_ = 0;
 };
 
 }  // namespace reveza::fraudgen::coherent

@@ -16,8 +16,9 @@ bool IsUnsolicited(FraudRole role) {
 
 }  // namespace
 
+// Fraudsters live among customers: a city without any would give them away.
 uint32_t FraudBehaviour::FraudsterCity(uint64_t fraudster) const {
-  return world_->AnyCity(Mix(fraudster ^ 0x7468696566u));
+  return world_->CityOfTown(UpperProduct(Mix(fraudster ^ 0x7468696566u), world_->towns()));
 }
 
 // Returns the position of a fraudster, as inaccurate as others'.

@@ -8,6 +8,7 @@
 #include "fraudgen/lists/profiles.h"
 #include "fraudgen/lists/weights.h"
 #include "fraudgen/model/coherent/customer_state.h"
+#include "fraudgen/model/coherent/society.h"
 
 namespace reveza::fraudgen::coherent {
 namespace {
@@ -41,6 +42,11 @@ constexpr auto kOnline = []() consteval {
   percent[lists::CategoryWithCode("5995")] = 20;
   return percent;
 }();
+
+// Payments to people who are no contacts: those to somebody whom nobody else pays, in millionths.
+constexpr uint64_t kOnlyOnce = 500'000;
+// Payments to people that return money while somebody else paid last, in millionths.
+constexpr uint64_t kPaidBack = 150'000;
 
 constexpr std::array<int64_t, 7> kTopUps = {1'500, 2'000, 2'500, 3'000, 4'000, 5'000, 10'000};
 
@@ -220,15 +226,28 @@ void HonestBehaviour::PayPerson(const CustomerState& customer, Draws& draws, Row
   const uint64_t strange =
       uint64_t{parameters.lookalikes.stranger_paid} * parameters.LookalikeFactor() / 1000;
   if (draws.Chance(strange)) {
-    row.receiver = world_->StrangerAccount(row.number);
-    row.stranger = true;
+    row.stranger = draws.Chance(kOnlyOnce);
+    row.receiver = row.stranger ? world_->StrangerAccount(row.number)
+                                : PopularReceiver(*world_, customer.person.city, draws);
     return;
   }
+  if (customer.debt.amount != 0 && draws.Chance(kPaidBack) && PayBack(customer, draws, row)) return;
   // Squaring a uniform number favours the first few contacts.
   const uint64_t even = draws.Below(uint64_t{1} << 32);
   const uint64_t index = UpperProduct(even * even, customer.contacts.size());
   row.receiver = customer.contacts[index];
   row.contact = static_cast<int8_t>(index);
+}
+
+bool HonestBehaviour::PayBack(const CustomerState& customer, Draws& draws, Row& row) {
+  const auto found = std::ranges::find(customer.contacts, customer.debt.to);
+  if (found == customer.contacts.end()) return false;
+  row.receiver = customer.debt.to;
+  row.contact = static_cast<int8_t>(found - customer.contacts.begin());
+  row.amount = customer.debt.amount;
+  if (draws.Chance(500'000))
+    row.amount = std::max<int64_t>(row.amount * draws.Between(2, 8) / 10, 200);
+  return true;
 }
 
 void HonestBehaviour::PayWithCard(const CustomerState& customer, Draws& draws, Row& row) const {
@@ -265,7 +284,10 @@ void HonestBehaviour::Shop(const CustomerState& customer, uint32_t category, uin
   uint64_t bits = draws.Bits();
   // A PIX by QR code goes to a favourite shop, so that its receiver is known.
   if (favourite < kFavourites || row.kind == Kind::kPix) {
-    bits = Mix(customer.person.key + category * kFavourites + favourite % kFavourites + 1);
+    // One of them is the quarter's.
+    const uint64_t which = favourite % kFavourites;
+    const Person& person = customer.person;
+    bits = Mix((which == 0 ? person.quarter_key : person.key) + category * kFavourites + which + 1);
   }
   const uint64_t even = bits >> 32;
   const auto position = static_cast<uint32_t>(UpperProduct(even * even, kMerchantsPerCity));

@@ -71,6 +71,8 @@ class HonestBehaviour {
   Kind KindOf(const CustomerState& customer, int64_t time, Draws& draws) const;
   void PayPix(const CustomerState& customer, Draws& draws, Row& row) const;
   void PayPerson(const CustomerState& customer, Draws& draws, Row& row) const;
+  // Returns money to the contact who paid the customer last, if it was a contact.
+  static bool PayBack(const CustomerState& customer, Draws& draws, Row& row);
   void PayWithCard(const CustomerState& customer, Draws& draws, Row& row) const;
   void PayBill(const CustomerState& customer, Draws& draws, Row& row) const;
   void PayStandingOrder(const CustomerState& customer, uint32_t index, Row& row) const;

@@ -137,6 +137,10 @@ Owner Identity::OtherOwnerOf(AccountNumber account) const {
   owner.bank = static_cast<uint8_t>(banks_.Of(draws.Bits()));
   const lists::Slice cities = lists::kCitiesOfState[owner.state];
   owner.city = static_cast<uint16_t>(cities.first + draws.Below(cities.count));
+  if (const auto city = world_->CityOfOutsider(account)) {
+    owner.city = static_cast<uint16_t>(*city);
+    owner.state = static_cast<uint8_t>(lists::kStateOfCity[*city]);
+  }
   owner.cpf_number = world_->customers() + draws.Below(kMaxCpfs - world_->customers());
   owner.key_type = static_cast<KeyType>(key_types_.Of(draws.Bits()));
   return owner;

@@ -46,10 +46,10 @@ const Pattern& PatternOf(RideFraudType type) { return kPatterns[static_cast<std:
 
 }  // namespace
 
-RideFrauds::RideFrauds(const World& world, const Fleet& fleet, uint64_t block,
+RideFrauds::RideFrauds(const World& world, std::span<const uint32_t> first_drivers, uint64_t block,
                        std::span<const Person> people)
     : world_(&world),
-      fleet_(&fleet),
+      first_drivers_(first_drivers),
       block_(block),
       people_(people),
       by_city_(people.size()),
@@ -116,8 +116,8 @@ void RideFrauds::PlanEpisode(RideFraudType type, uint64_t rows, uint64_t number)
       std::min(std::max(world_->begin(), people_[passenger].opened_at), world_->end() - 1);
   const std::size_t city = people_[passenger].city;
   // A third of a city's drivers are candidates.
-  const uint64_t drivers = fleet_->FirstOf(city + 1) - fleet_->FirstOf(city);
-  const uint64_t driver = fleet_->FirstOf(city) + draws.Below((drivers + 2) / 3);
+  const uint64_t drivers = first_drivers_[city + 1] - first_drivers_[city];
+  const uint64_t driver = first_drivers_[city] + draws.Below((drivers + 2) / 3);
   int64_t time = draws.Between(from, world_->end() - 1) / kDay * kDay + BusyHour(draws);
   const bool overlaps = type == RideFraudType::kMultiAccountDriver;
   for (uint64_t i = 0; i < rows; ++i) {

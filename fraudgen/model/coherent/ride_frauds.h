@@ -22,8 +22,8 @@ struct RideFraudPlan {
 
 class RideFrauds {
  public:
-  // `people` are the block's customers.
-  RideFrauds(const World& world, const Fleet& fleet, uint64_t block,
+  // `people` are the block's customers, `first_drivers` as of Fleet::FirstsOfCities().
+  RideFrauds(const World& world, std::span<const uint32_t> first_drivers, uint64_t block,
              std::span<const Person> people);
 
   // Returns the plans in time order, exactly as many as the block requires.
@@ -39,7 +39,7 @@ class RideFrauds {
   uint32_t Neighbour(uint32_t passenger, int64_t time, Draws& draws) const;
 
   const World* world_;
-  const Fleet* fleet_;
+  std::span<const uint32_t> first_drivers_;
   uint64_t block_;
   std::span<const Person> people_;
   std::vector<uint32_t> by_city_;  // indices into people_, sorted by city

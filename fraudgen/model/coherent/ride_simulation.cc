@@ -20,6 +20,7 @@ RideSimulation::RideSimulation(const World& world, const Fleet& fleet, uint64_t 
                                TableBatches& tables)
     : world_(&world),
       fleet_(&fleet),
+      first_of_city_(fleet.FirstsOfCities(block)),
       block_(block),
       tables_(&tables),
       honest_(world),
@@ -42,13 +43,14 @@ void RideSimulation::MakePassengers() {
 
 Status RideSimulation::Run() {
   if (world_->Rides(block_) == 0 && fleet_->PerBlock() == 0) return {};
-  for (uint64_t i = 0; i < fleet_->PerBlock(); ++i) {
-    drivers_.push_back({.driver = fleet_->DriverOf(fleet_->First(block_) + i)});
+  for (uint32_t i = 0, city = 0; i < fleet_->PerBlock(); ++i) {
+    while (i >= first_of_city_[city + 1]) ++city;
+    drivers_.push_back({.driver = fleet_->DriverOf(fleet_->First(block_) + i, city)});
     RETURN_IF_ERROR(tables_->Put(drivers_.back().driver));
   }
   if (!tables_->WantsRides()) return tables_->Flush();
   MakePassengers();
-  frauds_ = std::make_unique<RideFrauds>(*world_, *fleet_, block_, people_);
+  frauds_ = std::make_unique<RideFrauds>(*world_, first_of_city_, block_, people_);
   plans_ = frauds_->Plan();
   for (const Slice& slice : slices_) {
     PlanSlice(slice);
@@ -105,8 +107,8 @@ DeviceNumber RideSimulation::DeviceOf(uint32_t passenger, int64_t time) {
 RideSimulation::ActiveDriver* RideSimulation::FindDriver(const Ride& ride, Draws& draws) {
   constexpr int kTries = 10;
   constexpr int kTriesOnShift = 6;
-  const uint64_t first = fleet_->FirstOf(ride.from.city);
-  const uint64_t count = fleet_->FirstOf(ride.from.city + std::size_t{1}) - first;
+  const uint64_t first = first_of_city_[ride.from.city];
+  const uint64_t count = first_of_city_[ride.from.city + std::size_t{1}] - first;
   for (int i = 0; i < kTries; ++i) {
     ActiveDriver& candidate = drivers_[first + draws.Below(count)];
     if (candidate.busy_until > ride.time) continue;
@@ -151,7 +153,7 @@ Status RideSimulation::MakeFraud(const RideFraudPlan& plan) {
   ActiveDriver* active_driver =
       plan.driver == kNoDriver ? FindDriver(ride, draws) : &drivers_[plan.driver];
   // Planned frauds always happen, if necessary with a busy driver.
-  if (active_driver == nullptr) active_driver = &drivers_[fleet_->FirstOf(ride.from.city)];
+  if (active_driver == nullptr) active_driver = &drivers_[first_of_city_[ride.from.city]];
   life_.Drive(person, active_driver->driver, draws, ride);
   life_.Decide(active_driver->driver, draws, ride);
   const int64_t usual_surge = ride.surge;

@@ -47,6 +47,7 @@ class RideSimulation {
 
   const World* world_;
   const Fleet* fleet_;
+  std::vector<uint32_t> first_of_city_;  // drivers
   uint64_t block_;
   TableBatches* tables_;
   HonestBehaviour honest_;

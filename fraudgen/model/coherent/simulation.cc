@@ -292,7 +292,9 @@ Status Simulation::Settle(CustomerState& customer, bool certain, Draws& draws, c
   const bool inside = ReceiverInBlock(row);
   const bool pending = row.status == PaymentStatus::kPending;
   if (inside && !pending && !row.is_fraud) {
-    customers_[row.receiver - first_customer_].balance += row.amount;
+    CustomerState& receiver = customers_[row.receiver - first_customer_];
+    receiver.balance += row.amount;
+    receiver.debt = {.to = row.customer, .amount = row.amount};
   }
   const bool card = row.kind == Kind::kCreditCard;
   if (IsDisputed(row)) {

@@ -25,6 +25,19 @@ constexpr uint64_t kMinCustomers = 1'000;
 constexpr uint64_t kMaxCustomers = 50'000'000;
 
 constexpr uint64_t kDrawsOfOrigin = 4;
+// What is drawn for a part of a town, by the number of its first customer or its own.
+enum TownDraw : uint16_t {
+  kCityOfTown,
+  kStatesOfTowns,
+  kQuarterOfTown,
+  kTeamOfTown,
+  kShiftOfFamily
+};
+// Of a town's customers, in percent: those who live in its city, and in its state.
+constexpr uint64_t kResidents = 80;
+constexpr uint64_t kOfState = 90;
+// Those whose income is drawn for the quarter, in percent.
+constexpr uint64_t kIncomeOfQuarter = 80;
 // Rows per customer that determine the size of a growing block.
 constexpr uint64_t kBlockOfGrowing = 2'000;
 
@@ -184,14 +197,45 @@ Place World::HomeAfter(const Person& person, uint32_t moves) const {
   return Near(cities_[person.city], 90'000, draws);
 }
 
+uint32_t World::CityOfTown(uint64_t town) const {
+  // Multiples of the golden ratio: few towns have the shares of many.
+  constexpr uint64_t kGolden = 0x9e3779b97f4a7c15u;
+  const uint32_t state =
+      state_choice_.Of(keys_.Of(Purpose::kTown, 0, kStatesOfTowns) + town * kGolden);
+  return lists::kCitiesOfState[state].first +
+         city_of_state_[state].Of(keys_.Of(Purpose::kTown, town, kCityOfTown));
+}
+
+// Of each four relatives, one works in each quarter of the town's teams.
+uint64_t World::TeamOf(uint64_t number) const {
+  const uint64_t family = number / kHousehold;
+  const uint64_t shift = keys_.Of(Purpose::kTown, family, kShiftOfFamily);
+  const uint64_t branch = (number + shift) % kHousehold;
+  return number / kTown * 8 + branch * 2 + number % kTown / (kTown / 2);
+}
+
+std::optional<uint32_t> World::CityOfOutsider(AccountNumber account) const {
+  const uint64_t index = account - customers_;
+  if (index < kPopular) {
+    if (Mix(account) % 100 >= kResidents) return std::nullopt;
+    return CityOfTown(index / kOutsiders);
+  }
+  const uint64_t city = (index - kPopular) / kRanks;
+  return city < lists::kCities.size() ? std::optional(static_cast<uint32_t>(city)) : std::nullopt;
+}
+
 Person World::OriginOf(uint64_t number, Draws& draws) const {
   Person person;
   person.number = number;
   person.key = draws.Bits();
   person.profile = static_cast<Profile>(profile_choice_.Of(draws.Bits()));
+  const uint32_t city = CityOfTown(number / kTown);
+  const uint64_t where = Mix(person.key ^ 0x746f776e) % 100;
   person.state = static_cast<uint8_t>(state_choice_.Of(draws.Bits()));
+  if (where < kOfState) person.state = static_cast<uint8_t>(lists::kStateOfCity[city]);
   person.city = static_cast<uint16_t>(lists::kCitiesOfState[person.state].first +
                                       city_of_state_[person.state].Of(draws.Bits()));
+  if (where < kResidents) person.city = static_cast<uint16_t>(city);
   person.home_key = person.key;
   if (const uint64_t head = HeadOfHousehold(number); head != number) {
     Draws theirs(keys_.Of(Purpose::kPerson, head));
@@ -212,18 +256,31 @@ Person World::BriefPersonOf(uint64_t number) const {
   return person;
 }
 
+// Sets home, work and the quarter; `draws` are past the origin.
+void World::Settle(Person& person, Draws& draws) const {
+  constexpr uint64_t kDrawsOfPlaces = 8;
+  Draws quarter(keys_.Of(Purpose::kTown, person.number / kQuarter, kQuarterOfTown));
+  Draws team(keys_.Of(Purpose::kTown, TeamOf(person.number), kTeamOfTown));
+  person.quarter_key = quarter.Bits();
+  const Place centre = Near(cities_[person.city], 80'000, quarter);
+  Draws home = draws;
+  if (person.home_key != person.key) {
+    home = Draws(keys_.Of(Purpose::kPerson, HeadOfHousehold(person.number)));
+    home.Skip(kDrawsOfOrigin);
+  }
+  person.home = Near(centre, 8'000, home);
+  person.work = Near(cities_[person.city], 60'000, team);
+  draws.Skip(kDrawsOfPlaces);
+}
+
 Person World::PersonOf(uint64_t number) const {
   Draws draws(keys_.Of(Purpose::kPerson, number));
   Person person = OriginOf(number, draws);
   const ProfileHabits& profile = parameters_.HabitsOf(person.profile);
-  person.home = Near(cities_[person.city], 90'000, draws);
-  if (person.home_key != person.key) {
-    Draws theirs(keys_.Of(Purpose::kPerson, HeadOfHousehold(number)));
-    theirs.Skip(kDrawsOfOrigin);
-    person.home = Near(cities_[person.city], 90'000, theirs);
-  }
-  person.work = Near(cities_[person.city], 60'000, draws);
-  const Range<int64_t>& bracket = lists::kIncomeBrackets[income_choice_.Of(draws.Bits())];
+  Settle(person, draws);
+  uint64_t wealth = draws.Bits();
+  if (Mix(person.key ^ 0x696e636f6d65) % 100 < kIncomeOfQuarter) wealth = Mix(person.quarter_key);
+  const Range<int64_t>& bracket = lists::kIncomeBrackets[income_choice_.Of(wealth)];
   const int64_t base = draws.Between(bracket.min * 100, bracket.max * 100);
   person.income = base * draws.Between(profile.income_percent) / 100;
   person.credit_limit = person.income * draws.Between(20, 80) / 10;

@@ -29,6 +29,7 @@ struct Person {
   uint64_t number = 0;
   uint64_t key = 0;       // seeds everything else about the person
   uint64_t home_key = 0;  // shared by a household
+  uint64_t quarter_key = 0;
   Profile profile = Profile::kYoungDigital;
   uint8_t state = 0;
   uint8_t bank = 0;
@@ -112,6 +113,15 @@ class World {
   // Returns whether others share the home; such customers do not move.
   bool SharesHome(uint64_t number) const;
 
+  // Customers with neighbouring numbers live near each other: households in a quarter, quarters in
+  // a town. Most of a town's customers, and of their friends at other banks, live in its city.
+  static constexpr uint64_t kQuarter = 16;
+  static constexpr uint64_t kTown = 64;
+  uint32_t CityOfTown(uint64_t town) const;
+  uint64_t towns() const { return (customers_ + kTown - 1) / kTown; }
+  // Returns the team that a customer works in: of eight, none of them relatives.
+  uint64_t TeamOf(uint64_t number) const;
+
   // Returns the customer whose terminal, such as a shop's or a library's, this one uses too: some
   // groups of neighbours have one, with a dozen users.
   std::optional<uint64_t> TerminalHostOf(uint64_t number) const;
@@ -140,8 +150,18 @@ class World {
   // Draws a city of the country by population.
   uint32_t AnyCity(uint64_t bits) const { return city_choice_.Of(bits); }
 
-  // Accounts of non-customers.
-  AccountNumber ContactAccount(uint64_t bits) const { return customers_ + (bits >> 28); }
+  // Accounts of non-customers: people of a town, below kOutsiders of each; popular receivers of a
+  // city, or of the country (kCountry), by rank; and others.
+  static constexpr uint64_t kOutsiders = 320;
+  static constexpr uint32_t kCountry = 1'023;
+  AccountNumber OutsiderAccount(uint64_t town, uint64_t index) const {
+    return customers_ + town * kOutsiders + index;
+  }
+  AccountNumber PopularAccount(uint32_t city, uint64_t rank) const {
+    return customers_ + kPopular + city * kRanks + rank;
+  }
+  // Returns the city of the holder of such an account, or nothing if it may be any.
+  std::optional<uint32_t> CityOfOutsider(AccountNumber account) const;
   AccountNumber StrangerAccount(uint64_t row) const { return customers_ + kStrangers + row; }
   AccountNumber FraudsterAccount(uint64_t block, uint64_t index) const {
     return customers_ + kFraudsters + block * kFraudstersPerBlock + index;
@@ -165,12 +185,15 @@ class World {
   static constexpr uint64_t OwnerOf(DeviceNumber device) { return device / kDevicesPerCustomer; }
 
  private:
+  static constexpr uint64_t kPopular = uint64_t{1} << 35;
+  static constexpr uint64_t kRanks = uint64_t{1} << 20;
   static constexpr uint64_t kStrangers = uint64_t{1} << 37;
   static constexpr uint64_t kMerchantAccounts = uint64_t{1} << 49;
   static constexpr uint64_t kFraudsters = kMerchantAccounts + (uint64_t{1} << 32);
   static constexpr uint64_t kFraudsterDevices = uint64_t{1} << 49;
 
   Person OriginOf(uint64_t number, Draws& draws) const;
+  void Settle(Person& person, Draws& draws) const;
   uint64_t HouseholdOf(uint64_t head) const;
   uint64_t Part(uint64_t whole, uint64_t block) const {
     return static_cast<uint64_t>(static_cast<unsigned __int128>(whole) * block / blocks_);

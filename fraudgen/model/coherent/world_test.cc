@@ -83,8 +83,8 @@ TEST(CoherentWorld, PeopleKeepTheirGoldenValues) {
     end = (identity.*put)(end, owner);
   }
   EXPECT_EQ(std::string_view(text.data(), static_cast<std::size_t>(end - text.data())),
-            "CUST_947442198396 Manoel Santos Muniz 381.346.313-39 "
-            "manoel.muniz73479833@example.net +5586948035181");
+            "CUST_947442198396 Manoel Santos Muniz 381.346.309-52 "
+            "manoel.muniz73479833@example.net +5541948035181");
 }
 
 TEST(CoherentWorld, HouseholdsShareSurnameAndAddress) {
@@ -144,7 +144,9 @@ TEST(CoherentWorld, AccountRangesAreDisjoint) {
   std::set<AccountNumber> seen;
   const uint64_t last_block = world.blocks() - 1;
   for (const AccountNumber account :
-       {world.customers() - 1, world.ContactAccount(0), world.ContactAccount(~uint64_t{0}),
+       {world.customers() - 1, world.OutsiderAccount(0, 0),
+        world.OutsiderAccount(world.customers() / World::kTown, World::kOutsiders - 1),
+        world.PopularAccount(0, 0), world.PopularAccount(World::kCountry, 65'535),
         world.StrangerAccount(0), world.StrangerAccount(99'999'999'999), world.MerchantAccount(0),
         world.MerchantAccount(MerchantOf(255, 31, 1'023)), world.FraudsterAccount(0, 0),
         world.FraudsterAccount(last_block, World::kFraudstersPerBlock - 1)}) {
