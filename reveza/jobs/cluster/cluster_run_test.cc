@@ -78,23 +78,23 @@ TEST_F(ClusterRunTest, KeepsToTheNumberOfWorkers) {
 }
 
 TEST_F(ClusterRunTest, RunsStepsOfLostNodesAgain) {
-  Fake("lose-node", "xxxx");
-  EXPECT_EQ(OnCluster(Shell("echo {n} >> ran", 2)).end, RunEnd::kDone);
-  EXPECT_EQ(Lines("ran"), 2);
+  Fake("lose-node", "xx");
+  EXPECT_EQ(OnCluster(Shell("echo {n} >> ran", 1)).end, RunEnd::kDone);
+  EXPECT_EQ(Lines("ran"), 1);
   EXPECT_EQ(Calls("sbatch"), 3);
 }
 
 TEST_F(ClusterRunTest, GivesUpOnTasksThatNeverRunAStep) {
   program_ = "/bin/false";
-  const auto summary = OnCluster(Shell("echo {n} >> ran", 2));
+  const auto summary = OnCluster(Shell("echo {n} >> ran", 1));
   EXPECT_EQ(summary.end, RunEnd::kFailed);
-  EXPECT_EQ(summary.counts.failed, 2u);
+  EXPECT_EQ(summary.counts.failed, 1u);
   EXPECT_EQ(Calls("sbatch"), 3);
   EXPECT_TRUE(Noted("its task ended 3 times without a result"));
   program_ = REVEZA_PROGRAM;
   RunRequest request;
   request.retry_failed = true;
-  EXPECT_EQ(OnCluster(Shell("echo {n} >> ran", 2), request).end, RunEnd::kDone);
+  EXPECT_EQ(OnCluster(Shell("echo {n} >> ran", 1), request).end, RunEnd::kDone);
 }
 
 TEST_F(ClusterRunTest, ATaskThatEndsAtItsTimeLimitLeavesTheNextOneLess) {

@@ -58,8 +58,13 @@ void ScriptedDaemon::Serve(int client) {
       refused.version = version_;
       return Send(refused);
     }
+    {
+      const std::lock_guard lock(mutex_);
+      handling_ = true;
+    }
     Handle(type, packet);
     const std::lock_guard lock(mutex_);
+    handling_ = false;
     if (type != wire::Type::kAccount) {
       kept_.emplace_back(type, std::string(packet, static_cast<std::size_t>(got)));
     }

@@ -107,7 +107,9 @@ class ScriptedDaemon {
   // Discards unconsumed messages of type T.
   template <typename T>
   void Forget() {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    // What has been answered may not be kept yet.
+    arrived_.wait_for(lock, kTimeout, [&] { return !handling_; });
     std::erase_if(kept_, [](const auto& one) { return one.first == T::kType; });
   }
   template <typename T>
@@ -137,6 +139,7 @@ class ScriptedDaemon {
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<std::pair<wire::Type, std::string>> kept_;
+  bool handling_ = false;  // a message
   wire::Account usage_{};
   wire::Account usage_when_asked_{};
   Bytes returned_ = 0;
