@@ -30,8 +30,8 @@ if [[ -t 1 ]]; then
 else
   "${launcher[@]}" ctest --test-dir "$build" --parallel "$jobs" --output-on-failure \
     --output-junit "$report" "$@" >"$output" 2>&1 || status=$?
-  # Drops lines of starting and passing tests, and ctest's summary.
-  sed -E '/^ +Start +[0-9]+: /d; /^ *[0-9]+\/[0-9]+ Test .* Passed +[0-9.]+ sec$/d;
+  # Drops lines of starting, passing and skipped tests (the latter are listed last), and ctest's summary.
+  sed -E '/^ +Start +[0-9]+: /d; /^ *[0-9]+\/[0-9]+ Test .*( Passed|\*\*\*Skipped|\*\*\*Not Run \(Disabled\)) +[0-9.]+ sec$/d;
     /^Internal ctest changing into/d; /^Test project /d; /^Total Test time/d;
     /^[0-9]+% tests passed, /d; /^Label Time Summary/,/^$/d; /^$/d' "$output"
 fi

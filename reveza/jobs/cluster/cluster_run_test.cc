@@ -243,15 +243,15 @@ TEST_F(ClusterRunTest, FailuresAreKnownWhileTheirTaskGoesOn) {
 TEST_F(ClusterRunTest, InterruptedItLetsRunningStepsFinish) {
   bool asked = false;
   listener_.on_progress = [&] {
-    if (fs::exists(folder_ / "on") && !std::exchange(asked, true)) {
-      kill(getpid(), SIGINT);
-      std::ofstream(folder_ / "go") << "";
-    }
+    if (fs::exists(folder_ / "on") && !std::exchange(asked, true)) kill(getpid(), SIGINT);
   };
   RunRequest request;
   request.workers = 1;
+  // The step ends when the runner in its task has been interrupted too.
   const auto summary = OnCluster(
-      Shell("touch on; until [ -e go ]; do sleep 0.05; done; sleep 1; echo {n} >> ran", 3),
+      Shell("touch on; until grep -q 'no further steps start' shared/test/array-1/log-1.txt; "
+            "do sleep 0.05; done; echo {n} >> ran",
+            3),
       request);
   EXPECT_EQ(summary.end, RunEnd::kInterrupted);
   EXPECT_EQ(summary.counts.done, 1u);
