@@ -2,9 +2,10 @@
 # Measures Reveza on a real GPU with the programs of a build tree; builds nothing.
 #
 #   bench/gpu.sh all | SECTION...   [--fake] [--scale X] [--rounds N] [--only CASE] [--limit SECONDS]
+#                             [--seed N]
 #
 # Sections: correctness overhead oversubscribe handover idle larger faults compare multi_gpu seed_case
-#   random.
+#   random policy long.
 # --fake tests the script on fakecuda, with small sizes and without Python frameworks.
 # REVEZA_BUILD is the build tree (default build). Logs and results.json are written to $OUT, by
 # default bench/results/<date>-<device>.
@@ -18,7 +19,7 @@ for argument in "$@"; do
   if [ "$argument" = --fake ]; then fake=1; fi
 done
 if [ $# -eq 0 ]; then
-  sed -n '2,10s/^# \{0,1\}//p' "$0"
+  sed -n '2,11s/^# \{0,1\}//p' "$0"
   exit 2
 fi
 

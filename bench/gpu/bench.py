@@ -18,6 +18,7 @@ import traceback
 import handover_section
 import idle_section
 import larger_section
+import long_section
 import more_sections
 import multi_gpu_section
 import policy_section
@@ -37,11 +38,12 @@ SECTIONS = {
     "compare": more_sections.compare,
     "seed_case": more_sections.seed_case,
     "multi_gpu": multi_gpu_section.multi_gpu,
+    "long": long_section.long,
     "random": random_section.random_programs,
 }
 # A run writes at most eight files, so these sections share the log of another.
 LOG_OF = {"multi_gpu": "correctness", "idle": "faults", "larger": "faults", "policy": "overhead",
-          "random": "correctness"}
+          "random": "correctness", "long": "faults"}
 
 
 def query(*fields):
@@ -136,6 +138,7 @@ def parse(argv):
     options.add_argument("--scale", type=float, help="factor for the steps of every program")
     options.add_argument("--rounds", type=int, default=1, help="runs of every row; all are shown")
     options.add_argument("--only", default="", help="only cases whose name contains this")
+    options.add_argument("--seed", type=int, default=1, help="of the first random program")
     options.add_argument("--limit", type=float, default=570, help="time limit of the run in seconds")
     return options.parse_args(argv)
 
@@ -143,11 +146,13 @@ def parse(argv):
 def main(argv):
     options = parse(argv)
     everything = "all" in options.sections
-    chosen = list(SECTIONS) if everything else options.sections
+    # The long one takes all the time that is left.
+    chosen = ([name for name in SECTIONS if name != "long"] if everything else options.sections)
     scale = options.scale or (0.3 if everything else 1.0)
     driver, gpus = machine(options.fake)
     words = [*options.sections, *(["--fake"] if options.fake else []), f"--scale {scale:g}",
-             f"--rounds {options.rounds}", *([f"--only '{options.only}'"] if options.only else [])]
+             f"--rounds {options.rounds}", *([f"--only '{options.only}'"] if options.only else []),
+             *([f"--seed {options.seed}"] if options.seed != 1 else [])]
     header = [f"command: bench/gpu.sh {' '.join(words)}",
               f"device: {', '.join(name for name, _ in gpus)}; {driver}",
               *built_from(options.build), f"begun: {time.strftime('%Y-%m-%d %H:%M:%S %Z')}",
@@ -157,7 +162,7 @@ def main(argv):
         os.remove(old)
     harness = Harness(os.path.abspath(options.build), os.path.abspath(options.work),
                       options.fake, time.time() + options.limit, scale)
-    harness.rounds, harness.only = options.rounds, options.only
+    harness.rounds, harness.only, harness.seed = options.rounds, options.only, options.seed
     harness.gpus, harness.gpu_gib = len(gpus), gpus[0][1] / 1024
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     reports, seconds = [], {}

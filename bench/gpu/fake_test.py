@@ -130,6 +130,14 @@ class FakeTest(unittest.TestCase):
         rows = self.run_section("policy", "--only", "limit")
         self.check_same_results(rows, "1 of 1")
 
+    def test_long(self):
+        rows = self.run_section("long")
+        self.assertEqual(rows["eight programs: that ended"], "none")
+        for what in ("memory of the daemon (MiB)", "descriptors of the programs"):
+            self.assertEqual(
+                len(rows[f"eight programs: {what}, the most of each quarter"].split(", ")), 4)
+        self.assertIn("eight programs: CPU time of the agents of all (% of a core)", rows)
+
     def test_idle(self):
         rows = self.run_section("idle", "--only", "8 idle")
         self.check_same_results(rows, "1 of 1", "1 of 1")

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import fcntl
 import json
+import math
 import os
 import signal
 import subprocess
@@ -116,7 +117,7 @@ class Harness:
     def __init__(self, build, work, fake, deadline, scale):
         self.build, self.work, self.fake = build, work, fake
         self.deadline, self.scale = deadline, scale
-        self.rounds, self.only = 1, ""
+        self.rounds, self.only, self.seed = 1, "", 1
         self.environment = dict(os.environ)
         self.environment["PYTHONUNBUFFERED"] = "1"
         self.log_file = None
@@ -220,9 +221,17 @@ class Harness:
     def log_outcome(self, outcome):
         self.log(f"  {outcome.name}: status {outcome.status}, {outcome.wall:.2f} s, "
                  f"{json.dumps(outcome.result)}")
-        if outcome.status != 0 and outcome.error_output:
-            for line in outcome.error_output.strip().splitlines()[-12:]:
-                self.log(f"    | {line}")
+        lines = outcome.error_output.strip().splitlines()
+        if outcome.status == 0:
+            lines = [line for line in lines if line.startswith("reveza:")]
+        for line in lines[-12:]:
+            self.log(f"    | {line}")
+
+    def used_mib(self):
+        """Returns what all processes use of the cards, according to the driver; NaN if it says nothing."""
+        status, text = self.command(["nvidia-smi", "--query-gpu=memory.used",
+                                     "--format=csv,noheader,nounits"])
+        return sum(map(int, text.split())) if status == 0 else math.nan
 
     def close(self):
         for process in self._running:
@@ -305,8 +314,8 @@ class Reveza:
     def together(self, jobs, limit=300):
         return self.harness.wait([self.start(job) for job in jobs], limit)
 
-    def aligned(self, jobs, limit=300):
-        return self.harness.aligned(jobs, limit, start=self.start)
+    def aligned(self, jobs, limit=300, options=()):
+        return self.harness.aligned(jobs, limit, start=lambda job: self.start(job, *options))
 
     def trace(self):
         """Returns the daemon's trace, which also holds programs that have exited; {} without one."""

@@ -2,24 +2,12 @@
 
 import dataclasses
 import math
-import subprocess
 import time
 
 import figures
 import workloads
 from harness import Reveza
 from sections import check_results, log_handover
-
-
-def _used_mib():
-    """Returns what all processes use of the card, according to the driver."""
-    try:
-        done = subprocess.run(
-            ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"],
-            capture_output=True, text=True, timeout=30, check=True)
-        return int(done.stdout.split()[0])
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
-        return math.nan
 
 
 def _until(limit, condition):
@@ -33,13 +21,28 @@ def _until(limit, condition):
     return None
 
 
+def _fake_servers(harness):
+    # As on a card, to scale: contexts of a quarter of the memory.
+    return [dataclasses.replace(
+        workloads.client(harness, f"server_{i}", "server", "--bytes", "20MiB", "--steps", 3,
+                         "--pause-ms", 2500, "--seed", i + 1),
+        env={"FAKECUDA_CONTEXT": "5MiB"}) for i in range(8)]
+
+
+def _of_jax_and_cupy(harness):
+    if harness.fake:
+        return _fake_servers(harness)
+    common = ("--gib", 1, "--steps", 40, "--rest", 10)
+    ways = (("jax", "train_jax.py", "--no-preallocate"), ("jax_ahead", "train_jax.py",
+            "--no-preallocate", "--wait-every", 0), ("cupy", "train_cupy.py"),
+            ("cupy_async", "train_cupy.py", "--async-pool"))
+    return [workloads.python(f"{name}_{i}", script, *common, "--seed", i + 1, *more)
+            for i in range(2) for name, script, *more in ways]
+
+
 def _jobs(harness):
     if harness.fake:
-        # As on a card, to scale: contexts of a quarter of the memory.
-        return [dataclasses.replace(
-            workloads.client(harness, f"server_{i}", "server", "--bytes", "20MiB", "--steps", 3,
-                             "--pause-ms", 2500, "--seed", i + 1),
-            env={"FAKECUDA_CONTEXT": "5MiB"}) for i in range(8)]
+        return _fake_servers(harness)
     notebooks = [workloads.python(f"notebook_{i}", "notebook_torch.py", "--gib", 2, "--steps", 4,
                                   "--seed", i + 1) for i in range(5)]
     polling = workloads.python("polling", "notebook_torch.py", "--gib", 2, "--steps", 4, "--poll")
@@ -109,31 +112,31 @@ def _all_rest(reveza, count):
 
 def _used(harness, reveza):
     if not harness.fake:
-        return _used_mib()
+        return harness.used_mib()
     clients = (reveza.status() or {}).get("clients", [])
     return sum(sum(client["footprint"][kind] for kind in ("resident", "pinned", "context"))
                for client in clients if not client["contexts_swapped"]) >> 20
 
 
 def idle(harness, report):
-    if harness.chosen("crowded"):
-        for _ in range(harness.rounds):
-            _crowded(harness, report)
+    for what, jobs in (("crowded", _jobs), ("JAX and CuPy", _of_jax_and_cupy)):
+        if harness.chosen(what):
+            for _ in range(harness.rounds):
+                _crowded(harness, report, what, jobs(harness))
     for count in (1, 8) if harness.fake else (1, 32):
         if harness.chosen(f"{count} idle"):
             _many(harness, report, count)
 
 
-def _crowded(harness, report):
+def _crowded(harness, report, what, jobs):
     """Programs that compute for a moment and then nothing for long, on a card without room for the
     contexts of all. One of the notebooks asks for the state of an event all the time."""
-    jobs = _jobs(harness)
     native = {outcome.name: outcome for outcome in harness.together(jobs)}
     settings = {"REVEZA_RELEASE_CONTEXTS_AFTER": "500ms" if harness.fake else "2s"}
     resident, used, contexts = [], [], []
     with Reveza(harness, "50MiB" if harness.fake else "5GiB", settings=settings,
                 every=5) as reveza:
-        empty = math.nan if harness.fake else _used_mib()
+        empty = math.nan if harness.fake else harness.used_mib()
         processes = [reveza.start(job) for job in jobs]
         waits = {}
         while harness.remaining_seconds() > 5 and not all([one.poll() for one in processes]):
@@ -144,18 +147,18 @@ def _crowded(harness, report):
                 resident.append(sum(gpu["resident"] for gpu in status["gpus"]))
                 contexts.append(sum(client["contexts_swapped"] for client in clients))
                 if not harness.fake:
-                    used.append(_used_mib())
+                    used.append(harness.used_mib())
             time.sleep(0.1)
         outcomes = harness.wait(processes, 60)
         log_handover(harness, report, reveza)
-        _note_moves(report, "crowded", reveza.trace())
-    check_results(report, "idle programs", outcomes, native)
+        _note_moves(report, what, reveza.trace())
+    check_results(report, what, outcomes, native)
     least = len(jobs) // 2
-    report.check("programs without a context on the card, the most at once", max(contexts, default=0),
+    report.check(f"{what}: programs without a context on the card, the most at once", max(contexts, default=0),
                  max(contexts, default=0) >= least, f">= {least} of {len(jobs)}")
-    report.note("memory of all on the card, from most to least (MiB)",
+    report.note(f"{what}: memory of all on the card, from most to least (MiB)",
                 f"{max(resident, default=0) >> 20} to {min(resident, default=0) >> 20}")
     if used:
-        report.note("the same by the driver (MiB), before any", f"{max(used)} to {min(used)}, {empty}")
-    report.note("waits for the GPU, the longest of each program (ms)",
+        report.note(f"{what}: the same by the driver (MiB), before any", f"{max(used)} to {min(used)}, {empty}")
+    report.note(f"{what}: waits for the GPU, the longest of each program (ms)",
                 ", ".join(f"{name} {round(waits[name]['p99'])}" for name in sorted(waits)))

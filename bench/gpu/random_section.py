@@ -143,7 +143,7 @@ def random_programs(harness, report):
     tally = Tally()
     seconds = 8 if harness.fake else 0.8 * harness.remaining_seconds()
     until = harness.remaining_seconds() - seconds
-    seed = 1
+    seed = harness.seed
     with Reveza(harness, None, settings={"REVEZA_VERIFY": "1", "REVEZA_LINGER": "10min"},
                 every=2) as reveza:
         while harness.remaining_seconds() > until:
@@ -151,7 +151,7 @@ def random_programs(harness, report):
                      for one in range(seed, seed + TOGETHER)]
             jobs = [_job(harness, name, lines) for name, lines in names]
             tried = _run(harness, jobs, harness.start, NATIVE_LIMIT)
-            if seed == 1:
+            if seed == harness.seed:
                 harness.log(f"  {jobs[0].name}, natively:")
                 for line in tried[0][1].splitlines():
                     harness.log(f"    | {line}")

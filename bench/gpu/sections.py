@@ -6,7 +6,7 @@ import statistics
 
 import figures
 import workloads
-from harness import Job, Mps, Reveza
+from harness import Job, Reveza
 
 CARD = "24GiB"        # memory of the emulated GPU
 FAKE_CARD = "160MiB"  # the same on fakecuda
@@ -192,12 +192,17 @@ def _launch_cost(harness, report):
                                  None if harness.fake else 20)
 
 
-def share_card(harness, report, what, jobs, native, budget=None, limit=1.15, environment=None):
-    """Runs jobs together on the emulated GPU, and compares with running them one after another."""
-    with Reveza(harness, budget or card(harness), environment) as reveza:
-        outcomes = reveza.aligned(jobs, 400)
+def share_card(harness, report, what, jobs, native, budget=None, limit=1.15, options=()):
+    """Runs jobs together on the emulated GPU, with options of `reveza run`, and compares with running
+    them one after another."""
+    with Reveza(harness, budget or card(harness)) as reveza:
+        outcomes = reveza.aligned(jobs, 400, options)
         log_handover(harness, report, reveza)
-        moved = figures.handovers(reveza.trace())
+        trace = reveza.trace()
+        for line in [one for one in reveza.daemon_log() if " info " not in one][-20:]:
+            harness.log(f"    | {line}")
+    moved = figures.handovers(trace)
+    log_long_moves(harness, trace)
     check_results(report, what, outcomes, native)
     in_turn = [native[job.name] for job in jobs]
     wanted = None if harness.fake else limit
@@ -214,6 +219,17 @@ def share_card(harness, report, what, jobs, native, budget=None, limit=1.15, env
     report.every(f"{what}: start-up, together / in turn", round(one.start_up / other.start_up, 3))
     report.every(f"{what}: loops, together / in turn", round(one.loops / other.loops, 3))
     note_handovers(harness, report, what, moved)
+
+
+def log_long_moves(harness, trace):
+    """Shows copies and waits of more than a second, also those before the first handover."""
+    spans = figures.spans_of(trace)
+    first = min((one[0] for found in spans.values() for one in found), default=0)
+    for name in ("wait for memory", "drain", "copy out", "copy in"):
+        for begin, end, job, count in spans.get(name, []):
+            if end - begin > 1000:
+                harness.log(f"  {name}: {end - begin:.0f} ms from {begin - first:.0f} ms on, job {job}, "
+                            f"{count / 1e9:.2f} GB")
 
 
 def note_handovers(harness, report, what, moved):
@@ -233,15 +249,16 @@ def copies(make, count):
 def oversubscribe(harness, report):
     plan = ((2, 100, 30), (3, 120, 30), (4, 120, 30)) if harness.fake else (
         (2, 21, 230), (3, 21, 230), (4, 17, 280))
-    plan = [one for one in plan if harness.chosen(f"{one[0]} programs of {one[1]}")]
+    plan = [one for one in plan if harness.chosen(_under_mps(*one[:2]))]
     for _ in range(harness.rounds):
         natives = {}
         for gib in dict.fromkeys(one[1] for one in plan):
             count = max(one[0] for one in plan if one[1] == gib)
             natives[gib] = harness.in_turn(_trainings(harness, gib, plan)[:count])
         for count, gib, _ in plan:
-            share_card(harness, report, f"{count} programs of {gib}",
-                       _trainings(harness, gib, plan)[:count], natives[gib])
+            if harness.chosen(f"{count} programs of {gib}"):
+                share_card(harness, report, f"{count} programs of {gib}",
+                           _trainings(harness, gib, plan)[:count], natives[gib])
         if harness.chosen("3 that fit"):
             _programs_that_fit(harness, report)
         if not harness.fake:
@@ -282,19 +299,19 @@ def compare_together(harness, report, what, natively, outcomes, limit=None):
     report.every(f"{what}: loops, to native", round(one.loops / other.loops, 3))
 
 
+def _under_mps(count, gib):
+    return f"MPS, {count} programs of {gib}"
+
+
 def _oversubscribe_mps(harness, report, plan, natives):
-    try:
-        with Mps(harness) as mps:
-            for count, gib, _ in plan:
-                jobs = _trainings(harness, gib, plan)[:count]
-                longest = 3 * sum(natives[gib][job.name].wall for job in jobs)
-                if harness.remaining_seconds() < longest:
-                    report.every(f"MPS, {count} programs of {gib}", "no time left")
-                    continue
-                share_card(harness, report, f"MPS, {count} programs of {gib}", jobs, natives[gib],
-                           environment=mps.environment)
-    except RuntimeError as error:
-        report.note("MPS", str(error))
+    """The same under MPS, which the daemon starts."""
+    for count, gib, _ in plan:
+        jobs = _trainings(harness, gib, plan)[:count]
+        longest = 3 * sum(natives[gib][job.name].wall for job in jobs)
+        if harness.remaining_seconds() < longest:
+            report.every(_under_mps(count, gib), "no time left")
+            continue
+        share_card(harness, report, _under_mps(count, gib), jobs, natives[gib], options=("--mps",))
 
 
 def state_of(harness, job):

@@ -5,7 +5,7 @@ With --run-ahead the loop never waits, so that seconds of work are queued. With 
 is allocated in stream order.
 """
 
-from workload import Loop, combine, parser, shape_of
+from workload import Loop, combine, parser, rest, shape_of
 
 OPTIONS = parser(__doc__)
 OPTIONS.add_argument("--batch", type=int, default=512)
@@ -98,6 +98,7 @@ def main():
         if not ARGUMENTS.run_ahead and step % WAIT_EVERY == 0:
             device.synchronize()
             loop.mark(WAIT_EVERY)
+        rest(ARGUMENTS, step, device.synchronize)
     device.synchronize()
     digest = digest_of([*weights, *means, *squares])
     loop.report(ARGUMENTS, digest)

@@ -7,7 +7,7 @@ on demand.
 
 import os
 
-from workload import Loop, combine, parser, shape_of
+from workload import Loop, combine, parser, rest, shape_of
 
 OPTIONS = parser(__doc__)
 OPTIONS.add_argument("--batch", type=int, default=512)
@@ -83,6 +83,7 @@ def main():
         if ARGUMENTS.wait_every and step % ARGUMENTS.wait_every == 0:
             loss.block_until_ready()
             loop.mark(ARGUMENTS.wait_every)
+        rest(ARGUMENTS, step, loss.block_until_ready)
     jax.block_until_ready((weights, means, squares, loss))
     digest = 0
     for array in [*weights, *means, *squares]:

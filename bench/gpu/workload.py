@@ -20,7 +20,17 @@ def parser(description):
     result.add_argument("--gib", type=float, default=12.0, help="GPU memory of the state, in GiB")
     result.add_argument("--steps", type=int, default=100)
     result.add_argument("--seed", type=int, default=1)
+    result.add_argument("--rest", type=float, default=0,
+                        help="seconds in which the GPU is left alone, after every --rest-every steps")
+    result.add_argument("--rest-every", type=int, default=10)
     return result
+
+
+def rest(arguments, step, wait):
+    """Calls `wait`, for the GPU, and sleeps, if a step is one after which the program rests."""
+    if arguments.rest and step % arguments.rest_every == 0 and step < arguments.steps:
+        wait()
+        time.sleep(arguments.rest)
 
 
 def shape_of(gib):

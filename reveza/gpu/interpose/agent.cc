@@ -1,6 +1,7 @@
 #include "reveza/gpu/interpose/agent.h"
 
 #include <poll.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,6 +30,7 @@ Agent::Agent(Client& client)
       policy_(ParsePolicy(getenv("REVEZA_POLICY"))) {}
 
 void Agent::Run() {
+  prctl(PR_SET_NAME, "reveza-agent");  // in debuggers and `top -H`
   const RelaxedCapture relaxed;
   Connect();
   for (;;) {

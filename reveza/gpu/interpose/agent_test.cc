@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include "reveza/gpu/interpose/gate.h"
@@ -43,6 +46,16 @@ class AgentTest : public DifferentialTest {
   CUstream stream_ = nullptr;
   CUdeviceptr memory_ = 0;
 };
+
+TEST_F(AgentTest, IsAThreadWithAName) {
+  int found = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm") >> std::ws, name);
+    if (name == "reveza-agent") ++found;
+  }
+  EXPECT_EQ(found, 1);
+}
 
 TEST_F(AgentTest, CloseGateDrainsTheGpu) {
   Spin(2000);

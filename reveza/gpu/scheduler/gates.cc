@@ -32,10 +32,16 @@ void BeginService(Ledger& ledger, Job& job) {
   ++job.turns;
 }
 
+// Returns whether host memory was allocated during the handover to the job. That takes many times
+// as long as the copies, and is done once: it tells nothing of the next handover.
+bool AllocatedHostMemory(const Ledger& ledger, const Job& job) {
+  return ledger.arena_grew_at && *ledger.arena_grew_at >= *job.handover_started;
+}
+
 void StartTurn(Ledger& ledger, Job& job) {
   BeginService(ledger, job);
   job.waiting_since.reset();
-  if (job.preempted_others && job.handover_started) {
+  if (job.preempted_others && job.handover_started && !AllocatedHostMemory(ledger, job)) {
     RecordHandover(ledger, job, ledger.now - *job.handover_started);
   }
   job.preempted_others = false;

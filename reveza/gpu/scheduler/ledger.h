@@ -249,6 +249,7 @@ class Ledger {
   std::vector<Decision> decisions;
   std::uint64_t next_rank = 0;
   std::uint64_t next_entered = 0;
+  std::optional<Time> arena_grew_at;  // when a client last reported more host memory than before
 
  private:
   struct Memo {

@@ -82,8 +82,9 @@ void SendArenaRequests(Ledger& ledger);
 // ---- slices.cc: slice lengths, long enough for a handover to take only a small share of the
 // slice ----
 
-// Returns the expected cost of a handover on this GPU: the moving average of measured handovers,
-// but at least the time to move what the competing jobs hold now, at the measured time per byte
+// Returns the expected cost of a handover on this GPU: the moving average of measured handovers
+// (those in which host memory was allocated do not count), but at least the time to move what the
+// competing jobs hold now, at the measured time per byte
 // (early handovers, before the jobs have grown, move little). Before the first measurement: the
 // largest need over link_estimate.
 Time HandoverCost(const Ledger& ledger, GpuId gpu);

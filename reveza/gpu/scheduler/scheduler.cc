@@ -249,6 +249,7 @@ void Scheduler::AccountChanged(Time now, ClientId client, GpuId gpu, const Footp
   if (credit_returned > 0) holding->evict_deadline = ledger.now + ledger.config.evict_timeout;
   Client& account = *ledger.Find(client);
   ApplyAccount(account, *holding, footprint, credit_returned);
+  if (arena > account.arena) ledger.arena_grew_at = ledger.now;
   account.arena = arena;
   UpdatePeak(ledger, gpu, account, footprint.Swappable());
   if (footprint.swapped > 0) CloseStaleGate(account);

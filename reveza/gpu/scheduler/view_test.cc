@@ -59,6 +59,19 @@ TEST(View, CountsWaitsByReason) {
   EXPECT_EQ(waited(script.JobOf(1), WaitReason::kTurn), Time(0));
 }
 
+// Lets job 1 hand over to job 2 in 300 ms. Meanwhile client 1 reports an arena of `arena`.
+void HandOver(Script& script, Bytes arena) {
+  script.hold_gates = true;
+  script.hold_evictions = true;
+  script.Wait(script.JobOf(1).slice_ends - script.now());
+  script.Wait(milliseconds(70));
+  script.CloseHeldGate(1);
+  script.Wait(milliseconds(230));
+  script.scheduler().AccountChanged(script.now(), 1, Script::kGpu, script.CardOf(1).footprint, 0,
+                                    arena);
+  script.FinishHeldEviction(1);
+}
+
 TEST(View, ShowsMeasuredHandover) {
   Script script;
   script.AddClient(1, 12 * kGiB);
@@ -66,15 +79,28 @@ TEST(View, ShowsMeasuredHandover) {
   script.Want(1);
   script.Want(2);
   EXPECT_EQ(script.GpuOf().handover, Time(0));
-  script.hold_gates = true;
-  script.hold_evictions = true;
-  script.Wait(script.JobOf(1).slice_ends - script.now());
-  script.Wait(milliseconds(70));
-  script.CloseHeldGate(1);
-  script.Wait(milliseconds(230));
-  script.FinishHeldEviction(1);
+  HandOver(script, 0);
   EXPECT_TRUE(script.Open(2));
   EXPECT_EQ(script.GpuOf().handover, milliseconds(300));
+}
+
+TEST(View, HandoverThatAllocatesHostMemoryIsNoMeasureOfTheNext) {
+  Script script;
+  script.AddClient(1, 12 * kGiB);
+  script.AddClient(2, 12 * kGiB);
+  script.Want(1);
+  script.Want(2);
+  HandOver(script, 12 * kGiB);
+  EXPECT_TRUE(script.Open(2));
+  EXPECT_EQ(script.GpuOf().handover, Time(0));
+  script.hold_gates = script.hold_evictions = false;
+  script.Want(1);
+  script.Wait(script.JobOf(2).slice_ends - script.now());
+  ASSERT_TRUE(script.Open(1));
+  script.Want(2);
+  HandOver(script, 12 * kGiB);
+  EXPECT_TRUE(script.Open(2));
+  EXPECT_GT(script.GpuOf().handover, Time(0));
 }
 
 TEST(View, EveryStateAndReasonHasText) {

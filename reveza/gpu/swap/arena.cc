@@ -93,7 +93,7 @@ bool HostArena::Prepare(Bytes size) {
     while (growing_) grown_.Wait(mutex_);
     if (pinned_ >= size) return true;
     const Bytes missing = RoundUp(size - pinned_, kHugePage);
-    if (!GrowUnlocked(missing < chunk_ ? missing : chunk_)) return false;
+    if (!GrowUnlocked(missing < chunk_ ? missing : chunk_, /*ahead=*/true)) return false;
   }
 }
 
@@ -104,7 +104,7 @@ HostSlot HostArena::Allocate(Bytes size) {
     if (slot) return slot;
     if (growing_) {
       grown_.Wait(mutex_);
-    } else if (!GrowUnlocked(RoundUp(size, kHugePage))) {
+    } else if (!GrowUnlocked(RoundUp(size, kHugePage), /*ahead=*/false)) {
       return slot;
     }
   }
@@ -126,9 +126,11 @@ bool HostArena::HasHeadroom(Bytes size) const {
 
 bool HostArena::MayGrow(Bytes size) const { return pinned() + size <= limit_ && HasHeadroom(size); }
 
-bool HostArena::GrowUnlocked(Bytes size) {
+bool HostArena::GrowUnlocked(Bytes size, bool ahead) {
   growing_ = true;
   mutex_.Unlock();
+  // What another client needs for an eviction comes before what this one prepares.
+  if (ahead) ClientLock::LetOthersPass();
   const bool grown = AddChunk(size);
   mutex_.Lock();
   growing_ = false;

@@ -106,8 +106,8 @@ class HostArena {
 
   bool HasHeadroom(Bytes size) const;
   bool MayGrow(Bytes size) const;
-  // Grows by one chunk, with the lock released meanwhile.
-  bool GrowUnlocked(Bytes size) REQUIRES(mutex_);
+  // Grows by one chunk, with the lock released meanwhile; `ahead` of need or at once.
+  bool GrowUnlocked(Bytes size, bool ahead) REQUIRES(mutex_);
   bool AddChunk(Bytes size);
   HostSlot AllocateFromChunks(Bytes size) REQUIRES(mutex_);
   void Free(char* data, Bytes size);

@@ -2,14 +2,18 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
@@ -157,6 +161,49 @@ TEST(ArenaTest, ProcessesOfOneGroupDoNotOvershoot) {
   EXPECT_EQ(granted, 32);
   unsetenv("REVEZA_SOCKET");
   std::filesystem::remove_all(root);
+}
+
+// The memory that the child of the test below has registered, of kAhead chunks.
+std::atomic<int>* prepared = nullptr;
+
+CUresult CountRegistered(void*, size_t, unsigned) {
+  usleep(2'000);
+  ++*prepared;
+  return CUDA_SUCCESS;
+}
+
+TEST(ArenaTest, AnotherClientsNeedComesBeforeMemoryPreparedAhead) {
+  constexpr Bytes kChunk = 2 * kMiB;
+  constexpr int kAhead = 200;
+  char name[] = "/tmp/reveza-arena-XXXXXX";
+  const std::filesystem::path folder = mkdtemp(name);
+  setenv("REVEZA_SOCKET", (folder / "socket").c_str(), 1);
+  void* shared =
+      mmap(nullptr, sizeof(*prepared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  prepared = new (shared) std::atomic<int>(0);
+  testing::TestingDriver gpu(64 * kMiB);
+  const pid_t child = fork();
+  if (child == 0) {
+    Driver driver = gpu.driver();
+    driver.HostRegister = CountRegistered;
+    HostArena arena(driver, kGiB, "", kChunk);
+    _exit(arena.Prepare(kAhead * kChunk) ? 0 : 1);
+  }
+  while (*prepared == 0) usleep(100);
+  HostArena arena(gpu.driver(), kGiB, "", kChunk);
+  std::vector<HostSlot> slots;
+  for (int i = 0; i < 20; ++i) {
+    usleep(3'000);  // the other takes the lock again meanwhile
+    slots.push_back(arena.Allocate(kChunk));
+  }
+  EXPECT_TRUE(slots.back());
+  EXPECT_LT(*prepared, kAhead) << "needs waited until all was prepared";
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  munmap(shared, sizeof(*prepared));
+  unsetenv("REVEZA_SOCKET");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(ArenaTest, ReregistersAfterContextDestroy) {

@@ -7,6 +7,11 @@
 #include <cstdlib>
 
 namespace reveza::swap {
+namespace {
+
+constexpr std::int64_t kIntervalUs = 1'000;
+
+}  // namespace
 
 ClientLock::ClientLock(const char* name) {
   const char* socket = getenv("REVEZA_SOCKET");
@@ -30,12 +35,13 @@ bool ClientLock::TryAcquire() {
 }
 
 bool ClientLock::Acquire(std::int64_t timeout_us) {
-  constexpr std::int64_t kIntervalUs = 1'000;
   for (std::int64_t waited = 0; !TryAcquire(); waited += kIntervalUs) {
     if (waited >= timeout_us) return false;
     usleep(kIntervalUs);
   }
   return true;
 }
+
+void ClientLock::LetOthersPass() { usleep(3 * kIntervalUs); }
 
 }  // namespace reveza::swap

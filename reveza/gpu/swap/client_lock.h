@@ -21,6 +21,9 @@ class ClientLock {
   bool TryAcquire();
   // Waits for it. Returns false if another process holds it for `timeout_us`, e.g. a stopped one.
   bool Acquire(std::int64_t timeout_us);
+  // Waits as long as those who wait in Acquire() for a released lock need to take it. Who takes it
+  // again and again at once would keep them out.
+  static void LetOthersPass();
 
  private:
   int fd_ = -1;
