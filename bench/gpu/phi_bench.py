@@ -130,19 +130,27 @@ class Bench:
                    kills == 10 and tuple(summary["hashes"]) == wanted)
 
 
+PARTS = {
+    "small": lambda bench: bench.compare(256, 20_000, "small batches"),
+    "large": lambda bench: bench.compare(4096, 4_000, "large batches"),
+    "swapped": lambda bench: bench.oversubscribe(50_000, 400, "8GiB"),
+    "killed": lambda bench: bench.killed(64, 4_000, 2 << 20),
+}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--work", required=True)
-    parser.add_argument("--only-killed", action="store_true")
+    parser.add_argument("parts", nargs="*", metavar="PART", default=list(PARTS),
+                        help=f"one of {', '.join(PARTS)}; all by default")
     arguments = parser.parse_args()
+    unknown = sorted(set(arguments.parts) - set(PARTS))
+    if unknown:
+        parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(PARTS)}")
     bench = Bench(arguments.build, arguments.work)
-    if not arguments.only_killed:
-        bench.compare(256, 20_000, "small batches")
-        bench.compare(4096, 4_000, "large batches")
-        bench.oversubscribe(50_000, 400, "8GiB")
-        print()
-    bench.killed(64, 4_000, 2 << 20)
+    for part in arguments.parts:
+        PARTS[part](bench)
     return 1 if bench.failed else 0
 
 
