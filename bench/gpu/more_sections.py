@@ -115,11 +115,13 @@ def faults(harness, report):
     _outsider(harness, report)
 
 
+WITH_MPS = "Reveza with --mps"
+
+
 def compare(harness, report):
     """Compares the add workload natively, under MPS and under Reveza; all programs fit."""
     cases = [("busy x 1", True, 1, 2500), ("busy x 4", True, 4, 2500),
              ("half idle x 1", False, 1, 600), ("half idle x 4", False, 4, 600)]
-    cases = [case for case in cases if harness.chosen(case[0])]
     natives = {}
 
     def jobs_of(busy, count, steps):
@@ -128,26 +130,29 @@ def compare(harness, report):
 
     def row(what, way, outcomes):
         report.data.setdefault(f"{what}, {way}", []).append([o.result for o in outcomes])
-        if way == "native":
-            natives[what] = outcomes
-            return
         check_results(report, f"{what}, {way}", outcomes, {o.name: o for o in natives[what]})
         compare_together(harness, report, f"{what}, {way}", natives[what], outcomes)
+
+    def under_reveza(what, way, case, options=()):
+        with Reveza(harness, whole_card(harness)) as reveza:
+            row(what, way, reveza.aligned(jobs_of(*case), options=options))
 
     harness.alone(jobs_of(True, 1, 600)[0])  # warms up
     for _ in range(harness.rounds):
         for what, *case in cases:
-            row(what, "native", harness.aligned(jobs_of(*case)))
-            with Reveza(harness, whole_card(harness)) as reveza:
-                row(what, "Reveza", reveza.aligned(jobs_of(*case)))
-        if harness.fake:
-            continue
-        with contextlib.suppress(RuntimeError), Mps(harness) as mps:
-            for what, *case in [case for case in cases if case[2] > 1]:
-                row(what, "MPS", harness.aligned(jobs_of(*case), environment=mps.environment))
-        for what, *case in [case for case in cases if case[2] > 1]:
-            with Reveza(harness, whole_card(harness)) as reveza:
-                row(what, "Reveza with --mps", reveza.aligned(jobs_of(*case), options=("--mps",)))
+            several = case[1] > 1 and not harness.fake
+            ways = [way for way in ("Reveza", *(("MPS", WITH_MPS) if several else ()))
+                    if harness.chosen(f"{what}, {way}")]
+            if not ways:
+                continue
+            natives[what] = harness.aligned(jobs_of(*case))
+            if "Reveza" in ways:
+                under_reveza(what, "Reveza", case)
+            if "MPS" in ways:
+                with contextlib.suppress(RuntimeError), Mps(harness) as mps:
+                    row(what, "MPS", harness.aligned(jobs_of(*case), environment=mps.environment))
+            if WITH_MPS in ways:
+                under_reveza(what, WITH_MPS, case, ("--mps",))
 
 
 def seed_case(harness, report):
