@@ -1,10 +1,11 @@
 // Simulates jobs in virtual time with the runner's tuner, and compares each with the best fixed
 // number of workers for the very same steps.
 //
-//   build/bench/tuner_regret [--seeds 20] [--cores N] [--verbose]
+//   build/bench/tuner_regret [--seeds 20] [--cores N] [--seconds S] [--verbose]
 //
 // Prints, by workload, the regret: how much longer the job took, on average over the seeds, and of
-// the worst seed. A seed draws the machine (2 to 16 cores) and all parameters of the workload.
+// the worst seed. A seed draws the machine (2 to 16 cores) and all parameters of the workload, of
+// which options set the number of cores and the length of a step (1 to 30 s).
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -18,7 +19,7 @@ namespace {
 using testing::Workload;
 using testing::World;
 
-void Print(unsigned first, unsigned seeds, unsigned cores, bool verbose) {
+void Print(unsigned first, unsigned seeds, unsigned cores, double length, bool verbose) {
   fmt::print(
       "| workload | 100 steps: mean | worst | 500 steps: mean | worst |\n|---|---|---|---|---|\n");
   for (const auto name : testing::WorkloadNames()) {
@@ -28,7 +29,7 @@ void Print(unsigned first, unsigned seeds, unsigned cores, bool verbose) {
       double mean = 0;
       double worst = 0;
       for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
-        const Workload workload = testing::MakeWorkload(name, seed, cores);
+        const Workload workload = testing::MakeWorkload(name, seed, cores, length);
         const auto best = testing::FindBestFixed(workload, steps, seed);
         Tuner tuner = testing::MakeTuner(workload);
         const double seconds = World(workload, steps, seed).Run(tuner);
@@ -54,6 +55,7 @@ int main(int argc, char** argv) {
   unsigned first = 1;
   unsigned seeds = 20;
   unsigned cores = 0;
+  double length = 0;
   bool verbose = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view option = argv[i];
@@ -66,11 +68,15 @@ int main(int argc, char** argv) {
       first = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
     } else if (option == "--cores" && has_value) {
       cores = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
+    } else if (option == "--seconds" && has_value) {
+      length = std::strtod(argv[++i], nullptr);
     } else {
-      fmt::print(stderr, "usage: tuner_regret [--seeds N] [--cores N] [--verbose]\n");
+      fmt::print(stderr,
+                 "usage: tuner_regret [--first N] [--seeds N] [--cores N] [--seconds S] "
+                 "[--verbose]\n");
       return 2;
     }
   }
-  reveza::jobs::Print(first, seeds, cores, verbose);
+  reveza::jobs::Print(first, seeds, cores, length, verbose);
   return 0;
 }

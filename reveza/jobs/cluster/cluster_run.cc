@@ -97,7 +97,12 @@ Result<ClusterRun::Summary> ClusterRun::Run() {
     RETURN_IF_ERROR(parts_.journal.Commit());
     if (clock_.Now() >= next_touch_) {
       next_touch_ = clock_.Now() + kTouchInterval;
-      static_cast<void>(owner_->Touch());
+      const Status touched = owner_->Touch();
+      if (!touched && touched.error().code == Error::Code::kUnavailable) {
+        run_.reason = touched.error().message;
+        Report(run_.reason);
+        mode_ = Mode::kLeaving;
+      }
     }
     ShowProgress();
     if (!IsFinished()) Wait();

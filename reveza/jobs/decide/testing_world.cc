@@ -179,7 +179,7 @@ constexpr std::array<Make, kNames.size()> kMakers = {
 
 std::span<const std::string_view> WorkloadNames() { return kNames; }
 
-Workload MakeWorkload(std::string_view name, std::uint64_t seed, unsigned cores) {
+Workload MakeWorkload(std::string_view name, std::uint64_t seed, unsigned cores, double seconds) {
   const auto found = std::ranges::find(kNames, name);
   if (found == kNames.end()) throw std::invalid_argument("no such workload");
   Draw draw;
@@ -191,6 +191,7 @@ Workload MakeWorkload(std::string_view name, std::uint64_t seed, unsigned cores)
   workload.cores = cores > 0 ? cores : drawn;
   draw.cores = workload.cores;
   draw.seconds = std::exp(Uniform(draw.random, std::log(1), std::log(30)));
+  if (seconds > 0) draw.seconds = seconds;
   draw.sigma = Uniform(draw.random, 0.02, 0.2);
   workload.speed = [cores = draw.cores](double computing) { return Cores(cores, computing); };
   workload.gpu_speed = [](double n) { return n; };

@@ -50,8 +50,10 @@ struct Workload {
 
 // Names of the workloads of `MakeWorkload`.
 std::span<const std::string_view> WorkloadNames();
-// Returns a workload on a machine, both with parameters drawn by `seed`. `cores`: 0: drawn too.
-Workload MakeWorkload(std::string_view name, std::uint64_t seed, unsigned cores = 0);
+// Returns a workload on a machine, both with parameters drawn by `seed`. `cores`, and `seconds` of
+// a step: 0: drawn too.
+Workload MakeWorkload(std::string_view name, std::uint64_t seed, unsigned cores = 0,
+                      double seconds = 0);
 
 // Returns a tuner as the runner makes it for such steps.
 Tuner MakeTuner(const Workload& workload);

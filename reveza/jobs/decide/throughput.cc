@@ -132,8 +132,8 @@ double Measurement::slowdown() const {
   return steps > 0 ? std::exp(sum / steps) : 1;
 }
 
-std::optional<Throughput> Measurement::Result() const {
-  if (windows_.size() < 3) return std::nullopt;
+std::optional<Throughput> Measurement::Result(std::size_t min_windows) const {
+  if (windows_.size() < min_windows) return std::nullopt;
   Window all;
   std::vector<LogRate> counted;
   std::vector<LogRate> little;

@@ -99,8 +99,8 @@ class Measurement {
   // Whether all workers were ever busy at the same time.
   bool saturated() const { return max_running_ >= workers_; }
   unsigned max_running() const { return max_running_; }
-  // Returns the result; empty before the third window.
-  std::optional<Throughput> Result() const;
+  // Returns the result; empty while there are fewer windows than `min_windows`, at least 2.
+  std::optional<Throughput> Result(std::size_t min_windows = 3) const;
   // Returns the ratio of actual to typical durations; 1 without any step.
   double slowdown() const;
 

@@ -13,6 +13,8 @@ namespace {
 
 constexpr double kClearErrors = 3;      // of a gain that ends a trial early,
 constexpr double kClearErrorsUp = 1.5;  // for more workers
+constexpr std::size_t kFewWindows = 2;
+constexpr double kHopelessLoss = 0.3;
 constexpr double kPreciseError = 0.03;  // of a measurement that is long enough
 constexpr std::uint64_t kMinSteps = 4;
 constexpr std::uint64_t kMaxSteps = 300;
@@ -112,8 +114,18 @@ bool Tuner::IsWarmingUp(nanoseconds now, unsigned running) {
   return now - *changed_ < WindowLength();
 }
 
+// Returns whether a trial of fewer workers is so much worse that a few steps tell.
+bool Tuner::IsHopeless(const Measurement& measurement) const {
+  if (phase_ != Phase::kTrial || workers_ >= base_.workers) return false;
+  const auto seen = measurement.Result(kFewWindows);
+  if (!seen || seen->steps < std::max(kFewWindows, std::size_t{workers_} / 2)) return false;
+  const LogRate gain = GainBetween(base_, *seen);
+  return gain.value < -std::max(kClearErrors * gain.error, kHopelessLoss);
+}
+
 // Returns the result of `measurement` once it is long or precise enough.
 std::optional<Throughput> Tuner::Measured(const Measurement& measurement) const {
+  if (IsHopeless(measurement)) return measurement.Result(kFewWindows);
   auto seen = measurement.Result();
   if (!seen || seen->steps < kMinSteps) return std::nullopt;
   const std::uint64_t share = std::min(remaining_ / kRestShare, kMaxSteps);

@@ -195,6 +195,7 @@ class Tuner {
   void Restart(nanoseconds now);
   void Move(nanoseconds now, unsigned workers, Phase phase);
   bool IsWarmingUp(nanoseconds now, unsigned running);
+  bool IsHopeless(const Measurement& measurement) const;
   std::optional<Throughput> Measured(const Measurement& measurement) const;
   void OnMeasured(nanoseconds now, const Throughput& seen, unsigned max_running);
   void LeaveStarved(nanoseconds now);

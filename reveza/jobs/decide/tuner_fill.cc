@@ -12,8 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kFastSample = 100ms;  // until the first step has finished
-constexpr auto kSlowSample = 1s;
+constexpr auto kFastSample = 100ms;       // until the first step has finished, then half a step,
+constexpr auto kSlowSample = 1s;          // at most
 constexpr unsigned kFastSamples = 50;     // after the last change, because reading them costs time
 constexpr double kFull = 0.95;            // share of the cores that counts as all
 constexpr double kComputing = 0.8;        // share of their time from which steps compute all of it
@@ -25,9 +25,10 @@ constexpr double kFirstGrowth = 2;        // or else
 constexpr double kGoodResponse = 0.7;     // share of the growth by which the use of the cores grows
 
 // No response to more workers. Only a comparison of a few workers with about twice as many tells.
-constexpr double kNoResponse = 0.35;
-constexpr double kLess = 0.8;      // of the cores used before: steps have other phases now
-constexpr double kHalfIdle = 0.5;  // share of the cores
+constexpr double kNoResponse = 0.35;       // while half of the cores are idle,
+constexpr double kNoResponseFuller = 0.1;  // or not: there is less room for one
+constexpr double kLess = 0.8;              // of the cores used before: steps have other phases now
+constexpr double kHalfIdle = 0.5;
 constexpr unsigned kFew = 4;
 constexpr double kDoubled = 1.9;
 constexpr auto kFlatSample = 500ms;
@@ -44,8 +45,9 @@ unsigned WorkersThatShare(double cores) {
 }
 
 Tuner::nanoseconds Tuner::SampleInterval() const {
-  const bool fast = options_.cores > 0 && !typical_.median() && samples_ < kFastSamples;
-  return fast ? kFastSample : kSlowSample;
+  if (options_.cores <= 0 || samples_ >= kFastSamples) return kSlowSample;
+  const auto length = typical_.median();
+  return length ? std::clamp<nanoseconds>(*length / 2, kFastSample, kSlowSample) : kFastSample;
 }
 
 void Tuner::SetCores(double cores) {
@@ -72,19 +74,20 @@ std::optional<Tuner::Level> Tuner::CurrentLevel(nanoseconds now, double* seconds
   if (!early) {
     // Each false hope makes the next one wait longer.
     const double patience = std::exp2(std::min(flat_levels_, kMaxPatience)) / 2;
-    enough = std::max(Seconds(kSlowSample), patience * Seconds(WindowLength()));
+    enough = std::max(Seconds(kFastSample), patience * Seconds(WindowLength()));
   }
   if (share->seconds < enough) return std::nullopt;
   *seconds = share->seconds;
   return Level{workers_, std::max(share->cores, early ? kMinShare : kMinKnownShare) * workers_};
 }
 
-// Returns whether about twice as many workers use as few cores as before.
+// Returns whether about twice as many workers use hardly more cores than before.
 bool Tuner::IsFlat(const Level& level) const {
-  if (!below_ || below_->workers < kFew || level.busy >= kHalfIdle * options_.cores) return false;
+  if (!below_ || below_->workers < kFew) return false;
   const double growth = 1.0 * level.workers / below_->workers;
   const double response = level.busy / below_->busy;
-  return growth > kDoubled && response > kLess && response < 1 + kNoResponse * (growth - 1);
+  const double none = level.busy < kHalfIdle * options_.cores ? kNoResponse : kNoResponseFuller;
+  return growth > kDoubled && response > kLess && response < 1 + none * (growth - 1);
 }
 
 void Tuner::FillCores(nanoseconds now) {

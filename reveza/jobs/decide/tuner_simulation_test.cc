@@ -21,10 +21,12 @@ using testing::WorldStep;
 
 constexpr unsigned kSeeds = 20;
 
-double MeanRegret(const std::string& name, std::uint64_t steps) {
+// `cores`, and `length` of a step in seconds: 0: drawn by the seed.
+double MeanRegret(std::string_view name, std::uint64_t steps, unsigned cores = 0,
+                  double length = 0) {
   double sum = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Workload workload = MakeWorkload(name, seed);
+    const Workload workload = MakeWorkload(name, seed, cores, length);
     Tuner tuner = MakeTuner(workload);
     const double seconds = World(workload, steps, seed).Run(tuner);
     sum += seconds / testing::FindBestFixed(workload, steps, seed).seconds - 1;
@@ -41,6 +43,21 @@ INSTANTIATE_TEST_SUITE_P(Workloads, TunerRegret,
                          ::testing::ValuesIn(std::vector<std::string>(
                              testing::WorkloadNames().begin(), testing::WorkloadNames().end())),
                          [](const auto& tested) { return tested.param; });
+
+// Measures as often as steps end: a second is a tenth of such a job.
+TEST(TunerSimulation, ShortStepsAreAsWellTuned) {
+  for (const auto name : testing::WorkloadNames()) {
+    EXPECT_LE(MeanRegret(name, 100, 2, 0.25), 0.11) << name;
+  }
+}
+
+TEST(TunerSimulation, AFewStepsTellThatOneWorkerIsNoGood) {
+  EXPECT_LE(MeanRegret("CPU", 100, 2, 0.25), 0.04);
+}
+
+TEST(TunerSimulation, NearlyFullCoresDoNotHideALock) {
+  EXPECT_LE(MeanRegret("lock", 500, 2, 0.25), 0.04);
+}
 
 // Steps that compute all the time, on eight cores.
 Workload Computing() {

@@ -113,9 +113,12 @@ TEST(Tuner, SamplesOftenOnlyWhileThatMayTell) {
   Samples samples(tuner);
   for (int i = 0; i < 100; ++i) samples.Pass(1, 16);
   EXPECT_EQ(tuner.SampleInterval(), seconds(1)) << "long steps";
-  Tuner brief({.initial = 4, .max = 1000, .cores = 16});
-  brief.OnStepFinished(seconds(1), {.duration = seconds(1)});
-  EXPECT_EQ(brief.SampleInterval(), seconds(1));
+  for (const auto& [length, interval] :
+       {std::pair(100, 100), std::pair(600, 300), std::pair(60'000, 1000)}) {
+    Tuner known({.initial = 4, .max = 1000, .cores = 16});
+    known.OnStepFinished(seconds(1), {.duration = milliseconds(length)});
+    EXPECT_EQ(known.SampleInterval(), milliseconds(interval));
+  }
   EXPECT_EQ(Tuner({.initial = 4, .max = 8}).SampleInterval(), seconds(1)) << "no cores to fill";
 }
 

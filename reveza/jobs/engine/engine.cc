@@ -181,6 +181,12 @@ void Engine::ExportShard(bool last) {
   const auto written = to->Write(parts_.folder, parts_.journal, Now());
   if (written) {
     reported_no_export_ = false;
+  } else if (written.error().code == Error::Code::kUnavailable && !last) {
+    if (mode_ == Mode::kEnding) return;
+    // It runs the same steps.
+    run_.reason = written.error().message;
+    observer_.OnNote(run_.reason + "; ending the running steps");
+    CancelAll();
   } else if (!std::exchange(reported_no_export_, true) || last) {
     observer_.OnNote(fmt::format("cannot copy the journal to {}: {}{}", to->copy().string(),
                                  written.error().message,

@@ -1,7 +1,9 @@
 #include "reveza/jobs/engine/owner_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -86,21 +88,47 @@ std::optional<OwnerFile::Owner> OwnerFile::Find(const fs::path& file) {
   return owner;
 }
 
+Status OwnerFile::RefuseIfOwned(const fs::path& file, const std::string& what) {
+  const auto owner = Find(file);
+  if (!owner || IsUs(*owner)) return {};
+  return Fail(Error::Code::kUnavailable,
+              "{} is run by process {} on {}, as of {} s ago; wait until it ends, or remove {} if "
+              "that machine is gone",
+              what, owner->pid, owner->host, owner->age.count(), file.string());
+}
+
+// Replaces the file of an owner that is gone. One process at a time does: another could replace the
+// new owner's file instead. Returns false if another process was faster.
+Result<bool> OwnerFile::TakeOver(const fs::path& file, const std::string& what) {
+  const fs::path guard = file.string() + ".takeover";
+  std::error_code error;
+  ASSIGN_OR_RETURN(const bool guards, CreateNew(guard));
+  if (!guards) {
+    if (!Find(guard)) fs::remove(guard, error);  // of a process that died while it did this
+    return false;
+  }
+  Result<bool> taken = false;
+  if (const Status gone = RefuseIfOwned(file, what); !gone) {
+    taken = std::unexpected(gone.error());
+  } else {
+    fs::remove(file, error);
+    taken = CreateNew(file);
+  }
+  fs::remove(guard, error);
+  return taken;
+}
+
 Result<OwnerFile> OwnerFile::Claim(fs::path file, const std::string& what) {
   for (int tries = 0; tries < 3; ++tries) {
-    ASSIGN_OR_RETURN(const bool created, CreateNew(file));
-    if (created) return OwnerFile(std::move(file));
-    const auto owner = Find(file);
-    if (owner && !IsUs(*owner)) {
-      return Fail(Error::Code::kUnavailable,
-                  "{} is run by process {} on {}, as of {} s ago; wait until it ends, or remove {} "
-                  "if that machine is gone",
-                  what, owner->pid, owner->host, owner->age.count(), file.string());
+    ASSIGN_OR_RETURN(bool ours, CreateNew(file));
+    if (!ours) {
+      RETURN_IF_ERROR(RefuseIfOwned(file, what));
+      ASSIGN_OR_RETURN(ours, TakeOver(file, what));
     }
-    std::error_code error;
-    fs::remove(file, error);
+    if (ours) return OwnerFile(std::move(file));
   }
-  return Fail(Error::Code::kUnavailable, "{} is being taken over by another process", what);
+  return Fail(Error::Code::kUnavailable, "{} is being taken over by another process; try again",
+              what);
 }
 
 OwnerFile::OwnerFile(OwnerFile&& other) noexcept : file_(std::exchange(other.file_, {})) {}
@@ -113,9 +141,21 @@ OwnerFile::~OwnerFile() {
 }
 
 Status OwnerFile::Touch() const {
-  ASSIGN_OR_RETURN(auto file, platform::OutputFile::Create(file_));
-  RETURN_IF_ERROR(file.Append(OwnText()));
-  return file.Finish();
+  if (!ReadOwner(file_)) {
+    ASSIGN_OR_RETURN(const bool created, CreateNew(file_));
+    if (created) return {};
+  }
+  const auto owner = ReadOwner(file_);
+  if (!owner) return Fail(Error::Code::kInternal, "cannot read {}", file_.string());
+  if (!IsUs(*owner)) {
+    return Fail(Error::Code::kUnavailable,
+                "process {} on {} has taken over, because this one was not heard of for {} s",
+                owner->pid, owner->host, kTimeout.count());
+  }
+  if (utimensat(AT_FDCWD, file_.c_str(), nullptr, 0) != 0) {
+    return std::unexpected(SystemError("cannot touch " + file_.string(), errno));
+  }
+  return {};
 }
 
 }  // namespace reveza::jobs

@@ -33,7 +33,9 @@ class OwnerFile {
   // Removes the file, unless another process has taken it over.
   ~OwnerFile();
 
-  // Tells other machines that the owner is alive.
+  // Tells other machines that the owner is alive. kUnavailable: it seemed to be gone, because the
+  // process or its machine was stopped for longer than kTimeout, and another process has taken
+  // over.
   Status Touch() const;
 
   // Returns the living owner of a file; nullopt if there is none.
@@ -41,6 +43,9 @@ class OwnerFile {
 
  private:
   explicit OwnerFile(std::filesystem::path file) : file_(std::move(file)) {}
+  // Fails if a living process other than this one owns the file.
+  static Status RefuseIfOwned(const std::filesystem::path& file, const std::string& what);
+  static Result<bool> TakeOver(const std::filesystem::path& file, const std::string& what);
 
   std::filesystem::path file_;  // empty: moved from
 };

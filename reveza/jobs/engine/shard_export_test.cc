@@ -70,6 +70,68 @@ TEST_F(ShardExportTest, HasOneOwner) {
   EXPECT_TRUE(ShardExport::Claim(folder_ / "shared", {1, 2})) << "a process that is gone";
 }
 
+TEST_F(ShardExportTest, IsTakenOverByOneProcess) {
+  constexpr int kProcesses = 8;
+  const auto owner = folder_ / "shared/shard-1-of-2.owner";
+  std::filesystem::create_directories(folder_ / "shared");
+  for (int round = 0; round < 20; ++round) {
+    std::ofstream(owner) << "elsewhere 1\n";
+    std::filesystem::last_write_time(owner, std::filesystem::file_time_type::clock::now() - 121s);
+    int outcomes[2];
+    ASSERT_EQ(pipe(outcomes), 0);
+    std::vector<pid_t> children;
+    for (int i = 0; i < kProcesses; ++i) {
+      const pid_t child = fork();
+      if (child == 0) {
+        const auto claim = ShardExport::Claim(folder_ / "shared", {1, 2});
+        const char owns = claim ? 1 : 0;
+        if (write(outcomes[1], &owns, 1) == 1) pause();  // alive until all have tried
+        _exit(1);
+      }
+      children.push_back(child);
+    }
+    int owners = 0;
+    char owns = 0;
+    for (int i = 0; i < kProcesses && read(outcomes[0], &owns, 1) == 1; ++i) owners += owns;
+    for (const pid_t child : children) {
+      kill(child, SIGKILL);
+      EXPECT_EQ(waitpid(child, nullptr, 0), child);
+    }
+    close(outcomes[0]);
+    close(outcomes[1]);
+    EXPECT_EQ(owners, 1);
+    EXPECT_FALSE(std::filesystem::exists(owner.string() + ".takeover"));
+  }
+}
+
+TEST_F(ShardExportTest, ADeathDuringATakeoverStopsNobody) {
+  const auto owner = folder_ / "shared/shard-1-of-2.owner";
+  std::filesystem::create_directories(folder_ / "shared");
+  for (const auto& file : {owner, std::filesystem::path(owner.string() + ".takeover")}) {
+    std::ofstream(file) << platform::HostName() << " 2147483646\n";
+  }
+  EXPECT_TRUE(ShardExport::Claim(folder_ / "shared", {1, 2}));
+}
+
+// Its machine was suspended for longer than others wait.
+TEST_F(ShardExportTest, EndsItsStepsIfAnotherMachineHasTakenOver) {
+  hurries_ = true;
+  const auto owner = folder_ / "shared/shard-1-of-1.owner";
+  listener_.on_progress = [&] {
+    clock_.Move(10s);
+    if (!listener_.started.empty()) std::ofstream(owner) << "elsewhere 1\n";
+  };
+  const auto summary = Run(Shell("sleep 60", 2), Exported());
+  EXPECT_EQ(summary.end, RunEnd::kInterrupted);
+  EXPECT_EQ(summary.counts.done, 0u);
+  EXPECT_TRUE(std::ranges::any_of(listener_.notes, [](const std::string& note) {
+    return note.starts_with("process 1 on elsewhere has taken over");
+  }));
+  std::ifstream text(owner);
+  std::string host;
+  EXPECT_TRUE(text >> host && host == "elsewhere") << "its file stays";
+}
+
 TEST_F(ShardExportTest, ADeadProcessThatNobodyWaitedForOwnsNothing) {
   std::filesystem::create_directories(folder_ / "shared");
   const pid_t child = fork();
