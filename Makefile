@@ -16,7 +16,7 @@ TARGETS ?=
 BUILD := $(if $(filter release,$(PRESET)),build,build/$(PRESET))
 
 .DEFAULT_GOAL := build
-.PHONY: help setup configure build demo test test-all test-kubernetes test-slurm check tidy bench mutate fuzz random install uninstall wheels deb clean
+.PHONY: help setup configure build demo test test-all test-kubernetes test-slurm docs check tidy bench mutate fuzz random install uninstall wheels deb clean
 
 help: ## show this list
 	@echo "Reveza: programs take turns on one GPU"
@@ -66,6 +66,10 @@ test-slurm: TARGETS := reveza_cli reveza_supervisor revezad reveza_preload fakec
 test-slurm: build ## share a fake card among jobs of a real Slurm, and run steps on two nodes of one (as root)
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet slurm; fi
 	@integrations/slurm/node_test.sh $(BUILD) $(ARGS)
+
+docs: ## build the documentation into build/docs; a broken link or an unlisted page fails
+	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet docs; fi
+	@tools/build_docs.sh build/docs
 
 check: configure ## check format, clang-tidy, locks, layers, licences, text and links
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet check; fi

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Installs missing build and test dependencies. Idempotent.
 #
-#   tools/setup.sh [--quiet] [build|demo|test|check|fuzz|bench|browser|headers|kubernetes|slurm|all]...  (default: build)
+#   tools/setup.sh [--quiet] [build|demo|test|docs|check|fuzz|bench|browser|headers|kubernetes|slurm|all]...  (default: build)
 #
 #   build   compiler and libraries, Arrow from its wheel, the chart libraries of pages from npm (into
 #           build/charts), and NVIDIA's wheels if no CUDA toolkit is installed; wheels are installed in
 #           a private Python environment (build/python)
 #   demo    the wheel of DuckDB, for the demo of fraudgen
-#   test    `demo`, `headers`, and wheels of data readers and PyPhi; with Go, the servers of tests (built
+#   test    `demo`, `docs`, `headers`, and wheels of data readers and PyPhi; with Go, the servers of tests (built
 #           into build/servers) and the modules of integrations/kubernetes (into Go's own cache);
 #           Debian's package of Prometheus (unpacked into build/promtool, 170 MB); as
 #           root, what browsers, kernels, shells, Debian packages and aarch64 are tested with, if available
+#   docs    Sphinx and what draws diagrams, for `make docs`
 #   check   additional packages for `make check`
 #   fuzz    additional packages for `make fuzz`
 #   bench   wheels of other generators for bench/fraudgen.sh; not part of `all`
@@ -359,14 +360,14 @@ main() {
         sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' tools/setup.sh
         exit 0
         ;;
-      build | demo | test | check | fuzz | bench | browser | headers | kubernetes | slurm) parts+=("$part") ;;
+      build | demo | test | docs | check | fuzz | bench | browser | headers | kubernetes | slurm) parts+=("$part") ;;
       all) parts+=(build test check fuzz browser) ;;
       *) fail "unknown argument '$part'; tools/setup.sh --help lists them" ;;
     esac
   done
   ((${#parts[@]})) || parts=(build)
   for part in "${parts[@]}"; do
-    [[ $part != demo && $part != test && $part != bench && $part != headers ]] || continue
+    [[ $part != demo && $part != test && $part != docs && $part != bench && $part != headers ]] || continue
     local -n group=${part}_packages
     packages+=("${group[@]}")
   done
@@ -396,6 +397,10 @@ main() {
       "${kernel_packages[@]}"
     want_packages 'tests that open pages are skipped (as root: tools/setup.sh browser)' \
       "${browser_packages[@]}"
+  fi
+  if [[ " ${parts[*]} " == *" docs "* || " ${parts[*]} " == *" test "* ]]; then
+    need_wheels Sphinx "$requirements-docs.txt" 'the documentation is not built'
+    need_charts "$requirements-diagrams.txt" 'the documentation is not built'
   fi
   if [[ " ${parts[*]} " == *" kubernetes "* ]]; then
     need_modules 'make test-kubernetes fails' integrations/kubernetes integrations/kubernetes/tests/chart \

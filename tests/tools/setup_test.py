@@ -76,8 +76,10 @@ PEN = "".join(f"pen 1.0.0 dist/{file} {hashlib.sha256(text).hexdigest()}\n"
 CHARTS = "requirements-charts.txt"
 PAGE = "requirements-page.txt"
 BROWSER = "requirements-browser.txt"
+DIAGRAMS = "requirements-diagrams.txt"
 REQUIREMENTS = ("requirements.txt", "requirements-arrow.txt", "requirements-bindings.txt",
-                "requirements-demo.txt", "requirements-test.txt", "requirements-pyphi.txt")
+                "requirements-demo.txt", "requirements-test.txt", "requirements-pyphi.txt",
+                "requirements-docs.txt")
 BENCH = "requirements-bench.txt"
 HEADERS = "requirements-headers.txt"
 SERVERS = "requirements-go.txt"
@@ -113,6 +115,7 @@ class Setup(TreeTest):
         self.write("build/charts/draw-2.1.0/LICENSE", "as you like\n")
         self.write(f"tools/{PAGE}", PEN)
         self.write(f"tools/{BROWSER}", PEN)
+        self.write(f"tools/{DIAGRAMS}", PEN)
         self.write("build/charts/pen-1.0.0/pen.js", "pen()\n")
         self.write("build/charts/pen-1.0.0/pen.css", "pen{}\n")
         self.write("build/charts/pen-1.0.0/LICENSE", "as you like\n")
@@ -217,6 +220,13 @@ class Setup(TreeTest):
         status, _, errors = self.run_setup("demo")
         self.assertEqual(status, 0)
         self.assertIn("could not install tools/requirements-demo.txt; without it ", errors)
+
+    def test_docs_need_only_sphinx_and_diagrams(self):
+        self.install()
+        status, lines, errors = self.run_setup("docs")
+        self.assertEqual((status, errors, len(lines)), (0, "", 2))
+        self.assertRegex(lines[0], "^ok  Sphinx: sphinx .*, furo ")
+        self.assertEqual(lines[1], "ok  from npm: pen 1.0.0")
 
     def test_checks_bench_wheels_only_if_requested(self):
         self.install(*sum(self.packages.values(), []))
