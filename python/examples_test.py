@@ -1,39 +1,108 @@
-"""Runs the examples of docs/python.md as they stand.
+"""Runs the examples: those of docstrings as doctests, and those of pages in docs/ as scripts.
 
   examples_test.py BUILD
+
+A program `train` uses a card of fakecuda meanwhile. Each public name has an example. On a page,
+`<!-- not run: REASON -->` before an example excludes it, which GitHub does not show.
 """
 
-import contextlib
+import doctest
+import importlib
 import importlib.util
-import io
+import os
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
+import time
 import unittest
 
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
-PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs/python.md"
-sys.path.insert(0, str(BUILD / "lib/python"))
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PACKAGES = BUILD / "lib/python"
+sys.path[:0] = [str(PACKAGES), str(ROOT / "reveza/cli/reveza_web")]
+
+from testing_world import World  # pylint: disable=wrong-import-position
+
+EXAMPLE = re.compile(r"(?:^<!-- not run: (?P<reason>.+) -->\n)?^```python\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL)
+ONE_LINER = re.compile(r"^\| [^|]+ \| `([^`]*fraudgen\.[^`]*1000[^`]*)` \|$", re.MULTILINE)
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def make_data(folder: pathlib.Path) -> None:
+    """Makes a data set and a copy with another amount, of which docstrings of fraudgen speak."""
+    subprocess.run([BUILD / "bin/fraudgen", "--rows", "1000", "--format", "csv", "--output", folder / "data", "--quiet"],
+                   check=True)
+    shutil.copytree(folder / "data", folder / "changed")
+    file = next((folder / "changed").rglob("*transactions*.csv"))
+    header, *rows = file.read_text("utf-8").splitlines(keepends=True)
+    values = rows[2].split(",")
+    values[header.split(",").index("amount")] = "0.01"
+    file.write_text("".join([header, *rows[:2], ",".join(values), *rows[3:]]), "utf-8")
 
 
 class Examples(unittest.TestCase):
-    def test_each_runs_and_prints(self):
-        examples = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-        self.assertGreaterEqual(len(examples), 3)
-        for example in examples:
-            with self.subTest(example), contextlib.redirect_stdout(io.StringIO()) as printed:
-                exec(compile(example, str(PAGE), "exec"), {})  # pylint: disable=exec-used
-                self.assertTrue(printed.getvalue())
+    @classmethod
+    def setUpClass(cls):
+        world = cls.enterClassContext(World(BUILD))
+        world.environment |= {"PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(PACKAGES)}
+        os.environ.update(world.environment)
+        world.start_daemon()
+        world.start_worker("train", 16)
+        reveza = importlib.import_module("reveza")
+        for _ in range(600):
+            try:
+                if reveza.status().programs:
+                    break
+            except reveza.Error:
+                pass  # the daemon does not listen yet
+            time.sleep(0.1)
+        make_data(world.folder)
+        os.chdir(world.folder)
+        cls.addClassCleanup(os.chdir, ROOT)
 
-    def test_one_liners_run(self):
-        polars = importlib.import_module("polars")
-        duckdb = importlib.import_module("duckdb")
-        fraudgen = importlib.import_module("fraudgen")
-        found = re.findall(r"^\| [^|]+ \| `([^`]*fraudgen\.[^`]*1000[^`]*)` \|$", PAGE.read_text("utf-8"), re.MULTILINE)
+    def run_doctest(self, test: doctest.DocTest, runner: doctest.DocTestRunner, keep: bool = False) -> None:
+        with self.subTest(test.name):
+            said = []
+            runner.run(test, out=said.append, clear_globs=not keep)
+            self.assertEqual("".join(said), "")
+
+    def test_docstrings(self):
+        for name in ("reveza", "fraudgen", "phi"):
+            package = importlib.import_module(name)
+            finder, runner = doctest.DocTestFinder(exclude_empty=False), doctest.DocTestRunner(optionflags=OPTIONS)
+            first = doctest.DocTestParser().get_doctest(package.__doc__, {}, name, package.__file__, 0)
+            self.run_doctest(first, runner, keep=True)
+            for public in package.__all__:
+                for test in finder.find(getattr(package, public), f"{name}.{public}", False, first.globs):
+                    if test.docstring and not re.search(r"\._", test.name):
+                        self.assertTrue(test.examples, f"{test.name} has no example")
+                        self.run_doctest(test, runner)
+
+    def test_pages(self):
+        scripts = skipped = 0
+        for page in sorted((ROOT / "docs").rglob("*.md")):
+            for found in EXAMPLE.finditer(page.read_text("utf-8")):
+                if found["reason"]:
+                    skipped += 1
+                    continue
+                scripts += 1
+                with self.subTest(f"{page.name}: {found['code']}"), tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+                    file.write(found["code"])
+                    file.flush()
+                    done = subprocess.run([sys.executable, "-B", file.name], capture_output=True, text=True, check=False)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((scripts, skipped), (7, 3))
+
+    def test_one_liners(self):
+        modules = {name: importlib.import_module(name) for name in ("polars", "duckdb", "fraudgen")}
+        found = ONE_LINER.findall((ROOT / "docs/python.md").read_text("utf-8"))
         self.assertEqual(len(found), 4)
         for line in found:
             with self.subTest(line):
-                exec(line, {"polars": polars, "duckdb": duckdb, "fraudgen": fraudgen})  # pylint: disable=exec-used
+                exec(line, dict(modules))  # pylint: disable=exec-used
 
 
 if __name__ == "__main__":

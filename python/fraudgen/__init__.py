@@ -2,6 +2,12 @@
 
 Settings have the names and meanings of the options of the program `fraudgen`, and the same settings
 give the same rows.
+
+>>> import fraudgen
+>>> fraudgen.stream(rows=1000, columns=["amount", "is_fraud"]).to_polars().shape
+
+Examples of checks are of the folder ``data`` that ``fraudgen --rows 1000 --format csv --output data`` makes, and of
+``changed``, a copy in which the amount of a transaction was changed.
 """
 
 from __future__ import annotations
@@ -21,6 +27,8 @@ from fraudgen import _native
 if TYPE_CHECKING:
     from typing import Unpack
 
+    import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    import polars  # type: ignore[import-not-found,unused-ignore]
     import pyarrow  # type: ignore[import-untyped]
 
 __all__ = [
@@ -30,7 +38,11 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table."""
+    """A column of a table.
+
+    >>> amount = next(column for column in fraudgen.schema()["transactions"].columns if column.name == "amount")
+    >>> amount.type, amount.decimal_places, amount.unit
+    """
 
     name: str
     type: str  #: text, category, boolean, integer, decimal, date or timestamp (local time, UTC-3)
@@ -44,7 +56,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the data."""
+    """A table of the data.
+
+    >>> len(fraudgen.schema()["customers"].columns)
+    """
 
     name: str
     meaning: str
@@ -53,7 +68,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Check:
-    """What should hold in a data set, and whether it does."""
+    """What should hold in a data set, and whether it does.
+
+    >>> next(check for check in fraudgen.check("data").checks if check.verdict == "passed").name
+    """
 
     verdict: str  #: passed, failed or skipped
     name: str
@@ -62,7 +80,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Difference:
-    """A value of a file that its settings do not give."""
+    """A value of a file that its settings do not give.
+
+    >>> fraudgen.check("changed").files[0].first[0]
+    """
 
     row: int  #: from 1; 0 for the file as a whole
     column: str  #: "" for the whole row
@@ -72,7 +93,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class FileDifferences:
-    """A file that differs from the one that its settings give."""
+    """A file that differs from the one that its settings give.
+
+    >>> [(file.table, file.count) for file in fraudgen.check("changed").files]
+    """
 
     file: str
     table: str
@@ -82,7 +106,10 @@ class FileDifferences:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The result of checking a data set."""
+    """The result of checking a data set.
+
+    >>> fraudgen.check("data").findings
+    """
 
     findings: int  #: failed checks
     checks: tuple[Check, ...]
@@ -90,7 +117,11 @@ class CheckResult:
 
 
 class Settings(TypedDict, total=False):
-    """What to generate. All have the defaults of the program."""
+    """What to generate. All have the defaults of the program.
+
+    >>> settings: fraudgen.Settings = {"rows": 1000, "fraud_rate": 0.05, "difficulty": "hard"}
+    >>> fraudgen.stream(**settings).to_polars()["is_fraud"].sum()
+    """
 
     rows: Union[int, str]  #: exact number of transactions, of rides, or of each, such as 1000 or "5M"
     table: str  #: default: transactions, or rides
@@ -114,7 +145,12 @@ class Settings(TypedDict, total=False):
 
 
 class Stream:
-    """Rows that any reader of Arrow streams takes, once: ``polars.DataFrame(stream)``, DuckDB, pyarrow."""
+    """Rows that any reader of Arrow streams takes, once: ``polars.DataFrame(stream)``, DuckDB, pyarrow.
+
+    >>> rows = fraudgen.stream(rows=1000)
+    >>> import duckdb
+    >>> duckdb.sql("SELECT count(*) FROM rows").fetchone()
+    """
 
     def __init__(self, capsule: object) -> None:
         self._capsule: Optional[object] = capsule
@@ -125,6 +161,35 @@ class Stream:
         if capsule is None:
             raise ValueError("these rows were read already; generate them again")
         return capsule
+
+    def to_reader(self) -> pyarrow.RecordBatchReader:
+        """Returns a reader of pyarrow, whose batches are made while they are read.
+
+        >>> fraudgen.stream(rows=1000).to_reader().read_next_batch().num_rows
+        """
+        try:
+            import pyarrow  # pylint: disable=import-outside-toplevel  # only readers and pandas need it
+        except ImportError as error:
+            raise ImportError("a reader of pyarrow needs it: pip install pyarrow; or pass fraudgen.stream(...) to "
+                              "another reader of Arrow streams") from error
+        return pyarrow.RecordBatchReader.from_stream(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Returns the rows as a data frame of pandas; needs pyarrow too.
+
+        >>> frame = fraudgen.stream(rows=1000).to_pandas()
+        >>> round(float(frame.is_fraud.mean()), 3)
+        """
+        return self.to_reader().read_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """Returns the rows as a data frame of Polars.
+
+        >>> fraudgen.stream(rows=1000, columns=["amount"]).to_polars().columns
+        """
+        import polars  # pylint: disable=import-outside-toplevel  # optional
+
+        return polars.DataFrame(self)
 
 
 def _text(value: object) -> str:
@@ -149,7 +214,10 @@ def _texts(settings: Settings) -> dict[str, str]:
 
 
 def stream(**settings: Unpack[Settings]) -> Stream:
-    """Returns the rows of one table, made while they are read, for any reader of Arrow streams."""
+    """Returns the rows of one table, made while they are read, for any reader of Arrow streams.
+
+    >>> fraudgen.stream(rows=500, type="rides", seed=7).to_polars().height
+    """
     columns = settings.get("columns", ())
     if isinstance(columns, str):
         raise TypeError(f"columns is a text; pass a list, such as ['{columns}']")
@@ -157,23 +225,24 @@ def stream(**settings: Unpack[Settings]) -> Stream:
     return Stream(_native.generate(_texts(settings), settings.get("table", ""), list(columns), threads))
 
 
-def generate(**settings: Unpack[Settings]) -> "pyarrow.RecordBatchReader":
+def generate(**settings: Unpack[Settings]) -> pyarrow.RecordBatchReader:
     """Returns the rows of one table as a reader of pyarrow, made while they are read.
 
-    ``generate(rows=1000).read_pandas()`` is a data frame of pandas, and
-    ``polars.DataFrame(generate(rows=1000))`` one of Polars. The rows are those that the program writes for
-    the same settings, in batches of 65,536; at most four batches are in memory.
+    The rows are those that the program writes for the same settings, in batches of 65,536; at most four batches are
+    in memory. It is pyarrow's own class, which has no room for methods of ours: data frames are from
+    ``generate(...).read_pandas()``, ``polars.DataFrame(generate(...))``, or :meth:`Stream.to_pandas` and
+    :meth:`Stream.to_polars` of :func:`stream`.
+
+    >>> [batch.num_rows for batch in fraudgen.generate(rows=100_000, model="classic", columns=["amount"])]
     """
-    try:
-        import pyarrow  # pylint: disable=import-outside-toplevel  # only this function needs it
-    except ImportError as error:
-        raise ImportError("fraudgen.generate needs pyarrow: pip install pyarrow; or pass fraudgen.stream(...) to "
-                          "another reader of Arrow streams") from error
-    return pyarrow.RecordBatchReader.from_stream(stream(**settings))
+    return stream(**settings).to_reader()
 
 
 def schema(**settings: Unpack[Settings]) -> dict[str, Table]:
-    """Returns the tables that these settings generate, by name, with the meaning of their columns."""
+    """Returns the tables that these settings generate, by name, with the meaning of their columns.
+
+    >>> sorted(fraudgen.schema(graph=True))
+    """
     return {row["name"]: Table(row["name"], row["meaning"], tuple(Column(**each) for each in row["columns"]))
             for row in _native.schema(_texts(settings))}
 
@@ -182,6 +251,8 @@ def check(folder: Union[str, "os.PathLike[str]"], threads: Optional[int] = None)
     """Makes the data set in a folder again from its settings, and compares.
 
     In wheels only of text formats: of others a check fails, and says why. Default of threads: the cores.
+
+    >>> fraudgen.check("data").findings
     """
     found = _native.check(os.fspath(folder), threads or os.cpu_count() or 1)
     files = tuple(FileDifferences(**{**row, "first": tuple(Difference(**one) for one in row["first"])})

@@ -3,6 +3,15 @@
 A series is an array of rows x variables (float64, C order), of trials x rows x variables, or a list of
 trials; it is read without a copy, so it must not change meanwhile. While a function computes, other
 Python threads run; results depend neither on them nor on ``threads``.
+
+Examples of the functions and results use these:
+
+>>> import numpy
+>>> import phi
+>>> series = numpy.random.default_rng(1).normal(size=(1000, 4))    # rows x variables
+>>> series[1:, 1] += 0.8 * series[:-1, 0]                          # the first drives the second
+>>> tpm = numpy.array([[0, 0, 0], [0, 0, 1], [1, 0, 1], [1, 0, 0],
+...                    [1, 1, 0], [1, 1, 1], [1, 1, 1], [1, 1, 0]], dtype=float)
 """
 
 from __future__ import annotations
@@ -21,13 +30,13 @@ except ImportError as error:
 from phi import _native
 from phi._arrays import (
     Array,
-    Columns,
     Parts,
     Series,
     check_array,
-    columns_of,
+    measures_text,
     names_of,
     partition_text,
+    past_of,
     threads_of,
     trials_of,
 )
@@ -53,6 +62,7 @@ from phi._networks import (
     iit,
 )
 from phi._objects import Multiplets, Run
+from phi._pairs import granger, te
 from phi._results import (
     Atom,
     Cycle,
@@ -85,19 +95,6 @@ __all__ = [
 ]
 
 
-def _measures(measures: Union[str, Sequence[str]]) -> str:
-    return measures if isinstance(measures, str) else ",".join(measures)
-
-
-def _past(order: Union[int, str]) -> dict[str, Any]:
-    """Returns the order as the module takes it."""
-    if isinstance(order, str):
-        if order not in ("aic", "bic"):
-            raise ValueError(f"order: '{order}' is invalid; use aic, bic or an integer >= 1")
-        return {"order": order, "past_rows": 1}
-    return {"order": "", "past_rows": order}
-
-
 def measure(
     series: Series,
     measures: Union[str, Sequence[str]] = "all",
@@ -125,11 +122,14 @@ def measure(
     "queyranne". ``lag`` is in rows, ``order`` the number of past rows, or "aic" or "bic". ``surrogates``
     and ``bootstrap`` are numbers of replicates, ``block`` the rows of a block. The options are those of
     ``phi measure``, which returns the same numbers.
+
+    >>> found = phi.measure(series, "si,phi_r", surrogates=19)
+    >>> round(found["phi_r"].nats, 3), found["phi_r"].significance.p
     """
     trials = trials_of(series)
     found = _native.measure(trials, names_of(names, trials), {
-        "measures": _measures(measures), "partition": partition_text(partition), "mip": mip or "",
-        "normalised": normalised, "lag": lag, **_past(order), "max_order": max_order,
+        "measures": measures_text(measures), "partition": partition_text(partition), "mip": mip or "",
+        "normalised": normalised, "lag": lag, **past_of(order), "max_order": max_order,
         "shrinkage": str(shrinkage), "bias": bias, "surrogates": surrogates, "surrogate": surrogate,
         "bootstrap": bootstrap, "block": block, "seed": seed, "threads": threads_of(threads),
     })
@@ -140,6 +140,8 @@ def mip(series: Series, measure_name: str = "si", *, method: str = "exhaustive",
     """Returns a measure at its minimum information bipartition, with that partition.
 
     ``options`` are those of :func:`measure`.
+
+    >>> phi.mip(series, "si").partition
     """
     return measure(series, measure_name, mip=method, **options).values[0]
 
@@ -163,12 +165,14 @@ def windows(
     """Returns the measures of sliding windows of ``length`` rows, ``step`` rows apart.
 
     Windows do not span trials. The other options are those of :func:`measure`.
+
+    >>> [(window.first_row, round(window["si"].nats, 2)) for window in phi.windows(series, 400, "si", step=300)]
     """
     trials = trials_of(series)
     found = _native.windows(trials, names_of(names, trials), {
-        "length": length, "step": step, "measures": _measures(measures),
+        "length": length, "step": step, "measures": measures_text(measures),
         "partition": partition_text(partition), "mip": mip or "", "normalised": normalised, "lag": lag,
-        **_past(order), "max_order": max_order, "shrinkage": str(shrinkage), "threads": threads_of(threads),
+        **past_of(order), "max_order": max_order, "shrinkage": str(shrinkage), "threads": threads_of(threads),
     })
     return [Window(row["first_row"], row["last_row"], tuple(value_of(each) for each in row["values"]))
             for row in found]
@@ -196,71 +200,18 @@ def phiid(
 
     ``redundancy`` is "mmi" or "ccs", ``partition`` two parts (default: the minimum bipartition of
     phi_r). ``local`` adds the atoms of each pair of past and present.
+
+    >>> round(phi.phiid(series, partition=[[0, 1], [2, 3]])["sts"].nats, 3)
     """
     trials = trials_of(series)
     found = _native.phiid(trials, names_of(names, trials), {
         "redundancy": redundancy, "measures": "phi_r", "partition": partition_text(partition),
-        "mip": mip or "", "normalised": False, "local": local, "lag": lag, **_past(order),
+        "mip": mip or "", "normalised": False, "local": local, "lag": lag, **past_of(order),
         "max_order": max_order, "shrinkage": str(shrinkage), "bias": bias, "surrogates": surrogates,
         "surrogate": surrogate, "seed": seed, "threads": threads_of(threads),
     })
     atoms = tuple(Atom(**{**row, "significance": significance_of(row["significance"])}) for row in found["atoms"])
     return Decomposition(**{**found, "atoms": atoms})
-
-
-def granger(
-    series: Series,
-    *,
-    conditional: bool = False,
-    lag: int = 1,
-    order: Union[int, str] = 1,
-    max_order: int = 10,
-    shrinkage: Union[float, str] = "none",
-    names: Optional[Sequence[str]] = None,
-) -> Granger:
-    """Returns the Granger causality of all ordered pairs in nats, or given all other variables (``conditional``)."""
-    trials = trials_of(series)
-    return Granger(**_native.granger(trials, names_of(names, trials), {
-        "measures": "i", "partition": "", "mip": "", "normalised": False, "conditional": conditional, "lag": lag,
-        **_past(order), "max_order": max_order, "shrinkage": str(shrinkage), "threads": 1,
-    }))
-
-
-def te(
-    series: Series,
-    *,
-    estimator: str = "discrete",
-    source: Columns = None,
-    target: Columns = None,
-    given: Columns = None,
-    bins: int = 4,
-    neighbours: int = 4,
-    theiler: int = 0,
-    target_history: int = 1,
-    source_history: int = 1,
-    delay: int = 1,
-    surrogates: int = 0,
-    seed: int = 1,
-    names: Optional[Sequence[str]] = None,
-    threads: Optional[int] = None,
-) -> Transfers:
-    """Returns transfer entropies in nats: of all ordered pairs, or from ``source`` to ``target``.
-
-    ``estimator`` is "discrete" (counts of quantile bins), "gauss" or "ksg" (nearest neighbours).
-    Columns are given by index or name; ``given="all"`` conditions on all others. Histories, delay and
-    ``theiler``, the window within which rows are no neighbours (ksg), are in rows.
-    """
-    trials = trials_of(series)
-    columns = names_of(names, trials)
-    all_others = given == "all" and "all" not in columns
-    found = _native.te(trials, columns, {
-        "estimator": estimator, "source": columns_of(source, columns), "target": columns_of(target, columns),
-        "given": [] if all_others else columns_of(given, columns), "given_all_others": all_others,
-        "bins": bins, "neighbours": neighbours, "theiler": theiler, "target_history": target_history,
-        "source_history": source_history, "delay": delay, "surrogates": surrogates, "seed": seed,
-        "threads": threads_of(threads),
-    })
-    return Transfers(tuple(Transfer(**row) for row in found), len(columns))
 
 
 def oinfo(
@@ -278,6 +229,8 @@ def oinfo(
 
     For up to 24 variables at equal times; with ``copula``, of the normal quantiles of their ranks (hoi's
     method "gc").
+
+    >>> {name: round(value, 3) for name, value in phi.oinfo(series).values([0, 1, 2]).items()}
     """
     trials = trials_of(series)
     found = _native.oinfo(trials, names_of(names, trials), {
@@ -299,11 +252,14 @@ def theory(
     """Returns the measures of the model Y = A X + E: ``coupling`` is A (rows: targets), ``noise`` the covariance of E.
 
     The noise is by default uncorrelated, with variance 1. The other options are those of :func:`measure`.
+
+    >>> coupling = numpy.array([[0.5, 0.2], [0.2, 0.5]])
+    >>> round(phi.theory(coupling, measures="phi_g")["phi_g"].nats, 4)
     """
     matrix = check_array(coupling, "the coupling", "targets x sources")
     covariance = numpy.eye(len(matrix)) if noise is None else check_array(noise, "the noise", "targets x targets")
     found = _native.theory(matrix, covariance, [str(i) for i in range(len(matrix))], {
-        "measures": _measures(measures), "partition": partition_text(partition), "mip": mip or "",
+        "measures": measures_text(measures), "partition": partition_text(partition), "mip": mip or "",
         "normalised": normalised})
     return ModelMeasurement(**{**found, "values": tuple(value_of(row) for row in found["values"])})
 
@@ -318,16 +274,22 @@ def gaussian_complexes(
     shrinkage: Union[float, str] = "none",
     names: Optional[Sequence[str]] = None,
 ) -> tuple[GaussianComplex, ...]:
-    """Returns the complexes of a series by mi, si or wms, of up to 16 variables, by descending value."""
+    """Returns the complexes of a series by mi, si or wms, of up to 16 variables, by descending value.
+
+    >>> [(found.variables, round(found.nats, 3)) for found in phi.gaussian_complexes(series)]
+    """
     trials = trials_of(series)
     found = _native.gaussian_complexes(trials, names_of(names, trials), {
-        "measures": measure_name, "partition": "", "mip": "", "normalised": False, "lag": lag, **_past(order),
+        "measures": measure_name, "partition": "", "mip": "", "normalised": False, "lag": lag, **past_of(order),
         "max_order": max_order, "shrinkage": str(shrinkage), "threads": 1})
     return tuple(GaussianComplex(*row) for row in found)
 
 
 def legacy(series: Series) -> Legacy:
-    """Returns OmniMind's mean absolute correlation at the end of the last trial, and that of independent noise."""
+    """Returns OmniMind's mean absolute correlation at the end of the last trial, and that of independent noise.
+
+    >>> round(phi.legacy(series).value, 3)
+    """
     return Legacy(*_native.legacy(trials_of(series)))
 
 
@@ -356,9 +318,12 @@ def run(
     ``measures`` are some of phi_legacy, i, mi, si, wms, phi_r, phi_g, phi_star, or all, or none, every
     ``every`` cycles of windows of ``window`` cycles. ``device`` is "cpu", "gpu", "gpu:N" or "auto", with the
     same bits. The options are those of ``phi run``, whose rows have the same numbers.
+
+    >>> for cycle in phi.run(2, runs=2, dimension=16, every=2, window=2):
+    ...     print(cycle.cycle, cycle.values.round(3).tolist())
     """
     return Run(_native.Cycles({
-        "cycles": cycles, "runs": runs, "measures": _measures(measures), "dimension": dimension, "seed": seed,
+        "cycles": cycles, "runs": runs, "measures": measures_text(measures), "dimension": dimension, "seed": seed,
         "first_run": first_run, "temperature": temperature, "repression": repression, "decay": decay,
         "least_variance": least_variance, "feedback": feedback, "window": window, "every": every, "lag": lag,
         "mip": mip, "threads": threads or 0, "device": device,

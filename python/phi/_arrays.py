@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Sequence
-from typing import Union
+from typing import Any, Union
 
 import numpy
 from numpy.typing import NDArray
@@ -89,3 +89,17 @@ def partition_text(partition: Parts) -> str:
 def threads_of(threads: int | None) -> int:
     """Returns the number of threads; by default the processors that this process may use."""
     return len(os.sched_getaffinity(0)) if threads is None else threads
+
+
+def measures_text(measures: Union[str, Sequence[str]]) -> str:
+    """Returns measures as the module takes them."""
+    return measures if isinstance(measures, str) else ",".join(measures)
+
+
+def past_of(order: Union[int, str]) -> dict[str, Any]:
+    """Returns the order as the module takes it."""
+    if isinstance(order, str):
+        if order not in ("aic", "bic"):
+            raise ValueError(f"order: '{order}' is invalid; use aic, bic or an integer >= 1")
+        return {"order": order, "past_rows": 1}
+    return {"order": "", "past_rows": order}

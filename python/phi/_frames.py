@@ -77,6 +77,9 @@ def to_pandas(results: Any, name: str = "subject") -> pandas.DataFrame:
 
     A mapping of results, such as {subject: result}, has its keys as the outer level of the index, which is called
     ``name``. ``to_pandas(...)[["nats"]].to_xarray()`` makes an array with these dimensions, if xarray is installed.
+
+    >>> frame = phi.to_pandas({"first": phi.measure(series, "i,si"), "second": phi.measure(series[500:], "i,si")})
+    >>> frame.nats.unstack().round(3)
     """
     import pandas  # pylint: disable=import-outside-toplevel  # optional
 

@@ -12,7 +12,10 @@ from phi._arrays import Array, check_array, threads_of
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a partition: nodes of the mechanism, and of its purview."""
+    """One part of a partition: nodes of the mechanism, and of its purview.
+
+    >>> phi.iit(tpm, (1, 0, 0)).concepts[0].cause.partition
+    """
 
     mechanism: tuple[int, ...]
     purview: tuple[int, ...]
@@ -20,7 +23,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Cause:
-    """The core cause of a mechanism."""
+    """The core cause of a mechanism.
+
+    >>> cause = phi.iit(tpm, (1, 0, 0)).concepts[0].cause
+    >>> cause.purview, cause.phi
+    """
 
     purview: tuple[int, ...]
     phi: float  #: as PyPhi's small phi, rounded to six decimals
@@ -30,7 +37,10 @@ class Cause:
 
 @dataclass(frozen=True)
 class Effect:
-    """The core effect of a mechanism."""
+    """The core effect of a mechanism.
+
+    >>> phi.iit(tpm, (1, 0, 0)).concepts[0].effect.probability_on
+    """
 
     purview: tuple[int, ...]
     phi: float
@@ -40,7 +50,10 @@ class Effect:
 
 @dataclass(frozen=True)
 class Concept:
-    """A mechanism with its core cause and effect."""
+    """A mechanism with its core cause and effect.
+
+    >>> [concept.mechanism for concept in phi.iit(tpm, (1, 0, 0)).concepts]
+    """
 
     mechanism: tuple[int, ...]
     phi: float
@@ -50,7 +63,10 @@ class Concept:
 
 @dataclass(frozen=True)
 class Cut:
-    """Connections from nodes to nodes, which the cut severs (PyPhi's ``Cut``)."""
+    """Connections from nodes to nodes, which the cut severs (PyPhi's ``Cut``).
+
+    >>> phi.iit(tpm, (1, 0, 0)).cut
+    """
 
     from_nodes: tuple[int, ...]
     to_nodes: tuple[int, ...]
@@ -58,7 +74,10 @@ class Cut:
 
 @dataclass(frozen=True)
 class SystemIrreducibility:
-    """The integrated information of a system under IIT 3.0 (PyPhi's ``SystemIrreducibilityAnalysis``)."""
+    """The integrated information of a system under IIT 3.0 (PyPhi's ``SystemIrreducibilityAnalysis``).
+
+    >>> phi.iit(tpm, (1, 0, 0)).phi
+    """
 
     nodes: tuple[int, ...]
     phi: float  #: earth mover's distance, rounded to six decimals
@@ -70,7 +89,10 @@ class SystemIrreducibility:
 
 @dataclass(frozen=True)
 class Complexes:
-    """All systems of a network that its state allows, and the one with the largest Phi."""
+    """All systems of a network that its state allows, and the one with the largest Phi.
+
+    >>> phi.complexes(tpm, (1, 0, 0)).major.nodes
+    """
 
     systems: tuple[SystemIrreducibility, ...]
     major: Optional[SystemIrreducibility]  #: None if all are 0
@@ -78,7 +100,10 @@ class Complexes:
 
 @dataclass(frozen=True)
 class SystemState:
-    """The cause or effect state of a system under IIT 4.0."""
+    """The cause or effect state of a system under IIT 4.0.
+
+    >>> phi.iit(tpm, (1, 0, 0), theory=4).cause.state
+    """
 
     state: tuple[int, ...]
     information: float  #: intrinsic, bits
@@ -88,7 +113,10 @@ class SystemState:
 
 @dataclass(frozen=True)
 class DirectedPart:
-    """Nodes of which a partition cuts "inputs", "outputs" or "both"."""
+    """Nodes of which a partition cuts "inputs", "outputs" or "both".
+
+    >>> phi.iit(tpm, (1, 0, 0), theory=4).partition
+    """
 
     nodes: tuple[int, ...]
     cut: str
@@ -96,7 +124,11 @@ class DirectedPart:
 
 @dataclass(frozen=True)
 class Purview:
-    """What a mechanism specifies, as its cause or its effect."""
+    """What a mechanism specifies, as its cause or its effect.
+
+    >>> cause = phi.iit(tpm, (1, 0, 0), theory=4).structure.distinctions[0].cause
+    >>> cause.purview, cause.state
+    """
 
     purview: tuple[int, ...]
     state: tuple[int, ...]
@@ -107,7 +139,10 @@ class Purview:
 
 @dataclass(frozen=True)
 class Distinction:
-    """A mechanism whose cause and effect agree with the states of the system (PyPhi 2's ``Distinction``)."""
+    """A mechanism whose cause and effect agree with the states of the system (PyPhi 2's ``Distinction``).
+
+    >>> [found.mechanism for found in phi.iit(tpm, (1, 0, 0), theory=4).structure.distinctions]
+    """
 
     mechanism: tuple[int, ...]
     phi: float  #: phi_d, bits
@@ -117,7 +152,10 @@ class Distinction:
 
 @dataclass(frozen=True)
 class RelationsOfOrder:
-    """All relations of so many distinctions."""
+    """All relations of so many distinctions.
+
+    >>> phi.iit(tpm, (1, 0, 0), theory=4).structure.relations.by_order
+    """
 
     distinctions: int
     count: float  #: exact up to 1e12
@@ -126,7 +164,10 @@ class RelationsOfOrder:
 
 @dataclass(frozen=True)
 class Relations:
-    """How distinctions overlap; numbers are exact up to 1e12."""
+    """How distinctions overlap; numbers are exact up to 1e12.
+
+    >>> phi.iit(tpm, (1, 0, 0), theory=4).structure.relations.count
+    """
 
     count: float
     faces: float
@@ -137,7 +178,11 @@ class Relations:
 
 @dataclass(frozen=True)
 class PhiStructure:
-    """What a system specifies (PyPhi 2's ``CauseEffectStructure``)."""
+    """What a system specifies (PyPhi 2's ``CauseEffectStructure``).
+
+    >>> structure = phi.iit(tpm, (1, 0, 0), theory=4).structure
+    >>> round(structure.phi, 3), round(structure.sum_phi_d, 3)
+    """
 
     phi: float  #: Phi, the sum of phi_d and phi_r, bits
     sum_phi_d: float
@@ -149,7 +194,10 @@ class PhiStructure:
 
 @dataclass(frozen=True)
 class Iit4System:
-    """The integrated information of a system under IIT 4.0, in bits."""
+    """The integrated information of a system under IIT 4.0, in bits.
+
+    >>> round(phi.iit(tpm, (1, 0, 0), theory=4).phi, 3)
+    """
 
     nodes: tuple[int, ...]
     phi: float  #: phi_s
@@ -162,7 +210,10 @@ class Iit4System:
 
 @dataclass(frozen=True)
 class Iit4Complexes:
-    """All systems of a network, and its complexes by descending phi_s."""
+    """All systems of a network, and its complexes by descending phi_s.
+
+    >>> [system.nodes for system in phi.complexes(tpm, (1, 0, 0), theory=4).complexes]
+    """
 
     systems: tuple[Iit4System, ...]
     complexes: tuple[Iit4System, ...]
@@ -242,6 +293,10 @@ def iit(
     ``tpm`` is PyPhi's state-by-node (2^n x n) or state-by-state (2^n x 2^n) matrix, first node fastest;
     ``nodes`` is a subsystem, with the others fixed (3.0) or as background (4.0). ``single_nodes`` is PyPhi's
     SINGLE_MICRO_NODES_WITH_SELFLOOPS_HAVE_PHI of 3.0. Up to eight nodes (3.0) or nine (4.0).
+
+    >>> system = phi.iit(tpm, (1, 0, 0))
+    >>> system.phi, system.cut.from_nodes
+    >>> round(phi.iit(tpm, (1, 0, 0), theory=4, nodes=[0, 1]).phi, 3)
     """
     matrix = check_array(tpm, "the transition matrix", "states x nodes")
     arguments: dict[str, Any] = {"nodes": [] if nodes is None else list(nodes), "threads": threads_of(threads)}
@@ -267,7 +322,11 @@ def complexes(
     single_nodes: bool = False,
     threads: Optional[int] = None,
 ) -> Union[Complexes, Iit4Complexes]:
-    """Returns the integrated information of every system in a network, and its major complex (IIT 3.0) or complexes."""
+    """Returns the integrated information of every system in a network, and its major complex (IIT 3.0) or complexes.
+
+    >>> found = phi.complexes(tpm, (1, 0, 0))
+    >>> len(found.systems), found.major.nodes
+    """
     matrix = check_array(tpm, "the transition matrix", "states x nodes")
     bits = [int(bit) for bit in state]
     if _is_iit4(theory, single_nodes):

@@ -19,6 +19,9 @@ class Multiplets:
     """O-information and its kin of all subsets of the variables of a series, in nats.
 
     o > 0: redundancy prevails, o < 0: synergy.
+
+    >>> found = phi.oinfo(series)
+    >>> found.variables, found.samples
     """
 
     measures = ("o", "s", "tc", "dtc")
@@ -31,11 +34,17 @@ class Multiplets:
         self.condition_number = native.condition_number
 
     def orders(self) -> tuple[Order, ...]:
-        """Returns mean and extremes of each number of variables, from two."""
+        """Returns mean and extremes of each number of variables, from two.
+
+        >>> phi.oinfo(series).orders()[0].highest["tc"].variables
+        """
         return tuple(order_of(row) for row in self._native.orders())
 
     def values(self, variables: Sequence[int]) -> dict[str, float]:
-        """Returns o, s, tc and dtc of a subset."""
+        """Returns o, s, tc and dtc of a subset.
+
+        >>> round(phi.oinfo(series).values([0, 1])["tc"], 3)
+        """
         if not variables or not all(0 <= variable < self.variables for variable in variables):
             raise ValueError(f"variables: use some of 0 to {self.variables - 1}")
         return self._native.values(sum(1 << variable for variable in set(variables)))
@@ -44,6 +53,9 @@ class Multiplets:
         """Returns all subsets of so many variables, in the order of ``itertools.combinations`` (as hoi).
 
         The first array has a subset per row as bits (bit i: variable i), the second its o, s, tc and dtc.
+
+        >>> subsets, values = phi.oinfo(series).table(2, 3)
+        >>> bin(subsets[0]), values.shape
         """
         last = self.variables if maxsize is None else maxsize
         if not 1 <= minsize <= last <= self.variables:
@@ -53,7 +65,11 @@ class Multiplets:
 
 
 class Run(Iterator[Cycle]):
-    """An iterator over the cycles of a batch of runs."""
+    """An iterator over the cycles of a batch of runs.
+
+    >>> cycles = phi.run(100, dimension=64, measures="si,phi_legacy")
+    >>> cycles.measures, next(cycles).cycle
+    """
 
     def __init__(self, native: _native.Cycles) -> None:
         self._native = native

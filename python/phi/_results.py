@@ -14,7 +14,11 @@ Partition = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class Significance:
-    """A test against surrogates, in which the parts are independent."""
+    """A test against surrogates, in which the parts are independent.
+
+    >>> tested = phi.measure(series, "si", surrogates=19)["si"].significance
+    >>> tested.p, tested.surrogates
+    """
 
     p: float  #: (1 + surrogates at or above the value) / (1 + surrogates)
     null_mean: float  #: nats
@@ -24,7 +28,11 @@ class Significance:
 
 @dataclass(frozen=True)
 class Interval:
-    """A 95 % interval of a moving block bootstrap."""
+    """A 95 % interval of a moving block bootstrap.
+
+    >>> interval = phi.measure(series, "si", bootstrap=20)["si"].interval
+    >>> interval.low < interval.high
+    """
 
     low: float  #: nats
     high: float  #: nats
@@ -34,7 +42,11 @@ class Interval:
 
 @dataclass(frozen=True)
 class Value:
-    """The value of one measure, and where it comes from."""
+    """The value of one measure, and where it comes from.
+
+    >>> value = phi.measure(series, "phi_r", mip="exhaustive")["phi_r"]
+    >>> round(value.nats, 3), value.partition, value.exact
+    """
 
     measure: str
     nats: float  #: not a number if the value is missing
@@ -68,7 +80,10 @@ class _ByMeasure:
 
 @dataclass(frozen=True)
 class Measurement(_ByMeasure):
-    """The measures of a series. ``measurement["phi_r"].nats`` is one of them."""
+    """The measures of a series. ``measurement["phi_r"].nats`` is one of them.
+
+    >>> [value.measure for value in phi.measure(series, "i,si")]
+    """
 
     values: tuple[Value, ...]
     samples: int  #: pairs of past and present
@@ -80,7 +95,11 @@ class Measurement(_ByMeasure):
 
 @dataclass(frozen=True)
 class Window(_ByMeasure):
-    """The measures of the rows first_row to last_row, counted over all trials."""
+    """The measures of the rows first_row to last_row, counted over all trials.
+
+    >>> first = phi.windows(series, 500, "si", step=250)[0]
+    >>> first.first_row, first.last_row
+    """
 
     first_row: int
     last_row: int
@@ -89,7 +108,11 @@ class Window(_ByMeasure):
 
 @dataclass(frozen=True)
 class Atom:
-    """One of the sixteen atoms of integrated information decomposition."""
+    """One of the sixteen atoms of integrated information decomposition.
+
+    >>> atom = phi.phiid(series, partition=[[0, 1], [2, 3]])["sts"]
+    >>> atom.mode, atom.nats > 0
+    """
 
     name: str  #: past, "t" and present: "xts"
     nats: float
@@ -100,7 +123,10 @@ class Atom:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """The atoms of a series at a bipartition. ``decomposition["sts"].nats`` is one of them."""
+    """The atoms of a series at a bipartition. ``decomposition["sts"].nats`` is one of them.
+
+    >>> len(phi.phiid(series, partition=[[0, 1], [2, 3]]).atoms)
+    """
 
     redundancy: str
     partition: Partition
@@ -117,7 +143,11 @@ class Decomposition:
 
 @dataclass(frozen=True)
 class Granger:
-    """Granger causality of all pairs; rows are sources, columns targets. Half of it is transfer entropy."""
+    """Granger causality of all pairs; rows are sources, columns targets. Half of it is transfer entropy.
+
+    >>> found = phi.granger(series)
+    >>> bool(found.q[0, 1] < 0.01), bool(found.q[1, 0] < 0.01)
+    """
 
     nats: NDArray[numpy.float64]  #: variables x variables; 0 on the diagonal
     p: Optional[NDArray[numpy.float64]]  #: by the chi-square distribution; None with shrinkage
@@ -126,7 +156,11 @@ class Granger:
 
 @dataclass(frozen=True)
 class Transfer:
-    """The transfer entropy from columns to columns."""
+    """The transfer entropy from columns to columns.
+
+    >>> pair = phi.te(series, estimator="gauss", source=0, target=1).pairs[0]
+    >>> pair.source, pair.target, round(pair.nats, 2)
+    """
 
     source: tuple[int, ...]
     target: tuple[int, ...]
@@ -142,7 +176,10 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Transfers:
-    """Transfer entropies, by source and then target."""
+    """Transfer entropies, by source and then target.
+
+    >>> len(phi.te(series).pairs)
+    """
 
     pairs: tuple[Transfer, ...]
     variables: int
@@ -151,6 +188,8 @@ class Transfers:
         """Returns a field of single columns as variables x variables: rows are sources, columns targets.
 
         Cells without a transfer are not a number.
+
+        >>> phi.te(series, estimator="gauss").matrix().round(2)[0, 1]
         """
         cells = numpy.full((self.variables, self.variables), numpy.nan)
         for pair in self.pairs:
@@ -162,7 +201,10 @@ class Transfers:
 
 @dataclass(frozen=True)
 class Extreme:
-    """The subset with the lowest or highest value of its order."""
+    """The subset with the lowest or highest value of its order.
+
+    >>> phi.oinfo(series).orders()[1].lowest["o"].variables
+    """
 
     nats: float
     variables: tuple[int, ...]
@@ -172,7 +214,10 @@ class Extreme:
 
 @dataclass(frozen=True)
 class Order:
-    """All subsets of so many variables. Mappings are by measure: o, s, tc, dtc; values are in nats."""
+    """All subsets of so many variables. Mappings are by measure: o, s, tc, dtc; values are in nats.
+
+    >>> [(order.order, order.subsets) for order in phi.oinfo(series).orders()]
+    """
 
     order: int
     subsets: int
@@ -184,7 +229,10 @@ class Order:
 
 @dataclass(frozen=True)
 class ModelMeasurement(_ByMeasure):
-    """The measures of a model. ``measurement["phi_g"].nats`` is one of them."""
+    """The measures of a model. ``measurement["phi_g"].nats`` is one of them.
+
+    >>> phi.theory(numpy.array([[0.5, 0.2], [0.0, 0.5]]), measures="si").spectral_radius
+    """
 
     values: tuple[Value, ...]
     spectral_radius: float
@@ -193,7 +241,10 @@ class ModelMeasurement(_ByMeasure):
 
 @dataclass(frozen=True)
 class GaussianComplex:
-    """Variables that are more integrated than all their supersets."""
+    """Variables that are more integrated than all their supersets.
+
+    >>> [found.variables for found in phi.gaussian_complexes(series) if found.main]
+    """
 
     variables: tuple[int, ...]
     nats: float  #: of the measure at its minimum partition
@@ -202,7 +253,11 @@ class GaussianComplex:
 
 @dataclass(frozen=True)
 class Legacy:
-    """OmniMind's mean absolute correlation, and that of independent noise."""
+    """OmniMind's mean absolute correlation, and that of independent noise.
+
+    >>> found = phi.legacy(series)
+    >>> found.null_low < found.value < found.null_high
+    """
 
     value: float
     null_mean: float
@@ -212,7 +267,10 @@ class Legacy:
 
 @dataclass(frozen=True)
 class Cycle:
-    """One cycle of all runs."""
+    """One cycle of all runs.
+
+    >>> [(cycle.cycle, cycle.states.shape) for cycle in phi.run(2, runs=3, dimension=16)]
+    """
 
     cycle: int  #: from 1
     hashes: NDArray[numpy.uint64]  #: runs; of the states

@@ -2,39 +2,33 @@
 
 A program that runs numbered steps in one process reports its progress to `reveza jobs`:
 
-    import reveza
-    reveza.step(57, phi=0.61, loss=1e-3)
+>>> import reveza
+>>> reveza.step(57, phi=0.61, loss=1e-3)
+reveza step 57 phi=0.61 loss=0.001
 
 Reported steps are remembered; after a crash the program is restarted at the first missing step. So
-report a step after all its results have been written: it will not be run again.
+report a step after all its results have been written: it will not be run again. The line is written to
+the descriptor in REVEZA_STEP_FD, or printed as here, and flushed.
 
-Without Reveza a line is printed instead:
+A program that shares a GPU can give its slice up early, or keep it for a moment. Without Reveza, or before
+the first GPU context, nothing happens:
 
-    reveza step 57 phi=0.61 loss=0.001
+>>> reveza.yield_()
+>>> with reveza.hold():
+...     answer = 6 * 7
 
-It is written to the descriptor in REVEZA_STEP_FD, or to standard output, and flushed.
+The rest calls the program `reveza`, beside this package or on the PATH. Here a program that was started by
+`reveza run --name train -- ...` uses the GPU:
 
-A program that shares a GPU can give its slice up early, or keep it for a moment:
-
-    reveza.yield_()
-    with reveza.hold():
-        answer(request)
-
-Without Reveza, or before the first GPU context, nothing happens.
-
-The rest calls the program `reveza`, beside this package or on the PATH:
-
-    for program in reveza.status().programs:
-        print(program.name, program.state, program.resident_bytes)
-    reveza.set("train", weight=2)
-    reveza.pause("train")
+>>> for program in reveza.status().programs:
+...     print(program.name, program.paused)
+>>> reveza.set("train", weight=2)
 
 Calls of functions become steps of a job, which resume after a crash and whose number of workers is
 tuned:
 
-    losses = reveza.map(train, range(500), memory="2GiB")
-    with reveza.Executor("sweep", gpu_memory="4GiB") as executor:
-        future = executor.submit(train, 57)
+>>> import math
+>>> reveza.map(math.sqrt, [4, 9], memory="64MiB")
 """
 
 from __future__ import annotations
@@ -107,7 +101,11 @@ _MAX_LINE = 4096
 
 
 def line(number: int, **metrics: SupportsFloat) -> str:
-    """Returns the line for a step. Metrics are converted by float(); omits non-finite ones."""
+    """Returns the line for a step. Metrics are converted by float(); omits non-finite ones.
+
+    >>> import math
+    >>> reveza.line(57, loss=0.5, gap=math.inf)
+    """
     number = int(number)
     if number < 0:
         raise ValueError(f"step number must not be negative: {number}")
@@ -129,7 +127,11 @@ def line(number: int, **metrics: SupportsFloat) -> str:
 
 
 def step(number: int, **metrics: SupportsFloat) -> None:
-    """Reports that step `number` is done, with its metrics."""
+    """Reports that step `number` is done, with its metrics.
+
+    >>> for number in range(2):
+    ...     reveza.step(number, loss=1 / (1 + number))
+    """
     text = line(number, **metrics)
     named = os.environ.get("REVEZA_STEP_FD", "")
     if named.isdecimal():
@@ -151,7 +153,10 @@ def _call(name: str) -> None:
 
 
 def yield_() -> None:
-    """Offers the rest of the slice to other programs: there is nothing to do for a while."""
+    """Offers the rest of the slice to other programs: there is nothing to do for a while.
+
+    >>> reveza.yield_()
+    """
     _call("revezaYield")
 
 
@@ -160,6 +165,9 @@ def hold() -> Iterator[None]:
     """Keeps the slice meanwhile, or the next one, for at most `slice_ceiling` (30 s by default).
 
     Holds nest, and count for the whole process.
+
+    >>> with reveza.hold():
+    ...     answer = 6 * 7
     """
     _call("revezaHold")
     try:

@@ -10,7 +10,13 @@ from typing import Any, Mapping, Optional
 
 
 class Error(RuntimeError):
-    """`reveza` failed. `exit_status` is one of those in docs/errors.md."""
+    """`reveza` failed. `exit_status` is one of those in docs/errors.md.
+
+    >>> try:
+    ...     reveza.pause("no-such-program")
+    ... except reveza.Error as error:
+    ...     print(error.exit_status)
+    """
 
     def __init__(self, message: str, exit_status: int) -> None:
         super().__init__(message)
@@ -19,35 +25,41 @@ class Error(RuntimeError):
 
 @dataclasses.dataclass(frozen=True)
 class Gpu:
-    """A GPU that is shared."""
+    """A GPU that is shared.
+
+    >>> [gpu.budget_bytes <= gpu.total_bytes for gpu in reveza.status().gpus]
+    """
 
     index: int
     uuid: str
     name: str
     total_bytes: int
-    budget_bytes: int  # for all programs together
-    resident_bytes: int  # of all programs
-    swapped_bytes: int  # in host memory
+    budget_bytes: int  #: for all programs together
+    resident_bytes: int  #: of all programs
+    swapped_bytes: int  #: in host memory
 
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A process that shares GPUs."""
+    """A process that shares GPUs.
+
+    >>> [(program.name, program.priority) for program in reveza.status().programs]
+    """
 
     pid: int
     name: str
     command: str
-    job: str  # processes with the same value take their turns together
-    state: str  # such as "running", "waiting" or "paused"
-    why: str  # what it waits for, or ""
+    job: str  #: processes with the same value take their turns together
+    state: str  #: such as "running", "waiting" or "paused"
+    why: str  #: what it waits for, or ""
     resident_bytes: int
     swapped_bytes: int
-    fixed_bytes: int  # contexts and pinned memory, which cannot be moved
+    fixed_bytes: int  #: contexts and pinned memory, which cannot be moved
     weight: float
-    priority: str  # "low", "normal" or "high"
+    priority: str  #: "low", "normal" or "high"
     interactive: bool
     paused: bool
-    share_wanted: float  # of the GPU time of programs that compete, 0 to 1
+    share_wanted: float  #: of the GPU time of programs that compete, 0 to 1
     share_got: float
     ran_seconds: float
     waited_seconds: float
@@ -56,7 +68,11 @@ class Program:
 
 @dataclasses.dataclass(frozen=True)
 class Status:
-    """What the daemon manages at the moment."""
+    """What the daemon manages at the moment.
+
+    >>> status = reveza.status()
+    >>> len(status.gpus), len(status.programs)
+    """
 
     gpus: tuple[Gpu, ...]
     programs: tuple[Program, ...]
@@ -64,20 +80,27 @@ class Status:
 
 @dataclasses.dataclass(frozen=True)
 class Usage:
-    """What the programs of one job, or of one user, used."""
+    """What the programs of one job, or of one user, used.
+
+    >>> hours = sum(row.gpu_seconds for row in reveza.usage(since="today")) / 3600
+    """
 
     user: str
-    job: Optional[str]  # None: of all jobs of the user
+    job: Optional[str]  #: None: of all jobs of the user
     name: Optional[str]
     gpu_seconds: float
     turns: int
-    bytes_out: int  # to host memory
+    bytes_out: int  #: to host memory
     bytes_in: int
-    wait_seconds: Mapping[str, float]  # by reason
+    wait_seconds: Mapping[str, float]  #: by reason
 
 
 def program_path(name: str = "reveza") -> str:
-    """Returns the path of a program: of the environment of this package, else the one on the PATH."""
+    """Returns the path of a program: of the environment of this package, else the one on the PATH.
+
+    >>> import os
+    >>> os.path.basename(reveza.program_path("revezad"))
+    """
     for scheme in (None, f"{os.name}_user"):
         folder = sysconfig.get_path("scripts", scheme) if scheme else sysconfig.get_path("scripts")
         path = os.path.join(folder, name)
@@ -138,7 +161,10 @@ def _program(client: dict[str, Any]) -> Program:
 
 
 def status() -> Status:
-    """Returns the GPUs and the programs that share them. Error if no daemon runs."""
+    """Returns the GPUs and the programs that share them. Error if no daemon runs.
+
+    >>> reveza.status().programs[0].name
+    """
     answer = _json("status")
     return Status(
         gpus=tuple(
@@ -158,7 +184,11 @@ def status() -> Status:
 
 
 def usage(since: str = "30d", by: str = "job") -> tuple[Usage, ...]:
-    """Returns what was used since a time ("today", "2026-11-20", "12h"), by "job" or "user"."""
+    """Returns what was used since a time ("today", "2026-11-20", "12h"), by "job" or "user".
+
+    >>> import getpass
+    >>> {row.user for row in reveza.usage(since="12h", by="user")} <= {getpass.getuser()}
+    """
     return tuple(
         Usage(
             user=entry["user"],
@@ -179,12 +209,20 @@ def usage(since: str = "30d", by: str = "job") -> tuple[Usage, ...]:
 
 
 def pause(program: str | int) -> None:
-    """Stops the GPU work of a program, by name or pid, and moves its memory off the GPU."""
+    """Stops the GPU work of a program, by name or pid, and moves its memory off the GPU.
+
+    >>> reveza.pause("train")
+    >>> reveza.status().programs[0].paused
+    """
     _run("pause", "--", str(program))
 
 
 def resume(program: str | int) -> None:
-    """Lets a paused program go on."""
+    """Lets a paused program go on.
+
+    >>> reveza.resume("train")
+    >>> reveza.status().programs[0].paused
+    """
     _run("resume", "--", str(program))
 
 
@@ -199,6 +237,9 @@ def set(  # pylint: disable=redefined-builtin
     """Changes what a program is entitled to, as the options of `reveza set` do.
 
     `memory` is "REQUEST:LIMIT", e.g. "8GiB:12GiB"; None leaves a value as it is.
+
+    >>> reveza.set("train", weight=3, priority="high")
+    >>> reveza.status().programs[0].weight
     """
     options = []
     if weight is not None:

@@ -35,7 +35,13 @@ _GATHER_SECONDS = 0.05  # calls submitted within it become steps together
 
 
 class CallError(Error):
-    """A call ended without a result: it was killed, or ran out of time or memory."""
+    """A call ended without a result: it was killed, or ran out of time or memory.
+
+    >>> import os
+    >>> with reveza.Executor("ends") as executor:
+    ...     future = executor.submit(os._exit, 3)
+    >>> print(future.exception())
+    """
 
 
 def _constants(code: types.CodeType) -> Iterator[object]:
@@ -103,6 +109,11 @@ class Executor(concurrent.futures.Executor):
 
     A result that is there already is returned at once. The key of a call has the code of the
     function itself in it, but not of what that calls.
+
+    >>> import math
+    >>> with reveza.Executor("roots", memory="64MiB") as executor:
+    ...     futures = [executor.submit(math.sqrt, number) for number in (16, 25)]
+    >>> [future.result() for future in futures]
     """
 
     def __init__(
@@ -348,6 +359,9 @@ def map(  # pylint: disable=redefined-builtin
     """Returns [function(x) for x in iterable], each call as a step of a job. See Executor.
 
     `name`: of the job; default: that of the function.
+
+    >>> import math
+    >>> reveza.map(math.hypot, [3, 5], [4, 12], workers=2)
     """
     job = name if name is not None else function.__name__.strip("_<>") or "calls"
     with Executor(
