@@ -22,7 +22,7 @@ import unittest
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGES = BUILD / "lib/python"
-sys.path[:0] = [str(PACKAGES), str(ROOT / "reveza/cli/reveza_web")]
+sys.path[:0] = [str(PACKAGES), str(ROOT / "python"), str(ROOT / "reveza/cli/reveza_web")]
 
 from testing_world import World  # pylint: disable=wrong-import-position
 
@@ -47,9 +47,11 @@ class Examples(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         world = cls.enterClassContext(World(BUILD))
-        world.environment |= {"PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(PACKAGES)}
+        world.environment |= {"PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}",
+                              "PYTHONPATH": f"{PACKAGES}:{ROOT / 'python'}"}
         os.environ.update(world.environment)
         world.start_daemon()
+        world.run("run", "--quiet", "--", world.program("reveza-demo-worker"), "--bytes", "1048576", "--steps", "1")
         world.start_worker("train", 16)
         reveza = importlib.import_module("reveza")
         for _ in range(600):

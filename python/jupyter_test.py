@@ -87,7 +87,7 @@ class Installer(unittest.TestCase):
         done = run("-c", "import sys; sys.modules['jupyter_client'] = None\n"
                          "from reveza import jupyter; sys.exit(jupyter.main(['list']))")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("reveza[jupyter]", done.stderr)
+        self.assertIn("pip install jupyter_client", done.stderr)
 
 
 class Kernels(unittest.TestCase):

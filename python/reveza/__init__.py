@@ -22,6 +22,7 @@ The rest calls the program `reveza`, beside this package or on the PATH. Here a 
 
 >>> for program in reveza.status().programs:
 ...     print(program.name, program.paused)
+train False
 >>> reveza.set("train", weight=2)
 
 Calls of functions become steps of a job, which resume after a crash and whose number of workers is
@@ -29,6 +30,7 @@ tuned:
 
 >>> import math
 >>> reveza.map(math.sqrt, [4, 9], memory="64MiB")
+[2.0, 3.0]
 """
 
 from __future__ import annotations
@@ -104,7 +106,8 @@ def line(number: int, **metrics: SupportsFloat) -> str:
     """Returns the line for a step. Metrics are converted by float(); omits non-finite ones.
 
     >>> import math
-    >>> reveza.line(57, loss=0.5, gap=math.inf)
+    >>> reveza.line(57, loss=0.5, gap=math.inf).split()
+    ['reveza', 'step', '57', 'loss=0.5']
     """
     number = int(number)
     if number < 0:
@@ -131,6 +134,8 @@ def step(number: int, **metrics: SupportsFloat) -> None:
 
     >>> for number in range(2):
     ...     reveza.step(number, loss=1 / (1 + number))
+    reveza step 0 loss=1.0
+    reveza step 1 loss=0.5
     """
     text = line(number, **metrics)
     named = os.environ.get("REVEZA_STEP_FD", "")

@@ -16,6 +16,7 @@ class Error(RuntimeError):
     ...     reveza.pause("no-such-program")
     ... except reveza.Error as error:
     ...     print(error.exit_status)
+    15
     """
 
     def __init__(self, message: str, exit_status: int) -> None:
@@ -28,6 +29,7 @@ class Gpu:
     """A GPU that is shared.
 
     >>> [gpu.budget_bytes <= gpu.total_bytes for gpu in reveza.status().gpus]
+    [True]
     """
 
     index: int
@@ -44,6 +46,7 @@ class Program:
     """A process that shares GPUs.
 
     >>> [(program.name, program.priority) for program in reveza.status().programs]
+    [('train', 'normal')]
     """
 
     pid: int
@@ -72,6 +75,7 @@ class Status:
 
     >>> status = reveza.status()
     >>> len(status.gpus), len(status.programs)
+    (1, 1)
     """
 
     gpus: tuple[Gpu, ...]
@@ -100,6 +104,7 @@ def program_path(name: str = "reveza") -> str:
 
     >>> import os
     >>> os.path.basename(reveza.program_path("revezad"))
+    'revezad'
     """
     for scheme in (None, f"{os.name}_user"):
         folder = sysconfig.get_path("scripts", scheme) if scheme else sysconfig.get_path("scripts")
@@ -164,6 +169,7 @@ def status() -> Status:
     """Returns the GPUs and the programs that share them. Error if no daemon runs.
 
     >>> reveza.status().programs[0].name
+    'train'
     """
     answer = _json("status")
     return Status(
@@ -188,6 +194,7 @@ def usage(since: str = "30d", by: str = "job") -> tuple[Usage, ...]:
 
     >>> import getpass
     >>> {row.user for row in reveza.usage(since="12h", by="user")} <= {getpass.getuser()}
+    True
     """
     return tuple(
         Usage(
@@ -213,6 +220,7 @@ def pause(program: str | int) -> None:
 
     >>> reveza.pause("train")
     >>> reveza.status().programs[0].paused
+    True
     """
     _run("pause", "--", str(program))
 
@@ -222,6 +230,7 @@ def resume(program: str | int) -> None:
 
     >>> reveza.resume("train")
     >>> reveza.status().programs[0].paused
+    False
     """
     _run("resume", "--", str(program))
 
@@ -240,6 +249,7 @@ def set(  # pylint: disable=redefined-builtin
 
     >>> reveza.set("train", weight=3, priority="high")
     >>> reveza.status().programs[0].weight
+    3.0
     """
     options = []
     if weight is not None:

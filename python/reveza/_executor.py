@@ -41,6 +41,7 @@ class CallError(Error):
     >>> with reveza.Executor("ends") as executor:
     ...     future = executor.submit(os._exit, 3)
     >>> print(future.exception())
+    call ...: failed, code 3
     """
 
 
@@ -114,6 +115,7 @@ class Executor(concurrent.futures.Executor):
     >>> with reveza.Executor("roots", memory="64MiB") as executor:
     ...     futures = [executor.submit(math.sqrt, number) for number in (16, 25)]
     >>> [future.result() for future in futures]
+    [4.0, 5.0]
     """
 
     def __init__(
@@ -362,6 +364,7 @@ def map(  # pylint: disable=redefined-builtin
 
     >>> import math
     >>> reveza.map(math.hypot, [3, 5], [4, 12], workers=2)
+    [5.0, 13.0]
     """
     job = name if name is not None else function.__name__.strip("_<>") or "calls"
     with Executor(

@@ -144,7 +144,7 @@ def main(words: Optional[Sequence[str]] = None) -> int:
             KernelSpecManager,
         )
     except ImportError:
-        print("reveza: Jupyter is not installed here; pip install 'reveza[jupyter]'", file=sys.stderr)
+        print("reveza: Jupyter is not installed here; pip install jupyter_client", file=sys.stderr)
         return 1
     try:
         arguments.run(KernelSpecManager(), arguments)
