@@ -382,6 +382,10 @@ main() {
   if [[ " ${parts[*]} " == *" demo "* || " ${parts[*]} " == *" test "* ]]; then
     need_wheels DuckDB "$requirements-demo.txt" 'the demo of fraudgen runs no query'
   fi
+  if [[ " ${parts[*]} " == *" docs "* || " ${parts[*]} " == *" test "* ]]; then
+    need_wheels Sphinx "$requirements-docs.txt" 'the documentation is not built'
+    need_charts "$requirements-diagrams.txt" 'the documentation is not built'
+  fi
   if [[ " ${parts[*]} " == *" test "* ]]; then
     need_wheels 'Data readers' "$requirements-test.txt" 'some tests are skipped'
     need_wheels PyPhi "$requirements-pyphi.txt" 'tests of phi iit against it are skipped'
@@ -397,10 +401,6 @@ main() {
       "${kernel_packages[@]}"
     want_packages 'tests that open pages are skipped (as root: tools/setup.sh browser)' \
       "${browser_packages[@]}"
-  fi
-  if [[ " ${parts[*]} " == *" docs "* || " ${parts[*]} " == *" test "* ]]; then
-    need_wheels Sphinx "$requirements-docs.txt" 'the documentation is not built'
-    need_charts "$requirements-diagrams.txt" 'the documentation is not built'
   fi
   if [[ " ${parts[*]} " == *" kubernetes "* ]]; then
     need_modules 'make test-kubernetes fails' integrations/kubernetes integrations/kubernetes/tests/chart \

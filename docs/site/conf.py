@@ -20,7 +20,9 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 root_doc = "docs/site/index"
 exclude_patterns = ["build", ".git"]
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r"(collections|datetime|numpy|os|pandas|polars|pyarrow)\..*|phi\._native\..*")]
+# Types of others, and of our own that are in no page.
+nitpick_ignore_regex = [("py:.*", r"(collections|concurrent|datetime|numpy|os|pandas|polars|pyarrow)\..*"),
+                        ("py:class", r"phi\._native\..*|reveza\._executor\.Result")]
 
 myst_heading_anchors = 6  # links to #sections, as GitHub makes them
 myst_fence_as_directive = ["mermaid"]

@@ -91,6 +91,11 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'reveza' has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    """Names also what is imported only when it is used."""
+    return sorted({*globals(), *__all__})
+
+
 def load_ipython_extension(shell: Any) -> None:
     """`%load_ext reveza`: `%reveza` shows who has the GPU, `%%reveza` what a cell waited for."""
     from reveza import _magic  # pylint: disable=import-outside-toplevel

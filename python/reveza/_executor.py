@@ -173,6 +173,12 @@ class Executor(concurrent.futures.Executor):
     def submit(
         self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any
     ) -> concurrent.futures.Future[Result]:
+        """Makes a call a step of the job. The future has its result, or raises its exception.
+
+        >>> with reveza.Executor("roots") as executor:
+        ...     executor.submit(pow, 2, 0.5).result()
+        1.4142135623730951
+        """
         call = _dump(fn, args, kwargs)
         key = _key(fn, call)
         future: concurrent.futures.Future[Result] = concurrent.futures.Future()
@@ -192,6 +198,11 @@ class Executor(concurrent.futures.Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Accepts no more calls, and waits for those that were submitted. `with` does so at its end.
+
+        >>> executor = reveza.Executor("roots")
+        >>> executor.shutdown(cancel_futures=True)
+        """
         with self._changed:
             self._closed = True
             if cancel_futures:
