@@ -5,6 +5,7 @@ give the same rows.
 
 >>> import fraudgen
 >>> fraudgen.stream(rows=1000, columns=["amount", "is_fraud"]).to_polars().shape
+(1000, 2)
 
 Examples of checks are of the folder ``data`` that ``fraudgen --rows 1000 --format csv --output data`` makes, and of
 ``changed``, a copy in which the amount of a transaction was changed.
@@ -13,9 +14,10 @@ Examples of checks are of the folder ``data`` that ``fraudgen --rows 1000 --form
 from __future__ import annotations
 
 import datetime
+import functools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Optional, TypedDict, Union
 
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
 
 __all__ = [
-    "Check", "CheckResult", "Column", "Difference", "FileDifferences", "Settings", "Stream", "Table", "check", "generate", "schema", "stream",
+    "Check", "CheckResult", "Column", "Difference", "FileDifferences", "Settings", "Stream", "Table", "check", "generate",
+    "schema", "stream",
 ]
 
 
@@ -42,6 +45,7 @@ class Column:
 
     >>> amount = next(column for column in fraudgen.schema()["transactions"].columns if column.name == "amount")
     >>> amount.type, amount.decimal_places, amount.unit
+    ('decimal', 2, 'BRL')
     """
 
     name: str
@@ -59,6 +63,7 @@ class Table:
     """A table of the data.
 
     >>> len(fraudgen.schema()["customers"].columns)
+    16
     """
 
     name: str
@@ -71,6 +76,7 @@ class Check:
     """What should hold in a data set, and whether it does.
 
     >>> next(check for check in fraudgen.check("data").checks if check.verdict == "passed").name
+    'manifests: readable'
     """
 
     verdict: str  #: passed, failed or skipped
@@ -83,6 +89,7 @@ class Difference:
     """A value of a file that its settings do not give.
 
     >>> fraudgen.check("changed").files[0].first[0]
+    Difference(row=3, column='amount', found='0.01', expected='35.00')
     """
 
     row: int  #: from 1; 0 for the file as a whole
@@ -96,6 +103,7 @@ class FileDifferences:
     """A file that differs from the one that its settings give.
 
     >>> [(file.table, file.count) for file in fraudgen.check("changed").files]
+    [('transactions', 1)]
     """
 
     file: str
@@ -109,6 +117,7 @@ class CheckResult:
     """The result of checking a data set.
 
     >>> fraudgen.check("data").findings
+    0
     """
 
     findings: int  #: failed checks
@@ -121,6 +130,7 @@ class Settings(TypedDict, total=False):
 
     >>> settings: fraudgen.Settings = {"rows": 1000, "fraud_rate": 0.05, "difficulty": "hard"}
     >>> fraudgen.stream(**settings).to_polars()["is_fraud"].sum()
+    50
     """
 
     rows: Union[int, str]  #: exact number of transactions, of rides, or of each, such as 1000 or "5M"
@@ -145,27 +155,30 @@ class Settings(TypedDict, total=False):
 
 
 class Stream:
-    """Rows that any reader of Arrow streams takes, once: ``polars.DataFrame(stream)``, DuckDB, pyarrow.
+    """Rows for any reader of Arrow streams: ``polars.DataFrame(stream)``, DuckDB, pyarrow.
+
+    They are generated again for each reader: DuckDB asks twice, first for the schema.
 
     >>> rows = fraudgen.stream(rows=1000)
     >>> import duckdb
-    >>> duckdb.sql("SELECT count(*) FROM rows").fetchone()
+    >>> duckdb.sql("SELECT count(*) FROM rows").fetchall()
+    [(1000,)]
     """
 
-    def __init__(self, capsule: object) -> None:
-        self._capsule: Optional[object] = capsule
+    def __init__(self, make: Callable[[], object]) -> None:
+        self._make = make
+        self._first: Optional[object] = make()  # what is wrong with the settings is said at once
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Hands the rows over (Arrow's PyCapsule interface)."""
-        capsule, self._capsule = self._capsule, None
-        if capsule is None:
-            raise ValueError("these rows were read already; generate them again")
-        return capsule
+        capsule, self._first = self._first, None
+        return self._make() if capsule is None else capsule
 
     def to_reader(self) -> pyarrow.RecordBatchReader:
         """Returns a reader of pyarrow, whose batches are made while they are read.
 
         >>> fraudgen.stream(rows=1000).to_reader().read_next_batch().num_rows
+        1000
         """
         try:
             import pyarrow  # pylint: disable=import-outside-toplevel  # only readers and pandas need it
@@ -179,6 +192,7 @@ class Stream:
 
         >>> frame = fraudgen.stream(rows=1000).to_pandas()
         >>> round(float(frame.is_fraud.mean()), 3)
+        0.02
         """
         return self.to_reader().read_pandas()
 
@@ -186,6 +200,7 @@ class Stream:
         """Returns the rows as a data frame of Polars.
 
         >>> fraudgen.stream(rows=1000, columns=["amount"]).to_polars().columns
+        ['amount']
         """
         import polars  # pylint: disable=import-outside-toplevel  # optional
 
@@ -217,12 +232,14 @@ def stream(**settings: Unpack[Settings]) -> Stream:
     """Returns the rows of one table, made while they are read, for any reader of Arrow streams.
 
     >>> fraudgen.stream(rows=500, type="rides", seed=7).to_polars().height
+    500
     """
     columns = settings.get("columns", ())
     if isinstance(columns, str):
         raise TypeError(f"columns is a text; pass a list, such as ['{columns}']")
     threads = settings.get("threads") or len(os.sched_getaffinity(0))
-    return Stream(_native.generate(_texts(settings), settings.get("table", ""), list(columns), threads))
+    table = settings.get("table", "")
+    return Stream(functools.partial(_native.generate, _texts(settings), table, list(columns), threads))
 
 
 def generate(**settings: Unpack[Settings]) -> pyarrow.RecordBatchReader:
@@ -234,6 +251,7 @@ def generate(**settings: Unpack[Settings]) -> pyarrow.RecordBatchReader:
     :meth:`Stream.to_polars` of :func:`stream`.
 
     >>> [batch.num_rows for batch in fraudgen.generate(rows=100_000, model="classic", columns=["amount"])]
+    [65536, 34464]
     """
     return stream(**settings).to_reader()
 
@@ -241,7 +259,8 @@ def generate(**settings: Unpack[Settings]) -> pyarrow.RecordBatchReader:
 def schema(**settings: Unpack[Settings]) -> dict[str, Table]:
     """Returns the tables that these settings generate, by name, with the meaning of their columns.
 
-    >>> sorted(fraudgen.schema(graph=True))
+    >>> {"nodes", "edges"} <= set(fraudgen.schema(graph=True))
+    True
     """
     return {row["name"]: Table(row["name"], row["meaning"], tuple(Column(**each) for each in row["columns"]))
             for row in _native.schema(_texts(settings))}
@@ -253,6 +272,7 @@ def check(folder: Union[str, "os.PathLike[str]"], threads: Optional[int] = None)
     In wheels only of text formats: of others a check fails, and says why. Default of threads: the cores.
 
     >>> fraudgen.check("data").findings
+    0
     """
     found = _native.check(os.fspath(folder), threads or os.cpu_count() or 1)
     files = tuple(FileDifferences(**{**row, "first": tuple(Difference(**one) for one in row["first"])})

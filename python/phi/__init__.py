@@ -10,6 +10,7 @@ Examples of the functions and results use these:
 >>> import phi
 >>> series = numpy.random.default_rng(1).normal(size=(1000, 4))  # rows x variables
 >>> series[1:, 1] += 0.8 * series[:-1, 0]  # the first drives the second
+>>> series[:, 3] += series[:, 2]  # the last two are alike
 >>> tpm = numpy.array([[0, 0, 0], [0, 0, 1], [1, 0, 1], [1, 0, 0],
 ...                    [1, 1, 0], [1, 1, 1], [1, 1, 1], [1, 1, 0]], dtype=float)
 """
@@ -125,6 +126,7 @@ def measure(
 
     >>> found = phi.measure(series, "si,phi_r", surrogates=19)
     >>> round(found["phi_r"].nats, 3), found["phi_r"].significance.p
+    (0.004, 0.05)
     """
     trials = trials_of(series)
     found = _native.measure(trials, names_of(names, trials), {
@@ -142,6 +144,7 @@ def mip(series: Series, measure_name: str = "si", *, method: str = "exhaustive",
     ``options`` are those of :func:`measure`.
 
     >>> phi.mip(series, "si").partition
+    ((0, 1), (2, 3))
     """
     return measure(series, measure_name, mip=method, **options).values[0]
 
@@ -167,6 +170,7 @@ def windows(
     Windows do not span trials. The other options are those of :func:`measure`.
 
     >>> [(window.first_row, round(window["si"].nats, 2)) for window in phi.windows(series, 400, "si", step=300)]
+    [(0, 0.55), (300, 0.57), (600, 0.56)]
     """
     trials = trials_of(series)
     found = _native.windows(trials, names_of(names, trials), {
@@ -202,6 +206,7 @@ def phiid(
     phi_r). ``local`` adds the atoms of each pair of past and present.
 
     >>> round(phi.phiid(series, partition=[[0, 1], [2, 3]])["sts"].nats, 3)
+    0.004
     """
     trials = trials_of(series)
     found = _native.phiid(trials, names_of(names, trials), {
@@ -230,7 +235,8 @@ def oinfo(
     For up to 24 variables at equal times; with ``copula``, of the normal quantiles of their ranks (hoi's
     method "gc").
 
-    >>> {name: round(value, 3) for name, value in phi.oinfo(series).values([0, 1, 2]).items()}
+    >>> round(phi.oinfo(series).values([2, 3])["tc"], 3)
+    0.308
     """
     trials = trials_of(series)
     found = _native.oinfo(trials, names_of(names, trials), {
@@ -255,6 +261,7 @@ def theory(
 
     >>> coupling = numpy.array([[0.5, 0.2], [0.2, 0.5]])
     >>> round(phi.theory(coupling, measures="phi_g")["phi_g"].nats, 4)
+    0.0547
     """
     matrix = check_array(coupling, "the coupling", "targets x sources")
     covariance = numpy.eye(len(matrix)) if noise is None else check_array(noise, "the noise", "targets x targets")
@@ -277,6 +284,7 @@ def gaussian_complexes(
     """Returns the complexes of a series by mi, si or wms, of up to 16 variables, by descending value.
 
     >>> [(found.variables, round(found.nats, 3)) for found in phi.gaussian_complexes(series)]
+    [((2, 3), 0.311), ((0, 1), 0.237), ((0, 1, 2, 3), 0.007)]
     """
     trials = trials_of(series)
     found = _native.gaussian_complexes(trials, names_of(names, trials), {
@@ -289,6 +297,7 @@ def legacy(series: Series) -> Legacy:
     """Returns OmniMind's mean absolute correlation at the end of the last trial, and that of independent noise.
 
     >>> round(phi.legacy(series).value, 3)
+    0.067
     """
     return Legacy(*_native.legacy(trials_of(series)))
 
@@ -319,8 +328,9 @@ def run(
     ``every`` cycles of windows of ``window`` cycles. ``device`` is "cpu", "gpu", "gpu:N" or "auto", with the
     same bits. The options are those of ``phi run``, whose rows have the same numbers.
 
-    >>> for cycle in phi.run(2, runs=2, dimension=16, every=2, window=2):
-    ...     print(cycle.cycle, cycle.values.round(3).tolist())
+    >>> *_, last = phi.run(20, runs=2, dimension=16, measures="phi_legacy,si", window=20, every=20)
+    >>> last.cycle, last.values.shape
+    (20, (2, 2))
     """
     return Run(_native.Cycles({
         "cycles": cycles, "runs": runs, "measures": measures_text(measures), "dimension": dimension, "seed": seed,

@@ -80,6 +80,10 @@ def to_pandas(results: Any, name: str = "subject") -> pandas.DataFrame:
 
     >>> frame = phi.to_pandas({"first": phi.measure(series, "i,si"), "second": phi.measure(series[500:], "i,si")})
     >>> frame.nats.unstack().round(3)
+    measure      i     si
+    subject              
+    first    0.244  0.555
+    second   0.268  0.587
     """
     import pandas  # pylint: disable=import-outside-toplevel  # optional
 

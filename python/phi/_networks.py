@@ -15,6 +15,7 @@ class Part:
     """One part of a partition: nodes of the mechanism, and of its purview.
 
     >>> phi.iit(tpm, (1, 0, 0)).concepts[0].cause.partition
+    (Part(mechanism=(), purview=(2,)), Part(mechanism=(1,), purview=()))
     """
 
     mechanism: tuple[int, ...]
@@ -27,6 +28,7 @@ class Cause:
 
     >>> cause = phi.iit(tpm, (1, 0, 0)).concepts[0].cause
     >>> cause.purview, cause.phi
+    ((2,), 0.5)
     """
 
     purview: tuple[int, ...]
@@ -40,6 +42,7 @@ class Effect:
     """The core effect of a mechanism.
 
     >>> phi.iit(tpm, (1, 0, 0)).concepts[0].effect.probability_on
+    (0.5,)
     """
 
     purview: tuple[int, ...]
@@ -53,6 +56,7 @@ class Concept:
     """A mechanism with its core cause and effect.
 
     >>> [concept.mechanism for concept in phi.iit(tpm, (1, 0, 0)).concepts]
+    [(1,), (0, 1), (2,), (0, 1, 2)]
     """
 
     mechanism: tuple[int, ...]
@@ -66,6 +70,7 @@ class Cut:
     """Connections from nodes to nodes, which the cut severs (PyPhi's ``Cut``).
 
     >>> phi.iit(tpm, (1, 0, 0)).cut
+    Cut(from_nodes=(1, 2), to_nodes=(0,))
     """
 
     from_nodes: tuple[int, ...]
@@ -77,6 +82,7 @@ class SystemIrreducibility:
     """The integrated information of a system under IIT 3.0 (PyPhi's ``SystemIrreducibilityAnalysis``).
 
     >>> phi.iit(tpm, (1, 0, 0)).phi
+    2.3125
     """
 
     nodes: tuple[int, ...]
@@ -92,6 +98,7 @@ class Complexes:
     """All systems of a network that its state allows, and the one with the largest Phi.
 
     >>> phi.complexes(tpm, (1, 0, 0)).major.nodes
+    (0, 1, 2)
     """
 
     systems: tuple[SystemIrreducibility, ...]
@@ -103,6 +110,7 @@ class SystemState:
     """The cause or effect state of a system under IIT 4.0.
 
     >>> phi.iit(tpm, (1, 0, 0), theory=4).cause.state
+    (1, 1, 0)
     """
 
     state: tuple[int, ...]
@@ -116,6 +124,7 @@ class DirectedPart:
     """Nodes of which a partition cuts "inputs", "outputs" or "both".
 
     >>> phi.iit(tpm, (1, 0, 0), theory=4).partition
+    (DirectedPart(nodes=(0,), cut='inputs'), DirectedPart(nodes=(1, 2), cut='outputs'))
     """
 
     nodes: tuple[int, ...]
@@ -128,6 +137,7 @@ class Purview:
 
     >>> cause = phi.iit(tpm, (1, 0, 0), theory=4).structure.distinctions[0].cause
     >>> cause.purview, cause.state
+    ((2,), (0,))
     """
 
     purview: tuple[int, ...]
@@ -142,6 +152,7 @@ class Distinction:
     """A mechanism whose cause and effect agree with the states of the system (PyPhi 2's ``Distinction``).
 
     >>> [found.mechanism for found in phi.iit(tpm, (1, 0, 0), theory=4).structure.distinctions]
+    [(1,), (2,)]
     """
 
     mechanism: tuple[int, ...]
@@ -154,7 +165,8 @@ class Distinction:
 class RelationsOfOrder:
     """All relations of so many distinctions.
 
-    >>> phi.iit(tpm, (1, 0, 0), theory=4).structure.relations.by_order
+    >>> [(each.distinctions, each.count) for each in phi.iit(tpm, (1, 0, 0), theory=4).structure.relations.by_order]
+    [(1, 0.0), (2, 1.0)]
     """
 
     distinctions: int
@@ -167,6 +179,7 @@ class Relations:
     """How distinctions overlap; numbers are exact up to 1e12.
 
     >>> phi.iit(tpm, (1, 0, 0), theory=4).structure.relations.count
+    1.0
     """
 
     count: float
@@ -182,6 +195,7 @@ class PhiStructure:
 
     >>> structure = phi.iit(tpm, (1, 0, 0), theory=4).structure
     >>> round(structure.phi, 3), round(structure.sum_phi_d, 3)
+    (1.125, 1.0)
     """
 
     phi: float  #: Phi, the sum of phi_d and phi_r, bits
@@ -197,6 +211,7 @@ class Iit4System:
     """The integrated information of a system under IIT 4.0, in bits.
 
     >>> round(phi.iit(tpm, (1, 0, 0), theory=4).phi, 3)
+    0.415
     """
 
     nodes: tuple[int, ...]
@@ -213,6 +228,7 @@ class Iit4Complexes:
     """All systems of a network, and its complexes by descending phi_s.
 
     >>> [system.nodes for system in phi.complexes(tpm, (1, 0, 0), theory=4).complexes]
+    [(1, 2)]
     """
 
     systems: tuple[Iit4System, ...]
@@ -296,7 +312,9 @@ def iit(
 
     >>> system = phi.iit(tpm, (1, 0, 0))
     >>> system.phi, system.cut.from_nodes
+    (2.3125, (1, 2))
     >>> round(phi.iit(tpm, (1, 0, 0), theory=4, nodes=[0, 1]).phi, 3)
+    0.0
     """
     matrix = check_array(tpm, "the transition matrix", "states x nodes")
     arguments: dict[str, Any] = {"nodes": [] if nodes is None else list(nodes), "threads": threads_of(threads)}
@@ -326,6 +344,7 @@ def complexes(
 
     >>> found = phi.complexes(tpm, (1, 0, 0))
     >>> len(found.systems), found.major.nodes
+    (5, (0, 1, 2))
     """
     matrix = check_array(tpm, "the transition matrix", "states x nodes")
     bits = [int(bit) for bit in state]

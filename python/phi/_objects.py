@@ -22,6 +22,7 @@ class Multiplets:
 
     >>> found = phi.oinfo(series)
     >>> found.variables, found.samples
+    (4, 1000)
     """
 
     measures = ("o", "s", "tc", "dtc")
@@ -37,6 +38,7 @@ class Multiplets:
         """Returns mean and extremes of each number of variables, from two.
 
         >>> phi.oinfo(series).orders()[0].highest["tc"].variables
+        (2, 3)
         """
         return tuple(order_of(row) for row in self._native.orders())
 
@@ -44,6 +46,7 @@ class Multiplets:
         """Returns o, s, tc and dtc of a subset.
 
         >>> round(phi.oinfo(series).values([0, 1])["tc"], 3)
+        0.0
         """
         if not variables or not all(0 <= variable < self.variables for variable in variables):
             raise ValueError(f"variables: use some of 0 to {self.variables - 1}")
@@ -56,6 +59,7 @@ class Multiplets:
 
         >>> subsets, values = phi.oinfo(series).table(2, 3)
         >>> bin(subsets[0]), values.shape
+        ('0b11', (10, 4))
         """
         last = self.variables if maxsize is None else maxsize
         if not 1 <= minsize <= last <= self.variables:
@@ -69,6 +73,7 @@ class Run(Iterator[Cycle]):
 
     >>> cycles = phi.run(100, dimension=64, measures="si,phi_legacy")
     >>> cycles.measures, next(cycles).cycle
+    (('phi_legacy', 'si'), 1)
     """
 
     def __init__(self, native: _native.Cycles) -> None:

@@ -18,6 +18,7 @@ class Significance:
 
     >>> tested = phi.measure(series, "si", surrogates=19)["si"].significance
     >>> tested.p, tested.surrogates
+    (0.05, 19)
     """
 
     p: float  #: (1 + surrogates at or above the value) / (1 + surrogates)
@@ -32,6 +33,7 @@ class Interval:
 
     >>> interval = phi.measure(series, "si", bootstrap=20)["si"].interval
     >>> interval.low < interval.high
+    True
     """
 
     low: float  #: nats
@@ -46,6 +48,7 @@ class Value:
 
     >>> value = phi.measure(series, "phi_r", mip="exhaustive")["phi_r"]
     >>> round(value.nats, 3), value.partition, value.exact
+    (0.004, ((0, 1, 3), (2,)), True)
     """
 
     measure: str
@@ -83,6 +86,7 @@ class Measurement(_ByMeasure):
     """The measures of a series. ``measurement["phi_r"].nats`` is one of them.
 
     >>> [value.measure for value in phi.measure(series, "i,si")]
+    ['i', 'si']
     """
 
     values: tuple[Value, ...]
@@ -99,6 +103,7 @@ class Window(_ByMeasure):
 
     >>> first = phi.windows(series, 500, "si", step=250)[0]
     >>> first.first_row, first.last_row
+    (0, 499)
     """
 
     first_row: int
@@ -112,6 +117,7 @@ class Atom:
 
     >>> atom = phi.phiid(series, partition=[[0, 1], [2, 3]])["sts"]
     >>> atom.mode, atom.nats > 0
+    ('storage', True)
     """
 
     name: str  #: past, "t" and present: "xts"
@@ -126,6 +132,7 @@ class Decomposition:
     """The atoms of a series at a bipartition. ``decomposition["sts"].nats`` is one of them.
 
     >>> len(phi.phiid(series, partition=[[0, 1], [2, 3]]).atoms)
+    16
     """
 
     redundancy: str
@@ -147,6 +154,7 @@ class Granger:
 
     >>> found = phi.granger(series)
     >>> bool(found.q[0, 1] < 0.01), bool(found.q[1, 0] < 0.01)
+    (True, False)
     """
 
     nats: NDArray[numpy.float64]  #: variables x variables; 0 on the diagonal
@@ -160,6 +168,7 @@ class Transfer:
 
     >>> pair = phi.te(series, estimator="gauss", source=0, target=1).pairs[0]
     >>> pair.source, pair.target, round(pair.nats, 2)
+    ((0,), (1,), 0.24)
     """
 
     source: tuple[int, ...]
@@ -179,6 +188,7 @@ class Transfers:
     """Transfer entropies, by source and then target.
 
     >>> len(phi.te(series).pairs)
+    12
     """
 
     pairs: tuple[Transfer, ...]
@@ -189,7 +199,8 @@ class Transfers:
 
         Cells without a transfer are not a number.
 
-        >>> phi.te(series, estimator="gauss").matrix().round(2)[0, 1]
+        >>> phi.te(series, estimator="gauss").matrix().shape
+        (4, 4)
         """
         cells = numpy.full((self.variables, self.variables), numpy.nan)
         for pair in self.pairs:
@@ -204,6 +215,7 @@ class Extreme:
     """The subset with the lowest or highest value of its order.
 
     >>> phi.oinfo(series).orders()[1].lowest["o"].variables
+    (0, 2, 3)
     """
 
     nats: float
@@ -217,6 +229,7 @@ class Order:
     """All subsets of so many variables. Mappings are by measure: o, s, tc, dtc; values are in nats.
 
     >>> [(order.order, order.subsets) for order in phi.oinfo(series).orders()]
+    [(2, 6), (3, 4), (4, 1)]
     """
 
     order: int
@@ -231,7 +244,8 @@ class Order:
 class ModelMeasurement(_ByMeasure):
     """The measures of a model. ``measurement["phi_g"].nats`` is one of them.
 
-    >>> phi.theory(numpy.array([[0.5, 0.2], [0.0, 0.5]]), measures="si").spectral_radius
+    >>> round(phi.theory(numpy.array([[0.4, 0.2], [0.2, 0.4]]), measures="si").spectral_radius, 3)
+    0.6
     """
 
     values: tuple[Value, ...]
@@ -244,6 +258,7 @@ class GaussianComplex:
     """Variables that are more integrated than all their supersets.
 
     >>> [found.variables for found in phi.gaussian_complexes(series) if found.main]
+    [(2, 3), (0, 1)]
     """
 
     variables: tuple[int, ...]
@@ -256,7 +271,8 @@ class Legacy:
     """OmniMind's mean absolute correlation, and that of independent noise.
 
     >>> found = phi.legacy(series)
-    >>> found.null_low < found.value < found.null_high
+    >>> round(found.value, 3), found.value > found.null_high
+    (0.067, True)
     """
 
     value: float
@@ -270,6 +286,7 @@ class Cycle:
     """One cycle of all runs.
 
     >>> [(cycle.cycle, cycle.states.shape) for cycle in phi.run(2, runs=3, dimension=16)]
+    [(1, (3, 9)), (2, (3, 9))]
     """
 
     cycle: int  #: from 1
