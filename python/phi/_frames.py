@@ -79,11 +79,8 @@ def to_pandas(results: Any, name: str = "subject") -> pandas.DataFrame:
     ``name``. ``to_pandas(...)[["nats"]].to_xarray()`` makes an array with these dimensions, if xarray is installed.
 
     >>> frame = phi.to_pandas({"first": phi.measure(series, "i,si"), "second": phi.measure(series[500:], "i,si")})
-    >>> frame.nats.unstack().round(3)
-    measure      i     si
-    subject              
-    first    0.244  0.555
-    second   0.268  0.587
+    >>> frame.nats.round(3).to_dict()
+    {('first', 'i'): 0.244, ('first', 'si'): 0.555, ('second', 'i'): 0.268, ('second', 'si'): 0.587}
     """
     import pandas  # pylint: disable=import-outside-toplevel  # optional
 
