@@ -135,13 +135,15 @@ class Package(unittest.TestCase):
         capsule = fraudgen.stream(rows=1000).__arrow_c_stream__()
         self.assertIn("arrow_array_stream", repr(capsule))
 
-    def test_generate_without_pyarrow_says_so(self):
-        code = ("import sys; sys.modules['pyarrow'] = None; sys.path.insert(0, sys.argv[1]); import fraudgen\n"
-                "try: fraudgen.generate(rows=10)\n"
-                "except ImportError as error: print(error)")
-        done = subprocess.run([sys.executable, "-c", code, BUILD / "lib/python"], capture_output=True, text=True,
-                              check=True)
-        self.assertIn("pip install pyarrow", done.stdout)
+    def test_missing_packages_are_named(self):
+        for package, call in (("pyarrow", "generate(rows=10)"), ("pyarrow", "stream(rows=10).to_reader()"),
+                              ("pandas", "stream(rows=10).to_pandas()"), ("polars", "stream(rows=10).to_polars()")):
+            code = (f"import sys; sys.modules['{package}'] = None; sys.path.insert(0, sys.argv[1]); import fraudgen\n"
+                    f"try: fraudgen.{call}\n"
+                    "except ImportError as error: print(error)")
+            done = subprocess.run([sys.executable, "-c", code, BUILD / "lib/python"], capture_output=True, text=True,
+                                  check=True)
+            self.assertIn(f"pip install {package}", done.stdout)
 
     def test_schema(self):
         tables = fraudgen.schema()

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import datetime
 import functools
+import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Optional, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
 
 if sys.version_info < (3, 10):
     raise ImportError("the Python package fraudgen needs Python 3.10 or later; the program fraudgen runs with any")
@@ -154,6 +155,14 @@ class Settings(TypedDict, total=False):
     threads: int  #: for counting rows; they do not affect the rows
 
 
+def _imported(package: str) -> Any:
+    """Returns a package that only some functions need."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise ImportError(f"this needs {package}: pip install {package}") from error
+
+
 class Stream:
     """Rows for any reader of Arrow streams: ``polars.DataFrame(stream)``, DuckDB, pyarrow.
 
@@ -180,12 +189,7 @@ class Stream:
         >>> fraudgen.stream(rows=1000).to_reader().read_next_batch().num_rows
         1000
         """
-        try:
-            import pyarrow  # pylint: disable=import-outside-toplevel  # only readers and pandas need it
-        except ImportError as error:
-            raise ImportError("a reader of pyarrow needs it: pip install pyarrow; or pass fraudgen.stream(...) to "
-                              "another reader of Arrow streams") from error
-        return pyarrow.RecordBatchReader.from_stream(self)
+        return _imported("pyarrow").RecordBatchReader.from_stream(self)
 
     def to_pandas(self) -> pandas.DataFrame:
         """Returns the rows as a data frame of pandas; needs pyarrow too.
@@ -194,6 +198,7 @@ class Stream:
         >>> round(float(frame.is_fraud.mean()), 3)
         0.02
         """
+        _imported("pandas")
         return self.to_reader().read_pandas()
 
     def to_polars(self) -> polars.DataFrame:
@@ -202,9 +207,7 @@ class Stream:
         >>> fraudgen.stream(rows=1000, columns=["amount"]).to_polars().columns
         ['amount']
         """
-        import polars  # pylint: disable=import-outside-toplevel  # optional
-
-        return polars.DataFrame(self)
+        return _imported("polars").DataFrame(self)
 
 
 def _text(value: object) -> str:
