@@ -7,7 +7,7 @@
 #   lib/reveza/reveza-supervisor   started by `reveza jobs` for each worker
 #   lib/reveza/fakecuda/       the simulated CUDA driver
 #   lib/reveza/arrow/          Arrow's libraries for fraudgen and phi, and their licence
-#   lib/reveza/python/         the Python packages reveza, phi and fraudgen, with what names `reveza` to Jupyter
+#   lib/reveza/python/         the Python packages reveza, phi and fraudgen, with what Jupyter and Snakemake look for
 #   lib/systemd/{system,user}/ units
 #   include/                   reveza.h and reveza_step.h, the same API for C and C++
 #   share/doc/reveza/          documents
@@ -57,7 +57,7 @@ if(TARGET fraudgen AND TARGET reveza_parquet)
 endif()
 
 install(FILES include/reveza.h include/reveza_step.h DESTINATION include COMPONENT reveza)
-install(DIRECTORY python/reveza DESTINATION lib/reveza/python
+install(DIRECTORY python/reveza python/snakemake_executor_plugin_reveza DESTINATION lib/reveza/python
   FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
 set(REVEZA_PYTHON_INFO ${PROJECT_BINARY_DIR}/reveza-${PROJECT_VERSION}.dist-info)
 file(WRITE ${REVEZA_PYTHON_INFO}/METADATA

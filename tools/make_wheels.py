@@ -23,6 +23,7 @@ SUMMARIES = {
 READMES = {"reveza": "README.md", "fraudgen": "fraudgen/README.md", "phi": "phi/README.md"}
 # `phi` is a name of another project on PyPI.
 DISTRIBUTIONS = {"reveza": "reveza", "fraudgen": "fraudgen", "phi": "reveza-phi"}
+SNAKEMAKE_PLUGIN = "snakemake_executor_plugin_reveza"  # the name by which Snakemake finds it
 # What the Python package needs beside the program, by the name of the extra.
 EXTRAS = {"reveza": ("jupyter", "jupyter_client>=8"), "fraudgen": ("arrow", "pyarrow>=15"),
           "phi": ("numpy", "numpy>=1.24")}
@@ -60,6 +61,9 @@ def copy_package(name: str, build: pathlib.Path, to: pathlib.Path) -> bool:
     if not modules and name != "reveza":
         return False
     shutil.copytree(SOURCE / "python" / name, to, ignore=shutil.ignore_patterns("*_test.py", "__pycache__"))
+    if name == "reveza":
+        shutil.copytree(SOURCE / "python" / SNAKEMAKE_PLUGIN, to.parent / SNAKEMAKE_PLUGIN,
+                        ignore=shutil.ignore_patterns("__pycache__"))
     for module in modules:
         subprocess.run(["strip", "--strip-unneeded", "-o", to / module.name, module], check=True)
     return bool(modules)
