@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <system_error>
 
+#include "common/base/huge_pages.h"
 #include "common/base/unique_fd.h"
 
 namespace reveza {
@@ -32,21 +33,32 @@ Result<std::string> ReadFile(const std::filesystem::path& path, std::size_t max_
   if (!file || fstat(file.get(), &status) != 0) return FailBy(errno, path);
   // One more than it says, so that the end is seen without growing.
   const auto said = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
-  std::string bytes(std::max(said + 1, kMinReadSize), '\0');
-  std::size_t size = 0;
-  while (true) {
-    const ssize_t got = read(file.get(), bytes.data() + size, bytes.size() - size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return FailBy(errno, path);
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
-    if (size > max_bytes) {
+  std::string bytes;
+  for (std::size_t room = std::max(said + 1, kMinReadSize);; room *= 2) {
+    bytes.reserve(room);
+    PreferHugePages(bytes.data(), room);
+    int error = 0;
+    const std::size_t before = bytes.size();
+    bytes.resize_and_overwrite(room, [&](char* data, std::size_t) {
+      std::size_t size = before;
+      while (size < room && error == 0) {
+        const ssize_t got = read(file.get(), data + size, room - size);
+        if (got == 0) break;
+        if (got > 0) {
+          size += static_cast<std::size_t>(got);
+        } else if (errno != EINTR) {
+          error = errno;
+        }
+      }
+      return size;
+    });
+    if (error != 0) return FailBy(error, path);
+    if (bytes.size() > max_bytes) {
       return InvalidArgument(path.string() + " is longer than " + std::to_string(max_bytes) +
                              " bytes");
     }
-    if (size == bytes.size()) bytes.resize(2 * size);
+    if (bytes.size() < room) break;
   }
-  bytes.resize(size);
   return bytes;
 }
 

@@ -1,16 +1,15 @@
 #include "phi/arithmetic/aligned_array.h"
 
-#include <sys/mman.h>
-
 #include <cstdlib>
 #include <cstring>
 #include <new>
+
+#include "common/base/huge_pages.h"
 
 namespace reveza::phi {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 }  // namespace
 
@@ -20,8 +19,7 @@ void* AllocateZeros(std::size_t bytes) {
   const std::size_t rounded = (bytes / unit + 1) * unit;
   void* memory = std::aligned_alloc(unit, rounded);
   if (memory == nullptr) throw std::bad_alloc();
-  // Only a hint; without huge pages the result is the same but slower.
-  if (large) madvise(memory, rounded, MADV_HUGEPAGE);
+  if (large) PreferHugePages(memory, rounded);
   std::memset(memory, 0, rounded);
   return memory;
 }

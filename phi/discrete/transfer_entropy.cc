@@ -48,43 +48,41 @@ Entropy EntropyOf(const std::vector<std::uint32_t>& counts, double samples) {
   return entropy;
 }
 
-// At least 2, so that a constant has a code of its own.
-std::uint64_t SymbolsOf(std::span<const Symbol> series) {
-  Symbol most = 1;
-  for (const Symbol symbol : series) most = std::max(most, symbol);
-  return std::uint64_t{most} + 1;
-}
-
-// Counts the joint states of two series: in a table if it is small, else by sorting.
+// Counts the joint states of two series: by bit sets if they are few, in a table if it is small, else
+// by sorting.
 class Counter {
  public:
   // Tables above this number of cells would be slower than the processor's caches.
   static constexpr double kMaxCells = 1 << 20;
   static constexpr double kMaxBits = 63;
-  // A table of their pairs stays in the first cache.
-  static constexpr std::size_t kMaxPaired = 64;
 
-  Counter(std::span<const Symbol> source, std::span<const Symbol> target,
-          std::span<const Symbol> given, const TransferOptions& options)
-      : target_(target),
+  Counter(const SymbolSeries& source, const SymbolSeries& target, const SymbolSeries& given,
+          const TransferOptions& options)
+      : source_(source),
+        target_(target),
+        given_(given),
         options_(options),
-        symbols_(SymbolsOf(target)),
-        source_symbols_(SymbolsOf(source)),
-        given_symbols_(given.empty() ? 1 : SymbolsOf(given)) {
+        symbols_(target.states()),
+        source_symbols_(source.states()),
+        given_symbols_(given.size() == 0 ? 1 : given.states()) {
     first_ = std::max(options.target_history, options.delay + options.source_history - 1);
     if (samples() < 1 || source.size() != target.size() || Bits() > kMaxBits) return;
-    if (!given.empty() && given.size() != target.size()) return;
+    if (given.size() != 0 && given.size() != target.size()) return;
+    planes_ = PlanesOfState() <= kMaxPlanes;
+    if (planes_) {
+      // Each bit of a state is one of a symbol.
+      symbols_ = std::uint64_t{1} << target.bits();
+      source_symbols_ = std::uint64_t{1} << source.bits();
+      if (given.size() != 0) given_symbols_ = std::uint64_t{1} << given.bits();
+    }
     source_states_ = Power(source_symbols_, options.source_history);
     own_states_ =
         Power(symbols_, options.target_history) * Power(given_symbols_, options.source_history);
+    if (planes_) return;
     dense_ = std::exp2(Bits()) <= std::min(kMaxCells, 16.0 * static_cast<double>(target.size()));
-    if (options.target_history > 1) own_ = Pasts(target, symbols_, options.target_history);
-    if (options.source_history > 1) {
-      source_codes_ = Pasts(source, source_symbols_, options.source_history);
-    }
-    source_ = source;
-    if (!given.empty()) AddGiven(given);
-    if (own_states_ * symbols_ * source_states_ <= kMaxPaired) Narrow();
+    own_ = Pasts(target.symbols(), symbols_, options.target_history);
+    source_codes_ = Pasts(source.symbols(), source_symbols_, options.source_history);
+    if (given.size() != 0) AddGiven();
   }
 
   // Returns the bits of a joint state.
@@ -100,8 +98,8 @@ class Counter {
   // Counts with the source moved forward by this many steps, circularly.
   TransferEntropy Count(std::int64_t moved) const {
     Entropy of_own, of_with_own, of_both, of_all;
-    if (dense_) {
-      const std::vector<std::uint32_t> all = Table(moved);
+    if (planes_ || dense_) {
+      const std::vector<std::uint32_t> all = planes_ ? CountPlanes(moved) : Table(moved);
       std::vector<std::uint32_t> with_own(all.size() / source_states_);
       std::vector<std::uint32_t> both(all.size() / symbols_);
       std::vector<std::uint32_t> own(both.size() / source_states_);
@@ -165,10 +163,9 @@ class Counter {
   }
 
   // Extends the target's own past by that of the given series, which ends `delay` steps before.
-  void AddGiven(std::span<const Symbol> given) {
-    const auto pasts = Pasts(given, given_symbols_, options_.source_history);
+  void AddGiven() {
+    const auto pasts = Pasts(given_.symbols(), given_symbols_, options_.source_history);
     const std::uint64_t states = Power(given_symbols_, options_.source_history);
-    if (own_.empty()) own_ = Pasts(target_, symbols_, 1);
     for (std::int64_t t = first_; t < static_cast<std::int64_t>(target_.size()); ++t) {
       own_[t - 1] = own_[t - 1] * states + pasts[t - options_.delay];
     }
@@ -177,21 +174,10 @@ class Counter {
   // Calls visit(own past, present, past of the source) for each sample.
   template <typename Visit>
   void ForEachRow(std::int64_t moved, const Visit& visit) const {
-    const auto through = [&](const auto& own, const auto& source) {
-      Run(moved, [&](std::int64_t t, std::int64_t at) {
-        visit(static_cast<std::uint64_t>(own[t - 1]), static_cast<std::uint64_t>(target_[t]),
-              static_cast<std::uint64_t>(source[at]));
-      });
-    };
-    if (own_.empty() && source_codes_.empty()) {
-      through(target_, source_);
-    } else if (own_.empty()) {
-      through(target_, source_codes_);
-    } else if (source_codes_.empty()) {
-      through(own_, source_);
-    } else {
-      through(own_, source_codes_);
-    }
+    const std::span<const Symbol> target = target_.symbols();
+    Run(moved, [&](std::int64_t t, std::int64_t at) {
+      visit(own_[t - 1], std::uint64_t{target[t]}, source_codes_[at]);
+    });
   }
 
   // Calls row(t, t - delay + moved, around the end) for each sample.
@@ -204,78 +190,53 @@ class Counter {
     for (std::int64_t t = wrap; t < length; ++t) row(t, t - back - length);
   }
 
-  // Makes codes of one byte for Table(), where there are few joint states.
-  void Narrow() {
-    own_bytes_.resize(static_cast<std::size_t>(samples()));
-    const Symbol* const presents = target_.data() + first_;
-    if (own_.empty()) {
-      Join(presents - 1, presents);
-    } else {
-      Join(own_.data() + first_ - 1, presents);
-    }
-    const auto narrow = [](auto code) { return static_cast<std::uint8_t>(code); };
-    source_bytes_.resize(target_.size());
-    if (source_codes_.empty()) {
-      std::ranges::transform(source_, source_bytes_.begin(), narrow);
-    } else {
-      std::ranges::transform(source_codes_, source_bytes_.begin(), narrow);
-    }
-  }
-
-  template <typename Code>
-  void Join(const Code* pasts, const Symbol* presents) {
-    // Held here, because a byte that is written could be part of anything.
-    std::uint8_t* const bytes = own_bytes_.data();
-    const std::size_t count = own_bytes_.size();
-    const auto symbols = static_cast<std::uint16_t>(symbols_);
-    const auto states = static_cast<std::uint16_t>(source_states_);
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto joined =
-          static_cast<std::uint16_t>(static_cast<std::uint16_t>(pasts[i]) * symbols + presents[i]);
-      bytes[i] = static_cast<std::uint8_t>(static_cast<std::uint16_t>(joined * states));
-    }
-  }
-
   std::vector<std::uint32_t> Table(std::int64_t moved) const {
     std::vector<std::uint32_t> counts(own_states_ * symbols_ * source_states_);
-    if (own_bytes_.empty()) {
-      ForEachRow(moved, [&](std::uint64_t past, std::uint64_t present, std::uint64_t source) {
-        ++counts[(past * symbols_ + present) * source_states_ + source];
-      });
-      return counts;
-    }
-    std::vector<std::uint8_t> codes(own_bytes_.size());
-    Run(moved, [&](std::int64_t t, std::int64_t at) {
-      const auto i = static_cast<std::size_t>(t - first_);
-      codes[i] =
-          static_cast<std::uint8_t>(own_bytes_[i] + source_bytes_[static_cast<std::size_t>(at)]);
+    ForEachRow(moved, [&](std::uint64_t past, std::uint64_t present, std::uint64_t source) {
+      ++counts[(past * symbols_ + present) * source_states_ + source];
     });
-    // Two rows at a time: half as many counts, which moreover seldom wait for each other.
-    std::vector<std::uint32_t> pairs(kMaxPaired * kMaxPaired);
-    for (std::size_t i = 1; i < codes.size(); i += 2) {
-      ++pairs[codes[i - 1] * kMaxPaired + codes[i]];
-    }
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-      if (pairs[i] == 0) continue;
-      counts[i / kMaxPaired] += pairs[i];
-      counts[i % kMaxPaired] += pairs[i];
-    }
-    if (codes.size() % 2 != 0) ++counts[codes.back()];
     return counts;
   }
 
-  std::span<const Symbol> target_;
+  std::int64_t PlanesOfState() const {
+    const int given = given_.size() == 0 ? 0 : given_.bits();
+    return std::int64_t{target_.bits()} * (1 + options_.target_history) +
+           std::int64_t{source_.bits() + given} * options_.source_history;
+  }
+
+  // Counts as Table() does: states have the source's past in their lowest bits, then the target's
+  // present, and its past in the highest.
+  std::vector<std::uint32_t> CountPlanes(std::int64_t moved) const {
+    std::vector<BitPlane> planes;
+    const auto length = static_cast<std::int64_t>(target_.size());
+    const auto add = [&](const SymbolSeries& series, std::int64_t first) {
+      const auto row = static_cast<std::size_t>((first % length + length) % length);
+      for (int bit = 0; bit < series.bits(); ++bit) planes.push_back(series.Plane(bit, row));
+    };
+    const auto add_past = [&](const SymbolSeries& series, std::int64_t latest, int history) {
+      for (int i = 0; i < history; ++i) add(series, latest - i);
+    };
+    const std::int64_t sent = first_ - options_.delay;
+    add_past(source_, sent + moved, options_.source_history);
+    add(target_, first_);
+    if (given_.size() != 0) add_past(given_, sent, options_.source_history);
+    add_past(target_, first_ - 1, options_.target_history);
+    return CountStates(planes, static_cast<std::size_t>(samples()));
+  }
+
+  const SymbolSeries& source_;
+  const SymbolSeries& target_;
+  const SymbolSeries& given_;
   const TransferOptions& options_;
   std::uint64_t symbols_;  // of the target
   std::uint64_t source_symbols_, given_symbols_;
   std::uint64_t source_states_ = 1;
   std::uint64_t own_states_ = 1;  // of the target's past, with that of the given series
   std::int64_t first_;
+  bool planes_ = false;
   bool dense_ = false;
-  std::span<const Symbol> source_;
-  // Codes of the pasts that end at each row, for histories of more than one value.
+  // Codes of the pasts that end at each row, unless states are counted by planes.
   std::vector<std::uint64_t> own_, source_codes_;
-  std::vector<std::uint8_t> own_bytes_, source_bytes_;
 };
 
 // Returns the shift of surrogate `number`, large enough that the histories do not overlap.
@@ -291,15 +252,13 @@ std::int64_t SurrogateShift(std::uint64_t seed, int number, std::int64_t length,
 
 }  // namespace
 
-Result<TransferEntropy> TransferEntropyOf(std::span<const Symbol> source,
-                                          std::span<const Symbol> target,
+Result<TransferEntropy> TransferEntropyOf(const SymbolSeries& source, const SymbolSeries& target,
                                           const TransferOptions& options) {
   return TransferEntropyOf(source, target, {}, options);
 }
 
-Result<TransferEntropy> TransferEntropyOf(std::span<const Symbol> source,
-                                          std::span<const Symbol> target,
-                                          std::span<const Symbol> given,
+Result<TransferEntropy> TransferEntropyOf(const SymbolSeries& source, const SymbolSeries& target,
+                                          const SymbolSeries& given,
                                           const TransferOptions& options) {
   if (options.target_history < 1 || options.source_history < 1 || options.delay < 1) {
     return InvalidArgument("histories and delay must be at least 1");
@@ -309,11 +268,11 @@ Result<TransferEntropy> TransferEntropyOf(std::span<const Symbol> source,
     return InvalidArgument(
         "{} symbols and histories of {} and {}{} have too many joint states; use fewer bins or "
         "shorter histories",
-        SymbolsOf(target), options.target_history, options.source_history,
-        given.empty() ? "" : ", with others given,");
+        target.states(), options.target_history, options.source_history,
+        given.size() == 0 ? "" : ", with others given,");
   }
   if (counter.samples() < kMinSamples || source.size() != target.size() ||
-      (!given.empty() && given.size() != target.size())) {
+      (given.size() != 0 && given.size() != target.size())) {
     return InvalidArgument(
         "{} rows are too few; these histories need at least {}", target.size(),
         static_cast<std::int64_t>(target.size()) - counter.samples() + kMinSamples);

@@ -16,8 +16,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <vector>
 
 #include "common/base/error.h"
 #include "phi/discrete/symbols.h"
@@ -43,15 +41,13 @@ struct TransferEntropy {
   std::optional<double> p;
 };
 
-// Computes the transfer entropy from `source` to `target`, sequences of equal length with symbols
-// from 0, given a third one, if it is not empty. Errors: series too short for the histories, or
-// more joint states than 64 bits can encode.
-Result<TransferEntropy> TransferEntropyOf(std::span<const Symbol> source,
-                                          std::span<const Symbol> target,
-                                          std::span<const Symbol> given,
+// Computes the transfer entropy from `source` to `target`, series of equal length, given a third
+// one, if it is not empty. Errors: series too short for the histories, or more joint states than 64
+// bits can encode.
+Result<TransferEntropy> TransferEntropyOf(const SymbolSeries& source, const SymbolSeries& target,
+                                          const SymbolSeries& given,
                                           const TransferOptions& options);
-Result<TransferEntropy> TransferEntropyOf(std::span<const Symbol> source,
-                                          std::span<const Symbol> target,
+Result<TransferEntropy> TransferEntropyOf(const SymbolSeries& source, const SymbolSeries& target,
                                           const TransferOptions& options);
 
 }  // namespace reveza::phi

@@ -2,12 +2,15 @@
 // literal, then the elements.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cstring>
 #include <optional>
 #include <utility>
 
+#include "common/base/huge_pages.h"
 #include "phi/series/series_table.h"
 
 namespace reveza::phi {
@@ -161,8 +164,24 @@ Result<SeriesTable> ReadNumpy(std::string_view bytes, const std::string& name,
   ASSIGN_OR_RETURN(const auto columns, SelectColumns(names, name, options));
   SeriesTable table;
   for (const std::size_t column : columns.chosen) table.names.push_back(names[column]);
-  table.values.reserve(static_cast<std::size_t>(layout.trials * layout.length) *
-                       columns.chosen.size());
+  const std::size_t elements =
+      static_cast<std::size_t>(layout.trials * layout.length) * columns.chosen.size();
+  table.values.reserve(elements);
+  PreferHugePages(table.values.data(), elements * sizeof(double));
+  // Most files are a copy of what is kept.
+  const bool same = header.type == "<f8" && !header.fortran && !columns.trials &&
+                    columns.chosen.size() == names.size() && std::ranges::is_sorted(columns.chosen);
+  if (same) {
+    // In pieces, because the data may not be aligned, and resizing would write everything twice.
+    std::array<double, 512> some = {};
+    for (std::size_t i = 0; i < elements; i += some.size()) {
+      const std::size_t count = std::min(some.size(), elements - i);
+      std::memcpy(some.data(), header.data.data() + i * sizeof(double), count * sizeof(double));
+      table.values.insert(table.values.end(), some.data(), some.data() + count);
+    }
+    for (std::int64_t i = 1; i < layout.trials; ++i) table.trials.push_back(i * layout.length);
+    return table;
+  }
   const auto element = [&](std::int64_t trial, std::int64_t row, std::size_t column) {
     const std::int64_t at = trial * layout.trial_stride + row * layout.row_stride +
                             static_cast<std::int64_t>(column) * layout.variable_stride;

@@ -13,6 +13,7 @@
 #include "common/base/parse_number.h"
 #include "common/base/read_file.h"
 #include "common/table/arrow.h"
+#include "phi/arithmetic/finite.h"
 
 namespace reveza::phi {
 namespace {
@@ -42,9 +43,9 @@ std::vector<SeriesView> SeriesTable::Trials() const {
 }
 
 std::string SeriesTable::FirstMissing() const {
+  if (AllFinite(values)) return "";
   const auto found =
       std::ranges::find_if(values, [](double value) { return !std::isfinite(value); });
-  if (found == values.end()) return "";
   const auto at = static_cast<std::size_t>(found - values.begin());
   const std::size_t row = at / names.size();
   return fmt::format("{} {}: '{}' is {}", lines.empty() ? "row" : "line",

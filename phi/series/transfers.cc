@@ -1,8 +1,10 @@
 #include "phi/series/transfers.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
+#include "common/base/huge_pages.h"
 #include "phi/arithmetic/parallel_for.h"
 #include "phi/measures/estimate.h"
 #include "phi/measures/significance.h"
@@ -12,27 +14,28 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-Result<std::vector<std::vector<Symbol>>> Binned(const SeriesView& series, const Names& names,
-                                                const TransferRequest& request) {
+Result<std::vector<SymbolSeries>> Binned(const SeriesView& series, const Names& names,
+                                         const TransferRequest& request) {
   // A few columns at a time, because a line of the cache has several of each row.
   constexpr std::size_t kTogether = 4;
-  std::vector<Result<std::vector<Symbol>>> found(names.size());
+  std::vector<Result<SymbolSeries>> found(names.size());
+  const auto rows = static_cast<std::size_t>(series.length);
   ParallelFor(request.threads, (found.size() + kTogether - 1) / kTogether, [&] {
-    return [&](std::size_t group) {
+    auto values = std::make_unique_for_overwrite<double[]>(rows * kTogether);
+    PreferHugePages(values.get(), rows * kTogether * sizeof(double));
+    return [&, columns = std::move(values)](std::size_t group) {
       const std::size_t first = group * kTogether;
       const std::size_t count = std::min(kTogether, found.size() - first);
-      const auto rows = static_cast<std::size_t>(series.length);
-      std::vector<std::vector<double>> columns(count, std::vector<double>(rows));
       for (std::size_t t = 0; t < rows; ++t) {
         const double* const row = series.Row(static_cast<std::int64_t>(t)) + first;
-        for (std::size_t i = 0; i < count; ++i) columns[i][t] = row[i];
+        for (std::size_t i = 0; i < count; ++i) columns[i * rows + t] = row[i];
       }
       for (std::size_t i = 0; i < count; ++i) {
-        found[first + i] = QuantileBins(columns[i], request.bins);
+        found[first + i] = QuantileBins({columns.get() + i * rows, rows}, request.bins);
       }
     };
   });
-  std::vector<std::vector<Symbol>> binned;
+  std::vector<SymbolSeries> binned;
   for (std::size_t column = 0; column < found.size(); ++column) {
     if (!found[column]) {
       return Fail(found[column].error().code, "{}: {}", names[column],
@@ -108,25 +111,25 @@ Status FindContinuous(std::span<const SeriesView> trials, const Names& names,
 }
 
 // Returns the symbols of one column, or of several together, which are made in `joint`.
-Result<std::span<const Symbol>> SymbolsOf(const std::vector<std::vector<Symbol>>& binned,
-                                          const std::vector<int>& of, std::vector<Symbol>& joint) {
-  if (of.size() == 1) return binned[static_cast<std::size_t>(of.front())];
-  std::vector<std::vector<Symbol>> series;
-  for (const int column : of) series.push_back(binned[static_cast<std::size_t>(column)]);
+Result<const SymbolSeries*> SymbolsOf(const std::vector<SymbolSeries>& binned,
+                                      const std::vector<int>& of, SymbolSeries& joint) {
+  if (of.size() == 1) return &binned[static_cast<std::size_t>(of.front())];
+  std::vector<std::span<const Symbol>> series;
+  for (const int column : of) series.push_back(binned[static_cast<std::size_t>(column)].symbols());
   if (!series.empty()) {
     ASSIGN_OR_RETURN(joint, JointSymbols(series));
   }
-  return joint;
+  return &joint;
 }
 
-Status FindDiscrete(const std::vector<std::vector<Symbol>>& binned, const TransferOptions& options,
+Status FindDiscrete(const std::vector<SymbolSeries>& binned, const TransferOptions& options,
                     Transfer& transfer) {
   const TransferColumns& columns = transfer.columns;
-  std::vector<Symbol> of_sources, of_targets, of_given;
+  SymbolSeries of_sources, of_targets, of_given;
   ASSIGN_OR_RETURN(const auto sources, SymbolsOf(binned, columns.sources, of_sources));
   ASSIGN_OR_RETURN(const auto targets, SymbolsOf(binned, columns.targets, of_targets));
   ASSIGN_OR_RETURN(const auto given, SymbolsOf(binned, columns.given, of_given));
-  ASSIGN_OR_RETURN(const auto found, TransferEntropyOf(sources, targets, given, options));
+  ASSIGN_OR_RETURN(const auto found, TransferEntropyOf(*sources, *targets, *given, options));
   transfer.nats = found.plug_in;
   transfer.corrected = found.corrected;
   transfer.samples = found.samples;
@@ -165,11 +168,12 @@ Result<std::vector<Transfer>> TransfersOf(std::span<const SeriesView> trials, co
   if (names.size() < 2) {
     return InvalidArgument("there is one column; transfer entropy needs at least two");
   }
-  RETURN_IF_ERROR(CheckNumbers(trials, names));
   ASSIGN_OR_RETURN(auto transfers, Planned(request, names));
-  std::vector<std::vector<Symbol>> binned;
+  std::vector<SymbolSeries> binned;
   if (discrete) {
     ASSIGN_OR_RETURN(binned, Binned(trials.front(), names, request));
+  } else {
+    RETURN_IF_ERROR(CheckNumbers(trials, names));
   }
   std::vector<Status> done(transfers.size());
   ParallelFor(request.threads, transfers.size(), [&] {
