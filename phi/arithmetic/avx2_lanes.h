@@ -47,18 +47,39 @@ inline Words operator&(Words a, std::uint32_t b) { return {_mm256_and_si256(a.v,
 inline Words operator<<(Words a, int count) { return {_mm256_slli_epi32(a.v, count)}; }
 inline Words operator>>(Words a, int count) { return {_mm256_srli_epi32(a.v, count)}; }
 inline Words ShiftRightSigned(Words a, int count) { return {_mm256_srai_epi32(a.v, count)}; }
-inline Words ProductLow(Words a, std::uint32_t b) { return {_mm256_mullo_epi32(a.v, Same(b))}; }
-inline Words ProductHigh(Words a, std::uint32_t b) {
-  const __m256i even = _mm256_mul_epu32(a.v, Same(b));
-  const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a.v, 32), Same(b));
-  return {_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)};
+
+// Even and odd lanes, in 64 bits each.
+struct Wide {
+  __m256i even;
+  __m256i odd;
+};
+inline Wide High(Wide a) {
+  return {_mm256_srli_epi64(a.even, 32), _mm256_srli_epi64(a.odd, 32)};
+}
+inline Wide Spread(Words a) { return {a.v, _mm256_srli_epi64(a.v, 32)}; }
+inline Wide Product(Wide a, std::uint32_t b) {
+  return {_mm256_mul_epu32(a.even, Same(b)), _mm256_mul_epu32(a.odd, Same(b))};
+}
+inline Wide operator^(Wide a, Wide b) {
+  return {_mm256_xor_si256(a.even, b.even), _mm256_xor_si256(a.odd, b.odd)};
+}
+inline Wide operator^(Wide a, std::uint32_t b) {
+  return {_mm256_xor_si256(a.even, Same(b)), _mm256_xor_si256(a.odd, Same(b))};
+}
+inline Words JoinLow(Wide a) {
+  return {_mm256_blend_epi32(a.even, _mm256_slli_epi64(a.odd, 32), 0xaa)};
+}
+inline Words JoinHigh(Wide a) {
+  return {_mm256_blend_epi32(_mm256_srli_epi64(a.even, 32), a.odd, 0xaa)};
 }
 
 inline Mask Less(Floats a, float b) { return {_mm256_cmp_ps(a.v, _mm256_set1_ps(b), _CMP_LT_OQ)}; }
 inline Mask Less(Floats a, Floats b) { return {_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ)}; }
-inline Mask IsZero(Words a) {
-  return {_mm256_castsi256_ps(_mm256_cmpeq_epi32(a.v, _mm256_setzero_si256()))};
+inline Mask HasNone(Words a, std::uint32_t of) {
+  return {_mm256_castsi256_ps(
+      _mm256_cmpeq_epi32(_mm256_and_si256(a.v, Same(of)), _mm256_setzero_si256()))};
 }
+inline Floats FlipSign(Floats a, Words by) { return FromBits(Bits(a) ^ (by & 0x80000000U)); }
 inline Floats Select(Mask condition, Floats yes, Floats no) {
   return {_mm256_blendv_ps(no.v, yes.v, condition.v)};
 }
@@ -77,13 +98,19 @@ struct Lanes {
     const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
   }
-  static std::uint64_t HashWords(Floats a, std::uint32_t first) {
+
+  using Hashes = __m256i;
+  static Hashes NoHashes() { return _mm256_setzero_si256(); }
+  static void AddHashes(Hashes& sums, Floats a, std::uint32_t first) {
     const Words position = Numbers() + first;
     const Words bits = Bits(a);
-    const __m256i sum = _mm256_add_epi64(HashOfPairs(_mm256_unpacklo_epi32(bits.v, position.v)),
-                                         HashOfPairs(_mm256_unpackhi_epi32(bits.v, position.v)));
+    const __m256i low = _mm256_unpacklo_epi32(bits.v, position.v);
+    const __m256i high = _mm256_unpackhi_epi32(bits.v, position.v);
+    sums = _mm256_add_epi64(sums, _mm256_add_epi64(HashOfPairs(low), HashOfPairs(high)));
+  }
+  static std::uint64_t FoldHash(Hashes sums) {
     const __m128i two =
-        _mm_add_epi64(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+        _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
     return static_cast<std::uint64_t>(_mm_cvtsi128_si64(two)) +
            static_cast<std::uint64_t>(_mm_extract_epi64(two, 1));
   }

@@ -54,18 +54,44 @@ inline Words operator>>(Words a, int count) {
 inline Words ShiftRightSigned(Words a, int count) {
   return {_mm512_srai_epi32(a.v, static_cast<unsigned>(count))};
 }
-inline Words ProductLow(Words a, std::uint32_t b) { return {_mm512_mullo_epi32(a.v, Same(b))}; }
-inline Words ProductHigh(Words a, std::uint32_t b) {
-  const __m512i even = _mm512_mul_epu32(a.v, Same(b));
-  const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a.v, 32), Same(b));
-  return {_mm512_mask_shuffle_epi32(odd, 0x5555, even, _MM_PERM_DDBB)};
+
+// Even and odd lanes, in 64 bits each.
+struct Wide {
+  __m512i even;
+  __m512i odd;
+};
+inline Wide High(Wide a) {
+  return {_mm512_srli_epi64(a.even, 32), _mm512_srli_epi64(a.odd, 32)};
+}
+inline Wide Spread(Words a) { return {a.v, _mm512_srli_epi64(a.v, 32)}; }
+inline Wide Product(Wide a, std::uint32_t b) {
+  return {_mm512_mul_epu32(a.even, Same(b)), _mm512_mul_epu32(a.odd, Same(b))};
+}
+inline Wide operator^(Wide a, Wide b) {
+  return {_mm512_xor_si512(a.even, b.even), _mm512_xor_si512(a.odd, b.odd)};
+}
+inline Wide operator^(Wide a, std::uint32_t b) {
+  return {_mm512_xor_si512(a.even, Same(b)), _mm512_xor_si512(a.odd, Same(b))};
+}
+inline Words JoinLow(Wide a) {
+  return {_mm512_mask_shuffle_epi32(a.even, 0xaaaa, a.odd, _MM_PERM_CCAA)};
+}
+inline Words JoinHigh(Wide a) {
+  return {_mm512_mask_shuffle_epi32(a.odd, 0x5555, a.even, _MM_PERM_DDBB)};
 }
 
 inline Mask Less(Floats a, float b) {
   return {_mm512_cmp_ps_mask(a.v, _mm512_set1_ps(b), _CMP_LT_OQ)};
 }
 inline Mask Less(Floats a, Floats b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ)}; }
-inline Mask IsZero(Words a) { return {_mm512_testn_epi32_mask(a.v, a.v)}; }
+inline Mask HasNone(Words a, std::uint32_t of) {
+  return {_mm512_testn_epi32_mask(a.v, Same(of))};
+}
+inline Floats FlipSign(Floats a, Words by) {
+  // a ^ (by & sign)
+  constexpr int kTable = 0x78;
+  return FromBits({_mm512_ternarylogic_epi32(Bits(a).v, by.v, Same(0x80000000U), kTable)});
+}
 inline Floats Select(Mask condition, Floats yes, Floats no) {
   return {_mm512_mask_blend_ps(condition.v, no.v, yes.v)};
 }
@@ -87,14 +113,19 @@ struct Lanes {
     const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
   }
-  static std::uint64_t HashWords(Floats a, std::uint32_t first) {
+
+  using Hashes = __m512i;
+  static Hashes NoHashes() { return _mm512_setzero_si512(); }
+  static void AddHashes(Hashes& sums, Floats a, std::uint32_t first) {
     const Words position = Numbers() + first;
     const Words bits = Bits(a);
     const __m512i low = _mm512_unpacklo_epi32(bits.v, position.v);
     const __m512i high = _mm512_unpackhi_epi32(bits.v, position.v);
-    const __m512i eight = _mm512_add_epi64(HashOfPairs(low), HashOfPairs(high));
+    sums = _mm512_add_epi64(sums, _mm512_add_epi64(HashOfPairs(low), HashOfPairs(high)));
+  }
+  static std::uint64_t FoldHash(Hashes sums) {
     const __m256i four =
-        _mm256_add_epi64(_mm512_castsi512_si256(eight), _mm512_extracti64x4_epi64(eight, 1));
+        _mm256_add_epi64(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64(sums, 1));
     const __m128i two =
         _mm_add_epi64(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
     return static_cast<std::uint64_t>(_mm_cvtsi128_si64(two)) +

@@ -79,10 +79,11 @@ void ProductOfPanel(const PanelWork& work) {
 
 template <class Lanes>
 void FillNormals(const DrawPosition& at, int groups, float* to) {
+  const DrawPosition place = at;  // which no store to `to` changes
   constexpr int kParts = kGroup / Lanes::kCount;
   for (int group = 0; group < groups; ++group) {
     typename Lanes::Floats parts[kParts];
-    NormalGroup<Lanes>(at, group, parts);
+    NormalGroup<Lanes>(place, group, parts);
     for (int i = 0; i < kParts; ++i)
       Lanes::Store(to + group * kGroup + i * Lanes::kCount, parts[i]);
   }
@@ -101,11 +102,11 @@ float SumOf(const float* from, int groups) {
 
 template <class Lanes>
 std::uint64_t HashOf(const float* from, int count, std::uint32_t first) {
-  std::uint64_t sum = 0;
+  auto sums = Lanes::NoHashes();
   for (int i = 0; i < count; i += Lanes::kCount) {
-    sum += Lanes::HashWords(Lanes::Load(from + i), first + static_cast<std::uint32_t>(i));
+    Lanes::AddHashes(sums, Lanes::Load(from + i), first + static_cast<std::uint32_t>(i));
   }
-  return sum;
+  return Lanes::FoldHash(sums);
 }
 
 template <class Lanes>

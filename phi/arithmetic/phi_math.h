@@ -49,8 +49,9 @@ struct SinCos {
 template <class Lanes>
 PHI_HOST_DEVICE inline SinCos<typename Lanes::Floats> SinCosOfTurns(typename Lanes::Words word) {
   using Floats = typename Lanes::Floats;
-  const auto quadrant = (word + 0x20000000U) >> 30;
-  const auto rest = ShiftRightSigned(word - (quadrant << 30), 8);  // -1/8 to 1/8 turn, in 2^-24
+  // The upper two bits of `turned` are the quadrant.
+  const auto turned = word + 0x20000000U;
+  const auto rest = ShiftRightSigned(word << 2, 10);  // -1/8 to 1/8 turn, in 2^-24
   const Floats t = ToFloat(rest) * 0x1.921fb6p-22F;
   const Floats z = t * t;
   Floats s = Fma(z, -0x1.9ac9bp-13F, 0x1.110c28p-7F);
@@ -59,11 +60,9 @@ PHI_HOST_DEVICE inline SinCos<typename Lanes::Floats> SinCosOfTurns(typename Lan
   Floats c = Fma(z, 0x1.9bd89cp-16F, -0x1.6c12d2p-10F);
   c = Fma(c, z, 0x1.555554p-5F);
   const Floats cos = Fma(c, z * z, Fma(z, -0.5F, 1.0F));
-  const auto even = IsZero(quadrant & 1U);
-  const auto sin_sign = (quadrant & 2U) << 30;
-  const auto cos_sign = ((quadrant + 1U) & 2U) << 30;
-  return {FromBits(Bits(Select(even, sin, cos)) ^ sin_sign),
-          FromBits(Bits(Select(even, cos, sin)) ^ cos_sign)};
+  const auto even = HasNone(turned, 0x40000000U);
+  return {FlipSign(Select(even, sin, cos), turned),
+          FlipSign(Select(even, cos, sin), turned + 0x40000000U)};
 }
 
 // Returns the hyperbolic tangent, accurate to 3 ulp: -m / (m + 2) with m = exp(-2 |x|) - 1.
@@ -111,29 +110,48 @@ struct WordLanes {
   Words word[4];
 };
 
-// Philox (philox.h), one counter per lane.
+// Philox (philox.h), one counter per lane. Within it, words are the low halves of 64-bit lanes
+// (Lanes::Wide), which is how processors multiply them.
 template <class Words>
 PHI_HOST_DEVICE inline WordLanes<Words> PhiloxLanes(Words counter, const DrawPosition& at) {
-  const Words zero = counter & 0U;
-  Words c0 = counter;
-  Words c1 = zero + at.run;
-  Words c2 = zero + at.cycle;
-  Words c3 = zero + at.site;
   std::uint32_t k0 = at.key.word[0];
   std::uint32_t k1 = at.key.word[1];
-  for (int round = 0; round < kPhiloxRounds; ++round) {
-    const Words high0 = ProductHigh(c0, kPhiloxFactor0);
-    const Words low0 = ProductLow(c0, kPhiloxFactor0);
-    const Words high1 = ProductHigh(c2, kPhiloxFactor1);
-    const Words low1 = ProductLow(c2, kPhiloxFactor1);
-    c0 = high1 ^ c1 ^ k0;
-    c1 = low1;
-    c2 = high0 ^ c3 ^ k1;
-    c3 = low0;
+  const auto step = [&] {
     k0 += kPhiloxStep0;
     k1 += kPhiloxStep1;
+  };
+  const auto high = [](std::uint64_t product) { return static_cast<std::uint32_t>(product >> 32); };
+  const auto low = [](std::uint64_t product) { return static_cast<std::uint32_t>(product); };
+  // In the first two rounds, one of the products is the same in all lanes.
+  std::uint64_t shared = std::uint64_t{kPhiloxFactor1} * at.cycle;
+  auto product = Product(Spread(counter), kPhiloxFactor0);
+  auto c2 = High(product) ^ (at.site ^ k1);
+  const std::uint32_t first = high(shared) ^ at.run ^ k0;
+  const std::uint32_t second = low(shared);
+  step();
+  shared = std::uint64_t{kPhiloxFactor0} * first;
+  auto c1 = Product(c2, kPhiloxFactor1);
+  auto c0 = High(c1) ^ (second ^ k0);
+  c2 = product ^ (high(shared) ^ k1);
+  step();
+  product = Product(c0, kPhiloxFactor0);
+  auto other = Product(c2, kPhiloxFactor1);
+  c0 = High(other) ^ c1 ^ k0;
+  c2 = High(product) ^ (low(shared) ^ k1);
+  for (int round = 3; round < kPhiloxRounds - 1; ++round) {
+    step();
+    c1 = other;
+    const auto c3 = product;
+    product = Product(c0, kPhiloxFactor0);
+    other = Product(c2, kPhiloxFactor1);
+    c0 = High(other) ^ c1 ^ k0;
+    c2 = High(product) ^ c3 ^ k1;
   }
-  return {{c0, c1, c2, c3}};
+  step();
+  c1 = Product(c2, kPhiloxFactor1);
+  const auto c3 = Product(c0, kPhiloxFactor0);
+  return {{JoinHigh(c1) ^ JoinLow(other) ^ k0, JoinLow(c1), JoinHigh(c3) ^ JoinLow(product) ^ k1,
+           JoinLow(c3)}};
 }
 
 // Makes two standard normal numbers from two words (G. E. P. Box, M. E. Muller: A note on the
@@ -144,7 +162,7 @@ template <class Lanes>
 PHI_HOST_DEVICE inline void BoxMuller(typename Lanes::Words first, typename Lanes::Words second,
                                       typename Lanes::Floats& a, typename Lanes::Floats& b) {
   using Floats = typename Lanes::Floats;
-  const Floats u = ToFloat((first >> 8) + 1U) * 0x1p-24F;
+  const Floats u = Fma(ToFloat(first >> 8), 0x1p-24F, 0x1p-24F);
   const Floats radius = Sqrt(Log(u) * -2.0F);
   const SinCos<Floats> angle = SinCosOfTurns<Lanes>(second);
   a = radius * angle.cos;
@@ -209,8 +227,8 @@ PHI_INLINE std::uint64_t HashWord(std::uint32_t bits, std::uint32_t position) {
   return value ^ (value >> 31);
 }
 
-PHI_HOST_DEVICE inline std::uint64_t ScalarLanes::HashWords(Floats a, std::uint32_t first) {
-  return HashWord(Bits(a), first);
+PHI_HOST_DEVICE inline void ScalarLanes::AddHashes(Hashes& sums, Floats a, std::uint32_t first) {
+  sums += HashWord(Bits(a), first);
 }
 
 }  // namespace reveza::phi

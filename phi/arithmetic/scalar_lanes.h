@@ -58,13 +58,32 @@ PHI_INLINE float ToFloat(std::uint32_t a) {
 PHI_INLINE std::uint32_t ShiftRightSigned(std::uint32_t a, int count) {
   return static_cast<std::uint32_t>(static_cast<std::int32_t>(a) >> count);
 }
-PHI_INLINE std::uint32_t ProductLow(std::uint32_t a, std::uint32_t b) { return a * b; }
-PHI_INLINE std::uint32_t ProductHigh(std::uint32_t a, std::uint32_t b) {
-  return static_cast<std::uint32_t>((std::uint64_t{a} * b) >> 32);
+
+// A word in the low half of 64 bits, or a product in all of them.
+struct WideWord {
+  std::uint32_t low;
+  std::uint32_t high;
+};
+PHI_INLINE WideWord Spread(std::uint32_t a) { return {a, 0}; }
+// Multiplies the low half.
+PHI_INLINE WideWord Product(WideWord a, std::uint32_t b) {
+  const std::uint64_t product = std::uint64_t{a.low} * b;
+  return {static_cast<std::uint32_t>(product), static_cast<std::uint32_t>(product >> 32)};
 }
+// Moves the high half to the low one. Of the others, only the low half of the result is valid.
+PHI_INLINE WideWord High(WideWord a) { return {a.high, 0}; }
+PHI_INLINE WideWord operator^(WideWord a, WideWord b) { return {a.low ^ b.low, 0}; }
+PHI_INLINE WideWord operator^(WideWord a, std::uint32_t b) { return {a.low ^ b, 0}; }
+PHI_INLINE std::uint32_t JoinLow(WideWord a) { return a.low; }
+PHI_INLINE std::uint32_t JoinHigh(WideWord a) { return a.high; }
 
 PHI_INLINE bool Less(float a, float b) { return a < b; }
-PHI_INLINE bool IsZero(std::uint32_t a) { return a == 0; }
+// Returns whether none of the bits of `of` is set.
+PHI_INLINE bool HasNone(std::uint32_t a, std::uint32_t of) { return (a & of) == 0; }
+// Flips the sign where the highest bit of `by` is set.
+PHI_INLINE float FlipSign(float a, std::uint32_t by) {
+  return FromBits(Bits(a) ^ (by & 0x80000000U));
+}
 PHI_INLINE float Select(bool condition, float yes, float no) { return condition ? yes : no; }
 
 struct ScalarLanes {
@@ -79,8 +98,12 @@ struct ScalarLanes {
   PHI_HOST_DEVICE static void Store(float* to, Floats a) { *to = a; }
   // Returns the sum of the lanes: lane l adds lane l + h, for h = half the lanes, a quarter, ... 1.
   PHI_HOST_DEVICE static float Fold(Floats a) { return a; }
-  // Returns the sum of HashWord (phi_math.h) of the lanes, at positions `first`, `first` + 1, ...
-  PHI_HOST_DEVICE static std::uint64_t HashWords(Floats a, std::uint32_t first);
+  // Adds HashWord (phi_math.h) of the lanes, at positions `first`, `first` + 1, ..., to sums of
+  // lanes, of which FoldHash() returns the sum.
+  using Hashes = std::uint64_t;
+  PHI_HOST_DEVICE static Hashes NoHashes() { return 0; }
+  PHI_HOST_DEVICE static void AddHashes(Hashes& sums, Floats a, std::uint32_t first);
+  PHI_HOST_DEVICE static std::uint64_t FoldHash(Hashes sums) { return sums; }
 };
 
 }  // namespace reveza::phi

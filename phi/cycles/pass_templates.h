@@ -102,14 +102,14 @@ class OnePass {
 
   void Observe(Observation& observation) const {
     const auto dimension = static_cast<float>(constants_.dimension);
-    std::uint64_t hash = 0;
+    auto hashes = Lanes::NoHashes();
     for (int vector = 0; vector < kStateVectors; ++vector) {
       const float* values = Vector(vector);
       const auto first = static_cast<std::uint32_t>(vector * groups_ * kGroup);
       TreeSum<Lanes> sum;
       ForEach([&](int at, int part) {
         const Floats each = Lanes::Load(values + at);
-        hash += Lanes::HashWords(each, first + static_cast<std::uint32_t>(at));
+        Lanes::AddHashes(hashes, each, first + static_cast<std::uint32_t>(at));
         if (vector < kModules) {
           sum.Add(part, each);
         } else {
@@ -123,7 +123,7 @@ class OnePass {
         observation.rho_norm[vector - kModules] = Sqrt(sum.Total());
       }
     }
-    observation.hash = hash;
+    observation.hash = Lanes::FoldHash(hashes);
   }
 
   float* Vector(int vector) const {
