@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace reveza {
 
@@ -19,6 +20,14 @@ inline void PreferHugePages(void* memory, std::size_t bytes) {
   const std::uintptr_t end = (begin + bytes) / kHugePage * kHugePage;
   if (first >= end) return;
   madvise(static_cast<std::byte*>(memory) + (first - begin), end - first, MADV_HUGEPAGE);
+}
+
+// Reserves memory for this many elements, on huge pages if it is new.
+template <class T>
+void ReserveOnHugePages(std::vector<T>& values, std::size_t count) {
+  if (count <= values.capacity()) return;
+  values.reserve(count);
+  PreferHugePages(values.data(), count * sizeof(T));
 }
 
 }  // namespace reveza

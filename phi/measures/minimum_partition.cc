@@ -15,25 +15,33 @@ Matrix RowsOf(const GaussianModel& model, const std::vector<int>& rows) {
   return Submatrix(model.joint(), rows, rows);
 }
 
-// Returns the masks of the `count` lowest scores, ascending; ties go to the lower mask.
-std::vector<std::uint64_t> Lowest(const std::vector<double>& scores, std::size_t count) {
-  std::vector<std::pair<double, std::uint64_t>> found;
-  for (std::uint64_t mask = 1; mask < scores.size(); ++mask) {
-    const double score = scores[mask];
-    if (found.size() == count && score >= found.front().first) continue;
-    if (found.size() == count) {
-      std::ranges::pop_heap(found);
-      found.pop_back();
+// Masks that are scored at once, and are still in the first cache when they are compared.
+constexpr std::size_t kBlock = 1024;
+
+// The lowest of many scores; of equal ones those of lower masks.
+class LowestScores {
+ public:
+  explicit LowestScores(std::size_t count) : count_(count) {}
+
+  void Add(std::uint64_t mask, double score) {
+    if (found_.size() == count_) {
+      if (score >= found_.front().first) return;
+      std::ranges::pop_heap(found_);
+      found_.pop_back();
     }
-    found.emplace_back(score, mask);
-    std::ranges::push_heap(found);
+    found_.emplace_back(score, mask);
+    std::ranges::push_heap(found_);
   }
-  std::ranges::sort(found);
-  std::vector<std::uint64_t> masks;
-  masks.reserve(found.size());
-  for (const auto& [score, mask] : found) masks.push_back(mask);
-  return masks;
-}
+  // Returns scores and masks, ascending.
+  std::vector<std::pair<double, std::uint64_t>> Sorted() && {
+    std::ranges::sort(found_);
+    return std::move(found_);
+  }
+
+ private:
+  std::size_t count_;
+  std::vector<std::pair<double, std::uint64_t>> found_;  // a heap
+};
 
 bool IsSearched(Measure measure) {
   return measure == Measure::kPhiG || measure == Measure::kPhiStar;
@@ -63,8 +71,8 @@ Bytes TableBytes(int variables, std::span<const Measure> measures, const SearchO
     tables = std::max(tables, kTables[static_cast<std::size_t>(measure)]);
   }
   if (tables == 0) return 0;
-  // Scores of half of the subsets and, if normalised, determinants and normalisers.
-  const Bytes halves = 2 * tables + (options.normalised ? 4 : 1);
+  // If normalised, also determinants and the normalisers of half of the subsets.
+  const Bytes halves = 2 * tables + (options.normalised ? 3 : 0);
   return halves * (sizeof(double) << (variables - 1));
 }
 
@@ -129,37 +137,37 @@ Status PartitionSearch::MakeTables(Measure measure) {
   return {};
 }
 
-void PartitionSearch::Score(Measure measure) {
+void PartitionSearch::Score(Measure measure, std::size_t first, std::span<double> scores) const {
   const std::size_t full = tables_.both.size() - 1;
-  tables_.scores.resize(tables_.both.size() / 2);
-  const std::size_t count = tables_.scores.size();
-  double* const scores = tables_.scores.data();
+  const std::size_t end = first + scores.size();
+  double* out = scores.data();
   const double* const both = tables_.both.data();
   const double* const past = tables_.past.data();
   const double* const present = tables_.present.data();
   switch (measure) {
     case Measure::kMultiInformation:
-      for (std::size_t m = 0; m < count; ++m) scores[m] = both[m] * both[full - m];
+      for (std::size_t m = first; m < end; ++m) *out++ = both[m] * both[full - m];
       return;
     case Measure::kWholeMinusSum:
-      for (std::size_t m = 0; m < count; ++m) {
-        scores[m] = (both[m] / (past[m] * present[m])) *
-                    (both[full - m] / (past[full - m] * present[full - m]));
+      for (std::size_t m = first; m < end; ++m) {
+        *out++ = (both[m] / (past[m] * present[m])) *
+                 (both[full - m] / (past[full - m] * present[full - m]));
       }
       return;
     case Measure::kPhiR:
-      return ScoreWithoutRedundancy();
+      return ScoreWithoutRedundancy(first, scores);
     default:
-      for (std::size_t m = 0; m < count; ++m) {
-        scores[m] = (both[m] / past[m]) * (both[full - m] / past[full - m]);
+      for (std::size_t m = first; m < end; ++m) {
+        *out++ = (both[m] / past[m]) * (both[full - m] / past[full - m]);
       }
   }
 }
 
-void PartitionSearch::ScoreWithoutRedundancy() {
-  const auto& [past, present, both, across, unused] = tables_;
+void PartitionSearch::ScoreWithoutRedundancy(std::size_t first, std::span<double> scores) const {
+  const auto& [past, present, both, across] = tables_;
   const std::size_t full = both.size() - 1;
-  for (std::size_t mask = 0; mask < tables_.scores.size(); ++mask) {
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const std::size_t mask = first + i;
     const std::size_t rest = full - mask;
     // exp of twice the information from each part to itself and to the other part.
     const double own = past[mask] * present[mask] / both[mask];
@@ -167,7 +175,7 @@ void PartitionSearch::ScoreWithoutRedundancy() {
     const double forth = past[mask] * present[rest] / across[mask];
     const double back = past[rest] * present[mask] / across[rest];
     const double least = std::min(std::min(own, own_of_rest), std::min(forth, back));
-    tables_.scores[mask] = least / (own * own_of_rest);
+    scores[i] = least / (own * own_of_rest);
   }
 }
 
@@ -199,38 +207,47 @@ Result<std::vector<double>> PartitionSearch::Normalisers() const {
   return normalisers;
 }
 
-Status PartitionSearch::Normalise(Measure measure) {
-  ASSIGN_OR_RETURN(const auto normalisers, Normalisers());
-  // The constant factor that the scores omit.
+Result<double> PartitionSearch::ConstantOf(Measure measure) const {
   const Measure ranked = IsSearched(measure) ? Measure::kStochasticInteraction : measure;
   ASSIGN_OR_RETURN(const auto first, MakeBipartition(1, model_.variables()));
   ASSIGN_OR_RETURN(const auto value, Evaluate(model_, first, ranked));
-  std::vector<double>& scores = tables_.scores;
-  const double constant = value - 0.5 * std::log(scores[1]);
-  for (std::size_t mask = 1; mask < scores.size(); ++mask) {
-    scores[mask] = (0.5 * std::log(scores[mask]) + constant) / normalisers[mask];
-  }
-  return {};
+  double score = 0.0;
+  Score(measure, 1, {&score, 1});
+  return value - 0.5 * std::log(score);
 }
 
 Result<MinimumPartition> PartitionSearch::Exhaustive(Measure measure) {
   const int variables = model_.variables();
-  Score(measure);
+  std::vector<double> normalisers;
+  double constant = 0.0;
   if (options_.normalised) {
-    RETURN_IF_ERROR(Normalise(measure));
+    ASSIGN_OR_RETURN(normalisers, Normalisers());
+    ASSIGN_OR_RETURN(constant, ConstantOf(measure));
   }
-  const std::vector<double>& scores = tables_.scores;
-  const std::vector<std::uint64_t> masks = Lowest(scores, IsSearched(measure) ? kCandidates : 1);
+  const std::size_t count = tables_.both.size() / 2;
+  LowestScores lowest(IsSearched(measure) ? kCandidates : 1);
+  std::array<double, kBlock> scores = {};
+  for (std::size_t first = 0; first < count; first += kBlock) {
+    const std::span block(scores.data(), std::min(kBlock, count - first));
+    Score(measure, first, block);
+    for (std::size_t i = first == 0 ? 1 : 0; i < block.size(); ++i) {
+      const double score = options_.normalised ? (0.5 * std::log(block[i]) + constant) /
+                                                     normalisers[first + i]
+                                               : block[i];
+      lowest.Add(first + i, score);
+    }
+  }
+  const auto candidates = std::move(lowest).Sorted();
   std::optional<MinimumPartition> best;
   double least = HUGE_VAL;
-  for (const std::uint64_t mask : masks) {
+  for (const auto& [score, mask] : candidates) {
     ASSIGN_OR_RETURN(auto partition, MakeBipartition(mask, variables));
     ASSIGN_OR_RETURN(const auto value, Evaluate(model_, partition, measure));
     double compared = value;
     if (options_.normalised && IsSearched(measure)) {
       ASSIGN_OR_RETURN(const auto interaction,
                        Evaluate(model_, partition, Measure::kStochasticInteraction));
-      compared *= scores[mask] / interaction;
+      compared *= score / interaction;
     }
     if (compared < least || !best) {
       least = compared;
@@ -238,8 +255,8 @@ Result<MinimumPartition> PartitionSearch::Exhaustive(Measure measure) {
     }
   }
   if (!best) return InvalidArgument("no bipartition has a finite value");
-  const auto all = static_cast<std::int64_t>(scores.size()) - 1;
-  best->examined = IsSearched(measure) ? static_cast<std::int64_t>(masks.size()) : all;
+  const auto all = static_cast<std::int64_t>(count) - 1;
+  best->examined = IsSearched(measure) ? static_cast<std::int64_t>(candidates.size()) : all;
   best->exact = best->examined == all && measure != Measure::kPhiG;
   return *std::move(best);
 }

@@ -4,6 +4,7 @@
 // A search is not thread-safe; concurrent searches of one model are.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -51,7 +52,6 @@ struct SearchTables {
   // Determinants by subset: of its past, its present, both, and its past with the present of the
   // complement. Empty until needed.
   std::vector<double> past, present, both, across;
-  std::vector<double> scores;
 };
 
 // Returns the memory of a search of these measures over `variables` variables, including its
@@ -80,12 +80,13 @@ class PartitionSearch {
   Result<MinimumPartition> Exhaustive(Measure measure);
   Result<MinimumPartition> Queyranne(Measure measure) const;  // queyranne.cc
   Status MakeTables(Measure measure);
-  // Fills tables_.scores with monotone functions of the measure, one per mask without the last
-  // variable: exp of twice the measure, or of twice stochastic interaction for phi_g and phi_star.
-  void Score(Measure measure);
-  void ScoreWithoutRedundancy();
+  // Writes monotone functions of the measure of the masks from `first` on: exp of twice the
+  // measure, or of twice stochastic interaction for phi_g and phi_star, up to a constant factor.
+  void Score(Measure measure, std::size_t first, std::span<double> scores) const;
+  void ScoreWithoutRedundancy(std::size_t first, std::span<double> scores) const;
   Result<std::vector<double>> Normalisers() const;
-  Status Normalise(Measure measure);
+  // Returns the measure less half the logarithm of its score.
+  Result<double> ConstantOf(Measure measure) const;
 
   const GaussianModel& model_;
   SearchOptions options_;

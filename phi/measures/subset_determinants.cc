@@ -4,6 +4,8 @@
 #include <memory>
 #include <new>
 
+#include "common/base/huge_pages.h"
+
 namespace reveza::phi {
 namespace {
 
@@ -47,7 +49,9 @@ std::vector<double> Ordered(const Matrix& matrix, int variables, int group) {
 
 void SubsetDeterminants(const Matrix& matrix, int variables, const SubsetRows& rows,
                         Instructions instructions, std::vector<double>& result) {
-  result.resize(std::size_t{1} << variables);
+  const std::size_t count = std::size_t{1} << variables;
+  ReserveOnHugePages(result, count);
+  result.resize(count);
   const std::vector<double> ordered = Ordered(matrix, variables, rows.group);
   const std::unique_ptr<double[], Release> space(static_cast<double*>(operator new[](
       SubsetWorkSpace(variables, rows.group) * sizeof(double), kAlignment)));
