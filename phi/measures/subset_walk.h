@@ -145,14 +145,11 @@ class Walk {
     const int group = rows_.group;
     const Lanes* const first = from + RowAt(row, size) - row;
     const Lanes* const second = from + RowAt(row + 1, size) - (row + 1);
-    if (size == group) {  // half of all nodes, without a division
-      product *= first[row] * second[row + 1] - first[row + 1] * first[row + 1];
-      return;
-    }
     const Lanes inverse = 1.0 / first[row];
     const Lanes ratio = first[row + 1] * inverse;
     const Lanes pivot = second[row + 1] - ratio * first[row + 1];
     product *= first[row] * pivot;
+    if (size == group) return;
     const Lanes inverse_of_second = 1.0 / pivot;
     for (int j = group; j < size; ++j) {
       row_[j] = second[j] - ratio * first[j];
