@@ -1,8 +1,6 @@
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -11,6 +9,7 @@
 #include "common/base/run_in_parallel.h"
 #include "phi/arithmetic/kernels.h"
 #include "phi/arithmetic/matrix_product.h"
+#include "phi/arithmetic/stage_barrier.h"
 #include "phi/cycles/engine.h"
 #include "phi/cycles/passes.h"
 #include "phi/cycles/weights.h"
@@ -22,34 +21,6 @@ namespace {
 constexpr int kGroupRuns = 64;
 // With fewer runs per thread, threads share the outputs of one group instead.
 constexpr int kMinRunsPerThread = 8;
-
-// A barrier that spins before it yields, because stages last microseconds.
-class StageBarrier {
- public:
-  // Blocks until `members` threads wait.
-  void Wait(int members) {
-    constexpr int kSpins = 4000;
-    const std::uint32_t stage = stage_.load(std::memory_order_relaxed);
-    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
-      arrived_.store(0, std::memory_order_relaxed);
-      stage_.store(stage + 1, std::memory_order_release);
-      return;
-    }
-    for (int spin = 0; stage_.load(std::memory_order_acquire) == stage; ++spin) {
-      if (spin < kSpins) {
-#ifdef __x86_64__
-        __builtin_ia32_pause();
-#endif
-      } else {
-        sched_yield();
-      }
-    }
-  }
-
- private:
-  std::atomic<int> arrived_ = 0;
-  std::atomic<std::uint32_t> stage_ = 0;
-};
 
 struct Slice {
   int first;

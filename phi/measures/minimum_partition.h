@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,12 +28,26 @@ std::string_view NameOf(SearchMethod method);
 // Parses a name; the error lists the names.
 Result<SearchMethod> ParseSearchMethod(std::string_view name);
 
+// How far a search is: `done` of `all` passes of Queyranne's algorithm, which take equally long, or
+// of the bipartitions that it leaves to be evaluated.
+enum class SearchStage { kPasses, kCandidates };
+struct SearchProgress {
+  Measure measure;
+  SearchStage stage;
+  std::size_t done;
+  std::size_t all;
+};
+
 struct SearchOptions {
   SearchMethod method = SearchMethod::kExhaustive;
   // Minimise value / min(H(Y_1), H(Y_2)) instead of the value (cf. Barrett & Seth 2011, eq. 25).
   // Differential entropy depends on units and may be negative, which is an error.
   bool normalised = false;
   Instructions instructions = SupportedInstructions();
+  // Of one search by Queyranne's algorithm; its result does not depend on their number.
+  int threads = 1;
+  // Called from one of these threads at a time, if set.
+  std::function<void(const SearchProgress&)> progress = {};
 };
 
 struct MinimumPartition {

@@ -7,13 +7,21 @@
 // A grows by a group u, both follow from matrices from which one row after another is eliminated:
 // log |S_Au| = log |S_A| + log |(S given A)_uu|, and log |S_B without u| = log |S_B| + log
 // |(S_B^-1)_uu|. A pass over all variables thus costs O(n^3), and all passes O(n^4).
+//
+// Threads work in lockstep: each updates some of the rows and evaluates some of the groups, and all
+// take the same decisions from what is shared. The result has the same bits for any number.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "common/base/run_in_parallel.h"
+#include "phi/arithmetic/parallel_for.h"
+#include "phi/arithmetic/stage_barrier.h"
 #include "phi/measures/minimum_partition.h"
 
 namespace reveza::phi {
@@ -29,77 +37,160 @@ Group United(const Group& one, const Group& other) {
   return both;
 }
 
+// One of the threads of a search.
+struct Member {
+  StageBarrier& barrier;
+  int index;
+  int count;
+
+  bool Owns(std::size_t item) const {
+    return item % static_cast<std::size_t>(count) == static_cast<std::size_t>(index);
+  }
+  void Wait() const {
+    if (count > 1) barrier.Wait(count);
+  }
+};
+
+[[gnu::always_inline]] inline void SubtractMultiple(std::span<double> from, const double* of,
+                                                    double factor) {
+  for (double& value : from) value -= factor * *of++;
+}
+
+#ifdef __x86_64__
+[[gnu::target("avx2")]] void SubtractByFour(std::span<double> from, const double* of,
+                                            double factor) {
+  SubtractMultiple(from, of, factor);
+}
+#endif
+
+// Subtracts `factor` times the numbers at `of`; the same bits for any instructions.
+void Subtract(std::span<double> from, const double* of, double factor, Instructions instructions) {
+#ifdef __x86_64__
+  if (instructions >= Instructions::kAvx2) return SubtractByFour(from, of, factor);
+#endif
+  SubtractMultiple(from, of, factor);
+}
+
 // A symmetric positive definite matrix from which rows are eliminated: the others become their
-// Schur complement.
+// Schur complement. Only the upper triangle is kept.
 class Elimination {
  public:
-  explicit Elimination(Matrix matrix) : matrix_(std::move(matrix)) {
-    for (int row = 0; row < matrix_.rows(); ++row) left_.push_back(row);
+  Elimination(Matrix matrix, Instructions instructions)
+      : whole_(std::move(matrix)), left_(whole_), instructions_(instructions) {}
+
+  // Undoes all eliminations: the member's share.
+  void Restart(const Member& member) {
+    for (int row = 0; row < left_.rows(); ++row) {
+      if (!member.Owns(static_cast<std::size_t>(row))) continue;
+      std::ranges::copy(std::span(whole_.Row(row), Width()), left_.Row(row));
+    }
   }
 
-  void Eliminate(const std::vector<int>& rows) {
-    for (const int row : rows) {
-      std::erase(left_, row);
-      const double* const pivot = matrix_.Row(row);
-      const double inverse = 1.0 / pivot[row];
-      for (const int i : left_) {
-        double* const out = matrix_.Row(i);
-        const double factor = out[row] * inverse;
-        for (const int j : left_) out[j] -= factor * pivot[j];
+  // Rows to eliminate, each after the elimination of those before it.
+  struct Pivots {
+    std::vector<int> rows;
+    Matrix values;
+    std::vector<double> inverses;  // of the diagonal
+  };
+  Pivots PivotsOf(std::vector<int> rows) const {
+    Pivots pivots = {.rows = std::move(rows), .values = {}, .inverses = {}};
+    pivots.values = Matrix(static_cast<int>(pivots.rows.size()), left_.columns());
+    for (std::size_t i = 0; i < pivots.rows.size(); ++i) {
+      double* const pivot = pivots.values.Row(static_cast<int>(i));
+      const int row = pivots.rows[i];
+      for (int j = 0; j < row; ++j) pivot[j] = left_(j, row);
+      std::ranges::copy(std::span(left_.Row(row), Width()).subspan(static_cast<std::size_t>(row)),
+                        pivot + row);
+      for (std::size_t k = 0; k < i; ++k) {
+        const double factor = pivot[pivots.rows[k]] * pivots.inverses[k];
+        Subtract({pivot, Width()}, pivots.values.Row(static_cast<int>(k)), factor, instructions_);
+      }
+      pivots.inverses.push_back(1.0 / pivot[row]);
+    }
+    return pivots;
+  }
+
+  // Updates the member's share of the rows `others`; those eliminated stay as they are.
+  void Eliminate(const Pivots& pivots, const std::vector<int>& others, const Member& member) {
+    for (const int other : others) {
+      if (!member.Owns(static_cast<std::size_t>(other))) continue;
+      const auto from = static_cast<std::size_t>(other);
+      const std::span<double> values = std::span(left_.Row(other), Width()).subspan(from);
+      for (std::size_t i = 0; i < pivots.rows.size(); ++i) {
+        const double* const pivot = pivots.values.Row(static_cast<int>(i));
+        Subtract(values, pivot + other, pivot[other] * pivots.inverses[i], instructions_);
       }
     }
   }
 
   // Returns log |block of these rows|; infinity if rounding errors made it indefinite.
   double LogDeterminant(const std::vector<int>& rows) const {
-    if (rows.size() == 1) return std::log(matrix_(rows[0], rows[0]));
-    const auto lower = Cholesky(Submatrix(matrix_, rows, rows));
+    if (rows.size() == 1) return std::log(left_(rows[0], rows[0]));
+    const auto size = static_cast<int>(rows.size());
+    Matrix block(size, size);
+    for (int i = 0; i < size; ++i) {
+      for (int j = i; j < size; ++j) {
+        block(i, j) = block(j, i) =
+            left_(rows[static_cast<std::size_t>(i)], rows[static_cast<std::size_t>(j)]);
+      }
+    }
+    const auto lower = Cholesky(block);
     return lower ? LogDeterminantOf(*lower) : HUGE_VAL;
   }
 
  private:
-  Matrix matrix_;
-  std::vector<int> left_;
+  std::size_t Width() const { return static_cast<std::size_t>(left_.columns()); }
+
+  Matrix whole_, left_;
+  Instructions instructions_;
 };
 
-// The log-determinants of one covariance, of the rows `of(group)` of groups of variables.
+// The log-determinants of one covariance, of the rows of groups of variables.
 class Term {
  public:
   // Nothing if the covariance is singular.
-  static std::optional<Term> Of(const GaussianModel& model, double sign, int first, int last) {
-    Term term;
-    term.sign_ = sign;
-    term.rows_ = last - first + 1;
+  static std::optional<Term> Of(const GaussianModel& model, double sign, int first, int last,
+                                Instructions instructions) {
     std::vector<int> rows;
     for (int variable = 0; variable < model.variables(); ++variable) {
       for (int row = first; row <= last; ++row) rows.push_back(variable * (model.lags() + 1) + row);
     }
-    term.covariance_ = Submatrix(model.joint(), rows, rows);
-    const auto lower = Cholesky(term.covariance_);
+    Matrix covariance = Submatrix(model.joint(), rows, rows);
+    const auto lower = Cholesky(covariance);
     if (!lower) return std::nullopt;
-    term.precision_ = SolveCholesky(*lower, Matrix::Identity(lower->rows()));
-    term.Restart();
-    return term;
+    Matrix precision = SolveCholesky(*lower, Matrix::Identity(lower->rows()));
+    return Term(sign, last - first + 1, {std::move(covariance), instructions},
+                {std::move(precision), instructions});
   }
 
-  // Makes A empty.
-  void Restart() {
-    given_.emplace(covariance_);
-    rest_.emplace(precision_);
+  // Makes A empty: the member's share.
+  void Restart(const Member& member) {
+    given_.Restart(member);
+    rest_.Restart(member);
   }
-  // Adds a group to A.
-  void Add(const Group& group) {
-    const std::vector<int> rows = RowsOf(group);
-    given_->Eliminate(rows);
-    rest_->Eliminate(rows);
+  // What a group adds to A; then the addition, where `others` are the variables that are not in A:
+  // the member's share.
+  struct Addition {
+    Elimination::Pivots given, rest;
+  };
+  Addition AdditionOf(const Group& group) const {
+    return {.given = given_.PivotsOf(RowsOf(group)), .rest = rest_.PivotsOf(RowsOf(group))};
+  }
+  void Add(const Addition& addition, const Group& others, const Member& member) {
+    const std::vector<int> rows = RowsOf(others);
+    given_.Eliminate(addition.given, rows, member);
+    rest_.Eliminate(addition.rest, rows, member);
   }
   // Returns the change of log |S_A| + log |S_B| when the group moves from B to A.
   double Change(const Group& group) const {
     const std::vector<int> rows = RowsOf(group);
-    return sign_ * (given_->LogDeterminant(rows) + rest_->LogDeterminant(rows));
+    return sign_ * (given_.LogDeterminant(rows) + rest_.LogDeterminant(rows));
   }
 
  private:
+  Term(double sign, int rows, Elimination given, Elimination rest)
+      : sign_(sign), rows_(rows), given_(std::move(given)), rest_(std::move(rest)) {}
+
   std::vector<int> RowsOf(const Group& group) const {
     std::vector<int> rows;
     for (const int variable : group) {
@@ -108,19 +199,23 @@ class Term {
     return rows;
   }
 
-  double sign_ = 1.0;
-  int rows_ = 1;  // per variable
-  Matrix covariance_, precision_;
-  std::optional<Elimination> given_, rest_;  // S given A, and the inverse of S_B
+  double sign_;
+  int rows_;                 // per variable
+  Elimination given_, rest_;  // S given A, and the inverse of S_B
 };
 
 // The terms of mi, si or wms, up to a factor and a constant.
-std::optional<std::vector<Term>> TermsOf(const GaussianModel& model, Measure measure) {
+std::optional<std::vector<Term>> TermsOf(const GaussianModel& model, Measure measure,
+                                         Instructions instructions) {
   const int lags = model.lags();
   std::vector<std::optional<Term>> all;
-  all.push_back(Term::Of(model, 1.0, 0, lags));
-  if (measure != Measure::kMultiInformation) all.push_back(Term::Of(model, -1.0, 0, lags - 1));
-  if (measure == Measure::kWholeMinusSum) all.push_back(Term::Of(model, -1.0, lags, lags));
+  all.push_back(Term::Of(model, 1.0, 0, lags, instructions));
+  if (measure != Measure::kMultiInformation) {
+    all.push_back(Term::Of(model, -1.0, 0, lags - 1, instructions));
+  }
+  if (measure == Measure::kWholeMinusSum) {
+    all.push_back(Term::Of(model, -1.0, lags, lags, instructions));
+  }
   std::vector<Term> terms;
   for (auto& term : all) {
     if (!term) return std::nullopt;
@@ -140,6 +235,96 @@ struct Candidate {
   Group part;
 };
 
+// What the threads of a search share.
+struct SharedSearch {
+  std::vector<Term> terms;
+  std::vector<double> changes;  // of the groups that each member evaluates
+  StageBarrier barrier = {};
+};
+
+// The passes of one thread.
+class Passes {
+ public:
+  Passes(SharedSearch& shared, int variables, const Member& member)
+      : shared_(shared), member_(member) {
+    for (int variable = 0; variable < variables; ++variable) groups_.push_back({variable});
+  }
+
+  bool Ended() const { return groups_.size() < 2; }
+
+  // Orders the groups so that each next one minimises f(before + it) - f(it). The last two form a
+  // pendent pair: no bipartition that separates them has a lower value than the last one alone,
+  // which is the candidate of this pass. They become one group.
+  void Next() {
+    for (Term& term : shared_.terms) term.Restart(member_);
+    std::vector<std::size_t> rest;
+    for (std::size_t i = 0; i < groups_.size(); ++i) rest.push_back(i);
+    member_.Wait();
+    const std::vector<double> alone = Changes(rest);
+    std::size_t next_to_last = 0;
+    Add(0, rest);
+    while (rest.size() > 1) {
+      const std::vector<double> changes = Changes(rest);
+      std::size_t chosen = 0;
+      double least = HUGE_VAL;
+      for (std::size_t i = 0; i < rest.size(); ++i) {
+        const double key = changes[i] - alone[rest[i]];
+        if (key < least) {
+          least = key;
+          chosen = i;
+        }
+      }
+      next_to_last = rest[chosen];
+      Add(chosen, rest);
+    }
+    const std::size_t last = rest.front();
+    candidates_.push_back({alone[last], groups_[last]});
+    groups_[next_to_last] = United(groups_[next_to_last], groups_[last]);
+    groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(last));
+  }
+
+  std::vector<Candidate> candidates() && { return std::move(candidates_); }
+  std::int64_t evaluations() const { return evaluations_; }
+
+ private:
+  // Returns the changes by these groups, of which each member computes a share.
+  std::vector<double> Changes(const std::vector<std::size_t>& of) {
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      if (member_.Owns(i)) shared_.changes[i] = Change(shared_.terms, groups_[of[i]]);
+    }
+    member_.Wait();
+    std::vector<double> changes(shared_.changes.begin(),
+                                shared_.changes.begin() + static_cast<std::ptrdiff_t>(of.size()));
+    evaluations_ += static_cast<std::int64_t>(of.size());
+    // Others may still copy: they are waited for before the next changes.
+    return changes;
+  }
+
+  // Moves a group from the rest to A.
+  void Add(std::size_t chosen, std::vector<std::size_t>& rest) {
+    const Group& group = groups_[rest[chosen]];
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(chosen));
+    Group others;
+    for (const std::size_t i : rest) {
+      others.insert(others.end(), groups_[i].begin(), groups_[i].end());
+    }
+    std::vector<Term::Addition> additions;
+    for (const Term& term : shared_.terms) additions.push_back(term.AdditionOf(group));
+    // Before anyone changes what the additions were taken from.
+    member_.Wait();
+    for (std::size_t i = 0; i < additions.size(); ++i) {
+      shared_.terms[i].Add(additions[i], others, member_);
+    }
+    member_.Wait();
+  }
+
+  SharedSearch& shared_;
+  const Member& member_;
+  std::vector<Group> groups_;
+  std::vector<Candidate> candidates_;
+  std::int64_t evaluations_ = 0;
+};
+
 }  // namespace
 
 Result<MinimumPartition> PartitionSearch::Queyranne(Measure measure) const {
@@ -148,60 +333,56 @@ Result<MinimumPartition> PartitionSearch::Queyranne(Measure measure) const {
                            : measure == Measure::kPhiG || measure == Measure::kPhiStar
                                ? Measure::kStochasticInteraction
                                : measure;
-  auto terms = TermsOf(model_, searched);
+  auto terms = TermsOf(model_, searched, options_.instructions);
   if (!terms) return InvalidArgument("the covariance is singular; use fewer variables");
-  std::vector<Group> groups;
-  for (int variable = 0; variable < model_.variables(); ++variable) groups.push_back({variable});
+  const int variables = model_.variables();
+  SharedSearch shared = {.terms = *std::move(terms),
+                         .changes = std::vector<double>(static_cast<std::size_t>(variables))};
   std::vector<Candidate> candidates;
   std::int64_t evaluations = 0;
-  while (groups.size() > 1) {
-    for (Term& term : *terms) term.Restart();
-    std::vector<double> alone;
-    for (const Group& group : groups) alone.push_back(Change(*terms, group));
-    evaluations += static_cast<std::int64_t>(groups.size());
-    // Order the groups so that each next one minimises f(before + it) - f(it). The last two form a
-    // pendent pair: no bipartition that separates them has a lower value than the last one alone.
-    for (Term& term : *terms) term.Add(groups.front());
-    std::vector<std::size_t> rest;
-    for (std::size_t i = 1; i < groups.size(); ++i) rest.push_back(i);
-    std::size_t next_to_last = 0;
-    while (rest.size() > 1) {
-      evaluations += static_cast<std::int64_t>(rest.size());
-      std::size_t chosen = 0;
-      double least = HUGE_VAL;
-      for (std::size_t i = 0; i < rest.size(); ++i) {
-        const double key = Change(*terms, groups[rest[i]]) - alone[rest[i]];
-        if (key < least) {
-          least = key;
-          chosen = i;
-        }
-      }
-      next_to_last = rest[chosen];
-      for (Term& term : *terms) term.Add(groups[next_to_last]);
-      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(chosen));
+  const auto report = [&](SearchStage stage, std::size_t done, std::size_t all) {
+    if (options_.progress) options_.progress({measure, stage, done, all});
+  };
+  RunInParallel(std::min(options_.threads, variables), [&](int index, int count) {
+    const Member member = {.barrier = shared.barrier, .index = index, .count = count};
+    Passes passes(shared, variables, member);
+    for (std::size_t done = 1; !passes.Ended(); ++done) {
+      passes.Next();
+      if (index == 0) report(SearchStage::kPasses, done, static_cast<std::size_t>(variables) - 1);
     }
-    const std::size_t last = rest.front();
-    candidates.push_back({alone[last], groups[last]});
-    groups[next_to_last] = United(groups[next_to_last], groups[last]);
-    groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(last));
-  }
+    if (index != 0) return;
+    evaluations = passes.evaluations();
+    candidates = std::move(passes).candidates();
+  });
   std::ranges::stable_sort(candidates, {}, &Candidate::value);
   if (searched == measure) candidates.resize(1);
-  std::optional<MinimumPartition> best;
+  std::vector<std::optional<Result<MinimumPartition>>> found(candidates.size());
   const std::vector<int> all = model_.AllVariables();
-  for (const Candidate& candidate : candidates) {
+  std::mutex mutex;
+  std::size_t evaluated = 0;
+  const auto evaluate = [&](const Candidate& candidate) -> Result<MinimumPartition> {
     Group others;
     std::ranges::set_difference(all, candidate.part, std::back_inserter(others));
-    ASSIGN_OR_RETURN(auto partition,
-                     PartitionOf({candidate.part, std::move(others)}, model_.variables()));
+    ASSIGN_OR_RETURN(auto partition, PartitionOf({candidate.part, std::move(others)}, variables));
     ASSIGN_OR_RETURN(const auto value, Evaluate(model_, partition, measure));
-    if (!best || value < best->value) best.emplace(std::move(partition), value);
+    return MinimumPartition{.partition = std::move(partition), .value = value};
+  };
+  ParallelFor(options_.threads, candidates.size(), [&] {
+    return [&](std::size_t i) {
+      found[i] = evaluate(candidates[i]);
+      const std::lock_guard lock(mutex);
+      report(SearchStage::kCandidates, ++evaluated, candidates.size());
+    };
+  });
+  for (const auto& each : found) {
+    if (!*each) return std::unexpected(each->error());
   }
-  const std::int64_t n = model_.variables();
-  best->examined = searched == measure ? evaluations : static_cast<std::int64_t>(candidates.size());
-  best->exact = measure == Measure::kMultiInformation || (n <= 2 && measure != Measure::kPhiG);
-  best->method = SearchMethod::kQueyranne;
-  return *std::move(best);
+  auto best = ***std::ranges::min_element(found, {}, [](const auto& each) { return (*each)->value; });
+  best.examined = searched == measure ? evaluations : static_cast<std::int64_t>(found.size());
+  best.exact =
+      measure == Measure::kMultiInformation || (variables <= 2 && measure != Measure::kPhiG);
+  best.method = SearchMethod::kQueyranne;
+  return best;
 }
 
 }  // namespace reveza::phi
