@@ -1,12 +1,18 @@
 #include <fmt/format.h>
 
+#include <bit>
+#include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "common/version/version.h"
+#include "phi/cli/answer_cache.h"
 #include "phi/cli/commands.h"
 #include "phi/cli/iit4_output.h"
+#include "phi/cli/progress_line.h"
 #include "phi/discrete/iit4.h"
 #include "phi/discrete/network_file.h"
 #include "phi/discrete/system_irreducibility.h"
@@ -16,7 +22,7 @@ namespace reveza::phi {
 namespace {
 
 struct IitArguments {
-  std::string file, network, state, subsystem, theory = "3.0";
+  std::string file, network, state, subsystem, cache, theory = "3.0";
   int threads = 1;
   bool complexes = false, json = false, single_nodes = false;
 };
@@ -157,8 +163,8 @@ Result<Nodes> ResolveState(const IitArguments& arguments, const Network& network
   return InvalidArgument("the network has no state; give --state, such as 1,0,0");
 }
 
-void PrintIit(const IitArguments& arguments, const Network& network, Nodes state,
-              const std::vector<Convention>& known, json document, const std::string& text) {
+std::string OutputOf(const IitArguments& arguments, const Network& network, Nodes state,
+                     const std::vector<Convention>& known, json document, const std::string& text) {
   std::string bits;
   for (int node = 0; node < network.matrix.nodes; ++node) {
     bits += (state >> node & 1) != 0 ? '1' : '0';
@@ -168,16 +174,15 @@ void PrintIit(const IitArguments& arguments, const Network& network, Nodes state
     for (const Convention& convention : known) {
       document["conventions"][std::string(convention.name)] = convention.value;
     }
-    fmt::print("{}\n", document.dump(2));
-    return;
+    return document.dump(2) + '\n';
   }
-  fmt::print("{}", text);
   std::string conventions;
   for (const Convention& convention : known) {
     if (!conventions.empty()) conventions += "; ";
     conventions += fmt::format("{}: {}", convention.name, convention.value);
   }
-  fmt::print("\nstate {} of {}. {}\n", bits, fmt::join(network.labels, ","), conventions);
+  return fmt::format("{}\nstate {} of {}. {}\n", text, bits, fmt::join(network.labels, ","),
+                     conventions);
 }
 
 Result<Nodes> ResolveMembers(const IitArguments& arguments, const Network& network) {
@@ -185,48 +190,101 @@ Result<Nodes> ResolveMembers(const IitArguments& arguments, const Network& netwo
   return ParseNodes(arguments.subsystem, network.labels);
 }
 
-Result<int> RunIit3(const IitArguments& arguments, const Network& network, Nodes state) {
-  const IrreducibilityOptions options = {.threads = arguments.threads,
-                                         .single_nodes_have_phi = arguments.single_nodes};
-  if (arguments.complexes) {
-    ASSIGN_OR_RETURN(const auto complexes, FindComplexes(network.matrix, state, options));
-    PrintIit(arguments, network, state, Conventions(), ToJson(complexes, network),
-             ToText(complexes, network));
-    return kDone;
+// An analysis that is to be made: of a network in a state.
+struct IitQuestion {
+  const IitArguments& arguments;
+  const Network& network;
+  Nodes state;
+  Nodes members;
+};
+
+// Returns all that the output depends on, this program's version included.
+std::string TextOf(const IitQuestion& question) {
+  const IitArguments& arguments = question.arguments;
+  std::string text = version::Text("phi iit");
+  text += json{{"theory", arguments.theory},
+               {"complexes", arguments.complexes},
+               {"single_nodes", arguments.single_nodes},
+               {"json", arguments.json},
+               {"state", question.state},
+               {"members", question.members},
+               {"labels", question.network.labels}}
+              .dump();
+  for (const double on : question.network.matrix.on) {
+    text += fmt::format(" {:016x}", std::bit_cast<std::uint64_t>(on));
   }
-  ASSIGN_OR_RETURN(const auto members, ResolveMembers(arguments, network));
-  ASSIGN_OR_RETURN(const auto system, DiscreteSystem::Create(network.matrix, state, members));
-  ASSIGN_OR_RETURN(const auto result, Analyse(system, options));
-  PrintIit(arguments, network, state, Conventions(), ToJson(result, network),
-           ToText(result, network));
-  return kDone;
+  return text + '\n';
 }
 
-Result<int> RunIit4(const IitArguments& arguments, const Network& network, Nodes state) {
+AnalysisProgress ShownBy(ProgressLine& line) {
+  return [&line](std::string_view items, std::size_t done, std::size_t all) {
+    line.Show(items, done, all);
+  };
+}
+
+Result<std::string> AnswerIit3(const IitQuestion& question) {
+  const auto& [arguments, network, state, members] = question;
+  ProgressLine line;
+  const IrreducibilityOptions options = {.threads = arguments.threads,
+                                         .single_nodes_have_phi = arguments.single_nodes,
+                                         .progress = ShownBy(line)};
+  if (arguments.complexes) {
+    ASSIGN_OR_RETURN(const auto complexes, FindComplexes(network.matrix, state, options));
+    return OutputOf(arguments, network, state, Conventions(), ToJson(complexes, network),
+                    ToText(complexes, network));
+  }
+  ASSIGN_OR_RETURN(const auto system, DiscreteSystem::Create(network.matrix, state, members));
+  ASSIGN_OR_RETURN(const auto result, Analyse(system, options));
+  return OutputOf(arguments, network, state, Conventions(), ToJson(result, network),
+                  ToText(result, network));
+}
+
+Result<std::string> AnswerIit4(const IitQuestion& question) {
+  const auto& [arguments, network, state, members] = question;
   if (arguments.single_nodes) {
     return InvalidArgument(
         "--single-nodes is of --theory 3.0; under 4.0 a node that influences itself has phi_s");
   }
+  ProgressLine line;
   if (arguments.complexes) {
-    ASSIGN_OR_RETURN(const auto complexes,
-                     FindIit4Complexes(network.matrix, state, arguments.threads));
-    PrintIit(arguments, network, state, Iit4Conventions(), ToJson(complexes, network),
-             ToText(complexes, network));
-    return kDone;
+    ASSIGN_OR_RETURN(const auto complexes, FindIit4Complexes(network.matrix, state,
+                                                             arguments.threads, ShownBy(line)));
+    return OutputOf(arguments, network, state, Iit4Conventions(), ToJson(complexes, network),
+                    ToText(complexes, network));
   }
-  ASSIGN_OR_RETURN(const auto members, ResolveMembers(arguments, network));
   ASSIGN_OR_RETURN(const auto system, CandidateSystem::Create(network.matrix, state, members));
   const Iit4System result = AnalyseIit4(system, arguments.threads, true);
-  PrintIit(arguments, network, state, Iit4Conventions(), ToJson(result, network),
-           ToText(result, network));
-  return kDone;
+  return OutputOf(arguments, network, state, Iit4Conventions(), ToJson(result, network),
+                  ToText(result, network));
+}
+
+Result<std::string> AnswerTo(const IitQuestion& question) {
+  return question.arguments.theory == "4.0" ? AnswerIit4(question) : AnswerIit3(question);
+}
+
+// Answers from the cache, or to it. What is wrong with the cache is said, but does not matter.
+Result<std::string> AnswerByCache(const IitQuestion& question) {
+  ASSIGN_OR_RETURN(const auto cache, AnswerCache::Open(question.arguments.cache));
+  const std::string text = TextOf(question);
+  const auto found = cache.Find(text);
+  if (found && *found) return **found;
+  if (!found) fmt::print(stderr, "phi: {}: computed again\n", found.error().message);
+  ASSIGN_OR_RETURN(auto answer, AnswerTo(question));
+  if (const Status stored = cache.Store(text, answer); !stored) {
+    fmt::print(stderr, "phi: not cached: {}\n", stored.error().message);
+  }
+  return answer;
 }
 
 Result<int> RunIit(const IitArguments& arguments) {
   ASSIGN_OR_RETURN(const auto network, LoadNetwork(arguments));
   ASSIGN_OR_RETURN(const auto state, ResolveState(arguments, network));
-  return arguments.theory == "4.0" ? RunIit4(arguments, network, state)
-                                   : RunIit3(arguments, network, state);
+  ASSIGN_OR_RETURN(const auto members, ResolveMembers(arguments, network));
+  const IitQuestion question = {arguments, network, state, members};
+  ASSIGN_OR_RETURN(const auto answer,
+                   arguments.cache.empty() ? AnswerTo(question) : AnswerByCache(question));
+  fmt::print("{}", answer);
+  return kDone;
 }
 
 }  // namespace
@@ -259,6 +317,9 @@ Action AddIitCommand(CLI::App& options) {
                    "allow a single node with a self-loop to have Phi (PyPhi's "
                    "SINGLE_MICRO_NODES_WITH_SELFLOOPS_HAVE_PHI)");
   AddThreads(options, arguments->threads);
+  AddOption(options, "--cache", arguments->cache, "FOLDER",
+            "keep the output in this folder, and take it from there if the same network, state and "
+            "options were analysed before by the same version");
   options.add_flag("--json", arguments->json,
                    "print JSON with repertoires, partitions and conventions");
   options.footer(

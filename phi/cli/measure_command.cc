@@ -120,7 +120,11 @@ Result<int> RunWhole(const MeasureArguments& arguments, const SeriesTable& table
   chance.bias = arguments.bias == "analytic";
   chance.surrogates.seed = chance.bootstrap.seed = arguments.seed;
   chance.surrogates.threads = chance.bootstrap.threads = arguments.threads;
-  ASSIGN_OR_RETURN(const auto whole, MeasureWhole(table.Trials(), options, chance));
+  ProgressLine progress;
+  WindowOptions shown = options;
+  ShowSearches(progress, shown);
+  ASSIGN_OR_RETURN(const auto whole, MeasureWhole(table.Trials(), shown, chance));
+  progress.Clear();
   Json document = DocumentOf(arguments, table, options);
   document["samples"] = whole.samples;
   document["shrinkage_used"] = whole.shrinkage;

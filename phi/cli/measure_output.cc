@@ -116,6 +116,14 @@ std::string BiasNote(const GaussianModel& model, std::int64_t samples, const Nam
   return note + "; --surrogates test significance";
 }
 
+void ShowSearches(ProgressLine& line, WindowOptions& options) {
+  if (!options.minimum) return;
+  options.minimum->progress = [&line](const SearchProgress& now) {
+    const char* const items = now.stage == SearchStage::kPasses ? "pass" : "bipartition";
+    line.Show(fmt::format("{}: {}", NameOf(now.measure), items), now.done, now.all);
+  };
+}
+
 std::string ToTable(const std::vector<MeasuredValue>& values, const Names& names) {
   std::vector<std::vector<std::string>> rows;
   rows.push_back({"measure", "nats", "", "", "", "", "partition", ""});

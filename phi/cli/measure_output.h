@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "phi/cli/progress_line.h"
 #include "phi/measures/granger.h"
 #include "phi/measures/minimum_partition.h"
 #include "phi/measures/sliding_windows.h"
@@ -30,6 +31,9 @@ std::string Aligned(const std::vector<std::vector<std::string>>& rows);
 std::string NameList(const std::vector<int>& variables, const Names& names);
 // Returns a CSV field, in quotes if it contains commas.
 std::string Quoted(const std::string& text);
+
+// Lets searches by Queyranne's algorithm show their progress; `line` must outlive them.
+void ShowSearches(ProgressLine& line, WindowOptions& options);
 
 // Returns a table of measure, value in nats and partition, with a column for each statistic that
 // at least one value has.

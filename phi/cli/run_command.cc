@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +9,7 @@
 #include "common/base/units.h"
 #include "common/platform/stop_signals.h"
 #include "phi/cli/commands.h"
+#include "phi/cli/progress_line.h"
 #include "phi/cycles/engine.h"
 #include "phi/run/device.h"
 #include "phi/run/runner.h"
@@ -130,31 +130,13 @@ Status ResolveArguments(RunArguments& arguments, CpuOptions& options) {
   return Prepare(arguments.settings);
 }
 
-// A progress line on standard error, shown only on a terminal.
-class Progress {
- public:
-  explicit Progress(bool quiet) : shows_(!quiet && isatty(STDERR_FILENO) == 1) {}
-  ~Progress() {
-    if (shown_) fmt::print(stderr, "\r\x1b[K");
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void Show(const RunProgress& now, int runs) {
-    if (!shows_ || now.cycle == now.begun) return;
-    const double rate = static_cast<double>(now.cycle - now.begun) / std::max(now.seconds, 1e-3);
-    const std::chrono::duration<double> left(static_cast<double>(now.cycles - now.cycle) / rate);
-    fmt::print(stderr, "\r\x1b[Kcycle {} of {}, {:.0f} run-cycles/s, {} left", now.cycle,
-               now.cycles, rate * runs,
-               FormatDuration(std::chrono::duration_cast<std::chrono::nanoseconds>(left)));
-    std::fflush(stderr);
-    shown_ = true;
-  }
-
- private:
-  bool shows_;
-  bool shown_ = false;
-};
+std::string ProgressText(const RunProgress& now, int runs) {
+  const double rate = static_cast<double>(now.cycle - now.begun) / std::max(now.seconds, 1e-3);
+  const std::chrono::duration<double> left(static_cast<double>(now.cycles - now.cycle) / rate);
+  return fmt::format("cycle {} of {}, {:.0f} run-cycles/s, {} left", now.cycle, now.cycles,
+                     rate * runs,
+                     FormatDuration(std::chrono::duration_cast<std::chrono::nanoseconds>(left)));
+}
 
 void ReportStep(const RunSettings& settings, const CycleMeans& means) {
   const std::vector<std::string> names = MeasureNames(settings);
@@ -189,9 +171,11 @@ Result<int> RunCycles(RunArguments& arguments) {
   RETURN_IF_ERROR(CheckMemory(settings, held, FreeMemory()));
   platform::StopSignals signals;
   ASSIGN_OR_RETURN(const auto engine, MakeEngine(device, settings.engine, options, gpu));
-  Progress progress(arguments.quiet);
+  ProgressLine progress(arguments.quiet);
   RunEvents events;
-  events.progress = [&](const RunProgress& now) { progress.Show(now, settings.engine.runs); };
+  events.progress = [&](const RunProgress& now) {
+    if (now.cycle > now.begun) progress.Show(ProgressText(now, settings.engine.runs));
+  };
   events.stop = [&] { return signals.Received() != 0; };
   if (arguments.steps) {
     events.committed = [&](const CycleMeans& means) {

@@ -50,9 +50,12 @@ Result<int> RunTheory(const TheoryArguments& arguments) {
   ASSIGN_OR_RETURN(const auto model,
                    GaussianModel::FromCoupling(matrices.coupling, *matrices.noise));
   const Names names = IndexNames(model.variables());
-  ASSIGN_OR_RETURN(const auto options, WindowOptionsOf(arguments.selection, names));
+  ASSIGN_OR_RETURN(auto options, WindowOptionsOf(arguments.selection, names));
   RETURN_IF_ERROR(CheckSearches(model.variables(), options, 1, FreeMemory()));
+  ProgressLine progress;
+  ShowSearches(progress, options);
   ASSIGN_OR_RETURN(auto measured, MeasureModel(model, options));
+  progress.Clear();
   std::vector<MeasuredValue> values;
   for (WindowValue& value : measured) values.push_back({.value = std::move(value)});
   const double radius = SpectralRadius(matrices.coupling);

@@ -207,7 +207,8 @@ Iit4System AnalyseIit4(const CandidateSystem& system, int threads, bool with_str
   return result;
 }
 
-Result<Iit4Complexes> FindIit4Complexes(const TransitionMatrix& matrix, Nodes state, int threads) {
+Result<Iit4Complexes> FindIit4Complexes(const TransitionMatrix& matrix, Nodes state, int threads,
+                                        const AnalysisProgress& progress) {
   // Fail before the search if the network is too large or its state unreachable.
   RETURN_IF_ERROR(CandidateSystem::Create(matrix, state, AllNodes(matrix.nodes)));
   std::vector<Nodes> subsets;
@@ -217,11 +218,13 @@ Result<Iit4Complexes> FindIit4Complexes(const TransitionMatrix& matrix, Nodes st
   });
   Iit4Complexes found;
   found.systems.resize(subsets.size());
+  CountedItems counted(progress, "system", subsets.size());
   ParallelFor(threads, subsets.size(), [&] {
     return [&](std::size_t i) {
       const std::size_t largest_first = subsets.size() - 1 - i;
       const auto system = CandidateSystem::Create(matrix, state, subsets[largest_first]);
       if (system) found.systems[largest_first] = AnalyseIit4(*system, 1, false);
+      counted.Done();
     };
   });
   ComplexSearch search(matrix, state, threads, found.systems);

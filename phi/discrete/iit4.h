@@ -51,6 +51,7 @@ struct Iit4Complexes {
   std::vector<std::size_t> complexes;
 };
 // Returns errors as CandidateSystem::Create().
-Result<Iit4Complexes> FindIit4Complexes(const TransitionMatrix& matrix, Nodes state, int threads);
+Result<Iit4Complexes> FindIit4Complexes(const TransitionMatrix& matrix, Nodes state, int threads,
+                                        const AnalysisProgress& progress = {});
 
 }  // namespace reveza::phi

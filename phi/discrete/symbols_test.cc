@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <span>
 #include <vector>
 
 namespace reveza::phi {
@@ -69,16 +70,34 @@ TEST(QuantileBinsTest, RejectConstantAndInvalidValues) {
 }
 
 TEST(JointSymbolsTest, TellCombinationsApart) {
-  const std::vector<std::vector<Symbol>> series = {
-      {0, 1, 0, 1, 0}, {5, 5, 7, 5, 5}, {0, 0, 0, 2, 0}};
+  const std::vector<Symbol> one = {0, 1, 0, 1, 0}, other = {5, 5, 7, 5, 5}, third = {0, 0, 0, 2, 0};
+  const std::vector<std::span<const Symbol>> series = {one, other, third};
   EXPECT_EQ(*JointSymbols(series), (std::vector<Symbol>{0, 1, 2, 3, 0}));
-  EXPECT_EQ(*JointSymbols(std::span(series).first(1)), series[0]);
+  EXPECT_EQ(*JointSymbols(std::span(series).first(1)), one);
   std::vector<std::vector<Symbol>> many(2, std::vector<Symbol>(kMaxSymbols + 1));
   for (std::size_t i = 0; i < many[0].size(); ++i) {
     many[0][i] = static_cast<Symbol>(i % 300);
     many[1][i] = static_cast<Symbol>(i / 300);
   }
-  EXPECT_FALSE(JointSymbols(many));
+  EXPECT_FALSE(JointSymbols(std::vector<std::span<const Symbol>>(many.begin(), many.end())));
+}
+
+TEST(SymbolSeriesTest, PlanesHoldTheBitsOfAllRowsTwice) {
+  std::mt19937_64 engine(5);
+  for (const std::size_t rows : {1, 8, 63, 64, 65, 200}) {
+    std::vector<Symbol> symbols;
+    for (std::size_t i = 0; i < rows; ++i) symbols.push_back(static_cast<Symbol>(engine() % 6));
+    symbols.front() = 5;
+    const SymbolSeries series(symbols);
+    EXPECT_EQ(series.states(), 6U);
+    ASSERT_EQ(series.bits(), 3);
+    for (int bit = 0; bit < series.bits(); ++bit) {
+      const BitPlane plane = series.Plane(bit, 0);
+      for (std::size_t i = 0; i < 2 * rows; ++i) {
+        ASSERT_EQ(plane.words[i / 64] >> i % 64 & 1U, symbols[i % rows] >> bit & 1U) << rows << i;
+      }
+    }
+  }
 }
 
 }  // namespace symbols_test

@@ -14,13 +14,15 @@
 namespace reveza::phi {
 namespace {
 
-PhiTable MakeTable(const Repertoires& uncut, int threads) {
+PhiTable MakeTable(const Repertoires& uncut, const IrreducibilityOptions& options) {
   PhiTable table(uncut);
   // Largest first, because they take longest.
   const Nodes all = uncut.system().all();
-  ParallelFor(threads, all, [&] {
+  CountedItems counted(options.progress, "mechanism", all);
+  ParallelFor(options.threads, all, [&] {
     return [&, search = IrreducibilitySearch()](std::size_t i) mutable {
       table.Fill(all - static_cast<Nodes>(i), search);
+      counted.Done();
     };
   });
   return table;
@@ -61,8 +63,8 @@ void FindPartitions(const Repertoires& uncut, SystemIrreducibility* result) {
   }
 }
 
-void TryCuts(const DiscreteSystem& system, const PhiTable& table, int threads,
-             SystemIrreducibility* result) {
+void TryCuts(const DiscreteSystem& system, const PhiTable& table,
+             const IrreducibilityOptions& options, SystemIrreducibility* result) {
   const Repertoires& uncut = table.repertoires();
   const std::vector<Cut> cuts = CutsOf(system);
   std::vector<double> distances(cuts.size());
@@ -71,11 +73,13 @@ void TryCuts(const DiscreteSystem& system, const PhiTable& table, int threads,
     return FindConcepts(table, repertoires, CandidatesUnder(cut, system.all(), result->concepts),
                         search);
   };
-  ParallelFor(threads, cuts.size(), [&] {
+  CountedItems counted(options.progress, "cut", cuts.size());
+  ParallelFor(options.threads, cuts.size(), [&] {
     return [&, search = IrreducibilitySearch()](std::size_t i) mutable {
       const std::vector<Concept> left = concepts_under(cuts[i], search);
       distances[i] =
           StructureDistance(system, uncut.gather(), result->concepts, left, search.transport());
+      counted.Done();
     };
   });
   const auto least = std::ranges::min_element(distances);
@@ -230,7 +234,7 @@ Result<SystemIrreducibility> Analyse(const DiscreteSystem& system,
   result.members = system.members();
   const Gather gather(system.nodes());
   const Repertoires uncut(system, gather);
-  const PhiTable table = MakeTable(uncut, options.threads);
+  const PhiTable table = MakeTable(uncut, options);
   IrreducibilitySearch search;
   result.concepts = FindConcepts(table, uncut, std::vector<bool>(system.all() + 1, true), search);
   FindPartitions(uncut, &result);
@@ -238,7 +242,7 @@ Result<SystemIrreducibility> Analyse(const DiscreteSystem& system,
   if (result.why_zero.empty() && result.concepts.empty()) {
     result.why_zero = "no mechanism is a concept";
   }
-  if (result.why_zero.empty()) TryCuts(system, table, options.threads, &result);
+  if (result.why_zero.empty()) TryCuts(system, table, options, &result);
   return result;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "phi/discrete/analysis_progress.h"
 #include "phi/discrete/concepts.h"
 #include "phi/discrete/discrete_system.h"
 #include "phi/discrete/hypercube_transport.h"
@@ -29,6 +30,7 @@ inline constexpr int kMaxSystemNodes = 8;
 struct IrreducibilityOptions {
   int threads = 1;                     // does not affect results
   bool single_nodes_have_phi = false;  // SINGLE_MICRO_NODES_WITH_SELFLOOPS_HAVE_PHI
+  AnalysisProgress progress = {};
 };
 
 struct SystemIrreducibility {

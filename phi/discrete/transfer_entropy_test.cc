@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <span>
 #include <vector>
 
 #include "phi/discrete/testing_networks.h"
@@ -82,8 +83,9 @@ double FromMaps(const Pair& pair, const TransferOptions& options, int* states,
   return entropy(with_own) - entropy(own) - entropy(all) + entropy(both);
 }
 
-// The first three fit into a table; the last has 4^11 states, which do not.
-TEST(TransferEntropyTest, TablesAndSortingCountTheSame) {
+// The first has few enough states for bit sets, the next three fit into a table; the last has 4^11,
+// which do not.
+TEST(TransferEntropyTest, BitsTablesAndSortingCountTheSame) {
   TestingNumbers numbers(9);
   Pair pair;
   for (int t = 0; t < 3000; ++t) {
@@ -92,7 +94,8 @@ TEST(TransferEntropyTest, TablesAndSortingCountTheSame) {
                                                         : static_cast<Symbol>(4 * numbers.Next()));
   }
   for (const auto& [own, other, delay] :
-       {std::array{1, 1, 1}, std::array{3, 1, 2}, std::array{2, 3, 1}, std::array{5, 5, 2}}) {
+       {std::array{1, 1, 1}, std::array{1, 2, 3}, std::array{3, 1, 2}, std::array{2, 3, 1},
+        std::array{5, 5, 2}}) {
     const TransferOptions options = {
         .target_history = own, .source_history = other, .delay = delay};
     const auto found = TransferEntropyOf(pair.source, pair.target, options);
@@ -141,7 +144,7 @@ TEST(TransferEntropyTest, OneInputOfAnExclusiveOrShowsGivenTheOther) {
   EXPECT_NEAR(TransferEntropyOf(pair.source, pair.target, other, {})->plug_in, std::numbers::ln2,
               1e-3);
   // As a set, the two are one source.
-  const std::vector<std::vector<Symbol>> both = {pair.source, other};
+  const std::vector<std::span<const Symbol>> both = {pair.source, other};
   EXPECT_NEAR(TransferEntropyOf(*JointSymbols(both), pair.target, {})->plug_in, std::numbers::ln2,
               1e-3);
 }
@@ -186,6 +189,30 @@ TEST(TransferEntropyTest, SurrogatesDetectInfluence) {
   EXPECT_GT(back->p, 0.02);
   const auto again = TransferEntropyOf(pair.target, pair.source, {.surrogates = 99});
   EXPECT_EQ(back->p, again->p);
+}
+
+// Counted by bit sets and, with a third symbol that is never used but makes the states many, in a
+// table. Rows around the end are part of a shifted source.
+TEST(TransferEntropyTest, SurrogatesCountTheSameByBitsAndInTables) {
+  TestingNumbers numbers(21);
+  for (const int length : {67, 128, 1000}) {
+    Pair pair;
+    for (int t = 0; t < length; ++t) {
+      pair.source.push_back(static_cast<Symbol>(3 * numbers.Next()));
+      pair.target.push_back(static_cast<Symbol>(2 * numbers.Next()));
+    }
+    Pair wide = pair;
+    for (Symbol& symbol : wide.source) symbol = static_cast<Symbol>(symbol * 100);
+    for (const int history : {1, 2}) {
+      const TransferOptions options = {.source_history = history, .surrogates = 19};
+      const auto bits = TransferEntropyOf(pair.source, pair.target, options);
+      const auto table = TransferEntropyOf(wide.source, wide.target, options);
+      ASSERT_TRUE(bits && table);
+      EXPECT_NEAR(bits->plug_in, table->plug_in, 1e-13);
+      EXPECT_NEAR(*bits->null_mean, *table->null_mean, 1e-13);
+      EXPECT_EQ(bits->states, table->states);
+    }
+  }
 }
 
 TEST(TransferEntropyTest, CorrectionRemovesMostBias) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include "phi/measures/testing_systems.h"
 
@@ -114,6 +116,40 @@ TEST(MinimumPartitionTest, QueyranneSupportsMoreVariables) {
   for (int i = 0; i < 26; ++i) {
     EXPECT_LE(found->value, *Evaluate(model, *MakeBipartition(std::uint64_t{1} << i, 26),
                                       Measure::kMultiInformation));
+  }
+}
+
+TEST(MinimumPartitionTest, QueyranneFindsTheSameBitsWithAnyThreadsAndInstructions) {
+  const GaussianModel model = RandomModel(20, 310);
+  for (const Measure measure : {Measure::kMultiInformation, Measure::kStochasticInteraction,
+                                Measure::kPhiR, Measure::kPhiStar}) {
+    std::vector<SearchProgress> seen;
+    std::optional<MinimumPartition> first;
+    for (const int threads : {1, 2, 3}) {
+      for (const auto instructions : {Instructions::kPlain, SupportedInstructions()}) {
+        seen.clear();
+        const SearchOptions options = {
+            .method = SearchMethod::kQueyranne,
+            .instructions = instructions,
+            .threads = threads,
+            .progress = [&](const SearchProgress& now) { seen.push_back(now); }};
+        const auto found = PartitionSearch(model, options).Minimum(measure);
+        ASSERT_TRUE(found) << found.error().message;
+        if (!first) first = *found;
+        EXPECT_EQ(found->value, first->value);
+        EXPECT_EQ(found->partition, first->partition);
+        EXPECT_EQ(found->examined, first->examined);
+      }
+    }
+    // Every pass, then every bipartition that is evaluated.
+    const bool direct = measure == Measure::kMultiInformation ||
+                        measure == Measure::kStochasticInteraction;
+    ASSERT_EQ(seen.size(), direct ? 20U : 38U);
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      EXPECT_EQ(seen[i].stage, i < 19 ? SearchStage::kPasses : SearchStage::kCandidates);
+      EXPECT_EQ(seen[i].done, i < 19 ? i + 1 : i - 18);
+      EXPECT_EQ(seen[i].all, i < 19 ? 19U : direct ? 1U : 19U);
+    }
   }
 }
 

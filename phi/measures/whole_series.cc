@@ -38,13 +38,18 @@ Status AddSignificance(std::span<const SeriesView> trials, const WindowOptions& 
 Result<WholeSeries> MeasureWhole(std::span<const SeriesView> trials, const WindowOptions& options,
                                  const SignificanceOptions& chance) {
   ASSIGN_OR_RETURN(auto estimate, EstimateModel(trials, options.estimate));
-  ASSIGN_OR_RETURN(const auto measured, MeasureModel(estimate.model, options));
+  // Replicates are measured concurrently, each by one thread.
+  WindowOptions all_threads = options;
+  if (all_threads.minimum) all_threads.minimum->threads = chance.surrogates.threads;
+  ASSIGN_OR_RETURN(const auto measured, MeasureModel(estimate.model, all_threads));
   WholeSeries whole = {.model = std::move(estimate.model),
                        .values = {},
                        .samples = estimate.samples,
                        .shrinkage = estimate.shrinkage};
   for (const WindowValue& value : measured) whole.values.push_back({.value = value});
-  RETURN_IF_ERROR(AddSignificance(trials, options, chance, measured, whole));
+  WindowOptions of_replicates = options;
+  if (of_replicates.minimum) of_replicates.minimum->progress = nullptr;
+  RETURN_IF_ERROR(AddSignificance(trials, of_replicates, chance, measured, whole));
   return whole;
 }
 

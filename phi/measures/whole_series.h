@@ -36,7 +36,8 @@ struct WholeSeries {
   double shrinkage = 0.0;    // applied intensity, 0 to 1
 };
 
-// Measures the trials, in the order of options.measures. With shrinkage there is no bias, which has
+// Measures the trials, in the order of options.measures, with the threads of chance.surrogates; the
+// progress of options.minimum is that of the trials. With shrinkage there is no bias, which has
 // no formula then. Errors: those of EstimateModel(), MeasureModel(), TestAgainstSurrogates() and
 // BootstrapIntervals().
 Result<WholeSeries> MeasureWhole(std::span<const SeriesView> trials, const WindowOptions& options,
