@@ -53,9 +53,7 @@ struct Wide {
   __m256i even;
   __m256i odd;
 };
-inline Wide High(Wide a) {
-  return {_mm256_srli_epi64(a.even, 32), _mm256_srli_epi64(a.odd, 32)};
-}
+inline Wide High(Wide a) { return {_mm256_srli_epi64(a.even, 32), _mm256_srli_epi64(a.odd, 32)}; }
 inline Wide Spread(Words a) { return {a.v, _mm256_srli_epi64(a.v, 32)}; }
 inline Wide Product(Wide a, std::uint32_t b) {
   return {_mm256_mul_epu32(a.even, Same(b)), _mm256_mul_epu32(a.odd, Same(b))};

@@ -60,9 +60,7 @@ struct Wide {
   __m512i even;
   __m512i odd;
 };
-inline Wide High(Wide a) {
-  return {_mm512_srli_epi64(a.even, 32), _mm512_srli_epi64(a.odd, 32)};
-}
+inline Wide High(Wide a) { return {_mm512_srli_epi64(a.even, 32), _mm512_srli_epi64(a.odd, 32)}; }
 inline Wide Spread(Words a) { return {a.v, _mm512_srli_epi64(a.v, 32)}; }
 inline Wide Product(Wide a, std::uint32_t b) {
   return {_mm512_mul_epu32(a.even, Same(b)), _mm512_mul_epu32(a.odd, Same(b))};
@@ -84,9 +82,7 @@ inline Mask Less(Floats a, float b) {
   return {_mm512_cmp_ps_mask(a.v, _mm512_set1_ps(b), _CMP_LT_OQ)};
 }
 inline Mask Less(Floats a, Floats b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ)}; }
-inline Mask HasNone(Words a, std::uint32_t of) {
-  return {_mm512_testn_epi32_mask(a.v, Same(of))};
-}
+inline Mask HasNone(Words a, std::uint32_t of) { return {_mm512_testn_epi32_mask(a.v, Same(of))}; }
 inline Floats FlipSign(Floats a, Words by) {
   // a ^ (by & sign)
   constexpr int kTable = 0x78;

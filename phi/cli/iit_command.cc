@@ -247,8 +247,8 @@ Result<std::string> AnswerIit4(const IitQuestion& question) {
   }
   ProgressLine line;
   if (arguments.complexes) {
-    ASSIGN_OR_RETURN(const auto complexes, FindIit4Complexes(network.matrix, state,
-                                                             arguments.threads, ShownBy(line)));
+    ASSIGN_OR_RETURN(const auto complexes,
+                     FindIit4Complexes(network.matrix, state, arguments.threads, ShownBy(line)));
     return OutputOf(arguments, network, state, Iit4Conventions(), ToJson(complexes, network),
                     ToText(complexes, network));
   }

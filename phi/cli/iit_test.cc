@@ -104,7 +104,8 @@ TEST_F(PhiTest, IitTakesAnswersFromTheCache) {
   EXPECT_EQ(EntriesOf(place_ / "a/b").size(), 7U);
   // So is another probability.
   Write("two.json", R"({"state": [1, 0], "tpm": [[0, 0], [1, 0.25], [0, 1], [1, 1]]})");
-  Write("other.json", R"({"state": [1, 0], "tpm": [[0, 0], [1, 0.25000000000000006], [0, 1], [1, 1]]})");
+  Write("other.json",
+        R"({"state": [1, 0], "tpm": [[0, 0], [1, 0.25000000000000006], [0, 1], [1, 1]]})");
   EXPECT_EQ(Phi("iit two.json --cache c").status, kDone);
   EXPECT_EQ(Phi("iit other.json --cache c").status, kDone);
   EXPECT_EQ(EntriesOf(place_ / "c").size(), 2U);
@@ -118,8 +119,8 @@ TEST_F(PhiTest, IitComputesDamagedAnswersAgain) {
   const std::string bytes(std::istreambuf_iterator<char>(file), {});
   std::string other = bytes;
   other[other.size() - 5] ^= 1;
-  for (const std::string& damaged :
-       {std::string(), bytes.substr(0, 40), bytes.substr(0, bytes.size() - 1), bytes + "x", other}) {
+  for (const std::string& damaged : {std::string(), bytes.substr(0, 40),
+                                     bytes.substr(0, bytes.size() - 1), bytes + "x", other}) {
     std::ofstream(entry, std::ios::binary) << damaged;
     const std::string again = Phi(command).output;
     EXPECT_TRUE(again.starts_with("phi: " + ("c" / entry.filename()).string() + " is damaged"))

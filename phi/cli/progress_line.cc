@@ -34,8 +34,8 @@ void ProgressLine::Show(std::string_view what, std::size_t done, std::size_t all
   done_ = done;
   std::string text = fmt::format("{} {} of {}", what, done, all);
   if (done > first_) {
-    const double each = std::chrono::duration<double>(now - begun_).count() /
-                        static_cast<double>(done - first_);
+    const double each =
+        std::chrono::duration<double>(now - begun_).count() / static_cast<double>(done - first_);
     text += fmt::format(", {} left", FormatSeconds(each * static_cast<double>(all - done)));
   }
   Show(text);

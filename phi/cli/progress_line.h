@@ -17,8 +17,8 @@ class ProgressLine {
 
   void Show(std::string_view text);
   void Clear();
-  // Shows "WHAT 3 of 9, 4 s left", where items take equally long; those of another kind begin with a
-  // lower `done`.
+  // Shows "WHAT 3 of 9, 4 s left", where items take equally long; those of another kind begin with
+  // a lower `done`.
   void Show(std::string_view what, std::size_t done, std::size_t all);
 
  private:
@@ -27,7 +27,7 @@ class ProgressLine {
   bool shows_;
   bool shown_ = false;
   std::size_t done_ = 0;
-  std::size_t first_ = 0;      // of this kind that was shown, at
+  std::size_t first_ = 0;  // of this kind that was shown, at
   Clock::time_point begun_ = {};
 };
 

@@ -11,8 +11,8 @@ namespace reveza::phi {
 
 // Called by one thread at a time, if set: "mechanism", "cut" or "system", how many of them are
 // done, and how many there are.
-using AnalysisProgress = std::function<void(std::string_view items, std::size_t done,
-                                            std::size_t all)>;
+using AnalysisProgress =
+    std::function<void(std::string_view items, std::size_t done, std::size_t all)>;
 
 // Counts items. Thread-safe.
 class CountedItems {

@@ -90,7 +90,7 @@ std::size_t CopyWhere(std::span<const double> values, const Holds& holds, double
 
 // Segments of values that most probably hold values at some ranks.
 struct Segments {
-  std::vector<double> bounds = {};       // ascending: segment i is from bounds[i - 1] to bounds[i]
+  std::vector<double> bounds = {};        // ascending: segment i is from bounds[i - 1] to bounds[i]
   std::vector<std::uint8_t> wanted = {};  // whether a segment is one of them
 };
 
@@ -241,8 +241,7 @@ void SymbolSeries::MakePlanes() {
       std::uint64_t word = 0;
       for (std::size_t i = eights.size(); i-- > 0;) {
         // Multiplied, the lowest bits of all bytes meet in the highest byte.
-        word = word << 8 |
-               ((eights[i] >> bit) & 0x0101010101010101U) * 0x0102040810204080U >> 56;
+        word = word << 8 | ((eights[i] >> bit) & 0x0101010101010101U) * 0x0102040810204080U >> 56;
       }
       planes_[static_cast<std::size_t>(bit) * words_ + row / kRows] = word;
     }

@@ -38,7 +38,7 @@ class SymbolSeries {
   std::vector<Symbol> symbols_;
   std::uint64_t states_ = 2;
   int bits_ = 1;
-  std::size_t words_ = 0;               // per plane
+  std::size_t words_ = 0;              // per plane
   std::vector<std::uint64_t> planes_;  // each holds the rows twice
 };
 

@@ -48,8 +48,8 @@ Entropy EntropyOf(const std::vector<std::uint32_t>& counts, double samples) {
   return entropy;
 }
 
-// Counts the joint states of two series: by bit sets if they are few, in a table if it is small, else
-// by sorting.
+// Counts the joint states of two series: by bit sets if they are few, in a table if it is small,
+// else by sorting.
 class Counter {
  public:
   // Tables above this number of cells would be slower than the processor's caches.

@@ -231,9 +231,9 @@ Result<MinimumPartition> PartitionSearch::Exhaustive(Measure measure) {
     const std::span block(scores.data(), std::min(kBlock, count - first));
     Score(measure, first, block);
     for (std::size_t i = first == 0 ? 1 : 0; i < block.size(); ++i) {
-      const double score = options_.normalised ? (0.5 * std::log(block[i]) + constant) /
-                                                     normalisers[first + i]
-                                               : block[i];
+      const double score = options_.normalised
+                               ? (0.5 * std::log(block[i]) + constant) / normalisers[first + i]
+                               : block[i];
       lowest.Add(first + i, score);
     }
   }

@@ -142,8 +142,8 @@ TEST(MinimumPartitionTest, QueyranneFindsTheSameBitsWithAnyThreadsAndInstruction
       }
     }
     // Every pass, then every bipartition that is evaluated.
-    const bool direct = measure == Measure::kMultiInformation ||
-                        measure == Measure::kStochasticInteraction;
+    const bool direct =
+        measure == Measure::kMultiInformation || measure == Measure::kStochasticInteraction;
     ASSERT_EQ(seen.size(), direct ? 20U : 38U);
     for (std::size_t i = 0; i < seen.size(); ++i) {
       EXPECT_EQ(seen[i].stage, i < 19 ? SearchStage::kPasses : SearchStage::kCandidates);

@@ -200,7 +200,7 @@ class Term {
   }
 
   double sign_;
-  int rows_;                 // per variable
+  int rows_;                  // per variable
   Elimination given_, rest_;  // S given A, and the inverse of S_B
 };
 
@@ -377,7 +377,8 @@ Result<MinimumPartition> PartitionSearch::Queyranne(Measure measure) const {
   for (const auto& each : found) {
     if (!*each) return std::unexpected(each->error());
   }
-  auto best = ***std::ranges::min_element(found, {}, [](const auto& each) { return (*each)->value; });
+  auto best =
+      ***std::ranges::min_element(found, {}, [](const auto& each) { return (*each)->value; });
   best.examined = searched == measure ? evaluations : static_cast<std::int64_t>(found.size());
   best.exact =
       measure == Measure::kMultiInformation || (variables <= 2 && measure != Measure::kPhiG);

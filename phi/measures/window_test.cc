@@ -114,8 +114,8 @@ TEST(WindowTest, TablesDoNotExceedTableBytes) {
     SearchTables tables;
     const WindowOptions options = {.measures = {measure}, .minimum = SearchOptions{}};
     ASSERT_TRUE(MeasureModel(*model, options, &tables));
-    const std::size_t numbers = tables.past.size() + tables.present.size() + tables.both.size() +
-                                tables.across.size();
+    const std::size_t numbers =
+        tables.past.size() + tables.present.size() + tables.both.size() + tables.across.size();
     EXPECT_EQ(numbers * sizeof(double), SearchBytes(6, options)) << NameOf(measure);
   }
 }
