@@ -3,8 +3,9 @@
 # beside NumPy, PyPhi and, where these name the Python of an environment with them, hoi
 # (HOI_PYTHON), PyPhi 2 (PYPHI2_PYTHON) and pyspi (PYSPI_PYTHON).
 #
-#   bench/phi.sh [SECTION...]      cycles measures iit te iit4 oinfo pyspi; default: all
+#   bench/phi.sh [SECTION...]      cycles batch measures iit te iit4 oinfo pyspi; default: all but batch
 #
+# batch is a batch of 256 runs alone, in turns with another build of phi if BEFORE names one.
 # Both sides of a comparison run in turns. CPU times are valid on a busy machine too, wall times are
 # not; each log records the load. Needs a built `phi` and `phi_measures_benchmark` (REVEZA_BUILD is
 # the build tree, default build) and the environment build/python of tools/setup.sh test. Logs are
@@ -38,6 +39,14 @@ cycles() {
   timed run --cycles 500 --threads 1 --measure none
   timed run --cycles 500 --threads 1 -o "$folder/one"
   timed run --cycles 500 --runs 256 --measure si,phi_r,phi_g -o "$folder/many"
+}
+batch() {
+  for _ in 1 2 3; do
+    for each in ${BEFORE:+"$BEFORE"} "$phi"; do
+      run "$each" --version
+      run "$each" bench --batches 256 --threads 1 --rounds 7 --seconds 0.15
+    done
+  done
 }
 measures() { run "$python" bench/phi_measures.py "$build"; }
 iit() { run "$python" bench/phi_iit.py --build "$build" --most-nodes 5 --dense-nodes 4 --alone 6; }

@@ -67,11 +67,11 @@ def random_system(rows, variables, seed):
     return series
 
 
-def search(build, file, measure, method):
+def search(build, file, measure, method, threads=1):
     """Returns the CPU time of a search as a process, and what it found."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     answer = subprocess.check_output([build / "bin/phi", "measure", file, "-m", measure, "--mip", method,
-                                      "--threads", "1", "--json"])
+                                      "--threads", str(threads), "--json"])
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, json.loads(answer)["measures"][0]
 
@@ -81,8 +81,11 @@ def time_queyranne(build, folder, variables):
     file = pathlib.Path(folder) / "many.npy"
     numpy.save(file, random_system(20 * variables, variables, variables))
     for measure in ("mi", "si", "wms"):
-        seconds, _ = search(build, file, measure, "queyranne")
-        print(f"{measure}, queyranne, {variables} variables, {20 * variables} rows: CPU {seconds:.2f} s")
+        seconds, found = search(build, file, measure, "queyranne")
+        by_two, same = search(build, file, measure, "queyranne", 2)
+        assert found == same, (found, same)
+        print(f"{measure}, queyranne, {variables} variables, {20 * variables} rows: CPU {seconds:.2f} s, "
+              f"with two threads {by_two:.2f} s", flush=True)
 
 
 def time_exhaustive(build, folder, variables, compare):

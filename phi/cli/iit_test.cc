@@ -97,9 +97,12 @@ TEST_F(PhiTest, IitTakesAnswersFromTheCache) {
   // Anything else that decides the output is another question, but threads are not.
   EXPECT_EQ(Phi(command + "1,0,0 --threads 2").output, answer);
   EXPECT_EQ(EntriesOf(place_ / "a/b").size(), 1U);
-  for (const char* other : {"0,0,1", "1,0,0 --json", "1,0,0 --theory 3.0", "1,0,0 --complexes",
-                            "1,0,0 --subsystem A,C", "1,0,0 --theory 3.0 --single-nodes"}) {
-    EXPECT_EQ(Phi(command + other).status, kDone) << other;
+  for (const char* other : {"--theory 4.0 --state 0,0,1", "--theory 4.0 --state 1,0,0 --json",
+                            "--theory 4.0 --state 1,0,0 --complexes",
+                            "--theory 4.0 --state 1,0,0 --subsystem A,C", "--state 1,0,0",
+                            "--state 1,0,0 --single-nodes"}) {
+    const std::string options = std::string(" --cache a/b ") + other;
+    EXPECT_EQ(Phi("iit --network or-copy-xor" + options).status, kDone) << other;
   }
   EXPECT_EQ(EntriesOf(place_ / "a/b").size(), 7U);
   // So is another probability.
