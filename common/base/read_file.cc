@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <system_error>
 
-#include "common/base/huge_pages.h"
 #include "common/base/unique_fd.h"
 
 namespace reveza {
@@ -35,8 +34,6 @@ Result<std::string> ReadFile(const std::filesystem::path& path, std::size_t max_
   const auto said = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
   std::string bytes;
   for (std::size_t room = std::max(said + 1, kMinReadSize);; room *= 2) {
-    bytes.reserve(room);
-    PreferHugePages(bytes.data(), room);
     int error = 0;
     const std::size_t before = bytes.size();
     bytes.resize_and_overwrite(room, [&](char* data, std::size_t) {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <new>
 
-#include "common/base/huge_pages.h"
+#include "phi/arithmetic/huge_pages.h"
 
 namespace reveza::phi {
 namespace {

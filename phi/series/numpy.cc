@@ -10,7 +10,6 @@
 #include <optional>
 #include <utility>
 
-#include "common/base/huge_pages.h"
 #include "phi/series/series_table.h"
 
 namespace reveza::phi {
@@ -166,7 +165,7 @@ Result<SeriesTable> ReadNumpy(std::string_view bytes, const std::string& name,
   for (const std::size_t column : columns.chosen) table.names.push_back(names[column]);
   const std::size_t elements =
       static_cast<std::size_t>(layout.trials * layout.length) * columns.chosen.size();
-  ReserveOnHugePages(table.values, elements);
+  table.values.reserve(elements);
   // Most files are a copy of what is kept.
   const bool same = header.type == "<f8" && !header.fortran && !columns.trials &&
                     columns.chosen.size() == names.size() && std::ranges::is_sorted(columns.chosen);

@@ -4,7 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "common/base/huge_pages.h"
 #include "phi/arithmetic/parallel_for.h"
 #include "phi/measures/estimate.h"
 #include "phi/measures/significance.h"
@@ -22,7 +21,6 @@ Result<std::vector<SymbolSeries>> Binned(const SeriesView& series, const Names& 
   const auto rows = static_cast<std::size_t>(series.length);
   ParallelFor(request.threads, (found.size() + kTogether - 1) / kTogether, [&] {
     auto values = std::make_unique_for_overwrite<double[]>(rows * kTogether);
-    PreferHugePages(values.get(), rows * kTogether * sizeof(double));
     return [&, columns = std::move(values)](std::size_t group) {
       const std::size_t first = group * kTogether;
       const std::size_t count = std::min(kTogether, found.size() - first);

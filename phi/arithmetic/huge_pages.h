@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace reveza {
+namespace reveza::phi {
 
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
@@ -30,4 +30,4 @@ void ReserveOnHugePages(std::vector<T>& values, std::size_t count) {
   PreferHugePages(values.data(), count * sizeof(T));
 }
 
-}  // namespace reveza
+}  // namespace reveza::phi
