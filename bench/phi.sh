@@ -70,5 +70,5 @@ for section in "${sections[@]}"; do
     "$phi" --version
     "$section"
     printf '\nload: %s\n' "$(cat /proc/loadavg)"
-  } 2>&1 | sed -E "s#$folder#FOLDER#g; s#^(\\$ ).*/(python3?) #\\1python3 #" | tee "$out/$section.log"
+  } 2>&1 | sed -E "s#$folder#FOLDER#g; s#^(\\$ )${BEFORE:-BEFORE} #\\1BEFORE #; s#^(\\$ ).*/(python3?) #\\1python3 #" | tee "$out/$section.log"
 done
