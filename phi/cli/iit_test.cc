@@ -97,10 +97,10 @@ TEST_F(PhiTest, IitTakesAnswersFromTheCache) {
   // Anything else that decides the output is another question, but threads are not.
   EXPECT_EQ(Phi(command + "1,0,0 --threads 2").output, answer);
   EXPECT_EQ(EntriesOf(place_ / "a/b").size(), 1U);
-  for (const char* other : {"--theory 4.0 --state 0,0,1", "--theory 4.0 --state 1,0,0 --json",
-                            "--theory 4.0 --state 1,0,0 --complexes",
-                            "--theory 4.0 --state 1,0,0 --subsystem A,C", "--state 1,0,0",
-                            "--state 1,0,0 --single-nodes"}) {
+  for (const char* other :
+       {"--theory 4.0 --state 0,0,1", "--theory 4.0 --state 1,0,0 --json",
+        "--theory 4.0 --state 1,0,0 --complexes", "--theory 4.0 --state 1,0,0 --subsystem A,C",
+        "--state 1,0,0", "--state 1,0,0 --single-nodes"}) {
     const std::string options = std::string(" --cache a/b ") + other;
     EXPECT_EQ(Phi("iit --network or-copy-xor" + options).status, kDone) << other;
   }
