@@ -83,6 +83,14 @@ class Rows(unittest.TestCase):
         self.assertEqual(chosen.column_names, ["amount", "transaction_id"])
         self.assertTrue(chosen.equals(every.select(["amount", "transaction_id"])))
 
+    def test_shards(self):
+        for settings, options in (({"rows": 300_000, "model": "classic"}, ("--rows", 300_000, "--model", "classic")),
+                                  ({"customers": 3000, "start_date": "2025-11-01"},
+                                   ("--customers", 3000, "--start-date", "2025-11-01"))):
+            for shard in ("1/2", "2/2"):
+                self.check_equal({**settings, "shard": shard}, *options, "--shard", shard)
+        self.assertEqual(fraudgen.generate(rows=1000, shard="2/2").read_all().num_rows, 0)
+
     def test_reader_may_stop_early(self):
         reader = fraudgen.generate(rows=1_000_000, model="classic")
         self.assertEqual(reader.read_next_batch().num_rows, 65_536)
@@ -124,8 +132,7 @@ class Rows(unittest.TestCase):
         self.assertEqual(found, [(1000, 1000)])
 
     def test_lock_is_given_up(self):
-        self.assertTrue(others_run(  # it counts its rows
-            lambda: fraudgen.stream(customers=10, start_date="2025-12-01", threads=1), 1000))
+        self.assertTrue(others_run(lambda: fraudgen.stream(size="2MB"), 1000))  # it estimates its rows
 
 
 class Package(unittest.TestCase):
@@ -175,7 +182,8 @@ class Package(unittest.TestCase):
     def test_errors(self):
         for settings in ({"rows": 0}, {"rows": "many"}, {"rows": 10, "size": "1MB"}, {"model": "vague"},
                          {"rows": 10, "table": "clouds"}, {"rows": 10, "columns": ["amout"]},
-                         {"rows": 10, "columns": ["amount", "amount"]}, {"rows": 10, "fraud_rate": 2.0}):
+                         {"rows": 10, "columns": ["amount", "amount"]}, {"rows": 10, "fraud_rate": 2.0},
+                         {"rows": 10, "shard": "3/2"}, {"rows": 10, "shard": "half"}):
             with self.assertRaises(ValueError) as raised:
                 fraudgen.stream(**settings)
             self.assertNotIn("--", str(raised.exception))
