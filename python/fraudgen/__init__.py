@@ -26,6 +26,8 @@ if sys.version_info < (3, 10):
     raise ImportError("the Python package fraudgen needs Python 3.10 or later; the program fraudgen runs with any")
 
 from fraudgen import _native
+from fraudgen._croissant import croissant
+from fraudgen._graph import to_torch_geometric
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Check", "CheckResult", "Column", "Difference", "FileDifferences", "Settings", "Stream", "Table", "check",
-    "generate", "schema", "stream",
+    "croissant", "generate", "schema", "stream", "to_torch_geometric",
 ]
 
 
