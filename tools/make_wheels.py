@@ -28,7 +28,7 @@ SNAKEMAKE_PLUGIN = "snakemake_executor_plugin_reveza"  # the name by which Snake
 EXTRAS = {
     "reveza": {"jupyter": ("jupyter_client>=8",)},
     "fraudgen": {"arrow": ("pyarrow>=15",), "spark": ("pyspark>=4.2", "pyarrow>=18"),
-                 "ray": ("ray[data]>=2.40", "pyarrow>=15"),
+                 "ray": ("ray[data]>=2.60", "pyarrow>=15"),
                  "torch": ("torch", "torch_geometric>=2.5", "pyarrow>=15", "numpy")},
     "phi": {"numpy": ("numpy>=1.24",)},
 }
