@@ -4,7 +4,8 @@ run; prints all rounds.
   engines.py --build BUILD [--rows N] [--rounds N] [--engines spark,ray]
 
 Run by the interpreter of build/engines. Rows are made and counted where they are made, not stored. Engines are started
-before, and warmed by one round that is not counted. Processor time is that of all processes below this one.
+before, and warmed by one round that is not counted. Processor time is that of all processes below this one, sampled ten
+times a second.
 """
 
 import argparse
@@ -14,33 +15,45 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 WORKERS = 2
 
 
-def processor() -> float:
-    """Returns processor seconds of all processes of this session of processes, with those that ended and were waited
-    for."""
-    ticks = 0
-    parents = {}
-    used = {}
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
-        try:
-            fields = pathlib.Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        parents[int(entry)] = int(fields[1])
-        used[int(entry)] = sum(map(int, fields[11:15]))
-    for pid in parents:
-        above = pid
-        while above not in (0, 1, os.getpid()):
-            above = parents.get(above, 0)
-        if above == os.getpid():
-            ticks += used[pid]
-    return ticks / os.sysconf("SC_CLK_TCK")
+class Processor(threading.Thread):
+    """Adds up the processor time of all processes below this one, also of those that nobody waits for."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self._used: dict[int, int] = {}  # ticks when last seen, by process
+        self.start()
+
+    def run(self) -> None:
+        while True:
+            self._look()
+            time.sleep(0.1)
+
+    def seconds(self) -> float:
+        self._look()
+        return sum(self._used.copy().values()) / os.sysconf("SC_CLK_TCK")
+
+    def _look(self) -> None:
+        parents = {}
+        used = {}
+        for entry in os.listdir("/proc"):
+            try:
+                fields = pathlib.Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
+                parents[int(entry)] = int(fields[1])
+                used[int(entry)] = int(fields[11]) + int(fields[12])
+            except (OSError, ValueError):
+                continue
+        for pid in parents:
+            above = pid
+            while above not in (0, 1, os.getpid()):
+                above = parents.get(above, 0)
+            if above == os.getpid():
+                self._used[pid] = used[pid]
 
 
 class Engines:
@@ -106,6 +119,7 @@ def main() -> None:
     parser.add_argument("--engines", default="spark,ray")
     options = parser.parse_args()
     engines = Engines(options)
+    processor = Processor()
     print(" ".join(sys.argv))
     print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the beginning")
     print(f"{'engine':8} {'way':10} {'round':>5} {'wall s':>8} {'cpu s':>8} {'k rows/s':>9} {'k rows/cpu s':>13}")
@@ -116,9 +130,9 @@ def main() -> None:
         spent: dict[str, list[tuple[float, float]]] = {"processes": [], engine: []}
         for number in range(options.rounds):
             for way, run in (("processes", engines.processes), (engine, read)):
-                began, used = time.monotonic(), processor()
+                began, used = time.monotonic(), processor.seconds()
                 rows = run()
-                seconds, used = time.monotonic() - began, processor() - used
+                seconds, used = time.monotonic() - began, processor.seconds() - used
                 assert rows == options.rows, rows
                 spent[way].append((seconds, used))
                 print(f"{engine:8} {way:10} {number:5} {seconds:8.2f} {used:8.2f} {rows / seconds / 1000:9.0f} "
