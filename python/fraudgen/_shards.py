@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 from collections.abc import Mapping
 from typing import Any, Optional
@@ -44,8 +45,8 @@ class ShardedTable:
         if _native.maker != self.maker:
             raise RuntimeError(f"this worker has {_native.maker}, but the program that reads from it {self.maker}; "
                                "install the same version of fraudgen on all nodes")
-        capsule = _native.generate(self.settings, self.table, self.columns, f"{index + 1}/{self.shards}")
-        return pyarrow.RecordBatchReader.from_stream(Stream(capsule))
+        shard = f"{index + 1}/{self.shards}"
+        return Stream(functools.partial(_native.generate, self.settings, self.table, self.columns, shard)).to_reader()
 
     def fingerprint(self) -> str:
         """Returns a text that is the same for the same rows in the same shards only."""
