@@ -77,6 +77,9 @@ def croissant(folder: Union[str, "os.PathLike[str]"], **properties: object) -> d
 
     Keyword arguments are further properties of the data set, such as `license`, `url`, `creator`, `datePublished`, or
     replace those that there are (`name`, `description`). Raises FileNotFoundError if the data set is not complete.
+
+    >>> fraudgen.croissant("data", license="https://creativecommons.org/publicdomain/zero/1.0/")["@type"]
+    'sc:Dataset'
     """
     found = _native.describe(os.fspath(folder))
     if found["nested"]:

@@ -29,6 +29,8 @@ def to_torch_geometric(nodes: Any, edges: Optional[Any] = None) -> Any:
     sends and pays. Each type of nodes has `num_nodes` and `node_id`, an array of texts by which attributes can be
     joined. All edges have `time`, in seconds since 1970 of local time; those of payments `amount`, `payment_type` (an
     index in `graph.payment_types`) and the label `y` (1: fraud). Raises ValueError if an edge has an unknown end.
+
+    >>> graph = fraudgen.to_torch_geometric("data")  # doctest: +SKIP
     """
     try:
         import numpy  # pylint: disable=import-outside-toplevel
