@@ -16,7 +16,7 @@ TARGETS ?=
 BUILD := $(if $(filter release,$(PRESET)),build,build/$(PRESET))
 
 .DEFAULT_GOAL := build
-.PHONY: help setup configure build demo test test-all test-kubernetes test-slurm docs check tidy bench mutate fuzz random install uninstall wheels deb clean
+.PHONY: help setup configure build demo test test-all test-engines test-kubernetes test-slurm docs check tidy bench mutate fuzz random install uninstall wheels deb clean
 
 help: ## show this list
 	@echo "Reveza: programs take turns on one GPU"
@@ -56,6 +56,11 @@ test: build ## build and run the tests required for a change; ARGS go to ctest (
 test-all: build ## build and run all tests, including slow ones
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet test; fi
 	@tools/run_tests.sh $(BUILD) $(JOBS) $(ARGS)
+
+test-engines: TARGETS := fraudgen fraudgen_python
+test-engines: build ## generate fraud data on a real Spark and a real Ray, of two workers each
+	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet engines; fi
+	@tools/run_tests.sh $(BUILD) 1 -L engines $(ARGS)
 
 test-kubernetes: TARGETS := reveza_cli revezad reveza_preload fakecuda_driver fakecuda_nvml client_worker
 test-kubernetes: build ## share a fake card among pods of a real node: kubelet, containerd and runc (as root)
@@ -109,4 +114,4 @@ deb: build ## build a Debian package into build/dist, for the release that it is
 	@tools/make_deb.py $(BUILD) build/dist
 
 clean: ## remove build output, but keep downloads of setup
-	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name python ! -name servers ! -name charts ! -name headers -exec rm -rf {} +; fi
+	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name python ! -name engines ! -name servers ! -name charts ! -name headers -exec rm -rf {} +; fi

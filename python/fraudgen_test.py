@@ -3,9 +3,11 @@
   fraudgen_test.py BUILD
 """
 
+import dataclasses
 import datetime
 import importlib.util
 import pathlib
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -83,6 +85,14 @@ class Rows(unittest.TestCase):
         self.assertEqual(chosen.column_names, ["amount", "transaction_id"])
         self.assertTrue(chosen.equals(every.select(["amount", "transaction_id"])))
 
+    def test_shards(self):
+        for settings, options in (({"rows": 300_000, "model": "classic"}, ("--rows", 300_000, "--model", "classic")),
+                                  ({"customers": 3000, "start_date": "2025-11-01"},
+                                   ("--customers", 3000, "--start-date", "2025-11-01"))):
+            for shard in ("1/2", "2/2"):
+                self.check_equal({**settings, "shard": shard}, *options, "--shard", shard)
+        self.assertEqual(fraudgen.generate(rows=1000, shard="2/2").read_all().num_rows, 0)
+
     def test_reader_may_stop_early(self):
         reader = fraudgen.generate(rows=1_000_000, model="classic")
         self.assertEqual(reader.read_next_batch().num_rows, 65_536)
@@ -124,8 +134,54 @@ class Rows(unittest.TestCase):
         self.assertEqual(found, [(1000, 1000)])
 
     def test_lock_is_given_up(self):
-        self.assertTrue(others_run(  # it counts its rows
-            lambda: fraudgen.stream(customers=10, start_date="2025-12-01", threads=1), 1000))
+        self.assertTrue(others_run(lambda: fraudgen.stream(size="2MB"), 1000))  # it estimates its rows
+
+
+@unittest.skipUnless(ARROW, "needs pyarrow")
+class Shards(unittest.TestCase):
+    """What workers of Spark and Ray get."""
+
+    def plan(self, settings, shards=None):
+        from fraudgen import _shards  # pylint: disable=import-outside-toplevel
+        return pickle.loads(pickle.dumps(_shards.plan(settings, shards)))
+
+    def test_rows_of_a_size_are_determined_by_the_plan(self):
+        plan = self.plan({"size": "2MB"}, 2)
+        self.assertEqual(plan.settings["rows"], str(plan.rows))
+        self.assertNotIn("size", plan.settings)
+        self.assertEqual(sum(batch.num_rows for index in range(2) for batch in plan.read(index)), plan.rows)
+        self.assertIsNone(self.plan({"customers": 100}).rows)
+
+    def test_default_is_a_shard_per_group_of_blocks(self):
+        self.assertEqual(self.plan({"rows": 1000}).shards, 1)
+        self.assertEqual(self.plan({"rows": 1_000_000_000}).shards, 167)
+
+    def test_schema_is_that_of_the_rows(self):
+        plan = self.plan({"rows": 1000, "table": "customers", "money": "cents"})
+        self.assertTrue(plan.schema.equals(plan.read(0).schema, check_metadata=True))
+
+    def test_worker_of_another_version_is_refused(self):
+        plan = dataclasses.replace(self.plan({"rows": 1000}), maker="fraudgen version 9")
+        with self.assertRaises(RuntimeError) as raised:
+            plan.read(0)
+        self.assertIn("fraudgen version 9", str(raised.exception))
+
+    def test_fingerprint_changes_with_the_rows(self):
+        settings = {"rows": 1000, "columns": ["amount"]}
+        prints = [self.plan({**settings, **more}, shards).fingerprint()
+                  for more, shards in (({}, 2), ({}, 3), ({"seed": 2}, 2), ({"columns": ["type"]}, 2),
+                                       ({"table": "transactions"}, 2))]
+        self.assertEqual(len(set(prints)), len(prints))
+        self.assertEqual(self.plan(settings, 2).fingerprint(), prints[0])
+
+    def test_errors(self):
+        for error, settings, shards in ((ValueError, {"rows": 10}, 0), (ValueError, {"rows": 10}, "two"),
+                                        (ValueError, {"rows": 10}, 1_000_001), (ValueError, {"rows": 10}, 1.5),
+                                        (ValueError, {"rows": 10, "columns": ["amout"]}, 1),
+                                        (TypeError, {"rows": 10, "columns": "amount"}, 1),
+                                        (TypeError, {"rows": 10, "shard": "1/2"}, 1)):
+            with self.assertRaises(error):
+                self.plan(settings, shards)
 
 
 class Package(unittest.TestCase):
@@ -175,7 +231,8 @@ class Package(unittest.TestCase):
     def test_errors(self):
         for settings in ({"rows": 0}, {"rows": "many"}, {"rows": 10, "size": "1MB"}, {"model": "vague"},
                          {"rows": 10, "table": "clouds"}, {"rows": 10, "columns": ["amout"]},
-                         {"rows": 10, "columns": ["amount", "amount"]}, {"rows": 10, "fraud_rate": 2.0}):
+                         {"rows": 10, "columns": ["amount", "amount"]}, {"rows": 10, "fraud_rate": 2.0},
+                         {"rows": 10, "shard": "3/2"}, {"rows": 10, "shard": "half"}):
             with self.assertRaises(ValueError) as raised:
                 fraudgen.stream(**settings)
             self.assertNotIn("--", str(raised.exception))

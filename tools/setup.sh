@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs missing build and test dependencies. Idempotent.
 #
-#   tools/setup.sh [--quiet] [build|demo|test|docs|check|fuzz|bench|browser|headers|kubernetes|slurm|all]...  (default: build)
+#   tools/setup.sh [--quiet] [build|demo|test|docs|check|fuzz|bench|browser|headers|engines|kubernetes|slurm|all]...  (default: build)
 #
 #   build   compiler and libraries, Arrow from its wheel, the chart libraries of pages from npm (into
 #           build/charts), and NVIDIA's wheels if no CUDA toolkit is installed; wheels are installed in
@@ -17,6 +17,8 @@
 #   bench   wheels of other generators for bench/fraudgen.sh; not part of `all`
 #   browser Chromium, in which tests open pages (downloads 124 MB)
 #   headers CUDA headers of other versions, into build/headers (6 MB)
+#   engines Java, and wheels of Spark, Ray and mlcroissant (into build/engines, 1.2 GB), for `make test-engines`;
+#           not part of `all`
 #   kubernetes  runc, and with Go the modules of kubelet and containerd, for `make test-kubernetes`; not
 #           part of `all`
 #   slurm   Slurm and munge, for `make test-slurm`; not part of `all`
@@ -39,7 +41,9 @@ kubernetes_packages=(runc containernetworking-plugins iproute2 openssl)
 slurm_packages=(g++ make libslurm-dev slurmctld slurmd slurm-client munge iproute2)
 aarch64_packages=(g++-aarch64-linux-gnu qemu-user-static)
 distribution_packages=(bash-completion zsh fish man-db groff-base lintian dpkg-dev debootstrap)
+java_packages=(default-jre-headless)
 environment=build/python
+engines=build/engines
 charts=build/charts
 servers=build/servers
 promtool=build/promtool
@@ -360,14 +364,14 @@ main() {
         sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' tools/setup.sh
         exit 0
         ;;
-      build | demo | test | docs | check | fuzz | bench | browser | headers | kubernetes | slurm) parts+=("$part") ;;
+      build | demo | test | docs | check | fuzz | bench | browser | headers | engines | kubernetes | slurm) parts+=("$part") ;;
       all) parts+=(build test check fuzz browser) ;;
       *) fail "unknown argument '$part'; tools/setup.sh --help lists them" ;;
     esac
   done
   ((${#parts[@]})) || parts=(build)
   for part in "${parts[@]}"; do
-    [[ $part != demo && $part != test && $part != docs && $part != bench && $part != headers ]] || continue
+    [[ $part != demo && $part != test && $part != docs && $part != bench && $part != headers && $part != engines ]] || continue
     local -n group=${part}_packages
     packages+=("${group[@]}")
   done
@@ -405,6 +409,11 @@ main() {
   if [[ " ${parts[*]} " == *" kubernetes "* ]]; then
     need_modules 'make test-kubernetes fails' integrations/kubernetes integrations/kubernetes/tests/chart \
       integrations/kubernetes/tests/node/containerd
+  fi
+  if [[ " ${parts[*]} " == *" engines "* ]]; then
+    command -v java >/dev/null || want_packages 'tests on Spark are skipped (as root: apt-get install)' \
+      "${java_packages[@]}"
+    environment=$engines need_wheels 'Spark and Ray' "$requirements-engines.txt" 'make test-engines skips its tests'
   fi
   if [[ " ${parts[*]} " == *" headers "* ]]; then
     need_headers 'tools/check_headers.sh fails'

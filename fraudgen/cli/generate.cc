@@ -85,8 +85,8 @@ std::string Summary(const RunArguments& arguments, const std::string& place,
                                  RenderTotals(prepared.model->tables(), result.tables));
   if (result.progress.files_made > 0) {
     // Each group of blocks is made by one thread.
-    const uint64_t threads =
-        std::clamp<uint64_t>(prepared.plan.groups(), 1, static_cast<uint64_t>(arguments.threads));
+    const uint64_t threads = std::clamp<uint64_t>(prepared.plan.shard().groups(), 1,
+                                                  static_cast<uint64_t>(arguments.threads));
     text += fmt::format(
         "generated in {:.1f} s: {} rows/s, {}/s with {} thread{}\n", seconds,
         FormatScaled(static_cast<double>(result.progress.rows_made) / seconds),

@@ -61,8 +61,8 @@ void PrintPlan(const RunArguments& arguments, const Model& model, const Plan& pl
     fmt::print("part {} of {}: {} files\n", arguments.shard.index, arguments.shard.count,
                FormatCount(plan.files()));
   }
-  if (plan.blocks() == 0) return;
-  const double share = static_cast<double>(plan.blocks()) /
+  if (plan.shard().blocks() == 0) return;
+  const double share = static_cast<double>(plan.shard().blocks()) /
                        static_cast<double>(std::max<uint64_t>(1, plan.all_blocks()));
   fmt::print("about {} on this machine with {} thread{}, if the disk sustains {}/s\n",
              FormatSeconds(seconds), arguments.threads, arguments.threads == 1 ? "" : "s",
@@ -137,9 +137,10 @@ int ShowPlan(const RunArguments& arguments) {
   if (!estimate) return ReportError(estimate.error());
   const double block_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   const auto threads = static_cast<uint64_t>(arguments.threads);
-  const uint64_t rounds = (plan.blocks() + threads - 1) / threads;
-  const double seconds =
-      plan.blocks() <= threads ? block_seconds : block_seconds * static_cast<double>(rounds);
+  const uint64_t rounds = (plan.shard().blocks() + threads - 1) / threads;
+  const double seconds = plan.shard().blocks() <= threads
+                             ? block_seconds
+                             : block_seconds * static_cast<double>(rounds);
   if (arguments.json) {
     fmt::print("{}\n", JsonPlan(arguments, model, plan, *estimate, seconds));
   } else {

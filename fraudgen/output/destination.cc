@@ -8,7 +8,7 @@ namespace reveza::fraudgen {
 namespace {
 
 constexpr uint64_t kReadBytes = uint64_t{1} << 20;
-constexpr uint64_t kMaxSmallFile = uint64_t{64} << 20;
+constexpr uint64_t kMaxSmallFile = uint64_t{4} << 30;  // manifest.json of ten million files
 
 Status Copy(ByteSource& from, ByteSink& to) {
   std::string piece(std::min(kReadBytes, from.size()), '\0');

@@ -10,16 +10,21 @@
 
 #include "common/python/native.h"
 #include "fraudgen/check/check.h"
+#include "fraudgen/output/manifest.h"
+#include "fraudgen/output/text_codec.h"
 #include "fraudgen/run/direct_output.h"
 #include "fraudgen/run/folder.h"
+#include "fraudgen/run/manifest_store.h"
 #include "fraudgen/run/prepare.h"
 #include "fraudgen/run/row_stream.h"
 #include "fraudgen/run/settings.h"
+#include "fraudgen/run/shard.h"
 
 namespace reveza::fraudgen {
 namespace {
 
 namespace nb = nanobind;
+using python::Raise;
 using python::ValueOf;
 using python::WithoutLock;
 
@@ -32,26 +37,65 @@ Settings SettingsOf(const nb::dict& given) {
   return ValueOf(builder.Build());
 }
 
-const Table* TableOf(const PreparedModel& prepared, const std::string& name) {
-  return ValueOf(FindTable(*prepared.model,
-                           name.empty() ? prepared.settings.MainTable() : std::string_view(name)));
+// One table of a data set, and some of its columns.
+struct ChosenTable {
+  PreparedModel prepared;
+  const Table* table;
+  std::vector<std::size_t> columns;
+};
+
+ChosenTable Choose(const nb::dict& given, const std::string& table_name,
+                   const std::vector<std::string>& column_names) {
+  const Settings settings = SettingsOf(given);
+  auto prepared = ValueOf(
+      WithoutLock([&] { return PrepareRows(settings, [](uint64_t, uint64_t) { return true; }); }));
+  const Table* const table =
+      ValueOf(FindTable(*prepared.model, table_name.empty() ? prepared.settings.MainTable()
+                                                            : std::string_view(table_name)));
+  auto columns = ValueOf(FindColumns(*table, column_names));
+  return {std::move(prepared), table, std::move(columns)};
 }
 
-// Returns the rows as a capsule of Arrow's C stream interface.
-nb::capsule Generate(const nb::dict& given, const std::string& table_name,
-                     const std::vector<std::string>& column_names, int threads) {
-  const Settings settings = SettingsOf(given);
-  auto prepared = ValueOf(WithoutLock(
-      [&] { return PrepareRun(settings, {}, threads, [](uint64_t, uint64_t) { return true; }); }));
-  const Table* const table = TableOf(prepared, table_name);
-  auto columns = ValueOf(FindColumns(*table, column_names));
-  auto stream = std::make_unique<CStream>();
-  OpenStream(std::move(prepared), *table, std::move(columns), *stream);
-  return {stream.release(), "arrow_array_stream", [](void* at) noexcept {
-            const std::unique_ptr<CStream> held(static_cast<CStream*>(at));
-            // The reader has taken it unless there is still something to release.
+// Returns a structure of Arrow as a capsule. The reader has taken it unless there is still
+// something to release.
+template <typename Structure>
+nb::capsule CapsuleOf(std::unique_ptr<Structure> structure, const char* name) {
+  return {structure.release(), name, [](void* at) noexcept {
+            const std::unique_ptr<Structure> held(static_cast<Structure*>(at));
             if (held->release != nullptr) held->release(held.get());
           }};
+}
+
+// Returns the rows of a shard, such as "3/8", as a capsule of Arrow's C stream interface.
+nb::capsule Generate(const nb::dict& given, const std::string& table_name,
+                     const std::vector<std::string>& column_names, const std::string& shard_text) {
+  const Shard shard = ValueOf(ParseShard(shard_text));
+  auto chosen = Choose(given, table_name, column_names);
+  auto stream = std::make_unique<CStream>();
+  OpenStream(std::move(chosen.prepared), shard, *chosen.table, std::move(chosen.columns), *stream);
+  return CapsuleOf(std::move(stream), "arrow_array_stream");
+}
+
+// Returns what workers need to make the rows of one table in shards.
+nb::dict PlanShards(const nb::dict& given, const std::string& table_name,
+                    const std::vector<std::string>& column_names) {
+  auto chosen = Choose(given, table_name, column_names);
+  const PreparedModel& prepared = chosen.prepared;
+  nb::dict plan;
+  plan["rows"] = prepared.settings.rows ? nb::cast(*prepared.settings.rows) : nb::none();
+  plan["groups"] = ShardBlocks(prepared.model->blocks(), {}).all_groups();
+  auto schema = std::make_unique<CSchema>();
+  ExportSchema({.table = chosen.table,
+                .columns = std::move(chosen.columns),
+                .money = prepared.settings.money},
+               *schema);
+  plan["schema"] = CapsuleOf(std::move(schema), "arrow_schema");
+  return plan;
+}
+
+// Names what decides the rows of the same settings.
+std::string Maker() {
+  return std::string(CreatedBy()) + ", model version " + std::to_string(kModelVersion);
 }
 
 std::string_view NameOf(ColumnType type) {
@@ -89,10 +133,8 @@ nb::dict DictOf(const Column& column) {
   return row;
 }
 
-// Returns the tables that these settings generate.
-nb::list Schema(const nb::dict& given) {
+nb::list TablesOf(const Settings& settings) {
   constexpr uint64_t kAnyRows = 1000;
-  const Settings settings = SettingsOf(given);
   const auto model = ValueOf(MakeModel(settings, settings.rows.value_or(kAnyRows)));
   nb::list tables;
   for (const Table* table : model->tables()) {
@@ -105,6 +147,46 @@ nb::list Schema(const nb::dict& given) {
     tables.append(row);
   }
   return tables;
+}
+
+// Returns the tables that these settings generate.
+nb::list Schema(const nb::dict& given) { return TablesOf(SettingsOf(given)); }
+
+// Returns the text of a file of a data set, which must be complete.
+std::string MetadataOf(Folder& folder, std::string_view name) {
+  auto text = ValueOf(WithoutLock([&] { return folder.ReadSmall(name); }));
+  if (!text) {
+    Raise(Error{Error::Code::kNotFound,
+                folder.PathOf(name) + " is missing: this is no folder of fraudgen, or it is not "
+                                      "complete; the command that began it completes it"});
+  }
+  return *std::move(text);
+}
+
+// Returns what the complete data set in a folder consists of.
+nb::dict Describe(const std::string& path) {
+  Folder folder(path);
+  const auto manifest = MetadataOf(folder, kManifestName);
+  const auto configuration = MetadataOf(folder, kConfigurationName);
+  const auto files = ValueOf(ReadManifest(manifest, folder.PathOf(kManifestName)));
+  SettingsBuilder builder;
+  python::Check(builder.AddText(configuration, folder.PathOf(kConfigurationName)));
+  const Settings settings = ValueOf(builder.Build());
+  nb::dict rows;
+  for (const FileManifest& file : files) {
+    const auto* const table = file.table.c_str();
+    rows[table] = (rows.contains(table) ? nb::cast<uint64_t>(rows[table]) : 0) + file.rows;
+  }
+  nb::dict found;
+  found["program"] = files.empty() ? std::string() : files.front().made_by.program;
+  found["model"] = settings.model;
+  found["seed"] = settings.seed;
+  found["extension"] = ExtensionOf(settings.format, settings.TextCodec());
+  found["nested"] = settings.nested;
+  found["partition"] = settings.partition;
+  found["rows"] = rows;
+  found["tables"] = TablesOf(settings);
+  return found;
 }
 
 std::string_view NameOf(check::Outcome::Verdict verdict) {
@@ -170,7 +252,11 @@ nb::dict Check(const std::string& folder, int threads) {
 NB_MODULE(_native, module) {
   namespace nb = nanobind;
   module.def("generate", &reveza::fraudgen::Generate, nb::arg("settings"), nb::arg("table"),
-             nb::arg("columns"), nb::arg("threads"));
+             nb::arg("columns"), nb::arg("shard"));
+  module.def("plan", &reveza::fraudgen::PlanShards, nb::arg("settings"), nb::arg("table"),
+             nb::arg("columns"));
+  module.attr("maker") = reveza::fraudgen::Maker();
   module.def("schema", &reveza::fraudgen::Schema, nb::arg("settings"));
+  module.def("describe", &reveza::fraudgen::Describe, nb::arg("folder"));
   module.def("check", &reveza::fraudgen::Check, nb::arg("folder"), nb::arg("threads"));
 }

@@ -29,7 +29,7 @@ Result<bool> BlockLoop::Run(int threads, const std::function<bool()>& poll) {
 void BlockLoop::Loop(int threads) {
   while (!stop_) {
     const uint64_t n = next_++;
-    if (n >= plan_.groups()) break;
+    if (n >= plan_.shard().groups()) break;
     if (auto made = MakeGroup(n); !made) SetError(std::move(made.error()));
   }
   // The last worker waits for pending files, so that Watch() keeps polling meanwhile.
@@ -56,7 +56,7 @@ void BlockLoop::Watch(int threads, const std::function<bool()>& poll) {
 
 // Makes the blocks of a group, with the files that span it.
 Status BlockLoop::MakeGroup(uint64_t n) {
-  const auto [first, end] = plan_.GroupAt(n);
+  const auto [first, end] = plan_.shard().GroupAt(n);
   std::optional<BlockFiles> shared;
   for (uint64_t block = first; block < end; ++block) {
     std::vector<BlockFile> own;

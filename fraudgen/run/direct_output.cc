@@ -25,8 +25,8 @@ Status WriteOneFile(const Model& model, const Plan& plan, const Table& table,
     return Fail(Error::Code::kUnavailable, "stopped");
   });
   const Table* const wanted = &table;
-  for (uint64_t n = 0; n < plan.blocks(); ++n) {
-    RETURN_IF_ERROR(model.Make(plan.BlockAt(n), std::span(&wanted, 1), rows));
+  for (uint64_t n = 0; n < plan.shard().blocks(); ++n) {
+    RETURN_IF_ERROR(model.Make(plan.shard().BlockAt(n), std::span(&wanted, 1), rows));
   }
   RETURN_IF_ERROR(writer->Finish());
   return sink.Finish();

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "common/base/error.h"
 #include "common/base/mutex.h"
@@ -49,6 +51,8 @@ class ManifestStore {
 
  private:
   Result<std::optional<FileManifest>> Read(const std::string& file) const;
+  // Appends the manifests of files; false: one is missing.
+  Result<bool> ReadAll(std::span<const std::string> files, std::vector<FileManifest>& to) const;
   Result<FileManifest> Parse(const std::string& text, const std::string& name) const;
   Status WriteConfiguration() const;
   void Cache(FileManifest manifest);

@@ -3,30 +3,20 @@
 // immutable.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "common/base/error.h"
 #include "fraudgen/model/model.h"
 #include "fraudgen/output/table_writer.h"
 #include "fraudgen/run/partition.h"
+#include "fraudgen/run/shard.h"
 
 namespace reveza::fraudgen {
-
-// Part `index` of `count` of a run, counted from 1.
-struct Shard {
-  uint64_t index = 1;
-  uint64_t count = 1;
-};
-
-// Parses "3/8". kInvalidArgument: malformed or out of range.
-Result<Shard> ParseShard(std::string_view text);
 
 struct PlannedFile {
   const Table* table = nullptr;
@@ -44,14 +34,6 @@ struct PlannedFile {
   uint64_t max_late = 0;  // Model::MaxLateRows
 };
 
-// Returns how many consecutive blocks form a group. The files of small tables span a group, which
-// is made by one thread of one shard; groups are large only where there are more than threads.
-constexpr uint64_t BlocksPerGroup(uint64_t blocks) {
-  constexpr uint64_t kMinGroups = 128;
-  constexpr uint64_t kMaxBlocks = 32;
-  return std::clamp<uint64_t>(blocks / kMinGroups, 1, kMaxBlocks);
-}
-
 // Returns the rows of a text file of about 128 MB; 0 (a file per block) for other formats.
 uint64_t DefaultFileRows(Format format);
 
@@ -68,17 +50,13 @@ class Plan {
 
   // Returns true if at least one table has all partition keys.
   bool IsPartitioned() const;
-  // Number of blocks in this shard, and the index of its n-th block.
-  uint64_t blocks() const;
-  uint64_t BlockAt(uint64_t n) const;
-  // Number of groups in this shard, and the blocks [first, end) of its n-th group.
-  uint64_t groups() const;
-  std::pair<uint64_t, uint64_t> GroupAt(uint64_t n) const;
+  // The blocks of this shard.
+  const ShardBlocks& shard() const { return shard_; }
   // Returns the files of any block, in the order of the model's tables. Files that span a group are
   // those of its first block.
   std::vector<PlannedFile> FilesOf(uint64_t block) const;
   // Totals over all shards.
-  uint64_t all_blocks() const { return all_blocks_; }
+  uint64_t all_blocks() const { return shard_.all_blocks(); }
   uint64_t all_files() const;
   uint64_t FilesIn(const Table& table) const;
   // This shard's files, and its rows of tables whose count is known.
@@ -86,7 +64,7 @@ class Plan {
   uint64_t rows() const;
 
  private:
-  Plan(const Model& model, std::string extension, uint64_t file_rows, Shard shard);
+  Plan(const Model& model, std::string extension, uint64_t file_rows, ShardBlocks shard);
 
   Status AddPartitions(const PartitionKeys& keys);
   // Returns the blocks that the files of a table span from `block` on; 0: an earlier block has
@@ -99,9 +77,7 @@ class Plan {
   const Model* model_;
   std::string extension_;  // of the files
   uint64_t file_rows_;
-  Shard shard_;
-  uint64_t all_blocks_;
-  uint64_t group_blocks_;  // of each group but the last
+  ShardBlocks shard_;
   std::vector<std::shared_ptr<const TablePartition>>
       partitions_;  // by table; null: not partitioned
   // By table: the number of the first file of each block, then the total.

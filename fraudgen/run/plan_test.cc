@@ -35,7 +35,7 @@ TEST(Plan, SplitsKnownTablesIntoNumberedFiles) {
   const auto plan = Plan::Make(model, Format::kJsonLines, 400, Shard{});
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->all_blocks(), 3u);
-  EXPECT_EQ(plan->blocks(), 3u);
+  EXPECT_EQ(plan->shard().blocks(), 3u);
   EXPECT_EQ(plan->all_files(), 3u + 3 + 3 + 2);
   EXPECT_EQ(plan->files(), plan->all_files());
   EXPECT_EQ(plan->rows(), 2500u);
@@ -86,11 +86,11 @@ TEST(Plan, ShardsPartitionTheBlocks) {
     for (uint64_t index = 1; index <= count; ++index) {
       const auto plan = Plan::Make(model, Format::kCsv, 300, Shard{index, count});
       ASSERT_TRUE(plan);
-      for (uint64_t n = 0; n < plan->blocks(); ++n) ++times[plan->BlockAt(n)];
+      for (uint64_t n = 0; n < plan->shard().blocks(); ++n) ++times[plan->shard().BlockAt(n)];
       rows += plan->rows();
       files += plan->files();
-      max_blocks = std::max(max_blocks, plan->blocks());
-      min_blocks = std::min(min_blocks, plan->blocks());
+      max_blocks = std::max(max_blocks, plan->shard().blocks());
+      min_blocks = std::min(min_blocks, plan->shard().blocks());
       EXPECT_EQ(plan->all_files(), 10u + 9 * 4 + 2);
     }
     EXPECT_EQ(times.size(), 10u) << count;
@@ -116,8 +116,8 @@ TEST(Plan, FilesOfSmallTablesSpanGroups) {
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->all_files(), 151u + 301);
   EXPECT_EQ(plan->FilesIn(kTestingPeople), 151u);
-  EXPECT_EQ(plan->groups(), 151u);
-  EXPECT_EQ(plan->GroupAt(150), std::pair(uint64_t{300}, uint64_t{301}));
+  EXPECT_EQ(plan->shard().groups(), 151u);
+  EXPECT_EQ(plan->shard().GroupAt(150), std::pair(uint64_t{300}, uint64_t{301}));
   const auto first = plan->FilesOf(20);
   ASSERT_EQ(first.size(), 2u);
   EXPECT_EQ(first[0].name, "people/part-00010.csv");
@@ -140,13 +140,13 @@ TEST(Plan, ShardsPartitionTheGroups) {
       const auto plan = Plan::Make(model, Format::kCsv, 0, Shard{index, count});
       files += plan->files();
       std::vector<uint64_t> blocks;
-      for (uint64_t n = 0; n < plan->groups(); ++n) {
-        const auto [first, end] = plan->GroupAt(n);
+      for (uint64_t n = 0; n < plan->shard().groups(); ++n) {
+        const auto [first, end] = plan->shard().GroupAt(n);
         for (uint64_t block = first; block < end; ++block) blocks.push_back(block);
       }
-      ASSERT_EQ(blocks.size(), plan->blocks()) << index << "/" << count;
-      for (uint64_t n = 0; n < plan->blocks(); ++n) {
-        EXPECT_EQ(plan->BlockAt(n), blocks[n]);
+      ASSERT_EQ(blocks.size(), plan->shard().blocks()) << index << "/" << count;
+      for (uint64_t n = 0; n < plan->shard().blocks(); ++n) {
+        EXPECT_EQ(plan->shard().BlockAt(n), blocks[n]);
         ++times[blocks[n]];
       }
     }
@@ -161,7 +161,7 @@ TEST(Plan, IsEmptyWithoutRows) {
   const auto plan = Plan::Make(model, Format::kCsv, 300, Shard{});
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->all_files(), 0u);
-  EXPECT_EQ(plan->blocks(), 0u);
+  EXPECT_EQ(plan->shard().blocks(), 0u);
 }
 
 TEST(Plan, RejectsTooManyFiles) {

@@ -213,6 +213,16 @@ Result<PreparedRun> PrepareRun(const Settings& settings, Shard shard, int thread
   return PreparedRun{{rows, std::move(resolved), std::move(model)}, std::move(plan)};
 }
 
+Result<PreparedModel> PrepareRows(const Settings& settings, const OnPreparing& on_preparing) {
+  uint64_t rows = 0;
+  if (!settings.IsGrowing()) {
+    ASSIGN_OR_RETURN(rows, RowsOf(settings, on_preparing));
+  }
+  Settings resolved = settings.Resolved(rows);
+  ASSIGN_OR_RETURN(auto model, MakeModel(resolved, rows));
+  return PreparedModel{rows, std::move(resolved), std::move(model)};
+}
+
 Result<PreparedModel> PrepareStream(const Settings& settings, int threads,
                                     const OnPreparing& on_preparing) {
   const bool growing = settings.IsGrowing();

@@ -37,6 +37,10 @@ struct PreparedRun : PreparedModel {
 Result<PreparedRun> PrepareRun(const Settings& settings, Shard shard, int threads,
                                const OnPreparing& on_preparing);
 
+// Makes the model of rows that are handed over without files. Does not count the rows of growing
+// data: `rows` is 0.
+Result<PreparedModel> PrepareRows(const Settings& settings, const OnPreparing& on_preparing);
+
 // Makes the base model of a stream, without defects: they are applied to the events. A stream
 // starts at once, so without rows or a size it has 1,000,000 rows, and the rows of growing data are
 // counted only if defects need the count; otherwise `rows` is an estimate.

@@ -41,8 +41,10 @@ class HeldArray {
 
 class RowStream {
  public:
-  RowStream(PreparedRun prepared, const Table& table, std::vector<std::size_t> columns)
+  RowStream(PreparedModel prepared, Shard shard, const Table& table,
+            std::vector<std::size_t> columns)
       : prepared_(std::move(prepared)),
+        blocks_(prepared_.model->blocks(), shard),
         layout_{.table = &table, .columns = std::move(columns), .money = prepared_.settings.money},
         thread_([this](const std::stop_token&) { Produce(); }) {}
   RowStream(const RowStream&) = delete;
@@ -92,9 +94,9 @@ class RowStream {
       }
       return {};
     });
-    for (uint64_t n = 0; n < prepared_.plan.blocks(); ++n) {
+    for (uint64_t n = 0; n < blocks_.blocks(); ++n) {
       RETURN_IF_ERROR(
-          prepared_.model->Make(prepared_.plan.BlockAt(n), std::span(&layout_.table, 1), sink));
+          prepared_.model->Make(blocks_.BlockAt(n), std::span(&layout_.table, 1), sink));
     }
     return rows.rows() == 0 ? Status() : Put(rows);
   }
@@ -111,7 +113,8 @@ class RowStream {
     return {};
   }
 
-  PreparedRun prepared_;
+  PreparedModel prepared_;
+  ShardBlocks blocks_;
   CLayout layout_;
   std::string last_error_;  // of the reader's thread
   Mutex mutex_;
@@ -172,13 +175,13 @@ Result<std::vector<std::size_t>> FindColumns(const Table& table,
   return found;
 }
 
-void OpenStream(PreparedRun prepared, const Table& table, std::vector<std::size_t> columns,
-                CStream& to) {
+void OpenStream(PreparedModel prepared, Shard shard, const Table& table,
+                std::vector<std::size_t> columns, CStream& to) {
   to = {.get_schema = GetSchema,
         .get_next = GetNext,
         .get_last_error = GetLastError,
         .release = ReleaseStream,
-        .private_data = new RowStream(std::move(prepared), table, std::move(columns))};
+        .private_data = new RowStream(std::move(prepared), shard, table, std::move(columns))};
 }
 
 }  // namespace reveza::fraudgen

@@ -1,5 +1,5 @@
-// The rows of one table as a stream of Arrow's C data interface, in the order in which the program
-// writes them. A thread makes rows ahead of the reader, in bounded memory.
+// The rows of one table in one shard as a stream of Arrow's C data interface, in the order in which
+// the program writes them. A thread makes rows ahead of the reader, in bounded memory.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 #include "fraudgen/model/model.h"
 #include "fraudgen/output/c_data.h"
 #include "fraudgen/run/prepare.h"
+#include "fraudgen/run/shard.h"
 
 namespace reveza::fraudgen {
 
@@ -22,9 +23,9 @@ inline constexpr std::size_t kStreamBatchRows = 65'536;
 Result<std::vector<std::size_t>> FindColumns(const Table& table,
                                              const std::vector<std::string>& names);
 
-// Makes `to` a stream of these columns of a table of `prepared.model`. Its `get_next` returns errno
-// values; releasing it stops the thread.
-void OpenStream(PreparedRun prepared, const Table& table, std::vector<std::size_t> columns,
-                CStream& to);
+// Makes `to` a stream of these columns of a table of `prepared.model`, of the shard's blocks. Its
+// `get_next` returns errno values; releasing it stops the thread.
+void OpenStream(PreparedModel prepared, Shard shard, const Table& table,
+                std::vector<std::size_t> columns, CStream& to);
 
 }  // namespace reveza::fraudgen

@@ -14,25 +14,40 @@ namespace reveza::fraudgen {
 namespace row_stream_test {
 namespace {
 
-PreparedRun Prepared(const char* rows) {
+PreparedModel Prepared(const char* rows) {
   SettingsBuilder builder;
   EXPECT_TRUE(builder.AddFlag("rows", rows));
   EXPECT_TRUE(builder.AddFlag("model", "classic"));
   EXPECT_TRUE(builder.AddFlag("format", "arrow"));
   auto settings = builder.Build();
   EXPECT_TRUE(settings);
-  auto prepared = PrepareRun(*settings, {}, 1, [](uint64_t, uint64_t) { return true; });
+  auto prepared = PrepareRows(*settings, [](uint64_t, uint64_t) { return true; });
   EXPECT_TRUE(prepared);
   return *std::move(prepared);
 }
 
 // A stream of the transactions.
-CStream Open(const char* rows) {
-  PreparedRun prepared = Prepared(rows);
+CStream Open(const char* rows, Shard shard = {}) {
+  PreparedModel prepared = Prepared(rows);
   const Table& table = **FindTable(*prepared.model, "transactions");
   CStream stream = {};
-  OpenStream(std::move(prepared), table, {0, 1}, stream);
+  OpenStream(std::move(prepared), shard, table, {0, 1}, stream);
   return stream;
+}
+
+// Reads and releases a stream. Returns the rows of its batches.
+std::vector<int64_t> LengthsOf(CStream& stream) {
+  std::vector<int64_t> lengths;
+  while (true) {
+    CArray array = {};
+    EXPECT_EQ(stream.get_next(&stream, &array), 0);
+    if (array.release == nullptr) break;
+    lengths.push_back(array.length);
+    array.release(&array);
+  }
+  EXPECT_EQ(stream.get_last_error(&stream), nullptr);
+  stream.release(&stream);
+  return lengths;
 }
 
 TEST(RowStream, HasAllRowsInBatchesOfOneSize) {
@@ -41,17 +56,15 @@ TEST(RowStream, HasAllRowsInBatchesOfOneSize) {
   ASSERT_EQ(stream.get_schema(&stream, &schema), 0);
   EXPECT_EQ(schema.n_children, 2);
   schema.release(&schema);
-  std::vector<int64_t> lengths;
-  while (true) {
-    CArray array = {};
-    ASSERT_EQ(stream.get_next(&stream, &array), 0);
-    if (array.release == nullptr) break;
-    lengths.push_back(array.length);
-    array.release(&array);
-  }
-  EXPECT_EQ(lengths, (std::vector<int64_t>{65'536, 65'536, 8'928}));
-  EXPECT_EQ(stream.get_last_error(&stream), nullptr);
-  stream.release(&stream);
+  EXPECT_EQ(LengthsOf(stream), (std::vector<int64_t>{65'536, 65'536, 8'928}));
+}
+
+TEST(RowStream, HasTheRowsOfItsShard) {
+  // Two blocks of 70,000 rows.
+  CStream first = Open("140000", {.index = 1, .count = 2});
+  EXPECT_EQ(LengthsOf(first), (std::vector<int64_t>{65'536, 4'464}));
+  CStream without_blocks = Open("140000", {.index = 3, .count = 3});
+  EXPECT_EQ(LengthsOf(without_blocks), std::vector<int64_t>());
 }
 
 TEST(RowStream, StopsWhenReleased) {
@@ -67,7 +80,7 @@ TEST(RowStream, StopsWhenReleased) {
 }
 
 TEST(RowStream, FindsColumnsByName) {
-  const PreparedRun prepared = Prepared("1000");
+  const PreparedModel prepared = Prepared("1000");
   const Table& table = **FindTable(*prepared.model, "transactions");
   const auto all = FindColumns(table, {});
   ASSERT_TRUE(all);

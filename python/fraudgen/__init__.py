@@ -26,6 +26,8 @@ if sys.version_info < (3, 10):
     raise ImportError("the Python package fraudgen needs Python 3.10 or later; the program fraudgen runs with any")
 
 from fraudgen import _native
+from fraudgen._croissant import croissant
+from fraudgen._graph import to_torch_geometric
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
 
 __all__ = [
-    "Check", "CheckResult", "Column", "Difference", "FileDifferences", "Settings", "Stream", "Table", "check", "generate",
-    "schema", "stream",
+    "Check", "CheckResult", "Column", "Difference", "FileDifferences", "Settings", "Stream", "Table", "check",
+    "croissant", "generate", "schema", "stream", "to_torch_geometric",
 ]
 
 
@@ -152,7 +154,7 @@ class Settings(TypedDict, total=False):
     graph: bool  #: also the tables nodes and edges
     defects: Union[str, Sequence[str]]  #: such as "late=0.01,duplicate"
     money: str  #: float, decimal or cents
-    threads: int  #: for counting rows; they do not affect the rows
+    shard: str  #: part of the rows: "3/8" is the third of eight, as of the program's `--shard`
 
 
 def _imported(package: str) -> Any:
@@ -226,9 +228,16 @@ def _texts(settings: Settings) -> dict[str, str]:
     unknown = settings.keys() - Settings.__annotations__.keys()
     if unknown:
         raise TypeError(f"unknown setting '{min(unknown)}'; use some of {', '.join(Settings.__annotations__)}")
-    others = ("table", "columns", "threads")
+    others = ("table", "columns", "shard")
     texts = {name: _text(value) for name, value in settings.items() if name not in others and value is not None}
     return {**texts, "format": "arrow"}
+
+
+def _columns(settings: Settings) -> list[str]:
+    columns = settings.get("columns") or ()
+    if isinstance(columns, str):
+        raise TypeError(f"columns is a text; pass a list, such as ['{columns}']")
+    return list(columns)
 
 
 def stream(**settings: Unpack[Settings]) -> Stream:
@@ -237,12 +246,8 @@ def stream(**settings: Unpack[Settings]) -> Stream:
     >>> fraudgen.stream(rows=500, type="rides", seed=7).to_polars().height
     500
     """
-    columns = settings.get("columns", ())
-    if isinstance(columns, str):
-        raise TypeError(f"columns is a text; pass a list, such as ['{columns}']")
-    threads = settings.get("threads") or len(os.sched_getaffinity(0))
-    table = settings.get("table", "")
-    return Stream(functools.partial(_native.generate, _texts(settings), table, list(columns), threads))
+    return Stream(functools.partial(_native.generate, _texts(settings), settings.get("table") or "",
+                                    _columns(settings), settings.get("shard") or "1/1"))
 
 
 def generate(**settings: Unpack[Settings]) -> pyarrow.RecordBatchReader:

@@ -167,6 +167,14 @@ class Installed(Environment):
                       "assert 'arrow_array_stream' in repr(fraudgen.stream(rows=100).__arrow_c_stream__())\n"
                       "assert fraudgen.schema()['transactions'].columns")
 
+    def test_fraudgen_on_engines_says_what_it_needs(self):
+        for name in ("spark", "ray"):
+            text = self.user_run("python", "-c", f"try: import fraudgen.{name}\nexcept ImportError as error: print(error)")
+            self.assertIn(f"pip install 'fraudgen[{name}]'", text)
+        extras = self.user_run("python", "-c", "from importlib import metadata\n"
+                               "print(metadata.metadata('fraudgen').get_all('Provides-Extra'))")
+        self.assertEqual(extras, "['arrow', 'spark', 'ray', 'torch']\n")
+
     def test_phi_measures_arrays(self):
         text = self.user_run("python", "-c", "try: import phi\nexcept ImportError as error: print(error)")
         self.assertIn("pip install numpy", text)
