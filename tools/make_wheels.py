@@ -24,9 +24,14 @@ READMES = {"reveza": "README.md", "fraudgen": "fraudgen/README.md", "phi": "phi/
 # `phi` is a name of another project on PyPI.
 DISTRIBUTIONS = {"reveza": "reveza", "fraudgen": "fraudgen", "phi": "reveza-phi"}
 SNAKEMAKE_PLUGIN = "snakemake_executor_plugin_reveza"  # the name by which Snakemake finds it
-# What the Python package needs beside the program, by the name of the extra.
-EXTRAS = {"reveza": ("jupyter", "jupyter_client>=8"), "fraudgen": ("arrow", "pyarrow>=15"),
-          "phi": ("numpy", "numpy>=1.24")}
+# What the Python packages need beside the programs, by the name of the extra.
+EXTRAS = {
+    "reveza": {"jupyter": ("jupyter_client>=8",)},
+    "fraudgen": {"arrow": ("pyarrow>=15",),
+                 "bench": ("duckdb>=2", "lightgbm>=4.5", "numpy>=1.24", "scikit-learn>=1.4",
+                           "tomli>=2; python_version < '3.11'")},
+    "phi": {"numpy": ("numpy>=1.24",)},
+}
 
 
 def version() -> str:
@@ -42,16 +47,21 @@ def licences() -> list[pathlib.Path]:
     return sorted((SOURCE / "build/python/lib").glob(site))[:1]
 
 
+def requirement(package: str, extra: str) -> str:
+    named, _, condition = package.partition("; ")
+    return f"Requires-Dist: {named}; {condition + ' and ' if condition else ''}extra == '{extra}'\n"
+
+
 def metadata(name: str, has_module: bool) -> str:
-    extra, package = EXTRAS[name]
+    extras = "".join(f"Provides-Extra: {extra}\n" + "".join(requirement(each, extra) for each in packages)
+                     for extra, packages in EXTRAS[name].items())
     licence = "Apache-2.0\nLicense-File: LICENSE"
     if has_module:
         licence = "Apache-2.0 AND BSD-3-Clause\nLicense-File: LICENSE\nLicense-File: nanobind.txt"
     return (f"Metadata-Version: 2.4\nName: {DISTRIBUTIONS[name]}\nVersion: {version()}\n"
             f"Summary: {SUMMARIES[name]}\nLicense-Expression: {licence}\n"
             "Requires-Python: >=3.9\nClassifier: Operating System :: POSIX :: Linux\n"
-            f"Provides-Extra: {extra}\nRequires-Dist: {package}; extra == '{extra}'\n"
-            "Description-Content-Type: text/markdown\n\n" + (SOURCE / READMES[name]).read_text())
+            f"{extras}Description-Content-Type: text/markdown\n\n" + (SOURCE / READMES[name]).read_text())
 
 
 def copy_package(name: str, build: pathlib.Path, to: pathlib.Path) -> bool:
