@@ -153,9 +153,9 @@ class Mappings(Case):
 
 class Program(Case):
     def run_bench(self, *arguments):
-        return subprocess.run([PROGRAM, "bench", *map(str, arguments),
-                               *(() if "--threads" in arguments else ("--threads", "1"))], cwd=self.place, capture_output=True, text=True,
-                              check=False, env={**os.environ, "FRAUDGEN_PYTHON": sys.executable})
+        threads = () if "--threads" in arguments else ("--threads", "1")
+        return subprocess.run([PROGRAM, "bench", *map(str, arguments), *threads], cwd=self.place, capture_output=True,
+                              text=True, check=False, env={**os.environ, "FRAUDGEN_PYTHON": sys.executable})
 
     def make(self, name, *options):
         done = subprocess.run([PROGRAM, "--output", self.place / name, "--quiet", "--rows", "20000", "--format", "csv",
