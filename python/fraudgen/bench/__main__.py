@@ -3,6 +3,7 @@
 import argparse
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 from typing import NoReturn
@@ -13,6 +14,7 @@ from .mapping import NAMES
 USAGE = 2
 CANNOT_WRITE = 12
 INTERRUPTED = 130
+TERMINATED = 143
 
 
 class _Parser(argparse.ArgumentParser):
@@ -70,6 +72,8 @@ def _check_output(path: str) -> None:
 
 
 def main() -> int:
+    # What DuckDB has written is removed then too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
         arguments = _arguments()
         _check_output(arguments.output)

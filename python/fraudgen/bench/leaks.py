@@ -28,6 +28,7 @@ PRIOR = 10  # rows with the mean share of frauds, by which that of a rare value 
 class Single:
     column: str
     auc: float
+    graph: bool  #: a feature of the graph, not a column of the data
 
 
 @dataclasses.dataclass
@@ -76,11 +77,12 @@ def singles(data: Data, features: Features, label: Mask, weight: NDArray[Any], t
             score = area(label[~train], _by_past(codes, label, weight, train)[~train], weight[~train])
         else:
             score = _of_number(values, label, weight, train)
-        found.append(Single(name, score))
+        found.append(Single(name, score, place >= features.columns))
     for name in identifiers(data):
         key = data.fetch(f'SELECT coalesce(hash("{name}"), 0) AS v FROM wide')["v"]
         codes = numpy.unique(key, return_inverse=True)[1]
-        found.append(Single(name, area(label[~train], _by_past(codes, label, weight, train)[~train], weight[~train])))
+        score = area(label[~train], _by_past(codes, label, weight, train)[~train], weight[~train])
+        found.append(Single(name, score, False))
     return sorted(found, key=lambda each: (-each.auc, each.column))
 
 

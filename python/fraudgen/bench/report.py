@@ -41,7 +41,8 @@ def sections(result: Bench) -> list[Section]:
                _number(each.found), f"{each.frauds:,}"] for each in result.utility.scores]
     groups = [[f"{each.what} {each.name}", f"{each.frauds:,}", _number(each.auc), _number(each.graph_auc),
                _number(each.found), _number(each.graph_found)] for each in result.utility.groups]
-    singles = [[each.column, _number(each.auc)] for each in result.leaks.singles[:SHOWN]]
+    singles = [[each.column, _number(each.auc), "graph" if each.graph else "data"]
+               for each in result.leaks.singles[:SHOWN]]
     rules = [[f"{each.kind}: {each.rule}", f"{each.rows:,.0f}", f"{each.frauds:,.0f}"]
              for each in result.leaks.rules[:SHOWN]]
     counts = {kind: sum(each.kind == kind for each in result.leaks.rules) for kind in ("pure", "blind")}
@@ -54,7 +55,7 @@ def sections(result: Bench) -> list[Section]:
                 ["split and features", "AUC", "average precision", "of chance", f"found in {share}", "frauds"], scores),
         Section("by kind and role", f"split by time; found in {share} of the rows",
                 ["group", "frauds", "AUC", "with graph", "found", "with graph"], groups),
-        Section("single columns", f"the first {SHOWN} of {len(result.leaks.singles)}", ["column", "AUC"], singles),
+        Section("single columns", f"the first {SHOWN} of {len(result.leaks.singles)}", ["column", "AUC", "of"], singles),
         Section("rules", f"{counts['pure']} pure (nearly all fraud), {counts['blind']} blind (never fraud)",
                 ["rule", "rows", "frauds"], rules),
         Section("behaviour", f"distance to {compared}, as a multiple of that between halves of the data"
@@ -67,7 +68,7 @@ def _difficulty_rows(results: Sequence[Bench]) -> list[list[str]]:
     rows = []
     for result in results:
         scores = {(each.split, each.features): each for each in result.utility.scores}
-        single = result.leaks.singles[0] if result.leaks.singles else None
+        single = next((each for each in result.leaks.singles if not each.graph), None)
         cells = [result.place]
         for split in ("time", "ring"):
             for name in ("columns", "columns and graph"):
