@@ -6,8 +6,10 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 import unittest
 
 from testing_bench import BUILD, MINIMAL, Case, write
@@ -218,6 +220,22 @@ class Program(Case):
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertEqual((self.place / "page.html").read_text(), "before")
         self.assertEqual({path.name for path in self.place.iterdir()}, {"data", "mine.toml", "page.html"})
+
+    def test_a_stopped_run_leaves_nothing(self):
+        self.make("data")
+        scratch = self.place / "scratch"
+        for number, status in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
+            scratch.mkdir()
+            with subprocess.Popen([PROGRAM, "bench", "data", "--threads", "1"], cwd=self.place, stderr=subprocess.PIPE,
+                                  env={**os.environ, "FRAUDGEN_PYTHON": sys.executable, "TMPDIR": str(scratch)}) as run:
+                while not list(scratch.glob("fraudgen-bench-*/bench.duckdb")):
+                    self.assertIsNone(run.poll())
+                    time.sleep(0.01)
+                run.send_signal(number)
+                self.assertEqual(run.stderr.read(), b"")
+            self.assertEqual(run.returncode, status)
+            scratch.rmdir()
+            self.assertFalse((self.place / "bench.html").exists())
 
     def test_numbers_of_results_that_lack_a_part(self):
         self.write_log(self.random_rows(1500, 0.01))

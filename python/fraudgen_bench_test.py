@@ -172,6 +172,14 @@ class Leaking(Case):
         self.assertEqual(found.rules, [])
         self.assertLess(found.singles[0].auc, 0.62)
 
+    def test_a_sample_of_honest_rows_proves_little(self):
+        label = numpy.arange(2000) < 1000
+        values = numpy.where(label, numpy.arange(2000) % 20, 20 + numpy.arange(2000) % 5).astype(float)[:, None]
+        for weight, found in ((1.0, True), (5.0, True), (20.0, False)):
+            rows = features.Features(["value"], values, {}, 1)
+            rules = leaks.rules(rows, label, numpy.where(label, 1.0, weight), 1)
+            self.assertEqual(any(each.kind == "pure" for each in rules), found, weight)
+
     def test_identifiers_are_judged_by_their_past(self):
         rows = list(self.random_rows(6000, 0))
         for row in rows:

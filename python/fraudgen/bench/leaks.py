@@ -89,10 +89,14 @@ def singles(data: Data, features: Features, label: Mask, weight: NDArray[Any], t
 class _Miner:
     def __init__(self, label: Mask, weight: NDArray[Any]) -> None:
         self.label, self.weight, self.total = label, weight, weight.sum()
+        # Where honest rows are a sample, there may be some that were not drawn: with 95 % confidence, no more than
+        # three times their weight.
+        honest = float(weight[~label].max(initial=1))
+        self.unseen = 3 * honest if honest > 1 else 0.0
         self.found: list[Rule] = []
 
     def judge(self, rule: str, rows: float, frauds: float, sampled: int) -> None:
-        if sampled >= MIN_ROWS and frauds >= PURE * rows:
+        if sampled >= MIN_ROWS and frauds >= PURE * (rows + self.unseen):
             self.found.append(Rule("pure", rule, rows, frauds))
         elif rows >= BLIND * self.total and frauds == 0:
             self.found.append(Rule("blind", rule, rows, frauds))
