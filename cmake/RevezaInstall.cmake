@@ -70,7 +70,7 @@ foreach(package IN ITEMS phi fraudgen)
     continue()
   endif()
   install(DIRECTORY python/${package} DESTINATION lib/reveza/python
-    FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed")
+    FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "*.toml")
   foreach(tag IN LISTS REVEZA_PYTHON_TAGS)
     set_target_properties(${package}_python_${tag} PROPERTIES
       INSTALL_RPATH "$ORIGIN/../../../reveza/arrow")

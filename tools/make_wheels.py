@@ -24,12 +24,14 @@ READMES = {"reveza": "README.md", "fraudgen": "fraudgen/README.md", "phi": "phi/
 # `phi` is a name of another project on PyPI.
 DISTRIBUTIONS = {"reveza": "reveza", "fraudgen": "fraudgen", "phi": "reveza-phi"}
 SNAKEMAKE_PLUGIN = "snakemake_executor_plugin_reveza"  # the name by which Snakemake finds it
-# What parts of the Python package need beside the program, by the name of the extra.
+# What parts of the Python packages need beside the programs, by the name of the extra.
 EXTRAS = {
-    "reveza": {"jupyter": ("jupyter_client>=8",)},
+    "reveza": {"jupyter": ("jupyter_client>=8",), "snakemake": ("snakemake>=9",)},
     "fraudgen": {"arrow": ("pyarrow>=15",), "spark": ("pyspark>=4.2", "pyarrow>=18"),
                  "ray": ("ray[data]>=2.60", "pyarrow>=15"),
-                 "torch": ("torch", "torch_geometric>=2.5", "pyarrow>=15", "numpy")},
+                 "torch": ("torch", "torch_geometric>=2.5", "pyarrow>=15", "numpy"),
+                 "bench": ("duckdb>=2", "lightgbm>=4.5", "numpy>=1.24", "scikit-learn>=1.4",
+                           "tomli>=2; python_version < '3.11'")},
     "phi": {"numpy": ("numpy>=1.24",)},
 }
 
@@ -47,9 +49,13 @@ def licences() -> list[pathlib.Path]:
     return sorted((SOURCE / "build/python/lib").glob(site))[:1]
 
 
+def requirement(package: str, extra: str) -> str:
+    named, _, condition = package.partition("; ")
+    return f"Requires-Dist: {named}; {condition + ' and ' if condition else ''}extra == '{extra}'\n"
+
+
 def metadata(name: str, has_module: bool) -> str:
-    extras = "".join(f"Provides-Extra: {extra}\n" + "".join(f"Requires-Dist: {package}; extra == '{extra}'\n"
-                                                            for package in packages)
+    extras = "".join(f"Provides-Extra: {extra}\n" + "".join(requirement(each, extra) for each in packages)
                      for extra, packages in EXTRAS[name].items())
     licence = "Apache-2.0\nLicense-File: LICENSE"
     if has_module:

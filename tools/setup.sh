@@ -7,7 +7,7 @@
 #           build/charts), and NVIDIA's wheels if no CUDA toolkit is installed; wheels are installed in
 #           a private Python environment (build/python)
 #   demo    the wheel of DuckDB, for the demo of fraudgen
-#   test    `demo`, `docs`, `headers`, and wheels of data readers and PyPhi; with Go, the servers of tests (built
+#   test    `demo`, `docs`, `headers`, and wheels of data readers, LightGBM and PyPhi; with Go, the servers of tests (built
 #           into build/servers) and the modules of integrations/kubernetes (into Go's own cache);
 #           Debian's package of Prometheus (unpacked into build/promtool, 170 MB); as
 #           root, what browsers, kernels, shells, Debian packages and aarch64 are tested with, if available
@@ -392,6 +392,7 @@ main() {
   fi
   if [[ " ${parts[*]} " == *" test "* ]]; then
     need_wheels 'Data readers' "$requirements-test.txt" 'some tests are skipped'
+    need_wheels LightGBM "$requirements-ml.txt" 'fraudgen bench is not tested'
     need_wheels PyPhi "$requirements-pyphi.txt" 'tests of phi iit against it are skipped'
     need_headers 'the tables of driver calls are not checked against it'
     need_modules 'its tests are skipped' integrations/kubernetes integrations/kubernetes/tests/chart

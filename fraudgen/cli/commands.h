@@ -55,6 +55,16 @@ struct StreamArguments {
   std::string defects_key;                   // file for the answer key of --defects
 };
 
+// Options of `fraudgen bench`. Empty: the default of the Python package.
+struct BenchArguments {
+  std::vector<std::string> places;
+  std::string mapping;
+  std::string against;
+  std::string against_mapping;
+  std::string sample;
+  std::string memory;
+};
+
 int Generate(const RunArguments& arguments);
 int Stream(const RunArguments& arguments, const StreamArguments& stream);
 int ShowPlan(const RunArguments& arguments);
@@ -70,6 +80,8 @@ int CheckData(const RunArguments& arguments, const std::string& place, const OnC
 // Writes a report about the data set at `place` to arguments.output.
 int WriteReport(const RunArguments& arguments, const std::string& place,
                 const std::string& language);
+// Becomes the Python package that measures data sets; returns only if Python cannot be started.
+int Bench(const RunArguments& arguments, const BenchArguments& bench);
 // Generates, checks, queries and plots a temporary data set. Only the report remains, at
 // arguments.output.
 int Demo(const RunArguments& arguments);
@@ -89,6 +101,7 @@ int ShowVersion();
 inline constexpr ExitStatus kFindings{1};       // `check`: the data set has errors
 inline constexpr ExitStatus kUnreadable{2};     // `check`: no readable data set
 inline constexpr ExitStatus kConfiguration{3};  // invalid or unreadable configuration file
+inline constexpr ExitStatus kMissing{11};       // `bench`: no Python, or not its packages
 
 // Writes to standard error, ignoring write errors.
 inline void PrintToStderr(const std::string& text) { std::fputs(text.c_str(), stderr); }

@@ -34,8 +34,8 @@ TEST_F(FraudgenTest, SuggestsNearestName) {
 }
 
 TEST_F(FraudgenTest, AllCommandsHaveHelp) {
-  for (const char* command :
-       {"", "plan", "sample", "config", "schema", "version", "check", "stream", "report", "demo"}) {
+  for (const char* command : {"", "plan", "sample", "config", "schema", "version", "check",
+                              "stream", "report", "bench", "demo"}) {
     const Ran ran = Fraudgen(std::string(command) + " --help");
     EXPECT_EQ(ran.status, kDone) << command;
     EXPECT_NE(ran.output.find("Usage: "), std::string::npos) << ran.output;

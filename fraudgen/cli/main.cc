@@ -91,7 +91,9 @@ std::expected<RunArguments, int> Resolve(const CLI::App& app, const CommandLine&
                                                     typed.threads, kMaxThreads)));
   }
   const bool page = app.got_subcommand("report") || app.got_subcommand("demo");
-  const std::string default_output = page ? "report.html" : "output";
+  const std::string default_output = app.got_subcommand("bench") ? "bench.html"
+                                     : page                      ? "report.html"
+                                                                 : "output";
   arguments.output = typed.output.empty() ? default_output : typed.output;
   arguments.table = typed.table;
   arguments.store = typed.store;
@@ -125,7 +127,9 @@ Status CheckCommand(const CLI::App& app, std::string_view command) {
     if (command == "stream") {
       return InvalidArgument("--{} applies to files, not to streams", name);
     }
-    if (command == "check --sql") return InvalidArgument("--{} has no effect on {}", name, command);
+    if (command == "check --sql" || command == "bench") {
+      return InvalidArgument("--{} has no effect on {}", name, command);
+    }
     return InvalidArgument(
         "--{} has no effect on {}, which uses the settings stored with the data set; remove it",
         name, command);
@@ -156,6 +160,7 @@ int Dispatch(const CLI::App& app, const CommandLine& typed) {
   if (typed.sql) return ShowSqlRules(*arguments);
   if (app.got_subcommand("check")) return CheckData(*arguments, typed.checked);
   if (app.got_subcommand("report")) return WriteReport(*arguments, typed.reported, typed.language);
+  if (app.got_subcommand("bench")) return Bench(*arguments, typed.bench);
   if (app.got_subcommand("demo")) return Demo(*arguments);
   if (app.got_subcommand("config")) return ShowConfiguration(*arguments);
   if (app.got_subcommand("plan")) return ShowPlan(*arguments);

@@ -21,6 +21,8 @@ constexpr auto kSqlOptions =
 constexpr auto kReportOptions =
     std::to_array<std::string_view>({"output", "quiet", "workers", "s3-endpoint", "s3-region",
                                      "s3-access-key", "s3-secret-key", "s3-profile"});
+constexpr auto kBenchOptions =
+    std::to_array<std::string_view>({"output", "json", "quiet", "workers", "seed"});
 constexpr auto kFileOptions = std::to_array<std::string_view>(
     {"output", "table", "compression", "compression-level", "file-rows", "partition", "s3-region",
      "s3-access-key", "s3-secret-key", "s3-profile", "s3-endpoint", "date-partition",
@@ -100,6 +102,12 @@ constexpr auto kCommands = std::to_array<CommandHelp>({
      "-o,--output FILE  default report.html; - for standard output. Also accepts --quiet and the\n"
      "--s3-... options.\n\n"
      "Example:\n  fraudgen report data/ --output report.html"},
+    {"bench", "Measure a labelled data set: utility, leaks and behaviour of its frauds",
+     "-o,--output FILE  default bench.html; - for standard output. Also accepts --json, --quiet,\n"
+     "--seed and --threads. Starts Python, which needs the package fraudgen[bench]: "
+     "FRAUDGEN_PYTHON,\n"
+     "or that beside this program, or python3.\n\n"
+     "Examples:\n  fraudgen bench data/\n  fraudgen bench --mapping paysim PS_log.csv"},
     {"demo", "Generate, check, query and plot a small data set in about fifteen seconds",
      "-o,--output FILE  where the report is written (default report.html).\n\n"
      "Example:\n  fraudgen demo --output report.html"},
@@ -178,6 +186,20 @@ void AddStream(CLI::App& command, StreamArguments& stream) {
       ->take_all();
 }
 
+void AddBench(CLI::App& command, BenchArguments& bench) {
+  command.add_option("PLACE", bench.places, "folders or files; several are compared")->required();
+  AddOption(command, "--mapping", bench.mapping, "NAME|FILE",
+            "which columns the data have: a name, such as paysim, or a file (default: the first "
+            "that fits)");
+  AddOption(command, "--against", bench.against, "PLACE",
+            "other data, such as real ones, whose behaviour these shall have");
+  AddOption(command, "--against-mapping", bench.against_mapping, "NAME|FILE",
+            "which columns the other data have");
+  AddOption(command, "--sample", bench.sample, "N",
+            "rows to learn from and to test (default 1000000)");
+  AddOption(command, "--memory", bench.memory, "SIZE", "memory limit of DuckDB (default 4GB)");
+}
+
 void AddCommands(CLI::App& app, CommandLine& typed) {
   for (const CommandHelp& help : kCommands) {
     CLI::App* command = app.add_subcommand(std::string(help.name), help.description);
@@ -193,6 +215,7 @@ void AddCommands(CLI::App& app, CommandLine& typed) {
       ->required();
   AddOption(*report, "--language", typed.language, "en|pt",
             "initial language of the page (default en)");
+  AddBench(*app.get_subcommand("bench"), typed.bench);
   AddStream(*app.get_subcommand("stream"), typed.stream);
   command_line::AddCompletionCommand(app);
   app.require_subcommand(0, 1);
@@ -228,6 +251,7 @@ bool Accepts(std::string_view command, std::string_view option) {
   if (command == "check") return IsIn(kCheckOptions, option);
   if (command == "check --sql") return IsIn(kSqlOptions, option);
   if (command == "report") return IsIn(kReportOptions, option);
+  if (command == "bench") return IsIn(kBenchOptions, option);
   return true;
 }
 

@@ -21,6 +21,7 @@ struct CommandLine {
   bool quiet = false, json = false, sql = false, date_partition = false, no_date_partition = false;
   StoreFlags store;
   StreamArguments stream;
+  BenchArguments bench;
 };
 
 // Declares everything; `app` stores the values in `typed`.

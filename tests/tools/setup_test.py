@@ -78,8 +78,8 @@ PAGE = "requirements-page.txt"
 BROWSER = "requirements-browser.txt"
 DIAGRAMS = "requirements-diagrams.txt"
 REQUIREMENTS = ("requirements.txt", "requirements-arrow.txt", "requirements-bindings.txt",
-                "requirements-demo.txt", "requirements-test.txt", "requirements-pyphi.txt",
-                "requirements-docs.txt")
+                "requirements-demo.txt", "requirements-test.txt", "requirements-ml.txt",
+                "requirements-pyphi.txt", "requirements-docs.txt")
 BENCH = "requirements-bench.txt"
 HEADERS = "requirements-headers.txt"
 SERVERS = "requirements-go.txt"
