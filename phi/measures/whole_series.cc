@@ -38,8 +38,8 @@ Status AddSignificance(std::span<const SeriesView> trials, const WindowOptions& 
 Result<WholeSeries> MeasureWhole(std::span<const SeriesView> trials, const WindowOptions& options,
                                  const SignificanceOptions& chance) {
   ASSIGN_OR_RETURN(auto estimate, EstimateModel(trials, options.estimate));
-  // Replicates are measured concurrently, each by one thread. A search of fewer variables takes less
-  // than a second, and threads in lockstep would wait for each other most of the time.
+  // Replicates are measured concurrently, each by one thread. A search of fewer variables takes
+  // less than a second, and threads in lockstep would wait for each other most of the time.
   constexpr int kManyVariables = 150;
   WindowOptions all_threads = options;
   if (all_threads.minimum && estimate.model.variables() >= kManyVariables) {
