@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -98,6 +99,11 @@ class ClusterEngine {
   // Returns whether the engine wrote to the log of a task that it ran out of memory.
   virtual bool SaysOutOfMemory(const std::filesystem::path& log) const = 0;
 };
+
+// For programs that ask an engine: Slurm's try for so long to reach a controller, and print a line
+// for each task.
+inline constexpr std::chrono::seconds kCommandLimit{60};
+inline constexpr std::size_t kMaxTaskList = 256 << 20;
 
 // Returns the fields of a line.
 std::vector<std::string_view> SplitFields(std::string_view line, char separator);

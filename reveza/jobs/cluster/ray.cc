@@ -17,14 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kScriptName = "reveza_ray.py";
-constexpr const char* kCancel = "cancel";  // in the folder of an array, where its tasks look for it
-constexpr std::chrono::seconds kLimit{60};
-constexpr std::size_t kMaxOutput = 256 << 20;
+constexpr const char* kRayScript = "reveza_ray.py";
+constexpr const char* kCancelFile =
+    "cancel";  // in the folder of an array, where its tasks look for it
 // Exit status of the script: the server does not answer.
 constexpr int kNoAnswer = 75;
 
-constexpr auto kStates = std::to_array<std::pair<std::string_view, TaskState>>({
+constexpr auto kRayStates = std::to_array<std::pair<std::string_view, TaskState>>({
     {"PENDING", TaskState::kPending},
     {"RUNNING", TaskState::kRunning},
     {"OUT_OF_MEMORY", TaskState::kOutOfMemory},
@@ -34,14 +33,14 @@ constexpr auto kStates = std::to_array<std::pair<std::string_view, TaskState>>({
 
 TaskState StateOfRayTask(std::string_view word) {
   const auto* found =
-      std::ranges::find(kStates, word, &std::pair<std::string_view, TaskState>::first);
-  return found == kStates.end() ? TaskState::kEnded : found->second;
+      std::ranges::find(kRayStates, word, &std::pair<std::string_view, TaskState>::first);
+  return found == kRayStates.end() ? TaskState::kEnded : found->second;
 }
 
 // Runs the script of an array.
 Result<std::string> RunScript(const fs::path& array, std::vector<std::string> words) {
-  words.insert(words.begin(), {"python3", "-B", array / kScriptName});
-  ASSIGN_OR_RETURN(auto output, platform::RunProgram(words, kLimit, kMaxOutput));
+  words.insert(words.begin(), {"python3", "-B", array / kRayScript});
+  ASSIGN_OR_RETURN(auto output, platform::RunProgram(words, kCommandLimit, kMaxTaskList));
   if (output.status == 0) return std::move(output.out);
   return Fail(
       output.status == kNoAnswer ? Error::Code::kUnavailable : Error::Code::kInvalidArgument,
@@ -55,16 +54,16 @@ Status Tell(const fs::path& array, std::string_view word) {
   file << word;
   file.close();
   std::error_code error;
-  if (file) fs::rename(part, array / kCancel, error);
+  if (file) fs::rename(part, array / kCancelFile, error);
   if (file && !error) return {};
   return Fail(Error::Code::kPermission, "cannot cancel tasks: cannot write {}",
-              (array / kCancel).string());
+              (array / kCancelFile).string());
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Ray>> Ray::Find() {
-  if (const auto found = platform::RunProgram({"python3", "--version"}, kLimit); !found) {
+  if (const auto found = platform::RunProgram({"python3", "--version"}, kCommandLimit); !found) {
     return Fail(Error::Code::kNotFound,
                 "--on ray: python3 is not in PATH; install Python 3.9 or later, which asks the "
                 "cluster");
@@ -73,7 +72,7 @@ Result<std::unique_ptr<Ray>> Ray::Find() {
 }
 
 ArrayScript Ray::Script(const fs::path& /*reveza*/, const fs::path& /*array*/) const {
-  return {kScriptName, reinterpret_cast<const char*>(reveza_ray_script)};
+  return {kRayScript, reinterpret_cast<const char*>(reveza_ray_script)};
 }
 
 Status Ray::Submit(const ArrayRequest& array) const {

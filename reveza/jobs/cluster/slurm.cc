@@ -20,12 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 using platform::ProgramOutput;
 
-// Slurm's commands try for so long to reach a controller before they give up.
-constexpr std::chrono::seconds kLimit{60};
-// A line for each task of a user.
-constexpr std::size_t kMaxOutput = 256 << 20;
 constexpr std::uint32_t kDefaultMaxTask = 1000;
-constexpr const char* kScriptName = "run.sh";
+constexpr const char* kRunScript = "run.sh";
 
 constexpr auto kStates = std::to_array<std::pair<std::string_view, TaskState>>({
     {"PENDING", TaskState::kPending},           {"REQUEUED", TaskState::kPending},
@@ -68,7 +64,7 @@ bool IsUnreachable(std::string_view message) {
 }
 
 Result<ProgramOutput> Run(const std::vector<std::string>& words) {
-  ASSIGN_OR_RETURN(auto output, platform::RunProgram(words, kLimit, kMaxOutput));
+  ASSIGN_OR_RETURN(auto output, platform::RunProgram(words, kCommandLimit, kMaxTaskList));
   if (output.status == 0) return output;
   const std::string message = ErrorOf(output);
   return Fail(
@@ -121,7 +117,7 @@ std::string Whole(Bytes bytes) { return std::to_string((bytes + kMiB - 1) / kMiB
 
 Result<std::unique_ptr<Slurm>> Slurm::Find() {
   for (const char* program : {"sbatch", "squeue", "scancel"}) {
-    const auto found = platform::RunProgram({program, "--version"}, kLimit);
+    const auto found = platform::RunProgram({program, "--version"}, kCommandLimit);
     if (found) continue;
     return Fail(Error::Code::kNotFound,
                 "--on slurm: {} is not in PATH; run this where jobs of Slurm are submitted, or "
@@ -155,12 +151,12 @@ std::vector<std::string> SubmitCommand(const ArrayRequest& array) {
   if (each.memory) words.push_back("--mem=" + Whole(*each.memory));
   if (each.gpu) words.emplace_back("--gres=gpu:1");
   if (each.time) words.push_back(fmt::format("--time={}", each.time->count()));
-  words.push_back(array.place.folder / kScriptName);
+  words.push_back(array.place.folder / kRunScript);
   return words;
 }
 
 ArrayScript Slurm::Script(const fs::path& reveza, const fs::path& array) const {
-  return {kScriptName,
+  return {kRunScript,
           fmt::format(fmt::runtime(kScript), Quoted(reveza.string()), Quoted(array.string()))};
 }
 
