@@ -62,8 +62,7 @@ class Reference:
         if take_byte("lose-node"):
             self.error = exceptions.NodeDiedError()
             return
-        self.worker = subprocess.Popen([sys.executable, "-B", "-c", self.code], stdout=subprocess.PIPE, text=True,
-                                       start_new_session=True)
+        self.worker = subprocess.Popen([sys.executable, "-B", "-c", self.code], stdout=subprocess.PIPE, text=True)
         while self.worker.poll() is None:
             time.sleep(0.02)
             try:
@@ -101,6 +100,8 @@ def init(**_) -> None:
 
 
 def remote(**options):
+    if not isinstance(options["num_cpus"], (int, float)):
+        raise ValueError("num_cpus must be a number")
     return lambda function: RemoteFunction(function, options)
 
 

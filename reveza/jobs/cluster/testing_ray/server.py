@@ -14,10 +14,12 @@ what jobs import. Files in the folder make it fail; those without a comment here
 Ends when the folder is gone.
 """
 
+import contextlib
 import http.server
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import threading
 import time
@@ -44,9 +46,15 @@ def start(name: str, entrypoint: str) -> None:
     JOBS[name] = {"process": process, "log": log}
 
 
+def end(job: dict) -> None:
+    """Kills a job with its workers."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(job["process"].pid, signal.SIGKILL)
+
+
 def describe(job: dict) -> dict:
     if take("stop"):
-        job["process"].kill()
+        end(job)
         job["process"].wait()
         job["stopped"] = True
     status = job["process"].poll()
@@ -100,7 +108,7 @@ def main() -> None:
     while STATE.exists():
         time.sleep(0.1)
     for job in JOBS.values():
-        job["process"].kill()
+        end(job)
 
 
 main()
