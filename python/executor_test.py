@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
@@ -193,8 +192,7 @@ class Calls(unittest.TestCase):
         (self.folder / "ray").mkdir()
         self.environment["FAKE_RAY"] = str(self.folder / "ray")
         server = subprocess.Popen([sys.executable, "-B", FAKE_RAY], env=self.environment)
-        self.addCleanup(server.wait)
-        self.addCleanup(shutil.rmtree, self.folder / "ray")  # which ends the server
+        self.addCleanup(server.wait)  # it ends with the folder
         deadline = time.monotonic() + 30
         while not (self.folder / "ray/port").exists():
             self.assertLess(time.monotonic(), deadline)

@@ -11,6 +11,7 @@ import urllib.request
 
 import processes
 
+PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "python"
 ADDRESS = "192.0.2.1"  # of those for documentation
 PORT = 6379
 SERVER = f"http://{ADDRESS}:8265"
@@ -27,6 +28,7 @@ class Cluster:
         self.program = folder / "bin/reveza"
         self.environment = {
             "PATH": f"{ray.parent}:{os.environ['PATH']}", "HOME": str(folder / "out"), "RAY_USAGE_STATS_ENABLED": "0",
+            "PYTHONPATH": str(PACKAGE),  # as installed on nodes
             "RAY_TMPDIR": str(folder / "t"), "TMPDIR": str(folder / "t"),
             # Raylets that have lost their head would wait for a minute.
             "RAY_gcs_rpc_server_reconnect_timeout_s": "10", "RAY_health_check_failure_threshold": "3",

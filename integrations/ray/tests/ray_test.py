@@ -10,11 +10,10 @@ import time
 import unittest
 
 import processes
-from cluster import NODES, Cluster
+from cluster import NODES, PACKAGE, Cluster
 from job_test import JobTest, StormTest
 
 BUILD, RAY, FOLDER = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
-PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "python"
 CLUSTER = Cluster(BUILD, RAY, FOLDER)
 OUT = FOLDER / "out"
 GIB = 1 << 30
