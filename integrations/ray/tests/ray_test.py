@@ -92,6 +92,19 @@ class RayTest(JobTest):
         (OUT / f"{self.name}.go").touch()
         self.finish(CLUSTER.start_job(*words))
 
+    def test_stop_lets_running_steps_finish(self):
+        # Ray's workers block and ignore signals that steps do not.
+        line = "grep -E 'Sig(Blk|Ign)' /proc/self/status | tr -d '\\n\\t' >> LINES; echo >> LINES; sleep 5"
+        words = self.words(line, "1..9")
+        runner = CLUSTER.start_job(*words)
+        self.await_lines(6)
+        self.assertEqual(CLUSTER.jobs("stop", self.name).returncode, 0)
+        self.finish(runner, 130)
+        done = [row["state"] for row in CLUSTER.table(self.name)].count("done")
+        self.assertEqual(done, len(self.written()))
+        self.assertLess(done, 9)
+        self.assertEqual(set(self.written()), {f"SigBlk:{0:016x}SigIgn:{0:016x}"})
+
     def test_a_stopped_job_of_ray_leaves_no_step_and_is_handed_over_again(self):
         words = self.words("echo start >> LINES; [ -e LINES.go ] || sleep 600; echo end >> LINES", "1..3")
         runner = CLUSTER.start_job(*words)
