@@ -50,7 +50,9 @@ std::string LastLine(const std::filesystem::path& path) {
 Status ClusterRun::Query() {
   if (arrays_.empty() || clock_.Now() < next_query_) return {};
   std::vector<ArrayPlace> places;
-  for (const Array& array : arrays_) places.push_back(array.place);
+  for (const Array& array : arrays_) {
+    if (!array.tasks.empty()) places.push_back(array.place);
+  }
   const auto reports = settings_.engine->Tasks(places);
   next_query_ = clock_.Now() + settings_.query_interval;
   if (!reports) {

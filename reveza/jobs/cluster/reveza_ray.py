@@ -13,6 +13,8 @@ In the cluster, as that job, it runs the array and tells in FOLDER/states what h
 RESOURCES and OPTIONS are arguments of ray.remote(), as JSON. Exit status 2: refused; 75: no answer.
 """
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import http.client
