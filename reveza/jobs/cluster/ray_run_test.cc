@@ -122,6 +122,18 @@ TEST_F(RayRunTest, DoesNotSubmitTwiceIfTheAnswerIsLost) {
   EXPECT_EQ(Lines("ran"), 3);
 }
 
+TEST_F(RayRunTest, ASecondSubmissionStartsNothing) {
+  Fake("lose-answer");
+  Fake("forget");
+  listener_.on_progress = [&] {
+    if (Calls("submit") > 1) Unfake("forget");
+  };
+  EXPECT_EQ(OnCluster(Shell("echo {n} >> ran; sleep 0.5", 3)).end, RunEnd::kDone);
+  EXPECT_GE(Calls("submit"), 2);
+  EXPECT_EQ(Calls("task"), 3);
+  EXPECT_EQ(Lines("ran"), 3);
+}
+
 TEST_F(RayRunTest, AwaitsTheArraysOfALostRunner) {
   Fake("hold");
   bool asked = false;
