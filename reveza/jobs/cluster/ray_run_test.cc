@@ -271,6 +271,7 @@ TEST_F(RayRunTest, AFolderThatWasDeletedIsAnotherJob) {
   fs::remove_all(folder_ / "shared");
   fs::remove_all(folder_ / "jobs");
   EXPECT_EQ(OnCluster(job).end, RunEnd::kDone) << "the server remembers the first one";
+  EXPECT_EQ(Calls("submit"), 2);
   EXPECT_EQ(Lines("ran"), 2);
 }
 
