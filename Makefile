@@ -16,7 +16,7 @@ TARGETS ?=
 BUILD := $(if $(filter release,$(PRESET)),build,build/$(PRESET))
 
 .DEFAULT_GOAL := build
-.PHONY: help setup configure build demo test test-all test-engines test-kubernetes test-slurm docs check tidy bench mutate fuzz random install uninstall wheels deb clean
+.PHONY: help setup configure build demo test test-all test-engines test-kubernetes test-ray test-slurm docs check tidy bench mutate fuzz random install uninstall wheels deb clean
 
 help: ## show this list
 	@echo "Reveza: programs take turns on one GPU"
@@ -67,6 +67,11 @@ test-kubernetes: build ## share a fake card among pods of a real node: kubelet, 
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet kubernetes; fi
 	@integrations/kubernetes/node_test.sh $(BUILD) $(ARGS)
 
+test-ray: TARGETS := reveza_cli reveza_supervisor
+test-ray: build ## run steps on two nodes of a real Ray (as root)
+	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet ray; fi
+	@integrations/ray/test.sh $(BUILD) $(ARGS)
+
 test-slurm: TARGETS := reveza_cli reveza_supervisor revezad reveza_preload fakecuda_driver fakecuda_nvml client_worker
 test-slurm: build ## share a fake card among jobs of a real Slurm, and run steps on two nodes of one (as root)
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet slurm; fi
@@ -114,4 +119,4 @@ deb: build ## build a Debian package into build/dist, for the release that it is
 	@tools/make_deb.py $(BUILD) build/dist
 
 clean: ## remove build output, but keep downloads of setup
-	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name python ! -name engines ! -name servers ! -name charts ! -name headers -exec rm -rf {} +; fi
+	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name python ! -name engines ! -name ray ! -name servers ! -name charts ! -name headers -exec rm -rf {} +; fi

@@ -11,6 +11,7 @@ import unittest
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = pathlib.Path(sys.argv.pop(1)).resolve()
+FAKE_RAY = PACKAGE.parent / "reveza/jobs/cluster/testing_ray/server.py"
 FAKE_SLURM = PACKAGE.parent / "reveza/jobs/cluster/testing_slurm/slurm.py"
 
 MODULE = '''
@@ -186,6 +187,22 @@ class Calls(unittest.TestCase):
         self.assertEqual(self.run_script(call.format(4)), "[0, 1, 4, 9]\n")
         self.assertEqual(self.ran(), [0, 1, 2, 3])
         self.assertEqual((self.folder / "slurm/calls").read_text().count("sbatch"), 2)
+
+    def test_calls_run_on_ray(self):
+        (self.folder / "ray").mkdir()
+        self.environment["FAKE_RAY"] = str(self.folder / "ray")
+        server = subprocess.Popen([sys.executable, "-B", FAKE_RAY], env=self.environment)
+        self.addCleanup(server.wait)  # it ends with the folder
+        deadline = time.monotonic() + 30
+        while not (self.folder / "ray/port").exists():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        self.environment["RAY_API_SERVER_ADDRESS"] = f"http://127.0.0.1:{(self.folder / 'ray/port').read_text()}"
+        call = "print(reveza.map(work.square, range({}), on='ray', shared='shared'))"
+        self.assertEqual(self.run_script(call.format(3)), "[0, 1, 4]\n")
+        self.assertEqual(self.run_script(call.format(4)), "[0, 1, 4, 9]\n")
+        self.assertEqual(self.ran(), [0, 1, 2, 3])
+        self.assertEqual((self.folder / "ray/calls").read_text().count("submit"), 2)
 
     def test_wrong_uses_are_refused(self):
         for call, expected in (

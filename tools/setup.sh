@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs missing build and test dependencies. Idempotent.
 #
-#   tools/setup.sh [--quiet] [build|demo|test|docs|check|fuzz|bench|browser|headers|engines|kubernetes|slurm|all]...  (default: build)
+#   tools/setup.sh [--quiet] [build|demo|test|docs|check|fuzz|bench|browser|headers|engines|kubernetes|ray|slurm|all]...  (default: build)
 #
 #   build   compiler and libraries, Arrow from its wheel, the chart libraries of pages from npm (into
 #           build/charts), and NVIDIA's wheels if no CUDA toolkit is installed; wheels are installed in
@@ -21,6 +21,7 @@
 #           not part of `all`
 #   kubernetes  runc, and with Go the modules of kubelet and containerd, for `make test-kubernetes`; not
 #           part of `all`
+#   ray     wheels of Ray with its job server (into build/ray, 400 MB), for `make test-ray`; not part of `all`
 #   slurm   Slurm and munge, for `make test-slurm`; not part of `all`
 #
 # Package names are those of Debian 12 and 13 and Ubuntu 24.04. Installing packages requires root;
@@ -38,12 +39,14 @@ fuzz_packages=(clang-19 libclang-rt-19-dev)
 browser_packages=(chromium)
 kernel_packages=(user-mode-linux)
 kubernetes_packages=(runc containernetworking-plugins iproute2 openssl)
+ray_packages=(python3-venv iproute2)
 slurm_packages=(g++ make libslurm-dev slurmctld slurmd slurm-client munge iproute2)
 aarch64_packages=(g++-aarch64-linux-gnu qemu-user-static)
 distribution_packages=(bash-completion zsh fish man-db groff-base lintian dpkg-dev debootstrap)
 java_packages=(default-jre-headless)
 environment=build/python
 engines=build/engines
+ray=build/ray
 charts=build/charts
 servers=build/servers
 promtool=build/promtool
@@ -364,7 +367,7 @@ main() {
         sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' tools/setup.sh
         exit 0
         ;;
-      build | demo | test | docs | check | fuzz | bench | browser | headers | engines | kubernetes | slurm) parts+=("$part") ;;
+      build | demo | test | docs | check | fuzz | bench | browser | headers | engines | kubernetes | ray | slurm) parts+=("$part") ;;
       all) parts+=(build test check fuzz browser) ;;
       *) fail "unknown argument '$part'; tools/setup.sh --help lists them" ;;
     esac
@@ -415,6 +418,9 @@ main() {
     command -v java >/dev/null || want_packages 'tests on Spark are skipped (as root: apt-get install)' \
       "${java_packages[@]}"
     environment=$engines need_wheels 'Spark and Ray' "$requirements-engines.txt" 'make test-engines skips its tests'
+  fi
+  if [[ " ${parts[*]} " == *" ray "* ]]; then
+    environment=$ray need_wheels Ray "$requirements-ray.txt" 'make test-ray fails'
   fi
   if [[ " ${parts[*]} " == *" headers "* ]]; then
     need_headers 'tools/check_headers.sh fails'

@@ -18,6 +18,7 @@ here=$(dirname "$(realpath "$0")")
 folder=$(mktemp -d /tmp/reveza-slurm.XXXXXX)
 trap 'rm -rf "$folder"' EXIT
 chmod 755 "$folder"
+export PYTHONPATH=$here/../testing
 log=$folder/log
 status=0
 for part in slurm cluster; do

@@ -4,9 +4,9 @@ import json
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 
+import processes
 from node import USERS, Node
 
 SLURM_CONF = """
@@ -49,7 +49,7 @@ PartitionName=all Nodes=n[1-2] Default=YES MaxTime=INFINITE State=UP
 class Cluster(Node):
     def __init__(self, build: pathlib.Path, folder: pathlib.Path) -> None:
         super().__init__(build, folder)
-        self.processes: dict[str, subprocess.Popen] = {}  # daemons of Slurm, by name
+        self.slurm: dict[str, subprocess.Popen] = {}  # daemons of Slurm, by name
         self.program = folder / "reveza-build/bin/reveza"
 
     def start(self) -> None:
@@ -74,16 +74,16 @@ class Cluster(Node):
         """Starts slurmctld, or the slurmd of a node."""
         command = ["slurmctld", "-D"] if name == "slurmctld" else ["slurmd", "-D", "-N", name]
         with open(self.folder / f"{name}.out", "a", encoding="utf-8") as file:
-            self.processes[name] = subprocess.Popen(command, stdout=file, stderr=file)
+            self.slurm[name] = subprocess.Popen(command, stdout=file, stderr=file)
 
     def kill(self, name: str) -> None:
-        self.processes[name].kill()
-        self.processes[name].wait()
+        self.slurm[name].kill()
+        self.slurm[name].wait()
 
     def stop_controller(self) -> None:
         """Ends slurmctld so that it saves its state; one that is killed forgets jobs, and drains their nodes."""
-        self.processes["slurmctld"].terminate()
-        self.processes["slurmctld"].wait()
+        self.slurm["slurmctld"].terminate()
+        self.slurm["slurmctld"].wait()
 
     def resume_nodes(self) -> None:
         """Does what an operator does with nodes that Slurm has taken out of service."""
@@ -114,55 +114,12 @@ class Cluster(Node):
     def table(self, job: str) -> list[dict]:
         return json.loads(self.jobs("table", job, "--json").stdout)
 
-    def processes_of(self, *words: str) -> list[int]:
-        """Returns the processes whose command line has all the words, each as a whole or the end of one."""
-        found = []
-        for process in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                line = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
-            except OSError:
-                continue
-            if all(any(part.endswith(word) for part in line) for word in words):
-                found.append(int(process.name))
-        return found
-
-    @staticmethod
-    def children_of(process: int) -> list[int]:
-        try:
-            return [int(child) for child in pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()]
-        except OSError:
-            return []
-
-    @staticmethod
-    def kill_at_once(processes: list[int]) -> None:
-        """Kills processes so that none of them sees the end of another."""
-        for number in (signal.SIGSTOP, signal.SIGKILL):
-            for process in processes:
-                try:
-                    os.kill(process, number)
-                except ProcessLookupError:
-                    pass
-
-    def kill_tree(self, process: int) -> None:
-        tree = [process]
-        for one in tree:
-            tree += self.children_of(one)
-        self.kill_at_once(tree)
-
     def lose_node(self, name: str) -> None:
         """Ends all that runs on a node at once, as a loss of power does."""
         self.kill(name)
-        mark = f"SLURMD_NODENAME={name}".encode()
-        found = []
-        for process in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                if mark in (process / "environ").read_bytes().split(b"\0"):
-                    found.append(int(process.name))
-            except OSError:
-                pass
-        self.kill_at_once(found)
+        processes.kill_at_once(processes.with_variable(f"SLURMD_NODENAME={name}"))
 
     def stop(self) -> None:
-        for process in self.processes.values():
+        for process in self.slurm.values():
             process.kill()
         super().stop()

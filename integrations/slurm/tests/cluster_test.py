@@ -3,14 +3,14 @@
 import collections
 import os
 import pathlib
-import random
 import signal
-import subprocess
 import sys
 import time
 import unittest
 
+import processes
 from cluster import Cluster
+from job_test import JobTest, StormTest
 
 BUILD = pathlib.Path(sys.argv.pop(1))
 FOLDER = pathlib.Path(sys.argv.pop(1))
@@ -23,35 +23,7 @@ def setUpModule():
     unittest.addModuleCleanup(CLUSTER.stop)
 
 
-class JobTest(unittest.TestCase):
-    def setUp(self):
-        self.name = self.id().rpartition(".")[2].removeprefix("test_")[:40]
-        CLUSTER.wait(CLUSTER.is_idle, "idle nodes")
-        self.lines = OUT / self.name  # that steps write
-
-    def words(self, line, values, *options):
-        return ["run", "--name", self.name, "--on", "slurm", "--shared", str(OUT / "shared"), *options, "--shell", "--",
-                line.replace("LINES", str(self.lines)), ":::", "n", values]
-
-    def log(self):
-        return (OUT / "runner.log").read_text()[-4000:] + "".join(
-            f"--- {file}\n{file.read_text()[-2000:]}" for file in (OUT / "shared" / self.name).glob("array-*/log-*.txt"))
-
-    def finish(self, runner, status=0, seconds=120):
-        try:
-            runner.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self.fail(f"still running\n{self.log()}{CLUSTER.logs()}")
-        self.assertEqual(runner.returncode, status, self.log() + CLUSTER.logs())
-
-    def written(self):
-        return self.lines.read_text().splitlines() if self.lines.exists() else []
-
-    def await_lines(self, count):
-        CLUSTER.wait(lambda: len(self.written()) >= count, f"{count} lines")
-
-    def arrays(self):
-        return len(list((OUT / "shared" / self.name).glob("array-*")))
+JobTest.cluster, JobTest.engine, JobTest.out = CLUSTER, "slurm", OUT
 
 
 class ClusterTest(JobTest):
@@ -122,56 +94,27 @@ class ClusterTest(JobTest):
         self.assertIn("sbatch: ", self.log())
 
 
-class Storm(JobTest):
-    """REVEZA_STORM_ROUNDS rounds, in each of which something is killed while a job runs."""
+class Storm(StormTest):
+    targets = ["home", "home", "node", "node", "step", "step", "slurmd", "slurmctld", "power"]
 
     def test_storm(self):
-        rounds = int(os.environ.get("REVEZA_STORM_ROUNDS", "6"))
-        choose = random.Random(int(os.environ.get("REVEZA_STORM_SEED", "1")))
-        values = f"1..{4 * rounds}"
-        # A process that is killed writes nothing more.
-        line = "exec python3 -c 'import sys, time; time.sleep(3); open(\"LINES\", \"a\").write(\"end %s\\n\" % sys.argv[1])' {n}"
-        words = self.words(line, values)
-        runner = CLUSTER.start_job(*words)
-        killed = collections.Counter()
-        for _ in range(rounds):
-            time.sleep(choose.uniform(0.5, 4))
-            what = choose.choice(["home", "home", "node", "node", "step", "step", "slurmd", "slurmctld", "power"])
-            killed[what] += 1
-            self.strike(what, choose, runner)
-            CLUSTER.resume_nodes()
-            if runner.poll() is not None:
-                if runner.returncode == 0:
-                    break
-                runner = CLUSTER.start_job(*words)
-        if runner.poll() == -signal.SIGKILL:
-            runner = CLUSTER.start_job(*words)
-        end = time.monotonic() + 300
-        while runner.poll() is None and time.monotonic() < end:
-            CLUSTER.resume_nodes()
-            time.sleep(2)
-        self.finish(runner, seconds=1)
-        ends = collections.Counter(line for line in self.written() if line.startswith("end"))
-        table = CLUSTER.table(self.name)
-        print(f"storm: {sum(killed.values())} kills ({dict(killed)}), {len(table)} steps, "
-              f"{sum(row['attempts'] for row in table)} attempts, {self.arrays()} arrays, "
-              f"{sum(count - 1 for count in ends.values())} repeated", flush=True)
-        self.assertEqual(len(ends), 4 * rounds)
-        self.assertEqual({row["state"] for row in table}, {"done"})
-        self.assertEqual(set(ends.values()), {1})
+        self.run_storm()
+
+    def mend(self):
+        CLUSTER.resume_nodes()
 
     def strike(self, what, choose, runner):
         if what == "home":
             runner.kill()
             runner.wait()
         elif what == "node":  # the runner in a task, alone
-            found = CLUSTER.processes_of("run-task")
+            found = processes.with_words("run-task")
             if found:
                 os.kill(choose.choice(found), signal.SIGKILL)
         elif what == "step":  # a supervisor with its step
-            found = CLUSTER.processes_of("reveza-supervisor")
+            found = processes.with_words("reveza-supervisor")
             if found:
-                CLUSTER.kill_tree(choose.choice(found))
+                processes.kill_tree(choose.choice(found))
         else:
             name = what if what == "slurmctld" else choose.choice(["n1", "n2"])
             if what == "power":  # of a node, with all that runs on it

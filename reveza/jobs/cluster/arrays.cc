@@ -25,40 +25,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "array-";
 constexpr const char* kSubmitted = "submitted";
+constexpr const char* kEngine = "engine";
 constexpr const char* kArrays = "arrays";  // journal key: the folder of arrays that may run
 constexpr std::size_t kMaxTaskFile = std::size_t{1} << 30;
-
-// A killed runner leaves steps that go on; the next one waits for them, and starts none of them
-// again. Signals of the engine are for the runner, whose end is waited for.
-constexpr const char* kScript = R"(#!/bin/sh
-umask 077
-[ -w "${{XDG_RUNTIME_DIR:-}}" ] || unset XDG_RUNTIME_DIR
-state=$(mktemp -d "${{TMPDIR:-/tmp}}/reveza.XXXXXX" 2>/dev/null || mktemp -d /tmp/reveza.XXXXXX) || exit 1
-trap 'kill -INT "$runner" 2>/dev/null' INT
-trap : TERM
-tries=0
-status=255
-while [ "$status" -gt 128 ] && [ "$tries" -lt 5 ]; do
-  tries=$((tries + 1))
-  {} jobs run-task {} "$SLURM_ARRAY_TASK_ID" "$state" &
-  runner=$!
-  wait "$runner"
-  status=$?
-  while kill -0 "$runner" 2>/dev/null; do
-    wait "$runner"
-    status=$?
-  done
-  [ "$status" -eq 130 ] && break
-done
-rm -rf "$state"
-exit "$status"
-)";
-
-std::string Quoted(const std::string& word) {
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 Status WriteText(const fs::path& path, const std::string& text, mode_t mode) {
   std::ofstream file(path, std::ios::binary);
@@ -110,7 +79,7 @@ fs::path ArrayFolder(const fs::path& folder, std::uint32_t number) {
 }
 
 Status WriteArray(const fs::path& folder, std::uint32_t number, const std::vector<TaskFile>& tasks,
-                  const fs::path& reveza) {
+                  const ArrayScript& script) {
   const fs::path array = ArrayFolder(folder, number);
   const fs::path part = folder / fmt::format(".{}{}.partial", kPrefix, number);
   std::error_code error;
@@ -127,9 +96,7 @@ Status WriteArray(const fs::path& folder, std::uint32_t number, const std::vecto
     const TaskPlace place{part, {i + 1, count}};
     RETURN_IF_ERROR(WriteText(place.file(), FormatTask(tasks[i]), 0600));
   }
-  const std::string script =
-      fmt::format(fmt::runtime(kScript), Quoted(reveza.string()), Quoted(array.string()));
-  RETURN_IF_ERROR(WriteText(part / "run.sh", script, 0700));
+  RETURN_IF_ERROR(WriteText(part / script.name, script.text, 0700));
   fs::rename(part, array, error);
   if (error) {
     return Fail(Error::Code::kPermission, "--shared: cannot create {}: {}", array.string(),
@@ -153,6 +120,32 @@ Result<std::vector<TaskFile>> ReadArray(const fs::path& array) {
   }
 }
 
+ClusterKind EngineOf(const fs::path& folder) {
+  const auto text = ReadFile(folder / kEngine);
+  if (!text) return ClusterKind::kSlurm;  // an earlier version had no other
+  const auto* found = std::ranges::find(kClusters, *text, &ClusterNames::word);
+  return found == kClusters.end() ? ClusterKind::kNone : found->kind;
+}
+
+Status NoteEngine(const fs::path& folder, ClusterKind kind) {
+  return WriteText(folder / kEngine, std::string(NamesOf(kind).word), 0600);
+}
+
+std::unexpected<Error> MayRunElsewhere(const fs::path& folder) {
+  const ClusterKind kind = EngineOf(folder);
+  if (kind == ClusterKind::kNone) {
+    return Fail(
+        Error::Code::kUnavailable,
+        "steps of this job may be running on an engine of a newer version of reveza: see {}",
+        (folder / kEngine).string());
+  }
+  const auto& [is, word, name] = NamesOf(kind);
+  return Fail(Error::Code::kUnavailable,
+              "steps of this job may be running on {}: add --on {} --shared {} to continue them, "
+              "and interrupt that twice to cancel them; remove {} if its {} is gone",
+              name, word, folder.parent_path().string(), folder.string(), name);
+}
+
 Status NoteArrays(Journal& journal, const fs::path& folder) {
   return journal.Set(kArrays, folder.string());
 }
@@ -161,10 +154,7 @@ Status CheckNoArrays(Journal& journal) {
   ASSIGN_OR_RETURN(const auto folder, journal.Get(kArrays));
   std::error_code error;
   if (!folder || folder->empty() || !fs::exists(*folder, error)) return {};
-  return Fail(Error::Code::kUnavailable,
-              "steps of this job may be running on Slurm: add --on slurm --shared {} to continue "
-              "them, and interrupt that twice to cancel them; remove {} if its Slurm is gone",
-              fs::path(*folder).parent_path().string(), *folder);
+  return MayRunElsewhere(*folder);
 }
 
 bool WasSubmitted(const fs::path& array) {

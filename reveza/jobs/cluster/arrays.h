@@ -1,11 +1,12 @@
 // The arrays of a job in the folder that all machines see:
 //
 //   SHARED/JOB/array-3/task-7.json       the steps of a task (task_file.h)
-//   SHARED/JOB/array-3/run.sh            what each task runs
+//   SHARED/JOB/array-3/run.sh, reveza_ray.py   what the engine runs there
 //   SHARED/JOB/array-3/log-7.txt         what its runner says
 //   SHARED/JOB/array-3/shard-7-of-9.db, .owner, shard-7-of-9/   what comes back (shard_export.h)
 //   SHARED/JOB/array-3/shard-7-of-9/records/   the records of its supervisors
 //   SHARED/JOB/array-3/submitted         exists once the engine has the array
+//   SHARED/JOB/engine                    the engine that has the arrays
 //
 // An array appears as a whole. Not thread-safe.
 #pragma once
@@ -17,7 +18,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "reveza/jobs/cluster/slurm.h"
+#include "reveza/jobs/cluster/cluster_engine.h"
 #include "reveza/jobs/cluster/task_file.h"
 #include "reveza/jobs/definition/shard.h"
 #include "reveza/jobs/journal/journal.h"
@@ -43,12 +44,18 @@ std::filesystem::path OutputsOfStep(const TaskPlace& place, std::size_t position
 Result<std::vector<std::uint32_t>> ListArrays(const std::filesystem::path& folder);
 std::filesystem::path ArrayFolder(const std::filesystem::path& folder, std::uint32_t number);
 
-// Writes the folder of an array. `reveza`: the program, as nodes find it.
+// Writes the folder of an array.
 Status WriteArray(const std::filesystem::path& folder, std::uint32_t number,
-                  const std::vector<TaskFile>& tasks, const std::filesystem::path& reveza);
+                  const std::vector<TaskFile>& tasks, const ArrayScript& script);
 // Reads its tasks.
 Result<std::vector<TaskFile>> ReadArray(const std::filesystem::path& array);
 
+// The engine that has the arrays of a folder. kNone: an unknown one.
+ClusterKind EngineOf(const std::filesystem::path& folder);
+Status NoteEngine(const std::filesystem::path& folder, ClusterKind kind);
+
+// Returns kUnavailable, which says how to continue what may run on the engine of a folder.
+std::unexpected<Error> MayRunElsewhere(const std::filesystem::path& folder);
 // Notes in the journal which folder has arrays that may run steps of the job; empty: none.
 Status NoteArrays(Journal& journal, const std::filesystem::path& folder);
 // Refuses a run on this machine while arrays may run the same steps: kUnavailable.

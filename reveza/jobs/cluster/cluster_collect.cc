@@ -28,24 +28,11 @@ bool IsInterrupted(TaskState state) {
 // Returns what an attempt came to, if the engine has ended its task: it kills all processes, and
 // the runner in the task cannot always say why a step was killed.
 Outcome OutcomeIn(TaskState state, const AttemptResult& result) {
-  const bool killed = result.outcome == Outcome::kUnknown || result.outcome == Outcome::kSignal;
+  const bool killed = result.outcome == Outcome::kUnknown || result.outcome == Outcome::kSignal ||
+                      result.outcome == Outcome::kCancelled;
   if (killed && state == TaskState::kOutOfMemory) return Outcome::kMemory;
   if (result.outcome == Outcome::kSignal && IsInterrupted(state)) return Outcome::kCancelled;
   return result.outcome;
-}
-
-// Returns whether Slurm wrote to the log of a task that it ran out of memory. Without control
-// groups the state of such a task is FAILED.
-bool SaysOutOfMemory(const std::filesystem::path& log) {
-  std::ifstream file(log);
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("slurmstepd")) continue;
-    if (line.contains("oom-kill event") || line.contains("oom_kill event") ||
-        line.contains("xceeded job memory limit")) {
-      return true;
-    }
-  }
-  return false;
 }
 
 // Returns the last line of a file; "" if it has none.
@@ -62,18 +49,23 @@ std::string LastLine(const std::filesystem::path& path) {
 
 Status ClusterRun::Query() {
   if (arrays_.empty() || clock_.Now() < next_query_) return {};
-  const auto reports = settings_.slurm.Tasks();
+  std::vector<ArrayPlace> places;
+  for (const Array& array : arrays_) {
+    if (!array.tasks.empty()) places.push_back(array.place);
+  }
+  const auto reports = settings_.engine->Tasks(places);
   next_query_ = clock_.Now() + settings_.query_interval;
   if (!reports) {
     trouble_ = reports.error().message;
     ReportOnce(trouble_ + "; tasks that run go on, and nothing is lost; will ask again");
     return {};
   }
-  if (!std::exchange(trouble_, {}).empty()) ReportOnce("Slurm answers again");
+  if (!std::exchange(trouble_, {}).empty())
+    ReportOnce(fmt::format("{} answers again", settings_.engine->name()));
   Apply(*reports);
   for (Array& array : arrays_) {
-    if (array.submitted && !WasSubmitted(array.folder)) {
-      RETURN_IF_ERROR(MarkSubmitted(array.folder));
+    if (array.submitted && !WasSubmitted(array.place.folder)) {
+      RETURN_IF_ERROR(MarkSubmitted(array.place.folder));
     }
   }
   return {};
@@ -88,9 +80,9 @@ void ClusterRun::Apply(const std::vector<TaskReport>& reports) {
     if (!is_new && IsAlive(report.state)) place->second = &report;
   }
   for (Array& array : arrays_) {
-    std::optional<std::vector<TaskReport>> accounted;
+    std::optional<std::vector<TaskReport>> past;
     for (Task& task : array.tasks) {
-      const auto found = known.find({std::string_view(array.name), task.place.shard.index});
+      const auto found = known.find({std::string_view(array.place.name), task.place.shard.index});
       if (found != known.end()) {
         const TaskReport& report = *found->second;
         array.submitted = true;
@@ -101,10 +93,10 @@ void ClusterRun::Apply(const std::vector<TaskReport>& reports) {
         continue;
       }
       if (!array.submitted || !IsAlive(task.state) || ++task.unlisted < kMaxUnlisted) continue;
-      // Slurm forgets tasks some minutes after their end, and all of them if it loses its state.
+      // Engines forget tasks some time after their end, and all of them if they lose their state.
       task.state = TaskState::kNodeLost;
-      if (!accounted) accounted = settings_.slurm.AccountedTasks(array.name);
-      for (const TaskReport& report : *accounted) {
+      if (!past) past = settings_.engine->PastTasks(array.place);
+      for (const TaskReport& report : *past) {
         if (report.task == task.place.shard.index) task.state = report.state;
       }
     }
@@ -140,17 +132,17 @@ Status ClusterRun::LookAt(Array& array, Task& task) {
   if (has_ended) {
     const auto alive = HasLiveProcess(task.place);
     if (!alive) ReportOnce(alive.error().message);
-    // Steps may outlive what Slurm knows of them; none is started beside itself.
+    // Steps may outlive what the engine knows of them; none is started beside itself.
     if (alive.value_or(true)) {
       ReportOnce(
-          fmt::format("task {} of {} has ended in Slurm, but processes of it are alive; "
+          fmt::format("task {} of {} has ended on {}, but processes of it are alive; "
                       "waiting for them",
-                      task.place.shard.index, array.name));
+                      task.place.shard.index, array.place.name, settings_.engine->name()));
       return {};
     }
   }
   const bool is_explained = task.state != TaskState::kEnded && task.state != TaskState::kNodeLost;
-  if (has_ended && !is_explained && SaysOutOfMemory(task.place.log())) {
+  if (has_ended && !is_explained && settings_.engine->SaysOutOfMemory(task.place.log())) {
     task.state = TaskState::kOutOfMemory;
   }
   const std::int64_t before = parts_.journal.last_sequence();
@@ -234,7 +226,9 @@ Status ClusterRun::SettleAttempt(const Array& array, Task& task, std::uint32_t s
   result.outcome = OutcomeIn(task.state, result);
   if (task.state == TaskState::kOutOfMemory) {
     const auto given = std::max(array.resources.memory.value_or(0), task.memory.value_or(0));
-    claims_.RecordOom(job_.steps[step].command, std::nullopt, given);
+    ASSIGN_OR_RETURN(const auto attempts, parts_.journal.Attempts(result.name.identity));
+    const auto peak = attempts.empty() ? std::nullopt : attempts.back().extra.peak;
+    claims_.RecordOom(job_.steps[step].command, peak, given);
   }
   if (result.outcome == Outcome::kCancelled) return SettleLost(task, step);
   bool again = false;
@@ -266,7 +260,8 @@ Status ClusterRun::SettleLost(const Task& task, std::uint32_t step) {
   Report(fmt::format(
       "step {} never runs: its task ended {} times {}{}", entries_[step].label, kMaxReturns,
       task.state == TaskState::kTimeLimit
-          ? "at the time limit of Slurm; SBATCH_TIMELIMIT sets a longer one"
+          ? fmt::format("at the time limit of {}; {}", settings_.engine->name(),
+                        settings_.engine->time_limit_advice())
           : fmt::format("without a result; its log is {}", task.place.log().string()),
       said.empty() ? fmt::format("; does every node see {}?", settings_.folder.string())
                    : fmt::format(", which ends with \"{}\"", said)));

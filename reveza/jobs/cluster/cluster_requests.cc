@@ -58,8 +58,9 @@ nlohmann::json ClusterRun::Answer(const nlohmann::json& request) {
   }
   if (what == "pause" || what == "resume") {
     return {{"error",
-             "jobs on Slurm cannot be paused; `reveza jobs stop` ends this one, and the "
-             "same command continues it"}};
+             fmt::format("jobs on {} cannot be paused; `reveza jobs stop` ends this one, and the "
+                         "same command continues it",
+                         settings_.engine->name())}};
   }
   return {{"error", fmt::format("unknown request '{}'; valid: status, tune, retry, add, stop, "
                                 "cancel",
@@ -84,7 +85,7 @@ std::string ClusterRun::WaitingReason() const {
       if (task.state == TaskState::kPending && !task.reason.empty()) reason = task.reason;
     }
   }
-  return fmt::format("{} in Slurm's queue{}", Plural(pending, "task"),
+  return fmt::format("{} in {}'s queue{}", Plural(pending, "task"), settings_.engine->name(),
                      reason.empty() || reason == "None" ? "" : fmt::format(" ({})", reason));
 }
 
@@ -133,8 +134,9 @@ nlohmann::json ClusterRun::RunnerStatus() const {
   Schedule::Counts counts = schedule_.counts();
   counts.ready += counts.running - progress.running;
   counts.running = progress.running;
-  nlohmann::json status = CommonStatusJson(
-      job_, counts, progress, mode_ == Mode::kRunning ? "running" : "stopping", "by Slurm");
+  nlohmann::json status =
+      CommonStatusJson(job_, counts, progress, mode_ == Mode::kRunning ? "running" : "stopping",
+                       fmt::format("by {}", settings_.engine->name()));
   status["workers"] = {{"now", progress.running},
                        {"best", tasks},
                        {"settled", true},

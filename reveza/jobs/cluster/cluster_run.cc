@@ -61,11 +61,12 @@ Status ClusterRun::Prepare() {
     if (step) Learn(*step, attempt);
   }
   RETURN_IF_ERROR(AdoptArrays());
+  RETURN_IF_ERROR(NoteEngine(settings_.folder, settings_.engine->kind()));
   for (std::uint32_t step = 0; step < entries_.size(); ++step) {
     RETURN_IF_ERROR(RestoreState(step));
   }
   run_.began = WallNow();
-  RETURN_IF_ERROR(parts_.journal.Set(kLimits, "by Slurm"));
+  RETURN_IF_ERROR(parts_.journal.Set(kLimits, fmt::format("by {}", settings_.engine->name())));
   ASSIGN_OR_RETURN(auto control, ControlServer::Listen(ControlSocket(parts_.folder.id()),
                                                        [this](const nlohmann::json& request) {
                                                          return Answer(request);
@@ -148,10 +149,8 @@ void ClusterRun::Drain() {
   Report(fmt::format("no further steps start; waiting for {} (interrupt again to cancel)",
                      Plural(CountTasks(TaskState::kRunning), "running task")));
   for (const Array& array : arrays_) {
-    for (const auto what : {Slurm::Cancel::kPending, Slurm::Cancel::kInterrupt}) {
-      const auto done = settings_.slurm.CancelTasks(array.name, what);
-      if (!done) Report(done.error().message);
-    }
+    const auto done = settings_.engine->Drain(array.place);
+    if (!done) Report(done.error().message);
   }
   next_query_ = {};
 }
@@ -159,7 +158,7 @@ void ClusterRun::Drain() {
 void ClusterRun::CancelAll() {
   mode_ = Mode::kEnding;
   for (const Array& array : arrays_) {
-    const auto done = settings_.slurm.CancelTasks(array.name, Slurm::Cancel::kAll);
+    const auto done = settings_.engine->Cancel(array.place);
     if (!done) Report(done.error().message);
   }
   next_query_ = {};

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -19,7 +20,7 @@
 #include "common/base/error.h"
 #include "common/base/unique_fd.h"
 #include "reveza/jobs/cluster/arrays.h"
-#include "reveza/jobs/cluster/slurm.h"
+#include "reveza/jobs/cluster/cluster_engine.h"
 #include "reveza/jobs/decide/admission.h"
 #include "reveza/jobs/engine/control.h"
 #include "reveza/jobs/engine/engine.h"
@@ -36,7 +37,7 @@ inline bool EndedByItself(Outcome outcome) {
 }
 
 struct ClusterSettings {
-  Slurm slurm;
+  std::shared_ptr<const ClusterEngine> engine;
   std::filesystem::path folder;                    // of this job, which all machines see
   std::filesystem::path reveza;                    // the program, as nodes find it
   std::uint32_t max_open = 1000;                   // tasks that may be pending or running
@@ -78,8 +79,7 @@ class ClusterRun {
   };
   struct Array {
     std::uint32_t number = 0;
-    std::string name;
-    std::filesystem::path folder;
+    ArrayPlace place;
     TaskResources resources;
     std::uint32_t count = 0;
     bool submitted = false;

@@ -52,6 +52,9 @@ Status ClusterRun::AdoptArrays() {
   }
   std::ranges::reverse(arrays_);
   if (!arrays_.empty()) {
+    if (EngineOf(settings_.folder) != settings_.engine->kind()) {
+      return MayRunElsewhere(settings_.folder);
+    }
     std::size_t tasks = 0;
     for (const Array& array : arrays_) tasks += array.tasks.size();
     Report(fmt::format("{} of an earlier runner {} awaited, not submitted again",
@@ -63,13 +66,13 @@ Status ClusterRun::AdoptArrays() {
 Status ClusterRun::AdoptArray(std::uint32_t number) {
   Array array;
   array.number = number;
-  array.folder = ArrayFolder(settings_.folder, number);
-  array.name = NameOfArray(job_, settings_.folder, number);
-  array.submitted = WasSubmitted(array.folder);
-  ASSIGN_OR_RETURN(const auto files, ReadArray(array.folder));
+  array.place.folder = ArrayFolder(settings_.folder, number);
+  array.place.name = NameOfArray(job_, settings_.folder, number);
+  array.submitted = WasSubmitted(array.place.folder);
+  ASSIGN_OR_RETURN(const auto files, ReadArray(array.place.folder));
   array.count = static_cast<std::uint32_t>(files.size());
   for (std::uint32_t i = 0; i < array.count; ++i) {
-    Task task{.place = {array.folder, {i + 1, array.count}}};
+    Task task{.place = {array.place.folder, {i + 1, array.count}}};
     for (const auto& known : files[i].known) {
       const auto step = by_identity_.Find(entries_, known.identity);
       const StepState state = step ? entries_[*step].state : StepState::kDone;
@@ -151,7 +154,7 @@ Status ClusterRun::SubmitReady() {
   for (const auto& [each, steps] : alike) {
     if (open >= settings_.max_open || !trouble_.empty()) return {};
     const auto room = static_cast<std::uint32_t>(settings_.max_open - open);
-    RETURN_IF_ERROR(NewArray(each, steps, std::min(room, settings_.slurm.max_task())));
+    RETURN_IF_ERROR(NewArray(each, steps, std::min(room, settings_.engine->max_task())));
     open += arrays_.back().tasks.size();
   }
   return {};
@@ -199,13 +202,13 @@ Status ClusterRun::NewArray(const TaskResources& each, std::span<const std::uint
   for (const auto& share : shares) files.push_back(MakeTask(share, each));
   Array array;
   array.number = ++last_array_;
-  array.name = NameOfArray(job_, settings_.folder, array.number);
-  array.folder = ArrayFolder(settings_.folder, array.number);
+  array.place.name = NameOfArray(job_, settings_.folder, array.number);
+  array.place.folder = ArrayFolder(settings_.folder, array.number);
   array.count = count;
   array.resources = each;
   if (each.time) array.resources.time = *each.time * static_cast<int>(shares[0].size()) + 5min;
   for (std::uint32_t i = 0; i < count; ++i) {
-    Task task{.place = {array.folder, {i + 1, count}}};
+    Task task{.place = {array.place.folder, {i + 1, count}}};
     for (std::size_t position = 0; position < shares[i].size(); ++position) {
       const std::uint32_t step = shares[i][position];
       StepEntry& entry = entries_[step];
@@ -215,7 +218,8 @@ Status ClusterRun::NewArray(const TaskResources& each, std::span<const std::uint
     }
     array.tasks.push_back(std::move(task));
   }
-  RETURN_IF_ERROR(WriteArray(settings_.folder, array.number, files, settings_.reveza));
+  RETURN_IF_ERROR(WriteArray(settings_.folder, array.number, files,
+                             settings_.engine->Script(settings_.reveza, array.place.folder)));
   RETURN_IF_ERROR(NoteArrays(parts_.journal, settings_.folder));
   for (const std::uint32_t step : steps) schedule_.Start(step);
   if (summary_.attempts == 0) RETURN_IF_ERROR(SaveRunRecord());
@@ -225,11 +229,11 @@ Status ClusterRun::NewArray(const TaskResources& each, std::span<const std::uint
 }
 
 Status ClusterRun::Discard(Array& array) {
-  // Tasks of it that Slurm starts nevertheless find nothing.
+  // Tasks of it that start nevertheless find nothing.
   const fs::path away = settings_.folder / fmt::format(".array-{}.discarded", array.number);
   std::error_code error;
   fs::remove_all(away, error);
-  fs::rename(array.folder, away, error);
+  fs::rename(array.place.folder, away, error);
   if (error) return std::unexpected(SystemError("cannot move " + away.string(), error.value()));
   return PutBack(array);
 }
@@ -237,20 +241,19 @@ Status ClusterRun::Discard(Array& array) {
 Status ClusterRun::Submit(Array& array) {
   // Before anything is submitted, so that a killed runner finds it.
   RETURN_IF_ERROR(parts_.journal.Commit());
-  const auto taken = settings_.slurm.Submit({.name = array.name,
-                                             .tasks = array.count,
-                                             .resources = array.resources,
-                                             .script = array.folder / "run.sh",
-                                             .log = array.folder / "log-%a.txt"});
+  const auto taken = settings_.engine->Submit({.place = array.place,
+                                               .tasks = array.count,
+                                               .resources = array.resources,
+                                               .reveza = settings_.reveza});
   next_query_ = clock_.Now() + settings_.query_interval;
   if (taken) {
     array.submitted = true;
-    return MarkSubmitted(array.folder);
+    return MarkSubmitted(array.place.folder);
   }
   const bool is_only = std::ranges::none_of(arrays_, &Array::submitted);
   if (taken.error().code != Error::Code::kUnavailable && is_only) {
     std::error_code ignored;
-    fs::remove_all(array.folder, ignored);
+    fs::remove_all(array.place.folder, ignored);
     return Fail(Error::Code::kInvalidArgument,
                 "{}; these steps were not submitted, and the same command tries again",
                 taken.error().message);

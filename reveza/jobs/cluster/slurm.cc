@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -16,13 +17,11 @@
 namespace reveza::jobs {
 namespace {
 
+namespace fs = std::filesystem;
 using platform::ProgramOutput;
 
-// Slurm's commands try for so long to reach a controller before they give up.
-constexpr std::chrono::seconds kLimit{60};
-// A line for each task of a user.
-constexpr std::size_t kMaxOutput = 256 << 20;
 constexpr std::uint32_t kDefaultMaxTask = 1000;
+constexpr const char* kRunScript = "run.sh";
 
 constexpr auto kStates = std::to_array<std::pair<std::string_view, TaskState>>({
     {"PENDING", TaskState::kPending},           {"REQUEUED", TaskState::kPending},
@@ -47,24 +46,12 @@ TaskState StateOf(std::string_view text) {
   return found == kStates.end() ? TaskState::kEnded : found->second;
 }
 
-std::vector<std::string_view> Split(std::string_view line, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t at = line.find(separator);
-    parts.push_back(line.substr(0, at));
-    if (at == line.npos) return parts;
-    line.remove_prefix(at + 1);
-  }
-}
-
-// Returns the last line that a command wrote to standard error, without its name.
+// Returns what a command says on standard error, without its name.
 std::string ErrorOf(const ProgramOutput& output) {
-  std::string text = output.errors.empty() ? output.out : output.errors;
-  while (text.ends_with('\n')) text.pop_back();
-  text = text.substr(text.rfind('\n') + 1);
+  std::string text = LastLineOf(output);
   const std::size_t prefix = text.find(": error: ");
   if (prefix != text.npos) text.erase(0, prefix + 9);
-  return text.empty() ? fmt::format("exit status {}", output.status) : text;
+  return text;
 }
 
 // Returns whether a message says that the controller could not be asked, or did not answer in time.
@@ -77,7 +64,7 @@ bool IsUnreachable(std::string_view message) {
 }
 
 Result<ProgramOutput> Run(const std::vector<std::string>& words) {
-  ASSIGN_OR_RETURN(auto output, platform::RunProgram(words, kLimit, kMaxOutput));
+  ASSIGN_OR_RETURN(auto output, platform::RunProgram(words, kCommandLimit, kMaxTaskList));
   if (output.status == 0) return output;
   const std::string message = ErrorOf(output);
   return Fail(
@@ -85,13 +72,52 @@ Result<ProgramOutput> Run(const std::vector<std::string>& words) {
       "{}: {}", words[0], message);
 }
 
+// A killed runner leaves steps that go on; the next one waits for them, and starts none of them
+// again. Signals of the engine are for the runner, whose end is waited for.
+constexpr const char* kScript = R"(#!/bin/sh
+umask 077
+[ -w "${{XDG_RUNTIME_DIR:-}}" ] || unset XDG_RUNTIME_DIR
+state=$(mktemp -d "${{TMPDIR:-/tmp}}/reveza.XXXXXX" 2>/dev/null || mktemp -d /tmp/reveza.XXXXXX) || exit 1
+trap 'kill -INT "$runner" 2>/dev/null' INT
+trap : TERM
+tries=0
+status=255
+while [ "$status" -gt 128 ] && [ "$tries" -lt 5 ]; do
+  tries=$((tries + 1))
+  {} jobs run-task {} "$SLURM_ARRAY_TASK_ID" "$state" &
+  runner=$!
+  wait "$runner"
+  status=$?
+  while kill -0 "$runner" 2>/dev/null; do
+    wait "$runner"
+    status=$?
+  done
+  [ "$status" -eq 130 ] && break
+done
+rm -rf "$state"
+exit "$status"
+)";
+
+std::string Quoted(const std::string& word) {
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+Status Scancel(const std::string& array, std::vector<std::string> words) {
+  words.insert(words.begin(), {"scancel", "--name=" + array, "--user=" + std::to_string(getuid())});
+  const auto output = Run(words);
+  if (!output) return std::unexpected(output.error());
+  return {};
+}
+
 std::string Whole(Bytes bytes) { return std::to_string((bytes + kMiB - 1) / kMiB) + "M"; }
 
 }  // namespace
 
-Result<Slurm> Slurm::Find() {
+Result<std::unique_ptr<Slurm>> Slurm::Find() {
   for (const char* program : {"sbatch", "squeue", "scancel"}) {
-    const auto found = platform::RunProgram({program, "--version"}, kLimit);
+    const auto found = platform::RunProgram({program, "--version"}, kCommandLimit);
     if (found) continue;
     return Fail(Error::Code::kNotFound,
                 "--on slurm: {} is not in PATH; run this where jobs of Slurm are submitted, or "
@@ -107,7 +133,7 @@ Result<Slurm> Slurm::Find() {
       if (size && *size > 1) max_task = std::min(*size - 1, kDefaultMaxTask);
     }
   }
-  return Slurm(max_task);
+  return std::unique_ptr<Slurm>(new Slurm(max_task));
 }
 
 std::vector<std::string> SubmitCommand(const ArrayRequest& array) {
@@ -116,17 +142,22 @@ std::vector<std::string> SubmitCommand(const ArrayRequest& array) {
   std::vector<std::string> words = {"sbatch",
                                     "--parsable",
                                     "--no-requeue",
-                                    "--job-name=" + array.name,
+                                    "--job-name=" + array.place.name,
                                     fmt::format("--array=1-{}", array.tasks),
                                     "--ntasks=1",
                                     fmt::format("--cpus-per-task={}", each.cpus),
                                     "--open-mode=append",
-                                    "--output=" + array.log.string()};
+                                    "--output=" + (array.place.folder / "log-%a.txt").string()};
   if (each.memory) words.push_back("--mem=" + Whole(*each.memory));
   if (each.gpu) words.emplace_back("--gres=gpu:1");
   if (each.time) words.push_back(fmt::format("--time={}", each.time->count()));
-  words.push_back(array.script.string());
+  words.push_back(array.place.folder / kRunScript);
   return words;
+}
+
+ArrayScript Slurm::Script(const fs::path& reveza, const fs::path& array) const {
+  return {kRunScript,
+          fmt::format(fmt::runtime(kScript), Quoted(reveza.string()), Quoted(array.string()))};
 }
 
 Status Slurm::Submit(const ArrayRequest& array) const {
@@ -135,29 +166,38 @@ Status Slurm::Submit(const ArrayRequest& array) const {
   return {};
 }
 
-Result<std::vector<TaskReport>> Slurm::Tasks() const {
+Result<std::vector<TaskReport>> Slurm::Tasks(std::span<const ArrayPlace> /*arrays*/) const {
   const auto output = Run(
       {"squeue", "-h", "-r", "-t", "all", "-u", std::to_string(getuid()), "-o", "%j|%K|%T|%m|%r"});
   if (output) return ParseQueue(output->out);
   return Fail(Error::Code::kUnavailable, output.error().message);
 }
 
-std::vector<TaskReport> Slurm::AccountedTasks(const std::string& array) const {
-  const auto output = Run({"sacct", "-n", "-P", "-X", "-S", "now-30days", "--name=" + array, "-o",
-                           "JobName,JobID,State"});
+std::vector<TaskReport> Slurm::PastTasks(const ArrayPlace& array) const {
+  const auto output = Run({"sacct", "-n", "-P", "-X", "-S", "now-30days", "--name=" + array.name,
+                           "-o", "JobName,JobID,State"});
   return output ? ParseAccounting(output->out) : std::vector<TaskReport>{};
 }
 
-Status Slurm::CancelTasks(const std::string& array, Cancel what) const {
-  std::vector<std::string> words = {"scancel", "--name=" + array,
-                                    "--user=" + std::to_string(getuid())};
-  if (what == Cancel::kPending) words.emplace_back("--state=PENDING");
-  if (what == Cancel::kInterrupt) {
-    words.insert(words.end(), {"--state=RUNNING", "--batch", "--signal=INT"});
+Status Slurm::Drain(const ArrayPlace& array) const {
+  RETURN_IF_ERROR(Scancel(array.name, {"--state=PENDING"}));
+  // To the scripts, which pass it on to their runners.
+  return Scancel(array.name, {"--state=RUNNING", "--batch", "--signal=INT"});
+}
+
+Status Slurm::Cancel(const ArrayPlace& array) const { return Scancel(array.name, {}); }
+
+// Without control groups the state of such a task is FAILED.
+bool Slurm::SaysOutOfMemory(const fs::path& log) const {
+  std::ifstream file(log);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("slurmstepd")) continue;
+    if (line.contains("oom-kill event") || line.contains("oom_kill event") ||
+        line.contains("xceeded job memory limit")) {
+      return true;
+    }
   }
-  const auto output = Run(words);
-  if (!output) return std::unexpected(output.error());
-  return {};
+  return false;
 }
 
 std::optional<Bytes> ParseMemory(std::string_view text) {
@@ -175,7 +215,7 @@ std::optional<Bytes> ParseMemory(std::string_view text) {
 std::vector<TaskReport> ParseQueue(std::string_view text) {
   std::vector<TaskReport> reports;
   for (const std::string_view line : platform::Lines(text)) {
-    const auto parts = Split(line, '|');
+    const auto parts = SplitFields(line, '|');
     if (parts.size() < 5) continue;
     const auto task = ParseNumber<std::uint32_t>(parts[1]);
     if (!task) continue;  // not of an array
@@ -188,7 +228,7 @@ std::vector<TaskReport> ParseQueue(std::string_view text) {
 std::vector<TaskReport> ParseAccounting(std::string_view text) {
   std::vector<TaskReport> reports;
   for (const std::string_view line : platform::Lines(text)) {
-    const auto parts = Split(line, '|');
+    const auto parts = SplitFields(line, '|');
     if (parts.size() < 3) continue;
     const auto task = ParseNumber<std::uint32_t>(parts[1].substr(parts[1].find('_') + 1));
     if (!task || !parts[1].contains('_')) continue;

@@ -1,81 +1,35 @@
-// Slurm, by its commands: sbatch, squeue, sacct and scancel. Immutable; thread-safe.
+// Slurm, by its commands: sbatch, squeue, sacct and scancel.
 #pragma once
 
-#include <chrono>
-#include <compare>
 #include <cstdint>
-#include <filesystem>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "common/base/bytes.h"
-#include "common/base/error.h"
+#include "reveza/jobs/cluster/cluster_engine.h"
 
 namespace reveza::jobs {
 
-// What each task of an array asks for.
-struct TaskResources {
-  unsigned cpus = 1;
-  std::optional<Bytes> memory{};  // nullopt: the cluster's default
-  bool gpu = false;
-  std::optional<std::chrono::minutes> time{};  // nullopt: the cluster's default
-
-  auto operator<=>(const TaskResources&) const = default;
-};
-
-// An array of tasks. Its name is the name of the job of Slurm, and unique.
-struct ArrayRequest {
-  std::string name;
-  std::uint32_t tasks = 1;
-  TaskResources resources;
-  std::filesystem::path script;  // run by each task
-  std::filesystem::path log;     // "%a" stands for the number of the task
-};
-
-enum class TaskState : std::uint8_t {
-  kPending,
-  kRunning,  // or about to end
-  kEnded,    // by itself, or unknown to Slurm
-  kOutOfMemory,
-  kTimeLimit,
-  kCancelled,
-  kNodeLost,  // or taken away by a job of a higher priority
-};
-inline bool IsAlive(TaskState state) { return state <= TaskState::kRunning; }
-
-struct TaskReport {
-  std::string array;
-  std::uint32_t task = 0;  // from 1
-  TaskState state = TaskState::kEnded;
-  std::string reason{};           // why it is pending: "Priority"
-  std::optional<Bytes> memory{};  // what it was given, if Slurm says so
-};
-
-class Slurm {
+// An array is an array of Slurm, whose job has its name.
+class Slurm final : public ClusterEngine {
  public:
   // kNotFound: a command is not in PATH.
-  static Result<Slurm> Find();
+  static Result<std::unique_ptr<Slurm>> Find();
 
-  // Returns the highest number of a task.
-  std::uint32_t max_task() const { return max_task_; }
-
-  // Submits an array. kUnavailable: the controller does not answer, and whether it has taken the
-  // array is unknown; kInvalidArgument: it has refused it.
-  Status Submit(const ArrayRequest& array) const;
-
-  // Returns the tasks of this user's arrays that Slurm knows. kUnavailable: it does not answer.
-  Result<std::vector<TaskReport>> Tasks() const;
-  // Returns what the accounting knows of the tasks of an array; nothing where there is none.
-  std::vector<TaskReport> AccountedTasks(const std::string& array) const;
-
-  enum class Cancel {
-    kPending,    // tasks that have not started
-    kInterrupt,  // sends SIGINT to the scripts of running tasks
-    kAll,
-  };
-  Status CancelTasks(const std::string& array, Cancel what) const;
+  ClusterKind kind() const override { return ClusterKind::kSlurm; }
+  std::uint32_t max_task() const override { return max_task_; }
+  std::string_view time_limit_advice() const override {
+    return "SBATCH_TIMELIMIT sets a longer one";
+  }
+  ArrayScript Script(const std::filesystem::path& reveza,
+                     const std::filesystem::path& array) const override;
+  Status Submit(const ArrayRequest& array) const override;
+  Result<std::vector<TaskReport>> Tasks(std::span<const ArrayPlace> arrays) const override;
+  std::vector<TaskReport> PastTasks(const ArrayPlace& array) const override;
+  Status Drain(const ArrayPlace& array) const override;
+  Status Cancel(const ArrayPlace& array) const override;
+  bool SaysOutOfMemory(const std::filesystem::path& log) const override;
 
  private:
   explicit Slurm(std::uint32_t max_task) : max_task_(max_task) {}

@@ -15,11 +15,10 @@ bool Has(const std::vector<std::string>& words, const std::string& word) {
 
 TEST(Slurm, AsksForWhatEachTaskNeeds) {
   ArrayRequest array{
-      .name = "sweep-1.2",
+      .place = {.name = "sweep-1.2", .folder = "/s"},
       .tasks = 7,
       .resources = {.cpus = 3, .memory = 1000 * kMiB + 1, .gpu = true, .time = 90min},
-      .script = "/s/run.sh",
-      .log = "/s/log-%a.txt"};
+      .reveza = "/bin/reveza"};
   const auto words = SubmitCommand(array);
   for (const char* word :
        {"--array=1-7", "--job-name=sweep-1.2", "--cpus-per-task=3", "--mem=1001M", "--gres=gpu:1",

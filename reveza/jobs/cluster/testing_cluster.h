@@ -1,4 +1,4 @@
-// Test fixture: a job on a Slurm of scripts, whose tasks are real runners on this machine.
+// Test fixture: a job on a Slurm or Ray of scripts, whose tasks are real runners on this machine.
 #pragma once
 
 #include <sys/types.h>
@@ -8,11 +8,15 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "reveza/jobs/cluster/cluster_run.h"
+#include "reveza/jobs/cluster/ray.h"
+#include "reveza/jobs/cluster/slurm.h"
+#include "reveza/jobs/cluster/testing_fake_ray.h"
 #include "reveza/jobs/cluster/testing_fake_slurm.h"
 #include "reveza/jobs/engine/testing_engine.h"
 
@@ -20,26 +24,37 @@ namespace reveza::jobs {
 
 class ClusterTest : public EngineTest {
  protected:
-  ClusterTest() { UseFakeSlurm(folder_.path()); }
-  ~ClusterTest() override { std::filesystem::remove_all(folder_ / "slurm"); }
-
-  void Fake(const std::string& name, const std::string& text = "") const {
-    std::ofstream(folder_ / ("slurm/" + name)) << text;
+  explicit ClusterTest(ClusterKind kind = ClusterKind::kSlurm) : kind_(kind) {
+    if (kind_ == ClusterKind::kSlurm) {
+      UseFakeSlurm(folder_.path());
+    } else {
+      UseFakeRay(folder_.path());
+    }
   }
-  void Unfake(const std::string& name) const {
-    std::filesystem::remove(folder_ / ("slurm/" + name));
+  ~ClusterTest() override { std::filesystem::remove_all(state()); }
+
+  // The folder of what the scripts know.
+  std::filesystem::path state() const { return folder_ / NamesOf(kind_).word; }
+  void Fake(const std::string& name, const std::string& text = "") const {
+    std::ofstream(state() / name) << text;
+  }
+  void Unfake(const std::string& name) const { std::filesystem::remove(state() / name); }
+
+  Result<std::unique_ptr<ClusterEngine>> FindEngine() const {
+    if (kind_ == ClusterKind::kRay) return Ray::Find();
+    return Slurm::Find();
   }
 
   Result<Engine::Summary> TryOnCluster(Job job, RunRequest request = {}) {
     auto expander = Expander::Make(job);
     if (!expander) return std::unexpected(expander.error());
-    request.on_slurm = true;
+    request.cluster = kind_;
     request.shared_folder = folder_ / "shared";
     auto opened = OpenJob(folder_.path(), job, *expander, request, REVEZA_SUPERVISOR);
     if (!opened) return std::unexpected(opened.error());
     if (before_run_) before_run_();
-    ASSIGN_OR_RETURN(const auto slurm, Slurm::Find());
-    ClusterSettings settings{.slurm = slurm,
+    ASSIGN_OR_RETURN(auto engine, FindEngine());
+    ClusterSettings settings{.engine = std::move(engine),
                              .folder = request.shared_folder / "test",
                              .reveza = program_,
                              .max_open = request.workers.value_or(1000),
@@ -56,7 +71,7 @@ class ClusterTest : public EngineTest {
 
   // Returns how often a command was called, with this word.
   int Calls(const std::string& command, const std::string& word = "") const {
-    std::ifstream calls(folder_ / "slurm/calls");
+    std::ifstream calls(state() / "calls");
     int count = 0;
     for (std::string line; std::getline(calls, line);) {
       count += line.starts_with(command + " ") && line.contains(word) ? 1 : 0;
@@ -68,6 +83,7 @@ class ClusterTest : public EngineTest {
                                [&](const std::string& note) { return note.contains(text); });
   }
 
+  ClusterKind kind_;                                // of the engine
   std::function<void()> before_run_;                // once the job is open
   std::filesystem::path program_ = REVEZA_PROGRAM;  // what tasks run
 };

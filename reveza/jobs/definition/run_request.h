@@ -1,7 +1,9 @@
 // The options of a run, as requested; what is run is in job.h.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -13,6 +15,20 @@
 #include "reveza/jobs/definition/shard.h"
 
 namespace reveza::jobs {
+
+// Engines that distribute the steps of a job to machines.
+enum class ClusterKind : std::uint8_t { kNone, kSlurm, kRay };
+struct ClusterNames {
+  ClusterKind kind;
+  std::string_view word;  // the value of --on
+  std::string_view name;
+};
+inline constexpr std::array kClusters = {ClusterNames{ClusterKind::kSlurm, "slurm", "Slurm"},
+                                         ClusterNames{ClusterKind::kRay, "ray", "Ray"}};
+// Not of kNone.
+constexpr const ClusterNames& NamesOf(ClusterKind kind) {
+  return kClusters.at(static_cast<std::size_t>(kind) - 1);
+}
 
 // A bound for a metric that steps report, such as loss<0.05.
 struct MetricGoal {
@@ -97,9 +113,8 @@ struct RunRequest {
   std::filesystem::path export_folder{};
   std::chrono::seconds export_interval{30};
 
-  // Steps run as jobs of an engine that distributes work, which finds them in `shared_folder`
-  // (absolute).
-  bool on_slurm = false;
+  // Unless kNone, steps run there, where machines find them in `shared_folder` (absolute).
+  ClusterKind cluster = ClusterKind::kNone;
   std::filesystem::path shared_folder{};
 
   bool detach = false;                  // run in the background, without a terminal

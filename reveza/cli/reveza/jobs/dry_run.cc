@@ -240,9 +240,12 @@ std::string DryRunText(const ParsedRun& run, const DryRunView& view) {
   if (const std::string done = DoneText(run, view.state); !done.empty()) {
     AddRow(text, "already", done);
   }
-  if (run.request.on_slurm) {
+  const bool here = run.request.cluster == jobs::ClusterKind::kNone;
+  if (!here) {
     // Workers, limits and the environment of steps depend on the nodes.
-    AddRow(text, "on", "Slurm; outputs in " + (run.request.shared_folder / job.name).string());
+    AddRow(text, "on",
+           fmt::format("{}; outputs in {}", jobs::NamesOf(run.request.cluster).name,
+                       (run.request.shared_folder / job.name).string()));
   } else {
     AddRow(text, "workers", WorkersText(run.request));
     const auto limits = jobs::ChooseLimits(run.request.limits, view.environment, view.root);
@@ -254,7 +257,7 @@ std::string DryRunText(const ParsedRun& run, const DryRunView& view) {
   }
   text += '\n';
   AddSteps(text, job);
-  if (!job.commands.empty() && !run.request.on_slurm) {
+  if (!job.commands.empty() && here) {
     AddEnvironment(text, job.commands.front(), run.request, view);
   }
   for (const std::string& note : run.notes) text += fmt::format("\nnote: {}\n", note);

@@ -37,7 +37,7 @@ ParsedRun Seeds(int count) {
 
 TEST(DryRunText, KnowsNothingOfNodes) {
   ParsedRun run = Seeds(5);
-  run.request.on_slurm = true;
+  run.request.cluster = jobs::ClusterKind::kSlurm;
   run.request.shared_folder = "/all";
   const std::string text = DryRunText(run, View());
   EXPECT_TRUE(text.contains("  on         Slurm; outputs in /all/sweep\n")) << text;

@@ -221,13 +221,17 @@ Status ReadCluster(const JobOptions& options, const std::filesystem::path& folde
                    jobs::RunRequest& request) {
   if (options.on.empty()) {
     if (options.shared.empty()) return {};
-    return InvalidArgument("--shared: only --on slurm uses a shared folder; add it, or omit this");
+    return InvalidArgument(
+        "--shared: only --on slurm and --on ray use a shared folder; add one, or omit this");
   }
-  if (options.on != "slurm")
-    return InvalidArgument("--on: '{}' is invalid; write slurm", options.on);
+  const auto* cluster = std::ranges::find(jobs::kClusters, options.on, &jobs::ClusterNames::word);
+  if (cluster == jobs::kClusters.end()) {
+    return InvalidArgument("--on: '{}' is invalid; write slurm or ray", options.on);
+  }
   if (options.shared.empty()) {
     return InvalidArgument(
-        "--on slurm requires --shared DIR, a folder that this machine and all nodes can write");
+        "--on {} requires --shared DIR, a folder that this machine and all nodes can write",
+        options.on);
   }
   const std::pair<const char*, bool> excluded[] = {
       {"--shard", !options.shard.empty()},
@@ -237,9 +241,9 @@ Status ReadCluster(const JobOptions& options, const std::filesystem::path& folde
       {"--cpu-budget", !options.cpu_budget.empty()},
       {"--halt METRIC", request.halt.goal.has_value()}};
   for (const auto& [option, given] : excluded) {
-    if (given) return InvalidArgument("{} cannot be combined with --on slurm", option);
+    if (given) return InvalidArgument("{} cannot be combined with --on {}", option, options.on);
   }
-  request.on_slurm = true;
+  request.cluster = cluster->kind;
   request.shared_folder = (folder / options.shared).lexically_normal();
   return {};
 }
@@ -311,8 +315,8 @@ Result<ParsedRun> ParseRun(int argc, char** argv, const Surroundings& here) {
   ASSIGN_OR_RETURN(auto request, ReadRequest(options, surroundings.folder));
   parsed.request = std::move(request);
   RETURN_IF_ERROR(ReadCluster(options, here.folder, parsed.request));
-  if (parsed.request.on_slurm) {
-    // Slurm knows what nodes have.
+  if (parsed.request.cluster != jobs::ClusterKind::kNone) {
+    // The cluster knows what nodes have.
     surroundings.cores.reset();
     surroundings.memory.reset();
     surroundings.gpu_memory.reset();

@@ -295,7 +295,7 @@ TEST(ParseRun, RejectsClaimsLargerThanTheMachine) {
 
 TEST(ParseRun, OnSlurmNeedsASharedFolder) {
   const auto run = Good({"--on", "slurm", "--shared", "all", "--", "true"});
-  EXPECT_TRUE(run.request.on_slurm);
+  EXPECT_EQ(run.request.cluster, jobs::ClusterKind::kSlurm);
   EXPECT_EQ(run.request.shared_folder, "/here/all");
   EXPECT_TRUE(RefusalOf({"--on", "slurm"}).contains("requires --shared"));
   EXPECT_TRUE(RefusalOf({"--shared", "all"}).contains("--on"));
@@ -308,6 +308,15 @@ TEST(ParseRun, OnSlurmNeedsASharedFolder) {
     words.insert(words.end(), other.begin(), other.end());
     EXPECT_TRUE(RefusalOf(words).contains("cannot be combined with --on slurm")) << other[0];
   }
+}
+
+TEST(ParseRun, OnRayNeedsTheSame) {
+  const auto run = Good({"--on", "ray", "--shared", "all", "--", "true"});
+  EXPECT_EQ(run.request.cluster, jobs::ClusterKind::kRay);
+  EXPECT_TRUE(RefusalOf({"--on", "ray"}).contains("--on ray requires --shared"));
+  EXPECT_TRUE(RefusalOf({"--on", "ray", "--shared", "all", "--export", "x"})
+                  .contains("cannot be combined with --on ray"));
+  EXPECT_TRUE(RefusalOf({"--on", "spark", "--shared", "all"}).contains("write slurm or ray"));
 }
 
 TEST(ParseRun, OnSlurmNodesMayBeLarger) {

@@ -85,7 +85,7 @@ const std::vector<OptionGroup>& OptionGroups() {
          "run only part I of N of the steps, on one of N machines"},
         {"--export", &Options::export_folder, "DIR",
          "copy the journal to this folder every 30 s and at the end, for `reveza jobs merge`"},
-        {"--on", &Options::on, "slurm", "run the steps as jobs of Slurm; needs --shared"},
+        {"--on", &Options::on, "slurm|ray", "run the steps on this cluster; needs --shared"},
         {"--shared", &Options::shared, "DIR",
          "folder that this machine and all nodes can write, for --on"},
         {"--detach", &RunRequest::detach, "", "run in the background; see reveza jobs follow"},

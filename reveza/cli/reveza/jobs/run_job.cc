@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "reveza/cli/reveza/program.h"
 #include "reveza/jobs/cluster/arrays.h"
 #include "reveza/jobs/cluster/cluster_run.h"
+#include "reveza/jobs/cluster/ray.h"
 #include "reveza/jobs/cluster/slurm.h"
 #include "reveza/jobs/engine/engine.h"
 #include "reveza/jobs/engine/open_job.h"
@@ -110,10 +112,15 @@ int Detach(int argc, char** argv, const jobs::JobFolder& folder) {
   return kDone;
 }
 
-Result<jobs::Engine::Summary> RunOnSlurm(jobs::EngineParts parts, jobs::Observer& observer) {
-  ASSIGN_OR_RETURN(const auto slurm, jobs::Slurm::Find());
+Result<std::unique_ptr<jobs::ClusterEngine>> FindClusterEngine(jobs::ClusterKind kind) {
+  if (kind == jobs::ClusterKind::kRay) return jobs::Ray::Find();
+  return jobs::Slurm::Find();
+}
+
+Result<jobs::Engine::Summary> RunOnCluster(jobs::EngineParts parts, jobs::Observer& observer) {
   const jobs::RunRequest& request = parts.request;
-  jobs::ClusterSettings settings{.slurm = slurm,
+  ASSIGN_OR_RETURN(auto engine, FindClusterEngine(request.cluster));
+  jobs::ClusterSettings settings{.engine = std::move(engine),
                                  .folder = request.shared_folder / parts.folder.id(),
                                  .reveza = platform::ProgramFolder() / "reveza"};
   if (const auto bound = request.workers ? request.workers : request.max_workers) {
@@ -123,7 +130,8 @@ Result<jobs::Engine::Summary> RunOnSlurm(jobs::EngineParts parts, jobs::Observer
 }
 
 Result<int> RunOpened(jobs::OpenedJob opened, const ParsedRun& run) {
-  if (!run.request.on_slurm) RETURN_IF_ERROR(jobs::CheckNoArrays(opened.parts.journal));
+  const bool here = run.request.cluster == jobs::ClusterKind::kNone;
+  if (here) RETURN_IF_ERROR(jobs::CheckNoArrays(opened.parts.journal));
   for (const auto& note : opened.notes) fmt::print(stderr, "reveza: {}\n", note);
   const auto outputs =
       run.request.output_folder.empty() ? opened.parts.folder.outputs() : run.request.output_folder;
@@ -136,8 +144,8 @@ Result<int> RunOpened(jobs::OpenedJob opened, const ParsedRun& run) {
       if (list[step].state == jobs::StepState::kDone) display.Skip(step);
     }
   }
-  const auto summary = run.request.on_slurm ? RunOnSlurm(std::move(opened.parts), display)
-                                            : jobs::Engine(std::move(opened.parts), display).Run();
+  const auto summary = here ? jobs::Engine(std::move(opened.parts), display).Run()
+                            : RunOnCluster(std::move(opened.parts), display);
   display.Finish();
   if (!summary) return std::unexpected(summary.error());
   return ReportSummary(*summary, run, id);

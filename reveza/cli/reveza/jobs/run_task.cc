@@ -78,8 +78,7 @@ Status Continue(const jobs::TaskFile& task, jobs::OpenedJob& opened) {
 Result<int> RunTask(int argc, char** argv) {
   const auto number = argc == 4 ? ParseNumber<std::uint32_t>(argv[2]) : std::nullopt;
   if (!number) {
-    return InvalidArgument(
-        "`reveza jobs run-task` is for the tasks of `reveza jobs run --on slurm`");
+    return InvalidArgument("`reveza jobs run-task` is for the tasks of `reveza jobs run --on`");
   }
   const fs::path array = argv[1];
   const fs::path state = argv[3];
