@@ -57,8 +57,8 @@ test-all: build ## build and run all tests, including slow ones
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet test; fi
 	@tools/run_tests.sh $(BUILD) $(JOBS) $(ARGS)
 
-test-engines: TARGETS := fraudgen fraudgen_python
-test-engines: build ## generate fraud data on a real Spark and a real Ray, of two workers each
+test-engines: TARGETS := fraudgen fraudgen_python reveza_cli
+test-engines: build ## generate fraud data on a real Spark and a real Ray, of two workers each, and run a workflow of Snakemake
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet engines; fi
 	@tools/run_tests.sh $(BUILD) 1 -L engines $(ARGS)
 

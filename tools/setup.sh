@@ -17,7 +17,7 @@
 #   bench   wheels of other generators for bench/fraudgen.sh; not part of `all`
 #   browser Chromium, in which tests open pages (downloads 124 MB)
 #   headers CUDA headers of other versions, into build/headers (6 MB)
-#   engines Java, and wheels of Spark, Ray and mlcroissant (into build/engines, 1.2 GB), for `make test-engines`;
+#   engines Java, and wheels of Spark, Ray, mlcroissant and Snakemake (into build/engines, 1.2 GB), for `make test-engines`;
 #           not part of `all`
 #   kubernetes  runc, and with Go the modules of kubelet and containerd, for `make test-kubernetes`; not
 #           part of `all`

@@ -39,7 +39,7 @@ class Types(unittest.TestCase):
                 cwd=PACKAGES, capture_output=True, text=True, check=False)
 
     def test_packages_are_typed(self):
-        for package in ("reveza", "phi", "fraudgen"):
+        for package in ("reveza", "snakemake_executor_plugin_reveza", "phi", "fraudgen"):
             done = self.check(package)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
