@@ -129,7 +129,8 @@ TEST_F(JobsTest, LogsShowEachAttemptAndFollow) {
 
 TEST_F(JobsTest, RetryAndAddWithoutARunner) {
   const std::string run =
-      "run --name r --quiet -- sh -c 'echo {n} >> ran; [ {n} = 1 ] || [ -e go ]' ::: n 1..3";
+      "run --name r --quiet --workers 1 -- sh -c 'echo {n} >> ran; [ {n} = 1 ] || [ -e go ]' ::: n "
+      "1..3";
   EXPECT_EQ(Jobs(run).status, kFailedSteps);
   EXPECT_NE(Jobs("retry r 1").output.find("job r has no failed steps"), std::string::npos);
   EXPECT_EQ(Jobs("retry r 4").status, kUsage);
