@@ -70,7 +70,7 @@ TEST_F(PhiOutputTest, ReportsMemoryOfASearch) {
                                    " theory --coupling '" + rows + "' --mip exhaustive -m phi_r )");
   EXPECT_EQ(ran.status, kNoRoom) << ran.output;
   EXPECT_TRUE(ran.output.starts_with(
-      "phi: an exhaustive search of 24 variables needs 576 MiB of memory, and "))
+      "phi: an exhaustive search of 24 variables needs 512 MiB of memory, and "))
       << ran.output;
   EXPECT_TRUE(ran.output.ends_with(" MiB are free; use fewer variables, or --mip queyranne\n"))
       << ran.output;
@@ -97,8 +97,8 @@ TEST_F(PhiOutputTest, ReportsMemoryOfConcurrentSearches) {
                       " measure wide.csv --window 100 --mip exhaustive -m phi_r --threads 1000 )");
   EXPECT_EQ(ran.status, kNoRoom) << ran.output;
   EXPECT_TRUE(
-      ran.output.starts_with("phi: an exhaustive search of 24 variables needs 562 GiB of "
-                             "memory (1000 threads, 576 MiB each), and "))
+      ran.output.starts_with("phi: an exhaustive search of 24 variables needs 500 GiB of "
+                             "memory (1000 threads, 512 MiB each), and "))
       << ran.output;
   EXPECT_TRUE(
       ran.output.ends_with(" are free; use fewer --threads, fewer variables, or --mip queyranne\n"))
