@@ -271,7 +271,7 @@ Result<std::vector<Symbol>> QuantileBins(std::span<const double> values, int bin
     const auto missing =
         std::ranges::find_if(values, [](double value) { return !std::isfinite(value); });
     return InvalidArgument("row {} is not a finite number; remove or impute such rows",
-                           missing - values.begin() + 1);
+                           missing - values.begin());
   }
   const std::vector<double> bounds = BoundsOf(values, bins);
   if (bounds.empty()) {

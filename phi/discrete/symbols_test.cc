@@ -66,7 +66,7 @@ TEST(QuantileBinsTest, RejectConstantAndInvalidValues) {
   EXPECT_FALSE(QuantileBins(std::vector<double>{1, 2, 3}, 4));
   const auto missing = QuantileBins(std::vector<double>{1, std::nan(""), 3}, 2);
   ASSERT_FALSE(missing);
-  EXPECT_NE(missing.error().message.find("row 2"), std::string::npos);
+  EXPECT_NE(missing.error().message.find("row 1"), std::string::npos);
 }
 
 TEST(JointSymbolsTest, TellCombinationsApart) {

@@ -73,7 +73,7 @@ def _fields(table: dict[str, Any], extension: str, partition: list[str]) -> Iter
 
 
 def croissant(folder: Union[str, "os.PathLike[str]"], **properties: object) -> dict[str, Any]:
-    """Returns Croissant metadata of a complete data set, to be written as JSON into its folder, as *.jsonld.
+    """Returns Croissant metadata of a complete data set, to be written as JSON into its folder, as `croissant.jsonld`.
 
     Keyword arguments are further properties of the data set, such as `license`, `url`, `creator`, `datePublished`, or
     replace those that there are (`name`, `description`). Raises FileNotFoundError if the data set is not complete.
