@@ -28,7 +28,7 @@ rule part:
     output: "part-{{n}}"
     shell: "echo {{wildcards.n}} >> ran; while [ -e wait ]; do sleep 0.1; done; echo x > {{output}}"
 """
-FAILS = 'rule fails:\n    output: "never"\n    shell: "echo no; exit 3"\n'
+FAILS = 'rule fails:\n    output: "late"\n    shell: "echo no; [ -e go ] || exit 3; touch {output}"\n'
 
 
 class Workflows(unittest.TestCase):
@@ -92,6 +92,21 @@ class Workflows(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("`reveza jobs logs workflow 2` shows its output", done.stderr)
         self.assertIn("no\n", self.reveza("logs", "workflow", "2").stdout)
+        (self.folder / "go").touch()
+        self.assertEqual(self.snakemake().returncode, 0)
+
+    def test_runs_again_what_failed_after_it_was_killed(self):
+        self.write("rule part:\n    output: 'part'\n    shell: 'echo 1 >> ran; while [ -e wait ]; do sleep 0.1; done; "
+                   "[ -e go ] && touch {output}'\n")
+        first = self.begin()
+        os.kill(first.pid, signal.SIGKILL)
+        first.wait()
+        (self.folder / "wait").unlink()
+        self.reveza("wait", "workflow")
+        (self.folder / "go").touch()
+        self.assertEqual(self.snakemake("--unlock").returncode, 0)
+        self.assertEqual(self.snakemake().returncode, 0)
+        self.assertEqual(self.ran(), ["1", "1"])
 
     def test_awaits_steps_that_outlived_it(self):
         first = self.begin()

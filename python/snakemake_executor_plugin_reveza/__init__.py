@@ -30,6 +30,8 @@ from reveza._control import program_path
 
 _SCRIPTS = pathlib.Path(".snakemake/reveza")
 _BUSY_JOB = 21  # docs/errors.md
+_LOST = ("lost", "")  # the job was deleted
+_FAILED = ("failed", "unknown", "lost")
 
 common_settings = CommonSettings(
     non_local_exec=True,
@@ -102,7 +104,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]
 
     def run_job(self, job: JobExecutorInterface) -> None:
         known = self.dag.incomplete_external_jobid(job)
-        if known is not None and known in self._states():
+        if known is not None and self._states().get(known, _LOST)[0] not in _FAILED:
             self.report_job_submission(SubmittedJobInfo(job, external_jobid=known))
             return
         key = uuid.uuid4().hex
@@ -129,10 +131,10 @@ class Executor(RemoteExecutor):  # type: ignore[misc]
         states = self._states()
         waits = False
         for one in active_jobs:
-            state, step = states.get(one.external_jobid, ("lost", ""))
+            state, step = states.get(one.external_jobid, _LOST)
             if state == "done":
                 self.report_job_success(one)
-            elif state in ("failed", "unknown", "lost"):
+            elif state in _FAILED:
                 self.report_job_error(one, msg=f"Step {step} of {self._name} is {state}; "
                                       f"`reveza jobs logs {self._name} {step}` shows its output. ")
             else:
