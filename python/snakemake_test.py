@@ -54,11 +54,12 @@ class Workflows(unittest.TestCase):
         return subprocess.run(self.words(*more), cwd=self.folder, env=self.environment, capture_output=True,
                               text=True, timeout=240, check=False)
 
-    def begin(self):
+    def begin(self, *more):
         """Starts Snakemake with parts that wait, and returns when one runs."""
         (self.folder / "wait").touch()
-        started = subprocess.Popen(self.words(), cwd=self.folder, env=self.environment, start_new_session=True,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with (self.folder / "said").open("w") as said:
+            started = subprocess.Popen(self.words(*more), cwd=self.folder, env=self.environment,
+                                       start_new_session=True, stdout=said, stderr=said)
         while not (self.folder / "ran").exists():
             self.assertIsNone(started.poll())
             time.sleep(0.1)
@@ -95,14 +96,15 @@ class Workflows(unittest.TestCase):
         (self.folder / "go").touch()
         self.assertEqual(self.snakemake().returncode, 0)
 
-    def test_runs_again_what_failed_after_it_was_killed(self):
+    def test_runs_again_what_was_killed_too(self):
         self.write("rule part:\n    output: 'part'\n    shell: 'echo 1 >> ran; while [ -e wait ]; do sleep 0.1; done; "
-                   "[ -e go ] && touch {output}'\n")
+                   "[ -e go ] && touch {output} || kill -9 $PPID'\n")
         first = self.begin()
         os.kill(first.pid, signal.SIGKILL)
         first.wait()
         (self.folder / "wait").unlink()
         self.reveza("wait", "workflow")
+        self.assertIn('"failed": 1', self.reveza("show", "workflow", "--json").stdout)
         (self.folder / "go").touch()
         self.assertEqual(self.snakemake("--unlock").returncode, 0)
         self.assertEqual(self.snakemake().returncode, 0)
@@ -113,10 +115,15 @@ class Workflows(unittest.TestCase):
         os.kill(first.pid, signal.SIGKILL)
         first.wait()
         self.assertEqual(self.snakemake("--unlock").returncode, 0)
-        again = self.begin()
+        again = self.begin("--rerun-incomplete")
+        while (self.folder / "said").read_text().count("rule part:") < PARTS:
+            self.assertIsNone(again.poll())
+            time.sleep(0.1)
+        time.sleep(1)  # until the last is handed over, or, wrongly, added again
         (self.folder / "wait").unlink()
         self.assertEqual(again.wait(240), 0)
         self.assertEqual(self.ran(), [str(n) for n in range(PARTS)])
+        self.assertIn(f'"all": {PARTS + 2}', self.reveza("show", "workflow", "--json").stdout)
 
     def test_ends_its_steps_when_interrupted(self):
         started = self.begin()

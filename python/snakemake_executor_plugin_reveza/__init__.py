@@ -5,7 +5,7 @@
     snakemake --executor reveza --jobs 100
 
 Steps start by measured memory and cores, here or, with `--reveza-on`, on the nodes of a cluster. They go on if
-Snakemake is killed: the next one in the same folder, with `--rerun-incomplete`, awaits them.
+Snakemake is killed: the next one in the same folder awaits them.
 """
 
 import csv
@@ -32,6 +32,7 @@ _SCRIPTS = pathlib.Path(".snakemake/reveza")
 _BUSY_JOB = 21  # docs/errors.md
 _LOST = ("lost", "")  # the job was deleted
 _FAILED = ("failed", "unknown", "lost")
+_ENDED = ("done", *_FAILED)
 
 common_settings = CommonSettings(
     non_local_exec=True,
@@ -103,11 +104,13 @@ class Executor(RemoteExecutor):  # type: ignore[misc]
             raise WorkflowError(f"reveza jobs run: {done.stderr.strip()}")
 
     def run_job(self, job: JobExecutorInterface) -> None:
-        known = self.dag.incomplete_external_jobid(job)
-        if known is not None and self._states().get(known, _LOST)[0] not in _FAILED:
+        note = self._note(job)
+        known = note.read_text() if note.exists() else ""
+        if known and self._states().get(known, _LOST)[0] not in _ENDED:
             self.report_job_submission(SubmittedJobInfo(job, external_jobid=known))
             return
         key = uuid.uuid4().hex
+        note.write_text(key)
         self.write_jobscript(job, _SCRIPTS / f"{key}.sh")
         # The name of the rule makes a command of it, whose memory is learned.
         step = [*_claims(job), "--", "sh", str(_SCRIPTS / "{key}.sh"), job.name, ":::", "key", key]
@@ -115,6 +118,14 @@ class Executor(RemoteExecutor):  # type: ignore[misc]
         if added.returncode != 0:
             raise WorkflowError(f"reveza jobs add: {added.stderr.strip()}")
         self.report_job_submission(SubmittedJobInfo(job, external_jobid=key))
+
+    @staticmethod
+    def _note(job: JobExecutorInterface) -> pathlib.Path:
+        """Returns the file with the key of the job's last step. What Snakemake notes is lost when the step begins."""
+        what = "\n".join([job.name, *sorted(map(str, job.output))])
+        if not job.output:
+            what += str(job.get_target_spec())
+        return _SCRIPTS / hashlib.blake2b(what.encode(), digest_size=16).hexdigest()
 
     def _states(self) -> dict[str, tuple[str, str]]:
         """Returns the state and the number of each step."""
