@@ -122,7 +122,8 @@ class FakeTest(unittest.TestCase):
 
     def test_multi_gpu(self):
         rows = self.run_section("multi_gpu", scale=0.5)
-        self.check_same_results(rows, "2 of 2", "2 of 2", "2 of 2", "3 of 3", "2 of 2")
+        self.check_same_results(rows, "2 of 2", "2 of 2", "2 of 2", "3 of 3", "2 of 2",
+                                "2 of 2")
 
     def test_policy(self):
         rows = self.run_section("policy", "--only", "pause")

@@ -68,20 +68,34 @@ def _in_turns(harness, report, what, jobs, settings=None):
 
 
 def _pairs(harness, report):
-    """Two jobs of two ranks each, in turns: ranks run ahead of each other, in graphs, with registered
-    buffers, and one rank slowed down."""
-    if harness.chosen("pairs of graphs"):
-        _in_turns(harness, report, "ranks that run ahead, graphs",
-                  [_pair(harness, "ahead", 1), _pair(harness, "graph", 11, "--graph")])
+    """Two jobs of two ranks each, in turns: ranks run ahead of each other, and in graphs."""
+    _in_turns(harness, report, "ranks that run ahead, graphs",
+              [_pair(harness, "ahead", 1), _pair(harness, "graph", 11, "--graph")])
+
+
+def _registered(harness, report):
+    """As above, with registered buffers, and with one rank slowed down, by 10 ms in a step of about 1.5."""
     if not harness.fake:
         _in_turns(harness, report, "registered buffers, jitter",
-                  [_pair(harness, "registered", 21, "--register"),
+                  [_pair(harness, "registered", 21, "--register", steps=840),
                    _pair(harness, "jitter", 31, "--jitter-ms", 20)])
+
+
+def _freed(harness, report):
+    """Memory freed by programs on both GPUs: by an allocator that empties its caches, and of one device
+    while the other is current."""
+    freed = workloads.python("freed_elsewhere", "free_elsewhere.py", "--gib",
+                             0.06 if harness.fake else 10, "--steps",
+                             harness.steps(60 if harness.fake else 2000))
+    if harness.fake:
+        other = _pair(harness, "other", 61)
+    else:
+        other = workloads.python("emptying", "empty_cache_torch.py", "--gib", 10, "--steps",
+                                 harness.steps(2500))
         peers = workloads.client(harness, "peer_copies", "multi_gpu", "--bytes", "8GiB", "--steps",
-                                 harness.steps(60), "--step-ms", 60)
-        emptying = workloads.python("emptying", "empty_cache_torch.py", "--gib", 10, "--steps",
-                                    harness.steps(200))
-        _in_turns(harness, report, "peer copies, caches emptied", [peers, emptying])
+                                 harness.steps(240), "--step-ms", 60)
+        _in_turns(harness, report, "peer copies, caches emptied", [peers, other])
+    _in_turns(harness, report, "memory freed while the other device is current", [freed, other])
 
 
 def _large_beside_small(harness, report):
@@ -180,6 +194,7 @@ def multi_gpu(harness, report):
         report.note("two GPUs", "this machine has one")
         return
     for case, run in (("handover", _handovers), ("ranks: pairs of graphs", _pairs),
-                      ("ranks: large", _large_beside_small), ("ranks: killed", _killed_rank)):
+                      ("ranks: registered", _registered), ("ranks: large", _large_beside_small),
+                      ("ranks: killed", _killed_rank), ("freed", _freed)):
         if harness.chosen(case) and harness.remaining_seconds() > 30:
             run(harness, report)
