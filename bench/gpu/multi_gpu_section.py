@@ -85,14 +85,14 @@ def _freed(harness, report):
     """Memory freed by programs on both GPUs: by an allocator that empties its caches, and of one device
     while the other is current."""
     freed = workloads.python("freed_elsewhere", "free_elsewhere.py", "--gib",
-                             0.06 if harness.fake else 10, "--steps",
+                             0.06 if harness.fake else 14, "--steps",
                              harness.steps(60 if harness.fake else 2000))
     if harness.fake:
         other = _pair(harness, "other", 61)
     else:
-        other = workloads.python("emptying", "empty_cache_torch.py", "--gib", 10, "--steps",
-                                 harness.steps(2500))
-        peers = workloads.client(harness, "peer_copies", "multi_gpu", "--bytes", "8GiB", "--steps",
+        other = workloads.python("emptying", "empty_cache_torch.py", "--gib", 14, "--steps",
+                                 harness.steps(20000))
+        peers = workloads.client(harness, "peer_copies", "multi_gpu", "--bytes", "14GiB", "--steps",
                                  harness.steps(240), "--step-ms", 60)
         _in_turns(harness, report, "peer copies, caches emptied", [peers, other])
     _in_turns(harness, report, "memory freed while the other device is current", [freed, other])
