@@ -51,6 +51,8 @@ struct ClientEntry {
   std::optional<PendingOrder> close;
   std::map<GpuId, PendingOrder> evict;
   std::optional<PendingOrder> swap_in;
+  std::map<GpuId, Bytes> swapped;      // as last reported
+  std::map<GpuId, Bytes> swapping_in;  // what was swapped when the order was sent
   // Contexts that come back once readings that answer `request` have shown that there is room.
   struct Restore {
     std::uint32_t serial = 0;

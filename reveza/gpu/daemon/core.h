@@ -93,6 +93,8 @@ class Core {
   bool Handle(ClientEntry& client, const wire::Draining& message);
   bool Handle(ClientEntry& client, const wire::Evicted& message);
   bool Handle(ClientEntry& client, const wire::SwappedIn& message);
+  // Divides what came in among the client's GPUs, in their statistics.
+  void CountSwappedIn(const ClientEntry& client, const wire::SwappedIn& message);
   bool Handle(ClientEntry& client, const wire::Resumed& message);
   bool Handle(ClientEntry& client, const wire::Unchanged& message);
   bool Handle(ClientEntry& client, const wire::HostBacked& message);

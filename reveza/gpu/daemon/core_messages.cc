@@ -151,6 +151,7 @@ bool Core::Handle(ClientEntry& client, const wire::Account& message) {
   const bool known = message.context != 0 && measured != client.measured_context.end();
   const scheduler::Footprint footprint = {message.resident, message.swapped, message.pinned,
                                           known ? measured->second : message.context};
+  client.swapped[message.gpu] = message.swapped;
   if (ClientFacts* facts = events_.Facts(client.id)) {
     facts->memory = std::max(facts->memory, footprint.Swappable() + footprint.pinned);
     facts->context = std::max(facts->context, footprint.context);
@@ -275,15 +276,30 @@ bool Core::Handle(ClientEntry& client, const wire::SwappedIn& message) {
     EndSpan(client, EventKind::kCopyIn, EventKind::kCopyIn, first, message.copied);
     client.copied_in += message.copied;
     jobs_.at(client.job).copied_in += message.copied;
-    HandoverStats& stats = handovers_[first];
-    if (message.copied != 0) {
-      ++stats.in_count;
-      stats.in += FromMicroseconds(message.in_us);
-      stats.bytes_in += message.copied;
-    }
+    CountSwappedIn(client, message);
   }
   scheduler_.SwappedIn(clock_.Now(), client.id, message.serial);
   return true;
+}
+
+void Core::CountSwappedIn(const ClientEntry& client, const wire::SwappedIn& message) {
+  Bytes swapped = 0;
+  for (const auto& [gpu, bytes] : client.swapping_in) swapped += bytes;
+  Bytes left = message.copied;
+  for (const auto& [gpu, bytes] : client.swapping_in) {
+    if (left == 0) break;
+    // The message has the sum of all GPUs. Memory that needs no copy is shared out likewise.
+    const double share = static_cast<double>(bytes) / static_cast<double>(swapped);
+    swapped -= bytes;
+    const Bytes copied =
+        swapped == 0 ? left : static_cast<Bytes>(share * static_cast<double>(left));
+    left -= copied;
+    if (copied == 0) continue;
+    HandoverStats& stats = handovers_[gpu];
+    ++stats.in_count;
+    stats.in += FromMicroseconds(message.in_us);
+    stats.bytes_in += copied;
+  }
 }
 
 bool Core::Handle(ClientEntry& client, const wire::ContextsReleased& message) {

@@ -134,6 +134,7 @@ void Core::Apply(ClientEntry& client, const scheduler::Evict& decision) {
 
 void Core::Apply(ClientEntry& client, const scheduler::SwapIn& decision) {
   client.swap_in = ClientEntry::PendingOrder{decision.serial, clock_.Now()};
+  client.swapping_in = client.swapped;
   BeginSpan(client, EventKind::kCopyIn);
   Send(client, wire::SwapIn{decision.serial, 0});
 }

@@ -34,6 +34,28 @@ TEST(CoreStatus, ShowsClientsWithFootprint) {
   EXPECT_EQ(client.at("unresponsive"), false);
 }
 
+TEST(CoreStatus, DividesWhatComesInAmongTheGpus) {
+  TestingCore harness;
+  harness.Start(1, 0x71, "train", 101, 60 * kMiB);
+  wire::ContextRequested message{};
+  message.uuid[15] = 2;
+  message.total = 256 * kMiB;
+  harness.Deliver(1, message);
+  ASSERT_TRUE(harness.Take<wire::ContextAdmitted>(1));
+  harness.Deliver(1, wire::ContextCreated{1, 0, 8 * kMiB});
+  harness.Deliver(1, wire::Account{1, 0, 0, 0, 20 * kMiB, 0, 8 * kMiB, 80 * kMiB});
+  harness.Deliver(1, wire::GateRequested{});
+  const auto order = harness.Take<wire::SwapIn>(1);
+  ASSERT_TRUE(order);
+  harness.ReportAccount(1, 60 * kMiB, 0, 0);
+  harness.Deliver(1, wire::Account{1, 0, 0, 20 * kMiB, 0, 0, 8 * kMiB, 80 * kMiB});
+  // The rest was never written, so it has no copy.
+  harness.Deliver(1, wire::SwappedIn{order->serial, 2000, 40 * kMiB});
+  const json gpus = json::parse(harness.core.StatusJson()).at("gpus");
+  EXPECT_EQ(gpus.at(0).at("handover").at("bytes_in"), 30 * kMiB);
+  EXPECT_EQ(gpus.at(1).at("handover").at("bytes_in"), 10 * kMiB);
+}
+
 TEST(CoreStatus, EventsTellWhatHasNotEnded) {
   TestingCore harness;
   harness.Start(1, 0x71, "train-a", 101, 200 * kMiB);
