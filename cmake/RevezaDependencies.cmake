@@ -129,6 +129,16 @@ foreach(library IN LISTS libraries)
   endif()
 endforeach()
 
+# For `reveza web` in wheels, where no shared library may be needed: a folder with the header of cpp-httplib that
+# has everything. It is without TLS there.
+set(REVEZA_HTTPLIB "" CACHE PATH "Folder of a header-only cpp-httplib")
+add_library(reveza_httplib_server INTERFACE)
+if(REVEZA_HTTPLIB)
+  target_include_directories(reveza_httplib_server SYSTEM INTERFACE ${REVEZA_HTTPLIB})
+elseif(TARGET reveza_httplib)
+  target_link_libraries(reveza_httplib_server INTERFACE reveza_httplib)
+endif()
+
 # The Prometheus exporter (optional). Without it `reveza metrics` is not built.
 if(PkgConfig_FOUND AND REVEZA_BUILD_GPU)
   pkg_check_modules(prometheus-cpp QUIET IMPORTED_TARGET prometheus-cpp-pull prometheus-cpp-core)

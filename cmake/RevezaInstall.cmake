@@ -21,16 +21,14 @@
 # Programs find lib/reveza relative to their own path, so the installed tree can be moved but its
 # folder names are fixed.
 
-foreach(program IN ITEMS reveza_cli revezad reveza_demo_worker)
+foreach(program IN ITEMS reveza_cli revezad reveza_demo_worker reveza_web)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION bin COMPONENT reveza)
   endif()
 endforeach()
-foreach(program IN ITEMS reveza_metrics reveza_web)
-  if(TARGET ${program})
-    install(TARGETS ${program} RUNTIME DESTINATION bin)
-  endif()
-endforeach()
+if(TARGET reveza_metrics)
+  install(TARGETS reveza_metrics RUNTIME DESTINATION bin)
+endif()
 if(TARGET reveza_preload)
   install(TARGETS reveza_preload reveza_calls_preload LIBRARY DESTINATION lib/reveza
     COMPONENT reveza NAMELINK_SKIP)

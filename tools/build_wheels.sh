@@ -41,10 +41,32 @@ for name in ${REVEZA_PYTHONS:-python3.10 python3.11 python3.12 python3.13 python
 done
 tools/make_glibc_stubs.sh "$tools/bin/python" build/glibc
 
+# The header of cpp-httplib that has everything, for `reveza web`; that of distributions needs a shared library.
+httplib=build/httplib
+httplib_url=http://deb.debian.org/debian/pool/main/c/cpp-httplib/cpp-httplib_0.18.7.orig.tar.xz
+httplib_hash=c88f6495da71e778c82c22995b547a92ceb41cc4016f9028df67106a24b9210d
+if [[ ! -f $httplib/LICENSE ]]; then
+  rm -rf "$httplib.partial"
+  mkdir -p "$httplib.partial"
+  if python3 -c 'import sys, urllib.request; urllib.request.urlretrieve(*sys.argv[1:])' "$httplib_url" \
+    "$httplib.partial/source" &&
+    sha256sum --check --quiet <<<"$httplib_hash  $httplib.partial/source"; then
+    tar --extract --file "$httplib.partial/source" --directory "$httplib.partial" --strip-components 1 \
+      --wildcards '*/httplib.h' '*/LICENSE'
+    rm "$httplib.partial/source"
+    rm -rf "$httplib"
+    mv "$httplib.partial" "$httplib"
+  else
+    printf 'build_wheels: could not fetch %s: the wheel reveza lacks `reveza web`\n' "$httplib_url" >&2
+    httplib=
+  fi
+fi
+
 # There may be other interpreters than the last time.
 rm -rf build/wheels/build.ninja build/wheels/lib/python
 # The same options as of the tests, so that ccache has the objects.
 tools/configure.sh ci build/wheels -B build/wheels -DREVEZA_GLIBC="$PWD/build/glibc" \
+  "-DREVEZA_HTTPLIB=${httplib:+$PWD/$httplib}" \
   "-DREVEZA_WITHOUT=arrow;httplib;rdkafka" "-DREVEZA_PYTHONS=$(IFS=';' && echo "${interpreters[*]:-none}")"
 targets=("${names[@]/#reveza/programs}")
 [[ " ${names[*]} " != *" phi "* ]] || targets+=(phi_python)

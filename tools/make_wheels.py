@@ -43,10 +43,15 @@ def version() -> str:
     return found[1]
 
 
-def licences() -> list[pathlib.Path]:
-    """Returns the licences of what the extension modules contain."""
-    site = "python3*/site-packages/nanobind-*.dist-info/licenses/LICENSE"
-    return sorted((SOURCE / "build/python/lib").glob(site))[:1]
+def licences(has_module: bool, has_page: bool) -> dict[str, tuple[str, pathlib.Path]]:
+    """Returns the licences of others' code in a wheel, by file name."""
+    found = {}
+    if has_module:
+        site = "python3*/site-packages/nanobind-*.dist-info/licenses/LICENSE"
+        found["nanobind.txt"] = ("BSD-3-Clause", next((SOURCE / "build/python/lib").glob(site)))
+    if has_page:
+        found["cpp-httplib.txt"] = ("MIT", SOURCE / "build/httplib/LICENSE")
+    return found
 
 
 def requirement(package: str, extra: str) -> str:
@@ -54,12 +59,11 @@ def requirement(package: str, extra: str) -> str:
     return f"Requires-Dist: {named}; {condition + ' and ' if condition else ''}extra == '{extra}'\n"
 
 
-def metadata(name: str, has_module: bool) -> str:
+def metadata(name: str, others: dict[str, tuple[str, pathlib.Path]]) -> str:
     extras = "".join(f"Provides-Extra: {extra}\n" + "".join(requirement(each, extra) for each in packages)
                      for extra, packages in EXTRAS[name].items())
-    licence = "Apache-2.0\nLicense-File: LICENSE"
-    if has_module:
-        licence = "Apache-2.0 AND BSD-3-Clause\nLicense-File: LICENSE\nLicense-File: nanobind.txt"
+    licence = " AND ".join(["Apache-2.0", *(identifier for identifier, _ in others.values())])
+    licence += "".join(f"\nLicense-File: {file}" for file in ["LICENSE", *others])
     return (f"Metadata-Version: 2.4\nName: {DISTRIBUTIONS[name]}\nVersion: {version()}\n"
             f"Summary: {SUMMARIES[name]}\nLicense-Expression: {licence}\n"
             "Requires-Python: >=3.9\nClassifier: Operating System :: POSIX :: Linux\n"
@@ -97,9 +101,10 @@ def make(name: str, build: pathlib.Path, output: pathlib.Path, platform: str) ->
         info = root / f"{stem}.dist-info"
         (info / "licenses").mkdir(parents=True)
         shutil.copy(SOURCE / "LICENSE", info / "licenses")
-        if has_module:
-            shutil.copy(*licences(), info / "licenses/nanobind.txt")
-        (info / "METADATA").write_text(metadata(name, has_module))
+        others = licences(has_module, (data.parent / "scripts/reveza-web").exists())
+        for file, (_, text) in others.items():
+            shutil.copy(text, info / "licenses" / file)
+        (info / "METADATA").write_text(metadata(name, others))
         if name == "reveza":
             shutil.copy(SOURCE / "python/entry_points.txt", info)
         (info / "WHEEL").write_text(

@@ -48,6 +48,8 @@ export LD_LIBRARY_PATH=/tmp/home/venv/lib/reveza/fakecuda
 RANK=0 python /tmp/examples/programs/twice.py -- python /tmp/examples/programs/ranks.py 40
 reveza stop
 unset LD_LIBRARY_PATH
+timeout 3 reveza web > page || true
+grep '^reveza: open http://127.0.0.1:' page
 pip uninstall --quiet -y reveza fraudgen reveza-phi
 find venv -type f ! -path '*__pycache__*' | sort > after
 cmp before after

@@ -3,6 +3,7 @@
   wheels_test.py DIST AUDITWHEEL
 """
 
+import json
 import os
 import pathlib
 import re
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.request
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -173,7 +175,7 @@ class Installed(Environment):
             self.assertIn(f"pip install 'fraudgen[{name}]'", text)
         extras = self.user_run("python", "-c", "from importlib import metadata\n"
                                "print(metadata.metadata('fraudgen').get_all('Provides-Extra'))")
-        self.assertEqual(extras, "['arrow', 'spark', 'ray', 'torch']\n")
+        self.assertEqual(extras, "['arrow', 'spark', 'ray', 'torch', 'bench']\n")
 
     def test_phi_measures_arrays(self):
         text = self.user_run("python", "-c", "try: import phi\nexcept ImportError as error: print(error)")
@@ -210,6 +212,23 @@ class Installed(Environment):
             finally:
                 program.stdin.close()
         self.user_run("reveza", "stop", "--force")
+
+
+    def test_page_is_served(self):
+        with subprocess.Popen(["reveza", "web", "--listen", "127.0.0.1:0"], env=self.environment(), cwd=self.home,
+                              user=USER, group=USER, executable=str(self.bin / "reveza"), stdout=subprocess.PIPE,
+                              text=True) as server:
+            try:
+                page, _, token = server.stdout.readline().removeprefix("reveza: open ").strip().partition("#token=")
+                with urllib.request.urlopen(page, timeout=20) as answer:
+                    self.assertIn("uPlot", answer.read().decode() + str(answer.headers))
+                request = urllib.request.Request(page + "api/jobs", headers={"Authorization": f"Bearer {token}"})
+                with urllib.request.urlopen(request, timeout=20) as answer:
+                    self.assertIsInstance(json.load(answer), (dict, list))
+            finally:
+                server.terminate()
+        text = self.user_run("sh", "-c", "reveza web --certificate a --key b 2>&1 || true")
+        self.assertIn("has no TLS", text)
 
 
 class Uninstalled(Environment):

@@ -41,8 +41,14 @@ CommandResult<std::unique_ptr<WebServer>> WebServer::Make(WebServerOptions optio
   if (options.certificate.empty()) {
     http = std::make_unique<httplib::Server>();
   } else {
+#ifdef CPPHTTPLIB_OPENSSL_SUPPORT
     http = std::make_unique<httplib::SSLServer>(options.certificate.c_str(), options.key.c_str());
     options.access.tls = true;
+#else
+    return Failure(kFailed,
+                   "this build of `reveza web` has no TLS: build from source or install the Debian "
+                   "package, or forward the port by ssh (docs/web.md)");
+#endif
   }
   if (!http->is_valid()) {
     return Failure(kFailed, "cannot use the certificate {} with the key {}", options.certificate,
@@ -62,6 +68,13 @@ WebServer::WebServer(std::unique_ptr<httplib::Server> http, WebServerOptions opt
   http_->set_write_timeout(kWriteSeconds);
   http_->set_tcp_nodelay(true);
   http_->new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+  // Before the body is read, whose length is limited only where the header tells it.
+  http_->set_pre_routing_handler([this](const Request& request, Response& response) {
+    const bool has_body = request.method != "GET" && request.method != "HEAD";
+    return has_body && !Admit(request, response, false)
+               ? httplib::Server::HandlerResponse::Handled
+               : httplib::Server::HandlerResponse::Unhandled;
+  });
   AddAssets();
   Get("/api/stream", &WebServer::Stream);
   Get("/api/trace", &WebServer::Trace);
@@ -100,7 +113,7 @@ void WebServer::Get(const char* path, Handler handler) {
 
 void WebServer::Post(const char* path, Handler handler) {
   http_->Post(path, [this, handler](const Request& request, Response& response) {
-    if (Admit(request, response, false)) (this->*handler)(request, response);
+    (this->*handler)(request, response);
   });
 }
 
