@@ -49,7 +49,8 @@ class JobTest(unittest.TestCase):
 
 
 class StormTest(JobTest):
-    """REVEZA_STORM_ROUNDS rounds, in each of which something is killed while a job runs."""
+    """REVEZA_STORM_ROUNDS rounds, in each of which one of the targets is killed while a job runs; by default as many
+    as there are targets, each once, in the order of REVEZA_STORM_SEED."""
 
     targets: list[str] = []
     seconds = 300  # for what is left after the last round
@@ -62,16 +63,18 @@ class StormTest(JobTest):
         """Does what an operator does with what an engine has taken out of service."""
 
     def run_storm(self):
-        rounds = int(os.environ.get("REVEZA_STORM_ROUNDS", "6"))
-        choose = random.Random(int(os.environ.get("REVEZA_STORM_SEED", "1")))
+        rounds = int(os.environ.get("REVEZA_STORM_ROUNDS", len(self.targets)))
+        seed = int(os.environ.get("REVEZA_STORM_SEED", "1"))
+        choose = random.Random(seed)
+        victims = [victim for _ in range(0, rounds, len(self.targets))
+                   for victim in choose.sample(self.targets, len(self.targets))]
         # A process that is killed writes nothing more.
         line = "exec python3 -c 'import sys, time; time.sleep(3); open(\"LINES\", \"a\").write(\"end %s\\n\" % sys.argv[1])' {n}"
         words = self.words(line, f"1..{4 * rounds}")
         runner = self.cluster.start_job(*words)
         killed = collections.Counter()
-        for _ in range(rounds):
+        for what in victims[:rounds]:
             time.sleep(choose.uniform(0.5, 4))
-            what = choose.choice(self.targets)
             killed[what] += 1
             self.strike(what, choose, runner)
             self.mend()
@@ -88,7 +91,7 @@ class StormTest(JobTest):
         self.finish(runner, seconds=1)
         ends = collections.Counter(line for line in self.written() if line.startswith("end"))
         table = self.cluster.table(self.name)
-        print(f"storm: {sum(killed.values())} kills ({dict(killed)}), {len(table)} steps, "
+        print(f"storm of seed {seed}: {sum(killed.values())} kills ({dict(killed)}), {len(table)} steps, "
               f"{sum(row['attempts'] for row in table)} attempts, {self.arrays()} arrays, "
               f"{sum(count - 1 for count in ends.values())} repeated", flush=True)
         self.assertEqual(len(ends), 4 * rounds)
