@@ -71,6 +71,7 @@ tools/configure.sh ci build/wheels -B build/wheels -DREVEZA_GLIBC="$PWD/build/gl
 targets=("${names[@]/#reveza/programs}")
 [[ " ${names[*]} " != *" phi "* ]] || targets+=(phi_python)
 [[ " ${names[*]} " != *" fraudgen "* ]] || targets+=(fraudgen_python)
+[[ -z $httplib || " ${names[*]} " != *" reveza "* ]] || targets+=(reveza_web)
 tools/build.sh build/wheels "$jobs" "${targets[@]}"
 
 platform=manylinux_2_28_$(uname -m)
