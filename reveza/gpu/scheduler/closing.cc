@@ -108,10 +108,10 @@ Fit MakeFit(Ledger& ledger, GpuId gpu, JobId growing_job) {
 }
 
 void RestoreBudget(Ledger& ledger) {
-  for (auto& [gpu, card] : ledger.gpus) {
+  for (const auto& [gpu, card] : ledger.scope.gpus) {
     JobSet active = ledger.ActiveJobs();
     if (ledger.Fits(gpu, active)) continue;
-    card.approved_context.reset();
+    card->approved_context.reset();
     for (PendingGrowth& growth : ledger.growths) {
       if (growth.gpu == gpu) growth.approved = false;
     }
@@ -128,9 +128,9 @@ void RestoreBudget(Ledger& ledger) {
 }
 
 void EnforcePauses(Ledger& ledger) {
-  for (auto& [id, job] : ledger.jobs) {
-    if (!job.policy.paused || !job.Active()) continue;
-    if (!job.AnyGateOpen() || ledger.Reached(job.closable_at)) Leave(ledger, job);
+  for (Job* job : ledger.scope.jobs) {
+    if (!job->policy.paused || !job->Active()) continue;
+    if (!job->AnyGateOpen() || ledger.Reached(job->closable_at)) Leave(ledger, *job);
   }
 }
 

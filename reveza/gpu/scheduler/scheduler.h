@@ -362,6 +362,8 @@ class Scheduler {
   std::vector<JobView> Jobs() const;
   std::vector<GpuView> Gpus() const;
   Bytes HostReserved() const;
+  // Returns how many jobs the last event made the scheduler look at: what it cost.
+  std::size_t JobsConsidered() const;
 
  private:
   std::unique_ptr<Ledger> ledger_;

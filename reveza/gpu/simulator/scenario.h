@@ -63,6 +63,7 @@ enum class Flavour {
   kContexts,    // contexts that do not fit together, sleeps, pauses and faults
   kResting,     // many small jobs that compute seldom, beside busy large ones
   kEverything,  // growth, pinned memory, policies, quotas; half with contexts that leave and faults
+  kMany,        // many jobs on many GPUs, most on one of them; growth, sleeps and policies
 };
 
 Scenario RandomScenario(std::uint64_t seed, Flavour flavour);
