@@ -15,6 +15,9 @@ using reveza::Bytes;
 using reveza::kGiB;
 using reveza::kMiB;
 
+// Before those that are measured, and measured: the jobs of large worlds are added only once.
+constexpr int kTurns = 2000;
+
 // Clients that execute every decision immediately and always have work.
 class World {
  public:
@@ -141,7 +144,7 @@ class World {
 // `jobs` of one client each, on so many GPUs.
 void TakeTurns(benchmark::State& state, GpuId gpus, ClientId jobs) {
   World world(gpus, jobs);
-  for (ClientId turn = 0; turn < 2 * jobs; ++turn) world.Turn();
+  for (int turn = 0; turn < kTurns; ++turn) world.Turn();
   const std::size_t before = world.events();
   const std::size_t considered = world.considered();
   std::size_t decisions = 0;
@@ -160,13 +163,19 @@ void TakeTurns(benchmark::State& state, GpuId gpus, ClientId jobs) {
 void OneCard(benchmark::State& state) {
   TakeTurns(state, 1, static_cast<ClientId>(state.range(0)));
 }
-BENCHMARK(OneCard)->Arg(2)->Arg(10)->Arg(32)->RangeMultiplier(10)->Range(100, 100'000);
+BENCHMARK(OneCard)
+    ->Arg(2)
+    ->Arg(10)
+    ->Arg(32)
+    ->RangeMultiplier(10)
+    ->Range(100, 100'000)
+    ->Iterations(kTurns);
 
 // Ten jobs on each card, all cards of one scheduler.
 void Fleet(benchmark::State& state) {
   TakeTurns(state, static_cast<GpuId>(state.range(0) / 10), static_cast<ClientId>(state.range(0)));
 }
-BENCHMARK(Fleet)->Arg(10)->RangeMultiplier(10)->Range(100, 100'000);
+BENCHMARK(Fleet)->Arg(10)->RangeMultiplier(10)->Range(100, 100'000)->Iterations(kTurns);
 
 }  // namespace
 
