@@ -143,11 +143,11 @@ TEST(EveryWorld, EverythingAtOnce) {
 
 // Most events concern a part of the jobs only.
 TEST(EveryWorld, ManyJobsOnManyGpus) {
-  const Total total = RunAll(Flavour::kMany, 150);
+  const Total total = RunAll(Flavour::kMany, 12);
   if (IsPartial()) return;
-  EXPECT_GT(total.counters.evictions, 1000u);
-  EXPECT_GT(total.counters.queued, 1000u);
-  EXPECT_GT(total.counters.growths_granted, 1000u);
+  EXPECT_GT(total.counters.evictions, 500u);
+  EXPECT_GT(total.counters.queued, 100u);
+  EXPECT_GT(total.counters.growths_granted, 500u);
 }
 
 // Found by longer runs; each has a deadlock that none of the other worlds has.
