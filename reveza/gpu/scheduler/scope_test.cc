@@ -146,6 +146,13 @@ TEST(Scope, MemoryOfOthersLeavesParkedJobsNoRoom) {
   EXPECT_EQ(script.JobOf(30).why, WaitReason::kGpuMemory);
   script.SetExternal(0);
   EXPECT_EQ(script.JobOf(30).why, WaitReason::kQueue);
+  // Not enough for one of them, while the others go on.
+  script.AddClient(50, 15 * kGiB, Script::kGpu, kMiB);
+  script.Want(50);
+  EXPECT_EQ(script.JobOf(50).why, WaitReason::kQueue);
+  script.SetExternal(2 * kGiB);
+  EXPECT_EQ(script.JobOf(50).why, WaitReason::kGpuMemory);
+  EXPECT_EQ(script.JobOf(30).why, WaitReason::kQueue);
 }
 
 TEST(Scope, ContextLeavesRoomForParkedJobs) {
