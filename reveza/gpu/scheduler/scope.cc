@@ -72,7 +72,9 @@ void AddJobs(Ledger& ledger) {
   jobs.erase(duplicates.begin(), duplicates.end());
 }
 
-bool HasAmpleHost(const Ledger& ledger) { return ledger.host_bound <= ledger.config.host_budget; }
+bool HasAmpleHost(const Ledger& ledger) {
+  return !ledger.config.consider_everything && ledger.host_bound <= ledger.config.host_budget;
+}
 
 // Returns whether groups do not depend on each other.
 bool IsDivisible(const Ledger& ledger) {

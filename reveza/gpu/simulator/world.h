@@ -44,6 +44,9 @@ struct WorldConfig {
   Time max_latency = std::chrono::microseconds(500);
   Kernels kernels = Kernels::kIndependent;
   bool check = true;  // the invariants, after every event
+  // Sends every event also to a scheduler that considers everything, and fails if it decides
+  // anything else, or shows anything else of jobs, clients or GPUs.
+  bool compare = false;
 };
 
 enum class Direction { kOut, kIn };
@@ -117,8 +120,11 @@ class World {
 
   void Dispatch(EventKind kind, const std::function<void(scheduler::Scheduler&, Time)>& event,
                 ClientId client);
+  void Compare(const std::vector<scheduler::Decision>& decisions,
+               const std::vector<scheduler::Decision>& expected, bool may_decide);
   void ScheduleTick();
   void MakeScheduler();
+  std::unique_ptr<scheduler::Scheduler> NewScheduler(const scheduler::Config& config);
   Time Latency() { return RandomTime(config_.min_latency, config_.max_latency); }
   // Returns how long `bytes` take; `bandwidth` in bytes/s.
   static Time TransferTime(Bytes bytes, double bandwidth);
@@ -126,6 +132,7 @@ class World {
   WorldConfig config_;
   std::mt19937_64 random_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
+  std::unique_ptr<scheduler::Scheduler> reference_;  // if they are compared
   Checker checker_;
   std::priority_queue<Action, std::vector<Action>, std::greater<>> actions_;
   std::map<ClientId, std::unique_ptr<Client>> clients_;
