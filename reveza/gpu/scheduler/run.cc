@@ -1,4 +1,6 @@
 // The order of the passes.
+#include <algorithm>
+
 #include "reveza/gpu/scheduler/passes.h"
 #include "reveza/gpu/scheduler/scope.h"
 
@@ -38,8 +40,18 @@ bool RunPass(Ledger& ledger) {
   return changed || ledger.decisions.size() > before || BreakDeadlock(ledger);
 }
 
+// What still waits counts for more once it is overdue.
+void NoteOverdue(Ledger& ledger) {
+  const auto note = [&](const auto& request) {
+    if (ledger.InScope(request.gpu)) ledger.DueAt(request.requested_at + ledger.config.max_wait);
+  };
+  std::ranges::for_each(ledger.growths, note);
+  std::ranges::for_each(ledger.contexts, note);
+}
+
 // Returns whether another pass may change something.
 bool SendHints(Ledger& ledger) {
+  NoteOverdue(ledger);
   const bool changed = SendContention(ledger);
   SendQueueBounds(ledger);
   SendArenaRequests(ledger);
