@@ -127,17 +127,17 @@ bool AnyMayBeDeadlocked(const Ledger& ledger, Predicate predicate) {
   return std::ranges::any_of(ledger.growths, may) || std::ranges::any_of(ledger.contexts, may);
 }
 
-// Makes the event concern all that is part of a possible deadlock. Returns false if it did.
+// Makes the event concern all that may be part of a deadlock. Returns false if it did.
+//
+// Jobs in the way of a growth that waits for host memory are those of all groups. Such a growth
+// makes the next event concern everything. It does not matter in this one: as long as the host has
+// room for whatever may be evicted, only a failed eviction brings it about, which is retried.
 bool ConcernsDeadlock(Ledger& ledger) {
   const auto in_scope = [&](const auto& request) { return ledger.InScope(request.gpu); };
-  // They were not looked at while there were evictions.
-  const bool others = !ledger.scope.everything && ledger.evicting > 0 &&
+  const bool others = !ledger.scope.everything && ledger.deadlocks_unseen &&
                       AnyMayBeDeadlocked(ledger, std::not_fn(in_scope));
-  // Whoever holds memory is in the way.
-  const bool all = !ledger.scope.everything && AnyMayBeDeadlocked(ledger, [&](const auto& one) {
-    return in_scope(one) && one.obstacle == Obstacle::kHostMemory;
-  });
-  if (others || all) {
+  ledger.deadlocks_unseen = false;
+  if (others) {
     ConsiderEverything(ledger);
     return false;
   }
@@ -166,9 +166,12 @@ bool ExternalMayYield(Ledger& ledger, const PendingGrowth& growth) {
     return ledger.RequiredAlone(growth) <= card.Capacity() &&
            !ledger.ExternalPersists(card, growth.requested_at);
   }
-  bool may = false;  // external memory also increases the overflow
-  for (const auto& [gpu, other] : ledger.gpus) {
-    may = (other.external > 0 && !ledger.ExternalPersists(other, growth.requested_at)) || may;
+  // It also increases the overflow, which all GPUs have in common.
+  const bool of_all = growth.obstacle == Obstacle::kHostMemory;
+  bool may = false;
+  for (const auto& [gpu, other] : ledger.scope.gpus) {
+    if (other->external == 0 || !(of_all || other->group == card.group)) continue;
+    may = !ledger.ExternalPersists(*other, growth.requested_at) || may;
   }
   return may;
 }

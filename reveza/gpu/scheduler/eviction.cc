@@ -94,6 +94,7 @@ void GiveToEntering(Grant& grant, Job& job) {
       Holding& holding = client.gpus.at(grant.gpu);
       const Bytes fixed = holding.footprint.Fixed();
       const Bytes lacking = fixed - std::min(fixed, holding.credit);
+      if (lacking > 0) ++grant.ledger.changes;
       holding.credit += std::min<Bytes>(lacking, static_cast<Bytes>(grant.left));
     }
     if (grant.left > 0 && client.swap_in_serial != 0) {

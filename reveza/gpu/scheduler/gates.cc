@@ -20,6 +20,7 @@ void EndTurn(Ledger& ledger, Job& job) {
   job.idle_since = ledger.now;
   if (job.AllIdle()) job.asleep_since = ledger.now;
   for (auto& [id, client] : job.clients) client.idle = false;
+  SettleTokens(ledger, job);
   WithdrawCreditOfAbsent(job);
   BeginWait(ledger, job);
 }

@@ -323,6 +323,7 @@ class Ledger {
   bool ample_host = false;          // the host has room for whatever may be evicted
   Bytes host_bound = 0;             // sum over all jobs
   std::size_t evicting = 0;         // GPUs with evictions in progress
+  bool deadlocks_unseen = false;    // there were evictions, during which no deadlock is broken
   std::size_t considered = 0;       // jobs, by the last event
   std::size_t overfull = 0;         // GPUs on which not all jobs fit together
   bool arenas_sent = false;         // to all clients, as far as they needed one then

@@ -1,5 +1,7 @@
 // The order of the passes.
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "reveza/gpu/scheduler/passes.h"
 #include "reveza/gpu/scheduler/scope.h"
@@ -19,9 +21,32 @@ void RestoreLimits(Ledger& ledger) {
   RestoreBudget(ledger);
 }
 
-// Returns whether a decision was made, or a job has changed its phase.
+// What a pass finds out about the requests in scope: no decision tells of it, and the beginning of
+// the next pass depends on it.
+std::vector<std::uint64_t> Findings(const Ledger& ledger) {
+  std::vector<std::uint64_t> findings;
+  for (const PendingGrowth& growth : ledger.growths) {
+    if (!ledger.InScope(growth.gpu)) continue;
+    findings.push_back(static_cast<std::uint64_t>(growth.obstacle));
+    findings.push_back(growth.approved ? 1 : 0);
+  }
+  for (const PendingContext& context : ledger.contexts) {
+    if (ledger.InScope(context.gpu)) {
+      findings.push_back(static_cast<std::uint64_t>(context.obstacle));
+    }
+  }
+  for (const auto& [gpu, card] : ledger.scope.gpus) {
+    findings.push_back(card->approved_context.value_or(0));
+    findings.push_back(card->context_creator.value_or(0));
+  }
+  return findings;
+}
+
+// Returns whether another pass may decide anything: a decision was made, or a job has changed its
+// phase, or what is known of a request has changed.
 bool RunPass(Ledger& ledger) {
   const std::size_t before = ledger.decisions.size();
+  const std::vector<std::uint64_t> known = Findings(ledger);
   RestoreLimits(ledger);
   if (!ledger.scope.everything && !ShortagesCanBeCovered(ledger)) {
     ConsiderEverything(ledger);
@@ -36,7 +61,7 @@ bool RunPass(Ledger& ledger) {
   AlignDrains(ledger);
   MoveMemory(ledger);
   ReleaseIdleContexts(ledger);
-  const bool changed = OpenGates(ledger);
+  const bool changed = OpenGates(ledger) || Findings(ledger) != known;
   return changed || ledger.decisions.size() > before || BreakDeadlock(ledger);
 }
 

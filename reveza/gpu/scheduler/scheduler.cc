@@ -78,9 +78,14 @@ Scheduler::Scheduler(Config config) : ledger_(std::make_unique<Ledger>(config)) 
 Scheduler::~Scheduler() = default;
 
 void Scheduler::SetGpu(Time now, GpuId gpu, const GpuConfig& config) {
-  AdvanceTo(*ledger_, now).gpus[gpu].config = config;
-  Touch(*ledger_, gpu);
-  RunPasses(*ledger_);
+  Ledger& ledger = AdvanceTo(*ledger_, now);
+  Gpu& card = ledger.gpus[gpu];
+  card.config = config;
+  Touch(ledger, gpu);
+  // What they may need of the host depends on the granule.
+  UnparkAll(ledger, card);
+  for (Job* job : card.jobs) Touch(ledger, *job);
+  RunPasses(ledger);
 }
 
 void Scheduler::SetExternal(Time now, GpuId gpu, Bytes bytes) {

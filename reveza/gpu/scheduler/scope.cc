@@ -197,6 +197,7 @@ void EndScope(Ledger& ledger, bool settled, void (*pass)(Ledger&)) {
     ledger.evicting -= std::exchange(card->evicting, ledger.PendingEvictions(gpu) > 0) ? 1 : 0;
     ledger.evicting += card->evicting ? 1 : 0;
   }
+  if (ledger.evicting > 0) ledger.deadlocks_unseen = true;
   ledger.ample_host = HasAmpleHost(ledger);
   // Passes over some groups have found out that their shortages can be covered.
   ledger.divided =

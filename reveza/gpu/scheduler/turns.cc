@@ -105,7 +105,14 @@ class TurnScheduler {
       return false;
     }
     JobSet closing;
-    if (!FitsAfterEvictions(ledger_, job, active_) && !FindVictims(job, closing)) return false;
+    if (!FitsAfterEvictions(ledger_, job, active_)) {
+      // Parked jobs, which are queued too, would have to be looked at again if it closed others.
+      if (job.queued) {
+        SetReason(job, WaitReason::kQueue, 0);
+        return false;
+      }
+      if (!FindVictims(job, closing)) return false;
+    }
     if (closing.empty() && WouldThrash(job)) return false;
     if (!MayRun(job)) {
       const auto first = std::ranges::find_if(
@@ -229,7 +236,11 @@ class TurnScheduler {
       if (one->phase == Phase::kRunning) continue;
       const Time distance = End(job, *one) - ledger_.now;
       for (const Job* other : others) {
-        if (other->phase == Phase::kRunning) ledger_.DueAt(End(job, *other) - distance);
+        const Time end = End(job, *other);
+        const bool is_fixed = other->phase == Phase::kRunning || end == other->closable_at;
+        if (other == one || !is_fixed) continue;
+        ledger_.DueAt(end - distance);
+        ledger_.DueAt(end - distance + Time(1));
       }
     }
   }

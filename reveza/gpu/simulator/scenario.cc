@@ -385,6 +385,7 @@ Outcome RunScenario(const Scenario& scenario) {
     world.SetPolicyAt(change.when, change.job, change.policy);
   }
   for (const Time restart : scenario.restarts) world.RestartDaemonAt(restart);
+  for (const Scenario::Event& event : scenario.events) world.SendAt(event.when, event.event);
   world.Run(scenario.processes.size() * MaxWait(scenario) + LongestSleep(scenario));
   Outcome outcome;
   outcome.failure = world.checker().failure();

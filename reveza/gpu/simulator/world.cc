@@ -65,6 +65,10 @@ void World::SetPolicyAt(Time when, JobId job, const scheduler::Policy& policy) {
   });
 }
 
+void World::SendAt(Time when, std::function<void(scheduler::Scheduler&, Time)> event) {
+  Schedule(when, [this, event = std::move(event)] { Dispatch(EventKind::kOther, event, 0); });
+}
+
 void World::RestartDaemonAt(Time when) {
   Schedule(when, [this] {
     ++daemon_generation_;
@@ -142,14 +146,14 @@ void World::Dispatch(EventKind kind, const std::function<void(scheduler::Schedul
 // `may_decide`: the event is not only a wake-up that the reference has asked for.
 void World::Compare(const std::vector<scheduler::Decision>& decisions,
                     const std::vector<scheduler::Decision>& expected, bool may_decide) {
-  const auto fail = [this](const char* what) { checker_.Fail(what, now_); };
-  if (decisions != expected) fail("a scheduler that considers everything decides otherwise");
-  if (!decisions.empty() && !may_decide) fail("decided without having asked to be woken");
-  if (scheduler_->Jobs() != reference_->Jobs()) fail("jobs differ if everything is considered");
-  if (scheduler_->Gpus() != reference_->Gpus()) fail("GPUs differ if everything is considered");
-  if (scheduler_->Clients() != reference_->Clients()) {
-    fail("clients differ if everything is considered");
-  }
+  const auto fail = [this](const char* what) {
+    checker_.Fail(std::string(kDiffers) + ": " + what, now_);
+  };
+  if (decisions != expected) fail("decisions");
+  if (!decisions.empty() && !may_decide) fail("decisions without a wake-up");
+  if (scheduler_->Jobs() != reference_->Jobs()) fail("jobs");
+  if (scheduler_->Gpus() != reference_->Gpus()) fail("GPUs");
+  if (scheduler_->Clients() != reference_->Clients()) fail("clients");
 }
 
 void World::ScheduleTick() {

@@ -10,6 +10,7 @@
 #include <queue>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reveza/gpu/scheduler/scheduler.h"
@@ -49,6 +50,9 @@ struct WorldConfig {
   bool compare = false;
 };
 
+// How the failure of a comparison begins.
+inline constexpr std::string_view kDiffers = "differs from a scheduler that considers everything";
+
 enum class Direction { kOut, kIn };
 
 class World {
@@ -61,6 +65,8 @@ class World {
   void KillAt(Time when, ClientId client);
   void SetExternalAt(Time when, GpuId gpu, Bytes bytes);
   void SetPolicyAt(Time when, JobId job, const scheduler::Policy& policy);
+  // Sends an event to the scheduler that no process sends.
+  void SendAt(Time when, std::function<void(scheduler::Scheduler&, Time)> event);
   // Replaces the scheduler at `when`; running clients report to the new one.
   void RestartDaemonAt(Time when);
   // Calls `observer` after every event of the scheduler.
