@@ -74,6 +74,7 @@ TEST_F(RanksThatGrow, NothingIsRefusedWhileOneDrains) {
 TEST(Deadlock, ExternalProcessOfAnotherGpuIsNoReasonToWait) {
   Config config = Script::DefaultConfig();
   config.max_wait = seconds(20);
+  config.consider_everything = true;
   ASSERT_GT(config.external_wait_timeout, config.max_wait);
   Script script(config);
   script.SetBudget(1, 16 * kGiB);

@@ -183,6 +183,18 @@ TEST(Scope, LittleHostMemoryMakesAnEventConcernEverything) {
   EXPECT_EQ(CostOfEvent(script, 1), 5u);
 }
 
+// Also of parked jobs.
+TEST(Scope, LargerGranulesNeedMoreHostMemory) {
+  Config config = AmpleHost();
+  config.host_budget = 1100 * kGiB;
+  Script script(config);
+  AddJobs(script, 1, 40);
+  EXPECT_LT(CostOfEvent(script, 1), 30u);
+  script.scheduler().SetGpu(script.now(), Script::kGpu, {16 * kGiB, 16 * kGiB, 4 * kGiB});
+  script.DeliverDecisions();
+  EXPECT_EQ(CostOfEvent(script, 1), 40u);
+}
+
 TEST(Scope, QuotasMakeAnEventConcernEverything) {
   Script script(AmpleHost());
   script.SetBudget(1, 16 * kGiB);
