@@ -42,10 +42,11 @@ std::vector<std::uint64_t> Findings(const Ledger& ledger) {
   return findings;
 }
 
-// Returns whether another pass may decide anything: a decision was made, or a job has changed its
+// Returns whether another pass may decide anything: a decision was made, a job has changed its
 // phase, or what is known of a request has changed.
 bool RunPass(Ledger& ledger) {
   const std::size_t before = ledger.decisions.size();
+  const std::uint64_t changes = ledger.changes;
   const std::vector<std::uint64_t> known = Findings(ledger);
   RestoreLimits(ledger);
   if (!ledger.scope.everything && !ShortagesCanBeCovered(ledger)) {
@@ -61,8 +62,9 @@ bool RunPass(Ledger& ledger) {
   AlignDrains(ledger);
   MoveMemory(ledger);
   ReleaseIdleContexts(ledger);
-  const bool changed = OpenGates(ledger) || Findings(ledger) != known;
-  return changed || ledger.decisions.size() > before || BreakDeadlock(ledger);
+  const bool changed = OpenGates(ledger) || ledger.decisions.size() > before ||
+                       ledger.changes > changes || Findings(ledger) != known;
+  return changed || BreakDeadlock(ledger);
 }
 
 // What still waits counts for more once it is overdue.
@@ -88,12 +90,8 @@ bool SendHints(Ledger& ledger) {
 void RunPasses(Ledger& ledger) {
   BeginScope(ledger);
   bool changed = true;
-  std::uint64_t changes = 0;
-  for (int pass = 0; pass < kMaxPasses && changed; ++pass) {
-    changes = ledger.changes;
-    changed = RunPass(ledger);
-  }
-  changed = SendHints(ledger) || changed || ledger.changes > changes;
+  for (int pass = 0; pass < kMaxPasses && changed; ++pass) changed = RunPass(ledger);
+  changed = SendHints(ledger) || changed;
   EndScope(ledger, !changed, [](Ledger& group) {
     RunPass(group);
     SendHints(group);

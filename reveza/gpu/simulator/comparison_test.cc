@@ -245,9 +245,13 @@ TEST(Comparison, ConsideringEverythingDecidesTheSameWithTimeouts) {
   EXPECT_GT(events, 50'000u);
 }
 
-// Found by longer runs: a growth that is overdue counts for contention from then on.
+// Found by longer runs.
 TEST(Comparison, RareDifferencesAreMended) {
+  // A growth that is overdue counts for contention from then on.
   Compare(277, Flavour::kEverything, Trouble::kUnrest);
+  // A job that enters without a decision makes another pass follow, and not only where a possible
+  // deadlock of another group does.
+  Compare(1052, Flavour::kMany, Trouble::kTimeouts);
 }
 
 }  // namespace comparison_test
