@@ -5,57 +5,6 @@
 namespace reveza::scheduler {
 namespace {
 
-bool Runnable(const Ledger& ledger, const Job& job) {
-  return job.phase != Phase::kSuspended || ledger.WantsToRun(job);
-}
-
-// Returns how many jobs may rotate on a GPU; nullopt if all runnable jobs fit together.
-std::optional<std::size_t> RotationSlots(const Ledger& ledger, GpuId gpu,
-                                         const std::vector<Job*>& runnable) {
-  JobSet all;
-  for (const Job* job : runnable) all.insert(job->id);
-  if (ledger.Fits(gpu, all)) return std::nullopt;
-  const Time turn = SliceLength(ledger, gpu) + HandoverCost(ledger, gpu);
-  return std::max<std::size_t>(1, static_cast<std::size_t>(ledger.config.max_wait / turn));
-}
-
-// Assigns slots in order of rank; a job rotates if it gets one on each of its GPUs.
-void AssignRotation(const Ledger& ledger, const std::vector<Job*>& runnable,
-                    const FlatMap<GpuId, std::optional<std::size_t>>& slots) {
-  FlatMap<GpuId, std::size_t> taken;
-  for (Job* job : runnable) {
-    job->queued = false;
-    // It waits for memory of others, which these may free in their turns.
-    if (!ledger.CanRunAlone(*job)) continue;
-    // At rest on the GPU: it leaves for any other.
-    if (job->AllIdle() && !ledger.WantsToRun(*job)) continue;
-    const bool exempt = job->policy.interactive || job->policy.priority == Priority::kHigh;
-    for (const auto& [gpu, limit] : slots) {
-      if (!exempt && limit && job->Uses(gpu) && taken[gpu] >= *limit) job->queued = true;
-    }
-    if (job->queued) continue;
-    for (const auto& [gpu, limit] : slots) {
-      if (job->Uses(gpu)) ++taken[gpu];
-    }
-  }
-}
-
-// Ageing: a job that queued for max_wait replaces the oldest that has rotated for as long.
-bool AgeOneJob(Ledger& ledger, const std::vector<Job*>& runnable) {
-  for (const Job* waiter : runnable) {
-    if (!waiter->queued || !waiter->queued_since) continue;
-    if (!ledger.Reached(*waiter->queued_since + ledger.config.max_wait)) continue;
-    for (Job* job : runnable) {
-      if (job->queued || job->rank > waiter->rank) continue;
-      if (!job->SharesGpuWith(*waiter) || !job->admitted_since) continue;
-      if (!ledger.Reached(*job->admitted_since + ledger.config.max_wait)) continue;
-      job->rank = ++ledger.next_rank;
-      return true;
-    }
-  }
-  return false;
-}
-
 bool ContextCanNeverFit(Ledger& ledger, const PendingContext& context, Bytes estimate) {
   const Gpu& card = ledger.gpus.at(context.gpu);
   const Bytes wanted = ledger.Claim(ledger.jobs.at(context.job), context.gpu) + estimate;
@@ -79,13 +28,18 @@ bool AllCouldRunAlone(const Ledger& ledger, const PendingContext& context, Bytes
   const Bytes fixed = ledger.Fixed(job, gpu) + (leaves ? 0 : bytes);
   const Bytes after = std::max(fixed, job.policy.request);
   const Bytes more = after - std::min(after, before);
-  return std::ranges::all_of(ledger.jobs, [&](const auto& entry) {
-    const Job& other = entry.second;
-    if (other.id == job.id || !other.Uses(gpu)) return true;
+  const auto runs_alone = [&](const Job& other) {
     const Bytes claim = std::max(ledger.EntryNeed(other, gpu), other.policy.request);
     // A job that could not run on an empty GPU blocks nothing.
-    return claim > limit || claim + ledger.FixedOfOthers(other.id, gpu) + more <= limit;
-  });
+    return other.id == job.id || claim > limit ||
+           claim + ledger.FixedOfOthers(other.id, gpu) + more <= limit;
+  };
+  const Gpu& card = ledger.gpus.at(gpu);
+  bool all = std::ranges::all_of(card.jobs, [&](const Job* other) { return runs_alone(*other); });
+  if (ledger.ReservedOfAll(gpu) + card.parked.LargestMovable() + more > limit) {
+    card.parked.ForEach([&](const Job& other) { all = all && runs_alone(other); });
+  }
+  return all;
 }
 
 // Returns whether the policy of the job cannot be kept on the GPU, whatever it waits for.
@@ -113,17 +67,19 @@ bool ContextFits(const Ledger& ledger, const PendingContext& context) {
 
 void ProcessContexts(Ledger& ledger) {
   if (!ledger.TakeoverSettled()) return;
-  for (auto& [gpu, card] : ledger.gpus) {
+  for (const auto& [gpu, place] : ledger.scope.gpus) {
+    Gpu& card = *place;
     if (card.context_creator && ledger.Reached(card.context_deadline)) card.context_creator.reset();
     if (card.context_creator || card.approved_context) continue;
     const Bytes estimate = ledger.ContextEstimate(card);
-    for (PendingContext& context : ledger.contexts) {
+    for (auto next = ledger.contexts.begin(); next != ledger.contexts.end(); ++next) {
+      PendingContext& context = *next;
       if (context.gpu != gpu || ledger.jobs.at(context.job).policy.paused) continue;
       if (ledger.AwaitsOwnContexts(context)) continue;
       if (MustRefuse(ledger, context, estimate)) {
         ledger.decisions.push_back(
             RefuseContext{context.client, gpu, ledger.MaxRequest(context.job, gpu)});
-        ledger.contexts.remove_if([&](const auto& other) { return &other == &context; });
+        ledger.Erase(next);
         break;
       }
       if (ContextCanNeverFit(ledger, context, estimate)) {
@@ -154,9 +110,10 @@ void AdmitContextOf(Ledger& ledger, GpuId gpu, ClientId client, Bytes credit) {
   holding.context_credit += credit;
   holding.credit += credit;
   holding.context_before = holding.footprint.context;
-  ledger.contexts.remove_if([&](const PendingContext& context) {
-    return context.client == client && context.gpu == gpu;
+  const auto context = std::ranges::find_if(ledger.contexts, [&](const PendingContext& pending) {
+    return pending.client == client && pending.gpu == gpu;
   });
+  if (context != ledger.contexts.end()) ledger.Erase(context);
   ledger.decisions.push_back(AdmitContext{client, gpu, credit});
 }
 
@@ -173,30 +130,6 @@ void FinishContext(Ledger& ledger, ClientId client, GpuId gpu, Bytes overhead) {
   ledger.jobs.at(ledger.job_of.at(client)).idle_since = ledger.now;
   // A report that the client made meanwhile has the estimate.
   holding->footprint.context = holding->context_before + overhead;
-}
-
-void UpdateQueue(Ledger& ledger) {
-  const Ledger::Frozen frozen(ledger);
-  const std::size_t max_bytes = ledger.jobs.size();
-  for (std::size_t round = 0; round <= max_bytes; ++round) {
-    const std::vector<Job*> runnable =
-        ledger.JobsSortedBy(&Job::rank, [&](const Job& job) { return Runnable(ledger, job); });
-    FlatMap<GpuId, std::optional<std::size_t>> slots;
-    for (const auto& [gpu, card] : ledger.gpus) slots[gpu] = RotationSlots(ledger, gpu, runnable);
-    AssignRotation(ledger, runnable, slots);
-    for (Job* job : runnable) {
-      std::optional<Time>& since = job->queued ? job->queued_since : job->admitted_since;
-      if (!since) since = ledger.now;
-      (job->queued ? job->admitted_since : job->queued_since).reset();
-    }
-    if (!AgeOneJob(ledger, runnable)) break;
-  }
-  for (auto& [id, job] : ledger.jobs) {
-    if (Runnable(ledger, job)) continue;
-    job.queued = false;
-    job.queued_since.reset();
-    job.admitted_since.reset();
-  }
 }
 
 }  // namespace reveza::scheduler

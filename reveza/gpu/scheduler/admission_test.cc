@@ -48,6 +48,21 @@ TEST(Admission, DeathDuringContextCreationAdmitsNextClient) {
   EXPECT_EQ(script.All<AdmitContext>().size(), 2u);
 }
 
+// At the timeout, not at the next event of a client.
+TEST(Admission, PinnedGrowthResumesAfterContextTimeout) {
+  Script script;
+  script.AddClient(1, kGiB);
+  script.Want(1);
+  script.Join(2, 2);
+  script.scheduler().ContextRequested(script.now(), 2, Script::kGpu);
+  script.DeliverDecisions();
+  script.Grow(1, 7, 64 * kMiB, GrowthKind::kPinned);
+  EXPECT_FALSE(script.Answered(7));
+  script.Wait(Script::DefaultConfig().context_timeout);
+  ASSERT_TRUE(script.Answered(7));
+  EXPECT_EQ(script.AnswerTo(7), Growth::kGranted);
+}
+
 TEST(Admission, PinnedGrowthResumesAfterContextCreatorDies) {
   Script script;
   script.AddClient(1, kGiB);

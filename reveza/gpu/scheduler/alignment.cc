@@ -69,6 +69,7 @@ void Align(Ledger& ledger, Job& job) {
     }
     return;
   }
+  ledger.DueAt(job.drain_deadline);
   const bool unknown = Any(
       job, [](const Client& client) { return client.gate == Gate::kClosing && !client.draining; });
   if (unknown || !Any(job, MayBeAdmitted) || !ledger.Reached(job.next_alignment)) return;
@@ -98,8 +99,8 @@ void StartAlignment(Ledger& ledger, Job& job) {
 }
 
 void AlignDrains(Ledger& ledger) {
-  for (auto& [id, job] : ledger.jobs) {
-    if (job.phase == Phase::kLeaving) Align(ledger, job);
+  for (Job* job : ledger.scope.jobs) {
+    if (job->phase == Phase::kLeaving) Align(ledger, *job);
   }
 }
 

@@ -97,7 +97,11 @@ Fit MakeFit(Ledger& ledger, GpuId gpu, JobId growing_job) {
   }
   if (FitsOnGpu(ledger, gpu, active_later)) return Fit::kNotNow;
   const bool lacks_host_memory = ledger.Fits(gpu, active_later);
-  if (growing_job != 0 && active_later.size() > 1) {
+  // Jobs that are active on other GPUs are in nobody's way here.
+  const bool others_stay = std::ranges::any_of(active_later, [&](JobId id) {
+    return id != growing_job && ledger.jobs.at(id).Uses(gpu);
+  });
+  if (growing_job != 0 && others_stay) {
     JobSet others = ledger.ActiveJobs();
     others.erase(growing_job);
     const bool fits_in_own_turn =
@@ -108,10 +112,10 @@ Fit MakeFit(Ledger& ledger, GpuId gpu, JobId growing_job) {
 }
 
 void RestoreBudget(Ledger& ledger) {
-  for (auto& [gpu, card] : ledger.gpus) {
+  for (const auto& [gpu, card] : ledger.scope.gpus) {
     JobSet active = ledger.ActiveJobs();
     if (ledger.Fits(gpu, active)) continue;
-    card.approved_context.reset();
+    card->approved_context.reset();
     for (PendingGrowth& growth : ledger.growths) {
       if (growth.gpu == gpu) growth.approved = false;
     }
@@ -128,9 +132,9 @@ void RestoreBudget(Ledger& ledger) {
 }
 
 void EnforcePauses(Ledger& ledger) {
-  for (auto& [id, job] : ledger.jobs) {
-    if (!job.policy.paused || !job.Active()) continue;
-    if (!job.AnyGateOpen() || ledger.Reached(job.closable_at)) Leave(ledger, job);
+  for (Job* job : ledger.scope.jobs) {
+    if (!job->policy.paused || !job->Active()) continue;
+    if (!job->AnyGateOpen() || ledger.Reached(job->closable_at)) Leave(ledger, *job);
   }
 }
 

@@ -14,6 +14,7 @@ constexpr Time kMaxBackoff = std::chrono::minutes(5);
 constexpr int kMaxPatience = 64;
 
 bool HasRoomOnHost(const Ledger& ledger, Bytes bytes) {
+  if (ledger.ample_host) return true;
   return ledger.HostReserved() + bytes <= ledger.HostBudget();
 }
 
@@ -43,11 +44,16 @@ Time IdleBeforeRelease(const Ledger& ledger, const Job& job) {
 
 bool AllFitAlone(const Ledger& ledger, GpuId gpu) {
   const Ledger::Frozen frozen(ledger);
-  return std::ranges::all_of(ledger.jobs, [&](const auto& entry) {
-    const Job& job = entry.second;
-    return !job.Uses(gpu) || ledger.EntryNeed(job, gpu) + ledger.FixedOfOthers(job.id, gpu) <=
-                                 ledger.gpus.at(gpu).Limit();
-  });
+  const Gpu& card = ledger.gpus.at(gpu);
+  const Bytes reserved = ledger.ReservedOfAll(gpu);
+  const auto fits = [&](const Job& job) {
+    return ledger.EntryNeed(job, gpu) + reserved - ledger.Reserved(job, gpu) <= card.Limit();
+  };
+  bool all = std::ranges::all_of(card.jobs, [&](const Job* job) { return fits(*job); });
+  if (reserved + card.parked.LargestMovable() > card.Limit()) {
+    card.parked.ForEach([&](const Job& job) { all = all && fits(job); });
+  }
+  return all;
 }
 
 // Returns whether some job, or a request of one, fits on the GPU only if contexts of others leave.
@@ -66,6 +72,7 @@ bool LacksRoomOfContexts(const Ledger& ledger, GpuId gpu) {
 }  // namespace
 
 bool MovableContextsFitOnHost(const Ledger& ledger, Bytes more) {
+  if (ledger.ample_host) return true;
   return HasRoomOnHost(ledger, more + ledger.SumOverClients([&](const Client& client) {
     const bool stays = client.contexts == Contexts::kHere && ledger.HasMovableContexts(client);
     return stays ? client.Unswappable() : 0;
@@ -73,20 +80,20 @@ bool MovableContextsFitOnHost(const Ledger& ledger, Bytes more) {
 }
 
 void UpdateCrowding(Ledger& ledger) {
+  if (ledger.config.release_contexts_after == Time(0)) return;
   const JobSet active = ledger.ActiveJobs();
-  const bool any = std::ranges::any_of(ledger.jobs, [&](const auto& entry) {
-    return std::ranges::any_of(entry.second.clients, [&](const auto& one) {
-      return ledger.HasMovableContexts(one.second);
-    });
+  const bool any = std::ranges::any_of(ledger.scope.jobs, [&](const Job* job) {
+    return std::ranges::any_of(
+        job->clients, [&](const auto& one) { return ledger.HasMovableContexts(one.second); });
   });
   const bool may_leave = any && MovableContextsFitOnHost(ledger, 0);
-  for (auto& [gpu, card] : ledger.gpus) {
-    const bool was_crowded = std::exchange(card.crowded, false);
+  for (const auto& [gpu, card] : ledger.scope.gpus) {
+    const bool was_crowded = std::exchange(card->crowded, false);
     // What was admitted while it was crowded is not closed. Where contexts do not fit beside each
     // other, because one is larger than estimated, as many leave as the host has room for.
-    card.crowded = (may_leave && LacksRoomOfContexts(ledger, gpu)) ||
-                   (was_crowded && !ledger.Fits(gpu, active)) ||
-                   (any && !ledger.Fits(gpu, JobSet{}));
+    card->crowded = (may_leave && LacksRoomOfContexts(ledger, gpu)) ||
+                    (was_crowded && !ledger.Fits(gpu, active)) ||
+                    (any && !ledger.Fits(gpu, JobSet{}));
   }
 }
 
@@ -97,7 +104,7 @@ Bytes ReleasableContexts(const Ledger& ledger, const Client& client, GpuId gpu) 
 }
 
 void ReleaseForOthers(Ledger& ledger, GpuId gpu, std::int64_t shortage) {
-  for (Job* job : ledger.EvictionOrder()) {
+  for (Job* job : ledger.EvictionOrder(gpu)) {
     if (job->phase != Phase::kSuspended) continue;
     for (auto& [id, client] : job->clients) {
       const Bytes bytes = ReleasableContexts(ledger, client, gpu);
@@ -112,21 +119,21 @@ void ReleaseForOthers(Ledger& ledger, GpuId gpu, std::int64_t shortage) {
 
 void ReleaseIdleContexts(Ledger& ledger) {
   if (!ledger.TakeoverSettled()) return;
-  for (auto& [job_id, job] : ledger.jobs) {
-    if (job.phase != Phase::kSuspended || ledger.WantsToRun(job)) continue;
-    const Time since = job.idle_since + IdleBeforeRelease(ledger, job);
-    for (auto& [id, client] : job.clients) {
+  for (Job* job : ledger.scope.jobs) {
+    if (job->phase != Phase::kSuspended || ledger.WantsToRun(*job)) continue;
+    const Time since = job->idle_since + IdleBeforeRelease(ledger, *job);
+    for (auto& [id, client] : job->clients) {
       if (!MayLeaveNow(ledger, client)) continue;
-      if (job.policy.paused || ledger.Reached(since)) SendRelease(ledger, client);
+      if (job->policy.paused || ledger.Reached(since)) SendRelease(ledger, client);
     }
   }
 }
 
 void SendRestores(Ledger& ledger) {
   if (!ledger.TakeoverSettled()) return;
-  for (auto& [job_id, job] : ledger.jobs) {
-    if (job.phase != Phase::kEntering) continue;
-    for (auto& [id, client] : job.clients) {
+  for (Job* job : ledger.scope.jobs) {
+    if (job->phase != Phase::kEntering) continue;
+    for (auto& [id, client] : job->clients) {
       const bool has_credit = std::ranges::all_of(client.gpus, [](const auto& entry) {
         return entry.second.credit >= entry.second.footprint.Fixed();
       });

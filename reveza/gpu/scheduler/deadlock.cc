@@ -1,7 +1,9 @@
 // Growths that wait for each other's memory, of which one must be refused.
 #include <algorithm>
+#include <functional>
 
 #include "reveza/gpu/scheduler/passes.h"
+#include "reveza/gpu/scheduler/scope.h"
 
 namespace reveza::scheduler {
 namespace {
@@ -27,17 +29,16 @@ bool Stuck(const Ledger& ledger, const Job& job, bool overdue);
 // Returns whether all other jobs on the GPUs of `job` for which `predicate` holds are stuck.
 template <typename Predicate>
 bool NeighboursStuck(const Ledger& ledger, const Job& job, bool overdue, Predicate predicate) {
-  return std::ranges::all_of(ledger.jobs, [&](const auto& entry) {
-    const Job& other = entry.second;
-    return other.id == job.id || !other.SharesGpuWith(job) || !predicate(other) ||
-           Stuck(ledger, other, overdue);
+  return std::ranges::all_of(ledger.scope.jobs, [&](const Job* other) {
+    return other == &job || !other->SharesGpuWith(job) || !predicate(*other) ||
+           Stuck(ledger, *other, overdue);
   });
 }
 
 // Returns whether the entering job lacks memory of jobs that do not drain.
 bool LacksMemoryOfStuck(const Ledger& ledger, const Job& job) {
-  const bool lacks = std::ranges::any_of(
-      ledger.gpus, [&](const auto& entry) { return ledger.Deficit(job, entry.first) > 0; });
+  const bool lacks =
+      std::ranges::any_of(job.uses, [&](GpuId gpu) { return ledger.Deficit(job, gpu) > 0; });
   return lacks && NeighboursStuck(ledger, job, /*overdue=*/true, [](const Job& other) {
            return other.phase == Phase::kRunning || other.phase == Phase::kLeaving;
          });
@@ -84,8 +85,7 @@ bool Stuck(const Ledger& ledger, const Job& job, bool overdue) {
 }
 
 bool HoldsMemory(const Ledger& ledger, const Job& job) {
-  return std::ranges::any_of(ledger.gpus,
-                             [&](const auto& entry) { return ledger.Claim(job, entry.first) > 0; });
+  return std::ranges::any_of(job.uses, [&](GpuId gpu) { return ledger.Claim(job, gpu) > 0; });
 }
 
 bool InTheWay(const Ledger& ledger, const Job& job, const PendingGrowth& growth) {
@@ -100,17 +100,60 @@ bool InTheWay(const Ledger& ledger, const Job& job, const PendingGrowth& growth)
   return true;
 }
 
-// Returns whether every job in the way of `growth`, with memory on the GPU that cannot move or on
-// the host, is stuck too.
-bool Deadlocked(Ledger& ledger, const PendingGrowth& growth) {
-  if (ledger.jobs.at(growth.job).policy.paused) return false;
+// Returns whether the growth has waited so long for a job that does not drain that this counts as
+// work that waits for others.
+bool IsOverdue(const Ledger& ledger, const PendingGrowth& growth) {
   const bool undrainable =
       std::ranges::any_of(ledger.jobs.at(growth.job).clients,
                           [](const auto& entry) { return entry.second.unpreemptible; });
-  const bool overdue = undrainable && ledger.Overdue(growth);
-  if (!WaitsForOthers(growth, overdue)) return false;
-  return std::ranges::all_of(ledger.jobs, [&](const auto& entry) {
-    const Job& job = entry.second;
+  return undrainable && ledger.Overdue(growth);
+}
+
+bool MayBeDeadlocked(const Ledger& ledger, const PendingGrowth& growth) {
+  return !ledger.jobs.at(growth.job).policy.paused &&
+         WaitsForOthers(growth, IsOverdue(ledger, growth));
+}
+
+bool MayBeDeadlocked(const Ledger& ledger, const PendingContext& context) {
+  return ledger.Overdue(context) && context.obstacle == Obstacle::kFixedMemory;
+}
+
+// Returns whether a request for which `predicate` holds may be part of a deadlock.
+template <typename Predicate>
+bool AnyMayBeDeadlocked(const Ledger& ledger, Predicate predicate) {
+  const auto may = [&](const auto& request) {
+    return predicate(request) && MayBeDeadlocked(ledger, request);
+  };
+  return std::ranges::any_of(ledger.growths, may) || std::ranges::any_of(ledger.contexts, may);
+}
+
+// Makes the event concern all that may be part of a deadlock. Returns false if it did.
+//
+// Jobs in the way of a growth that waits for host memory are those of all groups. Such a growth
+// makes the next event concern everything. It does not matter in this one: as long as the host has
+// room for whatever may be evicted, only a failed eviction brings it about, which is retried.
+bool ConcernsDeadlock(Ledger& ledger) {
+  const auto in_scope = [&](const auto& request) { return ledger.InScope(request.gpu); };
+  const bool others = !ledger.scope.everything && ledger.deadlocks_unseen &&
+                      AnyMayBeDeadlocked(ledger, std::not_fn(in_scope));
+  ledger.deadlocks_unseen = false;
+  if (others) {
+    ConsiderEverything(ledger);
+    return false;
+  }
+  if (AnyMayBeDeadlocked(ledger, in_scope)) {
+    for (const auto& [gpu, card] : ledger.scope.gpus) UnparkAll(ledger, *card);
+  }
+  return true;
+}
+
+// Returns whether every job in the way of `growth`, with memory on the GPU that cannot move or on
+// the host, is stuck too.
+bool Deadlocked(Ledger& ledger, const PendingGrowth& growth) {
+  if (!MayBeDeadlocked(ledger, growth)) return false;
+  const bool overdue = IsOverdue(ledger, growth);
+  return std::ranges::all_of(ledger.scope.jobs, [&](const Job* one) {
+    const Job& job = *one;
     if (job.id == growth.job) return !overdue || Stuck(ledger, job, overdue);
     return !InTheWay(ledger, job, growth) || Stuck(ledger, job, overdue);
   });
@@ -123,9 +166,12 @@ bool ExternalMayYield(Ledger& ledger, const PendingGrowth& growth) {
     return ledger.RequiredAlone(growth) <= card.Capacity() &&
            !ledger.ExternalPersists(card, growth.requested_at);
   }
-  bool may = false;  // external memory also increases the overflow
-  for (const auto& [gpu, other] : ledger.gpus) {
-    may = (other.external > 0 && !ledger.ExternalPersists(other, growth.requested_at)) || may;
+  // It also increases the overflow, which all GPUs have in common.
+  const bool of_all = growth.obstacle == Obstacle::kHostMemory;
+  bool may = false;
+  for (const auto& [gpu, other] : ledger.scope.gpus) {
+    if (other->external == 0 || !(of_all || other->group == card.group)) continue;
+    may = !ledger.ExternalPersists(*other, growth.requested_at) || may;
   }
   return may;
 }
@@ -143,11 +189,11 @@ bool HostShortageIsFinal(Ledger& ledger) {
 // first context is made, for which the job may come to an end.
 bool AdmitContextOfStuckJobs(Ledger& ledger) {
   for (PendingContext& context : ledger.contexts) {
+    if (!ledger.InScope(context.gpu) || !MayBeDeadlocked(ledger, context)) continue;
     Gpu& card = ledger.gpus.at(context.gpu);
-    const bool stuck = std::ranges::all_of(ledger.jobs, [&](const auto& entry) {
-      return !entry.second.Uses(context.gpu) || Stuck(ledger, entry.second, /*overdue=*/true);
-    });
-    if (!stuck || !ledger.Overdue(context) || context.obstacle != Obstacle::kFixedMemory) continue;
+    const bool stuck = std::ranges::all_of(
+        card.jobs, [&](const Job* job) { return Stuck(ledger, *job, /*overdue=*/true); });
+    if (!stuck) continue;
     if (card.context_creator || card.approved_context) continue;
     card.approved_context = context.client;
     if (MakeFit(ledger, context.gpu, 0) == Fit::kYes) return true;
@@ -159,12 +205,15 @@ bool AdmitContextOfStuckJobs(Ledger& ledger) {
 }  // namespace
 
 bool BreakDeadlock(Ledger& ledger) {
-  for (const auto& [gpu, card] : ledger.gpus) {
+  if (ledger.growths.empty() && ledger.contexts.empty()) return false;
+  if (ledger.evicting > ledger.scope.evicting) return false;
+  for (const auto& [gpu, card] : ledger.scope.gpus) {
     if (ledger.PendingEvictions(gpu) > 0) return false;
   }
+  if (!ConcernsDeadlock(ledger)) return true;
   auto youngest = ledger.growths.end();
   for (auto growth = ledger.growths.begin(); growth != ledger.growths.end(); ++growth) {
-    if (!Deadlocked(ledger, *growth)) continue;
+    if (!ledger.InScope(growth->gpu) || !Deadlocked(ledger, *growth)) continue;
     if (ExternalMayYield(ledger, *growth)) continue;
     if (growth->obstacle == Obstacle::kHostMemory && !HostShortageIsFinal(ledger)) continue;
     if (youngest == ledger.growths.end() ||
@@ -175,7 +224,7 @@ bool BreakDeadlock(Ledger& ledger) {
   if (youngest == ledger.growths.end()) return AdmitContextOfStuckJobs(ledger);
   ledger.decisions.push_back(
       AnswerGrowth{youngest->client, youngest->request, youngest->gpu, Growth::kRefused, Bytes{0}});
-  ledger.growths.erase(youngest);
+  ledger.Erase(youngest);
   return true;
 }
 

@@ -70,6 +70,67 @@ TEST_F(RanksThatGrow, NothingIsRefusedWhileOneDrains) {
   EXPECT_EQ(script_.AnswerTo(kSecond), Growth::kLater);
 }
 
+// A process on a GPU that neither job uses is not part of the cause.
+TEST(Deadlock, ExternalProcessOfAnotherGpuIsNoReasonToWait) {
+  Config config = Script::DefaultConfig();
+  config.max_wait = seconds(20);
+  config.consider_everything = true;
+  ASSERT_GT(config.external_wait_timeout, config.max_wait);
+  Script script(config);
+  script.SetBudget(1, 16 * kGiB);
+  for (const ClientId client : {1, 2, 3, 4}) {
+    script.Join(client, client <= 2 ? 10 : 20);
+    script.MakeContext(client);
+    script.Allocate(client, 3 * kGiB);
+  }
+  for (const ClientId client : {1, 2, 3, 4}) script.Want(client);
+  script.hold_gates = true;
+  script.Grow(2, 7, 3 * kGiB);
+  script.Grow(4, 8, 3 * kGiB);
+  script.SetExternal(kGiB, 1);
+  for (const Time end = script.now() + seconds(29); script.now() < end;) {
+    script.Wait(milliseconds(50));
+    for (const ClientId client : {1, 2, 3, 4}) {
+      if (!script.IsClosing(client)) continue;
+      if (client % 2 != 0) {
+        script.FailHeldGate(client);
+      } else {
+        script.CloseHeldGate(client);
+      }
+    }
+  }
+  ASSERT_TRUE(script.Answered(8));
+  EXPECT_EQ(script.AnswerTo(8), Growth::kRefused);
+}
+
+// During which no deadlock is broken, since the memory may be what is lacking.
+TEST(Deadlock, IsBrokenWhenEvictionsOnAnotherGpuEnd) {
+  Config config = Script::DefaultConfig();
+  config.host_budget = 1024 * 1024 * kGiB;
+  Script script(config);
+  script.SetBudget(1, 16 * kGiB);
+  for (const ClientId client : {1, 2}) {
+    script.AddClient(client, 12 * kGiB);
+    script.Want(client);
+  }
+  for (const ClientId client : {3, 4}) {
+    script.AddClient(client, kGiB, 1);
+    script.Want(client);
+    script.Grow(client, static_cast<std::uint32_t>(client), 5 * kGiB, GrowthKind::kPinned, 1);
+    ASSERT_EQ(script.AnswerTo(static_cast<std::uint32_t>(client)), Growth::kGranted);
+  }
+  script.hold_evictions = true;
+  script.Idle(1);
+  ASSERT_TRUE(script.IsEvicting(1));
+  script.Grow(3, 13, 5 * kGiB, GrowthKind::kPinned, 1);
+  script.Grow(4, 14, 5 * kGiB, GrowthKind::kPinned, 1);
+  EXPECT_FALSE(script.Answered(14));
+  script.FinishHeldEviction(1);
+  ASSERT_TRUE(script.Answered(14));
+  EXPECT_EQ(script.AnswerTo(14), Growth::kRefused);
+  EXPECT_FALSE(script.Answered(13));
+}
+
 // The pinned memory of an idle job is in the way of all, so that nobody waits for a turn and no
 // slice ends; whether the ranks drain must be found out all the same.
 TEST(Deadlock, RanksThatWaitForPinnedMemoryAreAskedToLeave) {
@@ -93,6 +154,33 @@ TEST(Deadlock, RanksThatWaitForPinnedMemoryAreAskedToLeave) {
   script.Wait(Script::DefaultConfig().max_wait - seconds(1));
   EXPECT_FALSE(script.IsClosing(1));
   script.Wait(seconds(60));
+  EXPECT_TRUE(script.IsClosing(1));
+}
+
+// Those that wait are parked by the time when the growth is overdue.
+TEST(Deadlock, RanksThatGrowLeaveForQueuedJobs) {
+  Config config = Script::DefaultConfig();
+  config.host_budget = 1024 * 1024 * kGiB;
+  config.max_wait = seconds(10);  // one job rotates
+  Script script(config);
+  script.AddClient(9, 0, Script::kGpu, 4 * kGiB);  // rests, in the way
+  for (const ClientId client : {1, 2}) {
+    script.Join(client, 10);
+    script.MakeContext(client, kMiB);
+    script.Allocate(client, 5 * kGiB);
+  }
+  for (const ClientId client : {1, 2}) script.Want(client);
+  ASSERT_TRUE(script.Open(1));
+  script.Wait(seconds(20));
+  script.Grow(1, 7, 3 * kGiB);
+  script.Wait(seconds(5));
+  script.hold_gates = true;
+  script.AddClient(3, 8 * kGiB, Script::kGpu, kMiB);
+  script.Want(3);
+  ASSERT_EQ(script.JobOf(3).why, WaitReason::kQueue);
+  ASSERT_FALSE(script.IsClosing(1));
+  script.Wait(seconds(5));
+  EXPECT_FALSE(script.Answered(7));
   EXPECT_TRUE(script.IsClosing(1));
 }
 

@@ -19,16 +19,8 @@ Bytes Client::Backed() const {
   return sum;
 }
 
-bool Job::Uses(GpuId gpu) const {
-  return std::ranges::any_of(clients,
-                             [gpu](const auto& entry) { return entry.second.gpus.contains(gpu); });
-}
-
 bool Job::SharesGpuWith(const Job& other) const {
-  return std::ranges::any_of(clients, [&](const auto& entry) {
-    return std::ranges::any_of(entry.second.gpus,
-                               [&](const auto& used) { return other.Uses(used.first); });
-  });
+  return std::ranges::any_of(uses, [&](GpuId gpu) { return other.Uses(gpu); });
 }
 
 bool Job::AnyGateOpen() const {
@@ -47,6 +39,14 @@ bool Job::Holds() const {
 
 bool Job::Unresponsive() const {
   return std::ranges::any_of(clients, [](const auto& entry) { return entry.second.unresponsive; });
+}
+
+std::size_t Job::Growths() const {
+  return SumOver(clients, [](const Client& client) { return client.growths; });
+}
+
+std::size_t Job::ContextRequests() const {
+  return SumOver(clients, [](const Client& client) { return client.context_requests; });
 }
 
 bool Client::MayAllocate() const {

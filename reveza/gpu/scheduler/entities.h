@@ -2,11 +2,14 @@
 // contains all of them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "reveza/gpu/scheduler/flat_map.h"
+#include "reveza/gpu/scheduler/parked.h"
 #include "reveza/gpu/scheduler/scheduler.h"
 
 namespace reveza::scheduler {
@@ -16,6 +19,13 @@ template <typename Map, typename Value>
 Bytes SumOver(const Map& map, Value value) {
   Bytes sum = 0;
   for (const auto& [key, element] : map) sum += value(element);
+  return sum;
+}
+
+template <typename Value>
+Bytes SumOver(const std::vector<Job*>& jobs, Value value) {
+  Bytes sum = 0;
+  for (const Job* job : jobs) sum += value(*job);
   return sum;
 }
 
@@ -84,6 +94,9 @@ struct Client {
   std::optional<Time> contexts_deadline;  // of its answer
   Time release_at{0};                     // not before: a thread was in a call
   Time release_backoff{0};
+  // How many of its requests are pending.
+  std::size_t growths = 0;
+  std::size_t context_requests = 0;
 
   // Returns the holding on a GPU; an empty one if the client does not use it.
   const Holding& On(GpuId gpu) const {
@@ -116,6 +129,9 @@ enum class Phase { kSuspended, kEntering, kRunning, kLeaving };
 struct Job {
   JobId id = 0;
   FlatMap<ClientId, Client> clients;
+  std::vector<GpuId> uses;  // the GPUs on which its clients have holdings, ascending
+  std::optional<ParkedShare> parked;
+  Bytes host_bound = 0;  // see HostBound(); as of the last event that concerned it
   Phase phase = Phase::kSuspended;
   std::uint64_t joined = 0;  // order of joining
   std::uint64_t rank = 0;    // seniority, changed by ageing; jobs of the highest rank queue first
@@ -130,8 +146,9 @@ struct Job {
   Time vruntime{0};
   Time served_until{0};
   bool competing = false;
-  Time tokens{0};  // of an interactive job
+  Time tokens{0};  // of an interactive job, up to `tokens_at`
   Time tokens_at{0};
+  bool takes_tokens = false;  // since then
   WaitReason why = WaitReason::kNone;
   JobId blocked_by = 0;
 
@@ -140,9 +157,11 @@ struct Job {
   Time turn_start{0};
   // When its slice began; before the turn if that continues an interrupted one.
   Time slice_start{0};
-  std::optional<Time> interrupted_slice;  // when the slice began that a preempting job cut short
-  Time ran{0};                            // in previous turns
-  std::array<Time, kWaitReasons> waited{};
+  std::optional<Time> interrupted_slice;    // when the slice began that a preempting job cut short
+  Time ran{0};                              // in previous turns
+  std::array<Time, kWaitReasons> waited{};  // up to `waits_since`
+  std::optional<WaitReason> waits_for;      // since then; nullopt: it does not wait
+  Time waits_since{0};
   std::uint64_t turns = 0;
   std::uint64_t entered = 0;             // order of entering
   std::optional<Time> backfill_turn;     // shortened turn while an older job waits
@@ -185,12 +204,15 @@ struct Job {
   // Returns the GPU time divided by the weight.
   Time Vruntime(Time now) const;
   bool Active() const { return phase == Phase::kRunning || phase == Phase::kEntering; }
-  bool Uses(GpuId gpu) const;
+  bool Uses(GpuId gpu) const { return std::ranges::binary_search(uses, gpu); }
   bool SharesGpuWith(const Job& other) const;
   bool AnyGateOpen() const;
   bool AllIdle() const;
   bool Holds() const;
   bool Unresponsive() const;
+  // Return how many requests of its clients are pending.
+  std::size_t Growths() const;
+  std::size_t ContextRequests() const;
 };
 
 // Why a request is deferred. Deferred requests never block a handover.
@@ -232,6 +254,16 @@ struct Gpu {
   std::optional<ClientId> approved_context;  // fits; waits only for evictions
   // Something fits only if contexts leave: they count as memory that can be evicted.
   bool crowded = false;
+
+  std::vector<Job*> jobs;  // that use it and are not parked, by number
+  ParkedJobs parked;
+  // As of the last event that concerned it, see scope.h.
+  std::optional<Time> wake;
+  std::optional<Time> due;
+  bool in_scope = false;
+  std::size_t group = 0;  // the same for GPUs that jobs use together, while they are in scope
+  bool overfull = false;  // not all jobs fit together
+  bool evicting = false;
 
   Bytes Granule() const { return std::max<Bytes>(config.granule, 1); }
   // Returns what clients may hold without external processes.

@@ -12,7 +12,9 @@ Bytes EvictLeft(const Client& client) {
   return SumOver(client.gpus, [](const Holding& holding) { return holding.evict_left; });
 }
 
+// No less than whatever may be evicted, if the host has room for all of that.
 Bytes HostFree(const Ledger& ledger) {
+  if (ledger.ample_host) return ledger.config.host_budget;
   const Bytes reserved = ledger.HostReserved();
   return ledger.HostBudget() > reserved ? ledger.HostBudget() - reserved : 0;
 }
@@ -20,23 +22,24 @@ Bytes HostFree(const Ledger& ledger) {
 // Returns the credit that the jobs in `active` and an approved context lack on a GPU.
 Bytes TotalDeficit(const Ledger& ledger, GpuId gpu, const JobSet& active) {
   Bytes sum = 0;
-  for (const JobId id : active) sum += ledger.Deficit(ledger.jobs.at(id), gpu);
+  ledger.ForEachOf(active, gpu, [&](const Job& job) { sum += ledger.Deficit(job, gpu); });
   for (const PendingGrowth& growth : ledger.growths) {
     if (growth.gpu != gpu || !active.contains(growth.job) || !ledger.CountsOnEntry(growth))
       continue;
     sum += growth.bytes;
   }
-  const Gpu& card = ledger.gpus.at(gpu);
-  return sum + (card.approved_context ? ledger.ContextEstimate(card) : 0);
+  return sum + ledger.ApprovedContext(gpu);
 }
 
 // Returns what jobs that are entering, and are not in `active`, have been given for contexts that
 // are still away. It is free as soon as they leave.
 Bytes CreditOfAbsent(const Ledger& ledger, GpuId gpu, const JobSet& active) {
   if (!ledger.AnyContextsAway()) return 0;
-  return ledger.SumOverClients([&](const Client& client) {
-    const bool absent = client.contexts == Contexts::kAway && !active.contains(client.job);
-    return absent ? client.On(gpu).credit : 0;
+  return SumOver(ledger.gpus.at(gpu).jobs, [&](const Job& job) {
+    return SumOver(job.clients, [&](const Client& client) {
+      const bool absent = client.contexts == Contexts::kAway && !active.contains(client.job);
+      return absent ? client.On(gpu).credit : 0;
+    });
   });
 }
 
@@ -71,7 +74,7 @@ void GrantGrowths(Grant& grant) {
     if (growth->kind == GrowthKind::kPinned) holding.pinned_in_flight += growth->bytes;
     ledger.decisions.push_back(AnswerGrowth{growth->client, growth->request, growth->gpu,
                                             Growth::kGranted, growth->bytes});
-    growth = ledger.growths.erase(growth);
+    growth = ledger.Erase(growth);
   }
 }
 
@@ -91,6 +94,7 @@ void GiveToEntering(Grant& grant, Job& job) {
       Holding& holding = client.gpus.at(grant.gpu);
       const Bytes fixed = holding.footprint.Fixed();
       const Bytes lacking = fixed - std::min(fixed, holding.credit);
+      if (lacking > 0) ++grant.ledger.changes;
       holding.credit += std::min<Bytes>(lacking, static_cast<Bytes>(grant.left));
     }
     if (grant.left > 0 && client.swap_in_serial != 0) {
@@ -127,7 +131,7 @@ Bytes SendEviction(Ledger& ledger, Client& client, GpuId gpu, Bytes wanted, Byte
 std::int64_t SendEvictions(Ledger& ledger, GpuId gpu, std::int64_t shortage) {
   Bytes host_free = HostFree(ledger);
   const Bytes granule = ledger.gpus.at(gpu).Granule();
-  for (Job* job : ledger.EvictionOrder()) {
+  for (Job* job : ledger.EvictionOrder(gpu)) {
     const bool all = job->policy.paused;
     if (job->phase != Phase::kSuspended || (shortage <= 0 && !all)) continue;
     if (!ledger.Reached(job->evictable_at)) continue;
@@ -148,9 +152,9 @@ std::int64_t SendEvictions(Ledger& ledger, GpuId gpu, std::int64_t shortage) {
 }
 
 void SendSwapIns(Ledger& ledger) {
-  for (auto& [job_id, job] : ledger.jobs) {
-    if (job.phase != Phase::kEntering) continue;
-    for (auto& [id, client] : job.clients) {
+  for (Job* job : ledger.scope.jobs) {
+    if (job->phase != Phase::kEntering) continue;
+    for (auto& [id, client] : job->clients) {
       if (client.swap_in_serial != 0 || client.Swapped() == 0 || client.Evicting()) continue;
       if (client.contexts != Contexts::kHere) continue;
       client.swap_in_serial = ledger.NextSerial();
@@ -196,11 +200,11 @@ bool EvictionsSuffice(Ledger& ledger, const JobSet& active) {
   Bytes host_free = HostFree(ledger);
   FlatMap<ClientId, Bytes> planned;
   std::set<ClientId> leaving;  // whose contexts leave
-  for (const auto& [gpu, card] : ledger.gpus) {
+  for (const auto& [gpu, card] : ledger.scope.gpus) {
     std::int64_t shortage = Shortage(ledger, gpu, active);
     // A GPU over its budget does not delay jobs that lack nothing there.
     if (shortage <= 0 || TotalDeficit(ledger, gpu, active) == 0) continue;
-    const Bytes granule = card.Granule();
+    const Bytes granule = card->Granule();
     for (Job* job : ledger.EvictionCandidates(gpu)) {
       if (shortage <= 0) break;
       if (active.contains(job->id) || !job->Uses(gpu) || !ledger.Reached(job->evictable_at))
@@ -223,8 +227,8 @@ bool EvictionsSuffice(Ledger& ledger, const JobSet& active) {
       }
     }
     // Contexts leave a crowded GPU only.
-    if (shortage > 0 && !card.crowded) return false;
-    for (const Job* job : ledger.EvictionOrder()) {
+    if (shortage > 0 && !card->crowded) return false;
+    for (const Job* job : ledger.EvictionOrder(gpu)) {
       if (shortage <= 0) break;
       if (active.contains(job->id)) continue;
       for (const auto& [id, client] : job->clients) {
@@ -243,9 +247,16 @@ bool EvictionsSuffice(Ledger& ledger, const JobSet& active) {
   return true;
 }
 
+bool ShortagesCanBeCovered(Ledger& ledger) {
+  const std::optional<Time> wake = ledger.wake;
+  const bool suffices = EvictionsSuffice(ledger, ledger.ActiveJobs());
+  ledger.wake = wake;
+  return suffices;
+}
+
 void ExpireOrders(Ledger& ledger) {
-  for (auto& [job_id, job] : ledger.jobs) {
-    for (auto& [id, client] : job.clients) {
+  for (Job* job : ledger.scope.jobs) {
+    for (auto& [id, client] : job->clients) {
       for (auto& [gpu, holding] : client.gpus) {
         if (holding.permitted > 0 && ledger.Reached(holding.permitted_until)) holding.permitted = 0;
         if (holding.evict_serial == 0 || !ledger.Reached(holding.evict_deadline)) continue;
@@ -262,7 +273,7 @@ void ExpireOrders(Ledger& ledger) {
         client.unresponsive = true;
       }
     }
-    if (job.phase == Phase::kEntering && job.Unresponsive()) Leave(ledger, job);
+    if (job->phase == Phase::kEntering && job->Unresponsive()) Leave(ledger, *job);
   }
 }
 
@@ -272,18 +283,19 @@ void AbandonHopeless(Ledger& ledger) {
     Job& last = *entering.back();
     entering.pop_back();
     bool has_deficit = false;
-    for (const auto& [gpu, card] : ledger.gpus) {
+    for (const GpuId gpu : last.uses) {
       has_deficit =
           has_deficit || ledger.Deficit(last, gpu) > 0 || ledger.GrowthOnEntry(last, gpu) > 0;
     }
     if (has_deficit && !last.AnyGateOpen()) Leave(ledger, last);
   }
-  for (auto& [gpu, card] : ledger.gpus) {
-    if (!card.approved_context || EvictionsSuffice(ledger, ledger.ActiveJobs())) continue;
-    card.approved_context.reset();
+  for (const auto& [gpu, card] : ledger.scope.gpus) {
+    if (!card->approved_context || EvictionsSuffice(ledger, ledger.ActiveJobs())) continue;
+    card->approved_context.reset();
   }
   for (auto growth = ledger.growths.rbegin(); growth != ledger.growths.rend(); ++growth) {
-    if (!growth->approved || EvictionsSuffice(ledger, ledger.ActiveJobs())) continue;
+    if (!growth->approved || !ledger.InScope(growth->gpu)) continue;
+    if (EvictionsSuffice(ledger, ledger.ActiveJobs())) continue;
     growth->approved = false;
   }
 }
@@ -291,7 +303,7 @@ void AbandonHopeless(Ledger& ledger) {
 void MoveMemory(Ledger& ledger) {
   SendSwapIns(ledger);
   const std::vector<Job*> entering = EnteringByAge(ledger);
-  for (auto& [gpu, card] : ledger.gpus) {
+  for (const auto& [gpu, card] : ledger.scope.gpus) {
     Grant grant{ledger, gpu, ledger.Free(gpu)};
     GrantGrowths(grant);
     GrantContext(grant);

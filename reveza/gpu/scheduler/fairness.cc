@@ -26,9 +26,9 @@ bool Competes(const Ledger& ledger, const Job& job) {
 // Moves the virtual runtime of a job that begins to compete into the range of the others.
 void Join(const Ledger& ledger, Job& job) {
   std::optional<Time> least;
-  for (const auto& [id, other] : ledger.jobs) {
-    if (id == job.id || !other.competing || !other.SharesGpuWith(job)) continue;
-    const Time vruntime = other.Vruntime(ledger.now);
+  for (const Job* other : ledger.scope.jobs) {
+    if (other == &job || !other->competing || !other->SharesGpuWith(job)) continue;
+    const Time vruntime = other->Vruntime(ledger.now);
     least = std::min(least.value_or(vruntime), vruntime);
   }
   if (!least) return;
@@ -41,10 +41,12 @@ void Join(const Ledger& ledger, Job& job) {
 // among the jobs of the account that compete, if it competes too.
 void UpdateWeights(Ledger& ledger) {
   std::map<AccountId, double> competing;
-  for (const auto& [id, job] : ledger.jobs) {
+  for (const Job* one : ledger.scope.jobs) {
+    const Job& job = *one;
     if (job.account && job.competing) competing[*job.account] += job.policy.weight;
   }
-  for (auto& [id, job] : ledger.jobs) {
+  for (Job* one : ledger.scope.jobs) {
+    Job& job = *one;
     double weight = job.policy.weight;
     const auto quota = job.account ? ledger.quotas.at(*job.account).weight : std::nullopt;
     if (quota) weight *= *quota / (competing[*job.account] + (job.competing ? 0 : weight));
@@ -54,10 +56,11 @@ void UpdateWeights(Ledger& ledger) {
   }
 }
 
-bool TakesTokens(const Job& job) {
-  if (!job.in_turn || job.AllIdle()) return false;
-  return std::ranges::any_of(
-      job.clients, [](const auto& entry) { return entry.second.contention_sent.value_or(false); });
+Time Tokens(const Ledger& ledger, const Job& job) {
+  const Time elapsed = ledger.now - job.tokens_at;
+  const Time earned = Divide(elapsed, 1 / ledger.config.interactive_share);
+  return std::clamp(job.tokens + (job.takes_tokens ? -elapsed : earned), Time(0),
+                    ledger.config.interactive_burst);
 }
 
 }  // namespace
@@ -66,15 +69,16 @@ Time Job::Vruntime(Time now) const {
   return in_turn ? vruntime + Divide(now - served_until, weight) : vruntime;
 }
 
-void AccrueService(Ledger& ledger, Time now) {
-  const Config& config = ledger.config;
-  for (auto& [id, job] : ledger.jobs) {
-    if (!job.policy.interactive) continue;
-    const Time elapsed = now - std::exchange(job.tokens_at, now);
-    const Time earned = Divide(elapsed, 1 / config.interactive_share);
-    job.tokens = std::clamp(job.tokens + (TakesTokens(job) ? -elapsed : earned), Time(0),
-                            config.interactive_burst);
-  }
+bool TakesTokens(const Job& job) {
+  if (!job.policy.interactive || !job.in_turn || job.AllIdle()) return false;
+  return std::ranges::any_of(
+      job.clients, [](const auto& entry) { return entry.second.contention_sent.value_or(false); });
+}
+
+void SettleTokens(const Ledger& ledger, Job& job) {
+  job.tokens = Tokens(ledger, job);
+  job.tokens_at = ledger.now;
+  job.takes_tokens = TakesTokens(job);
 }
 
 void SettleService(Ledger& ledger, Job& job) {
@@ -87,6 +91,7 @@ void SetPolicyOf(Ledger& ledger, Job& job, const Policy& policy) {
   if (policy.interactive && !job.policy.interactive) {
     job.tokens = ledger.config.interactive_burst;
     job.tokens_at = ledger.now;
+    job.takes_tokens = false;
   }
   job.policy = policy;
   // They were approved under another limit.
@@ -97,7 +102,8 @@ void SetPolicyOf(Ledger& ledger, Job& job, const Policy& policy) {
 
 void UpdateCompetitors(Ledger& ledger) {
   const Ledger::Frozen frozen(ledger);
-  for (auto& [id, job] : ledger.jobs) {
+  for (Job* one : ledger.scope.jobs) {
+    Job& job = *one;
     const bool competes = Competes(ledger, job);
     if (competes && !job.competing) Join(ledger, job);
     job.competing = competes;
@@ -111,8 +117,9 @@ Time TokensToPreempt(const Ledger& ledger, const Job& job) {
 
 bool MayPreempt(Ledger& ledger, const Job& job) {
   if (!job.policy.interactive) return false;
+  // While it waits, it gets tokens.
   const Time missing = TokensToPreempt(ledger, job) - job.tokens;
-  return ledger.Reached(ledger.now + Divide(missing, ledger.config.interactive_share));
+  return ledger.Reached(job.tokens_at + Divide(missing, ledger.config.interactive_share));
 }
 
 Priority EffectivePriority(Ledger& ledger, const Job& job) {
@@ -133,8 +140,10 @@ Time YieldsAt(Ledger& ledger, const Job& job, const Job& other) {
   }
   const Time overdue = job.waiting_since.value_or(ledger.now) + ledger.config.max_wait;
   if (job.policy.priority < other.policy.priority) return std::max(end, overdue);
-  const Time ahead = job.Vruntime(ledger.now) - other.Vruntime(ledger.now);
-  const Time level = ledger.now + Divide(std::max(ahead, Time(0)), 1 / other.weight);
+  // Not from now on, or it would be rounded anew at each event.
+  const Time since = other.in_turn ? other.served_until : ledger.now;
+  const Time ahead = job.Vruntime(ledger.now) - other.vruntime;
+  const Time level = since + Divide(std::max(ahead, Time(0)), 1 / other.weight);
   return std::max(end, std::min(level, overdue));
 }
 

@@ -285,6 +285,21 @@ TEST_F(InteractiveTest, PaysForHandoversAndTime) {
   EXPECT_TRUE(Work()) << "tokens come back";
 }
 
+// Not even in the very event that ends its turn.
+TEST_F(InteractiveTest, DoesNotPreemptWithTokensThatItsTurnTook) {
+  script_.Wait(milliseconds(1));
+  script_.Want(9);
+  ASSERT_TRUE(script_.Open(9));
+  script_.Want(1);
+  script_.hold_gates = true;
+  for (int i = 0; i < 1000 && !script_.IsClosing(9); ++i) script_.Wait(milliseconds(100));
+  ASSERT_TRUE(script_.IsClosing(9)) << "at the end of its slice";
+  script_.Want(9);
+  script_.CloseHeldGate(9);
+  EXPECT_FALSE(script_.Open(9));
+  EXPECT_TRUE(script_.Open(1) || script_.Open(2));
+}
+
 TEST_F(InteractiveTest, TakesAboutItsShareFromOthers) {
   const Time before = RanOf(script_, 9);
   for (int i = 0; i < 6000; ++i) {

@@ -20,6 +20,7 @@ void EndTurn(Ledger& ledger, Job& job) {
   job.idle_since = ledger.now;
   if (job.AllIdle()) job.asleep_since = ledger.now;
   for (auto& [id, client] : job.clients) client.idle = false;
+  SettleTokens(ledger, job);
   WithdrawCreditOfAbsent(job);
   BeginWait(ledger, job);
 }
@@ -63,18 +64,19 @@ void SendOpenGate(Ledger& ledger, Client& client) {
 }  // namespace
 
 void Enter(Ledger& ledger, Job& job) {
+  ++ledger.changes;
   job.phase = Phase::kEntering;
   if (!job.in_turn) job.entered = ++ledger.next_entered;
   job.held_back_since.reset();
   job.why = WaitReason::kNone;
   job.blocked_by = 0;
-  for (const auto& [gpu, card] : ledger.gpus) {
-    if (job.Uses(gpu))
-      job.entry_deficit[gpu] = std::max(job.entry_deficit[gpu], ledger.Deficit(job, gpu));
+  for (const GpuId gpu : job.uses) {
+    job.entry_deficit[gpu] = std::max(job.entry_deficit[gpu], ledger.Deficit(job, gpu));
   }
 }
 
 void Leave(Ledger& ledger, Job& job) {
+  ++ledger.changes;
   for (PendingGrowth& growth : ledger.growths) {
     if (growth.job == job.id) growth.approved = false;
   }
@@ -153,7 +155,8 @@ void TryFinishLeaving(Ledger& ledger, Job& job) {
 
 bool OpenGates(Ledger& ledger) {
   bool changed = false;
-  for (auto& [job_id, job] : ledger.jobs) {
+  for (Job* one : ledger.scope.jobs) {
+    Job& job = *one;
     if (!job.Active()) continue;
     if (!ledger.MayOpen(job)) {
       // A client joined late with swapped memory, or allocated before its gate had opened.

@@ -50,9 +50,7 @@ Obstacle GrowthObstacle(Ledger& ledger, const PendingGrowth& growth) {
 }
 
 bool WaitsForMemoryOrTurn(const Ledger& ledger, const Job& job) {
-  return (job.phase == Phase::kSuspended && ledger.WantsToRun(job)) ||
-         std::ranges::any_of(ledger.growths,
-                             [&](const auto& growth) { return growth.job == job.id; });
+  return (job.phase == Phase::kSuspended && ledger.WantsToRun(job)) || job.Growths() > 0;
 }
 
 void Approve(Ledger& ledger, PendingGrowth& growth) {
@@ -122,10 +120,14 @@ bool CouldReturn(Ledger& ledger, PendingGrowth& growth) {
 bool ShouldLeave(Ledger& ledger, PendingGrowth& growth) {
   const Job& job = ledger.jobs.at(growth.job);
   if (job.phase != Phase::kRunning || growth.approved || job.clients.size() < 2) return false;
-  const bool others_wait = std::ranges::any_of(ledger.jobs, [&](const auto& entry) {
-    const Job& other = entry.second;
-    return other.id != job.id && other.SharesGpuWith(job) && WaitsForMemoryOrTurn(ledger, other);
-  });
+  const bool others_wait =
+      std::ranges::any_of(ledger.scope.jobs,
+                          [&](const Job* other) {
+                            return other != &job && other->SharesGpuWith(job) &&
+                                   WaitsForMemoryOrTurn(ledger, *other);
+                          }) ||
+      std::ranges::any_of(job.uses,
+                          [&](GpuId gpu) { return ledger.gpus.at(gpu).parked.AnyQueued(); });
   return others_wait && ledger.Overdue(growth) && ledger.Reached(ClosableAt(ledger, job)) &&
          (growth.Blocked() || CouldReturn(ledger, growth));
 }
@@ -137,8 +139,12 @@ void ProcessGrowths(Ledger& ledger) {
   std::set<GpuId> waiting;  // GPUs with an earlier growth that waits
   // In order of request: what is granted or approved for one is not available to the next.
   for (auto growth = ledger.growths.begin(); growth != ledger.growths.end();) {
+    if (!ledger.InScope(growth->gpu)) {
+      ++growth;
+      continue;
+    }
     if (TryAnswer(ledger, *growth)) {
-      growth = ledger.growths.erase(growth);
+      growth = ledger.Erase(growth);
       continue;
     }
     if (CanApprove(ledger, *growth) && !waiting.contains(growth->gpu)) {
@@ -150,9 +156,12 @@ void ProcessGrowths(Ledger& ledger) {
     ++growth;
   }
   // Jobs that started leaving above need no memory for swappable growths.
-  std::erase_if(ledger.growths, [&](PendingGrowth& growth) {
-    return ledger.Find(growth.client)->gate != Gate::kOpen && TryAnswer(ledger, growth);
-  });
+  for (auto growth = ledger.growths.begin(); growth != ledger.growths.end();) {
+    const bool answered = ledger.InScope(growth->gpu) &&
+                          ledger.Find(growth->client)->gate != Gate::kOpen &&
+                          TryAnswer(ledger, *growth);
+    growth = answered ? ledger.Erase(growth) : std::next(growth);
+  }
 }
 
 }  // namespace reveza::scheduler

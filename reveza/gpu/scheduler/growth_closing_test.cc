@@ -205,6 +205,30 @@ TEST(Growth, IsServedInRequestOrderPerGpu) {
   EXPECT_EQ(script.AnswerTo(7), Growth::kGranted);
 }
 
+// Its other client is about to get a context, so that there is no room for the growth now. A job
+// that is active on another GPU is no reason to leave.
+TEST(Growth, DoesNotLeaveForJobsOfOtherGpus) {
+  Config config = Script::DefaultConfig();
+  config.consider_everything = true;
+  Script script(config);
+  script.SetBudget(1, 16 * kGiB);
+  script.AddClient(9, kGiB, 1);
+  script.Want(9);
+  script.AddClient(3, 7 * kGiB);
+  script.Want(3);
+  script.Idle(3);
+  script.AddClient(1, 8 * kGiB);
+  script.Want(1);
+  script.Join(2, 1);
+  script.hold_evictions = true;
+  script.scheduler().ContextRequested(script.now(), 2, Script::kGpu);
+  script.DeliverDecisions();
+  ASSERT_TRUE(script.IsEvicting(3)) << "for the context";
+  script.Grow(1, 7, 7 * kGiB);
+  EXPECT_FALSE(script.Answered(7));
+  EXPECT_TRUE(script.Open(1));
+}
+
 TEST(Growth, DoesNotCloseJobEnteringByItsTurn) {
   Script script;
   script.AddClient(2, 12 * kGiB);

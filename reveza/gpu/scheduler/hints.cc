@@ -1,13 +1,13 @@
 // Decisions that clients may ignore: whether others wait, how much GPU work to queue ahead, how
 // much host memory to prepare.
 #include <algorithm>
+#include <utility>
 
 #include "reveza/gpu/scheduler/passes.h"
 
 namespace reveza::scheduler {
 namespace {
 
-constexpr Bytes kArenaStep = 64 * kMiB;
 // The end of a slice is announced so many full queues ahead: a client empties two batches of half a
 // queue each until its queue is short.
 constexpr int kAnnouncedQueueBounds = 2;
@@ -17,12 +17,12 @@ bool WaitsForRoom(const Ledger& ledger, const Job& job) {
          ledger.WantsToRun(job);
 }
 
-// Returns whether `other`, which sleeps, preempts `job` once it wakes, if it has the tokens.
+// Returns whether `other`, which sleeps and shares a GPU with `job`, preempts it once it wakes, if
+// it has the tokens.
 bool MayWakeAndPreempt(const Job& other, const Job& job) {
   const Policy& policy = other.policy;
   return policy.interactive && !policy.paused && other.phase == Phase::kSuspended &&
-         !job.policy.interactive && policy.priority >= job.policy.priority &&
-         other.SharesGpuWith(job);
+         !job.policy.interactive && policy.priority >= job.policy.priority;
 }
 
 // Returns whether the slice of the job is about to end for another job.
@@ -31,18 +31,35 @@ bool ClosesSoon(Ledger& ledger, const Job& job) {
   return ledger.Reached(job.closes_at - kAnnouncedQueueBounds * ledger.config.queue_bound);
 }
 
-bool EverythingFits(const Ledger& ledger) {
-  const JobSet all = ledger.JobsWith([](const Job&) { return true; });
-  return std::ranges::all_of(ledger.gpus,
-                             [&](const auto& entry) { return ledger.Fits(entry.first, all); });
+bool EverythingFits(Ledger& ledger) {
+  for (const auto& [gpu, card] : ledger.scope.gpus) {
+    ledger.overfull -= std::exchange(card->overfull, ledger.DemandOfAll(gpu) > card->Limit());
+    ledger.overfull += card->overfull;
+  }
+  return ledger.overfull == 0;
+}
+
+// Sends what a client should prepare beyond what it was told to. Returns how much that is.
+Bytes SendArenaRequest(Ledger& ledger, Client& client, Bytes share, Bytes left) {
+  if (client.resident_only) return 0;
+  const Bytes held = Ledger::HostCopies(client);
+  const Bytes wanted = RoundUp(share, kArenaStep);
+  const Bytes bytes = std::min(std::max(wanted, held), held + left);
+  if (bytes <= client.arena_requested + client.arena_requested / 8) return 0;
+  client.arena_requested = bytes;
+  ledger.decisions.push_back(PrepareArena{client.id, bytes});
+  return bytes - held;
 }
 
 }  // namespace
 
 bool Contended(const Ledger& ledger, const Job& job) {
-  for (const auto& [id, other] : ledger.jobs) {
-    if (id == job.id || !WaitsForRoom(ledger, other)) continue;
-    if (job.SharesGpuWith(other)) return true;
+  for (const GpuId gpu : job.uses) {
+    const Gpu& card = ledger.gpus.at(gpu);
+    if (card.parked.AnyQueued()) return true;
+    for (const Job* other : card.jobs) {
+      if (other != &job && WaitsForRoom(ledger, *other)) return true;
+    }
   }
   for (const PendingGrowth& growth : ledger.growths) {
     // What waits for fixed memory needs no turn; that it waits for idle jobs must be known in time.
@@ -53,14 +70,16 @@ bool Contended(const Ledger& ledger, const Job& job) {
     const bool blocked = context.obstacle != Obstacle::kNone && ledger.Overdue(context);
     if (context.job != job.id && blocked && job.Uses(context.gpu)) return true;
   }
-  return std::ranges::any_of(ledger.gpus, [&](const auto& entry) {
-    return entry.second.approved_context && job.Uses(entry.first) &&
-           !job.clients.contains(*entry.second.approved_context);
+  return std::ranges::any_of(job.uses, [&](GpuId gpu) {
+    const std::optional<ClientId>& approved = ledger.gpus.at(gpu).approved_context;
+    return approved && !job.clients.contains(*approved);
   });
 }
 
-void SendContention(Ledger& ledger) {
-  for (auto& [job_id, job] : ledger.jobs) {
+bool SendContention(Ledger& ledger) {
+  bool changed = false;
+  for (Job* one : ledger.scope.jobs) {
+    Job& job = *one;
     if (job.phase != Phase::kRunning) continue;
     const bool contended = Contended(ledger, job);
     for (auto& [id, client] : job.clients) {
@@ -71,18 +90,24 @@ void SendContention(Ledger& ledger) {
       if (client.contention_sent.value_or(false) == contended && !outdated) continue;
       client.contention_sent = contended;
       client.idle_after_sent = idle_after;
-      client.idle = false;
+      if (std::exchange(client.idle, false)) changed = true;
       ledger.decisions.push_back(SetContention{id, contended, idle_after});
     }
   }
+  return changed;
 }
 
 void SendQueueBounds(Ledger& ledger) {
   const Config& config = ledger.config;
-  for (auto& [job_id, job] : ledger.jobs) {
+  for (Job* one : ledger.scope.jobs) {
+    Job& job = *one;
     if (job.phase != Phase::kRunning) continue;
-    const bool preemptible = std::ranges::any_of(
-        ledger.jobs, [&](const auto& entry) { return MayWakeAndPreempt(entry.second, job); });
+    const bool preemptible = std::ranges::any_of(job.uses, [&](GpuId gpu) {
+      const Gpu& card = ledger.gpus.at(gpu);
+      return std::ranges::any_of(
+                 card.jobs, [&](const Job* other) { return MayWakeAndPreempt(*other, job); }) ||
+             (!job.policy.interactive && card.parked.AnyMayPreempt(job.policy.priority));
+    });
     const bool is_short = preemptible || ClosesSoon(ledger, job);
     for (auto& [id, client] : job.clients) {
       if (client.gpus.empty() ||
@@ -99,22 +124,28 @@ void SendQueueBounds(Ledger& ledger) {
 }
 
 void SendArenaRequests(Ledger& ledger) {
-  if (EverythingFits(ledger) || !ledger.TakeoverSettled()) return;
+  if (EverythingFits(ledger) || !ledger.TakeoverSettled()) {
+    ledger.arenas_sent = false;
+    return;
+  }
+  if (ledger.divided && ledger.arenas_sent) {
+    // The host has room for all of each, and the others have been told.
+    for (Job* job : ledger.scope.jobs) {
+      for (auto& [id, client] : job->clients) {
+        SendArenaRequest(ledger, client, client.Swappable(), ledger.config.host_budget);
+      }
+    }
+    return;
+  }
   const Bytes reserved = ledger.HostReserved();
   Bytes left = ledger.HostBudget() - std::min(ledger.HostBudget(), reserved);
   const FlatMap<ClientId, Bytes> shares = HostShares(ledger);
   for (auto& [job_id, job] : ledger.jobs) {
     for (auto& [id, client] : job.clients) {
-      if (client.resident_only) continue;
-      const Bytes held = Ledger::HostCopies(client);
-      const Bytes wanted = RoundUp(shares.at(id), kArenaStep);
-      const Bytes bytes = std::min(std::max(wanted, held), held + left);
-      if (bytes <= client.arena_requested + client.arena_requested / 8) continue;
-      left -= bytes - held;
-      client.arena_requested = bytes;
-      ledger.decisions.push_back(PrepareArena{id, bytes});
+      left -= SendArenaRequest(ledger, client, shares.at(id), left);
     }
   }
+  ledger.arenas_sent = ledger.ample_host;
 }
 
 }  // namespace reveza::scheduler

@@ -112,7 +112,33 @@ bool OlderJobStillGrows(Ledger& ledger, const Job& asking) {
 
 }  // namespace
 
+Bytes HostBound(const Ledger& ledger, const Job& job) {
+  Bytes bound = 0;
+  for (const auto& [id, client] : job.clients) {
+    Bytes swappable = 0;
+    for (const auto& [gpu, holding] : client.gpus) {
+      const Bytes claim = std::max(holding.approved_peak, Ledger::Claim(client, gpu));
+      swappable += claim + ledger.gpus.at(gpu).Granule();
+    }
+    if (client.growths > 0) {
+      for (const PendingGrowth& growth : ledger.growths) {
+        if (growth.client == id) swappable += growth.bytes + ledger.gpus.at(growth.gpu).Granule();
+      }
+    }
+    if (client.context_requests > 0) {
+      for (const PendingContext& context : ledger.contexts) {
+        if (context.client == id) swappable += ledger.ContextEstimate(ledger.gpus.at(context.gpu));
+      }
+    }
+    const Bytes copies = std::max(RoundUp(swappable, kArenaStep), Ledger::HostCopies(client));
+    // Twice: what may be needed is then at most half of the budget, which is ample.
+    bound += 2 * (copies + client.Unswappable()) + client.on_host;
+  }
+  return bound;
+}
+
 bool FitsHostBudget(Ledger& ledger, const ExtraMemory& extra) {
+  if (ledger.ample_host) return true;
   const Client& client = *ledger.Find(extra.client);
   const Claims claims(ledger, extra);
   if (SuccessionIsSafe(ledger, claims)) return true;
@@ -148,7 +174,7 @@ FlatMap<ClientId, Bytes> HostShares(const Ledger& ledger) {
 }
 
 bool ExemptFromEviction(const Ledger& ledger, const Job& job) {
-  return IsOldest(ledger, job) && !ledger.RotationIsSafe([&] {
+  return !ledger.ample_host && IsOldest(ledger, job) && !ledger.RotationIsSafe([&] {
     return RotationIsSafe(ledger, Claims(ledger, ExtraMemory{}));
   });
 }

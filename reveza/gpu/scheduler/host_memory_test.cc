@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "reveza/gpu/scheduler/passes.h"
+#include "reveza/gpu/scheduler/scope.h"
 #include "reveza/gpu/scheduler/testing_script.h"
 
 namespace reveza::scheduler {
@@ -29,6 +30,7 @@ class HostMemoryTest : public ::testing::Test {
     holding.footprint = {swappable, 0, 0, context};
     holding.credit = holding.footprint.Need();
     holding.peak = holding.approved_peak = swappable;
+    Register(ledger_, job);
     return client;
   }
 

@@ -1,8 +1,6 @@
 #include "reveza/gpu/scheduler/ledger.h"
 
 #include <algorithm>
-#include <cassert>
-#include <iterator>
 #include <utility>
 
 namespace reveza::scheduler {
@@ -20,6 +18,26 @@ Holding* Ledger::Find(ClientId id, GpuId gpu) {
   return holding == client->gpus.end() ? nullptr : &holding->second;
 }
 
+void Ledger::Add(const PendingGrowth& growth) {
+  growths.push_back(growth);
+  ++Find(growth.client)->growths;
+}
+
+void Ledger::Add(const PendingContext& context) {
+  contexts.push_back(context);
+  ++Find(context.client)->context_requests;
+}
+
+std::list<PendingGrowth>::iterator Ledger::Erase(std::list<PendingGrowth>::iterator growth) {
+  --Find(growth->client)->growths;
+  return growths.erase(growth);
+}
+
+std::list<PendingContext>::iterator Ledger::Erase(std::list<PendingContext>::iterator context) {
+  --Find(context->client)->context_requests;
+  return contexts.erase(context);
+}
+
 Bytes Ledger::Claim(const Client& client, GpuId gpu) {
   const Holding& holding = client.On(gpu);
   // Credit above the need is growth that the footprint will show soon.
@@ -29,16 +47,14 @@ Bytes Ledger::Claim(const Client& client, GpuId gpu) {
 
 bool Ledger::KeepsContexts(const Job& job) const {
   if (job.policy.request == 0 || job.policy.paused) return false;
-  return std::ranges::any_of(gpus, [&](const auto& entry) {
-    return job.Uses(entry.first) && Unmovable(job, entry.first) <= job.policy.request;
-  });
+  return std::ranges::any_of(job.uses,
+                             [&](GpuId gpu) { return Unmovable(job, gpu) <= job.policy.request; });
 }
 
 bool Ledger::HasMovableContexts(const Client& client) const {
   // What it waits for is answered first: its contexts would stay until then.
-  const auto of_client = [&](const auto& request) { return request.client == client.id; };
-  if (std::ranges::any_of(growths, of_client)) return false;
-  if (client.Unswappable() > 0 && std::ranges::any_of(contexts, of_client)) return false;
+  if (client.growths > 0) return false;
+  if (client.Unswappable() > 0 && client.context_requests > 0) return false;
   return client.movable_contexts && config.release_contexts_after > Time(0) &&
          !client.resident_only && !client.unresponsive && !KeepsContexts(jobs.at(client.job)) &&
          (client.contexts == Contexts::kHere || client.contexts == Contexts::kLeaving) &&
@@ -106,6 +122,7 @@ Bytes Ledger::MaxRequest(JobId job, GpuId gpu) const {
   const auto own = jobs.find(job);
   if (own == jobs.end() || !own->second.account) return max_request;
   const Bytes quota = quotas.at(*own->second.account).limit;
+  if (quota == Quota{}.limit) return max_request;
   const Bytes taken =
       SumOverAccount(own->second, [&](const Job& other) { return Reserved(other, gpu); });
   return std::min(max_request, quota - std::min(quota, taken));
@@ -115,17 +132,18 @@ Bytes Ledger::MaxRequestBesideClaims(const Job& job, GpuId gpu) const {
   const Frozen frozen(*this);
   const Bytes limit = gpus.at(gpu).Limit();
   Bytes most = MaxRequest(job.id, gpu);
-  for (const auto& [id, other] : jobs) {
-    if (id == job.id || !other.Uses(gpu)) continue;
+  ForEachJobOn(gpu, [&](const Job& other) {
     const Bytes claim = std::max(EntryNeed(other, gpu), other.policy.request);
-    if (claim > limit) continue;  // could not run on an empty GPU either
-    const Bytes taken = claim + FixedOfOthers(id, gpu) - Reserved(job, gpu);
+    // One that is larger could not run on an empty GPU either.
+    if (other.id == job.id || claim > limit) return;
+    const Bytes taken = claim + FixedOfOthers(other.id, gpu) - Reserved(job, gpu);
     most = std::min(most, limit - std::min(limit, taken));
-  }
+  });
   return most;
 }
 
 Bytes Ledger::ApprovedSwappable(const Client& client, GpuId gpu) const {
+  if (client.growths == 0) return 0;
   Bytes sum = 0;
   for (const PendingGrowth& growth : growths) {
     if (!growth.approved || growth.client != client.id || growth.gpu != gpu) continue;
@@ -137,16 +155,19 @@ Bytes Ledger::ApprovedSwappable(const Client& client, GpuId gpu) const {
 Bytes Ledger::ApprovedFixed(const Client& client, GpuId gpu) const {
   Bytes sum = 0;
   for (const PendingGrowth& growth : growths) {
+    if (client.growths == 0) break;
     if (!growth.approved || growth.client != client.id || growth.gpu != gpu) continue;
     if (growth.kind == GrowthKind::kPinned || client.resident_only) sum += growth.bytes;
   }
   const auto card = gpus.find(gpu);
-  const bool context = card != gpus.end() && card->second.approved_context == client.id;
+  const bool context = client.context_requests > 0 && card != gpus.end() &&
+                       card->second.approved_context == client.id;
   return sum + (context ? ContextEstimate(card->second) : 0);
 }
 
 Bytes Ledger::EntryNeed(const Job& job, GpuId gpu) const {
   Bytes sum = Claim(job, gpu);
+  if (job.Growths() == 0) return sum;
   for (const PendingGrowth& growth : growths) {
     if (growth.job == job.id && growth.gpu == gpu && CountsOnEntry(growth)) sum += growth.bytes;
   }
@@ -154,6 +175,7 @@ Bytes Ledger::EntryNeed(const Job& job, GpuId gpu) const {
 }
 
 Bytes Ledger::GrowthOnEntry(const Job& job, GpuId gpu) const {
+  if (job.Growths() == 0) return 0;
   Bytes sum = 0;
   for (const PendingGrowth& growth : growths) {
     if (growth.job != job.id || growth.gpu != gpu || growth.approved) continue;
@@ -197,124 +219,21 @@ Bytes Ledger::ContextEstimate(const Gpu& gpu) const {
   return std::min(config.context_estimate, gpu.config.budget / 8);
 }
 
-Ledger::Frozen::~Frozen() {
-  const std::optional<Memo> memo = std::exchange(ledger_.memo_, std::nullopt);
-  assert(ledger_.Confirms(*memo));
-}
-
-bool Ledger::Confirms(const Memo& memo) const {
-  const auto all = [](const FlatMap<GpuId, Bytes>& known, auto sum) {
-    return std::ranges::all_of(known,
-                               [&](const auto& entry) { return entry.second == sum(entry.first); });
-  };
-  return all(memo.fixed, [&](GpuId gpu) { return FixedOfAll(gpu); }) &&
-         all(memo.reserved, [&](GpuId gpu) { return ReservedOfAll(gpu); }) &&
-         all(memo.credit, [&](GpuId gpu) { return OutstandingCredit(gpu); }) &&
-         all(memo.evictions, [&](GpuId gpu) { return PendingEvictions(gpu); }) &&
-         memo.host_reserved.value_or(HostReserved()) == HostReserved();
-}
-
-const std::vector<Job*>& Ledger::EvictionOrder() {
-  if (memo_ && memo_->eviction_order) return *memo_->eviction_order;
-  const auto key = [](const Job& job) {
-    const bool waits = job.waiting_since.has_value();
-    // Idle jobs by last turn, oldest first; then waiting jobs, shortest wait first.
-    const Time::rep age = waits ? -job.waiting_since->count() : job.turn_start.count();
-    return std::make_tuple(job.policy.interactive, waits && !job.queued, job.policy.priority, age);
-  };
-  std::vector<Job*>& order = memo_ ? memo_->eviction_order.emplace() : eviction_order_;
-  order = JobsSortedBy(key, [](const Job&) { return true; });
-  return order;
-}
-
-const std::vector<Job*>& Ledger::EvictionCandidates(GpuId gpu) {
-  if (memo_ && memo_->eviction_candidates.contains(gpu)) return memo_->eviction_candidates.at(gpu);
-  std::vector<Job*>& found = memo_ ? memo_->eviction_candidates[gpu] : eviction_candidates_;
-  found.clear();
-  std::ranges::copy_if(EvictionOrder(), std::back_inserter(found), [&](const Job* job) {
-    return std::ranges::any_of(job->clients,
-                               [&](const auto& entry) { return Evictable(entry.second, gpu) > 0; });
-  });
-  return found;
-}
-
-bool Ledger::AnyContextsAway() const {
-  return Remembered(&Memo::any_contexts_away, [&] {
-    return std::ranges::any_of(jobs, [](const auto& job) {
-      return std::ranges::any_of(job.second.clients, [](const auto& entry) {
-        return entry.second.contexts == Contexts::kAway;
-      });
-    });
-  });
-}
-
-Bytes Ledger::FixedOfAll(GpuId gpu) const {
-  return Memoized(&Memo::fixed, gpu,
-                  [&] { return SumOver(jobs, [&](const Job& job) { return Fixed(job, gpu); }); });
-}
-
-Bytes Ledger::ReservedOfAll(GpuId gpu) const {
-  return Memoized(&Memo::reserved, gpu, [&] {
-    return SumOver(jobs, [&](const Job& job) { return Reserved(job, gpu); });
-  });
-}
-
-Bytes Ledger::Demand(GpuId gpu, const JobSet& active) const {
-  Bytes sum = FixedOfAll(gpu);
-  for (const JobId id : active) {
-    const auto job = jobs.find(id);
-    if (job != jobs.end()) sum += EntryNeed(job->second, gpu) - Fixed(job->second, gpu);
-  }
-  const auto entry = gpus.find(gpu);
-  if (entry != gpus.end() && entry->second.approved_context) sum += ContextEstimate(entry->second);
-  return sum;
-}
-
-bool Ledger::Fits(GpuId gpu, const JobSet& active) const {
-  const auto entry = gpus.find(gpu);
-  return entry != gpus.end() && Demand(gpu, active) <= entry->second.Limit();
-}
-
-bool Ledger::FitsAllGpusOf(const Job& job, const JobSet& active) const {
-  return std::ranges::all_of(
-      gpus, [&](const auto& entry) { return !job.Uses(entry.first) || Fits(entry.first, active); });
-}
-
-bool Ledger::CanRunAlone(const Job& job) const { return FitsAllGpusOf(job, JobSet{job.id}); }
-
 bool Ledger::WantsToRun(const Job& job) const {
   if (job.policy.paused) return false;
   for (const auto& [id, client] : job.clients) {
     if (client.wants_gate) return true;
   }
-  return std::ranges::any_of(growths,
-                             [&](const PendingGrowth& growth) {
-                               return growth.job == job.id && growth.kind == GrowthKind::kPinned &&
-                                      !growth.Blocked();
-                             }) ||
-         std::ranges::any_of(contexts, [&](const PendingContext& context) {
-           return context.job == job.id && AwaitsOwnContexts(context);
-         });
-}
-
-Bytes Ledger::OutstandingCredit(GpuId gpu) const {
-  return Memoized(&Memo::credit, gpu, [&] {
-    return SumOverClients([&](const Client& client) { return client.On(gpu).credit; });
-  });
-}
-
-std::int64_t Ledger::Free(GpuId gpu) const {
-  return static_cast<std::int64_t>(gpus.at(gpu).Limit()) -
-         static_cast<std::int64_t>(OutstandingCredit(gpu));
-}
-
-Bytes Ledger::PendingEvictions(GpuId gpu) const {
-  return Memoized(&Memo::evictions, gpu, [&] {
-    return SumOverClients([&](const Client& client) {
-      const Holding& holding = client.On(gpu);
-      return holding.evict_left + (LeavesCard(client) ? holding.footprint.Fixed() : 0);
-    });
-  });
+  return (job.Growths() > 0 && std::ranges::any_of(growths,
+                                                   [&](const PendingGrowth& growth) {
+                                                     return growth.job == job.id &&
+                                                            growth.kind == GrowthKind::kPinned &&
+                                                            !growth.Blocked();
+                                                   })) ||
+         (job.ContextRequests() > 0 &&
+          std::ranges::any_of(contexts, [&](const PendingContext& context) {
+            return context.job == job.id && AwaitsOwnContexts(context);
+          }));
 }
 
 bool Ledger::LeavesCard(const Client& client) {
@@ -348,9 +267,9 @@ bool Ledger::MayOpen(const Job& job) const {
                                return FullyResident(entry.second) &&
                                       !(job.clients.size() > 1 && entry.second.MayAllocate());
                              }) &&
-         std::ranges::all_of(gpus, [&](const auto& entry) {
-           const Bytes growth = GrowthOnEntry(job, entry.first);
-           return growth == 0 || static_cast<std::int64_t>(growth) <= Free(entry.first);
+         std::ranges::all_of(job.uses, [&](GpuId gpu) {
+           const Bytes growth = GrowthOnEntry(job, gpu);
+           return growth == 0 || static_cast<std::int64_t>(growth) <= Free(gpu);
          });
 }
 
@@ -412,6 +331,10 @@ Bytes Ledger::EvictableWithin(const Client& client, Bytes bytes, Bytes already, 
 
 void Ledger::WakeAt(Time time) {
   if (time > now && (!wake || time < *wake)) wake = time;
+}
+
+void Ledger::DueAt(Time time) {
+  if (time > now && (!due || time < *due)) due = time;
 }
 
 bool Ledger::Reached(Time time) {

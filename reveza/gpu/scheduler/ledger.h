@@ -12,7 +12,9 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <set>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -52,6 +54,34 @@ class Ledger {
 
   Client* Find(ClientId id);
   Holding* Find(ClientId id, GpuId gpu);
+
+  void Add(const PendingGrowth& growth);
+  void Add(const PendingContext& context);
+  // Return the next one.
+  std::list<PendingGrowth>::iterator Erase(std::list<PendingGrowth>::iterator growth);
+  std::list<PendingContext>::iterator Erase(std::list<PendingContext>::iterator context);
+  // Calls `visit(job)` for each job of a set that uses the GPU, none of which is parked.
+  template <typename Visit>
+  void ForEachOf(const JobSet& set, GpuId gpu, Visit visit) const {
+    const std::vector<Job*>& here = gpus.at(gpu).jobs;
+    if (set.size() < here.size()) {
+      for (const JobId id : set) {
+        const auto job = jobs.find(id);
+        if (job != jobs.end() && job->second.Uses(gpu)) visit(job->second);
+      }
+      return;
+    }
+    for (const Job* job : here) {
+      if (set.contains(job->id)) visit(*job);
+    }
+  }
+  // Calls `visit(job)` for each job that uses the GPU, in no particular order.
+  template <typename Visit>
+  void ForEachJobOn(GpuId gpu, Visit visit) const {
+    const Gpu& card = gpus.at(gpu);
+    for (const Job* job : card.jobs) visit(*job);
+    card.parked.ForEach([&](const Job& job) { visit(job); });
+  }
 
   // Returns the maximum that a client can hold on a GPU while it runs, with what it may allocate.
   static Bytes Claim(const Client& client, GpuId gpu);
@@ -116,12 +146,12 @@ class Ledger {
     const Ledger& ledger_;
   };
 
-  // Returns all jobs in the order of eviction: the one that runs last goes first. Only those that
-  // are not active are evicted. Valid until the next call.
-  const std::vector<Job*>& EvictionOrder();
+  // Returns the jobs on a GPU in the order of eviction: the one that runs last goes first. Only
+  // those that are not active are evicted. Valid until the next call.
+  const std::vector<Job*>& EvictionOrder(GpuId gpu);
   // Returns those of which something can be evicted from the GPU.
   const std::vector<Job*>& EvictionCandidates(GpuId gpu);
-  // Returns whether contexts of some client are away.
+  // Returns whether contexts of some client in scope are away.
   bool AnyContextsAway() const;
   // Return `compute()`: whether a rotation is safe (host_memory.cc), and what a handover may have
   // to move (slices.cc); while frozen, as computed the first time.
@@ -134,8 +164,14 @@ class Ledger {
     return Memoized(&Memo::bytes_to_move, gpu, compute);
   }
 
-  // Returns the total demand on a GPU when exactly the jobs in `active` are active.
+  // Returns the fixed memory of all jobs.
+  Bytes FixedOfAll(GpuId gpu) const;
+  Bytes ReservedOfAll(GpuId gpu) const;
+  // Returns the total demand on a GPU when exactly the jobs in `active` are active, or all jobs.
   Bytes Demand(GpuId gpu, const JobSet& active) const;
+  Bytes DemandOfAll(GpuId gpu) const;
+  // Returns what is approved for the next context.
+  Bytes ApprovedContext(GpuId gpu) const;
   bool Fits(GpuId gpu, const JobSet& active) const;
   bool FitsAllGpusOf(const Job& job, const JobSet& active) const;
   // Returns whether the job fits as the only active one, beside the fixed memory of the others.
@@ -184,21 +220,26 @@ class Ledger {
   Bytes SumOverClients(Value value) const {
     return SumOver(jobs, [&](const Job& job) { return SumOver(job.clients, value); });
   }
+  // Returns those in scope for which `predicate` holds.
   template <typename Predicate>
   JobSet JobsWith(Predicate predicate) const {
     JobSet set;
-    for (const auto& [id, job] : jobs) {
-      if (predicate(job)) set.insert(id);
+    for (const Job* job : scope.jobs) {
+      if (predicate(*job)) set.insert(job->id);
     }
     return set;
   }
-  // Returns the jobs for which `predicate` holds, in the order of `key`, computed once per job.
+  // Returns those in the order of `key`, computed once per job.
   template <typename Key, typename Predicate>
-  std::vector<Job*> JobsSortedBy(Key key, Predicate predicate) {
+  std::vector<Job*> JobsSortedBy(Key key, Predicate predicate) const {
+    return SortedBy(scope.jobs, key, predicate);
+  }
+  template <typename Key, typename Predicate>
+  static std::vector<Job*> SortedBy(const std::vector<Job*>& jobs, Key key, Predicate predicate) {
     using Position = std::pair<std::decay_t<std::invoke_result_t<Key, const Job&>>, JobId>;
     std::vector<std::pair<Position, Job*>> sorted;
-    for (auto& [id, job] : jobs) {
-      if (predicate(job)) sorted.emplace_back(Position(std::invoke(key, job), id), &job);
+    for (Job* job : jobs) {
+      if (predicate(*job)) sorted.emplace_back(Position(std::invoke(key, *job), job->id), job);
     }
     std::ranges::sort(sorted, {}, [](const auto& entry) -> const Position& { return entry.first; });
     std::vector<Job*> found;
@@ -209,12 +250,18 @@ class Ledger {
   JobSet ActiveJobs() const {
     return JobsWith([](const Job& job) { return job.Active(); });
   }
-  JobSet LeavingJobs() const {
-    return JobsWith([](const Job& job) { return job.phase == Phase::kLeaving; });
+  // Returns those that leave in the group of the job's GPUs.
+  JobSet LeavingJobs(const Job& job) const {
+    return JobsWith([&](const Job& other) {
+      return other.phase == Phase::kLeaving && !other.uses.empty() && !job.uses.empty() &&
+             gpus.at(other.uses.front()).group == gpus.at(job.uses.front()).group;
+    });
   }
   std::uint32_t NextSerial() { return ++serial_ == 0 ? ++serial_ : serial_; }
   // Requests a wake-up at `time`, when the decisions may differ.
   void WakeAt(Time time);
+  // Notes that they may differ from `time` on, but that this can wait for another event.
+  void DueAt(Time time);
   // Returns whether `time` has been reached; otherwise requests a wake-up.
   bool Reached(Time time);
 
@@ -232,6 +279,8 @@ class Ledger {
     return request.requested_at + config.max_wait <= now;
   }
 
+  bool InScope(GpuId gpu) const { return gpus.at(gpu).in_scope; }
+
   // Returns whether all clients of a previous daemon have reconnected; otherwise requests a
   // wake-up.
   bool TakeoverSettled() { return Reached(takeover_settled_at); }
@@ -240,16 +289,44 @@ class Ledger {
   Time now{0};
   Time takeover_settled_at{0};
   std::optional<Time> wake;
-  FlatMap<JobId, Job> jobs;
-  FlatMap<ClientId, JobId> job_of;
+  std::optional<Time> due;
+  std::uint64_t changes = 0;  // of jobs that another pass would see and that are no decisions
+  std::map<JobId, Job> jobs;
+  std::unordered_map<ClientId, JobId> job_of;
   FlatMap<GpuId, Gpu> gpus;
   std::map<AccountId, Quota> quotas;
+  bool has_quotas = false;  // one of them restricts something
   std::list<PendingGrowth> growths;
   std::list<PendingContext> contexts;
   std::vector<Decision> decisions;
   std::uint64_t next_rank = 0;
   std::uint64_t next_entered = 0;
   std::optional<Time> arena_grew_at;  // when a client last reported more host memory than before
+
+  // What the present event concerns: passes look at nothing else. See scope.h.
+  struct Scope {
+    std::vector<Job*> jobs;                    // not parked, by number
+    std::vector<std::pair<GpuId, Gpu*>> gpus;  // by number
+    bool everything = false;
+    std::size_t groups = 0;
+    std::size_t evicting = 0;  // how many of its GPUs were evicting after the last event
+  };
+  Scope scope;
+  std::vector<Job*> homeless;  // jobs that use no GPU and are not parked: always in scope
+  // What the next event concerns, besides what wakes.
+  std::vector<GpuId> touched_gpus;
+  std::vector<JobId> touched_jobs;
+  std::set<std::pair<Time, GpuId>> wakes;  // of groups
+  std::set<std::pair<Time, GpuId>> dues;
+  std::optional<Time> common_wake;  // of everything, or of the homeless jobs
+  bool divided = false;             // groups of GPUs do not depend on each other
+  bool ample_host = false;          // the host has room for whatever may be evicted
+  Bytes host_bound = 0;             // sum over all jobs
+  std::size_t evicting = 0;         // GPUs with evictions in progress
+  bool deadlocks_unseen = false;    // there were evictions, during which no deadlock is broken
+  std::size_t considered = 0;       // jobs, by the last event
+  std::size_t overfull = 0;         // GPUs on which not all jobs fit together
+  bool arenas_sent = false;         // to all clients, as far as they needed one then
 
  private:
   struct Memo {
@@ -262,7 +339,7 @@ class Ledger {
     FlatMap<GpuId, Bytes> bytes_to_move;
     std::optional<bool> rotation_is_safe;
     std::optional<bool> any_contexts_away;
-    std::optional<std::vector<Job*>> eviction_order;
+    FlatMap<GpuId, std::vector<Job*>> eviction_order;
     FlatMap<GpuId, std::vector<Job*>> eviction_candidates;
   };
 
@@ -275,9 +352,6 @@ class Ledger {
       return other.id != job.id && other.account == job.account ? value(other) : 0;
     });
   }
-  // Returns the fixed memory of all jobs.
-  Bytes FixedOfAll(GpuId gpu) const;
-  Bytes ReservedOfAll(GpuId gpu) const;
   // Return `compute()` or `sum()`; while frozen, as computed the first time.
   template <typename T, typename Compute>
   T Remembered(std::optional<T> Memo::* known, Compute compute) const {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "reveza/gpu/scheduler/scope.h"
+
 namespace reveza::scheduler {
 namespace ledger_test {
 
@@ -22,6 +24,7 @@ class LedgerTest : public testing::Test {
     client.gpus[0].credit = credit;
     client.gpus[0].backed = footprint.Swappable();
     ledger_.job_of[id] = id;
+    Register(ledger_, job);
   }
   Client& Of(ClientId id) { return *ledger_.Find(id); }
 
@@ -65,7 +68,7 @@ TEST_F(LedgerTest, DemandIsEntryNeedOfActiveJobsPlusFixedMemoryOfOthers) {
 }
 
 TEST_F(LedgerTest, PendingPinnedGrowthCountsOnEntry) {
-  ledger_.growths.push_back({1, 1, 1, 0, GrowthKind::kPinned, 60, Time(0), false, Obstacle::kNone});
+  ledger_.Add(PendingGrowth{1, 1, 1, 0, GrowthKind::kPinned, 60, Time(0), false, Obstacle::kNone});
   EXPECT_EQ(ledger_.EntryNeed(ledger_.jobs[1], 0), 510u);
   EXPECT_TRUE(ledger_.WantsToRun(ledger_.jobs[1]));
   ledger_.growths.back().obstacle = Obstacle::kFixedMemory;

@@ -8,8 +8,13 @@
 
 namespace reveza::scheduler {
 
-// ---- admission.cc: one context creation at a time per GPU, and no more rotating jobs than
-// max_wait allows ----
+// ---- run.cc ----
+
+// Level-triggered: every event updates the ledger, then all passes decide from its state until
+// nothing changes. A client that dies at any point leaves a consistent ledger.
+void RunPasses(Ledger& ledger);
+
+// ---- admission.cc: one context creation at a time per GPU ----
 
 // Admits the next client that may create a context, makes room for it, and moves on from a client
 // that exceeded context_timeout.
@@ -20,6 +25,9 @@ void AdmitContextOf(Ledger& ledger, GpuId gpu, ClientId client, Bytes credit);
 bool ContextFits(const Ledger& ledger, const PendingContext& context);
 // Ends a context creation; `overhead` 0: none was created.
 void FinishContext(Ledger& ledger, ClientId client, GpuId gpu, Bytes overhead);
+
+// ---- queue.cc: no more rotating jobs than max_wait allows ----
+
 // Divides the jobs that want to run into those that rotate and those that queue.
 void UpdateQueue(Ledger& ledger);
 
@@ -41,8 +49,11 @@ bool BreakDeadlock(Ledger& ledger);
 
 // ---- fairness.cc: weights, priorities and interactive jobs ----
 
-// Adds up the tokens of interactive jobs until `now`, at which an event follows.
-void AccrueService(Ledger& ledger, Time now);
+// Adds up the tokens of an interactive job until now. Call when it begins or ends to take tokens,
+// and before some are deducted.
+void SettleTokens(const Ledger& ledger, Job& job);
+// Returns whether its GPU time takes tokens at present.
+bool TakesTokens(const Job& job);
 // Adds the GPU time of the job's turn so far to its virtual runtime. Call before the turn ends.
 void SettleService(Ledger& ledger, Job& job);
 void SetPolicyOf(Ledger& ledger, Job& job, const Policy& policy);
@@ -69,10 +80,14 @@ void ChooseTurns(Ledger& ledger);
 
 // ---- hints.cc: contention, and host memory to prepare ----
 
+// Host memory is prepared in multiples of this.
+inline constexpr Bytes kArenaStep = 64 * kMiB;
+
 // Returns whether another job waits for memory on a GPU that `job` uses.
 bool Contended(const Ledger& ledger, const Job& job);
-// Sends SetContention to running clients when contention begins or ends.
-void SendContention(Ledger& ledger);
+// Sends SetContention to running clients when contention begins or ends. Returns whether a client
+// does not count as idle any more.
+bool SendContention(Ledger& ledger);
 // Sends SetQueueBound to running clients when interactive jobs begin to sleep beside them or wake.
 void SendQueueBounds(Ledger& ledger);
 // Sends PrepareArena once the jobs no longer fit together, so that host memory is pinned before the
@@ -100,6 +115,8 @@ Time ClosableAt(const Ledger& ledger, const Job& job);
 // Returns whether the waiting job was interrupted by a preempting one and its slice would not be
 // over yet: it goes on before the others take their turns.
 bool ContinuesSlice(const Ledger& ledger, const Job& job);
+// Returns when that slice would be over; 0 if it was not interrupted.
+Time EndOfInterrupted(const Ledger& ledger, const Job& job);
 // Records the duration of a handover, from the first CloseGate sent for `job` until its OpenGate.
 void RecordHandover(Ledger& ledger, const Job& job, Time took);
 // Notes that the job waits from now on, if it wants to run, and how long it slept before.
@@ -163,6 +180,10 @@ void EnforcePauses(Ledger& ledger);
 // Returns whether evictions can cover the deficit of the jobs in `active` within the host budget.
 // All other jobs count as evictable, even if their gates are still open.
 bool EvictionsSuffice(Ledger& ledger, const JobSet& active);
+
+// Returns whether they can for the jobs that are active, without a wake-up for when the answer may
+// change. A shortage that cannot be covered counts for all groups of GPUs.
+bool ShortagesCanBeCovered(Ledger& ledger);
 
 // Evicts the client's memory on all its GPUs.
 void EvictAllOf(Ledger& ledger, Client& client);
@@ -242,13 +263,18 @@ FlatMap<ClientId, Bytes> HostShares(const Ledger& ledger);
 // evicted: the others need the host memory to make room for it.
 bool ExemptFromEviction(const Ledger& ledger, const Job& job);
 
+// Returns an upper bound of the host budget of which the job can make use, whatever it does until
+// the next event that concerns it: while the sum over all jobs is within the budget, host memory
+// limits nothing, and groups of GPUs do not depend on each other.
+Bytes HostBound(const Ledger& ledger, const Job& job);
+
 // Records a new peak of the client's swappable memory.
 void UpdatePeak(Ledger& ledger, GpuId gpu, Client& client, Bytes swappable);
 
 // ---- view.cc: snapshots for status output, and the waits that they count ----
 
-// Adds the time until `now`, at which an event follows, to what each job waits for.
-void AccrueWaits(Ledger& ledger, Time now);
+// Adds the time until now to what the job has waited for, if that has changed.
+void CountWait(const Ledger& ledger, Job& job);
 
 ClientView ViewOf(const Client& client);
 JobView ViewOf(const Ledger& ledger, const Job& job);

@@ -4,12 +4,10 @@
 #include <utility>
 
 #include "reveza/gpu/scheduler/passes.h"
+#include "reveza/gpu/scheduler/scope.h"
 
 namespace reveza::scheduler {
 namespace {
-
-// A pass may enable another (a job that enters may then grow), but only a few times.
-constexpr int kMaxPasses = 8;
 
 // A client with swapped memory, or without its contexts, has a closed gate: it ignored the OpenGate
 // that was in flight when it said so.
@@ -18,42 +16,20 @@ void CloseStaleGate(Client& client) {
 }
 
 Ledger& AdvanceTo(Ledger& ledger, Time now) {
-  AccrueService(ledger, std::max(ledger.now, now));
-  AccrueWaits(ledger, std::max(ledger.now, now));
   ledger.now = std::max(ledger.now, now);
   return ledger;
 }
 
-// Level-triggered: every event updates the ledger, then all passes decide from its state. A client
-// that dies at any point leaves a consistent ledger.
-void RunPasses(Ledger& ledger) {
-  for (int pass = 0; pass < kMaxPasses; ++pass) {
-    const std::size_t before = ledger.decisions.size();
-    ledger.wake.reset();
-    ExpireOrders(ledger);
-    UpdateCrowding(ledger);
-    EnforcePauses(ledger);
-    RestoreBudget(ledger);
-    AbandonHopeless(ledger);
-    ProcessGrowths(ledger);
-    ProcessContexts(ledger);
-    UpdateQueue(ledger);
-    UpdateCompetitors(ledger);
-    ChooseTurns(ledger);
-    AlignDrains(ledger);
-    MoveMemory(ledger);
-    ReleaseIdleContexts(ledger);
-    const bool changed = OpenGates(ledger);
-    if (!changed && ledger.decisions.size() == before && !BreakDeadlock(ledger)) break;
-  }
-  SendContention(ledger);
-  SendQueueBounds(ledger);
-  SendArenaRequests(ledger);
+// Returns the client that an event concerns.
+Client* Touched(Ledger& ledger, ClientId id) {
+  Client* client = ledger.Find(id);
+  if (client != nullptr) Touch(ledger, ledger.jobs.at(client->job));
+  return client;
 }
 
 // Returns the client that sent an event: it answers.
 Client* Heard(Ledger& ledger, ClientId id) {
-  Client* client = ledger.Find(id);
+  Client* client = Touched(ledger, id);
   if (client == nullptr) return nullptr;
   client->unresponsive = false;
   client->swap_in_deadline.reset();
@@ -62,9 +38,11 @@ Client* Heard(Ledger& ledger, ClientId id) {
 
 // Returns the client's holding on a known GPU, creating it if necessary; else nullptr.
 Holding* HoldingOf(Ledger& ledger, ClientId id, GpuId gpu) {
-  Client* client = ledger.Find(id);
+  Client* client = Touched(ledger, id);
   if (client == nullptr || !ledger.gpus.contains(gpu)) return nullptr;
-  return &client->gpus[gpu];
+  const auto [entry, fresh] = client->gpus.try_emplace(gpu);
+  if (fresh) Register(ledger, ledger.jobs.at(client->job));
+  return &entry->second;
 }
 
 // Raises the credit to what a client physically holds: contexts grow by themselves.
@@ -100,8 +78,14 @@ Scheduler::Scheduler(Config config) : ledger_(std::make_unique<Ledger>(config)) 
 Scheduler::~Scheduler() = default;
 
 void Scheduler::SetGpu(Time now, GpuId gpu, const GpuConfig& config) {
-  AdvanceTo(*ledger_, now).gpus[gpu].config = config;
-  RunPasses(*ledger_);
+  Ledger& ledger = AdvanceTo(*ledger_, now);
+  Gpu& card = ledger.gpus[gpu];
+  card.config = config;
+  Touch(ledger, gpu);
+  // What they may need of the host depends on the granule.
+  UnparkAll(ledger, card);
+  for (Job* job : card.jobs) Touch(ledger, *job);
+  RunPasses(ledger);
 }
 
 void Scheduler::SetExternal(Time now, GpuId gpu, Bytes bytes) {
@@ -110,6 +94,7 @@ void Scheduler::SetExternal(Time now, GpuId gpu, Bytes bytes) {
   if (entry == ledger.gpus.end()) return;
   if (entry->second.external != bytes) entry->second.external_changed = ledger.now;
   entry->second.external = bytes;
+  Touch(ledger, gpu);
   RunPasses(ledger);
 }
 
@@ -127,6 +112,7 @@ void Scheduler::ClientJoined(Time now, ClientId client, JobId job, bool resident
   added.id = client;
   added.job = job;
   added.resident_only = resident_only;
+  Register(ledger, entry->second);
   RunPasses(ledger);
 }
 
@@ -134,6 +120,7 @@ void Scheduler::SetPolicy(Time now, JobId id, const Policy& policy) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
   const auto job = ledger.jobs.find(id);
   if (job == ledger.jobs.end() || job->second.policy == policy) return;
+  Touch(ledger, job->second);
   SetPolicyOf(ledger, job->second, policy);
   RunPasses(ledger);
 }
@@ -142,8 +129,10 @@ void Scheduler::SetAccount(Time now, JobId id, AccountId account, const Quota& q
   Ledger& ledger = AdvanceTo(*ledger_, now);
   const auto job = ledger.jobs.find(id);
   if (job == ledger.jobs.end()) return;
+  Touch(ledger, job->second);
   job->second.account = account;
   ledger.quotas[account] = quota;
+  if (quota != Quota{}) ledger.has_quotas = true;
   RunPasses(ledger);
 }
 
@@ -154,8 +143,8 @@ Bytes Scheduler::MaxRequest(JobId job, GpuId gpu) const {
 std::optional<Scheduler::Shortage> Scheduler::FindShortage(JobId id, Bytes request) const {
   const auto job = ledger_->jobs.find(id);
   if (job == ledger_->jobs.end()) return std::nullopt;
-  for (const auto& [gpu, card] : ledger_->gpus) {
-    if (!job->second.Uses(gpu) || request <= job->second.policy.request) continue;
+  for (const GpuId gpu : job->second.uses) {
+    if (request <= job->second.policy.request) break;
     const Bytes max_request = ledger_->MaxRequestBesideClaims(job->second, gpu);
     if (request > max_request) return Shortage{gpu, max_request};
   }
@@ -164,19 +153,22 @@ std::optional<Scheduler::Shortage> Scheduler::FindShortage(JobId id, Bytes reque
 
 void Scheduler::ClientLeft(Time now, ClientId client) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
-  if (ledger.Find(client) == nullptr) return;
+  if (Touched(ledger, client) == nullptr) return;
   ledger.growths.remove_if([&](const auto& growth) { return growth.client == client; });
   ledger.contexts.remove_if([&](const auto& context) { return context.client == client; });
-  for (auto& [id, gpu] : ledger.gpus) {
+  Job& job = ledger.jobs.at(ledger.job_of.at(client));
+  for (const GpuId id : job.uses) {
+    Gpu& gpu = ledger.gpus.at(id);
     if (gpu.context_creator == client) gpu.context_creator.reset();
     if (gpu.approved_context == client) gpu.approved_context.reset();
   }
-  Job& job = ledger.jobs.at(ledger.job_of.at(client));
   ledger.job_of.erase(client);
   job.clients.erase(client);
   if (job.clients.empty()) {
+    Unregister(ledger, job);
     ledger.jobs.erase(job.id);
   } else {
+    Register(ledger, job);
     TryFinishLeaving(ledger, job);
   }
   RunPasses(ledger);
@@ -213,12 +205,13 @@ void Scheduler::ContextRequested(Time now, ClientId client, GpuId gpu) {
   for (const PendingContext& context : ledger.contexts) {
     if (context.client == client && context.gpu == gpu) return;
   }
-  ledger.contexts.push_back({client, ledger.job_of.at(client), gpu, ledger.now, Obstacle::kNone});
+  ledger.Add(PendingContext{client, ledger.job_of.at(client), gpu, ledger.now, Obstacle::kNone});
   RunPasses(ledger);
 }
 
 void Scheduler::ContextCreated(Time now, ClientId client, GpuId gpu, Bytes overhead) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
+  Touched(ledger, client);
   FinishContext(ledger, client, gpu, overhead);
   RunPasses(ledger);
 }
@@ -234,8 +227,8 @@ void Scheduler::GrowthRequested(Time now, ClientId client, std::uint32_t request
   }
   asking->idle = false;
   Job& job = ledger.jobs.at(asking->job);
-  ledger.growths.push_back(
-      {client, job.id, request, gpu, kind, bytes, ledger.now, /*approved=*/false, Obstacle::kNone});
+  ledger.Add(PendingGrowth{client, job.id, request, gpu, kind, bytes, ledger.now,
+                           /*approved=*/false, Obstacle::kNone});
   if (job.phase == Phase::kSuspended) BeginWait(ledger, job);
   RunPasses(ledger);
 }
@@ -258,7 +251,7 @@ void Scheduler::AccountChanged(Time now, ClientId client, GpuId gpu, const Footp
 
 void Scheduler::SetHostBacked(Time now, ClientId client) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
-  if (Client* backed = ledger.Find(client)) backed->host_backed = true;
+  if (Client* backed = Touched(ledger, client)) backed->host_backed = true;
 }
 
 void Scheduler::HostBacked(Time now, ClientId client, Bytes bytes) {
@@ -281,7 +274,7 @@ void Scheduler::GateRequested(Time now, ClientId client) {
 
 void Scheduler::BecameIdle(Time now, ClientId client) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
-  Client* idle = ledger.Find(client);
+  Client* idle = Touched(ledger, client);
   if (idle == nullptr || idle->gate != Gate::kOpen) return;
   idle->idle = true;
   RunPasses(ledger);
@@ -289,7 +282,7 @@ void Scheduler::BecameIdle(Time now, ClientId client) {
 
 void Scheduler::SetHold(Time now, ClientId client, bool holds) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
-  Client* holder = ledger.Find(client);
+  Client* holder = Touched(ledger, client);
   if (holder == nullptr || holder->holds == holds) return;
   holder->holds = holds;
   RunPasses(ledger);
@@ -297,19 +290,19 @@ void Scheduler::SetHold(Time now, ClientId client, bool holds) {
 
 void Scheduler::GateClosed(Time now, ClientId client, std::uint32_t serial) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
-  Client* closed = ledger.Find(client);
+  Client* closed = Touched(ledger, client);
   if (closed != nullptr && HandleGateClosed(ledger, *closed, serial)) RunPasses(ledger);
 }
 
 void Scheduler::DrainFailed(Time now, ClientId client, std::uint32_t serial) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
-  Client* failed = ledger.Find(client);
+  Client* failed = Touched(ledger, client);
   if (failed != nullptr && HandleDrainFailed(ledger, *failed, serial)) RunPasses(ledger);
 }
 
 void Scheduler::Draining(Time now, ClientId client, std::uint32_t serial) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
-  Client* draining = ledger.Find(client);
+  Client* draining = Touched(ledger, client);
   if (draining != nullptr && HandleDraining(*draining, serial)) RunPasses(ledger);
 }
 
@@ -320,6 +313,7 @@ void Scheduler::Evicted(Time now, ClientId client, std::uint32_t serial, GpuId g
   const bool late = answering != nullptr && answering->unresponsive;
   Heard(ledger, client);
   if (late) RunPasses(ledger);
+  Touched(ledger, client);
   Holding* holding = ledger.Find(client, gpu);
   if (holding == nullptr || serial == 0 || holding->evict_serial != serial) return;
   const bool nothing_came = holding->evict_left == holding->evict_requested;
@@ -351,12 +345,12 @@ void Scheduler::SwappedIn(Time now, ClientId client, std::uint32_t serial) {
 
 void Scheduler::SetMovableContexts(Time now, ClientId client) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
-  if (Client* movable = ledger.Find(client)) movable->movable_contexts = true;
+  if (Client* movable = Touched(ledger, client)) movable->movable_contexts = true;
 }
 
 void Scheduler::ContextsAway(Time now, ClientId client) {
   Ledger& ledger = AdvanceTo(*ledger_, now);
-  Client* resuming = ledger.Find(client);
+  Client* resuming = Touched(ledger, client);
   if (resuming == nullptr || !resuming->gpus.empty()) return;
   resuming->contexts = Contexts::kAway;
   CloseStaleGate(*resuming);
@@ -382,30 +376,13 @@ void Scheduler::ContextsRestored(Time now, ClientId client, std::uint32_t serial
 
 void Scheduler::Tick(Time now) { RunPasses(AdvanceTo(*ledger_, now)); }
 
-std::optional<Time> Scheduler::NextWakeup() const { return ledger_->wake; }
+std::optional<Time> Scheduler::NextWakeup() const {
+  std::optional<Time> next = ledger_->common_wake;
+  if (ledger_->wakes.empty()) return next;
+  const Time first = ledger_->wakes.begin()->first;
+  return std::min(next.value_or(first), first);
+}
 
 std::vector<Decision> Scheduler::TakeDecisions() { return std::exchange(ledger_->decisions, {}); }
-
-std::vector<ClientView> Scheduler::Clients() const {
-  std::vector<ClientView> views;
-  for (const auto& [job_id, job] : ledger_->jobs) {
-    for (const auto& [id, client] : job.clients) views.push_back(ViewOf(client));
-  }
-  return views;
-}
-
-std::vector<JobView> Scheduler::Jobs() const {
-  std::vector<JobView> views;
-  for (const auto& [id, job] : ledger_->jobs) views.push_back(ViewOf(*ledger_, job));
-  return views;
-}
-
-std::vector<GpuView> Scheduler::Gpus() const {
-  std::vector<GpuView> views;
-  for (const auto& [id, gpu] : ledger_->gpus) views.push_back(ViewOf(*ledger_, id, gpu));
-  return views;
-}
-
-Bytes Scheduler::HostReserved() const { return ledger_->HostReserved(); }
 
 }  // namespace reveza::scheduler

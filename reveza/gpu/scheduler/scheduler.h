@@ -103,12 +103,15 @@ struct Config {
   Time growth_settle_time = std::chrono::seconds(10);
   // For how long a job is idle before its contexts leave the card; 0: they never do, for no reason.
   Time release_contexts_after{0};
+  // Every event concerns all jobs: slower, and decides the same. For tests, which compare.
+  bool consider_everything = false;
 };
 
 struct GpuConfig {
   Bytes total = 0;    // of the card
   Bytes budget = 0;   // for all clients together
   Bytes granule = 0;  // unit of allocation; clients request multiples where possible
+  friend bool operator==(const GpuConfig&, const GpuConfig&) = default;
 };
 
 // ---- events ----
@@ -122,6 +125,7 @@ struct Footprint {
   Bytes Swappable() const { return resident + swapped; }
   Bytes Fixed() const { return pinned + context; }
   Bytes Need() const { return Swappable() + Fixed(); }
+  friend bool operator==(const Footprint&, const Footprint&) = default;
 };
 
 // In the order of the enums of wire/messages.h, as Growth below.
@@ -135,6 +139,7 @@ struct AdmitContext {
   ClientId client;
   GpuId gpu;
   Bytes credit;  // reserved until ContextCreated
+  friend bool operator==(const AdmitContext&, const AdmitContext&) = default;
 };
 // kLater: the job's gate is closed or closing and nothing is granted; the client allocates
 // virtually (swappable) or repeats the request once its gate is open (pinned).
@@ -145,10 +150,12 @@ struct AnswerGrowth {
   GpuId gpu;
   Growth answer;
   Bytes credit;  // as requested if kGranted, else 0
+  friend bool operator==(const AnswerGrowth&, const AnswerGrowth&) = default;
 };
 struct OpenGate {
   ClientId client;
   std::uint32_t serial;
+  friend bool operator==(const OpenGate&, const OpenGate&) = default;
 };
 struct CloseGate {
   ClientId client;
@@ -156,51 +163,61 @@ struct CloseGate {
   Time drain_limit;
   Time report_after;          // when to call Draining()
   std::uint32_t submissions;  // to admit before; not 0 only if the gate is closed
+  friend bool operator==(const CloseGate&, const CloseGate&) = default;
 };
 struct Evict {
   ClientId client;
   GpuId gpu;
   Bytes bytes;
   std::uint32_t serial;
+  friend bool operator==(const Evict&, const Evict&) = default;
 };
 struct SwapIn {
   ClientId client;
   std::uint32_t serial;
+  friend bool operator==(const SwapIn&, const SwapIn&) = default;
 };
 struct GiveCredit {
   ClientId client;
   GpuId gpu;
   Bytes bytes;
+  friend bool operator==(const GiveCredit&, const GiveCredit&) = default;
 };
 struct SetContention {
   ClientId client;
   bool waiting;
   Time idle_after;  // cost of a handover (ski rental)
+  friend bool operator==(const SetContention&, const SetContention&) = default;
 };
 // Bounds the GPU work that the client queues ahead: under contention, or at any time if `always`.
 struct SetQueueBound {
   ClientId client;
   Time bound;
   bool always;
+  friend bool operator==(const SetQueueBound&, const SetQueueBound&) = default;
 };
 // Takes the contexts and the pinned memory of a client off all its GPUs, and brings them back.
 struct ReleaseContexts {
   ClientId client;
   std::uint32_t serial;
+  friend bool operator==(const ReleaseContexts&, const ReleaseContexts&) = default;
 };
 struct RestoreContexts {
   ClientId client;
   std::uint32_t serial;
+  friend bool operator==(const RestoreContexts&, const RestoreContexts&) = default;
 };
 struct PrepareArena {
   ClientId client;
   Bytes bytes;
+  friend bool operator==(const PrepareArena&, const PrepareArena&) = default;
 };
 // The GPU cannot keep the request of the job's policy; answers ContextRequested().
 struct RefuseContext {
   ClientId client;
   GpuId gpu;
   Bytes max_request;
+  friend bool operator==(const RefuseContext&, const RefuseContext&) = default;
 };
 using Decision = std::variant<AdmitContext, RefuseContext, AnswerGrowth, OpenGate, CloseGate, Evict,
                               SwapIn, GiveCredit, SetContention, SetQueueBound, PrepareArena,
@@ -238,6 +255,7 @@ struct ClientView {
     GpuId gpu = 0;
     Footprint footprint;
     Bytes credit = 0;
+    friend bool operator==(const Gpu&, const Gpu&) = default;
   };
   std::vector<Gpu> gpus;
   Bytes arena = 0;
@@ -245,6 +263,7 @@ struct ClientView {
   bool unpreemptible = false;
   bool unresponsive = false;   // did not answer Evict; until it sends something
   bool contexts_away = false;  // not on its GPUs, nor is what it has pinned
+  friend bool operator==(const ClientView&, const ClientView&) = default;
 };
 
 struct JobView {
@@ -266,6 +285,7 @@ struct JobView {
   std::uint64_t aligned_drains = 0;
   std::uint64_t failed_drains = 0;
   std::vector<ClientId> clients;
+  friend bool operator==(const JobView&, const JobView&) = default;
 };
 
 struct GpuView {
@@ -274,6 +294,7 @@ struct GpuView {
   Bytes external = 0;            // held by external processes
   Bytes outstanding_credit = 0;  // sum over all clients
   Time handover{0};              // measured moving average; 0: none yet
+  friend bool operator==(const GpuView&, const GpuView&) = default;
 };
 
 class Ledger;
@@ -362,6 +383,8 @@ class Scheduler {
   std::vector<JobView> Jobs() const;
   std::vector<GpuView> Gpus() const;
   Bytes HostReserved() const;
+  // Returns how many jobs the last event made the scheduler look at: what it cost.
+  std::size_t JobsConsidered() const;
 
  private:
   std::unique_ptr<Ledger> ledger_;

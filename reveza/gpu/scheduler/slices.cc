@@ -36,15 +36,16 @@ double Average(double mean, double sample) {
 
 // Returns what a handover between the competing jobs may have to swap in at their present size.
 Bytes BytesToMove(const Ledger& ledger, GpuId gpu) {
-  Bytes sum = 0;
-  Bytes largest = 0;
-  for (const auto& [id, job] : ledger.jobs) {
-    if (job.phase == Phase::kSuspended && !ledger.WantsToRun(job)) continue;
-    const Bytes claim = ledger.Claim(job, gpu);
+  const Gpu& card = ledger.gpus.at(gpu);
+  Bytes sum = card.parked.queued_claim();
+  Bytes largest = card.parked.LargestQueuedMovable();
+  for (const Job* job : card.jobs) {
+    if (job->phase == Phase::kSuspended && !ledger.WantsToRun(*job)) continue;
+    const Bytes claim = ledger.Claim(*job, gpu);
     sum += claim;
-    largest = std::max(largest, claim - std::min(claim, ledger.Fixed(job, gpu)));
+    largest = std::max(largest, claim - std::min(claim, ledger.Fixed(*job, gpu)));
   }
-  const Bytes limit = ledger.gpus.at(gpu).Limit();
+  const Bytes limit = card.Limit();
   return std::min(largest, sum - std::min(sum, limit));
 }
 
@@ -53,10 +54,8 @@ Bytes BytesToMove(const Ledger& ledger, GpuId gpu) {
 Time HandoverCost(const Ledger& ledger, GpuId gpu) {
   const Gpu& card = ledger.gpus.at(gpu);
   if (card.handover == Time(0)) {
-    Bytes largest = 0;
-    for (const auto& [id, job] : ledger.jobs) {
-      largest = std::max(largest, ledger.Need(job, gpu));
-    }
+    Bytes largest = card.parked.LargestClaim();
+    for (const Job* job : card.jobs) largest = std::max(largest, ledger.Need(*job, gpu));
     return LinkTime(ledger.config, largest);
   }
   const Bytes bytes = ledger.BytesToMove(gpu, [&] { return BytesToMove(ledger, gpu); });
@@ -68,9 +67,7 @@ Time HandoverCost(const Ledger& ledger, GpuId gpu) {
 
 Time HandoverCost(const Ledger& ledger, const Job& job) {
   Time cost{0};
-  for (const auto& [id, gpu] : ledger.gpus) {
-    if (job.Uses(id)) cost = std::max(cost, HandoverCost(ledger, id));
-  }
+  for (const GpuId gpu : job.uses) cost = std::max(cost, HandoverCost(ledger, gpu));
   return cost;
 }
 
@@ -84,9 +81,7 @@ Time SliceLength(const Ledger& ledger, const Job& job) {
 
 Time ShortestUsefulTurn(const Ledger& ledger, const Job& job) {
   Bytes missing = 0;
-  for (const auto& [id, gpu] : ledger.gpus) {
-    missing = std::max(missing, ledger.Deficit(job, id));
-  }
+  for (const GpuId gpu : job.uses) missing = std::max(missing, ledger.Deficit(job, gpu));
   return SliceFor(ledger.config, LinkTime(ledger.config, missing));
 }
 
@@ -100,13 +95,18 @@ Time ClosableAt(const Ledger& ledger, const Job& job) {
   return std::max(job.slice_start + turn, job.closable_at);
 }
 
+Time EndOfInterrupted(const Ledger& ledger, const Job& job) {
+  if (!job.interrupted_slice) return Time(0);
+  return *job.interrupted_slice + SliceLength(ledger, job);
+}
+
 bool ContinuesSlice(const Ledger& ledger, const Job& job) {
   return job.interrupted_slice && ledger.now < *job.interrupted_slice + SliceLength(ledger, job);
 }
 
 void RecordHandover(Ledger& ledger, const Job& job, Time took) {
-  for (auto& [id, gpu] : ledger.gpus) {
-    if (!job.Uses(id)) continue;
+  for (const GpuId id : job.uses) {
+    Gpu& gpu = ledger.gpus.at(id);
     const double mean = Average(static_cast<double>(gpu.handover.count()),
                                 static_cast<double>(std::max(took, Time(1)).count()));
     gpu.handover = std::max(Time(static_cast<Time::rep>(mean)), Time(1));

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "reveza/gpu/scheduler/passes.h"
+#include "reveza/gpu/scheduler/scope.h"
 
 namespace reveza::scheduler {
 namespace slices_test {
@@ -20,6 +21,7 @@ Ledger Example() {
     client.id = client.job = id;
     client.gpus[0].footprint.swapped = 10'000'000'000;
     ledger.job_of[id] = id;
+    Register(ledger, job);
   }
   ledger.jobs[1].phase = Phase::kRunning;
   ledger.jobs[1].in_turn = true;

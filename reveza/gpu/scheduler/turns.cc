@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "reveza/gpu/scheduler/passes.h"
+#include "reveza/gpu/scheduler/scope.h"
 
 namespace reveza::scheduler {
 namespace {
@@ -32,23 +33,50 @@ class TurnScheduler {
   explicit TurnScheduler(Ledger& ledger) : ledger_(ledger), active_(ledger.ActiveJobs()) {}
 
   void Run() {
-    for (Job* job : Waiting()) Consider(*job);
+    const std::vector<Job*> waiting = Waiting();
+    const auto queued = std::ranges::find_if(waiting, [](const Job* job) { return job->queued; });
+    std::for_each(waiting.begin(), queued, [this](Job* job) { Consider(*job); });
+    for (Job* job : Queued({queued, waiting.end()})) Consider(*job);
   }
 
  private:
   std::vector<Job*> Waiting() {
-    for (auto& [id, job] : ledger_.jobs) {
+    for (Job* one : ledger_.scope.jobs) {
+      Job& job = *one;
       job.why = WaitReason::kNone;
       job.blocked_by = 0;
       job.closes_at = Time::max();
       if (Waits(job) && !job.waiting_since) job.waiting_since = ledger_.now;
     }
+    return InOrder(ledger_.scope.jobs);
+  }
+
+  // Returns the queued jobs that wait, with those of the parked ones for whose memory there is
+  // room. The others do not enter.
+  std::vector<Job*> Queued(std::vector<Job*> waiting) {
+    const std::size_t before = waiting.size();
+    for (const auto& [gpu, card] : ledger_.scope.gpus) {
+      const auto free = static_cast<Bytes>(std::max<std::int64_t>(ledger_.Free(gpu), 0));
+      if (card->parked.SmallestDeficit() > free) continue;
+      const Bytes demand = ledger_.Demand(gpu, active_);
+      Job* smallest = card->parked.SmallestQueued();
+      for (; smallest != nullptr; smallest = card->parked.SmallestQueued()) {
+        if (demand + smallest->parked->Movable() > card->Limit()) break;
+        Unpark(ledger_, *smallest);
+        waiting.push_back(smallest);
+      }
+    }
+    return waiting.size() == before ? waiting : InOrder(waiting);
+  }
+
+  std::vector<Job*> InOrder(const std::vector<Job*>& jobs) {
     const auto key = [this](const Job& job) {
+      ledger_.DueAt(EndOfInterrupted(ledger_, job));
       return std::make_tuple(job.queued, -static_cast<int>(EffectivePriority(ledger_, job)),
                              !MayPreempt(ledger_, job), !ContinuesSlice(ledger_, job),
                              job.Vruntime(ledger_.now), job.waiting_since, job.rank);
     };
-    return ledger_.JobsSortedBy(key, [&](const Job& job) { return Waits(job); });
+    return Ledger::SortedBy(jobs, key, [&](const Job& job) { return Waits(job); });
   }
 
   bool Waits(const Job& job) const {
@@ -57,6 +85,7 @@ class TurnScheduler {
 
   void Consider(Job& job) {
     if (TryEnter(job)) return;
+    if (job.preempted_others || job.handover_started) ++ledger_.changes;
     job.preempted_others = false;
     job.handover_started.reset();
   }
@@ -76,16 +105,28 @@ class TurnScheduler {
       return false;
     }
     JobSet closing;
-    if (!FitsAfterEvictions(ledger_, job, active_) && !FindVictims(job, closing)) return false;
+    if (!FitsAfterEvictions(ledger_, job, active_)) {
+      // Parked jobs, which are queued too, would have to be looked at again if it closed others.
+      if (job.queued) {
+        SetReason(job, WaitReason::kQueue, 0);
+        return false;
+      }
+      if (!FindVictims(job, closing)) return false;
+    }
     if (closing.empty() && WouldThrash(job)) return false;
     if (!MayRun(job)) {
-      SetReason(job, WaitReason::kTurn, blocked_.front().job->id);
+      const auto first = std::ranges::find_if(
+          blocked_, [&](const Blocked& older) { return job.SharesGpuWith(*older.job); });
+      SetReason(job, WaitReason::kTurn, first->job->id);
       return false;
     }
     for (const JobId id : closing) {
       Job& other = ledger_.jobs.at(id);
       if (!other.AllIdle() && other.in_turn && ledger_.now < ClosableAt(ledger_, other)) {
-        if (MayPreempt(ledger_, job)) job.tokens -= TokensToPreempt(ledger_, job);
+        if (MayPreempt(ledger_, job)) {
+          SettleTokens(ledger_, job);
+          job.tokens -= TokensToPreempt(ledger_, job);
+        }
         other.interrupted_slice = other.slice_start;
       }
       Leave(ledger_, other);
@@ -101,7 +142,7 @@ class TurnScheduler {
 
   // Enters the job, unless gates must close first.
   void EnterOrAwaitLeaving(Job& job) {
-    const JobSet leaving = ledger_.LeavingJobs();
+    const JobSet leaving = ledger_.LeavingJobs(job);
     JobSet all = active_;
     for (const JobId id : leaving) all.insert(id);
     if (leaving.empty() || FitsAfterEvictions(ledger_, job, all)) {
@@ -120,9 +161,10 @@ class TurnScheduler {
     const Time turn = ShortestUsefulTurn(ledger_, job);
     for (const JobId id : active_) {
       const Job& other = ledger_.jobs.at(id);
+      if (!job.SharesGpuWith(other)) continue;
       const Time steady = other.Ran(ledger_.now) - other.ran_at_peak;
       const Time end = End(job, other);
-      if (!job.SharesGpuWith(other) || steady >= turn || end <= ledger_.now) continue;
+      if (steady >= turn || end <= ledger_.now) continue;
       if (!job.held_back_since && other.in_turn) job.held_back_since = ledger_.now;
       const Time expected = std::min(end, job.held_back_since.value_or(ledger_.now) + turn);
       if (ledger_.Reached(expected)) return false;
@@ -144,14 +186,13 @@ class TurnScheduler {
       const Job& other = ledger_.jobs.at(id);
       if (!job.SharesGpuWith(other)) continue;
       candidates.push_back(&other);
+      ledger_.DueAt(other.closable_at);
       if (other.closable_at > ledger_.now && !undrainable) {
         undrainable = true;
         undrainable_job = id;
       }
     }
-    std::ranges::sort(candidates, {}, [&](const Job* one) {
-      return std::make_tuple(End(job, *one), !one->AllIdle(), one->turn_start, one->id);
-    });
+    SortByEnd(job, candidates);
 
     JobSet removed;
     for (const Job* other : candidates) {
@@ -176,14 +217,45 @@ class TurnScheduler {
     const JobSet rest = Without(active_, removed);
     const bool fits = ledger_.FitsAllGpusOf(job, With(rest, job.id));
     SetReason(job, fits ? WaitReason::kHostMemory : WaitReason::kTurn,
-              fits || rest.empty() ? 0 : *rest.begin());
+              fits ? 0 : FirstBeside(job, rest));
     blocked_.push_back(Blocked{&job, Time::max(), {}});
     return false;
+  }
+
+  // Sorts jobs by the end of their turn for `job`, idle ones first where it is the same.
+  void SortByEnd(const Job& job, std::vector<const Job*>& others) {
+    std::vector<std::pair<std::tuple<Time, bool, Time, JobId>, const Job*>> sorted;
+    for (const Job* other : others) {
+      sorted.emplace_back(
+          std::tuple(End(job, *other), !other->AllIdle(), other->turn_start, other->id), other);
+    }
+    std::ranges::sort(sorted);
+    for (std::size_t i = 0; i < sorted.size(); ++i) others[i] = sorted[i].second;
+    // The end of those that enter moves on, beyond that of others.
+    for (const Job* one : others) {
+      if (one->phase == Phase::kRunning) continue;
+      const Time distance = End(job, *one) - ledger_.now;
+      for (const Job* other : others) {
+        const Time end = End(job, *other);
+        const bool is_fixed = other->phase == Phase::kRunning || end == other->closable_at;
+        if (other == one || !is_fixed) continue;
+        ledger_.DueAt(end - distance);
+        ledger_.DueAt(end - distance + Time(1));
+      }
+    }
+  }
+
+  // Returns the first of the jobs that shares a GPU with `job`, or 0.
+  JobId FirstBeside(const Job& job, const JobSet& others) const {
+    const auto first = std::ranges::find_if(
+        others, [&](JobId id) { return job.SharesGpuWith(ledger_.jobs.at(id)); });
+    return first == others.end() ? 0 : *first;
   }
 
   // Returns when the turn of the active `other` may end for `job`, at the earliest now.
   Time End(const Job& job, const Job& other) {
     const Time yields = YieldsAt(ledger_, job, other);
+    ledger_.DueAt(yields);
     if (other.phase == Phase::kRunning || yields <= ledger_.now) {
       return std::max(yields, ledger_.now);
     }
@@ -220,6 +292,7 @@ class TurnScheduler {
       if (ledger_.FitsAllGpusOf(*older.job, With(then, job.id))) continue;
       const Time turn = ShortestUsefulTurn(ledger_, job);
       if (older.expected - ledger_.now < turn) return false;
+      ledger_.DueAt(older.expected - turn + Time(1));
       job.backfill_turn = turn;
     }
     return true;
@@ -228,23 +301,23 @@ class TurnScheduler {
   bool FitsWithoutMoving(const Job& job) const {
     const JobSet with = With(active_, job.id);
     if (!ledger_.FitsAllGpusOf(job, with)) return false;
-    return std::ranges::all_of(ledger_.gpus, [&](const auto& entry) {
-      return static_cast<std::int64_t>(ledger_.Deficit(job, entry.first)) <=
-             std::max<std::int64_t>(ledger_.Free(entry.first), 0);
+    return std::ranges::all_of(job.uses, [&](GpuId gpu) {
+      return static_cast<std::int64_t>(ledger_.Deficit(job, gpu)) <=
+             std::max<std::int64_t>(ledger_.Free(gpu), 0);
     });
   }
 
   JobId LargestFixedHolder(const Job& job) const {
     JobId holder = 0;
     Bytes largest = 0;
-    for (const auto& [gpu, card] : ledger_.gpus) {
-      if (!job.Uses(gpu)) continue;
-      for (const auto& [id, other] : ledger_.jobs) {
+    for (const GpuId gpu : job.uses) {
+      const Bytes before = largest;
+      ledger_.ForEachJobOn(gpu, [&](const Job& other) {
         const Bytes fixed = ledger_.Fixed(other, gpu);
-        if (id == job.id || fixed <= largest) continue;
+        if (other.id == job.id || fixed <= before || fixed < largest) return;
+        holder = fixed > largest ? other.id : std::min(holder, other.id);
         largest = fixed;
-        holder = id;
-      }
+      });
     }
     return holder;
   }

@@ -286,5 +286,33 @@ TEST(Turns, WaitsForGpuMemoryBehindFixedMemory) {
   EXPECT_TRUE(script.Open(2));
 }
 
+// Job 4 would fit beside job 1 without moving anything, if its growth were not there first, and a
+// failed eviction keeps others from making room.
+TEST(Turns, QueuedJobClosesNobody) {
+  Config config = Script::DefaultConfig();
+  config.max_wait = seconds(1);  // one job rotates
+  config.evict_retry = seconds(1000);
+  Script script(config);
+  script.AddClient(1, 4 * kGiB, Script::kGpu, kMiB);
+  script.AddClient(2, 6 * kGiB, Script::kGpu, kMiB);
+  script.AddClient(3, 2 * kGiB, Script::kGpu, kMiB);
+  for (const ClientId client : {1, 2, 3}) script.Want(client);
+  script.Idle(3);
+  script.hold_evictions = true;
+  script.SetPolicy(2, {.paused = true});
+  script.FinishHeldEviction(2, EvictFailure::kDriver);
+  script.SetPolicy(2, {});
+  script.Wait(seconds(60));
+  script.Grow(1, 7, 5 * kGiB + 512 * kMiB);
+  ASSERT_TRUE(script.IsEvicting(3));
+  script.hold_gates = true;
+  script.AddClient(5, 12 * kGiB, Script::kGpu, kMiB);
+  script.Want(5);
+  script.AddClient(4, 2 * kGiB, Script::kGpu, kMiB);
+  script.Want(4);
+  EXPECT_EQ(script.JobOf(4).why, WaitReason::kQueue);
+  EXPECT_FALSE(script.IsClosing(1));
+}
+
 }  // namespace turns_test
 }  // namespace reveza::scheduler

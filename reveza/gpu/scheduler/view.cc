@@ -7,6 +7,7 @@ namespace {
 
 // Returns why a client of the job waits for a context; kNone if none does.
 WaitReason ContextReason(const Ledger& ledger, const Job& job) {
+  if (job.ContextRequests() == 0) return WaitReason::kNone;
   for (const PendingContext& context : ledger.contexts) {
     if (context.job != job.id) continue;
     if (context.obstacle == Obstacle::kHostMemory) return WaitReason::kHostMemory;
@@ -36,6 +37,7 @@ JobState StateOf(const Ledger& ledger, const Job& job) {
 
 // Returns why a thread of a running job waits for memory; kNone if none does.
 WaitReason GrowthReason(const Ledger& ledger, const Job& job) {
+  if (job.Growths() == 0) return WaitReason::kNone;
   for (const PendingGrowth& growth : ledger.growths) {
     if (growth.job != job.id) continue;
     if (growth.obstacle == Obstacle::kFixedMemory) return WaitReason::kGpuMemory;
@@ -52,18 +54,30 @@ WaitReason ReasonOf(const Ledger& ledger, const Job& job) {
   return reason != WaitReason::kNone ? reason : GrowthReason(ledger, job);
 }
 
+// Returns for what the job waits; kNone: while its memory is swapped in.
+std::optional<WaitReason> WaitsFor(const Ledger& ledger, const Job& job) {
+  if (job.in_turn) return std::nullopt;
+  const JobState state = StateOf(ledger, job);
+  if (state == JobState::kIdle) return std::nullopt;
+  return state == JobState::kEntering ? WaitReason::kNone : ReasonOf(ledger, job);
+}
+
+std::array<Time, kWaitReasons> Waited(const Ledger& ledger, const Job& job) {
+  std::array<Time, kWaitReasons> waited = job.waited;
+  if (job.waits_for) {
+    waited[static_cast<std::size_t>(*job.waits_for)] += ledger.now - job.waits_since;
+  }
+  return waited;
+}
+
 }  // namespace
 
-void AccrueWaits(Ledger& ledger, Time now) {
-  const Time elapsed = now - ledger.now;
-  if (elapsed == Time(0)) return;
-  for (auto& [id, job] : ledger.jobs) {
-    const JobState state = StateOf(ledger, job);
-    if (job.in_turn || state == JobState::kIdle) continue;
-    const WaitReason reason =
-        state == JobState::kEntering ? WaitReason::kNone : ReasonOf(ledger, job);
-    job.waited[static_cast<std::size_t>(reason)] += elapsed;
-  }
+void CountWait(const Ledger& ledger, Job& job) {
+  const std::optional<WaitReason> reason = WaitsFor(ledger, job);
+  if (reason == job.waits_for) return;
+  job.waited = Waited(ledger, job);
+  job.waits_for = reason;
+  job.waits_since = ledger.now;
 }
 
 ClientView ViewOf(const Client& client) {
@@ -95,7 +109,7 @@ JobView ViewOf(const Ledger& ledger, const Job& job) {
   if (job.phase == Phase::kRunning && Contended(ledger, job))
     view.slice_ends = ClosableAt(ledger, job);
   view.ran = job.Ran(ledger.now);
-  view.waited = job.waited;
+  view.waited = Waited(ledger, job);
   view.turns = job.turns;
   view.aligned_drains = job.aligned_drains;
   view.failed_drains = job.failed_drains;
@@ -110,6 +124,30 @@ GpuView ViewOf(const Ledger& ledger, GpuId id, const Gpu& gpu) {
           .outstanding_credit = ledger.OutstandingCredit(id),
           .handover = gpu.handover};
 }
+
+std::vector<ClientView> Scheduler::Clients() const {
+  std::vector<ClientView> views;
+  for (const auto& [job_id, job] : ledger_->jobs) {
+    for (const auto& [id, client] : job.clients) views.push_back(ViewOf(client));
+  }
+  return views;
+}
+
+std::vector<JobView> Scheduler::Jobs() const {
+  std::vector<JobView> views;
+  for (const auto& [id, job] : ledger_->jobs) views.push_back(ViewOf(*ledger_, job));
+  return views;
+}
+
+std::vector<GpuView> Scheduler::Gpus() const {
+  std::vector<GpuView> views;
+  for (const auto& [id, gpu] : ledger_->gpus) views.push_back(ViewOf(*ledger_, id, gpu));
+  return views;
+}
+
+Bytes Scheduler::HostReserved() const { return ledger_->HostReserved(); }
+
+std::size_t Scheduler::JobsConsidered() const { return ledger_->considered; }
 
 const char* ToText(Priority priority) {
   static constexpr const char* kTexts[] = {"low", "normal", "high"};

@@ -24,13 +24,14 @@ class ScenarioBuilder {
       AddRestingJobs();
       return scenario_;
     }
-    const std::uint64_t jobs = Between(2, 6);
+    const bool many = flavour_ == Flavour::kMany;
+    const std::uint64_t jobs = many ? Between(12, 48) : Between(2, 6);
     for (JobId job = 1; job <= jobs; ++job) AddJob(job);
     FitContexts();
     if (flavour_ == Flavour::kFaulty) AddFaults();
     const bool everything = flavour_ == Flavour::kEverything;
     if (flavour_ == Flavour::kContexts || (everything && OneIn(2))) AddContexts(jobs);
-    if (flavour_ == Flavour::kPolicies || everything) AddPolicies(jobs);
+    if (flavour_ == Flavour::kPolicies || everything || many) AddPolicies(jobs);
     if (flavour_ == Flavour::kScarceHost) {
       scenario_.world.scheduler.host_budget =
           Between(0, 16) * scenario_.world.granule + scenario_.world.budgets[0] / Between(1, 16);
@@ -49,7 +50,7 @@ class ScenarioBuilder {
 
   void AddMachine() {
     WorldConfig& world = scenario_.world;
-    const std::uint64_t gpus = Between(1, 3);
+    const std::uint64_t gpus = flavour_ == Flavour::kMany ? Between(1, 8) : Between(1, 3);
     for (std::uint64_t gpu = 0; gpu < gpus; ++gpu) {
       world.budgets.push_back(Between(16, 48) * world.granule);
     }
@@ -72,7 +73,7 @@ class ScenarioBuilder {
     const Time start = Milliseconds(0, 500);
     std::vector<GpuId> gpus;
     for (GpuId gpu = 0; gpu < scenario_.world.budgets.size(); ++gpu) {
-      if (OneIn(2)) gpus.push_back(gpu);
+      if (OneIn(flavour_ == Flavour::kMany ? 12 : 2)) gpus.push_back(gpu);
     }
     if (gpus.empty()) {
       gpus.push_back(static_cast<GpuId>(Between(0, scenario_.world.budgets.size() - 1)));
@@ -255,7 +256,7 @@ class ScenarioBuilder {
       scenario_.changes.push_back({when, job, paused});
       scenario_.changes.push_back({when + Milliseconds(1, 3000), job, policy});
     }
-    if (OneIn(2)) AddQuotas();
+    if (flavour_ != Flavour::kMany && OneIn(2)) AddQuotas();
   }
 
   // Jobs of even number are of one account.
@@ -384,6 +385,7 @@ Outcome RunScenario(const Scenario& scenario) {
     world.SetPolicyAt(change.when, change.job, change.policy);
   }
   for (const Time restart : scenario.restarts) world.RestartDaemonAt(restart);
+  for (const Scenario::Event& event : scenario.events) world.SendAt(event.when, event.event);
   world.Run(scenario.processes.size() * MaxWait(scenario) + LongestSleep(scenario));
   Outcome outcome;
   outcome.failure = world.checker().failure();

@@ -3,6 +3,7 @@
 // Thread-safe: free functions on values.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,12 +33,17 @@ struct Scenario {
     JobId job = 0;
     scheduler::Policy policy;
   };
+  struct Event {
+    Time when{0};
+    std::function<void(scheduler::Scheduler&, Time)> event;
+  };
   WorldConfig world;
   std::vector<Process> processes;
   std::vector<Change> changes;  // of policies
   std::vector<Kill> kills;
   std::vector<External> external;
   std::vector<Time> restarts;
+  std::vector<Event> events;  // which no process sends
   bool everything_fits = false;
   std::optional<Time> max_wait;  // starvation limit, if not that of MaxWait
 };
@@ -63,6 +69,7 @@ enum class Flavour {
   kContexts,    // contexts that do not fit together, sleeps, pauses and faults
   kResting,     // many small jobs that compute seldom, beside busy large ones
   kEverything,  // growth, pinned memory, policies, quotas; half with contexts that leave and faults
+  kMany,        // many jobs on many GPUs, most on one of them; growth, sleeps and policies
 };
 
 Scenario RandomScenario(std::uint64_t seed, Flavour flavour);

@@ -141,6 +141,15 @@ TEST(EveryWorld, EverythingAtOnce) {
   EXPECT_GT(total.counters.kept_requests, 100u);
 }
 
+// Most events concern a part of the jobs only.
+TEST(EveryWorld, ManyJobsOnManyGpus) {
+  const Total total = RunAll(Flavour::kMany, 12);
+  if (IsPartial()) return;
+  EXPECT_GT(total.counters.evictions, 500u);
+  EXPECT_GT(total.counters.queued, 100u);
+  EXPECT_GT(total.counters.growths_granted, 500u);
+}
+
 // Found by longer runs; each has a deadlock that none of the other worlds has.
 TEST(EveryWorld, RareDeadlocksAreBroken) {
   const Outcome entering = RunScenario(RandomScenario(10442, Flavour::kGrowing));

@@ -14,12 +14,21 @@ World::World(const WorldConfig& config)
 World::~World() = default;
 
 void World::MakeScheduler() {
-  scheduler_ = std::make_unique<scheduler::Scheduler>(config_.scheduler);
+  scheduler_ = NewScheduler(config_.scheduler);
+  if (!config_.compare) return;
+  scheduler::Config everything = config_.scheduler;
+  everything.consider_everything = true;
+  reference_ = NewScheduler(everything);
+}
+
+std::unique_ptr<scheduler::Scheduler> World::NewScheduler(const scheduler::Config& config) {
+  auto fresh = std::make_unique<scheduler::Scheduler>(config);
   for (GpuId gpu = 0; gpu < config_.budgets.size(); ++gpu) {
     const Bytes budget = config_.budgets[gpu];
-    scheduler_->SetGpu(now_, gpu, scheduler::GpuConfig{budget, budget, config_.granule});
-    scheduler_->SetExternal(now_, gpu, external_[gpu]);
+    fresh->SetGpu(now_, gpu, scheduler::GpuConfig{budget, budget, config_.granule});
+    fresh->SetExternal(now_, gpu, external_[gpu]);
   }
+  return fresh;
 }
 
 void World::Start(Time when, JobId job, const Plan& plan) {
@@ -54,6 +63,10 @@ void World::SetPolicyAt(Time when, JobId job, const scheduler::Policy& policy) {
         },
         0);
   });
+}
+
+void World::SendAt(Time when, std::function<void(scheduler::Scheduler&, Time)> event) {
+  Schedule(when, [this, event = std::move(event)] { Dispatch(EventKind::kOther, event, 0); });
 }
 
 void World::RestartDaemonAt(Time when) {
@@ -104,8 +117,14 @@ void World::RemoveClient(ClientId client) {
 void World::Dispatch(EventKind kind, const std::function<void(scheduler::Scheduler&, Time)>& event,
                      ClientId client) {
   ++events_;
+  const auto wake = scheduler_->NextWakeup();
   event(*scheduler_, now_);
   const std::vector<scheduler::Decision> decisions = scheduler_->TakeDecisions();
+  if (reference_) {
+    event(*reference_, now_);
+    const bool may_decide = kind != EventKind::kTick || (wake && *wake <= now_);
+    Compare(decisions, reference_->TakeDecisions(), may_decide);
+  }
   if (config_.check) checker_.CheckEvent(*scheduler_, kind, client, decisions, now_);
   if (observer_) observer_();
   for (const scheduler::Decision& decision : decisions) {
@@ -124,9 +143,25 @@ void World::Dispatch(EventKind kind, const std::function<void(scheduler::Schedul
   ScheduleTick();
 }
 
+// `may_decide`: the event is not only a wake-up that the reference has asked for.
+void World::Compare(const std::vector<scheduler::Decision>& decisions,
+                    const std::vector<scheduler::Decision>& expected, bool may_decide) {
+  const auto fail = [this](const char* what) {
+    checker_.Fail(std::string(kDiffers) + ": " + what, now_);
+  };
+  if (decisions != expected) fail("decisions");
+  if (!decisions.empty() && !may_decide) fail("decisions without a wake-up");
+  if (scheduler_->Jobs() != reference_->Jobs()) fail("jobs");
+  if (scheduler_->Gpus() != reference_->Gpus()) fail("GPUs");
+  if (scheduler_->Clients() != reference_->Clients()) fail("clients");
+}
+
 void World::ScheduleTick() {
   const std::uint64_t tick = ++tick_generation_;
-  const auto next = scheduler_->NextWakeup();
+  auto next = scheduler_->NextWakeup();
+  if (const auto other = reference_ ? reference_->NextWakeup() : next) {
+    next = std::min(next.value_or(*other), *other);
+  }
   if (!next) return;
   Schedule(*next, [this, tick] {
     if (tick != tick_generation_) return;

@@ -10,6 +10,7 @@
 #include <queue>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reveza/gpu/scheduler/scheduler.h"
@@ -44,7 +45,13 @@ struct WorldConfig {
   Time max_latency = std::chrono::microseconds(500);
   Kernels kernels = Kernels::kIndependent;
   bool check = true;  // the invariants, after every event
+  // Sends every event also to a scheduler that considers everything, and fails if it decides
+  // anything else, or shows anything else of jobs, clients or GPUs.
+  bool compare = false;
 };
+
+// How the failure of a comparison begins.
+inline constexpr std::string_view kDiffers = "differs from a scheduler that considers everything";
 
 enum class Direction { kOut, kIn };
 
@@ -58,6 +65,8 @@ class World {
   void KillAt(Time when, ClientId client);
   void SetExternalAt(Time when, GpuId gpu, Bytes bytes);
   void SetPolicyAt(Time when, JobId job, const scheduler::Policy& policy);
+  // Sends an event to the scheduler that no process sends.
+  void SendAt(Time when, std::function<void(scheduler::Scheduler&, Time)> event);
   // Replaces the scheduler at `when`; running clients report to the new one.
   void RestartDaemonAt(Time when);
   // Calls `observer` after every event of the scheduler.
@@ -117,8 +126,11 @@ class World {
 
   void Dispatch(EventKind kind, const std::function<void(scheduler::Scheduler&, Time)>& event,
                 ClientId client);
+  void Compare(const std::vector<scheduler::Decision>& decisions,
+               const std::vector<scheduler::Decision>& expected, bool may_decide);
   void ScheduleTick();
   void MakeScheduler();
+  std::unique_ptr<scheduler::Scheduler> NewScheduler(const scheduler::Config& config);
   Time Latency() { return RandomTime(config_.min_latency, config_.max_latency); }
   // Returns how long `bytes` take; `bandwidth` in bytes/s.
   static Time TransferTime(Bytes bytes, double bandwidth);
@@ -126,6 +138,7 @@ class World {
   WorldConfig config_;
   std::mt19937_64 random_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
+  std::unique_ptr<scheduler::Scheduler> reference_;  // if they are compared
   Checker checker_;
   std::priority_queue<Action, std::vector<Action>, std::greater<>> actions_;
   std::map<ClientId, std::unique_ptr<Client>> clients_;

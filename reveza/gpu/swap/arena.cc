@@ -110,6 +110,11 @@ HostSlot HostArena::Allocate(Bytes size) {
   }
 }
 
+HostSlot HostArena::AllocateFromPinned(Bytes size) {
+  MutexLock lock(mutex_);
+  return AllocateFromChunks(size);
+}
+
 Bytes HostArena::pinned() const {
   MutexLock lock(mutex_);
   return pinned_;

@@ -67,6 +67,8 @@ class HostArena {
   // Allocates `size` bytes, a multiple of 2 MiB, growing the arena if necessary. Returns an empty
   // slot if it cannot grow.
   HostSlot Allocate(Bytes size);
+  // Likewise, without growing it.
+  HostSlot AllocateFromPinned(Bytes size);
 
   // Calls `make`, which takes `size` bytes of host memory outside the arena, if the headroom lets
   // it, while no other client of the daemon takes any. Returns its result; "out of memory" if it

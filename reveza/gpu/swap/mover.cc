@@ -128,12 +128,29 @@ bool Mover::Verify(DeviceMemory& device, const Block& block, const Piece& piece)
   return read;
 }
 
+HostSlot Mover::AllocateSlot(Bytes size) {
+  HostSlot slot = ledger_.arena_.Allocate(size);
+  // The oldest allocations are evicted last: their copies are the least likely to be used soon.
+  for (const auto& device : ledger_.devices_) {
+    for (const auto& block : device->blocks) {
+      for (Piece& piece : block->pieces) {
+        if (slot) return slot;
+        if (!piece.slot || piece.on_host || piece.moving) continue;
+        piece.slot.Reset();
+        piece.of_slot.reset();
+        slot = ledger_.arena_.AllocateFromPinned(size);
+      }
+    }
+  }
+  return slot;
+}
+
 EvictFailure Mover::StartSwapOut(Moving& moving, EvictResult* result, bool* in_flight) {
   Piece& piece = moving.piece();
   DeviceMemory& device = *moving.device;
   if (!HasContents(*moving.block, piece)) return ReleasePiece(moving, result);
   if (!NeedsCopy(piece)) return ReleaseUncopied(moving, result);
-  if (!piece.slot) piece.slot = ledger_.arena_.Allocate(piece.size);
+  if (!piece.slot) piece.slot = AllocateSlot(piece.size);
   if (!piece.slot) return EvictFailure::kHostMemory;
   piece.of_slot.reset();
   if (ledger_.EnsureStream(device) != CUDA_SUCCESS) return EvictFailure::kDriver;

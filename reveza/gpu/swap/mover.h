@@ -82,6 +82,9 @@ class Mover {
   // Returns false if the contents cannot be read.
   bool Verify(DeviceMemory& device, const Block& block, const Piece& piece)
       REQUIRES(ledger_.mutex_);
+  // Allocates host memory for a copy; if there is no more, in place of copies that only save work,
+  // because the GPU has the contents too.
+  HostSlot AllocateSlot(Bytes size) REQUIRES(ledger_.mutex_);
   EvictFailure ReleaseUncopied(Moving& moving, EvictResult* result) REQUIRES(ledger_.mutex_);
   EvictFailure StartSwapOut(Moving& moving, EvictResult* result, bool* in_flight)
       REQUIRES(ledger_.mutex_);

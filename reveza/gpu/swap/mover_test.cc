@@ -149,6 +149,49 @@ TEST_F(MoverTest, EvictionStopsWithoutHostMemory) {
   EXPECT_TRUE(Holds(address, 192 * kMiB, 0));
 }
 
+// The copy of what has come back only saves a copy if it has not changed.
+TEST_F(MoverTest, CopiesOfWhatIsOnTheGpuMakeWay) {
+  constexpr Bytes kSize = 64 * kMiB;
+  HostArena tight{gpu_.driver(), kSize};
+  Ledger ledger{gpu_.driver(), tight};
+  Mover mover{gpu_.driver(), ledger};
+  ledger.AddDevice(0, gpu_.context(), kBudget, 0);
+  const auto allocate = [&](unsigned seed) {
+    ledger.SetResidency(Residency::kIn);
+    ledger.AddCredit(0, kSize);
+    CUdeviceptr address = 0;
+    EXPECT_EQ(ledger.Allocate(0, gpu_.context(), kSize, &address).outcome, Outcome::kDone);
+    Fill(address, kSize, seed);
+    return address;
+  };
+  const auto evict = [&](Bytes bytes) {
+    ledger.SetResidency(Residency::kOut);
+    return mover.Evict(0, bytes, [](void*, int, Bytes) {}, nullptr);
+  };
+  const auto swap_in = [&] {
+    ledger.AddCredit(0, kSize);
+    EXPECT_EQ(mover.SwapInStep(), SwapInState::kDone);
+  };
+  const CUdeviceptr first = allocate(1);
+  EXPECT_EQ(evict(kSize).freed, kSize);
+  swap_in();
+  const CUdeviceptr second = allocate(7);
+  EvictResult result = evict(kSize);
+  EXPECT_EQ(result.failure, EvictFailure::kNone);
+  EXPECT_EQ(result.freed, kSize);
+  EXPECT_EQ(result.copied, kSize);
+  swap_in();
+  EXPECT_TRUE(Holds(first, kSize, 1));
+  EXPECT_TRUE(Holds(second, kSize, 7));
+  // There is still no room for both.
+  result = evict(2 * kSize);
+  EXPECT_EQ(result.failure, EvictFailure::kHostMemory);
+  EXPECT_EQ(result.freed, kSize);
+  swap_in();
+  EXPECT_TRUE(Holds(first, kSize, 1));
+  EXPECT_TRUE(Holds(second, kSize, 7));
+}
+
 TEST_F(MoverTest, UnmappedHandleKeepsContents) {
   const auto handle = Created(64 * kMiB);
   const CUdeviceptr address = Mapped(handle, 64 * kMiB);
