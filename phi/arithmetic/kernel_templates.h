@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "phi/arithmetic/kernels.h"
-#include "phi/arithmetic/phi_math.h"
+#include "phi/arithmetic/many_lanes.h"
 
 namespace reveza::phi {
 
@@ -101,12 +101,12 @@ template <class Lanes>
 void FillNormals(const DrawPosition& at, int groups, float* to) {
   const DrawPosition place = at;  // which no store to `to` changes
   constexpr int kParts = kGroup / Lanes::kCount;
-  for (int group = 0; group < groups; ++group) {
-    typename Lanes::Floats parts[kParts];
-    NormalGroup<Lanes>(place, group, parts);
-    for (int i = 0; i < kParts; ++i)
+  const auto store = [&](int group, const typename Lanes::Floats* parts) {
+    for (int i = 0; i < kParts; ++i) {
       Lanes::Store(to + group * kGroup + i * Lanes::kCount, parts[i]);
-  }
+    }
+  };
+  ForNormalGroups<Lanes>(place, groups, store);
 }
 
 template <class Lanes>

@@ -18,7 +18,7 @@ namespace reveza::phi {
 namespace {
 
 // Runs per group, chosen so that their state and workspace stay in cache while weights stream by.
-constexpr int kGroupRuns = 64;
+constexpr int kGroupRuns = 48;
 // With fewer runs per thread, threads share the outputs of one group instead.
 constexpr int kMinRunsPerThread = 8;
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "phi/arithmetic/phi_math.h"
+#include "phi/arithmetic/many_lanes.h"
 #include "phi/cycles/model.h"
 #include "phi/cycles/passes.h"
 
@@ -149,14 +149,12 @@ class OnePass {
   void WithNoise(std::uint32_t site, const Body& body) const {
     DrawPosition at = run_.at;
     at.site = site;
-    for (int group = 0; group < groups_; ++group) {
-      Floats noise[kParts];
-      NormalGroup<Lanes>(at, group, noise);
+    ForNormalGroups<Lanes>(at, groups_, [&](int group, Floats* noise) {
       if ((group + 1) * kGroup > constants_.dimension) EndNoise(group, noise);
       for (int part = 0; part < kParts; ++part) {
         body(group * kGroup + part * Lanes::kCount, part, noise[part]);
       }
-    }
+    });
   }
 
   void EndNoise(int group, Floats* noise) const {
