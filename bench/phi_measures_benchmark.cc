@@ -83,10 +83,9 @@ BENCHMARK(BM_ProductsWithoutMemory);
 // Computes the minimum partition of a window of 500 rows.
 void BM_Window(benchmark::State& state, const std::vector<Measure>& measures) {
   const WindowOptions options = {.measures = measures, .minimum = SearchOptions{}};
-  SearchTables tables;
   std::int64_t first = 0;
   for (auto _ : state) {
-    const auto result = MeasureWindow(ViewFrom(first), options, &tables);
+    const auto result = MeasureWindow(ViewFrom(first), options);
     if (!result) return state.SkipWithError(result.error().message.c_str());
     benchmark::DoNotOptimize(result->front().value);
     first = (first + 1) % 1000;

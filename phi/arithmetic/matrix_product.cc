@@ -44,7 +44,7 @@ const ArithmeticKernels& KernelsOf(Instructions instructions) {
 }
 
 void Multiply(const PackedMatrix& matrix, Vectors x, int count, OutputVectors y,
-              PanelProduct product, int first, int last) {
+              PanelProduct product, int first, int last, const float* next) {
   for (int panel = first; panel < last; ++panel) {
     product({.panel = matrix.Panel(panel),
              .width = matrix.WidthOf(panel),
@@ -52,7 +52,8 @@ void Multiply(const PackedMatrix& matrix, Vectors x, int count, OutputVectors y,
              .x = x,
              .count = count,
              .y = {.first = y.first + static_cast<std::ptrdiff_t>(panel) * kPanel,
-                   .stride = y.stride}});
+                   .stride = y.stride},
+             .next = panel + 1 < last ? matrix.Panel(panel + 1) : next});
   }
 }
 

@@ -65,14 +65,15 @@ struct PanelWork {
   Vectors x;
   int count;  // number of vectors
   OutputVectors y;
+  const float* next;  // what is read after the panel, to be fetched ahead; at least as large
 };
 using PanelProduct = void (*)(const PanelWork&);
 
 // Computes y = W x for `count` vectors, restricted to panels [first, last) so that threads can
 // share the work. Each vector of `y` holds PaddedOutputs(outputs) floats; the padding becomes +0.
-// `x` and `y` must not overlap.
+// `x` and `y` must not overlap. The next product, if it is known, reads `next`.
 void Multiply(const PackedMatrix& matrix, Vectors x, int count, OutputVectors y,
-              PanelProduct product, int first, int last);
+              PanelProduct product, int first, int last, const float* next = nullptr);
 inline void Multiply(const PackedMatrix& matrix, Vectors x, int count, OutputVectors y,
                      PanelProduct product) {
   Multiply(matrix, x, count, y, product, 0, matrix.panels());

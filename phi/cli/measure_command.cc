@@ -16,7 +16,6 @@
 #include "phi/measures/legacy.h"
 #include "phi/measures/sliding_windows.h"
 #include "phi/measures/whole_series.h"
-#include "phi/run/device.h"
 #include "phi/series/series_table.h"
 
 namespace reveza::phi {
@@ -196,15 +195,6 @@ Result<int> RunMultiplets(const MeasureArguments& arguments, const SeriesTable& 
   return kDone;
 }
 
-// Returns how many windows, or replicates of the series, are measured concurrently.
-int MaxConcurrentSearches(const MeasureArguments& arguments, const SeriesTable& table) {
-  const std::int64_t replicates =
-      std::max(arguments.chance.surrogates.count, arguments.chance.bootstrap.count);
-  const std::int64_t windows =
-      arguments.sliding.length > 0 ? table.length() / arguments.sliding.step + 1 : replicates;
-  return static_cast<int>(std::clamp<std::int64_t>(windows, 1, arguments.threads));
-}
-
 Result<int> RunMeasure(const MeasureArguments& arguments) {
   ASSIGN_OR_RETURN(auto table, ReadSeries(arguments.file, arguments.read));
   // Gaps do not make trials of one recording.
@@ -215,11 +205,6 @@ Result<int> RunMeasure(const MeasureArguments& arguments) {
     return RunMultiplets(arguments, table, recorded_trials, dropped);
   }
   ASSIGN_OR_RETURN(const auto options, ResolveOptions(arguments, table));
-  WindowOptions searched = options;
-  // --phiid searches the partition of phi_r.
-  if (!arguments.phiid.redundancy.empty()) searched.measures.push_back(Measure::kPhiR);
-  RETURN_IF_ERROR(CheckSearches(table.variables(), searched,
-                                MaxConcurrentSearches(arguments, table), FreeMemory()));
   return arguments.sliding.length > 0
              ? RunSliding(arguments, table, options)
              : RunWhole(arguments, table, options, recorded_trials, dropped);

@@ -8,7 +8,6 @@
 #include "phi/cli/measure_output.h"
 #include "phi/cli/phiid_output.h"
 #include "phi/measures/gaussian.h"
-#include "phi/run/device.h"
 #include "phi/series/model_file.h"
 
 namespace reveza::phi {
@@ -51,7 +50,6 @@ Result<int> RunTheory(const TheoryArguments& arguments) {
                    GaussianModel::FromCoupling(matrices.coupling, *matrices.noise));
   const Names names = IndexNames(model.variables());
   ASSIGN_OR_RETURN(auto options, WindowOptionsOf(arguments.selection, names));
-  RETURN_IF_ERROR(CheckSearches(model.variables(), options, 1, FreeMemory()));
   ProgressLine progress;
   ShowSearches(progress, options);
   ASSIGN_OR_RETURN(auto measured, MeasureModel(model, options));

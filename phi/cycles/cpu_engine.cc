@@ -18,7 +18,7 @@ namespace reveza::phi {
 namespace {
 
 // Runs per group, chosen so that their state and workspace stay in cache while weights stream by.
-constexpr int kGroupRuns = 64;
+constexpr int kGroupRuns = 48;
 // With fewer runs per thread, threads share the outputs of one group instead.
 constexpr int kMinRunsPerThread = 8;
 
@@ -39,6 +39,7 @@ class TeamMember {
     return {static_cast<int>(std::int64_t{count} * number_ / members_),
             static_cast<int>(std::int64_t{count} * (number_ + 1) / members_)};
   }
+  int number() const { return number_; }
   void Wait() const {
     if (members_ > 1) barrier_.Wait(members_);
   }
@@ -65,21 +66,22 @@ WorkSplit SplitWork(int runs, int threads) {
 // Intermediate vectors of the runs of one group, one row per run.
 class Workspace {
  public:
-  Workspace(int runs, int dimension)
+  Workspace(int runs, int dimension, int members)
       : padded_(PaddedOf(dimension)),
+        scratch_(static_cast<std::size_t>(members) * static_cast<std::size_t>(padded_)),
         wide_(static_cast<std::size_t>(runs) * kWide * static_cast<std::size_t>(padded_)),
         narrow_(static_cast<std::size_t>(runs) * kNarrow * kHiddenUnits) {}
 
+  // The input and the output of the perceptron take the place of products that are not needed any
+  // more.
   enum Wide {
-    kStimulus,
     kFromPreconscious,
     kFromUnconscious,
     kFromConscious,
     kOperated,
-    kChosen,
-    kPerceived,
-    kScratch,
-    kWide
+    kWide,
+    kChosen = kFromPreconscious,
+    kPerceived = kFromUnconscious
   };
   enum Narrow { kCoordinates, kHidden, kHiddenAgain, kNarrow };
 
@@ -91,14 +93,21 @@ class Workspace {
     return {narrow_.data() + static_cast<std::ptrdiff_t>(which) * kHiddenUnits,
             static_cast<std::ptrdiff_t>(kNarrow) * kHiddenUnits};
   }
-  static std::size_t BytesOf(int runs, int dimension) {
-    return static_cast<std::size_t>(runs) * sizeof(float) *
-           (static_cast<std::size_t>(kWide) * static_cast<std::size_t>(PaddedOf(dimension)) +
-            static_cast<std::size_t>(kNarrow) * kHiddenUnits);
+  // Returns space for one vector, which one thread of the team uses for any run.
+  float* Scratch(int member) {
+    return scratch_.data() + static_cast<std::ptrdiff_t>(member) * padded_;
+  }
+  static std::size_t BytesOf(int runs, int dimension, int members) {
+    const auto padded = static_cast<std::size_t>(PaddedOf(dimension));
+    return sizeof(float) *
+           (static_cast<std::size_t>(runs) * (static_cast<std::size_t>(kWide) * padded +
+                                              static_cast<std::size_t>(kNarrow) * kHiddenUnits) +
+            static_cast<std::size_t>(members) * padded);
   }
 
  private:
   int padded_;
+  AlignedArray<float> scratch_;
   AlignedArray<float> wide_;
   AlignedArray<float> narrow_;
 };
@@ -119,7 +128,9 @@ class CpuEngine final : public CycleEngine {
         state_(InitialState(settings)) {
     const int places = split_.members > 1 ? 1 : std::min(options.threads, split_.groups);
     const int max = (settings.runs + split_.groups - 1) / split_.groups;
-    for (int i = 0; i < places; ++i) workspaces_.emplace_back(max, settings.constants.dimension);
+    for (int i = 0; i < places; ++i) {
+      workspaces_.emplace_back(max, settings.constants.dimension, split_.members);
+    }
   }
 
   std::string name() const override { return fmt::format("cpu {}", NameOf(options_.instructions)); }
@@ -203,7 +214,7 @@ class CpuEngine final : public CycleEngine {
                    .cycle = static_cast<std::uint32_t>(stage.cycle),
                    .site = 0},
             .state = State(stage.first + run, 0),
-            .work = Row(stage.place.Of(Workspace::kScratch), run)};
+            .work = stage.place.Scratch(stage.member.number())};
   }
 
   struct Job {
@@ -220,7 +231,10 @@ class CpuEngine final : public CycleEngine {
     for (const Job& job : jobs) {
       const int first = std::max(part.first - before, 0);
       const int last = std::min(part.last - before, job.matrix->panels());
-      if (first < last) Multiply(*job.matrix, job.x, stage.count, job.y, product_, first, last);
+      const float* const next = &job == &jobs.back() ? nullptr : (&job)[1].matrix->Panel(0);
+      if (first < last) {
+        Multiply(*job.matrix, job.x, stage.count, job.y, product_, first, last, next);
+      }
       before += job.matrix->panels();
     }
   }
@@ -228,9 +242,6 @@ class CpuEngine final : public CycleEngine {
   void Recurrent(const Stage& stage) {
     Workspace& place = stage.place;
     const Slice runs = stage.member.Share(stage.count);
-    for (int run = runs.first; run < runs.last; ++run) {
-      passes_.stimulus(PassOf(stage, run), Row(place.Of(Workspace::kStimulus), run));
-    }
     const Vectors conscious = States(stage, kRhoConscious);
     const Vectors preconscious = States(stage, kRhoPreconscious);
     const Vectors unconscious = States(stage, kRhoUnconscious);
@@ -252,8 +263,7 @@ class CpuEngine final : public CycleEngine {
     stage.member.Wait();
     for (int run = runs.first; run < runs.last; ++run) {
       passes_.first(PassOf(stage, run),
-                    {.stimulus = Row(place.Of(Workspace::kStimulus), run),
-                     .from_preconscious = Row(place.Of(Workspace::kFromPreconscious), run),
+                    {.from_preconscious = Row(place.Of(Workspace::kFromPreconscious), run),
                      .from_unconscious = Row(place.Of(Workspace::kFromUnconscious), run),
                      .from_conscious = Row(place.Of(Workspace::kFromConscious), run),
                      .operated = Row(place.Of(Workspace::kOperated), run)},
@@ -337,7 +347,8 @@ Bytes CpuWorkBytes(const EngineSettings& settings, int threads) {
   const int max = (settings.runs + split.groups - 1) / split.groups;
   // Weights count twice: unpacked while they are generated, and packed.
   return 2 * weights * sizeof(float) +
-         static_cast<std::size_t>(places) * Workspace::BytesOf(max, settings.constants.dimension);
+         static_cast<std::size_t>(places) *
+             Workspace::BytesOf(max, settings.constants.dimension, split.members);
 }
 
 Result<std::unique_ptr<CycleEngine>> MakeCpuEngine(const EngineSettings& settings,

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "phi/arithmetic/phi_math.h"
+#include "phi/arithmetic/many_lanes.h"
 #include "phi/cycles/model.h"
 #include "phi/cycles/passes.h"
 
@@ -18,17 +18,6 @@ class OnePass {
   explicit OnePass(const RunPass& run)
       : run_(run), constants_(*run.constants), groups_(GroupsOf(run.constants->dimension)) {}
 
-  void Stimulus(float* to) const {
-    const float sixth = 1.0F / 6.0F;
-    ForEach([&](int at, int) {
-      Floats sum = Lanes::Load(Vector(0) + at);
-      for (int module = 1; module < kModules; ++module) {
-        sum = sum + Lanes::Load(Vector(module) + at);
-      }
-      Lanes::Store(to + at, sum * sixth);
-    });
-  }
-
   void Recur(const CyclePasses::Products& products) const {
     float* conscious = Vector(kRhoConscious);
     float* preconscious = Vector(kRhoPreconscious);
@@ -36,9 +25,14 @@ class OnePass {
     const Floats passes = Lanes::Broadcast(1.0F - constants_.repression);
     const Floats decay = Lanes::Broadcast(constants_.decay);
     const float gain = 1.0F - constants_.decay;
+    const float sixth = 1.0F / 6.0F;
     ForEach([&](int at, int) {
-      const Floats driven = Lanes::Load(conscious + at) + Lanes::Load(products.stimulus + at) +
-                            Lanes::Load(products.from_preconscious + at);
+      Floats sum = Lanes::Load(Vector(0) + at);
+      for (int module = 1; module < kModules; ++module) {
+        sum = sum + Lanes::Load(Vector(module) + at);
+      }
+      const Floats driven =
+          Lanes::Load(conscious + at) + sum * sixth + Lanes::Load(products.from_preconscious + at);
       const Floats leaked = Tanh(Lanes::Load(products.from_unconscious + at));
       const Floats made = Fma(passes, leaked, Tanh(driven));
       Lanes::Store(conscious + at, made);
@@ -79,8 +73,8 @@ class OnePass {
       const float share = Divide(norm, base_norm > 1.0F ? base_norm : 1.0F);
       factor = Divide(Fma(kNormShare, share, kNormFloor), norm);
     }
-    Write(module, 0, factor);
-    if (WritesOf(module) == 2) WriteAgain(module);
+    Write(module, 0, out, factor);
+    if (WritesOf(module) == 2) Write(module, 1, Vector(module), 1.0F);
   }
 
   // Writes the randomly chosen noisy copy of `input`.
@@ -97,7 +91,7 @@ class OnePass {
     WithNoise(SiteOf(kExpectation, kDrawNoise), [&](int at, int, Floats noise) {
       Lanes::Store(run_.work + at, Fma(noise, kExpectationNoise, Lanes::Load(perceived + at)));
     });
-    Write(kExpectation, 0, 1.0F);
+    Write(kExpectation, 0, run_.work, 1.0F);
   }
 
   void Observe(Observation& observation) const {
@@ -155,14 +149,12 @@ class OnePass {
   void WithNoise(std::uint32_t site, const Body& body) const {
     DrawPosition at = run_.at;
     at.site = site;
-    for (int group = 0; group < groups_; ++group) {
-      Floats noise[kParts];
-      NormalGroup<Lanes>(at, group, noise);
+    ForNormalGroups<Lanes>(at, groups_, [&](int group, Floats* noise) {
       if ((group + 1) * kGroup > constants_.dimension) EndNoise(group, noise);
       for (int part = 0; part < kParts; ++part) {
         body(group * kGroup + part * Lanes::kCount, part, noise[part]);
       }
-    }
+    });
   }
 
   void EndNoise(int group, Floats* noise) const {
@@ -176,15 +168,15 @@ class OnePass {
     }
   }
 
-  // Writes `factor` times the work vector to the module: adds Langevin noise, restores the norm and
-  // enforces the minimum variance of the step.
-  void Write(int module, std::uint32_t number, float factor) const {
+  // Writes `factor` times `from`, which may be the module's embedding, to the module: adds Langevin
+  // noise, restores the norm and enforces the minimum variance of the step.
+  void Write(int module, std::uint32_t number, const float* from, float factor) const {
     float* work = run_.work;
     const Floats spread = Lanes::Broadcast(Sqrt(2.0F * constants_.temperature));
     TreeSum<Lanes> before;
     TreeSum<Lanes> after;
     WithNoise(SiteOf(module, kDrawLangevin + number), [&](int at, int part, Floats noise) {
-      const Floats wanted = Lanes::Load(work + at) * factor;
+      const Floats wanted = Lanes::Load(from + at) * factor;
       const Floats made = Fma(noise, spread, wanted);
       before.AddProduct(part, wanted, wanted);
       after.AddProduct(part, made, made);
@@ -212,21 +204,10 @@ class OnePass {
     });
   }
 
-  void WriteAgain(int module) const {
-    const float* embedding = Vector(module);
-    ForEach([&](int at, int) { Lanes::Store(run_.work + at, Lanes::Load(embedding + at)); });
-    Write(module, 1, 1.0F);
-  }
-
   const RunPass& run_;
   const CycleConstants& constants_;
   int groups_;
 };
-
-template <class Lanes>
-void StimulusPass(const RunPass& run, float* to) {
-  OnePass<Lanes>(run).Stimulus(to);
-}
 
 template <class Lanes>
 void FirstPass(const RunPass& run, const CyclePasses::Products& products, float* chosen) {
@@ -315,8 +296,7 @@ float CorrelationOf(const CycleConstants& constants, const float* ring, int fill
 
 template <class Lanes>
 constexpr CyclePasses MakePasses() {
-  return {.stimulus = StimulusPass<Lanes>,
-          .first = FirstPass<Lanes>,
+  return {.first = FirstPass<Lanes>,
           .last = LastPass<Lanes>,
           .scale = ScaleEach<Lanes>,
           .offset = OffsetEach<Lanes>,

@@ -18,14 +18,10 @@ struct RunPass {
 };
 
 struct CyclePasses {
-  // Writes the mean of the six embeddings.
-  void (*stimulus)(const RunPass& run, float* to);
-
   // Updates the recurrent triple from the products P = W_PC rho_P, Q = W_UC rho_U, R = W_CU rho_C
   // and L = U diag(s) U^T rho_U, then the modules before expectation, and writes the perceptron's
-  // input, a noisy copy of meaning_maker, to `chosen`.
+  // input, a noisy copy of meaning_maker, to `chosen`, which may be one of the products.
   struct Products {
-    const float* stimulus;
     const float* from_preconscious;
     const float* from_unconscious;
     const float* from_conscious;

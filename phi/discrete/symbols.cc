@@ -8,6 +8,8 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -22,6 +24,10 @@ constexpr std::size_t kFewBins = 16;
 constexpr std::size_t kMaxBounds = 2 * kFewBins;
 // Values that stay in the first cache between passes.
 constexpr std::size_t kBlock = 1024;
+// Rows of as many columns as are binned together, which do too.
+constexpr std::size_t kColumnBlock = 256;
+// Sampled values that show whether a column has more distinct values than bins.
+constexpr std::size_t kFewSampled = 64;
 
 // Writes the number of bounds at or below each value to `codes`, and adds the number of values at
 // or above each bound to its count. With vectors of `kBytes`, because the compiler does not find
@@ -66,11 +72,17 @@ template <int kBytes>
                                         std::int64_t* counts) {
   CodeBlock<32>(values, bounds, codes, counts);
 }
+[[gnu::target("avx512f,avx512dq")]] void CodeByEight(std::span<const double> values,
+                                                     std::span<const double> bounds,
+                                                     std::int64_t* codes, std::int64_t* counts) {
+  CodeBlock<64>(values, bounds, codes, counts);
+}
 #endif
 
 void Code(std::span<const double> values, std::span<const double> bounds, std::int64_t* codes,
           std::int64_t* counts) {
 #ifdef __x86_64__
+  if (__builtin_cpu_supports("avx512dq") != 0) return CodeByEight(values, bounds, codes, counts);
   if (__builtin_cpu_supports("avx2") != 0) return CodeByFour(values, bounds, codes, counts);
 #endif
   CodeBlock<16>(values, bounds, codes, counts);
@@ -94,19 +106,21 @@ struct Segments {
   std::vector<std::uint8_t> wanted = {};  // whether a segment is one of them
 };
 
-// Chooses the segments by a sample of the values.
-Segments SegmentsOf(std::span<const double> values, std::span<const std::size_t> ranks) {
-  constexpr std::size_t kMaxSample = 4096;
-  const std::size_t count = std::min(kMaxSample, values.size() / 32);
-  std::vector<double> sample;
-  for (std::size_t i = 0; i < count; ++i) sample.push_back(values[i * (values.size() / count)]);
+// A sample of this many values, at equal distances, or fewer of a short series.
+constexpr std::size_t kMaxSample = 4096;
+std::size_t SampleOf(std::size_t rows) { return std::min(kMaxSample, rows / 32); }
+
+// Chooses the segments of `rows` values by a sample of them.
+Segments SegmentsOf(std::vector<double> sample, std::size_t rows,
+                    std::span<const std::size_t> ranks) {
+  const std::size_t count = sample.size();
   std::ranges::sort(sample);
   // Four standard deviations of the rank in the sample.
   const auto margin = static_cast<std::size_t>(2 * std::sqrt(static_cast<double>(count)));
   Segments segments;
   std::vector<std::pair<double, double>> ranges;
   for (const std::size_t rank : ranks) {
-    const std::size_t middle = rank * count / values.size();
+    const std::size_t middle = rank * count / rows;
     const double low = sample[middle - std::min(middle, margin)];
     const double high = sample[std::min(middle + margin, count - 1)];
     ranges.emplace_back(low, std::nextafter(high, std::numeric_limits<double>::infinity()));
@@ -130,54 +144,93 @@ double ValueAtRank(std::vector<double> values, std::size_t rank) {
   return *place;
 }
 
-// Returns the values at these ranks. Orders only those of segments that hold one.
 std::vector<double> ValuesAtRanks(std::span<const double> values,
-                                  std::span<const std::size_t> ranks) {
-  constexpr std::size_t kFewValues = 4096;
-  std::vector<double> found;
-  if (values.size() < kFewValues) {
-    for (const std::size_t rank : ranks) {
-      found.push_back(ValueAtRank({values.begin(), values.end()}, rank));
+                                  std::span<const std::size_t> ranks);
+
+// Finds the values at some ranks of a long series, which comes in blocks. Keeps and orders only
+// those of segments that hold one.
+class RankFinder {
+ public:
+  RankFinder(std::vector<double> sample, std::size_t rows, std::vector<std::size_t> ranks)
+      : rows_(rows),
+        ranks_(std::move(ranks)),
+        segments_(SegmentsOf(std::move(sample), rows, ranks_)),
+        at_least_(segments_.bounds.size(), 0) {}
+
+  // Adds at most kBlock values.
+  void Add(std::span<const double> block) {
+    std::array<std::int64_t, kBlock> codes;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    std::array<double, kBlock> inside;       // NOLINT(cppcoreguidelines-pro-type-member-init)
+    Code(block, segments_.bounds, codes.data(), at_least_.data());
+    const std::size_t count = CopyWhere(
+        block,
+        [&](std::size_t i) { return segments_.wanted[static_cast<std::size_t>(codes[i])]; },
+        inside.data());
+    kept_.insert(kept_.end(), inside.data(), inside.data() + count);
+  }
+
+  // Returns the values; nothing if the sample misled.
+  std::optional<std::vector<double>> Values() const {
+    std::vector<double> found;
+    for (const std::size_t rank : ranks_) {
+      // The segment that begins at or before the rank.
+      std::size_t segment = 0;
+      std::size_t first = 0;
+      for (std::size_t i = 0; i < at_least_.size(); ++i) {
+        const std::size_t begin = rows_ - static_cast<std::size_t>(at_least_[i]);
+        if (begin <= rank) segment = i + 1, first = begin;
+      }
+      if (segments_.wanted[segment] == 0) return std::nullopt;
+      const auto room = std::make_unique_for_overwrite<double[]>(kept_.size());
+      const double low = segments_.bounds[segment - 1];
+      const double high = segments_.bounds[segment];
+      const auto holds = [&](std::size_t i) {
+        return static_cast<int>(kept_[i] >= low) & static_cast<int>(kept_[i] < high);
+      };
+      const std::span within(room.get(), CopyWhere(kept_, holds, room.get()));
+      const std::size_t left = rank - first;
+      found.push_back(within.size() < rows_ / 2
+                          ? ValuesAtRanks(within, {&left, 1}).front()
+                          : ValueAtRank({within.begin(), within.end()}, left));
     }
     return found;
   }
-  const auto [bounds, wanted] = SegmentsOf(values, ranks);
-  std::vector<std::int64_t> at_least(bounds.size(), 0);
-  std::vector<double> kept;
-  std::array<std::int64_t, kBlock> codes = {};
-  std::array<double, kBlock> inside = {};
-  for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {
-    const auto block = values.subspan(begin, std::min(kBlock, values.size() - begin));
-    Code(block, bounds, codes.data(), at_least.data());
-    const std::size_t count = CopyWhere(
-        block, [&](std::size_t i) { return wanted[static_cast<std::size_t>(codes[i])]; },
-        inside.data());
-    kept.insert(kept.end(), inside.data(), inside.data() + count);
+
+ private:
+  std::size_t rows_;
+  std::vector<std::size_t> ranks_;
+  Segments segments_;
+  std::vector<std::int64_t> at_least_;  // values at or above each bound
+  std::vector<double> kept_;
+};
+
+// Fewer values are ordered as they are.
+constexpr std::size_t kFewValues = 4096;
+
+std::vector<double> ValuesAtRanks(std::span<const double> values,
+                                  std::span<const std::size_t> ranks) {
+  if (values.size() >= kFewValues) {
+    const std::size_t count = SampleOf(values.size());
+    std::vector<double> sample;
+    for (std::size_t i = 0; i < count; ++i) sample.push_back(values[i * (values.size() / count)]);
+    RankFinder finder(std::move(sample), values.size(), {ranks.begin(), ranks.end()});
+    for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {
+      finder.Add(values.subspan(begin, std::min(kBlock, values.size() - begin)));
+    }
+    if (auto found = finder.Values()) return *std::move(found);
   }
+  std::vector<double> found;
   for (const std::size_t rank : ranks) {
-    // The segment that begins at or before the rank.
-    std::size_t segment = 0;
-    std::size_t first = 0;
-    for (std::size_t i = 0; i < bounds.size(); ++i) {
-      const std::size_t begin = values.size() - static_cast<std::size_t>(at_least[i]);
-      if (begin <= rank) segment = i + 1, first = begin;
-    }
-    if (wanted[segment] == 0) {
-      found.push_back(ValueAtRank({values.begin(), values.end()}, rank));
-      continue;
-    }
-    std::vector<double> within(kept.size());
-    const double low = bounds[segment - 1];
-    const double high = bounds[segment];
-    const auto holds = [&](std::size_t i) {
-      return static_cast<int>(kept[i] >= low) & static_cast<int>(kept[i] < high);
-    };
-    within.resize(CopyWhere(kept, holds, within.data()));
-    const std::size_t left = rank - first;
-    found.push_back(within.size() < values.size() / 2 ? ValuesAtRanks(within, {&left, 1}).front()
-                                                      : ValueAtRank(std::move(within), left));
+    found.push_back(ValueAtRank({values.begin(), values.end()}, rank));
   }
   return found;
+}
+
+std::vector<std::size_t> RanksOf(std::size_t rows, int bins) {
+  const auto count = static_cast<std::size_t>(bins);
+  std::vector<std::size_t> ranks;
+  for (std::size_t bin = 1; bin < count; ++bin) ranks.push_back(rows * bin / count);
+  return ranks;
 }
 
 // Returns the lower bound of each bin except the first; empty if all values are equal.
@@ -191,11 +244,9 @@ std::vector<double> BoundsOf(std::span<const double> values, int bins) {
   if (distinct.size() <= static_cast<std::size_t>(bins)) {
     return {std::next(distinct.begin()), distinct.end()};
   }
-  const auto count = static_cast<std::size_t>(bins);
-  std::vector<std::size_t> ranks;
-  for (std::size_t bin = 1; bin < count; ++bin) ranks.push_back(values.size() * bin / count);
+  const std::vector<std::size_t> ranks = RanksOf(values.size(), bins);
   std::vector<double> bounds;
-  if (count > kFewBins) {
+  if (static_cast<std::size_t>(bins) > kFewBins) {
     std::vector<double> sorted(values.begin(), values.end());
     std::ranges::sort(sorted);
     for (const std::size_t rank : ranks) bounds.push_back(sorted[rank]);
@@ -216,7 +267,121 @@ std::vector<double> BoundsOf(std::span<const double> values, int bins) {
   return bounds;
 }
 
+// Appends the symbols of at most kBlock values.
+void AddSymbols(std::span<const double> block, std::span<const double> bounds,
+                std::vector<Symbol>& symbols) {
+  std::array<std::int64_t, kBlock> codes;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::array<std::int64_t, kFewBins> counts = {};
+  Code(block, bounds, codes.data(), counts.data());
+  symbols.insert(symbols.end(), codes.begin(),
+                 codes.begin() + static_cast<std::ptrdiff_t>(block.size()));
+}
+
+// Calls visit(column, block) for each column of each block of rows, which are copied to where they
+// stay in the first cache.
+template <typename Visit>
+void ForEachBlock(const ValueColumns& columns, const Visit& visit) {
+  constexpr std::size_t kTogether = ValueColumns::kMax;
+  std::array<std::array<double, kColumnBlock>, kTogether> blocks;  // NOLINT
+  for (std::size_t begin = 0; begin < columns.rows; begin += kColumnBlock) {
+    const std::size_t rows = std::min(kColumnBlock, columns.rows - begin);
+    const double* row = columns.first + begin * columns.stride;
+    if (columns.count == kTogether) {
+      for (std::size_t i = 0; i < rows; ++i, row += columns.stride) {
+        for (std::size_t column = 0; column < kTogether; ++column) blocks[column][i] = row[column];
+      }
+    } else {
+      for (std::size_t i = 0; i < rows; ++i, row += columns.stride) {
+        for (std::size_t column = 0; column < columns.count; ++column) {
+          blocks[column][i] = row[column];
+        }
+      }
+    }
+    for (std::size_t column = 0; column < columns.count; ++column) {
+      visit(column, std::span<const double>(blocks[column].data(), rows));
+    }
+  }
+}
+
+// What is known of a long column of more distinct values than bins.
+struct LongColumn {
+  std::optional<RankFinder> finder = {};
+  std::vector<double> bounds = {};  // of the bins
+  std::vector<Symbol> symbols = {};
+};
+
+// Begins to find the quantiles of a column. Without a finder, it needs more than two passes.
+LongColumn BeginColumn(const ValueColumns& columns, std::size_t column, int bins) {
+  const auto at = [&](std::size_t row) { return columns.first[row * columns.stride + column]; };
+  const std::size_t count = SampleOf(columns.rows);
+  std::vector<double> sample;
+  for (std::size_t i = 0; i < count; ++i) sample.push_back(at(i * (columns.rows / count)));
+  if (!AllFinite(sample)) return {};
+  const std::set<double> distinct(sample.begin(),
+                                  sample.begin() + static_cast<std::ptrdiff_t>(kFewSampled));
+  if (distinct.size() <= static_cast<std::size_t>(bins)) return {};
+  LongColumn begun;
+  begun.finder.emplace(std::move(sample), columns.rows, RanksOf(columns.rows, bins));
+  return begun;
+}
+
+// Finds the bounds of the bins after the first pass, unless that needs more.
+void FindBounds(const ValueColumns& columns, std::size_t column, LongColumn& of) {
+  if (!of.finder) return;
+  auto bounds = of.finder->Values();
+  of.finder.reset();
+  if (!bounds) return;
+  bool lower = false;
+  for (std::size_t row = 0; row < columns.rows && !lower; ++row) {
+    lower = columns.first[row * columns.stride + column] < bounds->front();
+  }
+  if (!lower) return;
+  const auto same = std::ranges::unique(*bounds);
+  bounds->erase(same.begin(), same.end());
+  of.bounds = *std::move(bounds);
+  of.symbols.reserve(columns.rows);
+}
+
 }  // namespace
+
+std::vector<Result<std::vector<Symbol>>> QuantileBins(const ValueColumns& columns, int bins) {
+  std::vector<LongColumn> all(columns.count);
+  const bool fast = columns.rows >= kFewValues && bins >= 2 &&
+                    static_cast<std::size_t>(bins) <= kFewBins;
+  for (std::size_t column = 0; fast && column < columns.count; ++column) {
+    all[column] = BeginColumn(columns, column, bins);
+  }
+  if (fast) {
+    ForEachBlock(columns, [&](std::size_t column, std::span<const double> block) {
+      auto& finder = all[column].finder;
+      if (!finder) return;
+      if (AllFinite(block)) {
+        finder->Add(block);
+      } else {
+        finder.reset();
+      }
+    });
+    for (std::size_t column = 0; column < columns.count; ++column) {
+      FindBounds(columns, column, all[column]);
+    }
+    ForEachBlock(columns, [&](std::size_t column, std::span<const double> block) {
+      if (!all[column].bounds.empty()) AddSymbols(block, all[column].bounds, all[column].symbols);
+    });
+  }
+  std::vector<Result<std::vector<Symbol>>> found;
+  for (std::size_t column = 0; column < columns.count; ++column) {
+    if (!all[column].bounds.empty()) {
+      found.emplace_back(std::move(all[column].symbols));
+      continue;
+    }
+    std::vector<double> values(columns.rows);
+    for (std::size_t row = 0; row < columns.rows; ++row) {
+      values[row] = columns.first[row * columns.stride + column];
+    }
+    found.push_back(QuantileBins(values, bins));
+  }
+  return found;
+}
 
 SymbolSeries::SymbolSeries(std::vector<Symbol> symbols) : symbols_(std::move(symbols)) {
   Symbol highest = 1;
@@ -277,21 +442,17 @@ Result<std::vector<Symbol>> QuantileBins(std::span<const double> values, int bin
   if (bounds.empty()) {
     return InvalidArgument("all values are equal; a constant carries no information");
   }
-  std::vector<Symbol> binned(values.size());
+  std::vector<Symbol> binned;
+  binned.reserve(values.size());
   if (bounds.size() >= kFewBins) {
-    std::ranges::transform(values, binned.begin(), [&](double value) {
-      return static_cast<Symbol>(std::ranges::upper_bound(bounds, value) - bounds.begin());
-    });
+    for (const double value : values) {
+      binned.push_back(
+          static_cast<Symbol>(std::ranges::upper_bound(bounds, value) - bounds.begin()));
+    }
     return binned;
   }
-  std::array<std::int64_t, kBlock> codes = {};
-  std::array<std::int64_t, kFewBins> counts = {};
   for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {
-    const auto block = values.subspan(begin, std::min(kBlock, values.size() - begin));
-    Code(block, bounds, codes.data(), counts.data());
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      binned[begin + i] = static_cast<Symbol>(codes[i]);
-    }
+    AddSymbols(values.subspan(begin, std::min(kBlock, values.size() - begin)), bounds, binned);
   }
   return binned;
 }

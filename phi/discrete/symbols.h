@@ -48,6 +48,19 @@ class SymbolSeries {
 // values than bins, a value that is not finite, or all values equal.
 Result<std::vector<Symbol>> QuantileBins(std::span<const double> values, int bins);
 
+// Neighbouring columns of rows of values.
+struct ValueColumns {
+  static constexpr std::size_t kMax = 8;
+
+  const double* first;  // of the first column
+  std::size_t rows;
+  std::size_t count;   // columns, at most kMax
+  std::size_t stride;  // from row to row
+};
+
+// The same of each of these columns, with fewer passes over long ones.
+std::vector<Result<std::vector<Symbol>>> QuantileBins(const ValueColumns& columns, int bins);
+
 // Returns a symbol from 0 for each distinct combination of the symbols of these series, of equal
 // length; kInvalidArgument if there are more than kMaxSymbols.
 Result<std::vector<Symbol>> JointSymbols(std::span<const std::span<const Symbol>> series);

@@ -1,7 +1,7 @@
 // The minimum information partition (MIP): the bipartition of the variables that minimises a
 // measure.
 //
-// A search is not thread-safe; concurrent searches of one model are.
+// Thread-safe: searches do not change.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "common/base/bytes.h"
 #include "common/base/error.h"
 #include "phi/arithmetic/processor.h"
 #include "phi/measures/gaussian.h"
@@ -62,52 +62,31 @@ struct MinimumPartition {
   SearchMethod method = SearchMethod::kExhaustive;  // that was used
 };
 
-// Reusable memory for consecutive searches, 2^n numbers per table. Not thread-safe.
-struct SearchTables {
-  // Determinants by subset: of its past, its present, both, and its past with the present of the
-  // complement. Empty until needed.
-  std::vector<double> past, present, both, across;
-};
-
-// Returns the memory of a search of these measures over `variables` variables, including its
-// tables; 0 for Queyranne's algorithm.
-Bytes TableBytes(int variables, std::span<const Measure> measures, const SearchOptions& options);
-
-// Searches of one model, which share the determinants of its subsets.
+// Searches of one model. An exhaustive one computes the determinants of subsets and of their
+// complements a block at a time and keeps none.
 class PartitionSearch {
  public:
   static constexpr int kMaxExhaustive = 24;
   static constexpr int kCandidates = 100;
   static constexpr int kMaxQueyranne = 200;
 
-  // `model` and `tables` must outlive the search. Without `tables`, it allocates its own.
-  PartitionSearch(const GaussianModel& model, const SearchOptions& options,
-                  SearchTables* tables = nullptr);
-  PartitionSearch(const PartitionSearch&) = delete;
-  PartitionSearch& operator=(const PartitionSearch&) = delete;
+  // `model` must outlive the search.
+  PartitionSearch(const GaussianModel& model, SearchOptions options)
+      : model_(model), options_(std::move(options)) {}
 
   // Returns the minimum information bipartition. Errors: fewer than two variables, more than the
   // method supports (the message names the alternative), the measure `i`, which has no partition, a
   // normaliser that is not positive, and those of Evaluate().
-  Result<MinimumPartition> Minimum(Measure measure);
+  Result<MinimumPartition> Minimum(Measure measure) const;
 
  private:
-  Result<MinimumPartition> Exhaustive(Measure measure);
+  Result<MinimumPartition> Exhaustive(Measure measure) const;
   Result<MinimumPartition> Queyranne(Measure measure) const;  // queyranne.cc
-  Status MakeTables(Measure measure);
-  // Writes monotone functions of the measure of the masks from `first` on: exp of twice the
-  // measure, or of twice stochastic interaction for phi_g and phi_star, up to a constant factor.
-  void Score(Measure measure, std::size_t first, std::span<double> scores) const;
-  void ScoreWithoutRedundancy(std::size_t first, std::span<double> scores) const;
-  Result<std::vector<double>> Normalisers() const;
-  // Returns the measure less half the logarithm of its score.
-  Result<double> ConstantOf(Measure measure) const;
+  // Returns the scores and masks of the bipartitions to evaluate, by ascending score.
+  Result<std::vector<std::pair<double, std::uint64_t>>> Lowest(Measure measure) const;
 
   const GaussianModel& model_;
   SearchOptions options_;
-  SearchTables own_tables_;
-  SearchTables& tables_;
-  bool has_past_ = false, has_present_ = false, has_both_ = false, has_across_ = false;
 };
 
 // Minimum log-determinant of a search; the exponential of smaller ones would underflow.

@@ -42,7 +42,7 @@ constexpr std::array kSearchable = {Measure::kMultiInformation,
 TEST(MinimumPartitionTest, IsTheLowestOfAllBipartitions) {
   for (int variables = 2; variables <= 7; ++variables) {
     const GaussianModel model = RandomModel(variables, 40 + static_cast<unsigned>(variables));
-    PartitionSearch search(model, {});
+    const PartitionSearch search(model, {});
     for (const Measure measure : kSearchable) {
       const auto found = search.Minimum(measure);
       ASSERT_TRUE(found) << found.error().message;
@@ -51,6 +51,24 @@ TEST(MinimumPartitionTest, IsTheLowestOfAllBipartitions) {
       EXPECT_EQ(found->partition.Text(), partition.Text()) << NameOf(measure);
       EXPECT_EQ(found->exact, measure != Measure::kPhiG);
       EXPECT_EQ(found->examined, (1 << (variables - 1)) - 1);
+    }
+  }
+}
+
+// More subsets than one block, and two blocks or more of bipartitions.
+TEST(MinimumPartitionTest, ComparesAllBlocks) {
+  for (const int variables : {10, 11, 12}) {
+    const GaussianModel model = RandomModel(variables, 50 + static_cast<unsigned>(variables));
+    for (const Measure measure : {Measure::kMultiInformation, Measure::kStochasticInteraction,
+                                  Measure::kWholeMinusSum, Measure::kPhiR}) {
+      const auto [value, partition] = Directly(model, measure);
+      for (const auto instructions : {Instructions::kPlain, SupportedInstructions()}) {
+        const auto found = PartitionSearch(model, {.instructions = instructions}).Minimum(measure);
+        ASSERT_TRUE(found) << found.error().message;
+        EXPECT_NEAR(found->value, value, 1e-9) << NameOf(measure) << " of " << variables;
+        EXPECT_EQ(found->partition.Text(), partition.Text()) << NameOf(measure);
+        EXPECT_EQ(found->examined, (1 << (variables - 1)) - 1);
+      }
     }
   }
 }

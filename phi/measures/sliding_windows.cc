@@ -38,8 +38,8 @@ Result<std::vector<MeasuredWindow>> MeasureSliding(std::span<const SeriesView> t
     return InvalidArgument("no window of {} rows fits: there are {} rows{}", sliding.length, rows,
                            trials.size() > 1 ? fmt::format(" in {} trials", trials.size()) : "");
   }
-  const auto measure = [&](std::size_t i, SearchTables& tables) -> Status {
-    ASSIGN_OR_RETURN(windows[i].values, MeasureWindow(views[i], options, &tables));
+  const auto measure = [&](std::size_t i) -> Status {
+    ASSIGN_OR_RETURN(windows[i].values, MeasureWindow(views[i], options));
     if (sliding.legacy) {
       ASSIGN_OR_RETURN(windows[i].legacy, LegacyAtEnd(views[i]));
     }
@@ -47,7 +47,7 @@ Result<std::vector<MeasuredWindow>> MeasureSliding(std::span<const SeriesView> t
   };
   std::vector<Status> done(windows.size());
   ParallelFor(sliding.threads, windows.size(), [&] {
-    return [&, tables = SearchTables()](std::size_t i) mutable { done[i] = measure(i, tables); };
+    return [&](std::size_t i) { done[i] = measure(i); };
   });
   for (std::size_t i = 0; i < windows.size(); ++i) {
     if (done[i]) continue;

@@ -1,7 +1,6 @@
 #include "phi/measures/subset_determinants.h"
 
-#include <cstddef>
-#include <memory>
+#include <algorithm>
 #include <new>
 
 #include "phi/arithmetic/huge_pages.h"
@@ -10,12 +9,7 @@ namespace reveza::phi {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
-constexpr std::size_t kLanes = 8;
 constexpr int kLaneVariables = 3;
-
-struct Release {
-  void operator()(double* space) const { operator delete[](space, kAlignment); }
-};
 
 // Returns the doubles of workspace: a triangle for each number of remaining variables, and some
 // rows.
@@ -27,7 +21,7 @@ std::size_t SubsetWorkSpace(int variables, int group) {
     lanes += triangle(static_cast<std::size_t>(left) * rows);
   }
   const std::size_t size = static_cast<std::size_t>(variables) * rows;
-  return (lanes + triangle(size) + size + rows * size) * kLanes;
+  return (lanes + triangle(size) + size + rows * size) * kSubsetLanes;
 }
 
 // Returns the matrix in the row order of SubsetWork.
@@ -45,30 +39,45 @@ std::vector<double> Ordered(const Matrix& matrix, int variables, int group) {
   return values;
 }
 
+const SubsetWalk& WalkOf(Instructions instructions) {
+#ifdef __x86_64__
+  if (instructions == Instructions::kAvx512) return kAvx512SubsetWalk;
+  if (instructions == Instructions::kAvx2) return kAvx2SubsetWalk;
+#endif
+  static_cast<void>(instructions);
+  return kPlainSubsetWalk;
+}
+
 }  // namespace
+
+void SubsetBlocks::Release::operator()(double* space) const {
+  operator delete[](space, kAlignment);
+}
+
+SubsetBlocks::SubsetBlocks(const Matrix& matrix, int variables, const SubsetRows& rows,
+                           Instructions instructions)
+    : walk_(&WalkOf(instructions)),
+      work_(std::make_unique<SubsetWork>()),
+      space_(static_cast<double*>(operator new[](
+          SubsetWorkSpace(variables, rows.group) * sizeof(double), kAlignment))) {
+  const std::vector<double> ordered = Ordered(matrix, variables, rows.group);
+  work_->matrix = ordered.data();
+  work_->variables = variables;
+  work_->block_variables = std::min(variables, kVariables);
+  work_->rows = rows;
+  work_->space = space_.get();
+  walk_->start(*work_);
+  work_->matrix = nullptr;
+}
 
 void SubsetDeterminants(const Matrix& matrix, int variables, const SubsetRows& rows,
                         Instructions instructions, std::vector<double>& result) {
-  const std::size_t count = std::size_t{1} << variables;
+  SubsetBlocks blocks(matrix, variables, rows, instructions);
+  const std::size_t count = blocks.size() * blocks.count();
   ReserveOnHugePages(result, count);
   result.resize(count);
-  const std::vector<double> ordered = Ordered(matrix, variables, rows.group);
-  const std::unique_ptr<double[], Release> space(static_cast<double*>(operator new[](
-      SubsetWorkSpace(variables, rows.group) * sizeof(double), kAlignment)));
-  const SubsetWork work = {.matrix = ordered.data(),
-                           .variables = variables,
-                           .rows = rows,
-                           .space = space.get(),
-                           .result = result.data()};
-  switch (instructions) {
-#if defined(__x86_64__)
-    case Instructions::kAvx512:
-      return WalkSubsetsAvx512(work);
-    case Instructions::kAvx2:
-      return WalkSubsetsAvx2(work);
-#endif
-    default:
-      return WalkSubsetsPlain(work);
+  for (std::size_t block = 0; block < blocks.count(); ++block) {
+    blocks.Write(block, result.data() + block * blocks.size());
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -75,6 +76,23 @@ TEST(SubsetDeterminantsTest, MatchCholeskyForSeveralLags) {
     ExpectAllDeterminants(variables, {.group = 4, .in_begin = 0, .in_end = 4});
     ExpectAllDeterminants(variables,
                           {.group = 4, .in_begin = 0, .in_end = 3, .out_begin = 3, .out_end = 4});
+  }
+}
+
+// Blocks in any order: the path to each is shared with the one before.
+TEST(SubsetBlocksTest, WriteTheSameInAnyOrder) {
+  constexpr int kMany = 14;
+  const SubsetRows rows = {.group = 2, .in_begin = 0, .in_end = 2};
+  const Matrix matrix = RandomSystem(2 * kMany, 3).noise;
+  std::vector<double> all;
+  SubsetDeterminants(matrix, kMany, rows, SupportedInstructions(), all);
+  SubsetBlocks blocks(matrix, kMany, rows, SupportedInstructions());
+  ASSERT_EQ(blocks.count(), 16U);
+  std::vector<double> found(blocks.size());
+  for (const std::size_t block : {15, 14, 3, 3, 12, 0, 1, 8, 7, 15}) {
+    blocks.Write(block, found.data());
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(block * blocks.size());
+    EXPECT_TRUE(std::equal(found.begin(), found.end(), first)) << block;
   }
 }
 

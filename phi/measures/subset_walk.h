@@ -6,64 +6,85 @@
 #include <cstddef>
 
 #include "phi/measures/subset_walks.h"
+#include "phi/measures/unrolled_walk.h"
 
 namespace reveza::phi {
 namespace {
 
-constexpr int kLanes = 8;
 constexpr int kLaneVariables = 3;
-
-// Eight subsets in lanes; the compiler splits them if the processor has shorter vectors.
-using Lanes [[gnu::vector_size(kLanes * sizeof(double))]] = double;
-
-// Upper triangles of `size` rows are stored row by row without gaps, so that trailing triangles are
-// suffixes.
-constexpr std::size_t TriangleSize(int size) {
-  return static_cast<std::size_t>(size) * static_cast<std::size_t>(size + 1) / 2;
-}
-inline std::size_t RowAt(int row, int size) {
-  return TriangleSize(size) - TriangleSize(size - row);
-}
 
 class Walk {
  public:
-  explicit Walk(const SubsetWork& work)
-      : variables_(work.variables),
+  explicit Walk(SubsetWork& work)
+      : work_(work),
         rows_(work.rows),
         lane_variables_(work.variables < kLaneVariables ? work.variables : kLaneVariables),
-        result_(work.result) {
+        unrolled_(UnrolledVisit(work.rows)) {
     Lanes* next = reinterpret_cast<Lanes*>(work.space);
-    for (int left = 0; left <= variables_; ++left) {
+    for (int left = 0; left <= work.variables; ++left) {
       levels_[left] = next;
       next += TriangleSize(left * rows_.group);
     }
-    const int size = variables_ * rows_.group;
+    const int size = work.variables * rows_.group;
     copy_ = next;
     next += TriangleSize(size);
     row_ = next;
     next += size;
     lead_ = next;
-    Load(work.matrix, size);
   }
 
-  void Run() {
+  // Decides the variables of the lanes.
+  void Start() {
+    Load();
     Lanes product = {1, 1, 1, 1, 1, 1, 1, 1};
-    int left = variables_;
+    int left = work_.variables;
     for (int variable = 0; variable < lane_variables_; ++variable, --left) {
-      const Lanes* const from = levels_[left];
-      Lanes* const to = levels_[left - 1];
-      EliminateByLane(from, left, variable, product, to);
+      EliminateByLane(levels_[left], left, variable, product, levels_[left - 1]);
     }
-    Visit(levels_[left], left, product, 0);
+    Keep(left, levels_[left], product);
+    work_.has_block = false;
+  }
+
+  void Write(std::size_t block, double* out) {
+    const int inner = work_.block_variables - lane_variables_;
+    // The path is the same above the highest bit that differs.
+    int left = work_.variables - lane_variables_;
+    if (work_.has_block) {
+      const std::size_t apart = block ^ work_.block;
+      while (left > inner && (apart >> (left - 1 - inner) & 1U) == 0) --left;
+    }
+    for (; left > inner; --left) {
+      const bool in = (block >> (left - 1 - inner) & 1U) != 0;
+      Lanes product = ProductAt(left);
+      const Lanes* const rest =
+          Decide(reinterpret_cast<const Lanes*>(work_.from[left]), left, in, product);
+      Keep(left - 1, rest, product);
+    }
+    work_.block = block;
+    work_.has_block = true;
+    const auto* const from = reinterpret_cast<const Lanes*>(work_.from[inner]);
+    if (lane_variables_ == kLaneVariables) return Visit(from, inner, ProductAt(inner), out);
+    const Lanes product = ProductAt(inner);
+    for (int lane = 0; lane < 1 << lane_variables_; ++lane) out[lane] = product[lane];
   }
 
  private:
-  void Load(const double* matrix, int size) {
-    Lanes* out = levels_[variables_];
+  Lanes ProductAt(int left) const {
+    return *reinterpret_cast<const Lanes*>(work_.product[left]);
+  }
+  void Keep(int left, const Lanes* from, const Lanes& product) {
+    work_.from[left] = reinterpret_cast<const double*>(from);
+    *reinterpret_cast<Lanes*>(work_.product[left]) = product;
+  }
+
+  void Load() {
+    const int size = work_.variables * rows_.group;
+    Lanes* out = levels_[work_.variables];
     for (int i = 0; i < size; ++i) {
       for (int j = i; j < size; ++j) {
-        const double value = matrix[static_cast<std::size_t>(i) * static_cast<std::size_t>(size) +
-                                    static_cast<std::size_t>(j)];
+        const double value =
+            work_.matrix[static_cast<std::size_t>(i) * static_cast<std::size_t>(size) +
+                         static_cast<std::size_t>(j)];
         *out++ = Lanes{value, value, value, value, value, value, value, value};
       }
     }
@@ -76,7 +97,7 @@ class Walk {
     for (std::size_t i = 0; i < TriangleSize(size); ++i) copy_[i] = from[i];
     for (int k = 0; k < rows_.group; ++k) {
       Lanes taken = {};
-      for (int lane = 0; lane < kLanes; ++lane) {
+      for (int lane = 0; lane < kSubsetLanes; ++lane) {
         const bool in = ((lane >> variable) & 1) != 0;
         const bool takes = in ? k >= rows_.in_begin && k < rows_.in_end
                               : k >= rows_.out_begin && k < rows_.out_end;
@@ -95,36 +116,37 @@ class Walk {
     for (std::size_t i = 0; i < TriangleSize(size - rows_.group); ++i) to[i] = rest[i];
   }
 
-  // Visits the node with `left` undecided variables; `subset` holds the bits above those of the
-  // lanes.
-  void Visit(const Lanes* from, int left, const Lanes& product, std::size_t subset) {
-    if (left <= 0) {
-      Store(product, subset);
+  // Visits the node with `left` undecided variables and writes its determinants.
+  void Visit(const Lanes* from, int left, const Lanes& product, double* out) {
+    if (left == 0) {
+      *reinterpret_cast<UnalignedLanes*>(out) = product;
       return;
     }
-    const std::size_t bit = std::size_t{1} << (left - 1);
-    Take(from, left, rows_.out_begin, rows_.out_end, product, subset);
-    Take(from, left, rows_.in_begin, rows_.in_end, product, subset | bit);
+    if (unrolled_ != nullptr && left <= kUnrolled) return unrolled_(left, from, product, out);
+    for (int in = 0; in < 2; ++in) {
+      Lanes grown = product;
+      const Lanes* const rest = Decide(from, left, in != 0, grown);
+      Visit(rest, left - 1, grown, out);
+      out += std::size_t{kSubsetLanes} << (left - 1);
+    }
   }
 
-  void Take(const Lanes* from, int left, int begin, int end, const Lanes& product,
-            std::size_t subset) {
+  // Includes or excludes the first of `left` variables. Returns the matrix of the others, and
+  // multiplies `product` by the pivots.
+  const Lanes* Decide(const Lanes* from, int left, bool in, Lanes& product) {
     const int size = left * rows_.group;
-    const int count = end - begin;
-    if (count == 0) {
-      Visit(from + RowAt(rows_.group, size), left - 1, product, subset);
-      return;
-    }
+    const int begin = in ? rows_.in_begin : rows_.out_begin;
+    const int end = in ? rows_.in_end : rows_.out_end;
+    if (begin == end) return from + RowAt(rows_.group, size);
     Lanes* const to = levels_[left - 1];
-    Lanes grown = product;
-    if (count == 1) {
-      EliminateOne(from, size, begin, grown, to);
-    } else if (count == 2) {
-      EliminateTwo(from, size, begin, grown, to);
+    if (end - begin == 1) {
+      EliminateOne(from, size, begin, product, to);
+    } else if (end - begin == 2) {
+      EliminateTwo(from, size, begin, product, to);
     } else {
-      EliminateMany(from, size, begin, end, grown, to);
+      EliminateMany(from, size, begin, end, product, to);
     }
-    Visit(to, left - 1, grown, subset);
+    return to;
   }
 
   void EliminateOne(const Lanes* from, int size, int row, Lanes& product, Lanes* to) const {
@@ -145,20 +167,16 @@ class Walk {
     const int group = rows_.group;
     const Lanes* const first = from + RowAt(row, size) - row;
     const Lanes* const second = from + RowAt(row + 1, size) - (row + 1);
-    const Lanes inverse = 1.0 / first[row];
-    const Lanes ratio = first[row + 1] * inverse;
-    const Lanes pivot = second[row + 1] - ratio * first[row + 1];
-    product *= first[row] * pivot;
+    const PivotPair pivots(first[row], first[row + 1], second[row + 1]);
+    product *= pivots.determinant;
     if (size == group) return;
-    const Lanes inverse_of_second = 1.0 / pivot;
-    for (int j = group; j < size; ++j) {
-      row_[j] = second[j] - ratio * first[j];
-    }
+    const PivotInverses inverses(pivots);
+    for (int j = group; j < size; ++j) row_[j] = second[j] - inverses.ratio * first[j];
     const Lanes* const updated = row_;
     const Lanes* old = from + RowAt(group, size);
     for (int i = group; i < size; ++i) {
-      const Lanes factor = first[i] * inverse;
-      const Lanes factor_of_second = updated[i] * inverse_of_second;
+      const Lanes factor = first[i] * inverses.first;
+      const Lanes factor_of_second = updated[i] * inverses.second;
       for (int j = i; j < size; ++j) {
         *to++ = (*old++ - factor * first[j]) - factor_of_second * updated[j];
       }
@@ -189,21 +207,18 @@ class Walk {
     }
   }
 
-  void Store(const Lanes& product, std::size_t subset) {
-    const int used = 1 << lane_variables_;
-    double* const out = result_ + subset * static_cast<std::size_t>(used);
-    for (int lane = 0; lane < used; ++lane) out[lane] = product[lane];
-  }
-
-  int variables_;
+  SubsetWork& work_;
   SubsetRows rows_;
   int lane_variables_;
-  double* result_;
+  UnrolledVisitor unrolled_;
   Lanes* levels_[kMaxSubsetVariables + 1] = {};  // by number of undecided variables
   Lanes* copy_ = nullptr;                        // scratch of EliminateByLane()
   Lanes* row_ = nullptr;                         // a pivot row after previous eliminations
   Lanes* lead_ = nullptr;                        // the rows of one variable
 };
+
+void StartWalk(SubsetWork& work) { Walk(work).Start(); }
+void WriteBlock(SubsetWork& work, std::size_t block, double* out) { Walk(work).Write(block, out); }
 
 }  // namespace
 }  // namespace reveza::phi

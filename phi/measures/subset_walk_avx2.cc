@@ -2,6 +2,6 @@
 
 namespace reveza::phi {
 
-void WalkSubsetsAvx2(const SubsetWork& work) { Walk(work).Run(); }
+const SubsetWalk kAvx2SubsetWalk = {.start = StartWalk, .write = WriteBlock};
 
 }  // namespace reveza::phi

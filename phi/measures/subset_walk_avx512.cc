@@ -2,6 +2,6 @@
 
 namespace reveza::phi {
 
-void WalkSubsetsAvx512(const SubsetWork& work) { Walk(work).Run(); }
+const SubsetWalk kAvx512SubsetWalk = {.start = StartWalk, .write = WriteBlock};
 
 }  // namespace reveza::phi

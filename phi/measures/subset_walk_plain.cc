@@ -2,6 +2,6 @@
 
 namespace reveza::phi {
 
-void WalkSubsetsPlain(const SubsetWork& work) { Walk(work).Run(); }
+const SubsetWalk kPlainSubsetWalk = {.start = StartWalk, .write = WriteBlock};
 
 }  // namespace reveza::phi

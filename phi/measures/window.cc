@@ -23,7 +23,7 @@ Status AddStarts(const GaussianModel& model, WindowValue& value) {
   return {};
 }
 
-Result<WindowValue> Searched(PartitionSearch& search, Measure measure) {
+Result<WindowValue> Searched(const PartitionSearch& search, Measure measure) {
   ASSIGN_OR_RETURN(auto found, search.Minimum(measure));
   return WindowValue{.measure = measure,
                      .value = found.value,
@@ -52,10 +52,10 @@ WindowValue Missing(Measure measure, std::string reason) {
 }  // namespace
 
 Result<std::vector<WindowValue>> MeasureModel(const GaussianModel& model,
-                                              const WindowOptions& options, SearchTables* tables) {
+                                              const WindowOptions& options) {
   ASSIGN_OR_RETURN(auto partition, options.partition ? Result<Partition>(*options.partition)
                                                      : AtomicPartition(model.variables()));
-  PartitionSearch search(model, options.minimum.value_or(SearchOptions{}), tables);
+  const PartitionSearch search(model, options.minimum.value_or(SearchOptions{}));
   std::vector<WindowValue> values;
   for (const Measure measure : options.measures) {
     auto value =
@@ -96,23 +96,15 @@ Result<WindowOptions> WindowOptionsOf(const MeasureSelection& selection,
   return options;
 }
 
-Bytes SearchBytes(int variables, const WindowOptions& options) {
-  std::vector<Measure> searched;
-  for (const Measure measure : options.measures) {
-    if (IsSearched(options, measure)) searched.push_back(measure);
-  }
-  return TableBytes(variables, searched, options.minimum.value_or(SearchOptions{}));
-}
-
 Result<std::vector<WindowValue>> MeasureWindow(std::span<const SeriesView> trials,
-                                               const WindowOptions& options, SearchTables* tables) {
+                                               const WindowOptions& options) {
   ASSIGN_OR_RETURN(const auto estimate, EstimateModel(trials, options.estimate));
-  return MeasureModel(estimate.model, options, tables);
+  return MeasureModel(estimate.model, options);
 }
 
 Result<std::vector<WindowValue>> MeasureWindow(const SeriesView& series,
-                                               const WindowOptions& options, SearchTables* tables) {
-  return MeasureWindow(std::span(&series, 1), options, tables);
+                                               const WindowOptions& options) {
+  return MeasureWindow(std::span(&series, 1), options);
 }
 
 }  // namespace reveza::phi

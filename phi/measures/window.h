@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "common/base/bytes.h"
 #include "common/base/error.h"
 #include "phi/measures/estimate.h"
 #include "phi/measures/measures.h"
@@ -57,22 +56,15 @@ struct MeasureSelection {
 Result<WindowOptions> WindowOptionsOf(const MeasureSelection& selection,
                                       const std::vector<std::string>& names);
 
-// Returns the memory of the searches of one window of `variables` variables.
-Bytes SearchBytes(int variables, const WindowOptions& options);
-
-// Measures the trials or series of one window, in the order of options.measures. `tables` is
-// reusable memory of the calling thread. Errors: those of EstimateModel(), Evaluate() and
-// PartitionSearch.
+// Measures the trials or series of one window, in the order of options.measures. Errors: those of
+// EstimateModel(), Evaluate() and PartitionSearch.
 Result<std::vector<WindowValue>> MeasureWindow(std::span<const SeriesView> trials,
-                                               const WindowOptions& options,
-                                               SearchTables* tables = nullptr);
+                                               const WindowOptions& options);
 Result<std::vector<WindowValue>> MeasureWindow(const SeriesView& series,
-                                               const WindowOptions& options,
-                                               SearchTables* tables = nullptr);
+                                               const WindowOptions& options);
 // Measures a given model. A phi_g that does not converge, and what is not a finite number, are
 // values with `missing`.
 Result<std::vector<WindowValue>> MeasureModel(const GaussianModel& model,
-                                              const WindowOptions& options,
-                                              SearchTables* tables = nullptr);
+                                              const WindowOptions& options);
 
 }  // namespace reveza::phi

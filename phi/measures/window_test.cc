@@ -86,39 +86,5 @@ TEST(WindowTest, UsesTheGivenPartition) {
       view, {.measures = {Measure::kMultiInformation}, .partition = *AtomicPartition(4)}));
 }
 
-TEST(WindowTest, SearchBytesMatchesTables) {
-  const Bytes table = Bytes{8} << 20;  // one number for each subset of 20 variables
-  WindowOptions options = {.measures = {Measure::kInformation}, .minimum = SearchOptions{}};
-  EXPECT_EQ(SearchBytes(20, options), 0U);
-  options.measures = {Measure::kInformation, Measure::kMultiInformation};
-  EXPECT_EQ(SearchBytes(20, options), table);
-  options.measures.push_back(Measure::kPhiG);
-  EXPECT_EQ(SearchBytes(20, options), table * 2);
-  options.measures.push_back(Measure::kWholeMinusSum);
-  EXPECT_EQ(SearchBytes(20, options), table * 3);
-  options.minimum->normalised = true;
-  EXPECT_EQ(SearchBytes(20, options), table * 9 / 2);
-  options.minimum->method = SearchMethod::kQueyranne;
-  EXPECT_EQ(SearchBytes(20, options), 0U);
-  // phi_r is searched even if no minimum is requested.
-  options = {.measures = {Measure::kMultiInformation, Measure::kPhiR}};
-  EXPECT_EQ(SearchBytes(20, options), table * 4);
-  options.partition = *MakeBipartition(1, 20);
-  EXPECT_EQ(SearchBytes(20, options), 0U);
-}
-
-TEST(WindowTest, TablesDoNotExceedTableBytes) {
-  const TestingSystem system = RandomSystem(6, 90);
-  const auto model = GaussianModel::FromCoupling(system.coupling, system.noise);
-  for (const Measure measure : kAllMeasures) {
-    SearchTables tables;
-    const WindowOptions options = {.measures = {measure}, .minimum = SearchOptions{}};
-    ASSERT_TRUE(MeasureModel(*model, options, &tables));
-    const std::size_t numbers =
-        tables.past.size() + tables.present.size() + tables.both.size() + tables.across.size();
-    EXPECT_EQ(numbers * sizeof(double), SearchBytes(6, options)) << NameOf(measure);
-  }
-}
-
 }  // namespace window_test
 }  // namespace reveza::phi

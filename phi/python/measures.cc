@@ -22,7 +22,6 @@
 #include "phi/measures/whole_series.h"
 #include "phi/measures/window.h"
 #include "phi/python/arrays.h"
-#include "phi/run/device.h"
 #include "phi/series/transfers.h"
 
 namespace reveza::phi {
@@ -124,12 +123,6 @@ SurrogateOptions SurrogatesOf(const Arguments& given, std::size_t trials) {
           .threads = given.Whole<int>("threads", 1, kMaxThreads)};
 }
 
-void CheckMemory(const Request& request, std::int64_t concurrent) {
-  const int variables = request.trials.front().variables;
-  const auto searches = static_cast<int>(std::clamp<std::int64_t>(concurrent, 1, request.threads));
-  Check(CheckSearches(variables, request.options, searches, FreeMemory()));
-}
-
 nb::dict MeasureArrays(const std::vector<Array>& arrays, const Names& names, nb::dict arguments) {
   const Arguments given(std::move(arguments));
   Request request = RequestOf(arrays, names, given);
@@ -140,7 +133,6 @@ nb::dict MeasureArrays(const std::vector<Array>& arrays, const Names& names, nb:
                       .block = given.Whole<std::int64_t>("block", 0, kMaxRows),
                       .seed = chance.surrogates.seed,
                       .threads = request.threads};
-  CheckMemory(request, std::max(chance.surrogates.count, chance.bootstrap.count));
   const auto whole =
       ValueOf(WithoutLock([&] { return MeasureWhole(request.trials, request.options, chance); }));
   nb::list values;
@@ -167,7 +159,6 @@ nb::list MeasureWindows(const std::vector<Array>& arrays, const Names& names, nb
   const SlidingOptions sliding = {.length = given.Whole<std::int64_t>("length", 1, kMaxRows),
                                   .step = given.Whole<std::int64_t>("step", 1, kMaxRows),
                                   .threads = request.threads};
-  CheckMemory(request, kMaxThreads);
   const auto windows = ValueOf(
       WithoutLock([&] { return MeasureSliding(request.trials, request.options, sliding); }));
   nb::list found;
@@ -203,7 +194,6 @@ nb::dict MeasureMatrices(const Array& coupling, const Array& noise, const Names&
                                                 .minimum = given.Get<std::string>("mip"),
                                                 .normalised = given.Get<bool>("normalised")},
                                                names));
-  Check(CheckSearches(model.variables(), options, 1, FreeMemory()));
   nb::list values;
   for (const auto& value : ValueOf(WithoutLock([&] { return MeasureModel(model, options); }))) {
     values.append(DictOf(value));
@@ -277,7 +267,6 @@ nb::dict DecomposeArrays(const std::vector<Array>& arrays, const Names& names, n
       .local = given.Get<bool>("local")};
   const SurrogateOptions surrogates = SurrogatesOf(given, arrays.size());
   const bool bias = given.Get<bool>("bias");
-  CheckMemory(request, surrogates.count);
   auto all = ValueOf(WithoutLock([&] { return Decompose(request, options, bias, surrogates); }));
   nb::list atoms;
   for (std::size_t i = 0; i < kPhiIdAtoms.size(); ++i) {

@@ -81,20 +81,6 @@ std::optional<Bytes> FreeMemory() {
   return memory ? memory : addresses;
 }
 
-Status CheckSearches(int variables, const WindowOptions& options, int threads,
-                     std::optional<Bytes> available) {
-  const Bytes each = SearchBytes(variables, options);
-  const Bytes needed = each * static_cast<Bytes>(std::max(1, threads));
-  if (!available || needed <= *available) return {};
-  return Fail(Error::Code::kExhausted,
-              "an exhaustive search of {} variables needs {} of memory{}, and {} are free; use "
-              "{}fewer variables, or --mip queyranne",
-              variables, FormatBytes(needed),
-              threads > 1 ? fmt::format(" ({} threads, {} each)", threads, FormatBytes(each)) : "",
-              FormatBytes(*available),
-              threads > 1 && each <= *available ? "fewer --threads, " : "");
-}
-
 Status CheckMultiplets(int variables, int threads, std::optional<Bytes> available) {
   const Bytes needed = MultipletBytes(variables, threads);
   if (!available || needed <= *available) return {};

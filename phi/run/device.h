@@ -41,11 +41,8 @@ Result<std::unique_ptr<CycleEngine>> MakeEngine(const Device& device,
 // still allow, whichever is smallest; nothing if none of them is known.
 std::optional<Bytes> FreeMemory();
 
-// Returns kExhausted if the tables of `threads` concurrent partition searches over `variables`
-// variables would exceed `available`. The message states the requirement and the alternatives.
-Status CheckSearches(int variables, const WindowOptions& options, int threads,
-                     std::optional<Bytes> available);
-// The same of `threads` concurrent tables of all subsets (multiplets.h).
+// Returns kExhausted if `threads` concurrent tables of all subsets (multiplets.h) would exceed
+// `available`. The message states the requirement and the alternatives.
 Status CheckMultiplets(int variables, int threads, std::optional<Bytes> available);
 
 }  // namespace reveza::phi

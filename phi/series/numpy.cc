@@ -1,15 +1,21 @@
 // Reader of NumPy's .npy format, versions 1 to 3 (numpy.lib.format): a header with a Python dict
 // literal, then the elements.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <utility>
 
+#include "common/base/read_file.h"
+#include "common/base/unique_fd.h"
 #include "phi/series/series_table.h"
 
 namespace reveza::phi {
@@ -108,7 +114,9 @@ struct Layout {
   std::int64_t variable_stride = 0;
 };
 
-Result<Layout> LayoutOf(const Header& header, std::size_t element, const std::string& name) {
+// `available` is the number of bytes of data.
+Result<Layout> LayoutOf(const Header& header, std::size_t element, std::size_t available,
+                        const std::string& name) {
   const auto& shape = header.shape;
   if (shape.empty() || shape.size() > 3) {
     return InvalidArgument(
@@ -116,13 +124,13 @@ Result<Layout> LayoutOf(const Header& header, std::size_t element, const std::st
         shape.size());
   }
   // Check bounds before multiplying, because a damaged header may contain any lengths.
-  const auto available = static_cast<std::int64_t>(header.data.size() / element);
+  const auto max_elements = static_cast<std::int64_t>(available / element);
   std::int64_t elements = 1;
   for (const std::int64_t length : shape) {
     if (length == 0) return InvalidArgument(name + ": no rows");
-    if (length > available / elements) {
+    if (length > max_elements / elements) {
       return InvalidArgument("{}: truncated: {} bytes of data are less than its shape requires",
-                             name, header.data.size());
+                             name, available);
     }
     elements *= length;
   }
@@ -142,7 +150,74 @@ Result<Layout> LayoutOf(const Header& header, std::size_t element, const std::st
   return layout;
 }
 
+// Returns the names of columns without names.
+std::vector<std::string> IndexNames(std::int64_t variables) {
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i < variables; ++i) names.push_back(fmt::format("{}", i));
+  return names;
+}
+
+// Reads up to `size` bytes, fewer only at the end of the file or after an error.
+std::size_t ReadUpTo(int file, char* to, std::size_t size) {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t got = read(file, to + done, size - done);
+    if (got > 0) {
+      done += static_cast<std::size_t>(got);
+    } else if (got == 0 || errno != EINTR) {
+      break;
+    }
+  }
+  return done;
+}
+
+// Reads a file whose data are what is kept, rows of doubles of all columns, in pieces that stay in
+// the cache, without a second copy of them in memory. Returns nothing for other files, and where
+// there is an error to report.
+std::optional<SeriesTable> ReadRowsOfDoubles(const std::string& path, const ReadOptions& options) {
+  constexpr std::size_t kPiece = std::size_t{1} << 16;
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status = {};
+  if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  if (!options.columns.empty() || !options.trials.empty()) return std::nullopt;
+  std::string piece(kPiece, '\0');
+  std::size_t size = ReadUpTo(file.get(), piece.data(), kPiece);
+  const auto header = HeaderOf(std::string_view(piece).substr(0, size), path);
+  if (!header || header->type != "<f8" || header->fortran) return std::nullopt;
+  const std::size_t begin = size - header->data.size();
+  const auto bytes = static_cast<std::size_t>(status.st_size);
+  const auto layout = LayoutOf(*header, sizeof(double), bytes - std::min(bytes, begin), path);
+  if (!layout) return std::nullopt;
+  SeriesTable table = {.names = IndexNames(layout->variables), .values = {}};
+  for (std::int64_t i = 1; i < layout->trials; ++i) table.trials.push_back(i * layout->length);
+  const auto elements = static_cast<std::size_t>(layout->trials * layout->length) *
+                        static_cast<std::size_t>(layout->variables);
+  table.values.reserve(elements);
+  const auto some = std::make_unique_for_overwrite<double[]>(kPiece / sizeof(double));
+  // What follows the header need not be aligned.
+  std::size_t at = begin;
+  while (true) {
+    const std::size_t count =
+        std::min((size - at) / sizeof(double), elements - table.values.size());
+    std::memcpy(some.get(), piece.data() + at, count * sizeof(double));
+    table.values.insert(table.values.end(), some.get(), some.get() + count);
+    if (table.values.size() == elements) return table;
+    const std::size_t left = size - at - count * sizeof(double);
+    std::memmove(piece.data(), piece.data() + size - left, left);
+    const std::size_t got = ReadUpTo(file.get(), piece.data() + left, kPiece - left);
+    if (got == 0) return std::nullopt;
+    size = left + got;
+    at = 0;
+  }
+}
+
 }  // namespace
+
+Result<SeriesTable> ReadNumpyFile(const std::string& path, const ReadOptions& options) {
+  if (auto table = ReadRowsOfDoubles(path, options)) return *std::move(table);
+  ASSIGN_OR_RETURN(const auto bytes, ReadFile(path));
+  return ReadNumpy(bytes, path, options);
+}
 
 Result<SeriesTable> ReadNumpy(std::string_view bytes, const std::string& name,
                               const ReadOptions& options) {
@@ -157,29 +232,14 @@ Result<SeriesTable> ReadNumpy(std::string_view bytes, const std::string& name,
         "array.astype('<f8'))",
         name, header.type);
   }
-  ASSIGN_OR_RETURN(const auto layout, LayoutOf(header, type->size, name));
-  std::vector<std::string> names;
-  for (std::int64_t i = 0; i < layout.variables; ++i) names.push_back(fmt::format("{}", i));
+  ASSIGN_OR_RETURN(const auto layout, LayoutOf(header, type->size, header.data.size(), name));
+  const std::vector<std::string> names = IndexNames(layout.variables);
   ASSIGN_OR_RETURN(const auto columns, SelectColumns(names, name, options));
   SeriesTable table;
   for (const std::size_t column : columns.chosen) table.names.push_back(names[column]);
   const std::size_t elements =
       static_cast<std::size_t>(layout.trials * layout.length) * columns.chosen.size();
   table.values.reserve(elements);
-  // Most files are a copy of what is kept.
-  const bool same = header.type == "<f8" && !header.fortran && !columns.trials &&
-                    columns.chosen.size() == names.size() && std::ranges::is_sorted(columns.chosen);
-  if (same) {
-    // In pieces, because the data may not be aligned, and resizing would write everything twice.
-    std::array<double, 512> some = {};
-    for (std::size_t i = 0; i < elements; i += some.size()) {
-      const std::size_t count = std::min(some.size(), elements - i);
-      std::memcpy(some.data(), header.data.data() + i * sizeof(double), count * sizeof(double));
-      table.values.insert(table.values.end(), some.data(), some.data() + count);
-    }
-    for (std::int64_t i = 1; i < layout.trials; ++i) table.trials.push_back(i * layout.length);
-    return table;
-  }
   const auto element = [&](std::int64_t trial, std::int64_t row, std::size_t column) {
     const std::int64_t at = trial * layout.trial_stride + row * layout.row_stride +
                             static_cast<std::int64_t>(column) * layout.variable_stride;

@@ -139,8 +139,9 @@ Result<SeriesTable> ReadSeries(const std::string& path, const ReadOptions& optio
   if (!numpy && !path.ends_with(".csv") && !path.ends_with(".tsv") && !path.ends_with(".txt")) {
     return InvalidArgument(path + ": unknown extension; use .csv, .tsv, .txt, .parquet or .npy");
   }
+  if (numpy) return ReadNumpyFile(path, options);
   ASSIGN_OR_RETURN(const auto bytes, ReadFile(path));
-  return numpy ? ReadNumpy(bytes, path, options) : ReadDelimited(bytes, path, options);
+  return ReadDelimited(bytes, path, options);
 }
 
 std::vector<std::string> ColumnNames(const std::string& path) {

@@ -66,6 +66,7 @@ Result<SeriesTable> ReadDelimited(std::string_view text, const std::string& name
                                   const ReadOptions& options);
 Result<SeriesTable> ReadNumpy(std::string_view bytes, const std::string& name,
                               const ReadOptions& options);
+Result<SeriesTable> ReadNumpyFile(const std::string& path, const ReadOptions& options);
 // Only in builds with Arrow (common/table/arrow.h).
 Result<SeriesTable> ReadParquet(const std::string& path, const ReadOptions& options);
 

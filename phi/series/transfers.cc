@@ -1,7 +1,6 @@
 #include "phi/series/transfers.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "phi/arithmetic/parallel_for.h"
@@ -15,22 +14,19 @@ using Names = std::vector<std::string>;
 
 Result<std::vector<SymbolSeries>> Binned(const SeriesView& series, const Names& names,
                                          const TransferRequest& request) {
-  // A few columns at a time, because a line of the cache has several of each row.
-  constexpr std::size_t kTogether = 4;
   std::vector<Result<SymbolSeries>> found(names.size());
-  const auto rows = static_cast<std::size_t>(series.length);
-  ParallelFor(request.threads, (found.size() + kTogether - 1) / kTogether, [&] {
-    auto values = std::make_unique_for_overwrite<double[]>(rows * kTogether);
-    return [&, columns = std::move(values)](std::size_t group) {
-      const std::size_t first = group * kTogether;
-      const std::size_t count = std::min(kTogether, found.size() - first);
-      for (std::size_t t = 0; t < rows; ++t) {
-        const double* const row = series.Row(static_cast<std::int64_t>(t)) + first;
-        for (std::size_t i = 0; i < count; ++i) columns[i * rows + t] = row[i];
-      }
-      for (std::size_t i = 0; i < count; ++i) {
-        found[first + i] = QuantileBins({columns.get() + i * rows, rows}, request.bins);
-      }
+  const auto threads = static_cast<std::size_t>(std::max(request.threads, 1));
+  const std::size_t together =
+      std::min(ValueColumns::kMax, (found.size() + threads - 1) / threads);
+  ParallelFor(request.threads, (found.size() + together - 1) / together, [&] {
+    return [&](std::size_t group) {
+      const std::size_t first = group * together;
+      const ValueColumns columns = {.first = series.values + first,
+                                    .rows = static_cast<std::size_t>(series.length),
+                                    .count = std::min(together, found.size() - first),
+                                    .stride = static_cast<std::size_t>(series.stride)};
+      auto symbols = QuantileBins(columns, request.bins);
+      for (std::size_t i = 0; i < symbols.size(); ++i) found[first + i] = std::move(symbols[i]);
     };
   });
   std::vector<SymbolSeries> binned;
