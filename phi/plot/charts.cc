@@ -157,10 +157,6 @@ std::string PairTitle(const PlotData& data, const PairMatrix& pairs, std::size_t
                      FormatShort(pairs.transfer[pair]), FormatShort(pairs.p[pair]));
 }
 
-std::string ShortName(const std::string& name, std::size_t letters) {
-  return name.size() <= letters ? name : name.substr(0, letters - 1) + "\u2026";
-}
-
 struct Point {
   double x, y;
 };

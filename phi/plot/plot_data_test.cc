@@ -205,6 +205,43 @@ TEST(PageTest, AxesHaveUnits) {
   EXPECT_EQ(SvgPicture(data).find(">nats</text>"), std::string::npos);
 }
 
+TEST(SvgTest, ShortNamesKeepWholeCharacters) {
+  std::string name;
+  for (int i = 0; i < 30; ++i) name += "\u00e9";
+  std::string cut;
+  for (int i = 0; i < 16; ++i) cut += "\u00e9";
+  EXPECT_EQ(ShortName(name, 17), cut + "\u2026");
+  EXPECT_EQ(ShortName("a" + name, 17), "a" + cut.substr(2) + "\u2026");
+  EXPECT_EQ(ShortName(cut, 17), cut);
+  EXPECT_EQ(ShortName(cut + "x", 17), cut + "x");
+  EXPECT_EQ(ShortName("", 17), "");
+}
+
+TEST(SvgTest, EscapesInvalidUtf8) {
+  EXPECT_EQ(EscapeXml("\u00e9\u20ac\U0001f600<"), "\u00e9\u20ac\U0001f600&lt;");
+  EXPECT_EQ(EscapeXml("caf\xe9"), "caf\ufffd");
+  // An overlong slash, half of a surrogate pair, and a sequence that ends too early.
+  EXPECT_EQ(EscapeXml("\xc0\xaf"), "\ufffd\ufffd");
+  EXPECT_EQ(EscapeXml("\xed\xa0\x80"), "\ufffd\ufffd\ufffd");
+  EXPECT_EQ(EscapeXml("\xe2\x82x"), "\ufffd\ufffdx");
+}
+
+TEST(PageTest, LongNamesAreValidUtf8) {
+  std::string name = "a";
+  for (int i = 0; i < 30; ++i) name += "\u00e9";
+  PlotData data;
+  data.x_name = "row";
+  data.variables = {name, "b"};
+  data.pairs = PairMatrix{{0, 1, 1, 0}, {1, 0, 0, 1}};
+  data.partition = PartitionData{{0, 1}, 0.5, "si", true};
+  for (const std::string& text : {HtmlPage(data), SvgPicture(data)}) {
+    EXPECT_EQ(text.find("\xc3\u2026"), std::string::npos);
+    // Nothing was cut, and replaced.
+    EXPECT_EQ(text.find("\ufffd"), std::string::npos);
+    EXPECT_NE(text.find("\u00e9\u2026"), std::string::npos);
+  }
+}
+
 TEST(SvgTest, TicksAreRound) {
   const Scale scale = NiceScale(0.013, 0.287, 100, 0);
   EXPECT_EQ(scale.min, 0);
