@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/json_text.h"
 #include "common/version/version.h"
 #include "phi/cli/answer_cache.h"
 #include "phi/cli/commands.h"
@@ -174,7 +175,7 @@ std::string OutputOf(const IitArguments& arguments, const Network& network, Node
     for (const Convention& convention : known) {
       document["conventions"][std::string(convention.name)] = convention.value;
     }
-    return document.dump(2) + '\n';
+    return JsonText(document, 2) + '\n';
   }
   std::string conventions;
   for (const Convention& convention : known) {
@@ -207,9 +208,11 @@ std::string TextOf(const IitQuestion& question) {
                {"single_nodes", arguments.single_nodes},
                {"json", arguments.json},
                {"state", question.state},
-               {"members", question.members},
-               {"labels", question.network.labels}}
+               {"members", question.members}}
               .dump();
+  for (const std::string& label : question.network.labels) {
+    text += fmt::format(" {}:{}", label.size(), label);
+  }
   for (const double on : question.network.matrix.on) {
     text += fmt::format(" {:016x}", std::bit_cast<std::uint64_t>(on));
   }

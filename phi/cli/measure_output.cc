@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ranges>
 
+#include "common/base/json_text.h"
 #include "phi/cli/commands.h"
 
 namespace reveza::phi {
@@ -96,7 +97,14 @@ std::string Aligned(const std::vector<std::vector<std::string>>& rows) {
 }
 
 std::string Quoted(const std::string& text) {
-  return text.find(',') == std::string::npos ? text : '"' + text + '"';
+  // Readers may strip blanks around fields, ours among them.
+  if (text.find_first_of(",;\"\t\r\n") == std::string::npos && !text.starts_with(' ') &&
+      !text.ends_with(' ')) {
+    return text;
+  }
+  std::string quoted = "\"";
+  for (const char letter : text) quoted += letter == '"' ? "\"\"" : std::string(1, letter);
+  return quoted + '"';
 }
 
 std::string BiasNote(const GaussianModel& model, std::int64_t samples, const Names& names) {
@@ -276,7 +284,7 @@ void AddOutputFormat(CLI::App& options, OutputFormat& format, const std::string&
 void PrintResult(const OutputFormat& format, const Json& document, const std::string& csv,
                  const std::string& text) {
   if (format.json) {
-    fmt::print("{}\n", document.dump(2));
+    fmt::print("{}\n", JsonText(document, 2));
   } else {
     fmt::print("{}", format.csv ? csv : text);
   }

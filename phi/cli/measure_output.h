@@ -29,7 +29,8 @@ std::string Nats(double value);
 std::string Aligned(const std::vector<std::vector<std::string>>& rows);
 // Returns the names of variables, separated by commas.
 std::string NameList(const std::vector<int>& variables, const Names& names);
-// Returns a CSV field, in quotes if it contains commas.
+// Returns a CSV field (RFC 4180): in quotes, which are doubled within, if it has separators, quotes
+// or line breaks, or blanks at its ends.
 std::string Quoted(const std::string& text);
 
 // Lets searches by Queyranne's algorithm show their progress; `line` must outlive them.

@@ -119,6 +119,26 @@ TEST_F(PhiTest, TeDropsMissingRowsAndPairsNothingAcross) {
   EXPECT_EQ(json["pairs"][0]["samples"], 199 - 2);
 }
 
+TEST_F(PhiTest, TeQuotesNamesInCsv) {
+  std::string text = "\"x\"\"y\",\"a,b\"\n";
+  for (const auto& row : kJidtSeries) text += fmt::format("{},{}\n", row[0], row[1]);
+  Write("names.csv", text);
+  const std::string csv = Phi("te names.csv --csv").output;
+  EXPECT_NE(csv.find("\n\"x\"\"y\",\"a,b\",,"), std::string::npos) << csv;
+  EXPECT_NE(csv.find("\n\"a,b\",\"x\"\"y\",,"), std::string::npos) << csv;
+  const auto json = nlohmann::json::parse(Phi("te names.csv --json").output);
+  EXPECT_EQ(json["pairs"][0]["from"], "x\"y");
+}
+
+TEST_F(PhiTest, TePrintsNamesOfOtherEncodings) {
+  std::string text = "caf\xe9,b\n";
+  for (const auto& row : kJidtSeries) text += fmt::format("{},{}\n", row[0], row[1]);
+  Write("latin.csv", text);
+  const Ran ran = Phi("te latin.csv --json");
+  EXPECT_EQ(ran.status, kDone) << ran.output;
+  EXPECT_EQ(nlohmann::json::parse(ran.output)["pairs"][0]["from"], "caf\ufffd");
+}
+
 TEST_F(PhiTest, TeReportsInvalidInput) {
   Write("values.csv", JidtFile(false));
   Write("symbols.csv", JidtFile(true));
