@@ -105,6 +105,29 @@ TEST_F(PhiTest, TeTakesTrials) {
   ExpectError("te trials.csv --trials trial", kUsage, "2 trials");
 }
 
+TEST_F(PhiTest, TePermutesTrialsWhereThereAreFive) {
+  std::string text = "a,b,trial\n";
+  for (std::size_t row = 0; row < kJidtSeries.size(); ++row) {
+    text += fmt::format("{},{},{}\n", kJidtSeries[row][0], kJidtSeries[row][1], row / 40);
+  }
+  Write("trials.csv", text);
+  const auto surrogate = [&](const std::string& arguments) {
+    const Ran ran = Phi("te trials.csv --estimator gauss --surrogates 9 --json " + arguments);
+    EXPECT_EQ(ran.status, kDone) << ran.output;
+    return nlohmann::json::parse(ran.output)["surrogate"];
+  };
+  EXPECT_EQ(surrogate("--trials trial"), "trials");
+  EXPECT_EQ(surrogate("--columns a,b"), "shift");
+  // Gaps do not make trials of one recording.
+  for (int gap = 0; gap < 6; ++gap) {
+    std::size_t line = 0;
+    for (int i = 0; i < 10 + 20 * gap; ++i) line = text.find('\n', line) + 1;
+    text.insert(line, "1,,0\n");
+  }
+  Write("trials.csv", text);
+  EXPECT_EQ(surrogate("--columns a,b --missing drop"), "shift");
+}
+
 TEST_F(PhiTest, TeDropsMissingRowsAndPairsNothingAcross) {
   std::string text = "a,b\n";
   for (std::size_t row = 0; row < kJidtSeries.size(); ++row) {

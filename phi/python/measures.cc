@@ -347,6 +347,7 @@ nb::list TransfersOfArrays(const std::vector<Array>& arrays, const Names& names,
                   .delay = given.Whole<int>("delay", 1, kMaxCount),
                   .surrogates = given.Whole<int>("surrogates", 0, kMaxCount),
                   .seed = given.Get<std::uint64_t>("seed")},
+      .surrogate = ValueOf(ParseSurrogateKind("auto", arrays.size())),
       .threads = given.Whole<int>("threads", 1, kMaxThreads)};
   const auto trials = ViewsOf(arrays);
   const auto transfers = ValueOf(WithoutLock([&] { return TransfersOf(trials, names, request); }));

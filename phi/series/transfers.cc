@@ -97,6 +97,7 @@ Status FindContinuous(std::span<const SeriesView> trials, const Names& names,
       .neighbours = request.neighbours,
       .window = request.window,
       .surrogates = request.options.surrogates,
+      .surrogate = request.surrogate,
       .seed = request.options.seed,
       .names = names};
   ASSIGN_OR_RETURN(const auto found, ContinuousTransferOf(trials, transfer.columns, options));

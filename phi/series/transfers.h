@@ -30,6 +30,7 @@ struct TransferRequest {
   int neighbours = 4;             // of kKsg
   std::int64_t window = 0;        // of kKsg: ContinuousTransferOptions::window
   TransferOptions options = {};
+  SurrogateKind surrogate = SurrogateKind::kShift;  // of kGauss and kKsg; kDiscrete has one trial
   int threads = 1;
 };
 
