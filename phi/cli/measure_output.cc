@@ -107,23 +107,6 @@ std::string Quoted(const std::string& text) {
   return quoted + '"';
 }
 
-std::string BiasNote(const GaussianModel& model, std::int64_t samples, const Names& names) {
-  std::string note =
-      "bias-corrected values hold for independent rows only, and never for phi_star or a minimum "
-      "over partitions";
-  // Three standard errors of the correlation of independent rows.
-  const double most = 3.0 / std::sqrt(static_cast<double>(samples));
-  const int size = model.lags() + 1;
-  for (int i = 0; i < model.variables(); ++i) {
-    const double correlation = model.joint()(i * size, i * size + model.lags());
-    if (std::abs(correlation) <= most) continue;
-    note += fmt::format("; do not use them here: {} has an autocorrelation of {:.2f}", names[i],
-                        correlation);
-    break;
-  }
-  return note + "; --surrogates test significance";
-}
-
 void ShowSearches(ProgressLine& line, WindowOptions& options) {
   if (!options.minimum) return;
   options.minimum->progress = [&line](const SearchProgress& now) {
@@ -178,20 +161,24 @@ Json ToJson(const std::vector<MeasuredValue>& values, const Names& names) {
   return rows;
 }
 
-std::string ToCsv(const std::vector<MeasuredValue>& values, const Names& names) {
-  std::string text = "measure,nats,less_bias,low,high,null_95_percent,p,partition,exact\n";
+std::string ToCsv(const std::vector<MeasuredValue>& values, const Names& names, bool bias_holds) {
+  std::string text =
+      "measure,nats,less_bias,low,high,null_95_percent,p,partition,exact,less_bias_holds\n";
   const auto optional = [](const auto& from, auto member) {
     return from ? fmt::format("{}", (*from).*member) : std::string();
   };
   for (const MeasuredValue& row : values) {
     text +=
-        fmt::format("{},{},{},{},{},{},{},{},{}\n", NameOf(row.value.measure),
+        fmt::format("{},{},{},{},{},{},{},{},{},{}\n", NameOf(row.value.measure),
                     row.value.missing.empty() ? fmt::format("{}", row.value.value) : "",
                     row.bias ? fmt::format("{}", row.value.value - *row.bias) : "",
                     optional(row.interval, &Interval::low), optional(row.interval, &Interval::high),
                     optional(row.significance, &Significance::null_high),
                     optional(row.significance, &Significance::p),
-                    Quoted(PartitionText(row.value, names)), row.value.exact ? "yes" : "no");
+                    Quoted(PartitionText(row.value, names)), row.value.exact ? "yes" : "no",
+                    !row.bias    ? ""
+                    : bias_holds ? "yes"
+                                 : "no");
   }
   return text;
 }

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "phi/cli/testing_phi.h"
 
@@ -186,10 +187,32 @@ TEST_F(PhiTest, SaysWhereTheAnalyticBiasIsWrong) {
   Write("data.csv", Series(500));
   const std::string arguments = "measure data.csv --columns a,b,c -m i,si --bias analytic ";
   const auto json = nlohmann::json::parse(Phi(arguments + "--json").output);
-  EXPECT_NE(json["bias_note"].get<std::string>().find("do not use them here: a has an autocorr"),
+  EXPECT_NE(json["bias_note"].get<std::string>().find("do not use them here: 'a' has an autocorr"),
             std::string::npos)
       << json;
   EXPECT_NE(Phi(arguments).output.find("do not use them here"), std::string::npos);
+  const std::string csv = Phi(arguments + "--csv").output;
+  EXPECT_NE(csv.find(",exact,less_bias_holds\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",yes,no\n"), std::string::npos) << csv;
+  EXPECT_NE(Phi("measure data.csv --columns a,b,c -m si --csv").output.find(",yes,\n"),
+            std::string::npos);
+}
+
+TEST_F(PhiTest, MinimaOverPartitionsHaveNoBias) {
+  Write("data.csv", Series(500));
+  const auto has_bias = [&](const std::string& arguments) {
+    const auto json = nlohmann::json::parse(
+        Phi("measure data.csv -m si,phi_r --bias analytic --json " + arguments).output);
+    EXPECT_EQ(json["measures"].size(), 2U);
+    return std::pair(json["measures"][0].contains("less_bias"),
+                     json["measures"][1].contains("less_bias"));
+  };
+  EXPECT_EQ(has_bias("--columns a,b,c --mip exhaustive"), std::pair(false, false));
+  // phi_r alone is searched.
+  EXPECT_EQ(has_bias("--columns a,b,c"), std::pair(true, false));
+  EXPECT_EQ(has_bias("--columns a,b,c -p 'a,b|c'"), std::pair(true, true));
+  // Two variables have one bipartition.
+  EXPECT_EQ(has_bias("--columns a,b --mip exhaustive"), std::pair(true, true));
 }
 
 TEST_F(PhiTest, PermutesTrialsWhereThereAreFive) {

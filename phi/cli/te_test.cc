@@ -142,6 +142,36 @@ TEST_F(PhiTest, TeDropsMissingRowsAndPairsNothingAcross) {
   EXPECT_EQ(json["pairs"][0]["samples"], 199 - 2);
 }
 
+TEST_F(PhiTest, TeSaysWhereCorrectedValuesDoNotHold) {
+  std::mt19937_64 engine(3);
+  std::normal_distribution<double> normal;
+  std::string text = "a,b\n";
+  double now = 0.0;
+  double last = 0.0;
+  for (int t = 0; t < 400; ++t) {
+    const double next = 1.5 * now - 0.9 * last + normal(engine);
+    last = now;
+    now = next;
+    text += fmt::format("{},{}\n", normal(engine), now);
+  }
+  Write("waves.csv", text);
+  for (const std::string estimator : {"gauss", "discrete"}) {
+    const std::string arguments = "te waves.csv --estimator " + estimator + " -k ";
+    EXPECT_NE(Phi(arguments + "1").output.find("do not use those to b, which does"),
+              std::string::npos);
+    const auto json = nlohmann::json::parse(Phi(arguments + "1 --json").output);
+    EXPECT_EQ(json["pairs"][0]["histories_suffice"], false);
+    EXPECT_EQ(json["pairs"][1]["histories_suffice"], true);
+    EXPECT_NE(json["corrected_note"].get<std::string>().find("to b,"), std::string::npos) << json;
+    const std::string csv = Phi(arguments + "1 --csv").output;
+    EXPECT_NE(csv.find(",no\nb,a,"), std::string::npos) << csv;
+    const std::string longer = Phi(arguments + "2").output;
+    EXPECT_EQ(longer.find("do not use"), std::string::npos) << longer;
+    EXPECT_NE(longer.find("no more of its past"), std::string::npos) << longer;
+  }
+  EXPECT_EQ(Phi("te waves.csv --estimator ksg").output.find("corrected"), std::string::npos);
+}
+
 TEST_F(PhiTest, TeQuotesNamesInCsv) {
   std::string text = "\"x\"\"y\",\"a,b\"\n";
   for (const auto& row : kJidtSeries) text += fmt::format("{},{}\n", row[0], row[1]);

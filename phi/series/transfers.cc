@@ -138,6 +138,17 @@ Status FindDiscrete(const std::vector<SymbolSeries>& binned, const TransferOptio
   return {};
 }
 
+// Finds the targets whose past beyond the history matters.
+void CheckHistories(std::span<const SeriesView> trials, int history,
+                    std::vector<Transfer>& transfers) {
+  const std::vector<double> memories = LongMemories(trials, history);
+  for (Transfer& transfer : transfers) {
+    transfer.histories_suffice = std::ranges::all_of(transfer.columns.targets, [&](int target) {
+      return memories[static_cast<std::size_t>(target)] == 0.0;
+    });
+  }
+}
+
 void AdjustForDiscoveries(std::vector<Transfer>& transfers) {
   if (!transfers.front().p) return;
   std::vector<double> p;
@@ -182,6 +193,7 @@ Result<std::vector<Transfer>> TransfersOf(std::span<const SeriesView> trials, co
     };
   });
   for (const Status& status : done) RETURN_IF_ERROR(status);
+  CheckHistories(trials, request.options.target_history, transfers);
   AdjustForDiscoveries(transfers);
   return transfers;
 }

@@ -39,6 +39,9 @@ struct Transfer {
   TransferColumns columns;
   double nats = 0.0;
   std::optional<double> corrected = {};  // for the bias of the estimator, if that has a formula
+  // Whether the targets depend on no more of their past than the histories, which `corrected` and p
+  // by the chi-square distribution take for granted (LongMemories()).
+  bool histories_suffice = true;
   std::int64_t samples = 0;
   std::int64_t states = 0;  // of kDiscrete
   std::optional<double> null_mean = {}, p = {};
