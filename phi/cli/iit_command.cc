@@ -225,6 +225,13 @@ AnalysisProgress ShownBy(ProgressLine& line) {
   };
 }
 
+// Names the file in an error about its network.
+template <typename T>
+Result<T> OfFile(Result<T> result, const IitArguments& arguments) {
+  if (result || arguments.file.empty()) return result;
+  return Fail(result.error().code, "{}: {}", arguments.file, result.error().message);
+}
+
 Result<std::string> AnswerIit3(const IitQuestion& question) {
   const auto& [arguments, network, state, members] = question;
   ProgressLine line;
@@ -236,7 +243,8 @@ Result<std::string> AnswerIit3(const IitQuestion& question) {
     return OutputOf(arguments, network, state, Conventions(), ToJson(complexes, network),
                     ToText(complexes, network));
   }
-  ASSIGN_OR_RETURN(const auto system, DiscreteSystem::Create(network.matrix, state, members));
+  ASSIGN_OR_RETURN(const auto system,
+                   OfFile(DiscreteSystem::Create(network.matrix, state, members), arguments));
   ASSIGN_OR_RETURN(const auto result, Analyse(system, options));
   return OutputOf(arguments, network, state, Conventions(), ToJson(result, network),
                   ToText(result, network));
@@ -255,7 +263,8 @@ Result<std::string> AnswerIit4(const IitQuestion& question) {
     return OutputOf(arguments, network, state, Iit4Conventions(), ToJson(complexes, network),
                     ToText(complexes, network));
   }
-  ASSIGN_OR_RETURN(const auto system, CandidateSystem::Create(network.matrix, state, members));
+  ASSIGN_OR_RETURN(const auto system,
+                   OfFile(CandidateSystem::Create(network.matrix, state, members), arguments));
   const Iit4System result = AnalyseIit4(system, arguments.threads, true);
   return OutputOf(arguments, network, state, Iit4Conventions(), ToJson(result, network),
                   ToText(result, network));
@@ -281,8 +290,8 @@ Result<std::string> AnswerByCache(const IitQuestion& question) {
 
 Result<int> RunIit(const IitArguments& arguments) {
   ASSIGN_OR_RETURN(const auto network, LoadNetwork(arguments));
-  ASSIGN_OR_RETURN(const auto state, ResolveState(arguments, network));
-  ASSIGN_OR_RETURN(const auto members, ResolveMembers(arguments, network));
+  ASSIGN_OR_RETURN(const auto state, OfFile(ResolveState(arguments, network), arguments));
+  ASSIGN_OR_RETURN(const auto members, OfFile(ResolveMembers(arguments, network), arguments));
   const IitQuestion question = {arguments, network, state, members};
   ASSIGN_OR_RETURN(const auto answer,
                    arguments.cache.empty() ? AnswerTo(question) : AnswerByCache(question));

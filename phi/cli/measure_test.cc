@@ -135,7 +135,8 @@ TEST_F(PhiTest, MeasureReportsInvalidInput) {
   ExpectError("te nan.csv", kUsage, "nan.csv line 4: 'b' is nan");
   ExpectError("measure constant.csv --order aic --max-order 1", kUsage, "'b' is constant (2)");
   Write("data.csv", Series(200));
-  ExpectError("measure data.csv --columns a,b,c -p '0|1'", kUsage, "variable 2 is in no part");
+  ExpectError("measure data.csv --columns a,b,c -p '0|1'", kUsage, "'c' is in no part");
+  ExpectError("measure data.csv --columns a,b,c -p 'a,b|b,c'", kUsage, "'b' appears twice");
   ExpectError("measure data.csv --columns a,d", kUsage, "no column 'd'");
   ExpectError("measure data.csv --columns a", kUsage, "at least two");
   ExpectError("measure data.csv --columns a,b --tau 0", kUsage, "--tau");
@@ -292,6 +293,18 @@ TEST_F(PhiTest, PhiRRejectsThreeParts) {
 TEST_F(PhiTest, TheoryReportsInvalidInput) {
   ExpectError("theory --coupling '1,0;0,.5'", kUsage, "its spectral radius is 1,");
   ExpectError("theory --coupling '.5,0;0,.5' --noise '1,1;1,1'", kUsage, "not positive definite");
+  for (const char* noise : {"1,.9999999999999;.9999999999999,1", "1e-14,0;0,1"}) {
+    const Ran ran = Phi(std::string("theory --coupling '.4,.4;.4,.4' --noise '") + noise + "'");
+    EXPECT_EQ(ran.status, kUsage) << ran.output;
+    EXPECT_NE(ran.output.find("nearly singular"), std::string::npos) << ran.output;
+    EXPECT_EQ(ran.output.find("--"), std::string::npos) << ran.output;
+  }
+  Write("twice.csv", "a,b,c\n1,2,3\n2,4,1\n3,6,2\n1,2,5\n5,10,2\n2,4,6\n4,8,1\n9,18,3\n3,6,4\n");
+  const Ran te = Phi("te twice.csv --estimator gauss --given all");
+  EXPECT_NE(te.output.find("singular"), std::string::npos) << te.output;
+  EXPECT_EQ(te.output.find("--shrinkage"), std::string::npos) << te.output;
+  Write("model.toml", "names = [\"a\", \"b\"]\ncoupling = [[0.4, 0.1], [0.1, 0.4]]\n");
+  ExpectError("theory model.toml", kUsage, "unknown key 'names'");
   ExpectError("theory", kUsage, "--coupling");
   ExpectError("theory none.toml", kOutput, "No such file");
   std::string rows;

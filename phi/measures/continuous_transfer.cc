@@ -143,7 +143,8 @@ Matrix CovarianceOf(const ConditionedPoints& points) {
 // I(x; y | z) of Gaussian points.
 Result<double> GaussianInformation(const ConditionedPoints& points,
                                    std::span<const std::string> names) {
-  ASSIGN_OR_RETURN(const auto correlation, CorrelationOf(CovarianceOf(points), names));
+  ASSIGN_OR_RETURN(const auto correlation,
+                   CorrelationOf(CovarianceOf(points), names, "leave it out"));
   std::vector<int> rows(static_cast<std::size_t>(points.width()));
   std::iota(rows.begin(), rows.end(), 0);
   const auto half_log = [&](bool with_y, bool with_x) {

@@ -1,5 +1,6 @@
 #include "phi/plot/plot_data.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -125,6 +126,17 @@ TEST(PlotDataTest, MeasuresPlainSeriesInWindows) {
   const auto refused = MakePlotData(*table, "rows.csv", options);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("smaller --window"), std::string::npos);
+}
+
+TEST(PlotDataTest, NamesLineAndColumnOfMissingValues) {
+  std::string text = "a,b\n";
+  for (int i = 0; i < 300; ++i) {
+    text += i == 3 ? "1,\n" : fmt::format("{},{}\n", Noise(2 * i), Noise(2 * i + 1));
+  }
+  const auto data = MakePlotData(*PlotTableFromCsv(text, "gap.csv"), "gap.csv", {});
+  ASSERT_FALSE(data);
+  EXPECT_TRUE(data.error().message.starts_with("gap.csv line 5: 'b' is nan"))
+      << data.error().message;
 }
 
 TEST(PlotDataTest, ReadsWindowsOfPhiMeasure) {

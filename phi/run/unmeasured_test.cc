@@ -143,7 +143,11 @@ TEST(Unmeasured, DiffersFromNotYetDue) {
   EXPECT_EQ(MeasuresText(settings, outcome),
             "phi_legacy   not measured yet: needs 10 cycles\n"
             "si           no value\n"
-            "phi_g        not measured yet: needs 20 cycles\n");
+            "phi_g        not measured yet: needs 21 cycles, because windows of 20 end at multiples "
+            "of --every 7\n");
+  RunSettings often = settings;
+  often.every = 5;
+  EXPECT_NE(MeasuresText(often, outcome).find("needs 20 cycles\n"), std::string::npos);
 }
 
 TEST(Unmeasured, IsEmptyIfAllIsMeasured) {
