@@ -18,7 +18,8 @@ std::string PartitionText(const WindowValue& value, const Names& names) {
 }
 
 std::string SearchNote(const WindowValue& value) {
-  if (value.examined == 0) return "";
+  // Of two variables, there is one bipartition.
+  if (value.examined == 0 || value.partition->variables() == 2) return "";
   const std::int64_t all = (std::int64_t{1} << std::min(value.partition->variables() - 1, 62)) - 1;
   if (value.exact || (value.method == SearchMethod::kExhaustive && value.examined == all)) {
     return fmt::format("lowest of {}", value.examined);
@@ -257,7 +258,9 @@ std::string ToText(const Granger& granger, const Names& names) {
 }
 
 Json ToJson(const Granger& granger, const Names& names) {
-  Json json = {{"rows_from_columns_to", names}, {"nats", RowsOf(granger.causality)}};
+  Json json = {{"orientation", "from_rows_to_columns"},
+               {"variables", names},
+               {"nats", RowsOf(granger.causality)}};
   if (granger.p) json["p"] = RowsOf(*granger.p);
   if (granger.q) json["q"] = RowsOf(*granger.q);
   return json;

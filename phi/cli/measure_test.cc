@@ -39,13 +39,14 @@ TEST_F(PhiTest, TheoryPrintsReferenceValues) {
   const Ran ran = Phi("theory --coupling '.4,.4;.4,.4' --noise '1,.9;.9,1'");
   EXPECT_EQ(ran.status, kDone);
   EXPECT_EQ(ran.output,
-            "2 variables, coupling from columns to rows, spectral radius 0.8, condition number 99\n"
+            "2 variables, coupling of the input from columns to rows, spectral radius 0.8, condition "
+            "number 99\n"
             "measure   nats          partition\n"
             "i         0.510825624\n"
             "mi        2.169955549   0|1\n"
             "si        0.861287514   0|1\n"
             "wms       -0.447380522  0|1\n"
-            "phi_r     0.031722551   0|1        lowest of 1\n"
+            "phi_r     0.031722551   0|1\n"
             "phi_g     0.205698219   0|1        lowest of 10 starts, 10 agree; at least 0.015461\n"
             "phi_star  0.001243788   0|1\n");
 }
@@ -74,6 +75,8 @@ TEST_F(PhiTest, TheoryReadsFiles) {
   const auto json =
       nlohmann::json::parse(Phi("theory model.csv --granger pair --complexes si --json").output);
   EXPECT_NEAR(json["granger"]["nats"][0][1].get<double>(), 2 * 0.134831783, 1e-8);
+  EXPECT_EQ(json["granger"]["orientation"], "from_rows_to_columns");
+  EXPECT_EQ(json["input_coupling"], "from_columns_to_rows");
   EXPECT_EQ(json["complexes"]["found"][0]["variables"].size(), 2U);
 }
 

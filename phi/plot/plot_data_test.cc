@@ -251,6 +251,9 @@ TEST(PageTest, LongNamesAreValidUtf8) {
     // Nothing was cut, and replaced.
     EXPECT_EQ(text.find("\ufffd"), std::string::npos);
     EXPECT_NE(text.find("\u00e9\u2026"), std::string::npos);
+    EXPECT_NE(text.find("from rows to columns"), std::string::npos);
+    EXPECT_NE(text.find(">from</text>"), std::string::npos);
+    EXPECT_NE(text.find(">to</text>"), std::string::npos);
   }
 }
 
