@@ -8,6 +8,7 @@
 #include <ranges>
 
 #include "common/base/json_text.h"
+#include "common/base/units.h"
 #include "phi/cli/commands.h"
 
 namespace reveza::phi {
@@ -111,6 +112,11 @@ std::string Quoted(const std::string& text) {
 void ShowSearches(ProgressLine& line, WindowOptions& options) {
   if (!options.minimum) return;
   options.minimum->progress = [&line](const SearchProgress& now) {
+    if (now.done == 0) {
+      line.Show(fmt::format("{}: {} passes, about {}", NameOf(now.measure), now.all,
+                            FormatSeconds(now.expected_seconds)));
+      return;
+    }
     const char* const items = now.stage == SearchStage::kPasses ? "pass" : "bipartition";
     line.Show(fmt::format("{}: {}", NameOf(now.measure), items), now.done, now.all);
   };

@@ -38,17 +38,18 @@ std::string Series(int rows) {
 TEST_F(PhiTest, TheoryPrintsReferenceValues) {
   const Ran ran = Phi("theory --coupling '.4,.4;.4,.4' --noise '1,.9;.9,1'");
   EXPECT_EQ(ran.status, kDone);
-  EXPECT_EQ(ran.output,
-            "2 variables, coupling of the input from columns to rows, spectral radius 0.8, condition "
-            "number 99\n"
-            "measure   nats          partition\n"
-            "i         0.510825624\n"
-            "mi        2.169955549   0|1\n"
-            "si        0.861287514   0|1\n"
-            "wms       -0.447380522  0|1\n"
-            "phi_r     0.031722551   0|1\n"
-            "phi_g     0.205698219   0|1        lowest of 10 starts, 10 agree; at least 0.015461\n"
-            "phi_star  0.001243788   0|1\n");
+  EXPECT_EQ(
+      ran.output,
+      "2 variables, coupling of the input from columns to rows, spectral radius 0.8, condition "
+      "number 99\n"
+      "measure   nats          partition\n"
+      "i         0.510825624\n"
+      "mi        2.169955549   0|1\n"
+      "si        0.861287514   0|1\n"
+      "wms       -0.447380522  0|1\n"
+      "phi_r     0.031722551   0|1\n"
+      "phi_g     0.205698219   0|1        lowest of 10 starts, 10 agree; at least 0.015461\n"
+      "phi_star  0.001243788   0|1\n");
 }
 
 // Regressions as the start of phi_g lead to 3.393; the minimum is 1.9204.

@@ -76,8 +76,8 @@ TEST(ContinuousTransferTest, PermutesTrials) {
   }
   // A trial takes no more rows than another has.
   trials.back().length = kLength / 2;
-  const auto cut = ContinuousTransferOf(
-      trials, columns, {.surrogates = 19, .surrogate = SurrogateKind::kTrials});
+  const auto cut = ContinuousTransferOf(trials, columns,
+                                        {.surrogates = 19, .surrogate = SurrogateKind::kTrials});
   ASSERT_TRUE(cut) << cut.error().message;
   EXPECT_EQ(cut->samples, 5 * (kLength - 1) + kLength / 2 - 1);
   EXPECT_GT(*cut->p, 0.05);

@@ -136,7 +136,8 @@ TEST_P(GroupCalibrationTest, NoInfluenceIsRarelySignificant) {
         };
       });
       line += fmt::format(" {}{} {:.1f}", name, given ? ", given" : "", Percent(p));
-      EXPECT_LE(Percent(p), options.surrogates > 0 ? one.most_by_surrogates : one.most_by_chi_square)
+      EXPECT_LE(Percent(p),
+                options.surrogates > 0 ? one.most_by_surrogates : one.most_by_chi_square)
           << name;
       EXPECT_GE(Percent(p), kLeast) << name;
     }

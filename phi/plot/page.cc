@@ -165,7 +165,8 @@ std::string PartitionCaption(const PlotData& data, const PartitionData& partitio
 
 constexpr std::string_view kPairTitle = "Transfer entropy, from rows to columns, nats";
 constexpr std::string_view kPairCaption =
-    "Gaussian transfer entropy at one step: what the past of the source adds to the prediction of the target from its own past. Pale: p is 0.01 or more.";
+    "Gaussian transfer entropy at one step: what the past of the source adds to the prediction of "
+    "the target from its own past. Pale: p is 0.01 or more.";
 
 }  // namespace
 

@@ -19,7 +19,8 @@ double StepOf(double span, int wanted) {
   return 10 * power;
 }
 
-// Returns the length of the valid UTF-8 sequence that `text`, which is not empty, begins with, or 0.
+// Returns the length of the valid UTF-8 sequence that `text`, which is not empty, begins with, or
+// 0.
 std::size_t SequenceLength(std::string_view text) {
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
   const unsigned first = byte(0);
