@@ -56,6 +56,10 @@ class PackageTest(Program):
         self.check_values(found, rows["measures"])
         self.assertEqual(found.samples, rows["samples"])
         self.assertEqual(found.condition_number, rows["condition_number"])
+        self.assertEqual(found.bias_note, rows["bias_note"])
+        self.assertIn("do not use them here", found.bias_note)
+        self.assertEqual(phi.measure(self.series, "si").bias_note, "")
+        self.assertIsNone(phi.mip(self.series, "si", bias=True).bias)
         self.assertEqual(sum(value.significance is not None for value in found), 6)
         self.assertEqual(sum(value.interval is not None for value in found), 7)
 
@@ -103,6 +107,11 @@ class PackageTest(Program):
                                  row.get("surrogates", {"p": None})["p"])
             self.assertEqual(found.local.shape, (399, 16))
             numpy.testing.assert_allclose(found.local.mean(axis=0), [atom.nats for atom in found.atoms], atol=1e-12)
+        # A minimum over partitions has no bias, a given partition has one.
+        self.assertEqual(phi.phiid(self.series, bias=True).bias_note, "")
+        found = phi.phiid(self.series, partition=[[0, 1], [2, 3]], bias=True)
+        self.assertIsNotNone(found["rtr"].bias)
+        self.assertIn("independent rows", found.bias_note)
 
     def test_granger_causality(self):
         for conditional in (False, True):
@@ -119,6 +128,8 @@ class PackageTest(Program):
             rows = self.json("te", "series.npy", "--estimator", estimator, "-k", 2, "--surrogates", 9)["pairs"]
             self.assertEqual([(pair.nats, pair.corrected, pair.samples, pair.p, pair.q) for pair in found.pairs],
                              [(row["nats"], row["corrected"], row["samples"], row["p"], row["q"]) for row in rows])
+            self.assertEqual([pair.histories_suffice for pair in found.pairs],
+                             [row["histories_suffice"] for row in rows])
             matrix = found.matrix("p")
             self.assertEqual(matrix[2, 1], rows[7]["p"])
             self.assertTrue(numpy.isnan(numpy.diagonal(matrix)).all())

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/json_text.h"
 #include "common/version/version.h"
 #include "phi/cli/answer_cache.h"
 #include "phi/cli/commands.h"
@@ -174,7 +175,7 @@ std::string OutputOf(const IitArguments& arguments, const Network& network, Node
     for (const Convention& convention : known) {
       document["conventions"][std::string(convention.name)] = convention.value;
     }
-    return document.dump(2) + '\n';
+    return JsonText(document, 2) + '\n';
   }
   std::string conventions;
   for (const Convention& convention : known) {
@@ -207,9 +208,11 @@ std::string TextOf(const IitQuestion& question) {
                {"single_nodes", arguments.single_nodes},
                {"json", arguments.json},
                {"state", question.state},
-               {"members", question.members},
-               {"labels", question.network.labels}}
+               {"members", question.members}}
               .dump();
+  for (const std::string& label : question.network.labels) {
+    text += fmt::format(" {}:{}", label.size(), label);
+  }
   for (const double on : question.network.matrix.on) {
     text += fmt::format(" {:016x}", std::bit_cast<std::uint64_t>(on));
   }
@@ -220,6 +223,13 @@ AnalysisProgress ShownBy(ProgressLine& line) {
   return [&line](std::string_view items, std::size_t done, std::size_t all) {
     line.Show(items, done, all);
   };
+}
+
+// Names the file in an error about its network.
+template <typename T>
+Result<T> OfFile(Result<T> result, const IitArguments& arguments) {
+  if (result || arguments.file.empty()) return result;
+  return Fail(result.error().code, "{}: {}", arguments.file, result.error().message);
 }
 
 Result<std::string> AnswerIit3(const IitQuestion& question) {
@@ -233,7 +243,8 @@ Result<std::string> AnswerIit3(const IitQuestion& question) {
     return OutputOf(arguments, network, state, Conventions(), ToJson(complexes, network),
                     ToText(complexes, network));
   }
-  ASSIGN_OR_RETURN(const auto system, DiscreteSystem::Create(network.matrix, state, members));
+  ASSIGN_OR_RETURN(const auto system,
+                   OfFile(DiscreteSystem::Create(network.matrix, state, members), arguments));
   ASSIGN_OR_RETURN(const auto result, Analyse(system, options));
   return OutputOf(arguments, network, state, Conventions(), ToJson(result, network),
                   ToText(result, network));
@@ -252,7 +263,8 @@ Result<std::string> AnswerIit4(const IitQuestion& question) {
     return OutputOf(arguments, network, state, Iit4Conventions(), ToJson(complexes, network),
                     ToText(complexes, network));
   }
-  ASSIGN_OR_RETURN(const auto system, CandidateSystem::Create(network.matrix, state, members));
+  ASSIGN_OR_RETURN(const auto system,
+                   OfFile(CandidateSystem::Create(network.matrix, state, members), arguments));
   const Iit4System result = AnalyseIit4(system, arguments.threads, true);
   return OutputOf(arguments, network, state, Iit4Conventions(), ToJson(result, network),
                   ToText(result, network));
@@ -278,8 +290,8 @@ Result<std::string> AnswerByCache(const IitQuestion& question) {
 
 Result<int> RunIit(const IitArguments& arguments) {
   ASSIGN_OR_RETURN(const auto network, LoadNetwork(arguments));
-  ASSIGN_OR_RETURN(const auto state, ResolveState(arguments, network));
-  ASSIGN_OR_RETURN(const auto members, ResolveMembers(arguments, network));
+  ASSIGN_OR_RETURN(const auto state, OfFile(ResolveState(arguments, network), arguments));
+  ASSIGN_OR_RETURN(const auto members, OfFile(ResolveMembers(arguments, network), arguments));
   const IitQuestion question = {arguments, network, state, members};
   ASSIGN_OR_RETURN(const auto answer,
                    arguments.cache.empty() ? AnswerTo(question) : AnswerByCache(question));

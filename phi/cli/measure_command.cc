@@ -161,9 +161,9 @@ Result<int> RunWhole(const MeasureArguments& arguments, const SeriesTable& table
   phiid.bias = chance.bias;
   phiid.surrogates = chance.surrogates;
   RETURN_IF_ERROR(AddPhiId(table, options, phiid, document, text));
-  if (chance.bias && !shrunk) {
-    document["bias_note"] = BiasNote(whole.model, whole.samples, table.names);
-    text += fmt::format("\n{}\n", document["bias_note"].get<std::string>());
+  if (!whole.bias_note.empty()) {
+    document["bias_note"] = whole.bias_note;
+    text += fmt::format("\n{}\n", whole.bias_note);
   }
   if (shrunk && (chance.bias || !arguments.granger.empty())) {
     document["note"] = kShrinkageNote;
@@ -172,7 +172,8 @@ Result<int> RunWhole(const MeasureArguments& arguments, const SeriesTable& table
   if (arguments.legacy) {
     RETURN_IF_ERROR(AddLegacy(table, document, text));
   }
-  PrintResult(arguments.output, document, ToCsv(whole.values, table.names), text);
+  PrintResult(arguments.output, document,
+              ToCsv(whole.values, table.names, whole.rows_are_independent), text);
   return kDone;
 }
 

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <ranges>
 
+#include "common/base/json_text.h"
+#include "common/base/units.h"
 #include "phi/cli/commands.h"
 
 namespace reveza::phi {
@@ -17,7 +19,8 @@ std::string PartitionText(const WindowValue& value, const Names& names) {
 }
 
 std::string SearchNote(const WindowValue& value) {
-  if (value.examined == 0) return "";
+  // Of two variables, there is one bipartition.
+  if (value.examined == 0 || value.partition->variables() == 2) return "";
   const std::int64_t all = (std::int64_t{1} << std::min(value.partition->variables() - 1, 62)) - 1;
   if (value.exact || (value.method == SearchMethod::kExhaustive && value.examined == all)) {
     return fmt::format("lowest of {}", value.examined);
@@ -96,29 +99,24 @@ std::string Aligned(const std::vector<std::vector<std::string>>& rows) {
 }
 
 std::string Quoted(const std::string& text) {
-  return text.find(',') == std::string::npos ? text : '"' + text + '"';
-}
-
-std::string BiasNote(const GaussianModel& model, std::int64_t samples, const Names& names) {
-  std::string note =
-      "bias-corrected values hold for independent rows only, and never for phi_star or a minimum "
-      "over partitions";
-  // Three standard errors of the correlation of independent rows.
-  const double most = 3.0 / std::sqrt(static_cast<double>(samples));
-  const int size = model.lags() + 1;
-  for (int i = 0; i < model.variables(); ++i) {
-    const double correlation = model.joint()(i * size, i * size + model.lags());
-    if (std::abs(correlation) <= most) continue;
-    note += fmt::format("; do not use them here: {} has an autocorrelation of {:.2f}", names[i],
-                        correlation);
-    break;
+  // Readers may strip blanks around fields, ours among them.
+  if (text.find_first_of(",;\"\t\r\n") == std::string::npos && !text.starts_with(' ') &&
+      !text.ends_with(' ')) {
+    return text;
   }
-  return note + "; --surrogates test significance";
+  std::string quoted = "\"";
+  for (const char letter : text) quoted += letter == '"' ? "\"\"" : std::string(1, letter);
+  return quoted + '"';
 }
 
 void ShowSearches(ProgressLine& line, WindowOptions& options) {
   if (!options.minimum) return;
   options.minimum->progress = [&line](const SearchProgress& now) {
+    if (now.done == 0) {
+      line.Show(fmt::format("{}: {} passes, about {}", NameOf(now.measure), now.all,
+                            FormatSeconds(now.expected_seconds)));
+      return;
+    }
     const char* const items = now.stage == SearchStage::kPasses ? "pass" : "bipartition";
     line.Show(fmt::format("{}: {}", NameOf(now.measure), items), now.done, now.all);
   };
@@ -170,20 +168,24 @@ Json ToJson(const std::vector<MeasuredValue>& values, const Names& names) {
   return rows;
 }
 
-std::string ToCsv(const std::vector<MeasuredValue>& values, const Names& names) {
-  std::string text = "measure,nats,less_bias,low,high,null_95_percent,p,partition,exact\n";
+std::string ToCsv(const std::vector<MeasuredValue>& values, const Names& names, bool bias_holds) {
+  std::string text =
+      "measure,nats,less_bias,low,high,null_95_percent,p,partition,exact,less_bias_holds\n";
   const auto optional = [](const auto& from, auto member) {
     return from ? fmt::format("{}", (*from).*member) : std::string();
   };
   for (const MeasuredValue& row : values) {
     text +=
-        fmt::format("{},{},{},{},{},{},{},{},{}\n", NameOf(row.value.measure),
+        fmt::format("{},{},{},{},{},{},{},{},{},{}\n", NameOf(row.value.measure),
                     row.value.missing.empty() ? fmt::format("{}", row.value.value) : "",
                     row.bias ? fmt::format("{}", row.value.value - *row.bias) : "",
                     optional(row.interval, &Interval::low), optional(row.interval, &Interval::high),
                     optional(row.significance, &Significance::null_high),
                     optional(row.significance, &Significance::p),
-                    Quoted(PartitionText(row.value, names)), row.value.exact ? "yes" : "no");
+                    Quoted(PartitionText(row.value, names)), row.value.exact ? "yes" : "no",
+                    !row.bias    ? ""
+                    : bias_holds ? "yes"
+                                 : "no");
   }
   return text;
 }
@@ -262,7 +264,9 @@ std::string ToText(const Granger& granger, const Names& names) {
 }
 
 Json ToJson(const Granger& granger, const Names& names) {
-  Json json = {{"rows_from_columns_to", names}, {"nats", RowsOf(granger.causality)}};
+  Json json = {{"orientation", "from_rows_to_columns"},
+               {"variables", names},
+               {"nats", RowsOf(granger.causality)}};
   if (granger.p) json["p"] = RowsOf(*granger.p);
   if (granger.q) json["q"] = RowsOf(*granger.q);
   return json;
@@ -276,7 +280,7 @@ void AddOutputFormat(CLI::App& options, OutputFormat& format, const std::string&
 void PrintResult(const OutputFormat& format, const Json& document, const std::string& csv,
                  const std::string& text) {
   if (format.json) {
-    fmt::print("{}\n", document.dump(2));
+    fmt::print("{}\n", JsonText(document, 2));
   } else {
     fmt::print("{}", format.csv ? csv : text);
   }

@@ -29,7 +29,8 @@ std::string Nats(double value);
 std::string Aligned(const std::vector<std::vector<std::string>>& rows);
 // Returns the names of variables, separated by commas.
 std::string NameList(const std::vector<int>& variables, const Names& names);
-// Returns a CSV field, in quotes if it contains commas.
+// Returns a CSV field (RFC 4180): in quotes, which are doubled within, if it has separators, quotes
+// or line breaks, or blanks at its ends.
 std::string Quoted(const std::string& text);
 
 // Lets searches by Queyranne's algorithm show their progress; `line` must outlive them.
@@ -39,10 +40,9 @@ void ShowSearches(ProgressLine& line, WindowOptions& options);
 // at least one value has.
 std::string ToTable(const std::vector<MeasuredValue>& values, const Names& names);
 Json ToJson(const std::vector<MeasuredValue>& values, const Names& names);
-std::string ToCsv(const std::vector<MeasuredValue>& values, const Names& names);
-
-// Returns what to say of the analytic bias: its formulas are wrong if rows are autocorrelated.
-std::string BiasNote(const GaussianModel& model, std::int64_t samples, const Names& names);
+// `bias_holds`: whether the rows are independent, as bias-corrected values take for granted.
+std::string ToCsv(const std::vector<MeasuredValue>& values, const Names& names,
+                  bool bias_holds = true);
 
 // CSV columns: window, first_row, last_row, then each measure, followed by its partition if it has
 // one.

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "phi/cli/testing_phi.h"
 
@@ -37,16 +38,18 @@ std::string Series(int rows) {
 TEST_F(PhiTest, TheoryPrintsReferenceValues) {
   const Ran ran = Phi("theory --coupling '.4,.4;.4,.4' --noise '1,.9;.9,1'");
   EXPECT_EQ(ran.status, kDone);
-  EXPECT_EQ(ran.output,
-            "2 variables, coupling from columns to rows, spectral radius 0.8, condition number 99\n"
-            "measure   nats          partition\n"
-            "i         0.510825624\n"
-            "mi        2.169955549   0|1\n"
-            "si        0.861287514   0|1\n"
-            "wms       -0.447380522  0|1\n"
-            "phi_r     0.031722551   0|1        lowest of 1\n"
-            "phi_g     0.205698219   0|1        lowest of 10 starts, 10 agree; at least 0.015461\n"
-            "phi_star  0.001243788   0|1\n");
+  EXPECT_EQ(
+      ran.output,
+      "2 variables, coupling of the input from columns to rows, spectral radius 0.8, condition "
+      "number 99\n"
+      "measure   nats          partition\n"
+      "i         0.510825624\n"
+      "mi        2.169955549   0|1\n"
+      "si        0.861287514   0|1\n"
+      "wms       -0.447380522  0|1\n"
+      "phi_r     0.031722551   0|1\n"
+      "phi_g     0.205698219   0|1        lowest of 10 starts, 10 agree; at least 0.015461\n"
+      "phi_star  0.001243788   0|1\n");
 }
 
 // Regressions as the start of phi_g lead to 3.393; the minimum is 1.9204.
@@ -73,6 +76,8 @@ TEST_F(PhiTest, TheoryReadsFiles) {
   const auto json =
       nlohmann::json::parse(Phi("theory model.csv --granger pair --complexes si --json").output);
   EXPECT_NEAR(json["granger"]["nats"][0][1].get<double>(), 2 * 0.134831783, 1e-8);
+  EXPECT_EQ(json["granger"]["orientation"], "from_rows_to_columns");
+  EXPECT_EQ(json["input_coupling"], "from_columns_to_rows");
   EXPECT_EQ(json["complexes"]["found"][0]["variables"].size(), 2U);
 }
 
@@ -134,7 +139,8 @@ TEST_F(PhiTest, MeasureReportsInvalidInput) {
   ExpectError("te nan.csv", kUsage, "nan.csv line 4: 'b' is nan");
   ExpectError("measure constant.csv --order aic --max-order 1", kUsage, "'b' is constant (2)");
   Write("data.csv", Series(200));
-  ExpectError("measure data.csv --columns a,b,c -p '0|1'", kUsage, "variable 2 is in no part");
+  ExpectError("measure data.csv --columns a,b,c -p '0|1'", kUsage, "'c' is in no part");
+  ExpectError("measure data.csv --columns a,b,c -p 'a,b|b,c'", kUsage, "'b' appears twice");
   ExpectError("measure data.csv --columns a,d", kUsage, "no column 'd'");
   ExpectError("measure data.csv --columns a", kUsage, "at least two");
   ExpectError("measure data.csv --columns a,b --tau 0", kUsage, "--tau");
@@ -186,10 +192,32 @@ TEST_F(PhiTest, SaysWhereTheAnalyticBiasIsWrong) {
   Write("data.csv", Series(500));
   const std::string arguments = "measure data.csv --columns a,b,c -m i,si --bias analytic ";
   const auto json = nlohmann::json::parse(Phi(arguments + "--json").output);
-  EXPECT_NE(json["bias_note"].get<std::string>().find("do not use them here: a has an autocorr"),
+  EXPECT_NE(json["bias_note"].get<std::string>().find("do not use them here: 'a' has an autocorr"),
             std::string::npos)
       << json;
   EXPECT_NE(Phi(arguments).output.find("do not use them here"), std::string::npos);
+  const std::string csv = Phi(arguments + "--csv").output;
+  EXPECT_NE(csv.find(",exact,less_bias_holds\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",yes,no\n"), std::string::npos) << csv;
+  EXPECT_NE(Phi("measure data.csv --columns a,b,c -m si --csv").output.find(",yes,\n"),
+            std::string::npos);
+}
+
+TEST_F(PhiTest, MinimaOverPartitionsHaveNoBias) {
+  Write("data.csv", Series(500));
+  const auto has_bias = [&](const std::string& arguments) {
+    const auto json = nlohmann::json::parse(
+        Phi("measure data.csv -m si,phi_r --bias analytic --json " + arguments).output);
+    EXPECT_EQ(json["measures"].size(), 2U);
+    return std::pair(json["measures"][0].contains("less_bias"),
+                     json["measures"][1].contains("less_bias"));
+  };
+  EXPECT_EQ(has_bias("--columns a,b,c --mip exhaustive"), std::pair(false, false));
+  // phi_r alone is searched.
+  EXPECT_EQ(has_bias("--columns a,b,c"), std::pair(true, false));
+  EXPECT_EQ(has_bias("--columns a,b,c -p 'a,b|c'"), std::pair(true, true));
+  // Two variables have one bipartition.
+  EXPECT_EQ(has_bias("--columns a,b --mip exhaustive"), std::pair(true, true));
 }
 
 TEST_F(PhiTest, PermutesTrialsWhereThereAreFive) {
@@ -269,6 +297,18 @@ TEST_F(PhiTest, PhiRRejectsThreeParts) {
 TEST_F(PhiTest, TheoryReportsInvalidInput) {
   ExpectError("theory --coupling '1,0;0,.5'", kUsage, "its spectral radius is 1,");
   ExpectError("theory --coupling '.5,0;0,.5' --noise '1,1;1,1'", kUsage, "not positive definite");
+  for (const char* noise : {"1,.9999999999999;.9999999999999,1", "1e-14,0;0,1"}) {
+    const Ran ran = Phi(std::string("theory --coupling '.4,.4;.4,.4' --noise '") + noise + "'");
+    EXPECT_EQ(ran.status, kUsage) << ran.output;
+    EXPECT_NE(ran.output.find("nearly singular"), std::string::npos) << ran.output;
+    EXPECT_EQ(ran.output.find("--"), std::string::npos) << ran.output;
+  }
+  Write("twice.csv", "a,b,c\n1,2,3\n2,4,1\n3,6,2\n1,2,5\n5,10,2\n2,4,6\n4,8,1\n9,18,3\n3,6,4\n");
+  const Ran te = Phi("te twice.csv --estimator gauss --given all");
+  EXPECT_NE(te.output.find("singular"), std::string::npos) << te.output;
+  EXPECT_EQ(te.output.find("--shrinkage"), std::string::npos) << te.output;
+  Write("model.toml", "names = [\"a\", \"b\"]\ncoupling = [[0.4, 0.1], [0.1, 0.4]]\n");
+  ExpectError("theory model.toml", kUsage, "unknown key 'names'");
   ExpectError("theory", kUsage, "--coupling");
   ExpectError("theory none.toml", kOutput, "No such file");
   std::string rows;

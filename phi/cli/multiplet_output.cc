@@ -19,6 +19,7 @@ struct Measured {
   MeasuredMultiplets values;
   std::optional<MultipletNull> null = {};
   bool bias = false;
+  bool bias_holds = true;  // whether rows are independent
 };
 
 Names NamesIn(std::uint32_t subset, const Names& names) {
@@ -134,6 +135,7 @@ void PrintCsv(const Measured& measured, const Names& names) {
   add_header("");
   if (measured.bias) add_header("_less_bias");
   if (measured.null) add_header("_p");
+  if (measured.bias) text += ",less_bias_holds";
   text += '\n';
   const Multiplets& multiplets = measured.values.multiplets;
   const std::uint32_t count = std::uint32_t{1} << multiplets.variables();
@@ -152,6 +154,7 @@ void PrintCsv(const Measured& measured, const Names& names) {
             kMultipletMeasures[i] == MultipletMeasure::kOInformation && values[i] < 0.0;
         text += fmt::format(",{}", measured.null->P(kMultipletMeasures[i], order, values[i], low));
       }
+      if (measured.bias) text += measured.bias_holds ? ",yes" : ",no";
       text += '\n';
       if (text.size() < kChunk) continue;
       fmt::print("{}", text);
@@ -193,6 +196,8 @@ Status PrintMultiplets(const SeriesTable& table, const MultipletRequest& request
   Measured measured{.values = std::move(values)};
   // The formula holds only for covariances without shrinkage.
   measured.bias = request.bias && measured.values.shrinkage == 0.0;
+  const std::vector<double> memories = LongMemories(trials, 0);
+  measured.bias_holds = std::ranges::all_of(memories, [](double value) { return value == 0.0; });
   if (surrogates.count > 0) {
     ASSIGN_OR_RETURN(measured.null, MultipletNull::Of(trials, request.options, surrogates));
   }
@@ -220,8 +225,10 @@ Status PrintMultiplets(const SeriesTable& table, const MultipletRequest& request
         surrogates.count, NameOf(surrogates.kind));
   }
   if (request.bias) {
-    text += measured.bias ? "bias-corrected values hold for independent rows only\n"
-                          : "with shrinkage there is no formula for the bias\n";
+    const std::string note = measured.bias ? BiasNote(trials, table.names)
+                                           : "with shrinkage there is no formula for the bias";
+    document["bias_note"] = note;
+    text += note + '\n';
   }
   PrintResult(format, document, "", text);
   return {};

@@ -45,6 +45,8 @@ TEST_F(PhiTest, OinfoFindsExtremesOfEachOrder) {
   EXPECT_EQ(json["orders"][0]["mean"]["o"], 0.0);
   EXPECT_GT(triplets["bias"]["tc"].get<double>(), 0.0);
   EXPECT_EQ(json["surrogates"]["method"], "shift");
+  EXPECT_NE(json["bias_note"].get<std::string>().find("independent rows"), std::string::npos);
+  EXPECT_EQ(json["bias_note"].get<std::string>().find("do not use"), std::string::npos);
 }
 
 TEST_F(PhiTest, OinfoPrintsEverySubset) {
@@ -53,7 +55,7 @@ TEST_F(PhiTest, OinfoPrintsEverySubset) {
   EXPECT_EQ(ran.status, kDone);
   EXPECT_TRUE(ran.output.starts_with(
       "order,variables,o,s,tc,dtc,o_less_bias,s_less_bias,tc_less_bias,dtc_less_bias,o_p,s_p,tc_p,"
-      "dtc_p\n2,\"a,b\",0,"))
+      "dtc_p,less_bias_holds\n2,\"a,b\",0,"))
       << ran.output;
   EXPECT_EQ(std::ranges::count(ran.output, '\n'), 1 + 26);
   const auto last = ran.output.find("5,\"a,b,c,d,e\",-");
@@ -62,6 +64,27 @@ TEST_F(PhiTest, OinfoPrintsEverySubset) {
   EXPECT_EQ(
       Phi("measure data.csv --oinfo copula --csv --surrogates 19 --bias analytic --threads 3"),
       ran);
+}
+
+TEST_F(PhiTest, OinfoSaysWhereTheBiasDoesNotHold) {
+  std::mt19937_64 engine(3);
+  std::normal_distribution<double> normal;
+  std::string text = "a,b,c\n";
+  double slow = 0.0;
+  for (int t = 0; t < 300; ++t) {
+    slow = 0.9 * slow + normal(engine);
+    text += fmt::format("{},{},{}\n", normal(engine), slow, normal(engine));
+  }
+  Write("slow.csv", text);
+  const std::string arguments = "measure slow.csv --oinfo gauss --bias analytic ";
+  for (const std::string& output : {Phi(arguments).output, Phi(arguments + "--json").output}) {
+    EXPECT_NE(output.find("do not use them here: 'b' has an autocorrelation of 0."),
+              std::string::npos)
+        << output;
+  }
+  EXPECT_EQ(std::ranges::count(Phi(arguments + "--csv").output, '\n'), 5);
+  EXPECT_NE(Phi(arguments + "--csv").output.find(",no\n"), std::string::npos);
+  EXPECT_NE(Phi(arguments + "--columns a,c --csv").output.find(",yes\n"), std::string::npos);
 }
 
 TEST_F(PhiTest, OinfoExplainsItsTable) {

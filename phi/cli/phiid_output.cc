@@ -112,8 +112,9 @@ Status AddPhiId(const SeriesTable& table, const WindowOptions& options, const Ph
   Atoms atoms = {.redundancy = decomposition.redundancy,
                  .partition = std::move(found.partition),
                  .mean = found.mean};
-  // Only of mmi without shrinkage the bias has a formula.
-  if (request.bias && decomposition.redundancy == PhiIdRedundancy::kMmi) {
+  // Only of mmi without shrinkage the bias has a formula, and not of a minimum over partitions.
+  const bool searched = !options.partition && table.variables() > 2;
+  if (request.bias && decomposition.redundancy == PhiIdRedundancy::kMmi && !searched) {
     ASSIGN_OR_RETURN(const auto estimate, EstimateModel(trials, options.estimate));
     if (estimate.shrinkage == 0.0) {
       atoms.bias = PhiIdBias(estimate.model, atoms.partition, estimate.samples);

@@ -37,7 +37,8 @@ Result<std::vector<int>> Find(const std::vector<std::string>& wanted, const Seri
 }
 
 // Returns the arguments with columns found in the table.
-Result<TransferRequest> RequestOf(const SeriesTable& table, const TeArguments& arguments) {
+Result<TransferRequest> RequestOf(const SeriesTable& table, const TeArguments& arguments,
+                                  std::size_t recorded_trials) {
   TransferRequest request = {.given_all_others = arguments.given == std::vector<std::string>{"all"},
                              .bins = arguments.bins,
                              .neighbours = arguments.neighbours,
@@ -45,6 +46,7 @@ Result<TransferRequest> RequestOf(const SeriesTable& table, const TeArguments& a
                              .options = arguments.options,
                              .threads = arguments.threads};
   ASSIGN_OR_RETURN(request.estimator, ParseTransferEstimator(arguments.estimator));
+  ASSIGN_OR_RETURN(request.surrogate, ParseSurrogateKind("auto", recorded_trials));
   ASSIGN_OR_RETURN(request.columns.sources, Find(arguments.sources, table, arguments));
   ASSIGN_OR_RETURN(request.columns.targets, Find(arguments.targets, table, arguments));
   if (!request.given_all_others) {
@@ -53,7 +55,26 @@ Result<TransferRequest> RequestOf(const SeriesTable& table, const TeArguments& a
   return request;
 }
 
-std::string Note(const TeArguments& arguments, std::int64_t samples) {
+// Returns where corrected values hold, and for which targets they do not.
+std::string CorrectedNote(const std::vector<Transfer>& transfers, const SeriesTable& table,
+                          const TeArguments& arguments) {
+  if (!transfers.front().corrected) return "";
+  std::string note = arguments.options.surrogates == 0 && arguments.estimator == "gauss"
+                         ? "corrected values and p"
+                         : "corrected values";
+  note += " hold if the target depends on no more of its past than its history";
+  Names others;
+  for (const Transfer& transfer : transfers) {
+    const std::string target = NameList(transfer.columns.targets, table.names);
+    if (transfer.histories_suffice || std::ranges::count(others, target) > 0) continue;
+    others.push_back(target);
+  }
+  if (others.empty()) return note;
+  return note + fmt::format("; do not use those to {}, which does", fmt::join(others, "; "));
+}
+
+std::string Note(const TeArguments& arguments, const TransferRequest& request,
+                 std::int64_t samples) {
   std::string note = "transfer entropy";
   if (arguments.estimator == "discrete") {
     note += fmt::format(" with {} quantile bins; corrected: Miller-Madow", arguments.bins);
@@ -67,7 +88,8 @@ std::string Note(const TeArguments& arguments, std::int64_t samples) {
                       arguments.options.target_history, arguments.options.source_history,
                       arguments.options.delay, samples);
   if (arguments.options.surrogates > 0) {
-    note += fmt::format("\np: against {} shifts of the source", arguments.options.surrogates);
+    note += fmt::format("\np: against {} surrogates of the source, {}",
+                        arguments.options.surrogates, NameOf(request.surrogate));
   } else if (arguments.estimator == "gauss") {
     note += "\np: by the chi-square distribution";
   } else {
@@ -77,7 +99,7 @@ std::string Note(const TeArguments& arguments, std::int64_t samples) {
 }
 
 std::string ToText(const std::vector<Transfer>& transfers, const SeriesTable& table,
-                   const TeArguments& arguments) {
+                   const TeArguments& arguments, const TransferRequest& request) {
   const auto optional = [](const std::optional<double>& value, int digits) {
     return value ? fmt::format("{:.{}f}", *value, digits) : std::string();
   };
@@ -99,27 +121,29 @@ std::string ToText(const std::vector<Transfer>& transfers, const SeriesTable& ta
     const auto empty = [&](const auto& row) { return row[column].empty(); };
     if (std::all_of(rows.begin() + 1, rows.end(), empty)) rows.front()[column].clear();
   }
-  return Aligned(rows) + '\n' + Note(arguments, transfers.front().samples);
+  const std::string corrected = CorrectedNote(transfers, table, arguments);
+  return Aligned(rows) + '\n' + Note(arguments, request, transfers.front().samples) + corrected +
+         (corrected.empty() ? "" : "\n");
 }
 
 std::string ToCsv(const std::vector<Transfer>& transfers, const SeriesTable& table) {
-  std::string text = "from,to,given,nats,corrected,null_mean,p,q\n";
+  std::string text = "from,to,given,nats,corrected,null_mean,p,q,histories_suffice\n";
   const auto optional = [](const std::optional<double>& value) {
     return value ? fmt::format("{}", *value) : std::string();
   };
   for (const Transfer& transfer : transfers) {
-    text += fmt::format("{},{},{},{},{},{},{},{}\n",
-                        Quoted(NameList(transfer.columns.sources, table.names)),
-                        Quoted(NameList(transfer.columns.targets, table.names)),
-                        Quoted(NameList(transfer.columns.given, table.names)), transfer.nats,
-                        optional(transfer.corrected), optional(transfer.null_mean),
-                        optional(transfer.p), optional(transfer.q));
+    text += fmt::format(
+        "{},{},{},{},{},{},{},{},{}\n", Quoted(NameList(transfer.columns.sources, table.names)),
+        Quoted(NameList(transfer.columns.targets, table.names)),
+        Quoted(NameList(transfer.columns.given, table.names)), transfer.nats,
+        optional(transfer.corrected), optional(transfer.null_mean), optional(transfer.p),
+        optional(transfer.q), transfer.histories_suffice ? "yes" : "no");
   }
   return text;
 }
 
 Json ToJson(const std::vector<Transfer>& transfers, const SeriesTable& table,
-            const TeArguments& arguments) {
+            const TeArguments& arguments, const TransferRequest& request) {
   const bool discrete = arguments.estimator == "discrete";
   Json document = {{"estimator", arguments.estimator}};
   if (discrete) {
@@ -135,6 +159,10 @@ Json ToJson(const std::vector<Transfer>& transfers, const SeriesTable& table,
   document["source_history"] = arguments.options.source_history;
   document["delay"] = arguments.options.delay;
   document["unit"] = "nats";
+  if (arguments.options.surrogates > 0) document["surrogate"] = NameOf(request.surrogate);
+  if (transfers.front().corrected) {
+    document["corrected_note"] = CorrectedNote(transfers, table, arguments);
+  }
   document["pairs"] = Json::array();
   const auto optional = [](const std::optional<double>& value) {
     return value ? Json(*value) : Json(nullptr);
@@ -147,7 +175,8 @@ Json ToJson(const std::vector<Transfer>& transfers, const SeriesTable& table,
                 {"samples", transfer.samples},
                 {"null_mean", optional(transfer.null_mean)},
                 {"p", optional(transfer.p)},
-                {"q", optional(transfer.q)}};
+                {"q", optional(transfer.q)},
+                {"histories_suffice", transfer.histories_suffice}};
     if (!transfer.columns.given.empty()) {
       row["given"] = NameList(transfer.columns.given, table.names);
     }
@@ -162,14 +191,17 @@ Json ToJson(const std::vector<Transfer>& transfers, const SeriesTable& table,
 
 Result<int> RunTe(const TeArguments& arguments) {
   ASSIGN_OR_RETURN(auto table, ReadSeries(arguments.file, arguments.read));
+  // Gaps do not make trials of one recording.
+  const std::size_t recorded_trials = table.trials.size();
   ASSIGN_OR_RETURN(const std::int64_t dropped,
                    ResolveMissing(table, arguments.missing, arguments.file));
-  ASSIGN_OR_RETURN(const auto request, RequestOf(table, arguments));
+  ASSIGN_OR_RETURN(const auto request, RequestOf(table, arguments, recorded_trials));
   const auto found = TransfersOf(table.Trials(), table.names, request);
   if (!found) return Fail(found.error().code, "{}: {}", arguments.file, found.error().message);
   const std::vector<Transfer>& transfers = *found;
-  Json document = arguments.output.json ? ToJson(transfers, table, arguments) : Json::object();
-  std::string text = ToText(transfers, table, arguments);
+  Json document =
+      arguments.output.json ? ToJson(transfers, table, arguments, request) : Json::object();
+  std::string text = ToText(transfers, table, arguments, request);
   if (dropped > 0) {
     document["rows_dropped"] = dropped;
     text += fmt::format("{} rows with missing values dropped\n", dropped);
@@ -224,8 +256,11 @@ Action AddTeCommand(CLI::App& options) {
   AddDefaulted(options, "-u,--delay", arguments->options.delay,
                "steps from the latest value of the source to the target's present", "N")
       ->check(CLI::Range(1, kMaxCount));
-  AddDefaulted(options, "--surrogates", arguments->options.surrogates,
-               "test significance against this many circular shifts of the source", "N")
+  AddDefaulted(
+      options, "--surrogates", arguments->options.surrogates,
+      "test significance against this many surrogates of the source: of other trials if there "
+      "are five, and else shifted circularly",
+      "N")
       ->check(CLI::Range(0, kMaxCount));
   AddDefaulted(options, "--seed", arguments->options.seed, "random seed of surrogates", "INT");
   AddThreads(options, arguments->threads);

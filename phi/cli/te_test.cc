@@ -105,6 +105,29 @@ TEST_F(PhiTest, TeTakesTrials) {
   ExpectError("te trials.csv --trials trial", kUsage, "2 trials");
 }
 
+TEST_F(PhiTest, TePermutesTrialsWhereThereAreFive) {
+  std::string text = "a,b,trial\n";
+  for (std::size_t row = 0; row < kJidtSeries.size(); ++row) {
+    text += fmt::format("{},{},{}\n", kJidtSeries[row][0], kJidtSeries[row][1], row / 40);
+  }
+  Write("trials.csv", text);
+  const auto surrogate = [&](const std::string& arguments) {
+    const Ran ran = Phi("te trials.csv --estimator gauss --surrogates 9 --json " + arguments);
+    EXPECT_EQ(ran.status, kDone) << ran.output;
+    return nlohmann::json::parse(ran.output)["surrogate"];
+  };
+  EXPECT_EQ(surrogate("--trials trial"), "trials");
+  EXPECT_EQ(surrogate("--columns a,b"), "shift");
+  // Gaps do not make trials of one recording.
+  for (int gap = 0; gap < 6; ++gap) {
+    std::size_t line = 0;
+    for (int i = 0; i < 10 + 20 * gap; ++i) line = text.find('\n', line) + 1;
+    text.insert(line, "1,,0\n");
+  }
+  Write("trials.csv", text);
+  EXPECT_EQ(surrogate("--columns a,b --missing drop"), "shift");
+}
+
 TEST_F(PhiTest, TeDropsMissingRowsAndPairsNothingAcross) {
   std::string text = "a,b\n";
   for (std::size_t row = 0; row < kJidtSeries.size(); ++row) {
@@ -117,6 +140,56 @@ TEST_F(PhiTest, TeDropsMissingRowsAndPairsNothingAcross) {
       nlohmann::json::parse(Phi("te gap.csv --estimator gauss --missing drop --json").output);
   EXPECT_EQ(json["rows_dropped"], 1);
   EXPECT_EQ(json["pairs"][0]["samples"], 199 - 2);
+}
+
+TEST_F(PhiTest, TeSaysWhereCorrectedValuesDoNotHold) {
+  std::mt19937_64 engine(3);
+  std::normal_distribution<double> normal;
+  std::string text = "a,b\n";
+  double now = 0.0;
+  double last = 0.0;
+  for (int t = 0; t < 400; ++t) {
+    const double next = 1.5 * now - 0.9 * last + normal(engine);
+    last = now;
+    now = next;
+    text += fmt::format("{},{}\n", normal(engine), now);
+  }
+  Write("waves.csv", text);
+  for (const std::string estimator : {"gauss", "discrete"}) {
+    const std::string arguments = "te waves.csv --estimator " + estimator + " -k ";
+    EXPECT_NE(Phi(arguments + "1").output.find("do not use those to b, which does"),
+              std::string::npos);
+    const auto json = nlohmann::json::parse(Phi(arguments + "1 --json").output);
+    EXPECT_EQ(json["pairs"][0]["histories_suffice"], false);
+    EXPECT_EQ(json["pairs"][1]["histories_suffice"], true);
+    EXPECT_NE(json["corrected_note"].get<std::string>().find("to b,"), std::string::npos) << json;
+    const std::string csv = Phi(arguments + "1 --csv").output;
+    EXPECT_NE(csv.find(",no\nb,a,"), std::string::npos) << csv;
+    const std::string longer = Phi(arguments + "2").output;
+    EXPECT_EQ(longer.find("do not use"), std::string::npos) << longer;
+    EXPECT_NE(longer.find("no more of its past"), std::string::npos) << longer;
+  }
+  EXPECT_EQ(Phi("te waves.csv --estimator ksg").output.find("corrected"), std::string::npos);
+}
+
+TEST_F(PhiTest, TeQuotesNamesInCsv) {
+  std::string text = "\"x\"\"y\",\"a,b\"\n";
+  for (const auto& row : kJidtSeries) text += fmt::format("{},{}\n", row[0], row[1]);
+  Write("names.csv", text);
+  const std::string csv = Phi("te names.csv --csv").output;
+  EXPECT_NE(csv.find("\n\"x\"\"y\",\"a,b\",,"), std::string::npos) << csv;
+  EXPECT_NE(csv.find("\n\"a,b\",\"x\"\"y\",,"), std::string::npos) << csv;
+  const auto json = nlohmann::json::parse(Phi("te names.csv --json").output);
+  EXPECT_EQ(json["pairs"][0]["from"], "x\"y");
+}
+
+TEST_F(PhiTest, TePrintsNamesOfOtherEncodings) {
+  std::string text = "caf\xe9,b\n";
+  for (const auto& row : kJidtSeries) text += fmt::format("{},{}\n", row[0], row[1]);
+  Write("latin.csv", text);
+  const Ran ran = Phi("te latin.csv --json");
+  EXPECT_EQ(ran.status, kDone) << ran.output;
+  EXPECT_EQ(nlohmann::json::parse(ran.output)["pairs"][0]["from"], "caf\ufffd");
 }
 
 TEST_F(PhiTest, TeReportsInvalidInput) {

@@ -58,13 +58,13 @@ Result<int> RunTheory(const TheoryArguments& arguments) {
   for (WindowValue& value : measured) values.push_back({.value = std::move(value)});
   const double radius = SpectralRadius(matrices.coupling);
   Json document = {{"variables", model.variables()},
-                   {"coupling", "rows_to_columns_from"},
+                   {"input_coupling", "from_columns_to_rows"},
                    {"spectral_radius", radius},
                    {"condition_number", model.condition()},
                    {"measures", ToJson(values, names)}};
   std::string text = fmt::format(
-      "{} variables, coupling from columns to rows, spectral radius {:.6g}, condition number "
-      "{:.4g}\n{}",
+      "{} variables, coupling of the input from columns to rows, spectral radius {:.6g}, condition "
+      "number {:.4g}\n{}",
       model.variables(), radius, model.condition(), ToTable(values, names));
   RETURN_IF_ERROR(AddExtras(model, arguments.complexes, arguments.granger, std::nullopt, names,
                             document, text));

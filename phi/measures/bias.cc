@@ -1,5 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include "phi/measures/significance.h"
 
@@ -49,7 +54,96 @@ std::pair<std::size_t, std::size_t> LeastInformed(const GaussianModel& model,
   return sizes;
 }
 
+// Autocovariances of each variable, by lag from 0, of rows of the same trial.
+struct Autocovariances {
+  std::vector<std::vector<double>> of;  // by variable
+  std::int64_t pairs = 0;               // of the longest lag
+};
+
+Autocovariances AutocovariancesOf(std::span<const SeriesView> trials, int lags) {
+  constexpr std::int64_t kMaxRows = 1 << 16;
+  std::vector<SeriesView> views;
+  std::int64_t rows = 0;
+  for (const SeriesView& trial : trials) {
+    views.push_back(trial.Part(0, std::min(trial.length, kMaxRows - rows)));
+    rows += views.back().length;
+  }
+  const auto variables = static_cast<std::size_t>(trials.front().variables);
+  std::vector<double> mean(variables, 0.0);
+  for (const SeriesView& view : views) {
+    for (std::int64_t t = 0; t < view.length; ++t) {
+      for (std::size_t i = 0; i < variables; ++i) mean[i] += view.Row(t)[i];
+    }
+  }
+  for (double& value : mean) value /= static_cast<double>(std::max<std::int64_t>(1, rows));
+  const auto count = static_cast<std::size_t>(lags) + 1;
+  Autocovariances found = {.of = {variables, std::vector<double>(count, 0.0)}};
+  for (int lag = 0; lag <= lags; ++lag) {
+    found.pairs = 0;
+    for (const SeriesView& view : views) {
+      for (std::int64_t t = lag; t < view.length; ++t, ++found.pairs) {
+        const double* const now = view.Row(t);
+        const double* const past = view.Row(t - lag);
+        for (std::size_t i = 0; i < variables; ++i) {
+          found.of[i][static_cast<std::size_t>(lag)] += (now[i] - mean[i]) * (past[i] - mean[i]);
+        }
+      }
+    }
+    for (auto& one : found.of)
+      one[static_cast<std::size_t>(lag)] /= static_cast<double>(found.pairs);
+  }
+  return found;
+}
+
+// Returns the partial autocorrelation at the longest lag (Levinson-Durbin recursion); 0 if an
+// earlier one leaves nothing.
+double PartialAutocorrelation(const std::vector<double>& covariances) {
+  double left = covariances.front();
+  double partial = 0.0;
+  std::vector<double> weights;
+  for (std::size_t lag = 1; lag < covariances.size(); ++lag) {
+    if (!(left > 1e-12 * covariances.front())) return 0.0;
+    partial = covariances[lag];
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      partial -= weights[i] * covariances[lag - 1 - i];
+    }
+    partial /= left;
+    const std::vector<double> before = weights;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      weights[i] -= partial * before[before.size() - 1 - i];
+    }
+    weights.push_back(partial);
+    left *= 1.0 - partial * partial;
+  }
+  return partial;
+}
+
 }  // namespace
+
+std::vector<double> LongMemories(std::span<const SeriesView> trials, int history) {
+  const Autocovariances found = AutocovariancesOf(trials, history + 1);
+  // Three standard errors of rows without longer memory.
+  const double most = 3.0 / std::sqrt(static_cast<double>(found.pairs));
+  std::vector<double> partial;
+  for (const auto& covariances : found.of) {
+    const double value = found.pairs > 0 ? PartialAutocorrelation(covariances) : 0.0;
+    partial.push_back(std::abs(value) > most ? value : 0.0);
+  }
+  return partial;
+}
+
+std::string BiasNote(std::span<const SeriesView> trials, std::span<const std::string> names) {
+  std::string note = "bias-corrected values hold for independent rows only";
+  const std::vector<double> correlations = LongMemories(trials, 0);
+  const auto dependent =
+      std::ranges::find_if(correlations, [](double value) { return value != 0.0; });
+  if (dependent != correlations.end()) {
+    note += fmt::format("; do not use them here: {} has an autocorrelation of {:.2f}",
+                        VariableName(names, static_cast<int>(dependent - correlations.begin())),
+                        *dependent);
+  }
+  return note + "; surrogates test significance";
+}
 
 double Digamma(double x) {
   double value = 0.0;

@@ -49,10 +49,24 @@ std::int64_t FirstRow(const ContinuousTransferOptions& options) {
   return std::max(options.target_history, options.delay + options.source_history - 1);
 }
 
-// Makes the points of the trials, with the sources moved forward by `shifts`, by trial.
+// Where the sources of a trial come from.
+struct Origin {
+  std::size_t trial = 0;
+  std::int64_t shift = 0;  // forward, circularly
+};
+
+// The trials as they are.
+std::vector<Origin> Unmoved(std::size_t trials) {
+  std::vector<Origin> origins(trials);
+  for (std::size_t trial = 0; trial < trials; ++trial) origins[trial].trial = trial;
+  return origins;
+}
+
+// Makes the points of the trials, each with the sources of its origin. If that is shorter, the rest
+// of the trial is left out.
 ConditionedPoints PointsOf(std::span<const SeriesView> trials, const TransferColumns& columns,
                            const ContinuousTransferOptions& options,
-                           const std::vector<Scale>& scales, std::span<const std::int64_t> shifts) {
+                           const std::vector<Scale>& scales, std::span<const Origin> origins) {
   ConditionedPoints points = {
       .conditions = static_cast<int>(columns.targets.size()) * options.target_history +
                     static_cast<int>(columns.given.size()) * options.source_history,
@@ -63,21 +77,23 @@ ConditionedPoints PointsOf(std::span<const SeriesView> trials, const TransferCol
   for (std::size_t trial = 0; trial < trials.size(); ++trial) {
     const SeriesView& view = trials[trial];
     points.trials.push_back(points.count());
-    const auto add = [&](std::int64_t row, int column) {
-      points.values.push_back((view.Row(row)[column] - scales[column].mean) *
+    const SeriesView& origin = trials[origins[trial].trial];
+    const std::int64_t length = std::min(view.length, origin.length);
+    const auto add = [&](const SeriesView& from, std::int64_t row, int column) {
+      points.values.push_back((from.Row(row)[column] - scales[column].mean) *
                               scales[column].factor);
     };
-    for (std::int64_t t = FirstRow(options); t < view.length; ++t) {
+    for (std::int64_t t = FirstRow(options); t < length; ++t) {
       for (const int target : columns.targets) {
-        for (int i = 1; i <= options.target_history; ++i) add(t - i, target);
+        for (int i = 1; i <= options.target_history; ++i) add(view, t - i, target);
       }
       for (const int other : columns.given) {
-        for (int i = 0; i < options.source_history; ++i) add(t - options.delay - i, other);
+        for (int i = 0; i < options.source_history; ++i) add(view, t - options.delay - i, other);
       }
-      for (const int target : columns.targets) add(t, target);
+      for (const int target : columns.targets) add(view, t, target);
       for (const int source : columns.sources) {
         for (int i = 0; i < options.source_history; ++i) {
-          add((t - options.delay - i + shifts[trial]) % view.length, source);
+          add(origin, (t - options.delay - i + origins[trial].shift) % length, source);
         }
       }
     }
@@ -127,7 +143,8 @@ Matrix CovarianceOf(const ConditionedPoints& points) {
 // I(x; y | z) of Gaussian points.
 Result<double> GaussianInformation(const ConditionedPoints& points,
                                    std::span<const std::string> names) {
-  ASSIGN_OR_RETURN(const auto correlation, CorrelationOf(CovarianceOf(points), names));
+  ASSIGN_OR_RETURN(const auto correlation,
+                   CorrelationOf(CovarianceOf(points), names, "leave it out"));
   std::vector<int> rows(static_cast<std::size_t>(points.width()));
   std::iota(rows.begin(), rows.end(), 0);
   const auto half_log = [&](bool with_y, bool with_x) {
@@ -169,6 +186,9 @@ Result<double> InformationOf(const ConditionedPoints& points,
 
 Status CheckColumns(std::span<const SeriesView> trials, const TransferColumns& columns,
                     const ContinuousTransferOptions& options) {
+  if (options.surrogate != SurrogateKind::kShift && options.surrogate != SurrogateKind::kTrials) {
+    return InvalidArgument("surrogates of a source are shifted, or of other trials");
+  }
   if (options.target_history < 1 || options.source_history < 1 || options.delay < 1) {
     return InvalidArgument("histories and delay must be at least 1");
   }
@@ -213,25 +233,39 @@ Status CheckSamples(std::span<const SeriesView> trials, const ContinuousTransfer
       samples, FirstRow(options), width, width + 2);
 }
 
+// Draws the origins of the sources of surrogate `number`.
+std::vector<Origin> OriginsOf(std::span<const SeriesView> trials,
+                              const ContinuousTransferOptions& options, std::uint32_t number) {
+  std::vector<Origin> origins = Unmoved(trials.size());
+  if (options.surrogate == SurrogateKind::kTrials) {
+    std::uint64_t position = 0;
+    const RandomStream random(options.seed, RandomPurpose::kTrial, number);
+    const auto order = ShuffledTrials(trials.size(), random, position);
+    for (std::size_t trial = 0; trial < order.size(); ++trial) origins[trial].trial = order[trial];
+    return origins;
+  }
+  const std::int64_t near = options.delay + options.source_history;
+  const RandomStream random(options.seed, RandomPurpose::kSource, number);
+  for (std::size_t trial = 0; trial < trials.size(); ++trial) {
+    // Large enough that the histories do not overlap.
+    const std::int64_t length = trials[trial].length;
+    const std::int64_t least = std::min(length / 4, near);
+    const std::int64_t places = std::max<std::int64_t>(1, length - 2 * least);
+    origins[trial].shift = least + random.UniformInt(trial, places);
+  }
+  return origins;
+}
+
 // Compares with surrogates.
 Status Test(std::span<const SeriesView> trials, const TransferColumns& columns,
             const ContinuousTransferOptions& options, const std::vector<Scale>& scales,
             ContinuousTransfer& found) {
-  const std::int64_t near = options.delay + options.source_history;
   std::vector<double> null;
   for (int number = 0; number < options.surrogates; ++number) {
-    const RandomStream random(options.seed, RandomPurpose::kSource,
-                              static_cast<std::uint32_t>(number));
-    std::vector<std::int64_t> shifts;
-    for (const SeriesView& view : trials) {
-      // Large enough that the histories do not overlap.
-      const std::int64_t least = std::min(view.length / 4, near);
-      const std::int64_t places = std::max<std::int64_t>(1, view.length - 2 * least);
-      shifts.push_back(least + random.UniformInt(shifts.size(), places));
-    }
+    const auto origins = OriginsOf(trials, options, static_cast<std::uint32_t>(number));
     ASSIGN_OR_RETURN(
         const double value,
-        InformationOf(PointsOf(trials, columns, options, scales, shifts), options, {}));
+        InformationOf(PointsOf(trials, columns, options, scales, origins), options, {}));
     null.push_back(value);
   }
   const Significance test = SignificanceOf(found.nats, std::move(null));
@@ -248,8 +282,8 @@ Result<ContinuousTransfer> ContinuousTransferOf(std::span<const SeriesView> tria
   RETURN_IF_ERROR(CheckColumns(trials, columns, options));
   const std::vector<Scale> scales = ScalesOf(trials);
   RETURN_IF_ERROR(CheckVariation(columns, options, scales));
-  const std::vector<std::int64_t> unmoved(trials.size(), 0);
-  const ConditionedPoints points = PointsOf(trials, columns, options, scales, unmoved);
+  const ConditionedPoints points =
+      PointsOf(trials, columns, options, scales, Unmoved(trials.size()));
   RETURN_IF_ERROR(CheckSamples(trials, options, points.width()));
   ContinuousTransfer found;
   ASSIGN_OR_RETURN(found.nats, InformationOf(points, options, NamesOf(columns, options)));

@@ -17,7 +17,8 @@
 //          within the distance of the K-th. As JIDT, without its noise. `window` is its
 //          DYN_CORR_EXCL.
 //
-// Surrogates shift X circularly within each trial, which keeps X itself, and Y with Z.
+// Surrogates take X from a random other trial, without replacement, or shift it circularly within
+// each trial; both keep X itself, and Y with Z.
 // Pure functions.
 #pragma once
 
@@ -29,6 +30,7 @@
 
 #include "common/base/error.h"
 #include "phi/measures/series.h"
+#include "phi/measures/surrogates.h"
 
 namespace reveza::phi {
 
@@ -46,6 +48,7 @@ struct ContinuousTransferOptions {
   int neighbours = 4;       // K of kKsg
   std::int64_t window = 0;  // of kKsg: rows within this time are no neighbours (Theiler)
   int surrogates = 0;
+  SurrogateKind surrogate = SurrogateKind::kShift;  // or kTrials
   std::uint64_t seed = 1;
   std::vector<std::string> names = {};  // of the columns, for errors
 };

@@ -45,6 +45,44 @@ TransferColumns ColumnsOf(std::string_view text) {
   return columns;
 }
 
+// The source is the same in all trials, so that the sources of other trials give the same value.
+TEST(ContinuousTransferTest, PermutesTrials) {
+  constexpr std::int64_t kLength = 40;
+  std::mt19937_64 engine(1);
+  std::normal_distribution<double> normal;
+  std::vector<double> source;
+  for (int t = 0; t < kLength; ++t) source.push_back(normal(engine));
+  std::vector<std::vector<double>> values(6);
+  std::vector<SeriesView> trials;
+  for (auto& trial : values) {
+    for (std::size_t t = 0; t < kLength; ++t) {
+      trial.push_back(source[t]);
+      trial.push_back(normal(engine) + (t > 0 ? source[t - 1] : 0.0));
+    }
+    trials.push_back({trial.data(), kLength, 2, 2});
+  }
+  const TransferColumns columns = {.sources = {0}, .targets = {1}};
+  for (const Estimator estimator : {Estimator::kGauss, Estimator::kKsg}) {
+    Options options = {.estimator = estimator, .source_history = 2, .surrogates = 19};
+    options.surrogate = SurrogateKind::kTrials;
+    const auto permuted = ContinuousTransferOf(trials, columns, options);
+    ASSERT_TRUE(permuted) << permuted.error().message;
+    EXPECT_EQ(permuted->p, 1.0);
+    EXPECT_NEAR(*permuted->null_mean, permuted->nats, 1e-12);
+    options.surrogate = SurrogateKind::kShift;
+    EXPECT_EQ(ContinuousTransferOf(trials, columns, options)->p, 1.0 / 20);
+    options.surrogate = SurrogateKind::kPhase;
+    EXPECT_FALSE(ContinuousTransferOf(trials, columns, options));
+  }
+  // A trial takes no more rows than another has.
+  trials.back().length = kLength / 2;
+  const auto cut = ContinuousTransferOf(trials, columns,
+                                        {.surrogates = 19, .surrogate = SurrogateKind::kTrials});
+  ASSERT_TRUE(cut) << cut.error().message;
+  EXPECT_EQ(cut->samples, 5 * (kLength - 1) + kLength / 2 - 1);
+  EXPECT_GT(*cut->p, 0.05);
+}
+
 TEST(ContinuousTransferTest, MatchesJidt) {
   const std::vector<double> values = JidtSeries();
   const SeriesView view = ViewOf(values, 3);

@@ -132,7 +132,8 @@ double SpectralRadius(const Matrix& matrix) {
   return std::exp(log_scale);
 }
 
-Result<Correlation> CorrelationOf(const Matrix& covariance, std::span<const std::string> names) {
+Result<Correlation> CorrelationOf(const Matrix& covariance, std::span<const std::string> names,
+                                  std::string_view cure) {
   if (!AllNumbers(covariance)) {
     return InvalidArgument("the covariance has an element that is not a finite number");
   }
@@ -148,15 +149,14 @@ Result<Correlation> CorrelationOf(const Matrix& covariance, std::span<const std:
       result.matrix(i, j) = result.matrix(j, i) = value;
     }
   }
-  RETURN_IF_ERROR(CheckCondition(result.matrix, "the correlation matrix", 1,
-                                 "leave it out, or use --shrinkage", names));
+  RETURN_IF_ERROR(CheckCondition(result.matrix, "the correlation matrix", 1, cure, names));
   result.condition = ConditionOf(result.matrix);
   return result;
 }
 
 Result<GaussianModel> GaussianModel::FromJoint(const Matrix& joint, int lags,
                                                std::span<const double> log_scales,
-                                               std::span<const std::string> names) {
+                                               std::span<const std::string> names, bool estimated) {
   const int size = joint.rows();
   if (lags < 1 || size < lags + 1 || joint.columns() != size || size % (lags + 1) != 0) {
     return Fail(Error::Code::kInternal, "a joint covariance of the wrong shape");
@@ -187,16 +187,19 @@ Result<GaussianModel> GaussianModel::FromJoint(const Matrix& joint, int lags,
   const std::vector<int> all = model.AllVariables();
   model.condition_ = ConditionOf(model.joint_);
   if (model.condition_ <= kMaxCondition) return model;
-  constexpr std::string_view kCure = "leave it away, or use --shrinkage";
+  const std::string_view cure =
+      estimated ? "leave it out, or use --shrinkage" : "leave it out, or give it more noise";
   for (const auto& [rows, what, each] :
        {std::tuple{model.Past(all), "the correlation matrix of the past", lags},
         std::tuple{model.Present(all), "the correlation matrix of the present", 1}}) {
-    auto checked = CheckCondition(Submatrix(model.joint_, rows, rows), what, each, kCure, names);
+    auto checked = CheckCondition(Submatrix(model.joint_, rows, rows), what, each, cure, names);
     if (!checked) return std::unexpected(checked.error());
   }
   auto checked =
       CheckCondition(model.joint_, "the joint correlation matrix of past and present", lags + 1,
-                     "the past leaves no noise; use a longer --tau, or --shrinkage", names);
+                     estimated ? "the past leaves no noise; use a longer --tau, or --shrinkage"
+                               : "the past leaves no noise; give it more",
+                     names);
   return std::unexpected(checked.error());
 }
 
@@ -227,7 +230,7 @@ Result<GaussianModel> GaussianModel::FromCoupling(const Matrix& coupling, const 
       joint(2 * j, 2 * i + 1) = cross(i, j);
     }
   }
-  return FromJoint(joint, 1);
+  return FromJoint(joint, 1, {}, {}, false);
 }
 
 std::vector<int> GaussianModel::Rows(std::span<const int> variables, int first, int last) const {

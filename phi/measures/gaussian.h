@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/error.h"
@@ -30,10 +31,11 @@ class GaussianModel {
   // divided by scales beforehand, `log_scales` holds the logarithms of the scales. `names` are
   // those of the variables in errors. Errors: a variable without variance; a singular or nearly
   // singular matrix (the message names the matrix, its condition number and the variable that the
-  // others determine).
+  // others determine, and unless `estimated`, no option of estimates).
   static Result<GaussianModel> FromJoint(const Matrix& joint, int lags,
                                          std::span<const double> log_scales = {},
-                                         std::span<const std::string> names = {});
+                                         std::span<const std::string> names = {},
+                                         bool estimated = true);
 
   // Makes the model of the stationary distribution of Y = A X + E, Sigma_X = A Sigma_X A^T +
   // Sigma_E (one lag), from the coupling A and the covariance of the noise E, both n x n. Errors:
@@ -85,9 +87,10 @@ struct Correlation {
   double condition = 1.0;  // as GaussianModel::condition()
 };
 
-// Returns the correlations of a covariance. Errors: those of GaussianModel::FromJoint().
-Result<Correlation> CorrelationOf(const Matrix& covariance,
-                                  std::span<const std::string> names = {});
+// Returns the correlations of a covariance. Errors: those of GaussianModel::FromJoint(), which
+// advise `cure`.
+Result<Correlation> CorrelationOf(const Matrix& covariance, std::span<const std::string> names = {},
+                                  std::string_view cure = "leave it out, or use --shrinkage");
 
 // Returns the name of a variable for messages; "variable 2" without names.
 std::string VariableName(std::span<const std::string> names, int variable);

@@ -382,8 +382,8 @@ Result<GeometricIntegration> GeometricIntegrationOf(const GaussianModel& model,
   }
   if (minima.empty()) {
     return Fail(Error::Code::kUnavailable,
-                "phi_g: no minimum found from {} starts; the data are too nearly singular; use "
-                "--shrinkage, or fewer variables",
+                "phi_g: no minimum found from {} starts; the covariance is too nearly singular; "
+                "shrinkage or fewer variables may help",
                 best.starts);
   }
   best.at_least = std::min(LowerBound(model, partition), best.value);

@@ -29,14 +29,18 @@ std::string_view NameOf(SearchMethod method);
 Result<SearchMethod> ParseSearchMethod(std::string_view name);
 
 // How far a search is: `done` of `all` passes of Queyranne's algorithm, which take equally long, or
-// of the bipartitions that it leaves to be evaluated.
+// of the bipartitions that it leaves to be evaluated. The first, before any pass, has an estimate.
 enum class SearchStage { kPasses, kCandidates };
 struct SearchProgress {
   Measure measure;
   SearchStage stage;
   std::size_t done;
   std::size_t all;
+  double expected_seconds = 0.0;  // of all passes
 };
+
+// Returns about how many numbers all passes of Queyranne's algorithm update (queyranne.cc).
+double QueyranneOperations(int variables, int lags, Measure measure);
 
 struct SearchOptions {
   SearchMethod method = SearchMethod::kExhaustive;

@@ -159,7 +159,12 @@ TEST(MinimumPartitionTest, QueyranneFindsTheSameBitsWithAnyThreadsAndInstruction
         EXPECT_EQ(found->examined, first->examined);
       }
     }
-    // Every pass, then every bipartition that is evaluated.
+    // An estimate, then every pass, then every bipartition that is evaluated.
+    ASSERT_FALSE(seen.empty());
+    EXPECT_EQ(seen.front().done, 0U);
+    EXPECT_EQ(seen.front().all, 19U);
+    EXPECT_GT(seen.front().expected_seconds, 0.0);
+    seen.erase(seen.begin());
     const bool direct =
         measure == Measure::kMultiInformation || measure == Measure::kStochasticInteraction;
     ASSERT_EQ(seen.size(), direct ? 20U : 38U);
@@ -169,6 +174,16 @@ TEST(MinimumPartitionTest, QueyranneFindsTheSameBitsWithAnyThreadsAndInstruction
       EXPECT_EQ(seen[i].all, i < 19 ? 19U : direct ? 1U : 19U);
     }
   }
+}
+
+TEST(MinimumPartitionTest, QueyranneOperationsGrowByTheFourthPower) {
+  EXPECT_EQ(QueyranneOperations(10, 1, Measure::kMultiInformation), 9 * 4000.0);
+  EXPECT_EQ(QueyranneOperations(10, 1, Measure::kStochasticInteraction), 9 * 4500.0);
+  EXPECT_EQ(QueyranneOperations(10, 1, Measure::kPhiR), 9 * 5000.0);
+  EXPECT_EQ(QueyranneOperations(10, 3, Measure::kPhiG), 9 * 45500.0);
+  EXPECT_NEAR(QueyranneOperations(200, 1, Measure::kStochasticInteraction) /
+                  QueyranneOperations(100, 1, Measure::kStochasticInteraction),
+              16, 0.2);
 }
 
 // Two blocks of variables of random coupling within and next to none between. Evaluating every

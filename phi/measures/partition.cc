@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <ranges>
 #include <utility>
@@ -32,6 +33,42 @@ Result<int> VariableOf(std::string_view word, int variables,
 
 }  // namespace
 
+Result<Partition> PartitionOf(std::vector<std::vector<int>> parts, int variables,
+                              const std::vector<std::string>& names) {
+  // Variables without a name of their own are named by their index.
+  const auto name_of = [&](std::int64_t variable) {
+    const std::string index = fmt::format("{}", variable);
+    const auto at = static_cast<std::size_t>(variable);
+    return names.empty() || names[at] == index ? "variable " + index
+                                               : fmt::format("'{}'", names[at]);
+  };
+  const auto wrong = [](std::string message) {
+    return InvalidArgument("partition: " + std::move(message));
+  };
+  if (parts.size() < 2) {
+    return wrong(
+        "at least two parts are required, such as '0|1'; 'atomic' is one variable per part");
+  }
+  std::vector<bool> seen(static_cast<std::size_t>(std::max(variables, 0)), false);
+  for (auto& part : parts) {
+    if (part.empty()) return wrong("a part is empty; remove its bar");
+    std::ranges::sort(part);
+    for (const int variable : part) {
+      if (variable < 0 || variable >= variables) {
+        return wrong(fmt::format("no variable {}; use 0 to {}", variable, variables - 1));
+      }
+      if (seen[variable]) return wrong(name_of(variable) + " appears twice");
+      seen[variable] = true;
+    }
+  }
+  if (const auto missing = std::ranges::find(seen, false); missing != seen.end()) {
+    return wrong(name_of(missing - seen.begin()) +
+                 " is in no part; list each variable once, or select fewer");
+  }
+  std::ranges::sort(parts);
+  return Partition(std::move(parts), variables);
+}
+
 std::string Partition::Text() const {
   std::vector<std::string> names;
   for (int i = 0; i < variables_; ++i) names.push_back(fmt::format("{}", i));
@@ -48,37 +85,6 @@ std::string Partition::Text(const std::vector<std::string>& names) const {
     }
   }
   return text;
-}
-
-Result<Partition> PartitionOf(std::vector<std::vector<int>> parts, int variables) {
-  const auto wrong = [](std::string message) {
-    return InvalidArgument("partition: " + std::move(message));
-  };
-  if (parts.size() < 2) {
-    return wrong(
-        "at least two parts are required, such as '0|1'; 'atomic' is one variable per part");
-  }
-  std::vector<bool> seen(static_cast<std::size_t>(std::max(variables, 0)), false);
-  for (auto& part : parts) {
-    if (part.empty()) return wrong("a part is empty; remove its bar");
-    std::ranges::sort(part);
-    for (const int variable : part) {
-      if (variable < 0 || variable >= variables) {
-        return wrong(fmt::format("no variable {}; use 0 to {}", variable, variables - 1));
-      }
-      if (seen[variable]) {
-        return wrong(fmt::format("variable {} appears twice", variable));
-      }
-      seen[variable] = true;
-    }
-  }
-  if (const auto missing = std::ranges::find(seen, false); missing != seen.end()) {
-    return wrong(fmt::format(
-        "variable {} is in no part; list each of 0 to {} once, or select fewer with --columns",
-        missing - seen.begin(), variables - 1));
-  }
-  std::ranges::sort(parts);
-  return Partition(std::move(parts), variables);
 }
 
 Result<Partition> AtomicPartition(int variables) {
@@ -109,7 +115,7 @@ Result<Partition> ParsePartition(std::string_view text, int variables,
       part.push_back(variable);
     }
   }
-  return PartitionOf(std::move(parts), variables);
+  return PartitionOf(std::move(parts), variables, names);
 }
 
 }  // namespace reveza::phi

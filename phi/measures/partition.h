@@ -24,7 +24,8 @@ class Partition {
 
   bool operator==(const Partition&) const = default;
 
-  friend Result<Partition> PartitionOf(std::vector<std::vector<int>> parts, int variables);
+  friend Result<Partition> PartitionOf(std::vector<std::vector<int>> parts, int variables,
+                                       const std::vector<std::string>& names);
 
  private:
   Partition(std::vector<std::vector<int>> parts, int variables)
@@ -35,8 +36,9 @@ class Partition {
 };
 
 // Makes a partition. Errors: fewer than two parts, an empty part, or a variable that is missing,
-// duplicated or out of range.
-Result<Partition> PartitionOf(std::vector<std::vector<int>> parts, int variables);
+// duplicated or out of range. `names` are those of the variables in errors.
+Result<Partition> PartitionOf(std::vector<std::vector<int>> parts, int variables,
+                              const std::vector<std::string>& names = {});
 
 // Returns the partition with one variable per part. `variables` >= 2.
 Result<Partition> AtomicPartition(int variables);

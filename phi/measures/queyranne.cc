@@ -11,7 +11,9 @@
 // Threads work in lockstep: each updates some of the rows and evaluates some of the groups, and all
 // take the same decisions from what is shared. The result has the same bits for any number.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <iterator>
 #include <mutex>
 #include <optional>
@@ -224,6 +226,22 @@ std::optional<std::vector<Term>> TermsOf(const GaussianModel& model, Measure mea
   return terms;
 }
 
+// Returns the seconds of one update of Elimination, measured with rows of this number.
+double SecondsPerOperation(std::size_t width, Instructions instructions) {
+  constexpr std::size_t kOperations = 1'000'000;
+  std::vector<double> rows(width * width, 1.0);
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  std::size_t done = 0;
+  while (done < kOperations) {
+    for (std::size_t row = 1; row < width; ++row) {
+      Subtract({&rows[row * width + row], width - row}, &rows[row], 1e-9, instructions);
+      done += width - row;
+    }
+  }
+  return std::chrono::duration<double>(Clock::now() - begin).count() / static_cast<double>(done);
+}
+
 double Change(const std::vector<Term>& terms, const Group& group) {
   double sum = 0.0;
   for (const Term& term : terms) sum += term.Change(group);
@@ -325,14 +343,29 @@ class Passes {
   std::int64_t evaluations_ = 0;
 };
 
+// Returns the function whose bipartitions are searched.
+Measure SearchedBy(Measure measure) {
+  return measure == Measure::kPhiR ? Measure::kWholeMinusSum
+         : measure == Measure::kPhiG || measure == Measure::kPhiStar
+             ? Measure::kStochasticInteraction
+             : measure;
+}
+
 }  // namespace
 
+double QueyranneOperations(int variables, int lags, Measure measure) {
+  // In each pass every row is eliminated once from two matrices of each term: from the rows that
+  // remain, half of them on average, to their right, of half the width on average.
+  const auto of_term = [&](int rows) { return 0.5 * std::pow(variables * rows, 3); };
+  const Measure searched = SearchedBy(measure);
+  double sum = of_term(lags + 1);
+  if (searched != Measure::kMultiInformation) sum += of_term(lags);
+  if (searched == Measure::kWholeMinusSum) sum += of_term(1);
+  return (variables - 1) * sum;
+}
+
 Result<MinimumPartition> PartitionSearch::Queyranne(Measure measure) const {
-  // The function whose bipartitions are searched.
-  const Measure searched = measure == Measure::kPhiR ? Measure::kWholeMinusSum
-                           : measure == Measure::kPhiG || measure == Measure::kPhiStar
-                               ? Measure::kStochasticInteraction
-                               : measure;
+  const Measure searched = SearchedBy(measure);
   auto terms = TermsOf(model_, searched, options_.instructions);
   if (!terms) return InvalidArgument("the covariance is singular; use fewer variables");
   const int variables = model_.variables();
@@ -341,9 +374,21 @@ Result<MinimumPartition> PartitionSearch::Queyranne(Measure measure) const {
   std::vector<Candidate> candidates;
   std::int64_t evaluations = 0;
   const auto report = [&](SearchStage stage, std::size_t done, std::size_t all) {
-    if (options_.progress) options_.progress({measure, stage, done, all});
+    if (options_.progress) options_.progress({measure, stage, done, all, 0.0});
   };
-  RunInParallel(std::min(options_.threads, variables), [&](int index, int count) {
+  const int threads = std::min(options_.threads, variables);
+  if (options_.progress) {
+    const int lags = model_.lags();
+    const double each = SecondsPerOperation(static_cast<std::size_t>(variables * (lags + 1)),
+                                            options_.instructions);
+    options_.progress(
+        {.measure = measure,
+         .stage = SearchStage::kPasses,
+         .done = 0,
+         .all = static_cast<std::size_t>(variables) - 1,
+         .expected_seconds = each * QueyranneOperations(variables, lags, measure) / threads});
+  }
+  RunInParallel(threads, [&](int index, int count) {
     const Member member = {.barrier = shared.barrier, .index = index, .count = count};
     Passes passes(shared, variables, member);
     for (std::size_t done = 1; !passes.Ended(); ++done) {

@@ -4,6 +4,8 @@
   reference_test.py PHI
 """
 
+import csv
+import itertools
 import json
 import pathlib
 import random
@@ -87,6 +89,21 @@ def compare_files(phi, folder):
     return len(files)
 
 
+def compare_csv(phi, folder):
+    """Reads the names in CSV output with Python's reader, from a file of its writer."""
+    names = ['x"y', "a,b", " blank ", '"', "caf\u00e9"]
+    draw = random.Random(1)
+    with open(folder / "names.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(names)
+        writer.writerows([draw.random() for _ in names] for _ in range(60))
+    # The reader strips blanks around names.
+    names = [name.strip() for name in names]
+    text = subprocess.check_output([phi, "te", folder / "names.csv", "--csv"], encoding="utf-8")
+    rows = list(csv.DictReader(text.splitlines()))
+    assert [(row["from"], row["to"]) for row in rows] == list(itertools.permutations(names, 2))
+
+
 def main():
     phi = sys.argv[1]
     for coupling, correlation in TABLE:
@@ -96,6 +113,7 @@ def main():
     for seed in range(20):
         compare(phi, *random_system(seed))
     with tempfile.TemporaryDirectory() as folder:
+        compare_csv(phi, pathlib.Path(folder))
         files = compare_files(phi, pathlib.Path(folder))
     print(f"28 systems and {files} files give what they should")
 

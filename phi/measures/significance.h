@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,15 @@ double Digamma(double x);
 // Correlated samples have a larger bias.
 std::optional<double> BiasOf(const GaussianModel& model, const Partition& partition,
                              Measure measure, std::int64_t samples);
+
+// Returns, by variable, the partial autocorrelation of rows history + 1 apart where it exceeds
+// three standard errors of rows that depend on no more of their past than `history` rows, and else
+// 0. From the first 65,536 rows of the trials.
+std::vector<double> LongMemories(std::span<const SeriesView> trials, int history);
+
+// Returns what to say of bias-corrected values, whose formulas hold for independent rows only;
+// names the first variable whose rows are not.
+std::string BiasNote(std::span<const SeriesView> trials, std::span<const std::string> names);
 
 // Returns the quantile below which the given share of the sorted values lies.
 double Quantile(const std::vector<double>& sorted, double share);

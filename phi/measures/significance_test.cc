@@ -5,6 +5,9 @@
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <random>
+#include <string>
+#include <vector>
 
 #include "phi/measures/testing_systems.h"
 
@@ -18,6 +21,37 @@ SeriesView ViewOf(const std::vector<double>& values, int variables) {
 
 TestingSystem IndependentNoise(int variables) {
   return {.coupling = Matrix(variables, variables), .noise = Matrix::Identity(variables)};
+}
+
+TEST(LongMemoriesTest, AreThoseBeyondTheHistory) {
+  std::mt19937_64 engine(4);
+  std::normal_distribution<double> normal;
+  std::vector<double> values;
+  double slow = 0.0;
+  double now = 0.0;
+  double last = 0.0;
+  for (int t = 0; t < 2000; ++t) {
+    slow = 0.8 * slow + normal(engine);
+    const double next = 1.5 * now - 0.9 * last + normal(engine);
+    last = now;
+    now = next;
+    values.insert(values.end(), {normal(engine), slow, now, 1.0});
+  }
+  // Two trials; what is between them does not count.
+  const SeriesView all = {values.data(), 2000, 4, 4};
+  const std::vector<SeriesView> trials = {all.Part(0, 900), all.Part(900, 1100)};
+  const auto none = LongMemories(trials, 0);
+  EXPECT_EQ(none[0], 0.0);
+  EXPECT_NEAR(none[1], 0.8, 0.05);
+  EXPECT_NEAR(none[2], 1.5 / 1.9, 0.05);
+  EXPECT_EQ(none[3], 0.0);
+  const auto one = LongMemories(trials, 1);
+  EXPECT_EQ(one[1], 0.0);
+  EXPECT_NEAR(one[2], -0.9, 0.05);
+  EXPECT_EQ(LongMemories(trials, 2)[2], 0.0);
+  EXPECT_EQ(LongMemories(trials, 5000)[1], 0.0);
+  const std::vector<std::string> names = {"white", "slow", "wave", "flat"};
+  EXPECT_NE(BiasNote(trials, names).find("'slow' has an autocorrelation of 0."), std::string::npos);
 }
 
 TEST(DigammaTest, ValuesOfTables) {

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <utility>
 
-#include "phi/measures/random.h"
 #include "phi/measures/significance.h"
 
 namespace reveza::phi {
@@ -183,11 +182,11 @@ Surrogate Permuted(std::span<const SeriesView> trials, const std::vector<std::ve
   std::vector<std::vector<std::size_t>> sources(parts.size());
   std::uint64_t position = 0;
   for (std::size_t k = 0; k < parts.size(); ++k) {
-    sources[k].resize(trials.size());
-    std::iota(sources[k].begin(), sources[k].end(), std::size_t{0});
-    for (std::size_t left = trials.size(); k > 0 && left > 1; --left) {
-      const auto drawn = random.UniformInt(position++, static_cast<std::int64_t>(left));
-      std::swap(sources[k][left - 1], sources[k][static_cast<std::size_t>(drawn)]);
+    if (k > 0) {
+      sources[k] = ShuffledTrials(trials.size(), random, position);
+    } else {
+      sources[k].resize(trials.size());
+      std::iota(sources[k].begin(), sources[k].end(), std::size_t{0});
     }
   }
   Surrogate made;
@@ -228,6 +227,17 @@ Result<SurrogateKind> ParseSurrogateKind(std::string_view name, std::size_t tria
         trials, kMinPermutedTrials);
   }
   return kind;
+}
+
+std::vector<std::size_t> ShuffledTrials(std::size_t trials, const RandomStream& random,
+                                        std::uint64_t& position) {
+  std::vector<std::size_t> order(trials);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t left = trials; left > 1; --left) {
+    const auto drawn = random.UniformInt(position++, static_cast<std::int64_t>(left));
+    std::swap(order[left - 1], order[static_cast<std::size_t>(drawn)]);
+  }
+  return order;
 }
 
 Surrogate SurrogateOf(std::span<const SeriesView> trials,

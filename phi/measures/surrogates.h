@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "phi/measures/random.h"
 #include "phi/measures/series.h"
 
 namespace reveza::phi {
@@ -31,6 +32,11 @@ inline constexpr std::size_t kMinPermutedTrials = 5;
 std::string_view NameOf(SurrogateKind kind);
 // Parses a name; "auto" is kTrials for at least kMinPermutedTrials trials, and else kShift.
 Result<SurrogateKind> ParseSurrogateKind(std::string_view name, std::size_t trials);
+
+// Returns the trials in random order, from the draws of `random` at `position` on, which moves past
+// them.
+std::vector<std::size_t> ShuffledTrials(std::size_t trials, const RandomStream& random,
+                                        std::uint64_t& position);
 
 // The trials, or segments between seams, of one surrogate.
 struct Surrogate {

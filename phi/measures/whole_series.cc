@@ -1,5 +1,6 @@
 #include "phi/measures/whole_series.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "phi/measures/estimate.h"
@@ -16,9 +17,17 @@ Status AddSignificance(std::span<const SeriesView> trials, const WindowOptions& 
     const auto atomic = AtomicPartition(whole.model.variables());
     for (MeasuredValue& value : whole.values) {
       if (!value.value.partition && !atomic) continue;
+      // A minimum is biased downwards, by as much as the bipartitions are alike.
+      if (value.value.examined > 1 || !value.value.missing.empty()) continue;
       value.bias = BiasOf(whole.model, value.value.partition ? *value.value.partition : *atomic,
                           value.value.measure, whole.samples);
     }
+    whole.bias_note = BiasNote(trials, options.estimate.names);
+    if (std::ranges::any_of(whole.values, [](const auto& value) { return !value.bias; })) {
+      whole.bias_note += "; phi_star and minima over partitions have none";
+    }
+    whole.rows_are_independent = std::ranges::count(LongMemories(trials, 0), 0.0) ==
+                                 static_cast<std::ptrdiff_t>(whole.model.variables());
   }
   if (chance.surrogates.count > 0) {
     ASSIGN_OR_RETURN(const auto tests,

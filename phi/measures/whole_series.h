@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/base/error.h"
@@ -32,14 +33,16 @@ struct SignificanceOptions {
 struct WholeSeries {
   GaussianModel model;
   std::vector<MeasuredValue> values;
-  std::int64_t samples = 0;  // pairs of past and present
-  double shrinkage = 0.0;    // applied intensity, 0 to 1
+  std::int64_t samples = 0;          // pairs of past and present
+  double shrinkage = 0.0;            // applied intensity, 0 to 1
+  std::string bias_note = {};        // of values with a bias (BiasNote()); empty if none has one
+  bool rows_are_independent = true;  // as far as the bias needs it; true without one
 };
 
 // Measures the trials, in the order of options.measures, with the threads of chance.surrogates; the
-// progress of options.minimum is that of the trials. With shrinkage there is no bias, which has
-// no formula then. Errors: those of EstimateModel(), MeasureModel(), TestAgainstSurrogates() and
-// BootstrapIntervals().
+// progress of options.minimum is that of the trials. There is no bias where it has no formula: with
+// shrinkage, and of a minimum over partitions. Errors: those of EstimateModel(), MeasureModel(),
+// TestAgainstSurrogates() and BootstrapIntervals().
 Result<WholeSeries> MeasureWhole(std::span<const SeriesView> trials, const WindowOptions& options,
                                  const SignificanceOptions& chance);
 

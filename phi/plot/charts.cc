@@ -157,10 +157,6 @@ std::string PairTitle(const PlotData& data, const PairMatrix& pairs, std::size_t
                      FormatShort(pairs.transfer[pair]), FormatShort(pairs.p[pair]));
 }
 
-std::string ShortName(const std::string& name, std::size_t letters) {
-  return name.size() <= letters ? name : name.substr(0, letters - 1) + "\u2026";
-}
-
 struct Point {
   double x, y;
 };
@@ -251,15 +247,19 @@ Chart TrackChart(const Track& track, const std::string& x_name, double width) {
 Chart PairChart(const PlotData& data, const PairMatrix& pairs, double width) {
   const std::size_t count = data.variables.size();
   constexpr double kLabels = 118;
+  constexpr double kTop = 22;
   const double side = std::min(54.0, (width - kLabels - 4) / static_cast<double>(count));
-  const double height = 34 + side * static_cast<double>(count) + 70;
+  const double height = kTop + side * static_cast<double>(count) + 96;
   double max = 0;
   for (std::size_t pair = 0; pair < count * count; ++pair) {
     if (pair / count != pair % count) max = std::max(max, pairs.transfer[pair]);
   }
-  std::string svg = Open(width, height, "pairs", "transfer entropy of each pair");
+  std::string svg =
+      Open(width, height, "pairs", "transfer entropy of each pair, from rows to columns");
+  svg += Text(kLabels - 8, kTop - 8, "end", "from");
+  svg += Text(kLabels + side * static_cast<double>(count) / 2, kTop - 8, "middle", "to");
   for (std::size_t from = 0; from < count; ++from) {
-    const double y = 8 + side * static_cast<double>(from);
+    const double y = kTop + side * static_cast<double>(from);
     svg += Text(kLabels - 8, y + side / 2 + 4, "end", ShortName(data.variables[from], 17));
     for (std::size_t to = 0; to < count; ++to) {
       const double x = kLabels + side * static_cast<double>(to);
@@ -284,7 +284,7 @@ Chart PairChart(const PlotData& data, const PairMatrix& pairs, double width) {
   }
   for (std::size_t to = 0; to < count; ++to) {
     const double x = kLabels + side * (static_cast<double>(to) + 0.5);
-    const double y = 18 + side * static_cast<double>(count);
+    const double y = kTop + 10 + side * static_cast<double>(count);
     svg += Text(x, y, "end", ShortName(data.variables[to], 14),
                 fmt::format("transform=\"rotate(-40 {:.1f} {:.1f})\"", x, y));
   }

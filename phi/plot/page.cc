@@ -163,10 +163,10 @@ std::string PartitionCaption(const PlotData& data, const PartitionData& partitio
       PartNames(data, partition, 1));
 }
 
-constexpr std::string_view kPairTitle = "Transfer entropy";
+constexpr std::string_view kPairTitle = "Transfer entropy, from rows to columns, nats";
 constexpr std::string_view kPairCaption =
-    "Gaussian transfer entropy from row to column at one step, in nats: what the past of "
-    "the source adds to the prediction of the target from its own past. Pale: p is 0.01 or more.";
+    "Gaussian transfer entropy at one step: what the past of the source adds to the prediction of "
+    "the target from its own past. Pale: p is 0.01 or more.";
 
 }  // namespace
 

@@ -58,6 +58,7 @@ SeriesTable FirstRun(const PlotTable& table, const std::vector<std::size_t>& col
   for (std::size_t row = 0; row < table.rows(); ++row) {
     if (run != nullptr && (*run)[row] != run->front()) continue;
     for (const std::size_t column : columns) variables.values.push_back(table.columns[column][row]);
+    if (!table.lines.empty()) variables.lines.push_back(table.lines[row]);
   }
   return variables;
 }
@@ -112,6 +113,7 @@ Status MeasureWindows(const SeriesView& series, int window, const PlotOptions& o
                       PlotData* data) {
   WindowOptions wanted;
   wanted.measures = options.measures;
+  wanted.estimate.names = data->variables;
   const std::int64_t places = series.length - window;
   if (places < 0) {
     return InvalidArgument("{} rows are fewer than one window of {}; use a smaller --window",
@@ -195,7 +197,7 @@ std::optional<WindowOptions> MeasurementOptions(const PlotTable& table, bool mea
 }
 
 void AddPairsAndPartition(const SeriesView& series, const PlotOptions& options, PlotData* data) {
-  const auto estimate = EstimateModel(series, {});
+  const auto estimate = EstimateModel(series, {.names = data->variables});
   if (!estimate) {
     data->notices.push_back("no matrix of pairs and no partition: " + estimate.error().message);
     return;
@@ -261,6 +263,10 @@ Result<PlotData> MakePlotData(const PlotTable& table, const std::string& source,
   const bool measured = !data.tracks.empty();
   const int window = WindowFor(table, options, measured, variables.length());
   if (!measured && columns.size() >= 2) {
+    if (const std::string missing = variables.FirstMissing(); !missing.empty()) {
+      return InvalidArgument("{} {}; leave out or fill in rows that are not known", source,
+                             missing);
+    }
     RETURN_IF_ERROR(MeasureWindows(variables.View(), window, options, &data));
   }
   for (Track& track : data.tracks) {

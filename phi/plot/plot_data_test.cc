@@ -1,5 +1,6 @@
 #include "phi/plot/plot_data.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -127,6 +128,17 @@ TEST(PlotDataTest, MeasuresPlainSeriesInWindows) {
   EXPECT_NE(refused.error().message.find("smaller --window"), std::string::npos);
 }
 
+TEST(PlotDataTest, NamesLineAndColumnOfMissingValues) {
+  std::string text = "a,b\n";
+  for (int i = 0; i < 300; ++i) {
+    text += i == 3 ? "1,\n" : fmt::format("{},{}\n", Noise(2 * i), Noise(2 * i + 1));
+  }
+  const auto data = MakePlotData(*PlotTableFromCsv(text, "gap.csv"), "gap.csv", {});
+  ASSERT_FALSE(data);
+  EXPECT_TRUE(data.error().message.starts_with("gap.csv line 5: 'b' is nan"))
+      << data.error().message;
+}
+
 TEST(PlotDataTest, ReadsWindowsOfPhiMeasure) {
   const PlotData data = FactsOf(
       "window,first_row,last_row,si,si_partition,phi_r\n0,0,49,0.5,\"0,1|2\",0.1\n"
@@ -203,6 +215,46 @@ TEST(PageTest, AxesHaveUnits) {
   EXPECT_NE(SvgPicture(data).find(">row</text>"), std::string::npos);
   data.tracks.front().measure = "phi_legacy";
   EXPECT_EQ(SvgPicture(data).find(">nats</text>"), std::string::npos);
+}
+
+TEST(SvgTest, ShortNamesKeepWholeCharacters) {
+  std::string name;
+  for (int i = 0; i < 30; ++i) name += "\u00e9";
+  std::string cut;
+  for (int i = 0; i < 16; ++i) cut += "\u00e9";
+  EXPECT_EQ(ShortName(name, 17), cut + "\u2026");
+  EXPECT_EQ(ShortName("a" + name, 17), "a" + cut.substr(2) + "\u2026");
+  EXPECT_EQ(ShortName(cut, 17), cut);
+  EXPECT_EQ(ShortName(cut + "x", 17), cut + "x");
+  EXPECT_EQ(ShortName("", 17), "");
+}
+
+TEST(SvgTest, EscapesInvalidUtf8) {
+  EXPECT_EQ(EscapeXml("\u00e9\u20ac\U0001f600<"), "\u00e9\u20ac\U0001f600&lt;");
+  EXPECT_EQ(EscapeXml("caf\xe9"), "caf\ufffd");
+  // An overlong slash, half of a surrogate pair, and a sequence that ends too early.
+  EXPECT_EQ(EscapeXml("\xc0\xaf"), "\ufffd\ufffd");
+  EXPECT_EQ(EscapeXml("\xed\xa0\x80"), "\ufffd\ufffd\ufffd");
+  EXPECT_EQ(EscapeXml("\xe2\x82x"), "\ufffd\ufffdx");
+}
+
+TEST(PageTest, LongNamesAreValidUtf8) {
+  std::string name = "a";
+  for (int i = 0; i < 30; ++i) name += "\u00e9";
+  PlotData data;
+  data.x_name = "row";
+  data.variables = {name, "b"};
+  data.pairs = PairMatrix{{0, 1, 1, 0}, {1, 0, 0, 1}};
+  data.partition = PartitionData{{0, 1}, 0.5, "si", true};
+  for (const std::string& text : {HtmlPage(data), SvgPicture(data)}) {
+    EXPECT_EQ(text.find("\xc3\u2026"), std::string::npos);
+    // Nothing was cut, and replaced.
+    EXPECT_EQ(text.find("\ufffd"), std::string::npos);
+    EXPECT_NE(text.find("\u00e9\u2026"), std::string::npos);
+    EXPECT_NE(text.find("from rows to columns"), std::string::npos);
+    EXPECT_NE(text.find(">from</text>"), std::string::npos);
+    EXPECT_NE(text.find(">to</text>"), std::string::npos);
+  }
 }
 
 TEST(SvgTest, TicksAreRound) {

@@ -19,6 +19,28 @@ double StepOf(double span, int wanted) {
   return 10 * power;
 }
 
+// Returns the length of the valid UTF-8 sequence that `text`, which is not empty, begins with, or
+// 0.
+std::size_t SequenceLength(std::string_view text) {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first < 0xc2   ? 0
+                             : first < 0xe0 ? 2
+                             : first < 0xf0 ? 3
+                             : first < 0xf5 ? 4
+                                            : 0;
+  if (length == 0 || text.size() < length) return 0;
+  for (std::size_t at = 1; at < length; ++at) {
+    if ((byte(at) & 0xc0U) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates, and what is above U+10FFFF.
+  const unsigned second = byte(1);
+  const bool valid = !(first == 0xe0 && second < 0xa0) && !(first == 0xed && second > 0x9f) &&
+                     !(first == 0xf0 && second < 0x90) && !(first == 0xf4 && second > 0x8f);
+  return valid ? length : 0;
+}
+
 }  // namespace
 
 std::string EscapeXml(std::string_view text) {
@@ -26,15 +48,32 @@ std::string EscapeXml(std::string_view text) {
   constexpr std::array<std::string_view, kSpecial.size()> kEntities = {"&amp;", "&lt;", "&gt;",
                                                                        "&quot;"};
   std::string escaped;
-  for (const char letter : text) {
+  while (!text.empty()) {
+    const char letter = text.front();
+    const std::size_t length = SequenceLength(text);
     if (const auto special = kSpecial.find(letter); special != std::string_view::npos) {
       escaped += kEntities[special];
-    } else {
+    } else if (length == 0) {
+      escaped += "\ufffd";
+    } else if (static_cast<unsigned char>(letter) < ' ') {
       // Control characters are not allowed in XML.
-      escaped += static_cast<unsigned char>(letter) < ' ' ? ' ' : letter;
+      escaped += ' ';
+    } else {
+      escaped += text.substr(0, length);
     }
+    text.remove_prefix(std::max<std::size_t>(1, length));
   }
   return escaped;
+}
+
+std::string ShortName(std::string_view name, std::size_t max) {
+  std::size_t characters = 0;
+  std::size_t cut = 0;
+  for (std::size_t at = 0; at < name.size(); ++characters) {
+    if (characters + 1 == max) cut = at;
+    at += std::max<std::size_t>(1, SequenceLength(name.substr(at)));
+  }
+  return characters <= max ? std::string(name) : std::string(name.substr(0, cut)) + "\u2026";
 }
 
 std::string FormatShort(double number) {

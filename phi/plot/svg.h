@@ -7,8 +7,10 @@
 
 namespace reveza::phi {
 
-// Escapes text for XML content and attributes.
+// Escapes text for XML content and attributes. Replaces invalid UTF-8 by U+FFFD.
 std::string EscapeXml(std::string_view text);
+// Returns at most `max` characters of UTF-8, the last of them an ellipsis if the name is longer.
+std::string ShortName(std::string_view name, std::size_t max);
 // Formats a number with three significant digits, without trailing zeros.
 std::string FormatShort(double number);
 

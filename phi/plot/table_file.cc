@@ -21,6 +21,7 @@ Result<PlotTable> FromSeries(const SeriesTable& series, const std::string& name)
   }
   PlotTable table;
   table.names = series.names;
+  table.lines = series.lines;
   table.columns.resize(table.names.size());
   for (std::size_t i = 0; i < series.values.size(); ++i) {
     table.columns[i % table.names.size()].push_back(series.values[i]);

@@ -2,6 +2,7 @@
 // other time series. Thread-safe: functions without shared state.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@ struct RunParameters {
 struct PlotTable {
   std::vector<std::string> names;
   std::vector<std::vector<double>> columns;  // cells that are not numbers are NaN
+  std::vector<std::int64_t> lines = {};      // of the file, by row; empty if it has no lines
   std::optional<RunParameters> run;          // from summary.json next to the rows, if any
 
   std::size_t rows() const { return columns.empty() ? 0 : columns.front().size(); }

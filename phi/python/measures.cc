@@ -150,6 +150,7 @@ nb::dict MeasureArrays(const std::vector<Array>& arrays, const Names& names, nb:
   found["order"] = request.options.estimate.order;
   found["shrinkage"] = whole.shrinkage;
   found["condition_number"] = whole.model.condition();
+  found["bias_note"] = whole.bias_note;
   return found;
 }
 
@@ -242,8 +243,9 @@ Result<Decomposed> Decompose(const Request& request, const PhiIdOptions& options
                              const SurrogateOptions& surrogates) {
   ASSIGN_OR_RETURN(auto found, DecomposeSeries(request.trials, options));
   Decomposed all{.found = std::move(found)};
-  // Only of mmi without shrinkage the bias has a formula.
-  if (bias && options.redundancy == PhiIdRedundancy::kMmi) {
+  // Only of mmi without shrinkage the bias has a formula, and not of a minimum over partitions.
+  const bool searched = !options.partition && request.trials.front().variables > 2;
+  if (bias && options.redundancy == PhiIdRedundancy::kMmi && !searched) {
     ASSIGN_OR_RETURN(const auto estimate, EstimateModel(request.trials, options.estimate));
     if (estimate.shrinkage == 0.0) {
       all.bias = PhiIdBias(estimate.model, all.found.partition, estimate.samples);
@@ -283,6 +285,7 @@ nb::dict DecomposeArrays(const std::vector<Array>& arrays, const Names& names, n
   found["partition"] = PartsOf(all.found.partition);
   found["atoms"] = atoms;
   found["phi_r"] = PhiRFrom(all.found.mean);
+  found["bias_note"] = all.bias ? BiasNote(request.trials, names) : "";
   found["local"] = nb::none();
   if (options.local) {
     std::vector<double> local;
@@ -336,6 +339,7 @@ nb::list TransfersOfArrays(const std::vector<Array>& arrays, const Names& names,
                   .delay = given.Whole<int>("delay", 1, kMaxCount),
                   .surrogates = given.Whole<int>("surrogates", 0, kMaxCount),
                   .seed = given.Get<std::uint64_t>("seed")},
+      .surrogate = ValueOf(ParseSurrogateKind("auto", arrays.size())),
       .threads = given.Whole<int>("threads", 1, kMaxThreads)};
   const auto trials = ViewsOf(arrays);
   const auto transfers = ValueOf(WithoutLock([&] { return TransfersOf(trials, names, request); }));
@@ -347,6 +351,7 @@ nb::list TransfersOfArrays(const std::vector<Array>& arrays, const Names& names,
     row["given"] = nb::tuple(nb::cast(transfer.columns.given));
     row["nats"] = transfer.nats;
     row["corrected"] = nb::cast(transfer.corrected);
+    row["histories_suffice"] = transfer.histories_suffice;
     row["samples"] = transfer.samples;
     row["states"] = transfer.states;
     row["null_mean"] = nb::cast(transfer.null_mean);

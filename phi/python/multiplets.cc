@@ -27,6 +27,7 @@ using Names = std::vector<std::string>;
 struct FoundMultiplets {
   MeasuredMultiplets measured;
   std::optional<MultipletNull> null;
+  std::string bias_note;
 };
 
 nb::tuple MembersOf(std::uint32_t subset) {
@@ -70,7 +71,8 @@ FoundMultiplets MeasureArrays(const std::vector<Array>& arrays, const Names& nam
   const std::vector<SeriesView> trials = ViewsOf(arrays);
   return ValueOf(WithoutLock([&]() -> Result<FoundMultiplets> {
     ASSIGN_OR_RETURN(auto measured, MeasureMultiplets(trials, options));
-    FoundMultiplets found{.measured = std::move(measured), .null = {}};
+    FoundMultiplets found{.measured = std::move(measured), .null = {}, .bias_note = {}};
+    found.bias_note = BiasNote(trials, names);
     if (surrogates.count > 0) {
       ASSIGN_OR_RETURN(found.null, MultipletNull::Of(trials, options, surrogates));
     }
@@ -157,6 +159,7 @@ void AddMultiplets(nb::module_& module) {
       .def("values", &ValuesOf, nb::arg("subset"))
       .def("table", &TableOf, nb::arg("minsize"), nb::arg("maxsize"))
       .def_prop_ro("samples", [](const FoundMultiplets& found) { return found.measured.samples; })
+      .def_prop_ro("bias_note", [](const FoundMultiplets& found) { return found.bias_note; })
       .def_prop_ro("shrinkage",
                    [](const FoundMultiplets& found) { return found.measured.shrinkage; })
       .def_prop_ro("condition_number",

@@ -42,6 +42,18 @@ std::optional<Significance> NullOf(const RunSettings& settings, const RunOutcome
   return outcome.nulls[i - legacy];
 }
 
+// Returns what the first window of the measures needs.
+std::string WhenMeasured(const RunSettings& settings) {
+  const int times = (settings.window + settings.every - 1) / settings.every;
+  const int first = times * settings.every;
+  std::string text = fmt::format("needs {} cycles", first);
+  if (first > settings.window) {
+    text += fmt::format(", because windows of {} end at multiples of --every {}", settings.window,
+                        settings.every);
+  }
+  return text;
+}
+
 }  // namespace
 
 void MeasureSummary::Add(std::uint64_t cycle, double value) {
@@ -123,8 +135,9 @@ std::string MeasuresText(const RunSettings& settings, const RunOutcome& outcome)
     } else if (each.unmeasured > 0) {
       text += fmt::format("{:12} no value\n", names[i]);
     } else {
-      text += fmt::format("{:12} not measured yet: needs {} cycles\n", names[i],
-                          names[i] == kLegacyName ? kLegacyMinStates : settings.window);
+      text += fmt::format("{:12} not measured yet: {}\n", names[i],
+                          names[i] == kLegacyName ? fmt::format("needs {} cycles", kLegacyMinStates)
+                                                  : WhenMeasured(settings));
     }
     if (names[i] == kLegacyName && outcome.legacy_null) {
       text += fmt::format("{:12} independent noise gives about {:.2f} ({:.2f} to {:.2f})\n", "",

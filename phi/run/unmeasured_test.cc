@@ -140,10 +140,15 @@ TEST(Unmeasured, DiffersFromNotYetDue) {
   RunOutcome outcome;
   outcome.measures.resize(3);
   outcome.measures[1].unmeasured = 2;
-  EXPECT_EQ(MeasuresText(settings, outcome),
-            "phi_legacy   not measured yet: needs 10 cycles\n"
-            "si           no value\n"
-            "phi_g        not measured yet: needs 20 cycles\n");
+  EXPECT_EQ(
+      MeasuresText(settings, outcome),
+      "phi_legacy   not measured yet: needs 10 cycles\n"
+      "si           no value\n"
+      "phi_g        not measured yet: needs 21 cycles, because windows of 20 end at multiples "
+      "of --every 7\n");
+  RunSettings often = settings;
+  often.every = 5;
+  EXPECT_NE(MeasuresText(often, outcome).find("needs 20 cycles\n"), std::string::npos);
 }
 
 TEST(Unmeasured, IsEmptyIfAllIsMeasured) {

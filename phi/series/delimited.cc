@@ -27,6 +27,16 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
+// Returns the name in a field of which the surrounding quotes are gone: a doubled quote is one.
+std::string NameOf(std::string_view field) {
+  std::string name;
+  for (std::size_t i = 0; i < field.size(); ++i) {
+    name += field[i];
+    if (field.substr(i).starts_with("\"\"")) ++i;
+  }
+  return name;
+}
+
 // Returns the number of a field, NaN for missing values; nothing if it is neither.
 std::optional<double> NumberOf(std::string_view field) {
   constexpr std::array<std::string_view, 7> kWords = {"",    "NA",   "N/A", "NaN",
@@ -70,7 +80,7 @@ class DelimitedReader {
     const bool header = std::ranges::any_of(fields_, [](auto f) { return !NumberOf(f); });
     std::vector<std::string> names;
     for (std::size_t i = 0; i < fields_.size(); ++i) {
-      names.push_back(header ? std::string(fields_[i]) : fmt::format("{}", i));
+      names.push_back(header ? NameOf(fields_[i]) : fmt::format("{}", i));
     }
     ASSIGN_OR_RETURN(columns_, SelectColumns(names, name_, options_));
     SeriesTable table;
@@ -101,9 +111,12 @@ class DelimitedReader {
     return false;
   }
 
+  // Returns the separator of the line, outside of double quotes.
   static char DetectDelimiter(std::string_view line) {
+    std::vector<std::string_view> fields;
     for (const char separator : {'\t', ';', ','}) {
-      if (line.find(separator) != std::string_view::npos) return separator;
+      SplitFields(line, separator, fields);
+      if (fields.size() > 1) return separator;
     }
     return ' ';
   }

@@ -63,6 +63,12 @@ TEST(DelimitedTest, KeepsQuotedSeparatorsAndEmptyFields) {
   EXPECT_EQ(table->names, (std::vector<std::string>{"a", "b,c", "", "d", ""}));
 }
 
+TEST(DelimitedTest, UnquotesNames) {
+  const auto table = Read("\"x\"\"y\",\"a;b\",\"\"\"\"\n1,2,3\n");
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->names, (std::vector<std::string>{"x\"y", "a;b", "\""}));
+}
+
 TEST(DelimitedTest, TextBecomesNaNOnRequest) {
   EXPECT_FALSE(Read("a;b\n1;x,y\n"));
   const auto table = Read("a;b\n1;x,y\n", {.text_is_missing = true});

@@ -78,13 +78,16 @@ Result<ModelMatrices> ParseModel(std::string_view text, const std::string& name)
   ASSIGN_OR_RETURN(const Node root, ParseToml(text, name));
   ModelMatrices model;
   for (const Member& member : root.members) {
+    if (member.key != "coupling" && member.key != "noise") {
+      return ErrorAt(name, member.location,
+                     fmt::format("unknown key '{}'; expected coupling = [[...]] or noise = [[...]]",
+                                 member.key));
+    }
     ASSIGN_OR_RETURN(Matrix matrix, MatrixOf(member.value, name));
     if (member.key == "coupling") {
       model.coupling = std::move(matrix);
-    } else if (member.key == "noise") {
-      model.noise = std::move(matrix);
     } else {
-      return ErrorAt(name, member.location, "expected coupling = [[...]] or noise = [[...]]");
+      model.noise = std::move(matrix);
     }
   }
   if (model.coupling.rows() == 0) return InvalidArgument(name + ": no 'coupling = [[...]]'");

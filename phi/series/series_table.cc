@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <fstream>
@@ -98,10 +99,23 @@ bool IsTimeName(std::string_view name) {
   for (char& letter : lower) {
     letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   }
-  if (lower == "t" || lower == "timestamp" || lower == "datetime") return true;
-  // "time", "time_ms", "time (s)", but not "timer".
-  return lower.starts_with("time") &&
-         (lower.size() == 4 || std::isalnum(static_cast<unsigned char>(lower[4])) == 0);
+  const auto is_letter = [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0;
+  };
+  const auto after = std::ranges::find_if_not(lower, is_letter);
+  const std::string word(lower.begin(), after);
+  std::string rest(after, lower.end());
+  // "time", "time_ms", "Timestamp (UTC)", but not "timer".
+  if (word == "time" || word == "timestamp" || word == "timestamps") return true;
+  constexpr std::array<std::string_view, 6> kWords = {"t",       "date",    "datetime",
+                                                      "seconds", "elapsed", "epoch"};
+  if (std::ranges::find(kWords, word) == kWords.end()) return false;
+  // Of these, only with a unit: "t(ms)", "elapsed_s", but not "date_rate"; and "t_s" may be a name.
+  if (word == "t" && rest.find_first_of("([") == std::string::npos) return rest.empty();
+  std::erase_if(rest, [&](char letter) { return !is_letter(letter); });
+  constexpr std::array<std::string_view, 13> kUnits = {
+      "", "s", "ms", "us", "ns", "sec", "seconds", "min", "h", "hours", "utc", "time", "unix"};
+  return std::ranges::find(kUnits, rest) != kUnits.end();
 }
 
 Result<SelectedColumns> SelectColumns(const std::vector<std::string>& names,

@@ -78,7 +78,8 @@ struct SelectedColumns {
   std::optional<std::size_t> trials;  // the trial column, if options.trials names one
   std::vector<std::string> left_out;  // columns of times
 };
-// Whether a column of this name holds times: "t", "timestamp", "datetime", or "time" with a unit.
+// Whether a column of this name holds times: "t", "time", "timestamp", "date", "datetime",
+// "seconds", "elapsed" or "epoch", perhaps with a unit, in any case.
 bool IsTimeName(std::string_view name);
 // Finds the columns selected by `options`; the trial column is not chosen unless it is listed.
 Result<SelectedColumns> SelectColumns(const std::vector<std::string>& names,

@@ -56,10 +56,13 @@ TEST(SeriesTableTest, DropsRowsAndKeepsTrials) {
 }
 
 TEST(SeriesTableTest, RecognisesTimesByName) {
-  for (const char* name : {"t", "time", "Time", "time_ms", "time (s)", "timestamp", "DateTime"}) {
+  for (const char* name : {"t", "time", "Time", "time_ms", "time (s)", "timestamp", "DateTime",
+                           "seconds", "date", "timestamps", "Timestamp_ns", "Timestamp (UTC)",
+                           "t(ms)", "t [s]", "elapsed", "elapsed_s", "epoch", "Elapsed Time"}) {
     EXPECT_TRUE(IsTimeName(name)) << name;
   }
-  for (const char* name : {"", "T3", "timer", "times", "target", "daytime"}) {
+  for (const char* name : {"", "T3", "timer", "times", "target", "daytime", "t_1", "t-1", "t1",
+                           "date_rate", "epoch_power", "update", "elapsed_x"}) {
     EXPECT_FALSE(IsTimeName(name)) << name;
   }
 }

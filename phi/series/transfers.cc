@@ -93,6 +93,7 @@ Status FindContinuous(std::span<const SeriesView> trials, const Names& names,
       .neighbours = request.neighbours,
       .window = request.window,
       .surrogates = request.options.surrogates,
+      .surrogate = request.surrogate,
       .seed = request.options.seed,
       .names = names};
   ASSIGN_OR_RETURN(const auto found, ContinuousTransferOf(trials, transfer.columns, options));
@@ -131,6 +132,17 @@ Status FindDiscrete(const std::vector<SymbolSeries>& binned, const TransferOptio
   transfer.null_mean = found.null_mean;
   transfer.p = found.p;
   return {};
+}
+
+// Finds the targets whose past beyond the history matters.
+void CheckHistories(std::span<const SeriesView> trials, int history,
+                    std::vector<Transfer>& transfers) {
+  const std::vector<double> memories = LongMemories(trials, history);
+  for (Transfer& transfer : transfers) {
+    transfer.histories_suffice = std::ranges::all_of(transfer.columns.targets, [&](int target) {
+      return memories[static_cast<std::size_t>(target)] == 0.0;
+    });
+  }
 }
 
 void AdjustForDiscoveries(std::vector<Transfer>& transfers) {
@@ -177,6 +189,7 @@ Result<std::vector<Transfer>> TransfersOf(std::span<const SeriesView> trials, co
     };
   });
   for (const Status& status : done) RETURN_IF_ERROR(status);
+  CheckHistories(trials, request.options.target_history, transfers);
   AdjustForDiscoveries(transfers);
   return transfers;
 }

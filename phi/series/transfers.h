@@ -30,6 +30,7 @@ struct TransferRequest {
   int neighbours = 4;             // of kKsg
   std::int64_t window = 0;        // of kKsg: ContinuousTransferOptions::window
   TransferOptions options = {};
+  SurrogateKind surrogate = SurrogateKind::kShift;  // of kGauss and kKsg; kDiscrete has one trial
   int threads = 1;
 };
 
@@ -38,6 +39,9 @@ struct Transfer {
   TransferColumns columns;
   double nats = 0.0;
   std::optional<double> corrected = {};  // for the bias of the estimator, if that has a formula
+  // Whether the targets depend on no more of their past than the histories, which `corrected` and p
+  // by the chi-square distribution take for granted (LongMemories()).
+  bool histories_suffice = true;
   std::int64_t samples = 0;
   std::int64_t states = 0;  // of kDiscrete
   std::optional<double> null_mean = {}, p = {};

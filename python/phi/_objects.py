@@ -33,6 +33,7 @@ class Multiplets:
         self.samples = native.samples  #: rows
         self.shrinkage = native.shrinkage  #: applied intensity, 0 to 1
         self.condition_number = native.condition_number
+        self.bias_note = native.bias_note  #: where the biases of orders hold, and whether they do here
 
     def orders(self) -> tuple[Order, ...]:
         """Returns mean and extremes of each number of variables, from two.

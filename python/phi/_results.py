@@ -61,7 +61,7 @@ class Value:
     agreed: int  #: starts that led to this value
     at_least: Optional[float]  #: lower bound of phi_g, nats
     missing: str  #: why the value could not be computed, or ""
-    bias: Optional[float] = None  #: expected bias of independent rows, nats
+    bias: Optional[float] = None  #: expected bias of independent rows, nats; none of a minimum over partitions
     significance: Optional[Significance] = None
     interval: Optional[Interval] = None
 
@@ -95,6 +95,7 @@ class Measurement(_ByMeasure):
     order: int  #: past rows per variable
     shrinkage: float  #: applied intensity, 0 to 1
     condition_number: float  #: above 1e8, values have fewer correct digits
+    bias_note: str  #: where the biases hold, and whether they do here; "" if none was asked for
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,7 @@ class Decomposition:
     partition: Partition
     atoms: tuple[Atom, ...]
     phi_r: float  #: the sum of the atoms that are not of one part about itself, nats
+    bias_note: str  #: where the biases hold, and whether they do here; "" if there is none
     local: Optional[NDArray[numpy.float64]]  #: pairs of past and present x 16, nats, if asked for
 
     def __getitem__(self, name: str) -> Atom:
@@ -176,6 +178,7 @@ class Transfer:
     given: tuple[int, ...]
     nats: float
     corrected: Optional[float]  #: for the bias of the estimator, nats
+    histories_suffice: bool  #: whether the target's past beyond its history does not matter, as corrected needs
     samples: int
     states: int  #: observed joint states, of the discrete estimator
     null_mean: Optional[float]  #: of the surrogates, nats

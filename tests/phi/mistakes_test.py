@@ -42,6 +42,13 @@ class Mistakes(unittest.TestCase):
         self.refused(12, "cannot read none.csv", "iit", "none.csv", "--state", "1")
         self.refused(2, "rows.csv: row 2, column 1", "iit", self.write("rows.csv", "0\n2\n"),
                      "--state", "1")
+        pair = self.write("pair.csv", "0,1\n1,0\n0,0\n0,1\n")
+        self.refused(2, "pair.csv: the network has no state", "iit", pair)
+        self.refused(2, "pair.csv: '1,0,1' is not a state", "iit", pair, "--state", "1,0,1")
+        self.refused(2, "pair.csv: no node 'C'", "iit", pair, "--state", "1,0", "--subsystem", "C")
+        for theory in ("3.0", "4.0"):
+            self.refused(2, "pair.csv: the state cannot be reached", "iit", pair, "--state", "1,1",
+                         "--theory", theory)
         nine = self.write("nine.csv", "\n".join(",".join(["0.5"] * 9) for _ in range(2 ** 9)))
         self.refused(2, "about 8 hours", "iit", nine, "--state", "0" * 9)
 
