@@ -68,10 +68,9 @@ rm -rf build/wheels/build.ninja build/wheels/lib/python
 tools/configure.sh ci build/wheels -B build/wheels -DREVEZA_GLIBC="$PWD/build/glibc" \
   "-DREVEZA_HTTPLIB=${httplib:+$PWD/$httplib}" \
   "-DREVEZA_WITHOUT=arrow;httplib;rdkafka" "-DREVEZA_PYTHONS=$(IFS=';' && echo "${interpreters[*]:-none}")"
-targets=("${names[@]/#reveza/programs}")
+targets=("${names[@]/#reveza/wheel_programs}")
 [[ " ${names[*]} " != *" phi "* ]] || targets+=(phi_python)
 [[ " ${names[*]} " != *" fraudgen "* ]] || targets+=(fraudgen_python)
-[[ -z $httplib || " ${names[*]} " != *" reveza "* ]] || targets+=(reveza_web)
 tools/build.sh build/wheels "$jobs" "${targets[@]}"
 
 platform=manylinux_2_28_$(uname -m)
