@@ -98,9 +98,8 @@ Fit MakeFit(Ledger& ledger, GpuId gpu, JobId growing_job) {
   if (FitsOnGpu(ledger, gpu, active_later)) return Fit::kNotNow;
   const bool lacks_host_memory = ledger.Fits(gpu, active_later);
   // Jobs that are active on other GPUs are in nobody's way here.
-  const bool others_stay = std::ranges::any_of(active_later, [&](JobId id) {
-    return id != growing_job && ledger.jobs.at(id).Uses(gpu);
-  });
+  const bool others_stay = std::ranges::any_of(
+      active_later, [&](JobId id) { return id != growing_job && ledger.jobs.at(id).Uses(gpu); });
   if (growing_job != 0 && others_stay) {
     JobSet others = ledger.ActiveJobs();
     others.erase(growing_job);

@@ -157,29 +157,34 @@ TEST(Deadlock, RanksThatWaitForPinnedMemoryAreAskedToLeave) {
   EXPECT_TRUE(script.IsClosing(1));
 }
 
-// Those that wait are parked by the time when the growth is overdue.
+// The only one that waits is parked by the time when the growth is overdue.
 TEST(Deadlock, RanksThatGrowLeaveForQueuedJobs) {
   Config config = Script::DefaultConfig();
   config.host_budget = 1024 * 1024 * kGiB;
   config.max_wait = seconds(10);  // one job rotates
+  config.drain_retry = seconds(1000);
   Script script(config);
-  script.AddClient(9, 0, Script::kGpu, 4 * kGiB);  // rests, in the way
   for (const ClientId client : {1, 2}) {
     script.Join(client, 10);
     script.MakeContext(client, kMiB);
-    script.Allocate(client, 5 * kGiB);
+    script.Allocate(client, 3 * kGiB);
   }
   for (const ClientId client : {1, 2}) script.Want(client);
-  ASSERT_TRUE(script.Open(1));
-  script.Wait(seconds(20));
-  script.Grow(1, 7, 3 * kGiB);
-  script.Wait(seconds(5));
-  script.hold_gates = true;
-  script.AddClient(3, 8 * kGiB, Script::kGpu, kMiB);
+  script.AddClient(3, 4 * kGiB, Script::kGpu, kMiB);
   script.Want(3);
-  ASSERT_EQ(script.JobOf(3).why, WaitReason::kQueue);
-  ASSERT_FALSE(script.IsClosing(1));
+  ASSERT_TRUE(script.Open(1) && script.Open(3));
+  script.hold_gates = true;
+  script.Grow(1, 7, 8 * kGiB);
+  ASSERT_TRUE(script.IsClosing(3)) << "it came later";
+  script.FailHeldGate(3);
   script.Wait(seconds(5));
+  script.AddClient(4, 8 * kGiB, Script::kGpu, kMiB);
+  script.Want(4);
+  ASSERT_EQ(script.JobOf(4).why, WaitReason::kQueue);
+  script.Account(1);
+  ASSERT_EQ(script.scheduler().JobsConsidered(), 2u);
+  ASSERT_FALSE(script.IsClosing(1));
+  script.Wait(seconds(9));
   EXPECT_FALSE(script.Answered(7));
   EXPECT_TRUE(script.IsClosing(1));
 }
