@@ -163,8 +163,7 @@ class RankFinder {
     std::array<double, kBlock> inside;       // NOLINT(cppcoreguidelines-pro-type-member-init)
     Code(block, segments_.bounds, codes.data(), at_least_.data());
     const std::size_t count = CopyWhere(
-        block,
-        [&](std::size_t i) { return segments_.wanted[static_cast<std::size_t>(codes[i])]; },
+        block, [&](std::size_t i) { return segments_.wanted[static_cast<std::size_t>(codes[i])]; },
         inside.data());
     kept_.insert(kept_.end(), inside.data(), inside.data() + count);
   }
@@ -346,8 +345,8 @@ void FindBounds(const ValueColumns& columns, std::size_t column, LongColumn& of)
 
 std::vector<Result<std::vector<Symbol>>> QuantileBins(const ValueColumns& columns, int bins) {
   std::vector<LongColumn> all(columns.count);
-  const bool fast = columns.rows >= kFewValues && bins >= 2 &&
-                    static_cast<std::size_t>(bins) <= kFewBins;
+  const bool fast =
+      columns.rows >= kFewValues && bins >= 2 && static_cast<std::size_t>(bins) <= kFewBins;
   for (std::size_t column = 0; fast && column < columns.count; ++column) {
     all[column] = BeginColumn(columns, column, bins);
   }
