@@ -27,7 +27,7 @@ void ProductTile(const PanelWork& work, const float* weights, const float* x, fl
     for (int v = 0; v < V; ++v) weight[v] = Lanes::Load(weights + v * Lanes::kCount);
     weights += width;
     if constexpr (kAhead) {
-      // Not into the first cache, which this tile needs.
+      // A hint, which may be beyond the end, and not into the first cache, which this tile needs.
       __builtin_prefetch(ahead, 0, 2);
       ahead += kLine;
     }

@@ -80,7 +80,8 @@ template <class T, int N>
   return ForMany<N>([&](int i) { return a.each[i] >> count; });
 }
 template <class T, int N>
-[[gnu::always_inline]] inline auto Fma(const Many<T, N>& a, const Many<T, N>& b, const Many<T, N>& c) {
+[[gnu::always_inline]] inline auto Fma(const Many<T, N>& a, const Many<T, N>& b,
+                                       const Many<T, N>& c) {
   return ForMany<N>([&](int i) { return Fma(a.each[i], b.each[i], c.each[i]); });
 }
 template <class T, int N>
@@ -144,7 +145,8 @@ template <class T, class U, int N>
   return ForMany<N>([&](int i) { return FlipSign(a.each[i], by.each[i]); });
 }
 template <class T, class U, int N>
-[[gnu::always_inline]] inline auto Select(const Many<T, N>& condition, const Many<U, N>& yes, const Many<U, N>& no) {
+[[gnu::always_inline]] inline auto Select(const Many<T, N>& condition, const Many<U, N>& yes,
+                                          const Many<U, N>& no) {
   return ForMany<N>([&](int i) { return Select(condition.each[i], yes.each[i], no.each[i]); });
 }
 
@@ -155,19 +157,72 @@ struct ManyLanes {
   using Words = Many<typename Lanes::Words, N>;
 };
 
+// The keys of the rounds of Philox in memory, from where a processor broadcasts them at no cost;
+// from registers, it needs the ports of the arithmetic.
+struct RoundKeys {
+  explicit RoundKeys(PhiloxKey key) {
+    for (int round = 0; round < kPhiloxRounds; ++round) {
+      const auto steps = static_cast<std::uint32_t>(round);
+      first[round] = key.word[0] + steps * kPhiloxStep0;
+      second[round] = key.word[1] + steps * kPhiloxStep1;
+    }
+  }
+  std::uint32_t first[kPhiloxRounds];
+  std::uint32_t second[kPhiloxRounds];
+};
+
+// The same as PhiloxLanes().
+template <class Words>
+[[gnu::always_inline]] inline WordLanes<Words> PhiloxWords(const Words& counter,
+                                                           const DrawPosition& at,
+                                                           const RoundKeys& keys) {
+  const auto high = [](std::uint64_t product) { return static_cast<std::uint32_t>(product >> 32); };
+  const auto low = [](std::uint64_t product) { return static_cast<std::uint32_t>(product); };
+  // In the first two rounds, one of the products is the same in all lanes.
+  std::uint64_t shared = std::uint64_t{kPhiloxFactor1} * at.cycle;
+  auto product = Product(Spread(counter), kPhiloxFactor0);
+  auto c2 = High(product) ^ (at.site ^ keys.second[0]);
+  const std::uint32_t first = high(shared) ^ at.run ^ keys.first[0];
+  const std::uint32_t second = low(shared);
+  shared = std::uint64_t{kPhiloxFactor0} * first;
+  auto c1 = Product(c2, kPhiloxFactor1);
+  auto c0 = High(c1) ^ (second ^ keys.first[1]);
+  c2 = product ^ (high(shared) ^ keys.second[1]);
+  product = Product(c0, kPhiloxFactor0);
+  auto other = Product(c2, kPhiloxFactor1);
+  c0 = High(other) ^ c1 ^ keys.first[2];
+  c2 = High(product) ^ (low(shared) ^ keys.second[2]);
+#pragma GCC unroll 8
+  for (int round = 3; round < kPhiloxRounds - 1; ++round) {
+    c1 = other;
+    const auto c3 = product;
+    product = Product(c0, kPhiloxFactor0);
+    other = Product(c2, kPhiloxFactor1);
+    c0 = High(other) ^ c1 ^ keys.first[round];
+    c2 = High(product) ^ c3 ^ keys.second[round];
+  }
+  c1 = Product(c2, kPhiloxFactor1);
+  const auto c3 = Product(c0, kPhiloxFactor0);
+  return {{JoinHigh(c1) ^ JoinLow(other) ^ keys.first[kPhiloxRounds - 1], JoinLow(c1),
+           JoinHigh(c3) ^ JoinLow(product) ^ keys.second[kPhiloxRounds - 1], JoinLow(c3)}};
+}
+
 // Makes the standard normal numbers of two groups, `group` and the next, as NormalGroup() does of
 // each, for vectors of 16 lanes.
 template <class Lanes>
-[[gnu::flatten, gnu::noinline]] inline void TwoNormalGroups(const DrawPosition& at, int group, typename Lanes::Floats* parts) {
+[[gnu::flatten, gnu::noinline]] inline void TwoNormalGroups(const DrawPosition& at,
+                                                            const RoundKeys& keys, int group,
+                                                            typename Lanes::Floats* parts) {
   static_assert(Lanes::kCount == 16);
   using Words = typename Lanes::Words;
   const auto first = static_cast<std::uint32_t>(group) * 16;
   const auto numbers = Lanes::Numbers();
-  const auto words = PhiloxLanes(Many<Words, 2>{{numbers + first, numbers + (first + 16)}}, at);
-  const Many<Words, 4> lengths = {{words.word[0].each[0], words.word[2].each[0],
-                                   words.word[0].each[1], words.word[2].each[1]}};
-  const Many<Words, 4> angles = {{words.word[1].each[0], words.word[3].each[0],
-                                  words.word[1].each[1], words.word[3].each[1]}};
+  const auto words =
+      PhiloxWords(Many<Words, 2>{{numbers + first, numbers + (first + 16)}}, at, keys);
+  const Many<Words, 4> lengths = {
+      {words.word[0].each[0], words.word[2].each[0], words.word[0].each[1], words.word[2].each[1]}};
+  const Many<Words, 4> angles = {
+      {words.word[1].each[0], words.word[3].each[0], words.word[1].each[1], words.word[3].each[1]}};
   Many<typename Lanes::Floats, 4> a, b;
   BoxMuller<ManyLanes<Lanes, 4>>(lengths, angles, a, b);
 #pragma GCC unroll 4
@@ -184,9 +239,10 @@ template <class Lanes, class Visit>
   constexpr int kParts = kGroup / Lanes::kCount;
   int group = 0;
   if constexpr (Lanes::kCount == 16) {
+    const RoundKeys keys(at.key);
     for (; group + 1 < groups; group += 2) {
       typename Lanes::Floats parts[2 * kParts];
-      TwoNormalGroups<Lanes>(at, group, parts);
+      TwoNormalGroups<Lanes>(at, keys, group, parts);
       visit(group, parts);
       visit(group + 1, parts + kParts);
     }

@@ -46,14 +46,14 @@ const ArithmeticKernels& KernelsOf(Instructions instructions) {
 void Multiply(const PackedMatrix& matrix, Vectors x, int count, OutputVectors y,
               PanelProduct product, int first, int last, const float* next) {
   for (int panel = first; panel < last; ++panel) {
-    product({.panel = matrix.Panel(panel),
-             .width = matrix.WidthOf(panel),
-             .inputs = matrix.inputs(),
-             .x = x,
-             .count = count,
-             .y = {.first = y.first + static_cast<std::ptrdiff_t>(panel) * kPanel,
-                   .stride = y.stride},
-             .next = panel + 1 < last ? matrix.Panel(panel + 1) : next});
+    product(
+        {.panel = matrix.Panel(panel),
+         .width = matrix.WidthOf(panel),
+         .inputs = matrix.inputs(),
+         .x = x,
+         .count = count,
+         .y = {.first = y.first + static_cast<std::ptrdiff_t>(panel) * kPanel, .stride = y.stride},
+         .next = panel + 1 < last ? matrix.Panel(panel + 1) : next});
   }
 }
 

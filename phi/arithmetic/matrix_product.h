@@ -65,7 +65,7 @@ struct PanelWork {
   Vectors x;
   int count;  // number of vectors
   OutputVectors y;
-  const float* next;  // what is read after the panel, to be fetched ahead; at least as large
+  const float* next;  // what is read after the panel, to be fetched ahead; null if unknown
 };
 using PanelProduct = void (*)(const PanelWork&);
 

@@ -27,6 +27,12 @@ void ExpectChains(Instructions instructions, int outputs, int inputs, int count)
   std::vector<float> y(static_cast<std::size_t>(count * stride), -1.0F);
   Multiply(matrix, {.first = x.data(), .stride = inputs}, count,
            {.first = y.data(), .stride = stride}, KernelsOf(instructions).product);
+  // Fetching what comes next changes nothing.
+  const std::vector<float> alone = y;
+  Multiply(matrix, {.first = x.data(), .stride = inputs}, count,
+           {.first = y.data(), .stride = stride}, KernelsOf(instructions).product, 0,
+           matrix.panels(), matrix.Panel(0));
+  EXPECT_EQ(y, alone);
   for (int r = 0; r < count; ++r) {
     for (int o = 0; o < stride; ++o) {
       float right = o < PaddedOutputs(outputs) ? 0.0F : -1.0F;

@@ -82,6 +82,20 @@ TEST(PhiMath, NormalAtMatchesNormalGroup) {
   }
 }
 
+// Kernels make several groups at once; an odd one is left.
+TEST(PhiMath, NormalsDoNotDependOnTheNumberOfGroups) {
+  const DrawPosition at = {.key = KeyOf(7), .run = 1, .cycle = 2, .site = 9};
+  for (const Instructions instructions : Here()) {
+    for (const int groups : {1, 2, 3, 4, 5}) {
+      std::vector<float> made(static_cast<std::size_t>(groups) * kGroup);
+      KernelsOf(instructions).normals(at, groups, made.data());
+      for (std::uint32_t i = 0; i < made.size(); ++i) {
+        ASSERT_EQ(Bits(made[i]), Bits(NormalAt(at, i))) << NameOf(instructions) << ' ' << i;
+      }
+    }
+  }
+}
+
 TEST(PhiMath, NormalsHaveTheMomentsOfTheNormalDistribution) {
   constexpr int kCount = 1 << 20;
   const std::vector<float> all = RandomFloats(kCount, 5);

@@ -60,7 +60,7 @@ void ExpectReference(const EngineSettings& settings, int cycles) {
 }
 
 TEST(CpuEngine, MatchesTheReference) {
-  for (const int dimension : {1, 8, 48, 100}) {
+  for (const int dimension : {1, 8, 48, 100, 130}) {
     EngineSettings settings{.constants = {.dimension = dimension}, .seed = 11, .first_run = 5};
     settings.correlation = true;
     ExpectReference(settings, 25);

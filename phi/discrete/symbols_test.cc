@@ -44,6 +44,53 @@ TEST(QuantileBinsTest, LongSeriesAreBinnedByRank) {
   }
 }
 
+// Columns that are binned together: long and short, with ties, few values, one that is not finite,
+// and samples that mislead.
+TEST(QuantileBinsTest, ColumnsAreBinnedAsEachAlone) {
+  constexpr std::size_t kStride = 9;
+  std::mt19937_64 engine(11);
+  std::normal_distribution<double> normal;
+  for (const std::size_t rows : {20UL, 4095UL, 4096UL, 4097UL, 20'011UL}) {
+    std::vector<double> values(rows * kStride);
+    const std::size_t apart =
+        std::max<std::size_t>(1, rows / std::min<std::size_t>(4096, rows / 32 + 1));
+    for (std::size_t row = 0; row < rows; ++row) {
+      double* const at = values.data() + row * kStride;
+      at[0] = normal(engine);
+      at[1] = static_cast<double>(engine() % 40);
+      at[2] = static_cast<double>(engine() % 3);
+      at[3] = row % apart == 0 ? -5.0 : normal(engine);
+      at[4] = row + 1 == rows ? std::nan("") : normal(engine);
+      at[5] = row == rows / 2 ? HUGE_VAL : normal(engine);
+      at[6] = 1.0;
+      at[7] = engine() % 10 < 9 ? 0.0 : normal(engine) * normal(engine);
+      at[8] = normal(engine) * 1e-310;  // denormal
+    }
+    for (const int bins : {1, 2, 4, 16, 17}) {
+      for (const std::size_t first : {0UL, 1UL, 5UL}) {
+        const std::size_t count = std::min(ValueColumns::kMax, kStride - first);
+        const auto together = QuantileBins(
+            {.first = values.data() + first, .rows = rows, .count = count, .stride = kStride},
+            bins);
+        ASSERT_EQ(together.size(), count);
+        for (std::size_t i = 0; i < count; ++i) {
+          std::vector<double> column;
+          for (std::size_t row = 0; row < rows; ++row) {
+            column.push_back(values[row * kStride + first + i]);
+          }
+          const auto alone = QuantileBins(column, bins);
+          ASSERT_EQ(together[i].has_value(), alone.has_value()) << rows << ' ' << first + i;
+          if (alone) {
+            EXPECT_EQ(*together[i], *alone) << rows << ' ' << first + i;
+          } else {
+            EXPECT_EQ(together[i].error().message, alone.error().message);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(QuantileBinsTest, FewDistinctValuesBecomeSymbols) {
   const std::vector<double> spikes = {0, 0, 1, 0, 0, 0, 0, 1, 0, 0};
   EXPECT_EQ(*QuantileBins(spikes, 4), (std::vector<Symbol>{0, 0, 1, 0, 0, 0, 0, 1, 0, 0}));

@@ -237,21 +237,24 @@ TEST(MinimumPartitionTest, RejectsNonPositiveNormaliser) {
 }
 
 TEST(MinimumPartitionTest, NormalisedMinimumIsTheLowestRatio) {
-  const TestingSystem system = RandomSystem(5, 71);
-  const auto model = GaussianModel::FromCoupling(system.coupling, system.noise);
-  const auto found =
-      PartitionSearch(*model, {.normalised = true}).Minimum(Measure::kStochasticInteraction);
-  const auto entropy = [&](const std::vector<int>& part) {
-    const Matrix covariance = *StationaryCovariance(system.coupling, system.noise);
-    return 0.5 * (LogDeterminantOf(*Cholesky(Submatrix(covariance, part, part))) +
-                  static_cast<double>(part.size()) * std::log(2.0 * M_PI * M_E));
-  };
-  const auto share = [&](const Partition& partition) {
-    return *Evaluate(*model, partition, Measure::kStochasticInteraction) /
-           std::min(entropy(partition.parts()[0]), entropy(partition.parts()[1]));
-  };
-  for (std::uint64_t mask = 1; mask < 16; ++mask) {
-    EXPECT_GE(share(*MakeBipartition(mask, 5)), share(found->partition) - 1e-12);
+  // Five are one block, twelve are four.
+  for (const int variables : {5, 12}) {
+    const TestingSystem system = RandomSystem(variables, 71);
+    const auto model = GaussianModel::FromCoupling(system.coupling, system.noise);
+    const auto found =
+        PartitionSearch(*model, {.normalised = true}).Minimum(Measure::kStochasticInteraction);
+    const auto entropy = [&](const std::vector<int>& part) {
+      const Matrix covariance = *StationaryCovariance(system.coupling, system.noise);
+      return 0.5 * (LogDeterminantOf(*Cholesky(Submatrix(covariance, part, part))) +
+                    static_cast<double>(part.size()) * std::log(2.0 * M_PI * M_E));
+    };
+    const auto share = [&](const Partition& partition) {
+      return *Evaluate(*model, partition, Measure::kStochasticInteraction) /
+             std::min(entropy(partition.parts()[0]), entropy(partition.parts()[1]));
+    };
+    for (std::uint64_t mask = 1; mask < std::uint64_t{1} << (variables - 1); ++mask) {
+      EXPECT_GE(share(*MakeBipartition(mask, variables)), share(found->partition) - 1e-12);
+    }
   }
 }
 

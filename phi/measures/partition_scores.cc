@@ -55,8 +55,8 @@ struct Determinants {
       return;
     default:
       for (std::ptrdiff_t i = 0; i < count; ++i) {
-        out[i] = (both.subsets[i] * both.complements[-i]) /
-                 (past.subsets[i] * past.complements[-i]);
+        out[i] =
+            (both.subsets[i] * both.complements[-i]) / (past.subsets[i] * past.complements[-i]);
       }
   }
 }
@@ -118,13 +118,11 @@ PartitionScores::PartitionScores(const GaussianModel& model, Measure measure,
   if (measure == Measure::kStochasticInteraction) return;
   present_.emplace(RowsOf(model, model.Present(all)), variables, SubsetRows{}, instructions);
   if (measure == Measure::kWholeMinusSum) return;
-  across_.emplace(RowsOf(model, model.Both(all)), variables,
-                  SubsetRows{.group = lags + 1,
-                             .in_begin = 0,
-                             .in_end = lags,
-                             .out_begin = lags,
-                             .out_end = lags + 1},
-                  instructions);
+  across_.emplace(
+      RowsOf(model, model.Both(all)), variables,
+      SubsetRows{
+          .group = lags + 1, .in_begin = 0, .in_end = lags, .out_begin = lags, .out_end = lags + 1},
+      instructions);
 }
 
 std::span<double> PartitionScores::Of(std::size_t block) {
@@ -165,8 +163,8 @@ Status PartitionNormalisers::Apply(std::size_t block, double constant, std::span
   for (std::size_t i = block == 0 ? 1 : 0; i < scores.size(); ++i) {
     const std::size_t mask = block * scores.size() + i;
     const double* const complement = present_.complements() - i;
-    const double normaliser = std::min(EntropyOf(mask, present_.subsets()[i]),
-                                       EntropyOf(full - mask, *complement));
+    const double normaliser =
+        std::min(EntropyOf(mask, present_.subsets()[i]), EntropyOf(full - mask, *complement));
     if (normaliser <= 0.0) {
       const auto partition = MakeBipartition(mask, model_.variables());
       return InvalidArgument(

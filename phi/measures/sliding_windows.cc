@@ -46,9 +46,8 @@ Result<std::vector<MeasuredWindow>> MeasureSliding(std::span<const SeriesView> t
     return {};
   };
   std::vector<Status> done(windows.size());
-  ParallelFor(sliding.threads, windows.size(), [&] {
-    return [&](std::size_t i) { done[i] = measure(i); };
-  });
+  ParallelFor(sliding.threads, windows.size(),
+              [&] { return [&](std::size_t i) { done[i] = measure(i); }; });
   for (std::size_t i = 0; i < windows.size(); ++i) {
     if (done[i]) continue;
     return Fail(done[i].error().code, "rows {} to {}: {}", windows[i].first, windows[i].last,

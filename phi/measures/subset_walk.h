@@ -69,9 +69,7 @@ class Walk {
   }
 
  private:
-  Lanes ProductAt(int left) const {
-    return *reinterpret_cast<const Lanes*>(work_.product[left]);
-  }
+  Lanes ProductAt(int left) const { return *reinterpret_cast<const Lanes*>(work_.product[left]); }
   void Keep(int left, const Lanes* from, const Lanes& product) {
     work_.from[left] = reinterpret_cast<const double*>(from);
     *reinterpret_cast<Lanes*>(work_.product[left]) = product;

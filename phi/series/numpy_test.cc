@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "phi/series/series_table.h"
@@ -64,6 +66,38 @@ TEST(NumpyTest, ColumnMayHoldTrials) {
   ASSERT_TRUE(table) << table.error().message;
   EXPECT_EQ(table->names, (std::vector<std::string>{"1"}));
   EXPECT_EQ(table->trials, (std::vector<std::int64_t>{0, 2}));
+}
+
+// Files are read in pieces of 64 KiB, whose ends are not those of numbers.
+TEST(NumpyTest, FilesAreReadAsTheirContents) {
+  std::string numbers;
+  for (int i = 0; i < 3 * 10'001; ++i) numbers += Bytes<double>({i * 0.25});
+  std::string odd = Npy("<f8", "(10001, 3)", numbers);
+  // One byte more of the header.
+  odd.insert(odd.size() - numbers.size() - 1, " ");
+  ++odd[8];
+  const std::string small = Bytes<double>({1, 2, 3, 4, 5, 6});
+  const auto path = std::filesystem::path(testing::TempDir()) / "phi_numpy_test.npy";
+  for (const std::string& bytes :
+       {odd, Npy("<f8", "(3, 2)", small), Npy("<f8", "(3, 2)", small + "more"),
+        Npy("<f8", "(3, 1, 2)", small), Npy("<f8", "(3, 2)", small, "True"),
+        Npy("<f8", "(4, 2)", small), Npy("<f8", "(0, 2)", ""), std::string("nothing"),
+        Npy("<f4", "(2, 2)", Bytes<float>({1, 2, 3, 4}))}) {
+    std::ofstream(path, std::ios::binary) << bytes;
+    for (const ReadOptions& options : {ReadOptions(), ReadOptions{.columns = {"1", "0"}}}) {
+      const auto expected = ReadNumpy(bytes, path.string(), options);
+      const auto found = ReadSeries(path.string(), options);
+      ASSERT_EQ(found.has_value(), expected.has_value());
+      if (!found) {
+        EXPECT_EQ(found.error().message, expected.error().message);
+        continue;
+      }
+      EXPECT_EQ(found->values, expected->values);
+      EXPECT_EQ(found->names, expected->names);
+      EXPECT_EQ(found->trials, expected->trials);
+    }
+  }
+  std::filesystem::remove(path);
 }
 
 TEST(NumpyTest, RejectsInvalidFiles) {

@@ -16,8 +16,7 @@ Result<std::vector<SymbolSeries>> Binned(const SeriesView& series, const Names& 
                                          const TransferRequest& request) {
   std::vector<Result<SymbolSeries>> found(names.size());
   const auto threads = static_cast<std::size_t>(std::max(request.threads, 1));
-  const std::size_t together =
-      std::min(ValueColumns::kMax, (found.size() + threads - 1) / threads);
+  const std::size_t together = std::min(ValueColumns::kMax, (found.size() + threads - 1) / threads);
   ParallelFor(request.threads, (found.size() + together - 1) / together, [&] {
     return [&](std::size_t group) {
       const std::size_t first = group * together;
