@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
 
 #include "common/base/units.h"
@@ -38,6 +39,45 @@ bool SaysNoMemory(const Termination& termination) {
       std::array{"std::bad_alloc", "annot allocate memory", "failed to map segment from shared",
                  "virtual memory exhausted", "ould not reserve enough space"},
       [&](const char* message) { return text.contains(message); });
+}
+
+// Returns whether a line is about starting a thread or process. Not by the mere word "thread": a
+// panic of Rust names the thread that it is in.
+bool IsAboutThreads(std::string line) {
+  std::ranges::transform(line, line.begin(), [](unsigned char c) { return std::tolower(c); });
+  const auto has = [&](std::string_view word) { return line.contains(word); };
+  return has("fork") || has("clone") || has("spawn") || has("pthread") ||
+         (has("thread") && (has("creat") || has("start") || has("launch")));
+}
+
+// Returns the code that raised an exception of Python, below the last "File" of the traceback.
+std::string InnermostCode(std::string_view text) {
+  const std::size_t file = text.rfind("  File \"");
+  const std::size_t code = file == text.npos ? file : text.find('\n', file);
+  return code == text.npos ? "" : std::string(text.substr(code));
+}
+
+// Whether the last output says that a thread or process could not be started. EAGAIN alone does
+// not: a socket that does not block says the same.
+bool SaysNoThread(const Termination& termination) {
+  for (const char* text :
+       {"can't start new thread", "Thread creation failed", "pthread_create failed"}) {
+    if (Says(termination, text)) return true;
+  }
+  constexpr std::string_view kAgain = "Resource temporarily unavailable";
+  const std::string_view text = termination.last_lines;
+  for (std::size_t at = text.find(kAgain); at != text.npos; at = text.find(kAgain, at + 1)) {
+    const std::size_t begin = text.rfind('\n', at) + 1;
+    const std::string_view line = text.substr(begin, at - begin);
+    if (line.starts_with("BlockingIOError")) {
+      if (IsAboutThreads(InnermostCode(text.substr(0, begin)))) return true;
+      continue;
+    }
+    // What std::thread says, and the runtime of Intel's and LLVM's OpenMP.
+    if (line == "  what():  " || line.starts_with("OMP: System error")) return true;
+    if (IsAboutThreads(std::string(line))) return true;
+  }
+  return false;
 }
 
 bool WasKilled(const Termination& termination) {
@@ -241,10 +281,7 @@ std::optional<Finding> ExplainTermination(const Termination& termination,
     return OutOfMemory(termination, *termination.kills_after - *termination.kills_before, root);
   }
   if (!termination.signal && termination.exit_status.value_or(0) == 0) return std::nullopt;
-  for (const char* text : {"Resource temporarily unavailable", "can't start new thread",
-                           "Thread creation failed", "pthread_create failed"}) {
-    if (Says(termination, text)) return NoThread(termination, root);
-  }
+  if (SaysNoThread(termination)) return NoThread(termination, root);
   if (SaysNoMemory(termination)) {
     if (auto finding = NoMemory(termination, root)) return finding;
   }
