@@ -8,6 +8,7 @@
 #include <cctype>
 #include <string_view>
 
+#include "common/base/bytes.h"
 #include "common/base/units.h"
 #include "common/platform/cgroup.h"
 #include "common/platform/machine.h"
@@ -233,6 +234,19 @@ bool ProcessLimitBinds(const Termination& termination, const std::filesystem::pa
   return !exempt.value_or(false);
 }
 
+// Whether RLIMIT_NPROC is met before RLIMIT_AS, both of which are set: it was nearly reached, or so
+// many threads have room in the address space.
+bool ProcessLimitComesFirst(const Termination& termination) {
+  // The GNU C library reserves so much for a thread's malloc(), and so much for a stack without
+  // a limit.
+  constexpr std::uint64_t kArena = 64 * kMiB;
+  constexpr std::uint64_t kStack = 2 * kMiB;
+  const std::uint64_t threads = *termination.limits->processes.soft;
+  if (NearLimit(termination.use.threads, threads)) return true;
+  const std::uint64_t each = termination.limits->stack.soft.value_or(kStack) + kArena;
+  return threads < *termination.limits->address_space.soft / each;
+}
+
 // pthread_create and fork say EAGAIN for all of these.
 Finding NoThread(const Termination& termination, const std::filesystem::path& root) {
   Finding finding{.id = Id::kThreadCeiling,
@@ -244,6 +258,8 @@ Finding NoThread(const Termination& termination, const std::filesystem::path& ro
                   .fix = "fewer threads: OMP_NUM_THREADS; see reveza doctor -v for the limits"};
   const auto tasks = termination.tasks ? termination.tasks : platform::ReadCgroupTasks(0, root);
   const std::uint64_t refusals = Refusals(termination);
+  const bool process_limit = ProcessLimitBinds(termination, root);
+  const auto address = termination.limits ? termination.limits->address_space.soft : std::nullopt;
   if (refusals > 0 || (tasks && (NearLimit(tasks->used, tasks->limit) ||
                                  NearLimit(termination.use.threads, tasks->limit)))) {
     finding.id = Id::kCgroupPids;
@@ -254,14 +270,14 @@ Finding NoThread(const Termination& termination, const std::filesystem::path& ro
     }
     if (tasks) finding.limit = fmt::format("pids.max = {} in {}", tasks->limit, tasks->folder);
     finding.fix = "docker run --pids-limit=-1, TasksMax=infinity, or fewer threads";
-  } else if (termination.limits && termination.limits->address_space.soft) {
+  } else if (address && (NearLimit(termination.use.address_peak, address) || !process_limit ||
+                         !ProcessLimitComesFirst(termination))) {
     finding.id = Id::kAddressSpace;
-    finding.limit =
-        fmt::format("RLIMIT_AS = {}", FormatBytes(*termination.limits->address_space.soft));
+    finding.limit = fmt::format("RLIMIT_AS = {}", FormatBytes(*address));
     finding.fix =
         "take the limit on address space away (ulimit -v, resource.RLIMIT_AS): each thread "
         "reserves its whole stack";
-  } else if (ProcessLimitBinds(termination, root)) {
+  } else if (process_limit) {
     finding.id = Id::kProcessLimit;
     finding.limit = fmt::format("RLIMIT_NPROC = {}", *termination.limits->processes.soft);
     finding.fix = HowToRaise("-u", "nproc", termination.limits->processes) + "; or fewer threads";

@@ -168,6 +168,25 @@ TEST(NoThread, ProcessLimitDoesNotBindRoot) {
       << "it had become another user";
 }
 
+TEST(NoThread, BlamesTheFirstOfTwoLimits) {
+  const TestingDirectory root;
+  Termination termination;
+  termination.exit_status = 1;
+  termination.last_lines = "RuntimeError: can't start new thread\n";
+  termination.limits.emplace().address_space.soft = 8 * kGiB;
+  termination.limits->stack.soft = 8 * kMiB;
+  const auto blamed = [&](std::uint64_t processes) {
+    termination.limits->processes.soft = processes;
+    return ExplainTermination(termination, root.path())->id;
+  };
+  EXPECT_EQ(blamed(20), Id::kProcessLimit) << "20 threads have room in 8 GiB";
+  EXPECT_EQ(blamed(90'000), Id::kAddressSpace);
+  termination.use.threads = 180;
+  EXPECT_EQ(blamed(200), Id::kProcessLimit) << "it was nearly reached";
+  termination.use.address_peak = 8 * kGiB - kMiB;
+  EXPECT_EQ(blamed(20), Id::kAddressSpace) << "it was measured";
+}
+
 TEST(NoThread, RefusalsOfTheControlGroupAreMeasured) {
   const TestingDirectory root;
   root.Write("proc/self/cgroup", "0::/\n");
