@@ -1,7 +1,6 @@
 #include "reveza/jobs/engine/open_job.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -32,12 +31,6 @@ namespace reveza::jobs {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<std::string> OwnEnvironment() {
-  std::vector<std::string> environment;
-  for (char** at = environ; *at != nullptr; ++at) environment.emplace_back(*at);
-  return environment;
-}
 
 Result<Journal> OpenJournal(const JobFolder& folder, const RunRequest& request) {
   auto journal = Journal::Open(folder.journal(), request.durable ? Journal::Durability::kPower

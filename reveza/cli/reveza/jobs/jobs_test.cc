@@ -93,6 +93,21 @@ TEST_F(JobsTest, RefusesAMissingProgramOrFolderBeforeTheFirstStep) {
   refuses("-- no-such-program {n} ::: n 1..3", "program 'no-such-program' not found in PATH");
   refuses("-- ./nothing {n} ::: n 1..3", "/nothing not found");
   refuses("--folder nowhere -- true {n} ::: n 1..3", "/nowhere does not exist");
+  const auto write = [&](const std::string& name, const std::string& line, bool executable) {
+    std::ofstream(folder_ / name) << line << "\n";
+    if (executable) {
+      std::filesystem::permissions(folder_ / name, std::filesystem::perms::owner_all);
+    }
+  };
+  refuses("-- /tmp {n} ::: n 1..2", "/tmp is a folder, not a program");
+  write("plain", "echo", false);
+  refuses("-- ./plain {n} ::: n 1..2", "is not executable; chmod +x it");
+  write("lost", "#!/no/such -x", true);
+  refuses("-- ./lost {n} ::: n 1..2", "/lost, /no/such, is missing or not executable");
+  write("by-env", "#!/usr/bin/env no-such-program", true);
+  refuses("-- ./by-env {n} ::: n 1..2", "/by-env, no-such-program, is missing");
+  write("windows", "#!/bin/sh\r", true);
+  refuses("-- ./windows {n} ::: n 1..2", "/bin/sh\\x0d, is missing or not executable; its lines");
   std::filesystem::create_directory(folder_ / "in-1");
   refuses("--folder in-{n} --shell -- 'echo {n} >> ../ran' ::: n 1..2",
           "step 2 cannot start: the folder " + (folder_ / "in-2").string());
