@@ -95,7 +95,24 @@ TEST_F(JobsShow, DryRunSaysWhatIsDoneAlready) {
   EXPECT_EQ(CountOf(Jobs(run + "0..2 --dry-run").output, "already"), 0u);
   Jobs(run + "0..2");
   EXPECT_TRUE(Has(Jobs("run --dry-run --name d -- sh -c 'exit {n}' ::: n 0..9").output,
-                  "  already    1 of 10 steps done, 2 failed\n"));
+                  "  already    1 of 10 steps done, 2 failed (--retry-failed runs them "
+                  "again)\n"));
+}
+
+TEST_F(JobsShow, DryRunFailsAndExplainsAsTheRunDoes) {
+  const std::string cycles = " -- sh -c 'seq -f \"reveza step %g\" {from} {to}'";
+  Jobs("run --name c --quiet --cycles 2" + cycles);
+  EXPECT_TRUE(Has(Jobs("run --name c --cycles 2 --dry-run" + cycles).output,
+                  "  already    1 of 1 step done\n"));
+  EXPECT_TRUE(Has(Jobs("run --name c --cycles 3 --dry-run" + cycles).output,
+                  "  already    0 of 1 step done, 1 continued after the cycles so far\n"));
+  std::filesystem::create_directories(folder_ / "other");
+  Jobs("run --quiet -- true {n} ::: n 1..2");
+  EXPECT_TRUE(Has(Jobs("run --dry-run --folder other -- true {n} ::: n 1..2").output,
+                  "runs the same command in another folder"));
+  const auto missing = Jobs("run --dry-run -- no-such-program");
+  EXPECT_EQ(missing.status, kUsage);
+  EXPECT_TRUE(Has(missing.output, "program 'no-such-program' not found in PATH"));
 }
 
 TEST_F(JobsShow, StopsWhenAGoalIsMet) {

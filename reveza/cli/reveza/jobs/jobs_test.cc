@@ -76,6 +76,39 @@ TEST_F(JobsTest, TellsWhyFinishedStepsDoNotCount) {
       changed.output.find("the command was sh -c 'echo {n} >> ran', now sh -c 'echo {n} >>ran'"),
       std::string::npos)
       << changed.output;
+}
+
+TEST_F(JobsTest, TellsWhatHasChangedBesidesTheCommand) {
+  std::ofstream(folder_ / "in") << "one";
+  setenv("WORD", "first5e", 1);
+  const auto run = [&](const std::string& words) { return Jobs("run --name w " + words).output; };
+  const std::string options = "--quiet --input in --env A=1 --identity-env WORD ";
+  const std::string command = "-- touch did{n} ";
+  run(options + command + "::: n 1..3");
+  EXPECT_EQ(run(options + command + "::: n 1..4"), "");
+  const auto expect = [&](const std::string& words, const std::string& change) {
+    const std::string said = run(words);
+    EXPECT_NE(said.find("identity includes what has changed: " + change + "\n"), std::string::npos)
+        << said;
+  };
+  setenv("WORD", "second5e", 1);
+  expect(options + command + "::: n 1..4", "the value of --identity-env WORD");
+  const std::string other = "--quiet --input in --env A=2 --identity-env WORD ";
+  expect(other + command + "::: n 1..4", "the value of --env A");
+  expect(other + command + "::: n 01..04", "the text of n in the first step was 1, now 01");
+  expect(other + command + "::: n 01..04 ::: m a", "the list of parameters was n, now n m");
+  std::ofstream(folder_ / "in") << "two";
+  std::filesystem::remove(folder_ / "did04");
+  expect("--detach " + other + command + "::: n 01..04 ::: m a",
+         "the content of " + (folder_ / "in").string());
+  Await("did04");
+  EXPECT_EQ(Jobs("wait w").status, kDone);
+  unsetenv("WORD");
+  EXPECT_NE(platform::Shell("grep -rE '(first|second)5e' " + (folder_ / "state").string()).status,
+            0);
+}
+
+TEST_F(JobsTest, KeepsNoValuesOfVariables) {
   setenv("WORD", "hush5e", 1);
   Jobs("run --name e --env WORD=hush5e -- true {n} ::: n 1..2");
   unsetenv("WORD");

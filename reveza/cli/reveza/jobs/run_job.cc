@@ -24,7 +24,9 @@
 #include "reveza/jobs/cluster/ray.h"
 #include "reveza/jobs/cluster/slurm.h"
 #include "reveza/jobs/engine/engine.h"
+#include "reveza/jobs/engine/job_preview.h"
 #include "reveza/jobs/engine/open_job.h"
+#include "reveza/jobs/report/progress_text.h"
 
 extern char** environ;
 
@@ -151,6 +153,18 @@ Result<int> RunOpened(jobs::OpenedJob opened, const ParsedRun& run) {
   return ReportSummary(*summary, run, id);
 }
 
+// Describes the run, or fails as it would.
+Result<int> PrintDryRun(const ParsedRun& run) {
+  DryRunView view = LocalDryRunView();
+  const auto expander = jobs::Expander::Make(run.job);
+  if (!expander) return ReportError(kUsage, expander.error().message);
+  if (const auto state = platform::StateHome(platform::ProcessEnvironment)) {
+    ASSIGN_OR_RETURN(view.preview, jobs::PreviewJob(*state, run.job, *expander, run.request));
+  }
+  fmt::print("{}", DryRunText(run, view));
+  return kDone;
+}
+
 Result<int> RunOrDetach(int argc, char** argv) {
   ASSIGN_OR_RETURN(auto run, ParseRun(argc, argv));
   if (!run.help.empty()) {
@@ -158,10 +172,7 @@ Result<int> RunOrDetach(int argc, char** argv) {
     return kDone;
   }
   for (const auto& note : run.notes) fmt::print(stderr, "reveza: {}\n", note);
-  if (run.request.dry_run) {
-    fmt::print("{}", DryRunText(run));
-    return kDone;
-  }
+  if (run.request.dry_run) return PrintDryRun(run);
   ASSIGN_OR_RETURN(const auto state, platform::StateHome(platform::ProcessEnvironment));
   RETURN_IF_ERROR(CreateOutputs(run.request));
   const auto supervisor = FindSupervisor();
@@ -171,6 +182,8 @@ Result<int> RunOrDetach(int argc, char** argv) {
   if (run.request.detach) {
     // What is wrong is said here rather than in the log.
     RETURN_IF_ERROR(jobs::CheckNewJob(state, run.job, *expander));
+    ASSIGN_OR_RETURN(const auto note, jobs::ExplainChanges(state, run.job, *expander, run.request));
+    if (note) fmt::print(stderr, "reveza: {}\n", jobs::EscapeControls(*note));
     ASSIGN_OR_RETURN(const auto folder, jobs::JobFolder::Create(state, run.job.name));
     return Detach(argc, argv, folder);
   }
