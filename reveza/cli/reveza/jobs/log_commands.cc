@@ -16,6 +16,7 @@
 #include "reveza/jobs/engine/control.h"
 #include "reveza/jobs/engine/engine.h"
 #include "reveza/jobs/journal/verify_outputs.h"
+#include "reveza/jobs/report/progress_text.h"
 
 namespace reveza::cli {
 namespace {
@@ -83,10 +84,13 @@ std::uint64_t CountOf(const json& job, const char* state) {
 }  // namespace
 
 void PrintStatus(const json& status) {
-  fmt::print("{}: {} of {} done, {} running, {} waiting, {} failed; {} workers\n",
+  const json eta = status.value("eta", json());
+  fmt::print("{}: {} of {} done{}, {} running, {} waiting, {} failed; {} workers{}\n",
              status["id"].get<std::string>(), CountOf(status, "done"), CountOf(status, "all"),
-             CountOf(status, "running"), CountOf(status, "waiting"), CountOf(status, "failed"),
-             status["workers"]["best"].is_null() ? 0 : status["workers"]["best"].get<unsigned>());
+             CyclesText(status), CountOf(status, "running"), CountOf(status, "waiting"),
+             CountOf(status, "failed"),
+             status["workers"]["best"].is_null() ? 0 : status["workers"]["best"].get<unsigned>(),
+             eta.is_object() ? "; " + jobs::RemainingText(jobs::RemainingFromJson(eta)) : "");
 }
 
 Result<int> ShowLogs(const JobsArguments& arguments) {

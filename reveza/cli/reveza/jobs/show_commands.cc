@@ -201,9 +201,10 @@ Result<int> ShowJob(const JobsArguments& arguments) {
     fmt::print("{}\n", JsonText(shown, 2));
     return kDone;
   }
-  fmt::print("{}: {} of {} steps done, {} failed, {} unknown, {} waiting; {}\n", job.id,
-             job.Count(StepState::kDone), job.AllSteps(), job.Count(StepState::kFailed),
-             job.Count(StepState::kUnknown), job.Count(StepState::kWaiting), job.State());
+  fmt::print("{}: {} of {} steps done{}, {} failed, {} unknown, {} waiting; {}\n", job.id,
+             job.Count(StepState::kDone), job.AllSteps(), CyclesText({{"cycles", job.cycles}}),
+             job.Count(StepState::kFailed), job.Count(StepState::kUnknown),
+             job.Count(StepState::kWaiting), job.State());
   if (pause) fmt::print("{}\n", *pause);
   for (const auto& command : job.commands) {
     fmt::print("command: {}\nfolder: {}\n", jobs::EscapeControls(CommandText(command)),
