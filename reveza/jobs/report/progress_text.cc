@@ -275,7 +275,14 @@ std::vector<Metric> MetricsOf(const CycleResult& cycle) {
 std::string EscapeControls(std::string_view command) {
   std::string line;
   line.reserve(command.size());
-  for (const char c : command) {
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const char c = command[i];
+    // U+0080 to U+009F in UTF-8: terminals obey some of these too.
+    if (c == '\xc2' && i + 1 < command.size() &&
+        static_cast<unsigned char>(command[i + 1]) < 0xa0) {
+      line += fmt::format("\\xc2\\x{:02x}", static_cast<unsigned char>(command[++i]));
+      continue;
+    }
     if (c == '\t') {
       line += "\\t";
     } else if (c == '\n') {

@@ -26,7 +26,7 @@ constexpr std::size_t kShownSteps = 3;
 
 // Appends a line such as "  workers   3".
 void AddRow(std::string& text, std::string_view head, std::string_view row) {
-  fmt::format_to(std::back_inserter(text), "  {:<10} {}\n", head, row);
+  fmt::format_to(std::back_inserter(text), "  {:<10} {}\n", head, jobs::EscapeControls(row));
 }
 
 std::string ClaimText(const jobs::Command& command) {

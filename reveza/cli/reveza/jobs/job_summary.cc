@@ -132,8 +132,8 @@ std::string ListText(const std::vector<JobSummary>& jobs) {
   std::string text = fmt::format("{:<{}}  {:<11}  {:<{}}  {:<19}  {:>10}  COMMAND\n", "JOB", name,
                                  "STATE", "STEPS", steps, "STARTED", "ELAPSED");
   for (const auto& job : jobs) {
-    std::string command = CommandsText(job);
-    if (command.size() > kMaxCommand) command = command.substr(0, kMaxCommand - 3) + "...";
+    const std::string command =
+        jobs::Truncate(jobs::EscapeControls(CommandsText(job)), kMaxCommand);
     std::string line = fmt::format(
         "{:<{}}  {:<11}  {:<{}}  {:<19}  {:>10}  {}", job.id, name, job.State(), StepsText(job),
         steps, job.run ? TimeText(job.run->began) : "", ElapsedText(job), command);

@@ -134,7 +134,9 @@ Result<jobs::Engine::Summary> RunOnCluster(jobs::EngineParts parts, jobs::Observ
 Result<int> RunOpened(jobs::OpenedJob opened, const ParsedRun& run) {
   const bool here = run.request.cluster == jobs::ClusterKind::kNone;
   if (here) RETURN_IF_ERROR(jobs::CheckNoArrays(opened.parts.journal));
-  for (const auto& note : opened.notes) fmt::print(stderr, "reveza: {}\n", note);
+  for (const auto& note : opened.notes) {
+    fmt::print(stderr, "reveza: {}\n", jobs::EscapeControls(note));
+  }
   const auto outputs =
       run.request.output_folder.empty() ? opened.parts.folder.outputs() : run.request.output_folder;
   const std::string id = opened.parts.folder.id();

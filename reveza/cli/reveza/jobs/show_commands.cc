@@ -76,8 +76,9 @@ json UnsuccessfulJson(const std::vector<Unsuccessful>& steps) {
 void PrintUnsuccessful(const std::vector<Unsuccessful>& steps) {
   for (std::size_t i = 0; i < steps.size() && i < kMaxShown; ++i) {
     const auto& [step, result, errors] = steps[i];
-    fmt::print("  step {} ({}): {}, code {}, {} attempts, last {}\n", step.number, step.entry.label,
-               ToText(result.outcome), result.code, step.entry.attempts, TimeText(result.ended));
+    fmt::print("  step {} ({}): {}, code {}, {} attempts, last {}\n", step.number,
+               jobs::EscapeControls(step.entry.label), ToText(result.outcome), result.code,
+               step.entry.attempts, TimeText(result.ended));
   }
   if (steps.size() > kMaxShown) {
     fmt::print("  and {} more; --json lists all\n", steps.size() - kMaxShown);
@@ -208,13 +209,13 @@ Result<int> ShowJob(const JobsArguments& arguments) {
   if (pause) fmt::print("{}\n", *pause);
   for (const auto& command : job.commands) {
     fmt::print("command: {}\nfolder: {}\n", jobs::EscapeControls(CommandText(command)),
-               command.folder.string());
+               jobs::EscapeControls(command.folder.string()));
   }
   if (const auto elapsed = job.Elapsed()) {
     fmt::print("started: {}, {} {}\n", TimeText(job.run->began),
                job.running ? "running for" : "ran", FormatDuration(*elapsed));
   }
-  fmt::print("outputs: {}\n", outputs.string());
+  fmt::print("outputs: {}\n", jobs::EscapeControls(outputs.string()));
   if (limits && *limits) fmt::print("limits: {}\n", **limits);
   for (const auto& metric : metrics.all()) fmt::print("{}\n", jobs::MetricText(metric));
   PrintUnsuccessful(failed);
