@@ -175,6 +175,24 @@ TEST_F(JobsTest, LogsShowEachAttemptAndFollow) {
   EXPECT_EQ(Jobs("logs a 1 --attempt").status, kUsage);
 }
 
+TEST_F(JobsTest, LogsFollowAChainFromBeforeItsStart) {
+  // Step 2 goes on once its first lines were followed.
+  const std::string step =
+      "run --name c --quiet --workers 1 --cycles 4 --chain 2 -- sh -c 'touch on{n}; until [ -e go "
+      "]; do sleep 0.01; done; seq -f \"reveza step %g\" {from} {to}; until [ {n} = 1 ] || [ -s "
+      "followed ]; do sleep 0.01; done' ::: n 1..2";
+  const auto followed =
+      platform::Shell("cd " + folder_.path().string() + " && { " REVEZA_PROGRAM " jobs " + step +
+                      " & until [ -e on1 ]; do sleep 0.01; done; " REVEZA_PROGRAM
+                      " jobs logs c 2 -f > followed & sleep 0.2; touch go; wait; }");
+  EXPECT_EQ(followed.status, 0) << followed.output;
+  EXPECT_EQ(Text("followed"), "reveza step 1\nreveza step 2\nreveza step 3\nreveza step 4\n");
+  Jobs("add c -- true ::: n 7");
+  const auto none = Jobs("logs c 3 -f");
+  EXPECT_EQ(none.status, kUsage);
+  EXPECT_NE(none.output.find("has not run yet"), std::string::npos) << none.output;
+}
+
 TEST_F(JobsTest, RetryAndAddWithoutARunner) {
   const std::string run =
       "run --name r --quiet --workers 1 -- sh -c 'echo {n} >> ran; [ {n} = 1 ] || [ -e go ]' ::: n "
