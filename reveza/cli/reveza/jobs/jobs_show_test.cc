@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "common/base/json_text.h"
 #include "common/platform/testing_terminal.h"
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/cli/reveza/jobs/testing_jobs.h"
@@ -52,6 +53,62 @@ TEST_F(JobsShow, WhyExplainsEachWayInWhichStepsFailed) {
                   "  3 steps: failed with status 3, first n=1; its errors end with "
                   "\"last 1\"\n"));
   EXPECT_EQ(CountOf(why, "failed with"), 2u);
+}
+
+TEST_F(JobsShow, WhyTellsErrorsApartThatHaveTheSameStatus) {
+  Jobs(
+      "run --name f --quiet -- sh -c 'case {n} in 2) echo no disk;; *) echo bad value {n};; esac "
+      ">&2; exit 1' ::: n 1..3");
+  const std::string why = Jobs("why f").output;
+  EXPECT_TRUE(Has(why,
+                  "  2 steps: failed with status 1, first n=1; its errors end with "
+                  "\"bad value 1\"\n  1 step: failed with status 1, first n=2; its errors end "
+                  "with \"no disk\"\n"));
+  Jobs("run --name one --quiet -- true");
+  EXPECT_TRUE(Has(Jobs("why one").output, "the step is done\n"));
+}
+
+TEST_F(JobsShow, EscapesControlCharacters) {
+  const auto run =
+      Jobs("run --name x --shell -- 'echo a\necho {n} >&2; exit 1' ::: n '\x1b[31m\x07' 2>&1");
+  EXPECT_TRUE(Has(run.output, "step n=\\x1b[31m\\x07 failed with status 1"));
+  std::string said = run.output;
+  for (const char* words : {"list", "show x", "why x", "table x"}) {
+    said += Jobs(words).output;
+  }
+  EXPECT_EQ(CountOf(said, "\x1b"), 0u) << said;
+  EXPECT_EQ(CountOf(Jobs("list").output, "\n"), 2u) << "a job has one line";
+  const auto shown = nlohmann::json::parse(Jobs("show x --json").output);
+  EXPECT_EQ(shown["failed"][0]["label"], "n=\x1b[31m\x07");
+}
+
+TEST_F(JobsShow, ListTruncatesCommandsBetweenCharacters) {
+  std::string word;
+  for (int i = 0; i < 80; ++i) word += "é";
+  Jobs("run --name u --quiet -- true " + word);
+  Jobs("run --name v --quiet -- true x" + word);
+  EXPECT_TRUE(IsUtf8(Jobs("list").output));
+}
+
+TEST_F(JobsShow, ProgressOfCyclesIsSeenFromOutside) {
+  const auto run = Jobs(
+      "run --name c --detach --cycles 3 --shell -- 'echo reveza step 1; touch begun; until [ -e "
+      "go ]; do sleep 0.02; done; echo reveza step 2; echo reveza step 3'");
+  ASSERT_EQ(run.status, kDone) << run.output;
+  Await("begun");
+  const std::string progress = "0 of 1 done, 1 of 3 cycles";
+  for (int i = 0; i < 600 && !Jobs("list").output.contains(progress); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(Has(Jobs("list").output, progress));
+  EXPECT_TRUE(Has(Jobs("why c").output, progress));
+  EXPECT_TRUE(Has(Jobs("show c").output, "0 of 1 steps done, 1 of 3 cycles,"));
+  EXPECT_EQ(nlohmann::json::parse(Jobs("show c --json").output)["cycles"]["done"], 1);
+  platform::Shell("cd " + folder_.path().string() +
+                  " && { " REVEZA_PROGRAM
+                  " jobs follow c > followed & until [ -s followed ]; do sleep 0.02; done; touch "
+                  "go; wait; }");
+  EXPECT_TRUE(Has(Text("followed"), "c: " + progress));
 }
 
 TEST_F(JobsShow, WhyExplainsInterruptedAndKilledRunners) {
@@ -119,7 +176,7 @@ TEST_F(JobsShow, StopsWhenAGoalIsMet) {
   const std::string command = "--workers 1 -- sh -c 'echo reveza step 1 loss=0.{n}' ::: n 9..1";
   const auto run = Jobs("run --name g --cycles 1 --halt 'soon,loss<0.75' " + command);
   EXPECT_EQ(run.status, kDone) << run.output;
-  EXPECT_TRUE(Has(run.output, "the goal of --halt was met; 6 of 9 steps did not run"));
+  EXPECT_TRUE(Has(run.output, "the goal of --halt was met; 6 of 9 steps are not done"));
   EXPECT_TRUE(Has(Jobs("why g").output, "step n=7 reported loss=0.7"));
   const auto refused = Jobs("run --name g --halt 'soon,loss<0.75' " + command);
   EXPECT_EQ(refused.status, kUsage);

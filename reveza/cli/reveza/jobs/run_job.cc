@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/exec_arguments.h"
+#include "common/base/units.h"
 #include "common/platform/runtime_paths.h"
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/cli/reveza/jobs/commands.h"
@@ -70,8 +71,9 @@ ExitStatus ReportSummary(const jobs::Engine::Summary& summary, const ParsedRun& 
           counts.failed, run.job.steps.size(), counts.ready + counts.blocked + counts.running));
       return kFailedSteps;
     case jobs::Engine::RunEnd::kGoalMet:
-      report(fmt::format("the goal of --halt was met; {} of {} steps did not run",
-                         counts.ready + counts.blocked + counts.running, run.job.steps.size()));
+      report(fmt::format("the goal of --halt was met; {} of {} are not done",
+                         counts.ready + counts.blocked + counts.running,
+                         Plural(run.job.steps.size(), "step")));
       return kDone;
     case jobs::Engine::RunEnd::kInterrupted:
       report(fmt::format("{} of {} steps remain; the same command resumes the job",
