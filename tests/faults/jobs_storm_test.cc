@@ -19,6 +19,7 @@
 
 #include "common/platform/process_table.h"
 #include "common/platform/testing_directory.h"
+#include "common/platform/testing_shell.h"
 #include "reveza/jobs/journal/job_folder.h"
 #include "reveza/jobs/journal/journal.h"
 
@@ -41,25 +42,15 @@ class JobsStormTest : public testing::Test {
     for (const pid_t pid : ChildProcesses()) kill(pid, SIGKILL);
   }
 
-  pid_t StartRunner() {
-    std::vector<std::string> words = {REVEZA_PROGRAM,
-                                      "jobs",
-                                      "run",
-                                      "--name",
-                                      "storm",
-                                      "--workers",
-                                      "3",
-                                      "--quiet",
-                                      "--retries",
-                                      "1000000",
-                                      "--",
-                                      REVEZA_STEP,
-                                      folder_.path().string(),
-                                      "{n}",
-                                      "4",
-                                      ":::",
-                                      "n",
-                                      "1.." + std::to_string(kSteps)};
+  pid_t StartRunner(const std::vector<std::string>& options = {"--retries", "1000000"}) {
+    std::vector<std::string> words = {REVEZA_PROGRAM, "jobs",      "run", "--name",
+                                      "storm",        "--workers", "3",   "--quiet"};
+    words.insert(words.end(), options.begin(), options.end());
+    for (const std::string& word :
+         {std::string("--"), std::string(REVEZA_STEP), folder_.path().string(), std::string("{n}"),
+          std::string("4"), std::string(":::"), std::string("n"), "1.." + std::to_string(kSteps)}) {
+      words.push_back(word);
+    }
     std::vector<char*> arguments;
     for (auto& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -82,9 +73,9 @@ class JobsStormTest : public testing::Test {
   }
 
   // Restarts the runner until the job is done. Returns false after 50 attempts.
-  bool RunToCompletion() {
+  bool RunToCompletion(const std::vector<std::string>& options = {"--retries", "1000000"}) {
     for (int i = 0; i < 50; ++i) {
-      const pid_t pid = StartRunner();
+      const pid_t pid = StartRunner(options);
       int status = 0;
       waitpid(pid, &status, 0);
       if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
@@ -155,6 +146,59 @@ TEST_F(JobsStormTest, RandomKillsKeepGuarantees) {
   waitpid(runner, nullptr, 0);
   EXPECT_GT(killed, 0);
   ASSERT_TRUE(RunToCompletion());
+  ExpectGuarantees();
+}
+
+// Two shards, each with a state folder of its own as on two machines.
+TEST_F(JobsStormTest, KilledShardsMergeEachSuccessOnce) {
+  const auto enter = [&](const char* machine) {
+    setenv("REVEZA_STATE", (folder_ / machine).c_str(), 1);
+  };
+  const auto shard = [&](const char* part) {
+    return std::vector<std::string>{"--shard", part, "--export", (folder_ / "shared").string()};
+  };
+  std::mt19937 random(3);
+  for (int round = 0; round < 30; ++round) {
+    enter("m1");
+    const pid_t one = StartRunner(shard("1/2"));
+    enter("m2");
+    const pid_t other = StartRunner(shard("2/2"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 80));
+    // By SIGTERM a runner exports what it has.
+    kill(one, random() % 2 == 0 ? SIGKILL : SIGTERM);
+    kill(other, SIGKILL);
+    waitpid(one, nullptr, 0);
+    waitpid(other, nullptr, 0);
+  }
+  enter("m1");
+  ASSERT_TRUE(RunToCompletion(shard("1/2")));
+  enter("m2");
+  ASSERT_TRUE(RunToCompletion(shard("2/2")));
+  enter("state");
+  const auto merged =
+      platform::Shell(REVEZA_PROGRAM " jobs merge storm " + (folder_ / "shared").string());
+  EXPECT_EQ(merged.status, 0) << merged.output;
+  EXPECT_EQ(merged.output.find("more than once"), std::string::npos) << merged.output;
+  ExpectGuarantees();
+}
+
+// The first step that is killed fails and ends the others, which are not done then.
+TEST_F(JobsStormTest, HaltedRunsKeepGuarantees) {
+  const std::vector<std::string> halting = {"--halt", "now,fail=1", "--retry-failed"};
+  std::mt19937 random(4);
+  int halted = 0;
+  for (int round = 0; round < 40; ++round) {
+    const pid_t runner = StartRunner(halting);
+    int status = 0;
+    while (waitpid(runner, &status, WNOHANG) == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 12));
+      const auto children = ChildProcesses();
+      if (!children.empty()) kill(children[random() % children.size()], SIGKILL);
+    }
+    halted += WIFEXITED(status) && WEXITSTATUS(status) != 0 ? 1 : 0;
+  }
+  EXPECT_GT(halted, 0);
+  ASSERT_TRUE(RunToCompletion({"--retry-failed"}));
   ExpectGuarantees();
 }
 

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
 
+#include "common/base/bytes.h"
 #include "common/base/units.h"
 #include "common/platform/cgroup.h"
 #include "common/platform/machine.h"
@@ -38,6 +40,45 @@ bool SaysNoMemory(const Termination& termination) {
       std::array{"std::bad_alloc", "annot allocate memory", "failed to map segment from shared",
                  "virtual memory exhausted", "ould not reserve enough space"},
       [&](const char* message) { return text.contains(message); });
+}
+
+// Returns whether a line is about starting a thread or process. Not by the mere word "thread": a
+// panic of Rust names the thread that it is in.
+bool IsAboutThreads(std::string line) {
+  std::ranges::transform(line, line.begin(), [](unsigned char c) { return std::tolower(c); });
+  const auto has = [&](std::string_view word) { return line.contains(word); };
+  return has("fork") || has("clone") || has("spawn") || has("pthread") ||
+         (has("thread") && (has("creat") || has("start") || has("launch")));
+}
+
+// Returns the code that raised an exception of Python, below the last "File" of the traceback.
+std::string InnermostCode(std::string_view text) {
+  const std::size_t file = text.rfind("  File \"");
+  const std::size_t code = file == text.npos ? file : text.find('\n', file);
+  return code == text.npos ? "" : std::string(text.substr(code));
+}
+
+// Whether the last output says that a thread or process could not be started. EAGAIN alone does
+// not: a socket that does not block says the same.
+bool SaysNoThread(const Termination& termination) {
+  for (const char* text :
+       {"can't start new thread", "Thread creation failed", "pthread_create failed"}) {
+    if (Says(termination, text)) return true;
+  }
+  constexpr std::string_view kAgain = "Resource temporarily unavailable";
+  const std::string_view text = termination.last_lines;
+  for (std::size_t at = text.find(kAgain); at != text.npos; at = text.find(kAgain, at + 1)) {
+    const std::size_t begin = text.rfind('\n', at) + 1;
+    const std::string_view line = text.substr(begin, at - begin);
+    if (line.starts_with("BlockingIOError")) {
+      if (IsAboutThreads(InnermostCode(text.substr(0, begin)))) return true;
+      continue;
+    }
+    // What std::thread says, and the runtime of Intel's and LLVM's OpenMP.
+    if (line == "  what():  " || line.starts_with("OMP: System error")) return true;
+    if (IsAboutThreads(std::string(line))) return true;
+  }
+  return false;
 }
 
 bool WasKilled(const Termination& termination) {
@@ -193,6 +234,19 @@ bool ProcessLimitBinds(const Termination& termination, const std::filesystem::pa
   return !exempt.value_or(false);
 }
 
+// Whether RLIMIT_NPROC is met before RLIMIT_AS, both of which are set: it was nearly reached, or so
+// many threads have room in the address space.
+bool ProcessLimitComesFirst(const Termination& termination) {
+  // The GNU C library reserves so much for a thread's malloc(), and so much for a stack without
+  // a limit.
+  constexpr std::uint64_t kArena = 64 * kMiB;
+  constexpr std::uint64_t kStack = 2 * kMiB;
+  const std::uint64_t threads = *termination.limits->processes.soft;
+  if (NearLimit(termination.use.threads, threads)) return true;
+  const std::uint64_t each = termination.limits->stack.soft.value_or(kStack) + kArena;
+  return threads < *termination.limits->address_space.soft / each;
+}
+
 // pthread_create and fork say EAGAIN for all of these.
 Finding NoThread(const Termination& termination, const std::filesystem::path& root) {
   Finding finding{.id = Id::kThreadCeiling,
@@ -204,6 +258,8 @@ Finding NoThread(const Termination& termination, const std::filesystem::path& ro
                   .fix = "fewer threads: OMP_NUM_THREADS; see reveza doctor -v for the limits"};
   const auto tasks = termination.tasks ? termination.tasks : platform::ReadCgroupTasks(0, root);
   const std::uint64_t refusals = Refusals(termination);
+  const bool process_limit = ProcessLimitBinds(termination, root);
+  const auto address = termination.limits ? termination.limits->address_space.soft : std::nullopt;
   if (refusals > 0 || (tasks && (NearLimit(tasks->used, tasks->limit) ||
                                  NearLimit(termination.use.threads, tasks->limit)))) {
     finding.id = Id::kCgroupPids;
@@ -214,14 +270,14 @@ Finding NoThread(const Termination& termination, const std::filesystem::path& ro
     }
     if (tasks) finding.limit = fmt::format("pids.max = {} in {}", tasks->limit, tasks->folder);
     finding.fix = "docker run --pids-limit=-1, TasksMax=infinity, or fewer threads";
-  } else if (termination.limits && termination.limits->address_space.soft) {
+  } else if (address && (NearLimit(termination.use.address_peak, address) || !process_limit ||
+                         !ProcessLimitComesFirst(termination))) {
     finding.id = Id::kAddressSpace;
-    finding.limit =
-        fmt::format("RLIMIT_AS = {}", FormatBytes(*termination.limits->address_space.soft));
+    finding.limit = fmt::format("RLIMIT_AS = {}", FormatBytes(*address));
     finding.fix =
         "take the limit on address space away (ulimit -v, resource.RLIMIT_AS): each thread "
         "reserves its whole stack";
-  } else if (ProcessLimitBinds(termination, root)) {
+  } else if (process_limit) {
     finding.id = Id::kProcessLimit;
     finding.limit = fmt::format("RLIMIT_NPROC = {}", *termination.limits->processes.soft);
     finding.fix = HowToRaise("-u", "nproc", termination.limits->processes) + "; or fewer threads";
@@ -241,10 +297,7 @@ std::optional<Finding> ExplainTermination(const Termination& termination,
     return OutOfMemory(termination, *termination.kills_after - *termination.kills_before, root);
   }
   if (!termination.signal && termination.exit_status.value_or(0) == 0) return std::nullopt;
-  for (const char* text : {"Resource temporarily unavailable", "can't start new thread",
-                           "Thread creation failed", "pthread_create failed"}) {
-    if (Says(termination, text)) return NoThread(termination, root);
-  }
+  if (SaysNoThread(termination)) return NoThread(termination, root);
   if (SaysNoMemory(termination)) {
     if (auto finding = NoMemory(termination, root)) return finding;
   }

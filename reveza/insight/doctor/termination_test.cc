@@ -125,6 +125,35 @@ TEST(NoThread, DiffersFromOutOfMemory) {
   EXPECT_FALSE(ExplainTermination(termination, root.path())) << "it did not fail";
 }
 
+TEST(NoThread, IsNotAnyResourceThatIsUnavailable) {
+  const TestingDirectory root;
+  const auto explained = [&](const std::string& last_lines) {
+    Termination termination;
+    termination.exit_status = 1;
+    termination.last_lines = last_lines;
+    return ExplainTermination(termination, root.path()).has_value();
+  };
+  const std::string python =
+      "Traceback (most recent call last):\n  File \"/a/threading.py\", line 9, in run\n";
+  const std::string raised = "BlockingIOError: [Errno 11] Resource temporarily unavailable\n";
+  EXPECT_FALSE(explained(python + "    s.recv(1)\n" + raised));
+  EXPECT_FALSE(explained("recv: Resource temporarily unavailable\n"));
+  EXPECT_FALSE(explained("  what():  recv: Resource temporarily unavailable\n"));
+  EXPECT_FALSE(explained(
+      "thread 'main' panicked at src/main.rs:4: Os { code: 11, kind: WouldBlock, message: "
+      "\"Resource temporarily unavailable\" }\n"));
+  EXPECT_TRUE(explained(python + "    self.pid = _fork_exec(\n               ^^^^^\n" + raised));
+  EXPECT_TRUE(explained("bash: fork: retry: Resource temporarily unavailable\n"));
+  EXPECT_TRUE(
+      explained("terminate called after throwing an instance of 'std::system_error'\n"
+                "  what():  Resource temporarily unavailable\n"));
+  EXPECT_TRUE(
+      explained("failed to spawn thread: Os { code: 11, kind: WouldBlock, message: "
+                "\"Resource temporarily unavailable\" }\n"));
+  EXPECT_TRUE(explained("OMP: System error #11: Resource temporarily unavailable\n"));
+  EXPECT_TRUE(explained("Cannot create thread: Resource temporarily unavailable\n"));
+}
+
 TEST(NoThread, ProcessLimitDoesNotBindRoot) {
   const TestingDirectory root;
   Termination termination;
@@ -137,6 +166,25 @@ TEST(NoThread, ProcessLimitDoesNotBindRoot) {
   termination.use.exempt_from_process_limit = false;
   EXPECT_EQ(ExplainTermination(termination, root.path())->id, Id::kProcessLimit)
       << "it had become another user";
+}
+
+TEST(NoThread, BlamesTheFirstOfTwoLimits) {
+  const TestingDirectory root;
+  Termination termination;
+  termination.exit_status = 1;
+  termination.last_lines = "RuntimeError: can't start new thread\n";
+  termination.limits.emplace().address_space.soft = 8 * kGiB;
+  termination.limits->stack.soft = 8 * kMiB;
+  const auto blamed = [&](std::uint64_t processes) {
+    termination.limits->processes.soft = processes;
+    return ExplainTermination(termination, root.path())->id;
+  };
+  EXPECT_EQ(blamed(20), Id::kProcessLimit) << "20 threads have room in 8 GiB";
+  EXPECT_EQ(blamed(90'000), Id::kAddressSpace);
+  termination.use.threads = 180;
+  EXPECT_EQ(blamed(200), Id::kProcessLimit) << "it was nearly reached";
+  termination.use.address_peak = 8 * kGiB - kMiB;
+  EXPECT_EQ(blamed(20), Id::kAddressSpace) << "it was measured";
 }
 
 TEST(NoThread, RefusalsOfTheControlGroupAreMeasured) {

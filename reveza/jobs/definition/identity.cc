@@ -212,6 +212,9 @@ Result<std::filesystem::path> FindProgram(std::string_view word,
     if (IsExecutable(path)) return path;
     std::error_code ignored;
     const bool exists = std::filesystem::exists(path, ignored);
+    if (std::filesystem::is_directory(path, ignored)) {
+      return Fail(Error::Code::kPermission, "{} is a folder, not a program", path.string());
+    }
     return Fail(exists ? Error::Code::kPermission : Error::Code::kNotFound,
                 exists ? fmt::format("{} is not executable; chmod +x it, or name its interpreter",
                                      path.string())

@@ -1,7 +1,6 @@
 #include "reveza/jobs/engine/open_job.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,7 +9,6 @@
 #include <optional>
 #include <ranges>
 #include <set>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -32,12 +30,6 @@ namespace reveza::jobs {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<std::string> OwnEnvironment() {
-  std::vector<std::string> environment;
-  for (char** at = environ; *at != nullptr; ++at) environment.emplace_back(*at);
-  return environment;
-}
 
 Result<Journal> OpenJournal(const JobFolder& folder, const RunRequest& request) {
   auto journal = Journal::Open(folder.journal(), request.durable ? Journal::Durability::kPower
@@ -93,29 +85,6 @@ Status RequeueFinished(Journal& journal, const RunRequest& request, const Job& j
   return {};
 }
 
-// Explains why steps that look finished run. `dropped`: finished steps that are no longer listed.
-std::optional<std::string> ExplainNewSteps(const fs::path& state, const JobFolder& folder,
-                                           const Job& job, std::span<const StepEntry> list,
-                                           std::uint64_t dropped) {
-  const auto is_new = [](const StepEntry& step) { return step.attempts == 0; };
-  const auto added = std::ranges::count_if(list, is_new);
-  if (dropped > 0 && added > 0) {
-    const std::string differences = DescribeDifferences(KeptCommands(folder), job.commands);
-    if (differences.empty()) return std::nullopt;
-    return fmt::format(
-        "{} finished here before, but {} are new, because their identity includes what has "
-        "changed: {}",
-        Plural(dropped, "step"), added, differences);
-  }
-  if (!std::ranges::all_of(list, is_new)) return std::nullopt;
-  const auto other = SameJobElsewhere(state, folder, job);
-  if (!other) return std::nullopt;
-  return fmt::format(
-      "the job {} runs the same command in another folder; its steps do not count here, because "
-      "the folder is part of a step's identity",
-      *other);
-}
-
 // Returns what the user should know before the run starts, one line each.
 std::vector<std::string> StartupNotes(const OpenedJob& opened, const JobFolder& folder,
                                       const std::vector<ChangedProgram>& changed, bool rerun) {
@@ -165,8 +134,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kKeyNames
 Result<OpenedJob> OpenJob(const fs::path& state, Job& job, Expander& expander,
                           const RunRequest& request, const fs::path& supervisor,
                           std::vector<Identity> identities) {
+  FileHashCache files;
   if (identities.empty()) {
-    ASSIGN_OR_RETURN(identities, ComputeIdentities(job));
+    ASSIGN_OR_RETURN(identities, ComputeIdentities(job, files));
     if (request.shard) SelectShard(*request.shard, job, identities);
   }
   RETURN_IF_ERROR(CheckNewJob(state, job, expander));
@@ -189,9 +159,13 @@ Result<OpenedJob> OpenJob(const fs::path& state, Job& job, Expander& expander,
     return step_state != StepState::kDone &&
            (step_state != StepState::kFailed || request.retry_failed);
   }));
-  const auto explained = ExplainNewSteps(state, folder, job, list, dropped);
+  const JobContent content = ContentOf(job, files);
+  const auto is_new = [](const StepEntry& step) { return step.attempts == 0; };
+  const NewSteps compared{static_cast<std::uint64_t>(std::ranges::count_if(list, is_new)),
+                          list.size(), dropped};
+  const auto explained = ExplainNewSteps(state, folder.id(), content, compared);
   // Optional: without it the next run cannot say what has changed.
-  static_cast<void>(KeepCommands(folder, job));
+  static_cast<void>(KeepContent(folder, content));
   // A CPU budget reduces the workers as well as the threads of each.
   const double usable = UsableCores();
   const double cores = std::min(usable, request.cpu_budget.value_or(usable));

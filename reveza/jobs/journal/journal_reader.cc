@@ -101,6 +101,14 @@ Result<std::optional<AttemptEntry>> JournalReader::LastAttempt(const Identity& i
   return std::optional<AttemptEntry>(attempt);
 }
 
+Result<std::uint64_t> JournalReader::LastCycle(const Identity& identity) {
+  ASSIGN_OR_RETURN(auto rows,
+                   database_.Prepare("SELECT max(number) FROM cycle WHERE identity = ?"));
+  rows.BindBlob(1, AsStringView(identity));
+  ASSIGN_OR_RETURN(const auto more, rows.Step());
+  return more ? static_cast<std::uint64_t>(rows.Integer(0)) : 0;
+}
+
 Status JournalReader::ForEachStep(const std::function<void(const StepEntry&)>& visit) {
   ASSIGN_OR_RETURN(auto rows, database_.Prepare(std::string(kStepColumns) +
                                                 "WHERE position IS NOT NULL ORDER BY position"));

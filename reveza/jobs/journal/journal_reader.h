@@ -37,6 +37,8 @@ class JournalReader {
   Result<std::optional<StepEntry>> FindStep(const Identity& identity);
   // Returns the last attempt of a step; nullopt if it has none.
   Result<std::optional<AttemptEntry>> LastAttempt(const Identity& identity);
+  // Returns the highest recorded cycle of a step; 0 if it has none.
+  Result<std::uint64_t> LastCycle(const Identity& identity);
   // Visits all listed steps, in order.
   Status ForEachStep(const std::function<void(const StepEntry&)>& visit);
   // Visits all attempts, in the order of recording.

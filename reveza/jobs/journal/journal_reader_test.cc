@@ -95,6 +95,8 @@ TEST_F(JournalReaderTest, ReadsAttemptsCyclesAndValues) {
   EXPECT_EQ(reader.LastAttempt(Name(2))->value().result.code, 2);
   EXPECT_FALSE(*reader.LastAttempt(Name(4)));
   EXPECT_EQ(reader.LastEnd()->value(), 50);
+  EXPECT_EQ(reader.LastCycle(Name(1)), 1u);
+  EXPECT_EQ(reader.LastCycle(Name(2)), 0u);
   EXPECT_EQ(reader.Get("key")->value(), "value");
   EXPECT_FALSE(*reader.Get("other"));
   std::vector<std::string> metrics;

@@ -23,10 +23,6 @@ constexpr std::string_view kPlain = "\x1b[0m";
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-std::size_t Width(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, std::not_fn(IsContinuation)));
-}
-
 // Replaces control characters, which could move the cursor.
 std::string Sanitize(std::string_view text) {
   std::string clean(text);
@@ -34,25 +30,6 @@ std::string Sanitize(std::string_view text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   }
   return clean;
-}
-
-// Truncates to `columns` code points, ending with "…".
-std::string Truncate(std::string_view text, std::size_t columns) {
-  if (Width(text) <= columns) return std::string(text);
-  if (columns == 0) return {};
-  std::size_t kept = 0;
-  std::size_t points = 0;
-  while (kept < text.size()) {
-    if (!IsContinuation(text[kept]) && ++points == columns) break;
-    ++kept;
-  }
-  return std::string(text.substr(0, kept)) + "…";
-}
-
-std::string RemainingText(const RemainingTime& remaining) {
-  const std::string from = FormatDuration(remaining.p50);
-  const std::string to = FormatDuration(std::max(remaining.p50, remaining.p90));
-  return from == to ? from + " left" : fmt::format("{} to {} left", from, to);
 }
 
 double ShareDone(const Progress& progress) {
@@ -147,6 +124,36 @@ std::vector<std::string> MetricLines(const Progress& progress, std::size_t colum
 using nlohmann::json;
 
 }  // namespace
+
+std::size_t Width(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, std::not_fn(IsContinuation)));
+}
+
+std::string Truncate(std::string_view text, std::size_t columns) {
+  if (Width(text) <= columns) return std::string(text);
+  if (columns == 0) return {};
+  std::size_t kept = 0;
+  std::size_t points = 0;
+  while (kept < text.size()) {
+    if (!IsContinuation(text[kept]) && ++points == columns) break;
+    ++kept;
+  }
+  return std::string(text.substr(0, kept)) + "…";
+}
+
+std::string RemainingText(const RemainingTime& remaining) {
+  const std::string from = FormatDuration(remaining.p50);
+  const std::string to = FormatDuration(std::max(remaining.p50, remaining.p90));
+  return from == to ? from + " left" : fmt::format("{} to {} left", from, to);
+}
+
+RemainingTime RemainingFromJson(const json& eta) {
+  const auto read = [&](const char* name) {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>(eta.value(name, 0.0)));
+  };
+  return {read("p50"), read("p90")};
+}
 
 std::string MetricText(const NamedSummary& metric) {
   const auto& [name, summary] = metric;
@@ -268,7 +275,14 @@ std::vector<Metric> MetricsOf(const CycleResult& cycle) {
 std::string EscapeControls(std::string_view command) {
   std::string line;
   line.reserve(command.size());
-  for (const char c : command) {
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const char c = command[i];
+    // U+0080 to U+009F in UTF-8: terminals obey some of these too.
+    if (c == '\xc2' && i + 1 < command.size() &&
+        static_cast<unsigned char>(command[i + 1]) < 0xa0) {
+      line += fmt::format("\\xc2\\x{:02x}", static_cast<unsigned char>(command[++i]));
+      continue;
+    }
     if (c == '\t') {
       line += "\\t";
     } else if (c == '\n') {

@@ -87,6 +87,15 @@ std::vector<std::string> ProgressLines(const Progress& progress);
 // Returns what became of an attempt, as the end of a sentence: "failed with status 1".
 std::string OutcomeText(const AttemptResult& result);
 
+// Returns the number of code points, and truncates to as many, ending with "…".
+std::size_t Width(std::string_view text);
+std::string Truncate(std::string_view text, std::size_t columns);
+
+// Formats "2 min to 3 min left".
+std::string RemainingText(const RemainingTime& remaining);
+// Parses what EtaJson() returns, unless that is null.
+RemainingTime RemainingFromJson(const nlohmann::json& eta);
+
 // Writes control characters as \t, \n or \xHH.
 std::string EscapeControls(std::string_view text);
 

@@ -221,5 +221,19 @@ TEST(Joblog, EscapesControlCharacters) {
   EXPECT_EQ(std::ranges::count(line, '\t'), 8);
 }
 
+TEST(EscapeControls, WritesControlsOfAllKinds) {
+  EXPECT_EQ(EscapeControls("a\tb\nc\x1b[31m\x7f"), "a\\tb\\nc\\x1b[31m\\x7f");
+  EXPECT_EQ(EscapeControls("\xc2\x9b"
+                           "31m"),
+            "\\xc2\\x9b31m")
+      << "CSI in UTF-8";
+  EXPECT_EQ(EscapeControls("é ç \xc2\xa0 \xc2"), "é ç \xc2\xa0 \xc2");
+}
+
+TEST(RemainingFromJson, ReadsWhatEtaJsonWrites) {
+  const RemainingTime remaining{std::chrono::seconds(60), std::chrono::seconds(75)};
+  EXPECT_EQ(RemainingFromJson(EtaJson(remaining)), remaining);
+}
+
 }  // namespace progress_text_test
 }  // namespace reveza::jobs

@@ -2,7 +2,15 @@
 
 #include <sys/wait.h>
 
+#include "reveza/jobs/supervisor/disk_space.h"
+
 namespace reveza::jobs {
+namespace {
+
+// Briefer steps are looked at when they exit only.
+constexpr std::int64_t kLookInterval = kSecond;
+
+}  // namespace
 
 void RecordExit(RunningStep& step, int status, const rusage& usage) {
   AttemptResult& result = step.result;
@@ -21,6 +29,14 @@ void RecordExit(RunningStep& step, int status, const rusage& usage) {
   result.ended = result.began + (Now() - step.began);
 }
 
+void LookAtDisk(RunningStep& step, std::int64_t now) {
+  if (step.look_at == 0) step.look_at = step.began + kLookInterval;
+  if (step.ended || step.saw_full_disk || now < step.look_at) return;
+  const std::string& output = step.request.output;
+  step.saw_full_disk = !HasFreeBlocks(output.substr(0, output.rfind('/')));
+  step.look_at = now + kLookInterval;
+}
+
 // A step that was told to end may exit with status 0 without having finished: only its last cycle
 // proves that it has.
 Outcome JudgeOutcome(const RunningStep& step, bool tap_lost_output) {
@@ -31,7 +47,8 @@ Outcome JudgeOutcome(const RunningStep& step, bool tap_lost_output) {
     return *step.end_reason;
   }
   if (outcome != Outcome::kSuccess) return outcome;
-  if (step.disk_was_full || (cycles > 0 && tap_lost_output)) return Outcome::kOutputLost;
+  const bool was_full = step.disk_was_full || step.saw_full_disk;
+  if (was_full || (cycles > 0 && tap_lost_output)) return Outcome::kOutputLost;
   return cycles == 0 || made_all_cycles ? outcome : Outcome::kPartial;
 }
 

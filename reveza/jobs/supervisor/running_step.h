@@ -24,6 +24,8 @@ struct RunningStep {
   std::optional<Outcome> end_reason;
   std::uint64_t last_cycle = 0;  // highest reported cycle
   bool disk_was_full = false;    // when the program exited: its output may be incomplete
+  bool saw_full_disk = false;    // while it ran
+  std::int64_t look_at = 0;      // monotonic time of the next look at the disk; 0: not known yet
   bool ended = false;            // the program has exited; background processes may be alive
   bool death_inspected = false;
   std::optional<GroupStats> scope;  // counters of the systemd scope at exit
@@ -32,6 +34,10 @@ struct RunningStep {
 
 // Notes how the program has exited, and when.
 void RecordExit(RunningStep& step, int status, const rusage& usage);
+
+// Looks at the disk of the outputs if it is time to: a disk that is full while a step runs may have
+// room again when it exits.
+void LookAtDisk(RunningStep& step, std::int64_t now);
 
 // Decides the outcome of a step whose program has exited. `tap_lost_output`: of a step with cycles.
 Outcome JudgeOutcome(const RunningStep& step, bool tap_lost_output);

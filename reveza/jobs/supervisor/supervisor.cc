@@ -292,6 +292,7 @@ void Supervisor::CheckTimers() {
   }
   if (!step.ended && step.publish_at != 0 && now >= step.publish_at) PublishOutput();
   if (retry_at_ != 0 && now >= retry_at_) ReadCycles();
+  LookAtDisk(step, now);
   FinishIfDone();
 }
 
@@ -308,6 +309,7 @@ int Supervisor::Timeout() const {
   consider(step.kill_at);
   if (!step.ended) consider(step.publish_at);
   consider(retry_at_);
+  if (!step.ended && !step.saw_full_disk) consider(step.look_at);
   if (at == 0) return -1;
   return static_cast<int>(std::max<std::int64_t>(0, at - Now()) / 1'000'000 + 1);
 }

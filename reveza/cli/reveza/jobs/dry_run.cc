@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
-#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,8 +17,7 @@
 #include "reveza/jobs/definition/identity.h"
 #include "reveza/jobs/definition/template.h"
 #include "reveza/jobs/engine/step_limits.h"
-#include "reveza/jobs/journal/job_folder.h"
-#include "reveza/jobs/journal/journal_reader.h"
+#include "reveza/jobs/report/progress_text.h"
 
 namespace reveza::cli {
 namespace {
@@ -28,7 +26,7 @@ constexpr std::size_t kShownSteps = 3;
 
 // Appends a line such as "  workers   3".
 void AddRow(std::string& text, std::string_view head, std::string_view row) {
-  fmt::format_to(std::back_inserter(text), "  {:<10} {}\n", head, row);
+  fmt::format_to(std::back_inserter(text), "  {:<10} {}\n", head, jobs::EscapeControls(row));
 }
 
 std::string ClaimText(const jobs::Command& command) {
@@ -42,23 +40,19 @@ std::string ClaimText(const jobs::Command& command) {
                      size(claim.gpu_memory));
 }
 
-// Returns how far the job has come in earlier runs; empty if it has not run.
-std::string DoneText(const ParsedRun& run, const std::filesystem::path& state) {
-  const auto folder = jobs::JobFolder::Find(state, run.job.name);
-  if (state.empty() || !folder) return "";
-  auto journal = jobs::JournalReader::Open(folder->journal());
-  const auto identities = jobs::ComputeIdentities(run.job);
-  if (!journal || !identities) return "";
-  std::map<jobs::StepState, std::size_t> counts;
-  for (const auto& identity : *identities) {
-    const auto step = journal->FindStep(identity);
-    if (step && *step) ++counts[(*step)->state];
+// Returns how far the job has come in earlier runs.
+std::string DoneText(const jobs::JobPreview& preview, const jobs::RunRequest& request) {
+  std::string text =
+      fmt::format("{} of {} done", preview.done - preview.continued, Plural(preview.steps, "step"));
+  if (preview.continued > 0) {
+    text += fmt::format(", {} continued after the cycles so far", preview.continued);
   }
-  const auto failed = counts[jobs::StepState::kFailed] + counts[jobs::StepState::kUndecided];
-  std::string text = fmt::format("{} of {} done", counts[jobs::StepState::kDone],
-                                 Plural(identities->size(), "step"));
-  if (failed > 0) text += fmt::format(", {} failed", failed);
-  if (run.request.force) text += "; --force runs all again";
+  if (preview.failed > 0) {
+    text += fmt::format(
+        ", {} failed{}", preview.failed,
+        request.retry_failed || request.force ? "" : " (--retry-failed runs them again)");
+  }
+  if (request.force) text += "; --force runs all again";
   return text;
 }
 
@@ -226,8 +220,7 @@ void AddEnvironment(std::string& text, const jobs::Command& command,
 }  // namespace
 
 DryRunView LocalDryRunView() {
-  return {.state = platform::StateHome(platform::ProcessEnvironment).value_or(""),
-          .topology = jobs::ReadTopology(),
+  return {.topology = jobs::ReadTopology(),
           .cores = ThisMachine().cores,
           .environment = platform::ProcessEnvironment};
 }
@@ -237,9 +230,10 @@ std::string DryRunText(const ParsedRun& run, const DryRunView& view) {
   std::string text = fmt::format("job {}: {}, {}{}\n", job.name, Plural(job.steps.size(), "step"),
                                  Plural(job.commands.size(), "command"),
                                  run.named ? "" : " (name derived from the command)");
-  if (const std::string done = DoneText(run, view.state); !done.empty()) {
-    AddRow(text, "already", done);
+  if (view.preview && view.preview->exists) {
+    AddRow(text, "already", DoneText(*view.preview, run.request));
   }
+  if (view.preview && view.preview->explanation) AddRow(text, "note", *view.preview->explanation);
   const bool here = run.request.cluster == jobs::ClusterKind::kNone;
   if (!here) {
     // Workers, limits and the environment of steps depend on the nodes.

@@ -8,12 +8,13 @@
 #include "common/platform/runtime_paths.h"
 #include "reveza/cli/reveza/jobs/job_arguments.h"
 #include "reveza/jobs/definition/thread_environment.h"
+#include "reveza/jobs/engine/job_preview.h"
 
 namespace reveza::cli {
 
 // The machine state that the text depends on.
 struct DryRunView {
-  std::filesystem::path state = {};  // where jobs are kept; empty: unknown
+  std::optional<jobs::JobPreview> preview = std::nullopt;  // nullopt: unknown
   jobs::Topology topology;
   std::optional<double> cores;
   platform::Environment environment;

@@ -8,7 +8,9 @@
 
 #include "common/base/units.h"
 #include "reveza/jobs/definition/template.h"
+#include "reveza/jobs/engine/control.h"
 #include "reveza/jobs/engine/earlier_commands.h"
+#include "reveza/jobs/report/progress_text.h"
 
 namespace reveza::cli {
 namespace {
@@ -23,8 +25,9 @@ std::string StepsText(const JobSummary& job) {
     const auto count = job.Count(state);
     return count > 0 ? fmt::format(", {} {}", count, name) : std::string();
   };
-  return fmt::format("{} of {} done{}{}", job.Count(StepState::kDone), job.AllSteps(),
-                     more(StepState::kFailed, "failed"), more(StepState::kUnknown, "unknown"));
+  return fmt::format("{} of {} done{}{}{}", job.Count(StepState::kDone), job.AllSteps(),
+                     CyclesText({{"cycles", job.cycles}}), more(StepState::kFailed, "failed"),
+                     more(StepState::kUnknown, "unknown"));
 }
 
 std::string ElapsedText(const JobSummary& job) {
@@ -84,7 +87,19 @@ Result<JobSummary> SummarizeJob(const jobs::JobFolder& folder, jobs::JournalRead
   if (run) job.run = jobs::ParseRunRecord(*run);
   ASSIGN_OR_RETURN(job.last_end, journal.LastEnd());
   job.commands = jobs::KeptCommands(folder);
+  const auto has_cycles = [](const jobs::Command& command) { return command.cycles.has_value(); };
+  if (job.running && std::ranges::any_of(job.commands, has_cycles)) {
+    const auto status = jobs::QueryRunner(folder.id(), {{"request", "status"}});
+    if (status) job.cycles = status->value("cycles", json());
+  }
   return job;
+}
+
+std::string CyclesText(const json& status) {
+  const json cycles = status.value("cycles", json());
+  if (!cycles.is_object()) return "";
+  return fmt::format(", {} of {} cycles", cycles.value("done", std::uint64_t{0}),
+                     cycles.value("all", std::uint64_t{0}));
 }
 
 json SummaryJson(const JobSummary& job) {
@@ -97,6 +112,7 @@ json SummaryJson(const JobSummary& job) {
           {"began", job.run ? SecondsOf(job.run->began) : json()},
           {"elapsed", elapsed ? SecondsOf(elapsed->count()) : json()},
           {"commands", commands},
+          {"cycles", job.cycles},
           {"steps",
            {{"all", job.AllSteps()},
             {"done", job.Count(StepState::kDone)},
@@ -116,8 +132,8 @@ std::string ListText(const std::vector<JobSummary>& jobs) {
   std::string text = fmt::format("{:<{}}  {:<11}  {:<{}}  {:<19}  {:>10}  COMMAND\n", "JOB", name,
                                  "STATE", "STEPS", steps, "STARTED", "ELAPSED");
   for (const auto& job : jobs) {
-    std::string command = CommandsText(job);
-    if (command.size() > kMaxCommand) command = command.substr(0, kMaxCommand - 3) + "...";
+    const std::string command =
+        jobs::Truncate(jobs::EscapeControls(CommandsText(job)), kMaxCommand);
     std::string line = fmt::format(
         "{:<{}}  {:<11}  {:<{}}  {:<19}  {:>10}  {}", job.id, name, job.State(), StepsText(job),
         steps, job.run ? TimeText(job.run->began) : "", ElapsedText(job), command);

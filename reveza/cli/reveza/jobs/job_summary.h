@@ -25,6 +25,7 @@ struct JobSummary {
   std::optional<jobs::RunRecord> run;      // the last one; nullopt: of an earlier version
   std::optional<jobs::WallTime> last_end;  // of an attempt
   std::vector<jobs::Command> commands;     // of the last run; empty: unknown
+  nlohmann::json cycles;  // of all steps, as the runner says; null: none, or no runner
 
   // Without a runner, a step whose retry is undecided has failed.
   std::uint64_t Count(jobs::StepState state) const;
@@ -39,6 +40,9 @@ struct JobSummary {
 Result<JobSummary> SummarizeJob(const jobs::JobFolder& folder, jobs::JournalReader& journal);
 
 nlohmann::json SummaryJson(const JobSummary& job);
+
+// Returns ", 23 of 60 cycles", of a runner's status; empty if the job has none.
+std::string CyclesText(const nlohmann::json& status);
 
 // Returns the jobs as a table for a terminal, with a line for each.
 std::string ListText(const std::vector<JobSummary>& jobs);

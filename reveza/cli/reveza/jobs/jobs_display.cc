@@ -133,7 +133,7 @@ void JobsDisplay::Draw(const jobs::Progress& progress) {
 
 void JobsDisplay::PrintLine(const std::string& line) {
   Erase();
-  fmt::print(stderr, "{}\n", line);
+  fmt::print(stderr, "{}\n", jobs::EscapeControls(line));
   if (live_ && last_) Draw(*last_);
 }
 

@@ -90,6 +90,27 @@ TEST_F(JobsTest, StepWhoseOutputDidNotFitOnTheDiskIsNotDone) {
   }
 }
 
+// The disk is full while the step writes and has room again before it exits: by itself in the first
+// attempt, which waits for the supervisor to look twice.
+TEST_F(JobsTest, StepThatRanWhileTheDiskWasFullIsNotDone) {
+  const std::string small = (folder_ / "small").string();
+  fs::create_directory(small);
+  const std::string mount = "mount -t tmpfs -o size=1m none " + small;
+  if (platform::Shell("unshare --mount sh -c '" + mount + "'").status != 0) {
+    GTEST_SKIP() << "needs a mount of its own: root only";
+  }
+  std::ofstream(folder_ / "program")
+      << "head -c 200000 /dev/zero 2> /dev/null\n[ ! -e small/filler ] || sleep 3\n"
+      << "rm -f small/filler\nexit 0\n";
+  std::ofstream(folder_ / "script")
+      << mount << " || exit 99\ncd " << folder_.path().string() << "\n"
+      << "head -c 960000 /dev/zero > small/filler\n"
+      << REVEZA_PROGRAM " jobs run --name r --output-folder small -- sh program > said 2>&1\n"
+      << "echo status $?\nwc -c < small/000/1.out; ls small/000\n";
+  const auto run = platform::Shell("unshare --mount sh " + (folder_ / "script").string());
+  EXPECT_EQ(run.output, "status 0\n200000\n1.1.out\n1.out\n") << Text("said");
+}
+
 TEST_F(JobsTest, ReportsUnwritablePathsBeforeAnythingStarts) {
   std::ofstream(folder_ / "file") << "no folder\n";
   for (const std::string option :

@@ -54,6 +54,62 @@ TEST_F(JobsShow, WhyExplainsEachWayInWhichStepsFailed) {
   EXPECT_EQ(CountOf(why, "failed with"), 2u);
 }
 
+TEST_F(JobsShow, WhyTellsErrorsApartThatHaveTheSameStatus) {
+  Jobs(
+      "run --name f --quiet -- sh -c 'case {n} in 2) echo no disk;; *) echo bad value {n};; esac "
+      ">&2; exit 1' ::: n 1..3");
+  const std::string why = Jobs("why f").output;
+  EXPECT_TRUE(Has(why,
+                  "  2 steps: failed with status 1, first n=1; its errors end with "
+                  "\"bad value 1\"\n  1 step: failed with status 1, first n=2; its errors end "
+                  "with \"no disk\"\n"));
+  Jobs("run --name one --quiet -- true");
+  EXPECT_TRUE(Has(Jobs("why one").output, "the step is done\n"));
+}
+
+TEST_F(JobsShow, EscapesControlCharacters) {
+  const auto run =
+      Jobs("run --name x --shell -- 'echo a\necho {n} >&2; exit 1' ::: n '\x1b[31m\x07' 2>&1");
+  EXPECT_TRUE(Has(run.output, "step n=\\x1b[31m\\x07 failed with status 1"));
+  std::string said = run.output;
+  for (const char* words : {"list", "show x", "why x", "table x"}) {
+    said += Jobs(words).output;
+  }
+  EXPECT_EQ(CountOf(said, "\x1b"), 0u) << said;
+  EXPECT_EQ(CountOf(Jobs("list").output, "\n"), 2u) << "a job has one line";
+  const auto shown = nlohmann::json::parse(Jobs("show x --json").output);
+  EXPECT_EQ(shown["failed"][0]["label"], "n=\x1b[31m\x07");
+}
+
+TEST_F(JobsShow, ListTruncatesCommandsBetweenCharacters) {
+  std::string word;
+  for (int i = 0; i < 80; ++i) word += "é";
+  Jobs("run --name u --quiet -- true " + word);
+  Jobs("run --name v --quiet -- true x" + word);
+  EXPECT_NO_THROW(nlohmann::json(Jobs("list").output).dump()) << "UTF-8";
+}
+
+TEST_F(JobsShow, ProgressOfCyclesIsSeenFromOutside) {
+  const auto run = Jobs(
+      "run --name c --detach --cycles 3 --shell -- 'echo reveza step 1; touch begun; until [ -e "
+      "go ]; do sleep 0.02; done; echo reveza step 2; echo reveza step 3'");
+  ASSERT_EQ(run.status, kDone) << run.output;
+  Await("begun");
+  const std::string progress = "0 of 1 done, 1 of 3 cycles";
+  for (int i = 0; i < 600 && !Jobs("list").output.contains(progress); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(Has(Jobs("list").output, progress));
+  EXPECT_TRUE(Has(Jobs("why c").output, progress));
+  EXPECT_TRUE(Has(Jobs("show c").output, "0 of 1 steps done, 1 of 3 cycles,"));
+  EXPECT_EQ(nlohmann::json::parse(Jobs("show c --json").output)["cycles"]["done"], 1);
+  platform::Shell("cd " + folder_.path().string() +
+                  " && { " REVEZA_PROGRAM
+                  " jobs follow c > followed & until [ -s followed ]; do sleep 0.02; done; touch "
+                  "go; wait; }");
+  EXPECT_TRUE(Has(Text("followed"), "c: " + progress));
+}
+
 TEST_F(JobsShow, WhyExplainsInterruptedAndKilledRunners) {
   platform::Shell("cd " + folder_.path().string() +
                   "; " REVEZA_PROGRAM
@@ -95,14 +151,31 @@ TEST_F(JobsShow, DryRunSaysWhatIsDoneAlready) {
   EXPECT_EQ(CountOf(Jobs(run + "0..2 --dry-run").output, "already"), 0u);
   Jobs(run + "0..2");
   EXPECT_TRUE(Has(Jobs("run --dry-run --name d -- sh -c 'exit {n}' ::: n 0..9").output,
-                  "  already    1 of 10 steps done, 2 failed\n"));
+                  "  already    1 of 10 steps done, 2 failed (--retry-failed runs them "
+                  "again)\n"));
+}
+
+TEST_F(JobsShow, DryRunFailsAndExplainsAsTheRunDoes) {
+  const std::string cycles = " -- sh -c 'seq -f \"reveza step %g\" {from} {to}'";
+  Jobs("run --name c --quiet --cycles 2" + cycles);
+  EXPECT_TRUE(Has(Jobs("run --name c --cycles 2 --dry-run" + cycles).output,
+                  "  already    1 of 1 step done\n"));
+  EXPECT_TRUE(Has(Jobs("run --name c --cycles 3 --dry-run" + cycles).output,
+                  "  already    0 of 1 step done, 1 continued after the cycles so far\n"));
+  std::filesystem::create_directories(folder_ / "other");
+  Jobs("run --quiet -- true {n} ::: n 1..2");
+  EXPECT_TRUE(Has(Jobs("run --dry-run --folder other -- true {n} ::: n 1..2").output,
+                  "runs the same command in another folder"));
+  const auto missing = Jobs("run --dry-run -- no-such-program");
+  EXPECT_EQ(missing.status, kUsage);
+  EXPECT_TRUE(Has(missing.output, "program 'no-such-program' not found in PATH"));
 }
 
 TEST_F(JobsShow, StopsWhenAGoalIsMet) {
   const std::string command = "--workers 1 -- sh -c 'echo reveza step 1 loss=0.{n}' ::: n 9..1";
   const auto run = Jobs("run --name g --cycles 1 --halt 'soon,loss<0.75' " + command);
   EXPECT_EQ(run.status, kDone) << run.output;
-  EXPECT_TRUE(Has(run.output, "the goal of --halt was met; 6 of 9 steps did not run"));
+  EXPECT_TRUE(Has(run.output, "the goal of --halt was met; 6 of 9 steps are not done"));
   EXPECT_TRUE(Has(Jobs("why g").output, "step n=7 reported loss=0.7"));
   const auto refused = Jobs("run --name g --halt 'soon,loss<0.75' " + command);
   EXPECT_EQ(refused.status, kUsage);

@@ -76,6 +76,39 @@ TEST_F(JobsTest, TellsWhyFinishedStepsDoNotCount) {
       changed.output.find("the command was sh -c 'echo {n} >> ran', now sh -c 'echo {n} >>ran'"),
       std::string::npos)
       << changed.output;
+}
+
+TEST_F(JobsTest, TellsWhatHasChangedBesidesTheCommand) {
+  std::ofstream(folder_ / "in") << "one";
+  setenv("WORD", "first5e", 1);
+  const auto run = [&](const std::string& words) { return Jobs("run --name w " + words).output; };
+  const std::string options = "--quiet --input in --env A=1 --identity-env WORD ";
+  const std::string command = "-- touch did{n} ";
+  run(options + command + "::: n 1..3");
+  EXPECT_EQ(run(options + command + "::: n 1..4"), "");
+  const auto expect = [&](const std::string& words, const std::string& change) {
+    const std::string said = run(words);
+    EXPECT_NE(said.find("identity includes what has changed: " + change + "\n"), std::string::npos)
+        << said;
+  };
+  setenv("WORD", "second5e", 1);
+  expect(options + command + "::: n 1..4", "the value of --identity-env WORD");
+  const std::string other = "--quiet --input in --env A=2 --identity-env WORD ";
+  expect(other + command + "::: n 1..4", "the value of --env A");
+  expect(other + command + "::: n 01..04", "the text of n in the first step was 1, now 01");
+  expect(other + command + "::: n 01..04 ::: m a", "the list of parameters was n, now n m");
+  std::ofstream(folder_ / "in") << "two";
+  std::filesystem::remove(folder_ / "did04");
+  expect("--detach " + other + command + "::: n 01..04 ::: m a",
+         "the content of " + (folder_ / "in").string());
+  Await("did04");
+  EXPECT_EQ(Jobs("wait w").status, kDone);
+  unsetenv("WORD");
+  EXPECT_NE(platform::Shell("grep -rE '(first|second)5e' " + (folder_ / "state").string()).status,
+            0);
+}
+
+TEST_F(JobsTest, KeepsNoValuesOfVariables) {
   setenv("WORD", "hush5e", 1);
   Jobs("run --name e --env WORD=hush5e -- true {n} ::: n 1..2");
   unsetenv("WORD");
@@ -93,6 +126,21 @@ TEST_F(JobsTest, RefusesAMissingProgramOrFolderBeforeTheFirstStep) {
   refuses("-- no-such-program {n} ::: n 1..3", "program 'no-such-program' not found in PATH");
   refuses("-- ./nothing {n} ::: n 1..3", "/nothing not found");
   refuses("--folder nowhere -- true {n} ::: n 1..3", "/nowhere does not exist");
+  const auto write = [&](const std::string& name, const std::string& line, bool executable) {
+    std::ofstream(folder_ / name) << line << "\n";
+    if (executable) {
+      std::filesystem::permissions(folder_ / name, std::filesystem::perms::owner_all);
+    }
+  };
+  refuses("-- /tmp {n} ::: n 1..2", "/tmp is a folder, not a program");
+  write("plain", "echo", false);
+  refuses("-- ./plain {n} ::: n 1..2", "is not executable; chmod +x it");
+  write("lost", "#!/no/such -x", true);
+  refuses("-- ./lost {n} ::: n 1..2", "/lost, /no/such, is missing or not executable");
+  write("by-env", "#!/usr/bin/env no-such-program", true);
+  refuses("-- ./by-env {n} ::: n 1..2", "/by-env, no-such-program, is missing");
+  write("windows", "#!/bin/sh\r", true);
+  refuses("-- ./windows {n} ::: n 1..2", "/bin/sh\\x0d, is missing or not executable; its lines");
   std::filesystem::create_directory(folder_ / "in-1");
   refuses("--folder in-{n} --shell -- 'echo {n} >> ../ran' ::: n 1..2",
           "step 2 cannot start: the folder " + (folder_ / "in-2").string());
@@ -125,6 +173,24 @@ TEST_F(JobsTest, LogsShowEachAttemptAndFollow) {
   EXPECT_EQ(Jobs("logs a 1 --attempt 2 -f").output, "7 1\nend\n");
   EXPECT_EQ(Jobs("logs a 1 --attempt 3").status, kUsage);
   EXPECT_EQ(Jobs("logs a 1 --attempt").status, kUsage);
+}
+
+TEST_F(JobsTest, LogsFollowAChainFromBeforeItsStart) {
+  // Step 2 goes on once its first lines were followed.
+  const std::string step =
+      "run --name c --quiet --workers 1 --cycles 4 --chain 2 -- sh -c 'touch on{n}; until [ -e go "
+      "]; do sleep 0.01; done; seq -f \"reveza step %g\" {from} {to}; until [ {n} = 1 ] || [ -s "
+      "followed ]; do sleep 0.01; done' ::: n 1..2";
+  const auto followed =
+      platform::Shell("cd " + folder_.path().string() + " && { " REVEZA_PROGRAM " jobs " + step +
+                      " & until [ -e on1 ]; do sleep 0.01; done; " REVEZA_PROGRAM
+                      " jobs logs c 2 -f > followed & sleep 0.2; touch go; wait; }");
+  EXPECT_EQ(followed.status, 0) << followed.output;
+  EXPECT_EQ(Text("followed"), "reveza step 1\nreveza step 2\nreveza step 3\nreveza step 4\n");
+  Jobs("add c -- true ::: n 7");
+  const auto none = Jobs("logs c 3 -f");
+  EXPECT_EQ(none.status, kUsage);
+  EXPECT_NE(none.output.find("has not run yet"), std::string::npos) << none.output;
 }
 
 TEST_F(JobsTest, RetryAndAddWithoutARunner) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "common/base/units.h"
@@ -16,6 +17,7 @@
 #include "reveza/jobs/engine/control.h"
 #include "reveza/jobs/engine/engine.h"
 #include "reveza/jobs/journal/verify_outputs.h"
+#include "reveza/jobs/report/progress_text.h"
 
 namespace reveza::cli {
 namespace {
@@ -24,16 +26,34 @@ namespace fs = std::filesystem;
 using jobs::StepState;
 using nlohmann::json;
 
-// Returns the running attempt of a step; 0 if there is none, or no runner.
-std::uint32_t RunningAttempt(const std::string& job, std::size_t number) {
+constexpr auto kFollowInterval = std::chrono::milliseconds(100);
+
+// A step as the runner and the journal know it.
+struct StepProgress {
+  bool runs = false;           // the job has a runner
+  std::uint32_t running = 0;   // attempt; 0: none
+  std::uint32_t attempts = 0;  // including the running one
+  bool is_over = false;        // the step is done or has failed for good
+};
+
+Result<StepProgress> QueryStep(const std::string& job, jobs::JournalReader& journal,
+                               const jobs::NumberedStep& step) {
+  StepProgress progress;
   const auto status = jobs::QueryRunner(job, {{"request", "status"}});
-  if (!status || !status->contains("running")) return 0;
-  for (const auto& one : (*status)["running"]) {
-    if (one.value("step", std::size_t{0}) == number) {
-      return one.value("attempt", std::uint32_t{0});
+  progress.runs = status || status.error().code != Error::Code::kUnavailable;
+  if (status && status->contains("running")) {
+    for (const auto& one : (*status)["running"]) {
+      if (one.value("step", std::size_t{0}) != step.number) continue;
+      progress.running = one.value("attempt", std::uint32_t{0});
     }
   }
-  return 0;
+  // After the runner, so that an attempt that has ended meanwhile is not missed.
+  ASSIGN_OR_RETURN(const auto entry, journal.FindStep(step.entry.identity));
+  if (!entry) return progress;
+  progress.attempts = std::max(entry->attempts, progress.running);
+  progress.is_over = progress.running == 0 &&
+                     (entry->state == StepState::kDone || entry->state == StepState::kFailed);
+  return progress;
 }
 
 // Prints both outputs of an attempt as they grow.
@@ -83,30 +103,52 @@ std::uint64_t CountOf(const json& job, const char* state) {
 }  // namespace
 
 void PrintStatus(const json& status) {
-  fmt::print("{}: {} of {} done, {} running, {} waiting, {} failed; {} workers\n",
+  const json eta = status.value("eta", json());
+  fmt::print("{}: {} of {} done{}, {} running, {} waiting, {} failed; {} workers{}\n",
              status["id"].get<std::string>(), CountOf(status, "done"), CountOf(status, "all"),
-             CountOf(status, "running"), CountOf(status, "waiting"), CountOf(status, "failed"),
-             status["workers"]["best"].is_null() ? 0 : status["workers"]["best"].get<unsigned>());
+             CyclesText(status), CountOf(status, "running"), CountOf(status, "waiting"),
+             CountOf(status, "failed"),
+             status["workers"]["best"].is_null() ? 0 : status["workers"]["best"].get<unsigned>(),
+             eta.is_object() ? "; " + jobs::RemainingText(jobs::RemainingFromJson(eta)) : "");
 }
 
 Result<int> ShowLogs(const JobsArguments& arguments) {
   ASSIGN_OR_RETURN(const auto folder, FindJob(arguments.job));
   ASSIGN_OR_RETURN(auto journal, jobs::JournalReader::Open(folder.journal()));
   ASSIGN_OR_RETURN(const auto step, FindListedStep(journal, arguments.step, folder.id()));
-  const auto running = RunningAttempt(folder.id(), step.number);
-  const auto last = std::max(step.entry.attempts, running);
-  const auto attempt = arguments.attempt > 0 ? arguments.attempt : last;
-  if (attempt > last) {
+  ASSIGN_OR_RETURN(auto now, QueryStep(folder.id(), journal, step));
+  if (arguments.attempt > now.attempts) {
     return InvalidArgument("step {} of job {} has {}; give one of 1 to {}", step.number,
-                           folder.id(), Plural(last, "attempt"), last);
+                           folder.id(), Plural(now.attempts, "attempt"), now.attempts);
   }
   const fs::path files = OutputFolder(folder, journal) / step.entry.files;
-  StepOutput output(jobs::OutputsOfAttempt(files, attempt, attempt == last));
-  while (arguments.follow && RunningAttempt(folder.id(), step.number) == attempt) {
-    if (!output.PrintNew()) return kOutput;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  auto attempt = arguments.attempt > 0 ? arguments.attempt : std::max(now.attempts, 1U);
+  for (bool shown = false;;) {
+    if (attempt <= now.attempts) {
+      StepOutput output(jobs::OutputsOfAttempt(files, attempt, attempt == now.attempts));
+      while (arguments.follow && now.running == attempt) {
+        if (!output.PrintNew()) return kOutput;
+        std::this_thread::sleep_for(kFollowInterval);
+        ASSIGN_OR_RETURN(now, QueryStep(folder.id(), journal, step));
+      }
+      if (!output.PrintNew()) return kOutput;
+      if (!arguments.follow || arguments.attempt > 0) return kDone;
+      shown = true;
+      ++attempt;
+    } else if (!arguments.follow || !now.runs || now.is_over) {
+      if (shown) return kDone;
+      // Of an attempt that nobody has recorded yet.
+      std::error_code error;
+      const bool has_output =
+          fs::exists(files.string() + ".out", error) || fs::exists(files.string() + ".err", error);
+      if (has_output) return StepOutput(files).PrintNew() ? kDone : kOutput;
+      return InvalidArgument("step {} of job {} has not run yet", step.number, folder.id());
+    } else {
+      // The next attempt, or process of a chain.
+      std::this_thread::sleep_for(kFollowInterval);
+    }
+    ASSIGN_OR_RETURN(now, QueryStep(folder.id(), journal, step));
   }
-  return output.PrintNew() ? kDone : kOutput;
 }
 
 Result<int> TuneJob(const JobsArguments& arguments) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/exec_arguments.h"
+#include "common/base/units.h"
 #include "common/platform/runtime_paths.h"
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/cli/reveza/jobs/commands.h"
@@ -24,7 +25,9 @@
 #include "reveza/jobs/cluster/ray.h"
 #include "reveza/jobs/cluster/slurm.h"
 #include "reveza/jobs/engine/engine.h"
+#include "reveza/jobs/engine/job_preview.h"
 #include "reveza/jobs/engine/open_job.h"
+#include "reveza/jobs/report/progress_text.h"
 
 extern char** environ;
 
@@ -68,8 +71,9 @@ ExitStatus ReportSummary(const jobs::Engine::Summary& summary, const ParsedRun& 
           counts.failed, run.job.steps.size(), counts.ready + counts.blocked + counts.running));
       return kFailedSteps;
     case jobs::Engine::RunEnd::kGoalMet:
-      report(fmt::format("the goal of --halt was met; {} of {} steps did not run",
-                         counts.ready + counts.blocked + counts.running, run.job.steps.size()));
+      report(fmt::format("the goal of --halt was met; {} of {} are not done",
+                         counts.ready + counts.blocked + counts.running,
+                         Plural(run.job.steps.size(), "step")));
       return kDone;
     case jobs::Engine::RunEnd::kInterrupted:
       report(fmt::format("{} of {} steps remain; the same command resumes the job",
@@ -132,7 +136,9 @@ Result<jobs::Engine::Summary> RunOnCluster(jobs::EngineParts parts, jobs::Observ
 Result<int> RunOpened(jobs::OpenedJob opened, const ParsedRun& run) {
   const bool here = run.request.cluster == jobs::ClusterKind::kNone;
   if (here) RETURN_IF_ERROR(jobs::CheckNoArrays(opened.parts.journal));
-  for (const auto& note : opened.notes) fmt::print(stderr, "reveza: {}\n", note);
+  for (const auto& note : opened.notes) {
+    fmt::print(stderr, "reveza: {}\n", jobs::EscapeControls(note));
+  }
   const auto outputs =
       run.request.output_folder.empty() ? opened.parts.folder.outputs() : run.request.output_folder;
   const std::string id = opened.parts.folder.id();
@@ -151,6 +157,18 @@ Result<int> RunOpened(jobs::OpenedJob opened, const ParsedRun& run) {
   return ReportSummary(*summary, run, id);
 }
 
+// Describes the run, or fails as it would.
+Result<int> PrintDryRun(const ParsedRun& run) {
+  DryRunView view = LocalDryRunView();
+  const auto expander = jobs::Expander::Make(run.job);
+  if (!expander) return ReportError(kUsage, expander.error().message);
+  if (const auto state = platform::StateHome(platform::ProcessEnvironment)) {
+    ASSIGN_OR_RETURN(view.preview, jobs::PreviewJob(*state, run.job, *expander, run.request));
+  }
+  fmt::print("{}", DryRunText(run, view));
+  return kDone;
+}
+
 Result<int> RunOrDetach(int argc, char** argv) {
   ASSIGN_OR_RETURN(auto run, ParseRun(argc, argv));
   if (!run.help.empty()) {
@@ -158,10 +176,7 @@ Result<int> RunOrDetach(int argc, char** argv) {
     return kDone;
   }
   for (const auto& note : run.notes) fmt::print(stderr, "reveza: {}\n", note);
-  if (run.request.dry_run) {
-    fmt::print("{}", DryRunText(run));
-    return kDone;
-  }
+  if (run.request.dry_run) return PrintDryRun(run);
   ASSIGN_OR_RETURN(const auto state, platform::StateHome(platform::ProcessEnvironment));
   RETURN_IF_ERROR(CreateOutputs(run.request));
   const auto supervisor = FindSupervisor();
@@ -171,6 +186,8 @@ Result<int> RunOrDetach(int argc, char** argv) {
   if (run.request.detach) {
     // What is wrong is said here rather than in the log.
     RETURN_IF_ERROR(jobs::CheckNewJob(state, run.job, *expander));
+    ASSIGN_OR_RETURN(const auto note, jobs::ExplainChanges(state, run.job, *expander, run.request));
+    if (note) fmt::print(stderr, "reveza: {}\n", jobs::EscapeControls(*note));
     ASSIGN_OR_RETURN(const auto folder, jobs::JobFolder::Create(state, run.job.name));
     return Detach(argc, argv, folder);
   }

@@ -1,12 +1,15 @@
 // Commands of `reveza jobs` that show how jobs are: list, show, why.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -76,8 +79,9 @@ json UnsuccessfulJson(const std::vector<Unsuccessful>& steps) {
 void PrintUnsuccessful(const std::vector<Unsuccessful>& steps) {
   for (std::size_t i = 0; i < steps.size() && i < kMaxShown; ++i) {
     const auto& [step, result, errors] = steps[i];
-    fmt::print("  step {} ({}): {}, code {}, {} attempts, last {}\n", step.number, step.entry.label,
-               ToText(result.outcome), result.code, step.entry.attempts, TimeText(result.ended));
+    fmt::print("  step {} ({}): {}, code {}, {} attempts, last {}\n", step.number,
+               jobs::EscapeControls(step.entry.label), ToText(result.outcome), result.code,
+               step.entry.attempts, TimeText(result.ended));
   }
   if (steps.size() > kMaxShown) {
     fmt::print("  and {} more; --json lists all\n", steps.size() - kMaxShown);
@@ -96,19 +100,48 @@ std::string LastLine(const std::string& path) {
   for (std::string line; std::getline(file, line);) {
     if (line.find_first_not_of(" \t\r") != line.npos) last = line;
   }
-  return jobs::EscapeControls(last.substr(0, kMaxLine));
+  return jobs::EscapeControls(jobs::Truncate(last, kMaxLine));
 }
 
-// Prints each way in which steps failed, with its first step.
+// Returns an error without its numbers, which may be those of the step.
+std::string KindOf(std::string_view line) {
+  std::string kind;
+  for (const char c : line) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit || !kind.ends_with('#')) kind += digit ? '#' : c;
+  }
+  return kind;
+}
+
+// Prints each way in which steps failed, with its first step, the most frequent first.
 void PrintCauses(const std::vector<Unsuccessful>& steps) {
-  std::map<std::pair<jobs::Outcome, int>, std::vector<const Unsuccessful*>> causes;
-  for (const auto& one : steps) causes[{one.result.outcome, one.result.code}].push_back(&one);
-  for (const auto& [cause, those] : causes) {
-    const Unsuccessful& first = *those.front();
-    const std::string line = LastLine(first.errors);
-    fmt::print("  {}: {}, first {}{}\n", Plural(those.size(), "step"),
-               jobs::OutcomeText(first.result), first.step.entry.label,
+  // The errors of more steps are not read.
+  constexpr std::size_t kMaxRead = 10'000;
+  struct Cause {
+    const Unsuccessful* first = nullptr;
+    std::string line;  // the last of its errors
+    std::size_t steps = 0;
+  };
+  std::map<std::tuple<jobs::Outcome, int, std::string>, std::size_t> known;
+  std::vector<Cause> causes;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Unsuccessful& one = steps[i];
+    std::string line = i < kMaxRead ? LastLine(one.errors) : "";
+    const auto [at, is_new] =
+        known.try_emplace({one.result.outcome, one.result.code, KindOf(line)}, causes.size());
+    if (is_new) causes.push_back({&one, std::move(line), 0});
+    ++causes[at->second].steps;
+  }
+  std::ranges::stable_sort(causes, std::ranges::greater(), &Cause::steps);
+  for (std::size_t i = 0; i < causes.size() && i < kMaxShown; ++i) {
+    const auto& [first, line, count] = causes[i];
+    fmt::print("  {}: {}, first {}{}\n", Plural(count, "step"), jobs::OutcomeText(first->result),
+               jobs::EscapeControls(first->step.entry.label),
                line.empty() ? "" : fmt::format("; its errors end with \"{}\"", line));
+  }
+  if (causes.size() > kMaxShown) {
+    fmt::print("  and {} other ways; `reveza jobs show --json` lists all steps\n",
+               causes.size() - kMaxShown);
   }
 }
 
@@ -129,10 +162,8 @@ Result<int> WhyEnded(const JobFolder& folder) {
   const auto failed = job.Count(StepState::kFailed) + job.Count(StepState::kUnknown);
   if (failed > 0) {
     ASSIGN_OR_RETURN(const auto steps, UnsuccessfulSteps(journal, OutputFolder(folder, journal)));
-    fmt::print(
-        "{} of {} steps did not succeed; --retry-failed and --on-unknown retry run them "
-        "again:\n",
-        failed, job.AllSteps());
+    fmt::print("{} of {} did not succeed; --retry-failed and --on-unknown retry run them again:\n",
+               failed, Plural(job.AllSteps(), "step"));
     PrintCauses(steps);
   }
   if (job.run && job.run->skipped > 0) {
@@ -142,7 +173,8 @@ Result<int> WhyEnded(const JobFolder& folder) {
     fmt::print("{} left; the same `reveza jobs run` resumes the job\n",
                waiting == 1 ? "1 step is" : fmt::format("{} steps are", waiting));
   } else if (failed == 0) {
-    fmt::print("all {} steps are done\n", job.AllSteps());
+    const auto all = job.AllSteps();
+    fmt::print("{} done\n", all == 1 ? "the step is" : fmt::format("all {} steps are", all));
   }
   return kDone;
 }
@@ -201,19 +233,20 @@ Result<int> ShowJob(const JobsArguments& arguments) {
     fmt::print("{}\n", JsonText(shown, 2));
     return kDone;
   }
-  fmt::print("{}: {} of {} steps done, {} failed, {} unknown, {} waiting; {}\n", job.id,
-             job.Count(StepState::kDone), job.AllSteps(), job.Count(StepState::kFailed),
-             job.Count(StepState::kUnknown), job.Count(StepState::kWaiting), job.State());
+  fmt::print("{}: {} of {} steps done{}, {} failed, {} unknown, {} waiting; {}\n", job.id,
+             job.Count(StepState::kDone), job.AllSteps(), CyclesText({{"cycles", job.cycles}}),
+             job.Count(StepState::kFailed), job.Count(StepState::kUnknown),
+             job.Count(StepState::kWaiting), job.State());
   if (pause) fmt::print("{}\n", *pause);
   for (const auto& command : job.commands) {
     fmt::print("command: {}\nfolder: {}\n", jobs::EscapeControls(CommandText(command)),
-               command.folder.string());
+               jobs::EscapeControls(command.folder.string()));
   }
   if (const auto elapsed = job.Elapsed()) {
     fmt::print("started: {}, {} {}\n", TimeText(job.run->began),
                job.running ? "running for" : "ran", FormatDuration(*elapsed));
   }
-  fmt::print("outputs: {}\n", outputs.string());
+  fmt::print("outputs: {}\n", jobs::EscapeControls(outputs.string()));
   if (limits && *limits) fmt::print("limits: {}\n", **limits);
   for (const auto& metric : metrics.all()) fmt::print("{}\n", jobs::MetricText(metric));
   PrintUnsuccessful(failed);

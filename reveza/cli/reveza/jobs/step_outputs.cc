@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "common/base/bytes.h"
+#include "reveza/jobs/report/progress_text.h"
 
 namespace reveza::cli {
 namespace {
@@ -38,7 +39,7 @@ TaggedOutputs::TaggedOutputs(PrintTarget target, std::size_t columns)
 void TaggedOutputs::OnStart(const jobs::StepReport& report) {
   const std::string files = (target_.folder / report.files).string();
   Running& running = running_[report.step];
-  running.tag = fmt::format("{:<{}} | ", report.label, columns_);
+  running.tag = fmt::format("{:<{}} | ", jobs::EscapeControls(report.label), columns_);
   running.streams = {{{files + ".out", stdout, {}, {}}, {files + ".err", stderr, {}, {}}}};
 }
 

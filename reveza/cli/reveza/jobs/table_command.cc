@@ -15,6 +15,7 @@
 #include "reveza/insight/monitor/json_view.h"
 #include "reveza/jobs/report/compare_tables.h"
 #include "reveza/jobs/report/parquet_table.h"
+#include "reveza/jobs/report/progress_text.h"
 #include "reveza/jobs/report/step_table.h"
 
 namespace reveza::cli {
@@ -57,19 +58,25 @@ void PrintJson(const jobs::StepTable& table) {
 }
 
 void PrintText(const jobs::StepTable& table) {
-  std::vector<std::vector<std::string>> lines = {table.columns};
+  std::vector<std::vector<std::string>> lines(1);
+  for (const auto& column : table.columns) lines[0].push_back(jobs::EscapeControls(column));
   for (const auto& row : table.rows) {
     auto& line = lines.emplace_back();
-    for (const json& cell : row) line.push_back(CellText(cell, /*exact=*/false));
+    for (const json& cell : row) {
+      line.push_back(jobs::EscapeControls(CellText(cell, /*exact=*/false)));
+    }
   }
   std::vector<std::size_t> widths(table.columns.size());
   for (const auto& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      widths[i] = std::max(widths[i], jobs::Width(line[i]));
+    }
   }
   for (const auto& line : lines) {
     std::string text;
     for (std::size_t i = 0; i < line.size(); ++i) {
-      text += fmt::format("{}{:<{}}", i == 0 ? "" : "  ", line[i], widths[i]);
+      text += (i == 0 ? "" : "  ") + line[i];
+      text.append(widths[i] - jobs::Width(line[i]), ' ');
     }
     text.erase(text.find_last_not_of(' ') + 1);
     fmt::print("{}\n", text);
