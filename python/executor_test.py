@@ -115,6 +115,17 @@ class Calls(unittest.TestCase):
         (self.folder / "work.py").write_text(changed)
         self.assertEqual(self.run_script(call), "[27]\n")
 
+    def test_scripts_in_two_folders_do_not_share_results(self):
+        text = ("FACTOR = {}\ndef train(x):\n    return x * FACTOR\n"
+                "if __name__ == '__main__':\n    print(reveza.map(train, [1, 2]))\n")
+        state, folder = self.environment["XDG_STATE_HOME"], self.folder
+        for factor, expected in ((2, "[2, 4]\n"), (3, "[3, 6]\n")):
+            self.folder = folder / str(factor)
+            self.folder.mkdir()
+            self.assertEqual(self.run_script(text.format(factor)), expected)
+        self.folder = folder
+        self.assertEqual(len(list(pathlib.Path(state, "reveza/calls/train/results").iterdir())), 4)
+
     def test_functions_of_the_script_itself(self):
         text = ("def half(x):\n    return x / 2\n"
                 "if __name__ == '__main__':\n    print(reveza.map(half, [3, 5]))\n")

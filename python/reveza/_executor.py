@@ -1,6 +1,6 @@
 """Calls of Python functions as steps of a job: resumable, with a tuned number of workers.
 
-A call is a pickle in a folder, named by a hash of the function's code and its arguments. A step of
+A call is a pickle in a folder, named by a hash of what its result depends on (_key.py). A step of
 `reveza jobs` runs `python -m reveza._call FOLDER KEY`, which leaves the result there. So a call that
 has succeeded is not run again, whoever asks for it.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import hashlib
 import json
 import os
 import pathlib
@@ -18,10 +17,10 @@ import re
 import subprocess
 import sys
 import threading
-import types
-from typing import Any, Callable, Iterable, Iterator, Optional, TypeVar
+from typing import Any, Callable, Iterable, Optional, TypeVar
 
 from reveza._control import Error, program_path
+from reveza._key import Keys, main_script
 
 Result = TypeVar("Result")
 
@@ -45,19 +44,6 @@ class CallError(Error):
     """
 
 
-def _constants(code: types.CodeType) -> Iterator[object]:
-    """Yields what distinguishes one version of a function from another."""
-    yield code.co_code
-    yield code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _constants(constant)
-        elif isinstance(constant, frozenset):
-            yield sorted(map(repr, constant))  # its order differs between processes
-        else:
-            yield repr(constant)
-
-
 def _dump(function: Callable[..., Any], arguments: object, keywords: object) -> bytes:
     try:
         return pickle.dumps((function, arguments, keywords), protocol=4)
@@ -66,24 +52,6 @@ def _dump(function: Callable[..., Any], arguments: object, keywords: object) -> 
             f"cannot pickle this call of {getattr(function, '__qualname__', function)!s}: {error}; use a "
             "function at the top level of a module, and arguments that can be pickled"
         ) from error
-
-
-def _key(function: Callable[..., Any], call: bytes) -> str:
-    code = getattr(function, "__code__", None)
-    digest = hashlib.blake2b(call, digest_size=16)
-    if isinstance(code, types.CodeType):
-        for part in _constants(code):
-            digest.update(repr(part).encode())
-    return digest.hexdigest()
-
-
-def _main_script() -> Optional[str]:
-    """Returns the file in which functions of `__main__` are; None if it has none."""
-    main = sys.modules["__main__"]
-    if getattr(main, "__spec__", None) is not None:  # python -m
-        return None
-    path = getattr(main, "__file__", None)
-    return os.path.abspath(path) if path and os.path.isfile(path) else None
 
 
 def write(path: pathlib.Path, data: bytes) -> None:
@@ -108,8 +76,20 @@ class Executor(concurrent.futures.Executor):
     run everything again. `on`: "slurm" or "ray" runs calls there, which needs `shared`, a folder that all
     nodes can write; calls and results are kept there then, unless `folder` says otherwise.
 
-    A result that is there already is returned at once. The key of a call has the code of the
-    function itself in it, but not of what that calls.
+    A result that is there already is returned at once. It is that of a call with an equal key, which covers
+
+    - the arguments, and for functions of a script the path of that,
+    - the code of the function, its default values and attributes, what its closure holds, and the
+      function that it wraps (`functools.wraps`, `functools.partial`); of a callable object the state and
+      the methods of its class,
+    - the values of globals that the code names, also as `module.name`. Functions and classes among them
+      count by their code and what that names; what is installed, and Python's own, by name only.
+
+    It does not cover files, the environment, modules that a function imports itself, methods of objects
+    that it makes otherwise, and versions of libraries. Functions and globals are read when the executor
+    meets them first. What cannot be pickled is left out with a RuntimeWarning. An object stands for
+    another value if its class has a method `__reveza_key__`, a function if it has an attribute of that
+    name.
 
     >>> import math
     >>> with reveza.Executor("roots", memory="64MiB") as executor:
@@ -162,6 +142,7 @@ class Executor(concurrent.futures.Executor):
             self._options += ["--on", on, "--shared", os.path.abspath(shared)]
         for part in ("calls", "results", "failures"):
             (self._folder / part).mkdir(parents=True, exist_ok=True)
+        self._keys = Keys()
         self._changed = threading.Condition()
         self._futures: dict[str, list[concurrent.futures.Future[Any]]] = {}  # not done
         self._new: list[str] = []  # keys that are not steps yet
@@ -180,7 +161,7 @@ class Executor(concurrent.futures.Executor):
         1.4142135623730951
         """
         call = _dump(fn, args, kwargs)
-        key = _key(fn, call)
+        key = self._keys.of(fn, args, kwargs)
         future: concurrent.futures.Future[Result] = concurrent.futures.Future()
         with self._changed:
             if self._closed:
@@ -190,7 +171,7 @@ class Executor(concurrent.futures.Executor):
             waiting = self._futures.setdefault(key, [])
             waiting.append(future)
             if len(waiting) == 1:
-                script = _main_script() if b"__main__" in call else None
+                script = main_script() if b"__main__" in call else None
                 header = pickle.dumps((list(sys.path), os.getcwd(), script), protocol=4)
                 write(self._folder / "calls" / key, header + call)
                 self._new.append(key)
