@@ -174,6 +174,44 @@ class Calls(unittest.TestCase):
         self.assertEqual(self.run_script(text), "1 25 25\n")
         self.assertEqual(self.ran(), [5])
 
+    CANCEL = ("import pathlib, time\n"
+              "executor = reveza.Executor('t', workers=1)\n"
+              "futures = [executor.submit(work.wait, n) for n in (1, 2, 3)]\n"
+              "while not futures[0].running():\n"
+              "    time.sleep(0.01)\n"
+              "while not pathlib.Path('waits-1').exists():\n"
+              "    time.sleep(0.01)\n")
+
+    def test_a_running_call_is_not_cancelled(self):
+        text = self.CANCEL + ("print([future.cancel() for future in futures[:2]])\n"
+                              "pathlib.Path('go').touch()\n"
+                              "executor.shutdown()\n"
+                              "print([future.cancelled() or future.result() for future in futures])\n")
+        self.assertEqual(self.run_script(text), "[False, True]\n[1, True, 3]\n")
+
+    def test_shutdown_with_cancelling_lets_running_calls_end(self):
+        text = self.CANCEL + ("import concurrent.futures\n"
+                              "executor.shutdown(wait=False, cancel_futures=True)\n"
+                              "executor.shutdown(wait=False, cancel_futures=True)\n"
+                              "print([future.cancelled() for future in futures])\n"
+                              "print(len(concurrent.futures.wait(futures[1:]).done))\n"
+                              "pathlib.Path('go').touch()\n"
+                              "executor.shutdown()\n"
+                              "print(futures[0].result())\n")
+        self.assertEqual(self.run_script(text), "[False, True, True]\n2\n1\n")
+        self.assertFalse((self.folder / "waits-2").exists())
+        calls = self.folder / "state/reveza/calls/t"
+        self.assertEqual(len(list((calls / "results").iterdir())), 1)
+        self.assertEqual(self.run_script("print(reveza.map(work.wait, [1, 2], name='t'))"), "[1, 2]\n")
+
+    def test_cancelling_before_the_job_begins_runs_nothing(self):
+        text = ("executor = reveza.Executor('t')\n"
+                "future = executor.submit(work.square, 1)\n"
+                "executor.shutdown(cancel_futures=True)\n"
+                "print(future.cancelled())\n")
+        self.assertEqual(self.run_script(text), "True\n")
+        self.assertEqual(self.ran(), [])
+
     def test_killing_the_caller_loses_nothing(self):
         text = "print(reveza.map(work.wait, range(2), workers=2))"
         first = self.start(text)
@@ -186,13 +224,26 @@ class Calls(unittest.TestCase):
         (self.folder / "go").touch()
         self.assertEqual(self.run_script(text), "[0, 1]\n")
 
-    def test_calls_run_on_slurm(self):
+    def use_slurm(self):
         for name in ("sbatch", "squeue", "sacct", "scancel", "scontrol"):
             (self.folder / "bin").mkdir(exist_ok=True)
             (self.folder / "bin" / name).symlink_to(FAKE_SLURM)
         (self.folder / "slurm/tasks").mkdir(parents=True)
         self.environment["PATH"] = f"{self.folder}/bin:{self.environment['PATH']}"
         self.environment["FAKE_SLURM"] = str(self.folder / "slurm")
+
+    def test_shutdown_with_cancelling_lets_running_calls_end_on_slurm(self):
+        self.use_slurm()
+        text = (self.CANCEL.replace("workers=1", "workers=1, on='slurm', shared='shared'")
+                .replace("not futures[0].running()", "not pathlib.Path('waits-1').exists()") +
+                "executor.shutdown(wait=False, cancel_futures=True)\n"
+                "pathlib.Path('go').touch()\n"
+                "executor.shutdown()\n"
+                "print(futures[0].result(), [future.cancelled() for future in futures[1:]])\n")
+        self.assertEqual(self.run_script(text), "1 [True, True]\n")
+
+    def test_calls_run_on_slurm(self):
+        self.use_slurm()
         call = "print(reveza.map(work.square, range({}), on='slurm', shared='shared'))"
         self.assertEqual(self.run_script(call.format(3)), "[0, 1, 4]\n")
         self.assertEqual(self.run_script(call.format(4)), "[0, 1, 4, 9]\n")

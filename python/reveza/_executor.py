@@ -14,6 +14,7 @@ import os
 import pathlib
 import pickle
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -52,6 +53,11 @@ def _dump(function: Callable[..., Any], arguments: object, keywords: object) -> 
             f"cannot pickle this call of {getattr(function, '__qualname__', function)!s}: {error}; use a "
             "function at the top level of a module, and arguments that can be pickled"
         ) from error
+
+
+def _begin(future: concurrent.futures.Future[Any]) -> bool:
+    """Marks a future as running. Returns False if it was cancelled, after telling those who wait for it."""
+    return future.running() or future.set_running_or_notify_cancel()
 
 
 def write(path: pathlib.Path, data: bytes) -> None:
@@ -140,14 +146,17 @@ class Executor(concurrent.futures.Executor):
             self._options += ["--workers", str(workers)]
         if on is not None and shared is not None:
             self._options += ["--on", on, "--shared", os.path.abspath(shared)]
-        for part in ("calls", "results", "failures"):
+        for part in ("calls", "started", "results", "failures"):
             (self._folder / part).mkdir(parents=True, exist_ok=True)
         self._keys = Keys()
         self._changed = threading.Condition()
         self._futures: dict[str, list[concurrent.futures.Future[Any]]] = {}  # not done
         self._new: list[str] = []  # keys that are not steps yet
+        self._started: set[str] = set()  # keys of steps that have begun
         self._closed = False
+        self._stopping = False  # no further calls are to start
         self._runner: Optional[subprocess.Popen[str]] = None
+        self._runner_answers = False
         self._thread = threading.Thread(target=self._serve, name=f"reveza-{name}", daemon=True)
         self._thread.start()
 
@@ -168,10 +177,13 @@ class Executor(concurrent.futures.Executor):
                 raise RuntimeError("cannot submit after shutdown")
             if self._settle(key, [future], failures=False):
                 return future
-            waiting = self._futures.setdefault(key, [])
-            waiting.append(future)
-            if len(waiting) == 1:
+            if key in self._started:
+                _begin(future)
+            is_new = key not in self._futures
+            self._futures.setdefault(key, []).append(future)
+            if is_new:
                 script = main_script() if b"__main__" in call else None
+                (self._folder / "started" / key).unlink(missing_ok=True)  # of one that was killed
                 header = pickle.dumps((list(sys.path), os.getcwd(), script), protocol=4)
                 write(self._folder / "calls" / key, header + call)
                 self._new.append(key)
@@ -181,21 +193,48 @@ class Executor(concurrent.futures.Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Accepts no more calls, and waits for those that were submitted. `with` does so at its end.
 
+        With `cancel_futures` calls that have not begun are cancelled. Running ones end, and their results
+        are kept.
+
         >>> executor = reveza.Executor("roots")
         >>> executor.shutdown(cancel_futures=True)
         """
         with self._changed:
             self._closed = True
             if cancel_futures:
-                for key in self._new:
-                    for future in self._futures.pop(key):
+                self._stopping = True
+                self._notice_started()
+                for futures in self._futures.values():
+                    for future in futures:
                         future.cancel()
-                self._new.clear()
-                if self._runner is not None:
-                    self._runner.terminate()  # running calls end first
+                self._drop_cancelled()
+            runner, answers = self._runner, self._runner_answers
             self._changed.notify()
+        if cancel_futures and runner is not None:
+            self._stop(runner, answers)
         if wait:
             self._thread.join()
+
+    def _notice_started(self) -> None:
+        """Marks calls as running that have begun on a cluster, whose runner does not tell so."""
+        for key, futures in self._futures.items():
+            if key not in self._started and (self._folder / "started" / key).exists():
+                self._started.add(key)
+                futures[:] = [future for future in futures if _begin(future)]
+
+    def _drop_cancelled(self) -> None:
+        """Forgets cancelled futures, and calls that nobody waits for."""
+        for key, futures in list(self._futures.items()):
+            futures[:] = [future for future in futures if not future.cancelled() or _begin(future)]
+            if not futures and key not in self._started:
+                del self._futures[key]
+        self._new = [key for key in self._new if key in self._futures]
+
+    def _stop(self, runner: subprocess.Popen[str], answers: bool) -> None:
+        """Starts no further steps. Those that run end."""
+        # By request where it can be: of two SIGINTs, one maybe by Ctrl-C, the second ends running steps.
+        if not answers or self._ask("stop", self._name) != 0:
+            runner.send_signal(signal.SIGINT)
 
     # ---- the thread that runs the job ----
 
@@ -213,14 +252,18 @@ class Executor(concurrent.futures.Executor):
 
     def _take_new(self) -> list[str]:
         with self._changed:
+            self._drop_cancelled()
             keys, self._new = self._new, []
         return keys
 
     def _run(self) -> None:
         """Runs the job until all calls are settled, or it ends."""
         with self._changed:
+            self._drop_cancelled()
             self._new.clear()  # all are on standard input
             keys = list(self._futures)
+        if not keys:
+            return
         arguments = ["jobs", "run", "--name", self._name, *self._options, *self._claims, "--stdin"]
         environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
         with subprocess.Popen(
@@ -235,6 +278,9 @@ class Executor(concurrent.futures.Executor):
             assert runner.stderr is not None
             with self._changed:
                 self._runner = runner
+                is_late = self._stopping
+            if is_late:
+                self._stop(runner, False)
             errors: list[str] = []
             reader = threading.Thread(target=lambda: errors.extend(runner.stderr or []), daemon=True)
             reader.start()
@@ -243,12 +289,13 @@ class Executor(concurrent.futures.Executor):
                 runner.stdin.close()
             untold = set(keys)
             for text in runner.stdout:
+                self._runner_answers = True
                 untold.discard(self._on_event(json.loads(text)))
                 self._add()
             status = runner.wait()
             reader.join()
         with self._changed:
-            self._runner = None
+            self._runner, self._runner_answers = None, False
         if status == _BUSY_JOB:
             # The runner of an earlier script, which was killed, still runs it.
             self._ask("wait", self._name)
@@ -263,7 +310,7 @@ class Executor(concurrent.futures.Executor):
 
     def _on_event(self, event: dict[str, Any]) -> str:
         """Returns the key of the call that has ended; "" if none has."""
-        if event.get("event") != "end" or event.get("again"):
+        if event.get("event") not in ("start", "end") or event.get("again"):
             return ""
         found = _KEY.search(event.get("label") or "")
         if found is None:
@@ -271,9 +318,14 @@ class Executor(concurrent.futures.Executor):
         key = found.group()
         with self._changed:
             futures = self._futures.get(key, [])
-            if self._settle(key, futures):
+            if event["event"] == "start":
+                self._started.add(key)
+                futures[:] = [future for future in futures if _begin(future)]
+                return ""
+            self._started.discard(key)
+            if self._settle(key, futures) or not futures:
                 self._futures.pop(key, None)
-            elif event.get("outcome") != "done" and futures:
+            elif event.get("outcome") != "done":
                 why = event.get("explanation") or f"{event['outcome']}, code {event['code']}"
                 self._give(self._futures.pop(key), CallError(f"call {key}: {why}", 1))
         return key
@@ -303,7 +355,7 @@ class Executor(concurrent.futures.Executor):
             except Exception as error:  # pylint: disable=broad-exception-caught  # of the user's class
                 value, what = error, "exception"
             for future in futures:
-                if not future.set_running_or_notify_cancel():
+                if not _begin(future):
                     continue
                 if what == "result":
                     future.set_result(value)
@@ -315,12 +367,14 @@ class Executor(concurrent.futures.Executor):
     @staticmethod
     def _give(futures: list[concurrent.futures.Future[Any]], error: BaseException) -> None:
         for future in futures:
-            if future.set_running_or_notify_cancel():
+            if _begin(future):
                 future.set_exception(error)
 
     def _settle_rest(self, keys: Iterable[str], status: int, errors: str) -> None:
         """Settles the calls of which no event told."""
         with self._changed:
+            self._started.clear()
+            self._drop_cancelled()
             for key in keys:
                 futures = self._futures.get(key)
                 if futures is None:
