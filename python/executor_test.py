@@ -162,6 +162,22 @@ class Calls(unittest.TestCase):
         self.assertTrue(output.startswith("CallError\n"), output)
         self.assertIn(": killed, code 9\n", output)
 
+    def test_the_job_is_named_after_the_script(self):
+        text = ("with reveza.Executor(memory='64MiB') as executor:\n"
+                "    print(executor.submit(work.square, 3).result())\n")
+        self.assertEqual(self.run_script(text), "9\n")
+        self.assertEqual([path.name for path in (self.folder / "state/reveza/calls").iterdir()], ["script"])
+        for run, expected in (("_my sweep.py", "my-sweep"), ("-m pack", "pack"), ("-m pack.tool", "tool"),
+                              ("-c", "calls")):
+            (self.folder / "pack").mkdir(exist_ok=True)
+            text = "from reveza._executor import default_name\nprint(default_name())\n"
+            for file in ("pack/__main__.py", "pack/tool.py", "_my sweep.py"):
+                (self.folder / file).write_text(text)
+            words = [run] if run.endswith(".py") else [*run.split(), *([text] if run == "-c" else [])]
+            done = subprocess.run([sys.executable, "-B", *words], env=self.environment, cwd=self.folder,
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual(done.stdout, f"{expected}\n", done.stderr)
+
     def test_calls_may_come_while_others_run(self):
         text = ("import pathlib, time\n"
                 "with reveza.Executor('t', workers=2) as executor:\n"

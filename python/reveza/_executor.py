@@ -67,6 +67,14 @@ def write(path: pathlib.Path, data: bytes) -> None:
     part.replace(path)
 
 
+def default_name() -> str:
+    """Returns the name of the job of a script: that of its file, or "calls"."""
+    main = sys.modules["__main__"]
+    path = pathlib.Path(main_script() or getattr(main, "__file__", None) or "calls")
+    stem = path.parent.name if path.stem == "__main__" else path.stem  # python -m PACKAGE
+    return re.sub(r"[^A-Za-z0-9_.-]", "-", stem).lstrip("_.-")[:64] or "calls"
+
+
 def default_folder(name: str) -> pathlib.Path:
     """Returns the folder of the calls of a job."""
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
@@ -76,6 +84,7 @@ def default_folder(name: str) -> pathlib.Path:
 class Executor(concurrent.futures.Executor):
     """Runs calls as steps of the job `name`, as `concurrent.futures` does in processes.
 
+    `name`: default: that of the script, without its ending; "calls" in a shell or notebook.
     `memory`, `gpu_memory`: what a call needs, such as "2GiB"; measured from the first ones if not
     given. `workers`: how many run at a time; None: tuned. `retries`: further attempts of a call that
     failed. `folder`: where calls and results are kept; default: `default_folder(name)`. Delete it to
@@ -106,7 +115,7 @@ class Executor(concurrent.futures.Executor):
 
     def __init__(
         self,
-        name: str,
+        name: Optional[str] = None,
         *,
         memory: Optional[str] = None,
         gpu_memory: Optional[str] = None,
@@ -121,6 +130,8 @@ class Executor(concurrent.futures.Executor):
                 "a call imports the script that submits it: write `if __name__ == '__main__':` before"
                 " what the script does, or move the function to a module"
             )
+        if name is None:
+            name = default_name()
         if not _NAME.match(name):
             raise ValueError(
                 f"invalid name {name!r}: use letters, digits and '_.-', beginning with a letter or "
