@@ -208,6 +208,7 @@ class Calls(unittest.TestCase):
     def test_shutdown_with_cancelling_lets_running_calls_end(self):
         text = self.CANCEL + ("import concurrent.futures\n"
                               "executor.shutdown(wait=False, cancel_futures=True)\n"
+                              "time.sleep(0.5)  # two signals at once would count as one\n"
                               "executor.shutdown(wait=False, cancel_futures=True)\n"
                               "print([future.cancelled() for future in futures])\n"
                               "print(len(concurrent.futures.wait(futures[1:]).done))\n"

@@ -36,6 +36,8 @@ def scale(x, factor=2, *, offset=1):
     return x * factor + offset + FACTOR
 
 
+scale.unit = "s"
+
 def guarded(x):
     try:
         x = 1 / x
@@ -178,6 +180,7 @@ class KeysOfCalls(unittest.TestCase):
             ("work.scale, (1,), {}", "factor=2", "factor=10"),
             ("work.scale, (1,), {}", "offset=1", "offset=10"),
             ("work.scale, (1,), {}", "FACTOR = 2", "FACTOR = 3"),
+            ("work.scale, (1,), {}", 'unit = "s"', 'unit = "ms"'),
             ("work.scale, (1,), {}", "x * factor", "x / factor"),
             ("work.guarded, (1,), {}", "except ZeroDivisionError", "except ValueError"),
             ("work.nested, (1,), {}", "FACTOR = 2", "FACTOR = 3"),
