@@ -218,6 +218,12 @@ class KeysOfCalls(unittest.TestCase):
             with self.subTest(call=call, new=new):
                 self.assertNotEqual(self.key(call), self.key(call, helpers=HELPERS.replace(old, new)))
 
+    @unittest.skipIf(sys.version_info < (3, 11), "the code says what is guarded")
+    def test_depends_on_what_is_guarded(self):
+        without = MODULE + "\nguarded.__code__ = guarded.__code__.replace(co_exceptiontable=b'')\n"
+        call = "work.guarded, (1,), {}"
+        self.assertNotEqual(self.key(call), self.key(call, module=without))
+
     def test_does_not_depend_on_the_rest(self):
         call = "work.indirect, (1,), {}"
         for old, new in (("UNUSED = 1", "UNUSED = 2"), ("x + 10", "x + 11"), ("FACTOR = 2", "\n\nFACTOR = 3")):
