@@ -115,6 +115,17 @@ class Calls(unittest.TestCase):
         (self.folder / "work.py").write_text(changed)
         self.assertEqual(self.run_script(call), "[27]\n")
 
+    def test_scripts_in_two_folders_do_not_share_results(self):
+        text = ("FACTOR = {}\ndef train(x):\n    return x * FACTOR\n"
+                "if __name__ == '__main__':\n    print(reveza.map(train, [1, 2]))\n")
+        state, folder = self.environment["XDG_STATE_HOME"], self.folder
+        for factor, expected in ((2, "[2, 4]\n"), (3, "[3, 6]\n")):
+            self.folder = folder / str(factor)
+            self.folder.mkdir()
+            self.assertEqual(self.run_script(text.format(factor)), expected)
+        self.folder = folder
+        self.assertEqual(len(list(pathlib.Path(state, "reveza/calls/train/results").iterdir())), 4)
+
     def test_functions_of_the_script_itself(self):
         text = ("def half(x):\n    return x / 2\n"
                 "if __name__ == '__main__':\n    print(reveza.map(half, [3, 5]))\n")
@@ -151,6 +162,22 @@ class Calls(unittest.TestCase):
         self.assertTrue(output.startswith("CallError\n"), output)
         self.assertIn(": killed, code 9\n", output)
 
+    def test_the_job_is_named_after_the_script(self):
+        text = ("with reveza.Executor(memory='64MiB') as executor:\n"
+                "    print(executor.submit(work.square, 3).result())\n")
+        self.assertEqual(self.run_script(text), "9\n")
+        self.assertEqual([path.name for path in (self.folder / "state/reveza/calls").iterdir()], ["script"])
+        for run, expected in (("_my sweep.py", "my-sweep"), ("-m pack", "pack"), ("-m pack.tool", "tool"),
+                              ("-c", "calls")):
+            (self.folder / "pack").mkdir(exist_ok=True)
+            text = "from reveza._executor import default_name\nprint(default_name())\n"
+            for file in ("pack/__main__.py", "pack/tool.py", "_my sweep.py"):
+                (self.folder / file).write_text(text)
+            words = [run] if run.endswith(".py") else [*run.split(), *([text] if run == "-c" else [])]
+            done = subprocess.run([sys.executable, "-B", *words], env=self.environment, cwd=self.folder,
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual(done.stdout, f"{expected}\n", done.stderr)
+
     def test_calls_may_come_while_others_run(self):
         text = ("import pathlib, time\n"
                 "with reveza.Executor('t', workers=2) as executor:\n"
@@ -162,6 +189,45 @@ class Calls(unittest.TestCase):
                 "    print(first.result(), second.result(), executor.submit(work.square, 5).result())\n")
         self.assertEqual(self.run_script(text), "1 25 25\n")
         self.assertEqual(self.ran(), [5])
+
+    CANCEL = ("import pathlib, time\n"
+              "executor = reveza.Executor('t', workers=1)\n"
+              "futures = [executor.submit(work.wait, n) for n in (1, 2, 3)]\n"
+              "while not futures[0].running():\n"
+              "    time.sleep(0.01)\n"
+              "while not pathlib.Path('waits-1').exists():\n"
+              "    time.sleep(0.01)\n")
+
+    def test_a_running_call_is_not_cancelled(self):
+        text = self.CANCEL + ("print([future.cancel() for future in futures[:2]])\n"
+                              "pathlib.Path('go').touch()\n"
+                              "executor.shutdown()\n"
+                              "print([future.cancelled() or future.result() for future in futures])\n")
+        self.assertEqual(self.run_script(text), "[False, True]\n[1, True, 3]\n")
+
+    def test_shutdown_with_cancelling_lets_running_calls_end(self):
+        text = self.CANCEL + ("import concurrent.futures\n"
+                              "executor.shutdown(wait=False, cancel_futures=True)\n"
+                              "time.sleep(0.5)  # two signals at once would count as one\n"
+                              "executor.shutdown(wait=False, cancel_futures=True)\n"
+                              "print([future.cancelled() for future in futures])\n"
+                              "print(len(concurrent.futures.wait(futures[1:]).done))\n"
+                              "pathlib.Path('go').touch()\n"
+                              "executor.shutdown()\n"
+                              "print(futures[0].result())\n")
+        self.assertEqual(self.run_script(text), "[False, True, True]\n2\n1\n")
+        self.assertFalse((self.folder / "waits-2").exists())
+        calls = self.folder / "state/reveza/calls/t"
+        self.assertEqual(len(list((calls / "results").iterdir())), 1)
+        self.assertEqual(self.run_script("print(reveza.map(work.wait, [1, 2], name='t'))"), "[1, 2]\n")
+
+    def test_cancelling_before_the_job_begins_runs_nothing(self):
+        text = ("executor = reveza.Executor('t')\n"
+                "future = executor.submit(work.square, 1)\n"
+                "executor.shutdown(cancel_futures=True)\n"
+                "print(future.cancelled())\n")
+        self.assertEqual(self.run_script(text), "True\n")
+        self.assertEqual(self.ran(), [])
 
     def test_killing_the_caller_loses_nothing(self):
         text = "print(reveza.map(work.wait, range(2), workers=2))"
@@ -175,13 +241,26 @@ class Calls(unittest.TestCase):
         (self.folder / "go").touch()
         self.assertEqual(self.run_script(text), "[0, 1]\n")
 
-    def test_calls_run_on_slurm(self):
+    def use_slurm(self):
         for name in ("sbatch", "squeue", "sacct", "scancel", "scontrol"):
             (self.folder / "bin").mkdir(exist_ok=True)
             (self.folder / "bin" / name).symlink_to(FAKE_SLURM)
         (self.folder / "slurm/tasks").mkdir(parents=True)
         self.environment["PATH"] = f"{self.folder}/bin:{self.environment['PATH']}"
         self.environment["FAKE_SLURM"] = str(self.folder / "slurm")
+
+    def test_shutdown_with_cancelling_lets_running_calls_end_on_slurm(self):
+        self.use_slurm()
+        text = (self.CANCEL.replace("workers=1", "workers=1, on='slurm', shared='shared'")
+                .replace("not futures[0].running()", "not pathlib.Path('waits-1').exists()") +
+                "executor.shutdown(wait=False, cancel_futures=True)\n"
+                "pathlib.Path('go').touch()\n"
+                "executor.shutdown()\n"
+                "print(futures[0].result(), [future.cancelled() for future in futures[1:]])\n")
+        self.assertEqual(self.run_script(text), "1 [True, True]\n")
+
+    def test_calls_run_on_slurm(self):
+        self.use_slurm()
         call = "print(reveza.map(work.square, range({}), on='slurm', shared='shared'))"
         self.assertEqual(self.run_script(call.format(3)), "[0, 1, 4]\n")
         self.assertEqual(self.run_script(call.format(4)), "[0, 1, 4, 9]\n")

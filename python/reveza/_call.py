@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import multiprocessing.spawn
 import pathlib
@@ -18,7 +19,17 @@ def main() -> int:
         print("usage: python -m reveza._call FOLDER KEY", file=sys.stderr)
         return 2
     folder, key = pathlib.Path(sys.argv[1]), sys.argv[2]
-    failure = folder / "failures" / key
+    started, failure = folder / "started" / key, folder / "failures" / key
+    with contextlib.suppress(OSError):
+        started.touch()
+    try:
+        return _run(folder, key, failure)
+    finally:
+        with contextlib.suppress(OSError):
+            started.unlink()
+
+
+def _run(folder: pathlib.Path, key: str, failure: pathlib.Path) -> int:
     try:
         file = io.BytesIO((folder / "calls" / key).read_bytes())
         path, directory, script = pickle.load(file)

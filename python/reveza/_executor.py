@@ -1,6 +1,6 @@
 """Calls of Python functions as steps of a job: resumable, with a tuned number of workers.
 
-A call is a pickle in a folder, named by a hash of the function's code and its arguments. A step of
+A call is a pickle in a folder, named by a hash of what its result depends on (_key.py). A step of
 `reveza jobs` runs `python -m reveza._call FOLDER KEY`, which leaves the result there. So a call that
 has succeeded is not run again, whoever asks for it.
 """
@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import hashlib
 import json
 import os
 import pathlib
 import pickle
 import re
+import signal
 import subprocess
 import sys
 import threading
-import types
-from typing import Any, Callable, Iterable, Iterator, Optional, TypeVar
+from typing import Any, Callable, Iterable, Optional, TypeVar
 
 from reveza._control import Error, program_path
+from reveza._key import Keys, main_script
 
 Result = TypeVar("Result")
 
@@ -45,19 +45,6 @@ class CallError(Error):
     """
 
 
-def _constants(code: types.CodeType) -> Iterator[object]:
-    """Yields what distinguishes one version of a function from another."""
-    yield code.co_code
-    yield code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _constants(constant)
-        elif isinstance(constant, frozenset):
-            yield sorted(map(repr, constant))  # its order differs between processes
-        else:
-            yield repr(constant)
-
-
 def _dump(function: Callable[..., Any], arguments: object, keywords: object) -> bytes:
     try:
         return pickle.dumps((function, arguments, keywords), protocol=4)
@@ -68,22 +55,9 @@ def _dump(function: Callable[..., Any], arguments: object, keywords: object) -> 
         ) from error
 
 
-def _key(function: Callable[..., Any], call: bytes) -> str:
-    code = getattr(function, "__code__", None)
-    digest = hashlib.blake2b(call, digest_size=16)
-    if isinstance(code, types.CodeType):
-        for part in _constants(code):
-            digest.update(repr(part).encode())
-    return digest.hexdigest()
-
-
-def _main_script() -> Optional[str]:
-    """Returns the file in which functions of `__main__` are; None if it has none."""
-    main = sys.modules["__main__"]
-    if getattr(main, "__spec__", None) is not None:  # python -m
-        return None
-    path = getattr(main, "__file__", None)
-    return os.path.abspath(path) if path and os.path.isfile(path) else None
+def _begin(future: concurrent.futures.Future[Any]) -> bool:
+    """Marks a future as running. Returns False if it was cancelled, after telling those who wait for it."""
+    return future.running() or future.set_running_or_notify_cancel()
 
 
 def write(path: pathlib.Path, data: bytes) -> None:
@@ -91,6 +65,14 @@ def write(path: pathlib.Path, data: bytes) -> None:
     part = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
     part.write_bytes(data)
     part.replace(path)
+
+
+def default_name() -> str:
+    """Returns the name of the job of a script: that of its file, or "calls"."""
+    main = sys.modules["__main__"]
+    path = pathlib.Path(main_script() or getattr(main, "__file__", None) or "calls")
+    stem = path.parent.name if path.stem == "__main__" else path.stem  # python -m PACKAGE
+    return re.sub(r"[^A-Za-z0-9_.-]", "-", stem).lstrip("_.-")[:64] or "calls"
 
 
 def default_folder(name: str) -> pathlib.Path:
@@ -102,14 +84,27 @@ def default_folder(name: str) -> pathlib.Path:
 class Executor(concurrent.futures.Executor):
     """Runs calls as steps of the job `name`, as `concurrent.futures` does in processes.
 
+    `name`: default: that of the script, without its ending; "calls" in a shell or notebook.
     `memory`, `gpu_memory`: what a call needs, such as "2GiB"; measured from the first ones if not
     given. `workers`: how many run at a time; None: tuned. `retries`: further attempts of a call that
     failed. `folder`: where calls and results are kept; default: `default_folder(name)`. Delete it to
     run everything again. `on`: "slurm" or "ray" runs calls there, which needs `shared`, a folder that all
     nodes can write; calls and results are kept there then, unless `folder` says otherwise.
 
-    A result that is there already is returned at once. The key of a call has the code of the
-    function itself in it, but not of what that calls.
+    A result that is there already is returned at once. It is that of a call with an equal key, which covers
+
+    - the arguments, and for functions of a script the path of that,
+    - the code of the function, its default values and attributes, what its closure holds, and the
+      function that it wraps (`functools.wraps`, `functools.partial`); of a callable object the state and
+      the methods of its class,
+    - the values of globals that the code names, also as `module.name`. Functions and classes among them
+      count by their code and what that names; what is installed, and Python's own, by name only.
+
+    It does not cover files, the environment, modules that a function imports itself, methods of objects
+    that it makes otherwise, and versions of libraries. Functions and globals are read when the executor
+    meets them first. What cannot be pickled is left out with a RuntimeWarning. An object stands for
+    another value if its class has a method `__reveza_key__`, a function if it has an attribute of that
+    name.
 
     >>> import math
     >>> with reveza.Executor("roots", memory="64MiB") as executor:
@@ -120,7 +115,7 @@ class Executor(concurrent.futures.Executor):
 
     def __init__(
         self,
-        name: str,
+        name: Optional[str] = None,
         *,
         memory: Optional[str] = None,
         gpu_memory: Optional[str] = None,
@@ -135,6 +130,8 @@ class Executor(concurrent.futures.Executor):
                 "a call imports the script that submits it: write `if __name__ == '__main__':` before"
                 " what the script does, or move the function to a module"
             )
+        if name is None:
+            name = default_name()
         if not _NAME.match(name):
             raise ValueError(
                 f"invalid name {name!r}: use letters, digits and '_.-', beginning with a letter or "
@@ -160,13 +157,17 @@ class Executor(concurrent.futures.Executor):
             self._options += ["--workers", str(workers)]
         if on is not None and shared is not None:
             self._options += ["--on", on, "--shared", os.path.abspath(shared)]
-        for part in ("calls", "results", "failures"):
+        for part in ("calls", "started", "results", "failures"):
             (self._folder / part).mkdir(parents=True, exist_ok=True)
+        self._keys = Keys()
         self._changed = threading.Condition()
         self._futures: dict[str, list[concurrent.futures.Future[Any]]] = {}  # not done
         self._new: list[str] = []  # keys that are not steps yet
+        self._started: set[str] = set()  # keys of steps that have begun
         self._closed = False
+        self._stopping = False  # no further calls are to start
         self._runner: Optional[subprocess.Popen[str]] = None
+        self._runner_answers = False
         self._thread = threading.Thread(target=self._serve, name=f"reveza-{name}", daemon=True)
         self._thread.start()
 
@@ -180,17 +181,20 @@ class Executor(concurrent.futures.Executor):
         1.4142135623730951
         """
         call = _dump(fn, args, kwargs)
-        key = _key(fn, call)
+        key = self._keys.of(fn, args, kwargs)
         future: concurrent.futures.Future[Result] = concurrent.futures.Future()
         with self._changed:
             if self._closed:
                 raise RuntimeError("cannot submit after shutdown")
             if self._settle(key, [future], failures=False):
                 return future
-            waiting = self._futures.setdefault(key, [])
-            waiting.append(future)
-            if len(waiting) == 1:
-                script = _main_script() if b"__main__" in call else None
+            if key in self._started:
+                _begin(future)
+            is_new = key not in self._futures
+            self._futures.setdefault(key, []).append(future)
+            if is_new:
+                script = main_script() if b"__main__" in call else None
+                (self._folder / "started" / key).unlink(missing_ok=True)  # of one that was killed
                 header = pickle.dumps((list(sys.path), os.getcwd(), script), protocol=4)
                 write(self._folder / "calls" / key, header + call)
                 self._new.append(key)
@@ -200,21 +204,48 @@ class Executor(concurrent.futures.Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Accepts no more calls, and waits for those that were submitted. `with` does so at its end.
 
+        With `cancel_futures` calls that have not begun are cancelled. Running ones end, and their results
+        are kept.
+
         >>> executor = reveza.Executor("roots")
         >>> executor.shutdown(cancel_futures=True)
         """
         with self._changed:
             self._closed = True
             if cancel_futures:
-                for key in self._new:
-                    for future in self._futures.pop(key):
+                self._stopping = True
+                self._notice_started()
+                for futures in self._futures.values():
+                    for future in futures:
                         future.cancel()
-                self._new.clear()
-                if self._runner is not None:
-                    self._runner.terminate()  # running calls end first
+                self._drop_cancelled()
+            runner, answers = self._runner, self._runner_answers
             self._changed.notify()
+        if cancel_futures and runner is not None:
+            self._stop(runner, answers)
         if wait:
             self._thread.join()
+
+    def _notice_started(self) -> None:
+        """Marks calls as running that have begun on a cluster, whose runner does not tell so."""
+        for key, futures in self._futures.items():
+            if key not in self._started and (self._folder / "started" / key).exists():
+                self._started.add(key)
+                futures[:] = [future for future in futures if _begin(future)]
+
+    def _drop_cancelled(self) -> None:
+        """Forgets cancelled futures, and calls that nobody waits for."""
+        for key, futures in list(self._futures.items()):
+            futures[:] = [future for future in futures if not future.cancelled() or _begin(future)]
+            if not futures and key not in self._started:
+                del self._futures[key]
+        self._new = [key for key in self._new if key in self._futures]
+
+    def _stop(self, runner: subprocess.Popen[str], answers: bool) -> None:
+        """Starts no further steps. Those that run end."""
+        # By request where it can be: of two SIGINTs, one maybe by Ctrl-C, the second ends running steps.
+        if not answers or self._ask("stop", self._name) != 0:
+            runner.send_signal(signal.SIGINT)
 
     # ---- the thread that runs the job ----
 
@@ -232,14 +263,18 @@ class Executor(concurrent.futures.Executor):
 
     def _take_new(self) -> list[str]:
         with self._changed:
+            self._drop_cancelled()
             keys, self._new = self._new, []
         return keys
 
     def _run(self) -> None:
         """Runs the job until all calls are settled, or it ends."""
         with self._changed:
+            self._drop_cancelled()
             self._new.clear()  # all are on standard input
             keys = list(self._futures)
+        if not keys:
+            return
         arguments = ["jobs", "run", "--name", self._name, *self._options, *self._claims, "--stdin"]
         environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
         with subprocess.Popen(
@@ -254,6 +289,9 @@ class Executor(concurrent.futures.Executor):
             assert runner.stderr is not None
             with self._changed:
                 self._runner = runner
+                is_late = self._stopping
+            if is_late:
+                self._stop(runner, False)
             errors: list[str] = []
             reader = threading.Thread(target=lambda: errors.extend(runner.stderr or []), daemon=True)
             reader.start()
@@ -262,12 +300,13 @@ class Executor(concurrent.futures.Executor):
                 runner.stdin.close()
             untold = set(keys)
             for text in runner.stdout:
+                self._runner_answers = True
                 untold.discard(self._on_event(json.loads(text)))
                 self._add()
             status = runner.wait()
             reader.join()
         with self._changed:
-            self._runner = None
+            self._runner, self._runner_answers = None, False
         if status == _BUSY_JOB:
             # The runner of an earlier script, which was killed, still runs it.
             self._ask("wait", self._name)
@@ -282,7 +321,7 @@ class Executor(concurrent.futures.Executor):
 
     def _on_event(self, event: dict[str, Any]) -> str:
         """Returns the key of the call that has ended; "" if none has."""
-        if event.get("event") != "end" or event.get("again"):
+        if event.get("event") not in ("start", "end") or event.get("again"):
             return ""
         found = _KEY.search(event.get("label") or "")
         if found is None:
@@ -290,9 +329,14 @@ class Executor(concurrent.futures.Executor):
         key = found.group()
         with self._changed:
             futures = self._futures.get(key, [])
-            if self._settle(key, futures):
+            if event["event"] == "start":
+                self._started.add(key)
+                futures[:] = [future for future in futures if _begin(future)]
+                return ""
+            self._started.discard(key)
+            if self._settle(key, futures) or not futures:
                 self._futures.pop(key, None)
-            elif event.get("outcome") != "done" and futures:
+            elif event.get("outcome") != "done":
                 why = event.get("explanation") or f"{event['outcome']}, code {event['code']}"
                 self._give(self._futures.pop(key), CallError(f"call {key}: {why}", 1))
         return key
@@ -322,7 +366,7 @@ class Executor(concurrent.futures.Executor):
             except Exception as error:  # pylint: disable=broad-exception-caught  # of the user's class
                 value, what = error, "exception"
             for future in futures:
-                if not future.set_running_or_notify_cancel():
+                if not _begin(future):
                     continue
                 if what == "result":
                     future.set_result(value)
@@ -334,12 +378,14 @@ class Executor(concurrent.futures.Executor):
     @staticmethod
     def _give(futures: list[concurrent.futures.Future[Any]], error: BaseException) -> None:
         for future in futures:
-            if future.set_running_or_notify_cancel():
+            if _begin(future):
                 future.set_exception(error)
 
     def _settle_rest(self, keys: Iterable[str], status: int, errors: str) -> None:
         """Settles the calls of which no event told."""
         with self._changed:
+            self._started.clear()
+            self._drop_cancelled()
             for key in keys:
                 futures = self._futures.get(key)
                 if futures is None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import collections
 import os
+import re
+import threading
 import time
 from typing import Any, Optional
 
 from reveza._control import Error, Program, pause, resume, set, status
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+_SAMPLE_SECONDS = 0.2
+_MAX_REASONS = 3
 
 
 def _bytes(count: float) -> str:
@@ -57,15 +64,17 @@ def line_magic(line: str) -> None:
 
 
 def cell_magic(shell: Any, cell: str) -> None:
-    """`%%reveza`: runs the cell, then says how long it waited for the GPU, and where its time went."""
+    """`%%reveza`: runs the cell, then says how long it waited for the GPU, and for what."""
     try:
         before = _own(status().programs)
     except Error:
         before = None
     began = time.monotonic()
+    reasons = _Reasons()
     try:
         shell.run_cell(cell)
     finally:
+        reasons.stop()
         took = time.monotonic() - began
         try:
             after = _own(status().programs)
@@ -73,6 +82,38 @@ def cell_magic(shell: Any, cell: str) -> None:
             print(f"reveza: {error}")
         else:
             print(_cost(before, after, took))
+            print(reasons, end="")
+
+
+class _Reasons:
+    """Samples in a thread why this notebook waits. Prints as a line for each of the most frequent reasons."""
+
+    def __init__(self) -> None:
+        self._counts: collections.Counter[str] = collections.Counter()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._sample, name="reveza-why", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends sampling."""
+        self._ended.set()
+        self._thread.join()
+
+    def __str__(self) -> str:
+        total = sum(self._counts.values())
+        return "".join(
+            f"  {why} ({count} of {total} samples while it waited)\n"
+            for why, count in self._counts.most_common(_MAX_REASONS)
+        )
+
+    def _sample(self) -> None:
+        while not self._ended.wait(_SAMPLE_SECONDS):
+            try:
+                own = _own(status().programs)
+            except Error:  # the daemon may be starting, or has ended
+                continue
+            if own is not None and own.why:
+                self._counts[re.sub(r" for [\d.]+ \S+ more", "", own.why)] += 1
 
 
 def _cost(before: Optional[Program], after: Optional[Program], took: float) -> str:
