@@ -62,9 +62,9 @@ bool RunPass(Ledger& ledger) {
   AlignDrains(ledger);
   MoveMemory(ledger);
   ReleaseIdleContexts(ledger);
-  const bool changed = OpenGates(ledger) || ledger.decisions.size() > before ||
-                       ledger.changes > changes || Findings(ledger) != known;
-  return changed || BreakDeadlock(ledger);
+  if (OpenGates(ledger) || ledger.decisions.size() > before || BreakDeadlock(ledger)) return true;
+  // Last: a job may enter and be abandoned in each pass, which must not put deadlocks off.
+  return ledger.changes > changes || Findings(ledger) != known;
 }
 
 // What still waits counts for more once it is overdue.
