@@ -126,4 +126,5 @@ foreach(document IN ITEMS README.md README.pt-BR.md CHANGELOG.md LICENSE)
     install(FILES ${document} DESTINATION share/doc/reveza)
   endif()
 endforeach()
-install(DIRECTORY docs/ DESTINATION share/doc/reveza/docs FILES_MATCHING PATTERN "*.md" PATTERN "site" EXCLUDE)
+install(DIRECTORY docs/ DESTINATION share/doc/reveza/docs FILES_MATCHING PATTERN "*.md"
+  PATTERN "site" EXCLUDE PATTERN "images" EXCLUDE)

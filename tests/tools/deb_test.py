@@ -51,6 +51,9 @@ chroot --userspec=65534:65534 --groups=65534 / /usr/bin/env -i HOME=/tmp/use TER
     python3 -c "import numpy, phi; print(phi.mip(numpy.random.default_rng(1).normal(size=(90, 3))).partition)"
     reveza-metrics --once | head -3
     reveza completion -- jobs sho'
+# As root Python keeps what it compiles, in folders of folders too.
+python3 -c "import reveza, phi, fraudgen, fraudgen.bench.report"
+test -d /usr/lib/reveza/python/fraudgen/bench/__pycache__
 mkdir -p /var/lib/reveza && touch /var/lib/reveza/usage.db
 dpkg -i /tmp/reveza.deb
 test -e /var/lib/reveza/usage.db

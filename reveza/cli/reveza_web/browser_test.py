@@ -116,12 +116,19 @@ def check_changes(page: Page, world: World) -> None:
 
 
 def check_jobs(page: Page, world: World) -> None:
+    step = "echo 'step <i>{n}</i>'; test {n} != 2 || { echo 'no <b>{n}</b>' >&2; exit 1; }"
     done = world.run("jobs", "run", "--name", JOB, "-j", "1", "--retries", "0", "--",
-                     "sh", "-c", "echo \"step <i>{n}</i>\"; test {n} != 2", ":::", "n", "1", "2", "3")
+                     "sh", "-c", step, ":::", "n", "1", "2", "3")
     expect(done.returncode == 20, f"the job ended with {done.returncode}: {done.stderr}")
-    page.wait(f"document.querySelector('#job-list h3')?.textContent === '{JOB} – not running'",
-              "the job is listed")
-    page.run("document.querySelector('#job-list .details').click()")
+    done = world.run("jobs", "run", "--name", "sweep", "--", "true")
+    expect(done.returncode == 0, f"the other job ended with {done.returncode}: {done.stderr}")
+    for job in (f"{JOB} – failed", "sweep – done"):
+        page.wait("[...document.querySelectorAll('#job-list h3')].some((head) => head.textContent === "
+                  f"'{job}')", f"the job is listed: {job}")
+    page.run("[...document.querySelectorAll('#job-list article')].find((card) =>"
+             f" card.textContent.includes('{JOB}')).querySelector('.details').click()")
+    page.wait("document.querySelector('#dialog-body .why')?.textContent"
+              ".includes('its errors end with \"no <b>2</b>\"')", "the reason of a failure")
     page.wait("document.querySelectorAll('#dialog-body tbody tr').length === 1", "its failed step")
     page.run("document.querySelector('#dialog-body button').click()")
     page.wait("document.querySelector('pre.log')?.textContent.includes('step <i>2</i>')", "its log")

@@ -1,5 +1,7 @@
 #include "reveza/cli/reveza_web/server.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <chrono>
 #include <string_view>
@@ -67,6 +69,11 @@ WebServer::WebServer(std::unique_ptr<httplib::Server> http, WebServerOptions opt
   http_->set_payload_max_length(kMaxBody);
   http_->set_write_timeout(kWriteSeconds);
   http_->set_tcp_nodelay(true);
+  // By default SO_REUSEPORT is set, and a second server would get some connections of the first.
+  http_->set_socket_options([](int socket) {
+    const int on = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  });
   http_->new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
   // Before the body is read, whose length is limited only where the header tells it.
   http_->set_pre_routing_handler([this](const Request& request, Response& response) {

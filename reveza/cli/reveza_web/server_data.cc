@@ -133,6 +133,9 @@ void WebServer::Job(const Request& request, Response& response) {
   const auto tuning = Run(tools_, response, {"jobs", "tune", *job});
   if (!tuning) return;
   content["tuning"] = tuning->out;
+  const auto why = Run(tools_, response, {"jobs", "why", *job});
+  if (!why) return;
+  content["why"] = why->out;
   Answer(response, content);
 }
 

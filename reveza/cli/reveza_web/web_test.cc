@@ -116,6 +116,15 @@ TEST_F(Web, ServesThePageWithItsPolicy) {
   EXPECT_EQ(client->Get("/../main.js")->status, 404);
 }
 
+TEST_F(Web, FailsIfThePortIsInUse) {
+  Start();
+  const auto second = Shell("timeout 20 " + Command(fmt::format("--listen 127.0.0.1:{}", port_)));
+  EXPECT_EQ(second.status, 1) << second.output;
+  EXPECT_TRUE(second.output.contains(fmt::format("127.0.0.1:{}", port_))) << second.output;
+  EXPECT_EQ(NewClient()->Get("/api/jobs", Token())->status, 200);
+  EXPECT_EQ(Stop(), 0);
+}
+
 TEST_F(Web, WantsTokenHostAndOrigin) {
   Start();
   const auto client = NewClient();

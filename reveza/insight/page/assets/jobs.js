@@ -67,6 +67,10 @@ async function showDetails(id) {
             stepRow(id, [String(step.step), step.label, step.since ? format.clock(step.since) : "–",
                          format.bytes(step.memory)], step.step, step.label))));
     }
+    if (job.why) {
+      parts.push(element("h3", {}, t("why_job")),
+                 element("pre", {class: "why", tabindex: "0"}, job.why));
+    }
     parts.push(element("h3", {}, t("failed_steps")));
     parts.push(job.failed.length === 0 ? element("p", {}, t("no_failures")) :
       table(["step", "label", "outcome", "code", "attempts", "output"], job.failed.map((step) =>
@@ -129,8 +133,7 @@ function updateCard(card, job) {
 function show() {
   const ids = new Set(running.map((job) => job.id));
   const others = listed.filter((job) => !ids.has(job.id)).map((job) => ({
-    ...job, state: job.error ? job.error : job.running ? "running" : "ended",
-    steps: job.steps ?? {}}));
+    ...job, state: job.error ?? job.state, steps: job.steps ?? {}}));
   const all = [...running, ...others];
   keepChildren(byId("job-list"), all, (job) => job.id, makeCard, updateCard);
   byId("job-list").toggleAttribute("data-empty", all.length === 0);
