@@ -230,6 +230,14 @@ void CustomerState::Remember(const Row& row) {
   ++recent_rows;
   if (row.new_beneficiary && IsPaid(row)) RememberPaid(row);
   if (row.receiver == debt.to) debt = {};
+  last_paid = {};
+  if (row.kind == Kind::kPix && !row.stranger && !row.is_fraud) {
+    last_paid = {.time = row.time,
+                 .to = row.receiver,
+                 .merchant = row.merchant,
+                 .contact = row.contact,
+                 .shop = row.receiver_is_shop};
+  }
 }
 
 namespace {

@@ -134,6 +134,16 @@ class CustomerState {
   };
   Debt debt;
 
+  // The receiver of the last payment, if it was an honest PIX that somebody may pay again.
+  struct Paid {
+    int64_t time = kNever;
+    AccountNumber to = kNoAccount;
+    MerchantNumber merchant = 0;
+    int8_t contact = -1;
+    bool shop = false;
+  };
+  Paid last_paid;
+
   std::vector<AccountNumber> contacts;
   uint64_t known_contacts = 0;  // bit mask
 

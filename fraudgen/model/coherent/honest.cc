@@ -47,6 +47,11 @@ constexpr auto kOnline = []() consteval {
 constexpr uint64_t kOnlyOnce = 500'000;
 // Payments to people that return money while somebody else paid last, in millionths.
 constexpr uint64_t kPaidBack = 150'000;
+// PIX within minutes of another that go to the same receiver, in millionths.
+constexpr uint64_t kPaidAgain = 400'000;
+constexpr int64_t kSoonAfter = 12 * kMinute;
+// Payments to people that leave nothing on the account, in millionths.
+constexpr uint64_t kAllThatIsLeft = 20'000;
 
 constexpr std::array<int64_t, 7> kTopUps = {1'500, 2'000, 2'500, 3'000, 4'000, 5'000, 10'000};
 
@@ -139,6 +144,14 @@ void HonestBehaviour::Pay(const CustomerState& customer, uint32_t index, Row& ro
     row.amount = std::max<int64_t>(row.amount * share / kOne, 200);
   }
   if (row.kind == Kind::kWithdrawal) row.amount = RoundToBanknotes(row.amount);
+  if (HasReceiver(row.kind) && !row.receiver_is_shop) EmptyAccount(customer, draws, row);
+}
+
+// Some move all that is left to an account elsewhere, or pay a debt with it.
+void HonestBehaviour::EmptyAccount(const CustomerState& customer, Draws& draws, Row& row) const {
+  constexpr int64_t kWorthwhile = 5'000;
+  if (customer.balance < kWorthwhile || customer.balance > customer.person.income / 2) return;
+  if (draws.Chance(kAllThatIsLeft)) row.amount = customer.balance;
 }
 
 void HonestBehaviour::PayWithKind(const CustomerState& customer, Kind kind, Draws& draws,
@@ -185,7 +198,26 @@ void HonestBehaviour::UseOwnDevice(const CustomerState& customer, Draws& draws, 
   row.has_ip = true;
 }
 
+bool HonestBehaviour::PayAgain(const CustomerState& customer, Draws& draws, Row& row) const {
+  const CustomerState::Paid& last = customer.last_paid;
+  if (last.to == kNoAccount || row.time - last.time > kSoonAfter) return false;
+  if (!draws.Chance(kPaidAgain)) return false;
+  UseOwnDevice(customer, draws, row);
+  row.receiver = last.to;
+  row.contact = last.contact;
+  row.receiver_is_shop = row.has_merchant = last.shop;
+  if (last.shop) {
+    row.merchant = last.merchant;
+    row.amount = GoodsAmount(customer, CategoryOf(last.merchant), row.time, draws);
+  } else {
+    const auto median = person_medians_[static_cast<std::size_t>(customer.person.profile)];
+    row.amount = PersonsAmount(median * Scaled(customer.scale, row.time) / kOne, draws);
+  }
+  return true;
+}
+
 void HonestBehaviour::PayPix(const CustomerState& customer, Draws& draws, Row& row) const {
+  if (PayAgain(customer, draws, row)) return;
   const bool shop = draws.Chance(world_->parameters().population.pix_to_shops) &&
                     !customer.month.OnJourney(row.time);
   if (!shop) return PayPerson(customer, draws, row);

@@ -249,8 +249,11 @@ Status Simulation::MakeFraud(const FraudPlan& plan) {
   CustomerState& customer = customers_[plan.customer];
   customer.Begin(plan.time);
   if (plan.IsCertain()) {
-    // Victims of a chain draw on their savings.
-    customer.balance = std::max(customer.balance + planner_.LinkOf(plan).credit, plan.amount);
+    customer.balance += planner_.LinkOf(plan).credit;
+    // Victims of a chain draw on their savings, of which they move round sums.
+    constexpr int64_t kSavings = 5'000;
+    const int64_t missing = std::max<int64_t>(0, plan.amount - customer.balance);
+    customer.balance += (missing + kSavings - 1) / kSavings * kSavings;
   }
   Row& row = NewRow(customer, plan.time);
   fraud_.Pay(customer, plan, block_, row);
