@@ -129,6 +129,7 @@ class CustomerState {
 
   // The last honest payment from another customer, until it is returned.
   struct Debt {
+    int64_t time = kNever;
     AccountNumber to = kNoAccount;
     int64_t amount = 0;
   };

@@ -47,6 +47,9 @@ constexpr auto kOnline = []() consteval {
 constexpr uint64_t kOnlyOnce = 500'000;
 // Payments to people that return money while somebody else paid last, in millionths.
 constexpr uint64_t kPaidBack = 150'000;
+// Payments to people within a day of money from another customer that pass most of it on: a rent or
+// a bill that one collects, in millionths.
+constexpr uint64_t kPassedOn = 300'000;
 // PIX within minutes of another that go to the same receiver, in millionths.
 constexpr uint64_t kPaidAgain = 400'000;
 constexpr int64_t kSoonAfter = 12 * kMinute;
@@ -269,6 +272,10 @@ void HonestBehaviour::PayPerson(const CustomerState& customer, Draws& draws, Row
   const uint64_t index = UpperProduct(even * even, customer.contacts.size());
   row.receiver = customer.contacts[index];
   row.contact = static_cast<int8_t>(index);
+  const CustomerState::Debt& debt = customer.debt;
+  if (debt.amount != 0 && row.time - debt.time < kDay && draws.Chance(kPassedOn)) {
+    row.amount = std::max<int64_t>(debt.amount * draws.Between(850, 1'000) / 1'000, 200);
+  }
 }
 
 bool HonestBehaviour::PayBack(const CustomerState& customer, Draws& draws, Row& row) {

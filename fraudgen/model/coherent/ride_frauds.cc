@@ -30,7 +30,7 @@ constexpr std::array<Pattern, kRideFraudTypes> kPatterns = {{
     {{3, 7}, {25, 90}, true, true, RideFraudRole::kBoth},            // GHOST_RIDE
     {{3, 6}, {60, 1'500}, true, false, RideFraudRole::kDriver},      // SURGE_ABUSE
     {{4, 8}, {1, 4}, true, false, RideFraudRole::kDriver},           // MULTI_ACCOUNT_DRIVER
-    {{4, 8}, {20, 60}, true, true, RideFraudRole::kBoth},            // RATING_FRAUD
+    {{4, 8}, {120, 1'400}, true, true, RideFraudRole::kBoth},        // RATING_FRAUD
     {{2, 5}, {900, 6'000}, false, true, RideFraudRole::kPassenger},  // SPLIT_FARE_FRAUD
 }};
 // Draws an hour of the day at which rides are common.
@@ -150,8 +150,8 @@ void RideFrauds::ApplyTraits(const RideFraudPlan& plan, const Driver& driver, Ri
   ride.fraud_type = plan.type;
   ride.fraud_role = PatternOf(plan.type).role;
   // Passengers who see another car, or that it does not move, cancel.
-  const bool seen = plan.type == RideFraudType::kGpsSpoofing ||
-                    plan.type == RideFraudType::kMultiAccountDriver;
+  const bool seen =
+      plan.type == RideFraudType::kGpsSpoofing || plan.type == RideFraudType::kMultiAccountDriver;
   if (!seen) ride.status = RideStatus::kCompleted;
   switch (plan.type) {
     case RideFraudType::kGpsSpoofing:

@@ -18,6 +18,9 @@ constexpr int64_t kNoise = 13'000;
 // that are ordered with a neighbour's phone, at difficulty 0.5, in millionths.
 constexpr uint64_t kByTerminal = 150'000;
 constexpr uint64_t kByNeighbour = 8'000;
+// Passengers who ride with one driver mostly, and their rides with that one, in millionths.
+constexpr uint64_t kLoyal = 80'000;
+constexpr uint64_t kWithUsualDriver = 600'000;
 // How long a driver waits where a ride was cancelled.
 constexpr int64_t kWaitsFor = 6 * kMinute;
 
@@ -134,12 +137,12 @@ Status RideSimulation::PutUse(uint32_t passenger, const Ride& ride) {
   if (!uses_.emplace(ride.device, passenger).second) return {};
   const bool stolen = World::IsFraudsterDevice(ride.device);
   const Person& person = people_[passenger];
-  return tables_->Put(DeviceUseRow{
-      .device = ride.device,
-      .customer = person.number,
-      .since = ride.time,
-      .profile = stolen ? person.profile
-                        : world_->BriefPersonOf(World::OwnerOf(ride.device)).profile});
+  return tables_->Put(
+      DeviceUseRow{.device = ride.device,
+                   .customer = person.number,
+                   .since = ride.time,
+                   .profile = stolen ? person.profile
+                                     : world_->BriefPersonOf(World::OwnerOf(ride.device)).profile});
 }
 
 // Returns a free driver of the city, preferably one whose ride was just cancelled or who is on
@@ -163,6 +166,22 @@ RideSimulation::ActiveDriver* RideSimulation::FindDriver(const Ride& ride, Draws
   return nullptr;
 }
 
+RideSimulation::ActiveDriver* RideSimulation::UsualDriver(uint32_t passenger, const Ride& ride,
+                                                          Draws& draws) {
+  const Person& person = people_[passenger];
+  const bool loyal = Mix(person.key ^ 0x6c6f79616cu) % 1'000'000 < kLoyal;
+  if (!loyal || ride.from.city != person.city) return FindDriver(ride, draws);
+  uint64_t& usual = passengers_[passenger].usual_driver;
+  if (usual != kNoDriver && drivers_[usual].busy_until <= ride.time &&
+      draws.Chance(kWithUsualDriver)) {
+    return &drivers_[usual];
+  }
+  ActiveDriver* const found = FindDriver(ride, draws);
+  if (usual == kNoDriver && found != nullptr)
+    usual = static_cast<uint64_t>(found - drivers_.data());
+  return found;
+}
+
 Status RideSimulation::Make(uint32_t passenger, uint32_t index, const Slice& slice, int64_t time) {
   const Month& month = passengers_[passenger].month;
   Draws draws(Mix(month.key + index) ^ static_cast<uint64_t>(Purpose::kRideIds));
@@ -173,7 +192,7 @@ Status RideSimulation::Make(uint32_t passenger, uint32_t index, const Slice& sli
   ride.to = trip.to;
   ride.device = DeviceUsed(passenger, time, draws);
   life_.SetConditions(ride);
-  ActiveDriver* const active_driver = FindDriver(ride, draws);
+  ActiveDriver* const active_driver = UsualDriver(passenger, ride, draws);
   life_.Drive(people_[passenger], active_driver == nullptr ? Driver() : active_driver->driver,
               draws, ride);
   if (active_driver == nullptr) {

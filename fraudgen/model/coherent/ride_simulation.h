@@ -29,6 +29,7 @@ class RideSimulation {
     Month month;
     DeviceNumber device = 0;
     DeviceNumber terminal = kNoDevice;
+    uint64_t usual_driver = kNoDriver;  // index in the block, of those who ride with one mostly
     uint32_t next_slot = 0;
   };
   struct ActiveDriver {
@@ -49,6 +50,8 @@ class RideSimulation {
   DeviceNumber DeviceUsed(uint32_t passenger, int64_t time, Draws& draws);
   Status PutUse(uint32_t passenger, const Ride& ride);
   ActiveDriver* FindDriver(const Ride& ride, Draws& draws);
+  // Returns the driver with whom the passenger rides mostly, if that one is free, or any.
+  ActiveDriver* UsualDriver(uint32_t passenger, const Ride& ride, Draws& draws);
   Status Make(uint32_t passenger, uint32_t index, const Slice& slice, int64_t time);
   Status MakeFraud(const RideFraudPlan& plan);
   Status Finish(uint32_t passenger, ActiveDriver* active_driver, int64_t usual_surge, Draws& draws,
@@ -70,7 +73,7 @@ class RideSimulation {
   std::vector<RideFraudPlan> plans_;
   std::unique_ptr<RideFrauds> frauds_;  // created once people_ is filled
   EventOrder order_;
-  std::unordered_map<uint64_t, uint32_t> pairs_;  // rides per passenger and driver this month
+  std::unordered_map<uint64_t, uint32_t> pairs_;      // rides per passenger and driver this month
   std::set<std::pair<DeviceNumber, uint32_t>> uses_;  // of other people's devices, by passengers
   std::vector<Free> free_;                            // by city
   unsigned __int128 weight_ = 0;                      // of all months and passengers

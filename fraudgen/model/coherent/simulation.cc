@@ -172,6 +172,7 @@ void Simulation::PlanSlice(const Slice& slice) {
 }
 
 Status Simulation::RunSlice(const Slice& slice) {
+  month_begin_ = slice.begin();
   PlanSlice(slice);
   for (std::size_t i = 0; i < std::min(kPrefetchDistance, order_.size()); ++i)
     upcoming_[i] = order_.At(i);
@@ -245,6 +246,19 @@ Status Simulation::MakeHonest(int64_t time, const Event& event) {
   return Finish(customer, false, draws, row);
 }
 
+// Returns when a fraudster's device is added: some time before its first payment, in its month,
+// because changes are written month by month.
+int64_t Simulation::AddedAt(const Scenario& scenario, const CustomerState& customer,
+                            const FraudPlan& plan) const {
+  if (!plan.HasDevice() || plan.role == FraudRole::kMuleHop || plan.role == FraudRole::kCashOut) {
+    return plan.time;
+  }
+  Draws draws(Mix(plan.key) ^ static_cast<uint64_t>(Purpose::kLife));
+  const int64_t before =
+      draws.Between(scenario.before_minutes.min * kMinute, scenario.before_minutes.max * kMinute);
+  return std::max({plan.time - before, month_begin_, customer.person.opened_at});
+}
+
 Status Simulation::MakeFraud(const FraudPlan& plan) {
   CustomerState& customer = customers_[plan.customer];
   customer.Begin(plan.time);
@@ -260,9 +274,11 @@ Status Simulation::MakeFraud(const FraudPlan& plan) {
   const DeviceNumber device = row.device;
   const bool added = device != kNoDevice && customer.Find(device) == nullptr;
   if (added) {
-    const bool registered = plan.type == FraudType::kSimSwap;
-    changes_.AddDevice(customer, {.device = device, .since = plan.time, .registered = registered});
-    if (registered) changes_.SwapSim(customer, plan.time);
+    const Scenario& scenario = world_->parameters().scenarios[plan.scenario];
+    const int64_t since = AddedAt(scenario, customer, plan);
+    changes_.AddDevice(customer,
+                       {.device = device, .since = since, .registered = scenario.sim_swap});
+    if (scenario.sim_swap) changes_.SwapSim(customer, since);
   }
   Draws draws(Mix(plan.key) ^ static_cast<uint64_t>(Purpose::kSettlements));
   if (plan.IsCertain()) {
@@ -297,7 +313,7 @@ Status Simulation::Settle(CustomerState& customer, bool certain, Draws& draws, c
   if (inside && !pending && !row.is_fraud) {
     CustomerState& receiver = customers_[row.receiver - first_customer_];
     receiver.balance += row.amount;
-    receiver.debt = {.to = row.customer, .amount = row.amount};
+    receiver.debt = {.time = row.time, .to = row.customer, .amount = row.amount};
   }
   const bool card = row.kind == Kind::kCreditCard;
   if (IsDisputed(row)) {
@@ -321,7 +337,7 @@ Status Simulation::PutRingRow(const FraudPlan& plan, const Row& row) {
                     .row = row.number,
                     .time = row.time,
                     .hop = link.hop,
-                    .pattern = RingPattern::kMuleChain,
+                    .pattern = link.pattern,
                     .role = link.hop == 0 ? RingRole::kVictim : RingRole::kMule};
   if (row.fraud_role == FraudRole::kCashOut) member.role = RingRole::kCashOut;
   return tables_->Put(member);
