@@ -42,7 +42,7 @@ WeightedChoice TypeChoice(const Parameters& parameters, std::vector<uint32_t>& t
 
 int64_t ByDay(int64_t time) {
   const int64_t hour = time % kDay / kHour;
-  if (hour < 6) return time + 2 * kHour;
+  if (hour < 6) return time + (6 - hour) * kHour;
   return hour < 20 ? time : time + 11 * kHour;
 }
 
@@ -219,9 +219,9 @@ void Chains::AddTransfers(Chain& chain, Draws& draws) const {
     const int64_t delay =
         draws.Between(chains.delay_minutes.min * kMinute, chains.delay_minutes.max * kMinute);
     time += late ? std::min(delay, left / (2 + chain.hops - hop)) : delay;
-    // Some wait until the next day.
+    // Some wait for hours, or until the next day.
     const bool waits = draws.Chance(world_->parameters().Overlap() * 500);
-    if (waits && !late) time += kDay - 30 * kMinute + draws.Between(0, kMinute);
+    if (waits && !late) time += draws.Between(2 * kHour, 26 * kHour);
     if (const int64_t by_day = ByDay(time); by_day < world_->end()) time = by_day;
     amount -= amount * draws.Between(chains.fee_thousandths) / 1000;
     if (draws.Chance(400'000) && amount > 20'000) amount -= amount % 1'000;

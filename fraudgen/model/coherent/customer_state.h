@@ -50,6 +50,9 @@ struct Month {
   int64_t new_phone_at = kNever;
   int64_t spree_day = kNever;
   int64_t income_thousandths = 1'000;  // relative to the initial income
+  // Relatives: one sends money with the last row, and the other passes it on at once.
+  bool passes_on = false;
+  AccountNumber sends_to = kNoAccount;
 
   // The first and the last hours of a journey are spent in flight.
   static constexpr int64_t kFlight = 4 * kHour;

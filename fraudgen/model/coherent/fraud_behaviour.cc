@@ -118,6 +118,8 @@ void FraudBehaviour::UseFraudsterDevice(DeviceNumber device, const Scenario& sce
   row.channel = scenario.web ? Channel::kWebBanking : Channel::kMobileApp;
   row.ip = FraudsterAddress(device, row.time);
   row.has_ip = true;
+  // Mules act where they are.
+  if (row.fraud_role == FraudRole::kMuleHop || row.fraud_role == FraudRole::kCashOut) return;
   row.place = FraudsterPlace(device, row.time);
   row.has_place = true;
 }

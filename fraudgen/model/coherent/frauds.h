@@ -19,7 +19,7 @@ struct FraudPlan {
   static constexpr uint32_t kNoFraudster = ~uint32_t{0};
   static constexpr uint32_t kNoLink = ~uint32_t{0};
   static constexpr uint8_t kNoShop = 255;
-  static constexpr uint64_t kEpisodesOfDevice = 3;
+  static constexpr uint64_t kEpisodesOfDevice = 2;
 
   int64_t time = 0;
   int64_t amount = 0;

@@ -62,7 +62,7 @@ TEST(FraudPlanner, KindsFollowTheWeights) {
   for (const Scenario& scenario : scenarios) weights += scenario.weight;
   for (std::size_t i = 0; i < scenarios.size(); ++i) {
     EXPECT_NEAR(static_cast<double>(counts[i]),
-                static_cast<double>(scenarios[i].weight * 10'000) / static_cast<double>(weights), 2)
+                static_cast<double>(scenarios[i].weight * 10'000) / static_cast<double>(weights), 4)
         << scenarios[i].name;
   }
 }

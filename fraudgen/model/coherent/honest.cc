@@ -50,9 +50,13 @@ constexpr uint64_t kPaidBack = 150'000;
 // Payments to people within a day of money from another customer that pass most of it on: a rent or
 // a bill that one collects, in millionths.
 constexpr uint64_t kPassedOn = 300'000;
+// Customers with an additional card that a relative uses in another city, and the purchases by card
+// that are the relative's, in millionths.
+constexpr uint64_t kAdditionalCards = 100'000;
+constexpr uint64_t kByRelative = 250'000;
 // PIX within minutes of another that go to the same receiver, in millionths.
 constexpr uint64_t kPaidAgain = 400'000;
-constexpr int64_t kSoonAfter = 12 * kMinute;
+constexpr int64_t kSoonAfter = 45 * kMinute;
 // Payments to people that leave nothing on the account, in millionths.
 constexpr uint64_t kAllThatIsLeft = 20'000;
 
@@ -134,6 +138,7 @@ Kind HonestBehaviour::KindOf(const CustomerState& customer, int64_t time, Draws&
 void HonestBehaviour::Pay(const CustomerState& customer, uint32_t index, Row& row) const {
   if (index < customer.month.standing_orders) return PayStandingOrder(customer, index, row);
   Draws draws(Mix(customer.month.key + index) ^ static_cast<uint64_t>(Purpose::kPayments));
+  if (PayForRelative(customer, index, draws, row)) return;
   PayWithKind(customer, KindOf(customer, row.time, draws), draws, row);
   if (row.kind == Kind::kMobileTopup) return;  // fixed prices
   if (row.time / kDay == customer.month.spree_day) {
@@ -148,6 +153,30 @@ void HonestBehaviour::Pay(const CustomerState& customer, uint32_t index, Row& ro
   }
   if (row.kind == Kind::kWithdrawal) row.amount = RoundToBanknotes(row.amount);
   if (HasReceiver(row.kind) && !row.receiver_is_shop) EmptyAccount(customer, draws, row);
+}
+
+bool HonestBehaviour::PayForRelative(const CustomerState& customer, uint32_t index, Draws& draws,
+                                     Row& row) const {
+  const Month& month = customer.month;
+  const CustomerState::Debt& debt = customer.debt;
+  const bool sends = month.sends_to != kNoAccount;
+  const bool passes_on = month.passes_on && debt.amount != 0 && row.time - debt.time < kHour;
+  if (index + 1 != month.rows || (!sends && !passes_on)) return false;
+  row.kind = Kind::kPix;
+  row.has_place = LocationAt(customer, row.time, row.place);
+  PayPerson(customer, draws, row);
+  if (passes_on) {
+    row.amount = std::max<int64_t>(debt.amount * draws.Between(850, 1'000) / 1'000, 200);
+    return true;
+  }
+  row.receiver = month.sends_to;
+  row.stranger = false;
+  const auto found = std::ranges::find(customer.contacts, row.receiver);
+  row.contact = found == customer.contacts.end()
+                    ? int8_t{-1}
+                    : static_cast<int8_t>(found - customer.contacts.begin());
+  row.amount = std::max<int64_t>(std::min(row.amount, customer.balance * 9 / 10), 200);
+  return true;
 }
 
 // Some move all that is left to an account elsewhere, or pay a debt with it.
@@ -298,6 +327,11 @@ void HonestBehaviour::PayWithCard(const CustomerState& customer, Draws& draws, R
     if (draws.Chance(world_->parameters().population.travel_goods)) {
       category = kJourney[draws.Below(kJourney.size())];
     }
+  }
+  // Some have an additional card with a relative elsewhere.
+  const uint64_t relative = Mix(customer.person.key ^ 0x6164646974u);
+  if (relative % 1'000'000 < kAdditionalCards && draws.Chance(kByRelative)) {
+    city = world_->AnyCity(Mix(relative));
   }
   Shop(customer, category, city, draws, row);
 }

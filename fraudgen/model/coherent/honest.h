@@ -71,6 +71,8 @@ class HonestBehaviour {
   Kind KindOf(const CustomerState& customer, int64_t time, Draws& draws) const;
   void PayPix(const CustomerState& customer, Draws& draws, Row& row) const;
   void PayPerson(const CustomerState& customer, Draws& draws, Row& row) const;
+  // Pays a relative who passes the money on, or passes it on.
+  bool PayForRelative(const CustomerState& customer, uint32_t index, Draws& draws, Row& row) const;
   // Pays the receiver of a few minutes ago once more, in some cases: another round, the rest of a
   // sum, a second ticket.
   bool PayAgain(const CustomerState& customer, Draws& draws, Row& row) const;

@@ -36,6 +36,8 @@ int64_t SpeedAt(int64_t hour, Draws& draws) {
 constexpr uint64_t kAtCorner = 30'000;
 // Rides by way of a stop or around a closed road, in millionths.
 constexpr uint64_t kDetours = 25'000;
+// Rides that wait at a door or in traffic, in millionths.
+constexpr uint64_t kHeldUp = 100'000;
 // Discounts that are those of a first ride, in millionths.
 constexpr uint64_t kFirstRides = 170'000;
 // Three-hour periods of a city with a match or a concert, in millionths.
@@ -267,6 +269,7 @@ void RideBehaviour::Drive(const Person& person, const Driver& driver, Draws& dra
   const int64_t hour = ride.time % kDay / kHour;
   ride.minutes =
       std::max<int64_t>(4, (detour ? ride.distance : ride.route) * 60 / SpeedAt(hour, draws));
+  if (draws.Chance(kHeldUp)) ride.minutes += draws.Between(1, 8);
   ride.accepted_at = ride.time + draws.Between(10, 60) * kMicrosecondsPerSecond;
   ride.wait = draws.Between(2, 15);
   ride.category = CategoryFor(driver, draws.Bits());

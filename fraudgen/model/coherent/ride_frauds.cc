@@ -171,7 +171,7 @@ void RideFrauds::ApplyTraits(const RideFraudPlan& plan, const Driver& driver, Ri
         ride.to.place.latitude += static_cast<int32_t>(draws.Between(-3'000, 3'000));
         ride.to.place.longitude += static_cast<int32_t>(draws.Between(-3'000, 3'000));
         ride.route = ride.distance = 100;
-        ride.minutes = draws.Between(4, 9);
+        ride.minutes = 4;
       }
       if (reveals_trait()) ride.wait = 2;
       if (reveals_trait()) ride.payment = draws.Chance(500'000) ? 0 : 4;
@@ -190,7 +190,7 @@ void RideFrauds::ApplyTraits(const RideFraudPlan& plan, const Driver& driver, Ri
     case RideFraudType::kRatingFraud:
       if (reveals_trait()) {
         ride.route = ride.distance = draws.Between(100, 200);
-        ride.minutes = draws.Between(4, 8);
+        ride.minutes = std::max<int64_t>(4, ride.route * 60 / draws.Between(1'500, 4'500));
       }
       ride.driver_rating = ride.passenger_rating = 5;
       ride.tip = 0;

@@ -18,6 +18,8 @@ constexpr int64_t kNoise = 13'000;
 // that are ordered with a neighbour's phone, at difficulty 0.5, in millionths.
 constexpr uint64_t kByTerminal = 150'000;
 constexpr uint64_t kByNeighbour = 8'000;
+// Rides with a device new to the passenger that get the coupon of a first ride, in millionths.
+constexpr uint64_t kWelcomed = 400'000;
 // Passengers who ride with one driver mostly, and their rides with that one, in millionths.
 constexpr uint64_t kLoyal = 80'000;
 constexpr uint64_t kWithUsualDriver = 600'000;
@@ -113,6 +115,7 @@ DeviceNumber RideSimulation::DeviceOf(uint32_t passenger, int64_t time) {
   if (owner.month.new_phone_at != kNever && owner.month.new_phone_at <= time) {
     owner.device = world_->CustomersDevice(people_[passenger].number, owner.next_slot++);
     owner.month.new_phone_at = kNever;
+    owner.rides_by_phone = 0;
   }
   return owner.device;
 }
@@ -128,6 +131,12 @@ DeviceNumber RideSimulation::DeviceUsed(uint32_t passenger, int64_t time, Draws&
   // Those who live together share devices anyway.
   if (people_[neighbour].home_key == people_[passenger].home_key) return own;
   return DeviceOf(neighbour, time);
+}
+
+bool RideSimulation::IsNewDevice(uint32_t passenger, const Ride& ride) {
+  Passenger& user = passengers_[passenger];
+  if (ride.device == user.device) return user.rides_by_phone++ < 2;
+  return ride.device != user.terminal && !uses_.contains({ride.device, passenger});
 }
 
 // Writes when the passenger first uses a device that is neither the own phone nor the terminal.
@@ -195,6 +204,10 @@ Status RideSimulation::Make(uint32_t passenger, uint32_t index, const Slice& sli
   ActiveDriver* const active_driver = UsualDriver(passenger, ride, draws);
   life_.Drive(people_[passenger], active_driver == nullptr ? Driver() : active_driver->driver,
               draws, ride);
+  // Apps welcome what they take for a new customer.
+  if (IsNewDevice(passenger, ride) && draws.Chance(kWelcomed)) {
+    ride.discount = draws.Between(40, 90);
+  }
   if (active_driver == nullptr) {
     ride.status = RideStatus::kNoDriver;
   } else {

@@ -31,6 +31,7 @@ class RideSimulation {
     DeviceNumber terminal = kNoDevice;
     uint64_t usual_driver = kNoDriver;  // index in the block, of those who ride with one mostly
     uint32_t next_slot = 0;
+    uint32_t rides_by_phone = 0;  // since it was new
   };
   struct ActiveDriver {
     Driver driver;
@@ -48,6 +49,8 @@ class RideSimulation {
   DeviceNumber DeviceOf(uint32_t passenger, int64_t time);
   // Returns the phone, or in some cases a terminal or a phone that others use, too.
   DeviceNumber DeviceUsed(uint32_t passenger, int64_t time, Draws& draws);
+  // Returns whether the device is new to the passenger; the own phone is for two rides.
+  bool IsNewDevice(uint32_t passenger, const Ride& ride);
   Status PutUse(uint32_t passenger, const Ride& ride);
   ActiveDriver* FindDriver(const Ride& ride, Draws& draws);
   // Returns the driver with whom the passenger rides mostly, if that one is free, or any.

@@ -161,7 +161,7 @@ void Simulation::PlanSlice(const Slice& slice) {
     }
     order_.BeginCustomer(i);
     for (uint32_t k = 0; k < customer.month.rows; ++k) {
-      order_.Add(honest_.TimeOf(customer, slice, times, k));
+      order_.Add(TimeOf(customer, slice, times, k));
     }
   }
   order_.BeginFrauds(static_cast<uint32_t>(next_plan_));
@@ -169,6 +169,30 @@ void Simulation::PlanSlice(const Slice& slice) {
     order_.Add(plans_[next_plan_].time);
   }
   order_.Sort();
+}
+
+// The last row of a month may send money to a relative, minutes before that one passes it on.
+int64_t Simulation::TimeOf(CustomerState& customer, const Slice& slice, const PaymentTimes& times,
+                           uint32_t index) const {
+  const int64_t usual = honest_.TimeOf(customer, slice, times, index);
+  const uint64_t number = customer.person.number;
+  const uint64_t place = number % World::kHousehold;
+  const uint64_t first = number - place - first_customer_;
+  if (index + 1 != customer.month.rows || index < customer.month.standing_orders || place == 0 ||
+      first >= customers_.size()) {
+    return usual;
+  }
+  const CustomerState& relative = customers_[first];
+  Draws draws(Mix(relative.month.key ^ static_cast<uint64_t>(Purpose::kTies)));
+  if (!relative.month.passes_on || 1 + draws.Below(World::kHousehold - 1) != place) return usual;
+  const int64_t time = honest_.TimeOf(relative, slice, times, relative.month.rows - 1) -
+                       draws.Between(2 * kMinute, 25 * kMinute);
+  if (time < std::max(slice.begin(), customer.person.opened_at) ||
+      time >= customer.person.closes_at) {
+    return usual;
+  }
+  customer.month.sends_to = relative.person.number;
+  return time;
 }
 
 Status Simulation::RunSlice(const Slice& slice) {

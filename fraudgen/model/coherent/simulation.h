@@ -33,6 +33,9 @@ class Simulation {
   uint64_t HonestRows(uint64_t weight) const;
   uint64_t MaxEvents() const;
   void PlanSlice(const Slice& slice);
+  // Returns the time of a customer's row.
+  int64_t TimeOf(CustomerState& customer, const Slice& slice, const PaymentTimes& times,
+                 uint32_t index) const;
   Status RunSlice(const Slice& slice);
   // Returns the event at `place`; must be called for consecutive places.
   Event Next(std::size_t place);
