@@ -32,36 +32,41 @@ LABELS = {"is_fraud", "fraud_type", "fraud_role", "fraud_reported_at"}
 MISSING = [module for module in ("duckdb", "numpy") if importlib.util.find_spec(module) is None]
 
 # Whose number of rows or users must not be a rule: (entity, what is counted).
-ENTITIES = {"transactions": (("device_id", "customer_id"), ("device_id", "transaction_id"),
-            ("counterparty_account", "customer_id"), ("counterparty_account", "transaction_id"),
-            ("pix_key_destination", "customer_id"), ("merchant_id", "customer_id"),
-            ("ip_address", "customer_id"), ("card_number_hash", "customer_id"),
-            ("customer_id", "transaction_id"), ("session_id", "transaction_id")),
-            "rides": (("device_id", "passenger_id"), ("device_id", "ride_id"), ("driver_id", "passenger_id"),
-                      ("driver_id", "ride_id"), ("passenger_id", "ride_id"), ("passenger_id", "device_id"))}
+ENTITIES = {
+    "transactions": (("device_id", "customer_id"), ("device_id", "transaction_id"),
+                     ("counterparty_account", "customer_id"), ("counterparty_account", "transaction_id"),
+                     ("pix_key_destination", "customer_id"), ("merchant_id", "customer_id"),
+                     ("ip_address", "customer_id"), ("card_number_hash", "customer_id"),
+                     ("customer_id", "transaction_id"), ("session_id", "transaction_id")),
+    "rides": (("device_id", "passenger_id"), ("device_id", "ride_id"), ("driver_id", "passenger_id"),
+              ("driver_id", "ride_id"), ("passenger_id", "ride_id"), ("passenger_id", "device_id")),
+}
 
 # Digits that nothing about a payment determines, and whose they are: a card that is used for many
 # frauds counts once.
-NOISE = {"transactions": {
-    "seconds": ("second(timestamp)", "transaction_id"),
-    "microseconds": ("microsecond(timestamp) % 1000", "transaction_id"),
-    "latitude": ("abs(round(geolocation_lat * 1000000))::BIGINT % 10", "transaction_id"),
-    "longitude": ("abs(round(geolocation_lon * 1000000))::BIGINT % 10", "transaction_id"),
-    "transaction": ("right(transaction_id, 2)::INT", "transaction_id"),
-    "card": ("('0x' || right(card_number_hash, 2))::INT", "card_number_hash"),
-    "address": ("split_part(ip_address, '.', 4)::INT", "ip_address"),
-    "account": ("right(counterparty_account, 2)::INT", "counterparty_account"),
-    "device": ("right(device_id, 2)::INT", "device_id"),
-    "customer": ("right(customer_id, 2)::INT", "customer_id"),
-}, "rides": {
-    "seconds": ("second(timestamp)", "ride_id"),
-    "microseconds": ("microsecond(timestamp) % 1000", "ride_id"),
-    "latitude": ("abs(round(pickup_location_lat * 1000000))::BIGINT % 10", "ride_id"),
-    "longitude": ("abs(round(dropoff_location_lon * 1000000))::BIGINT % 10", "ride_id"),
-    "ride": ("right(ride_id, 2)::INT", "ride_id"),
-    "device": ("right(device_id, 2)::INT", "device_id"),
-    "passenger": ("right(passenger_id, 2)::INT", "passenger_id"),
-}}
+NOISE = {
+    "transactions": {
+        "seconds": ("second(timestamp)", "transaction_id"),
+        "microseconds": ("microsecond(timestamp) % 1000", "transaction_id"),
+        "latitude": ("abs(round(geolocation_lat * 1000000))::BIGINT % 10", "transaction_id"),
+        "longitude": ("abs(round(geolocation_lon * 1000000))::BIGINT % 10", "transaction_id"),
+        "transaction": ("right(transaction_id, 2)::INT", "transaction_id"),
+        "card": ("('0x' || right(card_number_hash, 2))::INT", "card_number_hash"),
+        "address": ("split_part(ip_address, '.', 4)::INT", "ip_address"),
+        "account": ("right(counterparty_account, 2)::INT", "counterparty_account"),
+        "device": ("right(device_id, 2)::INT", "device_id"),
+        "customer": ("right(customer_id, 2)::INT", "customer_id"),
+    },
+    "rides": {
+        "seconds": ("second(timestamp)", "ride_id"),
+        "microseconds": ("microsecond(timestamp) % 1000", "ride_id"),
+        "latitude": ("abs(round(pickup_location_lat * 1000000))::BIGINT % 10", "ride_id"),
+        "longitude": ("abs(round(dropoff_location_lon * 1000000))::BIGINT % 10", "ride_id"),
+        "ride": ("right(ride_id, 2)::INT", "ride_id"),
+        "device": ("right(device_id, 2)::INT", "device_id"),
+        "passenger": ("right(passenger_id, 2)::INT", "passenger_id"),
+    },
+}
 # Beyond chance: the standard error is 0.29 / sqrt(frauds).
 MAX_AUC = 0.52
 EDGE = 8  # days
